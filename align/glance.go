@@ -125,7 +125,8 @@ type glancedIn struct {
 
 // Looker returns a Looker of g.
 func (g *Glance) Looker() *Looker {
-	return &Looker{g: g, spread: make([]int32, g.numbers), held: make([]int32, g.numbers), now: make([]float32, g.blocks+1), last: make([]float32, g.blocks+1)}
+	return &Looker{g: g, spread: make([]int32, g.numbers), held: make([]int32, g.numbers), now: make([]float32, g.blocks+1),
+		last: make([]float32, g.blocks+1)}
 }
 
 // Look returns how much the most alike places of both texts share, of about two blocks either: as many words as if each

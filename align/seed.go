@@ -238,7 +238,8 @@ func thin(cells []cell, cols int) []cell {
 }
 
 // support sets the score of every cell: its similarity and a share of the best similarity above
-// o.SupportOffset in each of the two rows before and after, within two columns. Reused text is rarely one sentence long, chance likeness mostly is.
+// o.SupportOffset in each of the two rows before and after, within two columns. Reused text is rarely one sentence
+// long, chance likeness mostly is.
 func support(cells []cell, o *Options) {
 	const reach = 2
 	starts := rowStarts(cells)

@@ -120,12 +120,15 @@ func TestDamage(t *testing.T) {
 		wholly  bool                // the error is of the backup as a whole
 		restore error
 	}{
-		"changed":       {file, func(string) string { return "One" }, false, concordat.ErrCorrupt},
-		"missing":       {file, func(string) string { return "" }, false, os.ErrNotExist},
-		"list":          {filepath.Join(dir, m.State, "files.sha256"), func(s string) string { return strings.Replace(s, "a", "b", 1) }, true, concordat.ErrCorrupt},
-		"list climbs":   {filepath.Join(dir, m.State, "files.sha256"), func(s string) string { return s + strings.Repeat("0", 64) + "  ../../x\n" }, true, concordat.ErrCorrupt},
-		"list cut":      {filepath.Join(dir, m.State, "files.sha256"), func(s string) string { return s[:70] }, true, concordat.ErrCorrupt},
-		"list too long": {filepath.Join(dir, m.State, "files.sha256"), func(s string) string { return strings.Repeat("x", 1<<20) }, true, concordat.ErrCorrupt},
+		"changed": {file, func(string) string { return "One" }, false, concordat.ErrCorrupt},
+		"missing": {file, func(string) string { return "" }, false, os.ErrNotExist},
+		"list": {filepath.Join(dir, m.State, "files.sha256"), func(s string) string { return strings.Replace(s, "a", "b", 1) }, true,
+			concordat.ErrCorrupt},
+		"list climbs": {filepath.Join(dir, m.State, "files.sha256"),
+			func(s string) string { return s + strings.Repeat("0", 64) + "  ../../x\n" }, true, concordat.ErrCorrupt},
+		"list cut": {filepath.Join(dir, m.State, "files.sha256"), func(s string) string { return s[:70] }, true, concordat.ErrCorrupt},
+		"list too long": {filepath.Join(dir, m.State, "files.sha256"), func(s string) string { return strings.Repeat("x", 1<<20) }, true,
+			concordat.ErrCorrupt},
 	} {
 		t.Run(name, func(t *testing.T) {
 			whole := read(t, c.path)
@@ -217,7 +220,8 @@ func FuzzParseFile(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !filepath.IsLocal(filepath.FromSlash(file.Path)) || fmt.Sprintf("%x  %s", file.SHA256, file.Path) != strings.ToLower(line[:64])+line[64:] {
+		if !filepath.IsLocal(filepath.FromSlash(file.Path)) || fmt.Sprintf("%x  %s", file.SHA256,
+			file.Path) != strings.ToLower(line[:64])+line[64:] {
 			t.Errorf("%q: %q", line, file.Path)
 		}
 	})

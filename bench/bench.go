@@ -57,7 +57,8 @@ func profiles(prints []concordat.Fingerprint) iter.Seq2[*concordat.Profile, erro
 	return func(yield func(*concordat.Profile, error) bool) {
 		for from := 0; from < len(prints); from += perDocument {
 			part := prints[from:min(from+perDocument, len(prints))]
-			p := &concordat.Profile{Scheme: scheme, Document: concordat.Document{Library: "bench", ID: concordat.DocumentID(fmt.Sprint(from / perDocument))}}
+			p := &concordat.Profile{Scheme: scheme, Document: concordat.Document{Library: "bench",
+				ID: concordat.DocumentID(fmt.Sprint(from / perDocument))}}
 			for _, f := range part {
 				p.Indexed = append(p.Indexed, concordat.Sentence{Fingerprint: f})
 			}
@@ -245,7 +246,8 @@ const reportDistance = 12
 
 // Query builds an index of the prints below dir and asks it every question: through the derived
 // table and straight from Bleve, with exact bands and with probes.
-func Query(ctx context.Context, dir string, prints []concordat.Fingerprint, qs []Question, how QueryOptions, report func(QueryResult) error) (err error) {
+func Query(ctx context.Context, dir string, prints []concordat.Fingerprint, qs []Question, how QueryOptions,
+	report func(QueryResult) error) (err error) {
 	d := filepath.Join(dir, "query")
 	o := index.Options{Site: "bench", Scheme: scheme, Shard: "00"}
 	if err := index.Build(d, o, profiles(prints)); err != nil {
@@ -284,7 +286,8 @@ func Query(ctx context.Context, dir string, prints []concordat.Fingerprint, qs [
 }
 
 // ask measures one way, in turn with the plain table.
-func ask(ctx context.Context, match func(context.Context, *concordat.Query) (*concordat.Answer, error), flat *flat, qs []Question, probe concordat.Probe, times int) (QueryResult, error) {
+func ask(ctx context.Context, match func(context.Context, *concordat.Query) (*concordat.Answer, error), flat *flat, qs []Question,
+	probe concordat.Probe, times int) (QueryResult, error) {
 	r := QueryResult{Rounds: times}
 	query := func(qs []Question) *concordat.Query {
 		q := &concordat.Query{Scheme: scheme, MaxDistance: reportDistance, Probe: probe}
@@ -340,7 +343,8 @@ func ask(ctx context.Context, match func(context.Context, *concordat.Query) (*co
 func micro(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 
 // latency returns the median and the 99th percentile of queries of one sentence, in microseconds.
-func latency(ctx context.Context, match func(context.Context, *concordat.Query) (*concordat.Answer, error), query func([]Question) *concordat.Query, qs []Question) (p50, p99 float64) {
+func latency(ctx context.Context, match func(context.Context, *concordat.Query) (*concordat.Answer, error),
+	query func([]Question) *concordat.Query, qs []Question) (p50, p99 float64) {
 	times := make([]float64, 0, min(len(qs), 2000))
 	for i := range cap(times) {
 		q := query(qs[i : i+1])

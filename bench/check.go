@@ -161,7 +161,8 @@ func checkOne(ctx context.Context, s *site.Site, channel site.Channel, text stri
 	r := CheckResult{Words: len(strings.Fields(text)), Planted: planted}
 	begun := cpu()
 	last := begun
-	stages := map[string]*float64{"fingerprint": &r.Fingerprint, "match": &r.Match, "search": &r.Search, "verify": &r.Verify, "align": &r.Align}
+	stages := map[string]*float64{"fingerprint": &r.Fingerprint, "match": &r.Match, "search": &r.Search, "verify": &r.Verify,
+		"align": &r.Align}
 	var mu sync.Mutex // progress may be told concurrently
 	f, err := s.Check(ctx, site.Submission{ID: "submission", Text: text}, site.CheckOptions{Channel: channel, Progress: func(p site.Progress) {
 		mu.Lock()

@@ -159,7 +159,8 @@ func oneCopy(ctx context.Context, dir string, o ClusterOptions, prints []concord
 }
 
 // putPrints puts the prints as documents numbered from number on, by so many writers at a time.
-func putPrints(ctx context.Context, writers int, prints []concordat.Fingerprint, number int, put func(context.Context, *concordat.Profile) error) error {
+func putPrints(ctx context.Context, writers int, prints []concordat.Fingerprint, number int,
+	put func(context.Context, *concordat.Profile) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(writers)
 	for p := range profiles(prints) {
@@ -207,7 +208,8 @@ func openNodes(ctx context.Context, dir string, o ClusterOptions) (_ *nodes, err
 			err = errors.Join(err, s.close())
 		}
 	}()
-	l := cluster.Layout{Cluster: "bench", Site: "bench", Scheme: scheme, Shards: o.Shards, Copies: o.Copies, Members: map[coord.NodeID]cluster.Member{}}
+	l := cluster.Layout{Cluster: "bench", Site: "bench", Scheme: scheme, Shards: o.Shards, Copies: o.Copies,
+		Members: map[coord.NodeID]cluster.Member{}}
 	var names []coord.NodeID
 	for i := range o.Nodes {
 		names = append(names, coord.NodeID(fmt.Sprint("n", i)))
@@ -238,8 +240,9 @@ func (s *nodes) open(ctx context.Context, name coord.NodeID) error {
 		return errors.Join(err, l.Close())
 	}
 	n, err := cluster.OpenNode(ctx, cluster.NodeOptions{
-		Dir: filepath.Join(s.dir, string(name)), Session: session, Scheme: "http", Client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
-		Node: coord.Node{ID: name, Address: l.Addr().String()}, Index: index.Options{Site: "bench", Scheme: scheme},
+		Dir: filepath.Join(s.dir, string(name)), Session: session, Scheme: "http",
+		Client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
+		Node:   coord.Node{ID: name, Address: l.Addr().String()}, Index: index.Options{Site: "bench", Scheme: scheme},
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())

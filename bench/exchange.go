@@ -24,7 +24,8 @@ func ReadPrints(r io.Reader) ([]concordat.Fingerprint, []Question, error) {
 		return nil, nil, fmt.Errorf("read prints: %w", err)
 	}
 	if head[0] > mostPrints || head[1] > mostPrints {
-		return nil, nil, fmt.Errorf("read prints: %w: %d fingerprints and %d questions, at most %d", concordat.ErrInvalid, head[0], head[1], mostPrints)
+		return nil, nil, fmt.Errorf("read prints: %w: %d fingerprints and %d questions, at most %d", concordat.ErrInvalid, head[0], head[1],
+			mostPrints)
 	}
 	var prints []concordat.Fingerprint
 	for i := range head[0] {

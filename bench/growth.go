@@ -115,7 +115,8 @@ func heap() int64 {
 
 // askAll asks documents of 200 questions so many times and returns the processor time, the median of the times, and the
 // matches of one question.
-func askAll(ctx context.Context, match func(context.Context, *concordat.Query) (*concordat.Answer, error), qs []Question, probe concordat.Probe, times int) (took, matches float64, lost int, err error) {
+func askAll(ctx context.Context, match func(context.Context, *concordat.Query) (*concordat.Answer, error), qs []Question,
+	probe concordat.Probe, times int) (took, matches float64, lost int, err error) {
 	var asked []*concordat.Query
 	for from := 0; from < len(qs); from += perDocument {
 		q := &concordat.Query{Scheme: scheme, MaxDistance: reportDistance, Probe: probe}

@@ -40,7 +40,8 @@ func TestGrowth(t *testing.T) {
 // TestIngest: all sentences go through all stages.
 func TestIngest(t *testing.T) {
 	w := newWriter(1)
-	files := []File{{Name: "a.txt", Data: []byte(strings.Join(w.document(1, 50), "\n"))}, {Name: "b", Text: strings.Join(w.document(2, 50), "\n")}, {Name: "c.pdf", Data: []byte("%PDF-")}}
+	files := []File{{Name: "a.txt", Data: []byte(strings.Join(w.document(1, 50), "\n"))},
+		{Name: "b", Text: strings.Join(w.document(2, 50), "\n")}, {Name: "c.pdf", Data: []byte("%PDF-")}}
 	r, err := Ingest(t.Context(), t.TempDir(), files, 1)
 	if err != nil {
 		t.Fatal(err)

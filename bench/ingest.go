@@ -119,7 +119,8 @@ func (r *IngestResult) extract(files []File) (err error) {
 }
 
 // putAll puts the profiles in batches as ingest makes them, with or without their texts and terms, and merges.
-func putAll(ctx context.Context, dir string, scheme concordat.Scheme, ps []*concordat.Profile, text, words bool) (took time.Duration, err error) {
+func putAll(ctx context.Context, dir string, scheme concordat.Scheme, ps []*concordat.Profile, text,
+	words bool) (took time.Duration, err error) {
 	d := filepath.Join(dir, "ingest")
 	s, err := index.Open(d, index.Options{Site: "bench", Scheme: scheme, Shard: "00"})
 	if err != nil {

@@ -29,7 +29,8 @@ type JoinResult struct {
 // Join makes two libraries of n random fingerprints each in documents of 200, of which one in 50 of the
 // second is a copy of one in the first with 0 to 12 changed bits, and finds the pairs of documents that have
 // sentences within 12 bits of each other, on one core, and on all by the way that screening does.
-func Join(n int, seed uint64, probe concordat.Probe, onAllCores func([]screen.Document, screen.JoinOptions) (screen.Joined, error)) (JoinResult, error) {
+func Join(n int, seed uint64, probe concordat.Probe,
+	onAllCores func([]screen.Document, screen.JoinOptions) (screen.Joined, error)) (JoinResult, error) {
 	r := JoinResult{Probe: probe.String(), Sentences: n}
 	planted := map[[2]int]bool{}
 	guarantee := concordat.Complete

@@ -66,7 +66,8 @@ func Web(ctx context.Context, o WebOptions, report func(WebResult) error) error 
 	if len(o.Sessions) == 0 || o.Documents < 1 || o.Checks < 1 || o.Rounds < 1 {
 		return fmt.Errorf("%w: sessions, documents, checks and rounds are at least 1", concordat.ErrInvalid)
 	}
-	l := &load{o: o, words: newWriter(o.Seed), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4 * len(o.Sessions), MaxConnsPerHost: 4 * len(o.Sessions)},
+	l := &load{o: o, words: newWriter(o.Seed), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4 * len(o.Sessions),
+		MaxConnsPerHost: 4 * len(o.Sessions)},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	defer l.client.CloseIdleConnections()
 	if _, err := usedBy(o.Process); err != nil {

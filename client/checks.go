@@ -331,7 +331,8 @@ func (c *Client) watch(ctx context.Context, id concordat.TaskID, told func(Event
 // empty: json. Where it fails, what was written is of no use.
 func (c *Client) Report(ctx context.Context, id concordat.TaskID, format string, w io.Writer) error {
 	path := "/checks/" + escape(string(id)) + "/report"
-	resp, err := c.send(ctx, request{method: http.MethodGet, path: path, query: url.Values{"format": {cmp.Or(format, "json")}}}, func() io.Reader { return nil }, "")
+	resp, err := c.send(ctx, request{method: http.MethodGet, path: path, query: url.Values{"format": {cmp.Or(format, "json")}}},
+		func() io.Reader { return nil }, "")
 	if err != nil {
 		return err
 	}

@@ -66,14 +66,16 @@ func refuse(status int, kind string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(status)
-		_ = json.NewEncoder(w).Encode(map[string]any{"type": "urn:concordat:problem:" + kind, "status": status, "detail": "because", "errors": []any{map[string]any{"message": "too short", "location": "body.text"}}})
+		_ = json.NewEncoder(w).Encode(map[string]any{"type": "urn:concordat:problem:" + kind, "status": status, "detail": "because",
+			"errors": []any{map[string]any{"message": "too short", "location": "body.text"}}})
 	}
 }
 
 func lose(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
 func TestNew(t *testing.T) {
-	for _, o := range []client.Options{{}, {Address: "site.example", Token: "T"}, {Address: "https://site.example"}, {Address: "ftp://x", Token: "T"}, {Address: "https://x/?q=1", Token: "T"}} {
+	for _, o := range []client.Options{{}, {Address: "site.example", Token: "T"}, {Address: "https://site.example"},
+		{Address: "ftp://x", Token: "T"}, {Address: "https://x/?q=1", Token: "T"}} {
 		if _, err := client.New(o); err == nil {
 			t.Errorf("%+v passed", o)
 		}
@@ -83,7 +85,8 @@ func TestNew(t *testing.T) {
 // TestRetries: what is safe is sent again, with one key and the same bytes; what is not is sent once.
 func TestRetries(t *testing.T) {
 	ctx := t.Context()
-	busy, ok := refuse(http.StatusServiceUnavailable, "unavailable"), answer(map[string]any{"checks": []any{map[string]string{"id": "t1", "state": "queued"}}})
+	busy, ok := refuse(http.StatusServiceUnavailable, "unavailable"),
+		answer(map[string]any{"checks": []any{map[string]string{"id": "t1", "state": "queued"}}})
 	s, c := script(t, lose, busy, refuse(http.StatusTooManyRequests, "rate"), ok)
 	made, err := c.Submit(ctx, client.Submission{Text: "text", Files: []client.File{client.Bytes("a.txt", []byte("content"))}})
 	if err != nil || len(made) != 1 || made[0].ID != "t1" {
@@ -134,7 +137,8 @@ func TestProblem(t *testing.T) {
 	}, answer("nonsense"))
 	_, err := c.Check(t.Context(), "a/b?c")
 	var p *client.Problem
-	if !errors.As(err, &p) || p.Kind() != "invalid" || p.Status != 422 || !strings.Contains(err.Error(), "because") || !strings.Contains(err.Error(), "body.text: too short") {
+	if !errors.As(err, &p) || p.Kind() != "invalid" || p.Status != 422 || !strings.Contains(err.Error(), "because") ||
+		!strings.Contains(err.Error(), "body.text: too short") {
 		t.Errorf("got %v", err)
 	}
 	if _, err = c.Check(t.Context(), "x"); !errors.As(err, &p) || p.Status != 403 || p.Kind() != "" {
@@ -172,7 +176,8 @@ func TestPages(t *testing.T) {
 		got = append(got, string(one.ID))
 	}
 	seen, _ := s.requests()
-	if fmt.Sprint(got) != "[a b c d]" || len(seen) != 3 || seen[1].URL.Query().Get("cursor") != "two" || seen[2].URL.Query().Get("owner") != "ada" || seen[0].URL.Query().Get("state") != "done,partial" {
+	if fmt.Sprint(got) != "[a b c d]" || len(seen) != 3 || seen[1].URL.Query().Get("cursor") != "two" ||
+		seen[2].URL.Query().Get("owner") != "ada" || seen[0].URL.Query().Get("state") != "done,partial" {
 		t.Errorf("got %v by %v", got, seen)
 	}
 	s, c = script(t, page("two", "a", "b"))
@@ -210,7 +215,8 @@ func TestWait(t *testing.T) {
 		}
 	}
 	done := answer(map[string]string{"id": "t1", "state": "done"})
-	s, c := script(t, stream(`{"state":"queued","ahead":3}`, `{"state":"running","stage":"match","done":1,"total":2}`, `{"state":"done","finally":true}`), done)
+	s, c := script(t, stream(`{"state":"queued","ahead":3}`, `{"state":"running","stage":"match","done":1,"total":2}`,
+		`{"state":"done","finally":true}`), done)
 	var stages []string
 	got, err := c.Wait(t.Context(), "t1", func(e client.Event) { stages = append(stages, string(e.State)+e.Stage) })
 	if err != nil || got.State != concordat.TaskDone || fmt.Sprint(stages) != "[queued runningmatch done]" {
@@ -237,7 +243,8 @@ func TestVerify(t *testing.T) {
 	secret, former := []byte("0123456789abcdef0123456789abcdef"), []byte("former")
 	body := []byte(`{"type":"check.done","timestamp":"2026-03-01T12:00:00Z","data":{"id":"t1"}}`)
 	h := func(at time.Time, secrets ...[]byte) http.Header {
-		return http.Header{"Webhook-Id": {"msg_1"}, "Webhook-Timestamp": {fmt.Sprint(at.Unix())}, "Webhook-Signature": {webhook.Signature(secrets, "msg_1", at, body)}}
+		return http.Header{"Webhook-Id": {"msg_1"}, "Webhook-Timestamp": {fmt.Sprint(at.Unix())},
+			"Webhook-Signature": {webhook.Signature(secrets, "msg_1", at, body)}}
 	}
 	text := webhook.SecretText(secret)
 	n, err := client.Verify(text, h(now, secret, former), body, now.Add(time.Minute))

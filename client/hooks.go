@@ -104,7 +104,8 @@ func (c *Client) Deliveries(ctx context.Context, id, state string) iter.Seq2[Del
 
 // Replay sends one delivery again, under its old id.
 func (c *Client) Replay(ctx context.Context, id string, seq int64) error {
-	_, err := c.call(ctx, request{method: http.MethodPost, path: "/webhooks/" + escape(id) + "/deliveries/" + strconv.FormatInt(seq, 10) + "/replay"}, nil)
+	_, err := c.call(ctx, request{method: http.MethodPost, path: "/webhooks/" + escape(id) + "/deliveries/" + strconv.FormatInt(seq, 10) +
+		"/replay"}, nil)
 	return err
 }
 

@@ -39,7 +39,8 @@ func (c *Client) AddPerson(ctx context.Context, p Person) (Link, error) {
 // DisablePerson disables an account, or enables it again.
 func (c *Client) DisablePerson(ctx context.Context, name string, disabled bool) (Person, error) {
 	var out Person
-	_, err := c.call(ctx, request{method: http.MethodPatch, path: "/people/" + escape(name), body: map[string]bool{"disabled": disabled}}, &out)
+	_, err := c.call(ctx, request{method: http.MethodPatch, path: "/people/" + escape(name), body: map[string]bool{"disabled": disabled}},
+		&out)
 	return out, err
 }
 

@@ -61,12 +61,14 @@ func (c *Client) ruled(ctx context.Context, r request) (Ruled, error) {
 // SetRules replaces the rules seen by those in seen.Rules. It fails with a Problem of kind changed where
 // somebody else has changed them since they were read.
 func (c *Client) SetRules(ctx context.Context, id concordat.TaskID, seen Ruled) (Ruled, error) {
-	return c.ruled(ctx, request{method: http.MethodPut, path: at(id, "/rules"), body: seen.Rules, header: http.Header{"If-Match": {seen.etag}}, once: true})
+	return c.ruled(ctx, request{method: http.MethodPut, path: at(id, "/rules"), body: seen.Rules,
+		header: http.Header{"If-Match": {seen.etag}}, once: true})
 }
 
 // UndoRules goes back to the rules before those seen, or fails as SetRules does.
 func (c *Client) UndoRules(ctx context.Context, id concordat.TaskID, seen Ruled) (Ruled, error) {
-	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/rules/undo"), header: http.Header{"If-Match": {seen.etag}}, once: true})
+	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/rules/undo"), header: http.Header{"If-Match": {seen.etag}},
+		once: true})
 }
 
 // RuleChange is one change of rules.
@@ -98,7 +100,8 @@ func (c *Client) ExcludeSource(ctx context.Context, id concordat.TaskID, source 
 
 // ExcludePassage takes a passage, in code points of the submission, out of the scores for a reason.
 func (c *Client) ExcludePassage(ctx context.Context, id concordat.TaskID, passage concordat.Span, reason string) (Ruled, error) {
-	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/exclusions"), body: exclusion{true, nil, &passage, reason}, once: true})
+	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/exclusions"), body: exclusion{true, nil, &passage, reason},
+		once: true})
 }
 
 // IncludePassage takes all passages that were taken out and touch the span in again.
@@ -108,7 +111,8 @@ func (c *Client) IncludePassage(ctx context.Context, id concordat.TaskID, passag
 
 // CountWording counts a stretch of shared wording, in code points of the submission, for a reason.
 func (c *Client) CountWording(ctx context.Context, id concordat.TaskID, span concordat.Span, reason string) (Ruled, error) {
-	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/counted-wording"), body: countedWording{true, span, reason}, once: true})
+	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/counted-wording"), body: countedWording{true, span, reason},
+		once: true})
 }
 
 // UncountWording counts no longer any shared wording that somebody counted and that touches the span.

@@ -224,7 +224,8 @@ func TestAloneRefuses(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	must(t, a.Put(t.Context()))
-	if _, err := cluster.OpenAlone(t.Context(), filepath.Join(t.TempDir(), "z"), index.Options{ReadOnly: true}); !errors.Is(err, concordat.ErrInvalid) {
+	if _, err := cluster.OpenAlone(t.Context(), filepath.Join(t.TempDir(), "z"), index.Options{ReadOnly: true}); !errors.Is(err,
+		concordat.ErrInvalid) {
 		t.Errorf("got %v", err)
 	}
 }

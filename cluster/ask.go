@@ -211,7 +211,8 @@ type openShard struct {
 
 // askShards asks one copy of each shard and returns the answers of those that did, and why the others did not.
 // An error of a shard that refuses the question is the question's.
-func (n *Node) askShards(ctx context.Context, shards []concordat.ShardID, q question) (map[concordat.ShardID]*shardAnswer, map[concordat.ShardID]ShardStatus, error) {
+func (n *Node) askShards(ctx context.Context, shards []concordat.ShardID,
+	q question) (map[concordat.ShardID]*shardAnswer, map[concordat.ShardID]ShardStatus, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, context.Cause(ctx)
 	}
@@ -221,7 +222,8 @@ func (n *Node) askShards(ctx context.Context, shards []concordat.ShardID, q ques
 	caller := ctx
 	ctx, cancel := n.readTime(ctx)
 	defer cancel()
-	r := &round{n: n, q: q, open: map[concordat.ShardID]*openShard{}, answers: map[concordat.ShardID]*shardAnswer{}, missing: map[concordat.ShardID]ShardStatus{}, in: make(chan answered, 2*len(shards)+2*coord.MaxCopies)}
+	r := &round{n: n, q: q, open: map[concordat.ShardID]*openShard{}, answers: map[concordat.ShardID]*shardAnswer{},
+		missing: map[concordat.ShardID]ShardStatus{}, in: make(chan answered, 2*len(shards)+2*coord.MaxCopies)}
 	r.view, _ = n.fan.now()
 	r.until = time.Now().Add(askTime)
 	r.q.MinSeq = n.minSeq(shards)

@@ -8,7 +8,8 @@ import (
 
 // clock draws revisions: numbers that grow, on all nodes about alike (hybrid logical clocks, Kulkarni and
 // others 2014). A revision is the time in milliseconds since 1970, shifted, and something drawn, so that two nodes
-// draw the same once in a million times; what that then does, Revisions knows. Nothing rests on clocks being right: one that is behind costs a repetition, after which it is not.
+// draw the same once in a million times; what that then does, Revisions knows. Nothing rests on clocks being right: one
+// that is behind costs a repetition, after which it is not.
 type clock struct {
 	now func() time.Time // nil: time.Now
 

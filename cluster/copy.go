@@ -134,7 +134,8 @@ func newCopy(dir string, o CopyOptions) (*Copy, error) {
 	o.Index.Logged, o.Replica.Me = true, o.Node
 	c := &Copy{
 		dir: dir, o: o, log: o.Index.Logger, start: time.Now(), writes: map[uint64]*write{}, changes: map[uint64]*index.Change{},
-		fetches: map[fetchKey]chan replica.Reply{}, refused: map[coord.NodeID]int{}, toSync: make(chan struct{}, 1), toApply: make(chan struct{}, 1),
+		fetches: map[fetchKey]chan replica.Reply{}, refused: map[coord.NodeID]int{}, toSync: make(chan struct{}, 1),
+		toApply: make(chan struct{}, 1),
 	}
 	c.clock.now = o.Now
 	if c.o.SlowSync == 0 {
@@ -217,7 +218,8 @@ func (c *Copy) openLog() error {
 		x = log.Extent()
 	}
 	if x.Base > at.Seq {
-		return errors.Join(fmt.Errorf("%s: the index has come to record %d and the log begins after %d: %w", c.dir, at.Seq, x.Base, concordat.ErrCorrupt), log.Close())
+		return errors.Join(fmt.Errorf("%s: the index has come to record %d and the log begins after %d: %w", c.dir, at.Seq, x.Base,
+			concordat.ErrCorrupt), log.Close())
 	}
 	c.wal, c.target = log, at.Seq
 	c.replica = replica.New(c.o.Replica, meta, x, revs, at.Seq)

@@ -71,13 +71,15 @@ func ParseLayout(c coord.Config) (*Layout, error) {
 		return nil, fmt.Errorf("configuration of the cluster: %w: %w", concordat.ErrCorrupt, err)
 	}
 	if l.Format != layoutFormat {
-		return nil, fmt.Errorf("configuration of the cluster has format %d, this program knows %d: %w", l.Format, layoutFormat, concordat.ErrInvalid)
+		return nil, fmt.Errorf("configuration of the cluster has format %d, this program knows %d: %w", l.Format, layoutFormat,
+			concordat.ErrInvalid)
 	}
 	return &l, l.validate()
 }
 
 func (l *Layout) validate() error {
-	if l.Cluster == "" || l.Site == "" || l.Scheme == "" || l.Shards < 1 || l.Shards > MaxShards || l.Copies < 1 || l.Copies > coord.MaxCopies {
+	if l.Cluster == "" || l.Site == "" || l.Scheme == "" || l.Shards < 1 || l.Shards > MaxShards || l.Copies < 1 ||
+		l.Copies > coord.MaxCopies {
 		return fmt.Errorf("cluster %q of site %s with %d shards in %d copies: %w", l.Cluster, l.Site, l.Shards, l.Copies, concordat.ErrInvalid)
 	}
 	for n := range l.Members {
@@ -163,7 +165,8 @@ func Place(l *Layout, now [][]coord.NodeID) [][]coord.NodeID {
 		}
 	}
 	slices.Sort(nodes)
-	p := placing{layout: l, nodes: nodes, most: (l.Shards*min(l.Copies, len(nodes)) + len(nodes) - 1) / max(1, len(nodes)), load: map[coord.NodeID]int{}, first: map[coord.NodeID]int{}}
+	p := placing{layout: l, nodes: nodes, most: (l.Shards*min(l.Copies, len(nodes)) + len(nodes) - 1) / max(1, len(nodes)),
+		load: map[coord.NodeID]int{}, first: map[coord.NodeID]int{}}
 	out := make([][]coord.NodeID, l.Shards)
 	for i := range now { // keep what may stay
 		for _, n := range now[i] {

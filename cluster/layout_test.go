@@ -23,7 +23,8 @@ func TestPlace(t *testing.T) {
 		shards, copies int
 		zones          []string
 	}{
-		{8, 3, []string{"", "", ""}}, {8, 3, []string{"x"}}, {8, 2, []string{"x", "x", "y", "y"}}, {16, 3, []string{"x", "y", "z", "x", "y"}}, {7, 2, []string{"x", "y", "z"}}, {256, 3, []string{"", "", "", "", ""}},
+		{8, 3, []string{"", "", ""}}, {8, 3, []string{"x"}}, {8, 2, []string{"x", "x", "y", "y"}}, {16, 3, []string{"x", "y", "z", "x", "y"}},
+		{7, 2, []string{"x", "y", "z"}}, {256, 3, []string{"", "", "", "", ""}},
 	} {
 		l := layoutOf(c.shards, c.copies, c.zones...)
 		p := cluster.Place(l, nil)

@@ -29,12 +29,13 @@ func TestRemove(t *testing.T) {
 		members []coord.NodeID
 		words   string // none: it is removed
 	}{
-		"done":         {"c", coord.State{ISR: ab, Replicas: ab}, false, false, []coord.NodeID{"a", "b", "c"}, ""},
-		"unknown":      {"x", coord.State{ISR: ab, Replicas: ab}, false, false, []coord.NodeID{"a", "b", "c"}, "no member"},
-		"live":         {"c", coord.State{ISR: ab, Replicas: ab}, true, false, []coord.NodeID{"a", "b", "c"}, "stop concordat serve"},
-		"in sync":      {"b", coord.State{ISR: ab, Replicas: []coord.NodeID{"a"}}, false, false, []coord.NodeID{"a", "b"}, "drain"},
-		"wanted":       {"b", coord.State{ISR: []coord.NodeID{"a"}, Replicas: ab}, false, false, []coord.NodeID{"a", "b"}, "drain"},
-		"last copy":    {"b", coord.State{ISR: []coord.NodeID{"b"}, Replicas: []coord.NodeID{"a"}}, false, false, []coord.NodeID{"a", "b"}, "only copy in sync"},
+		"done":    {"c", coord.State{ISR: ab, Replicas: ab}, false, false, []coord.NodeID{"a", "b", "c"}, ""},
+		"unknown": {"x", coord.State{ISR: ab, Replicas: ab}, false, false, []coord.NodeID{"a", "b", "c"}, "no member"},
+		"live":    {"c", coord.State{ISR: ab, Replicas: ab}, true, false, []coord.NodeID{"a", "b", "c"}, "stop concordat serve"},
+		"in sync": {"b", coord.State{ISR: ab, Replicas: []coord.NodeID{"a"}}, false, false, []coord.NodeID{"a", "b"}, "drain"},
+		"wanted":  {"b", coord.State{ISR: []coord.NodeID{"a"}, Replicas: ab}, false, false, []coord.NodeID{"a", "b"}, "drain"},
+		"last copy": {"b", coord.State{ISR: []coord.NodeID{"b"}, Replicas: []coord.NodeID{"a"}}, false, false, []coord.NodeID{"a", "b"},
+			"only copy in sync"},
 		"only node":    {"a", coord.State{ISR: ab, Replicas: ab}, false, false, []coord.NodeID{"a"}, "only one"},
 		"authority":    {"a", coord.State{ISR: []coord.NodeID{"b"}, Replicas: []coord.NodeID{"b"}}, false, false, ab, "authority"},
 		"no authority": {"a", coord.State{ISR: []coord.NodeID{"b"}, Replicas: []coord.NodeID{"b"}}, false, true, ab, ""},
@@ -49,7 +50,8 @@ func TestRemove(t *testing.T) {
 		}
 		err := l.Remove(v, c.node, c.lose)
 		_, still := l.Members[c.node]
-		if c.words == "" && (err != nil || still) || c.words != "" && (err == nil || !strings.Contains(err.Error(), c.words) || still != (c.node != "x")) {
+		if c.words == "" && (err != nil || still) || c.words != "" && (err == nil || !strings.Contains(err.Error(), c.words) ||
+			still != (c.node != "x")) {
 			t.Errorf("%s: %v; still a member: %v", name, err, still)
 		}
 	}
@@ -82,9 +84,10 @@ func TestCompatible(t *testing.T) {
 	s.must(errors.Join(err, founder.Close()))
 	session, err := s.hub.Join("b")
 	s.must(err)
-	_, err = cluster.OpenNode(t.Context(), cluster.NodeOptions{Dir: t.TempDir(), Session: session, Scheme: "http", Client: &http.Client{Transport: &http.Transport{}},
-		Node:  coord.Node{ID: "b", Address: "127.0.0.1:1", Version: "v9", Protocol: 9, OldestProtocol: 8},
-		Index: index.Options{Site: indextest.Site, Scheme: indextest.Scheme}})
+	_, err = cluster.OpenNode(t.Context(), cluster.NodeOptions{Dir: t.TempDir(), Session: session, Scheme: "http",
+		Client: &http.Client{Transport: &http.Transport{}},
+		Node:   coord.Node{ID: "b", Address: "127.0.0.1:1", Version: "v9", Protocol: 9, OldestProtocol: 8},
+		Index:  index.Options{Site: indextest.Site, Scheme: indextest.Scheme}})
 	if !errors.Is(err, concordat.ErrRefused) || !strings.Contains(err.Error(), "v9") {
 		t.Errorf("a node of a later program: %v", err)
 	}

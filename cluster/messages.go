@@ -72,7 +72,8 @@ func appendReply(b []byte, m *replica.Reply) []byte {
 		b = make([]byte, 0, size)
 	}
 	b = appendString(b, string(m.From))
-	b = appendUvarints(b, m.ID, m.Epoch, m.Next, uint64(m.Kind), m.Commit, m.End, m.EpochStart, m.To, m.ToEpoch, uint64(max(0, m.Lease)), bits(m.Away))
+	b = appendUvarints(b, m.ID, m.Epoch, m.Next, uint64(m.Kind), m.Commit, m.End, m.EpochStart, m.To, m.ToEpoch, uint64(max(0, m.Lease)),
+		bits(m.Away))
 	return wal.AppendRecords(b, m.Records)
 }
 

@@ -12,7 +12,8 @@ import (
 
 var (
 	someFetch = replica.Fetch{From: "a", Life: "a:1", ID: 3, Epoch: 1 << 40, Next: 7, LastEpoch: 2, Full: true, Away: true, Heard: 2}
-	someReply = replica.Reply{From: "b", ID: 3, Epoch: 4, Next: 7, Kind: replica.Fenced, Commit: 5, End: 9, EpochStart: 2, To: 1, ToEpoch: 1, Lease: 3 * time.Second, Away: true,
+	someReply = replica.Reply{From: "b", ID: 3, Epoch: 4, Next: 7, Kind: replica.Fenced, Commit: 5, End: 9, EpochStart: 2, To: 1,
+		ToEpoch: 1, Lease: 3 * time.Second, Away: true,
 		Records: []wal.Record{{Seq: 7, Epoch: 4, Kind: wal.Delete, Slot: 9, Rev: 11, ID: "l\x00d", Payload: []byte{}}}}
 	someWrite   = wireWrite{operation{Sender: "s", Number: 1, Done: 2, Epoch: 3, Rev: 1 << 60}, []byte("changes")}
 	someWritten = wireWritten{Seq: 5, Late: []int{0, 2}, Newest: 1 << 60}

@@ -353,7 +353,8 @@ func (n *Node) CopyAll(ctx context.Context, dir string, moment func(context.Cont
 }
 
 // takeMoment holds the writes of all shards while moment is called.
-func (n *Node) takeMoment(ctx context.Context, v *coord.View, name string, by map[coord.NodeID]map[concordat.ShardID]uint64, moment func(context.Context) error) (err error) {
+func (n *Node) takeMoment(ctx context.Context, v *coord.View, name string, by map[coord.NodeID]map[concordat.ShardID]uint64,
+	moment func(context.Context) error) (err error) {
 	released := false
 	release := func() error {
 		var g errgroup.Group

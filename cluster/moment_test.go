@@ -70,14 +70,16 @@ func TestCopyAll(t *testing.T) {
 	}
 	// The caller fails: writes go on, and nothing is kept.
 	wrong := errors.New("wrong")
-	if _, err := s.nodes["a"].CopyAll(t.Context(), filepath.Join(t.TempDir(), "x"), func(context.Context) error { return wrong }); !errors.Is(err, wrong) {
+	if _, err := s.nodes["a"].CopyAll(t.Context(), filepath.Join(t.TempDir(), "x"),
+		func(context.Context) error { return wrong }); !errors.Is(err, wrong) {
 		t.Error(err)
 	}
 	s.must(s.nodes["c"].Put(t.Context(), profileOf("last", "1")))
 	// A shard without a master: no backup without it.
 	s.stop("b")
 	s.stop("c")
-	if _, err := s.nodes["a"].CopyAll(t.Context(), filepath.Join(t.TempDir(), "y"), func(context.Context) error { return nil }); !errors.Is(err, concordat.ErrUnavailable) {
+	if _, err := s.nodes["a"].CopyAll(t.Context(), filepath.Join(t.TempDir(), "y"),
+		func(context.Context) error { return nil }); !errors.Is(err, concordat.ErrUnavailable) {
 		t.Errorf("without all shards: %v", err)
 	}
 }

@@ -105,7 +105,8 @@ func OpenNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	if o.WriteTime == 0 {
 		o.WriteTime = time.Minute
 	}
-	n := &Node{o: o, log: o.Index.Logger, fan: newFan(o.Session), copies: map[concordat.ShardID]*hosted{}, written: map[concordat.ShardID]uint64{}, poke: make(chan struct{}, 1), boot: rand.Text()}
+	n := &Node{o: o, log: o.Index.Logger, fan: newFan(o.Session), copies: map[concordat.ShardID]*hosted{},
+		written: map[concordat.ShardID]uint64{}, poke: make(chan struct{}, 1), boot: rand.Text()}
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)
 	}
@@ -157,7 +158,8 @@ func (n *Node) join(ctx context.Context) error {
 		}
 		me := l.Members[n.o.Node.ID]
 		if n.lost = known.Boot != me.Boot && known.Next != me.Boot; n.lost && me.Boot != "" {
-			n.log.Error("the folder of this node is not the one that the cluster knows: its copies are brought up to date before they count", "node", n.o.Node.ID)
+			n.log.Error("the folder of this node is not the one that the cluster knows: its copies are brought up to date before they count",
+				"node", n.o.Node.ID)
 		}
 		if err := compatible(&n.o.Node, v.Live); err != nil {
 			return err

@@ -86,7 +86,10 @@ func BenchmarkCatchUp(b *testing.B) {
 				b.SetBytes(int64(bytes))
 				b.StartTimer()
 				s.start("b")
-				s.must(s.copy("b", cluster.ShardName(0)).Await(b.Context(), func(x replica.Status) bool { return x.Applied >= st.Applied && x.InSync && !x.Meta.Damaged }))
+				s.must(s.copy("b", cluster.ShardName(0)).Await(b.Context(), func(x replica.Status) bool {
+					return x.Applied >= st.Applied &&
+						x.InSync && !x.Meta.Damaged
+				}))
 			}
 		})
 	}

@@ -51,7 +51,8 @@ func newSite(t testing.TB, shards, copies int, names ...coord.NodeID) *testSite 
 // found makes the site; what s says of clocks and logs counts from the start.
 func (s *testSite) found(t testing.TB, shards, copies int, names ...coord.NodeID) {
 	s.t, s.dir, s.nodes = t, t.TempDir(), map[coord.NodeID]*running{}
-	s.layout = cluster.Layout{Cluster: "test", Site: indextest.Site, Scheme: indextest.Scheme, Shards: shards, Copies: copies, Members: map[coord.NodeID]cluster.Member{}}
+	s.layout = cluster.Layout{Cluster: "test", Site: indextest.Site, Scheme: indextest.Scheme, Shards: shards, Copies: copies,
+		Members: map[coord.NodeID]cluster.Member{}}
 	for _, n := range names {
 		s.layout.Members[n] = cluster.Member{}
 	}
@@ -94,7 +95,8 @@ func (s *testSite) open(name coord.NodeID) (*running, error) {
 	r.Node, err = cluster.OpenNode(s.t.Context(), cluster.NodeOptions{
 		Dir: filepath.Join(s.dir, string(name)), Session: session, Scheme: "http", Client: &http.Client{Transport: &http.Transport{}},
 		Node: coord.Node{ID: name, Address: l.Addr().String()}, Index: index.Options{Site: indextest.Site, Scheme: indextest.Scheme},
-		Copy: cluster.CopyOptions{KeepLog: max(1, s.keep), SegmentBytes: cmp.Or(s.segment, 64<<10), Now: s.clocks[name]}, Fatal: func(err error) { r.fatal <- err },
+		Copy:  cluster.CopyOptions{KeepLog: max(1, s.keep), SegmentBytes: cmp.Or(s.segment, 64<<10), Now: s.clocks[name]},
+		Fatal: func(err error) { r.fatal <- err },
 	})
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
@@ -259,7 +261,8 @@ func TestMissingShard(t *testing.T) {
 	}
 	for i := range 20 {
 		_, err := s.nodes["a"].Document(t.Context(), refOf(fmt.Sprint(i)))
-		if silent := s.layout.ShardFor("l", concordat.DocumentID(fmt.Sprint(i))) == st.Missing[0]; silent != errors.Is(err, concordat.ErrUnavailable) || !silent && err != nil {
+		if silent := s.layout.ShardFor("l", concordat.DocumentID(fmt.Sprint(i))) == st.Missing[0]; silent != errors.Is(err,
+			concordat.ErrUnavailable) || !silent && err != nil {
 			t.Errorf("document %d: %v", i, err)
 		}
 	}
@@ -310,21 +313,24 @@ func TestFoldersOfNodes(t *testing.T) {
 	other := s.layout.Site
 	session, err := s.hub.Join("c")
 	s.must(err)
-	_, err = cluster.OpenNode(t.Context(), cluster.NodeOptions{Dir: t.TempDir(), Session: session, Client: http.DefaultClient, Node: coord.Node{ID: "a"},
+	_, err = cluster.OpenNode(t.Context(), cluster.NodeOptions{Dir: t.TempDir(), Session: session, Client: http.DefaultClient,
+		Node:  coord.Node{ID: "a"},
 		Index: index.Options{Site: other + "x", Scheme: indextest.Scheme}})
 	if !errors.Is(err, concordat.ErrRefused) {
 		t.Errorf("node of another site: %v", err)
 	}
 	session, err = s.hub.Join("c")
 	s.must(err)
-	_, err = cluster.OpenNode(t.Context(), cluster.NodeOptions{Dir: t.TempDir(), Session: session, Client: http.DefaultClient, Node: coord.Node{ID: "c"},
+	_, err = cluster.OpenNode(t.Context(), cluster.NodeOptions{Dir: t.TempDir(), Session: session, Client: http.DefaultClient,
+		Node:  coord.Node{ID: "c"},
 		Index: index.Options{Site: other, Scheme: indextest.Scheme}})
 	if !errors.Is(err, concordat.ErrRefused) {
 		t.Errorf("no member: %v", err)
 	}
 	session, err = s.hub.Join("a")
 	s.must(err)
-	twin, err := cluster.OpenNode(t.Context(), cluster.NodeOptions{Dir: t.TempDir(), Session: session, Client: &http.Client{}, Node: coord.Node{ID: "a"},
+	twin, err := cluster.OpenNode(t.Context(), cluster.NodeOptions{Dir: t.TempDir(), Session: session, Client: &http.Client{},
+		Node:  coord.Node{ID: "a"},
 		Index: index.Options{Site: other, Scheme: indextest.Scheme}})
 	s.must(err)
 	if err := <-s.nodes["a"].fatal; !errors.Is(err, concordat.ErrRefused) {

@@ -35,7 +35,8 @@ func TestOperations(t *testing.T) {
 	if seq := <-second; seq != 7 || runs > 2 {
 		t.Errorf("record %d after %d runs", seq, runs)
 	}
-	if _, err := o.do(t.Context(), operation{Sender: "s", Number: 2, Done: 2}, func(context.Context) (uint64, error) { return 8, nil }); err != nil {
+	if _, err := o.do(t.Context(), operation{Sender: "s", Number: 2, Done: 2},
+		func(context.Context) (uint64, error) { return 8, nil }); err != nil {
 		t.Error(err)
 	}
 	before := runs

@@ -82,7 +82,8 @@ const (
 
 var _ Peers = (*HTTPPeers)(nil)
 
-func (p *HTTPPeers) call(ctx context.Context, method string, to coord.Node, shard concordat.ShardID, call string, body io.Reader) (*http.Response, error) {
+func (p *HTTPPeers) call(ctx context.Context, method string, to coord.Node, shard concordat.ShardID, call string,
+	body io.Reader) (*http.Response, error) {
 	scheme := p.Scheme
 	if scheme == "" {
 		scheme = "https"

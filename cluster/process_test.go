@@ -44,7 +44,8 @@ func runNode(args []string) {
 		n, err := cluster.OpenNode(ctx, cluster.NodeOptions{
 			Dir: args[1], Session: session, Scheme: "http", Client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}},
 			Node: coord.Node{ID: coord.NodeID(args[0]), Address: args[3]}, Index: index.Options{Site: indextest.Site, Scheme: indextest.Scheme},
-			Copy: cluster.CopyOptions{KeepLog: 1 << 20, SegmentBytes: 256 << 10}, Fatal: func(err error) { fmt.Fprintln(os.Stderr, err); os.Exit(1) },
+			Copy:  cluster.CopyOptions{KeepLog: 1 << 20, SegmentBytes: 256 << 10},
+			Fatal: func(err error) { fmt.Fprintln(os.Stderr, err); os.Exit(1) },
 		})
 		if err != nil {
 			return err
@@ -113,8 +114,10 @@ type processes struct {
 }
 
 func startProcesses(t testing.TB, shards int, timeout time.Duration) *processes {
-	p := &processes{t: t, dir: t.TempDir(), names: []coord.NodeID{"a", "b", "c"}, address: map[coord.NodeID]string{}, running: map[coord.NodeID]*exec.Cmd{}, news: make(chan struct{})}
-	p.layout = cluster.Layout{Cluster: "test", Site: indextest.Site, Scheme: indextest.Scheme, Shards: shards, Copies: 3, Members: map[coord.NodeID]cluster.Member{}}
+	p := &processes{t: t, dir: t.TempDir(), names: []coord.NodeID{"a", "b", "c"}, address: map[coord.NodeID]string{},
+		running: map[coord.NodeID]*exec.Cmd{}, news: make(chan struct{})}
+	p.layout = cluster.Layout{Cluster: "test", Site: indextest.Site, Scheme: indextest.Scheme, Shards: shards, Copies: 3,
+		Members: map[coord.NodeID]cluster.Member{}}
 	s := local.NewServer(&p.hub, timeout)
 	go func() { _ = s.Run(t.Context()) }() // fails with the state's file, of which there is none
 	server := httptest.NewServer(s)
@@ -437,5 +440,6 @@ func TestProcesses(t *testing.T) {
 		t.Error("nothing was acknowledged")
 	}
 	t.Logf("%d faults, %d operations acknowledged, %d documents unsure; write p50 %v p99 %v; longest silence after kill p50 %v p99 %v, after stop p50 %v p99 %v",
-		rounds, acked, unsure, percentile(latency, 50), percentile(latency, 99), percentile(gaps[false], 50), percentile(gaps[false], 99), percentile(gaps[true], 50), percentile(gaps[true], 99))
+		rounds, acked, unsure, percentile(latency, 50), percentile(latency, 99), percentile(gaps[false], 50), percentile(gaps[false], 99),
+		percentile(gaps[true], 50), percentile(gaps[true], 99))
 }

@@ -65,7 +65,8 @@ func (f failing) Document(context.Context, concordat.Ref) (*concordat.Document, 
 }
 
 func TestErrorsKeepTheirKind(t *testing.T) {
-	for _, kind := range []error{concordat.ErrNotFound, concordat.ErrScheme, concordat.ErrCorrupt, concordat.ErrDiskFull, concordat.ErrUnavailable} {
+	for _, kind := range []error{concordat.ErrNotFound, concordat.ErrScheme, concordat.ErrCorrupt, concordat.ErrDiskFull,
+		concordat.ErrUnavailable} {
 		r := serve(t, failing{err: fmt.Errorf("segment 7: %w", kind)})
 		_, err := r.Document(t.Context(), concordat.Ref{})
 		if !errors.Is(err, kind) || !strings.Contains(err.Error(), "segment 7") {

@@ -22,7 +22,8 @@ func TestReprofile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 5 {
-		p := &concordat.Profile{Scheme: indextest.Scheme, Document: concordat.Document{Library: "l", ID: concordat.DocumentID(fmt.Sprint(i)), Text: fmt.Sprint("text of ", i)}}
+		p := &concordat.Profile{Scheme: indextest.Scheme, Document: concordat.Document{Library: "l", ID: concordat.DocumentID(fmt.Sprint(i)),
+			Text: fmt.Sprint("text of ", i)}}
 		if err := a.Put(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}

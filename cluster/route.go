@@ -140,10 +140,12 @@ func repeatable(err error) bool {
 	if late := (*lateError)(nil); errors.As(err, &late) {
 		return false
 	}
-	if errors.Is(err, concordat.ErrInvalid) || errors.Is(err, concordat.ErrScheme) || errors.Is(err, concordat.ErrDiskFull) || errors.Is(err, concordat.ErrRefused) {
+	if errors.Is(err, concordat.ErrInvalid) || errors.Is(err, concordat.ErrScheme) || errors.Is(err, concordat.ErrDiskFull) ||
+		errors.Is(err, concordat.ErrRefused) {
 		return false
 	}
-	return errors.Is(err, concordat.ErrUnavailable) || errors.Is(err, concordat.ErrNotFound) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return errors.Is(err, concordat.ErrUnavailable) || errors.Is(err, concordat.ErrNotFound) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded)
 }
 
 // sendWrite sends one message, and gives it up as soon as the shard has another epoch: a master that hangs

@@ -49,7 +49,8 @@ func (n *Node) Match(ctx context.Context, q *concordat.Query) (*concordat.Answer
 		}
 	}
 	slices.SortFunc(all, func(a, b found) int {
-		return cmp.Or(cmp.Compare(a.Sentence, b.Sentence), cmp.Compare(a.Distance, b.Distance), compareRefs(a.Source, b.Source), cmp.Compare(a.Ordinal, b.Ordinal))
+		return cmp.Or(cmp.Compare(a.Sentence, b.Sentence), cmp.Compare(a.Distance, b.Distance), compareRefs(a.Source, b.Source),
+			cmp.Compare(a.Ordinal, b.Ordinal))
 	})
 	all = limited(all, q.Limit, func(f found) int { return f.Sentence })
 	if len(shards) > 1 {

@@ -21,7 +21,8 @@ import (
 // trusted starts the first node of a cluster with certificates, and returns it with its folder.
 func trusted(t *testing.T, name string) (s *testSite, n *running, dir string) {
 	s = &testSite{t: t, dir: t.TempDir(), nodes: map[coord.NodeID]*running{}}
-	s.layout = cluster.Layout{Cluster: name, Site: indextest.Site, Scheme: indextest.Scheme, Shards: 2, Copies: 2, Members: map[coord.NodeID]cluster.Member{"a": {}}}
+	s.layout = cluster.Layout{Cluster: name, Site: indextest.Site, Scheme: indextest.Scheme, Shards: 2, Copies: 2,
+		Members: map[coord.NodeID]cluster.Member{"a": {}}}
 	founder, err := s.hub.Join("founder")
 	s.must(err)
 	s.must(errors.Join(cluster.Found(t.Context(), founder, s.layout), founder.Close()))
@@ -40,8 +41,9 @@ func (s *testSite) startTrusted(name coord.NodeID, dir string) *running {
 	s.must(err)
 	r := &running{fatal: make(chan error, 1), address: l.Addr().String()}
 	r.Node, err = cluster.OpenNode(s.t.Context(), cluster.NodeOptions{
-		Dir: filepath.Join(s.dir, string(name)), Session: session, Client: &http.Client{Transport: &http.Transport{TLSClientConfig: t.ClientTLS()}},
-		Node: coord.Node{ID: name, Address: r.address}, Index: index.Options{Site: indextest.Site, Scheme: indextest.Scheme},
+		Dir: filepath.Join(s.dir, string(name)), Session: session,
+		Client: &http.Client{Transport: &http.Transport{TLSClientConfig: t.ClientTLS()}},
+		Node:   coord.Node{ID: name, Address: r.address}, Index: index.Options{Site: indextest.Site, Scheme: indextest.Scheme},
 		Key: t.Key(), Authority: cluster.HasAuthority(dir),
 	})
 	s.must(err)

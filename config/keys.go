@@ -392,7 +392,8 @@ var units = []struct {
 }{{"GiB", gib}, {"MiB", mib}, {"KiB", kib}, {"B", 1}, {"", 1}}
 
 func size(name, def string, live bool, least, most int64, field func(*Config) *int64, doc string) Key {
-	return Key{Name: name, Type: "size, " + bytesText(least) + " to " + bytesText(most), Unit: "B, KiB, MiB, GiB", Default: def, Live: live, Doc: doc,
+	return Key{Name: name, Type: "size, " + bytesText(least) + " to " + bytesText(most), Unit: "B, KiB, MiB, GiB", Default: def, Live: live,
+		Doc: doc,
 		set: func(c *Config, s string) error {
 			n, ok := parseSize(s)
 			if !ok || n < least || n > most {

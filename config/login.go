@@ -370,7 +370,8 @@ func webAddress(name string, field func(*Config) *string, doc string) Key {
 			if err != nil {
 				return err
 			}
-			if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
+			if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" ||
+				strings.Trim(u.Path, "/") != "" {
 				return fmt.Errorf("%q: want an address without a path, such as https://check.example.edu", s)
 			}
 			*field(c) = u.Scheme + "://" + u.Host
@@ -424,7 +425,8 @@ func (p *parser) together() {
 	if len(c.Login.OIDC) > 0 && c.Serve.URL == "" {
 		fault("login.oidc", "needs serve.url: providers send people back there")
 	}
-	if u, err := url.Parse(c.Serve.URL); c.Serve.URL != "" && err == nil && u.Scheme == "http" && !loopback(u.Hostname()) && len(c.Login.OIDC) > 0 {
+	if u, err := url.Parse(c.Serve.URL); c.Serve.URL != "" && err == nil && u.Scheme == "http" && !loopback(u.Hostname()) &&
+		len(c.Login.OIDC) > 0 {
 		fault("serve.url", "signing in at a provider needs https")
 	}
 	if c.Login.Password == PasswordAdministrators && len(c.Login.OIDC) == 0 {

@@ -34,7 +34,8 @@ func TestProvider(t *testing.T) {
 	}
 	c := mustLoad(t, path, nil)
 	o := c.Login.OIDC[0]
-	if o.Issuer != "https://id.example.edu/" || o.ClientSecret.Reveal() != "s3cret-value" || o.Roles["a b"] != "submitter" || len(o.Scopes) != 1 || o.Scopes[0] != "email" {
+	if o.Issuer != "https://id.example.edu/" || o.ClientSecret.Reveal() != "s3cret-value" || o.Roles["a b"] != "submitter" ||
+		len(o.Scopes) != 1 || o.Scopes[0] != "email" {
 		t.Errorf("got %#v", o)
 	}
 	var table strings.Builder

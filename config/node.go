@@ -128,7 +128,8 @@ func setKey(m *yaml.Node, path []string, value string) error {
 	}
 	remove(m, path[0])
 	if value != "" {
-		m.Content = append(m.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: path[0]}, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value, Style: yaml.DoubleQuotedStyle})
+		m.Content = append(m.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: path[0]},
+			&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value, Style: yaml.DoubleQuotedStyle})
 	}
 	return nil
 }

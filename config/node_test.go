@@ -106,8 +106,10 @@ func TestCentral(t *testing.T) {
 		c         *Config
 		key, text string
 	}{
-		{next, "check.threshold", "0.25 cluster, version 7"}, {next, "quota.documents", "9 cluster, version 7"}, {next, "log.level", "debug $CONCORDAT_LOG_LEVEL"},
-		{live, "check.threshold", "0.25 cluster, version 7"}, {live, "quota.documents", "3 f:4"}, {live, "log.level", "debug $CONCORDAT_LOG_LEVEL"},
+		{next, "check.threshold", "0.25 cluster, version 7"}, {next, "quota.documents", "9 cluster, version 7"},
+		{next, "log.level", "debug $CONCORDAT_LOG_LEVEL"},
+		{live, "check.threshold", "0.25 cluster, version 7"}, {live, "quota.documents", "3 f:4"},
+		{live, "log.level", "debug $CONCORDAT_LOG_LEVEL"},
 		{before, "check.threshold", "0.5 f:2"}, {live.WithLive(before), "check.threshold", "0.5 f:2"},
 	} {
 		if got := origin(want.c, want.key); got != want.text {

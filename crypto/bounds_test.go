@@ -175,7 +175,8 @@ func TestFederationNames(t *testing.T) {
 	}
 	for name, good := range map[string]bool{
 		"a": true, "z": true, "0": true, "9": true, "-": true, "a-z-0-9": true, strings.Repeat("m", 64): true,
-		"": false, strings.Repeat("m", 65): false, "`": false, "{": false, "/": false, ":": false, ",": false, ".": false, "A": false, "Z": false, "é": false, "a\x00": false,
+		"": false, strings.Repeat("m", 65): false, "`": false, "{": false, "/": false, ":": false, ",": false, ".": false, "A": false,
+		"Z": false, "é": false, "a\x00": false,
 	} {
 		if _, err := a.NewEpoch(name, start, 0, source(1)); good && err != nil || !good && !errors.Is(err, crypto.ErrFormat) {
 			t.Errorf("new federation %q: error %v, taken is to be %v", name, err, good)
@@ -199,7 +200,8 @@ func TestGrantBounds(t *testing.T) {
 		return out
 	}
 	grant := func(e []crypto.FederationEpoch, members int) *crypto.FederationGrant {
-		return &crypto.FederationGrant{Federation: crypto.Federation{Name: "health", Epochs: e}, Leader: a.Site(), Members: make([]crypto.SiteID, members)}
+		return &crypto.FederationGrant{Federation: crypto.Federation{Name: "health", Epochs: e}, Leader: a.Site(),
+			Members: make([]crypto.SiteID, members)}
 	}
 	for name, test := range map[string]struct {
 		g    *crypto.FederationGrant
@@ -216,7 +218,8 @@ func TestGrantBounds(t *testing.T) {
 		if !test.good {
 			continue
 		}
-		if got, err := crypto.ParseFederationGrant(b); err != nil || len(got.Members) != len(test.g.Members) || len(got.Federation.Epochs) != len(test.g.Federation.Epochs) {
+		if got, err := crypto.ParseFederationGrant(b); err != nil || len(got.Members) != len(test.g.Members) ||
+			len(got.Federation.Epochs) != len(test.g.Federation.Epochs) {
 			t.Errorf("%s: read: %v", name, err)
 		}
 	}
@@ -278,7 +281,8 @@ func TestEnrolmentHead(t *testing.T) {
 			t.Errorf("byte %d of the head changed: error %v, want ErrFormat", at, err)
 		}
 	}
-	for name, bad := range map[string][]byte{"longer": append(bytes.Clone(req), 0), "shorter": req[:len(req)-1], "too long": make([]byte, crypto.MaxEnrolment+1)} {
+	for name, bad := range map[string][]byte{"longer": append(bytes.Clone(req), 0), "shorter": req[:len(req)-1],
+		"too long": make([]byte, crypto.MaxEnrolment+1)} {
 		if _, err := b.ReadEnrolment(bad, start); !errors.Is(err, crypto.ErrFormat) {
 			t.Errorf("%s: error %v, want ErrFormat", name, err)
 		}

@@ -167,7 +167,8 @@ func (f CardFields) validate() error {
 // for another scheme.
 func checkURL(s string) error {
 	u, err := url.Parse(s)
-	if err != nil || len(s) > 1024 || !printable(s) || u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || len(s) > 1024 || !printable(s) || u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
+		u.Fragment != "" {
 		return fmt.Errorf("address %q: %w: https://HOST[:PORT][/PATH]", s, ErrFormat)
 	}
 	return nil

@@ -38,7 +38,8 @@ func TestReportCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c, _, err := other.ReportCertificate(now, "Northern University"); err != nil || bytes.Equal(a.Raw, c.Raw) || c.SerialNumber.Cmp(a.SerialNumber) == 0 {
+	if c, _, err := other.ReportCertificate(now, "Northern University"); err != nil || bytes.Equal(a.Raw, c.Raw) ||
+		c.SerialNumber.Cmp(a.SerialNumber) == 0 {
 		t.Errorf("another site: %v, certificate %v", err, c.SerialNumber)
 	}
 	if _, _, err := id.ReportCertificate(now.Add(10*365*24*time.Hour), ""); err == nil {

@@ -41,7 +41,8 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatalf("reply: %v", err)
 		}
 	}
-	if _, _, err := a.SealRequest(crypto.Request{Type: crypto.TypeQuery, TTL: time.Minute, Payload: make([]byte, crypto.MaxEnvelope)}, b.card, start, source(1)); err == nil {
+	if _, _, err := a.SealRequest(crypto.Request{Type: crypto.TypeQuery, TTL: time.Minute, Payload: make([]byte, crypto.MaxEnvelope)},
+		b.card, start, source(1)); err == nil {
 		t.Error("a payload larger than an envelope was sealed")
 	}
 }
@@ -213,7 +214,8 @@ func TestReplyBinding(t *testing.T) {
 	if r, err := a.OpenReply(good, p, b.card, policy, start, crypto.TypeReply); err != nil || string(r.Payload) != "answer" {
 		t.Errorf("the reply: %v", err)
 	}
-	if r, err := a.OpenReply(seal(b.Identity, crypto.TypeError), p, b.card, policy, start, crypto.TypeReply); err != nil || r.Type != crypto.TypeError {
+	if r, err := a.OpenReply(seal(b.Identity, crypto.TypeError), p, b.card, policy, start, crypto.TypeReply); err != nil ||
+		r.Type != crypto.TypeError {
 		t.Errorf("an error: %v", err)
 	}
 }
@@ -236,7 +238,8 @@ func TestK1(t *testing.T) {
 		sealing.Go(func() {
 			for i := w; i < messages; i += 4 {
 				at := span * time.Duration(i) / messages
-				env, _, err := a.SealRequest(crypto.Request{Type: crypto.TypeQuery, TTL: crypto.MaxTTL, Payload: fmt.Append(nil, i)}, b.card, start.Add(at), source(byte(i)))
+				env, _, err := a.SealRequest(crypto.Request{Type: crypto.TypeQuery, TTL: crypto.MaxTTL, Payload: fmt.Append(nil, i)}, b.card,
+					start.Add(at), source(byte(i)))
 				if err != nil {
 					t.Error(err)
 					return

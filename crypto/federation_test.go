@@ -93,7 +93,8 @@ func TestK2(t *testing.T) {
 		t.Errorf("the removed member with the new secret's envelope: %v", err)
 	}
 	stolen := crypto.Readdress(leaves.Identity, env)
-	if v, err := leaves.VerifyRequest(stolen, lead.card, crypto.Policy{Types: []crypto.MessageType{crypto.TypeFederation}}, removal); err == nil {
+	if v, err := leaves.VerifyRequest(stolen, lead.card, crypto.Policy{Types: []crypto.MessageType{crypto.TypeFederation}},
+		removal); err == nil {
 		if _, err := v.Open(); err == nil {
 			t.Error("the removed member opened it")
 		}
@@ -183,7 +184,8 @@ func TestGrants(t *testing.T) {
 	keys := [][]byte{
 		e.FingerprintKey("natural@1"), e.FingerprintKey("natural@2"),
 		e.SketchKey(lead.Site(), m.Site()), e.SketchKey(m.Site(), lead.Site()), e.AuthorKey(),
-		lead.HandleKey(m.Site(), "health", 1), lead.HandleKey(m.Site(), "health", 2), lead.HandleKey(lead.Site(), "health", 1), m.HandleKey(m.Site(), "health", 1),
+		lead.HandleKey(m.Site(), "health", 1), lead.HandleKey(m.Site(), "health", 2), lead.HandleKey(lead.Site(), "health", 1),
+		m.HandleKey(m.Site(), "health", 1),
 	}
 	for i := range keys {
 		for j := range i {

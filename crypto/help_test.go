@@ -22,7 +22,8 @@ type site struct {
 }
 
 func fields(name string) crypto.CardFields {
-	return crypto.CardFields{Name: name, URLs: []string{"https://" + name + ".example:8443"}, Contact: "integrity@" + name + ".example", Modes: crypto.ModeSealed}
+	return crypto.CardFields{Name: name, URLs: []string{"https://" + name + ".example:8443"}, Contact: "integrity@" + name + ".example",
+		Modes: crypto.ModeSealed}
 }
 
 func newSite(t testing.TB, name string, seed byte) *site {

@@ -263,7 +263,8 @@ func (id *Identity) Keys(now time.Time) []KeyTerm {
 	}
 	for _, k := range id.tls {
 		p := tlsPin(public(k.seed))
-		ks = append(ks, KeyTerm{Kind: "tls", Epoch: k.epoch, From: k.from, To: k.to, Held: true, InForce: k.covers(now), PinnedAs: fmt.Sprintf("%x", p)})
+		ks = append(ks, KeyTerm{Kind: "tls", Epoch: k.epoch, From: k.from, To: k.to, Held: true, InForce: k.covers(now),
+			PinnedAs: fmt.Sprintf("%x", p)})
 	}
 	return ks
 }

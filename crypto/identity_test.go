@@ -18,7 +18,8 @@ func TestSiteID(t *testing.T) {
 	if len(text) != 63 || strings.Count(text, "-") != 7 {
 		t.Fatalf("text form %q", text)
 	}
-	for _, form := range []string{text, strings.ToLower(text), strings.ReplaceAll(text, "-", " "), strings.ReplaceAll(strings.NewReplacer("O", "0", "I", "1", "B", "8").Replace(text), "-", "")} {
+	for _, form := range []string{text, strings.ToLower(text), strings.ReplaceAll(text, "-", " "),
+		strings.ReplaceAll(strings.NewReplacer("O", "0", "I", "1", "B", "8").Replace(text), "-", "")} {
 		if got, err := crypto.ParseSiteID(form); err != nil || got != s {
 			t.Errorf("parse %q: %v", form, err)
 		}
@@ -79,7 +80,8 @@ func TestRotation(t *testing.T) {
 			t.Fatalf("day %d: %v", day, err)
 		}
 		c, err := x509.ParseCertificate(cert)
-		if err != nil || !s.card.PinnedTLS(crypto.PinOf(c.RawSubjectPublicKeyInfo)) || now.Before(c.NotBefore) || now.After(c.NotAfter) || !key.Public().(ed25519.PublicKey).Equal(c.PublicKey) {
+		if err != nil || !s.card.PinnedTLS(crypto.PinOf(c.RawSubjectPublicKeyInfo)) || now.Before(c.NotBefore) || now.After(c.NotAfter) ||
+			!key.Public().(ed25519.PublicKey).Equal(c.PublicKey) {
 			t.Fatalf("day %d: certificate is not the card's, %v", day, err)
 		}
 		for _, k := range s.card.Signing {

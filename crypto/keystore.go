@@ -115,7 +115,8 @@ func unlock(b []byte, want byte, s Secret) (SiteID, []byte, error) {
 	case what != want:
 		return site, nil, fmt.Errorf("keystore: %w: it holds %s, not %s", ErrFormat, holds(what), holds(want))
 	case kind != s.kind:
-		return site, nil, fmt.Errorf("keystore: %w: it opens with a %s", ErrPassphrase, map[byte]string{kindPassphrase: "passphrase", kindKey: "key file"}[kind])
+		return site, nil, fmt.Errorf("keystore: %w: it opens with a %s", ErrPassphrase,
+			map[byte]string{kindPassphrase: "passphrase", kindKey: "key file"}[kind])
 	case kind == kindPassphrase && (memory < 8 || memory > mostArgonMemory || passes < 1 || passes > mostArgonPasses || lanes != argonLanes):
 		return site, nil, fmt.Errorf("keystore: %w: cost of the passphrase", ErrFormat)
 	}

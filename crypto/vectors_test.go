@@ -170,7 +170,8 @@ func freeze(t *testing.T) {
 		t.Fatal(err)
 	}
 	v.Keystore, v.Question = hex.EncodeToString(ks), "the question"
-	env, _, err := asker.SealRequest(crypto.Request{Type: crypto.TypeQuery, TTL: time.Minute, Payload: []byte(v.Question)}, ownerCard, start, source(16))
+	env, _, err := asker.SealRequest(crypto.Request{Type: crypto.TypeQuery, TTL: time.Minute, Payload: []byte(v.Question)}, ownerCard,
+		start, source(16))
 	if err != nil {
 		t.Fatal(err)
 	}

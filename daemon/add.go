@@ -23,7 +23,8 @@ func (s *Daemon) hooks() *webhook.Sender {
 }
 
 // adder takes a file that a program hands in into a library, as add does with one of a folder.
-func (d *WebApp) adder(o *instance.Instance) func(context.Context, concordat.LibraryID, web.AddedFile, io.Reader) ([]web.AddedDocument, error) {
+func (d *WebApp) adder(o *instance.Instance) func(context.Context, concordat.LibraryID, web.AddedFile,
+	io.Reader) ([]web.AddedDocument, error) {
 	return func(ctx context.Context, lib concordat.LibraryID, f web.AddedFile, content io.Reader) ([]web.AddedDocument, error) {
 		file, err := nameless(o.Dir)
 		if err != nil {
@@ -53,7 +54,8 @@ func nameless(dir string) (*os.File, error) {
 	return f, nil
 }
 
-func (d *WebApp) ingest(ctx context.Context, o *instance.Instance, lib concordat.LibraryID, f web.AddedFile, file *os.File, size int64) ([]web.AddedDocument, error) {
+func (d *WebApp) ingest(ctx context.Context, o *instance.Instance, lib concordat.LibraryID, f web.AddedFile, file *os.File,
+	size int64) ([]web.AddedDocument, error) {
 	items, err := d.reader.Open(ctx, f.Name, file, size)
 	if err != nil {
 		return nil, err
@@ -69,7 +71,8 @@ func (d *WebApp) ingest(ctx context.Context, o *instance.Instance, lib concordat
 			out = append(out, web.AddedDocument{Ingested: site.Ingested{ID: id}, Err: item.Err.WithAdvice()})
 			continue
 		}
-		one := site.Incoming{ID: id, Title: cmp.Or(f.Title, item.Result.Title, instance.TitleOf(string(id))), Author: cmp.Or(f.Author, item.Result.Author), Text: item.Result.Text}
+		one := site.Incoming{ID: id, Title: cmp.Or(f.Title, item.Result.Title, instance.TitleOf(string(id))),
+			Author: cmp.Or(f.Author, item.Result.Author), Text: item.Result.Text}
 		one.Dated, one.DatedBy = instance.DateOf(string(f.Date), item.Result)
 		docs = append(docs, one)
 	}

@@ -18,7 +18,8 @@ import (
 
 // administration tells the pages of administration about this process.
 func (s *Daemon) administration() *web.Administration {
-	return &web.Administration{Storage: s.storage, Schemes: s.schemes, Health: s.health, Settings: func() []web.Setting { return webSettings(s.o) }}
+	return &web.Administration{Storage: s.storage, Schemes: s.schemes, Health: s.health,
+		Settings: func() []web.Setting { return webSettings(s.o) }}
 }
 
 // webSettings are the keys of the configuration in force; a flag beats where the file had a value from. What waits for
@@ -49,8 +50,9 @@ func (s *Daemon) storage(ctx context.Context) (web.Storage, error) {
 		return web.Storage{}, err
 	}
 	st := s.o.Stats()
-	out := web.Storage{Folder: s.o.Dir, Free: left, All: all, LowWater: s.o.Now().Serve.LowWater, Documents: st.Documents, Sentences: st.Sentences,
-		Distinct: st.Distinct, Segments: st.Segments, Fresh: st.Fresh, TableBytes: st.TableBytes}
+	out := web.Storage{Folder: s.o.Dir, Free: left, All: all, LowWater: s.o.Now().Serve.LowWater, Documents: st.Documents,
+		Sentences: st.Sentences,
+		Distinct:  st.Distinct, Segments: st.Segments, Fresh: st.Fresh, TableBytes: st.TableBytes}
 	sizes := map[string]int64{}
 	err = filepath.WalkDir(s.o.Dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {

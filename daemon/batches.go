@@ -36,7 +36,8 @@ func (s *Daemon) openBatches(d *WebApp, files *store.Files) *site.Batches {
 			return d.read(ctx, path, in.Name)
 		},
 		Options: func(ctx context.Context, j site.BatchJob) (site.CheckOptions, func(), error) {
-			out, done, err := s.jobOptions(ctx, site.Job{Libraries: j.Libraries, Template: j.Template, Forward: j.Forward, Partners: j.Partners, Purpose: j.Purpose})
+			out, done, err := s.jobOptions(ctx, site.Job{Libraries: j.Libraries, Template: j.Template, Forward: j.Forward, Partners: j.Partners,
+				Purpose: j.Purpose})
 			out.Exact, out.Channel, out.Candidates = out.Exact || j.Exact, j.Channel, j.Candidates
 			return out, done, err
 		},

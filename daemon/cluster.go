@@ -71,7 +71,8 @@ func clusterStatus(v coord.View, known []coord.NodeID) web.Cluster {
 	out := web.Cluster{Nodes: []web.ClusterNode{}, Shards: []web.ClusterShard{}}
 	for _, id := range slices.Sorted(maps.Keys(v.Shards)) {
 		sh := v.Shards[id]
-		s := web.ClusterShard{ID: id, State: web.ShardNoMaster, Epoch: sh.Epoch, InSync: Texts(sh.ISR), Hold: Texts(sh.Hold), Replicas: Texts(sh.Replicas)}
+		s := web.ClusterShard{ID: id, State: web.ShardNoMaster, Epoch: sh.Epoch, InSync: Texts(sh.ISR), Hold: Texts(sh.Hold),
+			Replicas: Texts(sh.Replicas)}
 		if v.Leads(sh.State) {
 			s.State, s.Master = web.ShardHealthy, string(sh.ISR[0])
 			at(sh.ISR[0]).Leads++

@@ -166,7 +166,8 @@ func (s *Daemon) start(ctx context.Context, g *errgroup.Group, d *WebApp, l list
 	// The other half of the descriptors is for the store, the index, files and partners.
 	serveAt(ctx, g, d.Pages.Listener(l.public, min(instance.Descriptors()/2, mostConnections)), people)
 	if l.metrics != nil {
-		serveAt(ctx, g, l.metrics, &http.Server{Handler: s.metrics(d.queue), ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, IdleTimeout: idleTime})
+		serveAt(ctx, g, l.metrics, &http.Server{Handler: s.metrics(d.queue), ReadHeaderTimeout: headerTime, ReadTimeout: headerTime,
+			IdleTimeout: idleTime})
 	}
 	s.ready.Store(true)
 	context.AfterFunc(ctx, func() { s.ready.Store(false) })
@@ -174,7 +175,10 @@ func (s *Daemon) start(ctx context.Context, g *errgroup.Group, d *WebApp, l list
 	g.Go(func() error { return s.hooks().Run(ctx) })
 	g.Go(func() error { return d.Pages.RunLTI(ctx) })
 	if s.Partners != nil {
-		s.Partners.Run(ctx, g, l.partners, func(ctx context.Context, f func(context.Context) error) error { return s.asLeader(ctx, TaskKeeper, f) })
+		s.Partners.Run(ctx, g, l.partners, func(ctx context.Context, f func(context.Context) error) error {
+			return s.asLeader(ctx, TaskKeeper,
+				f)
+		})
 	}
 	g.Go(func() error { return s.tidy(ctx, s.eraser) })
 	g.Go(func() error { return s.asLeader(ctx, TaskKeeper, s.keepSite) })
@@ -263,7 +267,9 @@ func (s *Daemon) healthz(w http.ResponseWriter, r *http.Request) {
 func (s *Daemon) status() instance.Status {
 	st := s.o.Stats()
 	panics, at := s.meters.panicsSoFar()
-	return instance.Status{Panics: panics, Panicked: at.UTC(), Site: s.o.ID(), Process: os.Getpid(), Started: s.started.UTC(), Listen: s.address, Metrics: s.monitor, Documents: st.Documents, Sentences: st.Sentences, Federation: s.Partners.Status(context.Background())}
+	return instance.Status{Panics: panics, Panicked: at.UTC(), Site: s.o.ID(), Process: os.Getpid(), Started: s.started.UTC(),
+		Listen: s.address, Metrics: s.monitor, Documents: st.Documents, Sentences: st.Sentences,
+		Federation: s.Partners.Status(context.Background())}
 }
 
 func writeJSON(w http.ResponseWriter, code int, v any) {

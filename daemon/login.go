@@ -14,8 +14,9 @@ func loginOptions(c *config.Config) web.Login {
 		for value, r := range p.Roles {
 			roles[value] = store.Role(r)
 		}
-		l.Providers = append(l.Providers, web.Provider{Name: p.Name, Title: p.Title, Issuer: p.Issuer, ClientID: p.ClientID, ClientSecret: p.ClientSecret.Reveal(),
-			Scopes: p.Scopes, RoleClaim: p.RoleClaim, Roles: roles, DefaultRole: store.Role(p.DefaultRole), AccountClaim: p.AccountClaim,
+		l.Providers = append(l.Providers, web.Provider{Name: p.Name, Title: p.Title, Issuer: p.Issuer, ClientID: p.ClientID,
+			ClientSecret: p.ClientSecret.Reveal(),
+			Scopes:       p.Scopes, RoleClaim: p.RoleClaim, Roles: roles, DefaultRole: store.Role(p.DefaultRole), AccountClaim: p.AccountClaim,
 			Create: p.Create, LinkVerified: p.LinkVerified, UpdateRole: p.UpdateRole, ClockSkew: p.ClockSkew, MaxAge: p.MaxAge})
 	}
 	return l

@@ -57,19 +57,23 @@ func NewMeters(r prometheus.Registerer) *Meters {
 		return h
 	}
 	m := &Meters{at: map[concordat.TaskID]stageAt{}, begin: map[concordat.TaskID]time.Time{},
-		requests:      counter("http_requests_total", "Requests to the pages and the HTTP interface.", "route", "code"),
-		took:          histogram("http_request_duration_seconds", "How long requests took.", "route"),
-		extracted:     counter("extracted_texts_total", "Texts of files that were handed in, by what came of reading them: ok or the code of the failure.", "outcome"),
+		requests: counter("http_requests_total", "Requests to the pages and the HTTP interface.", "route", "code"),
+		took:     histogram("http_request_duration_seconds", "How long requests took.", "route"),
+		extracted: counter("extracted_texts_total",
+			"Texts of files that were handed in, by what came of reading them: ok or the code of the failure.", "outcome"),
 		federated:     counter("federation_answers_total", "Messages of partners, by what came of them.", "partner", "outcome"),
 		federatedTook: histogram("federation_answer_duration_seconds", "How long answering partners took.", "partner"),
 		asks:          counter("federation_asks_total", "Calls to partners, by what came of them.", "partner", "outcome"),
 		asksTook:      histogram("federation_ask_duration_seconds", "How long partners took to answer.", "partner"),
 		stages:        histogram("check_stage_duration_seconds", "How long the stages of checks took.", "stage"),
 		logged:        counter("log_records_total", "Records of the log, by level.", "level"),
-		wait:          prometheus.NewHistogram(prometheus.HistogramOpts{Name: "concordat_queue_wait_seconds", Help: "How long tasks waited before they were begun.", Buckets: slow}),
-		checks:        prometheus.NewHistogram(prometheus.HistogramOpts{Name: "concordat_check_duration_seconds", Help: "How long tasks took from their beginning to their end.", Buckets: slow}),
-		children:      prometheus.NewGauge(prometheus.GaugeOpts{Name: "concordat_extraction_running", Help: "Files that children are reading."}),
-		panicked:      prometheus.NewCounter(prometheus.CounterOpts{Name: "concordat_http_panics_total", Help: "Requests that ended in a panic and were answered with status 500."}),
+		wait: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "concordat_queue_wait_seconds",
+			Help: "How long tasks waited before they were begun.", Buckets: slow}),
+		checks: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "concordat_check_duration_seconds",
+			Help: "How long tasks took from their beginning to their end.", Buckets: slow}),
+		children: prometheus.NewGauge(prometheus.GaugeOpts{Name: "concordat_extraction_running", Help: "Files that children are reading."}),
+		panicked: prometheus.NewCounter(prometheus.CounterOpts{Name: "concordat_http_panics_total",
+			Help: "Requests that ended in a panic and were answered with status 500."}),
 	}
 	r.MustRegister(m.wait, m.checks, m.children, m.panicked)
 	for _, level := range []slog.Level{slog.LevelWarn, slog.LevelError} { // so that the first one is an increase

@@ -21,7 +21,8 @@ func TestMeters(t *testing.T) {
 	t.Parallel()
 	r := prometheus.NewRegistry()
 	for _, m := range []*Meters{NewMeters(r), nil} {
-		h := m.counted(routed{http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })}, slog.New(slog.DiscardHandler))
+		h := m.counted(routed{http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })},
+			slog.New(slog.DiscardHandler))
 		rec := httptest.NewRecorder()
 		h.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/x?key=secret", nil))
 		if rec.Code != http.StatusTeapot || m != nil && len(rec.Header().Get("X-Request-Id")) != 16 {
@@ -57,7 +58,8 @@ func TestMeters(t *testing.T) {
 	}
 	for name, want := range map[string]float64{
 		"concordat_http_requests_total 4xx GET /x": 1, "concordat_http_request_duration_seconds GET /x": 1, "concordat_queue_wait_seconds": 1,
-		"concordat_check_stage_duration_seconds read": 1, "concordat_check_stage_duration_seconds match": 1, "concordat_check_duration_seconds": 1,
+		"concordat_check_stage_duration_seconds read": 1, "concordat_check_stage_duration_seconds match": 1,
+		"concordat_check_duration_seconds":   1,
 		"concordat_extracted_texts_total ok": 1, "concordat_extracted_texts_total failed": 1, "concordat_extraction_running": 0,
 		"concordat_federation_answers_total rejected unknown": 1, "concordat_federation_asks_total answered p": 1,
 	} {

@@ -20,7 +20,8 @@ import (
 // there is nobody's business outside, and needs no signing in.
 func (s *Daemon) metrics(q *site.Queue) http.Handler {
 	r := s.registry
-	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &siteCollector{s: s, queue: q})
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		&siteCollector{s: s, queue: q})
 	m := http.NewServeMux()
 	m.Handle("GET /metrics", promhttp.HandlerFor(r, promhttp.HandlerOpts{}))
 	m.HandleFunc("GET /readyz", s.readyz)
@@ -79,7 +80,8 @@ func (c *siteCollector) Collect(out chan<- prometheus.Metric) {
 	gauge(metricLatency, time.Since(began).Seconds())
 	gauge(metricBuild, 1, instance.Version(), runtime.Version())
 	c.collectStore(ctx, gauge)
-	for _, state := range []concordat.State{concordat.TaskQueued, concordat.TaskRunning, concordat.TaskDone, concordat.TaskPartial, concordat.TaskFailed} {
+	for _, state := range []concordat.State{concordat.TaskQueued, concordat.TaskRunning, concordat.TaskDone, concordat.TaskPartial,
+		concordat.TaskFailed} {
 		if err == nil {
 			gauge(metricTasks, float64(counts[state]), string(state))
 		}

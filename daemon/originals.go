@@ -89,7 +89,8 @@ func (o *originals) Find(ctx context.Context, file, text string, span concordat.
 			return web.Found{}, err
 		}
 		for _, b := range page.Marks(s.Start, s.End) {
-			out.Marks = append(out.Marks, web.Mark{X: float64(b.Left), Y: float64(b.Top), Width: float64(b.Right - b.Left), Height: float64(b.Bottom - b.Top)})
+			out.Marks = append(out.Marks, web.Mark{X: float64(b.Left), Y: float64(b.Top), Width: float64(b.Right - b.Left),
+				Height: float64(b.Bottom - b.Top)})
 		}
 	}
 	return out, nil
@@ -105,12 +106,16 @@ func (o *originals) Page(ctx context.Context, file string, n int) (*web.Original
 }
 
 func (o *originals) page(ctx context.Context, file string, n int) (*extract.Page, error) {
-	return lookUp(ctx, o, fmt.Sprintf("page %d %s", n, file), func(p *extract.Page) int { return len(p.PNG) + len(p.Letters) + 16*len(p.Boxes) },
+	return lookUp(ctx, o, fmt.Sprintf("page %d %s", n, file), func(p *extract.Page) int {
+		return len(p.PNG) + len(p.Letters) +
+			16*len(p.Boxes)
+	},
 		func(r *sandbox.Runner, path string) (*extract.Page, error) { return r.Page(ctx, path, n, pageWidth) }, file)
 }
 
 // lookUp returns what is kept under the key, or reads it from the file and keeps it.
-func lookUp[T any](ctx context.Context, o *originals, key string, size func(T) int, read func(*sandbox.Runner, string) (T, error), file string) (T, error) {
+func lookUp[T any](ctx context.Context, o *originals, key string, size func(T) int, read func(*sandbox.Runner, string) (T, error),
+	file string) (T, error) {
 	if v, ok := o.get(key); ok {
 		return v.(T), nil
 	}

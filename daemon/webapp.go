@@ -122,7 +122,8 @@ func (s *Daemon) jobOptions(ctx context.Context, j site.Job) (site.CheckOptions,
 		return out, nil, err
 	}
 	out.Exclude, out.Short, out.ShortThreshold = j.Exclude, j.Short || o.Now().Check.Short, o.Now().Check.ShortThreshold
-	with := partners.Comparison{Level: cmp.Or(j.Level, concordat.ShowMetadata), Purpose: j.Purpose, Deadline: cmp.Or(j.Deadline, site.DefaultDeadline)}
+	with := partners.Comparison{Level: cmp.Or(j.Level, concordat.ShowMetadata), Purpose: j.Purpose,
+		Deadline: cmp.Or(j.Deadline, site.DefaultDeadline)}
 	for _, p := range j.Partners {
 		with.Partners = append(with.Partners, string(p))
 	}
@@ -184,7 +185,8 @@ func (d *WebApp) read(ctx context.Context, path, name string) ([]site.Item, erro
 		if item.Err != nil {
 			one.Err = item.Err.WithAdvice()
 		} else {
-			one.Title, one.Text, one.Flags = cmp.Or(item.Result.Title, instance.TitleOf(item.Path)), item.Result.Text, instance.FlagsOf(item.Result.Flags)
+			one.Title, one.Text, one.Flags = cmp.Or(item.Result.Title, instance.TitleOf(item.Path)), item.Result.Text,
+				instance.FlagsOf(item.Result.Flags)
 			one.Author = item.Result.Author
 			one.Dated, one.DatedBy = instance.DateOf("", item.Result)
 		}

@@ -60,7 +60,8 @@ func TestExamples(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 			continue
 		}
-		if strings.HasPrefix(path, "examples/cluster/") && (c.Cluster.Node+".yaml" != filepath.Base(path) || c.Cluster.Coordinator == "" || c.Store.URL == "") {
+		if strings.HasPrefix(path, "examples/cluster/") && (c.Cluster.Node+".yaml" != filepath.Base(path) || c.Cluster.Coordinator == "" ||
+			c.Store.URL == "") {
 			t.Errorf("%s: node %q at %q with store %q", path, c.Cluster.Node, c.Cluster.Coordinator, c.Store.URL)
 		}
 	}
@@ -178,7 +179,8 @@ func TestPackage(t *testing.T) {
 
 // The recipe of the image has known instructions, copies what there is, and runs as somebody without rights.
 func TestContainerfile(t *testing.T) {
-	known := []string{"ARG", "FROM", "WORKDIR", "COPY", "RUN", "USER", "ENV", "VOLUME", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "ENTRYPOINT", "CMD"}
+	known := []string{"ARG", "FROM", "WORKDIR", "COPY", "RUN", "USER", "ENV", "VOLUME", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "ENTRYPOINT",
+		"CMD"}
 	text := read(t, "container/Containerfile")
 	variables(t, "Containerfile", text)
 	user := ""

@@ -165,7 +165,8 @@ func Calibrate(ctx context.Context, library, labels, recipe string) (rows []Scor
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, Scored{Group: filepath.Base(labels), Class: field[1], Reuse: map[string]Reuse{"reused": Reused, "clean": Clean}[field[2]], Score: score, Measured: measured})
+		all = append(all, Scored{Group: filepath.Base(labels), Class: field[1],
+			Reuse: map[string]Reuse{"reused": Reused, "clean": Clean}[field[2]], Score: score, Measured: measured})
 	}
 	return Distribution(all), lines.Err()
 }

@@ -70,7 +70,8 @@ func runs(text string, each func(uint64)) {
 		}
 	}
 	n := runWords
-	if len(words) > 0 && len(strings.Join(words, ""))/len(words) <= 3 && strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+	if len(words) > 0 && len(strings.Join(words, ""))/len(words) <= 3 &&
+		strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
 		n = runHan
 	}
 	for i := 0; i+n <= len(words); i++ {
@@ -138,7 +139,8 @@ func (c *calibration) answers() {
 	b := c.bench(library)
 	for _, r := range rows[1:] {
 		if r[2] != "orig" {
-			c.score(b, "clough-stevenson", map[string]string{"non": "own answer", "cut": "near copy", "light": "light revision", "heavy": "heavy revision"}[r[2]], map[bool]Reuse{true: Reused, false: Clean}[r[2] != "non"], Doc{r[0], files[r[0]]})
+			c.score(b, "clough-stevenson", map[string]string{"non": "own answer", "cut": "near copy", "light": "light revision",
+				"heavy": "heavy revision"}[r[2]], map[bool]Reuse{true: Reused, false: Clean}[r[2] != "non"], Doc{r[0], files[r[0]]})
 		}
 	}
 }
@@ -188,7 +190,8 @@ func (c *calibration) pan() {
 			c.clean(b, s, "pan13-train", "made without reuse", d)
 			continue
 		}
-		class := map[string]string{"02-no-obfuscation": "verbatim", "03-random-obfuscation": "random edits", "04-translation-obfuscation": "machine translation and back", "05-summary-obfuscation": "summary"}[kinds[d.ID]]
+		class := map[string]string{"02-no-obfuscation": "verbatim", "03-random-obfuscation": "random edits",
+			"04-translation-obfuscation": "machine translation and back", "05-summary-obfuscation": "summary"}[kinds[d.ID]]
 		size := "under 0.1"
 		if share >= 0.3 {
 			size = "0.3 or more"
@@ -477,7 +480,8 @@ func agrees(t *testing.T, rows []ScoreRow) {
 		for _, k := range classesOf(r) {
 			k := kind{r.Group == "innocent, batch", k[0], k[1]}
 			x := of[k]
-			of[k] = report.Rate{Batch: k.batch, Language: k.language, Class: k.class, Documents: x.Documents + r.N, Tenth: x.Tenth + r.Above[1], Third: x.Third + r.Above[3]}
+			of[k] = report.Rate{Batch: k.batch, Language: k.language, Class: k.class, Documents: x.Documents + r.N, Tenth: x.Tenth + r.Above[1],
+				Third: x.Third + r.Above[3]}
 		}
 	}
 	for _, want := range report.Calibration() {

@@ -129,7 +129,8 @@ func (f *fedRun) run(ctx context.Context) ([]FederateRow, error) {
 	if err := f.all.Share(ctx, rule); err != nil {
 		return nil, err
 	}
-	f.say("%d documents at %d sites and at one, %d submissions, %.0f s CPU to take in", len(f.o.Documents), len(f.all.Sites), len(f.o.Submissions), (processTime() - began).Seconds())
+	f.say("%d documents at %d sites and at one, %d submissions, %.0f s CPU to take in", len(f.o.Documents), len(f.all.Sites),
+		len(f.o.Submissions), (processTime() - began).Seconds())
 	var rows []FederateRow
 	for _, measure := range []struct {
 		name string
@@ -164,7 +165,8 @@ type way struct {
 // submitters is how many submissions are checked at a time.
 const submitters = 2
 
-func (f *fedRun) check(ctx context.Context, measure string, w way, pair func(context.Context, *way, Doc) (map[string]bool, error)) (*FederateRow, error) {
+func (f *fedRun) check(ctx context.Context, measure string, w way,
+	pair func(context.Context, *way, Doc) (map[string]bool, error)) (*FederateRow, error) {
 	row := &FederateRow{Way: w.name, Measure: measure, pairs: map[[2]string]bool{}, Truth: len(f.o.Truth)}
 	began, sent := processTime(), w.sites.bytes.Load()
 	var mu sync.Mutex // guards row
@@ -213,7 +215,8 @@ func (f *fedRun) known(p [2]string) [2]string {
 
 func (w *way) options(d Doc) (*FedSite, site.CheckOptions) {
 	s := w.sites.Sites[w.at]
-	o := site.CheckOptions{Forward: w.forward, Exclude: []concordat.Ref{{Site: s.id, Library: fedLibrary, Document: concordat.DocumentID(d.ID)}}}
+	o := site.CheckOptions{Forward: w.forward, Exclude: []concordat.Ref{{Site: s.id, Library: fedLibrary,
+		Document: concordat.DocumentID(d.ID)}}}
 	if w.forward != site.ForwardNone {
 		o.Partners = w.sites.Partners(w.at)
 	}

@@ -64,7 +64,8 @@ func TestFederate(t *testing.T) {
 	}
 	for _, measure := range []string{"sentences", "evidence"} {
 		alone, together, central := by[measure+" alone"], by[measure+" federated"], by[measure+" central"]
-		if central.True != 12 || together.True != 12 || together.Found != central.Found || alone.True == 0 || alone.True == 12 || together.Bytes == 0 || alone.Bytes != 0 {
+		if central.True != 12 || together.True != 12 || together.Found != central.Found || alone.True == 0 || alone.True == 12 ||
+			together.Bytes == 0 || alone.Bytes != 0 {
 			t.Errorf("%s: alone %+v, federated %+v, central %+v", measure, alone, together, central)
 		}
 	}
@@ -105,7 +106,8 @@ func BenchmarkFederatedCheck(b *testing.B) {
 	}
 	own := w.text(170)
 	sub := site.Submission{ID: "s", Text: own + "\n\n" + strings.Join(copied, "\n\n")}
-	for _, way := range []struct{ name, forward, outline string }{{"alone", site.ForwardNone, ""}, {"three", site.ForwardAll, ""}, {"outlines", site.ForwardAll, concordat.OutlineWords}} {
+	for _, way := range []struct{ name, forward, outline string }{{"alone", site.ForwardNone, ""}, {"three", site.ForwardAll, ""},
+		{"outlines", site.ForwardAll, concordat.OutlineWords}} {
 		rule := store.ShareRule{Level: concordat.ShowMetadata, Outline: way.outline,
 			Limits: store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1, Characters: -1, Opened: -1}}
 		if err := f.Share(ctx, rule); err != nil {

@@ -132,7 +132,8 @@ func (f *FedSites) newSite(ctx context.Context, dir string) (_ *FedSite, err err
 	}
 	s.Site = site.New(site.Options{ID: s.id, Index: s.index, Store: s.store, Profiler: f.profiler})
 	handle := sha256.Sum256([]byte(dir))
-	if err := s.UseEpochs(ctx, site.EpochSet{Epoch: fedEpoch, Profiler: f.profiler, Index: s.set, SketchKey: f.sketch, HandleKey: handle[:]}); err != nil {
+	if err := s.UseEpochs(ctx, site.EpochSet{Epoch: fedEpoch, Profiler: f.profiler, Index: s.set, SketchKey: f.sketch,
+		HandleKey: handle[:]}); err != nil {
 		return nil, err
 	}
 	return s, s.store.CreateLibrary(ctx, store.Library{ID: fedLibrary, Title: fedLibrary})

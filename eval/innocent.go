@@ -265,7 +265,8 @@ var keyedScenarios = []string{"01-grants-en-15", "08-questionnaire", "09-ring"}
 // innocentKeys counts the documents of which a site with another key covers anything else: in a batch, in one
 // with the template, and in checks against a library.
 func (r *run) innocentKeys(scenarios []*innocentScenario) error {
-	ways := []innocentWay{{name: "batch", batch: true}, {name: "batch with template", batch: true, template: true}, {name: "library", libraries: 1}}
+	ways := []innocentWay{{name: "batch", batch: true}, {name: "batch with template", batch: true, template: true},
+		{name: "library", libraries: 1}}
 	var mu sync.Mutex // guards what follows
 	documents, differ := 0, 0
 	g, ctx := errgroup.WithContext(r.ctx)

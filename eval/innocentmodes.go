@@ -97,7 +97,8 @@ const batchThreshold = 0.1
 // batch compares documents with one another and returns what a user sees of it.
 func (i *innocentSite) batch(ctx context.Context, m innocentMode, docs []*innocentDoc) (_ *site.BatchView, err error) {
 	rules := m.rules()
-	b, err := site.NewBatch(i.s.name+" "+m.name, "", "eval", site.BatchJob{NoLibraries: true, Threshold: batchThreshold, Rules: &rules}, time.Now())
+	b, err := site.NewBatch(i.s.name+" "+m.name, "", "eval", site.BatchJob{NoLibraries: true, Threshold: batchThreshold, Rules: &rules},
+		time.Now())
 	if err != nil {
 		return nil, err
 	}

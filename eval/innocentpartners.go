@@ -132,7 +132,8 @@ func spread(ctx context.Context, dir string, s *innocentScenario, m partnerMode)
 }
 
 // checkAll checks the documents of one of two sites, and adds to the row and to the larger shares of pairs.
-func checkAll(ctx context.Context, dir string, asking int, s *innocentScenario, m partnerMode, row *innocentRow, listed map[[2]string]float64) (err error) {
+func checkAll(ctx context.Context, dir string, asking int, s *innocentScenario, m partnerMode, row *innocentRow,
+	listed map[[2]string]float64) (err error) {
 	f, err := NewFedSites(ctx, dir, 2, innocentKey(0))
 	if err != nil {
 		return err
@@ -155,7 +156,8 @@ func checkAll(ctx context.Context, dir string, asking int, s *innocentScenario, 
 			return err
 		}
 	}
-	err = f.Share(ctx, store.ShareRule{Level: concordat.ShowMetadata, Outline: m.outline, Matches: 1, Closeness: concordat.Bits, Limits: noLimits()})
+	err = f.Share(ctx, store.ShareRule{Level: concordat.ShowMetadata, Outline: m.outline, Matches: 1, Closeness: concordat.Bits,
+		Limits: noLimits()})
 	if err != nil {
 		return err
 	}
@@ -186,7 +188,8 @@ func noLimits() store.Limits {
 
 // checkAbroad checks a document at its site and returns what of the report comes from the other site. The
 // sources have the names of the documents, of which there are so many there.
-func checkAbroad(ctx context.Context, f *FedSites, here, there int, s *innocentScenario, d *innocentDoc, m partnerMode) (*report.Report, error) {
+func checkAbroad(ctx context.Context, f *FedSites, here, there int, s *innocentScenario, d *innocentDoc,
+	m partnerMode) (*report.Report, error) {
 	home := f.Sites[here]
 	partners := f.Partners(here)
 	for i := range partners {

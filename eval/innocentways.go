@@ -60,7 +60,10 @@ func innocentWays(r *run) error {
 	want, ways := r.o.Scenarios, innocentWayList
 	if r.short {
 		want = innocentShort.scenarios
-		ways = slices.DeleteFunc(slices.Clone(ways), func(w innocentWay) bool { return w.libraries > 1 || w.backwards || w.key > 1 || w.batch && w.key > 0 })
+		ways = slices.DeleteFunc(slices.Clone(ways), func(w innocentWay) bool {
+			return w.libraries > 1 || w.backwards || w.key > 1 ||
+				w.batch && w.key > 0
+		})
 	}
 	scenarios, err := r.corpora.innocent(want)
 	if err != nil {
@@ -128,7 +131,8 @@ func (w innocentWay) coverage(ctx context.Context, dir string, s *innocentScenar
 
 // libraryCoverage checks each document against libraries that hold the others, and returns what the reports
 // cover.
-func libraryCoverage(ctx context.Context, dir string, s *innocentScenario, docs []*innocentDoc, libraries int, key []byte) (_ coverage, err error) {
+func libraryCoverage(ctx context.Context, dir string, s *innocentScenario, docs []*innocentDoc, libraries int,
+	key []byte) (_ coverage, err error) {
 	i, err := newInnocentSite(ctx, dir, s, key)
 	if err != nil {
 		return nil, err
@@ -161,7 +165,8 @@ func libraryName(n int) concordat.LibraryID {
 }
 
 // batchCoverage compares documents of a scenario in a mode and returns what the reports cover.
-func batchCoverage(ctx context.Context, dir string, s *innocentScenario, docs []*innocentDoc, m innocentMode, key []byte) (_ coverage, err error) {
+func batchCoverage(ctx context.Context, dir string, s *innocentScenario, docs []*innocentDoc, m innocentMode,
+	key []byte) (_ coverage, err error) {
 	i, err := newInnocentSite(ctx, dir, s, key)
 	if err != nil {
 		return nil, err

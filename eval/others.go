@@ -55,7 +55,8 @@ func kauArabic(r *run) error {
 	for _, channel := range []site.Channel{site.ChannelFingerprints, site.ChannelBoth} {
 		found, n := pairSet{}, 0
 		for _, name := range sortedKeys(susp) {
-			cs, err := b.Site.Nominate(r.ctx, site.Submission{ID: concordat.DocumentID(name), Text: strings.ToValidUTF8(susp[name], "\ufffd")}, site.CheckOptions{Channel: channel})
+			cs, err := b.Site.Nominate(r.ctx, site.Submission{ID: concordat.DocumentID(name), Text: strings.ToValidUTF8(susp[name], "\ufffd")},
+				site.CheckOptions{Channel: channel})
 			if err != nil {
 				return err
 			}

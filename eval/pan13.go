@@ -13,7 +13,8 @@ import (
 )
 
 // panKinds are the kinds of disguise in PAN 2013, which are the folders of its truth.
-var panKinds = []string{"01-no-plagiarism", "02-no-obfuscation", "03-random-obfuscation", "04-translation-obfuscation", "05-summary-obfuscation"}
+var panKinds = []string{"01-no-plagiarism", "02-no-obfuscation", "03-random-obfuscation", "04-translation-obfuscation",
+	"05-summary-obfuscation"}
 
 // pan is the PAN 2013 training corpus, or a part of it.
 type pan struct {
@@ -95,7 +96,8 @@ func (d *detected) add(as []Annotation) {
 }
 
 // align returns what find detects in pairs.
-func (p *pan) align(r *run, pairs []DocumentPair, find func(p DocumentPair, susp, source *Side) ([]align.Passage, error)) ([]Annotation, error) {
+func (p *pan) align(r *run, pairs []DocumentPair,
+	find func(p DocumentPair, susp, source *Side) ([]align.Passage, error)) ([]Annotation, error) {
 	var out detected
 	err := overPairs(r.ctx, pairs, textsOf(p.src), textsOf(p.susp), func(x DocumentPair, susp, source *Side) error {
 		passages, err := find(x, susp, source)
@@ -149,7 +151,8 @@ func panGiven(r *run) error {
 		r.plagdets(string(channel), score(p.truth, got))
 		r.figure(string(channel), "CPU of a pair, ms, with preparing", took.Seconds()*1e3/float64(len(p.pairs)))
 	}
-	for measure, least := range map[string]float64{"plagdet": 0.95, "plagdet " + panKinds[1]: 0.995, "plagdet " + panKinds[2]: 0.93, "plagdet " + panKinds[3]: 0.93, "plagdet " + panKinds[4]: 0.80} {
+	for measure, least := range map[string]float64{"plagdet": 0.95, "plagdet " + panKinds[1]: 0.995, "plagdet " + panKinds[2]: 0.93,
+		"plagdet " + panKinds[3]: 0.93, "plagdet " + panKinds[4]: 0.80} {
 		r.find("text", measure).least(least, least-0.09)
 	}
 	r.find("text", "detections in clean pairs").most(7, 2)

@@ -62,7 +62,8 @@ func write(t *testing.T, path, text string) {
 func TestScoreFolders(t *testing.T) {
 	truth, found := t.TempDir(), t.TempDir()
 	feature := func(name string) string {
-		return `<feature name="` + name + `" this_offset="5" this_length="10" source_reference="source-1.txt" source_offset="0" source_length="10" />`
+		return `<feature name="` + name +
+			`" this_offset="5" this_length="10" source_reference="source-1.txt" source_offset="0" source_length="10" />`
 	}
 	doc := func(susp, inner string) string { return `<document reference="` + susp + `">` + inner + `</document>` }
 	write(t, truth+"/02-none/susp-1-source-1.xml", doc("susp-1.txt", feature("plagiarism")+feature("plagiarism")))

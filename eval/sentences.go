@@ -140,8 +140,10 @@ func verses(r *run) error {
 	if err != nil {
 		return err
 	}
-	pairs := [][2]string{{"en/OEB", "en/Twenty"}, {"en/BSB", "en/Noyes"}, {"sv/SweKarlXII", "sv/SweKarlXII1873"}, {"de/GerAlbrecht", "de/GerTafel"}, {"fr/FreSynodale1921", "fr/FreOltramare1874"},
-		{"cs/CzeBKR", "cs/CzeCSP"}, {"sl/SloChraska", "sl/SloStritar"}, {"no/Norsk", "no/NorSMB"}, {"zh/ChiUn", "zh/ChiSB"}, {"zh/ChiUn", "zh/ChiUnL"}}
+	pairs := [][2]string{{"en/OEB", "en/Twenty"}, {"en/BSB", "en/Noyes"}, {"sv/SweKarlXII", "sv/SweKarlXII1873"},
+		{"de/GerAlbrecht", "de/GerTafel"}, {"fr/FreSynodale1921", "fr/FreOltramare1874"},
+		{"cs/CzeBKR", "cs/CzeCSP"}, {"sl/SloChraska", "sl/SloStritar"}, {"no/Norsk", "no/NorSMB"}, {"zh/ChiUn", "zh/ChiSB"},
+		{"zh/ChiUn", "zh/ChiUnL"}}
 	for _, p := range pairs {
 		if r.short && p[0] != "en/OEB" && p[0] != "sv/SweKarlXII" {
 			continue
@@ -274,7 +276,8 @@ func substituted(r *run, of string, docs []Doc, floor int) error {
 }
 
 // substitutions returns the share of edited blocks whose original is among the candidates.
-func (b *Bench) substitutions(r *run, rng *rand.Rand, texts []*segment.Text, vocabulary []string, least int) (exact, one float64, err error) {
+func (b *Bench) substitutions(r *run, rng *rand.Rand, texts []*segment.Text, vocabulary []string,
+	least int) (exact, one float64, err error) {
 	queries := r.pick(2000, 500)
 	sketcher, err := minhash.New(4, nil)
 	if err != nil {
@@ -298,7 +301,8 @@ func (b *Bench) substitutions(r *run, rng *rand.Rand, texts []*segment.Text, voc
 		features, _ := e.Features(segment.Block{Last: len(e.Words)}, nil)
 		want, fp := sketcher.Sketch(original), sketcher.Sketch(features)
 		for _, probe := range []concordat.Probe{concordat.ProbeExact, concordat.ProbeOne} {
-			a, err := b.Index.Match(r.ctx, &concordat.Query{Scheme: b.Profiler.Scheme(), Fingerprints: []concordat.Fingerprint{fp}, MaxDistance: concordat.Bits, Probe: probe})
+			a, err := b.Index.Match(r.ctx, &concordat.Query{Scheme: b.Profiler.Scheme(), Fingerprints: []concordat.Fingerprint{fp},
+				MaxDistance: concordat.Bits, Probe: probe})
 			if err != nil {
 				return 0, 0, err
 			}

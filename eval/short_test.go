@@ -60,7 +60,8 @@ func shortTexts(t *testing.T, chinese bool, most int) []string {
 func edit(rnd *rand.Rand, s string, kind string, n int) string {
 	rs := []rune(s)
 	fill := []rune("etaoinshrdlu")
-	if !utf8.ValidString(s) || unicode.Is(unicode.Han, rs[0]) || strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+	if !utf8.ValidString(s) || unicode.Is(unicode.Han, rs[0]) || strings.ContainsFunc(s,
+		func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
 		fill = []rune("有这中大来上国个到说们为子和你地出道也时年得就那要下以生会")
 	}
 	for range n {
@@ -122,7 +123,8 @@ func shortRecall(t *testing.T, b *Bench, language string, texts []string, thresh
 			i := rnd.IntN(len(texts))
 			pieces, ids = append(pieces, edit(rnd, texts[i], kind, n)), append(ids, fmt.Sprint(i))
 		}
-		f, err := b.Site.Check(t.Context(), site.Submission{ID: "s", Text: strings.Join(pieces, "\n\n")}, site.CheckOptions{Short: true, ShortThreshold: threshold})
+		f, err := b.Site.Check(t.Context(), site.Submission{ID: "s", Text: strings.Join(pieces, "\n\n")},
+			site.CheckOptions{Short: true, ShortThreshold: threshold})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +143,8 @@ func shortRecall(t *testing.T, b *Bench, language string, texts []string, thresh
 	}
 	took := processTime() - before
 	t.Logf("%s, %d texts, threshold %.1f, %d %s: recall %.3f of %d, %.1f others each; %.1f ms of CPU a text, the rest of the check included",
-		language, len(texts), threshold, n, kind, float64(found)/float64(max(asked, 1)), asked, float64(others)/float64(max(asked, 1)), took.Seconds()*1e3/200)
+		language, len(texts), threshold, n, kind, float64(found)/float64(max(asked, 1)), asked, float64(others)/float64(max(asked, 1)),
+		took.Seconds()*1e3/200)
 	if threshold <= 0.5 && n == 1 && float64(found) < 0.95*float64(asked) {
 		t.Errorf("recall %d of %d", found, asked)
 	}
@@ -195,7 +198,8 @@ func shortCost(t *testing.T, language string, texts []string) {
 			t.Fatal(err)
 		}
 		size[with] = info.Size()
-		t.Logf("%s, %d documents of ten short texts, noted %v: %.3f ms of CPU a document", language, len(rows), with, took.Seconds()*1e3/float64(len(rows)))
+		t.Logf("%s, %d documents of ten short texts, noted %v: %.3f ms of CPU a document", language, len(rows), with,
+			took.Seconds()*1e3/float64(len(rows)))
 	}
 	t.Logf("%s: %.0f bytes a distinct short text", language, float64(size[true]-size[false])/float64(10*len(rows)))
 }

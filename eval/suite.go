@@ -139,9 +139,11 @@ func Evaluations() []Evaluation {
 		{"verse-retranslations", "The same verses in other words, eight languages", false, verses},
 		{"kau-arabic", "Arabic documents with copied passages", false, kauArabic},
 		{"grants", "Calls and awards with companions of nearly the same text", false, grants},
-		{"innocent", "Documents that share forms, references and quotations: pairs accused, text covered, copies found", false, innocentDocuments},
+		{"innocent", "Documents that share forms, references and quotations: pairs accused, text covered, copies found", false,
+			innocentDocuments},
 		{"innocent-partners", "The same documents at two sites that show each other no text", false, innocentPartners},
-		{"innocent-ways", "The same documents in other libraries, orders and batches, and with other keys: what else is covered", false, innocentWays},
+		{"innocent-ways", "The same documents in other libraries, orders and batches, and with other keys: what else is covered", false,
+			innocentWays},
 		{"unrelated", "False alarms between documents that have nothing to do with each other", false, unrelated},
 	}
 }

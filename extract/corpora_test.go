@@ -62,8 +62,10 @@ var trueEncodings = map[string]encoding.Encoding{
 	"ibm866": charmap.CodePage866, "koi8-r": charmap.KOI8R, "maccyrillic": charmap.MacintoshCyrillic, "macroman": charmap.Macintosh,
 	"tis-620": charmap.Windows874, "iso-2022-jp": japanese.ISO2022JP, "iso-8859-1": charmap.ISO8859_1, "iso-8859-2": charmap.ISO8859_2,
 	"iso-8859-5": charmap.ISO8859_5, "iso-8859-7": charmap.ISO8859_7, "iso-8859-9": charmap.ISO8859_9, "windows-1250": charmap.Windows1250,
-	"windows-1251": charmap.Windows1251, "windows-1252": charmap.Windows1252, "windows-1254": charmap.Windows1254, "windows-1255": charmap.Windows1255,
-	"ascii": unicode.UTF8, "utf-8": unicode.UTF8, "utf-8-sig": unicode.UTF8BOM, "utf-16": unicode.UTF16(unicode.BigEndian, unicode.UseBOM),
+	"windows-1251": charmap.Windows1251, "windows-1252": charmap.Windows1252, "windows-1254": charmap.Windows1254,
+	"windows-1255": charmap.Windows1255,
+	"ascii":        unicode.UTF8, "utf-8": unicode.UTF8, "utf-8-sig": unicode.UTF8BOM,
+	"utf-16":   unicode.UTF16(unicode.BigEndian, unicode.UseBOM),
 	"utf-16be": unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM), "utf-32": utf32.UTF32(utf32.BigEndian, utf32.UseBOM),
 }
 

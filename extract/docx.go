@@ -86,7 +86,8 @@ const shortHeader = 200
 func (p *parts) pageHeaders(dir string, body func([]byte) error) {
 	var names []string
 	for n := range p.byName {
-		if base := path.Base(n); path.Dir(n) == strings.ToLower(dir) && (strings.HasPrefix(base, "header") || strings.HasPrefix(base, "footer")) && strings.HasSuffix(base, ".xml") {
+		if base := path.Base(n); path.Dir(n) == strings.ToLower(dir) &&
+			(strings.HasPrefix(base, "header") || strings.HasPrefix(base, "footer")) && strings.HasSuffix(base, ".xml") {
 			names = append(names, n)
 		}
 	}

@@ -13,7 +13,8 @@ func readEPUB(b *builder, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if m, err := p.read("META-INF/encryption.xml"); err == nil && !strings.Contains(string(m), "idpf.org/2008/embedding") && !strings.Contains(string(m), "ns.adobe.com/pdf/enc#RC") {
+	if m, err := p.read("META-INF/encryption.xml"); err == nil && !strings.Contains(string(m), "idpf.org/2008/embedding") &&
+		!strings.Contains(string(m), "ns.adobe.com/pdf/enc#RC") {
 		return &Error{Code: Encrypted, Detail: "the book is protected against copying"}
 	}
 	root := &epubRoot{}

@@ -33,7 +33,8 @@ func zipped(t testing.TB, pairs ...string) []byte {
 const wordNS = `xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"`
 
 func docx(t testing.TB, body string, more ...string) []byte {
-	return zipped(t, append([]string{"word/document.xml", `<w:document ` + wordNS + `><w:body>` + body + `</w:body></w:document>`}, more...)...)
+	return zipped(t, append([]string{"word/document.xml", `<w:document ` + wordNS + `><w:body>` + body + `</w:body></w:document>`},
+		more...)...)
 }
 
 const odtNS = `xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0"`
@@ -59,7 +60,8 @@ func TestText(t *testing.T) {
 		{"utf-16", "a.txt", "hé llo", []byte("\xff\xfeh\x00\xe9\x00 \x00l\x00l\x00o\x00")},
 		{"utf-16 without mark", "a.txt", "plain text here", wide("plain text here")},
 		{"nul", "a.txt", strings.Repeat("x", 400) + "ab", []byte(strings.Repeat("x", 400) + "a\x00b")},
-		{"markdown", "a.md", "Head\n\nbold and code\n\nitem one\n\nitem two", []byte("# Head\n\n**bold** and `code`\n\n- item one\n- item two\n")},
+		{"markdown", "a.md", "Head\n\nbold and code\n\nitem one\n\nitem two",
+			[]byte("# Head\n\n**bold** and `code`\n\n- item one\n- item two\n")},
 		{"markdown wraps", "a.md", "one two\n\n中文文字", []byte("one\ntwo\n\n中文\n文字\n")},
 		{"html", "a.html", "A\n\nb c\nd\n\ne\n\nf", []byte("<html><head><style>x</style><title>T</title></head><body><h1>A</h1>b <b>c</b><br>d<table><tr><td>e<td>f</table><script>no</script>")},
 		{"html entities", "a.html", "a < b & © é", []byte("<p>a &lt; b &amp; &copy; &#233;</p>")},
@@ -69,7 +71,8 @@ func TestText(t *testing.T) {
 		{"docx other prefix", "a.docx", "x", zipped(t, "word/document.xml", `<ns0:document xmlns:ns0="http://purl.oclc.org/ooxml/wordprocessingml/main"><ns0:body><ns0:p><ns0:r><ns0:t>x</ns0:t></ns0:r></ns0:p></ns0:body></ns0:document>`)},
 		{"odt", "a.odt", "Title\n\na  b c\nd", odt(t, `<text:h>Title</text:h><text:p>a<text:s text:c="2"/>b   c<text:line-break/>d</text:p>`)},
 		{"odt note", "a.odt", "the note\n\nword and more", odt(t, `<text:p>word<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>the note</text:p></text:note-body></text:note> and more</text:p>`)},
-		{"odt long header", "a.odt", "body\n\n" + strings.Repeat("long header ", 30) + "end", odtWithHeader(t, strings.Repeat("long header ", 30)+"end")},
+		{"odt long header", "a.odt", "body\n\n" + strings.Repeat("long header ", 30) + "end",
+			odtWithHeader(t, strings.Repeat("long header ", 30)+"end")},
 		{"odt short header", "a.odt", "body", odtWithHeader(t, "running title")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -111,7 +114,8 @@ func TestErrors(t *testing.T) {
 		{"ratio", "a.docx", extract.Limit, docx(t, strings.Repeat(" ", 30<<20)), extract.Options{}},
 		{"entries", "a.docx", extract.Limit, docx(t, ``, "a", "", "b", "", "c", ""), extract.Options{MaxEntries: 3}},
 		{"options", "a.txt", extract.Invalid, []byte("x"), extract.Options{MaxText: -1}},
-		{"entity bomb", "a.docx", extract.Empty, zipped(t, "word/document.xml", `<!DOCTYPE a [<!ENTITY b "xxxx"><!ENTITY c "&b;&b;">]><w:document `+wordNS+`/>`), extract.Options{}},
+		{"entity bomb", "a.docx", extract.Empty, zipped(t, "word/document.xml",
+			`<!DOCTYPE a [<!ENTITY b "xxxx"><!ENTITY c "&b;&b;">]><w:document `+wordNS+`/>`), extract.Options{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := extract.Bytes(c.file, c.data, c.o)
@@ -168,8 +172,10 @@ func odtStyled(t testing.TB, body string) []byte {
 		return `<style:style style:name="` + name + `" style:parent-style-name="` + base + `">` + properties + `</style:style>`
 	}
 	return zipped(t, "mimetype", "application/vnd.oasis.opendocument.text",
-		"styles.xml", `<office:document-styles `+ns+`><office:styles>`+style("Hidden", "", `<style:text-properties text:display="none"/>`)+`</office:styles></office:document-styles>`,
-		"content.xml", `<office:document-content `+ns+`><office:automatic-styles>`+style("P1", "Hidden", "")+style("P2", "", `<style:text-properties fo:color="#ffffff"/>`)+
+		"styles.xml", `<office:document-styles `+ns+`><office:styles>`+style("Hidden", "",
+			`<style:text-properties text:display="none"/>`)+`</office:styles></office:document-styles>`,
+		"content.xml", `<office:document-content `+ns+`><office:automatic-styles>`+style("P1", "Hidden", "")+style("P2", "",
+			`<style:text-properties fo:color="#ffffff"/>`)+
 			style("P3", "", `<style:paragraph-properties fo:background-color="#000000"/><style:text-properties fo:color="#ffffff"/>`)+
 			`</office:automatic-styles><office:body><office:text>`+body+`</office:text></office:body></office:document-content>`)
 }
@@ -183,9 +189,12 @@ func TestUnseenTextInsideWords(t *testing.T) {
 		name, file, want string
 		data             []byte
 	}{
-		{"html", "a.html", "This is plagiarism, plainly.\n\nxyz q", page(`.x{display:none}`, `<p>This is pla<span class=x>xyz</span>giaris<i class=x>q</i>m, plainly.`)},
-		{"docx", "a.docx", "This is plagiarism.\n\nxyz", docx(t, `<w:p>`+run("", "This is pla")+run("<w:vanish/>", "xyz")+run("", "giarism.")+`</w:p>`)},
-		{"white", "a.docx", "These are words.\n\nx y", docx(t, `<w:p>`+run("", "These")+run(`<w:color w:val="FFFFFF"/>`, "x")+run("", "are")+run(`<w:color w:val="FFFFFF"/>`, "y")+run("", "words.")+`</w:p>`)},
+		{"html", "a.html", "This is plagiarism, plainly.\n\nxyz q", page(`.x{display:none}`,
+			`<p>This is pla<span class=x>xyz</span>giaris<i class=x>q</i>m, plainly.`)},
+		{"docx", "a.docx", "This is plagiarism.\n\nxyz", docx(t, `<w:p>`+run("", "This is pla")+run("<w:vanish/>", "xyz")+run("",
+			"giarism.")+`</w:p>`)},
+		{"white", "a.docx", "These are words.\n\nx y", docx(t, `<w:p>`+run("", "These")+run(`<w:color w:val="FFFFFF"/>`, "x")+run("",
+			"are")+run(`<w:color w:val="FFFFFF"/>`, "y")+run("", "words.")+`</w:p>`)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := extract.Bytes(c.file, c.data, extract.Options{})
@@ -204,7 +213,8 @@ func TestUnseenTextInsideWords(t *testing.T) {
 func TestShownTextIsNotFlagged(t *testing.T) {
 	for _, data := range [][]byte{
 		pptx(t, ``, ``, `100`),
-		docx(t, `<w:p><w:pPr><w:pStyle w:val="C"/></w:pPr><w:r><w:rPr><w:vanish w:val="0"/></w:rPr><w:t>shown</w:t></w:r></w:p>`, docxStyleSheet...),
+		docx(t, `<w:p><w:pPr><w:pStyle w:val="C"/></w:pPr><w:r><w:rPr><w:vanish w:val="0"/></w:rPr><w:t>shown</w:t></w:r></w:p>`,
+			docxStyleSheet...),
 		docx(t, `<w:tbl><w:tr><w:tc><w:tcPr><w:shd w:fill="000080"/></w:tcPr><w:p><w:r><w:rPr><w:color w:val="FFFFFF"/></w:rPr><w:t>shown</w:t></w:r></w:p></w:tc></w:tr></w:tbl>`),
 		docx(t, `<w:tbl><w:tblPr><w:tblStyle w:val="Grid"/></w:tblPr><w:tr><w:tc><w:p><w:r><w:rPr><w:color w:val="FFFFFF"/></w:rPr><w:t>shown</w:t></w:r></w:p></w:tc></w:tr></w:tbl>`, docxStyleSheet...),
 		docx(t, `<w:p><w:pPr><w:shd w:fill="000000"/></w:pPr><w:r><w:rPr><w:color w:val="FFFFFF"/></w:rPr><w:t>shown</w:t></w:r></w:p>`),
@@ -240,35 +250,48 @@ func TestHiddenTextIsFlagged(t *testing.T) {
 		name, file, code, text string
 		data                   []byte
 	}{
-		{"docx vanish", "a.docx", extract.FlagHidden, "secret", docx(t, `<w:p><w:r><w:t>seen </w:t></w:r><w:r><w:rPr><w:vanish/></w:rPr><w:t>secret</w:t></w:r></w:p>`)},
-		{"docx white", "a.docx", extract.FlagWhite, "secret", docx(t, `<w:p><w:r><w:t>seen</w:t></w:r></w:p><w:p><w:r><w:rPr><w:color w:val="FFFFFF"/></w:rPr><w:t>secret</w:t></w:r></w:p>`)},
+		{"docx vanish", "a.docx", extract.FlagHidden, "secret", docx(t,
+			`<w:p><w:r><w:t>seen </w:t></w:r><w:r><w:rPr><w:vanish/></w:rPr><w:t>secret</w:t></w:r></w:p>`)},
+		{"docx white", "a.docx", extract.FlagWhite, "secret",
+			docx(t, `<w:p><w:r><w:t>seen</w:t></w:r></w:p><w:p><w:r><w:rPr><w:color w:val="FFFFFF"/></w:rPr><w:t>secret</w:t></w:r></w:p>`)},
 		{"docx tiny", "a.docx", extract.FlagTiny, "secret", docx(t, `<w:p><w:r><w:rPr><w:sz w:val="2"/></w:rPr><w:t>secret</w:t></w:r></w:p>`)},
-		{"docx theme white", "a.docx", extract.FlagWhite, "secret", docx(t, `<w:p><w:r><w:rPr><w:color w:val="FFFFFF" w:themeColor="background1"/></w:rPr><w:t>secret</w:t></w:r></w:p>`)},
-		{"docx paragraph style", "a.docx", extract.FlagHidden, "secret", docx(t, `<w:p><w:pPr><w:pStyle w:val="C"/></w:pPr><w:r><w:t>secret</w:t></w:r></w:p>`, docxStyleSheet...)},
-		{"docx run style", "a.docx", extract.FlagWhite, "secret", docx(t, `<w:p><w:r><w:rPr><w:rStyle w:val="W"/></w:rPr><w:t>secret</w:t></w:r></w:p>`, docxStyleSheet...)},
-		{"docx tiny style", "a.docx", extract.FlagTiny, "secret", docx(t, `<w:p><w:pPr><w:pStyle w:val="T"/></w:pPr><w:r><w:t>secret</w:t></w:r></w:p>`, docxStyleSheet...)},
-		{"docx ink on its own shading", "a.docx", extract.FlagWhite, "secret", docx(t, `<w:p><w:r><w:rPr><w:color w:val="112233"/><w:shd w:fill="112233"/></w:rPr><w:t>secret</w:t></w:r></w:p>`)},
+		{"docx theme white", "a.docx", extract.FlagWhite, "secret", docx(t,
+			`<w:p><w:r><w:rPr><w:color w:val="FFFFFF" w:themeColor="background1"/></w:rPr><w:t>secret</w:t></w:r></w:p>`)},
+		{"docx paragraph style", "a.docx", extract.FlagHidden, "secret",
+			docx(t, `<w:p><w:pPr><w:pStyle w:val="C"/></w:pPr><w:r><w:t>secret</w:t></w:r></w:p>`, docxStyleSheet...)},
+		{"docx run style", "a.docx", extract.FlagWhite, "secret", docx(t,
+			`<w:p><w:r><w:rPr><w:rStyle w:val="W"/></w:rPr><w:t>secret</w:t></w:r></w:p>`, docxStyleSheet...)},
+		{"docx tiny style", "a.docx", extract.FlagTiny, "secret", docx(t,
+			`<w:p><w:pPr><w:pStyle w:val="T"/></w:pPr><w:r><w:t>secret</w:t></w:r></w:p>`, docxStyleSheet...)},
+		{"docx ink on its own shading", "a.docx", extract.FlagWhite, "secret",
+			docx(t, `<w:p><w:r><w:rPr><w:color w:val="112233"/><w:shd w:fill="112233"/></w:rPr><w:t>secret</w:t></w:r></w:p>`)},
 		{"pptx hidden slide", "a.pptx", extract.FlagHidden, "secret", pptx(t, ` show="0"`, ``, `100`)},
 		{"pptx hidden shape", "a.pptx", extract.FlagHidden, "secret", pptx(t, ``, ` hidden="1"`, `100`)},
 		{"pptx beside the slide", "a.pptx", extract.FlagOffPage, "secret", pptx(t, ``, ``, `9500000`)},
 		{"odt style", "a.odt", extract.FlagHidden, "secret", odtStyled(t, `<text:p text:style-name="P1">secret</text:p>`)},
 		{"odt white", "a.odt", extract.FlagWhite, "secret", odtStyled(t, `<text:p text:style-name="P2">secret</text:p>`)},
-		{"odt section", "a.odt", extract.FlagHidden, "secret", odtStyled(t, `<text:section text:display="none"><text:p>secret</text:p></text:section>`)},
+		{"odt section", "a.odt", extract.FlagHidden, "secret", odtStyled(t,
+			`<text:section text:display="none"><text:p>secret</text:p></text:section>`)},
 		{"html", "a.html", extract.FlagHidden, "secret", []byte(`<p>seen<p style="display: none">secret</p>`)},
 		{"html attribute", "a.html", extract.FlagHidden, "secret", []byte(`<p>seen<p hidden>secret</p>`)},
 		{"html class", "a.html", extract.FlagHidden, "secret", page(`.x{display:none}`, `<p class="a x">secret</p>`)},
-		{"html id, important", "a.html", extract.FlagHidden, "secret", page(`#x{visibility:hidden !important} p{visibility:visible}`, `<p id=x style="visibility:visible">secret</p>`)},
+		{"html id, important", "a.html", extract.FlagHidden, "secret",
+			page(`#x{visibility:hidden !important} p{visibility:visible}`, `<p id=x style="visibility:visible">secret</p>`)},
 		{"html element", "a.html", extract.FlagHidden, "secret", page(`aside{opacity:0}`, `<aside><b>secret</b></aside>`)},
-		{"html descendant", "a.html", extract.FlagHidden, "secret", page(`@media screen{div.a > section b.c , .q{font-size:0}}`, `<div class=a><section><p><b class=c>secret</b></p></section></div>`)},
+		{"html descendant", "a.html", extract.FlagHidden, "secret", page(`@media screen{div.a > section b.c , .q{font-size:0}}`,
+			`<div class=a><section><p><b class=c>secret</b></p></section></div>`)},
 		{"html tiny", "a.html", extract.FlagTiny, "secret", page(`.x{font:italic 1px/2 serif}`, `<p class=x>secret</p>`)},
 		{"html white", "a.html", extract.FlagWhite, "secret", page(`.x{color:#fff}`, `<p class=x>secret</p>`)},
-		{"html same colour", "a.html", extract.FlagWhite, "secret", page(`div{background:navy url()} .x{background:rgb(0,0,128);color:#000083}`, `<div><p class=x>secret</p></div>`)},
+		{"html same colour", "a.html", extract.FlagWhite, "secret",
+			page(`div{background:navy url()} .x{background:rgb(0,0,128);color:#000083}`, `<div><p class=x>secret</p></div>`)},
 		{"html transparent", "a.html", extract.FlagWhite, "secret", page(`.x{color:rgba(0,0,0,0)}`, `<p class=x>secret</p>`)},
 		{"html off page", "a.html", extract.FlagOffPage, "secret", page(`.x{position:absolute;left:-9999px}`, `<p class=x>secret</p>`)},
 		{"html indent", "a.html", extract.FlagOffPage, "secret", page(`.x{text-indent:-5000em}`, `<p class=x>secret</p>`)},
-		{"html clipped", "a.html", extract.FlagHidden, "secret", page(`.sr{position:absolute;clip:rect(0 0 0 0);width:1px;height:1px;overflow:hidden}`, `<p class=sr>secret</p>`)},
+		{"html clipped", "a.html", extract.FlagHidden, "secret",
+			page(`.sr{position:absolute;clip:rect(0 0 0 0);width:1px;height:1px;overflow:hidden}`, `<p class=sr>secret</p>`)},
 		{"html style at the end", "a.html", extract.FlagHidden, "secret", []byte(`<p>seen<p class=x>secret</p><style>.x{display:none}</style>`)},
-		{"html bgcolor", "a.html", extract.FlagWhite, "secret", []byte(`<body bgcolor=black text=white><p>seen<p><font color="#000000">secret</font></p>`)},
+		{"html bgcolor", "a.html", extract.FlagWhite, "secret",
+			[]byte(`<body bgcolor=black text=white><p>seen<p><font color="#000000">secret</font></p>`)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := extract.Bytes(c.file, c.data, extract.Options{})

@@ -87,7 +87,8 @@ func fuzzPart(f *testing.F, name string, wrap func(t testing.TB, part string) []
 }
 
 func FuzzText(f *testing.F) {
-	fuzzAs(f, "a.txt", "plain\r\ntext", "\xff\xfeh\x00i\x00", "\x1b$B$3$s\x1b(B", "caf\xe9 d\xe9j\xe0 vu", "\x8e\xa2\xa1\xa1", "~{VPND~}", "a\u200bb сору \u202ex t e x t s p a c e d o u t", "❝x❞")
+	fuzzAs(f, "a.txt", "plain\r\ntext", "\xff\xfeh\x00i\x00", "\x1b$B$3$s\x1b(B", "caf\xe9 d\xe9j\xe0 vu", "\x8e\xa2\xa1\xa1", "~{VPND~}",
+		"a\u200bb сору \u202ex t e x t s p a c e d o u t", "❝x❞")
 }
 
 func FuzzHTML(f *testing.F) {
@@ -101,7 +102,9 @@ func FuzzMarkdown(f *testing.F) {
 }
 
 func FuzzXML(f *testing.F) {
-	fuzzAs(f, "a.xml", `<?xml version="1.0" encoding="windows-1251"?><rss><item>a<b>c</b></item></rss>`, `<office:document `+odtNS+`><text:p>x</text:p></office:document>`, `<w:wordDocument `+wordNS+`><w:p><w:r><w:t>x</w:t></w:r></w:p></w:wordDocument>`)
+	fuzzAs(f, "a.xml", `<?xml version="1.0" encoding="windows-1251"?><rss><item>a<b>c</b></item></rss>`,
+		`<office:document `+odtNS+`><text:p>x</text:p></office:document>`,
+		`<w:wordDocument `+wordNS+`><w:p><w:r><w:t>x</w:t></w:r></w:p></w:wordDocument>`)
 }
 
 func FuzzFB2(f *testing.F) {
@@ -143,14 +146,16 @@ func FuzzPPTX(f *testing.F) {
 
 func FuzzEPUB(f *testing.F) {
 	fuzzPart(f, "a.epub", func(t testing.TB, s string) []byte {
-		return zipped(t, "mimetype", "application/epub+zip", "META-INF/container.xml", `<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfile full-path="c.opf"/></container>`,
+		return zipped(t, "mimetype", "application/epub+zip", "META-INF/container.xml",
+			`<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfile full-path="c.opf"/></container>`,
 			"c.opf", s, "a.html", "<p>chapter</p>")
 	}, `<package xmlns="http://www.idpf.org/2007/opf" xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>T</dc:title><manifest><item id="a" href="a.html"/></manifest><spine><itemref idref="a"/></spine></package>`)
 }
 
 func FuzzArchive(f *testing.F) {
 	inner := zipped(f, "a.txt", "x")
-	fuzzAs(f, "a.zip", string(zipped(f, "a.txt", "x", "b.zip", string(inner))), string(gzipped(f, []byte("text"))), string(tarred(f, false, plainFile("a.txt", "x"))))
+	fuzzAs(f, "a.zip", string(zipped(f, "a.txt", "x", "b.zip", string(inner))), string(gzipped(f, []byte("text"))),
+		string(tarred(f, false, plainFile("a.txt", "x"))))
 }
 
 // FuzzOLE starts from small real files where the evaluation data are at hand.

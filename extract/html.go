@@ -176,7 +176,8 @@ func isInline(a atom.Atom) bool {
 // isSkipped tells the elements whose text a browser does not show as text.
 func isSkipped(a atom.Atom) bool {
 	switch a {
-	case atom.Script, atom.Style, atom.Head, atom.Template, atom.Object, atom.Applet, atom.Rt, atom.Rp, atom.Noframes, atom.Iframe, atom.Datalist:
+	case atom.Script, atom.Style, atom.Head, atom.Template, atom.Object, atom.Applet, atom.Rt, atom.Rp, atom.Noframes, atom.Iframe,
+		atom.Datalist:
 		return true
 	}
 	return false

@@ -12,7 +12,8 @@ import (
 // lookProperties are the properties of style sheets that can hide text.
 var lookProperties = map[string]bool{
 	"display": true, "visibility": true, "opacity": true, "font": true, "font-size": true, "color": true, "-webkit-text-fill-color": true,
-	"background": true, "background-color": true, "background-image": true, "position": true, "left": true, "top": true, "right": true, "bottom": true, "text-indent": true,
+	"background": true, "background-color": true, "background-image": true, "position": true, "left": true, "top": true, "right": true,
+	"bottom": true, "text-indent": true,
 	"margin-left": true, "width": true, "height": true, "max-height": true, "max-width": true, "overflow": true, "clip": true,
 }
 
@@ -257,9 +258,12 @@ func readSize(v string, base, otherwise float64) float64 {
 
 // colourNames are the names of CSS 1 and the near-white ones; others compare by name.
 var colourNames = map[string]colour{
-	"white": "#ffffff", "black": "#000000", "red": "#ff0000", "lime": "#00ff00", "blue": "#0000ff", "yellow": "#ffff00", "aqua": "#00ffff", "cyan": "#00ffff",
-	"fuchsia": "#ff00ff", "magenta": "#ff00ff", "silver": "#c0c0c0", "gray": "#808080", "grey": "#808080", "maroon": "#800000", "olive": "#808000",
-	"green": "#008000", "purple": "#800080", "teal": "#008080", "navy": "#000080", "snow": "#fffafa", "ivory": "#fffff0", "ghostwhite": "#f8f8ff",
+	"white": "#ffffff", "black": "#000000", "red": "#ff0000", "lime": "#00ff00", "blue": "#0000ff", "yellow": "#ffff00", "aqua": "#00ffff",
+	"cyan":    "#00ffff",
+	"fuchsia": "#ff00ff", "magenta": "#ff00ff", "silver": "#c0c0c0", "gray": "#808080", "grey": "#808080", "maroon": "#800000",
+	"olive": "#808000",
+	"green": "#008000", "purple": "#800080", "teal": "#008080", "navy": "#000080", "snow": "#fffafa", "ivory": "#fffff0",
+	"ghostwhite":  "#f8f8ff",
 	"floralwhite": "#fffaf0", "whitesmoke": "#f5f5f5", "mintcream": "#f5fffa", "azure": "#f0ffff", "transparent": "transparent",
 }
 

@@ -106,7 +106,8 @@ func (b *builder) softBreak() {
 
 // isUnspaced reports whether r belongs to a script that puts no spaces between words.
 func isUnspaced(r rune) bool {
-	return r >= 0x0e00 && (unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan) ||
+	return r >= 0x0e00 && (unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer,
+		unicode.Myanmar, unicode.Tibetan) ||
 		r >= 0x3000 && r < 0x3020 || r >= 0xff00 && r < 0xff66)
 }
 

@@ -76,21 +76,26 @@ func TestMembers(t *testing.T) {
 		want       []string
 	}{
 		{"no archive", "a.txt", []byte("x"), []string{"a.txt: x"}},
-		{"zip", "a.zip", zipped(t, "x/one.txt", "one", "two.html", "<p>two", "empty.txt", ""), []string{"a.zip!/x/one.txt: one", "a.zip!/two.html: two", "a.zip!/empty.txt: error empty"}},
+		{"zip", "a.zip", zipped(t, "x/one.txt", "one", "two.html", "<p>two", "empty.txt", ""),
+			[]string{"a.zip!/x/one.txt: one", "a.zip!/two.html: two", "a.zip!/empty.txt: error empty"}},
 		{"nested", "a.zip", zipped(t, "in.zip", string(inner)), []string{"a.zip!/in.zip!/b.txt: inner text"}},
 		{"dots", "a.zip", zipped(t, "../../etc/passwd", "root"), []string{"a.zip!/etc/passwd: root"}},
 		{"docx inside", "a.zip", zipped(t, "d.docx", string(docx(t, `<w:p><w:r><w:t>word</w:t></w:r></w:p>`))), []string{"a.zip!/d.docx: word"}},
 		{"empty zip", "a.zip", zipped(t), []string{"a.zip: error empty"}},
 		{"clutter", "a.zip", zipped(t, "__MACOSX/._a", "x", "a.txt", "a"), []string{"a.zip!/a.txt: a"}},
-		{"tar.gz", "a.tar.gz", tarred(t, true, plainFile("d/one.txt", "one"), tar.Header{Name: "l", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"}, plainFile("two.txt", "two")),
+		{"tar.gz", "a.tar.gz", tarred(t, true, plainFile("d/one.txt", "one"),
+			tar.Header{Name: "l", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"}, plainFile("two.txt", "two")),
 			[]string{"a.tar.gz!/d/one.txt: one", "a.tar.gz!/l: error unsupported", "a.tar.gz!/two.txt: two"}},
 		{"tar", "a.tar", tarred(t, false, plainFile("one.txt", "one")), []string{"a.tar!/one.txt: one"}},
 		{"gz", "a.txt.gz", gzipped(t, []byte("hello")), []string{"a.txt.gz!/a.txt: hello"}},
-		{"latex", "p.zip", zipped(t, "main.tex", "\\documentclass{article}\\title{My work}\\newcommand{\\us}[1]{we #1}\\begin{document}Start. \\input{ch/one}\\end{document}", "ch/one.tex", "\\us{say} it.", "other.txt", "o"),
+		{"latex", "p.zip", zipped(t, "main.tex",
+			"\\documentclass{article}\\title{My work}\\newcommand{\\us}[1]{we #1}\\begin{document}Start. \\input{ch/one}\\end{document}",
+			"ch/one.tex", "\\us{say} it.", "other.txt", "o"),
 			[]string{"p.zip!/main.tex: Start. we say it.", "p.zip!/other.txt: o"}},
 		{"mail", "a.eml", []byte("From: a@b\r\nSubject: Hi\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=B\r\n\r\n--B\r\nContent-Type: text/plain\r\n\r\nbody\r\n--B\r\nContent-Type: text/plain; name=x.txt\r\nContent-Disposition: attachment; filename=x.txt\r\nContent-Transfer-Encoding: base64\r\n\r\nYXR0\r\nYWNoZWQ=\r\n--B--\r\n"),
 			[]string{"a.eml: Hi\n\nbody", "a.eml!/x.txt: attached"}},
-		{"embedded", "a.docx", docx(t, `<w:p><w:r><w:t>outer</w:t></w:r></w:p>`, "word/embeddings/in.docx", string(docx(t, `<w:p><w:r><w:t>inner</w:t></w:r></w:p>`))),
+		{"embedded", "a.docx", docx(t, `<w:p><w:r><w:t>outer</w:t></w:r></w:p>`, "word/embeddings/in.docx",
+			string(docx(t, `<w:p><w:r><w:t>inner</w:t></w:r></w:p>`))),
 			[]string{"a.docx: outer", "a.docx!/word/embeddings/in.docx: inner"}},
 		{"mailbox", "a.mbox", []byte("From x Mon\nFrom: a@b\nSubject: One\n\nfirst\n\nFrom y Tue\nFrom: c@d\nSubject: Two\n\nsecond\n"),
 			[]string{"a.mbox: One\n\nfirst", "a.mbox!/message 2: Two\n\nsecond"}},
@@ -121,7 +126,8 @@ func TestDeepArchives(t *testing.T) {
 			continue
 		}
 		faults++
-		if m.Err.Code != extract.Limit || m.Path != "a.zip!/0.zip!/0.zip!/0.zip" || !strings.Contains(m.Err.Detail, "125 archives lie deeper than 3") {
+		if m.Err.Code != extract.Limit || m.Path != "a.zip!/0.zip!/0.zip!/0.zip" ||
+			!strings.Contains(m.Err.Detail, "125 archives lie deeper than 3") {
 			t.Errorf("%s: %v", m.Path, m.Err)
 		}
 	}

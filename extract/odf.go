@@ -48,7 +48,8 @@ type odfHeaders struct {
 }
 
 func (h *odfHeaders) start(name string, _ attrs) {
-	if h.inside > 0 || strings.HasPrefix(name, "style:header") && name != "style:header-style" || strings.HasPrefix(name, "style:footer") && name != "style:footer-style" {
+	if h.inside > 0 || strings.HasPrefix(name, "style:header") && name != "style:header-style" || strings.HasPrefix(name, "style:footer") &&
+		name != "style:footer-style" {
 		h.inside++
 	}
 	if name == "text:page-number" || name == "text:page-count" {

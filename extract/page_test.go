@@ -54,7 +54,8 @@ func TestLocate(t *testing.T) {
 				drawn[s.Page] = page
 			}
 			if page.Letters != pages[s.Page-1] || len(page.Boxes) != len([]rune(page.Letters)) {
-				t.Fatalf("page %d has %d letters and %d boxes, want %d of each", s.Page, len([]rune(page.Letters)), len(page.Boxes), len([]rune(pages[s.Page-1])))
+				t.Fatalf("page %d has %d letters and %d boxes, want %d of each", s.Page, len([]rune(page.Letters)), len(page.Boxes),
+					len([]rune(pages[s.Page-1])))
 			}
 			onInk(t, page, page.Marks(s.Start, s.End))
 		}
@@ -121,7 +122,8 @@ func TestLocateChooses(t *testing.T) {
 		t.Errorf("found %+v", at)
 	}
 	// A header stands within the passage, and a letter was read otherwise.
-	at := extract.Locate([]string{"thefirsthalfofthepassage", "headerpage2andthesecondhalfofit"}, "thefirsthalfofthepassageandthesecondha1fofit", 0)
+	at := extract.Locate([]string{"thefirsthalfofthepassage", "headerpage2andthesecondhalfofit"},
+		"thefirsthalfofthepassageandthesecondha1fofit", 0)
 	if at.Sure() != (at.Share >= extract.SureShare) || len(at.Spans) < 2 || at.Spans[1].Page != 2 {
 		t.Errorf("got %+v", at)
 	}

@@ -118,7 +118,8 @@ type pdfDoc struct {
 
 func (d *pdfDoc) readPages(n int) {
 	if n > d.b.opt.MaxPages {
-		d.b.partial(FlagPageLimit, fmt.Sprintf("pages %d to %d were not read; raise %s to read them", d.b.opt.MaxPages+1, n, SettingOf("MaxPages")))
+		d.b.partial(FlagPageLimit, fmt.Sprintf("pages %d to %d were not read; raise %s to read them", d.b.opt.MaxPages+1, n,
+			SettingOf("MaxPages")))
 		n = d.b.opt.MaxPages
 	}
 	total := 0

@@ -113,7 +113,8 @@ func TestAgreement(t *testing.T) {
 			for _, n := range counts {
 				extra += n
 			}
-			t.Logf("%d of %d paragraphs equal, %.4f of %d words found, %d words more, %d pages", equal, len(want), float64(found)/float64(len(words)), len(words), extra, len(got.Places))
+			t.Logf("%d of %d paragraphs equal, %.4f of %d words found, %d words more, %d pages", equal, len(want),
+				float64(found)/float64(len(words)), len(words), extra, len(got.Places))
 			if equal*100 < len(want)*90 || found*1000 < len(words)*990 {
 				t.Errorf("too little agreement")
 			}
@@ -241,10 +242,13 @@ func attachedPDF() []byte {
 		return fmt.Sprintf("<</Type/EmbeddedFile/Length %d>>stream\n%s\nendstream", len(s), s)
 	}
 	text := "BT /F 12 Tf 1 0 0 1 72 700 Tm (The page itself.) Tj ET"
-	return pdfOf("<</Type/Catalog/Pages 2 0 R/Names<</EmbeddedFiles<</Names[(a)6 0 R(c)10 0 R]>>>>>>", "<</Type/Pages/Kids[4 0 R]/Count 1>>", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
-		"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Resources<</Font<</F 3 0 R>>>>/Contents 5 0 R/Annots[8 0 R]>>", fmt.Sprintf("<</Length %d>>stream\n%s\nendstream", len(text), text),
+	return pdfOf("<</Type/Catalog/Pages 2 0 R/Names<</EmbeddedFiles<</Names[(a)6 0 R(c)10 0 R]>>>>>>",
+		"<</Type/Pages/Kids[4 0 R]/Count 1>>", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+		"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Resources<</Font<</F 3 0 R>>>>/Contents 5 0 R/Annots[8 0 R]>>",
+		fmt.Sprintf("<</Length %d>>stream\n%s\nendstream", len(text), text),
 		"<</Type/Filespec/F(listed.txt)/UF(listed.txt)/EF<</F 7 0 R/UF 7 0 R>>>>", file("What the list holds."),
-		"<</Type/Annot/Subtype/FileAttachment/Rect[10 10 30 30]/FS<</Type/Filespec/F(noted.html)/UF(noted.html)/EF<</F 9 0 R/UF 9 0 R>>>>>>", file("<p>What the note holds.</p>"),
+		"<</Type/Annot/Subtype/FileAttachment/Rect[10 10 30 30]/FS<</Type/Filespec/F(noted.html)/UF(noted.html)/EF<</F 9 0 R/UF 9 0 R>>>>>>",
+		file("<p>What the note holds.</p>"),
 		"<</Type/Filespec/F(lost.txt)/UF(lost.txt)>>")
 }
 
@@ -257,7 +261,8 @@ func pdfOf(objects ...string) []byte {
 		fmt.Fprintf(&s, "%d 0 obj\n%s\nendobj\n", i+1, o)
 	}
 	xref := s.Len()
-	fmt.Fprintf(&s, "xref\n0 %d\n0000000000 65535 f \n%strailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(objects)+1, table.String(), len(objects)+1, xref)
+	fmt.Fprintf(&s, "xref\n0 %d\n0000000000 65535 f \n%strailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(objects)+1,
+		table.String(), len(objects)+1, xref)
 	return []byte(s.String())
 }
 

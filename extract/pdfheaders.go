@@ -57,7 +57,8 @@ func (d *pdfDoc) dropHeaders() {
 		}
 	}
 	if dropped > 0 {
-		d.b.flag(Flag{Code: FlagHeaders, Detail: fmt.Sprintf("repeated page headers, footers and page numbers left out (%d lines)", dropped), Count: dropped})
+		d.b.flag(Flag{Code: FlagHeaders, Detail: fmt.Sprintf("repeated page headers, footers and page numbers left out (%d lines)", dropped),
+			Count: dropped})
 	}
 }
 

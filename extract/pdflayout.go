@@ -170,7 +170,8 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-var ligatures = strings.NewReplacer("\ufb00", "ff", "\ufb01", "fi", "\ufb02", "fl", "\ufb03", "ffi", "\ufb04", "ffl", "\ufb05", "st", "\ufb06", "st")
+var ligatures = strings.NewReplacer("\ufb00", "ff", "\ufb01", "fi", "\ufb02", "fl", "\ufb03", "ffi", "\ufb04", "ffl", "\ufb05", "st",
+	"\ufb06", "st")
 
 func splitLigatures(s string) string {
 	if !strings.Contains(s, "\xef\xac") {
@@ -341,7 +342,8 @@ func (d *pdfDoc) joinWord(next string, words *vocabulary) {
 	case head == "" || tail == "":
 		b.para = append(b.para, '-')
 	case words.have[strings.ToLower(head+tail)], spaced.IsWord(strings.ToLower(head + tail)):
-	case words.have[strings.ToLower(head+"-"+tail)], !allLower(tail), spaced.IsWord(strings.ToLower(head)) && spaced.IsWord(strings.ToLower(tail)), !words.divided:
+	case words.have[strings.ToLower(head+"-"+tail)], !allLower(tail), spaced.IsWord(strings.ToLower(head)) &&
+		spaced.IsWord(strings.ToLower(tail)), !words.divided:
 		b.para = append(b.para, '-')
 	}
 }

@@ -148,7 +148,8 @@ func pdfFile(pages []string) []byte {
 	object(fmt.Sprintf("<</Type/Pages/Kids[%s]/Count %d>>", kids, len(pages)))
 	object("<</Type/Font/Subtype/Type1/BaseFont/Courier>>")
 	for i, p := range pages {
-		object(fmt.Sprintf("<</Type/Page/Parent 2 0 R/MediaBox[0 0 %.0f %.0f]/Resources<</Font<</F1 3 0 R>>>>/Contents %d 0 R>>", pageWidth, pageHeight, 5+2*i))
+		object(fmt.Sprintf("<</Type/Page/Parent 2 0 R/MediaBox[0 0 %.0f %.0f]/Resources<</Font<</F1 3 0 R>>>>/Contents %d 0 R>>", pageWidth,
+			pageHeight, 5+2*i))
 		object(fmt.Sprintf("<</Length %d>>stream\n%sendstream", len(p), p))
 	}
 	xref := buf.Len()

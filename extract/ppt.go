@@ -27,7 +27,8 @@ const pptEncrypted = 0xf3d1c4df
 // newest state of a file saved in steps is found through its directory of parts ([MS-PPT] 2.1.2).
 func readPPT(b *builder, data []byte) error {
 	streams, err := oleStreams(data, func(path []string, name string) bool {
-		return len(path) == 0 && (strings.ToLower(name) == "powerpoint document" || strings.ToLower(name) == "current user" || strings.ToLower(name) == "\x05summaryinformation")
+		return len(path) == 0 && (strings.ToLower(name) == "powerpoint document" || strings.ToLower(name) == "current user" ||
+			strings.ToLower(name) == "\x05summaryinformation")
 	})
 	if err != nil {
 		return err

@@ -44,7 +44,8 @@ func realTexts(t *testing.T) []realText {
 		name, file string
 		rtl        bool
 	}{
-		{"russian", "udhr/Russian_Russky-UTF8~", false}, {"greek", "udhr/Greek_Ellinika-UTF8", false}, {"german", "udhr/German_Deutsch-Latin1", false},
+		{"russian", "udhr/Russian_Russky-UTF8~", false}, {"greek", "udhr/Greek_Ellinika-UTF8", false},
+		{"german", "udhr/German_Deutsch-Latin1", false},
 		{"arabic", "udhr2/arb.txt", true}, {"persian", "udhr2/pes_1.txt", true},
 	} {
 		data, err := os.ReadFile(filepath.Join(dir, c.file))
@@ -69,7 +70,8 @@ func (x realText) word(t *testing.T, columns string) []byte {
 	}
 	var body strings.Builder
 	for _, p := range x.paragraphs {
-		body.WriteString(`<w:p><w:pPr>` + direction + `<w:spacing w:after="160"/><w:jc w:val="both"/></w:pPr><w:r>` + run + `<w:t xml:space="preserve">` + html.EscapeString(p) + `</w:t></w:r></w:p>`)
+		body.WriteString(`<w:p><w:pPr>` + direction + `<w:spacing w:after="160"/><w:jc w:val="both"/></w:pPr><w:r>` + run +
+			`<w:t xml:space="preserve">` + html.EscapeString(p) + `</w:t></w:r></w:p>`)
 	}
 	body.WriteString(`<w:sectPr><w:pgSz w:w="11906" w:h="16838"/><w:pgMar w:top="1417" w:bottom="1417" w:left="1417" w:right="1417"/><w:cols w:num="` + columns + `" w:space="500"/></w:sectPr>`)
 	return docx(t, body.String(),
@@ -84,7 +86,8 @@ func (x realText) web(columns string) []byte {
 		direction = "rtl"
 	}
 	var s strings.Builder
-	s.WriteString(`<!doctype html><meta charset=utf-8><style>body{font-size:10pt;columns:` + columns + `}p{text-align:justify;hyphens:auto}</style><body lang=en dir=` + direction + `>`)
+	s.WriteString(`<!doctype html><meta charset=utf-8><style>body{font-size:10pt;columns:` + columns +
+		`}p{text-align:justify;hyphens:auto}</style><body lang=en dir=` + direction + `>`)
 	for _, p := range x.paragraphs {
 		s.WriteString("<p>" + html.EscapeString(p) + "</p>\n")
 	}
@@ -134,7 +137,8 @@ func TestProducers(t *testing.T) {
 						t.Fatalf("%s: %v %v %s", c.program, err, rerr, out)
 					}
 					n, e, k := agreement(t, data, pdf)
-					t.Logf("%s, columns %s: %d sentences, equal %.3f, within the gate %.3f", x.name, columns, n, float64(e)/float64(n), float64(k)/float64(n))
+					t.Logf("%s, columns %s: %d sentences, equal %.3f, within the gate %.3f", x.name, columns, n, float64(e)/float64(n),
+						float64(k)/float64(n))
 					all, equal, near = all+n, equal+e, near+k
 				}
 			}

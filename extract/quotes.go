@@ -50,7 +50,8 @@ func scanQuotes(b *builder, s string) {
 		last = r
 		if open >= 0 && strings.ContainsRune(mark.closers, r) {
 			if q := s[open:i]; len(q) >= longQuotation && len(q) <= mostQuotation && mark.strange(q, english) {
-				b.flag(Flag{Code: FlagQuoted, Start: open, End: i + len(string(r)), Detail: "a long passage between quotation marks that are strange to its language"})
+				b.flag(Flag{Code: FlagQuoted, Start: open, End: i + len(string(r)),
+					Detail: "a long passage between quotation marks that are strange to its language"})
 			}
 			open = -1
 			continue

@@ -248,7 +248,8 @@ var rtfDestinations = map[string]rtfDest{
 }
 
 // rtfShown are destinations marked optional whose text is shown all the same.
-var rtfShown = map[string]bool{"shptxt": true, "shpinst": true, "shp": true, "footnote": true, "fldrslt": true, "upr": false, "ud": true, "moMath": true, "shppict": false}
+var rtfShown = map[string]bool{"shptxt": true, "shpinst": true, "shp": true, "footnote": true, "fldrslt": true, "upr": false, "ud": true,
+	"moMath": true, "shppict": false}
 
 var rtfSigns = map[string]string{
 	"tab": "\t", "emdash": "—", "endash": "–", "bullet": "•", "lquote": "‘", "rquote": "’", "ldblquote": "“", "rdblquote": "”",

@@ -42,7 +42,8 @@ func TestManipulationIsFlagged(t *testing.T) {
 		{"spaced word", english + "It is p l a g i a r i s m to copy.", extract.FlagSpaced, 1},
 		{"spaced cyrillic", "к о м и т е т  у с т а н о в и л  ч т о  к у п ц ы", extract.FlagSpaced, 1},
 		{"spaced greek, thin", "η\u2009ε\u2009π\u2009ι\u2009τ\u2009ρ\u2009ο\u2009π\u2009ή δ\u2009ι\u2009α\u2009π\u2009ί\u2009σ\u2009τ\u2009ω\u2009σ\u2009ε ό\u2009τ\u2009ι ο\u2009ι έ\u2009μ\u2009π\u2009ο\u2009ρ\u2009ο\u2009ι", extract.FlagSpaced, 1},
-		{"spaced", "t h i s s e n t e n c e i s n o t r e a d a b l e b y m a c h i n e s t h a t l o o k f o r w o r d s", extract.FlagSpaced, 1},
+		{"spaced", "t h i s s e n t e n c e i s n o t r e a d a b l e b y m a c h i n e s t h a t l o o k f o r w o r d s",
+			extract.FlagSpaced, 1},
 		{"quotes of Japanese", "「" + strings.Repeat(english, 6) + "」", extract.FlagQuoted, 1},
 		{"quotes of French", strings.Repeat(the, 4) + "«" + strings.Repeat(the, 6) + "»", extract.FlagQuoted, 1},
 		{"quotes", "❝" + strings.Repeat(english, 6) + "❞", extract.FlagQuoted, 1},
@@ -107,7 +108,8 @@ func TestHonestTextIsNotFlagged(t *testing.T) {
 // in four unless CONCORDAT_LONG is set. The files of udhr
 // that are left out mix letters of two alphabets in truth: their typists did.
 func TestFalseAlarms(t *testing.T) {
-	mixed := map[string]bool{"Aymara-Latin1": true, "Bulgarian_Balgarski-UTF8": true, "Purhepecha-UTF8": true, "Serbian_Srpski-UTF8": true, "Ukrainian-UTF8": true,
+	mixed := map[string]bool{"Aymara-Latin1": true, "Bulgarian_Balgarski-UTF8": true, "Purhepecha-UTF8": true, "Serbian_Srpski-UTF8": true,
+		"Ukrainian-UTF8":            true,
 		"Tigrinya_Tigrigna-VG2Main": true /* Ethiopic drawn by a font over Latin letters */}
 	for _, set := range []string{"udhr", "academic", "latex-hott"} {
 		t.Run(set, func(t *testing.T) {

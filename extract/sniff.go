@@ -173,7 +173,8 @@ func sniffText(name string, data []byte) (Format, error) {
 			return MHTML, nil
 		}
 		return EML, nil
-	case strings.HasPrefix(head, "<!doctype html"), strings.HasPrefix(head, "<html"), f != XML && strings.Contains(head, "<html") && strings.HasPrefix(head, "<"):
+	case strings.HasPrefix(head, "<!doctype html"), strings.HasPrefix(head, "<html"), f != XML && strings.Contains(head, "<html") &&
+		strings.HasPrefix(head, "<"):
 		return HTML, nil
 	case strings.HasPrefix(head, "<?xml") && (f != HTML):
 		return XML, nil

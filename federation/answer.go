@@ -32,7 +32,8 @@ type answers struct {
 
 // answer returns the payload that answers a request of type t. Every failure is a *concordat.Refusal
 // that tells nothing of its cause; the cause is the third result, for the log.
-func (s *answers) answer(ctx context.Context, from concordat.SiteID, t crypto.MessageType, payload []byte) ([]byte, *concordat.Refusal, error) {
+func (s *answers) answer(ctx context.Context, from concordat.SiteID, t crypto.MessageType,
+	payload []byte) ([]byte, *concordat.Refusal, error) {
 	body, err := s.dispatch(ctx, from, t, payload)
 	if err == nil {
 		return body, nil, nil
@@ -104,7 +105,8 @@ func (s *answers) dispatch(ctx context.Context, from concordat.SiteID, t crypto.
 
 // answerEpoch is one request of an epoch: read, check the epoch, answer, write.
 func answerEpoch[A, R any](ctx context.Context, s *answers, from concordat.SiteID, payload []byte, read func([]byte) (*A, error),
-	answer func(context.Context, concordat.SiteID, *A) (*R, error), write func([]byte, *R) ([]byte, error), epoch func(*A) concordat.Epoch) ([]byte, error) {
+	answer func(context.Context, concordat.SiteID, *A) (*R, error), write func([]byte, *R) ([]byte, error),
+	epoch func(*A) concordat.Epoch) ([]byte, error) {
 	a, err := read(payload)
 	if err != nil {
 		return nil, err

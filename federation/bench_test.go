@@ -18,9 +18,11 @@ import (
 
 // tellOf answers n sentences with two hits each, in twenty documents.
 func tellOf(n int) concordat.Tell {
-	t := concordat.Tell{Libraries: []concordat.LibraryTell{{Library: "theses", Level: concordat.ShowMetadata, Exists: true, Ready: 1, Documents: 20, Sentences: n, LeftSentences: 1000, LeftDisclosures: 10}}}
+	t := concordat.Tell{Libraries: []concordat.LibraryTell{{Library: "theses", Level: concordat.ShowMetadata, Exists: true, Ready: 1,
+		Documents: 20, Sentences: n, LeftSentences: 1000, LeftDisclosures: 10}}}
 	for d := range 20 {
-		t.Documents = append(t.Documents, concordat.DocumentTell{Handle: handleOf(d), Matches: n / 10, Title: "On the Measurement of Things, Volume 1", Author: "A. Author", Contact: "library@example.org", Outline: concordat.OutlineWords})
+		t.Documents = append(t.Documents, concordat.DocumentTell{Handle: handleOf(d), Matches: n / 10,
+			Title: "On the Measurement of Things, Volume 1", Author: "A. Author", Contact: "library@example.org", Outline: concordat.OutlineWords})
 	}
 	for i := range 2 * n {
 		t.Hits = append(t.Hits, concordat.Hit{Sentence: i / 2, Document: i % 20, Ordinal: i, Distance: 3 + i%2*9, Documents: 1})
@@ -49,7 +51,8 @@ func BenchmarkSealing(b *testing.B) {
 				padded, order, err := wire.Pad(a, [32]byte{1}, rand.Reader)
 				payload := must(b, wire.AppendAsk, padded, err)
 				request := must(b, wire.AppendRequest, &wire.Request{Payload: payload}, nil)
-				env, pending, err := askerID.SealRequest(crypto.Request{Type: crypto.TypeQuery, TTL: time.Minute, Payload: request}, to, now, rand.Reader)
+				env, pending, err := askerID.SealRequest(crypto.Request{Type: crypto.TypeQuery, TTL: time.Minute, Payload: request}, to, now,
+					rand.Reader)
 				check(b, err)
 
 				v, err := ownerID.VerifyRequest(env, from, policy, now)

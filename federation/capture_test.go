@@ -60,7 +60,8 @@ func (c *tapped) Write(p []byte) (int, error) {
 
 // telling returns everything that must not be seen: of the ask, the sites and the answer.
 func telling(f *fedtest.Federation, a *concordat.Ask, answers *scan) map[string][]byte {
-	secrets := map[string][]byte{"purpose": []byte(a.Purpose), "library": []byte(a.Libraries[0]), "title": []byte(answers.title), "scheme": []byte("natural"), "job": a.Job[:]}
+	secrets := map[string][]byte{"purpose": []byte(a.Purpose), "library": []byte(a.Libraries[0]), "title": []byte(answers.title),
+		"scheme": []byte("natural"), "job": a.Job[:]}
 	for i, s := range a.Sentences {
 		b, _ := s.Fingerprint.AppendBinary(nil)
 		secrets["fingerprint "+string(rune('0'+i%10))+string(b[:2])] = b
@@ -179,7 +180,8 @@ func TestW1_Refused(t *testing.T) {
 	}
 	stranger := fedtest.NewSite(t, scheme)
 	for name, try := range map[string]error{
-		"classical groups only": handshake(t, owner, asker, &tls.Config{CurvePreferences: []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384}}),
+		"classical groups only": handshake(t, owner, asker, &tls.Config{CurvePreferences: []tls.CurveID{tls.X25519, tls.CurveP256,
+			tls.CurveP384}}),
 		"TLS 1.2":               handshake(t, owner, asker, &tls.Config{MaxVersion: tls.VersionTLS12}),
 		"wrong pin of a client": handshake(t, owner, stranger, &tls.Config{CurvePreferences: hybrid}),
 	} {
@@ -236,7 +238,8 @@ func TestW2_BehindAProxy(t *testing.T) {
 		return err
 	}
 	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
-		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS13, ClientAuth: tls.RequestClientCert,
+		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS13,
+		ClientAuth: tls.RequestClientCert,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -276,7 +279,8 @@ func TestW2_BehindAProxy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ids := [2]crypto.SiteID{h.From, h.To}; ids != [2]crypto.SiteID{asker.Site(), id.Site()} && ids != [2]crypto.SiteID{id.Site(), asker.Site()} {
+		if ids := [2]crypto.SiteID{h.From, h.To}; ids != [2]crypto.SiteID{asker.Site(), id.Site()} &&
+			ids != [2]crypto.SiteID{id.Site(), asker.Site()} {
 			t.Errorf("between %v", ids)
 		}
 		for _, ask := range []*concordat.Ask{a, b} {

@@ -59,9 +59,10 @@ func TestFederatedEqualsCentral(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []found
-		for tell, err := range federation.Gather(t.Context(), federation.Group{Partners: f.Partners(0)}, func(ctx context.Context, p concordat.Partner) (*concordat.Tell, error) {
-			return p.Ask(ctx, a)
-		}) {
+		for tell, err := range federation.Gather(t.Context(), federation.Group{Partners: f.Partners(0)},
+			func(ctx context.Context, p concordat.Partner) (*concordat.Tell, error) {
+				return p.Ask(ctx, a)
+			}) {
 			if err != nil {
 				t.Fatal(err)
 			}

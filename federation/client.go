@@ -39,7 +39,8 @@ func (c *Client) garbage(what string, err error) error {
 }
 
 // exchange sends the payload that write gives and reads the answer with read.
-func exchange[T any](ctx context.Context, c *Client, t crypto.MessageType, payload []byte, read func([]byte) (T, error)) (T, concordat.Statement, error) {
+func exchange[T any](ctx context.Context, c *Client, t crypto.MessageType, payload []byte,
+	read func([]byte) (T, error)) (T, concordat.Statement, error) {
 	var none T
 	body, statement, err := c.link.exchange(ctx, t, payload)
 	if err != nil {
@@ -81,7 +82,8 @@ func (c *Client) Ask(ctx context.Context, a *concordat.Ask) (*concordat.Tell, er
 		return nil, err
 	}
 	if v.Epoch != a.Epoch || v.Scheme != a.Scheme {
-		return nil, c.garbage("tell", fmt.Errorf("fingerprints of %s, %s were compared, not of %s, %s: %w", v.Epoch, v.Scheme, a.Epoch, a.Scheme, concordat.ErrScheme))
+		return nil, c.garbage("tell", fmt.Errorf("fingerprints of %s, %s were compared, not of %s, %s: %w", v.Epoch, v.Scheme, a.Epoch,
+			a.Scheme, concordat.ErrScheme))
 	}
 	if err := checkTell(a, &v.Tell); err != nil {
 		return nil, c.garbage("tell", err)

@@ -39,7 +39,8 @@ func newScript(t *testing.T, asker *fedtest.Site, h func(s *script) http.Handler
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, ClientAuth: tls.RequireAnyClientCert})
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
+		ClientAuth: tls.RequireAnyClientCert})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +92,8 @@ func (s *script) open(r *http.Request) (*crypto.Opened, []byte, error) {
 		return nil, nil, err
 	}
 	id, _ := s.Roster.Self()
-	v, err := id.VerifyRequest(env, s.asker.Member(federation.StateActive).Card, crypto.Policy{Types: []crypto.MessageType{crypto.TypeQuery, crypto.TypeOutline, crypto.TypeReveal}}, time.Now())
+	v, err := id.VerifyRequest(env, s.asker.Member(federation.StateActive).Card,
+		crypto.Policy{Types: []crypto.MessageType{crypto.TypeQuery, crypto.TypeOutline, crypto.TypeReveal}}, time.Now())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -143,7 +145,8 @@ func liar(lie func(*wire.Told), spoil func(*wire.Reply), kind string, tail ...by
 				panic(err)
 			}
 			told := &wire.Told{Epoch: a.Epoch, Scheme: a.Scheme, Tell: concordat.Tell{
-				Libraries: []concordat.LibraryTell{{Library: a.Libraries[0], Level: concordat.ShowMetadata, Ready: 1, Exists: true, Documents: 1, Sentences: 1}},
+				Libraries: []concordat.LibraryTell{{Library: a.Libraries[0], Level: concordat.ShowMetadata, Ready: 1, Exists: true, Documents: 1,
+					Sentences: 1}},
 				Documents: []concordat.DocumentTell{{Matches: 1, Title: "A title"}},
 				Hits:      []concordat.Hit{{Sentence: 0, Distance: 3}},
 			}}
@@ -231,13 +234,15 @@ func faults() map[string]struct {
 				}
 			}
 		}), federation.KindGarbage},
-		"answers the question itself": {plain(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }), federation.KindGarbage},
+		"answers the question itself": {plain(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }),
+			federation.KindGarbage},
 		"redirects": {plain(func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://example.invalid/", http.StatusTemporaryRedirect)
 		}), federation.KindGarbage},
-		"not found":   {plain(http.NotFound), federation.KindGarbage},
-		"unavailable": {plain(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }), federation.KindDown},
-		"rejects":     {plain(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }), federation.KindRejected},
+		"not found": {plain(http.NotFound), federation.KindGarbage},
+		"unavailable": {plain(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }),
+			federation.KindDown},
+		"rejects": {plain(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }), federation.KindRejected},
 		"answers another question": {web(func(s *script) http.HandlerFunc {
 			var mu sync.Mutex
 			var first *crypto.Opened
@@ -273,7 +278,8 @@ func faults() map[string]struct {
 	m["signs at another time"] = fault{web(liar(truth, func(r *wire.Reply) { r.At = r.At.Add(time.Second) }, "tell")), federation.KindGarbage}
 	m["signs as another kind"] = fault{web(liar(truth, nil, "outlines")), federation.KindGarbage}
 	m["says more after the end"] = fault{web(liar(truth, nil, "tell", 0)), federation.KindGarbage}
-	m["forges its audit"] = fault{web(liar(truth, func(r *wire.Reply) { r.Head.Seq = 9; r.Head.At = r.At; r.Head.KeyEpoch = r.KeyEpoch }, "tell")), federation.KindGarbage}
+	m["forges its audit"] = fault{web(liar(truth, func(r *wire.Reply) { r.Head.Seq = 9; r.Head.At = r.At; r.Head.KeyEpoch = r.KeyEpoch },
+		"tell")), federation.KindGarbage}
 	return m
 }
 
@@ -311,7 +317,10 @@ func TestFaults(t *testing.T) {
 		kind[s.ID], name[s.ID] = fault.kind, what
 	}
 	seen := 0
-	for got, err := range federation.Gather(t.Context(), g, func(ctx context.Context, p concordat.Partner) (*concordat.Tell, error) { return p.Ask(ctx, a) }) {
+	for got, err := range federation.Gather(t.Context(), g, func(ctx context.Context, p concordat.Partner) (*concordat.Tell,
+		error) {
+		return p.Ask(ctx, a)
+	}) {
 		seen++
 		if got.Site == f.ID(1) {
 			if err != nil {

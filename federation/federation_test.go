@@ -102,7 +102,8 @@ func TestRounds(t *testing.T) {
 		}
 		changed := bytes.Clone(s.Payload)
 		changed[len(changed)-1] ^= 1
-		if err := card.VerifyStatement(s.KeyEpoch, s.Kind, s.At, [32]byte(s.Request), changed, s.Signature); !errors.Is(err, crypto.ErrSignature) {
+		if err := card.VerifyStatement(s.KeyEpoch, s.Kind, s.At, [32]byte(s.Request), changed, s.Signature); !errors.Is(err,
+			crypto.ErrSignature) {
 			t.Errorf("%s: a changed statement: error %v, want ErrSignature", name, err)
 		}
 	}
@@ -114,9 +115,11 @@ func TestRounds(t *testing.T) {
 	}
 	tell, err := p.Ask(ctx, submission(r, answers, 20))
 	check("ask", "tell", tell.Statement, err, func(b []byte) error { _, err := wire.ParseTold(b); return err })
-	o, err := p.Outline(ctx, &concordat.OutlineAsk{Epoch: fedtest.Epoch, Documents: []concordat.OutlineOf{{Handle: handleOf(1), Ordinals: []int{3, 4}}, {Handle: handleOf(2)}}})
+	o, err := p.Outline(ctx, &concordat.OutlineAsk{Epoch: fedtest.Epoch,
+		Documents: []concordat.OutlineOf{{Handle: handleOf(1), Ordinals: []int{3, 4}}, {Handle: handleOf(2)}}})
 	check("outline", "outlines", o.Statement, err, func(b []byte) error { _, err := wire.ParseOutlines(b); return err })
-	if len(o.Documents) != 2 || len(o.Documents[0].Units) != 2 || o.Documents[1].Refusal == nil || o.Documents[1].Refusal.Reason != concordat.ReasonBudget {
+	if len(o.Documents) != 2 || len(o.Documents[0].Units) != 2 || o.Documents[1].Refusal == nil ||
+		o.Documents[1].Refusal.Reason != concordat.ReasonBudget {
 		t.Errorf("outlines: got %+v", o)
 	}
 	span := concordat.Span{Start: 3, End: 77}
@@ -125,9 +128,11 @@ func TestRounds(t *testing.T) {
 	if len(e.Passages) != 1 || e.Passages[0].Spans[0] != span || e.Passages[0].Words[0] != 7 {
 		t.Errorf("edges: got %+v", e)
 	}
-	v, err := p.Reveal(ctx, &concordat.RevealAsk{Epoch: fedtest.Epoch, Level: concordat.ShowOverlap, Passages: []concordat.RevealPassage{{Span: span, Text: "Words of the asker"}}})
+	v, err := p.Reveal(ctx, &concordat.RevealAsk{Epoch: fedtest.Epoch, Level: concordat.ShowOverlap,
+		Passages: []concordat.RevealPassage{{Span: span, Text: "Words of the asker"}}})
 	check("reveal", "revealed", v.Statement, err, func(b []byte) error { _, err := wire.ParseRevealed(b); return err })
-	if len(v.Passages) != 1 || v.Passages[0].Shared[0] != (concordat.Span{Start: 0, End: 4}) || answers.reveals[0].Passages[0].Text != "Words of the asker" {
+	if len(v.Passages) != 1 || v.Passages[0].Shared[0] != (concordat.Span{Start: 0, End: 4}) ||
+		answers.reveals[0].Passages[0].Text != "Words of the asker" {
 		t.Errorf("reveal: got %+v", v)
 	}
 	s, err := p.Ship(ctx, &concordat.ShipAsk{Epoch: fedtest.Epoch, Library: "theses"})
@@ -157,7 +162,8 @@ func TestRefusals(t *testing.T) {
 		words  string
 		is     error
 	}{
-		{&concordat.Refusal{Reason: concordat.ReasonBudget, Words: "come tomorrow"}, concordat.ReasonBudget, "come tomorrow", concordat.ErrRefused},
+		{&concordat.Refusal{Reason: concordat.ReasonBudget, Words: "come tomorrow"}, concordat.ReasonBudget, "come tomorrow",
+			concordat.ErrRefused},
 		{errors.New("secret detail"), concordat.ReasonFault, "", concordat.ErrUnavailable},
 		{concordat.ErrScheme, concordat.ReasonScheme, "", concordat.ErrScheme},
 	} {
@@ -184,7 +190,8 @@ type crowd struct{ scan }
 const crowded = 64 // hits of a sentence
 
 func (c *crowd) Answer(_ context.Context, _ concordat.SiteID, a *concordat.Ask) (*concordat.Tell, error) {
-	t := &concordat.Tell{Libraries: []concordat.LibraryTell{{Library: a.Libraries[0], Level: concordat.ShowMetadata, Ready: 1, Exists: true, Documents: crowded, Sentences: len(a.Sentences)}}}
+	t := &concordat.Tell{Libraries: []concordat.LibraryTell{{Library: a.Libraries[0], Level: concordat.ShowMetadata, Ready: 1, Exists: true,
+		Documents: crowded, Sentences: len(a.Sentences)}}}
 	for d := range crowded {
 		t.Documents = append(t.Documents, concordat.DocumentTell{Handle: handleOf(d), Matches: len(a.Sentences)})
 	}

@@ -165,7 +165,8 @@ func TestDrippingRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := tls.Dial("tcp", strings.TrimPrefix(f.Sites[1].URL, "https://"), &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}})
+	c, err := tls.Dial("tcp", strings.TrimPrefix(f.Sites[1].URL, "https://"),
+		&tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}})
 	if err != nil {
 		t.Skipf("this machine is too busy for a handshake in 300 ms: %v", err)
 	}

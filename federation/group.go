@@ -76,7 +76,8 @@ func Gather[T any](ctx context.Context, g Group, ask func(context.Context, conco
 	}
 }
 
-func askOne[T any](ctx context.Context, g Group, p concordat.Partner, ask func(context.Context, concordat.Partner) (T, error)) (Answered[T], error) {
+func askOne[T any](ctx context.Context, g Group, p concordat.Partner,
+	ask func(context.Context, concordat.Partner) (T, error)) (Answered[T], error) {
 	timeout := g.Timeout
 	if timeout <= 0 {
 		timeout = defaultTimeout

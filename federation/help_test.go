@@ -60,7 +60,8 @@ func (s *scan) Answer(ctx context.Context, from concordat.SiteID, a *concordat.A
 			return nil, err
 		}
 	}
-	t := &concordat.Tell{Libraries: []concordat.LibraryTell{{Library: a.Libraries[0], Level: s.level, Ready: 1, LeftSentences: -1, LeftDisclosures: 400}}}
+	t := &concordat.Tell{Libraries: []concordat.LibraryTell{{Library: a.Libraries[0], Level: s.level, Ready: 1, LeftSentences: -1,
+		LeftDisclosures: 400}}}
 	sentences := map[int]bool{}
 	for d, prints := range s.documents {
 		matched := map[int]bool{}
@@ -73,7 +74,8 @@ func (s *scan) Answer(ctx context.Context, from concordat.SiteID, a *concordat.A
 			}
 		}
 		if len(matched) > 0 {
-			t.Documents = append(t.Documents, concordat.DocumentTell{Handle: handleOf(d), Matches: len(matched), Title: titleOf(s.title, d), Outline: concordat.OutlineWords})
+			t.Documents = append(t.Documents, concordat.DocumentTell{Handle: handleOf(d), Matches: len(matched), Title: titleOf(s.title, d),
+				Outline: concordat.OutlineWords})
 		}
 	}
 	l := &t.Libraries[0]
@@ -88,10 +90,11 @@ func (s *scan) AnswerOutline(_ context.Context, _ concordat.SiteID, a *concordat
 			o.Documents = append(o.Documents, concordat.Outline{Handle: d.Handle, Refusal: &concordat.Refusal{Reason: concordat.ReasonBudget}})
 			continue
 		}
-		o.Documents = append(o.Documents, concordat.Outline{Handle: d.Handle, Form: concordat.OutlineWords, Bits: 10, Length: 300, Units: []concordat.OutlineUnit{
-			{Ordinal: 3, Span: concordat.Span{Start: 0, End: 120}, Chars: 100, Words: []uint16{1, 5, 1023}},
-			{Ordinal: 4, Span: concordat.Span{Start: 121, End: 300}, Chars: 150},
-		}})
+		o.Documents = append(o.Documents, concordat.Outline{Handle: d.Handle, Form: concordat.OutlineWords, Bits: 10, Length: 300,
+			Units: []concordat.OutlineUnit{
+				{Ordinal: 3, Span: concordat.Span{Start: 0, End: 120}, Chars: 100, Words: []uint16{1, 5, 1023}},
+				{Ordinal: 4, Span: concordat.Span{Start: 121, End: 300}, Chars: 150},
+			}})
 	}
 	return o, nil
 }

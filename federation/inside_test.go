@@ -184,7 +184,8 @@ func sizeOf(r *Replays) (n int64) {
 
 func TestCallerOf(t *testing.T) {
 	for address, want := range map[string]string{
-		"192.0.2.7:443": "192.0.2.7", "[::ffff:192.0.2.7]:1": "192.0.2.7", "[2001:db8:1:2:3:4:5:6]:9": "2001:db8:1:2::/64", "[fe80::1%eth0]:9": "fe80::/64",
+		"192.0.2.7:443": "192.0.2.7", "[::ffff:192.0.2.7]:1": "192.0.2.7", "[2001:db8:1:2:3:4:5:6]:9": "2001:db8:1:2::/64",
+		"[fe80::1%eth0]:9": "fe80::/64",
 	} {
 		a := net.TCPAddrFromAddrPort(netip.MustParseAddrPort(address))
 		if got := callerOf(a); got != want {

@@ -76,7 +76,8 @@ func TestL2_Heads(t *testing.T) {
 		t.Fatalf("%d and %d exchanges, want one each", len(asking.exchanges), len(owning.exchanges))
 	}
 	a, o := asking.exchanges[0], owning.exchanges[0]
-	if a.Request != o.Request || a.Reply != o.Reply || a.Reply == [32]byte{} || !a.Asked || o.Asked || a.Kind != "tell" || o.Kind != "tell" || a.Partner != owner.ID || o.Partner != asker.ID {
+	if a.Request != o.Request || a.Reply != o.Reply || a.Reply == [32]byte{} || !a.Asked || o.Asked || a.Kind != "tell" ||
+		o.Kind != "tell" || a.Partner != owner.ID || o.Partner != asker.ID {
 		t.Errorf("recorded %+v\nand %+v", a, o)
 	}
 

@@ -50,15 +50,17 @@ func TestLaterRoundsAreChecked(t *testing.T) {
 	outline := func(document int, units ...concordat.OutlineUnit) concordat.Outline {
 		return concordat.Outline{Handle: handleOf(document), Form: concordat.OutlineWords, Bits: 10, Length: 100, Units: units}
 	}
-	ask := &concordat.OutlineAsk{Job: concordat.JobID{1}, Epoch: fedtest.Epoch, Documents: []concordat.OutlineOf{{Handle: handleOf(1), Ordinals: []int{0}}, {Handle: handleOf(2), Ordinals: []int{0}}}}
+	ask := &concordat.OutlineAsk{Job: concordat.JobID{1}, Epoch: fedtest.Epoch,
+		Documents: []concordat.OutlineOf{{Handle: handleOf(1), Ordinals: []int{0}}, {Handle: handleOf(2), Ordinals: []int{0}}}}
 	for what, test := range map[string]struct {
 		documents []concordat.Outline
 		good      bool
 	}{
 		"outlines":   {[]concordat.Outline{outline(1, unit(0, 0, 10), unit(1, 10, 100)), outline(2)}, true},
 		"no outline": {nil, false}, "one outline less": {[]concordat.Outline{outline(1)}, false},
-		"one outline more": {[]concordat.Outline{outline(1), outline(2), outline(3)}, false},
-		"another document": {[]concordat.Outline{outline(1), outline(3)}, false}, "out of order": {[]concordat.Outline{outline(2), outline(1)}, false},
+		"one outline more":      {[]concordat.Outline{outline(1), outline(2), outline(3)}, false},
+		"another document":      {[]concordat.Outline{outline(1), outline(3)}, false},
+		"out of order":          {[]concordat.Outline{outline(2), outline(1)}, false},
 		"units beyond the text": {[]concordat.Outline{outline(1, unit(0, 0, 101)), outline(2)}, false},
 		"units over each other": {[]concordat.Outline{outline(1, unit(0, 0, 10), unit(1, 9, 20)), outline(2)}, false},
 		"a unit twice":          {[]concordat.Outline{outline(1, unit(3, 0, 10), unit(3, 10, 20)), outline(2)}, false},
@@ -68,7 +70,8 @@ func TestLaterRoundsAreChecked(t *testing.T) {
 		verdict(what, test.good, err)
 	}
 
-	edges := &concordat.EdgesAsk{Job: concordat.JobID{1}, Epoch: fedtest.Epoch, Handle: handleOf(1), Spans: []concordat.Span{{End: 10}, {Start: 20, End: 30}}}
+	edges := &concordat.EdgesAsk{Job: concordat.JobID{1}, Epoch: fedtest.Epoch, Handle: handleOf(1),
+		Spans: []concordat.Span{{End: 10}, {Start: 20, End: 30}}}
 	for n := range 4 {
 		x.edges = &concordat.Edges{Passages: make([]concordat.EdgeWords, n)}
 		for i := range x.edges.Passages {
@@ -87,18 +90,22 @@ func TestLaterRoundsAreChecked(t *testing.T) {
 		level    concordat.Show
 		good     bool
 	}{
-		"words in common":        {concordat.DisclosureGranted, []concordat.RevealedPassage{shared(concordat.Span{End: 3}, concordat.Span{Start: 3, End: 8})}, concordat.ShowOverlap, true},
+		"words in common": {concordat.DisclosureGranted, []concordat.RevealedPassage{shared(concordat.Span{End: 3},
+			concordat.Span{Start: 3, End: 8})}, concordat.ShowOverlap, true},
 		"the passage":            {concordat.DisclosureGranted, []concordat.RevealedPassage{{Text: "the whole"}}, concordat.ShowPassage, true},
 		"not decided":            {concordat.DisclosurePending, nil, concordat.ShowPassage, true},
 		"no passage":             {concordat.DisclosureGranted, nil, concordat.ShowOverlap, false},
 		"one passage more":       {concordat.DisclosureGranted, []concordat.RevealedPassage{shared(), shared()}, concordat.ShowOverlap, false},
 		"a passage when refused": {concordat.DisclosureRefused, []concordat.RevealedPassage{shared()}, concordat.ShowOverlap, false},
 		"text unasked":           {concordat.DisclosureGranted, []concordat.RevealedPassage{{Text: "the whole"}}, concordat.ShowOverlap, false},
-		"beyond the text sent":   {concordat.DisclosureGranted, []concordat.RevealedPassage{shared(concordat.Span{End: 9})}, concordat.ShowOverlap, false},
-		"over each other":        {concordat.DisclosureGranted, []concordat.RevealedPassage{shared(concordat.Span{End: 3}, concordat.Span{Start: 2, End: 5})}, concordat.ShowOverlap, false},
+		"beyond the text sent": {concordat.DisclosureGranted, []concordat.RevealedPassage{shared(concordat.Span{End: 9})},
+			concordat.ShowOverlap, false},
+		"over each other": {concordat.DisclosureGranted, []concordat.RevealedPassage{shared(concordat.Span{End: 3},
+			concordat.Span{Start: 2, End: 5})}, concordat.ShowOverlap, false},
 	} {
 		x.revealed = &concordat.Revealed{State: test.state, Passages: test.passages}
-		_, err := c.Reveal(t.Context(), &concordat.RevealAsk{Job: concordat.JobID{1}, Epoch: fedtest.Epoch, Handle: handleOf(1), Level: test.level,
+		_, err := c.Reveal(t.Context(), &concordat.RevealAsk{Job: concordat.JobID{1}, Epoch: fedtest.Epoch, Handle: handleOf(1),
+			Level:    test.level,
 			Passages: []concordat.RevealPassage{{Span: concordat.Span{End: 20}, Text: "12345678"}}})
 		verdict(what, test.good, err)
 	}

@@ -50,7 +50,8 @@ func (w *workbench) open(t testing.TB) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.replays.Close() })
-	w.server = federation.NewServer(w.owner.Roster, w.answers, w.owner.Keeper, w.replays, w.owner.Order, federation.ServerOptions{Behind: true, Now: w.now})
+	w.server = federation.NewServer(w.owner.Roster, w.answers, w.owner.Keeper, w.replays, w.owner.Order,
+		federation.ServerOptions{Behind: true, Now: w.now})
 }
 
 // post returns the status and the body that the server answers with.
@@ -67,7 +68,8 @@ func (w *workbench) seal(t testing.TB, kind crypto.MessageType, payload []byte, 
 	return sealFrom(t, w.asker, w.owner, kind, payload, ttl, w.now())
 }
 
-func sealFrom(t testing.TB, from, to *fedtest.Site, kind crypto.MessageType, payload []byte, ttl time.Duration, now time.Time) ([]byte, *crypto.Pending) {
+func sealFrom(t testing.TB, from, to *fedtest.Site, kind crypto.MessageType, payload []byte, ttl time.Duration,
+	now time.Time) ([]byte, *crypto.Pending) {
 	t.Helper()
 	id, own := from.Roster.Self()
 	card := to.Member(federation.StateActive).Card
@@ -292,7 +294,8 @@ func TestR1_Replay(t *testing.T) {
 			t.Errorf("%s: answered %d, want %d", what, code, http.StatusBadRequest)
 		}
 	}
-	for what, at := range map[string]int{"magic": 0, "version": 4, "suite": 5, "type": 6, "flags": 7, "recipient": 40, "time": 103, "reply-to": 108} {
+	for what, at := range map[string]int{"magic": 0, "version": 4, "suite": 5, "type": 6, "flags": 7, "recipient": 40, "time": 103,
+		"reply-to": 108} {
 		b, _ := w.seal(t, crypto.TypeQuery, w.query(t, 3), time.Minute)
 		b[at]++
 		refused(what+" edited", b)

@@ -48,7 +48,8 @@ func newNamespaces(t *testing.T) *namespaces {
 	n.ip("netns", "add", n.b)
 	t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", n.b).Run() })
 	cable := "cta" + id
-	if out, err := exec.Command("ip", "-n", n.a, "link", "add", cable, "type", "veth", "peer", "name", n.via, "netns", n.b).CombinedOutput(); err != nil {
+	if out, err := exec.Command("ip", "-n", n.a, "link", "add", cable, "type", "veth", "peer", "name", n.via, "netns",
+		n.b).CombinedOutput(); err != nil {
 		t.Skipf("no virtual cables here: %v: %s", err, out)
 	}
 	n.ip("-n", n.a, "addr", "add", addressA+"/24", "dev", cable)

@@ -187,7 +187,8 @@ func TestReplaysReopened(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if next.live != live || next.live != sizeOf(next) || len(next.bytes) != 2 || next.bytes[crypto.SiteID{0}]+next.bytes[crypto.SiteID{1}] != live {
+	if next.live != live || next.live != sizeOf(next) || len(next.bytes) != 2 ||
+		next.bytes[crypto.SiteID{0}]+next.bytes[crypto.SiteID{1}] != live {
 		t.Errorf("%d bytes are counted, of partners %v, want %d", next.live, next.bytes, live)
 	}
 	other := *run[0]

@@ -103,7 +103,8 @@ func TestRefusalInJournal(t *testing.T) {
 		t.Fatalf("%d exchanges in the journal, want the refused one", len(journal.exchanges))
 	}
 	x := journal.exchanges[0]
-	if x.Partner != w.asker.ID || x.Kind != "tell" || x.Refused != concordat.ReasonUnknown || x.Request == [32]byte{} || !x.At.Equal(clock.Now()) || x.Again {
+	if x.Partner != w.asker.ID || x.Kind != "tell" || x.Refused != concordat.ReasonUnknown || x.Request == [32]byte{} ||
+		!x.At.Equal(clock.Now()) || x.Again {
 		t.Errorf("in the journal: %+v", x)
 	}
 }
@@ -227,7 +228,8 @@ func TestCannotSeal(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	roster := &fading{Roster: w.owner.Roster}
 	told := &outcomes{}
-	w.server = federation.NewServer(roster, w.answers, w.owner.Keeper, w.replays, w.owner.Order, federation.ServerOptions{Behind: true, Observe: told.observe})
+	w.server = federation.NewServer(roster, w.answers, w.owner.Keeper, w.replays, w.owner.Order,
+		federation.ServerOptions{Behind: true, Observe: told.observe})
 	w.answers.setBefore(func(context.Context) error {
 		roster.mu.Lock()
 		defer roster.mu.Unlock()
@@ -295,7 +297,8 @@ func TestNothingReadOfStrangers(t *testing.T) {
 	t.Cleanup(func() { _ = replays.Close() })
 	told := &outcomes{}
 	server := func(behind bool, r federation.Registrar) *federation.Server {
-		return federation.NewServer(b.Roster, &scan{}, b.Keeper, replays, b.Order, federation.ServerOptions{Behind: behind, Registrar: r, Observe: told.observe})
+		return federation.NewServer(b.Roster, &scan{}, b.Keeper, replays, b.Order,
+			federation.ServerOptions{Behind: behind, Registrar: r, Observe: told.observe})
 	}
 	for _, test := range []struct {
 		what   string
@@ -359,7 +362,8 @@ func TestEnrolmentBehindProxy(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = replays.Close() })
 	serving := func(r federation.Registrar) *federation.Server {
-		return federation.NewServer(b.Roster, &scan{}, b.Keeper, replays, b.Order, federation.ServerOptions{Behind: true, Reading: 1, Registrar: r})
+		return federation.NewServer(b.Roster, &scan{}, b.Keeper, replays, b.Order,
+			federation.ServerOptions{Behind: true, Reading: 1, Registrar: r})
 	}
 	post := func(s *federation.Server, body []byte) *httptest.ResponseRecorder {
 		t.Helper()
@@ -386,7 +390,8 @@ func TestEnrolmentBehindProxy(t *testing.T) {
 	desk.open[ended.TokenHash()] = time.Now().Add(-time.Minute)
 	desk.mu.Unlock()
 	for name, body := range map[string][]byte{
-		"no enrolment": []byte("hello"), "nothing": nil, "cut": good[:len(good)-1], "an unknown token": enrol(&unknown), "an ended invitation": enrol(ended),
+		"no enrolment": []byte("hello"), "nothing": nil, "cut": good[:len(good)-1], "an unknown token": enrol(&unknown),
+		"an ended invitation": enrol(ended),
 	} {
 		if rec := post(s, body); rec.Code != http.StatusBadRequest || rec.Body.String() != "bad request\n" {
 			t.Errorf("%s: status %d, %q", name, rec.Code, rec.Body)

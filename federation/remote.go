@@ -237,7 +237,8 @@ func timeToLive(ctx context.Context) time.Duration {
 }
 
 // deliver sends the envelope until it is answered, each time the same bytes: the partner runs it once.
-func (r *remote) deliver(ctx context.Context, id *crypto.Identity, card *crypto.Card, p *crypto.Pending, env []byte, want crypto.MessageType) ([]byte, *crypto.Reply, error) {
+func (r *remote) deliver(ctx context.Context, id *crypto.Identity, card *crypto.Card, p *crypto.Pending, env []byte,
+	want crypto.MessageType) ([]byte, *crypto.Reply, error) {
 	pause := firstPause
 	for try := 1; ; try++ {
 		answer, err := r.post(ctx, card, env)
@@ -268,7 +269,8 @@ func (r *remote) deliver(ctx context.Context, id *crypto.Identity, card *crypto.
 	}
 }
 
-func (r *remote) open(id *crypto.Identity, answer []byte, p *crypto.Pending, card *crypto.Card, want crypto.MessageType) (*crypto.Reply, error) {
+func (r *remote) open(id *crypto.Identity, answer []byte, p *crypto.Pending, card *crypto.Card,
+	want crypto.MessageType) (*crypto.Reply, error) {
 	opened, err := id.OpenReply(answer, p, card, policy, r.o.Now(), want)
 	if err != nil {
 		return nil, r.failed(KindGarbage, err)
@@ -385,7 +387,8 @@ func connectionError(err error) error {
 }
 
 // readReply checks what an opened reply says: its layout and the statement in it.
-func readReply(card *crypto.Card, site concordat.SiteID, t crypto.MessageType, o *crypto.Reply, envelope [32]byte, payload []byte) (*wire.Reply, concordat.Statement, *concordat.Refusal, error) {
+func readReply(card *crypto.Card, site concordat.SiteID, t crypto.MessageType, o *crypto.Reply, envelope [32]byte,
+	payload []byte) (*wire.Reply, concordat.Statement, *concordat.Refusal, error) {
 	var none concordat.Statement
 	reply, err := wire.ParseReply(o.Payload)
 	if err != nil {

@@ -126,7 +126,8 @@ func OpenReplays(path string, now time.Time) (*Replays, error) {
 }
 
 func openReplays(path string, now time.Time, on disk) (*Replays, error) {
-	r := &Replays{path: path, most: defaultReplayBytes, disk: on, entries: map[replayKey]*replay{}, bytes: map[crypto.SiteID]int64{}, replies: map[crypto.SiteID][]*replay{}, swept: now}
+	r := &Replays{path: path, most: defaultReplayBytes, disk: on, entries: map[replayKey]*replay{}, bytes: map[crypto.SiteID]int64{},
+		replies: map[crypto.SiteID][]*replay{}, swept: now}
 	whole, err := r.load()
 	if err != nil {
 		return nil, err

@@ -199,7 +199,8 @@ func TestAlert(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &concordat.Notice{Kind: concordat.NoticeAlert, Job: a.Job, Tell: later, Asked: len(padded.Sentences), At: time.Now().UTC().Truncate(time.Millisecond)}
+	n := &concordat.Notice{Kind: concordat.NoticeAlert, Job: a.Job, Tell: later, Asked: len(padded.Sentences),
+		At: time.Now().UTC().Truncate(time.Millisecond)}
 	if err := f.Partner(1, 0).Notify(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}

@@ -249,7 +249,8 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, peer Member) (*
 func (s *Server) respond(ctx context.Context, v *crypto.Verified, m Member) ([]byte, error) {
 	err := s.running.enter(ctx, m.Site)
 	if errors.Is(err, errBusy) {
-		return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonBusy, Words: "too many requests wait", Retry: s.o.Now().Add(time.Second)})
+		return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonBusy, Words: "too many requests wait",
+			Retry: s.o.Now().Add(time.Second)})
 	}
 	if err != nil {
 		return nil, err
@@ -273,11 +274,14 @@ func (s *Server) respond(ctx context.Context, v *crypto.Verified, m Member) ([]b
 			s.o.Log.Error("two messages under one name: one of them is forged, or the partner's random source is broken", "site", m.Site.Short())
 			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "another message had this name"})
 		case beginLost:
-			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "it was taken before, and its answer is lost: ask anew"})
+			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonUnknown,
+				Words: "it was taken before, and its answer is lost: ask anew"})
 		case beginEarly:
-			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "it is older than this site's memory: ask anew", Retry: s.replays.trust})
+			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "it is older than this site's memory: ask anew",
+				Retry: s.replays.trust})
 		case beginFull:
-			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonBusy, Words: "more requests than this site can remember", Retry: s.o.Now().Add(time.Minute)})
+			return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonBusy, Words: "more requests than this site can remember",
+				Retry: s.o.Now().Add(time.Minute)})
 		}
 	}
 }
@@ -313,7 +317,8 @@ func (s *Server) fresh(ctx context.Context, e *replay, v *crypto.Verified, m Mem
 			return s.seal(opened, answered{}, &concordat.Refusal{Reason: concordat.ReasonBusy})
 		}
 		if !ours {
-			return s.seal(opened, answered{}, &concordat.Refusal{Reason: concordat.ReasonUnknown, Words: "another node of this site took it before: ask anew"})
+			return s.seal(opened, answered{}, &concordat.Refusal{Reason: concordat.ReasonUnknown,
+				Words: "another node of this site took it before: ask anew"})
 		}
 	}
 	if err := s.replays.commit(e); err != nil {
@@ -353,7 +358,8 @@ func (s *Server) run(ctx context.Context, o *crypto.Opened, m Member, payload []
 }
 
 // guarded is answers.answer; a panic in there is this request's fault and no other's.
-func (s *Server) guarded(ctx context.Context, from concordat.SiteID, t crypto.MessageType, payload []byte) (body []byte, refusal *concordat.Refusal, cause error) {
+func (s *Server) guarded(ctx context.Context, from concordat.SiteID, t crypto.MessageType,
+	payload []byte) (body []byte, refusal *concordat.Refusal, cause error) {
 	defer func() {
 		if p := recover(); p != nil {
 			stack := make([]byte, 8<<10)

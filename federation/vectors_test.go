@@ -50,7 +50,8 @@ func fixedSite(t *testing.T, seed string, at time.Time) (*crypto.Identity, *cryp
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, card, err := id.MakeCard(crypto.CardFields{Name: seed, URLs: []string{"https://" + seed + ".example"}, Contact: "library@" + seed + ".example", Modes: crypto.ModeSealed}, nil, at, random)
+	id, card, err := id.MakeCard(crypto.CardFields{Name: seed, URLs: []string{"https://" + seed + ".example"}, Contact: "library@" + seed +
+		".example", Modes: crypto.ModeSealed}, nil, at, random)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,8 @@ func fixedAsk(t *testing.T) []byte {
 		Level: concordat.ShowMetadata, Probe: concordat.ProbeOne, Limit: 10, Purpose: "thesis", Commitment: [32]byte{9},
 	}
 	for i := range 3 {
-		a.Sentences = append(a.Sentences, concordat.AskedSentence{Fingerprint: concordat.FingerprintFromHalves(uint64(i), 0x0123456789abcdef), Gate: 27})
+		a.Sentences = append(a.Sentences, concordat.AskedSentence{Fingerprint: concordat.FingerprintFromHalves(uint64(i), 0x0123456789abcdef),
+			Gate: 27})
 	}
 	padded, _, err := wire.Pad(a, [32]byte{7}, &fixed{seed: "dummies"})
 	if err != nil {
@@ -130,7 +132,8 @@ func TestExchangeVector(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := ownerCard.VerifyStatement(reply.KeyEpoch, "tell", reply.At, crypto.DigestOf(v["payload"]), reply.Payload, reply.Signature[:]); err != nil {
+	if err := ownerCard.VerifyStatement(reply.KeyEpoch, "tell", reply.At, crypto.DigestOf(v["payload"]), reply.Payload,
+		reply.Signature[:]); err != nil {
 		t.Error(err)
 	}
 	told, err := wire.ParseTold(reply.Payload)
@@ -144,21 +147,24 @@ func writeExchange(t *testing.T, asker, owner *crypto.Identity, askerCard, owner
 	payload := fixedAsk(t)
 	content, err := wire.AppendRequest(nil, &wire.Request{Card: askerCard.Serial, Known: ownerCard.Serial, Payload: payload})
 	check(t, err)
-	env, pending, err := asker.SealRequest(crypto.Request{Type: crypto.TypeQuery, TTL: time.Minute, Payload: content}, ownerCard, fixedTime, &fixed{seed: "message"})
+	env, pending, err := asker.SealRequest(crypto.Request{Type: crypto.TypeQuery, TTL: time.Minute, Payload: content}, ownerCard, fixedTime,
+		&fixed{seed: "message"})
 	check(t, err)
 	v, err := owner.VerifyRequest(env, askerCard, crypto.Policy{Types: []crypto.MessageType{crypto.TypeQuery}}, fixedTime)
 	check(t, err)
 	o, err := v.Open()
 	check(t, err)
 	body, err := wire.AppendTold(nil, &wire.Told{Epoch: fedtest.Epoch, Scheme: scheme, Tell: concordat.Tell{
-		Libraries: []concordat.LibraryTell{{Library: "theses", Level: concordat.ShowMetadata, Ready: 1, Exists: true, Documents: 1, Sentences: 1, LeftSentences: -1, LeftDisclosures: 499}},
+		Libraries: []concordat.LibraryTell{{Library: "theses", Level: concordat.ShowMetadata, Ready: 1, Exists: true, Documents: 1,
+			Sentences: 1, LeftSentences: -1, LeftDisclosures: 499}},
 		Documents: []concordat.DocumentTell{{Handle: concordat.Handle{4}, Matches: 1, Title: "A title", Outline: concordat.OutlineWords}},
 		Hits:      []concordat.Hit{{Sentence: 5, Ordinal: 17, Distance: 3, Documents: 1}},
 	}})
 	check(t, err)
 	epoch, signature, err := owner.SignStatement("tell", fixedTime, crypto.DigestOf(payload), body)
 	check(t, err)
-	reply, err := wire.AppendReply(nil, &wire.Reply{Card: ownerCard.Serial, At: fixedTime, KeyEpoch: epoch, Signature: [64]byte(signature), Payload: body})
+	reply, err := wire.AppendReply(nil, &wire.Reply{Card: ownerCard.Serial, At: fixedTime, KeyEpoch: epoch, Signature: [64]byte(signature),
+		Payload: body})
 	check(t, err)
 	answer, err := owner.SealReply(o, crypto.TypeReply, reply, fixedTime, &fixed{seed: "reply"})
 	check(t, err)

@@ -22,7 +22,8 @@ func logged(t *testing.T, dir string) *index.Shard {
 }
 
 func put(id string, text string) index.Change {
-	return index.Change{Put: &concordat.Profile{Scheme: indextest.Scheme, Document: concordat.Document{Library: "l", ID: concordat.DocumentID(id), Text: text}}}
+	return index.Change{Put: &concordat.Profile{Scheme: indextest.Scheme,
+		Document: concordat.Document{Library: "l", ID: concordat.DocumentID(id), Text: text}}}
 }
 
 func del(id string) index.Change {
@@ -136,7 +137,8 @@ func TestApplyWithoutPersist(t *testing.T) {
 		s := logged(t, dir)
 		at := s.Applied().Seq
 		for seq := at + 1; seq <= at+60; seq++ {
-			if err := s.Apply(t.Context(), []index.Change{put(fmt.Sprint(seq), "x"), put("last", fmt.Sprint(seq))}, index.Applied{Seq: seq}); err != nil {
+			if err := s.Apply(t.Context(), []index.Change{put(fmt.Sprint(seq), "x"), put("last", fmt.Sprint(seq))},
+				index.Applied{Seq: seq}); err != nil {
 				t.Fatal(err)
 			}
 		}

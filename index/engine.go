@@ -191,7 +191,8 @@ func startEngine(dir string, o engineOptions) (*engine, error) {
 		config["eventCallbackName"] = eventCallback
 	}
 	// Two workers: our documents are analysed already, so the queue only passes them on.
-	e := &engine{dir: dir, queue: bleve.NewAnalysisQueue(2), failed: make(chan struct{}), closing: make(chan struct{}), log: o.log, reads: o.readOnly}
+	e := &engine{dir: dir, queue: bleve.NewAnalysisQueue(2), failed: make(chan struct{}), closing: make(chan struct{}), log: o.log,
+		reads: o.readOnly}
 	index, err := scorch.NewScorch("scorch", config, e.queue)
 	if err != nil {
 		e.queue.Close()

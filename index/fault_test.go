@@ -235,7 +235,8 @@ func TestReadOnly(t *testing.T) {
 		if s.Scheme() != indextest.Scheme {
 			t.Errorf("scheme %q", s.Scheme())
 		}
-		if d, err := s.Document(t.Context(), concordat.Ref{Site: indextest.Site, Library: "l", Document: "d"}); err != nil || d.Text != p.Document.Text {
+		if d, err := s.Document(t.Context(), concordat.Ref{Site: indextest.Site, Library: "l", Document: "d"}); err != nil ||
+			d.Text != p.Document.Text {
 			t.Errorf("Document: %v", err)
 		}
 		if err := errors.Join(s.Put(t.Context(), p)); !errors.Is(err, concordat.ErrRefused) {
@@ -256,7 +257,8 @@ func TestOtherScheme(t *testing.T) {
 	o := testOptions
 	o.Scheme = "other@1"
 	_, err := Open(dir, o)
-	if !errors.Is(err, concordat.ErrScheme) || !strings.Contains(err.Error(), "other@1") || !strings.Contains(err.Error(), string(indextest.Scheme)) {
+	if !errors.Is(err, concordat.ErrScheme) || !strings.Contains(err.Error(), "other@1") ||
+		!strings.Contains(err.Error(), string(indextest.Scheme)) {
 		t.Errorf("got %v, want ErrScheme naming both", err)
 	}
 	o = testOptions

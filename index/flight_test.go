@@ -19,7 +19,8 @@ func TestFlights(t *testing.T) {
 	put := func(round, documents int) {
 		var ps []*concordat.Profile
 		for d := range documents {
-			p := &concordat.Profile{Scheme: testOptions.Scheme, Document: concordat.Document{Library: "l", ID: concordat.DocumentID(fmt.Sprint(round, "-", d))}}
+			p := &concordat.Profile{Scheme: testOptions.Scheme, Document: concordat.Document{Library: "l",
+				ID: concordat.DocumentID(fmt.Sprint(round, "-", d))}}
 			for range 50 {
 				f := randomFingerprint(r)
 				if len(all) > 0 && r.IntN(4) == 0 {

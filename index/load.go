@@ -34,7 +34,8 @@ func (s *Shard) load() error {
 	defer snapshot.Close()
 	s.state.init()
 	if s.loadTable() {
-		s.log.Info("shard opened", "shard", s.opt.Shard, "documents", len(s.byKey), "sentences", s.sentences, "warm", true, "took", time.Since(start))
+		s.log.Info("shard opened", "shard", s.opt.Shard, "documents", len(s.byKey), "sentences", s.sentences, "warm", true, "took",
+			time.Since(start))
 		return nil
 	}
 	entries, err := snapshot.DocCount()

@@ -87,7 +87,8 @@ func TestStockSetting(t *testing.T) {
 	}
 	o := testOptions
 	o.StockSegments = true
-	if err := Build(filepath.Join(t.TempDir(), "built"), o, sound(slices.Values([]*concordat.Profile{}))); !errors.Is(err, concordat.ErrInvalid) {
+	if err := Build(filepath.Join(t.TempDir(), "built"), o, sound(slices.Values([]*concordat.Profile{}))); !errors.Is(err,
+		concordat.ErrInvalid) {
 		t.Errorf("Build: %v, want ErrInvalid", err)
 	}
 }

@@ -209,7 +209,8 @@ func (m *storedMatcher) check(hits []storedHit, seg *storedSegment, doc uint64, 
 			kept = slices.Clone(m.spans)
 		}
 		// The ordinal within the document follows once its length is known.
-		hits = append(hits, storedHit{number: number, ordinal: ordinal, distance: d, hashes: f.NibbleDistance(g), fp: g, spans: kept, position: i})
+		hits = append(hits, storedHit{number: number, ordinal: ordinal, distance: d, hashes: f.NibbleDistance(g), fp: g, spans: kept,
+			position: i})
 	}
 	return hits, nil
 }

@@ -88,7 +88,8 @@ func TestStreamFails(t *testing.T) {
 	dir := t.TempDir()
 	closed := make(chan struct{})
 	close(closed)
-	if _, _, err := p.Merge([]segment.Segment{s}, []*roaring.Bitmap{nil}, filepath.Join(dir, "a.zap"), closed, nil); !errors.Is(err, segment.ErrClosed) {
+	if _, _, err := p.Merge([]segment.Segment{s}, []*roaring.Bitmap{nil}, filepath.Join(dir, "a.zap"), closed, nil); !errors.Is(err,
+		segment.ErrClosed) {
 		t.Errorf("closed merge: %v", err)
 	}
 	if err := os.Mkdir(filepath.Join(dir, "b.zap.prints"), 0o700); err != nil {
@@ -126,7 +127,8 @@ func TestMergeEnds(t *testing.T) {
 		}
 		s := closing{made, make(chan struct{})}
 		dir := t.TempDir()
-		if _, _, err := p.Merge([]segment.Segment{s}, []*roaring.Bitmap{nil}, filepath.Join(dir, "a.zap"), s.closed, nil); err != segment.ErrClosed {
+		if _, _, err := p.Merge([]segment.Segment{s}, []*roaring.Bitmap{nil}, filepath.Join(dir, "a.zap"), s.closed,
+			nil); err != segment.ErrClosed {
 			t.Errorf("%s: got %v, want ErrClosed itself", name, err)
 		}
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {

@@ -130,7 +130,8 @@ func TestCap(t *testing.T) {
 		free.resolve(free.out, []*level{l})
 		cut.resolve(cut.out, []*level{l})
 		if cut.capped == 0 || cut.candidates >= free.candidates || len(cut.out) >= len(free.out) {
-			t.Errorf("probe %v: %d capped, %d of %d candidates, %d of %d found", p, cut.capped, cut.candidates, free.candidates, len(cut.out), len(free.out))
+			t.Errorf("probe %v: %d capped, %d of %d candidates, %d of %d found", p, cut.capped, cut.candidates, free.candidates, len(cut.out),
+				len(free.out))
 		}
 		byEntry := func(a, b found) int { return cmp.Or(compareFingerprints(a.fp, b.fp), cmp.Compare(a.entry, b.entry)) }
 		slices.SortFunc(free.out, byEntry)
@@ -149,13 +150,15 @@ func TestCappedAnswer(t *testing.T) {
 	s := open(t, t.TempDir(), o)
 	p := &concordat.Profile{Scheme: o.Scheme, Document: concordat.Document{Library: "l", ID: "d"}}
 	for i := range uint32(10) {
-		p.Indexed = append(p.Indexed, concordat.Sentence{Fingerprint: concordat.FingerprintOf([concordat.Bands]uint32{7, i << 8, i << 9, i << 10, i << 11})})
+		p.Indexed = append(p.Indexed, concordat.Sentence{Fingerprint: concordat.FingerprintOf([concordat.Bands]uint32{7, i << 8, i << 9,
+			i << 10, i << 11})})
 	}
 	if err := s.Put(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 	s.consolidate()
-	q := &concordat.Query{Scheme: o.Scheme, Fingerprints: []concordat.Fingerprint{concordat.FingerprintOf([concordat.Bands]uint32{7, 1, 2, 3, 4})}, MaxDistance: 100}
+	q := &concordat.Query{Scheme: o.Scheme, Fingerprints: []concordat.Fingerprint{concordat.FingerprintOf([concordat.Bands]uint32{7, 1, 2,
+		3, 4})}, MaxDistance: 100}
 	a, err := s.Match(t.Context(), q)
 	if err != nil {
 		t.Fatal(err)

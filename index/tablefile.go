@@ -262,7 +262,8 @@ func (l *level) check(docs []*document) error {
 		return uint64(o.doc) < uint64(len(docs)) && int(o.ordinal) < docs[o.doc].sentences
 	}
 	for i, o := range l.first {
-		if o.ordinal&many != 0 && uint64(o.doc)+uint64(o.ordinal&^many) > uint64(len(l.more)) || o.ordinal == many || o.ordinal&many == 0 && !inside(o) {
+		if o.ordinal&many != 0 && uint64(o.doc)+uint64(o.ordinal&^many) > uint64(len(l.more)) || o.ordinal == many || o.ordinal&many == 0 &&
+			!inside(o) {
 			return fmt.Errorf("entry %d: %w", i, errStored)
 		}
 	}

@@ -67,7 +67,8 @@ func openWarm(t testing.TB, dir string, o Options) *Shard {
 // answers closes s after asking it.
 func answers(t *testing.T, s *Shard, asked []concordat.Fingerprint) []concordat.Match {
 	t.Helper()
-	a, err := s.Match(t.Context(), &concordat.Query{Scheme: testOptions.Scheme, Fingerprints: asked, MaxDistance: 20, Probe: concordat.ProbeOne})
+	a, err := s.Match(t.Context(), &concordat.Query{Scheme: testOptions.Scheme, Fingerprints: asked, MaxDistance: 20,
+		Probe: concordat.ProbeOne})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +241,8 @@ func TestWarmDamaged(t *testing.T) {
 	}
 	want := answers(t, openWarm(t, dir, warmOptions()), asked)
 	damaged := [][]byte{{}, kept[:len(kept)-1], kept[:tableHead], append(bytes.Clone(kept), 0)}
-	for _, at := range []int{0, len(tableMagic) - 1, len(tableMagic), tableHead - 8, tableHead, tableHead + 5, len(kept) / 3, len(kept) / 2, len(kept) - 1} {
+	for _, at := range []int{0, len(tableMagic) - 1, len(tableMagic), tableHead - 8, tableHead, tableHead + 5, len(kept) / 3, len(kept) / 2,
+		len(kept) - 1} {
 		b := bytes.Clone(kept)
 		b[at] ^= 0x10
 		damaged = append(damaged, b)
@@ -280,7 +282,8 @@ func TestTableNotKept(t *testing.T) {
 		asked := warmShard(t, dir)
 		want := answers(t, openWarm(t, dir, warmOptions()), asked)
 		s := openWarm(t, dir, warmOptions())
-		if err := s.Delete(t.Context(), concordat.Ref{Site: testOptions.Site, Library: "none", Document: "none"}, concordat.Ref{Site: testOptions.Site, Library: "l0", Document: "0"}); err != nil {
+		if err := s.Delete(t.Context(), concordat.Ref{Site: testOptions.Site, Library: "none", Document: "none"},
+			concordat.Ref{Site: testOptions.Site, Library: "l0", Document: "0"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := errors.Join(spoil(s), s.Close()); err != nil {

@@ -247,7 +247,8 @@ func (t *textSearch) keep(m concordat.TextMatch) {
 
 // compareTextMatches orders the matches of one window.
 func compareTextMatches(a, b concordat.TextMatch) int {
-	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Source.Library, b.Source.Library), cmp.Compare(a.Source.Document, b.Source.Document))
+	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Source.Library, b.Source.Library),
+		cmp.Compare(a.Source.Document, b.Source.Document))
 }
 
 // source returns what is known of a document of the segment.

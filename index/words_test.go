@@ -102,7 +102,8 @@ func BenchmarkSearchText(b *testing.B) {
 	}
 	err := Build(dir, testOptions, func(yield func(*concordat.Profile, error) bool) {
 		for i := range texts {
-			p := &concordat.Profile{Scheme: testOptions.Scheme, Document: concordat.Document{Library: "l", ID: concordat.DocumentID(fmt.Sprint(i))}, Terms: terms(i)}
+			p := &concordat.Profile{Scheme: testOptions.Scheme, Document: concordat.Document{Library: "l",
+				ID: concordat.DocumentID(fmt.Sprint(i))}, Terms: terms(i)}
 			if !yield(p, nil) {
 				return
 			}

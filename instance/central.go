@@ -139,7 +139,8 @@ type CentralSettings struct {
 const centralFormat = 1
 
 // ownKeys belong to each node, or to the cluster as a whole, and have no place among the settings.
-var ownKeys = []string{"site.id", "scheme", "store.url", "store.password_file", "serve.listen", "serve.metrics", "federation.listen", "report.certificate", "report.key"}
+var ownKeys = []string{"site.id", "scheme", "store.url", "store.password_file", "serve.listen", "serve.metrics", "federation.listen",
+	"report.certificate", "report.key"}
 
 // ParseCentral reads the document. Version 0 is empty.
 func ParseCentral(c coord.Config) (CentralSettings, error) {

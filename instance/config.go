@@ -91,5 +91,6 @@ func OverTLS(c *config.Config) bool { return strings.HasPrefix(c.BaseURL(), "htt
 func Retention(c *config.Config) site.Retention {
 	const day = 24 * time.Hour
 	r := c.Retention
-	return site.Retention{Reports: time.Duration(r.Reports) * day, Texts: time.Duration(r.Texts) * day, Originals: time.Duration(r.Originals) * day}
+	return site.Retention{Reports: time.Duration(r.Reports) * day, Texts: time.Duration(r.Texts) * day,
+		Originals: time.Duration(r.Originals) * day}
 }

@@ -177,7 +177,8 @@ func (o *Instance) openParts(ctx context.Context, w Mode) error {
 
 // ShardOptions are those of an index of the site on one machine.
 func (o *Instance) ShardOptions() index.Options {
-	return index.Options{Site: o.Config.Site.ID, Scheme: o.Profiler.Scheme(), Shard: "00", Warm: o.Config.Index.KeepTable, StockSegments: o.Config.Index.StockSegments}
+	return index.Options{Site: o.Config.Site.ID, Scheme: o.Profiler.Scheme(), Shard: "00", Warm: o.Config.Index.KeepTable,
+		StockSegments: o.Config.Index.StockSegments}
 }
 
 // Close closes what is open.

@@ -161,7 +161,8 @@ func OwnCard(ctx context.Context, db *store.DB, id *crypto.Identity) (*crypto.Ca
 
 // MakeCard makes a new card with the fields, keeps the keys it announces, and then the card. root is nil
 // where the keystore has the root key.
-func MakeCard(ctx context.Context, db *store.DB, k *Keystore, f crypto.CardFields, root []byte, now time.Time) (*crypto.Identity, *crypto.Card, error) {
+func MakeCard(ctx context.Context, db *store.DB, k *Keystore, f crypto.CardFields, root []byte,
+	now time.Time) (*crypto.Identity, *crypto.Card, error) {
 	var card *crypto.Card
 	id, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
 		next, c, err := id.MakeCard(f, root, now, rand.Reader)
@@ -181,7 +182,8 @@ const CardAge = 7 * 24 * time.Hour
 // RefreshCard makes a new card where the root key is here and the card is a week old, and destroys
 // private keys whose time is over. It returns the identity and card that are now in force; changed tells
 // whether either is another one.
-func RefreshCard(ctx context.Context, db *store.DB, k *Keystore, id *crypto.Identity, card *crypto.Card, now time.Time) (*crypto.Identity, *crypto.Card, bool, error) {
+func RefreshCard(ctx context.Context, db *store.DB, k *Keystore, id *crypto.Identity, card *crypto.Card,
+	now time.Time) (*crypto.Identity, *crypto.Card, bool, error) {
 	if id.HasRoot() && card != nil && now.After(card.NotBefore.Add(CardAge)) {
 		next, c, err := MakeCard(ctx, db, k, card.CardFields, nil, now)
 		if err != nil {

@@ -94,7 +94,10 @@ func AuthorityOf(v *coord.View, l *cluster.Layout, me coord.NodeID) (coord.Node,
 		}
 	}
 	if away == "" {
-		return coord.Node{}, fmt.Errorf("no node has the key of the cluster's authority: copy ca-key.pem into the folder cluster of one and restart it: %w", concordat.ErrUnavailable)
+		return coord.Node{},
+			fmt.Errorf("no node has the key of the cluster's authority: copy ca-key.pem into the folder cluster of one and restart it: %w",
+				concordat.ErrUnavailable)
 	}
-	return coord.Node{}, fmt.Errorf("node %s, which has the key of the cluster's authority, is away: start it: %w", away, concordat.ErrUnavailable)
+	return coord.Node{}, fmt.Errorf("node %s, which has the key of the cluster's authority, is away: start it: %w", away,
+		concordat.ErrUnavailable)
 }

@@ -146,10 +146,11 @@ func (o *Instance) openNode(ctx context.Context) error {
 		Dir:     filepath.Join(o.Dir, IndexName, NodeDirName),
 		Node:    coord.Node{ID: t.Node, Address: address, Zone: c.Zone, Version: Version()},
 		Session: session,
-		Index:   index.Options{Site: o.Config.Site.ID, Scheme: o.Profiler.Scheme(), Logger: log, Warm: o.Config.Index.KeepTable, StockSegments: o.Config.Index.StockSegments},
-		Client:  &http.Client{Transport: &http.Transport{TLSClientConfig: t.ClientTLS(), MaxIdleConnsPerHost: 32, IdleConnTimeout: nodeIdleTime}},
-		Fatal:   func(err error) { o.Failed <- err },
-		Key:     t.Key(), Authority: cluster.HasAuthority(filepath.Join(o.Dir, ClusterName)), Restart: restart,
+		Index: index.Options{Site: o.Config.Site.ID, Scheme: o.Profiler.Scheme(), Logger: log, Warm: o.Config.Index.KeepTable,
+			StockSegments: o.Config.Index.StockSegments},
+		Client: &http.Client{Transport: &http.Transport{TLSClientConfig: t.ClientTLS(), MaxIdleConnsPerHost: 32, IdleConnTimeout: nodeIdleTime}},
+		Fatal:  func(err error) { o.Failed <- err },
+		Key:    t.Key(), Authority: cluster.HasAuthority(filepath.Join(o.Dir, ClusterName)), Restart: restart,
 		Copy: cluster.CopyOptions{Reprofile: func(d concordat.Document) (*concordat.Profile, error) { return o.Profiler.ForIndex(d) }},
 	})
 	if err != nil {
@@ -159,7 +160,8 @@ func (o *Instance) openNode(ctx context.Context) error {
 	m.Handle("/cluster/join/", o.Node.LetIn(filepath.Join(o.Dir, ClusterName), o.filesToJoin))
 	m.Handle("/cluster/renew/", o.Node.Renewals(filepath.Join(o.Dir, ClusterName), t))
 	m.Handle("/", t.OnlyNodes(o.Node.Member, o.Node.Handler()))
-	o.nodeServer = &http.Server{Handler: m, TLSConfig: t.ServerTLS(), ReadHeaderTimeout: nodeHeaderTime, IdleTimeout: nodeIdleTime, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
+	o.nodeServer = &http.Server{Handler: m, TLSConfig: t.ServerTLS(), ReadHeaderTimeout: nodeHeaderTime, IdleTimeout: nodeIdleTime,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
 	o.nodeDone = make(chan struct{})
 	go func() {
 		defer close(o.nodeDone)

@@ -29,9 +29,10 @@ func CallServing(ctx context.Context, dir, path string, in, out any) error {
 		}
 		content = bytes.NewReader(b)
 	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return cluster.Connect(ctx, filepath.Join(dir, SocketName))
-	}}}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return cluster.Connect(ctx, filepath.Join(dir, SocketName))
+		}}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://site"+path, content)
 	if err != nil {
 		return err
@@ -95,9 +96,10 @@ type Status struct {
 func Serving(ctx context.Context, dir string) (*Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, StatusTime)
 	defer cancel()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return cluster.Connect(ctx, filepath.Join(dir, SocketName))
-	}}}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return cluster.Connect(ctx, filepath.Join(dir, SocketName))
+		}}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://site/status", nil)
 	if err != nil {
 		return nil, err

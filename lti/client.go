@@ -65,7 +65,8 @@ func NewClient(o Options) *Client {
 		o.Timeout = callTime
 	}
 	d := &net.Dialer{Timeout: o.Timeout, Control: o.dial}
-	t := &http.Transport{DialContext: d.DialContext, TLSHandshakeTimeout: o.Timeout, ResponseHeaderTimeout: o.Timeout, IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: 4, ForceAttemptHTTP2: true}
+	t := &http.Transport{DialContext: d.DialContext, TLSHandshakeTimeout: o.Timeout, ResponseHeaderTimeout: o.Timeout,
+		IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: 4, ForceAttemptHTTP2: true}
 	return &Client{o: o, keys: map[string]*keySet{}, tokens: map[tokenKey]token{},
 		// Redirections are followed by hand, each after a check.
 		http: &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
@@ -199,8 +200,9 @@ func (c *Client) token(ctx context.Context, p *Platform, scopes []string, used s
 	if err != nil {
 		return "", err
 	}
-	form := url.Values{"grant_type": {"client_credentials"}, "client_assertion_type": {"urn:ietf:params:oauth:client-assertion-type:jwt-bearer"},
-		"client_assertion": {proof}, "scope": {key.scopes}}
+	form := url.Values{"grant_type": {"client_credentials"},
+		"client_assertion_type": {"urn:ietf:params:oauth:client-assertion-type:jwt-bearer"},
+		"client_assertion":      {proof}, "scope": {key.scopes}}
 	b, err := c.call(ctx, http.MethodPost, u, "", "application/x-www-form-urlencoded", []byte(form.Encode()))
 	if err != nil {
 		return "", fmt.Errorf("token: %w", err)

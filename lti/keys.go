@@ -45,7 +45,10 @@ func ParseKeys(b []byte) (*Keys, error) {
 	if err := json.Unmarshal(b, &set); err != nil {
 		return nil, fmt.Errorf("keys: %w: %w", concordat.ErrCorrupt, err)
 	}
-	if len(set.Keys) == 0 || slices.ContainsFunc(set.Keys, func(k jose.JSONWebKey) bool { return !k.Valid() || k.IsPublic() || k.KeyID == "" }) {
+	if len(set.Keys) == 0 || slices.ContainsFunc(set.Keys, func(k jose.JSONWebKey) bool {
+		return !k.Valid() || k.IsPublic() ||
+			k.KeyID == ""
+	}) {
 		return nil, fmt.Errorf("keys: %w: want private keys with names", concordat.ErrCorrupt)
 	}
 	return &Keys{set.Keys}, nil
@@ -77,7 +80,8 @@ func (k *Keys) assertion(p *Platform, now time.Time) (string, error) {
 	if aud == "" {
 		aud = p.TokenURL
 	}
-	return k.sign(map[string]any{"iss": p.ClientID, "sub": p.ClientID, "aud": aud, "iat": now.Unix(), "exp": now.Add(assertionTime).Unix(), "jti": rand.Text()})
+	return k.sign(map[string]any{"iss": p.ClientID, "sub": p.ClientID, "aud": aud, "iat": now.Unix(), "exp": now.Add(assertionTime).Unix(),
+		"jti": rand.Text()})
 }
 
 // Item is a content item that makes the site a processor of an activity.

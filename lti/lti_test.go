@@ -25,7 +25,8 @@ import (
 const claim = "https://purl.imsglobal.org/spec/lti/claim/"
 
 func platform(p *ltitest.Platform) *lti.Platform {
-	return &lti.Platform{Issuer: p.URL, ClientID: ltitest.Client, AuthURL: p.AuthURL(), TokenURL: p.TokenURL(), KeysURL: p.KeysURL(), Deployments: []string{ltitest.Deployment}}
+	return &lti.Platform{Issuer: p.URL, ClientID: ltitest.Client, AuthURL: p.AuthURL(), TokenURL: p.TokenURL(), KeysURL: p.KeysURL(),
+		Deployments: []string{ltitest.Deployment}}
 }
 
 // client returns a client whose keys the platform knows.
@@ -57,13 +58,15 @@ func TestVerify(t *testing.T) {
 	p, other := ltitest.New(t), ltitest.New(t)
 	c := client(t, p, lti.Options{Private: true})
 	reg := platform(p)
-	good := map[string]any{"/message_type": lti.TypeReview, "sub": "u1", "/roles": []string{"http://purl.imsglobal.org/vocab/lis/v2/membership#Instructor"},
+	good := map[string]any{"/message_type": lti.TypeReview, "sub": "u1",
+		"/roles": []string{"http://purl.imsglobal.org/vocab/lis/v2/membership#Instructor"},
 		"/asset": map[string]any{"id": "a1"}, "/custom": map[string]any{"x": "y", "n": 7}, "/for_user": map[string]any{"user_id": "u2"}}
 	m, err := c.Verify(t.Context(), reg, p.Sign(p.Claims(good)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Type != lti.TypeReview || m.Asset.ID != "a1" || m.Custom["x"] != "y" || len(m.Custom) != 1 || m.ForUser != "u2" || !m.Teaches() || m.Learns() || m.Context.ID != "course-1" {
+	if m.Type != lti.TypeReview || m.Asset.ID != "a1" || m.Custom["x"] != "y" || len(m.Custom) != 1 || m.ForUser != "u2" || !m.Teaches() ||
+		m.Learns() || m.Context.ID != "course-1" {
 		t.Errorf("got %+v", m)
 	}
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -73,9 +76,11 @@ func TestVerify(t *testing.T) {
 	now := time.Now()
 	for name, change := range map[string]map[string]any{
 		"issuer": {"iss": other.URL}, "no issuer": {"iss": nil}, "audience": {"aud": "other"}, "no audience": {"aud": nil},
-		"two audiences": {"aud": []string{ltitest.Client, "other"}}, "party": {"azp": "other"}, "another deployment": {"/deployment_id": "2"}, "no deployment": {"/deployment_id": nil},
-		"expired": {"exp": now.Add(-2 * time.Minute).Unix()}, "no expiry": {"exp": nil}, "from the future": {"iat": now.Add(5 * time.Minute).Unix()},
-		"not issued": {"iat": nil}, "not yet": {"nbf": now.Add(5 * time.Minute).Unix()}, "no nonce": {"nonce": nil},
+		"two audiences": {"aud": []string{ltitest.Client, "other"}}, "party": {"azp": "other"}, "another deployment": {"/deployment_id": "2"},
+		"no deployment": {"/deployment_id": nil},
+		"expired":       {"exp": now.Add(-2 * time.Minute).Unix()}, "no expiry": {"exp": nil},
+		"from the future": {"iat": now.Add(5 * time.Minute).Unix()},
+		"not issued":      {"iat": nil}, "not yet": {"nbf": now.Add(5 * time.Minute).Unix()}, "no nonce": {"nonce": nil},
 	} {
 		if _, err := c.Verify(t.Context(), reg, p.Sign(p.Claims(change))); !errors.Is(err, concordat.ErrRefused) {
 			t.Errorf("%s: %v", name, err)
@@ -141,7 +146,8 @@ func TestKeysChange(t *testing.T) {
 	verify(nil)
 	p.Fail("/jwks", 1)
 	now = now.Add(2 * time.Hour) // stale, and the platform is down: what is known holds
-	if _, err := c.Verify(t.Context(), reg, p.Sign(p.Claims(map[string]any{"iat": now.Unix(), "exp": now.Add(time.Minute).Unix()}))); err != nil {
+	if _, err := c.Verify(t.Context(), reg, p.Sign(p.Claims(map[string]any{"iat": now.Unix(),
+		"exp": now.Add(time.Minute).Unix()}))); err != nil {
 		t.Error(err)
 	}
 	fresh := client(t, p, lti.Options{Private: true})
@@ -196,7 +202,8 @@ func TestServices(t *testing.T) {
 	if got := p.Reports("a1"); len(got) != 2 || got[1]["result"] != "37 %" || got[1]["type"] != lti.ReportType {
 		t.Errorf("reports %v", got)
 	}
-	if err := c.Subscribe(t.Context(), reg, &lti.NoticeService{URL: p.URL + "/notices"}, lti.NoticeSubmission, "https://tool.example.edu/n"); err != nil || p.Handler(lti.NoticeSubmission) == "" {
+	if err := c.Subscribe(t.Context(), reg, &lti.NoticeService{URL: p.URL + "/notices"}, lti.NoticeSubmission,
+		"https://tool.example.edu/n"); err != nil || p.Handler(lti.NoticeSubmission) == "" {
 		t.Errorf("subscribe: %v", err)
 	}
 	p.Fail("/assets/a1", 1)
@@ -226,7 +233,8 @@ func TestOtherHosts(t *testing.T) {
 	c := client(t, p, lti.Options{Private: true})
 	reg := platform(p)
 	a := p.Put("a1", "a", []byte("text"))
-	for _, to := range []string{victim.URL, "http://169.254.169.254/latest", "file:///etc/passwd", "https://" + strings.TrimPrefix(p.URL, "http://") + "@evil.example/", "//evil", ""} {
+	for _, to := range []string{victim.URL, "http://169.254.169.254/latest", "file:///etc/passwd", "https://" +
+		strings.TrimPrefix(p.URL, "http://") + "@evil.example/", "//evil", ""} {
 		if _, err := c.Asset(t.Context(), reg, to, nil); !errors.Is(err, concordat.ErrRefused) {
 			t.Errorf("%q: %v", to, err)
 		}
@@ -253,7 +261,8 @@ func TestOtherHosts(t *testing.T) {
 
 	// Without Private no name leads inside, whatever it resolves to, and nothing goes without TLS.
 	public := client(t, p, lti.Options{})
-	for _, to := range []string{"https://127.0.0.1:1/", "https://localhost:1/", "https://[::1]:1/", "https://10.0.0.1/", "https://169.254.169.254/", "https://[::ffff:10.0.0.1]/", "https://0.0.0.0/", "https://100.64.0.1/"} {
+	for _, to := range []string{"https://127.0.0.1:1/", "https://localhost:1/", "https://[::1]:1/", "https://10.0.0.1/",
+		"https://169.254.169.254/", "https://[::ffff:10.0.0.1]/", "https://0.0.0.0/", "https://100.64.0.1/"} {
 		u, err := url.Parse(to)
 		if err != nil {
 			t.Fatal(err)
@@ -272,9 +281,11 @@ func TestOtherHosts(t *testing.T) {
 }
 
 func TestServes(t *testing.T) {
-	p := &lti.Platform{Issuer: "https://canvas.example.com", AuthURL: "https://sso.example.com/a", TokenURL: "https://sso.example.com/t", KeysURL: "https://sso.example.com/k",
-		Hosts: []string{"files.example.edu", ".school.example"}}
-	for host, want := range map[string]bool{"canvas.example.com": true, "sso.example.com": true, "SSO.example.com": true, "files.example.edu": true, "a.school.example": true, "school.example": true,
+	p := &lti.Platform{Issuer: "https://canvas.example.com", AuthURL: "https://sso.example.com/a", TokenURL: "https://sso.example.com/t",
+		KeysURL: "https://sso.example.com/k",
+		Hosts:   []string{"files.example.edu", ".school.example"}}
+	for host, want := range map[string]bool{"canvas.example.com": true, "sso.example.com": true, "SSO.example.com": true,
+		"files.example.edu": true, "a.school.example": true, "school.example": true,
 		"example.com": false, "evilschool.example": false, "sso.example.com.evil": false, "canvas.example.com:444": false} {
 		if got := p.Serves(&url.URL{Scheme: "https", Host: host}); got != want {
 			t.Errorf("%s: %v", host, got)
@@ -286,7 +297,8 @@ func TestServes(t *testing.T) {
 func TestRoles(t *testing.T) {
 	const vocab = "http://purl.imsglobal.org/vocab/lis/v2/"
 	for role, want := range map[string][2]bool{
-		vocab + "membership#Instructor": {true, false}, vocab + "membership/Instructor#TeachingAssistant": {true, false}, "Instructor": {true, false},
+		vocab + "membership#Instructor": {true, false}, vocab + "membership/Instructor#TeachingAssistant": {true, false},
+		"Instructor":                 {true, false},
 		vocab + "membership#Learner": {false, true}, "Learner": {false, true}, vocab + "institution/person#Instructor": {false, false},
 		vocab + "institution/person#Administrator": {true, false}, vocab + "membership#Mentor": {false, false}, "": {false, false},
 	} {
@@ -306,7 +318,8 @@ func TestKeys(t *testing.T) {
 	}
 	reg := platform(p)
 	m := &lti.Message{Deployment: "1", DeepLinking: &lti.DeepLinking{Data: json.RawMessage(`"opaque"`)}}
-	before, err := keys.DeepLinkingResponse(reg, m, &lti.Item{Title: "T", Custom: map[string]string{"a": "b"}, ReportURL: "https://tool/lti/launch"}, time.Now())
+	before, err := keys.DeepLinkingResponse(reg, m, &lti.Item{Title: "T", Custom: map[string]string{"a": "b"},
+		ReportURL: "https://tool/lti/launch"}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +341,8 @@ func TestKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	item := got["https://purl.imsglobal.org/spec/lti-dl/claim/content_items"].([]any)[0].(map[string]any)
-	if got["iss"] != ltitest.Client || got["aud"] != p.URL || got["https://purl.imsglobal.org/spec/lti-dl/claim/data"] != "opaque" || item["type"] != lti.ItemProcessor || got[claim+"deployment_id"] != "1" {
+	if got["iss"] != ltitest.Client || got["aud"] != p.URL || got["https://purl.imsglobal.org/spec/lti-dl/claim/data"] != "opaque" ||
+		item["type"] != lti.ItemProcessor || got[claim+"deployment_id"] != "1" {
 		t.Errorf("got %v", got)
 	}
 	if keys, err = keys.Rotate(); err != nil {
@@ -382,8 +396,10 @@ func TestRegister(t *testing.T) {
 // FuzzPeek: no bytes make reading a token panic, and what is no token says so.
 func FuzzPeek(f *testing.F) {
 	f.Add("a.b.c")
-	f.Add(base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"RS256","kid":"k"}`)) + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"iss":"i","aud":["a"],"exp":1e9}`)) + ".c2ln")
-	f.Add(base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"RS256"}`)) + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"iss":1}`)) + ".")
+	f.Add(base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"RS256","kid":"k"}`)) + "." +
+		base64.RawURLEncoding.EncodeToString([]byte(`{"iss":"i","aud":["a"],"exp":1e9}`)) + ".c2ln")
+	f.Add(base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"RS256"}`)) + "." +
+		base64.RawURLEncoding.EncodeToString([]byte(`{"iss":1}`)) + ".")
 	f.Fuzz(func(t *testing.T, raw string) {
 		if _, _, err := lti.Peek(raw); err != nil && !errors.Is(err, concordat.ErrInvalid) {
 			t.Error(err)

@@ -105,7 +105,8 @@ func parse(payload []byte) (*basics, *Message, error) {
 	var custom map[string]json.RawMessage
 	err := errors.Join(c.read("version", &version), c.read("message_type", &m.Type), c.read("deployment_id", &m.Deployment),
 		c.read("target_link_uri", &m.Target), c.read("roles", &m.Roles), c.read("context", &m.Context), c.read("resource_link", &m.Link),
-		c.read("activity", &m.Activity), c.read("submission", &m.Submission), c.read("asset", &m.Asset), c.read("assetreport_type", &m.ReportType),
+		c.read("activity", &m.Activity), c.read("submission", &m.Submission), c.read("asset", &m.Asset),
+		c.read("assetreport_type", &m.ReportType),
 		c.read("for_user", &forUser), c.read("custom", &custom), c.read("platformnotificationservice", &m.Notices), c.read("notice", &m.Notice),
 		c.read("assetservice", &assets), c.read("assetreport", &reports))
 	if raw, ok := c[dlPrefix+"deep_linking_settings"]; ok && err == nil {

@@ -42,7 +42,8 @@ type Offer struct {
 
 // platform is what the offer says, for its checks.
 func (o *Offer) platform() *Platform {
-	return &Platform{Issuer: o.Issuer, ClientID: "unknown yet", AuthURL: o.AuthURL, TokenURL: o.TokenURL, KeysURL: o.KeysURL, TokenAudience: o.TokenAudience}
+	return &Platform{Issuer: o.Issuer, ClientID: "unknown yet", AuthURL: o.AuthURL, TokenURL: o.TokenURL, KeysURL: o.KeysURL,
+		TokenAudience: o.TokenAudience}
 }
 
 // ReadOffer reads how a platform describes itself. The issuer must be at the host that describes it

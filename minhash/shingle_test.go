@@ -121,7 +121,8 @@ func TestInterval(t *testing.T) {
 	for _, c := range []struct {
 		hits, trials int
 		low, high    float64
-	}{{5, 10, 0.1871, 0.8129}, {0, 10, 0, 0.3085}, {10, 10, 0.6915, 1}, {0, 0, 0, 1}, {50, 100, 0.3983, 0.6017}, {900, 1000, 0.8797, 0.9179}, {99000, 100000, 0.98936, 0.99061}} {
+	}{{5, 10, 0.1871, 0.8129}, {0, 10, 0, 0.3085}, {10, 10, 0.6915, 1}, {0, 0, 0, 1}, {50, 100, 0.3983, 0.6017},
+		{900, 1000, 0.8797, 0.9179}, {99000, 100000, 0.98936, 0.99061}} {
 		low, high := minhash.Estimate{Hits: c.hits, Trials: c.trials}.Interval(0.95)
 		if math.Abs(low-c.low) > 1e-4 || math.Abs(high-c.high) > 1e-4 {
 			t.Errorf("%d of %d: %.4f to %.4f, want %.4f to %.4f", c.hits, c.trials, low, high, c.low, c.high)

@@ -88,7 +88,8 @@ type Comparison struct {
 
 // AddTo adds the mirrors that the site has and the partners that are to be asked; end closes them.
 // busy: a mirror is left out because another process changes it.
-func (w *Comparison) AddTo(ctx context.Context, out *site.CheckOptions, o *instance.Instance, options Options) (busy bool, end func(), err error) {
+func (w *Comparison) AddTo(ctx context.Context, out *site.CheckOptions, o *instance.Instance, options Options) (busy bool, end func(),
+	err error) {
 	end = func() {}
 	var rows []store.Mirror
 	if !w.NoMirrors {
@@ -174,7 +175,10 @@ func (c *Client) ask(ctx context.Context, want []Wanted, how askOptions) (out []
 	}
 	group.Timeout = min(how.deadline, 20*time.Second)
 	catalogues := map[concordat.SiteID]*concordat.Catalogue{}
-	for got, err := range federation.Gather(ctx, group, func(ctx context.Context, p concordat.Partner) (*concordat.Catalogue, error) { return p.Catalogue(ctx) }) {
+	for got, err := range federation.Gather(ctx, group, func(ctx context.Context, p concordat.Partner) (*concordat.Catalogue,
+		error) {
+		return p.Catalogue(ctx)
+	}) {
 		if err == nil {
 			catalogues[got.Site] = got.Value
 			if b, err := json.Marshal(got.Value); err == nil {
@@ -197,13 +201,15 @@ func (c *Client) ask(ctx context.Context, want []Wanted, how askOptions) (out []
 }
 
 // askOne fills in what a check needs of one partner.
-func (c *Client) askOne(ctx context.Context, w Wanted, cl *federation.Client, cat *concordat.Catalogue, how askOptions) (*site.PartnerLibraries, error) {
+func (c *Client) askOne(ctx context.Context, w Wanted, cl *federation.Client, cat *concordat.Catalogue,
+	how askOptions) (*site.PartnerLibraries, error) {
 	feds, err := c.shared(ctx, w.Partner.Site)
 	if err != nil {
 		return nil, err
 	}
 	if len(feds) == 0 {
-		return nil, instance.Usagef("--partner %s: no federation in common; see concordat federation show", cmp.Or(w.Partner.Name, string(w.Partner.Site)))
+		return nil, instance.Usagef("--partner %s: no federation in common; see concordat federation show",
+			cmp.Or(w.Partner.Name, string(w.Partner.Site)))
 	}
 	if cat == nil {
 		cat = &concordat.Catalogue{}
@@ -234,8 +240,10 @@ func (c *Client) askOne(ctx context.Context, w Wanted, cl *federation.Client, ca
 	if err != nil {
 		return nil, err
 	}
-	return &site.PartnerLibraries{Partner: cl, Documents: documentsOf(cat, libraries), Epoch: concordat.Epoch{Federation: concordat.FederationID(f.Name), Number: e.Number},
-		Name: c.title(w.Partner), Profiler: p, SketchKey: e.SketchKey(c.self(), owner), Libraries: libraries, Level: how.level, Deadline: how.deadline, Purpose: how.purpose}, nil
+	return &site.PartnerLibraries{Partner: cl, Documents: documentsOf(cat, libraries),
+		Epoch: concordat.Epoch{Federation: concordat.FederationID(f.Name), Number: e.Number},
+		Name:  c.title(w.Partner), Profiler: p, SketchKey: e.SketchKey(c.self(), owner), Libraries: libraries, Level: how.level,
+		Deadline: how.deadline, Purpose: how.purpose}, nil
 }
 
 // documentsOf returns how many documents a partner's libraries have, 0 if its catalogue does not tell of each.

@@ -72,7 +72,8 @@ func (c *Client) Connect(partner concordat.SiteID, timeout time.Duration) (*fede
 		return nil, err
 	}
 	id, _ := c.roster.Self()
-	return federation.NewClient(to, c.roster, id.LocalKey(OrderPurpose), federation.ClientOptions{Timeout: timeout, Journal: c.roster, Observe: c.observe}), nil
+	return federation.NewClient(to, c.roster, id.LocalKey(OrderPurpose),
+		federation.ClientOptions{Timeout: timeout, Journal: c.roster, Observe: c.observe}), nil
 }
 
 // Profiler returns the maker of fingerprints under an epoch's key.

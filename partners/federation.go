@@ -43,7 +43,8 @@ func Grant(ctx context.Context, db *store.DB, id *crypto.Identity, to concordat.
 
 // Take keeps what the leader of a federation granted: the secrets first. changed tells whether the
 // keystore got anything new.
-func Take(ctx context.Context, db *store.DB, k *instance.Keystore, f concordat.FederationID, leader concordat.SiteID, g *crypto.FederationGrant) (id *crypto.Identity, changed bool, err error) {
+func Take(ctx context.Context, db *store.DB, k *instance.Keystore, f concordat.FederationID, leader concordat.SiteID,
+	g *crypto.FederationGrant) (id *crypto.Identity, changed bool, err error) {
 	if concordat.FederationID(g.Federation.Name) != f || instance.PartnerName(g.Leader) != leader {
 		return nil, false, errors.New("the answer is about another federation")
 	}

@@ -36,7 +36,8 @@ func OpenMirrors(o *instance.Instance, e concordat.Epoch, scheme concordat.Schem
 		}
 	}
 	for began := time.Now(); ; time.Sleep(mirrorPoll) {
-		s, err := index.Open(dir, index.Options{Site: o.ID(), Shard: "00", Scheme: scheme, ReadOnly: !change, StockSegments: o.Config.Index.StockSegments})
+		s, err := index.Open(dir, index.Options{Site: o.ID(), Shard: "00", Scheme: scheme, ReadOnly: !change,
+			StockSegments: o.Config.Index.StockSegments})
 		if errors.Is(err, concordat.ErrLocked) && time.Since(began) < mirrorWait {
 			continue
 		}
@@ -89,7 +90,8 @@ func (ms *MirrorStore) change(ctx context.Context, e concordat.Epoch, scheme con
 			continue
 		}
 		ms.tell("the index of the mirror of %s/%s (%s) is gone: concordat mirror sync fetches it anew", x.Site, x.Library, e)
-		if err := ms.o.DropMirror(ctx, site.MirroredLibrary{Site: x.Site, Library: x.Library, Epoch: e, Profiler: ms.o.Profiler, Index: s}); err != nil {
+		if err := ms.o.DropMirror(ctx, site.MirroredLibrary{Site: x.Site, Library: x.Library, Epoch: e, Profiler: ms.o.Profiler,
+			Index: s}); err != nil {
 			return nil, closedBy(s, err)
 		}
 	}
@@ -157,7 +159,8 @@ func lost(s *index.Shard, rows []store.Mirror, e concordat.Epoch) bool {
 
 // MirrorEpoch returns the epoch in which to fetch a partner's library: the one for which most of it has
 // fingerprints, and which share that is; of several the latest.
-func (c *Client) MirrorEpoch(ctx context.Context, partner concordat.Partner, lib concordat.LibraryID) (f crypto.Federation, e crypto.FederationEpoch, ready float64, err error) {
+func (c *Client) MirrorEpoch(ctx context.Context, partner concordat.Partner,
+	lib concordat.LibraryID) (f crypto.Federation, e crypto.FederationEpoch, ready float64, err error) {
 	feds, err := c.shared(ctx, partner.Site())
 	if err != nil {
 		return f, e, 0, err
@@ -192,7 +195,8 @@ func (c *Client) MirrorEpoch(ctx context.Context, partner concordat.Partner, lib
 }
 
 // Fetch brings one mirror up to date. known: there was one before.
-func (ms *MirrorStore) Fetch(ctx context.Context, partner concordat.Partner, m site.MirroredLibrary, progress func(site.Synced)) (done site.Synced, known bool, err error) {
+func (ms *MirrorStore) Fetch(ctx context.Context, partner concordat.Partner, m site.MirroredLibrary,
+	progress func(site.Synced)) (done site.Synced, known bool, err error) {
 	row, err := ms.o.Store.Mirror(ctx, store.MirrorKey{Site: m.Site, Library: m.Library, Epoch: m.Epoch})
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
 		return done, false, err
@@ -226,7 +230,8 @@ func (ms *MirrorStore) DropOlder(ctx context.Context, m site.MirroredLibrary) er
 }
 
 // DropUnless deletes the mirrors of a library but those that keep wants.
-func (ms *MirrorStore) DropUnless(ctx context.Context, partner concordat.SiteID, lib concordat.LibraryID, keep func(store.Mirror) bool) error {
+func (ms *MirrorStore) DropUnless(ctx context.Context, partner concordat.SiteID, lib concordat.LibraryID,
+	keep func(store.Mirror) bool) error {
 	all, err := ms.o.Mirrors(ctx)
 	if err != nil {
 		return err
@@ -368,7 +373,8 @@ func (m *mirrorSet) close() error {
 }
 
 // without returns the libraries of a partner that no mirror holds, and says of the others that they are not asked.
-func (m *mirrorSet) without(tell func(string, ...any), partner concordat.SiteID, libraries []concordat.LibraryID, standing bool) []concordat.LibraryID {
+func (m *mirrorSet) without(tell func(string, ...any), partner concordat.SiteID, libraries []concordat.LibraryID,
+	standing bool) []concordat.LibraryID {
 	var out []concordat.LibraryID
 	for _, lib := range libraries {
 		i := slices.IndexFunc(m.in, func(x site.MirroredLibrary) bool { return x.Site == partner && x.Library == lib })
@@ -380,7 +386,8 @@ func (m *mirrorSet) without(tell func(string, ...any), partner concordat.SiteID,
 		if standing {
 			leaves = ", and keeps no question for later documents"
 		}
-		tell("%s/%s is not asked%s: its mirror of %s is used; --no-mirrors asks it", partner, lib, leaves, m.synced[i].Local().Format(time.DateTime))
+		tell("%s/%s is not asked%s: its mirror of %s is used; --no-mirrors asks it", partner, lib, leaves,
+			m.synced[i].Local().Format(time.DateTime))
 	}
 	return out
 }

@@ -168,7 +168,8 @@ func (r *Roster) Enrol(ctx context.Context, e *crypto.Enrolment) error {
 	}
 	id, _ := r.Self()
 	words := crypto.Words(id.Site(), e.Card.Site, i.Digest, e.Nonce)
-	p := store.Partner{Site: instance.PartnerName(e.Card.Site), Words: strings.Join(words[:], " "), Serial: e.Card.Serial, Card: e.Card.Bytes()}
+	p := store.Partner{Site: instance.PartnerName(e.Card.Site), Words: strings.Join(words[:], " "), Serial: e.Card.Serial,
+		Card: e.Card.Bytes()}
 	if err := r.db.Redeem(ctx, e.TokenHash(), e.Digest, p); err != nil {
 		return err
 	}
@@ -220,8 +221,9 @@ func (r *Roster) Heard(h *crypto.Head) {
 		return
 	}
 	r.log.Error("a partner's audit was rewritten", "site", instance.PartnerName(h.Site), "entry", h.Seq, "heard", fork.Heard)
-	err = r.audit(ctx, string(instance.PartnerName(h.Site)), "audit contradicts", map[string]any{"entry": h.Seq, "hash": hex.EncodeToString(h.Hash[:]),
-		"earlier_entry": fork.Seq, "earlier_hash": hex.EncodeToString(fork.Hash[:])})
+	err = r.audit(ctx, string(instance.PartnerName(h.Site)), "audit contradicts",
+		map[string]any{"entry": h.Seq, "hash": hex.EncodeToString(h.Hash[:]),
+			"earlier_entry": fork.Seq, "earlier_hash": hex.EncodeToString(fork.Hash[:])})
 	if err != nil {
 		r.log.Error("audit", "error", err)
 	}

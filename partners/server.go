@@ -78,7 +78,8 @@ func Listen(ctx context.Context, o *instance.Instance, options Options) (*Server
 			return o.Store.TakeMessage(ctx, instance.PartnerName(from), id[:], until)
 		}
 	}
-	p := &Server{client: c, log: options.Log, shards: map[concordat.Epoch]*index.Shard{}, served: map[concordat.Epoch]concordat.Scheme{}, notice: cmp.Or(options.Notices, noticeEvery), again: cmp.Or(options.Reread, rereadEvery)}
+	p := &Server{client: c, log: options.Log, shards: map[concordat.Epoch]*index.Shard{}, served: map[concordat.Epoch]concordat.Scheme{},
+		notice: cmp.Or(options.Notices, noticeEvery), again: cmp.Or(options.Reread, rereadEvery)}
 	if p.replays, err = federation.OpenReplays(path, time.Now()); err != nil {
 		return nil, err
 	}
@@ -128,7 +129,8 @@ func (p *Server) Self() (*crypto.Identity, *crypto.Card) { return p.client.roste
 
 // Run answers at l and does what is due until ctx ends. alone runs what one process does for the site, as long as it
 // is this one.
-func (p *Server) Run(ctx context.Context, g *errgroup.Group, l net.Listener, alone func(context.Context, func(context.Context) error) error) {
+func (p *Server) Run(ctx context.Context, g *errgroup.Group, l net.Listener,
+	alone func(context.Context, func(context.Context) error) error) {
 	p.Address = l.Addr().String()
 	g.Go(func() error { return p.server.Serve(ctx, l, leaveTime) })
 	g.Go(func() error { return p.every(ctx, p.again, "keys", p.reread) })
@@ -251,7 +253,8 @@ func (p *Server) set(f crypto.Federation, e crypto.FederationEpoch, others []con
 		if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 			return nil, err
 		}
-		if shard, err = index.Open(dir, index.Options{Site: p.client.o.ID(), Shard: "00", Scheme: pr.Scheme(), Logger: p.log, StockSegments: p.client.o.Config.Index.StockSegments}); err != nil {
+		if shard, err = index.Open(dir, index.Options{Site: p.client.o.ID(), Shard: "00", Scheme: pr.Scheme(), Logger: p.log,
+			StockSegments: p.client.o.Config.Index.StockSegments}); err != nil {
 			return nil, fmt.Errorf("fingerprints of epoch %s: %w", epoch, err)
 		}
 		p.shards[epoch] = shard
@@ -262,7 +265,8 @@ func (p *Server) set(f crypto.Federation, e crypto.FederationEpoch, others []con
 	if err != nil {
 		return nil, err
 	}
-	return &site.EpochSet{Epoch: epoch, Profiler: pr, Index: shard, SketchKey: e.AuthorKey(), HandleKey: handles[:], Members: others, Followed: followed,
+	return &site.EpochSet{Epoch: epoch, Profiler: pr, Index: shard, SketchKey: e.AuthorKey(), HandleKey: handles[:], Members: others,
+		Followed: followed,
 		PairKey: func(asker concordat.SiteID) []byte {
 			to, err := crypto.ParseSiteID(string(asker))
 			if err != nil {

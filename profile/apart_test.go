@@ -26,7 +26,8 @@ func TestLettersApart(t *testing.T) {
 	p := profiler(t, profile.Options{})
 	russian := "Комитет установил, что купцы города считали бочки с солёной рыбой всю долгую зиму и продавали её жителям города."
 	greek := "Η επιτροπή διαπίστωσε ότι οι έμποροι της πόλης μέτρησαν τα βαρέλια με το αλατισμένο ψάρι όλο τον χειμώνα."
-	for _, text := range []string{"The committee found that merchants counted barrels of salt fish throughout the long winter.", russian, greek} {
+	for _, text := range []string{"The committee found that merchants counted barrels of salt fish throughout the long winter.", russian,
+		greek} {
 		for _, gaps := range [][2]string{{" ", "   "}, {" ", "  "}, {"\u2009", " "}, {"\u200b \u200b", "  "}, {"\u200b", " "}} {
 			first := "An ordinary sentence stands before it, and it is long enough to be one of its own. "
 			written := apart(text, gaps[0], gaps[1])
@@ -83,7 +84,8 @@ func TestRealLettersApart(t *testing.T) {
 				}
 			}
 		}
-		t.Logf("%q between words: of %d sentences %.3f equal, %.3f within the gate", outer, all, float64(equal)/float64(all), float64(near)/float64(all))
+		t.Logf("%q between words: of %d sentences %.3f equal, %.3f within the gate", outer, all, float64(equal)/float64(all),
+			float64(near)/float64(all))
 		if near*100 < all*85 {
 			t.Errorf("%d of %d sentences within the gate", near, all)
 		}

@@ -104,7 +104,8 @@ func TestDictionaryAttack(t *testing.T) {
 			}
 			t.Logf("%s, %d words changed: %d of %d recognised among %d", attacker.name, edits, right, len(victims), len(sentences))
 			if attacker.key && edits == 0 && right < len(victims)*98/100 || attacker.key && edits == 2 && right < len(victims)/2 {
-				t.Errorf("a member recognises %d of %d at %d edits: the documented leak is not there, so what is measured is something else", right, len(victims), edits)
+				t.Errorf("a member recognises %d of %d at %d edits: the documented leak is not there, so what is measured is something else", right,
+					len(victims), edits)
 			}
 			if !attacker.key && right > 1 {
 				t.Errorf("%s recognises %d of %d at %d edits", attacker.name, right, len(victims), edits)
@@ -208,7 +209,8 @@ func wordSetAUC(t *testing.T, rng *rand.Rand, sentences []string, key, guess []b
 		return out
 	}
 	long := func(text string) []string {
-		return slices.DeleteFunc(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r < 'a' || r > 'z' }), func(w string) bool { return len(w) < 8 })
+		return slices.DeleteFunc(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r < 'a' || r > 'z' }),
+			func(w string) bool { return len(w) < 8 })
 	}
 	var in, out []float64
 	score := func(text, word string) float64 {

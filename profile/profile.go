@@ -196,7 +196,8 @@ func (p *Profiler) profile(d concordat.Document, template *segment.Template, ask
 }
 
 // ask fingerprints the asked blocks, taking over those that are indexed as they are.
-func (p *Profiler) ask(s *scratch, asked []segment.Block, indexed []concordat.Sentence, sections []concordat.Section, excluded []bool) []concordat.Sentence {
+func (p *Profiler) ask(s *scratch, asked []segment.Block, indexed []concordat.Sentence, sections []concordat.Section,
+	excluded []bool) []concordat.Sentence {
 	out := make([]concordat.Sentence, 0, len(asked))
 	i := 0
 	for _, b := range asked {
@@ -215,7 +216,8 @@ func (p *Profiler) ask(s *scratch, asked []segment.Block, indexed []concordat.Se
 }
 
 // sentence fingerprints one block, or says why not.
-func (p *Profiler) sentence(s *scratch, b segment.Block, sections []concordat.Section, excluded []bool) (concordat.Sentence, concordat.SkipReason) {
+func (p *Profiler) sentence(s *scratch, b segment.Block, sections []concordat.Section,
+	excluded []bool) (concordat.Sentence, concordat.SkipReason) {
 	out := concordat.Sentence{Span: concordat.Span(b.Span), Section: -1, Gate: gateWords}
 	for i := range sections {
 		if sections[i].Span.Start <= b.Span.Start && b.Span.Start < sections[i].Span.End {

@@ -68,7 +68,8 @@ func TestWindows(t *testing.T) {
 	if n := len(got.Windows); n != 33 || occurrences != 1000+32*15 {
 		t.Errorf("%d windows with %d terms, want 33 of 45 words, 15 shared by neighbours", n, occurrences)
 	}
-	template := &segment.Template{Headings: []segment.Heading{{Section: "references", Pattern: regexp.MustCompile("^References$"), Skip: true}}}
+	template := &segment.Template{Headings: []segment.Heading{{Section: "references", Pattern: regexp.MustCompile("^References$"),
+		Skip: true}}}
 	cut, err := p.Profile(concordat.Document{Text: "Alpha beta gamma delta.\n\nReferences\n\nEpsilon zeta eta theta."}, template)
 	if err != nil {
 		t.Fatal(err)

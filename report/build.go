@@ -54,7 +54,8 @@ func (p *Prepared) Build(r Rules) *Report {
 		Rules: r, Checked: b.checked, Skipped: b.skipped(), Quotes: b.quotes, References: b.references, Citations: b.citations,
 		Wording: b.sharedWording(), SharedWorks: b.sharedWorks(), Templates: slices.Clone(f.Templates), Dated: f.Dated,
 		Consulted: slices.Clone(f.Consulted), Flags: slices.Clone(f.Flags), Signatures: slices.Clone(f.Signatures),
-		Partners: slices.Clone(f.Partners), Disclosures: slices.Clone(f.Disclosures), Statements: slices.Clone(f.Statements), Sites: maps.Clone(f.Sites),
+		Partners: slices.Clone(f.Partners), Disclosures: slices.Clone(f.Disclosures), Statements: slices.Clone(f.Statements),
+		Sites:    maps.Clone(f.Sites),
 		Unplaced: b.unplaced,
 	}
 	if f.Withheld != nil {

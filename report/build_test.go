@@ -36,14 +36,16 @@ func randomFindings(rnd *rand.Rand) *Findings {
 		a := rnd.IntN(n)
 		return concordat.Span{Start: a, End: a + rnd.IntN(most)}
 	}
-	kinds := []concordat.Kind{concordat.KindVerbatim, concordat.KindNear, concordat.KindParaphrase, concordat.KindSummary, concordat.KindCommon}
+	kinds := []concordat.Kind{concordat.KindVerbatim, concordat.KindNear, concordat.KindParaphrase, concordat.KindSummary,
+		concordat.KindCommon}
 	for range rnd.IntN(40) {
 		s := span(400)
 		src := rnd.IntN(5000)
 		f.Passages = append(f.Passages, concordat.Passage{
-			Span:   s,
-			Source: concordat.Ref{Site: "a", Library: concordat.LibraryID(fmt.Sprint("l", rnd.IntN(2))), Document: concordat.DocumentID(fmt.Sprint("d", rnd.IntN(4)))},
-			Title:  fmt.Sprint("T", rnd.IntN(9)), SourceSpan: concordat.Span{Start: src, End: src + s.Len()},
+			Span: s,
+			Source: concordat.Ref{Site: "a", Library: concordat.LibraryID(fmt.Sprint("l", rnd.IntN(2))),
+				Document: concordat.DocumentID(fmt.Sprint("d", rnd.IntN(4)))},
+			Title: fmt.Sprint("T", rnd.IntN(9)), SourceSpan: concordat.Span{Start: src, End: src + s.Len()},
 			Kind: kinds[rnd.IntN(len(kinds))], Similarity: rnd.Float64(), Documents: rnd.IntN(40),
 			Text: strings.Repeat("x", s.Len()),
 		})
@@ -57,7 +59,8 @@ func randomFindings(rnd *rand.Rand) *Findings {
 			f.Checked = append(f.Checked, span(900))
 		}
 	}
-	f.Sections = []concordat.Section{{Name: "one", Span: concordat.Span{End: n / 2}}, {Name: "two", Span: concordat.Span{Start: n / 2, End: n}}}
+	f.Sections = []concordat.Section{{Name: "one", Span: concordat.Span{End: n / 2}},
+		{Name: "two", Span: concordat.Span{Start: n / 2, End: n}}}
 	return f
 }
 

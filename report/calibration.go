@@ -138,7 +138,8 @@ func (r *Report) Conclusion() string {
 	batch, third := r.inBatch(), r.Scores.Covered >= 0.3
 	copied, ofCopied := measured(batch, third, "reworded", "copied forms")
 	if r.Scores.Covered < 0.1 {
-		return l.Say("In measurements %s of the documents with at least a tenth copied or reworded had more than this.", percent1(float64(copied)/float64(ofCopied))) +
+		return l.Say("In measurements %s of the documents with at least a tenth copied or reworded had more than this.",
+			percent1(float64(copied)/float64(ofCopied))) +
 			" " + l.Say("Most of those with a condensed source, or with text that a language model rewrote, had as little: this is no proof of originality.")
 	}
 	at := Percent(0.1)

@@ -27,7 +27,8 @@ func (b *builder) chains() []*chain {
 	var cur *chain
 	for i, p := range b.passages {
 		shared := b.sharedAs(p)
-		if cur != nil && cur.ref == p.Source && cur.shared == shared && b.near(cur.hull.End, p.Span.Start) && !b.sharedBetween(cur.hull.End, p.Span.Start) {
+		if cur != nil && cur.ref == p.Source && cur.shared == shared && b.near(cur.hull.End, p.Span.Start) &&
+			!b.sharedBetween(cur.hull.End, p.Span.Start) {
 			cur.hull.End = max(cur.hull.End, p.Span.End)
 			cur.raw = b.passages[i-len(cur.raw) : i+1]
 			continue

@@ -53,7 +53,8 @@ func TestCitations(t *testing.T) {
 func TestExcludeCitations(t *testing.T) {
 	text := "Sharing pays off in the long run (Smith & Jones, 2019), as all agree."
 	f := &report.Findings{Submission: concordat.Document{Text: text}, Passages: []concordat.Passage{
-		{Span: concordat.Span{End: len(text)}, Source: concordat.Ref{Site: "s", Library: "l", Document: "d"}, Kind: concordat.KindVerbatim, Similarity: 1}}}
+		{Span: concordat.Span{End: len(text)}, Source: concordat.Ref{Site: "s", Library: "l", Document: "d"}, Kind: concordat.KindVerbatim,
+			Similarity: 1}}}
 	all, without := report.Build(f, report.Rules{}), report.Build(f, report.Rules{ExcludeCitations: true})
 	if all.Scores.Covered != 1 || !(without.Scores.Covered > 0.6 && without.Scores.Covered < 0.8) {
 		t.Errorf("covered %v, without citations %v", all.Scores.Covered, without.Scores.Covered)
@@ -75,8 +76,10 @@ func TestNotesAreReferences(t *testing.T) {
 	for name, c := range map[string]struct{ body, list string }{
 		"chinese notes": {"正文在这里，说明了一些事情。\n\n", "注释\n\n① 王明：《分布式索引》，远山出版社2019年版，第45页。\n② 李华：《数据共享》，载《图书与情报》2020年第3期。\n"},
 		"numbered":      {"正文在这里，说明了一些事情。\n\n", "注 释：\n[1] 网络资源[EB/OL]. https://example.org, 2021.\n[2] 陈望. 信任机制[J]. 2020(3): 45-52.\n"},
-		"works cited":   {"The text is here and says a few things.\n\n", "Works Cited\n\nSmith, John. A Book. Oxford University Press, 2019.\nJones, Ann. “An Article.” Journal, vol. 3, 2020, pp. 4–9.\n"},
-		"notes":         {"The text is here and says a few things.\n\n", "NOTES\n1. John Smith, A Book (Oxford: Press, 2019), pp. 45–46.\n2. Ann Jones, An Article, vol. 3 (2020), p. 7.\n"},
+		"works cited": {"The text is here and says a few things.\n\n",
+			"Works Cited\n\nSmith, John. A Book. Oxford University Press, 2019.\nJones, Ann. “An Article.” Journal, vol. 3, 2020, pp. 4–9.\n"},
+		"notes": {"The text is here and says a few things.\n\n",
+			"NOTES\n1. John Smith, A Book (Oxford: Press, 2019), pp. 45–46.\n2. Ann Jones, An Article, vol. 3 (2020), p. 7.\n"},
 	} {
 		r := report.Build(&report.Findings{Submission: concordat.Document{Text: c.body + c.list}}, report.Rules{})
 		if got := strings.TrimSpace(strings.Join(texts(c.body+c.list, r.References), "")); got != strings.TrimSpace(c.list) {

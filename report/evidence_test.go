@@ -17,7 +17,8 @@ func passageOf(text, part, document string) concordat.Passage {
 }
 
 func dated(document string, d concordat.Date) report.SourceDate {
-	return report.SourceDate{Source: concordat.Ref{Site: "s", Library: "l", Document: concordat.DocumentID(document)}, Date: d, By: concordat.DateGiven}
+	return report.SourceDate{Source: concordat.Ref{Site: "s", Library: "l", Document: concordat.DocumentID(document)}, Date: d,
+		By: concordat.DateGiven}
 }
 
 func TestOldestSource(t *testing.T) {
@@ -67,9 +68,12 @@ func TestShortTextsByRules(t *testing.T) {
 		return concordat.Span{Start: i, End: i + len(s)}
 	}
 	f := &report.Findings{Submission: concordat.Document{Text: text}, Short: &report.ShortFindings{Threshold: 0.5,
-		Pieces: []report.ShortPiece{{Text: "A title"}, {Span: at("Introduction"), Text: "Introduction"}, {Span: at("Governance of wells"), Text: "Governance of wells"}},
-		Matches: []report.ShortMatch{{Piece: 1, Source: ref("a"), Similarity: 1, Documents: 500}, {Piece: 2, Source: ref("b"), Similarity: 0.8, Documents: 1},
-			{Piece: 2, Source: ref("a"), Similarity: 1, Documents: 1}, {Piece: 0, Source: ref("a"), Similarity: 1, Documents: 2}, {Piece: 9, Source: ref("a")}}}}
+		Pieces: []report.ShortPiece{{Text: "A title"}, {Span: at("Introduction"), Text: "Introduction"},
+			{Span: at("Governance of wells"), Text: "Governance of wells"}},
+		Matches: []report.ShortMatch{{Piece: 1, Source: ref("a"), Similarity: 1, Documents: 500},
+			{Piece: 2, Source: ref("b"), Similarity: 0.8, Documents: 1},
+			{Piece: 2, Source: ref("a"), Similarity: 1, Documents: 1}, {Piece: 0, Source: ref("a"), Similarity: 1, Documents: 2},
+			{Piece: 9, Source: ref("a")}}}}
 	figures := func(r report.Rules) [4]int {
 		s := report.Build(f, r).Short
 		return [4]int{s.Asked, s.Found, s.Common, s.Excluded}
@@ -99,17 +103,20 @@ func TestShortTextsByRules(t *testing.T) {
 func TestRegisteredTemplates(t *testing.T) {
 	form := "Application form\n\n1. Aims\n\nI declare that I have written this work myself and have used no other sources than those named."
 	text := "Application form\n\n1. Aims\n\nOur aims are to measure wells and to name aims that nobody else has named before.\n\nI declare that I have written this work myself and have used no other sources than those named."
-	f := &report.Findings{Submission: concordat.Document{Text: text}, Templates: []report.Template{{Site: "s", Library: "l", Name: "form", Text: form}},
-		Passages: []concordat.Passage{passageOf(text, text, "d")}}
+	f := &report.Findings{Submission: concordat.Document{Text: text},
+		Templates: []report.Template{{Site: "s", Library: "l", Name: "form", Text: form}},
+		Passages:  []concordat.Passage{passageOf(text, text, "d")}}
 	r := report.Build(f, report.Rules{})
 	left := strings.Join(texts(text, coveredOf(r)), "|")
 	if strings.Trim(left, "|.\n ")+"." != "Our aims are to measure wells and to name aims that nobody else has named before." {
 		t.Errorf("counted %q, want what is between", left)
 	}
-	if all := report.Build(f, report.Rules{CountTemplates: true}); all.Scores.Covered != 1 || all.Scores.Template != 0 || r.Scores.Template == 0 {
+	if all := report.Build(f, report.Rules{CountTemplates: true}); all.Scores.Covered != 1 || all.Scores.Template != 0 ||
+		r.Scores.Template == 0 {
 		t.Errorf("counted: %+v, not counted: %+v", all.Scores, r.Scores)
 	}
-	f.Passages = []concordat.Passage{passageOf(text, "I declare that I have written this work myself and have used no other sources than those named.", "d")}
+	f.Passages = []concordat.Passage{passageOf(text,
+		"I declare that I have written this work myself and have used no other sources than those named.", "d")}
 	if e := report.Build(f, report.Rules{}).Evidence[0]; e.Kind != concordat.KindTemplate || e.Excluded != concordat.ExcludedTemplate {
 		t.Errorf("kind %s, excluded %s, want template", e.Kind, e.Excluded)
 	}
@@ -155,7 +162,8 @@ func TestConclusion(t *testing.T) {
 	}
 	batch := at(0.15)
 	batch.Consulted = []concordat.Consulted{{Library: concordat.BatchLibrary("1")}}
-	if c := batch.Conclusion(); !strings.Contains(c, "Of 367 texts") || !strings.Contains(c, "Of 71 with") || !strings.Contains(c, "not measured in batches") {
+	if c := batch.Conclusion(); !strings.Contains(c, "Of 367 texts") || !strings.Contains(c, "Of 71 with") ||
+		!strings.Contains(c, "not measured in batches") {
 		t.Errorf("a batch: %q", c)
 	}
 	for _, r := range report.Calibration() {
@@ -167,7 +175,8 @@ func TestConclusion(t *testing.T) {
 
 // Whatever brackets and marks a text holds, recognising quotations and citations ends and stays within it.
 func TestMarksAtRandom(t *testing.T) {
-	pieces := []string{"“", "”", "‘", "’", "「", "」", "『", "』", "《", "》", "(", ")", "（", "）", "[", "]", "［", "〔", "'", "\"", "Smith", "王明", " ", ", ", "，", "2020", "[3]", "\n", "\n\n", "> ", "　　", "参考文献", "注释", "① ", "and", "等", "."}
+	pieces := []string{"“", "”", "‘", "’", "「", "」", "『", "』", "《", "》", "(", ")", "（", "）", "[", "]", "［", "〔", "'", "\"", "Smith", "王明",
+		" ", ", ", "，", "2020", "[3]", "\n", "\n\n", "> ", "　　", "参考文献", "注释", "① ", "and", "等", "."}
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 11))
 		var b strings.Builder
@@ -175,7 +184,8 @@ func TestMarksAtRandom(t *testing.T) {
 			b.WriteString(pieces[rnd.IntN(len(pieces))])
 		}
 		text := b.String()
-		f := &report.Findings{Submission: concordat.Document{Text: text}, Passages: []concordat.Passage{{Span: concordat.Span{Start: 1, End: len(text)}, Source: concordat.Ref{Site: "s"}}}}
+		f := &report.Findings{Submission: concordat.Document{Text: text},
+			Passages: []concordat.Passage{{Span: concordat.Span{Start: 1, End: len(text)}, Source: concordat.Ref{Site: "s"}}}}
 		r := report.Build(f, report.Rules{ExcludeQuotes: true, ExcludeCitations: true, ExcludeBibliography: true})
 		for _, all := range [][]concordat.Span{r.Quotes, r.Citations, r.References} {
 			end := 0

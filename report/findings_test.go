@@ -59,7 +59,8 @@ func TestRulesValidate(t *testing.T) {
 	if err := good.Validate(); err != nil {
 		t.Error(err)
 	}
-	bad := report.Rules{MinCharacters: -1, MinSourceShare: 2, CountWording: []report.CountedWording{{Span: concordat.Span{Start: 3, End: 3}}}, ExcludeKinds: []concordat.Kind{"stolen"},
+	bad := report.Rules{MinCharacters: -1, MinSourceShare: 2, CountWording: []report.CountedWording{{Span: concordat.Span{Start: 3,
+		End: 3}}}, ExcludeKinds: []concordat.Kind{"stolen"},
 		ExcludeSources: []concordat.Ref{{Library: "l"}}, ExcludePassages: []report.ExcludedPassage{{Span: concordat.Span{Start: 3, End: 3}}}}
 	err := bad.Validate()
 	var joined interface{ Unwrap() []error }

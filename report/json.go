@@ -287,7 +287,8 @@ func asJSON(r *Report) *jsonReport {
 		Submission: jsonSubmission{Library: r.Submission.Library, Document: r.Submission.ID, Title: r.Submission.Title,
 			CodePoints: count.Points(concordat.Span{End: len(r.Submission.Text)}).End,
 			Characters: r.Scores.Characters, Digest: r.Digest, Date: r.Dated},
-		Short: r.jsonShort(count), Templates: []jsonTemplate{}, Wording: []jsonWording{}, Works: []jsonWorks{}, Legend: r.jsonLegend(), Conclusion: r.Conclusion(),
+		Short: r.jsonShort(count), Templates: []jsonTemplate{}, Wording: []jsonWording{}, Works: []jsonWorks{}, Legend: r.jsonLegend(),
+		Conclusion: r.Conclusion(),
 	}
 	j.Coverage, j.Review = j.Scores.Covered, r.jsonReview()
 	for _, e := range r.Evidence {
@@ -354,7 +355,8 @@ func (r *Report) jsonScores() jsonScores {
 		return j
 	}
 	j.Found, j.Covered, j.Verbatim, j.Changed = rounded(s.Found), rounded(s.Covered), rounded(s.Verbatim), rounded(s.Changed)
-	j.Common, j.Template, j.Form, j.Excluded, j.Quoted, j.Largest = rounded(s.Common), rounded(s.Template), rounded(s.Form), rounded(s.Excluded), rounded(s.Quoted), rounded(s.Largest)
+	j.Common, j.Template, j.Form, j.Excluded, j.Quoted, j.Largest = rounded(s.Common), rounded(s.Template), rounded(s.Form),
+		rounded(s.Excluded), rounded(s.Quoted), rounded(s.Largest)
 	if s.Covered > 0 {
 		j.Literalness = rounded(s.Literalness)
 	}
@@ -369,7 +371,8 @@ func (r *Report) jsonEvidence(count *Counter, e concordat.Evidence) jsonEvidence
 	}
 	for _, s := range e.Sources {
 		x := jsonSource{Site: s.Site, Library: s.Library, Document: s.Document, Title: s.Title, Here: count.Points(s.Here),
-			Span: points(s.Points), Bytes: s.Span, Kind: s.Kind, Similarity: round(s.Similarity), Closeness: r.Language.Closeness(s.Similarity), jsonAge: ageJSON(s.Age), Excluded: s.Excluded}
+			Span: points(s.Points), Bytes: s.Span, Kind: s.Kind, Similarity: round(s.Similarity), Closeness: r.Language.Closeness(s.Similarity),
+			jsonAge: ageJSON(s.Age), Excluded: s.Excluded}
 		x.Documents = s.Documents()
 		var texts []string
 		for _, p := range s.Parts {
@@ -377,7 +380,8 @@ func (r *Report) jsonEvidence(count *Counter, e concordat.Evidence) jsonEvidence
 				texts = append(texts, p.Text)
 			}
 			if len(s.Parts) > 1 {
-				x.Parts = append(x.Parts, jsonPart{count.Points(p.Span), points(p.SourcePoints), p.SourceSpan, p.Kind, p.Text, SharedWords(r.Submission.Text, p)})
+				x.Parts = append(x.Parts, jsonPart{count.Points(p.Span), points(p.SourcePoints), p.SourceSpan, p.Kind, p.Text,
+					SharedWords(r.Submission.Text, p)})
 			}
 		}
 		x.Text = strings.Join(texts, "\n[…]\n")
@@ -397,7 +401,8 @@ func points(known concordat.Span) *concordat.Span {
 
 func (r *Report) jsonRules(count *Counter) jsonRules {
 	u := r.Rules
-	j := jsonRules{Quotes: u.ExcludeQuotes, Citations: u.ExcludeCitations, Counted: u.CountTemplates, Forms: u.CountForms, Sentences: u.CountSentences, Bibliography: u.ExcludeBibliography, MinCharacters: u.MinCharacters,
+	j := jsonRules{Quotes: u.ExcludeQuotes, Citations: u.ExcludeCitations, Counted: u.CountTemplates, Forms: u.CountForms,
+		Sentences: u.CountSentences, Bibliography: u.ExcludeBibliography, MinCharacters: u.MinCharacters,
 		MinShare: u.MinSourceShare, CommonAbove: u.CommonAbove, OwnWork: u.OwnWork,
 		Sources: append([]concordat.Ref{}, u.ExcludeSources...), Kinds: append([]concordat.Kind{}, u.ExcludeKinds...),
 		Sections: append([]string{}, u.ExcludeSections...), Templates: append([]string{}, u.ExcludeTemplate...),

@@ -178,7 +178,8 @@ func TestSchemaRefuses(t *testing.T) {
 // The contract's keys, by name: other programs rely on them.
 func TestJSONHasTheStableKeys(t *testing.T) {
 	v := parse(t, report.Build(load(t, "english"), report.Rules{}))
-	for _, k := range []string{"submission", "scheme", "made", "coverage", "scores", "evidence", "skipped", "flags", "consulted", "signatures"} {
+	for _, k := range []string{"submission", "scheme", "made", "coverage", "scores", "evidence", "skipped", "flags", "consulted",
+		"signatures"} {
 		if _, ok := v[k]; !ok {
 			t.Errorf("no key %s", k)
 		}

@@ -19,7 +19,8 @@ import (
 )
 
 // spoken are the functions whose string arguments are words of a report, by the place of the first.
-var spoken = map[string]int{"Say": 0, "say": 0, "note": 0, "heading": 0, "caption": 0, "paragraph": 0, "Plural": 2, "row": 1, "withoutScore": 1}
+var spoken = map[string]int{"Say": 0, "say": 0, "note": 0, "heading": 0, "caption": 0, "paragraph": 0, "Plural": 2, "row": 1,
+	"withoutScore": 1}
 
 // said returns every English text that the packages say by a literal.
 func said(t *testing.T) []string {
@@ -108,14 +109,19 @@ func everything(t *testing.T) *report.Report {
 	day := time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC)
 	f.Dated = "2010"
 	for i, p := range f.Passages {
-		f.Dates = append(f.Dates, report.SourceDate{Source: p.Source, Date: concordat.Date(strconv.Itoa(2015 + i)), By: concordat.DateOfFile, Added: day})
+		f.Dates = append(f.Dates, report.SourceDate{Source: p.Source, Date: concordat.Date(strconv.Itoa(2015 + i)), By: concordat.DateOfFile,
+			Added: day})
 	}
 	f.Templates = []report.Template{{Site: ref.Site, Library: ref.Library, Name: "表", Text: "在此基础上，本项目进一步研究查询过程的审计机制"}}
-	f.Passages = append(f.Passages, concordat.Passage{Span: spanOf(t, f, "在此基础上，本项目进一步研究查询过程的审计机制"), Source: ref, Kind: concordat.KindSummary, Similarity: 0.5},
+	f.Passages = append(f.Passages, concordat.Passage{Span: spanOf(t, f, "在此基础上，本项目进一步研究查询过程的审计机制"), Source: ref,
+		Kind: concordat.KindSummary, Similarity: 0.5},
 		concordat.Passage{Span: spanOf(t, f, "本项目的特色在于把数据主权放在首位"), Source: ref, Kind: concordat.KindParaphrase, Similarity: 0.8, Documents: 50})
-	f.Short = &report.ShortFindings{Threshold: 0.6, Unindexed: 2, Capped: 1, Pieces: []report.ShortPiece{{Text: "标题"}, {Text: "一、立项依据", Span: spanOf(t, f, "一、立项依据")}, {Text: "无"}},
-		Matches: []report.ShortMatch{{Piece: 0, Source: ref, Title: "题", Text: "标题", Similarity: 1, Documents: 1}, {Piece: 1, Source: ref, Text: "立项依据", Similarity: 0.7, Documents: 99}}}
-	f.Consulted = append(f.Consulted, concordat.Consulted{Site: "远", Library: "库", Asked: 3, Err: "超时"}, concordat.Consulted{Site: "近", Library: "库", Asked: 3, Answered: 2, Capped: 2, Missing: []concordat.ShardID{"1"}})
+	f.Short = &report.ShortFindings{Threshold: 0.6, Unindexed: 2, Capped: 1,
+		Pieces: []report.ShortPiece{{Text: "标题"}, {Text: "一、立项依据", Span: spanOf(t, f, "一、立项依据")}, {Text: "无"}},
+		Matches: []report.ShortMatch{{Piece: 0, Source: ref, Title: "题", Text: "标题", Similarity: 1, Documents: 1},
+			{Piece: 1, Source: ref, Text: "立项依据", Similarity: 0.7, Documents: 99}}}
+	f.Consulted = append(f.Consulted, concordat.Consulted{Site: "远", Library: "库", Asked: 3, Err: "超时"},
+		concordat.Consulted{Site: "近", Library: "库", Asked: 3, Answered: 2, Capped: 2, Missing: []concordat.ShardID{"1"}})
 	f.Skipped = append(f.Skipped, concordat.Skipped{Span: spanOf(t, f, "使每一次查询"), Reason: concordat.SkipFeatures})
 	f.Signatures = []report.Signature{{Site: "远", Over: "1", Key: "2", Value: []byte{1}}}
 	r := report.Build(f, report.Rules{MinCharacters: 3, MinSourceShare: 0.001, ExcludeKinds: []concordat.Kind{concordat.KindSummary},
@@ -158,7 +164,8 @@ func TestReportInChinese(t *testing.T) {
 }
 
 func TestParseLanguage(t *testing.T) {
-	for tag, want := range map[string]report.Language{"": report.English, "en": report.English, "en-GB": report.English, "zh": report.Chinese, "zh-CN": report.Chinese, "zh_Hans": report.Chinese} {
+	for tag, want := range map[string]report.Language{"": report.English, "en": report.English, "en-GB": report.English,
+		"zh": report.Chinese, "zh-CN": report.Chinese, "zh_Hans": report.Chinese} {
 		if got, err := report.ParseLanguage(tag); err != nil || got != want {
 			t.Errorf("%q: %v %v, want %v", tag, got, err, want)
 		}

@@ -478,4 +478,5 @@ func inWords(path string) string {
 }
 
 var singular = map[string]string{"sources": "source", "parts": "part", "sections": "section", "flags": "flag", "signatures": "signature",
-	"statements": "statement", "partners": "partner", "disclosures": "disclosure", "exclude_passages": "excluded passage", "count_wording": "counted wording", "wording": "shared wording", "shared_works": "shared works", "exclude_sources": "excluded source"}
+	"statements": "statement", "partners": "partner", "disclosures": "disclosure", "exclude_passages": "excluded passage",
+	"count_wording": "counted wording", "wording": "shared wording", "shared_works": "shared works", "exclude_sources": "excluded source"}

@@ -81,7 +81,8 @@ func TestManifestEverywhere(t *testing.T) {
 	b := goldenJSON(t)
 	signed, m := signedReport(t, b)
 	read, err := report.ReadManifest(signed)
-	if err != nil || read.Sum() != m.Sum() || !slices.EqualFunc(read.Items, m.Items, func(a, b report.Item) bool { return a.String() == b.String() }) {
+	if err != nil || read.Sum() != m.Sum() || !slices.EqualFunc(read.Items, m.Items,
+		func(a, b report.Item) bool { return a.String() == b.String() }) {
 		t.Fatalf("the manifest came back differently: %v", err)
 	}
 	for name, same := range map[string][]byte{"as written": signed, "on one line": encode(t, decode(t, signed))} {
@@ -142,9 +143,11 @@ func TestManifestNames(t *testing.T) {
 		change func(v map[string]any)
 		want   []string
 	}{
-		"text":      {func(v map[string]any) { at(v, "evidence", 2).(map[string]any)["text"] = "x" }, []string{"evidence 3: text changed"}},
-		"source":    {func(v map[string]any) { at(v, "evidence", 0, "sources", 0).(map[string]any)["title"] = "x" }, []string{"evidence 1, source 1: title changed"}},
-		"span":      {func(v map[string]any) { at(v, "evidence", 0, "span").(map[string]any)["start"] = 1 << 20 }, []string{"evidence 1: span changed"}},
+		"text": {func(v map[string]any) { at(v, "evidence", 2).(map[string]any)["text"] = "x" }, []string{"evidence 3: text changed"}},
+		"source": {func(v map[string]any) { at(v, "evidence", 0, "sources", 0).(map[string]any)["title"] = "x" },
+			[]string{"evidence 1, source 1: title changed"}},
+		"span": {func(v map[string]any) { at(v, "evidence", 0, "span").(map[string]any)["start"] = 1 << 20 },
+			[]string{"evidence 1: span changed"}},
 		"score":     {func(v map[string]any) { at(v, "scores").(map[string]any)["found"] = 0.0001 }, []string{"scores: found changed"}},
 		"coverage":  {func(v map[string]any) { v["coverage"] = 0.0001 }, []string{"report: coverage changed"}},
 		"consulted": {func(v map[string]any) { at(v, "consulted", 0).(map[string]any)["asked"] = 4711 }, []string{"consulted 1: asked changed"}},

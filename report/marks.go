@@ -72,7 +72,8 @@ func attributed(text string, q concordat.Span, cites spans) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(cites.from(spans{{Start: from, End: q.Start}}), func(c concordat.Span) bool { return c.Start >= from && c.End <= q.Start })
+	return slices.ContainsFunc(cites.from(spans{{Start: from, End: q.Start}}),
+		func(c concordat.Span) bool { return c.Start >= from && c.End <= q.Start })
 }
 
 func firstRune(s string) rune {

@@ -109,8 +109,10 @@ var chinese = map[string]string{
 	"Both cite the same works: %s of %s with %s. That is no part of any share.": "引用相同文献：所引 %[2]s 种中有 %[1]s 种与“%[3]s”相同；不计入任何比例。",
 	"Some of the same works are cited by %s.":                                   "%s也引用了其中一些文献。",
 	"reads like a form: %s":                                                     "读来像表格文字：%s",
-	"a heading":                                                                 "标题", "a question": "问题", "an instruction": "填写说明", "a declaration": "声明", "a clause": "条款", "an entry of a list": "列表条目", "an outline of sections": "章节概述",
-	"headings": "个标题", "questions": "个问题", "instructions": "处填写说明", "declarations": "处声明", "clauses": "个条款", "entries of lists": "个列表条目", "outlines of sections": "处章节概述",
+	"a heading":                                                                 "标题", "a question": "问题", "an instruction": "填写说明",
+	"a declaration": "声明", "a clause": "条款", "an entry of a list": "列表条目", "an outline of sections": "章节概述",
+	"headings": "个标题", "questions": "个问题", "instructions": "处填写说明", "declarations": "处声明", "clauses": "个条款", "entries of lists": "个列表条目",
+	"outlines of sections":                                         "处章节概述",
 	"of it wording that reads like a form":                         "其中读来像表格的文字",
 	"no template of it was given; not counted":                     "未给定其模板；不计入",
 	"A sentence or so that stands alone":                           "单独的一两句话",
@@ -182,11 +184,13 @@ var chinese = map[string]string{
 
 	// The page.
 	"similarity report": "文本相似性报告", "Go to the text": "跳到正文", "Parts of this report": "报告各部分", "Result": "结果", "Text": "正文", "Sources": "来源",
-	"Passages": "段落", "Passages: ": "段落：", "Short texts": "短文本", "What was checked": "检查范围", "Method and rules": "方法与规则", "Document": "文献", "Made": "生成时间",
+	"Passages": "段落", "Passages: ": "段落：", "Short texts": "短文本", "What was checked": "检查范围", "Method and rules": "方法与规则", "Document": "文献",
+	"Made":   "生成时间",
 	"Length": "长度", "Document dated": "文献日期", "Untitled document": "无标题文献", "The text": "正文", "The document holds no text.": "该文献没有文本。",
 	"Map of the document": "文献地图", "The document from beginning to end with %s": "文献从头到尾，共有%s", "beginning": "开头", "end": "结尾", "Signs": "符号",
 	"not compared": "未比对", "not compared: %s": "未比对：%s", "Passage %d, %s, %s": "第 %d 处，%s，%s",
-	"No source was found.": "未发现来源。", "The sources are not shown.": "来源不予显示。", "The passages are not shown.": "段落不予显示。", "Filter by title or place": "按标题或位置筛选",
+	"No source was found.": "未发现来源。", "The sources are not shown.": "来源不予显示。", "The passages are not shown.": "段落不予显示。",
+	"Filter by title or place": "按标题或位置筛选",
 	"Each source with the share of the compared text that it holds. Shares overlap where sources hold the same passage.": "每个来源及其所含内容占已比对文本的比例。多个来源含有同一段落时，比例会重叠。",
 	"%s, %s word for word": "%s，%s 逐字相同", ", %s in no other source": "，%s 不见于其他来源", "%d more": "另有 %d 处",
 	"Passages and their sources": "段落及其来源", "No passage was found.": "未发现段落。",
@@ -213,7 +217,8 @@ var chinese = map[string]string{
 	"The two were not compared word by word.":                                            "两者未逐词比对。",
 
 	// Dates.
-	"date unknown": "日期不详", "dated %s": "日期 %s", "dated %s by its file": "日期 %s（据文件）", "added %s": "入库 %s", "oldest known": "已知最早", "later than the checked text": "晚于送检文本", "Date": "日期",
+	"date unknown": "日期不详", "dated %s": "日期 %s", "dated %s by its file": "日期 %s（据文件）", "added %s": "入库 %s", "oldest known": "已知最早",
+	"later than the checked text": "晚于送检文本", "Date": "日期",
 
 	// Short texts.
 	"Titles, headings and answers too short to be checked as sentences. They carry little evidence, have a figure of their own, and are no part of the shares above.": "过短而无法按句子检查的标题、小标题和答案。它们的证据作用很小，单独计数，不属于上述比例。",
@@ -259,14 +264,18 @@ var chinese = map[string]string{
 
 	// Method and rules.
 	"Method, rules and how to verify": "方法、规则与核验办法", "Rules and method": "规则与方法", "Rules": "规则", "What the words mean": "用语说明",
-	"Task": "任务", "SHA-256 of the text": "文本的 SHA-256", "SHA-256 of the text: %s": "文本的 SHA-256：%s", "Fingerprint scheme": "指纹方案", "Look-ups": "查找方式",
+	"Task": "任务", "SHA-256 of the text": "文本的 SHA-256", "SHA-256 of the text: %s": "文本的 SHA-256：%s", "Fingerprint scheme": "指纹方案",
+	"Look-ups":    "查找方式",
 	"exact bands": "精确段", "every band, and every band with one changed hash": "每一段，以及每一段改变一个哈希值后的所有取值",
 	"Sent to other sites": "发送给其他站点", "unmatched": "未匹配的句子", "all": "全部", "none": "无", "Threshold": "阈值", "exact": "精确", "one": "允许一处不同",
-	"Quotations: %s.": "引文：%s。", "List of references: %s.": "参考文献与注释：%s。", "Marks of citations: %s.": "引注标记：%s。", "Wording of %s: %s.": "%s的文字：%s。",
-	"Least length of a match: %s.": "匹配的最小长度：%s。", "Least length of a match: none.": "匹配的最小长度：不限。", "Least share of a source: %.1f %%.": "来源的最小占比：%.1f %%。",
-	"Common wording: counted.": "通用表述：计入。",
+	"Quotations: %s.": "引文：%s。", "List of references: %s.": "参考文献与注释：%s。", "Marks of citations: %s.": "引注标记：%s。",
+	"Wording of %s: %s.":           "%s的文字：%s。",
+	"Least length of a match: %s.": "匹配的最小长度：%s。", "Least length of a match: none.": "匹配的最小长度：不限。",
+	"Least share of a source: %.1f %%.": "来源的最小占比：%.1f %%。",
+	"Common wording: counted.":          "通用表述：计入。",
 	"Common wording: what at least a fifth of the documents asked hold, at least three, or more than %d of them, gives no score.": "通用表述：至少三篇且不少于所查文献五分之一、或超过 %d 篇文献含有的内容不计分。",
-	"Left out: passages of the kind “%s”.": "排除：“%s”类的段落。", "Left out: section “%s”.": "排除：章节“%s”。", "Left out: source %s.": "排除：来源 %s。", "Left out: wording of %s.": "排除：%s的文字。",
+	"Left out: passages of the kind “%s”.": "排除：“%s”类的段落。", "Left out: section “%s”.": "排除：章节“%s”。", "Left out: source %s.": "排除：来源 %s。",
+	"Left out: wording of %s.":                      "排除：%s的文字。",
 	"Taken out by hand: characters %d to %d. %s %s": "人工排除：第 %d 至 %d 字符。%s %s", "Passages taken out by hand": "人工排除的段落",
 	"Place": "位置", "Words": "文字", "Reason": "理由", "By": "操作人", "On": "时间",
 	"Scheme: %s. Look-ups: %s. Threshold: %s.":                                              "方案：%s。查找方式：%s。阈值：%s。",
@@ -284,8 +293,10 @@ var chinese = map[string]string{
 	// The panel and the keyboard.
 	"Made by Concordat. This file holds the whole report and asks nothing of the network.": "由 Concordat 生成。本文件包含整份报告，不访问网络。",
 	"Comparison": "对照", "Previous": "上一处", "Next": "下一处", "Close": "关闭", "Only its passages": "只看此来源的段落", "Keyboard: ?": "键盘操作：?",
-	"Passage {e} of {n}": "第 {e} 处，共 {n} 处", "Passage {e}, {k} of {n} of this source": "第 {e} 处，此来源的第 {k} 处，共 {n} 处", "{k} of {n} sources": "{n} 个来源中的 {k} 个",
-	"Keyboard": "键盘操作", "next and previous passage": "下一处和上一处段落", "filter the sources": "筛选来源", "close the comparison, clear the filter": "关闭对照，清除筛选", "this help": "本帮助", "Single-key commands": "启用单键命令",
+	"Passage {e} of {n}": "第 {e} 处，共 {n} 处", "Passage {e}, {k} of {n} of this source": "第 {e} 处，此来源的第 {k} 处，共 {n} 处",
+	"{k} of {n} sources": "{n} 个来源中的 {k} 个",
+	"Keyboard":           "键盘操作", "next and previous passage": "下一处和上一处段落", "filter the sources": "筛选来源",
+	"close the comparison, clear the filter": "关闭对照，清除筛选", "this help": "本帮助", "Single-key commands": "启用单键命令",
 
 	// What crossed between sites.
 	"No passage is shown, but a partner's library holds something that matches and shows no more than that.": "没有可显示的段落；但某合作站点的文库中有匹配内容，且不披露更多。",

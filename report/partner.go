@@ -127,7 +127,8 @@ func (l Language) shown(c concordat.Consulted) string {
 	case concordat.ShowNothing, concordat.ShowExists:
 		return l.Say("that something matches, and no more")
 	case concordat.ShowCounts:
-		return l.Say("that %s with %s of those asked, and no more", l.few(s.Documents, "1 document matches", "documents match"), l.few(s.Sentences, "1 sentence", "sentences"))
+		return l.Say("that %s with %s of those asked, and no more", l.few(s.Documents, "1 document matches", "documents match"),
+			l.few(s.Sentences, "1 sentence", "sentences"))
 	default:
 		out = append(out, l.Say("the titles of %s", l.Plural(s.Documents, "document that matches", "documents that match")))
 	}

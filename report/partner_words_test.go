@@ -35,7 +35,8 @@ func TestSharedWords(t *testing.T) {
 		{"up to a space", at("one two "), []concordat.Span{at("one two")}, "one two"},
 		{"empty spans", whole, []concordat.Span{{}, {Start: 8, End: 8}, at("two")}, "▁▁▁ two ▁▁▁"},
 		{"twice and out of order", whole, []concordat.Span{at("three"), at("three"), at("one"), at("three four")}, "▁▁▁ three ▁▁▁"},
-		{"outside of the text", whole, []concordat.Span{{Start: -5, End: 3}, {Start: 19, End: 900}, {Start: 5000, End: 6000}, {Start: 9, End: 2}}, "one ▁▁▁ five"},
+		{"outside of the text", whole, []concordat.Span{{Start: -5, End: 3}, {Start: 19, End: 900}, {Start: 5000, End: 6000},
+			{Start: 9, End: 2}}, "one ▁▁▁ five"},
 		{"beyond the passage", at("one"), []concordat.Span{at("one two")}, "one two"},
 	} {
 		if got := report.SharedWords(text, concordat.Passage{Span: c.span, Shared: c.shared}); got != c.want {
@@ -114,17 +115,26 @@ func TestConsultedWords(t *testing.T) {
 		has, not  []string
 	}{
 		{"withheld", concordat.Consulted{Asked: 3, Answered: 3, Level: concordat.ShowMetadata, Withheld: 1},
-			[]string{"Not sent: 1 sentence, which this partner was shown in another form before."}, []string{"It will tell of later", "Not measured:"}},
-		{"nothing withheld", concordat.Consulted{Asked: 3, Answered: 3, Level: concordat.ShowMetadata}, []string{"Known here: that nothing matches"}, []string{"Not sent:"}},
-		{"no answer", concordat.Consulted{Asked: 3, Level: concordat.ShowMetadata, Err: "down"}, []string{"did not answer"}, []string{"Known here:"}},
-		{"found, though the last answer failed", concordat.Consulted{Asked: 3, Level: concordat.ShowMetadata, Err: "down", Shown: concordat.Shown{Exists: true, Documents: 1}},
+			[]string{"Not sent: 1 sentence, which this partner was shown in another form before."},
+			[]string{"It will tell of later", "Not measured:"}},
+		{"nothing withheld", concordat.Consulted{Asked: 3, Answered: 3, Level: concordat.ShowMetadata},
+			[]string{"Known here: that nothing matches"}, []string{"Not sent:"}},
+		{"no answer", concordat.Consulted{Asked: 3, Level: concordat.ShowMetadata, Err: "down"}, []string{"did not answer"},
+			[]string{"Known here:"}},
+		{"found, though the last answer failed", concordat.Consulted{Asked: 3, Level: concordat.ShowMetadata, Err: "down",
+			Shown: concordat.Shown{Exists: true, Documents: 1}},
 			[]string{"Known here: the titles of 1 document that matches."}, nil},
-		{"titles alone", concordat.Consulted{Asked: 3, Answered: 3, Level: concordat.ShowMetadata, Shown: concordat.Shown{Exists: true, Documents: 3}},
-			[]string{"Known here: the titles of 3 documents that match."}, []string{"outlines of 0", "the order of 0", "in common with 0", "0 passages in full"}},
-		{"passages", concordat.Consulted{Asked: 3, Answered: 3, Level: concordat.ShowPassage, Shown: concordat.Shown{Exists: true, Documents: 1, Passages: 2}},
+		{"titles alone", concordat.Consulted{Asked: 3, Answered: 3, Level: concordat.ShowMetadata,
+			Shown: concordat.Shown{Exists: true, Documents: 3}},
+			[]string{"Known here: the titles of 3 documents that match."},
+			[]string{"outlines of 0", "the order of 0", "in common with 0", "0 passages in full"}},
+		{"passages", concordat.Consulted{Asked: 3, Answered: 3, Level: concordat.ShowPassage,
+			Shown: concordat.Shown{Exists: true, Documents: 1, Passages: 2}},
 			[]string{"the titles of 1 document that matches, 2 passages in full."}, nil},
-		{"exists", concordat.Consulted{Asked: 3, Answered: 3, Level: concordat.ShowExists, Shown: concordat.Shown{Exists: true}}, []string{"Known here: that something matches, and no more."}, nil},
-		{"counts of three", concordat.Consulted{Asked: 3, Answered: 3, Level: concordat.ShowCounts, Shown: concordat.Shown{Exists: true, Documents: 3, Sentences: 1}},
+		{"exists", concordat.Consulted{Asked: 3, Answered: 3, Level: concordat.ShowExists, Shown: concordat.Shown{Exists: true}},
+			[]string{"Known here: that something matches, and no more."}, nil},
+		{"counts of three", concordat.Consulted{Asked: 3, Answered: 3, Level: concordat.ShowCounts,
+			Shown: concordat.Shown{Exists: true, Documents: 3, Sentences: 1}},
 			[]string{"Known here: that 3 documents match with 1 sentence of those asked, and no more."}, []string{"few"}},
 	} {
 		got := consultedWords(t, c.consulted)
@@ -154,12 +164,14 @@ func TestHiddenMatches(t *testing.T) {
 	} {
 		f := partnerFindings()
 		f.Passages, f.Partners, f.Disclosures, f.Statements = nil, nil, nil, nil
-		f.Consulted = []concordat.Consulted{{Site: "north", Library: "theses", Asked: 2, Answered: 2, Level: c.level, Shown: concordat.Shown{Exists: c.exists, Documents: 1, Sentences: 1}}}
+		f.Consulted = []concordat.Consulted{{Site: "north", Library: "theses", Asked: 2, Answered: 2, Level: c.level,
+			Shown: concordat.Shown{Exists: c.exists, Documents: 1, Sentences: 1}}}
 		var b bytes.Buffer
 		if err := report.WriteText(&b, report.Build(f, report.Rules{})); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(strings.Join(strings.Fields(b.String()), " "), "a partner's library holds something that matches and shows no more than that"); got != c.want {
+		if got := strings.Contains(strings.Join(strings.Fields(b.String()), " "),
+			"a partner's library holds something that matches and shows no more than that"); got != c.want {
 			t.Errorf("level %s, exists %v: says that matches are hidden: %v, want %v\n%s", c.level, c.exists, got, c.want, b.String())
 		}
 	}
@@ -173,7 +185,8 @@ func TestDisclosureWords(t *testing.T) {
 		concordat.DisclosureRefused: "refused on 2026-05-09", concordat.DisclosureExpired: "no longer open since 2026-05-09",
 		concordat.DisclosureWithdrawn: "withdrawn on 2026-05-09",
 	} {
-		d := report.Disclosure{Source: concordat.Ref{Site: "n", Library: "l", Document: "d"}, Level: concordat.ShowOverlap, State: state, Asked: asked, Changed: changed,
+		d := report.Disclosure{Source: concordat.Ref{Site: "n", Library: "l", Document: "d"}, Level: concordat.ShowOverlap, State: state,
+			Asked: asked, Changed: changed,
 			Passages: make([]concordat.SpanPair, 2)}
 		if got, want := report.English.Disclosure(d), "The words in common with 2 passages of n/l/d: "+want+"."; got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -15,7 +15,8 @@ func TestPrepared(t *testing.T) {
 	for _, name := range []string{"english", "chinese", "arabic"} {
 		f := load(t, name)
 		ref := f.Passages[0].Source
-		all := []report.Rules{{}, strict(f), {ExcludeSources: []concordat.Ref{ref}}, {OwnWork: []concordat.Ref{ref}, MinCharacters: 20}, {ExcludeTemplate: []string{f.Passages[0].Span.In(f.Submission.Text)}}, {ExcludeKinds: []concordat.Kind{concordat.KindNear}}, {}}
+		all := []report.Rules{{}, strict(f), {ExcludeSources: []concordat.Ref{ref}}, {OwnWork: []concordat.Ref{ref}, MinCharacters: 20},
+			{ExcludeTemplate: []string{f.Passages[0].Span.In(f.Submission.Text)}}, {ExcludeKinds: []concordat.Kind{concordat.KindNear}}, {}}
 		p := report.Prepare(f)
 		for i, r := range all {
 			got, err := json.Marshal(p.Build(r))

@@ -15,11 +15,13 @@ func TestReviewIsInTheReport(t *testing.T) {
 	f := load(t, "english")
 	r := report.Build(f, report.Rules{OwnWork: []concordat.Ref{f.Passages[0].Source}})
 	day := time.Date(2026, 3, 4, 5, 6, 0, 0, time.UTC)
-	r.Review = &report.Review{Verdict: "suspected", Reason: "no <source> named", By: "ada", At: day, Signed: []report.SignedOff{{By: "bo", At: day.Add(time.Hour)}}}
+	r.Review = &report.Review{Verdict: "suspected", Reason: "no <source> named", By: "ada", At: day,
+		Signed: []report.SignedOff{{By: "bo", At: day.Add(time.Hour)}}}
 	if s := schema(t); check(s, s, parse(t, r), "report") != nil {
 		t.Error(check(s, s, parse(t, r), "report"))
 	}
-	if words := strings.Join(r.ReviewWords(), " "); strings.Contains(words, "changed") || !strings.Contains(words, "Signed off by bo") || !strings.Contains(words, "Misconduct suspected, given by ada") {
+	if words := strings.Join(r.ReviewWords(), " "); strings.Contains(words, "changed") || !strings.Contains(words, "Signed off by bo") ||
+		!strings.Contains(words, "Misconduct suspected, given by ada") {
 		t.Errorf("words %q", words)
 	}
 	var table strings.Builder

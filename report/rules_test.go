@@ -25,7 +25,8 @@ func of(n int, ps ...concordat.Passage) *Findings {
 }
 
 func at(first, last int, document string) concordat.Passage {
-	return concordat.Passage{Span: concordat.Span{Start: first, End: last}, Source: concordat.Ref{Site: "a", Library: "l", Document: concordat.DocumentID(document)}, Similarity: 0.8}
+	return concordat.Passage{Span: concordat.Span{Start: first, End: last},
+		Source: concordat.Ref{Site: "a", Library: "l", Document: concordat.DocumentID(document)}, Similarity: 0.8}
 }
 
 func near(t *testing.T, what string, got, want float64) {
@@ -211,8 +212,10 @@ func TestSkippedTextIsNoDenominator(t *testing.T) {
 func TestPartsJoin(t *testing.T) {
 	source := "zero one two three four five six seven eight nine"
 	part := func(start, end, sourceStart, sourceEnd int) concordat.Passage {
-		return concordat.Passage{Span: concordat.Span{Start: start, End: end}, SourceSpan: concordat.Span{Start: sourceStart, End: sourceEnd}, Kind: concordat.KindNear,
-			Text: source[sourceStart:sourceEnd], Before: source[max(0, sourceStart-10):sourceStart], After: source[sourceEnd:min(len(source), sourceEnd+10)]}
+		return concordat.Passage{Span: concordat.Span{Start: start, End: end}, SourceSpan: concordat.Span{Start: sourceStart, End: sourceEnd},
+			Kind: concordat.KindNear,
+			Text: source[sourceStart:sourceEnd], Before: source[max(0, sourceStart-10):sourceStart],
+			After: source[sourceEnd:min(len(source), sourceEnd+10)]}
 	}
 	for _, x := range []struct {
 		name string
@@ -241,7 +244,8 @@ func TestWords(t *testing.T) {
 			t.Errorf("Percent(%v) is %q, want %q", share, got, want)
 		}
 	}
-	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1\u202f000", 1234567: "1\u202f234\u202f567", -1000: "-1\u202f000", -100: "-100"} {
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1\u202f000", 1234567: "1\u202f234\u202f567", -1000: "-1\u202f000",
+		-100: "-100"} {
 		if got := Thousands(n); got != want {
 			t.Errorf("Thousands(%d) is %q, want %q", n, got, want)
 		}

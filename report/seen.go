@@ -80,15 +80,19 @@ func (r *Report) Count(n int) string {
 // passages, no sources, no libraries. The argument is not changed.
 func ScoreOnly(r *Report) *Report {
 	out := &Report{Task: r.Task, Submission: r.Submission, Digest: r.Digest, Scheme: r.Scheme, Made: r.Made, Probe: r.Probe,
-		Forward: r.Forward, Threshold: r.Threshold, Language: r.Language, Scores: r.Scores, Checked: r.Checked, Skipped: r.Skipped, Dated: r.Dated}
-	out.Rules = Rules{ExcludeQuotes: r.Rules.ExcludeQuotes, ExcludeBibliography: r.Rules.ExcludeBibliography, ExcludeCitations: r.Rules.ExcludeCitations,
-		MinCharacters: r.Rules.MinCharacters, MinSourceShare: r.Rules.MinSourceShare, CommonAbove: r.Rules.CommonAbove, CountTemplates: r.Rules.CountTemplates, CountForms: r.Rules.CountForms, CountSentences: r.Rules.CountSentences}
+		Forward: r.Forward, Threshold: r.Threshold, Language: r.Language, Scores: r.Scores, Checked: r.Checked, Skipped: r.Skipped,
+		Dated: r.Dated}
+	out.Rules = Rules{ExcludeQuotes: r.Rules.ExcludeQuotes, ExcludeBibliography: r.Rules.ExcludeBibliography,
+		ExcludeCitations: r.Rules.ExcludeCitations,
+		MinCharacters:    r.Rules.MinCharacters, MinSourceShare: r.Rules.MinSourceShare, CommonAbove: r.Rules.CommonAbove,
+		CountTemplates: r.Rules.CountTemplates, CountForms: r.Rules.CountForms, CountSentences: r.Rules.CountSentences}
 	for _, f := range r.Flags {
 		if f.Code == FlagWithheld {
 			out.Flags = append(out.Flags, f)
 		}
 	}
-	out.Flags = append(out.Flags, concordat.Flag{Code: FlagScoresOnly, Detail: "Passages and sources were found as the scores say; who reads this report is shown neither."})
+	out.Flags = append(out.Flags, concordat.Flag{Code: FlagScoresOnly,
+		Detail: "Passages and sources were found as the scores say; who reads this report is shown neither."})
 	for _, c := range r.Consulted { // that something was not measured belongs to the score
 		out.Consulted = append(out.Consulted, concordat.Consulted{Asked: c.Asked, Answered: c.Answered})
 	}

@@ -16,7 +16,8 @@ func TestScoreOnlySaysSo(t *testing.T) {
 		if err := report.WriteText(&out, r); err != nil {
 			t.Fatal(err)
 		}
-		if text := out.String(); strings.Contains(text, l.Say("No passage was found.")) || !strings.Contains(text, l.Say("The passages are not shown.")) {
+		if text := out.String(); strings.Contains(text, l.Say("No passage was found.")) ||
+			!strings.Contains(text, l.Say("The passages are not shown.")) {
 			t.Errorf("%s", text)
 		}
 		if r.NoSources() == "No source was found." || r.Count(0) != "" {

@@ -149,10 +149,12 @@ func (r *Report) shortStatement() []string {
 	out := []string{l.Say("Short texts (titles, headings, answers): %s of %s also stand in other documents. They are no part of the shares.",
 		Thousands(s.Found), l.Plural(s.Asked, "compared short text", "compared short texts"))}
 	if s.Common+s.Excluded > 0 {
-		out = append(out, l.Say("Of the short texts, %s found as common wording and %s taken out by rules do not count.", Thousands(s.Common), Thousands(s.Excluded)))
+		out = append(out, l.Say("Of the short texts, %s found as common wording and %s taken out by rules do not count.", Thousands(s.Common),
+			Thousands(s.Excluded)))
 	}
 	if s.Unindexed > 0 {
-		out = append(out, l.Say("The short texts of %s are not indexed and were not compared; concordat reindex notes them.", l.Plural(s.Unindexed, "document", "documents")))
+		out = append(out, l.Say("The short texts of %s are not indexed and were not compared; concordat reindex notes them.",
+			l.Plural(s.Unindexed, "document", "documents")))
 	}
 	if s.Capped > 0 {
 		out = append(out, l.Say("For %s not everything alike was measured.", l.Plural(s.Capped, "short text", "short texts")))

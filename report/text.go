@@ -66,7 +66,8 @@ func WriteText(w io.Writer, r *Report) error {
 		t.wrap("- ", t.Say("Signed by %s over %s with key %s: %x", s.Site, s.Over, s.Key, s.Value))
 	}
 	for _, s := range r.Statements {
-		t.wrap("- ", t.Say("Signed by %s: its %s of %s, signing key %d. The JSON form has the signed bytes.", s.Site, s.Kind, s.At.UTC().Format("2006-01-02 15:04"), s.KeyEpoch))
+		t.wrap("- ", t.Say("Signed by %s: its %s of %s, signing key %d. The JSON form has the signed bytes.", s.Site, s.Kind,
+			s.At.UTC().Format("2006-01-02 15:04"), s.KeyEpoch))
 	}
 	return t.Flush()
 }
@@ -116,13 +117,15 @@ func (t textWriter) summary(r *Report, n int) {
 	s := r.Scores
 	if s.Measured() {
 		t.WriteString("\n")
-		t.line(t.Say("covered %s (word for word %s, changed %s), largest source %s", Percent(s.Covered), Percent(s.Verbatim), Percent(s.Changed), Percent(s.Largest)))
+		t.line(t.Say("covered %s (word for word %s, changed %s), largest source %s", Percent(s.Covered), Percent(s.Verbatim),
+			Percent(s.Changed), Percent(s.Largest)))
 		t.line(t.Say("in quotations %s, common wording %s, taken out by rules %s", Percent(s.Quoted), Percent(s.Common), Percent(s.Excluded)))
 		reached := ""
 		if r.Reached() {
 			reached = t.Say(", reached")
 		}
-		t.line(t.Say("compared %s of %s letters and digits; threshold %s%s", Thousands(s.Checked), Thousands(s.Characters), Percent(r.Threshold), reached))
+		t.line(t.Say("compared %s of %s letters and digits; threshold %s%s", Thousands(s.Checked), Thousands(s.Characters),
+			Percent(r.Threshold), reached))
 	}
 	for _, x := range append(r.shownWithout(), r.shortStatement()...) {
 		t.wrap("  ", x)
@@ -292,7 +295,8 @@ func runeColumns(r rune) int {
 	case unicode.Is(unicode.Mn, r):
 		return 0
 	case r >= 0x1100 && r <= 0x115f, r >= 0x2e80 && r <= 0x303e, r >= 0x3041 && r <= 0xa4cf, r >= 0xac00 && r <= 0xd7a3,
-		r >= 0xf900 && r <= 0xfaff, r >= 0xfe30 && r <= 0xfe6f, r >= 0xff00 && r <= 0xff60, r >= 0xffe0 && r <= 0xffe6, r >= 0x1f300 && r <= 0x1f64f, r >= 0x20000 && r <= 0x3fffd:
+		r >= 0xf900 && r <= 0xfaff, r >= 0xfe30 && r <= 0xfe6f, r >= 0xff00 && r <= 0xff60, r >= 0xffe0 && r <= 0xffe6, r >= 0x1f300 &&
+			r <= 0x1f64f, r >= 0x20000 && r <= 0x3fffd:
 		return 2
 	}
 	return 1

@@ -62,7 +62,9 @@ func Flagged(f *Findings, flag concordat.Flag) *Findings {
 
 // HiddenFlag says that n sources are not shown before a date, the latest of theirs.
 func HiddenFlag(n int, until time.Time) concordat.Flag {
-	return concordat.Flag{Code: FlagHidden, Count: n, Detail: "Sources under an embargo count in the scores; their titles and their wording are not shown before " + until.UTC().Format("2006-01-02") + "."}
+	return concordat.Flag{Code: FlagHidden, Count: n,
+		Detail: "Sources under an embargo count in the scores; their titles and their wording are not shown before " +
+			until.UTC().Format("2006-01-02") + "."}
 }
 
 // DeletedFlag says that n sources have been deleted from their library since.

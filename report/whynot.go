@@ -53,7 +53,8 @@ func (r *Report) shownWithout() []string {
 	passages := func(e concordat.Exclusion) string { return l.Plural(count[e], "passage", "passages") }
 	var out []string
 	if count[concordat.ExcludedCommon] > 0 {
-		out = append(out, l.join(append([]string{l.Say("Common wording: %s, shown without score.", passages(concordat.ExcludedCommon))}, r.holders()...)))
+		out = append(out, l.join(append([]string{l.Say("Common wording: %s, shown without score.", passages(concordat.ExcludedCommon))},
+			r.holders()...)))
 	}
 	if count[concordat.ExcludedTemplate] > 0 {
 		out = append(out, l.Say("Template wording: %s, shown without score.", passages(concordat.ExcludedTemplate)))
@@ -66,7 +67,8 @@ func (r *Report) shownWithout() []string {
 		}
 	}
 	if count[concordat.ExcludedSentence] > 0 {
-		out = append(out, l.Say("A sentence or so that stands alone: %s, not counted. The rules can count it.", passages(concordat.ExcludedSentence)))
+		out = append(out, l.Say("A sentence or so that stands alone: %s, not counted. The rules can count it.",
+			passages(concordat.ExcludedSentence)))
 	}
 	return out
 }

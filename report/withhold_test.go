@@ -33,8 +33,9 @@ func withheldFindings() *report.Findings {
 		return concordat.Passage{Span: at(s), Source: concordat.Ref{Site: "here", Library: "l", Document: doc}, Title: "Title of " + string(doc),
 			SourceSpan: concordat.Span{Start: 10, End: 10 + len(s)}, Kind: kind, Similarity: 0.9, Text: "what the source has"}
 	}
-	return &report.Findings{Version: report.Version, Task: "t", Threshold: 0.3, Submission: concordat.Document{ID: "s", Title: "Ballads", Text: withheldText},
-		Templates: []report.Template{{Name: "form", Text: "I declare that this work is my own and that no other help was used."}},
+	return &report.Findings{Version: report.Version, Task: "t", Threshold: 0.3,
+		Submission: concordat.Document{ID: "s", Title: "Ballads", Text: withheldText},
+		Templates:  []report.Template{{Name: "form", Text: "I declare that this work is my own and that no other help was used."}},
 		Passages: []concordat.Passage{
 			passage("The ballad collectors wrote down what they heard at the fairs", concordat.KindVerbatim, "a"),
 			passage("A song that is sung by everybody belongs to nobody", concordat.KindNear, "b"),

@@ -27,7 +27,8 @@ func form() *report.Findings {
 	}}
 	f.Passages[2].Wording = concordat.KindSentence
 	at := strings.Index(text, "I declare")
-	f.Wording = []report.Wording{{Span: concordat.Span{Start: at, End: at + 63}, Kind: concordat.KindForm, Documents: 2, Of: 40, Why: "declaration"},
+	f.Wording = []report.Wording{{Span: concordat.Span{Start: at, End: at + 63}, Kind: concordat.KindForm, Documents: 2, Of: 40,
+		Why: "declaration"},
 		{Span: concordat.Span{Start: 0, End: 60}, Kind: concordat.KindForm, Documents: 2, Of: 40, Why: "instruction"}}
 	return f
 }
@@ -40,22 +41,26 @@ func TestFormWording(t *testing.T) {
 	if r.Scores.Covered != 0 || r.Scores.Form <= 0 || len(r.Evidence) != 3 {
 		t.Fatalf("covered %v, form %v, %d passages", r.Scores.Covered, r.Scores.Form, len(r.Evidence))
 	}
-	for i, want := range []string{"reads like a form: an instruction", "reads like a form: a declaration", "is a sentence or so that stands alone"} {
+	for i, want := range []string{"reads like a form: an instruction", "reads like a form: a declaration",
+		"is a sentence or so that stands alone"} {
 		if got := r.WhyNot(r.Evidence[i]); got != want {
 			t.Errorf("passage %d %s, want %s", i, got, want)
 		}
 	}
 	said := strings.Join(r.Statement(), "\n")
-	for _, want := range []string{"Reads like a form: 2 passages (1 declaration, 1 instruction), not counted.", "A sentence or so that stands alone: 1 passage, not counted."} {
+	for _, want := range []string{"Reads like a form: 2 passages (1 declaration, 1 instruction), not counted.",
+		"A sentence or so that stands alone: 1 passage, not counted."} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the statement %q lacks %q", said, want)
 		}
 	}
-	if all := report.Build(f, report.Rules{CountForms: true, CountSentences: true}); all.Scores.Covered != r.Scores.Found || all.Scores.Form != 0 || !all.Wording[0].Counted {
+	if all := report.Build(f, report.Rules{CountForms: true, CountSentences: true}); all.Scores.Covered != r.Scores.Found ||
+		all.Scores.Form != 0 || !all.Wording[0].Counted {
 		t.Errorf("counted: %+v", all.Scores)
 	}
 	one := report.Build(f, report.Rules{CountWording: []report.CountedWording{{Span: f.Wording[0].Span, Comment: "copied", By: "officer"}}})
-	if one.Evidence[0].Excluded != concordat.ExcludedForm || one.Evidence[1].Excluded != "" || one.Wording[0].Counted || !one.Wording[1].Counted {
+	if one.Evidence[0].Excluded != concordat.ExcludedForm || one.Evidence[1].Excluded != "" || one.Wording[0].Counted ||
+		!one.Wording[1].Counted {
 		t.Errorf("by hand: %+v", one.Evidence)
 	}
 }
@@ -64,7 +69,8 @@ func TestFormWording(t *testing.T) {
 func TestFormWordingInJSON(t *testing.T) {
 	f := form()
 	var b bytes.Buffer
-	if err := report.WriteJSON(&b, report.Build(f, report.Rules{CountWording: []report.CountedWording{{Span: f.Wording[0].Span, Comment: "copied", By: "officer"}}})); err != nil {
+	if err := report.WriteJSON(&b, report.Build(f, report.Rules{CountWording: []report.CountedWording{{Span: f.Wording[0].Span,
+		Comment: "copied", By: "officer"}}})); err != nil {
 		t.Fatal(err)
 	}
 	var got struct {
@@ -83,7 +89,8 @@ func TestFormWordingInJSON(t *testing.T) {
 	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Wording) != 2 || got.Wording[0].Why != "instruction" || got.Wording[0].Of != 40 || got.Wording[0].Counted || !got.Wording[1].Counted {
+	if len(got.Wording) != 2 || got.Wording[0].Why != "instruction" || got.Wording[0].Of != 40 || got.Wording[0].Counted ||
+		!got.Wording[1].Counted {
 		t.Errorf("wording %+v", got.Wording)
 	}
 	if got.Evidence[0].Kind != "form" || got.Evidence[0].Excluded != "form" || got.Evidence[0].Why != "instruction" {
@@ -106,7 +113,8 @@ func TestFormWordingInJSON(t *testing.T) {
 // Common wording is said with how many documents hold it, of how many asked.
 func TestHoldersOfCommonWording(t *testing.T) {
 	r := report.Build(load(t, "chinese"), report.Rules{})
-	if said := strings.Join(r.Statement(), "\n"); !strings.Contains(said, "Common wording: 1 passage, shown without score. Held by 14 of 60 documents.") {
+	if said := strings.Join(r.Statement(), "\n"); !strings.Contains(said,
+		"Common wording: 1 passage, shown without score. Held by 14 of 60 documents.") {
 		t.Errorf("statement %q", said)
 	}
 }

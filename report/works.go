@@ -128,7 +128,8 @@ func isWhole(entry string) bool {
 	entry = strings.TrimSpace(entry)
 	last, _ := utf8.DecodeLastRuneInString(entry)
 	i := strings.LastIndexAny(entry, " \n")
-	return entryYear.MatchString(tail(entry, mostEntry)) && (strings.ContainsRune(".。．)）", last) || unicode.IsDigit(last) || strings.Contains(entry[i+1:], "://"))
+	return entryYear.MatchString(tail(entry, mostEntry)) && (strings.ContainsRune(".。．)）", last) || unicode.IsDigit(last) ||
+		strings.Contains(entry[i+1:], "://"))
 }
 
 func tail(s string, n int) string {
@@ -229,7 +230,10 @@ func titleWords(title string) map[string]bool {
 			out[w] = true
 		}
 	}
-	for _, word := range strings.FieldsFunc(title, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r) }) {
+	for _, word := range strings.FieldsFunc(title, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsMark(r) &&
+			!unicode.IsDigit(r)
+	}) {
 		from := 0
 		for i, r := range word {
 			if unicode.Is(unicode.Han, r) {
@@ -348,7 +352,8 @@ func (r *Report) citesWords() []string {
 	l := r.Language
 	var out []string
 	for _, w := range r.SharedWorks[:min(len(r.SharedWorks), mostCiting)] {
-		out = append(out, l.Say("Both cite the same works: %s of %s with %s. That is no part of any share.", Thousands(w.Works), Thousands(w.Of), cmp.Or(w.Title, string(w.Source.Document))))
+		out = append(out, l.Say("Both cite the same works: %s of %s with %s. That is no part of any share.", Thousands(w.Works),
+			Thousands(w.Of), cmp.Or(w.Title, string(w.Source.Document))))
 	}
 	if n := len(r.SharedWorks) - mostCiting; n > 0 {
 		out = append(out, l.Say("Some of the same works are cited by %s.", l.Plural(n, "more source", "more sources")))

@@ -138,7 +138,8 @@ func TestJoinSideBySide(t *testing.T) {
 		wg.Wait()
 		got, err := j.Joined()
 		if err != nil || !reflect.DeepEqual(got, want) || want.Common == 0 {
-			t.Errorf("probe %v: got %d pairs, %d common, %v, want %d pairs, %d common", probe, len(got.Pairs), got.Common, err, len(want.Pairs), want.Common)
+			t.Errorf("probe %v: got %d pairs, %d common, %v, want %d pairs, %d common", probe, len(got.Pairs), got.Common, err, len(want.Pairs),
+				want.Common)
 		}
 	}
 }

@@ -36,7 +36,8 @@ type field struct{ low, width int }
 // more than 65,536 tables.
 func NewDesign(f, k int, levels ...int) (*Design, error) {
 	if f < 1 || f > mostBits || k < 0 || k >= f || len(levels) == 0 {
-		return nil, fmt.Errorf("design of %d bits, distance %d, %d levels: want 1 to 128 bits, a distance below that, and a level", f, k, len(levels))
+		return nil, fmt.Errorf("design of %d bits, distance %d, %d levels: want 1 to 128 bits, a distance below that, and a level", f, k,
+			len(levels))
 	}
 	tables := 1
 	for _, r := range levels {

@@ -10,7 +10,8 @@
 //   - the joint use of the sentence fingerprints that the rest of the product has: [Candidates], [Join] and
 //     [Compare].
 //
-// [Clusters] joins pairs to groups, [Communities] leaves groups apart that few pairs join, [Lineage] says what may come from what, [Removable] what another
+// [Clusters] joins pairs to groups, [Communities] leaves groups apart that few pairs join, [Lineage] says what may come
+// from what, [Removable] what another
 // stands for; [Sweep] and [Distribution] show how well prints do. doc/screening.md says which method is for which job.
 //
 // The package is pure: it reads and writes only what it is handed, starts no goroutines, and gives

@@ -18,7 +18,8 @@ func TestDocumentRoundTrip(t *testing.T) {
 	p := screen.Passage{Fingerprint: concordat.Fingerprint{1 << 59, 77}, Start: 3, End: 90, Gate: 27}
 	for _, d := range []screen.Document{
 		{}, {Characters: 9, Indexed: []screen.Passage{p, p}}, {Indexed: []screen.Passage{}, Asked: []screen.Passage{p}, Runs: []screen.Run{}},
-		{Characters: 1 << 30, Indexed: []screen.Passage{p}, Runs: []screen.Run{{Hash: 1 << 63, Start: 1, End: 1<<31 - 1}}, Sections: []screen.Section{{Name: "方法", Start: 1, End: 2}, {}}},
+		{Characters: 1 << 30, Indexed: []screen.Passage{p}, Runs: []screen.Run{{Hash: 1 << 63, Start: 1, End: 1<<31 - 1}},
+			Sections: []screen.Section{{Name: "方法", Start: 1, End: 2}, {}}},
 	} {
 		b, err := d.AppendBinary(nil)
 		if err != nil {
@@ -73,7 +74,8 @@ func TestCompareSections(t *testing.T) {
 			t.Fatal(err)
 		}
 		at := len("Method\n" + method + "\n")
-		p.Sections = []concordat.Section{{Name: "method", Span: concordat.Span{End: at}}, {Name: "results", Span: concordat.Span{Start: at, End: len(text)}}}
+		p.Sections = []concordat.Section{{Name: "method", Span: concordat.Span{End: at}},
+			{Name: "results", Span: concordat.Span{Start: at, End: len(text)}}}
 		cut, err := segment.Split(text)
 		if err != nil {
 			t.Fatal(err)
@@ -106,7 +108,8 @@ func TestCandidatesAcross(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%d pairs in parts, want %d", len(got), len(want))
 	}
-	if _, err := screen.Candidates(docs, screen.JoinOptions{Probe: concordat.ProbeOne, Most: len(want) / 2}); !errors.Is(err, screen.ErrMemory) {
+	if _, err := screen.Candidates(docs, screen.JoinOptions{Probe: concordat.ProbeOne, Most: len(want) / 2}); !errors.Is(err,
+		screen.ErrMemory) {
 		t.Errorf("more pairs than allowed: %v", err)
 	}
 }

@@ -12,7 +12,8 @@ func TestLineage(t *testing.T) {
 	// 3 is the oldest, then 1, 0, 2.
 	age := []int{2, 1, 3, 0}
 	before := func(a, b int) bool { return age[a] < age[b] }
-	got := screen.Lineage(4, []screen.Link{{A: 0, B: 1, Resemblance: 0.5}, {A: 0, B: 3, Resemblance: 0.5}, {A: 0, B: 2, Resemblance: 0.9}, {A: 1, B: 2, Resemblance: 0.4}}, before)
+	got := screen.Lineage(4, []screen.Link{{A: 0, B: 1, Resemblance: 0.5}, {A: 0, B: 3, Resemblance: 0.5}, {A: 0, B: 2, Resemblance: 0.9},
+		{A: 1, B: 2, Resemblance: 0.4}}, before)
 	if want := []int{3, -1, 0, -1}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -53,7 +54,8 @@ func TestRemovable(t *testing.T) {
 		}
 	}
 	// A chain: the middle goes for the first, the last stays.
-	if got := screen.Removable(3, []screen.Link{{A: 0, B: 1, Resemblance: 1}, {A: 1, B: 2, Resemblance: 1}}, 0.9, first); !slices.Equal(got, []int{-1, 0, -1}) {
+	if got := screen.Removable(3, []screen.Link{{A: 0, B: 1, Resemblance: 1}, {A: 1, B: 2, Resemblance: 1}}, 0.9, first); !slices.Equal(got,
+		[]int{-1, 0, -1}) {
 		t.Errorf("chain: %v", got)
 	}
 }

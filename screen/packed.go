@@ -172,7 +172,8 @@ func OpenPacked(r io.ReaderAt, size int64) (*Packed, error) {
 	if _, err := r.ReadAt(header[:], 0); err != nil {
 		return nil, fmt.Errorf("packed header: %w", err)
 	}
-	if string(header[:8]) != packedMagic || crc32.Checksum(header[:packedHeader-4], castagnoli) != binary.BigEndian.Uint32(header[packedHeader-4:]) {
+	if string(header[:8]) != packedMagic || crc32.Checksum(header[:packedHeader-4],
+		castagnoli) != binary.BigEndian.Uint32(header[packedHeader-4:]) {
 		return nil, fmt.Errorf("%w: header", ErrPacked)
 	}
 	p := &Packed{r: r, keys: make([]uint64, blocks)}

@@ -60,7 +60,8 @@ func (d *Distribution) WriteSVG(w io.Writer) error {
 				colour = hotColour
 			}
 			x := left + float64(i)*step
-			g.f(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"><title>%s: %d</title></rect>`, x, top+high-h, max(1, step-1), h, colour, label(i), n)
+			g.f(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"><title>%s: %d</title></rect>`, x, top+high-h, max(1, step-1), h,
+				colour, label(i), n)
 			if i%every == 0 {
 				g.text(x+step/2, top+high+13, "middle", label(i))
 			}
@@ -75,7 +76,8 @@ func (d *Distribution) WriteSVG(w io.Writer) error {
 	for i := range lead {
 		lead[i] = d.Lead[63-i]
 	}
-	bars(250, "highest bit that is set", lead, func(i int) float64 { return math.Ldexp(n, -i-1) }, func(i int) string { return fmt.Sprint(63 - i) }, 8)
+	bars(250, "highest bit that is set", lead, func(i int) float64 { return math.Ldexp(n, -i-1) },
+		func(i int) string { return fmt.Sprint(63 - i) }, 8)
 	return g.end(w)
 }
 
@@ -173,7 +175,8 @@ func WriteCluster(w io.Writer, title string, nodes []Node, links []Link) error {
 			fill = hotColour
 		}
 		x := 20 + step*float64(i)
-		g.f(`<circle cx="%.1f" cy="%.1f" r="6" fill="%s" stroke="%s"><title>%s</title></circle>`, x, base, fill, inkColour, html.EscapeString(n.Label))
+		g.f(`<circle cx="%.1f" cy="%.1f" r="6" fill="%s" stroke="%s"><title>%s</title></circle>`, x, base, fill, inkColour,
+			html.EscapeString(n.Label))
 		g.text(x, base+20, "middle", fmt.Sprint(i+1))
 	}
 	if more > 0 {

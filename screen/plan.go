@@ -62,7 +62,8 @@ func NewPlan(o PlanOptions) (*Design, error) {
 		}
 	})
 	if best == nil {
-		return nil, fmt.Errorf("plan for %d prints in %d bytes: %w: the %d tables of the smallest design need %d", o.Prints, o.Bytes, ErrMemory, o.K+1,
+		return nil, fmt.Errorf("plan for %d prints in %d bytes: %w: the %d tables of the smallest design need %d", o.Prints, o.Bytes,
+			ErrMemory, o.K+1,
 			bytesOf(o.F, o.K+1, o.Prints))
 	}
 	return best, nil

@@ -84,7 +84,8 @@ func (s *SelfJoin) parts(n int64) int {
 // ErrMemory where more equal leading bits occur than fit.
 func (s *SelfJoin) Run(ctx context.Context, n int64, start int, emit func(Twin) error, done func(Progress) error) error {
 	if s.Bytes < selfLeast || n < 0 || n > mostSelfJoin || s.Design.F > 64 {
-		return fmt.Errorf("self-join of %d prints of %d bits in %d bytes: want at most %d of 64 bits, in at least %d bytes", n, s.Design.F, s.Bytes, uint32(mostSelfJoin), selfLeast)
+		return fmt.Errorf("self-join of %d prints of %d bits in %d bytes: want at most %d of 64 bits, in at least %d bytes", n, s.Design.F,
+			s.Bytes, uint32(mostSelfJoin), selfLeast)
 	}
 	parts := s.parts(n)
 	units := parts * len(s.Design.Tables)
@@ -120,7 +121,8 @@ func (w *selfWork) part(ctx context.Context, table int, low, high uint64, n int6
 	}
 	if !fits {
 		if low>>(64-l.Lead) == high>>(64-l.Lead) {
-			return fmt.Errorf("%w: more than %d prints agree in %d leading bits; allow more memory or stop hot prints", ErrMemory, cap(w.keys), l.Lead)
+			return fmt.Errorf("%w: more than %d prints agree in %d leading bits; allow more memory or stop hot prints", ErrMemory, cap(w.keys),
+				l.Lead)
 		}
 		middle := low + (high-low)/2
 		if err := w.part(ctx, table, low, middle, n); err != nil {

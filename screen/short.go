@@ -101,7 +101,8 @@ func NewShort(texts []string, o ShortOptions) (*Short, error) {
 	if o.Threshold == 0 {
 		o.Threshold = 0.4
 	}
-	if !(o.Threshold > 0 && o.Threshold <= 1) || len(o.Grams) == 0 || slices.Min(o.Grams) < 1 || o.Measure < Jaccard || o.Measure > Edit || o.Edits < 0 || o.Words && (o.Measure == Edit || o.Edits > 0) {
+	if !(o.Threshold > 0 && o.Threshold <= 1) || len(o.Grams) == 0 || slices.Min(o.Grams) < 1 || o.Measure < Jaccard || o.Measure > Edit ||
+		o.Edits < 0 || o.Words && (o.Measure == Edit || o.Edits > 0) {
 		return nil, fmt.Errorf("short texts: threshold %v, grams %v, measure %d, %d edits: want above 0 to 1, lengths from 1, a known measure, edits from 0, and none with words", o.Threshold, o.Grams, o.Measure, o.Edits)
 	}
 	if int64(len(texts)) > math.MaxUint32 {

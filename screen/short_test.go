@@ -160,14 +160,18 @@ func TestShortIsBruteForce(t *testing.T) {
 		texts = append(texts, string(r))
 	}
 	for _, o := range []screen.ShortOptions{
-		{Threshold: 0.4}, {Threshold: 0.7, Grams: []int{2}}, {Threshold: 1}, {Measure: screen.Cosine, Threshold: 0.6}, {Measure: screen.Cosine, Threshold: 0.5, Grams: []int{3}},
-		{Measure: screen.Edit, Threshold: 0.8}, {Measure: screen.Edit, Threshold: 0.5}, {Measure: screen.Edit, Threshold: 0.75, Grams: []int{2, 4}},
-		{Threshold: 0.4, Edits: 2}, {Threshold: 0.9, Edits: 1, Grams: []int{2}}, {Measure: screen.Edit, Threshold: 0.9, Edits: 3}, {Measure: screen.Cosine, Threshold: 0.8, Edits: 2, Grams: []int{1}},
+		{Threshold: 0.4}, {Threshold: 0.7, Grams: []int{2}}, {Threshold: 1}, {Measure: screen.Cosine, Threshold: 0.6},
+		{Measure: screen.Cosine, Threshold: 0.5, Grams: []int{3}},
+		{Measure: screen.Edit, Threshold: 0.8}, {Measure: screen.Edit, Threshold: 0.5},
+		{Measure: screen.Edit, Threshold: 0.75, Grams: []int{2, 4}},
+		{Threshold: 0.4, Edits: 2}, {Threshold: 0.9, Edits: 1, Grams: []int{2}}, {Measure: screen.Edit, Threshold: 0.9, Edits: 3},
+		{Measure: screen.Cosine, Threshold: 0.8, Edits: 2, Grams: []int{1}},
 	} {
 		similar := func(a, b string) bool {
 			longer := float64(max(len([]rune(a)), len([]rune(b))))
 			edits := (1 - similarity(screen.Edit, a, b, nil)) * longer
-			return similarity(o.Measure, a, b, lengths(o)) >= o.Threshold || longer > 0 && edits < min(float64(o.Edits), math.Floor(longer/2))+0.5 && o.Edits > 0
+			return similarity(o.Measure, a, b, lengths(o)) >= o.Threshold || longer > 0 &&
+				edits < min(float64(o.Edits), math.Floor(longer/2))+0.5 && o.Edits > 0
 		}
 		s, err := screen.NewShort(texts, o)
 		if err != nil {
@@ -223,7 +227,8 @@ func TestShortIsBruteForce(t *testing.T) {
 }
 
 func TestShortRefuses(t *testing.T) {
-	for _, o := range []screen.ShortOptions{{Threshold: -1}, {Threshold: 1.5}, {Threshold: math.NaN()}, {Grams: []int{0}}, {Grams: []int{}}, {Measure: 9}} {
+	for _, o := range []screen.ShortOptions{{Threshold: -1}, {Threshold: 1.5}, {Threshold: math.NaN()}, {Grams: []int{0}}, {Grams: []int{}},
+		{Measure: 9}} {
 		if _, err := screen.NewShort([]string{"a"}, o); err == nil {
 			t.Errorf("%+v gave no error", o)
 		}

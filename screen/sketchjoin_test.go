@@ -61,17 +61,21 @@ func TestSketchJoinIsSketchPairs(t *testing.T) {
 		}
 		sketches = append(sketches, s.Min(set, 20))
 	}
-	for _, o := range []screen.SketchOptions{{Threshold: 0.3}, {Threshold: 0.6, Contained: true}, {Threshold: 0.2, Common: 5000}, {Threshold: 0.3, Super: 3}, {Threshold: 0.1, Common: 3}} {
+	for _, o := range []screen.SketchOptions{{Threshold: 0.3}, {Threshold: 0.6, Contained: true}, {Threshold: 0.2, Common: 5000},
+		{Threshold: 0.3, Super: 3}, {Threshold: 0.1, Common: 3}} {
 		var want, got []screen.SketchPair
 		common, err := screen.SketchPairs(sketches, o, 0, 0, func(p screen.SketchPair) bool { want = append(want, p); return true })
 		if err != nil {
 			t.Fatal(err)
 		}
 		space := &memory{left: 1 << 30}
-		join := screen.SketchJoin{Options: o, Space: space, Documents: len(sketches), Sketch: func(i int) (minhash.MinSketch, error) { return sketches[i], nil }}
+		join := screen.SketchJoin{Options: o, Space: space, Documents: len(sketches),
+			Sketch: func(i int) (minhash.MinSketch, error) { return sketches[i], nil }}
 		n, err := join.Run(t.Context(), func(p screen.SketchPair) error { got = append(got, p); return nil })
-		if err != nil || n.Common != common || n.Measured < len(got) || n.Noted < n.Measured || !slices.Equal(got, want) || len(want) < 100 || space.open != 0 || space.created < 2 {
-			t.Errorf("%+v: %d pairs, %d common, want %d, %d; %d of %d spills left: %v", o, len(got), n.Common, len(want), common, space.open, space.created, err)
+		if err != nil || n.Common != common || n.Measured < len(got) || n.Noted < n.Measured || !slices.Equal(got, want) || len(want) < 100 ||
+			space.open != 0 || space.created < 2 {
+			t.Errorf("%+v: %d pairs, %d common, want %d, %d; %d of %d spills left: %v", o, len(got), n.Common, len(want), common, space.open,
+				space.created, err)
 		}
 		space.left = 100_000
 		if _, err := join.Run(t.Context(), func(screen.SketchPair) error { return nil }); !errors.Is(err, errFull) || space.open != 0 {

@@ -76,7 +76,8 @@ func TestDesignIsComplete(t *testing.T) {
 	for _, c := range []struct {
 		f, k   int
 		levels []int
-	}{{64, 3, []int{6}}, {64, 3, []int{4, 4}}, {64, 3, []int{5}}, {64, 3, []int{4}}, {40, 2, []int{5, 3}}, {16, 0, []int{1}}, {23, 1, []int{3, 2}}} {
+	}{{64, 3, []int{6}}, {64, 3, []int{4, 4}}, {64, 3, []int{5}}, {64, 3, []int{4}}, {40, 2, []int{5, 3}}, {16, 0, []int{1}},
+		{23, 1, []int{3, 2}}} {
 		d := design(t, c.f, c.k, c.levels...)
 		each := func(diff uint64) {
 			for i := range d.Tables {

@@ -41,7 +41,8 @@ func TestWideIsBruteForce(t *testing.T) {
 	for _, c := range []struct {
 		f, k   int
 		levels []int
-	}{{128, 3, []int{4}}, {128, 3, []int{6}}, {128, 5, []int{8}}, {100, 4, []int{5}}, {100, 3, []int{4, 4}}, {64, 3, []int{6}}, {128, 1, []int{3}}, {70, 2, []int{9}}} {
+	}{{128, 3, []int{4}}, {128, 3, []int{6}}, {128, 5, []int{8}}, {100, 4, []int{5}}, {100, 3, []int{4, 4}}, {64, 3, []int{6}},
+		{128, 1, []int{3}}, {70, 2, []int{9}}} {
 		d := design(t, c.f, c.k, c.levels...)
 		stored, queries := wides(rng, 600, c.f), wides(rng, 100, c.f)
 		queries = append(queries, stored[:50]...)

@@ -18,11 +18,15 @@ var languageFiles = map[string]struct {
 	language string
 	encoding encoding.Encoding
 }{
-	"arb.txt": {"ar", nil}, "cat.txt": {"ca", nil}, "cmn_hans.txt": {"zh", nil}, "eng.txt": {"en", nil}, "eus.txt": {"eu", nil}, "fin.txt": {"fi", nil},
-	"fra.txt": {"fr", nil}, "glg.txt": {"gl", nil}, "hun.txt": {"hu", nil}, "hye.txt": {"hy", nil}, "ind.txt": {"id", nil}, "nld.txt": {"nl", nil},
+	"arb.txt": {"ar", nil}, "cat.txt": {"ca", nil}, "cmn_hans.txt": {"zh", nil}, "eng.txt": {"en", nil}, "eus.txt": {"eu", nil},
+	"fin.txt": {"fi", nil},
+	"fra.txt": {"fr", nil}, "glg.txt": {"gl", nil}, "hun.txt": {"hu", nil}, "hye.txt": {"hy", nil}, "ind.txt": {"id", nil},
+	"nld.txt": {"nl", nil},
 	"pol.txt": {"pl", nil}, "por_BR.txt": {"pt", nil}, "ron.txt": {"ro", nil}, "pes_1.txt": {"fa", nil},
-	"Bulgarian_Balgarski-UTF8": {"bg", nil}, "Czech_Cesky-UTF8": {"cs", nil}, "Greek_Ellinika-UTF8": {"el", nil}, "Russian_Russky-UTF8~": {"ru", nil},
-	"Turkish_Turkce-UTF8": {"tr", nil}, "Hindi-UTF8": {"hi", nil}, "German_Deutsch-Latin1": {"de", charmap.ISO8859_1}, "Spanish-Latin1": {"es", charmap.ISO8859_1},
+	"Bulgarian_Balgarski-UTF8": {"bg", nil}, "Czech_Cesky-UTF8": {"cs", nil}, "Greek_Ellinika-UTF8": {"el", nil},
+	"Russian_Russky-UTF8~": {"ru", nil},
+	"Turkish_Turkce-UTF8":  {"tr", nil}, "Hindi-UTF8": {"hi", nil}, "German_Deutsch-Latin1": {"de", charmap.ISO8859_1},
+	"Spanish-Latin1":         {"es", charmap.ISO8859_1},
 	"Swedish_Svenska-Latin1": {"sv", charmap.ISO8859_1}, "Norwegian_Norsk-Bokmal-Latin1": {"no", charmap.ISO8859_1},
 	"Hrvatski_Croatian-Latin2": {"hr", charmap.ISO8859_2}, "IrishGaelic_Gaeilge-Latin1": {"ga", charmap.ISO8859_1},
 }

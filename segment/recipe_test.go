@@ -30,7 +30,8 @@ var recipeTexts = map[string]func(r *rand.Rand) string{
 		return b.String()
 	},
 	"chinese": func(r *rand.Rand) string {
-		pieces := []string{"委员会认定", "商人在整个漫长的冬季", "清点了成桶的咸鱼", "并且", "向城市的居民", "按照规定的价格", "出售了这些食品和蜡烛", "的", "了", "是", "不", "人", "第3条", "GDP增长", "臺灣國立大學",
+		pieces := []string{"委员会认定", "商人在整个漫长的冬季", "清点了成桶的咸鱼", "并且", "向城市的居民", "按照规定的价格", "出售了这些食品和蜡烛", "的", "了", "是", "不", "人", "第3条", "GDP增长",
+			"臺灣國立大學",
 			"合同当事人应当履行义务", "《民法典》", "二〇二六年"}
 		var b strings.Builder
 		for range 40 {
@@ -56,7 +57,8 @@ var recipeTexts = map[string]func(r *rand.Rand) string{
 		return b.String()
 	},
 	"other scripts": func(r *rand.Rand) string {
-		pieces := []string{"यह एक वाक्य है। ", "هل هذا سؤال؟ ", "नमस्ते ", "ไทยไม่มีวรรคระหว่างคำ ", "こんにちは。", "안녕하세요 ", "Жил-был кот, ", "ﬁnd ﷺ ㍻ ", "e\u0301 \u1112\u1161\u11ab ", "s p a c e d  o u t ",
+		pieces := []string{"यह एक वाक्य है। ", "هل هذا سؤال؟ ", "नमस्ते ", "ไทยไม่มีวรรคระหว่างคำ ", "こんにちは。", "안녕하세요 ", "Жил-был кот, ",
+			"ﬁnd ﷺ ㍻ ", "e\u0301 \u1112\u1161\u11ab ", "s p a c e d  o u t ",
 			"\u202ereversed\u202c ", "𝐀𝐁 ", "İstanbul ", "STRASSE ß ", "\xff\xfe", "\x00", "ŀ ", "½ ", "㎏ ", "σς "}
 		var b strings.Builder
 		for range 300 {
@@ -75,7 +77,8 @@ func dump(tb testing.TB, text string) string {
 	for _, w := range t.Words {
 		fmt.Fprintln(&b, w.Start, w.End, w.NormStart, w.NormEnd, w.Chars)
 	}
-	for _, p := range []segment.Packing{segment.Natural, segment.Packed, {Least: 1, Most: 50, Short: 1}, {Target: 80, Most: 120, Short: 30, Overlap: true}} {
+	for _, p := range []segment.Packing{segment.Natural, segment.Packed, {Least: 1, Most: 50, Short: 1},
+		{Target: 80, Most: 120, Short: 30, Overlap: true}} {
 		indexed, asked, skipped := t.Blocks(p)
 		fmt.Fprintln(&b, p, skipped)
 		for _, blocks := range [][]segment.Block{indexed, asked} {
@@ -112,7 +115,8 @@ func TestRecipe(t *testing.T) {
 // TestListNumbers: a number begins an item of a list if a full stop or a bracket follows it, and nothing else.
 func TestListNumbers(t *testing.T) {
 	const before = "these are the things that we had to say about it and about"
-	for mark, item := range map[string]bool{"12. ": true, "12) ": true, "12; ": false, "12, ": false, "12- ": false, "12% ": false, "12 ": false} {
+	for mark, item := range map[string]bool{"12. ": true, "12) ": true, "12; ": false, "12, ": false, "12- ": false, "12% ": false,
+		"12 ": false} {
 		text := before + "\n" + mark + "second thing of the list that goes on and on for as long"
 		if got := len(sentences(split(t, text))) == 2; got != item {
 			t.Errorf("%q begins an item: %v, want %v", mark, got, item)

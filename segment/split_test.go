@@ -43,9 +43,12 @@ func TestSentences(t *testing.T) {
 		{"quotes", `He said "No way." Then left. (Really.) So.`, []string{`He said "No way."`, "Then left.", "(Really.)", "So."}},
 		{"small letter after", `"Stop!" he cried, etc. and ran.`, []string{`"Stop!" he cried, etc. and ran.`}},
 		{"ellipsis", "Wait... what. Go.", []string{"Wait... what.", "Go."}},
-		{"wrapped line", "This line of text is wrapped\nin the middle of a sentence. Next one\nends here.", []string{"This line of text is wrapped\nin the middle of a sentence.", "Next one\nends here."}},
-		{"short line is meant", "A Heading\nthis is a much longer line of running text that goes on\nand on until it ends.", []string{"A Heading", "this is a much longer line of running text that goes on\nand on until it ends."}},
-		{"list", "Items follow here in a list of\n- first item of the list is this\n- second item of the list is it", []string{"Items follow here in a list of", "- first item of the list is this", "- second item of the list is it"}},
+		{"wrapped line", "This line of text is wrapped\nin the middle of a sentence. Next one\nends here.",
+			[]string{"This line of text is wrapped\nin the middle of a sentence.", "Next one\nends here."}},
+		{"short line is meant", "A Heading\nthis is a much longer line of running text that goes on\nand on until it ends.",
+			[]string{"A Heading", "this is a much longer line of running text that goes on\nand on until it ends."}},
+		{"list", "Items follow here in a list of\n- first item of the list is this\n- second item of the list is it",
+			[]string{"Items follow here in a list of", "- first item of the list is this", "- second item of the list is it"}},
 		{"blank line", "No stop here\n \nNew paragraph", []string{"No stop here", "New paragraph"}},
 		{"chinese", "第一句话。第二句话！“第三句。”第四句", []string{"第一句话。", "第二句话！", "“第三句。”", "第四句"}},
 		{"chinese wrapped", "这是一个被换行打断的\n句子。然后是下一个句子。", []string{"这是一个被换行打断的\n句子。", "然后是下一个句子。"}},
@@ -136,7 +139,8 @@ func check(tb testing.TB, t *segment.Text) {
 		if s.First != word || s.Last <= s.First || s.Last > len(t.Words) {
 			tb.Fatalf("sentence %d has words [%d,%d) after %d", i, s.First, s.Last, word)
 		}
-		if s.Span.Start < pos || s.Span.Start > int(t.Words[s.First].Start) || s.Span.End < int(t.Words[s.Last-1].End) || s.Span.End > len(t.Source) {
+		if s.Span.Start < pos || s.Span.Start > int(t.Words[s.First].Start) || s.Span.End < int(t.Words[s.Last-1].End) ||
+			s.Span.End > len(t.Source) {
 			tb.Fatalf("sentence %d spans %v after %d", i, s.Span, pos)
 		}
 		chars := 0
@@ -197,7 +201,8 @@ func checkBlocks(tb testing.TB, t *segment.Text, p segment.Packing) {
 func FuzzSplit(f *testing.F) {
 	for _, s := range []string{
 		"One two. Three four!\n\nDr. X. (Yes.) \"No.\" 1. item\n2. item", "第一句。 第二 句\n臺灣\x00國立\xff大學　　段落",
-		"\u1112\u1161\u11ab e\u0301\u0301 \u0301 ﷺ ㍻ \u202e", "ไทยไม่มีวรรคระหว่างคำ こんにちは", strings.Repeat("a", 600) + strings.Repeat("漢", 600) + strings.Repeat("か", 300),
+		"\u1112\u1161\u11ab e\u0301\u0301 \u0301 ﷺ ㍻ \u202e", "ไทยไม่มีวรรคระหว่างคำ こんにちは", strings.Repeat("a", 600) +
+			strings.Repeat("漢", 600) + strings.Repeat("か", 300),
 		"A w o r d  o r  t w o  w r i t t e n  a p a r t .  第一句 c o n n e c t e d w i t h n o g a p s",
 		"\r\n\r\n\v\f\u2028\u2029 x\r\ny", "𠀀𠀁。𝐀𝐁", "a\u3000\n\u3000\u3000b",
 	} {
@@ -230,7 +235,8 @@ func TestReuse(t *testing.T) {
 				t.Fatal(err)
 			}
 			fresh := split(t, s)
-			if !slices.Equal(reused.Words, fresh.Words) || !slices.Equal(reused.Sentences, fresh.Sentences) || string(reused.Norm) != string(fresh.Norm) {
+			if !slices.Equal(reused.Words, fresh.Words) || !slices.Equal(reused.Sentences, fresh.Sentences) ||
+				string(reused.Norm) != string(fresh.Norm) {
 				t.Fatalf("split of %q differs on reused memory", s)
 			}
 		}
@@ -294,7 +300,8 @@ func TestEqualBlocksHaveEqualFeaturesAnywhere(t *testing.T) {
 		return nil
 	}
 	want := features(block)
-	for _, around := range []string{"这是一段很长的中文文字，用来包围英文的句子，看它是否改变。\n\n%s\n\n更多中文。", "Det finns en annan text här som är på svenska och lång nog.\n\n%s"} {
+	for _, around := range []string{"这是一段很长的中文文字，用来包围英文的句子，看它是否改变。\n\n%s\n\n更多中文。",
+		"Det finns en annan text här som är på svenska och lång nog.\n\n%s"} {
 		if got := features(strings.Replace(around, "%s", block, 1)); !slices.Equal(got, want) {
 			t.Errorf("features changed within %q", around)
 		}
@@ -361,7 +368,8 @@ func TestTemplates(t *testing.T) {
 	if want := []string{"abstract", "introduction", "references"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if _, err := segment.ParseTemplate("mine", "a = (\nno pattern\nb = ok"); err == nil || !strings.Contains(err.Error(), "line 1") || !strings.Contains(err.Error(), "line 2") {
+	if _, err := segment.ParseTemplate("mine", "a = (\nno pattern\nb = ok"); err == nil || !strings.Contains(err.Error(), "line 1") ||
+		!strings.Contains(err.Error(), "line 2") {
 		t.Errorf("faults not all reported: %v", err)
 	}
 }

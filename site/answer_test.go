@@ -96,7 +96,8 @@ func (o *owner) newSet(t testing.TB, e concordat.Epoch) site.EpochSet {
 // newSetOver is the first epoch's set over an index that is open already.
 func (o *owner) newSetOver(t testing.TB, i concordat.Index) site.EpochSet {
 	t.Helper()
-	return site.EpochSet{Epoch: testEpoch, Profiler: o.keyed, Index: i, SketchKey: key("sketch of " + testEpoch.String()), HandleKey: key("handles here")}
+	return site.EpochSet{Epoch: testEpoch, Profiler: o.keyed, Index: i, SketchKey: key("sketch of " + testEpoch.String()),
+		HandleKey: key("handles here")}
 }
 
 func profiler(t testing.TB) *profile.Profiler {
@@ -182,9 +183,12 @@ const (
 
 func TestAnswerLevels(t *testing.T) {
 	o := newOwner(t, "theses")
-	in := []site.Incoming{{ID: "a", Title: "Rivers", Author: "Jane Doe", Text: river + winter + garden + harbour}, {ID: "b", Title: "Mills", Text: mill + bridge}}
+	in := []site.Incoming{{ID: "a", Title: "Rivers", Author: "Jane Doe", Text: river + winter + garden + harbour},
+		{ID: "b", Title: "Mills", Text: mill + bridge}}
 	for i := range 20 {
-		in = append(in, site.Incoming{ID: concordat.DocumentID(fmt.Sprint("x", i)), Text: fmt.Sprintf("Filler number %d about %s nothing in particular that anybody would ever want to quote.", i, strings.Repeat("quite ", i))})
+		in = append(in, site.Incoming{ID: concordat.DocumentID(fmt.Sprint("x", i)),
+			Text: fmt.Sprintf("Filler number %d about %s nothing in particular that anybody would ever want to quote.", i,
+				strings.Repeat("quite ", i))})
 	}
 	o.add(t, "theses", in...)
 	for _, level := range concordat.Levels()[1:] {
@@ -210,7 +214,8 @@ func TestAnswerLevels(t *testing.T) {
 			if l.Documents != 1 || l.Sentences != 3 || len(tell.Documents) != 1 || len(tell.Hits) != 3 {
 				t.Fatalf("%s tells %+v", level, tell)
 			}
-			if d := tell.Documents[0]; d.Title != "Rivers" || d.Author != "Jane Doe" || d.Contact != "library@here" || d.Outline != concordat.OutlineWords || d.Matches != 3 {
+			if d := tell.Documents[0]; d.Title != "Rivers" || d.Author != "Jane Doe" || d.Contact != "library@here" ||
+				d.Outline != concordat.OutlineWords || d.Matches != 3 {
 				t.Errorf("%s tells of the document %+v", level, d)
 			}
 			for i, h := range tell.Hits {
@@ -375,7 +380,8 @@ func TestAnswersAreAudited(t *testing.T) {
 			t.Errorf("line %d holds text: %s", l.Seq, l.Detail)
 		}
 	}
-	if len(answers) != 2 || !strings.Contains(answers[0], `"hits":2`) || !strings.Contains(answers[0], `"sentences":64`) || !strings.Contains(answers[1], `"refused":"epoch"`) {
+	if len(answers) != 2 || !strings.Contains(answers[0], `"hits":2`) || !strings.Contains(answers[0], `"sentences":64`) ||
+		!strings.Contains(answers[1], `"refused":"epoch"`) {
 		t.Errorf("got lines %q", answers)
 	}
 }
@@ -416,7 +422,8 @@ func TestBudgets(t *testing.T) {
 		t.Errorf("%d asks were answered, the budget is for %d", answered, most)
 	}
 	o.clock.move(24*time.Hour + store.SpendSlot)
-	if tell := o.answer(t, "north", o.ask(t, river+winter, concordat.ShowMetadata, "theses")); tell.Libraries[0].Refusal != nil || tell.Libraries[0].LeftSentences != (most-1)*64+10 {
+	if tell := o.answer(t, "north", o.ask(t, river+winter, concordat.ShowMetadata, "theses")); tell.Libraries[0].Refusal != nil ||
+		tell.Libraries[0].LeftSentences != (most-1)*64+10 {
 		t.Errorf("a day later got %+v", tell.Libraries[0])
 	}
 }
@@ -425,7 +432,8 @@ func TestBudgets(t *testing.T) {
 // costs nothing again.
 func TestDisclosureBudget(t *testing.T) {
 	o := newOwner(t, "theses")
-	o.add(t, "theses", site.Incoming{ID: "a", Text: river + winter}, site.Incoming{ID: "b", Text: winter + garden + river}, site.Incoming{ID: "c", Text: garden + river})
+	o.add(t, "theses", site.Incoming{ID: "a", Text: river + winter}, site.Incoming{ID: "b", Text: winter + garden + river},
+		site.Incoming{ID: "c", Text: garden + river})
 	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Limits: store.Limits{Disclosures: 5, Documents: 2}})
 	a := o.ask(t, river+winter+garden, concordat.ShowMetadata, "theses")
 	for range 2 { // the same ask again

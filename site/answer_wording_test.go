@@ -22,7 +22,8 @@ func TestOwnTemplatesAreNoAnswer(t *testing.T) {
 				t.Fatalf("without a template: %+v", l)
 			}
 			must(t, o.store.PutTemplate(t.Context(), store.Template{Library: "theses", Name: "form", Text: form}))
-			if l := o.answer(t, "north", o.ask(t, form, concordat.ShowMetadata, "theses")).Libraries[0]; l.Exists || l.Documents != 0 || l.Sentences != 0 {
+			if l := o.answer(t, "north", o.ask(t, form, concordat.ShowMetadata, "theses")).Libraries[0]; l.Exists || l.Documents != 0 ||
+				l.Sentences != 0 {
 				t.Errorf("with it: %+v", l)
 			}
 			a := o.ask(t, river+winter, concordat.ShowMetadata, "theses")
@@ -34,7 +35,8 @@ func TestOwnTemplatesAreNoAnswer(t *testing.T) {
 			for _, h := range tell.Hits {
 				of.Ordinals = append(of.Ordinals, h.Ordinal)
 			}
-			got, err := o.AnswerOutline(t.Context(), "north", &concordat.OutlineAsk{Job: a.Job, Epoch: a.Epoch, Documents: []concordat.OutlineOf{of}})
+			got, err := o.AnswerOutline(t.Context(), "north", &concordat.OutlineAsk{Job: a.Job, Epoch: a.Epoch,
+				Documents: []concordat.OutlineOf{of}})
 			must(t, err)
 			at := strings.Index(text, form)
 			wall := concordat.Span{Start: at, End: at + len(strings.TrimSpace(form))}
@@ -47,7 +49,8 @@ func TestOwnTemplatesAreNoAnswer(t *testing.T) {
 			if len(units) < 3 {
 				t.Errorf("only %d units", len(units))
 			}
-			e, err := o.AnswerEdges(t.Context(), "north", &concordat.EdgesAsk{Job: a.Job, Epoch: a.Epoch, Handle: of.Handle, Spans: []concordat.Span{{End: len(text)}}})
+			e, err := o.AnswerEdges(t.Context(), "north", &concordat.EdgesAsk{Job: a.Job, Epoch: a.Epoch, Handle: of.Handle,
+				Spans: []concordat.Span{{End: len(text)}}})
 			must(t, err)
 			for _, s := range e.Passages[0].Spans {
 				if s.Overlaps(wall) {

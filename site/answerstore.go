@@ -50,7 +50,8 @@ type AnswerStore interface {
 
 	PutDisclosure(ctx context.Context, d store.Disclosure) error
 	Disclosure(ctx context.Context, id string) (store.Disclosure, error)
-	DisclosuresOf(ctx context.Context, direction string, partner concordat.SiteID, job concordat.JobID, h concordat.Handle) ([]store.Disclosure, error)
+	DisclosuresOf(ctx context.Context, direction string, partner concordat.SiteID, job concordat.JobID,
+		h concordat.Handle) ([]store.Disclosure, error)
 	DisclosuresAfter(ctx context.Context, id string, limit int) ([]store.Disclosure, error)
 	PendingDisclosures(ctx context.Context, partner concordat.SiteID) (int, error)
 	SetDisclosure(ctx context.Context, id, from, to, actor, words string, until time.Time) error

@@ -41,7 +41,8 @@ func authorNames(s string) []string {
 	for _, part := range strings.Split(s, ";") {
 		add(part)
 		// A comma stands between authors where each side is a whole name.
-		if names := strings.Split(part, ","); len(names) > 1 && !slices.ContainsFunc(names, func(n string) bool { return len(nameWords(n)) < 2 }) {
+		if names := strings.Split(part, ","); len(names) > 1 && !slices.ContainsFunc(names,
+			func(n string) bool { return len(nameWords(n)) < 2 }) {
 			for _, n := range names {
 				add(n)
 			}

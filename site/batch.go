@@ -112,13 +112,15 @@ func (s *Site) RunBatch(ctx context.Context, id string, o BatchOptions) error {
 	}
 	r := &batchRun{s: s, o: o, b: b, id: id, library: concordat.BatchLibrary(id), claimed: map[[2]int]bool{}, lineage: DefaultLineage()}
 	if err := errors.Join(json.Unmarshal(b.Request, &r.job), json.Unmarshal(b.Lineage, &r.lineage)); err != nil {
-		return errors.Join(fmt.Errorf("batch %s: %w: %v", id, concordat.ErrCorrupt, err), o.Store.FinishBatch(ctx, id, concordat.TaskFailed, err.Error()))
+		return errors.Join(fmt.Errorf("batch %s: %w: %v", id, concordat.ErrCorrupt, err),
+			o.Store.FinishBatch(ctx, id, concordat.TaskFailed, err.Error()))
 	}
 	if r.job.Rules != nil {
 		r.o.Rules = *r.job.Rules
 	}
 	// A site over the batch's index asks it, and compares, as a site does with its libraries.
-	r.inner = New(Options{ID: s.o.ID, Index: o.Index, Store: s.o.Store, Profiler: s.o.Profiler, Logger: s.o.Logger, Now: s.o.Now, Workers: s.o.Workers})
+	r.inner = New(Options{ID: s.o.ID, Index: o.Index, Store: s.o.Store, Profiler: s.o.Profiler, Logger: s.o.Logger, Now: s.o.Now,
+		Workers: s.o.Workers})
 	for _, stage := range []func(context.Context) error{r.regain, r.read, r.compare, r.check} {
 		if err := stage(ctx); err != nil {
 			return r.failed(ctx, err)
@@ -288,7 +290,8 @@ func (r *batchRun) readFile(ctx context.Context, in store.BatchInput) (*batchFil
 	}
 	if err != nil || len(items) == 0 {
 		// What stands in the way of one file must not stop the others.
-		items = []Item{{Submission: Submission{ID: concordat.DocumentID(in.Name)}, Err: cmp.Or(err, errors.New("empty: the file holds no document"))}}
+		items = []Item{{Submission: Submission{ID: concordat.DocumentID(in.Name)},
+			Err: cmp.Or(err, errors.New("empty: the file holds no document"))}}
 	}
 	f := &batchFile{input: in}
 	for _, item := range items {
@@ -323,7 +326,8 @@ func (r *batchRun) member(in store.BatchInput, item Item) (store.BatchMember, *c
 		m.Reason = err.Error()
 		return m, nil
 	}
-	p, err := r.s.o.Profiler.ForIndex(concordat.Document{Library: r.library, ID: concordat.DocumentID(m.Name), Title: m.Title, Added: r.b.Made, Text: item.Text})
+	p, err := r.s.o.Profiler.ForIndex(concordat.Document{Library: r.library, ID: concordat.DocumentID(m.Name), Title: m.Title,
+		Added: r.b.Made, Text: item.Text})
 	if err != nil {
 		m.Reason = err.Error()
 		return m, nil

@@ -84,7 +84,8 @@ func newBatch(t *testing.T, p *parts, texts map[string]string, order []string, j
 			defer out.mu.Unlock()
 			out.read[in.Place]++
 			if texts[in.Place] == "" {
-				return []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(in.Name)}, Err: errors.New("damaged: it ends in the middle")}}, nil
+				return []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(in.Name)},
+					Err: errors.New("damaged: it ends in the middle")}}, nil
 			}
 			return []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(in.Name), Text: texts[in.Place]}, Author: "Computer"}}, nil
 		},
@@ -126,7 +127,8 @@ func said(v *site.BatchView) (out []string) {
 func twins() map[string]string {
 	a, c := prose(1, 24), prose(3, 24)
 	changed := strings.ReplaceAll(c[:len(c)/2], "stood there", "were found near")
-	return map[string]string{"a.txt": a, "b.txt": prose(2, 12) + "\n\n" + a[:len(a)/2], "c.txt": c, "d.txt": changed + prose(4, 14), "e.txt": prose(5, 20), "f.txt": ""}
+	return map[string]string{"a.txt": a, "b.txt": prose(2, 12) + "\n\n" + a[:len(a)/2], "c.txt": c, "d.txt": changed + prose(4, 14),
+		"e.txt": prose(5, 20), "f.txt": ""}
 }
 
 func TestBatchSeesBothWaysInAnyOrder(t *testing.T) {
@@ -263,7 +265,8 @@ func TestBatchGoesOn(t *testing.T) {
 
 func TestBatchLineage(t *testing.T) {
 	p := newSite(t, "theses")
-	j := site.BatchJob{Manifest: []site.ManifestLine{{File: "a.txt", Author: "Ann Lee; Bo"}, {File: "b.txt", Author: "ann  lee"}, {File: "d.txt", DraftOf: "c.txt"}, {File: "gone.txt"}}}
+	j := site.BatchJob{Manifest: []site.ManifestLine{{File: "a.txt", Author: "Ann Lee; Bo"}, {File: "b.txt", Author: "ann  lee"},
+		{File: "d.txt", DraftOf: "c.txt"}, {File: "gone.txt"}}}
 	texts := twins()
 	b := newBatch(t, p, texts, slices.Sorted(maps.Keys(texts)), j)
 	v := b.run(t)
@@ -321,7 +324,8 @@ func TestBatchLineage(t *testing.T) {
 	}
 	// The name of the computer is in every file, and excuses nothing unless somebody says so.
 	rules := site.LineageRules{Author: true}
-	x, y := store.BatchMember{Author: "Computer", AuthorBy: store.AuthorMetadata}, store.BatchMember{Author: "computer", AuthorBy: store.AuthorMetadata}
+	x, y := store.BatchMember{Author: "Computer", AuthorBy: store.AuthorMetadata},
+		store.BatchMember{Author: "computer", AuthorBy: store.AuthorMetadata}
 	if got := rules.Lineage(&x, &y); got != "" {
 		t.Errorf("metadata excuse: %s", got)
 	}
@@ -413,7 +417,8 @@ func TestRecheck(t *testing.T) {
 	q := s.NewQueue(site.QueueOptions{Store: p.store, Options: func(_ context.Context, j site.Job) (site.CheckOptions, func(), error) {
 		return site.CheckOptions{Libraries: j.Libraries}, nil, nil
 	}})
-	all := s.NewBatches(site.BatchesOptions{Store: p.store, Queue: q, Read: b.options.Read, Options: b.options.Options, Rules: func() report.Rules { return report.Rules{} },
+	all := s.NewBatches(site.BatchesOptions{Store: p.store, Queue: q, Read: b.options.Read, Options: b.options.Options,
+		Rules: func() report.Rules { return report.Rules{} },
 		Open: func(context.Context, string) (concordat.Index, func() error, error) {
 			return b.index, func() error { return nil }, nil
 		}})
@@ -421,7 +426,8 @@ func TestRecheck(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range []store.Recheck{{Kind: store.RecheckBatch, Target: b.id, Every: 7, Next: next}, {Kind: store.RecheckCheck, Target: string(f.Task), Every: 7, Next: next}} {
+	for _, r := range []store.Recheck{{Kind: store.RecheckBatch, Target: b.id, Every: 7, Next: next},
+		{Kind: store.RecheckCheck, Target: string(f.Task), Every: 7, Next: next}} {
 		if err := p.store.PutRecheck(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}

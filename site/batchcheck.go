@@ -66,7 +66,8 @@ func BatchTask(id string, number, round int) concordat.TaskID {
 	return concordat.TaskID(fmt.Sprintf("%s-%d-r%d", id, number+1, round))
 }
 
-func (r *batchRun) checkOne(ctx context.Context, m *store.BatchMember, by map[int]*store.BatchMember, o CheckOptions, libraries []store.Library) error {
+func (r *batchRun) checkOne(ctx context.Context, m *store.BatchMember, by map[int]*store.BatchMember, o CheckOptions,
+	libraries []store.Library) error {
 	pairs, err := r.o.Store.PairsOfMember(ctx, r.id, m.Number)
 	if err != nil {
 		return err
@@ -98,7 +99,8 @@ func (r *batchRun) checkOne(ctx context.Context, m *store.BatchMember, by map[in
 }
 
 // findings returns the findings of a task: those that an earlier run kept, or those of a check.
-func (r *batchRun) findings(ctx context.Context, id concordat.TaskID, m *store.BatchMember, pairs []store.BatchPair, by map[int]*store.BatchMember, o CheckOptions, libraries []store.Library) (*report.Findings, error) {
+func (r *batchRun) findings(ctx context.Context, id concordat.TaskID, m *store.BatchMember, pairs []store.BatchPair,
+	by map[int]*store.BatchMember, o CheckOptions, libraries []store.Library) (*report.Findings, error) {
 	old, err := r.o.Store.Task(ctx, id)
 	switch {
 	case errors.Is(err, concordat.ErrNotFound):
@@ -112,7 +114,8 @@ func (r *batchRun) findings(ctx context.Context, id concordat.TaskID, m *store.B
 		}
 	}
 	made := r.s.o.Now()
-	task, err := r.o.Store.StartTask(ctx, store.Task{Task: concordat.Task{ID: id, Title: m.Title, Made: made}, Owner: r.b.Owner, Batch: r.id}, "batch-"+r.id, lease)
+	task, err := r.o.Store.StartTask(ctx, store.Task{Task: concordat.Task{ID: id, Title: m.Title, Made: made}, Owner: r.b.Owner,
+		Batch: r.id}, "batch-"+r.id, lease)
 	if err != nil {
 		return nil, fmt.Errorf("start task: %w", err)
 	}
@@ -129,7 +132,8 @@ func (r *batchRun) findings(ctx context.Context, id concordat.TaskID, m *store.B
 }
 
 // checkText compares the text of a member with everything.
-func (r *batchRun) checkText(ctx context.Context, id concordat.TaskID, m *store.BatchMember, pairs []store.BatchPair, by map[int]*store.BatchMember, o CheckOptions, libraries []store.Library) (*report.Findings, error) {
+func (r *batchRun) checkText(ctx context.Context, id concordat.TaskID, m *store.BatchMember, pairs []store.BatchPair,
+	by map[int]*store.BatchMember, o CheckOptions, libraries []store.Library) (*report.Findings, error) {
 	d, err := r.text(ctx, m.Name)
 	if err != nil {
 		return nil, err
@@ -144,7 +148,8 @@ func (r *batchRun) checkText(ctx context.Context, id concordat.TaskID, m *store.
 }
 
 // addOthers adds to findings what the other members have in common with the member.
-func (r *batchRun) addOthers(ctx context.Context, f *report.Findings, m *store.BatchMember, pairs []store.BatchPair, by map[int]*store.BatchMember) error {
+func (r *batchRun) addOthers(ctx context.Context, f *report.Findings, m *store.BatchMember, pairs []store.BatchPair,
+	by map[int]*store.BatchMember) error {
 	asked := 0
 	for _, c := range f.Consulted {
 		asked = max(asked, c.Asked)
@@ -183,7 +188,8 @@ func (r *batchRun) addOthers(ctx context.Context, f *report.Findings, m *store.B
 
 // rules returns the rules of a member's report. What its lineage excuses is taken out by a review, like
 // what somebody takes out by hand: it is on record, shown, and can be undone.
-func (r *batchRun) rules(ctx context.Context, id concordat.TaskID, m *store.BatchMember, pairs []store.BatchPair, by map[int]*store.BatchMember) (report.Rules, error) {
+func (r *batchRun) rules(ctx context.Context, id concordat.TaskID, m *store.BatchMember, pairs []store.BatchPair,
+	by map[int]*store.BatchMember) (report.Rules, error) {
 	rules, decided, err := reviewedRules(ctx, r.o.Store, id, r.o.Rules)
 	if err != nil || decided {
 		return rules, err
@@ -228,7 +234,8 @@ func putRules(ctx context.Context, db BatchStore, id concordat.TaskID, rules rep
 
 // measure fills in the shares of a member by its report, and returns how much of it counts as found in each other
 // member. The rules of lineage take no part in that: they are said of the pair.
-func measure(m *store.BatchMember, f *report.Findings, rules report.Rules, library concordat.LibraryID, by map[int]*store.BatchMember) map[int]float64 {
+func measure(m *store.BatchMember, f *report.Findings, rules report.Rules, library concordat.LibraryID,
+	by map[int]*store.BatchMember) map[int]float64 {
 	ready := report.Prepare(f)
 	rep := ready.Build(rules)
 	m.Share, m.Largest, m.Incomplete = rep.Scores.Covered, rep.Scores.Largest, false

@@ -61,7 +61,8 @@ func viewOf(t *testing.T, p *parts, names []string, bonds []bond, r *rand.Rand) 
 		if err := p.store.PutCompared(t.Context(), id, a, []store.BatchPair{found}); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.store.PutChecked(t.Context(), id, store.BatchMember{Number: a, Round: 1, Fresh: json.RawMessage("[]")}, map[int]float64{b: x.share}); err != nil {
+		if err := p.store.PutChecked(t.Context(), id, store.BatchMember{Number: a, Round: 1, Fresh: json.RawMessage("[]")},
+			map[int]float64{b: x.share}); err != nil {
 			t.Fatal(err)
 		}
 	}

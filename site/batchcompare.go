@@ -75,7 +75,8 @@ func (r *batchRun) compare(ctx context.Context) error {
 }
 
 // each calls do for the members that are not done, several at a time.
-func (r *batchRun) each(ctx context.Context, stage string, members []store.BatchMember, isDone func(*store.BatchMember) bool, do func(context.Context, *store.BatchMember) error) error {
+func (r *batchRun) each(ctx context.Context, stage string, members []store.BatchMember, isDone func(*store.BatchMember) bool,
+	do func(context.Context, *store.BatchMember) error) error {
 	var done atomic.Int64
 	var todo []*store.BatchMember
 	for i := range members {
@@ -107,7 +108,8 @@ func (r *batchRun) each(ctx context.Context, stage string, members []store.Batch
 
 // compareOne returns the pairs of a member with those that nominate themselves and that nobody else has
 // compared with it.
-func (r *batchRun) compareOne(ctx context.Context, m *store.BatchMember, byName map[concordat.DocumentID]*store.BatchMember) ([]store.BatchPair, error) {
+func (r *batchRun) compareOne(ctx context.Context, m *store.BatchMember,
+	byName map[concordat.DocumentID]*store.BatchMember) ([]store.BatchPair, error) {
 	d, err := r.text(ctx, m.Name)
 	if err != nil {
 		return nil, err
@@ -217,7 +219,8 @@ func (r *batchRun) pair(m, other *store.BatchMember, d, source *concordat.Docume
 func sidePassages(side string, passages []concordat.Passage) []BatchPassage {
 	var kept []BatchPassage
 	for _, p := range passages {
-		k := BatchPassage{Side: side, A: p.Span, B: p.SourceSpan, Kind: p.Kind, LikeA: p.Similarity, Documents: p.Documents, Wording: p.Wording, Why: p.Why, Words: p.Words}
+		k := BatchPassage{Side: side, A: p.Span, B: p.SourceSpan, Kind: p.Kind, LikeA: p.Similarity, Documents: p.Documents,
+			Wording: p.Wording, Why: p.Why, Words: p.Words}
 		if side == sideB {
 			k.turn()
 		}
@@ -302,7 +305,8 @@ func passagesOf(packed []byte, isA bool, other concordat.Ref, title, source stri
 				k.Kind = concordat.KindParaphrase // seen from the longer text nothing is condensed
 			}
 		}
-		p := concordat.Passage{Span: k.A, Source: other, Title: title, SourceSpan: k.B, Kind: k.Kind, Similarity: k.LikeA, Documents: k.Documents, Wording: k.Wording, Why: k.Why, Words: k.Words}
+		p := concordat.Passage{Span: k.A, Source: other, Title: title, SourceSpan: k.B, Kind: k.Kind, Similarity: k.LikeA,
+			Documents: k.Documents, Wording: k.Wording, Why: k.Why, Words: k.Words}
 		if p.SourceSpan.Start < 0 || p.SourceSpan.End > len(source) || p.SourceSpan.Start > p.SourceSpan.End {
 			return nil, fmt.Errorf("passages with %s: %w: a span outside the text", other, concordat.ErrCorrupt)
 		}

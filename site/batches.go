@@ -70,7 +70,8 @@ func NewBatch(title, owner, runner string, j BatchJob, made time.Time) (store.Ba
 		return store.Batch{}, err
 	}
 	lineage, err := json.Marshal(DefaultLineage())
-	return store.Batch{ID: strings.ToLower(rand.Text()), Title: title, Owner: owner, Runner: runner, Request: request, Lineage: lineage, Made: made}, err
+	return store.Batch{ID: strings.ToLower(rand.Text()), Title: title, Owner: owner, Runner: runner, Request: request, Lineage: lineage,
+		Made: made}, err
 }
 
 // Submit puts a batch at the end of the queue and returns its identity. It is durable on return. A job without
@@ -222,7 +223,8 @@ func (b *Batches) next(ctx context.Context) bool {
 	case err != nil && !errors.Is(err, store.ErrLease) && !errors.Is(err, context.Canceled):
 		b.o.Logger.Error("batch", "batch", one.ID, "error", err)
 		// What failed before the run could note it must not be tried for ever.
-		if end := b.o.Store.FinishBatch(ctx, one.ID, concordat.TaskFailed, err.Error()); end != nil && !errors.Is(end, store.ErrLease) && !errors.Is(end, concordat.ErrNotFound) {
+		if end := b.o.Store.FinishBatch(ctx, one.ID, concordat.TaskFailed, err.Error()); end != nil && !errors.Is(end, store.ErrLease) &&
+			!errors.Is(end, concordat.ErrNotFound) {
 			b.o.Logger.Error("end a batch", "batch", one.ID, "error", end)
 			return false
 		}
@@ -250,6 +252,7 @@ func (b *Batches) run(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	err = b.site.RunBatch(ctx, id, BatchOptions{Store: b.o.Store, Index: index, Read: b.o.Read, Options: b.o.Options, Rules: b.o.Rules(), Logger: b.o.Logger})
+	err = b.site.RunBatch(ctx, id, BatchOptions{Store: b.o.Store, Index: index, Read: b.o.Read, Options: b.o.Options, Rules: b.o.Rules(),
+		Logger: b.o.Logger})
 	return errors.Join(err, closing())
 }

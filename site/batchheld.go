@@ -209,7 +209,8 @@ func shortText(s string, runes int) string {
 
 // CountWording counts wording that several documents of a batch hold in the reports of all of them, or does so no longer;
 // base is as in [RulesInForce]. It stays on record and can be undone by another call, or in each report by itself.
-func (s *Site) CountWording(ctx context.Context, db BatchStore, id, by string, number int, count bool, why string, base report.Rules) error {
+func (s *Site) CountWording(ctx context.Context, db BatchStore, id, by string, number int, count bool, why string,
+	base report.Rules) error {
 	v, err := ViewBatch(ctx, db, id)
 	if err != nil {
 		return err
@@ -244,7 +245,8 @@ func (s *Site) CountWording(ctx context.Context, db BatchStore, id, by string, n
 }
 
 // countIn counts spans in the report of a member, or does so no longer, and brings its shares up to date.
-func (s *Site) countIn(ctx context.Context, db BatchStore, v *BatchView, m *store.BatchMember, spans []concordat.Span, by string, count bool, why string, base report.Rules) error {
+func (s *Site) countIn(ctx context.Context, db BatchStore, v *BatchView, m *store.BatchMember, spans []concordat.Span, by string,
+	count bool, why string, base report.Rules) error {
 	rules, err := RulesInForce(ctx, db, m.Task, base)
 	if err != nil {
 		return err

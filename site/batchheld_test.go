@@ -52,7 +52,8 @@ func TestBatchWording(t *testing.T) {
 	if before[0] != 0 || before[19] == 0 {
 		t.Fatalf("shares at first %v", before)
 	}
-	if err := b.CountWording(t.Context(), b.store, b.id, "olga", form.Number, true, "nobody handed that form out", report.Rules{}); err != nil {
+	if err := b.CountWording(t.Context(), b.store, b.id, "olga", form.Number, true, "nobody handed that form out",
+		report.Rules{}); err != nil {
 		t.Fatal(err)
 	}
 	after := covered()
@@ -65,7 +66,8 @@ func TestBatchWording(t *testing.T) {
 		t.Errorf("counted, and no share: %v", after)
 	}
 	rules, err := site.RulesInForce(t.Context(), b.store, v.Members[1].Task, report.Rules{})
-	if err != nil || len(rules.CountWording) != 1 || rules.CountWording[0].By != "olga" || rules.CountWording[0].Comment != "nobody handed that form out" {
+	if err != nil || len(rules.CountWording) != 1 || rules.CountWording[0].By != "olga" ||
+		rules.CountWording[0].Comment != "nobody handed that form out" {
 		t.Errorf("rules %+v, %v", rules, err)
 	}
 	if err := b.CountWording(t.Context(), b.store, b.id, "olga", form.Number, false, "", report.Rules{}); err != nil {

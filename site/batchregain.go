@@ -45,7 +45,8 @@ func (r *batchRun) regain(ctx context.Context) error {
 		}
 	}
 	for name := range missing {
-		return fmt.Errorf("text of %s, and of %d more: %w: another node had them, and the files do not give them any more", name, len(missing)-1, concordat.ErrNotFound)
+		return fmt.Errorf("text of %s, and of %d more: %w: another node had them, and the files do not give them any more", name,
+			len(missing)-1, concordat.ErrNotFound)
 	}
 	return nil
 }

@@ -72,8 +72,9 @@ const strongestPairs = 5
 func (v *BatchView) MemberLines() []MemberLine {
 	out := make([]MemberLine, len(v.Members))
 	for i, m := range v.Members {
-		out[i] = MemberLine{Type: "member", Document: m.Name, Number: m.Number + 1, Title: m.Title, Author: m.Author, Group: m.Group, DraftOf: m.DraftOf,
-			Date: m.Dated, Error: m.Reason, Task: m.Task, Characters: m.Characters, Cluster: v.Cluster(i)}
+		out[i] = MemberLine{Type: "member", Document: m.Name, Number: m.Number + 1, Title: m.Title, Author: m.Author, Group: m.Group,
+			DraftOf: m.DraftOf,
+			Date:    m.Dated, Error: m.Reason, Task: m.Task, Characters: m.Characters, Cluster: v.Cluster(i)}
 		if m.Task != "" && !v.withheld {
 			out[i].Share = &v.Members[i].Share
 		}
@@ -106,7 +107,8 @@ func (s *Site) WordingLines(ctx context.Context, v *BatchView) ([]WordingLine, e
 	out := make([]WordingLine, len(v.Wording))
 	for i := range v.Wording {
 		w := &v.Wording[i]
-		out[i] = WordingLine{Type: "wording", Number: w.Number, Of: w.Of, Words: w.Words, Counted: !w.Common && w.Why == "", Why: w.Why, Text: texts[i]}
+		out[i] = WordingLine{Type: "wording", Number: w.Number, Of: w.Of, Words: w.Words, Counted: !w.Common && w.Why == "", Why: w.Why,
+			Text: texts[i]}
 		for _, m := range w.Documents() {
 			out[i].Documents = append(out[i].Documents, v.Members[m].Name)
 		}
@@ -126,7 +128,8 @@ func (v *BatchView) PairLines() []PairLine {
 
 func (v *BatchView) pairLine(p ViewedPair) PairLine {
 	a, b := &v.Members[p.A], &v.Members[p.B]
-	return PairLine{Type: "pair", A: a.Name, B: b.Name, NumberA: a.Number + 1, NumberB: b.Number + 1, Share: p.Share(), ShareA: p.ShareA, ShareB: p.ShareB,
+	return PairLine{Type: "pair", A: a.Name, B: b.Name, NumberA: a.Number + 1, NumberB: b.Number + 1, Share: p.Share(), ShareA: p.ShareA,
+		ShareB:  p.ShareB,
 		Counted: p.Counted(), Reason: p.Reason(), Cluster: v.PairCluster(p)}
 }
 
@@ -155,7 +158,8 @@ func (v *BatchView) ClusterLines() []ClusterLine {
 func (v *BatchView) WritePairs(w io.Writer) error {
 	c := newTable(w, "cluster", "a", "title_a", "b", "title_b", "share", "share_a", "share_b", "counted", "reason")
 	for i, p := range v.PairLines() {
-		c.row(strconv.Itoa(p.Cluster), p.A, v.Members[v.Pairs[i].A].Title, p.B, v.Members[v.Pairs[i].B].Title, shareText(p.Share), shareText(p.ShareA), shareText(p.ShareB),
+		c.row(strconv.Itoa(p.Cluster), p.A, v.Members[v.Pairs[i].A].Title, p.B, v.Members[v.Pairs[i].B].Title, shareText(p.Share),
+			shareText(p.ShareA), shareText(p.ShareB),
 			strconv.FormatBool(p.Counted), p.Reason)
 	}
 	return c.end()

@@ -232,7 +232,8 @@ func (s *Site) SetLineage(ctx context.Context, db BatchStore, id, by string, rul
 	if err := db.SetBatchLineage(ctx, id, data); err != nil {
 		return err
 	}
-	e := store.BatchEvent{At: s.o.Now(), By: by, Action: "lineage", Text: fmt.Sprintf("author %t, group %t, draft %t, metadata %t", rules.Author, rules.Group, rules.Draft, rules.Metadata)}
+	e := store.BatchEvent{At: s.o.Now(), By: by, Action: "lineage",
+		Text: fmt.Sprintf("author %t, group %t, draft %t, metadata %t", rules.Author, rules.Group, rules.Draft, rules.Metadata)}
 	if err := db.AppendBatchEvent(ctx, id, e); err != nil {
 		return err
 	}
@@ -271,7 +272,8 @@ func (s *Site) SetVerdict(ctx context.Context, db BatchStore, id, by string, a, 
 }
 
 // recount brings the reports of the members of changed pairs up to date.
-func (s *Site) recount(ctx context.Context, db BatchStore, v *BatchView, rules LineageRules, changed []store.BatchPair, by string, base report.Rules) error {
+func (s *Site) recount(ctx context.Context, db BatchStore, v *BatchView, rules LineageRules, changed []store.BatchPair, by string,
+	base report.Rules) error {
 	members := numbered(v.Members)
 	of := map[int][]store.BatchPair{}
 	for _, p := range changed {

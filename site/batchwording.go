@@ -74,7 +74,8 @@ func (r *batchRun) learn(ctx context.Context, members []store.BatchMember) error
 }
 
 // eachText calls f with the words of each member, in order.
-func (r *batchRun) eachText(ctx context.Context, members []store.BatchMember, f func(m store.BatchMember, text string, words *wording.Words)) error {
+func (r *batchRun) eachText(ctx context.Context, members []store.BatchMember,
+	f func(m store.BatchMember, text string, words *wording.Words)) error {
 	for _, m := range members {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -101,12 +101,14 @@ func (b *brokenStore) DropEpoch(ctx context.Context, e concordat.Epoch) error {
 	return b.fails("DropEpoch", func() error { return b.DB.DropEpoch(ctx, e) })
 }
 
-func (b *brokenStore) Unset(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after concordat.DocumentID, limit int) (v []store.DocumentRow, err error) {
+func (b *brokenStore) Unset(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after concordat.DocumentID,
+	limit int) (v []store.DocumentRow, err error) {
 	err = b.fails("Unset", func() error { v, err = b.DB.Unset(ctx, e, lib, after, limit); return err })
 	return v, err
 }
 
-func (b *brokenStore) Leftover(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, all bool, limit int) (v []concordat.DocumentID, err error) {
+func (b *brokenStore) Leftover(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, all bool,
+	limit int) (v []concordat.DocumentID, err error) {
 	err = b.fails("Leftover", func() error { v, err = b.DB.Leftover(ctx, e, lib, all, limit); return err })
 	return v, err
 }
@@ -116,7 +118,8 @@ func (b *brokenStore) EpochLibraries(ctx context.Context, e concordat.Epoch) (v 
 	return v, err
 }
 
-func (b *brokenStore) BeginEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ids []concordat.DocumentID) error {
+func (b *brokenStore) BeginEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID,
+	ids []concordat.DocumentID) error {
 	return b.fails("BeginEpochDocuments", func() error { return b.DB.BeginEpochDocuments(ctx, e, lib, ids) })
 }
 
@@ -124,11 +127,13 @@ func (b *brokenStore) EndEpochDocuments(ctx context.Context, e concordat.Epoch, 
 	return b.fails("EndEpochDocuments", func() error { return b.DB.EndEpochDocuments(ctx, e, lib, ds) })
 }
 
-func (b *brokenStore) RemoveEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ids []concordat.DocumentID) error {
+func (b *brokenStore) RemoveEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID,
+	ids []concordat.DocumentID) error {
 	return b.fails("RemoveEpochDocuments", func() error { return b.DB.RemoveEpochDocuments(ctx, e, lib, ids) })
 }
 
-func (b *brokenStore) HeldDocument(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, id concordat.DocumentID) (v store.DocumentRow, err error) {
+func (b *brokenStore) HeldDocument(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID,
+	id concordat.DocumentID) (v store.DocumentRow, err error) {
 	err = b.fails("HeldDocument", func() error { v, err = b.DB.HeldDocument(ctx, e, lib, id); return err })
 	return v, err
 }
@@ -148,7 +153,8 @@ func (b *brokenStore) EpochBehind(ctx context.Context, e concordat.Epoch, lib co
 	return v, err
 }
 
-func (b *brokenStore) EpochChanges(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after int64, limit int) (v []store.EpochDocument, err error) {
+func (b *brokenStore) EpochChanges(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after int64,
+	limit int) (v []store.EpochDocument, err error) {
 	err = b.fails("EpochChanges", func() error { v, err = b.DB.EpochChanges(ctx, e, lib, after, limit); return err })
 	return v, err
 }
@@ -167,16 +173,19 @@ func (b *brokenStore) ForgetAnswerJobs(ctx context.Context, before time.Time) er
 	return b.fails("ForgetAnswerJobs", func() error { return b.DB.ForgetAnswerJobs(ctx, before) })
 }
 
-func (b *brokenStore) AddAnswerHits(ctx context.Context, partner concordat.SiteID, job concordat.JobID, ds []store.AnswerDocument, hits []store.AnswerHit) error {
+func (b *brokenStore) AddAnswerHits(ctx context.Context, partner concordat.SiteID, job concordat.JobID, ds []store.AnswerDocument,
+	hits []store.AnswerHit) error {
 	return b.fails("AddAnswerHits", func() error { return b.DB.AddAnswerHits(ctx, partner, job, ds, hits) })
 }
 
-func (b *brokenStore) AnswerDocument(ctx context.Context, partner concordat.SiteID, job concordat.JobID, h concordat.Handle) (v store.AnswerDocument, err error) {
+func (b *brokenStore) AnswerDocument(ctx context.Context, partner concordat.SiteID, job concordat.JobID,
+	h concordat.Handle) (v store.AnswerDocument, err error) {
 	err = b.fails("AnswerDocument", func() error { v, err = b.DB.AnswerDocument(ctx, partner, job, h); return err })
 	return v, err
 }
 
-func (b *brokenStore) AnswerHits(ctx context.Context, partner concordat.SiteID, job concordat.JobID, h concordat.Handle) (v []store.AnswerHit, err error) {
+func (b *brokenStore) AnswerHits(ctx context.Context, partner concordat.SiteID, job concordat.JobID,
+	h concordat.Handle) (v []store.AnswerHit, err error) {
 	err = b.fails("AnswerHits", func() error { v, err = b.DB.AnswerHits(ctx, partner, job, h); return err })
 	return v, err
 }
@@ -185,7 +194,8 @@ func (b *brokenStore) AddShipped(ctx context.Context, partner concordat.SiteID, 
 	return b.fails("AddShipped", func() error { return b.DB.AddShipped(ctx, partner, e, ds) })
 }
 
-func (b *brokenStore) ShippedDocument(ctx context.Context, partner concordat.SiteID, e concordat.Epoch, h concordat.Handle) (v store.Shipped, err error) {
+func (b *brokenStore) ShippedDocument(ctx context.Context, partner concordat.SiteID, e concordat.Epoch,
+	h concordat.Handle) (v store.Shipped, err error) {
 	err = b.fails("ShippedDocument", func() error { v, err = b.DB.ShippedDocument(ctx, partner, e, h); return err })
 	return v, err
 }
@@ -213,7 +223,8 @@ func (b *brokenStore) Disclosure(ctx context.Context, id string) (v store.Disclo
 	return v, err
 }
 
-func (b *brokenStore) DisclosuresOf(ctx context.Context, direction string, partner concordat.SiteID, job concordat.JobID, h concordat.Handle) (v []store.Disclosure, err error) {
+func (b *brokenStore) DisclosuresOf(ctx context.Context, direction string, partner concordat.SiteID, job concordat.JobID,
+	h concordat.Handle) (v []store.Disclosure, err error) {
 	err = b.fails("DisclosuresOf", func() error { v, err = b.DB.DisclosuresOf(ctx, direction, partner, job, h); return err })
 	return v, err
 }
@@ -281,7 +292,8 @@ func (b *brokenStore) DocumentRow(ctx context.Context, lib concordat.LibraryID, 
 	return v, err
 }
 
-func (b *brokenStore) Documents(ctx context.Context, lib concordat.LibraryID, after concordat.DocumentID, limit int) (v []store.DocumentRow, err error) {
+func (b *brokenStore) Documents(ctx context.Context, lib concordat.LibraryID, after concordat.DocumentID,
+	limit int) (v []store.DocumentRow, err error) {
 	err = b.fails("Documents", func() error { v, err = b.DB.Documents(ctx, lib, after, limit); return err })
 	return v, err
 }

@@ -100,7 +100,8 @@ func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*repo
 		return nil, fmt.Errorf("submission %s: %d candidates: %w", sub.ID, o.Candidates, concordat.ErrInvalid)
 	}
 	if !(o.ShortThreshold >= 0 && o.ShortThreshold <= 1) {
-		return nil, fmt.Errorf("submission %s: least similarity %v of short texts: %w: want above 0, at most 1", sub.ID, o.ShortThreshold, concordat.ErrInvalid)
+		return nil, fmt.Errorf("submission %s: least similarity %v of short texts: %w: want above 0, at most 1", sub.ID, o.ShortThreshold,
+			concordat.ErrInvalid)
 	}
 	if err := sub.Dated.Validate(); err != nil {
 		return nil, fmt.Errorf("submission %s: %w", sub.ID, err)
@@ -152,7 +153,8 @@ func (s *Site) libraries(ctx context.Context, ids []concordat.LibraryID) ([]stor
 }
 
 // find does the work of a check. After an error the task does not stand.
-func (s *Site) find(ctx context.Context, task concordat.TaskID, sub Submission, o CheckOptions, libraries []store.Library) (*report.Findings, error) {
+func (s *Site) find(ctx context.Context, task concordat.TaskID, sub Submission, o CheckOptions,
+	libraries []store.Library) (*report.Findings, error) {
 	if err := o.checkForward(); err != nil {
 		return nil, err
 	}
@@ -167,7 +169,8 @@ func (s *Site) find(ctx context.Context, task concordat.TaskID, sub Submission, 
 
 // compareAll compares a submission with the documents of this site, of mirrors and of partners.
 // known is wording of the submission that is known to be shared by right already.
-func (s *Site) compareAll(ctx context.Context, task concordat.TaskID, sub Submission, o CheckOptions, libraries []store.Library, known []report.Wording) (*report.Findings, error) {
+func (s *Site) compareAll(ctx context.Context, task concordat.TaskID, sub Submission, o CheckOptions, libraries []store.Library,
+	known []report.Wording) (*report.Findings, error) {
 	progress := o.Progress
 	if progress == nil {
 		progress = func(Progress) {}
@@ -179,7 +182,8 @@ func (s *Site) compareAll(ctx context.Context, task concordat.TaskID, sub Submis
 	}
 	progress(Progress{Stage: "fingerprint", Done: 1, Total: 1})
 	if o.Standing { // from here on, so that nothing added meanwhile is missed
-		if err := s.o.Store.PutStanding(ctx, store.Standing{Task: task, Scheme: p.Scheme, Made: s.o.Now(), Sentences: p.Questions()}); err != nil {
+		if err := s.o.Store.PutStanding(ctx, store.Standing{Task: task, Scheme: p.Scheme, Made: s.o.Now(),
+			Sentences: p.Questions()}); err != nil {
 			return nil, err
 		}
 	}
@@ -196,7 +200,8 @@ func (s *Site) compareAll(ctx context.Context, task concordat.TaskID, sub Submis
 		Dated: sub.Dated, DatedBy: sub.DatedBy,
 	}
 	for _, l := range libraries {
-		c := concordat.Consulted{Site: s.o.ID, Library: l.ID, Asked: len(q.Fingerprints), Answered: len(q.Fingerprints), Missing: found.missing, Capped: found.capped, Took: time.Since(began)}
+		c := concordat.Consulted{Site: s.o.ID, Library: l.ID, Asked: len(q.Fingerprints), Answered: len(q.Fingerprints),
+			Missing: found.missing, Capped: found.capped, Took: time.Since(began)}
 		if len(found.missing) > 0 {
 			c.Answered = 0
 		}
@@ -204,7 +209,8 @@ func (s *Site) compareAll(ctx context.Context, task concordat.TaskID, sub Submis
 	}
 	if found.left > 0 {
 		f.Flags = append(f.Flags, concordat.Flag{Code: "candidates_left_out", Count: found.left,
-			Detail: fmt.Sprintf("%d more documents share a little wording with the submission; the %d closest were compared", found.left, len(found.candidates))})
+			Detail: fmt.Sprintf("%d more documents share a little wording with the submission; the %d closest were compared", found.left,
+				len(found.candidates))})
 	}
 	if f.Templates, err = s.templates(ctx, q.Libraries, o.Templates); err != nil {
 		return nil, err
@@ -300,7 +306,8 @@ func (s *Site) ask(ctx context.Context, p *concordat.Profile, q *concordat.Query
 }
 
 func (s *Site) query(p *concordat.Profile, o CheckOptions, libraries []store.Library) *concordat.Query {
-	q := &concordat.Query{Scheme: p.Scheme, Exclude: o.Exclude, MaxDistance: profile.MaxGate, MaxHashes: s.o.Profiler.MaxHashes(), Limit: matchLimit, Probe: concordat.ProbeOne}
+	q := &concordat.Query{Scheme: p.Scheme, Exclude: o.Exclude, MaxDistance: profile.MaxGate, MaxHashes: s.o.Profiler.MaxHashes(),
+		Limit: matchLimit, Probe: concordat.ProbeOne}
 	if o.Exact {
 		q.Probe = concordat.ProbeExact
 	}
@@ -352,7 +359,8 @@ func (s *Site) keep(ctx context.Context, task store.Task, f *report.Findings) er
 func resultsOf(f *report.Findings) []store.Result {
 	results := make([]store.Result, 0, len(f.Passages)+len(f.SharedWorks))
 	for _, p := range f.Passages {
-		results = append(results, store.Result{Span: p.Span, Kind: p.Kind, Similarity: p.Similarity, Source: p.Source, Title: p.Title, SourceSpan: p.SourceSpan, Documents: p.Documents})
+		results = append(results, store.Result{Span: p.Span, Kind: p.Kind, Similarity: p.Similarity, Source: p.Source, Title: p.Title,
+			SourceSpan: p.SourceSpan, Documents: p.Documents})
 	}
 	for _, w := range f.SharedWorks {
 		r := store.Result{Kind: concordat.KindWorks, Source: w.Source, Title: w.Title}

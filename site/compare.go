@@ -27,7 +27,8 @@ const mostHeldWords = mostHeld / 16
 // the best candidate first. What a cheap look rules out is not compared. Before anything is compared, shared learns
 // what the candidates share by right; of is the number of documents that could hold it. asked are the sentences of the
 // submission, q is by what its candidates were asked for.
-func (s *Site) align(ctx context.Context, shared *sharedWording, q *concordat.Query, asked []concordat.Sentence, candidates []*candidate, of int, progress func(Progress)) ([]concordat.Passage, error) {
+func (s *Site) align(ctx context.Context, shared *sharedWording, q *concordat.Query, asked []concordat.Sentence, candidates []*candidate,
+	of int, progress func(Progress)) ([]concordat.Passage, error) {
 	if len(candidates) == 0 {
 		return nil, nil
 	}
@@ -102,7 +103,8 @@ func (s *Site) align(ctx context.Context, shared *sharedWording, q *concordat.Qu
 // countExact counts the documents that hold a sentence of the submission exactly, candidates or not: of wording that very
 // many hold only some are candidates. Documents that the question excludes, such as an earlier version of the submission,
 // are not told apart in an answer and may be among those counted: they are taken off.
-func (s *Site) countExact(ctx context.Context, counter *wording.Counter, shared *sharedWording, q *concordat.Query, asked []concordat.Sentence) error {
+func (s *Site) countExact(ctx context.Context, counter *wording.Counter, shared *sharedWording, q *concordat.Query,
+	asked []concordat.Sentence) error {
 	if len(asked) == 0 {
 		return nil
 	}
@@ -123,7 +125,8 @@ func (s *Site) countExact(ctx context.Context, counter *wording.Counter, shared 
 }
 
 // each calls do for the index of each candidate, several at a time.
-func (s *Site) each(ctx context.Context, stage string, candidates []*candidate, progress func(Progress), do func(context.Context, int) error) error {
+func (s *Site) each(ctx context.Context, stage string, candidates []*candidate, progress func(Progress),
+	do func(context.Context, int) error) error {
 	var done atomic.Int64
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(s.o.Workers)

@@ -31,7 +31,8 @@ func long(passage string, around int) string {
 }
 
 // told asks about the text at level metadata and returns the one document that is named.
-func (o *owner) told(t testing.TB, from concordat.SiteID, text string, lib concordat.LibraryID) (*concordat.Ask, concordat.DocumentTell, []int) {
+func (o *owner) told(t testing.TB, from concordat.SiteID, text string,
+	lib concordat.LibraryID) (*concordat.Ask, concordat.DocumentTell, []int) {
 	t.Helper()
 	a := o.ask(t, text, concordat.ShowPassage, lib)
 	tell := o.answer(t, from, a)
@@ -67,7 +68,8 @@ func TestOutline(t *testing.T) {
 				t.Errorf("the outline is told to be %q", d.Outline)
 			}
 			out := o.outline(t, "north", a, concordat.OutlineOf{Handle: d.Handle, Ordinals: ordinals},
-				concordat.OutlineOf{Handle: concordat.Handle{1}, Ordinals: ordinals}, concordat.OutlineOf{Handle: d.Handle, Ordinals: []int{0, 1, 99999, -1}})
+				concordat.OutlineOf{Handle: concordat.Handle{1}, Ordinals: ordinals},
+				concordat.OutlineOf{Handle: d.Handle, Ordinals: []int{0, 1, 99999, -1}})
 			if r := out[1].Refusal; r == nil || r.Reason != concordat.ReasonUnknown {
 				t.Errorf("a handle that was never told: %+v", out[1])
 			}
@@ -87,7 +89,8 @@ func TestOutline(t *testing.T) {
 				if u.Span.Start >= end {
 					after++
 				}
-				if form == concordat.OutlineWords && u.Fingerprint != (concordat.Fingerprint{}) || form == concordat.OutlineFingerprints && (u.Words != nil || u.Features == 0) {
+				if form == concordat.OutlineWords && u.Fingerprint != (concordat.Fingerprint{}) || form == concordat.OutlineFingerprints &&
+					(u.Words != nil || u.Features == 0) {
 					t.Errorf("unit %+v is in two forms", u)
 				}
 			}
@@ -95,7 +98,8 @@ func TestOutline(t *testing.T) {
 				t.Errorf("%d units before and %d after the passage are shown, want 20 at most", before, after)
 			}
 			// The other sketch of the same text is refused, by whatever name the text goes.
-			other := map[string]string{concordat.OutlineWords: concordat.OutlineFingerprints, concordat.OutlineFingerprints: concordat.OutlineWords}[form]
+			other := map[string]string{concordat.OutlineWords: concordat.OutlineFingerprints,
+				concordat.OutlineFingerprints: concordat.OutlineWords}[form]
 			o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Outline: other})
 			again := o.outline(t, "north", a, concordat.OutlineOf{Handle: d.Handle, Ordinals: ordinals})[0]
 			if again.Refusal == nil || again.Refusal.Reason != concordat.ReasonLevel {
@@ -157,7 +161,8 @@ func TestOutlineAligns(t *testing.T) {
 	text := long(passage+mill+bridge+school, 60)
 	o.add(t, "theses", site.Incoming{ID: "a", Text: text})
 	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Outline: concordat.OutlineWords})
-	sub := "An introduction of its own stands before what was taken from elsewhere, in words that nobody else has used. " + passage + mill + bridge + school
+	sub := "An introduction of its own stands before what was taken from elsewhere, in words that nobody else has used. " + passage + mill +
+		bridge + school
 	a, d, ordinals := o.told(t, "north", sub, "theses")
 	out := o.outline(t, "north", a, concordat.OutlineOf{Handle: d.Handle, Ordinals: ordinals})[0]
 	theirs := align.Sketch{Bits: out.Bits}
@@ -175,7 +180,8 @@ func TestOutlineAligns(t *testing.T) {
 	if len(literal) != 1 {
 		t.Fatalf("got %d literal passages, want 1", len(literal))
 	}
-	edges, err := o.AnswerEdges(t.Context(), "north", &concordat.EdgesAsk{Job: a.Job, Epoch: a.Epoch, Handle: d.Handle, Spans: []concordat.Span{literal[0].B}})
+	edges, err := o.AnswerEdges(t.Context(), "north", &concordat.EdgesAsk{Job: a.Job, Epoch: a.Epoch, Handle: d.Handle,
+		Spans: []concordat.Span{literal[0].B}})
 	must(t, err)
 	order, err := prepared.Order(key("sketch of "+testEpoch.String()), literal[0].A)
 	must(t, err)
@@ -185,7 +191,8 @@ func TestOutlineAligns(t *testing.T) {
 	if len(copies) != 1 || copies[0].A.In(sub) != want || copies[0].B.In(text) != want {
 		t.Errorf("got copies %+v", copies)
 	}
-	all, err := o.AnswerEdges(t.Context(), "north", &concordat.EdgesAsk{Job: a.Job, Epoch: a.Epoch, Handle: d.Handle, Spans: []concordat.Span{{Start: 0, End: len(text)}}})
+	all, err := o.AnswerEdges(t.Context(), "north", &concordat.EdgesAsk{Job: a.Job, Epoch: a.Epoch, Handle: d.Handle,
+		Spans: []concordat.Span{{Start: 0, End: len(text)}}})
 	must(t, err)
 	at := strings.Index(text, want)
 	spans := all.Passages[0].Spans
@@ -193,11 +200,13 @@ func TestOutlineAligns(t *testing.T) {
 		t.Errorf("the order of words is shown from %d to %d, the passage is %d to %d", first, last, at, at+len(want))
 	}
 	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Outline: concordat.OutlineWords, NoEdges: true})
-	_, err = o.AnswerEdges(t.Context(), "north", &concordat.EdgesAsk{Job: a.Job, Epoch: a.Epoch, Handle: d.Handle, Spans: []concordat.Span{literal[0].B}})
+	_, err = o.AnswerEdges(t.Context(), "north", &concordat.EdgesAsk{Job: a.Job, Epoch: a.Epoch, Handle: d.Handle,
+		Spans: []concordat.Span{literal[0].B}})
 	refused(t, err, concordat.ReasonLevel)
 }
 
-func (o *owner) revealAsk(a *concordat.Ask, d concordat.DocumentTell, level concordat.Show, text, mine, theirs string) *concordat.RevealAsk {
+func (o *owner) revealAsk(a *concordat.Ask, d concordat.DocumentTell, level concordat.Show, text, mine,
+	theirs string) *concordat.RevealAsk {
 	at := strings.Index(text, theirs)
 	return &concordat.RevealAsk{Job: a.Job, Epoch: a.Epoch, Handle: d.Handle, Level: level,
 		Passages: []concordat.RevealPassage{{Span: concordat.Span{Start: at, End: at + len(theirs)}, Text: mine}}}
@@ -233,7 +242,8 @@ func TestTemplateAttack(t *testing.T) {
 		}
 		b, err := json.Marshal(r)
 		must(t, err)
-		if all := strings.Join(shown, " "); strings.Contains(all, f) != (f == "colchicine") || f != "colchicine" && strings.Contains(string(b), "colchicine") {
+		if all := strings.Join(shown, " "); strings.Contains(all, f) != (f == "colchicine") || f != "colchicine" &&
+			strings.Contains(string(b), "colchicine") {
 			t.Errorf("%s: the reply tells %q, %s", f, shown, b)
 		}
 	}
@@ -248,7 +258,8 @@ func TestTemplateAttack(t *testing.T) {
 	_, err = o.AnswerReveal(t.Context(), "south", o.revealAsk(a, d, concordat.ShowPassage, text, secret, secret))
 	refused(t, err, concordat.ReasonLevel)
 	// Text that the asker does not have is not told by asking with something else.
-	r, err := o.AnswerReveal(t.Context(), "south", o.revealAsk(a, d, concordat.ShowOverlap, text, "The day was twice left in bed by him until seventeen.", secret))
+	r, err := o.AnswerReveal(t.Context(), "south", o.revealAsk(a, d, concordat.ShowOverlap, text,
+		"The day was twice left in bed by him until seventeen.", secret))
 	must(t, err)
 	if len(r.Passages[0].Shared) > 0 {
 		t.Errorf("few words in common are told: %v", r.Passages[0].Shared)
@@ -266,7 +277,8 @@ func TestTemplateAttack(t *testing.T) {
 	_, err = o.AnswerReveal(t.Context(), "south", o.revealAsk(fa, fd, concordat.ShowOverlap, text, far, secret))
 	refused(t, err, concordat.ReasonGate)
 	// Away from the matches nothing is opened.
-	_, err = o.AnswerReveal(t.Context(), "south", o.revealAsk(a, d, concordat.ShowOverlap, text, "paragraph number", "paragraph number 11 treats of matters 7"))
+	_, err = o.AnswerReveal(t.Context(), "south", o.revealAsk(a, d, concordat.ShowOverlap, text, "paragraph number",
+		"paragraph number 11 treats of matters 7"))
 	refused(t, err, concordat.ReasonGate)
 }
 
@@ -276,7 +288,8 @@ func TestOverlapTellsOwnWordsOnly(t *testing.T) {
 	o := newOwner(t, "theses")
 	text := long(passage, 30)
 	o.add(t, "theses", site.Incoming{ID: "a", Text: text})
-	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowOverlap, Limits: store.Limits{Sentences: -1, Burst: -1, Opened: -1, Disclosures: -1, Characters: -1}})
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowOverlap,
+		Limits: store.Limits{Sentences: -1, Burst: -1, Opened: -1, Disclosures: -1, Characters: -1}})
 	a, d, _ := o.told(t, "north", passage, "theses")
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 40 {
@@ -338,7 +351,8 @@ func TestApproval(t *testing.T) {
 	}
 	_, err := o.Decide(t.Context(), one.ID, "librarian", true, "in order")
 	must(t, err)
-	if r := state(concordat.DisclosureGranted); r.Passages[0].Text != river+winter || r.Words != "in order" || !r.Until.Equal(o.clock.now().Add(48*time.Hour)) {
+	if r := state(concordat.DisclosureGranted); r.Passages[0].Text != river+winter || r.Words != "in order" ||
+		!r.Until.Equal(o.clock.now().Add(48*time.Hour)) {
 		t.Errorf("got %+v", r)
 	}
 	if _, err := o.Decide(t.Context(), one.ID, "another", false, ""); !errors.Is(err, concordat.ErrInvalid) {
@@ -352,7 +366,8 @@ func TestApproval(t *testing.T) {
 	only(concordat.DisclosureWithdrawn)
 	notices, err := o.Outbox(t.Context(), 0)
 	must(t, err)
-	if len(notices) != 2 || notices[0].Notice.Kind != concordat.NoticeDisclosure || notices[0].Notice.Job != a.Job || notices[0].Partner != "north" {
+	if len(notices) != 2 || notices[0].Notice.Kind != concordat.NoticeDisclosure || notices[0].Notice.Job != a.Job ||
+		notices[0].Partner != "north" {
 		t.Errorf("got notices %+v", notices)
 	}
 	// Another passage: refused. A third: nobody answers in time, and it may be asked again.
@@ -377,7 +392,8 @@ func TestApproval(t *testing.T) {
 	state(concordat.DisclosureExpired)
 	exposure, err := o.Exposure(t.Context(), "north", 10)
 	must(t, err)
-	if i := slices.IndexFunc(exposure.Sums, func(x store.ShowingSum) bool { return x.Form == store.FormPassage }); i < 0 || exposure.Sums[i].Characters != len(river+winter)+len(river+winter+garden) || exposure.Sums[i].Documents != 1 {
+	if i := slices.IndexFunc(exposure.Sums, func(x store.ShowingSum) bool { return x.Form == store.FormPassage }); i < 0 ||
+		exposure.Sums[i].Characters != len(river+winter)+len(river+winter+garden) || exposure.Sums[i].Documents != 1 {
 		t.Errorf("got exposure %+v", exposure.Sums)
 	}
 }
@@ -385,7 +401,8 @@ func TestApproval(t *testing.T) {
 // Requests that were sent are kept with their state.
 func TestRequested(t *testing.T) {
 	o := newOwner(t)
-	a := &concordat.RevealAsk{Job: concordat.JobID{1}, Handle: concordat.Handle{2}, Reason: "r", Passages: []concordat.RevealPassage{{Span: concordat.Span{Start: 1, End: 5}, Text: "mine"}}}
+	a := &concordat.RevealAsk{Job: concordat.JobID{1}, Handle: concordat.Handle{2}, Reason: "r",
+		Passages: []concordat.RevealPassage{{Span: concordat.Span{Start: 1, End: 5}, Text: "mine"}}}
 	for _, state := range []string{concordat.DisclosurePending, concordat.DisclosurePending, concordat.DisclosureGranted} {
 		must(t, o.Requested(t.Context(), "north", a, &concordat.Revealed{State: state, Words: "w"}))
 		ds, err := o.Disclosures(t.Context(), "", 0)
@@ -415,7 +432,8 @@ func TestOneSketchUnderConcurrency(t *testing.T) {
 	for i := range 8 {
 		a, d, ordinals := o.told(t, "north", passage, []concordat.LibraryID{"words", "prints"}[i%2])
 		wg.Go(func() {
-			got, err := o.AnswerOutline(context.Background(), "north", &concordat.OutlineAsk{Job: a.Job, Epoch: a.Epoch, Documents: []concordat.OutlineOf{{Handle: d.Handle, Ordinals: ordinals}}})
+			got, err := o.AnswerOutline(context.Background(), "north", &concordat.OutlineAsk{Job: a.Job, Epoch: a.Epoch,
+				Documents: []concordat.OutlineOf{{Handle: d.Handle, Ordinals: ordinals}}})
 			if err != nil {
 				t.Error(err)
 				return

@@ -457,7 +457,8 @@ func (s *Site) fillBatch(ctx context.Context, e *epochSet, lib concordat.Library
 
 // keyedProfiles fingerprints the documents under the epoch's key and leaves out their text. gone are
 // those that were deleted meanwhile.
-func (s *Site) keyedProfiles(ctx context.Context, e *epochSet, lib concordat.LibraryID, rows []store.DocumentRow) (ps []*concordat.Profile, hashes []string, gone []concordat.DocumentID, err error) {
+func (s *Site) keyedProfiles(ctx context.Context, e *epochSet, lib concordat.LibraryID,
+	rows []store.DocumentRow) (ps []*concordat.Profile, hashes []string, gone []concordat.DocumentID, err error) {
 	all := make([]*concordat.Profile, len(rows))
 	sums := make([]string, len(rows))
 	g, gctx := limited(ctx, s.o.Workers)

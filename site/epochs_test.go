@@ -160,7 +160,8 @@ func TestSetResumes(t *testing.T) {
 	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Matches: 1})
 	var in []site.Incoming
 	for i := range 450 { // three batches
-		in = append(in, site.Incoming{ID: concordat.DocumentID(fmt.Sprintf("%03d", i)), Text: strings.Replace(river, "ancient", fmt.Sprintf("ancient%d", i), 1)})
+		in = append(in, site.Incoming{ID: concordat.DocumentID(fmt.Sprintf("%03d", i)),
+			Text: strings.Replace(river, "ancient", fmt.Sprintf("ancient%d", i), 1)})
 	}
 	must(t, o.Ingest(t.Context(), "theses", docs(in...), func(site.Ingested) error { return nil }))
 	working := o.set.Index
@@ -306,7 +307,8 @@ func TestUseEpochsEndsAPass(t *testing.T) {
 	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata})
 	var in []site.Incoming
 	for i := range 450 {
-		in = append(in, site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)), Text: strings.Replace(river, "ancient", fmt.Sprintf("ancient%d", i), 1)})
+		in = append(in, site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)),
+			Text: strings.Replace(river, "ancient", fmt.Sprintf("ancient%d", i), 1)})
 	}
 	must(t, o.Ingest(t.Context(), "theses", docs(in...), func(site.Ingested) error { return nil }))
 	held, release := make(chan struct{}, 10), make(chan struct{})

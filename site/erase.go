@@ -39,7 +39,8 @@ func (t Target) Validate() error {
 	case (len(t.Documents) > 0 || t.Whole) && t.Library == "":
 		return fmt.Errorf("documents of no library: %w", concordat.ErrInvalid)
 	case len(t.Tasks)+len(t.Documents)+len(t.Batches) > MostTargets:
-		return fmt.Errorf("deletion of %d things: %w: at most %d", len(t.Tasks)+len(t.Documents)+len(t.Batches), concordat.ErrInvalid, MostTargets)
+		return fmt.Errorf("deletion of %d things: %w: at most %d", len(t.Tasks)+len(t.Documents)+len(t.Batches), concordat.ErrInvalid,
+			MostTargets)
 	}
 	return nil
 }
@@ -72,7 +73,8 @@ type EraserStore interface {
 	Erasure(ctx context.Context, id string) (store.Erasure, error)
 	OpenErasures(ctx context.Context) ([]store.Erasure, error)
 	EraseTask(ctx context.Context, id concordat.TaskID) (store.Erased, error)
-	EraseTraces(ctx context.Context, site concordat.SiteID, lib concordat.LibraryID, ids []concordat.DocumentID) (alerts, answers int64, err error)
+	EraseTraces(ctx context.Context, site concordat.SiteID, lib concordat.LibraryID, ids []concordat.DocumentID) (alerts, answers int64,
+		err error)
 	Originals(ctx context.Context, id concordat.TaskID) ([]string, error)
 	OriginalShared(ctx context.Context, hash string, id concordat.TaskID) (bool, error)
 	OriginalNeeded(ctx context.Context, hash string) (bool, error)
@@ -446,7 +448,8 @@ func (e *Eraser) deletePart(ctx context.Context, r *Receipt, lib concordat.Libra
 }
 
 // uncite takes title, wording and name of documents that are about to be deleted out of a report.
-func (e *Eraser) uncite(ctx context.Context, policy CitedPolicy, task concordat.TaskID, lib concordat.LibraryID, docs []concordat.DocumentID) error {
+func (e *Eraser) uncite(ctx context.Context, policy CitedPolicy, task concordat.TaskID, lib concordat.LibraryID,
+	docs []concordat.DocumentID) error {
 	if policy != CitedWithhold {
 		return nil
 	}

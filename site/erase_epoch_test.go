@@ -37,7 +37,8 @@ func TestErasedFromEpochs(t *testing.T) {
 
 	// The command line, while nobody serves the site.
 	alone := site.New(site.Options{ID: "here", Index: o.index, Store: o.store, Profiler: profiler(t), Now: o.clock.now})
-	r, err := alone.NewEraser(site.EraserOptions{Store: o.store}).Erase(ctx, "ada", "", site.Target{Library: "theses", Documents: []concordat.DocumentID{"a"}})
+	r, err := alone.NewEraser(site.EraserOptions{Store: o.store}).Erase(ctx, "ada", "",
+		site.Target{Library: "theses", Documents: []concordat.DocumentID{"a"}})
 	if !errors.Is(err, concordat.ErrUnavailable) || r == nil || r.Deleted.IsZero() || !r.Done.IsZero() {
 		t.Fatalf("without the sets: %+v, %v", r, err)
 	}

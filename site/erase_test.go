@@ -82,7 +82,8 @@ func newShelf(t *testing.T) *shelf {
 
 func (s *shelf) add(id concordat.DocumentID, text string) {
 	s.t.Helper()
-	if err := s.Ingest(s.t.Context(), "theses", docs(site.Incoming{ID: id, Title: "Title " + string(id), Text: text}), func(site.Ingested) error { return nil }); err != nil {
+	if err := s.Ingest(s.t.Context(), "theses", docs(site.Incoming{ID: id, Title: "Title " + string(id), Text: text}),
+		func(site.Ingested) error { return nil }); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -169,7 +170,8 @@ func TestErasedBytesAreGone(t *testing.T) {
 			t.Errorf("%s: still in %s", name, in)
 		}
 	}
-	if len(r.Tasks) != 1 || r.Tasks[0].Findings == 0 || len(r.Tasks[0].Files) != 1 || r.Done.IsZero() || string(r.Signature) != "null" && len(r.Signature) == 0 {
+	if len(r.Tasks) != 1 || r.Tasks[0].Findings == 0 || len(r.Tasks[0].Files) != 1 || r.Done.IsZero() || string(r.Signature) != "null" &&
+		len(r.Signature) == 0 {
 		t.Errorf("receipt %+v", r)
 	}
 	if len(r2.Documents) != 1 || r2.Documents[0].Name != site.DocumentName("theses", mark+".txt") || r2.Documents[0].Sentences == 0 {
@@ -234,7 +236,8 @@ func TestCitedWording(t *testing.T) {
 			}
 			p := f.Passages[0]
 			kept := strings.Contains(p.Text, mark) && strings.Contains(p.Title+string(p.Source.Document), mark)
-			if kept != (policy == site.CitedKeep) || policy == site.CitedWithhold && strings.Contains(p.Title+p.Text+p.Before+p.After+string(p.Source.Document), mark) {
+			if kept != (policy == site.CitedKeep) || policy == site.CitedWithhold &&
+				strings.Contains(p.Title+p.Text+p.Before+p.After+string(p.Source.Document), mark) {
 				t.Errorf("passage %+v", p)
 			}
 			if report.Build(before, report.Rules{}).Scores != report.Build(f, report.Rules{}).Scores {
@@ -298,7 +301,8 @@ func TestNoStore(t *testing.T) {
 func TestEmbargo(t *testing.T) {
 	s := newShelf(t)
 	s.add(mark+".txt", marked)
-	if err := s.store.SetTerm(t.Context(), store.Term{Library: "theses", Document: mark + ".txt", Hidden: s.now.Add(48 * time.Hour)}); err != nil {
+	if err := s.store.SetTerm(t.Context(), store.Term{Library: "theses", Document: mark + ".txt",
+		Hidden: s.now.Add(48 * time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	text := strings.TrimPrefix(marked, mark+" ")
@@ -307,7 +311,8 @@ func TestEmbargo(t *testing.T) {
 	if err != nil || len(f.Passages) == 0 {
 		t.Fatal(f, err)
 	}
-	if p := f.Passages[0]; p.Text != "" || p.Title != report.HiddenTitle || p.Source.Document != mark+".txt" || !flagged(f, report.FlagHidden) {
+	if p := f.Passages[0]; p.Text != "" || p.Title != report.HiddenTitle || p.Source.Document != mark+".txt" ||
+		!flagged(f, report.FlagHidden) {
 		t.Errorf("hidden: %+v, flags %v", p, f.Flags)
 	}
 	scores := report.Build(f, report.Rules{}).Scores
@@ -393,7 +398,8 @@ func TestErasureGoesOn(t *testing.T) {
 	task := s.check(marked, nil)
 	broken := &brokenArea{Files: s.files, fail: true}
 	e := s.NewEraser(site.EraserOptions{Store: s.store, Areas: []site.Area{broken}})
-	_, err := e.Erase(t.Context(), "ada", "", site.Target{Tasks: []concordat.TaskID{task}, Library: "theses", Documents: []concordat.DocumentID{mark + ".txt"}})
+	_, err := e.Erase(t.Context(), "ada", "", site.Target{Tasks: []concordat.TaskID{task}, Library: "theses",
+		Documents: []concordat.DocumentID{mark + ".txt"}})
 	if !errors.Is(err, errBroken) {
 		t.Fatalf("got %v", err)
 	}

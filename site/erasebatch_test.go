@@ -52,7 +52,8 @@ func wording(f *report.Findings) string {
 func TestEraseMember(t *testing.T) {
 	p := newSite(t)
 	shared := prose(1, 12)
-	b := newBatch(t, p, map[string]string{"x.txt": shared + prose(2, 8), "y.txt": shared + prose(3, 8), "z.txt": shared + prose(4, 8)}, []string{"x.txt", "y.txt", "z.txt"},
+	b := newBatch(t, p, map[string]string{"x.txt": shared + prose(2, 8), "y.txt": shared + prose(3, 8), "z.txt": shared + prose(4, 8)},
+		[]string{"x.txt", "y.txt", "z.txt"},
 		site.BatchJob{NoLibraries: true, Manifest: []site.ManifestLine{{File: "x.txt", Author: "Xenia"}, {File: "y.txt", Author: "Yves"}}})
 	v := b.run(t)
 	tasks := map[string]concordat.TaskID{}
@@ -65,7 +66,8 @@ func TestEraseMember(t *testing.T) {
 	}
 	place := &onePlace{index: b.index, busy: true}
 	e := p.NewEraser(site.EraserOptions{Store: p.store, Batches: place})
-	if _, err := e.Erase(t.Context(), "ada", "asked", site.Target{Tasks: []concordat.TaskID{tasks["x.txt"]}}); !errors.Is(err, concordat.ErrLocked) {
+	if _, err := e.Erase(t.Context(), "ada", "asked", site.Target{Tasks: []concordat.TaskID{tasks["x.txt"]}}); !errors.Is(err,
+		concordat.ErrLocked) {
 		t.Errorf("while somebody works on the batch: %v", err)
 	}
 	if _, err := p.store.Task(t.Context(), tasks["x.txt"]); err != nil {
@@ -124,7 +126,8 @@ func TestEraseBatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Batches) != 1 || r.Batches[0] != (site.ErasedBatch{Batch: b.id, Documents: 2, Files: 3}) || len(r.Tasks) != 2 || place.removed != 1 || r.Done.IsZero() {
+	if len(r.Batches) != 1 || r.Batches[0] != (site.ErasedBatch{Batch: b.id, Documents: 2, Files: 3}) || len(r.Tasks) != 2 ||
+		place.removed != 1 || r.Done.IsZero() {
 		t.Errorf("receipt %+v", r)
 	}
 	if _, err := p.store.Batch(t.Context(), b.id); !errors.Is(err, concordat.ErrNotFound) {

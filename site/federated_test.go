@@ -108,7 +108,8 @@ func (m *member) seenBy(from concordat.SiteID, libraries ...concordat.LibraryID)
 
 // open is a rule without gates, budgets and limits.
 var openRule = store.ShareRule{Level: concordat.ShowMetadata, Matches: 1, Closeness: concordat.Bits,
-	Limits: store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1, Characters: -1, Opened: -1}, Ship: true, Standing: true, Contact: "librarian"}
+	Limits: store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1, Characters: -1, Opened: -1}, Ship: true, Standing: true,
+	Contact: "librarian"}
 
 // corpus makes texts that share sentences, some of them edited.
 type corpus struct {
@@ -452,7 +453,8 @@ func twoSites(t *testing.T, form string) {
 	if !strings.Contains(words, "Vostok plateau") || strings.Contains(words, "strontium") || strings.Contains(words, "argon") {
 		t.Errorf("common words %q", words)
 	}
-	got, err = a.Reveal(ctx, f.Task, site.RevealRequest{Partner: there.Partner, Level: concordat.ShowPassage, Reason: "a case", Contact: "dean"}, verbatim)
+	got, err = a.Reveal(ctx, f.Task, site.RevealRequest{Partner: there.Partner, Level: concordat.ShowPassage, Reason: "a case",
+		Contact: "dean"}, verbatim)
 	if err != nil || got[0].State != concordat.DisclosurePending {
 		t.Fatalf("passage: %+v, %v", got, err)
 	}
@@ -496,7 +498,8 @@ func twoSites(t *testing.T, form string) {
 // mirrored mirrors b's theses at a until b closes them.
 func mirrored(t *testing.T, a, b *member, form string) {
 	ctx := t.Context()
-	m := site.MirroredLibrary{Site: "b", Library: "theses", Epoch: federationEpoch, Profiler: a.profiler, Index: &indextest.Oracle{Site: "a", Scheme: a.profiler.Scheme()}}
+	m := site.MirroredLibrary{Site: "b", Library: "theses", Epoch: federationEpoch, Profiler: a.profiler,
+		Index: &indextest.Oracle{Site: "a", Scheme: a.profiler.Scheme()}}
 	done, err := a.SyncMirror(ctx, inProcess{"a", b.Site, "b"}, m, nil)
 	if form == concordat.OutlineWords {
 		// A document that was shown in words is not shipped in fingerprints, but the others are.

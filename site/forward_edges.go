@@ -14,7 +14,8 @@ import (
 )
 
 // edges is the edge round: the exact copies within stretches that are probably copied.
-func (r *round) edges(ctx context.Context, job concordat.JobID, n *nominated, full *align.Text, literal []align.Passage) (copies []align.Passage, words int, st *concordat.Statement, err error) {
+func (r *round) edges(ctx context.Context, job concordat.JobID, n *nominated, full *align.Text,
+	literal []align.Passage) (copies []align.Passage, words int, st *concordat.Statement, err error) {
 	a := &concordat.EdgesAsk{Job: job, Epoch: r.p.Epoch, Handle: n.Handle}
 	for _, l := range literal {
 		a.Spans = append(a.Spans, l.B)

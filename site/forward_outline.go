@@ -46,7 +46,8 @@ func (r *round) compare(ctx context.Context) error {
 	most := cmp.Or(r.fw.o.Candidates, defaultCandidates)
 	if left := len(all) - most; left > 0 {
 		r.told.flags = append(r.told.flags, concordat.Flag{Code: "candidates_left_out", Count: left,
-			Detail: fmt.Sprintf("%d more documents of site %s share a little wording with the submission; the %d closest are shown", left, r.told.site, most)})
+			Detail: fmt.Sprintf("%d more documents of site %s share a little wording with the submission; the %d closest are shown", left,
+				r.told.site, most)})
 		all = all[:most]
 	}
 	r.told.candidates = all
@@ -324,7 +325,8 @@ func (r *round) outlines(ctx context.Context, cs []*candidate, docs map[concorda
 	return out, nil
 }
 
-func (r *round) outlinesOf(ctx context.Context, job concordat.JobID, of []int, cs []*candidate, docs map[concordat.Ref]*nominated, out []outlined) error {
+func (r *round) outlinesOf(ctx context.Context, job concordat.JobID, of []int, cs []*candidate, docs map[concordat.Ref]*nominated,
+	out []outlined) error {
 	a := &concordat.OutlineAsk{Job: job, Epoch: r.p.Epoch}
 	for _, i := range of {
 		n := docs[cs[i].ref]
@@ -378,7 +380,8 @@ func (r *round) outlinesOf(ctx context.Context, job concordat.JobID, of []int, c
 
 // aligned compares the submission with one outline, and asks for the edges of what is probably
 // copied word for word. After a failed edge round it returns the passages as the outline has them.
-func (r *round) aligned(ctx context.Context, job concordat.JobID, n *nominated, o *concordat.Outline) (outlined, int, *concordat.Statement, error) {
+func (r *round) aligned(ctx context.Context, job concordat.JobID, n *nominated,
+	o *concordat.Outline) (outlined, int, *concordat.Statement, error) {
 	if o.Handle != n.Handle || o.Form != n.Outline || len(o.Units) > mostOutlineUnits {
 		return outlined{}, 0, nil, fmt.Errorf("%w: outline", errGarbage)
 	}
@@ -433,7 +436,8 @@ func partnerPrints(o *concordat.Outline) ([]align.Print, error) {
 	out := make([]align.Print, 0, len(o.Units))
 	end := 0
 	for i, u := range o.Units {
-		if u.Span.Start < end || u.Span.End < u.Span.Start || u.Span.End > 1<<31-1 || u.Chars < 0 || u.Chars > 1<<20 || u.Features < 0 || u.Features > 1<<16 {
+		if u.Span.Start < end || u.Span.End < u.Span.Start || u.Span.End > 1<<31-1 || u.Chars < 0 || u.Chars > 1<<20 || u.Features < 0 ||
+			u.Features > 1<<16 {
 			return nil, fmt.Errorf("%w: unit %d", errGarbage, i)
 		}
 		if i > 0 && u.Ordinal != o.Units[i-1].Ordinal+1 {

@@ -28,7 +28,8 @@ func TestAskedOutlines(t *testing.T) {
 			north.outline = form
 			const head = "An introduction that the copier left out, about guilds and their seals and their quarrels. "
 			north.put(t, "lib", "essay", head+essay+" A closing word on other matters altogether stands at the end.")
-			f := p.check(t, mine+essay+" And I close it with a remark of my own as well.", site.CheckOptions{Partners: []site.PartnerLibraries{north.libraries("lib")}})
+			f := p.check(t, mine+essay+" And I close it with a remark of my own as well.",
+				site.CheckOptions{Partners: []site.PartnerLibraries{north.libraries("lib")}})
 			i := slices.IndexFunc(f.Passages, func(p concordat.Passage) bool { return p.Kind == concordat.KindVerbatim })
 			if i < 0 {
 				t.Fatalf("nothing word for word in %+v", f.Passages)
@@ -145,7 +146,8 @@ func TestSameTextAtTwoSites(t *testing.T) {
 	p := newSite(t, "a")
 	var docs []site.Incoming
 	for i := range 8 {
-		docs = append(docs, site.Incoming{ID: concordat.DocumentID('a' + rune(i)), Text: glacier + orchard + "\n\n" + strings.Repeat(string(rune('a'+i))+"x ", 3)})
+		docs = append(docs, site.Incoming{ID: concordat.DocumentID('a' + rune(i)), Text: glacier + orchard + "\n\n" +
+			strings.Repeat(string(rune('a'+i))+"x ", 3)})
 	}
 	for i := range 60 {
 		docs = append(docs, site.Incoming{ID: concordat.DocumentID(fmt.Sprint("other", i)), Text: strings.Repeat(fmt.Sprint("word", i, " "), 12)})
@@ -206,7 +208,8 @@ func TestAskedReveal(t *testing.T) {
 	if north.reveals[0].Passages[0].Text != g.Span.In(f.Submission.Text) {
 		t.Error("the wording sent is not the passage's")
 	}
-	if again, err := p.Reveal(t.Context(), f.Task, site.RevealRequest{Partner: north}, 0); err != nil || len(again) != 0 || len(north.reveals) != 1 {
+	if again, err := p.Reveal(t.Context(), f.Task, site.RevealRequest{Partner: north}, 0); err != nil || len(again) != 0 ||
+		len(north.reveals) != 1 {
 		t.Errorf("asked again: %+v, %v", again, err)
 	}
 
@@ -215,11 +218,13 @@ func TestAskedReveal(t *testing.T) {
 	if got, err = p.Reveal(t.Context(), f.Task, request, 0); err != nil || got[0].State != concordat.DisclosurePending {
 		t.Fatalf("got %+v, %v", got, err)
 	}
-	if got, err = p.RefreshDisclosures(t.Context(), f.Task, north); err != nil || len(got) != 1 || got[0].State != concordat.DisclosurePending {
+	if got, err = p.RefreshDisclosures(t.Context(), f.Task, north); err != nil || len(got) != 1 ||
+		got[0].State != concordat.DisclosurePending {
 		t.Errorf("meanwhile: %+v, %v", got, err)
 	}
 	north.decide = ""
-	if got, err = p.RefreshDisclosures(t.Context(), f.Task, north); err != nil || len(got) != 1 || got[0].State != concordat.DisclosureGranted || got[0].Words != "by the librarian" {
+	if got, err = p.RefreshDisclosures(t.Context(), f.Task, north); err != nil || len(got) != 1 ||
+		got[0].State != concordat.DisclosureGranted || got[0].Words != "by the librarian" {
 		t.Errorf("decided: %+v, %v", got, err)
 	}
 	f, err = p.Findings(t.Context(), f.Task)
@@ -246,7 +251,8 @@ func TestAskedRevealGarbage(t *testing.T) {
 	north.outline = concordat.OutlineWords
 	north.put(t, "lib", "essay", essay)
 	f := p.check(t, mine+essay, site.CheckOptions{Partners: []site.PartnerLibraries{north.libraries("lib")}})
-	for _, spans := range [][]concordat.Span{{{Start: -1, End: 4}}, {{Start: 0, End: 1 << 30}}, {{Start: 9, End: 12}, {Start: 3, End: 5}}, {{Start: 5, End: 5}}} {
+	for _, spans := range [][]concordat.Span{{{Start: -1, End: 4}}, {{Start: 0, End: 1 << 30}}, {{Start: 9, End: 12}, {Start: 3, End: 5}},
+		{{Start: 5, End: 5}}} {
 		liar := &liar{north, spans}
 		if _, err := p.Reveal(t.Context(), f.Task, site.RevealRequest{Partner: liar}, 0); err != nil {
 			t.Fatal(err)

@@ -99,7 +99,8 @@ func (p *partner) remove(t testing.TB, lib concordat.LibraryID, id concordat.Doc
 }
 
 func (p *partner) libraries(libs ...concordat.LibraryID) site.PartnerLibraries {
-	return site.PartnerLibraries{Partner: p, Epoch: concordat.Epoch{Federation: "test", Number: 1}, Profiler: p.profiler, SketchKey: p.sketchKey, Libraries: libs}
+	return site.PartnerLibraries{Partner: p, Epoch: concordat.Epoch{Federation: "test", Number: 1}, Profiler: p.profiler,
+		SketchKey: p.sketchKey, Libraries: libs}
 }
 
 func (p *partner) Site() concordat.SiteID { return p.id }
@@ -119,14 +120,16 @@ func (p *partner) Ask(ctx context.Context, a *concordat.Ask) (*concordat.Tell, e
 	if p.refuse != nil {
 		return nil, p.refuse
 	}
-	t := &concordat.Tell{Statement: concordat.Statement{Site: p.id, Kind: "answer", KeyEpoch: 1, Payload: []byte("told"), Signature: []byte("signed")}}
+	t := &concordat.Tell{Statement: concordat.Statement{Site: p.id, Kind: "answer", KeyEpoch: 1, Payload: []byte("told"),
+		Signature: []byte("signed")}}
 	for _, l := range a.Libraries {
 		if err := p.tellLibrary(ctx, a, t, l); err != nil {
 			return nil, err
 		}
 	}
 	slices.SortFunc(t.Hits, func(x, y concordat.Hit) int {
-		return cmp.Or(cmp.Compare(x.Sentence, y.Sentence), cmp.Compare(x.Distance, y.Distance), cmp.Compare(x.Document, y.Document), cmp.Compare(x.Ordinal, y.Ordinal))
+		return cmp.Or(cmp.Compare(x.Sentence, y.Sentence), cmp.Compare(x.Distance, y.Distance), cmp.Compare(x.Document, y.Document),
+			cmp.Compare(x.Ordinal, y.Ordinal))
 	})
 	if p.mangle != nil {
 		p.mangle(t)
@@ -136,7 +139,8 @@ func (p *partner) Ask(ctx context.Context, a *concordat.Ask) (*concordat.Tell, e
 
 func (p *partner) tellLibrary(ctx context.Context, a *concordat.Ask, t *concordat.Tell, l concordat.LibraryID) error {
 	n := len(t.Libraries)
-	t.Libraries = append(t.Libraries, concordat.LibraryTell{Library: l, Level: p.level, Ready: 1, Standing: a.Standing, LeftSentences: -1, LeftDisclosures: -1})
+	t.Libraries = append(t.Libraries, concordat.LibraryTell{Library: l, Level: p.level, Ready: 1, Standing: a.Standing, LeftSentences: -1,
+		LeftDisclosures: -1})
 	lib := &t.Libraries[n]
 	if r := p.library[l]; r != nil {
 		lib.Level, lib.Refusal, lib.Standing = concordat.ShowNothing, r, false
@@ -178,7 +182,8 @@ func (p *partner) tellLibrary(ctx context.Context, a *concordat.Ask, t *concorda
 		t.Documents = append(t.Documents, concordat.DocumentTell{Handle: p.handle(l, id), Library: n, Matches: len(distinct),
 			Title: "Title of " + string(id), Author: "A. Writer", Contact: "librarian@" + string(p.id), Outline: p.outline})
 		for _, m := range ms {
-			t.Hits = append(t.Hits, concordat.Hit{Sentence: m.Sentence, Document: len(t.Documents) - 1, Ordinal: m.Ordinal, Distance: m.Distance, Documents: m.Documents})
+			t.Hits = append(t.Hits, concordat.Hit{Sentence: m.Sentence, Document: len(t.Documents) - 1, Ordinal: m.Ordinal, Distance: m.Distance,
+				Documents: m.Documents})
 		}
 	}
 	return nil
@@ -214,7 +219,8 @@ func (p *partner) Outline(ctx context.Context, a *concordat.OutlineAsk) (*concor
 				return nil, err
 			}
 			for i, x := range ps {
-				o.Units = append(o.Units, concordat.OutlineUnit{Ordinal: i, Span: x.Span, Chars: x.Chars, Features: x.Features, Fingerprint: x.Fingerprint})
+				o.Units = append(o.Units, concordat.OutlineUnit{Ordinal: i, Span: x.Span, Chars: x.Chars, Features: x.Features,
+					Fingerprint: x.Fingerprint})
 			}
 		}
 		out.Documents = append(out.Documents, o)

@@ -98,7 +98,8 @@ func (s *Site) RefreshDisclosures(ctx context.Context, task concordat.TaskID, pa
 }
 
 // askReveals asks for disclosures of f and keeps what came.
-func (s *Site) askReveals(ctx context.Context, task concordat.TaskID, f *report.Findings, which []int, of func(concordat.SiteID) concordat.Partner) ([]report.Disclosure, error) {
+func (s *Site) askReveals(ctx context.Context, task concordat.TaskID, f *report.Findings, which []int,
+	of func(concordat.SiteID) concordat.Partner) ([]report.Disclosure, error) {
 	var errs []error
 	var answers []answered
 	for _, i := range which {
@@ -175,12 +176,14 @@ func (a *answered) apply(f *report.Findings) {
 
 // same reports whether d is the request that was answered.
 func (a *answered) same(d report.Disclosure) bool {
-	return d.Source == a.disclosure.Source && d.Level == a.disclosure.Level && d.Asked.Equal(a.disclosure.Asked) && slices.Equal(d.Passages, a.disclosure.Passages)
+	return d.Source == a.disclosure.Source && d.Level == a.disclosure.Level && d.Asked.Equal(a.disclosure.Asked) &&
+		slices.Equal(d.Passages, a.disclosure.Passages)
 }
 
 // revealOne asks for one disclosure of f, which it does not change. first: the wording has not been
 // sent before.
-func (s *Site) revealOne(ctx context.Context, f *report.Findings, d report.Disclosure, partner concordat.Partner, first bool) (answered, error) {
+func (s *Site) revealOne(ctx context.Context, f *report.Findings, d report.Disclosure, partner concordat.Partner,
+	first bool) (answered, error) {
 	out := answered{disclosure: d}
 	i := slices.IndexFunc(f.Partners, func(p report.PartnerSource) bool { return p.Ref == d.Source })
 	if i < 0 || f.Partners[i].Job == "" {
@@ -281,7 +284,8 @@ func consultedOf(f *report.Findings, ref concordat.Ref) *concordat.Consulted {
 
 func knownState(s string) bool {
 	switch s {
-	case concordat.DisclosureGranted, concordat.DisclosurePending, concordat.DisclosureRefused, concordat.DisclosureExpired, concordat.DisclosureWithdrawn:
+	case concordat.DisclosureGranted, concordat.DisclosurePending, concordat.DisclosureRefused, concordat.DisclosureExpired,
+		concordat.DisclosureWithdrawn:
 		return true
 	}
 	return false

@@ -81,13 +81,15 @@ func TestForward(t *testing.T) {
 				return
 			}
 			c := line(t, f, "north", "lib")
-			if c.Asked == 0 || c.Answered != c.Asked || c.Exposed.Sentences != c.Asked || c.Level != concordat.ShowMetadata || c.Epoch != "test/1" || !c.Shown.Exists {
+			if c.Asked == 0 || c.Answered != c.Asked || c.Exposed.Sentences != c.Asked || c.Level != concordat.ShowMetadata ||
+				c.Epoch != "test/1" || !c.Shown.Exists {
 				t.Errorf("line %+v", c)
 			}
 			if n := len(north.asks[0].Sentences); n != c.Asked {
 				t.Errorf("%d sentences asked, the line says %d", n, c.Asked)
 			}
-			if i := slices.IndexFunc(f.Partners, func(s report.PartnerSource) bool { return s.Title == "Title of ice" }); i < 0 || f.Partners[i].Contact != "librarian@north" {
+			if i := slices.IndexFunc(f.Partners, func(s report.PartnerSource) bool { return s.Title == "Title of ice" }); i < 0 ||
+				f.Partners[i].Contact != "librarian@north" {
 				t.Errorf("partners' sources %+v", f.Partners)
 			}
 			for _, g := range f.Passages {
@@ -141,7 +143,8 @@ func TestPartnersThatFail(t *testing.T) {
 		"refuses": {func(p *partner) {
 			p.refuse = &concordat.Refusal{Reason: concordat.ReasonPurpose, Words: "theses\x1b[2J only"}
 		}, concordat.ReasonPurpose, "not open for this purpose: theses [2J only"},
-		"other scheme": {func(p *partner) { p.refuse = &concordat.Refusal{Reason: concordat.ReasonScheme} }, concordat.ReasonScheme, "made another way"},
+		"other scheme": {func(p *partner) { p.refuse = &concordat.Refusal{Reason: concordat.ReasonScheme} }, concordat.ReasonScheme,
+			"made another way"},
 		"refuses library": {func(p *partner) {
 			p.library = map[concordat.LibraryID]*concordat.Refusal{"lib": {Reason: concordat.ReasonBudget}}
 		}, concordat.ReasonBudget, "used up"},
@@ -309,7 +312,8 @@ func TestNeverTwoSketches(t *testing.T) {
 		t.Errorf("the line does not say so: %s", words)
 	}
 	other := newPartner(t, "south")
-	if c := line(t, p.check(t, text, site.CheckOptions{Forward: site.ForwardAll, Partners: []site.PartnerLibraries{other.libraries("lib")}}), "south", "lib"); c.Withheld != 0 {
+	if c := line(t, p.check(t, text, site.CheckOptions{Forward: site.ForwardAll,
+		Partners: []site.PartnerLibraries{other.libraries("lib")}}), "south", "lib"); c.Withheld != 0 {
 		t.Errorf("another partner: %+v", c)
 	}
 }

@@ -45,7 +45,8 @@ func TestSharedWordingIsNotAsked(t *testing.T) {
 	text := glacier + bakery + "\n\n" + form + "\n\n" + orchard + foundry
 	var many []site.Incoming
 	for i := range 9 {
-		many = append(many, site.Incoming{ID: concordat.DocumentID('a' + rune(i)), Text: form + "\n\n" + strings.Repeat(fmt.Sprint("word", i, " "), 12)})
+		many = append(many, site.Incoming{ID: concordat.DocumentID('a' + rune(i)), Text: form + "\n\n" +
+			strings.Repeat(fmt.Sprint("word", i, " "), 12)})
 	}
 	for name, set := range map[string]func(*parts, *site.CheckOptions){
 		"template given":      func(_ *parts, o *site.CheckOptions) { o.Templates = []report.Template{{Name: "form", Text: form}} },
@@ -82,7 +83,8 @@ func TestQuotationAtPartner(t *testing.T) {
 		name, text string
 		counts     bool
 	}{
-		{"with its source", glacier + bakery + winter + garden + harbour + mill + bridge + "\n\n“" + quoted + "” (Smith 2019)\n\n" + river, false},
+		{"with its source", glacier + bakery + winter + garden + harbour + mill + bridge + "\n\n“" + quoted + "” (Smith 2019)\n\n" + river,
+			false},
 		{"without a source", glacier + bakery + winter + garden + "\n\n“" + quoted + "”\n\n" + river, true},
 		{"without marks", glacier + bakery + winter + garden + "\n\n" + quoted + " (Smith 2019)\n\n" + river, true},
 	} {
@@ -127,7 +129,8 @@ func TestPassagesEndAtSharedWording(t *testing.T) {
 			north := newPartner(t, "north")
 			north.outline = outline
 			north.put(t, "lib", "copy", winter+garden+"\n\n"+text)
-			f := p.check(t, text, site.CheckOptions{Partners: []site.PartnerLibraries{north.libraries("lib")}, Templates: []report.Template{{Name: "form", Text: form}}})
+			f := p.check(t, text, site.CheckOptions{Partners: []site.PartnerLibraries{north.libraries("lib")},
+				Templates: []report.Template{{Name: "form", Text: form}}})
 			found := 0
 			for _, g := range f.Passages {
 				if g.Wording != "" {
@@ -201,7 +204,8 @@ func TestRingOfTwoSites(t *testing.T) {
 		p.ingest(t, "a", site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)), Text: own})
 		north.put(t, "lib", concordat.DocumentID(fmt.Sprint(i)), own)
 	}
-	f := p.check(t, glacier+bakery+"\n\n"+orchard+foundry, site.CheckOptions{Forward: site.ForwardAll, Partners: []site.PartnerLibraries{calls(north, 15)}})
+	f := p.check(t, glacier+bakery+"\n\n"+orchard+foundry, site.CheckOptions{Forward: site.ForwardAll,
+		Partners: []site.PartnerLibraries{calls(north, 15)}})
 	rep := report.Build(f, report.Rules{})
 	if n := len(rep.Sources); rep.Scores.Covered < 0.4 || n != 4 {
 		t.Errorf("covered %.2f by %d sources, want four: five of 31 documents are no form", rep.Scores.Covered, n)

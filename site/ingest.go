@@ -93,7 +93,8 @@ type batch struct {
 
 // prepare reads docs and sends fingerprinted batches. A fault of docs comes back apart: what was read
 // before it is good, and has been sent.
-func (s *Site) prepare(ctx context.Context, lib concordat.LibraryID, docs iter.Seq2[Incoming, error], out chan<- *batch) (fault, err error) {
+func (s *Site) prepare(ctx context.Context, lib concordat.LibraryID, docs iter.Seq2[Incoming, error],
+	out chan<- *batch) (fault, err error) {
 	var pending []Incoming
 	bytes := 0
 	flush := func() error {
@@ -179,7 +180,8 @@ func (s *Site) fingerprint(ctx context.Context, lib concordat.LibraryID, docs []
 	return b, nil
 }
 
-func (s *Site) fingerprintOne(ctx context.Context, lib concordat.LibraryID, d Incoming, p **concordat.Profile, row *store.DocumentRow, in *Ingested) error {
+func (s *Site) fingerprintOne(ctx context.Context, lib concordat.LibraryID, d Incoming, p **concordat.Profile, row *store.DocumentRow,
+	in *Ingested) error {
 	hash := textHash(d.Text)
 	*in = Ingested{ID: d.ID, Title: d.Title, Source: d.Source, Outcome: Added}
 	old, err := s.o.Store.DocumentRow(ctx, lib, d.ID)
@@ -187,7 +189,8 @@ func (s *Site) fingerprintOne(ctx context.Context, lib concordat.LibraryID, d In
 	case errors.Is(err, concordat.ErrNotFound):
 	case err != nil:
 		return fmt.Errorf("document %s: %w", d.ID, err)
-	case old.Hash == hash && old.Title == d.Title && old.Author == d.Author && old.Scheme == s.Scheme() && (d.Dated == "" || old.Dated == d.Dated && old.DatedBy == d.DatedBy):
+	case old.Hash == hash && old.Title == d.Title && old.Author == d.Author && old.Scheme == s.Scheme() &&
+		(d.Dated == "" || old.Dated == d.Dated && old.DatedBy == d.DatedBy):
 		in.Outcome, in.Sentences = Unchanged, old.Sentences
 		return nil
 	default:

@@ -50,7 +50,8 @@ func (q *question) hits(f *found, told bool) []store.AnswerHit {
 	n := min(len(f.hits), mostHits)
 	out := make([]store.AnswerHit, n)
 	for i, h := range f.hits[:n] {
-		out[i] = store.AnswerHit{Handle: f.handle, Sentence: q.name(h.Sentence), Ordinal: h.Ordinal, Span: f.spans[i], Distance: h.Distance, Told: told}
+		out[i] = store.AnswerHit{Handle: f.handle, Sentence: q.name(h.Sentence), Ordinal: h.Ordinal, Span: f.spans[i], Distance: h.Distance,
+			Told: told}
 	}
 	return out
 }

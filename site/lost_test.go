@@ -179,7 +179,8 @@ func operations() []operation {
 		}, nil},
 		{"Requested", func(t *testing.T, o *owner) func() error {
 			a := o.ask(t, passage, concordat.ShowPassage, "theses")
-			q := &concordat.RevealAsk{Job: a.Job, Epoch: a.Epoch, Level: concordat.ShowPassage, Passages: []concordat.RevealPassage{{Span: concordat.Span{End: 9}}}}
+			q := &concordat.RevealAsk{Job: a.Job, Epoch: a.Epoch, Level: concordat.ShowPassage,
+				Passages: []concordat.RevealPassage{{Span: concordat.Span{End: 9}}}}
 			must(t, o.Requested(context.Background(), "north", q, &concordat.Revealed{State: concordat.DisclosurePending}))
 			return func() error {
 				return o.Requested(context.Background(), "north", q, &concordat.Revealed{State: concordat.DisclosureGranted})

@@ -39,7 +39,8 @@ func add(f *report.Findings, all []*told) {
 		for _, c := range t.consulted {
 			if c.Shown.Exists && (c.Level == concordat.ShowExists || c.Level == concordat.ShowCounts) {
 				f.Flags = append(f.Flags, concordat.Flag{Code: "matches_not_shown", Count: c.Shown.Sentences,
-					Detail: fmt.Sprintf("library %s of site %s holds something that matches and shows no more than that; its contact may tell more", c.Library, c.Site)})
+					Detail: fmt.Sprintf("library %s of site %s holds something that matches and shows no more than that; its contact may tell more",
+						c.Library, c.Site)})
 			}
 		}
 	}

@@ -105,7 +105,8 @@ func (s *Site) SyncMirror(ctx context.Context, partner concordat.Partner, m Mirr
 // closed reports whether the owner says that the library is not, or no longer, for this site.
 func closed(err error) bool {
 	var r *concordat.Refusal
-	return errors.As(err, &r) && (r.Reason == concordat.ReasonLibrary || r.Reason == concordat.ReasonExpired || r.Reason == concordat.ReasonEmbargo)
+	return errors.As(err, &r) && (r.Reason == concordat.ReasonLibrary || r.Reason == concordat.ReasonExpired ||
+		r.Reason == concordat.ReasonEmbargo)
 }
 
 const (
@@ -268,7 +269,8 @@ func (fw *forwarding) mirror(ctx context.Context, m *MirroredLibrary, state *sto
 		}
 	}
 	c := concordat.Consulted{Site: m.Site, Library: m.Library, Asked: len(q.Fingerprints), Answered: len(q.Fingerprints),
-		Missing: append([]concordat.ShardID{}, a.Missing...), Capped: a.Capped, Level: concordat.ShowMetadata, Epoch: m.Epoch.String(), Mirror: state.Synced}
+		Missing: append([]concordat.ShardID{}, a.Missing...), Capped: a.Capped, Level: concordat.ShowMetadata, Epoch: m.Epoch.String(),
+		Mirror: state.Synced}
 	for _, x := range a.Matches {
 		if x.Distance <= t.questions[x.Sentence].Gate {
 			x.Source = concordat.Ref{Site: m.Site, Library: m.Library, Document: x.Source.Document}

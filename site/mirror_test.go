@@ -12,7 +12,8 @@ import (
 )
 
 func mirrorOf(n *partner, index concordat.Index) site.MirroredLibrary {
-	return site.MirroredLibrary{Site: n.id, Library: "lib", Epoch: concordat.Epoch{Federation: "test", Number: 1}, Profiler: n.profiler, Index: index}
+	return site.MirroredLibrary{Site: n.id, Library: "lib", Epoch: concordat.Epoch{Federation: "test", Number: 1}, Profiler: n.profiler,
+		Index: index}
 }
 
 // broken is a partner whose shipments fail after some.
@@ -93,7 +94,8 @@ func TestSyncMirror(t *testing.T) {
 	if got, err := p.SyncMirror(ctx, north, m, nil); err != nil || !got.Withdrawn {
 		t.Errorf("withdrawn: %+v, %v", got, err)
 	}
-	if a, err := index.Match(ctx, &concordat.Query{Scheme: index.Scheme, MaxDistance: 100, Fingerprints: make([]concordat.Fingerprint, 1)}); err != nil || len(a.Matches) != 0 {
+	if a, err := index.Match(ctx, &concordat.Query{Scheme: index.Scheme, MaxDistance: 100,
+		Fingerprints: make([]concordat.Fingerprint, 1)}); err != nil || len(a.Matches) != 0 {
 		t.Errorf("the index still holds %d sentences, %v", len(a.Matches), err)
 	}
 	if ms, err := p.Mirrors(ctx); err != nil || len(ms) != 0 {
@@ -120,7 +122,8 @@ func TestSyncMirrorGarbage(t *testing.T) {
 		if _, err := p.SyncMirror(t.Context(), &shipper{north, spoil}, mirrorOf(north, index), nil); err == nil {
 			t.Errorf("%s: taken", name)
 		}
-		if a, err := index.Match(t.Context(), &concordat.Query{Scheme: index.Scheme, MaxDistance: 100, Fingerprints: make([]concordat.Fingerprint, 1)}); err != nil || len(a.Matches) != 0 {
+		if a, err := index.Match(t.Context(), &concordat.Query{Scheme: index.Scheme, MaxDistance: 100,
+			Fingerprints: make([]concordat.Fingerprint, 1)}); err != nil || len(a.Matches) != 0 {
 			t.Errorf("%s: %d sentences put, %v", name, len(a.Matches), err)
 		}
 	}

@@ -83,7 +83,8 @@ func nominate(asked []concordat.Sentence, matches []concordat.Match) []*candidat
 
 // nominateBy returns the source documents that some sentence is near, best first: each sentence adds
 // how near it is, 0 or less being too far, less where many documents hold the wording.
-func nominateBy(asked []concordat.Sentence, matches []concordat.Match, nearness func(concordat.Sentence, concordat.Match) float64) []*candidate {
+func nominateBy(asked []concordat.Sentence, matches []concordat.Match,
+	nearness func(concordat.Sentence, concordat.Match) float64) []*candidate {
 	by := map[concordat.Ref]*candidate{}
 	var out []*candidate
 	lastSentence := map[concordat.Ref]int{}

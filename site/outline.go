@@ -83,7 +83,8 @@ func (s *Site) known(ctx context.Context, from concordat.SiteID, set *epochSet, 
 func unknown(words string) *concordat.Refusal { return refuse(concordat.ReasonUnknown, "%s", words) }
 
 // locate finds the document of a handle in the job, or in the partner's mirror.
-func (s *Site) locate(ctx context.Context, from concordat.SiteID, set *epochSet, job concordat.JobID, k *known) (lib concordat.LibraryID, id concordat.DocumentID, hash, purpose string, err error) {
+func (s *Site) locate(ctx context.Context, from concordat.SiteID, set *epochSet, job concordat.JobID,
+	k *known) (lib concordat.LibraryID, id concordat.DocumentID, hash, purpose string, err error) {
 	j, err := s.o.Store.AnswerJob(ctx, from, job)
 	if err == nil && j.Epoch == set.Epoch {
 		var d store.AnswerDocument
@@ -135,7 +136,8 @@ func (s *Site) AnswerOutline(ctx context.Context, from concordat.SiteID, a *conc
 	return out, nil
 }
 
-func (s *Site) outline(ctx context.Context, from concordat.SiteID, a *concordat.OutlineAsk, of concordat.OutlineOf, line *auditDocument) (*concordat.Outline, error) {
+func (s *Site) outline(ctx context.Context, from concordat.SiteID, a *concordat.OutlineAsk, of concordat.OutlineOf,
+	line *auditDocument) (*concordat.Outline, error) {
 	set, err := s.epochFor(from, a.Epoch)
 	if err != nil {
 		return nil, err
@@ -283,7 +285,8 @@ func (k *known) fingerprints(ordinals []int) (*concordat.Outline, error) {
 		if err != nil {
 			return nil, err
 		}
-		o.Units = append(o.Units, concordat.OutlineUnit{Ordinal: i, Span: sentence.Span, Chars: chars, Features: features, Fingerprint: sentence.Fingerprint})
+		o.Units = append(o.Units, concordat.OutlineUnit{Ordinal: i, Span: sentence.Span, Chars: chars, Features: features,
+			Fingerprint: sentence.Fingerprint})
 	}
 	return o, nil
 }
@@ -291,7 +294,8 @@ func (k *known) fingerprints(ordinals []int) (*concordat.Outline, error) {
 // AnswerEdges answers the edge round: the order of the words, a byte of a keyed hash each, of the
 // spans asked, as far as they lie within four units of a sentence that matched.
 func (s *Site) AnswerEdges(ctx context.Context, from concordat.SiteID, a *concordat.EdgesAsk) (*concordat.Edges, error) {
-	line := auditDocument{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Handle: hex.EncodeToString(a.Handle[:]), Form: store.FormEdges}
+	line := auditDocument{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Handle: hex.EncodeToString(a.Handle[:]),
+		Form: store.FormEdges}
 	e, err := s.edges(ctx, from, a, &line)
 	line.Refused = reasonOf(err)
 	if err2 := s.audit(ctx, from, "edges", line); err2 != nil {

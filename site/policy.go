@@ -73,7 +73,8 @@ const anyPurpose = "\x00"
 
 // grant returns what the partner may have of a library for a purpose, or why it may have nothing.
 // Libraries that are closed to it and such as do not exist are told alike.
-func (s *Site) grant(ctx context.Context, from concordat.SiteID, lib concordat.LibraryID, purpose string) (*grant, *concordat.Refusal, error) {
+func (s *Site) grant(ctx context.Context, from concordat.SiteID, lib concordat.LibraryID,
+	purpose string) (*grant, *concordat.Refusal, error) {
 	g := &grant{from: from}
 	var err error
 	if g.share, err = s.o.Store.Share(ctx, lib, from); err == nil {
@@ -138,7 +139,8 @@ func (g *grant) spending(kind string, amount int, windows ...store.Window) store
 }
 
 func (g *grant) sentences(n int) store.Spending {
-	return g.spending(spendSentences, n, store.Window{Within: day, Most: g.rule.Limits.Sentences}, store.Window{Within: hour, Most: g.rule.Limits.Burst})
+	return g.spending(spendSentences, n, store.Window{Within: day, Most: g.rule.Limits.Sentences},
+		store.Window{Within: hour, Most: g.rule.Limits.Burst})
 }
 
 func (g *grant) disclosures(n int) store.Spending {

@@ -146,7 +146,8 @@ func (s *Site) NewQueue(o QueueOptions) *Queue {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Queue{site: s, o: o, wake: map[store.Lane]chan struct{}{store.LaneChecks: make(chan struct{}, 1), store.LaneAdding: make(chan struct{}, 1)}, running: map[concordat.TaskID]begun{},
+	return &Queue{site: s, o: o, wake: map[store.Lane]chan struct{}{store.LaneChecks: make(chan struct{}, 1),
+		store.LaneAdding: make(chan struct{}, 1)}, running: map[concordat.TaskID]begun{},
 		latest: map[concordat.TaskID]Event{}, watchers: map[concordat.TaskID]map[chan Event]bool{}}
 }
 
@@ -188,7 +189,8 @@ func (q *Queue) task(id concordat.TaskID, owner, batch string, j Job) (store.Tas
 	if err != nil {
 		return store.Task{}, fmt.Errorf("submit: %w", err)
 	}
-	return store.Task{Task: concordat.Task{ID: id, Title: cmp.Or(j.Title, j.Name), Made: q.site.o.Now()}, Owner: owner, Batch: batch, Request: request, File: j.File}, nil
+	return store.Task{Task: concordat.Task{ID: id, Title: cmp.Or(j.Title, j.Name), Made: q.site.o.Now()}, Owner: owner, Batch: batch,
+		Request: request, File: j.File}, nil
 }
 
 func (q *Queue) submit(ctx context.Context, id concordat.TaskID, owner, batch string, j Job) error {

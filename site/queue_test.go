@@ -15,12 +15,14 @@ const folios = "The reading room of the old library kept its shutters closed unt
 // queued is a site with a queue whose files are given by name.
 func queued(t *testing.T, read func(ctx context.Context, j site.Job) ([]site.Item, error)) (*parts, *site.Queue) {
 	p := newSite(t, "a")
-	if err := p.Ingest(t.Context(), "a", docs(site.Incoming{ID: "source", Text: folios}), func(site.Ingested) error { return nil }); err != nil {
+	if err := p.Ingest(t.Context(), "a", docs(site.Incoming{ID: "source", Text: folios}),
+		func(site.Ingested) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	return p, p.NewQueue(site.QueueOptions{Store: p.store, Read: read, Options: func(_ context.Context, j site.Job) (site.CheckOptions, func(), error) {
-		return site.CheckOptions{Libraries: j.Libraries}, nil, nil
-	}})
+	return p, p.NewQueue(site.QueueOptions{Store: p.store, Read: read,
+		Options: func(_ context.Context, j site.Job) (site.CheckOptions, func(), error) {
+			return site.CheckOptions{Libraries: j.Libraries}, nil, nil
+		}})
 }
 
 // start runs the queue until the test, or stop, ends it.

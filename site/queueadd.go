@@ -19,7 +19,8 @@ func (q *Queue) add(ctx context.Context, t store.Task, j Job, items []Item) (con
 	var docs []Incoming
 	failed := 0
 	for i, item := range items {
-		d := Incoming{ID: item.ID, Title: cmp.Or(item.Title, string(item.ID)), Text: item.Text, Source: j.Name, Dated: item.Dated, DatedBy: item.DatedBy}
+		d := Incoming{ID: item.ID, Title: cmp.Or(item.Title, string(item.ID)), Text: item.Text, Source: j.Name, Dated: item.Dated,
+			DatedBy: item.DatedBy}
 		if len(items) == 1 {
 			d.Title = cmp.Or(j.Title, d.Title)
 		}

@@ -81,7 +81,8 @@ func TestQueueAdds(t *testing.T) {
 		}, nil
 	})
 	start(t, q)
-	for _, want := range []string{"added: 1 new, 0 replaced, 0 unchanged, 2 not readable", "added: 0 new, 0 replaced, 1 unchanged, 2 not readable"} {
+	for _, want := range []string{"added: 1 new, 0 replaced, 0 unchanged, 2 not readable",
+		"added: 0 new, 0 replaced, 1 unchanged, 2 not readable"} {
 		id := submit(t, q, site.Job{Name: "a.zip", File: "zip", Into: "a"})
 		if state, cause := await(t, p, q, id); state != concordat.TaskPartial || cause != want {
 			t.Errorf("got %s, %q, want partial, %q", state, cause, want)

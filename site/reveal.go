@@ -48,7 +48,8 @@ func (s *Site) AnswerReveal(ctx context.Context, from concordat.SiteID, a *conco
 	return r, err
 }
 
-func (s *Site) reveal(ctx context.Context, from concordat.SiteID, a *concordat.RevealAsk, line *auditDocument) (*concordat.Revealed, error) {
+func (s *Site) reveal(ctx context.Context, from concordat.SiteID, a *concordat.RevealAsk,
+	line *auditDocument) (*concordat.Revealed, error) {
 	if a.Level != concordat.ShowOverlap && a.Level != concordat.ShowPassage {
 		return nil, fmt.Errorf("reveal: %w: level %q", concordat.ErrInvalid, a.Level)
 	}
@@ -111,7 +112,8 @@ func openedSentences(ps []concordat.RevealPassage) int {
 }
 
 // open charges for passages and shows their overlap, with text the whole of them.
-func (s *Site) open(ctx context.Context, k *known, a *concordat.RevealAsk, out *concordat.Revealed, text bool, line *auditDocument) (*concordat.Revealed, error) {
+func (s *Site) open(ctx context.Context, k *known, a *concordat.RevealAsk, out *concordat.Revealed, text bool,
+	line *auditDocument) (*concordat.Revealed, error) {
 	n, chars := openedSentences(a.Passages), 0
 	for _, p := range a.Passages {
 		if text {
@@ -372,6 +374,7 @@ func (s *Site) Requested(ctx context.Context, partner concordat.SiteID, a *conco
 			return s.o.Store.SetDisclosure(ctx, d.ID, d.State, r.State, string(partner), r.Words, r.Until)
 		}
 	}
-	return s.o.Store.PutDisclosure(ctx, store.Disclosure{ID: strings.ToLower(rand.Text()[:12]), Direction: store.DisclosureOut, Partner: partner,
-		Job: a.Job, Handle: a.Handle, Spans: spans, Reason: a.Reason, Contact: a.Contact, State: r.State, Words: r.Words, Until: r.Until})
+	return s.o.Store.PutDisclosure(ctx, store.Disclosure{ID: strings.ToLower(rand.Text()[:12]), Direction: store.DisclosureOut,
+		Partner: partner,
+		Job:     a.Job, Handle: a.Handle, Spans: spans, Reason: a.Reason, Contact: a.Contact, State: r.State, Words: r.Words, Until: r.Until})
 }

@@ -70,7 +70,8 @@ func BatchRules(b store.Batch, base report.Rules) (report.Rules, error) {
 
 // reviewedRules returns the rules that the latest review of a task sets; decided: there is one. Else the rules
 // are first.
-func reviewedRules(ctx context.Context, db RulesStore, id concordat.TaskID, first report.Rules) (rules report.Rules, decided bool, err error) {
+func reviewedRules(ctx context.Context, db RulesStore, id concordat.TaskID,
+	first report.Rules) (rules report.Rules, decided bool, err error) {
 	all, err := db.Reviews(ctx, id)
 	rules = first
 	for _, r := range all {
@@ -88,6 +89,7 @@ func reviewedRules(ctx context.Context, db RulesStore, id concordat.TaskID, firs
 
 // withoutLibrary returns rules that exclude no single document of a library.
 func withoutLibrary(rules report.Rules, library concordat.LibraryID) report.Rules {
-	rules.ExcludeSources = slices.DeleteFunc(slices.Clone(rules.ExcludeSources), func(r concordat.Ref) bool { return r.Library == library && r.Document != "" })
+	rules.ExcludeSources = slices.DeleteFunc(slices.Clone(rules.ExcludeSources),
+		func(r concordat.Ref) bool { return r.Library == library && r.Document != "" })
 	return rules
 }

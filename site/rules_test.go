@@ -33,11 +33,13 @@ func TestBatchKeepsItsRules(t *testing.T) {
 		}
 	}
 	// What somebody sets later goes before, and a decision about a pair begins with the rules of the batch.
-	if err := p.SetVerdict(t.Context(), p.store, b.id, "officer", v.Members[1].Number, v.Members[2].Number, store.VerdictDiscount, "", base); err != nil {
+	if err := p.SetVerdict(t.Context(), p.store, b.id, "officer", v.Members[1].Number, v.Members[2].Number, store.VerdictDiscount, "",
+		base); err != nil {
 		t.Fatal(err)
 	}
 	got, err := site.RulesInForce(t.Context(), p.store, v.Members[2].Task, base)
-	want := report.Rules{ExcludeQuotes: true, ExcludeSources: []concordat.Ref{{Site: "here", Library: concordat.BatchLibrary(b.id), Document: "b.txt"}}}
+	want := report.Rules{ExcludeQuotes: true, ExcludeSources: []concordat.Ref{{Site: "here", Library: concordat.BatchLibrary(b.id),
+		Document: "b.txt"}}}
 	if d := cmp.Diff(want, got); err != nil || d != "" {
 		t.Errorf("%v %s", err, d)
 	}

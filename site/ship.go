@@ -70,7 +70,8 @@ func (s *Site) ship(ctx context.Context, from concordat.SiteID, a *concordat.Shi
 
 // shipPage adds to out what changed after a number, and returns what of it goes into the mirror, and
 // the number of the last change that was looked at.
-func (s *Site) shipPage(ctx context.Context, set *epochSet, g *grant, after int64, out *concordat.Shipment) (shipped []store.Shipped, last int64, err error) {
+func (s *Site) shipPage(ctx context.Context, set *epochSet, g *grant, after int64,
+	out *concordat.Shipment) (shipped []store.Shipped, last int64, err error) {
 	changes, err := s.o.Store.EpochChanges(ctx, set.Epoch, g.library.ID, after, shipDocuments)
 	if err != nil {
 		return nil, 0, err
@@ -139,7 +140,8 @@ func (s *Site) shipOne(ctx context.Context, set *epochSet, g *grant, c store.Epo
 }
 
 // shipRemoval returns d as removed if the partner has it, else nil.
-func (s *Site) shipRemoval(ctx context.Context, set *epochSet, g *grant, d *concordat.ShippedDocument) (*concordat.ShippedDocument, string, error) {
+func (s *Site) shipRemoval(ctx context.Context, set *epochSet, g *grant,
+	d *concordat.ShippedDocument) (*concordat.ShippedDocument, string, error) {
 	_, err := s.o.Store.ShippedDocument(ctx, g.from, set.Epoch, d.Handle)
 	if isNotFound(err) {
 		return nil, "", nil

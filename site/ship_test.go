@@ -74,7 +74,8 @@ func TestShip(t *testing.T) {
 	o := newOwner(t, "theses")
 	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Ship: true, Contact: "desk", Purposes: []string{"thesis"}})
 	o.share(t, "theses", "south", store.ShareRule{Level: concordat.ShowMetadata})
-	o.add(t, "theses", site.Incoming{ID: "a", Title: "Rivers", Author: "Jane Doe", Text: river + winter}, site.Incoming{ID: "b", Text: garden}, site.Incoming{ID: "c", Text: mill})
+	o.add(t, "theses", site.Incoming{ID: "a", Title: "Rivers", Author: "Jane Doe", Text: river + winter},
+		site.Incoming{ID: "b", Text: garden}, site.Incoming{ID: "c", Text: mill})
 	_, err := o.AnswerShip(t.Context(), "south", &concordat.ShipAsk{Epoch: o.epoch, Library: "theses"})
 	refused(t, err, concordat.ReasonLevel)
 	_, err = o.AnswerShip(t.Context(), "east", &concordat.ShipAsk{Epoch: o.epoch, Library: "theses"})
@@ -115,7 +116,8 @@ func TestShip(t *testing.T) {
 			refused(t, err, concordat.ReasonUnknown)
 		}
 	}
-	if _, err := o.AnswerShip(t.Context(), "north", &concordat.ShipAsk{Epoch: o.epoch, Library: "theses", Cursor: make([]byte, 65)}); !errors.Is(err, concordat.ErrInvalid) {
+	if _, err := o.AnswerShip(t.Context(), "north", &concordat.ShipAsk{Epoch: o.epoch, Library: "theses",
+		Cursor: make([]byte, 65)}); !errors.Is(err, concordat.ErrInvalid) {
 		t.Errorf("a cursor of 65 bytes: %v", err)
 	}
 	// The partner is told when it ends, however it ends, once.
@@ -187,7 +189,8 @@ func TestShipAndOutline(t *testing.T) {
 	m.sync(t, o, "north", "theses")
 	m.want(t, o, mill+bridge)
 	for handle := range m.docs {
-		x := o.outline(t, "north", &concordat.Ask{Job: concordat.JobID{9, 9}, Epoch: o.epoch}, concordat.OutlineOf{Handle: handle, Ordinals: []int{0}})[0]
+		x := o.outline(t, "north", &concordat.Ask{Job: concordat.JobID{9, 9}, Epoch: o.epoch},
+			concordat.OutlineOf{Handle: handle, Ordinals: []int{0}})[0]
 		if x.Refusal != nil || x.Form != concordat.OutlineFingerprints || len(x.Units) != 2 || x.Units[0].Chars == 0 || x.Units[0].Features < 5 {
 			t.Errorf("got %+v", x)
 		}
@@ -218,7 +221,8 @@ func TestStandingAsk(t *testing.T) {
 			t.Fatalf("%s: %d notices, want %d: %+v", step, len(out), len(want), out)
 		}
 		for i, x := range out {
-			if x.Partner != "north" || x.Notice.Kind != concordat.NoticeAlert || x.Notice.Job != a.Job || x.Notice.Tell.Documents[0].Title != want[i] {
+			if x.Partner != "north" || x.Notice.Kind != concordat.NoticeAlert || x.Notice.Job != a.Job ||
+				x.Notice.Tell.Documents[0].Title != want[i] {
 				t.Errorf("%s: got %+v, %+v", step, x, x.Notice.Tell)
 			}
 			must(t, o.Delivered(t.Context(), x))
@@ -231,7 +235,8 @@ func TestStandingAsk(t *testing.T) {
 	o.add(t, "theses", site.Incoming{ID: "two", Title: "later", Text: long(river+winter, 2)})
 	out, err := o.Outbox(t.Context(), 0)
 	must(t, err)
-	if n := out[0].Notice.Tell; len(n.Hits) != 2 || out[0].Notice.Asked != len(a.Sentences) || n.Hits[0].Sentence != 0 || n.Hits[1].Sentence != 1 || n.Documents[0].Matches != 2 || n.Libraries[0].Library != "theses" {
+	if n := out[0].Notice.Tell; len(n.Hits) != 2 || out[0].Notice.Asked != len(a.Sentences) || n.Hits[0].Sentence != 0 ||
+		n.Hits[1].Sentence != 1 || n.Documents[0].Matches != 2 || n.Libraries[0].Library != "theses" {
 		t.Errorf("got tell %+v", n)
 	}
 	alerts("a later document", "later")
@@ -242,12 +247,14 @@ func TestStandingAsk(t *testing.T) {
 	alerts("another text", "replaced")
 	// What the alert told can be asked about.
 	handle := out[0].Notice.Tell.Documents[0].Handle
-	if x := o.outline(t, "north", a, concordat.OutlineOf{Handle: handle, Ordinals: []int{0, 1, 2, 3, 4, 5, 6}})[0]; x.Refusal == nil || x.Refusal.Reason != concordat.ReasonLevel {
+	if x := o.outline(t, "north", a, concordat.OutlineOf{Handle: handle, Ordinals: []int{0, 1, 2, 3, 4, 5, 6}})[0]; x.Refusal == nil ||
+		x.Refusal.Reason != concordat.ReasonLevel {
 		t.Errorf("outline after an alert: %+v, want a refusal of the level", x)
 	}
 	// The pass is repeated after a cut between alert and set: nothing is told twice.
 	working := o.set.Index
-	must(t, o.Ingest(t.Context(), "theses", docs(site.Incoming{ID: "three", Title: "cut", Text: garden + river}), func(site.Ingested) error { return nil }))
+	must(t, o.Ingest(t.Context(), "theses", docs(site.Incoming{ID: "three", Title: "cut", Text: garden + river}),
+		func(site.Ingested) error { return nil }))
 	o.set.Index = &cutIndex{Index: working, left: 0, after: true}
 	if err := o.CatchUp(t.Context()); !errors.Is(err, errKilled) {
 		t.Fatal(err)
@@ -317,11 +324,13 @@ func TestOpenTo(t *testing.T) {
 	o := newOwner(t, "theses", "later", "over", "closed", "small")
 	var in []site.Incoming
 	for i := range 123 {
-		in = append(in, site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)), Text: strings.Replace(river, "ancient", fmt.Sprintf("ancient%d", i), 1)})
+		in = append(in, site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)),
+			Text: strings.Replace(river, "ancient", fmt.Sprintf("ancient%d", i), 1)})
 	}
 	o.add(t, "theses", in...)
 	now := o.clock.now()
-	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowOverlap, Outline: concordat.OutlineWords, Purposes: []string{"thesis"}, Ship: true, Expires: now.Add(time.Hour)})
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowOverlap, Outline: concordat.OutlineWords,
+		Purposes: []string{"thesis"}, Ship: true, Expires: now.Add(time.Hour)})
 	o.share(t, "later", "north", store.ShareRule{Level: concordat.ShowMetadata, Embargo: now.Add(time.Hour)})
 	o.share(t, "over", "north", store.ShareRule{Level: concordat.ShowMetadata, Expires: now})
 	o.share(t, "closed", "south", store.ShareRule{Level: concordat.ShowMetadata})
@@ -332,7 +341,8 @@ func TestOpenTo(t *testing.T) {
 		t.Fatalf("got %+v", c.Libraries)
 	}
 	l := c.Libraries[1]
-	if l.Documents != 130 || l.Level != concordat.ShowOverlap || l.Outline != concordat.OutlineWords || !l.Ship || l.Standing || l.Sentences != 20_000 || l.Disclosures != 500 ||
+	if l.Documents != 130 || l.Level != concordat.ShowOverlap || l.Outline != concordat.OutlineWords || !l.Ship || l.Standing ||
+		l.Sentences != 20_000 || l.Disclosures != 500 ||
 		len(l.Ready) != 1 || l.Ready[0].Ready != 1 || l.Ready[0].Scheme != o.keyed.Scheme() || l.Title != "Library theses" {
 		t.Errorf("got %+v", l)
 	}

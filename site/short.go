@@ -63,7 +63,8 @@ func atMost(a, b []uint32) float64 {
 
 // findShort compares the short pieces of a submission with those of the libraries.
 func (s *Site) findShort(ctx context.Context, p *concordat.Profile, q *concordat.Query, threshold float64) (*report.ShortFindings, error) {
-	f := &report.ShortFindings{Threshold: cmp.Or(threshold, defaultShortThreshold), Pieces: []report.ShortPiece{}, Matches: []report.ShortMatch{}}
+	f := &report.ShortFindings{Threshold: cmp.Or(threshold, defaultShortThreshold), Pieces: []report.ShortPiece{},
+		Matches: []report.ShortMatch{}}
 	var err error
 	if f.Unindexed, err = s.o.Store.ShortUnknown(ctx, q.Libraries); err != nil {
 		return nil, err
@@ -95,7 +96,8 @@ func (s *Site) findShort(ctx context.Context, p *concordat.Profile, q *concordat
 
 // nearShort returns the places of all short texts at or above the threshold, the most similar
 // first, at most shortSources; capped says that not all that are alike were measured.
-func (s *Site) nearShort(ctx context.Context, letters string, q *concordat.Query, threshold float64) (out []report.ShortMatch, capped bool, err error) {
+func (s *Site) nearShort(ctx context.Context, letters string, q *concordat.Query,
+	threshold float64) (out []report.ShortMatch, capped bool, err error) {
 	type hit struct {
 		text       int64
 		similarity float64
@@ -137,7 +139,8 @@ func (s *Site) nearShort(ctx context.Context, letters string, q *concordat.Query
 			if len(out) == shortSources {
 				return out, capped, nil
 			}
-			out = append(out, report.ShortMatch{Source: ref, Title: p.Title, SourceSpan: p.Span, Text: p.Text, Similarity: h.similarity, Documents: documents})
+			out = append(out, report.ShortMatch{Source: ref, Title: p.Title, SourceSpan: p.Span, Text: p.Text, Similarity: h.similarity,
+				Documents: documents})
 		}
 	}
 	return out, capped, nil

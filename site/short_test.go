@@ -117,7 +117,8 @@ func TestShortTextsOfTitlesAndHeadings(t *testing.T) {
 	ingest(t, s, "a", site.Incoming{ID: "1", Title: "Governance of Shared Wells", Text: "3. Results: Water\n\n" + prose},
 		site.Incoming{ID: "2", Title: "其他", Text: "地下水共享的信任机制\n\n" + prose + "\n\n2019\n\n12-34"})
 	ingest(t, s, "b", site.Incoming{ID: "3", Text: "地下水共享的信任机制"})
-	sub := site.Submission{ID: "s", Title: "Governance of shared wells", Text: "地下水共享信任机制\n\nresults water\n\n2019\n\n" + strings.Repeat("Own words about something else entirely. ", 3)}
+	sub := site.Submission{ID: "s", Title: "Governance of shared wells", Text: "地下水共享信任机制\n\nresults water\n\n2019\n\n" +
+		strings.Repeat("Own words about something else entirely. ", 3)}
 	f := checkShort(t, s, sub, 0)
 	found := map[string]int{}
 	for _, m := range f.Short.Matches {
@@ -139,7 +140,8 @@ func TestShortTextsOfTitlesAndHeadings(t *testing.T) {
 		t.Errorf("found %v of the text and %d short texts, want short texts apart", r.Scores.Found, r.Short.Found)
 	}
 	// Only the libraries asked, and not what is excluded.
-	g, err := s.Check(t.Context(), sub, site.CheckOptions{Short: true, Libraries: []concordat.LibraryID{"b"}, Exclude: []concordat.Ref{{Site: "here", Library: "b", Document: "3"}}})
+	g, err := s.Check(t.Context(), sub, site.CheckOptions{Short: true, Libraries: []concordat.LibraryID{"b"},
+		Exclude: []concordat.Ref{{Site: "here", Library: "b", Document: "3"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +169,8 @@ func TestCommonWordingFoundByWords(t *testing.T) {
 	common := "The applicant hereby confirms that all persons named in this proposal have consented to its submission and storage."
 	var ds []site.Incoming
 	for i := range 30 {
-		ds = append(ds, site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)), Text: fmt.Sprintf("Proposal %d deals with matter number %d of the catalogue of wells and of springs.\n\n%s", i, i*i, common)})
+		ds = append(ds, site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)),
+			Text: fmt.Sprintf("Proposal %d deals with matter number %d of the catalogue of wells and of springs.\n\n%s", i, i*i, common)})
 	}
 	ingest(t, s, "a", ds...)
 	sub := site.Submission{ID: "s", Text: "My own text begins with something about bicycles in kitchens during winter.\n\n" + common}
@@ -189,8 +192,10 @@ func TestCommonWordingFoundByWords(t *testing.T) {
 		}
 	}
 	// A document beside them that only its rare words nominate.
-	ingest(t, s, "a", site.Incoming{ID: "rare", Text: "Quixotic zeugmas perplex xylophonists nightly.\n\n" + strings.Repeat("Granite quarries near the estuary closed when the last ship left its moorings for good. ", 6) + "\n\n" + common})
-	f, err := s.Check(t.Context(), site.Submission{ID: "s2", Text: "Xylophonists perplex zeugmas: quixotic, nightly.\n\n" + own + "\n\n" + common}, site.CheckOptions{Channel: site.ChannelText})
+	ingest(t, s, "a", site.Incoming{ID: "rare", Text: "Quixotic zeugmas perplex xylophonists nightly.\n\n" +
+		strings.Repeat("Granite quarries near the estuary closed when the last ship left its moorings for good. ", 6) + "\n\n" + common})
+	f, err := s.Check(t.Context(), site.Submission{ID: "s2", Text: "Xylophonists perplex zeugmas: quixotic, nightly.\n\n" + own + "\n\n" +
+		common}, site.CheckOptions{Channel: site.ChannelText})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +218,8 @@ func TestTemplatesAndDatesOfACheck(t *testing.T) {
 	copied := "Every well that is dug on one side of the border lowers the water on the other side, and nobody agrees on who may dig."
 	form := "I declare that I have written this work myself and have used no other sources than those that are named."
 	ingest(t, s, "a", site.Incoming{ID: "new", Text: copied + "\n\n" + form, Dated: "2019-05", DatedBy: concordat.DateOfFile},
-		site.Incoming{ID: "old", Text: copied + "\n\n" + form, Dated: "2001", DatedBy: concordat.DateGiven}, site.Incoming{ID: "unknown", Text: copied + "\n\n" + form})
+		site.Incoming{ID: "old", Text: copied + "\n\n" + form, Dated: "2001", DatedBy: concordat.DateGiven},
+		site.Incoming{ID: "unknown", Text: copied + "\n\n" + form})
 	if err := s.store.PutTemplate(t.Context(), store.Template{Library: "a", Name: "declaration", Text: form}); err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +228,8 @@ func TestTemplatesAndDatesOfACheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := report.Build(f, report.Rules{})
-	if len(r.Evidence) != 2 || r.Evidence[1].Kind != concordat.KindTemplate || r.Evidence[1].Excluded != concordat.ExcludedTemplate || r.Scores.Template == 0 {
+	if len(r.Evidence) != 2 || r.Evidence[1].Kind != concordat.KindTemplate || r.Evidence[1].Excluded != concordat.ExcludedTemplate ||
+		r.Scores.Template == 0 {
 		t.Fatalf("evidence %+v, want a copy and a template", r.Evidence)
 	}
 	oldest := map[concordat.DocumentID]concordat.Age{}
@@ -232,7 +239,8 @@ func TestTemplatesAndDatesOfACheck(t *testing.T) {
 			t.Errorf("%s: not said when it was added", x.Document)
 		}
 	}
-	if !oldest["old"].Oldest || oldest["new"].Oldest || oldest["unknown"].Oldest || oldest["unknown"].Date != "" || !oldest["new"].Later || oldest["old"].Later {
+	if !oldest["old"].Oldest || oldest["new"].Oldest || oldest["unknown"].Oldest || oldest["unknown"].Date != "" || !oldest["new"].Later ||
+		oldest["old"].Later {
 		t.Errorf("ages %+v", oldest)
 	}
 	if all := report.Build(f, report.Rules{CountTemplates: true}); all.Scores.Covered <= r.Scores.Covered || all.Evidence[1].Excluded != "" {
@@ -262,7 +270,8 @@ func TestBoilerplate(t *testing.T) {
 	rarer := "Three copies of this proposal are to be handed in at the office of the foundation before the end of the month."
 	var ds []site.Incoming
 	for i := range 12 {
-		text := fmt.Sprintf("Proposal %d deals with matter number %d of the catalogue of wells, and with nothing else whatever.\n\n%s\n\n%s", i, i*i, common, common)
+		text := fmt.Sprintf("Proposal %d deals with matter number %d of the catalogue of wells, and with nothing else whatever.\n\n%s\n\n%s",
+			i, i*i, common, common)
 		if i%3 == 0 {
 			text += "\n\n" + rarer
 		}

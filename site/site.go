@@ -35,7 +35,8 @@ type Store interface {
 	Intakes(ctx context.Context, worker string) ([]store.Intake, error)
 	IntakesBefore(ctx context.Context, before time.Time) ([]store.Intake, error)
 	Catalogued(ctx context.Context, lib concordat.LibraryID, ids []concordat.DocumentID) (map[concordat.DocumentID]string, error)
-	EraseTraces(ctx context.Context, site concordat.SiteID, lib concordat.LibraryID, ids []concordat.DocumentID) (alerts, answers int64, err error)
+	EraseTraces(ctx context.Context, site concordat.SiteID, lib concordat.LibraryID, ids []concordat.DocumentID) (alerts, answers int64,
+		err error)
 	WasDeleted(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (bool, error)
 	WasDeletedAs(ctx context.Context, name string) (bool, error)
 	DocumentRow(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (store.DocumentRow, error)

@@ -162,7 +162,8 @@ func TestIngestRefuses(t *testing.T) {
 		{"text not UTF-8", "a", site.Incoming{ID: "1", Text: "\xff\xfe"}, concordat.ErrInvalid},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			err := p.Ingest(t.Context(), c.lib, docs(site.Incoming{ID: "good-" + concordat.DocumentID(c.name), Text: garden}, c.in), func(site.Ingested) error { return nil })
+			err := p.Ingest(t.Context(), c.lib, docs(site.Incoming{ID: "good-" + concordat.DocumentID(c.name), Text: garden}, c.in),
+				func(site.Ingested) error { return nil })
 			if !errors.Is(err, c.want) {
 				t.Errorf("got %v, want %v", err, c.want)
 			}
@@ -179,7 +180,8 @@ func TestIngestFails(t *testing.T) {
 	p := newSite(t, "a")
 	p.index.put = concordat.ErrDiskFull
 	d := site.Incoming{ID: "1", Text: river}
-	if err := p.Ingest(t.Context(), "a", docs(d), func(site.Ingested) error { t.Error("told of a document that is not there"); return nil }); !errors.Is(err, concordat.ErrDiskFull) {
+	if err := p.Ingest(t.Context(), "a", docs(d),
+		func(site.Ingested) error { t.Error("told of a document that is not there"); return nil }); !errors.Is(err, concordat.ErrDiskFull) {
 		t.Errorf("got %v, want ErrDiskFull", err)
 	}
 	if _, err := p.store.DocumentRow(t.Context(), "a", "1"); !errors.Is(err, concordat.ErrNotFound) {
@@ -246,9 +248,11 @@ func sources(f *report.Findings) []string {
 func TestCheck(t *testing.T) {
 	p := newSite(t, "a", "b", "old")
 	p.ingest(t, "a", site.Incoming{ID: "river", Title: "The river", Text: river + winter}, site.Incoming{ID: "garden", Text: garden})
-	p.ingest(t, "b", site.Incoming{ID: "copy", Text: "Quite another beginning stands in this document, about nothing. " + river}, site.Incoming{ID: "zh", Text: han})
+	p.ingest(t, "b", site.Incoming{ID: "copy", Text: "Quite another beginning stands in this document, about nothing. " + river},
+		site.Incoming{ID: "zh", Text: han})
 	p.ingest(t, "old", site.Incoming{ID: "river", Text: river})
-	if err := p.store.UpdateLibrary(t.Context(), store.Library{ID: "old", Policy: store.Policy{Expires: time.Now().Add(-time.Hour)}}); err != nil {
+	if err := p.store.UpdateLibrary(t.Context(), store.Library{ID: "old",
+		Policy: store.Policy{Expires: time.Now().Add(-time.Hour)}}); err != nil {
 		t.Fatal(err)
 	}
 	own := "My own words open this essay and owe nothing to anybody who wrote before me on the subject. "
@@ -266,7 +270,8 @@ func TestCheck(t *testing.T) {
 		{"excluded document", own + river, site.CheckOptions{Exclude: []concordat.Ref{ref("b", "copy")}}, []string{"a/river"}},
 		{"exact bands", own + garden, site.CheckOptions{Exact: true}, []string{"a/garden"}},
 		{"edited", own + strings.Replace(garden, "small botanical", "modest herbal", 1), site.CheckOptions{}, []string{"a/garden"}},
-		{"chinese in traditional characters", "我自己寫的話。" + strings.NewReplacer("员", "員", "会", "會", "认", "認", "个", "個", "长", "長").Replace(han), site.CheckOptions{}, []string{"b/zh"}},
+		{"chinese in traditional characters", "我自己寫的話。" + strings.NewReplacer("员", "員", "会", "會", "认", "認", "个", "個", "长", "長").Replace(han),
+			site.CheckOptions{}, []string{"b/zh"}},
 		{"nothing", own, site.CheckOptions{}, nil},
 		{"no words", "…", site.CheckOptions{}, nil},
 		{"expired library asked by name", river, site.CheckOptions{Libraries: []concordat.LibraryID{"old"}}, []string{"old/river"}},
@@ -322,10 +327,12 @@ func TestCommonWording(t *testing.T) {
 	p := newSite(t, "a")
 	var in []site.Incoming
 	for i := range 30 {
-		in = append(in, site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)), Text: river + fmt.Sprintf("\n\nDocument %d goes on with a sentence that belongs to number %d alone and to no other one.", i, i*7919)})
+		in = append(in, site.Incoming{ID: concordat.DocumentID(fmt.Sprint(i)), Text: river +
+			fmt.Sprintf("\n\nDocument %d goes on with a sentence that belongs to number %d alone and to no other one.", i, i*7919)})
 	}
 	p.ingest(t, "a", in...)
-	rep := report.Build(p.check(t, "Some words of my own before the common sentence, and they are original. "+river, site.CheckOptions{}), report.Rules{})
+	rep := report.Build(p.check(t, "Some words of my own before the common sentence, and they are original. "+river, site.CheckOptions{}),
+		report.Rules{})
 	if rep.Scores.Covered > 0.01 || rep.Scores.Common < 0.3 {
 		t.Errorf("wording of 30 documents: covered %.2f, common %.2f", rep.Scores.Covered, rep.Scores.Common)
 	}
@@ -397,7 +404,8 @@ func TestCheckRefuses(t *testing.T) {
 			t.Errorf("%+v: got %v, want ErrInvalid", s, err)
 		}
 	}
-	if _, err := p.Check(t.Context(), site.Submission{ID: "s", Text: river}, site.CheckOptions{Libraries: []concordat.LibraryID{"none"}}); !errors.Is(err, concordat.ErrNotFound) {
+	if _, err := p.Check(t.Context(), site.Submission{ID: "s", Text: river},
+		site.CheckOptions{Libraries: []concordat.LibraryID{"none"}}); !errors.Is(err, concordat.ErrNotFound) {
 		t.Errorf("unknown library: got %v, want ErrNotFound", err)
 	}
 	if _, err := p.Findings(t.Context(), "none"); !errors.Is(err, concordat.ErrNotFound) {

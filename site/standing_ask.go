@@ -202,7 +202,8 @@ func (s *Site) alertOne(ctx context.Context, e *epochSet, lib concordat.LibraryI
 	if len(left) == 0 {
 		return nil
 	}
-	t := &concordat.Tell{Libraries: []concordat.LibraryTell{{Library: lib, Level: lower(x.Ask.Level, g.rule.Level), LeftSentences: -1, LeftDisclosures: -1, Standing: true}}}
+	t := &concordat.Tell{Libraries: []concordat.LibraryTell{{Library: lib, Level: lower(x.Ask.Level, g.rule.Level), LeftSentences: -1,
+		LeftDisclosures: -1, Standing: true}}}
 	marks, err := s.tell(ctx, q, g, left, 0, t)
 	if err != nil || !t.Libraries[0].Exists {
 		return err

@@ -26,14 +26,16 @@ func TestStandingHere(t *testing.T) {
 	want(0, "unrelated")
 	p.ingest(t, "a", site.Incoming{ID: "self", Text: mine + essay})
 	want(0, "the submission itself")
-	p.ingest(t, "a", site.Incoming{ID: "late", Title: "A late one", Text: "Something else comes first here, and is long enough. " + bakery + orchard})
+	p.ingest(t, "a", site.Incoming{ID: "late", Title: "A late one", Text: "Something else comes first here, and is long enough. " + bakery +
+		orchard})
 	want(1, "a copy")
 	as, err := p.Alerts(ctx, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := as[0]
-	if a.Task != f.Task || a.Title != "A late one" || a.Source != (concordat.Ref{Site: "here", Library: "a", Document: "late"}) || len(a.Spans) != 1 || a.Sentences == 0 {
+	if a.Task != f.Task || a.Title != "A late one" || a.Source != (concordat.Ref{Site: "here", Library: "a", Document: "late"}) ||
+		len(a.Spans) != 1 || a.Sentences == 0 {
 		t.Errorf("alert %+v", a)
 	}
 	if got := a.Spans[0].In(mine + essay); len(got) < len(bakery+orchard)-10 || len(got) > len(bakery+orchard)+30 {
@@ -79,7 +81,8 @@ func TestStandingThere(t *testing.T) {
 	if err != nil || len(as) != 1 {
 		t.Fatalf("alerts %+v, %v", as, err)
 	}
-	if a := as[0]; a.Title != "Title of late" || a.Contact != "librarian@north" || a.Words != "a thesis of May" || len(a.Spans) == 0 || a.Source.Site != "north" {
+	if a := as[0]; a.Title != "Title of late" || a.Contact != "librarian@north" || a.Words != "a thesis of May" || len(a.Spans) == 0 ||
+		a.Source.Site != "north" {
 		t.Errorf("alert %+v", a)
 	}
 	bad := *tell

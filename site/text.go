@@ -49,7 +49,8 @@ const (
 // nominateText returns the source documents that fit some window of the submission best, best
 // first: those among the best of several windows, or by more and rarer words. missing names the
 // shards that did not answer.
-func (s *Site) nominateText(ctx context.Context, p *concordat.Profile, q *concordat.Query) (out []*candidate, missing []concordat.ShardID, err error) {
+func (s *Site) nominateText(ctx context.Context, p *concordat.Profile,
+	q *concordat.Query) (out []*candidate, missing []concordat.ShardID, err error) {
 	terms := distinctTerms(p.Windows)
 	stats, err := s.o.Index.TextStats(ctx, terms)
 	if err != nil || stats.Documents == 0 || stats.Words == 0 {

@@ -21,8 +21,10 @@ func TestTextChannel(t *testing.T) {
 		"Yet volcanic ash turned up, and argon gave the years, as several glaciologists in Leningrad had quietly hoped since childhood. " +
 		"What the Weddell basin hides under its mud was another question, which methane answered in the end."
 	docs := []site.Incoming{{ID: "source", Text: source}}
-	for i, about := range []string{"harbour tariffs", "medieval guilds", "railway gauges", "wool prices", "lighthouse keepers", "parish registers", "copper mines"} {
-		docs = append(docs, site.Incoming{ID: concordat.DocumentID("abcdefg"[i : i+1]), Text: "This essay treats " + about + " and what became of them. " + strings.Repeat("It says more about "+about+". ", 5)})
+	for i, about := range []string{"harbour tariffs", "medieval guilds", "railway gauges", "wool prices", "lighthouse keepers",
+		"parish registers", "copper mines"} {
+		docs = append(docs, site.Incoming{ID: concordat.DocumentID("abcdefg"[i : i+1]), Text: "This essay treats " + about +
+			" and what became of them. " + strings.Repeat("It says more about "+about+". ", 5)})
 	}
 	s.ingest(t, "lib", docs...)
 	for channel, want := range map[site.Channel]bool{site.ChannelFingerprints: false, site.ChannelText: true, site.ChannelBoth: true} {
@@ -34,7 +36,8 @@ func TestTextChannel(t *testing.T) {
 			t.Errorf("channel %q nominates %v, want the source first: %v", channel, got, want)
 		}
 	}
-	f, err := s.Check(t.Context(), site.Submission{ID: "sub", Text: "My own opening sentence stands here alone. " + source}, site.CheckOptions{Channel: site.ChannelText})
+	f, err := s.Check(t.Context(), site.Submission{ID: "sub", Text: "My own opening sentence stands here alone. " + source},
+		site.CheckOptions{Channel: site.ChannelText})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +51,8 @@ func TestTextChannel(t *testing.T) {
 	if covered < 150 {
 		t.Errorf("words alone cover %d characters, want the two sentences", covered)
 	}
-	if _, err := s.Check(t.Context(), site.Submission{ID: "sub", Text: source}, site.CheckOptions{Channel: "smell"}); !errors.Is(err, concordat.ErrInvalid) {
+	if _, err := s.Check(t.Context(), site.Submission{ID: "sub", Text: source}, site.CheckOptions{Channel: "smell"}); !errors.Is(err,
+		concordat.ErrInvalid) {
 		t.Errorf("an unknown channel: %v, want ErrInvalid", err)
 	}
 }
@@ -61,7 +65,8 @@ func TestNominate(t *testing.T) {
 		s.ingest(t, lib, site.Incoming{ID: "d", Text: text})
 	}
 	got, err := s.Nominate(t.Context(), site.Submission{ID: "sub", Text: text}, site.CheckOptions{Libraries: []concordat.LibraryID{"lib"}})
-	want := site.Candidate{Source: concordat.Ref{Site: "here", Library: "lib", Document: "d"}, Fingerprints: true, Text: true, Spans: []concordat.Span{{End: len(text)}}}
+	want := site.Candidate{Source: concordat.Ref{Site: "here", Library: "lib", Document: "d"}, Fingerprints: true, Text: true,
+		Spans: []concordat.Span{{End: len(text)}}}
 	if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], want) {
 		t.Errorf("got %v, %v; want %v", got, err, want)
 	}

@@ -19,11 +19,14 @@ func TestTogether(t *testing.T) {
 		rough align.Passage
 		want  []concordat.SpanPair // besides the copy
 	}{
-		"beside it on both sides":          {align.Passage{A: span(200, 1600), B: span(1200, 2600)}, []concordat.SpanPair{{Span: span(200, 600), Source: span(1200, 1600)}, {Span: span(1200, 1600), Source: span(2200, 2600)}}},
-		"before it on one side only":       {align.Passage{A: span(200, 1200), B: span(1600, 2200)}, nil},
-		"elsewhere":                        {align.Passage{A: span(1400, 1900), B: span(200, 700)}, []concordat.SpanPair{{Span: span(1400, 1900), Source: span(200, 700)}}},
+		"beside it on both sides": {align.Passage{A: span(200, 1600), B: span(1200, 2600)},
+			[]concordat.SpanPair{{Span: span(200, 600), Source: span(1200, 1600)}, {Span: span(1200, 1600), Source: span(2200, 2600)}}},
+		"before it on one side only": {align.Passage{A: span(200, 1200), B: span(1600, 2200)}, nil},
+		"elsewhere": {align.Passage{A: span(1400, 1900), B: span(200, 700)},
+			[]concordat.SpanPair{{Span: span(1400, 1900), Source: span(200, 700)}}},
 		"elsewhere, beside what is copied": {align.Passage{A: span(1400, 1900), B: span(1650, 2150)}, nil},
-		"half of the source is copied":     {align.Passage{A: span(1400, 1900), B: span(1950, 2450)}, []concordat.SpanPair{{Span: span(1400, 1900), Source: span(1950, 2450)}}},
+		"half of the source is copied": {align.Passage{A: span(1400, 1900), B: span(1950, 2450)},
+			[]concordat.SpanPair{{Span: span(1400, 1900), Source: span(1950, 2450)}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.rough.Kind, c.rough.Similarity = concordat.KindParaphrase, 0.5

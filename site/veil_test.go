@@ -13,7 +13,8 @@ import (
 // quoted are three documents: a and b share a quotation, b and c a sentence that is none.
 func quoted() map[string]string {
 	quotation, sentence := "\n\n\""+strings.TrimSpace(prose(1, 3))+"\"\n\n", prose(2, 4)
-	return map[string]string{"a.txt": strings.ReplaceAll(prose(3, 2), "stood there", "lay by") + quotation, "b.txt": prose(4, 2) + quotation + sentence, "c.txt": sentence + prose(5, 1)}
+	return map[string]string{"a.txt": strings.ReplaceAll(prose(3, 2), "stood there", "lay by") + quotation, "b.txt": prose(4, 2) +
+		quotation + sentence, "c.txt": sentence + prose(5, 1)}
 }
 
 // TestNothingOfABatchIsDeleted: the documents of a batch are in no library, and are there all the same.

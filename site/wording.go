@@ -269,7 +269,8 @@ func weightedLetters(text string, passages []concordat.Passage) int {
 
 // beside returns the shared wording of the text that a source holds as well, as passages: no evidence, but shown as
 // what it is. shows says which; nil: all of it.
-func (w *sharedWording) beside(source *wording.Words, ref concordat.Ref, title, text string, shows func(report.Wording) bool) []concordat.Passage {
+func (w *sharedWording) beside(source *wording.Words, ref concordat.Ref, title, text string,
+	shows func(report.Wording) bool) []concordat.Passage {
 	all := slices.Clone(w.found)
 	for _, s := range w.form {
 		all = append(all, report.Wording{Span: s, Kind: concordat.KindTemplate})

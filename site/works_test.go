@@ -41,7 +41,8 @@ func TestWorksThatBothCite(t *testing.T) {
 		t.Errorf("rows %+v, %v", rows, err)
 	}
 
-	b := newBatch(t, newSite(t), map[string]string{"a.txt": shared + prose(4, 8) + worksOne, "b.txt": shared + prose(5, 8) + worksTwo}, []string{"a.txt", "b.txt"}, site.BatchJob{NoLibraries: true})
+	b := newBatch(t, newSite(t), map[string]string{"a.txt": shared + prose(4, 8) + worksOne, "b.txt": shared + prose(5, 8) + worksTwo},
+		[]string{"a.txt", "b.txt"}, site.BatchJob{NoLibraries: true})
 	for _, m := range b.run(t).Members {
 		f, err := b.Findings(t.Context(), m.Task)
 		if err != nil || len(f.SharedWorks) != 1 || f.SharedWorks[0].Works != 2 || f.SharedWorks[0].Of != 3 {

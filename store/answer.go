@@ -90,7 +90,8 @@ func (db *DB) UseAnswerJob(ctx context.Context, j AnswerJob) (AnswerJob, error) 
 
 // AnswerJob returns a partner's job, or concordat.ErrNotFound.
 func (db *DB) AnswerJob(ctx context.Context, partner concordat.SiteID, job concordat.JobID) (AnswerJob, error) {
-	j, err := scanJob(db.read().row(ctx, `SELECT `+jobColumns+` FROM answer_job WHERE partner = ? AND job = ?`, partner, hex.EncodeToString(job[:])))
+	j, err := scanJob(db.read().row(ctx, `SELECT `+jobColumns+` FROM answer_job WHERE partner = ? AND job = ?`, partner,
+		hex.EncodeToString(job[:])))
 	return j, db.fail(err, "job of %s", partner)
 }
 
@@ -106,7 +107,8 @@ func (db *DB) ForgetAnswerJobs(ctx context.Context, before time.Time) error {
 
 // AddAnswerHits adds what matched to a job. A document that is there with another text starts anew;
 // hits and levels that were told stay told.
-func (db *DB) AddAnswerHits(ctx context.Context, partner concordat.SiteID, job concordat.JobID, ds []AnswerDocument, hits []AnswerHit) error {
+func (db *DB) AddAnswerHits(ctx context.Context, partner concordat.SiteID, job concordat.JobID, ds []AnswerDocument,
+	hits []AnswerHit) error {
 	if len(ds) == 0 && len(hits) == 0 {
 		return nil
 	}
@@ -177,7 +179,8 @@ func (db *DB) AnswerDocuments(ctx context.Context, partner concordat.SiteID, job
 }
 
 // AnswerDocument returns one document that matched in a job, or concordat.ErrNotFound.
-func (db *DB) AnswerDocument(ctx context.Context, partner concordat.SiteID, job concordat.JobID, h concordat.Handle) (AnswerDocument, error) {
+func (db *DB) AnswerDocument(ctx context.Context, partner concordat.SiteID, job concordat.JobID,
+	h concordat.Handle) (AnswerDocument, error) {
 	d := AnswerDocument{Handle: h}
 	err := db.read().row(ctx, `SELECT library, document, hash, told FROM answer_document WHERE partner = ? AND job = ? AND handle = ?`,
 		partner, hex.EncodeToString(job[:]), hex.EncodeToString(h[:])).Scan(&d.Library, &d.Document, &d.Hash, &d.Told)

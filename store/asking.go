@@ -111,7 +111,8 @@ func (db *DB) Expose(ctx context.Context, site concordat.SiteID, form string, di
 			for _, d := range some {
 				args = append(args, site, d[:], form, stamp(db.now()))
 			}
-			_, err := c.exec(ctx, `INSERT INTO exposure (site, digest, form, at) VALUES (?, ?, ?, ?)`+strings.Repeat(`, (?, ?, ?, ?)`, len(some)-1), args...)
+			_, err := c.exec(ctx, `INSERT INTO exposure (site, digest, form, at) VALUES (?, ?, ?, ?)`+strings.Repeat(`, (?, ?, ?, ?)`,
+				len(some)-1), args...)
 			if err != nil {
 				return err
 			}

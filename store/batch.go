@@ -41,7 +41,8 @@ func scanBatch(s scanner) (Batch, error) {
 	var b Batch
 	var request, lineage string
 	var made, started, finished int64
-	err := s.Scan(&b.Seq, &b.ID, &b.Title, &b.Owner, &b.Runner, &b.Work, &request, &lineage, &b.State, &b.Cause, &b.Stage, &b.Done, &b.Total, &b.Round, &made, &started, &finished)
+	err := s.Scan(&b.Seq, &b.ID, &b.Title, &b.Owner, &b.Runner, &b.Work, &request, &lineage, &b.State, &b.Cause, &b.Stage, &b.Done,
+		&b.Total, &b.Round, &made, &started, &finished)
 	b.Request, b.Lineage = json.RawMessage(request), json.RawMessage(lineage)
 	b.Made, b.Started, b.Finished = instant(made), instant(started), instant(finished)
 	return b, err
@@ -62,7 +63,8 @@ func (db *DB) CreateBatch(ctx context.Context, b Batch, inputs []BatchInput) err
 		err = db.write(ctx, func(c conn) error {
 			_, err := c.exec(ctx, `INSERT INTO batch (id, title, owner, runner, work, request, lineage, state, cause, stage, done, total, round, made, started, finished)
 				VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', '', 0, 0, 1, ?, 0, 0)`,
-				b.ID, prose(b.Title), prose(b.Owner), prose(b.Runner), b.Work, jsonText(b.Request), jsonText(b.Lineage), concordat.TaskQueued, stamp(b.Made))
+				b.ID, prose(b.Title), prose(b.Owner), prose(b.Runner), b.Work, jsonText(b.Request), jsonText(b.Lineage), concordat.TaskQueued,
+				stamp(b.Made))
 			for i := 0; err == nil && i < len(inputs); i++ {
 				_, err = c.exec(ctx, `INSERT INTO batch_input (batch, number, name, place, done) VALUES (?, ?, ?, ?, 0)`,
 					b.ID, inputs[i].Number, prose(inputs[i].Name), prose(inputs[i].Place))
@@ -97,7 +99,8 @@ func (db *DB) Batches(ctx context.Context, owner *string, before int64, limit in
 	if owner != nil {
 		where, args = where+` AND owner = ?`, append(args, *owner)
 	}
-	bs, err := collect(ctx, db.read(), scanBatch, `SELECT `+batchColumns+` FROM batch WHERE `+where+` ORDER BY seq DESC LIMIT ?`, append(args, page(limit))...)
+	bs, err := collect(ctx, db.read(), scanBatch, `SELECT `+batchColumns+` FROM batch WHERE `+where+` ORDER BY seq DESC LIMIT ?`,
+		append(args, page(limit))...)
 	return bs, db.fail(err, "list batches")
 }
 
@@ -131,7 +134,8 @@ func (db *DB) changeBatch(ctx context.Context, id, set string, args ...any) erro
 }
 
 func changeBatchIn(ctx context.Context, c conn, id, set string, args ...any) error {
-	n, err := c.exec(ctx, `UPDATE batch SET `+set+` WHERE id = ? AND state IN (?, ?)`, append(args, id, concordat.TaskQueued, concordat.TaskRunning)...)
+	n, err := c.exec(ctx, `UPDATE batch SET `+set+` WHERE id = ? AND state IN (?, ?)`,
+		append(args, id, concordat.TaskQueued, concordat.TaskRunning)...)
 	if err != nil || n == 1 {
 		return err
 	}
@@ -168,7 +172,8 @@ func (db *DB) ReopenBatch(ctx context.Context, id, runner string, again bool) er
 		more = 1
 	}
 	err := db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `UPDATE batch SET state = ?, runner = ?, cause = '', finished = 0, stage = '', round = round + ? WHERE id = ? AND state NOT IN (?, ?)`,
+		_, err := c.exec(ctx,
+			`UPDATE batch SET state = ?, runner = ?, cause = '', finished = 0, stage = '', round = round + ? WHERE id = ? AND state NOT IN (?, ?)`,
 			concordat.TaskQueued, runner, more, id, concordat.TaskQueued, concordat.TaskRunning)
 		if err != nil {
 			return err

@@ -46,7 +46,8 @@ const memberColumns = `number, name, title, author, author_by, grp, draft_of, da
 func scanMember(s scanner) (BatchMember, error) {
 	var m BatchMember
 	var flags, fresh string
-	err := s.Scan(&m.Number, &m.Name, &m.Title, &m.Author, &m.AuthorBy, &m.Group, &m.DraftOf, &m.Dated, &m.DatedBy, &flags, &m.Reason, &m.Characters,
+	err := s.Scan(&m.Number, &m.Name, &m.Title, &m.Author, &m.AuthorBy, &m.Group, &m.DraftOf, &m.Dated, &m.DatedBy, &flags, &m.Reason,
+		&m.Characters,
 		&m.Compared, &m.Round, &m.Task, &m.Incomplete, &m.Share, &m.Largest, &fresh)
 	if err == nil {
 		err = json.Unmarshal([]byte(flags), &m.Flags)
@@ -78,7 +79,8 @@ func (db *DB) PutBatchMembers(ctx context.Context, id string, input int, members
 			}
 			_, err = c.exec(ctx, `INSERT INTO batch_member (batch, `+memberColumns+`)
 				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '', 0, 0.0, 0.0, 'null')`,
-				id, next+i, m.Name, prose(m.Title), prose(m.Author), m.AuthorBy, prose(m.Group), prose(m.DraftOf), m.Dated, m.DatedBy, prose(string(flags)), prose(m.Reason), m.Characters)
+				id, next+i, m.Name, prose(m.Title), prose(m.Author), m.AuthorBy, prose(m.Group), prose(m.DraftOf), m.Dated, m.DatedBy,
+				prose(string(flags)), prose(m.Reason), m.Characters)
 			if err != nil {
 				return err
 			}
@@ -175,7 +177,8 @@ func (db *DB) PutCompared(ctx context.Context, id string, member int, pairs []Ba
 // or not it has something in common with them.
 func (db *DB) Compared(ctx context.Context, id string, member int) ([]int, error) {
 	ns, err := collect(ctx, db.read(), func(s scanner) (n int, err error) { return n, s.Scan(&n) },
-		`SELECT b AS n FROM batch_pair WHERE batch = ? AND a = ? UNION SELECT a AS n FROM batch_pair WHERE batch = ? AND b = ? ORDER BY n`, id, member, id, member)
+		`SELECT b AS n FROM batch_pair WHERE batch = ? AND a = ? UNION SELECT a AS n FROM batch_pair WHERE batch = ? AND b = ? ORDER BY n`, id,
+		member, id, member)
 	return ns, db.fail(err, "compared with %d of batch %s", member, id)
 }
 
@@ -199,7 +202,8 @@ func scanPairWhole(s scanner) (BatchPair, error) {
 
 // BatchPair returns one pair with its passages, or concordat.ErrNotFound.
 func (db *DB) BatchPair(ctx context.Context, id string, a, b int) (BatchPair, error) {
-	p, err := scanPairWhole(db.read().row(ctx, `SELECT a, b, share_a, share_b, verdict, passages FROM batch_pair WHERE batch = ? AND a = ? AND b = ?`, id, a, b))
+	p, err := scanPairWhole(db.read().row(ctx,
+		`SELECT a, b, share_a, share_b, verdict, passages FROM batch_pair WHERE batch = ? AND a = ? AND b = ?`, id, a, b))
 	return p, db.fail(err, "pair %d, %d of batch %s", a, b, id)
 }
 
@@ -220,7 +224,8 @@ func (db *DB) BatchPairs(ctx context.Context, id string, least float64, after *P
 	}
 	ps, err := collect(ctx, db.read(), func(s scanner) (p BatchPair, err error) {
 		return p, s.Scan(&p.A, &p.B, &p.ShareA, &p.ShareB, &p.Verdict)
-	}, `SELECT a, b, share_a, share_b, verdict FROM batch_pair WHERE `+where+` ORDER BY share DESC, a, b LIMIT ?`, append(args, page(limit))...)
+	}, `SELECT a, b, share_a, share_b, verdict FROM batch_pair WHERE `+where+` ORDER BY share DESC, a, b LIMIT ?`,
+		append(args, page(limit))...)
 	return ps, db.fail(err, "pairs of batch %s", id)
 }
 
@@ -245,7 +250,8 @@ func (db *DB) SetPairVerdict(ctx context.Context, id string, a, b int, verdict s
 func (db *DB) PutChecked(ctx context.Context, id string, m BatchMember, shares map[int]float64) error {
 	fresh := jsonText(m.Fresh)
 	err := db.write(ctx, func(c conn) error {
-		n, err := c.exec(ctx, `UPDATE batch_member SET round = ?, task = ?, incomplete = ?, share = ?, largest = ?, fresh = ? WHERE batch = ? AND number = ?`,
+		n, err := c.exec(ctx,
+			`UPDATE batch_member SET round = ?, task = ?, incomplete = ?, share = ?, largest = ?, fresh = ? WHERE batch = ? AND number = ?`,
 			m.Round, m.Task, m.Incomplete, m.Share, m.Largest, fresh, id, m.Number)
 		if err = oneOf(n, err); err != nil {
 			return err
@@ -260,7 +266,9 @@ func (db *DB) PutChecked(ctx context.Context, id string, m BatchMember, shares m
 				column, a, b = "share_b", other, m.Number
 			}
 		}
-		_, err = c.exec(ctx, `UPDATE batch_pair SET share = CASE WHEN share_a > share_b THEN share_a ELSE share_b END WHERE batch = ? AND (a = ? OR b = ?)`, id, m.Number, m.Number)
+		_, err = c.exec(ctx,
+			`UPDATE batch_pair SET share = CASE WHEN share_a > share_b THEN share_a ELSE share_b END WHERE batch = ? AND (a = ? OR b = ?)`, id,
+			m.Number, m.Number)
 		return err
 	})
 	return db.fail(err, "checked %d of batch %s", m.Number, id)

@@ -12,7 +12,8 @@ func (db *DB) PutBatchWording(ctx context.Context, id string, data []byte) error
 			if err := c.row(ctx, `SELECT id FROM batch WHERE id = ?`, id).Scan(&found); err != nil {
 				return err
 			}
-			_, err := c.exec(ctx, `INSERT INTO batch_wording (batch, data) VALUES (?, ?) ON CONFLICT (batch) DO UPDATE SET data = excluded.data`, id, packed)
+			_, err := c.exec(ctx, `INSERT INTO batch_wording (batch, data) VALUES (?, ?) ON CONFLICT (batch) DO UPDATE SET data = excluded.data`,
+				id, packed)
 			return err
 		})
 	}

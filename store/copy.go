@@ -58,7 +58,8 @@ func (db *DB) CopyTo(ctx context.Context, to *DB, o Copy) ([]Copied, error) {
 }
 
 // copyAll copies what asOf shows into to.
-func copyAll(ctx context.Context, asOf func(func(conn) error) error, to *DB, o Copy, report func(string, int64, int64)) (done []Copied, err error) {
+func copyAll(ctx context.Context, asOf func(func(conn) error) error, to *DB, o Copy,
+	report func(string, int64, int64)) (done []Copied, err error) {
 	err = to.write(ctx, func(into conn) error {
 		var tables []table
 		err := asOf(func(from conn) (err error) {

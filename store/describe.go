@@ -114,7 +114,8 @@ func sqliteTable(ctx context.Context, c conn, name string) (table, error) {
 			t.number = col.name
 		}
 	}
-	if t.parents, err = collect(ctx, c, scanOne[string], `SELECT DISTINCT "table" FROM pragma_foreign_key_list(?) ORDER BY 1`, name); err != nil {
+	if t.parents, err = collect(ctx, c, scanOne[string], `SELECT DISTINCT "table" FROM pragma_foreign_key_list(?) ORDER BY 1`,
+		name); err != nil {
 		return t, err
 	}
 	type index struct {

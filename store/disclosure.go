@@ -76,7 +76,8 @@ func (db *DB) PutDisclosure(ctx context.Context, d Disclosure) error {
 		err = db.write(ctx, func(c conn) error {
 			_, err := c.exec(ctx, `INSERT INTO disclosure (`+disclosureColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 				d.ID, d.Direction, d.Partner, hex.EncodeToString(d.Job[:]), hex.EncodeToString(d.Handle[:]), d.Library, d.Document, d.Hash,
-				string(spans), prose(d.Reason), prose(d.Contact), d.State, prose(d.Words), prose(d.Actor), stamp(db.now()), stamp(d.Decided), stamp(d.Until))
+				string(spans), prose(d.Reason), prose(d.Contact), d.State, prose(d.Words), prose(d.Actor), stamp(db.now()), stamp(d.Decided),
+				stamp(d.Until))
 			if err != nil {
 				return err
 			}
@@ -93,7 +94,8 @@ func (db *DB) Disclosure(ctx context.Context, id string) (Disclosure, error) {
 }
 
 // DisclosuresOf returns the requests for one document of a job, the oldest first.
-func (db *DB) DisclosuresOf(ctx context.Context, direction string, partner concordat.SiteID, job concordat.JobID, h concordat.Handle) ([]Disclosure, error) {
+func (db *DB) DisclosuresOf(ctx context.Context, direction string, partner concordat.SiteID, job concordat.JobID,
+	h concordat.Handle) ([]Disclosure, error) {
 	ds, err := collect(ctx, db.read(), scanDisclosure, `SELECT `+disclosureColumns+` FROM disclosure
 		WHERE direction = ? AND partner = ? AND job = ? AND handle = ? ORDER BY asked, id`,
 		direction, partner, hex.EncodeToString(job[:]), hex.EncodeToString(h[:]))

@@ -59,6 +59,7 @@ func postgresEngine(ctx context.Context, c conn, now func() time.Time) (Engine, 
 	warn(super, "the role is a superuser: give the site one that owns its schema only")
 	warn(remote && !tls, "the connection is not encrypted: add sslmode=verify-full to store.url")
 	skew := time.Duration((clock - float64(before.UnixMicro())/1e6) * 1e9)
-	warn(math.Abs(float64(skew)) > float64(mostSkew+now().Sub(before)), "the server's clock differs by %s from this machine's: claims of checks end by clocks", skew.Round(time.Millisecond))
+	warn(math.Abs(float64(skew)) > float64(mostSkew+now().Sub(before)),
+		"the server's clock differs by %s from this machine's: claims of checks end by clocks", skew.Round(time.Millisecond))
 	return e, nil
 }

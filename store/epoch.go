@@ -88,7 +88,8 @@ func (db *DB) DropEpoch(ctx context.Context, e concordat.Epoch) error {
 
 // Unset returns documents of the library whose present text the epoch's set does not hold, in order
 // of id, those after the given one: at most limit.
-func (db *DB) Unset(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after concordat.DocumentID, limit int) ([]DocumentRow, error) {
+func (db *DB) Unset(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after concordat.DocumentID,
+	limit int) ([]DocumentRow, error) {
 	ds, err := collect(ctx, db.read(), scanDocument, `SELECT `+documentColumns+` FROM document d
 		WHERE library = ? AND id > ? AND NOT EXISTS (SELECT 1 FROM epoch_document e WHERE e.federation = ? AND e.number = ?
 			AND e.library = d.library AND e.document = d.id AND e.state = ? AND e.hash = d.hash)
@@ -98,7 +99,8 @@ func (db *DB) Unset(ctx context.Context, e concordat.Epoch, lib concordat.Librar
 
 // Leftover returns documents of the library that the epoch's set may hold and the catalogue does not
 // have, in order of id; with all, every document that the set may hold.
-func (db *DB) Leftover(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, all bool, limit int) ([]concordat.DocumentID, error) {
+func (db *DB) Leftover(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, all bool,
+	limit int) ([]concordat.DocumentID, error) {
 	ids, err := collect(ctx, db.read(), func(s scanner) (concordat.DocumentID, error) {
 		var id concordat.DocumentID
 		return id, s.Scan(&id)
@@ -208,7 +210,8 @@ func (db *DB) EpochReady(ctx context.Context, e concordat.Epoch, lib concordat.L
 
 // EpochChanges returns the documents of the library whose numbers come after the given one, in order
 // of number, those that were removed too: at most limit.
-func (db *DB) EpochChanges(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after int64, limit int) ([]EpochDocument, error) {
+func (db *DB) EpochChanges(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after int64,
+	limit int) ([]EpochDocument, error) {
 	ds, err := collect(ctx, db.read(), func(s scanner) (EpochDocument, error) {
 		d := EpochDocument{Library: lib}
 		var state int
@@ -232,7 +235,8 @@ func (db *DB) EpochEver(ctx context.Context, e concordat.Epoch) ([]concordat.Lib
 
 // EpochBehind counts the documents of the library that the set holds with numbers after the given one.
 func (db *DB) EpochBehind(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after int64) (n int, err error) {
-	err = db.read().row(ctx, `SELECT count(*) FROM epoch_document WHERE federation = ? AND number = ? AND library = ? AND seq > ? AND state = ?`,
+	err = db.read().row(ctx,
+		`SELECT count(*) FROM epoch_document WHERE federation = ? AND number = ? AND library = ? AND seq > ? AND state = ?`,
 		e.Federation, e.Number, lib, after, epochHeld).Scan(&n)
 	return n, db.fail(err, "changes of %s in epoch %s", lib, e)
 }

@@ -158,7 +158,8 @@ func (db *DB) eraseFile(ctx context.Context, hash string) (bool, error) {
 // tidyFiles forgets files that were put before the given time and are not needed, and parts of none.
 func (db *DB) tidyFiles(ctx context.Context, before time.Time, needed func(hash string) (bool, error)) (n int, err error) {
 	for after := ""; ; {
-		hashes, err := collect(ctx, db.read(), scanString, `SELECT hash FROM file WHERE stored < ? AND hash > ? ORDER BY hash LIMIT ?`, stamp(before), after, MaxPage)
+		hashes, err := collect(ctx, db.read(), scanString, `SELECT hash FROM file WHERE stored < ? AND hash > ? ORDER BY hash LIMIT ?`,
+			stamp(before), after, MaxPage)
 		if err != nil {
 			return n, db.fail(err, "list files")
 		}
@@ -178,7 +179,8 @@ func (db *DB) tidyFiles(ctx context.Context, before time.Time, needed func(hash 
 		after = hashes[len(hashes)-1]
 	}
 	err = db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `DELETE FROM file_part WHERE stored < ? AND NOT EXISTS (SELECT 1 FROM file f WHERE f.hash = file_part.hash)`, stamp(before))
+		_, err := c.exec(ctx, `DELETE FROM file_part WHERE stored < ? AND NOT EXISTS (SELECT 1 FROM file f WHERE f.hash = file_part.hash)`,
+			stamp(before))
 		return err
 	})
 	return n, db.fail(err, "forget parts of files")

@@ -188,7 +188,8 @@ func (db *DB) ReplayDeliveries(ctx context.Context, hook HookID, r Replay) (n in
 			return oneOf(n, err)
 		}
 		var waiting int
-		if err := c.row(ctx, `SELECT count(*) FROM hook_delivery WHERE hook = ? AND state = ?`, hook, DeliveryPending).Scan(&waiting); err != nil {
+		if err := c.row(ctx, `SELECT count(*) FROM hook_delivery WHERE hook = ? AND state = ?`, hook,
+			DeliveryPending).Scan(&waiting); err != nil {
 			return err
 		}
 		n, err = c.exec(ctx, set+`seq IN (SELECT seq FROM hook_delivery WHERE hook = ? AND state <> ? AND (? = '' OR state = ?)

@@ -74,7 +74,8 @@ func (db *DB) deliver(ctx context.Context, c conn, kind EventKind, data any, hoo
 		return fmt.Errorf("%w: event %s: %w", concordat.ErrInvalid, kind, err)
 	}
 	event := "msg_" + strings.ToLower(rand.Text())
-	if _, err := c.exec(ctx, `INSERT INTO hook_event (id, kind, made, body) VALUES (?, ?, ?, ?)`, event, kind, stamp(now), prose(string(body))); err != nil {
+	if _, err := c.exec(ctx, `INSERT INTO hook_event (id, kind, made, body) VALUES (?, ?, ?, ?)`, event, kind, stamp(now),
+		prose(string(body))); err != nil {
 		return err
 	}
 	for _, id := range hooks {
@@ -136,9 +137,11 @@ func (db *DB) batchEnded(ctx context.Context, c conn, batch, owner string) error
 	if err != nil || open > 0 {
 		return err
 	}
-	err = c.row(ctx, `SELECT count(*), count(CASE WHEN state = ? THEN 1 END) FROM task WHERE batch = ?`, concordat.TaskFailed, batch).Scan(&e.Checks, &e.Failed)
+	err = c.row(ctx, `SELECT count(*), count(CASE WHEN state = ? THEN 1 END) FROM task WHERE batch = ?`, concordat.TaskFailed,
+		batch).Scan(&e.Checks, &e.Failed)
 	if err == nil {
-		err = c.row(ctx, `SELECT count(*) FROM task WHERE (batch = ? OR id = ?) AND state IN (?, ?)`, batch, batch, concordat.TaskQueued, concordat.TaskRunning).Scan(&open)
+		err = c.row(ctx, `SELECT count(*) FROM task WHERE (batch = ? OR id = ?) AND state IN (?, ?)`, batch, batch, concordat.TaskQueued,
+			concordat.TaskRunning).Scan(&open)
 	}
 	if err != nil || open > 0 || e.Checks == 0 {
 		return err

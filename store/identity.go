@@ -105,7 +105,8 @@ func (db *DB) Identities(ctx context.Context, account string) ([]Identity, error
 func (db *DB) UnlinkIdentity(ctx context.Context, issuer, subject string) error {
 	err := db.write(ctx, func(c conn) error {
 		var account string
-		if err := c.row(ctx, `DELETE FROM identity WHERE issuer = ? AND subject = ? RETURNING account`, issuer, subject).Scan(&account); err != nil {
+		if err := c.row(ctx, `DELETE FROM identity WHERE issuer = ? AND subject = ? RETURNING account`, issuer,
+			subject).Scan(&account); err != nil {
 			return err
 		}
 		_, err := c.exec(ctx, `DELETE FROM token WHERE account = ? AND purpose = ?`, account, PurposeSession)
@@ -143,7 +144,8 @@ func (db *DB) PutFlow(ctx context.Context, kind, secret, data string, expires ti
 func (db *DB) TakeFlow(ctx context.Context, kind, secret string) (string, error) {
 	var data string
 	err := db.write(ctx, func(c conn) error {
-		return c.row(ctx, `DELETE FROM flow WHERE kind = ? AND hash = ? AND expires > ? RETURNING data`, kind, tokenHash(secret), stamp(db.now())).Scan(&data)
+		return c.row(ctx, `DELETE FROM flow WHERE kind = ? AND hash = ? AND expires > ? RETURNING data`, kind, tokenHash(secret),
+			stamp(db.now())).Scan(&data)
 	})
 	return data, db.fail(err, "take %s", kind)
 }
@@ -151,6 +153,7 @@ func (db *DB) TakeFlow(ctx context.Context, kind, secret string) (string, error)
 // Flow is TakeFlow and forgets nothing.
 func (db *DB) Flow(ctx context.Context, kind, secret string) (string, error) {
 	var data string
-	err := db.read().row(ctx, `SELECT data FROM flow WHERE kind = ? AND hash = ? AND expires > ?`, kind, tokenHash(secret), stamp(db.now())).Scan(&data)
+	err := db.read().row(ctx, `SELECT data FROM flow WHERE kind = ? AND hash = ? AND expires > ?`, kind, tokenHash(secret),
+		stamp(db.now())).Scan(&data)
 	return data, db.fail(err, "%s", kind)
 }

@@ -101,7 +101,8 @@ func scanIntake(s scanner) (x Intake, err error) {
 }
 
 // Catalogued returns the hashes of the texts of those documents that the catalogue has.
-func (db *DB) Catalogued(ctx context.Context, lib concordat.LibraryID, ids []concordat.DocumentID) (map[concordat.DocumentID]string, error) {
+func (db *DB) Catalogued(ctx context.Context, lib concordat.LibraryID,
+	ids []concordat.DocumentID) (map[concordat.DocumentID]string, error) {
 	out := make(map[concordat.DocumentID]string, len(ids))
 	for len(ids) > 0 {
 		part := ids[:min(len(ids), MaxPage)]

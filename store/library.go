@@ -107,7 +107,8 @@ func (db *DB) UpdateLibrary(ctx context.Context, l Library) error {
 				return err
 			}
 			if now.Central > 0 && l.Policy.Central <= now.Central && policy != held && policy != string(released) {
-				return fmt.Errorf("%w: its policy is that of the cluster's settings, version %d, and is changed there", concordat.ErrRefused, now.Central)
+				return fmt.Errorf("%w: its policy is that of the cluster's settings, version %d, and is changed there", concordat.ErrRefused,
+					now.Central)
 			}
 			n, err := c.exec(ctx, `UPDATE library SET title = ?, policy = ? WHERE id = ?`, prose(l.Title), policy, l.ID)
 			return oneOf(n, err)

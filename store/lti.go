@@ -34,7 +34,8 @@ func scanPlatform(s scanner) (LTIPlatform, error) {
 	var p LTIPlatform
 	var made int64
 	var deployments, hosts string
-	err := s.Scan(&p.ID, &p.Name, &p.Issuer, &p.Client, &p.AuthURL, &p.TokenURL, &p.TokenAudience, &p.KeysURL, &deployments, &hosts, &p.Disabled, &made)
+	err := s.Scan(&p.ID, &p.Name, &p.Issuer, &p.Client, &p.AuthURL, &p.TokenURL, &p.TokenAudience, &p.KeysURL, &deployments, &hosts,
+		&p.Disabled, &made)
 	if err == nil {
 		err = errors.Join(json.Unmarshal([]byte(deployments), &p.Deployments), json.Unmarshal([]byte(hosts), &p.Hosts))
 	}
@@ -94,7 +95,8 @@ func (db *DB) LTIPlatforms(ctx context.Context) ([]LTIPlatform, error) {
 
 // LTIIssuer returns the platforms of an issuer in order of ID; client may be empty for any.
 func (db *DB) LTIIssuer(ctx context.Context, issuer, client string) ([]LTIPlatform, error) {
-	ps, err := collect(ctx, db.read(), scanPlatform, `SELECT `+platformColumns+` FROM lti_platform WHERE issuer = ? AND (client = ? OR ? = '') ORDER BY id`,
+	ps, err := collect(ctx, db.read(), scanPlatform,
+		`SELECT `+platformColumns+` FROM lti_platform WHERE issuer = ? AND (client = ? OR ? = '') ORDER BY id`,
 		issuer, client, client)
 	return ps, db.fail(err, "platforms of %s", issuer)
 }

@@ -48,7 +48,8 @@ const assetColumns = `id, platform, deployment, context, activity, submission, a
 func scanAsset(s scanner) (LTIAsset, error) {
 	var a LTIAsset
 	var due, made int64
-	err := s.Scan(&a.ID, &a.Platform, &a.Deployment, &a.Context, &a.Activity, &a.Submission, &a.Asset, &a.Learner, &a.Processor, &a.URL, &a.ReportURL,
+	err := s.Scan(&a.ID, &a.Platform, &a.Deployment, &a.Context, &a.Activity, &a.Submission, &a.Asset, &a.Learner, &a.Processor, &a.URL,
+		&a.ReportURL,
 		&a.Title, &a.Filename, &a.Media, &a.Digest, &a.State, &a.Told, &a.Code, &a.Cause, &a.Task, &a.Attempts, &due, &made)
 	a.Due, a.Made = instant(due), instant(made)
 	return a, err
@@ -92,7 +93,8 @@ func takeAsset(ctx context.Context, c conn, a LTIAsset, now time.Time) error {
 			url = excluded.url, digest = excluded.digest, told = '', attempts = 0, due = excluded.due,
 			state = CASE WHEN lti_asset.state = ? THEN ? WHEN lti_asset.state = ? THEN ? ELSE lti_asset.state END,
 			task = CASE WHEN lti_asset.state = ? THEN '' ELSE lti_asset.task END, code = '', cause = ''`,
-		a.ID, a.Platform, prose(a.Deployment), prose(a.Context), prose(a.Activity), prose(a.Submission), prose(a.Asset), prose(a.Learner), prose(a.Processor),
+		a.ID, a.Platform, prose(a.Deployment), prose(a.Context), prose(a.Activity), prose(a.Submission), prose(a.Asset), prose(a.Learner),
+		prose(a.Processor),
 		prose(a.URL), prose(a.ReportURL), prose(a.Title), prose(a.Filename), prose(a.Media), prose(a.Digest), LTIFetch, stamp(now), stamp(a.Made),
 		LTIFailed, LTIFetch, LTIDone, LTIChecks, LTIFailed)
 	return err

@@ -99,7 +99,8 @@ func (db *DB) PutMirror(ctx context.Context, m Mirror, docs []MirrorDocument, re
 // Mirror returns a mirror, or concordat.ErrNotFound.
 func (db *DB) Mirror(ctx context.Context, k MirrorKey) (Mirror, error) {
 	m, err := scanMirror(db.read().row(ctx, `SELECT `+mirrorColumns+mirrorFrom+
-		` WHERE m.site = ? AND m.library = ? AND m.federation = ? AND m.epoch = ? GROUP BY m.site, m.library, m.federation, m.epoch`, k.args()...))
+		` WHERE m.site = ? AND m.library = ? AND m.federation = ? AND m.epoch = ? GROUP BY m.site, m.library, m.federation, m.epoch`,
+		k.args()...))
 	return m, db.fail(err, "mirror of %s/%s", k.Site, k.Library)
 }
 
@@ -140,7 +141,8 @@ const mirrorDocumentColumns = `id, title, author, contact, date, sentences`
 
 // MirrorDocument returns a document of a mirror, or concordat.ErrNotFound.
 func (db *DB) MirrorDocument(ctx context.Context, k MirrorKey, id concordat.DocumentID) (MirrorDocument, error) {
-	d, err := scanMirrorDocument(db.read().row(ctx, `SELECT `+mirrorDocumentColumns+` FROM mirror_document WHERE`+ofMirror+` AND id = ?`, k.args(id)...))
+	d, err := scanMirrorDocument(db.read().row(ctx, `SELECT `+mirrorDocumentColumns+` FROM mirror_document WHERE`+ofMirror+` AND id = ?`,
+		k.args(id)...))
 	return d, db.fail(err, "document %s of the mirror of %s/%s", id, k.Site, k.Library)
 }
 

@@ -66,7 +66,8 @@ func (db *DB) Outbox(ctx context.Context, limit int) ([]Outgoing, error) {
 			return o, fmt.Errorf("%w: notice %d: %w", concordat.ErrCorrupt, o.Seq, err)
 		}
 		return o, nil
-	}, `SELECT seq, partner, notice, made, attempts, next, cause FROM outbox WHERE next <= ? ORDER BY next, seq LIMIT ?`, stamp(db.now()), page(limit))
+	}, `SELECT seq, partner, notice, made, attempts, next, cause FROM outbox WHERE next <= ? ORDER BY next, seq LIMIT ?`, stamp(db.now()),
+		page(limit))
 	return out, db.fail(err, "outbox")
 }
 
@@ -164,7 +165,8 @@ func (db *DB) AddStandingAsk(ctx context.Context, x StandingAsk, most int) error
 			sum := sha256.Sum256(b)
 			digest := hex.EncodeToString(sum[:])
 			var held int
-			if err := c.row(ctx, `SELECT COALESCE(sum(sentences), 0) FROM standing_ask WHERE partner = ? AND federation = ? AND number = ? AND digest <> ?`,
+			if err := c.row(ctx,
+				`SELECT COALESCE(sum(sentences), 0) FROM standing_ask WHERE partner = ? AND federation = ? AND number = ? AND digest <> ?`,
 				x.Partner, a.Epoch.Federation, a.Epoch.Number, digest).Scan(&held); err != nil {
 				return err
 			}
@@ -173,7 +175,8 @@ func (db *DB) AddStandingAsk(ctx context.Context, x StandingAsk, most int) error
 			}
 			_, err = c.exec(ctx, `INSERT INTO standing_ask (partner, job, digest, federation, number, sentences, made, expires, ask) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 				ON CONFLICT (partner, digest) DO UPDATE SET expires = excluded.expires`,
-				x.Partner, hex.EncodeToString(a.Job[:]), digest, a.Epoch.Federation, a.Epoch.Number, len(a.Sentences), stamp(db.now()), stamp(x.Expires), b)
+				x.Partner, hex.EncodeToString(a.Job[:]), digest, a.Epoch.Federation, a.Epoch.Number, len(a.Sentences), stamp(db.now()),
+				stamp(x.Expires), b)
 			return err
 		})
 	}

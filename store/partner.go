@@ -175,7 +175,9 @@ func (db *DB) AddPartner(ctx context.Context, p Partner) error {
 
 // Partner returns the one with the identity or the name, or concordat.ErrNotFound.
 func (db *DB) Partner(ctx context.Context, site concordat.SiteID) (Partner, error) {
-	p, err := scanPartner(db.read().row(ctx, `SELECT `+partnerColumns+partnerFrom+`WHERE partner.site = ? OR name = ? AND name <> '' ORDER BY partner.site = ? DESC LIMIT 1`, site, site, site))
+	p, err := scanPartner(db.read().row(ctx,
+		`SELECT `+partnerColumns+partnerFrom+`WHERE partner.site = ? OR name = ? AND name <> '' ORDER BY partner.site = ? DESC LIMIT 1`, site,
+		site, site))
 	return p, db.fail(err, "partner %s", site)
 }
 
@@ -193,7 +195,8 @@ func (db *DB) SetPartnerState(ctx context.Context, site concordat.SiteID, from, 
 		return db.fail(fmt.Errorf("%w: state %q", concordat.ErrInvalid, to), "partner %s", site)
 	}
 	err := db.write(ctx, func(c conn) error {
-		n, err := c.exec(ctx, `UPDATE partner SET state = ?, words = '', `+column+` = ? WHERE site = ? AND state = ?`, to, stamp(db.now()), site, from)
+		n, err := c.exec(ctx, `UPDATE partner SET state = ?, words = '', `+column+` = ? WHERE site = ? AND state = ?`, to, stamp(db.now()),
+			site, from)
 		if err != nil || n == 1 {
 			return err
 		}

@@ -214,7 +214,8 @@ func (db *DB) Tokens(ctx context.Context, account string, p Purpose) ([]TokenID,
 		id, t, err := scanToken(s)
 		ids = append(ids, id)
 		return t, err
-	}, `SELECT `+tokenColumns+` FROM token WHERE account = ? AND purpose = ? AND expires > ? ORDER BY made DESC, hash`, account, p, stamp(db.now()))
+	}, `SELECT `+tokenColumns+` FROM token WHERE account = ? AND purpose = ? AND expires > ? ORDER BY made DESC, hash`, account, p,
+		stamp(db.now()))
 	return ids, ts, db.fail(err, "tokens of %s", account)
 }
 
@@ -273,7 +274,8 @@ func (db *DB) EndOnce(ctx context.Context, account, key, answer string) error {
 		if answer == "" {
 			_, err = c.exec(ctx, `DELETE FROM repeatable WHERE account = ? AND key = ?`, account, key)
 		} else {
-			_, err = c.exec(ctx, `UPDATE repeatable SET answer = ?, expires = ? WHERE account = ? AND key = ?`, answer, stamp(db.now().Add(repeatTime)), account, key)
+			_, err = c.exec(ctx, `UPDATE repeatable SET answer = ?, expires = ? WHERE account = ? AND key = ?`, answer,
+				stamp(db.now().Add(repeatTime)), account, key)
 		}
 		return err
 	})
@@ -296,14 +298,16 @@ func (db *DB) JoinAccount(ctx context.Context, secret, password string) (Account
 	var a Account
 	err := db.write(ctx, func(c conn) error {
 		var name string
-		err := c.row(ctx, `SELECT account FROM token WHERE hash = ? AND purpose = ? AND expires > ?`, tokenHash(secret), PurposeJoin, stamp(db.now())).Scan(&name)
+		err := c.row(ctx, `SELECT account FROM token WHERE hash = ? AND purpose = ? AND expires > ?`, tokenHash(secret), PurposeJoin,
+			stamp(db.now())).Scan(&name)
 		if err != nil {
 			return err
 		}
 		if _, err := c.exec(ctx, `DELETE FROM token WHERE account = ?`, name); err != nil {
 			return err
 		}
-		a, err = scanAccount(c.row(ctx, `UPDATE account SET password = ? WHERE name = ? AND disabled = 0 RETURNING `+accountColumns, password, name))
+		a, err = scanAccount(c.row(ctx, `UPDATE account SET password = ? WHERE name = ? AND disabled = 0 RETURNING `+accountColumns, password,
+			name))
 		return err
 	})
 	return a, db.fail(err, "set a password")
@@ -317,7 +321,8 @@ func (db *DB) FirstAccount(ctx context.Context, secret string, a Account) error 
 	err := a.validate()
 	if err == nil {
 		err = db.write(ctx, func(c conn) error {
-			n, err := c.exec(ctx, `DELETE FROM token WHERE hash = ? AND purpose = ? AND expires > ?`, tokenHash(secret), PurposeFirst, stamp(db.now()))
+			n, err := c.exec(ctx, `DELETE FROM token WHERE hash = ? AND purpose = ? AND expires > ?`, tokenHash(secret), PurposeFirst,
+				stamp(db.now()))
 			if err != nil {
 				return err
 			}

@@ -183,7 +183,8 @@ func (db *DB) prepareSchema(ctx context.Context) error {
 		return err
 	}
 	defer tx.Rollback()
-	_, err = tx.ExecContext(ctx, fmt.Sprintf(`SET LOCAL lock_timeout = %d; SET LOCAL idle_in_transaction_session_timeout = 0`, migrationTime.Milliseconds()))
+	_, err = tx.ExecContext(ctx, fmt.Sprintf(`SET LOCAL lock_timeout = %d; SET LOCAL idle_in_transaction_session_timeout = 0`,
+		migrationTime.Milliseconds()))
 	if err == nil {
 		_, err = tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, db.lock+1)
 	}
@@ -351,7 +352,8 @@ func (s postgresFrozen) copyTo(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = copyAll(ctx, func(f func(conn) error) error { return f(conn{postgres, s.tx}) }, to, Copy{NoFiles: true}, func(string, int64, int64) {})
+	_, err = copyAll(ctx, func(f func(conn) error) error { return f(conn{postgres, s.tx}) }, to, Copy{NoFiles: true},
+		func(string, int64, int64) {})
 	return errors.Join(err, to.Close())
 }
 
@@ -369,7 +371,8 @@ func postgresPurge(ctx context.Context, db *DB, whole bool) (bool, error) {
 		return false, err
 	}
 	defer one.Close()
-	ts, err := collect(ctx, conn{db.d, one}, scanOne[string], `SELECT quote_ident(tablename) FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1`)
+	ts, err := collect(ctx, conn{db.d, one}, scanOne[string],
+		`SELECT quote_ident(tablename) FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1`)
 	for _, t := range ts {
 		if err == nil {
 			_, err = one.ExecContext(ctx, `VACUUM (FULL, ANALYZE) `+t)

@@ -93,7 +93,8 @@ func TestWritersTogether(t *testing.T) {
 	head, err := dbs[1].VerifyAudit(ctx)
 	must(t, err)
 	if spent.Load() != 196 || claimed.Load() != tasks || head.Seq != appended.Load() {
-		t.Errorf("spent %d of 200 by sevens, claimed %d of %d tasks, %d entries of %d", spent.Load(), claimed.Load(), tasks, head.Seq, appended.Load())
+		t.Errorf("spent %d of 200 by sevens, claimed %d of %d tasks, %d entries of %d", spent.Load(), claimed.Load(), tasks, head.Seq,
+			appended.Load())
 	}
 }
 
@@ -281,7 +282,8 @@ func TestPostgresPurge(t *testing.T) {
 func TestCopy(t *testing.T) {
 	ctx := t.Context()
 	from := open(t, filepath.Join(t.TempDir(), "store.db"), store.Options{})
-	must(t, from.PutDocuments(ctx, []store.DocumentRow{withPieces("1", piece("abc", 0, 1, 2, 3)), withPieces("2", piece("abé", 5, 1, 0xffffffff))}))
+	must(t, from.PutDocuments(ctx, []store.DocumentRow{withPieces("1", piece("abc", 0, 1, 2, 3)),
+		withPieces("2", piece("abé", 5, 1, 0xffffffff))}))
 	for i := range 1200 { // more than one statement takes
 		d := document(fmt.Sprintf("Ä%d", i*7919%1200))
 		must(t, from.PutDocuments(ctx, []store.DocumentRow{d}))
@@ -290,7 +292,8 @@ func TestCopy(t *testing.T) {
 		id := concordat.TaskID(fmt.Sprint("t", i))
 		must(t, from.CreateTask(ctx, store.Task{Task: concordat.Task{ID: id, Title: "种"}, Request: []byte{0, 1, 0xff}}))
 		must(t, from.PutFindings(ctx, id, bytes.Repeat([]byte{byte(i)}, 3<<20)))
-		must(t, from.PutResults(ctx, id, []store.Result{{Similarity: 0.1 * float64(i), Source: concordat.Ref{Site: "s", Library: "l", Document: "d"}}}))
+		must(t, from.PutResults(ctx, id, []store.Result{{Similarity: 0.1 * float64(i),
+			Source: concordat.Ref{Site: "s", Library: "l", Document: "d"}}}))
 		_, err := from.AppendAudit(ctx, "a", "b", nil)
 		must(t, err)
 	}
@@ -358,7 +361,8 @@ func TestEngine(t *testing.T) {
 			t.Errorf("got %+v", e)
 		}
 		// The server of the tests is not durable, and they are its superuser.
-		if all := strings.Join(e.Warnings, "; "); store.IsURL(place) != (strings.Contains(all, "fsync") && strings.Contains(all, "superuser")) || strings.Contains(all, "clock") {
+		if all := strings.Join(e.Warnings, "; "); store.IsURL(place) != (strings.Contains(all, "fsync") &&
+			strings.Contains(all, "superuser")) || strings.Contains(all, "clock") {
 			t.Errorf("warnings: %s", all)
 		}
 	})
@@ -368,7 +372,8 @@ func TestEngine(t *testing.T) {
 func TestOldReceipts(t *testing.T) {
 	for name, db := range map[string]*store.DB{"SQLite": store.OpenLite(t), "Postgres": postgresStore(t, store.Options{})} {
 		t.Run(name, func(t *testing.T) {
-			for i, receipt := range []string{"", `{"documents": null}`, `{"documents": [{"name": "aa11"}, {"name": "bb22"}]}`, `{"documents": [{"name": "aa11"}, {}]}`} {
+			for i, receipt := range []string{"", `{"documents": null}`, `{"documents": [{"name": "aa11"}, {"name": "bb22"}]}`,
+				`{"documents": [{"name": "aa11"}, {}]}`} {
 				id := fmt.Sprint(i)
 				must(t, db.AskErasure(t.Context(), store.Erasure{ID: id, Made: time.Now(), Actor: "ada", Reason: "asked", Target: []byte("{}")}))
 				if receipt != "" {

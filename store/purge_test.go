@@ -36,7 +36,8 @@ func TestPurge(t *testing.T) {
 		if i == 100 {
 			request = marked + request
 		}
-		if err := db.CreateTask(ctx, store.Task{Task: concordat.Task{ID: id, Title: fmt.Sprint("title ", i)}, Request: []byte(request)}); err != nil {
+		if err := db.CreateTask(ctx, store.Task{Task: concordat.Task{ID: id, Title: fmt.Sprint("title ", i)},
+			Request: []byte(request)}); err != nil {
 			t.Fatal(err)
 		}
 	}

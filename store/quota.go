@@ -55,7 +55,8 @@ func (c conn) charge(ctx context.Context, now time.Time, x Charge) error {
 		slots, err := collect(ctx, c, func(s scanner) (slot, error) {
 			var one slot
 			return one, s.Scan(&one.at, &one.amount)
-		}, `SELECT slot, amount FROM quota WHERE who = ? AND kind = ? AND slot > ? ORDER BY slot`, x.Who, x.Kind, stamp(now.Add(-x.Within-SpendSlot)))
+		}, `SELECT slot, amount FROM quota WHERE who = ? AND kind = ? AND slot > ? ORDER BY slot`, x.Who, x.Kind,
+			stamp(now.Add(-x.Within-SpendSlot)))
 		if err != nil {
 			return err
 		}

@@ -68,7 +68,9 @@ func (db *DB) Recheck(ctx context.Context, kind, target string) (Recheck, error)
 
 // DueRechecks returns what is to be done again by now, and what runs, earliest first.
 func (db *DB) DueRechecks(ctx context.Context, now time.Time) ([]Recheck, error) {
-	rs, err := collect(ctx, db.read(), scanRecheck, `SELECT `+recheckColumns+` FROM recheck WHERE next > 0 AND next <= ? OR due <> '' ORDER BY next, kind, target LIMIT ?`, stamp(now), MaxPage)
+	rs, err := collect(ctx, db.read(), scanRecheck,
+		`SELECT `+recheckColumns+` FROM recheck WHERE next > 0 AND next <= ? OR due <> '' ORDER BY next, kind, target LIMIT ?`, stamp(now),
+		MaxPage)
 	return rs, db.fail(err, "what is to be checked again")
 }
 

@@ -73,7 +73,8 @@ func (db *DB) ExpiredDocuments(ctx context.Context, at time.Time, limit int) ([]
 
 // OldDocuments returns documents of a library that came before the given time, in order of id: at most limit.
 func (db *DB) OldDocuments(ctx context.Context, lib concordat.LibraryID, before time.Time, limit int) ([]DocumentRow, error) {
-	ds, err := collect(ctx, db.read(), scanDocument, `SELECT `+documentColumns+` FROM document WHERE library = ? AND added < ? ORDER BY id LIMIT ?`,
+	ds, err := collect(ctx, db.read(), scanDocument,
+		`SELECT `+documentColumns+` FROM document WHERE library = ? AND added < ? ORDER BY id LIMIT ?`,
 		lib, stamp(before), page(limit))
 	return ds, db.fail(err, "old documents of %s", lib)
 }
@@ -81,7 +82,8 @@ func (db *DB) OldDocuments(ctx context.Context, lib concordat.LibraryID, before 
 // EndedTasks returns tasks that ended before the given time, in order of creation, those after the one
 // with Seq after: at most limit.
 func (db *DB) EndedTasks(ctx context.Context, before time.Time, after int64, limit int) ([]Task, error) {
-	ts, err := collect(ctx, db.read(), scanTask, `SELECT `+taskColumns+` FROM task WHERE seq > ? AND finished > 0 AND finished < ? ORDER BY seq LIMIT ?`,
+	ts, err := collect(ctx, db.read(), scanTask,
+		`SELECT `+taskColumns+` FROM task WHERE seq > ? AND finished > 0 AND finished < ? ORDER BY seq LIMIT ?`,
 		after, stamp(before), page(limit))
 	return ts, db.fail(err, "list ended tasks")
 }
@@ -99,7 +101,8 @@ func (db *DB) Citing(ctx context.Context, r concordat.Ref) ([]concordat.TaskID, 
 // its file. It fails with concordat.ErrInvalid while the task has not ended.
 func (db *DB) SetRequest(ctx context.Context, id concordat.TaskID, request []byte) error {
 	err := db.write(ctx, func(c conn) error {
-		n, err := c.exec(ctx, `UPDATE task SET request = ? WHERE id = ? AND state NOT IN (?, ?)`, request, id, concordat.TaskQueued, concordat.TaskRunning)
+		n, err := c.exec(ctx, `UPDATE task SET request = ? WHERE id = ? AND state NOT IN (?, ?)`, request, id, concordat.TaskQueued,
+			concordat.TaskRunning)
 		if err != nil || n == 1 {
 			if err == nil {
 				_, err = c.exec(ctx, `DELETE FROM original WHERE task = ?`, id)
@@ -129,7 +132,9 @@ func scanString(s scanner) (string, error) {
 // OriginalNeeded reports whether any task needs the file.
 func (db *DB) OriginalNeeded(ctx context.Context, hash string) (bool, error) {
 	var n int
-	err := db.read().row(ctx, `SELECT (SELECT count(*) FROM original WHERE hash = ?) + (SELECT count(*) FROM batch_input WHERE place = ? AND done = 0)`, hash, hash).Scan(&n)
+	err := db.read().row(ctx,
+		`SELECT (SELECT count(*) FROM original WHERE hash = ?) + (SELECT count(*) FROM batch_input WHERE place = ? AND done = 0)`, hash,
+		hash).Scan(&n)
 	return n > 0, db.fail(err, "file %s", hash)
 }
 
@@ -186,7 +191,8 @@ const (
 
 // EraseTraces forgets what else names documents of this site: alerts of standing checks, and the matches
 // that were told to partners; it returns how many. What was shown to whom stays.
-func (db *DB) EraseTraces(ctx context.Context, site concordat.SiteID, lib concordat.LibraryID, ids []concordat.DocumentID) (alerts, answers int64, err error) {
+func (db *DB) EraseTraces(ctx context.Context, site concordat.SiteID, lib concordat.LibraryID,
+	ids []concordat.DocumentID) (alerts, answers int64, err error) {
 	err = db.write(ctx, func(c conn) error {
 		for _, id := range ids {
 			n, err := c.exec(ctx, `DELETE FROM alert WHERE site = ? AND library = ? AND document = ?`, site, lib, id)
@@ -284,7 +290,8 @@ func (db *DB) Erasures(ctx context.Context, before int64, limit int) ([]Erasure,
 	if before <= 0 {
 		before = 1<<63 - 1
 	}
-	es, err := collect(ctx, db.read(), scanErasure, `SELECT `+erasureColumns+` FROM erasure WHERE seq < ? ORDER BY seq DESC LIMIT ?`, before, page(limit))
+	es, err := collect(ctx, db.read(), scanErasure, `SELECT `+erasureColumns+` FROM erasure WHERE seq < ? ORDER BY seq DESC LIMIT ?`,
+		before, page(limit))
 	return es, db.fail(err, "list deletions")
 }
 

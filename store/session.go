@@ -43,7 +43,8 @@ func SecretID(secret string) TokenID { return TokenID(tokenHash(secret)[:32]) }
 // EndSessions signs an account out everywhere but where the token has the given id; empty: everywhere.
 func (db *DB) EndSessions(ctx context.Context, account string, but TokenID) error {
 	err := db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `DELETE FROM token WHERE account = ? AND purpose = ? AND substr(hash, 1, 32) <> ?`, account, PurposeSession, string(but))
+		_, err := c.exec(ctx, `DELETE FROM token WHERE account = ? AND purpose = ? AND substr(hash, 1, 32) <> ?`, account, PurposeSession,
+			string(but))
 		return err
 	})
 	return db.fail(err, "end sessions of %s", account)

@@ -54,7 +54,8 @@ func (c conn) shortText(ctx context.Context, p ShortPiece) (int64, error) {
 	for _, g := range p.Grams {
 		args = append(args, int64(int32(g)), len(p.Grams), id)
 	}
-	_, err = c.exec(ctx, `INSERT INTO short_gram (gram, size, text) VALUES (?, ?, ?)`+strings.Repeat(", (?, ?, ?)", len(p.Grams)-1)+` ON CONFLICT DO NOTHING`, args...)
+	_, err = c.exec(ctx, `INSERT INTO short_gram (gram, size, text) VALUES (?, ?, ?)`+strings.Repeat(", (?, ?, ?)",
+		len(p.Grams)-1)+` ON CONFLICT DO NOTHING`, args...)
 	return id, err
 }
 
@@ -73,7 +74,8 @@ func (c conn) dropShort(ctx context.Context, lib concordat.LibraryID, id concord
 	for _, text := range texts {
 		var grams []byte
 		var held bool
-		err := c.row(ctx, `SELECT grams, EXISTS (SELECT 1 FROM short_place p WHERE p.text = t.id) FROM short_text t WHERE id = ?`, text).Scan(&grams, &held)
+		err := c.row(ctx, `SELECT grams, EXISTS (SELECT 1 FROM short_place p WHERE p.text = t.id) FROM short_text t WHERE id = ?`,
+			text).Scan(&grams, &held)
 		if err != nil {
 			return err
 		}
@@ -81,7 +83,8 @@ func (c conn) dropShort(ctx context.Context, lib concordat.LibraryID, id concord
 			continue
 		}
 		for _, g := range unpackGrams(grams, nil) {
-			if _, err := c.exec(ctx, `DELETE FROM short_gram WHERE gram = ? AND size = ? AND text = ?`, int64(int32(g)), len(grams)/4, text); err != nil {
+			if _, err := c.exec(ctx, `DELETE FROM short_gram WHERE gram = ? AND size = ? AND text = ?`, int64(int32(g)), len(grams)/4,
+				text); err != nil {
 				return err
 			}
 		}
@@ -201,7 +204,8 @@ type ShortPlace struct {
 
 // ShortPlaces returns the first places of a short text in the libraries, at most limit, in order of
 // library, document and span, and the number of documents, of whatever library, that hold it.
-func (db *DB) ShortPlaces(ctx context.Context, text int64, libraries []concordat.LibraryID, limit int) (places []ShortPlace, documents int, err error) {
+func (db *DB) ShortPlaces(ctx context.Context, text int64, libraries []concordat.LibraryID,
+	limit int) (places []ShortPlace, documents int, err error) {
 	if len(libraries) == 0 {
 		return nil, 0, nil
 	}
@@ -217,7 +221,8 @@ func (db *DB) ShortPlaces(ctx context.Context, text int64, libraries []concordat
 		WHERE p.text = ? AND p.library IN (?`+strings.Repeat(", ?", len(libraries)-1)+`)
 		ORDER BY p.library, p.document, p.span_start, p.span_end LIMIT ?`, append(args, limit)...)
 	if err == nil {
-		err = db.read().row(ctx, `SELECT count(*) FROM (SELECT DISTINCT library, document FROM short_place WHERE text = ?) AS holding`, text).Scan(&documents)
+		err = db.read().row(ctx, `SELECT count(*) FROM (SELECT DISTINCT library, document FROM short_place WHERE text = ?) AS holding`,
+			text).Scan(&documents)
 	}
 	return places, documents, db.fail(err, "places of short text %d", text)
 }
@@ -233,7 +238,8 @@ func (db *DB) ShortUnknown(ctx context.Context, libraries []concordat.LibraryID)
 		args = append(args, l)
 	}
 	n := 0
-	err := db.read().row(ctx, `SELECT count(*) FROM document WHERE short = 0 AND library IN (?`+strings.Repeat(", ?", len(libraries)-1)+`)`, args...).Scan(&n)
+	err := db.read().row(ctx, `SELECT count(*) FROM document WHERE short = 0 AND library IN (?`+strings.Repeat(", ?", len(libraries)-1)+`)`,
+		args...).Scan(&n)
 	return n, db.fail(err, "count documents without short pieces")
 }
 

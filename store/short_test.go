@@ -19,7 +19,8 @@ func documentRow(id string) store.DocumentRow {
 }
 
 func piece(letters string, start int, grams ...uint32) store.ShortPiece {
-	return store.ShortPiece{ShortPiece: concordat.ShortPiece{Span: concordat.Span{Start: start, End: start + len(letters)}, Letters: letters, Text: letters}, Grams: grams}
+	return store.ShortPiece{ShortPiece: concordat.ShortPiece{Span: concordat.Span{Start: start, End: start + len(letters)},
+		Letters: letters, Text: letters}, Grams: grams}
 }
 
 // Short pieces follow their documents: added, replaced, deleted, and over a restart. What no document
@@ -52,7 +53,8 @@ func testShortPiecesFollowDocuments(t *testing.T, path string) {
 			t.Errorf("found %q, want %q", got, want)
 		}
 	}
-	must(t, db.PutDocuments(ctx, []store.DocumentRow{withPieces("1", piece("abc", 0, 1, 2, 3), piece("xyz", 10, 7, 8, 0xffffffff)), withPieces("2", piece("abc", 5, 1, 2, 3)), documentRow("3")}))
+	must(t, db.PutDocuments(ctx, []store.DocumentRow{withPieces("1", piece("abc", 0, 1, 2, 3), piece("xyz", 10, 7, 8, 0xffffffff)),
+		withPieces("2", piece("abc", 5, 1, 2, 3)), documentRow("3")}))
 	expect(found(db, []uint32{1, 2, 9}, 2), "abc in 1", "abc in 2")
 	expect(found(db, []uint32{0xffffffff}, 1), "xyz in 1")
 	if n, err := db.ShortUnknown(ctx, []concordat.LibraryID{"a"}); err != nil || n != 1 {
@@ -79,7 +81,8 @@ func TestShortPiecesAreBounded(t *testing.T) { engines(t, testShortPiecesAreBoun
 
 func testShortPiecesAreBounded(t *testing.T, place string) {
 	db := open(t, place, store.Options{})
-	wantErr(t, db.PutDocuments(t.Context(), []store.DocumentRow{withPieces("1", piece(string(make([]byte, 5000)), 0, 1))}), concordat.ErrInvalid)
+	wantErr(t, db.PutDocuments(t.Context(), []store.DocumentRow{withPieces("1", piece(string(make([]byte, 5000)), 0, 1))}),
+		concordat.ErrInvalid)
 	wantErr(t, db.PutDocuments(t.Context(), []store.DocumentRow{withPieces("1", piece("abc", 0))}), concordat.ErrInvalid)
 	wantErr(t, db.ShortCandidates(t.Context(), []uint32{1}, 2, 1, 9, func(store.ShortText) bool { return true }), concordat.ErrInvalid)
 }
@@ -93,7 +96,8 @@ func testTemplates(t *testing.T, place string) {
 	must(t, db.PutTemplate(ctx, store.Template{Library: "a", Name: "form", Text: "y"}))
 	wantErr(t, db.PutTemplate(ctx, store.Template{Library: "a", Name: "empty"}), concordat.ErrInvalid)
 	wantErr(t, db.PutTemplate(ctx, store.Template{Library: "nowhere", Name: "form", Text: "x"}), concordat.ErrNotFound)
-	wantErr(t, db.PutTemplate(ctx, store.Template{Library: "a", Name: "long", Text: string(make([]byte, store.MaxTemplate+1))}), concordat.ErrInvalid)
+	wantErr(t, db.PutTemplate(ctx, store.Template{Library: "a", Name: "long", Text: string(make([]byte, store.MaxTemplate+1))}),
+		concordat.ErrInvalid)
 	ts, err := db.Templates(ctx, "a")
 	must(t, err)
 	if len(ts) != 1 || ts[0].Text != "y" {

@@ -69,7 +69,8 @@ func (c conn) addWitness(ctx context.Context, w Witness, now time.Time) (*Witnes
 		return nil, err
 	}
 	if fork != nil {
-		if _, err := c.exec(ctx, `UPDATE witness SET fork = 1 WHERE site = ? AND seq = ? AND hash = ?`, w.Site, int64(fork.Seq), hex.EncodeToString(fork.Hash[:])); err != nil {
+		if _, err := c.exec(ctx, `UPDATE witness SET fork = 1 WHERE site = ? AND seq = ? AND hash = ?`, w.Site, int64(fork.Seq),
+			hex.EncodeToString(fork.Hash[:])); err != nil {
 			return nil, err
 		}
 	}

@@ -32,7 +32,8 @@ func TestStoredScript(t *testing.T) {
 	olga.upload(http.StatusOK, nil, evil+".txt", folios)
 	d.await(t)
 	live := regexp.MustCompile(`<script>alert|<img src=x`)
-	for _, path := range []string{"/checks", "/checks/" + string(id), "/checks/" + string(id) + "/report", "/checks/nothing" + url.PathEscape(evil), "/login?next=" + url.QueryEscape(evil)} {
+	for _, path := range []string{"/checks", "/checks/" + string(id), "/checks/" + string(id) + "/report", "/checks/nothing" +
+		url.PathEscape(evil), "/login?next=" + url.QueryEscape(evil)} {
 		resp, err := olga.Get(d.URL + path)
 		if err != nil {
 			t.Fatal(err)
@@ -72,13 +73,15 @@ func TestStoredScript(t *testing.T) {
 func TestTraversal(t *testing.T) {
 	d := newDesk(t, true)
 	adam := d.signedIn(t, "adam", store.RoleAdministrator)
-	for _, path := range []string{"/static/..%2f..%2fweb.go", "/static/%2e%2e/%2e%2e/etc/passwd", "/checks/..%2f..%2fsite.db", "/checks/%2e%2e/report",
+	for _, path := range []string{"/static/..%2f..%2fweb.go", "/static/%2e%2e/%2e%2e/etc/passwd", "/checks/..%2f..%2fsite.db",
+		"/checks/%2e%2e/report",
 		"/deletions/..%2f..%2fsite.db", "/checks/a%00b", "/checks/" + strings.Repeat("a", 10_000)} {
 		resp, err := adam.Get(d.URL + path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := body(t, resp); resp.StatusCode == http.StatusOK && !strings.Contains(text, "<main") || strings.Contains(text, "SQLite format") || strings.Contains(text, "package web") || strings.Contains(text, "root:") {
+		if text := body(t, resp); resp.StatusCode == http.StatusOK && !strings.Contains(text, "<main") ||
+			strings.Contains(text, "SQLite format") || strings.Contains(text, "package web") || strings.Contains(text, "root:") {
 			t.Errorf("%s: %d, %.100q", path, resp.StatusCode, text)
 		}
 		if resp.StatusCode >= 500 {
@@ -205,7 +208,8 @@ func TestFixation(t *testing.T) {
 	page := adam.post("/people", http.StatusOK, url.Values{"name": {"bo"}, "role": {"submitter"}})
 	link := regexp.MustCompile(`/join\?key=[A-Z2-7]+`).FindString(page)
 	bo := d.person(t)
-	bo.post("/join", http.StatusOK, url.Values{"key": {strings.TrimPrefix(link, "/join?key=")}, "password": {"long enough it is"}, "again": {"long enough it is"}})
+	bo.post("/join", http.StatusOK, url.Values{"key": {strings.TrimPrefix(link, "/join?key=")}, "password": {"long enough it is"},
+		"again": {"long enough it is"}})
 	u, err := url.Parse(d.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -238,7 +242,8 @@ func TestSessions(t *testing.T) {
 	page := adam.post("/people", http.StatusOK, url.Values{"name": {"bo"}, "role": {"submitter"}})
 	link := regexp.MustCompile(`/join\?key=[A-Z2-7]+`).FindString(page)
 	one, two, three := d.person(t), d.person(t), d.person(t)
-	one.post("/join", http.StatusOK, url.Values{"key": {strings.TrimPrefix(link, "/join?key=")}, "password": {"long enough it is"}, "again": {"long enough it is"}})
+	one.post("/join", http.StatusOK, url.Values{"key": {strings.TrimPrefix(link, "/join?key=")}, "password": {"long enough it is"},
+		"again": {"long enough it is"}})
 	for _, p := range []*person{two, three} {
 		p.post("/login", http.StatusOK, url.Values{"name": {"bo"}, "password": {"long enough it is"}})
 	}
@@ -256,10 +261,12 @@ func TestSessions(t *testing.T) {
 	if in(one) || !in(two) || in(three) {
 		t.Error("the others are not signed out")
 	}
-	two.post("/account/password", http.StatusForbidden, url.Values{"old": {"wrong"}, "password": {"another long one"}, "again": {"another long one"}})
+	two.post("/account/password", http.StatusForbidden, url.Values{"old": {"wrong"}, "password": {"another long one"},
+		"again": {"another long one"}})
 	two.post("/account/password", http.StatusBadRequest, url.Values{"old": {"long enough it is"}, "password": {"short"}, "again": {"short"}})
 	three.post("/login", http.StatusOK, url.Values{"name": {"bo"}, "password": {"long enough it is"}})
-	two.post("/account/password", http.StatusOK, url.Values{"old": {"long enough it is"}, "password": {"another long one"}, "again": {"another long one"}})
+	two.post("/account/password", http.StatusOK, url.Values{"old": {"long enough it is"}, "password": {"another long one"},
+		"again": {"another long one"}})
 	if !in(two) || in(three) {
 		t.Error("a new password does not sign the others out, or this one")
 	}
@@ -283,7 +290,8 @@ func TestPublic(t *testing.T) {
 	closed.person(t).post("/register", http.StatusNotFound, url.Values{"name": {"bo"}})
 
 	d := newDeskOf(t, true, func(o *web.Options) {
-		o.Policy = web.Policy{Public: true, Registrations: 3, PublicQuota: web.Quota{Documents: 4, Bytes: 100_000, Characters: 1000, Open: 2}, PublicQueue: 3}
+		o.Policy = web.Policy{Public: true, Registrations: 3, PublicQuota: web.Quota{Documents: 4, Bytes: 100_000, Characters: 1000, Open: 2},
+			PublicQueue: 3}
 	})
 	join := func(name string) *person {
 		t.Helper()
@@ -361,7 +369,8 @@ func TestCharacters(t *testing.T) {
 	p.upload(http.StatusOK, nil, "one.txt", folios)
 	p.upload(http.StatusOK, nil, "two.txt", folios)
 	ids := d.await(t)
-	if page := p.get("/checks/"+string(ids["two.txt"]), http.StatusOK); !strings.Contains(page, "Quota of characters in 24 hours: 56 of 200 left; this fits again at 2") {
+	if page := p.get("/checks/"+string(ids["two.txt"]), http.StatusOK); !strings.Contains(page,
+		"Quota of characters in 24 hours: 56 of 200 left; this fits again at 2") {
 		t.Errorf("no words about the quota:\n%s", page)
 	}
 }
@@ -489,13 +498,15 @@ func TestDelete(t *testing.T) {
 	olga.post(page+"/delete", http.StatusOK, url.Values{"reason": {"it is over"}})
 	olga.get(page, http.StatusNotFound)
 	adam.post("/deletions", http.StatusNotFound, url.Values{"library": {"theses"}, "document": {"none"}, "reason": {"x"}})
-	text := adam.post("/deletions", http.StatusOK, url.Values{"library": {"theses"}, "document": {"folios.txt"}, "reason": {"the author <b>asks</b>"}})
+	text := adam.post("/deletions", http.StatusOK, url.Values{"library": {"theses"}, "document": {"folios.txt"},
+		"reason": {"the author <b>asks</b>"}})
 	receipts := regexp.MustCompile(`/deletions/([a-z2-7]+)"`).FindAllStringSubmatch(text, -1)
 	if len(receipts) != 2 || strings.Contains(text, "<b>asks") || !strings.Contains(text, "the bytes are gone") {
 		t.Fatalf("deletions:\n%s", text)
 	}
 	axel := d.signedIn(t, "axel", store.RoleAuditor)
-	if r := axel.get("/deletions/"+receipts[0][1], http.StatusOK); !strings.Contains(r, `"library":"theses"`) || strings.Contains(r, "folios.txt") {
+	if r := axel.get("/deletions/"+receipts[0][1], http.StatusOK); !strings.Contains(r, `"library":"theses"`) ||
+		strings.Contains(r, "folios.txt") {
 		t.Errorf("receipt %s", r)
 	}
 	axel.get("/deletions/none", http.StatusNotFound)

@@ -487,7 +487,8 @@ func (d *desk) checkedBy(t *testing.T, p *person, title, text string) concordat.
 }
 
 // formats are in what a report may be asked for; the rest of a query names its source.
-var formats = []string{"?" + aSource, "?format=json&" + aSource, "?format=csv&" + aSource, "?format=html&" + aSource, "?format=text&" + aSource, "?format=pdf&" + aSource}
+var formats = []string{"?" + aSource, "?format=json&" + aSource, "?format=csv&" + aSource, "?format=html&" + aSource, "?format=text&" +
+	aSource, "?format=pdf&" + aSource}
 
 const aSource = "site=here&library=theses&document=folios.txt"
 
@@ -575,7 +576,8 @@ func body(t *testing.T, resp *http.Response) string {
 // and each reading is in the audit.
 func TestSubmittersView(t *testing.T) {
 	const wording, name = "had begun to fade", "On folios" // of the source: the submission has other words there
-	essay := strings.Replace(folios, "had begun to fade", "was fading fast", 1) + " And here is a sentence of my own, which nobody has written before in this place."
+	essay := strings.Replace(folios, "had begun to fade", "was fading fast", 1) +
+		" And here is a sentence of my own, which nobody has written before in this place."
 	for _, c := range []struct {
 		policy                web.Policy
 		wording, name, score  bool
@@ -679,7 +681,8 @@ func TestEveryReadingIsAudited(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := body(t, resp); resp.StatusCode == http.StatusOK && (strings.Contains(text, "On folios") || strings.Contains(text, "paper of the folios")) {
+		if text := body(t, resp); resp.StatusCode == http.StatusOK && (strings.Contains(text, "On folios") ||
+			strings.Contains(text, "paper of the folios")) {
 			if shown++; d.readings(t) == before {
 				t.Errorf("%s shows a report and leaves no line", pattern)
 			}

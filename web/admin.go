@@ -144,7 +144,8 @@ func (w *Web) healthPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	w.show(rw, r, v, http.StatusOK, "admin_health", "title.admin", p)
 }
 
-var taskStates = []concordat.State{concordat.TaskRunning, concordat.TaskQueued, concordat.TaskFailed, concordat.TaskPartial, concordat.TaskDone}
+var taskStates = []concordat.State{concordat.TaskRunning, concordat.TaskQueued, concordat.TaskFailed, concordat.TaskPartial,
+	concordat.TaskDone}
 
 type adminTasks struct {
 	adminFrame

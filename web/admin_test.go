@@ -24,13 +24,15 @@ func administration() *web.Administration {
 		},
 		Schemes: func(context.Context) (web.Schemes, error) {
 			return web.Schemes{Recipe: "natural", Scheme: "natural@0123456789abcdef", Keyed: true, Epochs: []site.EpochState{
-				{Epoch: concordat.Epoch{Federation: "health", Number: 3}, Scheme: "natural@fedc", Libraries: []site.EpochLibraryState{{Library: "theses", Held: 1, Documents: 2}}}}}, nil
+				{Epoch: concordat.Epoch{Federation: "health", Number: 3}, Scheme: "natural@fedc",
+					Libraries: []site.EpochLibraryState{{Library: "theses", Held: 1, Documents: 2}}}}}, nil
 		},
 		Health: func(context.Context) []web.HealthPart {
 			return []web.HealthPart{{Code: "store", OK: true}, {Code: "disk", Detail: "3 MiB left"}}
 		},
 		Settings: func() []web.Setting {
-			return []web.Setting{{Key: "serve.listen", Value: "127.0.0.1:8420", Origin: "--listen"}, {Key: "check.short", Value: "true", Origin: "site.yaml:3", Live: true},
+			return []web.Setting{{Key: "serve.listen", Value: "127.0.0.1:8420", Origin: "--listen"},
+				{Key: "check.short", Value: "true", Origin: "site.yaml:3", Live: true},
 				{Key: "oidc.client_secret", Value: "hunter2", Origin: "$CONCORDAT_OIDC_CLIENT_SECRET"}}
 		},
 	}
@@ -42,7 +44,8 @@ func TestAdministration(t *testing.T) {
 	if err := d.store.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"), Words: "six words"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.store.Show(t.Context(), store.Showing{Partner: "SOUTH", Hash: strings.Repeat("a", 64), Form: store.FormMatches, Library: "theses", Document: "folios.txt", Sentences: 4}); err != nil {
+	if err := d.store.Show(t.Context(), store.Showing{Partner: "SOUTH", Hash: strings.Repeat("a", 64), Form: store.FormMatches,
+		Library: "theses", Document: "folios.txt", Sentences: 4}); err != nil {
 		t.Fatal(err)
 	}
 	adam, axel := d.signedIn(t, "adam", store.RoleAdministrator), d.signedIn(t, "axel", store.RoleAuditor)
@@ -122,7 +125,8 @@ func TestAuditPage(t *testing.T) {
 	if !strings.Contains(page, "Older entries") || strings.Count(page, "<td>report_read</td>") != 100 {
 		t.Errorf("%d entries on the page", strings.Count(page, "<td>report_read</td>"))
 	}
-	if page := adam.get("/admin/audit?actor=eve&action=report_read", http.StatusOK); strings.Count(page, "<td>eve</td>") != 12 || strings.Contains(page, "<td>ada</td>") {
+	if page := adam.get("/admin/audit?actor=eve&action=report_read", http.StatusOK); strings.Count(page, "<td>eve</td>") != 12 ||
+		strings.Contains(page, "<td>ada</td>") {
 		t.Error("not the entries of eve")
 	}
 	if page := adam.get("/admin/audit?to=2001-01-01", http.StatusOK); !strings.Contains(page, "No entry is of this kind") {
@@ -132,7 +136,8 @@ func TestAuditPage(t *testing.T) {
 	if page := adam.get("/admin/audit?before=21", http.StatusOK); strings.Count(page, "<td>report_read</td>") != 20 {
 		t.Error("not the last page")
 	}
-	if page := adam.post("/admin/audit", http.StatusOK, nil); !strings.Contains(page, "The chain is whole from the first entry to number 120") {
+	if page := adam.post("/admin/audit", http.StatusOK, nil); !strings.Contains(page,
+		"The chain is whole from the first entry to number 120") {
 		t.Error("the chain is not followed")
 	}
 	lines := strings.Split(strings.TrimSpace(adam.get("/admin/audit/export", http.StatusOK)), "\n")
@@ -147,11 +152,13 @@ func TestLibraryPages(t *testing.T) {
 	if err := d.store.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card")}); err != nil {
 		t.Fatal(err)
 	}
-	adam, olga, sue := d.signedIn(t, "adam", store.RoleAdministrator), d.signedIn(t, "olga", store.RoleOfficer), d.signedIn(t, "sue", store.RoleSubmitter)
+	adam, olga, sue := d.signedIn(t, "adam", store.RoleAdministrator), d.signedIn(t, "olga", store.RoleOfficer),
+		d.signedIn(t, "sue", store.RoleSubmitter)
 	sue.post("/libraries", http.StatusForbidden, url.Values{"name": {"mine"}})
 	olga.post("/libraries", http.StatusBadRequest, url.Values{"name": {"a/b"}})
 	olga.post("/libraries", http.StatusConflict, url.Values{"name": {"theses"}})
-	if page := olga.post("/libraries", http.StatusOK, url.Values{"name": {"new & old"}, "title": {"Papers"}}); !strings.Contains(page, "The library is empty") {
+	if page := olga.post("/libraries", http.StatusOK, url.Values{"name": {"new & old"}, "title": {"Papers"}}); !strings.Contains(page,
+		"The library is empty") {
 		t.Errorf("no page of the empty library:\n%s", page)
 	}
 	const path = "/libraries/new%20&%20old"
@@ -170,14 +177,17 @@ func TestLibraryPages(t *testing.T) {
 	}
 	olga.post(path, http.StatusForbidden, url.Values{"action": {"policy"}})
 	adam.post(path, http.StatusBadRequest, url.Values{"action": {"policy"}, "expires": {"soon"}})
-	adam.post(path, http.StatusOK, url.Values{"action": {"policy"}, "title": {"All papers"}, "expires": {"2099-01-02"}, "forward": {"none"}, "template": {"thesis"}})
+	adam.post(path, http.StatusOK, url.Values{"action": {"policy"}, "title": {"All papers"}, "expires": {"2099-01-02"}, "forward": {"none"},
+		"template": {"thesis"}})
 	adam.post(path, http.StatusBadRequest, url.Values{"action": {"share"}, "partner": {"NONE"}, "level": {"counts"}})
 	adam.post(path, http.StatusBadRequest, url.Values{"action": {"share"}, "partner": {"SOUTH"}, "level": {"all"}})
 	adam.post(path, http.StatusOK, url.Values{"action": {"share"}, "partner": {"SOUTH"}, "level": {"counts"}})
 	adam.post(path, http.StatusBadRequest, url.Values{"action": {"share"}, "partner": {"SOUTH"}, "level": {"counts"}, "sentences": {"0"}})
-	adam.post(path, http.StatusOK, url.Values{"action": {"share"}, "partner": {"SOUTH"}, "level": {"counts"}, "sentences": {"7000"}, "purposes": {"thesis, appeal"}, "ship": {"yes"}, "expires": {"2098-01-02"}})
+	adam.post(path, http.StatusOK, url.Values{"action": {"share"}, "partner": {"SOUTH"}, "level": {"counts"}, "sentences": {"7000"},
+		"purposes": {"thesis, appeal"}, "ship": {"yes"}, "expires": {"2098-01-02"}})
 	adam.post(path, http.StatusOK, url.Values{"action": {"share"}, "partner": {"SOUTH"}, "level": {"counts"}}) // what is empty stays
-	if x, err := d.store.Share(t.Context(), "new & old", "SOUTH"); err != nil || x.Rule.Limits.Sentences != 7000 || len(x.Rule.Purposes) != 2 || !x.Rule.Ship || x.Rule.Expires.IsZero() {
+	if x, err := d.store.Share(t.Context(), "new & old", "SOUTH"); err != nil || x.Rule.Limits.Sentences != 7000 ||
+		len(x.Rule.Purposes) != 2 || !x.Rule.Ship || x.Rule.Expires.IsZero() {
 		t.Errorf("share %+v, %v", x, err)
 	}
 	adam.post(path, http.StatusOK, url.Values{"action": {"wording"}, "name": {"cover"}, "text": {"I declare that this is mine."}})
@@ -187,20 +197,23 @@ func TestLibraryPages(t *testing.T) {
 			t.Errorf("the library does not say %q", want)
 		}
 	}
-	if l, err := d.store.Library(t.Context(), "new & old"); err != nil || l.Policy.Expires.In(time.Local).Format(time.DateOnly) != "2099-01-02" || l.Policy.Template != "thesis" {
+	if l, err := d.store.Library(t.Context(), "new & old"); err != nil ||
+		l.Policy.Expires.In(time.Local).Format(time.DateOnly) != "2099-01-02" || l.Policy.Template != "thesis" {
 		t.Errorf("library %+v, %v", l, err)
 	}
 	adam.post(path, http.StatusOK, url.Values{"action": {"unshare"}, "partner": {"SOUTH"}})
 	adam.post(path, http.StatusOK, url.Values{"action": {"unword"}, "name": {"cover"}})
 	olga.post(path+"/documents/delete", http.StatusOK, url.Values{"document": {"essay.txt"}, "reason": {"handed in twice"}})
-	if es, err := d.store.Erasures(t.Context(), 0, 10); err != nil || len(es) != 1 || es[0].Reason != "handed in twice" || es[0].Receipt == nil {
+	if es, err := d.store.Erasures(t.Context(), 0, 10); err != nil || len(es) != 1 || es[0].Reason != "handed in twice" ||
+		es[0].Receipt == nil {
 		t.Errorf("receipts %v: %v", es, err)
 	}
 	olga.post(path+"/documents/delete", http.StatusNotFound, url.Values{"document": {"none.txt"}, "reason": {"x"}})
 	olga.post(path+"/documents/delete", http.StatusNotFound, url.Values{"document": {"essay.txt"}})
 	adam.post(path, http.StatusBadRequest, url.Values{"action": {"delete"}, "confirm": {"theses"}})
 	adam.post(path, http.StatusBadRequest, url.Values{"action": {"delete"}, "confirm": {"new & old"}}) // without a reason
-	if page := adam.post(path, http.StatusOK, url.Values{"action": {"delete"}, "confirm": {"new & old"}, "reason": {"licence ended"}}); !strings.Contains(page, "licence ended") {
+	if page := adam.post(path, http.StatusOK, url.Values{"action": {"delete"}, "confirm": {"new & old"},
+		"reason": {"licence ended"}}); !strings.Contains(page, "licence ended") {
 		t.Errorf("no receipt:\n%s", page)
 	}
 	adam.get(path, http.StatusNotFound)
@@ -214,7 +227,8 @@ func TestAdminAPI(t *testing.T) {
 	d.signedIn(t, "axel", store.RoleAuditor)
 	token := func(who string) string {
 		secret := "api-of-" + who
-		if err := d.store.PutToken(t.Context(), secret, store.Token{Purpose: store.PurposeAPI, Account: who, Name: "t", Scopes: []string{"read", "check", "documents", "erase"}, Made: time.Now(), Expires: time.Now().Add(time.Hour)}); err != nil {
+		if err := d.store.PutToken(t.Context(), secret, store.Token{Purpose: store.PurposeAPI, Account: who, Name: "t",
+			Scopes: []string{"read", "check", "documents", "erase"}, Made: time.Now(), Expires: time.Now().Add(time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
 		return secret
@@ -228,8 +242,10 @@ func TestAdminAPI(t *testing.T) {
 		r.Header.Set("Content-Type", "application/json")
 		return p.do(r, want)
 	}
-	for path, want := range map[string]string{"/health": `"ok":false`, "/storage": `"free_bytes":5368709120`, "/schemes": `"keyed":true`, "/settings": `"hidden":true`,
-		"/tasks?state=queued": `"title":"one.txt"`, "/tasks?state=failed": `"tasks":[]`, "/partners": `"partners":[]`, "/audit?actor=adam": `"check_submitted"`} {
+	for path, want := range map[string]string{"/health": `"ok":false`, "/storage": `"free_bytes":5368709120`, "/schemes": `"keyed":true`,
+		"/settings":           `"hidden":true`,
+		"/tasks?state=queued": `"title":"one.txt"`, "/tasks?state=failed": `"tasks":[]`, "/partners": `"partners":[]`,
+		"/audit?actor=adam": `"check_submitted"`} {
 		for _, who := range []string{adam, axel} {
 			if got := ask(who, http.MethodGet, path, "", http.StatusOK); !strings.Contains(got, want) || strings.Contains(got, "hunter2") {
 				t.Errorf("%s: %s", path, got)
@@ -251,7 +267,8 @@ func TestAdminAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask(sue, http.MethodPost, "/tasks/"+string(tasks[0].ID)+"/retry", "", http.StatusForbidden)
-	if got := ask(adam, http.MethodPost, "/tasks/"+string(tasks[0].ID)+"/retry", "", http.StatusOK); !strings.Contains(got, `"state":"queued"`) {
+	if got := ask(adam, http.MethodPost, "/tasks/"+string(tasks[0].ID)+"/retry", "", http.StatusOK); !strings.Contains(got,
+		`"state":"queued"`) {
 		t.Errorf("retry: %s", got)
 	}
 	ask(sue, http.MethodPost, "/libraries", `{"id":"mine"}`, http.StatusForbidden)

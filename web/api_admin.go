@@ -25,13 +25,18 @@ func (w *Web) apiOfAdmin(a huma.API) {
 	register(w, a, get("get-schemes", "/schemes", "Recipes of the fingerprints, and those for partners"), w.apiSchemes)
 	register(w, a, get("list-settings", "/settings", "Configuration in force, with where each value came from"), w.apiSettings)
 	register(w, a, get("list-tasks", "/tasks", "Tasks, newest first"), w.apiTasks)
-	register(w, a, operation{id: "retry-task", method: http.MethodPost, path: "/admin/tasks/{id}/retry", summary: "Begin a failed task again", scope: scopeCheck, roles: administrators}, w.apiRetry)
+	register(w, a, operation{id: "retry-task", method: http.MethodPost, path: "/admin/tasks/{id}/retry",
+		summary: "Begin a failed task again", scope: scopeCheck, roles: administrators}, w.apiRetry)
 	register(w, a, get("list-partner-sites", "/partners", "Partner sites, with what each was asked"), w.apiPartnerSites)
 	register(w, a, get("get-exposure", "/partners/{site}/exposure", "What a partner was shown"), w.apiExposure)
 	register(w, a, get("search-audit", "/audit", "Entries of the audit, newest first"), w.apiAudit)
-	register(w, a, operation{id: "verify-audit", method: http.MethodPost, path: "/admin/audit/verify", summary: "Follow the chain of the audit", scope: scopeRead, roles: overseers}, w.apiVerify)
-	register(w, a, operation{id: "create-library", method: http.MethodPost, path: "/admin/libraries", summary: "Make a library", scope: scopeDocuments, roles: officers}, w.apiMakeLibrary)
-	register(w, a, operation{id: "delete-library", method: http.MethodDelete, path: "/admin/libraries/{id}", summary: "Delete a library with all its documents", scope: scopeErase, roles: administrators, status: http.StatusNoContent}, w.apiDeleteLibrary)
+	register(w, a, operation{id: "verify-audit", method: http.MethodPost, path: "/admin/audit/verify",
+		summary: "Follow the chain of the audit", scope: scopeRead, roles: overseers}, w.apiVerify)
+	register(w, a, operation{id: "create-library", method: http.MethodPost, path: "/admin/libraries", summary: "Make a library",
+		scope: scopeDocuments, roles: officers}, w.apiMakeLibrary)
+	register(w, a, operation{id: "delete-library", method: http.MethodDelete, path: "/admin/libraries/{id}",
+		summary: "Delete a library with all its documents", scope: scopeErase, roles: administrators, status: http.StatusNoContent},
+		w.apiDeleteLibrary)
 }
 
 // apiMay returns who calls, if it has one of the roles.
@@ -243,7 +248,8 @@ func (w *Web) apiAudit(ctx context.Context, in *apiAuditInput) (*answer[apiAudit
 		if err != nil {
 			return out, err
 		}
-		entries, err := w.o.Store.SearchAudit(ctx, store.AuditFilter{Actor: in.Actor, Action: in.Action, From: in.From, To: in.To}, before, in.Limit)
+		entries, err := w.o.Store.SearchAudit(ctx, store.AuditFilter{Actor: in.Actor, Action: in.Action, From: in.From, To: in.To}, before,
+			in.Limit)
 		for _, e := range entries {
 			out.Entries = append(out.Entries, apiAuditEntry{e.Seq, e.At, e.Actor, e.Action, e.Detail, e.Prev, e.Hash})
 		}

@@ -26,21 +26,28 @@ func (w *Web) apiOfBatches(a huma.API) {
 	register(w, a, get("get-batch", "/batches/{id}", "One batch with its documents"), w.apiBatch)
 	register(w, a, get("list-batch-pairs", "/batches/{id}/pairs", "Pairs of a batch, largest share first"), w.apiPairs)
 	register(w, a, get("list-batch-clusters", "/batches/{id}/clusters", "Clusters of a batch, largest first"), w.apiClusters)
-	register(w, a, get("list-batch-wording", "/batches/{id}/wording", "Wording that at least three documents of a batch hold, what counts first"), w.apiBatchWording)
-	register(w, a, do("count-batch-wording", http.MethodPut, "/batches/{id}/wording/{n}", "Count such wording in the reports of its documents, or no longer", officers), w.apiCountBatchWording)
-	register(w, a, do("cancel-batch", http.MethodPost, "/batches/{id}/cancel", "Cancel a batch that has not ended", checkers), w.apiCancelBatch)
-	register(w, a, do("repeat-batch", http.MethodPost, "/batches/{id}/again", "Check a batch against the libraries again, or go on with one that failed", checkers), w.apiRepeatBatch)
+	register(w, a, get("list-batch-wording", "/batches/{id}/wording",
+		"Wording that at least three documents of a batch hold, what counts first"), w.apiBatchWording)
+	register(w, a, do("count-batch-wording", http.MethodPut, "/batches/{id}/wording/{n}",
+		"Count such wording in the reports of its documents, or no longer", officers), w.apiCountBatchWording)
+	register(w, a, do("cancel-batch", http.MethodPost, "/batches/{id}/cancel", "Cancel a batch that has not ended", checkers),
+		w.apiCancelBatch)
+	register(w, a, do("repeat-batch", http.MethodPost, "/batches/{id}/again",
+		"Check a batch against the libraries again, or go on with one that failed", checkers), w.apiRepeatBatch)
 	register(w, a, do("set-batch-lineage", http.MethodPut, "/batches/{id}/lineage", "Set which pairs do not count", officers), w.apiLineage)
-	register(w, a, do("decide-batch-pair", http.MethodPut, "/batches/{id}/pairs/{a}/{b}", "Decide whether a pair counts", officers), w.apiPairVerdict)
+	register(w, a, do("decide-batch-pair", http.MethodPut, "/batches/{id}/pairs/{a}/{b}", "Decide whether a pair counts", officers),
+		w.apiPairVerdict)
 	register(w, a, get("list-rechecks", "/rechecks", "What is checked again, and what that found"), w.apiRechecks)
-	register(w, a, do("set-recheck", http.MethodPut, "/rechecks/{kind}/{target}", "Have a check or a batch done again", checkers), w.apiSetRecheck)
+	register(w, a, do("set-recheck", http.MethodPut, "/rechecks/{kind}/{target}", "Have a check or a batch done again", checkers),
+		w.apiSetRecheck)
 	drop := do("delete-recheck", http.MethodDelete, "/rechecks/{kind}/{target}", "Do not check again", checkers)
 	drop.status = http.StatusNoContent
 	register(w, a, drop, w.apiDropRecheck)
 	names := &huma.Schema{Type: "array", Items: &huma.Schema{Type: "string"}}
 	form := &huma.Schema{Type: "object", Properties: map[string]*huma.Schema{
-		"file":      {Type: "array", Items: &huma.Schema{Type: "string", Format: "binary"}, Description: "Documents, or ZIP files of them"},
-		"manifest":  {Type: "string", Description: "Table (CSV or tabs) of what is known of the files: file, title, author, group, draft_of, date"},
+		"file": {Type: "array", Items: &huma.Schema{Type: "string", Format: "binary"}, Description: "Documents, or ZIP files of them"},
+		"manifest": {Type: "string",
+			Description: "Table (CSV or tabs) of what is known of the files: file, title, author, group, draft_of, date"},
 		"title":     {Type: "string", Description: "Name of the batch"},
 		"threshold": {Type: "number", Description: "Share of either document, in per cent, from which a pair joins a cluster; 30 if left out"},
 		"library":   names,
@@ -49,9 +56,11 @@ func (w *Web) apiOfBatches(a huma.API) {
 		"alone":     {Type: "string", Description: "Not empty: compare with no library"},
 		"template":  {Type: "string", Description: "Section template; empty: that which all named libraries have; none: none"},
 	}}
-	w.stream(a, operation{id: "submit-batch", method: http.MethodPost, path: "/batches", summary: "Hand in documents to be compared with one another", scope: scopeCheck, roles: checkers, status: http.StatusAccepted},
+	w.stream(a, operation{id: "submit-batch", method: http.MethodPost, path: "/batches",
+		summary: "Hand in documents to be compared with one another", scope: scopeCheck, roles: checkers, status: http.StatusAccepted},
 		func(o *huma.Operation) {
-			o.Parameters = []*huma.Param{{Name: "Idempotency-Key", In: "header", Description: "The same key with the same body within a day gives the same answer", Schema: &huma.Schema{Type: "string"}}}
+			o.Parameters = []*huma.Param{{Name: "Idempotency-Key", In: "header",
+				Description: "The same key with the same body within a day gives the same answer", Schema: &huma.Schema{Type: "string"}}}
 			o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: form}}}
 			o.Responses = map[string]*huma.Response{"202": answers("The batch", "application/json", schemaOf[BatchLine](a))}
 		}, w.apiSubmitBatch)
@@ -118,7 +127,8 @@ func (w *Web) apiBatch(ctx context.Context, in *apiCheckInput) (*apiBatchOutput,
 		return nil, err
 	}
 	out := &apiBatchOutput{}
-	out.Body.BatchLine, out.Body.Threshold, out.Body.Lineage, out.Body.Documents = batchLine(v.Batch), v.Job.PairThreshold(), v.Rules, v.MemberLines()
+	out.Body.BatchLine, out.Body.Threshold, out.Body.Lineage, out.Body.Documents = batchLine(v.Batch), v.Job.PairThreshold(), v.Rules,
+		v.MemberLines()
 	return out, nil
 }
 

@@ -21,29 +21,39 @@ import (
 )
 
 func (w *Web) apiOfChecks(a huma.API) {
-	register(w, a, operation{id: "list-checks", method: http.MethodGet, path: "/checks", summary: "Checks, newest first", scope: scopeRead, roles: everyone,
-		text: "A submitter gets own checks only."}, w.apiChecks)
-	register(w, a, operation{id: "get-check", method: http.MethodGet, path: "/checks/{id}", summary: "One check", scope: scopeRead, roles: everyone,
-		text: "To a submitter the checks of others do not exist; so everywhere below."}, w.apiCheck)
-	register(w, a, operation{id: "cancel-check", method: http.MethodPost, path: "/checks/{id}/cancel", summary: "Cancel a check that has not ended", scope: scopeCheck, roles: checkers,
+	register(w, a, operation{id: "list-checks", method: http.MethodGet, path: "/checks", summary: "Checks, newest first", scope: scopeRead,
+		roles: everyone,
+		text:  "A submitter gets own checks only."}, w.apiChecks)
+	register(w, a, operation{id: "get-check", method: http.MethodGet, path: "/checks/{id}", summary: "One check", scope: scopeRead,
+		roles: everyone,
+		text:  "To a submitter the checks of others do not exist; so everywhere below."}, w.apiCheck)
+	register(w, a, operation{id: "cancel-check", method: http.MethodPost, path: "/checks/{id}/cancel",
+		summary: "Cancel a check that has not ended", scope: scopeCheck, roles: checkers,
 		text: "One that has ended stays as it is."}, w.apiCancel)
-	register(w, a, operation{id: "list-evidence", method: http.MethodGet, path: "/checks/{id}/evidence", summary: "Passages of a report beside their sources, in text order", scope: scopeRead, roles: everyone,
+	register(w, a, operation{id: "list-evidence", method: http.MethodGet, path: "/checks/{id}/evidence",
+		summary: "Passages of a report beside their sources, in text order", scope: scopeRead, roles: everyone,
 		text: "By the rules in force. When they change, a cursor of before is refused with 412: begin again."}, w.apiEvidence)
-	w.stream(a, operation{id: "submit-checks", method: http.MethodPost, path: "/checks", summary: "Hand in documents, each for a check", scope: scopeCheck, roles: checkers, status: http.StatusAccepted,
+	w.stream(a, operation{id: "submit-checks", method: http.MethodPost, path: "/checks", summary: "Hand in documents, each for a check",
+		scope: scopeCheck, roles: checkers, status: http.StatusAccepted,
 		text: "Files go to disk as they come in. At most 1000 of them; each at most what get-version tells. Other fields together at most 4 MiB."}, func(o *huma.Operation) {
-		o.Parameters = []*huma.Param{{Name: "Idempotency-Key", In: "header", Description: "The same key with the same body within a day gives the same answer; at most 255 bytes", Schema: &huma.Schema{Type: "string"}}}
+		o.Parameters = []*huma.Param{{Name: "Idempotency-Key", In: "header",
+			Description: "The same key with the same body within a day gives the same answer; at most 255 bytes",
+			Schema:      &huma.Schema{Type: "string"}}}
 		o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: submitForm}}}
 		o.Responses = map[string]*huma.Response{"202": answers("The checks", "application/json", schemaOf[apiChecksBody](a))}
 	}, w.apiSubmit)
-	w.stream(a, operation{id: "get-report", method: http.MethodGet, path: "/checks/{id}/report", summary: "The report of a check that is done", scope: scopeRead, roles: everyone,
+	w.stream(a, operation{id: "get-report", method: http.MethodGet, path: "/checks/{id}/report",
+		summary: "The report of a check that is done", scope: scopeRead, roles: everyone,
 		text: "By the rules in force. JSON is signed where the site has a key, and described in doc/format-report.md."}, func(o *huma.Operation) {
-		o.Parameters = []*huma.Param{pathParam("id"), {Name: "format", In: "query", Description: "json if absent", Schema: &huma.Schema{Type: "string", Enum: []any{"json", "csv", "html", "pdf"}}}}
+		o.Parameters = []*huma.Param{pathParam("id"), {Name: "format", In: "query", Description: "json if absent",
+			Schema: &huma.Schema{Type: "string", Enum: []any{"json", "csv", "html", "pdf"}}}}
 		r := answers("The report", "application/json", &huma.Schema{Ref: "#/components/schemas/Report"})
 		r.Content["text/csv"], r.Content["text/html"] = textMedia(), textMedia()
 		r.Content["application/pdf"] = &huma.MediaType{Schema: &huma.Schema{Type: "string", Format: "binary"}}
 		o.Responses = map[string]*huma.Response{"200": r}
 	}, w.apiReport)
-	w.stream(a, operation{id: "watch-check", method: http.MethodGet, path: "/checks/{id}/events", summary: "What happens to a check, as server-sent events", scope: scopeRead, roles: everyone,
+	w.stream(a, operation{id: "watch-check", method: http.MethodGet, path: "/checks/{id}/events",
+		summary: "What happens to a check, as server-sent events", scope: scopeRead, roles: everyone,
 		text: "The data of each event is a CheckEvent in JSON. The stream ends with an event that has finally; where it ends without one, ask again."}, func(o *huma.Operation) {
 		o.Parameters = []*huma.Param{pathParam("id")}
 		schemaOf[apiEvent](a)
@@ -57,9 +67,11 @@ var submitForm = &huma.Schema{Type: "object", Properties: map[string]*huma.Schem
 	"title":    {Type: "string", Description: "Title of the text"},
 	"library":  {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "Libraries to compare with; none: all"},
 	"template": {Type: "string", Description: "Section template; empty: that which all named libraries have; none: none"},
-	"partner":  {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "Partners to ask: SITE, or SITE/LIBRARY for one of its libraries; none: none"},
-	"purpose":  {Type: "string", Description: "Why, told to the partners"},
-	"forward":  {Type: "string", Enum: []any{"unmatched", "all", "none"}, Description: "What partners are asked about; absent: as the site is set"},
+	"partner": {Type: "array", Items: &huma.Schema{Type: "string"},
+		Description: "Partners to ask: SITE, or SITE/LIBRARY for one of its libraries; none: none"},
+	"purpose": {Type: "string", Description: "Why, told to the partners"},
+	"forward": {Type: "string", Enum: []any{"unmatched", "all", "none"},
+		Description: "What partners are asked about; absent: as the site is set"},
 	"level":    {Type: "string", Enum: []any{"exists", "counts", "metadata"}, Description: "The most that partners are asked to show"},
 	"deadline": {Type: "integer", Description: "Seconds that each partner may take"},
 	"short":    {Type: "string", Description: "Not empty: titles, headings and short answers are compared too"},
@@ -93,7 +105,8 @@ type apiTask struct {
 }
 
 func (w *Web) apiTask(ctx context.Context, t store.Task) (apiTask, error) {
-	out := apiTask{ID: t.ID, State: t.State, Title: t.Title, Cause: t.Cause, Owner: t.Owner, Batch: t.Batch, Made: t.Made, Finished: moment(t.Finished)}
+	out := apiTask{ID: t.ID, State: t.State, Title: t.Title, Cause: t.Cause, Owner: t.Owner, Batch: t.Batch, Made: t.Made,
+		Finished: moment(t.Finished)}
 	if t.State == concordat.TaskQueued {
 		queued, running, err := w.o.Store.Ahead(ctx, t)
 		if err != nil {

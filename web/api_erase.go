@@ -13,7 +13,8 @@ import (
 )
 
 func (w *Web) apiOfDeletions(a huma.API) {
-	register(w, a, operation{id: "delete", method: http.MethodPost, path: "/deletions", summary: "Delete checks, or documents of a library, for good", scope: scopeErase, roles: officers, body: listsBody,
+	register(w, a, operation{id: "delete", method: http.MethodPost, path: "/deletions",
+		summary: "Delete checks, or documents of a library, for good", scope: scopeErase, roles: officers, body: listsBody,
 		text: "Answers once the bytes are gone from the disk, with the receipt. Officers delete checks and batches, administrators documents too."}, w.apiErase)
 	get := func(id, path, summary string) operation {
 		return operation{id: id, method: http.MethodGet, path: path, summary: summary, scope: scopeRead, roles: overseers}
@@ -42,7 +43,8 @@ type apiReceiptOutput struct {
 
 func (w *Web) apiErase(ctx context.Context, in *apiEraseInput) (*apiReceiptOutput, error) {
 	b := in.Body
-	r, err := w.erase(ctx, visitorOf(ctx), b.Reason, site.Target{Tasks: b.Tasks, Library: b.Library, Documents: b.Documents, Batches: b.Batches})
+	r, err := w.erase(ctx, visitorOf(ctx), b.Reason, site.Target{Tasks: b.Tasks, Library: b.Library, Documents: b.Documents,
+		Batches: b.Batches})
 	if err != nil {
 		return nil, err
 	}

@@ -232,7 +232,8 @@ func TestClientReview(t *testing.T) {
 	for _, c := range all(t, ada.RuleChanges(ctx, id)) {
 		actions = append(actions, c.By+" "+c.Action)
 	}
-	want := []string{"ada set", "bo exclude-source", "bo include-source", "bo exclude-passage", "ada set", "ada undo", "ada undo", "bo include-passage"}
+	want := []string{"ada set", "bo exclude-source", "bo include-source", "bo exclude-passage", "ada set", "ada undo", "ada undo",
+		"bo include-passage"}
 	if !slices.Equal(actions, want) {
 		t.Errorf("got %v, want %v", actions, want)
 	}
@@ -263,11 +264,13 @@ func TestClientLibraries(t *testing.T) {
 	ada := d.client(t, "ada", store.RoleOfficer)
 	var docs []client.NewDocument
 	for i := range 7 {
-		docs = append(docs, client.NewDocument{File: client.Bytes(fmt.Sprintf("text%d.txt", i), []byte(fmt.Sprintf("Number %d. ", i)+folios)), Title: fmt.Sprint("T", i), Date: "2001-02"})
+		docs = append(docs, client.NewDocument{File: client.Bytes(fmt.Sprintf("text%d.txt", i), []byte(fmt.Sprintf("Number %d. ", i)+folios)),
+			Title: fmt.Sprint("T", i), Date: "2001-02"})
 	}
 	docs = append(docs, client.NewDocument{File: client.Bytes("x.bad", []byte("x")), ID: "own-id"})
 	added := get[[]client.Added](t)(ada.AddDocuments(ctx, "theses", docs...))
-	if len(added) != 8 || added[0].Outcome != "added" || added[7].Outcome != "failed" || added[7].ID != "own-id" || added[7].Cause != "damaged" {
+	if len(added) != 8 || added[0].Outcome != "added" || added[7].Outcome != "failed" || added[7].ID != "own-id" ||
+		added[7].Cause != "damaged" {
 		t.Errorf("got %+v", added)
 	}
 	if again := get[[]client.Added](t)(ada.AddDocuments(ctx, "theses", docs[0])); again[0].Outcome != "unchanged" {
@@ -294,7 +297,8 @@ func TestClientLibraries(t *testing.T) {
 	if got := get[[]string](t)(ada.Templates(ctx)); !slices.Equal(got, []string{"thesis"}) {
 		t.Errorf("got %v", got)
 	}
-	if v := get[client.Version](t)(ada.Version(ctx)); v.Site != "here" || v.MaxFile != 1<<20 || !v.Adds || !slices.Equal(v.Scopes, web.Scopes) {
+	if v := get[client.Version](t)(ada.Version(ctx)); v.Site != "here" || v.MaxFile != 1<<20 || !v.Adds ||
+		!slices.Equal(v.Scopes, web.Scopes) {
 		t.Errorf("got %+v", v)
 	}
 	sue := d.client(t, "sue", store.RoleSubmitter)
@@ -393,11 +397,13 @@ func TestClientWebhooks(t *testing.T) {
 	wantKind(t, err, "invalid")
 	_, err = ada.MakeWebhook(ctx, client.Webhook{URL: receiver.URL, Events: []string{"song"}})
 	wantKind(t, err, "invalid")
-	h := get[client.Webhook](t)(ada.MakeWebhook(ctx, client.Webhook{URL: receiver.URL, Title: "portal", Events: []string{"check.failed", "batch.done"}}))
+	h := get[client.Webhook](t)(ada.MakeWebhook(ctx, client.Webhook{URL: receiver.URL, Title: "portal",
+		Events: []string{"check.failed", "batch.done"}}))
 	secrets = []string{h.Secret}
 	made := get[[]client.Check](t)(ada.Submit(ctx, client.Submission{Text: folios, Title: "Private title"}))
 	get[client.Check](t)(ada.Cancel(ctx, made[0].ID))
-	if n := sender.Step(ctx); n != 1 || len(told) != 1 || told[0].Type != "check.failed" || !strings.Contains(string(told[0].Data), string(made[0].ID)) {
+	if n := sender.Step(ctx); n != 1 || len(told) != 1 || told[0].Type != "check.failed" ||
+		!strings.Contains(string(told[0].Data), string(made[0].ID)) {
 		t.Fatalf("%d attempts told %+v", n, told)
 	}
 	if strings.Contains(string(told[0].Data), "Private title") {
@@ -480,7 +486,8 @@ func FuzzAdded(f *testing.F) {
 }
 
 func FuzzCursor(f *testing.F) {
-	for _, c := range []string{"", web.CursorOf("documents", "theses", "a.txt"), web.CursorOf("checks", 12), "WyJjaGVja3MiLDEuNV0", "!", "W10"} {
+	for _, c := range []string{"", web.CursorOf("documents", "theses", "a.txt"), web.CursorOf("checks", 12), "WyJjaGVja3MiLDEuNV0", "!",
+		"W10"} {
 		f.Add(c)
 	}
 	f.Fuzz(func(t *testing.T, c string) {

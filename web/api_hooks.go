@@ -17,19 +17,26 @@ import (
 
 func (w *Web) apiOfHooks(a huma.API) {
 	do := func(id, method, path, summary, text string, status int) operation {
-		return operation{id: id, method: method, path: "/webhooks" + path, summary: summary, text: text, scope: scopeHooks, roles: everyone, status: status}
+		return operation{id: id, method: method, path: "/webhooks" + path, summary: summary, text: text, scope: scopeHooks, roles: everyone,
+			status: status}
 	}
 	register(w, a, do("list-webhooks", http.MethodGet, "", "Webhooks of the own account; to an administrator: of the site", "", 0), w.apiHooks)
 	register(w, a, do("make-webhook", http.MethodPost, "", "Make a webhook", "The secret is shown once. Only an administrator can be told of the whole site. The address is https and public, unless the site allows others.", http.StatusCreated), w.apiMakeHook)
 	register(w, a, do("get-webhook", http.MethodGet, "/{id}", "One webhook", "", 0), w.apiHook)
 	register(w, a, do("change-webhook", http.MethodPatch, "/{id}", "Change a webhook", "What is absent stays.", 0), w.apiChangeHook)
-	register(w, a, do("delete-webhook", http.MethodDelete, "/{id}", "Delete a webhook with its deliveries", "", http.StatusNoContent), w.apiDeleteHook)
-	register(w, a, do("rotate-webhook", http.MethodPost, "/{id}/rotate", "Give a webhook a new secret", "It is shown once. For a day the former one signs too.", 0), w.apiRotateHook)
+	register(w, a, do("delete-webhook", http.MethodDelete, "/{id}", "Delete a webhook with its deliveries", "", http.StatusNoContent),
+		w.apiDeleteHook)
+	register(w, a, do("rotate-webhook", http.MethodPost, "/{id}/rotate", "Give a webhook a new secret",
+		"It is shown once. For a day the former one signs too.", 0), w.apiRotateHook)
 	register(w, a, do("ping-webhook", http.MethodPost, "/{id}/ping", "Send a ping", "", http.StatusAccepted), w.apiPingHook)
-	register(w, a, do("list-deliveries", http.MethodGet, "/{id}/deliveries", "Deliveries of a webhook, newest first", "Ended ones are kept for 30 days, and the newest 1000 of each webhook.", 0), w.apiDeliveries)
-	register(w, a, do("get-delivery", http.MethodGet, "/{id}/deliveries/{delivery}", "One delivery with its attempts and what was sent", "", 0), w.apiDelivery)
-	register(w, a, do("replay-delivery", http.MethodPost, "/{id}/deliveries/{delivery}/replay", "Send one delivery again", "Under its old webhook-id.", http.StatusAccepted), w.apiReplayOne)
-	register(w, a, do("replay-deliveries", http.MethodPost, "/{id}/replay", "Send many deliveries again", "Those that have ended, in the given range; dead ones if no state is named.", http.StatusAccepted), w.apiReplay)
+	register(w, a, do("list-deliveries", http.MethodGet, "/{id}/deliveries", "Deliveries of a webhook, newest first",
+		"Ended ones are kept for 30 days, and the newest 1000 of each webhook.", 0), w.apiDeliveries)
+	register(w, a, do("get-delivery", http.MethodGet, "/{id}/deliveries/{delivery}", "One delivery with its attempts and what was sent", "",
+		0), w.apiDelivery)
+	register(w, a, do("replay-delivery", http.MethodPost, "/{id}/deliveries/{delivery}/replay", "Send one delivery again",
+		"Under its old webhook-id.", http.StatusAccepted), w.apiReplayOne)
+	register(w, a, do("replay-deliveries", http.MethodPost, "/{id}/replay", "Send many deliveries again",
+		"Those that have ended, in the given range; dead ones if no state is named.", http.StatusAccepted), w.apiReplay)
 }
 
 // apiWebhook is a webhook as programs see it.
@@ -266,8 +273,9 @@ func (s apiSent) MarshalJSON() ([]byte, error) { return s, nil }
 
 // Schema is that of every event.
 func (apiSent) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: "object", Required: []string{"type", "timestamp", "data"}, AdditionalProperties: false, Properties: map[string]*huma.Schema{
-		"type": {Type: "string"}, "timestamp": {Type: "string", Format: "date-time"}, "data": {Type: "object"}}}
+	return &huma.Schema{Type: "object", Required: []string{"type", "timestamp", "data"}, AdditionalProperties: false,
+		Properties: map[string]*huma.Schema{
+			"type": {Type: "string"}, "timestamp": {Type: "string", Format: "date-time"}, "data": {Type: "object"}}}
 }
 
 type apiDeliveryOutput struct {

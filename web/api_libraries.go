@@ -45,18 +45,22 @@ func (w *Web) apiOfLibraries(a huma.API) {
 	}
 	register(w, a, get("list-libraries", "/libraries", "Libraries of this site", scopeRead, everyone), w.apiLibraries)
 	register(w, a, get("get-library", "/libraries/{id}", "One library", scopeRead, everyone), w.apiOneLibrary)
-	register(w, a, get("list-documents", "/libraries/{id}/documents", "Documents of a library, in order of id", scopeDocuments, lookers), w.apiDocuments)
-	register(w, a, get("list-partners", "/partners", "Partner sites that a check can ask, with their libraries, in order of site", scopeRead, everyone), w.apiPartners)
+	register(w, a, get("list-documents", "/libraries/{id}/documents", "Documents of a library, in order of id", scopeDocuments, lookers),
+		w.apiDocuments)
+	register(w, a, get("list-partners", "/partners", "Partner sites that a check can ask, with their libraries, in order of site",
+		scopeRead, everyone), w.apiPartners)
 	register(w, a, get("list-templates", "/templates", "Section templates", scopeRead, everyone), w.apiTemplates)
 	register(w, a, get("get-version", "/version", "What this site can do, and its bounds", scopeRead, everyone), w.apiVersion)
 	w.apiOfShares(a)
-	w.stream(a, operation{id: "add-documents", method: http.MethodPost, path: "/libraries/{id}/documents", summary: "Add documents to a library", scope: scopeDocuments, roles: keepers,
+	w.stream(a, operation{id: "add-documents", method: http.MethodPost, path: "/libraries/{id}/documents",
+		summary: "Add documents to a library", scope: scopeDocuments, roles: keepers,
 		text: "Fields hold for the file after them. Answers when all are in, or cannot be; a document that cannot be read does not stop the others. " +
-			"A document with an id that is there replaces it; the same text again changes nothing, so a request that broke off can be repeated."}, func(o *huma.Operation) {
-		o.Parameters = []*huma.Param{pathParam("id")}
-		o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: addForm}}}
-		o.Responses = map[string]*huma.Response{"200": answers("What became of them", "application/json", schemaOf[apiAddedBody](a))}
-	}, w.apiAdd)
+			"A document with an id that is there replaces it; the same text again changes nothing, so a request that broke off can be repeated."},
+		func(o *huma.Operation) {
+			o.Parameters = []*huma.Param{pathParam("id")}
+			o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: addForm}}}
+			o.Responses = map[string]*huma.Response{"200": answers("What became of them", "application/json", schemaOf[apiAddedBody](a))}
+		}, w.apiAdd)
 }
 
 var addForm = &huma.Schema{Type: "object", Required: []string{"file"}, Properties: map[string]*huma.Schema{
@@ -339,7 +343,8 @@ func (f *AddedFile) field(p *multipart.Part, room *int) error {
 	return nil
 }
 
-func (w *Web) addFile(rw http.ResponseWriter, r *http.Request, v *visitor, lib concordat.LibraryID, f AddedFile, content io.Reader, out *apiAddedBody) error {
+func (w *Web) addFile(rw http.ResponseWriter, r *http.Request, v *visitor, lib concordat.LibraryID, f AddedFile, content io.Reader,
+	out *apiAddedBody) error {
 	docs, err := w.o.AddFile(r.Context(), lib, f, http.MaxBytesReader(rw, io.NopCloser(w.whileRoom(content)), w.o.MaxUpload))
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Name, err)
@@ -353,6 +358,7 @@ func (w *Web) addFile(rw http.ResponseWriter, r *http.Request, v *visitor, lib c
 		out.Documents = append(out.Documents, one)
 	}
 	// The audit keeps for ever what it is told: a name may be a person's, so it gets that of receipts, a hash.
-	w.audit(r.Context(), v.Name, "documents_added", map[string]any{"library": lib, "name": site.DocumentName(lib, f.ID), "documents": len(docs)})
+	w.audit(r.Context(), v.Name, "documents_added", map[string]any{"library": lib, "name": site.DocumentName(lib, f.ID),
+		"documents": len(docs)})
 	return nil
 }

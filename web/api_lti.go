@@ -26,8 +26,10 @@ func (w *Web) apiOfLTI(a huma.API) {
 	}
 	register(w, a, do("list-platforms", http.MethodGet, "/lti/platforms", "Learning platforms, in order of id", http.StatusOK), w.apiPlatforms)
 	register(w, a, do("add-platform", http.MethodPost, "/lti/platforms", "Register a learning platform", http.StatusCreated), w.apiAddPlatform)
-	register(w, a, do("change-platform", http.MethodPatch, "/lti/platforms/{id}", "Change the deployments of a platform, or disable or enable it", http.StatusOK), w.apiChangePlatform)
-	register(w, a, do("remove-platform", http.MethodDelete, "/lti/platforms/{id}", "Forget a platform; the checks it asked for stay", http.StatusNoContent), w.apiRemovePlatform)
+	register(w, a, do("change-platform", http.MethodPatch, "/lti/platforms/{id}",
+		"Change the deployments of a platform, or disable or enable it", http.StatusOK), w.apiChangePlatform)
+	register(w, a, do("remove-platform", http.MethodDelete, "/lti/platforms/{id}", "Forget a platform; the checks it asked for stay",
+		http.StatusNoContent), w.apiRemovePlatform)
 }
 
 // apiPlatform is a learning platform as programs see it.
@@ -47,7 +49,8 @@ type apiPlatform struct {
 }
 
 func apiPlatformOf(p store.LTIPlatform) apiPlatform {
-	return apiPlatform{p.ID, p.Name, p.Issuer, p.Client, p.AuthURL, p.TokenURL, p.TokenAudience, p.KeysURL, p.Deployments, p.Hosts, p.Disabled, p.Made}
+	return apiPlatform{p.ID, p.Name, p.Issuer, p.Client, p.AuthURL, p.TokenURL, p.TokenAudience, p.KeysURL, p.Deployments, p.Hosts,
+		p.Disabled, p.Made}
 }
 
 type apiPlatformsOutput struct {
@@ -74,8 +77,9 @@ type apiPlatformBody struct{ Body apiPlatform }
 
 func (w *Web) apiAddPlatform(ctx context.Context, in *apiPlatformBody) (*apiPlatformBody, error) {
 	b := in.Body
-	p := store.LTIPlatform{ID: b.ID, Name: b.Name, Issuer: b.Issuer, Client: b.Client, AuthURL: b.AuthURL, TokenURL: b.TokenURL, TokenAudience: b.TokenAudience,
-		KeysURL: b.KeysURL, Deployments: b.Deployments, Hosts: b.Hosts, Disabled: b.Disabled}
+	p := store.LTIPlatform{ID: b.ID, Name: b.Name, Issuer: b.Issuer, Client: b.Client, AuthURL: b.AuthURL, TokenURL: b.TokenURL,
+		TokenAudience: b.TokenAudience,
+		KeysURL:       b.KeysURL, Deployments: b.Deployments, Hosts: b.Hosts, Disabled: b.Disabled}
 	err := w.addPlatform(ctx, visitorOf(ctx).Name, p)
 	if errors.Is(err, concordat.ErrExists) {
 		err = fmt.Errorf("%w: %v", concordat.ErrInvalid, err)

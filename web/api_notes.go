@@ -193,7 +193,8 @@ type apiGiveVerdictInput struct {
 }
 
 func (w *Web) apiGiveVerdict(ctx context.Context, in *apiGiveVerdictInput) (*apiOneNoteOutput, error) {
-	return w.apiAddNote(ctx, in.ID, in.Key, url.Values{"kind": {string(store.ReviewVerdict)}, "verdict": {in.Body.Verdict}, "text": {in.Body.Text}})
+	return w.apiAddNote(ctx, in.ID, in.Key, url.Values{"kind": {string(store.ReviewVerdict)}, "verdict": {in.Body.Verdict},
+		"text": {in.Body.Text}})
 }
 
 type apiSignOffInput struct {

@@ -13,8 +13,10 @@ import (
 
 // apiOfPages adds the pages of originals to the programs' interface.
 func (w *Web) apiOfPages(a huma.API) {
-	register(w, a, operation{id: "get-page", method: http.MethodGet, path: "/checks/{id}/pages/{page}", summary: "A page of what was handed in, with a passage marked",
-		text: "Only of PDF files that are still kept. Page 0 is that on which the passage begins.", scope: scopeRead, roles: everyone}, w.apiPage)
+	register(w, a, operation{id: "get-page", method: http.MethodGet, path: "/checks/{id}/pages/{page}",
+		summary: "A page of what was handed in, with a passage marked",
+		text:    "Only of PDF files that are still kept. Page 0 is that on which the passage begins.", scope: scopeRead, roles: everyone},
+		w.apiPage)
 }
 
 type apiPageInput struct {

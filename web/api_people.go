@@ -17,12 +17,17 @@ import (
 
 func (w *Web) apiOfPeople(a huma.API) {
 	do := func(id, method, path, summary, text string, status int) operation {
-		return operation{id: id, method: method, path: path, summary: summary, text: text, scope: scopePeople, roles: administrators, status: status}
+		return operation{id: id, method: method, path: path, summary: summary, text: text, scope: scopePeople, roles: administrators,
+			status: status}
 	}
 	register(w, a, do("list-people", http.MethodGet, "/people", "Accounts, in order of name", "", 0), w.apiPeople)
-	register(w, a, do("add-person", http.MethodPost, "/people", "Make an account", "It has no password yet: the person chooses one by the link, which is shown once. 409 where the name is taken.", http.StatusCreated), w.apiAddPerson)
-	register(w, a, do("change-person", http.MethodPatch, "/people/{name}", "Disable or enable an account", "Disabling ends all its sessions and tokens. Nobody disables the own account.", 0), w.apiChangePerson)
-	register(w, a, do("new-link", http.MethodPost, "/people/{name}/link", "A new link by which the person chooses a password", "It is shown once and works for three days.", http.StatusCreated), w.apiLink)
+	register(w, a, do("add-person", http.MethodPost, "/people", "Make an account",
+		"It has no password yet: the person chooses one by the link, which is shown once. 409 where the name is taken.", http.StatusCreated),
+		w.apiAddPerson)
+	register(w, a, do("change-person", http.MethodPatch, "/people/{name}", "Disable or enable an account",
+		"Disabling ends all its sessions and tokens. Nobody disables the own account.", 0), w.apiChangePerson)
+	register(w, a, do("new-link", http.MethodPost, "/people/{name}/link", "A new link by which the person chooses a password",
+		"It is shown once and works for three days.", http.StatusCreated), w.apiLink)
 }
 
 type apiPerson struct {
@@ -137,9 +142,12 @@ func (w *Web) apiOfTokens(a huma.API) {
 		return operation{id: id, method: method, path: path, summary: summary, text: text, scope: scopeTokens, roles: everyone, status: status}
 	}
 	register(w, a, do("list-tokens", http.MethodGet, "/tokens", "Tokens of the own account, newest first", "", 0), w.apiTokens)
-	register(w, a, do("make-token", http.MethodPost, "/tokens", "Make a token of the own account", "With no scope that this token lacks. The secret is shown once.", http.StatusCreated), w.apiMakeToken)
-	register(w, a, do("revoke-token", http.MethodDelete, "/tokens/{id}", "Revoke a token of the own account", "Also this one. One that is not there is no error.", http.StatusNoContent), w.apiRevokeToken)
-	me := operation{id: "get-me", method: http.MethodGet, path: "/me", summary: "For whom the token acts, and what it may do", scope: scopeRead, roles: everyone}
+	register(w, a, do("make-token", http.MethodPost, "/tokens", "Make a token of the own account",
+		"With no scope that this token lacks. The secret is shown once.", http.StatusCreated), w.apiMakeToken)
+	register(w, a, do("revoke-token", http.MethodDelete, "/tokens/{id}", "Revoke a token of the own account",
+		"Also this one. One that is not there is no error.", http.StatusNoContent), w.apiRevokeToken)
+	me := operation{id: "get-me", method: http.MethodGet, path: "/me", summary: "For whom the token acts, and what it may do",
+		scope: scopeRead, roles: everyone}
 	register(w, a, me, w.apiMe)
 }
 
@@ -231,8 +239,9 @@ func (w *Web) apiMakeToken(ctx context.Context, in *apiMakeTokenInput) (*apiMade
 		}
 	}
 	secret, now := tokenPrefix+rand.Text()+rand.Text(), w.o.Now()
-	t := store.Token{Purpose: store.PurposeAPI, Account: v.Name, Made: now, Expires: now.Add(min(apiTokenTime, time.Duration(in.Body.Days)*24*time.Hour)),
-		Name: strings.TrimSpace(in.Body.Name), Scopes: in.Body.Scopes}
+	t := store.Token{Purpose: store.PurposeAPI, Account: v.Name, Made: now,
+		Expires: now.Add(min(apiTokenTime, time.Duration(in.Body.Days)*24*time.Hour)),
+		Name:    strings.TrimSpace(in.Body.Name), Scopes: in.Body.Scopes}
 	if err := w.o.Store.PutToken(ctx, secret, t); err != nil {
 		return nil, err
 	}

@@ -14,10 +14,14 @@ import (
 
 // apiOfRequests adds the requests for passages between sites.
 func (w *Web) apiOfRequests(a huma.API) {
-	register(w, a, operation{id: "list-requests", method: http.MethodGet, path: "/requests", summary: "Requests for passages, from partners and to them, the latest first", scope: scopeRead, roles: officers}, w.apiRequests)
-	register(w, a, operation{id: "get-request", method: http.MethodGet, path: "/requests/{id}", summary: "One request, with the passages of this site that it is about", scope: scopeRead, roles: officers}, w.apiRequest)
-	register(w, a, operation{id: "decide-request", method: http.MethodPost, path: "/requests/{id}/decision", summary: "Approve or refuse a partner's request, or withdraw an approval", scope: scopeReview, roles: officers}, w.apiDecide)
-	register(w, a, operation{id: "ask-passages", method: http.MethodPost, path: "/checks/{id}/requests", summary: "Ask partners to show more of a passage of a report", scope: scopeReview, roles: officers}, w.apiAsk)
+	register(w, a, operation{id: "list-requests", method: http.MethodGet, path: "/requests",
+		summary: "Requests for passages, from partners and to them, the latest first", scope: scopeRead, roles: officers}, w.apiRequests)
+	register(w, a, operation{id: "get-request", method: http.MethodGet, path: "/requests/{id}",
+		summary: "One request, with the passages of this site that it is about", scope: scopeRead, roles: officers}, w.apiRequest)
+	register(w, a, operation{id: "decide-request", method: http.MethodPost, path: "/requests/{id}/decision",
+		summary: "Approve or refuse a partner's request, or withdraw an approval", scope: scopeReview, roles: officers}, w.apiDecide)
+	register(w, a, operation{id: "ask-passages", method: http.MethodPost, path: "/checks/{id}/requests",
+		summary: "Ask partners to show more of a passage of a report", scope: scopeReview, roles: officers}, w.apiAsk)
 }
 
 // oneDisclosure is a request for passages as programs see it.
@@ -43,7 +47,8 @@ type oneDisclosure struct {
 }
 
 func apiOneRequest(r request) oneDisclosure {
-	return oneDisclosure{r.ID, r.Direction, r.Partner, r.Name, r.Library, r.Document, r.Title, r.Task, r.Purpose, r.Reason, r.Contact, r.State, r.Words, r.Actor, r.Asked, r.Decided, r.Until, nil}
+	return oneDisclosure{r.ID, r.Direction, r.Partner, r.Name, r.Library, r.Document, r.Title, r.Task, r.Purpose, r.Reason, r.Contact,
+		r.State, r.Words, r.Actor, r.Asked, r.Decided, r.Until, nil}
 }
 
 type apiRequestsInput struct {

@@ -16,9 +16,12 @@ import (
 
 // apiOfReviews adds what people decide about a report.
 func (w *Web) apiOfReviews(a huma.API) {
-	register(w, a, operation{id: "get-review", method: http.MethodGet, path: "/checks/{id}/review", summary: "Verdict, comments and changes of the rules of a report", scope: scopeRead, roles: everyone}, w.apiReview)
-	register(w, a, operation{id: "change-rules", method: http.MethodPost, path: "/checks/{id}/rules", summary: "Change what counts in a report; it is rescored at once", scope: scopeReview, roles: officers, body: listsBody}, w.apiRules)
-	register(w, a, operation{id: "add-note", method: http.MethodPost, path: "/checks/{id}/notes", summary: "Add a comment or a verdict, or sign a verdict off", scope: scopeReview, roles: officers, body: wordsBody}, w.apiNote)
+	register(w, a, operation{id: "get-review", method: http.MethodGet, path: "/checks/{id}/review",
+		summary: "Verdict, comments and changes of the rules of a report", scope: scopeRead, roles: everyone}, w.apiReview)
+	register(w, a, operation{id: "change-rules", method: http.MethodPost, path: "/checks/{id}/rules",
+		summary: "Change what counts in a report; it is rescored at once", scope: scopeReview, roles: officers, body: listsBody}, w.apiRules)
+	register(w, a, operation{id: "add-note", method: http.MethodPost, path: "/checks/{id}/notes",
+		summary: "Add a comment or a verdict, or sign a verdict off", scope: scopeReview, roles: officers, body: wordsBody}, w.apiNote)
 }
 
 type apiNoted struct {
@@ -67,7 +70,8 @@ func (w *Web) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutpu
 	}
 	out := &apiReviewOutput{}
 	b := &out.Body
-	b.Headline, b.Signed, b.Stale, b.Notes, b.Changes = rep.Headline(), append([]report.SignedOff{}, now.Signed...), now.Stale, []apiNoted{}, []apiChange{}
+	b.Headline, b.Signed, b.Stale, b.Notes, b.Changes = rep.Headline(), append([]report.SignedOff{}, now.Signed...), now.Stale,
+		[]apiNoted{}, []apiChange{}
 	if rep.Scores.Measured() {
 		b.Coverage = &rep.Scores.Covered
 	}
@@ -136,8 +140,10 @@ func (in *apiRulesInput) form(text string) url.Values {
 	span := report.NewCounter(text).Bytes(concordat.Span{Start: b.Start, End: b.End})
 	f := url.Values{"action": {b.Action}, "site": {string(b.Site)}, "library": {string(b.Library)}, "document": {string(b.Document)},
 		"start": {strconv.Itoa(span.Start)}, "end": {strconv.Itoa(span.End)}, "comment": {b.Comment}, "text": {b.Text},
-		"min_characters": {strconv.Itoa(s.MinCharacters)}, "min_source": {strconv.FormatFloat(100*s.MinShare, 'g', -1, 64)}, "section": s.Sections}
-	for name, on := range map[string]bool{"quotes": s.Quotes, "bibliography": s.Bibliography, "citations": s.Citations, "count_templates": s.CountTemplates, "count_common": s.CountCommon, "count_forms": s.CountForms, "count_sentences": s.CountSentences} {
+		"min_characters": {strconv.Itoa(s.MinCharacters)}, "min_source": {strconv.FormatFloat(100*s.MinShare, 'g', -1, 64)},
+		"section": s.Sections}
+	for name, on := range map[string]bool{"quotes": s.Quotes, "bibliography": s.Bibliography, "citations": s.Citations,
+		"count_templates": s.CountTemplates, "count_common": s.CountCommon, "count_forms": s.CountForms, "count_sentences": s.CountSentences} {
 		if on {
 			f.Set(name, "on")
 		}

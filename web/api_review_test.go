@@ -11,7 +11,8 @@ import (
 func TestReviewByProgram(t *testing.T) {
 	d := newDesk(t, true)
 	d.finished(t, "one", "sue", thesis(t, 20_000, 10, 5))
-	ada, bo := d.signedIn(t, "ada", store.RoleOfficer).program("read", "check", "review"), d.signedIn(t, "bo", store.RoleOfficer).program("read", "check", "review")
+	ada, bo := d.signedIn(t, "ada", store.RoleOfficer).program("read", "check", "review"),
+		d.signedIn(t, "bo", store.RoleOfficer).program("read", "check", "review")
 	sue := d.signedIn(t, "sue", store.RoleSubmitter).program("read", "check", "review")
 	type review struct {
 		Coverage *float64
@@ -37,7 +38,8 @@ func TestReviewByProgram(t *testing.T) {
 		t.Fatalf("at first %+v", first)
 	}
 	r := ask(ada, "/rules", `{"action":"exclude-source","site":"here","library":"theses","document":"source-001.txt"}`, http.StatusOK)
-	if *r.Coverage > *first.Coverage || len(r.Changes) != 1 || r.Changes[0].Subject != "here/theses/source-001.txt" || r.Changes[0].By != "ada" {
+	if *r.Coverage > *first.Coverage || len(r.Changes) != 1 || r.Changes[0].Subject != "here/theses/source-001.txt" ||
+		r.Changes[0].By != "ada" {
 		t.Errorf("without a source %+v", r)
 	}
 	if r := ask(ada, "/rules", `{"action":"set","set":{"min_characters":100000}}`, http.StatusOK); *r.Coverage != 0 {

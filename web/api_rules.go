@@ -20,22 +20,29 @@ import (
 
 func (w *Web) apiOfRules(a huma.API) {
 	get := func(id, path, summary, text string) operation {
-		return operation{id: id, method: http.MethodGet, path: "/checks/{id}" + path, summary: summary, text: text, scope: scopeRead, roles: everyone}
+		return operation{id: id, method: http.MethodGet, path: "/checks/{id}" + path, summary: summary, text: text, scope: scopeRead,
+			roles: everyone}
 	}
 	do := func(id, method, path, summary, text string, body int) operation {
-		return operation{id: id, method: method, path: "/checks/{id}" + path, summary: summary, text: text, scope: scopeReview, roles: officers, body: body}
+		return operation{id: id, method: method, path: "/checks/{id}" + path, summary: summary, text: text, scope: scopeReview,
+			roles: officers, body: body}
 	}
-	register(w, a, get("get-rules", "/rules", "Rules by which the report of a check is made", "ETag is their revision. Spans are code points of the submission."), w.apiGetRules)
+	register(w, a, get("get-rules", "/rules", "Rules by which the report of a check is made",
+		"ETag is their revision. Spans are code points of the submission."), w.apiGetRules)
 	register(w, a, do("put-rules", http.MethodPut, "/rules", "Change the rules of one report", "If-Match is the ETag of the rules that are replaced: 428 without it, 412 when somebody has changed them meanwhile. The former rules stay in the history.", listsBody), w.apiPutRules)
-	register(w, a, do("undo-rules", http.MethodPost, "/rules/undo", "Go back to the rules before the latest change", "If-Match as put-rules has it. Undoing again goes back further.", 0), w.apiUndoRules)
+	register(w, a, do("undo-rules", http.MethodPost, "/rules/undo", "Go back to the rules before the latest change",
+		"If-Match as put-rules has it. Undoing again goes back further.", 0), w.apiUndoRules)
 	register(w, a, get("list-rules", "/rules/history", "Every change of the rules, oldest first", ""), w.apiRulesHistory)
-	register(w, a, do("exclude", http.MethodPost, "/exclusions", "Take a source or a passage out of the scores, or in again", "Needs no If-Match: changes of others stay.", wordsBody), w.apiExclude)
+	register(w, a, do("exclude", http.MethodPost, "/exclusions", "Take a source or a passage out of the scores, or in again",
+		"Needs no If-Match: changes of others stay.", wordsBody), w.apiExclude)
 	register(w, a, do("count-wording", http.MethodPost, "/counted-wording", "Count a stretch of shared wording, or no longer", "Wording that many documents hold, or that reads like a form, and a sentence that stands alone do not count by themselves. Needs no If-Match: changes of others stay.", wordsBody), w.apiCountWording)
 	register(w, a, get("list-notes", "/notes", "Comments, verdicts and sign-offs, oldest first", ""), w.apiNotes)
 	register(w, a, get("get-verdict", "/verdict", "The verdict in force", "Not found where nobody has given one."), w.apiVerdict)
 	register(w, a, do("add-comment", http.MethodPost, "/comments", "Comment on a check", "", wordsBody), w.apiAddComment)
-	register(w, a, do("give-verdict", http.MethodPost, "/verdict", "Give a verdict, with the reason", "It replaces the one before, and with it its sign-offs; both stay among the notes.", wordsBody), w.apiGiveVerdict)
-	register(w, a, do("sign-off", http.MethodPost, "/sign-off", "Agree with the verdict in force", "Not by who gave it, and once each.", 0), w.apiSignOff)
+	register(w, a, do("give-verdict", http.MethodPost, "/verdict", "Give a verdict, with the reason",
+		"It replaces the one before, and with it its sign-offs; both stay among the notes.", wordsBody), w.apiGiveVerdict)
+	register(w, a, do("sign-off", http.MethodPost, "/sign-off", "Agree with the verdict in force", "Not by who gave it, and once each.", 0),
+		w.apiSignOff)
 }
 
 // apiSpan is a range of code points, half-open, from 0.
@@ -78,8 +85,10 @@ type apiRuleSet struct {
 }
 
 func ruleSet(r report.Rules, count *report.Counter) apiRuleSet {
-	out := apiRuleSet{Quotes: r.ExcludeQuotes, Bibliography: r.ExcludeBibliography, Citations: r.ExcludeCitations, Counted: r.CountTemplates, Forms: r.CountForms, Sentences: r.CountSentences,
-		MinCharacters: r.MinCharacters, MinShare: r.MinSourceShare, CommonAbove: r.CommonAbove, Sections: r.ExcludeSections, Templates: r.ExcludeTemplate}
+	out := apiRuleSet{Quotes: r.ExcludeQuotes, Bibliography: r.ExcludeBibliography, Citations: r.ExcludeCitations,
+		Counted: r.CountTemplates, Forms: r.CountForms, Sentences: r.CountSentences,
+		MinCharacters: r.MinCharacters, MinShare: r.MinSourceShare, CommonAbove: r.CommonAbove, Sections: r.ExcludeSections,
+		Templates: r.ExcludeTemplate}
 	for _, s := range r.ExcludeSources {
 		out.Sources = append(out.Sources, apiRef(s))
 	}
@@ -103,8 +112,10 @@ func ruleSet(r report.Rules, count *report.Counter) apiRuleSet {
 // rules is the inverse of ruleSet. Passages that were there before keep who took them out, and when;
 // new ones are the visitor's.
 func (s apiRuleSet) rules(before report.Rules, count *report.Counter, v *visitor, now time.Time) report.Rules {
-	out := report.Rules{ExcludeQuotes: s.Quotes, ExcludeBibliography: s.Bibliography, ExcludeCitations: s.Citations, CountTemplates: s.Counted, CountForms: s.Forms, CountSentences: s.Sentences,
-		MinCharacters: s.MinCharacters, MinSourceShare: s.MinShare, CommonAbove: s.CommonAbove, ExcludeSections: s.Sections, ExcludeTemplate: s.Templates}
+	out := report.Rules{ExcludeQuotes: s.Quotes, ExcludeBibliography: s.Bibliography, ExcludeCitations: s.Citations,
+		CountTemplates: s.Counted, CountForms: s.Forms, CountSentences: s.Sentences,
+		MinCharacters: s.MinCharacters, MinSourceShare: s.MinShare, CommonAbove: s.CommonAbove, ExcludeSections: s.Sections,
+		ExcludeTemplate: s.Templates}
 	for _, one := range s.Sources {
 		out.ExcludeSources = append(out.ExcludeSources, concordat.Ref(one))
 	}
@@ -225,7 +236,8 @@ func (w *Web) apiUndoRules(ctx context.Context, in *ConditionInput) (*apiRulesOu
 }
 
 // changeRulesIf changes rules that are as the caller has seen them.
-func (w *Web) changeRulesIf(ctx context.Context, in ConditionInput, action string, change func(*reviewed, *visitor) (report.Rules, error)) (*apiRulesOutput, error) {
+func (w *Web) changeRulesIf(ctx context.Context, in ConditionInput, action string,
+	change func(*reviewed, *visitor) (report.Rules, error)) (*apiRulesOutput, error) {
 	v := visitorOf(ctx)
 	seen, err := in.revision()
 	if err != nil {
@@ -254,7 +266,8 @@ func (w *Web) keepRules(ctx context.Context, v *visitor, r *reviewed, rules repo
 	if err != nil {
 		return nil, err
 	}
-	_, err = w.o.Store.AppendReviewIf(ctx, r.task.ID, store.Review{At: w.o.Now(), By: v.Name, Kind: store.ReviewRules, Text: action, Data: data}, r.now.Changes)
+	_, err = w.o.Store.AppendReviewIf(ctx, r.task.ID, store.Review{At: w.o.Now(), By: v.Name, Kind: store.ReviewRules, Text: action,
+		Data: data}, r.now.Changes)
 	if errors.Is(err, concordat.ErrChanged) {
 		err = fmt.Errorf("%w: %w", errRevision, err)
 	}

@@ -91,9 +91,11 @@ func TestAccessible(t *testing.T) {
 	ids["essay"], ids["broken"] = ids["essay.txt"], ids["broken.bad"]
 	batch := ada.handBatch(http.StatusOK, nil, "a.txt", ledger+keeper, "b.txt", ledger)
 	d.awaitBatch(t, batch)
-	hook := hookPath.FindString(ada.post("/account/webhooks", http.StatusOK, url.Values{"url": {"https://hooks.example/"}, "title": {"portal"}, "event": {"check.done"}}))
+	hook := hookPath.FindString(ada.post("/account/webhooks", http.StatusOK,
+		url.Values{"url": {"https://hooks.example/"}, "title": {"portal"}, "event": {"check.done"}}))
 	ada.post(hook, http.StatusOK, url.Values{"action": {"ping"}})
-	fill := strings.NewReplacer("/C", "/"+string(ids["essay"]), "/BATCH", strings.TrimPrefix(batch, "/batches"), "/BAD", "/"+string(ids["broken"]),
+	fill := strings.NewReplacer("/C", "/"+string(ids["essay"]), "/BATCH", strings.TrimPrefix(batch, "/batches"), "/BAD",
+		"/"+string(ids["broken"]),
 		"/HOOK", strings.TrimPrefix(hook, "/account/webhooks"))
 	known := map[string]bool{}
 	for _, a := range d.web.Access() {
@@ -137,7 +139,8 @@ func TestAccessible(t *testing.T) {
 		cookie := func(name, value string) chromedp.Action {
 			return network.SetCookie(name, value).WithURL(d.URL).WithPath("/")
 		}
-		if err := chromedp.Run(ctx, network.Enable(), chromedp.EmulateViewport(int64(look.width), 900), cookie("language", look.language)); err != nil {
+		if err := chromedp.Run(ctx, network.Enable(), chromedp.EmulateViewport(int64(look.width), 900),
+			cookie("language", look.language)); err != nil {
 			t.Fatal(err)
 		}
 		visit(openPages)

@@ -339,7 +339,8 @@ func (w *Web) repeatBatch(ctx context.Context, v *visitor, b store.Batch) error 
 func (w *Web) setLineage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	w.changeBatch(rw, r, v, func(ctx context.Context, v *visitor, b store.Batch) error {
 		f := r.PostForm
-		rules := site.LineageRules{Author: f.Get("author") != "", Group: f.Get("group") != "", Draft: f.Get("draft") != "", Metadata: f.Get("metadata") != ""}
+		rules := site.LineageRules{Author: f.Get("author") != "", Group: f.Get("group") != "", Draft: f.Get("draft") != "",
+			Metadata: f.Get("metadata") != ""}
 		return w.applyLineage(ctx, v, b, rules)
 	})
 }
@@ -354,7 +355,8 @@ func (w *Web) applyLineage(ctx context.Context, v *visitor, b store.Batch, rules
 
 func (w *Web) decidePair(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	w.changeBatch(rw, r, v, func(ctx context.Context, v *visitor, b store.Batch) error {
-		return w.applyVerdict(ctx, v, b, r.PathValue("a"), r.PathValue("b"), r.PostForm.Get("verdict"), strings.TrimSpace(r.PostForm.Get("reason")))
+		return w.applyVerdict(ctx, v, b, r.PathValue("a"), r.PathValue("b"), r.PostForm.Get("verdict"),
+			strings.TrimSpace(r.PostForm.Get("reason")))
 	})
 }
 

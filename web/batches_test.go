@@ -115,7 +115,8 @@ func (p *person) wants(page string, parts ...string) {
 
 func TestBatchPages(t *testing.T) {
 	d := newDesk(t, false)
-	ann, bob, officer := d.signedIn(t, "ann", store.RoleSubmitter), d.signedIn(t, "bob", store.RoleSubmitter), d.signedIn(t, "olga", store.RoleOfficer)
+	ann, bob, officer := d.signedIn(t, "ann", store.RoleSubmitter), d.signedIn(t, "bob", store.RoleSubmitter),
+		d.signedIn(t, "olga", store.RoleOfficer)
 	ann.wants(ann.get("/batches/new", http.StatusOK), `name="manifest"`, "webkitdirectory", "All &lt;theses&gt;")
 	ann.handBatch(http.StatusBadRequest, nil)
 	ann.handBatch(http.StatusBadRequest, url.Values{"threshold": {"101"}}, "a.txt", ledger)
@@ -127,7 +128,8 @@ func TestBatchPages(t *testing.T) {
 		t.Fatalf("%s: %s", b.State, b.Cause)
 	}
 	page := ann.get(path, http.StatusOK)
-	ann.wants(page, "Call &lt;7&gt;", "a&lt;1&gt;.txt", "<svg ", "damaged: the file ends in the middle", "one declared author", "gone.txt", "/tables/matrix.csv", `href="/checks/`+b.ID+`-1"`)
+	ann.wants(page, "Call &lt;7&gt;", "a&lt;1&gt;.txt", "<svg ", "damaged: the file ends in the middle", "one declared author", "gone.txt",
+		"/tables/matrix.csv", `href="/checks/`+b.ID+`-1"`)
 	if strings.Contains(page, "<1>") || strings.Contains(page, `/batches/`+b.ID+`/lineage"`) {
 		t.Error("markup of a name, or a form that a submitter may not use")
 	}
@@ -152,7 +154,8 @@ func TestBatchPages(t *testing.T) {
 	ann.post(path+"/lineage", http.StatusForbidden, url.Values{"author": {"on"}})
 	ann.post(path+"/pairs/1/2", http.StatusForbidden, url.Values{"verdict": {"discount"}})
 
-	officer.wants(officer.post(path+"/pairs/2/1", http.StatusOK, url.Values{"verdict": {"discount"}, "reason": {"agreed <x>"}}), "somebody decided so", "agreed &lt;x&gt;", "the pair does not count")
+	officer.wants(officer.post(path+"/pairs/2/1", http.StatusOK, url.Values{"verdict": {"discount"}, "reason": {"agreed <x>"}}),
+		"somebody decided so", "agreed &lt;x&gt;", "the pair does not count")
 	officer.wants(officer.post(path+"/lineage", http.StatusOK, url.Values{"group": {"on"}}), "rules set", "olga")
 	officer.post(path+"/pairs/1/2", http.StatusBadRequest, url.Values{"verdict": {"perhaps"}})
 
@@ -183,7 +186,8 @@ func TestBatchCancelled(t *testing.T) {
 
 func TestBatchAPI(t *testing.T) {
 	d := newDesk(t, false)
-	ann, bob := d.signedIn(t, "ann", store.RoleOfficer).program("read", "check"), d.signedIn(t, "bob", store.RoleSubmitter).program("read", "check")
+	ann, bob := d.signedIn(t, "ann", store.RoleOfficer).program("read", "check"),
+		d.signedIn(t, "bob", store.RoleSubmitter).program("read", "check")
 	type batch struct {
 		ID, State string
 		Documents []site.MemberLine
@@ -337,14 +341,16 @@ func TestBatchRules(t *testing.T) {
 	officer := d.signedIn(t, "olga", store.RoleOfficer)
 	files := store.OpenFiles(filepath.Join(d.dir, "originals"))
 	var inputs []store.BatchInput
-	for _, f := range [][2]string{{"a.txt", keeper + "\n\n\"" + folios + "\"\n"}, {"b.txt", "\"" + folios + "\"\n\n" + ledger}, {"c.txt", ledger}} {
+	for _, f := range [][2]string{{"a.txt", keeper + "\n\n\"" + folios + "\"\n"}, {"b.txt", "\"" + folios + "\"\n\n" + ledger},
+		{"c.txt", ledger}} {
 		hash, _, err := files.Put(t.Context(), strings.NewReader(f[1]), 1<<20)
 		if err != nil {
 			t.Fatal(err)
 		}
 		inputs = append(inputs, store.BatchInput{Name: f[0], Place: hash})
 	}
-	id, err := d.batches.Submit(t.Context(), "olga", "Call", site.BatchJob{NoLibraries: true, Rules: &report.Rules{ExcludeQuotes: true}}, inputs)
+	id, err := d.batches.Submit(t.Context(), "olga", "Call", site.BatchJob{NoLibraries: true, Rules: &report.Rules{ExcludeQuotes: true}},
+		inputs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -374,7 +380,8 @@ func TestBatchRules(t *testing.T) {
 		}
 	}
 	const deleted = "deleted from their library"
-	for _, at := range []string{"/checks/" + id + "-1", "/checks/" + id + "-1/report", "/checks/" + id + "-2/report", "/batches/" + id + "/pairs/2/3", "/batches/" + id + "/pairs/1/2"} {
+	for _, at := range []string{"/checks/" + id + "-1", "/checks/" + id + "-1/report", "/checks/" + id + "-2/report", "/batches/" + id +
+		"/pairs/2/3", "/batches/" + id + "/pairs/1/2"} {
 		if page := officer.get(at, http.StatusOK); strings.Contains(page, deleted) {
 			t.Errorf("%s calls a document of the batch deleted", at)
 		}

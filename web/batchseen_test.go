@@ -30,7 +30,8 @@ func TestBatchSeen(t *testing.T) {
 		t.Run(string(c.policy.See)+string(c.policy.From), func(t *testing.T) {
 			d := newDeskOf(t, false, func(o *web.Options) { o.Policy = c.policy })
 			sue, olga := d.signedIn(t, "sue", store.RoleSubmitter), d.signedIn(t, "olga", store.RoleOfficer)
-			path := sue.handBatch(http.StatusOK, nil, "a.txt", "My own words come before it all, and nobody else has them. "+ledger, "b.txt", keeper+ledger)
+			path := sue.handBatch(http.StatusOK, nil, "a.txt", "My own words come before it all, and nobody else has them. "+ledger, "b.txt",
+				keeper+ledger)
 			b := d.awaitBatch(t, path)
 			id := concordat.TaskID(b.ID + "-1")
 			if c.verdicts {
@@ -40,7 +41,8 @@ func TestBatchSeen(t *testing.T) {
 			}
 			olga.post(path+"/pairs/1/2", http.StatusOK, url.Values{"verdict": {"discount"}, "reason": {"among officers"}})
 			for _, r := range []store.Recheck{{Kind: store.RecheckBatch, Target: b.ID}, {Kind: store.RecheckCheck, Target: string(id)}} {
-				r.Owner, r.Every, r.Fresh, r.Ran, r.Next = "sue", 3, []byte(`[{"site":"here","library":"x","document":"y","title":"A new source","share":0.5}]`), b.Made, b.Made.AddDate(1, 0, 0)
+				r.Owner, r.Every, r.Fresh, r.Ran, r.Next = "sue", 3,
+					[]byte(`[{"site":"here","library":"x","document":"y","title":"A new source","share":0.5}]`), b.Made, b.Made.AddDate(1, 0, 0)
 				if err := d.store.PutRecheck(t.Context(), r); err != nil {
 					t.Fatal(err)
 				}
@@ -107,17 +109,21 @@ func TestFormsKeepWhatWasEntered(t *testing.T) {
 	d := newDesk(t, true)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	olga.Jar.SetCookies(mustURL(t, d.URL), []*http.Cookie{{Name: "language", Value: "zh-Hans", Path: "/"}})
-	fields := url.Values{"title": {"Call <7>"}, "threshold": {"101"}, "library": {"theses"}, "template": {"thesis"}, "partner": {"WEST"}, "purpose": {"thesis"}}
+	fields := url.Values{"title": {"Call <7>"}, "threshold": {"101"}, "library": {"theses"}, "template": {"thesis"}, "partner": {"WEST"},
+		"purpose": {"thesis"}}
 	page := olga.do(olga.form("/batches", fields, "a.txt", ledger), http.StatusBadRequest)
-	olga.wants(page, `value="Call &lt;7&gt;"`, `value="101"`, `value="theses" checked`, "<option selected>thesis", `value="WEST" checked`, `value="thesis"`, "比例“101”无效", "文件须重新选择")
+	olga.wants(page, `value="Call &lt;7&gt;"`, `value="101"`, `value="theses" checked`, "<option selected>thesis", `value="WEST" checked`,
+		`value="thesis"`, "比例“101”无效", "文件须重新选择")
 	if strings.Contains(page, "invalid") {
 		t.Error("English on a Chinese page")
 	}
 	page = olga.do(olga.form("/batches", url.Values{"manifest": {"file,date\na.txt,soon\n"}}, "a.txt", ledger), http.StatusBadRequest)
 	olga.wants(page, "第 2 行：“soon”不是日期")
-	fields = url.Values{"text": {"My <text>."}, "level": {"exists"}, "deadline": {"0"}, "rules": {"chosen"}, "min_characters": {"12"}, "short": {"on"}}
+	fields = url.Values{"text": {"My <text>."}, "level": {"exists"}, "deadline": {"0"}, "rules": {"chosen"}, "min_characters": {"12"},
+		"short": {"on"}}
 	page = olga.do(olga.form("/checks", fields), http.StatusBadRequest)
-	olga.wants(page, "My &lt;text&gt;.", `<option value="exists" selected>`, `id="min" name="min_characters" type="number" min="0" value="12"`, `name="short" aria-describedby="short-hint" checked`, "“0”秒无效")
+	olga.wants(page, "My &lt;text&gt;.", `<option value="exists" selected>`,
+		`id="min" name="min_characters" type="number" min="0" value="12"`, `name="short" aria-describedby="short-hint" checked`, "“0”秒无效")
 }
 
 func mustURL(t *testing.T, s string) *url.URL {

@@ -118,7 +118,8 @@ func (w *Web) viewBatch(ctx context.Context, v *visitor, id string, l language) 
 		return nil, err
 	}
 	b := view.Batch
-	p := &batchPage{BatchView: view, MayCancel: w.mayChangeBatch(v, b), MayReview: v.mayReview(), MayDelete: v.mayReview() && w.o.Eraser != nil, Today: w.o.Now().Format(time.DateOnly), Now: batchProgress(b, l)}
+	p := &batchPage{BatchView: view, MayCancel: w.mayChangeBatch(v, b), MayReview: v.mayReview(), MayDelete: v.mayReview() &&
+		w.o.Eraser != nil, Today: w.o.Now().Format(time.DateOnly), Now: batchProgress(b, l)}
 	if see != SeeEverything {
 		p.Limited = see
 	}
@@ -183,7 +184,8 @@ func (p *batchPage) shown(pair site.ViewedPair) shownPair {
 }
 
 func showCluster(v *site.BatchView, n int, d site.BatchCluster, l language) (shownCluster, error) {
-	one := shownCluster{Number: n, Bridges: len(d.Bridges), Matrix: matrixOf(v, l.say("batch.table", l.say("batch.cluster", n, len(v.Clusters[n-1]))), v.Matrix(n), len(v.Clusters[n-1]))}
+	one := shownCluster{Number: n, Bridges: len(d.Bridges), Matrix: matrixOf(v,
+		l.say("batch.table", l.say("batch.cluster", n, len(v.Clusters[n-1]))), v.Matrix(n), len(v.Clusters[n-1]))}
 	of := map[int]site.ClusterDocument{}
 	for _, x := range d.Documents {
 		of[x.Member] = x

@@ -18,7 +18,8 @@ func TestBatchWordingPages(t *testing.T) {
 	d := newDesk(t, false)
 	ann, officer := d.signedIn(t, "ann", store.RoleSubmitter), d.signedIn(t, "olga", store.RoleOfficer)
 	var files []string
-	for i, body := range []string{ledger, keeper, folios, strings.Repeat("The granary by the river was counted every year by another clerk, who wrote what he pleased. ", 3)} {
+	for i, body := range []string{ledger, keeper, folios,
+		strings.Repeat("The granary by the river was counted every year by another clerk, who wrote what he pleased. ", 3)} {
 		files = append(files, fmt.Sprintf("%d.txt", i), question+"\n\n"+body)
 	}
 	path := ann.handBatch(http.StatusOK, url.Values{"title": {"Call"}}, files...)

@@ -29,7 +29,8 @@ func BenchmarkThesis(b *testing.B) {
 	if err := d.store.CreateAccount(b.Context(), store.Account{Name: "olga", Role: store.RoleOfficer, Created: time.Now()}); err != nil {
 		b.Fatal(err)
 	}
-	if err := d.store.PutToken(b.Context(), "secret", store.Token{Purpose: store.PurposeSession, Account: "olga", Made: time.Now(), Expires: time.Now().Add(time.Hour)}); err != nil {
+	if err := d.store.PutToken(b.Context(), "secret", store.Token{Purpose: store.PurposeSession, Account: "olga", Made: time.Now(),
+		Expires: time.Now().Add(time.Hour)}); err != nil {
 		b.Fatal(err)
 	}
 	do := func(method, path string, body url.Values) *httptest.ResponseRecorder {
@@ -73,7 +74,8 @@ func BenchmarkThesis(b *testing.B) {
 	measure("rules", func(i int) int {
 		// Each time other rules, so that no report of them is kept.
 		action := []string{"exclude-source", "include-source"}[i/thesisSources%2]
-		to := do(http.MethodPost, "/checks/long/rules", url.Values{"action": {action}, "site": {"here"}, "library": {"theses"}, "document": {fmt.Sprintf("source-%03d.txt", i%thesisSources)}}).Header().Get("Location")
+		to := do(http.MethodPost, "/checks/long/rules", url.Values{"action": {action}, "site": {"here"}, "library": {"theses"},
+			"document": {fmt.Sprintf("source-%03d.txt", i%thesisSources)}}).Header().Get("Location")
 		return get(to)
 	})
 }
@@ -95,8 +97,10 @@ func BenchmarkThesisInBrowser(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	run(chromedp.Navigate(d.URL+link), chromedp.SendKeys("#name", "ada"), chromedp.SendKeys("#title", "Ada"), chromedp.SendKeys("#password", "a good long secret"),
-		chromedp.SendKeys("#again", "a good long secret"), chromedp.Submit("#again"), chromedp.WaitVisible(`a[href="/checks/new"]`, chromedp.ByQuery))
+	run(chromedp.Navigate(d.URL+link), chromedp.SendKeys("#name", "ada"), chromedp.SendKeys("#title", "Ada"),
+		chromedp.SendKeys("#password", "a good long secret"),
+		chromedp.SendKeys("#again", "a good long secret"), chromedp.Submit("#again"),
+		chromedp.WaitVisible(`a[href="/checks/new"]`, chromedp.ByQuery))
 	var m struct {
 		Interactive, Complete, Longest       float64
 		Median, P95, Worst                   float64
@@ -107,7 +111,8 @@ func BenchmarkThesisInBrowser(b *testing.B) {
 			chromedp.Evaluate(scrollThrough, &m, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
 	}
 	for unit, v := range map[string]float64{"interactive-ms": m.Interactive, "complete-ms": m.Complete, "longest-task-ms": m.Longest,
-		"frame-median-ms": m.Median, "frame-p95-ms": m.P95, "frame-worst-ms": m.Worst, "pages": float64(m.Loaded), "of-pages": float64(m.Everything), "elements": float64(m.Elements)} {
+		"frame-median-ms": m.Median, "frame-p95-ms": m.P95, "frame-worst-ms": m.Worst, "pages": float64(m.Loaded),
+		"of-pages": float64(m.Everything), "elements": float64(m.Elements)} {
 		b.ReportMetric(v, unit)
 	}
 	for _, c := range complaints() {

@@ -52,7 +52,8 @@ func boundBody(rw http.ResponseWriter, r *http.Request, op *huma.Operation) erro
 		return err
 	}
 	r.Body = io.NopCloser(bytes.NewReader(b))
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && media != "application/json" && !strings.HasSuffix(media, "+json") {
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && media != "application/json" &&
+		!strings.HasSuffix(media, "+json") {
 		return nil // it is refused without being read
 	}
 	return boundJSON(b)

@@ -91,7 +91,8 @@ func TestHostileBodies(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc := documentOf(t, b)
-	fill := strings.NewReplacer("{id}", "none", "{name}", "none", "{delivery}", "1", "{kind}", "check", "{target}", "none", "{partner}", "SOUTH", "{a}", "1", "{b}", "2")
+	fill := strings.NewReplacer("{id}", "none", "{name}", "none", "{delivery}", "1", "{kind}", "check", "{target}", "none", "{partner}",
+		"SOUTH", "{a}", "1", "{b}", "2")
 	operations := 0
 	for path, methods := range doc.Paths {
 		for method, o := range methods {
@@ -163,7 +164,8 @@ func (p *program) hostile(method, path, what, body string, reads bool) {
 			p.t.Errorf("%s: %d, %v", what, resp.StatusCode, err)
 		case resp.StatusCode >= 400 && len(answer) > mostAnswerBytes:
 			p.t.Errorf("%s: an answer of %d bytes", what, len(answer))
-		case bytes.Contains(answer, bytes.Repeat([]byte("s"), 201)) || bytes.Contains(answer, bytes.Repeat([]byte("9"), 201)) || bytes.Contains(answer, bytes.Repeat([]byte("k"), 201)):
+		case bytes.Contains(answer, bytes.Repeat([]byte("s"), 201)) || bytes.Contains(answer, bytes.Repeat([]byte("9"), 201)) ||
+			bytes.Contains(answer, bytes.Repeat([]byte("k"), 201)):
 			p.t.Errorf("%s: the answer repeats more than 200 bytes of it: %.500s", what, answer)
 		}
 		if took > mostAnswerTime || allocated > mostAnswerMemory {
@@ -181,7 +183,8 @@ func TestFaultsAreListedInPart(t *testing.T) {
 		Detail string
 		Errors []struct{ Message string }
 	}
-	p.call(http.MethodPost, "/api/v1/tokens", http.StatusUnprocessableEntity, &m, withJSON(objectOf(500, func(i int) string { return fmt.Sprint("k", i) })))
+	p.call(http.MethodPost, "/api/v1/tokens", http.StatusUnprocessableEntity, &m,
+		withJSON(objectOf(500, func(i int) string { return fmt.Sprint("k", i) })))
 	if len(m.Errors) != 20 || !strings.Contains(m.Detail, "20 of 502") { // name and scopes are missing
 		t.Errorf("%d faults, %q", len(m.Errors), m.Detail)
 	}
@@ -235,7 +238,8 @@ func TestBoundJSON(t *testing.T) {
 
 // FuzzBoundJSON compares boundJSON with a dumb count of what the decoder made of the body.
 func FuzzBoundJSON(f *testing.F) {
-	for _, s := range []string{"", "1", `{"a":[1,{"b":null}],"c":"d"}`, `{"a":1,"A":2}`, "[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]", `{"a" 1}`, `[1,2`, `{"\u0061":1}`, "\xff", `{"":{"":{"":1}}} 2`} {
+	for _, s := range []string{"", "1", `{"a":[1,{"b":null}],"c":"d"}`, `{"a":1,"A":2}`, "[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]", `{"a" 1}`,
+		`[1,2`, `{"\u0061":1}`, "\xff", `{"":{"":{"":1}}} 2`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -249,7 +253,9 @@ func FuzzBoundJSON(f *testing.F) {
 			t.Errorf("accepted with %d levels and %d values", depth, values)
 		}
 		// Without a key that is there twice the two counts are the same; a refusal then has one of these reasons.
-		if err != nil && depth <= web.MostDepth && values <= web.MostValues && !strings.Contains(err.Error(), "twice") && !strings.Contains(err.Error(), "characters") && !strings.Contains(err.Error(), "keys") && !strings.Contains(err.Error(), "levels") && !strings.Contains(err.Error(), "values") {
+		if err != nil && depth <= web.MostDepth && values <= web.MostValues && !strings.Contains(err.Error(), "twice") &&
+			!strings.Contains(err.Error(), "characters") && !strings.Contains(err.Error(), "keys") && !strings.Contains(err.Error(), "levels") &&
+			!strings.Contains(err.Error(), "values") {
 			t.Errorf("refused: %v", err)
 		}
 	})

@@ -101,7 +101,8 @@ func TestProgressInBrowser(t *testing.T) {
 	}
 	var words, after string
 	if err := chromedp.Run(ctx, d.enter(t, "olga", store.RoleOfficer), chromedp.Navigate(d.URL+"/checks/"+string(tasks[0].ID)),
-		chromedp.WaitVisible("[data-words]", chromedp.ByQuery), chromedp.Text("[data-words]", &words, chromedp.ByQuery), shot(t, "waits", 1200)); err != nil {
+		chromedp.WaitVisible("[data-words]", chromedp.ByQuery), chromedp.Text("[data-words]", &words, chromedp.ByQuery),
+		shot(t, "waits", 1200)); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(words, "Number 1 in the queue") || !strings.Contains(words, "does no checks now") {
@@ -109,7 +110,8 @@ func TestProgressInBrowser(t *testing.T) {
 	}
 	// The site stops its streams as for a restart, and then somebody works.
 	d.web.EndStreams()
-	if err := chromedp.Run(ctx, chromedp.Poll(`document.querySelector("[data-words]").textContent.includes("connection")`, nil, chromedp.WithPollingInterval(20*time.Millisecond)),
+	if err := chromedp.Run(ctx, chromedp.Poll(`document.querySelector("[data-words]").textContent.includes("connection")`, nil,
+		chromedp.WithPollingInterval(20*time.Millisecond)),
 		chromedp.Text("[data-words]", &after, chromedp.ByQuery), shot(t, "lost", 1200)); err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +133,8 @@ func TestProgressInBrowser(t *testing.T) {
 func TestAdministrationInBrowser(t *testing.T) {
 	for _, width := range []int{1200, 390} {
 		d := newDesk(t, false)
-		if err := d.store.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"), Words: "one two three four five six"}); err != nil {
+		if err := d.store.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"),
+			Words: "one two three four five six"}); err != nil {
 			t.Fatal(err)
 		}
 		d.signedIn(t, "adam", store.RoleAdministrator).upload(http.StatusOK, nil, "essay.txt", folios, "broken.bad", "x")
@@ -140,10 +143,12 @@ func TestAdministrationInBrowser(t *testing.T) {
 		if err := chromedp.Run(ctx, d.enter(t, "ada", store.RoleAdministrator)); err != nil {
 			t.Fatal(err)
 		}
-		for _, path := range []string{"/admin", "/admin/tasks", "/admin/storage", "/admin/schemes", "/admin/cluster", "/admin/partners", "/admin/partners/SOUTH", "/admin/audit", "/admin/settings", "/libraries", "/libraries/theses"} {
+		for _, path := range []string{"/admin", "/admin/tasks", "/admin/storage", "/admin/schemes", "/admin/cluster", "/admin/partners",
+			"/admin/partners/SOUTH", "/admin/audit", "/admin/settings", "/libraries", "/libraries/theses"} {
 			var overflow string
 			name := strings.ReplaceAll(strings.TrimPrefix(path, "/"), "/", "-")
-			if err := chromedp.Run(ctx, chromedp.Navigate(d.URL+path), chromedp.WaitVisible("h1", chromedp.ByQuery), chromedp.Evaluate(standsOut, &overflow), shot(t, name, width)); err != nil {
+			if err := chromedp.Run(ctx, chromedp.Navigate(d.URL+path), chromedp.WaitVisible("h1", chromedp.ByQuery),
+				chromedp.Evaluate(standsOut, &overflow), shot(t, name, width)); err != nil {
 				t.Fatalf("%s: %v", path, err)
 			}
 			if overflow != "" {

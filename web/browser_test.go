@@ -34,14 +34,16 @@ func window(t testing.TB, width int) context.Context {
 		t.Skip("no chromium in PATH: the pages are not tried in a browser")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
-		chromedp.DisableGPU, chromedp.Flag("disable-quic", true), chromedp.Flag("force-prefers-reduced-motion", true), chromedp.WindowSize(1200, 900), chromedp.WSURLReadTimeout(browserTime/2))
+		chromedp.DisableGPU, chromedp.Flag("disable-quic", true), chromedp.Flag("force-prefers-reduced-motion", true),
+		chromedp.WindowSize(1200, 900), chromedp.WSURLReadTimeout(browserTime/2))
 	var err error
 	for range 3 { // a Chromium ends at times before it has begun
 		ctx, cancel := context.WithTimeout(context.Background(), browserTime)
 		t.Cleanup(cancel)
 		ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
 		t.Cleanup(cancel)
-		ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {})) // events newer than the client are no fault of the page
+		// events newer than the client are no fault of the page
+		ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {}))
 		t.Cleanup(cancel)
 		if err = chromedp.Run(ctx, network.Enable(), log.Enable(), chromedp.EmulateViewport(int64(width), 900)); err == nil {
 			return ctx

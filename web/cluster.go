@@ -124,7 +124,8 @@ func (w *Web) clusterRoutes() { w.page("GET /admin/cluster", overseers, w.cluste
 
 // apiOfCluster adds what the page shows.
 func (w *Web) apiOfCluster(a huma.API) {
-	register(w, a, operation{id: "get-cluster", method: http.MethodGet, path: "/admin/cluster", summary: "Machines of this site, and the shards they hold", scope: scopeRead, roles: overseers},
+	register(w, a, operation{id: "get-cluster", method: http.MethodGet, path: "/admin/cluster",
+		summary: "Machines of this site, and the shards they hold", scope: scopeRead, roles: overseers},
 		func(ctx context.Context, _ *struct{}) (*answer[Cluster], error) { return apiTell(ctx, w, w.cluster) })
 }
 

@@ -17,8 +17,10 @@ import (
 func clusterOfTests(context.Context) (web.Cluster, error) {
 	set := &web.ClusterVersion{Version: 7, Set: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)}
 	return web.Cluster{Site: "alpha", Cluster: "0011aabb", Config: set,
-		Nodes: []web.ClusterNode{{ID: "n1", Live: true, Zone: "east", Address: "10.0.0.1:7000", Version: "v1", Free: 3 << 30, Copies: 2, Leads: 1}, {ID: "n2", Copies: 2, Drained: true}, {ID: "n3", Live: true, Version: "v2"}},
-		Shards: []web.ClusterShard{{ID: "00", State: web.ShardFewer, Master: "n1", Epoch: 5, InSync: []string{"n1"}, Replicas: []string{"n1", "n2"}, Coming: []string{"n2"}, Leaving: []string{"n9"}},
+		Nodes: []web.ClusterNode{{ID: "n1", Live: true, Zone: "east", Address: "10.0.0.1:7000", Version: "v1", Free: 3 << 30, Copies: 2,
+			Leads: 1}, {ID: "n2", Copies: 2, Drained: true}, {ID: "n3", Live: true, Version: "v2"}},
+		Shards: []web.ClusterShard{{ID: "00", State: web.ShardFewer, Master: "n1", Epoch: 5, InSync: []string{"n1"},
+			Replicas: []string{"n1", "n2"}, Coming: []string{"n2"}, Leaving: []string{"n9"}},
 			{ID: "01", State: web.ShardNoMaster, Epoch: 9, InSync: []string{"n2"}, Hold: []string{"n2"}, Replicas: []string{"n1", "n2"}}}}, nil
 }
 
@@ -27,7 +29,8 @@ func TestCluster(t *testing.T) {
 	d := newDesk(t, false)
 	p := d.signedIn(t, "axel", store.RoleAuditor)
 	body := p.get("/admin/cluster", http.StatusOK)
-	for _, want := range []string{"1 shards have no master", "1 shards have fewer copies", "10.0.0.1:7000", "3.0 GiB", "away, drained", "to n2; away from n9", "Copies of 1 shards", "several versions of the program: v1, v2", "0011aabb", "version 7 of", "never set"} {
+	for _, want := range []string{"1 shards have no master", "1 shards have fewer copies", "10.0.0.1:7000", "3.0 GiB", "away, drained",
+		"to n2; away from n9", "Copies of 1 shards", "several versions of the program: v1, v2", "0011aabb", "version 7 of", "never set"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("%q is not on the page", want)
 		}

@@ -65,7 +65,8 @@ func slow(t *testing.T, d *desk, address string) net.Conn {
 	}
 	t.Cleanup(func() { _ = c.Close() }) // closed from there already, perhaps
 	// It may be closed for another one before all is written.
-	_, _ = io.WriteString(c, "POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 4000000\r\n\r\nn")
+	_, _ = io.WriteString(c,
+		"POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 4000000\r\n\r\nn")
 	return c
 }
 

@@ -19,8 +19,9 @@ func formed() *report.Findings {
 	source := concordat.Ref{Site: "here", Library: "theses", Document: "other.txt"}
 	return &report.Findings{Version: report.Version, Submission: concordat.Document{Text: text, Title: "one"}, Threshold: 0.3,
 		Wording: []report.Wording{{Span: concordat.Span{End: len(question)}, Kind: concordat.KindForm, Documents: 2, Of: 9, Why: "instruction"}},
-		Passages: []concordat.Passage{{Span: concordat.Span{End: len(question)}, Source: source, Title: "Another", SourceSpan: concordat.Span{End: len(question)},
-			Kind: concordat.KindVerbatim, Similarity: 1, Text: question, Wording: concordat.KindForm, Why: "instruction"}}}
+		Passages: []concordat.Passage{{Span: concordat.Span{End: len(question)}, Source: source, Title: "Another",
+			SourceSpan: concordat.Span{End: len(question)},
+			Kind:       concordat.KindVerbatim, Similarity: 1, Text: question, Wording: concordat.KindForm, Why: "instruction"}}}
 }
 
 // TestCountWording: wording that reads like a form is shown with the reason, does not count, and is counted by hand,
@@ -45,7 +46,8 @@ func TestCountWording(t *testing.T) {
 		}
 	}
 	page := ada.get("/checks/one/passages/1", http.StatusOK)
-	if !strings.Contains(page, "reads like a form: an instruction") || !strings.Contains(page, `value="count-wording"`) || strings.Contains(page, `value="exclude-passage"`) {
+	if !strings.Contains(page, "reads like a form: an instruction") || !strings.Contains(page, `value="count-wording"`) ||
+		strings.Contains(page, `value="exclude-passage"`) {
 		t.Errorf("no reason, or nothing to count it by, in\n%s", page)
 	}
 	if read(); got.Coverage != 0 || got.Wording[0].Counted {
@@ -60,13 +62,15 @@ func TestCountWording(t *testing.T) {
 	}
 	change(http.StatusBadRequest, url.Values{"action": {"count-wording"}}) // no reason
 	page = change(http.StatusOK, url.Values{"action": {"count-wording"}, "comment": {"it is her own question"}})
-	if read(); got.Coverage == 0 || !got.Wording[0].Counted || len(got.Rules.Wording) != 1 || got.Rules.Wording[0].By != "ada" || got.Rules.Wording[0].Comment != "it is her own question" {
+	if read(); got.Coverage == 0 || !got.Wording[0].Counted || len(got.Rules.Wording) != 1 || got.Rules.Wording[0].By != "ada" ||
+		got.Rules.Wording[0].Comment != "it is her own question" {
 		t.Errorf("counted %+v", got)
 	}
 	if !strings.Contains(page, `value="uncount-wording"`) {
 		t.Errorf("nothing to take it back by, in\n%s", page)
 	}
-	if log := ada.get("/checks/one", http.StatusOK); !strings.Contains(log, "counts shared wording:") || !strings.Contains(log, "it is her own question") {
+	if log := ada.get("/checks/one", http.StatusOK); !strings.Contains(log, "counts shared wording:") ||
+		!strings.Contains(log, "it is her own question") {
 		t.Errorf("no log in\n%s", log)
 	}
 	change(http.StatusOK, url.Values{"action": {"uncount-wording"}})
@@ -78,7 +82,8 @@ func TestCountWording(t *testing.T) {
 		t.Errorf("undone %+v", got)
 	}
 	ada.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"uncount-wording"}, "start": {"0"}, "end": {"5"}})
-	ada.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {"0"}, "min_source": {"0"}, "count_forms": {"on"}})
+	ada.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {"0"}, "min_source": {"0"},
+		"count_forms": {"on"}})
 	if read(); got.Coverage == 0 || !got.Rules.Forms {
 		t.Errorf("with all forms %+v", got)
 	}

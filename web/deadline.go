@@ -20,7 +20,8 @@ const (
 // Server returns a server of h, which is w or leads to it, with the limits of time: a request comes within 30 seconds,
 // unless it brings files of somebody known; how long the answer takes is another matter. Its listener is that of Listener.
 func (w *Web) Server(h http.Handler) *http.Server {
-	return &http.Server{Handler: h, ReadHeaderTimeout: min(headerTime, w.requestTime), ReadTimeout: w.requestTime, WriteTimeout: answerTime, IdleTimeout: idleTime, ConnContext: withConn}
+	return &http.Server{Handler: h, ReadHeaderTimeout: min(headerTime, w.requestTime), ReadTimeout: w.requestTime, WriteTimeout: answerTime,
+		IdleTimeout: idleTime, ConnContext: withConn}
 }
 
 // meet notes that a request is of somebody known, who may take long to read the answer.

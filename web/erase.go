@@ -167,7 +167,8 @@ func reasonOf(text string) (string, error) {
 }
 
 // eraseOne deletes a document of a library for an officer. No query finds it afterwards; its bytes go soon.
-func (w *Web) eraseOne(ctx context.Context, v *visitor, reason string, lib concordat.LibraryID, id concordat.DocumentID) (*site.Receipt, error) {
+func (w *Web) eraseOne(ctx context.Context, v *visitor, reason string, lib concordat.LibraryID,
+	id concordat.DocumentID) (*site.Receipt, error) {
 	if w.o.Eraser == nil {
 		return nil, errNoEraser
 	}

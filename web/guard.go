@@ -40,7 +40,8 @@ func (w *Web) guard(next http.Handler) http.Handler {
 // answerFault tells the caller that the fault is the site's.
 func (w *Web) answerFault(rw http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, apiPrefix+"/") {
-		writeProblem(rw, &huma.ErrorModel{Type: problemPrefix + "fault", Title: http.StatusText(http.StatusInternalServerError), Status: http.StatusInternalServerError})
+		writeProblem(rw, &huma.ErrorModel{Type: problemPrefix + "fault", Title: http.StatusText(http.StatusInternalServerError),
+			Status: http.StatusInternalServerError})
 		return
 	}
 	w.show(rw, r, nil, http.StatusInternalServerError, "error", "title.error", map[string]string{"Key": "error.fault", "Detail": "", "In": ""})

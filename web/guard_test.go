@@ -54,7 +54,8 @@ func TestPanic(t *testing.T) {
 		if got := panics.Load(); got != want {
 			t.Errorf("%s: %d panics counted, want %d", what, got, want)
 		}
-		if n := strings.Count(log.String(), "msg=panic"); n != int(want) || !strings.Contains(log.String(), phrase) || !strings.Contains(log.String(), "guard_test.go") {
+		if n := strings.Count(log.String(), "msg=panic"); n != int(want) || !strings.Contains(log.String(), phrase) ||
+			!strings.Contains(log.String(), "guard_test.go") {
 			t.Errorf("%s: logged %d times, want %d with the stack:\n%s", what, n, want, log.String())
 		}
 	}

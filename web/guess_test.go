@@ -31,7 +31,8 @@ func guarded(t *testing.T) (d *desk, bo *person) {
 		page := adam.post("/people", http.StatusOK, url.Values{"name": {name}, "role": {"submitter"}})
 		link := regexp.MustCompile(`/join\?key=[A-Z2-7]+`).FindString(page)
 		bo = d.person(t)
-		bo.post("/join", http.StatusOK, url.Values{"key": {strings.TrimPrefix(link, "/join?key=")}, "password": {secretOfBo}, "again": {secretOfBo}})
+		bo.post("/join", http.StatusOK, url.Values{"key": {strings.TrimPrefix(link, "/join?key=")}, "password": {secretOfBo},
+			"again": {secretOfBo}})
 	}
 	return d, bo
 }
@@ -128,7 +129,8 @@ func TestGuessesAtOnce(t *testing.T) {
 				t.Errorf("zoe, meanwhile: %v (alone %v)", took, alone)
 			}
 			all.Wait()
-			if codes[http.StatusForbidden] > c.bound || codes[http.StatusForbidden] == 0 || codes[http.StatusForbidden]+codes[http.StatusTooManyRequests]+codes[http.StatusServiceUnavailable] != guesses {
+			if codes[http.StatusForbidden] > c.bound || codes[http.StatusForbidden] == 0 ||
+				codes[http.StatusForbidden]+codes[http.StatusTooManyRequests]+codes[http.StatusServiceUnavailable] != guesses {
 				t.Errorf("answers %v; at most %d tries may be", codes, c.bound)
 			}
 		})
@@ -140,11 +142,13 @@ func TestRightPasswordCountsNothing(t *testing.T) {
 	d, _ := guarded(t)
 	for range 3 {
 		for i := range 4 {
-			if code, _ := posted(t, http.DefaultClient, d.URL+"/login", "192.0.2.1", url.Values{"name": {"bo"}, "password": {fmt.Sprint("guess ", i)}}); code != http.StatusForbidden {
+			if code, _ := posted(t, http.DefaultClient, d.URL+"/login", "192.0.2.1",
+				url.Values{"name": {"bo"}, "password": {fmt.Sprint("guess ", i)}}); code != http.StatusForbidden {
 				t.Fatalf("a guess: %d", code)
 			}
 		}
-		if code, _ := posted(t, http.DefaultClient, d.URL+"/login", "192.0.2.1", url.Values{"name": {"bo"}, "password": {secretOfBo}}); code != http.StatusSeeOther {
+		if code, _ := posted(t, http.DefaultClient, d.URL+"/login", "192.0.2.1",
+			url.Values{"name": {"bo"}, "password": {secretOfBo}}); code != http.StatusSeeOther {
 			t.Fatalf("the password: %d", code)
 		}
 	}
@@ -200,7 +204,8 @@ func TestLine(t *testing.T) {
 func TestCommonPasswords(t *testing.T) {
 	for password, want := range map[string]string{
 		"1234567890": "first.common", "0987654321": "first.common", "aaaaaaaaaaaa": "first.common", "abcabcabcabc": "first.common",
-		"abcdefghijklm": "first.common", "Password123": "first.common", "qwertyuiop": "first.common", "!!manchester!!": "first.common", "QWERTY12345": "first.common",
+		"abcdefghijklm": "first.common", "Password123": "first.common", "qwertyuiop": "first.common", "!!manchester!!": "first.common",
+		"QWERTY12345":  "first.common",
 		"ada.lovelace": "first.own", "Ada.Lovelace1842": "first.own", "ecalevol.ada!": "first.own", "Countess of L": "first.own",
 		"short": "first.short", secretOfBo: "", "xk4!pf09qz": "", "ada.lovelace met babbage": "", "tr0ub4dor&3horse": "",
 	} {
@@ -214,5 +219,6 @@ func TestCommonPasswords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bo.post("/join", http.StatusBadRequest, url.Values{"key": {strings.TrimPrefix(link, "/join?key=")}, "name": {"another"}, "password": {"zoe zoe zoe"}, "again": {"zoe zoe zoe"}})
+	bo.post("/join", http.StatusBadRequest, url.Values{"key": {strings.TrimPrefix(link, "/join?key=")}, "name": {"another"},
+		"password": {"zoe zoe zoe"}, "again": {"zoe zoe zoe"}})
 }

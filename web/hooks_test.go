@@ -21,13 +21,15 @@ var hookPath = regexp.MustCompile(`/account/webhooks/[a-z2-7]{26}`)
 // TestHookPages makes a webhook, has it fail, and sends again.
 func TestHookPages(t *testing.T) {
 	d := newDesk(t, true)
-	ada, bo, root := d.signedIn(t, "ada", store.RoleOfficer), d.signedIn(t, "bo", store.RoleAuditor), d.signedIn(t, "root", store.RoleAdministrator)
+	ada, bo, root := d.signedIn(t, "ada", store.RoleOfficer), d.signedIn(t, "bo", store.RoleAuditor),
+		d.signedIn(t, "root", store.RoleAdministrator)
 	status := http.StatusInternalServerError
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 	defer receiver.Close()
 	sender := webhook.New(webhook.Options{Store: d.store, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	const list = "/account/webhooks"
-	for _, bad := range []url.Values{{}, {"url": {"https://10.0.0.1"}, "event": {"check.done"}}, {"url": {receiver.URL}}, {"url": {receiver.URL}, "event": {"song"}}} {
+	for _, bad := range []url.Values{{}, {"url": {"https://10.0.0.1"}, "event": {"check.done"}}, {"url": {receiver.URL}},
+		{"url": {receiver.URL}, "event": {"song"}}} {
 		ada.post(list, http.StatusBadRequest, bad)
 	}
 	ada.post(list, http.StatusForbidden, url.Values{"url": {receiver.URL}, "event": {"check.done"}, "whole": {"1"}})
@@ -41,7 +43,8 @@ func TestHookPages(t *testing.T) {
 	}
 	ada.post(at, http.StatusOK, url.Values{"action": {"ping"}})
 	sender.Step(t.Context())
-	if page := ada.get(at+"?delivery=1", http.StatusOK); !strings.Contains(page, "answered 500") || !strings.Contains(page, `&#34;type&#34;:&#34;ping&#34;`) {
+	if page := ada.get(at+"?delivery=1", http.StatusOK); !strings.Contains(page, "answered 500") ||
+		!strings.Contains(page, `&#34;type&#34;:&#34;ping&#34;`) {
 		t.Errorf("no attempt in\n%s", page)
 	}
 	status = http.StatusOK
@@ -57,10 +60,12 @@ func TestHookPages(t *testing.T) {
 	if page := ada.get(list, http.StatusOK); !strings.Contains(page, "other") || !strings.Contains(page, "batch.done") {
 		t.Errorf("not saved:\n%s", page)
 	}
-	if page := ada.post(at, http.StatusOK, url.Values{"action": {"rotate"}}); !strings.Contains(page, "whsec_") || !strings.Contains(page, "former secret") {
+	if page := ada.post(at, http.StatusOK, url.Values{"action": {"rotate"}}); !strings.Contains(page, "whsec_") ||
+		!strings.Contains(page, "former secret") {
 		t.Errorf("no new secret in\n%s", page)
 	}
-	for _, bad := range []url.Values{{}, {"action": {"sing"}}, {"action": {"replay"}}, {"action": {"save"}, "url": {"http://8.8.8.8"}, "event": {"batch.done"}}} {
+	for _, bad := range []url.Values{{}, {"action": {"sing"}}, {"action": {"replay"}},
+		{"action": {"save"}, "url": {"http://8.8.8.8"}, "event": {"batch.done"}}} {
 		ada.post(at, http.StatusBadRequest, bad)
 	}
 	bo.get(at, http.StatusNotFound)
@@ -108,10 +113,12 @@ func TestHooksInBrowser(t *testing.T) {
 		}
 		if err := chromedp.Run(ctx,
 			chromedp.Navigate(d.URL+link),
-			chromedp.SendKeys("#name", "ada", chromedp.ByQuery), chromedp.SendKeys("#password", "a good long secret", chromedp.ByQuery), chromedp.SendKeys("#again", "a good long secret", chromedp.ByQuery),
+			chromedp.SendKeys("#name", "ada", chromedp.ByQuery), chromedp.SendKeys("#password", "a good long secret", chromedp.ByQuery),
+			chromedp.SendKeys("#again", "a good long secret", chromedp.ByQuery),
 			chromedp.Click("main form button", chromedp.ByQuery), chromedp.WaitVisible(`a[href="/checks/new"]`, chromedp.ByQuery),
 			chromedp.Navigate(d.URL+"/account/webhooks"),
-			chromedp.SendKeys("#title", "Learning platform", chromedp.ByQuery), chromedp.SendKeys("#url", "https://hooks.example/"+strings.Repeat("very-long-path-", 8), chromedp.ByQuery),
+			chromedp.SendKeys("#title", "Learning platform", chromedp.ByQuery),
+			chromedp.SendKeys("#url", "https://hooks.example/"+strings.Repeat("very-long-path-", 8), chromedp.ByQuery),
 			chromedp.Click(`input[value="check.done"]`, chromedp.ByQuery), overflow(0), shot(t, "hooks", width),
 			chromedp.Click("main form button", chromedp.ByQuery), chromedp.WaitVisible(`button[value="ping"]`, chromedp.ByQuery),
 			chromedp.Click(`button[value="ping"]`, chromedp.ByQuery), chromedp.WaitVisible(`td form button`, chromedp.ByQuery),

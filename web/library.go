@@ -279,7 +279,8 @@ func (w *Web) changeLibrary(rw http.ResponseWriter, r *http.Request, v *visitor)
 		err = w.o.Site.Unshare(r.Context(), l.ID, concordat.SiteID(f.Get("partner")))
 	case "wording":
 		detail["name"] = f.Get("name")
-		err = w.o.Store.PutTemplate(r.Context(), store.Template{Library: l.ID, Name: strings.TrimSpace(f.Get("name")), Text: f.Get("text"), Added: w.o.Now()})
+		err = w.o.Store.PutTemplate(r.Context(), store.Template{Library: l.ID, Name: strings.TrimSpace(f.Get("name")), Text: f.Get("text"),
+			Added: w.o.Now()})
 	case "unword":
 		detail["name"] = f.Get("name")
 		err = w.o.Store.DeleteTemplate(r.Context(), l.ID, f.Get("name"))

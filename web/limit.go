@@ -189,7 +189,8 @@ type attempt struct {
 // begin counts a try before the password is looked at, unless too many have failed, or are under way and may: then it returns how
 // long to wait.
 func (t *throttle) begin(name, address string) (*attempt, time.Duration) {
-	a := &attempt{t: t, bounds: []bound{{"pair/" + address + "/" + name, freeFailures}, {"account/" + name, accountFailures}, {"address/" + address, addressFailures}}}
+	a := &attempt{t: t, bounds: []bound{{"pair/" + address + "/" + name, freeFailures}, {"account/" + name, accountFailures},
+		{"address/" + address, addressFailures}}}
 	var wait time.Duration
 	a.rank, wait = t.take(a.bounds...)
 	return a, wait

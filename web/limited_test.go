@@ -19,7 +19,8 @@ import (
 // officers and of others, and the pages of own originals only.
 func TestLimitedExports(t *testing.T) {
 	const wording, among = "had begun to fade", "words among officers"
-	essay := strings.Replace(folios, wording, "was fading fast", 1) + " And here is a sentence of my own, which nobody has written before in this place."
+	essay := strings.Replace(folios, wording, "was fading fast", 1) +
+		" And here is a sentence of my own, which nobody has written before in this place."
 	for _, see := range []web.See{web.SeeReport, web.SeeScore} {
 		t.Run(string(see), func(t *testing.T) {
 			d := newDeskOf(t, false, func(o *web.Options) {
@@ -32,7 +33,8 @@ func TestLimitedExports(t *testing.T) {
 					return err
 				}
 			})
-			olga, sue, tom := d.signedIn(t, "olga", store.RoleOfficer), d.signedIn(t, "sue", store.RoleSubmitter), d.signedIn(t, "tom", store.RoleSubmitter)
+			olga, sue, tom := d.signedIn(t, "olga", store.RoleOfficer), d.signedIn(t, "sue", store.RoleSubmitter),
+				d.signedIn(t, "tom", store.RoleSubmitter)
 			id := string(d.checkedBy(t, sue, "essay", essay))
 			olga.post("/checks/"+id+"/notes", http.StatusOK, url.Values{"kind": {"comment"}, "text": {among}})
 			olga.post("/checks/"+id+"/notes", http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"clear"}, "text": {among}})
@@ -43,7 +45,8 @@ func TestLimitedExports(t *testing.T) {
 				t.Errorf("the PDF of an officer: %q", got)
 			}
 			at := bytes.Index([]byte(essay), []byte("was fading"))
-			olga.post("/checks/"+id+"/rules", http.StatusOK, url.Values{"action": {"exclude-passage"}, "start": {fmt.Sprint(at)}, "end": {fmt.Sprint(at + 5)}, "comment": {among}})
+			olga.post("/checks/"+id+"/rules", http.StatusOK, url.Values{"action": {"exclude-passage"}, "start": {fmt.Sprint(at)},
+				"end": {fmt.Sprint(at + 5)}, "comment": {among}})
 			prog := sue.program("read")
 			for _, format := range []string{"html", "json", "csv", "pdf"} {
 				for from, text := range map[string]string{"page": sue.get("/checks/"+id+"/report?format="+format, http.StatusOK),

@@ -42,12 +42,14 @@ func TestRequestsNeedTheStore(t *testing.T) {
 	d := newDesk(t, true)
 	d.incoming(t, "one", time.Now().Add(time.Hour))
 	job := concordat.JobID{9}
-	if err := d.store.PutDisclosure(t.Context(), store.Disclosure{ID: "sent", Direction: store.DisclosureOut, Partner: "SOUTH", Job: job, State: concordat.DisclosurePending}); err != nil {
+	if err := d.store.PutDisclosure(t.Context(), store.Disclosure{ID: "sent", Direction: store.DisclosureOut, Partner: "SOUTH", Job: job,
+		State: concordat.DisclosurePending}); err != nil {
 		t.Fatal(err)
 	}
 	officer := d.signedIn(t, "olga", store.RoleOfficer)
 	program := officer.program("read", "check", "review")
-	for table, path := range map[string]string{"document": "/requests/one", "answer_job": "/requests/one", "ask": "/requests/sent", "disclosure": "/requests/one"} {
+	for table, path := range map[string]string{"document": "/requests/one", "answer_job": "/requests/one", "ask": "/requests/sent",
+		"disclosure": "/requests/one"} {
 		d.without(t, table, func() {
 			for _, p := range []string{"/requests", path} {
 				officer.get(p, http.StatusInternalServerError)

@@ -71,7 +71,8 @@ func newLTIDesk(w *Web) *ltiDesk {
 	if o.Poll == 0 {
 		o.Poll = 2 * time.Second
 	}
-	return &ltiDesk{w: w, o: o, client: lti.NewClient(lti.Options{Keys: o.Keys, Private: o.Private, Now: w.o.Now}), wake: make(chan struct{}, 1)}
+	return &ltiDesk{w: w, o: o, client: lti.NewClient(lti.Options{Keys: o.Keys, Private: o.Private, Now: w.o.Now}),
+		wake: make(chan struct{}, 1)}
 }
 
 func (w *Web) ltiRoutes() {
@@ -101,7 +102,8 @@ func (w *Web) ltiRoutes() {
 func (d *ltiDesk) tool() lti.Tool { return lti.Tool{Name: d.w.o.Title, Base: d.w.o.Base} }
 
 func platformOf(p store.LTIPlatform) *lti.Platform {
-	return &lti.Platform{Issuer: p.Issuer, ClientID: p.Client, AuthURL: p.AuthURL, TokenURL: p.TokenURL, TokenAudience: p.TokenAudience, KeysURL: p.KeysURL,
+	return &lti.Platform{Issuer: p.Issuer, ClientID: p.Client, AuthURL: p.AuthURL, TokenURL: p.TokenURL, TokenAudience: p.TokenAudience,
+		KeysURL:     p.KeysURL,
 		Deployments: p.Deployments, Hosts: p.Hosts}
 }
 
@@ -128,7 +130,8 @@ func (d *ltiDesk) jwks(rw http.ResponseWriter, r *http.Request) {
 // cookie sets a cookie that also holds within a frame of the platform, kept apart for each platform
 // where the browser can (CHIPS).
 func (d *ltiDesk) cookie(rw http.ResponseWriter, name, value string, age time.Duration) {
-	c := &http.Cookie{Name: d.w.hostCookie(name), Value: value, Path: "/", MaxAge: int(age.Seconds()), HttpOnly: true, SameSite: http.SameSiteLaxMode}
+	c := &http.Cookie{Name: d.w.hostCookie(name), Value: value, Path: "/", MaxAge: int(age.Seconds()), HttpOnly: true,
+		SameSite: http.SameSiteLaxMode}
 	if d.w.o.Secure {
 		c.Secure, c.SameSite, c.Partitioned = true, http.SameSiteNoneMode, true
 	}
@@ -166,7 +169,8 @@ func (d *ltiDesk) login(rw http.ResponseWriter, r *http.Request) {
 		d.w.fail(rw, r, nil, err)
 		return
 	}
-	d.leave(rw, r, p, ltiState{Platform: p.ID, Deployment: f.Get("lti_deployment_id"), Login: f.Get("login_hint"), Hint: f.Get("lti_message_hint")})
+	d.leave(rw, r, p, ltiState{Platform: p.ID, Deployment: f.Get("lti_deployment_id"), Login: f.Get("login_hint"),
+		Hint: f.Get("lti_message_hint")})
 }
 
 // issuer returns the one enabled platform of an issuer and client.

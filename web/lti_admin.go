@@ -97,8 +97,10 @@ func lines(text string) []string {
 
 func platformForm(f url.Values) store.LTIPlatform {
 	field := func(name string) string { return strings.TrimSpace(f.Get(name)) }
-	return store.LTIPlatform{ID: field("id"), Name: field("name"), Issuer: field("issuer"), Client: field("client"), AuthURL: field("auth_url"),
-		TokenURL: field("token_url"), TokenAudience: field("token_aud"), KeysURL: field("keys_url"), Deployments: lines(f.Get("deployments")), Hosts: lines(f.Get("hosts"))}
+	return store.LTIPlatform{ID: field("id"), Name: field("name"), Issuer: field("issuer"), Client: field("client"),
+		AuthURL:  field("auth_url"),
+		TokenURL: field("token_url"), TokenAudience: field("token_aud"), KeysURL: field("keys_url"), Deployments: lines(f.Get("deployments")),
+		Hosts: lines(f.Get("hosts"))}
 }
 
 var platformID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
@@ -192,7 +194,8 @@ func (d *ltiDesk) register(rw http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		var id string
 		if id, err = d.freeID(ctx, o); err == nil {
-			err = d.w.addPlatform(ctx, t.Account, store.LTIPlatform{ID: id, Name: o.Platform.Family, Issuer: p.Issuer, Client: p.ClientID, AuthURL: p.AuthURL,
+			err = d.w.addPlatform(ctx, t.Account, store.LTIPlatform{ID: id, Name: o.Platform.Family, Issuer: p.Issuer, Client: p.ClientID,
+				AuthURL:  p.AuthURL,
 				TokenURL: p.TokenURL, TokenAudience: p.TokenAudience, KeysURL: p.KeysURL, Deployments: p.Deployments})
 		}
 	}

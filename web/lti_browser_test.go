@@ -40,17 +40,23 @@ func TestLTIInBrowser(t *testing.T) {
 	var platforms, configure, check []byte
 	run(signIn(t, &desk{Server: c.server, store: c.db}, "adam", store.RoleAdministrator),
 		chromedp.EmulateViewport(390, 900),
-		chromedp.Navigate(c.server.URL+"/platforms"), chromedp.WaitReady("#recent", chromedp.ByQuery), fits(&wide), chromedp.FullScreenshot(&platforms, 90))
+		chromedp.Navigate(c.server.URL+"/platforms"), chromedp.WaitReady("#recent", chromedp.ByQuery), fits(&wide),
+		chromedp.FullScreenshot(&platforms, 90))
 	c.Next(map[string]any{"sub": "t1", "/message_type": lti.TypeDeepLinking, "/roles": []string{membership + "Instructor"},
-		"https://purl.imsglobal.org/spec/lti-dl/claim/deep_linking_settings": map[string]any{"deep_link_return_url": c.URL + "/return", "accept_types": []string{lti.ItemProcessor}},
-		"/platformnotificationservice":                                       map[string]any{"platform_notification_service_url": c.URL + "/notices", "notice_types_supported": []string{lti.NoticeSubmission}}})
-	run(chromedp.Navigate(c.LoginAt(c.loginURL())), chromedp.WaitVisible("#library-theses", chromedp.ByQuery), fits(&wide2), chromedp.FullScreenshot(&configure, 90),
-		chromedp.Click("#library-theses", chromedp.ByQuery), chromedp.Click("main form button", chromedp.ByQuery), chromedp.WaitVisible("#back", chromedp.ByQuery))
+		"https://purl.imsglobal.org/spec/lti-dl/claim/deep_linking_settings": map[string]any{"deep_link_return_url": c.URL + "/return",
+			"accept_types": []string{lti.ItemProcessor}},
+		"/platformnotificationservice": map[string]any{"platform_notification_service_url": c.URL +
+			"/notices", "notice_types_supported": []string{lti.NoticeSubmission}}})
+	run(chromedp.Navigate(c.LoginAt(c.loginURL())), chromedp.WaitVisible("#library-theses", chromedp.ByQuery), fits(&wide2),
+		chromedp.FullScreenshot(&configure, 90),
+		chromedp.Click("#library-theses", chromedp.ByQuery), chromedp.Click("main form button", chromedp.ByQuery),
+		chromedp.WaitVisible("#back", chromedp.ByQuery))
 	if n := len(c.Answers()); n != 1 {
 		t.Errorf("%d answers came back", n)
 	}
 	c.Next(review("a1", "t1", "Instructor"))
-	run(chromedp.Navigate(c.LoginAt(c.loginURL())), chromedp.WaitVisible("#summary", chromedp.ByQuery), fits(&wide3), chromedp.FullScreenshot(&check, 90),
+	run(chromedp.Navigate(c.LoginAt(c.loginURL())), chromedp.WaitVisible("#summary", chromedp.ByQuery), fits(&wide3),
+		chromedp.FullScreenshot(&check, 90),
 		chromedp.Click("main a.button", chromedp.ByQuery), chromedp.WaitReady(".ev, article, h1", chromedp.ByQuery))
 	if wide || wide2 || wide3 {
 		t.Errorf("wider than the window: platforms %v, choices %v, check %v", wide, wide2, wide3)
@@ -73,9 +79,12 @@ func TestLoginInBrowser(t *testing.T) {
 	ctx, complaints := browser(t, d.URL, 390)
 	var login, out []byte
 	var wide bool
-	if err := chromedp.Run(ctx, chromedp.EmulateViewport(390, 900), chromedp.Navigate(d.URL+"/login?next=/account"), chromedp.WaitVisible(".providers a", chromedp.ByQuery), fits(&wide),
-		chromedp.FullScreenshot(&login, 90), chromedp.Click(".providers a", chromedp.ByQuery), chromedp.WaitVisible(`form[action="/logout"] button`, chromedp.ByQuery),
-		chromedp.Click(`form[action="/logout"] button`, chromedp.ByQuery), chromedp.WaitVisible(`a[href*="/end?"]`, chromedp.ByQuery), chromedp.FullScreenshot(&out, 90)); err != nil {
+	if err := chromedp.Run(ctx, chromedp.EmulateViewport(390, 900), chromedp.Navigate(d.URL+"/login?next=/account"),
+		chromedp.WaitVisible(".providers a", chromedp.ByQuery), fits(&wide),
+		chromedp.FullScreenshot(&login, 90), chromedp.Click(".providers a", chromedp.ByQuery),
+		chromedp.WaitVisible(`form[action="/logout"] button`, chromedp.ByQuery),
+		chromedp.Click(`form[action="/logout"] button`, chromedp.ByQuery), chromedp.WaitVisible(`a[href*="/end?"]`, chromedp.ByQuery),
+		chromedp.FullScreenshot(&out, 90)); err != nil {
 		t.Fatal(err)
 	}
 	if wide {

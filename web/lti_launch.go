@@ -88,7 +88,8 @@ func (d *ltiDesk) message(ctx context.Context, p store.LTIPlatform, s ltiState, 
 
 // open signs somebody in to the course of a message and goes to what it is about.
 func (d *ltiDesk) open(rw http.ResponseWriter, r *http.Request, p store.LTIPlatform, m *lti.Message) error {
-	s := &ltiSession{Platform: p.ID, Deployment: m.Deployment, Context: contextOf(m), Course: m.Context.Title, Subject: m.Subject, Name: m.Name, Teacher: m.Teaches(), platform: p}
+	s := &ltiSession{Platform: p.ID, Deployment: m.Deployment, Context: contextOf(m), Course: m.Context.Title, Subject: m.Subject,
+		Name: m.Name, Teacher: m.Teaches(), platform: p}
 	if !d.mayUse(s) {
 		return fmt.Errorf("launch: %w: %s has none of the roles that may", concordat.ErrRefused, m.Subject)
 	}
@@ -120,7 +121,8 @@ func (d *ltiDesk) open(rw http.ResponseWriter, r *http.Request, p store.LTIPlatf
 		return err
 	}
 	d.cookie(rw, ltiSessionCookie, secret, ltiSessionTime)
-	d.w.audit(r.Context(), s.visitor().Name, "lti_launch", map[string]any{"ok": true, "type": m.Type, "deployment": m.Deployment, "context": s.Context, "teacher": s.Teacher})
+	d.w.audit(r.Context(), s.visitor().Name, "lti_launch", map[string]any{"ok": true, "type": m.Type, "deployment": m.Deployment,
+		"context": s.Context, "teacher": s.Teacher})
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 	return nil
 }
@@ -248,8 +250,9 @@ func (d *ltiDesk) configure(rw http.ResponseWriter, r *http.Request, s *ltiSessi
 		d.w.show(rw, r, nil, http.StatusOK, "lti_kept", "title.lti.configure", nil)
 		return
 	}
-	raw, err := d.o.Keys.DeepLinkingResponse(platformOf(s.platform), one.Message, &lti.Item{Title: d.w.o.Title, Text: languageOf(r).say("lti.item"),
-		Custom: map[string]string{customProcessor: one.Processor}, ReportURL: d.tool().LaunchURL()}, d.w.o.Now())
+	raw, err := d.o.Keys.DeepLinkingResponse(platformOf(s.platform), one.Message,
+		&lti.Item{Title: d.w.o.Title, Text: languageOf(r).say("lti.item"),
+			Custom: map[string]string{customProcessor: one.Processor}, ReportURL: d.tool().LaunchURL()}, d.w.o.Now())
 	to, bad := url.Parse(one.Message.DeepLinking.ReturnURL)
 	if err = errors.Join(err, bad); err != nil {
 		d.w.fail(rw, r, nil, err)

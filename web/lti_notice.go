@@ -106,13 +106,15 @@ func (d *ltiDesk) takeNotice(ctx context.Context, raw string) error {
 		}
 		assets = append(assets, store.LTIAsset{ID: strings.ToLower(rand.Text()), Platform: p.ID, Deployment: m.Deployment, Context: contextOf(m),
 			Activity: m.Activity.ID, Submission: m.Submission.ID, Asset: a.ID, Learner: m.ForUser, Processor: m.Custom[customProcessor],
-			URL: a.URL, ReportURL: m.ReportURL, Title: cmp.Or(a.Title, a.Filename), Filename: a.Filename, Media: a.Media, Digest: digestOf(a.Digest), Made: d.w.o.Now()})
+			URL: a.URL, ReportURL: m.ReportURL, Title: cmp.Or(a.Title, a.Filename), Filename: a.Filename, Media: a.Media,
+			Digest: digestOf(a.Digest), Made: d.w.o.Now()})
 	}
 	// The name of a notice is the platform's; where it has none, its nonce serves.
 	name := strings.Join([]string{p.ID, m.Deployment, cmp.Or(m.Notice.ID, m.Nonce)}, "\n")
 	fresh, err := d.w.o.Store.TakeLTINotice(ctx, name, d.w.o.Now().Add(noticeTime), assets)
 	if err == nil && fresh {
-		d.w.audit(ctx, ltiOwner+p.ID, "lti_notice", map[string]any{"deployment": m.Deployment, "context": contextOf(m), "submission": m.Submission.ID, "files": len(assets)})
+		d.w.audit(ctx, ltiOwner+p.ID, "lti_notice", map[string]any{"deployment": m.Deployment, "context": contextOf(m),
+			"submission": m.Submission.ID, "files": len(assets)})
 	}
 	return err
 }

@@ -83,7 +83,8 @@ func (d *ltiDesk) submit(rw http.ResponseWriter, r *http.Request, s *ltiSession)
 	ctx := r.Context()
 	for _, j := range jobs {
 		id := concordat.TaskID(strings.ToLower(rand.Text()))
-		err := d.w.o.Store.PutLTICheck(ctx, store.LTICheck{Task: id, Platform: s.Platform, Deployment: s.Deployment, Context: s.Context, Learner: learner, Made: d.w.o.Now()})
+		err := d.w.o.Store.PutLTICheck(ctx, store.LTICheck{Task: id, Platform: s.Platform, Deployment: s.Deployment, Context: s.Context,
+			Learner: learner, Made: d.w.o.Now()})
 		if err == nil {
 			err = d.w.o.Queue.SubmitAs(ctx, id, ltiOwner+s.Platform, "", j)
 		}

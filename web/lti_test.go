@@ -59,7 +59,8 @@ func newCourse(t *testing.T, o web.LTI) *course {
 	c.start(true)
 	t.Cleanup(func() { c.server.Close(); c.stop() })
 	c.Tool(c.server.URL + "/lti/jwks")
-	if err := c.db.PutLTIPlatform(t.Context(), store.LTIPlatform{ID: "moodle", Name: "Moodle", Issuer: c.URL, Client: ltitest.Client, AuthURL: c.AuthURL(), TokenURL: c.TokenURL(), KeysURL: c.KeysURL(),
+	if err := c.db.PutLTIPlatform(t.Context(), store.LTIPlatform{ID: "moodle", Name: "Moodle", Issuer: c.URL, Client: ltitest.Client,
+		AuthURL: c.AuthURL(), TokenURL: c.TokenURL(), KeysURL: c.KeysURL(),
 		Deployments: []string{ltitest.Deployment}, Made: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
@@ -100,17 +101,21 @@ func (c *course) start(working bool) {
 			}
 			b, err := os.ReadFile(path)
 			if strings.HasSuffix(j.Name, ".exe") {
-				return []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(j.Name)}, Err: errors.New("binary: not text, and no known format")}}, nil
+				return []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(j.Name)},
+					Err: errors.New("binary: not text, and no known format")}}, nil
 			}
 			if strings.HasSuffix(j.Name, ".zip") {
-				return []site.Item{{Submission: site.Submission{ID: "a.txt", Title: "a", Text: string(b)}}, {Submission: site.Submission{ID: "b.txt", Title: "b", Text: "Something that nobody has ever written in this place before, I am quite sure of it."}}}, nil
+				return []site.Item{{Submission: site.Submission{ID: "a.txt", Title: "a", Text: string(b)}},
+					{Submission: site.Submission{ID: "b.txt", Title: "b",
+						Text: "Something that nobody has ever written in this place before, I am quite sure of it."}}}, nil
 			}
 			return []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(j.Name), Text: string(b)}}}, err
 		},
 		Options: func(_ context.Context, j site.Job) (site.CheckOptions, func(), error) {
 			return site.CheckOptions{Libraries: j.Libraries}, nil, nil
 		}})
-	c.pages, err = web.New(web.Options{Site: s, Title: "Site", Store: db, Queue: q, Files: files, MaxUpload: 1 << 20, Base: c.server.URL, LTI: &c.options,
+	c.pages, err = web.New(web.Options{Site: s, Title: "Site", Store: db, Queue: q, Files: files, MaxUpload: 1 << 20, Base: c.server.URL,
+		LTI:   &c.options,
 		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return []string{"thesis"} }})
 	must(err)
 	c.db = db
@@ -174,7 +179,8 @@ func fresh(t *testing.T) *http.Client {
 const membership = "http://purl.imsglobal.org/vocab/lis/v2/membership#"
 
 func review(asset, user, role string) map[string]any {
-	return map[string]any{"sub": user, "name": "Person " + user, "/message_type": lti.TypeReview, "/roles": []string{membership + role}, "/asset": map[string]any{"id": asset},
+	return map[string]any{"sub": user, "name": "Person " + user, "/message_type": lti.TypeReview, "/roles": []string{membership + role},
+		"/asset":            map[string]any{"id": asset},
 		"/assetreport_type": "originality", "/for_user": map[string]any{"user_id": user}, "/activity": map[string]any{"id": "activity-1"}}
 }
 
@@ -216,7 +222,8 @@ func TestSubmission(t *testing.T) {
 	c := newCourse(t, web.LTI{})
 	ctx := t.Context()
 	essay := c.Put("a1", "essay.txt", []byte(folios+" And here is a sentence of my own, which nobody has written before in this place."))
-	clean := c.Put("a2", "own.txt", []byte("Nothing of this has been written anywhere before; I made it up this very morning, over a cup of coffee."))
+	clean := c.Put("a2", "own.txt",
+		[]byte("Nothing of this has been written anywhere before; I made it up this very morning, over a cup of coffee."))
 	odd := c.Put("a3", "odd.exe", []byte("MZ"))
 	pack := c.Put("a4", "pack.zip", []byte(folios))
 	claims := c.Submission("u1", nil, essay, clean, odd, pack)
@@ -225,7 +232,8 @@ func TestSubmission(t *testing.T) {
 		t.Fatalf("notice: %d", got)
 	}
 	done := c.Await(ctx, "a1", lti.Processed, 0)
-	if s := done["result"].(string); !strings.HasSuffix(s, " %") || s == "0 %" || done["priority"].(float64) < 3 || done["visibleToOwner"] != false {
+	if s := done["result"].(string); !strings.HasSuffix(s, " %") || s == "0 %" || done["priority"].(float64) < 3 ||
+		done["visibleToOwner"] != false {
 		t.Errorf("report %v", done)
 	}
 	if r := c.Await(ctx, "a2", lti.Processed, 0); r["result"] != "0 %" || r["priority"].(float64) != 0 {
@@ -267,7 +275,8 @@ func TestSubmission(t *testing.T) {
 	}
 	c.get(teacher, at.Path+"/report?format=json", http.StatusOK)
 	c.get(teacher, at.Path+"/report?format=csv", http.StatusOK)
-	if list, _ := c.get(teacher, "/lti/checks", http.StatusOK); !strings.Contains(list, "pack.zip") || !strings.Contains(list, "Course &lt;1&gt;") {
+	if list, _ := c.get(teacher, "/lti/checks", http.StatusOK); !strings.Contains(list, "pack.zip") ||
+		!strings.Contains(list, "Course &lt;1&gt;") {
 		t.Errorf("list:\n%s", list)
 	}
 	if archive, _ := c.open(fresh(t), review("a4", "t1", "Instructor"), http.StatusOK); !strings.Contains(archive, "-1\">a</a>") {
@@ -347,14 +356,16 @@ func TestForgedNotices(t *testing.T) {
 		t.Errorf("of another platform: %d", got)
 	}
 	for name, more := range map[string]map[string]any{
-		"another deployment": {"/deployment_id": "2"}, "expired": {"exp": time.Now().Add(-time.Hour).Unix()}, "another issuer": {"iss": stranger.URL},
-		"another tool": {"aud": "other"}, "no notice": {"/notice": nil}, "no place for reports": {"/assetreport": nil},
+		"another deployment": {"/deployment_id": "2"}, "expired": {"exp": time.Now().Add(-time.Hour).Unix()},
+		"another issuer": {"iss": stranger.URL},
+		"another tool":   {"aud": "other"}, "no notice": {"/notice": nil}, "no place for reports": {"/assetreport": nil},
 	} {
 		if got := c.Send(c.noticeURL(), c.Sign(with(more))); got != http.StatusBadRequest {
 			t.Errorf("%s: %d", name, got)
 		}
 	}
-	for _, body := range []string{"", "{}", `{"notices":[]}`, `{"notices":[{"jwt":"x"}]}`, `{"notices":[` + strings.Repeat(`{"jwt":"x"},`, 200) + `{}]}`, strings.Repeat("x", 5<<20)} {
+	for _, body := range []string{"", "{}", `{"notices":[]}`, `{"notices":[{"jwt":"x"}]}`, `{"notices":[` +
+		strings.Repeat(`{"jwt":"x"},`, 200) + `{}]}`, strings.Repeat("x", 5<<20)} {
 		resp, err := http.Post(c.noticeURL(), "application/json", strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
@@ -383,13 +394,15 @@ func TestForgedNotices(t *testing.T) {
 	empty := c.Put("empty", "x.txt", nil)
 	gone := map[string]any{"asset_id": "gone", "url": c.URL + "/assets/gone", "title": "x"}
 	c.send(http.StatusOK, c.Submission("u1", nil, evil, moved, huge, empty, gone))
-	for asset, code := range map[string]string{"evil": lti.CodeDownload, "moved": lti.CodeDownload, "huge": lti.CodeTooLarge, "empty": lti.CodeTooSmall, "gone": lti.CodeDownload} {
+	for asset, code := range map[string]string{"evil": lti.CodeDownload, "moved": lti.CodeDownload, "huge": lti.CodeTooLarge,
+		"empty": lti.CodeTooSmall, "gone": lti.CodeDownload} {
 		if r := c.Await(t.Context(), asset, lti.Failed, 0); r["errorCode"] != code {
 			t.Errorf("%s: %v", asset, r)
 		}
 	}
 	// Reports go to no other host either.
-	c.send(http.StatusOK, c.Submission("u1", map[string]any{"/assetreport": map[string]any{"report_url": inside.URL + "/reports"}}, c.Put("a9", "x.txt", []byte(folios))))
+	c.send(http.StatusOK, c.Submission("u1", map[string]any{"/assetreport": map[string]any{"report_url": inside.URL + "/reports"}},
+		c.Put("a9", "x.txt", []byte(folios))))
 	c.awaitState("a9", store.LTIFailed)
 	select {
 	case path := <-asked:
@@ -489,7 +502,8 @@ func TestLaunchAttacks(t *testing.T) {
 		return out
 	}
 	for name, claims := range map[string]map[string]any{
-		"nonce": with("nonce", "another"), "deployment": with("/deployment_id", "2"), "learner": with("/roles", []string{membership + "Learner"}), "no role": with("/roles", nil),
+		"nonce": with("nonce", "another"), "deployment": with("/deployment_id", "2"),
+		"learner": with("/roles", []string{membership + "Learner"}), "no role": with("/roles", nil),
 		"audience": with("aud", "x"), "expired": with("exp", time.Now().Add(-time.Hour).Unix()),
 	} {
 		b := fresh(t)
@@ -550,7 +564,8 @@ func TestLaunchAttacks(t *testing.T) {
 	}
 	c.get(bare, again[1], http.StatusNotFound)
 	// Only platforms that are known can begin.
-	for _, q := range []string{"", "?iss=https://evil.example&login_hint=x", "?iss=" + url.QueryEscape(c.URL) + "&client_id=other&login_hint=x", "?iss=" + url.QueryEscape(c.URL)} {
+	for _, q := range []string{"", "?iss=https://evil.example&login_hint=x", "?iss=" + url.QueryEscape(c.URL) +
+		"&client_id=other&login_hint=x", "?iss=" + url.QueryEscape(c.URL)} {
 		resp, err := bare.Get(c.loginURL() + q)
 		if err != nil {
 			t.Fatal(err)
@@ -568,8 +583,10 @@ func TestConfigure(t *testing.T) {
 	c := newCourse(t, web.LTI{})
 	ctx := t.Context()
 	ask := map[string]any{"sub": "t1", "/message_type": lti.TypeDeepLinking, "/roles": []string{membership + "Instructor"},
-		"https://purl.imsglobal.org/spec/lti-dl/claim/deep_linking_settings": map[string]any{"deep_link_return_url": c.URL + "/return", "accept_types": []string{lti.ItemProcessor}, "data": "d"},
-		"/platformnotificationservice":                                       map[string]any{"platform_notification_service_url": c.URL + "/notices", "notice_types_supported": []string{lti.NoticeSubmission}, "scope": []string{lti.ScopeNotices}}}
+		"https://purl.imsglobal.org/spec/lti-dl/claim/deep_linking_settings": map[string]any{"deep_link_return_url": c.URL + "/return",
+			"accept_types": []string{lti.ItemProcessor}, "data": "d"},
+		"/platformnotificationservice": map[string]any{"platform_notification_service_url": c.URL +
+			"/notices", "notice_types_supported": []string{lti.NoticeSubmission}, "scope": []string{lti.ScopeNotices}}}
 	teacher := fresh(t)
 	page, at := c.open(teacher, ask, http.StatusOK)
 	if !strings.Contains(page, `value="theses"`) || c.Handler(lti.NoticeSubmission) != c.noticeURL() {
@@ -586,7 +603,8 @@ func TestConfigure(t *testing.T) {
 		if err != nil || resp.StatusCode != want {
 			t.Fatalf("%d, want %d, %v\n%s", resp.StatusCode, want, err, text)
 		}
-		if want == http.StatusOK && strings.Contains(string(text), `name="JWT"`) && !strings.Contains(resp.Header.Get("Content-Security-Policy"), "form-action "+c.URL) {
+		if want == http.StatusOK && strings.Contains(string(text), `name="JWT"`) &&
+			!strings.Contains(resp.Header.Get("Content-Security-Policy"), "form-action "+c.URL) {
 			t.Errorf("policy %q", resp.Header.Get("Content-Security-Policy"))
 		}
 		return string(text)
@@ -615,7 +633,8 @@ func TestConfigure(t *testing.T) {
 	if r := c.Await(ctx, "a1", lti.Processed, 0); r["result"] == "100 %" {
 		t.Errorf("report %v", r)
 	}
-	_, at = c.open(teacher, map[string]any{"sub": "t1", "/message_type": lti.TypeSettings, "/roles": ask["/roles"], "/custom": custom}, http.StatusOK)
+	_, at = c.open(teacher, map[string]any{"sub": "t1", "/message_type": lti.TypeSettings, "/roles": ask["/roles"], "/custom": custom},
+		http.StatusOK)
 	post(teacher, url.Values{"key": {at.Query().Get("key")}, "library": {"theses"}, "template": {"thesis"}}, http.StatusOK)
 	c.send(http.StatusOK, c.Submission("u1", map[string]any{"/custom": custom}, c.Put("a2", "essay.txt", []byte(folios))))
 	if r := c.Await(ctx, "a2", lti.Processed, 0); r["result"] != "100 %" {
@@ -623,11 +642,13 @@ func TestConfigure(t *testing.T) {
 	}
 
 	for name, change := range map[string]map[string]any{
-		"learner":        {"/roles": []string{membership + "Learner"}},
-		"other kinds":    {"https://purl.imsglobal.org/spec/lti-dl/claim/deep_linking_settings": map[string]any{"deep_link_return_url": c.URL, "accept_types": []string{"link"}}},
-		"another host":   {"https://purl.imsglobal.org/spec/lti-dl/claim/deep_linking_settings": map[string]any{"deep_link_return_url": "https://evil.example/", "accept_types": []string{lti.ItemProcessor}}},
-		"no notices":     {"/platformnotificationservice": nil},
-		"notices inside": {"/platformnotificationservice": map[string]any{"platform_notification_service_url": "http://127.0.0.1:1/", "notice_types_supported": []string{lti.NoticeSubmission}}},
+		"learner": {"/roles": []string{membership + "Learner"}},
+		"other kinds": {"https://purl.imsglobal.org/spec/lti-dl/claim/deep_linking_settings": map[string]any{"deep_link_return_url": c.URL,
+			"accept_types": []string{"link"}}},
+		"another host": {"https://purl.imsglobal.org/spec/lti-dl/claim/deep_linking_settings": map[string]any{"deep_link_return_url": "https://evil.example/", "accept_types": []string{lti.ItemProcessor}}},
+		"no notices":   {"/platformnotificationservice": nil},
+		"notices inside": {"/platformnotificationservice": map[string]any{"platform_notification_service_url": "http://127.0.0.1:1/",
+			"notice_types_supported": []string{lti.NoticeSubmission}}},
 	} {
 		claims := map[string]any{}
 		for k, v := range ask {
@@ -676,7 +697,8 @@ func TestRegisterPlatform(t *testing.T) {
 	offer := p.URL + "/.well-known/openid-configuration"
 	nobody := &person{t, fresh(t), c.server.URL}
 	nobody.get("/lti/register?key=guess&openid_configuration="+url.QueryEscape(offer), http.StatusNotFound)
-	if page := nobody.get(link[0]+"&registration_token=register-me&openid_configuration="+url.QueryEscape(offer), http.StatusOK); !strings.Contains(page, p.URL) {
+	if page := nobody.get(link[0]+"&registration_token=register-me&openid_configuration="+url.QueryEscape(offer),
+		http.StatusOK); !strings.Contains(page, p.URL) {
 		t.Errorf("no question:\n%s", page)
 	}
 	f := url.Values{"key": {link[1]}, "openid_configuration": {offer}, "registration_token": {"register-me"}}
@@ -687,7 +709,8 @@ func TestRegisterPlatform(t *testing.T) {
 		t.Fatalf("found %v, %v", found, err)
 	}
 	id := found[0].ID
-	by := url.Values{"action": {"add"}, "id": {"canvas"}, "issuer": {"https://canvas.example.com"}, "client": {"100"}, "auth_url": {"https://sso.example.com/a"},
+	by := url.Values{"action": {"add"}, "id": {"canvas"}, "issuer": {"https://canvas.example.com"}, "client": {"100"},
+		"auth_url":  {"https://sso.example.com/a"},
 		"token_url": {"https://sso.example.com/t"}, "keys_url": {"https://sso.example.com/k"}, "deployments": {"1:a, 2:b"}}
 	admin.post("/platforms", http.StatusOK, by)
 	admin.post("/platforms", http.StatusBadRequest, by)
@@ -707,10 +730,12 @@ func TestRegisterPlatform(t *testing.T) {
 	body := `{"id":"brightspace","issuer":"https://d2l.example.edu","client":"7","auth_url":"https://d2l.example.edu/a","token_url":"https://d2l.example.edu/t","keys_url":"https://d2l.example.edu/k","deployments":["d"]}`
 	prog.exchange(http.MethodPost, "/lti/platforms", body, http.StatusCreated)
 	prog.exchange(http.MethodPost, "/lti/platforms", body, http.StatusBadRequest)
-	if got := prog.exchange(http.MethodPatch, "/lti/platforms/brightspace", `{"disabled":true,"deployments":["x"]}`, http.StatusOK); got["disabled"] != true || got["deployments"].([]any)[0] != "x" {
+	if got := prog.exchange(http.MethodPatch, "/lti/platforms/brightspace", `{"disabled":true,"deployments":["x"]}`,
+		http.StatusOK); got["disabled"] != true || got["deployments"].([]any)[0] != "x" {
 		t.Errorf("changed to %v", got)
 	}
-	if got := prog.exchange(http.MethodGet, "/lti/platforms?limit=1", "", http.StatusOK); got["next"] == nil || len(got["platforms"].([]any)) != 1 {
+	if got := prog.exchange(http.MethodGet, "/lti/platforms?limit=1", "", http.StatusOK); got["next"] == nil ||
+		len(got["platforms"].([]any)) != 1 {
 		t.Errorf("got %v", got)
 	}
 	prog.exchange(http.MethodDelete, "/lti/platforms/brightspace", "", http.StatusNoContent)

@@ -196,8 +196,10 @@ func (d *ltiDesk) download(ctx context.Context, p store.LTIPlatform, a *store.LT
 }
 
 // endings of names that platforms give without one, such as what was typed into a form.
-var endings = map[string]string{"text/html": ".html", "text/plain": ".txt", "application/pdf": ".pdf", "application/rtf": ".rtf", "text/markdown": ".md",
-	"application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx", "application/vnd.oasis.opendocument.text": ".odt", "application/zip": ".zip"}
+var endings = map[string]string{"text/html": ".html", "text/plain": ".txt", "application/pdf": ".pdf", "application/rtf": ".rtf",
+	"text/markdown": ".md",
+	"application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx", "application/vnd.oasis.opendocument.text": ".odt",
+	"application/zip": ".zip"}
 
 // follow tells the platform that the check goes on, or what came of it.
 func (d *ltiDesk) follow(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset) error {

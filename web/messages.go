@@ -57,7 +57,8 @@ func (w *Web) language(rw http.ResponseWriter, r *http.Request) {
 		w.fail(rw, r, nil, err)
 		return
 	}
-	http.SetCookie(rw, &http.Cookie{Name: languageCookie, Value: string(languageNamed(r.PostForm.Get("language"))), Path: "/", MaxAge: 365 * 24 * 3600, HttpOnly: true, Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
+	http.SetCookie(rw, &http.Cookie{Name: languageCookie, Value: string(languageNamed(r.PostForm.Get("language"))), Path: "/",
+		MaxAge: 365 * 24 * 3600, HttpOnly: true, Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
 	http.Redirect(rw, r, local(r.PostForm.Get("next")), http.StatusSeeOther)
 }
 
@@ -150,8 +151,9 @@ var commonMessages = map[string][2]string{
 
 	"join.submit": {"Keep the password and sign in", "保存密码并登录"},
 
-	"account.tokens":  {"Programs that act for this account", "代表本账号的程序"},
-	"account.explain": {"A token lets a learning platform or a portal hand in documents and read reports by the HTTP interface.", "令牌允许教学平台或申报系统通过 HTTP 接口提交文档、读取报告。"},
+	"account.tokens": {"Programs that act for this account", "代表本账号的程序"},
+	"account.explain": {"A token lets a learning platform or a portal hand in documents and read reports by the HTTP interface.",
+		"令牌允许教学平台或申报系统通过 HTTP 接口提交文档、读取报告。"},
 	"account.secret":  {"This is the token. It is not shown again.", "令牌如下，不再显示。"},
 	"account.add":     {"New token", "新建令牌"},
 	"account.name":    {"What it is for", "用途"},
@@ -217,8 +219,9 @@ var commonMessages = map[string][2]string{
 
 	"passage.here": {"This document", "本文"},
 
-	"rules.title":        {"What counts", "计分规则"},
-	"rules.explain":      {"The scores follow at once. Nothing is lost: every change is kept with its time and author, and can be undone.", "分数立即更新。每次更改都会连同时间与操作人一起保存，且可撤销。"},
+	"rules.title": {"What counts", "计分规则"},
+	"rules.explain": {"The scores follow at once. Nothing is lost: every change is kept with its time and author, and can be undone.",
+		"分数立即更新。每次更改都会连同时间与操作人一起保存，且可撤销。"},
 	"rules.quotes":       {"Quotations do not count", "引文不计分"},
 	"rules.bibliography": {"The list of references does not count", "参考文献不计分"},
 	"rules.kinds":        {"Kinds that do not count", "不计分的类型"},
@@ -264,7 +267,8 @@ var commonMessages = map[string][2]string{
 	"new.partners.how":     {"A partner that is chosen learns how many sentences found nothing here, and gets their fingerprints under the key of the federation: it can test guesses against them. It also learns the purpose and when it was asked. No text and no author is sent. What it shows at most stands beside each library.", "所选站点会得知在本站未找到匹配的句子数量，并收到这些句子以联盟密钥生成的指纹；对方可据此验证猜测，并得知用途与时间。不发送任何原文与作者信息。各文库旁为其最多披露的内容。"},
 	"new.partners.unknown": {"it has not told its libraries yet", "尚未告知其文库"},
 	"new.purpose":          {"Purpose", "用途"},
-	"new.purpose.how":      {"A word that the federation agreed on, such as thesis; partners may answer for some purposes only.", "联盟约定的用途词，例如 thesis；合作站点可能仅就某些用途作答。"},
+	"new.purpose.how": {"A word that the federation agreed on, such as thesis; partners may answer for some purposes only.",
+		"联盟约定的用途词，例如 thesis；合作站点可能仅就某些用途作答。"},
 
 	"level.nothing":  {"nothing", "不披露"},
 	"level.exists":   {"that something matches", "是否有匹配"},
@@ -281,7 +285,8 @@ var commonMessages = map[string][2]string{
 	"error.again":   {"Go back in the browser to change it: what you entered is still there.", "请在浏览器中返回修改，所填内容仍在。"},
 	"error.refused": {"Your role does not allow this.", "您的角色无权执行此操作。"},
 	"error.large":   {"This is larger than the site accepts.", "超出站点允许的大小。"},
-	"error.full":    {"The disk of the site is full. Nothing that was accepted before is lost; tell the administrator.", "站点磁盘已满。此前已接收的内容不会丢失，请通知管理员。"},
+	"error.full": {"The disk of the site is full. Nothing that was accepted before is lost; tell the administrator.",
+		"站点磁盘已满。此前已接收的内容不会丢失，请通知管理员。"},
 	"error.invalid": {"This cannot be used as it is.", "提交的内容无法使用。"},
 	"error.busy":    {"Something does not answer for now. Try again in a minute.", "服务暂时无响应，请稍后再试。"},
 	"error.fault":   {"Something failed here. It has been noted; tell the administrator the time.", "站点内部出错，已记录。请将时间告知管理员。"},

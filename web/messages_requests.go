@@ -5,7 +5,8 @@ var requestMessages = map[string][2]string{
 	"title.requests": {"Requests", "请求"},
 	"title.request":  {"Request for passages", "段落请求"},
 
-	"requests.explain":  {"Partners ask here for the wording of passages of this site's documents, and people of this site ask partners.", "合作站点在此请求本站文献的段落原文，本站人员也在此向合作站点提出请求。"},
+	"requests.explain": {"Partners ask here for the wording of passages of this site's documents, and people of this site ask partners.",
+		"合作站点在此请求本站文献的段落原文，本站人员也在此向合作站点提出请求。"},
 	"requests.state":    {"State", "状态"},
 	"requests.all":      {"All", "全部"},
 	"requests.show":     {"Show", "显示"},
@@ -45,8 +46,9 @@ var requestMessages = map[string][2]string{
 	"request.refuse":       {"Refuse", "拒绝"},
 	"request.withdraw":     {"Withdraw the approval", "撤回同意"},
 
-	"ask.title":   {"Ask the partner for the wording", "向合作站点请求原文"},
-	"ask.explain": {"The wording of this passage of the checked document is sent to the partner, which stays on record.", "被检文档此段的文字将发送给合作站点，并留有记录。"},
+	"ask.title": {"Ask the partner for the wording", "向合作站点请求原文"},
+	"ask.explain": {"The wording of this passage of the checked document is sent to the partner, which stays on record.",
+		"被检文档此段的文字将发送给合作站点，并留有记录。"},
 	"ask.level":   {"What", "内容"},
 	"ask.overlap": {"the words in common, at once", "共有词语，立即答复"},
 	"ask.passage": {"the full wording, after a person there agreed", "完整原文，须对方人员同意"},

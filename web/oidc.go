@@ -87,7 +87,8 @@ func (w *Web) browserCookie(rw http.ResponseWriter, r *http.Request, name string
 	if c, err := r.Cookie(w.hostCookie(name)); err == nil && len(c.Value) >= 20 && len(c.Value) <= 100 {
 		secret = c.Value // another tab is on its way too
 	}
-	http.SetCookie(rw, &http.Cookie{Name: w.hostCookie(name), Value: secret, Path: "/", MaxAge: int(flowTime.Seconds()), HttpOnly: true, Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
+	http.SetCookie(rw, &http.Cookie{Name: w.hostCookie(name), Value: secret, Path: "/", MaxAge: int(flowTime.Seconds()), HttpOnly: true,
+		Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
 	return secret
 }
 
@@ -211,7 +212,8 @@ func (w *Web) rememberLogout(ctx context.Context, rw http.ResponseWriter, p *pro
 	if err != nil {
 		return err
 	}
-	http.SetCookie(rw, &http.Cookie{Name: w.hostCookie("provider"), Value: key, Path: "/", MaxAge: int(sessionTime.Seconds()), HttpOnly: true, Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
+	http.SetCookie(rw, &http.Cookie{Name: w.hostCookie("provider"), Value: key, Path: "/", MaxAge: int(sessionTime.Seconds()),
+		HttpOnly: true, Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
 	return nil
 }
 
@@ -226,7 +228,8 @@ func (w *Web) afterLogout(rw http.ResponseWriter, r *http.Request) {
 		http.Redirect(rw, r, "/login", http.StatusSeeOther)
 		return
 	}
-	http.SetCookie(rw, &http.Cookie{Name: w.hostCookie("provider"), Path: "/", MaxAge: -1, HttpOnly: true, Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
+	http.SetCookie(rw, &http.Cookie{Name: w.hostCookie("provider"), Path: "/", MaxAge: -1, HttpOnly: true, Secure: w.o.Secure,
+		SameSite: http.SameSiteLaxMode})
 	data, err := w.o.Store.TakeFlow(r.Context(), flowLogout, c.Value)
 	var f logoutFlow
 	if err == nil {

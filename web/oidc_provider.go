@@ -127,7 +127,8 @@ func (p *provider) ask(ctx context.Context, now time.Time) (*discovered, error) 
 	if d.EndSession != "" && secureAs(d.EndSession, p.Issuer) != nil {
 		d.EndSession = ""
 	}
-	d.verifier = known.VerifierContext(oidc.ClientContext(context.WithoutCancel(ctx), p.client), &oidc.Config{ClientID: p.ClientID, SkipExpiryCheck: true})
+	d.verifier = known.VerifierContext(oidc.ClientContext(context.WithoutCancel(ctx), p.client),
+		&oidc.Config{ClientID: p.ClientID, SkipExpiryCheck: true})
 	return d, nil
 }
 
@@ -154,7 +155,8 @@ func (p *provider) oauth(d *discovered, base string) *oauth2.Config {
 	default:
 		e.AuthStyle = oauth2.AuthStyleInParams
 	}
-	return &oauth2.Config{ClientID: p.ClientID, ClientSecret: p.ClientSecret, Endpoint: e, RedirectURL: p.backURL(base), Scopes: append([]string{oidc.ScopeOpenID}, p.Scopes...)}
+	return &oauth2.Config{ClientID: p.ClientID, ClientSecret: p.ClientSecret, Endpoint: e, RedirectURL: p.backURL(base),
+		Scopes: append([]string{oidc.ScopeOpenID}, p.Scopes...)}
 }
 
 // identity is who somebody is, as a provider says.
@@ -373,11 +375,13 @@ func (w *Web) linkVerified(ctx context.Context, p *provider, who *identity) (sto
 	if err != nil {
 		return a, err
 	}
-	if a.Disabled || a.Role == store.RoleAdministrator || slices.ContainsFunc(others, func(o store.Identity) bool { return o.Issuer == who.Issuer }) {
+	if a.Disabled || a.Role == store.RoleAdministrator || slices.ContainsFunc(others,
+		func(o store.Identity) bool { return o.Issuer == who.Issuer }) {
 		return a, fmt.Errorf("%w: account %s is not linked by its address", concordat.ErrRefused, a.Name)
 	}
 	now := w.o.Now()
-	if err := w.o.Store.LinkIdentity(ctx, store.Identity{Issuer: who.Issuer, Subject: who.Subject, Account: a.Name, Made: now, Used: now}); err != nil {
+	if err := w.o.Store.LinkIdentity(ctx, store.Identity{Issuer: who.Issuer, Subject: who.Subject, Account: a.Name, Made: now,
+		Used: now}); err != nil {
 		return a, err
 	}
 	w.audit(ctx, a.Name, "account_linked", map[string]any{"account": a.Name, "provider": p.Name, "subject": who.Subject})

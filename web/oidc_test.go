@@ -85,7 +85,8 @@ func (p *idp) rotate(kid string) {
 }
 
 func (p *idp) discovery(rw http.ResponseWriter, _ *http.Request) {
-	d := map[string]any{"issuer": p.URL, "authorization_endpoint": p.URL + "/auth", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
+	d := map[string]any{"issuer": p.URL, "authorization_endpoint": p.URL + "/auth", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL +
+		"/keys",
 		"end_session_endpoint": p.URL + "/end", "response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"},
 		"id_token_signing_alg_values_supported": []string{"RS256", "none", "HS256"}, "authorization_response_iss_parameter_supported": p.issParam}
 	if p.info != nil {
@@ -118,12 +119,14 @@ func (p *idp) token(rw http.ResponseWriter, r *http.Request) {
 	delete(p.codes, r.PostForm.Get("code"))
 	challenge := sha256.Sum256([]byte(r.PostForm.Get("code_verifier")))
 	if !basic || id != "site" || secret != "secret" || !ok || asked.Get("code_challenge_method") != "S256" ||
-		base64.RawURLEncoding.EncodeToString(challenge[:]) != asked.Get("code_challenge") || r.PostForm.Get("redirect_uri") != asked.Get("redirect_uri") {
+		base64.RawURLEncoding.EncodeToString(challenge[:]) != asked.Get("code_challenge") ||
+		r.PostForm.Get("redirect_uri") != asked.Get("redirect_uri") {
 		rw.WriteHeader(http.StatusBadRequest)
 		writeTestJSON(rw, map[string]string{"error": "invalid_grant"})
 		return
 	}
-	claims := map[string]any{"iss": p.URL, "aud": "site", "sub": "s-1", "nonce": asked.Get("nonce"), "iat": time.Now().Unix(), "exp": time.Now().Add(time.Minute).Unix()}
+	claims := map[string]any{"iss": p.URL, "aud": "site", "sub": "s-1", "nonce": asked.Get("nonce"), "iat": time.Now().Unix(),
+		"exp": time.Now().Add(time.Minute).Unix()}
 	for k, v := range p.claims {
 		claims[k] = v
 	}
@@ -183,7 +186,8 @@ func newLoginDesk(t *testing.T, administratorsOnly bool, providers ...web.Provid
 }
 
 func uni(p *idp) web.Provider {
-	return web.Provider{Name: "uni", Title: "University <1>", Issuer: p.URL, ClientID: "site", ClientSecret: "secret", Scopes: []string{"profile"},
+	return web.Provider{Name: "uni", Title: "University <1>", Issuer: p.URL, ClientID: "site", ClientSecret: "secret",
+		Scopes:      []string{"profile"},
 		DefaultRole: store.RoleSubmitter, AccountClaim: "preferred_username", Create: true, ClockSkew: time.Minute}
 }
 
@@ -213,7 +217,8 @@ func TestProviderSignsIn(t *testing.T) {
 	p.claims = map[string]any{"preferred_username": "ada", "name": "Ada L."}
 	d := newLoginDesk(t, false, uni(p))
 	ada := d.person(t)
-	if page := ada.get("/login?next=/account", http.StatusOK); !strings.Contains(page, "University &lt;1&gt;") || !strings.Contains(page, `/login/oidc/uni?next=%2faccount`) {
+	if page := ada.get("/login?next=/account", http.StatusOK); !strings.Contains(page, "University &lt;1&gt;") ||
+		!strings.Contains(page, `/login/oidc/uni?next=%2faccount`) {
 		t.Errorf("no button:\n%s", page)
 	}
 	if page := ada.try(http.StatusOK); !strings.Contains(page, "ada (submitter)") {
@@ -253,7 +258,8 @@ func TestProviderSignsIn(t *testing.T) {
 // TestProviderLies: no token passes that is not exactly ours.
 func TestProviderLies(t *testing.T) {
 	p, other := newIDP(t), newIDP(t)
-	d := newLoginDesk(t, false, uni(p), web.Provider{Name: "other", Title: "Other", Issuer: other.URL, ClientID: "site", ClientSecret: "secret", DefaultRole: store.RoleAdministrator, Create: true})
+	d := newLoginDesk(t, false, uni(p), web.Provider{Name: "other", Title: "Other", Issuer: other.URL, ClientID: "site",
+		ClientSecret: "secret", DefaultRole: store.RoleAdministrator, Create: true})
 	wrong, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
@@ -445,7 +451,8 @@ func TestProviderLinks(t *testing.T) {
 	add("root@example.edu", store.RoleAdministrator)
 	p.claims = map[string]any{"email": "ada@example.edu", "email_verified": true}
 	d.person(t).try(http.StatusForbidden) // an address alone links nobody
-	if err := d.store.LinkIdentity(ctx, store.Identity{Issuer: p.URL, Subject: "s-9", Account: "ada@example.edu", Made: time.Now()}); err != nil {
+	if err := d.store.LinkIdentity(ctx, store.Identity{Issuer: p.URL, Subject: "s-9", Account: "ada@example.edu",
+		Made: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	p.set(func() { p.claims = map[string]any{"sub": "s-9"} })
@@ -503,14 +510,16 @@ func TestPasswordForAdministratorsOnly(t *testing.T) {
 	root := d.person(t)
 	const password = "correct horse battery"
 	root.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	root.post("/first", http.StatusSeeOther, url.Values{"key": {strings.TrimPrefix(first, "/first?key=")}, "name": {"root"}, "password": {password}, "again": {password}})
+	root.post("/first", http.StatusSeeOther, url.Values{"key": {strings.TrimPrefix(first, "/first?key=")}, "name": {"root"},
+		"password": {password}, "again": {password}})
 	root.post("/login", http.StatusSeeOther, url.Values{"name": {"root"}, "password": {password}})
 	a := d.accounts(t)["root"]
 	a.Role = store.RoleOfficer
 	if err := d.store.UpdateAccount(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
-	if page := root.post("/login", http.StatusForbidden, url.Values{"name": {"root"}, "password": {password}}); !strings.Contains(page, "only administrators") {
+	if page := root.post("/login", http.StatusForbidden, url.Values{"name": {"root"}, "password": {password}}); !strings.Contains(page,
+		"only administrators") {
 		t.Errorf("no word why:\n%s", page)
 	}
 

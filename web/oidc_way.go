@@ -17,7 +17,8 @@ import (
 
 // way is where the connections of one provider go. The administrator names the host of the issuer, and proxies in the
 // environment: they may be anywhere. All other hosts are named by the provider: they are public, unless the
-// issuer has shown by its discovery document, which its certificate vouches for, that it is in a network of the site itself. It is safe for concurrent use.
+// issuer has shown by its discovery document, which its certificate vouches for, that it is in a network of the site
+// itself. It is safe for concurrent use.
 type way struct {
 	own    string // host of the issuer, with the port
 	dialer net.Dialer

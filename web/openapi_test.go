@@ -236,7 +236,8 @@ func TestOpenAPIAccess(t *testing.T) {
 	all := web.Scopes
 	programs := map[string]*program{}
 	var officer *person
-	for role, name := range map[store.Role]string{store.RoleAdministrator: "adam", store.RoleOfficer: "olga", store.RoleSubmitter: "sue", store.RoleAuditor: "axel"} {
+	for role, name := range map[store.Role]string{store.RoleAdministrator: "adam", store.RoleOfficer: "olga", store.RoleSubmitter: "sue",
+		store.RoleAuditor: "axel"} {
 		who := d.signedIn(t, name, role)
 		if role == store.RoleOfficer {
 			officer = who
@@ -269,7 +270,8 @@ func TestOpenAPIAccess(t *testing.T) {
 			if method != "delete" && o.OperationID != "new-link" { // others change nothing: there is no such thing, or no body
 				for role, p := range programs {
 					code, detail := ask(p)
-					refused := code == http.StatusForbidden && (strings.Contains(detail, "is not for the role") || strings.Contains(detail, "hands nothing in"))
+					refused := code == http.StatusForbidden && (strings.Contains(detail, "is not for the role") ||
+						strings.Contains(detail, "hands nothing in"))
 					if want := !slices.Contains(o.Roles, role); refused != want {
 						t.Errorf("%s as %s: %d %s; the roles are %v", o.OperationID, role, code, detail, o.Roles)
 					}

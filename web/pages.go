@@ -55,7 +55,8 @@ func (w *Web) pagesRoutes() {
 // pages: it was a text, or of another format, or is not kept.
 func (w *Web) original(ctx context.Context, t store.Task) (string, error) {
 	var j site.Job
-	if w.o.Originals == nil || len(t.Request) == 0 || json.Unmarshal(t.Request, &j) != nil || j.File == "" || !w.o.Originals.Paged(ctx, j.File) {
+	if w.o.Originals == nil || len(t.Request) == 0 || json.Unmarshal(t.Request, &j) != nil || j.File == "" ||
+		!w.o.Originals.Paged(ctx, j.File) {
 		return "", fmt.Errorf("original of %s: %w", t.ID, concordat.ErrNotFound)
 	}
 	return j.File, nil

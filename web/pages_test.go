@@ -76,12 +76,14 @@ func TestOriginalPages(t *testing.T) {
 		t.Errorf("the report has no link %s", link)
 	}
 	page := sue.get(link, http.StatusOK) // by way of the page that is found
-	for _, want := range []string{"Page 2 of 3", `<rect id="mark"`, `href="` + essay + `/pages/2.png"`, "Passage 1 is framed", `href="` + essay + `/passages/1"`, "reading room"} {
+	for _, want := range []string{"Page 2 of 3", `<rect id="mark"`, `href="` + essay + `/pages/2.png"`, "Passage 1 is framed", `href="` +
+		essay + `/passages/1"`, "reading room"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not hold %s", want)
 		}
 	}
-	if other := sue.get(essay+"/pages/3?passage=1", http.StatusOK); strings.Contains(other, "<rect") || !strings.Contains(other, "does not stand on this page") {
+	if other := sue.get(essay+"/pages/3?passage=1", http.StatusOK); strings.Contains(other, "<rect") ||
+		!strings.Contains(other, "does not stand on this page") {
 		t.Error("page 3 has a mark, or does not say where the passage is")
 	}
 	if plain := sue.get(essay+"/pages/1", http.StatusOK); strings.Contains(plain, "<rect") {
@@ -90,7 +92,8 @@ func TestOriginalPages(t *testing.T) {
 	if picture := sue.get(essay+"/pages/2.png", http.StatusOK); !strings.HasPrefix(picture, "\x89PNG") {
 		t.Errorf("the picture is %q", picture[:min(len(picture), 20)])
 	}
-	for _, path := range []string{essay + "/pages/0", essay + "/pages/4", essay + "/pages/4.png", essay + "/pages/x", essay + "/pages/2?passage=9", text + "/pages/1", text + "/pages?passage=1"} {
+	for _, path := range []string{essay + "/pages/0", essay + "/pages/4", essay + "/pages/4.png", essay + "/pages/x", essay +
+		"/pages/2?passage=9", text + "/pages/1", text + "/pages?passage=1"} {
 		sue.get(path, http.StatusNotFound)
 	}
 	for _, path := range []string{link, essay + "/pages/2", essay + "/pages/2.png"} {
@@ -119,8 +122,10 @@ func TestAPIPages(t *testing.T) {
 		Image               []byte
 	}
 	p.call("GET", base+"0?passage=1", http.StatusOK, &got)
-	if got.Page != 2 || got.Pages != 3 || got.Begins != 2 || !got.Sure || len(got.Marks) != 2 || !bytes.HasPrefix(got.Image, []byte("\x89PNG")) {
-		t.Errorf("got page %d of %d, begins %d, sure %v, marks %v, %d bytes", got.Page, got.Pages, got.Begins, got.Sure, got.Marks, len(got.Image))
+	if got.Page != 2 || got.Pages != 3 || got.Begins != 2 || !got.Sure || len(got.Marks) != 2 ||
+		!bytes.HasPrefix(got.Image, []byte("\x89PNG")) {
+		t.Errorf("got page %d of %d, begins %d, sure %v, marks %v, %d bytes", got.Page, got.Pages, got.Begins, got.Sure, got.Marks,
+			len(got.Image))
 	}
 	p.call("GET", base+"9", http.StatusNotFound, nil)
 	p.call("GET", base+"1?passage=7", http.StatusNotFound, nil)

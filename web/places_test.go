@@ -21,7 +21,8 @@ import (
 // there and only what the role may open.
 func TestPlaces(t *testing.T) {
 	d := newDesk(t, true)
-	ada, adi, sue := d.signedIn(t, "ada", store.RoleAdministrator), d.signedIn(t, "adi", store.RoleAuditor), d.signedIn(t, "sue", store.RoleSubmitter)
+	ada, adi, sue := d.signedIn(t, "ada", store.RoleAdministrator), d.signedIn(t, "adi", store.RoleAuditor),
+		d.signedIn(t, "sue", store.RoleSubmitter)
 	for _, x := range []struct {
 		p           *person
 		path        string
@@ -31,9 +32,11 @@ func TestPlaces(t *testing.T) {
 		{ada, "/checks/new", []string{`href="/checks/new" aria-current="page"`, `href="/checks">`}, nil},
 		{ada, "/libraries/theses", []string{`href="/libraries" aria-current="true"`, "<title>All &lt;theses&gt; – Library – "}, nil},
 		{ada, "/rechecks", []string{`href="/batches" aria-current="true"`}, nil},
-		{ada, "/people", []string{`href="/admin" aria-current="true"`, `href="/people" aria-current="page"`, `href="/deletions">`, `href="/admin">`}, nil},
+		{ada, "/people", []string{`href="/admin" aria-current="true"`, `href="/people" aria-current="page"`, `href="/deletions">`,
+			`href="/admin">`}, nil},
 		{ada, "/admin", []string{`href="/admin" aria-current="page"`, `href="/admin/audit">`}, nil},
-		{adi, "/deletions", []string{`href="/deletions" aria-current="page"`, `href="/admin/audit">`}, []string{`href="/people"`, `href="/checks/new"`}},
+		{adi, "/deletions", []string{`href="/deletions" aria-current="page"`, `href="/admin/audit">`},
+			[]string{`href="/people"`, `href="/checks/new"`}},
 		{sue, "/checks", []string{`href="/batches">`}, []string{`href="/admin"`, `href="/requests"`}},
 	} {
 		page := x.p.get(x.path, 200)
@@ -59,7 +62,8 @@ func sources(t *testing.T) string {
 	var all strings.Builder
 	defined := regexp.MustCompile(`(?m)^\t"[a-z0-9_.]+":\s+\{`)
 	err := filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "testdata") || strings.HasSuffix(path, ".css") {
+		if err != nil || e.IsDir() || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "testdata") ||
+			strings.HasSuffix(path, ".css") {
 			return err
 		}
 		b, err := os.ReadFile(path)
@@ -110,7 +114,8 @@ func TestNoDeadStyles(t *testing.T) {
 		}
 	}
 	states := map[string]bool{}
-	for _, s := range []string{"queued", "running", "done", "partial", "failed", "pending", "granted", "refused", "expired", "withdrawn", "asked", "answered", "silent"} {
+	for _, s := range []string{"queued", "running", "done", "partial", "failed", "pending", "granted", "refused", "expired", "withdrawn",
+		"asked", "answered", "silent"} {
 		states[s] = true // written from values
 	}
 	rules := regexp.MustCompile(`\{[^{}]*\}|/\*[^*]*\*/`).ReplaceAllString(string(b), " ")
@@ -126,7 +131,8 @@ func TestChecksAlone(t *testing.T) {
 	d := newDesk(t, true)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	olga.upload(200, nil, "essay.txt", "one")
-	err := d.store.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "added", State: concordat.TaskQueued, Title: "shelf.txt", Made: time.Now()},
+	err := d.store.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "added", State: concordat.TaskQueued, Title: "shelf.txt",
+		Made: time.Now()},
 		Owner: "olga", Batch: "library theses", Request: []byte(`{}`)})
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +167,8 @@ func TestDeadEnds(t *testing.T) {
 	p := d.person(t)
 	p.wants(p.post("/libraries", 403, url.Values{"name": {"plays"}}), "not signed in any more")
 	p.wants(p.get("/join?key=none", 404), "has been used, or is too old")
-	p.wants(p.post("/first", 404, url.Values{"key": {"none"}, "name": {"ada"}, "password": {"a good long secret"}, "again": {"a good long secret"}}), "has been used, or is too old")
+	p.wants(p.post("/first", 404, url.Values{"key": {"none"}, "name": {"ada"}, "password": {"a good long secret"},
+		"again": {"a good long secret"}}), "has been used, or is too old")
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	olga.wants(olga.post("/account/webhooks", 400, url.Values{"url": {"ftp://example.org"}}), "what you entered is still there")
 }
@@ -208,7 +215,8 @@ func TestHugeTitles(t *testing.T) {
 	ada.post("/libraries", 400, url.Values{"name": {"plays"}, "title": {huge}})
 	ada.post("/libraries/theses", 400, url.Values{"action": {"policy"}, "title": {huge}})
 	ada.post("/people", 400, url.Values{"name": {"bo"}, "title": {huge}, "role": {"officer"}})
-	ada.wants(ada.post("/people", 409, url.Values{"name": {"ada"}, "title": {"Ada <2>"}, "role": {"auditor"}}), `value="Ada &lt;2&gt;"`, `<option value="auditor" selected>`)
+	ada.wants(ada.post("/people", 409, url.Values{"name": {"ada"}, "title": {"Ada <2>"}, "role": {"auditor"}}), `value="Ada &lt;2&gt;"`,
+		`<option value="auditor" selected>`)
 	ada.wants(ada.post("/people", 200, url.Values{"name": {"a/b c"}, "role": {"officer"}}), `action="/people/a%2Fb%20c"`)
 	ada.wants(ada.post("/people/a%2Fb%20c", 200, url.Values{"action": {"disable"}}), "disabled")
 }

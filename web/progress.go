@@ -181,7 +181,8 @@ func (w *Web) events(rw http.ResponseWriter, r *http.Request, v *visitor) {
 // follow sends what now returns, at every event and every so often, until it says that it was the last or
 // fails: what it tells of was deleted, or the reader has gone (HTML living standard, server-sent events). An
 // account follows a bounded number of things at once, and all streams end with EndStreams.
-func (w *Web) follow(rw http.ResponseWriter, r *http.Request, v *visitor, events <-chan site.Event, every time.Duration, now func(context.Context) (progress, error)) {
+func (w *Web) follow(rw http.ResponseWriter, r *http.Request, v *visitor, events <-chan site.Event, every time.Duration,
+	now func(context.Context) (progress, error)) {
 	if err := w.streams.enter(v.Name); err != nil {
 		w.fail(rw, r, v, err)
 		return

@@ -151,7 +151,8 @@ func (w *Web) Admit(ctx context.Context, t store.Task, _ site.Job, items []site.
 		for _, i := range items {
 			n += int64(utf8.RuneCountInString(i.Text))
 		}
-		err = w.o.Store.Charge(ctx, store.Charge{Who: "account/" + a.Name, Kind: quotaCharacters, Amount: n, Most: int64(q.Characters), Within: quotaWindow})
+		err = w.o.Store.Charge(ctx, store.Charge{Who: "account/" + a.Name, Kind: quotaCharacters, Amount: n, Most: int64(q.Characters),
+			Within: quotaWindow})
 	}
 	return plainQuota(err)
 }

@@ -195,7 +195,8 @@ type passageTools struct {
 
 // MayCount reports whether the passage is one that counts only where somebody says so.
 func (p passageTools) MayCount() bool {
-	return slices.Contains([]concordat.Exclusion{concordat.ExcludedCommon, concordat.ExcludedForm, concordat.ExcludedSentence}, p.Evidence.Excluded)
+	return slices.Contains([]concordat.Exclusion{concordat.ExcludedCommon, concordat.ExcludedForm, concordat.ExcludedSentence},
+		p.Evidence.Excluded)
 }
 
 // Partners are those whose documents are sources of the passage that somebody can be asked about.
@@ -223,7 +224,8 @@ func refQuery(ref concordat.Ref) url.Values {
 }
 
 func refOf(f url.Values) concordat.Ref {
-	return concordat.Ref{Site: concordat.SiteID(f.Get("site")), Library: concordat.LibraryID(f.Get("library")), Document: concordat.DocumentID(f.Get("document"))}
+	return concordat.Ref{Site: concordat.SiteID(f.Get("site")), Library: concordat.LibraryID(f.Get("library")),
+		Document: concordat.DocumentID(f.Get("document"))}
 }
 
 // part writes a piece of a page that is put into one that is open.

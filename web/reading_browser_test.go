@@ -101,7 +101,8 @@ func TestReadingInBrowser(t *testing.T) {
 			inView("#f1"),
 			// Scrolling to the end loads what comes into view.
 			chromedp.Evaluate(`document.querySelector(".sheet:last-of-type").scrollIntoView({behavior: "instant", block: "end"})`, nil),
-			chromedp.Poll(`!document.querySelector(".sheet:last-of-type[data-empty]")`, nil, chromedp.WithPollingTimeout(40*time.Second), chromedp.WithPollingInterval(50*time.Millisecond)),
+			chromedp.Poll(`!document.querySelector(".sheet:last-of-type[data-empty]")`, nil, chromedp.WithPollingTimeout(40*time.Second),
+				chromedp.WithPollingInterval(50*time.Millisecond)),
 			chromedp.Evaluate(`String(document.querySelectorAll('.sheet:last-of-type .body p').length > 0)`, &empty),
 		)
 		if wide || dock != "Passage 2 of 80" || again != "Passage 1 of 80" || closed != "true" || empty != "true" {
@@ -123,7 +124,8 @@ func TestReadingInBrowser(t *testing.T) {
 			chromedp.Evaluate(`document.activeElement.closest("[data-place]").id`, &mark),
 			// One side is scrolled, and the other follows.
 			chromedp.Evaluate(`window.before = document.querySelector("#there").scrollTop, document.querySelector("#here").scrollTop += 600`, nil),
-			chromedp.Poll(`document.querySelector("#there").scrollTop !== window.before`, &moved, chromedp.WithPollingTimeout(40*time.Second), chromedp.WithPollingInterval(50*time.Millisecond)),
+			chromedp.Poll(`document.querySelector("#there").scrollTop !== window.before`, &moved, chromedp.WithPollingTimeout(40*time.Second),
+				chromedp.WithPollingInterval(50*time.Millisecond)),
 		)
 		if wide2 || !first || !second || mark != "t2" || !moved {
 			t.Errorf("%d: too wide %v, second place here %v, there %v, crossed to %q, followed %v", width, wide2, first, second, mark, moved)

@@ -45,7 +45,8 @@ func TestReading(t *testing.T) {
 	}
 	p.get("/checks/long?page=0", http.StatusOK)
 	p.get("/checks/long?page=999999999999999999999", http.StatusOK)
-	if part := p.get(fmt.Sprint("/checks/long/text/", pages), http.StatusOK); strings.Contains(part, "<html") || !strings.Contains(part, `class="body"`) {
+	if part := p.get(fmt.Sprint("/checks/long/text/", pages), http.StatusOK); strings.Contains(part, "<html") ||
+		!strings.Contains(part, `class="body"`) {
 		t.Errorf("no part:\n%s", part)
 	}
 	p.get(fmt.Sprint("/checks/long/text/", pages+1), http.StatusNotFound)
@@ -53,10 +54,12 @@ func TestReading(t *testing.T) {
 
 	one := p.get("/checks/long/passages/40", http.StatusOK)
 	beside := regexp.MustCompile(`href="(/checks/long/compare\?[^"]*)"`).FindStringSubmatch(one)
-	if beside == nil || !strings.Contains(one, "Passage 40 of 80") || !strings.Contains(one, "/checks/long/passages/41") || !strings.Contains(one, "#m40") {
+	if beside == nil || !strings.Contains(one, "Passage 40 of 80") || !strings.Contains(one, "/checks/long/passages/41") ||
+		!strings.Contains(one, "#m40") {
 		t.Fatalf("no way from the passage in\n%s", one)
 	}
-	if part := p.get("/checks/long/passages/40?part=1", http.StatusOK); strings.Contains(part, "<html") || !strings.Contains(part, `data-passage="40"`) {
+	if part := p.get("/checks/long/passages/40?part=1", http.StatusOK); strings.Contains(part, "<html") ||
+		!strings.Contains(part, `data-passage="40"`) {
 		t.Errorf("no part:\n%s", part)
 	}
 	p.get("/checks/long/passages/81", http.StatusNotFound)
@@ -79,7 +82,8 @@ func TestReading(t *testing.T) {
 	if n := len(listed.FindAllString(p.get("/checks/long/sources?q=NUMBER+17", http.StatusOK), -1)); n != 1 {
 		t.Errorf("%d sources of the title", n)
 	}
-	if page := p.get("/checks/long/sources?q=%3Cb%3E", http.StatusOK); strings.Contains(page, "<b>") || !strings.Contains(page, "No source was found") {
+	if page := p.get("/checks/long/sources?q=%3Cb%3E", http.StatusOK); strings.Contains(page, "<b>") ||
+		!strings.Contains(page, "No source was found") {
 		t.Errorf("looking for markup gives\n%s", page)
 	}
 	// It is on record that she read it, once for all the parts.
@@ -160,7 +164,8 @@ func TestNextBestSourceSurfaces(t *testing.T) {
 		t.Fatalf("the best source is %q", got)
 	}
 	first := headline(p.get(id, http.StatusOK))
-	for _, out := range []struct{ action, back, why string }{{"exclude-source", "include-source", "its source was taken out"}, {"own-work", "not-own-work", "earlier work of the same author"}} {
+	for _, out := range []struct{ action, back, why string }{{"exclude-source", "include-source", "its source was taken out"},
+		{"own-work", "not-own-work", "earlier work of the same author"}} {
 		page := change(http.StatusOK, out.action, original...)
 		if got := best(); got != "A copy of it" {
 			t.Errorf("%s: the next best source is %q", out.action, got)
@@ -254,11 +259,14 @@ func TestVerdictGoesStale(t *testing.T) {
 	if !got.Review.Stale {
 		t.Error("the report does not say that the rules changed")
 	}
-	if page := bo.get("/checks/one/report", http.StatusOK); !strings.Contains(page, "Signed off by bo") || !strings.Contains(page, "rules have changed since this verdict") {
+	if page := bo.get("/checks/one/report", http.StatusOK); !strings.Contains(page, "Signed off by bo") ||
+		!strings.Contains(page, "rules have changed since this verdict") {
 		t.Error("the file does not say who signed off, or that the rules changed")
 	}
 	// One that two wrote at the same time does not count where it is of the same person or of another verdict.
-	for _, r := range []store.Review{{By: "ada", Kind: store.ReviewSignOff}, {By: "bo", Kind: store.ReviewVerdict, Text: "x", Data: json.RawMessage(`"clear"`)}, {By: "bo", Kind: store.ReviewSignOff}, {By: "ada", Kind: store.ReviewSignOff, Data: json.RawMessage("1")}} {
+	for _, r := range []store.Review{{By: "ada", Kind: store.ReviewSignOff},
+		{By: "bo", Kind: store.ReviewVerdict, Text: "x", Data: json.RawMessage(`"clear"`)}, {By: "bo", Kind: store.ReviewSignOff},
+		{By: "ada", Kind: store.ReviewSignOff, Data: json.RawMessage("1")}} {
 		r.At = time.Now()
 		if _, err := d.store.AppendReview(t.Context(), "one", r); err != nil {
 			t.Fatal(err)
@@ -282,11 +290,14 @@ func TestSubmitterReadsNoLibrary(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := strings.Index(text, folios)
-	d.finished(t, "own", "sue", &report.Findings{Version: report.Version, Submission: concordat.Document{ID: "x", Text: folios}, Passages: []concordat.Passage{{
-		Span: concordat.Span{End: len(folios)}, Source: concordat.Ref{Site: "here", Library: "theses", Document: "s.txt"}, Kind: concordat.KindVerbatim, Similarity: 1,
-		SourceSpan: concordat.Span{Start: at, End: at + len(folios)}, Text: folios}}})
+	d.finished(t, "own", "sue", &report.Findings{Version: report.Version, Submission: concordat.Document{ID: "x", Text: folios},
+		Passages: []concordat.Passage{{
+			Span: concordat.Span{End: len(folios)}, Source: concordat.Ref{Site: "here", Library: "theses", Document: "s.txt"},
+			Kind: concordat.KindVerbatim, Similarity: 1,
+			SourceSpan: concordat.Span{Start: at, End: at + len(folios)}, Text: folios}}})
 	const address = "/checks/own/compare?site=here&library=theses&document=s.txt"
-	if page := d.signedIn(t, "sue", store.RoleSubmitter).get(address, http.StatusOK); strings.Contains(page, "secret") || !strings.Contains(page, `id="t1"`) {
+	if page := d.signedIn(t, "sue", store.RoleSubmitter).get(address, http.StatusOK); strings.Contains(page, "secret") ||
+		!strings.Contains(page, `id="t1"`) {
 		t.Errorf("a submitter sees\n%s", page)
 	}
 	if page := d.signedIn(t, "olga", store.RoleOfficer).get(address, http.StatusOK); !strings.Contains(page, "secret preface") {

@@ -86,7 +86,8 @@ func (w *Web) newcomer(r *http.Request, name string) (string, error) {
 		err = errFull
 	}
 	if err == nil { // each try costs, so that names cannot be tried one after the other
-		err = w.o.Store.Charge(ctx, store.Charge{Who: "address/" + address, Kind: quotaAccounts, Amount: 1, Most: int64(w.o.Policy.Registrations), Within: quotaWindow})
+		err = w.o.Store.Charge(ctx, store.Charge{Who: "address/" + address, Kind: quotaAccounts, Amount: 1,
+			Most: int64(w.o.Policy.Registrations), Within: quotaWindow})
 	}
 	if err == nil {
 		err = w.o.Store.CreateAccount(ctx, store.Account{Name: name, Role: store.RoleSubmitter, Created: now, Public: true})
@@ -96,5 +97,6 @@ func (w *Web) newcomer(r *http.Request, name string) (string, error) {
 	}
 	key := rand.Text()
 	w.audit(ctx, name, "registered", map[string]any{"address": address})
-	return key, w.o.Store.PutToken(ctx, key, store.Token{Purpose: store.PurposeJoin, Account: name, Made: now, Expires: now.Add(min(joinLinkTime, site.UnjoinedTime, time.Hour))})
+	return key, w.o.Store.PutToken(ctx, key, store.Token{Purpose: store.PurposeJoin, Account: name, Made: now,
+		Expires: now.Add(min(joinLinkTime, site.UnjoinedTime, time.Hour))})
 }

@@ -53,7 +53,8 @@ type requestsPage struct {
 }
 
 // requestStates are the states of a request, in the order of its life.
-var requestStates = []string{concordat.DisclosurePending, concordat.DisclosureGranted, concordat.DisclosureRefused, concordat.DisclosureExpired, concordat.DisclosureWithdrawn}
+var requestStates = []string{concordat.DisclosurePending, concordat.DisclosureGranted, concordat.DisclosureRefused,
+	concordat.DisclosureExpired, concordat.DisclosureWithdrawn}
 
 func (w *Web) requestsPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	state := r.URL.Query().Get("state")
@@ -322,7 +323,8 @@ func (w *Web) askFor(ctx context.Context, v *visitor, t store.Task, a askPassage
 	return out, errors.Join(errs...)
 }
 
-func (w *Web) askOne(ctx context.Context, v *visitor, t store.Task, partner concordat.SiteID, a askPassages, passages []int) ([]report.Disclosure, error) {
+func (w *Web) askOne(ctx context.Context, v *visitor, t store.Task, partner concordat.SiteID, a askPassages,
+	passages []int) ([]report.Disclosure, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	w.audit(ctx, v.Name, "passages_asked", map[string]any{"task": t.ID, "site": partner, "level": a.Level, "passages": len(passages)})

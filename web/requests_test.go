@@ -22,8 +22,10 @@ import (
 func (d *desk) incoming(t testing.TB, id string, until time.Time) {
 	t.Helper()
 	sum := sha256.Sum256([]byte(folios))
-	r := store.Disclosure{ID: id, Direction: store.DisclosureIn, Partner: "SOUTH", Job: concordat.JobID{1}, Handle: concordat.Handle{byte(len(id)), 2}, Library: "theses", Document: "folios.txt",
-		Hash: hex.EncodeToString(sum[:]), Spans: []concordat.Span{{Start: 4, End: 16}}, Reason: "a <case> of ours", Contact: "dean@south", State: concordat.DisclosurePending, Until: until}
+	r := store.Disclosure{ID: id, Direction: store.DisclosureIn, Partner: "SOUTH", Job: concordat.JobID{1},
+		Handle: concordat.Handle{byte(len(id)), 2}, Library: "theses", Document: "folios.txt",
+		Hash: hex.EncodeToString(sum[:]), Spans: []concordat.Span{{Start: 4, End: 16}}, Reason: "a <case> of ours", Contact: "dean@south",
+		State: concordat.DisclosurePending, Until: until}
 	if err := d.store.PutDisclosure(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +59,8 @@ func TestIncomingRequests(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, list)
 		}
 	}
-	if page := olga.get("/requests?state=expired", http.StatusOK); strings.Contains(page, `href="/requests/one"`) || !strings.Contains(page, `href="/requests/old"`) {
+	if page := olga.get("/requests?state=expired", http.StatusOK); strings.Contains(page, `href="/requests/one"`) ||
+		!strings.Contains(page, `href="/requests/old"`) {
 		t.Errorf("the expired ones are\n%s", page)
 	}
 	page := olga.get("/requests/one", http.StatusOK)
@@ -77,14 +80,17 @@ func TestIncomingRequests(t *testing.T) {
 	decide("one", "burn", "x", http.StatusBadRequest)
 	decide("none", "approve", "", http.StatusNotFound)
 	decide("old", "approve", "", http.StatusBadRequest)
-	if page := decide("one", "approve", "", http.StatusOK); !strings.Contains(page, "granted") || !strings.Contains(page, "olga") || !strings.Contains(page, `value="withdraw"`) {
+	if page := decide("one", "approve", "", http.StatusOK); !strings.Contains(page, "granted") || !strings.Contains(page, "olga") ||
+		!strings.Contains(page, `value="withdraw"`) {
 		t.Errorf("approved:\n%s", page)
 	}
 	decide("one", "approve", "", http.StatusBadRequest)
-	if page := decide("one", "withdraw", "by mistake", http.StatusOK); !strings.Contains(page, "withdrawn") || !strings.Contains(page, "by mistake") {
+	if page := decide("one", "withdraw", "by mistake", http.StatusOK); !strings.Contains(page, "withdrawn") ||
+		!strings.Contains(page, "by mistake") {
 		t.Errorf("withdrawn:\n%s", page)
 	}
-	if page := decide("second", "refuse", "ask the author", http.StatusOK); !strings.Contains(page, "refused") || strings.Contains(page, `name="action"`) {
+	if page := decide("second", "refuse", "ask the author", http.StatusOK); !strings.Contains(page, "refused") ||
+		strings.Contains(page, `name="action"`) {
 		t.Errorf("refused:\n%s", page)
 	}
 	if n := d.actions(t); n["request_decided"] != 3 || n["request_read"] < 4 {
@@ -137,11 +143,16 @@ func atPartner() *report.Findings {
 	a, m := place("SOUTH", 7), place("WEST", 8)
 	return &report.Findings{Version: report.Version, Submission: concordat.Document{ID: "x", Title: "Essay", Text: text}, Forward: "all",
 		Passages: []concordat.Passage{
-			{Span: concordat.Span{End: len(folios)}, Source: a, Title: "Theirs", Kind: concordat.KindNear, Similarity: 0.9, SourceSpan: concordat.Span{Start: 10, End: 10 + len(folios)}},
-			{Span: second, Source: m, Title: "Mirrored", Kind: concordat.KindVerbatim, Similarity: 1, SourceSpan: concordat.Span{Start: 10, End: 10 + second.Len()}}},
-		Consulted: []concordat.Consulted{{Site: "SOUTH", Library: "theses", Asked: 2, Answered: 2, Level: concordat.ShowPassage, Shown: concordat.Shown{Exists: true, Documents: 1}},
-			{Site: "WEST", Library: "theses", Asked: 2, Answered: 2, Level: concordat.ShowMetadata, Mirror: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)}},
-		Partners: []report.PartnerSource{{Ref: a, Title: "Theirs", Level: concordat.ShowPassage, Job: strings.Repeat("01", 16), Epoch: concordat.Epoch{Federation: "f", Number: 1}, Matches: 1},
+			{Span: concordat.Span{End: len(folios)}, Source: a, Title: "Theirs", Kind: concordat.KindNear, Similarity: 0.9,
+				SourceSpan: concordat.Span{Start: 10, End: 10 + len(folios)}},
+			{Span: second, Source: m, Title: "Mirrored", Kind: concordat.KindVerbatim, Similarity: 1,
+				SourceSpan: concordat.Span{Start: 10, End: 10 + second.Len()}}},
+		Consulted: []concordat.Consulted{{Site: "SOUTH", Library: "theses", Asked: 2, Answered: 2, Level: concordat.ShowPassage,
+			Shown: concordat.Shown{Exists: true, Documents: 1}},
+			{Site: "WEST", Library: "theses", Asked: 2, Answered: 2, Level: concordat.ShowMetadata,
+				Mirror: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)}},
+		Partners: []report.PartnerSource{{Ref: a, Title: "Theirs", Level: concordat.ShowPassage, Job: strings.Repeat("01", 16),
+			Epoch: concordat.Epoch{Federation: "f", Number: 1}, Matches: 1},
 			{Ref: m, Title: "Mirrored", Level: concordat.ShowMetadata, Matches: 1}},
 		Sites: map[concordat.SiteID]string{"SOUTH": "South", "WEST": "West"}}
 }
@@ -164,14 +175,16 @@ func TestAskPartner(t *testing.T) {
 	}
 	ask := func(want int, level, reason, contact string) string {
 		t.Helper()
-		return olga.post("/checks/one/ask", want, url.Values{"action": {"ask"}, "number": {"1"}, "start": {"0"}, "end": {fmt.Sprint(len(folios))}, "level": {level}, "reason": {reason}, "contact": {contact}})
+		return olga.post("/checks/one/ask", want, url.Values{"action": {"ask"}, "number": {"1"}, "start": {"0"},
+			"end": {fmt.Sprint(len(folios))}, "level": {level}, "reason": {reason}, "contact": {contact}})
 	}
 	ask(http.StatusBadRequest, "everything", "", "")
 	ask(http.StatusBadRequest, "passage", "a case", "")
 	if d.partner.asks.Load() != 0 {
 		t.Fatal("the partner was asked")
 	}
-	if page := ask(http.StatusOK, "overlap", "", ""); !strings.Contains(page, "Only the words that both sides have") || !strings.Contains(page, "granted") {
+	if page := ask(http.StatusOK, "overlap", "", ""); !strings.Contains(page, "Only the words that both sides have") ||
+		!strings.Contains(page, "granted") {
 		t.Errorf("the words in common:\n%s", page)
 	}
 	page = ask(http.StatusOK, "passage", "a case", "dean@north")
@@ -224,7 +237,8 @@ func TestRequestsByProgram(t *testing.T) {
 	d.incoming(t, "one", time.Now().Add(time.Hour))
 	d.finished(t, "check", "sue", atPartner())
 	job := concordat.JobID([]byte(strings.Repeat("\x01", 16)))
-	if err := d.store.PutAsk(t.Context(), store.Ask{Job: job, Task: "check", Site: "SOUTH", Epoch: concordat.Epoch{Federation: "f", Number: 1}, Made: time.Now()}); err != nil {
+	if err := d.store.PutAsk(t.Context(), store.Ask{Job: job, Task: "check", Site: "SOUTH",
+		Epoch: concordat.Epoch{Federation: "f", Number: 1}, Made: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	officer := d.signedIn(t, "olga", store.RoleOfficer).program("read", "check", "review")
@@ -235,7 +249,8 @@ func TestRequestsByProgram(t *testing.T) {
 	}
 	var list struct{ Requests []one }
 	officer.json("GET", "/api/v1/requests", "", http.StatusOK, &list)
-	if len(list.Requests) != 1 || list.Requests[0].Direction != "in" || list.Requests[0].Title != "On folios" || list.Requests[0].Passages != nil {
+	if len(list.Requests) != 1 || list.Requests[0].Direction != "in" || list.Requests[0].Title != "On folios" ||
+		list.Requests[0].Passages != nil {
 		t.Errorf("requests %+v", list)
 	}
 	d.incoming(t, "two", time.Now().Add(time.Hour))
@@ -264,7 +279,8 @@ func TestRequestsByProgram(t *testing.T) {
 	}
 	officer.json("POST", "/api/v1/requests/none/decision", `{"action":"approve"}`, http.StatusNotFound, nil)
 	var asked struct{ Requests []report.Disclosure }
-	officer.json("POST", "/api/v1/checks/check/requests", `{"start":0,"end":20,"level":"passage","reason":"a case","contact":"dean"}`, http.StatusOK, &asked)
+	officer.json("POST", "/api/v1/checks/check/requests", `{"start":0,"end":20,"level":"passage","reason":"a case","contact":"dean"}`,
+		http.StatusOK, &asked)
 	if len(asked.Requests) != 1 || asked.Requests[0].State != concordat.DisclosureRefused {
 		t.Errorf("asked %+v", asked)
 	}

@@ -47,7 +47,8 @@ func (w *Web) applyRules(ctx context.Context, v *visitor, t store.Task, now *rev
 	}
 	action := f.Get("action")
 	if err == nil {
-		_, err = w.o.Store.AppendReview(ctx, t.ID, store.Review{At: w.o.Now(), By: v.Name, Kind: store.ReviewRules, Text: strings.TrimSpace(action + " " + subject), Data: data})
+		_, err = w.o.Store.AppendReview(ctx, t.ID, store.Review{At: w.o.Now(), By: v.Name, Kind: store.ReviewRules,
+			Text: strings.TrimSpace(action + " " + subject), Data: data})
 	}
 	if err == nil {
 		w.audit(ctx, v.Name, "rules_changed", map[string]any{"task": t.ID, "action": action, "subject": shortened(subject)})
@@ -93,7 +94,8 @@ func (w *Web) afterRules(r *http.Request, t store.Task, rules report.Rules) stri
 }
 
 // newRules is what the form makes of the rules in force, and of what the change is.
-func (w *Web) newRules(ctx context.Context, v *visitor, id concordat.TaskID, rules report.Rules, f url.Values) (report.Rules, string, error) {
+func (w *Web) newRules(ctx context.Context, v *visitor, id concordat.TaskID, rules report.Rules,
+	f url.Values) (report.Rules, string, error) {
 	ref := refOf(f)
 	name := strings.TrimRight(ref.String(), "/")
 	var err error
@@ -165,8 +167,10 @@ func setRules(rules report.Rules, f url.Values) (report.Rules, error) {
 	} else if rules.CommonAbove < 0 {
 		rules.CommonAbove = 0
 	}
-	rules.ExcludeQuotes, rules.ExcludeBibliography, rules.ExcludeCitations = f.Get("quotes") != "", f.Get("bibliography") != "", f.Get("citations") != ""
-	rules.CountTemplates, rules.CountForms, rules.CountSentences = f.Get("count_templates") != "", f.Get("count_forms") != "", f.Get("count_sentences") != ""
+	rules.ExcludeQuotes, rules.ExcludeBibliography, rules.ExcludeCitations = f.Get("quotes") != "", f.Get("bibliography") != "",
+		f.Get("citations") != ""
+	rules.CountTemplates, rules.CountForms, rules.CountSentences = f.Get("count_templates") != "", f.Get("count_forms") != "",
+		f.Get("count_sentences") != ""
 	rules.MinCharacters, rules.MinSourceShare = least, share/100
 	rules.ExcludeKinds, rules.ExcludeSections = nil, f["section"]
 	for _, k := range f["kind"] {
@@ -193,14 +197,16 @@ func (w *Web) passageRules(v *visitor, rules report.Rules, f url.Values) (report
 	}
 	place := fmt.Sprintf("%d–%d", s.Start, s.End)
 	if f.Get("action") == "include-passage" {
-		rules.ExcludePassages = slices.DeleteFunc(slices.Clone(rules.ExcludePassages), func(p report.ExcludedPassage) bool { return p.Span.Overlaps(s) })
+		rules.ExcludePassages = slices.DeleteFunc(slices.Clone(rules.ExcludePassages),
+			func(p report.ExcludedPassage) bool { return p.Span.Overlaps(s) })
 		return rules, place, nil
 	}
 	why := strings.TrimSpace(f.Get("comment"))
 	if why == "" || len(why) > mostNote {
 		return rules, "", wrong("wrong.reason", mostNote)
 	}
-	rules.ExcludePassages = append(slices.Clone(rules.ExcludePassages), report.ExcludedPassage{Span: s, Comment: why, By: v.Name, At: w.o.Now()})
+	rules.ExcludePassages = append(slices.Clone(rules.ExcludePassages),
+		report.ExcludedPassage{Span: s, Comment: why, By: v.Name, At: w.o.Now()})
 	return rules, place + ": " + why, nil
 }
 

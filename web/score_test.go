@@ -25,7 +25,8 @@ func TestListShowsShares(t *testing.T) {
 		}
 		p.call("GET", "/api/v1/checks/"+id, http.StatusOK, &one)
 		p.call("GET", "/api/v1/checks", http.StatusOK, &all)
-		if len(all.Checks) != 1 || (one.Coverage == nil) != (all.Checks[0].Coverage == nil) || one.Coverage != nil && *one.Coverage != *all.Checks[0].Coverage {
+		if len(all.Checks) != 1 || (one.Coverage == nil) != (all.Checks[0].Coverage == nil) || one.Coverage != nil &&
+			*one.Coverage != *all.Checks[0].Coverage {
 			t.Fatalf("the list has %+v, the check %v", all.Checks, one.Coverage)
 		}
 		return one.Coverage

@@ -107,10 +107,12 @@ func (w *Web) signIn(rw http.ResponseWriter, r *http.Request, account string) er
 	agent := strings.ToValidUTF8(r.UserAgent(), "\ufffd")
 	agent = agent[:min(len(agent), mostAgent)]
 	secret, now := rand.Text(), w.o.Now()
-	if err := w.o.Store.PutToken(r.Context(), secret, store.Token{Purpose: store.PurposeSession, Account: account, Made: now, Expires: now.Add(sessionTime), Name: strings.ToValidUTF8(agent, "")}); err != nil {
+	if err := w.o.Store.PutToken(r.Context(), secret, store.Token{Purpose: store.PurposeSession, Account: account, Made: now,
+		Expires: now.Add(sessionTime), Name: strings.ToValidUTF8(agent, "")}); err != nil {
 		return err
 	}
-	http.SetCookie(rw, &http.Cookie{Name: w.cookie(), Value: secret, Path: "/", MaxAge: int(sessionTime.Seconds()), HttpOnly: true, Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
+	http.SetCookie(rw, &http.Cookie{Name: w.cookie(), Value: secret, Path: "/", MaxAge: int(sessionTime.Seconds()), HttpOnly: true,
+		Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
 	return nil
 }
 
@@ -235,7 +237,8 @@ func (w *Web) authentic(ctx context.Context, rank int, name, password string) (b
 // local returns the path that follows signing in: one of this site, whatever the link said.
 func local(next string) string {
 	u, err := url.Parse(next)
-	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") || strings.Contains(next, `\`) {
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") ||
+		strings.Contains(next, `\`) {
 		return "/checks"
 	}
 	return u.RequestURI()
@@ -248,7 +251,8 @@ func (w *Web) logout(rw http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	http.SetCookie(rw, &http.Cookie{Name: w.cookie(), Path: "/", MaxAge: -1, HttpOnly: true, Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
+	http.SetCookie(rw, &http.Cookie{Name: w.cookie(), Path: "/", MaxAge: -1, HttpOnly: true, Secure: w.o.Secure,
+		SameSite: http.SameSiteLaxMode})
 	w.afterLogout(rw, r)
 }
 

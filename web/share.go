@@ -100,10 +100,13 @@ func readShare(r *store.ShareRule, f url.Values) error {
 
 // apiOfShares adds to whom a library is open.
 func (w *Web) apiOfShares(a huma.API) {
-	register(w, a, operation{id: "list-shares", method: http.MethodGet, path: "/libraries/{id}/shares", summary: "To which partners a library is open, in order of site", scope: scopeDocuments, roles: administrators}, w.apiShares)
-	register(w, a, operation{id: "put-share", method: http.MethodPut, path: "/libraries/{id}/shares/{partner}", summary: "Open a library to a partner, or change what it may ask and is shown", scope: scopeDocuments, roles: administrators,
+	register(w, a, operation{id: "list-shares", method: http.MethodGet, path: "/libraries/{id}/shares",
+		summary: "To which partners a library is open, in order of site", scope: scopeDocuments, roles: administrators}, w.apiShares)
+	register(w, a, operation{id: "put-share", method: http.MethodPut, path: "/libraries/{id}/shares/{partner}",
+		summary: "Open a library to a partner, or change what it may ask and is shown", scope: scopeDocuments, roles: administrators,
 		text: "The rule is set whole: what is absent becomes the default."}, w.apiPutShare)
-	register(w, a, operation{id: "delete-share", method: http.MethodDelete, path: "/libraries/{id}/shares/{partner}", summary: "Close a library to a partner", scope: scopeDocuments, roles: administrators, status: http.StatusNoContent}, w.apiDeleteShare)
+	register(w, a, operation{id: "delete-share", method: http.MethodDelete, path: "/libraries/{id}/shares/{partner}",
+		summary: "Close a library to a partner", scope: scopeDocuments, roles: administrators, status: http.StatusNoContent}, w.apiDeleteShare)
 }
 
 // apiShareRule is a store.ShareRule as programs have it.
@@ -130,8 +133,10 @@ type apiShareRule struct {
 }
 
 func (b apiShareRule) rule() store.ShareRule {
-	r := store.ShareRule{Level: b.Level, Outline: b.Outline, NoEdges: b.NoEdges, Purposes: b.Purposes, Closeness: b.Closeness, Matches: b.Matches,
-		Limits:  store.Limits{Sentences: b.Sentences, Burst: b.Burst, Disclosures: b.Disclosures, Documents: b.Documents, Characters: b.Characters, Opened: b.Opened},
+	r := store.ShareRule{Level: b.Level, Outline: b.Outline, NoEdges: b.NoEdges, Purposes: b.Purposes, Closeness: b.Closeness,
+		Matches: b.Matches,
+		Limits: store.Limits{Sentences: b.Sentences, Burst: b.Burst, Disclosures: b.Disclosures, Documents: b.Documents,
+			Characters: b.Characters, Opened: b.Opened},
 		Embargo: b.Embargo, Expires: b.Expires, Ship: b.Ship, Standing: b.Standing, ExcludeAuthors: b.ExcludeAuthors,
 		Approval: time.Duration(b.ApprovalDays) * 24 * time.Hour, Contact: b.Contact}
 	switch b.Outline {
@@ -150,7 +155,8 @@ func shareRuleOf(r store.ShareRule) apiShareRule {
 	}
 	r = r.Filled()
 	l := r.Limits
-	return apiShareRule{r.Level, outline, r.NoEdges, r.Purposes, r.Closeness, r.Matches, l.Sentences, l.Burst, l.Disclosures, l.Documents, l.Characters, l.Opened,
+	return apiShareRule{r.Level, outline, r.NoEdges, r.Purposes, r.Closeness, r.Matches, l.Sentences, l.Burst, l.Disclosures, l.Documents,
+		l.Characters, l.Opened,
 		r.Embargo, r.Expires, r.Ship, r.Standing, r.ExcludeAuthors, int(r.Approval / (24 * time.Hour)), r.Contact}
 }
 

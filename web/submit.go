@@ -234,7 +234,8 @@ func taken(jobs []site.Job) (out []site.Job) {
 }
 
 // enqueue puts a task of each job into the queue, with what is common to all.
-func (w *Web) enqueue(ctx context.Context, v *visitor, batch string, jobs []site.Job, common site.Job, action string) ([]concordat.TaskID, error) {
+func (w *Web) enqueue(ctx context.Context, v *visitor, batch string, jobs []site.Job, common site.Job,
+	action string) ([]concordat.TaskID, error) {
 	all := make([]site.Job, len(jobs))
 	for i, j := range jobs {
 		all[i] = common
@@ -347,7 +348,8 @@ func (w *Web) ruleWishes(ctx context.Context, v *visitor, j *site.Job, f url.Val
 		return nil
 	}
 	rules := w.o.Rules()
-	rules.ExcludeQuotes, rules.ExcludeBibliography, rules.ExcludeCitations = f.Get("quotes") != "", f.Get("bibliography") != "", f.Get("citations") != ""
+	rules.ExcludeQuotes, rules.ExcludeBibliography, rules.ExcludeCitations = f.Get("quotes") != "", f.Get("bibliography") != "",
+		f.Get("citations") != ""
 	rules.CountForms, rules.CountSentences = f.Get("count_forms") != "", f.Get("count_sentences") != ""
 	rules.ExcludeKinds = nil
 	for _, k := range f["kind"] {

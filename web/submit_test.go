@@ -37,8 +37,10 @@ func TestBadFilesKeepNoOtherBack(t *testing.T) {
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	p.upload(http.StatusOK, nil, "good.txt", folios, "large.txt", strings.Repeat("x", 1<<20+1), "void.txt", "", "broken.bad", "x")
 	ids := d.await(t)
-	for title, want := range map[string]string{"good.txt": "100 %", "large.txt": "larger than 1 MiB. Hand in smaller parts, or ask the administrator: raise extract.max_input",
-		"void.txt": "The file is empty. Hand in a file that holds text.", "broken.bad": "The file is damaged: the file ends in the middle. Open it"} {
+	for title, want := range map[string]string{"good.txt": "100 %",
+		"large.txt":  "larger than 1 MiB. Hand in smaller parts, or ask the administrator: raise extract.max_input",
+		"void.txt":   "The file is empty. Hand in a file that holds text.",
+		"broken.bad": "The file is damaged: the file ends in the middle. Open it"} {
 		if page := p.get("/checks/"+string(ids[title]), http.StatusOK); !strings.Contains(page, want) {
 			t.Errorf("%s does not say %q", title, want)
 		}
@@ -75,13 +77,15 @@ func TestScriptHandsInOnce(t *testing.T) {
 	if err != nil || len(tasks) != 2 {
 		t.Errorf("%d tasks of the batch, %v; want 2", len(tasks), err)
 	}
-	if got := p.sendScript("/checks", "three", http.StatusBadRequest, nil, "void.txt", ""); len(got.Rejected) != 1 || !strings.Contains(got.Rejected[0].Why, "The file is empty") || got.Retry {
+	if got := p.sendScript("/checks", "three", http.StatusBadRequest, nil, "void.txt", ""); len(got.Rejected) != 1 ||
+		!strings.Contains(got.Rejected[0].Why, "The file is empty") || got.Retry {
 		t.Errorf("got %+v", got)
 	}
 	if got := p.sendScript("/checks", "four", http.StatusBadRequest, nil); got.Problem == "" {
 		t.Errorf("nothing handed in: %+v", got)
 	}
-	if got := p.sendScript("/checks", "five", http.StatusBadRequest, url.Values{"batch": {"a batch"}}, "a.txt", folios); got.Retry || got.Problem == "" {
+	if got := p.sendScript("/checks", "five", http.StatusBadRequest, url.Values{"batch": {"a batch"}}, "a.txt", folios); got.Retry ||
+		got.Problem == "" {
 		t.Errorf("a strange batch: %+v", got)
 	}
 }
@@ -109,9 +113,11 @@ func TestFullDisk(t *testing.T) {
 func TestWishes(t *testing.T) {
 	d := newDesk(t, true)
 	p := d.signedIn(t, "ada", store.RoleOfficer)
-	p.upload(http.StatusOK, url.Values{"partner": {"SOUTH/theses", "WEST"}, "forward": {"all"}, "level": {"counts"}, "deadline": {"15"}, "purpose": {"thesis"},
-		"short": {"on"}, "no_store": {"yes"}, "rules": {"chosen"}, "quotes": {"on"}, "kind": {"near"}, "min_characters": {"30"}, "min_source": {"1.5"},
-		"exclude": {"theses/folios.txt"}}, "a.txt", folios)
+	p.upload(http.StatusOK, url.Values{"partner": {"SOUTH/theses", "WEST"}, "forward": {"all"}, "level": {"counts"}, "deadline": {"15"},
+		"purpose": {"thesis"},
+		"short":   {"on"}, "no_store": {"yes"}, "rules": {"chosen"}, "quotes": {"on"}, "kind": {"near"}, "min_characters": {"30"},
+		"min_source": {"1.5"},
+		"exclude":    {"theses/folios.txt"}}, "a.txt", folios)
 	tasks, err := d.store.Tasks(t.Context(), 0, 1)
 	if err != nil || len(tasks) != 1 {
 		t.Fatal(tasks, err)
@@ -120,13 +126,16 @@ func TestWishes(t *testing.T) {
 	if err := json.Unmarshal(tasks[0].Request, &j); err != nil {
 		t.Fatal(err)
 	}
-	got := fmt.Sprintln(j.Partners, j.PartnerLibraries, j.Forward, j.Level, j.Deadline, j.Purpose, j.Short, j.NoStore, j.Exclude[0].Document, j.Rules.ExcludeQuotes, j.Rules.ExcludeKinds, j.Rules.MinCharacters, j.Rules.MinSourceShare)
+	got := fmt.Sprintln(j.Partners, j.PartnerLibraries, j.Forward, j.Level, j.Deadline, j.Purpose, j.Short, j.NoStore,
+		j.Exclude[0].Document, j.Rules.ExcludeQuotes, j.Rules.ExcludeKinds, j.Rules.MinCharacters, j.Rules.MinSourceShare)
 	if want := "[WEST] [SOUTH/theses] all counts 15s thesis true true folios.txt true [near] 30 0.015\n"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	for name, fields := range map[string]url.Values{"partner": {"partner": {"EAST"}}, "library of a partner": {"partner": {"SOUTH/secret"}}, "forward": {"forward": {"most"}},
-		"level": {"level": {"passage"}}, "deadline": {"deadline": {"0"}}, "document": {"exclude": {"theses/none"}}, "form of a document": {"exclude": {"none"}},
-		"rules": {"rules": {"chosen"}, "kind": {"common sense"}}, "number": {"rules": {"chosen"}, "min_characters": {"few"}}} {
+	for name, fields := range map[string]url.Values{"partner": {"partner": {"EAST"}}, "library of a partner": {"partner": {"SOUTH/secret"}},
+		"forward": {"forward": {"most"}},
+		"level":   {"level": {"passage"}}, "deadline": {"deadline": {"0"}}, "document": {"exclude": {"theses/none"}},
+		"form of a document": {"exclude": {"none"}},
+		"rules":              {"rules": {"chosen"}, "kind": {"common sense"}}, "number": {"rules": {"chosen"}, "min_characters": {"few"}}} {
 		if page := p.upload(http.StatusBadRequest, fields, "a.txt", folios); !strings.Contains(page, "error") && page == "" {
 			t.Errorf("%s: no page", name)
 		}
@@ -146,7 +155,8 @@ func TestRulesChosenUpFront(t *testing.T) {
 	p.upload(http.StatusOK, url.Values{"rules": {"chosen"}, "kind": {"verbatim"}}, "ruled.txt", folios)
 	p.upload(http.StatusOK, url.Values{"exclude": {"theses/folios.txt"}}, "excluded.txt", folios)
 	ids := d.await(t)
-	if page := p.get("/checks/"+string(ids["ruled.txt"]), http.StatusOK); !strings.Contains(page, `value="verbatim" checked`) || !strings.Contains(page, "Nothing that counts was found") {
+	if page := p.get("/checks/"+string(ids["ruled.txt"]), http.StatusOK); !strings.Contains(page, `value="verbatim" checked`) ||
+		!strings.Contains(page, "Nothing that counts was found") {
 		t.Errorf("verbatim evidence counts:\n%s", page)
 	}
 	if page := p.get("/checks/"+string(ids["excluded.txt"]), http.StatusOK); strings.Contains(page, "On folios") {

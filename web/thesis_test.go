@@ -106,7 +106,8 @@ func thesis(t testing.TB, characters, passages, sources int) *report.Findings {
 		Consulted: []concordat.Consulted{{Site: "here", Library: "theses", Asked: 5000, Answered: 5000}},
 		Flags:     []concordat.Flag{}, Skipped: []concordat.Skipped{}}
 	for i := range 8 {
-		f.Sections = append(f.Sections, concordat.Section{Name: fmt.Sprint("Chapter ", i+1), Span: concordat.Span{Start: i * len(text) / 8, End: (i + 1) * len(text) / 8}})
+		f.Sections = append(f.Sections, concordat.Section{Name: fmt.Sprint("Chapter ", i+1),
+			Span: concordat.Span{Start: i * len(text) / 8, End: (i + 1) * len(text) / 8}})
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	kinds := []concordat.Kind{concordat.KindVerbatim, concordat.KindNear, concordat.KindParaphrase}
@@ -126,7 +127,8 @@ func thesis(t testing.TB, characters, passages, sources int) *report.Findings {
 			}
 			for w := start; w < end; {
 				next := wordAt(text, min(w+40, end))
-				p.Words = append(p.Words, concordat.SpanPair{Span: concordat.Span{Start: w, End: max(w, next-8)}, Source: concordat.Span{Start: at + w - start, End: at + max(w, next-8) - start}})
+				p.Words = append(p.Words, concordat.SpanPair{Span: concordat.Span{Start: w, End: max(w, next-8)},
+					Source: concordat.Span{Start: at + w - start, End: at + max(w, next-8) - start}})
 				w = max(next, w+1)
 			}
 			f.Passages = append(f.Passages, p)
@@ -151,7 +153,8 @@ func (d *desk) finished(t testing.TB, id concordat.TaskID, owner string, f *repo
 	if err != nil {
 		t.Fatal(err)
 	}
-	task, err := d.store.StartTask(t.Context(), store.Task{Task: concordat.Task{ID: id, Title: f.Submission.Title, Made: time.Now()}, Owner: owner}, "test", time.Hour)
+	task, err := d.store.StartTask(t.Context(), store.Task{Task: concordat.Task{ID: id, Title: f.Submission.Title, Made: time.Now()},
+		Owner: owner}, "test", time.Hour)
 	if err == nil {
 		err = d.store.PutFindings(t.Context(), id, data)
 	}

@@ -146,8 +146,10 @@ func New(o Options) (*Web, error) {
 	if o.ReportPDF == nil {
 		o.ReportPDF = plainPDF
 	}
-	w := &Web{requestTime: requestTime, o: o, pages: map[language]map[string]*template.Template{}, mux: http.NewServeMux(), shelf: shelf{most: shelfBytes}, over: make(chan struct{}),
-		throttle: throttle{limiter{now: o.Now, window: throttleTime}}, calls: limiter{now: o.Now, window: time.Minute}, hashing: line{running: mostHashing, waiting: mostWaiting}}
+	w := &Web{requestTime: requestTime, o: o, pages: map[language]map[string]*template.Template{}, mux: http.NewServeMux(),
+		shelf: shelf{most: shelfBytes}, over: make(chan struct{}),
+		throttle: throttle{limiter{now: o.Now, window: throttleTime}}, calls: limiter{now: o.Now, window: time.Minute},
+		hashing: line{running: mostHashing, waiting: mostWaiting}}
 	w.o.Policy.fill()
 	if err := w.parse(); err != nil {
 		return nil, err
@@ -336,7 +338,8 @@ type frame struct {
 func (w *Web) show(rw http.ResponseWriter, r *http.Request, v *visitor, code int, name, title string, page any) {
 	l := languageOf(r)
 	var b bytes.Buffer
-	if err := w.pages[l][name].Execute(&b, frame{Language: l, Site: w.o.Title, Title: title, Path: r.URL.Path, Next: rereadAt(r), Visitor: v, LTI: w.lti != nil, Page: page}); err != nil {
+	if err := w.pages[l][name].Execute(&b, frame{Language: l, Site: w.o.Title, Title: title, Path: r.URL.Path, Next: rereadAt(r),
+		Visitor: v, LTI: w.lti != nil, Page: page}); err != nil {
 		w.o.Logger.Error("page", "page", name, "error", err)
 		http.Error(rw, l.say("error.fault"), http.StatusInternalServerError)
 		return

@@ -94,7 +94,8 @@ func newDeskOf(t testing.TB, idle bool, change func(*web.Options)) *desk {
 				return items, err
 			}
 			if strings.HasSuffix(j.Name, ".bad") {
-				return []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(j.Name)}, Err: errors.New("damaged: the file ends in the middle")}}, nil
+				return []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(j.Name)},
+					Err: errors.New("damaged: the file ends in the middle")}}, nil
 			}
 			return []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(j.Name), Text: string(b)}}}, err
 		},
@@ -104,7 +105,8 @@ func newDeskOf(t testing.TB, idle bool, change func(*web.Options)) *desk {
 	batches := newBatches(t, s, db, files, q, dir)
 	unsignable, full := new(atomic.Bool), new(atomic.Bool)
 	partner := new(south)
-	o := web.Options{Eraser: eraser, Site: s, Title: "North <University>", Store: db, Queue: q, Files: files, Batches: batches, MaxUpload: 1 << 20, Originals: plainOriginals{files},
+	o := web.Options{Eraser: eraser, Site: s, Title: "North <University>", Store: db, Queue: q, Files: files, Batches: batches,
+		MaxUpload: 1 << 20, Originals: plainOriginals{files},
 		ReportJSON: func(out io.Writer, rep *report.Report) error {
 			if unsignable.Load() {
 				return errors.New("no key")
@@ -112,7 +114,8 @@ func newDeskOf(t testing.TB, idle bool, change func(*web.Options)) *desk {
 			return report.WriteJSON(out, rep)
 		},
 		Partners: func(context.Context) ([]web.Partner, error) {
-			return []web.Partner{{Site: "SOUTH", Name: "South <Site>", Libraries: []concordat.OpenLibrary{{ID: "theses", Level: concordat.ShowOverlap}}}, {Site: "WEST", Name: "West"}}, nil
+			return []web.Partner{{Site: "SOUTH", Name: "South <Site>", Libraries: []concordat.OpenLibrary{{ID: "theses",
+				Level: concordat.ShowOverlap}}}, {Site: "WEST", Name: "West"}}, nil
 		},
 		AddFile: addText(s), HookNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Room: func() error {
@@ -183,7 +186,8 @@ func (d *desk) signedIn(t *testing.T, name string, role store.Role) *person {
 	if err := d.store.CreateAccount(ctx, store.Account{Name: name, Role: role, Created: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.store.PutToken(ctx, secret, store.Token{Purpose: store.PurposeSession, Account: name, Made: time.Now(), Expires: time.Now().Add(time.Hour)}); err != nil {
+	if err := d.store.PutToken(ctx, secret, store.Token{Purpose: store.PurposeSession, Account: name, Made: time.Now(),
+		Expires: time.Now().Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	u, err := url.Parse(d.URL)
@@ -312,7 +316,8 @@ func TestFirst(t *testing.T) {
 	}
 	p.post("/first", http.StatusBadRequest, form("short", "short"))
 	p.post("/first", http.StatusBadRequest, form("long enough it is", "another"))
-	if page := p.post("/first", http.StatusOK, form("long enough it is", "long enough it is")); !strings.Contains(page, "ada (administrator)") {
+	if page := p.post("/first", http.StatusOK, form("long enough it is", "long enough it is")); !strings.Contains(page,
+		"ada (administrator)") {
 		t.Errorf("not signed in:\n%s", page)
 	}
 	d.person(t).post("/first", http.StatusNotFound, form("long enough it is", "long enough it is"))
@@ -325,7 +330,8 @@ func TestFirst(t *testing.T) {
 	}
 	p.post("/login", http.StatusForbidden, url.Values{"name": {"ada"}, "password": {"wrong"}})
 	p.post("/login", http.StatusForbidden, url.Values{"name": {"eve"}, "password": {"wrong"}})
-	if page := p.post("/login", http.StatusOK, url.Values{"name": {"ada"}, "password": {"long enough it is"}, "next": {"/libraries"}}); !strings.Contains(page, "All &lt;theses&gt;") {
+	if page := p.post("/login", http.StatusOK, url.Values{"name": {"ada"}, "password": {"long enough it is"},
+		"next": {"/libraries"}}); !strings.Contains(page, "All &lt;theses&gt;") {
 		t.Errorf("not at the page that was wanted:\n%s", page)
 	}
 	for range 5 {
@@ -361,7 +367,8 @@ func TestCheck(t *testing.T) {
 	p.upload(http.StatusBadRequest, nil)
 	p.upload(http.StatusBadRequest, url.Values{"template": {"none such"}}, "a.txt", "text")
 	page := p.upload(http.StatusOK, url.Values{"library": {"theses"}, "template": {"thesis"}},
-		"essay.txt", folios, "../../<script>alert(1)</script>.txt", "Nothing of this is known anywhere, I think; it was written for a test of names.", "broken.bad", "x")
+		"essay.txt", folios, "../../<script>alert(1)</script>.txt",
+		"Nothing of this is known anywhere, I think; it was written for a test of names.", "broken.bad", "x")
 	if strings.Contains(page, "<script>alert") {
 		t.Error("a file name became markup")
 	}
@@ -581,7 +588,8 @@ func TestReview(t *testing.T) {
 	note(bo, http.StatusBadRequest, url.Values{"kind": {"signoff"}})
 	note(ada, http.StatusBadRequest, url.Values{"kind": {"verdict"}, "verdict": {"suspected"}})
 	note(ada, http.StatusBadRequest, url.Values{"kind": {"verdict"}, "verdict": {"guilty"}, "text": {"x"}})
-	page := note(ada, http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"suspected"}, "text": {"one sentence <i>without</i> its source"}})
+	page := note(ada, http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"suspected"},
+		"text": {"one sentence <i>without</i> its source"}})
 	if !strings.Contains(page, "<strong>Misconduct suspected</strong>") || strings.Contains(page, "<i>without") {
 		t.Errorf("no verdict, or markup, in\n%s", page)
 	}
@@ -590,7 +598,8 @@ func TestReview(t *testing.T) {
 		t.Errorf("not signed off:\n%s", page)
 	}
 	note(bo, http.StatusBadRequest, url.Values{"kind": {"signoff"}})
-	if page := note(ada, http.StatusOK, url.Values{"kind": {"comment"}, "text": {"the author was told"}}); !strings.Contains(page, "the author was told") {
+	if page := note(ada, http.StatusOK, url.Values{"kind": {"comment"}, "text": {"the author was told"}}); !strings.Contains(page,
+		"the author was told") {
 		t.Error("no comment")
 	}
 }
@@ -600,7 +609,8 @@ func TestPartnersAreChosen(t *testing.T) {
 	d := newDesk(t, true)
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	page := p.get("/checks/new", http.StatusOK)
-	for _, want := range []string{"South &lt;Site&gt;", "words that both have, on request", "it has not told its libraries yet", "can test guesses"} {
+	for _, want := range []string{"South &lt;Site&gt;", "words that both have, on request", "it has not told its libraries yet",
+		"can test guesses"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in\n%s", want, page)
 		}

@@ -197,7 +197,8 @@ func (s *Sender) attempt(ctx context.Context, d store.Delivery, h store.Hook) {
 	a := store.Attempt{At: began, Took: s.o.Now().Sub(began), Status: status, Cause: cause}
 	state, due := s.next(d, status, after)
 	last := context.WithoutCancel(ctx)
-	if err := s.o.Store.EndAttempt(last, d, a, state, due); err != nil && !errors.Is(err, store.ErrLease) && !errors.Is(err, concordat.ErrNotFound) {
+	if err := s.o.Store.EndAttempt(last, d, a, state, due); err != nil && !errors.Is(err, store.ErrLease) &&
+		!errors.Is(err, concordat.ErrNotFound) {
 		s.o.Logger.Error("note a delivery", "webhook", h.ID, "delivery", d.Seq, "error", err)
 	}
 	if status == http.StatusGone { // Standard Webhooks 1.0.0: the receiver wants no more

@@ -238,7 +238,8 @@ func TestDead(t *testing.T) {
 	}
 	last := p.now().Sub(began)
 	d, attempts, err := p.Delivery(t.Context(), h.ID, 1)
-	if err != nil || d.State != store.DeliveryDead || d.Cause != "answered 503" || len(attempts) != d.Attempts || d.Attempts < 12 || d.Attempts > 24 {
+	if err != nil || d.State != store.DeliveryDead || d.Cause != "answered 503" || len(attempts) != d.Attempts || d.Attempts < 12 ||
+		d.Attempts > 24 {
 		t.Fatalf("got %+v, %d attempts, %v", d, len(attempts), err)
 	}
 	if last > store.HookTime || last < store.HookTime-7*time.Hour {
@@ -343,7 +344,8 @@ func TestPrivate(t *testing.T) {
 	r := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called = true }))
 	defer r.Close()
 	port := r.URL[strings.LastIndex(r.URL, ":"):]
-	for _, url := range []string{r.URL, "https://localhost" + port, "https://[::1]" + port, "https://[::ffff:127.0.0.1]" + port, "https://0.0.0.0" + port} {
+	for _, url := range []string{r.URL, "https://localhost" + port, "https://[::1]" + port, "https://[::ffff:127.0.0.1]" + port,
+		"https://0.0.0.0" + port} {
 		p := newPlace(t)
 		h := p.hook(t, url)
 		p.announce(t, 1)
@@ -356,7 +358,8 @@ func TestPrivate(t *testing.T) {
 	if called {
 		t.Error("the receiver was called")
 	}
-	for _, bad := range []string{"", "http://example.com/", "https://", "ftp://example.com", "https://a:b@example.com", "https://example.com/#x", "https://192.168.1.1/",
+	for _, bad := range []string{"", "http://example.com/", "https://", "ftp://example.com", "https://a:b@example.com",
+		"https://example.com/#x", "https://192.168.1.1/",
 		"https://[fd00::1]/", "https://169.254.169.254/latest", "javascript:x", "https://" + strings.Repeat("x", 2000)} {
 		if _, err := webhook.CheckURL(bad, nil); err == nil {
 			t.Errorf("%q passed", bad)
@@ -377,7 +380,8 @@ func TestBackoff(t *testing.T) {
 }
 
 func FuzzCheckURL(f *testing.F) {
-	for _, s := range []string{"https://example.com/hook?x=1", "http://10.0.0.1/", "https://[::1%25eth0]/", "https://user@x", "//x", "https://0x7f.1/"} {
+	for _, s := range []string{"https://example.com/hook?x=1", "http://10.0.0.1/", "https://[::1%25eth0]/", "https://user@x", "//x",
+		"https://0x7f.1/"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -16,7 +16,8 @@ func TestGroups(t *testing.T) {
 		"Nobody had asked the keeper of the lighthouse what he thought about the timetable of the ferries that crossed the sound."
 	var texts []string
 	for i := range 6 {
-		own := fmt.Sprintf("Text number %d speaks of subject%da and subject%db with words%dc of its own%dd that stand nowhere%de else.", i, i, i, i, i, i)
+		own := fmt.Sprintf("Text number %d speaks of subject%da and subject%db with words%dc of its own%dd that stand nowhere%de else.", i, i,
+			i, i, i, i)
 		text := form + "\n\n" + own
 		if i >= 3 {
 			text += "\n\n" + block
@@ -38,7 +39,8 @@ func TestGroups(t *testing.T) {
 			few.Add(i, w, s.Span)
 		}
 	}
-	if got := many.Held(3, 10); len(got) != 1 || got[0].Texts != 6 || len(got[0].Places) != 6 || !strings.HasPrefix(got[0].Places[0].In(texts[got[0].Places[0].Text]), "Describe") {
+	if got := many.Held(3, 10); len(got) != 1 || got[0].Texts != 6 || len(got[0].Places) != 6 ||
+		!strings.HasPrefix(got[0].Places[0].In(texts[got[0].Places[0].Text]), "Describe") {
 		t.Errorf("what all hold: %+v", got)
 	}
 	got := few.Held(3, 10)

@@ -128,9 +128,11 @@ func TestFormsEndBeforeProse(t *testing.T) {
 	declared := strings.Repeat("I hereby declare that this thesis is my own work and that I have named all sources that I used. ", 4)
 	prose := "The river rose in spring and took the bridge with it, which nobody had thought of before. "
 	text := declared + prose
-	got := wording.NewReader(text+own(1, 300)).FormsAmong(wording.Split(text+own(1, 300)), []wording.Stretch{{Span: concordat.Span{End: len(text)}, Documents: 2}})
+	got := wording.NewReader(text+own(1, 300)).FormsAmong(wording.Split(text+own(1, 300)),
+		[]wording.Stretch{{Span: concordat.Span{End: len(text)}, Documents: 2}})
 	if len(got) != 1 || got[0].Why != wording.WhyDeclaration || strings.TrimSpace(text[got[0].End:]) != strings.TrimSpace(prose) {
-		t.Errorf("of a declaration and a sentence reads like a form %+v of %d bytes, want it without the %d of the sentence", got, len(text), len(prose))
+		t.Errorf("of a declaration and a sentence reads like a form %+v of %d bytes, want it without the %d of the sentence", got, len(text),
+			len(prose))
 	}
 }
 

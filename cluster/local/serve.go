@@ -240,7 +240,8 @@ func (s *Server) view(ctx context.Context, c *served, seen int64) answer {
 		case <-ctx.Done():
 		}
 	}
-	out := answer{Number: c.number, Me: c.last.Me, Live: maps.Clone(c.last.Live), Config: c.last.Config, Shards: map[concordat.ShardID]storedShard{}}
+	out := answer{Number: c.number, Me: c.last.Me, Live: maps.Clone(c.last.Live), Config: c.last.Config,
+		Shards: map[concordat.ShardID]storedShard{}}
 	for id, sh := range c.last.Shards {
 		out.Shards[id] = storedShard{sh.Version, sh.State}
 	}
@@ -269,7 +270,8 @@ var _ coord.Session = (*Client)(nil)
 
 // Dial begins a session of the node with the Server at base, such as http://127.0.0.1:8430.
 func Dial(ctx context.Context, base string, node coord.NodeID) (*Client, error) {
-	c := &Client{base: base, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}, node: node, views: make(chan coord.View, 1)}
+	c := &Client{base: base, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}, node: node,
+		views: make(chan coord.View, 1)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	if err := c.join(ctx); err != nil {
 		c.cancel()

@@ -71,7 +71,8 @@ func (r *Replica) onReply(m Reply) {
 	if r.role != Follower || r.installing || r.quarantined {
 		return
 	}
-	if r.cfg.without&r5 == 0 && (!r.fetch.out || m.ID != r.fetch.id || m.From != r.hint() || m.Next != r.log.End+1 || m.Kind != Fenced && m.Epoch != r.fetch.epoch) {
+	if r.cfg.without&r5 == 0 && (!r.fetch.out || m.ID != r.fetch.id || m.From != r.hint() || m.Next != r.log.End+1 || m.Kind != Fenced &&
+		m.Epoch != r.fetch.epoch) {
 		return // R5: an answer to something else
 	}
 	r.fetch.out, r.fetch.heard = false, max(r.fetch.heard, m.ID)

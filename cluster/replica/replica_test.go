@@ -60,7 +60,8 @@ func TestSimulation(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%d histories, %d elections, %d writes acknowledged, %d questions, %d snapshots, %d ended without a copy that may lead", histories(t, v.n), sum.elections, sum.acked, sum.asked, sum.installs, downs)
+			t.Logf("%d histories, %d elections, %d writes acknowledged, %d questions, %d snapshots, %d ended without a copy that may lead",
+				histories(t, v.n), sum.elections, sum.acked, sum.asked, sum.installs, downs)
 		})
 	}
 }

@@ -176,7 +176,8 @@ func (w *world) upTo(d time.Duration) time.Duration { return time.Duration(w.r.I
 // simulate runs one history.
 func simulate(seed uint64, o simOptions, trace func(string, ...any)) outcome {
 	o = defaults(o)
-	w := &world{o: o, r: rand.New(rand.NewPCG(seed, 77)), cutLink: map[[2]coord.NodeID]time.Duration{}, ops: map[uint64]*op{}, promised: map[string]uint64{}, byDoc: map[string][]*op{}, trace: trace}
+	w := &world{o: o, r: rand.New(rand.NewPCG(seed, 77)), cutLink: map[[2]coord.NodeID]time.Duration{}, ops: map[uint64]*op{},
+		promised: map[string]uint64{}, byDoc: map[string][]*op{}, trace: trace}
 	for i := range o.nodes {
 		w.nodes = append(w.nodes, &simNode{w: w, id: coord.NodeID(rune('a' + i)), index: map[string]stored{}, persisted: map[string]stored{}})
 		w.shard.ISR = append(w.shard.ISR, w.nodes[i].id)

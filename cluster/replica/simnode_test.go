@@ -21,7 +21,8 @@ func (n *simNode) start() {
 	if lost {
 		n.base, n.baseEpoch, n.log, n.durable = n.applied, n.w.epochOf(n.applied), nil, n.applied
 	}
-	cfg := Config{Me: n.id, MinISR: n.w.o.minISR, Lag: 400 * ms, Patience: 300 * ms, Wait: 100 * ms, Retry: 40 * ms, FetchBytes: 2000, without: n.w.o.without}
+	cfg := Config{Me: n.id, MinISR: n.w.o.minISR, Lag: 400 * ms, Patience: 300 * ms, Wait: 100 * ms, Retry: 40 * ms, FetchBytes: 2000,
+		without: n.w.o.without}
 	if n.w.o.delays {
 		cfg.FetchBytes = 120
 	}

@@ -14,7 +14,8 @@ func follower(t *testing.T, log wal.Extent, applied uint64) (*Replica, Fetch) {
 	r := New(Config{Me: "b"}, Meta{Epoch: 5}, log, &Revisions{}, applied)
 	f := find[SendFetch](t, r.Step(time.Second, View{
 		Me: "b1", Live: map[coord.NodeID]coord.Incarnation{"a": "a1", "b": "b1"},
-		Shard: coord.Shard{Version: 3, State: coord.State{Epoch: 5, ISR: []coord.NodeID{"a", "b"}, Leader: "a1", Replicas: []coord.NodeID{"a", "b"}}},
+		Shard: coord.Shard{Version: 3, State: coord.State{Epoch: 5, ISR: []coord.NodeID{"a", "b"}, Leader: "a1",
+			Replicas: []coord.NodeID{"a", "b"}}},
 	}))
 	return r, f.Fetch
 }
@@ -80,7 +81,8 @@ func TestNeverBelowApplied(t *testing.T) {
 // TestOlderEpochRefused is R9.
 func TestOlderEpochRefused(t *testing.T) {
 	r, _ := follower(t, extent(9, wal.Epoch{Epoch: 1, First: 1}), 7)
-	as := r.Step(2*time.Second, View{Me: "b1", Shard: coord.Shard{Version: 9, State: coord.State{Epoch: 4, ISR: []coord.NodeID{"b"}, Leader: "b1", Replicas: []coord.NodeID{"b"}}}})
+	as := r.Step(2*time.Second, View{Me: "b1", Shard: coord.Shard{Version: 9,
+		State: coord.State{Epoch: 4, ISR: []coord.NodeID{"b"}, Leader: "b1", Replicas: []coord.NodeID{"b"}}}})
 	find[Alarm](t, as)
 	none[CAS](t, as)
 	if s := r.Status(); s.Shard.Version != 3 || s.Role != Follower {
@@ -145,7 +147,8 @@ func TestDamagedAloneStaysDown(t *testing.T) {
 	}
 	find[Ready](t, r.Step(0, CASResult{ID: c.ID, Outcome: Made}))
 	st.Hold = st.ISR
-	none[CAS](t, r.Step(time.Minute, View{Me: "a1", Shard: coord.Shard{Version: 1, State: st}, Live: map[coord.NodeID]coord.Incarnation{"a": "a1"}}))
+	none[CAS](t, r.Step(time.Minute, View{Me: "a1", Shard: coord.Shard{Version: 1, State: st},
+		Live: map[coord.NodeID]coord.Incarnation{"a": "a1"}}))
 	if c = find[CAS](t, r.Step(time.Minute, Force{})); c.State.Epoch != 2 || len(c.State.Hold) != 0 {
 		t.Errorf("got %+v", c)
 	}
@@ -161,7 +164,8 @@ func TestReturnsInDoubt(t *testing.T) {
 	both := []coord.NodeID{"a", "b"}
 	r := New(Config{Me: "a"}, Meta{}, wal.Extent{}, &Revisions{}, 0)
 	state := func(version int64, isr, replicas []coord.NodeID, epoch uint64, leader coord.Incarnation) []Action {
-		return r.Step(0, View{Me: "a1", Live: live, Shard: coord.Shard{Version: version, State: coord.State{Epoch: epoch, ISR: isr, Replicas: replicas, Leader: leader}}})
+		return r.Step(0, View{Me: "a1", Live: live, Shard: coord.Shard{Version: version,
+			State: coord.State{Epoch: epoch, ISR: isr, Replicas: replicas, Leader: leader}}})
 	}
 	c := find[CAS](t, state(1, both, both, 0, ""))
 	r.Step(0, CASResult{ID: c.ID, Outcome: Made})

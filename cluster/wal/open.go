@@ -162,7 +162,8 @@ func (l *Log) loadSegment(s *segment, first bool) (*CorruptError, error) {
 	shard, version, ok := s.readHeader(l.o.Shard)
 	switch {
 	case ok && version != magic[7]:
-		return nil, fmt.Errorf("%s has version %d of the log's format, this program knows %d: %w", s.path, version, magic[7], concordat.ErrInvalid)
+		return nil, fmt.Errorf("%s has version %d of the log's format, this program knows %d: %w", s.path, version, magic[7],
+			concordat.ErrInvalid)
 	case ok && shard != l.o.Shard:
 		return nil, fmt.Errorf("%s belongs to shard %q, not %q: %w", s.path, shard, l.o.Shard, concordat.ErrInvalid)
 	case !ok && first:
@@ -174,7 +175,8 @@ func (l *Log) loadSegment(s *segment, first bool) (*CorruptError, error) {
 		l.extent = Extent{Base: s.base, BaseEpoch: s.baseEpoch, End: s.base}
 	case s.base != l.extent.End || s.baseEpoch != l.extent.EpochAt(l.extent.End):
 		// Not the last segment's fault: an older one has lost its end.
-		return nil, &CorruptError{s.path, 0, l.extent.End + 1, fmt.Sprintf("the file before ends at record %d, this one begins after %d", l.extent.End, s.base)}
+		return nil, &CorruptError{s.path, 0, l.extent.End + 1, fmt.Sprintf("the file before ends at record %d, this one begins after %d",
+			l.extent.End, s.base)}
 	}
 	b, err := os.ReadFile(s.path)
 	if err != nil {

@@ -201,8 +201,10 @@ func (l *Log) Append(rs ...Record) error {
 	epoch := l.extent.EpochAt(l.extent.End)
 	for i := range rs {
 		r := &rs[i]
-		if r.Seq != l.extent.End+1+uint64(i) || r.Epoch < epoch || r.Kind == 0 || r.Kind == mark || len(r.ID) > MaxID || len(r.Payload) > MaxPayload {
-			return fmt.Errorf("log %s ends at %d: record %d of epoch %d, kind %d, does not follow: %w", l.dir, l.extent.End, r.Seq, r.Epoch, r.Kind, concordat.ErrInvalid)
+		if r.Seq != l.extent.End+1+uint64(i) || r.Epoch < epoch || r.Kind == 0 || r.Kind == mark || len(r.ID) > MaxID ||
+			len(r.Payload) > MaxPayload {
+			return fmt.Errorf("log %s ends at %d: record %d of epoch %d, kind %d, does not follow: %w", l.dir, l.extent.End, r.Seq, r.Epoch,
+				r.Kind, concordat.ErrInvalid)
 		}
 		epoch = r.Epoch
 	}
@@ -369,7 +371,8 @@ func (l *Log) truncate(seq uint64) error {
 		return nil
 	}
 	l.pending, l.written = nil, seq
-	for last := l.segments[len(l.segments)-1]; last.base > seq || last.base == seq && len(l.segments) > 1; last = l.segments[len(l.segments)-1] {
+	for last := l.segments[len(l.segments)-1]; last.base > seq || last.base == seq &&
+		len(l.segments) > 1; last = l.segments[len(l.segments)-1] {
 		if err := last.remove(); err != nil {
 			return err
 		}

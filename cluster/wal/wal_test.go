@@ -37,7 +37,8 @@ func must(t *testing.T, err error) {
 
 // rec is a record whose content follows from its place.
 func rec(seq, epoch uint64) Record {
-	r := Record{Seq: seq, Epoch: epoch, Kind: Put, Slot: uint8(seq), Rev: seq * 3, ID: fmt.Sprint("d", seq), Payload: bytes.Repeat([]byte{byte(seq), byte(epoch)}, int(seq%40))}
+	r := Record{Seq: seq, Epoch: epoch, Kind: Put, Slot: uint8(seq), Rev: seq * 3, ID: fmt.Sprint("d", seq),
+		Payload: bytes.Repeat([]byte{byte(seq), byte(epoch)}, int(seq%40))}
 	if seq%7 == 0 {
 		r.Kind, r.Payload = Delete, []byte{}
 	}
@@ -120,7 +121,8 @@ func TestRefusals(t *testing.T) {
 	free := uint64(1 << 30)
 	l := open(t, dir, Options{Shard: "00", LowWater: 1 << 20, Free: func() (uint64, error) { return free, nil }})
 	fill(t, l, 3, 5, 1)
-	for _, r := range []Record{rec(3, 5), rec(5, 5), rec(4, 4), {Seq: 4, Epoch: 5, Kind: mark}, {Seq: 4, Epoch: 5}, {Seq: 4, Epoch: 5, Kind: Put, ID: string(make([]byte, MaxID+1))}} {
+	for _, r := range []Record{rec(3, 5), rec(5, 5), rec(4, 4), {Seq: 4, Epoch: 5, Kind: mark}, {Seq: 4, Epoch: 5},
+		{Seq: 4, Epoch: 5, Kind: Put, ID: string(make([]byte, MaxID+1))}} {
 		if err := l.Append(r); !errors.Is(err, concordat.ErrInvalid) {
 			t.Errorf("record %d epoch %d kind %d: %v", r.Seq, r.Epoch, r.Kind, err)
 		}

@@ -143,7 +143,8 @@ func (s *Session) announce(ctx context.Context, l *link, n coord.Node) error {
 	if slices.Contains(names, own) {
 		ops = append(ops, &zkclient.SetDataRequest{Path: s.t.incarnation(n.Incarnation), Data: encode(n), Version: -1})
 	} else {
-		ops = append(ops, &zkclient.CreateRequest{Path: s.t.incarnation(n.Incarnation), Data: encode(n), Acl: s.t.acl, Flags: zkclient.FlagEphemeral})
+		ops = append(ops, &zkclient.CreateRequest{Path: s.t.incarnation(n.Incarnation), Data: encode(n), Acl: s.t.acl,
+			Flags: zkclient.FlagEphemeral})
 	}
 	for _, name := range names {
 		if i, ok := unescape(name); ok && name != own && ofNode(n.ID, i) {
@@ -241,7 +242,8 @@ func (s *Session) Forget(ctx context.Context, node coord.NodeID) error {
 	}
 	for id, sh := range v.Shards {
 		if slices.Contains(sh.ISR, node) {
-			return fmt.Errorf("node %s is in sync for shard %s: give the shard another copy first, so that it leaves: %w", node, id, concordat.ErrRefused)
+			return fmt.Errorf("node %s is in sync for shard %s: give the shard another copy first, so that it leaves: %w", node, id,
+				concordat.ErrRefused)
 		}
 	}
 	err = run1(ctx, l, func(c *zkclient.Conn) error { return c.Delete(s.t.node(node), -1) })

@@ -219,9 +219,11 @@ func pair(t *testing.T, dir, name string, ca *tls.Certificate) tls.Certificate {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(t, err)
 	c := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour),
 		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: ca == nil, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	parent, signer := c, any(key)
 	if ca != nil {
@@ -254,7 +256,8 @@ func TestTLS(t *testing.T) {
 	_, port, _ := net.SplitHostPort(secure)
 	must(t, l.Close())
 	w := newWorld(t, zktest.Start(t, 1, "secureClientPort="+port, "secureClientPortAddress=127.0.0.1",
-		"ssl.keyStore.type=PEM", "ssl.keyStore.location="+dir+"/server.pem", "ssl.trustStore.type=PEM", "ssl.trustStore.location="+dir+"/ca.crt.pem", "ssl.clientAuth=need"))
+		"ssl.keyStore.type=PEM", "ssl.keyStore.location="+dir+"/server.pem", "ssl.trustStore.type=PEM",
+		"ssl.trustStore.location="+dir+"/ca.crt.pem", "ssl.clientAuth=need"))
 	roots := x509.NewCertPool()
 	roots.AddCert(ca.Leaf)
 	o := w.options("a")

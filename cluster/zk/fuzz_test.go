@@ -26,7 +26,8 @@ func FuzzDecode(f *testing.F) {
 		if s, err := decodeShard("00", b, 1); err == nil && s.Validate() != nil {
 			t.Errorf("got %+v", s)
 		}
-		if n, err := decodeLive(name, b); err == nil && (n.ID == "" || !strings.HasPrefix(string(n.Incarnation), string(n.ID)+":") || escape(string(n.Incarnation)) != name) {
+		if n, err := decodeLive(name, b); err == nil && (n.ID == "" || !strings.HasPrefix(string(n.Incarnation), string(n.ID)+":") ||
+			escape(string(n.Incarnation)) != name) {
 			t.Errorf("%q: got %+v", name, n)
 		}
 		if level := escape(name); name != "" && len(name) <= mostName {
@@ -76,7 +77,8 @@ func TestAccount(t *testing.T) {
 	if a, err := ReadAccount(path); err != nil || a.User != "site" || a.password != "pass:word" {
 		t.Errorf("got user %q, %v", a.User, err)
 	}
-	for text, mode := range map[string]os.FileMode{"site:open\n": 0o644, "hidden7": 0o600, ":hidden7": 0o600, "a:b\nhidden7": 0o600, strings.Repeat("hidden7", 1000): 0o600} {
+	for text, mode := range map[string]os.FileMode{"site:open\n": 0o644, "hidden7": 0o600, ":hidden7": 0o600, "a:b\nhidden7": 0o600,
+		strings.Repeat("hidden7", 1000): 0o600} {
 		write(text, mode)
 		if _, err := ReadAccount(path); err == nil || strings.Contains(err.Error(), "hidden7") {
 			t.Errorf("got %v", err)

@@ -96,7 +96,8 @@ func draw() string {
 
 // final reports whether trying again cannot mend err.
 func final(err error) bool {
-	for _, e := range []error{concordat.ErrRefused, concordat.ErrScheme, concordat.ErrInvalid, concordat.ErrCorrupt, concordat.ErrNotFound, fs.ErrPermission} {
+	for _, e := range []error{concordat.ErrRefused, concordat.ErrScheme, concordat.ErrInvalid, concordat.ErrCorrupt, concordat.ErrNotFound,
+		fs.ErrPermission} {
 		if errors.Is(err, e) {
 			return true
 		}
@@ -202,7 +203,8 @@ func (s *Session) siteOf(ctx context.Context, l *link, seen memory) (siteRecord,
 		z, err = l.get(ctx, s.t.site())
 	}
 	if errors.Is(err, zkclient.ErrNoAuth) {
-		return siteRecord{}, fmt.Errorf("ZooKeeper does not let account %q read %s: wrong user or password: %w: %w", s.o.Account.User, s.t.site(), concordat.ErrRefused, err)
+		return siteRecord{}, fmt.Errorf("ZooKeeper does not let account %q read %s: wrong user or password: %w: %w", s.o.Account.User,
+			s.t.site(), concordat.ErrRefused, err)
 	}
 	if err != nil {
 		return siteRecord{}, fmt.Errorf("znode site: %w", err)
@@ -294,7 +296,8 @@ func (s *Session) known(ctx context.Context, l *link, next *memory) error {
 	}
 	if r.Instance != next.Instance {
 		return fmt.Errorf("the cluster knows another installation as node %s (%.8s, this is %.8s): two machines have one name, or this one lost its folder. "+
-			"Give it another name; or, if the other is gone for good, run \"concordat cluster zookeeper forget %s\": %w", s.o.Node, r.Instance, next.Instance, s.o.Node, ErrIdentity)
+			"Give it another name; or, if the other is gone for good, run \"concordat cluster zookeeper forget %s\": %w", s.o.Node, r.Instance,
+			next.Instance, s.o.Node, ErrIdentity)
 	}
 	if *next != stored {
 		return s.remember(*next)

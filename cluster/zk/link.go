@@ -307,7 +307,8 @@ func readError(what string, err error) error {
 func changeError(what string, err error) error {
 	switch {
 	case errors.Is(err, errDown), errors.Is(err, errDead), errors.Is(err, zkclient.ErrNoServer), errors.Is(err, zkclient.ErrNoAuth),
-		errors.Is(err, zkclient.ErrAuthFailed), errors.Is(err, zkclient.ErrInvalidACL), errors.Is(err, zkclient.ErrInvalidPath), errors.Is(err, zkclient.ErrBadArguments):
+		errors.Is(err, zkclient.ErrAuthFailed), errors.Is(err, zkclient.ErrInvalidACL), errors.Is(err, zkclient.ErrInvalidPath),
+		errors.Is(err, zkclient.ErrBadArguments):
 		return fmt.Errorf("%s: %w: %w", what, concordat.ErrUnavailable, err)
 	}
 	return fmt.Errorf("%s: %w: %w", what, coord.ErrUnknown, err)

@@ -67,7 +67,8 @@ func (w *watcher) refresh(ctx context.Context) error {
 		}
 	}
 	// Who is live is read last: a master that was elected meanwhile must not seem to be away.
-	for _, part := range []func(context.Context, map[string]struct{}, bool) (bool, error){w.readConfig, w.readSettings, w.readShards, w.readLive} {
+	for _, part := range []func(context.Context, map[string]struct{}, bool) (bool, error){w.readConfig, w.readSettings, w.readShards,
+		w.readLive} {
 		changed, err := part(ctx, dirty, all)
 		w.news = w.news || changed
 		if err != nil {
@@ -289,7 +290,8 @@ func (s *Session) sawConfig(v int64) error {
 
 // view makes a view of what is known.
 func (w *watcher) view() coord.View {
-	v := coord.View{Me: w.l.me, Live: map[coord.NodeID]coord.Node{}, Shards: make(map[concordat.ShardID]coord.Shard, len(w.shards)), Config: w.config}
+	v := coord.View{Me: w.l.me, Live: map[coord.NodeID]coord.Node{}, Shards: make(map[concordat.ShardID]coord.Shard, len(w.shards)),
+		Config: w.config}
 	newest := map[coord.NodeID]int64{}
 	for _, e := range w.live {
 		if !e.bad && e.created > newest[e.v.ID] { // of two sessions of one node the later counts

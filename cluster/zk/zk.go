@@ -95,7 +95,8 @@ func (o Options) complete() (Options, error) {
 	}
 	bad(o.Site == "", "no site")
 	bad(!rootName.MatchString(o.Root), "%q cannot be the root of znodes", o.Root)
-	bad(o.Node != "" && !nodeName.MatchString(string(o.Node)), "%q cannot be the name of a node: letters, digits, dot, hyphen, underscore; at most 63", o.Node)
+	bad(o.Node != "" && !nodeName.MatchString(string(o.Node)),
+		"%q cannot be the name of a node: letters, digits, dot, hyphen, underscore; at most 63", o.Node)
 	bad(o.Node != "" && o.Identity == "", "a node without a file for its identity")
 	bad(o.Timeout < time.Second || o.Timeout > 5*time.Minute, "session timeout %v, want 1 s to 5 min", o.Timeout)
 	bad(o.Reread < time.Second, "reading again every %v, want 1 s or more", o.Reread)
@@ -148,7 +149,8 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{o: o, t: newTree(o), log: o.Log, views: make(chan coord.View, 1), settings: make(chan coord.Config, 1), done: make(chan struct{})}
+	s := &Session{o: o, t: newTree(o), log: o.Log, views: make(chan coord.View, 1), settings: make(chan coord.Config, 1),
+		done: make(chan struct{})}
 	if o.Node != "" {
 		if s.seen, err = readMemory(o.Identity, o.Node); err != nil {
 			return nil, err

@@ -42,13 +42,15 @@ type world struct {
 }
 
 func newWorld(t *testing.T, e *zktest.Ensemble) *world {
-	return &world{e: e, root: fmt.Sprintf("/test/w%d", roots.Add(1)), dir: t.TempDir(), log: new(lines), proxies: map[coord.NodeID]*zktest.Proxy{}}
+	return &world{e: e, root: fmt.Sprintf("/test/w%d", roots.Add(1)), dir: t.TempDir(), log: new(lines),
+		proxies: map[coord.NodeID]*zktest.Proxy{}}
 }
 
 func (w *world) options(node coord.NodeID) zk.Options {
 	return zk.Options{
 		Servers: w.e.Addresses(), Root: w.root, Site: "alpha", Scheme: "natural", Node: node, Found: true,
-		Identity: filepath.Join(w.dir, string(node)+".json"), Account: account("site:secret"), Timeout: timeout, Reread: time.Minute, Log: w.log.logger(),
+		Identity: filepath.Join(w.dir, string(node)+".json"), Account: account("site:secret"), Timeout: timeout, Reread: time.Minute,
+		Log: w.log.logger(),
 	}
 }
 
@@ -219,7 +221,8 @@ func password(t *testing.T, w *world) {
 	refused(t, o, concordat.ErrRefused, "wrong user or password", "site")
 	o.Account = zk.Account{}
 	refused(t, o, concordat.ErrRefused, "wrong user or password")
-	for _, p := range []string{fmt.Sprintf("%v %+v %#v %s %q %x", o.Account, w.options("a"), w.options("a").Account, account("u:secret"), account("u:secret"), account("u:secret")), w.log.String()} {
+	for _, p := range []string{fmt.Sprintf("%v %+v %#v %s %q %x", o.Account, w.options("a"), w.options("a").Account, account("u:secret"),
+		account("u:secret"), account("u:secret")), w.log.String()} {
 		if strings.Contains(p, "secret") || strings.Contains(p, "736563726574") {
 			t.Errorf("the password is in: %s", p)
 		}
@@ -330,7 +333,8 @@ func forget(t *testing.T, w *world) {
 func history(t *testing.T, w *world) {
 	s, other := open(t, w.options("a")), open(t, w.options(""))
 	const versions = 103
-	for d, set := range map[zk.Document]func(context.Context, int64, []byte) (int64, error){zk.Config: s.Configure, zk.Settings: s.SetSettings} {
+	for d, set := range map[zk.Document]func(context.Context, int64, []byte) (int64, error){zk.Config: s.Configure,
+		zk.Settings: s.SetSettings} {
 		for v := range int64(versions) {
 			if got, err := set(t.Context(), v, fmt.Appendf(nil, "%s %d", d, v+1)); err != nil || got != v+1 {
 				t.Fatalf("got %d, %v", got, err)

@@ -10,7 +10,8 @@ import (
 func (l *lab) benchCheck() *cobra.Command {
 	var o bench.CheckOptions
 	var channel string
-	c := &cobra.Command{Use: "check", Short: "Check a submission against a library of made-up text: processor time by stage", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "check", Short: "Check a submission against a library of made-up text: processor time by stage",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Sentences < 1 || o.Rounds < 1 || o.Documents < 0 || o.PerDocument < 1 || o.Submission < 1 {
 				return cli.Usagef("--n, --rounds, --per-document and --submission must be at least 1, --documents at least 0")
@@ -26,7 +27,8 @@ func (l *lab) benchCheck() *cobra.Command {
 			return scratch(func(dir string) error {
 				return bench.Check(cmd.Context(), dir, o, func(r bench.CheckResult) error {
 					return l.figure("Check", r, "%d documents, %d sentences; %d words asked: %.1f ms CPU (profile %.1f, probes %.1f, words %.1f, verify %.1f, align %.1f, keep %.1f), report %.1f; %d candidates, %d of %d sources found, %d named; start %.0f ms, ingest %.0f sentences per CPU second, peak %.0f MB",
-						r.Documents, r.Sentences, r.Words, r.CPU, r.Fingerprint, r.Match, r.Search, r.Verify, r.Align, r.Keep, r.Report, r.Candidates, r.Found, r.Planted, r.Sources, r.Start, r.Rate, r.Peak)
+						r.Documents, r.Sentences, r.Words, r.CPU, r.Fingerprint, r.Match, r.Search, r.Verify, r.Align, r.Keep, r.Report, r.Candidates,
+						r.Found, r.Planted, r.Sources, r.Start, r.Rate, r.Peak)
 				})
 			})
 		}}

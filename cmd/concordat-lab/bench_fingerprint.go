@@ -22,7 +22,8 @@ func (l *lab) benchFingerprint() *cobra.Command {
 	var scheme string
 	var lines bool
 	var times int
-	c := &cobra.Command{Use: "fingerprint TEXTFILE...", Short: "Fingerprint text: megabytes a CPU second on one core", Args: cobra.MinimumNArgs(1),
+	c := &cobra.Command{Use: "fingerprint TEXTFILE...", Short: "Fingerprint text: megabytes a CPU second on one core",
+		Args: cobra.MinimumNArgs(1),
 		Long: `Fingerprint reads each plain-text file (UTF-8, at most its first 32 MiB) and measures the way from
 text to fingerprints as ingest goes it, on one core, in turn with hashing the text and with reading memory.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -47,7 +48,8 @@ text to fingerprints as ingest goes it, on one core, in turn with hashing the te
 					return err
 				}
 				if err := l.figure("Fingerprint", r, "%s: %.1f MB per CPU second, the best of %d rounds %.1f, %.0f sentences per CPU second (%s, %d bytes, %d sentences, %d documents); xxHash of it %.1f GB, %.0f times; memory read %.1f GB; peak %.0f MB",
-					r.File, r.Rate, r.Rounds, r.Best, r.Prints, r.Scheme, r.Bytes, r.Sentences, r.Documents, r.Hash, r.Hashes, r.Read, r.Peak); err != nil {
+					r.File, r.Rate, r.Rounds, r.Best, r.Prints, r.Scheme, r.Bytes, r.Sentences, r.Documents, r.Hash, r.Hashes, r.Read,
+					r.Peak); err != nil {
 					return err
 				}
 			}

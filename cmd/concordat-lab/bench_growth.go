@@ -30,7 +30,8 @@ func (l *lab) benchGrowth() *cobra.Command {
 						return err
 					}
 					return l.figure("Growth"+ofText(text), r, "%d sentences, %d distinct: %.0f built per CPU second, %.1f bytes on disk and %.1f in memory a sentence, opened in %.2f CPU s with at most %.0f MB, closed in %.2f s keeping %.1f bytes a sentence, with these opened in %.2f s; exact %.2f us, one hash %.2f us (as %.0f lines of memory at random) with %.1f matches, %d missed, peak %.0f MB",
-						r.Sentences, r.Distinct, r.Build, r.Bytes, r.Memory, r.Open, r.OpenPeak, r.Close, r.Kept, r.Warm, r.Exact, r.One, r.Lines, r.Found, r.Missed, r.Peak)
+						r.Sentences, r.Distinct, r.Build, r.Bytes, r.Memory, r.Open, r.OpenPeak, r.Close, r.Kept, r.Warm, r.Exact, r.One, r.Lines, r.Found,
+						r.Missed, r.Peak)
 				})
 				if err != nil {
 					return err

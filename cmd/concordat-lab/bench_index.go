@@ -16,7 +16,8 @@ func (l *lab) benchIndex() *cobra.Command {
 			}
 			return scratch(func(dir string) error {
 				return bench.Index(cmd.Context(), dir, prints, func(r bench.IndexResult) error {
-					return l.figure("Index", r, "%-6s %d sentences: %.0f sentences per CPU second (plain table %.0f, ratio %.2f), %.1f bytes per sentence, peak %.0f MB",
+					return l.figure("Index", r,
+						"%-6s %d sentences: %.0f sentences per CPU second (plain table %.0f, ratio %.2f), %.1f bytes per sentence, peak %.0f MB",
 						r.Build, r.Sentences, r.Rate, r.TableRate, r.Ratio, r.Bytes, r.Peak)
 				})
 			})

@@ -29,7 +29,8 @@ func (l *lab) benchWeb() *cobra.Command {
 as many people at once, first with nothing else to do, and last while files are handed in and every
 one of them follows a check. The processor time is that of the serving process alone, checks included.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if officers < 1 || officers > 10_000 || o.Documents < 1 || o.Documents > 1000 || o.Checks < 1 || o.Checks > 1000 || o.Rounds < 1 || o.Uploaders < 0 || o.Uploads < 0 || o.Sentences < 42 {
+			if officers < 1 || officers > 10_000 || o.Documents < 1 || o.Documents > 1000 || o.Checks < 1 || o.Checks > 1000 || o.Rounds < 1 ||
+				o.Uploaders < 0 || o.Uploads < 0 || o.Sentences < 42 {
 				return cli.Usagef("--officers and --rounds must be at least 1, --documents and --checks 1 to 1000, --sentences at least 42")
 			}
 			program, err := concordatProgram(program)
@@ -85,7 +86,8 @@ func (l *lab) benchPages(ctx context.Context, program, dir string, officers int,
 	defer func() { err = errors.Join(err, stop()) }()
 	o.Base, o.Process = "http://"+address, process
 	return bench.Web(ctx, o, func(r bench.WebResult) error {
-		err := l.figure("Web", r, "%-26s %5d requests, %d errors %s: %.2f ms CPU each (%.1f s in %.1f s), p50 %.0f ms, p99 %.0f ms; memory %.0f MB, at most %.0f MB",
+		err := l.figure("Web", r,
+			"%-26s %5d requests, %d errors %s: %.2f ms CPU each (%.1f s in %.1f s), p50 %.0f ms, p99 %.0f ms; memory %.0f MB, at most %.0f MB",
 			r.Page, r.Requests, r.Errors, r.First, r.CPU, r.Total, r.Took, r.P50, r.P99, r.Memory, r.Peak)
 		if err == nil && r.Uploads > 0 {
 			l.Say("  %d uploads taken, at most %d checks open, %d checks done, %d events", r.Uploads, r.Open, r.Checked, r.Events)
@@ -103,7 +105,8 @@ func benchPeople(ctx context.Context, db *store.DB, n int) ([]string, error) {
 		if err := db.CreateAccount(ctx, store.Account{Name: name, Role: store.RoleOfficer, Created: now}); err != nil {
 			return nil, err
 		}
-		if err := db.PutToken(ctx, secret, store.Token{Purpose: store.PurposeSession, Account: name, Made: now, Expires: now.Add(benchSession)}); err != nil {
+		if err := db.PutToken(ctx, secret, store.Token{Purpose: store.PurposeSession, Account: name, Made: now,
+			Expires: now.Add(benchSession)}); err != nil {
 			return nil, err
 		}
 		out = append(out, secret)

@@ -14,7 +14,8 @@ import (
 
 func (l *lab) evalCalibrate() *cobra.Command {
 	var library, labels, scheme string
-	c := &cobra.Command{Use: "calibrate --library DIR --labels FILE", Short: "Measure what the document score means on documents of your own", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "calibrate --library DIR --labels FILE",
+		Short: "Measure what the document score means on documents of your own", Args: cobra.NoArgs,
 		Long: `Calibrate indexes the .txt files below --library, checks every document of the labels file, lines "path TAB class
 TAB reused" or "... clean" with paths relative to the file, and prints how many documents of each class reach
 each score, with the 95 % interval of the rate in percent.`,

@@ -22,8 +22,9 @@ func (l *lab) evalFederate() *cobra.Command {
 	var truth, ignore string
 	var every int
 	var o eval.FederateOptions
-	c := &cobra.Command{Use: "federate --documents PATH... --submissions PATH... --truth PAIRS", Short: "Compare checks at one site, at several together, and at one with everything",
-		Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "federate --documents PATH... --submissions PATH... --truth PAIRS",
+		Short: "Compare checks at one site, at several together, and at one with everything",
+		Args:  cobra.NoArgs,
 		Long: `Federate spreads documents, of tables (see concordat add) and of folders, over sites in this process, by
 the hash of their ids, and checks each submission at its site: alone; together with the other sites, which speak the
 real protocol; and at one site that has all documents. It prints for each way how many pairs of a submission

@@ -50,8 +50,10 @@ is skipped. It exits with 1 if a figure misses its bounds.`,
 		}}
 	c.Flags().StringVar(&o.Corpora, "corpora", "", "folder of the corpora; CONCORDAT_CORPORA if not given")
 	c.Flags().BoolVar(&o.Short, "short", false, "a sample of each, which takes seconds and has bounds of its own")
-	c.Flags().StringArrayVar(&o.Scenarios, "scenario", nil, "folder of the innocent documents to be measured, such as 09-ring (repeatable; default all)")
-	c.Flags().StringArrayVar(&o.Modes, "mode", nil, "way of comparing innocent documents to be measured, such as tmpl (repeatable; default all)")
+	c.Flags().StringArrayVar(&o.Scenarios, "scenario", nil,
+		"folder of the innocent documents to be measured, such as 09-ring (repeatable; default all)")
+	c.Flags().StringArrayVar(&o.Modes, "mode", nil,
+		"way of comparing innocent documents to be measured, such as tmpl (repeatable; default all)")
 	c.Flags().StringVar(&o.Passages, "passages", "", "file for passages that reports on innocent documents count, one JSON object a line")
 	return c
 }

@@ -11,7 +11,8 @@ import (
 
 func (l *lab) evalScore() *cobra.Command {
 	var truth, detections, ignore, pairs string
-	c := &cobra.Command{Use: "score --truth DIR --detections DIR", Short: "Precision, recall, granularity and plagdet of detections", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "score --truth DIR --detections DIR", Short: "Precision, recall, granularity and plagdet of detections",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if truth == "" || detections == "" {
 				return cli.Usagef("--truth and --detections must each name a folder")

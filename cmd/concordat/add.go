@@ -142,7 +142,8 @@ func (ad *adder) run(ctx context.Context, files []input) error {
 	}
 	took := time.Since(began)
 	if ad.a.JSON {
-		err = ad.a.Line(map[string]any{"type": "summary", "library": ad.library, "added": ad.added, "replaced": ad.replaced, "unchanged": ad.unchanged,
+		err = ad.a.Line(map[string]any{"type": "summary", "library": ad.library, "added": ad.added, "replaced": ad.replaced,
+			"unchanged":       ad.unchanged,
 			"files_unchanged": ad.skipped, "failed": ad.failures.n, "sentences": ad.sentences, "seconds": took.Seconds()})
 	} else {
 		ad.a.Say("%s: %d added, %d replaced, %d unchanged, %d unreadable; %d sentences in %.1f s",
@@ -202,7 +203,8 @@ func (ad *adder) give(ctx context.Context, e extracted, yield func(site.Incoming
 		if _, member, ok := strings.Cut(item.Path, "!/"); ok {
 			id += "!/" + member
 		}
-		d := site.Incoming{ID: concordat.DocumentID(id), Title: cmp.Or(item.Result.Title, instance.TitleOf(id)), Author: item.Result.Author, Text: item.Result.Text, Source: tables.Absolute(e.path)}
+		d := site.Incoming{ID: concordat.DocumentID(id), Title: cmp.Or(item.Result.Title, instance.TitleOf(id)), Author: item.Result.Author,
+			Text: item.Result.Text, Source: tables.Absolute(e.path)}
 		d.Dated, d.DatedBy = instance.DateOf(string(ad.date), item.Result)
 		if i == len(e.items)-1 {
 			ad.note(d.ID, state)
@@ -265,7 +267,8 @@ func (ad *adder) giveTable(ctx context.Context, f input, state store.SourceState
 // own refuses an id that two files of this run give: the second would replace the first in silence.
 func (ad *adder) own(d site.Incoming, path string, yield func(site.Incoming, error) bool) bool {
 	if other, ok := ad.owner[d.ID]; ok && other != path {
-		yield(site.Incoming{}, cli.Usagef("document id %q comes from %s and from %s: add them to different libraries or from a common folder", d.ID, other, path))
+		yield(site.Incoming{}, cli.Usagef("document id %q comes from %s and from %s: add them to different libraries or from a common folder",
+			d.ID, other, path))
 		return false
 	}
 	ad.owner[d.ID] = path
@@ -281,7 +284,8 @@ func (ad *adder) note(id concordat.DocumentID, s store.SourceState) {
 
 func (ad *adder) fail(ctx context.Context, f input, path string, err error) error {
 	e := failed(path, err)
-	state := store.SourceState{Library: ad.library, Path: tables.Absolute(path), Size: f.size, Modified: f.modified, Code: e.Code, Detail: e.Detail, Handled: time.Now()}
+	state := store.SourceState{Library: ad.library, Path: tables.Absolute(path), Size: f.size, Modified: f.modified, Code: e.Code,
+		Detail: e.Detail, Handled: time.Now()}
 	return errors.Join(ad.failures.add(e), ad.o.Store.PutSourceState(ctx, state))
 }
 

@@ -58,7 +58,8 @@ type alertLine struct {
 
 func (a *app) printAlert(x store.Alert) error {
 	if a.JSON {
-		return a.Line(alertLine{x.Seq, x.Task, x.At, x.Source, x.Title, x.Author, x.Contact, x.Level, x.Sentences, x.Words, append([]concordat.Span{}, x.Spans...)})
+		return a.Line(alertLine{x.Seq, x.Task, x.At, x.Source, x.Title, x.Author, x.Contact, x.Level, x.Sentences, x.Words,
+			append([]concordat.Span{}, x.Spans...)})
 	}
 	line := fmt.Sprintf("%d  %s  %s  %s of it in %s", x.Seq, x.At.Local().Format(time.DateTime), x.Task,
 		report.Plural(x.Sentences, "sentence", "sentences"), x.Source)

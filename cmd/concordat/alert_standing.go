@@ -38,7 +38,8 @@ func (a *app) listStanding(ctx context.Context, o *instance.Instance) error {
 		if a.JSON {
 			err = a.Line(map[string]any{"task": id, "title": t.Title, "made": t.Made, "partners": append([]concordat.SiteID{}, at...)})
 		} else {
-			a.Say("%s  %s  %s (%s)", id, t.Made.Local().Format(time.DateTime), t.Title, report.Plural(len(at), "partner keeps it", "partners keep it"))
+			a.Say("%s  %s  %s (%s)", id, t.Made.Local().Format(time.DateTime), t.Title,
+				report.Plural(len(at), "partner keeps it", "partners keep it"))
 		}
 		if err != nil {
 			return err

@@ -59,7 +59,8 @@ func (a *app) tellBackup(dir string, m *backup.Manifest) error {
 	if a.JSON {
 		return a.Line(m)
 	}
-	a.Say("%s holds site %s as of %s: %d documents, %d files, %d MiB", dir, m.Site, m.Made.Local().Format(time.DateTime), m.Documents, m.Files, m.Bytes>>20)
+	a.Say("%s holds site %s as of %s: %d documents, %d files, %d MiB", dir, m.Site, m.Made.Local().Format(time.DateTime), m.Documents,
+		m.Files, m.Bytes>>20)
 	if m.Shards > 0 {
 		a.Say("it is of a site of several machines, with %d shards", m.Shards)
 	}
@@ -237,7 +238,8 @@ func (a *app) verifyBackup(ctx context.Context, dir string) error {
 		}
 	}
 	if err != nil || len(faults) > 0 {
-		return errors.Join(err, &cli.Exit{Code: cli.Failed, Err: fmt.Errorf("%d of %d files of the backup are not as they were backed up", len(faults), b.Manifest.Files)})
+		return errors.Join(err, &cli.Exit{Code: cli.Failed, Err: fmt.Errorf("%d of %d files of the backup are not as they were backed up",
+			len(faults), b.Manifest.Files)})
 	}
 	if a.JSON {
 		return a.Line(map[string]any{"verified": b.Manifest.Files, "bytes": b.Manifest.Bytes, "made": b.Manifest.Made})

@@ -158,9 +158,11 @@ func TestRestoreEnds(t *testing.T) {
 	now := time.Now()
 	err = db.CreateAccount(t.Context(), store.Account{Name: "ada", Role: store.RoleAdministrator, Created: now})
 	for _, p := range []store.Purpose{store.PurposeSession, store.PurposeJoin, store.PurposeAPI} {
-		err = errors.Join(err, db.PutToken(t.Context(), "secret-"+string(p), store.Token{Purpose: p, Account: "ada", Name: "x", Scopes: []string{"read"}, Made: now, Expires: now.Add(time.Hour)}))
+		err = errors.Join(err, db.PutToken(t.Context(), "secret-"+string(p),
+			store.Token{Purpose: p, Account: "ada", Name: "x", Scopes: []string{"read"}, Made: now, Expires: now.Add(time.Hour)}))
 	}
-	err = errors.Join(err, db.AddInvitation(t.Context(), store.Invitation{Hash: [32]byte{1}, Digest: [32]byte{2}, Expires: now.Add(time.Hour)}))
+	err = errors.Join(err, db.AddInvitation(t.Context(), store.Invitation{Hash: [32]byte{1}, Digest: [32]byte{2},
+		Expires: now.Add(time.Hour)}))
 	if err = errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +296,8 @@ func TestBackupOnFullDisk(t *testing.T) {
 	disk := smallDisk(t, 16)
 	put := func(mib int) {
 		t.Helper()
-		if _, _, err := store.OpenFiles(filepath.Join(data, instance.OriginalsName)).Put(t.Context(), strings.NewReader(prose(mib<<20)), 1<<30); err != nil {
+		if _, _, err := store.OpenFiles(filepath.Join(data, instance.OriginalsName)).Put(t.Context(), strings.NewReader(prose(mib<<20)),
+			1<<30); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -73,10 +73,12 @@ is reported with its reason, and the rest goes on (exit code 3).`,
 	fl.StringVar(&f.forward, "forward", "", "what partner sites are asked: unmatched, all or none (default: configuration)")
 	fl.DurationVar(&f.deadline, "deadline", site.DefaultDeadline, "how long each partner may take for one document")
 	fl.BoolVar(&f.noMirrors, "no-mirrors", false, "do not compare with mirrors of partners' libraries (see concordat mirror)")
-	fl.StringArrayVar(&f.templates, "template", nil, "name of the section template of the documents, or a file of any format whose wording gives no score: the form of the call (repeatable)")
+	fl.StringArrayVar(&f.templates, "template", nil,
+		"name of the section template of the documents, or a file of any format whose wording gives no score: the form of the call (repeatable)")
 	fl.StringVar(&f.manifest, "manifest", "", "table of what is known of the files: file, title, author, group, draft_of, date")
 	fl.StringVar(&f.channel, "channel", "both", "by what documents are nominated: both, fingerprints (fastest) or text")
-	fl.IntVar(&f.candidates, "candidates", 0, "most documents compared word by word with each document, of the batch and of the libraries each (default 200)")
+	fl.IntVar(&f.candidates, "candidates", 0,
+		"most documents compared word by word with each document, of the batch and of the libraries each (default 200)")
 	fl.BoolVar(&f.exact, "exact", false, "look up exact bands only: faster, finds less edited text")
 	fl.Float64Var(&f.threshold, "threshold", 0, "share of either document from which a pair joins a cluster (default: configuration, 0.3)")
 	fl.Float64Var(&f.failOn, "fail-on", 0, "exit with 4 if a pair that counts has this share or more")
@@ -205,7 +207,8 @@ func (f *batchFailures) add(name, reason string) {
 
 // startBatch returns the batch to work on: the one of --resume, the unfinished one of the same question, or
 // a new one.
-func (a *app) startBatch(ctx context.Context, o *instance.Instance, paths []string, f *batchCheckFlags, options site.CheckOptions, rules report.Rules) (store.Batch, error) {
+func (a *app) startBatch(ctx context.Context, o *instance.Instance, paths []string, f *batchCheckFlags, options site.CheckOptions,
+	rules report.Rules) (store.Batch, error) {
 	if f.resume != "" {
 		b, err := findBatch(ctx, o, f.resume)
 		if err == nil && f.rules.given() {
@@ -223,7 +226,8 @@ func (a *app) startBatch(ctx context.Context, o *instance.Instance, paths []stri
 	if len(files) == 0 {
 		return store.Batch{}, cli.Usagef("no file in %s", strings.Join(paths, ", "))
 	}
-	job := site.BatchJob{Libraries: options.Libraries, NoLibraries: f.alone, Forward: options.Forward, Purpose: f.purpose, Exact: options.Exact, Threshold: options.Threshold, Channel: options.Channel, Candidates: options.Candidates, Rules: &rules}
+	job := site.BatchJob{Libraries: options.Libraries, NoLibraries: f.alone, Forward: options.Forward, Purpose: f.purpose,
+		Exact: options.Exact, Threshold: options.Threshold, Channel: options.Channel, Candidates: options.Candidates, Rules: &rules}
 	for _, p := range f.partners {
 		job.Partners = append(job.Partners, concordat.SiteID(p))
 	}
@@ -293,7 +297,8 @@ func batchInputs(files []input, job site.BatchJob) ([]store.BatchInput, string, 
 }
 
 // batchStages are the stages for people.
-var batchStages = map[string]string{site.BatchRead: "reading", site.BatchCompare: "comparing with one another", site.BatchCheck: "checking against libraries"}
+var batchStages = map[string]string{site.BatchRead: "reading", site.BatchCompare: "comparing with one another",
+	site.BatchCheck: "checking against libraries"}
 
 // batchProgress shows each stage on stderr: as a bar on a terminal, else as a line at its beginning and end.
 func (a *app) batchProgress() func(stage string, done, total int) {

@@ -163,7 +163,8 @@ type batchSummary struct {
 }
 
 func (w *batchWriter) summary() batchSummary {
-	s := batchSummary{Type: "batch", ID: w.v.ID, State: string(w.v.State), Cause: w.v.Cause, Round: w.v.Round, Documents: len(w.v.Members), Unread: len(w.v.Unread()),
+	s := batchSummary{Type: "batch", ID: w.v.ID, State: string(w.v.State), Cause: w.v.Cause, Round: w.v.Round, Documents: len(w.v.Members),
+		Unread:    len(w.v.Unread()),
 		Threshold: w.v.Job.PairThreshold(), Clusters: len(w.v.Clusters)}
 	for _, p := range w.v.Pairs {
 		if p.Counted() {
@@ -183,7 +184,8 @@ func (w *batchWriter) tell(ctx context.Context) error {
 		return w.lines(ctx, w.a.Line)
 	}
 	s := w.summary()
-	w.a.Say("batch %s: %d documents, %d unreadable; threshold %.2f: %d pairs in %d clusters, %d more pairs do not count", s.ID, s.Documents, s.Unread, s.Threshold, s.Pairs, s.Clusters, s.Excused)
+	w.a.Say("batch %s: %d documents, %d unreadable; threshold %.2f: %d pairs in %d clusters, %d more pairs do not count", s.ID, s.Documents,
+		s.Unread, s.Threshold, s.Pairs, s.Clusters, s.Excused)
 	for i, p := range w.v.Pairs {
 		if i == 20 {
 			w.a.Say("  and %d more, in pairs.csv", len(w.v.Pairs)-i)
@@ -302,7 +304,8 @@ func (w *batchWriter) page(out *bufio.Writer) error {
 	}
 	p.Overview = template.HTML(b.String()) // our own elements, texts escaped
 	for i, line := range v.PairLines()[:min(len(v.Pairs), batchPairPages)] {
-		p.Pairs = append(p.Pairs, batchPagePair{A: line.A, B: line.B, Share: inPercent(line.Share), ShareA: inPercent(line.ShareA), ShareB: inPercent(line.ShareB),
+		p.Pairs = append(p.Pairs, batchPagePair{A: line.A, B: line.B, Share: inPercent(line.Share), ShareA: inPercent(line.ShareA),
+			ShareB: inPercent(line.ShareB),
 			Reason: line.Reason, Page: w.pairPath(v.Pairs[i]), Cluster: line.Cluster})
 	}
 	p.MoreOf = len(v.Pairs) - len(p.Pairs)
@@ -319,7 +322,8 @@ type batchShow struct {
 
 func (s *batchShow) member(i int) batchPageMember {
 	line := s.lines[i]
-	m := batchPageMember{Number: i + 1, Name: line.Document, Title: line.Title, Author: line.Author, Group: line.Group, Error: line.Error, Cluster: line.Cluster}
+	m := batchPageMember{Number: i + 1, Name: line.Document, Title: line.Title, Author: line.Author, Group: line.Group, Error: line.Error,
+		Cluster: line.Cluster}
 	if line.Share != nil {
 		m.Share, m.Report = inPercent(*line.Share), s.w.reportPath(i)
 	}

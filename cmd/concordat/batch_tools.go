@@ -41,7 +41,8 @@ func (a *app) batchTools() []*cobra.Command {
 			return withBatch(cmd, args[0], func(ctx context.Context, o *instance.Instance, b store.Batch) error { return a.showBatch(ctx, o, b.ID) })
 		}}
 	var out, language string
-	export := &cobra.Command{Use: "export ID --out DIR", Short: "Write the overview, the tables and the reports of a batch", Args: cobra.ExactArgs(1),
+	export := &cobra.Command{Use: "export ID --out DIR", Short: "Write the overview, the tables and the reports of a batch",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
 				return cli.Usagef("--out names no folder")
@@ -124,7 +125,8 @@ func (a *app) listBatches(ctx context.Context, o *instance.Instance, limit int) 
 	}
 	for _, b := range bs {
 		if a.JSON {
-			err = a.Line(map[string]any{"type": "batch", "id": b.ID, "title": b.Title, "state": b.State, "cause": b.Cause, "stage": b.Stage, "done": b.Done, "total": b.Total, "round": b.Round, "made": b.Made})
+			err = a.Line(map[string]any{"type": "batch", "id": b.ID, "title": b.Title, "state": b.State, "cause": b.Cause, "stage": b.Stage,
+				"done": b.Done, "total": b.Total, "round": b.Round, "made": b.Made})
 		} else {
 			a.Say("%s  %s  %-7s  %s %d/%d  %s %s", b.ID, b.Made.Local().Format(time.DateTime), b.State, b.Stage, b.Done, b.Total, b.Title, b.Cause)
 		}
@@ -145,7 +147,8 @@ func (a *app) showBatch(ctx context.Context, o *instance.Instance, id string) er
 		return w.lines(ctx, a.Line)
 	}
 	s := w.summary()
-	a.Say("batch %s, %s: %d documents, %d unreadable; threshold %.2f: %d pairs in %d clusters, %d more pairs do not count", s.ID, s.State, s.Documents, s.Unread, s.Threshold, s.Pairs, s.Clusters, s.Excused)
+	a.Say("batch %s, %s: %d documents, %d unreadable; threshold %.2f: %d pairs in %d clusters, %d more pairs do not count", s.ID, s.State,
+		s.Documents, s.Unread, s.Threshold, s.Pairs, s.Clusters, s.Excused)
 	for _, p := range v.PairLines() {
 		why := ""
 		if p.Reason != "" {

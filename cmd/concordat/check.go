@@ -68,7 +68,8 @@ the site for that. A partner named with --partner is not asked about a library t
 	fl := c.Flags()
 	fl.StringArrayVarP(&f.libraries, "library", "l", nil, "library to search (repeatable; default all)")
 	fl.StringArrayVar(&f.exclude, "exclude", nil, "document not to be shown, as LIBRARY/ID (repeatable): an earlier version of the submission")
-	fl.StringArrayVar(&f.templates, "template", nil, "name of the section template of the submission, or a file of any format whose wording gives no score: a form, a cover page (repeatable)")
+	fl.StringArrayVar(&f.templates, "template", nil,
+		"name of the section template of the submission, or a file of any format whose wording gives no score: a form, a cover page (repeatable)")
 	fl.BoolVar(&f.short, "short", false, "also compare titles, headings and answers too short for fingerprints (default: configuration)")
 	fl.Float64Var(&f.shortThreshold, "short-threshold", 0, "least similarity of two short texts (default: configuration, 0.5)")
 	fl.StringVar(&f.date, "date", "", "when the submission is from: YYYY, YYYY-MM or YYYY-MM-DD (default: what its file says)")
@@ -113,7 +114,8 @@ func (f *checkFlags) validate(fl *pflag.FlagSet) error {
 	if _, err := concordat.ParseDate(f.date); err != nil {
 		return cli.Usagef("--date %s: want YYYY, YYYY-MM or YYYY-MM-DD", f.date)
 	}
-	return cmp.Or(share("threshold", f.threshold), share("short-threshold", f.shortThreshold), share("fail-on", f.failOn), forward, f.out.validate(), f.rules.validate())
+	return cmp.Or(share("threshold", f.threshold), share("short-threshold", f.shortThreshold), share("fail-on", f.failOn), forward,
+		f.out.validate(), f.rules.validate())
 }
 
 // check runs the command.
@@ -140,7 +142,8 @@ func (a *app) check(ctx context.Context, o *instance.Instance, paths []string, f
 		return err
 	}
 	r := instance.NewReader(instance.Extraction(o.Config), len(files))
-	c := checker{language: language, a: a, o: o, f: f, options: options, rules: rules, several: len(files) > 1 || isFolder(f.out.out), names: map[string]bool{}, checked: map[string]bool{}, incomplete: busy, failures: failures{a: a}}
+	c := checker{language: language, a: a, o: o, f: f, options: options, rules: rules, several: len(files) > 1 || isFolder(f.out.out),
+		names: map[string]bool{}, checked: map[string]bool{}, incomplete: busy, failures: failures{a: a}}
 	err = c.all(ctx, r, files)
 	if err = errors.Join(err, r.Close()); err != nil {
 		return err
@@ -156,7 +159,8 @@ func (a *app) check(ctx context.Context, o *instance.Instance, paths []string, f
 
 func (f *checkFlags) options(ctx context.Context, a *app, o *instance.Instance) (site.CheckOptions, error) {
 	out := site.CheckOptions{Exact: f.exact || o.Config.Check.Probe == concordat.ProbeExact, Candidates: f.candidates,
-		Threshold: cmp.Or(f.threshold, o.Config.Check.Threshold), Short: f.short || o.Config.Check.Short, ShortThreshold: cmp.Or(f.shortThreshold, o.Config.Check.ShortThreshold)}
+		Threshold: cmp.Or(f.threshold, o.Config.Check.Threshold), Short: f.short || o.Config.Check.Short,
+		ShortThreshold: cmp.Or(f.shortThreshold, o.Config.Check.ShortThreshold)}
 	for _, name := range f.libraries {
 		l, err := o.Library(ctx, name)
 		if err != nil {
@@ -216,5 +220,6 @@ func (f *checkFlags) setTemplates(ctx context.Context, a *app, o *instance.Insta
 
 // comparison says with which partners and mirrors the check compares.
 func (f *checkFlags) comparison() *partners.Comparison {
-	return &partners.Comparison{Partners: f.partners, NoMirrors: f.noMirrors, Standing: f.standing, Level: concordat.Show(f.level), Purpose: f.purpose, Deadline: f.deadline}
+	return &partners.Comparison{Partners: f.partners, NoMirrors: f.noMirrors, Standing: f.standing, Level: concordat.Show(f.level),
+		Purpose: f.purpose, Deadline: f.deadline}
 }

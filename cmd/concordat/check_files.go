@@ -56,7 +56,10 @@ func (c *checker) all(ctx context.Context, r *instance.Reader, files []input) er
 		items, err := readInput(ctx, r, f)
 		return extracted{f, items, err}
 	})
-	for s := range ahead(ctx, c.submissions(texts, len(files)), func(ctx context.Context, s submitted) submitted { return c.check(ctx, s, b) }) {
+	for s := range ahead(ctx, c.submissions(texts, len(files)), func(ctx context.Context,
+		s submitted) submitted {
+		return c.check(ctx, s, b)
+	}) {
 		if err := c.give(s); err != nil {
 			cancel() // those that wait for one another
 			return err

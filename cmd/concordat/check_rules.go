@@ -38,8 +38,10 @@ func (f *ruleFlags) add(fl *pflag.FlagSet) {
 	fl.StringArrayVar(&f.sources, "exclude-source", nil, "source that does not count, as LIBRARY or LIBRARY/ID (repeatable)")
 	fl.StringArrayVar(&f.sections, "exclude-section", nil, "section of the template that does not count (repeatable)")
 	fl.StringArrayVar(&f.kinds, "exclude-kind", nil, "kind of evidence that does not count: verbatim, near, paraphrase, summary (repeatable)")
-	fl.StringArrayVar(&f.templates, "exclude-template", nil, "file of any format whose wording does not count: a form, a task sheet (repeatable)")
-	fl.IntVar(&f.commonAbove, "common-above", 0, "wording in more documents than this is common and does not count (default 20, negative: never)")
+	fl.StringArrayVar(&f.templates, "exclude-template", nil,
+		"file of any format whose wording does not count: a form, a task sheet (repeatable)")
+	fl.IntVar(&f.commonAbove, "common-above", 0,
+		"wording in more documents than this is common and does not count (default 20, negative: never)")
 }
 
 func (f *ruleFlags) validate() error {
@@ -83,7 +85,8 @@ func (f *ruleFlags) over(ctx context.Context, a *app, o *instance.Instance, r re
 	}
 	for _, s := range f.sources {
 		lib, id, _ := strings.Cut(s, "/")
-		r.ExcludeSources = append(r.ExcludeSources, concordat.Ref{Site: o.ID(), Library: concordat.LibraryID(lib), Document: concordat.DocumentID(id)})
+		r.ExcludeSources = append(r.ExcludeSources, concordat.Ref{Site: o.ID(), Library: concordat.LibraryID(lib),
+			Document: concordat.DocumentID(id)})
 	}
 	for _, path := range f.templates {
 		text, err := a.wording(ctx, o, path)

@@ -29,7 +29,8 @@ All machines share one PostgreSQL database, which keeps the catalogue, the accou
 handed in; a site that has its store in a file is moved there by concordat store copy.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(a.clusterInit(), a.clusterToken(), a.clusterJoin(), a.clusterStatus(), a.clusterMove(), a.clusterBalance(),
-		a.clusterDrain(), a.clusterForce(), a.clusterRemove(), a.clusterRenew(), a.clusterRestart(), a.clusterUpgrade(), a.clusterCoordinator(), a.zookeeperCommand())
+		a.clusterDrain(), a.clusterForce(), a.clusterRemove(), a.clusterRenew(), a.clusterRestart(), a.clusterUpgrade(),
+		a.clusterCoordinator(), a.zookeeperCommand())
 	return c
 }
 

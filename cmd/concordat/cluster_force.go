@@ -14,7 +14,8 @@ import (
 
 func (a *app) clusterForce() *cobra.Command {
 	var yes, dry bool
-	c := &cobra.Command{Use: "force SHARD NODE", Short: "Make a node master of a shard that has none, though acknowledged documents may be lost", Args: cobra.ExactArgs(2),
+	c := &cobra.Command{Use: "force SHARD NODE",
+		Short: "Make a node master of a shard that has none, though acknowledged documents may be lost", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withCluster(cmd.Context(), func(o *instance.Instance, w *instance.Observer, _ *cluster.Layout) error {
 				id, node := concordat.ShardID(args[0]), coord.NodeID(args[1])

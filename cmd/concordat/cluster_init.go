@@ -50,7 +50,8 @@ func (a *app) clusterInit() *cobra.Command {
 					return cli.Usage(err)
 				}
 				if dry {
-					a.Say("would make a cluster of %d shards in %d copies with node %s, and write certificates and configuration in %s", shards, copies, node, o.Dir)
+					a.Say("would make a cluster of %d shards in %d copies with node %s, and write certificates and configuration in %s", shards, copies,
+						node, o.Dir)
 					return tellFill(ctx, o, a)
 				}
 				return a.foundCluster(ctx, o, l, held, clusterKeys(url, node, zone, listen, address))
@@ -117,6 +118,7 @@ func (a *app) foundCluster(ctx context.Context, o *instance.Instance, l cluster.
 	if err := tellFill(ctx, o, a); err != nil {
 		return err
 	}
-	a.Say("cluster %s of %d shards has its first node %s; start concordat serve, then let others in with concordat cluster token NODE", l.Cluster, l.Shards, node)
+	a.Say("cluster %s of %d shards has its first node %s; start concordat serve, then let others in with concordat cluster token NODE",
+		l.Cluster, l.Shards, node)
 	return nil
 }

@@ -33,7 +33,8 @@ func TestFillInterrupted(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	coordinator := program(t, data, "cluster", "coordinator", "--listen", at, "--file", filepath.Join(t.TempDir(), "c.json"), "--timeout", "2s")
+	coordinator := program(t, data, "cluster", "coordinator", "--listen", at, "--file", filepath.Join(t.TempDir(), "c.json"), "--timeout",
+		"2s")
 	if err := coordinator.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -109,7 +109,8 @@ func settle(dir string, files map[string][]byte, node coord.NodeID, j joining) e
 			return err
 		}
 		originals := filepath.Join(filepath.Dir(path), instance.OriginalsName)
-		err = errors.Join(os.Symlink(path, filepath.Join(dir, instance.StoreName)), os.MkdirAll(originals, 0o700), os.Symlink(originals, filepath.Join(dir, instance.OriginalsName)))
+		err = errors.Join(os.Symlink(path, filepath.Join(dir, instance.StoreName)), os.MkdirAll(originals, 0o700),
+			os.Symlink(originals, filepath.Join(dir, instance.OriginalsName)))
 		if err != nil {
 			return err
 		}
@@ -170,4 +171,5 @@ func fileStoreAdvice(path string) string {
 }
 
 // namedFiles are those of config.Files that stand at a key of their own.
-var namedFiles = map[string]string{"report.certificate": "report-certificate.pem", "report.key": "report-key.pem", "store.password_file": "store-password"}
+var namedFiles = map[string]string{"report.certificate": "report-certificate.pem", "report.key": "report-key.pem",
+	"store.password_file": "store-password"}

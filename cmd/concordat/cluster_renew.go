@@ -54,6 +54,7 @@ func (a *app) renewCertificate(ctx context.Context, o *instance.Instance, v *coo
 		return err
 	}
 	r.Renewed = true
-	a.Say("the certificate of node %s is good until %s; the authority's until %s", r.Node, r.Ends.Format(time.DateOnly), r.Authority.Format(time.DateOnly))
+	a.Say("the certificate of node %s is good until %s; the authority's until %s", r.Node, r.Ends.Format(time.DateOnly),
+		r.Authority.Format(time.DateOnly))
 	return a.tellJSON(r)
 }

@@ -197,10 +197,12 @@ func (r *rolling) one(ctx context.Context, n coord.NodeID) error {
 		if r.command != "" {
 			how = "the command"
 		}
-		return r.tell(rollStep{Node: n, Step: "plan", Shards: led, Version: r.w.Seen.Live[n].Version}, fmt.Sprintf("would give away %d shards that it leads, and be restarted by %s", len(led), how))
+		return r.tell(rollStep{Node: n, Step: "plan", Shards: led, Version: r.w.Seen.Live[n].Version},
+			fmt.Sprintf("would give away %d shards that it leads, and be restarted by %s", len(led), how))
 	}
 	began := time.Now()
-	ctx, cancel := context.WithTimeoutCause(ctx, r.wait, fmt.Errorf("not back and in sync within %v: look at its log, start it, and repeat the command: %w", r.wait, concordat.ErrUnavailable))
+	ctx, cancel := context.WithTimeoutCause(ctx, r.wait,
+		fmt.Errorf("not back and in sync within %v: look at its log, start it, and repeat the command: %w", r.wait, concordat.ErrUnavailable))
 	defer cancel()
 	// The node before may be the one whose copies this one's absence needs.
 	if err := r.until(ctx, func() bool { return r.spared(n) == nil }); err != nil {
@@ -224,16 +226,19 @@ func (r *rolling) one(ctx context.Context, n coord.NodeID) error {
 	}
 	now := r.w.Seen.Live[n]
 	if r.to != "" && now.Version != r.to {
-		return fmt.Errorf("it came back with version %s, not %s: is the program replaced there?: %w", cmp.Or(now.Version, "unknown"), r.to, concordat.ErrInvalid)
+		return fmt.Errorf("it came back with version %s, not %s: is the program replaced there?: %w", cmp.Or(now.Version, "unknown"), r.to,
+			concordat.ErrInvalid)
 	}
-	if err := r.tell(rollStep{Node: n, Step: "catch up", Version: now.Version}, "is back with version "+cmp.Or(now.Version, "unknown")+", and catches up"); err != nil {
+	if err := r.tell(rollStep{Node: n, Step: "catch up", Version: now.Version},
+		"is back with version "+cmp.Or(now.Version, "unknown")+", and catches up"); err != nil {
 		return err
 	}
 	if err := r.until(ctx, func() bool { return r.caughtUp(n) }); err != nil {
 		return err
 	}
 	took := time.Since(began)
-	return r.tell(rollStep{Node: n, Step: "done", Version: now.Version, Took: took.Seconds()}, fmt.Sprintf("in sync after %.1f s", took.Seconds()))
+	return r.tell(rollStep{Node: n, Step: "done", Version: now.Version, Took: took.Seconds()},
+		fmt.Sprintf("in sync after %.1f s", took.Seconds()))
 }
 
 // caughtUp reports whether all copies that the node ought to have are in sync, and may lead.

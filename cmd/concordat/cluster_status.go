@@ -40,7 +40,8 @@ func (a *app) showCluster(w *instance.Observer, l *cluster.Layout) error {
 	nodes := map[coord.NodeID]*nodeLine{}
 	for id, m := range l.Members {
 		n := w.Seen.Live[id]
-		nodes[id] = &nodeLine{Node: id, Zone: m.Zone, Live: n.ID != "", Drained: m.Drained, Address: n.Address, Free: n.FreeBytes, Version: n.Version}
+		nodes[id] = &nodeLine{Node: id, Zone: m.Zone, Live: n.ID != "", Drained: m.Drained, Address: n.Address, Free: n.FreeBytes,
+			Version: n.Version}
 	}
 	var shards []instance.ShardLine
 	for _, id := range slices.Sorted(maps.Keys(w.Seen.Shards)) {
@@ -64,10 +65,12 @@ func (a *app) showCluster(w *instance.Observer, l *cluster.Layout) error {
 	}
 	var without error
 	if down > 0 {
-		without = &cli.Exit{Code: cli.Failed, Err: fmt.Errorf("%d of %d shards have no master: what they hold cannot be changed", down, len(shards))}
+		without = &cli.Exit{Code: cli.Failed, Err: fmt.Errorf("%d of %d shards have no master: what they hold cannot be changed", down,
+			len(shards))}
 	}
 	if a.JSON {
-		return errors.Join(without, a.Line(map[string]any{"cluster": l.Cluster, "site": l.Site, "copies": l.Copies, "nodes": slices.SortedFunc(maps.Values(nodes), func(x, y *nodeLine) int { return cmp.Compare(x.Node, y.Node) }), "shards": shards}))
+		return errors.Join(without, a.Line(map[string]any{"cluster": l.Cluster, "site": l.Site, "copies": l.Copies,
+			"nodes": slices.SortedFunc(maps.Values(nodes), func(x, y *nodeLine) int { return cmp.Compare(x.Node, y.Node) }), "shards": shards}))
 	}
 	a.Say("cluster %s of site %s: %d shards in %d copies", l.Cluster, l.Site, l.Shards, l.Copies)
 	for _, id := range slices.Sorted(maps.Keys(nodes)) {
@@ -82,7 +85,8 @@ func (a *app) showCluster(w *instance.Observer, l *cluster.Layout) error {
 		a.Say("node %s (zone %q): %s; %d copies in sync, master of %d", id, n.Zone, state, n.Copies, n.Masters)
 	}
 	for _, s := range shards {
-		a.Say("shard %s: %s; master %s since epoch %d; in sync %s; wanted %s", s.Shard, s.State, cmp.Or(string(s.Master), "none"), s.Epoch, nodeNames(s.InSync), nodeNames(s.Wanted))
+		a.Say("shard %s: %s; master %s since epoch %d; in sync %s; wanted %s", s.Shard, s.State, cmp.Or(string(s.Master), "none"), s.Epoch,
+			nodeNames(s.InSync), nodeNames(s.Wanted))
 	}
 	return without
 }

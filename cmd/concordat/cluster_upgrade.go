@@ -11,7 +11,8 @@ import (
 
 func (a *app) clusterUpgrade() *cobra.Command {
 	r := &rolling{a: a}
-	c := &cobra.Command{Use: "upgrade [NODE...]", Short: "Restart nodes one after the other, where another version of the program is installed",
+	c := &cobra.Command{Use: "upgrade [NODE...]",
+		Short: "Restart nodes one after the other, where another version of the program is installed",
 		Long: `Upgrade is restart, after the program was replaced on the nodes or with a --command that does so: nodes
 that have the version of --to already are left out, and it stops at a node that comes back with another one. A version
 that cannot work beside the nodes that are there refuses to start, and says which versions know both.`,

@@ -49,11 +49,13 @@ ZooKeeper's account is "user:password" in the file of --zookeeper-account or in 
 	f.StringVar(&z.site, "site", "", "name of the site (default that of --data)")
 	f.StringVar(&z.account, "zookeeper-account", "", "file with user:password (default $"+zk.AccountVariable+")")
 	f.BoolVar(&z.tls, "zookeeper-tls", false, "use TLS")
-	f.StringVar(&z.ca, "zookeeper-ca", "", "file with the authorities of ZooKeeper's certificates, PEM (default those of the system); implies TLS")
+	f.StringVar(&z.ca, "zookeeper-ca", "",
+		"file with the authorities of ZooKeeper's certificates, PEM (default those of the system); implies TLS")
 	f.StringVar(&z.certificate, "zookeeper-certificate", "", "file with the certificate to show, PEM; implies TLS")
 	f.StringVar(&z.key, "zookeeper-key", "", "file with its key, PEM (default the same file)")
 	f.DurationVar(&z.timeout, "zookeeper-wait", 10*time.Second, "how long to wait for ZooKeeper")
-	c.AddCommand(a.clusterStatusCommand(&z), a.clusterForgetCommand(&z), a.clusterSettingsCommand(&z), a.clusterSetCommand(&z), a.clusterHistoryCommand(&z), a.clusterRevertCommand(&z))
+	c.AddCommand(a.clusterStatusCommand(&z), a.clusterForgetCommand(&z), a.clusterSettingsCommand(&z), a.clusterSetCommand(&z),
+		a.clusterHistoryCommand(&z), a.clusterRevertCommand(&z))
 	return c
 }
 

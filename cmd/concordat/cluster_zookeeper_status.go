@@ -49,7 +49,8 @@ func (a *app) printClusterStatus(st web.Cluster) error {
 		return err
 	}
 	if without > 0 {
-		return fmt.Errorf("%d of %d shards have no master: what they hold cannot be changed: %w", without, len(st.Shards), concordat.ErrUnavailable)
+		return fmt.Errorf("%d of %d shards have no master: what they hold cannot be changed: %w", without, len(st.Shards),
+			concordat.ErrUnavailable)
 	}
 	return nil
 }
@@ -63,11 +64,13 @@ func (a *app) tabulateClusterStatus(st web.Cluster) error {
 			fmt.Fprintf(w, "%s\t-\taway\t-\t%d\t0\t-\t-\n", n.ID, n.Copies)
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\tlive\t%s\t%d\t%d\t%.1f\t%s\n", n.ID, cmp.Or(n.Zone, "-"), n.Address, n.Copies, n.Leads, float64(n.Free)/(1<<30), cmp.Or(n.Version, "-"))
+		fmt.Fprintf(w, "%s\t%s\tlive\t%s\t%d\t%d\t%.1f\t%s\n", n.ID, cmp.Or(n.Zone, "-"), n.Address, n.Copies, n.Leads,
+			float64(n.Free)/(1<<30), cmp.Or(n.Version, "-"))
 	}
 	fmt.Fprintln(w, "\nSHARD\tSTATE\tMASTER\tEPOCH\tIN SYNC\tON HOLD\tCOPIES")
 	for _, s := range st.Shards {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", s.ID, s.State, cmp.Or(s.Master, "-"), s.Epoch, instance.NameList(s.InSync), cmp.Or(instance.NameList(s.Hold), "-"), instance.NameList(s.Replicas))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", s.ID, s.State, cmp.Or(s.Master, "-"), s.Epoch, instance.NameList(s.InSync),
+			cmp.Or(instance.NameList(s.Hold), "-"), instance.NameList(s.Replicas))
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -34,7 +34,8 @@ func TestClusterCommands(t *testing.T) {
 	cluster := func(code int, args ...string) string {
 		t.Helper()
 		var out, errs bytes.Buffer
-		got := run(t.Context(), append([]string{"cluster", "zookeeper", "--site", "alpha", "--zookeeper-wait", "60s"}, args...), strings.NewReader(`{"expires":"2030-01-01T00:00:00Z"}`), &out, &errs)
+		got := run(t.Context(), append([]string{"cluster", "zookeeper", "--site", "alpha", "--zookeeper-wait", "60s"}, args...),
+			strings.NewReader(`{"expires":"2030-01-01T00:00:00Z"}`), &out, &errs)
 		if got != code {
 			t.Fatalf("%v: exit %d, want %d: %s%s", args, got, code, &out, &errs)
 		}
@@ -63,7 +64,8 @@ func TestClusterCommands(t *testing.T) {
 		}
 		t.Cleanup(func() { s.Close() })
 		me := (<-s.View()).Me
-		if err := s.Announce(t.Context(), coord.Node{ID: id, Incarnation: me, Address: string(id) + ":7000", Version: "v1", Zone: "east", FreeBytes: 3 << 29}); err != nil {
+		if err := s.Announce(t.Context(), coord.Node{ID: id, Incarnation: me, Address: string(id) + ":7000", Version: "v1", Zone: "east",
+			FreeBytes: 3 << 29}); err != nil {
 			t.Fatal(err)
 		}
 		return s, me
@@ -71,7 +73,8 @@ func TestClusterCommands(t *testing.T) {
 	n1, me := node("n1")
 	n2, _ := node("n2")
 	both := []coord.NodeID{"n1", "n2"}
-	if err := n1.Create(t.Context(), map[concordat.ShardID]coord.State{"00": {ISR: both, Replicas: both}, "01": {ISR: both[:1], Replicas: both}}); err != nil {
+	if err := n1.Create(t.Context(), map[concordat.ShardID]coord.State{"00": {ISR: both, Replicas: both},
+		"01": {ISR: both[:1], Replicas: both}}); err != nil {
 		t.Fatal(err)
 	}
 	has(cluster(cli.Failed, "status"), "2 of 2 shards have no master", "n1    east  live   n1:7000  2       0      1.5       v1")
@@ -85,12 +88,14 @@ func TestClusterCommands(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	has(cluster(cli.Done, "status"), "00     healthy       n1      4      n1, n2", "01     fewer copies  n1      4      n1 ", "configuration: never set")
+	has(cluster(cli.Done, "status"), "00     healthy       n1      4      n1, n2", "01     fewer copies  n1      4      n1 ",
+		"configuration: never set")
 	var st web.Cluster
 	if err := json.Unmarshal([]byte(cluster(cli.Done, "--json", "status")), &st); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(web.ClusterShard{ID: "00", State: web.ShardHealthy, Master: "n1", Epoch: 4, InSync: daemon.Texts(both), Replicas: daemon.Texts(both)}, st.Shards[0]); d != "" {
+	if d := cmp.Diff(web.ClusterShard{ID: "00", State: web.ShardHealthy, Master: "n1", Epoch: 4, InSync: daemon.Texts(both),
+		Replicas: daemon.Texts(both)}, st.Shards[0]); d != "" {
 		t.Error(d)
 	}
 	if st.Nodes[0].Leads != 2 || st.Nodes[1].Copies != 2 || !st.Nodes[1].Live {
@@ -104,7 +109,8 @@ func TestClusterCommands(t *testing.T) {
 	has(cluster(cli.Failed, "forget", "n2"), "in sync for shard 00")
 	has(cluster(cli.Done, "status"), "n2    -     away", "00     fewer copies")
 
-	has(cluster(cli.Misused, "set", "check.treshold=0.2", "site.id=beta", "check.probe=many"), "no such key", "each node has its own", "check.probe")
+	has(cluster(cli.Misused, "set", "check.treshold=0.2", "site.id=beta", "check.probe=many"), "no such key", "each node has its own",
+		"check.probe")
 	has(cluster(cli.Misused, "set"), "nothing to set")
 	cluster(cli.Done, "set", "check.threshold=0.25", "check.probe=exact")
 	cluster(cli.Done, "set", "--unset", "check.probe", "--policy", "theses=-")
@@ -124,7 +130,8 @@ func TestClusterCommands(t *testing.T) {
 func TestCentralOverlay(t *testing.T) {
 	s := instance.CentralSettings{Keys: map[string]string{"check.threshold": "0.25", "check.probe": "exact"}}
 	look := s.Lookup(func(name string) (string, bool) { return "one", name == "CONCORDAT_CHECK_PROBE" })
-	for name, want := range map[string]string{"CONCORDAT_CHECK_THRESHOLD": "0.25", "CONCORDAT_CHECK_PROBE": "one", "CONCORDAT_SERVE_LISTEN": ""} {
+	for name, want := range map[string]string{"CONCORDAT_CHECK_THRESHOLD": "0.25", "CONCORDAT_CHECK_PROBE": "one",
+		"CONCORDAT_SERVE_LISTEN": ""} {
 		if got, ok := look(name); got != want || ok != (want != "") {
 			t.Errorf("%s: got %q, %v", name, got, ok)
 		}
@@ -132,7 +139,8 @@ func TestCentralOverlay(t *testing.T) {
 }
 
 func FuzzParseCentral(f *testing.F) {
-	for _, seed := range []string{`{"format":1,"keys":{"check.threshold":"0.2"},"libraries":{"theses":{}}}`, `{"format":2}`, `{"keys":{"x":"y"}}`, `[]`, ``} {
+	for _, seed := range []string{`{"format":1,"keys":{"check.threshold":"0.2"},"libraries":{"theses":{}}}`, `{"format":2}`,
+		`{"keys":{"x":"y"}}`, `[]`, ``} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

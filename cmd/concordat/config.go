@@ -33,7 +33,10 @@ func (a *app) configCommand() *cobra.Command {
 					return err
 				}
 				if c.Store.URL != "" {
-					if err := a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.warnStore(cmd.Context(), o) }); err != nil {
+					if err := a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+						return a.warnStore(cmd.Context(),
+							o)
+					}); err != nil {
 						return err
 					}
 				}

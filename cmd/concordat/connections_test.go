@@ -55,7 +55,8 @@ func TestSlowConnections(t *testing.T) {
 	if err := errors.Join(
 		s.db.CreateAccount(t.Context(), store.Account{Name: "zoe", Role: store.RoleOfficer, Created: now}),
 		s.db.PutToken(t.Context(), join, store.Token{Purpose: store.PurposeJoin, Account: "zoe", Made: now, Expires: now.Add(time.Hour)}),
-		s.db.PutToken(t.Context(), "adds-documents", store.Token{Purpose: store.PurposeAPI, Account: "ada", Name: "add", Scopes: []string{"documents"}, Made: now, Expires: now.Add(time.Hour)})); err != nil {
+		s.db.PutToken(t.Context(), "adds-documents", store.Token{Purpose: store.PurposeAPI, Account: "ada", Name: "add",
+			Scopes: []string{"documents"}, Made: now, Expires: now.Add(time.Hour)})); err != nil {
 		t.Fatal(err)
 	}
 	secret := "a heron stands in the reeds"
@@ -65,14 +66,16 @@ func TestSlowConnections(t *testing.T) {
 		c := dialFrom(t, from(i), s.address)
 		t.Cleanup(func() { _ = c.Close() }) // closed from there already, perhaps
 		// It may be closed for another one before all is written.
-		_, _ = io.WriteString(c, "POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 4000000\r\n\r\nn")
+		_, _ = io.WriteString(c,
+			"POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 4000000\r\n\r\nn")
 	}
 	for _, address := range []string{from(0), "127.0.9.9"} {
 		if code := s.form(t, address, "/login", url.Values{"name": {"zoe"}, "password": {secret}}); code != http.StatusOK {
 			t.Errorf("signing in from %s: %d", address, code)
 		}
 		body, kind := submission(t, "paper-"+address+".txt", prose(2000))
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.address+"/api/v1/libraries/l/documents", bytes.NewReader(body))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.address+"/api/v1/libraries/l/documents",
+			bytes.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +88,8 @@ func TestSlowConnections(t *testing.T) {
 		}
 		answer, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if resp.StatusCode != http.StatusOK || !strings.Contains(string(answer), `"outcome":"added"`) && !strings.Contains(string(answer), `"outcome": "added"`) {
+		if resp.StatusCode != http.StatusOK || !strings.Contains(string(answer), `"outcome":"added"`) &&
+			!strings.Contains(string(answer), `"outcome": "added"`) {
 			t.Errorf("adding from %s: %d %s", address, resp.StatusCode, answer)
 		}
 	}
@@ -100,7 +104,8 @@ func TestHealthHeaders(t *testing.T) {
 			t.Fatal(err)
 		}
 		resp.Body.Close()
-		for _, name := range []string{"Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy", "Cross-Origin-Opener-Policy", "Cache-Control"} {
+		for _, name := range []string{"Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy", "Cross-Origin-Opener-Policy",
+			"Cache-Control"} {
 			if resp.StatusCode != http.StatusOK || resp.Header.Get(name) == "" {
 				t.Errorf("%s: %s without %s", path, resp.Status, name)
 			}

@@ -109,8 +109,10 @@ func clusterMetrics(t *testing.T) string {
 			t.Fatal(err)
 		}
 		page := get(t, "http://"+st.Metrics+"/metrics")
-		if strings.Contains(page, `concordat_cluster_shards{state="ok"} 2`) && strings.Contains(page, `concordat_cluster_shard_master{shard="01"} 1`) {
-			if !strings.Contains(page, `concordat_cluster_node_up{node="a",zone="east"} 1`) || !strings.Contains(page, "concordat_cluster_coordinator_up 1") {
+		if strings.Contains(page, `concordat_cluster_shards{state="ok"} 2`) &&
+			strings.Contains(page, `concordat_cluster_shard_master{shard="01"} 1`) {
+			if !strings.Contains(page, `concordat_cluster_node_up{node="a",zone="east"} 1`) ||
+				!strings.Contains(page, "concordat_cluster_coordinator_up 1") {
 				t.Errorf("a cluster of one node tells:\n%s", page)
 			}
 			return page

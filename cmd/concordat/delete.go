@@ -31,7 +31,8 @@ documents by a hash only. doc/operations.md tells what remains, such as backups.
 }
 
 // deletion is a command that deletes.
-func (a *app) deletion(use, short string, args cobra.PositionalArgs, target func(ctx context.Context, o *instance.Instance, args []string) (site.Target, error)) *cobra.Command {
+func (a *app) deletion(use, short string, args cobra.PositionalArgs,
+	target func(ctx context.Context, o *instance.Instance, args []string) (site.Target, error)) *cobra.Command {
 	var reason, receipt string
 	c := &cobra.Command{Use: use, Short: short, Args: args, RunE: func(cmd *cobra.Command, args []string) error {
 		if reason == "" {

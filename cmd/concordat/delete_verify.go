@@ -67,7 +67,8 @@ func verifyReceipt(r site.Receipt, cards cardsBySite) error {
 	if err != nil {
 		return err
 	}
-	err = cards.check(concordat.Statement{Site: s.Site, Kind: signing.KindReceipt, At: s.At, KeyEpoch: s.KeyEpoch, Request: make([]byte, 32), Payload: sum[:], Signature: s.Signature})
+	err = cards.check(concordat.Statement{Site: s.Site, Kind: signing.KindReceipt, At: s.At, KeyEpoch: s.KeyEpoch,
+		Request: make([]byte, 32), Payload: sum[:], Signature: s.Signature})
 	if err != nil {
 		return fmt.Errorf("signature of %s: %w", s.Site, err)
 	}

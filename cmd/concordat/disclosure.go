@@ -37,20 +37,24 @@ func (a *app) disclosureCommand() *cobra.Command {
 	}
 	list.Flags().StringVar(&state, "state", "", "only those that are pending, granted, refused, expired or withdrawn")
 	c.AddCommand(list, a.disclosureShow(),
-		a.decision("approve ID", "Let the partner read the passages", func(ctx context.Context, o *instance.Instance, id, actor, words string) (store.Disclosure, error) {
+		a.decision("approve ID", "Let the partner read the passages", func(ctx context.Context, o *instance.Instance, id, actor,
+			words string) (store.Disclosure, error) {
 			return o.Decide(ctx, id, actor, true, words)
 		}),
-		a.decision("refuse ID", "Do not let the partner read the passages", func(ctx context.Context, o *instance.Instance, id, actor, words string) (store.Disclosure, error) {
-			return o.Decide(ctx, id, actor, false, words)
-		}),
-		a.decision("withdraw ID", "Take an approval back", func(ctx context.Context, o *instance.Instance, id, actor, words string) (store.Disclosure, error) {
+		a.decision("refuse ID", "Do not let the partner read the passages",
+			func(ctx context.Context, o *instance.Instance, id, actor, words string) (store.Disclosure, error) {
+				return o.Decide(ctx, id, actor, false, words)
+			}),
+		a.decision("withdraw ID", "Take an approval back", func(ctx context.Context, o *instance.Instance, id, actor,
+			words string) (store.Disclosure, error) {
 			return o.Withdraw(ctx, id, actor, words)
 		}))
 	return c
 }
 
 // decision makes a command that changes the state of one request.
-func (a *app) decision(use, short string, decide func(ctx context.Context, o *instance.Instance, id, actor, words string) (store.Disclosure, error)) *cobra.Command {
+func (a *app) decision(use, short string, decide func(ctx context.Context, o *instance.Instance, id, actor,
+	words string) (store.Disclosure, error)) *cobra.Command {
 	var words, actor string
 	c := &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(1),

@@ -42,15 +42,18 @@ func TestDisclosureCommands(t *testing.T) {
 			return err
 		}
 		for id, hash := range map[string]string{"one": row.Hash, "two": row.Hash, "gone": "of another text"} {
-			d := store.Disclosure{ID: id, Direction: store.DisclosureIn, Partner: "north", Job: concordat.JobID{id[0]}, Library: "theses", Document: "a", Hash: hash,
-				Spans: []concordat.Span{{Start: at, End: at + len(wanted)}}, Reason: "an examination", Contact: "dean@north", State: concordat.DisclosurePending, Until: time.Now().Add(time.Hour)}
+			d := store.Disclosure{ID: id, Direction: store.DisclosureIn, Partner: "north", Job: concordat.JobID{id[0]}, Library: "theses",
+				Document: "a", Hash: hash,
+				Spans: []concordat.Span{{Start: at, End: at + len(wanted)}}, Reason: "an examination", Contact: "dean@north",
+				State: concordat.DisclosurePending, Until: time.Now().Add(time.Hour)}
 			if err := o.Store.PutDisclosure(ctx, d); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	if out := command(cli.Done, "disclosure", "list", "--state", "pending"); strings.Count(out, "north asks for 1 passages of theses/a") != 3 || !strings.Contains(out, "an examination (dean@north)") {
+	if out := command(cli.Done, "disclosure", "list", "--state", "pending"); strings.Count(out,
+		"north asks for 1 passages of theses/a") != 3 || !strings.Contains(out, "an examination (dean@north)") {
 		t.Errorf("got %s", out)
 	}
 	if out := command(cli.Misused, "disclosure", "show", "gone"); !strings.Contains(out, "its document is gone") {
@@ -59,7 +62,8 @@ func TestDisclosureCommands(t *testing.T) {
 	if out := command(cli.Done, "disclosure", "show", "one"); !strings.Contains(out, "\n"+wanted+"\n") || strings.Contains(out, "silence") {
 		t.Errorf("got %s", out)
 	}
-	if out := command(cli.Done, "disclosure", "approve", "one", "--words", "in order", "--as", "librarian", "--json"); !strings.Contains(out, `"state":"granted"`) || !strings.Contains(out, `"actor":"librarian"`) {
+	if out := command(cli.Done, "disclosure", "approve", "one", "--words", "in order", "--as", "librarian",
+		"--json"); !strings.Contains(out, `"state":"granted"`) || !strings.Contains(out, `"actor":"librarian"`) {
 		t.Errorf("got %s", out)
 	}
 	if out := command(cli.Misused, "disclosure", "approve", "one"); !strings.Contains(out, "it is granted") {

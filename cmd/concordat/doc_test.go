@@ -87,7 +87,8 @@ func TestReadmeExample(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{"calls: 52 added, 0 replaced, 0 unchanged, 0 unreadable", "exit code 4", "  done  ", "report: " + dir + "/report.html"} {
+	for _, want := range []string{"calls: 52 added, 0 replaced, 0 unchanged, 0 unreadable", "exit code 4", "  done  ", "report: " + dir +
+		"/report.html"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("it does not print %q", want)
 		}

@@ -49,11 +49,14 @@ func (d *doctor) certificate(t *cluster.Trust) {
 	left := func(end time.Time) time.Duration { return end.Sub(d.now) }
 	switch {
 	case left(ends) <= 0:
-		d.fault("certificate", "let this machine join anew with a token", fmt.Errorf("that of node %s ended on %s", t.Node, ends.Format(time.DateOnly)))
+		d.fault("certificate", "let this machine join anew with a token",
+			fmt.Errorf("that of node %s ended on %s", t.Node, ends.Format(time.DateOnly)))
 	case left(authority) < authorityWarning:
-		d.warning("certificate", "found a new cluster from a backup before that", "the cluster's authority ends on %s", authority.Format(time.DateOnly))
+		d.warning("certificate", "found a new cluster from a backup before that", "the cluster's authority ends on %s",
+			authority.Format(time.DateOnly))
 	case left(ends) < certificateWarning:
-		d.warning("certificate", "start the node with the authority's key and run concordat cluster renew", "that of node %s ends on %s and was not renewed", t.Node, ends.Format(time.DateOnly))
+		d.warning("certificate", "start the node with the authority's key and run concordat cluster renew",
+			"that of node %s ends on %s and was not renewed", t.Node, ends.Format(time.DateOnly))
 	default:
 		d.ok("certificate", "node %s, until %s; the authority until %s", t.Node, ends.Format(time.DateOnly), authority.Format(time.DateOnly))
 	}
@@ -64,7 +67,8 @@ func (d *doctor) nodes(w *instance.Observer, l *cluster.Layout, t *cluster.Trust
 	m, ok := l.Members[t.Node]
 	switch {
 	case !ok:
-		d.fault("nodes", "let this machine join anew, in an empty folder", fmt.Errorf("node %s is no member of the cluster: it was removed", t.Node))
+		d.fault("nodes", "let this machine join anew, in an empty folder",
+			fmt.Errorf("node %s is no member of the cluster: it was removed", t.Node))
 		return
 	case m.Key != "" && m.Key != t.Key():
 		d.fault("nodes", "let this machine join under another name", fmt.Errorf("the name %s belongs to another machine", t.Node))
@@ -84,11 +88,14 @@ func (d *doctor) nodes(w *instance.Observer, l *cluster.Layout, t *cluster.Trust
 	}
 	switch {
 	case len(away) > 0:
-		d.warning("nodes", "start them, or take them out: concordat cluster drain NODE --wait, concordat cluster remove NODE", "%d of %d are away: %s", len(away), len(l.Members), strings.Join(away, ", "))
+		d.warning("nodes", "start them, or take them out: concordat cluster drain NODE --wait, concordat cluster remove NODE",
+			"%d of %d are away: %s", len(away), len(l.Members), strings.Join(away, ", "))
 	case len(versions) > 1:
-		d.warning("nodes", "finish the upgrade: concordat cluster upgrade", "they run several versions of the program: %s", strings.Join(slices.Sorted(maps.Keys(versions)), ", "))
+		d.warning("nodes", "finish the upgrade: concordat cluster upgrade", "they run several versions of the program: %s",
+			strings.Join(slices.Sorted(maps.Keys(versions)), ", "))
 	case !authority:
-		d.warning("nodes", "copy ca-key.pem into the folder cluster of a node and restart it", "none has the key of the cluster's authority: nobody can join or renew a certificate")
+		d.warning("nodes", "copy ca-key.pem into the folder cluster of a node and restart it",
+			"none has the key of the cluster's authority: nobody can join or renew a certificate")
 	default:
 		d.ok("nodes", "%d, all live", len(l.Members))
 	}
@@ -103,11 +110,14 @@ func (d *doctor) shards(w *instance.Observer) {
 	}
 	switch {
 	case len(by["down"]) > 0:
-		d.fault("cluster", "start the nodes that are in sync for them (concordat cluster status); as the last resort concordat cluster force", fmt.Errorf("shards without a master: %s", strings.Join(by["down"], ", ")))
+		d.fault("cluster", "start the nodes that are in sync for them (concordat cluster status); as the last resort concordat cluster force",
+			fmt.Errorf("shards without a master: %s", strings.Join(by["down"], ", ")))
 	case len(by["degraded"]) > 0:
-		d.warning("cluster", "start the nodes that are away, or run concordat cluster balance", "shards with a copy on a node that is away: %s", strings.Join(by["degraded"], ", "))
+		d.warning("cluster", "start the nodes that are away, or run concordat cluster balance",
+			"shards with a copy on a node that is away: %s", strings.Join(by["degraded"], ", "))
 	case len(by["moving"]) > 0:
-		d.warning("cluster", "wait; a copy that does not come in sync says why in its node's log", "shards with a copy that is catching up: %s", strings.Join(by["moving"], ", "))
+		d.warning("cluster", "wait; a copy that does not come in sync says why in its node's log",
+			"shards with a copy that is catching up: %s", strings.Join(by["moving"], ", "))
 	default:
 		d.ok("cluster", "%d shards, every copy in sync", len(w.Seen.Shards))
 	}

@@ -22,8 +22,10 @@ import (
 
 // The names that a site gives, by folder. Folders that are not here are looked at otherwise.
 var explained = map[string][]string{
-	".": {instance.ConfigName, instance.ConfigName + ".new", instance.StoreName, instance.StoreName + "-wal", instance.StoreName + "-shm", instance.IndexName, instance.NewIndexName, instance.OldIndexName,
-		instance.IndexKeyName, instance.IndexKeyName + ".new", "lock", instance.SocketName, instance.OriginalsName, instance.BatchesName, screening.FolderName, instance.ClusterName, partners.EpochsName, partners.MirrorsName, instance.KeystoreName,
+	".": {instance.ConfigName, instance.ConfigName + ".new", instance.StoreName, instance.StoreName + "-wal", instance.StoreName + "-shm",
+		instance.IndexName, instance.NewIndexName, instance.OldIndexName,
+		instance.IndexKeyName, instance.IndexKeyName + ".new", "lock", instance.SocketName, instance.OriginalsName, instance.BatchesName,
+		screening.FolderName, instance.ClusterName, partners.EpochsName, partners.MirrorsName, instance.KeystoreName,
 		instance.KeystoreName + ".lock", instance.KeyFileName, instance.LTIKeyName, partners.ReplaysName, "lost+found"},
 	instance.IndexName:                         {"00", instance.NodeDirName},
 	filepath.Join(instance.IndexName, "00"):    {"shard.json", "lock", "store", "table", "log", "replica.json", "cluster.json"},
@@ -31,7 +33,8 @@ var explained = map[string][]string{
 }
 
 // Beginnings of names that a file has for a moment, until it gets its own.
-var momentary = []string{instance.AddingPrefix, ".new-store-", ".concordat-", ".replays-", instance.KeystoreName + ".new-", instance.LTIKeyName + "."}
+var momentary = []string{instance.AddingPrefix, ".new-store-", ".concordat-", ".replays-", instance.KeystoreName + ".new-",
+	instance.LTIKeyName + "."}
 
 // momentTime is from when on such a file is left of what was cut short.
 const momentTime = time.Hour

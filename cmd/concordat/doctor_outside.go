@@ -37,7 +37,8 @@ func (d *doctor) extraction(ctx context.Context, c *config.Config) {
 	} else {
 		d.ok("dictionary", "Chinese words are found")
 	}
-	pages, err := pdf.Write(&report.Report{Submission: concordat.Document{Title: sampleTitle, Text: sampleTitle}}, pdf.Options{Site: "doctor", Program: instance.Version()})
+	pages, err := pdf.Write(&report.Report{Submission: concordat.Document{Title: sampleTitle, Text: sampleTitle}},
+		pdf.Options{Site: "doctor", Program: instance.Version()})
 	if err != nil {
 		d.fault("fonts", "the program is damaged: install it again", err)
 		return
@@ -50,7 +51,8 @@ func (d *doctor) extraction(ctx context.Context, c *config.Config) {
 	defer func() { _ = r.Close() }() // its child has answered or was ended
 	runner, err := r.Start()
 	if err != nil {
-		d.warning("extraction", "run it on a kernel with Landlock and seccomp (Linux 5.13 or later): a file that takes over its reader could read the site", "%v", err)
+		d.warning("extraction",
+			"run it on a kernel with Landlock and seccomp (Linux 5.13 or later): a file that takes over its reader could read the site", "%v", err)
 		options.RequireIsolation = false
 		weak := instance.NewReader(options, 1)
 		defer func() { _ = weak.Close() }()
@@ -64,7 +66,8 @@ func (d *doctor) extraction(ctx context.Context, c *config.Config) {
 	case err != nil:
 		d.fault("extraction", "no PDF can be read: look at limits of memory and processes of this user", err)
 	case len(items) != 1 || items[0].Result == nil:
-		d.fault("extraction", "no PDF can be read: look at limits of memory and processes of this user", fmt.Errorf("the child answers %v", items))
+		d.fault("extraction", "no PDF can be read: look at limits of memory and processes of this user",
+			fmt.Errorf("the child answers %v", items))
 	case !strings.Contains(strings.Join(strings.Fields(items[0].Result.Text), ""), strings.Join(strings.Fields(sampleTitle), "")):
 		d.fault("extraction", "the program is damaged: install it again", errors.New("a PDF is read wrongly"))
 	default:
@@ -176,7 +179,8 @@ func (d *doctor) partner(ctx context.Context, o *instance.Instance, id *crypto.I
 	case err != nil:
 		d.warning("partners", advice, "%s: %v", p.Site, err)
 	case time.Until(h.At) > crypto.Skew || began.Sub(h.At) > crypto.Skew+time.Minute: // a head may be a minute old
-		d.warning("clock", "compare both clocks with a third; beyond two minutes messages are refused", "the clock of %s says %s", p.Site, h.At.Local().Format(time.DateTime))
+		d.warning("clock", "compare both clocks with a third; beyond two minutes messages are refused", "the clock of %s says %s", p.Site,
+			h.At.Local().Format(time.DateTime))
 	default:
 		d.ok("partners", "%s answers, audit up to entry %d", p.Site, h.Seq)
 	}

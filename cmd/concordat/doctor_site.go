@@ -41,7 +41,8 @@ func (d *doctor) folder() bool {
 		}
 	}
 	if _, err := os.Stat(d.path(instance.StoreName)); err != nil {
-		d.fault("folder", "name the folder with --data, make a site with concordat init, or take one back with concordat restore", fmt.Errorf("%s holds no site: %w", d.dir, err))
+		d.fault("folder", "name the folder with --data, make a site with concordat init, or take one back with concordat restore",
+			fmt.Errorf("%s holds no site: %w", d.dir, err))
 		return false
 	}
 	d.ok("folder", "%s", d.dir)
@@ -53,7 +54,8 @@ func (d *doctor) folder() bool {
 // permissions looks for what others than the site's user may read or write.
 func (d *doctor) permissions() {
 	n := 0
-	for _, name := range []string{".", instance.StoreName, instance.ConfigName, instance.KeystoreName, instance.KeyFileName, instance.IndexKeyName, partners.ReplaysName, instance.OriginalsName, instance.IndexName} {
+	for _, name := range []string{".", instance.StoreName, instance.ConfigName, instance.KeystoreName, instance.KeyFileName,
+		instance.IndexKeyName, partners.ReplaysName, instance.OriginalsName, instance.IndexName} {
 		path := d.path(name)
 		info, err := os.Stat(path)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -63,14 +65,16 @@ func (d *doctor) permissions() {
 			d.fault("permissions", "give the folder to the user that serves the site", err)
 			return
 		}
-		secret := slices.Contains(secrets, name) || name == instance.StoreName || name == instance.OriginalsName || name == instance.IndexName || name == partners.ReplaysName
+		secret := slices.Contains(secrets, name) || name == instance.StoreName || name == instance.OriginalsName ||
+			name == instance.IndexName || name == partners.ReplaysName
 		mode := info.Mode().Perm()
 		if mode&0o022 == 0 && (!secret || mode&0o077 == 0) {
 			continue
 		}
 		want := mode &^ 0o077
 		n++
-		d.add(finding{Check: "permissions", State: findingFault, Detail: fmt.Sprintf("%s has mode %04o: others can read or change it", path, mode),
+		d.add(finding{Check: "permissions", State: findingFault, Detail: fmt.Sprintf("%s has mode %04o: others can read or change it", path,
+			mode),
 			Advice: fmt.Sprintf("chmod %04o %s", want, path), Fix: fmt.Sprintf("set the mode of %s to %04o", path, want),
 			fix: func() error { return os.Chmod(path, want) }})
 	}
@@ -89,7 +93,8 @@ func (d *doctor) remains() {
 	for _, name := range []string{instance.ConfigName + ".new", instance.IndexKeyName + ".new"} {
 		path := d.path(name)
 		if _, err := os.Stat(path); err == nil {
-			d.add(finding{Check: "remains", State: findingWarning, Detail: path + " is left of a creation that was cut short", Advice: "remove it", Fix: "remove " + path, fix: func() error { return os.Remove(path) }})
+			d.add(finding{Check: "remains", State: findingWarning, Detail: path + " is left of a creation that was cut short",
+				Advice: "remove it", Fix: "remove " + path, fix: func() error { return os.Remove(path) }})
 		}
 	}
 }
@@ -106,7 +111,8 @@ func (d *doctor) config(c *config.Config) {
 	}
 	host, _, _ := net.SplitHostPort(c.Serve.Listen) // the configuration has checked it
 	if ip := net.ParseIP(host); (host == "" || ip != nil && !ip.IsLoopback()) && !instance.OverTLS(c) {
-		d.warning("config", "put a proxy that speaks https in front, and set serve.url and serve.listen: 127.0.0.1:8420", "the pages are shown to others at %s without https", c.Serve.Listen)
+		d.warning("config", "put a proxy that speaks https in front, and set serve.url and serve.listen: 127.0.0.1:8420",
+			"the pages are shown to others at %s without https", c.Serve.Listen)
 		return
 	}
 	d.ok("config", "%s", d.path(instance.ConfigName))
@@ -118,9 +124,11 @@ func (d *doctor) disk(c *config.Config) {
 	case err != nil:
 		d.fault("disk", "", err)
 	case left < c.Serve.LowWater:
-		d.fault("disk", "free some space: nothing is taken in and no check is begun", fmt.Errorf("%d of %d MiB are free, below serve.low_water of %d MiB", left>>20, all>>20, c.Serve.LowWater>>20))
+		d.fault("disk", "free some space: nothing is taken in and no check is begun",
+			fmt.Errorf("%d of %d MiB are free, below serve.low_water of %d MiB", left>>20, all>>20, c.Serve.LowWater>>20))
 	case left < 4*c.Serve.LowWater:
-		d.warning("disk", "free some space before serve.low_water is reached", "%d of %d MiB are free, serve.low_water is %d MiB", left>>20, all>>20, c.Serve.LowWater>>20)
+		d.warning("disk", "free some space before serve.low_water is reached", "%d of %d MiB are free, serve.low_water is %d MiB", left>>20,
+			all>>20, c.Serve.LowWater>>20)
 	default:
 		d.ok("disk", "%d of %d MiB are free", left>>20, all>>20)
 	}
@@ -187,7 +195,8 @@ func (d *doctor) originals(ctx context.Context, o *instance.Instance) {
 	case err != nil:
 		d.fault("originals", "", err)
 	case missing > 0:
-		d.warning("originals", "take them from a backup; reports stand without them, checks that wait for them fail", "%d originals that checks name are not there", missing)
+		d.warning("originals", "take them from a backup; reports stand without them, checks that wait for them fail",
+			"%d originals that checks name are not there", missing)
 	case bad == 0:
 		d.ok("originals", "%d, of which %d were read and are as handed in", all, len(names))
 	}
@@ -283,7 +292,8 @@ func (d *doctor) proxies(c *config.Config) {
 func (d *doctor) panics(served *instance.Status) {
 	if served.Panics > 0 {
 		d.warning("panics", "look for records \"panic\" in the log of concordat serve, and report them with their stack",
-			"%d requests ended in a panic since %s, the latest at %s", served.Panics, served.Started.Local().Format(time.DateTime), served.Panicked.Local().Format(time.DateTime))
+			"%d requests ended in a panic since %s, the latest at %s", served.Panics, served.Started.Local().Format(time.DateTime),
+			served.Panicked.Local().Format(time.DateTime))
 	}
 }
 
@@ -302,7 +312,8 @@ func (d *doctor) ports(ctx context.Context, c *config.Config, served *instance.S
 		d.panics(served)
 		return
 	}
-	for _, l := range []struct{ key, flag, address string }{{"serve.listen", "--listen", c.Serve.Listen}, {"serve.metrics", "", c.Serve.Metrics}, {"federation.listen", "", c.Federation.Listen}} {
+	for _, l := range []struct{ key, flag, address string }{{"serve.listen", "--listen", c.Serve.Listen},
+		{"serve.metrics", "", c.Serve.Metrics}, {"federation.listen", "", c.Federation.Listen}} {
 		if l.address == "" {
 			continue
 		}
@@ -316,7 +327,8 @@ func (d *doctor) ports(ctx context.Context, c *config.Config, served *instance.S
 	}
 	lock, err := instance.LockIndex(d.dir)
 	if err != nil {
-		d.warning("serve", "wait for it to end; if none runs, look for a serve that hangs", "the site is not served, and another concordat process works on it")
+		d.warning("serve", "wait for it to end; if none runs, look for a serve that hangs",
+			"the site is not served, and another concordat process works on it")
 		return
 	}
 	_ = lock.Close() // nothing was done under it
@@ -382,9 +394,11 @@ func (d *doctor) index(ctx context.Context, c *config.Config, served *instance.S
 	case st.Fault != "":
 		d.fault("index", "restore the site from a backup: concordat restore", errors.New(st.Fault))
 	case st.Missing > 0:
-		d.fault("index", "add these documents again from their files, or restore the site from a backup", fmt.Errorf("%d documents of the catalogue are not in the index: %s", st.Missing, strings.Join(st.Some, ", ")))
+		d.fault("index", "add these documents again from their files, or restore the site from a backup",
+			fmt.Errorf("%d documents of the catalogue are not in the index: %s", st.Missing, strings.Join(st.Some, ", ")))
 	case st.Extra > 0:
-		d.warning("index", "add these documents again, or delete them with concordat delete: something was cut short", "%d documents of the index are not in the catalogue: %s", st.Extra, strings.Join(st.Some, ", "))
+		d.warning("index", "add these documents again, or delete them with concordat delete: something was cut short",
+			"%d documents of the index are not in the catalogue: %s", st.Extra, strings.Join(st.Some, ", "))
 	default:
 		d.ok("index", "%d documents, as in the catalogue; %d sentences", st.Documents, st.Sentences)
 	}

@@ -93,13 +93,15 @@ func TestDoctor(t *testing.T) {
 	t.Parallel()
 	whole := newSite(t)
 	addAll(t, whole, bigTable(t, 20))
-	if _, _, err := store.OpenFiles(filepath.Join(whole, instance.OriginalsName)).Put(t.Context(), strings.NewReader("an original"), 100); err != nil {
+	if _, _, err := store.OpenFiles(filepath.Join(whole, instance.OriginalsName)).Put(t.Context(), strings.NewReader("an original"),
+		100); err != nil {
 		t.Fatal(err)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	t.Cleanup(func() { _ = l.Close() })
-	if _, states := found(t, cli.Done, whole, ""); states["index"] != findingOK || states["store"] != findingOK || states["originals"] != findingOK || states["extraction"] == findingFault {
+	if _, states := found(t, cli.Done, whole, ""); states["index"] != findingOK || states["store"] != findingOK ||
+		states["originals"] != findingOK || states["extraction"] == findingFault {
 		t.Fatalf("a site in order: %v", states)
 	}
 	for name, c := range map[string]struct {
@@ -107,8 +109,14 @@ func TestDoctor(t *testing.T) {
 		env                 string
 		harm                func(t *testing.T, data string)
 	}{
-		"no site":    {"folder", findingFault, "holds no site", "", func(t *testing.T, data string) { must(t, os.Remove(filepath.Join(data, instance.StoreName))) }},
-		"open store": {"permissions", findingFault, "0644", "", func(t *testing.T, data string) { must(t, os.Chmod(filepath.Join(data, instance.StoreName), 0o644)) }},
+		"no site": {"folder", findingFault, "holds no site", "", func(t *testing.T,
+			data string) {
+			must(t, os.Remove(filepath.Join(data, instance.StoreName)))
+		}},
+		"open store": {"permissions", findingFault, "0644", "", func(t *testing.T,
+			data string) {
+			must(t, os.Chmod(filepath.Join(data, instance.StoreName), 0o644))
+		}},
 		"bad configuration": {"config", findingFault, "unknown", "", func(t *testing.T, data string) {
 			must(t, os.WriteFile(filepath.Join(data, instance.ConfigName), []byte("unknown: 1\n"), 0o600))
 		}},
@@ -120,9 +128,14 @@ func TestDoctor(t *testing.T) {
 		"damaged segment": {"index", findingFault, "checksum", "", func(t *testing.T, data string) {
 			flip(t, filepath.Join(data, instance.IndexName, "00", "store", "*.zap"))
 		}},
-		"lost index":       {"index", findingFault, "20 documents", "", func(t *testing.T, data string) { must(t, os.RemoveAll(filepath.Join(data, instance.IndexName))) }},
-		"lost key":         {"index", findingFault, "scheme", "", func(t *testing.T, data string) { must(t, os.Remove(filepath.Join(data, instance.IndexKeyName))) }},
-		"changed original": {"originals", findingFault, "is not what was handed in", "", func(t *testing.T, data string) { flip(t, filepath.Join(data, instance.OriginalsName, "*", "*", "*")) }},
+		"lost index": {"index", findingFault, "20 documents", "",
+			func(t *testing.T, data string) { must(t, os.RemoveAll(filepath.Join(data, instance.IndexName))) }},
+		"lost key": {"index", findingFault, "scheme", "", func(t *testing.T,
+			data string) {
+			must(t, os.Remove(filepath.Join(data, instance.IndexKeyName)))
+		}},
+		"changed original": {"originals", findingFault, "is not what was handed in", "",
+			func(t *testing.T, data string) { flip(t, filepath.Join(data, instance.OriginalsName, "*", "*", "*")) }},
 		"missing document": {"index", findingFault, "l/ghost", "", func(t *testing.T, data string) {
 			editStore(t, data, nil, func(db *store.DB) error {
 				r, err := db.DocumentRow(t.Context(), "l", "doc-00001")

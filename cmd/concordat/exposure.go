@@ -58,7 +58,8 @@ func (a *app) printSum(partner concordat.SiteID, s store.ShowingSum) error {
 	if s.Library == "" {
 		s.Library = "(submissions)" // that were asked about there
 	}
-	a.Say("%-20s %-12s %6d documents %6d times %8d sentences %8d characters  %s to %s", s.Library, s.Form, s.Documents, s.Times, s.Sentences, s.Characters,
+	a.Say("%-20s %-12s %6d documents %6d times %8d sentences %8d characters  %s to %s", s.Library, s.Form, s.Documents, s.Times,
+		s.Sentences, s.Characters,
 		s.First.Local().Format(time.DateOnly), s.Last.Local().Format(time.DateOnly))
 	return nil
 }

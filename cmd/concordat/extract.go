@@ -78,7 +78,8 @@ func (a *app) printText(fails *failures, item extract.Member) error {
 		_, err := fmt.Fprintln(a.Stdout, r.Text)
 		return err
 	}
-	line := extractLine{Path: item.Path, Format: r.Format, Encoding: r.Encoding, Status: "text", Title: r.Title, Text: &r.Text, Flags: inPoints(r.Text, instance.FlagsOf(r.Flags))}
+	line := extractLine{Path: item.Path, Format: r.Format, Encoding: r.Encoding, Status: "text", Title: r.Title, Text: &r.Text,
+		Flags: inPoints(r.Text, instance.FlagsOf(r.Flags))}
 	if r.Partial {
 		line.Status = "partial"
 	}

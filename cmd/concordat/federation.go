@@ -21,7 +21,8 @@ func (a *app) federationCommand() *cobra.Command {
 		Long: `The members of a federation share a secret, from which the keys of their fingerprints come. The site that creates
 a federation leads it: it says who is a member and begins each new epoch of the secret.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	c.AddCommand(a.federationCreate(), a.federationInvite(), a.federationJoin(), a.federationRotate(), a.federationRemove(), a.federationLeave(), a.federationShow())
+	c.AddCommand(a.federationCreate(), a.federationInvite(), a.federationJoin(), a.federationRotate(), a.federationRemove(),
+		a.federationLeave(), a.federationShow())
 	return c
 }
 
@@ -35,7 +36,8 @@ func ledFederation(ctx context.Context, o *instance.Instance, id *crypto.Identit
 }
 
 // changedFederation writes the audit and prints what the federation has become.
-func (a *app) changedFederation(ctx context.Context, o *instance.Instance, id *crypto.Identity, f, action string, detail map[string]any) error {
+func (a *app) changedFederation(ctx context.Context, o *instance.Instance, id *crypto.Identity, f, action string,
+	detail map[string]any) error {
 	d := map[string]any{"federation": f}
 	for k, v := range detail {
 		d[k] = v
@@ -50,7 +52,8 @@ func (a *app) changedFederation(ctx context.Context, o *instance.Instance, id *c
 	return a.showFederation(id, m)
 }
 
-func (a *app) newEpoch(ctx context.Context, o *instance.Instance, k *instance.Keystore, f string, overlap time.Duration, action string, detail map[string]any) error {
+func (a *app) newEpoch(ctx context.Context, o *instance.Instance, k *instance.Keystore, f string, overlap time.Duration, action string,
+	detail map[string]any) error {
 	id, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
 		return id.NewEpoch(f, time.Now(), overlap, rand.Reader)
 	})
@@ -66,7 +69,8 @@ func (a *app) newEpoch(ctx context.Context, o *instance.Instance, k *instance.Ke
 func (a *app) showFederation(id *crypto.Identity, m store.Membership) error {
 	epochs := slices.DeleteFunc(partners.EpochSpans(id), func(e partners.EpochSpan) bool { return e.Federation != m.Federation })
 	if a.JSON {
-		return a.Line(map[string]any{"federation": m.Federation, "leader": m.Leader, "leads": m.Leader == instance.PartnerName(id.Site()), "joined": m.Joined, "members": m.Members, "epochs": epochs})
+		return a.Line(map[string]any{"federation": m.Federation, "leader": m.Leader, "leads": m.Leader == instance.PartnerName(id.Site()),
+			"joined": m.Joined, "members": m.Members, "epochs": epochs})
 	}
 	a.Say("federation %s, led by %s", m.Federation, m.Leader)
 	for _, e := range epochs {

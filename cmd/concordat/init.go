@@ -38,7 +38,8 @@ func (a *app) initCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&id, "site", "", "identity of the site (default: random)")
 	c.Flags().StringVar(&title, "title", "", "name of the site for people")
-	c.Flags().StringVar(&database, "store", "", "keep the store in a PostgreSQL database, such as postgres://concordat@db.example.edu/concordat (default: a file in the folder)")
+	c.Flags().StringVar(&database, "store", "",
+		"keep the store in a PostgreSQL database, such as postgres://concordat@db.example.edu/concordat (default: a file in the folder)")
 	c.Flags().BoolVar(&public, "public", false, "make fingerprints without a key of the site's own, as another implementation would")
 	c.Flags().StringVar(&scheme, "scheme", profile.Natural, "fingerprint scheme: "+strings.Join(profile.Names(), ", "))
 	return c

@@ -147,7 +147,8 @@ func startJoined(t *testing.T) *joinedSite {
 	address := pg.Schema(t)
 	s := &joinedSite{t: t}
 	for _, name := range []string{"a", "b", "c"} {
-		s.nodes = append(s.nodes, &joinedNode{place: place{t, filepath.Join(t.TempDir(), name)}, name: name, listen: freeAddress(t), partners: freeAddress(t)})
+		s.nodes = append(s.nodes, &joinedNode{place: place{t, filepath.Join(t.TempDir(), name)}, name: name, listen: freeAddress(t),
+			partners: freeAddress(t)})
 	}
 	t.Cleanup(func() {
 		for _, n := range s.nodes {
@@ -195,7 +196,8 @@ func startJoined(t *testing.T) *joinedSite {
 	if err := s.db.CreateAccount(t.Context(), store.Account{Name: "ada", Role: store.RoleAdministrator, Created: now}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.db.PutToken(t.Context(), servedToken, store.Token{Purpose: store.PurposeAPI, Account: "ada", Name: "test", Scopes: []string{"read", "check", "library", "admin", "erase"}, Made: now, Expires: now.Add(time.Hour)}); err != nil {
+	if err := s.db.PutToken(t.Context(), servedToken, store.Token{Purpose: store.PurposeAPI, Account: "ada", Name: "test",
+		Scopes: []string{"read", "check", "library", "admin", "erase"}, Made: now, Expires: now.Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -389,7 +391,8 @@ func (s *joinedSite) signIn() {
 		return resp
 	}
 	const password = "a long enough password"
-	if resp := post(s.nodes[1], "/first", url.Values{"key": {m[1]}, "name": {"bea"}, "password": {password}, "again": {password}}); resp.StatusCode != http.StatusOK {
+	if resp := post(s.nodes[1], "/first", url.Values{"key": {m[1]}, "name": {"bea"}, "password": {password},
+		"again": {password}}); resp.StatusCode != http.StatusOK {
 		s.t.Fatalf("first administrator: %s", resp.Status)
 	}
 	for _, n := range s.nodes {
@@ -428,7 +431,8 @@ func (s *joinedSite) central() {
 	if err := os.WriteFile(policy, []byte(`{"forward":"none","keep_days":400}`), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
-	said := s.nodes[1].command(cli.Done, "cluster", "zookeeper", "set", "check.threshold=0.25", "quota.documents=7", "--policy", "theses="+policy, "--policy", "essays="+policy)
+	said := s.nodes[1].command(cli.Done, "cluster", "zookeeper", "set", "check.threshold=0.25", "quota.documents=7", "--policy",
+		"theses="+policy, "--policy", "essays="+policy)
 	if !strings.Contains(said, "quota.documents takes effect at the next start") || strings.Contains(said, "check.threshold takes") {
 		s.t.Errorf("set said %s", said)
 	}
@@ -448,7 +452,8 @@ func (s *joinedSite) central() {
 		l, err := s.db.Library(s.t.Context(), "essays")
 		return err == nil && l.Policy.KeepDays == 400 && l.Policy.Central == 1
 	})
-	if out := s.nodes[2].command(cli.Failed, "library", "set", "theses", "--keep-days", "5"); !strings.Contains(out, "cluster's settings, version 1") {
+	if out := s.nodes[2].command(cli.Failed, "library", "set", "theses", "--keep-days", "5"); !strings.Contains(out,
+		"cluster's settings, version 1") {
 		s.t.Errorf("a policy of the cluster was changed at a node: %s", out)
 	}
 	s.nodes[0].command(cli.Done, "cluster", "zookeeper", "set", "--unset", "library/theses")
@@ -507,7 +512,8 @@ func (s *joinedSite) erase() {
 	}
 	other.command(cli.Done, "add", "--library", "theses", path)
 	var r struct{ Receipt struct{ Done time.Time } }
-	other.call(http.StatusOK, http.MethodPost, "/deletions", "application/json", strings.NewReader(`{"library":"theses","documents":["bell.txt"],"reason":"withdrawn"}`), &r)
+	other.call(http.StatusOK, http.MethodPost, "/deletions", "application/json",
+		strings.NewReader(`{"library":"theses","documents":["bell.txt"],"reason":"withdrawn"}`), &r)
 	if r.Receipt.Done.IsZero() {
 		s.t.Error("the receipt of a deletion at another node says that bytes are left")
 	}
@@ -551,7 +557,8 @@ func (s *joinedSite) takeOver() *joinedNode {
 	var checks []string
 	for i := 0; len(running()) == 0; i++ {
 		if i%10 == 0 {
-			checks = append(checks, victim.upload("/checks", map[string]string{fmt.Sprintf("long-%d.txt", i): fmt.Sprintf("Number %d. ", i) + prose(1<<20)}))
+			checks = append(checks, victim.upload("/checks", map[string]string{fmt.Sprintf("long-%d.txt", i): fmt.Sprintf("Number %d. ", i) +
+				prose(1<<20)}))
 		}
 		if i > 3000 {
 			s.t.Fatalf("node %s runs no check", victim.name)

@@ -14,7 +14,8 @@ import (
 
 func (a *app) libraryBoilerplate() *cobra.Command {
 	var least, most int
-	c := &cobra.Command{Use: "boilerplate LIBRARY", Short: "List the sentences that most documents of a library repeat", Args: cobra.ExactArgs(1),
+	c := &cobra.Command{Use: "boilerplate LIBRARY", Short: "List the sentences that most documents of a library repeat",
+		Args: cobra.ExactArgs(1),
 		Long: `Boilerplate reads all documents of a library and lists the sentences, as the fingerprint scheme cuts them,
 that stand in at least --least of them, most first, with the number of documents and one of them. What more
 than --common-above documents hold, reports show as common wording without score.`,

@@ -20,7 +20,8 @@ func (a *app) libraryTemplate() *cobra.Command {
 declaration. What a submission holds of it is shown as template wording and gives no score; check and
 report count it with --count-templates.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	set := &cobra.Command{Use: "set LIBRARY FILE...", Short: "Register files, each replacing the template of its name", Args: cobra.MinimumNArgs(2),
+	set := &cobra.Command{Use: "set LIBRARY FILE...", Short: "Register files, each replacing the template of its name",
+		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withLibrary(cmd.Context(), args[0], func(o *instance.Instance, l store.Library) error {
 				for _, path := range args[1:] {

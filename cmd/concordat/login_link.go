@@ -20,7 +20,8 @@ refused stands in the audit (concordat audit).`,
 				if err != nil {
 					return err
 				}
-				if err := o.Store.LinkIdentity(cmd.Context(), store.Identity{Issuer: issuer, Subject: args[2], Account: args[0], Made: time.Now()}); err != nil {
+				if err := o.Store.LinkIdentity(cmd.Context(), store.Identity{Issuer: issuer, Subject: args[2], Account: args[0],
+					Made: time.Now()}); err != nil {
 					return err
 				}
 				a.Say("%s at %s signs in as %s", args[2], args[1], args[0])

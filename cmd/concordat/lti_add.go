@@ -17,12 +17,14 @@ import (
 // ltiPresets fill in what every platform of that kind has alike.
 var ltiPresets = map[string]func(base string) store.LTIPlatform{
 	"moodle": func(base string) store.LTIPlatform {
-		return store.LTIPlatform{Name: "Moodle", Issuer: base, AuthURL: base + "/mod/lti/auth.php", TokenURL: base + "/mod/lti/token.php", KeysURL: base + "/mod/lti/certs.php"}
+		return store.LTIPlatform{Name: "Moodle", Issuer: base, AuthURL: base + "/mod/lti/auth.php", TokenURL: base + "/mod/lti/token.php",
+			KeysURL: base + "/mod/lti/certs.php"}
 	},
 	"canvas": func(base string) store.LTIPlatform {
 		const sso = "https://sso.canvaslms.com"
-		return store.LTIPlatform{Name: "Canvas", Issuer: "https://canvas.instructure.com", AuthURL: sso + "/api/lti/authorize_redirect", TokenURL: sso + "/login/oauth2/token",
-			KeysURL: sso + "/api/lti/security/jwks", Hosts: []string{strings.TrimPrefix(base, "https://"), ".inscloudgate.net"}}
+		return store.LTIPlatform{Name: "Canvas", Issuer: "https://canvas.instructure.com", AuthURL: sso + "/api/lti/authorize_redirect",
+			TokenURL: sso + "/login/oauth2/token",
+			KeysURL:  sso + "/api/lti/security/jwks", Hosts: []string{strings.TrimPrefix(base, "https://"), ".inscloudgate.net"}}
 	},
 }
 
@@ -75,7 +77,8 @@ given count more. What to enter at the platform is told by concordat lti show.`,
 
 // fillLTI returns p with what it lacks from a preset.
 func fillLTI(p, preset store.LTIPlatform) store.LTIPlatform {
-	for _, f := range [][2]*string{{&p.Name, &preset.Name}, {&p.Issuer, &preset.Issuer}, {&p.AuthURL, &preset.AuthURL}, {&p.TokenURL, &preset.TokenURL}, {&p.KeysURL, &preset.KeysURL}} {
+	for _, f := range [][2]*string{{&p.Name, &preset.Name}, {&p.Issuer, &preset.Issuer}, {&p.AuthURL, &preset.AuthURL},
+		{&p.TokenURL, &preset.TokenURL}, {&p.KeysURL, &preset.KeysURL}} {
 		if *f[0] == "" {
 			*f[0] = *f[1]
 		}

@@ -20,8 +20,9 @@ func (a *app) ltiListCommand() *cobra.Command {
 				}
 				for _, p := range all {
 					if a.JSON {
-						err = a.Line(map[string]any{"id": p.ID, "name": p.Name, "issuer": p.Issuer, "client": p.Client, "auth_url": p.AuthURL, "token_url": p.TokenURL,
-							"keys_url": p.KeysURL, "deployments": p.Deployments, "hosts": p.Hosts, "disabled": p.Disabled, "made": p.Made})
+						err = a.Line(map[string]any{"id": p.ID, "name": p.Name, "issuer": p.Issuer, "client": p.Client, "auth_url": p.AuthURL,
+							"token_url": p.TokenURL,
+							"keys_url":  p.KeysURL, "deployments": p.Deployments, "hosts": p.Hosts, "disabled": p.Disabled, "made": p.Made})
 					} else {
 						_, err = fmt.Fprintf(a.Stdout, "%s\t%s\t%s\t%s\n", p.ID, p.Issuer, p.Client, strings.Join(p.Deployments, ","))
 					}

@@ -16,7 +16,8 @@ func (a *app) ltiShowCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				t := lti.Tool{Base: o.Config.BaseURL()}
-				all := [][2]string{{"initiate_login", t.LoginURL()}, {"redirect", t.LaunchURL()}, {"target_link", t.LaunchURL()}, {"public_keyset", t.KeysURL()}, {"notice_handler", t.NoticeURL()},
+				all := [][2]string{{"initiate_login", t.LoginURL()}, {"redirect", t.LaunchURL()}, {"target_link", t.LaunchURL()},
+					{"public_keyset", t.KeysURL()}, {"notice_handler", t.NoticeURL()},
 					{"scopes", strings.Join([]string{lti.ScopeNotices, lti.ScopeAssets, lti.ScopeReports}, " ")}}
 				if a.JSON {
 					m := map[string]string{}

@@ -42,7 +42,8 @@ func TestMetrics(t *testing.T) {
 		return resp.StatusCode, string(b)
 	}
 	code, page := get(st.Metrics, "/metrics")
-	for _, want := range []string{`concordat_tasks{state="done"} 1`, "concordat_queue_workers 1", "concordat_store_up 1", "concordat_disk_free_bytes ", "go_goroutines "} {
+	for _, want := range []string{`concordat_tasks{state="done"} 1`, "concordat_queue_workers 1", "concordat_store_up 1",
+		"concordat_disk_free_bytes ", "go_goroutines "} {
 		if code != http.StatusOK || !strings.Contains(page, want) {
 			t.Errorf("%d: no %q", code, want)
 		}

@@ -86,7 +86,8 @@ func (a *app) syncMirror(ctx context.Context, o *instance.Instance, who string, 
 	if err != nil {
 		return err
 	}
-	m := site.MirroredLibrary{Site: p.Site, Library: lib, Epoch: concordat.Epoch{Federation: concordat.FederationID(f.Name), Number: e.Number}, Profiler: pr}
+	m := site.MirroredLibrary{Site: p.Site, Library: lib, Epoch: concordat.Epoch{Federation: concordat.FederationID(f.Name),
+		Number: e.Number}, Profiler: pr}
 	ms, b := partners.NewMirrorStore(o, a.Warn), a.Progress(-1, "documents")
 	done, known, err := ms.Fetch(ctx, cl, m, func(s site.Synced) { b.Set(s.Documents) })
 	b.Done()
@@ -105,7 +106,8 @@ func (a *app) syncMirror(ctx context.Context, o *instance.Instance, who string, 
 		return err
 	}
 	if a.JSON {
-		return a.Line(map[string]any{"site": m.Site, "library": lib, "epoch": m.Epoch.String(), "documents": done.Documents, "removed": done.Removed,
+		return a.Line(map[string]any{"site": m.Site, "library": lib, "epoch": m.Epoch.String(), "documents": done.Documents,
+			"removed":   done.Removed,
 			"sentences": done.Sentences, "complete": done.Complete, "withdrawn": done.Withdrawn, "ready": ready})
 	}
 	if done.Withdrawn {

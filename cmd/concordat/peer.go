@@ -52,8 +52,9 @@ func (a *app) showPartner(ctx context.Context, o *instance.Instance, p store.Par
 	}
 	if a.JSON {
 		return a.Line(map[string]any{"site": p.Site, "state": p.State, "name": p.Name, "title": c.Name, "urls": c.URLs, "contact": c.Contact,
-			"serial": p.Serial, "not_after": c.NotAfter, "words": p.Words, "invited": p.Invited, "grants": append([]store.Grant{}, p.Grants...), "shares": append([]store.Share{}, shares...),
-			"made": p.Made, "confirmed": p.Confirmed, "revoked": p.Revoked, "heads": len(heads), "contradictions": forks})
+			"serial": p.Serial, "not_after": c.NotAfter, "words": p.Words, "invited": p.Invited, "grants": append([]store.Grant{}, p.Grants...),
+			"shares": append([]store.Share{}, shares...),
+			"made":   p.Made, "confirmed": p.Confirmed, "revoked": p.Revoked, "heads": len(heads), "contradictions": forks})
 	}
 	a.Say("site     %s", p.Site)
 	a.Say("name     %s", strings.TrimSpace(p.Name+"  "+c.Name))

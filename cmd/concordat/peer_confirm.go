@@ -54,7 +54,8 @@ func (a *app) confirm(ctx context.Context, o *instance.Instance, who, words stri
 			return err
 		}
 		if strings.TrimSpace(line) != "yes" {
-			return &cli.Exit{Code: cli.Failed, Err: errors.New("not confirmed; if the words differ, revoke the site and tell the other administrator")}
+			return &cli.Exit{Code: cli.Failed,
+				Err: errors.New("not confirmed; if the words differ, revoke the site and tell the other administrator")}
 		}
 	} else if strings.Join(strings.Fields(strings.ToLower(words)), " ") != p.Words {
 		return &cli.Exit{Code: cli.Failed, Err: errors.New("the words differ: somebody may stand between the two sites; nothing was confirmed")}

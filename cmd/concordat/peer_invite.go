@@ -35,7 +35,8 @@ func (f *grantFlags) add(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringArrayVarP(&f.libraries, "library", "l", nil, "library that the partner may ask, NAME or NAME:LEVEL; may be repeated")
 	fl.StringVar(&f.level, "level", string(concordat.ShowMetadata), "most that is shown: "+strings.Join(levels, ", "))
-	fl.StringArrayVar(&f.budget, "budget", nil, "KIND=NUMBER a day, -1 for no limit; kinds sentences, burst (an hour), disclosures, documents, characters")
+	fl.StringArrayVar(&f.budget, "budget", nil,
+		"KIND=NUMBER a day, -1 for no limit; kinds sentences, burst (an hour), disclosures, documents, characters")
 	fl.StringSliceVar(&f.purposes, "purpose", nil, "purposes for which it may ask (default: any)")
 	fl.BoolVar(&f.ship, "ship", false, "the partner may keep a mirror of the fingerprints")
 	fl.BoolVar(&f.standing, "standing", false, "the partner may leave questions for later documents")
@@ -111,7 +112,8 @@ whom you refuse, because the words will not be the same. The site must be served
 	return c
 }
 
-func (a *app) invite(ctx context.Context, o *instance.Instance, id *crypto.Identity, f *grantFlags, life time.Duration, note, url string) error {
+func (a *app) invite(ctx context.Context, o *instance.Instance, id *crypto.Identity, f *grantFlags, life time.Duration, note,
+	url string) error {
 	card, err := instance.OwnCard(ctx, o.Store, id)
 	if err != nil {
 		return err
@@ -133,7 +135,8 @@ func (a *app) invite(ctx context.Context, o *instance.Instance, id *crypto.Ident
 	if err != nil {
 		return err
 	}
-	if err := o.Store.AddInvitation(ctx, store.Invitation{Hash: inv.TokenHash(), Digest: inv.Digest(), Note: note, Grants: grants, Expires: inv.Expiry}); err != nil {
+	if err := o.Store.AddInvitation(ctx, store.Invitation{Hash: inv.TokenHash(), Digest: inv.Digest(), Note: note, Grants: grants,
+		Expires: inv.Expiry}); err != nil {
 		return err
 	}
 	if err := o.Audit(ctx, "invited", map[string]any{"note": note, "expires": inv.Expiry, "grants": grants}); err != nil {

@@ -47,7 +47,8 @@ func (a *app) listPartners(ctx context.Context, o *instance.Instance) error {
 			continue
 		}
 		if a.JSON {
-			if err := a.Line(map[string]any{"state": "invited", "note": i.Note, "made": i.Made, "expires": i.Expires, "grants": i.Grants}); err != nil {
+			if err := a.Line(map[string]any{"state": "invited", "note": i.Note, "made": i.Made, "expires": i.Expires,
+				"grants": i.Grants}); err != nil {
 				return err
 			}
 			continue

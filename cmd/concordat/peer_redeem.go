@@ -19,7 +19,8 @@ func (a *app) peerRedeem() *cobra.Command {
 	var as string
 	var timeout time.Duration
 	c := &cobra.Command{
-		Use: "redeem INVITATION", Aliases: []string{"accept"}, Short: "Redeem an invitation of another site; - reads it from standard input", Args: cobra.ExactArgs(1),
+		Use: "redeem INVITATION", Aliases: []string{"accept"}, Short: "Redeem an invitation of another site; - reads it from standard input",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text := args[0]
 			if text == "-" {
@@ -43,7 +44,8 @@ func (a *app) peerRedeem() *cobra.Command {
 	return c
 }
 
-func (a *app) redeem(ctx context.Context, o *instance.Instance, id *crypto.Identity, inv *crypto.Invitation, as string, timeout time.Duration) error {
+func (a *app) redeem(ctx context.Context, o *instance.Instance, id *crypto.Identity, inv *crypto.Invitation, as string,
+	timeout time.Duration) error {
 	r, err := a.roster(ctx, o, id)
 	if err != nil {
 		return err
@@ -57,7 +59,8 @@ func (a *app) redeem(ctx context.Context, o *instance.Instance, id *crypto.Ident
 	}
 	c := redeemed.Inviter
 	words := strings.Join(redeemed.Words[:], " ")
-	if err := o.Store.AddPartner(ctx, store.Partner{Site: instance.PartnerName(c.Site), Name: as, Words: words, Serial: c.Serial, Card: c.Bytes()}); err != nil {
+	if err := o.Store.AddPartner(ctx, store.Partner{Site: instance.PartnerName(c.Site), Name: as, Words: words, Serial: c.Serial,
+		Card: c.Bytes()}); err != nil {
 		return err
 	}
 	if err := o.Audit(ctx, "invitation redeemed", map[string]any{"site": c.Site, "card": c.Serial}); err != nil {

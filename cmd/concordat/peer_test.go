@@ -110,7 +110,8 @@ func (p place) listen() (reload func()) {
 		t.Fatal(err)
 	}
 	id, _ := r.Self()
-	s := federation.NewServer(r, o.Site, keeperOf{o.Store, r}, replays, id.LocalKey("order of sentences"), federation.ServerOptions{Registrar: r, Journal: r})
+	s := federation.NewServer(r, o.Site, keeperOf{o.Store, r}, replays, id.LocalKey("order of sentences"),
+		federation.ServerOptions{Registrar: r, Journal: r})
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx, l, time.Second) }()
@@ -144,7 +145,8 @@ func TestE1Commands(t *testing.T) {
 	north.command(cli.Misused, "peer", "invite", "--library", "nothing")
 	north.command(cli.Misused, "peer", "invite", "--library", "theses", "--level", "everything")
 	north.command(cli.Misused, "peer", "invite", "--library", "theses", "--budget", "sentences=many")
-	inv := north.json("peer", "invite", "--library", "theses:metadata", "--budget", "sentences=1000", "--note", "for the south")["invitation"].(string)
+	inv := north.json("peer", "invite", "--library", "theses:metadata", "--budget", "sentences=1000", "--note",
+		"for the south")["invitation"].(string)
 
 	// Redeeming makes both sides pending, with the same words; until then nothing is answered.
 	theirs := south.json("peer", "redeem", inv, "--name", "north")
@@ -161,7 +163,8 @@ func TestE1Commands(t *testing.T) {
 	words := ours["words"].(string)
 	wrong := strings.Fields(words)
 	wrong[0], wrong[1] = wrong[1], wrong[0]
-	if out := north.command(cli.Failed, "peer", "confirm", self, "--words", strings.Join(wrong, " ")); !strings.Contains(out, "the words differ") {
+	if out := north.command(cli.Failed, "peer", "confirm", self, "--words", strings.Join(wrong, " ")); !strings.Contains(out,
+		"the words differ") {
 		t.Errorf("wrong words: %s", out)
 	}
 	north.command(cli.Misused, "peer", "confirm", self) // no terminal

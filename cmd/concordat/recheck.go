@@ -25,7 +25,10 @@ then. concordat serve does it; the sources that were not found the time before a
 	var on string
 	set := &cobra.Command{Use: "set ID", Short: "Have a check or a batch done again", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.setRecheck(cmd.Context(), o, args[0], every, on) })
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				return a.setRecheck(cmd.Context(), o, args[0],
+					every, on)
+			})
 		}}
 	set.Flags().IntVar(&every, "every", 0, "days between two times; 0: once, on the day of --on")
 	set.Flags().StringVar(&on, "on", "", "first day, YYYY-MM-DD (default: after so many days)")
@@ -105,7 +108,8 @@ func (a *app) listRechecks(ctx context.Context, o *instance.Instance) error {
 			if fresh == nil {
 				fresh = []site.FreshSource{}
 			}
-			if err := a.Line(map[string]any{"type": "recheck", "kind": r.Kind, "target": r.Target, "every": r.Every, "next": r.Next, "ran": r.Ran, "latest": r.Latest, "new": fresh}); err != nil {
+			if err := a.Line(map[string]any{"type": "recheck", "kind": r.Kind, "target": r.Target, "every": r.Every, "next": r.Next, "ran": r.Ran,
+				"latest": r.Latest, "new": fresh}); err != nil {
 				return err
 			}
 			continue

@@ -24,7 +24,8 @@ func (a *app) reindexNode(ctx context.Context, o *instance.Instance, dry bool) e
 	return a.withCluster(ctx, func(_ *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
 		next := o.Scheme()
 		if live := slices.Sorted(maps.Keys(w.Seen.Live)); l.Scheme != next && len(live) > 0 {
-			return fmt.Errorf("nodes %s are live: stop concordat serve on every machine, since two schemes cannot answer one question: %w", nodeNames(live), concordat.ErrLocked)
+			return fmt.Errorf("nodes %s are live: stop concordat serve on every machine, since two schemes cannot answer one question: %w",
+				nodeNames(live), concordat.ErrLocked)
 		}
 		dir := filepath.Join(o.Dir, instance.IndexName, instance.NodeDirName)
 		var old []string
@@ -61,14 +62,15 @@ func (a *app) reindexCopies(ctx context.Context, o *instance.Instance, dir strin
 	b := a.Progress(-1, "reindexing")
 	defer b.Done()
 	for _, id := range cluster.Copies(dir) {
-		n, err := cluster.Reindex(ctx, filepath.Join(dir, string(id)), cluster.Reindexing{Site: o.ID(), Scheme: o.Scheme(), StockSegments: o.Config.Index.StockSegments, Progress: b.Add,
-			Profile: func(ctx context.Context, docs []*concordat.Document) ([]*concordat.Profile, error) {
-				profiles, err := profileAnew(ctx, o, docs)
-				if err == nil {
-					err = noteAnew(ctx, o, profiles)
-				}
-				return profiles, err
-			}})
+		n, err := cluster.Reindex(ctx, filepath.Join(dir, string(id)),
+			cluster.Reindexing{Site: o.ID(), Scheme: o.Scheme(), StockSegments: o.Config.Index.StockSegments, Progress: b.Add,
+				Profile: func(ctx context.Context, docs []*concordat.Document) ([]*concordat.Profile, error) {
+					profiles, err := profileAnew(ctx, o, docs)
+					if err == nil {
+						err = noteAnew(ctx, o, profiles)
+					}
+					return profiles, err
+				}})
 		if err != nil {
 			return documents, fmt.Errorf("shard %s: %w", id, err)
 		}

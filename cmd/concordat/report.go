@@ -33,12 +33,13 @@ func (a *app) reportCommand() *cobra.Command {
 	show := &cobra.Command{
 		Use: "show TASK", Short: "Print a report as text", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withReport(cmd.Context(), args[0], &showRules, showConfigured, showLanguage, func(_ *instance.Instance, rep *report.Report) error {
-				if a.JSON {
-					return a.reportLine(rep)
-				}
-				return report.WriteText(a.Stdout, rep)
-			})
+			return a.withReport(cmd.Context(), args[0], &showRules, showConfigured, showLanguage,
+				func(_ *instance.Instance, rep *report.Report) error {
+					if a.JSON {
+						return a.reportLine(rep)
+					}
+					return report.WriteText(a.Stdout, rep)
+				})
 		},
 	}
 	showRules.add(show.Flags())
@@ -55,14 +56,15 @@ func (a *app) reportCommand() *cobra.Command {
 			if err := out.validate(); err != nil {
 				return err
 			}
-			return a.withReport(cmd.Context(), args[0], &exportRules, exportConfigured, out.language, func(o *instance.Instance, rep *report.Report) error {
-				notes, err := signing.Notes(cmd.Context(), o.Store, rep.Task)
-				if err != nil {
-					return err
-				}
-				out.pages = signing.PagesOf(o.Config, instance.Version(), notes)
-				return a.give(rep, out)
-			})
+			return a.withReport(cmd.Context(), args[0], &exportRules, exportConfigured, out.language,
+				func(o *instance.Instance, rep *report.Report) error {
+					notes, err := signing.Notes(cmd.Context(), o.Store, rep.Task)
+					if err != nil {
+						return err
+					}
+					out.pages = signing.PagesOf(o.Config, instance.Version(), notes)
+					return a.give(rep, out)
+				})
 		},
 	}
 	out.add(export.Flags())
@@ -96,7 +98,8 @@ func (a *app) listReports(ctx context.Context, o *instance.Instance, limit int) 
 
 // withReport calls f with the report of a task by the given rules over those in force, or, if configured is
 // set, over those of the configuration.
-func (a *app) withReport(ctx context.Context, id string, rules *ruleFlags, configured bool, language string, f func(*instance.Instance, *report.Report) error) error {
+func (a *app) withReport(ctx context.Context, id string, rules *ruleFlags, configured bool, language string,
+	f func(*instance.Instance, *report.Report) error) error {
 	if err := rules.validate(); err != nil {
 		return err
 	}

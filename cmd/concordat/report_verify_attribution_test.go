@@ -36,12 +36,14 @@ func TestBorneOut(t *testing.T) {
 	good := []concordat.Statement{{Site: north.site, Kind: "tell", Payload: told}, {Site: north.site, Kind: "revealed", Payload: revealed}}
 
 	source := func(change map[string]any) []byte {
-		s := map[string]any{"site": north.site, "library": "laws", "document": site.HandleName(handle), "title": "On records: a ta…", "text": "records shall be kept\n[…]\nten years"}
+		s := map[string]any{"site": north.site, "library": "laws", "document": site.HandleName(handle), "title": "On records: a ta…",
+			"text": "records shall be kept\n[…]\nten years"}
 		for k, v := range change {
 			s[k] = v
 		}
 		b, err := json.Marshal(map[string]any{"evidence": []any{map[string]any{"sources": []any{s}}}, "consulted": []any{
-			map[string]any{"site": north.site, "library": "laws"}, map[string]any{"site": north.site, "library": "mirrored", "mirror": "2026-01-01T00:00:00Z"}}})
+			map[string]any{"site": north.site, "library": "laws"}, map[string]any{"site": north.site, "library": "mirrored",
+				"mirror": "2026-01-01T00:00:00Z"}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +63,8 @@ func TestBorneOut(t *testing.T) {
 		"another title":         {map[string]any{"title": "On theft"}, good, "told another title"},
 		"text that is made up":  {map[string]any{"text": "records shall be burnt"}, good, "did not open this text"},
 		"text that was not yet": {nil, good[:1], "did not open this text"},
-		"payload that is none":  {nil, append(slices.Clone(good), concordat.Statement{Site: north.site, Kind: "tell", Payload: []byte("x")}), "answer (tell) of site"},
+		"payload that is none": {nil, append(slices.Clone(good), concordat.Statement{Site: north.site, Kind: "tell", Payload: []byte("x")}),
+			"answer (tell) of site"},
 	} {
 		got, err := verifyAttribution(source(k.change), k.good)
 		switch {

@@ -121,7 +121,8 @@ func verifyReport(b []byte, cards cardsBySite) (*verification, error) {
 	default:
 		out.Site, out.At = m.Site, m.At
 		sum := m.Sum()
-		if err := cards.check(concordat.Statement{Site: m.Site, Kind: signing.KindReport, KeyEpoch: m.KeyEpoch, At: m.At, Request: make([]byte, 32), Payload: sum[:], Signature: m.Signature}); err != nil {
+		if err := cards.check(concordat.Statement{Site: m.Site, Kind: signing.KindReport, KeyEpoch: m.KeyEpoch, At: m.At,
+			Request: make([]byte, 32), Payload: sum[:], Signature: m.Signature}); err != nil {
 			out.Problems = append(out.Problems, fmt.Sprintf("manifest of site %s: %v", m.Site, err))
 		}
 		changes, err := m.Changes(b)
@@ -146,7 +147,8 @@ func verifyReport(b []byte, cards cardsBySite) (*verification, error) {
 			good = append(good, s)
 		}
 		if err != nil {
-			out.Problems = append(out.Problems, fmt.Sprintf("answer (%s) of site %s at %s: %v", s.Kind, s.Site, s.At.UTC().Format(time.RFC3339), err))
+			out.Problems = append(out.Problems, fmt.Sprintf("answer (%s) of site %s at %s: %v", s.Kind, s.Site, s.At.UTC().Format(time.RFC3339),
+				err))
 		}
 		out.Statements = append(out.Statements, statementVerification{s.Site, s.Kind, s.At, err == nil})
 	}

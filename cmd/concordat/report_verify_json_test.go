@@ -35,7 +35,8 @@ func newSigning(t testing.TB, title string) signingSite {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, card, err := id.MakeCard(crypto.CardFields{Name: title, URLs: []string{"https://" + title + ".example"}, Modes: crypto.ModeSealed}, nil, now, rand.Reader)
+	id, card, err := id.MakeCard(crypto.CardFields{Name: title, URLs: []string{"https://" + title + ".example"}, Modes: crypto.ModeSealed},
+		nil, now, rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +55,8 @@ func (s signingSite) statement(t *testing.T, payload string) concordat.Statement
 	if err != nil {
 		t.Fatal(err)
 	}
-	return concordat.Statement{Site: s.site, Kind: "outlines", KeyEpoch: epoch, At: at, Request: request[:], Payload: []byte(payload), Signature: sig}
+	return concordat.Statement{Site: s.site, Kind: "outlines", KeyEpoch: epoch, At: at, Request: request[:], Payload: []byte(payload),
+		Signature: sig}
 }
 
 // TestVerifyReport signs a report that holds answers of two partners, and changes it everywhere.
@@ -112,12 +114,14 @@ func TestVerifyReport(t *testing.T) {
 		"flag":                   {`"code": "hidden"`, `"code": "shown!"`, all, "flag 1: code changed"},
 		"line of what was asked": {`"answered": 2`, `"answered": 3`, all, "consulted 1: answered changed"},
 		"a partner's answer":     {b64([]byte("one hit")), b64([]byte("no hits")), all, "statement 1: payload changed"},
-		"its signature too":      {b64([]byte("one hit")), b64([]byte("no hits")), all, "answer (outlines) of site " + string(north.site) + " at "},
+		"its signature too": {b64([]byte("one hit")), b64([]byte("no hits")), all, "answer (outlines) of site " + string(north.site) +
+			" at "},
 		"the signature of it":    {b64(rep.Statements[0].Signature), b64(forged.Signature), all, "signature does not match its card"},
 		"whose answer it is":     {string(north.site), string(south.site), all, "signature does not match its card"},
 		"moment of signing":      {`"key_epoch": 1`, `"key_epoch": 2`, all, "no such key for that time"},
 		"partner's card missing": {"", "", []string{own.card, south.card}, "of site " + string(north.site)},
-		"own card missing":       {"", "", []string{north.card, south.card}, "manifest of site " + string(own.site) + ": no card of this site is known"},
+		"own card missing": {"", "", []string{north.card, south.card}, "manifest of site " + string(own.site) +
+			": no card of this site is known"},
 	} {
 		bad := bytes.ReplaceAll(good, []byte(k.from), []byte(k.to))
 		if k.from == "" {
@@ -144,7 +148,8 @@ func TestVerifyReport(t *testing.T) {
 	for i, item := range m.Items {
 		changed = bytes.Replace(changed, []byte(item.String()), []byte(items[i].String()), 1)
 	}
-	if code, o := verify(changed, all...); code != cli.Failed || len(o.Problems) != 1 || !strings.HasPrefix(o.Problems[0], "manifest of site ") {
+	if code, o := verify(changed, all...); code != cli.Failed || len(o.Problems) != 1 ||
+		!strings.HasPrefix(o.Problems[0], "manifest of site ") {
 		t.Errorf("changed with its manifest: exit code %d, %q", code, o.Problems)
 	}
 

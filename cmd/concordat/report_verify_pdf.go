@@ -55,7 +55,8 @@ func pdfProblems(b []byte, s *pdf.Sealed, cards cardsBySite) []string {
 		sum, err = list.Sum()
 	}
 	if err == nil {
-		err = cards.check(concordat.Statement{Site: list.Site, Kind: signing.KindPDF, KeyEpoch: list.KeyEpoch, At: list.At, Request: make([]byte, 32), Payload: sum[:], Signature: list.Signature})
+		err = cards.check(concordat.Statement{Site: list.Site, Kind: signing.KindPDF, KeyEpoch: list.KeyEpoch, At: list.At,
+			Request: make([]byte, 32), Payload: sum[:], Signature: list.Signature})
 	}
 	if err != nil {
 		say("list of pages: %v", err)

@@ -35,8 +35,10 @@ func longReport(n int) *report.Report {
 	for i := range n {
 		from := text.Len()
 		fmt.Fprintf(&text, "Undertakings shall keep the records of the year %d that are needed to show what they did, and 保存记录不少于十年。", i)
-		f.Passages = append(f.Passages, concordat.Passage{Span: concordat.Span{Start: from, End: text.Len()}, Kind: concordat.KindNear, Similarity: 0.9,
-			Source: concordat.Ref{Site: "s", Library: "laws", Document: concordat.DocumentID(strconv.Itoa(i % 50))}, Title: "Law " + strconv.Itoa(i%50),
+		f.Passages = append(f.Passages, concordat.Passage{Span: concordat.Span{Start: from, End: text.Len()}, Kind: concordat.KindNear,
+			Similarity: 0.9,
+			Source:     concordat.Ref{Site: "s", Library: "laws", Document: concordat.DocumentID(strconv.Itoa(i % 50))}, Title: "Law " +
+				strconv.Itoa(i%50),
 			SourceSpan: concordat.Span{End: text.Len() - from}, Text: text.String()[from:]})
 		text.WriteString("\n\nNobody else has said this before in any other year but " + strconv.Itoa(i) + ", as far as anybody knows.\n\n")
 	}
@@ -129,7 +131,8 @@ func TestForeignCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	forged, err := pdf.Seal(pages, s.Files, &pdf.Signature{At: time.Now(), Size: 4000, Sign: func(b []byte) ([]byte, error) { return cms.Sign(b, key, chain) }})
+	forged, err := pdf.Seal(pages, s.Files, &pdf.Signature{At: time.Now(), Size: 4000,
+		Sign: func(b []byte) ([]byte, error) { return cms.Sign(b, key, chain) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +162,8 @@ func TestOtherReaders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, p := range map[string]signing.Pages{"own key": {Site: "北方大学 Own"}, "ECDSA": configured(t, ec, &ec.PublicKey), "RSA": configured(t, rs, &rs.PublicKey)} {
+	for name, p := range map[string]signing.Pages{"own key": {Site: "北方大学 Own"}, "ECDSA": configured(t, ec, &ec.PublicKey),
+		"RSA": configured(t, rs, &rs.PublicKey)} {
 		t.Run(name, func(t *testing.T) {
 			b, err := signing.NewSigner(own.id).PDF(longReport(3), p, time.Now())
 			if err != nil {
@@ -181,7 +185,8 @@ func TestOtherReaders(t *testing.T) {
 			}
 			keep(t, filepath.Join(dir, "content"), s.Content)
 			keep(t, filepath.Join(dir, "signature"), s.Signature)
-			c := exec.Command("openssl", "cms", "-verify", "-inform", "DER", "-in", "signature", "-content", "content", "-noverify", "-binary", "-out", os.DevNull)
+			c := exec.Command("openssl", "cms", "-verify", "-inform", "DER", "-in", "signature", "-content", "content", "-noverify", "-binary",
+				"-out", os.DevNull)
 			c.Dir = dir
 			if out, err := c.CombinedOutput(); err != nil {
 				t.Errorf("openssl: %v\n%s", err, out)
@@ -207,8 +212,9 @@ func keep(t *testing.T, path string, b []byte) {
 // configured writes a key and a certificate of it as an administrator would.
 func configured(t *testing.T, key, public any) signing.Pages {
 	t.Helper()
-	template := &x509.Certificate{SerialNumber: big.NewInt(7), Subject: pkix.Name{CommonName: "Examination Office"}, NotBefore: time.Now().Add(-time.Hour),
-		NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageDigitalSignature}
+	template := &x509.Certificate{SerialNumber: big.NewInt(7), Subject: pkix.Name{CommonName: "Examination Office"},
+		NotBefore: time.Now().Add(-time.Hour),
+		NotAfter:  time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageDigitalSignature}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, public, key)
 	if err != nil {
 		t.Fatal(err)
@@ -238,7 +244,8 @@ func TestKeyOfAnotherCertificate(t *testing.T) {
 	}
 	p := configured(t, a, &a.PublicKey)
 	p.KeyFile = configured(t, b, &b.PublicKey).KeyFile
-	if _, err := signing.NewSigner(own.id).PDF(longReport(1), p, time.Now()); err == nil || !strings.Contains(err.Error(), "is not the key of") {
+	if _, err := signing.NewSigner(own.id).PDF(longReport(1), p, time.Now()); err == nil ||
+		!strings.Contains(err.Error(), "is not the key of") {
 		t.Errorf("got %v", err)
 	}
 }

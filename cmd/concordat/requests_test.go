@@ -48,7 +48,8 @@ func (s *served) officer(name string) *officer {
 		s.t.Fatal(err)
 	}
 	o := &officer{s.t, &http.Client{Jar: jar}, server.URL}
-	o.post("/first", url.Values{"key": {strings.TrimPrefix(link, "/first?key=")}, "name": {name}, "title": {name}, "password": {"a good long secret"}, "again": {"a good long secret"}})
+	o.post("/first", url.Values{"key": {strings.TrimPrefix(link, "/first?key=")}, "name": {name}, "title": {name},
+		"password": {"a good long secret"}, "again": {"a good long secret"}})
 	return o
 }
 
@@ -88,7 +89,8 @@ func testRequestsByPages(t *testing.T, north, south *served, task string) {
 		t.Fatal(err)
 	}
 	span := f.Passages[0].Span
-	page = sol.post("/checks/"+task+"/ask", url.Values{"action": {"ask"}, "number": {"1"}, "start": {strconv.Itoa(span.Start)}, "end": {strconv.Itoa(span.End)},
+	page = sol.post("/checks/"+task+"/ask", url.Values{"action": {"ask"}, "number": {"1"}, "start": {strconv.Itoa(span.Start)},
+		"end":   {strconv.Itoa(span.End)},
 		"level": {"passage"}, "reason": {"a case by the pages"}, "contact": {"sol@south"}})
 	if !strings.Contains(page, "waiting") {
 		t.Fatalf("not waiting:\n%s", page)
@@ -99,7 +101,8 @@ func testRequestsByPages(t *testing.T, north, south *served, task string) {
 		t.Fatalf("as the owner sees it:\n%s", list)
 	}
 	request := nora.get(link[1])
-	if !strings.Contains(request, "ice core from the Vostok plateau") || !strings.Contains(request, "sol@south") || !strings.Contains(request, "theses") {
+	if !strings.Contains(request, "ice core from the Vostok plateau") || !strings.Contains(request, "sol@south") ||
+		!strings.Contains(request, "theses") {
 		t.Errorf("the request:\n%s", request)
 	}
 	if page := nora.post(link[1], url.Values{"action": {"approve"}, "words": {"for this case"}}); !strings.Contains(page, "granted") {

@@ -49,7 +49,8 @@ two sites with one identity contradict each other before their partners.`,
 			return a.restore(cmd.Context(), args[0], to, asNew)
 		},
 	}
-	c.Flags().StringVar(&to, "store", "", "empty database for the store, as postgres://USER@HOST/DATABASE, or file (default: what the backup's configuration says)")
+	c.Flags().StringVar(&to, "store", "",
+		"empty database for the store, as postgres://USER@HOST/DATABASE, or file (default: what the backup's configuration says)")
 	c.Flags().BoolVar(&asNew, "as-new-site", false, "without the identity: no keys, no partners, no federations")
 	return c
 }
@@ -77,7 +78,8 @@ func (a *app) restore(ctx context.Context, from, to string, asNew bool) error {
 		return err
 	}
 	if left, _, err := instance.FreeSpace(dir); err != nil || left < b.Manifest.Bytes {
-		return errors.Join(err, fmt.Errorf("%w: the site needs %d MiB, %s has %d MiB", concordat.ErrDiskFull, b.Manifest.Bytes>>20+1, dir, left>>20))
+		return errors.Join(err, fmt.Errorf("%w: the site needs %d MiB, %s has %d MiB", concordat.ErrDiskFull, b.Manifest.Bytes>>20+1, dir,
+			left>>20))
 	}
 	lock, err := instance.LockIndex(dir)
 	if err != nil {
@@ -274,7 +276,8 @@ func (r *restoring) fillFrom(ctx context.Context, from, to *store.DB, c *config.
 		}
 	}
 	target := &instance.Instance{Dir: r.dir, Config: c, Store: to}
-	if _, err := copyFiles(ctx, store.OpenFiles(filepath.Join(r.dir, instance.OriginalsName)), target.Originals(), c.Extract.MaxInput); err != nil {
+	if _, err := copyFiles(ctx, store.OpenFiles(filepath.Join(r.dir, instance.OriginalsName)), target.Originals(),
+		c.Extract.MaxInput); err != nil {
 		return err
 	}
 	return os.Remove(filepath.Join(r.beside(), instance.StoreName))
@@ -325,7 +328,8 @@ func (a *app) tellRestored(dir string, b *backup.Backup, asNew bool) error {
 		}
 	}
 	if a.JSON {
-		return a.Line(map[string]any{"site": m.Site, "dir": dir, "made": m.Made, "documents": m.Documents, "audit_entry": m.Audit.Seq, "as_new_site": asNew, "shards": m.Shards, "missing": append([]string{}, missing...)})
+		return a.Line(map[string]any{"site": m.Site, "dir": dir, "made": m.Made, "documents": m.Documents, "audit_entry": m.Audit.Seq,
+			"as_new_site": asNew, "shards": m.Shards, "missing": append([]string{}, missing...)})
 	}
 	made := m.Made.Local().Format(time.DateTime)
 	a.Say("site %s is in %s as it was on %s, with %d documents", m.Site, dir, made, m.Documents)

@@ -24,7 +24,8 @@ func (a *app) retentionCommand() *cobra.Command {
 			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error { return a.retain(cmd.Context(), o, dryRun) })
 		}}
 	run.Flags().BoolVar(&dryRun, "dry-run", false, "say what would be deleted")
-	show := &cobra.Command{Use: "show", Short: "Show the rules, of the site and of libraries and documents that have own ones", Args: cobra.NoArgs,
+	show := &cobra.Command{Use: "show", Short: "Show the rules, of the site and of libraries and documents that have own ones",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.showRetention(cmd.Context(), o) })
 		}}
@@ -62,7 +63,8 @@ func (a *app) showRetention(ctx context.Context, o *instance.Instance) error {
 		return err
 	}
 	if a.JSON {
-		if err := a.Line(map[string]any{"reports_days": r.Reports, "texts_days": r.Texts, "originals_days": r.Originals, "no_store": r.NoStore, "cited": r.Cited}); err != nil {
+		if err := a.Line(map[string]any{"reports_days": r.Reports, "texts_days": r.Texts, "originals_days": r.Originals, "no_store": r.NoStore,
+			"cited": r.Cited}); err != nil {
 			return err
 		}
 	} else {

@@ -14,7 +14,8 @@ import (
 
 func (a *app) retentionDocument() *cobra.Command {
 	var hidden, expires string
-	c := &cobra.Command{Use: "document LIBRARY ID", Short: "Set until when a document is hidden, and from when it is deleted", Args: cobra.ExactArgs(2),
+	c := &cobra.Command{Use: "document LIBRARY ID", Short: "Set until when a document is hidden, and from when it is deleted",
+		Args: cobra.ExactArgs(2),
 		Long: `A hidden document counts in checks: passages that it holds are found and give a score. Reports show
 neither its title nor its wording before the day; then they do, also those made before. Partners are told nothing of it meanwhile.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -39,7 +40,8 @@ neither its title nor its wording before the day; then they do, also those made 
 				if err := o.Store.SetTerm(cmd.Context(), t); err != nil {
 					return err
 				}
-				b, err := json.Marshal(map[string]any{"library": t.Library, "document": site.DocumentName(t.Library, t.Document), "hidden": t.Hidden, "expires": t.Expires})
+				b, err := json.Marshal(map[string]any{"library": t.Library, "document": site.DocumentName(t.Library, t.Document), "hidden": t.Hidden,
+					"expires": t.Expires})
 				if err != nil {
 					return err
 				}

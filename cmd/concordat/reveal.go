@@ -123,7 +123,8 @@ func (a *app) reveal(ctx context.Context, o *instance.Instance, task concordat.T
 		if err != nil {
 			return err
 		}
-		ds, err := o.Reveal(ctx, task, site.RevealRequest{Partner: cl, Level: concordat.Show(f.level), Reason: f.reason, Contact: f.contact}, by[partner]...)
+		ds, err := o.Reveal(ctx, task, site.RevealRequest{Partner: cl, Level: concordat.Show(f.level), Reason: f.reason, Contact: f.contact},
+			by[partner]...)
 		cl.Close()
 		errs = append(errs, a.printReveals(task, ds), err)
 	}
@@ -131,7 +132,8 @@ func (a *app) reveal(ctx context.Context, o *instance.Instance, task concordat.T
 }
 
 // refreshReveals asks again for what is pending in the findings of a task.
-func (a *app) refreshReveals(ctx context.Context, o *instance.Instance, found *report.Findings, task concordat.TaskID, f *revealFlags) error {
+func (a *app) refreshReveals(ctx context.Context, o *instance.Instance, found *report.Findings, task concordat.TaskID,
+	f *revealFlags) error {
 	pending := map[concordat.SiteID]bool{}
 	for _, d := range found.Disclosures {
 		if d.State == concordat.DisclosurePending {
@@ -166,7 +168,8 @@ func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
 
 // atPartners returns the indices of the passages in the findings that stand in the numbered evidence of their
 // report and whose sources partners can be asked about, by partner. What was shown or is pending is left out.
-func (a *app) atPartners(ctx context.Context, o *instance.Instance, f *report.Findings, numbers []int, level concordat.Show) (map[concordat.SiteID][]int, error) {
+func (a *app) atPartners(ctx context.Context, o *instance.Instance, f *report.Findings, numbers []int,
+	level concordat.Show) (map[concordat.SiteID][]int, error) {
 	rules, err := site.RulesInForce(ctx, o.Store, f.Task, instance.Rules(o.Config))
 	if err != nil {
 		return nil, err

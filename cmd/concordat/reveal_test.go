@@ -170,7 +170,8 @@ func TestPartnerCommands(t *testing.T) {
 	enrol(t, north, south)
 	ice, bell := filepath.Join(t.TempDir(), "ice.txt"), filepath.Join(t.TempDir(), "bell.txt")
 	for path, text := range map[string]string{ice: iceText, bell: bellText} {
-		if err := os.WriteFile(path, []byte(text+"And some words of our own stand at the end of this text, which nobody else has written."), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(text+"And some words of our own stand at the end of this text, which nobody else has written."),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -234,7 +235,8 @@ func testReveal(t *testing.T, north, south *served, task string) {
 
 // testNotified: a site that is served fetches what was granted by itself.
 func testNotified(t *testing.T, north, south *served, task string) {
-	if got := south.json("reveal", task, "1", "--level", "passage", "--reason", "another examination", "--contact", "dean@south"); got["state"] != "pending" {
+	if got := south.json("reveal", task, "1", "--level", "passage", "--reason", "another examination", "--contact",
+		"dean@south"); got["state"] != "pending" {
 		t.Fatalf("passage of another check: %v", got)
 	}
 	north.command(cli.Done, "disclosure", "approve", north.json("disclosure", "list", "--state", "pending")["id"].(string))
@@ -275,7 +277,8 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 	if out := south.command(cli.Misused, "reveal", rep["task"].(string), "1"); !strings.Contains(out, "known from a mirror") {
 		t.Errorf("reveal of a mirror's passage: %s", out)
 	}
-	if out := south.command(cli.Done, "check", bell, "--partner", "north/theses", "--standing"); !strings.Contains(out, "is not asked, and keeps no question") {
+	if out := south.command(cli.Done, "check", bell, "--partner", "north/theses", "--standing"); !strings.Contains(out,
+		"is not asked, and keeps no question") {
 		t.Errorf("the partner's library has a mirror: %s", out)
 	}
 	rep = south.json("check", bell, "--no-mirrors")
@@ -325,7 +328,8 @@ func testLost(t *testing.T, north, south *served, bell string) {
 	north.command(cli.Done, "library", "create", "grants")
 	north.command(cli.Done, "library", "share", "grants", "--with", south.id, "--ship")
 	path := filepath.Join(t.TempDir(), "grant.txt")
-	if err := os.WriteFile(path, []byte("A ferry of larch planks crossed the estuary twice a day until the railway bridge was opened to passengers."), 0o600); err != nil {
+	if err := os.WriteFile(path,
+		[]byte("A ferry of larch planks crossed the estuary twice a day until the railway bridge was opened to passengers."), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	north.command(cli.Done, "add", "--library", "grants", path)
@@ -342,7 +346,8 @@ func testLost(t *testing.T, north, south *served, bell string) {
 		if err := spoil(); err != nil {
 			t.Fatal(err)
 		}
-		if out := south.command(cli.Done, "check", bell); strings.Count(out, "its index is gone or damaged") != 2 || !strings.Contains(out, "covered 0 %") {
+		if out := south.command(cli.Done, "check", bell); strings.Count(out, "its index is gone or damaged") != 2 ||
+			!strings.Contains(out, "covered 0 %") {
 			t.Errorf("%s: check says %s", name, out)
 		}
 		if got := south.json("mirror", "sync", "north/theses"); got["documents"] != 1.0 {
@@ -379,7 +384,8 @@ func testAlert(t *testing.T, north, south *served, task string) {
 	}
 	south.until("an alert", func() bool { return south.command(cli.Done, "alert", "list") != "" })
 	got := south.json("alert", "list")
-	if from, _ := got["source"].(map[string]any); got["task"] != task || got["title"] != "late" || from["site"] != north.id || got["sentences"].(float64) < 2 {
+	if from, _ := got["source"].(map[string]any); got["task"] != task || got["title"] != "late" || from["site"] != north.id ||
+		got["sentences"].(float64) < 2 {
 		t.Errorf("alert: %v", got)
 	}
 	if out := south.command(cli.Done, "alert", "list", "--after", "1"); out != "" {
@@ -395,7 +401,8 @@ func testAlert(t *testing.T, north, south *served, task string) {
 	if n := standing(); n != 1 {
 		t.Errorf("%d questions stand at the partner, want 1", n)
 	}
-	if out := south.command(cli.Failed, "alert", "end", task, "--deadline", "1ns"); !strings.Contains(out, north.id) || !strings.Contains(out, "run the same command again") {
+	if out := south.command(cli.Failed, "alert", "end", task, "--deadline", "1ns"); !strings.Contains(out, north.id) ||
+		!strings.Contains(out, "run the same command again") {
 		t.Errorf("a partner that is not reached: %s", out)
 	}
 	if n := standing(); n != 1 {
@@ -450,7 +457,8 @@ func testRotated(t *testing.T, north, south *served, bell string) {
 func testClosed(t *testing.T, north, south *served, bell string) {
 	north.command(cli.Done, "library", "unshare", "theses", "--with", south.id)
 	south.until("the notice", func() bool { return south.json("mirror", "list")["used"] == false })
-	if out := south.command(cli.Done, "check", bell); !strings.Contains(out, "its owner has closed the library") || !strings.Contains(out, "covered 0 %") {
+	if out := south.command(cli.Done, "check", bell); !strings.Contains(out, "its owner has closed the library") ||
+		!strings.Contains(out, "covered 0 %") {
 		t.Errorf("check with a closed mirror: %s", out)
 	}
 	if got := south.json("mirror", "sync", "north/theses"); got["withdrawn"] != true {

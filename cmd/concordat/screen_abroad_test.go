@@ -34,7 +34,8 @@ func TestScreenAcrossSites(t *testing.T) {
 	enrol(t, north, south)
 	south.command(cli.Done, "library", "create", "calls")
 	const own = "Nobody else has written these words about the tide tables of a small northern harbour, nor about its two pilots. "
-	rows := "copy\tA copy\t" + iceText + "\nagain\tThe same again\t" + iceText + "\nhalf\tHalf of it\t" + bellText + own + strings.ReplaceAll(own, "tide", "harvest") + "\nown\tOur own\t" + own + "\n"
+	rows := "copy\tA copy\t" + iceText + "\nagain\tThe same again\t" + iceText + "\nhalf\tHalf of it\t" + bellText + own +
+		strings.ReplaceAll(own, "tide", "harvest") + "\nown\tOur own\t" + own + "\n"
 	path := filepath.Join(t.TempDir(), "calls.tsv")
 	if err := os.WriteFile(path, []byte(rows), 0o600); err != nil {
 		t.Fatal(err)
@@ -82,11 +83,13 @@ func TestScreenAcrossSites(t *testing.T) {
 
 	// What the partner does not open is said, and is no result.
 	north.command(cli.Done, "library", "unshare", "theses", "--with", south.id)
-	if got, errs := south.screenAbroad(cli.Done, "--threshold", "0.25"); len(got["pair"]) != 0 || !strings.Contains(errs, "not compared with") {
+	if got, errs := south.screenAbroad(cli.Done, "--threshold", "0.25"); len(got["pair"]) != 0 ||
+		!strings.Contains(errs, "not compared with") {
 		t.Errorf("a library that is not open: %v %s", got["pair"], errs)
 	}
 	for _, bad := range [][]string{{"--method", "shingle"}, {"--against", "calls"}, {"--deadline", "0s"}, {"--partner", "nobody"}} {
-		if code := run(t.Context(), append([]string{"--data", south.dir, "screen", "--library", "calls", "--partner", "north"}, bad...), strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}); code != cli.Misused {
+		if code := run(t.Context(), append([]string{"--data", south.dir, "screen", "--library", "calls", "--partner", "north"}, bad...),
+			strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}); code != cli.Misused {
 			t.Errorf("%v: exit code %d", bad, code)
 		}
 	}

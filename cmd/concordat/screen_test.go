@@ -80,7 +80,8 @@ func TestScreen(t *testing.T) {
 	if out := concordat(0, "screen", "--library", "one"); !strings.Contains(out, "threshold 0.30") {
 		t.Errorf("the table does not say its threshold:\n%s", out)
 	}
-	for _, args := range [][]string{{}, {"--library", "none"}, {"--library", "one", "--against", "none"}, {"--library", "one", "--method", "magic"},
+	for _, args := range [][]string{{}, {"--library", "none"}, {"--library", "one", "--against", "none"},
+		{"--library", "one", "--method", "magic"},
 		{"--library", "one", "--threshold", "0"}, {"--library", "one", "--threshold", "NaN"}} {
 		concordat(cli.Misused, append([]string{"screen"}, args...)...)
 	}

@@ -214,7 +214,8 @@ func TestScreenInLittleMemory(t *testing.T) {
 	s.run(0, "library", "create", "m")
 	s.add("l", stories(500, 9))
 	s.add("m", stories(300, 9)[200:])
-	for _, args := range [][]string{{"--method", "fingerprint"}, {"--method", "shingle", "--sketch", "200"}, {"--method", "fingerprint", "--against", "m"}, {"--method", "shingle", "--against", "m", "--sketch", "200"}} {
+	for _, args := range [][]string{{"--method", "fingerprint"}, {"--method", "shingle", "--sketch", "200"},
+		{"--method", "fingerprint", "--against", "m"}, {"--method", "shingle", "--against", "m", "--sketch", "200"}} {
 		args = append([]string{"screen", "--library", "l", "--json"}, args...)
 		much, _ := s.run(0, args...)
 		little, _ := s.run(0, append(args, "--memory", "1")...)
@@ -288,7 +289,8 @@ func TestScreenOut(t *testing.T) {
 	dates := write("dates.tsv", "=a.txt\t2021-05\nb<i>.txt\t2019\nc.txt\t2020-01-02\n")
 	out := filepath.Join(s.dir, "out")
 	// The key of the site is drawn, and whether one sentence counts as edited depends on it: 0.89 or 0.90.
-	got, _ := s.run(0, "screen", "--library", "l", "--dates", dates, "--out", out, "--template", "thesis", "--removal-threshold", "0.85", "--json")
+	got, _ := s.run(0, "screen", "--library", "l", "--dates", dates, "--out", out, "--template", "thesis", "--removal-threshold", "0.85",
+		"--json")
 	l := typedLines(t, got)
 	if len(l["pair"]) != 3 || len(l["cluster"]) != 1 || len(l["removable"]) != 2 {
 		t.Fatalf("got %s", got)
@@ -325,7 +327,8 @@ func TestScreenOut(t *testing.T) {
 	if text := read("clusters.csv"); strings.Count(text, "\r\n") != 4 || !strings.Contains(text, "2021-05-01T00:00:00Z") {
 		t.Errorf("clusters.csv:\n%s", text)
 	}
-	if text := read("index.html"); strings.Contains(text, "<i>") || strings.Count(text, "<svg") != 2 || !strings.Contains(text, "(representative)") || !strings.Contains(text, " of abstract in ") {
+	if text := read("index.html"); strings.Contains(text, "<i>") || strings.Count(text, "<svg") != 2 ||
+		!strings.Contains(text, "(representative)") || !strings.Contains(text, " of abstract in ") {
 		t.Errorf("index.html:\n%s", text)
 	}
 	text, _ := s.run(0, "screen", "--library", "l", "--keep", "newest", "--removal-threshold", "1", "--dates", dates)
@@ -362,7 +365,8 @@ func TestScreenInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	errs := cancelling{cancel: cancel}
 	var out bytes.Buffer
-	if code := run(ctx, append(args, "--data", s.data), strings.NewReader(""), &out, &errs); code != cli.Failed || !strings.Contains(errs.String(), "interrupted") || out.Len() > 0 {
+	if code := run(ctx, append(args, "--data", s.data), strings.NewReader(""), &out, &errs); code != cli.Failed ||
+		!strings.Contains(errs.String(), "interrupted") || out.Len() > 0 {
 		t.Fatalf("exit %d\n%s%s", code, out.String(), errs.String())
 	}
 	got, _ := s.run(0, args...)
@@ -389,8 +393,10 @@ func TestScreenOddInput(t *testing.T) {
 	if long.Len() < 1<<20 {
 		long.WriteString(long.String())
 	}
-	s.add("l", [][2]string{{"blank", "..."}, {"blank too", "!"}, {"word", "river"}, {"one", "The river carried heavy logs from the northern forests down to the harbour."},
-		{"long", long.String()}, {"long copy", strings.ToLower(long.String())}, {"letters", strings.Repeat("a", 1<<20)}, {"words", strings.Repeat("a ", 1<<19)}})
+	s.add("l", [][2]string{{"blank", "..."}, {"blank too", "!"}, {"word", "river"},
+		{"one", "The river carried heavy logs from the northern forests down to the harbour."},
+		{"long", long.String()}, {"long copy", strings.ToLower(long.String())}, {"letters", strings.Repeat("a", 1<<20)},
+		{"words", strings.Repeat("a ", 1<<19)}})
 	for _, method := range []string{"fingerprint", "shingle", "simhash", "short"} {
 		out, _ := s.run(0, "screen", "--library", "l", "--method", method, "--json")
 		for _, p := range typedLines(t, out)["pair"] {

@@ -47,24 +47,26 @@ the serving process. Only reindex needs the site for itself.`,
 	}
 	c.Flags().StringVar(&listen, "listen", "", "address of the pages (default: configuration)")
 	c.Flags().StringVar(&title, "title", "", "name for people of a site that is created")
-	c.Flags().BoolVar(&a.Supervised, "supervised", false, "a service manager starts the process again whenever it ends; known under systemd and in containers")
+	c.Flags().BoolVar(&a.Supervised, "supervised", false,
+		"a service manager starts the process again whenever it ends; known under systemd and in containers")
 	c.Flags().BoolVar(&noCreate, "no-create", false, "fail where there is no site, instead of creating one")
 	return c
 }
 
 // serve serves until ctx ends.
 func (a *app) serve(ctx context.Context, o *instance.Instance) error {
-	err := daemon.Run(ctx, o, daemon.Options{Log: a.Stderr, Sign: a.Signatures(), Tell: a.Warn, Started: func(st instance.Status, first string) (err error) {
-		if a.JSON {
-			err = a.Line(st)
-		} else {
-			a.Say("serving site %s at http://%s/", st.Site, st.Listen)
-		}
-		if first != "" { // a secret: it goes to the terminal and not to the log
-			fmt.Fprintf(a.Stderr, "make the first administrator, within a day, at http://%s%s\n", st.Listen, first)
-		}
-		return err
-	}})
+	err := daemon.Run(ctx, o, daemon.Options{Log: a.Stderr, Sign: a.Signatures(), Tell: a.Warn,
+		Started: func(st instance.Status, first string) (err error) {
+			if a.JSON {
+				err = a.Line(st)
+			} else {
+				a.Say("serving site %s at http://%s/", st.Site, st.Listen)
+			}
+			if first != "" { // a secret: it goes to the terminal and not to the log
+				fmt.Fprintf(a.Stderr, "make the first administrator, within a day, at http://%s%s\n", st.Listen, first)
+			}
+			return err
+		}})
 	if errors.Is(err, instance.ErrRestart) {
 		return &cli.Exit{Code: cli.Restart, Err: err}
 	}

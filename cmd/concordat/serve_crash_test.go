@@ -66,7 +66,8 @@ func (s *servedSite) serve() *servedSite {
 	if err := db.CreateAccount(t.Context(), store.Account{Name: "ada", Role: store.RoleAdministrator, Created: now}); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.PutToken(t.Context(), servedToken, store.Token{Purpose: store.PurposeAPI, Account: "ada", Name: "test", Scopes: []string{"read", "check"}, Made: now, Expires: now.Add(time.Hour)}); err != nil {
+	if err := db.PutToken(t.Context(), servedToken, store.Token{Purpose: store.PurposeAPI, Account: "ada", Name: "test",
+		Scopes: []string{"read", "check"}, Made: now, Expires: now.Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -77,7 +78,8 @@ func (s *servedSite) start() {
 	s.log = &syncedLog{}
 	s.process = program(s.t, s.data, "serve", "--listen", "127.0.0.1:0")
 	if s.descriptors > 0 {
-		s.process.Args = append([]string{"sh", "-c", fmt.Sprintf(`ulimit -n %d; exec "$@"`, s.descriptors), "sh", s.process.Path}, s.process.Args[1:]...)
+		s.process.Args = append([]string{"sh", "-c", fmt.Sprintf(`ulimit -n %d; exec "$@"`, s.descriptors), "sh", s.process.Path},
+			s.process.Args[1:]...)
 		s.process.Path = "/bin/sh"
 	}
 	s.process.Env = append(s.process.Env, s.env...)
@@ -200,7 +202,8 @@ func TestKilledServe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintf(c, "POST /api/v1/checks HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n", s.address, servedToken, contentType, len(body))
+	fmt.Fprintf(c, "POST /api/v1/checks HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n",
+		s.address, servedToken, contentType, len(body))
 	if _, err := c.Write(body[:len(body)/2]); err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +264,8 @@ func TestServeOnFullDisk(t *testing.T) {
 	output(t, 0, data, "init", "--site", "uni")
 	output(t, 0, data, "library", "create", "l")
 	s := serveSite(t, data, "CONCORDAT_SERVE_LOW_WATER=0B")
-	if code, answer := s.submit("large", "large.txt", prose(60<<20)); code != http.StatusInsufficientStorage || !strings.Contains(answer, "disk_full") {
+	if code, answer := s.submit("large", "large.txt", prose(60<<20)); code != http.StatusInsufficientStorage ||
+		!strings.Contains(answer, "disk_full") {
 		t.Errorf("a file larger than the disk: %d %.300s", code, answer)
 	}
 	if tasks, err := s.db.Tasks(t.Context(), 0, 0); err != nil || len(tasks) != 0 {

@@ -32,7 +32,8 @@ func (a *app) createToServe(ctx context.Context, title string) error {
 	if c, err := instance.LoadConfig(filepath.Join(dir, instance.ConfigName)); err == nil && c.Cluster.Coordinator != "" {
 		// A node never makes a site: it belongs to one that is there.
 		if c.Store.URL == "" {
-			return cli.Usagef("%s is the folder of node %s of site %s, and has no store: %s", dir, c.Cluster.Node, c.Site.ID, fileStoreAdvice(instance.StoreName))
+			return cli.Usagef("%s is the folder of node %s of site %s, and has no store: %s", dir, c.Cluster.Node, c.Site.ID,
+				fileStoreAdvice(instance.StoreName))
 		}
 		return cli.Usagef("%s is the folder of node %s of site %s, but the database at %s has no site: store.url names another one than the other nodes', or it was emptied",
 			dir, c.Cluster.Node, c.Site.ID, store.Redacted(c.Store.URL))

@@ -114,8 +114,10 @@ func (f *shareFlags) add(c *cobra.Command) {
 	d := store.ShareRule{}.Filled()
 	fs := c.Flags()
 	fs.StringVar(&f.with, "with", "", "the partner site")
-	fs.StringVar(&f.level, "level", string(concordat.ShowMetadata), "most that is shown: nothing, exists, counts, metadata, overlap or passage")
-	fs.StringVar(&f.outline, "outline", concordat.OutlineWords, "form in which matching documents are shown for alignment: words, fingerprints or none")
+	fs.StringVar(&f.level, "level", string(concordat.ShowMetadata),
+		"most that is shown: nothing, exists, counts, metadata, overlap or passage")
+	fs.StringVar(&f.outline, "outline", concordat.OutlineWords,
+		"form in which matching documents are shown for alignment: words, fingerprints or none")
 	fs.BoolVar(&f.edges, "edges", true, "show the order of words around literal copies, for exact edges")
 	fs.StringSliceVar(&f.purposes, "purpose", nil, "purpose for which it may be asked; may be repeated; none: any")
 	fs.IntVar(&f.closeness, "closeness", 0, "largest distance of a match, in bits; 0: the scheme's")
@@ -131,7 +133,8 @@ func (f *shareFlags) add(c *cobra.Command) {
 	fs.BoolVar(&f.ship, "ship", false, "let the partner keep a mirror of the fingerprints")
 	fs.BoolVar(&f.standing, "standing", false, "let the partner leave questions for later documents")
 	fs.BoolVar(&f.excludeAuthors, "exclude-authors", false, "leave out documents by authors whom the asker names")
-	fs.IntVar(&f.approval, "approval", int(d.Approval/(24*time.Hour)), "days that a request for a passage waits, and that a granted one can be read")
+	fs.IntVar(&f.approval, "approval", int(d.Approval/(24*time.Hour)),
+		"days that a request for a passage waits, and that a granted one can be read")
 	fs.StringVar(&f.contact, "contact", "", "whom the partner's people turn to")
 }
 
@@ -171,7 +174,8 @@ func (f *shareFlags) share(cmd *cobra.Command, o *instance.Instance, lib concord
 		to   *bool
 		from bool
 	}{
-		{"edges", &r.NoEdges, !f.edges}, {"ship", &r.Ship, f.ship}, {"standing", &r.Standing, f.standing}, {"exclude-authors", &r.ExcludeAuthors, f.excludeAuthors},
+		{"edges", &r.NoEdges, !f.edges}, {"ship", &r.Ship, f.ship}, {"standing", &r.Standing, f.standing},
+		{"exclude-authors", &r.ExcludeAuthors, f.excludeAuthors},
 	} {
 		if given(b.flag) {
 			*b.to = b.from

@@ -41,7 +41,8 @@ days; --refresh, by a timer, renews it every week as long as the keystore has th
 					}
 				}
 				changed := renew || card == nil
-				for flag, set := range map[string]func(){"name": func() { fields.Name = name }, "contact": func() { fields.Contact = contact }, "url": func() { fields.URLs = urls }} {
+				for flag, set := range map[string]func(){"name": func() { fields.Name = name }, "contact": func() { fields.Contact = contact },
+					"url": func() { fields.URLs = urls }} {
 					if cmd.Flags().Changed(flag) {
 						set()
 						changed = true
@@ -63,7 +64,8 @@ days; --refresh, by a timer, renews it every week as long as the keystore has th
 	}
 	c.Flags().StringVar(&out, "out", "", "write the card to a file")
 	c.Flags().BoolVar(&renew, "renew", false, "make a new card though nothing changed")
-	c.Flags().BoolVar(&refresh, "refresh", false, "make a new card if this one is a week old and the root key is here, and destroy keys whose time is over; for a timer")
+	c.Flags().BoolVar(&refresh, "refresh", false,
+		"make a new card if this one is a week old and the root key is here, and destroy keys whose time is over; for a timer")
 	c.Flags().StringVar(&root, "root", "", "file with the exported root key")
 	c.Flags().StringVar(&name, "name", "", "name of the site for people")
 	c.Flags().StringVar(&contact, "contact", "", "whom partners turn to")
@@ -71,7 +73,8 @@ days; --refresh, by a timer, renews it every week as long as the keystore has th
 	return c
 }
 
-func (a *app) renewCard(ctx context.Context, o *instance.Instance, k *instance.Keystore, id *crypto.Identity, fields crypto.CardFields, root string) (*crypto.Card, error) {
+func (a *app) renewCard(ctx context.Context, o *instance.Instance, k *instance.Keystore, id *crypto.Identity, fields crypto.CardFields,
+	root string) (*crypto.Card, error) {
 	if len(fields.URLs) == 0 {
 		return nil, cli.Usagef("the card needs an address: --url https://HOST:PORT")
 	}

@@ -36,7 +36,8 @@ rotate take it with --root FILE.`,
 	return c
 }
 
-func (a *app) exportRoot(ctx context.Context, o *instance.Instance, k *instance.Keystore, id *crypto.Identity, path, passphraseFile string, keep bool) error {
+func (a *app) exportRoot(ctx context.Context, o *instance.Instance, k *instance.Keystore, id *crypto.Identity, path,
+	passphraseFile string, keep bool) error {
 	if !id.HasRoot() {
 		return cli.Usagef("the root key is kept elsewhere already")
 	}

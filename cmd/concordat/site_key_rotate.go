@@ -35,7 +35,8 @@ a new epoch as well: concordat federation rotate.`,
 	return c
 }
 
-func (a *app) rotateKeys(ctx context.Context, o *instance.Instance, k *instance.Keystore, id *crypto.Identity, root string, compromised bool) error {
+func (a *app) rotateKeys(ctx context.Context, o *instance.Instance, k *instance.Keystore, id *crypto.Identity, root string,
+	compromised bool) error {
 	seed, err := a.rootSeed(id, root)
 	if err != nil {
 		return err

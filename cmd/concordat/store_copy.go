@@ -24,7 +24,8 @@ func (a *app) storeCommand() *cobra.Command {
 	var to string
 	var filesOnly bool
 	move := &cobra.Command{
-		Use: "copy --to postgres://USER@HOST/DATABASE|file", Short: "Copy the store and what was handed in to an empty database", Args: cobra.NoArgs,
+		Use: "copy --to postgres://USER@HOST/DATABASE|file", Short: "Copy the store and what was handed in to an empty database",
+		Args: cobra.NoArgs,
 		Long: `Copy copies all tables of the store and the files that were handed in from the SQLite file and the
 folder of the site to a PostgreSQL database, or with --to file back. The target must be empty. What
 arrived is read again and compared before it counts. The password of the database comes from
@@ -94,7 +95,8 @@ func (a *app) copyStore(ctx context.Context, o *instance.Instance, to string, fi
 	c := *o.Config
 	switch {
 	case to == inFile && c.Store.URL == "", to != inFile && c.Store.URL != "":
-		return cli.Usagef("--to %s: the store is there, or not in a file; want --to file or an address, and the other of them in store.url", store.Redacted(to))
+		return cli.Usagef("--to %s: the store is there, or not in a file; want --to file or an address, and the other of them in store.url",
+			store.Redacted(to))
 	case to == inFile:
 		c.Store.URL = ""
 		if _, err := os.Stat(filepath.Join(o.Dir, instance.StoreName)); err == nil && !filesOnly {

@@ -32,7 +32,8 @@ func (a *app) versionCommand() *cobra.Command {
 				schemes = append(schemes, string(p.Scheme()))
 			}
 			if a.JSON {
-				return a.Line(map[string]any{"version": version, "revision": revision, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH, "schemes": schemes})
+				return a.Line(map[string]any{"version": version, "revision": revision, "go": runtime.Version(), "platform": runtime.GOOS + "/" +
+					runtime.GOARCH, "schemes": schemes})
 			}
 			a.Say("concordat %s %s (%s, %s/%s)", version, revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			for _, s := range schemes {

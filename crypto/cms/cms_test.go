@@ -20,8 +20,10 @@ import (
 // certificate makes one of the key, signed by the issuer's, or by itself.
 func certificate(t testing.TB, name string, key crypto.Signer, issuer *x509.Certificate, by crypto.Signer) *x509.Certificate {
 	t.Helper()
-	template := &x509.Certificate{SerialNumber: big.NewInt(int64(len(name))), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour),
-		NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, IsCA: true, BasicConstraintsValid: true}
+	template := &x509.Certificate{SerialNumber: big.NewInt(int64(len(name))), Subject: pkix.Name{CommonName: name},
+		NotBefore: time.Now().Add(-time.Hour),
+		NotAfter:  time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, IsCA: true,
+		BasicConstraintsValid: true}
 	if issuer == nil {
 		issuer, by = template, key
 	}

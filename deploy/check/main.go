@@ -38,7 +38,8 @@ func main() {
 	for _, c := range []struct {
 		name  string
 		check func(dir string) (string, error)
-	}{{"prometheus/alerts.yaml", rules}, {"grafana/concordat.json", dashboard}, {"container/Containerfile", containerfile}, {"container/compose.yaml", compose}, {"helm/concordat", chart}} {
+	}{{"prometheus/alerts.yaml", rules}, {"grafana/concordat.json", dashboard}, {"container/Containerfile", containerfile},
+		{"container/compose.yaml", compose}, {"helm/concordat", chart}} {
 		said, err := c.check(filepath.Join(dir, filepath.FromSlash(c.name)))
 		if err != nil {
 			failed = true
@@ -179,7 +180,8 @@ func render(dir string, values map[string]any) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	all, err := chartutil.ToRenderValues(c, values, chartutil.ReleaseOptions{Name: "site", Namespace: "concordat", IsInstall: true}, chartutil.DefaultCapabilities)
+	all, err := chartutil.ToRenderValues(c, values, chartutil.ReleaseOptions{Name: "site", Namespace: "concordat", IsInstall: true},
+		chartutil.DefaultCapabilities)
 	if err != nil {
 		return 0, err
 	}

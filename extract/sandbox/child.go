@@ -52,7 +52,8 @@ func start(o Options, k kind, namespaces bool) (*child, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start extraction child: %w", err)
 	}
-	s := setup{Extract: o.Extract, CacheDir: o.CacheDir, CPU: int64((o.CPU + time.Second - 1) / time.Second), Memory: o.Memory, PDF: k == withPDF}
+	s := setup{Extract: o.Extract, CacheDir: o.CacheDir, CPU: int64((o.CPU + time.Second - 1) / time.Second), Memory: o.Memory,
+		PDF: k == withPDF}
 	if err := writeFrame(c.stdin, s); err != nil {
 		c.kill()
 		return nil, fmt.Errorf("start extraction child: %w%s", err, c.wait().note())
@@ -172,9 +173,11 @@ func (e ending) cause(late bool, o Options, err error) *extract.Error {
 	}
 	switch {
 	case late:
-		return &extract.Error{Code: extract.Timeout, Detail: fmt.Sprintf("not done within %v", o.Wall), Advice: "split the file, or raise " + extract.SettingOf("Wall")}
+		return &extract.Error{Code: extract.Timeout, Detail: fmt.Sprintf("not done within %v", o.Wall), Advice: "split the file, or raise " +
+			extract.SettingOf("Wall")}
 	case strings.Contains(e.stderr, "SIGXCPU"), used >= o.CPU:
-		return &extract.Error{Code: extract.Timeout, Detail: fmt.Sprintf("used more than %v of processor time", o.CPU), Advice: "split the file, or raise " + extract.SettingOf("CPU")}
+		return &extract.Error{Code: extract.Timeout, Detail: fmt.Sprintf("used more than %v of processor time", o.CPU),
+			Advice: "split the file, or raise " + extract.SettingOf("CPU")}
 	case strings.Contains(e.stderr, "out of memory"), strings.Contains(e.stderr, "cannot allocate memory"):
 		return extract.LimitError("memory", "Memory", fmt.Sprintf("needs more than %d MiB", o.Memory>>20))
 	case strings.Contains(e.stderr, "pthread_create failed"), strings.Contains(e.stderr, "failed to create new OS thread"):

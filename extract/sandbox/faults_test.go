@@ -98,7 +98,8 @@ func TestMembersBeforeACrashAreKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(items) != 2 || items[0].Result == nil || items[0].Result.Text != "one" || items[1].Err == nil || items[1].Err.Code != extract.Crashed {
+	if len(items) != 2 || items[0].Result == nil || items[0].Result.Text != "one" || items[1].Err == nil ||
+		items[1].Err.Code != extract.Crashed {
 		t.Errorf("got %+v", items)
 	}
 }
@@ -107,7 +108,8 @@ func TestNotAWorker(t *testing.T) {
 	if _, err := sandbox.New(sandbox.Options{Executable: "/bin/true"}); err == nil {
 		t.Error("a program that is no worker is accepted")
 	}
-	if _, err := sandbox.New(sandbox.Options{Memory: 1, Wall: -1}); err == nil || !strings.Contains(err.Error(), "Memory") || !strings.Contains(err.Error(), "Wall") {
+	if _, err := sandbox.New(sandbox.Options{Memory: 1, Wall: -1}); err == nil || !strings.Contains(err.Error(), "Memory") ||
+		!strings.Contains(err.Error(), "Wall") {
 		t.Errorf("options out of range: %v", err)
 	}
 }

@@ -24,7 +24,8 @@ func formatsSet(t *testing.T) []string {
 		t.Skip("CONCORDAT_CORPORA is not set: no evaluation data")
 	}
 	dir := t.TempDir()
-	if out, err := exec.Command("tar", "-x", "--zstd", "-f", filepath.Join(root, "formats", "formats.tar.zst"), "-C", dir).CombinedOutput(); err != nil {
+	if out, err := exec.Command("tar", "-x", "--zstd", "-f", filepath.Join(root, "formats", "formats.tar.zst"), "-C",
+		dir).CombinedOutput(); err != nil {
 		t.Skipf("cannot unpack formats: %v %s", err, out)
 	}
 	var all []string

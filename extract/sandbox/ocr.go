@@ -121,12 +121,14 @@ func (o OCR) recognise(ctx context.Context, it Item) Item {
 	found := false
 	for i, s := range scans {
 		if i >= o.MaxPages {
-			r.Flags = append(r.Flags, extract.Flag{Code: extract.FlagPageLimit, Count: len(scans) - i, Detail: fmt.Sprintf("character recognition ended after %d pages", i)})
+			r.Flags = append(r.Flags, extract.Flag{Code: extract.FlagPageLimit, Count: len(scans) - i,
+				Detail: fmt.Sprintf("character recognition ended after %d pages", i)})
 			break
 		}
 		text, err := o.page(ctx, s.PNG)
 		if err != nil {
-			r.Flags = append(r.Flags, extract.Flag{Code: extract.FlagPart, Count: 1, Detail: fmt.Sprintf("page %d: character recognition ended with an error", s.Page)})
+			r.Flags = append(r.Flags, extract.Flag{Code: extract.FlagPart, Count: 1,
+				Detail: fmt.Sprintf("page %d: character recognition ended with an error", s.Page)})
 			continue
 		}
 		if text != "" {

@@ -28,7 +28,8 @@ func mixedPDF() string {
 		y := 700 - float64(i/8)*60
 		bars += bar(x, y, 4, 24) + bar(x+14, y, 4, 24) + bar(x+4, y+10, 10, 4) + bar(x+24, y, 4, 24)
 	}
-	return pdfOf("<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[4 0 R 6 0 R 8 0 R]/Count 3>>", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+	return pdfOf("<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[4 0 R 6 0 R 8 0 R]/Count 3>>",
+		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
 		page("5 0 R"), text("The first page ends here."), page("7 0 R"), stream(bars), page("9 0 R"), text("The third page ends here."))
 }
 
@@ -41,7 +42,8 @@ func pdfOf(objects ...string) string {
 		fmt.Fprintf(&s, "%d 0 obj\n%s\nendobj\n", i+1, o)
 	}
 	xref := s.Len()
-	fmt.Fprintf(&s, "xref\n0 %d\n0000000000 65535 f \n%strailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(objects)+1, table.String(), len(objects)+1, xref)
+	fmt.Fprintf(&s, "xref\n0 %d\n0000000000 65535 f \n%strailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(objects)+1,
+		table.String(), len(objects)+1, xref)
 	return s.String()
 }
 

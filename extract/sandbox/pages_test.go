@@ -23,7 +23,8 @@ func twoPages() string {
 	object("1 0 obj\n<</Type/Catalog/Pages 2 0 R>>\nendobj")
 	object("2 0 obj\n<</Type/Pages/Kids[3 0 R 4 0 R]/Count 2>>\nendobj")
 	for i := range 2 {
-		object(strconv.Itoa(3+i) + " 0 obj\n<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 100]/Resources<</Font<</F 7 0 R>>>>/Contents " + strconv.Itoa(5+i) + " 0 R>>\nendobj")
+		object(strconv.Itoa(3+i) + " 0 obj\n<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 100]/Resources<</Font<</F 7 0 R>>>>/Contents " +
+			strconv.Itoa(5+i) + " 0 R>>\nendobj")
 	}
 	for i, text := range []string{"The first page", "Another page"} {
 		s := "BT /F 12 Tf 20 50 Td (" + text + ") Tj ET"
@@ -60,13 +61,15 @@ func TestPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Number != 2 || p.Pages != 2 || p.Letters != "anotherpage" || len(p.Boxes) != len(p.Letters) || img.Bounds().Dx() != 400 || img.Bounds().Dy() != 200 {
+	if p.Number != 2 || p.Pages != 2 || p.Letters != "anotherpage" || len(p.Boxes) != len(p.Letters) || img.Bounds().Dx() != 400 ||
+		img.Bounds().Dy() != 200 {
 		t.Errorf("page %d of %d, %q, %d boxes, picture %v", p.Number, p.Pages, p.Letters, len(p.Boxes), img.Bounds())
 	}
 	if marks := p.Marks(0, len(p.Boxes)); len(marks) != 1 || marks[0].Top < 30 || marks[0].Bottom > 60 {
 		t.Errorf("marks %+v, want one about the middle", marks)
 	}
-	for name, path := range map[string]string{"no PDF": write(t, "b.pdf", "%PDF-1.4 nothing more"), "no file": filepath.Join(t.TempDir(), "none")} {
+	for name, path := range map[string]string{"no PDF": write(t, "b.pdf", "%PDF-1.4 nothing more"),
+		"no file": filepath.Join(t.TempDir(), "none")} {
 		var e *extract.Error
 		if _, err := r.Letters(ctx, path); !errors.As(err, &e) {
 			t.Errorf("%s: letters: %v", name, err)

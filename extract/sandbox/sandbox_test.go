@@ -138,7 +138,8 @@ func TestPDFInside(t *testing.T) {
 			stream := func() ([]sandbox.Item, error) { // from a source that cannot be read twice
 				return r.Stream(context.Background(), c.name, io.MultiReader(strings.NewReader(c.content)), int64(len(c.content)))
 			}
-			for i, read := range []func() ([]sandbox.Item, error){func() ([]sandbox.Item, error) { return r.File(context.Background(), path) }, stream} {
+			for i, read := range []func() ([]sandbox.Item, error){func() ([]sandbox.Item, error) { return r.File(context.Background(), path) },
+				stream} {
 				items, err := read()
 				if err != nil {
 					t.Fatal(err)

@@ -41,13 +41,16 @@ func typical() map[string]struct {
 		}
 		shipment.Documents = append(shipment.Documents, d)
 	}
-	reveal := &concordat.RevealAsk{Epoch: g.epoch(), Level: concordat.ShowOverlap, Passages: []concordat.RevealPassage{{Span: g.span(), Text: string(make([]byte, 600))}}}
+	reveal := &concordat.RevealAsk{Epoch: g.epoch(), Level: concordat.ShowOverlap,
+		Passages: []concordat.RevealPassage{{Span: g.span(), Text: string(make([]byte, 600))}}}
 	return map[string]entry{
-		"outline of 100 units":               {&concordat.Outlines{Documents: []concordat.Outline{outline}}, "outlines"},
-		"edges of 500 words":                 {&concordat.Edges{Passages: []concordat.EdgeWords{words}}, "edges"},
-		"shipment of 100x200 sentences":      {shipment, "shipment"},
-		"reveal of one passage":              {reveal, "reveal ask"},
-		"outline ask of one document, 20":    {&concordat.OutlineAsk{Epoch: g.epoch(), Documents: []concordat.OutlineOf{{Ordinals: []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}}}}, "outline ask"},
+		"outline of 100 units":          {&concordat.Outlines{Documents: []concordat.Outline{outline}}, "outlines"},
+		"edges of 500 words":            {&concordat.Edges{Passages: []concordat.EdgeWords{words}}, "edges"},
+		"shipment of 100x200 sentences": {shipment, "shipment"},
+		"reveal of one passage":         {reveal, "reveal ask"},
+		"outline ask of one document, 20": {&concordat.OutlineAsk{Epoch: g.epoch(),
+			Documents: []concordat.OutlineOf{{Ordinals: []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}}}},
+			"outline ask"},
 		"notice that a library was closed":   {&concordat.Notice{Kind: concordat.NoticeWithdrawn, Library: "theses"}, "notice"},
 		"refusal that a budget is used up":   {&concordat.Refusal{Reason: concordat.ReasonBudget, Words: "come again tomorrow"}, "error"},
 		"audit head":                         {&wire.Head{Seq: 1}, "head"},
@@ -56,7 +59,8 @@ func typical() map[string]struct {
 }
 
 func askOf(g *gen, n int) *concordat.Ask {
-	a := &concordat.Ask{Epoch: concordat.Epoch{Federation: "health", Number: 3}, Scheme: "natural@0123456789abcdef", Level: concordat.ShowMetadata, Purpose: "thesis", Libraries: []concordat.LibraryID{"theses"}}
+	a := &concordat.Ask{Epoch: concordat.Epoch{Federation: "health", Number: 3}, Scheme: "natural@0123456789abcdef",
+		Level: concordat.ShowMetadata, Purpose: "thesis", Libraries: []concordat.LibraryID{"theses"}}
 	for range n {
 		a.Sentences = append(a.Sentences, concordat.AskedSentence{Fingerprint: g.fingerprint(), Gate: 27})
 	}

@@ -123,7 +123,8 @@ func TestRestore(t *testing.T) {
 			t.Fatalf("seed %d: got %+v\nwant %+v", seed, got, want)
 		}
 	}
-	bad := concordat.Tell{Libraries: make([]concordat.LibraryTell, 1), Documents: make([]concordat.DocumentTell, 1), Hits: []concordat.Hit{{Sentence: 64}}}
+	bad := concordat.Tell{Libraries: make([]concordat.LibraryTell, 1), Documents: make([]concordat.DocumentTell, 1),
+		Hits: []concordat.Hit{{Sentence: 64}}}
 	if err := wire.Restore(&bad, wire.Order([32]byte{}, 64), 3); !errors.Is(err, wire.ErrFormat) {
 		t.Errorf("a sentence that was not asked: error %v, want ErrFormat", err)
 	}

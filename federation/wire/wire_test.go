@@ -125,7 +125,8 @@ func TestRoundTrip(t *testing.T) {
 func TestNames(t *testing.T) {
 	long := strings.Repeat("x", 512)
 	for name, good := range map[string]bool{"": false, "x": true, long: true, long + "x": false, "\xff": false} {
-		b, err := wire.AppendShipAsk(nil, &concordat.ShipAsk{Epoch: concordat.Epoch{Federation: "f", Number: 1}, Library: concordat.LibraryID(name)})
+		b, err := wire.AppendShipAsk(nil, &concordat.ShipAsk{Epoch: concordat.Epoch{Federation: "f", Number: 1},
+			Library: concordat.LibraryID(name)})
 		if good != (err == nil) || !good && !errors.Is(err, concordat.ErrInvalid) {
 			t.Errorf("a name of %d bytes: error %v", len(name), err)
 			continue
@@ -320,7 +321,8 @@ func some[T any](g *gen, least, most int, each func() T) []T {
 func pick[T any](g *gen, from ...T) T { return from[g.IntN(len(from))] }
 
 func (g *gen) refusal() *concordat.Refusal {
-	return &concordat.Refusal{Reason: pick(g, concordat.ReasonLibrary, concordat.ReasonBudget, concordat.ReasonFault), Words: g.text(200), Retry: g.time()}
+	return &concordat.Refusal{Reason: pick(g, concordat.ReasonLibrary, concordat.ReasonBudget, concordat.ReasonFault), Words: g.text(200),
+		Retry: g.time()}
 }
 
 func (g *gen) maybe() *concordat.Refusal {
@@ -370,7 +372,8 @@ func (g *gen) tell() concordat.Tell {
 	})
 	if len(t.Documents) > 0 {
 		t.Hits = some(g, 0, 40, func() concordat.Hit {
-			return concordat.Hit{Sentence: g.IntN(64), Document: g.IntN(len(t.Documents)), Ordinal: g.number(), Distance: g.IntN(101), Documents: g.number()}
+			return concordat.Hit{Sentence: g.IntN(64), Document: g.IntN(len(t.Documents)), Ordinal: g.number(), Distance: g.IntN(101),
+				Documents: g.number()}
 		})
 	}
 	return t
@@ -459,7 +462,8 @@ func (g *gen) revealAsk() *concordat.RevealAsk {
 
 func (g *gen) revealed() *concordat.Revealed {
 	return &concordat.Revealed{
-		State: pick(g, concordat.DisclosureGranted, concordat.DisclosurePending, concordat.DisclosureWithdrawn), Words: g.text(300), Until: g.time(),
+		State: pick(g, concordat.DisclosureGranted, concordat.DisclosurePending, concordat.DisclosureWithdrawn), Words: g.text(300),
+		Until: g.time(),
 		Passages: some(g, 0, 3, func() concordat.RevealedPassage {
 			return concordat.RevealedPassage{Shared: some(g, 0, 9, g.span), Text: g.text(1000)}
 		}),
@@ -491,7 +495,8 @@ func (g *gen) shipment() *concordat.Shipment {
 }
 
 func (g *gen) notice() *concordat.Notice {
-	n := &concordat.Notice{Kind: pick(g, concordat.NoticeAlert, concordat.NoticeWithdrawn, concordat.NoticeDisclosure, concordat.NoticeEnded), Library: concordat.LibraryID(g.text(20)), Words: g.text(100), At: g.time()}
+	n := &concordat.Notice{Kind: pick(g, concordat.NoticeAlert, concordat.NoticeWithdrawn, concordat.NoticeDisclosure,
+		concordat.NoticeEnded), Library: concordat.LibraryID(g.text(20)), Words: g.text(100), At: g.time()}
 	g.fill(n.Job[:])
 	if n.Kind == concordat.NoticeAlert {
 		t := g.tell()

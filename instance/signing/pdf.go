@@ -89,12 +89,14 @@ func (s *Signer) PDF(rep *report.Report, p Pages, now time.Time) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	files = append(files, pdf.File{Name: pdf.ObjectsFile, Type: "application/json", About: rep.Language.Say("Digests of the pages, and the site's signature over them"), Content: list})
+	files = append(files, pdf.File{Name: pdf.ObjectsFile, Type: "application/json",
+		About: rep.Language.Say("Digests of the pages, and the site's signature over them"), Content: list})
 	size := cms.Overhead
 	for _, c := range chain {
 		size += len(c.Raw)
 	}
-	return pdf.Seal(pages, files, &pdf.Signature{Name: chain[0].Subject.CommonName, Reason: rep.Language.Say("Similarity report as this site made it"), At: now, Size: size,
+	return pdf.Seal(pages, files, &pdf.Signature{Name: chain[0].Subject.CommonName,
+		Reason: rep.Language.Say("Similarity report as this site made it"), At: now, Size: size,
 		Sign: func(content []byte) ([]byte, error) { return cms.Sign(content, key, chain) }})
 }
 
@@ -143,7 +145,8 @@ func (s *Signer) Certificate(p Pages, now time.Time) ([]*x509.Certificate, crypt
 		return nil, nil, errors.New("report.key is not the key of report.certificate")
 	}
 	if now.Before(chain[0].NotBefore) || now.After(chain[0].NotAfter) {
-		return nil, nil, fmt.Errorf("report.certificate is in force from %s to %s only", chain[0].NotBefore.Format(time.DateOnly), chain[0].NotAfter.Format(time.DateOnly))
+		return nil, nil, fmt.Errorf("report.certificate is in force from %s to %s only", chain[0].NotBefore.Format(time.DateOnly),
+			chain[0].NotAfter.Format(time.DateOnly))
 	}
 	return chain, key, nil
 }

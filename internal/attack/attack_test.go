@@ -129,7 +129,8 @@ func TestSearch(t *testing.T) {
 	}
 	around := func(b []byte) []byte { return append(append([]byte{7, 0, 255, 3}, b...), 1, 2, 3) }
 	for name, b := range map[string][]byte{
-		"plain": around(text("mkplain")), "frame": around(e.EncodeAll(text("mkframe"), nil)), "block": around(snappy.Encode(nil, text("mkblock"))),
+		"plain": around(text("mkplain")), "frame": around(e.EncodeAll(text("mkframe"), nil)),
+		"block": around(snappy.Encode(nil, text("mkblock"))),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
 			t.Fatal(err)
@@ -194,13 +195,15 @@ func TestFilesAreFiles(t *testing.T) {
 // TestCheckSite: only the address of a site is taken.
 func TestCheckSite(t *testing.T) {
 	for s, good := range map[string]bool{
-		"https://check.example.edu": true, "http://127.0.0.1:8420/": true, "": false, "check.example.edu": false, "ftp://x": false, "https://a:b@x": false, "https://x/?q": false, "https://": false,
+		"https://check.example.edu": true, "http://127.0.0.1:8420/": true, "": false, "check.example.edu": false, "ftp://x": false,
+		"https://a:b@x": false, "https://x/?q": false, "https://": false,
 	} {
 		if _, err := checkSite(s); (err == nil) != good {
 			t.Errorf("%q: %v", s, err)
 		}
 	}
-	if _, err := run(t.Context(), options{site: "https://127.0.0.1:1", tokenFile: filepath.Join(t.TempDir(), "none")}, io.Discard); err == nil {
+	if _, err := run(t.Context(), options{site: "https://127.0.0.1:1", tokenFile: filepath.Join(t.TempDir(), "none")},
+		io.Discard); err == nil {
 		t.Error("attacked without a token")
 	}
 }

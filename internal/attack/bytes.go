@@ -60,7 +60,8 @@ var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 
 // unzstd returns what can be read of a frame.
 func unzstd(b []byte) []byte {
-	r, err := zstd.NewReader(bytes.NewReader(b), zstd.WithDecoderConcurrency(1), zstd.IgnoreChecksum(true), zstd.WithDecoderMaxMemory(longestPiece))
+	r, err := zstd.NewReader(bytes.NewReader(b), zstd.WithDecoderConcurrency(1), zstd.IgnoreChecksum(true),
+		zstd.WithDecoderMaxMemory(longestPiece))
 	if err != nil {
 		return nil
 	}

@@ -71,7 +71,8 @@ func (t *target) word() string {
 func (t *target) marked(mark string) []byte {
 	var b strings.Builder
 	for i := range 40 {
-		fmt.Fprintf(&b, "Sentence number %d of this text names %s and the price of %d barrels in the %s of the harbour. ", i, mark, t.random.IntN(1000), t.word()[2:9])
+		fmt.Fprintf(&b, "Sentence number %d of this text names %s and the price of %d barrels in the %s of the harbour. ", i, mark,
+			t.random.IntN(1000), t.word()[2:9])
 	}
 	return []byte(b.String())
 }

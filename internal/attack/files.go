@@ -84,9 +84,10 @@ func docx(prolog, text string) ([]byte, error) {
 }
 
 func odt(text string) ([]byte, error) {
-	return zipOf(entry{"mimetype", []byte("application/vnd.oasis.opendocument.text")}, entry{"content.xml", []byte(`<?xml version="1.0"?><office:document-content ` +
-		`xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"><office:body><office:text><text:p>` +
-		text + `</text:p></office:text></office:body></office:document-content>`)})
+	return zipOf(entry{"mimetype", []byte("application/vnd.oasis.opendocument.text")},
+		entry{"content.xml", []byte(`<?xml version="1.0"?><office:document-content ` +
+			`xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"><office:body><office:text><text:p>` +
+			text + `</text:p></office:text></office:body></office:document-content>`)})
 }
 
 // pdf is a document of one page whose content is given; forms holds a form that shows itself.
@@ -126,13 +127,16 @@ func hostileFiles(secret string) []hostileFile {
 		{"bomb.docx", func() ([]byte, error) { return docx("", strings.Repeat("x ", 100<<20)) }},
 		{"laughs.docx", func() ([]byte, error) { return docx(laughs+"]>", "&a12;") }},
 		{"outside.docx", func() ([]byte, error) { return docx(outside, "&x;") }},
-		{"outside.html", given([]byte(outside + `<p>&x;</p><iframe src="file://` + secret + `"></iframe><object data="file://` + secret + `"></object>`))},
+		{"outside.html", given([]byte(outside + `<p>&x;</p><iframe src="file://` + secret + `"></iframe><object data="file://` + secret +
+			`"></object>`))},
 		{"outside.fb2", given([]byte(`<?xml version="1.0"?>` + outside + `<FictionBook><body><p>&x;</p></body></FictionBook>`))},
 		{"outside.tex", given([]byte(`\documentclass{article}\begin{document}\input{` + secret + `}\include{` + secret + `}\end{document}`))},
 		{"outside.md", given([]byte("![x](file://" + secret + ")\n\n[y](" + secret + ")"))},
 		{"names.zip", func() ([]byte, error) {
-			return zipOf(entry{"../../../../../../../../tmp/concordat-attack-escaped", []byte("a text")}, entry{"/tmp/concordat-attack-escaped", []byte("a text")},
-				entry{"..\\..\\escaped.txt", []byte("a text")}, entry{strings.Repeat("n", 300) + ".txt", []byte("a text")}, entry{"a\r\nb\x00.txt", []byte("a text")})
+			return zipOf(entry{"../../../../../../../../tmp/concordat-attack-escaped", []byte("a text")},
+				entry{"/tmp/concordat-attack-escaped", []byte("a text")},
+				entry{"..\\..\\escaped.txt", []byte("a text")}, entry{strings.Repeat("n", 300) + ".txt", []byte("a text")},
+				entry{"a\r\nb\x00.txt", []byte("a text")})
 		}},
 		{"html.html", given([]byte(strings.Repeat("<div>", 300_000)))},
 		{"line.txt", given(bytes.Repeat([]byte("word "), 4<<20))},
@@ -159,7 +163,8 @@ func (t *target) mutated(n int) (string, []byte, error) {
 	case "pdf":
 		b = pdf("BT /F 12 Tf (" + text + ") Tj ET")
 	case "html":
-		b = []byte("<!doctype html><html><head><title>T</title></head><body><table><tr><td>" + text + "</td></tr></table><p>" + text + "</p></body></html>")
+		b = []byte("<!doctype html><html><head><title>T</title></head><body><table><tr><td>" + text + "</td></tr></table><p>" + text +
+			"</p></body></html>")
 	case "rtf":
 		b = []byte(`{\rtf1\ansi{\fonttbl{\f0 Times;}}\f0 ` + text + `\par}`)
 	case "zip":

@@ -18,7 +18,8 @@ func inward(port string) []string {
 		"https://[2001::1]/", "https://224.0.0.1/", "https://255.255.255.255/", "https://192.0.2.1/", "http://example.com/", "ftp://127.0.0.1/",
 		"file:///etc/passwd", "gopher://127.0.0.1/", "https://user:secret@127.0.0.1/", "//127.0.0.1/", "https:///", "not an address",
 	}
-	for _, host := range []string{"127.0.0.1", "localhost", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0.0.0.0", "[::1]", "[::]", "[::ffff:127.0.0.1]",
+	for _, host := range []string{"127.0.0.1", "localhost", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0.0.0.0", "[::1]", "[::]",
+		"[::ffff:127.0.0.1]",
 		"127.0.0.1.", "localhost.", "１２７.0.0.1", "①②⑦.⓪.⓪.①"} {
 		out = append(out, "https://"+host+":"+port+"/", "http://"+host+":"+port+"/")
 	}

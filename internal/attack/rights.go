@@ -86,7 +86,8 @@ func attackRights(ctx context.Context, t *target, r *result) error {
 	type caller struct {
 		what, token, role, scope string
 	}
-	callers := []caller{{what: "no token"}, {what: "a token that is none", token: "concordat_" + strings.Repeat("A", 32)}, {what: "garbage", token: "x\u00ff'; --"}}
+	callers := []caller{{what: "no token"}, {what: "a token that is none", token: "concordat_" + strings.Repeat("A", 32)},
+		{what: "garbage", token: "x\u00ff'; --"}}
 	for _, role := range sortedKeys(t.people) {
 		callers = append(callers, caller{"a token of the " + role, t.people[role].token, role, ""})
 	}
@@ -149,7 +150,8 @@ func asList(v any) []any {
 var guarded = map[string][]string{
 	"/people": {"administrator"}, "/platforms": {"administrator"}, "/admin": {"administrator", "auditor"},
 	"/admin/audit": {"administrator", "auditor"}, "/admin/storage": {"administrator", "auditor"}, "/admin/tasks": {"administrator", "auditor"},
-	"/admin/settings": {"administrator", "auditor"}, "/admin/partners": {"administrator", "auditor"}, "/requests": {"administrator", "officer"},
+	"/admin/settings": {"administrator", "auditor"}, "/admin/partners": {"administrator", "auditor"},
+	"/requests": {"administrator", "officer"},
 }
 
 // attackPages opens pages as the roles that they are not for, and as nobody.
@@ -196,7 +198,8 @@ func attackOrigins(ctx context.Context, t *target, r *result) error {
 		"/people": {"name": {"intruder"}, "role": {"administrator"}}, "/account/tokens": {"name": {"stolen"}, "scope": scopes},
 		"/account/password": {"old": {"x"}, "password": {"a stolen password 1"}, "again": {"a stolen password 1"}},
 		"/libraries":        {"id": {"intruder"}, "title": {"x"}}, "/deletions": {"reason": {"x"}, "library": {"attacked"}},
-		"/account/webhooks": {"url": {"https://evil.example/"}}, "/people/attack-officer": {"action": {"disable"}}, "/logout": {}, "/admin/audit": {},
+		"/account/webhooks": {"url": {"https://evil.example/"}}, "/people/attack-officer": {"action": {"disable"}}, "/logout": {},
+		"/admin/audit": {},
 	}
 	for _, path := range sortedKeys(forms) {
 		for _, h := range headers {

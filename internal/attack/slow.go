@@ -28,7 +28,8 @@ func attackSlow(ctx context.Context, t *target, r *result) error {
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) == nil {
 		n = min(n, int(limit.Cur)-200)
 	}
-	starts := []string{slowLines, "GET / HTTP/1.1\r\nHost: x\r\nX-A: ", "", "POST /api/v1/checks HTTP/1.1\r\nHost: x\r\nContent-Length: 4000000\r\nContent-Type: application/json\r\n\r\n{"}
+	starts := []string{slowLines, "GET / HTTP/1.1\r\nHost: x\r\nX-A: ", "",
+		"POST /api/v1/checks HTTP/1.1\r\nHost: x\r\nContent-Length: 4000000\r\nContent-Type: application/json\r\n\r\n{"}
 	var open []net.Conn
 	defer func() {
 		for _, c := range open {

@@ -25,9 +25,10 @@ const run = `axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag2
 // Violations returns what is wrong with the page that the browser of ctx shows, a line for each element.
 func Violations(ctx context.Context) ([]string, error) {
 	var answer string
-	err := chromedp.Run(ctx, chromedp.Evaluate(source+";0", nil), chromedp.Evaluate(run, &answer, func(p *runtime.EvaluateParams) *runtime.EvaluateParams {
-		return p.WithAwaitPromise(true)
-	}))
+	err := chromedp.Run(ctx, chromedp.Evaluate(source+";0", nil), chromedp.Evaluate(run, &answer,
+		func(p *runtime.EvaluateParams) *runtime.EvaluateParams {
+			return p.WithAwaitPromise(true)
+		}))
 	if err != nil {
 		return nil, fmt.Errorf("axe: %w", err)
 	}

@@ -120,7 +120,8 @@ func cas(t *testing.T, s *suite) {
 	_, err := a.CAS(t.Context(), shard, 0, state(1, "a"), "")
 	want(t, err, concordat.ErrNotFound)
 	must(t, a.Create(t.Context(), map[concordat.ShardID]coord.State{shard: state(1, "a", "b")}))
-	full := coord.State{Epoch: 2, ISR: []coord.NodeID{"b", "a"}, Hold: []coord.NodeID{"a"}, Leader: "b:7", Replicas: []coord.NodeID{"a", "b", "c"}}
+	full := coord.State{Epoch: 2, ISR: []coord.NodeID{"b", "a"}, Hold: []coord.NodeID{"a"}, Leader: "b:7",
+		Replicas: []coord.NodeID{"a", "b", "c"}}
 	v, err := b.CAS(t.Context(), shard, 0, full, "")
 	must(t, err)
 	if v != 1 {

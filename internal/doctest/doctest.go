@@ -28,7 +28,8 @@ func Pages(t *testing.T, root string) map[string]string {
 		}
 		name := d.Name()
 		if d.IsDir() {
-			if name == "testdata" || name == "library" || name == "site" && filepath.Base(filepath.Dir(path)) == "demo" || name == "bin" || strings.HasPrefix(name, ".") && name != ".." {
+			if name == "testdata" || name == "library" || name == "site" && filepath.Base(filepath.Dir(path)) == "demo" || name == "bin" ||
+				strings.HasPrefix(name, ".") && name != ".." {
 				return filepath.SkipDir
 			}
 			return nil

@@ -97,7 +97,8 @@ func long(t *testing.T, todo int, dir string) {
 		}
 	}
 	for end := done + todo; done < end && !t.Failed(); seed++ {
-		r := run{Seed: seed, Nodes: 3 + int(seed%3), Shards: 2 + int(seed%2), Rounds: min(longRounds, end-done), Timeout: timeout, Kinds: kinds, History: filepath.Join(dir, fmt.Sprintf("history-%04d.jsonl", seed))}
+		r := run{Seed: seed, Nodes: 3 + int(seed%3), Shards: 2 + int(seed%2), Rounds: min(longRounds, end-done), Timeout: timeout,
+			Kinds: kinds, History: filepath.Join(dir, fmt.Sprintf("history-%04d.jsonl", seed))}
 		outside(t, r)
 		done += r.Rounds
 	}
@@ -287,8 +288,10 @@ func total(t *testing.T, all []result) {
 	for _, r := range all {
 		rounds += r.Run.Rounds
 		v := r.Verdict
-		sum.Acknowledged, sum.Unknown, sum.Reads, sum.CompleteReads = sum.Acknowledged+v.Acknowledged, sum.Unknown+v.Unknown, sum.Reads+v.Reads, sum.CompleteReads+v.CompleteReads
-		sum.Checked, sum.Lost, sum.Resurrected, sum.Missed = sum.Checked+v.Checked, sum.Lost+v.Lost, sum.Resurrected+v.Resurrected, sum.Missed+v.Missed
+		sum.Acknowledged, sum.Unknown, sum.Reads, sum.CompleteReads = sum.Acknowledged+v.Acknowledged, sum.Unknown+v.Unknown,
+			sum.Reads+v.Reads, sum.CompleteReads+v.CompleteReads
+		sum.Checked, sum.Lost, sum.Resurrected, sum.Missed = sum.Checked+v.Checked, sum.Lost+v.Lost, sum.Resurrected+v.Resurrected,
+			sum.Missed+v.Missed
 		sum.Differ, sum.Other = sum.Differ+v.Differ, sum.Other+v.Other
 		f.add(r.Figures)
 	}

@@ -50,7 +50,8 @@ func TestCheck(t *testing.T) {
 		want verdict
 	}{
 		{"nothing", nil, verdict{}},
-		{"as written", []entry{put("x", 1, 1, 2), get("x", 1, 3, 4), held("a", map[string]int{"x": 1}), held("b", map[string]int{"x": 1})}, verdict{}},
+		{"as written", []entry{put("x", 1, 1, 2), get("x", 1, 3, 4), held("a", map[string]int{"x": 1}), held("b", map[string]int{"x": 1})},
+			verdict{}},
 		{"put lost", []entry{put("x", 1, 1, 2), held("a", nil)}, verdict{Lost: 1}},
 		{"revision lost", []entry{put("x", 1, 1, 2), put("x", 2, 3, 4), held("a", map[string]int{"x": 1})}, verdict{Lost: 1}},
 		{"deleted, there", []entry{put("x", 1, 1, 2), del("x", 2, 3, 4), held("a", map[string]int{"x": 1})}, verdict{Resurrected: 1}},
@@ -71,7 +72,8 @@ func TestCheck(t *testing.T) {
 	} {
 		v := check(c.all)
 		got := verdict{Lost: v.Lost, Resurrected: v.Resurrected, Missed: v.Missed, Differ: v.Differ, Other: v.Other}
-		if got.violations() != c.want.violations() || got.Lost != c.want.Lost || got.Resurrected != c.want.Resurrected || got.Missed != c.want.Missed || got.Differ != c.want.Differ {
+		if got.violations() != c.want.violations() || got.Lost != c.want.Lost || got.Resurrected != c.want.Resurrected ||
+			got.Missed != c.want.Missed || got.Differ != c.want.Differ {
 			t.Errorf("%s: got %+v, want %+v: %q", c.name, got, c.want, v.Words)
 		}
 	}

@@ -219,7 +219,8 @@ func (v *verdict) read(e *entry, docs map[string]writes, byGroup map[int][]strin
 		if got == 0 && !e.Complete || may[got] {
 			continue
 		}
-		v.say(&v.Missed, "node %s said at %v to %v that document %s is at revision %d (complete %v), it may be %v", e.Node, e.At, e.End, doc, got, e.Complete, slices.Sorted(maps.Keys(may)))
+		v.say(&v.Missed, "node %s said at %v to %v that document %s is at revision %d (complete %v), it may be %v", e.Node, e.At, e.End, doc,
+			got, e.Complete, slices.Sorted(maps.Keys(may)))
 	}
 }
 

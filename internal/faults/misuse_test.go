@@ -43,7 +43,8 @@ func misuse(t *testing.T) {
 	for _, part := range []struct {
 		name string
 		do   func(*place)
-	}{{"another site", (*place).otherSite}, {"another scheme", (*place).otherScheme}, {"a name taken", (*place).nameTaken}, {"twin", (*place).twin}, {"moved twice", (*place).movedTwice}, {"coordinator wiped", (*place).wiped}} {
+	}{{"another site", (*place).otherSite}, {"another scheme", (*place).otherScheme}, {"a name taken", (*place).nameTaken},
+		{"twin", (*place).twin}, {"moved twice", (*place).movedTwice}, {"coordinator wiped", (*place).wiped}} {
 		t.Logf("%6.1fs %s", h.now().Seconds(), part.name)
 		part.do(p)
 		p.settle()

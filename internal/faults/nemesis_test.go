@@ -78,7 +78,8 @@ func (n *nemesis) round(number int) {
 	} else {
 		time.Sleep(n.between(0, 2*time.Second))
 	}
-	n.p.t.Logf("%6.1fs %2d %s %s %v %s, healed %.1fs, settled %v", at.Seconds(), number, kind, node, e.Leads, details, e.End.Seconds(), n.p.isSettled())
+	n.p.t.Logf("%6.1fs %2d %s %s %v %s, healed %.1fs, settled %v", at.Seconds(), number, kind, node, e.Leads, details, e.End.Seconds(),
+		n.p.isSettled())
 }
 
 // master returns a node that is master of some shard, or other.

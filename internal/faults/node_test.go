@@ -109,9 +109,11 @@ func serveNode(spec nodeSpec) error {
 	n, err := cluster.OpenNode(ctx, cluster.NodeOptions{
 		Dir: filepath.Join(spec.Dir, "copies"), Session: session,
 		Node: coord.Node{ID: spec.Name, Address: spec.Address}, Index: index.Options{Site: spec.Site, Scheme: spec.Scheme, Logger: log},
-		Client: &http.Client{Transport: &http.Transport{TLSClientConfig: trust.ClientTLS(), MaxIdleConnsPerHost: 32, IdleConnTimeout: time.Minute}},
-		Copy:   cluster.CopyOptions{KeepLog: 1 << 20, SegmentBytes: 256 << 10, LowWater: lowWater, Now: func() time.Time { return time.Now().Add(spec.Skew) }},
-		Fatal:  func(err error) { fatal <- err },
+		Client: &http.Client{Transport: &http.Transport{TLSClientConfig: trust.ClientTLS(), MaxIdleConnsPerHost: 32,
+			IdleConnTimeout: time.Minute}},
+		Copy: cluster.CopyOptions{KeepLog: 1 << 20, SegmentBytes: 256 << 10, LowWater: lowWater,
+			Now: func() time.Time { return time.Now().Add(spec.Skew) }},
+		Fatal: func(err error) { fatal <- err },
 	})
 	if err != nil {
 		return err
@@ -123,7 +125,8 @@ func serveNode(spec nodeSpec) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: m, TLSConfig: trust.ServerTLS(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
+	server := &http.Server{Handler: m, TLSConfig: trust.ServerTLS(), ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
 	go func() { fatal <- server.ServeTLS(l, "", "") }()
 	go func() { fatal <- http.ListenAndServe(spec.Control, control(n)) }()
 	return <-fatal

@@ -70,7 +70,8 @@ func nodeNames(n int) (out []coord.NodeID) {
 
 // newPlace starts ZooKeeper and the nodes and returns when all copies are in sync.
 func newPlace(t testing.TB, nodes, shards int, timeout time.Duration, h *history) *place {
-	p := &place{t: t, dir: t.TempDir(), timeout: timeout, names: nodeNames(nodes), h: h, running: map[coord.NodeID]*process{}, stopped: map[coord.NodeID]bool{}, news: make(chan struct{})}
+	p := &place{t: t, dir: t.TempDir(), timeout: timeout, names: nodeNames(nodes), h: h, running: map[coord.NodeID]*process{},
+		stopped: map[coord.NodeID]bool{}, news: make(chan struct{})}
 	p.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}}
 	num := map[string]int{}
 	for i, n := range p.names {
@@ -84,7 +85,8 @@ func newPlace(t testing.TB, nodes, shards int, timeout time.Duration, h *history
 	}
 	p.net = newNetwork(t, num)
 	p.zk = zktest.StartAt(t, hosts)
-	p.layout = cluster.Layout{Cluster: "faults", Site: site, Scheme: scheme, Shards: shards, Copies: copies, Members: map[coord.NodeID]cluster.Member{}}
+	p.layout = cluster.Layout{Cluster: "faults", Site: site, Scheme: scheme, Shards: shards, Copies: copies,
+		Members: map[coord.NodeID]cluster.Member{}}
 	for _, n := range p.names {
 		p.layout.Members[n] = cluster.Member{}
 	}
@@ -180,7 +182,8 @@ func (p *place) letIn(n coord.NodeID) {
 }
 
 func (p *place) spec(n coord.NodeID) nodeSpec {
-	return nodeSpec{Name: n, Dir: p.home(n), Address: p.host(n) + ":8422", Control: p.host(n) + ":8080", Zookeeper: p.zk.Addresses(), Timeout: p.timeout, Site: site, Scheme: scheme, Skew: skew[n]}
+	return nodeSpec{Name: n, Dir: p.home(n), Address: p.host(n) + ":8422", Control: p.host(n) + ":8080", Zookeeper: p.zk.Addresses(),
+		Timeout: p.timeout, Site: site, Scheme: scheme, Skew: skew[n]}
 }
 
 // skew is how far the nodes' clocks are off.

@@ -75,7 +75,8 @@ func ref(p *concordat.Profile) concordat.Ref {
 func (s *Subject) empty(t *testing.T) {
 	x := s.Open(t)
 	put(t, x)
-	a := s.ask(t, x, &concordat.Query{Scheme: Scheme, Fingerprints: make([]concordat.Fingerprint, 3), MaxDistance: 100, Probe: concordat.ProbeOne})
+	a := s.ask(t, x, &concordat.Query{Scheme: Scheme, Fingerprints: make([]concordat.Fingerprint, 3), MaxDistance: 100,
+		Probe: concordat.ProbeOne})
 	if a.Site != Site || len(a.Matches) != 0 || len(a.Missing) != 0 || a.Capped != 0 {
 		t.Errorf("an empty index answers %+v", a)
 	}
@@ -281,7 +282,8 @@ func (s *Subject) repeats(t *testing.T) {
 		}
 		put(t, x, p)
 	}
-	q := &concordat.Query{Scheme: Scheme, Fingerprints: []concordat.Fingerprint{g.ChangeNibbles(f, 9)}, MaxDistance: 36, Probe: concordat.ProbeOne}
+	q := &concordat.Query{Scheme: Scheme, Fingerprints: []concordat.Fingerprint{g.ChangeNibbles(f, 9)}, MaxDistance: 36,
+		Probe: concordat.ProbeOne}
 	a := s.ask(t, x, q)
 	if len(a.Matches) != 1000 || a.Matches[0].Documents != 40 {
 		t.Fatalf("%d matches, the first held by %d documents; want 1000 by 40", len(a.Matches), a.Matches[0].Documents)
@@ -306,9 +308,13 @@ func (s *Subject) refusals(t *testing.T) {
 	bad("no identity", concordat.ErrInvalid, func(p *concordat.Profile) { p.Document.ID = "" })
 	bad("a span beyond the text", concordat.ErrInvalid, func(p *concordat.Profile) { p.Indexed[2].Span.End = len(p.Document.Text) + 1 })
 	bad("spans out of order", concordat.ErrInvalid, func(p *concordat.Profile) { p.Indexed[0].Span = concordat.Span{Start: 2, End: 1} })
-	bad("a term twice", concordat.ErrInvalid, func(p *concordat.Profile) { p.Terms = []concordat.TermCount{{Term: 7, Count: 1}, {Term: 7, Count: 1}} })
+	bad("a term twice", concordat.ErrInvalid, func(p *concordat.Profile) {
+		p.Terms = []concordat.TermCount{{Term: 7, Count: 1},
+			{Term: 7, Count: 1}}
+	})
 	bad("a term that does not occur", concordat.ErrInvalid, func(p *concordat.Profile) { p.Terms = []concordat.TermCount{{Term: 7}} })
-	for _, q := range []concordat.Query{{Scheme: Scheme, MaxDistance: -1}, {Scheme: Scheme, MaxDistance: 101}, {Scheme: Scheme, Limit: -1}, {Scheme: Scheme, MaxHashes: -1}, {Scheme: Scheme, MaxHashes: 26}} {
+	for _, q := range []concordat.Query{{Scheme: Scheme, MaxDistance: -1}, {Scheme: Scheme, MaxDistance: 101}, {Scheme: Scheme, Limit: -1},
+		{Scheme: Scheme, MaxHashes: -1}, {Scheme: Scheme, MaxHashes: 26}} {
 		if _, err := x.Match(t.Context(), &q); !errors.Is(err, concordat.ErrInvalid) {
 			t.Errorf("query %+v: got %v, want ErrInvalid", q, err)
 		}
@@ -426,7 +432,8 @@ func (s *Subject) concurrent(t *testing.T) {
 				for doc := range documents {
 					wholeVersion(t, a.Matches, doc, sentences, atLeast[doc])
 				}
-				b, err := x.SearchText(t.Context(), &concordat.TextQuery{Windows: [][]concordat.WeightedTerm{{{Term: 1, Weight: 1}}}, AverageLength: 10, Limit: 2 * documents})
+				b, err := x.SearchText(t.Context(), &concordat.TextQuery{Windows: [][]concordat.WeightedTerm{{{Term: 1, Weight: 1}}},
+					AverageLength: 10, Limit: 2 * documents})
 				if err != nil {
 					t.Errorf("SearchText: %v", err)
 					return

@@ -112,7 +112,8 @@ func (o *Oracle) SearchText(ctx context.Context, q *concordat.TextQuery) (*conco
 			}
 		}
 		slices.SortFunc(ms, func(a, b concordat.TextMatch) int {
-			return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Source.Library, b.Source.Library), cmp.Compare(a.Source.Document, b.Source.Document))
+			return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Source.Library, b.Source.Library),
+				cmp.Compare(a.Source.Document, b.Source.Document))
 		})
 		a.Matches = append(a.Matches, ms[:min(len(ms), q.Limit)]...)
 	}
@@ -208,7 +209,8 @@ func (s *Subject) texts(t *testing.T) {
 		s.sameText(t, x, o, g.TextQuery(5))
 	}
 	for i := range 25 {
-		r := concordat.Ref{Site: Site, Library: concordat.LibraryID(fmt.Sprintf("lib%d", i%4)), Document: concordat.DocumentID(fmt.Sprintf("d%02d", i))}
+		r := concordat.Ref{Site: Site, Library: concordat.LibraryID(fmt.Sprintf("lib%d", i%4)),
+			Document: concordat.DocumentID(fmt.Sprintf("d%02d", i))}
 		if err := cmp.Or(x.Delete(t.Context(), r), o.Delete(t.Context(), r)); err != nil {
 			t.Fatal(err)
 		}

@@ -73,14 +73,15 @@ var allowed = map[string][]string{
 
 // outside lists modules that only some packages may import.
 var outside = map[string][]string{
-	"github.com/blevesearch/bleve":      {"index"},
-	"github.com/go-zookeeper/zk":        {"cluster/zk"},
-	"github.com/mattn/go-sqlite3":       {"store"},
-	"github.com/jackc/pgx":              {"store", "internal/storetest"},
-	"github.com/yanyiwu/gojieba":        {"segment"},
-	"github.com/klippa-app/go-pdfium":   {"extract"},
-	"github.com/tetratelabs/wazero":     {"extract", "extract/sandbox"},
-	"net/http":                          {"web", "federation", "cluster", "cluster/local", "lti", "internal/ltitest", "cmd/concordat", "webhook", "bench", "client", "daemon", "instance", "internal/attack"},
+	"github.com/blevesearch/bleve":    {"index"},
+	"github.com/go-zookeeper/zk":      {"cluster/zk"},
+	"github.com/mattn/go-sqlite3":     {"store"},
+	"github.com/jackc/pgx":            {"store", "internal/storetest"},
+	"github.com/yanyiwu/gojieba":      {"segment"},
+	"github.com/klippa-app/go-pdfium": {"extract"},
+	"github.com/tetratelabs/wazero":   {"extract", "extract/sandbox"},
+	"net/http": {"web", "federation", "cluster", "cluster/local", "lti", "internal/ltitest", "cmd/concordat",
+		"webhook", "bench", "client", "daemon", "instance", "internal/attack"},
 	"github.com/coreos/go-oidc":         {"web"},
 	"golang.org/x/oauth2":               {"web"},
 	"github.com/go-jose/go-jose":        {"lti", "internal/ltitest"},
@@ -95,7 +96,8 @@ var outside = map[string][]string{
 
 // pure packages read no files, clock or network and start no goroutines. Exceptions are named with
 // the file and the reason.
-var pure = []string{"", "spaced", "segment", "index/internal/fst", "minhash", "simhash", "profile", "align", "wording", "screen", "report", "report/html", "report/pdf", "extract", "federation/wire", "crypto", "cluster/replica", "outbound"}
+var pure = []string{"", "spaced", "segment", "index/internal/fst", "minhash", "simhash", "profile", "align", "wording", "screen",
+	"report", "report/html", "report/pdf", "extract", "federation/wire", "crypto", "cluster/replica", "outbound"}
 
 var impure = map[string]string{
 	"segment/chinese.go": "os", // the segmenter wants its dictionaries as files: memory files
@@ -142,7 +144,8 @@ func TestImports(t *testing.T) {
 }
 
 func TestPurity(t *testing.T) {
-	forbidden := []string{"os", "net", "net/http", "log", "log/slog", "io/fs", "path/filepath", "math/rand", "math/rand/v2", "hash/maphash", "syscall"}
+	forbidden := []string{"os", "net", "net/http", "log", "log/slog", "io/fs", "path/filepath", "math/rand", "math/rand/v2", "hash/maphash",
+		"syscall"}
 	for _, f := range sources(t) {
 		if !slices.Contains(pure, f.pkg) {
 			continue

@@ -57,7 +57,8 @@ func (p *Platform) report(rw http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, before := range p.reports {
-		if before["assetId"] == one["assetId"] && before["processor"] == one["processor"] && before["timestamp"].(string) > one["timestamp"].(string) {
+		if before["assetId"] == one["assetId"] && before["processor"] == one["processor"] &&
+			before["timestamp"].(string) > one["timestamp"].(string) {
 			answer(rw, http.StatusConflict, map[string]string{"error": "older"})
 			return
 		}

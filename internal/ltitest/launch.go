@@ -29,7 +29,8 @@ func (p *Platform) Launch(browser *http.Client, loginURL string, claims map[stri
 func (p *Platform) Leave(browser *http.Client, loginURL string, claims map[string]any) (at string, form url.Values) {
 	p.t.Helper()
 	p.with(func() { p.pending = claims })
-	q := url.Values{"iss": {p.URL}, "login_hint": {"user-7"}, "lti_message_hint": {"m"}, "target_link_uri": {strings.TrimSuffix(loginURL, "/login") + "/launch"}, "client_id": {Client}, "lti_deployment_id": {Deployment}}
+	q := url.Values{"iss": {p.URL}, "login_hint": {"user-7"}, "lti_message_hint": {"m"},
+		"target_link_uri": {strings.TrimSuffix(loginURL, "/login") + "/launch"}, "client_id": {Client}, "lti_deployment_id": {Deployment}}
 	resp, err := browser.Get(loginURL + "?" + q.Encode())
 	if err != nil {
 		p.t.Fatal(err)
@@ -45,7 +46,8 @@ func (p *Platform) Leave(browser *http.Client, loginURL string, claims map[strin
 // auth signs a browser in. A real platform answers with a form that sends itself.
 func (p *Platform) auth(rw http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	for name, want := range map[string]string{"scope": "openid", "response_type": "id_token", "response_mode": "form_post", "prompt": "none", "client_id": Client, "login_hint": "user-7", "lti_message_hint": "m"} {
+	for name, want := range map[string]string{"scope": "openid", "response_type": "id_token", "response_mode": "form_post",
+		"prompt": "none", "client_id": Client, "login_hint": "user-7", "lti_message_hint": "m"} {
 		if q.Get(name) != want {
 			p.t.Errorf("sign in with %s %q, want %q", name, q.Get(name), want)
 		}
@@ -90,8 +92,10 @@ func (p *Platform) Answers() []string {
 }
 
 func (p *Platform) offer(rw http.ResponseWriter, _ *http.Request) {
-	answer(rw, http.StatusOK, map[string]any{"issuer": p.URL, "authorization_endpoint": p.AuthURL(), "token_endpoint": p.TokenURL(), "jwks_uri": p.KeysURL(),
-		"registration_endpoint": p.URL + "/register", "https://purl.imsglobal.org/spec/lti-platform-configuration": map[string]any{"product_family_code": "fake", "version": "1"}})
+	answer(rw, http.StatusOK, map[string]any{"issuer": p.URL, "authorization_endpoint": p.AuthURL(), "token_endpoint": p.TokenURL(),
+		"jwks_uri":              p.KeysURL(),
+		"registration_endpoint": p.URL + "/register",
+		"https://purl.imsglobal.org/spec/lti-platform-configuration": map[string]any{"product_family_code": "fake", "version": "1"}})
 }
 
 func (p *Platform) register(rw http.ResponseWriter, r *http.Request) {
@@ -100,10 +104,13 @@ func (p *Platform) register(rw http.ResponseWriter, r *http.Request) {
 		Method string `json:"token_endpoint_auth_method"`
 		Login  string `json:"initiate_login_uri"`
 	}
-	if err := json.NewDecoder(r.Body).Decode(&got); err != nil || got.Keys == "" || got.Login == "" || got.Method != "private_key_jwt" || r.Header.Get("Authorization") != "Bearer register-me" {
+	if err := json.NewDecoder(r.Body).Decode(&got); err != nil || got.Keys == "" || got.Login == "" || got.Method != "private_key_jwt" ||
+		r.Header.Get("Authorization") != "Bearer register-me" {
 		answer(rw, http.StatusBadRequest, map[string]string{"error": "invalid_client_metadata"})
 		return
 	}
 	p.Tool(got.Keys)
-	answer(rw, http.StatusOK, map[string]any{"client_id": Client, "https://purl.imsglobal.org/spec/lti-tool-configuration": map[string]any{"deployment_id": Deployment}})
+	answer(rw, http.StatusOK,
+		map[string]any{"client_id": Client,
+			"https://purl.imsglobal.org/spec/lti-tool-configuration": map[string]any{"deployment_id": Deployment}})
 }

@@ -138,7 +138,8 @@ func answer(rw http.ResponseWriter, code int, v any) {
 func (p *Platform) jwks(rw http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	answer(rw, http.StatusOK, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: &p.key.PublicKey, KeyID: p.kid, Algorithm: "RS256", Use: "sig"}}})
+	answer(rw, http.StatusOK, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: &p.key.PublicKey, KeyID: p.kid, Algorithm: "RS256",
+		Use: "sig"}}})
 }
 
 // Sign returns a token with the claims, signed by the platform's key.
@@ -164,8 +165,10 @@ func SignWith(t testing.TB, key *rsa.PrivateKey, kid string, claims map[string]a
 
 // Claims are those of every message, with more over them; a nil value takes one out.
 func (p *Platform) Claims(more map[string]any) map[string]any {
-	c := map[string]any{"iss": p.URL, "aud": Client, "iat": time.Now().Unix(), "exp": time.Now().Add(5 * time.Minute).Unix(), "nonce": rand.Text(),
-		prefix + "version": "1.3.0", prefix + "deployment_id": Deployment, prefix + "context": map[string]any{"id": "course-1", "title": "Course <1>"}}
+	c := map[string]any{"iss": p.URL, "aud": Client, "iat": time.Now().Unix(), "exp": time.Now().Add(5 * time.Minute).Unix(),
+		"nonce":            rand.Text(),
+		prefix + "version": "1.3.0", prefix + "deployment_id": Deployment, prefix +
+			"context": map[string]any{"id": "course-1", "title": "Course <1>"}}
 	for k, v := range more {
 		if strings.HasPrefix(k, "/") {
 			k = prefix + k[1:]
@@ -193,7 +196,8 @@ func (p *Platform) token(rw http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		refuse(err.Error())
 		return
-	case r.PostForm.Get("grant_type") != "client_credentials" || r.PostForm.Get("client_assertion_type") != "urn:ietf:params:oauth:client-assertion-type:jwt-bearer":
+	case r.PostForm.Get("grant_type") != "client_credentials" ||
+		r.PostForm.Get("client_assertion_type") != "urn:ietf:params:oauth:client-assertion-type:jwt-bearer":
 		refuse("grant")
 		return
 	case c.Issuer != Client || c.Subject != Client || !c.Audience.Contains(p.TokenURL()) || c.Expiry.Time().Before(time.Now()) || c.ID == "":
@@ -287,11 +291,13 @@ func (p *Platform) Handler(notice string) string {
 // Submission returns the claims of a notice that files were handed in by a learner.
 func (p *Platform) Submission(learner string, more map[string]any, assets ...map[string]any) map[string]any {
 	c := p.Claims(map[string]any{
-		"/notice":       map[string]any{"id": rand.Text(), "type": "LtiAssetProcessorSubmissionNotice", "timestamp": time.Now().Format(time.RFC3339)},
-		"/for_user":     map[string]any{"user_id": learner},
-		"/activity":     map[string]any{"id": "activity-1", "title": "Essay"},
-		"/submission":   map[string]any{"id": "submission-1"},
-		"/assetreport":  map[string]any{"scope": []string{"https://purl.imsglobal.org/spec/lti/scope/report"}, "report_url": p.URL + "/reports/p1"},
+		"/notice": map[string]any{"id": rand.Text(), "type": "LtiAssetProcessorSubmissionNotice",
+			"timestamp": time.Now().Format(time.RFC3339)},
+		"/for_user":   map[string]any{"user_id": learner},
+		"/activity":   map[string]any{"id": "activity-1", "title": "Essay"},
+		"/submission": map[string]any{"id": "submission-1"},
+		"/assetreport": map[string]any{"scope": []string{"https://purl.imsglobal.org/spec/lti/scope/report"}, "report_url": p.URL +
+			"/reports/p1"},
 		"/assetservice": map[string]any{"scope": []string{"https://purl.imsglobal.org/spec/lti/scope/asset.readonly"}, "assets": assets},
 	})
 	for k, v := range more {

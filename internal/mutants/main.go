@@ -203,7 +203,8 @@ func (s *Summary) show(out io.Writer, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(out).Encode(s)
 	}
-	_, err := fmt.Fprintf(out, "%s: %d changes, %d listed as equivalent; %d drawn: %d killed, %d by time, %d survived, %d in no test, %d do not compile, %d not run\n",
+	_, err := fmt.Fprintf(out,
+		"%s: %d changes, %d listed as equivalent; %d drawn: %d killed, %d by time, %d survived, %d in no test, %d do not compile, %d not run\n",
 		s.Package, s.Changes, s.Known, s.Drawn, s.Killed, s.TimedOut, s.Survived, s.Uncovered, s.Broken, s.NotRun)
 	return err
 }

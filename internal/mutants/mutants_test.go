@@ -88,7 +88,8 @@ func TestChanges(t *testing.T) {
 
 // TestCases: what stands in the condition of a case is run whether or not its body is.
 func TestCases(t *testing.T) {
-	cs, err := changesOf("p/p.go", []byte("package p\n\nfunc f(n int) int {\n\tswitch {\n\tcase n > 3:\n\t\treturn n + 1\n\t}\n\treturn n - 2\n}\n"))
+	cs, err := changesOf("p/p.go",
+		[]byte("package p\n\nfunc f(n int) int {\n\tswitch {\n\tcase n > 3:\n\t\treturn n + 1\n\t}\n\treturn n - 2\n}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +228,8 @@ func TestRun(t *testing.T) {
 		states[r.From+" -> "+r.To] = r.State
 	}
 	for change, want := range map[string]State{
-		"n < 0 -> n >= 0": Killed, "n / 2 -> n * 2": Killed, "n == 7 -> n != 7": Killed, "n < 0 -> n <= 0": Survived, "t.n = n -> {}": Survived, "n > 3 -> n >= 3": Uncovered,
+		"n < 0 -> n >= 0": Killed, "n / 2 -> n * 2": Killed, "n == 7 -> n != 7": Killed, "n < 0 -> n <= 0": Survived,
+		"t.n = n -> {}": Survived, "n > 3 -> n >= 3": Uncovered,
 	} {
 		if states[change] != want {
 			t.Errorf("%s: %q, want %q", change, states[change], want)

@@ -22,7 +22,8 @@ func testShares(t *testing.T, p Place) {
 	wantErr(t, err, concordat.ErrNotFound)
 	_, err = db.PutShare(ctx, store.Share{Library: "none", Partner: "north", Rule: store.ShareRule{Level: concordat.ShowCounts}})
 	wantErr(t, err, concordat.ErrNotFound)
-	rule := store.ShareRule{Level: concordat.ShowOverlap, Outline: concordat.OutlineWords, NoEdges: true, Purposes: []string{"thesis", "grant"}, Closeness: 12, Matches: 3,
+	rule := store.ShareRule{Level: concordat.ShowOverlap, Outline: concordat.OutlineWords, NoEdges: true,
+		Purposes: []string{"thesis", "grant"}, Closeness: 12, Matches: 3,
 		Limits:  store.Limits{Sentences: 1, Burst: 2, Disclosures: 3, Documents: 4, Characters: -5, Opened: 6},
 		Embargo: start, Expires: start.Add(time.Hour), Ship: true, Standing: true, ExcludeAuthors: true, Approval: time.Minute, Contact: "某人"}
 	want := store.Share{Library: "a", Partner: "north", Rule: rule, Version: 1, Made: start, Changed: start}
@@ -120,7 +121,8 @@ func testEpochDocuments(t *testing.T, p Place) {
 		t.Errorf("while they change, unset are %s", got)
 	}
 	ready(0)
-	must(t, db.EndEpochDocuments(ctx, epoch, "a", []store.EpochDocument{{ID: "1", Hash: "h1", Sentences: 4}, {ID: "2", Hash: "old", Sentences: 5}}))
+	must(t, db.EndEpochDocuments(ctx, epoch, "a", []store.EpochDocument{{ID: "1", Hash: "h1", Sentences: 4},
+		{ID: "2", Hash: "old", Sentences: 5}}))
 	if got := unset(""); got != "2 3" { // 2 was held with another text
 		t.Errorf("unset are %s", got)
 	}
@@ -262,7 +264,8 @@ func testAnswerJobs(t *testing.T, p Place) {
 	standing.Job = concordat.JobID{3}
 	_, err = db.UseAnswerJob(ctx, standing)
 	must(t, err)
-	must(t, db.AddStandingAsk(ctx, store.StandingAsk{Partner: "north", Expires: c.now().Add(time.Hour), Ask: concordat.Ask{Job: standing.Job, Epoch: epoch}}, 10))
+	must(t, db.AddStandingAsk(ctx, store.StandingAsk{Partner: "north", Expires: c.now().Add(time.Hour),
+		Ask: concordat.Ask{Job: standing.Job, Epoch: epoch}}, 10))
 	must(t, db.ForgetAnswerJobs(ctx, c.now()))
 	hits()
 	_, err = db.AnswerJob(ctx, "north", j.Job)
@@ -291,7 +294,8 @@ func testShipped(t *testing.T, p Place) {
 func testShowings(t *testing.T, p Place) {
 	db, c := open(t, p)
 	ctx := t.Context()
-	x := store.Showing{Partner: "north", Hash: "h", Form: store.FormWords, Library: "a", Document: "1", Epoch: epoch, Sentences: 3, Characters: 40}
+	x := store.Showing{Partner: "north", Hash: "h", Form: store.FormWords, Library: "a", Document: "1", Epoch: epoch, Sentences: 3,
+		Characters: 40}
 	must(t, db.Show(ctx, x, x))
 	c.move(time.Hour)
 	matches := x
@@ -332,8 +336,10 @@ func testShowings(t *testing.T, p Place) {
 func testDisclosures(t *testing.T, p Place) {
 	db, c := open(t, p)
 	ctx := t.Context()
-	d := store.Disclosure{ID: "x1", Direction: store.DisclosureIn, Partner: "north", Job: concordat.JobID{1}, Handle: concordat.Handle{2}, Library: "a", Document: "1",
-		Hash: "h", Spans: []concordat.Span{{Start: 1, End: 2}}, Reason: "why", Contact: "who", State: concordat.DisclosurePending, Until: start.Add(time.Hour)}
+	d := store.Disclosure{ID: "x1", Direction: store.DisclosureIn, Partner: "north", Job: concordat.JobID{1}, Handle: concordat.Handle{2},
+		Library: "a", Document: "1",
+		Hash: "h", Spans: []concordat.Span{{Start: 1, End: 2}}, Reason: "why", Contact: "who", State: concordat.DisclosurePending,
+		Until: start.Add(time.Hour)}
 	must(t, db.PutDisclosure(ctx, d))
 	wantErr(t, db.PutDisclosure(ctx, d), concordat.ErrExists)
 	d.Asked = start
@@ -372,10 +378,12 @@ func testDisclosures(t *testing.T, p Place) {
 	}
 	// Of two decisions the first counts.
 	must(t, db.SetDisclosure(ctx, "x1", concordat.DisclosurePending, concordat.DisclosureGranted, "me", "yes", start.Add(2*time.Hour)))
-	wantErr(t, db.SetDisclosure(ctx, "x1", concordat.DisclosurePending, concordat.DisclosureRefused, "you", "no", time.Time{}), concordat.ErrNotFound)
+	wantErr(t, db.SetDisclosure(ctx, "x1", concordat.DisclosurePending, concordat.DisclosureRefused, "you", "no", time.Time{}),
+		concordat.ErrNotFound)
 	got, err = db.Disclosure(ctx, "x1")
 	must(t, err)
-	if got.State != concordat.DisclosureGranted || got.Actor != "me" || got.Words != "yes" || !got.Decided.Equal(c.now()) || !got.Until.Equal(start.Add(2*time.Hour)) {
+	if got.State != concordat.DisclosureGranted || got.Actor != "me" || got.Words != "yes" || !got.Decided.Equal(c.now()) ||
+		!got.Until.Equal(start.Add(2*time.Hour)) {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -383,12 +391,14 @@ func testDisclosures(t *testing.T, p Place) {
 func testNotices(t *testing.T, p Place) {
 	db, c := open(t, p)
 	ctx := t.Context()
-	n := concordat.Notice{Kind: concordat.NoticeAlert, Job: concordat.JobID{1}, Tell: &concordat.Tell{Hits: []concordat.Hit{{Sentence: 3}}}, Words: "中", At: start}
+	n := concordat.Notice{Kind: concordat.NoticeAlert, Job: concordat.JobID{1}, Tell: &concordat.Tell{Hits: []concordat.Hit{{Sentence: 3}}},
+		Words: "中", At: start}
 	must(t, db.Queue(ctx, "north", n, n))
 	must(t, db.Queue(ctx, "south", n))
 	out, err := db.Outbox(ctx, 2)
 	must(t, err)
-	want := []store.Outgoing{{Seq: 1, Partner: "north", Notice: n, Made: start, Next: start}, {Seq: 2, Partner: "north", Notice: n, Made: start, Next: start}}
+	want := []store.Outgoing{{Seq: 1, Partner: "north", Notice: n, Made: start, Next: start},
+		{Seq: 2, Partner: "north", Notice: n, Made: start, Next: start}}
 	if d := cmp.Diff(want, out); d != "" {
 		t.Error(d)
 	}
@@ -418,7 +428,8 @@ func testStandingAsks(t *testing.T, p Place) {
 	db, c := open(t, p)
 	ctx := t.Context()
 	ask := func(job byte, n int) store.StandingAsk {
-		a := concordat.Ask{Job: concordat.JobID{job}, Epoch: epoch, Libraries: []concordat.LibraryID{"a"}, Purpose: fmt.Sprint(n), Probe: concordat.ProbeOne}
+		a := concordat.Ask{Job: concordat.JobID{job}, Epoch: epoch, Libraries: []concordat.LibraryID{"a"}, Purpose: fmt.Sprint(n),
+			Probe: concordat.ProbeOne}
 		for range n {
 			a.Sentences = append(a.Sentences, concordat.AskedSentence{Fingerprint: concordat.FingerprintOf([5]uint32{1, 2, 3, 4, 5}), Gate: 26})
 		}

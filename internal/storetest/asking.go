@@ -87,7 +87,8 @@ func testStanding(t *testing.T, p Place) {
 	ctx := t.Context()
 	queue(t, db, "t1", "t2")
 	want := store.Standing{Task: "t1", Scheme: "natural@0123456789abcdef", Made: start, Sentences: []concordat.Sentence{
-		{Span: concordat.Span{Start: 5, End: 150}, Fingerprint: concordat.FingerprintOf([concordat.Bands]uint32{1, 2, 3, 4, 1 << 19}), Gate: 26, Section: -1},
+		{Span: concordat.Span{Start: 5, End: 150}, Fingerprint: concordat.FingerprintOf([concordat.Bands]uint32{1, 2, 3, 4, 1 << 19}),
+			Gate: 26, Section: -1},
 		{Span: concordat.Span{Start: 100, End: 400}, Gate: 0, Section: -1},
 	}}
 	must(t, db.PutStanding(ctx, store.Standing{Task: "t1", Scheme: "x@1", Made: start}))
@@ -107,7 +108,8 @@ func testStanding(t *testing.T, p Place) {
 		t.Errorf("got %v", ids)
 	}
 
-	alert := store.Alert{Task: "t1", At: c.now(), Source: concordat.Ref{Site: "north", Library: "l", Document: "d"}, Title: "A\x00title", Author: "w", Contact: "c",
+	alert := store.Alert{Task: "t1", At: c.now(), Source: concordat.Ref{Site: "north", Library: "l", Document: "d"}, Title: "A\x00title",
+		Author: "w", Contact: "c",
 		Level: concordat.ShowMetadata, Sentences: 3, Words: "words", Spans: []concordat.Span{{Start: 1, End: 9}}}
 	seq, err := db.PutAlert(ctx, alert)
 	must(t, err)
@@ -150,7 +152,8 @@ func testMirrors(t *testing.T, p Place) {
 	wantErr(t, err, concordat.ErrNotFound)
 	m := store.Mirror{MirrorKey: key, Scheme: "x@1", Cursor: []byte{1, 2}, Synced: start}
 	doc := func(n int) store.MirrorDocument {
-		return store.MirrorDocument{ID: concordat.DocumentID(fmt.Sprintf("d%02d", n)), Title: "t", Author: "a", Contact: "c", Date: start, Sentences: n}
+		return store.MirrorDocument{ID: concordat.DocumentID(fmt.Sprintf("d%02d", n)), Title: "t", Author: "a", Contact: "c", Date: start,
+			Sentences: n}
 	}
 	must(t, db.PutMirror(ctx, m, []store.MirrorDocument{doc(1), doc(2), doc(3)}, nil))
 	m.Cursor, m.Complete = []byte{3}, true

@@ -13,7 +13,8 @@ import (
 )
 
 func newBatch(id, owner string) store.Batch {
-	return store.Batch{ID: id, Title: "Call " + id, Owner: owner, Runner: "serve", Work: "w-" + id, Request: json.RawMessage(`{"threshold":0.5}`), Lineage: json.RawMessage(`{"author":true}`), Made: start}
+	return store.Batch{ID: id, Title: "Call " + id, Owner: owner, Runner: "serve", Work: "w-" + id,
+		Request: json.RawMessage(`{"threshold":0.5}`), Lineage: json.RawMessage(`{"author":true}`), Made: start}
 }
 
 func testBatches(t *testing.T, p Place) {
@@ -42,7 +43,8 @@ func testBatches(t *testing.T, p Place) {
 		return out
 	}
 	ann := "ann"
-	if all, own := ids(db.Batches(ctx, nil, 0, 0)), ids(db.Batches(ctx, &ann, 0, 0)); !slices.Equal(all, []string{"two", "one"}) || !slices.Equal(own, []string{"one"}) {
+	if all, own := ids(db.Batches(ctx, nil, 0, 0)), ids(db.Batches(ctx, &ann, 0, 0)); !slices.Equal(all, []string{"two", "one"}) ||
+		!slices.Equal(own, []string{"one"}) {
 		t.Errorf("got %v, own %v", all, own)
 	}
 	first, err := db.Batches(ctx, nil, 0, 1)
@@ -87,7 +89,8 @@ func testBatches(t *testing.T, p Place) {
 	must(t, db.SetBatchLineage(ctx, "one", json.RawMessage(`{}`)))
 	wantErr(t, db.SetBatchLineage(ctx, "three", nil), concordat.ErrNotFound)
 
-	events := []store.BatchEvent{{Seq: 1, At: start, By: "ann", Action: "lineage", Text: "none"}, {Seq: 2, At: start.Add(time.Hour), By: "bob", Action: "pair_count", Text: "a – b"}}
+	events := []store.BatchEvent{{Seq: 1, At: start, By: "ann", Action: "lineage", Text: "none"},
+		{Seq: 2, At: start.Add(time.Hour), By: "bob", Action: "pair_count", Text: "a – b"}}
 	for _, e := range events {
 		must(t, db.AppendBatchEvent(ctx, "one", e))
 	}
@@ -119,8 +122,10 @@ func testBatches(t *testing.T, p Place) {
 func testBatchMembers(t *testing.T, p Place) {
 	db, _ := open(t, p)
 	ctx := t.Context()
-	must(t, db.CreateBatch(ctx, newBatch("one", "ann"), []store.BatchInput{{Number: 0, Name: "b.txt", Place: "b"}, {Number: 1, Name: "a.zip", Place: "a"}}))
-	b := store.BatchMember{Name: "b.txt", Title: "B", Author: "Ann", AuthorBy: store.AuthorMetadata, Group: "g", DraftOf: "a", Dated: "2024-05", DatedBy: concordat.DateOfFile,
+	must(t, db.CreateBatch(ctx, newBatch("one", "ann"), []store.BatchInput{{Number: 0, Name: "b.txt", Place: "b"},
+		{Number: 1, Name: "a.zip", Place: "a"}}))
+	b := store.BatchMember{Name: "b.txt", Title: "B", Author: "Ann", AuthorBy: store.AuthorMetadata, Group: "g", DraftOf: "a",
+		Dated: "2024-05", DatedBy: concordat.DateOfFile,
 		Flags: []concordat.Flag{{Code: "hidden_text", Count: 2}}, Characters: 12}
 	must(t, db.PutBatchMembers(ctx, "one", 0, []store.BatchMember{b}))
 	must(t, db.PutBatchMembers(ctx, "one", 0, []store.BatchMember{b})) // done already

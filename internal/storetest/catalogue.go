@@ -171,7 +171,8 @@ func testDocumentsRollback(t *testing.T, p Place) {
 	wantErr(t, err, concordat.ErrNotFound)
 	_, err = db.SourceState(ctx, "a", "x")
 	wantErr(t, err, concordat.ErrNotFound)
-	for _, bad := range []store.DocumentRow{row("a", "", "h"), row("", "1", "h"), row("a", "1", ""), row("a", "x\x00", "h"), {Library: "a", ID: "1", Hash: "h"}} {
+	for _, bad := range []store.DocumentRow{row("a", "", "h"), row("", "1", "h"), row("a", "1", ""), row("a", "x\x00", "h"),
+		{Library: "a", ID: "1", Hash: "h"}} {
 		wantErr(t, db.PutDocuments(ctx, []store.DocumentRow{bad}), concordat.ErrInvalid)
 	}
 }

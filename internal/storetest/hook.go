@@ -16,7 +16,8 @@ import (
 func hooked(t *testing.T, db *store.DB, account string, role store.Role, whole bool, kinds ...store.EventKind) store.Hook {
 	t.Helper()
 	must(t, db.CreateAccount(t.Context(), store.Account{Name: account, Role: role, Created: start}))
-	h, err := db.CreateHook(t.Context(), store.Hook{Account: account, Whole: whole, URL: "https://" + account + ".example/", Title: "portal", Kinds: kinds})
+	h, err := db.CreateHook(t.Context(), store.Hook{Account: account, Whole: whole, URL: "https://" + account + ".example/",
+		Title: "portal", Kinds: kinds})
 	must(t, err)
 	return h
 }
@@ -30,7 +31,8 @@ func testHooks(t *testing.T, p Place) {
 	if d := cmp.Diff(h, got); d != "" || len(h.Secrets) != 1 || len(h.Secrets[0]) != store.HookSecretBytes {
 		t.Error(d, h)
 	}
-	for _, bad := range []store.Hook{{Account: "ada", URL: "https://x"}, {Account: "ada", Kinds: store.EventKinds()}, {Account: "ada", URL: "https://x", Kinds: []store.EventKind{"song"}}} {
+	for _, bad := range []store.Hook{{Account: "ada", URL: "https://x"}, {Account: "ada", Kinds: store.EventKinds()},
+		{Account: "ada", URL: "https://x", Kinds: []store.EventKind{"song"}}} {
 		_, err := db.CreateHook(ctx, bad)
 		wantErr(t, err, concordat.ErrInvalid)
 	}
@@ -121,15 +123,18 @@ func testHookEvents(t *testing.T, p Place) {
 		c.move(lease)
 	}
 	must(t, db.FinishTask(ctx, claim(t, db, "w", "t4"), concordat.TaskDone, ""))
-	must(t, db.PutDisclosure(ctx, store.Disclosure{ID: "d1", Direction: store.DisclosureIn, Partner: "south", State: concordat.DisclosurePending}))
-	must(t, db.PutDisclosure(ctx, store.Disclosure{ID: "d2", Direction: store.DisclosureOut, Partner: "south", State: concordat.DisclosurePending}))
+	must(t, db.PutDisclosure(ctx, store.Disclosure{ID: "d1", Direction: store.DisclosureIn, Partner: "south",
+		State: concordat.DisclosurePending}))
+	must(t, db.PutDisclosure(ctx, store.Disclosure{ID: "d2", Direction: store.DisclosureOut, Partner: "south",
+		State: concordat.DisclosurePending}))
 	must(t, db.SetDisclosure(ctx, "d2", concordat.DisclosurePending, concordat.DisclosureGranted, "ada", "", c.now()))
 	for _, x := range []struct {
 		hook store.Hook
 		want []string
 	}{
 		{ada, []string{"check.done t1", "check.failed t2", "batch.done b"}},
-		{site, []string{"check.done t1", "check.failed t2", "batch.done b", "check.failed t3", "check.done t4", "evidence.request d1", "evidence.answer d2"}},
+		{site, []string{"check.done t1", "check.failed t2", "batch.done b", "check.failed t3", "check.done t4", "evidence.request d1",
+			"evidence.answer d2"}},
 		{only, []string{"check.failed t3"}},
 	} {
 		if d := cmp.Diff(x.want, kinds(t, db, x.hook)); d != "" {
@@ -188,7 +193,8 @@ func testDeliveries(t *testing.T, p Place) {
 	two, three := take(), take()
 	nothing()
 	must(t, db.EndAttempt(ctx, two, store.Attempt{At: c.now(), Took: time.Second, Status: 204}, store.DeliveryDelivered, time.Time{}))
-	must(t, db.EndAttempt(ctx, three, store.Attempt{At: c.now(), Status: 500, Cause: "status 500"}, store.DeliveryPending, c.now().Add(time.Hour)))
+	must(t, db.EndAttempt(ctx, three, store.Attempt{At: c.now(), Status: 500, Cause: "status 500"}, store.DeliveryPending,
+		c.now().Add(time.Hour)))
 	nothing()
 	c.move(lease) // the sender of the first has crashed
 	again := take()
@@ -279,7 +285,8 @@ func testTaskFilter(t *testing.T, p Place) {
 		{store.TaskFilter{Without: "1"}, 0, 0, []concordat.TaskID{"b2", "a2"}},
 		{store.TaskFilter{Owner: "a", Without: "12"}, 0, 0, []concordat.TaskID{"a2", "a1"}},
 		{store.TaskFilter{States: []concordat.State{concordat.TaskFailed}}, 0, 0, []concordat.TaskID{"b2"}},
-		{store.TaskFilter{States: []concordat.State{concordat.TaskFailed, concordat.TaskQueued}, Batch: "2"}, 0, 0, []concordat.TaskID{"b2", "a2"}},
+		{store.TaskFilter{States: []concordat.State{concordat.TaskFailed, concordat.TaskQueued}, Batch: "2"}, 0, 0,
+			[]concordat.TaskID{"b2", "a2"}},
 		{store.TaskFilter{From: start.Add(time.Hour), To: start.Add(3 * time.Hour)}, 0, 0, []concordat.TaskID{"a2", "b1"}},
 	} {
 		ts, err := db.FilterTasks(ctx, x.f, x.before, x.limit)

@@ -15,7 +15,8 @@ func testLanes(t *testing.T, p Place) {
 	db, c := open(t, p)
 	ctx := t.Context()
 	var ts []store.Task
-	for _, x := range []struct{ id, batch string }{{"a1", store.AddingBatch + "one"}, {"a2", store.AddingBatch + "one"}, {"c1", ""}, {"c2", "abc"}} {
+	for _, x := range []struct{ id, batch string }{{"a1", store.AddingBatch + "one"}, {"a2", store.AddingBatch + "one"}, {"c1", ""},
+		{"c2", "abc"}} {
 		one := task(concordat.TaskID(x.id))
 		one.Batch = x.batch
 		ts = append(ts, one)
@@ -72,7 +73,8 @@ func testBatchDone(t *testing.T, p Place) {
 	}
 	must(t, db.CancelTask(ctx, "t2", "empty"))
 
-	must(t, db.CreateBatch(ctx, store.Batch{ID: "b", Title: "b", Owner: "ada", Runner: "serve", Request: []byte("{}"), Lineage: []byte("{}"), Made: start},
+	must(t, db.CreateBatch(ctx, store.Batch{ID: "b", Title: "b", Owner: "ada", Runner: "serve", Request: []byte("{}"),
+		Lineage: []byte("{}"), Made: start},
 		[]store.BatchInput{{Number: 0, Name: "x.txt", Place: "x"}, {Number: 1, Name: "y.txt", Place: "y"}}))
 	must(t, db.PutBatchMembers(ctx, "b", 0, []store.BatchMember{{Name: "x.txt"}}))
 	must(t, db.PutBatchMembers(ctx, "b", 1, []store.BatchMember{{Name: "y.txt", Reason: "empty"}}))
@@ -114,7 +116,8 @@ func testEraseMember(t *testing.T, p Place) {
 	db, _ := open(t, p)
 	ctx := t.Context()
 	must(t, db.CreateBatch(ctx, store.Batch{ID: "b", Title: "b", Runner: "serve", Request: []byte("{}"), Lineage: []byte("{}"), Made: start},
-		[]store.BatchInput{{Number: 0, Name: "x.txt", Place: "x"}, {Number: 1, Name: "y.txt", Place: "y"}, {Number: 2, Name: "z.txt", Place: "z"}}))
+		[]store.BatchInput{{Number: 0, Name: "x.txt", Place: "x"}, {Number: 1, Name: "y.txt", Place: "y"},
+			{Number: 2, Name: "z.txt", Place: "z"}}))
 	for i, name := range []string{"x.txt", "y.txt", "z.txt"} {
 		must(t, db.PutBatchMembers(ctx, "b", i, []store.BatchMember{{Name: name, Title: name, Author: "Ann", DraftOf: "x.txt", Characters: 9}}))
 	}

@@ -42,7 +42,8 @@ func testIdentities(t *testing.T, p Place) {
 	if len(all) != 2 || all[1].Account != "bo" {
 		t.Errorf("got %v", all)
 	}
-	must(t, db.PutToken(ctx, "session", store.Token{Purpose: store.PurposeSession, Account: "ada", Made: start, Expires: start.Add(9 * time.Hour)}))
+	must(t, db.PutToken(ctx, "session", store.Token{Purpose: store.PurposeSession, Account: "ada", Made: start,
+		Expires: start.Add(9 * time.Hour)}))
 	must(t, db.UnlinkIdentity(ctx, link.Issuer, link.Subject))
 	wantErr(t, db.UnlinkIdentity(ctx, link.Issuer, link.Subject), concordat.ErrNotFound)
 	_, err = db.Token(ctx, "session", store.PurposeSession)
@@ -76,8 +77,9 @@ func testFlows(t *testing.T, p Place) {
 }
 
 func ltiPlatform(id string) store.LTIPlatform {
-	return store.LTIPlatform{ID: id, Name: "Moodle <" + id + ">", Issuer: "https://" + id + ".example.edu", Client: "client", AuthURL: "a", TokenURL: "t",
-		KeysURL: "k", Deployments: []string{"1", "2"}, Hosts: []string{}, Made: start}
+	return store.LTIPlatform{ID: id, Name: "Moodle <" + id + ">", Issuer: "https://" + id + ".example.edu", Client: "client", AuthURL: "a",
+		TokenURL: "t",
+		KeysURL:  "k", Deployments: []string{"1", "2"}, Hosts: []string{}, Made: start}
 }
 
 func testLTIPlatforms(t *testing.T, p Place) {
@@ -123,7 +125,8 @@ func testLTIPlatforms(t *testing.T, p Place) {
 }
 
 func ltiAsset(n int) store.LTIAsset {
-	return store.LTIAsset{ID: fmt.Sprintf("id-%d", n), Platform: "one", Deployment: "1", Context: "course", Asset: fmt.Sprintf("asset-%d", n), Learner: "u",
+	return store.LTIAsset{ID: fmt.Sprintf("id-%d", n), Platform: "one", Deployment: "1", Context: "course",
+		Asset: fmt.Sprintf("asset-%d", n), Learner: "u",
 		URL: "https://one.example.edu/a", ReportURL: "https://one.example.edu/r", Title: "Essay", Made: start}
 }
 
@@ -172,7 +175,8 @@ func testLTIAssets(t *testing.T, p Place) {
 	}
 	k, err := db.LTICheck(ctx, "task-1")
 	must(t, err)
-	if d := cmp.Diff(store.LTICheck{Task: "task-1", Platform: "one", Deployment: "1", Context: "course", Learner: "u", Made: start}, k); d != "" {
+	if d := cmp.Diff(store.LTICheck{Task: "task-1", Platform: "one", Deployment: "1", Context: "course", Learner: "u", Made: start},
+		k); d != "" {
 		t.Error(d)
 	}
 	a.State = store.LTIDone
@@ -192,7 +196,8 @@ func testLTIAssets(t *testing.T, p Place) {
 	second.ID = "id-8"
 	take("n2", true, second, again)
 	a, b = claim(), claim()
-	if a.ID != "id-1" || a.State != store.LTIChecks || a.Task != "task-1" || b.ID != "id-2" || b.State != store.LTIFetch || b.URL != again.URL || b.Code != "" {
+	if a.ID != "id-1" || a.State != store.LTIChecks || a.Task != "task-1" || b.ID != "id-2" || b.State != store.LTIFetch ||
+		b.URL != again.URL || b.Code != "" {
 		t.Errorf("claimed %v and %v", a, b)
 	}
 	found, err := db.FindLTIAsset(ctx, "one", "1", "asset-1", "")

@@ -14,7 +14,8 @@ func testRestored(t *testing.T, p Place) {
 	ctx := t.Context()
 	must(t, db.CreateAccount(ctx, store.Account{Name: "ada", Role: store.RoleAdministrator, Created: c.now()}))
 	for _, purpose := range []store.Purpose{store.PurposeSession, store.PurposeJoin, store.PurposeAPI} {
-		must(t, db.PutToken(ctx, "secret "+string(purpose), store.Token{Purpose: purpose, Account: "ada", Name: "x", Scopes: []string{"read"}, Made: c.now(), Expires: c.now().Add(time.Hour)}))
+		must(t, db.PutToken(ctx, "secret "+string(purpose), store.Token{Purpose: purpose, Account: "ada", Name: "x", Scopes: []string{"read"},
+			Made: c.now(), Expires: c.now().Add(time.Hour)}))
 	}
 	must(t, db.PutCard(ctx, "site", 1, []byte("card")))
 	for range 2 { // it can be called again

@@ -77,7 +77,8 @@ func testPartners(t *testing.T, p Place) {
 	must(t, db.PutCard(ctx, "ONE", 8, []byte("new card")))
 	must(t, db.NamePartner(ctx, "ONE", "nord"))
 	wantErr(t, db.NamePartner(ctx, "NONE", "x"), concordat.ErrNotFound)
-	one.State, one.Words, one.Confirmed, one.Serial, one.Card, one.Name = store.PartnerActive, "", start.Add(time.Minute), 8, []byte("new card"), "nord"
+	one.State, one.Words, one.Confirmed, one.Serial, one.Card, one.Name = store.PartnerActive, "", start.Add(time.Minute), 8,
+		[]byte("new card"), "nord"
 	two := partner("TWO")
 	two.Made = start
 	two.Grants = []store.Grant{}

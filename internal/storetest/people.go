@@ -41,7 +41,8 @@ func testAccounts(t *testing.T, p Place) {
 	}
 	signIn := func() {
 		t.Helper()
-		must(t, db.PutToken(ctx, "secret", store.Token{Purpose: store.PurposeSession, Account: "ada", Made: start, Expires: start.Add(time.Hour)}))
+		must(t, db.PutToken(ctx, "secret", store.Token{Purpose: store.PurposeSession, Account: "ada", Made: start,
+			Expires: start.Add(time.Hour)}))
 		must(t, session())
 	}
 	signIn()
@@ -89,7 +90,8 @@ func testTokens(t *testing.T, p Place) {
 func testAPITokens(t *testing.T, p Place) {
 	db, c := open(t, p)
 	ctx := t.Context()
-	want := store.Token{Purpose: store.PurposeAPI, Account: "ada", Made: start, Expires: start.Add(48 * time.Hour), Name: "Moodle <1>", Scopes: []string{"read", "check"}}
+	want := store.Token{Purpose: store.PurposeAPI, Account: "ada", Made: start, Expires: start.Add(48 * time.Hour), Name: "Moodle <1>",
+		Scopes: []string{"read", "check"}}
 	must(t, db.PutToken(ctx, "one", want))
 	must(t, db.PutToken(ctx, "bos", store.Token{Purpose: store.PurposeAPI, Account: "bo", Made: start, Expires: start.Add(48 * time.Hour)}))
 	c.move(90 * time.Minute)
@@ -111,7 +113,8 @@ func testAPITokens(t *testing.T, p Place) {
 	_, err = db.UseToken(ctx, "one", store.PurposeAPI)
 	wantErr(t, err, concordat.ErrNotFound)
 	for i := range store.MaxTokens {
-		must(t, db.PutToken(ctx, fmt.Sprint("one of many ", i), store.Token{Purpose: store.PurposeAPI, Account: "ada", Made: c.now(), Expires: c.now().Add(time.Hour)}))
+		must(t, db.PutToken(ctx, fmt.Sprint("one of many ", i), store.Token{Purpose: store.PurposeAPI, Account: "ada", Made: c.now(),
+			Expires: c.now().Add(time.Hour)}))
 	}
 	more := store.Token{Purpose: store.PurposeAPI, Account: "ada", Made: c.now(), Expires: c.now().Add(time.Hour)}
 	wantErr(t, db.PutToken(ctx, "one too many", more), concordat.ErrInvalid)

@@ -68,14 +68,16 @@ func testEraseTask(t *testing.T, p Place) {
 	ctx := t.Context()
 	make := func(id concordat.TaskID) store.Task {
 		t.Helper()
-		x, err := db.StartTask(ctx, store.Task{Task: concordat.Task{ID: id, Made: start}, Request: []byte(`{"file":"f1"}`), File: "f1"}, "w", time.Hour)
+		x, err := db.StartTask(ctx, store.Task{Task: concordat.Task{ID: id, Made: start}, Request: []byte(`{"file":"f1"}`), File: "f1"}, "w",
+			time.Hour)
 		must(t, err)
 		return x
 	}
 	one, two := make("one"), make("two")
 	wantErr(t, db.SetRequest(ctx, "one", nil), concordat.ErrInvalid)
 	must(t, db.PutFindings(ctx, "one", []byte("found")))
-	must(t, db.PutResults(ctx, "one", []store.Result{{Source: concordat.Ref{Site: "s", Library: "a", Document: "1"}, Kind: "near"}, {Source: concordat.Ref{Site: "s", Library: "a", Document: "1"}, Kind: "near"}}))
+	must(t, db.PutResults(ctx, "one", []store.Result{{Source: concordat.Ref{Site: "s", Library: "a", Document: "1"}, Kind: "near"},
+		{Source: concordat.Ref{Site: "s", Library: "a", Document: "1"}, Kind: "near"}}))
 	_, err := db.AppendReview(ctx, "one", store.Review{At: start, By: "ada", Kind: store.ReviewComment, Text: "x"})
 	must(t, err)
 	must(t, db.FinishTask(ctx, one, concordat.TaskDone, ""))
@@ -150,7 +152,8 @@ func testErasures(t *testing.T, p Place) {
 	wantErr(t, db.StepErasure(ctx, "none", store.ErasureDone, nil), concordat.ErrNotFound)
 	got, err := db.Erasure(ctx, "one")
 	must(t, err)
-	want := store.Erasure{Seq: 1, ID: "one", Made: start, Actor: "ada", Reason: e.Reason, State: store.ErasureDone, Receipt: json.RawMessage(`{"a":2}`), Done: start}
+	want := store.Erasure{Seq: 1, ID: "one", Made: start, Actor: "ada", Reason: e.Reason, State: store.ErasureDone,
+		Receipt: json.RawMessage(`{"a":2}`), Done: start}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
@@ -202,7 +205,8 @@ func testSessions(t *testing.T, p Place) {
 	must(t, db.CreateAccount(ctx, account("ada", store.RoleSubmitter)))
 	put := func(secret string, purpose store.Purpose) {
 		t.Helper()
-		must(t, db.PutToken(ctx, secret, store.Token{Purpose: purpose, Account: "ada", Made: c.now(), Expires: c.now().Add(12 * time.Hour), Name: "Browser"}))
+		must(t, db.PutToken(ctx, secret, store.Token{Purpose: purpose, Account: "ada", Made: c.now(), Expires: c.now().Add(12 * time.Hour),
+			Name: "Browser"}))
 	}
 	put("one", store.PurposeSession)
 	put("two", store.PurposeSession)

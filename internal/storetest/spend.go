@@ -13,7 +13,8 @@ import (
 func testSpend(t *testing.T, p Place) {
 	db, c := open(t, p)
 	ctx := t.Context()
-	x := store.Spending{Partner: "north", Library: "a", Kind: "k", Amount: 6, Windows: []store.Window{{Within: 24 * time.Hour, Most: 10}, {Within: time.Hour, Most: 8}}}
+	x := store.Spending{Partner: "north", Library: "a", Kind: "k", Amount: 6,
+		Windows: []store.Window{{Within: 24 * time.Hour, Most: 10}, {Within: time.Hour, Most: 8}}}
 	left, err := db.Spend(ctx, x)
 	must(t, err)
 	if left[0] != 2 {
@@ -85,7 +86,8 @@ func testSpendConcurrent(t *testing.T, p Place) {
 		own := []*store.DB{db, other}[w%2]
 		wg.Go(func() {
 			for range 10 {
-				_, err := own.Spend(t.Context(), store.Spending{Partner: "n", Library: "a", Kind: "k", Amount: 7, Windows: []store.Window{{Within: time.Hour, Most: 100}}})
+				_, err := own.Spend(t.Context(), store.Spending{Partner: "n", Library: "a", Kind: "k", Amount: 7,
+					Windows: []store.Window{{Within: time.Hour, Most: 100}}})
 				mu.Lock()
 				if err == nil {
 					spent += 7

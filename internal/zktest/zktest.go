@@ -74,7 +74,8 @@ func Start(t testing.TB, n int, extra ...string) *Ensemble {
 	e := &Ensemble{t: t, dir: t.TempDir(), extra: strings.Join(extra, "\n")}
 	ports := freePorts(t, 3*n)
 	for i := range n {
-		e.servers = append(e.servers, &server{host: Host{Address: "127.0.0.1"}, id: i + 1, port: ports[3*i], quorum: [2]int{ports[3*i+1], ports[3*i+2]}})
+		e.servers = append(e.servers, &server{host: Host{Address: "127.0.0.1"}, id: i + 1, port: ports[3*i],
+			quorum: [2]int{ports[3*i+1], ports[3*i+2]}})
 	}
 	e.start()
 	return e
@@ -139,7 +140,8 @@ func (e *Ensemble) configure(i int) string {
 		e.t.Fatal(err)
 	}
 	cfg := fmt.Sprintf("tickTime=250\ninitLimit=40\nsyncLimit=20\ndataDir=%s\nclientPort=%d\nclientPortAddress=%s\nadmin.enableServer=false\n"+
-		"4lw.commands.whitelist=ruok,srvr,mntr\nmaxClientCnxns=0\nminSessionTimeout=1000\nmaxSessionTimeout=60000\n%s\n", data, s.port, s.host.Address, e.extra)
+		"4lw.commands.whitelist=ruok,srvr,mntr\nmaxClientCnxns=0\nminSessionTimeout=1000\nmaxSessionTimeout=60000\n%s\n", data, s.port,
+		s.host.Address, e.extra)
 	if len(e.servers) > 1 {
 		cfg += "standaloneEnabled=false\n"
 		for _, o := range e.servers {
@@ -164,8 +166,10 @@ func (e *Ensemble) Run(i int) {
 	for _, j := range append(append([]string{}, jars...), tlsJars...) {
 		class = append(class, filepath.Join(jarDir, j))
 	}
-	run := append(append([]string{}, e.servers[i].host.Run...), "java", "-Xms48m", "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.jmx.log4j.disable=true",
-		"-Dzookeeper.serverCnxnFactory=org.apache.zookeeper.server."+e.factory(), "-cp", strings.Join(class, ":"), "org.apache.zookeeper.server.quorum.QuorumPeerMain", cfg)
+	run := append(append([]string{}, e.servers[i].host.Run...), "java", "-Xms48m", "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+		"-Dzookeeper.jmx.log4j.disable=true",
+		"-Dzookeeper.serverCnxnFactory=org.apache.zookeeper.server."+e.factory(), "-cp", strings.Join(class, ":"),
+		"org.apache.zookeeper.server.quorum.QuorumPeerMain", cfg)
 	cmd := exec.Command(run[0], run[1:]...)
 	log, err := os.OpenFile(filepath.Join(e.folder(i), "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -276,7 +280,8 @@ func (e *Ensemble) Wipe(i int) {
 // what it has then.
 func (e *Ensemble) Keep(i int, to string) {
 	e.t.Helper()
-	if err := errors.Join(os.MkdirAll(to, 0o700), os.Rename(filepath.Join(e.folder(i), "data"), filepath.Join(to, fmt.Sprint(i)))); err != nil {
+	if err := errors.Join(os.MkdirAll(to, 0o700), os.Rename(filepath.Join(e.folder(i), "data"),
+		filepath.Join(to, fmt.Sprint(i)))); err != nil {
 		e.t.Fatal(err)
 	}
 }

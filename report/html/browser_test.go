@@ -118,7 +118,8 @@ func TestKeyboardInBrowser(t *testing.T) {
 	expect(kb.Escape, "")
 
 	// One event as a keyboard sends it: KeyEvent sends the letter apart, into what has the focus then.
-	run(input.DispatchKeyEvent(input.KeyDown).WithKey("s").WithText("s"), input.DispatchKeyEvent(input.KeyUp).WithKey("s"), chromedp.Evaluate(`document.activeElement.id`, &focus))
+	run(input.DispatchKeyEvent(input.KeyDown).WithKey("s").WithText("s"), input.DispatchKeyEvent(input.KeyUp).WithKey("s"),
+		chromedp.Evaluate(`document.activeElement.id`, &focus))
 	if focus != "filter" {
 		t.Fatalf("after s the focus is on %q, want the filter", focus)
 	}
@@ -127,7 +128,8 @@ func TestKeyboardInBrowser(t *testing.T) {
 	if visible != 0 || shown() != "" {
 		t.Errorf("typing in the filter left %d sources and passage %q, want none", visible, shown())
 	}
-	run(chromedp.KeyEvent(kb.Backspace+kb.Backspace), chromedp.Evaluate(`document.querySelectorAll(".ranked > li:not([hidden])").length`, &visible))
+	run(chromedp.KeyEvent(kb.Backspace+kb.Backspace), chromedp.Evaluate(`document.querySelectorAll(".ranked > li:not([hidden])").length`,
+		&visible))
 	if visible != 1 {
 		var value string
 		run(chromedp.Value("#filter", &value))

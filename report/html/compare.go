@@ -81,7 +81,8 @@ func (v *View) pairings(s int) []pairing {
 // begin writes the beginning of a place: its number, which links to the same place of the other side.
 func (d *doc) begin(p pairing, side, other string) {
 	c := class(p.Kind, p.source.Excluded)
-	d.raw(fmt.Sprintf(`<span class="m k-%s" id="%s%d" data-place="%d"><a class="no" href="#%s%d"`, c, side, p.number, p.number, other, p.number))
+	d.raw(fmt.Sprintf(`<span class="m k-%s" id="%s%d" data-place="%d"><a class="no" href="#%s%d"`, c, side, p.number, p.number, other,
+		p.number))
 	d.attr("aria-label", d.in.Say("%s, %s", d.in.Say("Place %d of %d", p.number, p.of), d.how(p.Kind, p.Similarity)))
 	d.raw(">")
 	d.num(p.number)
@@ -134,7 +135,8 @@ func (d *doc) thereSide(ps []pairing, text string) {
 			d.begin(p, "t", "h")
 			at := concordat.Span{Start: max(p.SourceSpan.Start, from), End: p.SourceSpan.End}
 			if at.Len() > 0 {
-				d.differences(at.In(text), at.Start, after(usable(p.Passage, len(d.full)), from, func(w *concordat.SpanPair) *concordat.Span { return &w.Source }), words)
+				d.differences(at.In(text), at.Start, after(usable(p.Passage, len(d.full)), from,
+					func(w *concordat.SpanPair) *concordat.Span { return &w.Source }), words)
 			}
 			d.raw("</span>")
 			return max(at.End, from)

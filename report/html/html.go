@@ -102,7 +102,8 @@ func (d *doc) head() {
 	d.attr("aria-label", d.in.Say("Parts of this report"))
 	d.raw(">")
 	for _, part := range [][2]string{{"result", d.in.Say("Result")}, {"text", d.in.Say("Text")}, {"sources", d.in.Say("Sources")},
-		{"passages", d.in.Say("Passages")}, {"short", d.in.Say("Short texts")}, {"coverage", d.in.Say("What was checked")}, {"method", d.in.Say("Method and rules")}} {
+		{"passages", d.in.Say("Passages")}, {"short", d.in.Say("Short texts")}, {"coverage", d.in.Say("What was checked")},
+		{"method", d.in.Say("Method and rules")}} {
 		if part[0] == "short" && d.r.Short == nil {
 			continue
 		}
@@ -229,13 +230,16 @@ func (d *doc) scoreTable() {
 		row("", "How close the wording is", d.in.Closeness(s.Literalness), "mean over what was found; says how, not how much")
 	}
 	row("", "Found within quotations", report.Percent(s.Quoted), s.QuotedWords(d.in, d.r.Rules))
-	row("common", "Common wording", report.Percent(s.Common), d.withoutScore(concordat.ExcludedCommon, "shared by many documents, not counted"))
+	row("common", "Common wording", report.Percent(s.Common), d.withoutScore(concordat.ExcludedCommon,
+		"shared by many documents, not counted"))
 	row("out", "Taken out by rules", report.Percent(s.Excluded), "found, not counted")
 	if s.Template > 0 || len(d.r.Templates) > 0 {
-		row("template", "of it template wording", report.Percent(s.Template), d.withoutScore(concordat.ExcludedTemplate, "held by a form that was handed out, not counted"))
+		row("template", "of it template wording", report.Percent(s.Template),
+			d.withoutScore(concordat.ExcludedTemplate, "held by a form that was handed out, not counted"))
 	}
 	if s.Form > 0 {
-		row("form", "of it wording that reads like a form", report.Percent(s.Form), d.withoutScore(concordat.ExcludedForm, "no template of it was given; not counted"))
+		row("form", "of it wording that reads like a form", report.Percent(s.Form),
+			d.withoutScore(concordat.ExcludedForm, "no template of it was given; not counted"))
 	}
 	if n := d.withoutScore(concordat.ExcludedSentence, ""); n != "" {
 		row("sentence", "A sentence or so that stands alone", "", n)

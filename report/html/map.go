@@ -31,7 +31,8 @@ func class(k concordat.Kind, e concordat.Exclusion) string {
 		return "out"
 	}
 	switch k {
-	case concordat.KindVerbatim, concordat.KindNear, concordat.KindParaphrase, concordat.KindSummary, concordat.KindCommon, concordat.KindTemplate, concordat.KindForm, concordat.KindSentence, concordat.KindQuotation:
+	case concordat.KindVerbatim, concordat.KindNear, concordat.KindParaphrase, concordat.KindSummary, concordat.KindCommon,
+		concordat.KindTemplate, concordat.KindForm, concordat.KindSentence, concordat.KindQuotation:
 		return string(k)
 	}
 	return "paraphrase"

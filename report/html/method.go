@@ -54,7 +54,8 @@ func (d *doc) method() {
 	d.fact(d.in.Say("Task"), string(r.Task))
 	d.fact(d.in.Say("SHA-256 of the text"), r.Digest)
 	d.fact(d.in.Say("Fingerprint scheme"), string(r.Scheme))
-	d.fact(d.in.Say("Look-ups"), d.in.Say(map[string]string{"exact": "exact bands", "one": "every band, and every band with one changed hash"}[r.Probe]))
+	d.fact(d.in.Say("Look-ups"), d.in.Say(map[string]string{"exact": "exact bands",
+		"one": "every band, and every band with one changed hash"}[r.Probe]))
 	d.fact(d.in.Say("Sent to other sites"), d.in.Say(r.Forward))
 	d.fact(d.in.Say("Threshold"), report.Percent(r.Threshold))
 	d.raw("</dl><h3>")
@@ -140,7 +141,8 @@ func (d *doc) byHand(caption string, passages []report.ExcludedPassage) {
 func (d *doc) signatures() {
 	for _, s := range d.r.Statements {
 		d.raw(`<p class="note">`)
-		d.say("Signed by %s: its %s of %s, signing key %d. The JSON form has the signed bytes.", s.Site, s.Kind, s.At.UTC().Format("2006-01-02 15:04"), s.KeyEpoch)
+		d.say("Signed by %s: its %s of %s, signing key %d. The JSON form has the signed bytes.", s.Site, s.Kind,
+			s.At.UTC().Format("2006-01-02 15:04"), s.KeyEpoch)
 		d.raw("</p>")
 	}
 	if len(d.r.Signatures) == 0 && len(d.r.Statements) > 0 {

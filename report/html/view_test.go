@@ -88,7 +88,8 @@ func TestViewOfNothing(t *testing.T) {
 	if s := string(v.Text(0, html.Links{})); v.Pages() != 1 || !strings.Contains(s, "no text") {
 		t.Errorf("%d pages: %s", v.Pages(), s)
 	}
-	for _, s := range []string{string(v.Result(html.Links{})), string(v.Map(html.Links{})), string(v.Coverage()), string(v.Method()), string(v.Sources(0, 5, html.Links{}))} {
+	for _, s := range []string{string(v.Result(html.Links{})), string(v.Map(html.Links{})), string(v.Coverage()), string(v.Method()),
+		string(v.Sources(0, 5, html.Links{}))} {
 		if strings.Contains(s, "NaN") {
 			t.Error(s)
 		}
@@ -112,8 +113,10 @@ func TestVeryLongParagraph(t *testing.T) {
 // TestCompare: each place of a source has its counterpart on the other side, both texts stand in their
 // own order, and what differs is marked.
 func TestCompare(t *testing.T) {
-	here := "First one line of ours. Then the quick brown fox jumps over the lazy dog again. " + strings.Repeat("Filling words. ", 200) + "At last a second place that both have."
-	there := "In the source a second place that both have. " + strings.Repeat("Other words. ", 200) + "There the quick red fox jumps over the lazy dog again. <End>"
+	here := "First one line of ours. Then the quick brown fox jumps over the lazy dog again. " + strings.Repeat("Filling words. ", 200) +
+		"At last a second place that both have."
+	there := "In the source a second place that both have. " + strings.Repeat("Other words. ", 200) +
+		"There the quick red fox jumps over the lazy dog again. <End>"
 	ref := concordat.Ref{Site: "a", Library: "l", Document: "x"}
 	span := func(text, s string) concordat.Span {
 		i := strings.Index(text, s)
@@ -122,9 +125,13 @@ func TestCompare(t *testing.T) {
 	pair := func(a, b string) concordat.SpanPair {
 		return concordat.SpanPair{Span: span(here, a), Source: span(there, b)}
 	}
-	fox := concordat.Passage{Source: ref, Kind: concordat.KindNear, Similarity: 0.9, Span: span(here, "the quick brown fox jumps over the lazy dog again."), SourceSpan: span(there, "the quick red fox jumps over the lazy dog again."),
-		Words: []concordat.SpanPair{pair("the quick", "the quick"), pair("fox jumps over the lazy dog again.", "fox jumps over the lazy dog again.")}}
-	second := concordat.Passage{Source: ref, Kind: concordat.KindVerbatim, Similarity: 1, Span: span(here, "a second place that both have."), SourceSpan: span(there, "a second place that both have.")}
+	fox := concordat.Passage{Source: ref, Kind: concordat.KindNear, Similarity: 0.9,
+		Span:       span(here, "the quick brown fox jumps over the lazy dog again."),
+		SourceSpan: span(there, "the quick red fox jumps over the lazy dog again."),
+		Words: []concordat.SpanPair{pair("the quick", "the quick"), pair("fox jumps over the lazy dog again.",
+			"fox jumps over the lazy dog again.")}}
+	second := concordat.Passage{Source: ref, Kind: concordat.KindVerbatim, Similarity: 1,
+		Span: span(here, "a second place that both have."), SourceSpan: span(there, "a second place that both have.")}
 	fox.Text, second.Text = fox.SourceSpan.In(there), second.SourceSpan.In(there)
 	r := report.Build(&report.Findings{Submission: concordat.Document{Text: here}, Passages: []concordat.Passage{fox, second}}, report.Rules{})
 	v := html.NewView(r)
@@ -136,7 +143,8 @@ func TestCompare(t *testing.T) {
 	if !strings.Contains(h, `id="h1"`) || !strings.Contains(h, `href="#t2"`) || strings.Index(h, `id="h1"`) > strings.Index(h, `id="h2"`) {
 		t.Errorf("here:\n%s", h)
 	}
-	if strings.Index(th, `id="t2"`) > strings.Index(th, `id="t1"`) || !strings.Contains(th, `href="#h1"`) || !strings.Contains(th, "&lt;End&gt;") || !strings.Contains(th, "characters left out") {
+	if strings.Index(th, `id="t2"`) > strings.Index(th, `id="t1"`) || !strings.Contains(th, `href="#h1"`) ||
+		!strings.Contains(th, "&lt;End&gt;") || !strings.Contains(th, "characters left out") {
 		t.Errorf("there:\n%s", th)
 	}
 	if !strings.Contains(h, "<u>brown</u>") || !strings.Contains(th, "<u>red</u>") {
@@ -144,7 +152,8 @@ func TestCompare(t *testing.T) {
 	}
 	// Without the text, or with one that has changed since, what the report has of it is shown.
 	for _, text := range []string{"", "short", strings.ToUpper(there)} {
-		if th := string(v.Compare(0, 0, text, html.Links{}).There); !strings.Contains(th, "<u>red</u>") || strings.Contains(th, "characters left out") {
+		if th := string(v.Compare(0, 0, text, html.Links{}).There); !strings.Contains(th, "<u>red</u>") ||
+			strings.Contains(th, "characters left out") {
 			t.Errorf("with %.10q:\n%s", text, th)
 		}
 	}

@@ -248,7 +248,8 @@ func (d *doc) turn(line []piece, x, y, h float64) {
 			continue
 		}
 		j := i + 1
-		for !p.escape && j < len(line) && !line[j].newRow && !line[j].escape && line[j].look == p.look && line[j].face == p.face && line[j].level == p.level {
+		for !p.escape && j < len(line) && !line[j].newRow && !line[j].escape && line[j].look == p.look && line[j].face == p.face &&
+			line[j].level == p.level {
 			j++
 		}
 		left, w, text := at[i], 0.0, ""

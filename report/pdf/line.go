@@ -87,7 +87,8 @@ const (
 
 // wide reports letters between which a line may end without a space.
 func wide(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xffef
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r >= 0x3000 && r <= 0x303f || r >= 0xff00 &&
+		r <= 0xffef
 }
 
 // pieces cuts runs into what is never broken.
@@ -108,7 +109,8 @@ func (d *doc) pieces(runs []run) []piece {
 			}
 			p := d.piece(r, l)
 			p.begins = !p.space && mayBreak(last, r, p.escape)
-			if n := len(out); n > 0 && unicode.In(r, unicode.Mn) && !p.escape && !out[n-1].newRow && !out[n-1].escape && out[n-1].face == p.face && out[n-1].look == l {
+			if n := len(out); n > 0 && unicode.In(r, unicode.Mn) && !p.escape && !out[n-1].newRow && !out[n-1].escape &&
+				out[n-1].face == p.face && out[n-1].look == l {
 				out[n-1].text += p.text
 				out[n-1].raw += p.raw
 				out[n-1].width += p.width

@@ -17,7 +17,8 @@ func (d *doc) passages() {
 		return
 	}
 	before, after, _ := strings.Cut(d.in.Say("The checked text stands on the left, the source on the right. Words that the other side does not hold are {mark}; grey text is the surroundings."), "{mark}")
-	d.para(margin, textWidth, faint(before), run{d.in.Say("underlined and shaded"), look{size: sizeSmall, grey: true, apart: true}}, faint(after))
+	d.para(margin, textWidth, faint(before), run{d.in.Say("underlined and shaded"), look{size: sizeSmall, grey: true, apart: true}},
+		faint(after))
 	d.y += 4
 	for i := range d.r.Evidence {
 		d.evidence(i)
@@ -65,7 +66,8 @@ func (d *doc) further(sources []concordat.Source) {
 	if len(sources) == 0 {
 		return
 	}
-	s := d.in.Say("Also in %s, whose wording stands in the JSON form of this report: ", d.in.Plural(len(sources), "further source", "further sources"))
+	s := d.in.Say("Also in %s, whose wording stands in the JSON form of this report: ",
+		d.in.Plural(len(sources), "further source", "further sources"))
 	names := make([]string, len(sources))
 	for i, x := range sources {
 		names[i] = shorten(name(x.Title, x.Ref), 40)
@@ -143,13 +145,16 @@ func (d *doc) part(s concordat.Source, p concordat.Passage) {
 	words := usable(p, len(d.full))
 	span := d.clip(p.Span)
 	before, after := report.Around(d.full, span)
-	here := append([]run{faint(before)}, differences(span.In(d.full), span.Start, words, func(w concordat.SpanPair) concordat.Span { return w.Span })...)
+	here := append([]run{faint(before)}, differences(span.In(d.full), span.Start, words,
+		func(w concordat.SpanPair) concordat.Span { return w.Span })...)
 	here = append(here, faint(after))
 	w := (textWidth - gutter) / 2
 	d.room(3 * sizeText * leading)
-	d.columns(sizeSmall, []float64{margin, margin + w + gutter}, [][][]piece{lines(d.pieces([]run{faint(d.in.Say("Checked text"))}), w), lines(d.pieces([]run{faint(d.in.Say("Source"))}), w)})
+	d.columns(sizeSmall, []float64{margin, margin + w + gutter}, [][][]piece{lines(d.pieces([]run{faint(d.in.Say("Checked text"))}), w),
+		lines(d.pieces([]run{faint(d.in.Say("Source"))}), w)})
 	y, page := d.y, d.f.PageNo()
-	d.columns(sizeText, []float64{margin, margin + w + gutter}, [][][]piece{lines(d.pieces(wording(here)), w), lines(d.pieces(d.there(s, p, words)), w)})
+	d.columns(sizeText, []float64{margin, margin + w + gutter}, [][][]piece{lines(d.pieces(wording(here)), w),
+		lines(d.pieces(d.there(s, p, words)), w)})
 	if d.f.PageNo() == page {
 		d.f.SetLineWidth(0.3)
 		d.f.Line(margin+w+gutter/2, y, margin+w+gutter/2, d.y)

@@ -25,7 +25,8 @@ func (d *doc) front() {
 	d.para(margin, textWidth, run{d.title(), look{size: sizeTitle, bold: true, wording: true}})
 	d.y += 6
 	r := d.r
-	facts := [][2]string{{"Site", d.o.Site}, {"Document", string(r.Submission.ID)}, {"Made", d.time(r.Made)}, {"Document dated", string(r.Dated)},
+	facts := [][2]string{{"Site", d.o.Site}, {"Document", string(r.Submission.ID)}, {"Made", d.time(r.Made)},
+		{"Document dated", string(r.Dated)},
 		{"Length", d.in.Plural(r.Scores.Characters, "letter or digit", "letters and digits")},
 		{"Passages", r.Count(len(r.Evidence))}, {"Sources", r.Count(len(r.Sources))}, {"Task", string(r.Task)}, {"SHA-256 of the text", r.Digest}}
 	d.facts(facts)
@@ -82,18 +83,22 @@ func (d *doc) scores() {
 		{say("Largest single source"), report.Percent(s.Largest), ""},
 	}
 	if s.Covered > 0 {
-		rows = append(rows, []string{say("How close the wording is"), d.in.Closeness(s.Literalness), say("mean over what was found; says how, not how much")})
+		rows = append(rows, []string{say("How close the wording is"), d.in.Closeness(s.Literalness),
+			say("mean over what was found; says how, not how much")})
 	}
 	rows = append(rows, []string{say("Found within quotations"), report.Percent(s.Quoted), s.QuotedWords(d.in, d.r.Rules)},
 		[]string{say("Common wording"), report.Percent(s.Common), say("shared by many documents, not counted")},
 		[]string{say("Taken out by rules"), report.Percent(s.Excluded), say("found, not counted")})
 	if s.Template > 0 || len(d.r.Templates) > 0 {
-		rows = append(rows, []string{say("of it template wording"), report.Percent(s.Template), say("held by a form that was handed out, not counted")})
+		rows = append(rows, []string{say("of it template wording"), report.Percent(s.Template),
+			say("held by a form that was handed out, not counted")})
 	}
 	if s.Form > 0 {
-		rows = append(rows, []string{say("of it wording that reads like a form"), report.Percent(s.Form), say("no template of it was given; not counted")})
+		rows = append(rows, []string{say("of it wording that reads like a form"), report.Percent(s.Form),
+			say("no template of it was given; not counted")})
 	}
-	d.table(d.in.Say("Shares of the %s letters and digits that were compared", report.Thousands(s.Checked)), []float64{0.4, 0.15, 0.45}, nil, rows)
+	d.table(d.in.Say("Shares of the %s letters and digits that were compared", report.Thousands(s.Checked)), []float64{0.4, 0.15, 0.45},
+		nil, rows)
 }
 
 func (d *doc) sections() {
@@ -187,10 +192,12 @@ func (d *doc) coverage() {
 	}
 	var rows [][]string
 	for _, c := range d.r.Consulted {
-		rows = append(rows, []string{d.r.SiteName(c.Site), string(c.Library), report.Thousands(c.Asked), report.Thousands(c.Answered), d.in.Consulted(c)})
+		rows = append(rows, []string{d.r.SiteName(c.Site), string(c.Library), report.Thousands(c.Asked), report.Thousands(c.Answered),
+			d.in.Consulted(c)})
 	}
 	if rows != nil {
-		d.table(d.in.Say("Libraries asked"), []float64{0.2, 0.16, 0.12, 0.12, 0.4}, []string{"Site", "Library", "Sentences asked", "answered", "Remarks"}, rows)
+		d.table(d.in.Say("Libraries asked"), []float64{0.2, 0.16, 0.12, 0.12, 0.4},
+			[]string{"Site", "Library", "Sentences asked", "answered", "Remarks"}, rows)
 	}
 }
 
@@ -212,7 +219,8 @@ func (d *doc) sources() {
 		if s.Excluded == "" {
 			about += d.in.Say(", %s in no other source", report.Percent(s.Alone))
 		}
-		rows = append(rows, []string{strconv.Itoa(i + 1), report.Percent(s.Share), name(s.Title, s.Ref) + "\n" + d.r.Place(s.Ref), about, numbers(s.Evidence)})
+		rows = append(rows, []string{strconv.Itoa(i + 1), report.Percent(s.Share), name(s.Title, s.Ref) + "\n" + d.r.Place(s.Ref), about,
+			numbers(s.Evidence)})
 	}
 	d.table("", []float64{0.06, 0.1, 0.42, 0.24, 0.18}, []string{"No.", "Share", "Source", "Of it", "Passages"}, rows)
 }
@@ -257,7 +265,8 @@ func (d *doc) short() {
 	}
 	d.heading("Short texts")
 	d.note("Titles, headings and answers too short to be checked as sentences. They carry little evidence, have a figure of their own, and are no part of the shares above.")
-	d.para(margin, textWidth, strong(d.in.Say("%s of %s", report.Thousands(s.Found), d.in.Plural(s.Asked, "compared short text", "compared short texts"))+" "),
+	d.para(margin, textWidth, strong(d.in.Say("%s of %s", report.Thousands(s.Found),
+		d.in.Plural(s.Asked, "compared short text", "compared short texts"))+" "),
 		body(d.in.Say("also stand in other documents.")))
 	var rows [][]string
 	for _, p := range s.Pieces {
@@ -286,7 +295,8 @@ func (d *doc) short() {
 		d.note("No short text was found.")
 		return
 	}
-	d.table(d.in.Say("Short texts found"), []float64{0.24, 0.24, 0.12, 0.25, 0.15}, []string{"Checked text", "Source text", "How close", "Source", "Date"}, rows)
+	d.table(d.in.Say("Short texts found"), []float64{0.24, 0.24, 0.12, 0.25, 0.15},
+		[]string{"Checked text", "Source text", "How close", "Source", "Date"}, rows)
 }
 
 // shortSources is the number of sources shown of one short text.
@@ -298,7 +308,8 @@ func (d *doc) method() {
 	d.heading("Method, rules and how to verify")
 	d.facts([][2]string{{"Fingerprint scheme", string(r.Scheme)},
 		{"Look-ups", d.in.Say(map[string]string{"exact": "exact bands", "one": "every band, and every band with one changed hash"}[r.Probe])},
-		{"Sent to other sites", d.in.Say(r.Forward)}, {"Threshold", report.Percent(r.Threshold)}, {"Program", strings.TrimSpace("Concordat " + d.o.Program)}})
+		{"Sent to other sites", d.in.Say(r.Forward)}, {"Threshold", report.Percent(r.Threshold)},
+		{"Program", strings.TrimSpace("Concordat " + d.o.Program)}})
 	d.sub(d.in.Say("Rules"))
 	for _, s := range r.RuleWords() {
 		d.item(body(s))
@@ -312,7 +323,8 @@ func (d *doc) method() {
 		"Passages of one source that lie close together are joined; passages that overlap are one passage with several sources, so nothing is counted twice.",
 		"A rule takes passages out of the count and leaves what was compared as it is, so no rule can raise a share. Positions are Unicode code points of the text, from 0.")
 	for _, s := range r.Statements {
-		d.para(margin, textWidth, faint(d.in.Say("Signed by %s: its %s of %s, signing key %d. The JSON form has the signed bytes.", s.Site, s.Kind, s.At.UTC().Format("2006-01-02 15:04"), s.KeyEpoch)))
+		d.para(margin, textWidth, faint(d.in.Say("Signed by %s: its %s of %s, signing key %d. The JSON form has the signed bytes.", s.Site,
+			s.Kind, s.At.UTC().Format("2006-01-02 15:04"), s.KeyEpoch)))
 	}
 	var rows [][]string
 	for _, s := range r.Signatures {
@@ -365,7 +377,8 @@ func (d *doc) byHand(caption string, passages []report.ExcludedPassage) {
 		if !p.At.IsZero() {
 			on = d.time(p.At)
 		}
-		rows = append(rows, []string{d.in.Say("%s to %s", report.Thousands(at.Start), report.Thousands(at.End)), shorten(s.In(d.full), 80), p.Comment, p.By, on})
+		rows = append(rows, []string{d.in.Say("%s to %s", report.Thousands(at.Start), report.Thousands(at.End)), shorten(s.In(d.full), 80),
+			p.Comment, p.By, on})
 	}
 	if rows != nil {
 		d.table(d.in.Say(caption), []float64{0.15, 0.3, 0.25, 0.14, 0.16}, []string{"Place", "Words", "Reason", "By", "On"}, rows)

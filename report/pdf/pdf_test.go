@@ -176,7 +176,9 @@ func oddFindings(text, source string) *report.Findings {
 	ref := concordat.Ref{Site: "s", Library: "l", Document: "d"}
 	f := &report.Findings{Version: report.Version, Task: "t", Submission: concordat.Document{ID: "x", Title: text, Text: text}, Made: day}
 	if text != "" && source != "" {
-		f.Passages = []concordat.Passage{{Span: concordat.Span{End: len(text)}, Source: ref, Title: source, SourceSpan: concordat.Span{Start: 5, End: 5 + len(source)}, Kind: concordat.KindNear, Similarity: 0.5, Text: source, Before: source, After: text}}
+		f.Passages = []concordat.Passage{{Span: concordat.Span{End: len(text)}, Source: ref, Title: source,
+			SourceSpan: concordat.Span{Start: 5, End: 5 + len(source)}, Kind: concordat.KindNear, Similarity: 0.5, Text: source, Before: source,
+			After: text}}
 	}
 	return f
 }
@@ -236,9 +238,11 @@ func TestSameBytes(t *testing.T) {
 // What people decided, what was left out and why, and what was asked stand in the file.
 func TestParts(t *testing.T) {
 	f := findings(t, "english")
-	rep := report.Build(f, report.Rules{ExcludePassages: []report.ExcludedPassage{{Span: f.Passages[0].Span, Comment: "cited on the page before", By: "supervisor", At: day}}})
+	rep := report.Build(f, report.Rules{ExcludePassages: []report.ExcludedPassage{{Span: f.Passages[0].Span,
+		Comment: "cited on the page before", By: "supervisor", At: day}}})
 	all := strings.Join(pagesOf(t, write(t, rep)), "")
-	want := []string{"To be asked about page 3.", "To be discussed with the author", "Signed off by bert.", "cited on the page before", "supervisor", rep.Headline(), rep.Digest, string(rep.Scheme),
+	want := []string{"To be asked about page 3.", "To be discussed with the author", "Signed off by bert.", "cited on the page before",
+		"supervisor", rep.Headline(), rep.Digest, string(rep.Scheme),
 		"Northern University", "Page 1 of", "This file is not signed."}
 	want = append(want, rep.Statement()...)
 	want = append(want, rep.RuleWords()...)
@@ -284,7 +288,8 @@ func FuzzOpen(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	if b, err = pdf.Seal(b, []pdf.File{{Name: "a", Type: "b", Content: []byte("c")}}, &pdf.Signature{At: day, Size: 40, Sign: func([]byte) ([]byte, error) { return []byte{0x30, 1, 2}, nil }}); err != nil {
+	if b, err = pdf.Seal(b, []pdf.File{{Name: "a", Type: "b", Content: []byte("c")}},
+		&pdf.Signature{At: day, Size: 40, Sign: func([]byte) ([]byte, error) { return []byte{0x30, 1, 2}, nil }}); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(b[len(b)-2000:])
@@ -306,8 +311,10 @@ func TestRandomText(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
-	ranges := [][2]rune{{'!', '~'}, {'!', '~'}, {'a', 'z'}, {0xc0, 0x17f}, {0x391, 0x3a1}, {0x400, 0x45f}, {0x531, 0x556}, {0x10d0, 0x10f0}, {0x3041, 0x3096}, {0x4e00, 0x9fa5}, {0x4e00, 0x9fa5},
-		{0xac00, 0xd7a3}, {0x3400, 0x4db5}, {0x1f300, 0x1f5ff}, {0x20000, 0x20100}, {0xe000, 0xe100}, {0x2190, 0x21ff}, {0x2200, 0x22ff}, {0x3001, 0x3011}, {0x1680, 0x169c}}
+	ranges := [][2]rune{{'!', '~'}, {'!', '~'}, {'a', 'z'}, {0xc0, 0x17f}, {0x391, 0x3a1}, {0x400, 0x45f}, {0x531, 0x556}, {0x10d0, 0x10f0},
+		{0x3041, 0x3096}, {0x4e00, 0x9fa5}, {0x4e00, 0x9fa5},
+		{0xac00, 0xd7a3}, {0x3400, 0x4db5}, {0x1f300, 0x1f5ff}, {0x20000, 0x20100}, {0xe000, 0xe100}, {0x2190, 0x21ff}, {0x2200, 0x22ff},
+		{0x3001, 0x3011}, {0x1680, 0x169c}}
 	rep := report.Build(oddFindings("x", "y"), report.Rules{})
 	var notes []pdf.Note
 	for range 40 {

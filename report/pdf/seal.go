@@ -58,7 +58,8 @@ func Seal(pages []byte, files []File, s *Signature) ([]byte, error) {
 	if s != nil {
 		sig := u.next()
 		place = u.signature(sig, s)
-		widget := u.add(fmt.Sprintf("<< /Type /Annot /Subtype /Widget /FT /Sig /T %s /V %d 0 R /P %d 0 R /Rect [0 0 0 0] /F 132 >>", textString("Signature"), sig, u.first))
+		widget := u.add(fmt.Sprintf("<< /Type /Annot /Subtype /Widget /FT /Sig /T %s /V %d 0 R /P %d 0 R /Rect [0 0 0 0] /F 132 >>",
+			textString("Signature"), sig, u.first))
 		// The first page lists its notes; the field is one of them, without a place on it.
 		if i := strings.Index(u.firstPage, "/Annots ["); i >= 0 {
 			u.put(u.first, u.firstPage[:i]+fmt.Sprintf("/Annots [ %d 0 R ", widget)+u.firstPage[i+len("/Annots ["):])
@@ -220,7 +221,8 @@ func (u *update) end() {
 		}
 	}
 	id := sha256.Sum256(u.b)
-	u.b = fmt.Appendf(u.b, "trailer\n<< /Size %d /Root %d 0 R /Info %d 0 R /Prev %d /ID [<%x> <%x>] >>\nstartxref\n%d\n%%%%EOF\n", u.size, u.root, u.info, u.xref, id[:16], id[:16], at)
+	u.b = fmt.Appendf(u.b, "trailer\n<< /Size %d /Root %d 0 R /Info %d 0 R /Prev %d /ID [<%x> <%x>] >>\nstartxref\n%d\n%%%%EOF\n", u.size,
+		u.root, u.info, u.xref, id[:16], id[:16], at)
 }
 
 // sign fills in the byte range and the signature of what has its place at from.

@@ -69,7 +69,8 @@ func (a *commands) openAbroad(ctx context.Context, o *instance.Instance, f *scre
 }
 
 // wantedMirrors returns the mirrors of libraries that values of --partner name.
-func wantedMirrors(ctx context.Context, o *instance.Instance, a *commands, values []string, all []site.MirroredLibrary) ([]site.MirroredLibrary, error) {
+func wantedMirrors(ctx context.Context, o *instance.Instance, a *commands, values []string,
+	all []site.MirroredLibrary) ([]site.MirroredLibrary, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
@@ -172,7 +173,8 @@ func (s *screening) unfinished(ctx context.Context, err error, done int) error {
 		return context.Cause(ctx)
 	}
 	if errors.Is(err, errLater) {
-		return fmt.Errorf("%w: %w; %d of %d texts have been asked about, and the same command goes on from there", concordat.ErrUnavailable, err, done, s.sum.Compared)
+		return fmt.Errorf("%w: %w; %d of %d texts have been asked about, and the same command goes on from there", concordat.ErrUnavailable,
+			err, done, s.sum.Compared)
 	}
 	return err
 }
@@ -192,7 +194,8 @@ func (s *screening) askAbroad(ctx context.Context, text int) (*abroadUnit, error
 	for _, c := range got.Consulted {
 		name := string(c.Site) + "/" + string(c.Library)
 		switch {
-		case c.Reason == concordat.ReasonBudget, c.Reason == concordat.ReasonBusy, c.Reason == concordat.ReasonFault, c.Err == "" && len(c.Missing) > 0:
+		case c.Reason == concordat.ReasonBudget, c.Reason == concordat.ReasonBusy, c.Reason == concordat.ReasonFault, c.Err == "" &&
+			len(c.Missing) > 0:
 			return nil, fmt.Errorf("%w: %s: %s", errLater, name, cmp.Or(c.Err, "not whole"))
 		case c.Err != "":
 			u.Refused = append(u.Refused, name+": "+c.Err)
@@ -240,7 +243,8 @@ func (s *screening) takeAbroad(done map[int]*abroadUnit) error {
 				to = len(s.texts)
 				places[d.Ref] = to
 				s.texts = append(s.texts, screenText{members: [2][]int32{1: {int32(len(s.docs))}}, blank: true})
-				s.docs = append(s.docs, screenDoc{Side: 1, Site: d.Site, Library: d.Library, ID: d.Document, Title: d.Title, Added: d.Date, Letters: d.Length, Text: to})
+				s.docs = append(s.docs, screenDoc{Side: 1, Site: d.Site, Library: d.Library, ID: d.Document, Title: d.Title, Added: d.Date,
+					Letters: d.Length, Text: to})
 			}
 			if p.B = to; len(s.pairs) == mostPairs {
 				return fmt.Errorf("more than %d pairs; ask with a higher --threshold", mostPairs)

@@ -282,7 +282,8 @@ func (a *commands) screenBatch(ctx context.Context, f batchFlags, paths []string
 		}
 		stored = append(stored, s)
 	}
-	w, done, end, err := openUnits(f.work, map[string]any{"batch": queries, "stored": stored, "bits": f.bits, "distance": f.k, "memory_mib": f.memory, "levels": f.levels})
+	w, done, end, err := openUnits(f.work, map[string]any{"batch": queries, "stored": stored, "bits": f.bits, "distance": f.k,
+		"memory_mib": f.memory, "levels": f.levels})
 	if err != nil {
 		return err
 	}
@@ -295,7 +296,8 @@ func (a *commands) screenBatch(ctx context.Context, f batchFlags, paths []string
 }
 
 // scanAll takes the queries in turns that fit, and the stored files in units.
-func (a *commands) scanAll(ctx context.Context, f batchFlags, queries *printFile, stored []*printFile, w *work, done map[int]bool) (*screen.Design, error) {
+func (a *commands) scanAll(ctx context.Context, f batchFlags, queries *printFile, stored []*printFile, w *work,
+	done map[int]bool) (*screen.Design, error) {
 	turn := max(1, int(int64(f.memory)<<20/screen.LeastBytes(f.bits, f.k)))
 	total := 0
 	for _, s := range stored {

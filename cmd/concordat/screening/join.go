@@ -53,13 +53,15 @@ func (a *commands) screenJoin(ctx context.Context, path string, f joinFlags) (er
 		return cli.Usage(err)
 	}
 	if f.memory < 24 || f.memory > 1<<20 || int64(file.prints()) > math.MaxUint32 {
-		return cli.Usagef("--memory %d with %d prints: want 24 to %d MiB and at most %d prints", f.memory, file.prints(), 1<<20, uint32(math.MaxUint32))
+		return cli.Usagef("--memory %d with %d prints: want 24 to %d MiB and at most %d prints", f.memory, file.prints(), 1<<20,
+			uint32(math.MaxUint32))
 	}
 	stopped, err := readStop(f.stop)
 	if err != nil {
 		return err
 	}
-	w, done, end, err := openUnits(f.work, map[string]any{"join": file, "distance": f.k, "memory_mib": f.memory, "levels": f.levels, "hot": f.hot, "stop": len(stopped)})
+	w, done, end, err := openUnits(f.work, map[string]any{"join": file, "distance": f.k, "memory_mib": f.memory, "levels": f.levels,
+		"hot": f.hot, "stop": len(stopped)})
 	if err != nil {
 		return err
 	}
@@ -101,14 +103,17 @@ func (a *commands) screenJoin(ctx context.Context, path string, f joinFlags) (er
 	n := 0
 	err = w.hits(func(h [3]uint64) error {
 		n++
-		return a.Report(map[string]any{"type": "pair", "a": name(h[0]), "b": name(h[1]), "distance": h[2]}, "%s\t%s\t%d", name(h[0]), name(h[1]), h[2])
+		return a.Report(map[string]any{"type": "pair", "a": name(h[0]), "b": name(h[1]), "distance": h[2]}, "%s\t%s\t%d", name(h[0]),
+			name(h[1]), h[2])
 	})
 	if err != nil {
 		return err
 	}
 	took := time.Since(began)
-	return a.Report(map[string]any{"type": "summary", "prints": file.prints(), "tables": len(d.Tables), "pairs": n, "took_ns": took, "stages_ns": spent},
-		"%d pairs among %d prints, %d tables, in %.1f s: %.1f s to read, %.1f s to sort, %.1f s to compare", n, file.prints(), len(d.Tables), took.Seconds(),
+	return a.Report(map[string]any{"type": "summary", "prints": file.prints(), "tables": len(d.Tables), "pairs": n, "took_ns": took,
+		"stages_ns": spent},
+		"%d pairs among %d prints, %d tables, in %.1f s: %.1f s to read, %.1f s to sort, %.1f s to compare", n, file.prints(), len(d.Tables),
+		took.Seconds(),
 		spent[screen.StageRead].Seconds(), spent[screen.StageSort].Seconds(), spent[screen.StageCompare].Seconds())
 }
 

@@ -71,7 +71,8 @@ func (s *screening) writePairs(w *bufio.Writer, r *screenResults) error {
 	number := r.clusterNumbers()
 	c := csv.NewWriter(w)
 	c.UseCRLF = true
-	if err := c.Write([]string{"cluster", "library_a", "a", "title_a", "library_b", "b", "title_b", "method", "resemblance", "low", "high", "containment_a", "containment_b", "sections"}); err != nil {
+	if err := c.Write([]string{"cluster", "library_a", "a", "title_a", "library_b", "b", "title_b", "method", "resemblance", "low", "high",
+		"containment_a", "containment_b", "sections"}); err != nil {
 		return err
 	}
 	for _, p := range r.pairs {
@@ -80,8 +81,10 @@ func (s *screening) writePairs(w *bufio.Writer, r *screenResults) error {
 			sections = append(sections, fmt.Sprintf("%s in %s %.0f%%", o.A, o.B, 100*o.ContainmentA))
 		}
 		x, y := &s.docs[p.a], &s.docs[p.b]
-		err := c.Write([]string{strconv.Itoa(number[p.a]), report.Cell(string(p.LibraryA)), report.Cell(string(p.A)), report.Cell(x.Title), report.Cell(s.place(p.SiteB, p.LibraryB)), report.Cell(string(p.B)), report.Cell(y.Title),
-			p.Method, share(&p.Resemblance), share(p.Low), share(p.High), share(p.ContainmentA), share(p.ContainmentB), report.Cell(strings.Join(sections, "; "))})
+		err := c.Write([]string{strconv.Itoa(number[p.a]), report.Cell(string(p.LibraryA)), report.Cell(string(p.A)), report.Cell(x.Title),
+			report.Cell(s.place(p.SiteB, p.LibraryB)), report.Cell(string(p.B)), report.Cell(y.Title),
+			p.Method, share(&p.Resemblance), share(p.Low), share(p.High), share(p.ContainmentA), share(p.ContainmentB),
+			report.Cell(strings.Join(sections, "; "))})
 		if err != nil {
 			return err
 		}
@@ -94,17 +97,20 @@ func (s *screening) writeClusters(w *bufio.Writer, r *screenResults) error {
 	kept := r.keptFor()
 	c := csv.NewWriter(w)
 	c.UseCRLF = true
-	if err := c.Write([]string{"cluster", "library", "document", "title", "date", "representative", "from_library", "from", "from_resemblance", "removable_for"}); err != nil {
+	if err := c.Write([]string{"cluster", "library", "document", "title", "date", "representative", "from_library", "from",
+		"from_resemblance", "removable_for"}); err != nil {
 		return err
 	}
 	for i, cl := range r.clusters {
 		for _, n := range cl.Documents {
-			row := []string{strconv.Itoa(i + 1), report.Cell(s.place(n.Site, n.Library)), report.Cell(string(n.Document)), report.Cell(n.Title), n.Date.UTC().Format(time.RFC3339), "", "", "", "", report.Cell(kept[n.doc])}
+			row := []string{strconv.Itoa(i + 1), report.Cell(s.place(n.Site, n.Library)), report.Cell(string(n.Document)), report.Cell(n.Title),
+				n.Date.UTC().Format(time.RFC3339), "", "", "", "", report.Cell(kept[n.doc])}
 			if n.screenMember == cl.Representative {
 				row[5] = "yes"
 			}
 			if n.From != nil {
-				row[6], row[7], row[8] = report.Cell(s.place(n.From.Site, n.From.Library)), report.Cell(string(n.From.Document)), share(&n.FromResemblance)
+				row[6], row[7], row[8] = report.Cell(s.place(n.From.Site, n.From.Library)), report.Cell(string(n.From.Document)),
+					share(&n.FromResemblance)
 			}
 			if err := c.Write(row); err != nil {
 				return err
@@ -226,7 +232,8 @@ func (s *screening) pageCluster(n int, c screenCluster, r *screenResults, pairs 
 	var nodes []screen.Node
 	for i, d := range byDate {
 		place[d.doc] = i
-		row := pageDocument{Number: i + 1, Library: s.place(d.Site, d.Library), Document: string(d.Document), Title: d.Title, Date: d.Date.UTC().Format(time.DateOnly), Representative: d.screenMember == c.Representative, Removable: kept[d.doc]}
+		row := pageDocument{Number: i + 1, Library: s.place(d.Site, d.Library), Document: string(d.Document), Title: d.Title,
+			Date: d.Date.UTC().Format(time.DateOnly), Representative: d.screenMember == c.Representative, Removable: kept[d.doc]}
 		if d.From != nil {
 			row.From, row.FromShare = string(d.From.Document), strings.TrimSpace(cli.Percent(&d.FromResemblance))
 		}
@@ -238,7 +245,8 @@ func (s *screening) pageCluster(n int, c screenCluster, r *screenResults, pairs 
 		p := &r.pairs[at]
 		links = append(links, screen.Link{A: place[p.a], B: place[p.b], Resemblance: p.Resemblance})
 		if i < pairsShown {
-			out.Pairs = append(out.Pairs, pagePair{place[p.a] + 1, place[p.b] + 1, p.Method, cli.Percent(&p.Resemblance), cli.Percent(p.ContainmentA), cli.Percent(p.ContainmentB), p.Sections})
+			out.Pairs = append(out.Pairs, pagePair{place[p.a] + 1, place[p.b] + 1, p.Method, cli.Percent(&p.Resemblance),
+				cli.Percent(p.ContainmentA), cli.Percent(p.ContainmentB), p.Sections})
 		}
 	}
 	out.MorePairs = max(0, len(pairs)-pairsShown)

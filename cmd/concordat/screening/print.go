@@ -142,7 +142,8 @@ func (s *screening) results(dates map[concordat.DocumentID]time.Time) *screenRes
 		s.expand(p, add)
 	}
 	slices.SortFunc(r.pairs, func(x, y screenPair) int {
-		return cmp.Or(cmp.Compare(y.Resemblance, x.Resemblance), cmp.Compare(rankOf(x.Method), rankOf(y.Method)), cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b))
+		return cmp.Or(cmp.Compare(y.Resemblance, x.Resemblance), cmp.Compare(rankOf(x.Method), rankOf(y.Method)), cmp.Compare(x.a, y.a),
+			cmp.Compare(x.b, y.b))
 	})
 	date := func(d int) time.Time {
 		if t, ok := dates[s.docs[d].ID]; ok {
@@ -252,7 +253,8 @@ func (s *screening) product(as, bs []int32, each func(a, b int)) {
 	}
 }
 
-func (s *screening) clusters(groups [][]int, from []int, links []screen.Link, date func(int) time.Time, before func(a, b int) bool) []screenCluster {
+func (s *screening) clusters(groups [][]int, from []int, links []screen.Link, date func(int) time.Time,
+	before func(a, b int) bool) []screenCluster {
 	like := map[[2]int]float64{} // of those that come from one another
 	for _, l := range links {
 		if from[l.A] == l.B || from[l.B] == l.A {
@@ -309,7 +311,8 @@ func (s *screening) removals(links []screen.Link, preferred func(a, b int) bool)
 	var out []screenRemoval
 	for d, kept := range screen.Removable(len(s.docs), links, s.removal, preferred) {
 		if kept >= 0 && s.docs[d].Side == 0 {
-			out = append(out, screenRemoval{Type: "removable", screenMember: s.member(d), Kept: s.member(kept), Resemblance: like[[2]int{min(d, kept), max(d, kept)}], doc: d})
+			out = append(out, screenRemoval{Type: "removable", screenMember: s.member(d), Kept: s.member(kept),
+				Resemblance: like[[2]int{min(d, kept), max(d, kept)}], doc: d})
 		}
 	}
 	return out
@@ -321,7 +324,8 @@ func (a *commands) printScreened(s *screening, r *screenResults) error {
 	}
 	a.Say("resemblance  in a  in b  method       a and b")
 	for _, p := range r.pairs {
-		a.Say("%10.0f%%  %s  %s  %-11s  %s  %s", 100*p.Resemblance, cli.Percent(p.ContainmentA), cli.Percent(p.ContainmentB), p.Method, p.A, s.name(p.b))
+		a.Say("%10.0f%%  %s  %s  %-11s  %s  %s", 100*p.Resemblance, cli.Percent(p.ContainmentA), cli.Percent(p.ContainmentB), p.Method, p.A,
+			s.name(p.b))
 		for _, o := range p.Sections {
 			a.Say("%13s%.0f%% of %s in %s (%.0f%% of that)", "", 100*o.ContainmentA, o.A, o.B, 100*o.ContainmentB)
 		}
@@ -335,7 +339,8 @@ func (a *commands) printScreened(s *screening, r *screenResults) error {
 		if n := len(c.Documents) - len(ids); n > 0 {
 			more = fmt.Sprintf(" and %d more", n)
 		}
-		a.Say("cluster %d of %d documents, representative first, oldest %s: %s%s", i+1, len(c.Documents), s.name(c.oldest), strings.Join(ids, ", "), more)
+		a.Say("cluster %d of %d documents, representative first, oldest %s: %s%s", i+1, len(c.Documents), s.name(c.oldest),
+			strings.Join(ids, ", "), more)
 	}
 	t := s.sum
 	near := ""
@@ -343,7 +348,8 @@ func (a *commands) printScreened(s *screening, r *screenResults) error {
 		near = fmt.Sprintf(", at most %d bits apart", s.Print.Distance)
 	}
 	a.Say("%s at or above threshold %.2f%s (method %s, after the exact pass) in %s, of %s with %s, %d of which the method can compare",
-		number(t.Pairs, "pair"), t.Threshold, near, t.Method, number(t.Clusters, "cluster"), number(t.Documents, "document"), number(t.Distinct, "distinct text"), t.Compared)
+		number(t.Pairs, "pair"), t.Threshold, near, t.Method, number(t.Clusters, "cluster"), number(t.Documents, "document"),
+		number(t.Distinct, "distinct text"), t.Compared)
 	if t.Method == methodShort && t.Compared < t.Distinct {
 		a.Say("a text of more than 200 letters is compared whole only; other methods find what two such texts share")
 	}
@@ -354,7 +360,8 @@ func (a *commands) printScreened(s *screening, r *screenResults) error {
 		a.Say("%d sentences became known at partners as keyed fingerprints, %d were withheld; of %d texts partners hold something that they do not show", t.Sent, t.Withheld, t.Hidden)
 	}
 	if t.Removable > 0 {
-		a.Say("%s could go, with the %s of their kind standing for them at %.2f or more; nothing was removed", number(t.Removable, "document"), s.keep, s.removal)
+		a.Say("%s could go, with the %s of their kind standing for them at %.2f or more; nothing was removed", number(t.Removable, "document"),
+			s.keep, s.removal)
 	}
 	if s.out != "" {
 		a.Say("written to %s", s.out)

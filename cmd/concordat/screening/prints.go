@@ -37,13 +37,15 @@ type printOptions struct {
 func (f *printOptions) define(c *cobra.Command) {
 	f.defineMaking(c)
 	c.Flags().IntVar(&f.Distance, "distance", 3, "bits in which two prints may differ (simhash)")
-	c.Flags().IntSliceVar(&f.Levels, "levels", nil, "blocks of the tables at each level, such as 6, 4,4, 5 or 4 (default: planned from the number of prints and --memory)")
+	c.Flags().IntSliceVar(&f.Levels, "levels", nil,
+		"blocks of the tables at each level, such as 6, 4,4, 5 or 4 (default: planned from the number of prints and --memory)")
 }
 
 func (f *printOptions) defineMaking(c *cobra.Command) {
 	fl := c.Flags()
 	fl.IntVar(&f.Bits, "bits", 64, "bits of a print, 64 or 128 (simhash)")
-	fl.StringVar(&f.Features, "features", "words", "features of a print: words or letters, with the lengths of their runs, such as words1-3 or letters3 (simhash)")
+	fl.StringVar(&f.Features, "features", "words",
+		"features of a print: words or letters, with the lengths of their runs, such as words1-3 or letters3 (simhash)")
 	fl.StringVar(&f.TF, "tf", "log", "weight of a repeated feature: log, count or once (simhash)")
 	fl.BoolVar(&f.IDF, "idf", false, "weigh features by how few documents have them; takes another reading of the library (simhash)")
 	fl.StringVar(&f.Hash, "hash", "mix", "hash of a feature: mix, plain (64 bits) or md5 (simhash)")
@@ -189,7 +191,8 @@ func (a *commands) countFeatures(ctx context.Context, o *instance.Instance, m *p
 			counted.Add(m.features(t))
 			b.Add(1)
 			if int64(counted.Features())*featureBytes > memory {
-				return fmt.Errorf("--idf: %w: more than %d distinct features; allow more --memory or take shorter --features", screen.ErrMemory, memory/featureBytes)
+				return fmt.Errorf("--idf: %w: more than %d distinct features; allow more --memory or take shorter --features", screen.ErrMemory,
+					memory/featureBytes)
 			}
 		}
 	}
@@ -290,7 +293,8 @@ func (p shardParts) place(lib concordat.LibraryID, id concordat.DocumentID) (int
 }
 
 // libraryPrints writes the prints of a library.
-func (a *commands) libraryPrints(ctx context.Context, o *instance.Instance, f printOptions, library, out string, parts shardParts, memory int64) error {
+func (a *commands) libraryPrints(ctx context.Context, o *instance.Instance, f printOptions, library, out string, parts shardParts,
+	memory int64) error {
 	if _, err := o.Store.Library(ctx, concordat.LibraryID(library)); errors.Is(err, concordat.ErrNotFound) {
 		return cli.Usagef("no library %q; concordat library list shows them", library)
 	} else if err != nil {
@@ -342,7 +346,8 @@ func (a *commands) libraryPrints(ctx context.Context, o *instance.Instance, f pr
 	if err != nil {
 		return err
 	}
-	if err := a.Report(map[string]any{"type": "prints", "library": library, "prints": n, "bits": f.Bits, "unread": unread, "file": out}, "%d prints of %d bits in %s", n, f.Bits, out); err != nil {
+	if err := a.Report(map[string]any{"type": "prints", "library": library, "prints": n, "bits": f.Bits, "unread": unread, "file": out},
+		"%d prints of %d bits in %s", n, f.Bits, out); err != nil {
 		return err
 	}
 	if unread > 0 {

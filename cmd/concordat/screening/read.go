@@ -124,7 +124,8 @@ const (
 
 func (r *reading) add(ctx context.Context, side int, d *concordat.Document) error {
 	sum, letters := sumOf(d.Text)
-	rec := textRecord{screenDoc: screenDoc{Side: side, Library: d.Library, ID: d.ID, Title: d.Title, Added: d.Added, Letters: letters, Bytes: len(d.Text)}, Sum: sum}
+	rec := textRecord{screenDoc: screenDoc{Side: side, Library: d.Library, ID: d.ID, Title: d.Title, Added: d.Added, Letters: letters,
+		Bytes: len(d.Text)}, Sum: sum}
 	text, ok := r.known[sum]
 	if !ok {
 		text = len(r.s.texts)

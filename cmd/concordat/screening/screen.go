@@ -111,7 +111,8 @@ the list of what could be removed.`,
 		},
 	}
 	f.define(c)
-	c.AddCommand(a.screenPrintsCommand(), a.screenBatchCommand(), a.screenJoinCommand(), a.screenPackCommand(), a.screenNearCommand(), a.screenPlanCommand(), a.screenDistributionCommand(), a.screenGramsCommand(), a.screenSweepCommand(), a.screenThreeCommand())
+	c.AddCommand(a.screenPrintsCommand(), a.screenBatchCommand(), a.screenJoinCommand(), a.screenPackCommand(), a.screenNearCommand(),
+		a.screenPlanCommand(), a.screenDistributionCommand(), a.screenGramsCommand(), a.screenSweepCommand(), a.screenThreeCommand())
 	return c
 }
 
@@ -121,7 +122,8 @@ func (f *screenFlags) define(c *cobra.Command) {
 	fl.StringVar(&f.Against, "against", "", "compare with this library instead of within itself")
 	fl.StringVar(&f.Method, "method", methodFingerprint, "fingerprint, simhash, shingle or short")
 	fl.Float64Var(&f.Threshold, "threshold", 0.3, "least resemblance of a pair that is printed")
-	fl.BoolVar(&f.Contained, "contained", false, "the threshold is for the share of either document that is in the other (fingerprint, shingle)")
+	fl.BoolVar(&f.Contained, "contained", false,
+		"the threshold is for the share of either document that is in the other (fingerprint, shingle)")
 	fl.StringVar(&f.Template, "template", "", "section template: say which sections overlap (fingerprint)")
 	fl.IntVar(&f.MemoryMiB, "memory", 1024, "memory for comparing in MiB, about")
 	fl.StringVar(&f.work, "work", "", "folder for unfinished work (default: screen in the folder of the site)")
@@ -129,7 +131,8 @@ func (f *screenFlags) define(c *cobra.Command) {
 	fl.StringVar(&f.dates, "dates", "", "file of lines DOCUMENT TAB DATE, such as 2019-05 (default: when a document was added)")
 	fl.StringVar(&f.keep, "keep", keepOldest, "of near-copies the removal list keeps the oldest, newest, longest or central one")
 	fl.Float64Var(&f.removal, "removal-threshold", 0.9, "least resemblance to a kept document of one on the removal list")
-	fl.StringArrayVar(&f.Partners, "partner", nil, "compare with another site, or one library of it: SITE or SITE/LIBRARY; repeatable (fingerprint)")
+	fl.StringArrayVar(&f.Partners, "partner", nil,
+		"compare with another site, or one library of it: SITE or SITE/LIBRARY; repeatable (fingerprint)")
 	fl.StringVar(&f.Purpose, "purpose", "", "purpose that partners are told, such as thesis")
 	fl.DurationVar(&f.deadline, "deadline", site.DefaultDeadline, "how long a partner may take for one text")
 	f.Print.define(c)
@@ -326,7 +329,8 @@ func (a *commands) newScreening(ctx context.Context, o *instance.Instance, f scr
 	}
 	f.Scheme, f.Site = o.Profiler.Scheme(), o.Config.Site.ID
 	s := &screening{screenFlags: f, app: a, site: o, template: template, self: f.Against == ""}
-	s.sum = screenSummary{Type: "summary", Library: concordat.LibraryID(f.Library), Against: concordat.LibraryID(f.Against), Method: f.Method, Threshold: f.Threshold}
+	s.sum = screenSummary{Type: "summary", Library: concordat.LibraryID(f.Library), Against: concordat.LibraryID(f.Against),
+		Method: f.Method, Threshold: f.Threshold}
 	if len(f.Partners) > 0 {
 		s.self = false
 		if s.abroad, err = a.openAbroad(ctx, o, &s.screenFlags); err != nil {

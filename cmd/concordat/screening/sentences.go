@@ -18,7 +18,8 @@ import (
 // byFingerprint joins the texts by bands, in as many parts as memory asks for, and compares the
 // candidates on all cores. A unit is so many candidates.
 func (s *screening) byFingerprint(ctx context.Context, u *units) error {
-	j := &printJoin{s: s, u: u, cache: &documentCache{s: s, most: int64(s.MemoryMiB) << 20 / 2, docs: make([]atomic.Pointer[screen.Document], len(s.texts))}}
+	j := &printJoin{s: s, u: u, cache: &documentCache{s: s, most: int64(s.MemoryMiB) << 20 / 2,
+		docs: make([]atomic.Pointer[screen.Document], len(s.texts))}}
 	b := s.app.Progress(int64(len(s.texts)), "comparing")
 	defer b.Done()
 	var order []int
@@ -183,7 +184,8 @@ func (j *printJoin) sections(a, b int) ([]screenSections, error) {
 	}
 	var out []screenSections
 	for _, o := range screen.CompareSections(x, y) {
-		out = append(out, screenSections{A: o.A, B: o.B, CoveredA: o.CoveredA, CoveredB: o.CoveredB, ContainmentA: o.ContainedA, ContainmentB: o.ContainedB})
+		out = append(out, screenSections{A: o.A, B: o.B, CoveredA: o.CoveredA, CoveredB: o.CoveredB, ContainmentA: o.ContainedA,
+			ContainmentB: o.ContainedB})
 	}
 	return out, nil
 }

@@ -120,10 +120,11 @@ func sweepKinds() ([]kindOfPrint, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, kindOfPrint{fmt.Sprintf("minhash 100 (%d x %d bits)", 100/b, b), 100, 48, func(f []uint64, _ []simhash.Feature) screen.Wide {
-			hi, lo := s.Sketch(f).Halves()
-			return screen.Wide{lo, hi}
-		}})
+		out = append(out, kindOfPrint{fmt.Sprintf("minhash 100 (%d x %d bits)", 100/b, b), 100, 48,
+			func(f []uint64, _ []simhash.Feature) screen.Wide {
+				hi, lo := s.Sketch(f).Halves()
+				return screen.Wide{lo, hi}
+			}})
 	}
 	return out, nil
 }
@@ -416,7 +417,8 @@ func (a *commands) printSweep(s *sweeper, f *sweepFlags, title string) error {
 				return err
 			}
 		}
-		err := a.Report(map[string]any{"type": "best", "kind": c.Name, "bits": c.Bits, "k": best.K, "precision": best.Precision(), "recall": best.Recall(), "f1": best.F1(), "same": best.Same},
+		err := a.Report(map[string]any{"type": "best", "kind": c.Name, "bits": c.Bits, "k": best.K, "precision": best.Precision(),
+			"recall": best.Recall(), "f1": best.F1(), "same": best.Same},
 			"best k %d: F1 %.3f, of %d near-duplicates", best.K, best.F1(), best.Same)
 		if err != nil {
 			return err
@@ -429,7 +431,8 @@ func (a *commands) screenThreeCommand() *cobra.Command {
 	var library string
 	var width, hashes, b int
 	c := &cobra.Command{
-		Use: "three --library L TEXT SOURCE SOURCE", Short: "Say what a document and two others have in common, two and three at a time", Args: cobra.ExactArgs(3),
+		Use: "three --library L TEXT SOURCE SOURCE", Short: "Say what a document and two others have in common, two and three at a time",
+		Args: cobra.ExactArgs(3),
 		Long: `Three estimates from b-bit sketches how much three documents of a library resemble each other, two at a
 time and all three: whether what a text shares with one source is what it shares with the other.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -440,7 +443,8 @@ time and all three: whether what a text shares with one source is what it shares
 			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 				var sketches [3][]uint64
 				for i, id := range args {
-					doc, err := o.Index.Document(cmd.Context(), concordat.Ref{Site: o.Config.Site.ID, Library: concordat.LibraryID(library), Document: concordat.DocumentID(id)})
+					doc, err := o.Index.Document(cmd.Context(), concordat.Ref{Site: o.Config.Site.ID, Library: concordat.LibraryID(library),
+						Document: concordat.DocumentID(id)})
 					if errors.Is(err, concordat.ErrNotFound) {
 						return cli.Usagef("no document %q in library %q", id, library)
 					} else if err != nil {
@@ -458,7 +462,8 @@ time and all three: whether what a text shares with one source is what it shares
 				if err != nil {
 					return err
 				}
-				return a.Report(map[string]any{"type": "three", "bytes": d.Bytes(), "text_first": t.AB, "text_second": t.AC, "first_second": t.BC, "all": t.All, "all_deviation": t.Deviation},
+				return a.Report(map[string]any{"type": "three", "bytes": d.Bytes(), "text_first": t.AB, "text_second": t.AC, "first_second": t.BC,
+					"all": t.All, "all_deviation": t.Deviation},
 					"text and first source  %.3f\ntext and second source %.3f\nboth sources           %.3f\nall three              %.3f, standard error %.3f", t.AB, t.AC, t.BC, t.All, t.Deviation)
 			})
 		},

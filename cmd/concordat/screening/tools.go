@@ -88,13 +88,16 @@ func (a *commands) screenPack(ctx context.Context, file *printFile, d *screen.De
 		if err != nil {
 			return err
 		}
-		if err := cli.WriteFiles(func(w []*bufio.Writer) error { _, err := w[0].Write(h); return err }, filepath.Join(out, packedDesign)); err != nil {
+		if err := cli.WriteFiles(func(w []*bufio.Writer) error { _, err := w[0].Write(h); return err },
+			filepath.Join(out, packedDesign)); err != nil {
 			return err
 		}
 	}
 	ratio := float64(total) / float64(max(1, n*8*len(prints)))
-	return a.Report(map[string]any{"type": "packed", "prints": len(prints), "tables": n, "bytes": total, "of_raw": ratio, "bound": screen.PackedBound(len(prints))},
-		"%d prints in %d tables of %d bytes: %.1f %% of raw, the bound for random ones is %.1f %%", len(prints), n, total, 100*ratio, 100*screen.PackedBound(len(prints)))
+	return a.Report(map[string]any{"type": "packed", "prints": len(prints), "tables": n, "bytes": total, "of_raw": ratio,
+		"bound": screen.PackedBound(len(prints))},
+		"%d prints in %d tables of %d bytes: %.1f %% of raw, the bound for random ones is %.1f %%", len(prints), n, total, 100*ratio,
+		100*screen.PackedBound(len(prints)))
 }
 
 // planLine is a design and what it costs.
@@ -138,7 +141,8 @@ func (a *commands) screenPlanCommand() *cobra.Command {
 func (a *commands) screenPlan(o screen.PlanOptions, best *screen.Design) error {
 	a.Say("levels      tables  least lead  candidates a query        bytes")
 	show := func(d *screen.Design) error {
-		l := planLine{"plan", d.Levels, len(d.Tables), d.Lead(), d.Candidates(o.Prints), d.Bytes(o.Prints), d.Bytes(o.Prints) <= o.Bytes, d == best}
+		l := planLine{"plan", d.Levels, len(d.Tables), d.Lead(), d.Candidates(o.Prints), d.Bytes(o.Prints), d.Bytes(o.Prints) <= o.Bytes,
+			d == best}
 		mark := ""
 		switch {
 		case l.Chosen:
@@ -146,7 +150,8 @@ func (a *commands) screenPlan(o screen.PlanOptions, best *screen.Design) error {
 		case !l.Fits:
 			mark = "too large"
 		}
-		return a.Report(l, "%-10s  %6d  %10d  %18.3g  %11d  %s", strings.Trim(fmt.Sprint(l.Levels), "[]"), l.Tables, l.LeadLeast, l.Candidates, l.Bytes, mark)
+		return a.Report(l, "%-10s  %6d  %10d  %18.3g  %11d  %s", strings.Trim(fmt.Sprint(l.Levels), "[]"), l.Tables, l.LeadLeast, l.Candidates,
+			l.Bytes, mark)
 	}
 	for _, levels := range [][]int{{o.K + 1}, {o.K + 2}, {o.K + 3}, {o.K + 4}, {o.K + 1, o.K + 1}, {o.K + 2, o.K + 1}} {
 		d, err := screen.NewDesign(o.F, o.K, levels...)
@@ -228,7 +233,8 @@ func (a *commands) screenDistribution(ctx context.Context, paths []string, svg s
 			return err
 		}
 	}
-	return a.Report(map[string]any{"type": "distribution", "prints": d.Prints, "zero": d.Zero, "spread": d.Spread(), "buckets": d.Bucket, "lead": d.Lead}, "%s", strings.TrimSuffix(d.String(), "\n"))
+	return a.Report(map[string]any{"type": "distribution", "prints": d.Prints, "zero": d.Zero, "spread": d.Spread(), "buckets": d.Bucket,
+		"lead": d.Lead}, "%s", strings.TrimSuffix(d.String(), "\n"))
 }
 
 // nameHot finds the first document of each hot print, where the documents are known.
@@ -359,7 +365,8 @@ func (a *commands) screenGrams(texts []string, o screen.GramOptions) error {
 		if i == best {
 			mark = "best"
 		}
-		err := a.Report(map[string]any{"type": "grams", "grams": t.Grams, "recall": t.Recall, "measured": t.Measured, "hits": t.Hits, "best": i == best},
+		err := a.Report(map[string]any{"type": "grams", "grams": t.Grams, "recall": t.Recall, "measured": t.Measured, "hits": t.Hits,
+			"best": i == best},
 			"%-6s  %.3f   %16.1f  %12.2f   %s", strings.Trim(fmt.Sprint(t.Grams), "[]"), t.Recall, t.Measured, t.Hits, mark)
 		if err != nil {
 			return err

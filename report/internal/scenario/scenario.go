@@ -42,7 +42,8 @@ func Read(file string) (*report.Findings, error) {
 		id, title, _ := strings.Cut(rest, " | ")
 		switch name {
 		case "submission":
-			f.Submission = concordat.Document{Library: "submissions", ID: concordat.DocumentID(id), Title: title, Text: strings.TrimRight(body, "\n") + "\n"}
+			f.Submission = concordat.Document{Library: "submissions", ID: concordat.DocumentID(id), Title: title,
+				Text: strings.TrimRight(body, "\n") + "\n"}
 		case "source":
 			texts[id], titles[id] = strings.TrimRight(body, "\n")+"\n", title
 		case "passages":
@@ -140,7 +141,8 @@ func passage(f *report.Findings, texts, titles map[string]string, c []string) er
 	if p.SourceSpan, err = find(text, c[3]); err != nil {
 		return err
 	}
-	p.SourcePoints = concordat.Span{Start: utf8.RuneCountInString(text[:p.SourceSpan.Start]), End: utf8.RuneCountInString(text[:p.SourceSpan.End])}
+	p.SourcePoints = concordat.Span{Start: utf8.RuneCountInString(text[:p.SourceSpan.Start]),
+		End: utf8.RuneCountInString(text[:p.SourceSpan.End])}
 	p.Words = align(f.Submission.Text, span, text, p.SourceSpan)
 	count := report.NewCounter(f.Submission.Text)
 	equal := 0
