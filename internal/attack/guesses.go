@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Bounds of wrong passwords within ten minutes (doc/security.md).
+// Bounds of wrong passwords within ten minutes (doc/security-pages.md).
 const (
 	mostOfAccountAndAddress = 5
 	mostOfAddress           = 50
@@ -26,7 +26,8 @@ const (
 // from returns a client whose connections come from an address of loopback.
 func from(a, b byte) *http.Client {
 	d := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 66, a, b)}, Timeout: 30 * time.Second}
-	return &http.Client{Timeout: 2 * time.Minute, CheckRedirect: noRedirect, Transport: &http.Transport{DialContext: d.DialContext, DisableKeepAlives: true}}
+	return &http.Client{Timeout: 2 * time.Minute, CheckRedirect: noRedirect,
+		Transport: &http.Transport{DialContext: d.DialContext, DisableKeepAlives: true}}
 }
 
 // guess is one password for one account.
@@ -113,7 +114,8 @@ func attackGuesses(ctx context.Context, t *target, r *result) error {
 		case failed != nil:
 			r.fault("%s: meanwhile somebody else cannot sign in: %v", x.what, failed)
 		case took > bound:
-			r.fault("%s: meanwhile it takes somebody else %s to sign in, at most %s", x.what, took.Round(time.Millisecond), bound.Round(time.Millisecond))
+			r.fault("%s: meanwhile it takes somebody else %s to sign in, at most %s", x.what, took.Round(time.Millisecond),
+				bound.Round(time.Millisecond))
 		}
 	}
 	return nil

@@ -1,0 +1,106 @@
+package layers
+
+import (
+	"bufio"
+	"bytes"
+	"go/scanner"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+const (
+	// mostCode is the number of characters of a line of code, columns of gofmt counted as one space, unless a literal
+	// longer than mostLiteral makes it longer.
+	mostCode  = 140
+	mostProse = 120 // of a line of a document, unless it is a row of a table, code, or a word
+	// mostLiteral is the number of characters from which a string is left on one line: it is read as a whole.
+	mostLiteral = 50
+)
+
+// columns are what gofmt aligns with.
+var columns = regexp.MustCompile(`  +`)
+
+// TestLines: no line of code or prose is too wide to be read.
+func TestLines(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(root, path)
+		if d.IsDir() {
+			if rel != "." && strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || rel == filepath.Join("demo", "library") || rel == "bin" {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		switch filepath.Ext(path) {
+		case ".go":
+			wideCode(t, rel, text)
+		case ".md":
+			wideProse(t, rel, text)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wideCode(t *testing.T, path string, text []byte) {
+	file := token.NewFileSet().AddFile(path, -1, len(text))
+	var s scanner.Scanner
+	s.Init(file, text, nil, 0)
+	literal := map[int]bool{} // lines that hold a long literal
+	for {
+		pos, tok, lit := s.Scan()
+		if tok == token.EOF {
+			break
+		}
+		if tok == token.STRING && utf8.RuneCountInString(lit) > mostLiteral {
+			first := file.Line(pos)
+			for n := range strings.Count(lit, "\n") + 1 {
+				literal[first+n] = true
+			}
+		}
+	}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		if w := utf8.RuneCountInString(columns.ReplaceAllString(strings.TrimRight(line, "\n"), " ")); w > mostCode && !literal[n] {
+			t.Errorf("%s:%d has %d characters, at most %d", path, n, w, mostCode)
+		}
+	}
+}
+
+func wideProse(t *testing.T, path string, text []byte) {
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, 1<<20)
+	code := false
+	for n := 1; lines.Scan(); n++ {
+		line := lines.Text()
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			code = !code
+			continue
+		}
+		if code || strings.HasPrefix(strings.TrimSpace(line), "|") || strings.HasPrefix(line, "    ") {
+			continue
+		}
+		if w := utf8.RuneCountInString(line); w > mostProse && len(strings.Fields(line)) > 3 {
+			t.Errorf("%s:%d has %d characters, at most %d", path, n, w, mostProse)
+		}
+	}
+}
