@@ -1,0 +1,318 @@
+package powertest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// alone names the test that a process was started for.
+const alone = "POWERTEST_ALONE"
+
+// Alone runs a top-level test again in a process of its own, and reports whether this is that process: the other one returns,
+// with its outcome. Watch works in such a process alone.
+func Alone(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv(alone) == t.Name() {
+		return true
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=5m")
+	cmd.Env = append(os.Environ(), alone+"="+t.Name())
+	out, err := cmd.CombinedOutput()
+	switch {
+	case err != nil:
+		t.Fatalf("in a process of its own: %v\n%s", err, out)
+	case strings.Contains(string(out), "--- SKIP: "+t.Name()+" "):
+		t.Skipf("%s", out)
+	case !strings.Contains(string(out), "--- PASS: "+t.Name()+" "):
+		t.Fatalf("in a process of its own it did not run:\n%s", out)
+	}
+	return false
+}
+
+// Watched is the disk under a folder and all folders in it, as the system calls of this process use it: each fsync and
+// fdatasync, of whatever package, is noted before it is carried out. Files that are opened with O_SYNC or O_DSYNC and changes
+// by memory maps are not. It is safe for concurrent use.
+type Watched struct {
+	t    testing.TB
+	root string
+	// FileNames says that a new file that is synced has its name on the disk, and the folders above it theirs, as ext4 and xfs do.
+	FileNames bool
+
+	mu    sync.Mutex // guards what follows
+	files map[inode][]byte
+	names map[inode]map[string]entry // of each folder what is on the disk
+	held  map[inode]*os.File         // so that no number is given to another file
+	calls int
+	err   error
+}
+
+type entry struct {
+	inode inode
+	dir   bool
+}
+
+// Watch returns the disk under a folder. What the folder holds is on the disk. A system that gives no notice of system calls
+// skips the test.
+func Watch(t *testing.T, root string) *Watched {
+	t.Helper()
+	if os.Getenv(alone) != t.Name() {
+		t.Fatal("Watch outside of a process of its own")
+	}
+	root, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &Watched{t: t, root: root, files: map[inode][]byte{}, names: map[inode]map[string]entry{}, held: map[inode]*os.File{}}
+	err = filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+		return errors.Join(err, d.synced(path))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := notice()
+	if err != nil {
+		t.Skipf("the system gives no notice of system calls: %v", err)
+	}
+	go d.watch(listener) // ends with the process
+	return d
+}
+
+// notice has the kernel ask before each fsync and fdatasync of this process, through the file that is returned.
+func notice() (int, error) {
+	give := func(k uint32) unix.SockFilter { return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: k} }
+	is := func(call uint32, to uint8) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: call, Jt: to}
+	}
+	prog := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the call
+		is(unix.SYS_FSYNC, 2), is(unix.SYS_FDATASYNC, 1),
+		give(unix.SECCOMP_RET_ALLOW), give(unix.SECCOMP_RET_USER_NOTIF),
+	}
+	fprog := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
+	runtime.LockOSThread() // the thread that forbids itself new rights passes that on with the filter
+	defer runtime.UnlockOSThread()
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return 0, err
+	}
+	const flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_TSYNC | unix.SECCOMP_FILTER_FLAG_TSYNC_ESRCH
+	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&fprog)))
+	runtime.KeepAlive(prog)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(fd), nil
+}
+
+// asked and answer are seccomp_notif and seccomp_notif_resp of linux/seccomp.h.
+type asked struct {
+	id         uint64
+	pid, flags uint32
+	number     int32
+	arch       uint32
+	ip         uint64
+	args       [6]uint64
+}
+
+type answer struct {
+	id           uint64
+	value        int64
+	errno, flags int32
+}
+
+func (d *Watched) watch(listener int) {
+	for {
+		var q asked
+		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&q)))
+		if errno == unix.EINTR || errno == unix.ENOENT {
+			continue
+		}
+		if errno != 0 {
+			d.fail(errno)
+			return
+		}
+		d.note(int(q.args[0]))
+		a := answer{id: q.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+		_, _, errno = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&a)))
+		if errno != 0 && errno != unix.ENOENT { // ENOENT: a signal ended the wait, and the call comes again
+			d.fail(errno)
+		}
+	}
+}
+
+func (d *Watched) fail(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.err = errors.Join(d.err, err)
+}
+
+// note keeps what the file or folder holds now: the sync behind it puts that on the disk, at least.
+func (d *Watched) note(fd int) {
+	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
+	if err != nil {
+		d.fail(err)
+		return
+	}
+	if path != d.root && !strings.HasPrefix(path, d.root+"/") {
+		return
+	}
+	if strings.HasSuffix(path, " (deleted)") {
+		return // a file without a name is not found again
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.calls++
+	d.err = errors.Join(d.err, d.synced(path))
+}
+
+// synced notes a file or folder. d.mu is held.
+func (d *Watched) synced(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	n := inodeOf(info)
+	if err := d.hold(n, path); err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return d.syncedNames(n, path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	b, err := io.ReadAll(f)
+	if err != nil {
+		return err
+	}
+	_, before := d.files[n]
+	d.files[n] = b
+	if d.FileNames && !before {
+		return d.syncedName(path)
+	}
+	return nil
+}
+
+func (d *Watched) hold(n inode, path string) error {
+	if d.held[n] != nil {
+		return nil
+	}
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	d.held[n] = os.NewFile(uintptr(fd), path)
+	return nil
+}
+
+func (d *Watched) syncedNames(n inode, path string) error {
+	es, err := os.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	names := map[string]entry{}
+	for _, e := range es {
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		err = d.hold(inodeOf(info), filepath.Join(path, e.Name()))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		names[e.Name()] = entry{inodeOf(info), e.IsDir()}
+	}
+	d.names[n] = names
+	return nil
+}
+
+// syncedName notes the name of a file or folder, and of those above it.
+func (d *Watched) syncedName(path string) error {
+	for ; path != d.root; path = filepath.Dir(path) {
+		in, err := os.Stat(filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		info, err := os.Lstat(path)
+		if err != nil {
+			return err
+		}
+		folder := inodeOf(in)
+		if err := errors.Join(d.hold(folder, filepath.Dir(path)), d.hold(inodeOf(info), path)); err != nil {
+			return err
+		}
+		if d.names[folder] == nil {
+			d.names[folder] = map[string]entry{}
+		}
+		d.names[folder][filepath.Base(path)] = entry{inodeOf(info), info.IsDir()}
+	}
+	return nil
+}
+
+// Calls returns how many times something under the folder was synced.
+func (d *Watched) Calls() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.calls
+}
+
+// Lost returns a new folder as it is found after a loss of power now.
+func (d *Watched) Lost() string {
+	d.t.Helper()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.err != nil {
+		d.t.Fatalf("the disk cannot be watched: %v", d.err)
+	}
+	info, err := os.Stat(d.root)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	// Not under the root, whose syncs are noted.
+	to, err := os.MkdirTemp(filepath.Dir(d.root), "lost-")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(func() { _ = os.RemoveAll(to) })
+	if err := d.restore(inodeOf(info), to); err != nil {
+		d.t.Fatal(err)
+	}
+	return to
+}
+
+func (d *Watched) restore(folder inode, to string) error {
+	for name, e := range d.names[folder] {
+		path := filepath.Join(to, name)
+		var err error
+		if e.dir {
+			if err = os.Mkdir(path, 0o700); err == nil {
+				err = d.restore(e.inode, path)
+			}
+		} else {
+			err = os.WriteFile(path, d.files[e.inode], 0o600)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
