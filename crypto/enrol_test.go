@@ -166,6 +166,15 @@ func TestInvitationText(t *testing.T) {
 			}
 		}
 	}
+	_, bare, _ := strings.Cut(text, ".")
+	for _, other := range []string{bare, "." + bare, "x" + text, strings.Replace(text, ".", "2.", 1)} {
+		if _, err := crypto.ParseInvitation(other); !errors.Is(err, crypto.ErrFormat) {
+			t.Errorf("%.20s... is taken for an invitation: %v", other, err)
+		}
+	}
+	if got, err := crypto.ParseInvitation(" " + text[:20] + "\n\t" + text[20:] + "\n"); err != nil || *got != *inv {
+		t.Errorf("with white space: %v, error %v", got, err)
+	}
 	if _, err := b.Invite("http://owner.example", time.Hour, start, source(1)); !errors.Is(err, crypto.ErrFormat) {
 		t.Errorf("plain http: %v", err)
 	}

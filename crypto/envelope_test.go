@@ -62,6 +62,26 @@ func TestPadding(t *testing.T) {
 	}
 }
 
+// TestPaddingBuckets: the buckets are 4, 8, 16 ... KiB up to 1 MiB, then each multiple of 256 KiB, with the length's 4 bytes.
+func TestPaddingBuckets(t *testing.T) {
+	const kib = 1 << 10
+	for n, want := range map[int]int{
+		0: 4 * kib, 4*kib - 4: 4 * kib, 4*kib - 3: 8 * kib, 8*kib - 3: 16 * kib, 512*kib - 3: 1024 * kib, 1024*kib - 4: 1024 * kib,
+		1024*kib - 3: 1280 * kib, 1280*kib - 4: 1280 * kib, 1280*kib - 3: 1536 * kib, 1536*kib - 3: 1792 * kib, 2048*kib - 3: 2304 * kib,
+	} {
+		padded := crypto.Pad(make([]byte, n))
+		if len(padded) != want {
+			t.Errorf("%d bytes are padded to %d, want %d", n, len(padded), want)
+		}
+		if b, err := crypto.Unpad(padded); err != nil || len(b) != n {
+			t.Errorf("%d bytes are %d after padding, error %v", n, len(b), err)
+		}
+		if _, err := crypto.Unpad(append(padded, make([]byte, 256*kib)...)); !errors.Is(err, crypto.ErrFormat) {
+			t.Errorf("%d bytes in a longer bucket: error %v, want ErrFormat", n, err)
+		}
+	}
+}
+
 // TestT1 changes every byte, cuts at every length and appends one byte.
 func TestT1(t *testing.T) {
 	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)

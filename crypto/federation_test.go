@@ -9,6 +9,41 @@ import (
 	"concordat/crypto"
 )
 
+// TestFederationByName: each federation is found under its own name, a name that is none under no other, and leaving one
+// keeps the other.
+func TestFederationByName(t *testing.T) {
+	a := newSite(t, "asker", 1)
+	id, r := a.Identity, source(1)
+	for _, name := range []string{"health", "law"} {
+		var err error
+		if id, err = id.NewEpoch(name, start, 0, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	secret := func(name string) [32]byte {
+		t.Helper()
+		f, err := id.Federation(name)
+		if err != nil || f.Name != name || len(f.Epochs) != 1 {
+			t.Fatalf("federation %s: %q, %d epochs, error %v", name, f.Name, len(f.Epochs), err)
+		}
+		return crypto.EpochSecret(f.Epochs[0])
+	}
+	if secret("health") == secret("law") {
+		t.Error("two federations have one secret")
+	}
+	if f, err := id.Federation("art"); !errors.Is(err, crypto.ErrNoKey) {
+		t.Errorf("a federation that it is not in: %q, error %v, want ErrNoKey", f.Name, err)
+	}
+	law := secret("law")
+	id = id.Leave("health")
+	if _, err := id.Federation("health"); !errors.Is(err, crypto.ErrNoKey) {
+		t.Errorf("after leaving: error %v, want ErrNoKey", err)
+	}
+	if secret("law") != law {
+		t.Error("leaving one federation changes another")
+	}
+}
+
 // TestK2: a federation of three, from which one is removed. Both epochs are served in the overlap, the
 // old one is refused after its date, and who was removed cannot read the new secret.
 func TestK2(t *testing.T) {

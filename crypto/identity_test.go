@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"crypto/x509"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +106,54 @@ func TestRotation(t *testing.T) {
 	}
 }
 
+// TestNewestSealingKey: a request is sealed to the newest key of the card that is in force, so that the older ones may go.
+func TestNewestSealingKey(t *testing.T) {
+	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
+	keys := b.card.Sealing
+	if len(keys) < 2 {
+		t.Fatalf("the card has %d sealing keys, too few for this test", len(keys))
+	}
+	for _, now := range []time.Time{keys[0].From, keys[1].From.Add(-time.Millisecond), keys[1].From, keys[len(keys)-1].From} {
+		var want uint32
+		for _, k := range keys {
+			if !now.Before(k.From) {
+				want = k.Epoch
+			}
+		}
+		env, _ := request(t, a, b, now, "x")
+		h, err := crypto.ParseHeader(env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.SealingEpoch != want {
+			t.Errorf("%v after the beginning: sealed to key %d, want %d", now.Sub(start), h.SealingEpoch, want)
+		}
+	}
+}
+
+// TestBackAfterYears: a site that was off until all its keys were over gets keys that begin now, and none for the time that
+// it was off, for which its card would have no room.
+func TestBackAfterYears(t *testing.T) {
+	a := newSite(t, "asker", 1)
+	now := start.AddDate(3, 0, 0)
+	id, card, err := a.MakeCard(fields("asker"), nil, now, source(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, _ = id.Expire(now)
+	for _, k := range id.Keys(now) {
+		if k.Kind != "root" && k.To.After(now) && k.From.Before(now) {
+			t.Errorf("%s key %d begins at %v, before its site was back", k.Kind, k.Epoch, k.From)
+		}
+	}
+	if got := card.Sealing[0].From; !got.Equal(now) {
+		t.Errorf("the first sealing key of the card begins at %v, want %v", got, now)
+	}
+	if got := card.Signing[len(card.Signing)-1]; !got.From.Equal(now) || got.Epoch != 2 {
+		t.Errorf("the newest signing key is %d from %v, want the second, from %v", got.Epoch, got.From, now)
+	}
+}
+
 // TestRotateAndReplace: a planned rotation is announced before it counts and loses nothing; after a
 // replacement nothing old is good.
 func TestRotateAndReplace(t *testing.T) {
@@ -189,6 +238,7 @@ func TestCardFields(t *testing.T) {
 		"right-left":   func(f *crypto.CardFields) { f.Contact = "a\u202eb" },
 		"long":         func(f *crypto.CardFields) { f.Name = strings.Repeat("a", 201) },
 		"no address":   func(f *crypto.CardFields) { f.URLs = nil },
+		"9 addresses":  func(f *crypto.CardFields) { f.URLs = slices.Repeat(f.URLs, 9) },
 		"http":         func(f *crypto.CardFields) { f.URLs = []string{"http://a.example"} },
 		"password":     func(f *crypto.CardFields) { f.URLs = []string{"https://a:b@a.example"} },
 		"query":        func(f *crypto.CardFields) { f.URLs = []string{"https://a.example/?x"} },

@@ -73,6 +73,9 @@ func TestL2Heads(t *testing.T) {
 		}
 		return h
 	}
+	if h, err := a.SignHead(1, [32]byte{1}, start.Add(10*crypto.SigningLife)); !errors.Is(err, crypto.ErrNoKey) || h != nil {
+		t.Errorf("without a signing key in force: head %v, error %v, want ErrNoKey", h, err)
+	}
 	kept := sign(10, 1, start)
 	for name, k := range map[string]struct {
 		head *crypto.Head

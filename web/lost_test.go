@@ -89,6 +89,8 @@ func TestKeysNeedTheStore(t *testing.T) {
 	if n := checks(); n != 1 {
 		t.Errorf("%d checks, want the one", n)
 	}
+	d.sql(t, "UPDATE repeatable SET answer = '{' WHERE key = 'key-1'")
+	hand(http.StatusInternalServerError) // an answer that cannot be read is not one that says nothing
 	d.sql(t, "CREATE TRIGGER kept BEFORE UPDATE ON repeatable BEGIN SELECT RAISE(ABORT, 'the disk is broken'); END")
 	program.call("POST", "/api/v1/checks", http.StatusInternalServerError, &problem{}, withFiles("key-2", "essay.txt", folios))
 }
