@@ -270,9 +270,11 @@ func TestE2_CardRollback(t *testing.T) {
 		t.Fatalf("serial %d is held, want %d", m.Card.Serial, newer.Serial)
 	}
 	b.Roster.Back(old.Card)
-	if err := c.Refresh(t.Context()); kindOf(err) != federation.KindGarbage || !errors.Is(err, crypto.ErrCard) {
+	err := c.Refresh(t.Context())
+	if kindOf(err) != federation.KindGarbage || !errors.Is(err, crypto.ErrCard) {
 		t.Errorf("an older card: error %v, want ErrCard", err)
 	}
+	namesSite(t, "refresh", err, b.ID)
 	if m, _ := a.Roster.Member(id.Site()); m.Card.Serial != newer.Serial {
 		t.Errorf("serial %d is held, want %d", m.Card.Serial, newer.Serial)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/netip"
@@ -180,6 +181,44 @@ func sizeOf(r *Replays) (n int64) {
 		n += e.cost
 	}
 	return n
+}
+
+// TestAlertOfPartner: a partner that ends TLS with an alert rejects this site; a connection that breaks says nothing of that.
+func TestAlertOfPartner(t *testing.T) {
+	id, err := crypto.New(time.Now(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, key, err := id.TLS(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair := tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+	for name, rejects := range map[string]bool{"an alert": true, "a broken connection": false} {
+		a, b := net.Pipe()
+		ended := make(chan error, 1)
+		go func() {
+			defer func() { _ = b.Close() }()
+			s := baseTLS()
+			s.Certificates, s.ClientAuth = []tls.Certificate{pair}, tls.RequireAnyClientCert
+			s.VerifyConnection = func(tls.ConnectionState) error {
+				if !rejects {
+					_ = b.Close()
+				}
+				return errPin
+			}
+			ended <- tls.Server(b, s).Handshake()
+		}()
+		c := baseTLS()
+		c.InsecureSkipVerify, c.Certificates = true, []tls.Certificate{pair}
+		conn := tls.Client(a, c)
+		_, err := conn.Read(make([]byte, 1))
+		if kind := (*Error)(nil); err == nil || errors.As(connectionError(err), &kind) != rejects || rejects && kind.Kind != KindRejected {
+			t.Errorf("%s: error %v is told as %v", name, err, connectionError(err))
+		}
+		_ = a.Close()
+		<-ended
+	}
 }
 
 func TestCallerOf(t *testing.T) {

@@ -166,6 +166,74 @@ func TestReplaysFull(t *testing.T) {
 	}
 }
 
+// TestReplaysFullOfReplies: a partner whose requests alone fill its share loses all of its replies and nothing else.
+func TestReplaysFullOfReplies(t *testing.T) {
+	now := time.Now()
+	r := replaysOf(t, now)
+	r.most = 1 << 13
+	var run []*crypto.Verified
+	for range 1000 {
+		v := verified(1, now)
+		e, found := r.begin(v, now)
+		if found == beginFull {
+			break
+		}
+		if err := errors.Join(r.commit(e), r.finish(e, []byte("reply"))); err != nil {
+			t.Fatal(err)
+		}
+		run = append(run, v)
+	}
+	for i, v := range run {
+		if _, found := r.begin(v, now); found != beginLost {
+			t.Errorf("request %d of %d is found %d, want lost", i, len(run), found)
+		}
+	}
+	if r.bytes[crypto.SiteID{1}] < r.most/replayShare || r.live != sizeOf(r) {
+		t.Errorf("%d bytes of the partner, %d in all, %d of the entries", r.bytes[crypto.SiteID{1}], r.live, sizeOf(r))
+	}
+}
+
+// TestReplaysOvertaken: who waits for a file that was rewritten meanwhile is done, and says nothing of the new file: a request
+// in that is not on the disk before its own sync.
+func TestReplaysOvertaken(t *testing.T) {
+	now := time.Now()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "replays")
+	d := powertest.New(t, dir)
+	if err := createReplays(path, diskOf(d)); err != nil {
+		t.Fatal(err)
+	}
+	r, err := openReplays(path, now, diskOf(d))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.file.Close() }()
+	before := mark{r.written, r.size}
+	r.mu.Lock()
+	err = r.rewrite()
+	r.mu.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := verified(1, now)
+	e, _ := r.begin(v, now)
+	r.mu.Lock()
+	err = r.append(recordBegun, e, nil)
+	own := mark{r.written, r.size}
+	r.mu.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("input/output error")
+	d.Fail(powertest.Sync, broken)
+	if err := r.sync(before); err != nil {
+		t.Errorf("a mark in the file before: error %v, and all of that is in the new one", err)
+	}
+	if err := r.sync(own); !errors.Is(err, broken) {
+		t.Errorf("a request that is not on the disk counts as run, error %v", err)
+	}
+}
+
 // TestReplaysReopened: a file that is opened again counts what it holds once, and forgets it when it is over.
 func TestReplaysReopened(t *testing.T) {
 	now := time.Now()
@@ -239,5 +307,8 @@ func TestReplaysNotWritten(t *testing.T) {
 	}
 	if err := r.finish(e, []byte("reply")); !errors.Is(err, os.ErrClosed) || e.state != replayLost {
 		t.Errorf("a reply that cannot be written: error %v, state %d", err, e.state)
+	}
+	if b, err := r.reply(&replay{offset: 5, length: 5}); !errors.Is(err, os.ErrClosed) || b != nil {
+		t.Errorf("a reply that cannot be read: %q, error %v", b, err)
 	}
 }

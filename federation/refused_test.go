@@ -67,6 +67,7 @@ func TestE1_Between(t *testing.T) {
 			if kindOf(err) != federation.KindStranger {
 				t.Errorf("error %v, want kind %s", err, federation.KindStranger)
 			}
+			namesSite(t, "redeem", err, concordat.SiteID(invitation.Site.String()))
 			mu.Lock()
 			defer mu.Unlock()
 			for _, method := range requests {

@@ -1,0 +1,157 @@
+package federation_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/federation"
+	"concordat/federation/wire"
+	"concordat/internal/fedtest"
+)
+
+// namesSite checks that an error names the site that it is about: a report shows it beside that site.
+func namesSite(t *testing.T, what string, err error, want concordat.SiteID) {
+	t.Helper()
+	var e *federation.Error
+	if !errors.As(err, &e) || e.Site != want {
+		t.Errorf("%s: error %v, want one of site %s", what, err, want)
+	}
+}
+
+// TestClocksDiffer: where a partner takes no message, and its clock is not this site's, the error says so, and by how much;
+// where the clocks agree it says nothing of them.
+func TestClocksDiffer(t *testing.T) {
+	f := fedtest.Join(t, scheme, &scan{}, &scan{level: concordat.ShowMetadata})
+	late := f.Sites[0].NewClient(t, f.Sites[1], federation.ClientOptions{Now: func() time.Time { return time.Now().Add(20 * time.Minute) }})
+	_, err := late.Catalogue(t.Context())
+	if kindOf(err) != federation.KindRejected || !strings.Contains(err.Error(), "its clock differs by 20m") {
+		t.Errorf("20 minutes ahead: error %v", err)
+	}
+	f.Sites[1].Roster.Set(f.Sites[0].Member(federation.StateRevoked))
+	_, err = f.Partner(0, 1).Catalogue(t.Context())
+	if kindOf(err) != federation.KindRejected || strings.Contains(err.Error(), "clock") {
+		t.Errorf("revoked: error %v", err)
+	}
+}
+
+// TestGrantOfNoFederation: a name that is none is an error, and no grant.
+func TestGrantOfNoFederation(t *testing.T) {
+	f := fedtest.Join(t, scheme, &scan{}, &scan{})
+	if g, err := f.Partner(0, 1).Grant(t.Context(), concordat.FederationID(strings.Repeat("x", 1<<16))); err == nil || g != nil {
+		t.Errorf("grant %v, error %v", g, err)
+	}
+}
+
+// TestRefusedAgain: a message that did not run is not remembered: it is answered as before when it comes again, and who sent
+// it does not wait for an answer that nobody works on.
+func TestRefusedAgain(t *testing.T) {
+	w := newWorkbench(t, time.Now)
+	id, _ := w.asker.Roster.Self()
+	card := w.owner.Member(federation.StateActive).Card
+	request := crypto.Request{Type: crypto.TypeQuery, TTL: time.Minute, Payload: []byte("no request")}
+	senseless, pending, err := id.SealRequest(request, card, time.Now(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := func(what string, env []byte, pending *crypto.Pending, want concordat.Reason) {
+		t.Helper()
+		for range 2 {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			rec := httptest.NewRecorder()
+			w.server.ServeHTTP(rec, httptest.NewRequestWithContext(ctx, http.MethodPost, "/concordat/1/message", bytes.NewReader(env)))
+			cancel()
+			if _, refusal := w.opened(t, rec.Body.Bytes(), pending, crypto.TypeReply); refusal == nil || refusal.Reason != want {
+				t.Errorf("%s: refusal %v, want %s", what, refusal, want)
+			}
+		}
+	}
+	again("without sense", senseless, pending, concordat.ReasonFault)
+	old, pending := w.seal(t, crypto.TypeQuery, w.query(t, 5), time.Minute)
+	owner, _ := w.owner.Roster.Self()
+	replaced, err := owner.Replace(time.Now(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.owner.Roster.Use(t, replaced, w.owner.URL)
+	again("sealed to a key that is gone", old, pending, wire.ReasonKey)
+	if n := w.answers.asked(); n != 0 {
+		t.Errorf("%d requests ran", n)
+	}
+}
+
+// TestCauses: a partner is told that an answer failed, and by no word why; the log of this site says why.
+func TestCauses(t *testing.T) {
+	cause := errors.New("a secret of this site")
+	for err, want := range map[error]concordat.Reason{
+		cause: concordat.ReasonFault,
+		fmt.Errorf("%w: %w", cause, concordat.ErrScheme): concordat.ReasonScheme,
+		fmt.Errorf("%w: %w", cause, wire.ErrFormat):      concordat.ReasonFault,
+	} {
+		var log bytes.Buffer
+		w := newWorkbench(t, time.Now)
+		w.reopen(t, federation.ServerOptions{Log: slog.New(slog.NewTextHandler(&log, nil))})
+		w.answers.setBefore(func(context.Context) error { return err })
+		env, pending := w.seal(t, crypto.TypeQuery, w.query(t, 5), time.Minute)
+		_, body := w.post(env)
+		_, refusal := w.opened(t, body, pending, crypto.TypeReply)
+		if refusal == nil || refusal.Reason != want || strings.Contains(refusal.Words, "secret") {
+			t.Errorf("%v: refusal %v, want %s", err, refusal, want)
+		}
+		if !strings.Contains(log.String(), cause.Error()) {
+			t.Errorf("%v: not in the log:\n%s", err, log.String())
+		}
+	}
+}
+
+// TestShutdownEnds: Serve waits for what runs as long as it was told to, says that it did not see the end of it, and leaves
+// no connection behind.
+func TestShutdownEnds(t *testing.T) {
+	w := newWorkbench(t, time.Now)
+	running, release := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	w.answers.setBefore(func(context.Context) error { once.Do(func() { close(running) }); <-release; return nil })
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	served := make(chan error, 1)
+	go func() { served <- w.server.Serve(ctx, l, 10*time.Millisecond) }()
+	env, _ := w.seal(t, crypto.TypeQuery, w.query(t, 5), time.Minute)
+	asked := make(chan error, 1)
+	go func() {
+		resp, err := http.Post("http://"+l.Addr().String()+"/concordat/1/message", "", bytes.NewReader(env))
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		asked <- err
+	}()
+	<-running
+	stop()
+	if err := <-served; !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Serve ended with error %v, want that the time was over", err)
+	}
+	select {
+	case err := <-asked:
+		if err == nil {
+			t.Error("the request that was running was answered")
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the connection is open though Serve has ended")
+	}
+	close(release)
+}
