@@ -114,6 +114,9 @@ type AskedSentence struct {
 // MostAsked is the most sentences of one Ask; longer documents are asked in several.
 const MostAsked = 8192
 
+// MostRevealed is the most passages of one RevealAsk.
+const MostRevealed = 64
+
 // Ask is what one check asks of one partner: the first round. The fingerprints are of the epoch's key.
 type Ask struct {
 	Job        JobID

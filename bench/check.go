@@ -17,6 +17,7 @@ import (
 	"concordat/profile"
 	"concordat/report"
 	"concordat/site"
+	"concordat/site/compare"
 	"concordat/store"
 )
 
@@ -28,7 +29,7 @@ type CheckOptions struct {
 	Submission  int // sentences of the submission, at least 42; default 200
 	Rounds      int // submissions; default 5
 	Seed        uint64
-	Channel     site.Channel // by what sources are nominated
+	Channel     compare.Channel // by what sources are nominated
 }
 
 func (o CheckOptions) filled() CheckOptions {
@@ -157,7 +158,7 @@ func fill(ctx context.Context, dir string, o CheckOptions) (float64, error) {
 }
 
 // checkOne checks one submission and splits its processor time by stage.
-func checkOne(ctx context.Context, s *site.Site, channel site.Channel, text string) (CheckResult, error) {
+func checkOne(ctx context.Context, s *site.Site, channel compare.Channel, text string) (CheckResult, error) {
 	r := CheckResult{Words: len(strings.Fields(text)), Planted: planted}
 	begun := cpu()
 	last := begun

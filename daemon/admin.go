@@ -81,7 +81,7 @@ func (s *Daemon) schemes(ctx context.Context) (web.Schemes, error) {
 		return web.Schemes{}, err
 	}
 	out := web.Schemes{Recipe: s.o.Config.Scheme, Scheme: s.o.Scheme(), Keyed: key != nil}
-	out.Epochs, err = s.o.EpochStates(ctx)
+	out.Epochs, err = s.o.Answers.EpochStates(ctx)
 	return out, err
 }
 
@@ -151,7 +151,7 @@ func (s *Daemon) cardFits(ctx context.Context) (string, error) {
 }
 
 func (s *Daemon) epochsFit(ctx context.Context) (string, error) {
-	states, err := s.o.EpochStates(ctx)
+	states, err := s.o.Answers.EpochStates(ctx)
 	if err != nil {
 		return "", err
 	}

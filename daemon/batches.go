@@ -9,13 +9,14 @@ import (
 	"concordat/instance"
 	"concordat/report"
 	"concordat/site"
+	"concordat/site/batch"
 	"concordat/store"
 )
 
 // openBatches joins the parts of the batches behind the pages.
-func (s *Daemon) openBatches(d *WebApp, files *store.Files) *site.Batches {
+func (s *Daemon) openBatches(d *WebApp, files *store.Files) *batch.Queue {
 	o := s.o
-	return o.NewBatches(site.BatchesOptions{
+	return batch.NewQueue(o.Site, batch.QueueOptions{
 		Store: o.Store, Queue: d.queue, Logger: s.log,
 		Rules: func() report.Rules { return instance.Rules(o.Now()) },
 		Open: func(_ context.Context, id string) (concordat.Index, func() error, error) {
@@ -35,7 +36,7 @@ func (s *Daemon) openBatches(d *WebApp, files *store.Files) *site.Batches {
 			}
 			return d.read(ctx, path, in.Name)
 		},
-		Options: func(ctx context.Context, j site.BatchJob) (site.CheckOptions, func(), error) {
+		Options: func(ctx context.Context, j batch.Job) (site.CheckOptions, func(), error) {
 			out, done, err := s.jobOptions(ctx, site.Job{Libraries: j.Libraries, Template: j.Template, Forward: j.Forward, Partners: j.Partners,
 				Purpose: j.Purpose})
 			out.Exact, out.Channel, out.Candidates = out.Exact || j.Exact, j.Channel, j.Candidates

@@ -22,7 +22,7 @@ import (
 	"concordat/instance"
 	"concordat/instance/signing"
 	"concordat/partners"
-	"concordat/site"
+	"concordat/site/retain"
 	"concordat/web"
 )
 
@@ -61,7 +61,7 @@ type Daemon struct {
 	level    slog.LevelVar
 	registry *prometheus.Registry // of what is counted
 	meters   *Meters
-	eraser   *site.Eraser
+	eraser   *retain.Eraser
 }
 
 // listeners are the addresses at which a site answers. Those that are not wanted are nil.

@@ -8,7 +8,7 @@ import (
 
 	"concordat/cluster/coord"
 	"concordat/instance"
-	"concordat/site"
+	"concordat/site/retain"
 )
 
 // Checks, deliveries and what platforms hand in are claimed one by one by any node. What is done for the site as a
@@ -144,7 +144,7 @@ func (s *Daemon) keepSite(ctx context.Context) error {
 }
 
 // tidy removes copies that only this machine has: the one that keeps the site cannot reach them.
-func (s *Daemon) tidy(ctx context.Context, e *site.Eraser) error {
+func (s *Daemon) tidy(ctx context.Context, e *retain.Eraser) error {
 	if !s.o.Clustered() {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 
 	"concordat/config"
 	"concordat/instance"
-	"concordat/site"
+	"concordat/site/retain"
 	"concordat/web"
 )
 
@@ -33,7 +33,7 @@ const (
 
 // sweep applies the rules of the site in the background, and carries out what other processes of the
 // site want deleted, until ctx ends.
-func (s *Daemon) sweep(ctx context.Context, e *site.Eraser) error {
+func (s *Daemon) sweep(ctx context.Context, e *retain.Eraser) error {
 	tick := time.NewTicker(erasurePoll)
 	defer tick.Stop()
 	var swept, failed time.Time

@@ -18,6 +18,7 @@ import (
 	"concordat/partners"
 	"concordat/report"
 	"concordat/site"
+	"concordat/site/batch"
 	"concordat/store"
 	"concordat/web"
 )
@@ -26,7 +27,7 @@ import (
 type WebApp struct {
 	Pages   *web.Web
 	queue   *site.Queue
-	batches *site.Batches
+	batches *batch.Queue
 	reader  *instance.Reader
 }
 
@@ -70,7 +71,8 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		return nil, errors.Join(err, d.reader.Close())
 	}
 	d.Pages, err = web.New(web.Options{
-		Site: o.Site, Title: cmp.Or(o.Config.Site.Title, string(o.ID())), Store: o.Store, Queue: d.queue, Files: files, Logger: s.log,
+		Site: o.Site, Answers: o.Answers, Asks: o.Asks, Title: cmp.Or(o.Config.Site.Title, string(o.ID())), Store: o.Store, Queue: d.queue,
+		Files: files, Logger: s.log,
 		Panicked:   s.meters.panic,
 		Rules:      func() report.Rules { return instance.Rules(o.Now()) },
 		Templates:  func() []string { return slices.Sorted(maps.Keys(instance.Templates(o.Now()))) },

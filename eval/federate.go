@@ -226,7 +226,7 @@ func (w *way) options(d Doc) (*FedSite, site.CheckOptions) {
 // bySentences returns the documents whose matched sentences hold enough of a submission.
 func (f *fedRun) bySentences(ctx context.Context, w *way, d Doc) (map[string]bool, error) {
 	s, o := w.options(d)
-	m, err := s.Matches(ctx, site.Submission{ID: "s", Text: d.Text}, o)
+	m, err := s.asks.Matches(ctx, site.Submission{ID: "s", Text: d.Text}, o)
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,8 @@ import (
 	"concordat/index"
 	"concordat/profile"
 	"concordat/site"
+	"concordat/site/answer"
+	"concordat/site/ask"
 	"concordat/store"
 )
 
@@ -43,6 +45,8 @@ type FedSites struct {
 // FedSite is one of FedSites.
 type FedSite struct {
 	*site.Site
+	answers  *answer.Answerer
+	asks     *ask.Asker
 	id       concordat.SiteID
 	store    *store.DB
 	index    *index.Shard
@@ -130,9 +134,11 @@ func (f *FedSites) newSite(ctx context.Context, dir string) (_ *FedSite, err err
 			return nil, err
 		}
 	}
-	s.Site = site.New(site.Options{ID: s.id, Index: s.index, Store: s.store, Profiler: f.profiler})
+	s.answers = answer.New(answer.Options{ID: s.id, Index: s.index, Store: s.store})
+	s.Site = site.New(site.Options{ID: s.id, Index: s.index, Store: s.store, Profiler: f.profiler, Sharing: s.answers})
+	s.asks = ask.New(s.Site, ask.Options{Store: s.store})
 	handle := sha256.Sum256([]byte(dir))
-	if err := s.UseEpochs(ctx, site.EpochSet{Epoch: fedEpoch, Profiler: f.profiler, Index: s.set, SketchKey: f.sketch,
+	if err := s.answers.UseEpochs(ctx, answer.EpochSet{Epoch: fedEpoch, Profiler: f.profiler, Index: s.set, SketchKey: f.sketch,
 		HandleKey: handle[:]}); err != nil {
 		return nil, err
 	}
@@ -141,7 +147,7 @@ func (f *FedSites) newSite(ctx context.Context, dir string) (_ *FedSite, err err
 
 func (f *FedSites) serve(ctx context.Context, s *FedSite) {
 	s.ended = make(chan error, 1)
-	server := federation.NewServer(s, s.Site, fedKeeper{f.profiler.Scheme()}, s.replays, s.order, federation.ServerOptions{})
+	server := federation.NewServer(s, s.answers, fedKeeper{f.profiler.Scheme()}, s.replays, s.order, federation.ServerOptions{})
 	go func() { s.ended <- server.Serve(ctx, s.listener, time.Second) }()
 }
 
@@ -182,11 +188,11 @@ func (f *FedSites) Share(ctx context.Context, rule store.ShareRule) error {
 			if a == b {
 				continue
 			}
-			if _, err := a.Site.Share(ctx, store.Share{Library: fedLibrary, Partner: b.id, Rule: rule}); err != nil {
+			if _, err := a.answers.Share(ctx, store.Share{Library: fedLibrary, Partner: b.id, Rule: rule}); err != nil {
 				return err
 			}
 		}
-		if err := a.CatchUp(ctx); err != nil {
+		if err := a.answers.CatchUp(ctx); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"concordat/profile"
 	"concordat/report"
 	"concordat/site"
+	"concordat/site/batch"
 	"concordat/store"
 )
 
@@ -95,9 +96,9 @@ func (i *innocentSite) templates(m innocentMode) []report.Template {
 const batchThreshold = 0.1
 
 // batch compares documents with one another and returns what a user sees of it.
-func (i *innocentSite) batch(ctx context.Context, m innocentMode, docs []*innocentDoc) (_ *site.BatchView, err error) {
+func (i *innocentSite) batch(ctx context.Context, m innocentMode, docs []*innocentDoc) (_ *batch.View, err error) {
 	rules := m.rules()
-	b, err := site.NewBatch(i.s.name+" "+m.name, "", "eval", site.BatchJob{NoLibraries: true, Threshold: batchThreshold, Rules: &rules},
+	b, err := batch.New(i.s.name+" "+m.name, "", "eval", batch.Job{NoLibraries: true, Threshold: batchThreshold, Rules: &rules},
 		time.Now())
 	if err != nil {
 		return nil, err
@@ -106,7 +107,7 @@ func (i *innocentSite) batch(ctx context.Context, m innocentMode, docs []*innoce
 	for _, d := range docs {
 		inputs = append(inputs, store.BatchInput{Name: d.name, Place: d.name})
 	}
-	site.UniqueNames(inputs)
+	batch.UniqueNames(inputs)
 	if err := i.Store.CreateBatch(ctx, b, inputs); err != nil {
 		return nil, err
 	}
@@ -116,19 +117,19 @@ func (i *innocentSite) batch(ctx context.Context, m innocentMode, docs []*innoce
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, shard.Close(), os.RemoveAll(dir)) }()
-	err = i.Site.RunBatch(ctx, b.ID, site.BatchOptions{
+	err = batch.Run(ctx, i.Site, b.ID, batch.Options{
 		Store: i.Store, Index: shard, Rules: rules,
 		Read: func(_ context.Context, in store.BatchInput) ([]site.Item, error) {
 			return []site.Item{i.s.of(in.Name).item}, nil
 		},
-		Options: func(context.Context, site.BatchJob) (site.CheckOptions, func(), error) {
+		Options: func(context.Context, batch.Job) (site.CheckOptions, func(), error) {
 			return site.CheckOptions{Templates: i.templates(m), Threshold: batchThreshold}, nil, nil
 		},
 	})
 	if err != nil {
 		return nil, err
 	}
-	return site.ViewBatch(ctx, i.Store, b.ID)
+	return batch.Open(ctx, i.Store, b.ID)
 }
 
 // report returns the report of a member of a batch.

@@ -10,6 +10,7 @@ import (
 	"concordat/align"
 	"concordat/report"
 	"concordat/site"
+	"concordat/site/compare"
 )
 
 // arabic is the corpus of Arabic documents with copied passages.
@@ -52,7 +53,7 @@ func kauArabic(r *run) error {
 	for _, a := range truth {
 		want[DocumentPair{a.Susp, a.Source}] = true
 	}
-	for _, channel := range []site.Channel{site.ChannelFingerprints, site.ChannelBoth} {
+	for _, channel := range []compare.Channel{compare.ChannelFingerprints, compare.ChannelBoth} {
 		found, n := pairSet{}, 0
 		for _, name := range sortedKeys(susp) {
 			cs, err := b.Site.Nominate(r.ctx, site.Submission{ID: concordat.DocumentID(name), Text: strings.ToValidUTF8(susp[name], "\ufffd")},

@@ -10,6 +10,7 @@ import (
 	"concordat"
 	"concordat/align"
 	"concordat/site"
+	"concordat/site/compare"
 )
 
 // panKinds are the kinds of disguise in PAN 2013, which are the folders of its truth.
@@ -195,7 +196,7 @@ func sortedKeys[V any](m map[string]V) []string {
 }
 
 // nominated returns the candidates of each suspicious document.
-func (p *pan) nominated(r *run, b *Bench, names []string, channel site.Channel) (map[string][]site.Candidate, error) {
+func (p *pan) nominated(r *run, b *Bench, names []string, channel compare.Channel) (map[string][]site.Candidate, error) {
 	out := map[string][]site.Candidate{}
 	for _, name := range names {
 		text := strings.ToValidUTF8(p.susp[name], "\ufffd")
@@ -209,8 +210,8 @@ func (p *pan) nominated(r *run, b *Bench, names []string, channel site.Channel) 
 }
 
 // channelName names a way of nominating.
-func channelName(c site.Channel) string {
-	if c == site.ChannelBoth {
+func channelName(c compare.Channel) string {
+	if c == compare.ChannelBoth {
 		return "both"
 	}
 	return string(c)
@@ -235,7 +236,7 @@ func panNomination(r *run) error {
 		total[kind]++
 	}
 	names := p.asking()
-	for _, channel := range []site.Channel{site.ChannelFingerprints, site.ChannelText, site.ChannelBoth} {
+	for _, channel := range []compare.Channel{compare.ChannelFingerprints, compare.ChannelText, compare.ChannelBoth} {
 		of := channelName(channel)
 		begun := processTime()
 		found, err := p.nominated(r, b, names, channel)
@@ -281,11 +282,11 @@ func panCorpus(r *run) error {
 	names := p.asking()
 	for _, c := range []struct {
 		of      string
-		channel site.Channel
+		channel compare.Channel
 		find    func(spans []concordat.Span, susp, source *Side) ([]align.Passage, error)
 	}{
-		{"texts of candidates by both channels", site.ChannelBoth, nil},
-		{"sketches near hits of candidates by fingerprints", site.ChannelFingerprints, sketchesNear},
+		{"texts of candidates by both channels", compare.ChannelBoth, nil},
+		{"sketches near hits of candidates by fingerprints", compare.ChannelFingerprints, sketchesNear},
 	} {
 		found, err := p.nominated(r, b, names, c.channel)
 		if err != nil {

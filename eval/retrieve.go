@@ -12,13 +12,14 @@ import (
 	"concordat"
 	"concordat/profile"
 	"concordat/site"
+	"concordat/site/compare"
 )
 
 // Retrieve finds the sources of every document of suspDir among those of srcDir through a site's own
 // index and nomination, aligns each with the text of its candidates, and writes to outDir one file for
 // each pair with a detection, as Align does, and candidates.tsv, lines "susp source" of everything
 // nominated. It needs room for an index of srcDir in the folder for temporary files.
-func Retrieve(ctx context.Context, srcDir, suspDir, outDir string, channel site.Channel) (err error) {
+func Retrieve(ctx context.Context, srcDir, suspDir, outDir string, channel compare.Channel) (err error) {
 	scratch, err := os.MkdirTemp("", "concordat-eval-")
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func folder(dir string) ([]Doc, error) {
 }
 
 // nominations returns the nominated pairs of all documents of suspDir and lists them in a file.
-func (b *Bench) nominations(ctx context.Context, suspDir, list string, channel site.Channel) (pairs []DocumentPair, err error) {
+func (b *Bench) nominations(ctx context.Context, suspDir, list string, channel compare.Channel) (pairs []DocumentPair, err error) {
 	submissions, err := folder(suspDir)
 	if err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 
 	"concordat"
 	"concordat/index"
-	"concordat/site"
+	"concordat/site/retain"
 )
 
 // BatchesName is the folder of the batches' own indexes, and of what batch writes without --out.
@@ -46,8 +46,8 @@ func IsBatchID(id string) bool {
 }
 
 var (
-	_ site.Area       = BatchFolders{}
-	_ site.BatchPlace = BatchFolders{}
+	_ retain.Area   = BatchFolders{}
+	_ retain.Places = BatchFolders{}
 )
 
 // BatchFolders are the folders of batches, of which each has the texts of its documents.

@@ -11,7 +11,7 @@ import (
 	"concordat/config"
 	"concordat/extract"
 	"concordat/extract/sandbox"
-	"concordat/site"
+	"concordat/site/retain"
 )
 
 // Now returns the configuration in force: keys that change while the site runs are read from it each time.
@@ -88,9 +88,9 @@ func ReadConfig(dir string) (*config.Config, error) {
 func OverTLS(c *config.Config) bool { return strings.HasPrefix(c.BaseURL(), "https://") }
 
 // Retention returns how long the site keeps what.
-func Retention(c *config.Config) site.Retention {
+func Retention(c *config.Config) retain.Retention {
 	const day = 24 * time.Hour
 	r := c.Retention
-	return site.Retention{Reports: time.Duration(r.Reports) * day, Texts: time.Duration(r.Texts) * day,
+	return retain.Retention{Reports: time.Duration(r.Reports) * day, Texts: time.Duration(r.Texts) * day,
 		Originals: time.Duration(r.Originals) * day}
 }

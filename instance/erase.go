@@ -4,20 +4,21 @@ import (
 	"encoding/json"
 	"log/slog"
 
-	"concordat/site"
+	"concordat/site/retain"
 )
 
 // Eraser returns what deletes at the site, whose index this process holds. sign signs receipts; see
-// site.EraserOptions.
-func Eraser(o *Instance, sign func([32]byte) (json.RawMessage, error), log *slog.Logger) *site.Eraser {
-	return o.NewEraser(site.EraserOptions{
+// retain.Options.
+func Eraser(o *Instance, sign func([32]byte) (json.RawMessage, error), log *slog.Logger) *retain.Eraser {
+	return retain.New(o.Site, retain.Options{
 		Store:     o.Store,
-		Areas:     []site.Area{o.Originals(), o.BatchFolders()},
+		Areas:     []retain.Area{o.Originals(), o.BatchFolders()},
 		Batches:   o.BatchFolders(),
 		Remains:   o.ClearRemains,
-		Cited:     func() site.CitedPolicy { return site.CitedPolicy(o.Config.Retention.Cited) },
+		Cited:     func() retain.CitedPolicy { return retain.CitedPolicy(o.Config.Retention.Cited) },
 		Logger:    log,
 		Elsewhere: o.KeptElsewhere,
 		Sign:      sign,
+		Answers:   o.Answers,
 	})
 }

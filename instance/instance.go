@@ -19,6 +19,8 @@ import (
 	"concordat/profile"
 	"concordat/segment"
 	"concordat/site"
+	"concordat/site/answer"
+	"concordat/site/ask"
 	"concordat/store"
 )
 
@@ -49,6 +51,8 @@ func ReadIndexKey(dir string) ([]byte, error) {
 // Instance is a site with all its parts. Close closes them.
 type Instance struct {
 	*site.Site
+	Answers  *answer.Answerer // partners are answered by
+	Asks     *ask.Asker       // and asked by
 	Dir      string
 	Config   *config.Config
 	Store    *store.DB
@@ -168,7 +172,13 @@ func (o *Instance) openParts(ctx context.Context, w Mode) error {
 		o.Index = o.shard
 	}
 	options.Index, options.Shared = o.Index, o.Clustered()
+	o.Answers = answer.New(answer.Options{ID: options.ID, Index: o.Index, Store: o.Store, Shared: options.Shared,
+		Noticed: func(ctx context.Context, from concordat.SiteID, n *concordat.Notice) (concordat.TaskID, error) {
+			return o.Asks.Noticed(ctx, from, n)
+		}})
+	options.Sharing = o.Answers
 	o.Site = site.New(options)
+	o.Asks = ask.New(o.Site, ask.Options{Store: o.Store})
 	if w < WithIndex || o.Remote != nil {
 		return nil
 	}

@@ -16,7 +16,7 @@ import (
 
 	"concordat"
 	"concordat/cluster"
-	"concordat/site"
+	"concordat/site/answer"
 )
 
 // CallServing sends a request to the process that serves the site in dir: in as JSON, nil: without a body.
@@ -52,8 +52,8 @@ func CallServing(ctx context.Context, dir, path string, in, out any) error {
 
 // FederationStatus is what status tells about partners.
 type FederationStatus struct {
-	Listen string            `json:"listen"`
-	Epochs []site.EpochState `json:"epochs"`
+	Listen string              `json:"listen"`
+	Epochs []answer.EpochState `json:"epochs"`
 }
 
 // Words says the state of the fingerprints that partners need, a line each.

@@ -93,7 +93,7 @@ func (w *Comparison) AddTo(ctx context.Context, out *site.CheckOptions, o *insta
 	end = func() {}
 	var rows []store.Mirror
 	if !w.NoMirrors {
-		if rows, err = o.Mirrors(ctx); err != nil {
+		if rows, err = o.Asks.Mirrors(ctx); err != nil {
 			return false, nil, err
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"concordat"
 	"concordat/crypto/keyfile"
-	"concordat/site"
+	"concordat/site/answer"
 )
 
 // followed is up to where this node has the fingerprint set of an epoch, in a file beside the set.
@@ -21,7 +21,7 @@ type followed struct {
 }
 
 // followed returns where a node stands; nil where the set is this process's alone.
-func (p *Server) followed(e concordat.Epoch) (site.Followed, error) {
+func (p *Server) followed(e concordat.Epoch) (answer.Followed, error) {
 	if !p.client.o.Clustered() {
 		return nil, nil
 	}

@@ -15,6 +15,7 @@ import (
 	"concordat/instance"
 	"concordat/profile"
 	"concordat/site"
+	"concordat/site/ask"
 	"concordat/store"
 )
 
@@ -78,7 +79,7 @@ func (ms *MirrorStore) change(ctx context.Context, e concordat.Epoch, scheme con
 	if err != nil {
 		return nil, err
 	}
-	rows, err := ms.o.Mirrors(ctx)
+	rows, err := ms.o.Asks.Mirrors(ctx)
 	if err == nil {
 		err = settleMirrors(ctx, ms.o, s, e, rows)
 	}
@@ -90,7 +91,7 @@ func (ms *MirrorStore) change(ctx context.Context, e concordat.Epoch, scheme con
 			continue
 		}
 		ms.tell("the index of the mirror of %s/%s (%s) is gone: concordat mirror sync fetches it anew", x.Site, x.Library, e)
-		if err := ms.o.DropMirror(ctx, site.MirroredLibrary{Site: x.Site, Library: x.Library, Epoch: e, Profiler: ms.o.Profiler,
+		if err := ms.o.Asks.DropMirror(ctx, site.MirroredLibrary{Site: x.Site, Library: x.Library, Epoch: e, Profiler: ms.o.Profiler,
 			Index: s}); err != nil {
 			return nil, closedBy(s, err)
 		}
@@ -112,7 +113,7 @@ func settleMirrors(ctx context.Context, o *instance.Instance, s *index.Shard, e 
 			}
 			for _, d := range docs {
 				after = d.ID
-				known[o.Mirrored(site.MirroredLibrary{Site: x.Site, Library: x.Library, Epoch: e}, d.ID)] = true
+				known[o.Asks.Mirrored(site.MirroredLibrary{Site: x.Site, Library: x.Library, Epoch: e}, d.ID)] = true
 			}
 			if len(docs) < store.MaxPage {
 				break
@@ -196,7 +197,7 @@ func (c *Client) MirrorEpoch(ctx context.Context, partner concordat.Partner,
 
 // Fetch brings one mirror up to date. known: there was one before.
 func (ms *MirrorStore) Fetch(ctx context.Context, partner concordat.Partner, m site.MirroredLibrary,
-	progress func(site.Synced)) (done site.Synced, known bool, err error) {
+	progress func(ask.Synced)) (done ask.Synced, known bool, err error) {
 	row, err := ms.o.Store.Mirror(ctx, store.MirrorKey{Site: m.Site, Library: m.Library, Epoch: m.Epoch})
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
 		return done, false, err
@@ -207,12 +208,12 @@ func (ms *MirrorStore) Fetch(ctx context.Context, partner concordat.Partner, m s
 		return done, known, err
 	}
 	m.Index = shard
-	done, err = ms.o.SyncMirror(ctx, partner, m, progress)
+	done, err = ms.o.Asks.SyncMirror(ctx, partner, m, progress)
 	var no *concordat.Refusal
 	if errors.As(err, &no) && no.Reason == concordat.ReasonUnknown && len(row.Cursor) > 0 {
 		// The owner has made its set anew and the place is not one of it.
-		if err = ms.o.DropMirror(ctx, m); err == nil {
-			done, err = ms.o.SyncMirror(ctx, partner, m, progress)
+		if err = ms.o.Asks.DropMirror(ctx, m); err == nil {
+			done, err = ms.o.Asks.SyncMirror(ctx, partner, m, progress)
 		}
 	}
 	if err == nil && (done.Removed > 0 || done.Withdrawn) {
@@ -232,7 +233,7 @@ func (ms *MirrorStore) DropOlder(ctx context.Context, m site.MirroredLibrary) er
 // DropUnless deletes the mirrors of a library but those that keep wants.
 func (ms *MirrorStore) DropUnless(ctx context.Context, partner concordat.SiteID, lib concordat.LibraryID,
 	keep func(store.Mirror) bool) error {
-	all, err := ms.o.Mirrors(ctx)
+	all, err := ms.o.Asks.Mirrors(ctx)
 	if err != nil {
 		return err
 	}
@@ -253,7 +254,8 @@ func (ms *MirrorStore) drop(ctx context.Context, x store.Mirror) error {
 	if err != nil {
 		return err
 	}
-	err = ms.o.DropMirror(ctx, site.MirroredLibrary{Site: x.Site, Library: x.Library, Epoch: x.Epoch, Profiler: ms.o.Profiler, Index: shard})
+	err = ms.o.Asks.DropMirror(ctx, site.MirroredLibrary{Site: x.Site, Library: x.Library, Epoch: x.Epoch, Profiler: ms.o.Profiler,
+		Index: shard})
 	if err == nil {
 		err = purgeMirrors(ctx, ms.o, shard)
 	}
@@ -265,7 +267,7 @@ func (ms *MirrorStore) drop(ctx context.Context, x store.Mirror) error {
 
 // tidyMirrors deletes the index of an epoch that has no mirror.
 func tidyMirrors(ctx context.Context, o *instance.Instance, e concordat.Epoch) error {
-	all, err := o.Mirrors(ctx)
+	all, err := o.Asks.Mirrors(ctx)
 	if err != nil || slices.ContainsFunc(all, func(x store.Mirror) bool { return x.Epoch == e }) {
 		return err
 	}

@@ -23,7 +23,7 @@ import (
 	"concordat/federation"
 	"concordat/index"
 	"concordat/instance"
-	"concordat/site"
+	"concordat/site/answer"
 )
 
 const (
@@ -84,7 +84,7 @@ func Listen(ctx context.Context, o *instance.Instance, options Options) (*Server
 		return nil, err
 	}
 	id, _ := c.roster.Self()
-	p.server = federation.NewServer(c.roster, o.Site, p, p.replays, id.LocalKey(OrderPurpose), federation.ServerOptions{
+	p.server = federation.NewServer(c.roster, o.Answers, p, p.replays, id.LocalKey(OrderPurpose), federation.ServerOptions{
 		Registrar: c.roster, Journal: c.roster, Log: options.Log, Behind: o.Config.Federation.Behind, Observe: options.Answered, Claim: claim})
 	if err := p.useSets(ctx); err != nil {
 		return nil, errors.Join(err, p.Close())
@@ -145,7 +145,7 @@ func (p *Server) keep(ctx context.Context) error {
 	p.keeper.Store(true)
 	defer p.keeper.Store(false)
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return p.client.o.KeepEpochs(ctx) })
+	g.Go(func() error { return p.client.o.Answers.KeepEpochs(ctx) })
 	g.Go(func() error { return p.every(ctx, p.notice, "notices", p.DeliverNotices) })
 	g.Go(func() error {
 		return p.every(ctx, grantEvery, "federations", func(ctx context.Context) error { p.client.joinAnew(ctx, p.log); return nil })
@@ -160,7 +160,7 @@ func (p *Server) follow(ctx context.Context) error {
 		if p.keeper.Load() {
 			return nil
 		}
-		return p.client.o.Follow(ctx)
+		return p.client.o.Answers.Follow(ctx)
 	})
 }
 
@@ -197,7 +197,7 @@ func (p *Server) useSets(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	id, _ := p.client.roster.Self()
-	var sets []site.EpochSet
+	var sets []answer.EpochSet
 	var in []string
 	served := map[concordat.Epoch]concordat.Scheme{}
 	for _, m := range ms {
@@ -225,7 +225,7 @@ func (p *Server) useSets(ctx context.Context) error {
 	if slices.Equal(in, p.in) && p.in != nil {
 		return nil
 	}
-	if err := p.client.o.UseEpochs(ctx, sets...); err != nil {
+	if err := p.client.o.Answers.UseEpochs(ctx, sets...); err != nil {
 		return err
 	}
 	p.in, p.served = append([]string{}, in...), served
@@ -241,7 +241,7 @@ func (p *Server) useSets(ctx context.Context) error {
 }
 
 // set opens the set of one epoch.
-func (p *Server) set(f crypto.Federation, e crypto.FederationEpoch, others []concordat.SiteID) (*site.EpochSet, error) {
+func (p *Server) set(f crypto.Federation, e crypto.FederationEpoch, others []concordat.SiteID) (*answer.EpochSet, error) {
 	epoch := concordat.Epoch{Federation: concordat.FederationID(f.Name), Number: e.Number}
 	pr, err := p.client.Profiler(f, e)
 	if err != nil {
@@ -265,7 +265,7 @@ func (p *Server) set(f crypto.Federation, e crypto.FederationEpoch, others []con
 	if err != nil {
 		return nil, err
 	}
-	return &site.EpochSet{Epoch: epoch, Profiler: pr, Index: shard, SketchKey: e.AuthorKey(), HandleKey: handles[:], Members: others,
+	return &answer.EpochSet{Epoch: epoch, Profiler: pr, Index: shard, SketchKey: e.AuthorKey(), HandleKey: handles[:], Members: others,
 		Followed: followed,
 		PairKey: func(asker concordat.SiteID) []byte {
 			to, err := crypto.ParseSiteID(string(asker))
@@ -281,7 +281,7 @@ func (p *Server) retire(ctx context.Context, e concordat.Epoch, s *index.Shard) 
 	if err := s.Close(); err != nil {
 		return err
 	}
-	if err := p.client.o.DropEpoch(ctx, e); err != nil {
+	if err := p.client.o.Answers.DropEpoch(ctx, e); err != nil {
 		return err
 	}
 	return errors.Join(os.RemoveAll(EpochFolder(p.client.o.Dir, e)), os.RemoveAll(EpochFolder(p.client.o.Dir, e)+FollowedEnd))
@@ -306,7 +306,7 @@ func (p *Server) Grant(ctx context.Context, to concordat.SiteID, f concordat.Fed
 
 // DeliverNotices delivers what partners are to be told, and takes in what they told.
 func (p *Server) DeliverNotices(ctx context.Context) error {
-	out, err := p.client.o.Outbox(ctx, mostNotices)
+	out, err := p.client.o.Answers.Outbox(ctx, mostNotices)
 	if err != nil {
 		return err
 	}
@@ -317,9 +317,9 @@ func (p *Server) DeliverNotices(ctx context.Context) error {
 		}
 		var no *concordat.Refusal
 		if cause == nil || errors.As(cause, &no) && !errors.Is(cause, concordat.ErrUnavailable) {
-			err = p.client.o.Delivered(ctx, o) // a partner that does not want it is not told again
+			err = p.client.o.Answers.Delivered(ctx, o) // a partner that does not want it is not told again
 		} else {
-			err = p.client.o.Undelivered(ctx, o, cause)
+			err = p.client.o.Answers.Undelivered(ctx, o, cause)
 		}
 		if err != nil {
 			return err
@@ -344,12 +344,12 @@ func (p *Server) takeIn(ctx context.Context) error {
 		return err
 	}
 	last, _ := strconv.ParseInt(text, 10, 64) // absent: from the beginning
-	got, err := p.client.o.Inbox(ctx, last, mostNotices)
+	got, err := p.client.o.Answers.Inbox(ctx, last, mostNotices)
 	if err != nil {
 		return err
 	}
 	for _, n := range got {
-		task, err := p.client.o.Noticed(ctx, n.Partner, &n.Notice)
+		task, err := p.client.o.Asks.Noticed(ctx, n.Partner, &n.Notice)
 		if err == nil && n.Notice.Kind == concordat.NoticeDisclosure {
 			err = p.refresh(ctx, task, n.Partner)
 		}
@@ -372,7 +372,7 @@ func (p *Server) refresh(ctx context.Context, task concordat.TaskID, partner con
 		return err
 	}
 	defer cl.Close()
-	_, err = p.client.o.RefreshDisclosures(ctx, task, cl)
+	_, err = p.client.o.Asks.RefreshDisclosures(ctx, task, cl)
 	return err
 }
 
@@ -406,7 +406,7 @@ func (p *Server) Status(ctx context.Context) *instance.FederationStatus {
 	}
 	st := &instance.FederationStatus{Listen: p.Address}
 	var err error
-	if st.Epochs, err = p.client.o.EpochStates(ctx); err != nil {
+	if st.Epochs, err = p.client.o.Answers.EpochStates(ctx); err != nil {
 		p.log.Error("status", "error", err)
 	}
 	return st

@@ -15,6 +15,7 @@ import (
 	"concordat/index"
 	"concordat/profile"
 	"concordat/site"
+	"concordat/site/answer"
 	"concordat/store"
 )
 
@@ -64,7 +65,7 @@ func newOwner(t testing.TB, libraries ...concordat.LibraryID) *owner {
 		must(t, db.CreateLibrary(t.Context(), store.Library{ID: l, Title: "Library " + string(l)}))
 	}
 	f := &faulty{Index: openShard(t, filepath.Join(dir, "index"), p)}
-	o.parts = &parts{site.New(site.Options{ID: "here", Index: f, Store: db, Profiler: p, Now: o.clock.now}), db, f, p}
+	o.parts = &parts{open(site.Options{ID: "here", Index: f, Store: db, Profiler: p, Now: o.clock.now}), db, f, p}
 	o.use(t, o.newSet(t, testEpoch))
 	return o
 }
@@ -85,18 +86,18 @@ func must(t testing.TB, err error) {
 }
 
 // newSet makes the set of an epoch over an empty index.
-func (o *owner) newSet(t testing.TB, e concordat.Epoch) site.EpochSet {
+func (o *owner) newSet(t testing.TB, e concordat.Epoch) answer.EpochSet {
 	t.Helper()
 	p, err := profile.New(profile.Options{Key: key("prints of " + e.String())})
 	must(t, err)
-	return site.EpochSet{Epoch: e, Profiler: p, Index: &faulty{Index: openShard(t, t.TempDir(), p)},
+	return answer.EpochSet{Epoch: e, Profiler: p, Index: &faulty{Index: openShard(t, t.TempDir(), p)},
 		SketchKey: key("sketch of " + e.String()), HandleKey: key("handles here")}
 }
 
 // newSetOver is the first epoch's set over an index that is open already.
-func (o *owner) newSetOver(t testing.TB, i concordat.Index) site.EpochSet {
+func (o *owner) newSetOver(t testing.TB, i concordat.Index) answer.EpochSet {
 	t.Helper()
-	return site.EpochSet{Epoch: testEpoch, Profiler: o.keyed, Index: i, SketchKey: key("sketch of " + testEpoch.String()),
+	return answer.EpochSet{Epoch: testEpoch, Profiler: o.keyed, Index: i, SketchKey: key("sketch of " + testEpoch.String()),
 		HandleKey: key("handles here")}
 }
 
@@ -107,7 +108,7 @@ func profiler(t testing.TB) *profile.Profiler {
 	return p
 }
 
-func (o *owner) use(t testing.TB, sets ...site.EpochSet) {
+func (o *owner) use(t testing.TB, sets ...answer.EpochSet) {
 	t.Helper()
 	must(t, o.UseEpochs(t.Context(), sets...))
 	o.keyed, o.set, o.epoch = sets[0].Profiler, sets[0].Index.(*faulty), sets[0].Epoch
@@ -346,7 +347,7 @@ func TestOwnAuthorsAreLeftOut(t *testing.T) {
 	}{{true, "Jane DOE", false}, {true, "Roe, Richard", false}, {true, "Jane Roe", true}, {false, "Jane Doe", true}} {
 		o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, ExcludeAuthors: c.rule})
 		a := o.ask(t, river+winter, concordat.ShowMetadata, "theses")
-		a.Authors = site.AuthorHashes(sketch, c.authors)
+		a.Authors = answer.AuthorHashes(sketch, c.authors)
 		if got := o.answer(t, "north", a).Libraries[0].Exists; got != c.want {
 			t.Errorf("%+v: exists %v", c, got)
 		}

@@ -20,6 +20,7 @@ import (
 	"concordat/profile"
 	"concordat/report"
 	"concordat/site"
+	"concordat/site/batch"
 	"concordat/store"
 )
 
@@ -52,15 +53,15 @@ type batchParts struct {
 	id      string
 	texts   map[string]string
 	index   concordat.Index
-	options site.BatchOptions
+	options batch.Options
 
 	mu   sync.Mutex
 	read map[string]int // how often each file was read
 }
 
-func newBatch(t *testing.T, p *parts, texts map[string]string, order []string, j site.BatchJob) *batchParts {
+func newBatch(t *testing.T, p *parts, texts map[string]string, order []string, j batch.Job) *batchParts {
 	t.Helper()
-	b, err := site.NewBatch("Call", "ann", "test", j, time.Now())
+	b, err := batch.New("Call", "ann", "test", j, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,7 @@ func newBatch(t *testing.T, p *parts, texts map[string]string, order []string, j
 	for _, name := range order {
 		inputs = append(inputs, store.BatchInput{Name: name, Place: name})
 	}
-	site.UniqueNames(inputs)
+	batch.UniqueNames(inputs)
 	if err := p.store.CreateBatch(t.Context(), b, inputs); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +79,7 @@ func newBatch(t *testing.T, p *parts, texts map[string]string, order []string, j
 	}
 	t.Cleanup(func() { shard.Close() })
 	out := &batchParts{parts: p, id: b.ID, texts: texts, index: shard, read: map[string]int{}}
-	out.options = site.BatchOptions{Store: p.store, Index: shard,
+	out.options = batch.Options{Store: p.store, Index: shard,
 		Read: func(_ context.Context, in store.BatchInput) ([]site.Item, error) {
 			out.mu.Lock()
 			defer out.mu.Unlock()
@@ -89,24 +90,24 @@ func newBatch(t *testing.T, p *parts, texts map[string]string, order []string, j
 			}
 			return []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(in.Name), Text: texts[in.Place]}, Author: "Computer"}}, nil
 		},
-		Options: func(context.Context, site.BatchJob) (site.CheckOptions, func(), error) {
+		Options: func(context.Context, batch.Job) (site.CheckOptions, func(), error) {
 			return site.CheckOptions{}, nil, nil
 		},
 	}
 	return out
 }
 
-func (b *batchParts) run(t *testing.T) *site.BatchView {
+func (b *batchParts) run(t *testing.T) *batch.View {
 	t.Helper()
-	if err := b.RunBatch(t.Context(), b.id, b.options); err != nil {
+	if err := batch.Run(t.Context(), b.Site, b.id, b.options); err != nil {
 		t.Fatal(err)
 	}
 	return b.view(t)
 }
 
-func (b *batchParts) view(t *testing.T) *site.BatchView {
+func (b *batchParts) view(t *testing.T) *batch.View {
 	t.Helper()
-	v, err := site.ViewBatch(t.Context(), b.store, b.id)
+	v, err := batch.Open(t.Context(), b.store, b.id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +115,7 @@ func (b *batchParts) view(t *testing.T) *site.BatchView {
 }
 
 // said is what a batch says of its pairs, whatever the numbers of its members.
-func said(v *site.BatchView) (out []string) {
+func said(v *batch.View) (out []string) {
 	for _, p := range v.PairLines() {
 		out = append(out, fmt.Sprintf("%s %s %.4f %.4f %s", p.A, p.B, p.ShareA, p.ShareB, p.Reason))
 	}
@@ -137,7 +138,7 @@ func TestBatchSeesBothWaysInAnyOrder(t *testing.T) {
 	var first []string
 	for round, order := range [][]string{names, reversed(names)} {
 		p := newSite(t, "theses")
-		b := newBatch(t, p, texts, order, site.BatchJob{})
+		b := newBatch(t, p, texts, order, batch.Job{})
 		v := b.run(t)
 		if v.State != concordat.TaskDone || v.Cause != "1 of 6 documents could not be read" {
 			t.Errorf("ended as %s: %s", v.State, v.Cause)
@@ -196,8 +197,8 @@ func TestBatchGoesOn(t *testing.T) {
 	names := slices.Sorted(maps.Keys(texts))
 	p := newSite(t, "theses")
 	p.ingest(t, "theses", site.Incoming{ID: "old", Text: texts["e.txt"]})
-	want := said(newBatch(t, p, texts, names, site.BatchJob{}).run(t))
-	b := newBatch(t, p, texts, names, site.BatchJob{})
+	want := said(newBatch(t, p, texts, names, batch.Job{}).run(t))
+	b := newBatch(t, p, texts, names, batch.Job{})
 	for stops := 0; ; stops++ {
 		ctx, cancel := context.WithCancel(t.Context())
 		o := b.options
@@ -211,7 +212,7 @@ func TestBatchGoesOn(t *testing.T) {
 		var mu sync.Mutex
 		progress := o.Progress
 		o.Progress = func(s string, d, n int) { mu.Lock(); defer mu.Unlock(); progress(s, d, n) }
-		err := b.RunBatch(ctx, b.id, o)
+		err := batch.Run(ctx, b.Site, b.id, o)
 		cancel()
 		if err == nil {
 			if stops < 2 {
@@ -252,10 +253,10 @@ func TestBatchGoesOn(t *testing.T) {
 	}
 	before := maps.Clone(b.read)
 	o := b.options
-	o.Options = func(context.Context, site.BatchJob) (site.CheckOptions, func(), error) {
+	o.Options = func(context.Context, batch.Job) (site.CheckOptions, func(), error) {
 		return site.CheckOptions{}, nil, errors.New("nothing is left to check")
 	}
-	if err := b.RunBatch(t.Context(), b.id, o); err != nil {
+	if err := batch.Run(t.Context(), b.Site, b.id, o); err != nil {
 		t.Error(err)
 	}
 	if d := cmp.Diff(before, b.read); d != "" {
@@ -265,7 +266,7 @@ func TestBatchGoesOn(t *testing.T) {
 
 func TestBatchLineage(t *testing.T) {
 	p := newSite(t, "theses")
-	j := site.BatchJob{Manifest: []site.ManifestLine{{File: "a.txt", Author: "Ann Lee; Bo"}, {File: "b.txt", Author: "ann  lee"},
+	j := batch.Job{Manifest: []batch.ManifestLine{{File: "a.txt", Author: "Ann Lee; Bo"}, {File: "b.txt", Author: "ann  lee"},
 		{File: "d.txt", DraftOf: "c.txt"}, {File: "gone.txt"}}}
 	texts := twins()
 	b := newBatch(t, p, texts, slices.Sorted(maps.Keys(texts)), j)
@@ -280,7 +281,7 @@ func TestBatchLineage(t *testing.T) {
 	if d := cmp.Diff(map[string]string{"a.txt": "author", "c.txt": "draft"}, reasons); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]string{"gone.txt"}, site.Strays(v.Job.Manifest, v.Members)); d != "" {
+	if d := cmp.Diff([]string{"gone.txt"}, batch.Strays(v.Job.Manifest, v.Members)); d != "" {
 		t.Error(d)
 	}
 	share := func() (out []float64) {
@@ -293,7 +294,7 @@ func TestBatchLineage(t *testing.T) {
 		t.Errorf("shares %v of pairs that do not count", s)
 	}
 	// Each of the two sets of rules can be taken back, and the reports follow.
-	if err := p.SetLineage(t.Context(), p.store, b.id, "officer", site.LineageRules{Draft: true}, report.Rules{}); err != nil {
+	if err := batch.SetLineage(t.Context(), p.Site, p.store, b.id, "officer", batch.LineageRules{Draft: true}, report.Rules{}); err != nil {
 		t.Fatal(err)
 	}
 	if s := share(); s[0] < 0.3 || s[1] < 0.3 || s[2] > 0 || s[3] > 0 {
@@ -303,16 +304,17 @@ func TestBatchLineage(t *testing.T) {
 		t.Errorf("clusters %v", v.Clusters)
 	}
 	c, d := v.Members[2].Number, v.Members[3].Number
-	if err := p.SetVerdict(t.Context(), p.store, b.id, "officer", c, d, store.VerdictCount, "not a draft", report.Rules{}); err != nil {
+	if err := batch.SetVerdict(t.Context(), p.Site, p.store, b.id, "officer", c, d, store.VerdictCount, "not a draft",
+		report.Rules{}); err != nil {
 		t.Fatal(err)
 	}
 	if s := share(); s[2] == 0 || s[3] == 0 {
 		t.Errorf("shares %v when somebody has the pair count", s)
 	}
-	if err := p.SetVerdict(t.Context(), p.store, b.id, "officer", c, d, "", "", report.Rules{}); err != nil {
+	if err := batch.SetVerdict(t.Context(), p.Site, p.store, b.id, "officer", c, d, "", "", report.Rules{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.SetLineage(t.Context(), p.store, b.id, "officer", site.DefaultLineage(), report.Rules{}); err != nil {
+	if err := batch.SetLineage(t.Context(), p.Site, p.store, b.id, "officer", batch.DefaultLineage(), report.Rules{}); err != nil {
 		t.Fatal(err)
 	}
 	if s := share(); slices.Max(s) > 0 {
@@ -323,19 +325,19 @@ func TestBatchLineage(t *testing.T) {
 		t.Errorf("events %v, %v", events, err)
 	}
 	// The name of the computer is in every file, and excuses nothing unless somebody says so.
-	rules := site.LineageRules{Author: true}
+	rules := batch.LineageRules{Author: true}
 	x, y := store.BatchMember{Author: "Computer", AuthorBy: store.AuthorMetadata},
 		store.BatchMember{Author: "computer", AuthorBy: store.AuthorMetadata}
 	if got := rules.Lineage(&x, &y); got != "" {
 		t.Errorf("metadata excuse: %s", got)
 	}
-	if rules.Metadata = true; rules.Lineage(&x, &y) != site.LineageAuthor {
+	if rules.Metadata = true; rules.Lineage(&x, &y) != batch.LineageAuthor {
 		t.Error("metadata do not count when they shall")
 	}
 }
 
 func TestLineage(t *testing.T) {
-	all := site.DefaultLineage()
+	all := batch.DefaultLineage()
 	declared := func(author, title string, date concordat.Date) store.BatchMember {
 		return store.BatchMember{Author: author, AuthorBy: store.AuthorDeclared, Title: title, Dated: date}
 	}
@@ -345,31 +347,31 @@ func TestLineage(t *testing.T) {
 	}{
 		"strangers":      {declared("Ann", "T", ""), declared("Bo", "T", ""), ""},
 		"no author":      {declared("", "T", ""), declared("", "T", ""), ""},
-		"author":         {declared("Ann; Bo", "T", ""), declared("Cy;bo", "U", ""), site.LineageAuthor},
-		"later":          {declared("Ann", "T", "2023"), declared("ann", " t", "2024-02"), site.LineageDraft},
-		"perhaps later":  {declared("Ann", "T", "2024"), declared("ann", "t", "2024-02"), site.LineageAuthor},
-		"group":          {store.BatchMember{Group: "G1"}, store.BatchMember{Group: "g1"}, site.LineageGroup},
+		"author":         {declared("Ann; Bo", "T", ""), declared("Cy;bo", "U", ""), batch.LineageAuthor},
+		"later":          {declared("Ann", "T", "2023"), declared("ann", " t", "2024-02"), batch.LineageDraft},
+		"perhaps later":  {declared("Ann", "T", "2024"), declared("ann", "t", "2024-02"), batch.LineageAuthor},
+		"group":          {store.BatchMember{Group: "G1"}, store.BatchMember{Group: "g1"}, batch.LineageGroup},
 		"no group":       {store.BatchMember{}, store.BatchMember{}, ""},
-		"draft by name":  {store.BatchMember{Name: "x.zip!/1/a.txt"}, store.BatchMember{Name: "b.txt", DraftOf: "a.txt"}, site.LineageDraft},
+		"draft by name":  {store.BatchMember{Name: "x.zip!/1/a.txt"}, store.BatchMember{Name: "b.txt", DraftOf: "a.txt"}, batch.LineageDraft},
 		"draft of other": {store.BatchMember{Name: "c.txt"}, store.BatchMember{Name: "b.txt", DraftOf: "a.txt"}, ""},
 	} {
 		if x, y := all.Lineage(&c.a, &c.b), all.Lineage(&c.b, &c.a); x != c.want || y != c.want {
 			t.Errorf("%s: %q and %q, want %q", name, x, y, c.want)
 		}
-		if none := (site.LineageRules{}).Lineage(&c.a, &c.b); none != "" {
+		if none := (batch.LineageRules{}).Lineage(&c.a, &c.b); none != "" {
 			t.Errorf("%s: %q by no rule", name, none)
 		}
 	}
 }
 
 func TestParseManifest(t *testing.T) {
-	want := []site.ManifestLine{{File: "a.txt", Author: "Ann, Lee", Group: "g", DraftOf: "b.txt", Date: "2024-01"}, {File: "b.txt"}}
+	want := []batch.ManifestLine{{File: "a.txt", Author: "Ann, Lee", Group: "g", DraftOf: "b.txt", Date: "2024-01"}, {File: "b.txt"}}
 	for name, text := range map[string]string{
 		"commas": "\ufefffile,Author,group,draft-of,date,colour\r\na.txt,\"Ann, Lee\",g,b.txt,2024-01,red\r\nb.txt\r\n",
 		"tabs":   "file\tauthor\tgroup\tdraft_of\tdate\na.txt\tAnn, Lee\tg\tb.txt\t2024-01\nb.txt\n",
 		"semi":   "file;author;group;draft_of;date\na.txt;Ann, Lee;g;b.txt;2024-01\nb.txt\n",
 	} {
-		got, err := site.ParseManifest(strings.NewReader(text))
+		got, err := batch.ParseManifest(strings.NewReader(text))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -378,7 +380,7 @@ func TestParseManifest(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "name,author\na,b\n", "file\n\"\n", "file,date\na,yesterday\n", "file\na\na\n", "file,author\n,x\n"} {
-		if _, err := site.ParseManifest(strings.NewReader(text)); !errors.Is(err, concordat.ErrInvalid) {
+		if _, err := batch.ParseManifest(strings.NewReader(text)); !errors.Is(err, concordat.ErrInvalid) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -389,7 +391,7 @@ func FuzzParseManifest(f *testing.F) {
 	f.Add("file\tdate\r\nx\t2024\r\n")
 	f.Add("\ufefffile;x\n\"a\nb\";")
 	f.Fuzz(func(t *testing.T, text string) {
-		lines, err := site.ParseManifest(strings.NewReader(text))
+		lines, err := batch.ParseManifest(strings.NewReader(text))
 		if err != nil && !errors.Is(err, concordat.ErrInvalid) {
 			t.Fatal(err)
 		}
@@ -411,18 +413,18 @@ func TestRecheck(t *testing.T) {
 	}
 	s := site.New(site.Options{ID: "here", Index: p.index, Store: p.store, Profiler: pr, Now: func() time.Time { return now }})
 	texts := map[string]string{"a.txt": prose(1, 20), "b.txt": prose(2, 20)}
-	b := newBatch(t, p, texts, []string{"a.txt", "b.txt"}, site.BatchJob{})
+	b := newBatch(t, p, texts, []string{"a.txt", "b.txt"}, batch.Job{})
 	b.run(t)
 	f := p.check(t, texts["a.txt"], site.CheckOptions{})
 	q := s.NewQueue(site.QueueOptions{Store: p.store, Options: func(_ context.Context, j site.Job) (site.CheckOptions, func(), error) {
 		return site.CheckOptions{Libraries: j.Libraries}, nil, nil
 	}})
-	all := s.NewBatches(site.BatchesOptions{Store: p.store, Queue: q, Read: b.options.Read, Options: b.options.Options,
+	all := batch.NewQueue(s, batch.QueueOptions{Store: p.store, Queue: q, Read: b.options.Read, Options: b.options.Options,
 		Rules: func() report.Rules { return report.Rules{} },
 		Open: func(context.Context, string) (concordat.Index, func() error, error) {
 			return b.index, func() error { return nil }, nil
 		}})
-	next, err := site.RecheckTime(now, 7, "")
+	next, err := batch.RecheckTime(now, 7, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -485,14 +487,14 @@ func TestRecheck(t *testing.T) {
 
 func TestRecheckTime(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	if next, err := site.RecheckTime(now, 0, "2026-05-02"); err != nil || !next.Equal(time.Date(2026, 5, 2, 0, 0, 0, 0, time.UTC)) {
+	if next, err := batch.RecheckTime(now, 0, "2026-05-02"); err != nil || !next.Equal(time.Date(2026, 5, 2, 0, 0, 0, 0, time.UTC)) {
 		t.Errorf("%s, %v", next, err)
 	}
 	for _, c := range []struct {
 		every int
 		on    string
 	}{{-1, ""}, {0, ""}, {5, "soon"}, {100_000, ""}} {
-		if _, err := site.RecheckTime(now, c.every, c.on); !errors.Is(err, concordat.ErrInvalid) {
+		if _, err := batch.RecheckTime(now, c.every, c.on); !errors.Is(err, concordat.ErrInvalid) {
 			t.Errorf("%v: %v", c, err)
 		}
 	}

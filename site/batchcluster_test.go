@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"concordat/site"
+	"concordat/site/batch"
 	"concordat/store"
 )
 
@@ -31,9 +31,9 @@ func everyTwo(share float64, names ...string) (out []bond) {
 }
 
 // viewOf returns the view of a batch in which these pairs were found, handed in in an order of r's.
-func viewOf(t *testing.T, p *parts, names []string, bonds []bond, r *rand.Rand) *site.BatchView {
+func viewOf(t *testing.T, p *parts, names []string, bonds []bond, r *rand.Rand) *batch.View {
 	t.Helper()
-	one, err := site.NewBatch("Call", "ann", "test", site.BatchJob{}, time.Now())
+	one, err := batch.New("Call", "ann", "test", batch.Job{}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func viewOf(t *testing.T, p *parts, names []string, bonds []bond, r *rand.Rand) 
 			t.Fatal(err)
 		}
 	}
-	v, err := site.ViewBatch(t.Context(), p.store, id)
+	v, err := batch.Open(t.Context(), p.store, id)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"concordat/report"
 	"concordat/site"
+	"concordat/site/batch"
 )
 
 // TestBatchWording: a batch tells what at least three of its documents hold, a form that all answer and a block that few
@@ -24,9 +25,9 @@ func TestBatchWording(t *testing.T) {
 			texts[name] += "\n\n" + block
 		}
 	}
-	b := newBatch(t, newSite(t), texts, names, site.BatchJob{NoLibraries: true})
+	b := newBatch(t, newSite(t), texts, names, batch.Job{NoLibraries: true})
 	v := b.run(t)
-	lines, err := b.WordingLines(t.Context(), v)
+	lines, err := batch.WordingLines(t.Context(), b.Site, v)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,7 @@ func TestBatchWording(t *testing.T) {
 	if before[0] != 0 || before[19] == 0 {
 		t.Fatalf("shares at first %v", before)
 	}
-	if err := b.CountWording(t.Context(), b.store, b.id, "olga", form.Number, true, "nobody handed that form out",
+	if err := batch.CountWording(t.Context(), b.Site, b.store, b.id, "olga", form.Number, true, "nobody handed that form out",
 		report.Rules{}); err != nil {
 		t.Fatal(err)
 	}
@@ -70,13 +71,13 @@ func TestBatchWording(t *testing.T) {
 		rules.CountWording[0].Comment != "nobody handed that form out" {
 		t.Errorf("rules %+v, %v", rules, err)
 	}
-	if err := b.CountWording(t.Context(), b.store, b.id, "olga", form.Number, false, "", report.Rules{}); err != nil {
+	if err := batch.CountWording(t.Context(), b.Site, b.store, b.id, "olga", form.Number, false, "", report.Rules{}); err != nil {
 		t.Fatal(err)
 	}
 	if again := covered(); fmt.Sprint(again) != fmt.Sprint(before) {
 		t.Errorf("no longer counted: %v, want %v", again, before)
 	}
-	if err := b.CountWording(t.Context(), b.store, b.id, "olga", 99, true, "x", report.Rules{}); err == nil {
+	if err := batch.CountWording(t.Context(), b.Site, b.store, b.id, "olga", 99, true, "x", report.Rules{}); err == nil {
 		t.Error("wording that is not there is counted")
 	}
 }

@@ -43,12 +43,12 @@ func (s *Site) Boilerplate(ctx context.Context, lib concordat.LibraryID, o Boile
 	c := &counter{seen: map[concordat.Fingerprint]*counted{}, window: countWindow}
 	done := 0
 	for after := concordat.DocumentID(""); ; {
-		rows, err := s.o.Store.Documents(ctx, lib, after, deletePage)
+		rows, err := s.o.Store.Documents(ctx, lib, after, DeletePage)
 		if err != nil {
 			return nil, err
 		}
 		for _, row := range rows {
-			d, err := s.o.Index.Document(ctx, s.ref(lib, row.ID))
+			d, err := s.o.Index.Document(ctx, s.Ref(lib, row.ID))
 			if errors.Is(err, concordat.ErrNotFound) {
 				continue // deleted meanwhile
 			}
@@ -64,7 +64,7 @@ func (s *Site) Boilerplate(ctx context.Context, lib concordat.LibraryID, o Boile
 				o.Progress(done)
 			}
 		}
-		if len(rows) < deletePage {
+		if len(rows) < DeletePage {
 			return c.most(cmp.Or(o.Least, 3), cmp.Or(o.Most, 50)), nil
 		}
 		after = rows[len(rows)-1].ID

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/profile"
 	"concordat/report"
 	"concordat/segment"
+	"concordat/site/compare"
 	"concordat/store"
 )
 
@@ -34,7 +34,7 @@ type CheckOptions struct {
 	Libraries []concordat.LibraryID // empty: all that have not expired
 	Exclude   []concordat.Ref       // documents never shown: earlier versions of the submission
 	Exact     bool                  // look up exact bands only: faster, finds less
-	Channel   Channel               // by what documents are nominated; zero: fingerprints and words
+	Channel   compare.Channel       // by what documents are nominated; zero: fingerprints and words
 	Template  *segment.Template     // sections of the submission; nil: none
 	// Templates are given wordings besides those of the libraries: they give no score.
 	Templates []report.Template
@@ -55,7 +55,7 @@ type CheckOptions struct {
 	// Mirrors are the mirrored libraries of partners to compare with. They are never asked.
 	Mirrors []MirroredLibrary
 	// Standing keeps the check: documents that come later and match raise an alert, here and at
-	// partners that keep standing asks, until [Site.EndStanding].
+	// partners that keep standing asks, until they are ended.
 	Standing bool
 	// Progress, if not nil, is told how far the check is. It may be called concurrently.
 	Progress func(Progress)
@@ -74,16 +74,10 @@ type Progress struct {
 }
 
 const (
-	defaultCandidates = 200
-	defaultThreshold  = 0.3
-	// matchLimit is the most matches taken for one sentence: beyond it the wording is common, and
-	// more of its sources add nothing to a reader.
-	matchLimit = 64
-	// contextBytes is how much of a source is kept before and after a passage.
-	contextBytes = 240
-	// lease is how long a task is ours without a sign of life; a check renews nothing, as it is
+	DefaultThreshold = 0.3
+	// Lease is how long a task is ours without a sign of life; a check renews nothing, as it is
 	// bounded by its caller.
-	lease = 24 * time.Hour
+	Lease = 24 * time.Hour
 )
 
 // Check compares a submission with the libraries and keeps the findings under a new task. The
@@ -93,7 +87,7 @@ func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*repo
 	if err := CheckName(string(sub.ID)); err != nil {
 		return nil, fmt.Errorf("submission: %w", err)
 	}
-	if err := checkText(sub.Text); err != nil {
+	if err := CheckText(sub.Text); err != nil {
 		return nil, fmt.Errorf("submission %s: %w", sub.ID, err)
 	}
 	if o.Candidates < 0 {
@@ -106,24 +100,24 @@ func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*repo
 	if err := sub.Dated.Validate(); err != nil {
 		return nil, fmt.Errorf("submission %s: %w", sub.ID, err)
 	}
-	if err := errors.Join(o.Channel.check(), o.checkForward()); err != nil {
+	if err := errors.Join(o.Channel.Check(), o.ValidatePartners()); err != nil {
 		return nil, err
 	}
-	libraries, err := s.libraries(ctx, o.Libraries)
+	libraries, err := s.Libraries(ctx, o.Libraries)
 	if err != nil {
 		return nil, err
 	}
 	made := s.o.Now()
 	task, err := s.o.Store.StartTask(ctx, store.Task{Task: concordat.Task{
 		ID: concordat.TaskID(strings.ToLower(rand.Text())), Title: cmp.Or(sub.Title, string(sub.ID)), Made: made,
-	}}, "check", lease)
+	}}, "check", Lease)
 	if err != nil {
 		return nil, fmt.Errorf("start task: %w", err)
 	}
 	f, err := s.find(ctx, task.ID, sub, o, libraries)
 	if err == nil {
 		f.Task, f.Made = task.ID, made
-		err = s.keep(ctx, task, f)
+		err = s.Keep(ctx, task, f)
 	}
 	if err != nil {
 		// The cause is kept even if ctx is what ended the check.
@@ -132,8 +126,8 @@ func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*repo
 	return s.veil(ctx, f)
 }
 
-// libraries returns the libraries to ask.
-func (s *Site) libraries(ctx context.Context, ids []concordat.LibraryID) ([]store.Library, error) {
+// Libraries returns the libraries to ask.
+func (s *Site) Libraries(ctx context.Context, ids []concordat.LibraryID) ([]store.Library, error) {
 	if len(ids) == 0 {
 		all, err := s.o.Store.Libraries(ctx)
 		now := s.o.Now()
@@ -155,10 +149,10 @@ func (s *Site) libraries(ctx context.Context, ids []concordat.LibraryID) ([]stor
 // find does the work of a check. After an error the task does not stand.
 func (s *Site) find(ctx context.Context, task concordat.TaskID, sub Submission, o CheckOptions,
 	libraries []store.Library) (*report.Findings, error) {
-	if err := o.checkForward(); err != nil {
+	if err := o.ValidatePartners(); err != nil {
 		return nil, err
 	}
-	f, err := s.compareAll(ctx, task, sub, o, libraries, nil)
+	f, err := s.CompareAll(ctx, task, sub, o, libraries, nil)
 	if err != nil && o.Standing {
 		if end := s.o.Store.EndStanding(context.WithoutCancel(ctx), task); !errors.Is(end, concordat.ErrNotFound) {
 			err = errors.Join(err, end)
@@ -167,9 +161,9 @@ func (s *Site) find(ctx context.Context, task concordat.TaskID, sub Submission, 
 	return f, err
 }
 
-// compareAll compares a submission with the documents of this site, of mirrors and of partners.
+// CompareAll compares a submission with the documents of this site, of mirrors and of partners.
 // known is wording of the submission that is known to be shared by right already.
-func (s *Site) compareAll(ctx context.Context, task concordat.TaskID, sub Submission, o CheckOptions, libraries []store.Library,
+func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submission, o CheckOptions, libraries []store.Library,
 	known []report.Wording) (*report.Findings, error) {
 	progress := o.Progress
 	if progress == nil {
@@ -187,44 +181,54 @@ func (s *Site) compareAll(ctx context.Context, task concordat.TaskID, sub Submis
 			return nil, err
 		}
 	}
-	q := s.query(p, o, libraries)
+	own := s.comparer()
+	stage := func(stage string, done, total int) { progress(Progress{Stage: stage, Done: done, Total: total}) }
+	q := own.Query(p, o.find(), idsOf(libraries))
 	began := time.Now()
-	found, err := s.ask(ctx, p, q, o, progress)
+	found, err := own.Find(ctx, p, q, o.find(), stage)
 	if err != nil {
 		return nil, err
 	}
 	f := &report.Findings{
 		Version: report.Version, Submission: p.Document, Scheme: p.Scheme, Sections: p.Sections, Skipped: p.Skipped,
 		Checked: checked(p), Characters: p.Characters, Flags: sub.Flags, Made: s.o.Now(),
-		Threshold: cmp.Or(o.Threshold, defaultThreshold), Probe: q.Probe.String(),
+		Threshold: cmp.Or(o.Threshold, DefaultThreshold), Probe: q.Probe.String(),
 		Dated: sub.Dated, DatedBy: sub.DatedBy,
 	}
 	for _, l := range libraries {
 		c := concordat.Consulted{Site: s.o.ID, Library: l.ID, Asked: len(q.Fingerprints), Answered: len(q.Fingerprints),
-			Missing: found.missing, Capped: found.capped, Took: time.Since(began)}
-		if len(found.missing) > 0 {
+			Missing: found.Missing, Capped: found.Capped, Took: time.Since(began)}
+		if len(found.Missing) > 0 {
 			c.Answered = 0
 		}
 		f.Consulted = append(f.Consulted, c)
 	}
-	if found.left > 0 {
-		f.Flags = append(f.Flags, concordat.Flag{Code: "candidates_left_out", Count: found.left,
-			Detail: fmt.Sprintf("%d more documents share a little wording with the submission; the %d closest were compared", found.left,
-				len(found.candidates))})
+	if found.Left > 0 {
+		f.Flags = append(f.Flags, concordat.Flag{Code: "candidates_left_out", Count: found.Left,
+			Detail: fmt.Sprintf("%d more documents share a little wording with the submission; the %d closest were compared", found.Left,
+				len(found.Candidates))})
 	}
 	if f.Templates, err = s.templates(ctx, q.Libraries, o.Templates); err != nil {
 		return nil, err
 	}
-	shared := shareable(sub.Text, templateTexts(f.Templates))
-	shared.add(known)
-	if f.Passages, err = s.align(ctx, shared, q, p.Questions(), found.candidates, documentsOf(libraries)+1, progress); err != nil {
+	shared := compare.Shareable(sub.Text, compare.TemplateTexts(f.Templates))
+	shared.Add(known)
+	if f.Passages, err = own.Align(ctx, shared, q, p.Questions(), found.Candidates, documentsOf(libraries)+1, stage); err != nil {
 		return nil, err
 	}
-	f.Wording, f.WordingOf, f.SharedWorks = shared.found, documentsOf(libraries)+1, shared.cited
+	f.Wording, f.WordingOf, f.SharedWorks = shared.Found, documentsOf(libraries)+1, shared.Cited
 	if err := s.complete(ctx, f, p, q, o); err != nil {
 		return nil, err
 	}
-	return f, s.forward(ctx, task, f, sub, &o, found.candidates, shared, progress)
+	f.Forward = o.Forwarded()
+	if len(o.Partners) == 0 && len(o.Mirrors) == 0 {
+		return f, nil
+	}
+	if s.asker == nil {
+		return nil, fmt.Errorf("partners of a site that asks nobody: %w", concordat.ErrInvalid)
+	}
+	return f, s.asker.Ask(ctx, &Asking{Task: task, Submission: sub, Options: &o, Findings: f, Candidates: found.Candidates, Shared: shared,
+		Progress: progress})
 }
 
 // templates returns the given ones and those that the libraries hand out themselves.
@@ -240,6 +244,24 @@ func (s *Site) templates(ctx context.Context, libraries []concordat.LibraryID, g
 		}
 	}
 	return out, nil
+}
+
+// find returns what of the options the comparer heeds.
+func (o *CheckOptions) find() compare.Options {
+	return compare.Options{Exclude: o.Exclude, Exact: o.Exact, Channel: o.Channel, Candidates: o.Candidates}
+}
+
+// comparer returns the site's own index as something to compare with.
+func (s *Site) comparer() *compare.Comparer {
+	return &compare.Comparer{Index: s.o.Index, Profiler: s.o.Profiler, Workers: s.o.Workers, Known: s.catalogued}
+}
+
+func idsOf(libraries []store.Library) []concordat.LibraryID {
+	out := make([]concordat.LibraryID, len(libraries))
+	for i, l := range libraries {
+		out[i] = l.ID
+	}
+	return out
 }
 
 // documentsOf returns the number of documents of libraries.
@@ -263,63 +285,6 @@ func (s *Site) complete(ctx context.Context, f *report.Findings, p *concordat.Pr
 	return err
 }
 
-// asked is what the libraries answered.
-type asked struct {
-	candidates []*candidate
-	left       int // candidates for which there is no room
-	missing    []concordat.ShardID
-	capped     int
-}
-
-// ask asks by fingerprints and by words for the documents to be compared.
-func (s *Site) ask(ctx context.Context, p *concordat.Profile, q *concordat.Query, o CheckOptions, progress func(Progress)) (*asked, error) {
-	out := &asked{}
-	if len(q.Libraries) == 0 {
-		return out, nil
-	}
-	var prints, texts []*candidate
-	if n := len(q.Fingerprints); n > 0 && o.Channel != ChannelText {
-		progress(Progress{Stage: "match", Done: 0, Total: n})
-		a, err := s.o.Index.Match(ctx, q)
-		if err != nil {
-			return nil, fmt.Errorf("match: %w", err)
-		}
-		prints, out.missing, out.capped = s.nominate(p.Questions(), a.Matches), a.Missing, a.Capped
-		progress(Progress{Stage: "match", Done: n, Total: n})
-	}
-	if n := len(p.Windows); n > 0 && o.Channel != ChannelFingerprints {
-		progress(Progress{Stage: "search", Done: 0, Total: n})
-		var missing []concordat.ShardID
-		var err error
-		if texts, missing, err = s.nominateText(ctx, p, q); err != nil {
-			return nil, fmt.Errorf("search: %w", err)
-		}
-		out.missing = slices.Compact(slices.Sorted(slices.Values(append(out.missing, missing...))))
-		progress(Progress{Stage: "search", Done: n, Total: n})
-	}
-	out.candidates, out.left = merge(prints, texts, cmp.Or(o.Candidates, defaultCandidates))
-	var err error
-	if out.candidates, err = s.catalogued(ctx, out.candidates); err != nil {
-		return nil, fmt.Errorf("search: %w", err)
-	}
-	return out, nil
-}
-
-func (s *Site) query(p *concordat.Profile, o CheckOptions, libraries []store.Library) *concordat.Query {
-	q := &concordat.Query{Scheme: p.Scheme, Exclude: o.Exclude, MaxDistance: profile.MaxGate, MaxHashes: s.o.Profiler.MaxHashes(),
-		Limit: matchLimit, Probe: concordat.ProbeOne}
-	if o.Exact {
-		q.Probe = concordat.ProbeExact
-	}
-	for _, l := range libraries {
-		q.Libraries = append(q.Libraries, l.ID)
-	}
-	for _, sentence := range p.Questions() {
-		q.Fingerprints = append(q.Fingerprints, sentence.Fingerprint)
-	}
-	return q
-}
-
 // checked returns the spans that were fingerprinted, joined.
 func checked(p *concordat.Profile) []concordat.Span {
 	out := []concordat.Span{}
@@ -333,8 +298,8 @@ func checked(p *concordat.Profile) []concordat.Span {
 	return out
 }
 
-// keep stores findings and results and ends the task.
-func (s *Site) keep(ctx context.Context, task store.Task, f *report.Findings) error {
+// Keep stores findings and results and ends the task.
+func (s *Site) Keep(ctx context.Context, task store.Task, f *report.Findings) error {
 	data, err := json.Marshal(f)
 	if err != nil {
 		return fmt.Errorf("findings: %w", err)
@@ -342,7 +307,7 @@ func (s *Site) keep(ctx context.Context, task store.Task, f *report.Findings) er
 	if err := s.o.Store.PutFindings(ctx, task.ID, data); err != nil {
 		return fmt.Errorf("keep findings: %w", err)
 	}
-	if err := s.o.Store.PutResults(ctx, task.ID, resultsOf(f)); err != nil {
+	if err := s.o.Store.PutResults(ctx, task.ID, ResultsOf(f)); err != nil {
 		return fmt.Errorf("keep results: %w", err)
 	}
 	state := concordat.TaskDone
@@ -354,9 +319,9 @@ func (s *Site) keep(ctx context.Context, task store.Task, f *report.Findings) er
 	return s.o.Store.FinishTask(ctx, task, state, "")
 }
 
-// resultsOf returns the rows of the results table: one for each passage, and one for each source of works that both
+// ResultsOf returns the rows of the results table: one for each passage, and one for each source of works that both
 // cite, by which a deletion finds them.
-func resultsOf(f *report.Findings) []store.Result {
+func ResultsOf(f *report.Findings) []store.Result {
 	results := make([]store.Result, 0, len(f.Passages)+len(f.SharedWorks))
 	for _, p := range f.Passages {
 		results = append(results, store.Result{Span: p.Span, Kind: p.Kind, Similarity: p.Similarity, Source: p.Source, Title: p.Title,
@@ -370,69 +335,4 @@ func resultsOf(f *report.Findings) []store.Result {
 		results = append(results, r)
 	}
 	return results
-}
-
-// Findings returns what a check found, as it may be seen today: sources under an embargo without title
-// and wording, and a word about sources that were deleted since; or concordat.ErrNotFound.
-func (s *Site) Findings(ctx context.Context, id concordat.TaskID) (*report.Findings, error) {
-	f, _, err := s.FindingsAt(ctx, id)
-	return f, err
-}
-
-// FindingsAt is Findings with their revision, which grows with every change of what is kept.
-func (s *Site) FindingsAt(ctx context.Context, id concordat.TaskID) (*report.Findings, int64, error) {
-	f, revision, err := s.findingsAt(ctx, id)
-	if err != nil {
-		return nil, 0, err
-	}
-	f, err = s.veil(ctx, f)
-	return f, revision, err
-}
-
-// findings returns what a check found as it is kept.
-func (s *Site) findings(ctx context.Context, id concordat.TaskID) (*report.Findings, error) {
-	f, _, err := s.findingsAt(ctx, id)
-	return f, err
-}
-
-// findingsAt is findings with their revision.
-func (s *Site) findingsAt(ctx context.Context, id concordat.TaskID) (*report.Findings, int64, error) {
-	data, revision, err := s.o.Store.FindingsAt(ctx, id)
-	if err != nil {
-		return nil, 0, fmt.Errorf("findings of %s: %w", id, err)
-	}
-	var f report.Findings
-	if err := json.Unmarshal(data, &f); err != nil {
-		return nil, 0, fmt.Errorf("findings of %s: %w: %v", id, concordat.ErrCorrupt, err)
-	}
-	if err := f.Validate(); err != nil {
-		return nil, 0, fmt.Errorf("findings of %s: %w", id, err)
-	}
-	return &f, revision, nil
-}
-
-// changes is how often a change of findings is tried anew before it fails: others change them too,
-// seldom and briefly.
-const changes = 8
-
-// changeFindings applies a change to the findings of a task and keeps them. Where another process has changed
-// them meanwhile it reads them again and applies the change to those, so that no change is lost.
-func (s *Site) changeFindings(ctx context.Context, id concordat.TaskID, change func(*report.Findings)) error {
-	var err error
-	for range changes {
-		var f *report.Findings
-		var revision int64
-		if f, revision, err = s.findingsAt(ctx, id); err != nil {
-			return err
-		}
-		change(f)
-		data, err2 := json.Marshal(f)
-		if err2 != nil {
-			return err2
-		}
-		if err = s.o.Store.ReplaceFindings(ctx, id, revision, data); !errors.Is(err, concordat.ErrChanged) {
-			return err
-		}
-	}
-	return err
 }

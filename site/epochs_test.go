@@ -13,6 +13,7 @@ import (
 	"concordat"
 	"concordat/index"
 	"concordat/site"
+	"concordat/site/answer"
 	"concordat/store"
 )
 
@@ -140,7 +141,7 @@ func TestSetSurvivesACut(t *testing.T) {
 				if tell := o.answer(t, "north", o.ask(t, river+mill+garden, concordat.ShowMetadata, "theses")); tell.Libraries[0].Exists {
 					t.Errorf("after the cut, texts that are gone are told: %+v", tell)
 				}
-				o.parts.Site = site.New(site.Options{ID: "here", Index: o.index, Store: o.store, Profiler: profiler(t), Now: o.clock.now})
+				o.parts.rooms = open(site.Options{ID: "here", Index: o.index, Store: o.store, Profiler: profiler(t), Now: o.clock.now})
 				set := o.newSetOver(t, o.set)
 				o.use(t, set)
 				must(t, o.CatchUp(t.Context()))
@@ -224,7 +225,7 @@ func TestRotation(t *testing.T) {
 	if err := o.DropEpoch(t.Context(), old.Epoch); !errors.Is(err, concordat.ErrInvalid) {
 		t.Errorf("an epoch in use is dropped: %v", err)
 	}
-	o.clock.move(site.EpochGrace)
+	o.clock.move(answer.EpochGrace)
 	oldAsk.Job[5]++
 	_, err := o.Answer(t.Context(), "north", oldAsk)
 	refused(t, err, concordat.ReasonEpoch)

@@ -8,6 +8,7 @@ import (
 
 	"concordat"
 	"concordat/site"
+	"concordat/site/retain"
 	"concordat/store"
 )
 
@@ -36,9 +37,9 @@ func TestErasedFromEpochs(t *testing.T) {
 	}
 
 	// The command line, while nobody serves the site.
-	alone := site.New(site.Options{ID: "here", Index: o.index, Store: o.store, Profiler: profiler(t), Now: o.clock.now})
-	r, err := alone.NewEraser(site.EraserOptions{Store: o.store}).Erase(ctx, "ada", "",
-		site.Target{Library: "theses", Documents: []concordat.DocumentID{"a"}})
+	alone := open(site.Options{ID: "here", Index: o.index, Store: o.store, Profiler: profiler(t), Now: o.clock.now})
+	r, err := retain.New(alone.Site, retain.Options{Answers: alone.Answerer, Store: o.store}).Erase(ctx, "ada", "",
+		retain.Target{Library: "theses", Documents: []concordat.DocumentID{"a"}})
 	if !errors.Is(err, concordat.ErrUnavailable) || r == nil || r.Deleted.IsZero() || !r.Done.IsZero() {
 		t.Fatalf("without the sets: %+v, %v", r, err)
 	}
@@ -47,18 +48,18 @@ func TestErasedFromEpochs(t *testing.T) {
 	}
 
 	// The serving process.
-	e := o.NewEraser(site.EraserOptions{Store: o.store})
+	e := retain.New(o.Site, retain.Options{Answers: o.Answerer, Store: o.store})
 	if n, err := e.Resume(ctx); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
 	row, err := o.store.Erasure(ctx, r.ID)
 	must(t, err)
-	var done site.Receipt
+	var done retain.Receipt
 	must(t, json.Unmarshal(row.Receipt, &done))
 	name := "epoch " + testEpoch.String()
 	ok := false
 	for _, p := range done.Places {
-		ok = ok || p == site.Place{Name: name, Items: 1, State: "purged"}
+		ok = ok || p == retain.Place{Name: name, Items: 1, State: "purged"}
 	}
 	if row.State != store.ErasureDone || !ok || set.Index.(*purging).n != 1 {
 		t.Errorf("state %s, places %+v, purged %d times", row.State, done.Places, set.Index.(*purging).n)
@@ -74,7 +75,7 @@ func TestErasedFromEpochs(t *testing.T) {
 	}
 
 	// With the sets open from the beginning.
-	r, err = e.Erase(ctx, "ada", "", site.Target{Library: "theses", Whole: true})
+	r, err = e.Erase(ctx, "ada", "", retain.Target{Library: "theses", Whole: true})
 	must(t, err)
 	if r.Done.IsZero() || len(r.Documents) != 1 {
 		t.Errorf("receipt %+v", r)

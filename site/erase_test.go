@@ -17,6 +17,7 @@ import (
 	"concordat/profile"
 	"concordat/report"
 	"concordat/site"
+	"concordat/site/retain"
 	"concordat/store"
 )
 
@@ -27,7 +28,7 @@ const marked = mark + " marks a sentence of a hundred and fifty letters, which n
 
 // shelf is a site in one folder, as it is on disk.
 type shelf struct {
-	*site.Site
+	*rooms
 	t      *testing.T
 	dir    string
 	now    time.Time
@@ -35,13 +36,13 @@ type shelf struct {
 	shard  *index.Shard
 	files  *store.Files
 	queue  *site.Queue
-	eraser *site.Eraser
-	cited  site.CitedPolicy
+	eraser *retain.Eraser
+	cited  retain.CitedPolicy
 }
 
 func newShelf(t *testing.T) *shelf {
 	t.Helper()
-	s := &shelf{t: t, dir: t.TempDir(), now: time.Now().Truncate(time.Second), cited: site.CitedKeep}
+	s := &shelf{t: t, dir: t.TempDir(), now: time.Now().Truncate(time.Second), cited: retain.CitedKeep}
 	p, err := profile.New(profile.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -58,9 +59,10 @@ func newShelf(t *testing.T) *shelf {
 		}
 	})
 	s.files = store.OpenFiles(filepath.Join(s.dir, "originals"))
-	s.Site = site.New(site.Options{ID: "here", Index: s.shard, Store: s.store, Profiler: p, Now: func() time.Time { return s.now }})
-	s.eraser = s.NewEraser(site.EraserOptions{Store: s.store, Areas: []site.Area{s.files}, Cited: func() site.CitedPolicy { return s.cited },
-		Sign: func(sum [32]byte) (json.RawMessage, error) { return json.Marshal(sum[:4]) }})
+	s.rooms = open(site.Options{ID: "here", Index: s.shard, Store: s.store, Profiler: p, Now: func() time.Time { return s.now }})
+	s.eraser = retain.New(s.Site, retain.Options{Answers: s.Answerer, Store: s.store, Areas: []retain.Area{s.files},
+		Cited: func() retain.CitedPolicy { return s.cited },
+		Sign:  func(sum [32]byte) (json.RawMessage, error) { return json.Marshal(sum[:4]) }})
 	s.queue = s.NewQueue(site.QueueOptions{Store: s.store, Discard: s.eraser.Discard,
 		Read: func(_ context.Context, j site.Job) ([]site.Item, error) {
 			path, err := s.files.Path(j.File)
@@ -101,7 +103,7 @@ func (s *shelf) check(text string, change func(*site.Job)) concordat.TaskID {
 	}
 	id := submit(s.t, s.queue, j)
 	stop := start(s.t, s.queue)
-	if state, cause := await(s.t, &parts{Site: s.Site, store: s.store}, s.queue, id); state != concordat.TaskDone {
+	if state, cause := await(s.t, &parts{rooms: s.rooms, store: s.store}, s.queue, id); state != concordat.TaskDone {
 		s.t.Fatalf("check: %s, %s", state, cause)
 	}
 	stop()
@@ -137,7 +139,7 @@ func (s *shelf) packed(id concordat.TaskID) []byte {
 	return b[100:140]
 }
 
-func (s *shelf) erase(t site.Target) *site.Receipt {
+func (s *shelf) erase(t retain.Target) *retain.Receipt {
 	s.t.Helper()
 	r, err := s.eraser.Erase(s.t.Context(), "ada", "the author of "+mark[4:]+" asks", t)
 	if err != nil {
@@ -163,8 +165,8 @@ func TestErasedBytesAreGone(t *testing.T) {
 	if len(s.holding(needles["findings"])) == 0 {
 		t.Fatal("the findings are not to be found before")
 	}
-	r := s.erase(site.Target{Tasks: []concordat.TaskID{task}})
-	r2 := s.erase(site.Target{Library: "theses", Documents: []concordat.DocumentID{mark + ".txt"}})
+	r := s.erase(retain.Target{Tasks: []concordat.TaskID{task}})
+	r2 := s.erase(retain.Target{Library: "theses", Documents: []concordat.DocumentID{mark + ".txt"}})
 	for name, n := range needles {
 		if in := s.holding(n); len(in) > 0 {
 			t.Errorf("%s: still in %s", name, in)
@@ -174,10 +176,10 @@ func TestErasedBytesAreGone(t *testing.T) {
 		len(r.Signature) == 0 {
 		t.Errorf("receipt %+v", r)
 	}
-	if len(r2.Documents) != 1 || r2.Documents[0].Name != site.DocumentName("theses", mark+".txt") || r2.Documents[0].Sentences == 0 {
+	if len(r2.Documents) != 1 || r2.Documents[0].Name != retain.DocumentName("theses", mark+".txt") || r2.Documents[0].Sentences == 0 {
 		t.Errorf("receipt %+v", r2)
 	}
-	for _, want := range []site.Place{{Name: "index", Items: 1, State: "purged"}, {Name: "store", State: "purged"}} {
+	for _, want := range []retain.Place{{Name: "index", Items: 1, State: "purged"}, {Name: "store", State: "purged"}} {
 		found := false
 		for _, p := range r2.Places {
 			found = found || p == want
@@ -205,7 +207,7 @@ func TestErasedBytesAreGone(t *testing.T) {
 	if erased != 2 {
 		t.Errorf("%d lines of deletions", erased)
 	}
-	again := s.erase(site.Target{Tasks: []concordat.TaskID{task}}) // not there: no error
+	again := s.erase(retain.Target{Tasks: []concordat.TaskID{task}}) // not there: no error
 	if len(again.Tasks) != 1 || again.Tasks[0].Findings != 0 {
 		t.Errorf("again %+v", again.Tasks)
 	}
@@ -213,7 +215,7 @@ func TestErasedBytesAreGone(t *testing.T) {
 
 // TestCitedWording: reports that cite a deleted document say so; by policy they lose its wording.
 func TestCitedWording(t *testing.T) {
-	for _, policy := range []site.CitedPolicy{site.CitedKeep, site.CitedWithhold} {
+	for _, policy := range []retain.CitedPolicy{retain.CitedKeep, retain.CitedWithhold} {
 		t.Run(string(policy), func(t *testing.T) {
 			s := newShelf(t)
 			s.cited = policy
@@ -223,7 +225,7 @@ func TestCitedWording(t *testing.T) {
 			if err != nil || len(before.Passages) == 0 {
 				t.Fatal(before, err)
 			}
-			r := s.erase(site.Target{Library: "theses", Documents: []concordat.DocumentID{mark + ".txt"}})
+			r := s.erase(retain.Target{Library: "theses", Documents: []concordat.DocumentID{mark + ".txt"}})
 			if r.Reports != 1 || r.Cited != policy || r.Documents[0].Reports != 1 {
 				t.Errorf("receipt %+v", r)
 			}
@@ -236,7 +238,7 @@ func TestCitedWording(t *testing.T) {
 			}
 			p := f.Passages[0]
 			kept := strings.Contains(p.Text, mark) && strings.Contains(p.Title+string(p.Source.Document), mark)
-			if kept != (policy == site.CitedKeep) || policy == site.CitedWithhold &&
+			if kept != (policy == retain.CitedKeep) || policy == retain.CitedWithhold &&
 				strings.Contains(p.Title+p.Text+p.Before+p.After+string(p.Source.Document), mark) {
 				t.Errorf("passage %+v", p)
 			}
@@ -264,7 +266,7 @@ func TestNoStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.erase(site.Target{Tasks: []concordat.TaskID{kept}})
+	s.erase(retain.Target{Tasks: []concordat.TaskID{kept}})
 	if in := s.holding([]byte(mark)); len(in) > 0 {
 		t.Fatalf("the way is not clear: %s", in)
 	}
@@ -342,7 +344,7 @@ func TestSweep(t *testing.T) {
 	second := s.check(folios+" "+mark, nil)
 	s.now = s.now.Add(4 * day)
 	third := s.check(folios, nil)
-	policy := site.Retention{Reports: 7 * day, Texts: 3 * day, Originals: day}
+	policy := retain.Retention{Reports: 7 * day, Texts: 3 * day, Originals: day}
 	dry, err := s.eraser.Sweep(ctx, policy, true)
 	if err != nil {
 		t.Fatal(err)
@@ -354,7 +356,7 @@ func TestSweep(t *testing.T) {
 		t.Errorf("a dry run changed something: %v", err)
 	}
 	// A deletion that was asked for when the process ended.
-	if _, err := s.AskErasure(ctx, s.store, "ada", "", site.Target{Tasks: []concordat.TaskID{third}}); err != nil {
+	if _, err := retain.Ask(ctx, s.Site, s.store, "ada", "", retain.Target{Tasks: []concordat.TaskID{third}}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := s.eraser.Sweep(ctx, policy, false)
@@ -380,7 +382,7 @@ func TestSweep(t *testing.T) {
 	}
 	for _, id := range got.Receipts {
 		row, err := s.store.Erasure(ctx, id)
-		if err != nil || row.State != store.ErasureDone || row.Actor != site.SweepActor || row.Target != nil {
+		if err != nil || row.State != store.ErasureDone || row.Actor != retain.SweepActor || row.Target != nil {
 			t.Errorf("receipt %s: %+v, %v", id, row, err)
 		}
 	}
@@ -397,8 +399,8 @@ func TestErasureGoesOn(t *testing.T) {
 	s.add(mark+".txt", marked)
 	task := s.check(marked, nil)
 	broken := &brokenArea{Files: s.files, fail: true}
-	e := s.NewEraser(site.EraserOptions{Store: s.store, Areas: []site.Area{broken}})
-	_, err := e.Erase(t.Context(), "ada", "", site.Target{Tasks: []concordat.TaskID{task}, Library: "theses",
+	e := retain.New(s.Site, retain.Options{Answers: s.Answerer, Store: s.store, Areas: []retain.Area{broken}})
+	_, err := e.Erase(t.Context(), "ada", "", retain.Target{Tasks: []concordat.TaskID{task}, Library: "theses",
 		Documents: []concordat.DocumentID{mark + ".txt"}})
 	if !errors.Is(err, errBroken) {
 		t.Fatalf("got %v", err)
@@ -415,7 +417,7 @@ func TestErasureGoesOn(t *testing.T) {
 	if err != nil || row.State != store.ErasureDone {
 		t.Fatal(row, err)
 	}
-	var r site.Receipt
+	var r retain.Receipt
 	if err := json.Unmarshal(row.Receipt, &r); err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,8 @@ import (
 
 	"concordat"
 	"concordat/report"
-	"concordat/site"
+	"concordat/site/batch"
+	"concordat/site/retain"
 )
 
 // onePlace is a place of one batch.
@@ -54,7 +55,7 @@ func TestEraseMember(t *testing.T) {
 	shared := prose(1, 12)
 	b := newBatch(t, p, map[string]string{"x.txt": shared + prose(2, 8), "y.txt": shared + prose(3, 8), "z.txt": shared + prose(4, 8)},
 		[]string{"x.txt", "y.txt", "z.txt"},
-		site.BatchJob{NoLibraries: true, Manifest: []site.ManifestLine{{File: "x.txt", Author: "Xenia"}, {File: "y.txt", Author: "Yves"}}})
+		batch.Job{NoLibraries: true, Manifest: []batch.ManifestLine{{File: "x.txt", Author: "Xenia"}, {File: "y.txt", Author: "Yves"}}})
 	v := b.run(t)
 	tasks := map[string]concordat.TaskID{}
 	for _, m := range v.Members {
@@ -65,8 +66,8 @@ func TestEraseMember(t *testing.T) {
 		t.Fatalf("the report of y.txt names %q, %v: nothing can be shown", wording(before), err)
 	}
 	place := &onePlace{index: b.index, busy: true}
-	e := p.NewEraser(site.EraserOptions{Store: p.store, Batches: place})
-	if _, err := e.Erase(t.Context(), "ada", "asked", site.Target{Tasks: []concordat.TaskID{tasks["x.txt"]}}); !errors.Is(err,
+	e := retain.New(p.Site, retain.Options{Answers: p.Answerer, Store: p.store, Batches: place})
+	if _, err := e.Erase(t.Context(), "ada", "asked", retain.Target{Tasks: []concordat.TaskID{tasks["x.txt"]}}); !errors.Is(err,
 		concordat.ErrLocked) {
 		t.Errorf("while somebody works on the batch: %v", err)
 	}
@@ -108,7 +109,7 @@ func TestEraseMember(t *testing.T) {
 	}
 
 	// A document named by the batch goes with its check.
-	r, err := e.Erase(t.Context(), "ada", "asked", site.Target{Library: ref.Library, Documents: []concordat.DocumentID{"z.txt"}})
+	r, err := e.Erase(t.Context(), "ada", "asked", retain.Target{Library: ref.Library, Documents: []concordat.DocumentID{"z.txt"}})
 	if err != nil || len(r.Tasks) != 1 || r.Tasks[0].Task != tasks["z.txt"] {
 		t.Errorf("receipt %+v, %v", r, err)
 	}
@@ -118,15 +119,15 @@ func TestEraseMember(t *testing.T) {
 func TestEraseBatch(t *testing.T) {
 	p := newSite(t)
 	shared := prose(1, 12)
-	b := newBatch(t, p, map[string]string{"x.txt": shared, "y.txt": shared}, []string{"x.txt", "y.txt"}, site.BatchJob{NoLibraries: true})
+	b := newBatch(t, p, map[string]string{"x.txt": shared, "y.txt": shared}, []string{"x.txt", "y.txt"}, batch.Job{NoLibraries: true})
 	v := b.run(t)
 	place := &onePlace{index: b.index}
-	e := p.NewEraser(site.EraserOptions{Store: p.store, Batches: place})
-	r, err := e.Erase(t.Context(), "ada", "asked", site.Target{Batches: []string{b.id}})
+	e := retain.New(p.Site, retain.Options{Answers: p.Answerer, Store: p.store, Batches: place})
+	r, err := e.Erase(t.Context(), "ada", "asked", retain.Target{Batches: []string{b.id}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Batches) != 1 || r.Batches[0] != (site.ErasedBatch{Batch: b.id, Documents: 2, Files: 3}) || len(r.Tasks) != 2 ||
+	if len(r.Batches) != 1 || r.Batches[0] != (retain.ErasedBatch{Batch: b.id, Documents: 2, Files: 3}) || len(r.Tasks) != 2 ||
 		place.removed != 1 || r.Done.IsZero() {
 		t.Errorf("receipt %+v", r)
 	}
@@ -138,7 +139,7 @@ func TestEraseBatch(t *testing.T) {
 			t.Errorf("check of %s: %v", m.Name, err)
 		}
 	}
-	if _, err := e.Erase(t.Context(), "ada", "again", site.Target{Batches: []string{b.id}}); err != nil {
+	if _, err := e.Erase(t.Context(), "ada", "again", retain.Target{Batches: []string{b.id}}); err != nil {
 		t.Errorf("one that is not there: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"concordat"
 	"concordat/report"
 	"concordat/site"
+	"concordat/site/batch"
 )
 
 // TestOneFate: what counts of a document does not depend on the site's key, on the order in which documents come, on how
@@ -69,7 +70,7 @@ func TestOneFate(t *testing.T) {
 					see(fmt.Sprintf("key %q, %s, %d libraries", key, way, n), name, p.check(t, texts[name], o))
 				}
 			}
-			b := newBatch(t, newKeyedSite(t, []byte(key)), texts, order, site.BatchJob{NoLibraries: true})
+			b := newBatch(t, newKeyedSite(t, []byte(key)), texts, order, batch.Job{NoLibraries: true})
 			for _, m := range b.run(t).Members {
 				if !slices.Contains(checked, m.Name) {
 					continue

@@ -17,6 +17,8 @@ import (
 	"concordat/profile"
 	"concordat/report"
 	"concordat/site"
+	"concordat/site/answer"
+	"concordat/site/ask"
 	"concordat/store"
 )
 
@@ -73,13 +75,13 @@ func newMember(t testing.TB, id concordat.SiteID, libraries ...concordat.Library
 	p := keyed(t, federationKey)
 	m := &member{id: id, profiler: p}
 	m.parts = &parts{store: db, index: &faulty{Index: &indextest.Oracle{Site: id, Scheme: p.Scheme()}}}
-	m.Site = site.New(site.Options{ID: id, Index: m.index, Store: db, Profiler: p})
+	m.rooms = open(site.Options{ID: id, Index: m.index, Store: db, Profiler: p})
 	for _, l := range libraries {
 		if err := db.CreateLibrary(t.Context(), store.Library{ID: l, Title: string(l)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	err = m.UseEpochs(t.Context(), site.EpochSet{Epoch: federationEpoch, Profiler: p, Index: &indextest.Oracle{Site: id, Scheme: p.Scheme()},
+	err = m.UseEpochs(t.Context(), answer.EpochSet{Epoch: federationEpoch, Profiler: p, Index: &indextest.Oracle{Site: id, Scheme: p.Scheme()},
 		SketchKey: []byte("sketch key of the federation ..."), HandleKey: []byte("handle key of " + string(id) + ".................")})
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +93,7 @@ func newMember(t testing.TB, id concordat.SiteID, libraries ...concordat.Library
 func (m *member) share(t testing.TB, to concordat.SiteID, rule store.ShareRule, libraries ...concordat.LibraryID) {
 	t.Helper()
 	for _, l := range libraries {
-		if _, err := m.Site.Share(t.Context(), store.Share{Library: l, Partner: to, Rule: rule}); err != nil {
+		if _, err := m.Answerer.Share(t.Context(), store.Share{Library: l, Partner: to, Rule: rule}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -102,7 +104,7 @@ func (m *member) share(t testing.TB, to concordat.SiteID, rule store.ShareRule, 
 
 // seenBy returns the member as a partner of another.
 func (m *member) seenBy(from concordat.SiteID, libraries ...concordat.LibraryID) site.PartnerLibraries {
-	return site.PartnerLibraries{Partner: inProcess{from, m.Site, m.id}, Epoch: federationEpoch, Profiler: m.profiler,
+	return site.PartnerLibraries{Partner: inProcess{from, m.Answerer, m.id}, Epoch: federationEpoch, Profiler: m.profiler,
 		SketchKey: []byte("sketch key of the federation ..."), Libraries: libraries, Limit: -1}
 }
 
@@ -426,7 +428,7 @@ func twoSites(t *testing.T, form string) {
 	}
 
 	// While the partner answers, another process of this site changes the findings: both changes stay.
-	got, err := a.Reveal(ctx, f.Task, site.RevealRequest{Partner: &interrupted{there.Partner, func() {
+	got, err := a.Reveal(ctx, f.Task, ask.RevealRequest{Partner: &interrupted{there.Partner, func() {
 		now, err := a.Findings(ctx, f.Task)
 		if err != nil {
 			t.Fatal(err)
@@ -453,7 +455,7 @@ func twoSites(t *testing.T, form string) {
 	if !strings.Contains(words, "Vostok plateau") || strings.Contains(words, "strontium") || strings.Contains(words, "argon") {
 		t.Errorf("common words %q", words)
 	}
-	got, err = a.Reveal(ctx, f.Task, site.RevealRequest{Partner: there.Partner, Level: concordat.ShowPassage, Reason: "a case",
+	got, err = a.Reveal(ctx, f.Task, ask.RevealRequest{Partner: there.Partner, Level: concordat.ShowPassage, Reason: "a case",
 		Contact: "dean"}, verbatim)
 	if err != nil || got[0].State != concordat.DisclosurePending {
 		t.Fatalf("passage: %+v, %v", got, err)
@@ -500,7 +502,7 @@ func mirrored(t *testing.T, a, b *member, form string) {
 	ctx := t.Context()
 	m := site.MirroredLibrary{Site: "b", Library: "theses", Epoch: federationEpoch, Profiler: a.profiler,
 		Index: &indextest.Oracle{Site: "a", Scheme: a.profiler.Scheme()}}
-	done, err := a.SyncMirror(ctx, inProcess{"a", b.Site, "b"}, m, nil)
+	done, err := a.SyncMirror(ctx, inProcess{"a", b.Answerer, "b"}, m, nil)
 	if form == concordat.OutlineWords {
 		// A document that was shown in words is not shipped in fingerprints, but the others are.
 		if err != nil || done.Documents != 2 {

@@ -13,6 +13,7 @@ import (
 
 	"concordat"
 	"concordat/site"
+	"concordat/site/batch"
 	"concordat/store"
 )
 
@@ -42,7 +43,7 @@ func TestFollow(t *testing.T) {
 	b := &owner{parts: &parts{store: a.store, index: a.index}, clock: a.clock}
 	seen := map[*owner]*places{}
 	for _, o := range []*owner{a, b} {
-		o.Site = site.New(site.Options{ID: "here", Index: a.index, Store: a.store, Profiler: profiler(t), Now: a.clock.now, Shared: true})
+		o.rooms = open(site.Options{ID: "here", Index: a.index, Store: a.store, Profiler: profiler(t), Now: a.clock.now, Shared: true})
 		set := o.newSet(t, testEpoch)
 		seen[o] = &places{at: map[concordat.LibraryID]int64{}}
 		set.Followed = seen[o]
@@ -103,17 +104,17 @@ func TestFollow(t *testing.T) {
 func TestBatchRegain(t *testing.T) {
 	texts := twins()
 	names := slices.Sorted(maps.Keys(texts))
-	alone := said(newBatch(t, newSite(t, "theses"), texts, names, site.BatchJob{}).run(t))
+	alone := said(newBatch(t, newSite(t, "theses"), texts, names, batch.Job{}).run(t))
 
-	b := newBatch(t, newSite(t, "theses"), texts, names, site.BatchJob{})
-	b.Site = site.New(site.Options{ID: "here", Index: b.parts.index, Store: b.store, Profiler: profiler(t), Shared: true})
+	b := newBatch(t, newSite(t, "theses"), texts, names, batch.Job{})
+	b.rooms = open(site.Options{ID: "here", Index: b.parts.index, Store: b.store, Profiler: profiler(t), Shared: true})
 	ctx, stop := context.WithCancel(t.Context())
 	b.options.Progress = func(stage string, done, _ int) {
-		if stage == site.BatchCompare && done > 1 {
+		if stage == batch.StageCompare && done > 1 {
 			stop()
 		}
 	}
-	if err := b.RunBatch(ctx, b.id, b.options); err == nil {
+	if err := batch.Run(ctx, b.Site, b.id, b.options); err == nil {
 		t.Fatal("it was not interrupted")
 	}
 	b.options.Progress, b.options.Index = nil, openShard(t, filepath.Join(t.TempDir(), "other"), profiler(t))
@@ -125,7 +126,7 @@ func TestBatchRegain(t *testing.T) {
 	must(t, b.store.ReopenBatch(t.Context(), b.id, "test", true))
 	clear(texts)
 	b.options.Index = openShard(t, filepath.Join(t.TempDir(), "third"), profiler(t))
-	if err := b.RunBatch(t.Context(), b.id, b.options); !errors.Is(err, concordat.ErrNotFound) {
+	if err := batch.Run(t.Context(), b.Site, b.id, b.options); !errors.Is(err, concordat.ErrNotFound) {
 		t.Errorf("without files: %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"concordat"
 	"concordat/report"
 	"concordat/site"
+	"concordat/site/ask"
 )
 
 // essay is long enough for the word sets of its sentences to align.
@@ -188,7 +189,7 @@ func TestAskedReveal(t *testing.T) {
 	if len(f.Passages) == 0 {
 		t.Fatal("nothing found")
 	}
-	got, err := p.Reveal(t.Context(), f.Task, site.RevealRequest{Partner: north}, 0)
+	got, err := p.Reveal(t.Context(), f.Task, ask.RevealRequest{Partner: north}, 0)
 	if err != nil || len(got) != 1 || got[0].State != concordat.DisclosureGranted {
 		t.Fatalf("got %+v, %v", got, err)
 	}
@@ -208,13 +209,13 @@ func TestAskedReveal(t *testing.T) {
 	if north.reveals[0].Passages[0].Text != g.Span.In(f.Submission.Text) {
 		t.Error("the wording sent is not the passage's")
 	}
-	if again, err := p.Reveal(t.Context(), f.Task, site.RevealRequest{Partner: north}, 0); err != nil || len(again) != 0 ||
+	if again, err := p.Reveal(t.Context(), f.Task, ask.RevealRequest{Partner: north}, 0); err != nil || len(again) != 0 ||
 		len(north.reveals) != 1 {
 		t.Errorf("asked again: %+v, %v", again, err)
 	}
 
 	north.decide = concordat.DisclosurePending
-	request := site.RevealRequest{Partner: north, Level: concordat.ShowPassage, Reason: "misconduct", Contact: "dean@here"}
+	request := ask.RevealRequest{Partner: north, Level: concordat.ShowPassage, Reason: "misconduct", Contact: "dean@here"}
 	if got, err = p.Reveal(t.Context(), f.Task, request, 0); err != nil || got[0].State != concordat.DisclosurePending {
 		t.Fatalf("got %+v, %v", got, err)
 	}
@@ -254,7 +255,7 @@ func TestAskedRevealGarbage(t *testing.T) {
 	for _, spans := range [][]concordat.Span{{{Start: -1, End: 4}}, {{Start: 0, End: 1 << 30}}, {{Start: 9, End: 12}, {Start: 3, End: 5}},
 		{{Start: 5, End: 5}}} {
 		liar := &liar{north, spans}
-		if _, err := p.Reveal(t.Context(), f.Task, site.RevealRequest{Partner: liar}, 0); err != nil {
+		if _, err := p.Reveal(t.Context(), f.Task, ask.RevealRequest{Partner: liar}, 0); err != nil {
 			t.Fatal(err)
 		}
 		g, err := p.Findings(t.Context(), f.Task)

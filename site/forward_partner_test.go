@@ -14,6 +14,7 @@ import (
 	"concordat/internal/indextest"
 	"concordat/profile"
 	"concordat/site"
+	"concordat/site/ask"
 )
 
 // partner is another site in this process: a concordat.Partner over an index and texts, with what a
@@ -214,7 +215,7 @@ func (p *partner) Outline(ctx context.Context, a *concordat.OutlineAsk) (*concor
 				o.Units = append(o.Units, concordat.OutlineUnit{Ordinal: u.Ordinal, Span: u.Span, Chars: u.Chars, Words: u.Words})
 			}
 		case concordat.OutlineFingerprints:
-			ps, err := site.Prints(p.profiler, doc)
+			ps, err := ask.Prints(p.profiler, doc)
 			if err != nil {
 				return nil, err
 			}

@@ -137,7 +137,7 @@ func check(d Incoming) error {
 	if err := CheckName(string(d.ID)); err != nil {
 		return fmt.Errorf("document %q: %w", d.ID, err)
 	}
-	if err := errors.Join(checkText(d.Text), d.Dated.Validate()); err != nil {
+	if err := errors.Join(CheckText(d.Text), d.Dated.Validate()); err != nil {
 		return fmt.Errorf("document %s: %w", d.ID, err)
 	}
 	return nil
@@ -182,7 +182,7 @@ func (s *Site) fingerprint(ctx context.Context, lib concordat.LibraryID, docs []
 
 func (s *Site) fingerprintOne(ctx context.Context, lib concordat.LibraryID, d Incoming, p **concordat.Profile, row *store.DocumentRow,
 	in *Ingested) error {
-	hash := textHash(d.Text)
+	hash := store.TextHash(d.Text)
 	*in = Ingested{ID: d.ID, Title: d.Title, Source: d.Source, Outcome: Added}
 	old, err := s.o.Store.DocumentRow(ctx, lib, d.ID)
 	switch {
@@ -237,7 +237,7 @@ func (s *Site) commit(ctx context.Context, b *batch) error {
 		}
 		return err
 	}
-	s.pokeEpochs()
+	s.changed()
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"concordat"
 	"concordat/internal/indextest"
 	"concordat/site"
+	"concordat/site/ask"
 )
 
 func mirrorOf(n *partner, index concordat.Index) site.MirroredLibrary {
@@ -66,7 +67,7 @@ func TestSyncMirror(t *testing.T) {
 		if f.Partners[0].Author != "A. Writer" {
 			t.Errorf("partners' sources %+v", f.Partners)
 		}
-		if _, err := p.Reveal(ctx, f.Task, site.RevealRequest{Partner: north}, 0); !errors.Is(err, concordat.ErrInvalid) {
+		if _, err := p.Reveal(ctx, f.Task, ask.RevealRequest{Partner: north}, 0); !errors.Is(err, concordat.ErrInvalid) {
 			t.Errorf("a mirror's passage was revealed: %v", err)
 		}
 	}

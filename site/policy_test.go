@@ -11,6 +11,7 @@ import (
 
 	"concordat"
 	"concordat/site"
+	"concordat/site/answer"
 	"concordat/store"
 )
 
@@ -69,7 +70,7 @@ func TestPolicyProperty(t *testing.T) {
 		mine := ""
 		if rng.IntN(2) == 0 {
 			mine = "Jane Doe"
-			a.Authors = site.AuthorHashes(key("sketch of "+testEpoch.String()), mine)
+			a.Authors = answer.AuthorHashes(key("sketch of "+testEpoch.String()), mine)
 		}
 		tell := o.answer(t, "north", a)
 		want := o.naive(t, rule, a, texts[lib], authors, mine)

@@ -107,7 +107,7 @@ type QueueOptions struct {
 	// error, such as of a quota, ends the task with it as the cause.
 	Admit func(ctx context.Context, t store.Task, j Job, items []Item) error
 	// Discard, if not nil, is called after a task of a job with NoStore has ended, and removes the text
-	// and the original. What it misses is for [Eraser.Sweep].
+	// and the original. What it misses is for a sweep of package retain.
 	Discard func(ctx context.Context, id concordat.TaskID) error
 	// Begun, if not nil, is called when a task is begun, with how long it has waited; Told with every event.
 	// Both are quick, and safe for concurrent use.
@@ -136,7 +136,7 @@ const (
 	queueLease = time.Minute
 	// shareEvery is how often other processes are told how far a task is.
 	shareEvery = time.Second
-	queuePoll  = 2 * time.Second // for tasks that another process hands in
+	QueuePoll  = 2 * time.Second // for tasks that another process hands in
 )
 
 // NewQueue returns a queue of checks by s. Run runs it.
@@ -154,7 +154,7 @@ func (s *Site) NewQueue(o QueueOptions) *Queue {
 // Submit puts a check at the end of the queue and returns its task. It is durable on return.
 func (q *Queue) Submit(ctx context.Context, owner, batch string, j Job) (concordat.TaskID, error) {
 	id := concordat.TaskID(strings.ToLower(rand.Text()))
-	return id, q.submit(ctx, id, owner, batch, j)
+	return id, q.SubmitTask(ctx, id, owner, batch, j)
 }
 
 // SubmitAll is Submit for several: all are in the queue, or none. Those whose job has a Fault have ended.
@@ -193,7 +193,8 @@ func (q *Queue) task(id concordat.TaskID, owner, batch string, j Job) (store.Tas
 		Request: request, File: j.File}, nil
 }
 
-func (q *Queue) submit(ctx context.Context, id concordat.TaskID, owner, batch string, j Job) error {
+// SubmitTask is Submit under an identity that the caller chose; ErrExists: there is such a task.
+func (q *Queue) SubmitTask(ctx context.Context, id concordat.TaskID, owner, batch string, j Job) error {
 	t, err := q.task(id, owner, batch, j)
 	if err == nil {
 		err = q.o.Store.CreateTask(ctx, t)

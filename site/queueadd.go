@@ -77,7 +77,7 @@ func (q *Queue) fail(ctx context.Context, t store.Task, j Job, i int, item Item,
 	one := j
 	one.File, one.Name, one.Title, one.Fault = "", cmp.Or(string(item.ID), j.Name), item.Title, cause.Error()
 	id := concordat.TaskID(fmt.Sprintf("%s-%d", t.ID, i+1))
-	err := q.submit(ctx, id, t.Owner, cmp.Or(t.Batch, string(t.ID)), one)
+	err := q.SubmitTask(ctx, id, t.Owner, cmp.Or(t.Batch, string(t.ID)), one)
 	if err == nil {
 		err = q.o.Store.CancelTask(ctx, id, one.Fault)
 	}

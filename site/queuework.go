@@ -60,7 +60,7 @@ func (q *Queue) Run(ctx context.Context) error {
 
 // work takes one task of a lane after the other.
 func (q *Queue) work(ctx context.Context, lane store.Lane) error {
-	poll := time.NewTicker(queuePoll)
+	poll := time.NewTicker(QueuePoll)
 	defer poll.Stop()
 	if lane == store.LaneChecks {
 		q.count(1)
@@ -221,7 +221,7 @@ func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, string, 
 	if j.NoStore {
 		report.Withhold(f)
 	}
-	return "", "", q.site.keep(ctx, t, f)
+	return "", "", q.site.Keep(ctx, t, f)
 }
 
 // check does the check of a task.
@@ -229,7 +229,7 @@ func (q *Queue) check(ctx context.Context, t store.Task, j Job, sub Submission) 
 	if err := CheckName(string(sub.ID)); err != nil {
 		return nil, err
 	}
-	if err := checkText(sub.Text); err != nil {
+	if err := CheckText(sub.Text); err != nil {
 		return nil, err
 	}
 	sub.Title = cmp.Or(j.Title, sub.Title)
@@ -241,7 +241,7 @@ func (q *Queue) check(ctx context.Context, t store.Task, j Job, sub Submission) 
 		defer done()
 	}
 	o.Progress = func(p Progress) { q.tell(Event{Task: t.ID, State: concordat.TaskRunning, Progress: p}) }
-	libraries, err := q.site.libraries(ctx, o.Libraries)
+	libraries, err := q.site.Libraries(ctx, o.Libraries)
 	if err != nil {
 		return nil, err
 	}
@@ -262,7 +262,7 @@ func (q *Queue) split(ctx context.Context, t store.Task, j Job, items []Item) er
 		if item.Err != nil {
 			one.Fault = item.Err.Error()
 		}
-		err := q.submit(ctx, id, t.Owner, cmp.Or(t.Batch, string(t.ID)), one)
+		err := q.SubmitTask(ctx, id, t.Owner, cmp.Or(t.Batch, string(t.ID)), one)
 		if err == nil && one.Fault != "" {
 			err = q.o.Store.CancelTask(ctx, id, one.Fault)
 		}

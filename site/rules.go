@@ -32,7 +32,7 @@ func RulesInForce(ctx context.Context, db RulesStore, id concordat.TaskID, base 
 	if err != nil {
 		return base, err
 	}
-	rules, _, err := reviewedRules(ctx, db, id, first)
+	rules, _, err := ReviewedRules(ctx, db, id, first)
 	return rules, err
 }
 
@@ -58,7 +58,9 @@ func FirstRules(ctx context.Context, db RulesStore, t store.Task, base report.Ru
 
 // BatchRules returns the rules that a batch keeps, else base.
 func BatchRules(b store.Batch, base report.Rules) (report.Rules, error) {
-	var j BatchJob
+	var j struct {
+		Rules *report.Rules `json:"rules"`
+	}
 	if err := json.Unmarshal(b.Request, &j); err != nil {
 		return base, fmt.Errorf("rules of batch %s: %w: %v", b.ID, concordat.ErrCorrupt, err)
 	}
@@ -68,9 +70,9 @@ func BatchRules(b store.Batch, base report.Rules) (report.Rules, error) {
 	return *j.Rules, nil
 }
 
-// reviewedRules returns the rules that the latest review of a task sets; decided: there is one. Else the rules
+// ReviewedRules returns the rules that the latest review of a task sets; decided: there is one. Else the rules
 // are first.
-func reviewedRules(ctx context.Context, db RulesStore, id concordat.TaskID,
+func ReviewedRules(ctx context.Context, db RulesStore, id concordat.TaskID,
 	first report.Rules) (rules report.Rules, decided bool, err error) {
 	all, err := db.Reviews(ctx, id)
 	rules = first
@@ -87,8 +89,8 @@ func reviewedRules(ctx context.Context, db RulesStore, id concordat.TaskID,
 	return rules, decided, err
 }
 
-// withoutLibrary returns rules that exclude no single document of a library.
-func withoutLibrary(rules report.Rules, library concordat.LibraryID) report.Rules {
+// WithoutLibrary returns rules that exclude no single document of a library.
+func WithoutLibrary(rules report.Rules, library concordat.LibraryID) report.Rules {
 	rules.ExcludeSources = slices.DeleteFunc(slices.Clone(rules.ExcludeSources),
 		func(r concordat.Ref) bool { return r.Library == library && r.Document != "" })
 	return rules

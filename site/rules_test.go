@@ -9,6 +9,7 @@ import (
 	"concordat"
 	"concordat/report"
 	"concordat/site"
+	"concordat/site/batch"
 	"concordat/store"
 )
 
@@ -17,7 +18,7 @@ import (
 func TestBatchKeepsItsRules(t *testing.T) {
 	p := newSite(t)
 	own := report.Rules{ExcludeQuotes: true}
-	b := newBatch(t, p, quoted(), []string{"a.txt", "b.txt", "c.txt"}, site.BatchJob{NoLibraries: true, Rules: &own})
+	b := newBatch(t, p, quoted(), []string{"a.txt", "b.txt", "c.txt"}, batch.Job{NoLibraries: true, Rules: &own})
 	v := b.run(t) // whose options have other rules
 	if got := v.PairLines(); len(got) != 1 || got[0].A != "b.txt" || got[0].B != "c.txt" {
 		t.Errorf("pairs %v, want b and c alone", said(v))
@@ -33,7 +34,8 @@ func TestBatchKeepsItsRules(t *testing.T) {
 		}
 	}
 	// What somebody sets later goes before, and a decision about a pair begins with the rules of the batch.
-	if err := p.SetVerdict(t.Context(), p.store, b.id, "officer", v.Members[1].Number, v.Members[2].Number, store.VerdictDiscount, "",
+	if err := batch.SetVerdict(t.Context(), p.Site, p.store, b.id, "officer", v.Members[1].Number, v.Members[2].Number,
+		store.VerdictDiscount, "",
 		base); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +48,7 @@ func TestBatchKeepsItsRules(t *testing.T) {
 	if after := b.view(t).PairLines(); len(after) != 1 || after[0].Counted || after[0].Share != v.PairLines()[0].Share {
 		t.Errorf("pairs %+v: a decision changes what counts, not how much two share", after)
 	}
-	rep, err := p.PairReport(t.Context(), p.store, b.id, v.Members[2].Number, v.Members[1].Number, base)
+	rep, err := batch.PairReport(t.Context(), p.Site, p.store, b.id, v.Members[2].Number, v.Members[1].Number, base)
 	if err != nil || rep.Scores.Covered == 0 || !rep.Rules.ExcludeQuotes || rep.Rules.ExcludeCitations {
 		t.Errorf("the pair's report has %v by %+v, %v", rep.Scores.Covered, rep.Rules, err)
 	}
@@ -58,7 +60,7 @@ func TestBatchKeepsItsRules(t *testing.T) {
 // TestBatchOfEarlyVersion: a batch that keeps no rules is seen by those of the configuration.
 func TestBatchOfEarlyVersion(t *testing.T) {
 	p := newSite(t)
-	b := newBatch(t, p, quoted(), []string{"a.txt", "b.txt", "c.txt"}, site.BatchJob{NoLibraries: true})
+	b := newBatch(t, p, quoted(), []string{"a.txt", "b.txt", "c.txt"}, batch.Job{NoLibraries: true})
 	b.options.Rules = report.Rules{ExcludeQuotes: true}
 	v := b.run(t)
 	base := report.Rules{ExcludeBibliography: true}

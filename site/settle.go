@@ -2,14 +2,13 @@ package site
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"concordat"
+	"concordat/site/compare"
 	"concordat/store"
 )
 
@@ -69,8 +68,8 @@ func (s *Site) settle(ctx context.Context, one store.Intake, sum *Settled) error
 	var complete []store.DocumentRow
 	remove := map[concordat.LibraryID][]concordat.Ref{}
 	for _, row := range one.Rows {
-		d, err := s.o.Index.Document(ctx, s.ref(row.Library, row.ID))
-		if isNotFound(err) {
+		d, err := s.o.Index.Document(ctx, s.Ref(row.Library, row.ID))
+		if errors.Is(err, concordat.ErrNotFound) {
 			continue // it did not come that far
 		}
 		if err != nil {
@@ -78,11 +77,11 @@ func (s *Site) settle(ctx context.Context, one store.Intake, sum *Settled) error
 		}
 		held, err := s.o.Store.DocumentRow(ctx, row.Library, row.ID)
 		switch {
-		case isNotFound(err):
-			remove[row.Library] = append(remove[row.Library], s.ref(row.Library, row.ID))
+		case errors.Is(err, concordat.ErrNotFound):
+			remove[row.Library] = append(remove[row.Library], s.Ref(row.Library, row.ID))
 		case err != nil:
 			return err
-		case textHash(d.Text) == row.Hash && (d.Title == row.Title || held.Hash != row.Hash):
+		case store.TextHash(d.Text) == row.Hash && (d.Title == row.Title || held.Hash != row.Hash):
 			complete = append(complete, row)
 		}
 	}
@@ -110,17 +109,12 @@ func (s *Site) forget(ctx context.Context, lib concordat.LibraryID, refs []conco
 	return err
 }
 
-func textHash(text string) string {
-	h := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(h[:])
-}
-
 // catalogued leaves out candidates that the catalogue does not have: they are on their way in, or never came.
-func (s *Site) catalogued(ctx context.Context, cs []*candidate) ([]*candidate, error) {
+func (s *Site) catalogued(ctx context.Context, cs []*compare.Candidate) ([]*compare.Candidate, error) {
 	by := map[concordat.LibraryID][]concordat.DocumentID{}
 	for _, c := range cs {
-		if s.inCatalogue(c.ref) {
-			by[c.ref.Library] = append(by[c.ref.Library], c.ref.Document)
+		if s.inCatalogue(c.Ref) {
+			by[c.Ref.Library] = append(by[c.Ref.Library], c.Ref.Document)
 		}
 	}
 	known := map[concordat.Ref]bool{}
@@ -130,10 +124,10 @@ func (s *Site) catalogued(ctx context.Context, cs []*candidate) ([]*candidate, e
 			return nil, err
 		}
 		for id := range held {
-			known[s.ref(lib, id)] = true
+			known[s.Ref(lib, id)] = true
 		}
 	}
-	return slices.DeleteFunc(cs, func(c *candidate) bool { return s.inCatalogue(c.ref) && !known[c.ref] }), nil
+	return slices.DeleteFunc(cs, func(c *compare.Candidate) bool { return s.inCatalogue(c.Ref) && !known[c.Ref] }), nil
 }
 
 // inCatalogue reports whether the catalogue is what knows of a source: it is not of another site, nor of a batch.

@@ -12,6 +12,7 @@ import (
 	"concordat/profile"
 	"concordat/report"
 	"concordat/site"
+	"concordat/site/retain"
 	"concordat/store"
 )
 
@@ -202,7 +203,7 @@ func TestDeletedIsSaidOfDeleted(t *testing.T) {
 	if n := deleted(); n != 1 {
 		t.Errorf("%d sources are called deleted, want 1", n)
 	}
-	named(concordat.DocumentID("deleted-" + site.DocumentName("l", "source")[:16]))
+	named(concordat.DocumentID("deleted-" + retain.DocumentName("l", "source")[:16]))
 	if n := deleted(); n != 1 {
 		t.Errorf("without its name %d sources are called deleted, want 1", n)
 	}

@@ -132,7 +132,7 @@ func (s *Site) nearShort(ctx context.Context, letters string, q *concordat.Query
 			return nil, false, err
 		}
 		for _, p := range places {
-			ref := s.ref(p.Library, p.Document)
+			ref := s.Ref(p.Library, p.Document)
 			if slices.Contains(q.Exclude, ref) {
 				continue
 			}

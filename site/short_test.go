@@ -12,6 +12,7 @@ import (
 	"concordat/report"
 	"concordat/screen"
 	"concordat/site"
+	"concordat/site/compare"
 	"concordat/store"
 )
 
@@ -174,7 +175,7 @@ func TestCommonWordingFoundByWords(t *testing.T) {
 	}
 	ingest(t, s, "a", ds...)
 	sub := site.Submission{ID: "s", Text: "My own text begins with something about bicycles in kitchens during winter.\n\n" + common}
-	for _, channel := range []site.Channel{site.ChannelText, site.ChannelBoth} {
+	for _, channel := range []compare.Channel{compare.ChannelText, compare.ChannelBoth} {
 		f, err := s.Check(t.Context(), sub, site.CheckOptions{Channel: channel})
 		if err != nil {
 			t.Fatal(err)
@@ -195,7 +196,7 @@ func TestCommonWordingFoundByWords(t *testing.T) {
 	ingest(t, s, "a", site.Incoming{ID: "rare", Text: "Quixotic zeugmas perplex xylophonists nightly.\n\n" +
 		strings.Repeat("Granite quarries near the estuary closed when the last ship left its moorings for good. ", 6) + "\n\n" + common})
 	f, err := s.Check(t.Context(), site.Submission{ID: "s2", Text: "Xylophonists perplex zeugmas: quixotic, nightly.\n\n" + own + "\n\n" +
-		common}, site.CheckOptions{Channel: site.ChannelText})
+		common}, site.CheckOptions{Channel: compare.ChannelText})
 	if err != nil {
 		t.Fatal(err)
 	}

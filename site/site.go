@@ -1,5 +1,7 @@
-// Package site has the verbs of one member of the federation: Ingest takes documents in, Check
-// compares a submission with what is known, and Report shows what was found by any rules.
+// Package site has the verbs of one member of the federation: Ingest takes documents in, Check compares a submission with
+// what is known, and Findings shows what was found. Rooms beside it ask partners ([concordat/site/ask]), answer them
+// ([concordat/site/answer]), compare many documents with one another ([concordat/site/batch]) and delete
+// ([concordat/site/retain]); the comparing itself is in [concordat/site/compare].
 //
 // Start from [New]. A Site sees an index, a store and a maker of profiles; it knows neither disks
 // nor networks, and is safe for concurrent use. What it has acknowledged is durable in the index
@@ -55,9 +57,12 @@ type Store interface {
 	PutResults(ctx context.Context, id concordat.TaskID, results []store.Result) error
 	Term(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (store.Term, error)
 	BatchMembers(ctx context.Context, id string) ([]store.BatchMember, error)
-	askingStore
-
-	AnswerStore
+	PutStanding(ctx context.Context, s store.Standing) error
+	EndStanding(ctx context.Context, task concordat.TaskID) error
+	StandingTasks(ctx context.Context) ([]concordat.TaskID, error)
+	Standing(ctx context.Context, task concordat.TaskID) (store.Standing, error)
+	PutAlert(ctx context.Context, a store.Alert) (int64, error)
+	Alerts(ctx context.Context, after int64, limit int) ([]store.Alert, error)
 }
 
 var _ Store = (*store.DB)(nil)
@@ -75,15 +80,25 @@ type Options struct {
 	Worker string
 	// Shared: other processes are this site too, with the same store, and change it meanwhile.
 	Shared bool
+	// Sharing follows what is open to partners; nil: nothing is.
+	Sharing Sharing
+}
+
+// Sharing keeps what partners may ask about in step with the site's libraries.
+type Sharing interface {
+	// Changed is told that documents came or went. It returns at once.
+	Changed()
+	// Close ends every share of a library that is deleted.
+	Close(ctx context.Context, lib concordat.LibraryID) error
 }
 
 // Site is one member of the federation.
 type Site struct {
 	o       Options
 	taking  sync.RWMutex // held for reading while a batch comes in, for writing while one is settled
-	epochs  epochSets
 	stands  watchCache
-	keeping sync.Mutex // one request for passages at a time, so that none is made twice
+	keeping sync.Mutex // see HoldFindings
+	asker   Asker      // nil: partners are not asked
 }
 
 // New returns a Site over what the options hand in.
@@ -97,8 +112,28 @@ func New(o Options) *Site {
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
-	return &Site{o: o, epochs: epochSets{poke: make(chan struct{}, 1)}}
+	return &Site{o: o}
 }
+
+// changed tells that documents came or went.
+func (s *Site) changed() {
+	if s.o.Sharing != nil {
+		s.o.Sharing.Changed()
+	}
+}
+
+// AskWith makes an Asker the one that checks ask. It is called before the first check.
+func (s *Site) AskWith(a Asker) { s.asker = a }
+
+// HoldFindings keeps everybody else who calls it from what several steps change in findings, until release is called:
+// requests for passages, of which none must be made twice, and deletions.
+func (s *Site) HoldFindings() (release func()) {
+	s.keeping.Lock()
+	return s.keeping.Unlock
+}
+
+// Options returns what the site works with.
+func (s *Site) Options() Options { return s.o }
 
 // ID returns the site's identity.
 func (s *Site) ID() concordat.SiteID { return s.o.ID }
@@ -106,13 +141,13 @@ func (s *Site) ID() concordat.SiteID { return s.o.ID }
 // Scheme returns the scheme of the site's fingerprints.
 func (s *Site) Scheme() concordat.Scheme { return s.o.Profiler.Scheme() }
 
-// ref names a document of this site.
-func (s *Site) ref(lib concordat.LibraryID, id concordat.DocumentID) concordat.Ref {
+// Ref names a document of this site.
+func (s *Site) Ref(lib concordat.LibraryID, id concordat.DocumentID) concordat.Ref {
 	return concordat.Ref{Site: s.o.ID, Library: lib, Document: id}
 }
 
-// longestName bounds the identities of libraries and documents, in bytes.
-const longestName = 512
+// LongestName bounds the identities of libraries and documents, in bytes.
+const LongestName = 512
 
 // CheckName returns nil if name can be the identity of a library or document: 1 to 512 bytes of
 // UTF-8 without control characters.
@@ -120,16 +155,16 @@ func CheckName(name string) error {
 	switch {
 	case name == "":
 		return fmt.Errorf("an empty name: %w", concordat.ErrInvalid)
-	case len(name) > longestName:
-		return fmt.Errorf("name of %d bytes: %w: at most %d", len(name), concordat.ErrInvalid, longestName)
+	case len(name) > LongestName:
+		return fmt.Errorf("name of %d bytes: %w: at most %d", len(name), concordat.ErrInvalid, LongestName)
 	case !utf8.ValidString(name) || strings.IndexFunc(name, unicode.IsControl) >= 0:
 		return fmt.Errorf("name %q: %w: control characters or not UTF-8", name, concordat.ErrInvalid)
 	}
 	return nil
 }
 
-// checkText returns nil if text can be ingested and checked.
-func checkText(text string) error {
+// CheckText returns nil if text can be ingested and checked.
+func CheckText(text string) error {
 	switch {
 	case len(text) > segment.MaxBytes:
 		return fmt.Errorf("text of %d bytes: %w: at most %d", len(text), concordat.ErrInvalid, segment.MaxBytes)
@@ -144,7 +179,7 @@ func checkText(text string) error {
 func (s *Site) DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids ...concordat.DocumentID) error {
 	refs := make([]concordat.Ref, len(ids))
 	for i, id := range ids {
-		refs[i] = s.ref(lib, id)
+		refs[i] = s.Ref(lib, id)
 	}
 	if err := s.o.Index.Delete(ctx, refs...); err != nil {
 		return fmt.Errorf("delete from %s: %w", lib, err)
@@ -152,12 +187,12 @@ func (s *Site) DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids
 	if err := s.o.Store.DeleteDocuments(ctx, lib, ids...); err != nil {
 		return err
 	}
-	s.pokeEpochs()
+	s.changed()
 	return nil
 }
 
-// deletePage is how many documents of a library are deleted at a time.
-const deletePage = 500
+// DeletePage is how many documents of a library are deleted at a time.
+const DeletePage = 500
 
 // DeleteLibrary forgets a library with all its documents; progress, if not nil, is told how many
 // are gone. A call that was cut short can be repeated.
@@ -166,7 +201,7 @@ func (s *Site) DeleteLibrary(ctx context.Context, lib concordat.LibraryID, progr
 		return fmt.Errorf("library %s: %w", lib, err)
 	}
 	for done := 0; ; {
-		rows, err := s.o.Store.Documents(ctx, lib, "", deletePage)
+		rows, err := s.o.Store.Documents(ctx, lib, "", DeletePage)
 		if err != nil {
 			return err
 		}
@@ -184,12 +219,8 @@ func (s *Site) DeleteLibrary(ctx context.Context, lib concordat.LibraryID, progr
 			progress(done)
 		}
 	}
-	shares, err := s.o.Store.Shares(ctx, lib, "")
-	if err != nil {
-		return err
-	}
-	for _, x := range shares { // they go with the library
-		if err := s.Unshare(ctx, lib, x.Partner); err != nil {
+	if s.o.Sharing != nil {
+		if err := s.o.Sharing.Close(ctx, lib); err != nil {
 			return err
 		}
 	}

@@ -17,15 +17,37 @@ import (
 	"concordat/report"
 	"concordat/segment"
 	"concordat/site"
+	"concordat/site/answer"
+	"concordat/site/ask"
 	"concordat/store"
 )
 
 // parts is a site with the parts it stands on.
 type parts struct {
-	*site.Site
+	*rooms
 	store    *store.DB
 	index    *faulty
 	profiler *profile.Profiler
+}
+
+// rooms are a site with what answers and asks for it.
+type rooms struct {
+	*site.Site
+	*answer.Answerer
+	*ask.Asker
+}
+
+// open returns the rooms of a site, whose store must be good for all of them.
+func open(o site.Options) *rooms {
+	r := &rooms{}
+	r.Answerer = answer.New(answer.Options{ID: o.ID, Index: o.Index, Store: o.Store.(answer.Store), Logger: o.Logger, Now: o.Now,
+		Shared: o.Shared, Noticed: func(ctx context.Context, from concordat.SiteID, n *concordat.Notice) (concordat.TaskID, error) {
+			return r.Noticed(ctx, from, n)
+		}})
+	o.Sharing = r.Answerer
+	r.Site = site.New(o)
+	r.Asker = ask.New(r.Site, ask.Options{Store: o.Store.(ask.Store)})
+	return r
 }
 
 // faulty is an index whose next calls can be made to fail, or to answer in part.
@@ -82,7 +104,7 @@ func newKeyedSite(t *testing.T, key []byte, libraries ...concordat.LibraryID) *p
 		}
 	}
 	f := &faulty{Index: shard}
-	return &parts{site.New(site.Options{ID: "here", Index: f, Store: db, Profiler: p}), db, f, p}
+	return &parts{open(site.Options{ID: "here", Index: f, Store: db, Profiler: p}), db, f, p}
 }
 
 func docs(ds ...site.Incoming) iter.Seq2[site.Incoming, error] {

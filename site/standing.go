@@ -12,6 +12,7 @@ import (
 	"concordat"
 	"concordat/align"
 	"concordat/report"
+	"concordat/site/compare"
 	"concordat/store"
 )
 
@@ -122,11 +123,12 @@ func (s *Site) watch(ctx context.Context, profiles []*concordat.Profile) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(s.o.Workers)
 	for _, p := range profiles {
-		by := map[int32][]hit{}
+		by := map[int32][]compare.Hit{}
 		for i, x := range p.Indexed {
 			for _, n := range t.near(x.Fingerprint) {
 				own := &t.sentences[n]
-				by[own.task] = append(by[own.task], hit{span: own.Span, source: x.Span, distance: own.Fingerprint.Distance(x.Fingerprint), ordinal: i})
+				by[own.task] = append(by[own.task], compare.Hit{Span: own.Span, Source: x.Span, Distance: own.Fingerprint.Distance(x.Fingerprint),
+					Ordinal: i})
 			}
 		}
 		for task, hits := range by {
@@ -138,8 +140,8 @@ func (s *Site) watch(ctx context.Context, profiles []*concordat.Profile) error {
 
 // alertHere compares a new document with the submission of a standing check, and raises an alert if they
 // share a passage that the check has not found before.
-func (s *Site) alertHere(ctx context.Context, task concordat.TaskID, p *concordat.Profile, hits []hit) error {
-	f, err := s.findings(ctx, task)
+func (s *Site) alertHere(ctx context.Context, task concordat.TaskID, p *concordat.Profile, hits []compare.Hit) error {
+	f, err := s.KeptFindings(ctx, task)
 	if errors.Is(err, concordat.ErrNotFound) {
 		return nil // the check goes on, and reads the index itself
 	}
@@ -149,19 +151,19 @@ func (s *Site) alertHere(ctx context.Context, task concordat.TaskID, p *concorda
 	if f.Withheld != nil {
 		return nil // there is no text left to compare
 	}
-	ref := s.ref(p.Document.Library, p.Document.ID)
+	ref := s.Ref(p.Document.Library, p.Document.ID)
 	if f.Submission.Text == p.Document.Text || slices.ContainsFunc(f.Passages, func(x concordat.Passage) bool { return x.Source == ref }) {
 		return nil // the submission itself, or known
 	}
-	c := &candidate{ref: ref, hits: hits}
-	if related, err := s.related(f.Submission.Text, c, p.Document.Text); err != nil || !related {
+	c := &compare.Candidate{Ref: ref, Hits: hits}
+	if related, err := s.comparer().Related(f.Submission.Text, c, p.Document.Text); err != nil || !related {
 		return err
 	}
 	var spans []concordat.Span
 	for _, x := range align.Pair(align.Prepare(f.Submission.Text), align.Prepare(p.Document.Text), align.Options{}) {
 		spans = append(spans, x.A)
 	}
-	if spans = joined(spans); len(spans) == 0 {
+	if spans = compare.Joined(spans); len(spans) == 0 {
 		return nil
 	}
 	_, err = s.o.Store.PutAlert(ctx, store.Alert{Task: task, At: s.o.Now(), Source: ref, Title: p.Document.Title,
@@ -178,10 +180,10 @@ func lettersOf(text string, spans []concordat.Span) int {
 	return n
 }
 
-func distinctSpans(hits []hit) int {
+func distinctSpans(hits []compare.Hit) int {
 	seen := map[concordat.Span]bool{}
 	for _, h := range hits {
-		seen[h.span] = true
+		seen[h.Span] = true
 	}
 	return len(seen)
 }
@@ -195,109 +197,4 @@ func (s *Site) Alerts(ctx context.Context, after int64, limit int) ([]store.Aler
 // StandingChecks returns the tasks whose checks stay, in order.
 func (s *Site) StandingChecks(ctx context.Context) ([]concordat.TaskID, error) {
 	return s.o.Store.StandingTasks(ctx)
-}
-
-// EndStanding ends a standing check, here at once and at each of the partners that keeps it. Partners
-// that keep it and are not given, or cannot be told, are named in the error; the call can be repeated.
-// ErrNotFound: nothing stands.
-func (s *Site) EndStanding(ctx context.Context, task concordat.TaskID, partners ...concordat.Partner) error {
-	asks, err := s.o.Store.Asks(ctx, task)
-	if err != nil {
-		return err
-	}
-	asks = slices.DeleteFunc(asks, func(a store.Ask) bool { return !a.Standing })
-	if err := s.o.Store.EndStanding(ctx, task); err != nil && !(errors.Is(err, concordat.ErrNotFound) && len(asks) > 0) {
-		return err
-	}
-	var errs []error
-	for _, a := range asks {
-		i := slices.IndexFunc(partners, func(p concordat.Partner) bool { return p.Site() == a.Site })
-		if i < 0 {
-			errs = append(errs, fmt.Errorf("standing check %s at %s: %w: not told", task, a.Site, concordat.ErrUnavailable))
-			continue
-		}
-		err := partners[i].Notify(ctx, &concordat.Notice{Kind: concordat.NoticeEnded, Job: a.Job, At: s.o.Now()})
-		var no *concordat.Refusal
-		if err == nil || errors.As(err, &no) && no.Reason == concordat.ReasonUnknown { // it has forgotten it already
-			err = s.o.Store.SetAskStanding(ctx, a.Job, false)
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("standing check %s at %s: %w", task, a.Site, err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// Noticed takes a partner's notice to the asking side: alerts of standing checks, withdrawn
-// libraries, decided disclosures. from is who sent it, known for certain. It returns the task
-// concerned, empty for a withdrawn library, whose mirrors are not used from then on and are deleted at
-// their next SyncMirror or DropMirror. After a disclosure the caller asks with RefreshDisclosures.
-// Notices about what the partner was never asked are a *concordat.Refusal.
-func (s *Site) Noticed(ctx context.Context, from concordat.SiteID, n *concordat.Notice) (concordat.TaskID, error) {
-	if n.Kind == concordat.NoticeWithdrawn {
-		return "", s.o.Store.WithdrawMirrors(ctx, from, n.Library, s.o.Now())
-	}
-	a, err := s.o.Store.Ask(ctx, n.Job)
-	if errors.Is(err, concordat.ErrNotFound) || err == nil && a.Site != from {
-		return "", &concordat.Refusal{Reason: concordat.ReasonUnknown}
-	}
-	if err != nil {
-		return "", err
-	}
-	switch n.Kind {
-	case concordat.NoticeAlert:
-		if !a.Standing {
-			return a.Task, &concordat.Refusal{Reason: concordat.ReasonUnknown}
-		}
-		return a.Task, s.alerted(ctx, &a, n)
-	case concordat.NoticeDisclosure:
-		return a.Task, nil
-	}
-	return a.Task, fmt.Errorf("notice %q: %w", plain(n.Kind, 40), concordat.ErrInvalid)
-}
-
-// mostAlerts bounds the documents of one notice.
-const mostAlerts = 1000
-
-// alerted keeps the alerts of a partner's notice.
-func (s *Site) alerted(ctx context.Context, a *store.Ask, n *concordat.Notice) error {
-	t := n.Tell
-	if t == nil || len(t.Documents) > mostAlerts {
-		return fmt.Errorf("alert without its matches: %w", concordat.ErrInvalid)
-	}
-	ask := &concordat.Ask{Sentences: make([]concordat.AskedSentence, len(a.Spans))}
-	for _, l := range t.Libraries {
-		ask.Libraries = append(ask.Libraries, l.Library)
-	}
-	if err := validTell(ask, t); err != nil {
-		return fmt.Errorf("%w: %w", concordat.ErrInvalid, err)
-	}
-	told := map[int]bool{} // libraries of which documents are told
-	for i, d := range t.Documents {
-		l := t.Libraries[d.Library]
-		told[d.Library] = true
-		x := store.Alert{Task: a.Task, At: s.o.Now(), Level: l.Level, Sentences: d.Matches, Title: plain(d.Title, mostName),
-			Author: plain(d.Author, mostName), Contact: plain(d.Contact, mostName), Words: plain(n.Words, mostName),
-			Source: concordat.Ref{Site: a.Site, Library: l.Library, Document: HandleName(d.Handle)}}
-		for _, h := range t.Hits {
-			if h.Document == i {
-				x.Spans = append(x.Spans, a.Spans[h.Sentence])
-			}
-		}
-		x.Spans = joined(x.Spans)
-		if _, err := s.o.Store.PutAlert(ctx, x); err != nil {
-			return err
-		}
-	}
-	for i, l := range t.Libraries {
-		if told[i] || !l.Exists {
-			continue
-		}
-		_, err := s.o.Store.PutAlert(ctx, store.Alert{Task: a.Task, At: s.o.Now(), Level: l.Level, Sentences: l.Sentences,
-			Source: concordat.Ref{Site: a.Site, Library: l.Library}, Words: plain(n.Words, mostName)})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

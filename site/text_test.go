@@ -9,6 +9,7 @@ import (
 	"concordat"
 	"concordat/report"
 	"concordat/site"
+	"concordat/site/compare"
 )
 
 // TestTextChannel: a passage whose words are spread over sentences of their own is nominated by its
@@ -27,7 +28,8 @@ func TestTextChannel(t *testing.T) {
 			" and what became of them. " + strings.Repeat("It says more about "+about+". ", 5)})
 	}
 	s.ingest(t, "lib", docs...)
-	for channel, want := range map[site.Channel]bool{site.ChannelFingerprints: false, site.ChannelText: true, site.ChannelBoth: true} {
+	for channel, want := range map[compare.Channel]bool{compare.ChannelFingerprints: false, compare.ChannelText: true,
+		compare.ChannelBoth: true} {
 		got, err := s.Nominate(t.Context(), site.Submission{ID: "sub", Text: spread}, site.CheckOptions{Channel: channel})
 		if err != nil {
 			t.Fatal(err)
@@ -37,7 +39,7 @@ func TestTextChannel(t *testing.T) {
 		}
 	}
 	f, err := s.Check(t.Context(), site.Submission{ID: "sub", Text: "My own opening sentence stands here alone. " + source},
-		site.CheckOptions{Channel: site.ChannelText})
+		site.CheckOptions{Channel: compare.ChannelText})
 	if err != nil {
 		t.Fatal(err)
 	}

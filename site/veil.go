@@ -103,7 +103,7 @@ func (b *batchNames) has(ctx context.Context, id string, d concordat.DocumentID)
 // wasDeleted reports whether a source that the catalogue does not have was deleted, also one whose name a deletion has
 // taken out of the findings. Documents of which no deletion tells were never taken in.
 func (s *Site) wasDeleted(ctx context.Context, r concordat.Ref) (bool, error) {
-	if name, ok := strings.CutPrefix(string(r.Document), deletedPrefix); ok && len(name) == deletedDigits {
+	if name, ok := strings.CutPrefix(string(r.Document), DeletedPrefix); ok && len(name) == DeletedDigits {
 		if was, err := s.o.Store.WasDeletedAs(ctx, name); was || err != nil {
 			return was, err
 		}
@@ -112,8 +112,8 @@ func (s *Site) wasDeleted(ctx context.Context, r concordat.Ref) (bool, error) {
 }
 
 const (
-	// deletedPrefix begins the name that a deleted source has in findings from which its own was taken, and deletedDigits
+	// DeletedPrefix begins the name that a deleted source has in findings from which its own was taken, and deletedDigits
 	// of its name in receipts follow.
-	deletedPrefix = "deleted-"
-	deletedDigits = 16
+	DeletedPrefix = "deleted-"
+	DeletedDigits = 16
 )

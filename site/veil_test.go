@@ -6,7 +6,8 @@ import (
 
 	"concordat"
 	"concordat/report"
-	"concordat/site"
+	"concordat/site/batch"
+	"concordat/site/retain"
 	"concordat/store"
 )
 
@@ -20,7 +21,7 @@ func quoted() map[string]string {
 // TestNothingOfABatchIsDeleted: the documents of a batch are in no library, and are there all the same.
 func TestNothingOfABatchIsDeleted(t *testing.T) {
 	p := newSite(t)
-	b := newBatch(t, p, quoted(), []string{"a.txt", "b.txt", "c.txt"}, site.BatchJob{NoLibraries: true})
+	b := newBatch(t, p, quoted(), []string{"a.txt", "b.txt", "c.txt"}, batch.Job{NoLibraries: true})
 	v := b.run(t)
 	deleted := func(m store.BatchMember) int {
 		t.Helper()
@@ -40,8 +41,8 @@ func TestNothingOfABatchIsDeleted(t *testing.T) {
 			t.Errorf("%s: %d sources of a fresh batch are called deleted", m.Name, n)
 		}
 	}
-	e := p.NewEraser(site.EraserOptions{Store: p.store, Batches: &onePlace{index: b.index}})
-	if _, err := e.Erase(t.Context(), "ada", "asked", site.Target{Tasks: []concordat.TaskID{v.Members[2].Task}}); err != nil {
+	e := retain.New(p.Site, retain.Options{Answers: p.Answerer, Store: p.store, Batches: &onePlace{index: b.index}})
+	if _, err := e.Erase(t.Context(), "ada", "asked", retain.Target{Tasks: []concordat.TaskID{v.Members[2].Task}}); err != nil {
 		t.Fatal(err)
 	}
 	if a, b := deleted(v.Members[0]), deleted(v.Members[1]); a != 0 || b != 1 {

@@ -7,6 +7,7 @@ import (
 	"concordat"
 	"concordat/report"
 	"concordat/site"
+	"concordat/site/batch"
 )
 
 const (
@@ -42,7 +43,7 @@ func TestWorksThatBothCite(t *testing.T) {
 	}
 
 	b := newBatch(t, newSite(t), map[string]string{"a.txt": shared + prose(4, 8) + worksOne, "b.txt": shared + prose(5, 8) + worksTwo},
-		[]string{"a.txt", "b.txt"}, site.BatchJob{NoLibraries: true})
+		[]string{"a.txt", "b.txt"}, batch.Job{NoLibraries: true})
 	for _, m := range b.run(t).Members {
 		f, err := b.Findings(t.Context(), m.Task)
 		if err != nil || len(f.SharedWorks) != 1 || f.SharedWorks[0].Works != 2 || f.SharedWorks[0].Of != 3 {

@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/site"
+	siteanswer "concordat/site/answer"
+	"concordat/site/ask"
 	"concordat/store"
 )
 
@@ -49,10 +50,10 @@ type StoragePart struct {
 
 // Schemes are the recipes of the fingerprints of a site.
 type Schemes struct {
-	Recipe string            `json:"recipe"`
-	Scheme concordat.Scheme  `json:"scheme"` // with its digest
-	Keyed  bool              `json:"keyed"`  // with a key of the site's own
-	Epochs []site.EpochState `json:"epochs"`
+	Recipe string                  `json:"recipe"`
+	Scheme concordat.Scheme        `json:"scheme"` // with its digest
+	Keyed  bool                    `json:"keyed"`  // with a key of the site's own
+	Epochs []siteanswer.EpochState `json:"epochs"`
 }
 
 // HealthPart is one thing that was looked at.
@@ -468,7 +469,7 @@ func (w *Web) partnerPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		w.fail(rw, r, v, fmt.Errorf("partner %s: %w", r.PathValue("site"), concordat.ErrNotFound))
 		return
 	}
-	x, err := w.o.Site.Exposure(r.Context(), rows[i].Site, showingsShown)
+	x, err := w.o.Asks.Exposure(r.Context(), rows[i].Site, showingsShown)
 	var shares []store.Share
 	if err == nil {
 		shares, err = w.o.Store.Shares(r.Context(), "", rows[i].Site)
@@ -480,7 +481,7 @@ func (w *Web) partnerPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	p := struct {
 		adminFrame
 		Partner  partnerRow
-		Exposure *site.Exposure
+		Exposure *ask.Exposure
 		Shares   []store.Share
 	}{adminFor(v), rows[i], x, shares}
 	w.show(rw, r, v, http.StatusOK, "admin_partner", "title.admin", p)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/site"
+	"concordat/site/answer"
 	"concordat/store"
 	"concordat/web"
 )
@@ -23,9 +23,9 @@ func administration() *web.Administration {
 				Parts: []web.StoragePart{{Name: "index", Bytes: 3 << 20}, {Name: "originals", Bytes: 17}}}, nil
 		},
 		Schemes: func(context.Context) (web.Schemes, error) {
-			return web.Schemes{Recipe: "natural", Scheme: "natural@0123456789abcdef", Keyed: true, Epochs: []site.EpochState{
+			return web.Schemes{Recipe: "natural", Scheme: "natural@0123456789abcdef", Keyed: true, Epochs: []answer.EpochState{
 				{Epoch: concordat.Epoch{Federation: "health", Number: 3}, Scheme: "natural@fedc",
-					Libraries: []site.EpochLibraryState{{Library: "theses", Held: 1, Documents: 2}}}}}, nil
+					Libraries: []answer.EpochLibraryState{{Library: "theses", Held: 1, Documents: 2}}}}}, nil
 		},
 		Health: func(context.Context) []web.HealthPart {
 			return []web.HealthPart{{Code: "store", OK: true}, {Code: "disk", Detail: "3 MiB left"}}

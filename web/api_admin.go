@@ -11,7 +11,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"concordat"
-	"concordat/site"
+	siteanswer "concordat/site/answer"
+	"concordat/site/ask"
+	"concordat/site/retain"
 	"concordat/store"
 )
 
@@ -86,17 +88,17 @@ func (w *Web) apiStorage(ctx context.Context, _ *struct{}) (*answer[Storage], er
 
 // apiScheme is Schemes as programs see it.
 type apiScheme struct {
-	Recipe string            `json:"recipe"`
-	Scheme concordat.Scheme  `json:"scheme" doc:"With its digest"`
-	Keyed  bool              `json:"keyed" doc:"With a key of the site's own"`
-	Epochs []site.EpochState `json:"epochs"`
+	Recipe string                  `json:"recipe"`
+	Scheme concordat.Scheme        `json:"scheme" doc:"With its digest"`
+	Keyed  bool                    `json:"keyed" doc:"With a key of the site's own"`
+	Epochs []siteanswer.EpochState `json:"epochs"`
 }
 
 func (w *Web) apiSchemes(ctx context.Context, _ *struct{}) (*answer[apiScheme], error) {
 	return apiTell(ctx, w, func(ctx context.Context) (apiScheme, error) {
 		s, err := w.schemes(ctx)
 		if s.Epochs == nil {
-			s.Epochs = []site.EpochState{}
+			s.Epochs = []siteanswer.EpochState{}
 		}
 		return apiScheme(s), err
 	})
@@ -203,12 +205,12 @@ type apiExposureInput struct {
 	Limit int    `query:"limit" minimum:"0" maximum:"500" default:"100" doc:"Most single documents listed"`
 }
 
-func (w *Web) apiExposure(ctx context.Context, in *apiExposureInput) (*answer[*site.Exposure], error) {
-	return apiTell(ctx, w, func(ctx context.Context) (*site.Exposure, error) {
+func (w *Web) apiExposure(ctx context.Context, in *apiExposureInput) (*answer[*ask.Exposure], error) {
+	return apiTell(ctx, w, func(ctx context.Context) (*ask.Exposure, error) {
 		if _, err := w.o.Store.Partner(ctx, concordat.SiteID(in.Site)); err != nil {
 			return nil, err
 		}
-		x, err := w.o.Site.Exposure(ctx, concordat.SiteID(in.Site), in.Limit)
+		x, err := w.o.Asks.Exposure(ctx, concordat.SiteID(in.Site), in.Limit)
 		if x != nil && x.Sums == nil {
 			x.Sums = []store.ShowingSum{}
 		}
@@ -303,7 +305,7 @@ func (w *Web) apiDeleteLibrary(ctx context.Context, in *apiLibraryPath) (*struct
 		l, err = w.o.Store.Library(ctx, concordat.LibraryID(in.ID))
 	}
 	if err == nil {
-		_, err = w.erase(ctx, v, cmp.Or(in.Reason, "deleted by a program"), site.Target{Library: l.ID, Whole: true})
+		_, err = w.erase(ctx, v, cmp.Or(in.Reason, "deleted by a program"), retain.Target{Library: l.ID, Whole: true})
 	}
 	if err != nil {
 		return nil, err

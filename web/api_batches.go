@@ -11,7 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"concordat"
-	"concordat/site"
+	"concordat/site/batch"
 	"concordat/store"
 )
 
@@ -115,9 +115,9 @@ func (w *Web) apiBatches(ctx context.Context, in *apiChecksInput) (*apiBatchesOu
 type apiBatchOutput struct {
 	Body struct {
 		BatchLine
-		Threshold float64           `json:"threshold" doc:"Share of either document from which a pair joins a cluster"`
-		Lineage   site.LineageRules `json:"lineage" doc:"Which pairs do not count"`
-		Documents []site.MemberLine `json:"documents"`
+		Threshold float64            `json:"threshold" doc:"Share of either document from which a pair joins a cluster"`
+		Lineage   batch.LineageRules `json:"lineage" doc:"Which pairs do not count"`
+		Documents []batch.MemberLine `json:"documents"`
 	}
 }
 
@@ -140,8 +140,8 @@ type apiPairsInput struct {
 
 type apiPairsOutput struct {
 	Body struct {
-		Pairs []site.PairLine `json:"pairs"`
-		Next  string          `json:"next,omitempty" doc:"Cursor of the next page"`
+		Pairs []batch.PairLine `json:"pairs"`
+		Next  string           `json:"next,omitempty" doc:"Cursor of the next page"`
 	}
 }
 
@@ -169,7 +169,7 @@ func (w *Web) apiPairs(ctx context.Context, in *apiPairsInput) (*apiPairsOutput,
 
 type apiClustersOutput struct {
 	Body struct {
-		Clusters []site.ClusterLine `json:"clusters"`
+		Clusters []batch.ClusterLine `json:"clusters"`
 	}
 }
 
@@ -206,7 +206,7 @@ func (w *Web) apiRepeatBatch(ctx context.Context, in *apiCheckInput) (*apiBatchO
 
 type apiLineageInput struct {
 	ID   string `path:"id"`
-	Body site.LineageRules
+	Body batch.LineageRules
 }
 
 var errReviewers = fmt.Errorf("%w: an officer or an administrator decides that", concordat.ErrRefused)
@@ -241,14 +241,14 @@ func (w *Web) apiPairVerdict(ctx context.Context, in *apiPairVerdictInput) (*api
 
 // apiRecheck is what is done again as programs see it.
 type apiRecheck struct {
-	Kind   string             `json:"kind" enum:"check,batch"`
-	Target string             `json:"target" doc:"The check or the batch"`
-	Title  string             `json:"title"`
-	Every  int                `json:"every" doc:"Days; 0: once"`
-	Next   time.Time          `json:"next,omitzero"`
-	Ran    time.Time          `json:"ran,omitzero" doc:"When it was done last"`
-	Latest string             `json:"latest,omitempty" doc:"The newest check; empty: the target itself"`
-	New    []site.FreshSource `json:"new" doc:"Sources that the latest run was the first to find"`
+	Kind   string              `json:"kind" enum:"check,batch"`
+	Target string              `json:"target" doc:"The check or the batch"`
+	Title  string              `json:"title"`
+	Every  int                 `json:"every" doc:"Days; 0: once"`
+	Next   time.Time           `json:"next,omitzero"`
+	Ran    time.Time           `json:"ran,omitzero" doc:"When it was done last"`
+	Latest string              `json:"latest,omitempty" doc:"The newest check; empty: the target itself"`
+	New    []batch.FreshSource `json:"new" doc:"Sources that the latest run was the first to find"`
 }
 
 type apiRechecksOutput struct {
@@ -264,7 +264,7 @@ func (w *Web) apiRechecks(ctx context.Context, _ *struct{}) (*apiRechecksOutput,
 	for _, r := range all {
 		one := apiRecheck{r.Kind, r.Target, r.Title, r.Every, r.Next, r.Ran, r.Latest, r.New}
 		if one.New == nil {
-			one.New = []site.FreshSource{}
+			one.New = []batch.FreshSource{}
 		}
 		out.Body.Rechecks = append(out.Body.Rechecks, one)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"concordat"
-	"concordat/site"
+	"concordat/site/retain"
 	"concordat/store"
 )
 
@@ -43,7 +43,7 @@ type apiReceiptOutput struct {
 
 func (w *Web) apiErase(ctx context.Context, in *apiEraseInput) (*apiReceiptOutput, error) {
 	b := in.Body
-	r, err := w.erase(ctx, visitorOf(ctx), b.Reason, site.Target{Tasks: b.Tasks, Library: b.Library, Documents: b.Documents,
+	r, err := w.erase(ctx, visitorOf(ctx), b.Reason, retain.Target{Tasks: b.Tasks, Library: b.Library, Documents: b.Documents,
 		Batches: b.Batches})
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 
 	"concordat"
 	"concordat/site"
+	"concordat/site/retain"
 	"concordat/store"
 )
 
@@ -358,7 +359,7 @@ func (w *Web) addFile(rw http.ResponseWriter, r *http.Request, v *visitor, lib c
 		out.Documents = append(out.Documents, one)
 	}
 	// The audit keeps for ever what it is told: a name may be a person's, so it gets that of receipts, a hash.
-	w.audit(r.Context(), v.Name, "documents_added", map[string]any{"library": lib, "name": site.DocumentName(lib, f.ID),
+	w.audit(r.Context(), v.Name, "documents_added", map[string]any{"library": lib, "name": retain.DocumentName(lib, f.ID),
 		"documents": len(docs)})
 	return nil
 }

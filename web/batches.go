@@ -15,6 +15,7 @@ import (
 	"concordat/report"
 	"concordat/report/html"
 	"concordat/site"
+	"concordat/site/batch"
 	"concordat/store"
 )
 
@@ -165,8 +166,8 @@ func (w *Web) handBatch(ctx context.Context, v *visitor, u *upload) (string, err
 	return id, nil
 }
 
-func (w *Web) batchJob(ctx context.Context, u *upload) (site.BatchJob, error) {
-	j := site.BatchJob{Template: u.field("template"), Purpose: strings.TrimSpace(u.field("purpose")), NoLibraries: u.field("alone") != ""}
+func (w *Web) batchJob(ctx context.Context, u *upload) (batch.Job, error) {
+	j := batch.Job{Template: u.field("template"), Purpose: strings.TrimSpace(u.field("purpose")), NoLibraries: u.field("alone") != ""}
 	if !w.isTemplate(j.Template) {
 		return j, wrong("wrong.template", j.Template)
 	}
@@ -189,7 +190,7 @@ func (w *Web) batchJob(ctx context.Context, u *upload) (site.BatchJob, error) {
 		j.Threshold = percent / 100
 	}
 	if m := u.field("manifest"); m != "" {
-		if j.Manifest, err = site.ParseManifest(strings.NewReader(m)); err != nil {
+		if j.Manifest, err = batch.ParseManifest(strings.NewReader(m)); err != nil {
 			return j, err
 		}
 	}
@@ -212,11 +213,11 @@ func (w *Web) mayChangeBatch(v *visitor, b store.Batch) bool {
 }
 
 // batchTables are the tables of a batch by the names of their files.
-var batchTables = map[string]func(*site.BatchView, http.ResponseWriter) error{
-	"pairs.csv":     func(v *site.BatchView, rw http.ResponseWriter) error { return v.WritePairs(rw) },
-	"documents.csv": func(v *site.BatchView, rw http.ResponseWriter) error { return v.WriteMembers(rw) },
-	"matrix.csv":    func(v *site.BatchView, rw http.ResponseWriter) error { return v.WriteMatrix(rw) },
-	"batch.json": func(v *site.BatchView, rw http.ResponseWriter) error {
+var batchTables = map[string]func(*batch.View, http.ResponseWriter) error{
+	"pairs.csv":     func(v *batch.View, rw http.ResponseWriter) error { return v.WritePairs(rw) },
+	"documents.csv": func(v *batch.View, rw http.ResponseWriter) error { return v.WriteMembers(rw) },
+	"matrix.csv":    func(v *batch.View, rw http.ResponseWriter) error { return v.WriteMatrix(rw) },
+	"batch.json": func(v *batch.View, rw http.ResponseWriter) error {
 		rw.Header().Set("Content-Type", "application/json")
 		return json.NewEncoder(rw).Encode(map[string]any{"id": v.ID, "title": v.Title, "state": v.State, "threshold": v.Job.PairThreshold(),
 			"documents": v.MemberLines(), "pairs": v.PairLines(), "clusters": v.ClusterLines()})
@@ -267,7 +268,7 @@ func (w *Web) batchPairPage(rw http.ResponseWriter, r *http.Request, v *visitor)
 	}
 	var rep *report.Report
 	if err == nil {
-		rep, err = w.o.Site.PairReport(r.Context(), w.o.Store, b.ID, x, y, w.o.Rules())
+		rep, err = batch.PairReport(r.Context(), w.o.Site, w.o.Store, b.ID, x, y, w.o.Rules())
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)
@@ -339,14 +340,14 @@ func (w *Web) repeatBatch(ctx context.Context, v *visitor, b store.Batch) error 
 func (w *Web) setLineage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	w.changeBatch(rw, r, v, func(ctx context.Context, v *visitor, b store.Batch) error {
 		f := r.PostForm
-		rules := site.LineageRules{Author: f.Get("author") != "", Group: f.Get("group") != "", Draft: f.Get("draft") != "",
+		rules := batch.LineageRules{Author: f.Get("author") != "", Group: f.Get("group") != "", Draft: f.Get("draft") != "",
 			Metadata: f.Get("metadata") != ""}
 		return w.applyLineage(ctx, v, b, rules)
 	})
 }
 
-func (w *Web) applyLineage(ctx context.Context, v *visitor, b store.Batch, rules site.LineageRules) error {
-	if err := w.o.Site.SetLineage(ctx, w.o.Store, b.ID, v.Name, rules, w.o.Rules()); err != nil {
+func (w *Web) applyLineage(ctx context.Context, v *visitor, b store.Batch, rules batch.LineageRules) error {
+	if err := batch.SetLineage(ctx, w.o.Site, w.o.Store, b.ID, v.Name, rules, w.o.Rules()); err != nil {
 		return err
 	}
 	w.audit(ctx, v.Name, "batch_lineage", map[string]any{"batch": b.ID, "rules": rules})
@@ -371,7 +372,7 @@ func (w *Web) applyVerdict(ctx context.Context, v *visitor, b store.Batch, first
 	if err != nil {
 		return err
 	}
-	if err := w.o.Site.SetVerdict(ctx, w.o.Store, b.ID, v.Name, x, y, verdict, why, w.o.Rules()); err != nil {
+	if err := batch.SetVerdict(ctx, w.o.Site, w.o.Store, b.ID, v.Name, x, y, verdict, why, w.o.Rules()); err != nil {
 		return err
 	}
 	w.audit(ctx, v.Name, "batch_pair", map[string]any{"batch": b.ID, "a": x + 1, "b": y + 1, "verdict": verdict})

@@ -21,13 +21,14 @@ import (
 	"concordat/index"
 	"concordat/report"
 	"concordat/site"
+	"concordat/site/batch"
 	"concordat/store"
 )
 
 // newBatches makes the batches of a desk, whose folders lie below dir.
-func newBatches(t testing.TB, s *site.Site, db *store.DB, files *store.Files, q *site.Queue, dir string) *site.Batches {
+func newBatches(t testing.TB, s *site.Site, db *store.DB, files *store.Files, q *site.Queue, dir string) *batch.Queue {
 	t.Helper()
-	return s.NewBatches(site.BatchesOptions{Store: db, Queue: q, Rules: func() report.Rules { return report.Rules{} },
+	return batch.NewQueue(s, batch.QueueOptions{Store: db, Queue: q, Rules: func() report.Rules { return report.Rules{} },
 		Open: func(_ context.Context, id string) (concordat.Index, func() error, error) {
 			shard, err := index.Open(filepath.Join(dir, "batch-"+id), index.Options{Site: "here", Scheme: s.Scheme(), Shard: "00"})
 			if err != nil {
@@ -46,13 +47,13 @@ func newBatches(t testing.TB, s *site.Site, db *store.DB, files *store.Files, q 
 			}
 			return []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(in.Name), Text: string(b)}, Err: err}}, nil
 		},
-		Options: func(_ context.Context, j site.BatchJob) (site.CheckOptions, func(), error) {
+		Options: func(_ context.Context, j batch.Job) (site.CheckOptions, func(), error) {
 			return site.CheckOptions{Libraries: j.Libraries}, nil, nil
 		}})
 }
 
 // runBatches runs the batches until the test ends.
-func runBatches(t testing.TB, b *site.Batches) {
+func runBatches(t testing.TB, b *batch.Queue) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ran := make(chan error, 1)
 	go func() { ran <- b.Run(ctx) }()
@@ -188,11 +189,11 @@ func TestBatchAPI(t *testing.T) {
 	d := newDesk(t, false)
 	ann, bob := d.signedIn(t, "ann", store.RoleOfficer).program("read", "check"),
 		d.signedIn(t, "bob", store.RoleSubmitter).program("read", "check")
-	type batch struct {
+	type handed struct {
 		ID, State string
-		Documents []site.MemberLine
+		Documents []batch.MemberLine
 	}
-	var b, same batch
+	var b, same handed
 	files := withFiles("key", "a.txt", ledger+folios, "b.txt", keeper+ledger)
 	bob.call("POST", "/api/v1/batches", http.StatusAccepted, &b, files)
 	bob.call("POST", "/api/v1/batches", http.StatusAccepted, &same, files)
@@ -207,20 +208,20 @@ func TestBatchAPI(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 	var pairs struct {
-		Pairs []site.PairLine
+		Pairs []batch.PairLine
 		Next  string
 	}
 	bob.call("GET", at+"/pairs?limit=1", http.StatusOK, &pairs)
 	if len(pairs.Pairs) != 1 || !pairs.Pairs[0].Counted || pairs.Next != "" {
 		t.Errorf("%+v", pairs)
 	}
-	var clusters struct{ Clusters []site.ClusterLine }
+	var clusters struct{ Clusters []batch.ClusterLine }
 	bob.call("GET", at+"/clusters", http.StatusOK, &clusters)
 	if len(clusters.Clusters) != 1 || len(clusters.Clusters[0].Documents) != 2 {
 		t.Errorf("%+v", clusters)
 	}
 	var list struct {
-		Batches []batch
+		Batches []handed
 		Next    string
 	}
 	bob.call("GET", "/api/v1/batches?limit=1", http.StatusOK, &list)
@@ -245,7 +246,7 @@ func TestBatchAPI(t *testing.T) {
 	if len(clusters.Clusters) != 0 {
 		t.Errorf("clusters %+v of a pair that does not count", clusters)
 	}
-	ann.call("PUT", at+"/lineage", http.StatusOK, &b, body(site.LineageRules{Author: true}))
+	ann.call("PUT", at+"/lineage", http.StatusOK, &b, body(batch.LineageRules{Author: true}))
 	bob.call("PUT", "/api/v1/rechecks/batch/"+b.ID, http.StatusOK, nil, body(map[string]any{"every": 7}))
 	bob.call("DELETE", "/api/v1/rechecks/batch/"+b.ID, http.StatusNoContent, nil)
 	bob.call("POST", at+"/again", http.StatusOK, &b)
@@ -349,7 +350,7 @@ func TestBatchRules(t *testing.T) {
 		}
 		inputs = append(inputs, store.BatchInput{Name: f[0], Place: hash})
 	}
-	id, err := d.batches.Submit(t.Context(), "olga", "Call", site.BatchJob{NoLibraries: true, Rules: &report.Rules{ExcludeQuotes: true}},
+	id, err := d.batches.Submit(t.Context(), "olga", "Call", batch.Job{NoLibraries: true, Rules: &report.Rules{ExcludeQuotes: true}},
 		inputs)
 	if err != nil {
 		t.Fatal(err)
@@ -357,7 +358,7 @@ func TestBatchRules(t *testing.T) {
 	if b := d.awaitBatch(t, id); b.State != concordat.TaskDone {
 		t.Fatalf("%s: %s", b.State, b.Cause)
 	}
-	var pairs struct{ Pairs []site.PairLine }
+	var pairs struct{ Pairs []batch.PairLine }
 	program := officer.program("read", "check", "review")
 	program.call("GET", "/api/v1/batches/"+id+"/pairs", http.StatusOK, &pairs)
 	if len(pairs.Pairs) != 1 || pairs.Pairs[0].A != "b.txt" {

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"concordat"
-	"concordat/site"
+	"concordat/site/batch"
 	"concordat/store"
 )
 
@@ -44,12 +44,12 @@ func (w *Web) batchSees(ctx context.Context, v *visitor, members []store.BatchMe
 func shows(s, least See) bool { return slices.Index(seesMore, s) >= slices.Index(seesMore, least) }
 
 // seenBatch returns what the visitor may see of what a batch has found so far, and how much that is.
-func (w *Web) seenBatch(ctx context.Context, v *visitor, id string) (*site.BatchView, See, error) {
+func (w *Web) seenBatch(ctx context.Context, v *visitor, id string) (*batch.View, See, error) {
 	b, err := w.visibleBatch(ctx, v, id)
 	if err != nil {
 		return nil, SeeNothing, err
 	}
-	view, err := site.ViewBatch(ctx, w.o.Store, b.ID)
+	view, err := batch.Open(ctx, w.o.Store, b.ID)
 	if err != nil {
 		return nil, SeeNothing, err
 	}
@@ -67,7 +67,7 @@ func (w *Web) seenBatch(ctx context.Context, v *visitor, id string) (*site.Batch
 }
 
 // pairsOf is seenBatch for somebody who asks for pairs: errNotShown if they are not shown.
-func (w *Web) pairsOf(ctx context.Context, id string) (*site.BatchView, error) {
+func (w *Web) pairsOf(ctx context.Context, id string) (*batch.View, error) {
 	view, s, err := w.seenBatch(ctx, visitorOf(ctx), id)
 	if err == nil && !shows(s, SeeReport) {
 		return nil, errNotShown

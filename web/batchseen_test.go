@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"concordat"
-	"concordat/site"
+	"concordat/site/batch"
 	"concordat/store"
 	"concordat/web"
 )
@@ -62,7 +62,7 @@ func TestBatchSeen(t *testing.T) {
 			}
 			prog.call("GET", at+"/pairs", want, nil)
 			prog.call("GET", at+"/clusters", want, nil)
-			var got struct{ Documents []site.MemberLine }
+			var got struct{ Documents []batch.MemberLine }
 			prog.call("GET", at, http.StatusOK, &got)
 			if len(got.Documents) != 2 || (got.Documents[0].Share != nil) != c.share || !c.pair && got.Documents[0].Cluster != 0 {
 				t.Errorf("%+v", got.Documents)

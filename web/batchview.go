@@ -12,7 +12,7 @@ import (
 
 	"concordat"
 	"concordat/screen"
-	"concordat/site"
+	"concordat/site/batch"
 	"concordat/store"
 )
 
@@ -23,7 +23,7 @@ const (
 )
 
 type batchPage struct {
-	*site.BatchView
+	*batch.View
 	MayCancel, MayReview, MayDelete bool
 	MorePairs                       int
 	MoreClusters                    int
@@ -53,11 +53,11 @@ func (p *batchPage) Address() string { return "/batches/" + p.ID }
 type shownMember struct {
 	store.BatchMember
 	Cluster int
-	Fresh   []site.FreshSource
+	Fresh   []batch.FreshSource
 }
 
 type shownPair struct {
-	site.ViewedPair
+	batch.ViewedPair
 	First, Second *store.BatchMember
 	Cluster       int
 }
@@ -73,7 +73,7 @@ type shownCluster struct {
 // shownBelongs is a document of a cluster.
 type shownBelongs struct {
 	*store.BatchMember
-	In site.ClusterDocument
+	In batch.ClusterDocument
 }
 
 // shownMatrix is a table of shares; a nil cell was not measured.
@@ -84,7 +84,7 @@ type shownMatrix struct {
 	More    int // documents that are left out
 }
 
-func matrixOf(v *site.BatchView, label string, docs []int, all int) *shownMatrix {
+func matrixOf(v *batch.View, label string, docs []int, all int) *shownMatrix {
 	m := &shownMatrix{Label: label, More: all - len(docs)}
 	for _, i := range docs {
 		m.Members = append(m.Members, &v.Members[i])
@@ -118,7 +118,7 @@ func (w *Web) viewBatch(ctx context.Context, v *visitor, id string, l language) 
 		return nil, err
 	}
 	b := view.Batch
-	p := &batchPage{BatchView: view, MayCancel: w.mayChangeBatch(v, b), MayReview: v.mayReview(), MayDelete: v.mayReview() &&
+	p := &batchPage{View: view, MayCancel: w.mayChangeBatch(v, b), MayReview: v.mayReview(), MayDelete: v.mayReview() &&
 		w.o.Eraser != nil, Today: w.o.Now().Format(time.DateOnly), Now: batchProgress(b, l)}
 	if see != SeeEverything {
 		p.Limited = see
@@ -134,7 +134,7 @@ func (w *Web) viewBatch(ctx context.Context, v *visitor, id string, l language) 
 		}
 	}
 	if ended(b.State) {
-		p.Strays = site.Strays(view.Job.Manifest, view.Members)
+		p.Strays = batch.Strays(view.Job.Manifest, view.Members)
 	}
 	if p.Limited == "" { // what officers wrote is theirs
 		if p.Events, err = w.o.Store.BatchEvents(ctx, b.ID); err != nil {
@@ -155,14 +155,14 @@ func (p *batchPage) fill(l language) error {
 	details := p.Details()
 	p.MoreClusters = max(0, len(details)-batchShownClusters)
 	for n := range details[:len(details)-p.MoreClusters] {
-		one, err := showCluster(p.BatchView, n+1, details[n], l)
+		one, err := showCluster(p.View, n+1, details[n], l)
 		if err != nil {
 			return err
 		}
 		p.Shown = append(p.Shown, one)
 	}
 	if docs := p.Matrix(0); len(docs) > 1 && p.ShowsPairs() {
-		p.All = matrixOf(p.BatchView, l.say("batch.table", l.say("batch.all")), docs, len(docs))
+		p.All = matrixOf(p.View, l.say("batch.table", l.say("batch.all")), docs, len(docs))
 	}
 	for _, pair := range p.Pairs[:min(len(p.Pairs), batchShownPairs)] {
 		p.Rows = append(p.Rows, p.shown(pair))
@@ -179,14 +179,14 @@ func (p *batchPage) fill(l language) error {
 }
 
 // shown is a row of the table of pairs.
-func (p *batchPage) shown(pair site.ViewedPair) shownPair {
+func (p *batchPage) shown(pair batch.ViewedPair) shownPair {
 	return shownPair{ViewedPair: pair, First: &p.Members[pair.A], Second: &p.Members[pair.B], Cluster: p.PairCluster(pair)}
 }
 
-func showCluster(v *site.BatchView, n int, d site.BatchCluster, l language) (shownCluster, error) {
+func showCluster(v *batch.View, n int, d batch.Cluster, l language) (shownCluster, error) {
 	one := shownCluster{Number: n, Bridges: len(d.Bridges), Matrix: matrixOf(v,
 		l.say("batch.table", l.say("batch.cluster", n, len(v.Clusters[n-1]))), v.Matrix(n), len(v.Clusters[n-1]))}
-	of := map[int]site.ClusterDocument{}
+	of := map[int]batch.ClusterDocument{}
 	for _, x := range d.Documents {
 		of[x.Member] = x
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"concordat"
-	"concordat/site"
+	"concordat/site/batch"
 	"concordat/store"
 )
 
@@ -21,7 +21,7 @@ const (
 
 // shownWording is wording that several documents of a batch hold.
 type shownWording struct {
-	*site.ViewedWording
+	*batch.ViewedWording
 	Held    int
 	Text    string
 	Reads   string // what it reads like; empty: not like a form
@@ -32,8 +32,8 @@ type shownWording struct {
 // Counts reports whether it counts by the rules of a site.
 func (s *shownWording) Counts() bool { return !s.Common && s.Why == "" }
 
-func (w *Web) showWording(ctx context.Context, v *site.BatchView, all []site.ViewedWording, runes int, l language) ([]shownWording, error) {
-	texts, err := w.o.Site.WordingTexts(ctx, v, all, runes)
+func (w *Web) showWording(ctx context.Context, v *batch.View, all []batch.ViewedWording, runes int, l language) ([]shownWording, error) {
+	texts, err := batch.WordingTexts(ctx, w.o.Site, v, all, runes)
 	out := make([]shownWording, len(all))
 	for i := range all {
 		members := all[i].Documents()
@@ -50,12 +50,12 @@ func (w *Web) showWording(ctx context.Context, v *site.BatchView, all []site.Vie
 }
 
 type wordingPage struct {
-	*site.BatchView
+	*batch.View
 	One       shownWording
 	MayReview bool
 }
 
-func (w *Web) wordingOf(ctx context.Context, v *visitor, id, n string) (*site.BatchView, *site.ViewedWording, error) {
+func (w *Web) wordingOf(ctx context.Context, v *visitor, id, n string) (*batch.View, *batch.ViewedWording, error) {
 	view, see, err := w.seenBatch(ctx, v, id)
 	if err == nil && !shows(see, SeeReport) {
 		err = errNotShown
@@ -77,13 +77,13 @@ func (w *Web) batchWordingPage(rw http.ResponseWriter, r *http.Request, v *visit
 	view, one, err := w.wordingOf(r.Context(), v, r.PathValue("id"), r.PathValue("n"))
 	var shown []shownWording
 	if err == nil {
-		shown, err = w.showWording(r.Context(), view, []site.ViewedWording{*one}, wordingWhole, languageOf(r))
+		shown, err = w.showWording(r.Context(), view, []batch.ViewedWording{*one}, wordingWhole, languageOf(r))
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)
 		return
 	}
-	p.BatchView, p.One = view, shown[0]
+	p.View, p.One = view, shown[0]
 	w.audit(r.Context(), v.Name, "batch_read", map[string]any{"batch": view.ID, "wording": one.Number})
 	w.show(rw, r, v, http.StatusOK, "wording", "title.wording", p)
 }
@@ -103,7 +103,7 @@ func (w *Web) applyWording(ctx context.Context, v *visitor, b store.Batch, n str
 	if count && why == "" || len(why) > mostNote {
 		return wrong("wrong.reason", mostNote)
 	}
-	if err := w.o.Site.CountWording(ctx, w.o.Store, b.ID, v.Name, number, count, why, w.o.Rules()); err != nil {
+	if err := batch.CountWording(ctx, w.o.Site, w.o.Store, b.ID, v.Name, number, count, why, w.o.Rules()); err != nil {
 		return err
 	}
 	w.audit(ctx, v.Name, "batch_wording", map[string]any{"batch": b.ID, "wording": number, "count": count})
@@ -112,7 +112,7 @@ func (w *Web) applyWording(ctx context.Context, v *visitor, b store.Batch, n str
 
 type apiWordingsOutput struct {
 	Body struct {
-		Wording []site.WordingLine `json:"wording"`
+		Wording []batch.WordingLine `json:"wording"`
 	}
 }
 
@@ -122,7 +122,7 @@ func (w *Web) apiBatchWording(ctx context.Context, in *apiCheckInput) (*apiWordi
 		return nil, err
 	}
 	out := &apiWordingsOutput{}
-	out.Body.Wording, err = w.o.Site.WordingLines(ctx, v)
+	out.Body.Wording, err = batch.WordingLines(ctx, w.o.Site, v)
 	return out, err
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"concordat/site"
+	"concordat/site/batch"
 	"concordat/store"
 )
 
@@ -40,7 +40,7 @@ func TestBatchWordingPages(t *testing.T) {
 	officer.wants(officer.get("/checks/"+b.ID+"-1", http.StatusOK), "counts shared wording:", "it was written by one of them")
 
 	program := officer.program("read", "check")
-	var got struct{ Wording []site.WordingLine }
+	var got struct{ Wording []batch.WordingLine }
 	program.call("GET", "/api/v1"+path+"/wording", http.StatusOK, &got)
 	if len(got.Wording) != 1 || got.Wording[0].Held != 4 || len(got.Wording[0].Documents) != 4 || got.Wording[0].Counted {
 		t.Errorf("wording %+v", got)

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"concordat"
-	"concordat/site"
+	"concordat/site/retain"
 	"concordat/store"
 )
 
@@ -27,7 +27,7 @@ const deletionsOnPage = 100
 
 type deletionRow struct {
 	store.Erasure
-	site.Receipt
+	retain.Receipt
 }
 
 type deletionsPage struct {
@@ -85,7 +85,7 @@ func (w *Web) eraseCheck(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		err = form(rw, r)
 	}
 	if err == nil {
-		_, err = w.erase(r.Context(), v, r.PostForm.Get("reason"), site.Target{Tasks: []concordat.TaskID{t.ID}})
+		_, err = w.erase(r.Context(), v, r.PostForm.Get("reason"), retain.Target{Tasks: []concordat.TaskID{t.ID}})
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)
@@ -129,7 +129,7 @@ func (w *Web) eraseBatch(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		err = form(rw, r)
 	}
 	if err == nil {
-		_, err = w.erase(r.Context(), v, r.PostForm.Get("reason"), site.Target{Batches: []string{b.ID}})
+		_, err = w.erase(r.Context(), v, r.PostForm.Get("reason"), retain.Target{Batches: []string{b.ID}})
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)
@@ -146,7 +146,7 @@ func (w *Web) eraseDocument(rw http.ResponseWriter, r *http.Request, v *visitor)
 		_, err = w.o.Store.DocumentRow(r.Context(), lib, id)
 	}
 	if err == nil {
-		_, err = w.erase(r.Context(), v, r.PostForm.Get("reason"), site.Target{Library: lib, Documents: []concordat.DocumentID{id}})
+		_, err = w.erase(r.Context(), v, r.PostForm.Get("reason"), retain.Target{Library: lib, Documents: []concordat.DocumentID{id}})
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)
@@ -168,7 +168,7 @@ func reasonOf(text string) (string, error) {
 
 // eraseOne deletes a document of a library for an officer. No query finds it afterwards; its bytes go soon.
 func (w *Web) eraseOne(ctx context.Context, v *visitor, reason string, lib concordat.LibraryID,
-	id concordat.DocumentID) (*site.Receipt, error) {
+	id concordat.DocumentID) (*retain.Receipt, error) {
 	if w.o.Eraser == nil {
 		return nil, errNoEraser
 	}
@@ -176,11 +176,11 @@ func (w *Web) eraseOne(ctx context.Context, v *visitor, reason string, lib conco
 	if err != nil {
 		return nil, err
 	}
-	return w.o.Eraser.Begin(ctx, v.Name, reason, site.Target{Library: lib, Documents: []concordat.DocumentID{id}})
+	return w.o.Eraser.Begin(ctx, v.Name, reason, retain.Target{Library: lib, Documents: []concordat.DocumentID{id}})
 }
 
 // erase deletes for a visitor who may: checks as an officer, documents as an administrator.
-func (w *Web) erase(ctx context.Context, v *visitor, reason string, t site.Target) (*site.Receipt, error) {
+func (w *Web) erase(ctx context.Context, v *visitor, reason string, t retain.Target) (*retain.Receipt, error) {
 	switch {
 	case w.o.Eraser == nil:
 		return nil, errNoEraser

@@ -12,6 +12,7 @@ import (
 
 	"concordat"
 	"concordat/site"
+	"concordat/site/retain"
 	"concordat/store"
 )
 
@@ -244,7 +245,7 @@ func (w *Web) deleteDocument(rw http.ResponseWriter, r *http.Request, v *visitor
 	if err == nil {
 		d, err = w.o.Store.DocumentRow(r.Context(), l.ID, concordat.DocumentID(r.PostForm.Get("document")))
 	}
-	var receipt *site.Receipt
+	var receipt *retain.Receipt
 	if err == nil {
 		receipt, err = w.eraseOne(r.Context(), v, r.PostForm.Get("reason"), l.ID, d.ID)
 	}
@@ -276,7 +277,7 @@ func (w *Web) changeLibrary(rw http.ResponseWriter, r *http.Request, v *visitor)
 		err = w.shareLibrary(r.Context(), l, f)
 	case "unshare":
 		detail["partner"] = f.Get("partner")
-		err = w.o.Site.Unshare(r.Context(), l.ID, concordat.SiteID(f.Get("partner")))
+		err = w.o.Answers.Unshare(r.Context(), l.ID, concordat.SiteID(f.Get("partner")))
 	case "wording":
 		detail["name"] = f.Get("name")
 		err = w.o.Store.PutTemplate(r.Context(), store.Template{Library: l.ID, Name: strings.TrimSpace(f.Get("name")), Text: f.Get("text"),
@@ -290,7 +291,7 @@ func (w *Web) changeLibrary(rw http.ResponseWriter, r *http.Request, v *visitor)
 			return
 		}
 		detail["documents"], to = l.Documents, "/deletions"
-		_, err = w.erase(r.Context(), v, f.Get("reason"), site.Target{Library: l.ID, Whole: true})
+		_, err = w.erase(r.Context(), v, f.Get("reason"), retain.Target{Library: l.ID, Whole: true})
 	default:
 		err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
 	}

@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"concordat"
-	"concordat/site"
+	"concordat/site/batch"
 )
 
 // plain is an error that is said in words of every language, to whoever can do something about it.
@@ -27,7 +27,7 @@ func barred(key string, args ...any) error { return &plain{concordat.ErrRefused,
 // reason says what is wrong as far as words are known in the language; else in English, and then in is english.
 func (l language) reason(err error) (words string, in language) {
 	var p *plain
-	var m *site.ManifestError
+	var m *batch.ManifestError
 	switch {
 	case errors.As(err, &p):
 		return l.say(p.key, p.args...), l

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/site"
+	"concordat/site/batch"
 	"concordat/store"
 )
 
@@ -24,7 +24,7 @@ type shownRecheck struct {
 	store.Recheck
 	Title string
 	Link  string // to what it found last
-	New   []site.FreshSource
+	New   []batch.FreshSource
 	// Withheld: the visitor is not told what is new.
 	Withheld bool
 }
@@ -170,7 +170,7 @@ func (w *Web) putRecheck(ctx context.Context, v *visitor, kind, target string, e
 	if err := w.mayRecheck(ctx, v, kind, target); err != nil {
 		return err
 	}
-	next, err := site.RecheckTime(w.o.Now(), every, on)
+	next, err := batch.RecheckTime(w.o.Now(), every, on)
 	switch {
 	case errors.Is(err, concordat.ErrInvalid) && every == 0 && on == "":
 		return wrong("wrong.again")

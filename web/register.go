@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/site"
+	"concordat/site/retain"
 	"concordat/store"
 )
 
@@ -98,5 +98,5 @@ func (w *Web) newcomer(r *http.Request, name string) (string, error) {
 	key := rand.Text()
 	w.audit(ctx, name, "registered", map[string]any{"address": address})
 	return key, w.o.Store.PutToken(ctx, key, store.Token{Purpose: store.PurposeJoin, Account: name, Made: now,
-		Expires: now.Add(min(joinLinkTime, site.UnjoinedTime, time.Hour))})
+		Expires: now.Add(min(joinLinkTime, retain.UnjoinedTime, time.Hour))})
 }

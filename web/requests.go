@@ -14,7 +14,7 @@ import (
 
 	"concordat"
 	"concordat/report"
-	"concordat/site"
+	"concordat/site/ask"
 	"concordat/store"
 )
 
@@ -72,7 +72,7 @@ func (w *Web) requestsPage(rw http.ResponseWriter, r *http.Request, v *visitor) 
 // requests returns requests for passages in both directions, the latest first, behind the one with an ID, and
 // the ID to go on from.
 func (w *Web) requests(ctx context.Context, state, after string, limit int) (out []request, next string, err error) {
-	ds, next, err := w.o.Site.DisclosuresAfter(ctx, state, after, limit)
+	ds, next, err := w.o.Answers.DisclosuresAfter(ctx, state, after, limit)
 	if err != nil {
 		return nil, "", err
 	}
@@ -150,7 +150,7 @@ func (w *Web) oneRequest(ctx context.Context, id string) (requestPage, error) {
 		return p, err
 	}
 	if d.Direction == store.DisclosureIn {
-		asked, texts, err := w.o.Site.Asked(ctx, id)
+		asked, texts, err := w.o.Answers.Asked(ctx, id)
 		switch {
 		case errors.Is(err, concordat.ErrNotFound):
 			p.Gone = true
@@ -192,11 +192,11 @@ func (w *Web) decideRequest(ctx context.Context, v *visitor, id, action, words s
 	}
 	switch action {
 	case "approve":
-		d, err = w.o.Site.Decide(ctx, id, v.Name, true, words)
+		d, err = w.o.Answers.Decide(ctx, id, v.Name, true, words)
 	case "refuse":
-		d, err = w.o.Site.Decide(ctx, id, v.Name, false, words)
+		d, err = w.o.Answers.Decide(ctx, id, v.Name, false, words)
 	case "withdraw":
-		d, err = w.o.Site.Withdraw(ctx, id, v.Name, words)
+		d, err = w.o.Answers.Withdraw(ctx, id, v.Name, words)
 	default:
 		err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
 	}
@@ -310,7 +310,7 @@ func (w *Web) askFor(ctx context.Context, v *visitor, t store.Task, a askPassage
 	if a.Refresh {
 		return w.refresh(ctx, v, t, f)
 	}
-	can := w.o.Site.Revealable(f, a.At, a.Level).Passages
+	can := w.o.Asks.Revealable(f, a.At, a.Level).Passages
 	var out []report.Disclosure
 	var errs []error
 	for _, partner := range slices.Sorted(maps.Keys(can)) {
@@ -333,7 +333,7 @@ func (w *Web) askOne(ctx context.Context, v *visitor, t store.Task, partner conc
 		return nil, err
 	}
 	defer done()
-	return w.o.Site.Reveal(ctx, t.ID, site.RevealRequest{Partner: p, Level: a.Level, Reason: a.Reason, Contact: a.Contact}, passages...)
+	return w.o.Asks.Reveal(ctx, t.ID, ask.RevealRequest{Partner: p, Level: a.Level, Reason: a.Reason, Contact: a.Contact}, passages...)
 }
 
 // refresh asks again for what waits.
@@ -353,5 +353,5 @@ func (w *Web) refresh(ctx context.Context, v *visitor, t store.Task, f *report.F
 		partners[d.Source.Site] = p
 	}
 	w.audit(ctx, v.Name, "passages_refreshed", map[string]any{"task": t.ID, "sites": len(partners)})
-	return w.o.Site.RefreshDisclosures(ctx, t.ID, slices.Collect(maps.Values(partners))...)
+	return w.o.Asks.RefreshDisclosures(ctx, t.ID, slices.Collect(maps.Values(partners))...)
 }

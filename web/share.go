@@ -49,7 +49,7 @@ func (w *Web) putShare(ctx context.Context, x store.Share) error {
 	if !slices.ContainsFunc(partners, func(p Partner) bool { return p.Site == x.Partner }) {
 		return wrong("wrong.partner", x.Partner)
 	}
-	_, err = w.o.Site.Share(ctx, x)
+	_, err = w.o.Answers.Share(ctx, x)
 	return err
 }
 
@@ -215,7 +215,7 @@ func (w *Web) apiPutShare(ctx context.Context, in *apiPutShareInput) (*apiShareO
 
 func (w *Web) apiDeleteShare(ctx context.Context, in *apiShareInput) (*struct{}, error) {
 	lib, id := concordat.LibraryID(in.ID), concordat.SiteID(in.Partner)
-	if err := w.o.Site.Unshare(ctx, lib, id); err != nil {
+	if err := w.o.Answers.Unshare(ctx, lib, id); err != nil {
 		return nil, err
 	}
 	w.audit(ctx, visitorOf(ctx).Name, "library_unshare", map[string]any{"library": lib, "partner": id})

@@ -30,6 +30,10 @@ import (
 	"concordat"
 	"concordat/report"
 	"concordat/site"
+	siteanswer "concordat/site/answer"
+	"concordat/site/ask"
+	"concordat/site/batch"
+	"concordat/site/retain"
 	"concordat/store"
 )
 
@@ -39,7 +43,9 @@ var templates embed.FS
 // Options of the pages. All but Partners, MaxUpload, Logger and Now are required.
 type Options struct {
 	Site      *site.Site
-	Title     string // of the site, for people
+	Answers   *siteanswer.Answerer // partners are answered by
+	Asks      *ask.Asker           // and asked by
+	Title     string               // of the site, for people
 	Store     *store.DB
 	Queue     *site.Queue
 	Files     *store.Files
@@ -69,13 +75,13 @@ type Options struct {
 	// Cluster tells of the machines of the site; nil: it is one machine.
 	Cluster func(ctx context.Context) (Cluster, error)
 	// Batches runs batches of documents and what is checked again; nil: there are none.
-	Batches *site.Batches
+	Batches *batch.Queue
 	// AgainDays is after how many days what is handed in is checked again; nil or 0: when somebody says so.
 	AgainDays func() int
 	// Partner connects with a partner, to ask for passages; nil: none can be asked.
 	Partner   func(ctx context.Context, id concordat.SiteID) (p concordat.Partner, done func(), err error)
 	Policy    Policy           // who may do how much
-	Eraser    *site.Eraser     // deletes for good; nil: the pages do not delete
+	Eraser    *retain.Eraser   // deletes for good; nil: the pages do not delete
 	MaxUpload int64            // bytes of one file; 0: 256 MiB
 	Base      string           // where people reach the site, without a slash at the end; for Login.Providers and LTI
 	Login     Login            // how people sign in beside a password

@@ -24,6 +24,8 @@ import (
 	"concordat/profile"
 	"concordat/report"
 	"concordat/site"
+	"concordat/site/batch"
+	"concordat/site/retain"
 	"concordat/store"
 	"concordat/web"
 )
@@ -37,7 +39,7 @@ type desk struct {
 	site       *site.Site
 	store      *store.DB
 	queue      *site.Queue
-	batches    *site.Batches
+	batches    *batch.Queue
 	unsignable *atomic.Bool // reports in JSON cannot be made
 	full       *atomic.Bool // the disk is
 	partner    *south       // who is asked for passages
@@ -74,7 +76,7 @@ func newDeskOf(t testing.TB, idle bool, change func(*web.Options)) *desk {
 		t.Fatal(err)
 	}
 	files := store.OpenFiles(filepath.Join(dir, "originals"))
-	eraser := s.NewEraser(site.EraserOptions{Store: db, Areas: []site.Area{files}})
+	eraser := retain.New(s, retain.Options{Store: db, Areas: []retain.Area{files}})
 	var w *web.Web
 	q := s.NewQueue(site.QueueOptions{Store: db, Discard: eraser.Discard,
 		Admit: func(ctx context.Context, t store.Task, j site.Job, items []site.Item) error {

@@ -51,7 +51,7 @@ func (a *app) endStanding(ctx context.Context, o *instance.Instance, task concor
 		}
 		defer closing()
 	}
-	err = o.EndStanding(ctx, task, partners...)
+	err = o.Asks.EndStanding(ctx, task, partners...)
 	if len(at) == 0 && errors.Is(err, concordat.ErrNotFound) {
 		return cli.Usagef("no check %s stays; see concordat alert standing", task)
 	}

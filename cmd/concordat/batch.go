@@ -24,6 +24,7 @@ import (
 	"concordat/instance"
 	"concordat/report"
 	"concordat/site"
+	"concordat/site/batch"
 	"concordat/store"
 )
 
@@ -119,13 +120,13 @@ func (a *app) batch(ctx context.Context, o *instance.Instance, paths []string, f
 	}
 	r := instance.NewReader(instance.Extraction(o.Config), len(paths))
 	fails := &batchFailures{failures: failures{a: a}}
-	err = o.RunBatch(ctx, b.ID, site.BatchOptions{
+	err = batch.Run(ctx, o.Site, b.ID, batch.Options{
 		Store: o.Store, Index: shard, Rules: rules, Progress: a.batchProgress(),
 		Read: func(ctx context.Context, in store.BatchInput) ([]site.Item, error) {
 			items, err := r.Read(ctx, in.Place)
 			return asItems(items), err
 		},
-		Options: func(context.Context, site.BatchJob) (site.CheckOptions, func(), error) { return options, nil, nil },
+		Options: func(context.Context, batch.Job) (site.CheckOptions, func(), error) { return options, nil, nil },
 		Failed:  fails.add,
 	})
 	if err = errors.Join(err, r.Close(), shard.Close(), fails.err); err != nil {
@@ -138,7 +139,7 @@ func (a *app) batch(ctx context.Context, o *instance.Instance, paths []string, f
 	if w.language, err = o.Language(f.out.language); err != nil {
 		return err
 	}
-	if w.v, err = site.ViewBatch(ctx, o.Store, b.ID); err != nil {
+	if w.v, err = batch.Open(ctx, o.Store, b.ID); err != nil {
 		return err
 	}
 	if err := w.write(ctx); err != nil {
@@ -151,12 +152,12 @@ func (a *app) batch(ctx context.Context, o *instance.Instance, paths []string, f
 }
 
 // exit is how the command ends.
-func (f *batchCheckFlags) exit(v *site.BatchView, busy bool) error {
+func (f *batchCheckFlags) exit(v *batch.View, busy bool) error {
 	incomplete := busy
 	for _, m := range v.Members {
 		incomplete = incomplete || m.Incomplete
 	}
-	if f.failOn > 0 && slices.ContainsFunc(v.Pairs, func(p site.ViewedPair) bool { return p.Counted() && p.Share() >= f.failOn }) {
+	if f.failOn > 0 && slices.ContainsFunc(v.Pairs, func(p batch.ViewedPair) bool { return p.Counted() && p.Share() >= f.failOn }) {
 		return &cli.Exit{Code: cli.Threshold}
 	}
 	if incomplete && f.complete {
@@ -226,7 +227,7 @@ func (a *app) startBatch(ctx context.Context, o *instance.Instance, paths []stri
 	if len(files) == 0 {
 		return store.Batch{}, cli.Usagef("no file in %s", strings.Join(paths, ", "))
 	}
-	job := site.BatchJob{Libraries: options.Libraries, NoLibraries: f.alone, Forward: options.Forward, Purpose: f.purpose,
+	job := batch.Job{Libraries: options.Libraries, NoLibraries: f.alone, Forward: options.Forward, Purpose: f.purpose,
 		Exact: options.Exact, Threshold: options.Threshold, Channel: options.Channel, Candidates: options.Candidates, Rules: &rules}
 	for _, p := range f.partners {
 		job.Partners = append(job.Partners, concordat.SiteID(p))
@@ -253,19 +254,19 @@ func (a *app) startBatch(ctx context.Context, o *instance.Instance, paths []stri
 	if !errors.Is(err, concordat.ErrNotFound) {
 		return b, err
 	}
-	if b, err = site.NewBatch(filepath.Base(tables.Absolute(paths[0])), "", cliRunner, job, time.Now()); err != nil {
+	if b, err = batch.New(filepath.Base(tables.Absolute(paths[0])), "", cliRunner, job, time.Now()); err != nil {
 		return b, err
 	}
 	b.Work = work
 	return b, o.Store.CreateBatch(ctx, b, inputs)
 }
 
-func readManifest(path string) ([]site.ManifestLine, error) {
+func readManifest(path string) ([]batch.ManifestLine, error) {
 	r, err := os.Open(path)
 	if err != nil {
 		return nil, cli.Usage(err)
 	}
-	lines, err := site.ParseManifest(r)
+	lines, err := batch.ParseManifest(r)
 	if err = errors.Join(err, r.Close()); err != nil {
 		return nil, cli.Usagef("--manifest %s: %w", path, err)
 	}
@@ -274,7 +275,7 @@ func readManifest(path string) ([]site.ManifestLine, error) {
 
 // batchInputs returns the files of a batch in order of name and the hash of the question: the same files as
 // they are, with the same options, in whatever order they were named.
-func batchInputs(files []input, job site.BatchJob) ([]store.BatchInput, string, error) {
+func batchInputs(files []input, job batch.Job) ([]store.BatchInput, string, error) {
 	slices.SortStableFunc(files, func(a, b input) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(tables.Absolute(a.path), tables.Absolute(b.path)))
 	})
@@ -292,13 +293,13 @@ func batchInputs(files []input, job site.BatchJob) ([]store.BatchInput, string, 
 		fmt.Fprintf(h, "%q %d %d\n", tables.Absolute(f.path), f.size, f.modified.UnixNano())
 		out = append(out, store.BatchInput{Name: f.name, Place: tables.Absolute(f.path)})
 	}
-	site.UniqueNames(out)
+	batch.UniqueNames(out)
 	return out, hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // batchStages are the stages for people.
-var batchStages = map[string]string{site.BatchRead: "reading", site.BatchCompare: "comparing with one another",
-	site.BatchCheck: "checking against libraries"}
+var batchStages = map[string]string{batch.StageRead: "reading", batch.StageCompare: "comparing with one another",
+	batch.StageCheck: "checking against libraries"}
 
 // batchProgress shows each stage on stderr: as a bar on a terminal, else as a line at its beginning and end.
 func (a *app) batchProgress() func(stage string, done, total int) {

@@ -6,19 +6,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat/instance"
-	"concordat/site"
+	"concordat/site/batch"
 	"concordat/store"
 )
 
 // batchLineage sets which pairs do not count.
 func (a *app) batchLineage(with withBatch) *cobra.Command {
-	rules := site.DefaultLineage()
+	rules := batch.DefaultLineage()
 	c := &cobra.Command{Use: "lineage ID", Short: "Set which pairs of a batch are shown and do not count", Args: cobra.ExactArgs(1),
 		Long: `Lineage sets the rules by which pairs of a batch do not count; a flag that is left out is as shown. The reports
 of the documents concerned follow, what was set is on record, and setting it back undoes it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return with(cmd, args[0], func(ctx context.Context, o *instance.Instance, b store.Batch) error {
-				if err := o.SetLineage(ctx, o.Store, b.ID, actor, rules, instance.Rules(o.Config)); err != nil {
+				if err := batch.SetLineage(ctx, o.Site, o.Store, b.ID, actor, rules, instance.Rules(o.Config)); err != nil {
 					return err
 				}
 				return a.showBatch(ctx, o, b.ID)

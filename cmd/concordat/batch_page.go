@@ -19,6 +19,7 @@ import (
 	"concordat/report"
 	"concordat/screen"
 	"concordat/site"
+	"concordat/site/batch"
 )
 
 const (
@@ -30,7 +31,7 @@ const (
 type batchWriter struct {
 	a        *app
 	o        *instance.Instance
-	v        *site.BatchView
+	v        *batch.View
 	rules    report.Rules // for a batch that keeps none
 	language report.Language
 	dir      string
@@ -88,7 +89,7 @@ func (w *batchWriter) reportPath(i int) string {
 	return path.Join("reports", fmt.Sprintf("%04d.html", w.v.Members[i].Number+1))
 }
 
-func (w *batchWriter) pairPath(p site.ViewedPair) string {
+func (w *batchWriter) pairPath(p batch.ViewedPair) string {
 	return path.Join("pairs", fmt.Sprintf("%04d-%04d.html", w.v.Members[p.A].Number+1, w.v.Members[p.B].Number+1))
 }
 
@@ -107,8 +108,8 @@ func (w *batchWriter) report(ctx context.Context, i int) error {
 	return w.a.writeFile(rep, outFlags{out: filepath.Join(w.dir, filepath.FromSlash(w.reportPath(i))), format: "html"})
 }
 
-func (w *batchWriter) pair(ctx context.Context, p site.ViewedPair) error {
-	rep, err := w.o.PairReport(ctx, w.o.Store, w.v.ID, w.v.Members[p.A].Number, w.v.Members[p.B].Number, w.rules)
+func (w *batchWriter) pair(ctx context.Context, p batch.ViewedPair) error {
+	rep, err := batch.PairReport(ctx, w.o.Site, w.o.Store, w.v.ID, w.v.Members[p.A].Number, w.v.Members[p.B].Number, w.rules)
 	if err != nil {
 		return err
 	}
@@ -133,7 +134,7 @@ func (w *batchWriter) lines(ctx context.Context, line func(any) error) error {
 			return err
 		}
 	}
-	held, err := w.o.WordingLines(ctx, w.v)
+	held, err := batch.WordingLines(ctx, w.o.Site, w.v)
 	if err != nil {
 		return err
 	}
@@ -198,7 +199,7 @@ func (w *batchWriter) tell(ctx context.Context) error {
 		w.a.Say("  %3.0f%%  %s – %s%s", 100*p.Share(), w.v.Members[p.A].Name, w.v.Members[p.B].Name, why)
 	}
 	if n := len(w.v.Wording); n > 0 {
-		w.a.Say("  %d stretches of wording are held by %d documents or more: see --json, or the batch's page", n, site.LeastHeld)
+		w.a.Say("  %d stretches of wording are held by %d documents or more: see --json, or the batch's page", n, batch.LeastHeld)
 	}
 	w.a.Say("reports: %s", s.Reports)
 	w.a.Say("overview: %s", s.Overview)
@@ -317,7 +318,7 @@ func inPercent(share float64) string { return strings.TrimSpace(cli.Percent(&sha
 // batchShow makes the parts of the page.
 type batchShow struct {
 	w     *batchWriter
-	lines []site.MemberLine
+	lines []batch.MemberLine
 }
 
 func (s *batchShow) member(i int) batchPageMember {
@@ -351,11 +352,11 @@ func (s *batchShow) matrix(docs []int) (m batchMatrix) {
 	return m
 }
 
-func (s *batchShow) cluster(n int, d site.BatchCluster) (batchPageCluster, error) {
+func (s *batchShow) cluster(n int, d batch.Cluster) (batchPageCluster, error) {
 	v := s.w.v
 	c := v.Clusters[n-1]
 	one := batchPageCluster{Number: n, Bridges: len(d.Bridges), Matrix: s.matrix(v.Matrix(n)), More: len(c) - len(v.Matrix(n))}
-	of := map[int]site.ClusterDocument{}
+	of := map[int]batch.ClusterDocument{}
 	for _, x := range d.Documents {
 		of[x.Member] = x
 	}

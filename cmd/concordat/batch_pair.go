@@ -7,6 +7,7 @@ import (
 
 	"concordat/cmd/internal/cli"
 	"concordat/instance"
+	"concordat/site/batch"
 	"concordat/store"
 )
 
@@ -30,7 +31,8 @@ func (a *app) batchPair(with withBatch) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := o.SetVerdict(ctx, o.Store, b.ID, actor, numbers[0], numbers[1], verdict, why, instance.Rules(o.Config)); err != nil {
+				if err := batch.SetVerdict(ctx, o.Site, o.Store, b.ID, actor, numbers[0], numbers[1], verdict, why,
+					instance.Rules(o.Config)); err != nil {
 					return err
 				}
 				return a.showBatch(ctx, o, b.ID)

@@ -12,7 +12,8 @@ import (
 	"concordat"
 	"concordat/cmd/internal/cli"
 	"concordat/instance"
-	"concordat/site"
+	"concordat/site/batch"
+	"concordat/site/retain"
 	"concordat/store"
 )
 
@@ -48,7 +49,7 @@ func (a *app) batchTools() []*cobra.Command {
 				return cli.Usagef("--out names no folder")
 			}
 			return withBatch(cmd, args[0], func(ctx context.Context, o *instance.Instance, b store.Batch) error {
-				v, err := site.ViewBatch(ctx, o.Store, b.ID)
+				v, err := batch.Open(ctx, o.Store, b.ID)
 				if err != nil {
 					return err
 				}
@@ -75,12 +76,12 @@ func (a *app) batchTools() []*cobra.Command {
 			})
 		}}
 	remove := a.deletion("delete ID", "Delete a batch, its texts and the reports of its documents, with a receipt", cobra.ExactArgs(1),
-		func(ctx context.Context, o *instance.Instance, args []string) (site.Target, error) {
+		func(ctx context.Context, o *instance.Instance, args []string) (retain.Target, error) {
 			b, err := findBatch(ctx, o, args[0])
 			if err == nil && (b.State == concordat.TaskRunning || b.State == concordat.TaskQueued) {
 				err = cli.Usagef("batch %s has not ended; concordat batch cancel %s ends it", b.ID, b.ID)
 			}
-			return site.Target{Batches: []string{args[0]}}, err
+			return retain.Target{Batches: []string{args[0]}}, err
 		})
 	all := []*cobra.Command{show, export, cancel, remove, a.batchLineage(withBatch), a.batchPair(withBatch)}
 	for _, c := range all {
@@ -138,7 +139,7 @@ func (a *app) listBatches(ctx context.Context, o *instance.Instance, limit int) 
 }
 
 func (a *app) showBatch(ctx context.Context, o *instance.Instance, id string) error {
-	v, err := site.ViewBatch(ctx, o.Store, id)
+	v, err := batch.Open(ctx, o.Store, id)
 	if err != nil {
 		return err
 	}
@@ -157,7 +158,7 @@ func (a *app) showBatch(ctx context.Context, o *instance.Instance, id string) er
 		a.Say("  %3.0f%%  %s – %s%s", 100*p.Share, p.A, p.B, why)
 	}
 	for _, m := range v.Members {
-		var fresh []site.FreshSource
+		var fresh []batch.FreshSource
 		if err := json.Unmarshal(m.Fresh, &fresh); err != nil {
 			return fmt.Errorf("new sources of %s: %w: %v", m.Name, concordat.ErrCorrupt, err)
 		}

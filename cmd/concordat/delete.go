@@ -15,7 +15,7 @@ import (
 	"concordat"
 	"concordat/cmd/internal/cli"
 	"concordat/instance"
-	"concordat/site"
+	"concordat/site/retain"
 	"concordat/store"
 )
 
@@ -32,7 +32,7 @@ documents by a hash only. doc/operations.md tells what remains, such as backups.
 
 // deletion is a command that deletes.
 func (a *app) deletion(use, short string, args cobra.PositionalArgs,
-	target func(ctx context.Context, o *instance.Instance, args []string) (site.Target, error)) *cobra.Command {
+	target func(ctx context.Context, o *instance.Instance, args []string) (retain.Target, error)) *cobra.Command {
 	var reason, receipt string
 	c := &cobra.Command{Use: use, Short: short, Args: args, RunE: func(cmd *cobra.Command, args []string) error {
 		if reason == "" {
@@ -60,8 +60,8 @@ func operator() string {
 }
 
 // erase deletes here, or has the serving process do it, and prints the receipt.
-func (a *app) erase(ctx context.Context, o *instance.Instance, reason, file string, t site.Target) error {
-	var r *site.Receipt
+func (a *app) erase(ctx context.Context, o *instance.Instance, reason, file string, t retain.Target) error {
+	var r *retain.Receipt
 	var err error
 	if o.Remote == nil {
 		r, err = instance.Eraser(o, a.Signatures().Receipt, slog.New(slog.DiscardHandler)).Erase(ctx, operator(), reason, t)
@@ -82,8 +82,8 @@ func (a *app) erase(ctx context.Context, o *instance.Instance, reason, file stri
 }
 
 // eraseServed asks for a deletion and waits until the serving process has carried it out.
-func (a *app) eraseServed(ctx context.Context, o *instance.Instance, reason string, t site.Target) (*site.Receipt, error) {
-	id, err := o.AskErasure(ctx, o.Store, operator(), reason, t)
+func (a *app) eraseServed(ctx context.Context, o *instance.Instance, reason string, t retain.Target) (*retain.Receipt, error) {
+	id, err := retain.Ask(ctx, o.Site, o.Store, operator(), reason, t)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (a *app) eraseServed(ctx context.Context, o *instance.Instance, reason stri
 			return nil, err
 		}
 		if row.State == store.ErasureDone {
-			var r site.Receipt
+			var r retain.Receipt
 			return &r, json.Unmarshal(row.Receipt, &r)
 		}
 		if _, err := instance.Serving(ctx, o.Dir); err != nil {
@@ -109,7 +109,7 @@ func (a *app) eraseServed(ctx context.Context, o *instance.Instance, reason stri
 	}
 }
 
-func (a *app) printReceipt(r *site.Receipt, file string) error {
+func (a *app) printReceipt(r *retain.Receipt, file string) error {
 	if file != "" {
 		b, err := json.MarshalIndent(r, "", "  ")
 		if err == nil {

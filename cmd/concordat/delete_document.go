@@ -9,12 +9,12 @@ import (
 	"concordat"
 	"concordat/cmd/internal/cli"
 	"concordat/instance"
-	"concordat/site"
+	"concordat/site/retain"
 )
 
 func (a *app) deleteDocuments() *cobra.Command {
 	return a.deletion("document LIBRARY ID...", "Delete documents of a library", cobra.MinimumNArgs(2),
-		func(ctx context.Context, o *instance.Instance, args []string) (t site.Target, err error) {
+		func(ctx context.Context, o *instance.Instance, args []string) (t retain.Target, err error) {
 			l, err := o.Library(ctx, args[0])
 			if err != nil {
 				return t, err

@@ -9,12 +9,12 @@ import (
 	"concordat"
 	"concordat/cmd/internal/cli"
 	"concordat/instance"
-	"concordat/site"
+	"concordat/site/retain"
 )
 
 func (a *app) deleteReports() *cobra.Command {
 	return a.deletion("report ID...", "Delete checks with their reports, texts and originals", cobra.MinimumNArgs(1),
-		func(ctx context.Context, o *instance.Instance, args []string) (t site.Target, err error) {
+		func(ctx context.Context, o *instance.Instance, args []string) (t retain.Target, err error) {
 			for _, id := range args {
 				_, err := o.Store.Task(ctx, concordat.TaskID(id))
 				if errors.Is(err, concordat.ErrNotFound) {

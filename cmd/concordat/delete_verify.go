@@ -10,7 +10,7 @@ import (
 	"concordat/cmd/internal/cli"
 	"concordat/instance"
 	"concordat/instance/signing"
-	"concordat/site"
+	"concordat/site/retain"
 )
 
 // maxReceipt bounds a receipt that is verified, in bytes.
@@ -32,9 +32,9 @@ site knows, and with --document LIBRARY/ID that it is about that document.`,
 			if err != nil {
 				return err
 			}
-			var r site.Receipt
-			if err := json.Unmarshal(b, &r); err != nil || r.Version != site.ReceiptVersion {
-				return cli.Usagef("%s: no receipt of version %d: %v", args[0], site.ReceiptVersion, err)
+			var r retain.Receipt
+			if err := json.Unmarshal(b, &r); err != nil || r.Version != retain.ReceiptVersion {
+				return cli.Usagef("%s: no receipt of version %d: %v", args[0], retain.ReceiptVersion, err)
 			}
 			if err := verifyReceipt(r, cards); err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
@@ -55,7 +55,7 @@ site knows, and with --document LIBRARY/ID that it is about that document.`,
 }
 
 // verifyReceipt returns nil if the site whose card is known signed the receipt.
-func verifyReceipt(r site.Receipt, cards cardsBySite) error {
+func verifyReceipt(r retain.Receipt, cards cardsBySite) error {
 	if len(r.Signature) == 0 {
 		return fmt.Errorf("the receipt is not signed: %w", concordat.ErrInvalid)
 	}
@@ -76,9 +76,9 @@ func verifyReceipt(r site.Receipt, cards cardsBySite) error {
 }
 
 // names reports whether the receipt is about a document, given as LIBRARY/ID.
-func names(r site.Receipt, document string) bool {
+func names(r retain.Receipt, document string) bool {
 	for _, d := range r.Documents {
-		if d.Name == site.NameOf(document) {
+		if d.Name == retain.NameOf(document) {
 			return true
 		}
 	}

@@ -22,7 +22,7 @@ func (a *app) disclosureCommand() *cobra.Command {
 		Use: "list", Short: "List the requests, those of partners and those to partners, the latest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
-				ds, err := o.Disclosures(cmd.Context(), state, 0)
+				ds, err := o.Answers.Disclosures(cmd.Context(), state, 0)
 				if err != nil {
 					return err
 				}
@@ -39,15 +39,15 @@ func (a *app) disclosureCommand() *cobra.Command {
 	c.AddCommand(list, a.disclosureShow(),
 		a.decision("approve ID", "Let the partner read the passages", func(ctx context.Context, o *instance.Instance, id, actor,
 			words string) (store.Disclosure, error) {
-			return o.Decide(ctx, id, actor, true, words)
+			return o.Answers.Decide(ctx, id, actor, true, words)
 		}),
 		a.decision("refuse ID", "Do not let the partner read the passages",
 			func(ctx context.Context, o *instance.Instance, id, actor, words string) (store.Disclosure, error) {
-				return o.Decide(ctx, id, actor, false, words)
+				return o.Answers.Decide(ctx, id, actor, false, words)
 			}),
 		a.decision("withdraw ID", "Take an approval back", func(ctx context.Context, o *instance.Instance, id, actor,
 			words string) (store.Disclosure, error) {
-			return o.Withdraw(ctx, id, actor, words)
+			return o.Answers.Withdraw(ctx, id, actor, words)
 		}))
 	return c
 }
@@ -95,7 +95,7 @@ func (a *app) disclosureShow() *cobra.Command {
 		Use: "show ID", Short: "Print the passages that a partner asks to read", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
-				d, texts, err := o.Asked(cmd.Context(), args[0])
+				d, texts, err := o.Answers.Asked(cmd.Context(), args[0])
 				if errors.Is(err, concordat.ErrNotFound) {
 					return cli.Usagef("no request %s, or its document is gone: see concordat disclosure list", args[0])
 				}

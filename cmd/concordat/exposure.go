@@ -25,7 +25,7 @@ words around copies), overlap (words that both sides have), passage (text).`,
 				if p, err := o.Partner(cmd.Context(), args[0]); err == nil { // else one that is no partner any more
 					partner = p.Site
 				}
-				x, err := o.Exposure(cmd.Context(), partner, documents)
+				x, err := o.Asks.Exposure(cmd.Context(), partner, documents)
 				if err != nil {
 					return err
 				}

@@ -14,6 +14,7 @@ import (
 	"concordat/partners"
 	"concordat/report"
 	"concordat/site"
+	"concordat/site/ask"
 	"concordat/store"
 )
 
@@ -89,7 +90,7 @@ func (a *app) syncMirror(ctx context.Context, o *instance.Instance, who string, 
 	m := site.MirroredLibrary{Site: p.Site, Library: lib, Epoch: concordat.Epoch{Federation: concordat.FederationID(f.Name),
 		Number: e.Number}, Profiler: pr}
 	ms, b := partners.NewMirrorStore(o, a.Warn), a.Progress(-1, "documents")
-	done, known, err := ms.Fetch(ctx, cl, m, func(s site.Synced) { b.Set(s.Documents) })
+	done, known, err := ms.Fetch(ctx, cl, m, func(s ask.Synced) { b.Set(s.Documents) })
 	b.Done()
 	if err != nil {
 		return err
@@ -144,7 +145,7 @@ func (a *app) dropMirrors(ctx context.Context, o *instance.Instance, who string,
 
 // listMirrors runs mirror list.
 func (a *app) listMirrors(ctx context.Context, o *instance.Instance) error {
-	all, err := o.Mirrors(ctx)
+	all, err := o.Asks.Mirrors(ctx)
 	if err != nil || len(all) == 0 {
 		return err
 	}

@@ -62,7 +62,7 @@ func (a *app) confirm(ctx context.Context, o *instance.Instance, who, words stri
 	}
 	// The rules first: they count for an active partner only.
 	for _, g := range p.Grants {
-		if _, err := o.Share(ctx, store.Share{Library: g.Library, Partner: p.Site, Rule: g.Rule}); err != nil {
+		if _, err := o.Answers.Share(ctx, store.Share{Library: g.Library, Partner: p.Site, Rule: g.Rule}); err != nil {
 			return err
 		}
 	}

@@ -41,7 +41,7 @@ func (a *app) revoke(ctx context.Context, o *instance.Instance, who string) erro
 		return err
 	}
 	for _, x := range shares {
-		if err := o.Unshare(ctx, x.Library, p.Site); err != nil {
+		if err := o.Answers.Unshare(ctx, x.Library, p.Site); err != nil {
 			return err
 		}
 	}

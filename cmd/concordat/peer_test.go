@@ -110,7 +110,7 @@ func (p place) listen() (reload func()) {
 		t.Fatal(err)
 	}
 	id, _ := r.Self()
-	s := federation.NewServer(r, o.Site, keeperOf{o.Store, r}, replays, id.LocalKey("order of sentences"),
+	s := federation.NewServer(r, o.Answers, keeperOf{o.Store, r}, replays, id.LocalKey("order of sentences"),
 		federation.ServerOptions{Registrar: r, Journal: r})
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)

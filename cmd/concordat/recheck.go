@@ -12,7 +12,7 @@ import (
 	"concordat"
 	"concordat/cmd/internal/cli"
 	"concordat/instance"
-	"concordat/site"
+	"concordat/site/batch"
 	"concordat/store"
 )
 
@@ -72,7 +72,7 @@ func (a *app) setRecheck(ctx context.Context, o *instance.Instance, id string, e
 	if err != nil {
 		return err
 	}
-	next, err := site.RecheckTime(time.Now(), every, on)
+	next, err := batch.RecheckTime(time.Now(), every, on)
 	if err != nil {
 		return cli.Usage(err)
 	}
@@ -100,13 +100,13 @@ func (a *app) listRechecks(ctx context.Context, o *instance.Instance) error {
 		return err
 	}
 	for _, r := range all {
-		var fresh []site.FreshSource
+		var fresh []batch.FreshSource
 		if err := json.Unmarshal(r.Fresh, &fresh); err != nil {
 			return fmt.Errorf("new sources of %s: %w: %v", r.Target, concordat.ErrCorrupt, err)
 		}
 		if a.JSON {
 			if fresh == nil {
-				fresh = []site.FreshSource{}
+				fresh = []batch.FreshSource{}
 			}
 			if err := a.Line(map[string]any{"type": "recheck", "kind": r.Kind, "target": r.Target, "every": r.Every, "next": r.Next, "ran": r.Ran,
 				"latest": r.Latest, "new": fresh}); err != nil {

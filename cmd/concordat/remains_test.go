@@ -15,7 +15,8 @@ import (
 	"concordat"
 	"concordat/cmd/internal/cli"
 	"concordat/instance"
-	"concordat/site"
+	"concordat/site/batch"
+	"concordat/site/retain"
 	"concordat/store"
 )
 
@@ -116,7 +117,7 @@ func TestBatchFilesGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := o.Originals()
-	b, err := site.NewBatch("Call", "ada", site.BatchRunner, site.BatchJob{NoLibraries: true}, time.Now())
+	b, err := batch.New("Call", "ada", batch.Runner, batch.Job{NoLibraries: true}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +134,7 @@ func TestBatchFilesGo(t *testing.T) {
 	if err := o.Store.CreateBatch(t.Context(), b, inputs); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := o.Store.NextBatch(t.Context(), site.BatchRunner); err != nil {
+	if _, err := o.Store.NextBatch(t.Context(), batch.Runner); err != nil {
 		t.Fatal(err)
 	}
 	for i, members := range [][]string{{"x.txt"}, {"y.zip!/1.txt", "y.zip!/2.txt"}} { // z is not read yet
@@ -150,14 +151,14 @@ func TestBatchFilesGo(t *testing.T) {
 		return err == nil
 	}
 	e := instance.Eraser(o, a.Signatures().Receipt, nil)
-	one := site.Target{Library: concordat.BatchLibrary(b.ID), Documents: []concordat.DocumentID{"y.zip!/2.txt"}}
+	one := retain.Target{Library: concordat.BatchLibrary(b.ID), Documents: []concordat.DocumentID{"y.zip!/2.txt"}}
 	if _, err := e.Erase(context.Background(), "ada", "asked", one); err != nil {
 		t.Fatal(err)
 	}
 	if !there(0) || there(1) || !there(2) || p.has(written) {
 		t.Errorf("after a document of an archive: files %v %v %v, pages %v", there(0), there(1), there(2), p.has(written))
 	}
-	if _, err := e.Erase(context.Background(), "ada", "asked", site.Target{Batches: []string{b.ID}}); err != nil {
+	if _, err := e.Erase(context.Background(), "ada", "asked", retain.Target{Batches: []string{b.ID}}); err != nil {
 		t.Fatal(err)
 	}
 	if there(0) || there(2) {

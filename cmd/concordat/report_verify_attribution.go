@@ -11,7 +11,7 @@ import (
 	"concordat"
 	"concordat/crypto"
 	"concordat/federation/wire"
-	"concordat/site"
+	"concordat/site/ask"
 )
 
 // signedClaims is what a partner signed that it told: its documents by the name that they have at this site, with
@@ -30,7 +30,7 @@ func (s *signedClaims) add(x concordat.Statement) error {
 			return err
 		}
 		for _, d := range t.Tell.Documents {
-			s.titles[site.HandleName(d.Handle)] = d.Title
+			s.titles[ask.HandleName(d.Handle)] = d.Title
 		}
 	case "revealed":
 		r, err := wire.ParseRevealed(x.Payload)

@@ -10,7 +10,7 @@ import (
 	"concordat"
 	"concordat/crypto"
 	"concordat/federation/wire"
-	"concordat/site"
+	"concordat/site/ask"
 )
 
 // TestBorneOut: what a report attributes to a partner stands in what the partner signed, or is named.
@@ -36,7 +36,7 @@ func TestBorneOut(t *testing.T) {
 	good := []concordat.Statement{{Site: north.site, Kind: "tell", Payload: told}, {Site: north.site, Kind: "revealed", Payload: revealed}}
 
 	source := func(change map[string]any) []byte {
-		s := map[string]any{"site": north.site, "library": "laws", "document": site.HandleName(handle), "title": "On records: a ta…",
+		s := map[string]any{"site": north.site, "library": "laws", "document": ask.HandleName(handle), "title": "On records: a ta…",
 			"text": "records shall be kept\n[…]\nten years"}
 		for k, v := range change {
 			s[k] = v
@@ -59,7 +59,7 @@ func TestBorneOut(t *testing.T) {
 		"own source":            {map[string]any{"site": "uni"}, nil, ""},
 		"from a mirror":         {map[string]any{"library": "mirrored"}, nil, ""},
 		"no signed answer":      {nil, nil, "signed no answer"},
-		"another document":      {map[string]any{"document": site.HandleName(concordat.Handle{9})}, good, "did not tell of this document"},
+		"another document":      {map[string]any{"document": ask.HandleName(concordat.Handle{9})}, good, "did not tell of this document"},
 		"another title":         {map[string]any{"title": "On theft"}, good, "told another title"},
 		"text that is made up":  {map[string]any{"text": "records shall be burnt"}, good, "did not open this text"},
 		"text that was not yet": {nil, good[:1], "did not open this text"},

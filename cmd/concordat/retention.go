@@ -11,7 +11,7 @@ import (
 
 	"concordat"
 	"concordat/instance"
-	"concordat/site"
+	"concordat/site/retain"
 	"concordat/store"
 )
 
@@ -34,7 +34,7 @@ func (a *app) retentionCommand() *cobra.Command {
 }
 
 func (a *app) retain(ctx context.Context, o *instance.Instance, dryRun bool) error {
-	did := &site.Swept{}
+	did := &retain.Swept{}
 	var err error
 	if o.Remote != nil && !dryRun {
 		err = instance.CallServing(ctx, o.Dir, "/sweep", nil, did)

@@ -9,7 +9,7 @@ import (
 	"concordat"
 	"concordat/cmd/internal/cli"
 	"concordat/instance"
-	"concordat/site"
+	"concordat/site/retain"
 )
 
 func (a *app) retentionDocument() *cobra.Command {
@@ -40,7 +40,7 @@ neither its title nor its wording before the day; then they do, also those made 
 				if err := o.Store.SetTerm(cmd.Context(), t); err != nil {
 					return err
 				}
-				b, err := json.Marshal(map[string]any{"library": t.Library, "document": site.DocumentName(t.Library, t.Document), "hidden": t.Hidden,
+				b, err := json.Marshal(map[string]any{"library": t.Library, "document": retain.DocumentName(t.Library, t.Document), "hidden": t.Hidden,
 					"expires": t.Expires})
 				if err != nil {
 					return err

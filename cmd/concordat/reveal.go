@@ -16,6 +16,7 @@ import (
 	"concordat/instance"
 	"concordat/report"
 	"concordat/site"
+	"concordat/site/ask"
 )
 
 // revealFlags are the flags of reveal.
@@ -123,7 +124,7 @@ func (a *app) reveal(ctx context.Context, o *instance.Instance, task concordat.T
 		if err != nil {
 			return err
 		}
-		ds, err := o.Reveal(ctx, task, site.RevealRequest{Partner: cl, Level: concordat.Show(f.level), Reason: f.reason, Contact: f.contact},
+		ds, err := o.Asks.Reveal(ctx, task, ask.RevealRequest{Partner: cl, Level: concordat.Show(f.level), Reason: f.reason, Contact: f.contact},
 			by[partner]...)
 		cl.Close()
 		errs = append(errs, a.printReveals(task, ds), err)
@@ -153,7 +154,7 @@ func (a *app) refreshReveals(ctx context.Context, o *instance.Instance, found *r
 		return err
 	}
 	defer closing()
-	ds, err := o.RefreshDisclosures(ctx, task, clients...)
+	ds, err := o.Asks.RefreshDisclosures(ctx, task, clients...)
 	return errors.Join(a.printReveals(task, ds), err)
 }
 
@@ -180,7 +181,7 @@ func (a *app) atPartners(ctx context.Context, o *instance.Instance, f *report.Fi
 		if n > len(rep.Evidence) {
 			return nil, cli.Usagef("passage %d: the report has %d", n, len(rep.Evidence))
 		}
-		can := o.Revealable(f, rep.Evidence[n-1].Span, level)
+		can := o.Asks.Revealable(f, rep.Evidence[n-1].Span, level)
 		for partner, passages := range can.Passages {
 			for _, i := range passages {
 				if !slices.Contains(out[partner], i) {

@@ -127,7 +127,7 @@ func enrol(t *testing.T, north, south *served) {
 func (s *served) fill(partner *served, epochs int) {
 	s.t.Helper()
 	s.until("fingerprints", func() bool {
-		if err := s.o.CatchUp(s.t.Context()); err != nil {
+		if err := s.o.Answers.CatchUp(s.t.Context()); err != nil {
 			s.t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSpace(partner.command(cli.Done, "peer", "libraries", "north", "--json")), "\n")
@@ -333,7 +333,7 @@ func testLost(t *testing.T, north, south *served, bell string) {
 		t.Fatal(err)
 	}
 	north.command(cli.Done, "add", "--library", "grants", path)
-	if err := north.o.CatchUp(t.Context()); err != nil {
+	if err := north.o.Answers.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := south.json("mirror", "sync", "north/grants"); got["documents"] != 1.0 {
@@ -353,7 +353,7 @@ func testLost(t *testing.T, north, south *served, bell string) {
 		if got := south.json("mirror", "sync", "north/theses"); got["documents"] != 1.0 {
 			t.Errorf("%s: fetched anew: %v", name, got)
 		}
-		if ms, err := south.o.Mirrors(t.Context()); err != nil || len(ms) != 1 || ms[0].Library != "theses" {
+		if ms, err := south.o.Asks.Mirrors(t.Context()); err != nil || len(ms) != 1 || ms[0].Library != "theses" {
 			t.Errorf("%s: the other mirror is still believed: %+v, %v", name, ms, err)
 		}
 		if got := south.json("mirror", "sync", "north/grants"); got["documents"] != 1.0 {
@@ -379,7 +379,7 @@ func testAlert(t *testing.T, north, south *served, task string) {
 		t.Errorf("checks that stay: %v", kept)
 	}
 	north.add("late", "A document that comes late begins with words of its own, which are not in any other. "+iceText)
-	if err := north.o.CatchUp(t.Context()); err != nil {
+	if err := north.o.Answers.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	south.until("an alert", func() bool { return south.command(cli.Done, "alert", "list") != "" })
@@ -427,7 +427,7 @@ func testRotated(t *testing.T, north, south *served, bell string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old, err := south.o.Mirrors(t.Context())
+	old, err := south.o.Asks.Mirrors(t.Context())
 	if err != nil || len(old) != 1 || old[0].Epoch.Number != 1 {
 		t.Fatalf("mirrors %+v, %v", old, err)
 	}
@@ -441,7 +441,7 @@ func testRotated(t *testing.T, north, south *served, bell string) {
 	if got := south.json("mirror", "sync", "north/theses"); got["epoch"] != "health/2" || got["complete"] != true {
 		t.Errorf("synced after the rotation: %v", got)
 	}
-	now, err := south.o.Mirrors(t.Context())
+	now, err := south.o.Asks.Mirrors(t.Context())
 	if err != nil || len(now) != 1 || now[0].Epoch.Number != 2 {
 		t.Errorf("mirrors %+v, %v", now, err)
 	}

@@ -97,7 +97,7 @@ about 43 % of the content words behind a fingerprint or a word set: doc/security
 				if err != nil {
 					return err
 				}
-				if x, err = o.Share(cmd.Context(), x); errors.Is(err, concordat.ErrInvalid) {
+				if x, err = o.Answers.Share(cmd.Context(), x); errors.Is(err, concordat.ErrInvalid) {
 					return cli.Usage(err)
 				} else if err != nil {
 					return err

@@ -37,7 +37,7 @@ func (a *app) unshareCommand() *cobra.Command {
 }
 
 func (a *app) unshare(ctx context.Context, o *instance.Instance, lib concordat.LibraryID, with concordat.SiteID) error {
-	err := o.Unshare(ctx, lib, with)
+	err := o.Answers.Unshare(ctx, lib, with)
 	if errors.Is(err, concordat.ErrNotFound) {
 		return cli.Usagef("library %s is not open to %s", lib, with)
 	}

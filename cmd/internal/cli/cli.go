@@ -14,7 +14,7 @@ import (
 
 	"concordat"
 	"concordat/instance"
-	"concordat/site"
+	"concordat/site/compare"
 )
 
 // Exit codes; programs rely on them.
@@ -129,10 +129,11 @@ func plainFlag(err error) error {
 }
 
 // channels are the ways a check nominates source documents, as flags name them.
-var channels = map[string]site.Channel{"both": site.ChannelBoth, "fingerprints": site.ChannelFingerprints, "text": site.ChannelText}
+var channels = map[string]compare.Channel{"both": compare.ChannelBoth, "fingerprints": compare.ChannelFingerprints,
+	"text": compare.ChannelText}
 
 // ChannelFlag returns the way of nomination that the flag --channel names, or a usage error.
-func ChannelFlag(name string) (site.Channel, error) {
+func ChannelFlag(name string) (compare.Channel, error) {
 	if c, ok := channels[name]; ok {
 		return c, nil
 	}

@@ -1,0 +1,478 @@
+package answer
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/site/compare"
+	"concordat/store"
+)
+
+var _ concordat.Answerer = (*Answerer)(nil)
+
+// Bounds of what a partner may ask at once.
+const (
+	mostAskedLibraries = 256
+	mostAuthors        = 64
+	mostPurpose        = 128 // bytes
+	// mostTold is the most documents of one library that a Tell lists.
+	mostTold = 1000
+)
+
+// limited returns a group of at most n goroutines.
+func limited(ctx context.Context, n int) (*errgroup.Group, context.Context) {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(n)
+	return g, ctx
+}
+
+// document returns a document of this site with its text, nil if there is none.
+func (s *Answerer) document(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (*concordat.Document, error) {
+	d, err := s.o.Index.Document(ctx, s.ref(lib, id))
+	if errors.Is(err, concordat.ErrNotFound) {
+		return nil, nil
+	}
+	return d, err
+}
+
+// keyedID returns the first 16 bytes of HMAC-SHA256 over a label and parts, each after its length.
+func keyedID(key []byte, label string, parts ...[]byte) (id [16]byte) {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(label))
+	for _, p := range parts {
+		fmt.Fprintf(mac, "\x00%d\x00", len(p))
+		mac.Write(p)
+	}
+	copy(id[:], mac.Sum(nil))
+	return id
+}
+
+// handle is the pseudonym of a document for one asker: the same in all its jobs, another for others.
+func (e *epochSet) handle(from concordat.SiteID, lib concordat.LibraryID, id concordat.DocumentID) concordat.Handle {
+	return keyedID(e.HandleKey, "concordat/handle/1", []byte(from), []byte(lib), []byte(id))
+}
+
+// sentence names an asked sentence within a job, so that its fingerprint need not be kept.
+func (e *epochSet) sentence(from concordat.SiteID, job concordat.JobID, f concordat.Fingerprint) [8]byte {
+	b, _ := f.AppendBinary(nil) // never fails
+	id := keyedID(e.HandleKey, "concordat/asked-sentence/1", []byte(from), job[:], b)
+	return [8]byte(id[:8])
+}
+
+// question is one ask of one partner on its way.
+type question struct {
+	from     concordat.SiteID
+	ask      *concordat.Ask
+	set      *epochSet
+	first    bool // of its job: nothing was found before
+	excluded map[[16]byte]bool
+}
+
+// found is a document that matches, with its hits of one ask.
+type found struct {
+	row    store.DocumentRow
+	handle concordat.Handle
+	hits   []concordat.Hit // Document is set when it is told
+	spans  []concordat.Span
+	// before are the hits of earlier asks of the job.
+	before []store.AnswerHit
+}
+
+// Answer answers the first round: which sentences of the libraries that are open to the asker lie
+// near those it asks, as much of that as each library's rule shows, and charges it. It fails with a
+// *concordat.Refusal where the whole ask cannot be answered; a library that is not is refused in its
+// own LibraryTell. Every call leaves a line in the audit.
+func (s *Answerer) Answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (*concordat.Tell, error) {
+	t, err := s.answer(ctx, from, a)
+	line := auditAnswer{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Purpose: cut(a.Purpose), Level: a.Level,
+		Sentences: padded(len(a.Sentences)), Commitment: hex.EncodeToString(a.Commitment[:])}
+	line.take(a, t, err)
+	if err := s.audit(ctx, from, "answer", line); err != nil {
+		return nil, err // no answer without a trace
+	}
+	return t, err
+}
+
+func (s *Answerer) answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (*concordat.Tell, error) {
+	set, err := s.checkAsk(from, a)
+	if err != nil {
+		return nil, err
+	}
+	q := &question{from: from, ask: a, set: set, excluded: map[[16]byte]bool{}}
+	for _, h := range a.Authors {
+		q.excluded[h] = true
+	}
+	t := &concordat.Tell{Libraries: make([]concordat.LibraryTell, len(a.Libraries))}
+	grants, err := s.grants(ctx, q, t)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(grants, func(g *grant) bool { return g != nil }) {
+		return t, nil
+	}
+	job, err := s.o.Store.UseAnswerJob(ctx, store.AnswerJob{Partner: from, Job: a.Job, Epoch: a.Epoch, Purpose: a.Purpose,
+		Commitment: a.Commitment, Sentences: padded(len(a.Sentences))})
+	if errors.Is(err, concordat.ErrInvalid) {
+		return nil, refuse(concordat.ReasonUnknown, "this job is of another submission")
+	}
+	if err != nil {
+		return nil, err
+	}
+	q.first = job.Asks == 1
+	for i, g := range grants {
+		if g == nil {
+			continue
+		}
+		if err := s.answerLibrary(ctx, q, g, i, t); err != nil {
+			return nil, err
+		}
+	}
+	order(t)
+	return t, nil
+}
+
+// checkAsk returns the set of an ask that can be answered.
+func (s *Answerer) checkAsk(from concordat.SiteID, a *concordat.Ask) (*epochSet, error) {
+	invalid := func(format string, args ...any) error {
+		return fmt.Errorf("ask: %w: %s", concordat.ErrInvalid, fmt.Sprintf(format, args...))
+	}
+	switch {
+	case a.Job == concordat.JobID{}:
+		return nil, invalid("no job")
+	case len(a.Sentences) == 0 || len(a.Sentences) > concordat.MostAsked:
+		return nil, invalid("%d sentences", len(a.Sentences))
+	case len(a.Libraries) == 0 || len(a.Libraries) > mostAskedLibraries:
+		return nil, invalid("%d libraries", len(a.Libraries))
+	case len(a.Authors) > mostAuthors:
+		return nil, invalid("%d authors", len(a.Authors))
+	case len(a.Purpose) > mostPurpose || strings.IndexFunc(a.Purpose, unicode.IsControl) >= 0:
+		return nil, invalid("a purpose of %d bytes, or with control characters", len(a.Purpose))
+	case rank(a.Level) < 1:
+		return nil, invalid("level %q", a.Level)
+	case a.Probe != concordat.ProbeExact && a.Probe != concordat.ProbeOne:
+		return nil, invalid("probe %d", a.Probe)
+	case a.Limit < 0:
+		return nil, invalid("limit %d", a.Limit)
+	}
+	for i, l := range a.Libraries {
+		if slices.Contains(a.Libraries[:i], l) {
+			return nil, invalid("library %s twice", l)
+		}
+	}
+	for i, x := range a.Sentences {
+		if x.Gate < 0 || x.Gate > concordat.Bits {
+			return nil, invalid("sentence %d has gate %d", i, x.Gate)
+		}
+	}
+	set := s.epoch(a.Epoch)
+	switch {
+	case set == nil || !set.member(from):
+		return nil, refuse(concordat.ReasonEpoch, "epoch %s is not answered here", a.Epoch)
+	case a.Scheme != set.Profiler.Scheme():
+		return nil, refuse(concordat.ReasonScheme, "epoch %s has scheme %s here", a.Epoch, set.Profiler.Scheme())
+	}
+	return set, nil
+}
+
+// grants decides on each library asked and charges its budget; refused ones are nil.
+func (s *Answerer) grants(ctx context.Context, q *question, t *concordat.Tell) ([]*grant, error) {
+	out := make([]*grant, len(q.ask.Libraries))
+	for i, lib := range q.ask.Libraries {
+		l := &t.Libraries[i]
+		*l = concordat.LibraryTell{Library: lib, Level: concordat.ShowNothing, LeftSentences: -1, LeftDisclosures: -1}
+		g, refusal, err := s.grant(ctx, q.from, lib, q.ask.Purpose)
+		if err != nil {
+			return nil, err
+		}
+		if refusal == nil {
+			var left []int
+			if left, refusal, err = s.spend(ctx, g.sentences(padded(len(q.ask.Sentences))), g.disclosures(0)); err != nil {
+				return nil, err
+			}
+			if refusal == nil {
+				l.LeftSentences, l.LeftDisclosures = left[0], left[1]
+			} else if refusal.Reason == concordat.ReasonBudget {
+				l.LeftSentences = 0
+			}
+		}
+		if refusal != nil {
+			l.Refusal = refusal
+			continue
+		}
+		l.Level = lower(q.ask.Level, g.rule.Level)
+		out[i] = g
+	}
+	return out, nil
+}
+
+// answerLibrary looks in one library and tells what its rule shows.
+func (s *Answerer) answerLibrary(ctx context.Context, q *question, g *grant, i int, t *concordat.Tell) error {
+	l := &t.Libraries[i]
+	ready, err := s.readyOf(ctx, q.set, g.library.ID)
+	if err != nil {
+		return err
+	}
+	l.Ready = ready.share()
+	// Before the look: a document that comes meanwhile is found here or alerted, see fillBatch.
+	if l.Standing, err = s.keepStanding(ctx, q, g); err != nil {
+		return err
+	}
+	query := &concordat.Query{Scheme: q.ask.Scheme, Libraries: []concordat.LibraryID{g.library.ID}, Probe: q.ask.Probe,
+		Limit: compare.MatchLimit}
+	if q.ask.Limit > 0 {
+		query.Limit = min(q.ask.Limit, compare.MatchLimit)
+	}
+	for _, x := range q.ask.Sentences {
+		query.Fingerprints = append(query.Fingerprints, x.Fingerprint)
+		query.MaxDistance = max(query.MaxDistance, min(x.Gate, g.closeness()))
+	}
+	a, err := q.set.Index.Match(ctx, query)
+	if err != nil {
+		return fmt.Errorf("match for %s in %s: %w", q.from, g.library.ID, err)
+	}
+	l.Missing, l.Capped = len(a.Missing), a.Capped
+	given, err := s.askedTemplates(ctx, q, g)
+	if err != nil {
+		return err
+	}
+	docs, err := s.gather(ctx, q, g, slices.DeleteFunc(a.Matches, func(m concordat.Match) bool { return given[m.Sentence] }))
+	if err != nil {
+		return err
+	}
+	marks, err := s.tell(ctx, q, g, docs, i, t)
+	if err != nil {
+		return err
+	}
+	return marks()
+}
+
+// gather returns the documents that match, with their hits, in order of id: those whose present text
+// is in the set, without those of the asker's own authors where the rule leaves them out.
+func (s *Answerer) gather(ctx context.Context, q *question, g *grant, matches []concordat.Match) ([]*found, error) {
+	by := map[concordat.DocumentID]*found{}
+	var out []*found
+	for _, m := range matches {
+		if m.Distance > min(q.ask.Sentences[m.Sentence].Gate, g.closeness()) {
+			continue
+		}
+		f, seen := by[m.Source.Document]
+		if !seen {
+			var err error
+			if f, err = s.present(ctx, q, g, m.Source.Document); err != nil {
+				return nil, err
+			}
+			if by[m.Source.Document] = f; f != nil {
+				out = append(out, f)
+			}
+		}
+		if f != nil {
+			f.add(m)
+		}
+	}
+	slices.SortFunc(out, func(a, b *found) int { return cmp.Compare(a.row.ID, b.row.ID) })
+	return out, nil
+}
+
+func (f *found) add(m concordat.Match) {
+	f.hits = append(f.hits, concordat.Hit{Sentence: m.Sentence, Ordinal: m.Ordinal, Distance: m.Distance, Documents: m.Documents})
+	f.spans = append(f.spans, m.Span)
+}
+
+// present returns a document if its present text is in the set and it is not left out, else nil.
+func (s *Answerer) present(ctx context.Context, q *question, g *grant, id concordat.DocumentID) (*found, error) {
+	row, err := s.o.Store.HeldDocument(ctx, q.set.Epoch, g.library.ID, id)
+	if errors.Is(err, concordat.ErrNotFound) {
+		return nil, nil // deleted or replaced, and the set has yet to follow
+	}
+	if err != nil {
+		return nil, err
+	}
+	if q.leftOut(g, row.Author) {
+		return nil, nil
+	}
+	return &found{row: row, handle: q.set.handle(q.from, g.library.ID, id)}, nil
+}
+
+// leftOut reports whether a document is by one of the asker's own authors.
+func (q *question) leftOut(g *grant, author string) bool {
+	if !g.rule.ExcludeAuthors || len(q.excluded) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(AuthorHashes(q.set.SketchKey, author), func(h [16]byte) bool { return q.excluded[h] })
+}
+
+// tell adds to t what the rule shows of the matching documents, and returns what records that it was
+// told. Hits below the gate are kept with the job at once: they count when more come.
+func (s *Answerer) tell(ctx context.Context, q *question, g *grant, docs []*found, i int, t *concordat.Tell) (marks func() error,
+	err error) {
+	l := &t.Libraries[i]
+	if err := s.keepHits(ctx, q, docs); err != nil {
+		return nil, err
+	}
+	docs = slices.DeleteFunc(docs, func(f *found) bool { return !q.paired(f, g.rule.Matches) })
+	slices.SortStableFunc(docs, func(a, b *found) int {
+		return cmp.Or(cmp.Compare(b.sentences(), a.sentences()), bytes.Compare(a.handle[:], b.handle[:]))
+	})
+	l.Exists = len(docs) > 0
+	if !atLeast(l.Level, concordat.ShowCounts) {
+		return s.marks(ctx, q, docs, 0, concordat.ShowExists), nil
+	}
+	sentences := map[int]bool{}
+	for _, f := range docs {
+		for _, h := range f.hits {
+			sentences[h.Sentence] = true
+		}
+	}
+	l.Documents, l.Sentences = len(docs), len(sentences)
+	metadata := 0
+	if atLeast(l.Level, concordat.ShowMetadata) {
+		if metadata, err = s.disclose(ctx, q, g, docs[:min(len(docs), mostTold)], l); err != nil {
+			return nil, err
+		}
+	} else {
+		l.Documents, l.Sentences = atLeastFew(l.Documents), atLeastFew(l.Sentences)
+	}
+	for n, f := range docs[:min(len(docs), mostTold)] {
+		t.Documents = append(t.Documents, g.documentTell(f, i, n < metadata))
+		if n >= metadata {
+			continue
+		}
+		for _, h := range f.hits {
+			h.Document = len(t.Documents) - 1
+			t.Hits = append(t.Hits, h)
+		}
+	}
+	return s.marks(ctx, q, docs, metadata, concordat.ShowCounts), nil
+}
+
+// atLeastFew returns n with the numbers below three, but for none, told alike.
+func atLeastFew(n int) int {
+	if n == 1 {
+		return few
+	}
+	return n
+}
+
+// sentences returns the number of asked sentences that match.
+func (f *found) sentences() int {
+	n, last := 0, -1
+	for _, h := range f.hits { // in order of sentence, as matches are
+		if h.Sentence != last {
+			n, last = n+1, h.Sentence
+		}
+	}
+	return n
+}
+
+func (g *grant) documentTell(f *found, library int, metadata bool) concordat.DocumentTell {
+	if !metadata {
+		return concordat.DocumentTell{Handle: f.handle, Library: library, Matches: atLeastFew(f.sentences())}
+	}
+	return concordat.DocumentTell{Handle: f.handle, Library: library, Matches: f.sentences(), Title: f.row.Title,
+		Author: f.row.Author, Contact: g.rule.Contact, Date: f.row.Added, Outline: g.rule.Outline}
+}
+
+// disclose charges for the documents and hits that are told for the first time, and returns how many
+// of the documents, from the first on, the budget allows to be told with metadata.
+func (s *Answerer) disclose(ctx context.Context, q *question, g *grant, docs []*found, l *concordat.LibraryTell) (int, error) {
+	var all, each []store.Spending
+	documents, hits := 0, 0
+	for _, f := range docs {
+		d, h := q.fresh(f)
+		documents, hits = documents+d, hits+h
+		each = append(each, g.documents(spendDocuments, d), g.disclosures(h))
+	}
+	all = append(all, g.documents(spendDocuments, documents), g.disclosures(hits))
+	left, refusal, err := s.spend(ctx, all...)
+	if err != nil {
+		return 0, err
+	}
+	if refusal == nil {
+		l.LeftDisclosures = left[1]
+		return len(docs), nil
+	}
+	for n := range docs {
+		left, refusal, err = s.spend(ctx, each[2*n:2*n+2]...)
+		if err != nil {
+			return 0, err
+		}
+		if refusal != nil {
+			return n, nil
+		}
+		l.LeftDisclosures = left[1]
+	}
+	return len(docs), nil
+}
+
+// fresh counts the document and its hits that were not told in this job.
+func (q *question) fresh(f *found) (documents, hits int) {
+	told := map[store.AnswerHit]bool{}
+	documents = 1
+	for _, h := range f.before {
+		if h.Told {
+			documents = 0
+			told[store.AnswerHit{Sentence: h.Sentence, Ordinal: h.Ordinal}] = true
+		}
+	}
+	for _, h := range f.hits {
+		if !told[store.AnswerHit{Sentence: q.name(h.Sentence), Ordinal: h.Ordinal}] {
+			hits++
+		}
+	}
+	return documents, hits
+}
+
+// name names an asked sentence.
+func (q *question) name(sentence int) [8]byte {
+	return q.set.sentence(q.from, q.ask.Job, q.ask.Sentences[sentence].Fingerprint)
+}
+
+// order brings documents and hits into the order that a Tell promises.
+func order(t *concordat.Tell) {
+	if len(t.Documents) == 0 {
+		return
+	}
+	at := make([]int, len(t.Documents))
+	for i := range at {
+		at[i] = i
+	}
+	slices.SortStableFunc(at, func(i, j int) int {
+		a, b := &t.Documents[i], &t.Documents[j]
+		return cmp.Or(cmp.Compare(b.Matches, a.Matches), bytes.Compare(a.Handle[:], b.Handle[:]))
+	})
+	documents := make([]concordat.DocumentTell, len(at))
+	place := make([]int, len(at))
+	for to, from := range at {
+		documents[to], place[from] = t.Documents[from], to
+	}
+	t.Documents = documents
+	for i := range t.Hits {
+		t.Hits[i].Document = place[t.Hits[i].Document]
+	}
+	slices.SortFunc(t.Hits, func(a, b concordat.Hit) int {
+		return cmp.Or(cmp.Compare(a.Sentence, b.Sentence), cmp.Compare(a.Distance, b.Distance),
+			cmp.Compare(a.Document, b.Document), cmp.Compare(a.Ordinal, b.Ordinal))
+	})
+}
+
+// tidy forgets what no question can need any more.
+func (s *Answerer) tidy(ctx context.Context, now time.Time) error {
+	return errors.Join(s.o.Store.ForgetAnswerJobs(ctx, now.Add(-jobLife)), s.o.Store.ForgetSpent(ctx, now.Add(-year-Day)),
+		s.o.Store.DropStandingAsks(ctx, "", concordat.JobID{}))
+}
+
+// jobLife is how long after its last ask a job's documents can be asked about.
+const jobLife = 30 * Day

@@ -1,0 +1,71 @@
+package answer
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"concordat"
+	"concordat/report"
+	"concordat/site/compare"
+	"concordat/store"
+)
+
+// Options are what an Answerer works with. ID, Index and Store are required.
+type Options struct {
+	ID      concordat.SiteID
+	Index   concordat.Index // with the texts of the site's own documents
+	Store   Store
+	Logger  *slog.Logger     // nil: nothing is logged
+	Now     func() time.Time // nil: time.Now
+	Workers int              // of fingerprinting; 0: one for each core
+	// Shared: other processes are this site too, with the same store, and change it meanwhile.
+	Shared bool
+	// Noticed takes a partner's notice about what this site asked; see [concordat/site/ask.Asker.Noticed]. nil: such
+	// notices are kept for people and have no other effect.
+	Noticed func(ctx context.Context, from concordat.SiteID, n *concordat.Notice) (concordat.TaskID, error)
+}
+
+// Answerer answers partners on behalf of one site. It is safe for concurrent use.
+type Answerer struct {
+	o      Options
+	epochs epochSets
+}
+
+// New returns an Answerer. It answers nothing before [Answerer.UseEpochs].
+func New(o Options) *Answerer {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	o.Workers = cmp.Or(max(o.Workers, 0), runtime.GOMAXPROCS(0))
+	if o.Noticed == nil {
+		o.Noticed = func(context.Context, concordat.SiteID, *concordat.Notice) (concordat.TaskID, error) { return "", nil }
+	}
+	return &Answerer{o: o, epochs: epochSets{poke: make(chan struct{}, 1)}}
+}
+
+// ref names a document of this site.
+func (s *Answerer) ref(lib concordat.LibraryID, id concordat.DocumentID) concordat.Ref {
+	return concordat.Ref{Site: s.o.ID, Library: lib, Document: id}
+}
+
+// templates returns the texts of the templates of a library.
+func (s *Answerer) templates(ctx context.Context, lib concordat.LibraryID) ([]string, error) {
+	ts, err := s.o.Store.Templates(ctx, lib)
+	if err != nil {
+		return nil, fmt.Errorf("templates of %s: %w", lib, err)
+	}
+	given := make([]report.Template, len(ts))
+	for i, t := range ts {
+		given[i].Text = t.Text
+	}
+	return compare.TemplateTexts(given), nil
+}
+
+var _ Store = (*store.DB)(nil)

@@ -1,0 +1,144 @@
+package answer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"concordat"
+)
+
+// The lines of the audit name what was asked and how much was shown, never text or fingerprints.
+
+// auditAnswer is the detail of an answered or refused ask.
+type auditAnswer struct {
+	Job        string             `json:"job"`
+	Epoch      string             `json:"epoch"`
+	Purpose    string             `json:"purpose,omitempty"`
+	Level      concordat.Show     `json:"level"`
+	Sentences  int                `json:"sentences"` // padded
+	Commitment string             `json:"commitment"`
+	Refused    string             `json:"refused,omitempty"` // the whole ask
+	Libraries  []auditLibraryTell `json:"libraries,omitempty"`
+}
+
+type auditLibraryTell struct {
+	Library   concordat.LibraryID `json:"library"`
+	Level     concordat.Show      `json:"level"`
+	Refused   concordat.Reason    `json:"refused,omitempty"`
+	Documents int                 `json:"documents"` // listed
+	Hits      int                 `json:"hits"`
+}
+
+// take fills in what was told.
+func (l *auditAnswer) take(a *concordat.Ask, t *concordat.Tell, err error) {
+	if err != nil {
+		l.Refused = reasonOf(err)
+		for _, lib := range a.Libraries[:min(len(a.Libraries), mostAskedLibraries)] {
+			l.Libraries = append(l.Libraries, auditLibraryTell{Library: cut(lib), Level: concordat.ShowNothing})
+		}
+		return
+	}
+	for i := range t.Libraries {
+		x := &t.Libraries[i]
+		out := auditLibraryTell{Library: cut(x.Library), Level: x.Level}
+		if x.Refusal != nil {
+			out.Refused = x.Refusal.Reason
+		}
+		l.Libraries = append(l.Libraries, out)
+	}
+	for _, d := range t.Documents {
+		l.Libraries[d.Library].Documents++
+	}
+	for _, h := range t.Hits {
+		l.Libraries[t.Documents[h.Document].Library].Hits++
+	}
+}
+
+// auditDocument is the detail of an answered or refused question about one document.
+type auditDocument struct {
+	Job        string               `json:"job"`
+	Epoch      string               `json:"epoch"`
+	Handle     string               `json:"handle"`
+	Library    concordat.LibraryID  `json:"library,omitempty"`
+	Document   concordat.DocumentID `json:"document,omitempty"`
+	Form       string               `json:"form,omitempty"`
+	Units      int                  `json:"units,omitempty"`
+	Words      int                  `json:"words,omitempty"`
+	Characters int                  `json:"characters,omitempty"`
+	State      string               `json:"state,omitempty"`
+	Refused    string               `json:"refused,omitempty"`
+}
+
+type auditShip struct {
+	Epoch     string              `json:"epoch"`
+	Library   concordat.LibraryID `json:"library"`
+	Documents int                 `json:"documents"`
+	Removed   int                 `json:"removed"`
+	Sentences int                 `json:"sentences"`
+	Refused   string              `json:"refused,omitempty"`
+}
+
+type auditShare struct {
+	Library concordat.LibraryID `json:"library"`
+	Partner concordat.SiteID    `json:"partner"`
+	Rule    int                 `json:"rule"` // version
+}
+
+type auditNotice struct {
+	Kind    string              `json:"kind"`
+	Job     string              `json:"job,omitempty"`
+	Library concordat.LibraryID `json:"library,omitempty"`
+}
+
+type auditDecision struct {
+	Disclosure string           `json:"disclosure"`
+	Partner    concordat.SiteID `json:"partner"`
+	State      string           `json:"state"`
+}
+
+// reasonOf names why a question failed.
+func reasonOf(err error) string {
+	var r *concordat.Refusal
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &r):
+		return string(r.Reason)
+	case errors.Is(err, concordat.ErrInvalid):
+		return "invalid"
+	}
+	return string(concordat.ReasonFault)
+}
+
+// mostAuditName bounds what a partner can write into the audit, in bytes.
+const mostAuditName = 128
+
+// cut shortens a partner's word for the audit.
+func cut[S ~string](s S) S {
+	if len(s) <= mostAuditName {
+		return s
+	}
+	end := mostAuditName
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return S(strings.ToValidUTF8(string(s[:end]), "\uFFFD")) + "…"
+}
+
+// audit adds a line; from is empty for what is done here.
+func (s *Answerer) audit(ctx context.Context, from concordat.SiteID, action string, detail any) error {
+	b, err := json.Marshal(detail)
+	if err != nil {
+		return fmt.Errorf("audit %s: %w", action, err)
+	}
+	actor := string(cut(from))
+	if from == "" {
+		actor = string(s.o.ID)
+	}
+	_, err = s.o.Store.AppendAudit(context.WithoutCancel(ctx), actor, action, b)
+	return err
+}

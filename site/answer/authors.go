@@ -1,0 +1,71 @@
+package answer
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// AuthorHashes returns the keyed hashes of the authors whom s names, for Ask.Authors: what two sites
+// with the same sketch key make of the same names, whatever their order, case, accents and
+// punctuation. "Doe, Jane" and "Jane Doe" are the same name; "J. Doe" is another.
+func AuthorHashes(sketchKey []byte, s string) [][16]byte {
+	names := authorNames(s)
+	out := make([][16]byte, len(names))
+	for i, n := range names {
+		out[i] = keyedID(sketchKey, "concordat/author/1", []byte(n))
+	}
+	return out
+}
+
+// mostNames bounds the authors of one document.
+const mostNames = 64
+
+// authorNames returns the names in s, each as its words in order of the alphabet.
+func authorNames(s string) []string {
+	if len(s) > 1<<12 {
+		s = s[:1<<12]
+	}
+	s = strings.NewReplacer("\n", ";", "\t", " ", "&", ";", "、", ";", "；", ";", "，", ",").Replace(s)
+	for _, and := range []string{" and ", " und ", " et "} {
+		s = strings.ReplaceAll(s, and, ";")
+	}
+	var out []string
+	add := func(name string) {
+		if words := nameWords(name); len(words) > 0 && len(out) < mostNames {
+			out = append(out, strings.Join(words, " "))
+		}
+	}
+	for _, part := range strings.Split(s, ";") {
+		add(part)
+		// A comma stands between authors where each side is a whole name.
+		if names := strings.Split(part, ","); len(names) > 1 && !slices.ContainsFunc(names,
+			func(n string) bool { return len(nameWords(n)) < 2 }) {
+			for _, n := range names {
+				add(n)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// nameWords returns the words of a name, folded and in order.
+func nameWords(name string) []string {
+	var b strings.Builder
+	for _, r := range norm.NFKD.String(name) {
+		switch {
+		case unicode.Is(unicode.Mn, r):
+		case unicode.IsLetter(r) || unicode.IsDigit(r):
+			b.WriteRune(unicode.ToLower(r))
+		case r == '\'' || r == '’' || r == '-':
+		default:
+			b.WriteByte(' ')
+		}
+	}
+	words := strings.Fields(b.String())
+	slices.Sort(words)
+	return words
+}

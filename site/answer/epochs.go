@@ -1,0 +1,493 @@
+package answer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"concordat"
+	"concordat/profile"
+	"concordat/store"
+)
+
+// EpochSet is the site's second set of fingerprints, for the partners of one federation epoch: the
+// sentences of the libraries that are open to one of them, under the epoch's key, without text. The
+// Site fills it; the caller opens and closes its index, and deletes it when it is retired.
+type EpochSet struct {
+	Epoch concordat.Epoch
+	// Profiler is keyed with the epoch's fingerprint key.
+	Profiler *profile.Profiler
+	// Index has the Profiler's scheme and belongs to this set alone.
+	Index concordat.Index
+	// SketchKey is the epoch's key of word sets, word orders and authors' names, shared with its
+	// members like the fingerprint key: 32 bytes.
+	SketchKey []byte
+	// PairKey, if not nil, is the key of the word sets and word orders that one partner is shown, so
+	// that what two partners are shown cannot be compared as it stands.
+	PairKey func(asker concordat.SiteID) []byte
+	// HandleKey is known to this site alone and makes the pseudonyms of documents and of asked
+	// sentences: 32 bytes. With another key partners' open questions lose their documents.
+	HandleKey []byte
+	// Members are the partners of the epoch's federation; nil: every partner.
+	Members []concordat.SiteID
+	// Followed keeps how far the Index has followed the changes of a set that several processes have, each an
+	// Index of its own; nil: this one alone has it.
+	Followed Followed
+}
+
+// Validate returns nil or an error that wraps concordat.ErrInvalid.
+func (e *EpochSet) Validate() error {
+	switch {
+	case e.Epoch.Federation == "" || e.Epoch.Number == 0:
+		return fmt.Errorf("epoch set %s: %w: no federation or number", e.Epoch, concordat.ErrInvalid)
+	case e.Profiler == nil || e.Index == nil:
+		return fmt.Errorf("epoch set %s: %w: no profiler or index", e.Epoch, concordat.ErrInvalid)
+	case len(e.SketchKey) < leastKey || len(e.HandleKey) < leastKey:
+		return fmt.Errorf("epoch set %s: %w: keys of less than %d bytes", e.Epoch, concordat.ErrInvalid, leastKey)
+	}
+	return nil
+}
+
+// shownKey is the key of what a partner is shown.
+func (e *EpochSet) shownKey(asker concordat.SiteID) []byte {
+	if e.PairKey != nil {
+		return e.PairKey(asker)
+	}
+	return e.SketchKey
+}
+
+func (e *EpochSet) member(partner concordat.SiteID) bool {
+	return e.Members == nil || slices.Contains(e.Members, partner)
+}
+
+const (
+	pageDocuments = 200 // documents of a set that are worked on at a time
+	leastKey      = 16
+	// EpochGrace is how long an epoch is answered after a later one of its federation was first
+	// seen here: partners change at their own pace.
+	EpochGrace = 14 * 24 * time.Hour
+)
+
+// epochSets holds the sets in use.
+type epochSets struct {
+	mu   sync.RWMutex
+	sets []*epochSet // guarded by mu
+	poke chan struct{}
+	// fill keeps two passes from running at once.
+	fill sync.Mutex
+}
+
+// epochSet is a set in use.
+type epochSet struct {
+	EpochSet
+	replaced time.Time // zero: its federation's latest
+
+	mu    sync.Mutex
+	ready map[concordat.LibraryID]readiness // guarded by mu
+	asks  *standingTable                    // guarded by mu; nil: to be read anew
+	// changes counts the changes of standing questions; guarded by mu.
+	changes int
+}
+
+// readiness is how much of a library a set held at a moment.
+type readiness struct {
+	held, all int
+	at        time.Time
+}
+
+// UseEpochs makes these the sets that partners are answered from and that [Answerer.KeepEpochs] fills,
+// in the place of those before, which no pass fills any more on return; answers in progress may still
+// read them. The highest number of a federation is its present epoch; earlier ones are answered for
+// EpochGrace more.
+func (s *Answerer) UseEpochs(ctx context.Context, sets ...EpochSet) error {
+	var in []*epochSet
+	for i := range sets {
+		e := &sets[i]
+		if err := e.Validate(); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(in, func(o *epochSet) bool { return o.Epoch == e.Epoch }) {
+			return fmt.Errorf("epoch set %s: %w: given twice", e.Epoch, concordat.ErrInvalid)
+		}
+		if err := s.o.Store.SeeEpoch(ctx, e.Epoch, e.Profiler.Scheme()); err != nil {
+			return err
+		}
+		in = append(in, &epochSet{EpochSet: *e, ready: map[concordat.LibraryID]readiness{}})
+	}
+	rows, err := s.o.Store.Epochs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range in {
+		for _, r := range rows {
+			if r.Epoch == e.Epoch {
+				e.replaced = r.Replaced
+			}
+		}
+	}
+	s.epochs.mu.Lock()
+	s.epochs.sets = in
+	s.epochs.mu.Unlock()
+	s.epochs.fill.Lock() // a pass over the sets before ends with its batch
+	defer s.epochs.fill.Unlock()
+	s.Changed()
+	return nil
+}
+
+// inUse reports whether a pass shall go on with a set.
+func (s *Answerer) inUse(e *epochSet) bool { return slices.Contains(s.epochSets(), e) }
+
+// retired reports whether the grace of a replaced epoch is over.
+func (e *epochSet) retired(now time.Time) bool {
+	return !e.replaced.IsZero() && !now.Before(e.replaced.Add(EpochGrace))
+}
+
+// epoch returns the set of an epoch that is answered, or nil.
+func (s *Answerer) epoch(e concordat.Epoch) *epochSet {
+	for _, set := range s.epochSets() {
+		if set.Epoch == e && !set.retired(s.o.Now()) {
+			return set
+		}
+	}
+	return nil
+}
+
+func (s *Answerer) epochSets() []*epochSet {
+	s.epochs.mu.RLock()
+	defer s.epochs.mu.RUnlock()
+	return s.epochs.sets
+}
+
+// Changed wakes KeepEpochs: documents or shares came or went.
+func (s *Answerer) Changed() {
+	select {
+	case s.epochs.poke <- struct{}{}:
+	default: // it is awake already
+	}
+}
+
+// EpochState tells how far the set of an epoch is.
+type EpochState struct {
+	Epoch     concordat.Epoch     `json:"epoch"`
+	Scheme    concordat.Scheme    `json:"scheme"`
+	Seen      time.Time           `json:"seen"`
+	Replaced  time.Time           `json:"replaced,omitzero"`
+	Retires   time.Time           `json:"retires,omitzero"` // zero: while it is the latest
+	Retired   bool                `json:"retired"`          // no longer answered: its index can be deleted, see [Answerer.DropEpoch]
+	Libraries []EpochLibraryState `json:"libraries"`
+}
+
+// EpochLibraryState tells how far a library is in a set.
+type EpochLibraryState struct {
+	Library   concordat.LibraryID `json:"library"`
+	Held      int                 `json:"held"`      // documents with fingerprints of the epoch
+	Documents int                 `json:"documents"` // of the library
+}
+
+// EpochStates returns the state of every epoch that was ever used and not dropped, in order.
+func (s *Answerer) EpochStates(ctx context.Context) ([]EpochState, error) {
+	rows, err := s.o.Store.Epochs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []EpochState
+	for _, r := range rows {
+		state := EpochState{Epoch: r.Epoch, Scheme: r.Scheme, Seen: r.Seen, Replaced: r.Replaced}
+		if !r.Replaced.IsZero() {
+			state.Retires = r.Replaced.Add(EpochGrace)
+			state.Retired = !s.o.Now().Before(state.Retires)
+		}
+		libraries, err := s.o.Store.EpochLibraries(ctx, r.Epoch)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range libraries {
+			held, all, err := s.o.Store.EpochReady(ctx, r.Epoch, l)
+			if err != nil {
+				return nil, err
+			}
+			state.Libraries = append(state.Libraries, EpochLibraryState{l, held, all})
+		}
+		out = append(out, state)
+	}
+	return out, nil
+}
+
+// DropEpoch forgets a retired epoch, whose index the caller has closed and deletes. It fails with
+// concordat.ErrInvalid while the epoch is answered.
+func (s *Answerer) DropEpoch(ctx context.Context, e concordat.Epoch) error {
+	if s.epoch(e) != nil {
+		return fmt.Errorf("drop epoch %s: %w: it is in use", e, concordat.ErrInvalid)
+	}
+	return s.o.Store.DropEpoch(ctx, e)
+}
+
+// readiness is looked up again after so long.
+const readyFor = 10 * time.Second
+
+// readyOf returns how much of a library the set holds.
+func (s *Answerer) readyOf(ctx context.Context, e *epochSet, lib concordat.LibraryID) (readiness, error) {
+	now := s.o.Now()
+	e.mu.Lock()
+	r, ok := e.ready[lib]
+	e.mu.Unlock()
+	if ok && now.Sub(r.at) < readyFor && now.Sub(r.at) >= 0 {
+		return r, nil
+	}
+	held, all, err := s.o.Store.EpochReady(ctx, e.Epoch, lib)
+	if err != nil {
+		return readiness{}, err
+	}
+	behind, err := s.behind(ctx, e, lib)
+	if err != nil {
+		return readiness{}, err
+	}
+	r = readiness{max(0, held-behind), all, now}
+	e.mu.Lock()
+	e.ready[lib] = r
+	e.mu.Unlock()
+	return r, nil
+}
+
+// share returns the held part, 0 to 1.
+func (r readiness) share() float64 {
+	if r.all == 0 {
+		return 1
+	}
+	return float64(r.held) / float64(r.all)
+}
+
+// unready makes the next readyOf look again.
+func (e *epochSet) unready(lib concordat.LibraryID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.ready, lib)
+}
+
+const (
+	// pollEpochs is how often KeepEpochs looks for changes of other processes, and pollShared how often where
+	// they are to be expected.
+	pollEpochs = time.Minute
+	pollShared = 3 * time.Second
+)
+
+// KeepEpochs fills the sets in the background, after each change, until ctx ends, and then returns
+// nil. What fails is logged and tried again a minute later.
+func (s *Answerer) KeepEpochs(ctx context.Context) error {
+	poll := pollEpochs
+	if s.o.Shared {
+		poll = pollShared
+	}
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	for {
+		if err := s.CatchUp(ctx); err != nil && ctx.Err() == nil {
+			s.o.Logger.Error("fingerprint sets of partners are behind", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.epochs.poke:
+		case <-tick.C:
+		}
+	}
+}
+
+// CatchUp brings every set in use up to the catalogue and the shares: it adds what is new or
+// changed in libraries that are open to a member, and removes what is not. It goes on where a call
+// that was cut short stopped, and tells partners of later matches of their standing questions.
+func (s *Answerer) CatchUp(ctx context.Context) error {
+	s.epochs.fill.Lock()
+	defer s.epochs.fill.Unlock()
+	if err := errors.Join(s.withdrawExpired(ctx), s.tidy(ctx, s.o.Now())); err != nil {
+		return err
+	}
+	for _, e := range s.epochSets() {
+		if e.retired(s.o.Now()) {
+			continue
+		}
+		if s.o.Shared {
+			e.forgetStanding() // questions may have come to other processes
+		}
+		if err := s.keepShared(ctx, e); err != nil {
+			return fmt.Errorf("fingerprint set of %s: %w", e.Epoch, err)
+		}
+	}
+	return nil
+}
+
+func (s *Answerer) catchUp(ctx context.Context, e *epochSet) error {
+	wanted, err := s.openTo(ctx, e)
+	if err != nil {
+		return err
+	}
+	held, err := s.o.Store.EpochLibraries(ctx, e.Epoch)
+	if err != nil {
+		return err
+	}
+	for _, lib := range held {
+		if err := s.trim(ctx, e, lib, !slices.Contains(wanted, lib)); err != nil {
+			return err
+		}
+	}
+	for _, lib := range wanted {
+		if err := s.fill(ctx, e, lib); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openTo returns the libraries that are open to a member, in order.
+func (s *Answerer) openTo(ctx context.Context, e *epochSet) ([]concordat.LibraryID, error) {
+	shares, err := s.o.Store.Shares(ctx, "", "")
+	if err != nil {
+		return nil, err
+	}
+	now := s.o.Now()
+	var out []concordat.LibraryID
+	for _, x := range shares {
+		// Under an embargo the set is made ahead.
+		if e.member(x.Partner) && x.Rule.Level != concordat.ShowNothing && (x.Rule.Expires.IsZero() || now.Before(x.Rule.Expires)) {
+			out = append(out, x.Library)
+		}
+	}
+	return slices.Compact(out), nil
+}
+
+// trim removes from the set the documents of a library that the catalogue does not have; all: every one.
+func (s *Answerer) trim(ctx context.Context, e *epochSet, lib concordat.LibraryID, all bool) error {
+	for s.inUse(e) {
+		ids, err := s.o.Store.Leftover(ctx, e.Epoch, lib, all, pageDocuments)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		if err := s.removeFrom(ctx, e, lib, ids); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Answerer) removeFrom(ctx context.Context, e *epochSet, lib concordat.LibraryID, ids []concordat.DocumentID) error {
+	defer e.unready(lib)
+	refs := make([]concordat.Ref, len(ids))
+	for i, id := range ids {
+		refs[i] = s.ref(lib, id)
+	}
+	if err := e.Index.Delete(ctx, refs...); err != nil {
+		return fmt.Errorf("remove from %s: %w", lib, err)
+	}
+	return s.o.Store.RemoveEpochDocuments(ctx, e.Epoch, lib, ids)
+}
+
+// fill adds to the set the documents of a library that it lacks.
+func (s *Answerer) fill(ctx context.Context, e *epochSet, lib concordat.LibraryID) error {
+	after := concordat.DocumentID("")
+	for s.inUse(e) {
+		rows, err := s.o.Store.Unset(ctx, e.Epoch, lib, after, pageDocuments)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		for len(rows) > 0 && s.inUse(e) {
+			n, bytes := 0, int64(0)
+			for n < len(rows) && (n == 0 || bytes+rows[n].Bytes <= epochBatchBytes) {
+				bytes += rows[n].Bytes
+				n++
+			}
+			if err := s.fillBatch(ctx, e, lib, rows[:n]); err != nil {
+				return err
+			}
+			after, rows = rows[n-1].ID, rows[n:]
+		}
+	}
+	return nil
+}
+
+// epochBatchBytes bounds the text of documents that are in memory at once.
+const epochBatchBytes = 4 << 20
+
+// fillBatch puts documents into the set. The store first notes that they are changing: whatever
+// happens in between, it lists all that the index may hold, and counts nothing as held that is not.
+func (s *Answerer) fillBatch(ctx context.Context, e *epochSet, lib concordat.LibraryID, rows []store.DocumentRow) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	defer e.unready(lib)
+	profiles, hashes, gone, err := s.keyedProfiles(ctx, e, lib, rows)
+	if err != nil {
+		return err
+	}
+	ids := make([]concordat.DocumentID, len(profiles))
+	done := make([]store.EpochDocument, len(profiles))
+	for i, p := range profiles {
+		ids[i] = p.Document.ID
+		done[i] = store.EpochDocument{Library: lib, ID: p.Document.ID, Hash: hashes[i], Sentences: len(p.Indexed)}
+	}
+	if err := s.o.Store.BeginEpochDocuments(ctx, e.Epoch, lib, ids); err != nil {
+		return err
+	}
+	if err := e.Index.Put(ctx, profiles...); err != nil {
+		return fmt.Errorf("put %d documents: %w", len(profiles), err)
+	}
+	// Before they count as held, so that no crash loses an alert; and again for questions that came
+	// meanwhile, whose own answers may have missed them.
+	changes := e.standingChanges()
+	if err := s.alert(ctx, e, lib, profiles, hashes); err != nil {
+		return err
+	}
+	if err := s.o.Store.EndEpochDocuments(ctx, e.Epoch, lib, done); err != nil {
+		return err
+	}
+	if s.o.Shared {
+		e.forgetStanding()
+	}
+	if e.standingChanges() != changes {
+		if err := s.alert(ctx, e, lib, profiles, hashes); err != nil {
+			return err
+		}
+	}
+	if len(gone) > 0 {
+		return s.removeFrom(ctx, e, lib, gone)
+	}
+	return nil
+}
+
+// keyedProfiles fingerprints the documents under the epoch's key and leaves out their text. gone are
+// those that were deleted meanwhile.
+func (s *Answerer) keyedProfiles(ctx context.Context, e *epochSet, lib concordat.LibraryID,
+	rows []store.DocumentRow) (ps []*concordat.Profile, hashes []string, gone []concordat.DocumentID, err error) {
+	all := make([]*concordat.Profile, len(rows))
+	sums := make([]string, len(rows))
+	g, gctx := limited(ctx, s.o.Workers)
+	for i, r := range rows {
+		g.Go(func() error {
+			d, err := s.document(gctx, lib, r.ID)
+			if err != nil || d == nil {
+				return err
+			}
+			all[i], err = e.Profiler.ForIndex(*d)
+			if err != nil {
+				return err
+			}
+			sums[i] = store.TextHash(d.Text)
+			all[i].Document = concordat.Document{Library: lib, ID: r.ID, Added: d.Added}
+			all[i].Terms = nil
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, nil, nil, err
+	}
+	for i, p := range all {
+		if p == nil {
+			gone = append(gone, rows[i].ID)
+			continue
+		}
+		ps, hashes = append(ps, p), append(hashes, sums[i])
+	}
+	return ps, hashes, gone, nil
+}

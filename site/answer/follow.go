@@ -1,0 +1,167 @@
+package answer
+
+import (
+	"context"
+	"fmt"
+
+	"concordat"
+	"concordat/store"
+)
+
+// Where several processes are one site, one of them keeps the fingerprint sets of partners: it decides what
+// they hold and numbers the changes in the store. The others follow these numbers, each with an index of its own,
+// so that any of them answers; one that is behind tells partners that it holds less.
+
+// Followed keeps, for one set, up to which change of each library this process's index has it. Safe for
+// concurrent use.
+type Followed interface {
+	Position(lib concordat.LibraryID) (int64, error)
+	// SetPosition returns when the number would survive the end of the process.
+	SetPosition(lib concordat.LibraryID, seq int64) error
+}
+
+// Follow brings every set in use up to the store, once.
+func (s *Answerer) Follow(ctx context.Context) error {
+	s.epochs.fill.Lock()
+	defer s.epochs.fill.Unlock()
+	for _, e := range s.epochSets() {
+		if e.retired(s.o.Now()) {
+			continue
+		}
+		e.forgetStanding()
+		if err := s.followSet(ctx, e); err != nil {
+			return fmt.Errorf("fingerprint set of %s: %w", e.Epoch, err)
+		}
+	}
+	return nil
+}
+
+// keepShared is catchUp by the process that keeps the set: it first has what those that kept it before
+// have made, and then all there is.
+func (s *Answerer) keepShared(ctx context.Context, e *epochSet) error {
+	if e.Followed == nil {
+		return s.catchUp(ctx, e)
+	}
+	if err := s.followSet(ctx, e); err != nil {
+		return err
+	}
+	if err := s.catchUp(ctx, e); err != nil {
+		return err
+	}
+	libraries, err := s.o.Store.EpochEver(ctx, e.Epoch)
+	for _, lib := range libraries {
+		if err != nil || ctx.Err() != nil { // somebody else may have gone on
+			break
+		}
+		err = s.skipOwn(ctx, e, lib)
+	}
+	return err
+}
+
+// skipOwn notes that the index has the changes that this process has made itself.
+func (s *Answerer) skipOwn(ctx context.Context, e *epochSet, lib concordat.LibraryID) error {
+	at, err := e.Followed.Position(lib)
+	if err != nil {
+		return err
+	}
+	was := at
+	for {
+		changes, err := s.o.Store.EpochChanges(ctx, e.Epoch, lib, at, store.MaxPage)
+		if err != nil {
+			return err
+		}
+		if len(changes) > 0 {
+			at = changes[len(changes)-1].Seq
+		}
+		if len(changes) < store.MaxPage {
+			break
+		}
+	}
+	if at == was {
+		return nil
+	}
+	return e.Followed.SetPosition(lib, at)
+}
+
+func (s *Answerer) followSet(ctx context.Context, e *epochSet) error {
+	if e.Followed == nil {
+		return nil
+	}
+	libraries, err := s.o.Store.EpochEver(ctx, e.Epoch)
+	if err != nil {
+		return err
+	}
+	for _, lib := range libraries {
+		if err := s.followLibrary(ctx, e, lib); err != nil {
+			return fmt.Errorf("library %s: %w", lib, err)
+		}
+	}
+	return nil
+}
+
+// followLibrary takes over the changes of a library, page by page.
+func (s *Answerer) followLibrary(ctx context.Context, e *epochSet, lib concordat.LibraryID) error {
+	for s.inUse(e) {
+		at, err := e.Followed.Position(lib)
+		if err != nil {
+			return err
+		}
+		changes, err := s.o.Store.EpochChanges(ctx, e.Epoch, lib, at, pageDocuments)
+		if err != nil || len(changes) == 0 {
+			return err
+		}
+		if err := s.followChanges(ctx, e, lib, changes); err != nil {
+			return err
+		}
+		e.unready(lib)
+		if err := e.Followed.SetPosition(lib, changes[len(changes)-1].Seq); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Answerer) followChanges(ctx context.Context, e *epochSet, lib concordat.LibraryID, changes []store.EpochDocument) error {
+	var gone []concordat.Ref
+	var rows []store.DocumentRow
+	for _, c := range changes {
+		if c.Removed {
+			gone = append(gone, s.ref(lib, c.ID))
+		} else {
+			rows = append(rows, store.DocumentRow{Library: lib, ID: c.ID})
+		}
+	}
+	profiles, _, missing, err := s.keyedProfiles(ctx, e, lib, rows)
+	if err != nil {
+		return err
+	}
+	for _, id := range missing { // deleted meanwhile: the change that says so comes
+		gone = append(gone, s.ref(lib, id))
+	}
+	if len(profiles) > 0 {
+		if err := e.Index.Put(ctx, profiles...); err != nil {
+			return fmt.Errorf("put %d documents: %w", len(profiles), err)
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	if err := e.Index.Delete(ctx, gone...); err != nil {
+		return fmt.Errorf("remove %d documents: %w", len(gone), err)
+	}
+	// Another node counts the bytes as gone once its own are.
+	_, err = PurgeIndex(ctx, e.Index)
+	return err
+}
+
+// behind returns how many documents of a library the set holds in another process and not yet here.
+func (s *Answerer) behind(ctx context.Context, e *epochSet, lib concordat.LibraryID) (int, error) {
+	if e.Followed == nil {
+		return 0, nil
+	}
+	at, err := e.Followed.Position(lib)
+	if err != nil {
+		return 0, err
+	}
+	return s.o.Store.EpochBehind(ctx, e.Epoch, lib, at)
+}

@@ -1,0 +1,134 @@
+package answer
+
+import (
+	"context"
+	"slices"
+
+	"concordat"
+	"concordat/store"
+)
+
+// keepHits adds the hits of an ask to its job and reads those of earlier asks into docs.
+func (s *Answerer) keepHits(ctx context.Context, q *question, docs []*found) error {
+	if len(docs) == 0 {
+		return nil
+	}
+	rows := make([]store.AnswerDocument, len(docs))
+	var hits []store.AnswerHit
+	for i, f := range docs {
+		rows[i] = store.AnswerDocument{Handle: f.handle, Library: f.row.Library, Document: f.row.ID, Hash: f.row.Hash}
+		hits = append(hits, q.hits(f, false)...)
+	}
+	if !q.first {
+		for _, f := range docs {
+			if err := s.readBefore(ctx, q, f); err != nil {
+				return err
+			}
+		}
+	}
+	return s.o.Store.AddAnswerHits(ctx, q.from, q.ask.Job, rows, hits)
+}
+
+// readBefore reads what the job knows of a document, if it is of the same text.
+func (s *Answerer) readBefore(ctx context.Context, q *question, f *found) error {
+	known, err := s.o.Store.AnswerDocument(ctx, q.from, q.ask.Job, f.handle)
+	if isNotFound(err) {
+		return nil
+	}
+	if err != nil || known.Hash != f.row.Hash {
+		return err
+	}
+	f.before, err = s.o.Store.AnswerHits(ctx, q.from, q.ask.Job, f.handle)
+	return err
+}
+
+// mostHits is the most hits of one document that a job keeps of one ask.
+const mostHits = 4096
+
+// hits returns the hits of a document as the store keeps them.
+func (q *question) hits(f *found, told bool) []store.AnswerHit {
+	n := min(len(f.hits), mostHits)
+	out := make([]store.AnswerHit, n)
+	for i, h := range f.hits[:n] {
+		out[i] = store.AnswerHit{Handle: f.handle, Sentence: q.name(h.Sentence), Ordinal: h.Ordinal, Span: f.spans[i], Distance: h.Distance,
+			Told: told}
+	}
+	return out
+}
+
+// marks returns what records that documents were told: the first ones, metadata of them, with their
+// hits at level metadata, the others at the given level.
+func (s *Answerer) marks(ctx context.Context, q *question, docs []*found, metadata int, level concordat.Show) func() error {
+	return func() error {
+		var rows []store.AnswerDocument
+		var hits []store.AnswerHit
+		var shown []store.Showing
+		for i, f := range docs {
+			row := store.AnswerDocument{Handle: f.handle, Library: f.row.Library, Document: f.row.ID, Hash: f.row.Hash, Told: level}
+			if i < metadata {
+				row.Told = concordat.ShowMetadata
+				hits = append(hits, q.hits(f, true)...)
+				shown = append(shown, store.Showing{Partner: q.from, Hash: f.row.Hash, Form: store.FormMatches, Library: f.row.Library,
+					Document: f.row.ID, Epoch: q.ask.Epoch, Sentences: f.ordinals()})
+			} else if slices.ContainsFunc(f.before, func(h store.AnswerHit) bool { return h.Told }) {
+				continue // more was told of it before
+			}
+			rows = append(rows, row)
+		}
+		if err := s.o.Store.AddAnswerHits(ctx, q.from, q.ask.Job, rows, hits); err != nil {
+			return err
+		}
+		return s.o.Store.Show(ctx, shown...)
+	}
+}
+
+// ordinals counts the sentences of the document that match.
+func (f *found) ordinals() int {
+	seen := map[int]bool{}
+	for _, h := range f.hits {
+		seen[h.Ordinal] = true
+	}
+	return len(seen)
+}
+
+// paired reports whether at least n sentences of the job can be paired, each once, with sentences of
+// the document that they match: many variants of one sentence are not many matches, and one
+// sentence near many is not either. It is a bipartite matching (Kuhn 1955, by augmenting paths).
+func (q *question) paired(f *found, n int) bool {
+	edges := map[[8]byte][]int{}
+	var order [][8]byte
+	add := func(sentence [8]byte, ordinal int) {
+		if _, ok := edges[sentence]; !ok {
+			order = append(order, sentence)
+		}
+		edges[sentence] = append(edges[sentence], ordinal)
+	}
+	for _, h := range f.before {
+		add(h.Sentence, h.Ordinal)
+	}
+	for _, h := range f.hits[:min(len(f.hits), mostHits)] {
+		add(q.name(h.Sentence), h.Ordinal)
+	}
+	held := map[int][8]byte{} // ordinal to its sentence
+	var place func(sentence [8]byte, tried map[int]bool) bool
+	place = func(sentence [8]byte, tried map[int]bool) bool {
+		for _, o := range edges[sentence] {
+			if tried[o] {
+				continue
+			}
+			tried[o] = true
+			other, taken := held[o]
+			if !taken || place(other, tried) {
+				held[o] = sentence
+				return true
+			}
+		}
+		return false
+	}
+	for i := 0; i < len(order) && n > 0; i++ {
+		if place(order[i], map[int]bool{}) {
+			n--
+		}
+	}
+	return n <= 0
+}

@@ -1,0 +1,102 @@
+package answer
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"concordat"
+	"concordat/site"
+	"concordat/store"
+)
+
+// mostWords bounds the words of a notice, in bytes.
+const mostWords = 4 << 10
+
+// Receive takes a notice of a partner. Alerts, withdrawals and decisions are kept for [Answerer.Inbox];
+// a partner that no longer wants to be told of matches is told of none.
+func (s *Answerer) Receive(ctx context.Context, from concordat.SiteID, n *concordat.Notice) error {
+	if err := checkNotice(n); err != nil {
+		return err
+	}
+	line := auditNotice{Kind: n.Kind, Library: n.Library}
+	if n.Job != (concordat.JobID{}) {
+		line.Job = hex.EncodeToString(n.Job[:])
+	}
+	var err error
+	if n.Kind == concordat.NoticeEnded {
+		err = s.o.Store.DropStandingAsks(ctx, from, n.Job)
+		for _, e := range s.epochSets() {
+			e.forgetStanding()
+		}
+	} else {
+		// What concerns a check or a mirror of ours takes effect at once; the rest is for people.
+		var unknown *concordat.Refusal
+		if _, err = s.o.Noticed(ctx, from, n); err == nil || errors.As(err, &unknown) {
+			err = s.o.Store.PutReceived(ctx, from, n)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return s.audit(ctx, from, "notice", line)
+}
+
+func checkNotice(n *concordat.Notice) error {
+	invalid := func(format string, args ...any) error {
+		return fmt.Errorf("notice: %w: %s", concordat.ErrInvalid, fmt.Sprintf(format, args...))
+	}
+	job := n.Job != concordat.JobID{}
+	switch n.Kind {
+	case concordat.NoticeAlert:
+		if n.Tell == nil || !job {
+			return invalid("an alert of nothing")
+		}
+	case concordat.NoticeDisclosure, concordat.NoticeEnded:
+		if !job {
+			return invalid("no job")
+		}
+	case concordat.NoticeWithdrawn:
+		if n.Library == "" {
+			return invalid("no library")
+		}
+	default:
+		return invalid("kind %q", cut(n.Kind))
+	}
+	if len(n.Words) > mostWords || len(n.Library) > site.LongestName {
+		return invalid("%d bytes of words", len(n.Words))
+	}
+	return nil
+}
+
+// Outbox returns notices for partners whose time has come, at most limit. The caller delivers them
+// and says [Answerer.Delivered] or [Answerer.Undelivered] of each. A notice may be delivered twice.
+func (s *Answerer) Outbox(ctx context.Context, limit int) ([]store.Outgoing, error) {
+	return s.o.Store.Outbox(ctx, limit)
+}
+
+// Delivered takes a notice out of the outbox.
+func (s *Answerer) Delivered(ctx context.Context, o store.Outgoing) error {
+	return s.o.Store.Delivered(ctx, o.Seq)
+}
+
+// Undelivered keeps a notice for a later attempt: after a minute, then twice as long each time, up
+// to six hours. A notice that a partner has not taken within 30 days is given up.
+func (s *Answerer) Undelivered(ctx context.Context, o store.Outgoing, cause error) error {
+	now := s.o.Now()
+	if now.Sub(o.Made) > noticeLife {
+		s.o.Logger.Warn("a notice is given up", "site", o.Partner, "kind", o.Notice.Kind, "attempts", o.Attempts+1, "err", cause)
+		return s.o.Store.Delivered(ctx, o.Seq)
+	}
+	wait := min(time.Minute<<min(o.Attempts, 10), 6*time.Hour)
+	return s.o.Store.Undelivered(ctx, o.Seq, now.Add(wait), cause.Error())
+}
+
+const noticeLife = 30 * Day
+
+// Inbox returns notices that partners sent, after the given number, oldest first: at most limit.
+func (s *Answerer) Inbox(ctx context.Context, after int64, limit int) ([]store.Received, error) {
+	return s.o.Store.Inbox(ctx, after, limit)
+}

@@ -1,0 +1,419 @@
+package answer
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+
+	"concordat"
+	"concordat/align"
+	"concordat/report"
+	"concordat/site/compare"
+	"concordat/store"
+)
+
+// How much of a document is shown around its matches.
+const (
+	outlineAround = 20 // units or sentences; doc/evaluation/align.md
+	edgesAround   = 4  // units: a passage's gaps of two and two more at each end
+	// Bounds of one question.
+	mostOutlines = 200
+	mostSpans    = 256
+)
+
+func isNotFound(err error) bool { return errors.Is(err, concordat.ErrNotFound) }
+
+// known is a document of a job that its partner was told of, as it stands now.
+type known struct {
+	*grant
+	set    *epochSet
+	key    []byte // of what the partner is shown
+	row    store.DocumentRow
+	handle concordat.Handle
+	text   string
+	walls  []concordat.Span  // of text: what the library hands out and lists of references, which are not shown
+	hits   []store.AnswerHit // told; none of a shipped document
+	// shipped says that the partner has the document in its mirror, and no hits are known.
+	shipped bool
+}
+
+// epochFor returns the set of an epoch for a partner.
+func (s *Answerer) epochFor(from concordat.SiteID, e concordat.Epoch) (*epochSet, error) {
+	set := s.epoch(e)
+	if set == nil || !set.member(from) {
+		return nil, refuse(concordat.ReasonEpoch, "epoch %s is not answered here", e)
+	}
+	return set, nil
+}
+
+// known returns a document of a job by its handle, or why nothing is shown of it. Handles that were
+// never told, were told without metadata, or belong to a text that changed are unknown alike.
+func (s *Answerer) known(ctx context.Context, from concordat.SiteID, set *epochSet, job concordat.JobID,
+	h concordat.Handle) (*known, error) {
+	k := &known{set: set, key: set.shownKey(from), handle: h}
+	lib, id, hash, purpose, err := s.locate(ctx, from, set, job, k)
+	if err != nil {
+		return nil, err
+	}
+	g, refusal, err := s.grant(ctx, from, lib, purpose)
+	if err != nil {
+		return nil, err
+	}
+	if refusal != nil {
+		return nil, refusal
+	}
+	k.grant = g
+	if k.row, err = s.o.Store.HeldDocument(ctx, set.Epoch, lib, id); isNotFound(err) || err == nil && k.row.Hash != hash {
+		return nil, unknown("the document has changed or is gone: ask again")
+	} else if err != nil {
+		return nil, err
+	}
+	d, err := s.document(ctx, lib, id)
+	if err != nil {
+		return nil, err
+	}
+	if d == nil || store.TextHash(d.Text) != hash {
+		return nil, unknown("the document has changed or is gone: ask again")
+	}
+	k.text = d.Text
+	k.walls, err = s.unshown(ctx, lib, d.Text)
+	return k, err
+}
+
+func unknown(words string) *concordat.Refusal { return refuse(concordat.ReasonUnknown, "%s", words) }
+
+// locate finds the document of a handle in the job, or in the partner's mirror.
+func (s *Answerer) locate(ctx context.Context, from concordat.SiteID, set *epochSet, job concordat.JobID,
+	k *known) (lib concordat.LibraryID, id concordat.DocumentID, hash, purpose string, err error) {
+	j, err := s.o.Store.AnswerJob(ctx, from, job)
+	if err == nil && j.Epoch == set.Epoch {
+		var d store.AnswerDocument
+		d, err = s.o.Store.AnswerDocument(ctx, from, job, k.handle)
+		if err == nil && atLeast(d.Told, concordat.ShowMetadata) {
+			k.hits, err = s.o.Store.AnswerHits(ctx, from, job, k.handle)
+			k.hits = slices.DeleteFunc(k.hits, func(h store.AnswerHit) bool { return !h.Told })
+			return d.Library, d.Document, d.Hash, j.Purpose, err
+		}
+	}
+	if err != nil && !isNotFound(err) {
+		return "", "", "", "", err
+	}
+	m, err := s.o.Store.ShippedDocument(ctx, from, set.Epoch, k.handle)
+	if isNotFound(err) {
+		return "", "", "", "", unknown("no such document was told in this job")
+	}
+	k.shipped = true
+	return m.Library, m.Document, m.Hash, anyPurpose, err
+}
+
+// AnswerOutline answers the second round: of each document asked, which the job must have been told
+// of with metadata, the sentences within 20 of its matches, in the form that its library's rule
+// names, as long as the partner has the text in no other form. Each costs the asker a document.
+func (s *Answerer) AnswerOutline(ctx context.Context, from concordat.SiteID, a *concordat.OutlineAsk) (*concordat.Outlines, error) {
+	if len(a.Documents) == 0 || len(a.Documents) > mostOutlines {
+		return nil, fmt.Errorf("outlines of %d documents: %w", len(a.Documents), concordat.ErrInvalid)
+	}
+	out := &concordat.Outlines{}
+	for i, of := range a.Documents {
+		if len(of.Ordinals) > concordat.MostAsked {
+			return nil, fmt.Errorf("outline %d around %d sentences: %w", i, len(of.Ordinals), concordat.ErrInvalid)
+		}
+		line := auditDocument{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Handle: hex.EncodeToString(of.Handle[:])}
+		o, err := s.outline(ctx, from, a, of, &line)
+		line.Refused = reasonOf(err)
+		if err2 := s.audit(ctx, from, "outline", line); err2 != nil {
+			return nil, err2
+		}
+		var refusal *concordat.Refusal
+		switch {
+		case errors.As(err, &refusal):
+			o = &concordat.Outline{Handle: of.Handle, Refusal: refusal}
+		case err != nil:
+			return nil, err
+		}
+		out.Documents = append(out.Documents, *o)
+	}
+	return out, nil
+}
+
+func (s *Answerer) outline(ctx context.Context, from concordat.SiteID, a *concordat.OutlineAsk, of concordat.OutlineOf,
+	line *auditDocument) (*concordat.Outline, error) {
+	set, err := s.epochFor(from, a.Epoch)
+	if err != nil {
+		return nil, err
+	}
+	k, err := s.known(ctx, from, set, a.Job, of.Handle)
+	if err != nil {
+		return nil, err
+	}
+	line.Library, line.Document = k.library.ID, k.row.ID
+	form := k.rule.Outline
+	if k.shipped {
+		form = concordat.OutlineFingerprints // which the partner has
+	}
+	if form == "" || !atLeast(k.rule.Level, concordat.ShowMetadata) {
+		return nil, refuse(concordat.ReasonLevel, "library %s shows no outlines", k.library.ID)
+	}
+	line.Form = form
+	if _, refusal, err := s.spend(ctx, k.documents(spendOutlines, 1)); err != nil {
+		return nil, err
+	} else if refusal != nil {
+		return nil, refusal
+	}
+	var o *concordat.Outline
+	if form == concordat.OutlineWords {
+		o, err = k.words(of.Ordinals)
+	} else {
+		o, err = k.fingerprints(of.Ordinals)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := s.withhold(ctx, k, o); err != nil {
+		return nil, err
+	}
+	line.Units = len(o.Units)
+	return o, s.show(ctx, k, form, len(o.Units), 0)
+}
+
+// withhold takes out of an outline what lies in sentences that the partner has in another form, such
+// as the fingerprints of a submission that was asked about there, and records the rest.
+func (s *Answerer) withhold(ctx context.Context, k *known, o *concordat.Outline) error {
+	if k.shipped {
+		return nil // the partner has them all in this form
+	}
+	p, err := k.set.Profiler.Profile(concordat.Document{ID: k.row.ID, Text: k.text}, nil)
+	if err != nil {
+		return err
+	}
+	var sentences []concordat.Span
+	var digests []store.Digest
+	for _, x := range p.Questions() {
+		if slices.ContainsFunc(o.Units, func(u concordat.OutlineUnit) bool { return u.Span.Overlaps(x.Span) }) {
+			sentences, digests = append(sentences, x.Span), append(digests, store.SentenceDigest(x.Span.In(k.text)))
+		}
+	}
+	form := store.FormWords
+	if o.Form == concordat.OutlineFingerprints {
+		form = store.FingerprintsForm(k.set.Epoch, k.set.Profiler.Scheme())
+	}
+	withheld, err := s.o.Store.Expose(ctx, k.from, form, digests)
+	if err != nil {
+		return err
+	}
+	o.Units = slices.DeleteFunc(o.Units, func(u concordat.OutlineUnit) bool {
+		for i, sp := range sentences {
+			if withheld[i] && sp.Overlaps(u.Span) {
+				return true
+			}
+		}
+		return false
+	})
+	if len(o.Units) == 0 {
+		return refuse(concordat.ReasonLevel, "these sentences were shown to you in another form, and are not shown in two")
+	}
+	return nil
+}
+
+// show records that something of a document goes to the partner, or refuses where it has the text
+// in another sketch already.
+func (s *Answerer) show(ctx context.Context, k *known, form string, sentences, characters int) error {
+	err := s.o.Store.Show(ctx, store.Showing{Partner: k.from, Hash: k.row.Hash, Form: form, Library: k.library.ID, Document: k.row.ID,
+		Epoch: k.set.Epoch, Sentences: sentences, Characters: characters})
+	if errors.Is(err, concordat.ErrRefused) {
+		return refuse(concordat.ReasonLevel, "this text was shown to you in another form, and is not shown in two")
+	}
+	return err
+}
+
+// matched returns the spans of the asked ordinals that the job was told of, in order.
+func (k *known) matched(ordinals []int) []concordat.Span {
+	var out []concordat.Span
+	for i, h := range k.hits { // in order of ordinal
+		if (i == 0 || h.Ordinal != k.hits[i-1].Ordinal) && slices.Contains(ordinals, h.Ordinal) {
+			out = append(out, h.Span)
+		}
+	}
+	return out
+}
+
+// words is an outline in word sets.
+func (k *known) words(ordinals []int) (*concordat.Outline, error) {
+	spans := k.matched(ordinals)
+	if len(spans) == 0 {
+		return nil, unknown("none of these sentences was told in this job")
+	}
+	sketch, err := align.PrepareWithout(k.text, k.walls).Sketch(k.key, align.DefaultSketchBits)
+	if err != nil {
+		return nil, err
+	}
+	o := &concordat.Outline{Handle: k.handle, Form: concordat.OutlineWords, Bits: sketch.Bits, Length: len(k.text)}
+	for _, u := range sketch.Near(spans, outlineAround).Units {
+		o.Units = append(o.Units, concordat.OutlineUnit{Ordinal: u.Ordinal, Span: u.Span, Chars: u.Chars, Words: u.Words})
+	}
+	return o, nil
+}
+
+// fingerprints is an outline in fingerprints.
+func (k *known) fingerprints(ordinals []int) (*concordat.Outline, error) {
+	p, err := k.set.Profiler.ForIndex(concordat.Document{ID: k.row.ID, Text: k.text})
+	if err != nil {
+		return nil, err
+	}
+	keep := make([]bool, len(p.Indexed))
+	any := false
+	for _, o := range ordinals {
+		told := k.shipped || slices.ContainsFunc(k.hits, func(h store.AnswerHit) bool { return h.Ordinal == o })
+		if o < 0 || o >= len(keep) || !told {
+			continue
+		}
+		any = true
+		for j := max(0, o-outlineAround); j <= min(len(keep)-1, o+outlineAround); j++ {
+			keep[j] = true
+		}
+	}
+	if !any {
+		return nil, unknown("none of these sentences was told in this job")
+	}
+	o := &concordat.Outline{Handle: k.handle, Form: concordat.OutlineFingerprints, Length: len(k.text)}
+	count := report.NewCounter(k.text)
+	for i, sentence := range p.Indexed {
+		if !keep[i] || !k.shipped && compare.ShareOf(count, sentence.Span, k.walls) >= compare.MostlyShared {
+			continue
+		}
+		chars, features, err := k.set.Profiler.Size(sentence.Span.In(k.text))
+		if err != nil {
+			return nil, err
+		}
+		o.Units = append(o.Units, concordat.OutlineUnit{Ordinal: i, Span: sentence.Span, Chars: chars, Features: features,
+			Fingerprint: sentence.Fingerprint})
+	}
+	return o, nil
+}
+
+// AnswerEdges answers the edge round: the order of the words, a byte of a keyed hash each, of the
+// spans asked, as far as they lie within four units of a sentence that matched.
+func (s *Answerer) AnswerEdges(ctx context.Context, from concordat.SiteID, a *concordat.EdgesAsk) (*concordat.Edges, error) {
+	line := auditDocument{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Handle: hex.EncodeToString(a.Handle[:]),
+		Form: store.FormEdges}
+	e, err := s.edges(ctx, from, a, &line)
+	line.Refused = reasonOf(err)
+	if err2 := s.audit(ctx, from, "edges", line); err2 != nil {
+		return nil, err2
+	}
+	return e, err
+}
+
+func (s *Answerer) edges(ctx context.Context, from concordat.SiteID, a *concordat.EdgesAsk, line *auditDocument) (*concordat.Edges, error) {
+	set, err := s.epochFor(from, a.Epoch)
+	if err != nil {
+		return nil, err
+	}
+	k, err := s.known(ctx, from, set, a.Job, a.Handle)
+	if err != nil {
+		return nil, err
+	}
+	line.Library, line.Document = k.library.ID, k.row.ID
+	if k.rule.Outline == "" || k.rule.NoEdges {
+		return nil, refuse(concordat.ReasonLevel, "library %s shows no order of words", k.library.ID)
+	}
+	if err := checkSpans(a.Spans, len(k.text)); err != nil {
+		return nil, err
+	}
+	text := align.PrepareWithout(k.text, k.walls)
+	near, err := k.near(text, edgesAround)
+	if err != nil {
+		return nil, err
+	}
+	if len(near) == 0 {
+		return nil, unknown("no sentence of this document was told in this job")
+	}
+	e, chars, err := k.order(text, a.Spans, near)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range e.Passages {
+		line.Words += len(p.Words)
+	}
+	line.Characters = chars
+	if _, refusal, err := s.spend(ctx, k.characters(spendEdges, chars)); err != nil {
+		return nil, err
+	} else if refusal != nil {
+		return nil, refusal
+	}
+	return e, s.show(ctx, k, store.FormEdges, 0, chars)
+}
+
+// order returns the order of the words of the parts of spans that lie near, and how many bytes of
+// text these are.
+func (k *known) order(text *align.Text, spans, near []concordat.Span) (*concordat.Edges, int, error) {
+	e := &concordat.Edges{}
+	chars := 0
+	for _, sp := range spans {
+		var words concordat.EdgeWords
+		for _, part := range clip(sp, near) {
+			o, err := text.Order(k.key, part)
+			if err != nil {
+				return nil, 0, err
+			}
+			words.Spans, words.Words = append(words.Spans, o.Spans...), append(words.Words, o.Words...)
+			chars += part.Len()
+		}
+		e.Passages = append(e.Passages, words)
+	}
+	return e, chars, nil
+}
+
+// checkSpans refuses spans that are out of order or range.
+func checkSpans(spans []concordat.Span, length int) error {
+	if len(spans) == 0 || len(spans) > mostSpans {
+		return fmt.Errorf("%d spans: %w", len(spans), concordat.ErrInvalid)
+	}
+	end := 0
+	for i, sp := range spans {
+		if sp.Start < end || sp.End < sp.Start || sp.End > length {
+			return fmt.Errorf("span %d is %d to %d: %w: out of order or range", i, sp.Start, sp.End, concordat.ErrInvalid)
+		}
+		end = sp.End
+	}
+	return nil
+}
+
+// near returns what lies within around units of a sentence that the job was told of, as spans in
+// order that do not touch.
+func (k *known) near(text *align.Text, around int) ([]concordat.Span, error) {
+	sketch, err := text.Sketch(k.key, align.DefaultSketchBits)
+	if err != nil {
+		return nil, err
+	}
+	var spans []concordat.Span
+	for i, h := range k.hits {
+		if i == 0 || h.Ordinal != k.hits[i-1].Ordinal {
+			spans = append(spans, h.Span)
+		}
+	}
+	var out []concordat.Span
+	last := -2
+	for _, u := range sketch.Near(spans, around).Units {
+		if u.Ordinal == last+1 {
+			out[len(out)-1].End = u.Span.End
+		} else {
+			out = append(out, u.Span)
+		}
+		last = u.Ordinal
+	}
+	return out, nil
+}
+
+// clip returns the parts of sp within the spans.
+func clip(sp concordat.Span, spans []concordat.Span) []concordat.Span {
+	var out []concordat.Span
+	for _, x := range spans {
+		if part := (concordat.Span{Start: max(sp.Start, x.Start), End: min(sp.End, x.End)}); part.Start < part.End {
+			out = append(out, part)
+		}
+	}
+	return out
+}

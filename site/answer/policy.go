@@ -1,0 +1,260 @@
+package answer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"concordat"
+	"concordat/profile"
+	"concordat/store"
+)
+
+// leastDocuments is the size of a library from which existence or counts alone are told: in a
+// smaller one they say too much of single documents.
+const leastDocuments = 20
+
+// few is what numbers below three are told as at level counts.
+const few = 2
+
+// openGate is the distance in bits within which a sentence must match before text of its document
+// is opened: beyond it a match can be chance.
+const openGate = 15
+
+// Kinds of what partners spend.
+const (
+	spendSentences   = "sentences"
+	spendDisclosures = "disclosures"
+	spendDocuments   = "documents"
+	spendOutlines    = "outlines"
+	spendCharacters  = "characters"
+	spendEdges       = "edges"
+	spendOpened      = "opened"
+)
+
+const (
+	hour = time.Hour
+	Day  = 24 * time.Hour
+	year = 365 * Day
+)
+
+// rank returns the place of a level in concordat.Levels, or -1.
+func rank(l concordat.Show) int { return slices.Index(concordat.Levels(), l) }
+
+// lower returns the lesser of two levels.
+func lower(a, b concordat.Show) concordat.Show {
+	if rank(a) < rank(b) {
+		return a
+	}
+	return b
+}
+
+// atLeast reports whether level l includes level want.
+func atLeast(l, want concordat.Show) bool { return rank(l) >= rank(want) }
+
+// grant is what a partner may have of a library now.
+type grant struct {
+	from    concordat.SiteID
+	library store.Library
+	share   store.Share
+	rule    store.ShareRule // filled
+}
+
+// refuse makes a refusal.
+func refuse(r concordat.Reason, format string, args ...any) *concordat.Refusal {
+	return &concordat.Refusal{Reason: r, Words: fmt.Sprintf(format, args...)}
+}
+
+// anyPurpose stands for the purposes of all that a partner does with a mirror. No ask has it.
+const anyPurpose = "\x00"
+
+// grant returns what the partner may have of a library for a purpose, or why it may have nothing.
+// Libraries that are closed to it and such as do not exist are told alike.
+func (s *Answerer) grant(ctx context.Context, from concordat.SiteID, lib concordat.LibraryID,
+	purpose string) (*grant, *concordat.Refusal, error) {
+	g := &grant{from: from}
+	var err error
+	if g.share, err = s.o.Store.Share(ctx, lib, from); err == nil {
+		g.library, err = s.o.Store.Library(ctx, lib)
+	}
+	switch {
+	case errors.Is(err, concordat.ErrNotFound):
+		return nil, refuse(concordat.ReasonLibrary, "no library %s is open to you", lib), nil
+	case err != nil:
+		return nil, nil, err
+	}
+	g.rule = g.share.Rule.Filled()
+	return g, g.refusal(s.o.Now(), purpose), nil
+}
+
+// refusal returns why nothing is answered, or nil.
+func (g *grant) refusal(now time.Time, purpose string) *concordat.Refusal {
+	if g.rule.Level == concordat.ShowNothing {
+		return refuse(concordat.ReasonLibrary, "no library %s is open to you", g.library.ID)
+	}
+	for _, t := range []time.Time{g.rule.Expires, g.library.Policy.Expires} {
+		if !t.IsZero() && !now.Before(t) {
+			return refuse(concordat.ReasonExpired, "library %s was open until %s", g.library.ID, t.Format(time.DateOnly))
+		}
+	}
+	for _, t := range []time.Time{g.rule.Embargo, g.library.Policy.Embargo} {
+		if now.Before(t) {
+			r := refuse(concordat.ReasonEmbargo, "library %s opens on %s", g.library.ID, t.Format(time.DateOnly))
+			r.Retry = t
+			return r
+		}
+	}
+	if len(g.rule.Purposes) > 0 && purpose != anyPurpose && !slices.Contains(g.rule.Purposes, purpose) {
+		return refuse(concordat.ReasonPurpose, "library %s is not open for purpose %q", g.library.ID, purpose)
+	}
+	if !atLeast(g.rule.Level, concordat.ShowMetadata) && g.library.Documents < leastDocuments {
+		return refuse(concordat.ReasonGate, "library %s is too small for an answer at level %s", g.library.ID, g.rule.Level)
+	}
+	return nil
+}
+
+// closeness returns the largest distance that counts as a match.
+func (g *grant) closeness() int {
+	return min(cmp.Or(g.rule.Closeness, profile.MaxGate), concordat.Bits)
+}
+
+// spend charges the partner, or says why not.
+func (s *Answerer) spend(ctx context.Context, xs ...store.Spending) ([]int, *concordat.Refusal, error) {
+	left, err := s.o.Store.Spend(ctx, xs...)
+	var over *store.Overspent
+	if errors.As(err, &over) {
+		r := refuse(concordat.ReasonBudget, "budget of %s: %d left", over.Kind, over.Left)
+		r.Retry = over.Retry
+		return nil, r, nil
+	}
+	return left, nil, err
+}
+
+// spending makes a spending of this grant.
+func (g *grant) spending(kind string, amount int, windows ...store.Window) store.Spending {
+	return store.Spending{Partner: g.from, Library: g.library.ID, Kind: kind, Amount: amount, Windows: windows}
+}
+
+func (g *grant) sentences(n int) store.Spending {
+	return g.spending(spendSentences, n, store.Window{Within: Day, Most: g.rule.Limits.Sentences},
+		store.Window{Within: hour, Most: g.rule.Limits.Burst})
+}
+
+func (g *grant) disclosures(n int) store.Spending {
+	return g.spending(spendDisclosures, n, store.Window{Within: Day, Most: g.rule.Limits.Disclosures})
+}
+
+func (g *grant) documents(kind string, n int) store.Spending {
+	return g.spending(kind, n, store.Window{Within: Day, Most: g.rule.Limits.Documents})
+}
+
+func (g *grant) characters(kind string, n int) store.Spending {
+	return g.spending(kind, n, store.Window{Within: Day, Most: g.rule.Limits.Characters})
+}
+
+// opened is the spending of n sentences of a document of the given number of sentences: a year's
+// limit is a number or a twentieth of the document, whichever is more.
+func (g *grant) opened(id concordat.DocumentID, n, sentences int) store.Spending {
+	most := g.rule.Limits.Opened
+	if most >= 0 {
+		most = max(most, sentences/20)
+	}
+	x := g.spending(spendOpened, n, store.Window{Within: year, Most: most})
+	x.Document = id
+	return x
+}
+
+// padded is the number of sentences that an ask of n costs: dummies are not free, and the true
+// number is not to be seen from the budget either.
+func padded(n int) int {
+	p := 64
+	for p < n {
+		p *= 2
+	}
+	return p
+}
+
+// Share opens a library to a partner under a rule, or exchanges the rule, and returns what stands.
+// The fingerprints that its partners need are made by [Answerer.KeepEpochs].
+func (s *Answerer) Share(ctx context.Context, x store.Share) (store.Share, error) {
+	before, err := s.o.Store.Share(ctx, x.Library, x.Partner)
+	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
+		return store.Share{}, err
+	}
+	if err == nil && before.Rule.Ship && !x.Rule.Ship {
+		// First, so that a crash in between leaves no mirror that nobody is told of.
+		if err := s.withdraw(ctx, x.Partner, x.Library, "mirrors are no longer allowed"); err != nil {
+			return store.Share{}, err
+		}
+	}
+	if x, err = s.o.Store.PutShare(ctx, x); err != nil {
+		return store.Share{}, err
+	}
+	if err := s.audit(ctx, "", "share", x); err != nil {
+		return store.Share{}, err
+	}
+	s.Changed()
+	return x, nil
+}
+
+// Unshare closes a library to a partner, which is told if it may have a mirror.
+func (s *Answerer) Unshare(ctx context.Context, lib concordat.LibraryID, partner concordat.SiteID) error {
+	x, err := s.o.Store.Share(ctx, lib, partner)
+	if err != nil {
+		return err
+	}
+	if x.Rule.Ship {
+		if err := s.withdraw(ctx, partner, lib, "the library is no longer open"); err != nil {
+			return err
+		}
+	}
+	if err := s.o.Store.DeleteShare(ctx, lib, partner); err != nil {
+		return err
+	}
+	s.Changed()
+	return s.audit(ctx, "", "unshare", auditShare{Library: lib, Partner: partner, Rule: x.Version})
+}
+
+// Close ends every share of a library.
+func (s *Answerer) Close(ctx context.Context, lib concordat.LibraryID) error {
+	shares, err := s.o.Store.Shares(ctx, lib, "")
+	if err != nil {
+		return err
+	}
+	for _, x := range shares {
+		if err := s.Unshare(ctx, lib, x.Partner); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withdraw tells a partner to delete its mirror of a library.
+func (s *Answerer) withdraw(ctx context.Context, partner concordat.SiteID, lib concordat.LibraryID, words string) error {
+	return s.o.Store.Queue(ctx, partner, concordat.Notice{Kind: concordat.NoticeWithdrawn, Library: lib, Words: words, At: s.o.Now()})
+}
+
+// withdrawExpired tells partners, once, of mirrors whose share has expired.
+func (s *Answerer) withdrawExpired(ctx context.Context) error {
+	shares, err := s.o.Store.Shares(ctx, "", "")
+	if err != nil {
+		return err
+	}
+	now := s.o.Now()
+	for _, x := range shares {
+		if !x.Rule.Ship || x.Rule.Expires.IsZero() || now.Before(x.Rule.Expires) {
+			continue
+		}
+		if err := s.withdraw(ctx, x.Partner, x.Library, "the share has expired"); err != nil {
+			return err
+		}
+		x.Rule.Ship = false // so that it is told once, or twice after a crash
+		if _, err := s.o.Store.PutShare(ctx, x); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package answer
+
+import (
+	"context"
+	"fmt"
+
+	"concordat"
+	"concordat/store"
+)
+
+// purger is an index that takes the bytes of deleted documents off the disk.
+type purger interface {
+	Purge(ctx context.Context) error
+}
+
+// PurgeIndex takes the bytes of deleted documents off the disk of an index. state is "purged", or "left" for an index
+// that cannot.
+func PurgeIndex(ctx context.Context, x concordat.Index) (state string, err error) {
+	p, ok := x.(purger)
+	if !ok {
+		return "left", nil
+	}
+	return "purged", p.Purge(ctx)
+}
+
+// Trimmed is how many documents left the set of an epoch.
+type Trimmed struct {
+	Epoch     concordat.Epoch
+	Documents int
+}
+
+// Trim takes the documents of a library that the catalogue does not have out of the sets in use, and returns what left
+// which, in order of the sets.
+func (s *Answerer) Trim(ctx context.Context, lib concordat.LibraryID) ([]Trimmed, error) {
+	s.epochs.fill.Lock()
+	defer s.epochs.fill.Unlock()
+	var out []Trimmed
+	for _, set := range s.epochSets() {
+		left, err := s.o.Store.Leftover(ctx, set.Epoch, lib, false, store.MaxPage)
+		if err != nil {
+			return out, err
+		}
+		if len(left) == 0 {
+			continue
+		}
+		if err := s.trim(ctx, set, lib, false); err != nil {
+			return out, err
+		}
+		out = append(out, Trimmed{set.Epoch, len(left)})
+	}
+	return out, nil
+}
+
+// Purged is what [Answerer.Purge] did to the set of an epoch.
+type Purged struct {
+	Epoch concordat.Epoch
+	Left  map[concordat.LibraryID]int // documents that were still in it
+	State string                      // as of PurgeIndex; "": it was not reached
+}
+
+// Purge takes the documents of libraries that the catalogue does not have out of all sets, and the bytes of deleted
+// documents off the disk of those that held any or of which touched says so. A set that holds some and is not open in this process is
+// concordat.ErrUnavailable; what was done is returned with the error.
+func (s *Answerer) Purge(ctx context.Context, libraries []concordat.LibraryID,
+	touched func(concordat.Epoch) bool) ([]Purged, error) {
+	s.epochs.fill.Lock()
+	defer s.epochs.fill.Unlock()
+	rows, err := s.o.Store.Epochs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []Purged
+	for _, row := range rows {
+		if !row.Replaced.IsZero() && !s.o.Now().Before(row.Replaced.Add(EpochGrace)) {
+			continue // retired: its index is deleted as a whole
+		}
+		p := Purged{Epoch: row.Epoch, Left: map[concordat.LibraryID]int{}}
+		err := s.purge(ctx, &p, libraries, touched(row.Epoch))
+		out = append(out, p)
+		if err != nil {
+			return out, fmt.Errorf("fingerprint set of %s: %w", row.Epoch, err)
+		}
+	}
+	return out, nil
+}
+
+// purge is Purge for the set of one epoch.
+func (s *Answerer) purge(ctx context.Context, p *Purged, libraries []concordat.LibraryID, touched bool) error {
+	set := s.epoch(p.Epoch)
+	for _, lib := range libraries {
+		left, err := s.o.Store.Leftover(ctx, p.Epoch, lib, false, store.MaxPage)
+		if err != nil {
+			return err
+		}
+		if len(left) == 0 {
+			continue
+		}
+		p.Left[lib] = len(left)
+		if set != nil {
+			if err := s.trim(ctx, set, lib, false); err != nil {
+				return err
+			}
+		}
+	}
+	if len(p.Left) == 0 && !touched {
+		return nil
+	}
+	if set == nil {
+		return fmt.Errorf("%w: only the serving process has it open", concordat.ErrUnavailable)
+	}
+	var err error
+	p.State, err = PurgeIndex(ctx, set.Index)
+	return err
+}

@@ -1,0 +1,357 @@
+package answer
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"concordat"
+	"concordat/align"
+	"concordat/site/compare"
+	"concordat/store"
+)
+
+// Bounds of a reveal.
+const (
+	mostPassageText = 64 << 10 // bytes of the asker's text for one passage
+	mostReason      = 4 << 10
+	mostPending     = 100 // requests of one partner that wait for a person
+	// sentenceLetters is the length of text that counts as one opened sentence.
+	sentenceLetters = 150
+	// leastShared is the share of the asker's own words, by their letters, that a passage must have
+	// for any of them to be told: who asks for a passage must have nearly all of it.
+	leastShared = 0.5
+)
+
+// AnswerReveal shows more of passages of a document that the job was told of, one of whose sentences
+// lies within each passage and matched closely.
+//
+// At level overlap it tells which runs of the asker's own words each passage has in the same order,
+// and nothing else: never a word that the asker did not send. At level passage a person decides
+// first; asking the same again tells how the request stands, and shows the passages once it is
+// granted. Every call costs, whatever it shows: what it opens counts for the document and a year.
+func (s *Answerer) AnswerReveal(ctx context.Context, from concordat.SiteID, a *concordat.RevealAsk) (*concordat.Revealed, error) {
+	line := auditDocument{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Handle: hex.EncodeToString(a.Handle[:])}
+	r, err := s.reveal(ctx, from, a, &line)
+	line.Refused = reasonOf(err)
+	if r != nil {
+		line.State = r.State
+	}
+	if err2 := s.audit(ctx, from, "reveal", line); err2 != nil {
+		return nil, err2
+	}
+	return r, err
+}
+
+func (s *Answerer) reveal(ctx context.Context, from concordat.SiteID, a *concordat.RevealAsk,
+	line *auditDocument) (*concordat.Revealed, error) {
+	if a.Level != concordat.ShowOverlap && a.Level != concordat.ShowPassage {
+		return nil, fmt.Errorf("reveal: %w: level %q", concordat.ErrInvalid, a.Level)
+	}
+	set, err := s.epochFor(from, a.Epoch)
+	if err != nil {
+		return nil, err
+	}
+	k, err := s.known(ctx, from, set, a.Job, a.Handle)
+	if err != nil {
+		return nil, err
+	}
+	line.Library, line.Document = k.library.ID, k.row.ID
+	if !atLeast(k.rule.Level, a.Level) {
+		return nil, refuse(concordat.ReasonLevel, "library %s shows no more than level %s", k.library.ID, k.rule.Level)
+	}
+	if err := k.checkReveal(a); err != nil {
+		return nil, err
+	}
+	if a.Level == concordat.ShowPassage {
+		return s.passages(ctx, k, a, line)
+	}
+	line.Form = store.FormOverlap
+	return s.open(ctx, k, a, &concordat.Revealed{State: concordat.DisclosureGranted}, false, line)
+}
+
+// checkReveal refuses passages that are malformed, away from close matches, or much shorter than the
+// text that is sent for them, which would be many guesses at once.
+func (k *known) checkReveal(a *concordat.RevealAsk) error {
+	if len(a.Passages) == 0 || len(a.Passages) > concordat.MostRevealed || len(a.Reason) > mostReason || len(a.Contact) > mostReason {
+		return fmt.Errorf("reveal %d passages: %w", len(a.Passages), concordat.ErrInvalid)
+	}
+	near, err := k.near(align.Prepare(k.text), outlineAround)
+	if err != nil {
+		return err
+	}
+	for i, p := range a.Passages {
+		sp := p.Span
+		switch {
+		case sp.Start < 0 || sp.End <= sp.Start || sp.End > len(k.text) || !compare.StartsRune(k.text, sp.Start) ||
+			!compare.StartsRune(k.text, sp.End):
+			return fmt.Errorf("passage %d is %d to %d: %w: not in the document", i, sp.Start, sp.End, concordat.ErrInvalid)
+		case len(p.Text) > mostPassageText || !utf8.ValidString(p.Text):
+			return fmt.Errorf("passage %d: %w: text of %d bytes, or not UTF-8", i, concordat.ErrInvalid, len(p.Text))
+		case !slices.ContainsFunc(k.hits, func(h store.AnswerHit) bool { return h.Distance <= openGate && h.Span.Overlaps(sp) }),
+			!slices.Equal(clip(sp, near), []concordat.Span{sp}):
+			return refuse(concordat.ReasonGate, "passage %d has no sentence that matches closely", i)
+		case len(p.Text) > sp.Len()*3/2+sentenceLetters:
+			return refuse(concordat.ReasonGate, "passage %d: the text sent is much longer than the passage", i)
+		}
+	}
+	return nil
+}
+
+// openedSentences returns how many sentences passages count as.
+func openedSentences(ps []concordat.RevealPassage) int {
+	n := 0
+	for _, p := range ps {
+		n += (p.Span.Len() + sentenceLetters - 1) / sentenceLetters
+	}
+	return n
+}
+
+// open charges for passages and shows their overlap, with text the whole of them.
+func (s *Answerer) open(ctx context.Context, k *known, a *concordat.RevealAsk, out *concordat.Revealed, text bool,
+	line *auditDocument) (*concordat.Revealed, error) {
+	n, chars := openedSentences(a.Passages), 0
+	for _, p := range a.Passages {
+		if text {
+			chars += p.Span.Len()
+		} else {
+			chars += len(p.Text)
+		}
+	}
+	_, refusal, err := s.spend(ctx, k.disclosures(n), k.opened(k.row.ID, n, k.row.Sentences), k.characters(spendCharacters, chars))
+	if err != nil {
+		return nil, err
+	}
+	if refusal != nil {
+		return nil, refusal
+	}
+	form := store.FormOverlap
+	if text {
+		form = store.FormPassage
+	}
+	if err := s.show(ctx, k, form, n, chars); err != nil {
+		return nil, err
+	}
+	line.Characters = chars
+	for _, p := range a.Passages {
+		r := concordat.RevealedPassage{Shared: overlap(p.Text, p.Span.In(k.text))}
+		if text {
+			r.Text = p.Span.In(k.text)
+		}
+		out.Passages = append(out.Passages, r)
+	}
+	return out, nil
+}
+
+// overlap returns the runs of words of text that passage has in the same order, or none where they
+// are less than leastShared of text.
+func overlap(text, passage string) []concordat.Span {
+	var out []concordat.Span
+	shared := 0
+	for _, p := range align.Diff(text, passage) {
+		out = append(out, p.Span)
+		shared += letters(p.Span.In(text))
+	}
+	if float64(shared) < leastShared*float64(letters(text)) {
+		return nil
+	}
+	return out
+}
+
+// letters counts what is not white space.
+func letters(s string) int {
+	n := 0
+	for _, f := range strings.Fields(s) {
+		n += utf8.RuneCountInString(f)
+	}
+	return n
+}
+
+// passages answers a request for full passages by how it stands.
+func (s *Answerer) passages(ctx context.Context, k *known, a *concordat.RevealAsk, line *auditDocument) (*concordat.Revealed, error) {
+	line.Form = store.FormPassage
+	spans := make([]concordat.Span, len(a.Passages))
+	for i, p := range a.Passages {
+		spans[i] = p.Span
+	}
+	d, err := s.request(ctx, k, a, spans)
+	if err != nil {
+		return nil, err
+	}
+	out := &concordat.Revealed{State: d.State, Words: d.Words, Until: d.Until}
+	if d.State != concordat.DisclosureGranted {
+		return out, nil
+	}
+	return s.open(ctx, k, a, out, true, line)
+}
+
+// request returns the partner's request for these passages, which it makes where there is none, or
+// only one that has expired before anybody decided.
+func (s *Answerer) request(ctx context.Context, k *known, a *concordat.RevealAsk, spans []concordat.Span) (store.Disclosure, error) {
+	all, err := s.o.Store.DisclosuresOf(ctx, store.DisclosureIn, k.from, a.Job, a.Handle)
+	if err != nil {
+		return store.Disclosure{}, err
+	}
+	for _, d := range slices.Backward(all) {
+		if !slices.Equal(d.Spans, spans) || d.Hash != k.row.Hash {
+			continue
+		}
+		if d, err = s.expire(ctx, d); err != nil {
+			return d, err
+		}
+		if d.State == concordat.DisclosureExpired && d.Actor == "" {
+			break
+		}
+		return d, nil
+	}
+	pending, err := s.o.Store.PendingDisclosures(ctx, k.from)
+	if err != nil {
+		return store.Disclosure{}, err
+	}
+	if pending >= mostPending {
+		return store.Disclosure{}, refuse(concordat.ReasonBusy, "%d of your requests wait for a person", pending)
+	}
+	d := store.Disclosure{ID: strings.ToLower(rand.Text()[:12]), Direction: store.DisclosureIn, Partner: k.from, Job: a.Job, Handle: a.Handle,
+		Library: k.library.ID, Document: k.row.ID, Hash: k.row.Hash, Spans: spans, Reason: a.Reason, Contact: a.Contact,
+		State: concordat.DisclosurePending, Until: s.o.Now().Add(k.rule.Approval)}
+	return d, s.o.Store.PutDisclosure(ctx, d)
+}
+
+// expire moves a request whose time is over to that state.
+func (s *Answerer) expire(ctx context.Context, d store.Disclosure) (store.Disclosure, error) {
+	open := d.State == concordat.DisclosurePending || d.State == concordat.DisclosureGranted
+	if !open || d.Until.IsZero() || s.o.Now().Before(d.Until) {
+		return d, nil
+	}
+	err := s.o.Store.SetDisclosure(ctx, d.ID, d.State, concordat.DisclosureExpired, d.Actor, d.Words, d.Until)
+	if isNotFound(err) { // decided this moment
+		return s.o.Store.Disclosure(ctx, d.ID)
+	}
+	d.State = concordat.DisclosureExpired
+	return d, err
+}
+
+// Disclosures returns the requests for passages, those in one state where it is not empty, the
+// latest first: at most limit.
+func (s *Answerer) Disclosures(ctx context.Context, state string, limit int) ([]store.Disclosure, error) {
+	out, _, err := s.DisclosuresAfter(ctx, state, "", limit)
+	return out, err
+}
+
+// DisclosuresAfter is Disclosures behind the request with an ID. next is the ID to go on from, empty
+// where there are no more; of one state there may be fewer than limit before it.
+func (s *Answerer) DisclosuresAfter(ctx context.Context, state, id string, limit int) (out []store.Disclosure, next string, err error) {
+	all, err := s.o.Store.DisclosuresAfter(ctx, id, limit)
+	if err != nil {
+		return nil, "", err
+	}
+	if limit > 0 && len(all) >= limit {
+		next = all[len(all)-1].ID
+	}
+	for _, d := range all {
+		if d.Direction == store.DisclosureIn {
+			if d, err = s.expire(ctx, d); err != nil {
+				return nil, "", err
+			}
+		}
+		if state == "" || d.State == state {
+			out = append(out, d)
+		}
+	}
+	return out, next, nil
+}
+
+// Decide grants or refuses a pending request, with words for the partner, which is told. A granted
+// one can be read for as long as the rule of the library says.
+func (s *Answerer) Decide(ctx context.Context, id, actor string, granted bool, words string) (store.Disclosure, error) {
+	to := concordat.DisclosureRefused
+	if granted {
+		to = concordat.DisclosureGranted
+	}
+	return s.decide(ctx, id, concordat.DisclosurePending, to, actor, words)
+}
+
+// Withdraw takes a grant back. What was read remains known.
+func (s *Answerer) Withdraw(ctx context.Context, id, actor, words string) (store.Disclosure, error) {
+	return s.decide(ctx, id, concordat.DisclosureGranted, concordat.DisclosureWithdrawn, actor, words)
+}
+
+func (s *Answerer) decide(ctx context.Context, id, from, to, actor, words string) (store.Disclosure, error) {
+	d, err := s.o.Store.Disclosure(ctx, id)
+	if err != nil {
+		return d, err
+	}
+	if d.Direction != store.DisclosureIn {
+		return d, fmt.Errorf("disclosure %s: %w: it is the partner who decides", id, concordat.ErrInvalid)
+	}
+	if d, err = s.expire(ctx, d); err != nil {
+		return d, err
+	}
+	if d.State != from {
+		return d, fmt.Errorf("disclosure %s: %w: it is %s", id, concordat.ErrInvalid, d.State)
+	}
+	until := time.Time{}
+	if to == concordat.DisclosureGranted {
+		lasts, err := s.approval(ctx, d)
+		if err != nil {
+			return d, err
+		}
+		until = s.o.Now().Add(lasts)
+	}
+	// First in the outbox: after a crash a partner that asks too early finds it pending.
+	n := concordat.Notice{Kind: concordat.NoticeDisclosure, Job: d.Job, Words: words, At: s.o.Now()}
+	if err := s.o.Store.Queue(ctx, d.Partner, n); err != nil {
+		return d, err
+	}
+	if err := s.o.Store.SetDisclosure(ctx, id, from, to, actor, words, until); err != nil {
+		return d, err
+	}
+	if err := s.audit(ctx, "", "disclosure", auditDecision{Disclosure: id, Partner: d.Partner, State: to}); err != nil {
+		return d, err
+	}
+	return s.o.Store.Disclosure(ctx, id)
+}
+
+// approval returns how long a grant lasts: the default where the library is no longer open to the partner.
+func (s *Answerer) approval(ctx context.Context, d store.Disclosure) (time.Duration, error) {
+	x, err := s.o.Store.Share(ctx, d.Library, d.Partner)
+	if isNotFound(err) {
+		return store.DefaultApproval, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return x.Rule.Filled().Approval, nil
+}
+
+// Asked returns a partner's request with the passages that it is about, for the person who decides. It
+// fails with concordat.ErrNotFound where the document has changed or is gone.
+func (s *Answerer) Asked(ctx context.Context, id string) (store.Disclosure, []string, error) {
+	d, err := s.o.Store.Disclosure(ctx, id)
+	if err != nil {
+		return d, nil, err
+	}
+	if d.Direction != store.DisclosureIn {
+		return d, nil, fmt.Errorf("disclosure %s: %w: its text is at %s", id, concordat.ErrInvalid, d.Partner)
+	}
+	if d, err = s.expire(ctx, d); err != nil {
+		return d, nil, err
+	}
+	doc, err := s.document(ctx, d.Library, d.Document)
+	if err != nil {
+		return d, nil, err
+	}
+	if doc == nil || store.TextHash(doc.Text) != d.Hash {
+		return d, nil, fmt.Errorf("document of disclosure %s: %w", id, concordat.ErrNotFound)
+	}
+	var out []string
+	for _, sp := range d.Spans {
+		out = append(out, sp.In(doc.Text))
+	}
+	return d, out, nil
+}

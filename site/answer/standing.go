@@ -1,0 +1,268 @@
+package answer
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"slices"
+
+	"concordat"
+	"concordat/store"
+)
+
+// Standing questions.
+const (
+	standingLife = year
+	// mostStanding is the most sentences of one partner that stand in an epoch: some 100 bytes of
+	// memory each.
+	mostStanding = 200_000
+)
+
+// keepStanding keeps the ask for later documents of the library, if both sides want it.
+func (s *Answerer) keepStanding(ctx context.Context, q *question, g *grant) (bool, error) {
+	if !q.ask.Standing || !g.rule.Standing {
+		return false, nil
+	}
+	expires := s.o.Now().Add(standingLife)
+	if !g.rule.Expires.IsZero() && g.rule.Expires.Before(expires) {
+		expires = g.rule.Expires
+	}
+	kept := *q.ask
+	kept.Libraries = []concordat.LibraryID{g.library.ID}
+	err := s.o.Store.AddStandingAsk(ctx, store.StandingAsk{Partner: q.from, Expires: expires, Ask: kept}, mostStanding)
+	if errors.Is(err, concordat.ErrRefused) {
+		return false, nil
+	}
+	q.set.forgetStanding()
+	return err == nil, err
+}
+
+// standingTable holds the sentences of all standing questions of an epoch by their bands.
+type standingTable struct {
+	asks      []store.StandingAsk
+	sentences []standingSentence
+	bands     [concordat.Bands]map[uint32][]int32 // to places in sentences
+}
+
+type standingSentence struct {
+	ask, sentence int32
+	fingerprint   concordat.Fingerprint
+}
+
+func newStandingTable(asks []store.StandingAsk) *standingTable {
+	t := &standingTable{asks: asks}
+	for band := range t.bands {
+		t.bands[band] = map[uint32][]int32{}
+	}
+	for i := range asks {
+		for j, x := range asks[i].Ask.Sentences {
+			n := int32(len(t.sentences))
+			t.sentences = append(t.sentences, standingSentence{int32(i), int32(j), x.Fingerprint})
+			for band := range t.bands {
+				v := x.Fingerprint.Band(band)
+				t.bands[band][v] = append(t.bands[band][v], n)
+			}
+		}
+	}
+	return t
+}
+
+// near calls each with the standing sentences that their probe reaches from f, each once: what an
+// index that held f alone would answer them.
+func (t *standingTable) near(f concordat.Fingerprint, each func(standingSentence)) {
+	var places []int32
+	for band := range t.bands {
+		v := f.Band(band)
+		places = append(places, t.bands[band][v]...)
+		for shift := 0; shift < concordat.BandBits; shift += 4 {
+			for x := uint32(1); x < 16; x++ {
+				places = append(places, t.bands[band][v^x<<shift]...)
+			}
+		}
+	}
+	slices.Sort(places)
+	for _, n := range slices.Compact(places) {
+		x := t.sentences[n]
+		if t.asks[x.ask].Ask.Probe == concordat.ProbeOne || sharesBand(f, x.fingerprint) {
+			each(x)
+		}
+	}
+}
+
+func sharesBand(f, g concordat.Fingerprint) bool {
+	for band := range concordat.Bands {
+		if f.Band(band) == g.Band(band) {
+			return true
+		}
+	}
+	return false
+}
+
+// standing returns the table of an epoch's standing questions.
+func (s *Answerer) standing(ctx context.Context, e *epochSet) (*standingTable, error) {
+	e.mu.Lock()
+	t := e.asks
+	e.mu.Unlock()
+	if t != nil {
+		return t, nil
+	}
+	changes := e.standingChanges()
+	asks, err := s.o.Store.StandingAsks(ctx, e.Epoch)
+	if err != nil {
+		return nil, err
+	}
+	t = newStandingTable(asks)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.changes == changes { // no question came while these were read
+		e.asks = t
+	}
+	return t, nil
+}
+
+func (e *epochSet) standingChanges() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.changes
+}
+
+// forgetStanding makes the next call of standing read the questions again.
+func (e *epochSet) forgetStanding() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.asks = nil
+	e.changes++
+}
+
+// alert looks for standing questions that documents just put into the set answer, and puts what may
+// be told of it into the outbox. It may be called again for the same documents: what was told is
+// not told twice.
+func (s *Answerer) alert(ctx context.Context, e *epochSet, lib concordat.LibraryID, profiles []*concordat.Profile, hashes []string) error {
+	t, err := s.standing(ctx, e)
+	if err != nil || len(t.sentences) == 0 {
+		return err
+	}
+	by := make([][]*found, len(t.asks))
+	for i, p := range profiles {
+		for ask, f := range t.find(p, lib) {
+			f.row.Hash = hashes[i]
+			by[ask] = append(by[ask], f)
+		}
+	}
+	for ask, docs := range by {
+		if len(docs) > 0 {
+			if err := s.alertOne(ctx, e, lib, &t.asks[ask], docs); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// find returns what a document has near each question that asks its library.
+func (t *standingTable) find(p *concordat.Profile, lib concordat.LibraryID) map[int32]*found {
+	out := map[int32]*found{}
+	for ordinal, sentence := range p.Indexed {
+		t.near(sentence.Fingerprint, func(x standingSentence) {
+			a := &t.asks[x.ask].Ask
+			distance := sentence.Fingerprint.Distance(x.fingerprint)
+			if a.Libraries[0] != lib || distance > a.Sentences[x.sentence].Gate {
+				return
+			}
+			f := out[x.ask]
+			if f == nil {
+				f = &found{row: store.DocumentRow{Library: lib, ID: p.Document.ID}}
+				out[x.ask] = f
+			}
+			f.add(concordat.Match{Sentence: int(x.sentence), Ordinal: ordinal, Span: sentence.Span, Distance: distance, Documents: 1})
+		})
+	}
+	return out
+}
+
+// alertOne tells of documents that answer one standing question.
+func (s *Answerer) alertOne(ctx context.Context, e *epochSet, lib concordat.LibraryID, x *store.StandingAsk, docs []*found) error {
+	g, refusal, err := s.grant(ctx, x.Partner, lib, x.Ask.Purpose)
+	if err != nil || refusal != nil || !g.rule.Standing || !e.member(x.Partner) {
+		return err
+	}
+	q := &question{from: x.Partner, ask: &x.Ask, set: e, excluded: map[[16]byte]bool{}}
+	for _, h := range x.Ask.Authors {
+		q.excluded[h] = true
+	}
+	var left []*found
+	for _, f := range docs {
+		if ok, err := s.news(ctx, q, g, f); err != nil {
+			return err
+		} else if ok {
+			left = append(left, f)
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	t := &concordat.Tell{Libraries: []concordat.LibraryTell{{Library: lib, Level: lower(x.Ask.Level, g.rule.Level), LeftSentences: -1,
+		LeftDisclosures: -1, Standing: true}}}
+	marks, err := s.tell(ctx, q, g, left, 0, t)
+	if err != nil || !t.Libraries[0].Exists {
+		return err
+	}
+	order(t)
+	// Before the marks: after a crash in between it is told twice rather than never.
+	n := concordat.Notice{Kind: concordat.NoticeAlert, Job: x.Ask.Job, Library: lib, Tell: t, Asked: len(x.Ask.Sentences), At: s.o.Now()}
+	if err := s.o.Store.Queue(ctx, x.Partner, n); err != nil {
+		return err
+	}
+	if err := marks(); err != nil {
+		return err
+	}
+	return s.audit(ctx, "", "alert", auditNotice{Kind: concordat.NoticeAlert, Job: hex.EncodeToString(x.Ask.Job[:]), Library: lib})
+}
+
+// news completes a document that answers a question and reports whether the partner may hear of it
+// and has not yet.
+func (s *Answerer) news(ctx context.Context, q *question, g *grant, f *found) (bool, error) {
+	for i := 0; i < len(f.hits); {
+		if f.hits[i].Distance > g.closeness() {
+			f.hits, f.spans = slices.Delete(f.hits, i, i+1), slices.Delete(f.spans, i, i+1)
+			continue
+		}
+		i++
+	}
+	f.sort()
+	hash := f.row.Hash
+	row, err := s.o.Store.DocumentRow(ctx, f.row.Library, f.row.ID)
+	if isNotFound(err) || err == nil && row.Hash != hash {
+		return false, nil // changed again; it comes once more
+	}
+	if err != nil {
+		return false, err
+	}
+	f.row, f.handle = row, q.set.handle(q.from, f.row.Library, f.row.ID)
+	if len(f.hits) == 0 || q.leftOut(g, row.Author) {
+		return false, nil
+	}
+	told, err := s.o.Store.AnswerDocument(ctx, q.from, q.ask.Job, f.handle)
+	if isNotFound(err) {
+		return true, nil
+	}
+	return err == nil && (told.Told == "" || told.Hash != hash), err
+}
+
+// sort brings hits into the order of matches.
+func (f *found) sort() {
+	at := make([]int, len(f.hits))
+	for i := range at {
+		at[i] = i
+	}
+	slices.SortFunc(at, func(i, j int) int {
+		a, b := &f.hits[i], &f.hits[j]
+		return cmp.Or(cmp.Compare(a.Sentence, b.Sentence), cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.Ordinal, b.Ordinal))
+	})
+	hits, spans := make([]concordat.Hit, len(at)), make([]concordat.Span, len(at))
+	for to, from := range at {
+		hits[to], spans[to] = f.hits[from], f.spans[from]
+	}
+	f.hits, f.spans = hits, spans
+}

@@ -1,0 +1,37 @@
+package ask
+
+import (
+	"log/slog"
+	"time"
+
+	"concordat/site"
+	"concordat/store"
+)
+
+// Options are what an Asker works with. Store is required.
+type Options struct {
+	Store  Store
+	Logger *slog.Logger     // nil: the site's
+	Now    func() time.Time // nil: the site's
+}
+
+// Asker asks the partners of one site, and keeps mirrors of their libraries. It is safe for concurrent use.
+type Asker struct {
+	site *site.Site
+	o    Options
+}
+
+// New returns an Asker, which the checks of the site ask from then on.
+func New(s *site.Site, o Options) *Asker {
+	if o.Logger == nil {
+		o.Logger = s.Options().Logger
+	}
+	if o.Now == nil {
+		o.Now = s.Options().Now
+	}
+	a := &Asker{site: s, o: o}
+	s.AskWith(a)
+	return a
+}
+
+var _ Store = (*store.DB)(nil)

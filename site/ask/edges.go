@@ -1,0 +1,126 @@
+package ask
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"concordat"
+	"concordat/align"
+	"concordat/site/compare"
+)
+
+// edges is the edge round: the exact copies within stretches that are probably copied.
+func (r *round) edges(ctx context.Context, job concordat.JobID, n *nominated, full *align.Text,
+	literal []align.Passage) (copies []align.Passage, words int, st *concordat.Statement, err error) {
+	a := &concordat.EdgesAsk{Job: job, Epoch: r.p.Epoch, Handle: n.Handle}
+	for _, l := range literal {
+		a.Spans = append(a.Spans, l.B)
+	}
+	a.Spans = compare.Joined(a.Spans)
+	e, err := r.p.Partner.Edges(ctx, a)
+	if refused := (*concordat.Refusal)(nil); errors.As(err, &refused) && !errors.Is(err, concordat.ErrUnavailable) {
+		return nil, 0, nil, nil // a strict partner: passages keep the edges of whole sentences
+	}
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	if e == nil || len(e.Passages) != len(a.Spans) {
+		return nil, 0, nil, fmt.Errorf("%w: edges", errGarbage)
+	}
+	for i, p := range e.Passages {
+		if !wordsWithin(p, a.Spans[i]) {
+			return nil, 0, nil, fmt.Errorf("%w: edges", errGarbage)
+		}
+		words += len(p.Words)
+	}
+	for _, l := range literal {
+		k := slices.IndexFunc(a.Spans, func(s concordat.Span) bool { return s.Start <= l.B.Start && l.B.End <= s.End })
+		own, err := full.Order(r.p.SketchKey, l.A)
+		if err != nil {
+			return nil, 0, nil, err
+		}
+		found, err := align.Copies(own, align.Order{Spans: e.Passages[k].Spans, Words: e.Passages[k].Words}, align.Options{})
+		if err != nil {
+			return nil, 0, nil, err
+		}
+		copies = append(copies, found...)
+	}
+	return copies, words, &e.Statement, nil
+}
+
+// wordsWithin reports whether the words lie in order within the span that was asked for.
+func wordsWithin(p concordat.EdgeWords, within concordat.Span) bool {
+	end := within.Start
+	for _, s := range p.Spans {
+		if s.Start < end || s.End < s.Start || s.End > within.End {
+			return false
+		}
+		end = s.End
+	}
+	return len(p.Spans) == len(p.Words)
+}
+
+// together returns the copies with exact edges, and of the rough passages what lies beside them.
+func (fw *forwarding) together(rough, copies []align.Passage) []concordat.Passage {
+	var out []concordat.Passage
+	for _, c := range copies {
+		p := concordat.Passage{Span: c.A, SourceSpan: c.B, Kind: c.Kind, Similarity: 1}
+		if !slices.ContainsFunc(out, func(q concordat.Passage) bool { return q.Span == p.Span && q.SourceSpan == p.SourceSpan }) {
+			out = append(out, p)
+		}
+	}
+	var copied []concordat.Span // of the source
+	for _, c := range copies {
+		copied = append(copied, c.B)
+	}
+	copied = compare.Joined(copied)
+	for _, p := range rough {
+		for _, x := range between(p, copies) {
+			whole := x.A == p.A
+			x.A = compare.Tight(fw.sub.Text, x.A)
+			left := x.B.Len()
+			for _, c := range copied {
+				left -= max(0, min(c.End, x.B.End)-max(c.Start, x.B.Start))
+			}
+			if x.A.Len() == 0 || !whole && fw.count.Characters(x.A) < leastRest || mostWider*left < x.A.Len() && (!whole || left < x.B.Len()) {
+				continue // nothing is left, here or in the source: what has been copied is no counterpart of other wording
+			}
+			out = append(out, concordat.Passage{Span: x.A, SourceSpan: x.B, Kind: p.Kind, Similarity: steps(p.Similarity)})
+		}
+	}
+	return out
+}
+
+// mostWider is how many times as long one side of what is left of a passage may be as the other.
+const mostWider = 3
+
+// between returns what of a rough passage lies between the copies in it, each part beside what of the source lies between
+// the same copies.
+func between(p align.Passage, copies []align.Passage) []align.Passage {
+	var out []align.Passage
+	rest := p
+	for _, c := range sortedSpans(copies) {
+		if !c.A.Overlaps(p.A) || !c.B.Overlaps(p.B) {
+			continue
+		}
+		if c.A.Start > rest.A.Start {
+			x := rest
+			x.A.End, x.B.End = c.A.Start, max(x.B.Start, c.B.Start)
+			out = append(out, x)
+		}
+		rest.A.Start, rest.B.Start = max(rest.A.Start, c.A.End), min(max(p.B.Start, c.B.End), p.B.End)
+	}
+	if rest.A.Start < p.A.End {
+		out = append(out, rest)
+	}
+	return out
+}
+
+func sortedSpans(ps []align.Passage) []align.Passage {
+	out := slices.Clone(ps)
+	slices.SortFunc(out, func(a, b align.Passage) int { return cmp.Compare(a.A.Start, b.A.Start) })
+	return out
+}

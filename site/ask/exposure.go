@@ -1,0 +1,29 @@
+package ask
+
+import (
+	"context"
+
+	"concordat"
+	"concordat/store"
+)
+
+// Exposure is what a partner was shown of this site's texts.
+type Exposure struct {
+	Partner concordat.SiteID   `json:"partner"`
+	Sums    []store.ShowingSum `json:"sums"`
+	// Documents are the single showings, the latest first.
+	Documents []store.Showing `json:"documents,omitempty"`
+}
+
+// Exposure returns what a partner was shown: the sums, and at most limit single showings.
+func (s *Asker) Exposure(ctx context.Context, partner concordat.SiteID, limit int) (*Exposure, error) {
+	sums, err := s.o.Store.ShowingSums(ctx, partner)
+	if err != nil {
+		return nil, err
+	}
+	out := &Exposure{Partner: partner, Sums: sums}
+	if limit > 0 {
+		out.Documents, err = s.o.Store.Showings(ctx, partner, limit)
+	}
+	return out, err
+}

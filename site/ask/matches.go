@@ -1,0 +1,71 @@
+package ask
+
+import (
+	"context"
+	"slices"
+
+	"concordat"
+	"concordat/site"
+	"concordat/site/compare"
+)
+
+// Matched is every sentence match of a submission, at this site, in mirrors and at partners.
+type Matched struct {
+	// Sentences are the questions of the submission under each site's scheme.
+	Sentences map[concordat.SiteID][]concordat.Sentence
+	// Matches are within the gates of their sentences, in order of Sentence, Distance and Source, each
+	// once. Sentence indexes the Sentences of its Source's site. Documents counts those of all sites
+	// where Distance is 0.
+	Matches   []concordat.Match
+	Consulted []concordat.Consulted // partners and mirrors only
+}
+
+// Matches returns the sentence matches that a check would start from, of all sites, and keeps no task. What is asked of
+// partners is recorded as in Check. With ForwardUnmatched the submission is compared with this site's documents first.
+func (s *Asker) Matches(ctx context.Context, sub site.Submission, o site.CheckOptions) (*Matched, error) {
+	local, err := s.site.Local(ctx, sub, o)
+	if err != nil {
+		return nil, err
+	}
+	out := &Matched{Sentences: map[concordat.SiteID][]concordat.Sentence{s.site.ID(): local.Sentences}, Matches: local.Matches}
+	fw, err := s.newForwarding(sub, &o, "", compare.Shareable(sub.Text, compare.TemplateTexts(o.Templates)))
+	if err != nil {
+		return nil, err
+	}
+	fw.matchesOnly = true
+	fw.cover(local.Passages)
+	all, err := fw.mirrors(ctx)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := fw.all(ctx, func(site.Progress) {}, nil)
+	if err != nil {
+		return nil, err
+	}
+	out.add(append(all, asked...))
+	return out, nil
+}
+
+// add merges what partners told.
+func (m *Matched) add(all []*told) {
+	t := tally{}
+	enter := func(questions []concordat.Sentence, ms []concordat.Match) {
+		for _, x := range ms {
+			t.add(x.Source.Site, []compare.Hit{{Span: questions[x.Sentence].Span, Distance: x.Distance, Documents: x.Documents}})
+		}
+	}
+	for site, questions := range m.Sentences {
+		enter(questions, slices.DeleteFunc(slices.Clone(m.Matches), func(x concordat.Match) bool { return x.Source.Site != site }))
+	}
+	for _, x := range all {
+		m.Sentences[x.site] = x.questions
+		m.Consulted = append(m.Consulted, x.consulted...)
+		enter(x.questions, x.matches)
+		m.Matches = append(m.Matches, x.matches...)
+	}
+	for i, x := range m.Matches {
+		m.Matches[i].Documents = t.documents(compare.Hit{Span: m.Sentences[x.Source.Site][x.Sentence].Span, Distance: x.Distance,
+			Documents: x.Documents})
+	}
+	slices.SortStableFunc(m.Matches, byMatch)
+}

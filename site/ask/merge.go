@@ -1,0 +1,232 @@
+package ask
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"concordat"
+	"concordat/report"
+	"concordat/site"
+	"concordat/site/compare"
+)
+
+// byMatch is the order of matches in an Answer.
+func byMatch(a, b concordat.Match) int {
+	return cmp.Or(cmp.Compare(a.Sentence, b.Sentence), cmp.Compare(a.Distance, b.Distance),
+		cmp.Compare(a.Source.Site, b.Source.Site), cmp.Compare(a.Source.Library, b.Source.Library),
+		cmp.Compare(a.Source.Document, b.Source.Document), cmp.Compare(a.Ordinal, b.Ordinal))
+}
+
+// add puts what partners and mirrors told into the findings.
+func add(f *report.Findings, all []*told) {
+	for _, t := range all {
+		f.Passages = append(f.Passages, t.passages...)
+		f.Consulted = append(f.Consulted, t.consulted...)
+		f.Partners = append(f.Partners, t.sources...)
+		f.Statements = append(f.Statements, t.statements...)
+		f.Flags = append(f.Flags, t.flags...)
+		addWording(f, t.wording)
+		if t.name != "" {
+			if f.Sites == nil {
+				f.Sites = map[concordat.SiteID]string{}
+			}
+			f.Sites[t.site] = t.name
+		}
+		for _, c := range t.consulted {
+			if c.Shown.Exists && (c.Level == concordat.ShowExists || c.Level == concordat.ShowCounts) {
+				f.Flags = append(f.Flags, concordat.Flag{Code: "matches_not_shown", Count: c.Shown.Sentences,
+					Detail: fmt.Sprintf("library %s of site %s holds something that matches and shows no more than that; its contact may tell more",
+						c.Library, c.Site)})
+			}
+		}
+	}
+	slices.SortStableFunc(f.Partners, func(a, b report.PartnerSource) int {
+		return cmp.Or(cmp.Compare(a.Site, b.Site), cmp.Compare(a.Library, b.Library), cmp.Compare(a.Document, b.Document))
+	})
+}
+
+// tally counts, for each sentence of a submission, the documents of each site that hold exactly it.
+// Only matches at distance 0 can be added up: of others nobody knows whether two sites hold the same
+// wording.
+type tally map[concordat.Span]map[concordat.SiteID]int
+
+func (t tally) add(site concordat.SiteID, hits []compare.Hit) {
+	for _, h := range hits {
+		if h.Distance != 0 {
+			continue
+		}
+		if t[h.Span] == nil {
+			t[h.Span] = map[concordat.SiteID]int{}
+		}
+		t[h.Span][site] = max(t[h.Span][site], h.Documents)
+	}
+}
+
+// documents returns the number of documents of all sites that hold the sentence of h.
+func (t tally) documents(h compare.Hit) int {
+	if h.Distance != 0 {
+		return h.Documents
+	}
+	n := 0
+	for _, d := range t[h.Span] {
+		n += d
+	}
+	return max(n, h.Documents)
+}
+
+// recount counts again in how many documents each passage stands, now of all sites: common wording
+// is what is common in the federation.
+func recount(own concordat.SiteID, f *report.Findings, local []*compare.Candidate, all []*told) {
+	t := tally{}
+	by := map[concordat.Ref]*compare.Candidate{}
+	enter := func(site concordat.SiteID, cs []*compare.Candidate) {
+		for _, c := range cs {
+			t.add(site, c.Hits)
+			by[c.Ref] = c
+		}
+	}
+	enter(own, local)
+	for _, x := range all {
+		enter(x.site, x.candidates)
+	}
+	for _, c := range by {
+		for i := range c.Hits {
+			c.Hits[i].Documents = t.documents(c.Hits[i])
+		}
+	}
+	for i := range f.Passages {
+		p := &f.Passages[i]
+		if c := by[p.Source]; c != nil {
+			p.Documents = cmp.Or(c.Documents(p.Span), p.Documents)
+		}
+	}
+}
+
+// Ask asks partners and mirrors and merges what they tell. What is known is kept in the store as it comes.
+func (s *Asker) Ask(ctx context.Context, a *site.Asking) error {
+	f, o := a.Findings, a.Options
+	f.Forward = o.Forwarded()
+	if len(o.Partners) == 0 && len(o.Mirrors) == 0 {
+		return nil
+	}
+	fw, err := s.newForwarding(a.Submission, o, a.Task, a.Shared)
+	if err != nil {
+		return err
+	}
+	fw.cover(f.Passages)
+	all, err := fw.mirrors(ctx)
+	if err != nil {
+		return err
+	}
+	add(f, all)
+	k := &soFar{s: s, task: a.Task, f: f, o: o}
+	stop := k.start(ctx)
+	asked, err := fw.all(ctx, a.Progress, k.tell)
+	if err = errors.Join(err, stop()); err != nil {
+		return err
+	}
+	add(f, asked)
+	recount(s.site.ID(), f, a.Candidates, append(all, asked...))
+	return nil
+}
+
+// cover notes what of the submission this site holds itself.
+func (fw *forwarding) cover(passages []concordat.Passage) {
+	fw.covered = slices.Clone(passages)
+	slices.SortFunc(fw.covered, func(a, b concordat.Passage) int { return cmp.Compare(a.Span.Start, b.Span.Start) })
+}
+
+// keepEvery is how often the findings of a check that goes on are kept, if there are new ones: a check
+// whose partners answer at once keeps them once, at its end.
+const keepEvery = 300 * time.Millisecond
+
+// soFar keeps the findings of a check that waits for partners, so that they can be read meanwhile.
+type soFar struct {
+	s    *Asker
+	task concordat.TaskID
+	f    *report.Findings // of this site and of mirrors; does not change
+	o    *site.CheckOptions
+
+	mu    sync.Mutex // guards the rest
+	told  []*told
+	dirty bool
+}
+
+// tell takes what a partner told.
+func (k *soFar) tell(t *told) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.told, k.dirty = append(k.told, t), true
+	return nil
+}
+
+// start keeps what there is every now and then until stop is called, which returns what went wrong.
+func (k *soFar) start(ctx context.Context) (stop func() error) {
+	if k.task == "" || k.o.Forwarded() == site.ForwardNone {
+		return func() error { return nil }
+	}
+	k.dirty = true
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() {
+		tick := time.NewTicker(keepEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				ended <- nil
+				return
+			case <-tick.C:
+			}
+			k.mu.Lock()
+			so, dirty := slices.Clone(k.told), k.dirty
+			k.dirty = false
+			k.mu.Unlock()
+			if !dirty {
+				continue
+			}
+			if err := k.keep(ctx, so); err != nil && ctx.Err() == nil {
+				ended <- err
+				return
+			}
+		}
+	}()
+	return func() error {
+		cancel()
+		return <-ended
+	}
+}
+
+// keep stores the findings so far. A partner that has not come back is in them as one that has not
+// answered.
+func (k *soFar) keep(ctx context.Context, so []*told) error {
+	f, o := k.f, k.o
+	g := *f
+	g.Task = k.task
+	g.Passages, g.Consulted, g.Partners, g.Statements, g.Flags, g.Wording = slices.Clone(f.Passages), slices.Clone(f.Consulted),
+		slices.Clone(f.Partners), slices.Clone(f.Statements), slices.Clone(f.Flags), slices.Clone(f.Wording)
+	add(&g, so)
+	for _, p := range o.Partners {
+		if slices.ContainsFunc(so, func(t *told) bool { return t.site == p.Partner.Site() }) {
+			continue
+		}
+		for _, l := range p.Libraries {
+			g.Consulted = append(g.Consulted, concordat.Consulted{Site: p.Partner.Site(), Library: l, Missing: []concordat.ShardID{},
+				Level: concordat.ShowNothing, Epoch: p.Epoch.String(), Err: "has not answered yet"})
+		}
+	}
+	data, err := json.Marshal(&g)
+	if err != nil {
+		return fmt.Errorf("findings: %w", err)
+	}
+	if err := k.s.o.Store.PutFindings(ctx, k.task, data); err != nil {
+		return fmt.Errorf("keep findings: %w", err)
+	}
+	return nil
+}

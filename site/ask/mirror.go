@@ -1,0 +1,322 @@
+package ask
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"concordat"
+	"concordat/report"
+	"concordat/site"
+	"concordat/site/compare"
+	"concordat/store"
+)
+
+func keyOf(m site.MirroredLibrary) store.MirrorKey {
+	return store.MirrorKey{Site: m.Site, Library: m.Library, Epoch: m.Epoch}
+}
+
+// within is the name of a mirrored library in its index.
+func within(m *site.MirroredLibrary) concordat.LibraryID {
+	return concordat.LibraryID(m.Site) + "/" + m.Library
+}
+
+// Mirrored names a document of a mirror in the index, whose own site is this one.
+func (s *Asker) Mirrored(m site.MirroredLibrary, id concordat.DocumentID) concordat.Ref {
+	return s.mirrored(&m, id)
+}
+
+func (s *Asker) mirrored(m *site.MirroredLibrary, id concordat.DocumentID) concordat.Ref {
+	return concordat.Ref{Site: s.site.ID(), Library: within(m), Document: id}
+}
+
+// Synced is what SyncMirror did.
+type Synced struct {
+	Documents int // put or replaced
+	Removed   int
+	Sentences int
+	Complete  bool // nothing is left to fetch
+	Withdrawn bool // the owner has closed the library: the mirror is deleted
+}
+
+// SyncMirror fetches what changed in a partner's library since the last time and puts it into the
+// mirror's index; progress, if not nil, is told of every shipment. A call that was cut short, or one
+// after the partner failed, goes on from the last shipment that was put. The index must be used by this
+// site alone. A library that is no longer open here is deleted, and that is no error.
+func (s *Asker) SyncMirror(ctx context.Context, partner concordat.Partner, m site.MirroredLibrary, progress func(Synced)) (Synced, error) {
+	var done Synced
+	if err := m.Validate(); err != nil {
+		return done, err
+	}
+	if partner.Site() != m.Site {
+		return done, fmt.Errorf("mirror of %s from %s: %w", m.Site, partner.Site(), concordat.ErrInvalid)
+	}
+	state, err := s.o.Store.Mirror(ctx, keyOf(m))
+	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
+		return done, err
+	}
+	if !state.Withdrawn.IsZero() || state.Scheme != "" && state.Scheme != m.Profiler.Scheme() {
+		// What is there is of no use: closed since, or made by another recipe.
+		if err := s.DropMirror(ctx, m); err != nil {
+			return done, err
+		}
+		state = store.Mirror{}
+	}
+	state.MirrorKey, state.Scheme = keyOf(m), m.Profiler.Scheme()
+	for {
+		sh, err := partner.Ship(ctx, &concordat.ShipAsk{Epoch: m.Epoch, Library: m.Library, Cursor: state.Cursor})
+		if closed(err) {
+			done.Withdrawn = true
+			return done, s.DropMirror(ctx, m)
+		}
+		if err == nil {
+			err = s.takeShipment(ctx, &m, &state, sh, &done)
+		}
+		if err != nil {
+			return done, fmt.Errorf("mirror of %s/%s: %w", m.Site, m.Library, err)
+		}
+		if progress != nil {
+			progress(done)
+		}
+		if done.Complete {
+			return done, nil
+		}
+	}
+}
+
+// closed reports whether the owner says that the library is not, or no longer, for this site.
+func closed(err error) bool {
+	var r *concordat.Refusal
+	return errors.As(err, &r) && (r.Reason == concordat.ReasonLibrary || r.Reason == concordat.ReasonExpired ||
+		r.Reason == concordat.ReasonEmbargo)
+}
+
+const (
+	mostCursor            = 64
+	mostShippedSentences  = 1 << 20 // of one document
+	mostShippedDocuments  = 1 << 20
+	mirrorBatchDocuments  = 500
+	mirrorBatchOfDeletion = 500
+)
+
+// takeShipment puts one shipment: first into the index, then into the store with the cursor.
+func (s *Asker) takeShipment(ctx context.Context, m *site.MirroredLibrary, state *store.Mirror, sh *concordat.Shipment,
+	done *Synced) error {
+	if sh == nil || sh.Scheme != state.Scheme {
+		got := concordat.Scheme("nothing")
+		if sh != nil {
+			got = sh.Scheme
+		}
+		return fmt.Errorf("shipment of scheme %s, want %s: %w", got, state.Scheme, concordat.ErrScheme)
+	}
+	if len(sh.Cursor) > mostCursor || len(sh.Documents) > mostShippedDocuments || sh.More && string(sh.Cursor) == string(state.Cursor) {
+		return fmt.Errorf("%w: shipment", errGarbage)
+	}
+	var rows []store.MirrorDocument
+	var gone []concordat.DocumentID
+	var refs []concordat.Ref
+	var profiles []*concordat.Profile
+	seen := map[concordat.Handle]int{} // of a document that comes twice the last counts
+	for i, d := range sh.Documents {
+		seen[d.Handle] = i
+	}
+	for i, d := range sh.Documents {
+		id := HandleName(d.Handle)
+		if seen[d.Handle] != i {
+			continue
+		}
+		if d.Removed {
+			gone, refs = append(gone, id), append(refs, s.mirrored(m, id))
+			continue
+		}
+		p, err := s.shipped(m, &d)
+		if err != nil {
+			return err
+		}
+		profiles = append(profiles, p)
+		rows = append(rows, store.MirrorDocument{ID: id, Title: p.Document.Title, Author: plain(d.Author, mostName),
+			Contact: plain(d.Contact, mostName), Date: d.Date, Sentences: len(p.Indexed)})
+		done.Sentences += len(p.Indexed)
+	}
+	if err := m.Index.Delete(ctx, refs...); err != nil {
+		return err
+	}
+	for batch := range slices.Chunk(profiles, mirrorBatchDocuments) {
+		if err := m.Index.Put(ctx, batch...); err != nil {
+			return err
+		}
+	}
+	next := *state
+	next.Cursor, next.Synced, next.Complete = slices.Clone(sh.Cursor), s.o.Now(), !sh.More
+	if err := s.o.Store.PutMirror(ctx, next, rows, gone); err != nil {
+		return err
+	}
+	*state = next
+	done.Documents += len(rows)
+	done.Removed += len(gone)
+	done.Complete = !sh.More
+	return nil
+}
+
+// shipped returns the profile of a mirrored document. It has no text: the place of a sentence is its
+// ordinal.
+func (s *Asker) shipped(m *site.MirroredLibrary, d *concordat.ShippedDocument) (*concordat.Profile, error) {
+	if len(d.Sentences) > mostShippedSentences {
+		return nil, fmt.Errorf("%w: document of %d sentences", errGarbage, len(d.Sentences))
+	}
+	p := &concordat.Profile{Scheme: m.Profiler.Scheme(), Document: concordat.Document{Library: within(m), ID: HandleName(d.Handle),
+		Title: plain(d.Title, mostName), Added: d.Date}}
+	before := -1
+	for _, x := range d.Sentences {
+		if x.Ordinal <= before || x.Ordinal > 1<<30 {
+			return nil, fmt.Errorf("%w: sentences out of order", errGarbage)
+		}
+		before = x.Ordinal
+		p.Indexed = append(p.Indexed, concordat.Sentence{Fingerprint: x.Fingerprint, Section: -1,
+			Span: concordat.Span{Start: x.Ordinal, End: x.Ordinal + 1}})
+	}
+	return p, nil
+}
+
+// DropMirror deletes a mirror with all its documents. A call that was cut short can be repeated; a
+// mirror that is not there is no error.
+func (s *Asker) DropMirror(ctx context.Context, m site.MirroredLibrary) error {
+	if err := m.Validate(); err != nil {
+		return err
+	}
+	for {
+		rows, err := s.o.Store.MirrorDocuments(ctx, keyOf(m), "", mirrorBatchOfDeletion)
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			return s.o.Store.DeleteMirror(ctx, keyOf(m))
+		}
+		var refs []concordat.Ref
+		var ids []concordat.DocumentID
+		for _, r := range rows {
+			refs, ids = append(refs, s.mirrored(&m, r.ID)), append(ids, r.ID)
+		}
+		if err := m.Index.Delete(ctx, refs...); err != nil {
+			return fmt.Errorf("delete mirror of %s/%s: %w", m.Site, m.Library, err)
+		}
+		state, err := s.o.Store.Mirror(ctx, keyOf(m))
+		if err != nil {
+			return err
+		}
+		// The cursor no longer tells what is here.
+		state.Cursor, state.Complete = nil, false
+		if state.Withdrawn.IsZero() {
+			state.Withdrawn = s.o.Now()
+		}
+		if err := s.o.Store.PutMirror(ctx, state, nil, ids); err != nil {
+			return err
+		}
+	}
+}
+
+// Mirrors returns all mirrors of this site.
+func (s *Asker) Mirrors(ctx context.Context) ([]store.Mirror, error) { return s.o.Store.Mirrors(ctx) }
+
+// mirrors compares the submission with every mirror, and tells nobody.
+func (fw *forwarding) mirrors(ctx context.Context) ([]*told, error) {
+	var out []*told
+	for i := range fw.o.Mirrors {
+		m := &fw.o.Mirrors[i]
+		state, err := fw.s.o.Store.Mirror(ctx, keyOf(*m))
+		if errors.Is(err, concordat.ErrNotFound) || err == nil && !state.Withdrawn.IsZero() {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		t, err := fw.mirror(ctx, m, &state)
+		if err != nil {
+			return nil, fmt.Errorf("mirror of %s/%s: %w", m.Site, m.Library, err)
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+func (fw *forwarding) mirror(ctx context.Context, m *site.MirroredLibrary, state *store.Mirror) (*told, error) {
+	began := time.Now()
+	t := &told{site: m.Site, questions: fw.profiles[m.Profiler].Questions()}
+	q := fw.query(fw.profiles[m.Profiler])
+	q.Libraries = []concordat.LibraryID{within(m)}
+	a := &concordat.Answer{}
+	if len(q.Fingerprints) > 0 {
+		var err error
+		if a, err = m.Index.Match(ctx, q); err != nil {
+			return nil, err
+		}
+	}
+	c := concordat.Consulted{Site: m.Site, Library: m.Library, Asked: len(q.Fingerprints), Answered: len(q.Fingerprints),
+		Missing: append([]concordat.ShardID{}, a.Missing...), Capped: a.Capped, Level: concordat.ShowMetadata, Epoch: m.Epoch.String(),
+		Mirror: state.Synced}
+	for _, x := range a.Matches {
+		if x.Distance <= t.questions[x.Sentence].Gate {
+			x.Source = concordat.Ref{Site: m.Site, Library: m.Library, Document: x.Source.Document}
+			x.Ordinal, x.Span = x.Span.Start, concordat.Span{}
+			t.matches = append(t.matches, x)
+		}
+	}
+	w := fw.commonAt(t.questions, t.matches, state.Documents)
+	t.wording = w.common
+	evidence, common := w.apart(t.questions, t.matches)
+	t.candidates = slices.DeleteFunc(compare.Nominate(t.questions, evidence), func(c *compare.Candidate) bool { return !enough(c) })
+	t.candidates = t.candidates[:min(len(t.candidates), cmp.Or(fw.o.Candidates, compare.DefaultCandidates))]
+	passages := w.beside(t.questions, common, m.Profiler)
+	refs := make([]concordat.Ref, 0, len(t.candidates))
+	for _, x := range t.candidates {
+		refs = append(refs, x.Ref)
+		for _, p := range w.judged(fw.fromHits(x.Hits, m.Profiler)) {
+			p.Source, p.Documents = x.Ref, x.Documents(p.Span)
+			passages = append(passages, p)
+		}
+	}
+	for _, p := range passages {
+		if !slices.Contains(refs, p.Source) {
+			refs = append(refs, p.Source)
+		}
+	}
+	for _, ref := range refs {
+		d, err := fw.s.o.Store.MirrorDocument(ctx, keyOf(*m), ref.Document)
+		if errors.Is(err, concordat.ErrNotFound) {
+			continue // removed meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range passages {
+			if p.Source == ref {
+				p.Title = d.Title
+				t.passages = append(t.passages, p)
+			}
+		}
+		t.sources = append(t.sources, report.PartnerSource{Ref: ref, Title: d.Title, Author: d.Author, Contact: d.Contact, Date: d.Date,
+			Level: concordat.ShowMetadata, Epoch: m.Epoch, Matches: distinctSentences(t.matches, ref)})
+		c.Shown.Documents++
+	}
+	c.Shown.Exists = c.Shown.Documents > 0
+	c.Took = time.Since(began)
+	if len(c.Missing) > 0 {
+		c.Answered = 0
+	}
+	t.consulted = append(t.consulted, c)
+	return t, nil
+}
+
+// distinctSentences counts the sentences with a match in one document. ms are in order of Sentence.
+func distinctSentences(ms []concordat.Match, ref concordat.Ref) int {
+	n, last := 0, -1
+	for _, m := range ms {
+		if m.Source == ref && m.Sentence != last {
+			n, last = n+1, m.Sentence
+		}
+	}
+	return n
+}

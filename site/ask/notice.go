@@ -1,0 +1,117 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"concordat"
+	"concordat/site/compare"
+	"concordat/store"
+)
+
+// EndStanding ends a standing check, here at once and at each of the partners that keeps it. Partners
+// that keep it and are not given, or cannot be told, are named in the error; the call can be repeated.
+// ErrNotFound: nothing stands.
+func (s *Asker) EndStanding(ctx context.Context, task concordat.TaskID, partners ...concordat.Partner) error {
+	asks, err := s.o.Store.Asks(ctx, task)
+	if err != nil {
+		return err
+	}
+	asks = slices.DeleteFunc(asks, func(a store.Ask) bool { return !a.Standing })
+	if err := s.o.Store.EndStanding(ctx, task); err != nil && !(errors.Is(err, concordat.ErrNotFound) && len(asks) > 0) {
+		return err
+	}
+	var errs []error
+	for _, a := range asks {
+		i := slices.IndexFunc(partners, func(p concordat.Partner) bool { return p.Site() == a.Site })
+		if i < 0 {
+			errs = append(errs, fmt.Errorf("standing check %s at %s: %w: not told", task, a.Site, concordat.ErrUnavailable))
+			continue
+		}
+		err := partners[i].Notify(ctx, &concordat.Notice{Kind: concordat.NoticeEnded, Job: a.Job, At: s.o.Now()})
+		var no *concordat.Refusal
+		if err == nil || errors.As(err, &no) && no.Reason == concordat.ReasonUnknown { // it has forgotten it already
+			err = s.o.Store.SetAskStanding(ctx, a.Job, false)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("standing check %s at %s: %w", task, a.Site, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Noticed takes a partner's notice to the asking side: alerts of standing checks, withdrawn
+// libraries, decided disclosures. from is who sent it, known for certain. It returns the task
+// concerned, empty for a withdrawn library, whose mirrors are not used from then on and are deleted at
+// their next SyncMirror or DropMirror. After a disclosure the caller asks with RefreshDisclosures.
+// Notices about what the partner was never asked are a *concordat.Refusal.
+func (s *Asker) Noticed(ctx context.Context, from concordat.SiteID, n *concordat.Notice) (concordat.TaskID, error) {
+	if n.Kind == concordat.NoticeWithdrawn {
+		return "", s.o.Store.WithdrawMirrors(ctx, from, n.Library, s.o.Now())
+	}
+	a, err := s.o.Store.Ask(ctx, n.Job)
+	if errors.Is(err, concordat.ErrNotFound) || err == nil && a.Site != from {
+		return "", &concordat.Refusal{Reason: concordat.ReasonUnknown}
+	}
+	if err != nil {
+		return "", err
+	}
+	switch n.Kind {
+	case concordat.NoticeAlert:
+		if !a.Standing {
+			return a.Task, &concordat.Refusal{Reason: concordat.ReasonUnknown}
+		}
+		return a.Task, s.alerted(ctx, &a, n)
+	case concordat.NoticeDisclosure:
+		return a.Task, nil
+	}
+	return a.Task, fmt.Errorf("notice %q: %w", plain(n.Kind, 40), concordat.ErrInvalid)
+}
+
+// mostAlerts bounds the documents of one notice.
+const mostAlerts = 1000
+
+// alerted keeps the alerts of a partner's notice.
+func (s *Asker) alerted(ctx context.Context, a *store.Ask, n *concordat.Notice) error {
+	t := n.Tell
+	if t == nil || len(t.Documents) > mostAlerts {
+		return fmt.Errorf("alert without its matches: %w", concordat.ErrInvalid)
+	}
+	ask := &concordat.Ask{Sentences: make([]concordat.AskedSentence, len(a.Spans))}
+	for _, l := range t.Libraries {
+		ask.Libraries = append(ask.Libraries, l.Library)
+	}
+	if err := validTell(ask, t); err != nil {
+		return fmt.Errorf("%w: %w", concordat.ErrInvalid, err)
+	}
+	told := map[int]bool{} // libraries of which documents are told
+	for i, d := range t.Documents {
+		l := t.Libraries[d.Library]
+		told[d.Library] = true
+		x := store.Alert{Task: a.Task, At: s.o.Now(), Level: l.Level, Sentences: d.Matches, Title: plain(d.Title, mostName),
+			Author: plain(d.Author, mostName), Contact: plain(d.Contact, mostName), Words: plain(n.Words, mostName),
+			Source: concordat.Ref{Site: a.Site, Library: l.Library, Document: HandleName(d.Handle)}}
+		for _, h := range t.Hits {
+			if h.Document == i {
+				x.Spans = append(x.Spans, a.Spans[h.Sentence])
+			}
+		}
+		x.Spans = compare.Joined(x.Spans)
+		if _, err := s.o.Store.PutAlert(ctx, x); err != nil {
+			return err
+		}
+	}
+	for i, l := range t.Libraries {
+		if told[i] || !l.Exists {
+			continue
+		}
+		_, err := s.o.Store.PutAlert(ctx, store.Alert{Task: a.Task, At: s.o.Now(), Level: l.Level, Sentences: l.Sentences,
+			Source: concordat.Ref{Site: a.Site, Library: l.Library}, Words: plain(n.Words, mostName)})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

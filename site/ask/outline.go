@@ -1,0 +1,448 @@
+package ask
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/align"
+	"concordat/profile"
+	"concordat/report"
+	"concordat/site/compare"
+)
+
+const (
+	// closeDistance is the distance in bits within which one sentence alone is evidence: among a
+	// third of a billion pairs of unrelated sentences the nearest lay at 24 (doc/security.md).
+	closeDistance = 15
+	// mostOutlined is the most documents of one partner of which an outline is asked for; the
+	// matched sentences of others are shown as they are.
+	mostOutlined = 64
+	// mostEdges is the most documents of one partner whose edges are asked for at a time.
+	mostEdges = 8
+	// leastRest is the number of letters and digits from which the rest of a passage beside an exact
+	// copy is shown by itself: more than the ragged edge that a passage of whole sentences has.
+	leastRest = 150
+	// mostOutlineUnits bounds the units of one outline.
+	mostOutlineUnits = 1 << 16
+)
+
+// compare nominates documents by the matches and asks for more about them: the second round. What
+// a failure leaves unanswered is shown as the matched sentences.
+func (r *round) compare(ctx context.Context) error {
+	slices.SortFunc(r.told.matches, byMatch)
+	r.wording = r.fw.commonAt(r.told.questions, r.told.matches, r.p.Documents)
+	r.told.wording = r.wording.common
+	evidence, common := r.wording.apart(r.told.questions, r.told.matches)
+	all := compare.Nominate(r.told.questions, evidence)
+	if few := r.p.Documents > 0 && r.p.Documents <= mostOutlined; !few {
+		all = slices.DeleteFunc(all, func(c *compare.Candidate) bool { return !worthAsking(c) })
+	}
+	most := cmp.Or(r.fw.o.Candidates, compare.DefaultCandidates)
+	if left := len(all) - most; left > 0 {
+		r.told.flags = append(r.told.flags, concordat.Flag{Code: "candidates_left_out", Count: left,
+			Detail: fmt.Sprintf("%d more documents of site %s share a little wording with the submission; the %d closest are shown", left,
+				r.told.site, most)})
+		all = all[:most]
+	}
+	r.told.candidates = all
+	docs := make(map[concordat.Ref]*nominated, len(r.order))
+	for _, n := range r.order {
+		docs[n.ref] = n
+	}
+	found, err := r.outlines(ctx, all, docs)
+	beside := r.wording.beside(r.told.questions, common, r.p.Profiler)
+	for i, c := range all {
+		n := docs[c.Ref]
+		src := r.source(n)
+		ps := found[i].passages
+		switch {
+		case found[i].form == "" && enough(c):
+			ps = r.fw.fromHits(c.Hits, r.p.Profiler)
+		case found[i].form != "":
+			src.Outline = found[i].form
+			r.told.lengths[n.ref] = found[i].length
+			ps = append(ps, r.fw.fromHits(notHeld(c.Hits, ps), r.p.Profiler)...)
+		}
+		ps = r.wording.judged(ps)
+		if found[i].form == concordat.OutlineFingerprints && !slices.ContainsFunc(ps, func(p concordat.Passage) bool { return matched(c, p) }) {
+			ps = slices.DeleteFunc(ps, isEvidence)
+		}
+		for k := range ps {
+			ps[k].Source, ps[k].Title, ps[k].Documents = n.ref, n.Title, c.Documents(ps[k].Span)
+		}
+		if len(ps) > 0 {
+			r.told.passages, r.told.sources = append(r.told.passages, ps...), append(r.told.sources, src)
+		}
+	}
+	r.addBeside(beside, docs)
+	return err
+}
+
+// source returns what is told of a document of the partner.
+func (r *round) source(n *nominated) report.PartnerSource {
+	return report.PartnerSource{Ref: n.ref, Title: n.Title, Author: n.Author, Contact: n.Contact, Date: n.Date,
+		Level: n.level, Job: fmt.Sprintf("%x", n.job), Epoch: r.p.Epoch, Matches: n.Matches}
+}
+
+// matched reports whether a passage is evidence and a sentence of it matched by itself. Fingerprints of a whole document
+// that are somewhat alike at one place, where none of them matched, are alike by chance.
+func matched(c *compare.Candidate, p concordat.Passage) bool {
+	return isEvidence(p) && c.Documents(p.Span) > 0
+}
+
+func isEvidence(p concordat.Passage) bool { return p.Wording == "" }
+
+// addBeside adds the common wording that documents hold, and those documents that are told of for that alone.
+func (r *round) addBeside(beside []concordat.Passage, docs map[concordat.Ref]*nominated) {
+	for _, p := range beside {
+		if !slices.ContainsFunc(r.told.sources, func(x report.PartnerSource) bool { return x.Ref == p.Source }) {
+			r.told.sources = append(r.told.sources, r.source(docs[p.Source]))
+		}
+	}
+	r.told.passages = append(r.told.passages, beside...)
+}
+
+// leastWorth is the worth of a document's matches from which its outline is asked for; see worth.
+const leastWorth = 0.3
+
+// worthAsking reports whether the matches of a document are worth a second look: chance matches lie at
+// the gate, so two of them are worth a tenth or two and neighbour each other hardly ever. Among the sentences of
+// mostOutlined documents hardly any match is chance, and a reworded text may have one only: there each is worth it.
+func worthAsking(c *compare.Candidate) bool { return c.Score >= leastWorth || enough(c) }
+
+const (
+	// nearSpans and nearOrdinals say which matches are neighbours on both sides, in sentences; a
+	// sentence of a submission may be asked in three cuts.
+	nearOrdinals = 2
+	nearSpans    = 600 // bytes
+)
+
+// enough reports whether the matches of a document whose text stays away are evidence by themselves: a
+// very close sentence, two fair ones that do not overlap, or two that neighbour each other on both sides.
+// Two sentences anywhere within the gate are not: among 100,000 sentences a submission of 200 has
+// hundreds by chance.
+func enough(c *compare.Candidate) bool {
+	for i, h := range c.Hits {
+		if h.Distance <= closeDistance {
+			return true
+		}
+		for _, g := range c.Hits[:i] {
+			if g.Span.Overlaps(h.Span) || g.Ordinal == h.Ordinal {
+				continue
+			}
+			fair := max(g.Distance, h.Distance) <= compare.FairDistance
+			gap := max(g.Span.Start, h.Span.Start) - min(g.Span.End, h.Span.End)
+			if fair || gap <= nearSpans && abs(g.Ordinal-h.Ordinal) <= nearOrdinals {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func abs(n int) int { return max(n, -n) }
+
+// notHeld returns the very close hits that no passage holds the better half of.
+func notHeld(hits []compare.Hit, ps []concordat.Passage) []compare.Hit {
+	var out []compare.Hit
+	for _, h := range hits {
+		held := slices.ContainsFunc(ps, func(p concordat.Passage) bool {
+			return 2*(min(p.Span.End, h.Span.End)-max(p.Span.Start, h.Span.Start)) > h.Span.Len()
+		})
+		if h.Distance <= closeDistance && !held {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// fromHits joins matched sentences that neighbour each other on both sides into passages. Where in
+// the source they stand is not known, nor their order of words: none is called word for word.
+func (fw *forwarding) fromHits(hits []compare.Hit, p *profile.Profiler) []concordat.Passage {
+	nearest := map[concordat.Span]compare.Hit{}
+	for _, h := range hits {
+		if known, ok := nearest[h.Span]; !ok || h.Distance < known.Distance {
+			nearest[h.Span] = h
+		}
+	}
+	var order []compare.Hit
+	for _, h := range nearest {
+		order = append(order, h)
+	}
+	slices.SortFunc(order, func(a, b compare.Hit) int {
+		return cmp.Or(cmp.Compare(a.Span.Start, b.Span.Start), cmp.Compare(a.Span.End, b.Span.End))
+	})
+	var out []concordat.Passage
+	var weight, sum float64
+	low, high := 0, 0
+	for _, h := range order {
+		r := p.Similarity(h.Distance)
+		w, v := float64(h.Span.Len()), 2*r/(1+r) // Jaccard's measure to the share of common features
+		if n := len(out); n > 0 && h.Ordinal >= low-nearOrdinals && h.Ordinal <= high+nearOrdinals && fw.near(out[n-1].Span.End, h.Span.Start) {
+			out[n-1].Span.End = max(out[n-1].Span.End, h.Span.End)
+			low, high = min(low, h.Ordinal), max(high, h.Ordinal)
+			weight, sum = weight+w, sum+w*v
+		} else {
+			out = append(out, concordat.Passage{Span: h.Span})
+			low, high, weight, sum = h.Ordinal, h.Ordinal, w, w*v
+		}
+		out[len(out)-1].Similarity = steps(sum / weight)
+	}
+	for i := range out {
+		out[i].Kind = concordat.KindParaphrase
+		if out[i].Similarity >= nearStep {
+			out[i].Kind = concordat.KindNear
+		}
+	}
+	return out
+}
+
+// joinGap is the number of characters up to which two matched sentences of one source belong
+// together, as in a report.
+const joinGap = 40
+
+func (fw *forwarding) near(end, start int) bool {
+	return start <= end || fw.count.Characters(concordat.Span{Start: end, End: start}) <= joinGap
+}
+
+const nearStep = 0.74
+
+// steps rounds a similarity down to one that stands for its step in report.Closeness: from sketches
+// it is known to about 0.08 only.
+func steps(similarity float64) float64 {
+	for _, s := range []float64{1, 0.9, nearStep} {
+		if similarity >= s-1e-9 {
+			return s
+		}
+	}
+	return 0.5
+}
+
+// ownText is the submission as the second round needs it, made when first asked for.
+type ownText struct {
+	text string
+	mu   sync.Mutex // guards the rest
+	// texts are by what takes no part; sketches by that, key and number of bits; prints by profiler.
+	texts    map[string]*align.Text
+	sketches map[string]*align.Text
+	prints   map[*profile.Profiler][]align.Print
+}
+
+// words returns the text without walls.
+func (o *ownText) words(key []byte, bits int, walls []concordat.Span) (full, sketch *align.Text, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.texts == nil {
+		o.texts, o.sketches = map[string]*align.Text{}, map[string]*align.Text{}
+	}
+	name := wallsName(walls)
+	if full = o.texts[name]; full == nil {
+		full = align.PrepareWithout(o.text, walls)
+		o.texts[name] = full
+	}
+	name += fmt.Sprintf(" %d %x", bits, key)
+	if o.sketches[name] == nil {
+		s, err := full.Sketch(key, bits)
+		if err != nil {
+			return nil, nil, err
+		}
+		if o.sketches[name], err = s.Text(); err != nil {
+			return nil, nil, err
+		}
+	}
+	return full, o.sketches[name], nil
+}
+
+func (o *ownText) fingerprints(p *profile.Profiler, of *concordat.Profile) ([]align.Print, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if ps, ok := o.prints[p]; ok {
+		return ps, nil
+	}
+	ps, err := Prints(p, of)
+	if o.prints == nil {
+		o.prints = map[*profile.Profiler][]align.Print{}
+	}
+	o.prints[p] = ps
+	return ps, err
+}
+
+// Prints returns the indexed sentences of a document as [align.PairPrints] takes them. The document
+// must have its text, and p must have made the profile.
+func Prints(p *profile.Profiler, of *concordat.Profile) ([]align.Print, error) {
+	out := make([]align.Print, len(of.Indexed))
+	for i, s := range of.Indexed {
+		text := s.Span.In(of.Document.Text)
+		chars, features, err := p.Size(text)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = align.Print{Span: s.Span, Chars: chars, Features: features, Fingerprint: s.Fingerprint}
+	}
+	return out, nil
+}
+
+// outlined is what the second round found of one document. form is empty where none was shown.
+type outlined struct {
+	form     string
+	length   int // bytes of the partner's text
+	passages []concordat.Passage
+}
+
+// outlines asks for the outlines of the candidates and aligns with them. After a failure it returns
+// what came before.
+func (r *round) outlines(ctx context.Context, cs []*compare.Candidate, docs map[concordat.Ref]*nominated) ([]outlined, error) {
+	out := make([]outlined, len(cs))
+	byJob := map[concordat.JobID][]int{}
+	var jobs []concordat.JobID
+	asked := 0
+	for i, c := range cs {
+		n := docs[c.Ref]
+		words := n.Outline == concordat.OutlineWords && r.p.SketchKey != nil
+		if !words && n.Outline != concordat.OutlineFingerprints || asked == mostOutlined || len(n.jobs[n.job]) == 0 {
+			continue
+		}
+		if byJob[n.job] == nil {
+			jobs = append(jobs, n.job)
+		}
+		byJob[n.job] = append(byJob[n.job], i)
+		asked++
+	}
+	for _, job := range jobs {
+		if err := r.outlinesOf(ctx, job, byJob[job], cs, docs, out); err != nil {
+			return out, fmt.Errorf("second round: %w", err)
+		}
+	}
+	return out, nil
+}
+
+func (r *round) outlinesOf(ctx context.Context, job concordat.JobID, of []int, cs []*compare.Candidate, docs map[concordat.Ref]*nominated,
+	out []outlined) error {
+	a := &concordat.OutlineAsk{Job: job, Epoch: r.p.Epoch}
+	for _, i := range of {
+		n := docs[cs[i].Ref]
+		ordinals := slices.Clone(n.jobs[job])
+		slices.Sort(ordinals)
+		a.Documents = append(a.Documents, concordat.OutlineOf{Handle: n.Handle, Ordinals: slices.Compact(ordinals)})
+	}
+	shown, err := r.p.Partner.Outline(ctx, a)
+	if err != nil {
+		return err
+	}
+	if shown == nil || len(shown.Documents) != len(a.Documents) {
+		return fmt.Errorf("%w: outlines", errGarbage)
+	}
+	if len(shown.Statement.Payload) > 0 {
+		r.told.statements = append(r.told.statements, shown.Statement)
+	}
+	var mu sync.Mutex // guards r.told, and bad
+	var bad error
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(mostEdges)
+	for k, i := range of {
+		o := &shown.Documents[k]
+		if o.Refusal != nil {
+			continue
+		}
+		g.Go(func() error {
+			n := docs[cs[i].Ref]
+			got, words, st, err := r.aligned(ctx, job, n, o)
+			mu.Lock()
+			defer mu.Unlock()
+			if errors.Is(err, errGarbage) || errors.Is(err, concordat.ErrInvalid) {
+				bad = errors.Join(errGarbage, err)
+				return nil
+			}
+			shown := &r.told.consulted[n.Library].Shown
+			if got.form != "" {
+				shown.Outlines++
+				shown.Units += len(o.Units)
+				shown.Words += words
+				out[i] = got
+			}
+			if st != nil && len(st.Payload) > 0 {
+				r.told.statements = append(r.told.statements, *st)
+			}
+			return err
+		})
+	}
+	return errors.Join(g.Wait(), bad)
+}
+
+// aligned compares the submission with one outline, and asks for the edges of what is probably
+// copied word for word. After a failed edge round it returns the passages as the outline has them.
+func (r *round) aligned(ctx context.Context, job concordat.JobID, n *nominated,
+	o *concordat.Outline) (outlined, int, *concordat.Statement, error) {
+	if o.Handle != n.Handle || o.Form != n.Outline || len(o.Units) > mostOutlineUnits {
+		return outlined{}, 0, nil, fmt.Errorf("%w: outline", errGarbage)
+	}
+	var rough, literal []align.Passage
+	var full *align.Text
+	switch o.Form {
+	case concordat.OutlineWords:
+		s := align.Sketch{Bits: o.Bits}
+		for _, u := range o.Units {
+			s.Units = append(s.Units, align.SketchUnit{Ordinal: u.Ordinal, Span: u.Span, Chars: u.Chars, Words: u.Words})
+		}
+		theirs, err := s.Text()
+		if err != nil {
+			return outlined{}, 0, nil, err
+		}
+		var own *align.Text
+		if full, own, err = r.fw.own.words(r.p.SketchKey, o.Bits, r.wording.walls); err != nil {
+			return outlined{}, 0, nil, err
+		}
+		rough, literal = align.Pair(own, theirs, align.Options{}), align.Literal(own, theirs, align.Options{})
+	case concordat.OutlineFingerprints:
+		theirs, err := partnerPrints(o)
+		if err != nil {
+			return outlined{}, 0, nil, err
+		}
+		own, err := r.wording.prints(r.p.Profiler)
+		if err != nil {
+			return outlined{}, 0, nil, err
+		}
+		rough, literal = align.PairPrints(own, theirs, align.Options{}), align.LiteralPrints(own, theirs, align.Options{})
+		if r.p.SketchKey != nil && len(literal) > 0 {
+			full, _, err = r.fw.own.words(r.p.SketchKey, align.DefaultSketchBits, r.wording.walls)
+			if err != nil {
+				return outlined{}, 0, nil, err
+			}
+		}
+	}
+	got := outlined{form: o.Form, length: o.Length}
+	var copies []align.Passage
+	var words int
+	var st *concordat.Statement
+	var err error
+	if full != nil && len(literal) > 0 {
+		copies, words, st, err = r.edges(ctx, job, n, full, literal)
+	}
+	got.passages = r.fw.together(rough, copies)
+	return got, words, st, err
+}
+
+// partnerPrints returns the units of an outline of fingerprints, with one that equals nothing where some are left out.
+func partnerPrints(o *concordat.Outline) ([]align.Print, error) {
+	out := make([]align.Print, 0, len(o.Units))
+	end := 0
+	for i, u := range o.Units {
+		if u.Span.Start < end || u.Span.End < u.Span.Start || u.Span.End > 1<<31-1 || u.Chars < 0 || u.Chars > 1<<20 || u.Features < 0 ||
+			u.Features > 1<<16 {
+			return nil, fmt.Errorf("%w: unit %d", errGarbage, i)
+		}
+		if i > 0 && u.Ordinal != o.Units[i-1].Ordinal+1 {
+			out = append(out, align.Print{Span: concordat.Span{Start: end, End: end}})
+		}
+		end = u.Span.End
+		out = append(out, align.Print{Span: u.Span, Chars: u.Chars, Features: u.Features, Fingerprint: u.Fingerprint})
+	}
+	return out, nil
+}

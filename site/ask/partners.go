@@ -1,0 +1,280 @@
+package ask
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/profile"
+	"concordat/report"
+	"concordat/site"
+	"concordat/site/compare"
+)
+
+// mostPartners bounds how many partners are spoken to at a time.
+const mostPartners = 32
+
+// forwarding is one submission on its way to the partners.
+type forwarding struct {
+	s        *Asker
+	o        *site.CheckOptions
+	task     concordat.TaskID
+	sub      site.Submission
+	profiles map[*profile.Profiler]*concordat.Profile
+	covered  []concordat.Passage // found at this site
+	count    *report.Counter
+	own      ownText
+	shared   *compare.SharedWording  // what of the submission is shared by right, as known before partners are asked
+	heldHere func() []concordat.Span // what of it other documents of this site hold
+	// matchesOnly leaves the second round out.
+	matchesOnly bool
+	// everything compares common wording too.
+	everything bool
+}
+
+// told is what one partner, or one mirror, told.
+type told struct {
+	site       concordat.SiteID
+	name       string               // for people; may be empty
+	questions  []concordat.Sentence // of the submission, under the partner's scheme
+	matches    []concordat.Match    // Sentence indexes questions; within each sentence's gate
+	consulted  []concordat.Consulted
+	candidates []*compare.Candidate
+	passages   []concordat.Passage
+	sources    []report.PartnerSource
+	lengths    map[concordat.Ref]int // bytes of the texts of which an outline was shown
+	statements []concordat.Statement
+	flags      []concordat.Flag
+	wording    []report.Wording // what the documents of the partner share, in order of text
+	failed     bool
+	silent     bool // it failed by not answering
+}
+
+// outcome says how a partner that is done has answered: refused, silent or failed where none of its
+// libraries did. The reason is the first that it gave for a library without an answer.
+func (t *told) outcome() (site.PartnerState, concordat.Reason) {
+	var why concordat.Reason
+	whole := 0
+	for _, c := range t.consulted {
+		if c.Err == "" && c.Reason == "" {
+			whole++
+		} else if why == "" {
+			why = c.Reason
+		}
+	}
+	switch {
+	case t.silent && t.failed:
+		return site.PartnerSilent, why
+	case t.failed && why == concordat.ReasonFault:
+		return site.PartnerFailed, why
+	case whole == 0 && len(t.consulted) > 0:
+		return site.PartnerRefused, why
+	}
+	return site.PartnerDone, why
+}
+
+// newForwarding makes the keyed profiles of the submission, one for each key.
+func (s *Asker) newForwarding(sub site.Submission, o *site.CheckOptions, task concordat.TaskID,
+	shared *compare.SharedWording) (*forwarding, error) {
+	fw := &forwarding{s: s, o: o, task: task, sub: sub, profiles: map[*profile.Profiler]*concordat.Profile{},
+		count: report.NewCounter(sub.Text), shared: shared}
+	fw.own.text = sub.Text
+	fw.heldHere = sync.OnceValue(func() []concordat.Span {
+		var spans []concordat.Span
+		for _, x := range shared.Held.In(shared.Words) {
+			spans = append(spans, x.Span)
+		}
+		return spans
+	})
+	add := func(p *profile.Profiler) error {
+		if fw.profiles[p] != nil {
+			return nil
+		}
+		q, err := p.Profile(concordat.Document{ID: sub.ID, Title: sub.Title, Text: sub.Text}, o.Template)
+		fw.profiles[p] = q
+		return err
+	}
+	for i := range o.Mirrors {
+		if err := add(o.Mirrors[i].Profiler); err != nil {
+			return nil, err
+		}
+	}
+	if o.Forwarded() == site.ForwardNone {
+		return fw, nil
+	}
+	for i := range o.Partners {
+		if err := add(o.Partners[i].Profiler); err != nil {
+			return nil, err
+		}
+	}
+	return fw, nil
+}
+
+// all asks every partner at once and returns what they told, in the order of the options. each is
+// told of one that is done, one at a time. It fails only with the error of ctx, or of the store.
+func (fw *forwarding) all(ctx context.Context, progress func(site.Progress), each func(*told) error) ([]*told, error) {
+	if fw.o.Forwarded() == site.ForwardNone {
+		return nil, nil
+	}
+	out := make([]*told, len(fw.o.Partners))
+	var mu sync.Mutex // guards done, and calls of each
+	done := 0
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(mostPartners)
+	for i := range fw.o.Partners {
+		g.Go(func() error {
+			p := &fw.o.Partners[i]
+			tell := func(state site.PartnerState, why concordat.Reason) {
+				mu.Lock()
+				defer mu.Unlock()
+				if state.Ended() {
+					done++
+				}
+				progress(site.Progress{Stage: "partner", Done: done, Total: len(out), Partner: p.Partner.Site(), State: state, Reason: why})
+			}
+			t, err := fw.one(ctx, p, func(state site.PartnerState) { tell(state, "") })
+			if err != nil {
+				return err
+			}
+			out[i] = t
+			if tell(t.outcome()); each == nil {
+				return nil
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			return each(t)
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// one speaks to one partner within its deadline. A partner that fails is no error.
+func (fw *forwarding) one(ctx context.Context, p *site.PartnerLibraries, say func(site.PartnerState)) (*told, error) {
+	r := newRound(fw, p)
+	if err := r.prepare(ctx); err != nil {
+		return nil, err
+	}
+	if len(r.chosen) > 0 {
+		say(site.PartnerAsked)
+		within, cancel := context.WithTimeout(ctx, cmp.Or(p.Deadline, site.DefaultDeadline))
+		defer cancel()
+		err := r.ask(within)
+		if err == nil && !fw.matchesOnly {
+			say(site.PartnerAnswered)
+			err = r.compare(within)
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if r.fault != nil {
+			return nil, r.fault
+		}
+		r.blame(err)
+	}
+	r.finish()
+	return r.told, nil
+}
+
+// unmatched reports whether less than half of a sentence stands in the passages found at this site.
+func (fw *forwarding) unmatched(span concordat.Span) bool {
+	all, held := fw.count.Characters(span), 0
+	if all == 0 {
+		return false
+	}
+	end := span.Start
+	for _, p := range fw.covered { // in order of Start
+		if p.Span.Start >= span.End {
+			break
+		}
+		from, to := max(p.Span.Start, end), min(p.Span.End, span.End)
+		if from < to {
+			held += fw.count.Characters(concordat.Span{Start: from, End: to})
+			end = to
+		}
+	}
+	return 2*held < all
+}
+
+// failure says in plain words why a partner did not answer, with the protocol's reason where it gave
+// one.
+func failure(err error, deadline time.Duration) (concordat.Reason, string) {
+	var r *concordat.Refusal
+	switch {
+	case errors.As(err, &r):
+		words := reasonWords(r.Reason)
+		if r.Words != "" {
+			words += ": " + plain(r.Words, 200)
+		}
+		return r.Reason, words
+	case errors.Is(err, context.DeadlineExceeded):
+		return concordat.ReasonBusy, fmt.Sprintf("no answer within %s", deadline)
+	case errors.Is(err, errGarbage), errors.Is(err, concordat.ErrInvalid):
+		return concordat.ReasonFault, "its answer could not be read"
+	case errors.Is(err, concordat.ErrScheme):
+		return concordat.ReasonScheme, reasonWords(concordat.ReasonScheme)
+	case errors.Is(err, concordat.ErrRefused):
+		return concordat.ReasonFault, "refused"
+	case errors.Is(err, concordat.ErrUnavailable):
+		return concordat.ReasonBusy, "out of reach"
+	}
+	return concordat.ReasonFault, "something failed between the sites"
+}
+
+// reasonWords says a reason of the protocol in plain words.
+func reasonWords(r concordat.Reason) string {
+	switch r {
+	case concordat.ReasonLibrary:
+		return "the library is not open to this site"
+	case concordat.ReasonPurpose:
+		return "not open for this purpose"
+	case concordat.ReasonLevel:
+		return "less is shown than was asked for"
+	case concordat.ReasonBudget:
+		return "the budget of this site is used up"
+	case concordat.ReasonEmbargo:
+		return "the library is under embargo"
+	case concordat.ReasonExpired:
+		return "the library has expired"
+	case concordat.ReasonEpoch:
+		return "it has no fingerprints of this key period"
+	case concordat.ReasonScheme:
+		return "its fingerprints are made another way"
+	case concordat.ReasonGate:
+		return "too little matches to be shown"
+	case concordat.ReasonUnknown:
+		return "the question is no longer known there"
+	case concordat.ReasonApproval:
+		return "a person did not agree"
+	case concordat.ReasonBusy:
+		return "busy"
+	}
+	return "something failed there"
+}
+
+// plain returns s as one line of at most n characters without control characters.
+func plain(s string, n int) string {
+	s = strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))), " ")
+	count := 0
+	for i := range s {
+		if count == n {
+			return s[:i] + "…"
+		}
+		count++
+	}
+	return s
+}

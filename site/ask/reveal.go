@@ -1,0 +1,332 @@
+package ask
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"concordat"
+	"concordat/report"
+	"concordat/store"
+)
+
+// RevealRequest asks a partner to open passages of a report.
+type RevealRequest struct {
+	Partner concordat.Partner // whose passages they are
+	// Level is ShowOverlap, the default: which of the submission's words the source has too; or
+	// ShowPassage: the source's words, after a person there agreed.
+	Level   concordat.Show
+	Reason  string // for that person
+	Contact string // to whom that person may turn
+}
+
+// Reveal sends the submission's wording of passages to the partner that holds their sources, and
+// keeps what it opens in the findings. passages are indices of Findings.Passages. A request for
+// whole passages is pending until a person decides; see [Asker.RefreshDisclosures]. What was granted is
+// not asked again. It returns the disclosures asked for, a refusal being one of their states. Errors:
+// ErrNotFound, ErrInvalid for passages that are not the partner's or whose place at the source is not
+// known, and the partner's where it does not answer; it may then have read the wording all the same,
+// and the findings say so.
+func (s *Asker) Reveal(ctx context.Context, task concordat.TaskID, o RevealRequest, passages ...int) ([]report.Disclosure, error) {
+	if o.Level == "" {
+		o.Level = concordat.ShowOverlap
+	}
+	if o.Partner == nil || o.Level != concordat.ShowOverlap && o.Level != concordat.ShowPassage {
+		return nil, fmt.Errorf("reveal at level %q: %w", o.Level, concordat.ErrInvalid)
+	}
+	defer s.site.HoldFindings()()
+	f, err := s.site.KeptFindings(ctx, task)
+	if err != nil {
+		return nil, err
+	}
+	if f.Withheld != nil {
+		return nil, fmt.Errorf("reveal: %w: the text of the submission was not kept", concordat.ErrInvalid)
+	}
+	by := map[concordat.Ref][]concordat.SpanPair{}
+	for _, i := range passages {
+		if i < 0 || i >= len(f.Passages) {
+			return nil, fmt.Errorf("passage %d of %d: %w", i, len(f.Passages), concordat.ErrInvalid)
+		}
+		p := &f.Passages[i]
+		if p.Source.Site != o.Partner.Site() || p.SourceSpan.Len() <= 0 {
+			return nil, fmt.Errorf("passage %d: %w: it is not one of %s with a known place", i, concordat.ErrInvalid, o.Partner.Site())
+		}
+		if o.Level == concordat.ShowOverlap && p.Shared != nil || p.Text != "" {
+			continue
+		}
+		by[p.Source] = append(by[p.Source], concordat.SpanPair{Span: p.Span, Source: p.SourceSpan})
+	}
+	var made []int
+	for _, ref := range sortedRefs(by) {
+		for some := range slices.Chunk(by[ref], concordat.MostRevealed) {
+			now := s.o.Now()
+			f.Disclosures = append(f.Disclosures, report.Disclosure{Source: ref, Level: o.Level, State: concordat.DisclosurePending,
+				Reason: o.Reason, Contact: o.Contact, Asked: now, Changed: now, Passages: some})
+			made = append(made, len(f.Disclosures)-1)
+		}
+	}
+	return s.askReveals(ctx, task, f, made, func(concordat.SiteID) concordat.Partner { return o.Partner })
+}
+
+// RefreshDisclosures asks again for what is pending, of the given partners, and returns those
+// disclosures of the task.
+func (s *Asker) RefreshDisclosures(ctx context.Context, task concordat.TaskID, partners ...concordat.Partner) ([]report.Disclosure, error) {
+	defer s.site.HoldFindings()()
+	f, err := s.site.KeptFindings(ctx, task)
+	if err != nil {
+		return nil, err
+	}
+	of := func(site concordat.SiteID) concordat.Partner {
+		i := slices.IndexFunc(partners, func(p concordat.Partner) bool { return p.Site() == site })
+		if i < 0 {
+			return nil
+		}
+		return partners[i]
+	}
+	var again []int
+	for i, d := range f.Disclosures {
+		if d.State == concordat.DisclosurePending && of(d.Source.Site) != nil {
+			again = append(again, i)
+		}
+	}
+	return s.askReveals(ctx, task, f, again, of)
+}
+
+// askReveals asks for disclosures of f and keeps what came.
+func (s *Asker) askReveals(ctx context.Context, task concordat.TaskID, f *report.Findings, which []int,
+	of func(concordat.SiteID) concordat.Partner) ([]report.Disclosure, error) {
+	var errs []error
+	var answers []answered
+	for _, i := range which {
+		d := f.Disclosures[i]
+		first := d.Asked.Equal(d.Changed) && d.Words == ""
+		a, err := s.revealOne(ctx, f, d, of(d.Source.Site), first)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("reveal of %s: %w", d.Source, err))
+			a.disclosure.Words = "was not delivered; ask again"
+		}
+		answers = append(answers, a)
+	}
+	if len(which) == 0 {
+		return nil, nil
+	}
+	// What the partner has been shown is kept even where the caller has gone.
+	err := s.site.ChangeFindings(context.WithoutCancel(ctx), task, func(f *report.Findings) {
+		for i := range answers {
+			answers[i].apply(f)
+		}
+	})
+	var out []report.Disclosure
+	for _, a := range answers {
+		out = append(out, a.disclosure)
+	}
+	return out, errors.Join(append(errs, err)...)
+}
+
+// answered is what became of one request: all that changes in the findings by it, so that it can be
+// applied to those that another process has changed meanwhile.
+type answered struct {
+	disclosure report.Disclosure
+	sent       concordat.Exposed // there, by this call
+	statement  concordat.Statement
+	passages   []concordat.RevealedPassage // of disclosure.Passages, where granted
+}
+
+// apply puts an answer into findings. What another process has learnt of the same request stays where
+// it is more.
+func (a *answered) apply(f *report.Findings) {
+	line := consultedOf(f, a.disclosure.Source)
+	if line != nil {
+		line.Exposed.Passages += a.sent.Passages
+		line.Exposed.Letters += a.sent.Letters
+	}
+	i := slices.IndexFunc(f.Disclosures, a.same)
+	switch {
+	case i < 0:
+		f.Disclosures = append(f.Disclosures, a.disclosure)
+	case f.Disclosures[i].State == concordat.DisclosureGranted:
+		a.disclosure = f.Disclosures[i]
+		return // both were shown the same
+	case a.disclosure.State == concordat.DisclosurePending && f.Disclosures[i].State != concordat.DisclosurePending:
+		a.disclosure = f.Disclosures[i]
+	default:
+		f.Disclosures[i] = a.disclosure
+	}
+	if len(a.statement.Payload) > 0 {
+		f.Statements = append(f.Statements, a.statement)
+	}
+	if a.disclosure.State != concordat.DisclosureGranted {
+		return
+	}
+	for k, p := range a.passages {
+		if opened(f, &a.disclosure, a.disclosure.Passages[k], p) && line != nil {
+			if a.disclosure.Level == concordat.ShowPassage {
+				line.Shown.Passages++
+			} else {
+				line.Shown.Overlaps++
+			}
+		}
+	}
+}
+
+// same reports whether d is the request that was answered.
+func (a *answered) same(d report.Disclosure) bool {
+	return d.Source == a.disclosure.Source && d.Level == a.disclosure.Level && d.Asked.Equal(a.disclosure.Asked) &&
+		slices.Equal(d.Passages, a.disclosure.Passages)
+}
+
+// revealOne asks for one disclosure of f, which it does not change. first: the wording has not been
+// sent before.
+func (s *Asker) revealOne(ctx context.Context, f *report.Findings, d report.Disclosure, partner concordat.Partner,
+	first bool) (answered, error) {
+	out := answered{disclosure: d}
+	i := slices.IndexFunc(f.Partners, func(p report.PartnerSource) bool { return p.Ref == d.Source })
+	if i < 0 || f.Partners[i].Job == "" {
+		return out, fmt.Errorf("%w: a mirror told of the document, not its owner", concordat.ErrInvalid)
+	}
+	src := f.Partners[i]
+	a := &concordat.RevealAsk{Epoch: src.Epoch, Level: d.Level, Reason: d.Reason, Contact: d.Contact}
+	var err error
+	if a.Job, err = jobOf(src.Job); err != nil {
+		return out, err
+	}
+	if a.Handle, err = handleOf(src.Document); err != nil {
+		return out, err
+	}
+	count := report.NewCounter(f.Submission.Text)
+	for _, p := range d.Passages {
+		a.Passages = append(a.Passages, concordat.RevealPassage{Span: p.Source, Text: p.Span.In(f.Submission.Text)})
+		if first {
+			out.sent.Passages++
+			out.sent.Letters += count.Characters(p.Span)
+		}
+	}
+	got, err := partner.Reveal(ctx, a)
+	var no *concordat.Refusal
+	switch {
+	case errors.As(err, &no) && !errors.Is(err, concordat.ErrUnavailable):
+		_, words := failure(no, 0)
+		out.disclosure.State, out.disclosure.Words, out.disclosure.Changed = concordat.DisclosureRefused, words, s.o.Now()
+		return out, nil
+	case err != nil:
+		return out, err
+	case got == nil || !knownState(got.State) || got.State == concordat.DisclosureGranted && len(got.Passages) != len(a.Passages):
+		return out, errGarbage
+	}
+	out.statement = got.Statement
+	if d.State != got.State {
+		out.disclosure.Changed = s.o.Now()
+	}
+	out.disclosure.State, out.disclosure.Words, out.disclosure.Until = got.State, plain(got.Words, mostName), got.Until
+	if got.State == concordat.DisclosureGranted {
+		out.passages = got.Passages
+	}
+	if d.Level == concordat.ShowPassage {
+		// another process noted it this moment
+		if err := s.Requested(ctx, d.Source.Site, a, got); err != nil && !errors.Is(err, concordat.ErrNotFound) {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// opened puts what was shown of one passage into the findings, and reports whether there was any.
+func opened(f *report.Findings, d *report.Disclosure, at concordat.SpanPair, got concordat.RevealedPassage) bool {
+	any := false
+	for i := range f.Passages {
+		p := &f.Passages[i]
+		if p.Source != d.Source || p.Span != at.Span || p.SourceSpan != at.Source {
+			continue
+		}
+		if shared := sharedSpans(f.Submission.Text, p.Span, got.Shared); shared != nil {
+			p.Shared, any = shared, true
+		}
+		if d.Level == concordat.ShowPassage && got.Text != "" {
+			p.Text, any = strings.ToValidUTF8(got.Text, "\uFFFD"), true
+		}
+	}
+	return any
+}
+
+// sharedSpans returns the runs of a passage's own words, given as spans of the passage, as spans of
+// the text; nil where they are none.
+func sharedSpans(text string, within concordat.Span, runs []concordat.Span) []concordat.Span {
+	var out []concordat.Span
+	end := 0
+	for _, r := range runs {
+		if r.Start < end || r.End <= r.Start || r.End > within.Len() {
+			return nil
+		}
+		end = r.End
+		s := concordat.Span{Start: within.Start + r.Start, End: within.Start + r.End}
+		if !utf8.ValidString(s.In(text)) {
+			return nil
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// consultedOf returns the line of a document's library.
+func consultedOf(f *report.Findings, ref concordat.Ref) *concordat.Consulted {
+	i := slices.IndexFunc(f.Consulted, func(c concordat.Consulted) bool {
+		return c.Site == ref.Site && c.Library == ref.Library && c.Mirror.IsZero()
+	})
+	if i < 0 {
+		return nil
+	}
+	return &f.Consulted[i]
+}
+
+func knownState(s string) bool {
+	switch s {
+	case concordat.DisclosureGranted, concordat.DisclosurePending, concordat.DisclosureRefused, concordat.DisclosureExpired,
+		concordat.DisclosureWithdrawn:
+		return true
+	}
+	return false
+}
+
+// jobOf reads a job as a PartnerSource has it.
+func jobOf(s string) (concordat.JobID, error) {
+	h, err := handleOf(concordat.DocumentID(s))
+	return concordat.JobID(h), err
+}
+
+func sortedRefs[T any](m map[concordat.Ref]T) []concordat.Ref {
+	out := make([]concordat.Ref, 0, len(m))
+	for r := range m {
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(a, b concordat.Ref) int { return cmp.Compare(a.String(), b.String()) })
+	return out
+}
+
+// Requested keeps a request for passages that was sent to a partner, and how it stands there, so
+// that people here see it among the disclosures of the site. Called again with a later answer it is updated.
+func (s *Asker) Requested(ctx context.Context, partner concordat.SiteID, a *concordat.RevealAsk, r *concordat.Revealed) error {
+	spans := make([]concordat.Span, len(a.Passages))
+	for i, p := range a.Passages {
+		spans[i] = p.Span
+	}
+	all, err := s.o.Store.DisclosuresOf(ctx, store.DisclosureOut, partner, a.Job, a.Handle)
+	if err != nil {
+		return err
+	}
+	for _, d := range all {
+		if slices.Equal(d.Spans, spans) {
+			if d.State == r.State {
+				return nil
+			}
+			return s.o.Store.SetDisclosure(ctx, d.ID, d.State, r.State, string(partner), r.Words, r.Until)
+		}
+	}
+	return s.o.Store.PutDisclosure(ctx, store.Disclosure{ID: strings.ToLower(rand.Text()[:12]), Direction: store.DisclosureOut,
+		Partner: partner,
+		Job:     a.Job, Handle: a.Handle, Spans: spans, Reason: a.Reason, Contact: a.Contact, State: r.State, Words: r.Words, Until: r.Until})
+}

@@ -1,0 +1,53 @@
+package ask
+
+import (
+	"slices"
+
+	"concordat"
+	"concordat/report"
+)
+
+// Revealable is what of a place in a report partners can be asked to open.
+type Revealable struct {
+	// Passages are indices of Findings.Passages by partner, without those that were shown or wait for a
+	// decision.
+	Passages map[concordat.SiteID][]int
+	Placed   bool // a partner's document with a known place is there, whether or not it was shown
+	Mirrored bool // so is one that is known from a mirror only, whose owner was not asked
+}
+
+// Revealable returns what partners can be asked to open at a level of the passages that overlap a span
+// of the submission.
+func (s *Asker) Revealable(f *report.Findings, at concordat.Span, level concordat.Show) Revealable {
+	out := Revealable{Passages: map[concordat.SiteID][]int{}}
+	for i := range f.Passages {
+		p := &f.Passages[i]
+		if p.Source.Site == s.site.ID() || !p.Span.Overlaps(at) {
+			continue
+		}
+		src := slices.IndexFunc(f.Partners, func(x report.PartnerSource) bool { return x.Ref == p.Source })
+		if src < 0 || f.Partners[src].Job == "" {
+			out.Mirrored = true
+			continue
+		}
+		if p.SourceSpan.Len() <= 0 {
+			continue // it told of the document and not where in it
+		}
+		out.Placed = true
+		if !revealed(f, p, level) {
+			out.Passages[p.Source.Site] = append(out.Passages[p.Source.Site], i)
+		}
+	}
+	return out
+}
+
+// revealed reports whether a partner has shown a passage at the level, or is to decide on that.
+func revealed(f *report.Findings, p *concordat.Passage, level concordat.Show) bool {
+	if p.Text != "" || level == concordat.ShowOverlap && p.Shared != nil {
+		return true
+	}
+	return slices.ContainsFunc(f.Disclosures, func(d report.Disclosure) bool {
+		return d.Source == p.Source && d.Level == level && d.State == concordat.DisclosurePending &&
+			slices.Contains(d.Passages, concordat.SpanPair{Span: p.Span, Source: p.SourceSpan})
+	})
+}

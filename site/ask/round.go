@@ -1,0 +1,349 @@
+package ask
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"time"
+
+	"concordat"
+	"concordat/profile"
+	"concordat/site"
+	"concordat/site/compare"
+	"concordat/store"
+)
+
+// errGarbage: a partner's answer is none that the protocol allows.
+var errGarbage = errors.New("not an answer")
+
+// round is one submission at one partner.
+type round struct {
+	fw     *forwarding
+	p      *site.PartnerLibraries
+	told   *told
+	began  time.Time
+	chosen []int // questions to be asked, in an order that says nothing
+	// sent and answered are numbers of sentences: the rest was cut off by a failure.
+	sent, answered int
+	documents      map[concordat.Handle]*nominated
+	order          []*nominated // as they were told
+	fault          error        // of this site, not of the partner
+	wording        *partWording
+}
+
+// nominated is a document of the partner that matches.
+type nominated struct {
+	concordat.DocumentTell
+	ref   concordat.Ref
+	level concordat.Show
+	job   concordat.JobID // the one under which most of its sentences match
+	most  int             // matches under that job
+	jobs  map[concordat.JobID][]int
+}
+
+func newRound(fw *forwarding, p *site.PartnerLibraries) *round {
+	r := &round{fw: fw, p: p, began: time.Now(), documents: map[concordat.Handle]*nominated{}}
+	r.told = &told{site: p.Partner.Site(), name: p.Name, questions: fw.profiles[p.Profiler].Questions(), lengths: map[concordat.Ref]int{}}
+	for _, l := range p.Libraries {
+		r.told.consulted = append(r.told.consulted, concordat.Consulted{Site: r.told.site, Library: l, Epoch: p.Epoch.String(),
+			Level: concordat.ShowNothing, Missing: []concordat.ShardID{}})
+	}
+	return r
+}
+
+// prepare chooses what is asked and records that it becomes known at the partner. What the partner
+// holds in another form is left out: two forms together tell far more than either.
+func (r *round) prepare(ctx context.Context) error {
+	walls := r.fw.shared.Unasked()
+	for i, q := range r.told.questions {
+		if r.fw.share(q.Span, walls) >= compare.MostlyShared {
+			continue // nothing that anybody holds of it would be evidence
+		}
+		if r.fw.o.Forwarded() == site.ForwardAll || r.fw.unmatched(q.Span) {
+			r.chosen = append(r.chosen, i)
+		}
+	}
+	if len(r.chosen) == 0 {
+		return nil
+	}
+	if err := shuffle(r.chosen); err != nil {
+		return err
+	}
+	digests := make([]store.Digest, len(r.chosen))
+	for i, q := range r.chosen {
+		digests[i] = store.SentenceDigest(r.told.questions[q].Span.In(r.fw.sub.Text))
+	}
+	if r.fw.task == "" { // nothing is kept of this check, yet the partner will know
+		r.fw.s.o.Logger.Debug("sentences are shown to a partner outside a check", "site", r.told.site)
+	}
+	// A text of which the partner has word sets, as a document of ours, is not sent at all.
+	err := r.fw.s.o.Store.Show(ctx, store.Showing{Partner: r.told.site, Hash: store.TextHash(r.fw.sub.Text), Form: store.FormFingerprints,
+		Epoch: r.p.Epoch, Sentences: len(r.chosen)})
+	if errors.Is(err, concordat.ErrRefused) {
+		for i := range r.told.consulted {
+			r.told.consulted[i].Withheld = len(r.chosen)
+		}
+		r.chosen = nil
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("record what %s is shown: %w", r.told.site, err)
+	}
+	withheld, err := r.fw.s.o.Store.Expose(ctx, r.told.site, store.FingerprintsForm(r.p.Epoch, r.p.Profiler.Scheme()), digests)
+	if err != nil {
+		return fmt.Errorf("record what %s is shown: %w", r.told.site, err)
+	}
+	kept := r.chosen[:0]
+	for i, q := range r.chosen {
+		if !withheld[i] {
+			kept = append(kept, q)
+		}
+	}
+	for i := range r.told.consulted {
+		r.told.consulted[i].Withheld = len(r.chosen) - len(kept)
+	}
+	r.chosen = kept
+	return nil
+}
+
+// shuffle puts xs in an order that nobody can guess.
+func shuffle(xs []int) error {
+	for i := len(xs) - 1; i > 0; i-- {
+		n, err := rand.Int(rand.Reader, big.NewInt(int64(i+1)))
+		if err != nil {
+			return err
+		}
+		j := int(n.Int64())
+		xs[i], xs[j] = xs[j], xs[i]
+	}
+	return nil
+}
+
+// ask asks the chosen sentences, in several asks where they are many. Answers before a failure stay.
+func (r *round) ask(ctx context.Context) error {
+	most := r.p.MostAsked
+	if most <= 0 || most > concordat.MostAsked {
+		most = concordat.MostAsked
+	}
+	for part := range slices.Chunk(r.chosen, most) {
+		if err := r.askPart(ctx, part); err != nil {
+			return err
+		}
+		r.answered += len(part)
+	}
+	return nil
+}
+
+// askPart asks some sentences under a job of their own.
+func (r *round) askPart(ctx context.Context, part []int) error {
+	a := &concordat.Ask{
+		Epoch: r.p.Epoch, Scheme: r.p.Profiler.Scheme(), Libraries: r.p.Libraries, Probe: concordat.ProbeOne,
+		Limit: compare.MatchLimit, Level: r.p.Level, Purpose: r.p.Purpose, Standing: r.fw.o.Standing, Authors: r.p.Authors,
+	}
+	if a.Level == "" {
+		a.Level = concordat.ShowMetadata
+	}
+	if r.fw.o.Exact {
+		a.Probe = concordat.ProbeExact
+	}
+	if r.p.Limit != 0 {
+		a.Limit = max(r.p.Limit, 0)
+	}
+	rand.Read(a.Job[:]) // never fails
+	salt := make([]byte, 32)
+	rand.Read(salt)
+	a.Commitment = sha256.Sum256(append(slices.Clone(salt), r.fw.sub.Text...))
+	spans := make([]concordat.Span, len(part))
+	for i, q := range part {
+		s := r.told.questions[q]
+		a.Sentences = append(a.Sentences, concordat.AskedSentence{Fingerprint: s.Fingerprint, Gate: s.Gate})
+		spans[i] = s.Span
+	}
+	if r.fw.task != "" {
+		err := r.fw.s.o.Store.PutAsk(ctx, store.Ask{Job: a.Job, Task: r.fw.task, Site: r.told.site, Epoch: a.Epoch,
+			Made: r.fw.s.o.Now(), Salt: salt, Spans: spans})
+		if err != nil {
+			r.fault = err
+			return err
+		}
+	}
+	r.sent += len(part)
+	t, err := r.p.Partner.Ask(ctx, a)
+	if err == nil {
+		err = validTell(a, t)
+	}
+	if err != nil {
+		return err
+	}
+	return r.take(ctx, a, t, part)
+}
+
+// mostName bounds a partner's strings, in characters.
+const mostName = 512
+
+// validTell returns errGarbage for a Tell that does not answer a.
+func validTell(a *concordat.Ask, t *concordat.Tell) error {
+	bad := func(what string) error { return fmt.Errorf("%w: %s", errGarbage, what) }
+	if t == nil || len(t.Libraries) != len(a.Libraries) {
+		return bad("libraries")
+	}
+	for i, l := range t.Libraries {
+		known := slices.Contains(concordat.Levels(), l.Level)
+		if l.Library != a.Libraries[i] || !known && l.Refusal == nil || math.IsNaN(l.Ready) || l.Ready < 0 || l.Ready > 1 ||
+			min(l.Documents, l.Sentences, l.Missing, l.Capped) < 0 {
+			return bad("library " + string(a.Libraries[i]))
+		}
+	}
+	for _, d := range t.Documents {
+		if d.Library < 0 || d.Library >= len(t.Libraries) || d.Matches < 0 {
+			return bad("document")
+		}
+	}
+	for _, h := range t.Hits {
+		if h.Sentence < 0 || h.Sentence >= len(a.Sentences) || h.Document < 0 || h.Document >= len(t.Documents) ||
+			h.Ordinal < 0 || h.Ordinal > math.MaxInt32 || h.Distance < 0 || h.Distance > concordat.Bits || h.Documents < 0 {
+			return bad("match")
+		}
+	}
+	return nil
+}
+
+// take adds what a partner told about some sentences.
+func (r *round) take(ctx context.Context, a *concordat.Ask, t *concordat.Tell, part []int) error {
+	standing := false
+	for i, l := range t.Libraries {
+		r.takeLibrary(&r.told.consulted[i], &l, len(part))
+		standing = standing || l.Standing && l.Refusal == nil
+	}
+	if standing && r.fw.task != "" {
+		if err := r.fw.s.o.Store.SetAskStanding(ctx, a.Job, true); err != nil {
+			r.fault = err
+			return err
+		}
+	}
+	docs := make([]*nominated, len(t.Documents))
+	for i, d := range t.Documents {
+		docs[i] = r.document(d, a.Job, t.Libraries[d.Library].Level)
+	}
+	for _, h := range t.Hits {
+		q := part[h.Sentence]
+		s, d := r.told.questions[q], docs[h.Document]
+		if h.Distance > s.Gate {
+			continue
+		}
+		d.jobs[a.Job] = append(d.jobs[a.Job], h.Ordinal)
+		r.told.matches = append(r.told.matches, concordat.Match{Sentence: q, Source: d.ref, Title: d.Title, Ordinal: h.Ordinal,
+			Distance: h.Distance, Documents: h.Documents})
+	}
+	if len(t.Statement.Payload) > 0 {
+		r.told.statements = append(r.told.statements, t.Statement)
+	}
+	return nil
+}
+
+// takeLibrary adds what was told of one library to its line.
+func (r *round) takeLibrary(c *concordat.Consulted, l *concordat.LibraryTell, n int) {
+	c.Unready = 1 - l.Ready
+	if l.Refusal != nil {
+		c.Reason, c.Err = failure(l.Refusal, 0)
+		return
+	}
+	c.Level = l.Level
+	c.Answered += n
+	c.Capped += l.Capped
+	c.Standing = c.Standing || l.Standing
+	for k := range l.Missing {
+		if name := concordat.ShardID(fmt.Sprintf("part %d", k+1)); !slices.Contains(c.Missing, name) {
+			c.Missing = append(c.Missing, name)
+		}
+	}
+	c.Shown.Exists = c.Shown.Exists || l.Exists || l.Documents > 0
+	c.Shown.Documents = max(c.Shown.Documents, l.Documents)
+	c.Shown.Sentences += l.Sentences
+}
+
+// document returns the document that d tells of, known from an earlier part or new.
+func (r *round) document(d concordat.DocumentTell, job concordat.JobID, level concordat.Show) *nominated {
+	n := r.documents[d.Handle]
+	if n == nil {
+		d.Title, d.Author, d.Contact = plain(d.Title, mostName), plain(d.Author, mostName), plain(d.Contact, mostName)
+		n = &nominated{DocumentTell: d, level: level, jobs: map[concordat.JobID][]int{}}
+		n.Matches = 0
+		n.ref = concordat.Ref{Site: r.told.site, Library: r.p.Libraries[d.Library], Document: HandleName(d.Handle)}
+		r.documents[d.Handle] = n
+		r.order = append(r.order, n)
+	}
+	n.Matches += d.Matches
+	if d.Matches > n.most || n.most == 0 {
+		n.most, n.job = d.Matches, job
+	}
+	return n
+}
+
+// HandleName is how a partner's document is named at this site: its handle in hexadecimal.
+func HandleName(h concordat.Handle) concordat.DocumentID {
+	return concordat.DocumentID(hex.EncodeToString(h[:]))
+}
+
+// handleOf is the inverse of HandleName.
+func handleOf(id concordat.DocumentID) (h concordat.Handle, err error) {
+	b, err := hex.DecodeString(string(id))
+	if err != nil || len(b) != len(h) {
+		return h, fmt.Errorf("document %s is no partner's: %w", id, concordat.ErrInvalid)
+	}
+	return concordat.Handle(b), nil
+}
+
+// blame writes a failure of the partner into the lines that it concerns.
+func (r *round) blame(err error) {
+	if err == nil {
+		return
+	}
+	r.fw.s.o.Logger.Warn("partner did not answer whole", "site", r.told.site, "err", err)
+	r.told.failed = r.answered == 0
+	deadline := r.p.Deadline
+	if deadline == 0 {
+		deadline = site.DefaultDeadline
+	}
+	reason, words := failure(err, deadline)
+	var refused *concordat.Refusal
+	r.told.silent = reason == concordat.ReasonBusy && !errors.As(err, &refused)
+	for i := range r.told.consulted {
+		if c := &r.told.consulted[i]; c.Err == "" {
+			c.Reason, c.Err = reason, words
+		}
+	}
+}
+
+// finish fills in the lines and puts matches in order.
+func (r *round) finish() {
+	for i := range r.told.consulted {
+		c := &r.told.consulted[i]
+		c.Asked = len(r.chosen)
+		c.Exposed.Sentences = r.sent
+		c.Took = time.Since(r.began)
+		if len(c.Missing) > 0 {
+			c.Answered = 0
+		}
+	}
+	slices.SortFunc(r.told.matches, byMatch)
+	r.told.matches = slices.CompactFunc(r.told.matches, func(a, b concordat.Match) bool { return byMatch(a, b) == 0 })
+}
+
+// query is what a mirror is asked.
+func (fw *forwarding) query(p *concordat.Profile) *concordat.Query {
+	q := &concordat.Query{Scheme: p.Scheme, MaxDistance: profile.MaxGate, Limit: compare.MatchLimit, Probe: concordat.ProbeOne}
+	if fw.o.Exact {
+		q.Probe = concordat.ProbeExact
+	}
+	for _, s := range p.Questions() {
+		q.Fingerprints = append(q.Fingerprints, s.Fingerprint)
+	}
+	return q
+}

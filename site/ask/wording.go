@@ -1,0 +1,299 @@
+package ask
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"concordat"
+	"concordat/align"
+	"concordat/profile"
+	"concordat/report"
+	"concordat/site/compare"
+	"concordat/wording"
+)
+
+// What of a submission is shared by right takes no part in asking partners either. What is known before they are asked,
+// from templates, from the documents of this site or of a batch, is not asked and anchors nothing; quotations that name
+// their source are asked, so that the source is shown beside them, and anchor nothing either. What a partner's
+// documents share is known from its answer: a sentence that enough of them hold is common. No text of theirs is needed.
+
+// leastPart is the number of letters of the shortest rest that is shown of a passage cut at shared wording.
+const leastPart = 30
+
+// partWording is what of the submission takes no part in comparing it with one partner.
+type partWording struct {
+	fw     *forwarding
+	common []report.Wording // what the partner's documents share, in order of text
+	walls  []concordat.Span // that, and what was known before; in order and disjoint
+}
+
+// share returns the part of a span of the submission that lies within others; see shareOf.
+func (fw *forwarding) share(s concordat.Span, others []concordat.Span) float64 {
+	return compare.ShareOf(fw.count, s, others)
+}
+
+// commonAt returns what of the submission is common at a partner: the sentences that at least [wording.Least] of its
+// documents and this site's hold together, as fingerprints tell of a partner's, the submission counted. of is how many
+// documents the partner has, 0 if that is not known.
+func (fw *forwarding) commonAt(questions []concordat.Sentence, matches []concordat.Match, of int) *partWording {
+	least, long := wording.Absolute+1, wording.Absolute+1
+	all := max(fw.shared.Of, 1) + of
+	if of > 0 {
+		least, long = wording.Least(all), wording.LeastLong(all)
+	}
+	w := &partWording{fw: fw, walls: fw.shared.Walls}
+	holders := holders(matches)
+	w.common = fw.quotationsAt(questions, holders, all)
+	if least == 0 || fw.everything {
+		return w
+	}
+	var held []report.Wording
+	for i, n := range holders {
+		documents := n.here + max(fw.held(questions[i].Span), 1)
+		if documents >= least || n.anywhere > wording.Absolute {
+			documents = max(documents, n.anywhere+1)
+			held = append(held, report.Wording{Span: questions[i].Span, Kind: concordat.KindCommon, Documents: documents, Of: max(all, documents)})
+		}
+	}
+	slices.SortFunc(held, func(x, y report.Wording) int { return cmp.Or(x.Start-y.Start, x.End-y.End) })
+	for from := 0; from < len(held); {
+		to, end := from+1, held[from].End
+		for ; to < len(held) && fw.near(end, held[to].Start); to++ {
+			end = max(end, held[to].End)
+		}
+		w.add(fw.longHeld(held[from:to], long))
+		from = to
+	}
+	return w
+}
+
+// quotationsAt returns the quotations that name their source of which a partner's documents hold a sentence. of is how
+// many documents there are.
+func (fw *forwarding) quotationsAt(questions []concordat.Sentence, holders map[int]holding, of int) []report.Wording {
+	var out []report.Wording
+	for _, s := range fw.shared.Named {
+		documents := 0
+		for i, n := range holders {
+			if fw.share(questions[i].Span, []concordat.Span{s}) >= compare.MostlyShared {
+				documents = max(documents, n.here)
+			}
+		}
+		if documents > 0 {
+			out = append(out, report.Wording{Span: s, Kind: concordat.KindQuotation, Documents: documents, Of: max(of, documents)})
+		}
+	}
+	return out
+}
+
+// held returns how many documents of this site hold a sentence, the submission among them; 0: none that was compared.
+func (fw *forwarding) held(s concordat.Span) int {
+	if fw.share(s, fw.heldHere()) < compare.MostlyShared {
+		return 0
+	}
+	return fw.shared.Held.Documents(fw.shared.Words, s)
+}
+
+// holding is how many documents hold a sentence.
+type holding struct {
+	here     int // of those that were asked: hold it or nearly it
+	anywhere int // of the partner's whole index: hold exactly it
+}
+
+// holders returns how many documents hold each sentence that matches.
+func holders(matches []concordat.Match) map[int]holding {
+	type pair struct {
+		sentence int
+		source   concordat.Ref
+	}
+	seen := map[pair]bool{}
+	out := map[int]holding{}
+	for _, m := range matches {
+		if m.Distance > closeDistance {
+			continue
+		}
+		n := out[m.Sentence]
+		n.anywhere = max(n.anywhere, m.Documents)
+		if k := (pair{m.Sentence, m.Source}); !seen[k] {
+			seen[k] = true
+			n.here++
+		}
+		out[m.Sentence] = n
+	}
+	return out
+}
+
+// longHeld returns what of sentences that follow each other is common: of many words in a row only what long documents
+// hold, as in package wording.
+func (fw *forwarding) longHeld(run []report.Wording, long int) []report.Wording {
+	words := func(ws []report.Wording) int {
+		var spans []concordat.Span
+		for _, w := range ws {
+			spans = append(spans, w.Span)
+		}
+		n := 0
+		for _, s := range compare.Joined(spans) {
+			n += fw.shared.Words.Count(s)
+		}
+		return n
+	}
+	if words(run) < wording.MostWords {
+		return run
+	}
+	var held, rest []report.Wording
+	for _, w := range run {
+		if w.Documents >= long {
+			held = append(held, w)
+		} else {
+			rest = append(rest, w)
+		}
+	}
+	if words(rest) < wording.MostWords {
+		return run
+	}
+	return held
+}
+
+// add notes common wording, of each stretch once.
+func (w *partWording) add(held []report.Wording) {
+	for _, x := range held {
+		for _, s := range report.Without(x.Span, w.walls) {
+			if s = compare.Tight(w.fw.sub.Text, s); s.Len() > 0 && w.fw.count.Characters(s) > 0 {
+				x.Span = s
+				w.common = append(w.common, x)
+			}
+		}
+		w.walls = compare.Joined(append(slices.Clone(w.walls), x.Span))
+	}
+}
+
+// apart divides matches into those that are evidence and those of common wording. Those of other wording that is shared
+// by right are neither.
+func (w *partWording) apart(questions []concordat.Sentence, matches []concordat.Match) (evidence, common []concordat.Match) {
+	spans := make([]concordat.Span, len(w.common))
+	for i, x := range w.common {
+		spans[i] = x.Span
+	}
+	spans = compare.Joined(spans)
+	for _, m := range matches {
+		span := questions[m.Sentence].Span
+		switch {
+		case w.fw.share(span, w.walls) < compare.PartlyShared:
+			evidence = append(evidence, m)
+		case w.fw.share(span, spans) >= compare.MostlyShared:
+			common = append(common, m)
+		}
+	}
+	return evidence, common
+}
+
+// cut cuts passages of one source at what takes no part. A passage that mostly is such wording is marked as that.
+func (w *partWording) cut(passages []concordat.Passage) []concordat.Passage {
+	var out []concordat.Passage
+	for _, p := range passages {
+		switch share := w.fw.share(p.Span, w.walls); {
+		case share == 0:
+			out = append(out, p)
+		case share >= compare.MostlyShared:
+			if p.Wording = w.kind(p.Span); p.Wording != "" {
+				out = append(out, p)
+			}
+		default:
+			for _, s := range report.Without(p.Span, w.walls) {
+				if s = compare.Tight(w.fw.sub.Text, s); s.Len() > 0 && w.fw.count.Characters(s) >= leastPart {
+					p.Span = s
+					out = append(out, p)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// kind returns as what most of a span is shared by right; empty for a list of references.
+func (w *partWording) kind(s concordat.Span) concordat.Kind {
+	best, most := concordat.Kind(""), 0
+	look := func(x concordat.Span, k concordat.Kind) {
+		if n := min(x.End, s.End) - max(x.Start, s.Start); n > most {
+			best, most = k, n
+		}
+	}
+	for _, x := range w.fw.shared.Form {
+		look(x, concordat.KindTemplate)
+	}
+	for _, x := range slices.Concat(w.fw.shared.Found, w.common) {
+		look(x.Span, x.Kind)
+	}
+	return best
+}
+
+// judged returns the passages of one source cut at shared wording, in order of text, and marks those that are no
+// evidence by themselves, by the rules of this site's own.
+func (w *partWording) judged(passages []concordat.Passage) []concordat.Passage {
+	out := w.cut(passages)
+	slices.SortStableFunc(out, func(x, y concordat.Passage) int { return cmp.Or(x.Span.Start-y.Span.Start, x.Span.End-y.Span.End) })
+	var evidence []concordat.Passage
+	var at []int
+	for i, p := range out {
+		if p.Wording == "" {
+			evidence, at = append(evidence, p), append(at, i)
+		}
+	}
+	w.fw.shared.Judge(evidence)
+	for k, i := range at {
+		out[i] = evidence[k]
+	}
+	return out
+}
+
+// beside returns the common wording that documents of a partner hold, as passages that are no evidence.
+func (w *partWording) beside(questions []concordat.Sentence, matches []concordat.Match, p *profile.Profiler) []concordat.Passage {
+	var out []concordat.Passage
+	for _, c := range compare.Nominate(questions, matches) {
+		for _, x := range w.fw.fromHits(c.Hits, p) {
+			x.Source, x.Title, x.Documents = c.Ref, c.Title, c.Documents(x.Span)
+			x.Wording = cmp.Or(w.kind(x.Span), concordat.KindCommon)
+			out = append(out, x)
+		}
+	}
+	return compare.FewBeside(out)
+}
+
+// prints returns the sentences of the submission as fingerprints, without those that take no part.
+func (w *partWording) prints(p *profile.Profiler) ([]align.Print, error) {
+	all, err := w.fw.own.fingerprints(p, w.fw.profiles[p])
+	if err != nil || len(w.walls) == 0 {
+		return all, err
+	}
+	all = slices.Clone(all)
+	for i, x := range all {
+		if w.fw.share(x.Span, w.walls) >= compare.MostlyShared {
+			all[i] = align.Print{Span: x.Span}
+		}
+	}
+	return all, nil
+}
+
+// addWording adds common wording that partners told to that of this site. A stretch is told of once.
+func addWording(f *report.Findings, told []report.Wording) {
+	if len(told) == 0 {
+		return
+	}
+	var spans []concordat.Span
+	for _, x := range f.Wording {
+		spans = append(spans, x.Span)
+	}
+	spans = compare.Joined(spans)
+	for _, x := range told {
+		for _, s := range report.Without(x.Span, spans) {
+			piece := x
+			piece.Span = s
+			f.Wording = append(f.Wording, piece)
+		}
+		spans = compare.Joined(append(spans, x.Span))
+	}
+	slices.SortFunc(f.Wording, func(x, y report.Wording) int { return cmp.Or(x.Start-y.Start, x.End-y.End) })
+}
+
+// wallsName names walls, for what is made of a text without them.
+func wallsName(walls []concordat.Span) string { return fmt.Sprint(walls) }

@@ -1,0 +1,383 @@
+package batch
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/report"
+	"concordat/site"
+	"concordat/site/compare"
+	"concordat/store"
+)
+
+// Job is what a batch is to be compared with. It is kept with the batch, as JSON.
+type Job struct {
+	Libraries   []concordat.LibraryID `json:"libraries,omitempty"`    // none: all, unless NoLibraries
+	NoLibraries bool                  `json:"no_libraries,omitempty"` // with one another only
+	Partners    []concordat.SiteID    `json:"partners,omitempty"`     // to be asked
+	Forward     string                `json:"forward,omitempty"`
+	Purpose     string                `json:"purpose,omitempty"` // told to partners
+	Template    string                `json:"template,omitempty"`
+	Exact       bool                  `json:"exact,omitempty"`
+	Threshold   float64               `json:"threshold,omitempty"` // share of a pair from which it joins its documents; 0: 0.3
+	Channel     compare.Channel       `json:"channel,omitempty"`   // by what documents are nominated
+	// Candidates is the most documents of the batch compared with each; 0: 200. A pair that either of the
+	// two nominates is compared.
+	Candidates int            `json:"candidates,omitempty"`
+	Manifest   []ManifestLine `json:"manifest,omitempty"`
+	// Rules are those of the documents' reports and of the shares, until somebody changes those of a report; nil,
+	// as batches of early versions have it: those in force when the report is looked at.
+	Rules *report.Rules `json:"rules,omitempty"`
+	// Faults says why a file could not be taken, by its name; it is in the batch and is not read.
+	Faults map[string]string `json:"faults,omitempty"`
+}
+
+// PairThreshold is the share from which a pair joins its documents to a cluster.
+func (j *Job) PairThreshold() float64 { return cmp.Or(j.Threshold, site.DefaultThreshold) }
+
+// Store is what a batch needs beside a site's Store; *store.DB has it.
+type Store interface {
+	site.Store
+	Batch(ctx context.Context, id string) (store.Batch, error)
+	BatchInputs(ctx context.Context, id string, waiting bool) ([]store.BatchInput, error)
+	BatchProgress(ctx context.Context, id, stage string, done, total int) error
+	FinishBatch(ctx context.Context, id string, state concordat.State, cause string) error
+	PutBatchMembers(ctx context.Context, id string, input int, members []store.BatchMember) error
+	BatchMembers(ctx context.Context, id string) ([]store.BatchMember, error)
+	PutCompared(ctx context.Context, id string, member int, pairs []store.BatchPair) error
+	Compared(ctx context.Context, id string, member int) ([]int, error)
+	PairsOfMember(ctx context.Context, id string, member int) ([]store.BatchPair, error)
+	BatchPairs(ctx context.Context, id string, least float64, after *store.PairCursor, limit int) ([]store.BatchPair, error)
+	BatchPair(ctx context.Context, id string, a, b int) (store.BatchPair, error)
+	PutBatchWording(ctx context.Context, id string, data []byte) error
+	BatchWording(ctx context.Context, id string) ([]byte, error)
+	SetPairVerdict(ctx context.Context, id string, a, b int, verdict string) error
+	SetBatchLineage(ctx context.Context, id string, lineage json.RawMessage) error
+	PutChecked(ctx context.Context, id string, m store.BatchMember, shares map[int]float64) error
+	AppendBatchEvent(ctx context.Context, id string, e store.BatchEvent) error
+	AppendReview(ctx context.Context, id concordat.TaskID, r store.Review) (store.Review, error)
+	Reviews(ctx context.Context, id concordat.TaskID) ([]store.Review, error)
+	DeleteTask(ctx context.Context, id concordat.TaskID) error
+}
+
+// Options of [Run]. Store, Index, Read and Options are required.
+type Options struct {
+	Store Store
+	// Index is the batch's own: empty, or as a run before this one left it. The caller sees to it that no
+	// other run has it.
+	Index concordat.Index
+	// Read returns the documents of a file, an Item with Err for each that gives none. It is called
+	// concurrently.
+	Read func(ctx context.Context, in store.BatchInput) ([]site.Item, error)
+	// Options returns what each document is compared with beside the batch; done, if not nil, is called at the end.
+	Options func(ctx context.Context, j Job) (o site.CheckOptions, done func(), err error)
+	Rules   report.Rules // of the documents' reports and of the shares, unless the batch keeps its own
+	// Progress, if not nil, is told how far the batch is. It may be called concurrently.
+	Progress func(stage string, done, total int)
+	// Failed, if not nil, is told of each file that gives no text.
+	Failed func(name, reason string)
+	Logger *slog.Logger // nil: nothing is logged
+}
+
+// Stages of a batch.
+const (
+	StageRead    = "batch_read"    // extract, fingerprint and keep each document
+	StageCompare = "batch_compare" // each with the others
+	StageCheck   = "batch_check"   // each with the libraries and partners
+)
+
+// Run compares the documents of a batch with one another and with what the options say, from where an
+// earlier run left off, and ends the batch. Nothing that was done, file, comparison or check, is done again.
+// Memory does not grow with the number of documents but for a small row of each document and pair.
+//
+// Each document is read and fingerprinted once, into the batch's index. Only when all are there does each
+// look for the others in it, so that the order in which they were handed in does not matter. A pair is
+// compared once, from the document whose name comes first, and both reports show what was found.
+//
+// A file that cannot be read is a member with its reason and stops nothing. When ctx ends RunBatch returns its
+// error and the batch can go on; it returns store.ErrLease where the batch was cancelled meanwhile. After
+// another error the batch has failed with that cause.
+func Run(ctx context.Context, s *site.Site, id string, o Options) error {
+	b, err := o.Store.Batch(ctx, id)
+	if err != nil {
+		return err
+	}
+	r := &batchRun{s: s, o: o, b: b, id: id, library: concordat.BatchLibrary(id), claimed: map[[2]int]bool{}, lineage: DefaultLineage()}
+	if err := errors.Join(json.Unmarshal(b.Request, &r.job), json.Unmarshal(b.Lineage, &r.lineage)); err != nil {
+		return errors.Join(fmt.Errorf("batch %s: %w: %v", id, concordat.ErrCorrupt, err),
+			o.Store.FinishBatch(ctx, id, concordat.TaskFailed, err.Error()))
+	}
+	if r.job.Rules != nil {
+		r.o.Rules = *r.job.Rules
+	}
+	r.inner = &compare.Comparer{Index: o.Index, Profiler: s.Options().Profiler, Workers: s.Options().Workers}
+	for _, stage := range []func(context.Context) error{r.regain, r.read, r.compare, r.check} {
+		if err := stage(ctx); err != nil {
+			return r.failed(ctx, err)
+		}
+	}
+	state, cause, err := r.outcome(ctx)
+	if err != nil {
+		return r.failed(ctx, err)
+	}
+	return o.Store.FinishBatch(ctx, id, state, cause)
+}
+
+// failed notes an error that is not the end of ctx or of the batch.
+func (r *batchRun) failed(ctx context.Context, err error) error {
+	if ctx.Err() != nil || errors.Is(err, store.ErrLease) {
+		return err
+	}
+	return errors.Join(err, r.o.Store.FinishBatch(context.WithoutCancel(ctx), r.id, concordat.TaskFailed, err.Error()))
+}
+
+// outcome says how the batch ends.
+func (r *batchRun) outcome(ctx context.Context) (concordat.State, string, error) {
+	members, err := r.o.Store.BatchMembers(ctx, r.id)
+	state, cause, unread := concordat.TaskDone, "", 0
+	for _, m := range members {
+		if m.Reason != "" {
+			unread++
+		}
+		if m.Incomplete {
+			state = concordat.TaskPartial
+		}
+	}
+	if unread > 0 {
+		cause = fmt.Sprintf("%d of %d documents could not be read", unread, len(members))
+	}
+	return state, cause, err
+}
+
+// batchRun is one run of a batch.
+type batchRun struct {
+	s       *site.Site
+	inner   *compare.Comparer // over the batch's index
+	o       Options
+	b       store.Batch
+	id      string
+	library concordat.LibraryID
+	job     Job
+	lineage LineageRules
+	wording *batchWording
+	// prepared are texts of members.
+	prepared preparedTexts
+	works    citedWorks
+
+	mu      sync.Mutex // guards what follows
+	stage   string
+	told    time.Time       // when the store was told last
+	claimed map[[2]int]bool // pairs that this run compares or has compared
+}
+
+// tellEvery is the least time between two notes of progress in the store.
+const tellEvery = 500 * time.Millisecond
+
+// tell notes progress; it fails where the batch was cancelled.
+func (r *batchRun) tell(ctx context.Context, stage string, done, total int) error {
+	if r.o.Progress != nil {
+		r.o.Progress(stage, done, total)
+	}
+	r.mu.Lock()
+	now := time.Now()
+	due := stage != r.stage || now.Sub(r.told) >= tellEvery || done == total
+	if due {
+		r.stage, r.told = stage, now
+	}
+	r.mu.Unlock()
+	if !due {
+		return nil
+	}
+	return r.o.Store.BatchProgress(ctx, r.id, stage, done, total)
+}
+
+// ref names a member as a source.
+func (r *batchRun) ref(name string) concordat.Ref {
+	return concordat.Ref{Site: r.s.Options().ID, Library: r.library, Document: concordat.DocumentID(name)}
+}
+
+// text returns a member's text from the batch's index.
+func (r *batchRun) text(ctx context.Context, name string) (*concordat.Document, error) {
+	d, err := r.o.Index.Document(ctx, r.ref(name))
+	if err != nil {
+		return nil, fmt.Errorf("text of %s: %w", name, err)
+	}
+	return d, nil
+}
+
+// batchFile is what one file of a batch gives.
+type batchFile struct {
+	input    store.BatchInput
+	members  []store.BatchMember
+	profiles []*concordat.Profile
+}
+
+const (
+	// putFiles and putText bound what is put into the batch's index at a time: files, and bytes of text.
+	putFiles = 16
+	putText  = 4 << 20
+)
+
+// read extracts and fingerprints the files that no run has read, and keeps their texts.
+func (r *batchRun) read(ctx context.Context) error {
+	all, err := r.o.Store.BatchInputs(ctx, r.id, false)
+	if err != nil {
+		return err
+	}
+	waiting, err := r.o.Store.BatchInputs(ctx, r.id, true)
+	if err != nil {
+		return err
+	}
+	done := len(all) - len(waiting)
+	if err := r.tell(ctx, StageRead, done, len(all)); err != nil || len(waiting) == 0 {
+		return err
+	}
+	// The files are kept in their order, so that the numbers of members are the same in every run.
+	files := make(chan chan *batchFile, 2*r.s.Options().Workers)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return r.readAhead(ctx, waiting, files) })
+	g.Go(func() error { return r.keepFiles(ctx, files, done, len(all)) })
+	return g.Wait()
+}
+
+// readAhead reads files, several at a time, and sends a place for each, in order.
+func (r *batchRun) readAhead(ctx context.Context, waiting []store.BatchInput, files chan<- chan *batchFile) error {
+	defer close(files)
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(r.s.Options().Workers)
+	for _, in := range waiting {
+		place := make(chan *batchFile, 1)
+		select {
+		case files <- place:
+		case <-ctx.Done():
+			return cmp.Or(g.Wait(), ctx.Err())
+		}
+		g.Go(func() error {
+			f, err := r.readFile(ctx, in)
+			if err == nil {
+				place <- f
+			}
+			return err
+		})
+	}
+	return g.Wait()
+}
+
+// readFile reads one file.
+func (r *batchRun) readFile(ctx context.Context, in store.BatchInput) (*batchFile, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var items []site.Item
+	var err error
+	if fault := r.job.Faults[in.Name]; fault != "" {
+		err = errors.New(fault)
+	} else {
+		items, err = r.o.Read(ctx, in)
+	}
+	if err != nil && ctx.Err() != nil {
+		return nil, err
+	}
+	if err != nil || len(items) == 0 {
+		// What stands in the way of one file must not stop the others.
+		items = []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(in.Name)},
+			Err: cmp.Or(err, errors.New("empty: the file holds no document"))}}
+	}
+	f := &batchFile{input: in}
+	for _, item := range items {
+		m, p := r.member(in, item)
+		if m.Reason != "" && r.o.Failed != nil {
+			r.o.Failed(m.Name, m.Reason)
+		}
+		f.members = append(f.members, m)
+		if p != nil {
+			f.profiles = append(f.profiles, p)
+		}
+	}
+	return f, nil
+}
+
+// member makes a member of an item, and the profile of its text unless there is none.
+func (r *batchRun) member(in store.BatchInput, item site.Item) (store.BatchMember, *concordat.Profile) {
+	m := store.BatchMember{Name: in.Name, Title: item.Title, Author: item.Author, Dated: item.Dated, DatedBy: item.DatedBy, Flags: item.Flags}
+	if _, member, ok := strings.Cut(string(item.ID), "!/"); ok {
+		m.Name += "!/" + member
+	}
+	if m.Author != "" {
+		m.AuthorBy = store.AuthorMetadata
+	}
+	declare(r.job.Manifest, &m)
+	m.Title = cmp.Or(m.Title, lastPart(m.Name))
+	err := item.Err
+	if err == nil {
+		err = errors.Join(site.CheckName(m.Name), site.CheckText(item.Text))
+	}
+	if err != nil {
+		m.Reason = err.Error()
+		return m, nil
+	}
+	p, err := r.s.Options().Profiler.ForIndex(concordat.Document{Library: r.library, ID: concordat.DocumentID(m.Name), Title: m.Title,
+		Added: r.b.Made, Text: item.Text})
+	if err != nil {
+		m.Reason = err.Error()
+		return m, nil
+	}
+	m.Characters = p.Characters
+	return m, p
+}
+
+// keepFiles puts what was read into the batch's index and then into the store, several files at a time.
+func (r *batchRun) keepFiles(ctx context.Context, files <-chan chan *batchFile, done, total int) error {
+	var held []*batchFile
+	size := 0
+	flush := func() error {
+		var profiles []*concordat.Profile
+		for _, f := range held {
+			profiles = append(profiles, f.profiles...)
+		}
+		if len(profiles) > 0 {
+			if err := r.o.Index.Put(ctx, profiles...); err != nil {
+				return fmt.Errorf("keep %d documents: %w", len(profiles), err)
+			}
+		}
+		for _, f := range held {
+			if err := r.o.Store.PutBatchMembers(ctx, r.id, f.input.Number, f.members); err != nil {
+				return err
+			}
+		}
+		done += len(held)
+		held, size = nil, 0
+		return r.tell(ctx, StageRead, done, total)
+	}
+	for place := range files {
+		var f *batchFile
+		select {
+		case f = <-place:
+		case <-ctx.Done(): // or what was to be read failed
+			return ctx.Err()
+		}
+		held = append(held, f)
+		for _, p := range f.profiles {
+			size += len(p.Document.Text)
+		}
+		if len(held) >= putFiles || size >= putText {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if len(held) == 0 || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return flush()
+}

@@ -1,0 +1,288 @@
+package batch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"concordat"
+	"concordat/report"
+	"concordat/site"
+	"concordat/store"
+)
+
+// check compares each member with the libraries, mirrors and partners, and keeps the findings of all under a
+// task of its own.
+func (r *batchRun) check(ctx context.Context) error {
+	members, err := r.readable(ctx)
+	if err != nil {
+		return err
+	}
+	fresh := func(m *store.BatchMember) bool { return m.Round >= r.b.Round }
+	if !slices.ContainsFunc(members, func(m store.BatchMember) bool { return !fresh(&m) }) {
+		return r.tell(ctx, StageCheck, len(members), len(members))
+	}
+	if err := r.learn(ctx, members); err != nil {
+		return err
+	}
+	o, done, err := r.o.Options(ctx, r.job)
+	if err != nil {
+		return err
+	}
+	if done != nil {
+		defer done()
+	}
+	o.Threshold, o.Progress = r.job.PairThreshold(), nil
+	var libraries []store.Library
+	if !r.job.NoLibraries {
+		if libraries, err = r.s.Libraries(ctx, o.Libraries); err != nil {
+			return err
+		}
+	}
+	by := numbered(members)
+	return r.each(ctx, StageCheck, members, fresh, func(ctx context.Context, m *store.BatchMember) error {
+		if err := r.checkOne(ctx, m, by, o, libraries); err != nil {
+			return fmt.Errorf("check %s: %w", m.Name, err)
+		}
+		return nil
+	})
+}
+
+func numbered(members []store.BatchMember) map[int]*store.BatchMember {
+	by := make(map[int]*store.BatchMember, len(members))
+	for i := range members {
+		by[members[i].Number] = &members[i]
+	}
+	return by
+}
+
+// TaskOf is the identity of the task of a member, by its number from 0, in a round of a batch: the same
+// whenever the round goes on.
+func TaskOf(id string, number, round int) concordat.TaskID {
+	if round <= 1 {
+		return concordat.TaskID(fmt.Sprintf("%s-%d", id, number+1))
+	}
+	return concordat.TaskID(fmt.Sprintf("%s-%d-r%d", id, number+1, round))
+}
+
+func (r *batchRun) checkOne(ctx context.Context, m *store.BatchMember, by map[int]*store.BatchMember, o site.CheckOptions,
+	libraries []store.Library) error {
+	pairs, err := r.o.Store.PairsOfMember(ctx, r.id, m.Number)
+	if err != nil {
+		return err
+	}
+	id := TaskOf(r.id, m.Number, r.b.Round)
+	f, err := r.findings(ctx, id, m, pairs, by, o, libraries)
+	if err != nil {
+		return err
+	}
+	rules, err := r.rules(ctx, id, m, pairs, by)
+	if err != nil {
+		return err
+	}
+	now := *m
+	now.Round, now.Task, now.Fresh = r.b.Round, id, json.RawMessage("[]")
+	if m.Task != "" && m.Task != id {
+		before, err := r.s.Findings(ctx, m.Task)
+		if err != nil && !errors.Is(err, concordat.ErrNotFound) {
+			return err
+		}
+		if err == nil {
+			if now.Fresh, err = json.Marshal(FreshSources(before, f)); err != nil {
+				return err
+			}
+		}
+	}
+	shares := measure(&now, f, rules, r.library, by)
+	return r.o.Store.PutChecked(ctx, r.id, now, shares)
+}
+
+// findings returns the findings of a task: those that an earlier run kept, or those of a check.
+func (r *batchRun) findings(ctx context.Context, id concordat.TaskID, m *store.BatchMember, pairs []store.BatchPair,
+	by map[int]*store.BatchMember, o site.CheckOptions, libraries []store.Library) (*report.Findings, error) {
+	old, err := r.o.Store.Task(ctx, id)
+	switch {
+	case errors.Is(err, concordat.ErrNotFound):
+	case err != nil:
+		return nil, err
+	case old.State == concordat.TaskDone || old.State == concordat.TaskPartial:
+		return r.s.Findings(ctx, id)
+	default: // of a run that ended in the middle of it
+		if err := r.o.Store.DeleteTask(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	made := r.s.Options().Now()
+	task, err := r.o.Store.StartTask(ctx, store.Task{Task: concordat.Task{ID: id, Title: m.Title, Made: made}, Owner: r.b.Owner,
+		Batch: r.id}, "batch-"+r.id, site.Lease)
+	if err != nil {
+		return nil, fmt.Errorf("start task: %w", err)
+	}
+	f, err := r.checkText(ctx, id, m, pairs, by, o, libraries)
+	if err == nil {
+		f.Task, f.Made = id, made
+		err = r.s.Keep(ctx, task, f)
+	}
+	if err != nil {
+		// Without findings the task says nothing; the check is begun anew when the batch goes on.
+		return nil, errors.Join(err, r.o.Store.DeleteTask(context.WithoutCancel(ctx), id))
+	}
+	return f, nil
+}
+
+// checkText compares the text of a member with everything.
+func (r *batchRun) checkText(ctx context.Context, id concordat.TaskID, m *store.BatchMember, pairs []store.BatchPair,
+	by map[int]*store.BatchMember, o site.CheckOptions, libraries []store.Library) (*report.Findings, error) {
+	d, err := r.text(ctx, m.Name)
+	if err != nil {
+		return nil, err
+	}
+	sub := site.Submission{ID: concordat.DocumentID(m.Name), Title: m.Title, Text: d.Text, Flags: m.Flags, Dated: m.Dated, DatedBy: m.DatedBy}
+	f, err := r.s.CompareAll(ctx, id, sub, o, libraries, r.wording.shared(d.Text).Found)
+	if err != nil {
+		return nil, err
+	}
+	f.WordingOf = max(f.WordingOf, r.wording.of)
+	return f, r.addOthers(ctx, f, m, pairs, by)
+}
+
+// addOthers adds to findings what the other members have in common with the member.
+func (r *batchRun) addOthers(ctx context.Context, f *report.Findings, m *store.BatchMember, pairs []store.BatchPair,
+	by map[int]*store.BatchMember) error {
+	asked := 0
+	for _, c := range f.Consulted {
+		asked = max(asked, c.Asked)
+	}
+	if asked == 0 { // no library was asked: the number is that of the questions
+		p, err := r.s.Options().Profiler.Profile(concordat.Document{Text: f.Submission.Text}, nil)
+		if err != nil {
+			return err
+		}
+		asked = len(p.Questions())
+	}
+	f.Consulted = append(f.Consulted, concordat.Consulted{Site: r.s.Options().ID, Library: r.library, Asked: asked, Answered: asked})
+	if err := r.addWorks(ctx, f, m, by); err != nil {
+		return err
+	}
+	for _, p := range pairs {
+		other := by[p.A+p.B-m.Number]
+		if other == nil {
+			continue
+		}
+		source, err := r.text(ctx, other.Name)
+		if err != nil {
+			return err
+		}
+		passages, err := passagesOf(p.Passages, p.A == m.Number, r.ref(other.Name), other.Title, source.Text)
+		if err != nil {
+			return err
+		}
+		f.Passages = append(f.Passages, passages...)
+		if other.Dated != "" {
+			f.Dates = append(f.Dates, report.SourceDate{Source: r.ref(other.Name), Date: other.Dated, By: other.DatedBy})
+		}
+	}
+	return f.Validate()
+}
+
+// rules returns the rules of a member's report. What its lineage excuses is taken out by a review, like
+// what somebody takes out by hand: it is on record, shown, and can be undone.
+func (r *batchRun) rules(ctx context.Context, id concordat.TaskID, m *store.BatchMember, pairs []store.BatchPair,
+	by map[int]*store.BatchMember) (report.Rules, error) {
+	rules, decided, err := site.ReviewedRules(ctx, r.o.Store, id, r.o.Rules)
+	if err != nil || decided {
+		return rules, err
+	}
+	excused := false
+	for _, p := range pairs {
+		other := by[p.A+p.B-m.Number]
+		if other != nil && !counts(r.lineage, p, m, other) {
+			rules.ExcludeSources = append(slices.Clone(rules.ExcludeSources), r.ref(other.Name))
+			excused = true
+		}
+	}
+	if !excused {
+		return rules, nil
+	}
+	return rules, putRules(ctx, r.o.Store, id, rules, store.Review{At: r.s.Options().Now(), By: lineageActor})
+}
+
+// lineageActor signs the reviews that the rules of lineage make.
+const lineageActor = "lineage"
+
+// counts reports whether a pair counts.
+func counts(l LineageRules, p store.BatchPair, a, b *store.BatchMember) bool {
+	switch p.Verdict {
+	case store.VerdictCount:
+		return true
+	case store.VerdictDiscount:
+		return false
+	}
+	return l.Lineage(a, b) == ""
+}
+
+func putRules(ctx context.Context, db Store, id concordat.TaskID, rules report.Rules, by store.Review) error {
+	data, err := json.Marshal(rules)
+	if err != nil {
+		return err
+	}
+	by.Kind, by.Data, by.Text = store.ReviewRules, data, lineageActor
+	_, err = db.AppendReview(ctx, id, by)
+	return err
+}
+
+// measure fills in the shares of a member by its report, and returns how much of it counts as found in each other
+// member. The rules of lineage take no part in that: they are said of the pair.
+func measure(m *store.BatchMember, f *report.Findings, rules report.Rules, library concordat.LibraryID,
+	by map[int]*store.BatchMember) map[int]float64 {
+	ready := report.Prepare(f)
+	rep := ready.Build(rules)
+	m.Share, m.Largest, m.Incomplete = rep.Scores.Covered, rep.Scores.Largest, false
+	for _, c := range f.Consulted {
+		m.Incomplete = m.Incomplete || c.Answered < c.Asked || c.Err != ""
+	}
+	number := make(map[string]int, len(by))
+	for n, other := range by {
+		number[other.Name] = n
+	}
+	if all := site.WithoutLibrary(rules, library); len(all.ExcludeSources) < len(rules.ExcludeSources) {
+		rep = ready.Build(all)
+	}
+	shares := map[int]float64{}
+	for _, s := range rep.Sources {
+		n, ok := number[string(s.Document)]
+		switch {
+		case !ok || s.Library != library:
+		case s.Excluded != "":
+			shares[n] = 0 // the report shows how much it would be
+		default:
+			shares[n] = s.Share
+		}
+	}
+	return shares
+}
+
+// FreshSource is a source that a later check was the first to find.
+type FreshSource struct {
+	concordat.Ref
+	Title string  `json:"title"`
+	Share float64 `json:"share"` // 0 to 1, of what was compared
+}
+
+// FreshSources returns the sources that after has and before has not, largest share first, before any rule.
+// A source of before that holds more by now is none.
+func FreshSources(before, after *report.Findings) []FreshSource {
+	known := map[concordat.Ref]bool{}
+	for _, p := range before.Passages {
+		known[p.Source] = true
+	}
+	out := []FreshSource{}
+	for _, s := range report.Build(after, report.Rules{CommonAbove: -1}).Sources {
+		if !known[s.Ref] {
+			out = append(out, FreshSource{s.Ref, s.Title, s.Share})
+		}
+	}
+	return out
+}

@@ -1,0 +1,319 @@
+package batch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/report"
+	"concordat/site/compare"
+	"concordat/store"
+)
+
+// Passage is what two members have in common at one place. A is the member whose name comes first.
+// It is kept with the pair, as JSON, without the texts.
+type Passage struct {
+	// Side is the member in whose report the passage stands; empty, as earlier versions kept it: it stands in both.
+	Side      string               `json:"side,omitempty"`
+	A         concordat.Span       `json:"a"`
+	B         concordat.Span       `json:"b"`
+	Kind      concordat.Kind       `json:"kind"`
+	LikeA     float64              `json:"like_a"` // share of A's words that B holds, 0 to 1; 0: not kept
+	LikeB     float64              `json:"like_b"`
+	Documents int                  `json:"documents,omitempty"` // of the batch that hold the wording
+	Wording   concordat.Kind       `json:"wording,omitempty"`   // as what both share it by right; empty: it is evidence
+	Why       string               `json:"why,omitempty"`       // of a form: what it reads like
+	Words     []concordat.SpanPair `json:"words,omitempty"`     // Span of A, Source of B
+}
+
+// The sides of a pair.
+const (
+	sideA = "a"
+	sideB = "b"
+)
+
+// readable returns the members that have a text, in order of name.
+func (r *batchRun) readable(ctx context.Context) ([]store.BatchMember, error) {
+	all, err := r.o.Store.BatchMembers(ctx, r.id)
+	var out []store.BatchMember
+	for _, m := range all {
+		if m.Reason == "" {
+			out = append(out, m)
+		}
+	}
+	return out, err
+}
+
+// compare looks from each member for the others.
+func (r *batchRun) compare(ctx context.Context) error {
+	members, err := r.readable(ctx)
+	if err != nil {
+		return err
+	}
+	byName := make(map[concordat.DocumentID]*store.BatchMember, len(members))
+	for i := range members {
+		byName[concordat.DocumentID(members[i].Name)] = &members[i]
+	}
+	compared := func(m *store.BatchMember) bool { return m.Compared }
+	if slices.ContainsFunc(members, func(m store.BatchMember) bool { return !compared(&m) }) {
+		if err := r.learn(ctx, members); err != nil {
+			return err
+		}
+	}
+	return r.each(ctx, StageCompare, members, compared, func(ctx context.Context, m *store.BatchMember) error {
+		pairs, err := r.compareOne(ctx, m, byName)
+		if err != nil {
+			return fmt.Errorf("compare %s: %w", m.Name, err)
+		}
+		return r.o.Store.PutCompared(ctx, r.id, m.Number, pairs)
+	})
+}
+
+// each calls do for the members that are not done, several at a time.
+func (r *batchRun) each(ctx context.Context, stage string, members []store.BatchMember, isDone func(*store.BatchMember) bool,
+	do func(context.Context, *store.BatchMember) error) error {
+	var done atomic.Int64
+	var todo []*store.BatchMember
+	for i := range members {
+		if isDone(&members[i]) {
+			done.Add(1)
+		} else {
+			todo = append(todo, &members[i])
+		}
+	}
+	if err := r.tell(ctx, stage, int(done.Load()), len(members)); err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(r.s.Options().Workers)
+	for _, m := range todo {
+		g.Go(func() error {
+			err := ctx.Err()
+			if err == nil {
+				err = do(ctx, m)
+			}
+			if err != nil {
+				return err
+			}
+			return r.tell(ctx, stage, int(done.Add(1)), len(members))
+		})
+	}
+	return g.Wait()
+}
+
+// compareOne returns the pairs of a member with those that nominate themselves and that nobody else has
+// compared with it.
+func (r *batchRun) compareOne(ctx context.Context, m *store.BatchMember,
+	byName map[concordat.DocumentID]*store.BatchMember) ([]store.BatchPair, error) {
+	d, err := r.text(ctx, m.Name)
+	if err != nil {
+		return nil, err
+	}
+	p, err := r.s.Options().Profiler.Profile(concordat.Document{ID: d.ID, Title: d.Title, Text: d.Text}, nil)
+	if err != nil {
+		return nil, err
+	}
+	o := compare.Options{Exact: r.job.Exact, Channel: r.job.Channel, Candidates: r.job.Candidates, Exclude: []concordat.Ref{r.ref(m.Name)}}
+	q := r.inner.Query(p, o, []concordat.LibraryID{r.library})
+	found, err := r.inner.Find(ctx, p, q, o, compare.NoProgress)
+	if err != nil {
+		return nil, err
+	}
+	known, err := r.o.Store.Compared(ctx, r.id, m.Number)
+	if err != nil {
+		return nil, err
+	}
+	one := &comparing{r: r, m: m, d: d, looks: compare.Looker{Text: d.Text}}
+	var pairs []store.BatchPair
+	for _, c := range found.Candidates {
+		other := byName[c.Ref.Document]
+		if other == nil || slices.Contains(known, other.Number) || r.isClaimed(m, other) {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		pair, ok, err := one.with(ctx, c, other)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			pairs = append(pairs, pair)
+		}
+	}
+	return pairs, nil
+}
+
+// comparing is a member on its way through its candidates.
+type comparing struct {
+	r     *batchRun
+	m     *store.BatchMember
+	d     *concordat.Document
+	looks compare.Looker
+}
+
+// with compares the member with a candidate. ok is false where it is not worth that, or where somebody else
+// does it.
+func (x *comparing) with(ctx context.Context, c *compare.Candidate, other *store.BatchMember) (p store.BatchPair, ok bool, err error) {
+	source, err := x.r.text(ctx, other.Name)
+	if err != nil {
+		return p, false, err
+	}
+	// Each of the two may find the other worth a look when the other way round it is not.
+	worth, err := x.r.inner.Worthwhile(&x.looks, c, source.Text)
+	if err != nil || !worth || !x.r.claim(x.m, other) {
+		return p, false, err
+	}
+	p, err = x.r.pair(x.m, other, x.d, source)
+	return p, err == nil, err
+}
+
+func pairKey(m, other *store.BatchMember) [2]int {
+	return [2]int{min(m.Number, other.Number), max(m.Number, other.Number)}
+}
+
+func (r *batchRun) isClaimed(m, other *store.BatchMember) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.claimed[pairKey(m, other)]
+}
+
+// claim reports whether the pair has been nobody's in this run, and makes it the caller's. A run that ends
+// before the caller notes its pairs has not noted the caller as compared either.
+func (r *batchRun) claim(m, other *store.BatchMember) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k := pairKey(m, other)
+	if r.claimed[k] {
+		return false
+	}
+	r.claimed[k] = true
+	return true
+}
+
+// pair compares two members from the one whose name comes first.
+func (r *batchRun) pair(m, other *store.BatchMember, d, source *concordat.Document) (store.BatchPair, error) {
+	a, b := m, other
+	if other.Name < m.Name {
+		a, b, d, source = other, m, source, d
+	}
+	out := store.BatchPair{A: a.Number, B: b.Number}
+	here, there := r.prepared.of(r.wording, a.Name, d.Text), r.prepared.of(r.wording, b.Name, source.Text)
+	kept := sidePassages(sideA, r.wording.passages(here, there, [2]string{a.Name, b.Name}, r.ref(b.Name), b.Title))
+	if len(kept) == 0 {
+		return out, nil
+	}
+	// An alignment begins with the text that is examined: each of the two gets the passages that a check of it would find.
+	kept = append(kept, sidePassages(sideB, r.wording.passages(there, here, [2]string{b.Name, a.Name}, r.ref(a.Name), a.Title))...)
+	var err error
+	out.Passages, err = json.Marshal(kept)
+	return out, err
+}
+
+// sidePassages returns passages as one of the two members sees them, as they are kept.
+func sidePassages(side string, passages []concordat.Passage) []Passage {
+	var kept []Passage
+	for _, p := range passages {
+		k := Passage{Side: side, A: p.Span, B: p.SourceSpan, Kind: p.Kind, LikeA: p.Similarity, Documents: p.Documents,
+			Wording: p.Wording, Why: p.Why, Words: p.Words}
+		if side == sideB {
+			k.turn()
+		}
+		kept = append(kept, k)
+	}
+	return kept
+}
+
+// turn exchanges the two sides.
+func (k *Passage) turn() {
+	k.A, k.B, k.LikeA, k.LikeB = k.B, k.A, k.LikeB, k.LikeA
+	words := make([]concordat.SpanPair, len(k.Words))
+	for i, w := range k.Words {
+		words[i] = concordat.SpanPair{Span: w.Source, Source: w.Span}
+	}
+	k.Words = words
+}
+
+// mostPrepared bounds the texts that a batch keeps prepared for alignment, in bytes; prepared they take some nine times
+// as much, and twice that with what the collector leaves.
+const mostPrepared = 8 << 20
+
+// preparedTexts keeps texts prepared for alignment, each of which is compared with many. The zero value is ready and
+// safe for concurrent use.
+type preparedTexts struct {
+	mu    sync.Mutex
+	texts map[string]preparedText
+	size  int
+}
+
+type preparedText struct {
+	*member
+	size int
+}
+
+// of returns the text of the given name prepared. What is kept leaves in no particular order when there is no room.
+func (p *preparedTexts) of(w *batchWording, name, text string) *member {
+	p.mu.Lock()
+	t, ok := p.texts[name]
+	p.mu.Unlock()
+	if ok {
+		return t.member
+	}
+	shared := w.shared(text)
+	t = preparedText{&member{shared, shared.Prepare()}, len(text)}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, ok := p.texts[name]; ok || t.size > mostPrepared {
+		return t.member
+	}
+	for other, o := range p.texts {
+		if p.size+t.size <= mostPrepared {
+			break
+		}
+		delete(p.texts, other)
+		p.size -= o.size
+	}
+	if p.texts == nil {
+		p.texts = map[string]preparedText{}
+	}
+	p.texts[name] = t
+	p.size += t.size
+	return t.member
+}
+
+// passagesOf returns the passages of a pair as one of its members sees them: of the text own, whose
+// member is A or is not.
+func passagesOf(packed []byte, isA bool, other concordat.Ref, title, source string) ([]concordat.Passage, error) {
+	var kept []Passage
+	if err := json.Unmarshal(packed, &kept); err != nil {
+		return nil, fmt.Errorf("passages with %s: %w: %v", other, concordat.ErrCorrupt, err)
+	}
+	points := report.NewCounter(source)
+	out := make([]concordat.Passage, 0, len(kept))
+	for _, k := range kept {
+		if k.Side == sideA && !isA || k.Side == sideB && isA {
+			continue
+		}
+		if !isA {
+			k.turn()
+			if k.Side == "" && k.Kind == concordat.KindSummary {
+				k.Kind = concordat.KindParaphrase // seen from the longer text nothing is condensed
+			}
+		}
+		p := concordat.Passage{Span: k.A, Source: other, Title: title, SourceSpan: k.B, Kind: k.Kind, Similarity: k.LikeA,
+			Documents: k.Documents, Wording: k.Wording, Why: k.Why, Words: k.Words}
+		if p.SourceSpan.Start < 0 || p.SourceSpan.End > len(source) || p.SourceSpan.Start > p.SourceSpan.End {
+			return nil, fmt.Errorf("passages with %s: %w: a span outside the text", other, concordat.ErrCorrupt)
+		}
+		p.SourcePoints = points.Points(p.SourceSpan)
+		p.Text, p.Before, p.After = compare.Around(source, p.SourceSpan)
+		out = append(out, p)
+	}
+	return out, nil
+}

@@ -1,0 +1,97 @@
+package batch
+
+import (
+	"path"
+	"strings"
+
+	"concordat/store"
+)
+
+// LineageRules say which pairs of a batch may well have the same words, so that they are shown and do not
+// count. The zero value has every pair count.
+type LineageRules struct {
+	Author bool `json:"author"` // both are declared to be of one author
+	Group  bool `json:"group"`  // both are declared to be of one group
+	// Draft: one is declared to be an earlier or later version of the other, or both are declared to be of
+	// one author, have one title and are of different dates.
+	Draft bool `json:"draft"`
+	// Metadata also takes the files' own metadata for the author. It is off by default: documents that
+	// were written on one computer, or from one form, carry one name, and that is no reason to have
+	// common wording pass.
+	Metadata bool `json:"metadata"`
+}
+
+// DefaultLineage is what a batch starts with.
+func DefaultLineage() LineageRules { return LineageRules{Author: true, Group: true, Draft: true} }
+
+// Why a pair does not count.
+const (
+	LineageAuthor  = "author"
+	LineageGroup   = "group"
+	LineageDraft   = "draft"
+	LineageVerdict = "verdict" // somebody decided so
+)
+
+// Lineage returns why the pair of a and b does not count, empty if it does. The order of the two does not
+// matter.
+func (l LineageRules) Lineage(a, b *store.BatchMember) string {
+	common := l.commonAuthor(a, b)
+	switch {
+	case l.Draft && (draftOf(a, b) || draftOf(b, a)):
+		return LineageDraft
+	case l.Draft && common && a.Title != "" && fold(a.Title) == fold(b.Title) && (a.Dated.Before(b.Dated) || b.Dated.Before(a.Dated)):
+		return LineageDraft
+	case l.Group && a.Group != "" && fold(a.Group) == fold(b.Group):
+		return LineageGroup
+	case l.Author && common:
+		return LineageAuthor
+	}
+	return ""
+}
+
+// commonAuthor reports whether somebody is an author of both.
+func (l LineageRules) commonAuthor(a, b *store.BatchMember) bool {
+	x, y := l.authors(a), l.authors(b)
+	for name := range x {
+		if y[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// authors returns the folded names of a member's authors, which a semicolon parts.
+func (l LineageRules) authors(m *store.BatchMember) map[string]bool {
+	out := map[string]bool{}
+	if m.AuthorBy == store.AuthorMetadata && !l.Metadata {
+		return out
+	}
+	for name := range strings.SplitSeq(m.Author, ";") {
+		if name = fold(name); name != "" {
+			out[name] = true
+		}
+	}
+	return out
+}
+
+// draftOf reports whether a is declared to be a version of b.
+func draftOf(a, b *store.BatchMember) bool {
+	return a.DraftOf != "" && SameFile(a.DraftOf, b.Name)
+}
+
+// SameFile reports whether a name that somebody wrote down means a member: its whole name, or the last part
+// of it.
+func SameFile(given, name string) bool {
+	given = strings.ReplaceAll(given, `\`, "/")
+	return given == name || given == lastPart(name)
+}
+
+// lastPart returns the file's name of a member, or its member's name in an archive.
+func lastPart(name string) string {
+	if i := strings.LastIndex(name, "!/"); i >= 0 {
+		name = name[i+2:]
+	}
+	return path.Base(name)
+}
+
+func fold(s string) string { return strings.ToLower(strings.Join(strings.Fields(s), " ")) }

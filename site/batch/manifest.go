@@ -1,0 +1,181 @@
+package batch
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"concordat"
+	"concordat/store"
+)
+
+// ManifestLine is what whoever hands in a batch declares of one file. What is empty stays as the file says.
+type ManifestLine struct {
+	File    string         `json:"file"` // its whole name in the batch, or the last part of it
+	Title   string         `json:"title,omitempty"`
+	Author  string         `json:"author,omitempty"` // several with semicolons
+	Group   string         `json:"group,omitempty"`
+	DraftOf string         `json:"draft_of,omitempty"` // the file of which it is an earlier or later version
+	Date    concordat.Date `json:"date,omitempty"`
+}
+
+const (
+	mostManifest = 100_000 // lines
+	// mostManifestBytes bounds a manifest.
+	mostManifestBytes = 16 << 20
+)
+
+// manifestColumns are the columns of a manifest by the words that name them.
+var manifestColumns = map[string]func(*ManifestLine) *string{
+	"file":     func(l *ManifestLine) *string { return &l.File },
+	"title":    func(l *ManifestLine) *string { return &l.Title },
+	"author":   func(l *ManifestLine) *string { return &l.Author },
+	"group":    func(l *ManifestLine) *string { return &l.Group },
+	"draft_of": func(l *ManifestLine) *string { return &l.DraftOf },
+	"date":     func(l *ManifestLine) *string { return (*string)(&l.Date) },
+}
+
+// ManifestError tells what is wrong with a manifest. It wraps concordat.ErrInvalid.
+type ManifestError struct {
+	Line   int    // from 1; 0: the whole
+	Code   string // large, empty, table, column, file, twice, date or many
+	Detail string // such as the word that is no date
+}
+
+func (e *ManifestError) Error() string {
+	what := map[string]string{"large": "it has more than " + e.Detail, "empty": "it is empty", "table": e.Detail,
+		"column": "its first line names no column file",
+		"file":   "it names no file", "twice": e.Detail + " stands in an earlier line already", "date": e.Detail +
+			" is no date: want YYYY, YYYY-MM or YYYY-MM-DD",
+		"many": "more than " + e.Detail + " lines"}[e.Code]
+	if e.Line > 0 {
+		return fmt.Sprintf("manifest, line %d: %v: %s", e.Line, concordat.ErrInvalid, what)
+	}
+	return fmt.Sprintf("manifest: %v: %s", concordat.ErrInvalid, what)
+}
+
+func (e *ManifestError) Unwrap() error { return concordat.ErrInvalid }
+
+// ParseManifest reads a table in CSV (RFC 4180) or with tabs whose first line names its columns: file, and
+// any of title, author, group, draft_of and date; others are passed over. It fails with
+// ManifestError.
+func ParseManifest(r io.Reader) ([]ManifestLine, error) {
+	in := bufio.NewReader(io.LimitReader(r, mostManifestBytes+1))
+	if mark, err := in.Peek(3); err == nil && bytes.Equal(mark, []byte("\xef\xbb\xbf")) {
+		_, _ = in.Discard(3) // they were just seen
+	}
+	// Read whole: it is bounded, and the first line tells what parts the columns.
+	data, err := io.ReadAll(in)
+	if err != nil {
+		return nil, fmt.Errorf("manifest: %w", err)
+	}
+	if len(data) > mostManifestBytes {
+		return nil, &ManifestError{0, "large", fmt.Sprintf("%d MiB", mostManifestBytes>>20)}
+	}
+	first, _, _ := bytes.Cut(data, []byte("\n"))
+	c := csv.NewReader(bytes.NewReader(data))
+	c.FieldsPerRecord = -1
+	switch {
+	case bytes.ContainsRune(first, '\t'):
+		c.Comma, c.LazyQuotes = '\t', true
+	case bytes.ContainsRune(first, ';') && !bytes.ContainsRune(first, ','):
+		c.Comma = ';'
+	}
+	heads, err := c.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, &ManifestError{0, "empty", ""}
+	}
+	if err != nil {
+		return nil, &ManifestError{0, "table", err.Error()}
+	}
+	columns := make([]func(*ManifestLine) *string, len(heads))
+	named := false
+	for i, h := range heads {
+		h = strings.ReplaceAll(strings.ToLower(strings.TrimSpace(h)), "-", "_")
+		columns[i] = manifestColumns[h]
+		named = named || h == "file"
+	}
+	if !named {
+		return nil, &ManifestError{0, "column", ""}
+	}
+	return manifestLines(c, columns)
+}
+
+func manifestLines(c *csv.Reader, columns []func(*ManifestLine) *string) ([]ManifestLine, error) {
+	var out []ManifestLine
+	seen := map[string]bool{}
+	for {
+		row, err := c.Read()
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, &ManifestError{0, "table", err.Error()}
+		}
+		n, _ := c.FieldPos(0)
+		var l ManifestLine
+		for i, v := range row {
+			if i < len(columns) && columns[i] != nil {
+				*columns[i](&l) = strings.ToValidUTF8(strings.TrimSpace(v), "\ufffd")
+			}
+		}
+		if l.File == "" {
+			return nil, &ManifestError{n, "file", ""}
+		}
+		if seen[l.File] {
+			return nil, &ManifestError{n, "twice", l.File}
+		}
+		if err := l.Date.Validate(); err != nil {
+			return nil, &ManifestError{n, "date", string(l.Date)}
+		}
+		if len(out) == mostManifest {
+			return nil, &ManifestError{n, "many", strconv.Itoa(mostManifest)}
+		}
+		seen[l.File] = true
+		out = append(out, l)
+	}
+}
+
+// declare puts what a manifest says of a member over what its file says. A line of the whole name goes before
+// one of its last part.
+func declare(manifest []ManifestLine, m *store.BatchMember) {
+	var line *ManifestLine
+	for i := range manifest {
+		if SameFile(manifest[i].File, m.Name) && (line == nil || manifest[i].File == m.Name) {
+			line = &manifest[i]
+		}
+	}
+	if line == nil {
+		return
+	}
+	if line.Title != "" {
+		m.Title = line.Title
+	}
+	if line.Author != "" {
+		m.Author, m.AuthorBy = line.Author, store.AuthorDeclared
+	}
+	if line.Date != "" {
+		m.Dated, m.DatedBy = line.Date, concordat.DateGiven
+	}
+	m.Group, m.DraftOf = line.Group, line.DraftOf
+}
+
+// Strays returns the files that a manifest names and that are no members.
+func Strays(manifest []ManifestLine, members []store.BatchMember) []string {
+	known := map[string]bool{}
+	for _, m := range members {
+		known[m.Name], known[lastPart(m.Name)] = true, true
+	}
+	var out []string
+	for _, l := range manifest {
+		if !known[strings.ReplaceAll(l.File, `\`, "/")] {
+			out = append(out, l.File)
+		}
+	}
+	return out
+}

@@ -1,0 +1,259 @@
+package batch
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/report"
+	"concordat/site"
+	"concordat/store"
+)
+
+// Runner is the runner of batches that the serving process works on.
+const Runner = "serve"
+
+// QueueStore is what a Queue needs beside a Store; *store.DB has it.
+type QueueStore interface {
+	Store
+	CreateBatch(ctx context.Context, b store.Batch, inputs []store.BatchInput) error
+	NextBatch(ctx context.Context, runner string) (store.Batch, error)
+	ReopenBatch(ctx context.Context, id, runner string, again bool) error
+	DueRechecks(ctx context.Context, now time.Time) ([]store.Recheck, error)
+	PutRecheck(ctx context.Context, r store.Recheck) error
+}
+
+// QueueOptions of a Queue. All but Logger are required.
+type QueueOptions struct {
+	Store QueueStore
+	// Queue runs the checks that are done again.
+	Queue *site.Queue
+	// Open opens the index of a batch, which no other process has meanwhile.
+	Open    func(ctx context.Context, id string) (concordat.Index, func() error, error)
+	Read    func(ctx context.Context, in store.BatchInput) ([]site.Item, error)
+	Options func(ctx context.Context, j Job) (site.CheckOptions, func(), error)
+	Rules   func() report.Rules // of batches that name none
+	Logger  *slog.Logger        // nil: nothing is logged
+}
+
+// Queue runs batches that were handed in, one after the other, and what is to be done again. It
+// survives the end of the process: what was begun goes on. Its methods are safe for concurrent use.
+type Queue struct {
+	site *site.Site
+	o    QueueOptions
+	wake chan struct{}
+
+	mu      sync.Mutex // guards the rest
+	running map[string]*batchAtWork
+}
+
+// NewQueue returns the batches of s. Run runs them.
+func NewQueue(s *site.Site, o QueueOptions) *Queue {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Queue{site: s, o: o, wake: make(chan struct{}, 1), running: map[string]*batchAtWork{}}
+}
+
+// New is a batch to be made, with the job and the default lineage, and its identity.
+func New(title, owner, runner string, j Job, made time.Time) (store.Batch, error) {
+	request, err := json.Marshal(j)
+	if err != nil {
+		return store.Batch{}, err
+	}
+	lineage, err := json.Marshal(DefaultLineage())
+	return store.Batch{ID: strings.ToLower(rand.Text()), Title: title, Owner: owner, Runner: runner, Request: request, Lineage: lineage,
+		Made: made}, err
+}
+
+// Submit puts a batch at the end of the queue and returns its identity. It is durable on return. A job without
+// rules gets those of today, so that a later change of the configuration leaves its reports and shares as they are.
+func (b *Queue) Submit(ctx context.Context, owner, title string, j Job, inputs []store.BatchInput) (string, error) {
+	if len(inputs) == 0 {
+		return "", fmt.Errorf("a batch of no file: %w", concordat.ErrInvalid)
+	}
+	if j.Threshold != 0 && !(j.Threshold > 0 && j.Threshold <= 1) {
+		return "", fmt.Errorf("threshold %v: %w: above 0, at most 1", j.Threshold, concordat.ErrInvalid)
+	}
+	if j.Rules == nil {
+		rules := b.o.Rules()
+		j.Rules = &rules
+	}
+	UniqueNames(inputs)
+	one, err := New(title, owner, Runner, j, b.site.Options().Now())
+	if err == nil {
+		err = b.o.Store.CreateBatch(ctx, one, inputs)
+	}
+	b.poke()
+	return one.ID, err
+}
+
+// UniqueNames numbers the inputs and gives those of a name that is taken another one.
+func UniqueNames(inputs []store.BatchInput) {
+	taken := map[string]bool{}
+	for i := range inputs {
+		in := &inputs[i]
+		in.Number = i
+		name := in.Name
+		for n := 2; taken[in.Name]; n++ {
+			in.Name = fmt.Sprintf("%s (%d)", name, n)
+		}
+		taken[in.Name] = true
+	}
+}
+
+func (b *Queue) poke() {
+	select {
+	case b.wake <- struct{}{}:
+	default: // somebody is about to look anyway
+	}
+}
+
+// Again puts a batch that has ended back into the queue: for another round against the libraries as they
+// are now, or, if it failed, to go on where it was.
+func (b *Queue) Again(ctx context.Context, id string) error {
+	one, err := b.o.Store.Batch(ctx, id)
+	if err == nil {
+		err = b.o.Store.ReopenBatch(ctx, id, Runner, one.State != concordat.TaskFailed)
+	}
+	b.poke()
+	return err
+}
+
+// Cancel ends a batch that waits or runs; what it has found stays. One that has ended stays as it is.
+func (b *Queue) Cancel(ctx context.Context, id, cause string) error {
+	err := b.o.Store.FinishBatch(ctx, id, concordat.TaskFailed, cause)
+	if errors.Is(err, store.ErrLease) {
+		return nil
+	}
+	b.mu.Lock()
+	at := b.running[id]
+	b.mu.Unlock()
+	if at != nil {
+		at.stop()
+	}
+	return err
+}
+
+// Await waits until nobody here works on a batch that was cancelled.
+func (b *Queue) Await(ctx context.Context, id string) error {
+	b.mu.Lock()
+	at := b.running[id]
+	b.mu.Unlock()
+	if at == nil {
+		return nil
+	}
+	select {
+	case <-at.ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// batchAtWork is a batch that is being run.
+type batchAtWork struct {
+	stop  context.CancelFunc
+	ended chan struct{} // closed once its index is
+}
+
+// recheckPoll is how often Run looks for what is to be done again.
+const recheckPoll = 20 * time.Second
+
+// Run runs batches and what is to be done again until ctx ends. Only one process of a site may.
+func (b *Queue) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		b.loop(ctx, site.QueuePoll, b.wake, b.next)
+		return nil
+	})
+	g.Go(func() error {
+		b.loop(ctx, recheckPoll, nil, func(ctx context.Context) bool {
+			if err := b.Rechecks(ctx); err != nil && ctx.Err() == nil {
+				b.o.Logger.Error("check again", "error", err)
+			}
+			return false
+		})
+		return nil
+	})
+	return g.Wait()
+}
+
+// loop calls do until ctx ends: at once if it says so, else after the time or a wake.
+func (b *Queue) loop(ctx context.Context, every time.Duration, wake <-chan struct{}, do func(context.Context) bool) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		if do(ctx) {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		case <-wake:
+		}
+	}
+}
+
+// next runs the next batch and reports whether there was one.
+func (b *Queue) next(ctx context.Context) bool {
+	one, err := b.o.Store.NextBatch(ctx, Runner)
+	if err != nil {
+		if !errors.Is(err, concordat.ErrNotFound) && ctx.Err() == nil {
+			b.o.Logger.Error("next batch", "error", err)
+		}
+		return false
+	}
+	began := time.Now()
+	err = b.run(ctx, one.ID)
+	switch {
+	case ctx.Err() != nil:
+		return false
+	case errors.Is(err, concordat.ErrLocked):
+		b.o.Logger.Info("batch waits for another process", "batch", one.ID)
+		return false
+	case err != nil && !errors.Is(err, store.ErrLease) && !errors.Is(err, context.Canceled):
+		b.o.Logger.Error("batch", "batch", one.ID, "error", err)
+		// What failed before the run could note it must not be tried for ever.
+		if end := b.o.Store.FinishBatch(ctx, one.ID, concordat.TaskFailed, err.Error()); end != nil && !errors.Is(end, store.ErrLease) &&
+			!errors.Is(end, concordat.ErrNotFound) {
+			b.o.Logger.Error("end a batch", "batch", one.ID, "error", end)
+			return false
+		}
+	default:
+		b.o.Logger.Info("batch", "batch", one.ID, "took", time.Since(began))
+	}
+	return true
+}
+
+// run runs one batch.
+func (b *Queue) run(ctx context.Context, id string) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	b.mu.Lock()
+	at := &batchAtWork{stop, make(chan struct{})}
+	b.running[id] = at
+	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		delete(b.running, id)
+		b.mu.Unlock()
+		close(at.ended)
+	}()
+	index, closing, err := b.o.Open(ctx, id)
+	if err != nil {
+		return err
+	}
+	err = Run(ctx, b.site, id, Options{Store: b.o.Store, Index: index, Read: b.o.Read, Options: b.o.Options, Rules: b.o.Rules(),
+		Logger: b.o.Logger})
+	return errors.Join(err, closing())
+}

@@ -1,0 +1,216 @@
+package batch
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/site"
+	"concordat/store"
+)
+
+// mostEvery is the most days between two checks.
+const mostEvery = 3650
+
+// RecheckTime returns when something that is done again every so many days is done first: on a day, as
+// YYYY-MM-DD in local time, or, where that is empty, so many days from now. 0 days means once, on the day. It
+// fails with concordat.ErrInvalid.
+func RecheckTime(now time.Time, every int, on string) (time.Time, error) {
+	if every < 0 || every > mostEvery {
+		return time.Time{}, fmt.Errorf("every %d days: %w: 0 to %d", every, concordat.ErrInvalid, mostEvery)
+	}
+	if on == "" {
+		if every == 0 {
+			return time.Time{}, fmt.Errorf("neither a number of days nor a date: %w", concordat.ErrInvalid)
+		}
+		return now.AddDate(0, 0, every), nil
+	}
+	t, err := time.ParseInLocation(time.DateOnly, on, now.Location())
+	if err != nil {
+		return t, fmt.Errorf("date %q: %w: want YYYY-MM-DD", on, concordat.ErrInvalid)
+	}
+	return t, nil
+}
+
+// Rechecks begins what is to be done again by now and names what came to an end: the sources that were
+// not found the time before. What was cut short by the end of a process is taken up where it was.
+func (b *Queue) Rechecks(ctx context.Context) error {
+	now := b.site.Options().Now()
+	due, err := b.o.Store.DueRechecks(ctx, now)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, r := range due {
+		step := b.begin
+		if r.Due != "" {
+			step = b.follow
+		}
+		if err := step(ctx, r, now); err != nil {
+			errs = append(errs, fmt.Errorf("%s %s: %w", r.Kind, r.Target, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// begin notes what is going to run before it runs, so that it is run once.
+func (b *Queue) begin(ctx context.Context, r store.Recheck, now time.Time) error {
+	if r.Kind == store.RecheckBatch {
+		one, err := b.o.Store.Batch(ctx, r.Target)
+		if err != nil {
+			return b.gone(ctx, r, err)
+		}
+		r.Due = strconv.Itoa(one.Round + 1)
+	} else {
+		// Without findings there is nothing to find anything new against: it failed, or was an archive.
+		if _, err := b.site.Findings(ctx, concordat.TaskID(r.Target)); err != nil {
+			return b.gone(ctx, r, err)
+		}
+		r.Due = strings.ToLower(rand.Text())
+	}
+	r.Next = nextTime(r.Next, r.Every, now)
+	if err := b.o.Store.PutRecheck(ctx, r); err != nil {
+		return err
+	}
+	return b.follow(ctx, r, now)
+}
+
+// nextTime is the first of the times, so many days apart, that lies after now; zero: there is none.
+func nextTime(last time.Time, every int, now time.Time) time.Time {
+	if every <= 0 {
+		return time.Time{}
+	}
+	for !last.After(now) {
+		last = last.AddDate(0, 0, every)
+	}
+	return last
+}
+
+// gone ends the rechecks of what is not there any more.
+func (b *Queue) gone(ctx context.Context, r store.Recheck, err error) error {
+	if !errors.Is(err, concordat.ErrNotFound) {
+		return err
+	}
+	r.Next, r.Due = time.Time{}, ""
+	return b.o.Store.PutRecheck(ctx, r)
+}
+
+// follow begins what was noted and does not run yet, and takes in what has ended.
+func (b *Queue) follow(ctx context.Context, r store.Recheck, now time.Time) error {
+	if r.Kind == store.RecheckBatch {
+		return b.followBatch(ctx, r, now)
+	}
+	t, err := b.o.Store.Task(ctx, concordat.TaskID(r.Due))
+	switch {
+	case errors.Is(err, concordat.ErrNotFound):
+		j, err := b.jobOf(ctx, r)
+		if err != nil {
+			return b.gone(ctx, r, err)
+		}
+		err = b.o.Queue.SubmitTask(ctx, concordat.TaskID(r.Due), r.Owner, "", j)
+		if errors.Is(err, concordat.ErrExists) {
+			return nil
+		}
+		return err
+	case err != nil:
+		return err
+	case t.State == concordat.TaskQueued || t.State == concordat.TaskRunning:
+		return nil
+	}
+	r.Ran = now
+	if t.State == concordat.TaskFailed {
+		r.Due = ""
+		return b.o.Store.PutRecheck(ctx, r)
+	}
+	latest := concordat.TaskID(r.Latest)
+	if latest == "" {
+		latest = concordat.TaskID(r.Target)
+	}
+	before, err := b.site.Findings(ctx, latest)
+	if err != nil {
+		return b.gone(ctx, r, err)
+	}
+	after, err := b.site.Findings(ctx, t.ID)
+	if err != nil {
+		return b.gone(ctx, r, err)
+	}
+	if r.Fresh, err = json.Marshal(FreshSources(before, after)); err != nil {
+		return err
+	}
+	r.Latest, r.Due = r.Due, ""
+	return b.o.Store.PutRecheck(ctx, r)
+}
+
+func (b *Queue) followBatch(ctx context.Context, r store.Recheck, now time.Time) error {
+	round, err := strconv.Atoi(r.Due)
+	if err != nil {
+		return fmt.Errorf("round %q: %w", r.Due, concordat.ErrCorrupt)
+	}
+	one, err := b.o.Store.Batch(ctx, r.Target)
+	if err != nil {
+		return b.gone(ctx, r, err)
+	}
+	switch {
+	case one.State == concordat.TaskQueued || one.State == concordat.TaskRunning:
+		return nil
+	case one.Round < round:
+		err := b.o.Store.ReopenBatch(ctx, r.Target, Runner, true)
+		b.poke()
+		return err
+	}
+	members, err := b.o.Store.BatchMembers(ctx, r.Target)
+	if err != nil {
+		return err
+	}
+	fresh := []FreshSource{}
+	for _, m := range members {
+		var of []FreshSource
+		if err := json.Unmarshal(m.Fresh, &of); err != nil {
+			return fmt.Errorf("new sources of %s: %w: %v", m.Name, concordat.ErrCorrupt, err)
+		}
+		for _, s := range of {
+			if !slices.ContainsFunc(fresh, func(x FreshSource) bool { return x.Ref == s.Ref }) {
+				fresh = append(fresh, s)
+			}
+		}
+	}
+	if r.Fresh, err = json.Marshal(fresh); err != nil {
+		return err
+	}
+	r.Due, r.Ran = "", now
+	return b.o.Store.PutRecheck(ctx, r)
+}
+
+// jobOf is the job of a check that is done again: as it was handed in, or, for one of the command line, with
+// the text and the libraries of its findings.
+func (b *Queue) jobOf(ctx context.Context, r store.Recheck) (site.Job, error) {
+	t, err := b.o.Store.Task(ctx, concordat.TaskID(r.Target))
+	if err != nil {
+		return site.Job{}, err
+	}
+	var j site.Job
+	if len(t.Request) > 0 {
+		if err := json.Unmarshal(t.Request, &j); err != nil {
+			return j, fmt.Errorf("task %s: %w: %v", t.ID, concordat.ErrCorrupt, err)
+		}
+		return j, nil
+	}
+	f, err := b.site.Findings(ctx, t.ID)
+	if err != nil {
+		return j, err
+	}
+	j = site.Job{Name: string(f.Submission.ID), Title: t.Title, Text: f.Submission.Text, Flags: f.Flags, Forward: f.Forward}
+	for _, c := range f.Consulted {
+		if _, ok := c.Library.Batch(); c.Site == b.site.Options().ID && !ok {
+			j.Libraries = append(j.Libraries, c.Library)
+		}
+	}
+	return j, nil
+}

@@ -1,0 +1,78 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"concordat"
+	"concordat/store"
+)
+
+// regain brings texts of members that are not in the batch's index back from their files: another process,
+// with an index of its own, has worked on the batch before.
+func (r *batchRun) regain(ctx context.Context) error {
+	if !r.s.Options().Shared {
+		return nil
+	}
+	members, err := r.o.Store.BatchMembers(ctx, r.id)
+	if err != nil {
+		return err
+	}
+	missing := map[string]bool{}
+	for _, m := range members {
+		if m.Reason != "" {
+			continue
+		}
+		_, err := r.o.Index.Document(ctx, r.ref(m.Name))
+		if errors.Is(err, concordat.ErrNotFound) {
+			missing[m.Name] = true
+		} else if err != nil {
+			return err
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	inputs, err := r.o.Store.BatchInputs(ctx, r.id, false)
+	if err != nil {
+		return err
+	}
+	for _, in := range inputs {
+		if err := r.regainFile(ctx, in, missing); err != nil {
+			return err
+		}
+	}
+	for name := range missing {
+		return fmt.Errorf("text of %s, and of %d more: %w: another node had them, and the files do not give them any more", name,
+			len(missing)-1, concordat.ErrNotFound)
+	}
+	return nil
+}
+
+// regainFile puts what a file gives of the missing into the index, and takes it from them.
+func (r *batchRun) regainFile(ctx context.Context, in store.BatchInput, missing map[string]bool) error {
+	needed := false
+	for name := range missing {
+		needed = needed || name == in.Name || strings.HasPrefix(name, in.Name+"!/")
+	}
+	if !needed {
+		return nil
+	}
+	f, err := r.readFile(ctx, in)
+	if err != nil {
+		return err
+	}
+	var profiles []*concordat.Profile
+	for _, p := range f.profiles {
+		if missing[string(p.Document.ID)] {
+			profiles = append(profiles, p)
+			delete(missing, string(p.Document.ID))
+		}
+	}
+	if len(profiles) == 0 {
+		return nil
+	}
+	return r.o.Index.Put(ctx, profiles...)
+}

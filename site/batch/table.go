@@ -1,0 +1,294 @@
+package batch
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"concordat"
+	"concordat/report"
+	"concordat/site"
+	"concordat/store"
+)
+
+// MemberLine is a member of a batch as programs see it.
+type MemberLine struct {
+	Type       string           `json:"type"` // member
+	Document   string           `json:"document"`
+	Number     int              `json:"number"` // from 1, by which pairs are addressed
+	Title      string           `json:"title"`
+	Author     string           `json:"author,omitempty"`
+	Group      string           `json:"group,omitempty"`
+	DraftOf    string           `json:"draft_of,omitempty"`
+	Date       concordat.Date   `json:"date,omitempty"`
+	Error      string           `json:"error,omitempty"` // why it could not be read
+	Task       concordat.TaskID `json:"task,omitempty"`
+	Characters int              `json:"characters"`
+	Share      *float64         `json:"share"` // 0 to 1, covered by what counts; null: not measured, or not shown to who asks
+	Cluster    int              `json:"cluster,omitempty"`
+}
+
+// PairLine is a pair of a batch as programs see it.
+type PairLine struct {
+	Type    string  `json:"type"` // pair
+	A       string  `json:"a"`
+	B       string  `json:"b"`
+	NumberA int     `json:"number_a"` // of the members, from 1
+	NumberB int     `json:"number_b"`
+	Share   float64 `json:"share"`   // the larger of the next two
+	ShareA  float64 `json:"share_a"` // of a that stands in b
+	ShareB  float64 `json:"share_b"`
+	Counted bool    `json:"counted"`
+	Reason  string  `json:"reason,omitempty"`  // why it does not count: author, group, draft or verdict
+	Cluster int     `json:"cluster,omitempty"` // that it holds together; absent: it does not count, or is of two
+}
+
+// ClusterLine is a cluster of a batch as programs see it.
+type ClusterLine struct {
+	Type      string        `json:"type"` // cluster
+	Cluster   int           `json:"cluster"`
+	Documents []string      `json:"documents"` // in order of name
+	Members   []BelongsLine `json:"members"`   // the same, those that belong most strongly first
+	Pairs     int           `json:"pairs"`     // that count, of two of them
+	Bridges   int           `json:"bridges"`   // that count, of one of them and a document of another cluster
+	Strongest []PairLine    `json:"strongest"` // of the pairs, the first few
+}
+
+// BelongsLine is how strongly a document belongs to its cluster, as programs see it.
+type BelongsLine struct {
+	Document string  `json:"document"`
+	Number   int     `json:"number"`  // as of the members
+	Pairs    int     `json:"pairs"`   // of the cluster that it is in
+	Weight   float64 `json:"weight"`  // the sum of their shares
+	Largest  float64 `json:"largest"` // of their shares
+}
+
+// strongestPairs is how many pairs a line of a cluster names.
+const strongestPairs = 5
+
+// MemberLines returns all members in order of name.
+func (v *View) MemberLines() []MemberLine {
+	out := make([]MemberLine, len(v.Members))
+	for i, m := range v.Members {
+		out[i] = MemberLine{Type: "member", Document: m.Name, Number: m.Number + 1, Title: m.Title, Author: m.Author, Group: m.Group,
+			DraftOf: m.DraftOf,
+			Date:    m.Dated, Error: m.Reason, Task: m.Task, Characters: m.Characters, Cluster: v.Cluster(i)}
+		if m.Task != "" && !v.withheld {
+			out[i].Share = &v.Members[i].Share
+		}
+	}
+	return out
+}
+
+// WordingLine is wording that several documents of a batch hold, as programs see it.
+type WordingLine struct {
+	Type      string   `json:"type"`   // wording
+	Number    int      `json:"number"` // from 1, by which it is addressed
+	Documents []string `json:"documents"`
+	Held      int      `json:"held"` // number of them
+	Of        int      `json:"of"`   // documents of the batch
+	Words     int      `json:"words"`
+	Counted   bool     `json:"counted"`       // by the rules of a site: fewer hold it than make it common, and it does not read like a form
+	Why       string   `json:"why,omitempty"` // what it reads like, if it does like a form
+	Text      string   `json:"text"`          // its beginning; empty: not kept
+}
+
+// mostWordingText is how many code points of wording a line tells.
+const mostWordingText = 400
+
+// WordingLines returns the wording that several documents hold, what counts first.
+func WordingLines(ctx context.Context, s *site.Site, v *View) ([]WordingLine, error) {
+	texts, err := WordingTexts(ctx, s, v, v.Wording, mostWordingText)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]WordingLine, len(v.Wording))
+	for i := range v.Wording {
+		w := &v.Wording[i]
+		out[i] = WordingLine{Type: "wording", Number: w.Number, Of: w.Of, Words: w.Words, Counted: !w.Common && w.Why == "", Why: w.Why,
+			Text: texts[i]}
+		for _, m := range w.Documents() {
+			out[i].Documents = append(out[i].Documents, v.Members[m].Name)
+		}
+		out[i].Held = len(out[i].Documents)
+	}
+	return out, nil
+}
+
+// PairLines returns the pairs that reach the threshold, largest share first.
+func (v *View) PairLines() []PairLine {
+	out := make([]PairLine, len(v.Pairs))
+	for i, p := range v.Pairs {
+		out[i] = v.pairLine(p)
+	}
+	return out
+}
+
+func (v *View) pairLine(p ViewedPair) PairLine {
+	a, b := &v.Members[p.A], &v.Members[p.B]
+	return PairLine{Type: "pair", A: a.Name, B: b.Name, NumberA: a.Number + 1, NumberB: b.Number + 1, Share: p.Share(), ShareA: p.ShareA,
+		ShareB:  p.ShareB,
+		Counted: p.Counted(), Reason: p.Reason(), Cluster: v.PairCluster(p)}
+}
+
+// ClusterLines returns the clusters, largest first.
+func (v *View) ClusterLines() []ClusterLine {
+	details := v.Details()
+	out := make([]ClusterLine, len(v.Clusters))
+	for n, c := range v.Clusters {
+		d := &details[n]
+		out[n] = ClusterLine{Type: "cluster", Cluster: n + 1, Pairs: len(d.Pairs), Bridges: len(d.Bridges)}
+		for _, i := range c {
+			out[n].Documents = append(out[n].Documents, v.Members[i].Name)
+		}
+		for _, x := range d.Documents {
+			m := &v.Members[x.Member]
+			out[n].Members = append(out[n].Members, BelongsLine{m.Name, m.Number + 1, x.Pairs, x.Weight, x.Largest})
+		}
+		for _, p := range d.Pairs[:min(len(d.Pairs), strongestPairs)] {
+			out[n].Strongest = append(out[n].Strongest, v.pairLine(p))
+		}
+	}
+	return out
+}
+
+// WritePairs writes the pairs as CSV.
+func (v *View) WritePairs(w io.Writer) error {
+	c := newTable(w, "cluster", "a", "title_a", "b", "title_b", "share", "share_a", "share_b", "counted", "reason")
+	for i, p := range v.PairLines() {
+		c.row(strconv.Itoa(p.Cluster), p.A, v.Members[v.Pairs[i].A].Title, p.B, v.Members[v.Pairs[i].B].Title, shareText(p.Share),
+			shareText(p.ShareA), shareText(p.ShareB),
+			strconv.FormatBool(p.Counted), p.Reason)
+	}
+	return c.end()
+}
+
+// WriteMembers writes the members as CSV.
+func (v *View) WriteMembers(w io.Writer) error {
+	c := newTable(w, "document", "title", "author", "group", "draft_of", "date", "cluster", "share", "task", "error")
+	for _, m := range v.MemberLines() {
+		share := "" // not measured
+		if m.Share != nil {
+			share = shareText(*m.Share)
+		}
+		c.row(m.Document, m.Title, m.Author, m.Group, m.DraftOf, string(m.Date), strconv.Itoa(m.Cluster), share, string(m.Task), m.Error)
+	}
+	return c.end()
+}
+
+// WriteMatrix writes which share of the document of a row stands in that of a column, as CSV: of all
+// documents where there are few, else of those in clusters, where a blank is a pair of two clusters below the threshold.
+func (v *View) WriteMatrix(w io.Writer) error {
+	docs := v.Matrix(0)
+	for n := range v.Clusters {
+		if len(v.Members) > MostMatrix {
+			docs = append(docs, v.Clusters[n]...)
+		}
+	}
+	heads := []string{"document"}
+	for _, j := range docs {
+		heads = append(heads, v.Members[j].Name)
+	}
+	c := newTable(w, heads...)
+	for _, i := range docs {
+		row := []string{v.Members[i].Name}
+		for _, j := range docs {
+			cell := ""
+			if share, ok := v.Shares[[2]int{i, j}]; ok || i != j && (len(v.Members) <= MostMatrix || v.Cluster(i) == v.Cluster(j)) {
+				cell = shareText(share)
+			}
+			row = append(row, cell)
+		}
+		c.row(row...)
+	}
+	return c.end()
+}
+
+func shareText(v float64) string { return strconv.FormatFloat(v, 'f', 4, 64) }
+
+// table writes CSV whose cells no spreadsheet takes for a formula. The first error stays.
+type table struct {
+	c   *csv.Writer
+	err error
+}
+
+func newTable(w io.Writer, heads ...string) *table {
+	t := &table{c: csv.NewWriter(w)}
+	t.c.UseCRLF = true
+	t.row(heads...)
+	return t
+}
+
+func (t *table) row(cells ...string) {
+	for i := range cells {
+		cells[i] = report.Cell(cells[i])
+	}
+	if t.err == nil {
+		t.err = t.c.Write(cells)
+	}
+}
+
+func (t *table) end() error {
+	t.c.Flush()
+	if t.err == nil {
+		t.err = t.c.Error()
+	}
+	return t.err
+}
+
+// PairFindings returns what the member of number a has in common with that of number b alone, from a's
+// findings. It fails with concordat.ErrNotFound while a has none.
+func PairFindings(ctx context.Context, s *site.Site, db Store, id string, a, b int) (*report.Findings, error) {
+	members, err := db.BatchMembers(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	by := numbered(members)
+	if by[a] == nil || by[b] == nil || by[a].Task == "" {
+		return nil, fmt.Errorf("pair %d, %d of batch %s: %w", a, b, id, concordat.ErrNotFound)
+	}
+	f, err := s.Findings(ctx, by[a].Task)
+	if err != nil {
+		return nil, err
+	}
+	return onlyPair(f, concordat.Ref{Site: s.Options().ID, Library: concordat.BatchLibrary(id),
+		Document: concordat.DocumentID(by[b].Name)}), nil
+}
+
+// PairReport returns the report of a pair, seen from the member of number a: PairFindings by the rules in force for
+// a, with the other document in it even if the pair does not count. base is as in [RulesInForce].
+func PairReport(ctx context.Context, s *site.Site, db Store, id string, a, b int, base report.Rules) (*report.Report, error) {
+	f, err := PairFindings(ctx, s, db, id, a, b)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := site.RulesInForce(ctx, db, f.Task, base)
+	if err != nil {
+		return nil, err
+	}
+	return report.Build(f, site.WithoutLibrary(rules, concordat.BatchLibrary(id))), nil
+}
+
+// onlyPair leaves of findings what one source holds.
+func onlyPair(f *report.Findings, source concordat.Ref) *report.Findings {
+	out := *f
+	out.Passages, out.Consulted, out.Partners, out.Disclosures, out.Statements, out.Signatures, out.Short = nil, nil, nil, nil, nil, nil, nil
+	for _, p := range f.Passages {
+		if p.Source == source {
+			out.Passages = append(out.Passages, p)
+		}
+	}
+	out.SharedWorks = slices.DeleteFunc(slices.Clone(f.SharedWorks), func(w report.SharedWorks) bool { return w.Source != source })
+	for _, c := range f.Consulted {
+		if c.Library == source.Library {
+			out.Consulted = append(out.Consulted, c)
+		}
+	}
+	out.Forward = site.ForwardNone
+	return &out
+}
+
+var _ QueueStore = (*store.DB)(nil)

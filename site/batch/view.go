@@ -1,0 +1,330 @@
+package batch
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"concordat"
+	"concordat/report"
+	"concordat/screen"
+	"concordat/site"
+	"concordat/store"
+)
+
+// View is what a batch has found so far, by the lineage rules and the decisions in force.
+type View struct {
+	store.Batch
+	Job     Job
+	Rules   LineageRules
+	Members []store.BatchMember // in order of name; those that could not be read have a Reason
+	// Pairs are those that reach the threshold, the largest share first.
+	Pairs []ViewedPair
+	// Clusters are the groups that the counted pairs hold together, see screen.Communities: the largest first, each
+	// in order of name, as indices into Members. Each document of a counted pair is in one.
+	Clusters [][]int
+	// Wording is what several of the documents hold alike, that of most words in all documents first.
+	Wording []ViewedWording
+	Shares  map[[2]int]float64 // of member i that stands in member j, of those in clusters and of the Pairs
+
+	cluster  map[int]int // number of the cluster of a member, from 1
+	withheld bool        // the shares of Members are
+}
+
+// ViewedPair is a pair with what is thought of it. A and B are indices into Members, A the one whose name
+// comes first.
+type ViewedPair struct {
+	A, B           int
+	ShareA, ShareB float64 // of A that stands in B, and of B in A
+	Lineage        string  // why it does not count by the rules; empty: it counts
+	Verdict        string  // of somebody, which goes before the rules
+}
+
+// Share is the larger share of the two.
+func (p ViewedPair) Share() float64 { return max(p.ShareA, p.ShareB) }
+
+// Counted reports whether the pair counts.
+func (p ViewedPair) Counted() bool {
+	return p.Verdict == store.VerdictCount || p.Verdict == "" && p.Lineage == ""
+}
+
+// Reason says why the pair does not count; empty: it does.
+func (p ViewedPair) Reason() string {
+	switch {
+	case p.Counted():
+		return ""
+	case p.Verdict != "":
+		return LineageVerdict
+	}
+	return p.Lineage
+}
+
+// MostMatrix is the most documents of one matrix.
+const MostMatrix = 40
+
+// Open returns what a batch has found so far. Its memory is that of the members and of the pairs above the threshold.
+func Open(ctx context.Context, db Store, id string) (*View, error) {
+	b, err := db.Batch(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	v := &View{Batch: b, Rules: DefaultLineage(), Shares: map[[2]int]float64{}}
+	if err := errors.Join(json.Unmarshal(b.Request, &v.Job), json.Unmarshal(b.Lineage, &v.Rules)); err != nil {
+		return nil, fmt.Errorf("batch %s: %w: %v", id, concordat.ErrCorrupt, err)
+	}
+	if v.Members, err = db.BatchMembers(ctx, id); err != nil {
+		return nil, err
+	}
+	index := map[int]int{}
+	for i, m := range v.Members {
+		index[m.Number] = i
+	}
+	err = eachPair(ctx, db, id, v.Job.PairThreshold(), func(p store.BatchPair) {
+		one := v.pair(index, p)
+		v.Pairs = append(v.Pairs, one)
+		v.note(one)
+	})
+	if err != nil {
+		return nil, err
+	}
+	v.group()
+	if v.Wording, err = viewedWording(ctx, db, id, index, v.Members); err != nil {
+		return nil, err
+	}
+	// What is below the threshold is of use within a cluster, and in a batch of which one matrix shows all.
+	err = eachPair(ctx, db, id, 0, func(p store.BatchPair) {
+		one := v.pair(index, p)
+		if g := v.cluster[one.A]; len(v.Members) <= MostMatrix || g > 0 && g == v.cluster[one.B] {
+			v.note(one)
+		}
+	})
+	return v, err
+}
+
+// WithoutPairs returns what is left of a view for somebody who is not told which documents share wording,
+// nor with which sources: the documents with their shares. The view is not changed.
+func (v *View) WithoutPairs() *View {
+	out := *v
+	out.Pairs, out.Clusters, out.Shares, out.cluster, out.Wording = nil, nil, nil, nil, nil
+	out.Members = slices.Clone(v.Members)
+	for i := range out.Members {
+		out.Members[i].Fresh = json.RawMessage("[]")
+	}
+	return &out
+}
+
+// WithoutShares returns a view whose documents are listed without their shares. The view is not changed.
+func (v *View) WithoutShares() *View {
+	out := *v
+	out.withheld = true
+	out.Members = slices.Clone(v.Members)
+	for i := range out.Members {
+		out.Members[i].Share, out.Members[i].Largest = 0, 0
+	}
+	return &out
+}
+
+func (v *View) note(p ViewedPair) {
+	v.Shares[[2]int{p.A, p.B}], v.Shares[[2]int{p.B, p.A}] = p.ShareA, p.ShareB
+}
+
+func (v *View) pair(index map[int]int, p store.BatchPair) ViewedPair {
+	one := ViewedPair{A: index[p.A], B: index[p.B], ShareA: p.ShareA, ShareB: p.ShareB, Verdict: p.Verdict}
+	one.Lineage = v.Rules.Lineage(&v.Members[one.A], &v.Members[one.B])
+	return one
+}
+
+// eachPair calls f with every pair of at least a share, page by page.
+func eachPair(ctx context.Context, db Store, id string, least float64, f func(store.BatchPair)) error {
+	var after *store.PairCursor
+	for {
+		ps, err := db.BatchPairs(ctx, id, least, after, 0)
+		if err != nil {
+			return err
+		}
+		for _, p := range ps {
+			f(p)
+		}
+		if len(ps) < store.MaxPage {
+			return nil
+		}
+		last := ps[len(ps)-1]
+		after = &store.PairCursor{Share: last.Share(), A: last.A, B: last.B}
+	}
+}
+
+// Unread returns the members that could not be read.
+func (v *View) Unread() []store.BatchMember {
+	var out []store.BatchMember
+	for _, m := range v.Members {
+		if m.Reason != "" {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// Matrix returns the documents of which a matrix is shown: of all where there are few, else of the first
+// of cluster n, from 1.
+func (v *View) Matrix(n int) []int {
+	if n == 0 {
+		if len(v.Members) > MostMatrix {
+			return nil
+		}
+		var all []int
+		for i, m := range v.Members {
+			if m.Reason == "" {
+				all = append(all, i)
+			}
+		}
+		return all
+	}
+	c := v.Clusters[n-1]
+	return c[:min(len(c), MostMatrix)]
+}
+
+// Picture returns what a picture of cluster n, from 1, is drawn from: its documents and all pairs among
+// them that reach the threshold, those that do not count marked.
+func (v *View) Picture(n int) (nodes []screen.Node, links []screen.Link) {
+	place := map[int]int{}
+	for i, d := range v.Clusters[n-1] {
+		place[d] = i
+		nodes = append(nodes, screen.Node{Label: v.Members[d].Name})
+	}
+	for _, p := range v.Pairs {
+		a, ok := place[p.A]
+		b, both := place[p.B]
+		if ok && both {
+			links = append(links, screen.Link{A: a, B: b, Resemblance: min(1, p.Share()), Aside: !p.Counted()})
+		}
+	}
+	return nodes, links
+}
+
+// SetLineage changes which pairs of a batch do not count; base are the rules of reports that nobody has
+// changed, for a batch that keeps none. What is decided stays on record and can be undone by another call. The reports of the documents
+// concerned follow.
+func SetLineage(ctx context.Context, s *site.Site, db Store, id, by string, rules LineageRules, base report.Rules) error {
+	v, err := Open(ctx, db, id)
+	if err != nil {
+		return err
+	}
+	var changed []store.BatchPair
+	index := map[int]int{}
+	for i, m := range v.Members {
+		index[m.Number] = i
+	}
+	err = eachPair(ctx, db, id, 0, func(p store.BatchPair) {
+		a, b := &v.Members[index[p.A]], &v.Members[index[p.B]]
+		if counts(v.Rules, p, a, b) != counts(rules, p, a, b) {
+			changed = append(changed, p)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(rules)
+	if err != nil {
+		return err
+	}
+	if err := db.SetBatchLineage(ctx, id, data); err != nil {
+		return err
+	}
+	e := store.BatchEvent{At: s.Options().Now(), By: by, Action: "lineage",
+		Text: fmt.Sprintf("author %t, group %t, draft %t, metadata %t", rules.Author, rules.Group, rules.Draft, rules.Metadata)}
+	if err := db.AppendBatchEvent(ctx, id, e); err != nil {
+		return err
+	}
+	return recountPairs(ctx, s, db, v, rules, changed, by, base)
+}
+
+// SetVerdict decides whether the pair of the members of two numbers counts, or, with an empty verdict, that
+// the rules decide. See SetLineage.
+func SetVerdict(ctx context.Context, s *site.Site, db Store, id, by string, a, b int, verdict, why string, base report.Rules) error {
+	v, err := Open(ctx, db, id)
+	if err != nil {
+		return err
+	}
+	members := numbered(v.Members)
+	if members[a] == nil || members[b] == nil {
+		return fmt.Errorf("pair %d, %d of batch %s: %w", a, b, id, concordat.ErrNotFound)
+	}
+	if members[b].Name < members[a].Name {
+		a, b = b, a
+	}
+	if err := db.SetPairVerdict(ctx, id, a, b, verdict); err != nil {
+		return err
+	}
+	p, err := db.BatchPair(ctx, id, a, b)
+	if err != nil {
+		return err
+	}
+	e := store.BatchEvent{At: s.Options().Now(), By: by, Action: "pair_" + cmp.Or(verdict, "rules"), Text: members[a].Name + " – " +
+		members[b].Name}
+	if why != "" {
+		e.Text += ": " + why
+	}
+	if err := db.AppendBatchEvent(ctx, id, e); err != nil {
+		return err
+	}
+	return recountPairs(ctx, s, db, v, v.Rules, []store.BatchPair{p}, by, base)
+}
+
+// recount brings the reports of the members of changed pairs up to date.
+func recountPairs(ctx context.Context, s *site.Site, db Store, v *View, rules LineageRules, changed []store.BatchPair, by string,
+	base report.Rules) error {
+	members := numbered(v.Members)
+	of := map[int][]store.BatchPair{}
+	for _, p := range changed {
+		of[p.A], of[p.B] = append(of[p.A], p), append(of[p.B], p)
+	}
+	library := concordat.BatchLibrary(v.ID)
+	for n, pairs := range of {
+		m := members[n]
+		if m.Task == "" {
+			continue // its check is still to come, and goes by what is set then
+		}
+		now, err := site.RulesInForce(ctx, db, m.Task, base)
+		if errors.Is(err, concordat.ErrNotFound) {
+			continue // deleted since
+		}
+		if err != nil {
+			return err
+		}
+		before := len(now.ExcludeSources)
+		now.ExcludeSources = slices.Clone(now.ExcludeSources)
+		same := true
+		for _, p := range pairs {
+			other := members[p.A+p.B-n]
+			ref := concordat.Ref{Site: s.Options().ID, Library: library, Document: concordat.DocumentID(other.Name)}
+			now.ExcludeSources = slices.DeleteFunc(now.ExcludeSources, func(r concordat.Ref) bool { return r == ref })
+			same = same && len(now.ExcludeSources) == before
+			if !counts(rules, p, m, other) {
+				now.ExcludeSources = append(now.ExcludeSources, ref)
+				same = false
+			}
+		}
+		if !same {
+			if err := putRules(ctx, db, m.Task, now, store.Review{At: s.Options().Now(), By: by}); err != nil &&
+				!errors.Is(err, concordat.ErrNotFound) {
+				return err
+			}
+		}
+		f, err := s.Findings(ctx, m.Task)
+		if errors.Is(err, concordat.ErrNotFound) {
+			continue // deleted since
+		}
+		if err != nil {
+			return err
+		}
+		next := *m
+		shares := measure(&next, f, now, library, members)
+		if err := db.PutChecked(ctx, v.ID, next, shares); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package batch
+
+import (
+	"context"
+	"slices"
+
+	"concordat"
+	"concordat/align"
+	"concordat/report"
+	"concordat/site/compare"
+	"concordat/store"
+	"concordat/wording"
+)
+
+// batchWording is what the documents of a batch share by right.
+type batchWording struct {
+	held      *wording.Common // grams that at least two of the documents hold
+	of        int             // documents
+	templates []string
+	// holders are the documents, by name and at most mostBeside, beside which common wording is shown, by its first gram.
+	holders map[uint64][]string
+	first   []string // the first documents, by name and at most mostBeside, beside which templates are shown
+}
+
+// common returns the grams that so many of the documents hold that they do not count.
+func (w *batchWording) common() *wording.Common {
+	return w.held.Least(wording.Least(w.of), wording.LeastLong(w.of))
+}
+
+// mostGrams bounds the grams that are counted at a time, 8 bytes each: larger batches are counted in parts.
+const mostGrams = 16 << 20
+
+// learn counts the wording of all documents, before any two are compared, unless that was done.
+func (r *batchRun) learn(ctx context.Context, members []store.BatchMember) error {
+	if r.wording != nil {
+		return nil
+	}
+	o, done, err := r.o.Options(ctx, r.job)
+	if err != nil {
+		return err
+	}
+	if done != nil {
+		done()
+	}
+	w := &batchWording{held: &wording.Common{}, of: len(members), templates: compare.TemplateTexts(o.Templates),
+		holders: map[uint64][]string{}}
+	size := 0
+	for _, m := range members[:min(len(members), compare.MostBeside)] {
+		w.first = append(w.first, m.Name)
+	}
+	for _, m := range members {
+		size += m.Characters
+	}
+	parts := 1 + size/4/mostGrams // words of four letters, or of fewer characters where there are fewer words
+	for part := range parts {
+		counter := &wording.Counter{Part: part, Parts: parts}
+		if err := r.eachText(ctx, members, func(_ store.BatchMember, _ string, words *wording.Words) { counter.Add(words) }); err != nil {
+			return err
+		}
+		w.held.Join(counter.Common(2, 0))
+	}
+	held := newHeldAlike(w)
+	err = r.eachText(ctx, members, func(m store.BatchMember, text string, words *wording.Words) {
+		for _, s := range held.common.In(words) {
+			if hs := w.holders[s.Gram]; len(hs) < compare.MostBeside && !slices.Contains(hs, m.Name) {
+				w.holders[s.Gram] = append(hs, m.Name)
+			}
+		}
+		held.add(m.Number, text, words)
+	})
+	if err != nil {
+		return err
+	}
+	r.wording = w
+	return r.keepHeld(ctx, held, members)
+}
+
+// eachText calls f with the words of each member, in order.
+func (r *batchRun) eachText(ctx context.Context, members []store.BatchMember,
+	f func(m store.BatchMember, text string, words *wording.Words)) error {
+	for _, m := range members {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		d, err := r.text(ctx, m.Name)
+		if err != nil {
+			return err
+		}
+		f(m, d.Text, wording.Split(d.Text))
+	}
+	return nil
+}
+
+// shared returns what of a member's text is shared by right.
+func (w *batchWording) shared(text string) *compare.SharedWording {
+	s := compare.Shareable(text, w.templates)
+	s.Decide(w.held, w.of)
+	return s
+}
+
+// member is the text of a member, ready for comparing.
+type member struct {
+	*compare.SharedWording
+	prepared *align.Text
+}
+
+// passages returns what a has in common with b, whose name and title are given: evidence, and beside it what both share
+// by right.
+func (w *batchWording) passages(a, b *member, names [2]string, ref concordat.Ref, title string) []concordat.Passage {
+	out := compare.Passages(a.prepared, b.prepared, &compare.Candidate{Ref: ref, Title: title},
+		&concordat.Document{Title: title, Text: b.Text})
+	for i := range out {
+		out[i].Documents = w.held.Documents(a.Words, out[i].Span)
+	}
+	a.Judge(out)
+	return append(out, a.Beside(b.Words, ref, title, b.Text, func(x report.Wording) bool {
+		hs := w.first
+		switch x.Kind {
+		case concordat.KindCommon:
+			hs = w.holders[a.Words.First(x.Span)]
+		case concordat.KindTemplate:
+		default:
+			return true
+		}
+		return slices.Contains(hs, names[0]) || slices.Contains(hs, names[1])
+	})...)
+}

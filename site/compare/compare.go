@@ -1,0 +1,240 @@
+package compare
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/align"
+	"concordat/report"
+	"concordat/wording"
+)
+
+// mostHeld bounds the texts of candidates that wait in memory, in bytes; those above are read again.
+const mostHeld = 64 << 20
+
+// mostHeldWords bounds the same of which the words wait too, which take some ten times as much.
+const mostHeldWords = mostHeld / 16
+
+// Align compares the submission with the text of each candidate and returns all passages, those of
+// the best candidate first. What a cheap look rules out is not compared. Before anything is compared, shared learns
+// what the candidates share by right; of is the number of documents that could hold it. asked are the sentences of the
+// submission, q is by what its candidates were asked for.
+func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concordat.Query, asked []concordat.Sentence,
+	candidates []*Candidate,
+	of int, progress Progress) ([]concordat.Passage, error) {
+	if len(candidates) == 0 {
+		return nil, nil
+	}
+	progress("verify", 0, len(candidates))
+	texts := make([]*concordat.Document, len(candidates))
+	split := make([]*wording.Words, len(candidates))
+	var held atomic.Int64
+	var mu sync.Mutex // guards counter
+	counter := wording.CounterOf(shared.Words)
+	looks := Looker{Text: shared.Text}
+	err := m.each(ctx, "verify", candidates, progress, func(ctx context.Context, i int) error {
+		d, err := m.source(ctx, candidates[i])
+		if err != nil || d == nil {
+			return err
+		}
+		worth, err := m.Worthwhile(&looks, candidates[i], d.Text)
+		if err != nil || !worth {
+			return err
+		}
+		words := wording.Split(d.Text)
+		mu.Lock()
+		counter.Add(words)
+		mu.Unlock()
+		size := held.Add(int64(len(d.Text)))
+		if size <= mostHeldWords {
+			split[i] = words
+		}
+		if size > mostHeld {
+			d = &concordat.Document{}
+		}
+		texts[i] = d
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := m.countExact(ctx, counter, shared, q, asked); err != nil {
+		return nil, err
+	}
+	grams := counter.Common(2, 0)
+	shared.Decide(grams, of)
+	prepared := shared.Prepare()
+	found := make([][]concordat.Passage, len(candidates))
+	cited := make([]report.SharedWorks, len(candidates))
+	err = m.each(ctx, "align", candidates, progress, func(ctx context.Context, i int) (err error) {
+		d, words := texts[i], split[i]
+		texts[i], split[i] = nil, nil
+		if d != nil && d.ID == "" {
+			d, err = m.source(ctx, candidates[i])
+		}
+		if err == nil && d != nil {
+			if words == nil {
+				words = wording.Split(d.Text)
+			}
+			found[i] = Passages(prepared, align.PrepareWithout(d.Text, shared.wallsOf(d.Text, words)), candidates[i], d)
+			for k := range found[i] {
+				found[i][k].Documents = grams.Documents(shared.Words, found[i][k].Span)
+			}
+			shared.Judge(found[i])
+			found[i] = append(found[i], shared.Beside(words, candidates[i].Ref, cmp.Or(d.Title, candidates[i].Title), d.Text, nil)...)
+			for k := range found[i] {
+				found[i][k].Documents = max(0, found[i][k].Documents-1) // without the submission
+			}
+			cited[i], _ = shared.bothCite(d.Text, candidates[i].Ref, cmp.Or(d.Title, candidates[i].Title))
+		}
+		return err
+	})
+	shared.Cited = slices.DeleteFunc(cited, func(w report.SharedWorks) bool { return w.Works == 0 })
+	return slices.Concat(found...), err
+}
+
+// countExact counts the documents that hold a sentence of the submission exactly, candidates or not: of wording that very
+// many hold only some are candidates. Documents that the question excludes, such as an earlier version of the submission,
+// are not told apart in an answer and may be among those counted: they are taken off.
+func (m *Comparer) countExact(ctx context.Context, counter *wording.Counter, shared *SharedWording, q *concordat.Query,
+	asked []concordat.Sentence) error {
+	if len(asked) == 0 {
+		return nil
+	}
+	exact := &concordat.Query{Scheme: q.Scheme, Libraries: q.Libraries, Exclude: q.Exclude, Limit: 1}
+	for _, x := range asked {
+		exact.Fingerprints = append(exact.Fingerprints, x.Fingerprint)
+	}
+	a, err := m.Index.Match(ctx, exact)
+	if err != nil {
+		return fmt.Errorf("count common wording: %w", err)
+	}
+	for _, x := range a.Matches {
+		if n := x.Documents - len(q.Exclude); x.Distance == 0 && n > wording.Absolute {
+			counter.AtLeast(shared.Words, asked[x.Sentence].Span, n+1)
+		}
+	}
+	return nil
+}
+
+// each calls do for the index of each candidate, several at a time.
+func (m *Comparer) each(ctx context.Context, stage string, candidates []*Candidate, progress Progress,
+	do func(context.Context, int) error) error {
+	var done atomic.Int64
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(m.Workers)
+	for i := range candidates {
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := do(ctx, i); err != nil {
+				return err
+			}
+			progress(stage, int(done.Add(1)), len(candidates))
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// source returns a candidate's document; nil if it was deleted meanwhile.
+func (m *Comparer) source(ctx context.Context, c *Candidate) (*concordat.Document, error) {
+	d, err := m.Index.Document(ctx, c.Ref)
+	if errors.Is(err, concordat.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("source %s: %w", c.Ref, err)
+	}
+	return d, nil
+}
+
+// Worthwhile reports whether a source is worth comparing word by word: a sentence by which it was nominated holds up, or, if
+// its words nominate it, some place of it shares enough words with some place of the submission.
+func (m *Comparer) Worthwhile(l *Looker, c *Candidate, source string) (bool, error) {
+	if related, err := m.Related(l.Text, c, source); err != nil || related || !c.Text {
+		return related, err
+	}
+	return l.look(source) >= align.LeastGlance, nil
+}
+
+// Looker looks from a submission at sources, several at a time. Its text is made ready for that when the first asks.
+type Looker struct {
+	Text   string
+	once   sync.Once
+	glance *align.Glance
+	pool   sync.Pool // of *align.Looker
+}
+
+func (l *Looker) look(source string) float64 {
+	l.once.Do(func() { l.glance = align.NewGlance(l.Text) })
+	x, ok := l.pool.Get().(*align.Looker)
+	if !ok {
+		x = l.glance.Looker()
+	}
+	defer l.pool.Put(x)
+	return x.Look(source)
+}
+
+// leastResemblance is the exact resemblance that one nominating sentence must have for its document
+// to be compared whole. A fingerprint within the gate means 0.4 and more; unrelated sentences that
+// come as close by chance, of which a large library has many, have less than 0.1.
+const leastResemblance = 0.25
+
+// Related reports whether a sentence by which the candidate was nominated holds up word by word.
+// It costs a hundredth of comparing the documents.
+func (m *Comparer) Related(text string, c *Candidate, source string) (bool, error) {
+	for _, h := range c.Hits {
+		if h.Source.End > len(source) || h.Source.Start < 0 || h.Source.Start > h.Source.End {
+			continue // the document was replaced meanwhile
+		}
+		r, err := m.Profiler.Resemblance(h.Span.In(text), h.Source.In(source))
+		if err != nil || r >= leastResemblance {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// Passages aligns the submission with one source, d, prepared as well.
+func Passages(submission, source *align.Text, c *Candidate, d *concordat.Document) []concordat.Passage {
+	var out []concordat.Passage
+	var points *report.Counter
+	for _, p := range align.Pair(submission, source, align.Options{}) {
+		if points == nil {
+			points = report.NewCounter(d.Text)
+		}
+		text, before, after := Around(d.Text, p.B)
+		out = append(out, concordat.Passage{
+			Span: p.A, Source: c.Ref, Title: cmp.Or(d.Title, c.Title), SourceSpan: p.B, SourcePoints: points.Points(p.B),
+			Kind: p.Kind, Similarity: p.Similarity, Text: text, Before: before, After: after, Words: p.Words,
+		})
+	}
+	return out
+}
+
+// Around returns the text of a span and a little of what stands before and after it.
+func Around(text string, span concordat.Span) (in, before, after string) {
+	from := max(0, span.Start-contextBytes)
+	for from < span.Start && !StartsRune(text, from) {
+		from++
+	}
+	to := min(len(text), span.End+contextBytes)
+	for to > span.End && !StartsRune(text, to) {
+		to--
+	}
+	return span.In(text), text[from:span.Start], text[span.End:to]
+}
+
+func StartsRune(text string, at int) bool {
+	return at >= len(text) || text[at]&0xC0 != 0x80
+}

@@ -1,0 +1,103 @@
+package compare
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"concordat"
+	"concordat/profile"
+)
+
+// Comparer finds the documents of an index that share text with a submission, and aligns them with it.
+type Comparer struct {
+	Index    concordat.Index
+	Profiler *profile.Profiler
+	Workers  int // of comparing, at least 1
+	// Known, if not nil, leaves out candidates that are not to be found.
+	Known func(context.Context, []*Candidate) ([]*Candidate, error)
+}
+
+// Progress is told how far a stage is; it may be called concurrently.
+type Progress func(stage string, done, total int)
+
+// NoProgress is told and does nothing.
+func NoProgress(string, int, int) {}
+
+// Options say what of an index a submission is compared with.
+type Options struct {
+	Exclude    []concordat.Ref // documents never found: earlier versions of the submission
+	Exact      bool            // look up exact bands only: faster, finds less
+	Channel    Channel         // by what documents are nominated
+	Candidates int             // the most that are compared, best first; 0: DefaultCandidates
+}
+
+const (
+	// FairDistance is the distance within which two sentences are evidence: unrelated ones come as
+	// close a thousand times more rarely than they come within the gate.
+	FairDistance      = 20
+	DefaultCandidates = 200
+	// MatchLimit is the most matches taken for one sentence: beyond it the wording is common, and
+	// more of its sources add nothing to a reader.
+	MatchLimit = 64
+	// contextBytes is how much of a source is kept before and after a passage.
+	contextBytes = 240
+)
+
+// Found is what the libraries answered.
+type Found struct {
+	Candidates []*Candidate
+	Left       int // candidates for which there is no room
+	Missing    []concordat.ShardID
+	Capped     int
+}
+
+// Find asks by fingerprints and by words for the documents to be compared.
+func (m *Comparer) Find(ctx context.Context, p *concordat.Profile, q *concordat.Query, o Options, progress Progress) (*Found, error) {
+	out := &Found{}
+	if len(q.Libraries) == 0 {
+		return out, nil
+	}
+	var prints, texts []*Candidate
+	if n := len(q.Fingerprints); n > 0 && o.Channel != ChannelText {
+		progress("match", 0, n)
+		a, err := m.Index.Match(ctx, q)
+		if err != nil {
+			return nil, fmt.Errorf("match: %w", err)
+		}
+		prints, out.Missing, out.Capped = m.nominate(p.Questions(), a.Matches), a.Missing, a.Capped
+		progress("match", n, n)
+	}
+	if n := len(p.Windows); n > 0 && o.Channel != ChannelFingerprints {
+		progress("search", 0, n)
+		var missing []concordat.ShardID
+		var err error
+		if texts, missing, err = m.nominateText(ctx, p, q); err != nil {
+			return nil, fmt.Errorf("search: %w", err)
+		}
+		out.Missing = slices.Compact(slices.Sorted(slices.Values(append(out.Missing, missing...))))
+		progress("search", n, n)
+	}
+	out.Candidates, out.Left = merge(prints, texts, cmp.Or(o.Candidates, DefaultCandidates))
+	if m.Known != nil {
+		var err error
+		if out.Candidates, err = m.Known(ctx, out.Candidates); err != nil {
+			return nil, fmt.Errorf("search: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// Query returns the question about the sentences of a profile.
+func (m *Comparer) Query(p *concordat.Profile, o Options, libraries []concordat.LibraryID) *concordat.Query {
+	q := &concordat.Query{Scheme: p.Scheme, Exclude: o.Exclude, MaxDistance: profile.MaxGate, MaxHashes: m.Profiler.MaxHashes(),
+		Limit: MatchLimit, Probe: concordat.ProbeOne, Libraries: libraries}
+	if o.Exact {
+		q.Probe = concordat.ProbeExact
+	}
+	for _, sentence := range p.Questions() {
+		q.Fingerprints = append(q.Fingerprints, sentence.Fingerprint)
+	}
+	return q
+}

@@ -1,0 +1,86 @@
+package compare
+
+import (
+	"concordat"
+)
+
+// Candidate is a source document with the sentences by which it was nominated.
+type Candidate struct {
+	Ref   concordat.Ref
+	Title string
+	Hits  []Hit
+	Score float64
+	Text  bool // its words nominate it: no sentence needs to hold up
+}
+
+// Hit is a sentence of the submission near one of a source.
+type Hit struct {
+	Span      concordat.Span // of the submission
+	Source    concordat.Span
+	Documents int
+	Distance  int // bits
+	Ordinal   int // of the source's sentence
+}
+
+// commonDocuments is the number of documents from which a sentence counts little for nominating.
+const commonDocuments = 20
+
+// nominate returns the source documents within the gate of some sentence, best first, from the matches of the comparer's
+// own index, which tell the number of hashes that differ.
+func (m *Comparer) nominate(asked []concordat.Sentence, matches []concordat.Match) []*Candidate {
+	return nominateBy(asked, matches, m.Profiler.Nearness)
+}
+
+// Nominate does so from matches of which only bits are known: a partner's.
+func Nominate(asked []concordat.Sentence, matches []concordat.Match) []*Candidate {
+	return nominateBy(asked, matches, func(s concordat.Sentence, m concordat.Match) float64 {
+		return float64(s.Gate+1-m.Distance) / float64(s.Gate+1)
+	})
+}
+
+// nominateBy returns the source documents that some sentence is near, best first: each sentence adds
+// how near it is, 0 or less being too far, less where many documents hold the wording.
+func nominateBy(asked []concordat.Sentence, matches []concordat.Match,
+	nearness func(concordat.Sentence, concordat.Match) float64) []*Candidate {
+	by := map[concordat.Ref]*Candidate{}
+	var out []*Candidate
+	lastSentence := map[concordat.Ref]int{}
+	for _, m := range matches {
+		sentence := asked[m.Sentence]
+		near := nearness(sentence, m)
+		if near <= 0 {
+			continue
+		}
+		c := by[m.Source]
+		if c == nil {
+			c = &Candidate{Ref: m.Source, Title: m.Title}
+			by[m.Source] = c
+			out = append(out, c)
+			lastSentence[m.Source] = -1
+		}
+		c.Hits = append(c.Hits, Hit{sentence.Span, m.Span, m.Documents, m.Distance, m.Ordinal})
+		if lastSentence[m.Source] == m.Sentence {
+			continue // a farther match of the same sentence
+		}
+		lastSentence[m.Source] = m.Sentence
+		weight := 1.0
+		if m.Documents > commonDocuments {
+			weight = commonDocuments / float64(m.Documents)
+		}
+		c.Score += weight * near
+	}
+	sortCandidates(out)
+	return out
+}
+
+// Documents returns the least number of documents that hold one of the matched sentences within
+// span: a passage is as common as its rarest sentence. 0: no sentence of it was matched as a whole.
+func (c *Candidate) Documents(span concordat.Span) int {
+	least := 0
+	for _, h := range c.Hits {
+		if h.Span.Overlaps(span) && (least == 0 || h.Documents < least) {
+			least = h.Documents
+		}
+	}
+	return least
+}

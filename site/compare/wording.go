@@ -1,0 +1,354 @@
+package compare
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"concordat"
+	"concordat/align"
+	"concordat/report"
+	"concordat/wording"
+)
+
+// SharedWording is what of a text is shared by right and takes no part in comparing it, and how the same is found in
+// others.
+type SharedWording struct {
+	Text  string
+	Words *wording.Words
+	given []string        // templates: wording that was handed out
+	grams *wording.Common // of what others share: it takes no part in them either
+	Found []report.Wording
+	Form  []concordat.Span // what templates hold of the text
+	Named []concordat.Span // quotations that name their source
+	Walls []concordat.Span // all of the text that takes no part, in order and disjoint
+	Held  *wording.Common  // what at least one other document that was compared holds; nil: nothing was
+	Of    int              // documents that could hold it, the text among them; 0: nothing was compared
+	forms func() *wording.Reader
+	// clauses says that shared clauses may be formulas: see wording.ClausesAreForms.
+	clauses bool
+	works   func() []report.Work // that the text cites
+	Cited   []report.SharedWorks // that candidates cite too, set by align
+}
+
+// Shareable returns what of a text is known to be shared by right from the text and the templates alone.
+func Shareable(text string, templates []string) *SharedWording {
+	w := &SharedWording{Text: text, Words: wording.Split(text), given: templates}
+	w.forms = sync.OnceValue(func() *wording.Reader { return wording.NewReader(text) })
+	w.works = sync.OnceValue(func() []report.Work { return report.Works(text) })
+	w.Form = report.Given(text, templates)
+	w.Named = report.AttributedQuotations(text)
+	w.Walls = Joined(slices.Concat(report.References(text), w.Form, w.Named))
+	return w
+}
+
+// Decide notes the wording that others hold too: common among of documents, and that of forms. held are the grams that
+// at least one other document has, with the numbers of documents.
+func (w *SharedWording) Decide(held *wording.Common, of int) {
+	w.Held, w.Of = held, of
+	w.grams = &wording.Common{}
+	for _, s := range w.Named {
+		if n := held.Documents(w.Words, s); n > 0 {
+			w.Found = append(w.Found, report.Wording{Span: s, Kind: concordat.KindQuotation, Documents: n, Of: of})
+			w.grams.Join(w.Words.Of(s))
+		}
+	}
+	spans := slices.Clone(w.Walls)
+	for _, x := range held.Least(wording.Least(of), wording.LeastLong(of)).In(w.Words) {
+		for _, s := range report.Without(x.Span, spans) {
+			w.Found = append(w.Found, report.Wording{Span: s, Kind: concordat.KindCommon, Documents: x.Documents, Of: of})
+			w.grams.Join(w.Words.Of(s))
+		}
+	}
+	for _, x := range w.Found {
+		spans = append(spans, x.Span)
+	}
+	spans = Joined(spans)
+	// What is common is taken out first: an answer is no form because the question above it is.
+	var shared []wording.Stretch
+	for _, x := range held.In(w.Words) {
+		for _, s := range report.Without(x.Span, spans) {
+			shared = append(shared, wording.Stretch{Span: s, Documents: x.Documents})
+		}
+	}
+	w.clauses = wording.ClausesAreForms(w.Words, shared)
+	var forms []wording.FormStretch
+	if len(shared) > 0 {
+		forms = w.forms().FormsAmong(w.Words, shared)
+	}
+	for _, f := range forms {
+		if w.Words.Count(f.Span) < leastBeside {
+			spans = append(spans, f.Span) // a heading: no evidence, and nothing to show
+			continue
+		}
+		w.Found = append(w.Found, report.Wording{Span: f.Span, Kind: concordat.KindForm, Documents: f.Documents, Of: of, Why: string(f.Why)})
+		w.grams.Join(w.Words.Of(f.Span))
+	}
+	for _, x := range w.Found {
+		spans = append(spans, x.Span)
+	}
+	w.Walls = Joined(spans)
+	slices.SortFunc(w.Found, func(x, y report.Wording) int { return cmp.Or(x.Start-y.Start, x.End-y.End) })
+}
+
+// Unasked returns what of the text partners are not asked about: what takes no part, but for quotations that name their
+// source, so that the source can be shown beside them.
+func (w *SharedWording) Unasked() []concordat.Span {
+	var out []concordat.Span
+	for _, s := range w.Walls {
+		out = append(out, report.Without(s, w.Named)...)
+	}
+	return out
+}
+
+// wallsOf returns what of a source takes no part in a comparison with the text.
+func (w *SharedWording) wallsOf(source string, words *wording.Words) []concordat.Span {
+	walls := slices.Concat(report.References(source), report.Given(source, w.given))
+	for _, s := range w.grams.In(words) {
+		walls = append(walls, s.Span)
+	}
+	return Joined(walls)
+}
+
+// bothCite returns the works that the text and a source both cite; ok is false for none.
+func (w *SharedWording) bothCite(source string, ref concordat.Ref, title string) (out report.SharedWorks, ok bool) {
+	works := w.works()
+	if len(works) == 0 {
+		return out, false
+	}
+	return report.BothCite(works, report.Works(source), ref, title)
+}
+
+// Prepare makes the text ready for comparing.
+func (w *SharedWording) Prepare() *align.Text { return align.PrepareWithout(w.Text, w.Walls) }
+
+// What two texts share at one place, slots filled in or put a little differently, is a form's if it reads like one, is
+// short and stands alone: a copied page holds more. A sentence or so that stands alone is no evidence either, whatever
+// it says: people who write about the same things come to share that much, and the formulas of a field are such
+// sentences. Of a short text it may be a large part, and a mosaic is made of many.
+const (
+	placeApart    = 40   // words between two places, but for what is shared by right
+	mostFormWords = 60   // of the passages at one place that reads like a form
+	aloneLetters  = 180  // of a sentence that stands alone, a Chinese character counting as three
+	summaryFactor = 2    // as many of a summary, whose pieces say least
+	aloneShare    = 0.15 // of the words of the text, with all else of the source: a larger part counts
+	aloneLeast    = 90   // letters of that part, at least
+	aloneMost     = 0.5  // of the words, whatever their number
+	crumbLetters  = 45   // of a passage that needs another one near,
+	crumbApart    = 15   // in words here
+	crumbSource   = 400  // and in bytes of the source
+	mosaicPieces  = 3    // copied sentences of one source that count although each stands alone
+	pieceLetters  = 60   // of such a sentence, at least
+)
+
+// Judge marks the passages of one source, in order of text, that are no evidence: those that read like a form's, and
+// sentences that stand alone.
+func (w *SharedWording) Judge(passages []concordat.Passage) {
+	w.markCrumbs(passages)
+	var alone []place
+	pieces, all := 0, place{}
+	for i := 0; i < len(passages); {
+		here := place{passages: passages[i : i+1], words: w.Words.Count(passages[i].Span)}
+		end := passages[i].Span.End
+		for i++; i < len(passages) && w.between(end, passages[i].Span.Start) < placeApart; i++ {
+			here.passages = passages[i-len(here.passages) : i+1]
+			here.words += w.Words.Count(passages[i].Span)
+			end = max(end, passages[i].Span.End)
+		}
+		if here.words <= mostFormWords && w.markForms(here.passages) {
+			continue
+		}
+		if len(here.passages) == 1 && here.passages[0].Wording != "" {
+			continue
+		}
+		here.letters = weightedLetters(w.Text, here.passages)
+		all.words, all.letters = all.words+here.words, all.letters+here.letters
+		if here.letters >= here.least() {
+			continue
+		}
+		alone = append(alone, here)
+		if here.copied() {
+			pieces++
+		}
+	}
+	share := float64(all.words) / max(1, float64(w.Words.Len()))
+	if share >= aloneShare && all.letters >= aloneLeast || share >= aloneMost {
+		return
+	}
+	for _, x := range alone {
+		if pieces >= mosaicPieces && x.copied() {
+			continue
+		}
+		for k := range x.passages {
+			x.passages[k].Wording = cmp.Or(x.passages[k].Wording, concordat.KindSentence)
+		}
+	}
+}
+
+// place is the passages at one place of a text.
+type place struct {
+	passages       []concordat.Passage
+	words, letters int
+}
+
+// least returns the letters below which a place is a sentence or so.
+func (p place) least() int {
+	if p.passages[0].Kind == concordat.KindSummary {
+		return summaryFactor * aloneLetters
+	}
+	return aloneLetters
+}
+
+// copied reports whether a place is a copied sentence.
+func (p place) copied() bool {
+	k := p.passages[0].Kind
+	return p.letters >= pieceLetters && (k == concordat.KindVerbatim || k == concordat.KindNear)
+}
+
+// markCrumbs marks the passages of a few words of which no other passage of the source is near, on both sides.
+func (w *SharedWording) markCrumbs(passages []concordat.Passage) {
+	for i := range passages {
+		p := &passages[i]
+		if weightedLetters(w.Text, passages[i:i+1]) >= crumbLetters {
+			continue
+		}
+		near := false
+		for k := max(0, i-1); k <= min(len(passages)-1, i+1) && !near; k++ {
+			q := passages[k]
+			near = k != i && w.between(min(p.Span.End, q.Span.End), max(p.Span.Start, q.Span.Start)) < crumbApart &&
+				max(p.SourceSpan.Start, q.SourceSpan.Start)-min(p.SourceSpan.End, q.SourceSpan.End) < crumbSource
+		}
+		if !near {
+			p.Wording = cmp.Or(p.Wording, concordat.KindSentence)
+		}
+	}
+}
+
+// between returns the words between two bytes that are not shared by right.
+func (w *SharedWording) between(end, start int) int {
+	n := 0
+	for _, s := range report.Without(concordat.Span{Start: end, End: start}, w.Walls) {
+		n += w.Words.Count(s)
+	}
+	return n
+}
+
+// markForms marks the passages that read like a form and reports whether all do.
+func (w *SharedWording) markForms(here []concordat.Passage) bool {
+	all := true
+	for k := range here {
+		if why, ok := w.forms().ReadsLikeForm(here[k].Span); ok && (w.clauses || why != wording.WhyClause) {
+			here[k].Wording, here[k].Why = concordat.KindForm, string(why)
+		} else {
+			all = false
+		}
+	}
+	return all
+}
+
+// hanLetters is how many letters of an alphabet a Chinese character says as much as.
+const hanLetters = 3
+
+// weightedLetters returns the letters of passages.
+func weightedLetters(text string, passages []concordat.Passage) int {
+	n := 0
+	for _, p := range passages {
+		for _, r := range p.Span.In(text) {
+			switch {
+			case unicode.Is(unicode.Han, r):
+				n += hanLetters
+			case unicode.IsLetter(r) || unicode.IsDigit(r):
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Beside returns the shared wording of the text that a source holds as well, as passages: no evidence, but shown as
+// what it is. shows says which; nil: all of it.
+func (w *SharedWording) Beside(source *wording.Words, ref concordat.Ref, title, text string,
+	shows func(report.Wording) bool) []concordat.Passage {
+	all := slices.Clone(w.Found)
+	for _, s := range w.Form {
+		all = append(all, report.Wording{Span: s, Kind: concordat.KindTemplate})
+	}
+	var places *wording.Places
+	var points *report.Counter
+	var out []concordat.Passage
+	for _, x := range all {
+		if shows != nil && !shows(x) {
+			continue
+		}
+		if places == nil {
+			places, points = source.Places(w.Words.Of(concordat.Span{End: len(w.Text)})), report.NewCounter(text)
+		}
+		at, ok := places.Beside(w.Words, x.Span)
+		if !ok || w.Words.Count(at.Here) < leastBeside {
+			continue
+		}
+		p := concordat.Passage{Span: at.Here, Source: ref, Title: title, SourceSpan: at.There, SourcePoints: points.Points(at.There),
+			Kind: concordat.KindNear, Similarity: at.Share, Words: at.Words, Documents: x.Documents, Wording: x.Kind, Why: x.Why}
+		if at.Share == 1 {
+			p.Kind = concordat.KindVerbatim
+		}
+		p.Text, p.Before, p.After = Around(text, at.There)
+		out = append(out, p)
+	}
+	return out
+}
+
+// Add notes wording of the text that is known to be shared by right already.
+func (w *SharedWording) Add(known []report.Wording) {
+	w.Found = append(w.Found, known...)
+	for _, x := range known {
+		w.Walls = append(w.Walls, x.Span)
+	}
+	w.Walls = Joined(w.Walls)
+}
+
+// MostBeside is the number of documents of a batch, or of a partner, that common and template wording is shown beside; a
+// check of one document shows it beside every source.
+const MostBeside = 8
+
+// leastBeside is the number of words of the shortest shared wording that is shown beside a source: headings are not.
+const leastBeside = 5
+
+// FewBeside leaves each stretch of common and template wording mostBeside sources, those that come first by name: more
+// of them tell a reader nothing.
+func FewBeside(passages []concordat.Passage) []concordat.Passage {
+	type key struct {
+		kind  concordat.Kind
+		start int
+	}
+	by := map[key][]concordat.Ref{}
+	many := func(p concordat.Passage) bool {
+		return p.Wording == concordat.KindCommon || p.Wording == concordat.KindTemplate
+	}
+	for _, p := range passages {
+		if many(p) {
+			k := key{p.Wording, p.Span.Start}
+			by[k] = append(by[k], p.Source)
+		}
+	}
+	for k, refs := range by {
+		slices.SortFunc(refs, func(x, y concordat.Ref) int { return strings.Compare(x.String(), y.String()) })
+		by[k] = refs[:min(len(refs), MostBeside)]
+	}
+	return slices.DeleteFunc(passages, func(p concordat.Passage) bool {
+		return many(p) && !slices.Contains(by[key{p.Wording, p.Span.Start}], p.Source)
+	})
+}
+
+// TemplateTexts returns the wording of templates.
+func TemplateTexts(ts []report.Template) []string {
+	out := make([]string, 0, len(ts))
+	for _, t := range ts {
+		if strings.TrimSpace(t.Text) != "" {
+			out = append(out, t.Text)
+		}
+	}
+	return out
+}

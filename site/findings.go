@@ -1,0 +1,97 @@
+package site
+
+import (
+	"concordat"
+	"concordat/report"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Findings returns what a check found, as it may be seen today: sources under an embargo without title
+// and wording, and a word about sources that were deleted since; or concordat.ErrNotFound.
+func (s *Site) Findings(ctx context.Context, id concordat.TaskID) (*report.Findings, error) {
+	f, _, err := s.FindingsAt(ctx, id)
+	return f, err
+}
+
+// FindingsAt is Findings with their revision, which grows with every change of what is kept.
+func (s *Site) FindingsAt(ctx context.Context, id concordat.TaskID) (*report.Findings, int64, error) {
+	f, revision, err := s.findingsAt(ctx, id)
+	if err != nil {
+		return nil, 0, err
+	}
+	f, err = s.veil(ctx, f)
+	return f, revision, err
+}
+
+// KeptFindings returns what a check found as it is kept.
+func (s *Site) KeptFindings(ctx context.Context, id concordat.TaskID) (*report.Findings, error) {
+	f, _, err := s.findingsAt(ctx, id)
+	return f, err
+}
+
+// findingsAt is KeptFindings with their revision.
+func (s *Site) findingsAt(ctx context.Context, id concordat.TaskID) (*report.Findings, int64, error) {
+	data, revision, err := s.o.Store.FindingsAt(ctx, id)
+	if err != nil {
+		return nil, 0, fmt.Errorf("findings of %s: %w", id, err)
+	}
+	var f report.Findings
+	if err := json.Unmarshal(data, &f); err != nil {
+		return nil, 0, fmt.Errorf("findings of %s: %w: %v", id, concordat.ErrCorrupt, err)
+	}
+	if err := f.Validate(); err != nil {
+		return nil, 0, fmt.Errorf("findings of %s: %w", id, err)
+	}
+	return &f, revision, nil
+}
+
+// changes is how often a change of findings is tried anew before it fails: others change them too,
+// seldom and briefly.
+const changes = 8
+
+// ChangeFindings applies a change to the findings of a task and keeps them. Where another process has changed
+// them meanwhile it reads them again and applies the change to those, so that no change is lost.
+func (s *Site) ChangeFindings(ctx context.Context, id concordat.TaskID, change func(*report.Findings)) error {
+	var err error
+	for range changes {
+		var f *report.Findings
+		var revision int64
+		if f, revision, err = s.findingsAt(ctx, id); err != nil {
+			return err
+		}
+		change(f)
+		data, err2 := json.Marshal(f)
+		if err2 != nil {
+			return err2
+		}
+		if err = s.o.Store.ReplaceFindings(ctx, id, revision, data); !errors.Is(err, concordat.ErrChanged) {
+			return err
+		}
+	}
+	return err
+}
+
+// DocumentText returns the text of a document of this site; "" where it is another's or is gone.
+func (s *Site) DocumentText(ctx context.Context, ref concordat.Ref) (string, error) {
+	if ref.Site != s.o.ID {
+		return "", nil
+	}
+	t, err := s.o.Store.Term(ctx, ref.Library, ref.Document)
+	if err == nil && s.o.Now().Before(t.Hidden) {
+		return "", nil // under an embargo
+	}
+	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
+		return "", err
+	}
+	d, err := s.o.Index.Document(ctx, ref)
+	if errors.Is(err, concordat.ErrNotFound) || err == nil && d == nil {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("document %s: %w", ref, err)
+	}
+	return d.Text, nil
+}

@@ -1,0 +1,143 @@
+package site
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"concordat"
+	"concordat/profile"
+	"concordat/report"
+	"concordat/site/compare"
+)
+
+// Asker asks partners about submissions, and compares them with mirrors of their libraries.
+type Asker interface {
+	// Ask adds what partners and mirrors tell to the findings of a submission. A partner that does not answer is a line of
+	// Findings.Consulted; an error is one of this site, or of ctx.
+	Ask(ctx context.Context, a *Asking) error
+}
+
+// Asking is a submission that was compared with the site's own documents, on its way to partners and mirrors.
+type Asking struct {
+	Task       concordat.TaskID // under which findings are kept as they come; empty: they are not
+	Submission Submission
+	Options    *CheckOptions
+	Findings   *report.Findings       // so far, and completed by Ask
+	Candidates []*compare.Candidate   // documents of this site that were compared
+	Shared     *compare.SharedWording // what of the submission is shared by right, as known before anybody is asked
+	Progress   func(Progress)
+}
+
+// What partners are asked of a submission (CheckOptions.Forward). Sentences of which half or more is shared by right, as
+// far as is known before partners are asked, are never asked: templates, lists of references, and what enough documents
+// of this site or of a batch hold.
+const (
+	// ForwardUnmatched asks about the sentences of which less than half of the letters, marks and
+	// digits stand in passages that were found at this site, before any rule of a report. What is found
+	// in mirrors does not count. A sentence is one of the submission's questions under the partner's
+	// scheme, [concordat.Profile.Questions]; one without letters is never asked.
+	ForwardUnmatched = "unmatched"
+	ForwardAll       = "all"  // every sentence
+	ForwardNone      = "none" // nothing: partners are not spoken to
+)
+
+// PartnerLibraries is one partner of a check with what to ask it. Partner, Epoch, Profiler and
+// Libraries are required.
+type PartnerLibraries struct {
+	Partner   concordat.Partner
+	Epoch     concordat.Epoch
+	Profiler  *profile.Profiler // keyed with the epoch's fingerprint key
+	SketchKey []byte            // of the epoch: outlines and edges; nil: no second round by words
+	Libraries []concordat.LibraryID
+	Documents int            // of these libraries, as the partner tells; 0: not known
+	Name      string         // of the partner, for people; may be empty
+	Level     concordat.Show // the most that is wanted; empty: metadata
+	// Deadline bounds all rounds with the partner together; 0: DefaultDeadline.
+	Deadline time.Duration
+	Purpose  string     // a word agreed in the federation, such as thesis
+	Authors  [][16]byte // pseudonyms of the submission's authors
+	// Limit is the most matches for one sentence, nearest first; 0: 64, negative: the partner's own.
+	Limit int
+	// MostAsked is the most sentences of one ask; 0, or more than it: concordat.MostAsked.
+	MostAsked int
+}
+
+// DefaultDeadline is how long a partner may take for all rounds of a check.
+const DefaultDeadline = 60 * time.Second
+
+// PartnerState is how far a partner is in a check.
+type PartnerState string
+
+// The states of a partner.
+const (
+	PartnerAsked    PartnerState = "asked"    // the first round is on its way
+	PartnerAnswered PartnerState = "answered" // and has come back; documents are compared
+	PartnerDone     PartnerState = "done"     // nothing more is to come
+	PartnerFailed   PartnerState = "failed"   // nothing came that can be used; Consulted says why
+	PartnerRefused  PartnerState = "refused"  // it does not answer this, and says why
+	PartnerSilent   PartnerState = "silent"   // it is out of reach, or did not answer in time
+)
+
+// Ended reports whether nothing more is to come.
+func (s PartnerState) Ended() bool { return s != PartnerAsked && s != PartnerAnswered }
+
+// validate reports the first fault of p.
+func (p *PartnerLibraries) validate() error {
+	switch {
+	case p.Partner == nil || p.Profiler == nil:
+		return fmt.Errorf("a partner without client or profiler: %w", concordat.ErrInvalid)
+	case len(p.Libraries) == 0:
+		return fmt.Errorf("partner %s: no library: %w", p.Partner.Site(), concordat.ErrInvalid)
+	case p.Documents < 0:
+		return fmt.Errorf("partner %s: %d documents: %w", p.Partner.Site(), p.Documents, concordat.ErrInvalid)
+	case p.Deadline < 0:
+		return fmt.Errorf("partner %s: deadline %s: %w", p.Partner.Site(), p.Deadline, concordat.ErrInvalid)
+	}
+	return nil
+}
+
+// ValidatePartners returns ErrInvalid for options of the federation that cannot be met.
+func (o *CheckOptions) ValidatePartners() error {
+	switch o.Forward {
+	case "", ForwardUnmatched, ForwardAll, ForwardNone:
+	default:
+		return fmt.Errorf("forward %q: %w: unmatched, all or none", o.Forward, concordat.ErrInvalid)
+	}
+	for i := range o.Partners {
+		if err := o.Partners[i].validate(); err != nil {
+			return err
+		}
+	}
+	for i := range o.Mirrors {
+		if err := o.Mirrors[i].Validate(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Forwarded is the rule of o, filled in.
+func (o *CheckOptions) Forwarded() string {
+	if len(o.Partners) == 0 {
+		return ForwardNone
+	}
+	return cmp.Or(o.Forward, ForwardUnmatched)
+}
+
+// MirroredLibrary is a partner's library that was shipped here, and the index that holds it.
+type MirroredLibrary struct {
+	Site     concordat.SiteID
+	Library  concordat.LibraryID
+	Epoch    concordat.Epoch
+	Profiler *profile.Profiler // keyed with the epoch's fingerprint key
+	Index    concordat.Index   // of the epoch's scheme; it may hold mirrors of several partners
+}
+
+func (m *MirroredLibrary) Validate() error {
+	if m.Site == "" || m.Library == "" || m.Profiler == nil || m.Index == nil {
+		return fmt.Errorf("mirror of %s/%s without profiler or index: %w", m.Site, m.Library, concordat.ErrInvalid)
+	}
+	return nil
+}

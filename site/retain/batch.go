@@ -1,0 +1,263 @@
+package retain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"concordat"
+	"concordat/site/answer"
+	"concordat/site/batch"
+	"concordat/store"
+)
+
+// Places is where batches keep their own indexes, with the texts of their documents.
+type Places interface {
+	// OpenBatch opens the index of a batch; done closes it. It fails with concordat.ErrLocked while somebody
+	// works on the batch, and with concordat.ErrNotFound where it has none.
+	OpenBatch(id string) (index concordat.Index, done func() error, err error)
+	// RemoveBatch removes all files of a batch and returns how many there were. It fails with
+	// concordat.ErrLocked while somebody works on the batch.
+	RemoveBatch(id string) (int, error)
+	// RemoveWritten removes the pages, tables and reports that a command wrote into the folder of a batch, and returns
+	// how many files there were.
+	RemoveWritten(id string) (int, error)
+}
+
+// batchPlace names the batches' own indexes in receipts.
+const batchPlace = "batches"
+
+// deleteBatch deletes a batch with all that was made of its documents.
+func (e *Eraser) deleteBatch(ctx context.Context, r *Receipt, id string) error {
+	b, err := e.o.Store.Batch(ctx, id)
+	if errors.Is(err, concordat.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	members, err := e.o.Store.BatchMembers(ctx, id)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(r.Batches, func(x ErasedBatch) bool { return x.Batch == id })
+	if i < 0 {
+		i, r.Batches = len(r.Batches), append(r.Batches, ErasedBatch{Batch: id, Documents: len(members)})
+	}
+	if err := e.step(ctx, r, store.ErasureAsked); err != nil {
+		return err
+	}
+	if e.o.Batches != nil { // the files first: while somebody works on the batch nothing is deleted
+		n, err := e.o.Batches.RemoveBatch(id)
+		if err != nil {
+			return err
+		}
+		if r.Batches[i].Files += n; n > 0 {
+			r.place(batchPlace, n, "removed")
+		}
+	}
+	for _, m := range members {
+		if err := e.deleteRounds(ctx, r, b, m.Number, m.Task); err != nil {
+			return err
+		}
+		if m.Task != "" {
+			if err := e.deleteTask(ctx, r, m.Task); err != nil {
+				return err
+			}
+		}
+	}
+	inputs, err := e.o.Store.BatchInputs(ctx, id, false)
+	if err != nil {
+		return err
+	}
+	if err := e.o.Store.DeleteBatch(ctx, id); err != nil {
+		return err
+	}
+	return e.eraseInputs(ctx, r, inputs)
+}
+
+// eraseInputs removes the files that a batch was handed in as, but those that something else needs. Only a batch that is
+// gone, or has read them, does without. After a crash before it the next start removes them, as belonging to nothing.
+func (e *Eraser) eraseInputs(ctx context.Context, r *Receipt, inputs []store.BatchInput) error {
+	var files []string
+	for _, in := range inputs {
+		if in.Place != "" && !filepath.IsAbs(in.Place) { // else a file of somebody's own
+			files = append(files, in.Place)
+		}
+	}
+	files, err := e.unneeded(ctx, files)
+	if err != nil {
+		return err
+	}
+	return e.eraseFrom(ctx, r, "", files)
+}
+
+// unwrite removes what commands wrote of the batch that a check is of, if it is of one: its text stands there too.
+func (e *Eraser) unwrite(ctx context.Context, task concordat.TaskID, dry bool) error {
+	if e.o.Batches == nil || dry {
+		return nil
+	}
+	id, _, err := e.o.Store.BatchOfTask(ctx, task)
+	if errors.Is(err, concordat.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = e.o.Batches.RemoveWritten(id)
+	return err
+}
+
+// deleteRounds deletes the checks of a member in the rounds before that of its latest one.
+func (e *Eraser) deleteRounds(ctx context.Context, r *Receipt, b store.Batch, number int, latest concordat.TaskID) error {
+	for round := 1; round <= b.Round; round++ {
+		id := batch.TaskOf(b.ID, number, round)
+		if id == latest || latest == "" {
+			continue
+		}
+		if err := e.deleteTask(ctx, r, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leaveBatch takes the document of a check out of the batch that the check is of, if it is of one.
+func (e *Eraser) leaveBatch(ctx context.Context, r *Receipt, task concordat.TaskID) error {
+	id, number, err := e.o.Store.BatchOfTask(ctx, task)
+	if errors.Is(err, concordat.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	members, err := e.o.Store.BatchMembers(ctx, id)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(members, func(m store.BatchMember) bool { return m.Number == number })
+	if i < 0 {
+		return nil
+	}
+	return e.deleteMember(ctx, r, id, members[i])
+}
+
+// deleteMembers deletes documents of a batch with their checks.
+func (e *Eraser) deleteMembers(ctx context.Context, r *Receipt, id string, names []concordat.DocumentID) error {
+	members, err := e.o.Store.BatchMembers(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, m := range members {
+		if !slices.Contains(names, concordat.DocumentID(m.Name)) {
+			continue
+		}
+		if err := e.deleteMember(ctx, r, id, m); err != nil {
+			return err
+		}
+		if m.Task != "" {
+			if err := e.deleteTask(ctx, r, m.Task); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// deleteMember takes a document out of a batch: its text out of the index, its wording and its name out of the
+// other documents' reports, whatever the policy for libraries, and what the store keeps of it. The store is
+// last: until then the call can be repeated.
+func (e *Eraser) deleteMember(ctx context.Context, r *Receipt, id string, m store.BatchMember) error {
+	b, err := e.o.Store.Batch(ctx, id)
+	if err != nil {
+		return err
+	}
+	library, doc := concordat.BatchLibrary(id), concordat.DocumentID(m.Name)
+	if err := e.leaveBatchIndex(ctx, r, id, e.s.Ref(library, doc)); err != nil {
+		return fmt.Errorf("batch %s: %w", id, err)
+	}
+	citing, err := e.o.Store.Citing(ctx, e.s.Ref(library, doc))
+	if err != nil {
+		return err
+	}
+	for _, task := range citing {
+		if err := e.uncite(ctx, CitedWithhold, task, library, []concordat.DocumentID{doc}); err != nil {
+			return err
+		}
+		r.Reports++
+	}
+	if err := e.deleteRounds(ctx, r, b, m.Number, m.Task); err != nil {
+		return err
+	}
+	request, err := withoutMember(b.Request, m.Name)
+	if err != nil {
+		return fmt.Errorf("batch %s: %w", id, err)
+	}
+	if err := e.eraseFiles(ctx, r, id, m); err != nil {
+		return fmt.Errorf("batch %s: %w", id, err)
+	}
+	return e.o.Store.EraseBatchMember(ctx, id, m.Number, request)
+}
+
+// eraseFiles removes what a document of a batch was handed in as, an archive with all that is in it, and what commands
+// wrote of the batch, which can be written again without it.
+func (e *Eraser) eraseFiles(ctx context.Context, r *Receipt, id string, m store.BatchMember) error {
+	inputs, err := e.o.Store.BatchInputs(ctx, id, false)
+	if err != nil {
+		return err
+	}
+	inputs = slices.DeleteFunc(inputs, func(in store.BatchInput) bool {
+		return in.Name != m.Name && !strings.HasPrefix(m.Name, in.Name+"!/")
+	})
+	if err := e.eraseInputs(ctx, r, inputs); err != nil || e.o.Batches == nil {
+		return err
+	}
+	n, err := e.o.Batches.RemoveWritten(id)
+	if n > 0 {
+		r.place(batchPlace, n, "removed")
+	}
+	return err
+}
+
+// leaveBatchIndex deletes a text from the index of a batch and takes its bytes off the disk.
+func (e *Eraser) leaveBatchIndex(ctx context.Context, r *Receipt, id string, ref concordat.Ref) error {
+	if e.o.Batches == nil {
+		return nil
+	}
+	index, done, err := e.o.Batches.OpenBatch(id)
+	if errors.Is(err, concordat.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = index.Delete(ctx, ref)
+	var state string
+	if err == nil {
+		state, err = answer.PurgeIndex(ctx, index)
+	}
+	if err = errors.Join(err, done()); err == nil {
+		r.place(batchPlace, 1, state)
+	}
+	return err
+}
+
+// withoutMember is the request of a batch without what was said of one of its documents.
+func withoutMember(request json.RawMessage, name string) (json.RawMessage, error) {
+	var j batch.Job
+	if err := json.Unmarshal(request, &j); err != nil {
+		return nil, fmt.Errorf("%w: request: %v", concordat.ErrCorrupt, err)
+	}
+	for i := range j.Manifest {
+		if j.Manifest[i].DraftOf == name {
+			j.Manifest[i].DraftOf = ""
+		}
+	}
+	j.Manifest = slices.DeleteFunc(j.Manifest, func(l batch.ManifestLine) bool { return batch.SameFile(l.File, name) })
+	delete(j.Faults, name)
+	return json.Marshal(j)
+}

@@ -1,0 +1,502 @@
+package retain
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"concordat"
+	"concordat/report"
+	"concordat/site"
+	"concordat/site/answer"
+	"concordat/store"
+)
+
+// Target is what a deletion takes away. Tasks and documents that are not there are no error.
+type Target struct {
+	Tasks     []concordat.TaskID     `json:"tasks,omitempty"`
+	Library   concordat.LibraryID    `json:"library,omitempty"`
+	Documents []concordat.DocumentID `json:"documents,omitempty"` // of Library
+	// Whole takes Library away with all its documents.
+	Whole bool `json:"whole,omitempty"`
+	// Batches go with the checks of their documents and with their own indexes.
+	Batches []string `json:"batches,omitempty"`
+}
+
+// MostTargets bounds the tasks and the documents of one deletion.
+const MostTargets = 10_000
+
+// Validate returns nil or an error that wraps concordat.ErrInvalid.
+func (t Target) Validate() error {
+	switch {
+	case len(t.Tasks) == 0 && len(t.Documents) == 0 && len(t.Batches) == 0 && !t.Whole:
+		return fmt.Errorf("deletion of nothing: %w", concordat.ErrInvalid)
+	case (len(t.Documents) > 0 || t.Whole) && t.Library == "":
+		return fmt.Errorf("documents of no library: %w", concordat.ErrInvalid)
+	case len(t.Tasks)+len(t.Documents)+len(t.Batches) > MostTargets:
+		return fmt.Errorf("deletion of %d things: %w: at most %d", len(t.Tasks)+len(t.Documents)+len(t.Batches), concordat.ErrInvalid,
+			MostTargets)
+	}
+	return nil
+}
+
+// CitedPolicy says what becomes of a deleted document's wording in reports that cite it.
+type CitedPolicy string
+
+// The policies.
+const (
+	CitedKeep     CitedPolicy = "keep"     // the evidence stays readable; the report says that the source is gone
+	CitedWithhold CitedPolicy = "withhold" // title, wording and name go; places, kinds and scores stay
+)
+
+// Area is a place outside of index and store that keeps something of checks, such as originals.
+type Area interface {
+	// Name is that of a receipt's Place.
+	Name() string
+	// Erase removes what it keeps of a task that has been deleted, and the given originals, which no
+	// other task needs, and returns how many files went. It is durable on return and may be repeated.
+	Erase(ctx context.Context, id concordat.TaskID, originals []string) (int, error)
+	// Tidy removes what belongs to nothing and is older than the given time. needed tells whether
+	// some task needs an original.
+	Tidy(ctx context.Context, before time.Time, needed func(hash string) (bool, error)) (int, error)
+}
+
+// Store is what an Eraser needs of a store; *store.DB has it.
+type Store interface {
+	AppendAudit(ctx context.Context, actor, action string, detail json.RawMessage) (store.AuditEntry, error)
+	AskErasure(ctx context.Context, e store.Erasure) error
+	StepErasure(ctx context.Context, id string, state store.ErasureState, receipt json.RawMessage) error
+	Erasure(ctx context.Context, id string) (store.Erasure, error)
+	OpenErasures(ctx context.Context) ([]store.Erasure, error)
+	EraseTask(ctx context.Context, id concordat.TaskID) (store.Erased, error)
+	EraseTraces(ctx context.Context, site concordat.SiteID, lib concordat.LibraryID, ids []concordat.DocumentID) (alerts, answers int64,
+		err error)
+	Originals(ctx context.Context, id concordat.TaskID) ([]string, error)
+	OriginalShared(ctx context.Context, hash string, id concordat.TaskID) (bool, error)
+	OriginalNeeded(ctx context.Context, hash string) (bool, error)
+	SetRequest(ctx context.Context, id concordat.TaskID, request []byte) error
+	Citing(ctx context.Context, r concordat.Ref) ([]concordat.TaskID, error)
+	ExpiredDocuments(ctx context.Context, at time.Time, limit int) ([]store.Term, error)
+	OldDocuments(ctx context.Context, lib concordat.LibraryID, before time.Time, limit int) ([]store.DocumentRow, error)
+	EndedTasks(ctx context.Context, before time.Time, after int64, limit int) ([]store.Task, error)
+	ForgetQuota(ctx context.Context, before time.Time) error
+	DeleteUnjoined(ctx context.Context, before time.Time) (int, error)
+	Purge(ctx context.Context, whole bool) (bool, error)
+	Batch(ctx context.Context, id string) (store.Batch, error)
+	BatchMembers(ctx context.Context, id string) ([]store.BatchMember, error)
+	BatchOfTask(ctx context.Context, task concordat.TaskID) (id string, member int, err error)
+	BatchInputs(ctx context.Context, id string, waiting bool) ([]store.BatchInput, error)
+	EraseBatchMember(ctx context.Context, id string, number int, request json.RawMessage) error
+	DeleteBatch(ctx context.Context, id string) error
+}
+
+var _ Store = (*store.DB)(nil)
+
+// Options of an Eraser. Store is required.
+type Options struct {
+	Store Store
+	Areas []Area
+	// Batches is where batches keep the texts of their documents; nil: there are none.
+	Batches Places
+	// Remains removes what work that was cut short left outside of the areas. It is called before a deletion is done;
+	// nil: there can be nothing.
+	Remains func() error
+	// Sign signs what Receipt.Sum returns, in a form of its own; nil: receipts are not signed.
+	Sign   func(sum [32]byte) (json.RawMessage, error)
+	Cited  func() CitedPolicy // nil: CitedKeep
+	Logger *slog.Logger       // nil: nothing is logged
+	// Answers keeps the fingerprint sets of partners; nil: there are none.
+	Answers *answer.Answerer
+	// Elsewhere reports whether another process of the site carries deletions out at present: then this one
+	// asks for them only, and waits. Nil: none does.
+	Elsewhere func() bool
+}
+
+// Eraser deletes for good and hands out receipts. It is safe for concurrent use; only one process of a
+// site may run one, the one that holds its index. A deletion that was asked for is carried out even if
+// the process ends in the middle: Sweep goes on with it.
+type Eraser struct {
+	s *site.Site
+	o Options
+
+	at sync.Mutex // held by whoever deletes
+}
+
+// New returns an Eraser of the site.
+func New(s *site.Site, o Options) *Eraser {
+	if o.Cited == nil {
+		o.Cited = func() CitedPolicy { return CitedKeep }
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Eraser{s: s, o: o}
+}
+
+// Ask keeps that somebody wants something deleted, and returns the id of the deletion. It can be
+// called in any process of the site.
+func Ask(ctx context.Context, s *site.Site, db Store, actor, reason string, t Target) (string, error) {
+	if err := t.Validate(); err != nil {
+		return "", err
+	}
+	target, err := json.Marshal(t)
+	if err != nil {
+		return "", err
+	}
+	id := strings.ToLower(rand.Text())
+	return id, db.AskErasure(ctx, store.Erasure{ID: id, Made: s.Options().Now(), Actor: actor, Reason: reason, Target: target})
+}
+
+// Erase deletes and returns the receipt, with Done set once no byte is left where this process can
+// reach it.
+func (e *Eraser) Erase(ctx context.Context, actor, reason string, t Target) (*Receipt, error) {
+	id, err := Ask(ctx, e.s, e.o.Store, actor, reason, t)
+	if err != nil {
+		return nil, err
+	}
+	if r, err := e.await(ctx, id, func(s store.ErasureState) bool { return s == store.ErasureDone }); r != nil || err != nil {
+		return r, err
+	}
+	// What was asked for is carried out: half of it is worse than a caller who went away.
+	return e.Run(context.WithoutCancel(ctx), id)
+}
+
+// Begin deletes so far that no query finds anything of it, and returns the receipt as it is then. The bytes go
+// with the next Resume: that costs a copy of the index, which somebody at a page need not wait for.
+func (e *Eraser) Begin(ctx context.Context, actor, reason string, t Target) (*Receipt, error) {
+	id, err := Ask(ctx, e.s, e.o.Store, actor, reason, t)
+	if err != nil {
+		return nil, err
+	}
+	if r, err := e.await(ctx, id, func(s store.ErasureState) bool { return s != store.ErasureAsked }); r != nil || err != nil {
+		return r, err
+	}
+	e.at.Lock()
+	defer e.at.Unlock()
+	return e.delete(context.WithoutCancel(ctx), id)
+}
+
+// await waits while another process carries out a deletion, until it is far enough, and returns the receipt; nil: none
+// does.
+func (e *Eraser) await(ctx context.Context, id string, enough func(store.ErasureState) bool) (*Receipt, error) {
+	for e.elsewhere() {
+		row, err := e.o.Store.Erasure(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if enough(row.State) {
+			var r Receipt
+			return &r, json.Unmarshal(row.Receipt, &r)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("deletion %s goes on: %w: %w", id, concordat.ErrUnavailable, ctx.Err())
+		case <-time.After(elsewherePoll):
+		}
+	}
+	return nil, nil
+}
+
+// elsewherePoll is how often a deletion that another process carries out is looked at.
+const elsewherePoll = 200 * time.Millisecond
+
+func (e *Eraser) elsewhere() bool { return e.o.Elsewhere != nil && e.o.Elsewhere() }
+
+// Tidy removes copies in the areas of what is gone; see Area.
+func (e *Eraser) Tidy(ctx context.Context) error {
+	_, err := e.tidy(ctx)
+	return err
+}
+
+func (e *Eraser) tidy(ctx context.Context) (n int, err error) {
+	for _, a := range e.o.Areas {
+		m, failed := a.Tidy(ctx, e.s.Options().Now().Add(-orphanTime),
+			func(hash string) (bool, error) { return e.o.Store.OriginalNeeded(ctx, hash) })
+		n, err = n+m, errors.Join(err, failed)
+	}
+	return n, err
+}
+
+// Run carries out one deletion that was asked for, or goes on with it, and returns its receipt.
+func (e *Eraser) Run(ctx context.Context, id string) (*Receipt, error) {
+	e.at.Lock()
+	defer e.at.Unlock()
+	r, err := e.delete(ctx, id)
+	if err != nil || !r.Done.IsZero() {
+		return r, err
+	}
+	return r, e.finish(ctx, r)
+}
+
+// Resume goes on with every deletion that is not done, and returns how many are now.
+func (e *Eraser) Resume(ctx context.Context) (int, error) {
+	if e.elsewhere() {
+		return 0, nil
+	}
+	e.at.Lock()
+	defer e.at.Unlock()
+	open, err := e.o.Store.OpenErasures(ctx)
+	if err != nil || len(open) == 0 {
+		return 0, err
+	}
+	var rs []*Receipt
+	var errs []error
+	for _, one := range open {
+		r, err := e.delete(ctx, one.ID)
+		if err != nil {
+			errs = append(errs, err) // the others do not wait for it
+			continue
+		}
+		rs = append(rs, r)
+	}
+	return len(rs), errors.Join(append(errs, e.finish(ctx, rs...))...)
+}
+
+// delete brings a deletion to the state deleted: no query finds anything of it. The receipt is kept
+// before each step, so that a call that was cut short leaves nothing uncounted.
+func (e *Eraser) delete(ctx context.Context, id string) (*Receipt, error) {
+	row, err := e.o.Store.Erasure(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	r := &Receipt{Version: ReceiptVersion, ID: id, Site: e.s.Options().ID, Actor: row.Actor, Reason: row.Reason, Asked: row.Made,
+		Tasks: []ErasedTask{}, Documents: []ErasedDocument{}, Places: []Place{}, Stays: []string{"audit", "backups"}}
+	if row.Receipt != nil {
+		if err := json.Unmarshal(row.Receipt, r); err != nil {
+			return nil, fmt.Errorf("receipt of deletion %s: %w: %v", id, concordat.ErrCorrupt, err)
+		}
+	}
+	if row.State != store.ErasureAsked {
+		return r, nil
+	}
+	var t Target
+	if err := json.Unmarshal(row.Target, &t); err != nil {
+		return nil, fmt.Errorf("deletion %s: %w: %v", id, concordat.ErrCorrupt, err)
+	}
+	for _, batch := range t.Batches {
+		if err := e.deleteBatch(ctx, r, batch); err != nil {
+			return nil, fmt.Errorf("deletion %s: batch %s: %w", id, batch, err)
+		}
+	}
+	for _, task := range t.Tasks {
+		err := e.leaveBatch(ctx, r, task)
+		if err == nil {
+			err = e.deleteTask(ctx, r, task)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("deletion %s: %w", id, err)
+		}
+	}
+	if err := e.deleteDocuments(ctx, r, t); err != nil {
+		return nil, fmt.Errorf("deletion %s: %w", id, err)
+	}
+	r.Deleted = e.s.Options().Now()
+	return r, e.step(ctx, r, store.ErasureDeleted)
+}
+
+func (e *Eraser) step(ctx context.Context, r *Receipt, state store.ErasureState) error {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return e.o.Store.StepErasure(ctx, r.ID, state, b)
+}
+
+// deleteTask deletes one check with all that is kept of it.
+func (e *Eraser) deleteTask(ctx context.Context, r *Receipt, id concordat.TaskID) error {
+	if !slices.ContainsFunc(r.Tasks, func(x ErasedTask) bool { return x.Task == id }) {
+		files, err := e.o.Store.Originals(ctx, id)
+		if err != nil {
+			return err
+		}
+		r.Tasks = append(r.Tasks, ErasedTask{Task: id, Files: append([]string{}, files...)})
+		if err := e.step(ctx, r, store.ErasureAsked); err != nil {
+			return err
+		}
+	}
+	x := &r.Tasks[slices.IndexFunc(r.Tasks, func(x ErasedTask) bool { return x.Task == id })]
+	erased, err := e.o.Store.EraseTask(ctx, id)
+	if err != nil {
+		return err
+	}
+	if erased != (store.Erased{}) {
+		x.Erased = erased
+	}
+	x.Files, err = e.unneeded(ctx, x.Files)
+	if err != nil {
+		return err
+	}
+	return e.eraseFrom(ctx, r, id, x.Files)
+}
+
+// unneeded returns the originals that no task needs.
+func (e *Eraser) unneeded(ctx context.Context, files []string) ([]string, error) {
+	out := []string{}
+	for _, f := range files {
+		needed, err := e.o.Store.OriginalNeeded(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		if !needed {
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+func (e *Eraser) eraseFrom(ctx context.Context, r *Receipt, id concordat.TaskID, files []string) error {
+	for _, a := range e.o.Areas {
+		n, err := a.Erase(ctx, id, files)
+		if err != nil {
+			return fmt.Errorf("%s of task %s: %w", a.Name(), id, err)
+		}
+		if r != nil && n > 0 {
+			r.place(a.Name(), n, "removed")
+		}
+	}
+	return nil
+}
+
+// place adds items to a place of the receipt, and sets its state.
+func (r *Receipt) place(name string, items int, state string) {
+	i := slices.IndexFunc(r.Places, func(p Place) bool { return p.Name == name })
+	if i < 0 {
+		r.Places = append(r.Places, Place{Name: name})
+		i = len(r.Places) - 1
+	}
+	r.Places[i].Items += items
+	r.Places[i].State = state
+}
+
+// deleteDocuments deletes the documents of the target, page by page.
+func (e *Eraser) deleteDocuments(ctx context.Context, r *Receipt, t Target) error {
+	if t.Library == "" {
+		return nil
+	}
+	if batch, ok := t.Library.Batch(); ok {
+		return e.deleteMembers(ctx, r, batch, t.Documents)
+	}
+	for part := range slices.Chunk(t.Documents, site.DeletePage) {
+		if err := e.deletePart(ctx, r, t.Library, part); err != nil {
+			return err
+		}
+	}
+	for t.Whole {
+		rows, err := e.s.Options().Store.Documents(ctx, t.Library, "", site.DeletePage)
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			if err := e.s.DeleteLibrary(ctx, t.Library, nil); !errors.Is(err, concordat.ErrNotFound) {
+				return err
+			}
+			return nil
+		}
+		ids := make([]concordat.DocumentID, len(rows))
+		for i, row := range rows {
+			ids[i] = row.ID
+		}
+		if err := e.deletePart(ctx, r, t.Library, ids); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Eraser) deletePart(ctx context.Context, r *Receipt, lib concordat.LibraryID, ids []concordat.DocumentID) error {
+	r.Cited = e.o.Cited()
+	known := map[string]bool{}
+	for _, d := range r.Documents {
+		known[d.Name] = true
+	}
+	reports := map[concordat.TaskID][]concordat.DocumentID{}
+	for _, id := range ids {
+		citing, err := e.o.Store.Citing(ctx, e.s.Ref(lib, id))
+		if err != nil {
+			return err
+		}
+		for _, task := range citing {
+			reports[task] = append(reports[task], id)
+		}
+		row, err := e.s.Options().Store.DocumentRow(ctx, lib, id)
+		if errors.Is(err, concordat.ErrNotFound) || err == nil && known[DocumentName(lib, id)] {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		r.Documents = append(r.Documents, ErasedDocument{Library: lib, Name: DocumentName(lib, id), Text: row.Hash, Bytes: row.Bytes,
+			Sentences: row.Sentences, Characters: row.Characters, Reports: len(citing)})
+	}
+	if err := e.step(ctx, r, store.ErasureAsked); err != nil {
+		return err
+	}
+	for task, docs := range reports {
+		if err := e.uncite(ctx, r.Cited, task, lib, docs); err != nil {
+			return err
+		}
+		r.Reports++
+	}
+	if err := e.s.DeleteDocuments(ctx, lib, ids...); err != nil {
+		return err
+	}
+	if _, _, err := e.o.Store.EraseTraces(ctx, e.s.Options().ID, lib, ids); err != nil {
+		return err
+	}
+	return e.leaveSets(ctx, r, lib)
+}
+
+// uncite takes title, wording and name of documents that are about to be deleted out of a report.
+func (e *Eraser) uncite(ctx context.Context, policy CitedPolicy, task concordat.TaskID, lib concordat.LibraryID,
+	docs []concordat.DocumentID) error {
+	if policy != CitedWithhold {
+		return nil
+	}
+	if err := e.unwrite(ctx, task, false); err != nil {
+		return err
+	}
+	defer e.s.HoldFindings()()
+	anonymous := map[concordat.Ref]concordat.Ref{}
+	for _, id := range docs {
+		anonymous[e.s.Ref(lib, id)] = e.s.Ref(lib, concordat.DocumentID(site.DeletedPrefix+DocumentName(lib, id)[:site.DeletedDigits]))
+	}
+	var rows []store.Result
+	err := e.s.ChangeFindings(ctx, task, func(f *report.Findings) {
+		*f = *report.Renamed(report.Veil(f, func(r concordat.Ref) bool { _, ok := anonymous[r]; return ok }), anonymous)
+		rows = site.ResultsOf(f)
+	})
+	if errors.Is(err, concordat.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return e.s.Options().Store.PutResults(ctx, task, rows)
+}
+
+// leaveSets takes deleted documents out of the fingerprint sets of partners.
+func (e *Eraser) leaveSets(ctx context.Context, r *Receipt, lib concordat.LibraryID) error {
+	if e.o.Answers == nil {
+		return nil
+	}
+	trimmed, err := e.o.Answers.Trim(ctx, lib)
+	for _, t := range trimmed {
+		r.place(setName(t.Epoch), t.Documents, "deleted")
+	}
+	return err
+}
+
+// names reports whether a place is on the receipt.
+func (r *Receipt) names(place string) bool {
+	return slices.ContainsFunc(r.Places, func(x Place) bool { return x.Name == place })
+}
+
+// setName names the fingerprint set of an epoch in receipts.
+func setName(e concordat.Epoch) string { return "epoch " + e.String() }

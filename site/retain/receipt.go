@@ -1,0 +1,94 @@
+package retain
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+
+	"concordat"
+	"concordat/store"
+)
+
+// ReceiptVersion is that of the form of a Receipt.
+const ReceiptVersion = 1
+
+// Receipt says what was deleted where. It names neither titles nor documents: a document is the SHA-256
+// of its library, a slash and its id, so that who knows what was deleted can find it.
+type Receipt struct {
+	Version int              `json:"version"`
+	ID      string           `json:"id"`
+	Site    concordat.SiteID `json:"site"`
+	Actor   string           `json:"actor"`
+	Reason  string           `json:"reason,omitempty"` // as given; not in the audit
+	Asked   time.Time        `json:"asked"`
+	Deleted time.Time        `json:"deleted,omitzero"` // from when no query finds it
+	Done    time.Time        `json:"done,omitzero"`    // from when the bytes are gone
+
+	Tasks     []ErasedTask     `json:"tasks"`
+	Documents []ErasedDocument `json:"documents"`
+	Batches   []ErasedBatch    `json:"batches,omitempty"`
+	// Places are where bytes were, in the order in which they were taken off.
+	Places []Place `json:"places"`
+	// Cited says what became of the wording in reports that name the documents: keep or withhold.
+	Cited   CitedPolicy `json:"cited,omitempty"`
+	Reports int         `json:"reports"` // that name one of the documents and stay
+	// Stays are the codes of what remains: audit, backups, log, names, shown; see doc/operations.md.
+	Stays []string `json:"stays"`
+
+	// Signature is over Sum, by the site's key; nil: it has none.
+	Signature json.RawMessage `json:"signature,omitempty"`
+}
+
+// ErasedTask is a check that was deleted.
+type ErasedTask struct {
+	Task concordat.TaskID `json:"task"`
+	store.Erased
+	Files []string `json:"files"` // SHA-256 of originals that went with it; others still need the rest
+}
+
+// ErasedBatch is a batch that was deleted.
+type ErasedBatch struct {
+	Batch     string `json:"batch"`
+	Documents int    `json:"documents"`
+	Files     int    `json:"files"` // of its own index and what was written beside it
+}
+
+// ErasedDocument is a document of a library that was deleted.
+type ErasedDocument struct {
+	Library    concordat.LibraryID `json:"library"`
+	Name       string              `json:"name"` // see DocumentName
+	Text       string              `json:"text"` // SHA-256 of the text
+	Bytes      int64               `json:"bytes"`
+	Sentences  int                 `json:"sentences"`
+	Characters int                 `json:"characters"`
+	Reports    int                 `json:"reports"` // that name it
+}
+
+// Place is where bytes of the deleted were.
+type Place struct {
+	Name  string `json:"name"`  // store, index, epoch FEDERATION/NUMBER, or that of an Area
+	Items int    `json:"items"` // documents, or files
+	// State is purged: rewritten without the bytes; removed: the files are gone; left: the engine
+	// rewrites it in its own time.
+	State string `json:"state"`
+}
+
+// DocumentName is how a receipt names a document.
+func DocumentName(lib concordat.LibraryID, id concordat.DocumentID) string {
+	return NameOf(string(lib) + "/" + string(id))
+}
+
+// NameOf is DocumentName of LIBRARY/ID.
+func NameOf(path string) string {
+	h := sha256.Sum256([]byte(path))
+	return hex.EncodeToString(h[:])
+}
+
+// Sum returns what a signature of the receipt is over: the SHA-256 of its compact JSON without it and
+// without the reason, as the audit has it.
+func (r Receipt) Sum() ([32]byte, error) {
+	r.Signature, r.Reason = nil, ""
+	b, err := json.Marshal(r)
+	return sha256.Sum256(b), err
+}
