@@ -17,6 +17,7 @@ type DB struct {
 	writer *sql.DB // one connection: writers queue here instead of colliding in the engine
 	reader *sql.DB
 	busy   time.Duration
+	tx     *transaction // that the calls belong to; nil: each change has its own
 
 	// Of PostgreSQL.
 
@@ -108,6 +109,9 @@ func (c conn) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 
 // read returns the connection for statements that change nothing.
 func (db *DB) read() conn {
+	if db.tx != nil {
+		return db.tx.conn
+	}
 	if db.d.lost != nil {
 		return conn{db.d, patient{db}}
 	}
@@ -116,8 +120,15 @@ func (db *DB) read() conn {
 
 // write runs f in one transaction, while no other process runs one: all of it is durable on return, or
 // none of it happened. Where the connection breaks while the end of the transaction is awaited, it may
-// have happened: the error says so.
+// have happened: the error says so. Within Atomic f joins the transaction that runs.
 func (db *DB) write(ctx context.Context, f func(conn) error) error {
+	if db.tx != nil {
+		err := f(db.tx.conn)
+		if db.tx.err == nil {
+			db.tx.err = err
+		}
+		return err
+	}
 	tx, err := db.begin(ctx)
 	if err != nil {
 		return err

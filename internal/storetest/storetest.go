@@ -56,6 +56,7 @@ func Run(t *testing.T, newPlace func(t *testing.T) Place) {
 		{"TaskReclaim", testTaskReclaim},
 		{"Accounts", testAccounts},
 		{"Tokens", testTokens},
+		{"Atomic", testAtomic},
 		{"FirstAccount", testFirstAccount},
 		{"JoinAccount", testJoinAccount},
 		{"Reviews", testReviews},
