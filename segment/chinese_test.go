@@ -65,6 +65,11 @@ func TestGojieba(t *testing.T) {
 	wordsBoth(t, b.String())
 }
 
+// TestGojiebaEndsInLatin: gojieba is not asked for words where the last part of a long text has no Chinese.
+func TestGojiebaEndsInLatin(t *testing.T) {
+	wordsBoth(t, strings.Repeat("中文委员会。", 32<<10/16)+"\nNothing more in Chinese.")
+}
+
 func TestGojiebaOnCorpora(t *testing.T) {
 	n := 200
 	if testing.Short() {

@@ -116,7 +116,7 @@ func TestRecipe(t *testing.T) {
 func TestListNumbers(t *testing.T) {
 	const before = "these are the things that we had to say about it and about"
 	for mark, item := range map[string]bool{"12. ": true, "12) ": true, "12; ": false, "12, ": false, "12- ": false, "12% ": false,
-		"12 ": false} {
+		"12 ": false, "1234. ": true, "12345. ": false} {
 		text := before + "\n" + mark + "second thing of the list that goes on and on for as long"
 		if got := len(sentences(split(t, text))) == 2; got != item {
 			t.Errorf("%q begins an item: %v, want %v", mark, got, item)
