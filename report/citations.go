@@ -81,11 +81,11 @@ func named(before string) bool {
 	if unicode.Is(unicode.Han, last) {
 		return true
 	}
-	start := strings.LastIndexFunc(before, func(r rune) bool { return unicode.IsSpace(r) || r == '(' || r == '（' }) + 1
-	if start > 0 && start < len(before) && !utf8.RuneStart(before[start]) {
-		start = strings.LastIndexAny(before, " \n\t(") + 1
+	if i := strings.LastIndexFunc(before, func(r rune) bool { return unicode.IsSpace(r) || r == '(' || r == '（' }); i >= 0 {
+		_, n := utf8.DecodeRuneInString(before[i:])
+		before = before[i+n:]
 	}
-	first, _ := utf8.DecodeRuneInString(before[start:])
+	first, _ := utf8.DecodeRuneInString(before)
 	return unicode.IsUpper(first) && unicode.IsLetter(last)
 }
 
