@@ -1,6 +1,13 @@
 package report
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"concordat"
+)
 
 // TestNamed: a year in parentheses is a citation behind a name, whatever space stands before the name; nothing before it, or
 // a bracket, is none.
@@ -15,5 +22,188 @@ func TestNamed(t *testing.T) {
 		if got := named(before); got != want {
 			t.Errorf("%q: %v, want %v", before, got, want)
 		}
+	}
+}
+
+// TestJoinedParts: a part that is joined of two has the mean of their similarities by their lengths, the words of both without
+// overlap, and places in code points if both have them.
+func TestJoinedParts(t *testing.T) {
+	text := strings.Repeat("abcd ", 40)
+	pair := func(from, to, source int) concordat.SpanPair {
+		return concordat.SpanPair{Span: concordat.Span{Start: from, End: to}, Source: concordat.Span{Start: source, End: source + to - from}}
+	}
+	passage := func(from, to int, similarity float64, points bool, words ...concordat.SpanPair) concordat.Passage {
+		s := concordat.Span{Start: from, End: to}
+		p := concordat.Passage{Span: s, SourceSpan: s, Kind: concordat.KindNear, Similarity: similarity, Text: s.In(text), Words: words}
+		if points {
+			p.SourcePoints = s
+		}
+		return p
+	}
+	first := passage(0, 50, 1, true, pair(0, 4, 0), pair(40, 48, 40))
+	second := passage(50, 200, 0.6, true, pair(45, 54, 45), pair(55, 59, 47), pair(55, 59, 55))
+	got := joinParts([]concordat.Passage{first, second})
+	if len(got) != 1 {
+		t.Fatalf("%d parts, want one", len(got))
+	}
+	if p := got[0]; p.Similarity < 0.6999 || p.Similarity > 0.7001 || p.SourcePoints != (concordat.Span{End: 200}) || p.Text != text {
+		t.Errorf("similarity %v, want 0.7; points %v; %d bytes", p.Similarity, p.SourcePoints, len(p.Text))
+	}
+	if d := cmp.Diff([]concordat.SpanPair{pair(0, 4, 0), pair(40, 48, 40), pair(55, 59, 55)}, got[0].Words); d != "" {
+		t.Errorf("words (-want +got):\n%s", d)
+	}
+	// A place that is known of one passage alone is not the place of both.
+	b := builder{count: NewCounter(text)}
+	for _, points := range [][2]bool{{true, false}, {false, true}, {false, false}, {true, true}} {
+		ps := []concordat.Passage{passage(0, 50, 1, points[0]), passage(50, 200, 1, points[1])}
+		want := concordat.Span{}
+		if points[0] && points[1] {
+			want.End = 200
+		}
+		if got := b.source(&chain{raw: ps}); got.Points != want || got.Span != (concordat.Span{End: 200}) {
+			t.Errorf("points known %v: %v of %v, want %v", points, got.Points, got.Span, want)
+		}
+	}
+}
+
+// TestRulesOfSpans: what is excluded or counted by hand is a stretch of the text: it begins at 0 or later and is not empty.
+func TestRulesOfSpans(t *testing.T) {
+	for s, good := range map[concordat.Span]bool{{End: 1}: true, {Start: 5, End: 9}: true, {}: false,
+		{Start: 5, End: 5}: false, {Start: 5, End: 4}: false,
+		{Start: -1, End: 4}: false} {
+		for name, r := range map[string]Rules{
+			"counted":  {CountWording: []CountedWording{{Span: s}}},
+			"excluded": {ExcludePassages: []ExcludedPassage{{Span: s}}},
+		} {
+			if err := r.Validate(); (err == nil) != good {
+				t.Errorf("%s, %v: error %v, good is %v", name, s, err, good)
+			}
+		}
+	}
+}
+
+// TestQuotedWords: a report says of quotations that they count, in part, or not.
+func TestQuotedWords(t *testing.T) {
+	for _, c := range []struct {
+		quoted, quotes float64
+		exclude        bool
+		want           string
+	}{
+		{0, 0, true, "not counted"}, {0, 0, false, "counted"}, {0.2, 0, true, "not counted"}, {0.2, 0, false, "not counted"},
+		{0.2, 0.1, true, "10 % of it counted"}, {0.2, 0.1, false, "10 % of it counted"}, {0.2, 0.2, true, "counted"},
+		{0.2, 0.2, false, "counted"},
+	} {
+		s := Scores{Quoted: c.quoted, Quotes: c.quotes}
+		if got := s.QuotedWords(English, Rules{ExcludeQuotes: c.exclude}); got != c.want {
+			t.Errorf("%v of it %v, quotations excluded %v: %q, want %q", c.quoted, c.quotes, c.exclude, got, c.want)
+		}
+	}
+}
+
+// TestNothingShown: where passages and sources are not shown, a report does not say that none was found.
+func TestNothingShown(t *testing.T) {
+	found, hidden := &Report{Flags: []concordat.Flag{{Code: FlagWithheld}}}, &Report{Flags: []concordat.Flag{{Code: FlagScoresOnly}}}
+	if p, s := found.NoPassages(), found.NoSources(); p != "No passage was found." || s != "No source was found." {
+		t.Errorf("nothing was found: %q, %q", p, s)
+	}
+	if p, s := hidden.NoPassages(), hidden.NoSources(); p != "The passages are not shown." || s != "The sources are not shown." {
+		t.Errorf("nothing is shown: %q, %q", p, s)
+	}
+}
+
+// TestHolders: common wording is said to be held by the fewest to the most documents, once for each number that could hold it.
+func TestHolders(t *testing.T) {
+	common := func(documents, of int) SharedWording {
+		return SharedWording{Wording: Wording{Kind: concordat.KindCommon, Documents: documents, Of: of}}
+	}
+	counted, form := common(1, 1000), common(1, 1000)
+	counted.Counted, form.Kind = true, concordat.KindForm
+	r := &Report{Language: English, Wording: []SharedWording{common(40, 1000), common(30, 1000), common(50, 1000),
+		common(7, 90), counted, form, common(0, 1000), common(5, 0)}}
+	if d := cmp.Diff([]string{"Held by 7 of 90 documents.", "Held by 30 to 50 of 1\u202f000 documents."}, r.holders()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// TestFlagDetail: what a flag means is said in its own words where the language has them, else in those of its code, else as
+// it is.
+func TestFlagDetail(t *testing.T) {
+	f := concordat.Flag{Code: FlagDeleted}
+	for own, want := range messages[Chinese] {
+		f.Detail = own
+		if got := Chinese.FlagDetail(f); got != want {
+			t.Errorf("%q is said as %q, want %q", own, got, want)
+		}
+	}
+	f.Detail = "a detail that no language knows"
+	if got := Chinese.FlagDetail(f); got != chineseFlags[FlagDeleted][1] {
+		t.Errorf("of a known code: %q", got)
+	}
+	f.Code = "unknown"
+	for _, l := range []Language{English, Chinese} {
+		if got := l.FlagDetail(f); got != f.Detail {
+			t.Errorf("of an unknown code: %q", got)
+		}
+	}
+}
+
+// TestEntries: where a list has numbers, a line without one goes on with its entry, however it begins.
+func TestEntries(t *testing.T) {
+	const list = "[1] Harrow, B. (1994). Counting wells in dry valleys. Oxbow Press, 1994.\nReprinted by Quill, 1999.\n[2] Ndiaye, O. Notes. 2007.\n"
+	var got []string
+	for _, s := range entriesOf(list, concordat.Span{End: len(list)}) {
+		got = append(got, s.In(list))
+	}
+	want := []string{strings.Join(strings.SplitAfter(list, "\n")[:2], ""), "[2] Ndiaye, O. Notes. 2007."}
+	want[0] = strings.TrimSuffix(want[0], "\n")
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// TestParseWork: an entry is a work if it tells a DOI, or an author and a title of some length or with a year.
+func TestParseWork(t *testing.T) {
+	for entry, want := range map[string]bool{
+		"Harrow, B. (1994). Counting wells.": true, "Harrow, B. Counting wells in dry valleys under ground.": true, "10.5555/4417": true,
+		"(1994). Counting wells in dry valleys.": false, "Harrow, B. (1994).": false, "1994": false, "": false,
+	} {
+		if w, ok := parseWork(entry, concordat.Span{End: len(entry)}); ok != want {
+			t.Errorf("%q: %+v, %v, want %v", entry, w, ok, want)
+		}
+	}
+	for names, want := range map[string]string{"Harrow Bernard": "harrow", "van der Berg Jan": "berg",
+		"B. K. Harrow": "harrow", "von Quist": "quist", "": ""} {
+		if got := familyName(names); got != want {
+			t.Errorf("family name of %q: %q, want %q", names, got, want)
+		}
+	}
+}
+
+// TestSameWork: works of one author, year and title are one, unless both have a DOI and another one.
+func TestSameWork(t *testing.T) {
+	work := func(doi string) Work {
+		return Work{author: "harrow", year: "1994", doi: doi, title: titleWords("Counting wells in dry valleys")}
+	}
+	for _, c := range []struct {
+		held, asked string
+		want        bool
+	}{{"", "", true}, {"10.1/a", "", true}, {"", "10.1/a", true}, {"10.1/a", "10.1/a", true}, {"10.1/a", "10.1/b", false}} {
+		if got := newWorkSet([]Work{work(c.held)}).has(work(c.asked)); got != c.want {
+			t.Errorf("DOI %q held, %q asked: %v, want %v", c.held, c.asked, got, c.want)
+		}
+	}
+}
+
+// TestWithholdShort: of a submission that is not kept the short pieces are placeholders too; its title stays.
+func TestWithholdShort(t *testing.T) {
+	f := of(2)
+	f.Short = &ShortFindings{Pieces: []ShortPiece{{Text: "The title"}, {Span: concordat.Span{End: 5}, Text: "Wells"}}}
+	before := f.Short
+	Withhold(f)
+	if d := cmp.Diff([]ShortPiece{{Text: "The title"}, {Span: concordat.Span{End: 5}, Text: "xxxxx"}}, f.Short.Pieces); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if before.Pieces[1].Text != "Wells" {
+		t.Error("the pieces that were given are changed")
 	}
 }

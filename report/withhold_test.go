@@ -98,6 +98,11 @@ func TestWithhold(t *testing.T) {
 
 func TestVeil(t *testing.T) {
 	f := withheldFindings()
+	for _, doc := range []concordat.DocumentID{"a", "b"} {
+		ref := concordat.Ref{Site: "north", Library: "l", Document: doc}
+		f.Partners = append(f.Partners, report.PartnerSource{Ref: ref, Title: "Wells", Author: "A. Writer"})
+		f.SharedWorks = append(f.SharedWorks, report.SharedWorks{Source: ref, Title: "Wells"})
+	}
 	out := report.Veil(f, func(r concordat.Ref) bool { return r.Document == "b" })
 	for i, p := range out.Passages {
 		if veiled := p.Source.Document == "b"; veiled != (p.Text == "") || veiled == (strings.HasPrefix(p.Title, "Title of")) {
@@ -105,6 +110,18 @@ func TestVeil(t *testing.T) {
 		}
 		if f.Passages[i].Text == "" {
 			t.Error("the findings were changed")
+		}
+	}
+	for i, p := range out.Partners {
+		want := f.Partners[i]
+		if p.Ref.Document == "b" {
+			want.Title, want.Author = report.HiddenTitle, ""
+		}
+		if d := cmp.Diff(want, p); d != "" || f.Partners[i].Author == "" {
+			t.Errorf("partner's source %d: %s", i, d)
+		}
+		if w := out.SharedWorks[i]; w.Title != want.Title || f.SharedWorks[i].Title != "Wells" {
+			t.Errorf("works in common with %s: title %q", w.Source.Document, w.Title)
 		}
 	}
 	if d := cmp.Diff(report.Build(f, report.Rules{}).Scores, report.Build(out, report.Rules{}).Scores); d != "" {
