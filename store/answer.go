@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -47,7 +49,7 @@ func fixedHex(dst []byte, s string) error {
 	return nil
 }
 
-func scanJob(s scanner) (AnswerJob, error) {
+func scanJob(s engine.Scanner) (AnswerJob, error) {
 	var j AnswerJob
 	var job, commitment string
 	var made, used int64
@@ -71,15 +73,15 @@ func (db *DB) UseAnswerJob(ctx context.Context, j AnswerJob) (AnswerJob, error) 
 	var out AnswerJob
 	err := checkName("partner", j.Partner)
 	if err == nil {
-		err = db.write(ctx, func(c conn) error {
+		err = db.write(ctx, func(c engine.Conn) error {
 			now := stamp(db.now())
 			var err error
-			out, err = scanJob(c.row(ctx, `INSERT INTO answer_job (`+jobColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?)
+			out, err = scanJob(c.Row(ctx, `INSERT INTO answer_job (`+jobColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?)
 				ON CONFLICT (partner, job) DO UPDATE SET used = excluded.used, asks = answer_job.asks + 1,
 					sentences = answer_job.sentences + excluded.sentences RETURNING `+jobColumns,
-				j.Partner, hex.EncodeToString(j.Job[:]), j.Epoch.Federation, j.Epoch.Number, prose(j.Purpose),
+				j.Partner, hex.EncodeToString(j.Job[:]), j.Epoch.Federation, j.Epoch.Number, cleanText(j.Purpose),
 				hex.EncodeToString(j.Commitment[:]), now, now, j.Sentences))
-			if err == nil && (out.Epoch != j.Epoch || out.Purpose != prose(j.Purpose) || out.Commitment != j.Commitment) {
+			if err == nil && (out.Epoch != j.Epoch || out.Purpose != cleanText(j.Purpose) || out.Commitment != j.Commitment) {
 				return fmt.Errorf("%w: the job is of another submission", concordat.ErrInvalid)
 			}
 			return err
@@ -90,15 +92,15 @@ func (db *DB) UseAnswerJob(ctx context.Context, j AnswerJob) (AnswerJob, error) 
 
 // AnswerJob returns a partner's job, or concordat.ErrNotFound.
 func (db *DB) AnswerJob(ctx context.Context, partner concordat.SiteID, job concordat.JobID) (AnswerJob, error) {
-	j, err := scanJob(db.read().row(ctx, `SELECT `+jobColumns+` FROM answer_job WHERE partner = ? AND job = ?`, partner,
+	j, err := scanJob(db.read().Row(ctx, `SELECT `+jobColumns+` FROM answer_job WHERE partner = ? AND job = ?`, partner,
 		hex.EncodeToString(job[:])))
 	return j, db.fail(err, "job of %s", partner)
 }
 
 // ForgetAnswerJobs forgets the jobs not used since the given time, but for those with a standing ask.
 func (db *DB) ForgetAnswerJobs(ctx context.Context, before time.Time) error {
-	err := db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `DELETE FROM answer_job WHERE used < ?
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `DELETE FROM answer_job WHERE used < ?
 			AND NOT EXISTS (SELECT 1 FROM standing_ask s WHERE s.partner = answer_job.partner AND s.job = answer_job.job)`, stamp(before))
 		return err
 	})
@@ -113,11 +115,11 @@ func (db *DB) AddAnswerHits(ctx context.Context, partner concordat.SiteID, job c
 		return nil
 	}
 	id := hex.EncodeToString(job[:])
-	err := db.write(ctx, func(c conn) error {
-		if err := c.putAnswerDocuments(ctx, partner, id, ds); err != nil {
+	err := db.write(ctx, func(c engine.Conn) error {
+		if err := putAnswerDocuments(ctx, c, partner, id, ds); err != nil {
 			return err
 		}
-		put, err := c.prepare(ctx, `INSERT INTO answer_hit (partner, job, handle, sentence, ordinal, span_start, span_end, distance, told)
+		put, err := c.Prepare(ctx, `INSERT INTO answer_hit (partner, job, handle, sentence, ordinal, span_start, span_end, distance, told)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (partner, job, handle, sentence, ordinal) DO UPDATE SET
 				told = CASE WHEN answer_hit.told > excluded.told THEN answer_hit.told ELSE excluded.told END`)
 		if err != nil {
@@ -136,14 +138,14 @@ func (db *DB) AddAnswerHits(ctx context.Context, partner concordat.SiteID, job c
 }
 
 // putAnswerDocuments adds documents to a job and forgets the hits of texts that changed.
-func (c conn) putAnswerDocuments(ctx context.Context, partner concordat.SiteID, job string, ds []AnswerDocument) error {
-	forget, err := c.prepare(ctx, `DELETE FROM answer_hit WHERE partner = ? AND job = ? AND handle = ? AND EXISTS
+func putAnswerDocuments(ctx context.Context, c engine.Conn, partner concordat.SiteID, job string, ds []AnswerDocument) error {
+	forget, err := c.Prepare(ctx, `DELETE FROM answer_hit WHERE partner = ? AND job = ? AND handle = ? AND EXISTS
 		(SELECT 1 FROM answer_document WHERE partner = ? AND job = ? AND handle = ? AND hash <> ?)`)
 	if err != nil {
 		return err
 	}
 	defer forget.Close()
-	put, err := c.prepare(ctx, `INSERT INTO answer_document (partner, job, handle, library, document, hash, told) VALUES (?, ?, ?, ?, ?, ?, ?)
+	put, err := c.Prepare(ctx, `INSERT INTO answer_document (partner, job, handle, library, document, hash, told) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (partner, job, handle) DO UPDATE SET
 			told = CASE WHEN answer_document.hash = excluded.hash AND excluded.told = '' THEN answer_document.told ELSE excluded.told END,
 			hash = excluded.hash`)
@@ -165,7 +167,7 @@ func (c conn) putAnswerDocuments(ctx context.Context, partner concordat.SiteID, 
 
 // AnswerDocuments returns what matched in a job, in order of handle.
 func (db *DB) AnswerDocuments(ctx context.Context, partner concordat.SiteID, job concordat.JobID) ([]AnswerDocument, error) {
-	ds, err := collect(ctx, db.read(), func(s scanner) (AnswerDocument, error) {
+	ds, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (AnswerDocument, error) {
 		var d AnswerDocument
 		var handle string
 		err := s.Scan(&handle, &d.Library, &d.Document, &d.Hash, &d.Told)
@@ -182,14 +184,14 @@ func (db *DB) AnswerDocuments(ctx context.Context, partner concordat.SiteID, job
 func (db *DB) AnswerDocument(ctx context.Context, partner concordat.SiteID, job concordat.JobID,
 	h concordat.Handle) (AnswerDocument, error) {
 	d := AnswerDocument{Handle: h}
-	err := db.read().row(ctx, `SELECT library, document, hash, told FROM answer_document WHERE partner = ? AND job = ? AND handle = ?`,
+	err := db.read().Row(ctx, `SELECT library, document, hash, told FROM answer_document WHERE partner = ? AND job = ? AND handle = ?`,
 		partner, hex.EncodeToString(job[:]), hex.EncodeToString(h[:])).Scan(&d.Library, &d.Document, &d.Hash, &d.Told)
 	return d, db.fail(err, "document of a job of %s", partner)
 }
 
 // AnswerHits returns the hits of one document in a job, in order of ordinal and sentence.
 func (db *DB) AnswerHits(ctx context.Context, partner concordat.SiteID, job concordat.JobID, h concordat.Handle) ([]AnswerHit, error) {
-	hits, err := collect(ctx, db.read(), func(s scanner) (AnswerHit, error) {
+	hits, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (AnswerHit, error) {
 		x := AnswerHit{Handle: h}
 		var sentence string
 		err := s.Scan(&sentence, &x.Ordinal, &x.Span.Start, &x.Span.End, &x.Distance, &x.Told)
@@ -216,9 +218,9 @@ func (db *DB) AddShipped(ctx context.Context, partner concordat.SiteID, e concor
 	if len(ds) == 0 {
 		return nil
 	}
-	err := db.write(ctx, func(c conn) error {
+	err := db.write(ctx, func(c engine.Conn) error {
 		for _, d := range ds {
-			if _, err := c.exec(ctx, `INSERT INTO shipped (partner, federation, number, handle, library, document, hash) VALUES (?, ?, ?, ?, ?, ?, ?)
+			if _, err := c.Exec(ctx, `INSERT INTO shipped (partner, federation, number, handle, library, document, hash) VALUES (?, ?, ?, ?, ?, ?, ?)
 				ON CONFLICT (partner, federation, number, handle) DO UPDATE SET hash = excluded.hash`,
 				partner, e.Federation, e.Number, hex.EncodeToString(d.Handle[:]), d.Library, d.Document, d.Hash); err != nil {
 				return err
@@ -232,7 +234,7 @@ func (db *DB) AddShipped(ctx context.Context, partner concordat.SiteID, e concor
 // ShippedDocument returns a document of a partner's mirror, or concordat.ErrNotFound.
 func (db *DB) ShippedDocument(ctx context.Context, partner concordat.SiteID, e concordat.Epoch, h concordat.Handle) (Shipped, error) {
 	d := Shipped{Handle: h}
-	err := db.read().row(ctx, `SELECT library, document, hash FROM shipped WHERE partner = ? AND federation = ? AND number = ? AND handle = ?`,
+	err := db.read().Row(ctx, `SELECT library, document, hash FROM shipped WHERE partner = ? AND federation = ? AND number = ? AND handle = ?`,
 		partner, e.Federation, e.Number, hex.EncodeToString(h[:])).Scan(&d.Library, &d.Document, &d.Hash)
 	return d, db.fail(err, "document shipped to %s", partner)
 }

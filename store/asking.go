@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -25,7 +27,7 @@ type Ask struct {
 
 const askColumns = `job, task, site, federation, epoch, made, standing, salt, spans`
 
-func scanAsk(s scanner) (Ask, error) {
+func scanAsk(s engine.Scanner) (Ask, error) {
 	var a Ask
 	var job, spans []byte
 	var made int64
@@ -44,12 +46,12 @@ func scanAsk(s scanner) (Ask, error) {
 // PutAsk keeps a question before it is sent. It fails with concordat.ErrNotFound where there is no
 // such task.
 func (db *DB) PutAsk(ctx context.Context, a Ask) error {
-	err := db.write(ctx, func(c conn) error {
+	err := db.write(ctx, func(c engine.Conn) error {
 		salt := a.Salt
 		if salt == nil {
 			salt = []byte{}
 		}
-		_, err := c.exec(ctx, `INSERT INTO ask (`+askColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		_, err := c.Exec(ctx, `INSERT INTO ask (`+askColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			a.Job[:], a.Task, a.Site, a.Epoch.Federation, a.Epoch.Number, stamp(a.Made), a.Standing, salt, packSpans(a.Spans))
 		return err
 	})
@@ -58,8 +60,8 @@ func (db *DB) PutAsk(ctx context.Context, a Ask) error {
 
 // SetAskStanding says whether the partner keeps the question, or fails with concordat.ErrNotFound.
 func (db *DB) SetAskStanding(ctx context.Context, job concordat.JobID, standing bool) error {
-	err := db.write(ctx, func(c conn) error {
-		n, err := c.exec(ctx, `UPDATE ask SET standing = ? WHERE job = ?`, standing, job[:])
+	err := db.write(ctx, func(c engine.Conn) error {
+		n, err := c.Exec(ctx, `UPDATE ask SET standing = ? WHERE job = ?`, standing, job[:])
 		return oneOf(n, err)
 	})
 	return db.fail(err, "set ask %x standing", job)
@@ -67,13 +69,13 @@ func (db *DB) SetAskStanding(ctx context.Context, job concordat.JobID, standing 
 
 // Ask returns a question, or concordat.ErrNotFound.
 func (db *DB) Ask(ctx context.Context, job concordat.JobID) (Ask, error) {
-	a, err := scanAsk(db.read().row(ctx, `SELECT `+askColumns+` FROM ask WHERE job = ?`, job[:]))
+	a, err := scanAsk(db.read().Row(ctx, `SELECT `+askColumns+` FROM ask WHERE job = ?`, job[:]))
 	return a, db.fail(err, "ask %x", job)
 }
 
 // Asks returns the questions of a task, in order of partner and job.
 func (db *DB) Asks(ctx context.Context, task concordat.TaskID) ([]Ask, error) {
-	as, err := collect(ctx, db.read(), scanAsk, `SELECT `+askColumns+` FROM ask WHERE task = ? ORDER BY site, job`, task)
+	as, err := engine.Collect(ctx, db.read(), scanAsk, `SELECT `+askColumns+` FROM ask WHERE task = ? ORDER BY site, job`, task)
 	return as, db.fail(err, "asks of task %s", task)
 }
 
@@ -91,10 +93,10 @@ func (db *DB) Expose(ctx context.Context, site concordat.SiteID, form string, di
 	if err := checkName("form", form); err != nil {
 		return nil, db.fail(err, "expose to %s", site)
 	}
-	err = db.write(ctx, func(c conn) error {
+	err = db.write(ctx, func(c engine.Conn) error {
 		known := make(map[Digest]string, len(digests))
 		for some := range slices.Chunk(digests, exposeRows) {
-			if err := c.exposed(ctx, site, some, known); err != nil {
+			if err := exposed(ctx, c, site, some, known); err != nil {
 				return err
 			}
 		}
@@ -111,7 +113,7 @@ func (db *DB) Expose(ctx context.Context, site concordat.SiteID, form string, di
 			for _, d := range some {
 				args = append(args, site, d[:], form, stamp(db.now()))
 			}
-			_, err := c.exec(ctx, `INSERT INTO exposure (site, digest, form, at) VALUES (?, ?, ?, ?)`+strings.Repeat(`, (?, ?, ?, ?)`,
+			_, err := c.Exec(ctx, `INSERT INTO exposure (site, digest, form, at) VALUES (?, ?, ?, ?)`+strings.Repeat(`, (?, ?, ?, ?)`,
 				len(some)-1), args...)
 			if err != nil {
 				return err
@@ -129,7 +131,7 @@ func (db *DB) Expose(ctx context.Context, site concordat.SiteID, form string, di
 const exposeRows = 200
 
 // exposed adds the forms in which a partner was shown sentences.
-func (c conn) exposed(ctx context.Context, site concordat.SiteID, digests []Digest, known map[Digest]string) error {
+func exposed(ctx context.Context, c engine.Conn, site concordat.SiteID, digests []Digest, known map[Digest]string) error {
 	type row struct {
 		digest []byte
 		form   string
@@ -138,7 +140,7 @@ func (c conn) exposed(ctx context.Context, site concordat.SiteID, digests []Dige
 	for _, d := range digests {
 		args = append(args, d[:])
 	}
-	rows, err := collect(ctx, c, func(s scanner) (r row, err error) { return r, s.Scan(&r.digest, &r.form) },
+	rows, err := engine.Collect(ctx, c, func(s engine.Scanner) (r row, err error) { return r, s.Scan(&r.digest, &r.form) },
 		`SELECT digest, form FROM exposure WHERE site = ? AND digest IN (?`+strings.Repeat(`, ?`, len(digests)-1)+`)`, args...)
 	for _, r := range rows {
 		if len(r.digest) != len(Digest{}) {
@@ -155,7 +157,7 @@ func (db *DB) Exposures(ctx context.Context) (map[concordat.SiteID]int, error) {
 		site concordat.SiteID
 		n    int
 	}
-	rows, err := collect(ctx, db.read(), func(s scanner) (r row, err error) { return r, s.Scan(&r.site, &r.n) },
+	rows, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (r row, err error) { return r, s.Scan(&r.site, &r.n) },
 		`SELECT site, count(*) FROM exposure GROUP BY site`)
 	if err != nil {
 		return nil, db.fail(err, "exposures")

@@ -2,11 +2,13 @@ package store
 
 import (
 	"context"
+
+	"concordat/store/engine"
 )
 
 // transaction is what the calls of a DB belong to that Atomic gave to its function.
 type transaction struct {
-	conn conn
+	conn engine.Conn
 	err  error // of the first call that failed to change something
 }
 
@@ -21,10 +23,9 @@ func (db *DB) Atomic(ctx context.Context, f func(tx *DB) error) error {
 		return f(db)
 	}
 	var inner error
-	err := db.write(ctx, func(c conn) error {
-		tx := *db
-		tx.tx = &transaction{conn: c}
-		if inner = f(&tx); inner == nil && tx.tx.err != nil {
+	err := db.write(ctx, func(c engine.Conn) error {
+		tx := newDB(base{engine: db.engine, tx: &transaction{conn: c}})
+		if inner = f(tx); inner == nil && tx.tx.err != nil {
 			inner = tx.fail(tx.tx.err, "a change of the transaction")
 		}
 		return inner

@@ -13,6 +13,8 @@ import (
 	"iter"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -63,7 +65,7 @@ func (e AuditEntry) sum() (string, error) {
 
 const auditColumns = `seq, at, actor, action, detail, prev, hash`
 
-func scanAudit(s scanner) (AuditEntry, error) {
+func scanAudit(s engine.Scanner) (AuditEntry, error) {
 	var e AuditEntry
 	var at int64
 	var detail string
@@ -72,9 +74,9 @@ func scanAudit(s scanner) (AuditEntry, error) {
 	return e, err
 }
 
-func (c conn) auditHead(ctx context.Context) (AuditHead, error) {
+func auditHead(ctx context.Context, c engine.Conn) (AuditHead, error) {
 	h := AuditHead{Hash: auditRoot}
-	err := c.row(ctx, `SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1`).Scan(&h.Seq, &h.Hash)
+	err := c.Row(ctx, `SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1`).Scan(&h.Seq, &h.Hash)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
@@ -93,12 +95,12 @@ func (db *DB) AppendAudit(ctx context.Context, actor, action string, detail json
 	}
 	e := AuditEntry{
 		At:     instant(stamp(db.now())),
-		Actor:  prose(actor),
-		Action: prose(action),
-		Detail: json.RawMessage(prose(compact.String())),
+		Actor:  cleanText(actor),
+		Action: cleanText(action),
+		Detail: json.RawMessage(cleanText(compact.String())),
 	}
-	err := db.write(ctx, func(c conn) error {
-		head, err := c.auditHead(ctx)
+	err := db.write(ctx, func(c engine.Conn) error {
+		head, err := auditHead(ctx, c)
 		if err != nil {
 			return err
 		}
@@ -106,7 +108,7 @@ func (db *DB) AppendAudit(ctx context.Context, actor, action string, detail json
 		if e.Hash, err = e.sum(); err != nil {
 			return err
 		}
-		_, err = c.exec(ctx, `INSERT INTO audit (`+auditColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		_, err = c.Exec(ctx, `INSERT INTO audit (`+auditColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 			e.Seq, stamp(e.At), e.Actor, e.Action, string(e.Detail), e.Prev, e.Hash)
 		return err
 	})
@@ -116,7 +118,7 @@ func (db *DB) AppendAudit(ctx context.Context, actor, action string, detail json
 // Audit returns the entries after the one with Seq after, oldest first: at most limit, or MaxPage
 // where limit is 0 or larger.
 func (db *DB) Audit(ctx context.Context, after int64, limit int) ([]AuditEntry, error) {
-	es, err := collect(ctx, db.read(), scanAudit,
+	es, err := engine.Collect(ctx, db.read(), scanAudit,
 		`SELECT `+auditColumns+` FROM audit WHERE seq > ? ORDER BY seq LIMIT ?`, after, page(limit))
 	return es, db.fail(err, "audit")
 }
@@ -175,7 +177,7 @@ func VerifyEntries(entries iter.Seq2[AuditEntry, error], known ...AuditHead) (Au
 
 // AuditHead returns the end of the audit; Seq 0 where it is empty.
 func (db *DB) AuditHead(ctx context.Context) (AuditHead, error) {
-	h, err := db.read().auditHead(ctx)
+	h, err := auditHead(ctx, db.read())
 	return h, db.fail(err, "audit head")
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"time"
+
+	"concordat/store/engine"
 )
 
 // AuditFilter chooses entries of the audit; its zero value chooses all.
@@ -36,14 +38,14 @@ func (db *DB) SearchAudit(ctx context.Context, f AuditFilter, before int64, limi
 	if !f.To.IsZero() {
 		add("at < ?", stamp(f.To))
 	}
-	es, err := collect(ctx, db.read(), scanAudit,
+	es, err := engine.Collect(ctx, db.read(), scanAudit,
 		`SELECT `+auditColumns+` FROM audit WHERE `+strings.Join(where, " AND ")+` ORDER BY seq DESC LIMIT ?`, append(args, page(limit))...)
 	return es, db.fail(err, "search the audit")
 }
 
 // AuditActions returns the actions that stand in the audit, in order.
 func (db *DB) AuditActions(ctx context.Context) ([]string, error) {
-	as, err := collect(ctx, db.read(), func(s scanner) (string, error) {
+	as, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (string, error) {
 		var a string
 		return a, s.Scan(&a)
 	}, `SELECT DISTINCT action FROM audit ORDER BY action`)

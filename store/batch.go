@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"concordat/store/engine"
+
 	"github.com/klauspost/compress/zstd"
 
 	"concordat"
@@ -37,7 +39,7 @@ type Batch struct {
 
 const batchColumns = `seq, id, title, owner, runner, work, request, lineage, state, cause, stage, done, total, round, made, started, finished`
 
-func scanBatch(s scanner) (Batch, error) {
+func scanBatch(s engine.Scanner) (Batch, error) {
 	var b Batch
 	var request, lineage string
 	var made, started, finished int64
@@ -60,14 +62,14 @@ type BatchInput struct {
 func (db *DB) CreateBatch(ctx context.Context, b Batch, inputs []BatchInput) error {
 	err := checkName("batch", b.ID)
 	if err == nil {
-		err = db.write(ctx, func(c conn) error {
-			_, err := c.exec(ctx, `INSERT INTO batch (id, title, owner, runner, work, request, lineage, state, cause, stage, done, total, round, made, started, finished)
+		err = db.write(ctx, func(c engine.Conn) error {
+			_, err := c.Exec(ctx, `INSERT INTO batch (id, title, owner, runner, work, request, lineage, state, cause, stage, done, total, round, made, started, finished)
 				VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', '', 0, 0, 1, ?, 0, 0)`,
-				b.ID, prose(b.Title), prose(b.Owner), prose(b.Runner), b.Work, jsonText(b.Request), jsonText(b.Lineage), concordat.TaskQueued,
-				stamp(b.Made))
+				b.ID, cleanText(b.Title), cleanText(b.Owner), cleanText(b.Runner), b.Work, jsonText(b.Request), jsonText(b.Lineage),
+				concordat.TaskQueued, stamp(b.Made))
 			for i := 0; err == nil && i < len(inputs); i++ {
-				_, err = c.exec(ctx, `INSERT INTO batch_input (batch, number, name, place, done) VALUES (?, ?, ?, ?, 0)`,
-					b.ID, inputs[i].Number, prose(inputs[i].Name), prose(inputs[i].Place))
+				_, err = c.Exec(ctx, `INSERT INTO batch_input (batch, number, name, place, done) VALUES (?, ?, ?, ?, 0)`,
+					b.ID, inputs[i].Number, cleanText(inputs[i].Name), cleanText(inputs[i].Place))
 			}
 			return err
 		})
@@ -80,12 +82,12 @@ func jsonText(r json.RawMessage) string {
 	if r == nil {
 		return "null"
 	}
-	return prose(string(r))
+	return cleanText(string(r))
 }
 
 // Batch returns a batch, or concordat.ErrNotFound.
 func (db *DB) Batch(ctx context.Context, id string) (Batch, error) {
-	b, err := scanBatch(db.read().row(ctx, `SELECT `+batchColumns+` FROM batch WHERE id = ?`, id))
+	b, err := scanBatch(db.read().Row(ctx, `SELECT `+batchColumns+` FROM batch WHERE id = ?`, id))
 	return b, db.fail(err, "batch %s", id)
 }
 
@@ -99,7 +101,7 @@ func (db *DB) Batches(ctx context.Context, owner *string, before int64, limit in
 	if owner != nil {
 		where, args = where+` AND owner = ?`, append(args, *owner)
 	}
-	bs, err := collect(ctx, db.read(), scanBatch, `SELECT `+batchColumns+` FROM batch WHERE `+where+` ORDER BY seq DESC LIMIT ?`,
+	bs, err := engine.Collect(ctx, db.read(), scanBatch, `SELECT `+batchColumns+` FROM batch WHERE `+where+` ORDER BY seq DESC LIMIT ?`,
 		append(args, page(limit))...)
 	return bs, db.fail(err, "list batches")
 }
@@ -107,14 +109,14 @@ func (db *DB) Batches(ctx context.Context, owner *string, before int64, limit in
 // NextBatch returns the oldest batch of a runner that has not ended, begun or not, or
 // concordat.ErrNotFound. Only one process may work on the batches of a runner.
 func (db *DB) NextBatch(ctx context.Context, runner string) (Batch, error) {
-	b, err := scanBatch(db.read().row(ctx, `SELECT `+batchColumns+` FROM batch WHERE runner = ? AND state IN (?, ?) ORDER BY seq LIMIT 1`,
+	b, err := scanBatch(db.read().Row(ctx, `SELECT `+batchColumns+` FROM batch WHERE runner = ? AND state IN (?, ?) ORDER BY seq LIMIT 1`,
 		runner, concordat.TaskQueued, concordat.TaskRunning))
 	return b, db.fail(err, "next batch")
 }
 
 // BatchOfWork returns the newest batch of a question that has not ended, or concordat.ErrNotFound.
 func (db *DB) BatchOfWork(ctx context.Context, work string) (Batch, error) {
-	b, err := scanBatch(db.read().row(ctx, `SELECT `+batchColumns+` FROM batch WHERE work = ? AND state IN (?, ?) ORDER BY seq DESC LIMIT 1`,
+	b, err := scanBatch(db.read().Row(ctx, `SELECT `+batchColumns+` FROM batch WHERE work = ? AND state IN (?, ?) ORDER BY seq DESC LIMIT 1`,
 		work, concordat.TaskQueued, concordat.TaskRunning))
 	return b, db.fail(err, "batch of %s", work)
 }
@@ -130,17 +132,17 @@ func (db *DB) BatchProgress(ctx context.Context, id, stage string, done, total i
 
 // changeBatch updates a batch that has not ended.
 func (db *DB) changeBatch(ctx context.Context, id, set string, args ...any) error {
-	return db.write(ctx, func(c conn) error { return changeBatchIn(ctx, c, id, set, args...) })
+	return db.write(ctx, func(c engine.Conn) error { return changeBatchIn(ctx, c, id, set, args...) })
 }
 
-func changeBatchIn(ctx context.Context, c conn, id, set string, args ...any) error {
-	n, err := c.exec(ctx, `UPDATE batch SET `+set+` WHERE id = ? AND state IN (?, ?)`,
+func changeBatchIn(ctx context.Context, c engine.Conn, id, set string, args ...any) error {
+	n, err := c.Exec(ctx, `UPDATE batch SET `+set+` WHERE id = ? AND state IN (?, ?)`,
 		append(args, id, concordat.TaskQueued, concordat.TaskRunning)...)
 	if err != nil || n == 1 {
 		return err
 	}
 	var found string
-	if err := c.row(ctx, `SELECT id FROM batch WHERE id = ?`, id).Scan(&found); err != nil {
+	if err := c.Row(ctx, `SELECT id FROM batch WHERE id = ?`, id).Scan(&found); err != nil {
 		return err
 	}
 	return ErrLease
@@ -152,8 +154,8 @@ func (db *DB) FinishBatch(ctx context.Context, id string, state concordat.State,
 	var err error
 	switch state {
 	case concordat.TaskDone, concordat.TaskPartial, concordat.TaskFailed:
-		err = db.write(ctx, func(c conn) error {
-			if err := changeBatchIn(ctx, c, id, `state = ?, cause = ?, finished = ?`, state, prose(cause), stamp(db.now())); err != nil {
+		err = db.write(ctx, func(c engine.Conn) error {
+			if err := changeBatchIn(ctx, c, id, `state = ?, cause = ?, finished = ?`, state, cleanText(cause), stamp(db.now())); err != nil {
 				return err
 			}
 			return db.batchFinished(ctx, c, id)
@@ -171,23 +173,23 @@ func (db *DB) ReopenBatch(ctx context.Context, id, runner string, again bool) er
 	if again {
 		more = 1
 	}
-	err := db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx,
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx,
 			`UPDATE batch SET state = ?, runner = ?, cause = '', finished = 0, stage = '', round = round + ? WHERE id = ? AND state NOT IN (?, ?)`,
 			concordat.TaskQueued, runner, more, id, concordat.TaskQueued, concordat.TaskRunning)
 		if err != nil {
 			return err
 		}
 		var found string
-		return c.row(ctx, `SELECT id FROM batch WHERE id = ?`, id).Scan(&found)
+		return c.Row(ctx, `SELECT id FROM batch WHERE id = ?`, id).Scan(&found)
 	})
 	return db.fail(err, "reopen batch %s", id)
 }
 
 // SetBatchLineage sets which pairs of a batch do not count, or fails with concordat.ErrNotFound.
 func (db *DB) SetBatchLineage(ctx context.Context, id string, lineage json.RawMessage) error {
-	err := db.write(ctx, func(c conn) error {
-		n, err := c.exec(ctx, `UPDATE batch SET lineage = ? WHERE id = ?`, jsonText(lineage), id)
+	err := db.write(ctx, func(c engine.Conn) error {
+		n, err := c.Exec(ctx, `UPDATE batch SET lineage = ? WHERE id = ?`, jsonText(lineage), id)
 		return oneOf(n, err)
 	})
 	return db.fail(err, "lineage of batch %s", id)
@@ -196,10 +198,10 @@ func (db *DB) SetBatchLineage(ctx context.Context, id string, lineage json.RawMe
 // DeleteBatch forgets a batch with its members and pairs; the tasks of its members stay. One that is not
 // there is no error.
 func (db *DB) DeleteBatch(ctx context.Context, id string) error {
-	err := db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `DELETE FROM batch WHERE id = ?`, id)
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `DELETE FROM batch WHERE id = ?`, id)
 		if err == nil {
-			_, err = c.exec(ctx, `DELETE FROM recheck WHERE kind = 'batch' AND target = ?`, id)
+			_, err = c.Exec(ctx, `DELETE FROM recheck WHERE kind = 'batch' AND target = ?`, id)
 		}
 		return err
 	})
@@ -212,7 +214,7 @@ func (db *DB) BatchInputs(ctx context.Context, id string, waiting bool) ([]Batch
 	if waiting {
 		most = 0
 	}
-	in, err := collect(ctx, db.read(), func(s scanner) (i BatchInput, err error) {
+	in, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (i BatchInput, err error) {
 		return i, s.Scan(&i.Number, &i.Name, &i.Place)
 	}, `SELECT number, name, place FROM batch_input WHERE batch = ? AND done <= ? ORDER BY number`, id, most)
 	return in, db.fail(err, "files of batch %s", id)
@@ -230,13 +232,13 @@ type BatchEvent struct {
 // AppendBatchEvent adds an event; nothing that is there changes. It fails with concordat.ErrNotFound
 // where there is no such batch.
 func (db *DB) AppendBatchEvent(ctx context.Context, id string, e BatchEvent) error {
-	err := db.write(ctx, func(c conn) error {
+	err := db.write(ctx, func(c engine.Conn) error {
 		var found string
-		if err := c.row(ctx, `SELECT id FROM batch WHERE id = ?`, id).Scan(&found); err != nil {
+		if err := c.Row(ctx, `SELECT id FROM batch WHERE id = ?`, id).Scan(&found); err != nil {
 			return err
 		}
-		_, err := c.exec(ctx, `INSERT INTO batch_event (batch, seq, at, by, action, text)
-			SELECT ?, COALESCE(MAX(seq), 0) + 1, ?, ?, ?, ? FROM batch_event WHERE batch = ?`, id, stamp(e.At), prose(e.By), prose(e.Action), prose(e.Text), id)
+		_, err := c.Exec(ctx, `INSERT INTO batch_event (batch, seq, at, by, action, text)
+			SELECT ?, COALESCE(MAX(seq), 0) + 1, ?, ?, ?, ? FROM batch_event WHERE batch = ?`, id, stamp(e.At), cleanText(e.By), cleanText(e.Action), cleanText(e.Text), id)
 		return err
 	})
 	return db.fail(err, "event of batch %s", id)
@@ -244,7 +246,7 @@ func (db *DB) AppendBatchEvent(ctx context.Context, id string, e BatchEvent) err
 
 // BatchEvents returns the events of a batch, oldest first.
 func (db *DB) BatchEvents(ctx context.Context, id string) ([]BatchEvent, error) {
-	es, err := collect(ctx, db.read(), func(s scanner) (e BatchEvent, err error) {
+	es, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (e BatchEvent, err error) {
 		var at int64
 		err = s.Scan(&e.Seq, &at, &e.By, &e.Action, &e.Text)
 		e.At = instant(at)

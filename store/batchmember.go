@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -43,7 +45,7 @@ const (
 
 const memberColumns = `number, name, title, author, author_by, grp, draft_of, dated, dated_by, flags, reason, characters, compared, round, task, incomplete, share, largest, fresh`
 
-func scanMember(s scanner) (BatchMember, error) {
+func scanMember(s engine.Scanner) (BatchMember, error) {
 	var m BatchMember
 	var flags, fresh string
 	err := s.Scan(&m.Number, &m.Name, &m.Title, &m.Author, &m.AuthorBy, &m.Group, &m.DraftOf, &m.Dated, &m.DatedBy, &flags, &m.Reason,
@@ -60,13 +62,13 @@ func scanMember(s scanner) (BatchMember, error) {
 // is done already changes nothing. Numbers are given by the store. Two members of one name fail with
 // concordat.ErrExists.
 func (db *DB) PutBatchMembers(ctx context.Context, id string, input int, members []BatchMember) error {
-	err := db.write(ctx, func(c conn) error {
-		n, err := c.exec(ctx, `UPDATE batch_input SET done = 1 WHERE batch = ? AND number = ? AND done = 0`, id, input)
+	err := db.write(ctx, func(c engine.Conn) error {
+		n, err := c.Exec(ctx, `UPDATE batch_input SET done = 1 WHERE batch = ? AND number = ? AND done = 0`, id, input)
 		if err != nil || n == 0 {
 			return err
 		}
 		var next int
-		if err := c.row(ctx, `SELECT COALESCE(MAX(number) + 1, 0) FROM batch_member WHERE batch = ?`, id).Scan(&next); err != nil {
+		if err := c.Row(ctx, `SELECT COALESCE(MAX(number) + 1, 0) FROM batch_member WHERE batch = ?`, id).Scan(&next); err != nil {
 			return err
 		}
 		for i, m := range members {
@@ -77,10 +79,10 @@ func (db *DB) PutBatchMembers(ctx context.Context, id string, input int, members
 			if err != nil {
 				return err
 			}
-			_, err = c.exec(ctx, `INSERT INTO batch_member (batch, `+memberColumns+`)
+			_, err = c.Exec(ctx, `INSERT INTO batch_member (batch, `+memberColumns+`)
 				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '', 0, 0.0, 0.0, 'null')`,
-				id, next+i, m.Name, prose(m.Title), prose(m.Author), m.AuthorBy, prose(m.Group), prose(m.DraftOf), m.Dated, m.DatedBy,
-				prose(string(flags)), prose(m.Reason), m.Characters)
+				id, next+i, m.Name, cleanText(m.Title), cleanText(m.Author), m.AuthorBy, cleanText(m.Group), cleanText(m.DraftOf), m.Dated, m.DatedBy,
+				cleanText(string(flags)), cleanText(m.Reason), m.Characters)
 			if err != nil {
 				return err
 			}
@@ -92,13 +94,13 @@ func (db *DB) PutBatchMembers(ctx context.Context, id string, input int, members
 
 // BatchMembers returns the members of a batch in order of name.
 func (db *DB) BatchMembers(ctx context.Context, id string) ([]BatchMember, error) {
-	ms, err := collect(ctx, db.read(), scanMember, `SELECT `+memberColumns+` FROM batch_member WHERE batch = ? ORDER BY name`, id)
+	ms, err := engine.Collect(ctx, db.read(), scanMember, `SELECT `+memberColumns+` FROM batch_member WHERE batch = ? ORDER BY name`, id)
 	return ms, db.fail(err, "members of batch %s", id)
 }
 
 // BatchOfTask returns the batch and the number of the member whose findings a task holds, or concordat.ErrNotFound.
 func (db *DB) BatchOfTask(ctx context.Context, task concordat.TaskID) (id string, member int, err error) {
-	err = db.read().row(ctx, `SELECT batch, number FROM batch_member WHERE task = ? AND task <> ''`, task).Scan(&id, &member)
+	err = db.read().Row(ctx, `SELECT batch, number FROM batch_member WHERE task = ? AND task <> ''`, task).Scan(&id, &member)
 	return id, member, db.fail(err, "batch of %s", task)
 }
 
@@ -106,9 +108,9 @@ func (db *DB) BatchOfTask(ctx context.Context, task concordat.TaskID) (id string
 // common with others, and what was found. request, if not nil, replaces that of the batch, which may name
 // it. It fails with concordat.ErrNotFound where there is no such member.
 func (db *DB) EraseBatchMember(ctx context.Context, id string, number int, request json.RawMessage) error {
-	err := db.write(ctx, func(c conn) error {
+	err := db.write(ctx, func(c engine.Conn) error {
 		var name string
-		if err := c.row(ctx, `SELECT name FROM batch_member WHERE batch = ? AND number = ?`, id, number).Scan(&name); err != nil {
+		if err := c.Row(ctx, `SELECT name FROM batch_member WHERE batch = ? AND number = ?`, id, number).Scan(&name); err != nil {
 			return err
 		}
 		gone := fmt.Sprintf("deleted #%d", number+1)
@@ -122,14 +124,14 @@ func (db *DB) EraseBatchMember(ctx context.Context, id string, number int, reque
 			{`UPDATE batch_member SET name = ?, title = '', author = '', author_by = '', grp = '', draft_of = '', dated = '', dated_by = '', flags = 'null', reason = 'deleted',
 				characters = 0, task = '', incomplete = 0, share = 0.0, largest = 0.0, fresh = 'null' WHERE batch = ? AND number = ?`, []any{gone, id, number}},
 		} {
-			if _, err := c.exec(ctx, x.query, x.args...); err != nil {
+			if _, err := c.Exec(ctx, x.query, x.args...); err != nil {
 				return err
 			}
 		}
 		if request == nil {
 			return nil
 		}
-		_, err := c.exec(ctx, `UPDATE batch SET request = ? WHERE id = ?`, jsonText(request), id)
+		_, err := c.Exec(ctx, `UPDATE batch SET request = ? WHERE id = ?`, jsonText(request), id)
 		return err
 	})
 	return db.fail(err, "erase %d of batch %s", number, id)
@@ -155,19 +157,19 @@ const (
 // PutCompared notes that a member was compared with others, with the pairs that are new: all or nothing. A
 // pair that is there already stays.
 func (db *DB) PutCompared(ctx context.Context, id string, member int, pairs []BatchPair) error {
-	err := db.write(ctx, func(c conn) error {
+	err := db.write(ctx, func(c engine.Conn) error {
 		for _, p := range pairs {
 			packed, err := packPassages(p.Passages)
 			if err != nil {
 				return err
 			}
-			_, err = c.exec(ctx, `INSERT INTO batch_pair (batch, a, b, share, share_a, share_b, passages, verdict) VALUES (?, ?, ?, 0.0, 0.0, 0.0, ?, '')
+			_, err = c.Exec(ctx, `INSERT INTO batch_pair (batch, a, b, share, share_a, share_b, passages, verdict) VALUES (?, ?, ?, 0.0, 0.0, 0.0, ?, '')
 				ON CONFLICT (batch, a, b) DO NOTHING`, id, p.A, p.B, packed)
 			if err != nil {
 				return err
 			}
 		}
-		n, err := c.exec(ctx, `UPDATE batch_member SET compared = 1 WHERE batch = ? AND number = ?`, id, member)
+		n, err := c.Exec(ctx, `UPDATE batch_member SET compared = 1 WHERE batch = ? AND number = ?`, id, member)
 		return oneOf(n, err)
 	})
 	return db.fail(err, "compared %d of batch %s", member, id)
@@ -176,7 +178,7 @@ func (db *DB) PutCompared(ctx context.Context, id string, member int, pairs []Ba
 // Compared returns the numbers of the members with which a member of a batch has a pair, ascending, whether
 // or not it has something in common with them.
 func (db *DB) Compared(ctx context.Context, id string, member int) ([]int, error) {
-	ns, err := collect(ctx, db.read(), func(s scanner) (n int, err error) { return n, s.Scan(&n) },
+	ns, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (n int, err error) { return n, s.Scan(&n) },
 		`SELECT b AS n FROM batch_pair WHERE batch = ? AND a = ? UNION SELECT a AS n FROM batch_pair WHERE batch = ? AND b = ? ORDER BY n`, id,
 		member, id, member)
 	return ns, db.fail(err, "compared with %d of batch %s", member, id)
@@ -185,12 +187,12 @@ func (db *DB) Compared(ctx context.Context, id string, member int) ([]int, error
 // PairsOfMember returns the pairs of a member that have something in common, with their passages, in order
 // of A, then B.
 func (db *DB) PairsOfMember(ctx context.Context, id string, member int) ([]BatchPair, error) {
-	ps, err := collect(ctx, db.read(), scanPairWhole,
+	ps, err := engine.Collect(ctx, db.read(), scanPairWhole,
 		`SELECT a, b, share_a, share_b, verdict, passages FROM batch_pair WHERE batch = ? AND (a = ? OR b = ?) AND length(passages) > 0 ORDER BY a, b`, id, member, member)
 	return ps, db.fail(err, "pairs of %d of batch %s", member, id)
 }
 
-func scanPairWhole(s scanner) (BatchPair, error) {
+func scanPairWhole(s engine.Scanner) (BatchPair, error) {
 	var p BatchPair
 	var packed []byte
 	err := s.Scan(&p.A, &p.B, &p.ShareA, &p.ShareB, &p.Verdict, &packed)
@@ -202,7 +204,7 @@ func scanPairWhole(s scanner) (BatchPair, error) {
 
 // BatchPair returns one pair with its passages, or concordat.ErrNotFound.
 func (db *DB) BatchPair(ctx context.Context, id string, a, b int) (BatchPair, error) {
-	p, err := scanPairWhole(db.read().row(ctx,
+	p, err := scanPairWhole(db.read().Row(ctx,
 		`SELECT a, b, share_a, share_b, verdict, passages FROM batch_pair WHERE batch = ? AND a = ? AND b = ?`, id, a, b))
 	return p, db.fail(err, "pair %d, %d of batch %s", a, b, id)
 }
@@ -222,7 +224,7 @@ func (db *DB) BatchPairs(ctx context.Context, id string, least float64, after *P
 		where += ` AND (share < ? OR share = ? AND (a > ? OR a = ? AND b > ?))`
 		args = append(args, after.Share, after.Share, after.A, after.A, after.B)
 	}
-	ps, err := collect(ctx, db.read(), func(s scanner) (p BatchPair, err error) {
+	ps, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (p BatchPair, err error) {
 		return p, s.Scan(&p.A, &p.B, &p.ShareA, &p.ShareB, &p.Verdict)
 	}, `SELECT a, b, share_a, share_b, verdict FROM batch_pair WHERE `+where+` ORDER BY share DESC, a, b LIMIT ?`,
 		append(args, page(limit))...)
@@ -235,8 +237,8 @@ func (db *DB) SetPairVerdict(ctx context.Context, id string, a, b int, verdict s
 	var err error
 	switch verdict {
 	case "", VerdictCount, VerdictDiscount:
-		err = db.write(ctx, func(c conn) error {
-			n, err := c.exec(ctx, `UPDATE batch_pair SET verdict = ? WHERE batch = ? AND a = ? AND b = ?`, verdict, id, a, b)
+		err = db.write(ctx, func(c engine.Conn) error {
+			n, err := c.Exec(ctx, `UPDATE batch_pair SET verdict = ? WHERE batch = ? AND a = ? AND b = ?`, verdict, id, a, b)
 			return oneOf(n, err)
 		})
 	default:
@@ -249,8 +251,8 @@ func (db *DB) SetPairVerdict(ctx context.Context, id string, a, b int, verdict s
 // and Fresh are read. shares are the shares of the member that stand in others, by their numbers. All or nothing.
 func (db *DB) PutChecked(ctx context.Context, id string, m BatchMember, shares map[int]float64) error {
 	fresh := jsonText(m.Fresh)
-	err := db.write(ctx, func(c conn) error {
-		n, err := c.exec(ctx,
+	err := db.write(ctx, func(c engine.Conn) error {
+		n, err := c.Exec(ctx,
 			`UPDATE batch_member SET round = ?, task = ?, incomplete = ?, share = ?, largest = ?, fresh = ? WHERE batch = ? AND number = ?`,
 			m.Round, m.Task, m.Incomplete, m.Share, m.Largest, fresh, id, m.Number)
 		if err = oneOf(n, err); err != nil {
@@ -260,13 +262,13 @@ func (db *DB) PutChecked(ctx context.Context, id string, m BatchMember, shares m
 			column, a, b := "share_a", m.Number, other
 			// Which of the two is A depends on their names, so both ways are tried.
 			for range 2 {
-				if _, err := c.exec(ctx, `UPDATE batch_pair SET `+column+` = ? WHERE batch = ? AND a = ? AND b = ?`, share, id, a, b); err != nil {
+				if _, err := c.Exec(ctx, `UPDATE batch_pair SET `+column+` = ? WHERE batch = ? AND a = ? AND b = ?`, share, id, a, b); err != nil {
 					return err
 				}
 				column, a, b = "share_b", other, m.Number
 			}
 		}
-		_, err = c.exec(ctx,
+		_, err = c.Exec(ctx,
 			`UPDATE batch_pair SET share = CASE WHEN share_a > share_b THEN share_a ELSE share_b END WHERE batch = ? AND (a = ? OR b = ?)`, id,
 			m.Number, m.Number)
 		return err

@@ -1,18 +1,22 @@
 package store
 
-import "context"
+import (
+	"context"
+
+	"concordat/store/engine"
+)
 
 // PutBatchWording keeps what several documents of a batch hold alike, in the caller's own form, in place of what was
 // kept before. It fails with concordat.ErrNotFound where there is no such batch.
 func (db *DB) PutBatchWording(ctx context.Context, id string, data []byte) error {
 	packed, err := packPassages(data)
 	if err == nil {
-		err = db.write(ctx, func(c conn) error {
+		err = db.write(ctx, func(c engine.Conn) error {
 			var found string
-			if err := c.row(ctx, `SELECT id FROM batch WHERE id = ?`, id).Scan(&found); err != nil {
+			if err := c.Row(ctx, `SELECT id FROM batch WHERE id = ?`, id).Scan(&found); err != nil {
 				return err
 			}
-			_, err := c.exec(ctx, `INSERT INTO batch_wording (batch, data) VALUES (?, ?) ON CONFLICT (batch) DO UPDATE SET data = excluded.data`,
+			_, err := c.Exec(ctx, `INSERT INTO batch_wording (batch, data) VALUES (?, ?) ON CONFLICT (batch) DO UPDATE SET data = excluded.data`,
 				id, packed)
 			return err
 		})
@@ -22,7 +26,7 @@ func (db *DB) PutBatchWording(ctx context.Context, id string, data []byte) error
 
 // BatchWording returns what PutBatchWording kept; nil for nothing.
 func (db *DB) BatchWording(ctx context.Context, id string) ([]byte, error) {
-	all, err := collect(ctx, db.read(), func(s scanner) (packed []byte, err error) { return packed, s.Scan(&packed) },
+	all, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (packed []byte, err error) { return packed, s.Scan(&packed) },
 		`SELECT data FROM batch_wording WHERE batch = ?`, id)
 	var data []byte
 	if err == nil && len(all) > 0 {

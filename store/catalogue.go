@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -37,7 +39,7 @@ type DocumentRow struct {
 
 const documentColumns = `library, id, title, hash, source, bytes, sentences, characters, scheme, added, changed, revision, dated, dated_by, short, author`
 
-func scanDocument(s scanner) (DocumentRow, error) {
+func scanDocument(s engine.Scanner) (DocumentRow, error) {
 	var d DocumentRow
 	var added, changed int64
 	err := s.Scan(&d.Library, &d.ID, &d.Title, &d.Hash, &d.Source, &d.Bytes, &d.Sentences, &d.Characters,
@@ -54,7 +56,7 @@ func (db *DB) PutDocuments(ctx context.Context, rows []DocumentRow) error {
 	if err := db.checkDocuments(rows); err != nil || len(rows) == 0 {
 		return err
 	}
-	err := db.write(ctx, func(c conn) error { return c.putDocuments(ctx, rows) })
+	err := db.write(ctx, func(c engine.Conn) error { return putDocuments(ctx, c, rows) })
 	return db.fail(err, "put %d documents", len(rows))
 }
 
@@ -67,8 +69,8 @@ func (db *DB) checkDocuments(rows []DocumentRow) error {
 	return nil
 }
 
-func (c conn) putDocuments(ctx context.Context, rows []DocumentRow) error {
-	put, err := c.prepare(ctx, `INSERT INTO document (`+documentColumns+`)
+func putDocuments(ctx context.Context, c engine.Conn, rows []DocumentRow) error {
+	put, err := c.Prepare(ctx, `INSERT INTO document (`+documentColumns+`)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)
 		ON CONFLICT (library, id) DO UPDATE SET
 			changed  = CASE WHEN document.hash = excluded.hash THEN document.changed ELSE excluded.changed END,
@@ -81,10 +83,10 @@ func (c conn) putDocuments(ctx context.Context, rows []DocumentRow) error {
 	}
 	defer put.Close()
 	for _, d := range rows {
-		_, err := put.ExecContext(ctx, d.Library, d.ID, prose(d.Title), d.Hash, pathKey(d.Source), d.Bytes,
-			d.Sentences, d.Characters, d.Scheme, stamp(d.Added), stamp(d.Added), d.Dated, d.DatedBy, d.Short != nil, prose(d.Author))
+		_, err := put.ExecContext(ctx, d.Library, d.ID, cleanText(d.Title), d.Hash, pathKey(d.Source), d.Bytes,
+			d.Sentences, d.Characters, d.Scheme, stamp(d.Added), stamp(d.Added), d.Dated, d.DatedBy, d.Short != nil, cleanText(d.Author))
 		if err == nil {
-			err = c.putShort(ctx, d.Library, d.ID, d.Short)
+			err = putShort(ctx, c, d.Library, d.ID, d.Short)
 		}
 		if err != nil {
 			return fmt.Errorf("%s/%s: %w", d.Library, d.ID, err)
@@ -114,7 +116,7 @@ func checkDocument(d DocumentRow) error {
 
 // DocumentRow returns the row of a document, or concordat.ErrNotFound.
 func (db *DB) DocumentRow(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (DocumentRow, error) {
-	d, err := scanDocument(db.read().row(ctx,
+	d, err := scanDocument(db.read().Row(ctx,
 		`SELECT `+documentColumns+` FROM document WHERE library = ? AND id = ?`, lib, id))
 	return d, db.fail(err, "document %s/%s", lib, id)
 }
@@ -122,7 +124,7 @@ func (db *DB) DocumentRow(ctx context.Context, lib concordat.LibraryID, id conco
 // DocumentByHash returns the document of the library with the given text, that with the lowest id if
 // there are several, or concordat.ErrNotFound.
 func (db *DB) DocumentByHash(ctx context.Context, lib concordat.LibraryID, hash string) (DocumentRow, error) {
-	d, err := scanDocument(db.read().row(ctx,
+	d, err := scanDocument(db.read().Row(ctx,
 		`SELECT `+documentColumns+` FROM document WHERE library = ? AND hash = ? ORDER BY id LIMIT 1`, lib, hash))
 	return d, db.fail(err, "document with hash %s in %s", hash, lib)
 }
@@ -131,7 +133,7 @@ func (db *DB) DocumentByHash(ctx context.Context, lib concordat.LibraryID, hash 
 // of id: at most limit, or MaxPage where limit is 0 or larger. Fewer than that: these are the last.
 // Pages taken one after another hold every document that was there all the time exactly once.
 func (db *DB) Documents(ctx context.Context, lib concordat.LibraryID, after concordat.DocumentID, limit int) ([]DocumentRow, error) {
-	ds, err := collect(ctx, db.read(), scanDocument,
+	ds, err := engine.Collect(ctx, db.read(), scanDocument,
 		`SELECT `+documentColumns+` FROM document WHERE library = ? AND id > ? ORDER BY id LIMIT ?`,
 		lib, after, page(limit))
 	return ds, db.fail(err, "list documents of %s", lib)
@@ -144,14 +146,14 @@ func (db *DB) DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids 
 	if len(ids) == 0 {
 		return nil
 	}
-	err := db.write(ctx, func(c conn) error {
-		source, err := c.prepare(ctx, `DELETE FROM source WHERE library = ? AND path =
+	err := db.write(ctx, func(c engine.Conn) error {
+		source, err := c.Prepare(ctx, `DELETE FROM source WHERE library = ? AND path =
 			(SELECT d.source FROM document d WHERE d.library = ? AND d.id = ?)`)
 		if err != nil {
 			return err
 		}
 		defer source.Close()
-		document, err := c.prepare(ctx, `DELETE FROM document WHERE library = ? AND id = ?`)
+		document, err := c.Prepare(ctx, `DELETE FROM document WHERE library = ? AND id = ?`)
 		if err != nil {
 			return err
 		}
@@ -160,10 +162,10 @@ func (db *DB) DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids 
 			if _, err := source.ExecContext(ctx, lib, lib, id); err != nil {
 				return err
 			}
-			if err := c.dropShort(ctx, lib, id); err != nil {
+			if err := dropShort(ctx, c, lib, id); err != nil {
 				return err
 			}
-			if err := c.noteGone(ctx, lib, id); err != nil {
+			if err := noteGone(ctx, c, lib, id); err != nil {
 				return err
 			}
 			if _, err := document.ExecContext(ctx, lib, id); err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -11,7 +13,7 @@ import (
 // be missing.
 func (db *DB) DeliveryCounts(ctx context.Context) (map[DeliveryState]int, error) {
 	out := map[DeliveryState]int{}
-	_, err := collect(ctx, db.read(), func(s scanner) (struct{}, error) {
+	_, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (struct{}, error) {
 		var state DeliveryState
 		var n int
 		err := s.Scan(&state, &n)
@@ -24,6 +26,6 @@ func (db *DB) DeliveryCounts(ctx context.Context) (map[DeliveryState]int, error)
 // OldestQueued returns when the task was made that has waited longest; zero: none waits.
 func (db *DB) OldestQueued(ctx context.Context) (time.Time, error) {
 	var made int64
-	err := db.read().row(ctx, `SELECT COALESCE(MIN(made), 0) FROM task WHERE state = ?`, concordat.TaskQueued).Scan(&made)
+	err := db.read().Row(ctx, `SELECT COALESCE(MIN(made), 0) FROM task WHERE state = ?`, concordat.TaskQueued).Scan(&made)
 	return instant(made), db.fail(err, "oldest queued task")
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -40,7 +42,7 @@ type Disclosure struct {
 
 const disclosureColumns = `id, direction, partner, job, handle, library, document, hash, spans, reason, contact, state, words, actor, asked, decided, until`
 
-func scanDisclosure(s scanner) (Disclosure, error) {
+func scanDisclosure(s engine.Scanner) (Disclosure, error) {
 	var d Disclosure
 	var job, handle, spans string
 	var asked, decided, until int64
@@ -73,11 +75,11 @@ func (db *DB) PutDisclosure(ctx context.Context, d Disclosure) error {
 	}
 	spans, err := json.Marshal(d.Spans)
 	if err == nil {
-		err = db.write(ctx, func(c conn) error {
-			_, err := c.exec(ctx, `INSERT INTO disclosure (`+disclosureColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		err = db.write(ctx, func(c engine.Conn) error {
+			_, err := c.Exec(ctx, `INSERT INTO disclosure (`+disclosureColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 				d.ID, d.Direction, d.Partner, hex.EncodeToString(d.Job[:]), hex.EncodeToString(d.Handle[:]), d.Library, d.Document, d.Hash,
-				string(spans), prose(d.Reason), prose(d.Contact), d.State, prose(d.Words), prose(d.Actor), stamp(db.now()), stamp(d.Decided),
-				stamp(d.Until))
+				string(spans), cleanText(d.Reason), cleanText(d.Contact), d.State, cleanText(d.Words), cleanText(d.Actor), stamp(db.now()),
+				stamp(d.Decided), stamp(d.Until))
 			if err != nil {
 				return err
 			}
@@ -89,14 +91,14 @@ func (db *DB) PutDisclosure(ctx context.Context, d Disclosure) error {
 
 // Disclosure returns a request, or concordat.ErrNotFound.
 func (db *DB) Disclosure(ctx context.Context, id string) (Disclosure, error) {
-	d, err := scanDisclosure(db.read().row(ctx, `SELECT `+disclosureColumns+` FROM disclosure WHERE id = ?`, id))
+	d, err := scanDisclosure(db.read().Row(ctx, `SELECT `+disclosureColumns+` FROM disclosure WHERE id = ?`, id))
 	return d, db.fail(err, "disclosure %s", id)
 }
 
 // DisclosuresOf returns the requests for one document of a job, the oldest first.
 func (db *DB) DisclosuresOf(ctx context.Context, direction string, partner concordat.SiteID, job concordat.JobID,
 	h concordat.Handle) ([]Disclosure, error) {
-	ds, err := collect(ctx, db.read(), scanDisclosure, `SELECT `+disclosureColumns+` FROM disclosure
+	ds, err := engine.Collect(ctx, db.read(), scanDisclosure, `SELECT `+disclosureColumns+` FROM disclosure
 		WHERE direction = ? AND partner = ? AND job = ? AND handle = ? ORDER BY asked, id`,
 		direction, partner, hex.EncodeToString(job[:]), hex.EncodeToString(h[:]))
 	return ds, db.fail(err, "disclosures of %s", partner)
@@ -104,7 +106,7 @@ func (db *DB) DisclosuresOf(ctx context.Context, direction string, partner conco
 
 // PendingDisclosures counts the requests of a partner that wait for a person here.
 func (db *DB) PendingDisclosures(ctx context.Context, partner concordat.SiteID) (n int, err error) {
-	err = db.read().row(ctx, `SELECT count(*) FROM disclosure WHERE direction = ? AND partner = ? AND state = ? AND until > ?`,
+	err = db.read().Row(ctx, `SELECT count(*) FROM disclosure WHERE direction = ? AND partner = ? AND state = ? AND until > ?`,
 		DisclosureIn, partner, concordat.DisclosurePending, stamp(db.now())).Scan(&n)
 	return n, db.fail(err, "pending disclosures of %s", partner)
 }
@@ -112,7 +114,7 @@ func (db *DB) PendingDisclosures(ctx context.Context, partner concordat.SiteID) 
 // DisclosuresAfter returns requests, the latest first: those behind the one with an ID, all where it is empty, at
 // most limit. There is none behind an ID that is not there.
 func (db *DB) DisclosuresAfter(ctx context.Context, id string, limit int) ([]Disclosure, error) {
-	ds, err := collect(ctx, db.read(), scanDisclosure, `SELECT `+disclosureColumns+` FROM disclosure
+	ds, err := engine.Collect(ctx, db.read(), scanDisclosure, `SELECT `+disclosureColumns+` FROM disclosure
 		WHERE ? = '' OR asked < (SELECT asked FROM disclosure WHERE id = ?)
 			OR asked = (SELECT asked FROM disclosure WHERE id = ?) AND id > ?
 		ORDER BY asked DESC, id LIMIT ?`, id, id, id, id, page(limit))
@@ -122,9 +124,9 @@ func (db *DB) DisclosuresAfter(ctx context.Context, id string, limit int) ([]Dis
 // SetDisclosure moves a request from one state to another. It fails with concordat.ErrNotFound where
 // there is no request with the ID in that state: of two decisions the first counts.
 func (db *DB) SetDisclosure(ctx context.Context, id, from, to, actor, words string, until time.Time) error {
-	err := db.write(ctx, func(c conn) error {
-		n, err := c.exec(ctx, `UPDATE disclosure SET state = ?, actor = ?, words = ?, decided = ?, until = ? WHERE id = ? AND state = ?`,
-			to, prose(actor), prose(words), stamp(db.now()), stamp(until), id, from)
+	err := db.write(ctx, func(c engine.Conn) error {
+		n, err := c.Exec(ctx, `UPDATE disclosure SET state = ?, actor = ?, words = ?, decided = ?, until = ? WHERE id = ? AND state = ?`,
+			to, cleanText(actor), cleanText(words), stamp(db.now()), stamp(until), id, from)
 		if err := oneOf(n, err); err != nil {
 			return err
 		}

@@ -10,6 +10,6 @@
 // (ids, keys, hashes) must be valid UTF-8 without NUL, or a call fails with concordat.ErrInvalid; in
 // titles and other prose such bytes become U+FFFD.
 //
-// All statements are plain SQL that SQLite and PostgreSQL read alike; what differs stands in
-// [dialect] and in the migrations of each.
+// All statements are plain SQL that SQLite and PostgreSQL read alike. Connections, transactions, migrations
+// and whatever differs between the two are in the package engine.
 package store

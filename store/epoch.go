@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -32,7 +34,7 @@ const (
 	epochRemoved  = 2
 )
 
-func scanEpoch(s scanner) (EpochRow, error) {
+func scanEpoch(s engine.Scanner) (EpochRow, error) {
 	var e EpochRow
 	var seen, replaced int64
 	err := s.Scan(&e.Epoch.Federation, &e.Epoch.Number, &e.Scheme, &seen, &replaced)
@@ -46,20 +48,20 @@ func scanEpoch(s scanner) (EpochRow, error) {
 func (db *DB) SeeEpoch(ctx context.Context, e concordat.Epoch, scheme concordat.Scheme) error {
 	err := checkName("federation", e.Federation)
 	if err == nil {
-		err = db.write(ctx, func(c conn) error {
+		err = db.write(ctx, func(c engine.Conn) error {
 			now := stamp(db.now())
-			if _, err := c.exec(ctx, `INSERT INTO epoch (federation, number, scheme, seen, replaced) VALUES (?, ?, ?, ?, 0)
+			if _, err := c.Exec(ctx, `INSERT INTO epoch (federation, number, scheme, seen, replaced) VALUES (?, ?, ?, ?, 0)
 				ON CONFLICT DO NOTHING`, e.Federation, e.Number, scheme, now); err != nil {
 				return err
 			}
 			var known concordat.Scheme
-			if err := c.row(ctx, `SELECT scheme FROM epoch WHERE federation = ? AND number = ?`, e.Federation, e.Number).Scan(&known); err != nil {
+			if err := c.Row(ctx, `SELECT scheme FROM epoch WHERE federation = ? AND number = ?`, e.Federation, e.Number).Scan(&known); err != nil {
 				return err
 			}
 			if known != scheme {
 				return fmt.Errorf("%w: its set was made with %s, not %s", concordat.ErrScheme, known, scheme)
 			}
-			_, err := c.exec(ctx, `UPDATE epoch SET replaced = ? WHERE federation = ? AND replaced = 0
+			_, err := c.Exec(ctx, `UPDATE epoch SET replaced = ? WHERE federation = ? AND replaced = 0
 				AND number < (SELECT max(number) FROM epoch WHERE federation = ?)`, now, e.Federation, e.Federation)
 			return err
 		})
@@ -69,15 +71,15 @@ func (db *DB) SeeEpoch(ctx context.Context, e concordat.Epoch, scheme concordat.
 
 // Epochs returns all epochs in order of federation and number.
 func (db *DB) Epochs(ctx context.Context) ([]EpochRow, error) {
-	es, err := collect(ctx, db.read(), scanEpoch, `SELECT federation, number, scheme, seen, replaced FROM epoch ORDER BY federation, number`)
+	es, err := engine.Collect(ctx, db.read(), scanEpoch, `SELECT federation, number, scheme, seen, replaced FROM epoch ORDER BY federation, number`)
 	return es, db.fail(err, "list epochs")
 }
 
 // DropEpoch forgets the epoch, what its set held, and the standing asks of it.
 func (db *DB) DropEpoch(ctx context.Context, e concordat.Epoch) error {
-	err := db.write(ctx, func(c conn) error {
+	err := db.write(ctx, func(c engine.Conn) error {
 		for _, table := range []string{"epoch_document", "standing_ask", "shipped", "epoch"} {
-			if _, err := c.exec(ctx, `DELETE FROM `+table+` WHERE federation = ? AND number = ?`, e.Federation, e.Number); err != nil {
+			if _, err := c.Exec(ctx, `DELETE FROM `+table+` WHERE federation = ? AND number = ?`, e.Federation, e.Number); err != nil {
 				return err
 			}
 		}
@@ -90,7 +92,7 @@ func (db *DB) DropEpoch(ctx context.Context, e concordat.Epoch) error {
 // of id, those after the given one: at most limit.
 func (db *DB) Unset(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after concordat.DocumentID,
 	limit int) ([]DocumentRow, error) {
-	ds, err := collect(ctx, db.read(), scanDocument, `SELECT `+documentColumns+` FROM document d
+	ds, err := engine.Collect(ctx, db.read(), scanDocument, `SELECT `+documentColumns+` FROM document d
 		WHERE library = ? AND id > ? AND NOT EXISTS (SELECT 1 FROM epoch_document e WHERE e.federation = ? AND e.number = ?
 			AND e.library = d.library AND e.document = d.id AND e.state = ? AND e.hash = d.hash)
 		ORDER BY id LIMIT ?`, lib, after, e.Federation, e.Number, epochHeld, page(limit))
@@ -101,7 +103,7 @@ func (db *DB) Unset(ctx context.Context, e concordat.Epoch, lib concordat.Librar
 // have, in order of id; with all, every document that the set may hold.
 func (db *DB) Leftover(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, all bool,
 	limit int) ([]concordat.DocumentID, error) {
-	ids, err := collect(ctx, db.read(), func(s scanner) (concordat.DocumentID, error) {
+	ids, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (concordat.DocumentID, error) {
 		var id concordat.DocumentID
 		return id, s.Scan(&id)
 	}, `SELECT document FROM epoch_document e WHERE federation = ? AND number = ? AND library = ? AND state <> ?
@@ -112,7 +114,7 @@ func (db *DB) Leftover(ctx context.Context, e concordat.Epoch, lib concordat.Lib
 
 // EpochLibraries returns the libraries of which the epoch's set may hold documents, in order.
 func (db *DB) EpochLibraries(ctx context.Context, e concordat.Epoch) ([]concordat.LibraryID, error) {
-	ids, err := collect(ctx, db.read(), func(s scanner) (concordat.LibraryID, error) {
+	ids, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (concordat.LibraryID, error) {
 		var id concordat.LibraryID
 		return id, s.Scan(&id)
 	}, `SELECT DISTINCT library FROM epoch_document WHERE federation = ? AND number = ? AND state <> ? ORDER BY library`,
@@ -124,8 +126,8 @@ func (db *DB) EpochLibraries(ctx context.Context, e concordat.Epoch) ([]concorda
 // EndEpochDocuments or RemoveEpochDocuments the set counts as not holding them, and as perhaps
 // holding anything of them.
 func (db *DB) BeginEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ids []concordat.DocumentID) error {
-	err := db.write(ctx, func(c conn) error {
-		put, err := c.prepare(ctx, `INSERT INTO epoch_document (federation, number, library, document, state, hash, sentences, seq)
+	err := db.write(ctx, func(c engine.Conn) error {
+		put, err := c.Prepare(ctx, `INSERT INTO epoch_document (federation, number, library, document, state, hash, sentences, seq)
 			VALUES (?, ?, ?, ?, ?, '', 0, 0) ON CONFLICT (federation, number, library, document) DO UPDATE SET state = excluded.state`)
 		if err != nil {
 			return err
@@ -143,12 +145,12 @@ func (db *DB) BeginEpochDocuments(ctx context.Context, e concordat.Epoch, lib co
 
 // EndEpochDocuments notes that the set holds the documents, with the next numbers.
 func (db *DB) EndEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ds []EpochDocument) error {
-	err := db.write(ctx, func(c conn) error {
-		seq, err := c.epochSeq(ctx, e, lib)
+	err := db.write(ctx, func(c engine.Conn) error {
+		seq, err := epochSeq(ctx, c, e, lib)
 		if err != nil {
 			return err
 		}
-		put, err := c.prepare(ctx, `UPDATE epoch_document SET state = ?, hash = ?, sentences = ?, seq = ?
+		put, err := c.Prepare(ctx, `UPDATE epoch_document SET state = ?, hash = ?, sentences = ?, seq = ?
 			WHERE federation = ? AND number = ? AND library = ? AND document = ?`)
 		if err != nil {
 			return err
@@ -164,21 +166,21 @@ func (db *DB) EndEpochDocuments(ctx context.Context, e concordat.Epoch, lib conc
 	return db.fail(err, "end %d documents of epoch %s", len(ds), e)
 }
 
-func (c conn) epochSeq(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID) (seq int64, err error) {
-	err = c.row(ctx, `SELECT COALESCE(max(seq), 0) FROM epoch_document WHERE federation = ? AND number = ? AND library = ?`,
+func epochSeq(ctx context.Context, c engine.Conn, e concordat.Epoch, lib concordat.LibraryID) (seq int64, err error) {
+	err = c.Row(ctx, `SELECT COALESCE(max(seq), 0) FROM epoch_document WHERE federation = ? AND number = ? AND library = ?`,
 		e.Federation, e.Number, lib).Scan(&seq)
 	return seq, err
 }
 
 // RemoveEpochDocuments notes that the set holds the documents no longer, with the next numbers.
 func (db *DB) RemoveEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ids []concordat.DocumentID) error {
-	err := db.write(ctx, func(c conn) error {
-		seq, err := c.epochSeq(ctx, e, lib)
+	err := db.write(ctx, func(c engine.Conn) error {
+		seq, err := epochSeq(ctx, c, e, lib)
 		if err != nil {
 			return err
 		}
 		for i, id := range ids {
-			if _, err := c.exec(ctx, `UPDATE epoch_document SET state = ?, hash = '', sentences = 0, seq = ?
+			if _, err := c.Exec(ctx, `UPDATE epoch_document SET state = ?, hash = '', sentences = 0, seq = ?
 				WHERE federation = ? AND number = ? AND library = ? AND document = ?`,
 				epochRemoved, seq+int64(i)+1, e.Federation, e.Number, lib, id); err != nil {
 				return err
@@ -192,7 +194,7 @@ func (db *DB) RemoveEpochDocuments(ctx context.Context, e concordat.Epoch, lib c
 // HeldDocument returns the document with the text that the epoch's set holds, if that is the present
 // one and is not hidden by its term, or concordat.ErrNotFound.
 func (db *DB) HeldDocument(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, id concordat.DocumentID) (DocumentRow, error) {
-	d, err := scanDocument(db.read().row(ctx, `SELECT `+documentColumns+` FROM document d WHERE library = ? AND id = ?
+	d, err := scanDocument(db.read().Row(ctx, `SELECT `+documentColumns+` FROM document d WHERE library = ? AND id = ?
 		AND EXISTS (SELECT 1 FROM epoch_document e WHERE e.federation = ? AND e.number = ?
 			AND e.library = d.library AND e.document = d.id AND e.state = ? AND e.hash = d.hash)
 		AND NOT EXISTS (SELECT 1 FROM term t WHERE t.library = d.library AND t.document = d.id AND t.hidden > ?)`,
@@ -202,7 +204,8 @@ func (db *DB) HeldDocument(ctx context.Context, e concordat.Epoch, lib concordat
 
 // EpochReady counts the documents of the library and those whose present text the set holds.
 func (db *DB) EpochReady(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID) (held, all int, err error) {
-	err = db.read().row(ctx, `SELECT count(*), COALESCE(sum(CASE WHEN EXISTS (SELECT 1 FROM epoch_document e WHERE e.federation = ? AND e.number = ?
+	err = db.read().Row(ctx,
+		`SELECT count(*), COALESCE(sum(CASE WHEN EXISTS (SELECT 1 FROM epoch_document e WHERE e.federation = ? AND e.number = ?
 			AND e.library = d.library AND e.document = d.id AND e.state = ? AND e.hash = d.hash) THEN 1 ELSE 0 END), 0)
 		FROM document d WHERE d.library = ?`, e.Federation, e.Number, epochHeld, lib).Scan(&all, &held)
 	return held, all, db.fail(err, "readiness of %s in epoch %s", lib, e)
@@ -212,7 +215,7 @@ func (db *DB) EpochReady(ctx context.Context, e concordat.Epoch, lib concordat.L
 // of number, those that were removed too: at most limit.
 func (db *DB) EpochChanges(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after int64,
 	limit int) ([]EpochDocument, error) {
-	ds, err := collect(ctx, db.read(), func(s scanner) (EpochDocument, error) {
+	ds, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (EpochDocument, error) {
 		d := EpochDocument{Library: lib}
 		var state int
 		err := s.Scan(&d.ID, &d.Hash, &d.Sentences, &d.Seq, &state)
@@ -226,7 +229,7 @@ func (db *DB) EpochChanges(ctx context.Context, e concordat.Epoch, lib concordat
 
 // EpochEver returns the libraries of which the epoch's set holds or held documents, in order.
 func (db *DB) EpochEver(ctx context.Context, e concordat.Epoch) ([]concordat.LibraryID, error) {
-	ids, err := collect(ctx, db.read(), func(s scanner) (concordat.LibraryID, error) {
+	ids, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (concordat.LibraryID, error) {
 		var id concordat.LibraryID
 		return id, s.Scan(&id)
 	}, `SELECT DISTINCT library FROM epoch_document WHERE federation = ? AND number = ? ORDER BY library`, e.Federation, e.Number)
@@ -235,7 +238,7 @@ func (db *DB) EpochEver(ctx context.Context, e concordat.Epoch) ([]concordat.Lib
 
 // EpochBehind counts the documents of the library that the set holds with numbers after the given one.
 func (db *DB) EpochBehind(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after int64) (n int, err error) {
-	err = db.read().row(ctx,
+	err = db.read().Row(ctx,
 		`SELECT count(*) FROM epoch_document WHERE federation = ? AND number = ? AND library = ? AND seq > ? AND state = ?`,
 		e.Federation, e.Number, lib, after, epochHeld).Scan(&n)
 	return n, db.fail(err, "changes of %s in epoch %s", lib, e)

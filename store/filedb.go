@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -37,7 +39,7 @@ func (f *Files) Fetch(ctx context.Context, hash string) (string, error) {
 		return "", err
 	}
 	var size int64
-	err = f.db.read().row(ctx, `SELECT size FROM file WHERE hash = ?`, hash).Scan(&size)
+	err = f.db.read().Row(ctx, `SELECT size FROM file WHERE hash = ?`, hash).Scan(&size)
 	if errors.Is(err, sql.ErrNoRows) {
 		_ = os.Remove(path) // somebody else has deleted it; Tidy tries again
 	}
@@ -54,7 +56,7 @@ func (f *Files) Fetch(ctx context.Context, hash string) (string, error) {
 	}
 	defer tmp.discard()
 	if err := f.db.fetchFile(ctx, hash, size, tmp); err != nil {
-		return "", f.db.fail(noSpace(err), "fetch file %s", hash)
+		return "", f.db.fail(engine.NoSpace(err), "fetch file %s", hash)
 	}
 	return path, tmp.keep(path)
 }
@@ -65,7 +67,7 @@ func (db *DB) fetchFile(ctx context.Context, hash string, size int64, w io.Write
 	to := io.MultiWriter(w, h)
 	for n, got := int64(0), int64(0); got < size; n++ {
 		var data []byte
-		err := db.read().row(ctx, `SELECT data FROM file_part WHERE hash = ? AND n = ?`, hash, n).Scan(&data)
+		err := db.read().Row(ctx, `SELECT data FROM file_part WHERE hash = ? AND n = ?`, hash, n).Scan(&data)
 		if errors.Is(err, sql.ErrNoRows) {
 			if held, err := db.held(ctx, hash); err != nil || !held {
 				return cmp.Or(err, sql.ErrNoRows) // it was deleted meanwhile
@@ -94,8 +96,8 @@ func (db *DB) fetchFile(ctx context.Context, hash string, size int64, w io.Write
 func (db *DB) putFile(ctx context.Context, hash string, size int64, r io.ReaderAt) error {
 	for range 3 { // an Erase may come in between
 		n, err := int64(0), error(nil)
-		err = db.write(ctx, func(c conn) error {
-			n, err = c.exec(ctx, `UPDATE file SET stored = ? WHERE hash = ?`, stamp(db.now()), hash)
+		err = db.write(ctx, func(c engine.Conn) error {
+			n, err = c.Exec(ctx, `UPDATE file SET stored = ? WHERE hash = ?`, stamp(db.now()), hash)
 			return err
 		})
 		if err != nil || n > 0 {
@@ -107,15 +109,15 @@ func (db *DB) putFile(ctx context.Context, hash string, size int64, r io.ReaderA
 			}
 		}
 		whole := false
-		err = db.write(ctx, func(c conn) error {
+		err = db.write(ctx, func(c engine.Conn) error {
 			var got int64
-			if err := c.row(ctx, `SELECT COALESCE(sum(length(data)), 0) FROM file_part WHERE hash = ?`, hash).Scan(&got); err != nil {
+			if err := c.Row(ctx, `SELECT COALESCE(sum(length(data)), 0) FROM file_part WHERE hash = ?`, hash).Scan(&got); err != nil {
 				return err
 			}
 			if whole = got == size; !whole {
 				return nil
 			}
-			_, err := c.exec(ctx, `INSERT INTO file (hash, size, stored) VALUES (?, ?, ?) ON CONFLICT (hash) DO UPDATE SET stored = excluded.stored`,
+			_, err := c.Exec(ctx, `INSERT INTO file (hash, size, stored) VALUES (?, ?, ?) ON CONFLICT (hash) DO UPDATE SET stored = excluded.stored`,
 				hash, size, stamp(db.now()))
 			return err
 		})
@@ -127,13 +129,13 @@ func (db *DB) putFile(ctx context.Context, hash string, size int64, r io.ReaderA
 }
 
 func (db *DB) putParts(ctx context.Context, hash string, size, from int64, r io.ReaderAt) error {
-	return db.write(ctx, func(c conn) error {
+	return db.write(ctx, func(c engine.Conn) error {
 		for n := from; n < from+putParts && n*partBytes < size; n++ {
 			data := make([]byte, min(partBytes, size-n*partBytes))
 			if _, err := r.ReadAt(data, n*partBytes); err != nil {
 				return err
 			}
-			if _, err := c.exec(ctx, `INSERT INTO file_part (hash, n, stored, data) VALUES (?, ?, ?, ?)
+			if _, err := c.Exec(ctx, `INSERT INTO file_part (hash, n, stored, data) VALUES (?, ?, ?, ?)
 				ON CONFLICT (hash, n) DO UPDATE SET stored = excluded.stored`, hash, n, stamp(db.now()), data); err != nil {
 				return err
 			}
@@ -145,11 +147,11 @@ func (db *DB) putParts(ctx context.Context, hash string, size, from int64, r io.
 // eraseFile forgets a file and its parts, and reports whether it was there.
 func (db *DB) eraseFile(ctx context.Context, hash string) (bool, error) {
 	var n int64
-	err := db.write(ctx, func(c conn) (err error) {
-		if n, err = c.exec(ctx, `DELETE FROM file WHERE hash = ?`, hash); err != nil {
+	err := db.write(ctx, func(c engine.Conn) (err error) {
+		if n, err = c.Exec(ctx, `DELETE FROM file WHERE hash = ?`, hash); err != nil {
 			return err
 		}
-		_, err = c.exec(ctx, `DELETE FROM file_part WHERE hash = ?`, hash)
+		_, err = c.Exec(ctx, `DELETE FROM file_part WHERE hash = ?`, hash)
 		return err
 	})
 	return n > 0, db.fail(err, "erase file %s", hash)
@@ -158,7 +160,7 @@ func (db *DB) eraseFile(ctx context.Context, hash string) (bool, error) {
 // tidyFiles forgets files that were put before the given time and are not needed, and parts of none.
 func (db *DB) tidyFiles(ctx context.Context, before time.Time, needed func(hash string) (bool, error)) (n int, err error) {
 	for after := ""; ; {
-		hashes, err := collect(ctx, db.read(), scanString, `SELECT hash FROM file WHERE stored < ? AND hash > ? ORDER BY hash LIMIT ?`,
+		hashes, err := engine.Collect(ctx, db.read(), scanString, `SELECT hash FROM file WHERE stored < ? AND hash > ? ORDER BY hash LIMIT ?`,
 			stamp(before), after, MaxPage)
 		if err != nil {
 			return n, db.fail(err, "list files")
@@ -178,8 +180,8 @@ func (db *DB) tidyFiles(ctx context.Context, before time.Time, needed func(hash 
 		}
 		after = hashes[len(hashes)-1]
 	}
-	err = db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `DELETE FROM file_part WHERE stored < ? AND NOT EXISTS (SELECT 1 FROM file f WHERE f.hash = file_part.hash)`,
+	err = db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `DELETE FROM file_part WHERE stored < ? AND NOT EXISTS (SELECT 1 FROM file f WHERE f.hash = file_part.hash)`,
 			stamp(before))
 		return err
 	})
@@ -189,7 +191,7 @@ func (db *DB) tidyFiles(ctx context.Context, before time.Time, needed func(hash 
 // held reports whether the database has the file.
 func (db *DB) held(ctx context.Context, hash string) (bool, error) {
 	var held bool
-	err := db.read().row(ctx, `SELECT EXISTS (SELECT 1 FROM file WHERE hash = ?)`, hash).Scan(&held)
+	err := db.read().Row(ctx, `SELECT EXISTS (SELECT 1 FROM file WHERE hash = ?)`, hash).Scan(&held)
 	return held, db.fail(err, "file %s", hash)
 }
 
@@ -213,7 +215,7 @@ func (f *Files) All(ctx context.Context, each func(hash string) error) error {
 		return err
 	}
 	for after := ""; ; {
-		hashes, err := collect(ctx, f.db.read(), scanString, `SELECT hash FROM file WHERE hash > ? ORDER BY hash LIMIT ?`, after, MaxPage)
+		hashes, err := engine.Collect(ctx, f.db.read(), scanString, `SELECT hash FROM file WHERE hash > ? ORDER BY hash LIMIT ?`, after, MaxPage)
 		if err != nil {
 			return f.db.fail(err, "list files")
 		}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -51,10 +53,8 @@ func (f *Files) Put(ctx context.Context, r io.Reader, limit int64) (hash string,
 	h := sha256.New()
 	size, err = io.Copy(io.MultiWriter(tmp, h), io.LimitReader(readerOf(ctx, r), limit+1))
 	switch {
-	case diskFull(err):
-		return "", 0, fmt.Errorf("keep a file: %w: %w", concordat.ErrDiskFull, err)
 	case err != nil:
-		return "", 0, fmt.Errorf("keep a file: %w", err)
+		return "", 0, fmt.Errorf("keep a file: %w", engine.NoSpace(err))
 	case size > limit:
 		return "", 0, fmt.Errorf("keep a file: %w: more than %d bytes", concordat.ErrInvalid, limit)
 	}
@@ -105,7 +105,7 @@ func (t incomingFile) keep(path string) error {
 		err = syncFolder(filepath.Dir(path))
 	}
 	if err != nil {
-		return fmt.Errorf("keep a file: %w", noSpace(err))
+		return fmt.Errorf("keep a file: %w", engine.NoSpace(err))
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"concordat/store/engine"
+
 	"github.com/klauspost/compress/zstd"
 
 	"concordat"
@@ -31,8 +33,8 @@ func (db *DB) PutFindings(ctx context.Context, id concordat.TaskID, data []byte)
 	if err != nil {
 		return db.fail(err, "put findings of task %s", id)
 	}
-	err = db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `INSERT INTO findings (task, format, length, data, revision) VALUES (?, ?, ?, ?, 1)
+	err = db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `INSERT INTO findings (task, format, length, data, revision) VALUES (?, ?, ?, ?, 1)
 			ON CONFLICT (task) DO UPDATE SET format = excluded.format, length = excluded.length, data = excluded.data,
 				revision = findings.revision + 1`,
 			id, findingsFormat, len(data), packed)
@@ -53,14 +55,14 @@ func (db *DB) ReplaceFindings(ctx context.Context, id concordat.TaskID, revision
 	if err != nil {
 		return db.fail(err, "replace findings of task %s", id)
 	}
-	err = db.write(ctx, func(c conn) error {
-		n, err := c.exec(ctx, `UPDATE findings SET format = ?, length = ?, data = ?, revision = revision + 1
+	err = db.write(ctx, func(c engine.Conn) error {
+		n, err := c.Exec(ctx, `UPDATE findings SET format = ?, length = ?, data = ?, revision = revision + 1
 			WHERE task = ? AND revision = ?`, findingsFormat, len(data), packed, id, revision)
 		if err != nil || n > 0 {
 			return err
 		}
 		var now int64
-		if err := c.row(ctx, `SELECT revision FROM findings WHERE task = ?`, id).Scan(&now); err != nil {
+		if err := c.Row(ctx, `SELECT revision FROM findings WHERE task = ?`, id).Scan(&now); err != nil {
 			return err
 		}
 		return fmt.Errorf("%w: revision %d, want %d", concordat.ErrChanged, now, revision)
@@ -89,7 +91,7 @@ func (db *DB) FindingsAt(ctx context.Context, id concordat.TaskID) (data []byte,
 	var format int
 	var length int64
 	var packed []byte
-	err = db.read().row(ctx, `SELECT format, length, data, revision FROM findings WHERE task = ?`, id).
+	err = db.read().Row(ctx, `SELECT format, length, data, revision FROM findings WHERE task = ?`, id).
 		Scan(&format, &length, &packed, &revision)
 	if err != nil {
 		return nil, 0, db.fail(err, "findings of task %s", id)
@@ -101,7 +103,7 @@ func (db *DB) FindingsAt(ctx context.Context, id concordat.TaskID) (data []byte,
 // FindingsRevision returns the revision of the findings of a task, from 1 and one more with every
 // replacement, or concordat.ErrNotFound. It reads none of them.
 func (db *DB) FindingsRevision(ctx context.Context, id concordat.TaskID) (revision int64, err error) {
-	err = db.read().row(ctx, `SELECT revision FROM findings WHERE task = ?`, id).Scan(&revision)
+	err = db.read().Row(ctx, `SELECT revision FROM findings WHERE task = ?`, id).Scan(&revision)
 	return revision, db.fail(err, "findings of task %s", id)
 }
 
@@ -134,6 +136,6 @@ func unpack(format int, length int64, packed []byte) ([]byte, error) {
 // to look for once they are deleted.
 func (db *DB) PackedFindings(ctx context.Context, id concordat.TaskID) ([]byte, error) {
 	var packed []byte
-	err := db.read().row(ctx, `SELECT data FROM findings WHERE task = ?`, id).Scan(&packed)
+	err := db.read().Row(ctx, `SELECT data FROM findings WHERE task = ?`, id).Scan(&packed)
 	return packed, db.fail(err, "findings of task %s", id)
 }

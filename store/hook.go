@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -75,7 +77,7 @@ const (
 		WHERE h.state = 'active' AND a.disabled = 0 AND (h.whole = 0 OR a.role = 'administrator'))`
 )
 
-func (db *DB) scanHook(s scanner) (Hook, error) {
+func (db *DB) scanHook(s engine.Scanner) (Hook, error) {
 	var h Hook
 	var kinds, secret, former string
 	var until, made int64
@@ -137,18 +139,18 @@ func newHookSecret() []byte {
 // and with concordat.ErrInvalid beyond MaxHooks of it.
 func (db *DB) CreateHook(ctx context.Context, h Hook) (Hook, error) {
 	h.ID, h.State, h.Cause, h.Made = HookID(strings.ToLower(rand.Text())), HookActive, "", instant(stamp(db.now()))
-	h.Secrets, h.Former, h.Title = [][]byte{newHookSecret()}, time.Time{}, prose(h.Title)
+	h.Secrets, h.Former, h.Title = [][]byte{newHookSecret()}, time.Time{}, cleanText(h.Title)
 	err := h.validate()
 	if err == nil {
-		err = db.write(ctx, func(c conn) error {
+		err = db.write(ctx, func(c engine.Conn) error {
 			var n int
-			if err := c.row(ctx, `SELECT count(*) FROM hook WHERE account = ?`, h.Account).Scan(&n); err != nil {
+			if err := c.Row(ctx, `SELECT count(*) FROM hook WHERE account = ?`, h.Account).Scan(&n); err != nil {
 				return err
 			}
 			if n >= MaxHooks {
 				return fmt.Errorf("%w: at most %d webhooks of an account", concordat.ErrInvalid, MaxHooks)
 			}
-			_, err := c.exec(ctx, `INSERT INTO hook (id, account, whole, url, title, kinds, secret, former, former_until, made, state, cause)
+			_, err := c.Exec(ctx, `INSERT INTO hook (id, account, whole, url, title, kinds, secret, former, former_until, made, state, cause)
 				VALUES (?, ?, ?, ?, ?, ?, ?, '', 0, ?, ?, '')`, h.ID, h.Account, flag(h.Whole), h.URL, h.Title, words(h.Kinds),
 				base64.StdEncoding.EncodeToString(h.Secrets[0]), stamp(h.Made), h.State)
 			return err
@@ -162,9 +164,9 @@ func (db *DB) CreateHook(ctx context.Context, h Hook) (Hook, error) {
 func (db *DB) UpdateHook(ctx context.Context, h Hook) error {
 	err := h.validate()
 	if err == nil {
-		err = db.write(ctx, func(c conn) error {
-			return oneOf(c.exec(ctx, `UPDATE hook SET url = ?, title = ?, kinds = ?, state = ?, cause = '' WHERE id = ?`,
-				h.URL, prose(h.Title), words(h.Kinds), h.State, h.ID))
+		err = db.write(ctx, func(c engine.Conn) error {
+			return oneOf(c.Exec(ctx, `UPDATE hook SET url = ?, title = ?, kinds = ?, state = ?, cause = '' WHERE id = ?`,
+				h.URL, cleanText(h.Title), words(h.Kinds), h.State, h.ID))
 		})
 	}
 	return db.fail(err, "update webhook %s", h.ID)
@@ -172,8 +174,8 @@ func (db *DB) UpdateHook(ctx context.Context, h Hook) error {
 
 // PauseHook pauses a webhook for a cause, such as a receiver that is gone.
 func (db *DB) PauseHook(ctx context.Context, id HookID, cause string) error {
-	err := db.write(ctx, func(c conn) error {
-		return oneOf(c.exec(ctx, `UPDATE hook SET state = ?, cause = ? WHERE id = ?`, HookPaused, prose(cause), id))
+	err := db.write(ctx, func(c engine.Conn) error {
+		return oneOf(c.Exec(ctx, `UPDATE hook SET state = ?, cause = ? WHERE id = ?`, HookPaused, cleanText(cause), id))
 	})
 	return db.fail(err, "pause webhook %s", id)
 }
@@ -182,13 +184,13 @@ func (db *DB) PauseHook(ctx context.Context, id HookID, cause string) error {
 // one before that no longer. It returns the webhook, or concordat.ErrNotFound.
 func (db *DB) RotateHook(ctx context.Context, id HookID, overlap time.Duration) (Hook, error) {
 	var h Hook
-	err := db.write(ctx, func(c conn) error {
-		n, err := c.exec(ctx, `UPDATE hook SET former = secret, former_until = ?, secret = ? WHERE id = ?`,
+	err := db.write(ctx, func(c engine.Conn) error {
+		n, err := c.Exec(ctx, `UPDATE hook SET former = secret, former_until = ?, secret = ? WHERE id = ?`,
 			stamp(db.now().Add(overlap)), base64.StdEncoding.EncodeToString(newHookSecret()), id)
 		if err := oneOf(n, err); err != nil {
 			return err
 		}
-		h, err = db.scanHook(c.row(ctx, `SELECT `+hookColumns+` FROM hook h WHERE h.id = ?`, id))
+		h, err = db.scanHook(c.Row(ctx, `SELECT `+hookColumns+` FROM hook h WHERE h.id = ?`, id))
 		return err
 	})
 	return h, db.fail(err, "rotate the secret of webhook %s", id)
@@ -196,22 +198,22 @@ func (db *DB) RotateHook(ctx context.Context, id HookID, overlap time.Duration) 
 
 // Hook returns a webhook, or concordat.ErrNotFound.
 func (db *DB) Hook(ctx context.Context, id HookID) (Hook, error) {
-	h, err := db.scanHook(db.read().row(ctx, `SELECT `+hookColumns+` FROM hook h WHERE h.id = ?`, id))
+	h, err := db.scanHook(db.read().Row(ctx, `SELECT `+hookColumns+` FROM hook h WHERE h.id = ?`, id))
 	return h, db.fail(err, "webhook %s", id)
 }
 
 // Hooks returns the webhooks of an account, or all where it is empty, in order of ID, those after the
 // given one: at most limit, or MaxPage where limit is 0 or larger.
 func (db *DB) Hooks(ctx context.Context, account string, after HookID, limit int) ([]Hook, error) {
-	hs, err := collect(ctx, db.read(), db.scanHook, `SELECT `+hookColumns+` FROM hook h
+	hs, err := engine.Collect(ctx, db.read(), db.scanHook, `SELECT `+hookColumns+` FROM hook h
 		WHERE (? = '' OR h.account = ?) AND h.id > ? ORDER BY h.id LIMIT ?`, account, account, after, page(limit))
 	return hs, db.fail(err, "list webhooks")
 }
 
 // DeleteHook forgets a webhook with all its deliveries, or fails with concordat.ErrNotFound.
 func (db *DB) DeleteHook(ctx context.Context, id HookID) error {
-	err := db.write(ctx, func(c conn) error {
-		return oneOf(c.exec(ctx, `DELETE FROM hook WHERE id = ?`, id))
+	err := db.write(ctx, func(c engine.Conn) error {
+		return oneOf(c.Exec(ctx, `DELETE FROM hook WHERE id = ?`, id))
 	})
 	return db.fail(err, "delete webhook %s", id)
 }

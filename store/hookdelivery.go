@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -51,7 +53,7 @@ const deliveryColumns = `d.seq, d.hook, d.event, e.kind, d.state, d.made, d.atte
 
 const deliveryTables = ` FROM hook_delivery d JOIN hook_event e ON e.id = d.event `
 
-func scanDelivery(s scanner) (Delivery, error) {
+func scanDelivery(s engine.Scanner) (Delivery, error) {
 	var d Delivery
 	var made, due, until, ended int64
 	var body string
@@ -68,8 +70,8 @@ func (db *DB) ClaimDelivery(ctx context.Context, lease time.Duration, busy ...Ho
 	var d Delivery
 	var h Hook
 	none := false
-	err := db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `UPDATE hook_delivery SET state = ?, ended = ?, cause = CASE WHEN cause = '' THEN 'its time was over' ELSE cause END
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `UPDATE hook_delivery SET state = ?, ended = ?, cause = CASE WHEN cause = '' THEN 'its time was over' ELSE cause END
 			WHERE state = ? AND until <= ? AND lease_until <= ?`, DeliveryDead, now, DeliveryPending, now, now)
 		if err != nil {
 			return err
@@ -81,9 +83,9 @@ func (db *DB) ClaimDelivery(ctx context.Context, lease time.Duration, busy ...Ho
 			args = append(args, id)
 		}
 		var seq int64
-		err = c.row(ctx, `UPDATE hook_delivery SET lease_until = ?, attempts = attempts + 1, round = round + 1 WHERE seq =
+		err = c.Row(ctx, `UPDATE hook_delivery SET lease_until = ?, attempts = attempts + 1, round = round + 1 WHERE seq =
 			(SELECT seq FROM hook_delivery WHERE state = ? AND due <= ? AND lease_until <= ? AND hook IN `+activeHooks+not+`
-			ORDER BY due, seq LIMIT 1 `+c.d.skipLocked+`) RETURNING seq`, args...).Scan(&seq)
+			ORDER BY due, seq LIMIT 1 `+c.SkipLocked()+`) RETURNING seq`, args...).Scan(&seq)
 		if errors.Is(err, sql.ErrNoRows) {
 			none = true // what died stays dead
 			return nil
@@ -91,10 +93,10 @@ func (db *DB) ClaimDelivery(ctx context.Context, lease time.Duration, busy ...Ho
 		if err != nil {
 			return err
 		}
-		if d, err = scanDelivery(c.row(ctx, `SELECT `+deliveryColumns+deliveryTables+`WHERE d.seq = ?`, seq)); err != nil {
+		if d, err = scanDelivery(c.Row(ctx, `SELECT `+deliveryColumns+deliveryTables+`WHERE d.seq = ?`, seq)); err != nil {
 			return err
 		}
-		h, err = db.scanHook(c.row(ctx, `SELECT `+hookColumns+` FROM hook h WHERE h.id = ?`, d.Hook))
+		h, err = db.scanHook(c.Row(ctx, `SELECT `+hookColumns+` FROM hook h WHERE h.id = ?`, d.Hook))
 		return err
 	})
 	if err == nil && none {
@@ -115,21 +117,21 @@ func (db *DB) EndAttempt(ctx context.Context, d Delivery, a Attempt, state Deliv
 	default:
 		return db.fail(fmt.Errorf("%w: state %q", concordat.ErrInvalid, state), "delivery %d", d.Seq)
 	}
-	err := db.write(ctx, func(c conn) error {
-		n, err := c.exec(ctx, `UPDATE hook_delivery SET state = ?, due = ?, ended = ?, lease_until = 0, status = ?, cause = ?
-			WHERE seq = ? AND state = ? AND attempts = ?`, state, stamp(due), ended, a.Status, prose(a.Cause), d.Seq, DeliveryPending, d.Attempts)
+	err := db.write(ctx, func(c engine.Conn) error {
+		n, err := c.Exec(ctx, `UPDATE hook_delivery SET state = ?, due = ?, ended = ?, lease_until = 0, status = ?, cause = ?
+			WHERE seq = ? AND state = ? AND attempts = ?`, state, stamp(due), ended, a.Status, cleanText(a.Cause), d.Seq, DeliveryPending, d.Attempts)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
 			var seq int64
-			if err := c.row(ctx, `SELECT seq FROM hook_delivery WHERE seq = ?`, d.Seq).Scan(&seq); err != nil {
+			if err := c.Row(ctx, `SELECT seq FROM hook_delivery WHERE seq = ?`, d.Seq).Scan(&seq); err != nil {
 				return err
 			}
 			return ErrLease
 		}
-		_, err = c.exec(ctx, `INSERT INTO hook_attempt (delivery, n, at, took, status, cause) VALUES (?, ?, ?, ?, ?, ?)`,
-			d.Seq, d.Attempts, stamp(a.At), a.Took.Microseconds(), a.Status, prose(a.Cause))
+		_, err = c.Exec(ctx, `INSERT INTO hook_attempt (delivery, n, at, took, status, cause) VALUES (?, ?, ?, ?, ?, ?)`,
+			d.Seq, d.Attempts, stamp(a.At), a.Took.Microseconds(), a.Status, cleanText(a.Cause))
 		return err
 	})
 	return db.fail(err, "delivery %d", d.Seq)
@@ -137,11 +139,11 @@ func (db *DB) EndAttempt(ctx context.Context, d Delivery, a Attempt, state Deliv
 
 // Delivery returns one delivery with its attempts, oldest first, or concordat.ErrNotFound.
 func (db *DB) Delivery(ctx context.Context, hook HookID, seq int64) (Delivery, []Attempt, error) {
-	d, err := scanDelivery(db.read().row(ctx, `SELECT `+deliveryColumns+deliveryTables+`WHERE d.seq = ? AND d.hook = ?`, seq, hook))
+	d, err := scanDelivery(db.read().Row(ctx, `SELECT `+deliveryColumns+deliveryTables+`WHERE d.seq = ? AND d.hook = ?`, seq, hook))
 	if err != nil {
 		return d, nil, db.fail(err, "delivery %d", seq)
 	}
-	as, err := collect(ctx, db.read(), func(s scanner) (Attempt, error) {
+	as, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (Attempt, error) {
 		var a Attempt
 		var at, took int64
 		err := s.Scan(&a.N, &at, &took, &a.Status, &a.Cause)
@@ -158,7 +160,7 @@ func (db *DB) Deliveries(ctx context.Context, hook HookID, state DeliveryState, 
 	if before <= 0 {
 		before = 1<<63 - 1
 	}
-	ds, err := collect(ctx, db.read(), scanDelivery, `SELECT `+deliveryColumns+deliveryTables+`
+	ds, err := engine.Collect(ctx, db.read(), scanDelivery, `SELECT `+deliveryColumns+deliveryTables+`
 		WHERE d.hook = ? AND (? = '' OR d.state = ?) AND d.seq < ? ORDER BY d.seq DESC LIMIT ?`, hook, state, state, before, page(limit))
 	return ds, db.fail(err, "deliveries of %s", hook)
 }
@@ -179,20 +181,20 @@ func (db *DB) ReplayDeliveries(ctx context.Context, hook HookID, r Replay) (n in
 	if !r.To.IsZero() {
 		to = stamp(r.To)
 	}
-	err = db.write(ctx, func(c conn) error {
+	err = db.write(ctx, func(c engine.Conn) error {
 		set := `UPDATE hook_delivery SET state = ?, due = ?, until = ?, ended = 0, round = 0 WHERE `
 		args := []any{DeliveryPending, stamp(now), stamp(now.Add(HookTime))}
 		var err error
 		if r.Seq != 0 {
-			n, err = c.exec(ctx, set+`seq = ? AND hook = ? AND lease_until <= ?`, append(args, r.Seq, hook, stamp(now))...)
+			n, err = c.Exec(ctx, set+`seq = ? AND hook = ? AND lease_until <= ?`, append(args, r.Seq, hook, stamp(now))...)
 			return oneOf(n, err)
 		}
 		var waiting int
-		if err := c.row(ctx, `SELECT count(*) FROM hook_delivery WHERE hook = ? AND state = ?`, hook,
+		if err := c.Row(ctx, `SELECT count(*) FROM hook_delivery WHERE hook = ? AND state = ?`, hook,
 			DeliveryPending).Scan(&waiting); err != nil {
 			return err
 		}
-		n, err = c.exec(ctx, set+`seq IN (SELECT seq FROM hook_delivery WHERE hook = ? AND state <> ? AND (? = '' OR state = ?)
+		n, err = c.Exec(ctx, set+`seq IN (SELECT seq FROM hook_delivery WHERE hook = ? AND state <> ? AND (? = '' OR state = ?)
 			AND made >= ? AND made < ? ORDER BY seq LIMIT ?)`,
 			append(args, hook, DeliveryPending, r.State, r.State, stamp(r.From), to, max(0, maxWaiting-waiting))...)
 		return err
@@ -204,23 +206,23 @@ func (db *DB) ReplayDeliveries(ctx context.Context, hook HookID, r Replay) (n in
 // ended ones but the newest keep, and events that no delivery is left of. It returns how many
 // deliveries went.
 func (db *DB) ForgetDeliveries(ctx context.Context, before time.Time, keep int) (n int64, err error) {
-	err = db.write(ctx, func(c conn) error {
-		if n, err = c.exec(ctx, `DELETE FROM hook_delivery WHERE state <> ? AND made < ?`, DeliveryPending, stamp(before)); err != nil {
+	err = db.write(ctx, func(c engine.Conn) error {
+		if n, err = c.Exec(ctx, `DELETE FROM hook_delivery WHERE state <> ? AND made < ?`, DeliveryPending, stamp(before)); err != nil {
 			return err
 		}
-		ids, err := collect(ctx, c, func(s scanner) (id HookID, err error) { return id, s.Scan(&id) }, `SELECT id FROM hook`)
+		ids, err := engine.Collect(ctx, c, func(s engine.Scanner) (id HookID, err error) { return id, s.Scan(&id) }, `SELECT id FROM hook`)
 		if err != nil {
 			return err
 		}
 		for _, id := range ids {
-			more, err := c.exec(ctx, `DELETE FROM hook_delivery WHERE hook = ? AND state <> ? AND seq <=
+			more, err := c.Exec(ctx, `DELETE FROM hook_delivery WHERE hook = ? AND state <> ? AND seq <=
 				(SELECT seq FROM hook_delivery WHERE hook = ? AND state <> ? ORDER BY seq DESC LIMIT 1 OFFSET ?)`, id, DeliveryPending, id, DeliveryPending, keep)
 			if err != nil {
 				return err
 			}
 			n += more
 		}
-		_, err = c.exec(ctx, `DELETE FROM hook_event WHERE NOT EXISTS (SELECT 1 FROM hook_delivery d WHERE d.event = hook_event.id)`)
+		_, err = c.Exec(ctx, `DELETE FROM hook_event WHERE NOT EXISTS (SELECT 1 FROM hook_delivery d WHERE d.event = hook_event.id)`)
 		return err
 	})
 	return n, db.fail(err, "forget deliveries")

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -51,13 +53,13 @@ type disclosureEvent struct {
 // Announce tells all webhooks that want it of an event: the site's, and those of the account owner where
 // it is not empty; what a paused one is told waits. data is JSON.
 func (db *DB) Announce(ctx context.Context, kind EventKind, owner string, data json.RawMessage) error {
-	err := db.write(ctx, func(c conn) error { return db.announce(ctx, c, kind, owner, data) })
+	err := db.write(ctx, func(c engine.Conn) error { return db.announce(ctx, c, kind, owner, data) })
 	return db.fail(err, "announce %s", kind)
 }
 
 // announce is Announce in a transaction: what happened and that it is to be told are kept together.
-func (db *DB) announce(ctx context.Context, c conn, kind EventKind, owner string, data any) error {
-	ids, err := collect(ctx, c, func(s scanner) (id HookID, err error) { return id, s.Scan(&id) },
+func (db *DB) announce(ctx context.Context, c engine.Conn, kind EventKind, owner string, data any) error {
+	ids, err := engine.Collect(ctx, c, func(s engine.Scanner) (id HookID, err error) { return id, s.Scan(&id) },
 		`SELECT id FROM hook WHERE kinds LIKE ? AND (whole = 1 OR (account = ? AND ? <> '')) AND id IN `+ableHooks+` ORDER BY id`,
 		"% "+string(kind)+" %", owner, owner)
 	if err != nil || len(ids) == 0 {
@@ -67,27 +69,27 @@ func (db *DB) announce(ctx context.Context, c conn, kind EventKind, owner string
 }
 
 // deliver keeps an event and a delivery of it for each webhook.
-func (db *DB) deliver(ctx context.Context, c conn, kind EventKind, data any, hooks ...HookID) error {
+func (db *DB) deliver(ctx context.Context, c engine.Conn, kind EventKind, data any, hooks ...HookID) error {
 	now := db.now()
 	body, err := json.Marshal(eventBody{kind, now.UTC().Truncate(time.Millisecond), data})
 	if err != nil {
 		return fmt.Errorf("%w: event %s: %w", concordat.ErrInvalid, kind, err)
 	}
 	event := "msg_" + strings.ToLower(rand.Text())
-	if _, err := c.exec(ctx, `INSERT INTO hook_event (id, kind, made, body) VALUES (?, ?, ?, ?)`, event, kind, stamp(now),
-		prose(string(body))); err != nil {
+	if _, err := c.Exec(ctx, `INSERT INTO hook_event (id, kind, made, body) VALUES (?, ?, ?, ?)`, event, kind, stamp(now),
+		cleanText(string(body))); err != nil {
 		return err
 	}
 	for _, id := range hooks {
 		var waiting int
-		if err := c.row(ctx, `SELECT count(*) FROM hook_delivery WHERE hook = ? AND state = ?`, id, DeliveryPending).Scan(&waiting); err != nil {
+		if err := c.Row(ctx, `SELECT count(*) FROM hook_delivery WHERE hook = ? AND state = ?`, id, DeliveryPending).Scan(&waiting); err != nil {
 			return err
 		}
 		state, ended, cause := DeliveryPending, int64(0), ""
 		if waiting >= maxWaiting {
 			state, ended, cause = DeliveryDead, stamp(now), fmt.Sprintf("%d others waited", waiting)
 		}
-		_, err := c.exec(ctx, `INSERT INTO hook_delivery (hook, event, state, made, attempts, round, due, until, lease_until, ended, status, cause)
+		_, err := c.Exec(ctx, `INSERT INTO hook_delivery (hook, event, state, made, attempts, round, due, until, lease_until, ended, status, cause)
 			VALUES (?, ?, ?, ?, 0, 0, ?, ?, 0, ?, 0, ?)`, id, event, state, stamp(now), stamp(now), stamp(now.Add(HookTime)), ended, cause)
 		if err != nil {
 			return err
@@ -98,7 +100,7 @@ func (db *DB) deliver(ctx context.Context, c conn, kind EventKind, data any, hoo
 
 // PingHook makes an event that only this webhook is told of.
 func (db *DB) PingHook(ctx context.Context, id HookID) error {
-	err := db.write(ctx, func(c conn) error {
+	err := db.write(ctx, func(c engine.Conn) error {
 		return db.deliver(ctx, c, EventPing, map[string]HookID{"webhook": id}, id)
 	})
 	return db.fail(err, "ping webhook %s", id)
@@ -106,12 +108,12 @@ func (db *DB) PingHook(ctx context.Context, id HookID) error {
 
 // taskEnded announces that a task has ended, and with it perhaps its batch. A batch to which checks
 // are added after that ends again.
-func (db *DB) taskEnded(ctx context.Context, c conn, id concordat.TaskID) error {
+func (db *DB) taskEnded(ctx context.Context, c engine.Conn, id concordat.TaskID) error {
 	var some int
-	if err := c.row(ctx, `SELECT count(*) FROM hook`).Scan(&some); err != nil || some == 0 {
+	if err := c.Row(ctx, `SELECT count(*) FROM hook`).Scan(&some); err != nil || some == 0 {
 		return err // nobody is told of anything
 	}
-	t, err := scanTask(c.row(ctx, `SELECT `+taskColumns+` FROM task WHERE id = ?`, id))
+	t, err := scanTask(c.Row(ctx, `SELECT `+taskColumns+` FROM task WHERE id = ?`, id))
 	if err != nil {
 		return err
 	}
@@ -129,18 +131,18 @@ func (db *DB) taskEnded(ctx context.Context, c conn, id concordat.TaskID) error 
 	return err
 }
 
-func (db *DB) batchEnded(ctx context.Context, c conn, batch, owner string) error {
+func (db *DB) batchEnded(ctx context.Context, c engine.Conn, batch, owner string) error {
 	e := batchEvent{Batch: batch, Owner: owner}
 	var open int
 	// The documents of a Batch end one by one; FinishBatch tells of its end.
-	err := c.row(ctx, `SELECT count(*) FROM batch WHERE id = ?`, batch).Scan(&open)
+	err := c.Row(ctx, `SELECT count(*) FROM batch WHERE id = ?`, batch).Scan(&open)
 	if err != nil || open > 0 {
 		return err
 	}
-	err = c.row(ctx, `SELECT count(*), count(CASE WHEN state = ? THEN 1 END) FROM task WHERE batch = ?`, concordat.TaskFailed,
+	err = c.Row(ctx, `SELECT count(*), count(CASE WHEN state = ? THEN 1 END) FROM task WHERE batch = ?`, concordat.TaskFailed,
 		batch).Scan(&e.Checks, &e.Failed)
 	if err == nil {
-		err = c.row(ctx, `SELECT count(*) FROM task WHERE (batch = ? OR id = ?) AND state IN (?, ?)`, batch, batch, concordat.TaskQueued,
+		err = c.Row(ctx, `SELECT count(*) FROM task WHERE (batch = ? OR id = ?) AND state IN (?, ?)`, batch, batch, concordat.TaskQueued,
 			concordat.TaskRunning).Scan(&open)
 	}
 	if err != nil || open > 0 || e.Checks == 0 {
@@ -150,9 +152,9 @@ func (db *DB) batchEnded(ctx context.Context, c conn, batch, owner string) error
 }
 
 // batchFinished announces that a Batch has ended. Its documents are its checks.
-func (db *DB) batchFinished(ctx context.Context, c conn, id string) error {
+func (db *DB) batchFinished(ctx context.Context, c engine.Conn, id string) error {
 	e := batchEvent{Batch: id}
-	err := c.row(ctx, `SELECT owner, (SELECT count(*) FROM batch_member WHERE batch = batch.id), (SELECT count(*) FROM batch_member WHERE batch = batch.id AND reason <> '')
+	err := c.Row(ctx, `SELECT owner, (SELECT count(*) FROM batch_member WHERE batch = batch.id), (SELECT count(*) FROM batch_member WHERE batch = batch.id AND reason <> '')
 		FROM batch WHERE id = ?`, id).Scan(&e.Owner, &e.Checks, &e.Failed)
 	if err != nil {
 		return err
@@ -161,8 +163,8 @@ func (db *DB) batchFinished(ctx context.Context, c conn, id string) error {
 }
 
 // disclosed announces a request to read passages, or what was decided about one.
-func (db *DB) disclosed(ctx context.Context, c conn, id string) error {
-	d, err := scanDisclosure(c.row(ctx, `SELECT `+disclosureColumns+` FROM disclosure WHERE id = ?`, id))
+func (db *DB) disclosed(ctx context.Context, c engine.Conn, id string) error {
+	d, err := scanDisclosure(c.Row(ctx, `SELECT `+disclosureColumns+` FROM disclosure WHERE id = ?`, id))
 	pending := d.State == concordat.DisclosurePending
 	switch {
 	case err != nil:

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -18,7 +20,7 @@ type Identity struct {
 
 const identityColumns = `issuer, subject, account, made, used`
 
-func scanIdentity(s scanner) (Identity, error) {
+func scanIdentity(s engine.Scanner) (Identity, error) {
 	var i Identity
 	var made, used int64
 	err := s.Scan(&i.Issuer, &i.Subject, &i.Account, &made, &used)
@@ -31,7 +33,7 @@ func scanIdentity(s scanner) (Identity, error) {
 func (db *DB) LinkIdentity(ctx context.Context, i Identity) error {
 	err := i.validate()
 	if err == nil {
-		err = db.write(ctx, func(c conn) error { return linkIdentity(ctx, c, i) })
+		err = db.write(ctx, func(c engine.Conn) error { return linkIdentity(ctx, c, i) })
 	}
 	return db.fail(err, "link %s", i.Account)
 }
@@ -43,12 +45,12 @@ func (i Identity) validate() error {
 	return checkName("account", i.Account)
 }
 
-func linkIdentity(ctx context.Context, c conn, i Identity) error {
+func linkIdentity(ctx context.Context, c engine.Conn, i Identity) error {
 	var name string
-	if err := c.row(ctx, `SELECT name FROM account WHERE name = ?`, i.Account).Scan(&name); err != nil {
+	if err := c.Row(ctx, `SELECT name FROM account WHERE name = ?`, i.Account).Scan(&name); err != nil {
 		return err
 	}
-	_, err := c.exec(ctx, `INSERT INTO identity (`+identityColumns+`) VALUES (?, ?, ?, ?, ?)`,
+	_, err := c.Exec(ctx, `INSERT INTO identity (`+identityColumns+`) VALUES (?, ?, ?, ?, ?)`,
 		i.Issuer, i.Subject, i.Account, stamp(i.Made), stamp(i.Used))
 	return err
 }
@@ -62,7 +64,7 @@ func (db *DB) CreateLinked(ctx context.Context, a Account, i Identity) error {
 		err = i.validate()
 	}
 	if err == nil {
-		err = db.write(ctx, func(c conn) error {
+		err = db.write(ctx, func(c engine.Conn) error {
 			if err := insertAccount(ctx, c, a); err != nil {
 				return err
 			}
@@ -74,14 +76,14 @@ func (db *DB) CreateLinked(ctx context.Context, a Account, i Identity) error {
 
 // Identity returns who is linked to a person at a provider, or concordat.ErrNotFound.
 func (db *DB) Identity(ctx context.Context, issuer, subject string) (Identity, error) {
-	i, err := scanIdentity(db.read().row(ctx, `SELECT `+identityColumns+` FROM identity WHERE issuer = ? AND subject = ?`, issuer, subject))
+	i, err := scanIdentity(db.read().Row(ctx, `SELECT `+identityColumns+` FROM identity WHERE issuer = ? AND subject = ?`, issuer, subject))
 	return i, db.fail(err, "identity")
 }
 
 // UseIdentity notes that somebody has signed in.
 func (db *DB) UseIdentity(ctx context.Context, issuer, subject string) error {
-	err := db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `UPDATE identity SET used = ? WHERE issuer = ? AND subject = ?`, stamp(db.now()), issuer, subject)
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `UPDATE identity SET used = ? WHERE issuer = ? AND subject = ?`, stamp(db.now()), issuer, subject)
 		return err
 	})
 	return db.fail(err, "identity")
@@ -94,22 +96,22 @@ func (db *DB) Identities(ctx context.Context, account string) ([]Identity, error
 	var is []Identity
 	var err error
 	if account == "" {
-		is, err = collect(ctx, db.read(), scanIdentity, from+order)
+		is, err = engine.Collect(ctx, db.read(), scanIdentity, from+order)
 	} else {
-		is, err = collect(ctx, db.read(), scanIdentity, from+`WHERE account = ?`+order, account)
+		is, err = engine.Collect(ctx, db.read(), scanIdentity, from+`WHERE account = ?`+order, account)
 	}
 	return is, db.fail(err, "identities of %s", account)
 }
 
 // UnlinkIdentity ends a link, or fails with concordat.ErrNotFound. Who signed in by it is signed out.
 func (db *DB) UnlinkIdentity(ctx context.Context, issuer, subject string) error {
-	err := db.write(ctx, func(c conn) error {
+	err := db.write(ctx, func(c engine.Conn) error {
 		var account string
-		if err := c.row(ctx, `DELETE FROM identity WHERE issuer = ? AND subject = ? RETURNING account`, issuer,
+		if err := c.Row(ctx, `DELETE FROM identity WHERE issuer = ? AND subject = ? RETURNING account`, issuer,
 			subject).Scan(&account); err != nil {
 			return err
 		}
-		_, err := c.exec(ctx, `DELETE FROM token WHERE account = ? AND purpose = ?`, account, PurposeSession)
+		_, err := c.Exec(ctx, `DELETE FROM token WHERE account = ? AND purpose = ?`, account, PurposeSession)
 		return err
 	})
 	return db.fail(err, "unlink")
@@ -122,18 +124,18 @@ const maxFlows = 100_000
 // concordat.ErrUnavailable where too much waits, and with concordat.ErrExists where the secret was
 // put before.
 func (db *DB) PutFlow(ctx context.Context, kind, secret, data string, expires time.Time) error {
-	err := db.write(ctx, func(c conn) error {
-		if _, err := c.exec(ctx, `DELETE FROM flow WHERE expires <= ?`, stamp(db.now())); err != nil {
+	err := db.write(ctx, func(c engine.Conn) error {
+		if _, err := c.Exec(ctx, `DELETE FROM flow WHERE expires <= ?`, stamp(db.now())); err != nil {
 			return err
 		}
 		var n int
-		if err := c.row(ctx, `SELECT COUNT(*) FROM flow WHERE kind = ?`, kind).Scan(&n); err != nil {
+		if err := c.Row(ctx, `SELECT COUNT(*) FROM flow WHERE kind = ?`, kind).Scan(&n); err != nil {
 			return err
 		}
 		if n >= maxFlows {
 			return fmt.Errorf("%w: %d wait already", concordat.ErrUnavailable, n)
 		}
-		_, err := c.exec(ctx, `INSERT INTO flow (kind, hash, data, expires) VALUES (?, ?, ?, ?)`, kind, tokenHash(secret), data, stamp(expires))
+		_, err := c.Exec(ctx, `INSERT INTO flow (kind, hash, data, expires) VALUES (?, ?, ?, ?)`, kind, tokenHash(secret), data, stamp(expires))
 		return err
 	})
 	return db.fail(err, "keep %s", kind)
@@ -143,8 +145,8 @@ func (db *DB) PutFlow(ctx context.Context, kind, secret, data string, expires ti
 // concordat.ErrNotFound where it is unknown, taken or expired.
 func (db *DB) TakeFlow(ctx context.Context, kind, secret string) (string, error) {
 	var data string
-	err := db.write(ctx, func(c conn) error {
-		return c.row(ctx, `DELETE FROM flow WHERE kind = ? AND hash = ? AND expires > ? RETURNING data`, kind, tokenHash(secret),
+	err := db.write(ctx, func(c engine.Conn) error {
+		return c.Row(ctx, `DELETE FROM flow WHERE kind = ? AND hash = ? AND expires > ? RETURNING data`, kind, tokenHash(secret),
 			stamp(db.now())).Scan(&data)
 	})
 	return data, db.fail(err, "take %s", kind)
@@ -153,7 +155,7 @@ func (db *DB) TakeFlow(ctx context.Context, kind, secret string) (string, error)
 // Flow is TakeFlow and forgets nothing.
 func (db *DB) Flow(ctx context.Context, kind, secret string) (string, error) {
 	var data string
-	err := db.read().row(ctx, `SELECT data FROM flow WHERE kind = ? AND hash = ? AND expires > ?`, kind, tokenHash(secret),
+	err := db.read().Row(ctx, `SELECT data FROM flow WHERE kind = ? AND hash = ? AND expires > ?`, kind, tokenHash(secret),
 		stamp(db.now())).Scan(&data)
 	return data, db.fail(err, "%s", kind)
 }

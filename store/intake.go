@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -34,8 +36,8 @@ func (db *DB) BeginIntake(ctx context.Context, worker string, rows []DocumentRow
 		return "", err
 	}
 	id := strings.ToLower(rand.Text())
-	err = db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `INSERT INTO intake (id, worker, made, documents) VALUES (?, ?, ?, ?)`, id, worker, stamp(made), jsonText(b))
+	err = db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `INSERT INTO intake (id, worker, made, documents) VALUES (?, ?, ?, ?)`, id, worker, stamp(made), jsonText(b))
 		return err
 	})
 	return id, db.fail(err, "begin to take in %d documents", len(rows))
@@ -47,11 +49,11 @@ func (db *DB) FinishIntake(ctx context.Context, id string, rows []DocumentRow) e
 	if err := db.checkDocuments(rows); err != nil {
 		return err
 	}
-	err := db.write(ctx, func(c conn) error {
-		if err := c.endIntake(ctx, id); err != nil {
+	err := db.write(ctx, func(c engine.Conn) error {
+		if err := endIntake(ctx, c, id); err != nil {
 			return err
 		}
-		return c.putDocuments(ctx, rows)
+		return putDocuments(ctx, c, rows)
 	})
 	return db.fail(err, "take in %d documents", len(rows))
 }
@@ -60,8 +62,8 @@ func (db *DB) FinishIntake(ctx context.Context, id string, rows []DocumentRow) e
 // where the intake has ended or was claimed.
 func (db *DB) ClaimIntake(ctx context.Context, id string) (string, error) {
 	claimed := strings.ToLower(rand.Text())
-	err := db.write(ctx, func(c conn) error {
-		n, err := c.exec(ctx, `UPDATE intake SET id = ? WHERE id = ?`, claimed, id)
+	err := db.write(ctx, func(c engine.Conn) error {
+		n, err := c.Exec(ctx, `UPDATE intake SET id = ? WHERE id = ?`, claimed, id)
 		if err == nil && n != 1 {
 			err = fmt.Errorf("intake %s has ended: %w", id, ErrLease)
 		}
@@ -70,8 +72,8 @@ func (db *DB) ClaimIntake(ctx context.Context, id string) (string, error) {
 	return claimed, db.fail(err, "claim an intake")
 }
 
-func (c conn) endIntake(ctx context.Context, id string) error {
-	n, err := c.exec(ctx, `DELETE FROM intake WHERE id = ?`, id)
+func endIntake(ctx context.Context, c engine.Conn, id string) error {
+	n, err := c.Exec(ctx, `DELETE FROM intake WHERE id = ?`, id)
 	if err != nil || n == 1 {
 		return err
 	}
@@ -80,17 +82,18 @@ func (c conn) endIntake(ctx context.Context, id string) error {
 
 // Intakes returns what a worker has begun to take in and not ended, the oldest first.
 func (db *DB) Intakes(ctx context.Context, worker string) ([]Intake, error) {
-	out, err := collect(ctx, db.read(), scanIntake, `SELECT `+intakeColumns+` FROM intake WHERE worker = ? ORDER BY made, id`, worker)
+	out, err := engine.Collect(ctx, db.read(), scanIntake, `SELECT `+intakeColumns+` FROM intake WHERE worker = ? ORDER BY made, id`, worker)
 	return out, db.fail(err, "intakes of %q", worker)
 }
 
 // IntakesBefore returns what anybody began to take in before the given time and has not ended, the oldest first.
 func (db *DB) IntakesBefore(ctx context.Context, before time.Time) ([]Intake, error) {
-	out, err := collect(ctx, db.read(), scanIntake, `SELECT `+intakeColumns+` FROM intake WHERE made < ? ORDER BY made, id`, stamp(before))
+	out, err := engine.Collect(ctx, db.read(), scanIntake, `SELECT `+intakeColumns+` FROM intake WHERE made < ? ORDER BY made, id`,
+		stamp(before))
 	return out, db.fail(err, "intakes before %s", before.Format(time.DateTime))
 }
 
-func scanIntake(s scanner) (x Intake, err error) {
+func scanIntake(s engine.Scanner) (x Intake, err error) {
 	var made int64
 	var rows []byte
 	if err = s.Scan(&x.ID, &x.Worker, &made, &rows); err == nil {
@@ -111,7 +114,7 @@ func (db *DB) Catalogued(ctx context.Context, lib concordat.LibraryID,
 		for _, id := range part {
 			args = append(args, id)
 		}
-		_, err := collect(ctx, db.read(), func(s scanner) (struct{}, error) {
+		_, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (struct{}, error) {
 			var id concordat.DocumentID
 			var hash string
 			err := s.Scan(&id, &hash)
@@ -132,8 +135,8 @@ func goneName(lib concordat.LibraryID, id concordat.DocumentID) string {
 }
 
 // noteGone keeps that a document is about to be deleted, if it is there.
-func (c conn) noteGone(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) error {
-	_, err := c.exec(ctx, `INSERT INTO gone_document (name) SELECT ? WHERE EXISTS (SELECT 1 FROM document WHERE library = ? AND id = ?)
+func noteGone(ctx context.Context, c engine.Conn, lib concordat.LibraryID, id concordat.DocumentID) error {
+	_, err := c.Exec(ctx, `INSERT INTO gone_document (name) SELECT ? WHERE EXISTS (SELECT 1 FROM document WHERE library = ? AND id = ?)
 		ON CONFLICT (name) DO NOTHING`, goneName(lib, id), lib, id)
 	return err
 }
@@ -150,6 +153,6 @@ func (db *DB) WasDeletedAs(ctx context.Context, name string) (bool, error) {
 
 func (db *DB) deletedBetween(ctx context.Context, first, end string) (bool, error) {
 	var n int
-	err := db.read().row(ctx, `SELECT count(*) FROM gone_document WHERE name >= ? AND name <= ?`, first, first+end).Scan(&n)
+	err := db.read().Row(ctx, `SELECT count(*) FROM gone_document WHERE name >= ? AND name <= ?`, first, first+end).Scan(&n)
 	return n > 0, db.fail(err, "look for a deletion")
 }

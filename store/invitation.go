@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -25,7 +27,7 @@ type Invitation struct {
 
 const invitationColumns = `hash, digest, note, grants, made, expires, used, site, request`
 
-func scanInvitation(s scanner) (Invitation, error) {
+func scanInvitation(s engine.Scanner) (Invitation, error) {
 	var i Invitation
 	var hash, digest, grants, request string
 	var made, expires, used int64
@@ -56,9 +58,9 @@ func (db *DB) AddInvitation(ctx context.Context, i Invitation) error {
 	}
 	grants, err := json.Marshal(i.Grants)
 	if err == nil {
-		err = db.write(ctx, func(c conn) error {
-			_, err := c.exec(ctx, `INSERT INTO invitation (`+invitationColumns+`) VALUES (?, ?, ?, ?, ?, ?, 0, '', '')`,
-				hex.EncodeToString(i.Hash[:]), hex.EncodeToString(i.Digest[:]), prose(i.Note), string(grants), stamp(db.now()), stamp(i.Expires))
+		err = db.write(ctx, func(c engine.Conn) error {
+			_, err := c.Exec(ctx, `INSERT INTO invitation (`+invitationColumns+`) VALUES (?, ?, ?, ?, ?, ?, 0, '', '')`,
+				hex.EncodeToString(i.Hash[:]), hex.EncodeToString(i.Digest[:]), cleanText(i.Note), string(grants), stamp(db.now()), stamp(i.Expires))
 			return err
 		})
 	}
@@ -67,13 +69,13 @@ func (db *DB) AddInvitation(ctx context.Context, i Invitation) error {
 
 // Invitation returns the one whose token has the hash, or concordat.ErrNotFound.
 func (db *DB) Invitation(ctx context.Context, hash [32]byte) (Invitation, error) {
-	i, err := scanInvitation(db.read().row(ctx, `SELECT `+invitationColumns+` FROM invitation WHERE hash = ?`, hex.EncodeToString(hash[:])))
+	i, err := scanInvitation(db.read().Row(ctx, `SELECT `+invitationColumns+` FROM invitation WHERE hash = ?`, hex.EncodeToString(hash[:])))
 	return i, db.fail(err, "invitation")
 }
 
 // Invitations returns all invitations, newest first.
 func (db *DB) Invitations(ctx context.Context) ([]Invitation, error) {
-	is, err := collect(ctx, db.read(), scanInvitation, `SELECT `+invitationColumns+` FROM invitation ORDER BY made DESC, hash`)
+	is, err := engine.Collect(ctx, db.read(), scanInvitation, `SELECT `+invitationColumns+` FROM invitation ORDER BY made DESC, hash`)
 	return is, db.fail(err, "invitations")
 }
 
@@ -82,8 +84,8 @@ func (db *DB) Invitations(ctx context.Context) ([]Invitation, error) {
 // error and changes nothing, as its receipt may have been lost. It fails with concordat.ErrNotFound,
 // with concordat.ErrRefused for an invitation that is used or has ended, and as AddPartner does.
 func (db *DB) Redeem(ctx context.Context, hash, request [32]byte, p Partner) error {
-	err := db.write(ctx, func(c conn) error {
-		i, err := scanInvitation(c.row(ctx, `SELECT `+invitationColumns+` FROM invitation WHERE hash = ?`, hex.EncodeToString(hash[:])))
+	err := db.write(ctx, func(c engine.Conn) error {
+		i, err := scanInvitation(c.Row(ctx, `SELECT `+invitationColumns+` FROM invitation WHERE hash = ?`, hex.EncodeToString(hash[:])))
 		if err != nil {
 			return err
 		}
@@ -97,10 +99,10 @@ func (db *DB) Redeem(ctx context.Context, hash, request [32]byte, p Partner) err
 			return fmt.Errorf("%w: it ended at %s", concordat.ErrRefused, i.Expires.Format(time.RFC3339))
 		}
 		p.Invited, p.Grants = true, i.Grants
-		if err := c.insertPartner(ctx, p, now); err != nil {
+		if err := insertPartner(ctx, c, p, now); err != nil {
 			return err
 		}
-		_, err = c.exec(ctx, `UPDATE invitation SET used = ?, site = ?, request = ? WHERE hash = ?`,
+		_, err = c.Exec(ctx, `UPDATE invitation SET used = ?, site = ?, request = ? WHERE hash = ?`,
 			stamp(now), p.Site, hex.EncodeToString(request[:]), hex.EncodeToString(hash[:]))
 		return err
 	})
@@ -110,14 +112,14 @@ func (db *DB) Redeem(ctx context.Context, hash, request [32]byte, p Partner) err
 // OpenInvitations counts the invitations that can still be redeemed.
 func (db *DB) OpenInvitations(ctx context.Context) (int, error) {
 	var n int
-	err := db.read().row(ctx, `SELECT count(*) FROM invitation WHERE used = 0 AND expires >= ?`, stamp(db.now())).Scan(&n)
+	err := db.read().Row(ctx, `SELECT count(*) FROM invitation WHERE used = 0 AND expires >= ?`, stamp(db.now())).Scan(&n)
 	return n, db.fail(err, "open invitations")
 }
 
 // DeleteInvitation withdraws an invitation that was not used. It fails with concordat.ErrNotFound.
 func (db *DB) DeleteInvitation(ctx context.Context, hash [32]byte) error {
-	err := db.write(ctx, func(c conn) error {
-		n, err := c.exec(ctx, `DELETE FROM invitation WHERE hash = ? AND used = 0`, hex.EncodeToString(hash[:]))
+	err := db.write(ctx, func(c engine.Conn) error {
+		n, err := c.Exec(ctx, `DELETE FROM invitation WHERE hash = ? AND used = 0`, hex.EncodeToString(hash[:]))
 		if err == nil && n == 0 {
 			err = concordat.ErrNotFound
 		}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -55,7 +57,7 @@ func (p Policy) Validate() error {
 const libraryColumns = `l.id, l.title, l.policy, l.created,
 	(SELECT count(*) FROM document d WHERE d.library = l.id)`
 
-func scanLibrary(s scanner) (Library, error) {
+func scanLibrary(s engine.Scanner) (Library, error) {
 	var l Library
 	var policy string
 	var created int64
@@ -76,9 +78,9 @@ func scanLibrary(s scanner) (Library, error) {
 func (db *DB) CreateLibrary(ctx context.Context, l Library) error {
 	policy, err := encodeLibrary(l)
 	if err == nil {
-		err = db.write(ctx, func(c conn) error {
-			_, err := c.exec(ctx, `INSERT INTO library (id, title, policy, created) VALUES (?, ?, ?, ?)`,
-				l.ID, prose(l.Title), policy, stamp(l.Created))
+		err = db.write(ctx, func(c engine.Conn) error {
+			_, err := c.Exec(ctx, `INSERT INTO library (id, title, policy, created) VALUES (?, ?, ?, ?)`,
+				l.ID, cleanText(l.Title), policy, stamp(l.Created))
 			return err
 		})
 	}
@@ -91,9 +93,9 @@ func (db *DB) CreateLibrary(ctx context.Context, l Library) error {
 func (db *DB) UpdateLibrary(ctx context.Context, l Library) error {
 	policy, err := encodeLibrary(l)
 	if err == nil {
-		err = db.write(ctx, func(c conn) error {
+		err = db.write(ctx, func(c engine.Conn) error {
 			var held string
-			if err := c.row(ctx, `SELECT policy FROM library WHERE id = ?`, l.ID).Scan(&held); err != nil {
+			if err := c.Row(ctx, `SELECT policy FROM library WHERE id = ?`, l.ID).Scan(&held); err != nil {
 				return err
 			}
 			var now Policy
@@ -110,7 +112,7 @@ func (db *DB) UpdateLibrary(ctx context.Context, l Library) error {
 				return fmt.Errorf("%w: its policy is that of the cluster's settings, version %d, and is changed there", concordat.ErrRefused,
 					now.Central)
 			}
-			n, err := c.exec(ctx, `UPDATE library SET title = ?, policy = ? WHERE id = ?`, prose(l.Title), policy, l.ID)
+			n, err := c.Exec(ctx, `UPDATE library SET title = ?, policy = ? WHERE id = ?`, cleanText(l.Title), policy, l.ID)
 			return oneOf(n, err)
 		})
 	}
@@ -141,28 +143,28 @@ func oneOf(n int64, err error) error {
 
 // Library returns the library with its number of documents, or concordat.ErrNotFound.
 func (db *DB) Library(ctx context.Context, id concordat.LibraryID) (Library, error) {
-	l, err := scanLibrary(db.read().row(ctx, `SELECT `+libraryColumns+` FROM library l WHERE l.id = ?`, id))
+	l, err := scanLibrary(db.read().Row(ctx, `SELECT `+libraryColumns+` FROM library l WHERE l.id = ?`, id))
 	return l, db.fail(err, "library %s", id)
 }
 
 // Libraries returns all libraries in order of id, with their numbers of documents.
 func (db *DB) Libraries(ctx context.Context) ([]Library, error) {
-	ls, err := collect(ctx, db.read(), scanLibrary, `SELECT `+libraryColumns+` FROM library l ORDER BY l.id`)
+	ls, err := engine.Collect(ctx, db.read(), scanLibrary, `SELECT `+libraryColumns+` FROM library l ORDER BY l.id`)
 	return ls, db.fail(err, "list libraries")
 }
 
 // DeleteLibrary forgets an empty library and what ingest noted for it. It fails with
 // concordat.ErrNotFound, or with concordat.ErrInvalid while documents remain.
 func (db *DB) DeleteLibrary(ctx context.Context, id concordat.LibraryID) error {
-	err := db.write(ctx, func(c conn) error {
-		l, err := scanLibrary(c.row(ctx, `SELECT `+libraryColumns+` FROM library l WHERE l.id = ?`, id))
+	err := db.write(ctx, func(c engine.Conn) error {
+		l, err := scanLibrary(c.Row(ctx, `SELECT `+libraryColumns+` FROM library l WHERE l.id = ?`, id))
 		if err != nil {
 			return err
 		}
 		if l.Documents > 0 {
 			return fmt.Errorf("%w: it holds %d documents", concordat.ErrInvalid, l.Documents)
 		}
-		_, err = c.exec(ctx, `DELETE FROM library WHERE id = ?`, id)
+		_, err = c.Exec(ctx, `DELETE FROM library WHERE id = ?`, id)
 		return err
 	})
 	return db.fail(err, "delete library %s", id)

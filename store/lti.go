@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -30,7 +32,7 @@ type LTIPlatform struct {
 
 const platformColumns = `id, name, issuer, client, auth_url, token_url, token_aud, keys_url, deployments, hosts, disabled, made`
 
-func scanPlatform(s scanner) (LTIPlatform, error) {
+func scanPlatform(s engine.Scanner) (LTIPlatform, error) {
 	var p LTIPlatform
 	var made int64
 	var deployments, hosts string
@@ -51,12 +53,12 @@ func (db *DB) PutLTIPlatform(ctx context.Context, p LTIPlatform) error {
 		err = fmt.Errorf("%w: want issuer and client", concordat.ErrInvalid)
 	}
 	if err == nil {
-		err = db.write(ctx, func(c conn) error { return putPlatform(ctx, c, p) })
+		err = db.write(ctx, func(c engine.Conn) error { return putPlatform(ctx, c, p) })
 	}
 	return db.fail(err, "keep platform %s", p.ID)
 }
 
-func putPlatform(ctx context.Context, c conn, p LTIPlatform) error {
+func putPlatform(ctx context.Context, c engine.Conn, p LTIPlatform) error {
 	list := func(all []string) (string, error) {
 		if all == nil {
 			all = []string{}
@@ -72,30 +74,30 @@ func putPlatform(ctx context.Context, c conn, p LTIPlatform) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.exec(ctx, `INSERT INTO lti_platform (`+platformColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	_, err = c.Exec(ctx, `INSERT INTO lti_platform (`+platformColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET name = excluded.name, issuer = excluded.issuer, client = excluded.client, auth_url = excluded.auth_url,
 		token_url = excluded.token_url, token_aud = excluded.token_aud, keys_url = excluded.keys_url, deployments = excluded.deployments,
 		hosts = excluded.hosts, disabled = excluded.disabled`,
-		p.ID, prose(p.Name), prose(p.Issuer), prose(p.Client), prose(p.AuthURL), prose(p.TokenURL), prose(p.TokenAudience), prose(p.KeysURL),
-		deployments, hosts, flag(p.Disabled), stamp(p.Made))
+		p.ID, cleanText(p.Name), cleanText(p.Issuer), cleanText(p.Client), cleanText(p.AuthURL), cleanText(p.TokenURL),
+		cleanText(p.TokenAudience), cleanText(p.KeysURL), deployments, hosts, flag(p.Disabled), stamp(p.Made))
 	return err
 }
 
 // LTIPlatform returns a platform by its ID, or concordat.ErrNotFound.
 func (db *DB) LTIPlatform(ctx context.Context, id string) (LTIPlatform, error) {
-	p, err := scanPlatform(db.read().row(ctx, `SELECT `+platformColumns+` FROM lti_platform WHERE id = ?`, id))
+	p, err := scanPlatform(db.read().Row(ctx, `SELECT `+platformColumns+` FROM lti_platform WHERE id = ?`, id))
 	return p, db.fail(err, "platform %s", id)
 }
 
 // LTIPlatforms returns all platforms in order of ID.
 func (db *DB) LTIPlatforms(ctx context.Context) ([]LTIPlatform, error) {
-	ps, err := collect(ctx, db.read(), scanPlatform, `SELECT `+platformColumns+` FROM lti_platform ORDER BY id`)
+	ps, err := engine.Collect(ctx, db.read(), scanPlatform, `SELECT `+platformColumns+` FROM lti_platform ORDER BY id`)
 	return ps, db.fail(err, "list platforms")
 }
 
 // LTIIssuer returns the platforms of an issuer in order of ID; client may be empty for any.
 func (db *DB) LTIIssuer(ctx context.Context, issuer, client string) ([]LTIPlatform, error) {
-	ps, err := collect(ctx, db.read(), scanPlatform,
+	ps, err := engine.Collect(ctx, db.read(), scanPlatform,
 		`SELECT `+platformColumns+` FROM lti_platform WHERE issuer = ? AND (client = ? OR ? = '') ORDER BY id`,
 		issuer, client, client)
 	return ps, db.fail(err, "platforms of %s", issuer)
@@ -104,14 +106,14 @@ func (db *DB) LTIIssuer(ctx context.Context, issuer, client string) ([]LTIPlatfo
 // DeleteLTIPlatform forgets a platform with the choices made there and what it asked to have checked;
 // the checks stay. It fails with concordat.ErrNotFound.
 func (db *DB) DeleteLTIPlatform(ctx context.Context, id string) error {
-	err := db.write(ctx, func(c conn) error {
-		n, err := c.exec(ctx, `DELETE FROM lti_platform WHERE id = ?`, id)
+	err := db.write(ctx, func(c engine.Conn) error {
+		n, err := c.Exec(ctx, `DELETE FROM lti_platform WHERE id = ?`, id)
 		if err == nil && n == 0 {
 			err = sql.ErrNoRows
 		}
 		for _, table := range []string{"lti_processor", "lti_asset", "lti_check"} {
 			if err == nil {
-				_, err = c.exec(ctx, `DELETE FROM `+table+` WHERE platform = ?`, id)
+				_, err = c.Exec(ctx, `DELETE FROM `+table+` WHERE platform = ?`, id)
 			}
 		}
 		return err
@@ -124,10 +126,10 @@ func (db *DB) DeleteLTIPlatform(ctx context.Context, id string) error {
 func (db *DB) PutLTIChoices(ctx context.Context, platform, id, context string, choices []byte) error {
 	err := checkName("processor", id)
 	if err == nil {
-		err = db.write(ctx, func(c conn) error {
-			_, err := c.exec(ctx, `INSERT INTO lti_processor (platform, id, context, choices, made) VALUES (?, ?, ?, ?, ?)
+		err = db.write(ctx, func(c engine.Conn) error {
+			_, err := c.Exec(ctx, `INSERT INTO lti_processor (platform, id, context, choices, made) VALUES (?, ?, ?, ?, ?)
 				ON CONFLICT (platform, id, context) DO UPDATE SET choices = excluded.choices`,
-				platform, id, prose(context), prose(string(choices)), stamp(db.now()))
+				platform, id, cleanText(context), cleanText(string(choices)), stamp(db.now()))
 			return err
 		})
 	}
@@ -138,7 +140,7 @@ func (db *DB) PutLTIChoices(ctx context.Context, platform, id, context string, c
 // concordat.ErrNotFound.
 func (db *DB) LTIChoices(ctx context.Context, platform, id, context string) ([]byte, error) {
 	var choices string
-	err := db.read().row(ctx, `SELECT choices FROM lti_processor WHERE platform = ? AND id = ? AND context IN (?, '')
+	err := db.read().Row(ctx, `SELECT choices FROM lti_processor WHERE platform = ? AND id = ? AND context IN (?, '')
 		ORDER BY CASE WHEN context = '' THEN 1 ELSE 0 END LIMIT 1`, platform, id, context).Scan(&choices)
 	return []byte(choices), db.fail(err, "choices of %s", id)
 }
@@ -153,7 +155,7 @@ type LTICheck struct {
 
 const ltiCheckColumns = `task, platform, deployment, context, learner, made`
 
-func scanLTICheck(s scanner) (LTICheck, error) {
+func scanLTICheck(s engine.Scanner) (LTICheck, error) {
 	var k LTICheck
 	var made int64
 	err := s.Scan(&k.Task, &k.Platform, &k.Deployment, &k.Context, &k.Learner, &made)
@@ -165,27 +167,27 @@ func scanLTICheck(s scanner) (LTICheck, error) {
 func (db *DB) PutLTICheck(ctx context.Context, k LTICheck) error {
 	err := checkName("task", k.Task)
 	if err == nil {
-		err = db.write(ctx, func(c conn) error { return putLTICheck(ctx, c, k) })
+		err = db.write(ctx, func(c engine.Conn) error { return putLTICheck(ctx, c, k) })
 	}
 	return db.fail(err, "note check %s", k.Task)
 }
 
-func putLTICheck(ctx context.Context, c conn, k LTICheck) error {
-	_, err := c.exec(ctx, `INSERT INTO lti_check (`+ltiCheckColumns+`) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (task) DO NOTHING`,
-		k.Task, k.Platform, prose(k.Deployment), prose(k.Context), prose(k.Learner), stamp(k.Made))
+func putLTICheck(ctx context.Context, c engine.Conn, k LTICheck) error {
+	_, err := c.Exec(ctx, `INSERT INTO lti_check (`+ltiCheckColumns+`) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (task) DO NOTHING`,
+		k.Task, k.Platform, cleanText(k.Deployment), cleanText(k.Context), cleanText(k.Learner), stamp(k.Made))
 	return err
 }
 
 // LTICheck returns whose a check is, or concordat.ErrNotFound.
 func (db *DB) LTICheck(ctx context.Context, id concordat.TaskID) (LTICheck, error) {
-	k, err := scanLTICheck(db.read().row(ctx, `SELECT `+ltiCheckColumns+` FROM lti_check WHERE task = ?`, id))
+	k, err := scanLTICheck(db.read().Row(ctx, `SELECT `+ltiCheckColumns+` FROM lti_check WHERE task = ?`, id))
 	return k, db.fail(err, "check %s", id)
 }
 
 // LTIChecks returns the checks of a context, newest first, at most limit or MaxPage; of one learner
 // where that is not empty.
 func (db *DB) LTIChecks(ctx context.Context, platform, deployment, context, learner string, limit int) ([]LTICheck, error) {
-	ks, err := collect(ctx, db.read(), scanLTICheck, `SELECT `+ltiCheckColumns+` FROM lti_check
+	ks, err := engine.Collect(ctx, db.read(), scanLTICheck, `SELECT `+ltiCheckColumns+` FROM lti_check
 		WHERE platform = ? AND deployment = ? AND context = ? AND (learner = ? OR ? = '') ORDER BY made DESC, task LIMIT ?`,
 		platform, deployment, context, learner, learner, page(limit))
 	return ks, db.fail(err, "checks of a context of %s", platform)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -45,7 +47,7 @@ type LTIAsset struct {
 const assetColumns = `id, platform, deployment, context, activity, submission, asset, learner, processor, url, report_url, title, filename, media, digest,
 	state, told, code, cause, task, attempts, due, made`
 
-func scanAsset(s scanner) (LTIAsset, error) {
+func scanAsset(s engine.Scanner) (LTIAsset, error) {
 	var a LTIAsset
 	var due, made int64
 	err := s.Scan(&a.ID, &a.Platform, &a.Deployment, &a.Context, &a.Activity, &a.Submission, &a.Asset, &a.Learner, &a.Processor, &a.URL,
@@ -63,12 +65,12 @@ const flowNotice = "lti-notice"
 // result again where it was done.
 func (db *DB) TakeLTINotice(ctx context.Context, notice string, forget time.Time, assets []LTIAsset) (bool, error) {
 	fresh := true
-	err := db.write(ctx, func(c conn) error {
+	err := db.write(ctx, func(c engine.Conn) error {
 		now := db.now()
-		if _, err := c.exec(ctx, `DELETE FROM flow WHERE expires <= ?`, stamp(now)); err != nil {
+		if _, err := c.Exec(ctx, `DELETE FROM flow WHERE expires <= ?`, stamp(now)); err != nil {
 			return err
 		}
-		n, err := c.exec(ctx, `INSERT INTO flow (kind, hash, data, expires) VALUES (?, ?, '', ?) ON CONFLICT (kind, hash) DO NOTHING`,
+		n, err := c.Exec(ctx, `INSERT INTO flow (kind, hash, data, expires) VALUES (?, ?, '', ?) ON CONFLICT (kind, hash) DO NOTHING`,
 			flowNotice, tokenHash(notice), stamp(forget))
 		if err != nil || n == 0 {
 			fresh = false
@@ -84,18 +86,18 @@ func (db *DB) TakeLTINotice(ctx context.Context, notice string, forget time.Time
 	return fresh && err == nil, db.fail(err, "take a notice")
 }
 
-func takeAsset(ctx context.Context, c conn, a LTIAsset, now time.Time) error {
+func takeAsset(ctx context.Context, c engine.Conn, a LTIAsset, now time.Time) error {
 	if err := checkName("asset", a.ID); err != nil {
 		return err
 	}
-	_, err := c.exec(ctx, `INSERT INTO lti_asset (`+assetColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', '', '', '', 0, ?, ?)
+	_, err := c.Exec(ctx, `INSERT INTO lti_asset (`+assetColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', '', '', '', 0, ?, ?)
 		ON CONFLICT (platform, deployment, report_url, asset) DO UPDATE SET
 			url = excluded.url, digest = excluded.digest, told = '', attempts = 0, due = excluded.due,
 			state = CASE WHEN lti_asset.state = ? THEN ? WHEN lti_asset.state = ? THEN ? ELSE lti_asset.state END,
 			task = CASE WHEN lti_asset.state = ? THEN '' ELSE lti_asset.task END, code = '', cause = ''`,
-		a.ID, a.Platform, prose(a.Deployment), prose(a.Context), prose(a.Activity), prose(a.Submission), prose(a.Asset), prose(a.Learner),
-		prose(a.Processor),
-		prose(a.URL), prose(a.ReportURL), prose(a.Title), prose(a.Filename), prose(a.Media), prose(a.Digest), LTIFetch, stamp(now), stamp(a.Made),
+		a.ID, a.Platform, cleanText(a.Deployment), cleanText(a.Context), cleanText(a.Activity), cleanText(a.Submission), cleanText(a.Asset),
+		cleanText(a.Learner), cleanText(a.Processor), cleanText(a.URL), cleanText(a.ReportURL), cleanText(a.Title),
+		cleanText(a.Filename), cleanText(a.Media), cleanText(a.Digest), LTIFetch, stamp(now), stamp(a.Made),
 		LTIFailed, LTIFetch, LTIDone, LTIChecks, LTIFailed)
 	return err
 }
@@ -107,9 +109,9 @@ func (db *DB) ClaimLTIAsset(ctx context.Context, lease time.Duration) (LTIAsset,
 	now := db.now()
 	var a LTIAsset
 	none := false
-	err := db.write(ctx, func(c conn) error {
+	err := db.write(ctx, func(c engine.Conn) error {
 		var err error
-		a, err = scanAsset(c.row(ctx, `UPDATE lti_asset SET due = ? WHERE id = (
+		a, err = scanAsset(c.Row(ctx, `UPDATE lti_asset SET due = ? WHERE id = (
 			SELECT a.id FROM lti_asset a LEFT JOIN task t ON t.id = a.task
 			WHERE a.due <= ? AND (a.state = ? OR a.state = ? AND (t.id IS NULL OR a.told = '' OR t.state NOT IN (?, ?)))
 			ORDER BY a.due, a.id LIMIT 1) RETURNING `+assetColumns,
@@ -136,9 +138,9 @@ func (db *DB) SetLTIAsset(ctx context.Context, a LTIAsset) error {
 		err = fmt.Errorf("%w: state %q", concordat.ErrInvalid, a.State)
 	}
 	if err == nil {
-		err = db.write(ctx, func(c conn) error {
-			n, err := c.exec(ctx, `UPDATE lti_asset SET state = ?, told = ?, code = ?, cause = ?, task = ?, attempts = ?, due = ? WHERE id = ?`,
-				a.State, a.Told, prose(a.Code), prose(a.Cause), a.Task, a.Attempts, stamp(a.Due), a.ID)
+		err = db.write(ctx, func(c engine.Conn) error {
+			n, err := c.Exec(ctx, `UPDATE lti_asset SET state = ?, told = ?, code = ?, cause = ?, task = ?, attempts = ?, due = ? WHERE id = ?`,
+				a.State, a.Told, cleanText(a.Code), cleanText(a.Cause), a.Task, a.Attempts, stamp(a.Due), a.ID)
 			if err == nil && n == 0 {
 				err = sql.ErrNoRows
 			}
@@ -154,7 +156,7 @@ func (db *DB) SetLTIAsset(ctx context.Context, a LTIAsset) error {
 // FindLTIAsset returns what the site knows of an asset, the latest where several processors have it,
 // or concordat.ErrNotFound. Processor may be empty for any.
 func (db *DB) FindLTIAsset(ctx context.Context, platform, deployment, asset, processor string) (LTIAsset, error) {
-	a, err := scanAsset(db.read().row(ctx, `SELECT `+assetColumns+` FROM lti_asset
+	a, err := scanAsset(db.read().Row(ctx, `SELECT `+assetColumns+` FROM lti_asset
 		WHERE platform = ? AND deployment = ? AND asset = ? AND (processor = ? OR ? = '') ORDER BY made DESC, id LIMIT 1`,
 		platform, deployment, asset, processor, processor))
 	return a, db.fail(err, "asset %s", asset)
@@ -162,6 +164,6 @@ func (db *DB) FindLTIAsset(ctx context.Context, platform, deployment, asset, pro
 
 // LTIAssets returns what platforms asked to have checked, newest first, at most limit or MaxPage.
 func (db *DB) LTIAssets(ctx context.Context, limit int) ([]LTIAsset, error) {
-	as, err := collect(ctx, db.read(), scanAsset, `SELECT `+assetColumns+` FROM lti_asset ORDER BY made DESC, id LIMIT ?`, page(limit))
+	as, err := engine.Collect(ctx, db.read(), scanAsset, `SELECT `+assetColumns+` FROM lti_asset ORDER BY made DESC, id LIMIT ?`, page(limit))
 	return as, db.fail(err, "list assets")
 }

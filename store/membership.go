@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -27,13 +29,14 @@ type Member struct {
 func (db *DB) Join(ctx context.Context, f concordat.FederationID, leader concordat.SiteID, members ...concordat.SiteID) error {
 	err := checkName("federation", f)
 	if err == nil {
-		err = db.write(ctx, func(c conn) error { return c.join(ctx, f, leader, members, stamp(db.now())) })
+		err = db.write(ctx, func(c engine.Conn) error { return putMembership(ctx, c, f, leader, members, stamp(db.now())) })
 	}
 	return db.fail(err, "join federation %s", f)
 }
 
-func (c conn) join(ctx context.Context, f concordat.FederationID, leader concordat.SiteID, members []concordat.SiteID, now int64) error {
-	if _, err := c.exec(ctx, `INSERT INTO federation (name, leader, joined) VALUES (?, ?, ?)
+func putMembership(ctx context.Context, c engine.Conn, f concordat.FederationID, leader concordat.SiteID, members []concordat.SiteID,
+	now int64) error {
+	if _, err := c.Exec(ctx, `INSERT INTO federation (name, leader, joined) VALUES (?, ?, ?)
 		ON CONFLICT (name) DO UPDATE SET leader = excluded.leader`, f, leader, now); err != nil {
 		return err
 	}
@@ -43,12 +46,12 @@ func (c conn) join(ctx context.Context, f concordat.FederationID, leader concord
 			return err
 		}
 		in[m] = true
-		if _, err := c.exec(ctx, `INSERT INTO federation_member (federation, site, since, removed) VALUES (?, ?, ?, 0)
+		if _, err := c.Exec(ctx, `INSERT INTO federation_member (federation, site, since, removed) VALUES (?, ?, ?, 0)
 			ON CONFLICT (federation, site) DO UPDATE SET since = CASE federation_member.removed WHEN 0 THEN federation_member.since ELSE excluded.since END, removed = 0`, f, m, now); err != nil {
 			return err
 		}
 	}
-	held, err := c.members(ctx, f)
+	held, err := membersOf(ctx, c, f)
 	if err != nil {
 		return err
 	}
@@ -56,15 +59,15 @@ func (c conn) join(ctx context.Context, f concordat.FederationID, leader concord
 		if in[m.Site] || !m.Removed.IsZero() {
 			continue
 		}
-		if _, err := c.exec(ctx, `UPDATE federation_member SET removed = ? WHERE federation = ? AND site = ?`, now, f, m.Site); err != nil {
+		if _, err := c.Exec(ctx, `UPDATE federation_member SET removed = ? WHERE federation = ? AND site = ?`, now, f, m.Site); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c conn) members(ctx context.Context, f concordat.FederationID) ([]Member, error) {
-	return collect(ctx, c, func(s scanner) (Member, error) {
+func membersOf(ctx context.Context, c engine.Conn, f concordat.FederationID) ([]Member, error) {
+	return engine.Collect(ctx, c, func(s engine.Scanner) (Member, error) {
 		var m Member
 		var since, removed int64
 		err := s.Scan(&m.Site, &since, &removed)
@@ -75,7 +78,7 @@ func (c conn) members(ctx context.Context, f concordat.FederationID) ([]Member, 
 
 // Memberships returns the federations that the site is in, by name.
 func (db *DB) Memberships(ctx context.Context) ([]Membership, error) {
-	ms, err := collect(ctx, db.read(), func(s scanner) (Membership, error) {
+	ms, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (Membership, error) {
 		var m Membership
 		var joined int64
 		err := s.Scan(&m.Federation, &m.Leader, &joined)
@@ -84,7 +87,7 @@ func (db *DB) Memberships(ctx context.Context) ([]Membership, error) {
 	}, `SELECT name, leader, joined FROM federation ORDER BY name`)
 	for i := range ms {
 		if err == nil {
-			ms[i].Members, err = db.read().members(ctx, ms[i].Federation)
+			ms[i].Members, err = membersOf(ctx, db.read(), ms[i].Federation)
 		}
 	}
 	return ms, db.fail(err, "federations")
@@ -92,8 +95,8 @@ func (db *DB) Memberships(ctx context.Context) ([]Membership, error) {
 
 // Leave forgets a federation. It fails with concordat.ErrNotFound.
 func (db *DB) Leave(ctx context.Context, f concordat.FederationID) error {
-	err := db.write(ctx, func(c conn) error {
-		n, err := c.exec(ctx, `DELETE FROM federation WHERE name = ?`, f)
+	err := db.write(ctx, func(c engine.Conn) error {
+		n, err := c.Exec(ctx, `DELETE FROM federation WHERE name = ?`, f)
 		if err == nil && n == 0 {
 			err = sql.ErrNoRows
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -47,7 +49,7 @@ func (k MirrorKey) args(more ...any) []any {
 	return append([]any{k.Site, k.Library, k.Epoch.Federation, k.Epoch.Number}, more...)
 }
 
-func scanMirror(s scanner) (Mirror, error) {
+func scanMirror(s engine.Scanner) (Mirror, error) {
 	var m Mirror
 	var synced, withdrawn int64
 	err := s.Scan(&m.Site, &m.Library, &m.Epoch.Federation, &m.Epoch.Number, &m.Scheme, &m.Cursor, &synced, &m.Complete, &withdrawn,
@@ -68,8 +70,8 @@ func (db *DB) PutMirror(ctx context.Context, m Mirror, docs []MirrorDocument, re
 	if cursor == nil {
 		cursor = []byte{}
 	}
-	err := db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `INSERT INTO mirror (site, library, federation, epoch, scheme, cursor, synced, complete, withdrawn)
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `INSERT INTO mirror (site, library, federation, epoch, scheme, cursor, synced, complete, withdrawn)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (site, library, federation, epoch) DO UPDATE SET
 			scheme = excluded.scheme, cursor = excluded.cursor, synced = excluded.synced, complete = excluded.complete,
 			withdrawn = excluded.withdrawn`,
@@ -78,15 +80,15 @@ func (db *DB) PutMirror(ctx context.Context, m Mirror, docs []MirrorDocument, re
 			return err
 		}
 		for _, id := range removed {
-			if _, err := c.exec(ctx, `DELETE FROM mirror_document WHERE`+ofMirror+` AND id = ?`, m.args(id)...); err != nil {
+			if _, err := c.Exec(ctx, `DELETE FROM mirror_document WHERE`+ofMirror+` AND id = ?`, m.args(id)...); err != nil {
 				return err
 			}
 		}
 		for _, d := range docs {
-			_, err := c.exec(ctx, `INSERT INTO mirror_document (site, library, federation, epoch, id, title, author, contact, date, sentences)
+			_, err := c.Exec(ctx, `INSERT INTO mirror_document (site, library, federation, epoch, id, title, author, contact, date, sentences)
 				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (site, library, federation, epoch, id) DO UPDATE SET
 				title = excluded.title, author = excluded.author, contact = excluded.contact, date = excluded.date, sentences = excluded.sentences`,
-				m.args(d.ID, prose(d.Title), prose(d.Author), prose(d.Contact), stamp(d.Date), d.Sentences)...)
+				m.args(d.ID, cleanText(d.Title), cleanText(d.Author), cleanText(d.Contact), stamp(d.Date), d.Sentences)...)
 			if err != nil {
 				return err
 			}
@@ -98,7 +100,7 @@ func (db *DB) PutMirror(ctx context.Context, m Mirror, docs []MirrorDocument, re
 
 // Mirror returns a mirror, or concordat.ErrNotFound.
 func (db *DB) Mirror(ctx context.Context, k MirrorKey) (Mirror, error) {
-	m, err := scanMirror(db.read().row(ctx, `SELECT `+mirrorColumns+mirrorFrom+
+	m, err := scanMirror(db.read().Row(ctx, `SELECT `+mirrorColumns+mirrorFrom+
 		` WHERE m.site = ? AND m.library = ? AND m.federation = ? AND m.epoch = ? GROUP BY m.site, m.library, m.federation, m.epoch`,
 		k.args()...))
 	return m, db.fail(err, "mirror of %s/%s", k.Site, k.Library)
@@ -106,15 +108,15 @@ func (db *DB) Mirror(ctx context.Context, k MirrorKey) (Mirror, error) {
 
 // Mirrors returns all mirrors, in order of site, library and epoch.
 func (db *DB) Mirrors(ctx context.Context) ([]Mirror, error) {
-	ms, err := collect(ctx, db.read(), scanMirror, `SELECT `+mirrorColumns+mirrorFrom+
+	ms, err := engine.Collect(ctx, db.read(), scanMirror, `SELECT `+mirrorColumns+mirrorFrom+
 		` GROUP BY m.site, m.library, m.federation, m.epoch ORDER BY m.site, m.library, m.federation, m.epoch`)
 	return ms, db.fail(err, "mirrors")
 }
 
 // WithdrawMirrors marks the mirrors of a partner's library, of all epochs, as closed by their owner.
 func (db *DB) WithdrawMirrors(ctx context.Context, site concordat.SiteID, lib concordat.LibraryID, at time.Time) error {
-	err := db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `UPDATE mirror SET withdrawn = ? WHERE site = ? AND library = ? AND withdrawn = 0`, stamp(at), site, lib)
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `UPDATE mirror SET withdrawn = ? WHERE site = ? AND library = ? AND withdrawn = 0`, stamp(at), site, lib)
 		return err
 	})
 	return db.fail(err, "withdraw mirrors of %s/%s", site, lib)
@@ -122,14 +124,14 @@ func (db *DB) WithdrawMirrors(ctx context.Context, site concordat.SiteID, lib co
 
 // DeleteMirror forgets a mirror and its documents; one that is not there is no error.
 func (db *DB) DeleteMirror(ctx context.Context, k MirrorKey) error {
-	err := db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `DELETE FROM mirror WHERE`+ofMirror, k.args()...)
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `DELETE FROM mirror WHERE`+ofMirror, k.args()...)
 		return err
 	})
 	return db.fail(err, "delete mirror of %s/%s", k.Site, k.Library)
 }
 
-func scanMirrorDocument(s scanner) (MirrorDocument, error) {
+func scanMirrorDocument(s engine.Scanner) (MirrorDocument, error) {
 	var d MirrorDocument
 	var date int64
 	err := s.Scan(&d.ID, &d.Title, &d.Author, &d.Contact, &date, &d.Sentences)
@@ -141,7 +143,7 @@ const mirrorDocumentColumns = `id, title, author, contact, date, sentences`
 
 // MirrorDocument returns a document of a mirror, or concordat.ErrNotFound.
 func (db *DB) MirrorDocument(ctx context.Context, k MirrorKey, id concordat.DocumentID) (MirrorDocument, error) {
-	d, err := scanMirrorDocument(db.read().row(ctx, `SELECT `+mirrorDocumentColumns+` FROM mirror_document WHERE`+ofMirror+` AND id = ?`,
+	d, err := scanMirrorDocument(db.read().Row(ctx, `SELECT `+mirrorDocumentColumns+` FROM mirror_document WHERE`+ofMirror+` AND id = ?`,
 		k.args(id)...))
 	return d, db.fail(err, "document %s of the mirror of %s/%s", id, k.Site, k.Library)
 }
@@ -149,7 +151,7 @@ func (db *DB) MirrorDocument(ctx context.Context, k MirrorKey, id concordat.Docu
 // MirrorDocuments returns the documents of a mirror after the given one, in order of id: at most
 // limit, or MaxPage where limit is 0 or larger.
 func (db *DB) MirrorDocuments(ctx context.Context, k MirrorKey, after concordat.DocumentID, limit int) ([]MirrorDocument, error) {
-	ds, err := collect(ctx, db.read(), scanMirrorDocument, `SELECT `+mirrorDocumentColumns+
+	ds, err := engine.Collect(ctx, db.read(), scanMirrorDocument, `SELECT `+mirrorDocumentColumns+
 		` FROM mirror_document WHERE`+ofMirror+` AND id > ? ORDER BY id LIMIT ?`, k.args(after, page(limit))...)
 	return ds, db.fail(err, "documents of the mirror of %s/%s", k.Site, k.Library)
 }

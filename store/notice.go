@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -34,14 +36,14 @@ type Received struct {
 func (db *DB) Queue(ctx context.Context, partner concordat.SiteID, ns ...concordat.Notice) error {
 	err := checkName("partner", partner)
 	if err == nil {
-		err = db.write(ctx, func(c conn) error {
+		err = db.write(ctx, func(c engine.Conn) error {
 			for _, n := range ns {
 				b, err := json.Marshal(n)
 				if err != nil {
 					return err
 				}
 				now := stamp(db.now())
-				if _, err := c.exec(ctx, `INSERT INTO outbox (partner, kind, notice, made, attempts, next, cause) VALUES (?, ?, ?, ?, 0, ?, '')`,
+				if _, err := c.Exec(ctx, `INSERT INTO outbox (partner, kind, notice, made, attempts, next, cause) VALUES (?, ?, ?, ?, 0, ?, '')`,
 					partner, n.Kind, b, now, now); err != nil {
 					return err
 				}
@@ -54,7 +56,7 @@ func (db *DB) Queue(ctx context.Context, partner concordat.SiteID, ns ...concord
 
 // Outbox returns the notices whose time has come, those that wait longest first: at most limit.
 func (db *DB) Outbox(ctx context.Context, limit int) ([]Outgoing, error) {
-	out, err := collect(ctx, db.read(), func(s scanner) (Outgoing, error) {
+	out, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (Outgoing, error) {
 		var o Outgoing
 		var b []byte
 		var made, next int64
@@ -73,8 +75,8 @@ func (db *DB) Outbox(ctx context.Context, limit int) ([]Outgoing, error) {
 
 // Delivered takes a notice out of the outbox.
 func (db *DB) Delivered(ctx context.Context, seq int64) error {
-	err := db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `DELETE FROM outbox WHERE seq = ?`, seq)
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `DELETE FROM outbox WHERE seq = ?`, seq)
 		return err
 	})
 	return db.fail(err, "delivered notice %d", seq)
@@ -82,8 +84,8 @@ func (db *DB) Delivered(ctx context.Context, seq int64) error {
 
 // Undelivered notes a failed attempt and when to try again.
 func (db *DB) Undelivered(ctx context.Context, seq int64, next time.Time, cause string) error {
-	err := db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `UPDATE outbox SET attempts = attempts + 1, next = ?, cause = ? WHERE seq = ?`, stamp(next), prose(cause), seq)
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `UPDATE outbox SET attempts = attempts + 1, next = ?, cause = ? WHERE seq = ?`, stamp(next), cleanText(cause), seq)
 		return err
 	})
 	return db.fail(err, "undelivered notice %d", seq)
@@ -96,9 +98,9 @@ const MostReceived = 10_000
 func (db *DB) PutReceived(ctx context.Context, partner concordat.SiteID, n *concordat.Notice) error {
 	err := checkName("partner", partner)
 	if err == nil {
-		err = db.write(ctx, func(c conn) error {
+		err = db.write(ctx, func(c engine.Conn) error {
 			var held int
-			if err := c.row(ctx, `SELECT count(*) FROM inbox WHERE partner = ?`, partner).Scan(&held); err != nil {
+			if err := c.Row(ctx, `SELECT count(*) FROM inbox WHERE partner = ?`, partner).Scan(&held); err != nil {
 				return err
 			}
 			if held >= MostReceived {
@@ -108,7 +110,7 @@ func (db *DB) PutReceived(ctx context.Context, partner concordat.SiteID, n *conc
 			if err != nil {
 				return err
 			}
-			_, err = c.exec(ctx, `INSERT INTO inbox (partner, kind, notice, at) VALUES (?, ?, ?, ?)`, partner, n.Kind, b, stamp(db.now()))
+			_, err = c.Exec(ctx, `INSERT INTO inbox (partner, kind, notice, at) VALUES (?, ?, ?, ?)`, partner, n.Kind, b, stamp(db.now()))
 			return err
 		})
 	}
@@ -117,7 +119,7 @@ func (db *DB) PutReceived(ctx context.Context, partner concordat.SiteID, n *conc
 
 // Inbox returns the notices of partners after the given number, oldest first: at most limit.
 func (db *DB) Inbox(ctx context.Context, after int64, limit int) ([]Received, error) {
-	in, err := collect(ctx, db.read(), func(s scanner) (Received, error) {
+	in, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (Received, error) {
 		var x Received
 		var b []byte
 		var at int64
@@ -135,8 +137,8 @@ func (db *DB) Inbox(ctx context.Context, after int64, limit int) ([]Received, er
 
 // ForgetReceived takes read notices, those up to the given number, out of the inbox.
 func (db *DB) ForgetReceived(ctx context.Context, upTo int64) error {
-	err := db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `DELETE FROM inbox WHERE seq <= ?`, upTo)
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `DELETE FROM inbox WHERE seq <= ?`, upTo)
 		return err
 	})
 	return db.fail(err, "forget notices")
@@ -156,7 +158,7 @@ type StandingAsk struct {
 func (db *DB) AddStandingAsk(ctx context.Context, x StandingAsk, most int) error {
 	err := checkName("partner", x.Partner)
 	if err == nil {
-		err = db.write(ctx, func(c conn) error {
+		err = db.write(ctx, func(c engine.Conn) error {
 			a := &x.Ask
 			b, err := json.Marshal(a)
 			if err != nil {
@@ -165,7 +167,7 @@ func (db *DB) AddStandingAsk(ctx context.Context, x StandingAsk, most int) error
 			sum := sha256.Sum256(b)
 			digest := hex.EncodeToString(sum[:])
 			var held int
-			if err := c.row(ctx,
+			if err := c.Row(ctx,
 				`SELECT COALESCE(sum(sentences), 0) FROM standing_ask WHERE partner = ? AND federation = ? AND number = ? AND digest <> ?`,
 				x.Partner, a.Epoch.Federation, a.Epoch.Number, digest).Scan(&held); err != nil {
 				return err
@@ -173,7 +175,7 @@ func (db *DB) AddStandingAsk(ctx context.Context, x StandingAsk, most int) error
 			if held+len(a.Sentences) > most {
 				return fmt.Errorf("%w: %d sentences stand", concordat.ErrRefused, held)
 			}
-			_, err = c.exec(ctx, `INSERT INTO standing_ask (partner, job, digest, federation, number, sentences, made, expires, ask) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+			_, err = c.Exec(ctx, `INSERT INTO standing_ask (partner, job, digest, federation, number, sentences, made, expires, ask) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 				ON CONFLICT (partner, digest) DO UPDATE SET expires = excluded.expires`,
 				x.Partner, hex.EncodeToString(a.Job[:]), digest, a.Epoch.Federation, a.Epoch.Number, len(a.Sentences), stamp(db.now()),
 				stamp(x.Expires), b)
@@ -185,7 +187,7 @@ func (db *DB) AddStandingAsk(ctx context.Context, x StandingAsk, most int) error
 
 // StandingAsks returns the questions of an epoch that have not expired, oldest first.
 func (db *DB) StandingAsks(ctx context.Context, e concordat.Epoch) ([]StandingAsk, error) {
-	xs, err := collect(ctx, db.read(), func(s scanner) (StandingAsk, error) {
+	xs, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (StandingAsk, error) {
 		var x StandingAsk
 		var b []byte
 		var made, expires int64
@@ -204,8 +206,8 @@ func (db *DB) StandingAsks(ctx context.Context, e concordat.Epoch) ([]StandingAs
 
 // DropStandingAsks forgets the questions of a partner's job, and with the zero job all that expired.
 func (db *DB) DropStandingAsks(ctx context.Context, partner concordat.SiteID, job concordat.JobID) error {
-	err := db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `DELETE FROM standing_ask WHERE (partner = ? AND job = ?) OR expires <= ?`,
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `DELETE FROM standing_ask WHERE (partner = ? AND job = ?) OR expires <= ?`,
 			partner, hex.EncodeToString(job[:]), stamp(db.now()))
 		return err
 	})

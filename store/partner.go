@@ -9,6 +9,8 @@ import (
 	"math"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -60,7 +62,7 @@ const maxCard = 64 << 10
 
 const cardColumns = `site, serial, card, accepted`
 
-func scanCard(s scanner) (SignedCard, error) {
+func scanCard(s engine.Scanner) (SignedCard, error) {
 	var c SignedCard
 	var at int64
 	err := s.Scan(&c.Site, &c.Serial, &c.Card, &at)
@@ -68,14 +70,14 @@ func scanCard(s scanner) (SignedCard, error) {
 	return c, err
 }
 
-func (c conn) putCard(ctx context.Context, x SignedCard) error {
+func putCard(ctx context.Context, c engine.Conn, x SignedCard) error {
 	if err := checkName("site", x.Site); err != nil {
 		return err
 	}
 	if len(x.Card) == 0 || len(x.Card) > maxCard || x.Serial > math.MaxInt64 {
 		return fmt.Errorf("%w: card of %d bytes, serial %d", concordat.ErrInvalid, len(x.Card), x.Serial)
 	}
-	last, err := scanCard(c.row(ctx, `SELECT `+cardColumns+` FROM card WHERE site = ? ORDER BY serial DESC LIMIT 1`, x.Site))
+	last, err := scanCard(c.Row(ctx, `SELECT `+cardColumns+` FROM card WHERE site = ? ORDER BY serial DESC LIMIT 1`, x.Site))
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 	case err != nil:
@@ -86,28 +88,28 @@ func (c conn) putCard(ctx context.Context, x SignedCard) error {
 		// A rollback, which callers have refused before; two of them may have raced.
 		return fmt.Errorf("%w: card of serial %d, held is %d", concordat.ErrExists, x.Serial, last.Serial)
 	}
-	_, err = c.exec(ctx, `INSERT INTO card (`+cardColumns+`) VALUES (?, ?, ?, ?)`, x.Site, int64(x.Serial), x.Card, stamp(x.Accepted))
+	_, err = c.Exec(ctx, `INSERT INTO card (`+cardColumns+`) VALUES (?, ?, ?, ?)`, x.Site, int64(x.Serial), x.Card, stamp(x.Accepted))
 	return err
 }
 
 // PutCard keeps a card beside the older ones of its site. The same card again is no error; a serial that
 // is not above the last one's is concordat.ErrExists.
 func (db *DB) PutCard(ctx context.Context, site concordat.SiteID, serial uint64, card []byte) error {
-	err := db.write(ctx, func(c conn) error {
-		return c.putCard(ctx, SignedCard{Site: site, Serial: serial, Card: card, Accepted: db.now()})
+	err := db.write(ctx, func(c engine.Conn) error {
+		return putCard(ctx, c, SignedCard{Site: site, Serial: serial, Card: card, Accepted: db.now()})
 	})
 	return db.fail(err, "put card %d of %s", serial, site)
 }
 
 // Cards returns all cards of a site, newest first.
 func (db *DB) Cards(ctx context.Context, site concordat.SiteID) ([]SignedCard, error) {
-	cs, err := collect(ctx, db.read(), scanCard, `SELECT `+cardColumns+` FROM card WHERE site = ? ORDER BY serial DESC`, site)
+	cs, err := engine.Collect(ctx, db.read(), scanCard, `SELECT `+cardColumns+` FROM card WHERE site = ? ORDER BY serial DESC`, site)
 	return cs, db.fail(err, "cards of %s", site)
 }
 
 // CardSites returns the sites of which there are cards, this one included.
 func (db *DB) CardSites(ctx context.Context) ([]concordat.SiteID, error) {
-	ss, err := collect(ctx, db.read(), func(s scanner) (concordat.SiteID, error) {
+	ss, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (concordat.SiteID, error) {
 		var site concordat.SiteID
 		return site, s.Scan(&site)
 	}, `SELECT DISTINCT site FROM card ORDER BY site`)
@@ -119,7 +121,7 @@ const partnerColumns = `partner.site, state, name, invited, words, grants, polic
 const partnerFrom = ` FROM partner JOIN card ON card.site = partner.site
 	AND card.serial = (SELECT max(serial) FROM card WHERE site = partner.site) `
 
-func scanPartner(s scanner) (Partner, error) {
+func scanPartner(s engine.Scanner) (Partner, error) {
 	var p Partner
 	var grants, policy string
 	var made, confirmed, revoked int64
@@ -138,7 +140,7 @@ func scanPartner(s scanner) (Partner, error) {
 }
 
 // insertPartner makes p pending, in the place of one that was revoked.
-func (c conn) insertPartner(ctx context.Context, p Partner, now time.Time) error {
+func insertPartner(ctx context.Context, c engine.Conn, p Partner, now time.Time) error {
 	if p.Grants == nil {
 		p.Grants = []Grant{}
 	}
@@ -153,29 +155,29 @@ func (c conn) insertPartner(ctx context.Context, p Partner, now time.Time) error
 	if !json.Valid(policy) {
 		return fmt.Errorf("%w: policy is not JSON", concordat.ErrInvalid)
 	}
-	if err := c.putCard(ctx, SignedCard{Site: p.Site, Serial: p.Serial, Card: p.Card, Accepted: now}); err != nil {
+	if err := putCard(ctx, c, SignedCard{Site: p.Site, Serial: p.Serial, Card: p.Card, Accepted: now}); err != nil {
 		return err
 	}
 	// Who is pending already may try again: its invitation was lost, or its request's answer.
-	if _, err := c.exec(ctx, `DELETE FROM partner WHERE site = ? AND state <> ?`, p.Site, PartnerActive); err != nil {
+	if _, err := c.Exec(ctx, `DELETE FROM partner WHERE site = ? AND state <> ?`, p.Site, PartnerActive); err != nil {
 		return err
 	}
-	_, err = c.exec(ctx, `INSERT INTO partner (site, state, name, invited, words, grants, policy, made, confirmed, revoked)
+	_, err = c.Exec(ctx, `INSERT INTO partner (site, state, name, invited, words, grants, policy, made, confirmed, revoked)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0)`,
-		p.Site, PartnerPending, prose(p.Name), p.Invited, prose(p.Words), string(grants), string(policy), stamp(now))
+		p.Site, PartnerPending, cleanText(p.Name), p.Invited, cleanText(p.Words), string(grants), string(policy), stamp(now))
 	return err
 }
 
 // AddPartner keeps p, with its card, as pending. One that is pending or revoked is replaced; an active
 // one is concordat.ErrExists, and so is a name that another one has.
 func (db *DB) AddPartner(ctx context.Context, p Partner) error {
-	err := db.write(ctx, func(c conn) error { return c.insertPartner(ctx, p, db.now()) })
+	err := db.write(ctx, func(c engine.Conn) error { return insertPartner(ctx, c, p, db.now()) })
 	return db.fail(err, "add partner %s", p.Site)
 }
 
 // Partner returns the one with the identity or the name, or concordat.ErrNotFound.
 func (db *DB) Partner(ctx context.Context, site concordat.SiteID) (Partner, error) {
-	p, err := scanPartner(db.read().row(ctx,
+	p, err := scanPartner(db.read().Row(ctx,
 		`SELECT `+partnerColumns+partnerFrom+`WHERE partner.site = ? OR name = ? AND name <> '' ORDER BY partner.site = ? DESC LIMIT 1`, site,
 		site, site))
 	return p, db.fail(err, "partner %s", site)
@@ -183,7 +185,7 @@ func (db *DB) Partner(ctx context.Context, site concordat.SiteID) (Partner, erro
 
 // Partners returns all partners, by identity.
 func (db *DB) Partners(ctx context.Context) ([]Partner, error) {
-	ps, err := collect(ctx, db.read(), scanPartner, `SELECT `+partnerColumns+partnerFrom+`ORDER BY partner.site`)
+	ps, err := engine.Collect(ctx, db.read(), scanPartner, `SELECT `+partnerColumns+partnerFrom+`ORDER BY partner.site`)
 	return ps, db.fail(err, "partners")
 }
 
@@ -194,14 +196,14 @@ func (db *DB) SetPartnerState(ctx context.Context, site concordat.SiteID, from, 
 	if column == "" {
 		return db.fail(fmt.Errorf("%w: state %q", concordat.ErrInvalid, to), "partner %s", site)
 	}
-	err := db.write(ctx, func(c conn) error {
-		n, err := c.exec(ctx, `UPDATE partner SET state = ?, words = '', `+column+` = ? WHERE site = ? AND state = ?`, to, stamp(db.now()),
+	err := db.write(ctx, func(c engine.Conn) error {
+		n, err := c.Exec(ctx, `UPDATE partner SET state = ?, words = '', `+column+` = ? WHERE site = ? AND state = ?`, to, stamp(db.now()),
 			site, from)
 		if err != nil || n == 1 {
 			return err
 		}
 		var is PartnerState
-		if err := c.row(ctx, `SELECT state FROM partner WHERE site = ?`, site).Scan(&is); err != nil {
+		if err := c.Row(ctx, `SELECT state FROM partner WHERE site = ?`, site).Scan(&is); err != nil {
 			return err
 		}
 		return fmt.Errorf("%w: it is %s, not %s", concordat.ErrInvalid, is, from)
@@ -212,8 +214,8 @@ func (db *DB) SetPartnerState(ctx context.Context, site concordat.SiteID, from, 
 // NamePartner gives a partner a name for commands; empty takes it away. It fails with
 // concordat.ErrExists where another partner has it.
 func (db *DB) NamePartner(ctx context.Context, site concordat.SiteID, name string) error {
-	err := db.write(ctx, func(c conn) error {
-		n, err := c.exec(ctx, `UPDATE partner SET name = ? WHERE site = ?`, prose(name), site)
+	err := db.write(ctx, func(c engine.Conn) error {
+		n, err := c.Exec(ctx, `UPDATE partner SET name = ? WHERE site = ?`, cleanText(name), site)
 		if err == nil && n == 0 {
 			err = sql.ErrNoRows
 		}

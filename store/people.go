@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -37,7 +39,7 @@ type Account struct {
 
 const accountColumns = `name, title, role, password, created, disabled, public`
 
-func scanAccount(s scanner) (Account, error) {
+func scanAccount(s engine.Scanner) (Account, error) {
 	var a Account
 	var created int64
 	err := s.Scan(&a.Name, &a.Title, &a.Role, &a.Password, &created, &a.Disabled, &a.Public)
@@ -58,14 +60,14 @@ func (a Account) validate() error {
 func (db *DB) CreateAccount(ctx context.Context, a Account) error {
 	err := a.validate()
 	if err == nil {
-		err = db.write(ctx, func(c conn) error { return insertAccount(ctx, c, a) })
+		err = db.write(ctx, func(c engine.Conn) error { return insertAccount(ctx, c, a) })
 	}
 	return db.fail(err, "create account %s", a.Name)
 }
 
-func insertAccount(ctx context.Context, c conn, a Account) error {
-	_, err := c.exec(ctx, `INSERT INTO account (`+accountColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		a.Name, prose(a.Title), a.Role, a.Password, stamp(a.Created), flag(a.Disabled), flag(a.Public))
+func insertAccount(ctx context.Context, c engine.Conn, a Account) error {
+	_, err := c.Exec(ctx, `INSERT INTO account (`+accountColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		a.Name, cleanText(a.Title), a.Role, a.Password, stamp(a.Created), flag(a.Disabled), flag(a.Public))
 	return err
 }
 
@@ -83,18 +85,18 @@ func flag(b bool) int {
 func (db *DB) UpdateAccount(ctx context.Context, a Account) error {
 	err := a.validate()
 	if err == nil {
-		err = db.write(ctx, func(c conn) error {
-			old, err := scanAccount(c.row(ctx, `SELECT `+accountColumns+` FROM account WHERE name = ?`, a.Name))
+		err = db.write(ctx, func(c engine.Conn) error {
+			old, err := scanAccount(c.Row(ctx, `SELECT `+accountColumns+` FROM account WHERE name = ?`, a.Name))
 			if err != nil {
 				return err
 			}
 			if a.Disabled || a.Password != old.Password || a.Role != old.Role {
-				if _, err := c.exec(ctx, `DELETE FROM token WHERE account = ?`, a.Name); err != nil {
+				if _, err := c.Exec(ctx, `DELETE FROM token WHERE account = ?`, a.Name); err != nil {
 					return err
 				}
 			}
-			_, err = c.exec(ctx, `UPDATE account SET title = ?, role = ?, password = ?, disabled = ?, public = ? WHERE name = ?`,
-				prose(a.Title), a.Role, a.Password, flag(a.Disabled), flag(a.Public), a.Name)
+			_, err = c.Exec(ctx, `UPDATE account SET title = ?, role = ?, password = ?, disabled = ?, public = ? WHERE name = ?`,
+				cleanText(a.Title), a.Role, a.Password, flag(a.Disabled), flag(a.Public), a.Name)
 			return err
 		})
 	}
@@ -103,13 +105,13 @@ func (db *DB) UpdateAccount(ctx context.Context, a Account) error {
 
 // Account returns an account, or concordat.ErrNotFound.
 func (db *DB) Account(ctx context.Context, name string) (Account, error) {
-	a, err := scanAccount(db.read().row(ctx, `SELECT `+accountColumns+` FROM account WHERE name = ?`, name))
+	a, err := scanAccount(db.read().Row(ctx, `SELECT `+accountColumns+` FROM account WHERE name = ?`, name))
 	return a, db.fail(err, "account %s", name)
 }
 
 // Accounts returns all accounts in order of name.
 func (db *DB) Accounts(ctx context.Context) ([]Account, error) {
-	as, err := collect(ctx, db.read(), scanAccount, `SELECT `+accountColumns+` FROM account ORDER BY name`)
+	as, err := engine.Collect(ctx, db.read(), scanAccount, `SELECT `+accountColumns+` FROM account ORDER BY name`)
 	return as, db.fail(err, "list accounts")
 }
 
@@ -140,7 +142,7 @@ type TokenID string
 
 const tokenColumns = `hash, purpose, account, made, expires, name, scopes, used`
 
-func scanToken(s scanner) (TokenID, Token, error) {
+func scanToken(s engine.Scanner) (TokenID, Token, error) {
 	var t Token
 	var hash, scopes string
 	var made, expires, used int64
@@ -163,21 +165,21 @@ const MaxTokens = 50
 // PutToken keeps the token whose secret this is. A secret is at least 128 random bits. Beyond MaxTokens of an account for programs it
 // fails with concordat.ErrInvalid.
 func (db *DB) PutToken(ctx context.Context, secret string, t Token) error {
-	err := db.write(ctx, func(c conn) error {
-		if _, err := c.exec(ctx, `DELETE FROM token WHERE expires <= ?`, stamp(db.now())); err != nil {
+	err := db.write(ctx, func(c engine.Conn) error {
+		if _, err := c.Exec(ctx, `DELETE FROM token WHERE expires <= ?`, stamp(db.now())); err != nil {
 			return err
 		}
 		if t.Purpose == PurposeAPI {
 			var n int
-			if err := c.row(ctx, `SELECT count(*) FROM token WHERE account = ? AND purpose = ?`, t.Account, t.Purpose).Scan(&n); err != nil {
+			if err := c.Row(ctx, `SELECT count(*) FROM token WHERE account = ? AND purpose = ?`, t.Account, t.Purpose).Scan(&n); err != nil {
 				return err
 			}
 			if n >= MaxTokens {
 				return fmt.Errorf("%w: at most %d tokens of an account; revoke one first", concordat.ErrInvalid, MaxTokens)
 			}
 		}
-		_, err := c.exec(ctx, `INSERT INTO token (`+tokenColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, 0)`,
-			tokenHash(secret), t.Purpose, t.Account, stamp(t.Made), stamp(t.Expires), prose(t.Name), strings.Join(t.Scopes, " "))
+		_, err := c.Exec(ctx, `INSERT INTO token (`+tokenColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, 0)`,
+			tokenHash(secret), t.Purpose, t.Account, stamp(t.Made), stamp(t.Expires), cleanText(t.Name), strings.Join(t.Scopes, " "))
 		return err
 	})
 	return db.fail(err, "keep a token")
@@ -186,7 +188,7 @@ func (db *DB) PutToken(ctx context.Context, secret string, t Token) error {
 // Token returns the token of that secret and purpose while it has not expired, or
 // concordat.ErrNotFound.
 func (db *DB) Token(ctx context.Context, secret string, p Purpose) (Token, error) {
-	_, t, err := scanToken(db.read().row(ctx, `SELECT `+tokenColumns+` FROM token WHERE hash = ? AND purpose = ? AND expires > ?`,
+	_, t, err := scanToken(db.read().Row(ctx, `SELECT `+tokenColumns+` FROM token WHERE hash = ? AND purpose = ? AND expires > ?`,
 		tokenHash(secret), p, stamp(db.now())))
 	return t, db.fail(err, "token")
 }
@@ -199,8 +201,8 @@ func (db *DB) UseToken(ctx context.Context, secret string, p Purpose) (Token, er
 		return t, err
 	}
 	t.Used = now
-	err = db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `UPDATE token SET used = ? WHERE hash = ?`, stamp(now), tokenHash(secret))
+	err = db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `UPDATE token SET used = ? WHERE hash = ?`, stamp(now), tokenHash(secret))
 		return err
 	})
 	return t, db.fail(err, "token")
@@ -210,7 +212,7 @@ func (db *DB) UseToken(ctx context.Context, secret string, p Purpose) (Token, er
 // TokenID.
 func (db *DB) Tokens(ctx context.Context, account string, p Purpose) ([]TokenID, []Token, error) {
 	var ids []TokenID
-	ts, err := collect(ctx, db.read(), func(s scanner) (Token, error) {
+	ts, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (Token, error) {
 		id, t, err := scanToken(s)
 		ids = append(ids, id)
 		return t, err
@@ -221,8 +223,8 @@ func (db *DB) Tokens(ctx context.Context, account string, p Purpose) ([]TokenID,
 
 // RevokeToken forgets the token of an account that has the TokenID; one that is not there is no error.
 func (db *DB) RevokeToken(ctx context.Context, account string, id TokenID) error {
-	err := db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `DELETE FROM token WHERE account = ? AND substr(hash, 1, 32) = ?`, account, string(id))
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `DELETE FROM token WHERE account = ? AND substr(hash, 1, 32) = ?`, account, string(id))
 		return err
 	})
 	return db.fail(err, "revoke a token of %s", account)
@@ -240,16 +242,16 @@ const (
 // another request, and with concordat.ErrUnavailable while the first is still at work. request is a
 // hash of what is asked.
 func (db *DB) BeginOnce(ctx context.Context, account, key, request string) (answer string, err error) {
-	err = db.write(ctx, func(c conn) error {
+	err = db.write(ctx, func(c engine.Conn) error {
 		now := db.now()
-		if _, err := c.exec(ctx, `DELETE FROM repeatable WHERE expires <= ?`, stamp(now)); err != nil {
+		if _, err := c.Exec(ctx, `DELETE FROM repeatable WHERE expires <= ?`, stamp(now)); err != nil {
 			return err
 		}
 		var before string
-		err := c.row(ctx, `SELECT request, answer FROM repeatable WHERE account = ? AND key = ?`, account, key).Scan(&before, &answer)
+		err := c.Row(ctx, `SELECT request, answer FROM repeatable WHERE account = ? AND key = ?`, account, key).Scan(&before, &answer)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
-			_, err = c.exec(ctx, `INSERT INTO repeatable (account, key, request, answer, expires) VALUES (?, ?, ?, '', ?)`,
+			_, err = c.Exec(ctx, `INSERT INTO repeatable (account, key, request, answer, expires) VALUES (?, ?, ?, '', ?)`,
 				account, key, request, stamp(now.Add(workTime)))
 			return err
 		case err != nil:
@@ -269,12 +271,12 @@ func (db *DB) BeginOnce(ctx context.Context, account, key, request string) (answ
 
 // EndOnce keeps the answer of what BeginOnce began; an empty one lets the key be used anew.
 func (db *DB) EndOnce(ctx context.Context, account, key, answer string) error {
-	err := db.write(ctx, func(c conn) error {
+	err := db.write(ctx, func(c engine.Conn) error {
 		var err error
 		if answer == "" {
-			_, err = c.exec(ctx, `DELETE FROM repeatable WHERE account = ? AND key = ?`, account, key)
+			_, err = c.Exec(ctx, `DELETE FROM repeatable WHERE account = ? AND key = ?`, account, key)
 		} else {
-			_, err = c.exec(ctx, `UPDATE repeatable SET answer = ?, expires = ? WHERE account = ? AND key = ?`, answer,
+			_, err = c.Exec(ctx, `UPDATE repeatable SET answer = ?, expires = ? WHERE account = ? AND key = ?`, answer,
 				stamp(db.now().Add(repeatTime)), account, key)
 		}
 		return err
@@ -284,8 +286,8 @@ func (db *DB) EndOnce(ctx context.Context, account, key, answer string) error {
 
 // DeleteToken forgets a token; one that is not there is no error.
 func (db *DB) DeleteToken(ctx context.Context, secret string) error {
-	err := db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `DELETE FROM token WHERE hash = ?`, tokenHash(secret))
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `DELETE FROM token WHERE hash = ?`, tokenHash(secret))
 		return err
 	})
 	return db.fail(err, "forget a token")
@@ -296,17 +298,17 @@ func (db *DB) DeleteToken(ctx context.Context, secret string) error {
 // account, and fails with concordat.ErrNotFound where the token is unknown, used or expired.
 func (db *DB) JoinAccount(ctx context.Context, secret, password string) (Account, error) {
 	var a Account
-	err := db.write(ctx, func(c conn) error {
+	err := db.write(ctx, func(c engine.Conn) error {
 		var name string
-		err := c.row(ctx, `SELECT account FROM token WHERE hash = ? AND purpose = ? AND expires > ?`, tokenHash(secret), PurposeJoin,
+		err := c.Row(ctx, `SELECT account FROM token WHERE hash = ? AND purpose = ? AND expires > ?`, tokenHash(secret), PurposeJoin,
 			stamp(db.now())).Scan(&name)
 		if err != nil {
 			return err
 		}
-		if _, err := c.exec(ctx, `DELETE FROM token WHERE account = ?`, name); err != nil {
+		if _, err := c.Exec(ctx, `DELETE FROM token WHERE account = ?`, name); err != nil {
 			return err
 		}
-		a, err = scanAccount(c.row(ctx, `UPDATE account SET password = ? WHERE name = ? AND disabled = 0 RETURNING `+accountColumns, password,
+		a, err = scanAccount(c.Row(ctx, `UPDATE account SET password = ? WHERE name = ? AND disabled = 0 RETURNING `+accountColumns, password,
 			name))
 		return err
 	})
@@ -320,8 +322,8 @@ func (db *DB) FirstAccount(ctx context.Context, secret string, a Account) error 
 	a.Role = RoleAdministrator
 	err := a.validate()
 	if err == nil {
-		err = db.write(ctx, func(c conn) error {
-			n, err := c.exec(ctx, `DELETE FROM token WHERE hash = ? AND purpose = ? AND expires > ?`, tokenHash(secret), PurposeFirst,
+		err = db.write(ctx, func(c engine.Conn) error {
+			n, err := c.Exec(ctx, `DELETE FROM token WHERE hash = ? AND purpose = ? AND expires > ?`, tokenHash(secret), PurposeFirst,
 				stamp(db.now()))
 			if err != nil {
 				return err
@@ -329,7 +331,7 @@ func (db *DB) FirstAccount(ctx context.Context, secret string, a Account) error 
 			if n == 0 {
 				return fmt.Errorf("%w: the link was used or has expired", concordat.ErrNotFound)
 			}
-			if err := c.row(ctx, `SELECT COUNT(*) FROM account`).Scan(&n); err != nil {
+			if err := c.Row(ctx, `SELECT COUNT(*) FROM account`).Scan(&n); err != nil {
 				return err
 			}
 			if n > 0 {

@@ -31,22 +31,6 @@ func TestPostgres(t *testing.T) {
 	})
 }
 
-func postgresStore(t testing.TB, o store.Options) *store.DB {
-	t.Helper()
-	return open(t, storetest.Postgres(t).Schema(t), o)
-}
-
-// TestSchemas: the migrations make the same tables, columns, keys and indexes of both engines.
-func TestSchemas(t *testing.T) {
-	lite, post := store.Schema(t, store.OpenLite(t)), store.Schema(t, postgresStore(t, store.Options{}))
-	if len(lite) < 300 {
-		t.Errorf("only %d lines describe the schema", len(lite))
-	}
-	if d := cmp.Diff(lite, post); d != "" {
-		t.Errorf("SQLite (-) and PostgreSQL (+) differ: %s", d)
-	}
-}
-
 // Two processes, and several goroutines in each, spend, claim and append at once: never more than a limit,
 // no task twice, and one chain.
 func TestWritersTogether(t *testing.T) {
@@ -326,7 +310,7 @@ func TestCopy(t *testing.T) {
 		must(t, db.PutDocuments(ctx, []store.DocumentRow{withPieces("3", piece("xyz", 0, 9))}))
 	}
 	copied := filepath.Join(t.TempDir(), "backup.db")
-	must(t, to.Backup(ctx, copied))
+	must(t, backup(t, to, copied))
 	again := open(t, copied, store.Options{})
 	if l, err := again.Library(ctx, "a"); err != nil || l.Documents != 1203 {
 		t.Errorf("the backup has %d documents, %v", l.Documents, err)
@@ -370,22 +354,23 @@ func TestEngine(t *testing.T) {
 
 // TestOldReceipts: what receipts of versions before tell was deleted is known as such.
 func TestOldReceipts(t *testing.T) {
-	for name, db := range map[string]*store.DB{"SQLite": store.OpenLite(t), "Postgres": postgresStore(t, store.Options{})} {
-		t.Run(name, func(t *testing.T) {
-			for i, receipt := range []string{"", `{"documents": null}`, `{"documents": [{"name": "aa11"}, {"name": "bb22"}]}`,
-				`{"documents": [{"name": "aa11"}, {}]}`} {
-				id := fmt.Sprint(i)
-				must(t, db.AskErasure(t.Context(), store.Erasure{ID: id, Made: time.Now(), Actor: "ada", Reason: "asked", Target: []byte("{}")}))
-				if receipt != "" {
-					must(t, db.StepErasure(t.Context(), id, store.ErasureDeleted, []byte(receipt)))
-				}
+	engines(t, func(t *testing.T, place string) {
+		db := open(t, place, store.Options{})
+		for i, receipt := range []string{"", `{"documents": null}`, `{"documents": [{"name": "aa11"}, {"name": "bb22"}]}`,
+			`{"documents": [{"name": "aa11"}, {}]}`} {
+			id := fmt.Sprint(i)
+			must(t, db.AskErasure(t.Context(), store.Erasure{ID: id, Made: time.Now(), Actor: "ada", Reason: "asked", Target: []byte("{}")}))
+			if receipt != "" {
+				must(t, db.StepErasure(t.Context(), id, store.ErasureDeleted, []byte(receipt)))
 			}
-			store.BeforeIntake(t, db)
-			for name, want := range map[string]bool{"aa11": true, "bb22": true, "cc33": false} {
-				if got, err := db.WasDeletedAs(t.Context(), name); err != nil || got != want {
-					t.Errorf("%s: %v, %v, want %v", name, got, err, want)
-				}
+		}
+		must(t, db.Close())
+		raw(t, place, `DROP TABLE intake`, `DROP TABLE gone_document`, `DELETE FROM schema_version WHERE version_id = 100`)
+		db = open(t, place, store.Options{})
+		for name, want := range map[string]bool{"aa11": true, "bb22": true, "cc33": false} {
+			if got, err := db.WasDeletedAs(t.Context(), name); err != nil || got != want {
+				t.Errorf("%s: %v, %v, want %v", name, got, err, want)
 			}
-		})
-	}
+		}
+	})
 }

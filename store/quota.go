@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -35,12 +37,12 @@ func (q *QuotaUsed) Unwrap() error { return concordat.ErrRefused }
 // Concurrent calls never spend more than a limit together. What was spent counts to the end of its
 // SpendSlot after Within. An Amount of 0 only asks whether anything is left.
 func (db *DB) Charge(ctx context.Context, xs ...Charge) error {
-	err := db.write(ctx, func(c conn) error {
+	err := db.write(ctx, func(c engine.Conn) error {
 		for _, x := range xs {
 			if x.Amount < 0 {
 				return fmt.Errorf("%w: an amount of %d", concordat.ErrInvalid, x.Amount)
 			}
-			if err := c.charge(ctx, db.now(), x); err != nil {
+			if err := charge(ctx, c, db.now(), x); err != nil {
 				return err
 			}
 		}
@@ -49,10 +51,10 @@ func (db *DB) Charge(ctx context.Context, xs ...Charge) error {
 	return db.fail(err, "charge")
 }
 
-func (c conn) charge(ctx context.Context, now time.Time, x Charge) error {
+func charge(ctx context.Context, c engine.Conn, now time.Time, x Charge) error {
 	if x.Most >= 0 {
 		type slot struct{ at, amount int64 }
-		slots, err := collect(ctx, c, func(s scanner) (slot, error) {
+		slots, err := engine.Collect(ctx, c, func(s engine.Scanner) (slot, error) {
 			var one slot
 			return one, s.Scan(&one.at, &one.amount)
 		}, `SELECT slot, amount FROM quota WHERE who = ? AND kind = ? AND slot > ? ORDER BY slot`, x.Who, x.Kind,
@@ -78,15 +80,15 @@ func (c conn) charge(ctx context.Context, now time.Time, x Charge) error {
 	if x.Amount == 0 {
 		return nil
 	}
-	_, err := c.exec(ctx, `INSERT INTO quota (who, kind, slot, amount) VALUES (?, ?, ?, ?)
+	_, err := c.Exec(ctx, `INSERT INTO quota (who, kind, slot, amount) VALUES (?, ?, ?, ?)
 		ON CONFLICT (who, kind, slot) DO UPDATE SET amount = quota.amount + excluded.amount`, x.Who, x.Kind, stamp(now.Truncate(SpendSlot)), x.Amount)
 	return err
 }
 
 // ForgetQuota forgets what was spent before the given time.
 func (db *DB) ForgetQuota(ctx context.Context, before time.Time) error {
-	err := db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `DELETE FROM quota WHERE slot < ?`, stamp(before.Add(-SpendSlot)))
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `DELETE FROM quota WHERE slot < ?`, stamp(before.Add(-SpendSlot)))
 		return err
 	})
 	return db.fail(err, "forget what was handed in")

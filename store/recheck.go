@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -30,7 +32,7 @@ type Recheck struct {
 
 const recheckColumns = `kind, target, owner, every, next, latest, due, fresh, ran`
 
-func scanRecheck(s scanner) (Recheck, error) {
+func scanRecheck(s engine.Scanner) (Recheck, error) {
 	var r Recheck
 	var next, ran int64
 	var fresh string
@@ -49,11 +51,11 @@ func (db *DB) PutRecheck(ctx context.Context, r Recheck) error {
 	case r.Every < 0:
 		err = fmt.Errorf("%w: every %d days", concordat.ErrInvalid, r.Every)
 	default:
-		err = db.write(ctx, func(c conn) error {
-			_, err := c.exec(ctx, `INSERT INTO recheck (`+recheckColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+		err = db.write(ctx, func(c engine.Conn) error {
+			_, err := c.Exec(ctx, `INSERT INTO recheck (`+recheckColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 				ON CONFLICT (kind, target) DO UPDATE SET owner = excluded.owner, every = excluded.every, next = excluded.next, latest = excluded.latest,
 				due = excluded.due, fresh = excluded.fresh, ran = excluded.ran`,
-				r.Kind, r.Target, prose(r.Owner), r.Every, stamp(r.Next), r.Latest, r.Due, jsonText(r.Fresh), stamp(r.Ran))
+				r.Kind, r.Target, cleanText(r.Owner), r.Every, stamp(r.Next), r.Latest, r.Due, jsonText(r.Fresh), stamp(r.Ran))
 			return err
 		})
 	}
@@ -62,13 +64,13 @@ func (db *DB) PutRecheck(ctx context.Context, r Recheck) error {
 
 // Recheck returns when something is done again, or concordat.ErrNotFound.
 func (db *DB) Recheck(ctx context.Context, kind, target string) (Recheck, error) {
-	r, err := scanRecheck(db.read().row(ctx, `SELECT `+recheckColumns+` FROM recheck WHERE kind = ? AND target = ?`, kind, target))
+	r, err := scanRecheck(db.read().Row(ctx, `SELECT `+recheckColumns+` FROM recheck WHERE kind = ? AND target = ?`, kind, target))
 	return r, db.fail(err, "recheck of %s %s", kind, target)
 }
 
 // DueRechecks returns what is to be done again by now, and what runs, earliest first.
 func (db *DB) DueRechecks(ctx context.Context, now time.Time) ([]Recheck, error) {
-	rs, err := collect(ctx, db.read(), scanRecheck,
+	rs, err := engine.Collect(ctx, db.read(), scanRecheck,
 		`SELECT `+recheckColumns+` FROM recheck WHERE next > 0 AND next <= ? OR due <> '' ORDER BY next, kind, target LIMIT ?`, stamp(now),
 		MaxPage)
 	return rs, db.fail(err, "what is to be checked again")
@@ -76,14 +78,14 @@ func (db *DB) DueRechecks(ctx context.Context, now time.Time) ([]Recheck, error)
 
 // Rechecks returns all that is or was to be done again, in order of kind and target.
 func (db *DB) Rechecks(ctx context.Context) ([]Recheck, error) {
-	rs, err := collect(ctx, db.read(), scanRecheck, `SELECT `+recheckColumns+` FROM recheck ORDER BY kind, target LIMIT ?`, MaxPage)
+	rs, err := engine.Collect(ctx, db.read(), scanRecheck, `SELECT `+recheckColumns+` FROM recheck ORDER BY kind, target LIMIT ?`, MaxPage)
 	return rs, db.fail(err, "what is to be checked again")
 }
 
 // DeleteRecheck forgets that something is done again. What is not there is no error.
 func (db *DB) DeleteRecheck(ctx context.Context, kind, target string) error {
-	err := db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `DELETE FROM recheck WHERE kind = ? AND target = ?`, kind, target)
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `DELETE FROM recheck WHERE kind = ? AND target = ?`, kind, target)
 		return err
 	})
 	return db.fail(err, "recheck of %s %s", kind, target)

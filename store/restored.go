@@ -1,13 +1,17 @@
 package store
 
-import "context"
+import (
+	"context"
+
+	"concordat/store/engine"
+)
 
 // Restored readies a store that was taken back from a copy of an earlier time, before anybody uses it: what
 // was ended since then must not be good again. Sessions of browsers, links to choose a password, visits at
 // a provider and open invitations of partners end; mirrors, which are not backed up, begin anew. It can be
 // called again.
 func (db *DB) Restored(ctx context.Context) error {
-	err := db.write(ctx, func(c conn) error {
+	err := db.write(ctx, func(c engine.Conn) error {
 		for _, s := range []struct {
 			query string
 			args  []any
@@ -18,7 +22,7 @@ func (db *DB) Restored(ctx context.Context) error {
 			{`DELETE FROM mirror_document`, nil},
 			{`UPDATE mirror SET cursor = ?, synced = 0, complete = 0`, []any{[]byte{}}},
 		} {
-			if _, err := c.exec(ctx, s.query, s.args...); err != nil {
+			if _, err := c.Exec(ctx, s.query, s.args...); err != nil {
 				return err
 			}
 		}
@@ -36,9 +40,9 @@ var ofFederations = []string{"mirror_document", "mirror", "standing_ask", "discl
 // see and asked of them. Libraries, checks, accounts and the audit stay. It is for a copy of a site that
 // lives on beside the original, which alone keeps the identity.
 func (db *DB) LeaveFederations(ctx context.Context) error {
-	err := db.write(ctx, func(c conn) error {
+	err := db.write(ctx, func(c engine.Conn) error {
 		for _, table := range ofFederations {
-			if _, err := c.exec(ctx, `DELETE FROM `+table); err != nil {
+			if _, err := c.Exec(ctx, `DELETE FROM `+table); err != nil {
 				return err
 			}
 		}

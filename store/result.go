@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -22,7 +24,7 @@ type Result struct {
 
 const resultColumns = `span_start, span_end, kind, similarity, site, library, document, title, source_start, source_end, documents`
 
-func scanResult(s scanner) (Result, error) {
+func scanResult(s engine.Scanner) (Result, error) {
 	var r Result
 	err := s.Scan(&r.Span.Start, &r.Span.End, &r.Kind, &r.Similarity, &r.Source.Site, &r.Source.Library,
 		&r.Source.Document, &r.Title, &r.SourceSpan.Start, &r.SourceSpan.End, &r.Documents)
@@ -37,15 +39,15 @@ func (db *DB) PutResults(ctx context.Context, id concordat.TaskID, results []Res
 			return db.fail(err, "put results of task %s: row %d", id, i)
 		}
 	}
-	err := db.write(ctx, func(c conn) error {
+	err := db.write(ctx, func(c engine.Conn) error {
 		var task string
-		if err := c.row(ctx, `SELECT id FROM task WHERE id = ?`, id).Scan(&task); err != nil {
+		if err := c.Row(ctx, `SELECT id FROM task WHERE id = ?`, id).Scan(&task); err != nil {
 			return err
 		}
-		if _, err := c.exec(ctx, `DELETE FROM result WHERE task = ?`, id); err != nil {
+		if _, err := c.Exec(ctx, `DELETE FROM result WHERE task = ?`, id); err != nil {
 			return err
 		}
-		put, err := c.prepare(ctx, `INSERT INTO result (task, ordinal, `+resultColumns+`)
+		put, err := c.Prepare(ctx, `INSERT INTO result (task, ordinal, `+resultColumns+`)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 		if err != nil {
 			return err
@@ -53,7 +55,7 @@ func (db *DB) PutResults(ctx context.Context, id concordat.TaskID, results []Res
 		defer put.Close()
 		for i, r := range results {
 			_, err := put.ExecContext(ctx, id, i, r.Span.Start, r.Span.End, r.Kind, r.Similarity, r.Source.Site,
-				r.Source.Library, r.Source.Document, prose(r.Title), r.SourceSpan.Start, r.SourceSpan.End, r.Documents)
+				r.Source.Library, r.Source.Document, cleanText(r.Title), r.SourceSpan.Start, r.SourceSpan.End, r.Documents)
 			if err != nil {
 				return err
 			}
@@ -79,7 +81,7 @@ func checkResult(r Result) error {
 // Results returns the results of a task in the order in which they were put; none for a task
 // without results or one that is not there.
 func (db *DB) Results(ctx context.Context, id concordat.TaskID) ([]Result, error) {
-	rs, err := collect(ctx, db.read(), scanResult,
+	rs, err := engine.Collect(ctx, db.read(), scanResult,
 		`SELECT `+resultColumns+` FROM result WHERE task = ? ORDER BY ordinal`, id)
 	return rs, db.fail(err, "results of task %s", id)
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -19,7 +21,7 @@ type Term struct {
 	Expires time.Time
 }
 
-func scanTerm(s scanner) (Term, error) {
+func scanTerm(s engine.Scanner) (Term, error) {
 	var t Term
 	var hidden, expires int64
 	err := s.Scan(&t.Library, &t.Document, &hidden, &expires)
@@ -30,16 +32,16 @@ func scanTerm(s scanner) (Term, error) {
 // SetTerm sets the term of a document, or takes it away where both of its times are zero. It fails
 // with concordat.ErrNotFound where there is no such document.
 func (db *DB) SetTerm(ctx context.Context, t Term) error {
-	err := db.write(ctx, func(c conn) error {
+	err := db.write(ctx, func(c engine.Conn) error {
 		var id string
-		if err := c.row(ctx, `SELECT id FROM document WHERE library = ? AND id = ?`, t.Library, t.Document).Scan(&id); err != nil {
+		if err := c.Row(ctx, `SELECT id FROM document WHERE library = ? AND id = ?`, t.Library, t.Document).Scan(&id); err != nil {
 			return err
 		}
 		if t.Hidden.IsZero() && t.Expires.IsZero() {
-			_, err := c.exec(ctx, `DELETE FROM term WHERE library = ? AND document = ?`, t.Library, t.Document)
+			_, err := c.Exec(ctx, `DELETE FROM term WHERE library = ? AND document = ?`, t.Library, t.Document)
 			return err
 		}
-		_, err := c.exec(ctx, `INSERT INTO term (library, document, hidden, expires) VALUES (?, ?, ?, ?)
+		_, err := c.Exec(ctx, `INSERT INTO term (library, document, hidden, expires) VALUES (?, ?, ?, ?)
 			ON CONFLICT (library, document) DO UPDATE SET hidden = excluded.hidden, expires = excluded.expires`,
 			t.Library, t.Document, stamp(t.Hidden), stamp(t.Expires))
 		return err
@@ -50,7 +52,7 @@ func (db *DB) SetTerm(ctx context.Context, t Term) error {
 // Term returns the term of a document, the zero Term's times where it has none, or
 // concordat.ErrNotFound where there is no such document.
 func (db *DB) Term(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (Term, error) {
-	t, err := scanTerm(db.read().row(ctx, `SELECT d.library, d.id, COALESCE(t.hidden, 0), COALESCE(t.expires, 0) FROM document d
+	t, err := scanTerm(db.read().Row(ctx, `SELECT d.library, d.id, COALESCE(t.hidden, 0), COALESCE(t.expires, 0) FROM document d
 		LEFT JOIN term t ON t.library = d.library AND t.document = d.id WHERE d.library = ? AND d.id = ?`, lib, id))
 	return t, db.fail(err, "term of %s/%s", lib, id)
 }
@@ -58,7 +60,7 @@ func (db *DB) Term(ctx context.Context, lib concordat.LibraryID, id concordat.Do
 // Terms returns the terms of a library's documents in order of id, those after the given one: at most
 // limit, or MaxPage where limit is 0 or larger.
 func (db *DB) Terms(ctx context.Context, lib concordat.LibraryID, after concordat.DocumentID, limit int) ([]Term, error) {
-	ts, err := collect(ctx, db.read(), scanTerm, `SELECT library, document, hidden, expires FROM term
+	ts, err := engine.Collect(ctx, db.read(), scanTerm, `SELECT library, document, hidden, expires FROM term
 		WHERE library = ? AND document > ? ORDER BY document LIMIT ?`, lib, after, page(limit))
 	return ts, db.fail(err, "terms of %s", lib)
 }
@@ -66,14 +68,14 @@ func (db *DB) Terms(ctx context.Context, lib concordat.LibraryID, after concorda
 // ExpiredDocuments returns documents whose term has expired at the given time, in order of library and
 // id: at most limit.
 func (db *DB) ExpiredDocuments(ctx context.Context, at time.Time, limit int) ([]Term, error) {
-	ts, err := collect(ctx, db.read(), scanTerm, `SELECT library, document, hidden, expires FROM term
+	ts, err := engine.Collect(ctx, db.read(), scanTerm, `SELECT library, document, hidden, expires FROM term
 		WHERE expires > 0 AND expires <= ? ORDER BY library, document LIMIT ?`, stamp(at), page(limit))
 	return ts, db.fail(err, "expired documents")
 }
 
 // OldDocuments returns documents of a library that came before the given time, in order of id: at most limit.
 func (db *DB) OldDocuments(ctx context.Context, lib concordat.LibraryID, before time.Time, limit int) ([]DocumentRow, error) {
-	ds, err := collect(ctx, db.read(), scanDocument,
+	ds, err := engine.Collect(ctx, db.read(), scanDocument,
 		`SELECT `+documentColumns+` FROM document WHERE library = ? AND added < ? ORDER BY id LIMIT ?`,
 		lib, stamp(before), page(limit))
 	return ds, db.fail(err, "old documents of %s", lib)
@@ -82,7 +84,7 @@ func (db *DB) OldDocuments(ctx context.Context, lib concordat.LibraryID, before 
 // EndedTasks returns tasks that ended before the given time, in order of creation, those after the one
 // with Seq after: at most limit.
 func (db *DB) EndedTasks(ctx context.Context, before time.Time, after int64, limit int) ([]Task, error) {
-	ts, err := collect(ctx, db.read(), scanTask,
+	ts, err := engine.Collect(ctx, db.read(), scanTask,
 		`SELECT `+taskColumns+` FROM task WHERE seq > ? AND finished > 0 AND finished < ? ORDER BY seq LIMIT ?`,
 		after, stamp(before), page(limit))
 	return ts, db.fail(err, "list ended tasks")
@@ -90,7 +92,7 @@ func (db *DB) EndedTasks(ctx context.Context, before time.Time, after int64, lim
 
 // Citing returns the tasks whose results name a document, in order.
 func (db *DB) Citing(ctx context.Context, r concordat.Ref) ([]concordat.TaskID, error) {
-	ids, err := collect(ctx, db.read(), func(s scanner) (concordat.TaskID, error) {
+	ids, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (concordat.TaskID, error) {
 		var id concordat.TaskID
 		return id, s.Scan(&id)
 	}, `SELECT DISTINCT task FROM result WHERE site = ? AND library = ? AND document = ? ORDER BY task`, r.Site, r.Library, r.Document)
@@ -100,17 +102,17 @@ func (db *DB) Citing(ctx context.Context, r concordat.Ref) ([]concordat.TaskID, 
 // SetRequest replaces what a task that has ended was to do, such as by less, and forgets that it needs
 // its file. It fails with concordat.ErrInvalid while the task has not ended.
 func (db *DB) SetRequest(ctx context.Context, id concordat.TaskID, request []byte) error {
-	err := db.write(ctx, func(c conn) error {
-		n, err := c.exec(ctx, `UPDATE task SET request = ? WHERE id = ? AND state NOT IN (?, ?)`, request, id, concordat.TaskQueued,
+	err := db.write(ctx, func(c engine.Conn) error {
+		n, err := c.Exec(ctx, `UPDATE task SET request = ? WHERE id = ? AND state NOT IN (?, ?)`, request, id, concordat.TaskQueued,
 			concordat.TaskRunning)
 		if err != nil || n == 1 {
 			if err == nil {
-				_, err = c.exec(ctx, `DELETE FROM original WHERE task = ?`, id)
+				_, err = c.Exec(ctx, `DELETE FROM original WHERE task = ?`, id)
 			}
 			return err
 		}
 		var found string
-		if err := c.row(ctx, `SELECT id FROM task WHERE id = ?`, id).Scan(&found); err != nil {
+		if err := c.Row(ctx, `SELECT id FROM task WHERE id = ?`, id).Scan(&found); err != nil {
 			return err
 		}
 		return fmt.Errorf("%w: it has not ended", concordat.ErrInvalid)
@@ -120,11 +122,11 @@ func (db *DB) SetRequest(ctx context.Context, id concordat.TaskID, request []byt
 
 // Originals returns the files that a task needs.
 func (db *DB) Originals(ctx context.Context, id concordat.TaskID) ([]string, error) {
-	hs, err := collect(ctx, db.read(), scanString, `SELECT hash FROM original WHERE task = ? ORDER BY hash`, id)
+	hs, err := engine.Collect(ctx, db.read(), scanString, `SELECT hash FROM original WHERE task = ? ORDER BY hash`, id)
 	return hs, db.fail(err, "files of task %s", id)
 }
 
-func scanString(s scanner) (string, error) {
+func scanString(s engine.Scanner) (string, error) {
 	var x string
 	return x, s.Scan(&x)
 }
@@ -132,7 +134,7 @@ func scanString(s scanner) (string, error) {
 // OriginalNeeded reports whether any task needs the file.
 func (db *DB) OriginalNeeded(ctx context.Context, hash string) (bool, error) {
 	var n int
-	err := db.read().row(ctx,
+	err := db.read().Row(ctx,
 		`SELECT (SELECT count(*) FROM original WHERE hash = ?) + (SELECT count(*) FROM batch_input WHERE place = ? AND done = 0)`, hash,
 		hash).Scan(&n)
 	return n > 0, db.fail(err, "file %s", hash)
@@ -141,7 +143,9 @@ func (db *DB) OriginalNeeded(ctx context.Context, hash string) (bool, error) {
 // OriginalShared reports whether a task other than the given one needs the file.
 func (db *DB) OriginalShared(ctx context.Context, hash string, id concordat.TaskID) (bool, error) {
 	var n int
-	err := db.read().row(ctx, `SELECT (SELECT count(*) FROM original WHERE hash = ? AND task <> ?) + (SELECT count(*) FROM batch_input WHERE place = ? AND done = 0)`, hash, id, hash).Scan(&n)
+	err := db.read().Row(ctx,
+		`SELECT (SELECT count(*) FROM original WHERE hash = ? AND task <> ?) + (SELECT count(*) FROM batch_input WHERE place = ? AND done = 0)`,
+		hash, id, hash).Scan(&n)
 	return n > 0, db.fail(err, "file %s", hash)
 }
 
@@ -159,18 +163,18 @@ type Erased struct {
 // that is not there gives zeros and is no error.
 func (db *DB) EraseTask(ctx context.Context, id concordat.TaskID) (Erased, error) {
 	var e Erased
-	err := db.write(ctx, func(c conn) error {
-		err := c.row(ctx, `SELECT COALESCE((SELECT length(data) FROM findings WHERE task = ?), 0), (SELECT count(*) FROM result WHERE task = ?),
+	err := db.write(ctx, func(c engine.Conn) error {
+		err := c.Row(ctx, `SELECT COALESCE((SELECT length(data) FROM findings WHERE task = ?), 0), (SELECT count(*) FROM result WHERE task = ?),
 			(SELECT count(*) FROM review WHERE task = ?), COALESCE((SELECT length(request) FROM task WHERE id = ?), 0)`, id, id, id, id).
 			Scan(&e.Findings, &e.Results, &e.Reviews, &e.Request)
 		if err != nil {
 			return err
 		}
-		if e.Answers, err = c.exec(ctx, `DELETE FROM repeatable WHERE answer LIKE ?`, `%"`+string(id)+`"%`); err != nil {
+		if e.Answers, err = c.Exec(ctx, `DELETE FROM repeatable WHERE answer LIKE ?`, `%"`+string(id)+`"%`); err != nil {
 			return err
 		}
 		for _, of := range []string{`lti_asset WHERE task`, `lti_check WHERE task`, `task WHERE id`} {
-			if _, err = c.exec(ctx, `DELETE FROM `+of+` = ?`, id); err != nil {
+			if _, err = c.Exec(ctx, `DELETE FROM `+of+` = ?`, id); err != nil {
 				return err
 			}
 		}
@@ -193,18 +197,18 @@ const (
 // that were told to partners; it returns how many. What was shown to whom stays.
 func (db *DB) EraseTraces(ctx context.Context, site concordat.SiteID, lib concordat.LibraryID,
 	ids []concordat.DocumentID) (alerts, answers int64, err error) {
-	err = db.write(ctx, func(c conn) error {
+	err = db.write(ctx, func(c engine.Conn) error {
 		for _, id := range ids {
-			n, err := c.exec(ctx, `DELETE FROM alert WHERE site = ? AND library = ? AND document = ?`, site, lib, id)
+			n, err := c.Exec(ctx, `DELETE FROM alert WHERE site = ? AND library = ? AND document = ?`, site, lib, id)
 			if err != nil {
 				return err
 			}
 			alerts += n
-			if _, err = c.exec(ctx, `DELETE FROM answer_hit WHERE EXISTS (SELECT 1 FROM answer_document d WHERE d.partner = answer_hit.partner
+			if _, err = c.Exec(ctx, `DELETE FROM answer_hit WHERE EXISTS (SELECT 1 FROM answer_document d WHERE d.partner = answer_hit.partner
 				AND d.job = answer_hit.job AND d.handle = answer_hit.handle AND d.library = ? AND d.document = ?)`, lib, id); err != nil {
 				return err
 			}
-			if n, err = c.exec(ctx, `DELETE FROM answer_document WHERE library = ? AND document = ?`, lib, id); err != nil {
+			if n, err = c.Exec(ctx, `DELETE FROM answer_document WHERE library = ? AND document = ?`, lib, id); err != nil {
 				return err
 			}
 			answers += n
@@ -229,7 +233,7 @@ type Erasure struct {
 
 const erasureColumns = `seq, id, made, actor, reason, state, target, receipt, done`
 
-func scanErasure(s scanner) (Erasure, error) {
+func scanErasure(s engine.Scanner) (Erasure, error) {
 	var e Erasure
 	var made, done int64
 	var target, receipt string
@@ -251,9 +255,9 @@ func (db *DB) AskErasure(ctx context.Context, e Erasure) error {
 		err = fmt.Errorf("%w: target is not JSON", concordat.ErrInvalid)
 	}
 	if err == nil {
-		err = db.write(ctx, func(c conn) error {
-			_, err := c.exec(ctx, `INSERT INTO erasure (id, made, actor, reason, state, target, receipt, done) VALUES (?, ?, ?, ?, ?, ?, '', 0)`,
-				e.ID, stamp(e.Made), prose(e.Actor), prose(e.Reason), ErasureAsked, prose(string(e.Target)))
+		err = db.write(ctx, func(c engine.Conn) error {
+			_, err := c.Exec(ctx, `INSERT INTO erasure (id, made, actor, reason, state, target, receipt, done) VALUES (?, ?, ?, ?, ?, ?, '', 0)`,
+				e.ID, stamp(e.Made), cleanText(e.Actor), cleanText(e.Reason), ErasureAsked, cleanText(string(e.Target)))
 			return err
 		})
 	}
@@ -263,8 +267,8 @@ func (db *DB) AskErasure(ctx context.Context, e Erasure) error {
 // StepErasure notes how far a deletion is. Once it is no longer asked its target is forgotten: it may
 // name what was deleted. It fails with concordat.ErrNotFound where there is none of that id.
 func (db *DB) StepErasure(ctx context.Context, id string, state ErasureState, receipt json.RawMessage) error {
-	err := db.write(ctx, func(c conn) error {
-		set, args := `state = ?, receipt = ?`, []any{state, prose(string(receipt))}
+	err := db.write(ctx, func(c engine.Conn) error {
+		set, args := `state = ?, receipt = ?`, []any{state, cleanText(string(receipt))}
 		if state != ErasureAsked {
 			set += `, target = ''`
 		}
@@ -272,7 +276,7 @@ func (db *DB) StepErasure(ctx context.Context, id string, state ErasureState, re
 			set += `, done = ?`
 			args = append(args, stamp(db.now()))
 		}
-		n, err := c.exec(ctx, `UPDATE erasure SET `+set+` WHERE id = ?`, append(args, id)...)
+		n, err := c.Exec(ctx, `UPDATE erasure SET `+set+` WHERE id = ?`, append(args, id)...)
 		return oneOf(n, err)
 	})
 	return db.fail(err, "deletion %s", id)
@@ -280,7 +284,7 @@ func (db *DB) StepErasure(ctx context.Context, id string, state ErasureState, re
 
 // Erasure returns a deletion, or concordat.ErrNotFound.
 func (db *DB) Erasure(ctx context.Context, id string) (Erasure, error) {
-	e, err := scanErasure(db.read().row(ctx, `SELECT `+erasureColumns+` FROM erasure WHERE id = ?`, id))
+	e, err := scanErasure(db.read().Row(ctx, `SELECT `+erasureColumns+` FROM erasure WHERE id = ?`, id))
 	return e, db.fail(err, "deletion %s", id)
 }
 
@@ -290,22 +294,13 @@ func (db *DB) Erasures(ctx context.Context, before int64, limit int) ([]Erasure,
 	if before <= 0 {
 		before = 1<<63 - 1
 	}
-	es, err := collect(ctx, db.read(), scanErasure, `SELECT `+erasureColumns+` FROM erasure WHERE seq < ? ORDER BY seq DESC LIMIT ?`,
+	es, err := engine.Collect(ctx, db.read(), scanErasure, `SELECT `+erasureColumns+` FROM erasure WHERE seq < ? ORDER BY seq DESC LIMIT ?`,
 		before, page(limit))
 	return es, db.fail(err, "list deletions")
 }
 
 // OpenErasures returns the deletions that are not done, oldest first.
 func (db *DB) OpenErasures(ctx context.Context) ([]Erasure, error) {
-	es, err := collect(ctx, db.read(), scanErasure, `SELECT `+erasureColumns+` FROM erasure WHERE state <> ? ORDER BY seq`, ErasureDone)
+	es, err := engine.Collect(ctx, db.read(), scanErasure, `SELECT `+erasureColumns+` FROM erasure WHERE state <> ? ORDER BY seq`, ErasureDone)
 	return es, db.fail(err, "list open deletions")
-}
-
-// Purge takes the bytes of what was deleted or replaced off the disk, as far as the engine can. whole
-// rewrites the database, which needs as much free space again and keeps writers waiting; else only its
-// log is emptied, and what pages held in gaps between rows may stay. purged is false where bytes may
-// stay: PostgreSQL's tables are rewritten, and its write-ahead log is left to its own housekeeping.
-func (db *DB) Purge(ctx context.Context, whole bool) (purged bool, err error) {
-	purged, err = db.d.purge(ctx, db, whole)
-	return purged, db.fail(err, "purge store")
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -30,7 +32,7 @@ type Review struct {
 	Data json.RawMessage // one JSON value; nil: null
 }
 
-func scanReview(s scanner) (Review, error) {
+func scanReview(s engine.Scanner) (Review, error) {
 	var r Review
 	var at int64
 	var data string
@@ -62,24 +64,24 @@ func (db *DB) AppendReviewIf(ctx context.Context, id concordat.TaskID, r Review,
 	if !json.Valid(r.Data) {
 		return r, db.fail(fmt.Errorf("%w: the data is not JSON", concordat.ErrInvalid), "review %s", id)
 	}
-	r.Text, r.At = prose(r.Text), instant(stamp(r.At))
-	err := db.write(ctx, func(c conn) error {
+	r.Text, r.At = cleanText(r.Text), instant(stamp(r.At))
+	err := db.write(ctx, func(c engine.Conn) error {
 		var found string
-		if err := c.row(ctx, `SELECT id FROM task WHERE id = ?`, id).Scan(&found); err != nil {
+		if err := c.Row(ctx, `SELECT id FROM task WHERE id = ?`, id).Scan(&found); err != nil {
 			return err
 		}
 		var n int
-		if err := c.row(ctx, `SELECT count(*) FROM review WHERE task = ? AND kind = ?`, id, ReviewRules).Scan(&n); err != nil {
+		if err := c.Row(ctx, `SELECT count(*) FROM review WHERE task = ? AND kind = ?`, id, ReviewRules).Scan(&n); err != nil {
 			return err
 		}
 		if changes != AnyRules && n != changes {
 			return fmt.Errorf("%w: the rules have revision %d, not %d", concordat.ErrChanged, n, changes)
 		}
-		if err := c.row(ctx, `SELECT COALESCE(MAX(seq), 0) + 1 FROM review WHERE task = ?`, id).Scan(&r.Seq); err != nil {
+		if err := c.Row(ctx, `SELECT COALESCE(MAX(seq), 0) + 1 FROM review WHERE task = ?`, id).Scan(&r.Seq); err != nil {
 			return err
 		}
-		_, err := c.exec(ctx, `INSERT INTO review (task, seq, at, by, kind, text, data) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-			id, r.Seq, stamp(r.At), prose(r.By), r.Kind, r.Text, prose(string(r.Data)))
+		_, err := c.Exec(ctx, `INSERT INTO review (task, seq, at, by, kind, text, data) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+			id, r.Seq, stamp(r.At), cleanText(r.By), r.Kind, r.Text, cleanText(string(r.Data)))
 		return err
 	})
 	return r, db.fail(err, "review %s", id)
@@ -87,6 +89,6 @@ func (db *DB) AppendReviewIf(ctx context.Context, id concordat.TaskID, r Review,
 
 // Reviews returns the reviews of a task, oldest first; none for a task that is not there.
 func (db *DB) Reviews(ctx context.Context, id concordat.TaskID) ([]Review, error) {
-	rs, err := collect(ctx, db.read(), scanReview, `SELECT seq, at, by, kind, text, data FROM review WHERE task = ? ORDER BY seq`, id)
+	rs, err := engine.Collect(ctx, db.read(), scanReview, `SELECT seq, at, by, kind, text, data FROM review WHERE task = ? ORDER BY seq`, id)
 	return rs, db.fail(err, "reviews of %s", id)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -18,8 +20,8 @@ type Score struct {
 // PutScore keeps the score of a task in place of the one before. It fails with concordat.ErrNotFound if there is no
 // such task.
 func (db *DB) PutScore(ctx context.Context, id concordat.TaskID, s Score) error {
-	err := db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `INSERT INTO score (task, revision, rules, measured, covered) VALUES (?, ?, ?, ?, ?)
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `INSERT INTO score (task, revision, rules, measured, covered) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (task) DO UPDATE SET revision = excluded.revision, rules = excluded.rules, measured = excluded.measured, covered = excluded.covered`,
 			id, s.Revision, s.Rules, s.Measured, s.Covered)
 		return err
@@ -42,7 +44,7 @@ func (db *DB) Scores(ctx context.Context, ids []concordat.TaskID) (map[concordat
 		id concordat.TaskID
 		Score
 	}
-	rows, err := collect(ctx, db.read(), func(s scanner) (r one, err error) {
+	rows, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (r one, err error) {
 		return r, s.Scan(&r.id, &r.Revision, &r.Rules, &r.Measured, &r.Covered)
 	}, `SELECT s.task, s.revision, s.rules, s.measured, s.covered FROM score s JOIN findings f ON f.task = s.task AND f.revision = s.revision
 		WHERE s.task IN (?`+strings.Repeat(`, ?`, len(ids)-1)+`)`, args...)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -30,8 +32,8 @@ func (db *DB) UseSession(ctx context.Context, secret string, idle time.Duration)
 		return t, nil
 	}
 	t.Used = instant(stamp(now.Truncate(sessionGrain)))
-	err = db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `UPDATE token SET used = ? WHERE hash = ?`, stamp(t.Used), tokenHash(secret))
+	err = db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `UPDATE token SET used = ? WHERE hash = ?`, stamp(t.Used), tokenHash(secret))
 		return err
 	})
 	return t, db.fail(err, "session")
@@ -42,8 +44,8 @@ func SecretID(secret string) TokenID { return TokenID(tokenHash(secret)[:32]) }
 
 // EndSessions signs an account out everywhere but where the token has the given id; empty: everywhere.
 func (db *DB) EndSessions(ctx context.Context, account string, but TokenID) error {
-	err := db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `DELETE FROM token WHERE account = ? AND purpose = ? AND substr(hash, 1, 32) <> ?`, account, PurposeSession,
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `DELETE FROM token WHERE account = ? AND purpose = ? AND substr(hash, 1, 32) <> ?`, account, PurposeSession,
 			string(but))
 		return err
 	})
@@ -54,12 +56,12 @@ func (db *DB) EndSessions(ctx context.Context, account string, but TokenID) erro
 // by which its password could be chosen; its programs' tokens stay. It fails with
 // concordat.ErrNotFound where there is no such account, or it is disabled.
 func (db *DB) SetPassword(ctx context.Context, account, password string) error {
-	err := db.write(ctx, func(c conn) error {
-		n, err := c.exec(ctx, `UPDATE account SET password = ? WHERE name = ? AND disabled = 0`, password, account)
+	err := db.write(ctx, func(c engine.Conn) error {
+		n, err := c.Exec(ctx, `UPDATE account SET password = ? WHERE name = ? AND disabled = 0`, password, account)
 		if err := oneOf(n, err); err != nil {
 			return err
 		}
-		_, err = c.exec(ctx, `DELETE FROM token WHERE account = ? AND purpose IN (?, ?)`, account, PurposeSession, PurposeJoin)
+		_, err = c.Exec(ctx, `DELETE FROM token WHERE account = ? AND purpose IN (?, ?)`, account, PurposeSession, PurposeJoin)
 		return err
 	})
 	return db.fail(err, "password of %s", account)
@@ -69,13 +71,13 @@ func (db *DB) SetPassword(ctx context.Context, account, password string) error {
 // keeps a name by asking for it. It returns how many.
 func (db *DB) DeleteUnjoined(ctx context.Context, before time.Time) (int, error) {
 	var n int64
-	err := db.write(ctx, func(c conn) error {
+	err := db.write(ctx, func(c engine.Conn) error {
 		const those = `public = 1 AND password = '' AND created < ? AND name NOT IN (SELECT account FROM identity)`
-		if _, err := c.exec(ctx, `DELETE FROM token WHERE account IN (SELECT name FROM account WHERE `+those+`)`, stamp(before)); err != nil {
+		if _, err := c.Exec(ctx, `DELETE FROM token WHERE account IN (SELECT name FROM account WHERE `+those+`)`, stamp(before)); err != nil {
 			return err
 		}
 		var err error
-		n, err = c.exec(ctx, `DELETE FROM account WHERE `+those, stamp(before))
+		n, err = c.Exec(ctx, `DELETE FROM account WHERE `+those, stamp(before))
 		return err
 	})
 	return int(n), db.fail(err, "forget unused accounts")
@@ -83,7 +85,7 @@ func (db *DB) DeleteUnjoined(ctx context.Context, before time.Time) (int, error)
 
 // OpenTasks counts the tasks of an owner that have not ended, and those of all public accounts together.
 func (db *DB) OpenTasks(ctx context.Context, owner string) (own, public int, err error) {
-	err = db.read().row(ctx, `SELECT
+	err = db.read().Row(ctx, `SELECT
 		(SELECT count(*) FROM task WHERE state IN (?, ?) AND owner = ?),
 		(SELECT count(*) FROM task WHERE state IN (?, ?) AND owner IN (SELECT name FROM account WHERE public = 1))`,
 		concordat.TaskQueued, concordat.TaskRunning, owner, concordat.TaskQueued, concordat.TaskRunning).Scan(&own, &public)
@@ -92,6 +94,6 @@ func (db *DB) OpenTasks(ctx context.Context, owner string) (own, public int, err
 
 // PublicAccounts counts the public accounts.
 func (db *DB) PublicAccounts(ctx context.Context) (n int, err error) {
-	err = db.read().row(ctx, `SELECT count(*) FROM account WHERE public = 1`).Scan(&n)
+	err = db.read().Row(ctx, `SELECT count(*) FROM account WHERE public = 1`).Scan(&n)
 	return n, db.fail(err, "count public accounts")
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -128,7 +130,7 @@ func (r ShareRule) Validate() error {
 
 const shareColumns = `library, partner, rule, version, made, changed`
 
-func scanShare(s scanner) (Share, error) {
+func scanShare(s engine.Scanner) (Share, error) {
 	var x Share
 	var rule string
 	var made, changed int64
@@ -153,8 +155,8 @@ func (db *DB) PutShare(ctx context.Context, x Share) (Share, error) {
 		return Share{}, db.fail(err, "share %s with %s", x.Library, x.Partner)
 	}
 	now := stamp(db.now())
-	err = db.write(ctx, func(c conn) error {
-		x, err = scanShare(c.row(ctx, `INSERT INTO share (`+shareColumns+`) VALUES (?, ?, ?, 1, ?, ?)
+	err = db.write(ctx, func(c engine.Conn) error {
+		x, err = scanShare(c.Row(ctx, `INSERT INTO share (`+shareColumns+`) VALUES (?, ?, ?, 1, ?, ?)
 			ON CONFLICT (library, partner) DO UPDATE SET rule = excluded.rule, changed = excluded.changed, version = share.version + 1
 			RETURNING `+shareColumns, x.Library, x.Partner, rule, now, now))
 		return err
@@ -178,22 +180,22 @@ func encodeShare(x Share) (string, error) {
 
 // Share returns how the library is open to the partner, or concordat.ErrNotFound.
 func (db *DB) Share(ctx context.Context, lib concordat.LibraryID, partner concordat.SiteID) (Share, error) {
-	x, err := scanShare(db.read().row(ctx, `SELECT `+shareColumns+` FROM share WHERE library = ? AND partner = ?`, lib, partner))
+	x, err := scanShare(db.read().Row(ctx, `SELECT `+shareColumns+` FROM share WHERE library = ? AND partner = ?`, lib, partner))
 	return x, db.fail(err, "share of %s with %s", lib, partner)
 }
 
 // Shares returns all shares, of one library and with one partner where these are not empty, in order
 // of library and partner.
 func (db *DB) Shares(ctx context.Context, lib concordat.LibraryID, partner concordat.SiteID) ([]Share, error) {
-	xs, err := collect(ctx, db.read(), scanShare, `SELECT `+shareColumns+` FROM share
+	xs, err := engine.Collect(ctx, db.read(), scanShare, `SELECT `+shareColumns+` FROM share
 		WHERE (? = '' OR library = ?) AND (? = '' OR partner = ?) ORDER BY library, partner`, lib, lib, partner, partner)
 	return xs, db.fail(err, "list shares")
 }
 
 // DeleteShare closes the library to the partner, or fails with concordat.ErrNotFound.
 func (db *DB) DeleteShare(ctx context.Context, lib concordat.LibraryID, partner concordat.SiteID) error {
-	err := db.write(ctx, func(c conn) error {
-		return oneOf(c.exec(ctx, `DELETE FROM share WHERE library = ? AND partner = ?`, lib, partner))
+	err := db.write(ctx, func(c engine.Conn) error {
+		return oneOf(c.Exec(ctx, `DELETE FROM share WHERE library = ? AND partner = ?`, lib, partner))
 	})
 	return db.fail(err, "unshare %s with %s", lib, partner)
 }

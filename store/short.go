@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -22,17 +24,17 @@ type ShortPiece struct {
 }
 
 // putShort replaces the short pieces of a document.
-func (c conn) putShort(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID, pieces []ShortPiece) error {
-	if err := c.dropShort(ctx, lib, id); err != nil {
+func putShort(ctx context.Context, c engine.Conn, lib concordat.LibraryID, id concordat.DocumentID, pieces []ShortPiece) error {
+	if err := dropShort(ctx, c, lib, id); err != nil {
 		return err
 	}
 	for _, p := range pieces {
-		text, err := c.shortText(ctx, p)
+		text, err := shortText(ctx, c, p)
 		if err != nil {
 			return err
 		}
-		_, err = c.exec(ctx, `INSERT INTO short_place (text, library, document, span_start, span_end, wording) VALUES (?, ?, ?, ?, ?, ?)
-			ON CONFLICT DO NOTHING`, text, lib, id, p.Span.Start, p.Span.End, prose(p.Text))
+		_, err = c.Exec(ctx, `INSERT INTO short_place (text, library, document, span_start, span_end, wording) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO NOTHING`, text, lib, id, p.Span.Start, p.Span.End, cleanText(p.Text))
 		if err != nil {
 			return err
 		}
@@ -41,40 +43,40 @@ func (c conn) putShort(ctx context.Context, lib concordat.LibraryID, id concorda
 }
 
 // shortText returns the number of the piece's text, which it notes with its grams if it is new.
-func (c conn) shortText(ctx context.Context, p ShortPiece) (int64, error) {
+func shortText(ctx context.Context, c engine.Conn, p ShortPiece) (int64, error) {
 	var id int64
-	n, err := c.exec(ctx, `INSERT INTO short_text (letters, grams) VALUES (?, ?) ON CONFLICT DO NOTHING`, prose(p.Letters), packGrams(p.Grams))
+	n, err := c.Exec(ctx, `INSERT INTO short_text (letters, grams) VALUES (?, ?) ON CONFLICT DO NOTHING`, cleanText(p.Letters), packGrams(p.Grams))
 	if err != nil {
 		return 0, err
 	}
-	if err := c.row(ctx, `SELECT id FROM short_text WHERE letters = ?`, prose(p.Letters)).Scan(&id); err != nil || n == 0 {
+	if err := c.Row(ctx, `SELECT id FROM short_text WHERE letters = ?`, cleanText(p.Letters)).Scan(&id); err != nil || n == 0 {
 		return id, err
 	}
 	args := make([]any, 0, 3*len(p.Grams))
 	for _, g := range p.Grams {
 		args = append(args, int64(int32(g)), len(p.Grams), id)
 	}
-	_, err = c.exec(ctx, `INSERT INTO short_gram (gram, size, text) VALUES (?, ?, ?)`+strings.Repeat(", (?, ?, ?)",
+	_, err = c.Exec(ctx, `INSERT INTO short_gram (gram, size, text) VALUES (?, ?, ?)`+strings.Repeat(", (?, ?, ?)",
 		len(p.Grams)-1)+` ON CONFLICT DO NOTHING`, args...)
 	return id, err
 }
 
 // dropShort forgets the short pieces of a document, and the texts that no other document holds.
-func (c conn) dropShort(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) error {
-	texts, err := collect(ctx, c, func(s scanner) (int64, error) {
+func dropShort(ctx context.Context, c engine.Conn, lib concordat.LibraryID, id concordat.DocumentID) error {
+	texts, err := engine.Collect(ctx, c, func(s engine.Scanner) (int64, error) {
 		var text int64
 		return text, s.Scan(&text)
 	}, `SELECT DISTINCT text FROM short_place WHERE library = ? AND document = ?`, lib, id)
 	if err != nil || len(texts) == 0 {
 		return err
 	}
-	if _, err := c.exec(ctx, `DELETE FROM short_place WHERE library = ? AND document = ?`, lib, id); err != nil {
+	if _, err := c.Exec(ctx, `DELETE FROM short_place WHERE library = ? AND document = ?`, lib, id); err != nil {
 		return err
 	}
 	for _, text := range texts {
 		var grams []byte
 		var held bool
-		err := c.row(ctx, `SELECT grams, EXISTS (SELECT 1 FROM short_place p WHERE p.text = t.id) FROM short_text t WHERE id = ?`,
+		err := c.Row(ctx, `SELECT grams, EXISTS (SELECT 1 FROM short_place p WHERE p.text = t.id) FROM short_text t WHERE id = ?`,
 			text).Scan(&grams, &held)
 		if err != nil {
 			return err
@@ -83,12 +85,12 @@ func (c conn) dropShort(ctx context.Context, lib concordat.LibraryID, id concord
 			continue
 		}
 		for _, g := range unpackGrams(grams, nil) {
-			if _, err := c.exec(ctx, `DELETE FROM short_gram WHERE gram = ? AND size = ? AND text = ?`, int64(int32(g)), len(grams)/4,
+			if _, err := c.Exec(ctx, `DELETE FROM short_gram WHERE gram = ? AND size = ? AND text = ?`, int64(int32(g)), len(grams)/4,
 				text); err != nil {
 				return err
 			}
 		}
-		if _, err := c.exec(ctx, `DELETE FROM short_text WHERE id = ?`, text); err != nil {
+		if _, err := c.Exec(ctx, `DELETE FROM short_text WHERE id = ?`, text); err != nil {
 			return err
 		}
 	}
@@ -131,7 +133,7 @@ func (db *DB) ShortCandidates(ctx context.Context, grams []uint32, least, low, h
 	}
 	err := func() error {
 		c := db.read()
-		rare, err := c.rarest(ctx, grams, len(grams)-least+1, low, high)
+		rare, err := rarest(ctx, c, grams, len(grams)-least+1, low, high)
 		if err != nil || len(rare) == 0 {
 			return err
 		}
@@ -140,8 +142,8 @@ func (db *DB) ShortCandidates(ctx context.Context, grams []uint32, least, low, h
 			args = append(args, int64(int32(g)))
 		}
 		args = append(args, low, high)
-		rows, err := c.q.QueryContext(ctx, c.d.rebind(`SELECT id, letters, grams FROM short_text WHERE id IN
-			(SELECT text FROM short_gram WHERE gram IN (?`+strings.Repeat(", ?", len(rare)-1)+`) AND size BETWEEN ? AND ?)`), args...)
+		rows, err := c.Query(ctx, `SELECT id, letters, grams FROM short_text WHERE id IN
+			(SELECT text FROM short_gram WHERE gram IN (?`+strings.Repeat(", ?", len(rare)-1)+`) AND size BETWEEN ? AND ?)`, args...)
 		if err != nil {
 			return err
 		}
@@ -165,13 +167,13 @@ func (db *DB) ShortCandidates(ctx context.Context, grams []uint32, least, low, h
 }
 
 // rarest returns the n of the grams with the shortest lists, those without any left out.
-func (c conn) rarest(ctx context.Context, grams []uint32, n, low, high int) ([]uint32, error) {
+func rarest(ctx context.Context, c engine.Conn, grams []uint32, n, low, high int) ([]uint32, error) {
 	type list struct {
 		gram   uint32
 		length int
 	}
 	lists := make([]list, 0, len(grams))
-	count, err := c.prepare(ctx, `SELECT count(*) FROM (SELECT 1 FROM short_gram WHERE gram = ? AND size BETWEEN ? AND ? LIMIT ?) AS few`)
+	count, err := c.Prepare(ctx, `SELECT count(*) FROM (SELECT 1 FROM short_gram WHERE gram = ? AND size BETWEEN ? AND ? LIMIT ?) AS few`)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +215,7 @@ func (db *DB) ShortPlaces(ctx context.Context, text int64, libraries []concordat
 	for _, l := range libraries {
 		args = append(args, l)
 	}
-	places, err = collect(ctx, db.read(), func(s scanner) (ShortPlace, error) {
+	places, err = engine.Collect(ctx, db.read(), func(s engine.Scanner) (ShortPlace, error) {
 		var p ShortPlace
 		return p, s.Scan(&p.Library, &p.Document, &p.Title, &p.Span.Start, &p.Span.End, &p.Text)
 	}, `SELECT p.library, p.document, d.title, p.span_start, p.span_end, p.wording
@@ -221,7 +223,7 @@ func (db *DB) ShortPlaces(ctx context.Context, text int64, libraries []concordat
 		WHERE p.text = ? AND p.library IN (?`+strings.Repeat(", ?", len(libraries)-1)+`)
 		ORDER BY p.library, p.document, p.span_start, p.span_end LIMIT ?`, append(args, limit)...)
 	if err == nil {
-		err = db.read().row(ctx, `SELECT count(*) FROM (SELECT DISTINCT library, document FROM short_place WHERE text = ?) AS holding`,
+		err = db.read().Row(ctx, `SELECT count(*) FROM (SELECT DISTINCT library, document FROM short_place WHERE text = ?) AS holding`,
 			text).Scan(&documents)
 	}
 	return places, documents, db.fail(err, "places of short text %d", text)
@@ -238,7 +240,7 @@ func (db *DB) ShortUnknown(ctx context.Context, libraries []concordat.LibraryID)
 		args = append(args, l)
 	}
 	n := 0
-	err := db.read().row(ctx, `SELECT count(*) FROM document WHERE short = 0 AND library IN (?`+strings.Repeat(", ?", len(libraries)-1)+`)`,
+	err := db.read().Row(ctx, `SELECT count(*) FROM document WHERE short = 0 AND library IN (?`+strings.Repeat(", ?", len(libraries)-1)+`)`,
 		args...).Scan(&n)
 	return n, db.fail(err, "count documents without short pieces")
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -47,7 +49,7 @@ type Showing struct {
 
 const showingColumns = `partner, hash, form, library, document, federation, number, first, last, times, sentences, characters`
 
-func scanShowing(s scanner) (Showing, error) {
+func scanShowing(s engine.Scanner) (Showing, error) {
 	var x Showing
 	var first, last int64
 	err := s.Scan(&x.Partner, &x.Hash, &x.Form, &x.Library, &x.Document, &x.Epoch.Federation, &x.Epoch.Number,
@@ -63,9 +65,9 @@ func (db *DB) Show(ctx context.Context, xs ...Showing) error {
 	if len(xs) == 0 {
 		return nil
 	}
-	err := db.write(ctx, func(c conn) error {
+	err := db.write(ctx, func(c engine.Conn) error {
 		for _, x := range xs {
-			if err := c.show(ctx, stamp(db.now()), x); err != nil {
+			if err := show(ctx, c, stamp(db.now()), x); err != nil {
 				return err
 			}
 		}
@@ -74,7 +76,7 @@ func (db *DB) Show(ctx context.Context, xs ...Showing) error {
 	return db.fail(err, "show to %s", xs[0].Partner)
 }
 
-func (c conn) show(ctx context.Context, now int64, x Showing) error {
+func show(ctx context.Context, c engine.Conn, now int64, x Showing) error {
 	for _, name := range []string{string(x.Partner), x.Hash, x.Form} {
 		if err := checkName("part of a showing", name); err != nil {
 			return err
@@ -82,7 +84,7 @@ func (c conn) show(ctx context.Context, now int64, x Showing) error {
 	}
 	if other := sketchForms[x.Form]; other != "" {
 		var hash string
-		err := c.row(ctx, `SELECT hash FROM showing WHERE partner = ? AND form = ?
+		err := c.Row(ctx, `SELECT hash FROM showing WHERE partner = ? AND form = ?
 			AND (hash = ? OR (library = ? AND document = ?)) LIMIT 1`,
 			x.Partner, other, x.Hash, x.Library, x.Document).Scan(&hash)
 		if err == nil {
@@ -92,18 +94,18 @@ func (c conn) show(ctx context.Context, now int64, x Showing) error {
 			return err
 		}
 	}
-	_, err := c.exec(ctx, `INSERT INTO showing (`+showingColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)
+	_, err := c.Exec(ctx, `INSERT INTO showing (`+showingColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)
 		ON CONFLICT (partner, hash, form, library, document) DO UPDATE SET
 			federation = excluded.federation, number = excluded.number, last = excluded.last, times = showing.times + 1,
 			sentences = showing.sentences + excluded.sentences, characters = showing.characters + excluded.characters`,
-		x.Partner, x.Hash, x.Form, x.Library, prose(string(x.Document)), x.Epoch.Federation, x.Epoch.Number,
+		x.Partner, x.Hash, x.Form, x.Library, cleanText(string(x.Document)), x.Epoch.Federation, x.Epoch.Number,
 		now, now, x.Sentences, x.Characters)
 	return err
 }
 
 // Showings returns what a partner was shown, the latest first: at most limit.
 func (db *DB) Showings(ctx context.Context, partner concordat.SiteID, limit int) ([]Showing, error) {
-	xs, err := collect(ctx, db.read(), scanShowing, `SELECT `+showingColumns+` FROM showing WHERE partner = ?
+	xs, err := engine.Collect(ctx, db.read(), scanShowing, `SELECT `+showingColumns+` FROM showing WHERE partner = ?
 		ORDER BY last DESC, library, document, form, hash LIMIT ?`, partner, page(limit))
 	return xs, db.fail(err, "showings to %s", partner)
 }
@@ -123,7 +125,7 @@ type ShowingSum struct {
 // ShowingSums returns the sums of all that a partner was shown, in order of direction,
 // library and form.
 func (db *DB) ShowingSums(ctx context.Context, partner concordat.SiteID) ([]ShowingSum, error) {
-	xs, err := collect(ctx, db.read(), func(s scanner) (ShowingSum, error) {
+	xs, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (ShowingSum, error) {
 		var x ShowingSum
 		var first, last int64
 		err := s.Scan(&x.Form, &x.Library, &x.Documents, &x.Times, &x.Sentences, &x.Characters, &first, &last)

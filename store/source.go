@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -42,7 +44,7 @@ func pathKey(path string) string {
 
 const sourceColumns = `library, path, size, modified, hash, documents, code, detail, handled`
 
-func scanSource(s scanner) (SourceState, error) {
+func scanSource(s engine.Scanner) (SourceState, error) {
 	var r SourceState
 	var modified, handled int64
 	err := s.Scan(&r.Library, &r.Path, &r.Size, &modified, &r.Hash, &r.Documents, &r.Code, &r.Detail, &handled)
@@ -61,8 +63,8 @@ func (db *DB) PutSourceState(ctx context.Context, states ...SourceState) error {
 	if len(states) == 0 {
 		return nil
 	}
-	err := db.write(ctx, func(c conn) error {
-		put, err := c.prepare(ctx, `INSERT INTO source (`+sourceColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+	err := db.write(ctx, func(c engine.Conn) error {
+		put, err := c.Prepare(ctx, `INSERT INTO source (`+sourceColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (library, path) DO UPDATE SET size = excluded.size, modified = excluded.modified,
 				hash = excluded.hash, documents = excluded.documents, code = excluded.code,
 				detail = excluded.detail, handled = excluded.handled`)
@@ -71,8 +73,8 @@ func (db *DB) PutSourceState(ctx context.Context, states ...SourceState) error {
 		}
 		defer put.Close()
 		for _, s := range states {
-			_, err := put.ExecContext(ctx, s.Library, pathKey(s.Path), s.Size, stamp(s.Modified), prose(s.Hash),
-				s.Documents, prose(s.Code), prose(s.Detail), stamp(s.Handled))
+			_, err := put.ExecContext(ctx, s.Library, pathKey(s.Path), s.Size, stamp(s.Modified), cleanText(s.Hash),
+				s.Documents, cleanText(s.Code), cleanText(s.Detail), stamp(s.Handled))
 			if err != nil {
 				return err
 			}
@@ -84,7 +86,7 @@ func (db *DB) PutSourceState(ctx context.Context, states ...SourceState) error {
 
 // SourceState returns what is noted for a file of a library, or concordat.ErrNotFound.
 func (db *DB) SourceState(ctx context.Context, lib concordat.LibraryID, path string) (SourceState, error) {
-	s, err := scanSource(db.read().row(ctx,
+	s, err := scanSource(db.read().Row(ctx,
 		`SELECT `+sourceColumns+` FROM source WHERE library = ? AND path = ?`, lib, pathKey(path)))
 	return s, db.fail(err, "source %s of %s", path, lib)
 }
@@ -92,7 +94,7 @@ func (db *DB) SourceState(ctx context.Context, lib concordat.LibraryID, path str
 // Sources returns the first states of the library whose paths come after the given one, in order of
 // path: at most limit, or MaxPage where limit is 0 or larger.
 func (db *DB) Sources(ctx context.Context, lib concordat.LibraryID, after string, limit int) ([]SourceState, error) {
-	ss, err := collect(ctx, db.read(), scanSource,
+	ss, err := engine.Collect(ctx, db.read(), scanSource,
 		`SELECT `+sourceColumns+` FROM source WHERE library = ? AND path > ? ORDER BY path LIMIT ?`,
 		lib, after, page(limit))
 	return ss, db.fail(err, "list sources of %s", lib)

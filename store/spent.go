@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -48,13 +50,13 @@ func (o *Overspent) Unwrap() error { return concordat.ErrRefused }
 func (db *DB) Spend(ctx context.Context, xs ...Spending) ([]int, error) {
 	left := make([]int, len(xs))
 	now := db.now()
-	err := db.write(ctx, func(c conn) error {
+	err := db.write(ctx, func(c engine.Conn) error {
 		for i, x := range xs {
 			if x.Amount < 0 {
 				return fmt.Errorf("%w: an amount of %d", concordat.ErrInvalid, x.Amount)
 			}
 			var err error
-			if left[i], err = c.spend(ctx, now, x); err != nil {
+			if left[i], err = spend(ctx, c, now, x); err != nil {
 				return err
 			}
 		}
@@ -63,18 +65,18 @@ func (db *DB) Spend(ctx context.Context, xs ...Spending) ([]int, error) {
 	return left, db.fail(err, "spend")
 }
 
-func (c conn) spend(ctx context.Context, now time.Time, x Spending) (int, error) {
+func spend(ctx context.Context, c engine.Conn, now time.Time, x Spending) (int, error) {
 	least := -1
 	for _, w := range x.Windows {
 		if w.Most < 0 {
 			continue
 		}
-		left, err := c.leftOf(ctx, now, x, w)
+		left, err := leftOf(ctx, c, now, x, w)
 		if err != nil {
 			return 0, err
 		}
 		if left = max(0, left); left < x.Amount { // a limit that was lowered may be passed already
-			retry, err := c.retry(ctx, now, x, w)
+			retry, err := retryAt(ctx, c, now, x, w)
 			if err != nil {
 				return 0, err
 			}
@@ -87,22 +89,22 @@ func (c conn) spend(ctx context.Context, now time.Time, x Spending) (int, error)
 	if x.Amount == 0 {
 		return least, nil
 	}
-	_, err := c.exec(ctx, `INSERT INTO spent (partner, library, kind, document, slot, amount) VALUES (?, ?, ?, ?, ?, ?)
+	_, err := c.Exec(ctx, `INSERT INTO spent (partner, library, kind, document, slot, amount) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (partner, library, kind, document, slot) DO UPDATE SET amount = spent.amount + excluded.amount`,
 		x.Partner, x.Library, x.Kind, x.Document, stamp(now.Truncate(SpendSlot)), x.Amount)
 	return least, err
 }
 
-func (c conn) leftOf(ctx context.Context, now time.Time, x Spending, w Window) (int, error) {
+func leftOf(ctx context.Context, c engine.Conn, now time.Time, x Spending, w Window) (int, error) {
 	spent := 0
-	err := c.row(ctx, `SELECT COALESCE(sum(amount), 0) FROM spent
+	err := c.Row(ctx, `SELECT COALESCE(sum(amount), 0) FROM spent
 		WHERE partner = ? AND library = ? AND kind = ? AND document = ? AND slot > ?`,
 		x.Partner, x.Library, x.Kind, x.Document, stamp(now.Add(-w.Within-SpendSlot))).Scan(&spent)
 	return w.Most - spent, err
 }
 
-// retry returns when enough of what was spent will have left the window.
-func (c conn) retry(ctx context.Context, now time.Time, x Spending, w Window) (time.Time, error) {
+// retryAt returns when enough of what was spent will have left the window.
+func retryAt(ctx context.Context, c engine.Conn, now time.Time, x Spending, w Window) (time.Time, error) {
 	if x.Amount > w.Most {
 		return time.Time{}, nil
 	}
@@ -110,7 +112,7 @@ func (c conn) retry(ctx context.Context, now time.Time, x Spending, w Window) (t
 		at     time.Time
 		amount int
 	}
-	slots, err := collect(ctx, c, func(s scanner) (slot, error) {
+	slots, err := engine.Collect(ctx, c, func(s engine.Scanner) (slot, error) {
 		var at int64
 		var x slot
 		err := s.Scan(&at, &x.amount)
@@ -132,8 +134,8 @@ func (c conn) retry(ctx context.Context, now time.Time, x Spending, w Window) (t
 
 // ForgetSpent forgets what was spent before the given time.
 func (db *DB) ForgetSpent(ctx context.Context, before time.Time) error {
-	err := db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `DELETE FROM spent WHERE slot < ?`, stamp(before.Add(-SpendSlot)))
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `DELETE FROM spent WHERE slot < ?`, stamp(before.Add(-SpendSlot)))
 		return err
 	})
 	return db.fail(err, "forget what was spent")

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -35,8 +37,8 @@ type Alert struct {
 // PutStanding keeps a standing check, replacing one of the same task. It fails with
 // concordat.ErrNotFound where there is no such task.
 func (db *DB) PutStanding(ctx context.Context, s Standing) error {
-	err := db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `INSERT INTO standing (task, scheme, made, sentences) VALUES (?, ?, ?, ?)
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `INSERT INTO standing (task, scheme, made, sentences) VALUES (?, ?, ?, ?)
 			ON CONFLICT (task) DO UPDATE SET scheme = excluded.scheme, made = excluded.made, sentences = excluded.sentences`,
 			s.Task, s.Scheme, stamp(s.Made), packSentences(s.Sentences))
 		return err
@@ -46,8 +48,8 @@ func (db *DB) PutStanding(ctx context.Context, s Standing) error {
 
 // EndStanding forgets a standing check, or fails with concordat.ErrNotFound.
 func (db *DB) EndStanding(ctx context.Context, task concordat.TaskID) error {
-	err := db.write(ctx, func(c conn) error {
-		n, err := c.exec(ctx, `DELETE FROM standing WHERE task = ?`, task)
+	err := db.write(ctx, func(c engine.Conn) error {
+		n, err := c.Exec(ctx, `DELETE FROM standing WHERE task = ?`, task)
 		return oneOf(n, err)
 	})
 	return db.fail(err, "end standing check %s", task)
@@ -55,7 +57,7 @@ func (db *DB) EndStanding(ctx context.Context, task concordat.TaskID) error {
 
 // StandingTasks returns the tasks with a standing check, in order.
 func (db *DB) StandingTasks(ctx context.Context) ([]concordat.TaskID, error) {
-	ids, err := collect(ctx, db.read(), func(s scanner) (id concordat.TaskID, err error) { return id, s.Scan(&id) },
+	ids, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (id concordat.TaskID, err error) { return id, s.Scan(&id) },
 		`SELECT task FROM standing ORDER BY task`)
 	return ids, db.fail(err, "standing checks")
 }
@@ -65,7 +67,7 @@ func (db *DB) Standing(ctx context.Context, task concordat.TaskID) (Standing, er
 	s := Standing{Task: task}
 	var made int64
 	var packed []byte
-	err := db.read().row(ctx, `SELECT scheme, made, sentences FROM standing WHERE task = ?`, task).Scan(&s.Scheme, &made, &packed)
+	err := db.read().Row(ctx, `SELECT scheme, made, sentences FROM standing WHERE task = ?`, task).Scan(&s.Scheme, &made, &packed)
 	if err == nil {
 		s.Made = instant(made)
 		s.Sentences, err = unpackSentences(packed)
@@ -76,22 +78,22 @@ func (db *DB) Standing(ctx context.Context, task concordat.TaskID) (Standing, er
 // PutAlert keeps an alert and returns its number, or 0 where one for the same task and document is
 // there: that one then has the new words and spans.
 func (db *DB) PutAlert(ctx context.Context, a Alert) (seq int64, err error) {
-	err = db.write(ctx, func(c conn) error {
-		n, err := c.exec(ctx, `UPDATE alert SET sentences = ?, words = ?, spans = ?, level = ?
-			WHERE task = ? AND site = ? AND library = ? AND document = ?`, a.Sentences, prose(a.Words), packSpans(a.Spans), a.Level,
+	err = db.write(ctx, func(c engine.Conn) error {
+		n, err := c.Exec(ctx, `UPDATE alert SET sentences = ?, words = ?, spans = ?, level = ?
+			WHERE task = ? AND site = ? AND library = ? AND document = ?`, a.Sentences, cleanText(a.Words), packSpans(a.Spans), a.Level,
 			a.Task, a.Source.Site, a.Source.Library, a.Source.Document)
 		if err != nil || n > 0 {
 			return err
 		}
-		return c.row(ctx, `INSERT INTO alert (task, at, site, library, document, title, author, contact, level, sentences, words, spans)
+		return c.Row(ctx, `INSERT INTO alert (task, at, site, library, document, title, author, contact, level, sentences, words, spans)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq`,
-			a.Task, stamp(a.At), a.Source.Site, a.Source.Library, a.Source.Document, prose(a.Title), prose(a.Author),
-			prose(a.Contact), a.Level, a.Sentences, prose(a.Words), packSpans(a.Spans)).Scan(&seq)
+			a.Task, stamp(a.At), a.Source.Site, a.Source.Library, a.Source.Document, cleanText(a.Title), cleanText(a.Author),
+			cleanText(a.Contact), a.Level, a.Sentences, cleanText(a.Words), packSpans(a.Spans)).Scan(&seq)
 	})
 	return seq, db.fail(err, "put alert of task %s", a.Task)
 }
 
-func scanAlert(s scanner) (Alert, error) {
+func scanAlert(s engine.Scanner) (Alert, error) {
 	var a Alert
 	var at int64
 	var spans []byte
@@ -108,7 +110,7 @@ func scanAlert(s scanner) (Alert, error) {
 // Alerts returns the alerts after the given number, oldest first: at most limit, or MaxPage where
 // limit is 0 or larger.
 func (db *DB) Alerts(ctx context.Context, after int64, limit int) ([]Alert, error) {
-	as, err := collect(ctx, db.read(), scanAlert, `SELECT seq, task, at, site, library, document, title, author, contact, level, sentences, words, spans
+	as, err := engine.Collect(ctx, db.read(), scanAlert, `SELECT seq, task, at, site, library, document, title, author, contact, level, sentences, words, spans
 		FROM alert WHERE seq > ? ORDER BY seq LIMIT ?`, after, page(limit))
 	return as, db.fail(err, "alerts")
 }

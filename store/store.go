@@ -2,200 +2,72 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
 	"time"
 
-	"concordat"
+	"concordat/store/engine"
 )
 
 // DB is an open store. It is safe for concurrent use.
 type DB struct {
-	d      *dialect
-	now    func() time.Time
-	writer *sql.DB // one connection: writers queue here instead of colliding in the engine
-	reader *sql.DB
-	busy   time.Duration
+	base
+}
+
+// base runs the statements of the store.
+type base struct {
+	engine *engine.DB
 	tx     *transaction // that the calls belong to; nil: each change has its own
-
-	// Of PostgreSQL.
-
-	lock     int64     // taken by each transaction that writes; the next number is that of migrations
-	most     int64     // bytes of the tables; 0: no bound
-	measured time.Time // when that was looked at; guarded by the writer's only connection
 }
 
-// Options of a store; the zero value is the default.
-type Options struct {
-	// Now is the clock of leases and of the audit; nil: time.Now.
-	Now func() time.Time
-	// MaxBytes bounds the size of the database file, rounded up to its pages of 4096 bytes; writes
-	// beyond it fail with concordat.ErrDiskFull. 0: no bound. PostgreSQL's tables are measured before
-	// a write, at most once a second, and may pass the bound by what is written in between.
-	MaxBytes int64
-	// Password of a database; empty: that of its address, of $PGPASSWORD or of the file $PGPASSFILE.
-	Password string
-	// Busy is how long a call waits for another process's write lock before it fails with
-	// concordat.ErrUnavailable; 0: 5 s.
-	Busy time.Duration
+// read returns the connection for statements that change nothing.
+func (b base) read() engine.Conn {
+	if b.tx != nil {
+		return b.tx.conn
+	}
+	return b.engine.Read()
 }
 
-// Open opens the SQLite file at path with default options, and makes it (readable by its owner
-// only) where there is none; its folder must exist. A path for which [IsURL] holds is the address of a
-// PostgreSQL database instead, which must exist, as must the schema of its search_path; several
-// processes, on several machines, may have it open. Older schemas are migrated. It fails with
-// concordat.ErrInvalid for a newer schema, naming both versions, and for a database of another
-// program; with concordat.ErrCorrupt for a damaged file; with concordat.ErrLocked when another
-// process keeps it locked; with concordat.ErrUnavailable when a server does not answer.
+// write runs f in one transaction; see [engine.DB.Write]. Within Atomic f joins the transaction that runs.
+func (b base) write(ctx context.Context, f func(engine.Conn) error) error {
+	if b.tx == nil {
+		return b.engine.Write(ctx, f)
+	}
+	err := f(b.tx.conn)
+	if b.tx.err == nil {
+		b.tx.err = err
+	}
+	return err
+}
+
+// fail names the operation of err, and returns nil for nil; see [engine.DB.Fail].
+func (b base) fail(err error, format string, args ...any) error {
+	return b.engine.Fail(err, format, args...)
+}
+
+func (b base) now() time.Time { return b.engine.Now() }
+
+// Options of a store; the zero value is the default. See [engine.Options].
+type Options engine.Options
+
+// Open opens the SQLite file at path with default options, and makes it (readable by its owner only) if it does not
+// exist; its folder must exist. A path for which [IsURL] holds is the address of a PostgreSQL database instead. Errors
+// are those of [engine.Options.Open].
 func Open(ctx context.Context, path string) (*DB, error) {
 	return Options{}.Open(ctx, path)
 }
 
 // Open is [Open] with options.
 func (o Options) Open(ctx context.Context, path string) (*DB, error) {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Busy <= 0 {
-		o.Busy = 5 * time.Second
-	}
-	open := openSQLite
-	if IsURL(path) {
-		open = connectPostgres
-	}
-	db, err := open(ctx, path, o)
-	if err != nil {
-		return nil, fmt.Errorf("open store %s: %w", Redacted(path), err)
-	}
-	return db, nil
-}
-
-// Close waits for running calls and closes the store. Calls after it fail.
-func (db *DB) Close() error {
-	return errors.Join(db.reader.Close(), db.writer.Close())
-}
-
-// A conn runs statements written with ? placeholders.
-type conn struct {
-	d *dialect
-	q queryer
-}
-
-// A queryer is a *sql.DB, *sql.Tx, *sql.Conn or patient.
-type queryer interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
-}
-
-// exec returns the number of rows the statement changed.
-func (c conn) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	r, err := c.q.ExecContext(ctx, c.d.rebind(query), args...)
-	if err != nil {
-		return 0, err
-	}
-	return r.RowsAffected()
-}
-
-func (c conn) row(ctx context.Context, query string, args ...any) *sql.Row {
-	return c.q.QueryRowContext(ctx, c.d.rebind(query), args...)
-}
-
-func (c conn) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
-	return c.q.PrepareContext(ctx, c.d.rebind(query))
-}
-
-// read returns the connection for statements that change nothing.
-func (db *DB) read() conn {
-	if db.tx != nil {
-		return db.tx.conn
-	}
-	if db.d.lost != nil {
-		return conn{db.d, patient{db}}
-	}
-	return conn{db.d, db.reader}
-}
-
-// write runs f in one transaction, while no other process runs one: all of it is durable on return, or
-// none of it happened. Where the connection breaks while the end of the transaction is awaited, it may
-// have happened: the error says so. Within Atomic f joins the transaction that runs.
-func (db *DB) write(ctx context.Context, f func(conn) error) error {
-	if db.tx != nil {
-		err := f(db.tx.conn)
-		if db.tx.err == nil {
-			db.tx.err = err
-		}
-		return err
-	}
-	tx, err := db.begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback() // does nothing after Commit
-	if err := f(conn{db.d, tx}); err != nil {
-		return err
-	}
-	if err := tx.Commit(); err != nil {
-		if db.d.lost != nil && db.d.lost(err) {
-			err = fmt.Errorf("it is not known whether the change was made: %w", err)
-		}
-		return err
-	}
-	return nil
-}
-
-// begin begins a transaction that writes. A server that restarts is waited for: nothing has happened yet.
-func (db *DB) begin(ctx context.Context) (tx *sql.Tx, err error) {
-	err = db.patiently(ctx, func() error {
-		if tx, err = db.writer.BeginTx(ctx, nil); err != nil || db.d.begin == nil {
-			return err
-		}
-		if err = db.d.begin(ctx, db, conn{db.d, tx}); err != nil {
-			_ = tx.Rollback() // what is lost needs none
-		}
-		return err
-	})
-	return tx, err
-}
-
-// fail names the operation of err and adds the sentinel that a caller can act upon. It returns nil
-// for nil.
-func (db *DB) fail(err error, format string, args ...any) error {
-	if err == nil {
-		return nil
-	}
-	op := fmt.Sprintf(format, args...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("%s: %w", op, concordat.ErrNotFound)
-	}
-	if s := db.d.sentinel(err); s != nil && !errors.Is(err, s) {
-		return fmt.Errorf("%s: %w: %w", op, s, err)
-	}
-	return fmt.Errorf("%s: %w", op, err)
-}
-
-// A scanner is a *sql.Row or a *sql.Rows.
-type scanner interface{ Scan(dest ...any) error }
-
-// collect runs a query on c and returns what scan makes of each row, in the query's order.
-func collect[T any](ctx context.Context, c conn, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
-	rows, err := c.q.QueryContext(ctx, c.d.rebind(query), args...)
+	e, err := engine.Options(o).Open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	var all []T
-	for rows.Next() {
-		one, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, one)
-	}
-	return all, rows.Err()
+	return newDB(base{engine: e}), nil
 }
+
+func newDB(b base) *DB { return &DB{base: b} }
+
+// Close waits for running calls and closes the store. Calls after it fail.
+func (db *DB) Close() error { return db.engine.Close() }
 
 // MaxPage is the most rows that one call of a paged list returns.
 const MaxPage = 10_000

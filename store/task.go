@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -41,7 +43,7 @@ type Task struct {
 
 const taskColumns = `seq, id, state, title, cause, request, made, started, finished, attempts, worker, lease_until, owner, batch`
 
-func scanTask(s scanner) (Task, error) {
+func scanTask(s engine.Scanner) (Task, error) {
 	var t Task
 	var made, started, finished, lease int64
 	err := s.Scan(&t.Seq, &t.ID, &t.State, &t.Title, &t.Cause, &t.Request, &made, &started, &finished,
@@ -59,7 +61,7 @@ func (db *DB) CreateTask(ctx context.Context, t Task) error {
 
 // CreateTasks is CreateTask for several, of which all are there or none.
 func (db *DB) CreateTasks(ctx context.Context, ts []Task) error {
-	err := db.write(ctx, func(c conn) error {
+	err := db.write(ctx, func(c engine.Conn) error {
 		for _, t := range ts {
 			if _, err := insertTaskIn(ctx, c, t, concordat.TaskQueued, "", 0, 0); err != nil {
 				return fmt.Errorf("task %s: %w", t.ID, err)
@@ -86,14 +88,14 @@ func (db *DB) insertTask(ctx context.Context, t Task, state concordat.State, wor
 		started, until = stamp(now), stamp(now.Add(lease))
 	}
 	var out Task
-	err := db.write(ctx, func(c conn) (err error) {
+	err := db.write(ctx, func(c engine.Conn) (err error) {
 		out, err = insertTaskIn(ctx, c, t, state, worker, started, until)
 		return err
 	})
 	return out, err
 }
 
-func insertTaskIn(ctx context.Context, c conn, t Task, state concordat.State, worker string, started, until int64) (Task, error) {
+func insertTaskIn(ctx context.Context, c engine.Conn, t Task, state concordat.State, worker string, started, until int64) (Task, error) {
 	if err := checkName("task", t.ID); err != nil {
 		return t, err
 	}
@@ -105,12 +107,12 @@ func insertTaskIn(ctx context.Context, c conn, t Task, state concordat.State, wo
 	if request == nil {
 		request = []byte{} // the column takes no NULL
 	}
-	t, err := scanTask(c.row(ctx, `INSERT INTO task
+	t, err := scanTask(c.Row(ctx, `INSERT INTO task
 		(id, state, title, cause, request, made, started, finished, attempts, worker, lease_until, owner, batch)
 		VALUES (?, ?, ?, '', ?, ?, ?, 0, ?, ?, ?, ?, ?) RETURNING `+taskColumns,
-		t.ID, state, prose(t.Title), request, stamp(t.Made), started, attempts, worker, until, prose(t.Owner), prose(t.Batch)))
+		t.ID, state, cleanText(t.Title), request, stamp(t.Made), started, attempts, worker, until, cleanText(t.Owner), cleanText(t.Batch)))
 	if err == nil && file != "" {
-		_, err = c.exec(ctx, `INSERT INTO original (hash, task) VALUES (?, ?)`, file, t.ID)
+		_, err = c.Exec(ctx, `INSERT INTO original (hash, task) VALUES (?, ?)`, file, t.ID)
 	}
 	return t, err
 }
@@ -169,8 +171,8 @@ func (db *DB) ClaimTaskOf(ctx context.Context, lane Lane, worker string, lease t
 	now := db.now()
 	var t Task
 	none := false
-	err := db.write(ctx, func(c conn) error {
-		given, err := collect(ctx, c, func(s scanner) (id concordat.TaskID, err error) { return id, s.Scan(&id) },
+	err := db.write(ctx, func(c engine.Conn) error {
+		given, err := engine.Collect(ctx, c, func(s engine.Scanner) (id concordat.TaskID, err error) { return id, s.Scan(&id) },
 			`UPDATE task SET state = ?, cause = ?, finished = ?, lease_until = 0
 			WHERE state = ? AND lease_until <= ? AND attempts >= ? RETURNING id`,
 			concordat.TaskFailed, fmt.Sprintf("given up: stopped without a word %d times", MaxAttempts), stamp(now),
@@ -183,11 +185,11 @@ func (db *DB) ClaimTaskOf(ctx context.Context, lane Lane, worker string, lease t
 		if err != nil {
 			return err
 		}
-		t, err = scanTask(c.row(ctx, `UPDATE task
+		t, err = scanTask(c.Row(ctx, `UPDATE task
 			SET state = ?, worker = ?, started = ?, lease_until = ?, attempts = attempts + 1
 			WHERE seq = COALESCE(
-				(SELECT seq FROM task WHERE state = ? AND lease_until <= ?`+lane.where()+` ORDER BY seq LIMIT 1 `+c.d.skipLocked+`),
-				(SELECT seq FROM task WHERE state = ?`+lane.where()+` ORDER BY seq LIMIT 1 `+c.d.skipLocked+`))
+				(SELECT seq FROM task WHERE state = ? AND lease_until <= ?`+lane.where()+` ORDER BY seq LIMIT 1 `+c.SkipLocked()+`),
+				(SELECT seq FROM task WHERE state = ?`+lane.where()+` ORDER BY seq LIMIT 1 `+c.SkipLocked()+`))
 			RETURNING `+taskColumns,
 			concordat.TaskRunning, worker, stamp(now), stamp(now.Add(lease)),
 			concordat.TaskRunning, stamp(now), concordat.TaskQueued))
@@ -206,17 +208,17 @@ func (db *DB) ClaimTaskOf(ctx context.Context, lane Lane, worker string, lease t
 // changeClaimed runs an UPDATE of the task that the claim t holds, or fails with ErrLease, or with
 // concordat.ErrNotFound where the task is gone. An ended lease that nobody has claimed is still t's.
 func (db *DB) changeClaimed(ctx context.Context, t Task, set string, args ...any) error {
-	return db.write(ctx, func(c conn) error { return db.changeClaimedIn(ctx, c, t, set, args...) })
+	return db.write(ctx, func(c engine.Conn) error { return db.changeClaimedIn(ctx, c, t, set, args...) })
 }
 
-func (db *DB) changeClaimedIn(ctx context.Context, c conn, t Task, set string, args ...any) error {
+func (db *DB) changeClaimedIn(ctx context.Context, c engine.Conn, t Task, set string, args ...any) error {
 	args = append(args, t.ID, concordat.TaskRunning, t.Worker, t.Attempts)
-	n, err := c.exec(ctx, `UPDATE task SET `+set+` WHERE id = ? AND state = ? AND worker = ? AND attempts = ?`, args...)
+	n, err := c.Exec(ctx, `UPDATE task SET `+set+` WHERE id = ? AND state = ? AND worker = ? AND attempts = ?`, args...)
 	if err != nil || n == 1 {
 		return err
 	}
 	var id string
-	if err := c.row(ctx, `SELECT id FROM task WHERE id = ?`, t.ID).Scan(&id); err != nil {
+	if err := c.Row(ctx, `SELECT id FROM task WHERE id = ?`, t.ID).Scan(&id); err != nil {
 		return err
 	}
 	return ErrLease
@@ -247,8 +249,8 @@ func (db *DB) FinishTask(ctx context.Context, t Task, state concordat.State, cau
 	default:
 		return db.fail(fmt.Errorf("%w: state %q", concordat.ErrInvalid, state), "finish task %s", t.ID)
 	}
-	err := db.write(ctx, func(c conn) error {
-		err := db.changeClaimedIn(ctx, c, t, `state = ?, cause = ?, finished = ?, lease_until = 0`, state, prose(cause), stamp(db.now()))
+	err := db.write(ctx, func(c engine.Conn) error {
+		err := db.changeClaimedIn(ctx, c, t, `state = ?, cause = ?, finished = ?, lease_until = 0`, state, cleanText(cause), stamp(db.now()))
 		if err != nil {
 			return err
 		}
@@ -259,7 +261,7 @@ func (db *DB) FinishTask(ctx context.Context, t Task, state concordat.State, cau
 
 // Task returns a task, or concordat.ErrNotFound.
 func (db *DB) Task(ctx context.Context, id concordat.TaskID) (Task, error) {
-	t, err := scanTask(db.read().row(ctx, `SELECT `+taskColumns+` FROM task WHERE id = ?`, id))
+	t, err := scanTask(db.read().Row(ctx, `SELECT `+taskColumns+` FROM task WHERE id = ?`, id))
 	return t, db.fail(err, "task %s", id)
 }
 
@@ -270,7 +272,7 @@ func (db *DB) Tasks(ctx context.Context, before int64, limit int) ([]Task, error
 	if before <= 0 {
 		before = 1<<63 - 1
 	}
-	ts, err := collect(ctx, db.read(), scanTask,
+	ts, err := engine.Collect(ctx, db.read(), scanTask,
 		`SELECT `+taskColumns+` FROM task WHERE seq < ? ORDER BY seq DESC LIMIT ?`, before, page(limit))
 	return ts, db.fail(err, "list tasks")
 }
@@ -280,7 +282,7 @@ func (db *DB) OwnTasks(ctx context.Context, owner string, before int64, limit in
 	if before <= 0 {
 		before = 1<<63 - 1
 	}
-	ts, err := collect(ctx, db.read(), scanTask,
+	ts, err := engine.Collect(ctx, db.read(), scanTask,
 		`SELECT `+taskColumns+` FROM task WHERE owner = ? AND seq < ? ORDER BY seq DESC LIMIT ?`, owner, before, page(limit))
 	return ts, db.fail(err, "list tasks of %s", owner)
 }
@@ -288,7 +290,7 @@ func (db *DB) OwnTasks(ctx context.Context, owner string, before int64, limit in
 // Ahead returns the number of tasks of its lane that are claimed before t: those queued earlier, and those that
 // are running.
 func (db *DB) Ahead(ctx context.Context, t Task) (queued, running int, err error) {
-	err = db.read().row(ctx, `SELECT
+	err = db.read().Row(ctx, `SELECT
 		(SELECT COUNT(*) FROM task WHERE state = ? AND seq < ?`+t.lane().where()+`), (SELECT COUNT(*) FROM task WHERE state = ?`+t.lane().where()+`)`,
 		concordat.TaskQueued, t.Seq, concordat.TaskRunning).Scan(&queued, &running)
 	return queued, running, db.fail(err, "tasks before %s", t.ID)
@@ -297,9 +299,9 @@ func (db *DB) Ahead(ctx context.Context, t Task) (queued, running int, err error
 // CancelTask ends a queued or running task as failed with the cause; its worker meets ErrLease. A
 // task that has ended stays as it is. It fails with concordat.ErrNotFound where there is no such task.
 func (db *DB) CancelTask(ctx context.Context, id concordat.TaskID, cause string) error {
-	err := db.write(ctx, func(c conn) error {
-		n, err := c.exec(ctx, `UPDATE task SET state = ?, cause = ?, finished = ?, lease_until = 0 WHERE id = ? AND state IN (?, ?)`,
-			concordat.TaskFailed, prose(cause), stamp(db.now()), id, concordat.TaskQueued, concordat.TaskRunning)
+	err := db.write(ctx, func(c engine.Conn) error {
+		n, err := c.Exec(ctx, `UPDATE task SET state = ?, cause = ?, finished = ?, lease_until = 0 WHERE id = ? AND state IN (?, ?)`,
+			concordat.TaskFailed, cleanText(cause), stamp(db.now()), id, concordat.TaskQueued, concordat.TaskRunning)
 		if err == nil && n == 1 {
 			return db.taskEnded(ctx, c, id)
 		}
@@ -307,7 +309,7 @@ func (db *DB) CancelTask(ctx context.Context, id concordat.TaskID, cause string)
 			return err
 		}
 		var found string
-		return c.row(ctx, `SELECT id FROM task WHERE id = ?`, id).Scan(&found)
+		return c.Row(ctx, `SELECT id FROM task WHERE id = ?`, id).Scan(&found)
 	})
 	return db.fail(err, "cancel task %s", id)
 }
@@ -315,8 +317,8 @@ func (db *DB) CancelTask(ctx context.Context, id concordat.TaskID, cause string)
 // ReclaimTasks puts the running tasks of the worker back into the queue: for one that starts and
 // knows that no other of its name lives. A task begun MaxAttempts times is given up by ClaimTask.
 func (db *DB) ReclaimTasks(ctx context.Context, worker string) error {
-	err := db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `UPDATE task SET lease_until = 1 WHERE state = ? AND worker = ?`, concordat.TaskRunning, worker)
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `UPDATE task SET lease_until = 1 WHERE state = ? AND worker = ?`, concordat.TaskRunning, worker)
 		return err
 	})
 	return db.fail(err, "reclaim tasks of %s", worker)
@@ -325,8 +327,8 @@ func (db *DB) ReclaimTasks(ctx context.Context, worker string) error {
 // DeleteTask forgets a task in whatever state with its findings and results; its worker meets
 // concordat.ErrNotFound. A task that is not there is no error.
 func (db *DB) DeleteTask(ctx context.Context, id concordat.TaskID) error {
-	err := db.write(ctx, func(c conn) error {
-		_, err := c.exec(ctx, `DELETE FROM task WHERE id = ?`, id)
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `DELETE FROM task WHERE id = ?`, id)
 		return err
 	})
 	return db.fail(err, "delete task %s", id)

@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -49,7 +51,7 @@ func (db *DB) FilterTasks(ctx context.Context, f TaskFilter, before int64, limit
 	if !f.To.IsZero() {
 		add(`made < ?`, stamp(f.To))
 	}
-	ts, err := collect(ctx, db.read(), scanTask,
+	ts, err := engine.Collect(ctx, db.read(), scanTask,
 		`SELECT `+taskColumns+` FROM task WHERE `+where+` ORDER BY seq DESC LIMIT ?`, append(args, page(limit))...)
 	return ts, db.fail(err, "list tasks")
 }

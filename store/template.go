@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -32,11 +34,11 @@ func (db *DB) PutTemplate(ctx context.Context, t Template) error {
 		err = fmt.Errorf("%w: %d bytes, want 1 to %d", concordat.ErrInvalid, len(t.Text), MaxTemplate)
 	}
 	if err == nil {
-		err = db.write(ctx, func(c conn) error {
-			n, err := c.exec(ctx, `INSERT INTO template (library, name, text, added) SELECT ?, ?, ?, ?
+		err = db.write(ctx, func(c engine.Conn) error {
+			n, err := c.Exec(ctx, `INSERT INTO template (library, name, text, added) SELECT ?, ?, ?, ?
 				WHERE (SELECT count(*) FROM template WHERE library = ? AND name <> ?) < ?
 				ON CONFLICT (library, name) DO UPDATE SET text = excluded.text, added = excluded.added`,
-				t.Library, t.Name, prose(t.Text), stamp(t.Added), t.Library, t.Name, MaxTemplates)
+				t.Library, t.Name, cleanText(t.Text), stamp(t.Added), t.Library, t.Name, MaxTemplates)
 			if err == nil && n == 0 {
 				err = fmt.Errorf("%w: at most %d templates for a library", concordat.ErrInvalid, MaxTemplates)
 			}
@@ -48,7 +50,7 @@ func (db *DB) PutTemplate(ctx context.Context, t Template) error {
 
 // Templates returns the templates of a library in order of name.
 func (db *DB) Templates(ctx context.Context, lib concordat.LibraryID) ([]Template, error) {
-	ts, err := collect(ctx, db.read(), func(s scanner) (Template, error) {
+	ts, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (Template, error) {
 		var t Template
 		var added int64
 		err := s.Scan(&t.Library, &t.Name, &t.Text, &added)
@@ -60,8 +62,8 @@ func (db *DB) Templates(ctx context.Context, lib concordat.LibraryID) ([]Templat
 
 // DeleteTemplate forgets a template, or fails with concordat.ErrNotFound.
 func (db *DB) DeleteTemplate(ctx context.Context, lib concordat.LibraryID, name string) error {
-	err := db.write(ctx, func(c conn) error {
-		n, err := c.exec(ctx, `DELETE FROM template WHERE library = ? AND name = ?`, lib, name)
+	err := db.write(ctx, func(c engine.Conn) error {
+		n, err := c.Exec(ctx, `DELETE FROM template WHERE library = ? AND name = ?`, lib, name)
 		return oneOf(n, err)
 	})
 	return db.fail(err, "delete template %s of %s", name, lib)

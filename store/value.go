@@ -29,9 +29,9 @@ func instant(us int64) time.Time {
 	return time.UnixMicro(us).UTC()
 }
 
-// prose returns s fit for a text column: PostgreSQL takes neither NUL nor invalid UTF-8, and titles
+// cleanText returns s fit for a text column: PostgreSQL takes neither NUL nor invalid UTF-8, and titles
 // come from documents that hold both.
-func prose(s string) string {
+func cleanText(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	return strings.ReplaceAll(s, "\x00", "\uFFFD")
 }

@@ -7,6 +7,8 @@ import (
 	"math"
 	"time"
 
+	"concordat/store/engine"
+
 	"concordat"
 )
 
@@ -21,7 +23,7 @@ type Witness struct {
 	Fork  bool      // set by the store: it contradicts another one
 }
 
-func scanWitness(s scanner) (Witness, error) {
+func scanWitness(s engine.Scanner) (Witness, error) {
 	var w Witness
 	var hash string
 	var at, heard int64
@@ -55,39 +57,39 @@ func (db *DB) AddWitness(ctx context.Context, w Witness) (*Witness, error) {
 		err = fmt.Errorf("%w: entry %d", concordat.ErrInvalid, w.Seq)
 	}
 	if err == nil {
-		err = db.write(ctx, func(c conn) (err error) {
-			fork, err = c.addWitness(ctx, w, db.now())
+		err = db.write(ctx, func(c engine.Conn) (err error) {
+			fork, err = addWitness(ctx, c, w, db.now())
 			return err
 		})
 	}
 	return fork, db.fail(err, "witness of %s", w.Site)
 }
 
-func (c conn) addWitness(ctx context.Context, w Witness, now time.Time) (*Witness, error) {
-	fork, err := c.contradicts(ctx, w)
+func addWitness(ctx context.Context, c engine.Conn, w Witness, now time.Time) (*Witness, error) {
+	fork, err := contradicts(ctx, c, w)
 	if err != nil {
 		return nil, err
 	}
 	if fork != nil {
-		if _, err := c.exec(ctx, `UPDATE witness SET fork = 1 WHERE site = ? AND seq = ? AND hash = ?`, w.Site, int64(fork.Seq),
+		if _, err := c.Exec(ctx, `UPDATE witness SET fork = 1 WHERE site = ? AND seq = ? AND hash = ?`, w.Site, int64(fork.Seq),
 			hex.EncodeToString(fork.Hash[:])); err != nil {
 			return nil, err
 		}
 	}
 	hour := stamp(w.At.Truncate(time.Hour))
-	if _, err := c.exec(ctx, `DELETE FROM witness WHERE site = ? AND fork = 0 AND seq < ? AND at <= ?
+	if _, err := c.Exec(ctx, `DELETE FROM witness WHERE site = ? AND fork = 0 AND seq < ? AND at <= ?
 		AND at > (SELECT min(at) FROM witness WHERE site = ? AND at >= ?)`, w.Site, int64(w.Seq), stamp(w.At), w.Site, hour); err != nil {
 		return nil, err
 	}
-	_, err = c.exec(ctx, `INSERT INTO witness (`+witnessColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+	_, err = c.Exec(ctx, `INSERT INTO witness (`+witnessColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		w.Site, int64(w.Seq), hex.EncodeToString(w.Hash[:]), stamp(w.At), stamp(now), w.Head, fork != nil)
 	return fork, err
 }
 
 // contradicts returns a kept end that w contradicts, or nil. Those with the next lower and higher numbers
 // stand for all: among themselves they agree, or are marked.
-func (c conn) contradicts(ctx context.Context, w Witness) (*Witness, error) {
-	near, err := collect(ctx, c, scanWitness, `SELECT `+witnessColumns+` FROM witness WHERE site = ? AND seq = ?
+func contradicts(ctx context.Context, c engine.Conn, w Witness) (*Witness, error) {
+	near, err := engine.Collect(ctx, c, scanWitness, `SELECT `+witnessColumns+` FROM witness WHERE site = ? AND seq = ?
 		UNION ALL SELECT * FROM (SELECT `+witnessColumns+` FROM witness WHERE site = ? AND seq < ? ORDER BY seq DESC LIMIT 1) AS lower
 		UNION ALL SELECT * FROM (SELECT `+witnessColumns+` FROM witness WHERE site = ? AND seq > ? ORDER BY seq LIMIT 1) AS higher`,
 		w.Site, int64(w.Seq), w.Site, int64(w.Seq), w.Site, int64(w.Seq))
@@ -107,6 +109,6 @@ func (c conn) contradicts(ctx context.Context, w Witness) (*Witness, error) {
 
 // Witnesses returns what was kept of a partner's audit, by its numbers.
 func (db *DB) Witnesses(ctx context.Context, site concordat.SiteID) ([]Witness, error) {
-	ws, err := collect(ctx, db.read(), scanWitness, `SELECT `+witnessColumns+` FROM witness WHERE site = ? ORDER BY seq, heard`, site)
+	ws, err := engine.Collect(ctx, db.read(), scanWitness, `SELECT `+witnessColumns+` FROM witness WHERE site = ? ORDER BY seq, heard`, site)
 	return ws, db.fail(err, "witnesses of %s", site)
 }

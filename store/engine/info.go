@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Engine is what keeps the store.
-type Engine struct {
+// Info describes the engine that keeps the store.
+type Info struct {
 	Name    string `json:"engine"` // SQLite or PostgreSQL
 	Version string `json:"version"`
 	Bytes   int64  `json:"bytes"` // of tables and indexes
@@ -16,30 +16,30 @@ type Engine struct {
 	Warnings []string `json:"warnings"`
 }
 
-// mostSkew is how far the clocks of the machines may differ: claims of checks end by them.
-const mostSkew = 2 * time.Second
+// maxSkew is how far the clocks of the machines may differ: claims of checks end by them.
+const maxSkew = 2 * time.Second
 
-// Engine looks at the engine of the store and at how it is set up.
-func (db *DB) Engine(ctx context.Context) (Engine, error) {
-	e, err := db.d.engine(ctx, db.read(), db.now)
+// Info reads the engine's version, size and settings.
+func (db *DB) Info(ctx context.Context) (Info, error) {
+	e, err := db.d.info(ctx, db.Read(), db.now)
 	if e.Warnings == nil {
 		e.Warnings = []string{}
 	}
-	return e, db.fail(err, "engine of the store")
+	return e, db.Fail(err, "engine of the store")
 }
 
-func sqliteEngine(ctx context.Context, c conn, _ func() time.Time) (Engine, error) {
-	e := Engine{Name: "SQLite"}
-	err := c.row(ctx, `SELECT sqlite_version(), (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size)`).Scan(&e.Version, &e.Bytes)
+func sqliteInfo(ctx context.Context, c Conn, _ func() time.Time) (Info, error) {
+	e := Info{Name: "SQLite"}
+	err := c.Row(ctx, `SELECT sqlite_version(), (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size)`).Scan(&e.Version, &e.Bytes)
 	return e, err
 }
 
-func postgresEngine(ctx context.Context, c conn, now func() time.Time) (Engine, error) {
-	e := Engine{Name: "PostgreSQL"}
+func postgresInfo(ctx context.Context, c Conn, now func() time.Time) (Info, error) {
+	e := Info{Name: "PostgreSQL"}
 	var fsync, fullPages, checksums, super, remote, tls bool
 	var clock float64
 	before := now()
-	err := c.row(ctx, `SELECT current_setting('server_version'),
+	err := c.Row(ctx, `SELECT current_setting('server_version'),
 		COALESCE((SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace), 0),
 		current_setting('fsync')::boolean, current_setting('full_page_writes')::boolean, current_setting('data_checksums')::boolean,
 		(SELECT rolsuper FROM pg_roles WHERE rolname = current_user), inet_server_addr() IS NOT NULL,
@@ -59,7 +59,7 @@ func postgresEngine(ctx context.Context, c conn, now func() time.Time) (Engine, 
 	warn(super, "the role is a superuser: give the site one that owns its schema only")
 	warn(remote && !tls, "the connection is not encrypted: add sslmode=verify-full to store.url")
 	skew := time.Duration((clock - float64(before.UnixMicro())/1e6) * 1e9)
-	warn(math.Abs(float64(skew)) > float64(mostSkew+now().Sub(before)),
+	warn(math.Abs(float64(skew)) > float64(maxSkew+now().Sub(before)),
 		"the server's clock differs by %s from this machine's: claims of checks end by clocks", skew.Round(time.Millisecond))
 	return e, nil
 }

@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"context"
@@ -19,7 +19,7 @@ type dialect struct {
 	rebind func(query string) string
 	// begin is done first in each transaction that writes; nil: nothing. It makes the transactions of
 	// all processes run one after another.
-	begin func(ctx context.Context, db *DB, c conn) error
+	begin func(ctx context.Context, db *DB, c Conn) error
 	// lost reports whether err says that the connection or the server is gone; nil: there is none.
 	lost func(err error) bool
 	// snapshot is a transaction that sees one moment.
@@ -31,17 +31,15 @@ type dialect struct {
 	sentinel func(error) error
 	// check reads everything and reports the first inconsistency.
 	check func(ctx context.Context, db *DB) error
-	// backup writes a copy into the empty file at path.
-	backup func(ctx context.Context, db *DB, path string) error
 	// freeze returns the present state for a copy; nil: the engine does not offer it.
 	freeze func(ctx context.Context, reader *sql.DB) (frozen, error)
 	// purge takes bytes of deleted rows off the disk, and reports whether none is left.
 	purge func(ctx context.Context, db *DB, whole bool) (bool, error)
-	// engine tells what the engine is and how it is set up.
-	engine func(ctx context.Context, c conn, now func() time.Time) (Engine, error)
+	// info reads the engine's version, size and settings.
+	info func(ctx context.Context, c Conn, now func() time.Time) (Info, error)
 	// tables describes the tables of the store.
-	tables func(ctx context.Context, c conn) ([]table, error)
+	tables func(ctx context.Context, c Conn) ([]table, error)
 	// numbered and setNumbered get and set the number that was given last in an identity column, 0 for none.
-	numbered    func(ctx context.Context, c conn, t table) (int64, error)
-	setNumbered func(ctx context.Context, c conn, t table, last int64) error
+	numbered    func(ctx context.Context, c Conn, t table) (int64, error)
+	setNumbered func(ctx context.Context, c Conn, t table, last int64) error
 }

@@ -1,9 +1,8 @@
-package store
+package engine
 
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,7 +13,7 @@ import (
 func Schema(t testing.TB, db *DB) []string {
 	t.Helper()
 	var lines []string
-	err := db.asOf(context.Background(), func(c conn) error {
+	err := db.asOf(context.Background(), func(c Conn) error {
 		ts, err := db.d.tables(context.Background(), c)
 		for _, x := range ts {
 			lines = append(lines, fmt.Sprintf("table %s (%s) numbers %q, after %v", x.name, strings.Join(x.key, ", "), x.number, x.parents))
@@ -68,44 +67,5 @@ func TestMigrationDialects(t *testing.T) {
 	}
 	if d := cmp.Diff(post, postgres.migration(text)); d != "" {
 		t.Error(d)
-	}
-}
-
-// OpenLite opens a new SQLite store for a test.
-func OpenLite(t testing.TB) *DB {
-	t.Helper()
-	db, err := Open(context.Background(), filepath.Join(t.TempDir(), "lite.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	return db
-}
-
-// Hold begins a transaction that writes when it is told to, and ends it when it is told again.
-func Hold(ctx context.Context, db *DB, told <-chan struct{}) {
-	_ = db.write(ctx, func(conn) error {
-		<-told
-		<-told
-		return nil
-	})
-}
-
-// BeforeIntake takes the tables of migration 100 away and has them made again.
-func BeforeIntake(t testing.TB, db *DB) {
-	t.Helper()
-	err := db.write(context.Background(), func(c conn) error {
-		for _, q := range []string{`DROP TABLE intake`, `DROP TABLE gone_document`, `DELETE FROM ` + versionTable + ` WHERE version_id = 100`} {
-			if _, err := c.exec(context.Background(), q); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err == nil {
-		err = db.migrate(context.Background())
-	}
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"context"
@@ -64,13 +64,13 @@ func byParents(ts []table) ([]table, error) {
 	return out, nil
 }
 
-func scanOne[T any](s scanner) (T, error) {
+func scanOne[T any](s Scanner) (T, error) {
 	var x T
 	return x, s.Scan(&x)
 }
 
-func sqliteTables(ctx context.Context, c conn) ([]table, error) {
-	names, err := collect(ctx, c, scanOne[string],
+func sqliteTables(ctx context.Context, c Conn) ([]table, error) {
+	names, err := Collect(ctx, c, scanOne[string],
 		`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> ?`, versionTable)
 	if err != nil {
 		return nil, err
@@ -86,10 +86,10 @@ func sqliteTables(ctx context.Context, c conn) ([]table, error) {
 	return byParents(out)
 }
 
-func sqliteTable(ctx context.Context, c conn, name string) (table, error) {
+func sqliteTable(ctx context.Context, c Conn, name string) (table, error) {
 	t := table{name: name}
 	keys := map[int]string{}
-	_, err := collect(ctx, c, func(s scanner) (struct{}, error) {
+	_, err := Collect(ctx, c, func(s Scanner) (struct{}, error) {
 		var col column
 		var kind string
 		var key int
@@ -114,7 +114,7 @@ func sqliteTable(ctx context.Context, c conn, name string) (table, error) {
 			t.number = col.name
 		}
 	}
-	if t.parents, err = collect(ctx, c, scanOne[string], `SELECT DISTINCT "table" FROM pragma_foreign_key_list(?) ORDER BY 1`,
+	if t.parents, err = Collect(ctx, c, scanOne[string], `SELECT DISTINCT "table" FROM pragma_foreign_key_list(?) ORDER BY 1`,
 		name); err != nil {
 		return t, err
 	}
@@ -122,13 +122,13 @@ func sqliteTable(ctx context.Context, c conn, name string) (table, error) {
 		name            string
 		unique, partial bool
 	}
-	indexes, err := collect(ctx, c, func(s scanner) (x index, err error) { return x, s.Scan(&x.name, &x.unique, &x.partial) },
+	indexes, err := Collect(ctx, c, func(s Scanner) (x index, err error) { return x, s.Scan(&x.name, &x.unique, &x.partial) },
 		`SELECT name, "unique", partial FROM pragma_index_list(?) WHERE origin <> 'pk'`, name)
 	if err != nil {
 		return t, err
 	}
 	for _, x := range indexes {
-		columns, err := collect(ctx, c, scanOne[string], `SELECT name FROM pragma_index_info(?) ORDER BY seqno`, x.name)
+		columns, err := Collect(ctx, c, scanOne[string], `SELECT name FROM pragma_index_info(?) ORDER BY seqno`, x.name)
 		if err != nil {
 			return t, err
 		}
@@ -139,28 +139,28 @@ func sqliteTable(ctx context.Context, c conn, name string) (table, error) {
 }
 
 // sqliteNumbered is 0 for a table without AUTOINCREMENT too: its highest number tells the next.
-func sqliteNumbered(ctx context.Context, c conn, t table) (last int64, err error) {
-	err = c.row(ctx, `SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = ?), 0)`, t.name).Scan(&last)
+func sqliteNumbered(ctx context.Context, c Conn, t table) (last int64, err error) {
+	err = c.Row(ctx, `SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = ?), 0)`, t.name).Scan(&last)
 	return last, err
 }
 
-func sqliteSetNumbered(ctx context.Context, c conn, t table, last int64) error {
+func sqliteSetNumbered(ctx context.Context, c Conn, t table, last int64) error {
 	var auto bool
-	err := c.row(ctx, `SELECT sql LIKE '%AUTOINCREMENT%' FROM sqlite_schema WHERE type = 'table' AND name = ?`, t.name).Scan(&auto)
+	err := c.Row(ctx, `SELECT sql LIKE '%AUTOINCREMENT%' FROM sqlite_schema WHERE type = 'table' AND name = ?`, t.name).Scan(&auto)
 	if err != nil || !auto {
 		return err
 	}
-	if _, err := c.exec(ctx, `DELETE FROM sqlite_sequence WHERE name = ?`, t.name); err != nil {
+	if _, err := c.Exec(ctx, `DELETE FROM sqlite_sequence WHERE name = ?`, t.name); err != nil {
 		return err
 	}
-	_, err = c.exec(ctx, `INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)`, t.name, last)
+	_, err = c.Exec(ctx, `INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)`, t.name, last)
 	return err
 }
 
 var postgresKinds = map[string]string{"bigint": "integer", "text": "text", "double precision": "real", "bytea": "blob"}
 
-func postgresTables(ctx context.Context, c conn) ([]table, error) {
-	names, err := collect(ctx, c, scanOne[string],
+func postgresTables(ctx context.Context, c Conn) ([]table, error) {
+	names, err := Collect(ctx, c, scanOne[string],
 		`SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename <> ?`, versionTable)
 	if err != nil {
 		return nil, err
@@ -176,9 +176,9 @@ func postgresTables(ctx context.Context, c conn) ([]table, error) {
 	return byParents(out)
 }
 
-func postgresTable(ctx context.Context, c conn, name string) (table, error) {
+func postgresTable(ctx context.Context, c Conn, name string) (table, error) {
 	t := table{name: name}
-	_, err := collect(ctx, c, func(s scanner) (struct{}, error) {
+	_, err := Collect(ctx, c, func(s Scanner) (struct{}, error) {
 		var col column
 		var kind string
 		var collation sql.NullString
@@ -199,7 +199,7 @@ func postgresTable(ctx context.Context, c conn, name string) (table, error) {
 	if err != nil {
 		return t, err
 	}
-	if t.parents, err = collect(ctx, c, scanOne[string], `SELECT DISTINCT f.relname::text FROM pg_constraint x
+	if t.parents, err = Collect(ctx, c, scanOne[string], `SELECT DISTINCT f.relname::text FROM pg_constraint x
 		JOIN pg_class r ON r.oid = x.conrelid JOIN pg_class f ON f.oid = x.confrelid
 		WHERE x.contype = 'f' AND r.relname = ? AND r.relnamespace = current_schema()::regnamespace ORDER BY 1`, name); err != nil {
 		return t, err
@@ -208,7 +208,7 @@ func postgresTable(ctx context.Context, c conn, name string) (table, error) {
 		primary, unique, partial bool
 		columns                  string
 	}
-	indexes, err := collect(ctx, c, func(s scanner) (x index, err error) {
+	indexes, err := Collect(ctx, c, func(s Scanner) (x index, err error) {
 		return x, s.Scan(&x.primary, &x.unique, &x.partial, &x.columns)
 	}, `SELECT i.indisprimary, i.indisunique, i.indpred IS NOT NULL, (SELECT string_agg(a.attname, ' ' ORDER BY k.n)
 			FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k(att, n) JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.att)
@@ -233,15 +233,15 @@ func sequenceOf(t table) string {
 	return `pg_get_serial_sequence('` + t.name + `', '` + t.number + `')`
 }
 
-func postgresNumbered(ctx context.Context, c conn, t table) (last int64, err error) {
-	err = c.row(ctx, `SELECT COALESCE(pg_sequence_last_value(`+sequenceOf(t)+`::regclass), 0)`).Scan(&last)
+func postgresNumbered(ctx context.Context, c Conn, t table) (last int64, err error) {
+	err = c.Row(ctx, `SELECT COALESCE(pg_sequence_last_value(`+sequenceOf(t)+`::regclass), 0)`).Scan(&last)
 	return last, err
 }
 
-func postgresSetNumbered(ctx context.Context, c conn, t table, last int64) error {
+func postgresSetNumbered(ctx context.Context, c Conn, t table, last int64) error {
 	if last == 0 {
 		return nil
 	}
-	_, err := c.exec(ctx, `SELECT setval(`+sequenceOf(t)+`::regclass, ?)`, last)
+	_, err := c.Exec(ctx, `SELECT setval(`+sequenceOf(t)+`::regclass, ?)`, last)
 	return err
 }

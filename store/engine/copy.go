@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"context"
@@ -50,19 +50,19 @@ func (db *DB) CopyTo(ctx context.Context, to *DB, o Copy) ([]Copied, error) {
 	if report == nil {
 		report = func(string, int64, int64) {}
 	}
-	done, err := copyAll(ctx, func(f func(conn) error) error { return db.asOf(ctx, f) }, to, o, report)
+	done, err := copyAll(ctx, func(f func(Conn) error) error { return db.asOf(ctx, f) }, to, o, report)
 	if err != nil {
-		return nil, to.fail(db.fail(err, "copy store"), "fill the other store")
+		return nil, to.Fail(db.Fail(err, "copy store"), "fill the other store")
 	}
 	return done, nil
 }
 
 // copyAll copies what asOf shows into to.
-func copyAll(ctx context.Context, asOf func(func(conn) error) error, to *DB, o Copy,
+func copyAll(ctx context.Context, asOf func(func(Conn) error) error, to *DB, o Copy,
 	report func(string, int64, int64)) (done []Copied, err error) {
-	err = to.write(ctx, func(into conn) error {
+	err = to.Write(ctx, func(into Conn) error {
 		var tables []table
-		err := asOf(func(from conn) (err error) {
+		err := asOf(func(from Conn) (err error) {
 			if tables, err = copyable(ctx, from, into); err != nil {
 				return err
 			}
@@ -96,7 +96,7 @@ func copyAll(ctx context.Context, asOf func(func(conn) error) error, to *DB, o C
 }
 
 // copyable returns the tables of from, which into has too, and empty.
-func copyable(ctx context.Context, from, into conn) ([]table, error) {
+func copyable(ctx context.Context, from, into Conn) ([]table, error) {
 	tables, err := from.d.tables(ctx, from)
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func copyable(ctx context.Context, from, into conn) ([]table, error) {
 			return nil, fmt.Errorf("%w: table %s has no key", concordat.ErrInvalid, t.name)
 		}
 		var filled bool
-		if err := into.row(ctx, `SELECT EXISTS (SELECT 1 FROM `+t.name+`)`).Scan(&filled); err != nil {
+		if err := into.Row(ctx, `SELECT EXISTS (SELECT 1 FROM `+t.name+`)`).Scan(&filled); err != nil {
 			return nil, err
 		}
 		if filled {
@@ -123,9 +123,9 @@ func copyable(ctx context.Context, from, into conn) ([]table, error) {
 	return tables, nil
 }
 
-func copyTable(ctx context.Context, from, into conn, t table, report func(string, int64, int64)) (Copied, error) {
+func copyTable(ctx context.Context, from, into Conn, t table, report func(string, int64, int64)) (Copied, error) {
 	var all, rows int64
-	if err := from.row(ctx, `SELECT count(*) FROM `+t.name).Scan(&all); err != nil {
+	if err := from.Row(ctx, `SELECT count(*) FROM `+t.name).Scan(&all); err != nil {
 		return Copied{}, err
 	}
 	var args []any
@@ -136,7 +136,7 @@ func copyTable(ctx context.Context, from, into conn, t table, report func(string
 		}
 		n := len(args) / len(t.columns)
 		one := `(?` + strings.Repeat(`, ?`, len(t.columns)-1) + `)`
-		_, err := into.exec(ctx, `INSERT INTO `+t.name+` (`+strings.Join(t.names(), ", ")+`) VALUES `+one+strings.Repeat(`, `+one, n-1), args...)
+		_, err := into.Exec(ctx, `INSERT INTO `+t.name+` (`+strings.Join(t.names(), ", ")+`) VALUES `+one+strings.Repeat(`, `+one, n-1), args...)
 		rows += int64(n)
 		args, size = args[:0], 0
 		if rows < all {
@@ -171,14 +171,14 @@ func copyTable(ctx context.Context, from, into conn, t table, report func(string
 		return done, err
 	}
 	var highest int64
-	if err := from.row(ctx, `SELECT COALESCE(max(`+t.number+`), 0) FROM `+t.name).Scan(&highest); err != nil {
+	if err := from.Row(ctx, `SELECT COALESCE(max(`+t.number+`), 0) FROM `+t.name).Scan(&highest); err != nil {
 		return done, err
 	}
 	return done, into.d.setNumbered(ctx, into, t, max(last, highest))
 }
 
 // digest reads all rows in the order of their keys and calls each with them, unless it is nil.
-func (c conn) digest(ctx context.Context, t table, each func(values []any) error) (Copied, error) {
+func (c Conn) digest(ctx context.Context, t table, each func(values []any) error) (Copied, error) {
 	done := Copied{Table: t.name}
 	rows, err := c.q.QueryContext(ctx, `SELECT `+strings.Join(t.names(), ", ")+` FROM `+t.name+` ORDER BY `+strings.Join(t.key, ", "))
 	if err != nil {

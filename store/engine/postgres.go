@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"context"
@@ -41,10 +41,9 @@ var postgres = &dialect{
 	snapshot:    sqlSnapshot,
 	sentinel:    postgresSentinel,
 	check:       postgresCheck,
-	backup:      postgresBackup,
 	freeze:      postgresFreeze,
 	purge:       postgresPurge,
-	engine:      postgresEngine,
+	info:        postgresInfo,
 	tables:      postgresTables,
 	numbered:    postgresNumbered,
 	setNumbered: postgresSetNumbered,
@@ -116,14 +115,14 @@ func connectPostgres(ctx context.Context, place string, o Options) (*DB, error) 
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTime
 	}
-	db := &DB{d: postgres, now: o.Now, busy: o.Busy, most: o.MaxBytes}
+	db := &DB{d: postgres, now: o.Now, busy: o.Busy, maxBytes: o.MaxBytes}
 	db.writer = sql.OpenDB(postgresConnector(config, o, true))
 	db.reader = sql.OpenDB(postgresConnector(config, o, false))
 	db.writer.SetMaxOpenConns(1)
 	db.reader.SetMaxOpenConns(max(4, runtime.GOMAXPROCS(0)))
 	db.reader.SetMaxIdleConns(max(4, runtime.GOMAXPROCS(0)))
 	if err := db.prepareSchema(ctx); err != nil {
-		return nil, errors.Join(db.fail(err, "prepare"), db.Close())
+		return nil, errors.Join(db.Fail(err, "prepare"), db.Close())
 	}
 	return db, nil
 }
@@ -170,7 +169,11 @@ func (c int8Codec) PlanEncode(m *pgtype.Map, oid uint32, format int16, value any
 type boolPlan struct{ next pgtype.EncodePlan }
 
 func (p boolPlan) Encode(value any, buf []byte) ([]byte, error) {
-	return p.next.Encode(int64(flag(value.(bool))), buf)
+	var n int64
+	if value.(bool) {
+		n = 1
+	}
+	return p.next.Encode(n, buf)
 }
 
 // prepareSchema refuses a schema that is not ours, then migrates it, while other processes wait.
@@ -222,18 +225,18 @@ func (db *DB) checkSchema(ctx context.Context) error {
 // measureTime is how often the size of the schema is looked at.
 const measureTime = time.Second
 
-func postgresBegin(ctx context.Context, db *DB, c conn) error {
-	if _, err := c.exec(ctx, `SELECT pg_advisory_xact_lock(?)`, db.lock); err != nil {
+func postgresBegin(ctx context.Context, db *DB, c Conn) error {
+	if _, err := c.Exec(ctx, `SELECT pg_advisory_xact_lock(?)`, db.lock); err != nil {
 		return err
 	}
-	if db.most <= 0 || time.Since(db.measured) < measureTime {
+	if db.maxBytes <= 0 || time.Since(db.measured) < measureTime {
 		return nil
 	}
 	var size int64
-	err := c.row(ctx, `SELECT COALESCE(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
+	err := c.Row(ctx, `SELECT COALESCE(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
 		WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace`).Scan(&size)
-	if err == nil && size > db.most {
-		return fmt.Errorf("%w: the tables have %d bytes, at most %d", concordat.ErrDiskFull, size, db.most)
+	if err == nil && size > db.maxBytes {
+		return fmt.Errorf("%w: the tables have %d bytes, at most %d", concordat.ErrDiskFull, size, db.maxBytes)
 	}
 	if err == nil {
 		db.measured = time.Now()
@@ -302,9 +305,9 @@ func postgresSentinel(err error) error {
 // postgresCheck reads every row, which meets damaged pages where the cluster has checksums, and looks
 // for constraints that the server does not vouch for.
 func postgresCheck(ctx context.Context, db *DB) error {
-	return db.asOf(ctx, func(c conn) error {
+	return db.asOf(ctx, func(c Conn) error {
 		var loose int
-		err := c.row(ctx, `SELECT count(*) FROM pg_constraint WHERE NOT convalidated AND connamespace = current_schema()::regnamespace`).Scan(&loose)
+		err := c.Row(ctx, `SELECT count(*) FROM pg_constraint WHERE NOT convalidated AND connamespace = current_schema()::regnamespace`).Scan(&loose)
 		if err == nil && loose > 0 {
 			err = fmt.Errorf("%w: %d constraints were never validated", concordat.ErrCorrupt, loose)
 		}
@@ -319,16 +322,6 @@ func postgresCheck(ctx context.Context, db *DB) error {
 		}
 		return err
 	})
-}
-
-// postgresBackup copies the store into a SQLite file.
-func postgresBackup(ctx context.Context, db *DB, path string) error {
-	to, err := connectSQLite(ctx, path, Options{Now: db.now, Busy: db.busy})
-	if err != nil {
-		return err
-	}
-	_, err = db.CopyTo(ctx, to, Copy{})
-	return errors.Join(err, to.Close())
 }
 
 // postgresFrozen is a transaction that sees the database as it was at its first read.
@@ -352,7 +345,7 @@ func (s postgresFrozen) copyTo(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = copyAll(ctx, func(f func(conn) error) error { return f(conn{postgres, s.tx}) }, to, Copy{NoFiles: true},
+	_, err = copyAll(ctx, func(f func(Conn) error) error { return f(Conn{postgres, s.tx}) }, to, Copy{NoFiles: true},
 		func(string, int64, int64) {})
 	return errors.Join(err, to.Close())
 }
@@ -371,7 +364,7 @@ func postgresPurge(ctx context.Context, db *DB, whole bool) (bool, error) {
 		return false, err
 	}
 	defer one.Close()
-	ts, err := collect(ctx, conn{db.d, one}, scanOne[string],
+	ts, err := Collect(ctx, Conn{db.d, one}, scanOne[string],
 		`SELECT quote_ident(tablename) FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1`)
 	for _, t := range ts {
 		if err == nil {

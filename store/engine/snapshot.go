@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"context"
@@ -31,11 +31,11 @@ type frozen interface {
 // grows until Close. It fails with concordat.ErrInvalid where the database has its own means.
 func (db *DB) Snapshot(ctx context.Context) (*Snapshot, error) {
 	if db.d.freeze == nil {
-		return nil, db.fail(fmt.Errorf("%w: back the database up by its own means", concordat.ErrInvalid), "snapshot")
+		return nil, db.Fail(fmt.Errorf("%w: back the database up by its own means", concordat.ErrInvalid), "snapshot")
 	}
 	state, err := db.d.freeze(ctx, db.reader)
 	if err != nil {
-		return nil, db.fail(err, "snapshot")
+		return nil, db.Fail(err, "snapshot")
 	}
 	return &Snapshot{db, state}, nil
 }
@@ -58,7 +58,7 @@ func (s *Snapshot) CopyTo(ctx context.Context, path string) error {
 		err = syncFile(path)
 	}
 	if err != nil {
-		return errors.Join(s.db.fail(noSpace(err), "copy store"), os.Remove(path))
+		return errors.Join(s.db.Fail(NoSpace(err), "copy store"), os.Remove(path))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"context"
@@ -33,10 +33,9 @@ var sqlite = &dialect{
 	snapshot:    &sql.TxOptions{ReadOnly: true},
 	sentinel:    sqliteSentinel,
 	check:       sqliteCheck,
-	backup:      sqliteBackup,
 	freeze:      sqliteFreeze,
 	purge:       sqlitePurge,
-	engine:      sqliteEngine,
+	info:        sqliteInfo,
 	tables:      sqliteTables,
 	numbered:    sqliteNumbered,
 	setNumbered: sqliteSetNumbered,
@@ -91,16 +90,16 @@ func openSQLite(ctx context.Context, path string, o Options) (*DB, error) {
 func createSQLite(ctx context.Context, path string, o Options) error {
 	dir, err := os.MkdirTemp(filepath.Dir(path), ".new-store-*") // for its owner only
 	if err != nil {
-		return noSpace(err)
+		return NoSpace(err)
 	}
 	defer os.RemoveAll(dir)
 	fresh := filepath.Join(dir, filepath.Base(path))
 	f, err := os.OpenFile(fresh, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) // side files get the same mode
 	if err != nil {
-		return noSpace(err)
+		return NoSpace(err)
 	}
 	if err := f.Close(); err != nil {
-		return noSpace(err)
+		return NoSpace(err)
 	}
 	db, err := connectSQLite(ctx, fresh, o)
 	if err != nil {
@@ -119,10 +118,11 @@ func createSQLite(ctx context.Context, path string, o Options) error {
 	if err == nil {
 		err = syncFile(filepath.Dir(path)) // the name survives a power cut too
 	}
-	return noSpace(err)
+	return NoSpace(err)
 }
 
-func noSpace(err error) error {
+// NoSpace adds concordat.ErrDiskFull to an error that says that a disk or a quota is full; it returns others, and nil, as they are.
+func NoSpace(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return fmt.Errorf("%w: %w", concordat.ErrDiskFull, err)
 	}
@@ -142,7 +142,7 @@ func connectSQLite(ctx context.Context, path string, o Options) (*DB, error) {
 	db.reader.SetMaxOpenConns(max(4, runtime.GOMAXPROCS(0)))
 	db.reader.SetMaxIdleConns(max(4, runtime.GOMAXPROCS(0)))
 	if err := db.prepareFile(ctx); err != nil {
-		err = db.fail(err, "prepare")
+		err = db.Fail(err, "prepare")
 		if errors.Is(err, concordat.ErrUnavailable) {
 			err = fmt.Errorf("%w: %w", concordat.ErrLocked, err)
 		}
@@ -216,8 +216,8 @@ func (c connector) Connect(context.Context) (driver.Conn, error) { return c.drv.
 func (c connector) Driver() driver.Driver { return c.drv }
 
 func sqliteCheck(ctx context.Context, db *DB) error {
-	c := db.read()
-	faults, err := collect(ctx, c, func(s scanner) (string, error) {
+	c := db.Read()
+	faults, err := Collect(ctx, c, func(s Scanner) (string, error) {
 		var line string
 		return line, s.Scan(&line)
 	}, `PRAGMA integrity_check(1)`)
@@ -227,7 +227,7 @@ func sqliteCheck(ctx context.Context, db *DB) error {
 	if len(faults) != 1 || faults[0] != "ok" {
 		return fmt.Errorf("%w: %q", concordat.ErrCorrupt, faults)
 	}
-	tables, err := collect(ctx, c, func(s scanner) (string, error) {
+	tables, err := Collect(ctx, c, func(s Scanner) (string, error) {
 		var table, parent string
 		var row, key sql.NullInt64
 		return table, s.Scan(&table, &row, &parent, &key)
@@ -235,20 +235,6 @@ func sqliteCheck(ctx context.Context, db *DB) error {
 	if err == nil && len(tables) > 0 {
 		err = fmt.Errorf("%w: table %s refers to rows that are not there", concordat.ErrCorrupt, tables[0])
 	}
-	return err
-}
-
-func sqliteBackup(ctx context.Context, db *DB, path string) error {
-	c, err := db.reader.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	// The connection may write for once: it does not go back to the pool of readers.
-	defer c.Raw(func(any) error { return driver.ErrBadConn })
-	if _, err := c.ExecContext(ctx, `PRAGMA query_only = 0`); err != nil {
-		return err
-	}
-	_, err = c.ExecContext(ctx, `VACUUM INTO ?`, path)
 	return err
 }
 

@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"context"
@@ -68,7 +68,7 @@ func (db *DB) migrate(ctx context.Context) error {
 
 // pending returns the number of migrations that are not applied.
 func (db *DB) pending(ctx context.Context, p *goose.Provider) (int, error) {
-	applied, err := collect(ctx, conn{db.d, db.writer}, scanOne[int64], `SELECT version_id FROM `+versionTable+` WHERE version_id > 0`)
+	applied, err := Collect(ctx, Conn{db.d, db.writer}, scanOne[int64], `SELECT version_id FROM `+versionTable+` WHERE version_id > 0`)
 	n := 0
 	for _, m := range p.ListSources() {
 		if !slices.Contains(applied, m.Version) {
@@ -156,12 +156,12 @@ func toPostgres(code string) string {
 }
 
 // asOf runs f in a transaction that changes nothing and sees the store as of one moment.
-func (db *DB) asOf(ctx context.Context, f func(conn) error) error {
+func (db *DB) asOf(ctx context.Context, f func(Conn) error) error {
 	tx, err := db.reader.BeginTx(ctx, db.d.snapshot)
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(conn{db.d, tx}), tx.Rollback())
+	return errors.Join(f(Conn{db.d, tx}), tx.Rollback())
 }
 
 // sqlSnapshot is a transaction that sees one moment, where statements alone would see several.

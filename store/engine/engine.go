@@ -1,0 +1,193 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"concordat"
+)
+
+// DB is an open database. It is safe for concurrent use.
+type DB struct {
+	d      *dialect
+	now    func() time.Time
+	writer *sql.DB // one connection: writers queue here instead of colliding in the engine
+	reader *sql.DB
+	busy   time.Duration
+
+	// Of PostgreSQL.
+
+	lock     int64     // taken by each transaction that writes; the next number is that of migrations
+	maxBytes int64     // of the tables; 0: no bound
+	measured time.Time // when their size was read; guarded by the writer's only connection
+}
+
+// Options of a database; the zero value is the default.
+type Options struct {
+	// Now is the clock of leases and of the audit; nil: time.Now.
+	Now func() time.Time
+	// MaxBytes bounds the size of the database file, rounded up to its pages of 4096 bytes; writes
+	// beyond it fail with concordat.ErrDiskFull. 0: no bound. PostgreSQL's tables are measured before
+	// a write, at most once a second, and may pass the bound by what is written in between.
+	MaxBytes int64
+	// Password of a database; empty: that of its address, of $PGPASSWORD or of the file $PGPASSFILE.
+	Password string
+	// Busy is how long a call waits for another process's write lock before it fails with
+	// concordat.ErrUnavailable; 0: 5 s.
+	Busy time.Duration
+}
+
+// Open opens the SQLite file at path, and makes it (readable by its owner only) if it does not exist; its folder must
+// exist. A path for which [IsURL] holds is the address of a PostgreSQL database instead, which must exist, as must the
+// schema of its search_path; several processes, on several machines, may have it open. Older schemas are migrated. It
+// fails with concordat.ErrInvalid for a newer schema, naming both versions, and for a database of another program; with
+// concordat.ErrCorrupt for a damaged file; with concordat.ErrLocked if another process keeps it locked; with
+// concordat.ErrUnavailable if a server does not answer.
+func (o Options) Open(ctx context.Context, path string) (*DB, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Busy <= 0 {
+		o.Busy = 5 * time.Second
+	}
+	open := openSQLite
+	if IsURL(path) {
+		open = connectPostgres
+	}
+	db, err := open(ctx, path, o)
+	if err != nil {
+		return nil, fmt.Errorf("open store %s: %w", Redacted(path), err)
+	}
+	return db, nil
+}
+
+// Now is the clock of the options.
+func (db *DB) Now() time.Time { return db.now() }
+
+// Close waits for running calls and closes the database. Calls after it fail.
+func (db *DB) Close() error {
+	return errors.Join(db.reader.Close(), db.writer.Close())
+}
+
+// A Conn runs statements written with ? placeholders, within a transaction or each by itself.
+type Conn struct {
+	d *dialect
+	q queryer
+}
+
+// A queryer is a *sql.DB, *sql.Tx, *sql.Conn or retrying.
+type queryer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
+}
+
+// Exec returns the number of rows the statement changed.
+func (c Conn) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	r, err := c.q.ExecContext(ctx, c.d.rebind(query), args...)
+	if err != nil {
+		return 0, err
+	}
+	return r.RowsAffected()
+}
+
+// Row runs a query for one row; its Scan returns the error, sql.ErrNoRows if there is none.
+func (c Conn) Row(ctx context.Context, query string, args ...any) *sql.Row {
+	return c.q.QueryRowContext(ctx, c.d.rebind(query), args...)
+}
+
+// Query runs a query. The caller closes the rows.
+func (c Conn) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return c.q.QueryContext(ctx, c.d.rebind(query), args...)
+}
+
+// Prepare returns a statement that the caller closes.
+func (c Conn) Prepare(ctx context.Context, query string) (*sql.Stmt, error) {
+	return c.q.PrepareContext(ctx, c.d.rebind(query))
+}
+
+// SkipLocked ends a SELECT that picks a row to be updated, so that two workers do not wait for the same one.
+func (c Conn) SkipLocked() string { return c.d.skipLocked }
+
+// Read returns the connection for statements that change nothing.
+func (db *DB) Read() Conn {
+	if db.d.lost != nil {
+		return Conn{db.d, retrying{db}}
+	}
+	return Conn{db.d, db.reader}
+}
+
+// Write runs f in one transaction, while no other process runs one: all of it is durable on return, or
+// none of it happened. If the connection breaks during the commit, it may have happened: the error says so.
+func (db *DB) Write(ctx context.Context, f func(Conn) error) error {
+	tx, err := db.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // does nothing after Commit
+	if err := f(Conn{db.d, tx}); err != nil {
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		if db.d.lost != nil && db.d.lost(err) {
+			err = fmt.Errorf("it is not known whether the change was made: %w", err)
+		}
+		return err
+	}
+	return nil
+}
+
+// begin begins a transaction that writes. A server that restarts is waited for: nothing has happened yet.
+func (db *DB) begin(ctx context.Context) (tx *sql.Tx, err error) {
+	err = db.retry(ctx, func() error {
+		if tx, err = db.writer.BeginTx(ctx, nil); err != nil || db.d.begin == nil {
+			return err
+		}
+		if err = db.d.begin(ctx, db, Conn{db.d, tx}); err != nil {
+			_ = tx.Rollback() // what is lost needs none
+		}
+		return err
+	})
+	return tx, err
+}
+
+// Fail names the operation of err and adds the sentinel that a caller can act upon. It returns nil
+// for nil.
+func (db *DB) Fail(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	op := fmt.Sprintf(format, args...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("%s: %w", op, concordat.ErrNotFound)
+	}
+	if s := db.d.sentinel(err); s != nil && !errors.Is(err, s) {
+		return fmt.Errorf("%s: %w: %w", op, s, err)
+	}
+	return fmt.Errorf("%s: %w", op, err)
+}
+
+// A Scanner is a *sql.Row or a *sql.Rows.
+type Scanner interface{ Scan(dest ...any) error }
+
+// Collect runs a query on c and returns what scan makes of each row, in the query's order.
+func Collect[T any](ctx context.Context, c Conn, scan func(Scanner) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := c.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []T
+	for rows.Next() {
+		one, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, rows.Err()
+}

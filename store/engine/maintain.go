@@ -1,0 +1,31 @@
+package engine
+
+import (
+	"context"
+	"os"
+)
+
+// Check reads the whole database and fails with concordat.ErrCorrupt at the first inconsistency. Its
+// cost grows with the size of the file; the audit has its own VerifyAudit.
+func (db *DB) Check(ctx context.Context) error {
+	return db.Fail(db.d.check(ctx, db), "check store")
+}
+
+// Purge takes the bytes of what was deleted or replaced off the disk, as far as the engine can. whole
+// rewrites the database, which needs as much free space again and keeps writers waiting; else only its
+// log is emptied, and what pages held in gaps between rows may stay. purged is false where bytes may
+// stay: PostgreSQL's tables are rewritten, and its write-ahead log is left to its own housekeeping.
+func (db *DB) Purge(ctx context.Context, whole bool) (purged bool, err error) {
+	purged, err = db.d.purge(ctx, db, whole)
+	return purged, db.Fail(err, "purge store")
+}
+
+// syncFile writes a file, or the names in a folder, through to the disk.
+func syncFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
+}
