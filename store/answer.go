@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // AnswerJob is a partner's check of one document, as far as it asked us.
@@ -69,7 +68,7 @@ const jobColumns = `partner, job, federation, number, purpose, commitment, made,
 // UseAnswerJob notes another ask of a job and returns the job. Of j everything but Made, Used and
 // Asks is read. It fails with concordat.ErrInvalid where the partner's job had another epoch, purpose
 // or commitment.
-func (db *DB) UseAnswerJob(ctx context.Context, j AnswerJob) (AnswerJob, error) {
+func (db *Peers) UseAnswerJob(ctx context.Context, j AnswerJob) (AnswerJob, error) {
 	var out AnswerJob
 	err := checkName("partner", j.Partner)
 	if err == nil {
@@ -91,14 +90,14 @@ func (db *DB) UseAnswerJob(ctx context.Context, j AnswerJob) (AnswerJob, error) 
 }
 
 // AnswerJob returns a partner's job, or concordat.ErrNotFound.
-func (db *DB) AnswerJob(ctx context.Context, partner concordat.SiteID, job concordat.JobID) (AnswerJob, error) {
+func (db *Peers) AnswerJob(ctx context.Context, partner concordat.SiteID, job concordat.JobID) (AnswerJob, error) {
 	j, err := scanJob(db.read().Row(ctx, `SELECT `+jobColumns+` FROM answer_job WHERE partner = ? AND job = ?`, partner,
 		hex.EncodeToString(job[:])))
 	return j, db.fail(err, "job of %s", partner)
 }
 
 // ForgetAnswerJobs forgets the jobs not used since the given time, but for those with a standing ask.
-func (db *DB) ForgetAnswerJobs(ctx context.Context, before time.Time) error {
+func (db *Peers) ForgetAnswerJobs(ctx context.Context, before time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM answer_job WHERE used < ?
 			AND NOT EXISTS (SELECT 1 FROM standing_ask s WHERE s.partner = answer_job.partner AND s.job = answer_job.job)`, stamp(before))
@@ -109,7 +108,7 @@ func (db *DB) ForgetAnswerJobs(ctx context.Context, before time.Time) error {
 
 // AddAnswerHits adds what matched to a job. A document that is there with another text starts anew;
 // hits and levels that were told stay told.
-func (db *DB) AddAnswerHits(ctx context.Context, partner concordat.SiteID, job concordat.JobID, ds []AnswerDocument,
+func (db *Peers) AddAnswerHits(ctx context.Context, partner concordat.SiteID, job concordat.JobID, ds []AnswerDocument,
 	hits []AnswerHit) error {
 	if len(ds) == 0 && len(hits) == 0 {
 		return nil
@@ -166,7 +165,7 @@ func putAnswerDocuments(ctx context.Context, c engine.Conn, partner concordat.Si
 }
 
 // AnswerDocuments returns what matched in a job, in order of handle.
-func (db *DB) AnswerDocuments(ctx context.Context, partner concordat.SiteID, job concordat.JobID) ([]AnswerDocument, error) {
+func (db *Peers) AnswerDocuments(ctx context.Context, partner concordat.SiteID, job concordat.JobID) ([]AnswerDocument, error) {
 	ds, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (AnswerDocument, error) {
 		var d AnswerDocument
 		var handle string
@@ -181,7 +180,7 @@ func (db *DB) AnswerDocuments(ctx context.Context, partner concordat.SiteID, job
 }
 
 // AnswerDocument returns one document that matched in a job, or concordat.ErrNotFound.
-func (db *DB) AnswerDocument(ctx context.Context, partner concordat.SiteID, job concordat.JobID,
+func (db *Peers) AnswerDocument(ctx context.Context, partner concordat.SiteID, job concordat.JobID,
 	h concordat.Handle) (AnswerDocument, error) {
 	d := AnswerDocument{Handle: h}
 	err := db.read().Row(ctx, `SELECT library, document, hash, told FROM answer_document WHERE partner = ? AND job = ? AND handle = ?`,
@@ -190,7 +189,7 @@ func (db *DB) AnswerDocument(ctx context.Context, partner concordat.SiteID, job 
 }
 
 // AnswerHits returns the hits of one document in a job, in order of ordinal and sentence.
-func (db *DB) AnswerHits(ctx context.Context, partner concordat.SiteID, job concordat.JobID, h concordat.Handle) ([]AnswerHit, error) {
+func (db *Peers) AnswerHits(ctx context.Context, partner concordat.SiteID, job concordat.JobID, h concordat.Handle) ([]AnswerHit, error) {
 	hits, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (AnswerHit, error) {
 		x := AnswerHit{Handle: h}
 		var sentence string
@@ -214,7 +213,7 @@ type Shipped struct {
 }
 
 // AddShipped notes documents that go into a partner's mirror, each replacing the row of its handle.
-func (db *DB) AddShipped(ctx context.Context, partner concordat.SiteID, e concordat.Epoch, ds []Shipped) error {
+func (db *Peers) AddShipped(ctx context.Context, partner concordat.SiteID, e concordat.Epoch, ds []Shipped) error {
 	if len(ds) == 0 {
 		return nil
 	}
@@ -232,7 +231,7 @@ func (db *DB) AddShipped(ctx context.Context, partner concordat.SiteID, e concor
 }
 
 // ShippedDocument returns a document of a partner's mirror, or concordat.ErrNotFound.
-func (db *DB) ShippedDocument(ctx context.Context, partner concordat.SiteID, e concordat.Epoch, h concordat.Handle) (Shipped, error) {
+func (db *Peers) ShippedDocument(ctx context.Context, partner concordat.SiteID, e concordat.Epoch, h concordat.Handle) (Shipped, error) {
 	d := Shipped{Handle: h}
 	err := db.read().Row(ctx, `SELECT library, document, hash FROM shipped WHERE partner = ? AND federation = ? AND number = ? AND handle = ?`,
 		partner, e.Federation, e.Number, hex.EncodeToString(h[:])).Scan(&d.Library, &d.Document, &d.Hash)

@@ -13,9 +13,8 @@ import (
 	"iter"
 	"time"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // auditLabel begins what is hashed: it keeps these hashes apart from all other uses of SHA-256, and
@@ -85,7 +84,7 @@ func auditHead(ctx context.Context, c engine.Conn) (AuditHead, error) {
 
 // AppendAudit adds an entry at the time of the store's clock. detail is one JSON value, stored
 // without white space; nil stands for null.
-func (db *DB) AppendAudit(ctx context.Context, actor, action string, detail json.RawMessage) (AuditEntry, error) {
+func (db *AuditLog) AppendAudit(ctx context.Context, actor, action string, detail json.RawMessage) (AuditEntry, error) {
 	if detail == nil {
 		detail = json.RawMessage("null")
 	}
@@ -117,7 +116,7 @@ func (db *DB) AppendAudit(ctx context.Context, actor, action string, detail json
 
 // Audit returns the entries after the one with Seq after, oldest first: at most limit, or MaxPage
 // where limit is 0 or larger.
-func (db *DB) Audit(ctx context.Context, after int64, limit int) ([]AuditEntry, error) {
+func (db *AuditLog) Audit(ctx context.Context, after int64, limit int) ([]AuditEntry, error) {
 	es, err := engine.Collect(ctx, db.read(), scanAudit,
 		`SELECT `+auditColumns+` FROM audit WHERE seq > ? ORDER BY seq LIMIT ?`, after, page(limit))
 	return es, db.fail(err, "audit")
@@ -127,7 +126,7 @@ func (db *DB) Audit(ctx context.Context, after int64, limit int) ([]AuditEntry, 
 // concordat.ErrCorrupt, naming the entry, where the chain is broken or does not pass through each of
 // the known heads, which callers keep outside the store: only they show an audit that was cut off at
 // its end or rewritten as a whole.
-func (db *DB) VerifyAudit(ctx context.Context, known ...AuditHead) (AuditHead, error) {
+func (db *AuditLog) VerifyAudit(ctx context.Context, known ...AuditHead) (AuditHead, error) {
 	return VerifyEntries(func(yield func(AuditEntry, error) bool) {
 		for after := int64(0); ; {
 			es, err := db.Audit(ctx, after, MaxPage)
@@ -176,7 +175,7 @@ func VerifyEntries(entries iter.Seq2[AuditEntry, error], known ...AuditHead) (Au
 }
 
 // AuditHead returns the end of the audit; Seq 0 where it is empty.
-func (db *DB) AuditHead(ctx context.Context) (AuditHead, error) {
+func (db *AuditLog) AuditHead(ctx context.Context) (AuditHead, error) {
 	h, err := auditHead(ctx, db.read())
 	return h, db.fail(err, "audit head")
 }

@@ -18,7 +18,7 @@ type AuditFilter struct {
 
 // SearchAudit returns the entries that the filter chooses, newest first, those before the one with Seq
 // before (0: from the newest): at most limit, or MaxPage where limit is 0 or larger.
-func (db *DB) SearchAudit(ctx context.Context, f AuditFilter, before int64, limit int) ([]AuditEntry, error) {
+func (db *AuditLog) SearchAudit(ctx context.Context, f AuditFilter, before int64, limit int) ([]AuditEntry, error) {
 	if before <= 0 {
 		before = 1<<63 - 1
 	}
@@ -44,7 +44,7 @@ func (db *DB) SearchAudit(ctx context.Context, f AuditFilter, before int64, limi
 }
 
 // AuditActions returns the actions that stand in the audit, in order.
-func (db *DB) AuditActions(ctx context.Context) ([]string, error) {
+func (db *AuditLog) AuditActions(ctx context.Context) ([]string, error) {
 	as, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (string, error) {
 		var a string
 		return a, s.Scan(&a)

@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // BatchMember is a document of a batch.
@@ -61,7 +60,7 @@ func scanMember(s engine.Scanner) (BatchMember, error) {
 // PutBatchMembers adds the members of one file and notes that the file is done, all or nothing; a file that
 // is done already changes nothing. Numbers are given by the store. Two members of one name fail with
 // concordat.ErrExists.
-func (db *DB) PutBatchMembers(ctx context.Context, id string, input int, members []BatchMember) error {
+func (db *Checks) PutBatchMembers(ctx context.Context, id string, input int, members []BatchMember) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE batch_input SET done = 1 WHERE batch = ? AND number = ? AND done = 0`, id, input)
 		if err != nil || n == 0 {
@@ -93,13 +92,13 @@ func (db *DB) PutBatchMembers(ctx context.Context, id string, input int, members
 }
 
 // BatchMembers returns the members of a batch in order of name.
-func (db *DB) BatchMembers(ctx context.Context, id string) ([]BatchMember, error) {
+func (db *Checks) BatchMembers(ctx context.Context, id string) ([]BatchMember, error) {
 	ms, err := engine.Collect(ctx, db.read(), scanMember, `SELECT `+memberColumns+` FROM batch_member WHERE batch = ? ORDER BY name`, id)
 	return ms, db.fail(err, "members of batch %s", id)
 }
 
 // BatchOfTask returns the batch and the number of the member whose findings a task holds, or concordat.ErrNotFound.
-func (db *DB) BatchOfTask(ctx context.Context, task concordat.TaskID) (id string, member int, err error) {
+func (db *Checks) BatchOfTask(ctx context.Context, task concordat.TaskID) (id string, member int, err error) {
 	err = db.read().Row(ctx, `SELECT batch, number FROM batch_member WHERE task = ? AND task <> ''`, task).Scan(&id, &member)
 	return id, member, db.fail(err, "batch of %s", task)
 }
@@ -107,7 +106,7 @@ func (db *DB) BatchOfTask(ctx context.Context, task concordat.TaskID) (id string
 // EraseBatchMember forgets what is kept of a member but that there was one: names, wording it has in
 // common with others, and what was found. request, if not nil, replaces that of the batch, which may name
 // it. It fails with concordat.ErrNotFound where there is no such member.
-func (db *DB) EraseBatchMember(ctx context.Context, id string, number int, request json.RawMessage) error {
+func (db *Checks) EraseBatchMember(ctx context.Context, id string, number int, request json.RawMessage) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		var name string
 		if err := c.Row(ctx, `SELECT name FROM batch_member WHERE batch = ? AND number = ?`, id, number).Scan(&name); err != nil {
@@ -156,7 +155,7 @@ const (
 
 // PutCompared notes that a member was compared with others, with the pairs that are new: all or nothing. A
 // pair that is there already stays.
-func (db *DB) PutCompared(ctx context.Context, id string, member int, pairs []BatchPair) error {
+func (db *Checks) PutCompared(ctx context.Context, id string, member int, pairs []BatchPair) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for _, p := range pairs {
 			packed, err := packPassages(p.Passages)
@@ -177,7 +176,7 @@ func (db *DB) PutCompared(ctx context.Context, id string, member int, pairs []Ba
 
 // Compared returns the numbers of the members with which a member of a batch has a pair, ascending, whether
 // or not it has something in common with them.
-func (db *DB) Compared(ctx context.Context, id string, member int) ([]int, error) {
+func (db *Checks) Compared(ctx context.Context, id string, member int) ([]int, error) {
 	ns, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (n int, err error) { return n, s.Scan(&n) },
 		`SELECT b AS n FROM batch_pair WHERE batch = ? AND a = ? UNION SELECT a AS n FROM batch_pair WHERE batch = ? AND b = ? ORDER BY n`, id,
 		member, id, member)
@@ -186,7 +185,7 @@ func (db *DB) Compared(ctx context.Context, id string, member int) ([]int, error
 
 // PairsOfMember returns the pairs of a member that have something in common, with their passages, in order
 // of A, then B.
-func (db *DB) PairsOfMember(ctx context.Context, id string, member int) ([]BatchPair, error) {
+func (db *Checks) PairsOfMember(ctx context.Context, id string, member int) ([]BatchPair, error) {
 	ps, err := engine.Collect(ctx, db.read(), scanPairWhole,
 		`SELECT a, b, share_a, share_b, verdict, passages FROM batch_pair WHERE batch = ? AND (a = ? OR b = ?) AND length(passages) > 0 ORDER BY a, b`, id, member, member)
 	return ps, db.fail(err, "pairs of %d of batch %s", member, id)
@@ -203,7 +202,7 @@ func scanPairWhole(s engine.Scanner) (BatchPair, error) {
 }
 
 // BatchPair returns one pair with its passages, or concordat.ErrNotFound.
-func (db *DB) BatchPair(ctx context.Context, id string, a, b int) (BatchPair, error) {
+func (db *Checks) BatchPair(ctx context.Context, id string, a, b int) (BatchPair, error) {
 	p, err := scanPairWhole(db.read().Row(ctx,
 		`SELECT a, b, share_a, share_b, verdict, passages FROM batch_pair WHERE batch = ? AND a = ? AND b = ?`, id, a, b))
 	return p, db.fail(err, "pair %d, %d of batch %s", a, b, id)
@@ -218,7 +217,7 @@ type PairCursor struct {
 // BatchPairs returns pairs that have something in common and a share of at least least, largest first, then
 // by A and B, after the cursor (nil: from the first): at most limit, or MaxPage where limit is 0 or
 // larger. Their passages are left out.
-func (db *DB) BatchPairs(ctx context.Context, id string, least float64, after *PairCursor, limit int) ([]BatchPair, error) {
+func (db *Checks) BatchPairs(ctx context.Context, id string, least float64, after *PairCursor, limit int) ([]BatchPair, error) {
 	where, args := `batch = ? AND share >= ? AND length(passages) > 0`, []any{id, least}
 	if after != nil {
 		where += ` AND (share < ? OR share = ? AND (a > ? OR a = ? AND b > ?))`
@@ -233,7 +232,7 @@ func (db *DB) BatchPairs(ctx context.Context, id string, least float64, after *P
 
 // SetPairVerdict sets what somebody decided about a pair; empty: the rules decide again. It fails with
 // concordat.ErrNotFound where there is no such pair.
-func (db *DB) SetPairVerdict(ctx context.Context, id string, a, b int, verdict string) error {
+func (db *Checks) SetPairVerdict(ctx context.Context, id string, a, b int, verdict string) error {
 	var err error
 	switch verdict {
 	case "", VerdictCount, VerdictDiscount:
@@ -249,7 +248,7 @@ func (db *DB) SetPairVerdict(ctx context.Context, id string, a, b int, verdict s
 
 // PutChecked notes what a check of a member found: of m the Number, Round, Task, Incomplete, Share, Largest
 // and Fresh are read. shares are the shares of the member that stand in others, by their numbers. All or nothing.
-func (db *DB) PutChecked(ctx context.Context, id string, m BatchMember, shares map[int]float64) error {
+func (db *Checks) PutChecked(ctx context.Context, id string, m BatchMember, shares map[int]float64) error {
 	fresh := jsonText(m.Fresh)
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx,
@@ -274,4 +273,33 @@ func (db *DB) PutChecked(ctx context.Context, id string, m BatchMember, shares m
 		return err
 	})
 	return db.fail(err, "checked %d of batch %s", m.Number, id)
+}
+
+// PutBatchWording keeps what several documents of a batch hold alike, in the caller's own form, in place of what was
+// kept before. It fails with concordat.ErrNotFound where there is no such batch.
+func (db *Checks) PutBatchWording(ctx context.Context, id string, data []byte) error {
+	packed, err := packPassages(data)
+	if err == nil {
+		err = db.write(ctx, func(c engine.Conn) error {
+			var found string
+			if err := c.Row(ctx, `SELECT id FROM batch WHERE id = ?`, id).Scan(&found); err != nil {
+				return err
+			}
+			_, err := c.Exec(ctx, `INSERT INTO batch_wording (batch, data) VALUES (?, ?) ON CONFLICT (batch) DO UPDATE SET data = excluded.data`,
+				id, packed)
+			return err
+		})
+	}
+	return db.fail(err, "wording of batch %s", id)
+}
+
+// BatchWording returns what PutBatchWording kept; nil for nothing.
+func (db *Checks) BatchWording(ctx context.Context, id string) ([]byte, error) {
+	all, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (packed []byte, err error) { return packed, s.Scan(&packed) },
+		`SELECT data FROM batch_wording WHERE batch = ?`, id)
+	var data []byte
+	if err == nil && len(all) > 0 {
+		data, err = unpackPassages(all[0])
+	}
+	return data, db.fail(err, "wording of batch %s", id)
 }

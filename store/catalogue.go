@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // DocumentRow is what the store knows of one document of the index.
@@ -52,7 +51,7 @@ func scanDocument(s engine.Scanner) (DocumentRow, error) {
 // document the later counts. All or none is stored. A document whose Hash is a new one gets the next
 // Revision; the same text put again keeps it. It fails with concordat.ErrNotFound where a library
 // does not exist.
-func (db *DB) PutDocuments(ctx context.Context, rows []DocumentRow) error {
+func (db *Catalogue) PutDocuments(ctx context.Context, rows []DocumentRow) error {
 	if err := db.checkDocuments(rows); err != nil || len(rows) == 0 {
 		return err
 	}
@@ -60,7 +59,7 @@ func (db *DB) PutDocuments(ctx context.Context, rows []DocumentRow) error {
 	return db.fail(err, "put %d documents", len(rows))
 }
 
-func (db *DB) checkDocuments(rows []DocumentRow) error {
+func (db *Catalogue) checkDocuments(rows []DocumentRow) error {
 	for _, d := range rows {
 		if err := checkDocument(d); err != nil {
 			return db.fail(err, "put document %s/%s", d.Library, d.ID)
@@ -115,7 +114,7 @@ func checkDocument(d DocumentRow) error {
 }
 
 // DocumentRow returns the row of a document, or concordat.ErrNotFound.
-func (db *DB) DocumentRow(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (DocumentRow, error) {
+func (db *Catalogue) DocumentRow(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (DocumentRow, error) {
 	d, err := scanDocument(db.read().Row(ctx,
 		`SELECT `+documentColumns+` FROM document WHERE library = ? AND id = ?`, lib, id))
 	return d, db.fail(err, "document %s/%s", lib, id)
@@ -123,7 +122,7 @@ func (db *DB) DocumentRow(ctx context.Context, lib concordat.LibraryID, id conco
 
 // DocumentByHash returns the document of the library with the given text, that with the lowest id if
 // there are several, or concordat.ErrNotFound.
-func (db *DB) DocumentByHash(ctx context.Context, lib concordat.LibraryID, hash string) (DocumentRow, error) {
+func (db *Catalogue) DocumentByHash(ctx context.Context, lib concordat.LibraryID, hash string) (DocumentRow, error) {
 	d, err := scanDocument(db.read().Row(ctx,
 		`SELECT `+documentColumns+` FROM document WHERE library = ? AND hash = ? ORDER BY id LIMIT 1`, lib, hash))
 	return d, db.fail(err, "document with hash %s in %s", hash, lib)
@@ -132,7 +131,7 @@ func (db *DB) DocumentByHash(ctx context.Context, lib concordat.LibraryID, hash 
 // Documents returns the first documents of the library whose ids come after the given one, in order
 // of id: at most limit, or MaxPage where limit is 0 or larger. Fewer than that: these are the last.
 // Pages taken one after another hold every document that was there all the time exactly once.
-func (db *DB) Documents(ctx context.Context, lib concordat.LibraryID, after concordat.DocumentID, limit int) ([]DocumentRow, error) {
+func (db *Catalogue) Documents(ctx context.Context, lib concordat.LibraryID, after concordat.DocumentID, limit int) ([]DocumentRow, error) {
 	ds, err := engine.Collect(ctx, db.read(), scanDocument,
 		`SELECT `+documentColumns+` FROM document WHERE library = ? AND id > ? ORDER BY id LIMIT ?`,
 		lib, after, page(limit))
@@ -142,7 +141,7 @@ func (db *DB) Documents(ctx context.Context, lib concordat.LibraryID, after conc
 // DeleteDocuments forgets the documents, and the SourceState of the files they came from, so that
 // adding those files again reads them again. WasDeleted then tells of them. A document that is not there is no error; without ids
 // nothing happens.
-func (db *DB) DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids ...concordat.DocumentID) error {
+func (db *Catalogue) DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids ...concordat.DocumentID) error {
 	if len(ids) == 0 {
 		return nil
 	}

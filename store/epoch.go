@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // EpochRow is what the store knows of the fingerprint set of an epoch.
@@ -45,7 +44,7 @@ func scanEpoch(s engine.Scanner) (EpochRow, error) {
 // SeeEpoch notes that there is a set for the epoch, at the time of the store's clock the first time,
 // and that the earlier epochs of its federation are replaced. It fails with concordat.ErrScheme
 // where the epoch was seen with another scheme.
-func (db *DB) SeeEpoch(ctx context.Context, e concordat.Epoch, scheme concordat.Scheme) error {
+func (db *Peers) SeeEpoch(ctx context.Context, e concordat.Epoch, scheme concordat.Scheme) error {
 	err := checkName("federation", e.Federation)
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error {
@@ -70,13 +69,13 @@ func (db *DB) SeeEpoch(ctx context.Context, e concordat.Epoch, scheme concordat.
 }
 
 // Epochs returns all epochs in order of federation and number.
-func (db *DB) Epochs(ctx context.Context) ([]EpochRow, error) {
+func (db *Peers) Epochs(ctx context.Context) ([]EpochRow, error) {
 	es, err := engine.Collect(ctx, db.read(), scanEpoch, `SELECT federation, number, scheme, seen, replaced FROM epoch ORDER BY federation, number`)
 	return es, db.fail(err, "list epochs")
 }
 
 // DropEpoch forgets the epoch, what its set held, and the standing asks of it.
-func (db *DB) DropEpoch(ctx context.Context, e concordat.Epoch) error {
+func (db *Peers) DropEpoch(ctx context.Context, e concordat.Epoch) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for _, table := range []string{"epoch_document", "standing_ask", "shipped", "epoch"} {
 			if _, err := c.Exec(ctx, `DELETE FROM `+table+` WHERE federation = ? AND number = ?`, e.Federation, e.Number); err != nil {
@@ -90,7 +89,7 @@ func (db *DB) DropEpoch(ctx context.Context, e concordat.Epoch) error {
 
 // Unset returns documents of the library whose present text the epoch's set does not hold, in order
 // of id, those after the given one: at most limit.
-func (db *DB) Unset(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after concordat.DocumentID,
+func (db *Peers) Unset(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after concordat.DocumentID,
 	limit int) ([]DocumentRow, error) {
 	ds, err := engine.Collect(ctx, db.read(), scanDocument, `SELECT `+documentColumns+` FROM document d
 		WHERE library = ? AND id > ? AND NOT EXISTS (SELECT 1 FROM epoch_document e WHERE e.federation = ? AND e.number = ?
@@ -101,7 +100,7 @@ func (db *DB) Unset(ctx context.Context, e concordat.Epoch, lib concordat.Librar
 
 // Leftover returns documents of the library that the epoch's set may hold and the catalogue does not
 // have, in order of id; with all, every document that the set may hold.
-func (db *DB) Leftover(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, all bool,
+func (db *Peers) Leftover(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, all bool,
 	limit int) ([]concordat.DocumentID, error) {
 	ids, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (concordat.DocumentID, error) {
 		var id concordat.DocumentID
@@ -113,7 +112,7 @@ func (db *DB) Leftover(ctx context.Context, e concordat.Epoch, lib concordat.Lib
 }
 
 // EpochLibraries returns the libraries of which the epoch's set may hold documents, in order.
-func (db *DB) EpochLibraries(ctx context.Context, e concordat.Epoch) ([]concordat.LibraryID, error) {
+func (db *Peers) EpochLibraries(ctx context.Context, e concordat.Epoch) ([]concordat.LibraryID, error) {
 	ids, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (concordat.LibraryID, error) {
 		var id concordat.LibraryID
 		return id, s.Scan(&id)
@@ -125,7 +124,7 @@ func (db *DB) EpochLibraries(ctx context.Context, e concordat.Epoch) ([]concorda
 // BeginEpochDocuments notes that the set is about to change for the documents: until
 // EndEpochDocuments or RemoveEpochDocuments the set counts as not holding them, and as perhaps
 // holding anything of them.
-func (db *DB) BeginEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ids []concordat.DocumentID) error {
+func (db *Peers) BeginEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ids []concordat.DocumentID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		put, err := c.Prepare(ctx, `INSERT INTO epoch_document (federation, number, library, document, state, hash, sentences, seq)
 			VALUES (?, ?, ?, ?, ?, '', 0, 0) ON CONFLICT (federation, number, library, document) DO UPDATE SET state = excluded.state`)
@@ -144,7 +143,7 @@ func (db *DB) BeginEpochDocuments(ctx context.Context, e concordat.Epoch, lib co
 }
 
 // EndEpochDocuments notes that the set holds the documents, with the next numbers.
-func (db *DB) EndEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ds []EpochDocument) error {
+func (db *Peers) EndEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ds []EpochDocument) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		seq, err := epochSeq(ctx, c, e, lib)
 		if err != nil {
@@ -173,7 +172,7 @@ func epochSeq(ctx context.Context, c engine.Conn, e concordat.Epoch, lib concord
 }
 
 // RemoveEpochDocuments notes that the set holds the documents no longer, with the next numbers.
-func (db *DB) RemoveEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ids []concordat.DocumentID) error {
+func (db *Peers) RemoveEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ids []concordat.DocumentID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		seq, err := epochSeq(ctx, c, e, lib)
 		if err != nil {
@@ -193,7 +192,8 @@ func (db *DB) RemoveEpochDocuments(ctx context.Context, e concordat.Epoch, lib c
 
 // HeldDocument returns the document with the text that the epoch's set holds, if that is the present
 // one and is not hidden by its term, or concordat.ErrNotFound.
-func (db *DB) HeldDocument(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, id concordat.DocumentID) (DocumentRow, error) {
+func (db *Peers) HeldDocument(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID,
+	id concordat.DocumentID) (DocumentRow, error) {
 	d, err := scanDocument(db.read().Row(ctx, `SELECT `+documentColumns+` FROM document d WHERE library = ? AND id = ?
 		AND EXISTS (SELECT 1 FROM epoch_document e WHERE e.federation = ? AND e.number = ?
 			AND e.library = d.library AND e.document = d.id AND e.state = ? AND e.hash = d.hash)
@@ -203,7 +203,7 @@ func (db *DB) HeldDocument(ctx context.Context, e concordat.Epoch, lib concordat
 }
 
 // EpochReady counts the documents of the library and those whose present text the set holds.
-func (db *DB) EpochReady(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID) (held, all int, err error) {
+func (db *Peers) EpochReady(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID) (held, all int, err error) {
 	err = db.read().Row(ctx,
 		`SELECT count(*), COALESCE(sum(CASE WHEN EXISTS (SELECT 1 FROM epoch_document e WHERE e.federation = ? AND e.number = ?
 			AND e.library = d.library AND e.document = d.id AND e.state = ? AND e.hash = d.hash) THEN 1 ELSE 0 END), 0)
@@ -213,7 +213,7 @@ func (db *DB) EpochReady(ctx context.Context, e concordat.Epoch, lib concordat.L
 
 // EpochChanges returns the documents of the library whose numbers come after the given one, in order
 // of number, those that were removed too: at most limit.
-func (db *DB) EpochChanges(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after int64,
+func (db *Peers) EpochChanges(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after int64,
 	limit int) ([]EpochDocument, error) {
 	ds, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (EpochDocument, error) {
 		d := EpochDocument{Library: lib}
@@ -228,7 +228,7 @@ func (db *DB) EpochChanges(ctx context.Context, e concordat.Epoch, lib concordat
 }
 
 // EpochEver returns the libraries of which the epoch's set holds or held documents, in order.
-func (db *DB) EpochEver(ctx context.Context, e concordat.Epoch) ([]concordat.LibraryID, error) {
+func (db *Peers) EpochEver(ctx context.Context, e concordat.Epoch) ([]concordat.LibraryID, error) {
 	ids, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (concordat.LibraryID, error) {
 		var id concordat.LibraryID
 		return id, s.Scan(&id)
@@ -237,7 +237,7 @@ func (db *DB) EpochEver(ctx context.Context, e concordat.Epoch) ([]concordat.Lib
 }
 
 // EpochBehind counts the documents of the library that the set holds with numbers after the given one.
-func (db *DB) EpochBehind(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after int64) (n int, err error) {
+func (db *Peers) EpochBehind(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after int64) (n int, err error) {
 	err = db.read().Row(ctx,
 		`SELECT count(*) FROM epoch_document WHERE federation = ? AND number = ? AND library = ? AND seq > ? AND state = ?`,
 		e.Federation, e.Number, lib, after, epochHeld).Scan(&n)

@@ -13,9 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // Files keeps whole files by the SHA-256 of their content, in a folder or in the database: the originals of

@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"concordat/store/engine"
-
 	"github.com/klauspost/compress/zstd"
 
 	"concordat"
+	"concordat/store/engine"
 )
 
 // MaxFindings bounds the findings of one task, in bytes before compression: below the gibibyte that
@@ -24,7 +23,7 @@ const minMemory = 8 << 20
 // PutFindings keeps what was found for a task, replacing what was kept before. It fails with
 // concordat.ErrNotFound where there is no such task and with concordat.ErrInvalid beyond
 // MaxFindings. data is not kept.
-func (db *DB) PutFindings(ctx context.Context, id concordat.TaskID, data []byte) error {
+func (db *Checks) PutFindings(ctx context.Context, id concordat.TaskID, data []byte) error {
 	if len(data) > MaxFindings {
 		return db.fail(fmt.Errorf("%w: %d bytes, at most %d", concordat.ErrInvalid, len(data), MaxFindings),
 			"put findings of task %s", id)
@@ -46,7 +45,7 @@ func (db *DB) PutFindings(ctx context.Context, id concordat.TaskID, data []byte)
 // ReplaceFindings replaces findings that are still of the revision given, as FindingsAt returned it,
 // and fails with concordat.ErrChanged, and changes nothing, where somebody else has replaced them. Other
 // errors are those of PutFindings.
-func (db *DB) ReplaceFindings(ctx context.Context, id concordat.TaskID, revision int64, data []byte) error {
+func (db *Checks) ReplaceFindings(ctx context.Context, id concordat.TaskID, revision int64, data []byte) error {
 	if len(data) > MaxFindings {
 		return db.fail(fmt.Errorf("%w: %d bytes, at most %d", concordat.ErrInvalid, len(data), MaxFindings),
 			"replace findings of task %s", id)
@@ -81,13 +80,13 @@ func pack(data []byte) ([]byte, error) {
 // Findings returns what PutFindings kept. It fails with concordat.ErrNotFound where there is
 // nothing, with concordat.ErrCorrupt where the bytes are not those that were kept, and with
 // concordat.ErrInvalid where a newer program packed them.
-func (db *DB) Findings(ctx context.Context, id concordat.TaskID) ([]byte, error) {
+func (db *Checks) Findings(ctx context.Context, id concordat.TaskID) ([]byte, error) {
 	data, _, err := db.FindingsAt(ctx, id)
 	return data, err
 }
 
 // FindingsAt is Findings with their revision.
-func (db *DB) FindingsAt(ctx context.Context, id concordat.TaskID) (data []byte, revision int64, err error) {
+func (db *Checks) FindingsAt(ctx context.Context, id concordat.TaskID) (data []byte, revision int64, err error) {
 	var format int
 	var length int64
 	var packed []byte
@@ -102,7 +101,7 @@ func (db *DB) FindingsAt(ctx context.Context, id concordat.TaskID) (data []byte,
 
 // FindingsRevision returns the revision of the findings of a task, from 1 and one more with every
 // replacement, or concordat.ErrNotFound. It reads none of them.
-func (db *DB) FindingsRevision(ctx context.Context, id concordat.TaskID) (revision int64, err error) {
+func (db *Checks) FindingsRevision(ctx context.Context, id concordat.TaskID) (revision int64, err error) {
 	err = db.read().Row(ctx, `SELECT revision FROM findings WHERE task = ?`, id).Scan(&revision)
 	return revision, db.fail(err, "findings of task %s", id)
 }
@@ -134,7 +133,7 @@ func unpack(format int, length int64, packed []byte) ([]byte, error) {
 
 // PackedFindings returns the findings of a task as they stand on disk, or concordat.ErrNotFound: what
 // to look for once they are deleted.
-func (db *DB) PackedFindings(ctx context.Context, id concordat.TaskID) ([]byte, error) {
+func (db *Checks) PackedFindings(ctx context.Context, id concordat.TaskID) ([]byte, error) {
 	var packed []byte
 	err := db.read().Row(ctx, `SELECT data FROM findings WHERE task = ?`, id).Scan(&packed)
 	return packed, db.fail(err, "findings of task %s", id)

@@ -9,9 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // HookID names a webhook.
@@ -77,7 +76,7 @@ const (
 		WHERE h.state = 'active' AND a.disabled = 0 AND (h.whole = 0 OR a.role = 'administrator'))`
 )
 
-func (db *DB) scanHook(s engine.Scanner) (Hook, error) {
+func (db *Webhooks) scanHook(s engine.Scanner) (Hook, error) {
 	var h Hook
 	var kinds, secret, former string
 	var until, made int64
@@ -137,7 +136,7 @@ func newHookSecret() []byte {
 // CreateHook makes a webhook with a new ID and secret, active, and returns it; of h the Account, Whole,
 // URL, Title and Kinds are read. It fails with concordat.ErrNotFound where there is no such account,
 // and with concordat.ErrInvalid beyond MaxHooks of it.
-func (db *DB) CreateHook(ctx context.Context, h Hook) (Hook, error) {
+func (db *Webhooks) CreateHook(ctx context.Context, h Hook) (Hook, error) {
 	h.ID, h.State, h.Cause, h.Made = HookID(strings.ToLower(rand.Text())), HookActive, "", instant(stamp(db.now()))
 	h.Secrets, h.Former, h.Title = [][]byte{newHookSecret()}, time.Time{}, cleanText(h.Title)
 	err := h.validate()
@@ -161,7 +160,7 @@ func (db *DB) CreateHook(ctx context.Context, h Hook) (Hook, error) {
 
 // UpdateHook sets URL, Title, Kinds and State of the webhook with h's ID, and clears its Cause, or
 // fails with concordat.ErrNotFound.
-func (db *DB) UpdateHook(ctx context.Context, h Hook) error {
+func (db *Webhooks) UpdateHook(ctx context.Context, h Hook) error {
 	err := h.validate()
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error {
@@ -173,7 +172,7 @@ func (db *DB) UpdateHook(ctx context.Context, h Hook) error {
 }
 
 // PauseHook pauses a webhook for a cause, such as a receiver that is gone.
-func (db *DB) PauseHook(ctx context.Context, id HookID, cause string) error {
+func (db *Webhooks) PauseHook(ctx context.Context, id HookID, cause string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		return oneOf(c.Exec(ctx, `UPDATE hook SET state = ?, cause = ? WHERE id = ?`, HookPaused, cleanText(cause), id))
 	})
@@ -182,7 +181,7 @@ func (db *DB) PauseHook(ctx context.Context, id HookID, cause string) error {
 
 // RotateHook gives a webhook a new secret; the one before signs too for the time that is given, and
 // one before that no longer. It returns the webhook, or concordat.ErrNotFound.
-func (db *DB) RotateHook(ctx context.Context, id HookID, overlap time.Duration) (Hook, error) {
+func (db *Webhooks) RotateHook(ctx context.Context, id HookID, overlap time.Duration) (Hook, error) {
 	var h Hook
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE hook SET former = secret, former_until = ?, secret = ? WHERE id = ?`,
@@ -197,21 +196,21 @@ func (db *DB) RotateHook(ctx context.Context, id HookID, overlap time.Duration) 
 }
 
 // Hook returns a webhook, or concordat.ErrNotFound.
-func (db *DB) Hook(ctx context.Context, id HookID) (Hook, error) {
+func (db *Webhooks) Hook(ctx context.Context, id HookID) (Hook, error) {
 	h, err := db.scanHook(db.read().Row(ctx, `SELECT `+hookColumns+` FROM hook h WHERE h.id = ?`, id))
 	return h, db.fail(err, "webhook %s", id)
 }
 
 // Hooks returns the webhooks of an account, or all where it is empty, in order of ID, those after the
 // given one: at most limit, or MaxPage where limit is 0 or larger.
-func (db *DB) Hooks(ctx context.Context, account string, after HookID, limit int) ([]Hook, error) {
+func (db *Webhooks) Hooks(ctx context.Context, account string, after HookID, limit int) ([]Hook, error) {
 	hs, err := engine.Collect(ctx, db.read(), db.scanHook, `SELECT `+hookColumns+` FROM hook h
 		WHERE (? = '' OR h.account = ?) AND h.id > ? ORDER BY h.id LIMIT ?`, account, account, after, page(limit))
 	return hs, db.fail(err, "list webhooks")
 }
 
 // DeleteHook forgets a webhook with all its deliveries, or fails with concordat.ErrNotFound.
-func (db *DB) DeleteHook(ctx context.Context, id HookID) error {
+func (db *Webhooks) DeleteHook(ctx context.Context, id HookID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		return oneOf(c.Exec(ctx, `DELETE FROM hook WHERE id = ?`, id))
 	})

@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // DeliveryState says how a delivery stands.
@@ -65,7 +64,7 @@ func scanDelivery(s engine.Scanner) (Delivery, error) {
 // ClaimDelivery gives the caller the delivery that has been due longest, with its webhook, until the
 // lease ends; none of the webhooks in busy. It fails with concordat.ErrNotFound where nothing is due.
 // Deliveries whose time is over become dead on the way.
-func (db *DB) ClaimDelivery(ctx context.Context, lease time.Duration, busy ...HookID) (Delivery, Hook, error) {
+func (db *Webhooks) ClaimDelivery(ctx context.Context, lease time.Duration, busy ...HookID) (Delivery, Hook, error) {
 	now := stamp(db.now())
 	var d Delivery
 	var h Hook
@@ -108,7 +107,7 @@ func (db *DB) ClaimDelivery(ctx context.Context, lease time.Duration, busy ...Ho
 // EndAttempt notes how the attempt of a claimed delivery went, and what comes of it: state and, of
 // DeliveryPending, when it is due again. It fails with ErrLease where another has begun the next
 // attempt, and with concordat.ErrNotFound where the delivery is gone.
-func (db *DB) EndAttempt(ctx context.Context, d Delivery, a Attempt, state DeliveryState, due time.Time) error {
+func (db *Webhooks) EndAttempt(ctx context.Context, d Delivery, a Attempt, state DeliveryState, due time.Time) error {
 	ended := int64(0)
 	switch state {
 	case DeliveryPending:
@@ -138,7 +137,7 @@ func (db *DB) EndAttempt(ctx context.Context, d Delivery, a Attempt, state Deliv
 }
 
 // Delivery returns one delivery with its attempts, oldest first, or concordat.ErrNotFound.
-func (db *DB) Delivery(ctx context.Context, hook HookID, seq int64) (Delivery, []Attempt, error) {
+func (db *Webhooks) Delivery(ctx context.Context, hook HookID, seq int64) (Delivery, []Attempt, error) {
 	d, err := scanDelivery(db.read().Row(ctx, `SELECT `+deliveryColumns+deliveryTables+`WHERE d.seq = ? AND d.hook = ?`, seq, hook))
 	if err != nil {
 		return d, nil, db.fail(err, "delivery %d", seq)
@@ -156,7 +155,7 @@ func (db *DB) Delivery(ctx context.Context, hook HookID, seq int64) (Delivery, [
 // Deliveries returns deliveries of a webhook newest first, those before the one with Seq before (0:
 // from the newest), with one state where that is not empty: at most limit, or MaxPage where limit is
 // 0 or larger.
-func (db *DB) Deliveries(ctx context.Context, hook HookID, state DeliveryState, before int64, limit int) ([]Delivery, error) {
+func (db *Webhooks) Deliveries(ctx context.Context, hook HookID, state DeliveryState, before int64, limit int) ([]Delivery, error) {
 	if before <= 0 {
 		before = 1<<63 - 1
 	}
@@ -175,7 +174,7 @@ type Replay struct {
 
 // ReplayDeliveries makes ended deliveries of a webhook due now, for another HookTime, under their old
 // event ids, and returns how many: at most what may wait. One that is pending already becomes due now.
-func (db *DB) ReplayDeliveries(ctx context.Context, hook HookID, r Replay) (n int64, err error) {
+func (db *Webhooks) ReplayDeliveries(ctx context.Context, hook HookID, r Replay) (n int64, err error) {
 	now := db.now()
 	to := int64(1<<63 - 1)
 	if !r.To.IsZero() {
@@ -205,7 +204,7 @@ func (db *DB) ReplayDeliveries(ctx context.Context, hook HookID, r Replay) (n in
 // ForgetDeliveries drops ended deliveries that were made before the instant, and of each webhook all
 // ended ones but the newest keep, and events that no delivery is left of. It returns how many
 // deliveries went.
-func (db *DB) ForgetDeliveries(ctx context.Context, before time.Time, keep int) (n int64, err error) {
+func (db *Webhooks) ForgetDeliveries(ctx context.Context, before time.Time, keep int) (n int64, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
 		if n, err = c.Exec(ctx, `DELETE FROM hook_delivery WHERE state <> ? AND made < ?`, DeliveryPending, stamp(before)); err != nil {
 			return err
@@ -226,4 +225,18 @@ func (db *DB) ForgetDeliveries(ctx context.Context, before time.Time, keep int) 
 		return err
 	})
 	return n, db.fail(err, "forget deliveries")
+}
+
+// DeliveryCounts returns how many deliveries of webhooks there are in each state; a state without any may
+// be missing.
+func (db *Webhooks) DeliveryCounts(ctx context.Context) (map[DeliveryState]int, error) {
+	out := map[DeliveryState]int{}
+	_, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (struct{}, error) {
+		var state DeliveryState
+		var n int
+		err := s.Scan(&state, &n)
+		out[state] = n
+		return struct{}{}, err
+	}, `SELECT state, COUNT(*) FROM hook_delivery GROUP BY state`)
+	return out, db.fail(err, "count deliveries")
 }

@@ -8,9 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // HookTime is how long an event is told again and again before its delivery is dead.
@@ -52,13 +51,13 @@ type disclosureEvent struct {
 
 // Announce tells all webhooks that want it of an event: the site's, and those of the account owner where
 // it is not empty; what a paused one is told waits. data is JSON.
-func (db *DB) Announce(ctx context.Context, kind EventKind, owner string, data json.RawMessage) error {
+func (db *Webhooks) Announce(ctx context.Context, kind EventKind, owner string, data json.RawMessage) error {
 	err := db.write(ctx, func(c engine.Conn) error { return db.announce(ctx, c, kind, owner, data) })
 	return db.fail(err, "announce %s", kind)
 }
 
 // announce is Announce in a transaction: what happened and that it is to be told are kept together.
-func (db *DB) announce(ctx context.Context, c engine.Conn, kind EventKind, owner string, data any) error {
+func (db base) announce(ctx context.Context, c engine.Conn, kind EventKind, owner string, data any) error {
 	ids, err := engine.Collect(ctx, c, func(s engine.Scanner) (id HookID, err error) { return id, s.Scan(&id) },
 		`SELECT id FROM hook WHERE kinds LIKE ? AND (whole = 1 OR (account = ? AND ? <> '')) AND id IN `+ableHooks+` ORDER BY id`,
 		"% "+string(kind)+" %", owner, owner)
@@ -69,7 +68,7 @@ func (db *DB) announce(ctx context.Context, c engine.Conn, kind EventKind, owner
 }
 
 // deliver keeps an event and a delivery of it for each webhook.
-func (db *DB) deliver(ctx context.Context, c engine.Conn, kind EventKind, data any, hooks ...HookID) error {
+func (db base) deliver(ctx context.Context, c engine.Conn, kind EventKind, data any, hooks ...HookID) error {
 	now := db.now()
 	body, err := json.Marshal(eventBody{kind, now.UTC().Truncate(time.Millisecond), data})
 	if err != nil {
@@ -99,7 +98,7 @@ func (db *DB) deliver(ctx context.Context, c engine.Conn, kind EventKind, data a
 }
 
 // PingHook makes an event that only this webhook is told of.
-func (db *DB) PingHook(ctx context.Context, id HookID) error {
+func (db *Webhooks) PingHook(ctx context.Context, id HookID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		return db.deliver(ctx, c, EventPing, map[string]HookID{"webhook": id}, id)
 	})
@@ -108,7 +107,7 @@ func (db *DB) PingHook(ctx context.Context, id HookID) error {
 
 // taskEnded announces that a task has ended, and with it perhaps its batch. A batch to which checks
 // are added after that ends again.
-func (db *DB) taskEnded(ctx context.Context, c engine.Conn, id concordat.TaskID) error {
+func (db base) taskEnded(ctx context.Context, c engine.Conn, id concordat.TaskID) error {
 	var some int
 	if err := c.Row(ctx, `SELECT count(*) FROM hook`).Scan(&some); err != nil || some == 0 {
 		return err // nobody is told of anything
@@ -131,7 +130,7 @@ func (db *DB) taskEnded(ctx context.Context, c engine.Conn, id concordat.TaskID)
 	return err
 }
 
-func (db *DB) batchEnded(ctx context.Context, c engine.Conn, batch, owner string) error {
+func (db base) batchEnded(ctx context.Context, c engine.Conn, batch, owner string) error {
 	e := batchEvent{Batch: batch, Owner: owner}
 	var open int
 	// The documents of a Batch end one by one; FinishBatch tells of its end.
@@ -152,7 +151,7 @@ func (db *DB) batchEnded(ctx context.Context, c engine.Conn, batch, owner string
 }
 
 // batchFinished announces that a Batch has ended. Its documents are its checks.
-func (db *DB) batchFinished(ctx context.Context, c engine.Conn, id string) error {
+func (db base) batchFinished(ctx context.Context, c engine.Conn, id string) error {
 	e := batchEvent{Batch: id}
 	err := c.Row(ctx, `SELECT owner, (SELECT count(*) FROM batch_member WHERE batch = batch.id), (SELECT count(*) FROM batch_member WHERE batch = batch.id AND reason <> '')
 		FROM batch WHERE id = ?`, id).Scan(&e.Owner, &e.Checks, &e.Failed)
@@ -163,7 +162,7 @@ func (db *DB) batchFinished(ctx context.Context, c engine.Conn, id string) error
 }
 
 // disclosed announces a request to read passages, or what was decided about one.
-func (db *DB) disclosed(ctx context.Context, c engine.Conn, id string) error {
+func (db base) disclosed(ctx context.Context, c engine.Conn, id string) error {
 	d, err := scanDisclosure(c.Row(ctx, `SELECT `+disclosureColumns+` FROM disclosure WHERE id = ?`, id))
 	pending := d.State == concordat.DisclosurePending
 	switch {

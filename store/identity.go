@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // Identity is who somebody is at a provider to whom people sign in. Issuer and subject together name
@@ -30,7 +29,7 @@ func scanIdentity(s engine.Scanner) (Identity, error) {
 
 // LinkIdentity links a person at a provider to an account. It fails with concordat.ErrExists where
 // the person is linked already, and with concordat.ErrNotFound where there is no such account.
-func (db *DB) LinkIdentity(ctx context.Context, i Identity) error {
+func (db *People) LinkIdentity(ctx context.Context, i Identity) error {
 	err := i.validate()
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error { return linkIdentity(ctx, c, i) })
@@ -57,7 +56,7 @@ func linkIdentity(ctx context.Context, c engine.Conn, i Identity) error {
 
 // CreateLinked makes an account and links a person to it, both or neither. It fails as CreateAccount
 // and LinkIdentity do.
-func (db *DB) CreateLinked(ctx context.Context, a Account, i Identity) error {
+func (db *People) CreateLinked(ctx context.Context, a Account, i Identity) error {
 	i.Account = a.Name
 	err := a.validate()
 	if err == nil {
@@ -75,13 +74,13 @@ func (db *DB) CreateLinked(ctx context.Context, a Account, i Identity) error {
 }
 
 // Identity returns who is linked to a person at a provider, or concordat.ErrNotFound.
-func (db *DB) Identity(ctx context.Context, issuer, subject string) (Identity, error) {
+func (db *People) Identity(ctx context.Context, issuer, subject string) (Identity, error) {
 	i, err := scanIdentity(db.read().Row(ctx, `SELECT `+identityColumns+` FROM identity WHERE issuer = ? AND subject = ?`, issuer, subject))
 	return i, db.fail(err, "identity")
 }
 
 // UseIdentity notes that somebody has signed in.
-func (db *DB) UseIdentity(ctx context.Context, issuer, subject string) error {
+func (db *People) UseIdentity(ctx context.Context, issuer, subject string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `UPDATE identity SET used = ? WHERE issuer = ? AND subject = ?`, stamp(db.now()), issuer, subject)
 		return err
@@ -90,7 +89,7 @@ func (db *DB) UseIdentity(ctx context.Context, issuer, subject string) error {
 }
 
 // Identities returns the links of an account, or all where it is empty, in order of account, issuer and subject.
-func (db *DB) Identities(ctx context.Context, account string) ([]Identity, error) {
+func (db *People) Identities(ctx context.Context, account string) ([]Identity, error) {
 	const from = `SELECT ` + identityColumns + ` FROM identity `
 	const order = ` ORDER BY account, issuer, subject`
 	var is []Identity
@@ -104,7 +103,7 @@ func (db *DB) Identities(ctx context.Context, account string) ([]Identity, error
 }
 
 // UnlinkIdentity ends a link, or fails with concordat.ErrNotFound. Who signed in by it is signed out.
-func (db *DB) UnlinkIdentity(ctx context.Context, issuer, subject string) error {
+func (db *People) UnlinkIdentity(ctx context.Context, issuer, subject string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		var account string
 		if err := c.Row(ctx, `DELETE FROM identity WHERE issuer = ? AND subject = ? RETURNING account`, issuer,
@@ -123,7 +122,7 @@ const maxFlows = 100_000
 // PutFlow keeps data under a secret of at least 128 random bits until it expires. It fails with
 // concordat.ErrUnavailable where too much waits, and with concordat.ErrExists where the secret was
 // put before.
-func (db *DB) PutFlow(ctx context.Context, kind, secret, data string, expires time.Time) error {
+func (db *People) PutFlow(ctx context.Context, kind, secret, data string, expires time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		if _, err := c.Exec(ctx, `DELETE FROM flow WHERE expires <= ?`, stamp(db.now())); err != nil {
 			return err
@@ -143,7 +142,7 @@ func (db *DB) PutFlow(ctx context.Context, kind, secret, data string, expires ti
 
 // TakeFlow returns the data under a secret and forgets it: of two callers one gets it. It fails with
 // concordat.ErrNotFound where it is unknown, taken or expired.
-func (db *DB) TakeFlow(ctx context.Context, kind, secret string) (string, error) {
+func (db *People) TakeFlow(ctx context.Context, kind, secret string) (string, error) {
 	var data string
 	err := db.write(ctx, func(c engine.Conn) error {
 		return c.Row(ctx, `DELETE FROM flow WHERE kind = ? AND hash = ? AND expires > ? RETURNING data`, kind, tokenHash(secret),
@@ -153,7 +152,7 @@ func (db *DB) TakeFlow(ctx context.Context, kind, secret string) (string, error)
 }
 
 // Flow is TakeFlow and forgets nothing.
-func (db *DB) Flow(ctx context.Context, kind, secret string) (string, error) {
+func (db *People) Flow(ctx context.Context, kind, secret string) (string, error) {
 	var data string
 	err := db.read().Row(ctx, `SELECT data FROM flow WHERE kind = ? AND hash = ? AND expires > ?`, kind, tokenHash(secret),
 		stamp(db.now())).Scan(&data)

@@ -10,9 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // An Intake is documents on their way into a site: first into the index, then into the catalogue. It is kept before the
@@ -27,7 +26,7 @@ type Intake struct {
 const intakeColumns = `id, worker, made, documents`
 
 // BeginIntake keeps that the documents are about to come into the index, and returns the id of the intake.
-func (db *DB) BeginIntake(ctx context.Context, worker string, rows []DocumentRow, made time.Time) (string, error) {
+func (db *Catalogue) BeginIntake(ctx context.Context, worker string, rows []DocumentRow, made time.Time) (string, error) {
 	if err := db.checkDocuments(rows); err != nil {
 		return "", err
 	}
@@ -45,7 +44,7 @@ func (db *DB) BeginIntake(ctx context.Context, worker string, rows []DocumentRow
 
 // FinishIntake notes the documents as PutDocuments does, and ends the intake with it. It fails with ErrLease, and notes
 // nothing, where somebody has settled the intake meanwhile.
-func (db *DB) FinishIntake(ctx context.Context, id string, rows []DocumentRow) error {
+func (db *Catalogue) FinishIntake(ctx context.Context, id string, rows []DocumentRow) error {
 	if err := db.checkDocuments(rows); err != nil {
 		return err
 	}
@@ -60,7 +59,7 @@ func (db *DB) FinishIntake(ctx context.Context, id string, rows []DocumentRow) e
 
 // ClaimIntake gives an intake another id, which it returns: who began it can no longer finish it. It fails with ErrLease
 // where the intake has ended or was claimed.
-func (db *DB) ClaimIntake(ctx context.Context, id string) (string, error) {
+func (db *Catalogue) ClaimIntake(ctx context.Context, id string) (string, error) {
 	claimed := strings.ToLower(rand.Text())
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE intake SET id = ? WHERE id = ?`, claimed, id)
@@ -81,13 +80,13 @@ func endIntake(ctx context.Context, c engine.Conn, id string) error {
 }
 
 // Intakes returns what a worker has begun to take in and not ended, the oldest first.
-func (db *DB) Intakes(ctx context.Context, worker string) ([]Intake, error) {
+func (db *Catalogue) Intakes(ctx context.Context, worker string) ([]Intake, error) {
 	out, err := engine.Collect(ctx, db.read(), scanIntake, `SELECT `+intakeColumns+` FROM intake WHERE worker = ? ORDER BY made, id`, worker)
 	return out, db.fail(err, "intakes of %q", worker)
 }
 
 // IntakesBefore returns what anybody began to take in before the given time and has not ended, the oldest first.
-func (db *DB) IntakesBefore(ctx context.Context, before time.Time) ([]Intake, error) {
+func (db *Catalogue) IntakesBefore(ctx context.Context, before time.Time) ([]Intake, error) {
 	out, err := engine.Collect(ctx, db.read(), scanIntake, `SELECT `+intakeColumns+` FROM intake WHERE made < ? ORDER BY made, id`,
 		stamp(before))
 	return out, db.fail(err, "intakes before %s", before.Format(time.DateTime))
@@ -104,7 +103,7 @@ func scanIntake(s engine.Scanner) (x Intake, err error) {
 }
 
 // Catalogued returns the hashes of the texts of those documents that the catalogue has.
-func (db *DB) Catalogued(ctx context.Context, lib concordat.LibraryID,
+func (db *Catalogue) Catalogued(ctx context.Context, lib concordat.LibraryID,
 	ids []concordat.DocumentID) (map[concordat.DocumentID]string, error) {
 	out := make(map[concordat.DocumentID]string, len(ids))
 	for len(ids) > 0 {
@@ -142,16 +141,16 @@ func noteGone(ctx context.Context, c engine.Conn, lib concordat.LibraryID, id co
 }
 
 // WasDeleted reports whether a document of the library was deleted at some time. It may be there again.
-func (db *DB) WasDeleted(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (bool, error) {
+func (db *Catalogue) WasDeleted(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (bool, error) {
 	return db.deletedBetween(ctx, goneName(lib, id), "")
 }
 
 // WasDeletedAs is WasDeleted for the beginning of the name that receipts give a document, in hexadecimal digits.
-func (db *DB) WasDeletedAs(ctx context.Context, name string) (bool, error) {
+func (db *Catalogue) WasDeletedAs(ctx context.Context, name string) (bool, error) {
 	return db.deletedBetween(ctx, name, "g") // after every digit
 }
 
-func (db *DB) deletedBetween(ctx context.Context, first, end string) (bool, error) {
+func (db *Catalogue) deletedBetween(ctx context.Context, first, end string) (bool, error) {
 	var n int
 	err := db.read().Row(ctx, `SELECT count(*) FROM gone_document WHERE name >= ? AND name <= ?`, first, first+end).Scan(&n)
 	return n > 0, db.fail(err, "look for a deletion")

@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // Invitation is one that this site made. The token itself is not kept.
@@ -52,7 +51,7 @@ func scanInvitation(s engine.Scanner) (Invitation, error) {
 }
 
 // AddInvitation keeps an invitation that was made.
-func (db *DB) AddInvitation(ctx context.Context, i Invitation) error {
+func (db *Peers) AddInvitation(ctx context.Context, i Invitation) error {
 	if i.Grants == nil {
 		i.Grants = []Grant{}
 	}
@@ -68,13 +67,13 @@ func (db *DB) AddInvitation(ctx context.Context, i Invitation) error {
 }
 
 // Invitation returns the one whose token has the hash, or concordat.ErrNotFound.
-func (db *DB) Invitation(ctx context.Context, hash [32]byte) (Invitation, error) {
+func (db *Peers) Invitation(ctx context.Context, hash [32]byte) (Invitation, error) {
 	i, err := scanInvitation(db.read().Row(ctx, `SELECT `+invitationColumns+` FROM invitation WHERE hash = ?`, hex.EncodeToString(hash[:])))
 	return i, db.fail(err, "invitation")
 }
 
 // Invitations returns all invitations, newest first.
-func (db *DB) Invitations(ctx context.Context) ([]Invitation, error) {
+func (db *Peers) Invitations(ctx context.Context) ([]Invitation, error) {
 	is, err := engine.Collect(ctx, db.read(), scanInvitation, `SELECT `+invitationColumns+` FROM invitation ORDER BY made DESC, hash`)
 	return is, db.fail(err, "invitations")
 }
@@ -83,7 +82,7 @@ func (db *DB) Invitations(ctx context.Context) ([]Invitation, error) {
 // site invited: both happen or neither. request is the digest of the enrolment: the same one again is no
 // error and changes nothing, as its receipt may have been lost. It fails with concordat.ErrNotFound,
 // with concordat.ErrRefused for an invitation that is used or has ended, and as AddPartner does.
-func (db *DB) Redeem(ctx context.Context, hash, request [32]byte, p Partner) error {
+func (db *Peers) Redeem(ctx context.Context, hash, request [32]byte, p Partner) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		i, err := scanInvitation(c.Row(ctx, `SELECT `+invitationColumns+` FROM invitation WHERE hash = ?`, hex.EncodeToString(hash[:])))
 		if err != nil {
@@ -110,14 +109,14 @@ func (db *DB) Redeem(ctx context.Context, hash, request [32]byte, p Partner) err
 }
 
 // OpenInvitations counts the invitations that can still be redeemed.
-func (db *DB) OpenInvitations(ctx context.Context) (int, error) {
+func (db *Peers) OpenInvitations(ctx context.Context) (int, error) {
 	var n int
 	err := db.read().Row(ctx, `SELECT count(*) FROM invitation WHERE used = 0 AND expires >= ?`, stamp(db.now())).Scan(&n)
 	return n, db.fail(err, "open invitations")
 }
 
 // DeleteInvitation withdraws an invitation that was not used. It fails with concordat.ErrNotFound.
-func (db *DB) DeleteInvitation(ctx context.Context, hash [32]byte) error {
+func (db *Peers) DeleteInvitation(ctx context.Context, hash [32]byte) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `DELETE FROM invitation WHERE hash = ? AND used = 0`, hex.EncodeToString(hash[:]))
 		if err == nil && n == 0 {

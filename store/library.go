@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // Library is a named collection of documents with its policy.
@@ -75,7 +74,7 @@ func scanLibrary(s engine.Scanner) (Library, error) {
 }
 
 // CreateLibrary makes l. It fails with concordat.ErrExists where its id is taken.
-func (db *DB) CreateLibrary(ctx context.Context, l Library) error {
+func (db *Catalogue) CreateLibrary(ctx context.Context, l Library) error {
 	policy, err := encodeLibrary(l)
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error {
@@ -90,7 +89,7 @@ func (db *DB) CreateLibrary(ctx context.Context, l Library) error {
 // UpdateLibrary sets the title and the policy of the library with l's id, or fails with
 // concordat.ErrNotFound. The time of creation stays. A policy with Central set is replaced by one of a later
 // version, or let go as it is with Central 0; else the call fails with concordat.ErrRefused.
-func (db *DB) UpdateLibrary(ctx context.Context, l Library) error {
+func (db *Catalogue) UpdateLibrary(ctx context.Context, l Library) error {
 	policy, err := encodeLibrary(l)
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error {
@@ -142,20 +141,20 @@ func oneOf(n int64, err error) error {
 }
 
 // Library returns the library with its number of documents, or concordat.ErrNotFound.
-func (db *DB) Library(ctx context.Context, id concordat.LibraryID) (Library, error) {
+func (db *Catalogue) Library(ctx context.Context, id concordat.LibraryID) (Library, error) {
 	l, err := scanLibrary(db.read().Row(ctx, `SELECT `+libraryColumns+` FROM library l WHERE l.id = ?`, id))
 	return l, db.fail(err, "library %s", id)
 }
 
 // Libraries returns all libraries in order of id, with their numbers of documents.
-func (db *DB) Libraries(ctx context.Context) ([]Library, error) {
+func (db *Catalogue) Libraries(ctx context.Context) ([]Library, error) {
 	ls, err := engine.Collect(ctx, db.read(), scanLibrary, `SELECT `+libraryColumns+` FROM library l ORDER BY l.id`)
 	return ls, db.fail(err, "list libraries")
 }
 
 // DeleteLibrary forgets an empty library and what ingest noted for it. It fails with
 // concordat.ErrNotFound, or with concordat.ErrInvalid while documents remain.
-func (db *DB) DeleteLibrary(ctx context.Context, id concordat.LibraryID) error {
+func (db *Catalogue) DeleteLibrary(ctx context.Context, id concordat.LibraryID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		l, err := scanLibrary(c.Row(ctx, `SELECT `+libraryColumns+` FROM library l WHERE l.id = ?`, id))
 		if err != nil {

@@ -8,9 +8,8 @@ import (
 	"fmt"
 	"time"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // LTIPlatform is a learning platform that may use the site. Issuer and Client together name it.
@@ -47,7 +46,7 @@ func scanPlatform(s engine.Scanner) (LTIPlatform, error) {
 
 // PutLTIPlatform keeps a platform in place of one of its ID. It fails with concordat.ErrExists where
 // another has its issuer and client.
-func (db *DB) PutLTIPlatform(ctx context.Context, p LTIPlatform) error {
+func (db *LTI) PutLTIPlatform(ctx context.Context, p LTIPlatform) error {
 	err := checkName("platform", p.ID)
 	if err == nil && (p.Issuer == "" || p.Client == "") {
 		err = fmt.Errorf("%w: want issuer and client", concordat.ErrInvalid)
@@ -84,19 +83,19 @@ func putPlatform(ctx context.Context, c engine.Conn, p LTIPlatform) error {
 }
 
 // LTIPlatform returns a platform by its ID, or concordat.ErrNotFound.
-func (db *DB) LTIPlatform(ctx context.Context, id string) (LTIPlatform, error) {
+func (db *LTI) LTIPlatform(ctx context.Context, id string) (LTIPlatform, error) {
 	p, err := scanPlatform(db.read().Row(ctx, `SELECT `+platformColumns+` FROM lti_platform WHERE id = ?`, id))
 	return p, db.fail(err, "platform %s", id)
 }
 
 // LTIPlatforms returns all platforms in order of ID.
-func (db *DB) LTIPlatforms(ctx context.Context) ([]LTIPlatform, error) {
+func (db *LTI) LTIPlatforms(ctx context.Context) ([]LTIPlatform, error) {
 	ps, err := engine.Collect(ctx, db.read(), scanPlatform, `SELECT `+platformColumns+` FROM lti_platform ORDER BY id`)
 	return ps, db.fail(err, "list platforms")
 }
 
 // LTIIssuer returns the platforms of an issuer in order of ID; client may be empty for any.
-func (db *DB) LTIIssuer(ctx context.Context, issuer, client string) ([]LTIPlatform, error) {
+func (db *LTI) LTIIssuer(ctx context.Context, issuer, client string) ([]LTIPlatform, error) {
 	ps, err := engine.Collect(ctx, db.read(), scanPlatform,
 		`SELECT `+platformColumns+` FROM lti_platform WHERE issuer = ? AND (client = ? OR ? = '') ORDER BY id`,
 		issuer, client, client)
@@ -105,7 +104,7 @@ func (db *DB) LTIIssuer(ctx context.Context, issuer, client string) ([]LTIPlatfo
 
 // DeleteLTIPlatform forgets a platform with the choices made there and what it asked to have checked;
 // the checks stay. It fails with concordat.ErrNotFound.
-func (db *DB) DeleteLTIPlatform(ctx context.Context, id string) error {
+func (db *LTI) DeleteLTIPlatform(ctx context.Context, id string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `DELETE FROM lti_platform WHERE id = ?`, id)
 		if err == nil && n == 0 {
@@ -123,7 +122,7 @@ func (db *DB) DeleteLTIPlatform(ctx context.Context, id string) error {
 
 // PutLTIChoices keeps what a teacher chose for an activity, as JSON. An empty context keeps it for
 // every context that has nothing of its own.
-func (db *DB) PutLTIChoices(ctx context.Context, platform, id, context string, choices []byte) error {
+func (db *LTI) PutLTIChoices(ctx context.Context, platform, id, context string, choices []byte) error {
 	err := checkName("processor", id)
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error {
@@ -138,7 +137,7 @@ func (db *DB) PutLTIChoices(ctx context.Context, platform, id, context string, c
 
 // LTIChoices returns what was chosen for an activity in a context, else what was chosen at first, or
 // concordat.ErrNotFound.
-func (db *DB) LTIChoices(ctx context.Context, platform, id, context string) ([]byte, error) {
+func (db *LTI) LTIChoices(ctx context.Context, platform, id, context string) ([]byte, error) {
 	var choices string
 	err := db.read().Row(ctx, `SELECT choices FROM lti_processor WHERE platform = ? AND id = ? AND context IN (?, '')
 		ORDER BY CASE WHEN context = '' THEN 1 ELSE 0 END LIMIT 1`, platform, id, context).Scan(&choices)
@@ -164,7 +163,7 @@ func scanLTICheck(s engine.Scanner) (LTICheck, error) {
 }
 
 // PutLTICheck notes whose a check is; one that is noted already stays as it is.
-func (db *DB) PutLTICheck(ctx context.Context, k LTICheck) error {
+func (db *LTI) PutLTICheck(ctx context.Context, k LTICheck) error {
 	err := checkName("task", k.Task)
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error { return putLTICheck(ctx, c, k) })
@@ -179,14 +178,14 @@ func putLTICheck(ctx context.Context, c engine.Conn, k LTICheck) error {
 }
 
 // LTICheck returns whose a check is, or concordat.ErrNotFound.
-func (db *DB) LTICheck(ctx context.Context, id concordat.TaskID) (LTICheck, error) {
+func (db *LTI) LTICheck(ctx context.Context, id concordat.TaskID) (LTICheck, error) {
 	k, err := scanLTICheck(db.read().Row(ctx, `SELECT `+ltiCheckColumns+` FROM lti_check WHERE task = ?`, id))
 	return k, db.fail(err, "check %s", id)
 }
 
 // LTIChecks returns the checks of a context, newest first, at most limit or MaxPage; of one learner
 // where that is not empty.
-func (db *DB) LTIChecks(ctx context.Context, platform, deployment, context, learner string, limit int) ([]LTICheck, error) {
+func (db *LTI) LTIChecks(ctx context.Context, platform, deployment, context, learner string, limit int) ([]LTICheck, error) {
 	ks, err := engine.Collect(ctx, db.read(), scanLTICheck, `SELECT `+ltiCheckColumns+` FROM lti_check
 		WHERE platform = ? AND deployment = ? AND context = ? AND (learner = ? OR ? = '') ORDER BY made DESC, task LIMIT ?`,
 		platform, deployment, context, learner, learner, page(limit))

@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // The states of an LTIAsset.
@@ -63,7 +62,7 @@ const flowNotice = "lti-notice"
 // reports whether the notice is new: one that was taken before changes nothing. An asset that is
 // known already keeps its ID; it is fetched anew where it had failed, and the platform is told its
 // result again where it was done.
-func (db *DB) TakeLTINotice(ctx context.Context, notice string, forget time.Time, assets []LTIAsset) (bool, error) {
+func (db *LTI) TakeLTINotice(ctx context.Context, notice string, forget time.Time, assets []LTIAsset) (bool, error) {
 	fresh := true
 	err := db.write(ctx, func(c engine.Conn) error {
 		now := db.now()
@@ -105,7 +104,7 @@ func takeAsset(ctx context.Context, c engine.Conn, a LTIAsset, now time.Time) er
 // ClaimLTIAsset returns one asset for which something is to be done, which nobody else gets before
 // the lease ends, or fails with concordat.ErrNotFound: one to be fetched, or one whose check has ended
 // or is gone, or of which the platform does not know yet that it has begun.
-func (db *DB) ClaimLTIAsset(ctx context.Context, lease time.Duration) (LTIAsset, error) {
+func (db *LTI) ClaimLTIAsset(ctx context.Context, lease time.Duration) (LTIAsset, error) {
 	now := db.now()
 	var a LTIAsset
 	none := false
@@ -130,7 +129,7 @@ func (db *DB) ClaimLTIAsset(ctx context.Context, lease time.Duration) (LTIAsset,
 
 // SetLTIAsset keeps how far an asset is; with a Task also whose its check is. It fails with
 // concordat.ErrNotFound where the asset is gone.
-func (db *DB) SetLTIAsset(ctx context.Context, a LTIAsset) error {
+func (db *LTI) SetLTIAsset(ctx context.Context, a LTIAsset) error {
 	var err error
 	switch a.State {
 	case LTIFetch, LTIChecks, LTIDone, LTIFailed:
@@ -155,7 +154,7 @@ func (db *DB) SetLTIAsset(ctx context.Context, a LTIAsset) error {
 
 // FindLTIAsset returns what the site knows of an asset, the latest where several processors have it,
 // or concordat.ErrNotFound. Processor may be empty for any.
-func (db *DB) FindLTIAsset(ctx context.Context, platform, deployment, asset, processor string) (LTIAsset, error) {
+func (db *LTI) FindLTIAsset(ctx context.Context, platform, deployment, asset, processor string) (LTIAsset, error) {
 	a, err := scanAsset(db.read().Row(ctx, `SELECT `+assetColumns+` FROM lti_asset
 		WHERE platform = ? AND deployment = ? AND asset = ? AND (processor = ? OR ? = '') ORDER BY made DESC, id LIMIT 1`,
 		platform, deployment, asset, processor, processor))
@@ -163,7 +162,7 @@ func (db *DB) FindLTIAsset(ctx context.Context, platform, deployment, asset, pro
 }
 
 // LTIAssets returns what platforms asked to have checked, newest first, at most limit or MaxPage.
-func (db *DB) LTIAssets(ctx context.Context, limit int) ([]LTIAsset, error) {
+func (db *LTI) LTIAssets(ctx context.Context, limit int) ([]LTIAsset, error) {
 	as, err := engine.Collect(ctx, db.read(), scanAsset, `SELECT `+assetColumns+` FROM lti_asset ORDER BY made DESC, id LIMIT ?`, page(limit))
 	return as, db.fail(err, "list assets")
 }

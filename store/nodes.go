@@ -3,15 +3,12 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // What the nodes of a site share here: see migration 81.
@@ -93,38 +90,22 @@ func (db *DB) DutyHolder(ctx context.Context, duty string) (string, error) {
 	return holder, db.fail(err, "duty %s", duty)
 }
 
-// TakeMessage reports whether a partner's message is taken for the first time. It is remembered until the
-// given time.
-func (db *DB) TakeMessage(ctx context.Context, partner concordat.SiteID, message []byte, until time.Time) (bool, error) {
-	first := false
-	err := checkName("partner", partner)
+// Setting returns the value of a setting of the site, or concordat.ErrNotFound.
+func (db *DB) Setting(ctx context.Context, key string) (string, error) {
+	var value string
+	err := db.read().Row(ctx, `SELECT value FROM setting WHERE name = ?`, key).Scan(&value)
+	return value, db.fail(err, "setting %s", key)
+}
+
+// SetSetting sets a setting of the site, whether or not it was set before.
+func (db *DB) SetSetting(ctx context.Context, key, value string) error {
+	err := checkName("setting", key)
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error {
-			if _, err := c.Exec(ctx, `DELETE FROM taken WHERE until < ?`, stamp(db.now())); err != nil {
-				return err
-			}
-			n, err := c.Exec(ctx, `INSERT INTO taken (partner, message, until) VALUES (?, ?, ?) ON CONFLICT (partner, message) DO NOTHING`,
-				partner, hex.EncodeToString(message), stamp(until))
-			first = n > 0
+			_, err := c.Exec(ctx, `INSERT INTO setting (name, value) VALUES (?, ?)
+				ON CONFLICT (name) DO UPDATE SET value = excluded.value`, key, cleanText(value))
 			return err
 		})
 	}
-	return first, db.fail(err, "message of %s", partner)
-}
-
-// PutTaskProgress notes how far a task is. One that is gone is no error.
-func (db *DB) PutTaskProgress(ctx context.Context, id concordat.TaskID, event json.RawMessage) error {
-	err := db.write(ctx, func(c engine.Conn) error {
-		_, err := c.Exec(ctx, `INSERT INTO task_progress (task, event) SELECT id, ? FROM task WHERE id = ? AND state = ?
-			ON CONFLICT (task) DO UPDATE SET event = excluded.event`, cleanText(string(event)), id, concordat.TaskRunning)
-		return err
-	})
-	return db.fail(err, "progress of task %s", id)
-}
-
-// TaskProgress returns what was noted last of a task, or concordat.ErrNotFound.
-func (db *DB) TaskProgress(ctx context.Context, id concordat.TaskID) (json.RawMessage, error) {
-	var event string
-	err := db.read().Row(ctx, `SELECT event FROM task_progress WHERE task = ?`, id).Scan(&event)
-	return json.RawMessage(event), db.fail(err, "progress of task %s", id)
+	return db.fail(err, "set setting %s", key)
 }

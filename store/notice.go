@@ -8,9 +8,8 @@ import (
 	"fmt"
 	"time"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // Outgoing is a notice on its way to a partner.
@@ -33,7 +32,7 @@ type Received struct {
 }
 
 // Queue puts notices for a partner into the outbox.
-func (db *DB) Queue(ctx context.Context, partner concordat.SiteID, ns ...concordat.Notice) error {
+func (db *Peers) Queue(ctx context.Context, partner concordat.SiteID, ns ...concordat.Notice) error {
 	err := checkName("partner", partner)
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error {
@@ -55,7 +54,7 @@ func (db *DB) Queue(ctx context.Context, partner concordat.SiteID, ns ...concord
 }
 
 // Outbox returns the notices whose time has come, those that wait longest first: at most limit.
-func (db *DB) Outbox(ctx context.Context, limit int) ([]Outgoing, error) {
+func (db *Peers) Outbox(ctx context.Context, limit int) ([]Outgoing, error) {
 	out, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (Outgoing, error) {
 		var o Outgoing
 		var b []byte
@@ -74,7 +73,7 @@ func (db *DB) Outbox(ctx context.Context, limit int) ([]Outgoing, error) {
 }
 
 // Delivered takes a notice out of the outbox.
-func (db *DB) Delivered(ctx context.Context, seq int64) error {
+func (db *Peers) Delivered(ctx context.Context, seq int64) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM outbox WHERE seq = ?`, seq)
 		return err
@@ -83,7 +82,7 @@ func (db *DB) Delivered(ctx context.Context, seq int64) error {
 }
 
 // Undelivered notes a failed attempt and when to try again.
-func (db *DB) Undelivered(ctx context.Context, seq int64, next time.Time, cause string) error {
+func (db *Peers) Undelivered(ctx context.Context, seq int64, next time.Time, cause string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `UPDATE outbox SET attempts = attempts + 1, next = ?, cause = ? WHERE seq = ?`, stamp(next), cleanText(cause), seq)
 		return err
@@ -95,7 +94,7 @@ func (db *DB) Undelivered(ctx context.Context, seq int64, next time.Time, cause 
 const MostReceived = 10_000
 
 // PutReceived keeps a notice of a partner. Beyond MostReceived it fails with concordat.ErrUnavailable.
-func (db *DB) PutReceived(ctx context.Context, partner concordat.SiteID, n *concordat.Notice) error {
+func (db *Peers) PutReceived(ctx context.Context, partner concordat.SiteID, n *concordat.Notice) error {
 	err := checkName("partner", partner)
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error {
@@ -118,7 +117,7 @@ func (db *DB) PutReceived(ctx context.Context, partner concordat.SiteID, n *conc
 }
 
 // Inbox returns the notices of partners after the given number, oldest first: at most limit.
-func (db *DB) Inbox(ctx context.Context, after int64, limit int) ([]Received, error) {
+func (db *Peers) Inbox(ctx context.Context, after int64, limit int) ([]Received, error) {
 	in, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (Received, error) {
 		var x Received
 		var b []byte
@@ -136,7 +135,7 @@ func (db *DB) Inbox(ctx context.Context, after int64, limit int) ([]Received, er
 }
 
 // ForgetReceived takes read notices, those up to the given number, out of the inbox.
-func (db *DB) ForgetReceived(ctx context.Context, upTo int64) error {
+func (db *Peers) ForgetReceived(ctx context.Context, upTo int64) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM inbox WHERE seq <= ?`, upTo)
 		return err
@@ -155,7 +154,7 @@ type StandingAsk struct {
 
 // AddStandingAsk keeps a question until it expires; the same one twice counts once. It fails with concordat.ErrRefused where the
 // partner would have more than most sentences standing in the epoch.
-func (db *DB) AddStandingAsk(ctx context.Context, x StandingAsk, most int) error {
+func (db *Peers) AddStandingAsk(ctx context.Context, x StandingAsk, most int) error {
 	err := checkName("partner", x.Partner)
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error {
@@ -186,7 +185,7 @@ func (db *DB) AddStandingAsk(ctx context.Context, x StandingAsk, most int) error
 }
 
 // StandingAsks returns the questions of an epoch that have not expired, oldest first.
-func (db *DB) StandingAsks(ctx context.Context, e concordat.Epoch) ([]StandingAsk, error) {
+func (db *Peers) StandingAsks(ctx context.Context, e concordat.Epoch) ([]StandingAsk, error) {
 	xs, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (StandingAsk, error) {
 		var x StandingAsk
 		var b []byte
@@ -205,7 +204,7 @@ func (db *DB) StandingAsks(ctx context.Context, e concordat.Epoch) ([]StandingAs
 }
 
 // DropStandingAsks forgets the questions of a partner's job, and with the zero job all that expired.
-func (db *DB) DropStandingAsks(ctx context.Context, partner concordat.SiteID, job concordat.JobID) error {
+func (db *Peers) DropStandingAsks(ctx context.Context, partner concordat.SiteID, job concordat.JobID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM standing_ask WHERE (partner = ? AND job = ?) OR expires <= ?`,
 			partner, hex.EncodeToString(job[:]), stamp(db.now()))

@@ -10,9 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // Role says what a person may do at a site.
@@ -57,7 +56,7 @@ func (a Account) validate() error {
 }
 
 // CreateAccount makes a. It fails with concordat.ErrExists where its name is taken.
-func (db *DB) CreateAccount(ctx context.Context, a Account) error {
+func (db *People) CreateAccount(ctx context.Context, a Account) error {
 	err := a.validate()
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error { return insertAccount(ctx, c, a) })
@@ -82,7 +81,7 @@ func flag(b bool) int {
 // UpdateAccount sets title, role, password, Disabled and Public of the account with a's name, or fails with
 // concordat.ErrNotFound. An account that is disabled, or whose password or role changes, is signed
 // out everywhere.
-func (db *DB) UpdateAccount(ctx context.Context, a Account) error {
+func (db *People) UpdateAccount(ctx context.Context, a Account) error {
 	err := a.validate()
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error {
@@ -104,13 +103,13 @@ func (db *DB) UpdateAccount(ctx context.Context, a Account) error {
 }
 
 // Account returns an account, or concordat.ErrNotFound.
-func (db *DB) Account(ctx context.Context, name string) (Account, error) {
+func (db *People) Account(ctx context.Context, name string) (Account, error) {
 	a, err := scanAccount(db.read().Row(ctx, `SELECT `+accountColumns+` FROM account WHERE name = ?`, name))
 	return a, db.fail(err, "account %s", name)
 }
 
 // Accounts returns all accounts in order of name.
-func (db *DB) Accounts(ctx context.Context) ([]Account, error) {
+func (db *People) Accounts(ctx context.Context) ([]Account, error) {
 	as, err := engine.Collect(ctx, db.read(), scanAccount, `SELECT `+accountColumns+` FROM account ORDER BY name`)
 	return as, db.fail(err, "list accounts")
 }
@@ -164,7 +163,7 @@ const MaxTokens = 50
 
 // PutToken keeps the token whose secret this is. A secret is at least 128 random bits. Beyond MaxTokens of an account for programs it
 // fails with concordat.ErrInvalid.
-func (db *DB) PutToken(ctx context.Context, secret string, t Token) error {
+func (db *People) PutToken(ctx context.Context, secret string, t Token) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		if _, err := c.Exec(ctx, `DELETE FROM token WHERE expires <= ?`, stamp(db.now())); err != nil {
 			return err
@@ -187,14 +186,14 @@ func (db *DB) PutToken(ctx context.Context, secret string, t Token) error {
 
 // Token returns the token of that secret and purpose while it has not expired, or
 // concordat.ErrNotFound.
-func (db *DB) Token(ctx context.Context, secret string, p Purpose) (Token, error) {
+func (db *People) Token(ctx context.Context, secret string, p Purpose) (Token, error) {
 	_, t, err := scanToken(db.read().Row(ctx, `SELECT `+tokenColumns+` FROM token WHERE hash = ? AND purpose = ? AND expires > ?`,
 		tokenHash(secret), p, stamp(db.now())))
 	return t, db.fail(err, "token")
 }
 
 // UseToken is Token, and notes that it was used.
-func (db *DB) UseToken(ctx context.Context, secret string, p Purpose) (Token, error) {
+func (db *People) UseToken(ctx context.Context, secret string, p Purpose) (Token, error) {
 	t, err := db.Token(ctx, secret, p)
 	now := db.now().UTC().Truncate(time.Hour)
 	if err != nil || t.Used.Equal(now) {
@@ -210,7 +209,7 @@ func (db *DB) UseToken(ctx context.Context, secret string, p Purpose) (Token, er
 
 // Tokens returns the tokens of an account and a purpose that have not expired, newest first, by
 // TokenID.
-func (db *DB) Tokens(ctx context.Context, account string, p Purpose) ([]TokenID, []Token, error) {
+func (db *People) Tokens(ctx context.Context, account string, p Purpose) ([]TokenID, []Token, error) {
 	var ids []TokenID
 	ts, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (Token, error) {
 		id, t, err := scanToken(s)
@@ -222,7 +221,7 @@ func (db *DB) Tokens(ctx context.Context, account string, p Purpose) ([]TokenID,
 }
 
 // RevokeToken forgets the token of an account that has the TokenID; one that is not there is no error.
-func (db *DB) RevokeToken(ctx context.Context, account string, id TokenID) error {
+func (db *People) RevokeToken(ctx context.Context, account string, id TokenID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM token WHERE account = ? AND substr(hash, 1, 32) = ?`, account, string(id))
 		return err
@@ -241,7 +240,7 @@ const (
 // the answer of the one before. It fails with concordat.ErrInvalid where the key was used for
 // another request, and with concordat.ErrUnavailable while the first is still at work. request is a
 // hash of what is asked.
-func (db *DB) BeginOnce(ctx context.Context, account, key, request string) (answer string, err error) {
+func (db *People) BeginOnce(ctx context.Context, account, key, request string) (answer string, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
 		now := db.now()
 		if _, err := c.Exec(ctx, `DELETE FROM repeatable WHERE expires <= ?`, stamp(now)); err != nil {
@@ -270,7 +269,7 @@ func (db *DB) BeginOnce(ctx context.Context, account, key, request string) (answ
 }
 
 // EndOnce keeps the answer of what BeginOnce began; an empty one lets the key be used anew.
-func (db *DB) EndOnce(ctx context.Context, account, key, answer string) error {
+func (db *People) EndOnce(ctx context.Context, account, key, answer string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		var err error
 		if answer == "" {
@@ -285,7 +284,7 @@ func (db *DB) EndOnce(ctx context.Context, account, key, answer string) error {
 }
 
 // DeleteToken forgets a token; one that is not there is no error.
-func (db *DB) DeleteToken(ctx context.Context, secret string) error {
+func (db *People) DeleteToken(ctx context.Context, secret string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM token WHERE hash = ?`, tokenHash(secret))
 		return err
@@ -296,7 +295,7 @@ func (db *DB) DeleteToken(ctx context.Context, secret string) error {
 // JoinAccount uses up the token of PurposeJoin and sets the password of its account, both or
 // neither; the account is signed out everywhere and other links to it stop working. It returns the
 // account, and fails with concordat.ErrNotFound where the token is unknown, used or expired.
-func (db *DB) JoinAccount(ctx context.Context, secret, password string) (Account, error) {
+func (db *People) JoinAccount(ctx context.Context, secret, password string) (Account, error) {
 	var a Account
 	err := db.write(ctx, func(c engine.Conn) error {
 		var name string
@@ -318,7 +317,7 @@ func (db *DB) JoinAccount(ctx context.Context, secret, password string) (Account
 // FirstAccount uses up the token of PurposeFirst and makes an administrator, both or neither. It
 // fails with concordat.ErrNotFound where the token is unknown, used or expired, and with
 // concordat.ErrExists where there is an account already.
-func (db *DB) FirstAccount(ctx context.Context, secret string, a Account) error {
+func (db *People) FirstAccount(ctx context.Context, secret string, a Account) error {
 	a.Role = RoleAdministrator
 	err := a.validate()
 	if err == nil {

@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // Charge is an amount that somebody spends of a limit.
@@ -36,7 +35,7 @@ func (q *QuotaUsed) Unwrap() error { return concordat.ErrRefused }
 // Charge spends all of the charges, or none and fails with a *QuotaUsed of the first that does not fit.
 // Concurrent calls never spend more than a limit together. What was spent counts to the end of its
 // SpendSlot after Within. An Amount of 0 only asks whether anything is left.
-func (db *DB) Charge(ctx context.Context, xs ...Charge) error {
+func (db *People) Charge(ctx context.Context, xs ...Charge) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for _, x := range xs {
 			if x.Amount < 0 {
@@ -86,7 +85,7 @@ func charge(ctx context.Context, c engine.Conn, now time.Time, x Charge) error {
 }
 
 // ForgetQuota forgets what was spent before the given time.
-func (db *DB) ForgetQuota(ctx context.Context, before time.Time) error {
+func (db *People) ForgetQuota(ctx context.Context, before time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM quota WHERE slot < ?`, stamp(before.Add(-SpendSlot)))
 		return err

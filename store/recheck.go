@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // The kinds of what is checked again.
@@ -42,7 +41,7 @@ func scanRecheck(s engine.Scanner) (Recheck, error) {
 }
 
 // PutRecheck sets when something is done again, in place of what was set before.
-func (db *DB) PutRecheck(ctx context.Context, r Recheck) error {
+func (db *Checks) PutRecheck(ctx context.Context, r Recheck) error {
 	err := checkName("target", r.Target)
 	switch {
 	case err != nil:
@@ -63,13 +62,13 @@ func (db *DB) PutRecheck(ctx context.Context, r Recheck) error {
 }
 
 // Recheck returns when something is done again, or concordat.ErrNotFound.
-func (db *DB) Recheck(ctx context.Context, kind, target string) (Recheck, error) {
+func (db *Checks) Recheck(ctx context.Context, kind, target string) (Recheck, error) {
 	r, err := scanRecheck(db.read().Row(ctx, `SELECT `+recheckColumns+` FROM recheck WHERE kind = ? AND target = ?`, kind, target))
 	return r, db.fail(err, "recheck of %s %s", kind, target)
 }
 
 // DueRechecks returns what is to be done again by now, and what runs, earliest first.
-func (db *DB) DueRechecks(ctx context.Context, now time.Time) ([]Recheck, error) {
+func (db *Checks) DueRechecks(ctx context.Context, now time.Time) ([]Recheck, error) {
 	rs, err := engine.Collect(ctx, db.read(), scanRecheck,
 		`SELECT `+recheckColumns+` FROM recheck WHERE next > 0 AND next <= ? OR due <> '' ORDER BY next, kind, target LIMIT ?`, stamp(now),
 		MaxPage)
@@ -77,13 +76,13 @@ func (db *DB) DueRechecks(ctx context.Context, now time.Time) ([]Recheck, error)
 }
 
 // Rechecks returns all that is or was to be done again, in order of kind and target.
-func (db *DB) Rechecks(ctx context.Context) ([]Recheck, error) {
+func (db *Checks) Rechecks(ctx context.Context) ([]Recheck, error) {
 	rs, err := engine.Collect(ctx, db.read(), scanRecheck, `SELECT `+recheckColumns+` FROM recheck ORDER BY kind, target LIMIT ?`, MaxPage)
 	return rs, db.fail(err, "what is to be checked again")
 }
 
 // DeleteRecheck forgets that something is done again. What is not there is no error.
-func (db *DB) DeleteRecheck(ctx context.Context, kind, target string) error {
+func (db *Checks) DeleteRecheck(ctx context.Context, kind, target string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM recheck WHERE kind = ? AND target = ?`, kind, target)
 		return err

@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // Term is how long a document of a library is kept from view, and how long it is kept at all.
@@ -31,7 +30,7 @@ func scanTerm(s engine.Scanner) (Term, error) {
 
 // SetTerm sets the term of a document, or takes it away where both of its times are zero. It fails
 // with concordat.ErrNotFound where there is no such document.
-func (db *DB) SetTerm(ctx context.Context, t Term) error {
+func (db *Retention) SetTerm(ctx context.Context, t Term) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		var id string
 		if err := c.Row(ctx, `SELECT id FROM document WHERE library = ? AND id = ?`, t.Library, t.Document).Scan(&id); err != nil {
@@ -51,7 +50,7 @@ func (db *DB) SetTerm(ctx context.Context, t Term) error {
 
 // Term returns the term of a document, the zero Term's times where it has none, or
 // concordat.ErrNotFound where there is no such document.
-func (db *DB) Term(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (Term, error) {
+func (db *Retention) Term(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (Term, error) {
 	t, err := scanTerm(db.read().Row(ctx, `SELECT d.library, d.id, COALESCE(t.hidden, 0), COALESCE(t.expires, 0) FROM document d
 		LEFT JOIN term t ON t.library = d.library AND t.document = d.id WHERE d.library = ? AND d.id = ?`, lib, id))
 	return t, db.fail(err, "term of %s/%s", lib, id)
@@ -59,7 +58,7 @@ func (db *DB) Term(ctx context.Context, lib concordat.LibraryID, id concordat.Do
 
 // Terms returns the terms of a library's documents in order of id, those after the given one: at most
 // limit, or MaxPage where limit is 0 or larger.
-func (db *DB) Terms(ctx context.Context, lib concordat.LibraryID, after concordat.DocumentID, limit int) ([]Term, error) {
+func (db *Retention) Terms(ctx context.Context, lib concordat.LibraryID, after concordat.DocumentID, limit int) ([]Term, error) {
 	ts, err := engine.Collect(ctx, db.read(), scanTerm, `SELECT library, document, hidden, expires FROM term
 		WHERE library = ? AND document > ? ORDER BY document LIMIT ?`, lib, after, page(limit))
 	return ts, db.fail(err, "terms of %s", lib)
@@ -67,14 +66,14 @@ func (db *DB) Terms(ctx context.Context, lib concordat.LibraryID, after concorda
 
 // ExpiredDocuments returns documents whose term has expired at the given time, in order of library and
 // id: at most limit.
-func (db *DB) ExpiredDocuments(ctx context.Context, at time.Time, limit int) ([]Term, error) {
+func (db *Retention) ExpiredDocuments(ctx context.Context, at time.Time, limit int) ([]Term, error) {
 	ts, err := engine.Collect(ctx, db.read(), scanTerm, `SELECT library, document, hidden, expires FROM term
 		WHERE expires > 0 AND expires <= ? ORDER BY library, document LIMIT ?`, stamp(at), page(limit))
 	return ts, db.fail(err, "expired documents")
 }
 
 // OldDocuments returns documents of a library that came before the given time, in order of id: at most limit.
-func (db *DB) OldDocuments(ctx context.Context, lib concordat.LibraryID, before time.Time, limit int) ([]DocumentRow, error) {
+func (db *Retention) OldDocuments(ctx context.Context, lib concordat.LibraryID, before time.Time, limit int) ([]DocumentRow, error) {
 	ds, err := engine.Collect(ctx, db.read(), scanDocument,
 		`SELECT `+documentColumns+` FROM document WHERE library = ? AND added < ? ORDER BY id LIMIT ?`,
 		lib, stamp(before), page(limit))
@@ -83,7 +82,7 @@ func (db *DB) OldDocuments(ctx context.Context, lib concordat.LibraryID, before 
 
 // EndedTasks returns tasks that ended before the given time, in order of creation, those after the one
 // with Seq after: at most limit.
-func (db *DB) EndedTasks(ctx context.Context, before time.Time, after int64, limit int) ([]Task, error) {
+func (db *Retention) EndedTasks(ctx context.Context, before time.Time, after int64, limit int) ([]Task, error) {
 	ts, err := engine.Collect(ctx, db.read(), scanTask,
 		`SELECT `+taskColumns+` FROM task WHERE seq > ? AND finished > 0 AND finished < ? ORDER BY seq LIMIT ?`,
 		after, stamp(before), page(limit))
@@ -91,7 +90,7 @@ func (db *DB) EndedTasks(ctx context.Context, before time.Time, after int64, lim
 }
 
 // Citing returns the tasks whose results name a document, in order.
-func (db *DB) Citing(ctx context.Context, r concordat.Ref) ([]concordat.TaskID, error) {
+func (db *Retention) Citing(ctx context.Context, r concordat.Ref) ([]concordat.TaskID, error) {
 	ids, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (concordat.TaskID, error) {
 		var id concordat.TaskID
 		return id, s.Scan(&id)
@@ -101,7 +100,7 @@ func (db *DB) Citing(ctx context.Context, r concordat.Ref) ([]concordat.TaskID, 
 
 // SetRequest replaces what a task that has ended was to do, such as by less, and forgets that it needs
 // its file. It fails with concordat.ErrInvalid while the task has not ended.
-func (db *DB) SetRequest(ctx context.Context, id concordat.TaskID, request []byte) error {
+func (db *Retention) SetRequest(ctx context.Context, id concordat.TaskID, request []byte) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE task SET request = ? WHERE id = ? AND state NOT IN (?, ?)`, request, id, concordat.TaskQueued,
 			concordat.TaskRunning)
@@ -121,7 +120,7 @@ func (db *DB) SetRequest(ctx context.Context, id concordat.TaskID, request []byt
 }
 
 // Originals returns the files that a task needs.
-func (db *DB) Originals(ctx context.Context, id concordat.TaskID) ([]string, error) {
+func (db *Retention) Originals(ctx context.Context, id concordat.TaskID) ([]string, error) {
 	hs, err := engine.Collect(ctx, db.read(), scanString, `SELECT hash FROM original WHERE task = ? ORDER BY hash`, id)
 	return hs, db.fail(err, "files of task %s", id)
 }
@@ -132,7 +131,7 @@ func scanString(s engine.Scanner) (string, error) {
 }
 
 // OriginalNeeded reports whether any task needs the file.
-func (db *DB) OriginalNeeded(ctx context.Context, hash string) (bool, error) {
+func (db *Retention) OriginalNeeded(ctx context.Context, hash string) (bool, error) {
 	var n int
 	err := db.read().Row(ctx,
 		`SELECT (SELECT count(*) FROM original WHERE hash = ?) + (SELECT count(*) FROM batch_input WHERE place = ? AND done = 0)`, hash,
@@ -141,7 +140,7 @@ func (db *DB) OriginalNeeded(ctx context.Context, hash string) (bool, error) {
 }
 
 // OriginalShared reports whether a task other than the given one needs the file.
-func (db *DB) OriginalShared(ctx context.Context, hash string, id concordat.TaskID) (bool, error) {
+func (db *Retention) OriginalShared(ctx context.Context, hash string, id concordat.TaskID) (bool, error) {
 	var n int
 	err := db.read().Row(ctx,
 		`SELECT (SELECT count(*) FROM original WHERE hash = ? AND task <> ?) + (SELECT count(*) FROM batch_input WHERE place = ? AND done = 0)`,
@@ -161,7 +160,7 @@ type Erased struct {
 // EraseTask is DeleteTask, forgets answers kept for programs that name the task and whose it is at a
 // learning platform, and counts. A task
 // that is not there gives zeros and is no error.
-func (db *DB) EraseTask(ctx context.Context, id concordat.TaskID) (Erased, error) {
+func (db *Retention) EraseTask(ctx context.Context, id concordat.TaskID) (Erased, error) {
 	var e Erased
 	err := db.write(ctx, func(c engine.Conn) error {
 		err := c.Row(ctx, `SELECT COALESCE((SELECT length(data) FROM findings WHERE task = ?), 0), (SELECT count(*) FROM result WHERE task = ?),
@@ -195,7 +194,7 @@ const (
 
 // EraseTraces forgets what else names documents of this site: alerts of standing checks, and the matches
 // that were told to partners; it returns how many. What was shown to whom stays.
-func (db *DB) EraseTraces(ctx context.Context, site concordat.SiteID, lib concordat.LibraryID,
+func (db *Retention) EraseTraces(ctx context.Context, site concordat.SiteID, lib concordat.LibraryID,
 	ids []concordat.DocumentID) (alerts, answers int64, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
 		for _, id := range ids {
@@ -249,7 +248,7 @@ func scanErasure(s engine.Scanner) (Erasure, error) {
 }
 
 // AskErasure keeps that a deletion is wanted, with State asked.
-func (db *DB) AskErasure(ctx context.Context, e Erasure) error {
+func (db *Retention) AskErasure(ctx context.Context, e Erasure) error {
 	err := checkName("erasure", e.ID)
 	if err == nil && !json.Valid(e.Target) {
 		err = fmt.Errorf("%w: target is not JSON", concordat.ErrInvalid)
@@ -266,7 +265,7 @@ func (db *DB) AskErasure(ctx context.Context, e Erasure) error {
 
 // StepErasure notes how far a deletion is. Once it is no longer asked its target is forgotten: it may
 // name what was deleted. It fails with concordat.ErrNotFound where there is none of that id.
-func (db *DB) StepErasure(ctx context.Context, id string, state ErasureState, receipt json.RawMessage) error {
+func (db *Retention) StepErasure(ctx context.Context, id string, state ErasureState, receipt json.RawMessage) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		set, args := `state = ?, receipt = ?`, []any{state, cleanText(string(receipt))}
 		if state != ErasureAsked {
@@ -283,14 +282,14 @@ func (db *DB) StepErasure(ctx context.Context, id string, state ErasureState, re
 }
 
 // Erasure returns a deletion, or concordat.ErrNotFound.
-func (db *DB) Erasure(ctx context.Context, id string) (Erasure, error) {
+func (db *Retention) Erasure(ctx context.Context, id string) (Erasure, error) {
 	e, err := scanErasure(db.read().Row(ctx, `SELECT `+erasureColumns+` FROM erasure WHERE id = ?`, id))
 	return e, db.fail(err, "deletion %s", id)
 }
 
 // Erasures returns deletions newest first, those asked for before the one with Seq before (0: from the
 // newest): at most limit, or MaxPage where limit is 0 or larger.
-func (db *DB) Erasures(ctx context.Context, before int64, limit int) ([]Erasure, error) {
+func (db *Retention) Erasures(ctx context.Context, before int64, limit int) ([]Erasure, error) {
 	if before <= 0 {
 		before = 1<<63 - 1
 	}
@@ -300,7 +299,7 @@ func (db *DB) Erasures(ctx context.Context, before int64, limit int) ([]Erasure,
 }
 
 // OpenErasures returns the deletions that are not done, oldest first.
-func (db *DB) OpenErasures(ctx context.Context) ([]Erasure, error) {
+func (db *Retention) OpenErasures(ctx context.Context) ([]Erasure, error) {
 	es, err := engine.Collect(ctx, db.read(), scanErasure, `SELECT `+erasureColumns+` FROM erasure WHERE state <> ? ORDER BY seq`, ErasureDone)
 	return es, db.fail(err, "list open deletions")
 }

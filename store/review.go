@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // ReviewKind says what a Review decides.
@@ -43,7 +42,7 @@ func scanReview(s engine.Scanner) (Review, error) {
 
 // AppendReview adds a review of a task; nothing that is there changes. It fails with
 // concordat.ErrNotFound where there is no such task.
-func (db *DB) AppendReview(ctx context.Context, id concordat.TaskID, r Review) (Review, error) {
+func (db *Checks) AppendReview(ctx context.Context, id concordat.TaskID, r Review) (Review, error) {
 	return db.AppendReviewIf(ctx, id, r, AnyRules)
 }
 
@@ -52,7 +51,7 @@ const AnyRules = -1
 
 // AppendReviewIf is AppendReview if the task's rules were changed that many times, AnyRules apart, and
 // else fails with concordat.ErrChanged: of two people who change the rules of one revision the first does.
-func (db *DB) AppendReviewIf(ctx context.Context, id concordat.TaskID, r Review, changes int) (Review, error) {
+func (db *Checks) AppendReviewIf(ctx context.Context, id concordat.TaskID, r Review, changes int) (Review, error) {
 	switch r.Kind {
 	case ReviewRules, ReviewComment, ReviewVerdict, ReviewSignOff:
 	default:
@@ -88,7 +87,7 @@ func (db *DB) AppendReviewIf(ctx context.Context, id concordat.TaskID, r Review,
 }
 
 // Reviews returns the reviews of a task, oldest first; none for a task that is not there.
-func (db *DB) Reviews(ctx context.Context, id concordat.TaskID) ([]Review, error) {
+func (db *Checks) Reviews(ctx context.Context, id concordat.TaskID) ([]Review, error) {
 	rs, err := engine.Collect(ctx, db.read(), scanReview, `SELECT seq, at, by, kind, text, data FROM review WHERE task = ? ORDER BY seq`, id)
 	return rs, db.fail(err, "reviews of %s", id)
 }

@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // sessionGrain is how exactly the last use of a session is known: one write a minute, not one a request.
@@ -15,7 +14,7 @@ const sessionGrain = time.Minute
 
 // UseSession returns the session of that secret, or concordat.ErrNotFound where there is none, it has
 // expired, or it was not used for longer than idle, 0: however long; and notes that it was used.
-func (db *DB) UseSession(ctx context.Context, secret string, idle time.Duration) (Token, error) {
+func (db *People) UseSession(ctx context.Context, secret string, idle time.Duration) (Token, error) {
 	t, err := db.Token(ctx, secret, PurposeSession)
 	if err != nil {
 		return t, err
@@ -43,7 +42,7 @@ func (db *DB) UseSession(ctx context.Context, secret string, idle time.Duration)
 func SecretID(secret string) TokenID { return TokenID(tokenHash(secret)[:32]) }
 
 // EndSessions signs an account out everywhere but where the token has the given id; empty: everywhere.
-func (db *DB) EndSessions(ctx context.Context, account string, but TokenID) error {
+func (db *People) EndSessions(ctx context.Context, account string, but TokenID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM token WHERE account = ? AND purpose = ? AND substr(hash, 1, 32) <> ?`, account, PurposeSession,
 			string(but))
@@ -55,7 +54,7 @@ func (db *DB) EndSessions(ctx context.Context, account string, but TokenID) erro
 // SetPassword sets the password of an account that may sign in, signs it out everywhere and ends links
 // by which its password could be chosen; its programs' tokens stay. It fails with
 // concordat.ErrNotFound where there is no such account, or it is disabled.
-func (db *DB) SetPassword(ctx context.Context, account, password string) error {
+func (db *People) SetPassword(ctx context.Context, account, password string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE account SET password = ? WHERE name = ? AND disabled = 0`, password, account)
 		if err := oneOf(n, err); err != nil {
@@ -69,7 +68,7 @@ func (db *DB) SetPassword(ctx context.Context, account, password string) error {
 
 // DeleteUnjoined forgets public accounts without a password, and without a link to a provider, that were made before the given time: nobody
 // keeps a name by asking for it. It returns how many.
-func (db *DB) DeleteUnjoined(ctx context.Context, before time.Time) (int, error) {
+func (db *People) DeleteUnjoined(ctx context.Context, before time.Time) (int, error) {
 	var n int64
 	err := db.write(ctx, func(c engine.Conn) error {
 		const those = `public = 1 AND password = '' AND created < ? AND name NOT IN (SELECT account FROM identity)`
@@ -84,7 +83,7 @@ func (db *DB) DeleteUnjoined(ctx context.Context, before time.Time) (int, error)
 }
 
 // OpenTasks counts the tasks of an owner that have not ended, and those of all public accounts together.
-func (db *DB) OpenTasks(ctx context.Context, owner string) (own, public int, err error) {
+func (db *People) OpenTasks(ctx context.Context, owner string) (own, public int, err error) {
 	err = db.read().Row(ctx, `SELECT
 		(SELECT count(*) FROM task WHERE state IN (?, ?) AND owner = ?),
 		(SELECT count(*) FROM task WHERE state IN (?, ?) AND owner IN (SELECT name FROM account WHERE public = 1))`,
@@ -93,7 +92,7 @@ func (db *DB) OpenTasks(ctx context.Context, owner string) (own, public int, err
 }
 
 // PublicAccounts counts the public accounts.
-func (db *DB) PublicAccounts(ctx context.Context) (n int, err error) {
+func (db *People) PublicAccounts(ctx context.Context) (n int, err error) {
 	err = db.read().Row(ctx, `SELECT count(*) FROM account WHERE public = 1`).Scan(&n)
 	return n, db.fail(err, "count public accounts")
 }

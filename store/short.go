@@ -9,9 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // ShortPiece is a piece of a document that is too short for a fingerprint, with the grams by which
@@ -127,7 +126,7 @@ const longestList = 10_000
 // given grams and has low to high of them itself; it may call it with others too. It reads the
 // shortest lists that are sure to hold all of those: whoever shares least of n grams has one of any
 // n-least+1. each returning false ends it.
-func (db *DB) ShortCandidates(ctx context.Context, grams []uint32, least, low, high int, each func(ShortText) bool) error {
+func (db *Catalogue) ShortCandidates(ctx context.Context, grams []uint32, least, low, high int, each func(ShortText) bool) error {
 	if least < 1 || least > len(grams) {
 		return db.fail(fmt.Errorf("%w: %d of %d grams", concordat.ErrInvalid, least, len(grams)), "search short texts")
 	}
@@ -206,7 +205,7 @@ type ShortPlace struct {
 
 // ShortPlaces returns the first places of a short text in the libraries, at most limit, in order of
 // library, document and span, and the number of documents, of whatever library, that hold it.
-func (db *DB) ShortPlaces(ctx context.Context, text int64, libraries []concordat.LibraryID,
+func (db *Catalogue) ShortPlaces(ctx context.Context, text int64, libraries []concordat.LibraryID,
 	limit int) (places []ShortPlace, documents int, err error) {
 	if len(libraries) == 0 {
 		return nil, 0, nil
@@ -231,7 +230,7 @@ func (db *DB) ShortPlaces(ctx context.Context, text int64, libraries []concordat
 
 // ShortUnknown returns the number of documents of the libraries whose short pieces were never noted:
 // they came before there was a place for them, and ingesting them again or a reindex notes them.
-func (db *DB) ShortUnknown(ctx context.Context, libraries []concordat.LibraryID) (int, error) {
+func (db *Catalogue) ShortUnknown(ctx context.Context, libraries []concordat.LibraryID) (int, error) {
 	if len(libraries) == 0 {
 		return 0, nil
 	}

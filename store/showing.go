@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // Forms of a showing: what of a text of ours went to a partner. Of FormFingerprints and FormWords, the two
@@ -61,7 +60,7 @@ func scanShowing(s engine.Scanner) (Showing, error) {
 // Show notes the showings, all or none. It fails with concordat.ErrRefused where one is a sketch
 // of a text, or of a document under whatever text, of which the partner has the other sketch. Concurrent
 // calls never show both.
-func (db *DB) Show(ctx context.Context, xs ...Showing) error {
+func (db *Peers) Show(ctx context.Context, xs ...Showing) error {
 	if len(xs) == 0 {
 		return nil
 	}
@@ -104,7 +103,7 @@ func show(ctx context.Context, c engine.Conn, now int64, x Showing) error {
 }
 
 // Showings returns what a partner was shown, the latest first: at most limit.
-func (db *DB) Showings(ctx context.Context, partner concordat.SiteID, limit int) ([]Showing, error) {
+func (db *Peers) Showings(ctx context.Context, partner concordat.SiteID, limit int) ([]Showing, error) {
 	xs, err := engine.Collect(ctx, db.read(), scanShowing, `SELECT `+showingColumns+` FROM showing WHERE partner = ?
 		ORDER BY last DESC, library, document, form, hash LIMIT ?`, partner, page(limit))
 	return xs, db.fail(err, "showings to %s", partner)
@@ -124,7 +123,7 @@ type ShowingSum struct {
 
 // ShowingSums returns the sums of all that a partner was shown, in order of direction,
 // library and form.
-func (db *DB) ShowingSums(ctx context.Context, partner concordat.SiteID) ([]ShowingSum, error) {
+func (db *Peers) ShowingSums(ctx context.Context, partner concordat.SiteID) ([]ShowingSum, error) {
 	xs, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (ShowingSum, error) {
 		var x ShowingSum
 		var first, last int64

@@ -7,9 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // SourceState is what ingest made of one file for one library. A file whose size and modification
@@ -54,7 +53,7 @@ func scanSource(s engine.Scanner) (SourceState, error) {
 
 // PutSourceState notes the states, each replacing that of its library and path; all or none. It
 // fails with concordat.ErrNotFound where a library does not exist.
-func (db *DB) PutSourceState(ctx context.Context, states ...SourceState) error {
+func (db *Catalogue) PutSourceState(ctx context.Context, states ...SourceState) error {
 	for _, s := range states {
 		if err := checkName("path", pathKey(s.Path)); err != nil {
 			return db.fail(err, "put source of %s", s.Library)
@@ -85,7 +84,7 @@ func (db *DB) PutSourceState(ctx context.Context, states ...SourceState) error {
 }
 
 // SourceState returns what is noted for a file of a library, or concordat.ErrNotFound.
-func (db *DB) SourceState(ctx context.Context, lib concordat.LibraryID, path string) (SourceState, error) {
+func (db *Catalogue) SourceState(ctx context.Context, lib concordat.LibraryID, path string) (SourceState, error) {
 	s, err := scanSource(db.read().Row(ctx,
 		`SELECT `+sourceColumns+` FROM source WHERE library = ? AND path = ?`, lib, pathKey(path)))
 	return s, db.fail(err, "source %s of %s", path, lib)
@@ -93,7 +92,7 @@ func (db *DB) SourceState(ctx context.Context, lib concordat.LibraryID, path str
 
 // Sources returns the first states of the library whose paths come after the given one, in order of
 // path: at most limit, or MaxPage where limit is 0 or larger.
-func (db *DB) Sources(ctx context.Context, lib concordat.LibraryID, after string, limit int) ([]SourceState, error) {
+func (db *Catalogue) Sources(ctx context.Context, lib concordat.LibraryID, after string, limit int) ([]SourceState, error) {
 	ss, err := engine.Collect(ctx, db.read(), scanSource,
 		`SELECT `+sourceColumns+` FROM source WHERE library = ? AND path > ? ORDER BY path LIMIT ?`,
 		lib, after, page(limit))

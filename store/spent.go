@@ -2,12 +2,12 @@ package store
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"time"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // SpendSlot is the grain of time of what is spent: an amount counts until its slot has wholly left
@@ -47,7 +47,7 @@ func (o *Overspent) Unwrap() error { return concordat.ErrRefused }
 // Spend charges all of the spendings, or none and fails with an *Overspent of the first that does not
 // fit. It returns, for each, the least that is left of its windows that have a limit, negative where
 // there is none. Concurrent calls never spend more than a limit together. An Amount of 0 only asks.
-func (db *DB) Spend(ctx context.Context, xs ...Spending) ([]int, error) {
+func (db *Peers) Spend(ctx context.Context, xs ...Spending) ([]int, error) {
 	left := make([]int, len(xs))
 	now := db.now()
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -133,10 +133,29 @@ func retryAt(ctx context.Context, c engine.Conn, now time.Time, x Spending, w Wi
 }
 
 // ForgetSpent forgets what was spent before the given time.
-func (db *DB) ForgetSpent(ctx context.Context, before time.Time) error {
+func (db *Peers) ForgetSpent(ctx context.Context, before time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM spent WHERE slot < ?`, stamp(before.Add(-SpendSlot)))
 		return err
 	})
 	return db.fail(err, "forget what was spent")
+}
+
+// TakeMessage reports whether a partner's message is taken for the first time. It is remembered until the
+// given time.
+func (db *Peers) TakeMessage(ctx context.Context, partner concordat.SiteID, message []byte, until time.Time) (bool, error) {
+	first := false
+	err := checkName("partner", partner)
+	if err == nil {
+		err = db.write(ctx, func(c engine.Conn) error {
+			if _, err := c.Exec(ctx, `DELETE FROM taken WHERE until < ?`, stamp(db.now())); err != nil {
+				return err
+			}
+			n, err := c.Exec(ctx, `INSERT INTO taken (partner, message, until) VALUES (?, ?, ?) ON CONFLICT (partner, message) DO NOTHING`,
+				partner, hex.EncodeToString(message), stamp(until))
+			first = n > 0
+			return err
+		})
+	}
+	return first, db.fail(err, "message of %s", partner)
 }

@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // Standing is a check that later documents are compared with.
@@ -36,7 +35,7 @@ type Alert struct {
 
 // PutStanding keeps a standing check, replacing one of the same task. It fails with
 // concordat.ErrNotFound where there is no such task.
-func (db *DB) PutStanding(ctx context.Context, s Standing) error {
+func (db *Checks) PutStanding(ctx context.Context, s Standing) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `INSERT INTO standing (task, scheme, made, sentences) VALUES (?, ?, ?, ?)
 			ON CONFLICT (task) DO UPDATE SET scheme = excluded.scheme, made = excluded.made, sentences = excluded.sentences`,
@@ -47,7 +46,7 @@ func (db *DB) PutStanding(ctx context.Context, s Standing) error {
 }
 
 // EndStanding forgets a standing check, or fails with concordat.ErrNotFound.
-func (db *DB) EndStanding(ctx context.Context, task concordat.TaskID) error {
+func (db *Checks) EndStanding(ctx context.Context, task concordat.TaskID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `DELETE FROM standing WHERE task = ?`, task)
 		return oneOf(n, err)
@@ -56,14 +55,14 @@ func (db *DB) EndStanding(ctx context.Context, task concordat.TaskID) error {
 }
 
 // StandingTasks returns the tasks with a standing check, in order.
-func (db *DB) StandingTasks(ctx context.Context) ([]concordat.TaskID, error) {
+func (db *Checks) StandingTasks(ctx context.Context) ([]concordat.TaskID, error) {
 	ids, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (id concordat.TaskID, err error) { return id, s.Scan(&id) },
 		`SELECT task FROM standing ORDER BY task`)
 	return ids, db.fail(err, "standing checks")
 }
 
 // Standing returns a standing check, or concordat.ErrNotFound.
-func (db *DB) Standing(ctx context.Context, task concordat.TaskID) (Standing, error) {
+func (db *Checks) Standing(ctx context.Context, task concordat.TaskID) (Standing, error) {
 	s := Standing{Task: task}
 	var made int64
 	var packed []byte
@@ -77,7 +76,7 @@ func (db *DB) Standing(ctx context.Context, task concordat.TaskID) (Standing, er
 
 // PutAlert keeps an alert and returns its number, or 0 where one for the same task and document is
 // there: that one then has the new words and spans.
-func (db *DB) PutAlert(ctx context.Context, a Alert) (seq int64, err error) {
+func (db *Checks) PutAlert(ctx context.Context, a Alert) (seq int64, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE alert SET sentences = ?, words = ?, spans = ?, level = ?
 			WHERE task = ? AND site = ? AND library = ? AND document = ?`, a.Sentences, cleanText(a.Words), packSpans(a.Spans), a.Level,
@@ -109,7 +108,7 @@ func scanAlert(s engine.Scanner) (Alert, error) {
 
 // Alerts returns the alerts after the given number, oldest first: at most limit, or MaxPage where
 // limit is 0 or larger.
-func (db *DB) Alerts(ctx context.Context, after int64, limit int) ([]Alert, error) {
+func (db *Checks) Alerts(ctx context.Context, after int64, limit int) ([]Alert, error) {
 	as, err := engine.Collect(ctx, db.read(), scanAlert, `SELECT seq, task, at, site, library, document, title, author, contact, level, sentences, words, spans
 		FROM alert WHERE seq > ? ORDER BY seq LIMIT ?`, after, page(limit))
 	return as, db.fail(err, "alerts")

@@ -7,10 +7,39 @@ import (
 	"concordat/store/engine"
 )
 
-// DB is an open store. It is safe for concurrent use.
+// DB is an open store: the parts, by subject, and the database as a whole. It is safe for concurrent use.
 type DB struct {
 	base
+	Catalogue
+	Checks
+	Peers
+	People
+	AuditLog
+	Webhooks
+	LTI
+	Retention
 }
+
+// The parts of the store, by subject. A DB embeds them all; they share its connections, and within Atomic its
+// transaction.
+type (
+	// Catalogue holds libraries, their documents and templates, and how files were taken in.
+	Catalogue struct{ base }
+	// Checks holds tasks and batches, their findings, results, reviews and standing questions.
+	Checks struct{ base }
+	// Peers holds partners and federations: what they may ask, what they were told and what they told.
+	Peers struct{ base }
+	// People holds accounts with their tokens, sessions, identities and quotas.
+	People struct{ base }
+	// AuditLog holds the audit, a chain of entries.
+	AuditLog struct{ base }
+	// Webhooks holds the addresses that are told of events, and the deliveries to them.
+	Webhooks struct{ base }
+	// LTI holds learning platforms and what they handed in.
+	LTI struct{ base }
+	// Retention holds terms, deletions and their receipts.
+	Retention struct{ base }
+)
 
 // base runs the statements of the store.
 type base struct {
@@ -64,7 +93,9 @@ func (o Options) Open(ctx context.Context, path string) (*DB, error) {
 	return newDB(base{engine: e}), nil
 }
 
-func newDB(b base) *DB { return &DB{base: b} }
+func newDB(b base) *DB {
+	return &DB{b, Catalogue{b}, Checks{b}, Peers{b}, People{b}, AuditLog{b}, Webhooks{b}, LTI{b}, Retention{b}}
+}
 
 // Close waits for running calls and closes the store. Calls after it fail.
 func (db *DB) Close() error { return db.engine.Close() }

@@ -8,9 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // ErrLease: the task is no longer this worker's; another may have it. The worker drops its work.
@@ -54,13 +53,13 @@ func scanTask(s engine.Scanner) (Task, error) {
 
 // CreateTask puts a task at the end of the queue; of t the ID, Title, Made, Owner, Batch and
 // Request are read. It fails with concordat.ErrExists where the id is taken.
-func (db *DB) CreateTask(ctx context.Context, t Task) error {
+func (db *Checks) CreateTask(ctx context.Context, t Task) error {
 	_, err := db.insertTask(ctx, t, concordat.TaskQueued, "", 0)
 	return db.fail(err, "create task %s", t.ID)
 }
 
 // CreateTasks is CreateTask for several, of which all are there or none.
-func (db *DB) CreateTasks(ctx context.Context, ts []Task) error {
+func (db *Checks) CreateTasks(ctx context.Context, ts []Task) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for _, t := range ts {
 			if _, err := insertTaskIn(ctx, c, t, concordat.TaskQueued, "", 0, 0); err != nil {
@@ -73,7 +72,7 @@ func (db *DB) CreateTasks(ctx context.Context, ts []Task) error {
 }
 
 // StartTask is CreateTask and ClaimTask in one: no other worker gets the task while the lease runs.
-func (db *DB) StartTask(ctx context.Context, t Task, worker string, lease time.Duration) (Task, error) {
+func (db *Checks) StartTask(ctx context.Context, t Task, worker string, lease time.Duration) (Task, error) {
 	if err := checkClaim(worker, lease); err != nil {
 		return Task{}, db.fail(err, "start task %s", t.ID)
 	}
@@ -81,7 +80,7 @@ func (db *DB) StartTask(ctx context.Context, t Task, worker string, lease time.D
 	return t, db.fail(err, "start task %s", t.ID)
 }
 
-func (db *DB) insertTask(ctx context.Context, t Task, state concordat.State, worker string, lease time.Duration) (Task, error) {
+func (db *Checks) insertTask(ctx context.Context, t Task, state concordat.State, worker string, lease time.Duration) (Task, error) {
 	var started, until int64
 	if state == concordat.TaskRunning {
 		now := db.now()
@@ -159,12 +158,12 @@ func checkClaim(worker string, lease time.Duration) error {
 // ClaimTask gives the worker one task to run, until the lease ends: a running one whose lease has
 // ended (its worker crashed), else the oldest queued one, else it fails with concordat.ErrNotFound.
 // No two workers hold one task at a time. Tasks begun MaxAttempts times are set to failed on the way.
-func (db *DB) ClaimTask(ctx context.Context, worker string, lease time.Duration) (Task, error) {
+func (db *Checks) ClaimTask(ctx context.Context, worker string, lease time.Duration) (Task, error) {
 	return db.ClaimTaskOf(ctx, LaneAll, worker, lease)
 }
 
 // ClaimTaskOf is ClaimTask among the tasks of a lane.
-func (db *DB) ClaimTaskOf(ctx context.Context, lane Lane, worker string, lease time.Duration) (Task, error) {
+func (db *Checks) ClaimTaskOf(ctx context.Context, lane Lane, worker string, lease time.Duration) (Task, error) {
 	if err := checkClaim(worker, lease); err != nil {
 		return Task{}, db.fail(err, "claim task")
 	}
@@ -207,11 +206,11 @@ func (db *DB) ClaimTaskOf(ctx context.Context, lane Lane, worker string, lease t
 
 // changeClaimed runs an UPDATE of the task that the claim t holds, or fails with ErrLease, or with
 // concordat.ErrNotFound where the task is gone. An ended lease that nobody has claimed is still t's.
-func (db *DB) changeClaimed(ctx context.Context, t Task, set string, args ...any) error {
+func (db *Checks) changeClaimed(ctx context.Context, t Task, set string, args ...any) error {
 	return db.write(ctx, func(c engine.Conn) error { return db.changeClaimedIn(ctx, c, t, set, args...) })
 }
 
-func (db *DB) changeClaimedIn(ctx context.Context, c engine.Conn, t Task, set string, args ...any) error {
+func (db *Checks) changeClaimedIn(ctx context.Context, c engine.Conn, t Task, set string, args ...any) error {
 	args = append(args, t.ID, concordat.TaskRunning, t.Worker, t.Attempts)
 	n, err := c.Exec(ctx, `UPDATE task SET `+set+` WHERE id = ? AND state = ? AND worker = ? AND attempts = ?`, args...)
 	if err != nil || n == 1 {
@@ -226,7 +225,7 @@ func (db *DB) changeClaimedIn(ctx context.Context, c engine.Conn, t Task, set st
 
 // RenewTask lets the claim t run for another lease from now. It fails with ErrLease where the task
 // has gone to another worker or has ended.
-func (db *DB) RenewTask(ctx context.Context, t Task, lease time.Duration) error {
+func (db *Checks) RenewTask(ctx context.Context, t Task, lease time.Duration) error {
 	if err := checkClaim(t.Worker, lease); err != nil {
 		return db.fail(err, "renew task %s", t.ID)
 	}
@@ -236,14 +235,14 @@ func (db *DB) RenewTask(ctx context.Context, t Task, lease time.Duration) error 
 
 // ReleaseTask puts the claimed task t back to its place in the queue, as if it had not been begun:
 // for a worker that shuts down. It fails with ErrLease as RenewTask does.
-func (db *DB) ReleaseTask(ctx context.Context, t Task) error {
+func (db *Checks) ReleaseTask(ctx context.Context, t Task) error {
 	err := db.changeClaimed(ctx, t, `state = ?, lease_until = 0, attempts = attempts - 1`, concordat.TaskQueued)
 	return db.fail(err, "release task %s", t.ID)
 }
 
 // FinishTask ends the claimed task t as done, partial or failed, with the cause if there is one. It
 // fails with ErrLease as RenewTask does.
-func (db *DB) FinishTask(ctx context.Context, t Task, state concordat.State, cause string) error {
+func (db *Checks) FinishTask(ctx context.Context, t Task, state concordat.State, cause string) error {
 	switch state {
 	case concordat.TaskDone, concordat.TaskPartial, concordat.TaskFailed:
 	default:
@@ -260,7 +259,7 @@ func (db *DB) FinishTask(ctx context.Context, t Task, state concordat.State, cau
 }
 
 // Task returns a task, or concordat.ErrNotFound.
-func (db *DB) Task(ctx context.Context, id concordat.TaskID) (Task, error) {
+func (db *Checks) Task(ctx context.Context, id concordat.TaskID) (Task, error) {
 	t, err := scanTask(db.read().Row(ctx, `SELECT `+taskColumns+` FROM task WHERE id = ?`, id))
 	return t, db.fail(err, "task %s", id)
 }
@@ -268,7 +267,7 @@ func (db *DB) Task(ctx context.Context, id concordat.TaskID) (Task, error) {
 // Tasks returns tasks newest first, those created before the one with Seq before (0: from the
 // newest): at most limit, or MaxPage where limit is 0 or larger. Tasks created meanwhile do not
 // shift the next page.
-func (db *DB) Tasks(ctx context.Context, before int64, limit int) ([]Task, error) {
+func (db *Checks) Tasks(ctx context.Context, before int64, limit int) ([]Task, error) {
 	if before <= 0 {
 		before = 1<<63 - 1
 	}
@@ -278,7 +277,7 @@ func (db *DB) Tasks(ctx context.Context, before int64, limit int) ([]Task, error
 }
 
 // OwnTasks is Tasks of one owner.
-func (db *DB) OwnTasks(ctx context.Context, owner string, before int64, limit int) ([]Task, error) {
+func (db *Checks) OwnTasks(ctx context.Context, owner string, before int64, limit int) ([]Task, error) {
 	if before <= 0 {
 		before = 1<<63 - 1
 	}
@@ -289,7 +288,7 @@ func (db *DB) OwnTasks(ctx context.Context, owner string, before int64, limit in
 
 // Ahead returns the number of tasks of its lane that are claimed before t: those queued earlier, and those that
 // are running.
-func (db *DB) Ahead(ctx context.Context, t Task) (queued, running int, err error) {
+func (db *Checks) Ahead(ctx context.Context, t Task) (queued, running int, err error) {
 	err = db.read().Row(ctx, `SELECT
 		(SELECT COUNT(*) FROM task WHERE state = ? AND seq < ?`+t.lane().where()+`), (SELECT COUNT(*) FROM task WHERE state = ?`+t.lane().where()+`)`,
 		concordat.TaskQueued, t.Seq, concordat.TaskRunning).Scan(&queued, &running)
@@ -298,7 +297,7 @@ func (db *DB) Ahead(ctx context.Context, t Task) (queued, running int, err error
 
 // CancelTask ends a queued or running task as failed with the cause; its worker meets ErrLease. A
 // task that has ended stays as it is. It fails with concordat.ErrNotFound where there is no such task.
-func (db *DB) CancelTask(ctx context.Context, id concordat.TaskID, cause string) error {
+func (db *Checks) CancelTask(ctx context.Context, id concordat.TaskID, cause string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE task SET state = ?, cause = ?, finished = ?, lease_until = 0 WHERE id = ? AND state IN (?, ?)`,
 			concordat.TaskFailed, cleanText(cause), stamp(db.now()), id, concordat.TaskQueued, concordat.TaskRunning)
@@ -316,7 +315,7 @@ func (db *DB) CancelTask(ctx context.Context, id concordat.TaskID, cause string)
 
 // ReclaimTasks puts the running tasks of the worker back into the queue: for one that starts and
 // knows that no other of its name lives. A task begun MaxAttempts times is given up by ClaimTask.
-func (db *DB) ReclaimTasks(ctx context.Context, worker string) error {
+func (db *Checks) ReclaimTasks(ctx context.Context, worker string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `UPDATE task SET lease_until = 1 WHERE state = ? AND worker = ?`, concordat.TaskRunning, worker)
 		return err
@@ -326,7 +325,7 @@ func (db *DB) ReclaimTasks(ctx context.Context, worker string) error {
 
 // DeleteTask forgets a task in whatever state with its findings and results; its worker meets
 // concordat.ErrNotFound. A task that is not there is no error.
-func (db *DB) DeleteTask(ctx context.Context, id concordat.TaskID) error {
+func (db *Checks) DeleteTask(ctx context.Context, id concordat.TaskID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM task WHERE id = ?`, id)
 		return err

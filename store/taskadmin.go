@@ -2,15 +2,18 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
-
-	"concordat/store/engine"
+	"strings"
+	"time"
+	"unicode/utf8"
 
 	"concordat"
+	"concordat/store/engine"
 )
 
 // TaskCounts returns how many tasks there are in each state; a state without tasks may be missing.
-func (db *DB) TaskCounts(ctx context.Context) (map[concordat.State]int, error) {
+func (db *Checks) TaskCounts(ctx context.Context) (map[concordat.State]int, error) {
 	type count struct {
 		state concordat.State
 		n     int
@@ -28,7 +31,7 @@ func (db *DB) TaskCounts(ctx context.Context) (map[concordat.State]int, error) {
 
 // RetryTask puts a failed task back into the queue at its old place, with its attempts, which tell one claim from
 // every other. It fails with concordat.ErrInvalid in another state, and with concordat.ErrNotFound where there is none.
-func (db *DB) RetryTask(ctx context.Context, id concordat.TaskID) error {
+func (db *Checks) RetryTask(ctx context.Context, id concordat.TaskID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE task SET state = ?, cause = '', started = 0, finished = 0, lease_until = 0 WHERE id = ? AND state = ?`,
 			concordat.TaskQueued, id, concordat.TaskFailed)
@@ -42,4 +45,73 @@ func (db *DB) RetryTask(ctx context.Context, id concordat.TaskID) error {
 		return fmt.Errorf("%w: it is %s", concordat.ErrInvalid, state)
 	})
 	return db.fail(err, "retry task %s", id)
+}
+
+// OldestQueued returns when the task was made that has waited longest; zero: none waits.
+func (db *Checks) OldestQueued(ctx context.Context) (time.Time, error) {
+	var made int64
+	err := db.read().Row(ctx, `SELECT COALESCE(MIN(made), 0) FROM task WHERE state = ?`, concordat.TaskQueued).Scan(&made)
+	return instant(made), db.fail(err, "oldest queued task")
+}
+
+// PutTaskProgress notes how far a task is. One that is gone is no error.
+func (db *Checks) PutTaskProgress(ctx context.Context, id concordat.TaskID, event json.RawMessage) error {
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `INSERT INTO task_progress (task, event) SELECT id, ? FROM task WHERE id = ? AND state = ?
+			ON CONFLICT (task) DO UPDATE SET event = excluded.event`, cleanText(string(event)), id, concordat.TaskRunning)
+		return err
+	})
+	return db.fail(err, "progress of task %s", id)
+}
+
+// TaskProgress returns what was noted last of a task, or concordat.ErrNotFound.
+func (db *Checks) TaskProgress(ctx context.Context, id concordat.TaskID) (json.RawMessage, error) {
+	var event string
+	err := db.read().Row(ctx, `SELECT event FROM task_progress WHERE task = ?`, id).Scan(&event)
+	return json.RawMessage(event), db.fail(err, "progress of task %s", id)
+}
+
+// TaskFilter says which tasks are listed; what is empty does not count.
+type TaskFilter struct {
+	Owner string
+	Batch string
+	// Without leaves tasks out whose Batch begins so.
+	Without string
+	States  []concordat.State
+	From    time.Time // made at or after
+	To      time.Time // made before
+}
+
+// FilterTasks is Tasks of those that the filter lets through.
+func (db *Checks) FilterTasks(ctx context.Context, f TaskFilter, before int64, limit int) ([]Task, error) {
+	if before <= 0 {
+		before = 1<<63 - 1
+	}
+	where, args := `seq < ?`, []any{before}
+	add := func(condition string, values ...any) { where, args = where+" AND "+condition, append(args, values...) }
+	if f.Owner != "" {
+		add(`owner = ?`, f.Owner)
+	}
+	if f.Batch != "" {
+		add(`batch = ?`, f.Batch)
+	}
+	if f.Without != "" {
+		add(`substr(batch, 1, ?) <> ?`, utf8.RuneCountInString(f.Without), f.Without)
+	}
+	if len(f.States) > 0 {
+		var values []any
+		for _, s := range f.States {
+			values = append(values, s)
+		}
+		add(`state IN (?`+strings.Repeat(`, ?`, len(values)-1)+`)`, values...)
+	}
+	if !f.From.IsZero() {
+		add(`made >= ?`, stamp(f.From))
+	}
+	if !f.To.IsZero() {
+		add(`made < ?`, stamp(f.To))
+	}
+	ts, err := engine.Collect(ctx, db.read(), scanTask,
+		`SELECT `+taskColumns+` FROM task WHERE `+where+` ORDER BY seq DESC LIMIT ?`, append(args, page(limit))...)
+	return ts, db.fail(err, "list tasks")
 }

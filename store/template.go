@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // Template is wording that a library hands out itself: a form, a cover page, a declaration. What a
@@ -28,7 +27,7 @@ const (
 // PutTemplate notes a template, replacing that of its library and name. It fails with
 // concordat.ErrNotFound where the library does not exist, with concordat.ErrInvalid for an empty or
 // overlong one and for more than MaxTemplates.
-func (db *DB) PutTemplate(ctx context.Context, t Template) error {
+func (db *Catalogue) PutTemplate(ctx context.Context, t Template) error {
 	err := checkName("template", t.Name)
 	if err == nil && (t.Text == "" || len(t.Text) > MaxTemplate) {
 		err = fmt.Errorf("%w: %d bytes, want 1 to %d", concordat.ErrInvalid, len(t.Text), MaxTemplate)
@@ -49,7 +48,7 @@ func (db *DB) PutTemplate(ctx context.Context, t Template) error {
 }
 
 // Templates returns the templates of a library in order of name.
-func (db *DB) Templates(ctx context.Context, lib concordat.LibraryID) ([]Template, error) {
+func (db *Catalogue) Templates(ctx context.Context, lib concordat.LibraryID) ([]Template, error) {
 	ts, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (Template, error) {
 		var t Template
 		var added int64
@@ -61,7 +60,7 @@ func (db *DB) Templates(ctx context.Context, lib concordat.LibraryID) ([]Templat
 }
 
 // DeleteTemplate forgets a template, or fails with concordat.ErrNotFound.
-func (db *DB) DeleteTemplate(ctx context.Context, lib concordat.LibraryID, name string) error {
+func (db *Catalogue) DeleteTemplate(ctx context.Context, lib concordat.LibraryID, name string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `DELETE FROM template WHERE library = ? AND name = ?`, lib, name)
 		return oneOf(n, err)

@@ -7,9 +7,8 @@ import (
 	"math"
 	"time"
 
-	"concordat/store/engine"
-
 	"concordat"
+	"concordat/store/engine"
 )
 
 // Witness is the end of a partner's audit as it told it, signed.
@@ -50,7 +49,7 @@ const witnessSkew = 2 * time.Minute
 // number and another hash, or behind it by number and ahead of it in time or the reverse; nil: none.
 //
 // Of ends that contradict no other, the first and the newest of an hour stay.
-func (db *DB) AddWitness(ctx context.Context, w Witness) (*Witness, error) {
+func (db *Peers) AddWitness(ctx context.Context, w Witness) (*Witness, error) {
 	var fork *Witness
 	err := checkName("site", w.Site)
 	if err == nil && w.Seq > math.MaxInt64 {
@@ -108,7 +107,7 @@ func contradicts(ctx context.Context, c engine.Conn, w Witness) (*Witness, error
 }
 
 // Witnesses returns what was kept of a partner's audit, by its numbers.
-func (db *DB) Witnesses(ctx context.Context, site concordat.SiteID) ([]Witness, error) {
+func (db *Peers) Witnesses(ctx context.Context, site concordat.SiteID) ([]Witness, error) {
 	ws, err := engine.Collect(ctx, db.read(), scanWitness, `SELECT `+witnessColumns+` FROM witness WHERE site = ? ORDER BY seq, heard`, site)
 	return ws, db.fail(err, "witnesses of %s", site)
 }
