@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/concordat/deleting"
 	"concordat/cmd/internal/cli"
 	"concordat/instance"
 	"concordat/site/batch"
@@ -75,7 +76,8 @@ func (a *app) batchTools() []*cobra.Command {
 				return err
 			})
 		}}
-	remove := a.deletion("delete ID", "Delete a batch, its texts and the reports of its documents, with a receipt", cobra.ExactArgs(1),
+	remove := deleting.Deletion(&a.Site, "delete ID", "Delete a batch, its texts and the reports of its documents, with a receipt",
+		cobra.ExactArgs(1),
 		func(ctx context.Context, o *instance.Instance, args []string) (retain.Target, error) {
 			b, err := findBatch(ctx, o, args[0])
 			if err == nil && (b.State == concordat.TaskRunning || b.State == concordat.TaskQueued) {

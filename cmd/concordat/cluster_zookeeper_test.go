@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"concordat/cmd/concordat/clustering"
 	"encoding/json"
 	"path/filepath"
 	"strings"
@@ -25,7 +26,7 @@ import (
 // TestClusterCommands looks at and sets a cluster of two nodes in a real ZooKeeper.
 func TestClusterCommands(t *testing.T) {
 	e := zktest.Start(t, 1)
-	t.Setenv(zookeeperVariable, e.Addresses()[0])
+	t.Setenv(clustering.ZookeeperVariable, e.Addresses()[0])
 	t.Setenv(zk.AccountVariable, "site:secret9")
 	account, err := zk.ReadAccount("")
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"concordat/cmd/concordat/signin"
 	"concordat/instance"
 )
 
@@ -29,7 +30,7 @@ func (a *app) configCommand() *cobra.Command {
 				return err
 			}
 			if len(args) == 0 {
-				if err := a.checkPlatforms(cmd.Context(), c); err != nil {
+				if err := signin.CheckPlatforms(cmd.Context(), &a.Site, c); err != nil {
 					return err
 				}
 				if c.Store.URL != "" {

@@ -34,7 +34,7 @@ func (d *doctor) cluster(ctx context.Context, c *config.Config) {
 	d.certificate(t)
 	ctx, cancel := context.WithTimeout(ctx, d.o.timeout)
 	defer cancel()
-	err = d.a.withCluster(ctx, func(_ *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
+	err = d.a.WithCluster(ctx, func(_ *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
 		d.nodes(w, l, t)
 		d.shards(w)
 		return nil

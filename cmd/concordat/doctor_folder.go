@@ -1,6 +1,7 @@
 package main
 
 import (
+	"concordat/cmd/concordat/clustering"
 	"context"
 	"errors"
 	"fmt"
@@ -129,7 +130,7 @@ func (d *doctor) momentary(e fs.DirEntry) {
 // site has.
 func namedInFolder(o *instance.Instance) map[string]bool {
 	out := map[string]bool{}
-	for _, name := range namedFiles {
+	for _, name := range clustering.NamedFiles {
 		out[name] = true
 	}
 	for _, f := range o.Config.Files() {

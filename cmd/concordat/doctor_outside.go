@@ -161,7 +161,7 @@ func (d *doctor) partners(ctx context.Context, o *instance.Instance, id *crypto.
 
 func (d *doctor) partner(ctx context.Context, o *instance.Instance, id *crypto.Identity, p store.Partner) {
 	const advice = "ask its administrator; a partner that is away is named in reports as not asked"
-	r, err := d.a.roster(ctx, o, id)
+	r, err := d.a.Roster(ctx, o, id)
 	if err != nil {
 		d.fault("partners", "", err)
 		return

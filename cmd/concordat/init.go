@@ -86,17 +86,6 @@ func (a *app) initSite(ctx context.Context, id, title, scheme, database string, 
 	return nil
 }
 
-func parseDate(s string) (time.Time, error) {
-	if s == "" {
-		return time.Time{}, nil
-	}
-	t, err := time.ParseInLocation(time.DateOnly, s, time.Local)
-	if err != nil {
-		return t, cli.Usagef("date %q: want YYYY-MM-DD", s)
-	}
-	return t, nil
-}
-
 func (a *app) showLibrary(ctx context.Context, o *instance.Instance, id concordat.LibraryID) error {
 	l, err := o.Store.Library(ctx, id)
 	if err != nil {

@@ -59,12 +59,12 @@ func (f *libraryFlags) set(fl *pflag.FlagSet, o *instance.Instance, l *store.Lib
 		}
 	}
 	if fl.Changed("embargo") {
-		if p.Embargo, err = parseDate(f.embargo); err != nil {
+		if p.Embargo, err = cli.ParseDate(f.embargo); err != nil {
 			return err
 		}
 	}
 	if fl.Changed("expires") {
-		if p.Expires, err = parseDate(f.expires); err != nil {
+		if p.Expires, err = cli.ParseDate(f.expires); err != nil {
 			return err
 		}
 	}

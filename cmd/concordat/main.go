@@ -11,7 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"concordat/cmd/concordat/clustering"
+	"concordat/cmd/concordat/deleting"
+	"concordat/cmd/concordat/federating"
 	"concordat/cmd/concordat/screening"
+	"concordat/cmd/concordat/signin"
 	"concordat/cmd/internal/cli"
 	"concordat/extract/sandbox"
 )
@@ -61,15 +65,15 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 some inputs unreadable (the rest done),
 	f.BoolVar(&a.JSON, "json", false, "print JSON lines on stdout")
 	f.BoolVarP(&a.Quiet, "quiet", "q", false, "no progress")
 	root.AddCommand(
-		a.initCommand(), a.libraryCommand(), a.addCommand(), a.checkCommand(), a.batchCommand(),
-		a.recheckCommand(), a.reportCommand(), a.fingerprintCommand(), a.extractCommand(), a.reindexCommand(),
-		screening.Command(&a.Site), a.siteCommand(), a.peerCommand(), a.federationCommand(), a.auditCommand(),
-		a.revealCommand(), a.alertCommand(), a.mirrorCommand(), a.deleteCommand(), a.retentionCommand(),
-		a.serveCommand(), a.statusCommand(), a.backupCommand(), a.restoreCommand(), a.doctorCommand(),
-		a.loginCommand(), a.ltiCommand(), a.configCommand(), a.versionCommand(), a.storeCommand(),
-		a.clusterCommand(),
+		a.initCommand(), a.libraryCommand(), a.addCommand(), a.checkCommand(), a.batchCommand(), a.recheckCommand(),
+		a.reportCommand(), a.fingerprintCommand(), a.extractCommand(), a.reindexCommand(), screening.Command(&a.Site),
+		federating.SiteCommand(&a.Site), federating.PeerCommand(&a.Site), federating.FederationCommand(&a.Site), federating.AuditCommand(&a.Site),
+		federating.RevealCommand(&a.Site), federating.AlertCommand(&a.Site), federating.MirrorCommand(&a.Site),
+		deleting.DeleteCommand(&a.Site), deleting.RetentionCommand(&a.Site), a.serveCommand(), a.statusCommand(),
+		a.backupCommand(), a.restoreCommand(), a.doctorCommand(), signin.LoginCommand(&a.Site), signin.LTICommand(&a.Site),
+		a.configCommand(), a.versionCommand(), a.storeCommand(), clustering.Command(&a.Site),
 	)
-	a.answerCommands(root)
+	federating.AnswerCommands(&a.Site, root)
 	cli.Strict(root)
 	return root
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"concordat/cmd/concordat/federating"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -339,7 +340,7 @@ func rewritten(t *testing.T, north place, path string, entries [][]byte) (forged
 	}
 	export := func(id *crypto.Identity) []byte {
 		var b bytes.Buffer
-		if err := exportAudit(t.Context(), &b, fake, id); err != nil {
+		if err := federating.ExportAudit(t.Context(), &b, fake, id); err != nil {
 			t.Fatal(err)
 		}
 		return b.Bytes()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"concordat/cmd/concordat/clustering"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,11 +22,11 @@ import (
 // reindexNode makes the copies of this machine anew. The first machine on which it is done, while no node
 // runs, changes the scheme of the cluster; each of the others follows before it is started again.
 func (a *app) reindexNode(ctx context.Context, o *instance.Instance, dry bool) error {
-	return a.withCluster(ctx, func(_ *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
+	return a.WithCluster(ctx, func(_ *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
 		next := o.Scheme()
 		if live := slices.Sorted(maps.Keys(w.Seen.Live)); l.Scheme != next && len(live) > 0 {
 			return fmt.Errorf("nodes %s are live: stop concordat serve on every machine, since two schemes cannot answer one question: %w",
-				nodeNames(live), concordat.ErrLocked)
+				clustering.NodeNames(live), concordat.ErrLocked)
 		}
 		dir := filepath.Join(o.Dir, instance.IndexName, instance.NodeDirName)
 		var old []string
@@ -40,7 +41,7 @@ func (a *app) reindexNode(ctx context.Context, o *instance.Instance, dry bool) e
 		}
 		if dry {
 			a.Say("would make the copies of shards %s anew in scheme %s; the cluster has %s", strings.Join(old, ", "), next, l.Scheme)
-			return a.tellJSON(map[string]any{"shards": old, "from": l.Scheme, "to": next, "dry_run": true})
+			return a.TellJSON(map[string]any{"shards": old, "from": l.Scheme, "to": next, "dry_run": true})
 		}
 		documents, err := a.reindexCopies(ctx, o, dir)
 		if err != nil {
@@ -54,7 +55,7 @@ func (a *app) reindexNode(ctx context.Context, o *instance.Instance, dry bool) e
 		}
 		a.Say("%d documents in %d copies on this machine are indexed by scheme %s", documents, len(cluster.Copies(dir)), next)
 		a.Say("do the same on every other machine, with the same scheme in its configuration, before it is started")
-		return a.tellJSON(map[string]any{"documents": documents, "shards": old, "scheme": next})
+		return a.TellJSON(map[string]any{"documents": documents, "shards": old, "scheme": next})
 	})
 }
 
@@ -95,7 +96,8 @@ func changeScheme(ctx context.Context, w *instance.Observer, next concordat.Sche
 			return nil
 		}
 		if live := slices.Sorted(maps.Keys(w.Seen.Live)); len(live) > 0 {
-			return fmt.Errorf("nodes %s were started meanwhile: stop them and repeat the command: %w", nodeNames(live), concordat.ErrLocked)
+			return fmt.Errorf("nodes %s were started meanwhile: stop them and repeat the command: %w", clustering.NodeNames(live),
+				concordat.ErrLocked)
 		}
 		l.Scheme = next
 		data, err := json.Marshal(l)

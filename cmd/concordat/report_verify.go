@@ -29,7 +29,7 @@ partners and itself. Whoever verifies must know the cards from a source other th
 			if err != nil {
 				return cli.Usage(err)
 			}
-			cards, err := a.cards(cmd.Context(), cardFiles)
+			cards, err := a.ReadCards(cmd.Context(), cardFiles)
 			if err != nil {
 				return err
 			}

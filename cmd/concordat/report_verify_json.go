@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,8 +8,6 @@ import (
 
 	"concordat"
 	"concordat/cmd/internal/cli"
-	"concordat/crypto"
-	"concordat/instance"
 	"concordat/instance/signing"
 	"concordat/report"
 )
@@ -40,77 +37,8 @@ type statementVerification struct {
 	OK   bool             `json:"ok"`
 }
 
-// cards reads the cards by which something is verified: those of the files, else those that this site knows.
-func (a *app) cards(ctx context.Context, files []string) (cardsBySite, error) {
-	out := cardsBySite{}
-	if len(files) > 0 {
-		return out, out.read(files)
-	}
-	return out, a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error { return out.load(ctx, o) })
-}
-
-// cardsBySite are the cards that a verifier trusts: those it was given.
-type cardsBySite map[concordat.SiteID][]*crypto.Card
-
-func (cs cardsBySite) read(files []string) error {
-	for _, file := range files {
-		b, err := instance.ReadBounded(file, crypto.MaxCard)
-		if err != nil {
-			return cli.Usage(err)
-		}
-		c, err := crypto.ParseCard(b)
-		if err != nil {
-			return cli.Usagef("%s: %w", file, err)
-		}
-		cs[instance.PartnerName(c.Site)] = append(cs[instance.PartnerName(c.Site)], c)
-	}
-	return nil
-}
-
-// load takes the cards of the site itself and of all sites that were partners.
-func (cs cardsBySite) load(ctx context.Context, o *instance.Instance) error {
-	sites, err := o.Store.CardSites(ctx)
-	if err != nil {
-		return err
-	}
-	for _, s := range sites {
-		if cs[s], err = storedCards(ctx, o, s); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// check succeeds where a card of the site confirms the signature.
-func (cs cardsBySite) check(s concordat.Statement) error {
-	cards := cs[s.Site]
-	if len(cards) == 0 {
-		return errors.New("no card of this site is known")
-	}
-	if len(s.Request) != 32 {
-		return errors.New("the digest of the request has not 32 bytes")
-	}
-	err := crypto.ErrNoKey
-	for _, c := range cards {
-		e := c.VerifyStatement(s.KeyEpoch, s.Kind, s.At, [32]byte(s.Request), s.Payload, s.Signature)
-		if e == nil {
-			return nil
-		}
-		if !errors.Is(e, crypto.ErrNoKey) {
-			err = e
-		}
-	}
-	switch {
-	case errors.Is(err, crypto.ErrNoKey):
-		return errors.New("its cards have no such key for that time")
-	case errors.Is(err, crypto.ErrSignature):
-		return errors.New("signature does not match its card")
-	}
-	return err
-}
-
 // verifyReport checks a report against cards. It fails with concordat.ErrInvalid for what is no report.
-func verifyReport(b []byte, cards cardsBySite) (*verification, error) {
+func verifyReport(b []byte, cards cli.Cards) (*verification, error) {
 	out := &verification{Problems: []string{}, Statements: []statementVerification{}}
 	m, err := report.ReadManifest(b)
 	switch {
@@ -121,7 +49,7 @@ func verifyReport(b []byte, cards cardsBySite) (*verification, error) {
 	default:
 		out.Site, out.At = m.Site, m.At
 		sum := m.Sum()
-		if err := cards.check(concordat.Statement{Site: m.Site, Kind: signing.KindReport, KeyEpoch: m.KeyEpoch, At: m.At,
+		if err := cards.Check(concordat.Statement{Site: m.Site, Kind: signing.KindReport, KeyEpoch: m.KeyEpoch, At: m.At,
 			Request: make([]byte, 32), Payload: sum[:], Signature: m.Signature}); err != nil {
 			out.Problems = append(out.Problems, fmt.Sprintf("manifest of site %s: %v", m.Site, err))
 		}
@@ -139,7 +67,7 @@ func verifyReport(b []byte, cards cardsBySite) (*verification, error) {
 	}
 	var good []concordat.Statement
 	for _, s := range r.Statements {
-		err := cards.check(s)
+		err := cards.Check(s)
 		if err == nil {
 			err = askedFor(s)
 		}

@@ -165,8 +165,8 @@ func TestVerifyReport(t *testing.T) {
 		}
 		return string(out)
 	}
-	cards := cardsBySite{}
-	if err := cards.read(all); err != nil {
+	cards := cli.Cards{}
+	if err := cards.Read(all); err != nil {
 		t.Fatal(err)
 	}
 	want, seen, tried := everything(good), 0, 0

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/crypto/cms"
 	"concordat/instance/signing"
 	"concordat/report/pdf"
@@ -15,7 +16,7 @@ import (
 
 // verifyPDF checks a report as a PDF: the report attached, the signature over all bytes, and that its
 // certificate is the site's. It fails with concordat.ErrInvalid for what is no file of ours.
-func verifyPDF(b []byte, cards cardsBySite) (*verification, error) {
+func verifyPDF(b []byte, cards cli.Cards) (*verification, error) {
 	s, err := pdf.Open(b)
 	if err != nil {
 		return nil, err
@@ -34,7 +35,7 @@ func verifyPDF(b []byte, cards cardsBySite) (*verification, error) {
 }
 
 // pdfProblems says what is wrong with the pages and their signature.
-func pdfProblems(b []byte, s *pdf.Sealed, cards cardsBySite) []string {
+func pdfProblems(b []byte, s *pdf.Sealed, cards cli.Cards) []string {
 	out := []string{}
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if s.Signature == nil {
@@ -55,7 +56,7 @@ func pdfProblems(b []byte, s *pdf.Sealed, cards cardsBySite) []string {
 		sum, err = list.Sum()
 	}
 	if err == nil {
-		err = cards.check(concordat.Statement{Site: list.Site, Kind: signing.KindPDF, KeyEpoch: list.KeyEpoch, At: list.At,
+		err = cards.Check(concordat.Statement{Site: list.Site, Kind: signing.KindPDF, KeyEpoch: list.KeyEpoch, At: list.At,
 			Request: make([]byte, 32), Payload: sum[:], Signature: list.Signature})
 	}
 	if err != nil {

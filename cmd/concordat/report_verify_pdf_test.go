@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/cmd/internal/cli"
 	"concordat/crypto/cms"
 	"concordat/instance/signing"
 	"concordat/report"
@@ -46,10 +47,10 @@ func longReport(n int) *report.Report {
 	return report.Build(f, report.Rules{})
 }
 
-func cardsOf(t *testing.T, files ...string) cardsBySite {
+func cardsOf(t *testing.T, files ...string) cli.Cards {
 	t.Helper()
-	cards := cardsBySite{}
-	if err := cards.read(files); err != nil {
+	cards := cli.Cards{}
+	if err := cards.Read(files); err != nil {
 		t.Fatal(err)
 	}
 	return cards

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"concordat/cmd/concordat/clustering"
 	"context"
 	"errors"
 	"fmt"
@@ -169,7 +170,7 @@ func (r *restoring) configure() error {
 		return err
 	}
 	set := map[string]string{}
-	for key, name := range namedFiles {
+	for key, name := range clustering.NamedFiles {
 		if at := filepath.Join(r.dir, name); exists(at) {
 			set[key] = at
 		}
@@ -306,7 +307,7 @@ func readyRestored(ctx context.Context, db *store.DB, b *backup.Backup, asNew bo
 	if err != nil {
 		return err
 	}
-	_, err = db.AppendAudit(ctx, operator(), "restored from a backup", detail)
+	_, err = db.AppendAudit(ctx, cli.Operator(), "restored from a backup", detail)
 	return err
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"concordat/cmd/concordat/clustering"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ func (a *app) createToServe(ctx context.Context, title string) error {
 		// A node never makes a site: it belongs to one that is there.
 		if c.Store.URL == "" {
 			return cli.Usagef("%s is the folder of node %s of site %s, and has no store: %s", dir, c.Cluster.Node, c.Site.ID,
-				fileStoreAdvice(instance.StoreName))
+				clustering.FileStoreAdvice(instance.StoreName))
 		}
 		return cli.Usagef("%s is the folder of node %s of site %s, but the database at %s has no site: store.url names another one than the other nodes', or it was emptied",
 			dir, c.Cluster.Node, c.Site.ID, store.Redacted(c.Store.URL))

@@ -1,0 +1,48 @@
+package clustering
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat/cluster/local"
+	"concordat/instance"
+)
+
+func (a *commands) clusterCoordinator() *cobra.Command {
+	var listen, file string
+	var timeout time.Duration
+	c := &cobra.Command{Use: "coordinator", Short: "Serve a coordinator of one process, for trying without ZooKeeper", Args: cobra.NoArgs,
+		Long: `The coordinator keeps its state in one file. It is one process without a copy of itself, and asks nobody who he is:
+it is for trying a cluster on one machine. While it is away the nodes answer and take nothing in.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			hub, err := local.Open(file)
+			if err != nil {
+				return err
+			}
+			l, err := instance.Listen("coordinator", "--listen", listen)
+			if err != nil {
+				return err
+			}
+			s := local.NewServer(hub, timeout)
+			a.Say("coordinator at http://%s", l.Addr())
+			h := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
+			ctx, cancel := context.WithCancel(cmd.Context())
+			defer cancel()
+			stop := context.AfterFunc(ctx, func() { _ = h.Close() }) // calls that wait are cut
+			defer stop()
+			ran := make(chan error, 1)
+			go func() { ran <- s.Run(ctx) }()
+			if err := h.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				return err
+			}
+			return <-ran
+		}}
+	c.Flags().StringVar(&listen, "listen", "127.0.0.1:8430", "address")
+	c.Flags().StringVar(&file, "file", "coordinator.json", "file of its state")
+	c.Flags().DurationVar(&timeout, "timeout", local.DefaultTimeout, "how long a node may be silent")
+	return c
+}

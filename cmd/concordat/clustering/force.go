@@ -1,0 +1,52 @@
+package clustering
+
+import (
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/cluster"
+	"concordat/cluster/coord"
+	"concordat/cmd/internal/cli"
+	"concordat/instance"
+)
+
+func (a *commands) clusterForce() *cobra.Command {
+	var yes, dry bool
+	c := &cobra.Command{Use: "force SHARD NODE",
+		Short: "Make a node master of a shard that has none, though acknowledged documents may be lost", Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithCluster(cmd.Context(), func(o *instance.Instance, w *instance.Observer, _ *cluster.Layout) error {
+				id, node := concordat.ShardID(args[0]), coord.NodeID(args[1])
+				s, ok := w.Seen.Shards[id]
+				to, live := w.Seen.Live[node]
+				switch {
+				case !ok:
+					return cli.Usagef("no shard %s", id)
+				case !live:
+					return cli.Usagef("node %s is not there", node)
+				case w.Seen.Leads(s.State):
+					return cli.Usagef("shard %s has a master, %s: nothing has to be forced", id, s.ISR[0])
+				}
+				a.Say("shard %s: in sync were %s; %s becomes master with what it has", id, NodeNames(s.ISR), node)
+				if dry {
+					return nil
+				}
+				if !yes {
+					return cli.Usagef("documents that only the others have are lost: repeat with --lose-documents")
+				}
+				t, err := o.Trust()
+				if err != nil {
+					return err
+				}
+				client := &http.Client{Transport: &http.Transport{TLSClientConfig: t.ClientTLS()}}
+				defer client.CloseIdleConnections()
+				return (&cluster.HTTPPeers{Client: client, Cluster: t.Cluster}).Order(cmd.Context(), to, id, "force")
+			})
+		}}
+	c.ValidArgsFunction = a.completeNodes(1)
+	c.Flags().BoolVar(&yes, "lose-documents", false, "accept the loss of what the node does not have")
+	c.Flags().BoolVar(&dry, "dry-run", false, "say what would be done")
+	return c
+}

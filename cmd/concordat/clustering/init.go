@@ -1,0 +1,125 @@
+package clustering
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/cluster"
+	"concordat/cluster/coord"
+	"concordat/cmd/internal/cli"
+	"concordat/instance"
+)
+
+func (a *commands) clusterInit() *cobra.Command {
+	var node, zone, listen, address, url string
+	var shards, copies int
+	var dry bool
+	c := &cobra.Command{Use: "init", Short: "Make this site the first machine of a cluster", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			return a.With(ctx, instance.Locked, func(o *instance.Instance) error {
+				if o.Clustered() {
+					return cli.Usagef("this machine belongs to a cluster already")
+				}
+				if listen == "" || url == "" {
+					return cli.Usagef("--listen and --coordinator are needed")
+				}
+				o.Config.Cluster.Coordinator, o.Config.Cluster.Node = url, node
+				held, err := cluster.Adopt(filepath.Join(o.Dir, instance.IndexName, instance.NodeDirName))
+				if err != nil {
+					return err
+				}
+				if len(held) > 0 && cmd.Flags().Changed("shards") && shards != len(held) {
+					return cli.Usagef("--shards %d: the index that was restored has %d, which cannot be changed", shards, len(held))
+				}
+				if len(held) > 0 {
+					shards = len(held)
+				}
+				l := cluster.Layout{Cluster: strings.ToLower(rand.Text()), Site: o.ID(), Scheme: o.Scheme(), Shards: shards, Copies: copies,
+					Members: map[coord.NodeID]cluster.Member{coord.NodeID(node): {Zone: zone}}}
+				if err := cluster.CheckNode(coord.NodeID(node)); err != nil {
+					return cli.Usage(err)
+				}
+				if dry {
+					a.Say("would make a cluster of %d shards in %d copies with node %s, and write certificates and configuration in %s", shards, copies,
+						node, o.Dir)
+					return tellFill(ctx, o, a)
+				}
+				return a.foundCluster(ctx, o, l, held, clusterKeys(url, node, zone, listen, address))
+			})
+		}}
+	f := c.Flags()
+	f.StringVar(&node, "node", "a", "name of this machine")
+	f.StringVar(&zone, "zone", "", "what may fail together with it, such as a room")
+	f.StringVar(&listen, "listen", "", "host:port where the other machines are answered")
+	f.StringVar(&address, "address", "", "host:port where they reach it (default: --listen)")
+	f.StringVar(&url, "coordinator", "", "address of the coordinator")
+	f.IntVar(&shards, "shards", 8, "number of shards, 1 to 256; cannot be changed")
+	f.IntVar(&copies, "copies", 3, "copies of each shard")
+	f.BoolVar(&dry, "dry-run", false, "say what would be done")
+	return c
+}
+
+// clusterKeys is the part of the configuration that says where this machine is.
+func clusterKeys(url, node, zone, listen, address string) []byte {
+	b := fmt.Appendf(nil, "cluster:\n  coordinator: %q\n  node: %q\n  listen: %q\n", url, node, listen)
+	if zone != "" {
+		b = fmt.Appendf(b, "  zone: %q\n", zone)
+	}
+	if address != "" {
+		b = fmt.Appendf(b, "  address: %q\n", address)
+	}
+	return b
+}
+
+func (a *commands) foundCluster(ctx context.Context, o *instance.Instance, l cluster.Layout, held []cluster.ShardMoment,
+	keys []byte) error {
+	dir, node := filepath.Join(o.Dir, instance.ClusterName), coord.NodeID(o.Config.Cluster.Node)
+	session, err := o.CoordinatorOf(ctx, "", true)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = session.Close() }() // it only founded
+	epochs := map[concordat.ShardID]uint64{}
+	for _, m := range held {
+		epochs[m.Shard] = m.Epoch
+	}
+	if err := cluster.FoundRestored(ctx, session, l, epochs); err != nil {
+		return err
+	}
+	if err := cluster.NewAuthority(dir, l.Cluster, time.Now()); err != nil {
+		return err
+	}
+	if err := cluster.FoundTrust(dir, l.Cluster, node, time.Now()); err != nil {
+		return err
+	}
+	path := filepath.Join(o.Dir, instance.ConfigName)
+	old, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := instance.ReplaceFile(path, append(append(bytes.TrimRight(old, "\n"), '\n'), keys...)); err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.Line(map[string]any{"cluster": l.Cluster, "node": node, "shards": l.Shards, "copies": l.Copies})
+	}
+	if o.Config.Store.URL == "" {
+		a.Warn("%s", FileStoreAdvice(filepath.Join(o.Dir, instance.StoreName)))
+	}
+	if err := tellFill(ctx, o, a); err != nil {
+		return err
+	}
+	a.Say("cluster %s of %d shards has its first node %s; start concordat serve, then let others in with concordat cluster token NODE",
+		l.Cluster, l.Shards, node)
+	return nil
+}

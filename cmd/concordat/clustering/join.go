@@ -1,0 +1,175 @@
+package clustering
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/cluster"
+	"concordat/cluster/coord"
+	"concordat/cmd/internal/cli"
+	"concordat/config"
+	"concordat/instance"
+)
+
+// joining says where the new node is.
+type joining struct {
+	zone, listen, address string
+	store                 string // file of the store, where all nodes are on one machine
+	pages, partners       string // addresses other than the configuration's
+}
+
+func (a *commands) clusterJoin() *cobra.Command {
+	var j joining
+	c := &cobra.Command{Use: "join TOKEN", Short: "Make this machine, in an empty folder, a node of a cluster", Args: cobra.ExactArgs(1),
+		Long: `Join makes an empty folder that of a node: it gets the configuration of the node that made the token, the files that it
+names, and the keys of the site. Then concordat serve here answers everything that the others answer.
+Addresses of this machine are the same as there unless they are given. What the site keeps outside of its folder on
+purpose, such as a passphrase in a variable, is named by concordat cluster token and has to be brought here.`,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.join(cmd.Context(), args[0], j) }}
+	f := c.Flags()
+	f.StringVar(&j.zone, "zone", "", "what may fail together with it, such as a room")
+	f.StringVar(&j.listen, "listen", "", "host:port where the other machines are answered")
+	f.StringVar(&j.address, "address", "", "host:port where they reach it (default: --listen)")
+	f.StringVar(&j.store, "store", "", "file of the site's store, where all nodes are on one machine, to try it")
+	f.StringVar(&j.pages, "pages", "", "host:port of the pages, if not as serve.listen says there")
+	f.StringVar(&j.partners, "partners", "", "host:port where partners are answered, if not as federation.listen says there")
+	return c
+}
+
+func (a *commands) join(ctx context.Context, token string, j joining) error {
+	t, err := cluster.ParseToken(token)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	if j.listen == "" {
+		return cli.Usagef("--listen is needed")
+	}
+	if t.Store != "" && j.store == "" {
+		return cli.Usagef("%s. To try a cluster on one machine: --store %s. The token was not used", FileStoreAdvice(t.Store), t.Store)
+	}
+	if t.Store == "" && j.store != "" {
+		return cli.Usagef("--store: the store of the site is in a database, which this node uses too. The token was not used")
+	}
+	if j.store != "" {
+		if _, err := os.Stat(j.store); err != nil {
+			return cli.Usagef("--store: %w. The token was not used", err)
+		}
+	}
+	dir, err := a.Dir()
+	if err != nil {
+		return err
+	}
+	if es, err := os.ReadDir(dir); err == nil && len(es) > 0 {
+		return cli.Usagef("%s is not empty: a node needs a folder of its own. The token was not used", dir)
+	}
+	files, err := cluster.Join(ctx, filepath.Join(dir, instance.ClusterName), t, j.zone)
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(filepath.Join(dir, instance.ClusterName))) // it was empty
+	}
+	if err := settle(dir, files, t.Node, j); err != nil {
+		return err
+	}
+	// What is missing is told now and not by the first serve.
+	if err := a.With(ctx, instance.StoreOnly, func(*instance.Instance) error { return nil }); err != nil {
+		return fmt.Errorf("this machine is node %s, but cannot open the store of the site yet; mend that before concordat serve: %w", t.Node, err)
+	}
+	if a.JSON {
+		return a.Line(map[string]any{"node": t.Node, "cluster": t.Cluster, "dir": dir})
+	}
+	a.Say("this machine is node %s; start concordat serve, then concordat cluster balance gives it copies", t.Node)
+	return nil
+}
+
+// settle writes what a node needs, its configuration last.
+func settle(dir string, files map[string][]byte, node coord.NodeID, j joining) error {
+	conf, ok := files[instance.ConfigName]
+	if !ok {
+		return fmt.Errorf("the cluster gave no configuration: %w", concordat.ErrInvalid)
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if name != instance.ConfigName && filepath.IsLocal(name) && filepath.Base(name) == name {
+			if err := instance.ReplaceFile(filepath.Join(dir, name), files[name]); err != nil {
+				return err
+			}
+		}
+	}
+	if j.store != "" {
+		path, err := filepath.Abs(j.store)
+		if err != nil {
+			return err
+		}
+		originals := filepath.Join(filepath.Dir(path), instance.OriginalsName)
+		err = errors.Join(os.Symlink(path, filepath.Join(dir, instance.StoreName)), os.MkdirAll(originals, 0o700),
+			os.Symlink(originals, filepath.Join(dir, instance.OriginalsName)))
+		if err != nil {
+			return err
+		}
+	}
+	conf, err := nodeConfig(dir, conf, files, node, j)
+	if err != nil {
+		return err
+	}
+	return instance.ReplaceFile(filepath.Join(dir, instance.ConfigName), conf)
+}
+
+// nodeConfig is the configuration of the site with the place of this node in it.
+func nodeConfig(dir string, conf []byte, files map[string][]byte, node coord.NodeID, j joining) ([]byte, error) {
+	coordinator, err := config.Text(conf, "cluster.coordinator")
+	if err != nil {
+		return nil, err
+	}
+	set := map[string]string{"cluster.node": string(node), "cluster.listen": j.listen, "cluster.address": j.address, "cluster.zone": j.zone}
+	set["cluster.coordinator"] = coordinatorHere(coordinator, dir, files)
+	if j.pages != "" {
+		set["serve.listen"] = j.pages
+	}
+	if j.partners != "" {
+		set["federation.listen"] = j.partners
+	}
+	for name := range files {
+		for key, has := range NamedFiles {
+			if name == has {
+				set[key] = filepath.Join(dir, name)
+			}
+		}
+		if p, ok := strings.CutPrefix(name, "oidc-"); ok {
+			set["login.oidc."+strings.TrimSuffix(p, "-secret")] = filepath.Join(dir, name)
+		}
+	}
+	return config.ForNode(conf, set)
+}
+
+// coordinatorHere is the address with the files of this folder.
+func coordinatorHere(address, dir string, files map[string][]byte) string {
+	place, query, more := strings.Cut(address, "?")
+	q, err := url.ParseQuery(query)
+	if !more || err != nil {
+		return address
+	}
+	for _, k := range instance.CoordinatorFiles {
+		if _, ok := files[instance.CoordinatorFile+k]; ok && q.Has(k) {
+			q.Set(k, filepath.Join(dir, instance.CoordinatorFile+k))
+		}
+	}
+	return place + "?" + q.Encode()
+}
+
+// FileStoreAdvice says what to do where the store is a file.
+func FileStoreAdvice(path string) string {
+	return fmt.Sprintf("the site's store is the file %s of one machine: nodes of other machines need it in PostgreSQL. Make a database, "+
+		"stop concordat serve, run concordat store copy --to postgres://USER@HOST/DATABASE, set store.url, and start again", path)
+}
+
+// NamedFiles are those of config.Files that stand at a key of their own.
+var NamedFiles = map[string]string{"report.certificate": "report-certificate.pem", "report.key": "report-key.pem",
+	"store.password_file": "store-password"}

@@ -1,0 +1,44 @@
+package clustering
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat/cluster"
+	"concordat/instance"
+)
+
+// What a node is to the others: its membership, its certificate, and the service manager under it.
+
+// completeTime is how long a shell waits for the names of nodes.
+const completeTime = 3 * time.Second
+
+// completeNodes offers the names of the cluster's nodes for the arguments from the one with the number first on.
+func (a *commands) completeNodes(first int) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), completeTime)
+		defer cancel()
+		err := a.WithCluster(ctx, func(_ *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
+			if len(args) < first {
+				for _, id := range slices.Sorted(maps.Keys(w.Seen.Shards)) {
+					names = append(names, string(id))
+				}
+				return nil
+			}
+			for _, id := range slices.Sorted(maps.Keys(l.Members)) {
+				if !slices.Contains(args, string(id)) {
+					names = append(names, string(id))
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}

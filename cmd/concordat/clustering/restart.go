@@ -1,0 +1,363 @@
+package clustering
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/cluster"
+	"concordat/cluster/coord"
+	"concordat/cmd/internal/cli"
+	"concordat/instance"
+)
+
+// Restarting one node after the other: each gives its offices away, ends, comes back and catches up before
+// the next one is begun. What is cut short can be begun again at any point.
+
+// rolling is a restart of several nodes.
+type rolling struct {
+	a       *commands
+	w       *instance.Observer
+	peers   *cluster.HTTPPeers
+	command string        // that restarts a node; empty: its service manager does
+	to      string        // the version that has to come back; empty: any
+	wait    time.Duration // for each step
+	dry     bool
+}
+
+// rollStep is what --json prints.
+type rollStep struct {
+	Node    coord.NodeID        `json:"node"`
+	Step    string              `json:"step"` // plan, hand over, restart, catch up, done, skip
+	Shards  []concordat.ShardID `json:"shards,omitempty"`
+	Version string              `json:"version,omitempty"`
+	Took    float64             `json:"seconds,omitempty"`
+	DryRun  bool                `json:"dry_run,omitempty"`
+}
+
+func (a *commands) clusterRestart() *cobra.Command {
+	r := &rolling{a: a}
+	c := &cobra.Command{Use: "restart [NODE...]", Short: "Restart nodes one after the other, without a pause of the site",
+		Long: `Restart takes the named nodes, or all, one after the other: others become masters of the shards that it
+leads, it is restarted, and the next one is begun when its copies are in sync again. It refuses to take a node away
+whose loss would leave a shard without a copy in sync, or without those that writes need.
+
+A node that runs under systemd or as a container ends by an order and is started again by its service manager. For
+others give --command; it is run here by sh with NODE, ADDRESS and ZONE in its environment, for instance
+  concordat cluster restart --command 'ssh "$NODE" systemctl restart concordat'`,
+		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) }}
+	r.flags(c)
+	return c
+}
+
+func (r *rolling) flags(c *cobra.Command) {
+	c.ValidArgsFunction = r.a.completeNodes(0)
+	f := c.Flags()
+	f.StringVar(&r.command, "command", "", "command that restarts $NODE, run here by sh (default: the node's service manager)")
+	f.DurationVar(&r.wait, "patience", 10*time.Minute, "how long to wait for a node to come back and to catch up")
+	f.BoolVar(&r.dry, "dry-run", false, "say what would be done, and whether it may be")
+}
+
+func (r *rolling) run(ctx context.Context, args []string) error {
+	return r.a.WithCluster(ctx, func(o *instance.Instance, w *instance.Observer, l *cluster.Layout) error {
+		t, err := o.Trust()
+		if err != nil {
+			return err
+		}
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: t.ClientTLS()}}
+		defer client.CloseIdleConnections()
+		r.w, r.peers = w, &cluster.HTTPPeers{Client: client, Cluster: t.Cluster}
+		nodes, err := r.chosen(l, args)
+		if err != nil {
+			return err
+		}
+		if err := r.may(nodes); err != nil {
+			return err
+		}
+		b := r.a.Progress(int64(len(nodes)), "restarting")
+		defer b.Done()
+		for _, n := range nodes {
+			if err := r.one(ctx, n); err != nil {
+				return fmt.Errorf("node %s: %w", n, err)
+			}
+			b.Add(1)
+		}
+		if !r.dry {
+			return r.giveBack(ctx)
+		}
+		return nil
+	})
+}
+
+// chosen returns the nodes in order, those that lead least first: each office moves as seldom as it can.
+func (r *rolling) chosen(l *cluster.Layout, args []string) ([]coord.NodeID, error) {
+	var nodes []coord.NodeID
+	for _, a := range args {
+		if _, ok := l.Members[coord.NodeID(a)]; !ok {
+			return nil, cli.Usagef("no node %q", a)
+		}
+		nodes = append(nodes, coord.NodeID(a))
+	}
+	if len(args) == 0 {
+		nodes = slices.Collect(maps.Keys(l.Members))
+	}
+	var out []coord.NodeID
+	for _, n := range nodes {
+		live, ok := r.w.Seen.Live[n]
+		switch {
+		case !ok && len(args) > 0:
+			return nil, fmt.Errorf("node %s is away: start it where it is: %w", n, concordat.ErrUnavailable)
+		case !ok:
+			r.a.Warn("node %s is away, and left out", n)
+		case r.to != "" && live.Version == r.to:
+			r.a.Say("node %s has version %s already", n, r.to)
+			if err := r.a.TellJSON(rollStep{Node: n, Step: "skip", Version: r.to}); err != nil {
+				return nil, err
+			}
+		case !slices.Contains(out, n):
+			out = append(out, n)
+		}
+	}
+	slices.SortFunc(out, func(x, y coord.NodeID) int {
+		return cmp.Or(cmp.Compare(len(r.led(x)), len(r.led(y))), cmp.Compare(x, y))
+	})
+	return out, nil
+}
+
+// may refuses what cannot end well, before anything is done.
+func (r *rolling) may(nodes []coord.NodeID) error {
+	var errs []error
+	for _, n := range nodes {
+		if err := r.spared(n); err != nil {
+			errs = append(errs, err)
+		}
+		if r.command == "" && !r.w.Seen.Live[n].Supervised {
+			errs = append(errs, fmt.Errorf("node %s runs under no service manager that would start it again: give --command, or start it with serve --supervised: %w", n, concordat.ErrRefused))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// led returns the shards whose master the node is.
+func (r *rolling) led(n coord.NodeID) (out []concordat.ShardID) {
+	for _, id := range slices.Sorted(maps.Keys(r.w.Seen.Shards)) {
+		if s := r.w.Seen.Shards[id]; s.ISR[0] == n && s.Leader != "" {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// spared returns why the node must not go, or nil.
+func (r *rolling) spared(n coord.NodeID) error {
+	for _, id := range slices.Sorted(maps.Keys(r.w.Seen.Shards)) {
+		s := r.w.Seen.Shards[id]
+		if !slices.Contains(s.ISR, n) && !slices.Contains(s.Replicas, n) {
+			continue
+		}
+		others := 0
+		for _, m := range s.ISR {
+			if _, live := r.w.Seen.Live[m]; live && m != n && !slices.Contains(s.Hold, m) {
+				others++
+			}
+		}
+		if others == 0 {
+			return fmt.Errorf("shard %s has no copy in sync besides that of node %s: it could not be searched or changed meanwhile; wait for its other copies, or give it some (concordat cluster balance): %w", id, n, concordat.ErrRefused)
+		}
+		if len(s.Replicas) >= 3 && others < 2 {
+			return fmt.Errorf("shard %s has one copy in sync besides that of node %s: it could not be changed meanwhile; wait for its other copies: %w", id, n, concordat.ErrRefused)
+		}
+	}
+	return nil
+}
+
+func (r *rolling) tell(s rollStep, words string) error {
+	s.DryRun = r.dry
+	if words != "" {
+		r.a.Say("node %s: %s", s.Node, words)
+	}
+	return r.a.TellJSON(s)
+}
+
+// one restarts one node.
+func (r *rolling) one(ctx context.Context, n coord.NodeID) error {
+	led := r.led(n)
+	if r.dry {
+		how := "its service manager"
+		if r.command != "" {
+			how = "the command"
+		}
+		return r.tell(rollStep{Node: n, Step: "plan", Shards: led, Version: r.w.Seen.Live[n].Version},
+			fmt.Sprintf("would give away %d shards that it leads, and be restarted by %s", len(led), how))
+	}
+	began := time.Now()
+	ctx, cancel := context.WithTimeoutCause(ctx, r.wait,
+		fmt.Errorf("not back and in sync within %v: look at its log, start it, and repeat the command: %w", r.wait, concordat.ErrUnavailable))
+	defer cancel()
+	// The node before may be the one whose copies this one's absence needs.
+	if err := r.until(ctx, func() bool { return r.spared(n) == nil }); err != nil {
+		return errors.Join(r.spared(n), err)
+	}
+	if err := r.tell(rollStep{Node: n, Step: "hand over", Shards: led}, fmt.Sprintf("gives away %d shards", len(led))); err != nil {
+		return err
+	}
+	if err := r.handOver(ctx, n); err != nil {
+		return err
+	}
+	was := r.w.Seen.Live[n]
+	if err := r.tell(rollStep{Node: n, Step: "restart"}, "restarts"); err != nil {
+		return err
+	}
+	if err := r.restart(ctx, was); err != nil {
+		return err
+	}
+	if err := r.until(ctx, func() bool { now, ok := r.w.Seen.Live[n]; return ok && now.Incarnation != was.Incarnation }); err != nil {
+		return err
+	}
+	now := r.w.Seen.Live[n]
+	if r.to != "" && now.Version != r.to {
+		return fmt.Errorf("it came back with version %s, not %s: is the program replaced there?: %w", cmp.Or(now.Version, "unknown"), r.to,
+			concordat.ErrInvalid)
+	}
+	if err := r.tell(rollStep{Node: n, Step: "catch up", Version: now.Version},
+		"is back with version "+cmp.Or(now.Version, "unknown")+", and catches up"); err != nil {
+		return err
+	}
+	if err := r.until(ctx, func() bool { return r.caughtUp(n) }); err != nil {
+		return err
+	}
+	took := time.Since(began)
+	return r.tell(rollStep{Node: n, Step: "done", Version: now.Version, Took: took.Seconds()},
+		fmt.Sprintf("in sync after %.1f s", took.Seconds()))
+}
+
+// caughtUp reports whether all copies that the node ought to have are in sync, and may lead.
+func (r *rolling) caughtUp(n coord.NodeID) bool {
+	for _, s := range r.w.Seen.Shards {
+		if slices.Contains(s.Replicas, n) && (!slices.Contains(s.ISR, n) || slices.Contains(s.Hold, n) || !r.w.Seen.Leads(s.State)) {
+			return false
+		}
+	}
+	return true
+}
+
+// until waits for views until one pleases.
+func (r *rolling) until(ctx context.Context, pleases func() bool) error {
+	for !pleases() {
+		if err := r.w.Next(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// handOver lets others lead what the node leads; it asks again, since a follower may be behind at first.
+func (r *rolling) handOver(ctx context.Context, n coord.NodeID) error {
+	for {
+		led := r.led(n)
+		if len(led) == 0 {
+			return r.until(ctx, func() bool { return r.allLed(n) })
+		}
+		for _, id := range led {
+			if err := r.peers.Order(ctx, r.w.Seen.Live[n], id, "stepdown"); err != nil {
+				return fmt.Errorf("give shard %s away: %w", id, err)
+			}
+		}
+		soon, cancel := context.WithTimeout(ctx, time.Second)
+		err := r.until(soon, func() bool { return len(r.led(n)) == 0 })
+		cancel()
+		if err != nil && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// allLed reports whether every shard of which the node has a copy has another master.
+func (r *rolling) allLed(n coord.NodeID) bool {
+	for _, s := range r.w.Seen.Shards {
+		if (slices.Contains(s.ISR, n) || slices.Contains(s.Replicas, n)) && (!r.w.Seen.Leads(s.State) || s.ISR[0] == n) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *rolling) restart(ctx context.Context, n coord.Node) error {
+	if r.command == "" {
+		return r.peers.Restart(ctx, n)
+	}
+	c := exec.CommandContext(ctx, "sh", "-c", r.command)
+	c.Env = append(os.Environ(), "NODE="+string(n.ID), "ADDRESS="+n.Address, "ZONE="+n.Zone)
+	c.Stdout, c.Stderr = r.a.Stderr, r.a.Stderr
+	c.WaitDelay = time.Second // a service that the command left behind may hold its output
+	if err := c.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
+		return fmt.Errorf("%s: %w", r.command, err)
+	}
+	return nil
+}
+
+// giveBackTries is how often giveBack asks, a second each: a node that has just come back may not be level yet.
+const giveBackTries = 5
+
+// giveBack lets the first wanted node of each shard lead it again, as far as it can: the node that was
+// restarted last would lead nothing otherwise.
+func (r *rolling) giveBack(ctx context.Context) error {
+	had := len(r.astray())
+	for range giveBackTries {
+		astray := r.astray()
+		if len(astray) == 0 {
+			break
+		}
+		for _, id := range astray {
+			// A master gives its office to the first of the wanted that is level with it.
+			if err := r.peers.Order(ctx, r.w.Seen.Live[r.w.Seen.Shards[id].ISR[0]], id, "stepdown"); err != nil {
+				return fmt.Errorf("give shard %s back: %w", id, err)
+			}
+		}
+		soon, cancel := context.WithTimeout(ctx, time.Second)
+		err := r.until(soon, func() bool { return len(r.astray()) == 0 && r.ledAll() })
+		cancel()
+		if err != nil && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	if back := had - len(r.astray()); back > 0 {
+		r.a.Say("%d shards were given back to their first nodes", back)
+	}
+	late, cancel := context.WithTimeout(ctx, r.wait)
+	defer cancel()
+	return r.until(late, r.ledAll)
+}
+
+// astray returns the shards that the first of their wanted nodes does not lead, though it could.
+func (r *rolling) astray() (out []concordat.ShardID) {
+	for _, id := range slices.Sorted(maps.Keys(r.w.Seen.Shards)) {
+		s := r.w.Seen.Shards[id]
+		first := s.Replicas[0]
+		_, live := r.w.Seen.Live[first]
+		if live && s.ISR[0] != first && slices.Contains(s.ISR, first) && !slices.Contains(s.Hold, first) && r.w.Seen.Leads(s.State) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// ledAll reports whether every shard has a master.
+func (r *rolling) ledAll() bool {
+	for _, s := range r.w.Seen.Shards {
+		if !r.w.Seen.Leads(s.State) {
+			return false
+		}
+	}
+	return true
+}

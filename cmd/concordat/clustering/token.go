@@ -1,0 +1,87 @@
+package clustering
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/cluster"
+	"concordat/cluster/coord"
+	"concordat/cluster/zk"
+	"concordat/cmd/internal/cli"
+	"concordat/config"
+	"concordat/crypto"
+	"concordat/crypto/keyfile"
+	"concordat/instance"
+)
+
+func (a *commands) clusterToken() *cobra.Command {
+	return &cobra.Command{Use: "token NODE", Short: "Make a token that lets one machine in, once, within an hour", Args: cobra.ExactArgs(1),
+		Long: `Token prints a token for concordat cluster join. Whoever has it within the hour gets the keys of the site and the
+password of its database: carry it as you would carry those.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithCluster(cmd.Context(), func(o *instance.Instance, w *instance.Observer, _ *cluster.Layout) error {
+				own, err := o.Trust()
+				if err != nil {
+					return err
+				}
+				me, err := w.AwaitSelf(cmd.Context(), o.Dir, own.Node)
+				if err != nil {
+					return err
+				}
+				t, err := cluster.NewToken(filepath.Join(o.Dir, instance.ClusterName), own.Cluster, coord.NodeID(args[0]), me.Address, time.Now())
+				if errors.Is(err, concordat.ErrNotFound) {
+					return cli.Usage(err)
+				}
+				if err != nil {
+					return err
+				}
+				if o.Config.Store.URL == "" {
+					t.Store = filepath.Join(o.Dir, instance.StoreName)
+					a.Warn("%s", FileStoreAdvice(t.Store))
+				}
+				for _, left := range notToJoin(o) {
+					a.Warn("%s", left)
+				}
+				if a.JSON {
+					return a.Line(map[string]any{"node": t.Node, "token": t.String(), "expires": time.Now().Add(cluster.TokenTime).UTC()})
+				}
+				fmt.Fprintln(a.Stdout, t)
+				return nil
+			})
+		}}
+}
+
+// notToJoin says which secrets of this machine a new node does not get, since they are kept outside of the folder
+// on purpose.
+func notToJoin(o *instance.Instance) (out []string) {
+	if o.Config.Store.Password != "" {
+		out = append(out, "the password of the database is in the environment here: the other machine needs $"+config.StorePasswordEnv+" too")
+	}
+	if zookeeperAccountOutside(o.Config.Cluster.Coordinator) {
+		out = append(out, "ZooKeeper's account is in the environment here: the other machine needs $"+zk.AccountVariable+" too")
+	}
+	b, err := keyfile.Bytes(filepath.Join(o.Dir, instance.KeystoreName))
+	if err != nil {
+		return out
+	}
+	if crypto.NeedsPassphrase(b) {
+		return append(out, "the keystore opens with a passphrase: the other machine needs $"+instance.PassphraseVariable+" too")
+	}
+	if _, err := os.Stat(filepath.Join(o.Dir, instance.KeyFileName)); err != nil {
+		out = append(out, "the key of the keystore is not in the folder of the site: the other machine needs $"+instance.KeyFileVariable+" too")
+	}
+	return out
+}
+
+// zookeeperAccountOutside reports whether the account is that of the environment.
+func zookeeperAccountOutside(address string) bool {
+	_, named := instance.FilesOfCoordinator(address)[instance.CoordinatorFile+"account"]
+	return strings.HasPrefix(address, "zk://") && !named && os.Getenv(zk.AccountVariable) != ""
+}

@@ -1,0 +1,131 @@
+package clustering
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/cluster/coord"
+	"concordat/cluster/zk"
+	"concordat/cmd/internal/cli"
+	"concordat/config"
+	"concordat/instance"
+)
+
+// The commands that look at, and set, what the nodes of a site have in ZooKeeper.
+
+// zookeeperFlags say which ZooKeeper.
+type zookeeperFlags struct {
+	servers              string
+	root, site           string
+	account              string
+	tls                  bool
+	ca, certificate, key string
+	timeout              time.Duration
+}
+
+const ZookeeperVariable = "CONCORDAT_ZOOKEEPER"
+
+func (a *commands) zookeeperCommand() *cobra.Command {
+	var z zookeeperFlags
+	c := &cobra.Command{
+		Use: "zookeeper", Short: "Show and set what the machines of a site have in ZooKeeper", Args: cobra.NoArgs,
+		Long: `Zookeeper shows and sets what the nodes of a site have in ZooKeeper. It needs no running node.
+
+ZooKeeper's account is "user:password" in the file of --zookeeper-account or in $` + zk.AccountVariable + `.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	f := c.PersistentFlags()
+	f.StringVar(&z.servers, "zookeeper", "", "servers as host:port, separated by commas (default $"+ZookeeperVariable+")")
+	f.StringVar(&z.root, "zookeeper-root", "", "znode of the site (default /concordat/ and the site)")
+	f.StringVar(&z.site, "site", "", "name of the site (default that of --data)")
+	f.StringVar(&z.account, "zookeeper-account", "", "file with user:password (default $"+zk.AccountVariable+")")
+	f.BoolVar(&z.tls, "zookeeper-tls", false, "use TLS")
+	f.StringVar(&z.ca, "zookeeper-ca", "",
+		"file with the authorities of ZooKeeper's certificates, PEM (default those of the system); implies TLS")
+	f.StringVar(&z.certificate, "zookeeper-certificate", "", "file with the certificate to show, PEM; implies TLS")
+	f.StringVar(&z.key, "zookeeper-key", "", "file with its key, PEM (default the same file)")
+	f.DurationVar(&z.timeout, "zookeeper-wait", 10*time.Second, "how long to wait for ZooKeeper")
+	c.AddCommand(a.clusterStatusCommand(&z), a.clusterForgetCommand(&z), a.clusterSettingsCommand(&z), a.clusterSetCommand(&z),
+		a.clusterHistoryCommand(&z), a.clusterRevertCommand(&z))
+	return c
+}
+
+// options returns what the flags say.
+func (z *zookeeperFlags) options(a *commands) (zk.Options, error) {
+	o := zk.Options{Site: concordat.SiteID(z.site), Root: z.root, Timeout: 10 * time.Second}
+	servers := cmp.Or(z.servers, os.Getenv(ZookeeperVariable))
+	if o.Site == "" || servers == "" {
+		c, err := z.config(a)
+		if err != nil {
+			return o, err
+		}
+		if servers == "" && strings.HasPrefix(c.Cluster.Coordinator, "zk://") {
+			p, err := instance.ZookeeperAddress(c.Cluster.Coordinator)
+			p.Site, p.Timeout = cmp.Or(o.Site, c.Site.ID), o.Timeout
+			return p, err
+		}
+		o.Site = cmp.Or(o.Site, c.Site.ID)
+	}
+	if servers == "" {
+		return o, cli.Usagef("which ZooKeeper? Give --zookeeper, set $%s, or cluster.coordinator of the site", ZookeeperVariable)
+	}
+	for s := range strings.SplitSeq(servers, ",") {
+		o.Servers = append(o.Servers, strings.TrimSpace(s))
+	}
+	var err error
+	if o.Account, err = zk.ReadAccount(z.account); err != nil {
+		return o, cli.Usage(err)
+	}
+	if z.tls || z.ca != "" || z.certificate != "" {
+		if o.TLS, err = zk.ReadTLS(z.ca, z.certificate, z.key); err != nil {
+			return o, cli.Usage(err)
+		}
+	}
+	if err := o.Validate(); err != nil {
+		return o, cli.Usage(err)
+	}
+	return o, nil
+}
+
+// config reads the configuration of the site of --data.
+func (z *zookeeperFlags) config(a *commands) (*config.Config, error) {
+	dir, err := a.Dir()
+	if err != nil {
+		return nil, err
+	}
+	c, err := instance.LoadConfig(filepath.Join(dir, instance.ConfigName))
+	if err != nil {
+		return nil, fmt.Errorf("which site? Give --site and --zookeeper, or --data: %w", err)
+	}
+	return c, nil
+}
+
+// with opens a session that observes, and calls f with it and its first view.
+func (z *zookeeperFlags) with(ctx context.Context, a *commands, f func(context.Context, *zk.Session, coord.View) error) error {
+	o, err := z.options(a)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, z.timeout)
+	defer cancel()
+	s, err := zk.Open(ctx, o)
+	if err != nil {
+		return err
+	}
+	select {
+	case v := <-s.View():
+		err = f(ctx, s, v)
+	case <-ctx.Done():
+		err = fmt.Errorf("ZooKeeper: %w: %w", concordat.ErrUnavailable, ctx.Err())
+	}
+	return errors.Join(err, s.Close())
+}

@@ -1,0 +1,102 @@
+package clustering
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/cluster/coord"
+	"concordat/cluster/zk"
+	"concordat/cmd/internal/cli"
+	"concordat/config"
+	"concordat/instance"
+	"concordat/store"
+)
+
+func (a *commands) clusterSetCommand(z *zookeeperFlags) *cobra.Command {
+	var unset []string
+	var policies map[string]string
+	var version int64
+	c := &cobra.Command{
+		Use: "set [KEY=VALUE...]", Short: "Change settings on all nodes",
+		Long: `Set changes keys of the configuration (doc/config.md) on all nodes. They stand over the file of a
+node, and a variable of a node's environment stands over them. Nodes take them while they run; for keys that need a
+restart of each node it says so. All changes of one call are made together
+or not at all, as a new version. With --if-version they are made only to that version.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args)+len(unset)+len(policies) == 0 {
+				return cli.Usagef("nothing to set; see %s --help", cmd.CommandPath())
+			}
+			return z.with(cmd.Context(), a, func(ctx context.Context, s *zk.Session, _ coord.View) error {
+				c, next, err := instance.CurrentSettings(ctx, s)
+				if err != nil {
+					return err
+				}
+				if cmd.Flags().Changed("if-version") && c.Version != version {
+					return fmt.Errorf("settings have version %d, not %d: %w", c.Version, version, concordat.ErrChanged)
+				}
+				for _, arg := range args {
+					k, v, ok := strings.Cut(arg, "=")
+					if !ok {
+						return cli.Usagef("%q is not KEY=VALUE", arg)
+					}
+					next.Keys[k] = v
+				}
+				if err := editSettings(&next, unset, policies, cmd.InOrStdin()); err != nil {
+					return err
+				}
+				if err := a.saveSettings(ctx, s, c.Version, next); err != nil {
+					return err
+				}
+				for _, k := range slices.Concat(args, unset) {
+					k, _, _ = strings.Cut(k, "=")
+					if i := slices.IndexFunc(config.Keys(), func(known config.Key) bool { return known.Name == k }); i >= 0 && !config.Keys()[i].Live {
+						a.Say("%s takes effect at the next start of each node", k)
+					}
+				}
+				return nil
+			})
+		},
+	}
+	c.Flags().StringSliceVar(&unset, "unset", nil, "keys, or libraries as library/NAME, to take out")
+	c.Flags().StringToStringVar(&policies, "policy", nil, "LIBRARY=FILE: policy of a library as JSON; - is stdin")
+	c.Flags().Int64Var(&version, "if-version", 0, "the version that has to be there")
+	return c
+}
+
+// editSettings takes out what is named and puts in the policies of the files.
+func editSettings(s *instance.CentralSettings, unset []string, policies map[string]string, stdin io.Reader) error {
+	for _, k := range unset {
+		if l, ok := strings.CutPrefix(k, "library/"); ok {
+			delete(s.Libraries, concordat.LibraryID(l))
+		} else {
+			delete(s.Keys, k)
+		}
+	}
+	for l, file := range policies {
+		in := stdin
+		if file != "-" {
+			f, err := os.Open(file)
+			if err != nil {
+				return cli.Usage(err)
+			}
+			defer f.Close()
+			in = f
+		}
+		dec := json.NewDecoder(io.LimitReader(in, coord.MaxConfig))
+		dec.DisallowUnknownFields()
+		var p store.Policy
+		if err := dec.Decode(&p); err != nil {
+			return cli.Usagef("policy of library %s: %w", l, err)
+		}
+		s.Libraries[concordat.LibraryID(l)] = p
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package deleting
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/cmd/internal/cli"
+	"concordat/instance"
+	"concordat/site/retain"
+	"concordat/store"
+)
+
+func DeleteCommand(s *cli.Site) *cobra.Command {
+	a := &commands{s}
+	c := &cobra.Command{Use: "delete", Short: "Delete reports and documents for good, with a receipt", Args: cobra.NoArgs,
+		Long: `Delete takes reports, documents or whole libraries away for good: from the index, the store, the files
+as they were handed in, and the fingerprint sets of partners. It ends when the bytes are gone from
+the disk, and prints a receipt, which the site's key signs and the audit keeps. A receipt names
+documents by a hash only. doc/operations.md tells what remains, such as backups.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	c.AddCommand(a.deleteReports(), a.deleteDocuments(), a.deleteLibrary(), a.deleteList(), a.deleteReceipt(), a.deleteVerify())
+	return c
+}
+
+// Deletion returns a command that deletes what target says, with a reason and a receipt.
+func Deletion(s *cli.Site, use, short string, args cobra.PositionalArgs,
+	target func(ctx context.Context, o *instance.Instance, args []string) (retain.Target, error)) *cobra.Command {
+	a := &commands{s}
+	var reason, receipt string
+	c := &cobra.Command{Use: use, Short: short, Args: args, RunE: func(cmd *cobra.Command, args []string) error {
+		if reason == "" {
+			return cli.Usagef("--reason says nothing: a deletion needs a reason")
+		}
+		return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
+			t, err := target(cmd.Context(), o, args)
+			if err != nil {
+				return err
+			}
+			return a.erase(cmd.Context(), o, reason, receipt, t)
+		})
+	}}
+	c.Flags().StringVar(&reason, "reason", "", "why; kept with the receipt")
+	c.Flags().StringVar(&receipt, "receipt", "", "file to write the receipt to, in JSON")
+	return c
+}
+
+// erase deletes here, or has the serving process do it, and prints the receipt.
+func (a *commands) erase(ctx context.Context, o *instance.Instance, reason, file string, t retain.Target) error {
+	var r *retain.Receipt
+	var err error
+	if o.Remote == nil {
+		r, err = instance.Eraser(o, a.Signatures().Receipt, slog.New(slog.DiscardHandler)).Erase(ctx, cli.Operator(), reason, t)
+	} else {
+		r, err = a.eraseServed(ctx, o, reason, t)
+	}
+	if r == nil {
+		return err
+	}
+	if errors.Is(err, concordat.ErrUnavailable) {
+		a.Warn("deleted, but bytes stay on disk for now: %v; the serving process goes on with it", err)
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	return a.printReceipt(r, file)
+}
+
+// eraseServed asks for a deletion and waits until the serving process has carried it out.
+func (a *commands) eraseServed(ctx context.Context, o *instance.Instance, reason string, t retain.Target) (*retain.Receipt, error) {
+	id, err := retain.Ask(ctx, o.Site, o.Store, cli.Operator(), reason, t)
+	if err != nil {
+		return nil, err
+	}
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		row, err := o.Store.Erasure(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if row.State == store.ErasureDone {
+			var r retain.Receipt
+			return &r, json.Unmarshal(row.Receipt, &r)
+		}
+		if _, err := instance.Serving(ctx, o.Dir); err != nil {
+			return nil, fmt.Errorf("deletion %s is asked for, and goes on when the site is served again: %w", id, err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("deletion %s goes on in the serving process: %w", id, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+func (a *commands) printReceipt(r *retain.Receipt, file string) error {
+	if file != "" {
+		b, err := json.MarshalIndent(r, "", "  ")
+		if err == nil {
+			err = os.WriteFile(file, append(b, '\n'), 0o600)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if a.JSON {
+		return a.Line(r)
+	}
+	state := "the bytes are gone"
+	if r.Done.IsZero() {
+		state = "bytes stay on disk for now"
+	}
+	a.Say("deletion %s: %d reports, %d documents; %s", r.ID, len(r.Tasks), len(r.Documents), state)
+	for _, p := range r.Places {
+		a.Say("  %-12s %s", p.Name, p.State)
+	}
+	if r.Reports > 0 {
+		a.Say("  %d reports cite the documents; their wording there: %s", r.Reports, r.Cited)
+	}
+	return nil
+}

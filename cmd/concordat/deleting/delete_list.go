@@ -1,0 +1,29 @@
+package deleting
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat/instance"
+)
+
+func (a *commands) deleteList() *cobra.Command {
+	return &cobra.Command{Use: "list", Short: "List deletions, newest first", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				es, err := o.Store.Erasures(cmd.Context(), 0, 100)
+				for _, e := range es {
+					if err != nil {
+						break
+					}
+					if a.JSON {
+						err = a.Line(map[string]any{"id": e.ID, "made": e.Made, "actor": e.Actor, "reason": e.Reason, "state": e.State, "receipt": e.Receipt})
+					} else {
+						a.Say("%s  %s  %-8s %s  %s", e.ID, e.Made.Local().Format(time.DateTime), e.State, e.Actor, e.Reason)
+					}
+				}
+				return err
+			})
+		}}
+}

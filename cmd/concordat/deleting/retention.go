@@ -1,0 +1,127 @@
+package deleting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/cmd/internal/cli"
+	"concordat/instance"
+	"concordat/site/retain"
+	"concordat/store"
+)
+
+func RetentionCommand(s *cli.Site) *cobra.Command {
+	a := &commands{s}
+	c := &cobra.Command{Use: "retention", Short: "Show and apply how long things are kept", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	var dryRun bool
+	run := &cobra.Command{Use: "run", Short: "Delete what is over its time; concordat serve does so every hour", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error { return a.retain(cmd.Context(), o, dryRun) })
+		}}
+	run.Flags().BoolVar(&dryRun, "dry-run", false, "say what would be deleted")
+	show := &cobra.Command{Use: "show", Short: "Show the rules, of the site and of libraries and documents that have own ones",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.showRetention(cmd.Context(), o) })
+		}}
+	c.AddCommand(show, run, a.retentionDocument())
+	return c
+}
+
+func (a *commands) retain(ctx context.Context, o *instance.Instance, dryRun bool) error {
+	did := &retain.Swept{}
+	var err error
+	if o.Remote != nil && !dryRun {
+		err = instance.CallServing(ctx, o.Dir, "/sweep", nil, did)
+	} else {
+		did, err = instance.Eraser(o, a.Signatures().Receipt, slog.New(slog.DiscardHandler)).Sweep(ctx, instance.Retention(o.Config), dryRun)
+	}
+	if did == nil {
+		return err
+	}
+	if a.JSON {
+		return errors.Join(err, a.Line(did))
+	}
+	verb := "deleted"
+	if dryRun {
+		verb = "would delete"
+	}
+	a.Say("%s %d reports, %d texts of submissions, %d originals, %d documents of libraries, %d files that belong to nothing; %d deletions carried on",
+		verb, did.Reports, did.Texts, did.Originals, did.Documents, did.Files, did.Resumed)
+	return err
+}
+
+func (a *commands) showRetention(ctx context.Context, o *instance.Instance) error {
+	r := o.Config.Retention
+	libraries, err := o.Store.Libraries(ctx)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		if err := a.Line(map[string]any{"reports_days": r.Reports, "texts_days": r.Texts, "originals_days": r.Originals, "no_store": r.NoStore,
+			"cited": r.Cited}); err != nil {
+			return err
+		}
+	} else {
+		days := func(n int) string {
+			if n == 0 {
+				return "for ever"
+			}
+			return fmt.Sprintf("%d days", n)
+		}
+		a.Say("reports: %s; texts of submissions: %s; originals: %s; nothing is stored: %t; wording of deleted sources: %s",
+			days(r.Reports), days(r.Texts), days(r.Originals), r.NoStore, r.Cited)
+	}
+	for _, l := range libraries {
+		if err := a.showTerms(ctx, o, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *commands) showTerms(ctx context.Context, o *instance.Instance, l store.Library) error {
+	if l.Policy.KeepDays > 0 {
+		if a.JSON {
+			if err := a.Line(map[string]any{"library": l.ID, "keep_days": l.Policy.KeepDays}); err != nil {
+				return err
+			}
+		} else {
+			a.Say("library %s: documents are kept for %d days", l.ID, l.Policy.KeepDays)
+		}
+	}
+	for after := concordat.DocumentID(""); ; {
+		terms, err := o.Store.Terms(ctx, l.ID, after, store.MaxPage)
+		if err != nil {
+			return err
+		}
+		for _, t := range terms {
+			after = t.Document
+			if a.JSON {
+				err = a.Line(map[string]any{"library": t.Library, "document": t.Document, "hidden_until": t.Hidden, "expires": t.Expires})
+			} else {
+				a.Say("document %s/%s:%s%s", t.Library, t.Document, dated(" hidden until ", t.Hidden), dated(" expires ", t.Expires))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if len(terms) < store.MaxPage {
+			return nil
+		}
+	}
+}
+
+func dated(words string, t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return words + t.Local().Format(time.DateOnly)
+}

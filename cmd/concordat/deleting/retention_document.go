@@ -1,0 +1,55 @@
+package deleting
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/cmd/internal/cli"
+	"concordat/instance"
+	"concordat/site/retain"
+)
+
+func (a *commands) retentionDocument() *cobra.Command {
+	var hidden, expires string
+	c := &cobra.Command{Use: "document LIBRARY ID", Short: "Set until when a document is hidden, and from when it is deleted",
+		Args: cobra.ExactArgs(2),
+		Long: `A hidden document counts in checks: passages that it holds are found and give a score. Reports show
+neither its title nor its wording before the day; then they do, also those made before. Partners are told nothing of it meanwhile.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				l, err := o.Library(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				t, err := o.Store.Term(cmd.Context(), l.ID, concordat.DocumentID(args[1]))
+				if errors.Is(err, concordat.ErrNotFound) {
+					return cli.Usagef("library %s has no document %s", l.ID, args[1])
+				}
+				if err == nil && cmd.Flags().Changed("hidden-until") {
+					t.Hidden, err = cli.ParseDate(hidden)
+				}
+				if err == nil && cmd.Flags().Changed("expires") {
+					t.Expires, err = cli.ParseDate(expires)
+				}
+				if err != nil {
+					return err
+				}
+				if err := o.Store.SetTerm(cmd.Context(), t); err != nil {
+					return err
+				}
+				b, err := json.Marshal(map[string]any{"library": t.Library, "document": retain.DocumentName(t.Library, t.Document), "hidden": t.Hidden,
+					"expires": t.Expires})
+				if err != nil {
+					return err
+				}
+				_, err = o.Store.AppendAudit(cmd.Context(), cli.Operator(), "term_set", b)
+				return err
+			})
+		}}
+	c.Flags().StringVar(&hidden, "hidden-until", "", "date (YYYY-MM-DD); empty: it is shown")
+	c.Flags().StringVar(&expires, "expires", "", "date (YYYY-MM-DD); empty: never")
+	return c
+}

@@ -1,0 +1,24 @@
+package federating
+
+import (
+	"github.com/spf13/cobra"
+
+	"concordat/cmd/internal/cli"
+	"concordat/crypto"
+)
+
+func AuditCommand(s *cli.Site) *cobra.Command {
+	a := &commands{s}
+	c := &cobra.Command{Use: "audit", Short: "Show, verify and export what this site did with and for others", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	c.AddCommand(a.auditShow(), a.auditVerify(), a.auditExport())
+	return c
+}
+
+// exportedHead is the last line of an export.
+type exportedHead struct {
+	Site crypto.SiteID `json:"site"`
+	Seq  uint64        `json:"seq"`
+	Hash string        `json:"hash"`
+	Head []byte        `json:"head"` // signed; base64 in JSON
+}

@@ -1,0 +1,187 @@
+package federating
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/cmd/internal/cli"
+	"concordat/crypto"
+	"concordat/instance"
+	"concordat/store"
+)
+
+func (a *commands) auditVerify() *cobra.Command {
+	var of, file string
+	var heads []string
+	c := &cobra.Command{
+		Use: "verify", Short: "Follow the chain of the audit, here or in a partner's export",
+		Long: `verify follows the chain of hashes from the first entry and names the entry at which it breaks. A chain that was
+rewritten as a whole is consistent in itself: only signed heads that somebody else kept show it.
+
+  --head FILE          a head of this site that a partner kept, as audit export wrote it
+  --export FILE --of SITE
+                       the audit that a partner handed over, against the heads that this site kept of it`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if (of == "") != (file == "") {
+				return cli.Usagef("--export and --of belong together")
+			}
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				if file != "" {
+					return a.verifyExport(cmd.Context(), o, file, of, heads)
+				}
+				return a.verifyOwn(cmd.Context(), o, heads)
+			})
+		},
+	}
+	c.Flags().StringVar(&file, "export", "", "file that audit export wrote at another site")
+	c.Flags().StringVar(&of, "of", "", "partner whose audit it is")
+	c.Flags().StringArrayVar(&heads, "head", nil, "file whose last line is a signed head; may be repeated")
+	return c
+}
+
+func (a *commands) verifyOwn(ctx context.Context, o *instance.Instance, files []string) error {
+	var known []store.AuditHead
+	if len(files) > 0 {
+		_, id, err := a.OpenKeys(o.Dir)
+		if err != nil {
+			return err
+		}
+		cards, err := cli.StoredCards(ctx, o, concordat.SiteID(id.Site().String()))
+		if err != nil {
+			return err
+		}
+		if known, err = readHeads(files, cards); err != nil {
+			return err
+		}
+	}
+	head, err := o.Store.VerifyAudit(ctx, known...)
+	return a.verified(head, len(known), err)
+}
+
+// verified prints the outcome. A broken chain is exit code 1, with the entry in the message.
+func (a *commands) verified(head store.AuditHead, heads int, err error) error {
+	if err != nil {
+		if a.JSON {
+			return errors.Join(a.Line(map[string]any{"ok": false, "error": err.Error()}), &cli.Exit{Code: cli.Failed})
+		}
+		return err
+	}
+	if a.JSON {
+		return a.Line(map[string]any{"ok": true, "entries": head.Seq, "hash": head.Hash, "heads": heads})
+	}
+	a.Say("the audit is whole: %d entries, %d known heads on its way, last hash %s", head.Seq, heads, head.Hash)
+	return nil
+}
+
+// readHeads reads the last line of each file as a head and checks it against the cards of its site.
+func readHeads(files []string, cards []*crypto.Card) ([]store.AuditHead, error) {
+	var known []store.AuditHead
+	for _, file := range files {
+		var last exportedHead
+		for line, err := range auditLines(file) {
+			if err != nil {
+				return nil, err
+			}
+			last = exportedHead{}
+			_ = json.Unmarshal(line, &last) // entries are no heads
+		}
+		h, err := crypto.ParseHead(last.Head)
+		if err != nil {
+			return nil, cli.Usagef("%s: its last line is no signed head", file)
+		}
+		if err := checkHead(h, cards); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		known = append(known, store.AuditHead{Seq: int64(h.Seq), Hash: hex.EncodeToString(h.Hash[:])})
+	}
+	return known, nil
+}
+
+// checkHead succeeds where one of the cards confirms the head.
+func checkHead(h *crypto.Head, cards []*crypto.Card) error {
+	err := fmt.Errorf("%w: no card of %s is known", crypto.ErrCard, h.Site)
+	for _, c := range cards {
+		if err = h.Check(c); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// maxAuditLine bounds a line of an export, in bytes.
+const maxAuditLine = 1 << 20
+
+// auditLines returns the lines of an export that are not empty.
+func auditLines(path string) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		f, err := os.Open(path)
+		if err != nil {
+			yield(nil, cli.Usage(err))
+			return
+		}
+		defer f.Close()
+		s := bufio.NewScanner(f)
+		s.Buffer(nil, maxAuditLine)
+		for s.Scan() {
+			if len(bytes.TrimSpace(s.Bytes())) > 0 && !yield(s.Bytes(), nil) {
+				return
+			}
+		}
+		if err := s.Err(); err != nil {
+			yield(nil, fmt.Errorf("%s: %w", path, err))
+		}
+	}
+}
+
+// verifyExport checks what a partner handed over.
+func (a *commands) verifyExport(ctx context.Context, o *instance.Instance, file, of string, heads []string) error {
+	p, err := o.Partner(ctx, of)
+	if err != nil {
+		return err
+	}
+	cards, err := cli.StoredCards(ctx, o, p.Site)
+	if err != nil {
+		return err
+	}
+	known, kept, err := cli.KnownHeads(ctx, o.Store, p.Site)
+	if err != nil {
+		return err
+	}
+	for _, w := range kept {
+		if w.Fork {
+			a.Warn("%s has shown audits that contradict each other: entry %d, heard %s", of, w.Seq, w.Heard.Local().Format(time.DateTime))
+		}
+	}
+	more, err := readHeads(append(heads, file), cards) // the export's own last line is signed too
+	if err != nil {
+		return err
+	}
+	known = append(known, more...)
+	head, err := store.VerifyEntries(func(yield func(store.AuditEntry, error) bool) {
+		for line, err := range auditLines(file) {
+			var e store.AuditEntry
+			if err == nil {
+				err = json.Unmarshal(line, &e)
+			}
+			if err == nil && e.Action == "" && e.Prev == "" { // the head
+				continue
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}, known...)
+	return a.verified(head, len(known), err)
+}

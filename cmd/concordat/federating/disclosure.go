@@ -1,0 +1,131 @@
+package federating
+
+import (
+	"context"
+	"errors"
+	"os/user"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/cmd/internal/cli"
+	"concordat/instance"
+	"concordat/store"
+)
+
+func (a *commands) disclosureCommand() *cobra.Command {
+	c := &cobra.Command{Use: "disclosure", Short: "Decide on partners' requests to read passages", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	var state string
+	list := &cobra.Command{
+		Use: "list", Short: "List the requests, those of partners and those to partners, the latest first", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				ds, err := o.Answers.Disclosures(cmd.Context(), state, 0)
+				if err != nil {
+					return err
+				}
+				for _, d := range ds {
+					if err := a.printDisclosure(d); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+	list.Flags().StringVar(&state, "state", "", "only those that are pending, granted, refused, expired or withdrawn")
+	c.AddCommand(list, a.disclosureShow(),
+		a.decision("approve ID", "Let the partner read the passages", func(ctx context.Context, o *instance.Instance, id, actor,
+			words string) (store.Disclosure, error) {
+			return o.Answers.Decide(ctx, id, actor, true, words)
+		}),
+		a.decision("refuse ID", "Do not let the partner read the passages",
+			func(ctx context.Context, o *instance.Instance, id, actor, words string) (store.Disclosure, error) {
+				return o.Answers.Decide(ctx, id, actor, false, words)
+			}),
+		a.decision("withdraw ID", "Take an approval back", func(ctx context.Context, o *instance.Instance, id, actor,
+			words string) (store.Disclosure, error) {
+			return o.Answers.Withdraw(ctx, id, actor, words)
+		}))
+	return c
+}
+
+// decision makes a command that changes the state of one request.
+func (a *commands) decision(use, short string, decide func(ctx context.Context, o *instance.Instance, id, actor,
+	words string) (store.Disclosure, error)) *cobra.Command {
+	var words, actor string
+	c := &cobra.Command{
+		Use: use, Short: short, Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				if actor == "" {
+					actor = userName()
+				}
+				d, err := decide(cmd.Context(), o, args[0], actor, words)
+				if errors.Is(err, concordat.ErrNotFound) {
+					return cli.Usagef("no request %s: see concordat disclosure list", args[0])
+				}
+				if errors.Is(err, concordat.ErrInvalid) {
+					return cli.Usage(err)
+				}
+				if err != nil {
+					return err
+				}
+				return a.printDisclosure(d)
+			})
+		},
+	}
+	c.Flags().StringVar(&words, "words", "", "what the partner is told")
+	c.Flags().StringVar(&actor, "as", "", "who decides (default: the user)")
+	return c
+}
+
+func userName() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return "operator"
+}
+
+// disclosureShow prints the passages that a partner asks to read.
+func (a *commands) disclosureShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show ID", Short: "Print the passages that a partner asks to read", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
+				d, texts, err := o.Answers.Asked(cmd.Context(), args[0])
+				if errors.Is(err, concordat.ErrNotFound) {
+					return cli.Usagef("no request %s, or its document is gone: see concordat disclosure list", args[0])
+				}
+				if err != nil {
+					return err
+				}
+				if a.JSON {
+					return a.Line(map[string]any{"id": d.ID, "passages": texts})
+				}
+				if err := a.printDisclosure(d); err != nil {
+					return err
+				}
+				for _, t := range texts {
+					a.Say("\n%s", t)
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func (a *commands) printDisclosure(d store.Disclosure) error {
+	if a.JSON {
+		return a.Line(d)
+	}
+	what := "asks for"
+	if d.Direction == store.DisclosureOut {
+		what = "was asked for"
+	}
+	a.Say("%-12s %-9s %s %s %d passages of %s/%s, until %s: %s (%s)", d.ID, d.State, d.Partner, what, len(d.Spans), d.Library, d.Document,
+		d.Until.Local().Format(time.DateOnly), d.Reason, d.Contact)
+	return nil
+}

@@ -1,0 +1,92 @@
+package federating
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat/cmd/internal/cli"
+	"concordat/crypto"
+	"concordat/instance"
+	"concordat/partners"
+	"concordat/store"
+)
+
+func FederationCommand(s *cli.Site) *cobra.Command {
+	a := &commands{s}
+	c := &cobra.Command{Use: "federation", Short: "Federations: groups of sites that share fingerprint keys", Args: cobra.NoArgs,
+		Long: `The members of a federation share a secret, from which the keys of their fingerprints come. The site that creates
+a federation leads it: it says who is a member and begins each new epoch of the secret.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	c.AddCommand(a.federationCreate(), a.federationInvite(), a.federationJoin(), a.federationRotate(), a.federationRemove(),
+		a.federationLeave(), a.federationShow())
+	return c
+}
+
+// ledFederation is Membership of a federation that this site leads.
+func ledFederation(ctx context.Context, o *instance.Instance, id *crypto.Identity, f string) (store.Membership, error) {
+	m, err := o.Membership(ctx, f)
+	if err == nil && m.Leader != instance.PartnerName(id.Site()) {
+		err = cli.Usagef("federation %s is led by %s: ask its administrator", f, m.Leader)
+	}
+	return m, err
+}
+
+// changedFederation writes the audit and prints what the federation has become.
+func (a *commands) changedFederation(ctx context.Context, o *instance.Instance, id *crypto.Identity, f, action string,
+	detail map[string]any) error {
+	d := map[string]any{"federation": f}
+	for k, v := range detail {
+		d[k] = v
+	}
+	if err := o.Audit(ctx, action, d); err != nil {
+		return err
+	}
+	m, err := o.Membership(ctx, f)
+	if err != nil {
+		return err
+	}
+	return a.showFederation(id, m)
+}
+
+func (a *commands) newEpoch(ctx context.Context, o *instance.Instance, k *instance.Keystore, f string, overlap time.Duration, action string,
+	detail map[string]any) error {
+	id, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
+		return id.NewEpoch(f, time.Now(), overlap, rand.Reader)
+	})
+	if errors.Is(err, crypto.ErrFormat) {
+		return cli.Usage(err)
+	}
+	if err != nil {
+		return err
+	}
+	return a.changedFederation(ctx, o, id, f, action, detail)
+}
+
+func (a *commands) showFederation(id *crypto.Identity, m store.Membership) error {
+	epochs := slices.DeleteFunc(partners.EpochSpans(id), func(e partners.EpochSpan) bool { return e.Federation != m.Federation })
+	if a.JSON {
+		return a.Line(map[string]any{"federation": m.Federation, "leader": m.Leader, "leads": m.Leader == instance.PartnerName(id.Site()),
+			"joined": m.Joined, "members": m.Members, "epochs": epochs})
+	}
+	a.Say("federation %s, led by %s", m.Federation, m.Leader)
+	for _, e := range epochs {
+		until := "open"
+		if !e.To.IsZero() {
+			until = "until " + e.To.Local().Format(time.DateTime)
+		}
+		a.Say("  epoch  %d, from %s, %s", e.Number, e.From.Local().Format(time.DateTime), until)
+	}
+	for _, x := range m.Members {
+		if x.Removed.IsZero() {
+			a.Say("  member %s", x.Site)
+		} else {
+			a.Say("  gone   %s, since %s", x.Site, x.Removed.Local().Format(time.DateTime))
+		}
+	}
+	return nil
+}

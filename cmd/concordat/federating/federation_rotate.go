@@ -1,0 +1,30 @@
+package federating
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat/crypto"
+	"concordat/instance"
+)
+
+func (a *commands) federationRotate() *cobra.Command {
+	var overlap time.Duration
+	c := &cobra.Command{
+		Use: "rotate NAME", Short: "Begin a new epoch of a federation that this site leads",
+		Long: `rotate makes a new secret. Members fetch it and make their fingerprints anew; until --overlap has passed the
+old epoch is served beside it.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, id *crypto.Identity) error {
+				if _, err := ledFederation(cmd.Context(), o, id, args[0]); err != nil {
+					return err
+				}
+				return a.newEpoch(cmd.Context(), o, k, args[0], overlap, "federation rotated", nil)
+			})
+		},
+	}
+	c.Flags().DurationVar(&overlap, "overlap", crypto.EpochOverlap, "how long the old epoch is served, at most 336h")
+	return c
+}

@@ -1,0 +1,179 @@
+package federating
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/cmd/internal/cli"
+	"concordat/instance"
+	"concordat/partners"
+	"concordat/report"
+	"concordat/site"
+	"concordat/site/ask"
+	"concordat/store"
+)
+
+func MirrorCommand(s *cli.Site) *cobra.Command {
+	a := &commands{s}
+	c := &cobra.Command{Use: "mirror", Short: "Keep the fingerprints of partners' libraries here", Args: cobra.NoArgs,
+		Long: `A mirror holds the fingerprints, titles and authors of a partner's library, whose owner allowed that (library
+share --ship). concordat check compares with every complete mirror, and nothing leaves the site for it.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	var deadline time.Duration
+	sync := &cobra.Command{
+		Use: "sync SITE/LIBRARY", Short: "Fetch what changed in a partner's library since the last time", Args: cobra.ExactArgs(1),
+		Long: `Sync makes the mirror of a partner's library, or brings it up to date. Interrupted, it goes on from there when
+repeated. A library that its owner has closed is deleted here.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if deadline <= 0 {
+				return cli.Usagef("--deadline %v: want more than nothing", deadline)
+			}
+			return a.withMirrorName(cmd.Context(), args[0], func(o *instance.Instance, who, lib string) error {
+				return a.syncMirror(cmd.Context(), o, who, concordat.LibraryID(lib), deadline)
+			})
+		},
+	}
+	sync.Flags().DurationVar(&deadline, "deadline", site.DefaultDeadline, "how long the partner may take for one shipment")
+	c.AddCommand(sync,
+		&cobra.Command{Use: "list", Short: "List the mirrors and whether checks use them", Args: cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { return a.listMirrors(cmd.Context(), o) })
+			}},
+		&cobra.Command{Use: "drop SITE/LIBRARY", Short: "Delete the mirror of a partner's library", Args: cobra.ExactArgs(1),
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return a.withMirrorName(cmd.Context(), args[0], func(o *instance.Instance, who, lib string) error {
+					return a.dropMirrors(cmd.Context(), o, who, concordat.LibraryID(lib))
+				})
+			}})
+	return c
+}
+
+// withMirrorName opens the site and calls f with the parts of SITE/LIBRARY.
+func (a *commands) withMirrorName(ctx context.Context, text string, f func(o *instance.Instance, who, lib string) error) error {
+	who, lib, ok := strings.Cut(text, "/")
+	if !ok || who == "" || lib == "" {
+		return cli.Usagef("%s: want SITE/LIBRARY", text)
+	}
+	return a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error { return f(o, who, lib) })
+}
+
+// syncMirror runs mirror sync.
+func (a *commands) syncMirror(ctx context.Context, o *instance.Instance, who string, lib concordat.LibraryID,
+	deadline time.Duration) error {
+	p, err := o.Partner(ctx, who)
+	if err != nil {
+		return err
+	}
+	if p.State != store.PartnerActive {
+		return cli.Usagef("partner %s is %s", who, p.State)
+	}
+	c, err := a.Partners(ctx, o)
+	if err != nil {
+		return err
+	}
+	cl, err := c.Connect(p.Site, deadline)
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	f, e, ready, err := c.MirrorEpoch(ctx, cl, lib)
+	if err != nil {
+		return err
+	}
+	pr, err := c.Profiler(f, e)
+	if err != nil {
+		return err
+	}
+	m := site.MirroredLibrary{Site: p.Site, Library: lib, Epoch: concordat.Epoch{Federation: concordat.FederationID(f.Name),
+		Number: e.Number}, Profiler: pr}
+	ms, b := partners.NewMirrorStore(o, a.Warn), a.Progress(-1, "documents")
+	done, known, err := ms.Fetch(ctx, cl, m, func(s ask.Synced) { b.Set(s.Documents) })
+	b.Done()
+	if err != nil {
+		return err
+	}
+	if done.Withdrawn && !known {
+		return fmt.Errorf("mirror of %s/%s: %w: the library is not open to this site", who, lib, concordat.ErrRefused)
+	}
+	if !done.Withdrawn {
+		err = ms.DropOlder(ctx, m)
+	} else {
+		err = ms.DropUnless(ctx, m.Site, m.Library, func(store.Mirror) bool { return false })
+	}
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.Line(map[string]any{"site": m.Site, "library": lib, "epoch": m.Epoch.String(), "documents": done.Documents,
+			"removed":   done.Removed,
+			"sentences": done.Sentences, "complete": done.Complete, "withdrawn": done.Withdrawn, "ready": ready})
+	}
+	if done.Withdrawn {
+		a.Say("%s/%s is not open to this site any more: its mirror is deleted", who, lib)
+		return nil
+	}
+	a.Say("%s/%s, epoch %s: %s new or changed with %s, %d removed", who, lib, m.Epoch, report.Plural(done.Documents, "document", "documents"),
+		report.Plural(done.Sentences, "sentence", "sentences"), done.Removed)
+	if ready < 1 {
+		a.Say("%s of the library has fingerprints there as yet; sync again later", report.Percent(ready))
+	}
+	return nil
+}
+
+// dropMirrors runs mirror drop.
+func (a *commands) dropMirrors(ctx context.Context, o *instance.Instance, who string, lib concordat.LibraryID) error {
+	partner := concordat.SiteID(who)
+	if p, err := o.Partner(ctx, who); err == nil {
+		partner = p.Site
+	}
+	n := 0
+	if err := partners.NewMirrorStore(o, a.Warn).DropUnless(ctx, partner, lib, func(store.Mirror) bool { n++; return false }); err != nil {
+		return err
+	}
+	if n == 0 {
+		return cli.Usagef("no mirror of %s/%s; see concordat mirror list", who, lib)
+	}
+	if a.JSON {
+		return a.Line(map[string]any{"site": partner, "library": lib, "dropped": n})
+	}
+	a.Say("the mirror of %s/%s is deleted", who, lib)
+	return nil
+}
+
+// listMirrors runs mirror list.
+func (a *commands) listMirrors(ctx context.Context, o *instance.Instance) error {
+	all, err := o.Asks.Mirrors(ctx)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	c, err := a.Partners(ctx, o)
+	if err != nil {
+		return err
+	}
+	for _, x := range all {
+		_, why, err := c.MirrorKey(x, time.Now())
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			err = a.Line(map[string]any{"site": x.Site, "library": x.Library, "epoch": x.Epoch.String(), "documents": x.Documents,
+				"sentences": x.Sentences, "synced": x.Synced, "complete": x.Complete, "used": why == "", "why": why})
+		} else {
+			state := "used by checks"
+			if why != "" {
+				state = "not used: " + why
+			}
+			a.Say("%s/%s  %s  %s, %s  %s  %s", x.Site, x.Library, x.Epoch, report.Plural(x.Documents, "document", "documents"),
+				report.Plural(x.Sentences, "sentence", "sentences"), x.Synced.Local().Format(time.DateTime), state)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package federating
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat/cmd/internal/cli"
+	"concordat/crypto"
+	"concordat/federation"
+	"concordat/instance"
+	"concordat/store"
+)
+
+func PeerCommand(s *cli.Site) *cobra.Command {
+	a := &commands{s}
+	c := &cobra.Command{Use: "peer", Short: "Partner sites: invite, confirm, list, revoke", Args: cobra.NoArgs,
+		Long: `A partner is another site that may ask this one, and be asked. To become partners, one administrator makes
+an invitation (peer invite) and hands it over; the other redeems it (peer redeem). Both then see the same six
+words, read them to each other by telephone or in person, and confirm (peer confirm).`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	c.AddCommand(a.peerInvite(), a.peerRedeem(), a.peerConfirm(), a.peerList(), a.peerShow(), a.peerName(), a.peerRevoke(), a.peerLibraries())
+	return c
+}
+
+func (a *commands) showPartner(ctx context.Context, o *instance.Instance, p store.Partner) error {
+	c, err := crypto.ParseCard(p.Card)
+	if err != nil {
+		return fmt.Errorf("card of %s: %w", p.Site, err)
+	}
+	shares, err := o.Store.Shares(ctx, "", p.Site)
+	if err != nil {
+		return err
+	}
+	heads, kept, err := cli.KnownHeads(ctx, o.Store, p.Site)
+	if err != nil {
+		return err
+	}
+	forks := 0
+	for _, w := range kept {
+		if w.Fork {
+			forks++
+		}
+	}
+	if a.JSON {
+		return a.Line(map[string]any{"site": p.Site, "state": p.State, "name": p.Name, "title": c.Name, "urls": c.URLs, "contact": c.Contact,
+			"serial": p.Serial, "not_after": c.NotAfter, "words": p.Words, "invited": p.Invited, "grants": append([]store.Grant{}, p.Grants...),
+			"shares": append([]store.Share{}, shares...),
+			"made":   p.Made, "confirmed": p.Confirmed, "revoked": p.Revoked, "heads": len(heads), "contradictions": forks})
+	}
+	a.Say("site     %s", p.Site)
+	a.Say("name     %s", strings.TrimSpace(p.Name+"  "+c.Name))
+	a.Say("state    %s", p.State)
+	for _, u := range c.URLs {
+		a.Say("address  %s", u)
+	}
+	if c.Contact != "" {
+		a.Say("contact  %s", c.Contact)
+	}
+	a.Say("card     %d, in force until %s", p.Serial, c.NotAfter.Local().Format(time.DateTime))
+	for _, x := range shares {
+		a.Say("may ask  %s, shown at most %s", x.Library, x.Rule.Level)
+	}
+	if len(heads) > 0 {
+		a.Say("audit    %d signed heads kept, the last of entry %d", len(heads), heads[len(heads)-1].Seq)
+	}
+	if forks > 0 {
+		a.Say("WARNING  its audit was rewritten: %d heads contradict each other", forks)
+	}
+	if p.State == store.PartnerPending {
+		for _, g := range p.Grants {
+			a.Say("will be able to ask %s, shown at most %s", g.Library, g.Rule.Level)
+		}
+		a.Say("")
+		a.Say("    %s", p.Words)
+		a.Say("")
+		a.Say("compare these six words with the other administrator by telephone, then run")
+		a.Say("concordat peer confirm %s", p.Site)
+	}
+	return nil
+}
+
+// withPartner calls f with a client of an active partner.
+func (a *commands) withPartner(ctx context.Context, who string, timeout time.Duration, f func(*federation.Client) error) error {
+	return a.WithKeys(ctx, func(o *instance.Instance, _ *instance.Keystore, id *crypto.Identity) error {
+		p, err := o.Partner(ctx, who)
+		if err != nil {
+			return err
+		}
+		if p.State != store.PartnerActive {
+			return cli.Usagef("%s is %s", who, p.State)
+		}
+		r, err := a.Roster(ctx, o, id)
+		if err != nil {
+			return err
+		}
+		site, err := crypto.ParseSiteID(string(p.Site))
+		if err != nil {
+			return err
+		}
+		c := federation.NewClient(site, r, id.LocalKey("order of sentences"), federation.ClientOptions{Timeout: timeout, Journal: r})
+		defer c.Close()
+		return f(c)
+	})
+}
+
+// completePartners completes the names and identities of partners.
+func (a *commands) completePartners(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var out []string
+	if len(args) == 0 {
+		_ = a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error { // nothing to complete is no error of the shell
+			ps, err := o.Store.Partners(cmd.Context())
+			for _, p := range ps {
+				out = append(out, string(p.Site))
+				if p.Name != "" {
+					out = append(out, p.Name)
+				}
+			}
+			return err
+		})
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,79 @@
+package federating
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"concordat/cmd/internal/cli"
+	"concordat/instance"
+	"concordat/store"
+)
+
+func (a *commands) peerConfirm() *cobra.Command {
+	var words string
+	c := &cobra.Command{
+		Use: "confirm SITE", Short: "Confirm that both sites show the same six words",
+		Long: `confirm shows six words. Call the other site's administrator at a number that you know from elsewhere, and let
+them read the words that their screen shows. Only if all six are the same, confirm. Without a terminal the words
+that were read to you are given with --words.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				return a.confirm(cmd.Context(), o, args[0], words, cmd.Flags().Changed("words"))
+			})
+		},
+	}
+	c.Flags().StringVar(&words, "words", "", "the six words that the other site reads")
+	c.ValidArgsFunction = a.completePartners
+	return c
+}
+
+func (a *commands) confirm(ctx context.Context, o *instance.Instance, who, words string, given bool) error {
+	p, err := o.Partner(ctx, who)
+	if err != nil {
+		return err
+	}
+	if p.State != store.PartnerPending {
+		return cli.Usagef("%s is %s, not pending", who, p.State)
+	}
+	if !given {
+		if err := a.showPartner(ctx, o, p); err != nil {
+			return err
+		}
+		if !cli.IsTerminal(a.Stdin) {
+			return cli.Usagef("no terminal to ask on: give the words that the other site reads with --words")
+		}
+		fmt.Fprint(a.Stderr, "do both sites show these six words? yes or no: ")
+		line, err := bufio.NewReader(a.Stdin).ReadString('\n')
+		if err != nil {
+			return err
+		}
+		if strings.TrimSpace(line) != "yes" {
+			return &cli.Exit{Code: cli.Failed,
+				Err: errors.New("not confirmed; if the words differ, revoke the site and tell the other administrator")}
+		}
+	} else if strings.Join(strings.Fields(strings.ToLower(words)), " ") != p.Words {
+		return &cli.Exit{Code: cli.Failed, Err: errors.New("the words differ: somebody may stand between the two sites; nothing was confirmed")}
+	}
+	// The rules first: they count for an active partner only.
+	for _, g := range p.Grants {
+		if _, err := o.Answers.Share(ctx, store.Share{Library: g.Library, Partner: p.Site, Rule: g.Rule}); err != nil {
+			return err
+		}
+	}
+	if err := o.Store.SetPartnerState(ctx, p.Site, store.PartnerPending, store.PartnerActive); err != nil {
+		return err
+	}
+	if err := o.Audit(ctx, "partner confirmed", map[string]any{"site": p.Site, "grants": p.Grants}); err != nil {
+		return err
+	}
+	if p, err = o.Store.Partner(ctx, p.Site); err != nil {
+		return err
+	}
+	return a.showPartner(ctx, o, p)
+}

@@ -1,0 +1,154 @@
+package federating
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/cmd/internal/cli"
+	"concordat/crypto"
+	"concordat/instance"
+	"concordat/store"
+)
+
+// grantFlags say what an invitation opens.
+type grantFlags struct {
+	libraries []string
+	level     string
+	budget    []string
+	purposes  []string
+	ship      bool
+	standing  bool
+}
+
+func (f *grantFlags) add(c *cobra.Command) {
+	levels := make([]string, 0, 5)
+	for _, l := range concordat.Levels()[1:] {
+		levels = append(levels, string(l))
+	}
+	fl := c.Flags()
+	fl.StringArrayVarP(&f.libraries, "library", "l", nil, "library that the partner may ask, NAME or NAME:LEVEL; may be repeated")
+	fl.StringVar(&f.level, "level", string(concordat.ShowMetadata), "most that is shown: "+strings.Join(levels, ", "))
+	fl.StringArrayVar(&f.budget, "budget", nil,
+		"KIND=NUMBER a day, -1 for no limit; kinds sentences, burst (an hour), disclosures, documents, characters")
+	fl.StringSliceVar(&f.purposes, "purpose", nil, "purposes for which it may ask (default: any)")
+	fl.BoolVar(&f.ship, "ship", false, "the partner may keep a mirror of the fingerprints")
+	fl.BoolVar(&f.standing, "standing", false, "the partner may leave questions for later documents")
+	c.RegisterFlagCompletionFunc("level", cobra.FixedCompletions(levels, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// rule returns the rule at a level.
+func (f *grantFlags) rule(level string) (store.ShareRule, error) {
+	r := store.ShareRule{Level: concordat.Show(level), Purposes: f.purposes, Ship: f.ship, Standing: f.standing}
+	if r.Level == concordat.ShowOverlap || r.Level == concordat.ShowPassage {
+		r.Outline = concordat.OutlineWords // what opening a match rests on
+	}
+	for _, b := range f.budget {
+		kind, number, ok := strings.Cut(b, "=")
+		n, err := strconv.Atoi(number)
+		if !ok || err != nil || n == 0 || n < -1 {
+			return r, cli.Usagef("budget %q: want KIND=NUMBER, above 0, or -1 for no limit", b)
+		}
+		at := map[string]*int{"sentences": &r.Limits.Sentences, "burst": &r.Limits.Burst, "disclosures": &r.Limits.Disclosures,
+			"documents": &r.Limits.Documents, "characters": &r.Limits.Characters}[kind]
+		if at == nil {
+			return r, cli.Usagef("budget %q: kinds are sentences, burst, disclosures, documents and characters", b)
+		}
+		*at = n
+	}
+	if err := r.Validate(); err != nil {
+		return r, cli.Usage(err)
+	}
+	return r, nil
+}
+
+func (f *grantFlags) grants(ctx context.Context, o *instance.Instance) ([]store.Grant, error) {
+	var gs []store.Grant
+	for _, l := range f.libraries {
+		id, level, ok := strings.Cut(l, ":")
+		if !ok {
+			level = f.level
+		}
+		if _, err := o.Library(ctx, id); err != nil {
+			return nil, err
+		}
+		r, err := f.rule(level)
+		if err != nil {
+			return nil, err
+		}
+		gs = append(gs, store.Grant{Library: concordat.LibraryID(id), Rule: r})
+	}
+	return gs, nil
+}
+
+func (a *commands) peerInvite() *cobra.Command {
+	var f grantFlags
+	var life time.Duration
+	var note, url string
+	c := &cobra.Command{
+		Use: "invite", Short: "Make an invitation for one site, good once and for three days",
+		Long: `invite prints an invitation. Hand it over by a way that you trust; who steals it can only become a partner
+whom you refuse, because the words will not be the same. The site must be served to be reached.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if life <= 0 || life > 90*24*time.Hour {
+				return cli.Usagef("--life %v: above 0, at most 90 days", life)
+			}
+			return a.WithKeys(cmd.Context(), func(o *instance.Instance, _ *instance.Keystore, id *crypto.Identity) error {
+				return a.invite(cmd.Context(), o, id, &f, life, note, url)
+			})
+		},
+	}
+	f.add(c)
+	c.Flags().DurationVar(&life, "life", crypto.InvitationLife, "how long it can be redeemed")
+	c.Flags().StringVar(&note, "note", "", "whom it is for; stays here")
+	c.Flags().StringVar(&url, "url", "", "address of this site in it (default: the first of the card)")
+	return c
+}
+
+func (a *commands) invite(ctx context.Context, o *instance.Instance, id *crypto.Identity, f *grantFlags, life time.Duration, note,
+	url string) error {
+	card, err := instance.OwnCard(ctx, o.Store, id)
+	if err != nil {
+		return err
+	}
+	if card == nil {
+		return cli.Usagef("the site has no card yet: concordat site card --url https://HOST:PORT")
+	}
+	if url == "" {
+		url = card.URLs[0]
+	}
+	grants, err := f.grants(ctx, o)
+	if err != nil {
+		return err
+	}
+	inv, err := id.Invite(url, life, time.Now(), rand.Reader)
+	if errors.Is(err, crypto.ErrFormat) {
+		return cli.Usage(err)
+	}
+	if err != nil {
+		return err
+	}
+	if err := o.Store.AddInvitation(ctx, store.Invitation{Hash: inv.TokenHash(), Digest: inv.Digest(), Note: note, Grants: grants,
+		Expires: inv.Expiry}); err != nil {
+		return err
+	}
+	if err := o.Audit(ctx, "invited", map[string]any{"note": note, "expires": inv.Expiry, "grants": grants}); err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.Line(map[string]any{"invitation": inv.String(), "expires": inv.Expiry, "url": inv.URL, "grants": grants})
+	}
+	a.Say("%s", inv)
+	a.Say("good once, until %s; the other site runs: concordat peer redeem INVITATION", inv.Expiry.Local().Format(time.DateTime))
+	if len(grants) == 0 {
+		a.Say("it opens no library; name one with --library")
+	}
+	return nil
+}

@@ -1,0 +1,232 @@
+package federating
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/cmd/internal/cli"
+	"concordat/instance"
+	"concordat/report"
+	"concordat/site"
+	"concordat/site/ask"
+)
+
+// revealFlags are the flags of reveal.
+type revealFlags struct {
+	level, reason, contact string
+	deadline               time.Duration
+	refresh                bool
+}
+
+func RevealCommand(s *cli.Site) *cobra.Command {
+	a := &commands{s}
+	var f revealFlags
+	c := &cobra.Command{
+		Use:   "reveal TASK PASSAGE...",
+		Short: "Ask partners to show more of the passages of a report",
+		Long: `Reveal asks the partners that hold the sources of passages to show more of them, and keeps what they show in
+the report. PASSAGE is the number in brackets that concordat report show prints before a passage. The wording of the
+passages here is sent to the partner, which is recorded as exposed.
+
+At level overlap the partner tells which of these words its document has too, at once. At level passage it shows its
+own words after a person there agreed; until then the request is pending, and --refresh asks how it stands.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case f.refresh && len(args) != 1:
+				return errors.New("--refresh wants a task and no passage")
+			case !f.refresh && len(args) < 2:
+				return errors.New("want a task and at least one passage")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.validate(); err != nil {
+				return err
+			}
+			numbers, err := passageNumbers(args[1:])
+			if err != nil {
+				return err
+			}
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				return a.reveal(cmd.Context(), o, concordat.TaskID(args[0]), numbers, &f)
+			})
+		},
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.level, "level", string(concordat.ShowOverlap), "what is asked for: overlap or passage")
+	fl.StringVar(&f.reason, "reason", "", "why, for the person who decides at the partner; needed for passage")
+	fl.StringVar(&f.contact, "contact", "", "to whom that person may turn; needed for passage")
+	fl.DurationVar(&f.deadline, "deadline", site.DefaultDeadline, "how long each partner may take")
+	fl.BoolVar(&f.refresh, "refresh", false, "ask again for what is pending")
+	return c
+}
+
+func (f *revealFlags) validate() error {
+	level := concordat.Show(f.level)
+	switch {
+	case level != concordat.ShowOverlap && level != concordat.ShowPassage:
+		return cli.Usagef("--level %s: want overlap or passage", f.level)
+	case !f.refresh && level == concordat.ShowPassage && (f.reason == "" || f.contact == ""):
+		return cli.Usagef("--level passage: a person decides, who needs --reason and --contact")
+	case f.deadline <= 0:
+		return cli.Usagef("--deadline %v: want more than nothing", f.deadline)
+	}
+	return nil
+}
+
+// passageNumbers reads the numbers of passages, from 1.
+func passageNumbers(args []string) ([]int, error) {
+	var out []int
+	for _, s := range args {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 {
+			return nil, cli.Usagef("passage %s: want a number, as concordat report show prints it", s)
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+// reveal runs the command.
+func (a *commands) reveal(ctx context.Context, o *instance.Instance, task concordat.TaskID, numbers []int, f *revealFlags) error {
+	found, err := o.Findings(ctx, task)
+	if errors.Is(err, concordat.ErrNotFound) {
+		return cli.Usagef("no report %s; see concordat report list", task)
+	}
+	if err != nil {
+		return err
+	}
+	if f.refresh {
+		return a.refreshReveals(ctx, o, found, task, f)
+	}
+	by, err := a.atPartners(ctx, o, found, numbers, concordat.Show(f.level))
+	if err != nil {
+		return err
+	}
+	if len(by) == 0 {
+		a.Say("nothing is left to ask for; concordat report show %s", task)
+		return nil
+	}
+	c, err := a.Partners(ctx, o)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, partner := range sortedKeys(by) {
+		cl, err := c.Connect(partner, f.deadline)
+		if err != nil {
+			return err
+		}
+		ds, err := o.Asks.Reveal(ctx, task, ask.RevealRequest{Partner: cl, Level: concordat.Show(f.level), Reason: f.reason, Contact: f.contact},
+			by[partner]...)
+		cl.Close()
+		errs = append(errs, a.printReveals(task, ds), err)
+	}
+	return errors.Join(errs...)
+}
+
+// refreshReveals asks again for what is pending in the findings of a task.
+func (a *commands) refreshReveals(ctx context.Context, o *instance.Instance, found *report.Findings, task concordat.TaskID,
+	f *revealFlags) error {
+	pending := map[concordat.SiteID]bool{}
+	for _, d := range found.Disclosures {
+		if d.State == concordat.DisclosurePending {
+			pending[d.Source.Site] = true
+		}
+	}
+	if len(pending) == 0 {
+		a.Say("nothing is pending; concordat report show %s", task)
+		return nil
+	}
+	c, err := a.Partners(ctx, o)
+	if err != nil {
+		return err
+	}
+	clients, closing, err := c.ConnectAll(sortedKeys(pending), f.deadline)
+	if err != nil {
+		return err
+	}
+	defer closing()
+	ds, err := o.Asks.RefreshDisclosures(ctx, task, clients...)
+	return errors.Join(a.printReveals(task, ds), err)
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
+	out := make([]K, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// atPartners returns the indices of the passages in the findings that stand in the numbered evidence of their
+// report and whose sources partners can be asked about, by partner. What was shown or is pending is left out.
+func (a *commands) atPartners(ctx context.Context, o *instance.Instance, f *report.Findings, numbers []int,
+	level concordat.Show) (map[concordat.SiteID][]int, error) {
+	rules, err := site.RulesInForce(ctx, o.Store, f.Task, instance.Rules(o.Config))
+	if err != nil {
+		return nil, err
+	}
+	rep := report.Build(f, rules)
+	out := map[concordat.SiteID][]int{}
+	for _, n := range numbers {
+		if n > len(rep.Evidence) {
+			return nil, cli.Usagef("passage %d: the report has %d", n, len(rep.Evidence))
+		}
+		can := o.Asks.Revealable(f, rep.Evidence[n-1].Span, level)
+		for partner, passages := range can.Passages {
+			for _, i := range passages {
+				if !slices.Contains(out[partner], i) {
+					out[partner] = append(out[partner], i)
+				}
+			}
+		}
+		switch {
+		case can.Placed:
+		case can.Mirrored:
+			return nil, cli.Usagef("passage %d is known from a mirror, whose owner was not asked: check again with --partner and --no-mirrors", n)
+		default:
+			return nil, cli.Usagef("passage %d has no source with a known place at a partner", n)
+		}
+	}
+	return out, nil
+}
+
+// printReveals prints how requests stand, a line each.
+func (a *commands) printReveals(task concordat.TaskID, ds []report.Disclosure) error {
+	for _, d := range ds {
+		if a.JSON {
+			if err := a.Line(struct {
+				Task concordat.TaskID `json:"task"`
+				report.Disclosure
+			}{task, d}); err != nil {
+				return err
+			}
+			continue
+		}
+		line := fmt.Sprintf("%-9s %s of %s in %s", d.State, d.Level, report.Plural(len(d.Passages), "passage", "passages"), d.Source)
+		if !d.Until.IsZero() {
+			line += ", until " + d.Until.Local().Format(time.DateOnly)
+		}
+		if d.Words != "" {
+			line += ": " + d.Words
+		}
+		a.Say("%s", line)
+	}
+	if slices.ContainsFunc(ds, func(d report.Disclosure) bool { return d.State == concordat.DisclosureGranted }) {
+		a.Say("what was shown stands in the report: concordat report show %s", task)
+	}
+	if slices.ContainsFunc(ds, func(d report.Disclosure) bool { return d.State == concordat.DisclosurePending }) {
+		a.Say("what is pending is asked for again with concordat reveal %s --refresh", task)
+	}
+	return nil
+}

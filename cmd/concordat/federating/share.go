@@ -1,0 +1,242 @@
+package federating
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/cmd/internal/cli"
+	"concordat/instance"
+	"concordat/site"
+	"concordat/store"
+)
+
+// AnswerCommands adds the commands about what partners are shown to the tree.
+func AnswerCommands(s *cli.Site, root *cobra.Command) {
+	a := &commands{s}
+	commandGroup(root, "library", "Create, list, change and delete collections of documents").
+		AddCommand(a.shareCommand(), a.sharedCommand(), a.unshareCommand())
+	commandGroup(root, "peer", "Partner sites").AddCommand(a.exposureCommand())
+	root.AddCommand(a.disclosureCommand())
+}
+
+// commandGroup returns the command of the given name below root, which it makes where there is none.
+func commandGroup(root *cobra.Command, name, short string) *cobra.Command {
+	for _, c := range root.Commands() {
+		if c.Name() == name {
+			return c
+		}
+	}
+	c := &cobra.Command{Use: name, Short: short, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	root.AddCommand(c)
+	return c
+}
+
+// shareFlags are the flags of share as they are given.
+type shareFlags struct {
+	with, level, outline, embargo, expires, contact string
+	purposes                                        []string
+	closeness, matches, approval                    int
+	limits                                          store.Limits
+	edges, ship, standing, excludeAuthors           bool
+}
+
+// partnerSite returns the identity of a partner by its name or identity in any form. A site that is no
+// partner is taken by its identity: nothing reaches it until it is one.
+func partnerSite(ctx context.Context, o *instance.Instance, text string) (site concordat.SiteID, known bool, err error) {
+	p, err := o.Partner(ctx, text)
+	var unknown *instance.UsageError
+	switch {
+	case err == nil && p.State == store.PartnerRevoked:
+		return p.Site, true, cli.Usagef("%s is revoked: see concordat peer show %s", text, text)
+	case err == nil:
+		return p.Site, true, nil
+	case errors.As(err, &unknown): // no such partner
+		return concordat.SiteID(text), false, nil
+	}
+	return "", false, err
+}
+
+func (a *commands) shareCommand() *cobra.Command {
+	var f shareFlags
+	c := &cobra.Command{
+		Use:   "share LIBRARY --with SITE",
+		Short: "Open a library to a partner site, or change what it may ask and is shown",
+		Long: `Share opens a library to one partner site. Without a share a partner gets no answer at all. Sharing
+again changes the named rules and keeps the others.
+
+Levels, each with the ones before it: exists (that something matches), counts (how many), metadata
+(which sentences, title, author, date, contact), overlap (words that both sides have), passage (the
+text, after a person agreed to each request; see concordat disclosure).
+
+A partner that holds the key of its federation can test guesses against what it is shown, and name
+about 43 % of the content words behind a fingerprint or a word set: doc/security.md.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.with == "" {
+				return cli.Usagef("--with names no site")
+			}
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				l, err := o.Library(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				with, known, err := partnerSite(cmd.Context(), o, f.with)
+				if err != nil {
+					return err
+				}
+				if !known {
+					a.Warn("%s is no partner of this site: nothing is answered to it until it is (concordat peer invite)", f.with)
+				}
+				x, err := f.share(cmd, o, l.ID, with)
+				if err != nil {
+					return err
+				}
+				if x, err = o.Answers.Share(cmd.Context(), x); errors.Is(err, concordat.ErrInvalid) {
+					return cli.Usage(err)
+				} else if err != nil {
+					return err
+				}
+				return a.printShare(x)
+			})
+		},
+	}
+	f.add(c)
+	return c
+}
+
+func (f *shareFlags) add(c *cobra.Command) {
+	d := store.ShareRule{}.Filled()
+	fs := c.Flags()
+	fs.StringVar(&f.with, "with", "", "the partner site")
+	fs.StringVar(&f.level, "level", string(concordat.ShowMetadata),
+		"most that is shown: nothing, exists, counts, metadata, overlap or passage")
+	fs.StringVar(&f.outline, "outline", concordat.OutlineWords,
+		"form in which matching documents are shown for alignment: words, fingerprints or none")
+	fs.BoolVar(&f.edges, "edges", true, "show the order of words around literal copies, for exact edges")
+	fs.StringSliceVar(&f.purposes, "purpose", nil, "purpose for which it may be asked; may be repeated; none: any")
+	fs.IntVar(&f.closeness, "closeness", 0, "largest distance of a match, in bits; 0: the scheme's")
+	fs.IntVar(&f.matches, "k-match", d.Matches, "sentences that must match before a document is told")
+	fs.IntVar(&f.limits.Sentences, "sentences", d.Limits.Sentences, "sentences that may be asked in a day; -1: any number")
+	fs.IntVar(&f.limits.Burst, "burst", d.Limits.Burst, "sentences that may be asked in an hour; -1: any number")
+	fs.IntVar(&f.limits.Disclosures, "disclosures", d.Limits.Disclosures, "matching sentences told in a day; -1: any number")
+	fs.IntVar(&f.limits.Documents, "documents", d.Limits.Documents, "documents told in a day; -1: any number")
+	fs.IntVar(&f.limits.Characters, "characters", d.Limits.Characters, "characters of text shown in a day; -1: any number")
+	fs.IntVar(&f.limits.Opened, "opened", d.Limits.Opened, "sentences of one document opened in a year, or 5 % of it; -1: any number")
+	fs.StringVar(&f.embargo, "embargo", "", "date before which nothing is answered, YYYY-MM-DD")
+	fs.StringVar(&f.expires, "expires", "", "date from which nothing is answered, YYYY-MM-DD")
+	fs.BoolVar(&f.ship, "ship", false, "let the partner keep a mirror of the fingerprints")
+	fs.BoolVar(&f.standing, "standing", false, "let the partner leave questions for later documents")
+	fs.BoolVar(&f.excludeAuthors, "exclude-authors", false, "leave out documents by authors whom the asker names")
+	fs.IntVar(&f.approval, "approval", int(d.Approval/(24*time.Hour)),
+		"days that a request for a passage waits, and that a granted one can be read")
+	fs.StringVar(&f.contact, "contact", "", "whom the partner's people turn to")
+}
+
+// share returns the share with what the flags change in it.
+func (f *shareFlags) share(cmd *cobra.Command, o *instance.Instance, lib concordat.LibraryID, with concordat.SiteID) (store.Share, error) {
+	if err := site.CheckName(string(with)); err != nil {
+		return store.Share{}, cli.Usage(err)
+	}
+	x, err := o.Store.Share(cmd.Context(), lib, with)
+	fresh := errors.Is(err, concordat.ErrNotFound)
+	if err != nil && !fresh {
+		return x, err
+	}
+	if fresh {
+		x = store.Share{Library: lib, Partner: with, Rule: store.ShareRule{Level: concordat.ShowMetadata, Outline: concordat.OutlineWords}}
+	}
+	r := &x.Rule
+	given := cmd.Flags().Changed
+	for _, n := range []struct {
+		flag string
+		to   *int
+		from int
+	}{
+		{"closeness", &r.Closeness, f.closeness}, {"k-match", &r.Matches, f.matches},
+		{"sentences", &r.Limits.Sentences, f.limits.Sentences}, {"burst", &r.Limits.Burst, f.limits.Burst},
+		{"disclosures", &r.Limits.Disclosures, f.limits.Disclosures}, {"documents", &r.Limits.Documents, f.limits.Documents},
+		{"characters", &r.Limits.Characters, f.limits.Characters}, {"opened", &r.Limits.Opened, f.limits.Opened},
+	} {
+		if given(n.flag) {
+			if *n.to = n.from; n.from == 0 && n.flag != "closeness" {
+				return x, cli.Usagef("--%s 0: want a number above 0, or -1 for no limit", n.flag)
+			}
+		}
+	}
+	for _, b := range []struct {
+		flag string
+		to   *bool
+		from bool
+	}{
+		{"edges", &r.NoEdges, !f.edges}, {"ship", &r.Ship, f.ship}, {"standing", &r.Standing, f.standing},
+		{"exclude-authors", &r.ExcludeAuthors, f.excludeAuthors},
+	} {
+		if given(b.flag) {
+			*b.to = b.from
+		}
+	}
+	return x, f.words(given, r)
+}
+
+// words takes over the flags that are words and dates.
+func (f *shareFlags) words(given func(string) bool, r *store.ShareRule) (err error) {
+	if given("level") {
+		r.Level = concordat.Show(f.level)
+	}
+	if given("outline") {
+		if r.Outline = f.outline; f.outline == "none" {
+			r.Outline = ""
+		}
+	}
+	if given("purpose") {
+		r.Purposes = f.purposes
+	}
+	if given("contact") {
+		r.Contact = f.contact
+	}
+	if given("approval") {
+		if r.Approval = time.Duration(f.approval) * 24 * time.Hour; f.approval <= 0 {
+			return cli.Usagef("--approval %d: want a number of days above 0", f.approval)
+		}
+	}
+	if given("embargo") {
+		if r.Embargo, err = cli.ParseDate(f.embargo); err != nil {
+			return err
+		}
+	}
+	if given("expires") {
+		r.Expires, err = cli.ParseDate(f.expires)
+	}
+	return err
+}
+
+// printShare prints one share, with the defaults filled in.
+func (a *commands) printShare(x store.Share) error {
+	r := x.Rule.Filled()
+	if a.JSON {
+		return a.Line(map[string]any{"library": x.Library, "partner": x.Partner, "version": x.Version, "changed": x.Changed, "rule": r})
+	}
+	words := []string{"level " + string(r.Level)}
+	add := func(on bool, format string, args ...any) {
+		if on {
+			words = append(words, fmt.Sprintf(format, args...))
+		}
+	}
+	add(r.Outline != "", "outline %s", r.Outline)
+	add(len(r.Purposes) > 0, "for %s", strings.Join(r.Purposes, ", "))
+	add(true, "%d sentences a day", r.Limits.Sentences)
+	add(r.Ship, "may be mirrored")
+	add(r.Standing, "standing questions")
+	add(r.ExcludeAuthors, "own authors left out")
+	add(!r.Embargo.IsZero(), "from %s", r.Embargo.Local().Format(time.DateOnly))
+	add(!r.Expires.IsZero(), "until %s", r.Expires.Local().Format(time.DateOnly))
+	a.Say("%-20s %-20s %s", x.Library, x.Partner, strings.Join(words, "; "))
+	return nil
+}

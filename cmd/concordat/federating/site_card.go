@@ -1,0 +1,93 @@
+package federating
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat/cmd/internal/cli"
+	"concordat/crypto"
+	"concordat/instance"
+)
+
+func (a *commands) cardCommand() *cobra.Command {
+	var out, root, name, contact string
+	var urls []string
+	var renew, refresh bool
+	c := &cobra.Command{
+		Use: "card", Short: "Show, make and write the site's signed card",
+		Long: `The card is what partners know of the site: its keys, its addresses, whom to turn to. It is in force for 90
+days; --refresh, by a timer, renews it every week as long as the keystore has the root key.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.WithKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, id *crypto.Identity) error {
+				ctx := cmd.Context()
+				card, err := instance.OwnCard(ctx, o.Store, id)
+				if err != nil {
+					return err
+				}
+				fields := crypto.CardFields{Name: o.Config.Site.Title, Modes: crypto.ModeSealed}
+				if fields.Name == "" {
+					fields.Name = string(o.Config.Site.ID)
+				}
+				if card != nil {
+					fields = card.CardFields
+				}
+				if refresh && card != nil {
+					if _, card, _, err = instance.RefreshCard(ctx, o.Store, k, id, card, time.Now()); err != nil {
+						return err
+					}
+				}
+				changed := renew || card == nil
+				for flag, set := range map[string]func(){"name": func() { fields.Name = name }, "contact": func() { fields.Contact = contact },
+					"url": func() { fields.URLs = urls }} {
+					if cmd.Flags().Changed(flag) {
+						set()
+						changed = true
+					}
+				}
+				if changed {
+					if card, err = a.renewCard(ctx, o, k, id, fields, root); err != nil {
+						return err
+					}
+				}
+				if out != "" {
+					if err := instance.WriteFile(out, card.Bytes()); err != nil {
+						return err
+					}
+				}
+				return a.showCard(card)
+			})
+		},
+	}
+	c.Flags().StringVar(&out, "out", "", "write the card to a file")
+	c.Flags().BoolVar(&renew, "renew", false, "make a new card though nothing changed")
+	c.Flags().BoolVar(&refresh, "refresh", false,
+		"make a new card if this one is a week old and the root key is here, and destroy keys whose time is over; for a timer")
+	c.Flags().StringVar(&root, "root", "", "file with the exported root key")
+	c.Flags().StringVar(&name, "name", "", "name of the site for people")
+	c.Flags().StringVar(&contact, "contact", "", "whom partners turn to")
+	c.Flags().StringArrayVar(&urls, "url", nil, "address of the federation listener, https://HOST:PORT; may be repeated")
+	return c
+}
+
+func (a *commands) renewCard(ctx context.Context, o *instance.Instance, k *instance.Keystore, id *crypto.Identity, fields crypto.CardFields,
+	root string) (*crypto.Card, error) {
+	if len(fields.URLs) == 0 {
+		return nil, cli.Usagef("the card needs an address: --url https://HOST:PORT")
+	}
+	seed, err := a.rootSeed(id, root)
+	if err != nil {
+		return nil, err
+	}
+	_, card, err := instance.MakeCard(ctx, o.Store, k, fields, seed, time.Now())
+	if errors.Is(err, crypto.ErrFormat) {
+		return nil, cli.Usage(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return card, o.Audit(ctx, "card made", map[string]any{"card": card.Serial, "ends": card.NotAfter})
+}

@@ -1,0 +1,86 @@
+package federating
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"concordat/cmd/internal/cli"
+	"concordat/cmd/internal/tables"
+	"concordat/crypto"
+	"concordat/crypto/keyfile"
+	"concordat/instance"
+)
+
+func (a *commands) keyExportRoot() *cobra.Command {
+	var passphraseFile string
+	var keep bool
+	c := &cobra.Command{
+		Use: "export-root FILE", Short: "Write the root key to a file of its own and take it out of the keystore",
+		Long: `The root key signs the site's cards and nothing else. Whoever has it is the site; without it the site ends
+with its last card, after at most 90 days. export-root writes it to FILE, under a passphrase of its own.
+Move the file to a medium that is kept offline, and a second copy elsewhere. Later, site card and site key
+rotate take it with --root FILE.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, id *crypto.Identity) error {
+				return a.exportRoot(cmd.Context(), o, k, id, args[0], passphraseFile, keep)
+			})
+		},
+	}
+	c.Flags().StringVar(&passphraseFile, "passphrase-file", "", "file whose first line is the passphrase for FILE")
+	c.Flags().BoolVar(&keep, "keep", false, "leave the root key in the keystore too, so that cards are renewed without you")
+	return c
+}
+
+func (a *commands) exportRoot(ctx context.Context, o *instance.Instance, k *instance.Keystore, id *crypto.Identity, path,
+	passphraseFile string, keep bool) error {
+	if !id.HasRoot() {
+		return cli.Usagef("the root key is kept elsewhere already")
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return cli.Usagef("%s is there already", path)
+	}
+	s, err := a.NewPassphrase(passphraseFile)
+	if err != nil {
+		return err
+	}
+	b, err := id.LockRoot(s, rand.Reader)
+	if err != nil {
+		return err
+	}
+	if err := keyfile.Replace(path, b); err != nil {
+		return err
+	}
+	// Read back before the only other copy goes.
+	written, err := keyfile.Bytes(path)
+	if err != nil {
+		return err
+	}
+	seed, err := crypto.UnlockRoot(written, s)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if _, err := id.WithRoot(seed); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if !keep {
+		if _, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) { return id.WithoutRoot(), nil }); err != nil {
+			return err
+		}
+	}
+	if err := o.Audit(ctx, "root key exported", map[string]any{"kept": keep}); err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.Line(map[string]any{"site": id.Site(), "file": tables.Absolute(path), "kept": keep})
+	}
+	a.Say("the root key of %s is in %s", id.Site(), tables.Absolute(path))
+	if !keep {
+		a.Say("it is no longer in the keystore; each new card needs --root FILE, every 90 days at the latest")
+	}
+	return nil
+}

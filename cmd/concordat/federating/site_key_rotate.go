@@ -1,0 +1,68 @@
+package federating
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat/cmd/internal/cli"
+	"concordat/crypto"
+	"concordat/instance"
+)
+
+func (a *commands) keyRotate() *cobra.Command {
+	var compromised bool
+	var root string
+	c := &cobra.Command{
+		Use: "rotate", Short: "Replace the signing and TLS keys, and make a card that says so",
+		Long: `rotate makes new signing and TLS keys. They take over after two days, in which partners fetch the new
+card, and the old ones end a month later. Sealing keys change by themselves, every week.
+
+With --compromised all working keys are replaced at once: for a site whose keystore somebody has seen.
+Messages under way are lost, and what was signed with the old keys is no longer confirmed. Federations need
+a new epoch as well: concordat federation rotate.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.WithKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, id *crypto.Identity) error {
+				return a.rotateKeys(cmd.Context(), o, k, id, root, compromised)
+			})
+		},
+	}
+	c.Flags().BoolVar(&compromised, "compromised", false, "replace everything at once")
+	c.Flags().StringVar(&root, "root", "", "file with the exported root key")
+	return c
+}
+
+func (a *commands) rotateKeys(ctx context.Context, o *instance.Instance, k *instance.Keystore, id *crypto.Identity, root string,
+	compromised bool) error {
+	seed, err := a.rootSeed(id, root)
+	if err != nil {
+		return err
+	}
+	card, err := instance.OwnCard(ctx, o.Store, id)
+	if err != nil {
+		return err
+	}
+	if card == nil {
+		return cli.Usagef("the site has no card yet: concordat site card --url https://HOST:PORT")
+	}
+	now := time.Now()
+	if _, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
+		if compromised {
+			return id.Replace(now, rand.Reader)
+		}
+		return id.Rotate(now, rand.Reader)
+	}); err != nil {
+		return err
+	}
+	_, card, err = instance.MakeCard(ctx, o.Store, k, card.CardFields, seed, now)
+	if err != nil {
+		return err
+	}
+	if err := o.Audit(ctx, "keys rotated", map[string]any{"compromised": compromised, "card": card.Serial}); err != nil {
+		return err
+	}
+	return a.showCard(card)
+}

@@ -1,0 +1,30 @@
+package signin
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"concordat/cmd/internal/cli"
+	"concordat/config"
+)
+
+func LoginCommand(s *cli.Site) *cobra.Command {
+	a := &commands{s}
+	c := &cobra.Command{Use: "login", Short: "Who is who at the providers at which people sign in", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	c.AddCommand(a.loginLinkCommand(), a.loginUnlinkCommand(), a.loginListCommand())
+	return c
+}
+
+// issuerOf returns the issuer of a provider of the configuration.
+func issuerOf(c *config.Config, name string) (string, error) {
+	var names []string
+	for _, p := range c.Login.OIDC {
+		if p.Name == name {
+			return p.Issuer, nil
+		}
+		names = append(names, p.Name)
+	}
+	return "", cli.Usagef("there is no provider %s in login.oidc; there is: %s", name, strings.Join(names, ", "))
+}

@@ -1,0 +1,32 @@
+package signin
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat/instance"
+	"concordat/store"
+)
+
+func (a *commands) loginLinkCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "link ACCOUNT PROVIDER SUBJECT", Short: "Let a person at a provider sign in to an account", Args: cobra.ExactArgs(3),
+		Long: `Link lets the person whom a provider names SUBJECT (the claim sub) sign in to an account. The subject of somebody who was
+refused stands in the audit (concordat audit).`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				issuer, err := issuerOf(o.Config, args[1])
+				if err != nil {
+					return err
+				}
+				if err := o.Store.LinkIdentity(cmd.Context(), store.Identity{Issuer: issuer, Subject: args[2], Account: args[0],
+					Made: time.Now()}); err != nil {
+					return err
+				}
+				a.Say("%s at %s signs in as %s", args[2], args[1], args[0])
+				return nil
+			})
+		},
+	}
+}

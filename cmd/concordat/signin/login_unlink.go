@@ -1,0 +1,26 @@
+package signin
+
+import (
+	"github.com/spf13/cobra"
+
+	"concordat/instance"
+)
+
+func (a *commands) loginUnlinkCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "unlink PROVIDER SUBJECT", Short: "End what link began, and sign the account out", Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				issuer, err := issuerOf(o.Config, args[0])
+				if err != nil {
+					return err
+				}
+				if err := o.Store.UnlinkIdentity(cmd.Context(), issuer, args[1]); err != nil {
+					return err
+				}
+				a.Say("%s at %s does not sign in any more", args[1], args[0])
+				return nil
+			})
+		},
+	}
+}

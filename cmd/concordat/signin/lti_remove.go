@@ -1,0 +1,22 @@
+package signin
+
+import (
+	"github.com/spf13/cobra"
+
+	"concordat/instance"
+)
+
+func (a *commands) ltiRemoveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "remove ID", Short: "Forget a learning platform; the checks it asked for stay", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				if err := o.Store.DeleteLTIPlatform(cmd.Context(), args[0]); err != nil {
+					return err
+				}
+				a.Say("platform %s is forgotten", args[0])
+				return nil
+			})
+		},
+	}
+}

@@ -1,0 +1,36 @@
+package signin
+
+import (
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"concordat/instance"
+)
+
+func (a *commands) ltiRotateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "rotate", Short: "Sign with a new key from the next start on", Args: cobra.NoArgs,
+		Long: `Rotate makes a new key with which the site signs what it says to platforms, from the next start of concordat serve on. The two
+keys before it are still published, so that nothing on its way is lost.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				keys, err := instance.LTIKeys(o.Dir)
+				if err == nil {
+					keys, err = keys.Rotate()
+				}
+				if err != nil {
+					return err
+				}
+				if err := instance.WriteLTIKeys(filepath.Join(o.Dir, instance.LTIKeyName), keys); err != nil {
+					return err
+				}
+				if o.Clustered() {
+					a.Warn("the other nodes need %s too: copy it to their folders before they start again", instance.LTIKeyName)
+				}
+				a.Say("a new key is made; it is used from the next start on")
+				return nil
+			})
+		},
+	}
+}

@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os/user"
+	"time"
+
+	"concordat"
+	"concordat/cluster"
+	"concordat/crypto"
+	"concordat/instance"
+	"concordat/partners"
+	"concordat/store"
+)
+
+// KnownHeads returns the heads that this site kept of a partner.
+func KnownHeads(ctx context.Context, db *store.DB, site concordat.SiteID) ([]store.AuditHead, []store.Witness, error) {
+	ws, err := db.Witnesses(ctx, site)
+	if err != nil {
+		return nil, nil, err
+	}
+	heads := make([]store.AuditHead, len(ws))
+	for i, w := range ws {
+		heads[i] = store.AuditHead{Seq: int64(w.Seq), Hash: hex.EncodeToString(w.Hash[:])}
+	}
+	return heads, ws, nil
+}
+
+// StoredCards returns all cards of a site that the store has, newest first.
+func StoredCards(ctx context.Context, o *instance.Instance, site concordat.SiteID) ([]*crypto.Card, error) {
+	signed, err := o.Store.Cards(ctx, site)
+	if err != nil {
+		return nil, err
+	}
+	cards := make([]*crypto.Card, len(signed))
+	for i, s := range signed {
+		if cards[i], err = crypto.ParseCard(s.Card); err != nil {
+			return nil, fmt.Errorf("card %d of %s: %w", s.Serial, site, err)
+		}
+	}
+	return cards, nil
+}
+
+// WithKeys opens the store and the keystore.
+func (a *Site) WithKeys(ctx context.Context, f func(*instance.Instance, *instance.Keystore, *crypto.Identity) error) error {
+	return a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
+		k, id, err := a.OpenKeys(o.Dir)
+		if err != nil {
+			return err
+		}
+		k.Shared = o.SharedKeys()
+		return f(o, k, id)
+	})
+}
+
+// ReadCards reads the cards by which something is verified: those of the files, else those that this site knows.
+func (a *Site) ReadCards(ctx context.Context, files []string) (Cards, error) {
+	out := Cards{}
+	if len(files) > 0 {
+		return out, out.Read(files)
+	}
+	return out, a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error { return out.load(ctx, o) })
+}
+
+// Cards are the cards that a verifier trusts: those it was given.
+type Cards map[concordat.SiteID][]*crypto.Card
+
+// Read adds the cards in files.
+func (cs Cards) Read(files []string) error {
+	for _, file := range files {
+		b, err := instance.ReadBounded(file, crypto.MaxCard)
+		if err != nil {
+			return Usage(err)
+		}
+		c, err := crypto.ParseCard(b)
+		if err != nil {
+			return Usagef("%s: %w", file, err)
+		}
+		cs[instance.PartnerName(c.Site)] = append(cs[instance.PartnerName(c.Site)], c)
+	}
+	return nil
+}
+
+// load takes the cards of the site itself and of all sites that were partners.
+func (cs Cards) load(ctx context.Context, o *instance.Instance) error {
+	sites, err := o.Store.CardSites(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range sites {
+		if cs[s], err = StoredCards(ctx, o, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Check succeeds where a card of the site confirms the signature.
+func (cs Cards) Check(s concordat.Statement) error {
+	cards := cs[s.Site]
+	if len(cards) == 0 {
+		return errors.New("no card of this site is known")
+	}
+	if len(s.Request) != 32 {
+		return errors.New("the digest of the request has not 32 bytes")
+	}
+	err := crypto.ErrNoKey
+	for _, c := range cards {
+		e := c.VerifyStatement(s.KeyEpoch, s.Kind, s.At, [32]byte(s.Request), s.Payload, s.Signature)
+		if e == nil {
+			return nil
+		}
+		if !errors.Is(e, crypto.ErrNoKey) {
+			err = e
+		}
+	}
+	switch {
+	case errors.Is(err, crypto.ErrNoKey):
+		return errors.New("its cards have no such key for that time")
+	case errors.Is(err, crypto.ErrSignature):
+		return errors.New("signature does not match its card")
+	}
+	return err
+}
+
+// ParseDate returns the beginning of a day, zero for "".
+func ParseDate(s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.ParseInLocation(time.DateOnly, s, time.Local)
+	if err != nil {
+		return t, Usagef("date %q: want YYYY-MM-DD", s)
+	}
+	return t, nil
+}
+
+// Operator names who is at the command line.
+func Operator() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return "cli:" + u.Username
+	}
+	return "cli"
+}
+
+// WithCluster reads the newest view and calls f.
+func (a *Site) WithCluster(ctx context.Context, f func(*instance.Instance, *instance.Observer, *cluster.Layout) error) error {
+	return a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
+		if !o.Clustered() {
+			return Usagef("the site has one machine: concordat cluster init makes it the first of several")
+		}
+		session, err := o.Coordinator(ctx, "")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = session.Close() }() // it only looks
+		w := &instance.Observer{Session: session}
+		if err := w.Next(ctx); err != nil {
+			return err
+		}
+		l, err := cluster.ParseLayout(w.Seen.Config)
+		if err != nil {
+			return err
+		}
+		return f(o, w, l)
+	})
+}
+
+// TellJSON prints v with --json only.
+func (a *Site) TellJSON(v any) error {
+	if !a.JSON {
+		return nil
+	}
+	return a.Line(v)
+}
+
+// Roster returns the site's view of its partners. The site must have a card.
+func (a *Site) Roster(ctx context.Context, o *instance.Instance, id *crypto.Identity) (*partners.Roster, error) {
+	return partners.OpenRoster(ctx, o, id, a.PartnerOptions(o).Log)
+}
