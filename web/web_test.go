@@ -24,6 +24,8 @@ import (
 	"concordat/profile"
 	"concordat/report"
 	"concordat/site"
+	"concordat/site/answer"
+	"concordat/site/ask"
 	"concordat/site/batch"
 	"concordat/site/retain"
 	"concordat/store"
@@ -66,7 +68,9 @@ func newDeskOf(t testing.TB, idle bool, change func(*web.Options)) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := site.New(site.Options{ID: "here", Index: shard, Store: db, Profiler: p})
+	answers := answer.New(answer.Options{ID: "here", Index: shard, Store: db})
+	s := site.New(site.Options{ID: "here", Index: shard, Store: db, Profiler: p, Sharing: answers})
+	asks := ask.New(s, ask.Options{Store: db})
 	if err := db.CreateLibrary(ctx, store.Library{ID: "theses", Title: "All <theses>", Created: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +80,7 @@ func newDeskOf(t testing.TB, idle bool, change func(*web.Options)) *desk {
 		t.Fatal(err)
 	}
 	files := store.OpenFiles(filepath.Join(dir, "originals"))
-	eraser := retain.New(s, retain.Options{Store: db, Areas: []retain.Area{files}})
+	eraser := retain.New(s, retain.Options{Store: db, Answers: answers, Areas: []retain.Area{files}})
 	var w *web.Web
 	q := s.NewQueue(site.QueueOptions{Store: db, Discard: eraser.Discard,
 		Admit: func(ctx context.Context, t store.Task, j site.Job, items []site.Item) error {
@@ -107,7 +111,8 @@ func newDeskOf(t testing.TB, idle bool, change func(*web.Options)) *desk {
 	batches := newBatches(t, s, db, files, q, dir)
 	unsignable, full := new(atomic.Bool), new(atomic.Bool)
 	partner := new(south)
-	o := web.Options{Eraser: eraser, Site: s, Title: "North <University>", Store: db, Queue: q, Files: files, Batches: batches,
+	o := web.Options{Eraser: eraser, Site: s, Answers: answers, Asks: asks, Title: "North <University>", Store: db, Queue: q, Files: files,
+		Batches:   batches,
 		MaxUpload: 1 << 20, Originals: plainOriginals{files},
 		ReportJSON: func(out io.Writer, rep *report.Report) error {
 			if unsignable.Load() {
