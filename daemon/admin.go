@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"concordat/config"
 	"concordat/instance"
+	"concordat/instance/config"
 	"concordat/store"
 	"concordat/web"
 )

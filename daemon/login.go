@@ -1,7 +1,7 @@
 package daemon
 
 import (
-	"concordat/config"
+	"concordat/instance/config"
 	"concordat/store"
 	"concordat/web"
 )

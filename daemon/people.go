@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"time"
 
-	"concordat/config"
 	"concordat/instance"
+	"concordat/instance/config"
 	"concordat/site/retain"
 	"concordat/web"
 )

@@ -3,7 +3,7 @@ package daemon
 import (
 	"context"
 
-	"concordat/config"
+	"concordat/instance/config"
 )
 
 // What an operator sets for all nodes of a site reaches each of them by ZooKeeper. A node keeps the newest

@@ -21,7 +21,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"concordat/config"
+	"concordat/instance/config"
 	"concordat/internal/zktest"
 )
 

@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"concordat/spaced"
+	"concordat/segment/spaced"
 )
 
 // pdfLine is one line of print.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"concordat/extract"
-	"concordat/spaced"
+	"concordat/segment/spaced"
 )
 
 // flagsOf gives how often each code is raised for a plain text.

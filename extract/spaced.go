@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"concordat/spaced"
+	"concordat/segment/spaced"
 )
 
 // Typography spaces words out too, and figures read by a program come out so: what is flagged is one

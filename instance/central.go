@@ -16,7 +16,7 @@ import (
 	"concordat"
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
-	"concordat/config"
+	"concordat/instance/config"
 	"concordat/store"
 )
 

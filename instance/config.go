@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"concordat/config"
 	"concordat/extract"
 	"concordat/extract/sandbox"
+	"concordat/instance/config"
 	"concordat/site/retain"
 )
 

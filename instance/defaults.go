@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"concordat"
-	"concordat/config"
+	"concordat/instance/config"
 	"concordat/report"
 	"concordat/segment"
 	"concordat/site"

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/backup"
 	"concordat/index"
+	"concordat/instance/backup"
 	"concordat/store"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"concordat"
 	"concordat/cluster/coord"
-	"concordat/config"
+	"concordat/instance/config"
 	"concordat/store"
 )
 

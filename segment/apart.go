@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"concordat/spaced"
+	"concordat/segment/spaced"
 )
 
 // splitApart is Split for a text with runs of words written apart: the text with these joined is split,

@@ -9,7 +9,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"concordat/segment/internal/runetab"
-	"concordat/spaced"
+	"concordat/segment/spaced"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"concordat/spaced"
+	"concordat/segment/spaced"
 )
 
 // Template finds the sections of a kind of document by their headings: "match each chapter exactly"

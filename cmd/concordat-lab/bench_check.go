@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"concordat/bench"
+	"concordat/cmd/concordat-lab/bench"
 	"concordat/cmd/internal/cli"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"concordat/bench"
+	"concordat/cmd/concordat-lab/bench"
 	"concordat/cmd/internal/cli"
 	"concordat/profile"
 )

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
-	"concordat/bench"
+	"concordat/cmd/concordat-lab/bench"
 	"concordat/cmd/internal/cli"
 	"concordat/profile"
 )

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"concordat/bench"
+	"concordat/cmd/concordat-lab/bench"
 	"concordat/cmd/internal/cli"
 )
 

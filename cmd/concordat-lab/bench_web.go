@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
-	"concordat/bench"
+	"concordat/cmd/concordat-lab/bench"
 	"concordat/cmd/internal/cli"
 	"concordat/store"
 )

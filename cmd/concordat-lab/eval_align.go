@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"concordat/cmd/concordat-lab/eval"
 	"concordat/cmd/internal/cli"
-	"concordat/eval"
 )
 
 // folders are the flags for where documents and detections lie.

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/concordat-lab/eval"
 	"concordat/cmd/internal/cli"
-	"concordat/eval"
 	"concordat/profile"
 )
 

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/concordat-lab/eval"
 	"concordat/cmd/internal/cli"
 	"concordat/cmd/internal/tables"
-	"concordat/eval"
 	"concordat/site"
 )
 

@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"concordat/cmd/concordat-lab/eval"
 	"concordat/cmd/internal/cli"
-	"concordat/eval"
 )
 
 func (l *lab) evalRetrieve() *cobra.Command {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"concordat/cmd/concordat-lab/eval"
 	"concordat/cmd/internal/cli"
-	"concordat/eval"
 )
 
 func (l *lab) evalRun() *cobra.Command {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"concordat/bench"
+	"concordat/cmd/concordat-lab/bench"
 	"concordat/cmd/internal/cli"
 )
 

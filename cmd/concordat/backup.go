@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
-	"concordat/backup"
 	"concordat/cmd/internal/cli"
 	"concordat/instance"
+	"concordat/instance/backup"
 )
 
 func (a *app) backupCommand() *cobra.Command {

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"path/filepath"
 
-	"concordat/backup"
 	"concordat/instance"
+	"concordat/instance/backup"
 	"concordat/store"
 )
 

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/backup"
 	"concordat/cmd/internal/cli"
 	"concordat/instance"
+	"concordat/instance/backup"
 	"concordat/store"
 )
 

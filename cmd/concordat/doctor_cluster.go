@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"concordat/cluster"
-	"concordat/config"
 	"concordat/instance"
+	"concordat/instance/config"
 )
 
 // What doctor looks at where the site has several machines: this one's place among them, and how they are.

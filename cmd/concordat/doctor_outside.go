@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/config"
 	"concordat/crypto"
 	"concordat/federation"
 	"concordat/instance"
+	"concordat/instance/config"
 	"concordat/partners"
 	"concordat/profile"
 	"concordat/report"

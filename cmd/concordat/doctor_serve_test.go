@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"concordat/config"
 	"concordat/instance"
+	"concordat/instance/config"
 )
 
 // TestDoctorNamesPanics: what the serving process counted is a warning, with how many and where to look.

@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/config"
 	"concordat/instance"
+	"concordat/instance/config"
 	"concordat/partners"
 	"concordat/store"
 )

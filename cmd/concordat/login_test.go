@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"concordat/config"
+	"concordat/instance/config"
 	"concordat/store"
 )
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"concordat/cmd/concordat/clustering"
 	"context"
 	"errors"
 	"fmt"
@@ -14,10 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
-	"concordat/backup"
+	"concordat/cmd/concordat/clustering"
 	"concordat/cmd/internal/cli"
-	"concordat/config"
 	"concordat/instance"
+	"concordat/instance/backup"
+	"concordat/instance/config"
 	"concordat/store"
 )
 

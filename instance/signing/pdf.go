@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/config"
 	"concordat/crypto/cms"
 	"concordat/instance"
+	"concordat/instance/config"
 	"concordat/report"
 	"concordat/report/pdf"
 	"concordat/store"

@@ -18,19 +18,19 @@ import (
 // allowed lists what each package may import of the project besides its own internal packages.
 var allowed = map[string][]string{
 	"":                   {},
-	"spaced":             {},
-	"spaced/gen":         {},
-	"segment":            {"spaced"},
+	"segment/spaced":     {},
+	"segment/spaced/gen": {},
+	"segment":            {"segment/spaced"},
 	"segment/gen":        {"segment/internal/runetab"},
-	"extract":            {"spaced"},
+	"extract":            {"segment/spaced"},
 	"minhash":            {""},
 	"simhash":            {""},
 	"index":              {""},
 	"index/internal/fst": {},
 	"store":              {"", "store/engine"},
 	"store/engine":       {""},
-	"config":             {""},
-	"backup":             {""},
+	"instance/config":    {""},
+	"instance/backup":    {""},
 	"report":             {""},
 	"report/html":        {"", "report"},
 	"report/pdf":         {"", "report"},
@@ -53,37 +53,39 @@ var allowed = map[string][]string{
 	"outbound":       {},
 	"lti":            {"", "outbound"},
 	"site":           {"", "profile", "segment", "align", "report", "site/compare", "store", "screen"},
-	"site/compare":   {"", "align", "profile", "report", "wording"},
-	"site/ask":       {"", "align", "profile", "report", "site", "site/compare", "store", "wording"},
+	"site/compare":   {"", "align", "profile", "report", "align/wording"},
+	"site/ask":       {"", "align", "profile", "report", "site", "site/compare", "store", "align/wording"},
 	"site/answer":    {"", "align", "profile", "report", "site", "site/compare", "store"},
-	"site/batch":     {"", "align", "report", "screen", "site", "site/compare", "store", "wording"},
+	"site/batch":     {"", "align", "report", "screen", "site", "site/compare", "store", "align/wording"},
 	"site/retain":    {"", "report", "site", "site/answer", "site/batch", "store"},
-	"wording":        {"", "segment"},
+	"align/wording":  {"", "segment"},
 	"crypto":         {},
 	"crypto/keyfile": {"crypto"},
 	"crypto/cms":     {},
 	// The running site.
-	"instance": {"", "backup", "cluster", "cluster/coord", "cluster/local", "cluster/zk", "config", "crypto", "crypto/keyfile",
+	"instance": {"", "instance/backup", "cluster", "cluster/coord", "cluster/local", "cluster/zk", "instance/config", "crypto",
+		"crypto/keyfile",
 		"extract", "extract/sandbox", "index", "lti", "profile", "report", "segment", "site", "store", "site/answer", "site/ask", "site/retain"},
-	"instance/signing": {"", "config", "crypto", "crypto/cms", "instance", "report", "report/pdf", "store"},
+	"instance/signing": {"", "instance/config", "crypto", "crypto/cms", "instance", "report", "report/pdf", "store"},
 	"partners": {"", "crypto", "crypto/keyfile", "federation", "federation/wire", "index", "instance", "profile", "site", "store",
 		"site/answer", "site/ask"},
-	"daemon": {"", "cluster", "cluster/coord", "cluster/replica", "cluster/zk", "config", "crypto", "extract", "extract/sandbox",
+	"daemon": {"", "cluster", "cluster/coord", "cluster/replica", "cluster/zk", "instance/config", "crypto", "extract", "extract/sandbox",
 		"federation", "instance", "instance/signing", "partners", "report", "report/pdf", "site", "store", "web", "webhook", "site/batch",
 		"site/retain"},
 	// What commands share. cmd/internal/cli knows of the product what flags and exit codes name.
 	"cmd/internal/cli":      {"", "cluster", "crypto", "instance", "instance/signing", "partners", "site/compare", "store"},
 	"cmd/internal/parallel": {"screen"},
 	"cmd/internal/tables":   {"", "extract", "site"},
-	"cmd/concordat/clustering": {"", "cluster", "cluster/coord", "cluster/local", "cluster/zk", "cmd/internal/cli", "config", "crypto",
+	"cmd/concordat/clustering": {"", "cluster", "cluster/coord", "cluster/local", "cluster/zk", "cmd/internal/cli", "instance/config",
+		"crypto",
 		"crypto/keyfile", "daemon", "instance", "store", "web"},
 	"cmd/concordat/deleting": {"", "cmd/internal/cli", "instance", "instance/signing", "site/retain", "store"},
 	"cmd/concordat/federating": {"", "cmd/internal/cli", "cmd/internal/tables", "crypto", "crypto/keyfile", "federation", "instance",
 		"partners", "report", "site", "site/ask", "store"},
-	"cmd/concordat/signin": {"", "cmd/internal/cli", "config", "instance", "lti", "store", "web"},
+	"cmd/concordat/signin": {"", "cmd/internal/cli", "instance/config", "instance", "lti", "store", "web"},
 	"cmd/concordat/screening": {"", "cluster", "cmd/internal/cli", "cmd/internal/parallel", "instance", "minhash", "partners", "report",
 		"screen", "segment", "simhash", "site", "site/ask"},
-	// eval and bench may use everything below cmd; cmd/concordat and cmd/concordat-lab join all.
+	// cmd/concordat-lab/eval and bench may use everything below cmd; cmd/concordat and cmd/concordat-lab join all.
 }
 
 // outside lists modules that only some packages may import.
@@ -96,7 +98,7 @@ var outside = map[string][]string{
 	"github.com/klippa-app/go-pdfium": {"extract"},
 	"github.com/tetratelabs/wazero":   {"extract", "extract/sandbox"},
 	"net/http": {"web", "federation", "cluster", "cluster/local", "lti", "internal/ltitest", "cmd/concordat", "cmd/concordat/clustering",
-		"webhook", "bench", "client", "daemon", "instance", "internal/attack"},
+		"webhook", "cmd/concordat-lab/bench", "client", "daemon", "instance", "internal/attack"},
 	"github.com/coreos/go-oidc":  {"web"},
 	"golang.org/x/oauth2":        {"web"},
 	"github.com/go-jose/go-jose": {"lti", "internal/ltitest"},
@@ -112,7 +114,8 @@ var outside = map[string][]string{
 
 // pure packages read no files, clock or network and start no goroutines. Exceptions are named with
 // the file and the reason.
-var pure = []string{"", "spaced", "segment", "index/internal/fst", "minhash", "simhash", "profile", "align", "wording", "screen",
+var pure = []string{"", "segment/spaced", "segment", "index/internal/fst", "minhash", "simhash", "profile", "align", "align/wording",
+	"screen",
 	"report", "report/html", "report/pdf", "extract", "federation/wire", "crypto", "cluster/replica", "outbound"}
 
 var impure = map[string]string{

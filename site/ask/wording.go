@@ -7,10 +7,10 @@ import (
 
 	"concordat"
 	"concordat/align"
+	"concordat/align/wording"
 	"concordat/profile"
 	"concordat/report"
 	"concordat/site/compare"
-	"concordat/wording"
 )
 
 // What of a submission is shared by right takes no part in asking partners either. What is known before they are asked,

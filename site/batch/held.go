@@ -10,11 +10,11 @@ import (
 	"unicode/utf8"
 
 	"concordat"
+	"concordat/align/wording"
 	"concordat/report"
 	"concordat/site"
 	"concordat/site/compare"
 	"concordat/store"
-	"concordat/wording"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"concordat/align"
-	"concordat/wording"
+	"concordat/align/wording"
 )
 
 // TestPreparedTexts: texts prepared once are those of align.Prepare, and what is kept is bounded.

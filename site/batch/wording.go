@@ -6,10 +6,10 @@ import (
 
 	"concordat"
 	"concordat/align"
+	"concordat/align/wording"
 	"concordat/report"
 	"concordat/site/compare"
 	"concordat/store"
-	"concordat/wording"
 )
 
 // batchWording is what the documents of a batch share by right.

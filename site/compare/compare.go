@@ -13,8 +13,8 @@ import (
 
 	"concordat"
 	"concordat/align"
+	"concordat/align/wording"
 	"concordat/report"
-	"concordat/wording"
 )
 
 // mostHeld bounds the texts of candidates that wait in memory, in bytes; those above are read again.

@@ -9,8 +9,8 @@ import (
 
 	"concordat"
 	"concordat/align"
+	"concordat/align/wording"
 	"concordat/report"
-	"concordat/wording"
 )
 
 // SharedWording is what of a text is shared by right and takes no part in comparing it, and how the same is found in

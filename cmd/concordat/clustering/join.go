@@ -17,8 +17,8 @@ import (
 	"concordat/cluster"
 	"concordat/cluster/coord"
 	"concordat/cmd/internal/cli"
-	"concordat/config"
 	"concordat/instance"
+	"concordat/instance/config"
 )
 
 // joining says where the new node is.

@@ -15,10 +15,10 @@ import (
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
 	"concordat/cmd/internal/cli"
-	"concordat/config"
 	"concordat/crypto"
 	"concordat/crypto/keyfile"
 	"concordat/instance"
+	"concordat/instance/config"
 )
 
 func (a *commands) clusterToken() *cobra.Command {

@@ -16,8 +16,8 @@ import (
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
 	"concordat/cmd/internal/cli"
-	"concordat/config"
 	"concordat/instance"
+	"concordat/instance/config"
 )
 
 // The commands that look at, and set, what the nodes of a site have in ZooKeeper.

@@ -15,8 +15,8 @@ import (
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
 	"concordat/cmd/internal/cli"
-	"concordat/config"
 	"concordat/instance"
+	"concordat/instance/config"
 	"concordat/store"
 )
 

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat/cmd/internal/cli"
-	"concordat/config"
+	"concordat/instance/config"
 )
 
 func LoginCommand(s *cli.Site) *cobra.Command {

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat/cmd/internal/cli"
-	"concordat/config"
 	"concordat/instance"
+	"concordat/instance/config"
 	"concordat/web"
 )
 

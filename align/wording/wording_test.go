@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"concordat"
-	"concordat/wording"
+	"concordat/align/wording"
 )
 
 const form = "Please describe the central question of the project in language that a member of the public can follow."

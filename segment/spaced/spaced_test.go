@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"concordat/internal/cputime"
-	"concordat/spaced"
+	"concordat/segment/spaced"
 )
 
 // apart writes letters apart: inner after every character of a word, outer between words.

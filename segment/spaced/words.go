@@ -26,7 +26,7 @@ const codeVersion = 1
 // Digest returns a hexadecimal digest of all that Find depends on besides the text.
 func Digest() string {
 	h := sha256.New()
-	fmt.Fprintf(h, "concordat/spaced/%d\n", codeVersion)
+	fmt.Fprintf(h, "concordat/segment/spaced/%d\n", codeVersion)
 	h.Write(englishGz)
 	return hex.EncodeToString(h.Sum(nil))
 }

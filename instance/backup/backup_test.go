@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/backup"
+	"concordat/instance/backup"
 )
 
 func write(t *testing.T, path, content string) {

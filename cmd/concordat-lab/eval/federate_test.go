@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"concordat"
-	"concordat/eval"
+	"concordat/cmd/concordat-lab/eval"
 	"concordat/internal/cputime"
 	"concordat/report"
 	"concordat/site"

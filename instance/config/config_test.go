@@ -324,7 +324,7 @@ templates:
 
 // The templates that ship with the program can be given as files, and mean the same there.
 func TestShippedTemplates(t *testing.T) {
-	files, err := filepath.Glob("../segment/data/templates/*.txt")
+	files, err := filepath.Glob("../../segment/data/templates/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no templates: %v", err)
 	}
@@ -406,7 +406,7 @@ func TestDiff(t *testing.T) {
 // The document and the code agree: the table between the marks is the one that the keys make, and the
 // example loads.
 func TestDocument(t *testing.T) {
-	const path = "../doc/config.md"
+	const path = "../../doc/config.md"
 	doc, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"concordat"
-	"concordat/wording"
+	"concordat/align/wording"
 )
 
 // Six texts answer one form; three of them share a block that the others do not hold.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"concordat/backup"
+	"concordat/instance/backup"
 )
 
 // A disk that fills in the middle leaves the backup before whole.
