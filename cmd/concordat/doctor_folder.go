@@ -2,6 +2,7 @@ package main
 
 import (
 	"concordat/cmd/concordat/clustering"
+	"concordat/index"
 	"context"
 	"errors"
 	"fmt"
@@ -176,30 +177,53 @@ func (d *doctor) oddEpochs(ctx context.Context, o *instance.Instance, odd func(s
 	if err != nil {
 		return err
 	}
-	mirrors, err := o.Store.Mirrors(ctx)
-	if err != nil {
-		return err
-	}
 	known := map[string]bool{}
 	for _, s := range sets {
 		dir := partners.EpochFolder(".", s.Epoch)
 		known[dir], known[dir+partners.FollowedEnd] = true, true
 	}
-	for _, m := range mirrors {
-		known[partners.MirrorFolder(".", m.Epoch)] = true
-	}
-	for _, dir := range []string{partners.EpochsName, partners.MirrorsName} {
-		err := d.each(dir, func(e fs.DirEntry) error {
-			if path := filepath.Join(dir, e.Name()); !known[path] {
-				odd(path)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
+	err = d.each(partners.EpochsName, func(e fs.DirEntry) error {
+		if path := filepath.Join(partners.EpochsName, e.Name()); !known[path] {
+			odd(path)
 		}
+		return nil
+	})
+	return errors.Join(err, d.oddMirrors(ctx, o, odd))
+}
+
+// oddMirrors looks for indexes of mirrors that the store does not know. The serving process makes the index of a mirror
+// before its first row: one that it holds at the moment is no odd one.
+func (d *doctor) oddMirrors(ctx context.Context, o *instance.Instance, odd func(string)) error {
+	return d.each(partners.MirrorsName, func(e fs.DirEntry) error {
+		path := filepath.Join(partners.MirrorsName, e.Name())
+		if held(d.path(path)) {
+			return nil
+		}
+		mirrors, err := o.Store.Mirrors(ctx) // now, after whoever held it
+		known := func(m store.Mirror) bool { return partners.MirrorFolder(".", m.Epoch) == path }
+		if _, gone := os.Stat(d.path(path)); err == nil && gone == nil && !slices.ContainsFunc(mirrors, known) {
+			odd(path)
+		}
+		return err
+	})
+}
+
+// held reports whether another process has an index open to change it, or makes it at the moment.
+func held(dir string) bool {
+	scheme, err := index.SchemeOf(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		entries, err := os.ReadDir(dir)
+		return err == nil && len(entries) == 0
 	}
-	return nil
+	if err != nil {
+		return false
+	}
+	s, err := index.Open(dir, index.Options{Scheme: scheme, ReadOnly: true})
+	if err != nil {
+		return errors.Is(err, concordat.ErrLocked)
+	}
+	_ = s.Close() // nothing was changed
+	return false
 }
 
 // oddOriginals looks for files that no check has, and that the hourly sweep should have removed.
