@@ -4,7 +4,7 @@ GO ?= go
 BIN := bin/concordat
 LAB := bin/concordat-lab
 
-.PHONY: build lab demo test race lint mutants attack check-deploy bench eval long faults kills package clean FORCE
+.PHONY: build lab module demo test race lint mutants attack check-deploy bench eval long faults kills package clean FORCE
 
 build: $(BIN)
 
@@ -50,6 +50,10 @@ faults:
 KILLS ?= 100
 kills:
 	CONCORDAT_KILLS=$(KILLS) $(GO) test ./cmd/concordat -run 'TestNothingStays|TestUnpack' -count 1 -timeout 0 -v
+
+# module: gives the module another path: make module NAME=example.org/integrity/concordat.
+module:
+	$(GO) run ./deploy/module "$(NAME)"
 
 # bench: every figure of speed, with ratios; STEPS="query join" takes these steps only; see deploy/bench.sh.
 bench: build lab

@@ -51,8 +51,7 @@ func TestFloors(t *testing.T) {
 			continue
 		}
 		for _, imp := range f.imports {
-			own, ok := strings.CutPrefix(imp, "concordat")
-			if own = strings.TrimPrefix(own, "/"); ok && floor[own] > floor[f.pkg] {
+			if own, ok := ownPackage(t, imp); ok && floor[own] > floor[f.pkg] {
 				t.Errorf("%s imports %q from a floor above", f.path, own)
 			}
 		}

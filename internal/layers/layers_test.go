@@ -12,7 +12,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+
+	"golang.org/x/mod/modfile"
 )
 
 // allowed lists what each package may import of the project besides its own internal packages.
@@ -122,16 +125,33 @@ var impure = map[string]string{
 	"segment/chinese.go": "os", // the segmenter wants its dictionaries as files: memory files
 }
 
+// modulePath is the path of the module, as go.mod has it.
+var modulePath = sync.OnceValues(func() (string, error) {
+	text, err := os.ReadFile("../../go.mod")
+	return modfile.ModulePath(text), err
+})
+
+// ownPackage returns the folder of a package of this module.
+func ownPackage(t *testing.T, imported string) (folder string, ok bool) {
+	t.Helper()
+	path, err := modulePath()
+	if err != nil || path == "" {
+		t.Fatalf("go.mod names no module: %v", err)
+	}
+	folder, ok = strings.CutPrefix(imported, path)
+	if ok = ok && (folder == "" || folder[0] == '/'); !ok {
+		return "", false
+	}
+	return strings.TrimPrefix(folder, "/"), true
+}
+
 func TestImports(t *testing.T) {
 	seen := map[string]bool{}
 	for _, f := range sources(t) {
 		pkg := f.pkg
 		seen[pkg] = true
 		for _, imp := range f.imports {
-			own, isOwn := strings.CutPrefix(imp, "concordat/")
-			if imp == "concordat" {
-				own, isOwn = "", true
-			}
+			own, isOwn := ownPackage(t, imp)
 			if isOwn {
 				rule, ruled := allowed[pkg]
 				within := strings.HasPrefix(own, pkg+"/internal/")
@@ -150,7 +170,7 @@ func TestImports(t *testing.T) {
 					t.Errorf("%s imports %s, which only %v may", f.path, imp, users)
 				}
 			}
-			if pkg == "" && strings.Contains(imp, ".") {
+			if pkg == "" && !isOwn && strings.Contains(imp, ".") {
 				t.Errorf("%s: the root package imports the standard library only, not %s", f.path, imp)
 			}
 		}
