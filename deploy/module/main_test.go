@@ -57,7 +57,7 @@ func TestRename(t *testing.T) {
 
 	other := filepath.Join(dir, "other")
 	for path, text := range map[string]string{
-		"go.mod": "module example.org/portal\n\ngo 1.26.0\n\nrequire " + name + " v0.0.0\n\nreplace " + name + " => ../copy\n",
+		"go.mod":  "module example.org/portal\n\ngo 1.26.0\n\nrequire " + name + " v0.0.0\n\nreplace " + name + " => ../copy\n",
 		"main.go": "package main\n\nimport \"" + name + "/client\"\n\nfunc main() { _ = client.Options{} }\n",
 	} {
 		if err := errors.Join(os.MkdirAll(other, 0o755), os.WriteFile(filepath.Join(other, path), []byte(text), 0o644)); err != nil {
