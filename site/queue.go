@@ -81,7 +81,7 @@ type QueueStore interface {
 	Store
 	CreateTask(ctx context.Context, t store.Task) error
 	CreateTasks(ctx context.Context, ts []store.Task) error
-	ClaimTaskOf(ctx context.Context, lane store.Lane, worker string, lease time.Duration) (store.Task, error)
+	ClaimTask(ctx context.Context, lane store.Lane, worker string, lease time.Duration) (store.Task, error)
 	RenewTask(ctx context.Context, t store.Task, lease time.Duration) error
 	ReleaseTask(ctx context.Context, t store.Task) error
 	CancelTask(ctx context.Context, id concordat.TaskID, cause string) error

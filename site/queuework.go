@@ -75,7 +75,7 @@ func (q *Queue) work(ctx context.Context, lane store.Lane) error {
 			}
 			continue
 		}
-		t, err := q.o.Store.ClaimTaskOf(ctx, lane, q.o.Worker, queueLease)
+		t, err := q.o.Store.ClaimTask(ctx, lane, q.o.Worker, queueLease)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/internal/storetest"
 	"concordat/report"
 	"concordat/site"
 	"concordat/site/batch"
@@ -37,9 +38,9 @@ func TestWorksThatBothCite(t *testing.T) {
 	if said := strings.Join(r.Statement(), " "); !strings.Contains(said, "Both cite the same works: 2 of 3 with") {
 		t.Errorf("statement %q", said)
 	}
-	rows, err := p.store.Results(t.Context(), f.Task)
-	if err != nil || len(rows) == 0 || rows[len(rows)-1].Kind != concordat.KindWorks {
-		t.Errorf("rows %+v, %v", rows, err)
+	rows := storetest.Results(t, p.store, f.Task)
+	if len(rows) == 0 || rows[len(rows)-1].Kind != concordat.KindWorks {
+		t.Errorf("rows %+v", rows)
 	}
 
 	b := newBatch(t, newSite(t), map[string]string{"a.txt": shared + prose(4, 8) + worksOne, "b.txt": shared + prose(5, 8) + worksTwo},

@@ -164,21 +164,6 @@ func putAnswerDocuments(ctx context.Context, c engine.Conn, partner concordat.Si
 	return nil
 }
 
-// AnswerDocuments returns what matched in a job, in order of handle.
-func (db *Peers) AnswerDocuments(ctx context.Context, partner concordat.SiteID, job concordat.JobID) ([]AnswerDocument, error) {
-	ds, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (AnswerDocument, error) {
-		var d AnswerDocument
-		var handle string
-		err := s.Scan(&handle, &d.Library, &d.Document, &d.Hash, &d.Told)
-		if err == nil {
-			err = fixedHex(d.Handle[:], handle)
-		}
-		return d, err
-	}, `SELECT handle, library, document, hash, told FROM answer_document WHERE partner = ? AND job = ? ORDER BY handle`,
-		partner, hex.EncodeToString(job[:]))
-	return ds, db.fail(err, "documents of a job of %s", partner)
-}
-
 // AnswerDocument returns one document that matched in a job, or concordat.ErrNotFound.
 func (db *Peers) AnswerDocument(ctx context.Context, partner concordat.SiteID, job concordat.JobID,
 	h concordat.Handle) (AnswerDocument, error) {

@@ -82,7 +82,7 @@ func BenchmarkTask(b *testing.B) {
 	from := cputime.Used()
 	for b.Loop() {
 		must(b, db.CreateTask(b.Context(), store.Task{Task: concordat.Task{ID: concordat.TaskID(fmt.Sprint(i))}}))
-		x, err := db.ClaimTask(b.Context(), "w", time.Minute)
+		x, err := db.ClaimTask(b.Context(), store.LaneAll, "w", time.Minute)
 		must(b, err)
 		must(b, db.FinishTask(b.Context(), x, concordat.TaskDone, ""))
 		i++
@@ -149,7 +149,7 @@ func BenchmarkEngines(b *testing.B) {
 				if err := db.CreateTask(b.Context(), t); err != nil {
 					return err
 				}
-				t, err := db.ClaimTask(b.Context(), "w", time.Hour)
+				t, err := db.ClaimTask(b.Context(), store.LaneAll, "w", time.Hour)
 				if err == nil {
 					err = db.PutFindings(b.Context(), t.ID, findings)
 				}

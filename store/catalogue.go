@@ -120,14 +120,6 @@ func (db *Catalogue) DocumentRow(ctx context.Context, lib concordat.LibraryID, i
 	return d, db.fail(err, "document %s/%s", lib, id)
 }
 
-// DocumentByHash returns the document of the library with the given text, that with the lowest id if
-// there are several, or concordat.ErrNotFound.
-func (db *Catalogue) DocumentByHash(ctx context.Context, lib concordat.LibraryID, hash string) (DocumentRow, error) {
-	d, err := scanDocument(db.read().Row(ctx,
-		`SELECT `+documentColumns+` FROM document WHERE library = ? AND hash = ? ORDER BY id LIMIT 1`, lib, hash))
-	return d, db.fail(err, "document with hash %s in %s", hash, lib)
-}
-
 // Documents returns the first documents of the library whose ids come after the given one, in order
 // of id: at most limit, or MaxPage where limit is 0 or larger. Fewer than that: these are the last.
 // Pages taken one after another hold every document that was there all the time exactly once.

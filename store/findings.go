@@ -130,11 +130,3 @@ func unpack(format int, length int64, packed []byte) ([]byte, error) {
 	}
 	return data, nil
 }
-
-// PackedFindings returns the findings of a task as they stand on disk, or concordat.ErrNotFound: what
-// to look for once they are deleted.
-func (db *Checks) PackedFindings(ctx context.Context, id concordat.TaskID) ([]byte, error) {
-	var packed []byte
-	err := db.read().Row(ctx, `SELECT data FROM findings WHERE task = ?`, id).Scan(&packed)
-	return packed, db.fail(err, "findings of task %s", id)
-}

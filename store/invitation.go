@@ -114,15 +114,3 @@ func (db *Peers) OpenInvitations(ctx context.Context) (int, error) {
 	err := db.read().Row(ctx, `SELECT count(*) FROM invitation WHERE used = 0 AND expires >= ?`, stamp(db.now())).Scan(&n)
 	return n, db.fail(err, "open invitations")
 }
-
-// DeleteInvitation withdraws an invitation that was not used. It fails with concordat.ErrNotFound.
-func (db *Peers) DeleteInvitation(ctx context.Context, hash [32]byte) error {
-	err := db.write(ctx, func(c engine.Conn) error {
-		n, err := c.Exec(ctx, `DELETE FROM invitation WHERE hash = ? AND used = 0`, hex.EncodeToString(hash[:]))
-		if err == nil && n == 0 {
-			err = concordat.ErrNotFound
-		}
-		return err
-	})
-	return db.fail(err, "delete invitation")
-}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -78,16 +77,6 @@ func (db *DB) LeaveDuties(ctx context.Context, holder string) error {
 		return err
 	})
 	return db.fail(err, "duties of %s", holder)
-}
-
-// DutyHolder returns who has the duty, or "".
-func (db *DB) DutyHolder(ctx context.Context, duty string) (string, error) {
-	var holder string
-	err := db.read().Row(ctx, `SELECT holder FROM duty WHERE name = ? AND until > ?`, duty, stamp(db.now())).Scan(&holder)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return holder, db.fail(err, "duty %s", duty)
 }
 
 // Setting returns the value of a setting of the site, or concordat.ErrNotFound.

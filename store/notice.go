@@ -134,15 +134,6 @@ func (db *Peers) Inbox(ctx context.Context, after int64, limit int) ([]Received,
 	return in, db.fail(err, "inbox")
 }
 
-// ForgetReceived takes read notices, those up to the given number, out of the inbox.
-func (db *Peers) ForgetReceived(ctx context.Context, upTo int64) error {
-	err := db.write(ctx, func(c engine.Conn) error {
-		_, err := c.Exec(ctx, `DELETE FROM inbox WHERE seq <= ?`, upTo)
-		return err
-	})
-	return db.fail(err, "forget notices")
-}
-
 // StandingAsk is a question that stays for later documents.
 type StandingAsk struct {
 	Seq     int64

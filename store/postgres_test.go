@@ -62,7 +62,7 @@ func TestWritersTogether(t *testing.T) {
 				} else {
 					appended.Add(1)
 				}
-				x, err := db.ClaimTask(ctx, fmt.Sprint("w", w), time.Hour)
+				x, err := db.ClaimTask(ctx, store.LaneAll, fmt.Sprint("w", w), time.Hour)
 				if errors.Is(err, concordat.ErrNotFound) {
 					continue
 				}

@@ -24,13 +24,6 @@ type Result struct {
 
 const resultColumns = `span_start, span_end, kind, similarity, site, library, document, title, source_start, source_end, documents`
 
-func scanResult(s engine.Scanner) (Result, error) {
-	var r Result
-	err := s.Scan(&r.Span.Start, &r.Span.End, &r.Kind, &r.Similarity, &r.Source.Site, &r.Source.Library,
-		&r.Source.Document, &r.Title, &r.SourceSpan.Start, &r.SourceSpan.End, &r.Documents)
-	return r, err
-}
-
 // PutResults replaces the results of a task by the given ones. It fails with concordat.ErrNotFound
 // where there is no such task; then, as after any error, the former results stay.
 func (db *Checks) PutResults(ctx context.Context, id concordat.TaskID, results []Result) error {
@@ -76,14 +69,6 @@ func checkResult(r Result) error {
 		return err
 	}
 	return checkName("document", r.Source.Document)
-}
-
-// Results returns the results of a task in the order in which they were put; none for a task
-// without results or one that is not there.
-func (db *Checks) Results(ctx context.Context, id concordat.TaskID) ([]Result, error) {
-	rs, err := engine.Collect(ctx, db.read(), scanResult,
-		`SELECT `+resultColumns+` FROM result WHERE task = ? ORDER BY ordinal`, id)
-	return rs, db.fail(err, "results of task %s", id)
 }
 
 // Score is how much of a submission counts. It is good for the findings and the rules that it was computed from.

@@ -89,12 +89,3 @@ func (db *Catalogue) SourceState(ctx context.Context, lib concordat.LibraryID, p
 		`SELECT `+sourceColumns+` FROM source WHERE library = ? AND path = ?`, lib, pathKey(path)))
 	return s, db.fail(err, "source %s of %s", path, lib)
 }
-
-// Sources returns the first states of the library whose paths come after the given one, in order of
-// path: at most limit, or MaxPage where limit is 0 or larger.
-func (db *Catalogue) Sources(ctx context.Context, lib concordat.LibraryID, after string, limit int) ([]SourceState, error) {
-	ss, err := engine.Collect(ctx, db.read(), scanSource,
-		`SELECT `+sourceColumns+` FROM source WHERE library = ? AND path > ? ORDER BY path LIMIT ?`,
-		lib, after, page(limit))
-	return ss, db.fail(err, "list sources of %s", lib)
-}

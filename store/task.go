@@ -155,15 +155,10 @@ func checkClaim(worker string, lease time.Duration) error {
 	return checkName("worker", worker)
 }
 
-// ClaimTask gives the worker one task to run, until the lease ends: a running one whose lease has
-// ended (its worker crashed), else the oldest queued one, else it fails with concordat.ErrNotFound.
-// No two workers hold one task at a time. Tasks begun MaxAttempts times are set to failed on the way.
-func (db *Checks) ClaimTask(ctx context.Context, worker string, lease time.Duration) (Task, error) {
-	return db.ClaimTaskOf(ctx, LaneAll, worker, lease)
-}
-
-// ClaimTaskOf is ClaimTask among the tasks of a lane.
-func (db *Checks) ClaimTaskOf(ctx context.Context, lane Lane, worker string, lease time.Duration) (Task, error) {
+// ClaimTask gives the worker one task of the lane to run, until the lease ends: a running one whose lease has ended (its
+// worker crashed), else the oldest queued one, else it fails with concordat.ErrNotFound. No two workers hold one task at a
+// time. Tasks begun MaxAttempts times are set to failed on the way.
+func (db *Checks) ClaimTask(ctx context.Context, lane Lane, worker string, lease time.Duration) (Task, error) {
 	if err := checkClaim(worker, lease); err != nil {
 		return Task{}, db.fail(err, "claim task")
 	}
@@ -274,16 +269,6 @@ func (db *Checks) Tasks(ctx context.Context, before int64, limit int) ([]Task, e
 	ts, err := engine.Collect(ctx, db.read(), scanTask,
 		`SELECT `+taskColumns+` FROM task WHERE seq < ? ORDER BY seq DESC LIMIT ?`, before, page(limit))
 	return ts, db.fail(err, "list tasks")
-}
-
-// OwnTasks is Tasks of one owner.
-func (db *Checks) OwnTasks(ctx context.Context, owner string, before int64, limit int) ([]Task, error) {
-	if before <= 0 {
-		before = 1<<63 - 1
-	}
-	ts, err := engine.Collect(ctx, db.read(), scanTask,
-		`SELECT `+taskColumns+` FROM task WHERE owner = ? AND seq < ? ORDER BY seq DESC LIMIT ?`, owner, before, page(limit))
-	return ts, db.fail(err, "list tasks of %s", owner)
 }
 
 // Ahead returns the number of tasks of its lane that are claimed before t: those queued earlier, and those that

@@ -501,10 +501,7 @@ func (s *joinedSite) answers(south place, n *joinedNode) {
 // erase deletes at a node that does not keep the site, and wants nothing found at any.
 func (s *joinedSite) erase() {
 	s.t.Helper()
-	holder, err := s.db.DutyHolder(s.t.Context(), daemon.TaskKeeper)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	holder := storetest.Holder(s.t, s.db, daemon.TaskKeeper, time.Now().UnixMicro())
 	other := s.nodes[slices.IndexFunc(s.nodes, func(n *joinedNode) bool { return instance.NodeWorker(coord.NodeID(n.name)) != holder })]
 	path := filepath.Join(s.t.TempDir(), "bell.txt")
 	if err := os.WriteFile(path, []byte(bellText), 0o600); err != nil {
@@ -538,7 +535,7 @@ func (s *joinedSite) takeOver() *joinedNode {
 	s.until("batch at work", func() bool {
 		got, err := s.db.Batch(ctx, batch)
 		if err == nil {
-			holder, err = s.db.DutyHolder(ctx, daemon.TaskBatches)
+			holder = storetest.Holder(s.t, s.db, daemon.TaskBatches, time.Now().UnixMicro())
 		}
 		if err != nil {
 			s.t.Fatal(err)

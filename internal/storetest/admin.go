@@ -30,7 +30,7 @@ func testTaskRetry(t *testing.T, p Place) {
 	must(t, db.CreateTask(ctx, store.Task{Task: concordat.Task{ID: "a", Made: c.now()}}))
 	wantErr(t, db.RetryTask(ctx, "a"), concordat.ErrInvalid)
 	wantErr(t, db.RetryTask(ctx, "none"), concordat.ErrNotFound)
-	old, err := db.ClaimTask(ctx, "serve", time.Minute)
+	old, err := db.ClaimTask(ctx, store.LaneAll, "serve", time.Minute)
 	must(t, err)
 	must(t, db.CancelTask(ctx, "a", "cancelled"))
 	must(t, db.RetryTask(ctx, "a"))
@@ -39,7 +39,7 @@ func testTaskRetry(t *testing.T, p Place) {
 	if now.State != concordat.TaskQueued || now.Cause != "" || !now.Finished.IsZero() {
 		t.Errorf("after retry: %+v", now)
 	}
-	fresh, err := db.ClaimTask(ctx, "serve", time.Minute)
+	fresh, err := db.ClaimTask(ctx, store.LaneAll, "serve", time.Minute)
 	must(t, err)
 	wantErr(t, db.FinishTask(ctx, old, concordat.TaskDone, ""), store.ErrLease)
 	must(t, db.FinishTask(ctx, fresh, concordat.TaskDone, ""))

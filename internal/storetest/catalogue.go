@@ -113,13 +113,6 @@ func testDocuments(t *testing.T, p Place) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	got, err = db.DocumentByHash(ctx, "a", "same")
-	must(t, err)
-	if got.ID != "0" {
-		t.Errorf("got document %s, want the one with the lowest id, 0", got.ID)
-	}
-	_, err = db.DocumentByHash(ctx, "b", "same")
-	wantErr(t, err, concordat.ErrNotFound)
 	_, err = db.DocumentRow(ctx, "b", "2")
 	wantErr(t, err, concordat.ErrNotFound)
 }
@@ -331,16 +324,6 @@ func testSources(t *testing.T, p Place) {
 	check()
 	if !want.Unchanged(1<<40, modified) {
 		t.Error("a time that was rounded by the store counts as changed")
-	}
-	ss, err := db.Sources(ctx, "a", "", 1)
-	must(t, err)
-	if len(ss) != 1 || ss[0].Path != "x.pdf" {
-		t.Errorf("got %v, want x.pdf", ss)
-	}
-	ss, err = db.Sources(ctx, "a", "x.pdf", 0)
-	must(t, err)
-	if len(ss) != 1 || ss[0].Path != "y.pdf" {
-		t.Errorf("got %v, want y.pdf", ss)
 	}
 	wantErr(t, db.PutSourceState(ctx, store.SourceState{Library: "a"}), concordat.ErrInvalid)
 }

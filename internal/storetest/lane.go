@@ -38,16 +38,16 @@ func testLanes(t *testing.T, p Place) {
 		lane store.Lane
 		want concordat.TaskID
 	}{{store.LaneChecks, "c1"}, {store.LaneAdding, "a1"}, {store.LaneChecks, "c2"}, {store.LaneAll, "a2"}} {
-		got, err := db.ClaimTaskOf(ctx, x.lane, "w", lease)
+		got, err := db.ClaimTask(ctx, x.lane, "w", lease)
 		must(t, err)
 		if got.ID != x.want {
 			t.Errorf("lane %q gave %s, want %s", x.lane, got.ID, x.want)
 		}
 	}
-	_, err = db.ClaimTaskOf(ctx, store.LaneChecks, "w", lease)
+	_, err = db.ClaimTask(ctx, store.LaneChecks, "w", lease)
 	wantErr(t, err, concordat.ErrNotFound)
 	c.move(lease) // what nobody renews comes back in its own lane
-	got, err := db.ClaimTaskOf(ctx, store.LaneAdding, "w", lease)
+	got, err := db.ClaimTask(ctx, store.LaneAdding, "w", lease)
 	must(t, err)
 	if got.ID != "a1" {
 		t.Errorf("got %s, want a1 again", got.ID)

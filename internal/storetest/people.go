@@ -226,13 +226,17 @@ func testTaskOwner(t *testing.T, p Place) {
 		}
 		return out
 	}
-	if got := ids(db.OwnTasks(ctx, "a", 0, 0)); !cmp.Equal(got, []concordat.TaskID{"a2", "a1"}) {
+	own := func(owner string, before int64, limit int) []concordat.TaskID {
+		t.Helper()
+		return ids(db.FilterTasks(ctx, store.TaskFilter{Owner: owner}, before, limit))
+	}
+	if got := own("a", 0, 0); !cmp.Equal(got, []concordat.TaskID{"a2", "a1"}) {
 		t.Errorf("got %v", got)
 	}
-	if got := ids(db.OwnTasks(ctx, "a", 3, 5)); !cmp.Equal(got, []concordat.TaskID{"a1"}) {
+	if got := own("a", 3, 5); !cmp.Equal(got, []concordat.TaskID{"a1"}) {
 		t.Errorf("got %v", got)
 	}
-	if got := ids(db.OwnTasks(ctx, "nobody", 0, 0)); got != nil {
+	if got := own("nobody", 0, 0); got != nil {
 		t.Errorf("got %v", got)
 	}
 	claim(t, db, "w", "a1")

@@ -90,9 +90,7 @@ func testResults(t *testing.T, p Place) {
 	}
 	check := func() {
 		t.Helper()
-		got, err := db.Results(ctx, "t1")
-		must(t, err)
-		if d := cmp.Diff(want, got); d != "" {
+		if d := cmp.Diff(want, Results(t, db, "t1")); d != "" {
 			t.Error(d)
 		}
 	}
@@ -255,7 +253,7 @@ func testCancelled(t *testing.T, p Place) {
 	for name, err := range map[string]error{
 		"write": db.CreateLibrary(ctx, store.Library{ID: "a"}),
 		"read":  func() error { _, err := db.Libraries(ctx); return err }(),
-		"claim": func() error { _, err := db.ClaimTask(ctx, "w", lease); return err }(),
+		"claim": func() error { _, err := db.ClaimTask(ctx, store.LaneAll, "w", lease); return err }(),
 	} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: got %v, want the context's error", name, err)
@@ -293,8 +291,7 @@ func testReopen(t *testing.T, p Place) {
 	must(t, err)
 	found, err := db.Findings(ctx, "t1")
 	must(t, err)
-	rs, err := db.Results(ctx, "t1")
-	must(t, err)
+	rs := Results(t, db, "t1")
 	_, err = db.VerifyAudit(ctx, store.AuditHead{Seq: head.Seq, Hash: head.Hash})
 	must(t, err)
 	if l.Documents != 1 || site != "north" || string(found) != "found" || len(rs) != 1 {

@@ -28,7 +28,7 @@ func queue(t *testing.T, db *store.DB, ids ...concordat.TaskID) {
 
 func claim(t *testing.T, db *store.DB, worker string, want concordat.TaskID) store.Task {
 	t.Helper()
-	got, err := db.ClaimTask(t.Context(), worker, lease)
+	got, err := db.ClaimTask(t.Context(), store.LaneAll, worker, lease)
 	must(t, err)
 	if got.ID != want {
 		t.Fatalf("worker %s got task %s, want %s", worker, got.ID, want)
@@ -38,7 +38,7 @@ func claim(t *testing.T, db *store.DB, worker string, want concordat.TaskID) sto
 
 func noClaim(t *testing.T, db *store.DB) {
 	t.Helper()
-	_, err := db.ClaimTask(t.Context(), "nobody", lease)
+	_, err := db.ClaimTask(t.Context(), store.LaneAll, "nobody", lease)
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
@@ -89,9 +89,9 @@ func testTaskLife(t *testing.T, p Place) {
 	_, err := db.Task(ctx, "none")
 	wantErr(t, err, concordat.ErrNotFound)
 	wantErr(t, db.RenewTask(ctx, store.Task{Task: concordat.Task{ID: "none"}, Worker: "w"}, lease), concordat.ErrNotFound)
-	_, err = db.ClaimTask(ctx, "w", 0)
+	_, err = db.ClaimTask(ctx, store.LaneAll, "w", 0)
 	wantErr(t, err, concordat.ErrInvalid)
-	_, err = db.ClaimTask(ctx, "", lease)
+	_, err = db.ClaimTask(ctx, store.LaneAll, "", lease)
 	wantErr(t, err, concordat.ErrInvalid)
 }
 
@@ -219,7 +219,7 @@ func testTaskClaimedOnce(t *testing.T, p Place) {
 		}
 		wg.Go(func() {
 			for {
-				x, err := own.ClaimTask(t.Context(), fmt.Sprint("w", w), lease)
+				x, err := own.ClaimTask(t.Context(), store.LaneAll, fmt.Sprint("w", w), lease)
 				if errors.Is(err, concordat.ErrNotFound) {
 					return
 				}
@@ -273,7 +273,7 @@ func testTaskLeaseRace(t *testing.T, p Place) {
 		})
 		for range 3 {
 			wg.Go(func() {
-				x, err := db.ClaimTask(t.Context(), "new", lease)
+				x, err := db.ClaimTask(t.Context(), store.LaneAll, "new", lease)
 				if errors.Is(err, concordat.ErrNotFound) {
 					return
 				}
@@ -343,9 +343,7 @@ func testTaskDelete(t *testing.T, p Place) {
 	queue(t, db, "t1") // the id is free again, and nothing of the former task is left
 	_, err := db.Findings(ctx, "t1")
 	wantErr(t, err, concordat.ErrNotFound)
-	rs, err := db.Results(ctx, "t1")
-	must(t, err)
-	if len(rs) != 0 {
+	if rs := Results(t, db, "t1"); len(rs) != 0 {
 		t.Errorf("got %v, want no results", rs)
 	}
 }
