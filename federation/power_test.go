@@ -277,6 +277,43 @@ func TestReplaysReopened(t *testing.T) {
 	}
 }
 
+// TestReplaysLost: what may have been taken before a file was lost is refused after any number of starts, not only after
+// the first.
+func TestReplaysLost(t *testing.T) {
+	for name, lose := range map[string]func(path string) error{
+		"missing": os.Remove,
+		"damaged": func(path string) error { return os.WriteFile(path, []byte("CRPL\x02"), 0o600) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := time.Now()
+			r := replaysOf(t, now)
+			v := verified(1, now)
+			v.Until = now.Add(crypto.MaxTTL)
+			e, _ := r.begin(v, now)
+			if err := errors.Join(r.commit(e), r.finish(e, []byte("reply")), r.Close(), lose(r.path)); err != nil {
+				t.Fatal(err)
+			}
+			for start := range 3 {
+				now = now.Add(time.Second)
+				next, err := OpenReplays(r.path, now)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, found := next.begin(v, now); found != beginEarly {
+					t.Errorf("start %d: a request that ran before the file was lost is found %d, want early", start, found)
+				}
+				later := verified(1, next.trust.Add(time.Millisecond))
+				if _, found := next.begin(later, now); found != beginFresh {
+					t.Errorf("start %d: a request that was issued later is found %d, want fresh", start, found)
+				}
+				if err := next.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // TestReplaysNotWritten: a request that cannot be written, or for which the file cannot be rewritten, does not run.
 func TestReplaysNotWritten(t *testing.T) {
 	now := time.Now()

@@ -91,6 +91,7 @@ const (
 	replayHead     = 1 + 32 + 16 + 32 + 8 + 4
 	recordBegun    = 1
 	recordAnswered = 2
+	recordTrust    = 3 // of no request: what was issued up to its time is refused, because a file was lost
 
 	defaultReplayBytes = 512 << 20
 	// A partner may fill an eighth, so that one cannot make the others wait.
@@ -120,7 +121,8 @@ func createReplays(path string, on disk) error {
 }
 
 // OpenReplays opens the file. If it is missing or damaged, requests that may have been taken before are
-// refused: those issued up to now, and up to crypto.Skew after, since the sender's clock may be ahead.
+// refused: those issued up to now, and up to crypto.Skew after, since the sender's clock may be ahead. The
+// new file remembers that time, so that they are refused after another start too.
 func OpenReplays(path string, now time.Time) (*Replays, error) {
 	return openReplays(path, now, realDisk())
 }
@@ -133,7 +135,7 @@ func openReplays(path string, now time.Time, on disk) (*Replays, error) {
 		return nil, err
 	}
 	if !whole {
-		r.trust = now.Add(crypto.Skew)
+		r.trust = now.Add(crypto.Skew).Truncate(time.Millisecond).Add(time.Millisecond) // as the file keeps it
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -190,6 +192,10 @@ func (r *Replays) loadRecord(in *bufio.Reader, at int64) (int64, error) {
 	sum := crc32.Update(crc32.Checksum(head, crcTable), crcTable, body[:n])
 	if sum != binary.BigEndian.Uint32(body[n:]) {
 		return 0, concordat.ErrCorrupt
+	}
+	if head[0] == recordTrust {
+		r.trust = time.UnixMilli(int64(binary.BigEndian.Uint64(head[81:])))
+		return int64(replayHead + n + 4), nil
 	}
 	e := &replay{done: make(chan struct{}), state: replayLost}
 	close(e.done)
@@ -437,6 +443,13 @@ func (r *Replays) copyTo(next *os.File) (map[*replay]int64, int64, error) {
 	moved := map[*replay]int64{}
 	if _, err := w.WriteString(replayMagic); err != nil {
 		return nil, 0, err
+	}
+	if !r.trust.IsZero() {
+		b := encodeReplay(recordTrust, &replay{until: r.trust}, nil)
+		if _, err := w.Write(b); err != nil {
+			return nil, 0, err
+		}
+		size += int64(len(b))
 	}
 	for _, e := range r.entries {
 		kind, reply := byte(recordBegun), []byte(nil)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -98,6 +100,44 @@ func BenchmarkAppendAudit(b *testing.B) {
 		must(b, err)
 	}
 	cputime.Report(b, from, b.N, "entry")
+}
+
+// BenchmarkTakeMessage takes partners' requests that come one after another and 16 at once, and with reply= also writes a row
+// of a reply's size, as a table of replies would; compare federation.BenchmarkReplays.
+func BenchmarkTakeMessage(b *testing.B) {
+	for _, together := range []int{1, 16} {
+		for _, size := range []int{0, 100 << 10} {
+			b.Run(fmt.Sprintf("together=%d/reply=%d", together, size), func(b *testing.B) {
+				db := open(b, filepath.Join(b.TempDir(), "store.db"), store.Options{})
+				reply := strings.Repeat("x", size)
+				work := make(chan string, b.N)
+				for range b.N {
+					work <- rand.Text()
+				}
+				close(work)
+				until := time.Now().Add(time.Hour)
+				var wg sync.WaitGroup
+				from := cputime.Used()
+				b.ResetTimer()
+				for range together {
+					wg.Go(func() {
+						for id := range work {
+							first, err := db.TakeMessage(b.Context(), "north", []byte(id), until)
+							if err == nil && size > 0 {
+								err = db.SetSetting(b.Context(), id, reply)
+							}
+							if err != nil || !first {
+								b.Errorf("first %v, error %v", first, err)
+								return
+							}
+						}
+					})
+				}
+				wg.Wait()
+				cputime.Report(b, from, b.N, "request")
+			})
+		}
+	}
 }
 
 // BenchmarkEngines measures what a check and an ingest do with the store, on both engines side by side. The
