@@ -36,7 +36,7 @@ func (s *Daemon) asLeader(ctx context.Context, task string, f func(context.Conte
 	tick := time.NewTicker(leaderPoll)
 	defer tick.Stop()
 	for {
-		held, err := s.o.Store.HoldDuty(ctx, task, worker, leaderTime)
+		held, err := s.o.Store.HoldLeaderTask(ctx, task, worker, leaderTime)
 		if err != nil && ctx.Err() == nil {
 			s.log.Error("leader task", "task", task, "error", err)
 		}
@@ -71,7 +71,7 @@ func (s *Daemon) whileHeld(ctx context.Context, task, worker string, f func(cont
 			case <-tick.C:
 			}
 			began := time.Now()
-			held, err := s.o.Store.HoldDuty(own, task, worker, leaderTime)
+			held, err := s.o.Store.HoldLeaderTask(own, task, worker, leaderTime)
 			switch {
 			case err == nil && held:
 				last = began
@@ -100,7 +100,7 @@ func (s *Daemon) resign() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), instance.StatusTime)
 	defer cancel()
-	return s.o.Store.LeaveDuties(ctx, s.o.Worker())
+	return s.o.Store.LeaveLeaderTasks(ctx, s.o.Worker())
 }
 
 // watchNodes gives what a node had begun to the others as soon as the coordinator says that it is gone. It
@@ -121,7 +121,7 @@ func (s *Daemon) watchNodes(ctx context.Context) error {
 			}
 			delete(live, id)
 			s.log.Info("node gone", "node", id)
-			err := errors.Join(s.o.Store.LeaveDuties(ctx, instance.NodeWorker(id)), s.o.Store.ReclaimTasks(ctx, instance.NodeWorker(id)))
+			err := errors.Join(s.o.Store.LeaveLeaderTasks(ctx, instance.NodeWorker(id)), s.o.Store.ReclaimTasks(ctx, instance.NodeWorker(id)))
 			sum, failed := s.o.Settle(ctx, instance.NodeWorker(id))
 			s.tellSettled(sum, failed)          // else an hour later
 			if err != nil && ctx.Err() == nil { // their time passes

@@ -229,7 +229,7 @@ type BatchEvent struct {
 }
 
 // AppendBatchEvent adds an event; nothing that is there changes. It fails with concordat.ErrNotFound
-// where there is no such batch.
+// if there is no such batch.
 func (db *Checks) AppendBatchEvent(ctx context.Context, id string, e BatchEvent) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		var found string

@@ -105,7 +105,7 @@ func (db *Checks) BatchOfTask(ctx context.Context, task concordat.TaskID) (id st
 
 // EraseBatchMember forgets what is kept of a member but that there was one: names, wording it has in
 // common with others, and what was found. request, if not nil, replaces that of the batch, which may name
-// it. It fails with concordat.ErrNotFound where there is no such member.
+// it. It fails with concordat.ErrNotFound if there is no such member.
 func (db *Checks) EraseBatchMember(ctx context.Context, id string, number int, request json.RawMessage) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		var name string
@@ -136,7 +136,7 @@ func (db *Checks) EraseBatchMember(ctx context.Context, id string, number int, r
 	return db.fail(err, "erase %d of batch %s", number, id)
 }
 
-// BatchPair is what two members of a batch have in common. A is the one whose name comes first.
+// BatchPair holds the passages that two members of a batch share. A is the one whose name comes first.
 type BatchPair struct {
 	A, B           int     // numbers
 	ShareA, ShareB float64 // 0 to 1: of A that stands in B, of B that stands in A; as each one's report has it
@@ -231,7 +231,7 @@ func (db *Checks) BatchPairs(ctx context.Context, id string, least float64, afte
 }
 
 // SetPairVerdict sets what somebody decided about a pair; empty: the rules decide again. It fails with
-// concordat.ErrNotFound where there is no such pair.
+// concordat.ErrNotFound if there is no such pair.
 func (db *Checks) SetPairVerdict(ctx context.Context, id string, a, b int, verdict string) error {
 	var err error
 	switch verdict {
@@ -276,7 +276,7 @@ func (db *Checks) PutChecked(ctx context.Context, id string, m BatchMember, shar
 }
 
 // PutBatchWording keeps what several documents of a batch hold alike, in the caller's own form, in place of what was
-// kept before. It fails with concordat.ErrNotFound where there is no such batch.
+// kept before. It fails with concordat.ErrNotFound if there is no such batch.
 func (db *Checks) PutBatchWording(ctx context.Context, id string, data []byte) error {
 	packed, err := packPassages(data)
 	if err == nil {

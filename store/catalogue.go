@@ -9,7 +9,7 @@ import (
 	"concordat/store/engine"
 )
 
-// DocumentRow is what the store knows of one document of the index.
+// DocumentRow is the catalogue's row of one document of the index.
 type DocumentRow struct {
 	Library    concordat.LibraryID
 	ID         concordat.DocumentID

@@ -9,7 +9,7 @@ import (
 	"concordat/store/engine"
 )
 
-// EpochRow is what the store knows of the fingerprint set of an epoch.
+// EpochRow is the state of the fingerprint set of an epoch.
 type EpochRow struct {
 	Epoch    concordat.Epoch
 	Scheme   concordat.Scheme

@@ -42,7 +42,7 @@ func (f *Files) path(hash string) (string, error) {
 
 // Put keeps what r gives, at most limit bytes, and returns its hash and its size. A file that is
 // there already is not written again. It fails with concordat.ErrInvalid beyond limit, with
-// concordat.ErrDiskFull where there is no room, and then keeps nothing.
+// concordat.ErrDiskFull if the disk is full, and then keeps nothing.
 func (f *Files) Put(ctx context.Context, r io.Reader, limit int64) (hash string, size int64, err error) {
 	tmp, err := f.incoming()
 	if err != nil {

@@ -21,7 +21,7 @@ const findingsFormat = 1
 const minMemory = 8 << 20
 
 // PutFindings keeps what was found for a task, replacing what was kept before. It fails with
-// concordat.ErrNotFound where there is no such task and with concordat.ErrInvalid beyond
+// concordat.ErrNotFound if there is no such task and with concordat.ErrInvalid beyond
 // MaxFindings. data is not kept.
 func (db *Checks) PutFindings(ctx context.Context, id concordat.TaskID, data []byte) error {
 	if len(data) > MaxFindings {

@@ -134,7 +134,7 @@ func newHookSecret() []byte {
 }
 
 // CreateHook makes a webhook with a new ID and secret, active, and returns it; of h the Account, Whole,
-// URL, Title and Kinds are read. It fails with concordat.ErrNotFound where there is no such account,
+// URL, Title and Kinds are read. It fails with concordat.ErrNotFound if there is no such account,
 // and with concordat.ErrInvalid beyond MaxHooks of it.
 func (db *Webhooks) CreateHook(ctx context.Context, h Hook) (Hook, error) {
 	h.ID, h.State, h.Cause, h.Made = HookID(strings.ToLower(rand.Text())), HookActive, "", instant(stamp(db.now()))

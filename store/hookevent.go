@@ -18,7 +18,7 @@ const HookTime = 72 * time.Hour
 // maxWaiting bounds the deliveries of one webhook that wait; what comes beyond is dead at once.
 const maxWaiting = 10_000
 
-// eventBody is what is sent, as JSON.
+// eventBody is the body of a delivery, as JSON.
 type eventBody struct {
 	Type      EventKind `json:"type"`
 	Timestamp time.Time `json:"timestamp"`

@@ -20,7 +20,7 @@ type Library struct {
 	Documents int // counted by the store; not read from a caller
 }
 
-// Policy is what the owner of a library wants of it, for everyone; to whom it is open stands in a
+// Policy holds the rules that the owner of a library sets for everyone; to whom it is open stands in a
 // Share for each partner.
 type Policy struct {
 	// Forward is the forwarding of checks that name this library: unmatched, all or none; empty: the

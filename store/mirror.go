@@ -27,7 +27,7 @@ type Mirror struct {
 	Sentences int       // likewise
 }
 
-// MirrorDocument is what a mirror tells of a document; its fingerprints are in an index.
+// MirrorDocument is a mirror's row of a document; its fingerprints are in an index.
 type MirrorDocument struct {
 	ID        concordat.DocumentID // the owner's pseudonym
 	Title     string
@@ -57,7 +57,7 @@ func scanMirror(s engine.Scanner) (Mirror, error) {
 	return m, err
 }
 
-// PutMirror sets how far a mirror has come, makes it where there is none, keeps the given documents
+// PutMirror sets how far a mirror has come, makes it if there is none, keeps the given documents
 // and forgets the removed ones, all at once.
 func (db *Peers) PutMirror(ctx context.Context, m Mirror, docs []MirrorDocument, removed []concordat.DocumentID) error {
 	for _, name := range []string{string(m.Site), string(m.Library), string(m.Epoch.Federation)} {

@@ -52,31 +52,31 @@ func (db *DB) DropKeystore(ctx context.Context) error {
 	return db.fail(err, "drop keystore")
 }
 
-// HoldDuty reports whether the holder has the duty until the time is over: it had it, nobody has it, or
-// the one who had it let its time pass.
-func (db *DB) HoldDuty(ctx context.Context, duty, holder string, d time.Duration) (bool, error) {
+// HoldLeaderTask gives a leader task, work that one process at a time does for the site, to the holder for d from now,
+// and reports false if another holder's time has not passed.
+func (db *DB) HoldLeaderTask(ctx context.Context, task, holder string, d time.Duration) (bool, error) {
 	held := false
-	err := errors.Join(checkName("duty", duty), checkName("holder", holder))
+	err := errors.Join(checkName("leader task", task), checkName("holder", holder))
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error {
 			now := db.now()
 			n, err := c.Exec(ctx, `INSERT INTO duty (name, holder, until) VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE
 				SET holder = excluded.holder, until = excluded.until WHERE duty.holder = excluded.holder OR duty.until <= ?`,
-				duty, holder, stamp(now.Add(d)), stamp(now))
+				task, holder, stamp(now.Add(d)), stamp(now))
 			held = n > 0
 			return err
 		})
 	}
-	return held, db.fail(err, "duty %s", duty)
+	return held, db.fail(err, "leader task %s", task)
 }
 
-// LeaveDuties lets others have the duties of a holder: one that ends, or is known to be dead.
-func (db *DB) LeaveDuties(ctx context.Context, holder string) error {
+// LeaveLeaderTasks ends the holder's leader tasks, for a process that ends or is known to be dead.
+func (db *DB) LeaveLeaderTasks(ctx context.Context, holder string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `DELETE FROM duty WHERE holder = ?`, holder)
 		return err
 	})
-	return db.fail(err, "duties of %s", holder)
+	return db.fail(err, "leader tasks of %s", holder)
 }
 
 // Setting returns the value of a setting of the site, or concordat.ErrNotFound.

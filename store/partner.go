@@ -13,7 +13,7 @@ import (
 	"concordat/store/engine"
 )
 
-// PartnerState is what a partner is to this site.
+// PartnerState is the standing of a partner at this site.
 type PartnerState string
 
 // The states of a partner. Only an active one is asked and answered.
@@ -42,7 +42,7 @@ type Partner struct {
 	Revoked   time.Time `json:"revoked,omitzero"`
 }
 
-// Grant is what an invitation opens of one library, once the partner is active.
+// Grant is the share of one library that an invitation gives, once the partner is active.
 type Grant struct {
 	Library concordat.LibraryID `json:"library"`
 	Rule    ShareRule           `json:"rule"`

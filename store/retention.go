@@ -29,7 +29,7 @@ func scanTerm(s engine.Scanner) (Term, error) {
 }
 
 // SetTerm sets the term of a document, or takes it away where both of its times are zero. It fails
-// with concordat.ErrNotFound where there is no such document.
+// with concordat.ErrNotFound if there is no such document.
 func (db *Retention) SetTerm(ctx context.Context, t Term) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		var id string
@@ -49,7 +49,7 @@ func (db *Retention) SetTerm(ctx context.Context, t Term) error {
 }
 
 // Term returns the term of a document, the zero Term's times where it has none, or
-// concordat.ErrNotFound where there is no such document.
+// concordat.ErrNotFound if there is no such document.
 func (db *Retention) Term(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (Term, error) {
 	t, err := scanTerm(db.read().Row(ctx, `SELECT d.library, d.id, COALESCE(t.hidden, 0), COALESCE(t.expires, 0) FROM document d
 		LEFT JOIN term t ON t.library = d.library AND t.document = d.id WHERE d.library = ? AND d.id = ?`, lib, id))
@@ -264,7 +264,7 @@ func (db *Retention) AskErasure(ctx context.Context, e Erasure) error {
 }
 
 // StepErasure notes how far a deletion is. Once it is no longer asked its target is forgotten: it may
-// name what was deleted. It fails with concordat.ErrNotFound where there is none of that id.
+// name what was deleted. It fails with concordat.ErrNotFound if there is none of that id.
 func (db *Retention) StepErasure(ctx context.Context, id string, state ErasureState, receipt json.RawMessage) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		set, args := `state = ?, receipt = ?`, []any{state, cleanText(string(receipt))}

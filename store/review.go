@@ -41,7 +41,7 @@ func scanReview(s engine.Scanner) (Review, error) {
 }
 
 // AppendReview adds a review of a task; nothing that is there changes. It fails with
-// concordat.ErrNotFound where there is no such task.
+// concordat.ErrNotFound if there is no such task.
 func (db *Checks) AppendReview(ctx context.Context, id concordat.TaskID, r Review) (Review, error) {
 	return db.AppendReviewIf(ctx, id, r, AnyRules)
 }

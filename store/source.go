@@ -11,7 +11,7 @@ import (
 	"concordat/store/engine"
 )
 
-// SourceState is what ingest made of one file for one library. A file whose size and modification
+// SourceState is the outcome of reading one file for one library. A file whose size and modification
 // time (or whose hash) are those noted need not be read again.
 type SourceState struct {
 	Library concordat.LibraryID

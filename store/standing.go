@@ -34,7 +34,7 @@ type Alert struct {
 }
 
 // PutStanding keeps a standing check, replacing one of the same task. It fails with
-// concordat.ErrNotFound where there is no such task.
+// concordat.ErrNotFound if there is no such task.
 func (db *Checks) PutStanding(ctx context.Context, s Standing) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		_, err := c.Exec(ctx, `INSERT INTO standing (task, scheme, made, sentences) VALUES (?, ?, ?, ?)

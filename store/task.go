@@ -24,7 +24,7 @@ type Task struct {
 	concordat.Task
 	Owner string // the account that wants it; empty: the command line
 	Batch string // names those that were handed in together; may be empty
-	// Request is what the task is to do, in the caller's own form.
+	// Request tells the worker what to do, in the caller's own form.
 	Request []byte
 	// File is the hash of the file that it needs, for CreateTask and StartTask; see Originals. It is
 	// not read back.
@@ -281,7 +281,7 @@ func (db *Checks) Ahead(ctx context.Context, t Task) (queued, running int, err e
 }
 
 // CancelTask ends a queued or running task as failed with the cause; its worker meets ErrLease. A
-// task that has ended stays as it is. It fails with concordat.ErrNotFound where there is no such task.
+// task that has ended stays as it is. It fails with concordat.ErrNotFound if there is no such task.
 func (db *Checks) CancelTask(ctx context.Context, id concordat.TaskID, cause string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE task SET state = ?, cause = ?, finished = ?, lease_until = 0 WHERE id = ? AND state IN (?, ?)`,

@@ -61,10 +61,10 @@ func testDuties(t *testing.T, p Place) {
 	ctx := t.Context()
 	want := func(holder string, want bool) {
 		t.Helper()
-		got, err := db.HoldDuty(ctx, "batches", holder, time.Minute)
+		got, err := db.HoldLeaderTask(ctx, "batches", holder, time.Minute)
 		must(t, err)
 		if got != want {
-			t.Errorf("%s has the duty: %v, want %v", holder, got, want)
+			t.Errorf("%s has the leader task: %v, want %v", holder, got, want)
 		}
 	}
 	want("a", true)
@@ -76,11 +76,11 @@ func testDuties(t *testing.T, p Place) {
 	c.move(21 * time.Second)
 	want("b", true)
 	want("a", false)
-	must(t, db.LeaveDuties(ctx, "a")) // it has none
+	must(t, db.LeaveLeaderTasks(ctx, "a")) // it has none
 	if h := Holder(t, db, "batches", c.now().UnixMicro()); h != "b" {
 		t.Errorf("holder %q", h)
 	}
-	must(t, db.LeaveDuties(ctx, "b"))
+	must(t, db.LeaveLeaderTasks(ctx, "b"))
 	if h := Holder(t, db, "batches", c.now().UnixMicro()); h != "" {
 		t.Errorf("holder %q", h)
 	}

@@ -21,7 +21,7 @@ type Snapshot struct {
 	state frozen
 }
 
-// frozen is what an engine offers of a Snapshot.
+// frozen is an engine's part of a Snapshot.
 type frozen interface {
 	copyTo(ctx context.Context, path string) error
 	close() error

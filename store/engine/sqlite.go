@@ -70,7 +70,7 @@ func sqliteSentinel(err error) error {
 	return nil
 }
 
-// openSQLite opens the file at path and makes it where there is none.
+// openSQLite opens the file at path and makes it if it does not exist.
 func openSQLite(ctx context.Context, path string, o Options) (*DB, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
