@@ -113,7 +113,7 @@ type Profile struct {
 	// Terms are the distinct search terms of the text, ascending, each with a count above 0: what an
 	// index stores for a TextSearcher. Nil: the text cannot be searched by words.
 	Terms []TermCount
-	// Windows are what a check asks by words: the distinct terms, ascending, of each of the
+	// Windows are the queries by words of a check: the distinct terms, ascending, of each of the
 	// overlapping stretches of the text. Nil where the profile is not made for a check.
 	Windows  [][]TermCount
 	Skipped  []Skipped // in text order

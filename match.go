@@ -50,7 +50,7 @@ type Match struct {
 	Documents int
 }
 
-// Answer is what one Matcher found.
+// Answer is the answer of one Matcher.
 type Answer struct {
 	Site SiteID
 	// Matches in order of Sentence, then Distance, then Source, then Ordinal.
@@ -78,7 +78,7 @@ type TermCount struct {
 	Count int
 }
 
-// TextStats is what the weight of a term depends on. Stats of several indexes add up.
+// TextStats are the statistics on which the weight of a term depends. Stats of several indexes add up.
 type TextStats struct {
 	Documents int       // documents with terms, of whatever library
 	Words     int64     // occurrences of terms in all of them
@@ -118,7 +118,7 @@ type TextMatch struct {
 	Score  float64 // above 0
 }
 
-// TextAnswer is what one TextSearcher found.
+// TextAnswer is the answer of one TextSearcher.
 type TextAnswer struct {
 	Site    SiteID
 	Matches []TextMatch // in order of Window, then falling Score, then Source

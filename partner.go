@@ -117,7 +117,7 @@ const MostAsked = 8192
 // MostRevealed is the most passages of one RevealAsk.
 const MostRevealed = 64
 
-// Ask is what one check asks of one partner: the first round. The fingerprints are of the epoch's key.
+// Ask is the question of one check to one partner: the first round. The fingerprints are of the epoch's key.
 type Ask struct {
 	Job        JobID
 	Epoch      Epoch
@@ -141,7 +141,7 @@ type Tell struct {
 	Statement Statement      `json:"-"`
 }
 
-// LibraryTell is what a Tell says of one library.
+// LibraryTell is the part of a Tell about one library.
 type LibraryTell struct {
 	Library   LibraryID
 	Level     Show     // granted; ShowNothing with a Refusal
@@ -205,7 +205,7 @@ type Outlines struct {
 	Statement Statement `json:"-"`
 }
 
-// Outline is what an owner shows of a document near its matches.
+// Outline is the excerpt of a document near its matches that its owner shows.
 type Outline struct {
 	Handle  Handle
 	Refusal *Refusal // nil: shown
@@ -282,7 +282,7 @@ type Revealed struct {
 	Statement Statement `json:"-"`
 }
 
-// RevealedPassage is what is shown of one passage.
+// RevealedPassage is one passage as it is shown.
 type RevealedPassage struct {
 	// Shared are runs of words, as spans of the asker's text, that the partner's passage also has, in
 	// the same order. Nothing else of the passage is told at ShowOverlap.
@@ -290,7 +290,7 @@ type RevealedPassage struct {
 	Text   string // the partner's passage, at ShowPassage
 }
 
-// Catalogue is what a site opens to a partner.
+// Catalogue lists the libraries that a site opens to a partner.
 type Catalogue struct {
 	Libraries []OpenLibrary
 	Statement Statement `json:"-"`

@@ -86,7 +86,7 @@ type Source struct {
 	Excluded Exclusion
 }
 
-// Age is what is known of when a source is from.
+// Age is the date of a source as far as it is known.
 type Age struct {
 	Date  Date       // when the document is from; empty: unknown
 	By    DateOrigin // who says so
@@ -173,14 +173,14 @@ type Consulted struct {
 	Standing bool      `json:"standing,omitempty"` // the partner will tell of later documents
 }
 
-// Exposed is what of a submission became known at a partner.
+// Exposed counts the parts of a submission that became known at a partner.
 type Exposed struct {
 	Sentences int `json:"sentences,omitempty"` // as keyed fingerprints
 	Passages  int `json:"passages,omitempty"`  // whose wording was sent, to have a match opened
 	Letters   int `json:"letters,omitempty"`   // letters, marks and digits of those passages
 }
 
-// Shown is what became known here of a partner's library. Below ShowMetadata numbers below three are
+// Shown counts the parts of a partner's library that became known here. Below ShowMetadata numbers below three are
 // told as two.
 type Shown struct {
 	Exists    bool `json:"exists,omitempty"`    // something matches

@@ -30,7 +30,7 @@ type Text struct {
 	entries []entry
 }
 
-// unit is what is compared: a sentence, short ones joined and long ones divided.
+// unit is a unit of comparison: a sentence, short ones joined and long ones divided.
 type unit struct {
 	first, last int32 // words
 	from, to    int32 // entries

@@ -67,7 +67,7 @@ func Reader(name string, r io.Reader) File {
 
 var errUsed = errors.New("the content was read already")
 
-// Submission is what is handed in at once.
+// Submission is one submission, of one or more files.
 type Submission struct {
 	Files     []File
 	Text      string // a text, instead of or beside files

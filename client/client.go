@@ -68,7 +68,7 @@ func New(o Options) (*Client, error) {
 	return &Client{o, strings.TrimSuffix(u.String(), "/")}, nil
 }
 
-// Problem is what a site refuses, as RFC 9457 describes it.
+// Problem is an error of a site as RFC 9457 describes it.
 type Problem struct {
 	Type   string `json:"type"` // urn:concordat:problem: and a stable word
 	Title  string `json:"title"`

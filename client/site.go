@@ -98,7 +98,7 @@ type NewDocument struct {
 	Date   concordat.Date       // empty: the file's own
 }
 
-// Added is what became of one document.
+// Added is the outcome of adding one document.
 type Added struct {
 	File      string               `json:"file"`
 	ID        concordat.DocumentID `json:"id"`

@@ -20,7 +20,7 @@ const Tolerance = 5 * time.Minute
 // ErrSignature: a webhook's request does not come from the site, or not now.
 var ErrSignature = errors.New("the signature is not valid")
 
-// Notification is what a webhook tells.
+// Notification is the body of a webhook's request.
 type Notification struct {
 	ID        string          `json:"-"` // the same for every attempt: one that was handled before is to be left out
 	Type      string          `json:"type"`

@@ -42,7 +42,7 @@ const (
 	hedgeShare = 20                     // at most every twentieth message is a second one
 )
 
-// question is what a node asks another; one of the last five is set.
+// question is a question of one node to another; one of the last five is set.
 type question struct {
 	Shards []concordat.ShardID
 	MinSeq map[concordat.ShardID]uint64 // records that the answer has to know
@@ -182,7 +182,7 @@ func (n *Node) serveAsk(w http.ResponseWriter, r *http.Request) {
 	_ = gob.NewEncoder(w).Encode(n.answer(r.Context(), &q)) // a caller that went away misses nothing
 }
 
-// answered is what a message came to.
+// answered is the outcome of a message.
 type answered struct {
 	node    coord.NodeID
 	shards  []concordat.ShardID

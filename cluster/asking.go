@@ -11,7 +11,7 @@ import (
 
 // Which copy is asked, and when a second one.
 
-// asking is what a node knows of how others answer.
+// asking has the latencies and the load of other nodes as a node has seen them.
 type asking struct {
 	mu     sync.Mutex // guards all below
 	nodes  map[coord.NodeID]*load

@@ -37,7 +37,7 @@ const (
 	maxTokens = 100
 )
 
-// Token is what a new node is given.
+// Token admits a new node.
 type Token struct {
 	Cluster string       `json:"c"`
 	Node    coord.NodeID `json:"n"`
@@ -49,7 +49,7 @@ type Token struct {
 	Store string `json:"f,omitempty"`
 }
 
-// String is what people copy.
+// String returns the token as people copy it.
 func (t Token) String() string {
 	b, _ := json.Marshal(t) // never fails
 	return base64.RawURLEncoding.EncodeToString(b)

@@ -12,7 +12,7 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Layout is what all nodes of a site know alike; the coordinator keeps it as coord.Config.
+// Layout is the layout that all nodes of a site know alike; the coordinator keeps it as coord.Config.
 type Layout struct {
 	Format  int              `json:"format"`
 	Cluster string           `json:"cluster"` // drawn when the cluster was made; no two clusters share one

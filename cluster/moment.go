@@ -47,7 +47,7 @@ func (s *stillIndex) close() error {
 	return s.frozen.Close()
 }
 
-// hold is what one node does for a moment.
+// hold is one node's part in a write pause.
 type hold struct {
 	moment string
 	timer  *time.Timer

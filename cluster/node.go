@@ -27,7 +27,7 @@ import (
 type NodeOptions struct {
 	// Dir is the folder of the node's copies; the caller holds a lock on it.
 	Dir string
-	// Node is what the node says of itself; Incarnation and FreeBytes are set.
+	// Node is the node's description of itself; Incarnation and FreeBytes are set.
 	Node coord.Node
 	// Session is the node's link to the coordinator; Close of the Node ends it.
 	Session coord.Session

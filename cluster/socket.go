@@ -10,7 +10,7 @@ import (
 	"runtime"
 )
 
-// longestSocket is what every system takes as the path of a socket, in bytes.
+// longestSocket is the length of a socket's path that every system accepts, in bytes.
 const longestSocket = 100
 
 // Listen listens at the socket path, which only its owner may open, and removes what a process that

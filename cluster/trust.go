@@ -25,7 +25,7 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Trust is what a node proves itself with to the others, and knows them by: a certificate of the cluster's
+// Trust has the credentials by which a node proves itself to the others and knows them: a certificate of the cluster's
 // own small authority, which names the cluster and the node and nothing else.
 type Trust struct {
 	Cluster string

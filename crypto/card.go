@@ -38,7 +38,7 @@ const (
 	mostSuite = 8
 )
 
-// CardFields is what a site says of itself in its card, besides its keys.
+// CardFields are the fields of a card besides the keys: a site's own description.
 type CardFields struct {
 	Name    string   `json:"name"` // 1 to 200 bytes of printable UTF-8
 	URLs    []string `json:"urls"` // 1 to 8, https, at most 1,024 bytes each

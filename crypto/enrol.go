@@ -40,7 +40,7 @@ func (i *Invitation) CheckInviter(c *Card, now time.Time) error {
 	return c.Valid(now)
 }
 
-// Redemption is what the invited site keeps of its enrolment request.
+// Redemption is the invited site's record of its enrolment request.
 type Redemption struct {
 	Digest [32]byte // SHA-256 of the request
 	Nonce  [16]byte // for Words

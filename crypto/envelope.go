@@ -162,7 +162,7 @@ func signed(b []byte) []byte {
 	return append([]byte(labelSign), sum[:]...)
 }
 
-// Request is what SealRequest seals.
+// Request is the content of a sealed request.
 type Request struct {
 	Type    MessageType
 	TTL     time.Duration // above 0, at most MaxTTL
@@ -199,7 +199,7 @@ func (id *Identity) SealRequest(r Request, to *Card, now time.Time, random io.Re
 	return env, p, nil
 }
 
-// Policy is what a site pinned for a partner: nothing is negotiated on the wire.
+// Policy has the pins of a site for a partner: nothing is negotiated on the wire.
 type Policy struct {
 	Suites []Suite       // empty: SuiteXWing
 	Types  []MessageType // of requests that are taken; empty: none

@@ -197,7 +197,7 @@ const (
 	MostMembers = 1024
 )
 
-// FederationGrant is what the site that leads a federation sends each member, sealed, in a message of
+// FederationGrant has the keys that the leading site of a federation sends each member, sealed, in a message of
 // type TypeFederation: the epochs with their secrets, and who else is a member.
 type FederationGrant struct {
 	Federation Federation

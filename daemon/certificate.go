@@ -12,7 +12,7 @@ import (
 	"concordat/instance"
 )
 
-// Renewal is what renew tells.
+// Renewal is the outcome of renewing a certificate.
 type Renewal struct {
 	Node      coord.NodeID `json:"node"`
 	Ends      time.Time    `json:"ends"`

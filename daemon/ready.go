@@ -8,7 +8,7 @@ import (
 	"concordat/instance"
 )
 
-// readiness is what /readyz answers: each part with ok, or with what is wrong.
+// readiness is the answer of /readyz: each part with ok, or with what is wrong.
 type readiness struct {
 	Status string            `json:"status"` // ready, or not ready
 	Parts  map[string]string `json:"parts"`  // serving, store, index, disk

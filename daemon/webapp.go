@@ -23,7 +23,7 @@ import (
 	"concordat/web"
 )
 
-// WebApp is what people use in a browser: the pages, and the queue of checks behind them.
+// WebApp is the web application: the pages, and the queue of checks behind them.
 type WebApp struct {
 	Pages   *web.Web
 	queue   *site.Queue
@@ -111,7 +111,7 @@ func (d *WebApp) run(ctx context.Context, s *Daemon) error {
 	return errors.Join(g.Wait(), d.reader.Close())
 }
 
-// jobOptions are what a check that was handed in compares with.
+// jobOptions returns the options of a check that was handed in.
 func (s *Daemon) jobOptions(ctx context.Context, j site.Job) (site.CheckOptions, func(), error) {
 	o := s.o
 	out := site.CheckOptions{Libraries: j.Libraries, Exact: o.Now().Check.Probe == concordat.ProbeExact,

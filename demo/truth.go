@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Truth is what a check of the submission against the library has to find.
+// Truth lists the passages that a check of the submission against the library has to find.
 type Truth struct {
 	Submission string    `json:"submission"` // in Files
 	Title      string    `json:"title"`

@@ -229,7 +229,7 @@ func (w *walker) embedded(at string, data []byte, depth int) {
 	}
 }
 
-// nextMessage is what follows the first message of a mailbox, from its line "From " on, or nil.
+// nextMessage returns the rest of a mailbox after its first message, from the line "From " on, or nil.
 func nextMessage(data []byte) []byte {
 	if i := bytes.Index(data, []byte("\n\nFrom ")); i >= 0 {
 		return data[i+2:]

@@ -132,7 +132,7 @@ func newDocxStyles() *docxStyles {
 	return &docxStyles{styles: map[string]docxStyle{}, level: map[string]int{}, shaded: map[string]bool{}}
 }
 
-// look is what a style and those it rests on set.
+// look returns the properties that a style and its ancestors set.
 func (s *docxStyles) look(id string) runLook {
 	return s.lookOf(id, 0)
 }

@@ -71,7 +71,7 @@ func multiByte(data []byte) (charset, bool) {
 //go:embed letters.txt
 var lettersFile string
 
-// language is what is known of one language's letter pairs.
+// language has the frequencies of one language's letter pairs.
 type language struct {
 	name  string
 	pairs map[[2]rune]float64 // bits of surprise

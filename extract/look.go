@@ -58,7 +58,7 @@ var htmlDetail = map[string]string{
 	FlagOffPage: "text placed outside the page",
 }
 
-// box is what is set for one element and not inherited.
+// box holds the properties of one element that are not inherited.
 type box struct {
 	none, faint, placed, cut, clipped bool
 	away, small                       sides

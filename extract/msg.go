@@ -81,7 +81,7 @@ func readMSG(b *builder, data []byte) error {
 	return nil
 }
 
-// rtfDictionary is what the window holds at first ([MS-OXRTFCP] section 2.1.2.1).
+// rtfDictionary is the initial content of the window ([MS-OXRTFCP] section 2.1.2.1).
 const rtfDictionary = "{\\rtf1\\ansi\\mac\\deff0\\deftab720{\\fonttbl;}{\\f0\\fnil \\froman \\fswiss \\fmodern \\fscript \\fdecor MS Sans SerifSymbolArialTimes New RomanCourier{\\colortbl\\red0\\green0\\blue0\r\n\\par \\pard\\plain\\f0\\fs20\\b\\i\\u\\tab\\tx"
 
 // unpackRTF unpacks a body in compressed RTF ([MS-OXRTFCP] section 2.2).

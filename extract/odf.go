@@ -137,7 +137,7 @@ func (s *odfStyles) stop(name string) {
 }
 func (s *odfStyles) chars(string) {}
 
-// look is what a style and those it rests on set.
+// look returns the properties that a style and its ancestors set.
 func (s *odfStyles) look(id string, depth int) runLook {
 	st, ok := s.styles[id]
 	if !ok || depth > mostBases {

@@ -90,7 +90,7 @@ type pdfChar struct {
 	white, invisible, hyphen bool
 }
 
-// pdfPage is what one page gave.
+// pdfPage is the outcome of reading one page.
 type pdfPage struct {
 	number        int
 	width, height float64
@@ -337,7 +337,7 @@ func (f *pdfium) formIsPicture(form uint64) bool {
 	return o != 0 && f.integer("FPDFPageObj_GetType", o) == pdfObjectImage
 }
 
-// area is what an object covers, in square points, or 0.
+// area returns the area of an object in square points, or 0.
 func (f *pdfium) area(object uint64) float64 {
 	s := uint64(f.scratch)
 	if f.integer("FPDFPageObj_GetBounds", object, s, s+4, s+8, s+12) == 0 {

@@ -20,7 +20,7 @@ func readRTF(b *builder, data []byte) error {
 	return err
 }
 
-// rtfState is what a group inherits and its end restores.
+// rtfState is the state that a group inherits and its end restores.
 type rtfState struct {
 	dest   rtfDest
 	uc     int // characters that follow a \u and stand for it

@@ -56,7 +56,7 @@ func (f *spanFlags) raise(b *builder, at, lead, end int) {
 	f.open = f.open[:0]
 }
 
-// unseenText is what a paragraph holds of one kind of text that is not seen.
+// unseenText is the invisible text of one kind in a paragraph.
 type unseenText struct {
 	code, detail string
 	text         []byte

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// budget is what the parts of one file, nested archives included, may still use.
+// budget is the rest of the limits that the parts of one file share, nested archives included.
 type budget struct {
 	entries  int
 	unpacked int64

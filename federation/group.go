@@ -21,7 +21,7 @@ const (
 	defaultParallel = 16
 )
 
-// Answered is what one partner of a Group said.
+// Answered is the answer of one partner of a Group.
 type Answered[T any] struct {
 	Site  concordat.SiteID
 	Value T // zero with an error

@@ -6,7 +6,7 @@ import (
 	"concordat"
 )
 
-// Outcome is what came of a message: one of the constants, or for a call that failed a Kind.
+// Outcome is the outcome of a message: one of the constants, or for a call that failed a Kind.
 type Outcome string
 
 // The outcomes besides the kinds of failure.

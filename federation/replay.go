@@ -45,7 +45,7 @@ type Replays struct {
 	written int        // counts rewrites; guarded by mu
 }
 
-// disk is what puts files on the disk.
+// disk is the file system.
 type disk struct {
 	sync    func(f *os.File) error
 	syncDir func(dir string) error

@@ -9,7 +9,7 @@ import (
 	"concordat/federation/wire"
 )
 
-// State is what a partner is to this site.
+// State is the standing of a partner with this site.
 type State string
 
 // The states of a partner. Only an active one is asked and answered.
@@ -92,7 +92,7 @@ var kinds = map[crypto.MessageType]string{
 // kindError is the kind of a statement that refuses.
 const kindError = "error"
 
-// policy is what this version takes: nothing is negotiated.
+// policy has the suites and kinds of messages that this version accepts: nothing is negotiated.
 var policy = func() crypto.Policy {
 	p := crypto.Policy{Suites: []crypto.Suite{crypto.SuiteXWing}}
 	for t := range kinds {

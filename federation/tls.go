@@ -16,7 +16,7 @@ var errPin = errors.New("TLS key is not one that the site's card names")
 // closed to a quantum computer of later days.
 var groups = []tls.CurveID{tls.X25519MLKEM768, tls.SecP256r1MLKEM768}
 
-// baseTLS is what both ends have in common. The application protocol is plain HTTP's: its name travels
+// baseTLS is the configuration common to both ends. The application protocol is plain HTTP's: its name travels
 // in the clear, and a name of our own would tell a watcher what is spoken.
 func baseTLS() *tls.Config {
 	return &tls.Config{

@@ -171,7 +171,7 @@ func checkSpans(b []byte, n int) error {
 	return nil
 }
 
-// meta is what block 0 of a document says about the document.
+// meta is the metadata of a document, in its block 0.
 type meta struct {
 	library   concordat.LibraryID
 	id        concordat.DocumentID

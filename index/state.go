@@ -12,7 +12,7 @@ import (
 	"concordat"
 )
 
-// document is what memory holds of a stored document. Only died changes.
+// document is the record in memory of a stored document. Only died changes.
 type document struct {
 	// What a match reads of every document comes first: one line of the cache.
 
@@ -46,7 +46,7 @@ func (d *document) span(ordinal uint32) (concordat.Span, error) {
 	return spanAt(d.spans[d.blocks[ordinal/size]:d.blocks[ordinal/size+1]], int(ordinal%size))
 }
 
-// view is what one Match sees. The slices only ever grow beyond the view's length, so that a view
+// view is the snapshot that one Match sees. The slices only ever grow beyond the view's length, so that a view
 // stays as it is while others go on.
 type view struct {
 	epoch     uint64

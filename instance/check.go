@@ -46,7 +46,7 @@ func (o *Instance) CheckShards(ctx context.Context, quick bool) (*IndexState, er
 	return out, nil
 }
 
-// IndexState is what the index says of itself, and how it fits the catalogue.
+// IndexState is the state of the index, and how it fits the catalogue.
 type IndexState struct {
 	Documents int      `json:"documents"`
 	Sentences int      `json:"sentences"`

@@ -56,7 +56,7 @@ func (o *Instance) SectionTemplate(ctx context.Context, wanted string, libraries
 // NoTemplate asks for no section template, whatever the libraries have.
 const NoTemplate = "none"
 
-// Forward is what partners are asked about: as the check says, else by the strictest of the libraries that it
+// Forward says which sentences partners are asked about: as the check says, else by the strictest of the libraries that it
 // names, else as the site is set. A check of all libraries names none.
 func (o *Instance) Forward(ctx context.Context, wanted string, libraries []concordat.LibraryID) (string, error) {
 	if wanted != "" {

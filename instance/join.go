@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// filesToJoin is what another machine needs to be one of this site: its configuration with the files that it names, and
+// filesToJoin are the files that another machine of this site needs: its configuration with the files that it names, and
 // its keys. The keystore itself is in the store.
 func (o *Instance) filesToJoin() (map[string][]byte, error) {
 	conf, err := os.ReadFile(filepath.Join(o.Dir, ConfigName))

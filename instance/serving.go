@@ -50,7 +50,7 @@ func CallServing(ctx context.Context, dir, path string, in, out any) error {
 	return body.Decode(out)
 }
 
-// FederationStatus is what status tells about partners.
+// FederationStatus is the part of the status about partners.
 type FederationStatus struct {
 	Listen string              `json:"listen"`
 	Epochs []answer.EpochState `json:"epochs"`
@@ -75,7 +75,7 @@ const SocketName = "serve.sock"
 // StatusTime bounds a question to the serving process about its state.
 const StatusTime = 5 * time.Second
 
-// Status is what the serving process tells of itself.
+// Status is the status of the serving process.
 type Status struct {
 	Site      concordat.SiteID `json:"site"`
 	Process   int              `json:"process"`

@@ -14,7 +14,7 @@ import (
 	"concordat/store"
 )
 
-// Snapshot is what a copy of the state of a site is of.
+// Snapshot identifies the moment that a copy of the state of a site is of.
 type Snapshot struct {
 	Made      time.Time        `json:"made"`
 	Site      concordat.SiteID `json:"site"`

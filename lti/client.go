@@ -335,7 +335,7 @@ const (
 	CodeFailed      = "PROCESSING_FAILED" // of our own
 )
 
-// Report is what a platform shows of a file.
+// Report is the state of a file as a platform shows it.
 type Report struct {
 	Asset     string `json:"assetId"`
 	Type      string `json:"type"`

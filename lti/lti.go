@@ -164,7 +164,7 @@ type Asset struct {
 	Size     int64  `json:"size"`            // bytes, as the platform says
 }
 
-// Message is what a platform says, by a browser or by itself. Only what [Client.Verify] returns is to
+// Message is a message of a platform, by a browser or by itself. Only what [Client.Verify] returns is to
 // be believed.
 type Message struct {
 	Issuer, Subject, Nonce string

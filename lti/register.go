@@ -40,7 +40,7 @@ type Offer struct {
 	} `json:"https://purl.imsglobal.org/spec/lti-platform-configuration"`
 }
 
-// platform is what the offer says, for its checks.
+// platform has the fields of the offer that are checked.
 func (o *Offer) platform() *Platform {
 	return &Platform{Issuer: o.Issuer, ClientID: "unknown yet", AuthURL: o.AuthURL, TokenURL: o.TokenURL, KeysURL: o.KeysURL,
 		TokenAudience: o.TokenAudience}
@@ -125,7 +125,7 @@ func (c *Client) Register(ctx context.Context, o *Offer, token string, t Tool) (
 	return p, p.Validate(c.o.Private)
 }
 
-// SignIn is what the site sends along when it sends a browser to a platform to sign in.
+// SignIn has the parameters that the site adds when it sends a browser to a platform to sign in.
 type SignIn struct{ State, Nonce, Login, Hint string }
 
 // SignInURL returns where a browser signs in at a platform (1EdTech Security Framework 1.0, section

@@ -118,7 +118,7 @@ func (b *basics) wrong(p *Platform, now time.Time) string {
 	return ""
 }
 
-// keySet is what is known of a platform's keys.
+// keySet holds the known keys of a platform.
 type keySet struct {
 	mu   sync.Mutex // guards the rest, and lets one reading run at a time
 	keys jose.JSONWebKeySet

@@ -122,7 +122,7 @@ func (d *Document) check(sketches ...[]uint64) error {
 	return nil
 }
 
-// ThreeWay is what a text and two sources have in common, estimated from sketches.
+// ThreeWay is the overlap of a text and two sources, estimated from sketches.
 type ThreeWay struct {
 	AB, AC, BC float64 // resemblance of each two
 	All        float64 // |A∩B∩C| / |A∪B∪C|

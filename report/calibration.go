@@ -20,7 +20,7 @@ type Rate struct {
 	Third     int // documents with 0.3 or more
 }
 
-// Calibration is what was measured of the document score on documents of which is known whether they
+// Calibration has the measurements of the document score on documents of which is known whether they
 // reuse text of the library. Classes without reuse: clean ones share no long run of words with the library; near are those of
 // them that have its subjects and kind of page, the hard cases; forms share forms, declarations, statutes, quotations and lists of
 // references by right. Classes with reuse, of a tenth of the document or more: reworded is copied, edited, translated there

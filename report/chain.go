@@ -7,7 +7,7 @@ import (
 	"concordat"
 )
 
-// chain is what one source holds of one stretch of the submission: its passages, joined.
+// chain is one source's share of one stretch of the submission: its passages, joined.
 type chain struct {
 	ref      concordat.Ref
 	title    string

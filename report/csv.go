@@ -82,7 +82,7 @@ func (r *Report) csvRow(count *Counter, i int, e concordat.Evidence, s concordat
 	return append(row, r.csvReview()...)
 }
 
-// csvReview is what people decided about the report, the same on each row: the verdict, who gave it, who signed it off,
+// csvReview has the decisions of people about the report, the same on each row: the verdict, who gave it, who signed it off,
 // and whether the rules have changed since. Without a verdict all are empty.
 func (r *Report) csvReview() []string {
 	v := r.Review

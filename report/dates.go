@@ -7,7 +7,7 @@ import (
 	"concordat"
 )
 
-// SourceDate is what is known of the age of a source.
+// SourceDate is the age of a source as far as it is known.
 type SourceDate struct {
 	Source concordat.Ref        `json:"source"`
 	Date   concordat.Date       `json:"date,omitempty"` // when the document is from; empty: unknown

@@ -47,7 +47,7 @@ type Item struct {
 // hintSize is how much of a field's digest an item keeps. Digest is what protects; these only name.
 const hintSize = 4
 
-// Sum is what is signed: SHA-256 over a label and, of each item, its path and its fields, each after its
+// Sum is the digest that is signed: SHA-256 over a label and, of each item, its path and its fields, each after its
 // length as 4 bytes, with the digest between them.
 func (m *Manifest) Sum() [32]byte {
 	b := []byte(manifestLabel)

@@ -8,7 +8,7 @@ import (
 	"concordat"
 )
 
-// PartnerSource is what a partner told of a document of its own that is a source of passages. Its
+// PartnerSource describes a partner's document that is a source of passages, as the partner told. Its
 // document's identity is the partner's pseudonym for this site.
 type PartnerSource struct {
 	concordat.Ref
@@ -37,7 +37,7 @@ type Disclosure struct {
 	Asked   time.Time `json:"asked"`
 	Changed time.Time `json:"changed"` // of State
 	Until   time.Time `json:"until,omitzero"`
-	// Passages are what was asked for: spans of the submission and of the source.
+	// Passages are the passages asked for: spans of the submission and of the source.
 	Passages []concordat.SpanPair `json:"passages"`
 }
 

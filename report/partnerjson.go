@@ -7,7 +7,7 @@ import (
 	"concordat"
 )
 
-// jsonPartnerLine is what a line of consulted has of a partner's library besides.
+// jsonPartnerLine has the further fields of a consulted library of a partner.
 type jsonPartnerLine struct {
 	Level    concordat.Show    `json:"level,omitempty"`
 	Reason   concordat.Reason  `json:"reason,omitempty"`

@@ -32,7 +32,7 @@ type Findings struct {
 	// Sections of the submission, in text order, disjoint; nil without a template.
 	Sections []concordat.Section `json:"sections,omitempty"`
 	Skipped  []concordat.Skipped `json:"skipped"` // what was not fingerprinted, and why
-	// Checked is what was compared. Nil: everything that was not skipped.
+	// Checked are the compared parts. Nil: everything that was not skipped.
 	Checked []concordat.Span `json:"checked"`
 	// Characters is the number of characters of the whole text as the scheme counts them. Scores
 	// do not use it: a report counts letters, marks and digits of the original on both sides.
@@ -40,7 +40,7 @@ type Findings struct {
 	// Passages are every span of the submission and every source that holds it, in any order; they
 	// may overlap freely.
 	Passages []concordat.Passage `json:"passages"`
-	// Wording is what of the submission others share by right, in text order and disjoint: found before anything was
+	// Wording is the wording of the submission that others share by right, in text order and disjoint: found before anything was
 	// compared, it is no evidence and no passage of evidence reaches across it.
 	Wording []Wording `json:"wording,omitempty"`
 	// WordingOf is the number of documents among which Wording was sought, the submission among them; 0: it was not, as
@@ -60,7 +60,7 @@ type Findings struct {
 	Dates []SourceDate `json:"dates,omitempty"`
 	// Templates are the wordings that the libraries asked hand out themselves.
 	Templates []Template `json:"templates,omitempty"`
-	// Short is what was found of the pieces too short for fingerprints; nil: they were not asked.
+	// Short has the findings about pieces too short for fingerprints; nil: they were not asked.
 	Short *ShortFindings `json:"short,omitempty"`
 	// Signatures of those who answered, as the federation made them.
 	Signatures []Signature `json:"signatures,omitempty"`
@@ -262,7 +262,7 @@ type Report struct {
 	Disclosures []Disclosure
 	Statements  []concordat.Statement
 	Sites       map[concordat.SiteID]string // of Findings
-	// Review is what people decided about it; nil: nothing. Build leaves it to the caller.
+	// Review has the decisions of people about it; nil: none. Build leaves it to the caller.
 	Review *Review
 	// Unplaced counts the passages of the findings that lie outside the text and were left out.
 	Unplaced int

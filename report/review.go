@@ -7,7 +7,7 @@ import (
 	"concordat"
 )
 
-// Review is what people decided about a report.
+// Review has the decisions of people about a report.
 type Review struct {
 	Verdict string // clear, discuss or suspected
 	Reason  string // in the words of who gave it

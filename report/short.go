@@ -8,7 +8,7 @@ import (
 	"concordat"
 )
 
-// ShortFindings are what a check found of the pieces that are too short for fingerprints: titles,
+// ShortFindings are the findings of a check about pieces that are too short for fingerprints: titles,
 // headings, answers. They are compared on request, and are no part of the scores.
 type ShortFindings struct {
 	Threshold float64      `json:"threshold"` // least similarity, above 0 to 1

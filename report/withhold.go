@@ -10,7 +10,7 @@ import (
 	"concordat"
 )
 
-// Withheld is what remains of a submission's text that is not kept: enough for the scores to stay what
+// Withheld is the remainder of a submission's text that is not kept: enough for the scores to stay what
 // they were by any rules. Spans are bytes of the text.
 type Withheld struct {
 	Digest string `json:"digest"` // SHA-256 of the text, hexadecimal

@@ -164,7 +164,7 @@ func Plural(n int, one, many string) string {
 	return Thousands(n) + " " + many
 }
 
-// KindMeaning is what a kind, or a step of similarity, means.
+// KindMeaning is the meaning of a kind, or of a step of similarity.
 type KindMeaning struct {
 	Code  string `json:"code"`  // as in the JSON form
 	Name  string `json:"name"`  // in plain words

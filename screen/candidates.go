@@ -26,7 +26,7 @@ type JoinOptions struct {
 	Most int
 }
 
-// Joined is what a join found.
+// Joined is the result of a join.
 type Joined struct {
 	Pairs [][2]int // A < B, ascending
 	// Common is the number of fingerprints, and Crowded of band values, that were too common to

@@ -65,7 +65,7 @@ type arc struct {
 	weight int64
 }
 
-// bond is what joins two documents or communities, x the smaller number.
+// bond is an edge between two documents or communities, x the smaller number.
 type bond struct {
 	x, y   int32
 	weight int64

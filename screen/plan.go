@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// PlanOptions are what a design is chosen for.
+// PlanOptions are the requirements for which a design is chosen.
 type PlanOptions struct {
 	F       int // bits of a print, 1 to 128; 0: 64
 	K       int // largest distance that must be found

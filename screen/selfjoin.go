@@ -32,7 +32,7 @@ type SelfJoin struct {
 	Watch func(Stage)
 }
 
-// Stage is what a SelfJoin is at.
+// Stage is the present stage of a SelfJoin.
 type Stage string
 
 // The stages of each part of each table.

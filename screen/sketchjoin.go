@@ -26,7 +26,7 @@ type SketchJoin struct {
 	Sketch func(i int) (minhash.MinSketch, error)
 }
 
-// SketchStats are what a SketchJoin went through.
+// SketchStats are the counts of a SketchJoin.
 type SketchStats struct {
 	Common   int // values that were too common
 	Noted    int // pairs with a value in common

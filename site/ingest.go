@@ -84,7 +84,7 @@ func (s *Site) Ingest(ctx context.Context, lib concordat.LibraryID, docs iter.Se
 	return errors.Join(g.Wait(), fault)
 }
 
-// batch is what is written at once.
+// batch is a set of documents that is written at once.
 type batch struct {
 	profiles []*concordat.Profile
 	rows     []store.DocumentRow

@@ -9,7 +9,7 @@ import (
 	"concordat/site/compare"
 )
 
-// Local is what this site's own documents have of a submission.
+// Local has the matches of a submission with this site's own documents.
 type Local struct {
 	Sentences []concordat.Sentence // the questions of the submission
 	Matches   []concordat.Match    // within the gates of their sentences; Sentence indexes Sentences

@@ -16,7 +16,7 @@ import (
 	"concordat/store"
 )
 
-// Job is what a queued check is to do. It is kept with its task, as JSON.
+// Job describes a queued check. It is kept with its task, as JSON.
 type Job struct {
 	Name      string                `json:"name"`            // of the file as it was handed in
 	File      string                `json:"file,omitempty"`  // hash of the original; empty: Text
@@ -76,7 +76,7 @@ type PartnerProgress struct {
 	Reason concordat.Reason `json:"reason,omitempty"` // why there is no whole answer
 }
 
-// QueueStore is what a Queue needs beside a site's Store; *store.DB has it.
+// QueueStore is the part of the store that a Queue uses besides a site's Store; *store.DB has it.
 type QueueStore interface {
 	Store
 	CreateTask(ctx context.Context, t store.Task) error

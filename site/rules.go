@@ -12,7 +12,7 @@ import (
 	"concordat/store"
 )
 
-// RulesStore is what is asked for the rules of a report; *store.DB has it.
+// RulesStore is the part of the store that has the rules of reports; *store.DB has it.
 type RulesStore interface {
 	Task(ctx context.Context, id concordat.TaskID) (store.Task, error)
 	Batch(ctx context.Context, id string) (store.Batch, error)

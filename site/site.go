@@ -25,7 +25,7 @@ import (
 	"concordat/store"
 )
 
-// Store is what a site needs to remember; *store.DB has it.
+// Store is the part of the store that a site uses; *store.DB has it.
 type Store interface {
 	Library(ctx context.Context, id concordat.LibraryID) (store.Library, error)
 	Libraries(ctx context.Context) ([]store.Library, error)

@@ -21,7 +21,7 @@ type NodeID string
 // A restarted node, and a node whose session ended, has another.
 type Incarnation string
 
-// Node is what a node tells the others of itself.
+// Node is a node's description of itself for the others.
 type Node struct {
 	ID          NodeID      `json:"id"`
 	Incarnation Incarnation `json:"incarnation"`
@@ -98,7 +98,7 @@ type Shard struct {
 	State
 }
 
-// Config is what all nodes of the site must know alike, such as the scheme: bytes to the coordinator.
+// Config is the configuration common to all nodes of the site, such as the scheme: bytes to the coordinator.
 // Version 0 means that nothing was set.
 type Config struct {
 	Version int64
@@ -108,7 +108,7 @@ type Config struct {
 // MaxConfig is the most bytes of Config.Data.
 const MaxConfig = 64 << 10
 
-// View is what a node knows of the cluster. It and all it holds must not be changed by anybody.
+// View is a node's view of the cluster. It and all it holds must not be changed by anybody.
 type View struct {
 	// Me is the node's own present incarnation. A change means that the session ended and another
 	// began: the node has lost every role, and is not in Live until it calls Announce again.

@@ -17,7 +17,7 @@ import (
 	"concordat/cluster/coord"
 )
 
-// Hub is what the sessions share. The zero Hub is ready and keeps its state in memory only.
+// Hub is the state that the sessions share. The zero Hub is ready and keeps its state in memory only.
 type Hub struct {
 	path string // of the file, or empty
 
@@ -27,7 +27,7 @@ type Hub struct {
 	sessions map[*Session]struct{}
 }
 
-// disk is what the file holds.
+// disk is the content of the file.
 type disk struct {
 	Format       int                               `json:"format"`
 	Incarnations uint64                            `json:"incarnations"` // given so far

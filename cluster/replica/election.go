@@ -7,7 +7,7 @@ import (
 	"concordat/cluster/coord"
 )
 
-// electing is what a Follower knows of a shard without a master.
+// electing is the state of a Follower whose shard has no master.
 type electing struct {
 	gone      bool          // the master is missing
 	goneSince time.Duration // since then

@@ -7,7 +7,7 @@ import (
 	"concordat/cluster/coord"
 )
 
-// following is what a Follower knows.
+// following is the state of a Follower.
 type following struct {
 	fetch       fetch
 	installing  bool

@@ -8,7 +8,7 @@ import (
 	"concordat/cluster/wal"
 )
 
-// leading is what a Master knows.
+// leading is the state of a Master.
 type leading struct {
 	epochStart uint64
 	peers      map[coord.NodeID]*peer

@@ -54,7 +54,7 @@ const (
 	r14                  // a master takes writes that come too late
 )
 
-// Meta is what a Replica remembers besides its log. It starts as the zero Meta.
+// Meta is the durable state of a Replica besides its log. It starts as the zero Meta.
 type Meta struct {
 	// Epoch is the highest that the copy has seen; a state with a lower one is refused (R9).
 	Epoch uint64 `json:"epoch"`
@@ -148,7 +148,7 @@ func New(cfg Config, meta Meta, log wal.Extent, revs *Revisions, applied uint64)
 	return r
 }
 
-// Status is what a Replica says of itself.
+// Status is the status of a Replica.
 type Status struct {
 	Role       Role
 	Shard      coord.Shard

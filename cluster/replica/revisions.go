@@ -6,7 +6,7 @@ import (
 	"concordat/cluster/wal"
 )
 
-// Revisions is what a copy knows of the revisions of documents: which writes come too late. Only a master
+// Revisions has the revisions of documents that a copy knows: which writes come too late. Only a master
 // asks, before it appends; the log then holds what counts, in its order, and no copy has to decide again. The
 // zero Revisions knows nothing. It is not safe for concurrent use.
 //

@@ -19,7 +19,7 @@ import (
 	"concordat/cluster/coord"
 )
 
-// memory is what a node keeps of the cluster, in Options.Identity.
+// memory is a node's record of the cluster, in Options.Identity.
 type memory struct {
 	Format   int          `json:"format"`
 	Cluster  string       `json:"cluster"`  // of siteRecord

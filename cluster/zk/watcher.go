@@ -14,7 +14,7 @@ import (
 
 // What a session knows of the znodes, and the views made of it.
 
-// entry is what was read from one znode.
+// entry is the content of one znode as it was read.
 type entry[T any] struct {
 	v       T
 	version int32 // of the data

@@ -44,7 +44,7 @@ type Options struct {
 	Identity string
 	// Found lets the session make the site's znodes if ZooKeeper has none of it and Identity neither.
 	Found bool
-	// Account is what ZooKeeper asks for; the zero Account leaves the znodes open to everybody.
+	// Account has the credentials for ZooKeeper; the zero Account leaves the znodes open to everybody.
 	Account Account
 	// TLS, if set, is used with every server; ServerName is filled in with the host's name.
 	TLS *tls.Config

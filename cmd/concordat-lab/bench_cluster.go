@@ -10,7 +10,7 @@ import (
 	"concordat/cmd/internal/cli"
 )
 
-// benchSettle is what merges get after the last put.
+// benchSettle is the time that merges get after the last put.
 const benchSettle = 5 * time.Second
 
 func (l *lab) benchCluster() *cobra.Command {

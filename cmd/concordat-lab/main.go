@@ -15,7 +15,7 @@ import (
 	"concordat/extract/sandbox"
 )
 
-// lab is what all commands share.
+// lab is the state that all commands share.
 type lab struct {
 	cli.Terminal
 	figures figures

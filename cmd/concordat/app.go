@@ -4,5 +4,5 @@ import (
 	"concordat/cmd/internal/cli"
 )
 
-// app is what all commands share.
+// app is the state that all commands share.
 type app struct{ cli.Site }

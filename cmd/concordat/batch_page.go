@@ -206,7 +206,7 @@ func (w *batchWriter) tell(ctx context.Context) error {
 	return nil
 }
 
-// batchPage is what the template shows.
+// batchPage is the data of the template.
 type batchPage struct {
 	Sum      batchSummary
 	Title    string

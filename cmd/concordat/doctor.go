@@ -20,7 +20,7 @@ const (
 	findingSkipped = "skipped" // not looked at, and why
 )
 
-// finding is what doctor says of one thing.
+// finding is the verdict of doctor on one thing.
 type finding struct {
 	Check  string `json:"check"` // stable, for programs
 	State  string `json:"state"`

@@ -14,7 +14,7 @@ import (
 	"concordat/site/ask"
 )
 
-// signedClaims is what a partner signed that it told: its documents by the name that they have at this site, with
+// signedClaims are the claims that a partner signed: its documents by the name that they have at this site, with
 // their titles, and the texts of passages that it opened.
 type signedClaims struct {
 	titles map[concordat.DocumentID]string
@@ -44,7 +44,7 @@ func (s *signedClaims) add(x concordat.Statement) error {
 	return nil
 }
 
-// attributed is what of a report attributes something to sites.
+// attributed is the part of a report that attributes something to sites.
 type attributed struct {
 	Evidence []struct {
 		Sources []struct {

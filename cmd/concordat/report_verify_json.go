@@ -21,7 +21,7 @@ func (a *app) reportLine(rep *report.Report) error {
 	return a.Line(json.RawMessage(b))
 }
 
-// verification is what report verify found.
+// verification is the result of report verify.
 type verification struct {
 	OK         bool                    `json:"ok"`
 	Site       concordat.SiteID        `json:"site,omitempty"` // that signed

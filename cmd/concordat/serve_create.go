@@ -17,7 +17,7 @@ import (
 	"concordat/store"
 )
 
-// firstLibrary is what a site that serve creates begins with.
+// firstLibrary is the library with which a site that serve creates begins.
 const firstLibrary concordat.LibraryID = "documents"
 
 // createToServe makes the site of --data where there is none, with a first library. A folder that holds

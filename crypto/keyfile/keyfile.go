@@ -120,7 +120,7 @@ func Replace(path string, b []byte) error {
 	return replace(path, b, disk{sync: (*os.File).Sync, syncDir: syncDir, rename: os.Rename})
 }
 
-// disk is what puts files on the disk.
+// disk is the file system.
 type disk struct {
 	sync    func(f *os.File) error
 	syncDir func(dir string) error

@@ -104,7 +104,7 @@ func (e *errReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// mostScanBytes is what the pictures of a member may take in a message.
+// mostScanBytes bounds the bytes of the pictures of a member in a message.
 const mostScanBytes = 96 << 20
 
 // answer reads the next message. JSON may write a byte of text as six.

@@ -152,7 +152,7 @@ func filterProgram() []unix.SockFilter {
 	return append(p, deny)
 }
 
-// allowedCalls are what the Go runtime, the C library's threads and reading and writing open files need.
+// allowedCalls are the system calls of the Go runtime, of the C library's threads, and of reading and writing open files.
 var allowedCalls = []int{
 	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_READV, unix.SYS_WRITEV, unix.SYS_CLOSE, unix.SYS_FSTAT, unix.SYS_LSEEK,
 	unix.SYS_MMAP, unix.SYS_MUNMAP, unix.SYS_MPROTECT, unix.SYS_MADVISE, unix.SYS_MREMAP, unix.SYS_BRK, unix.SYS_MINCORE,

@@ -22,7 +22,7 @@ type People struct {
 	Calls int
 }
 
-// Quota is what may be handed in within 24 hours, and Open how many checks may wait at once; 0: no limit.
+// Quota bounds the submissions of 24 hours, and Open how many checks may wait at once; 0: no limit.
 type Quota struct {
 	Documents, Characters, Open int
 	Bytes                       int64

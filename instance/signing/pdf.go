@@ -24,7 +24,7 @@ import (
 	"concordat/store"
 )
 
-// Pages are what the pages of a PDF report need besides the report.
+// Pages has the inputs of the pages of a PDF report besides the report.
 type Pages struct {
 	Site                 string // name for people
 	program              string // version of the program

@@ -83,7 +83,7 @@ func attacks() []attack {
 	}
 }
 
-// result is what an attack found. Its methods are for one goroutine.
+// result collects the findings of an attack. Its methods are for one goroutine.
 type result struct {
 	tries  int
 	counts map[string]int

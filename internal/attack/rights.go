@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// document is what the site says of its API.
+// document is the site's description of its API.
 type document struct {
 	operations []operation
 	schemas    map[string]schema

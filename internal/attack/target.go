@@ -244,7 +244,7 @@ func (t *target) alive(ctx context.Context) error {
 	return nil
 }
 
-// answer is what came of a request.
+// answer is the outcome of a request.
 type answer struct {
 	status int
 	header http.Header

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// State is what became of a change.
+// State is the fate of a change.
 type State string
 
 // The states.

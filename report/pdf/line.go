@@ -14,7 +14,7 @@ type look struct {
 	grey  bool    // surroundings and remarks
 	bold  bool    // drawn with an outline: neither font has a bold form here
 	apart bool    // words that the other side does not hold: underlined and shaded
-	// wording is what somebody wrote: its paragraphs run in the direction of their first letter.
+	// wording marks text by people: its paragraphs run in the direction of their first letter.
 	wording bool
 }
 
@@ -24,7 +24,7 @@ type run struct {
 	look
 }
 
-// piece is what is never broken: one letter with the marks on it, or an escape.
+// piece is an unbreakable unit: one letter with the marks on it, or an escape.
 type piece struct {
 	text   string
 	look   *look

@@ -47,7 +47,7 @@ type Object struct {
 // objectsLabel begins what the sum of Objects is made of.
 const objectsLabel = "concordat/pdf-pages/1\x00"
 
-// Sum is what is signed: SHA-256 over a label, the certificate's digest and, of each object, its number and
+// Sum is the digest that is signed: SHA-256 over a label, the certificate's digest and, of each object, its number and
 // page as 4 bytes and its digest. It fails with concordat.ErrInvalid where a digest is none.
 func (o *Objects) Sum() ([32]byte, error) {
 	b := []byte(objectsLabel)

@@ -14,7 +14,7 @@ import (
 	"concordat"
 )
 
-// Sealed is what Open found in a file.
+// Sealed is the content of a file that Open read.
 type Sealed struct {
 	// Signature is the last signature of the file, a detached CMS SignedData in DER; nil: it has none.
 	Signature []byte

@@ -41,7 +41,7 @@ const (
 	NoteSignOff NoteKind = "signoff" // somebody else agrees with the latest verdict
 )
 
-// Note is what somebody said about a check.
+// Note is a person's comment on a check.
 type Note struct {
 	At      time.Time
 	By      string

@@ -76,7 +76,7 @@ func Seal(pages []byte, files []File, s *Signature) ([]byte, error) {
 	return sign(u.b, place, s)
 }
 
-// update is what is appended to a file.
+// update is an incremental update, appended to a file.
 type update struct {
 	b         []byte
 	size      int // objects, the free one counted

@@ -1,6 +1,6 @@
 package spaced
 
-// class is what a character is to the search for runs.
+// class is the class of a character in the search for runs.
 type class uint8
 
 const (

@@ -14,7 +14,7 @@ import (
 	"concordat/store"
 )
 
-// Options are what an Answerer works with. ID, Index and Store are required.
+// Options of an Answerer. ID, Index and Store are required.
 type Options struct {
 	ID      concordat.SiteID
 	Index   concordat.Index // with the texts of the site's own documents

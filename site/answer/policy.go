@@ -17,7 +17,7 @@ import (
 // smaller one they say too much of single documents.
 const leastDocuments = 20
 
-// few is what numbers below three are told as at level counts.
+// few is the number that stands for those below three at level counts.
 const few = 2
 
 // openGate is the distance in bits within which a sentence must match before text of its document
@@ -55,7 +55,7 @@ func lower(a, b concordat.Show) concordat.Show {
 // atLeast reports whether level l includes level want.
 func atLeast(l, want concordat.Show) bool { return rank(l) >= rank(want) }
 
-// grant is what a partner may have of a library now.
+// grant has the present rights of a partner in a library.
 type grant struct {
 	from    concordat.SiteID
 	library store.Library

@@ -51,7 +51,7 @@ func (s *Answerer) Trim(ctx context.Context, lib concordat.LibraryID) ([]Trimmed
 	return out, nil
 }
 
-// Purged is what [Answerer.Purge] did to the set of an epoch.
+// Purged is the outcome of [Answerer.Purge] for the set of an epoch.
 type Purged struct {
 	Epoch concordat.Epoch
 	Left  map[concordat.LibraryID]int // documents that were still in it

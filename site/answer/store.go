@@ -9,7 +9,7 @@ import (
 	"concordat/store"
 )
 
-// Store is what answering partners needs to remember; *store.DB has it.
+// Store is the part of the store that answering partners uses; *store.DB has it.
 type Store interface {
 	Library(ctx context.Context, id concordat.LibraryID) (store.Library, error)
 	DocumentRow(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (store.DocumentRow, error)

@@ -8,7 +8,7 @@ import (
 	"concordat/store"
 )
 
-// Options are what an Asker works with. Store is required.
+// Options of an Asker. Store is required.
 type Options struct {
 	Store  Store
 	Logger *slog.Logger     // nil: the site's

@@ -9,7 +9,7 @@ import (
 	"concordat/site/compare"
 )
 
-// Elsewhere is what partners, and mirrors of theirs, hold that is like one text.
+// Elsewhere lists the documents of partners, and of mirrors of theirs, that are like one text.
 type Elsewhere struct {
 	Documents []ElsewhereDocument
 	Consulted []concordat.Consulted

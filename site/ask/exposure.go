@@ -7,7 +7,7 @@ import (
 	"concordat/store"
 )
 
-// Exposure is what a partner was shown of this site's texts.
+// Exposure sums up which of this site's texts a partner was shown.
 type Exposure struct {
 	Partner concordat.SiteID   `json:"partner"`
 	Sums    []store.ShowingSum `json:"sums"`

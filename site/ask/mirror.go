@@ -33,7 +33,7 @@ func (s *Asker) mirrored(m *site.MirroredLibrary, id concordat.DocumentID) conco
 	return concordat.Ref{Site: s.site.ID(), Library: within(m), Document: id}
 }
 
-// Synced is what SyncMirror did.
+// Synced is the outcome of SyncMirror.
 type Synced struct {
 	Documents int // put or replaced
 	Removed   int

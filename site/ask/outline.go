@@ -289,7 +289,7 @@ func Prints(p *profile.Profiler, of *concordat.Profile) ([]align.Print, error) {
 	return out, nil
 }
 
-// outlined is what the second round found of one document. form is empty where none was shown.
+// outlined is the result of the second round for one document. form is empty where none was shown.
 type outlined struct {
 	form     string
 	length   int // bytes of the partner's text

@@ -39,7 +39,7 @@ type forwarding struct {
 	everything bool
 }
 
-// told is what one partner, or one mirror, told.
+// told is the answer of one partner, or of one mirror.
 type told struct {
 	site       concordat.SiteID
 	name       string               // for people; may be empty

@@ -128,7 +128,7 @@ func (s *Asker) askReveals(ctx context.Context, task concordat.TaskID, f *report
 	return out, errors.Join(append(errs, err)...)
 }
 
-// answered is what became of one request: all that changes in the findings by it, so that it can be
+// answered is the outcome of one request: all that changes in the findings by it, so that it can be
 // applied to those that another process has changed meanwhile.
 type answered struct {
 	disclosure report.Disclosure

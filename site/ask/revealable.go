@@ -7,7 +7,7 @@ import (
 	"concordat/report"
 )
 
-// Revealable is what of a place in a report partners can be asked to open.
+// Revealable lists the passages at a place in a report that partners can be asked to open.
 type Revealable struct {
 	// Passages are indices of Findings.Passages by partner, without those that were shown or wait for a
 	// decision.

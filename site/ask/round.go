@@ -336,7 +336,7 @@ func (r *round) finish() {
 	r.told.matches = slices.CompactFunc(r.told.matches, func(a, b concordat.Match) bool { return byMatch(a, b) == 0 })
 }
 
-// query is what a mirror is asked.
+// query returns the question to a mirror.
 func (fw *forwarding) query(p *concordat.Profile) *concordat.Query {
 	q := &concordat.Query{Scheme: p.Scheme, MaxDistance: profile.MaxGate, Limit: compare.MatchLimit, Probe: concordat.ProbeOne}
 	if fw.o.Exact {

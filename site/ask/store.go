@@ -8,7 +8,7 @@ import (
 	"concordat/store"
 )
 
-// Store is what asking partners needs to remember; *store.DB has it.
+// Store is the part of the store that asking partners uses; *store.DB has it.
 type Store interface {
 	PutAsk(ctx context.Context, a store.Ask) error
 	SetAskStanding(ctx context.Context, job concordat.JobID, standing bool) error

@@ -21,7 +21,7 @@ import (
 // leastPart is the number of letters of the shortest rest that is shown of a passage cut at shared wording.
 const leastPart = 30
 
-// partWording is what of the submission takes no part in comparing it with one partner.
+// partWording is the wording of the submission that takes no part in comparing it with one partner.
 type partWording struct {
 	fw     *forwarding
 	common []report.Wording // what the partner's documents share, in order of text

@@ -20,7 +20,7 @@ import (
 	"concordat/store"
 )
 
-// Job is what a batch is to be compared with. It is kept with the batch, as JSON.
+// Job says what to compare a batch with. It is kept with the batch, as JSON.
 type Job struct {
 	Libraries   []concordat.LibraryID `json:"libraries,omitempty"`    // none: all, unless NoLibraries
 	NoLibraries bool                  `json:"no_libraries,omitempty"` // with one another only
@@ -45,7 +45,7 @@ type Job struct {
 // PairThreshold is the share from which a pair joins its documents to a cluster.
 func (j *Job) PairThreshold() float64 { return cmp.Or(j.Threshold, site.DefaultThreshold) }
 
-// Store is what a batch needs beside a site's Store; *store.DB has it.
+// Store is the part of the store that a batch uses besides a site's Store; *store.DB has it.
 type Store interface {
 	site.Store
 	Batch(ctx context.Context, id string) (store.Batch, error)
@@ -215,7 +215,7 @@ func (r *batchRun) text(ctx context.Context, name string) (*concordat.Document, 
 	return d, nil
 }
 
-// batchFile is what one file of a batch gives.
+// batchFile has the documents of one file of a batch.
 type batchFile struct {
 	input    store.BatchInput
 	members  []store.BatchMember

@@ -7,7 +7,7 @@ import (
 	"concordat/screen"
 )
 
-// Cluster is what holds a cluster of a batch together.
+// Cluster has the documents and pairs that hold a cluster of a batch together.
 type Cluster struct {
 	Documents []ClusterDocument // those that belong to it most strongly first
 	Pairs     []ViewedPair      // those that count, of two of its documents; the largest share first

@@ -16,7 +16,7 @@ import (
 	"concordat/store"
 )
 
-// Passage is what two members have in common at one place. A is the member whose name comes first.
+// Passage is a passage that two members have in common. A is the member whose name comes first.
 // It is kept with the pair, as JSON, without the texts.
 type Passage struct {
 	// Side is the member in whose report the passage stands; empty, as earlier versions kept it: it stands in both.

@@ -21,7 +21,7 @@ type LineageRules struct {
 	Metadata bool `json:"metadata"`
 }
 
-// DefaultLineage is what a batch starts with.
+// DefaultLineage returns the lineage rules of a new batch.
 func DefaultLineage() LineageRules { return LineageRules{Author: true, Group: true, Draft: true} }
 
 // Why a pair does not count.

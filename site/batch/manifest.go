@@ -14,7 +14,7 @@ import (
 	"concordat/store"
 )
 
-// ManifestLine is what whoever hands in a batch declares of one file. What is empty stays as the file says.
+// ManifestLine is the declaration about one file by whoever hands in a batch. What is empty stays as the file says.
 type ManifestLine struct {
 	File    string         `json:"file"` // its whole name in the batch, or the last part of it
 	Title   string         `json:"title,omitempty"`

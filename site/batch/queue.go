@@ -22,7 +22,7 @@ import (
 // Runner is the runner of batches that the serving process works on.
 const Runner = "serve"
 
-// QueueStore is what a Queue needs beside a Store; *store.DB has it.
+// QueueStore is the part of the store that a Queue uses besides a Store; *store.DB has it.
 type QueueStore interface {
 	Store
 	CreateBatch(ctx context.Context, b store.Batch, inputs []store.BatchInput) error

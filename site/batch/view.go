@@ -15,7 +15,7 @@ import (
 	"concordat/store"
 )
 
-// View is what a batch has found so far, by the lineage rules and the decisions in force.
+// View has the findings of a batch so far, by the lineage rules and the decisions in force.
 type View struct {
 	store.Batch
 	Job     Job
@@ -26,7 +26,7 @@ type View struct {
 	// Clusters are the groups that the counted pairs hold together, see screen.Communities: the largest first, each
 	// in order of name, as indices into Members. Each document of a counted pair is in one.
 	Clusters [][]int
-	// Wording is what several of the documents hold alike, that of most words in all documents first.
+	// Wording is wording that several of the documents hold alike, that of most words in all documents first.
 	Wording []ViewedWording
 	Shares  map[[2]int]float64 // of member i that stands in member j, of those in clusters and of the Pairs
 

@@ -12,7 +12,7 @@ import (
 	"concordat/store"
 )
 
-// batchWording is what the documents of a batch share by right.
+// batchWording is the wording that the documents of a batch share by right.
 type batchWording struct {
 	held      *wording.Common // grams that at least two of the documents hold
 	of        int             // documents

@@ -45,7 +45,7 @@ const (
 	contextBytes = 240
 )
 
-// Found is what the libraries answered.
+// Found is the answer of the libraries.
 type Found struct {
 	Candidates []*Candidate
 	Left       int // candidates for which there is no room

@@ -13,7 +13,7 @@ import (
 	"concordat/report"
 )
 
-// SharedWording is what of a text is shared by right and takes no part in comparing it, and how the same is found in
+// SharedWording is the wording of a text that is shared by right and takes no part in comparing it, and how the same is found in
 // others.
 type SharedWording struct {
 	Text  string

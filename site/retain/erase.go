@@ -19,7 +19,7 @@ import (
 	"concordat/store"
 )
 
-// Target is what a deletion takes away. Tasks and documents that are not there are no error.
+// Target names the things that a deletion takes away. Tasks and documents that are not there are no error.
 type Target struct {
 	Tasks     []concordat.TaskID     `json:"tasks,omitempty"`
 	Library   concordat.LibraryID    `json:"library,omitempty"`
@@ -68,7 +68,7 @@ type Area interface {
 	Tidy(ctx context.Context, before time.Time, needed func(hash string) (bool, error)) (int, error)
 }
 
-// Store is what an Eraser needs of a store; *store.DB has it.
+// Store is the part of the store that an Eraser uses; *store.DB has it.
 type Store interface {
 	AppendAudit(ctx context.Context, actor, action string, detail json.RawMessage) (store.AuditEntry, error)
 	AskErasure(ctx context.Context, e store.Erasure) error

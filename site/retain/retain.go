@@ -135,7 +135,7 @@ type Retention struct {
 	Originals time.Duration // files as they were handed in
 }
 
-// Swept is what a sweep did, or with dry would do.
+// Swept is the outcome of a sweep, with dry as it would be.
 type Swept struct {
 	Resumed   int `json:"resumed"`   // deletions that had been asked for
 	Reports   int `json:"reports"`   // deleted, older than Retention.Reports

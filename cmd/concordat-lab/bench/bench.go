@@ -398,7 +398,7 @@ type FingerprintResult struct {
 	Peak      float64 `json:"peak_mb"`
 }
 
-// leastRound is what one round of fingerprinting takes at least, so that the clock of the process is fine enough for it.
+// leastRound is the least duration of a round of fingerprinting, so that the clock of the process is fine enough for it.
 const leastRound = 20 * time.Millisecond
 
 // Fingerprint measures the index side, text to fingerprints, on one core: it takes the documents at least so

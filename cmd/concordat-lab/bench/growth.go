@@ -17,7 +17,7 @@ import (
 	"concordat/profile"
 )
 
-// GrowthResult is what an index of one size costs.
+// GrowthResult is the cost of an index of one size.
 type GrowthResult struct {
 	Sentences int     `json:"sentences"`
 	Distinct  int     `json:"distinct"`

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// MemoryResult is what the memory of the machine gives one core at this moment: the limit of look-ups, which wait for
+// MemoryResult is the memory bandwidth of one core at this moment: the limit of look-ups, which wait for
 // it more than they compute.
 type MemoryResult struct {
 	Stream  float64 `json:"stream_gb_per_s"` // read in order

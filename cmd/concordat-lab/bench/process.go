@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// ProcessResult is what one command costs, its children included.
+// ProcessResult is the cost of one command, its children included.
 type ProcessResult struct {
 	Command string  `json:"command"` // without its folder, and its first word
 	Rounds  int     `json:"rounds"`

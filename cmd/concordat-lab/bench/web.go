@@ -39,7 +39,7 @@ type WebOptions struct {
 	Open func(ctx context.Context) (int, error)
 }
 
-// WebResult is what one kind of request cost the serving process.
+// WebResult is the cost of one kind of request to the serving process.
 type WebResult struct {
 	Page     string  `json:"page"`
 	Requests int     `json:"requests"`

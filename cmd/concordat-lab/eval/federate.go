@@ -46,7 +46,7 @@ func (o FederateOptions) filled() FederateOptions {
 	return o
 }
 
-// FederateRow is what one way of checking found.
+// FederateRow is the result of one way of checking.
 type FederateRow struct {
 	Way     string  `json:"way"`     // alone, federated, unmatched or central
 	Measure string  `json:"measure"` // sentences or evidence

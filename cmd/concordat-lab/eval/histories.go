@@ -1,6 +1,6 @@
 package eval
 
-// verdict is what reading a pair of chapters says that shared-shingles.tsv does not list.
+// verdict is the verdict of a reader on a pair of chapters that shared-shingles.tsv does not list.
 type verdict int
 
 const (

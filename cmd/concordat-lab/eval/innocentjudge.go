@@ -9,7 +9,7 @@ import (
 	"concordat/report"
 )
 
-// innocentRow is what one mode found in one scenario.
+// innocentRow is the result of one mode in one scenario.
 type innocentRow struct {
 	scenario, mode string
 	documents      int

@@ -16,7 +16,7 @@ import (
 	"concordat/site"
 )
 
-// coverage is what the reports of documents cover, by document.
+// coverage is the covered share in the reports of documents, by document.
 type coverage map[string][]concordat.Span
 
 // differs returns the number of letters of a document that one of two covers and the other does not.

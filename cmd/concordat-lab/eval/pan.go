@@ -141,7 +141,7 @@ func plainName(s string) bool {
 	return len(s) <= maxNameBytes && s != "." && s != ".." && !strings.ContainsAny(s, "/\\\x00")
 }
 
-// annotations is what a folder of PAN files holds.
+// annotations are the annotations of a folder of PAN files.
 type annotations struct {
 	all []Annotation // without duplicates, sorted
 	// groups maps each pair that has a file to the sub-folder it stands in, "" for the folder itself.

@@ -84,7 +84,7 @@ func (p *pan) addKind(kind string, nth int) error {
 	return nil
 }
 
-// detected is what an alignment of many pairs detects.
+// detected are the detections of an alignment of many pairs.
 type detected struct {
 	mu  sync.Mutex
 	all []Annotation

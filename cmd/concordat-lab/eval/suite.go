@@ -72,7 +72,7 @@ func (f Figure) String() string {
 	return s
 }
 
-// Outcome is what an evaluation found.
+// Outcome is the result of an evaluation.
 type Outcome struct {
 	Evaluation string   `json:"evaluation"`
 	Skipped    string   `json:"skipped,omitempty"` // why nothing was measured

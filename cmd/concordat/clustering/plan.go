@@ -18,7 +18,7 @@ import (
 // Moving copies: the wanted nodes of a shard are a part of its state, and its master brings them about. What
 // is cut short here goes on there.
 
-// plan is what a command changes.
+// plan is the list of changes of a command.
 type plan map[concordat.ShardID][]coord.NodeID
 
 func moveFlags(c *cobra.Command, dry, wait *bool) {

@@ -35,7 +35,7 @@ type rolling struct {
 	dry     bool
 }
 
-// rollStep is what --json prints.
+// rollStep is a line of --json.
 type rollStep struct {
 	Node    coord.NodeID        `json:"node"`
 	Step    string              `json:"step"` // plan, hand over, restart, catch up, done, skip

@@ -21,7 +21,7 @@ import (
 	"concordat/site/ask"
 )
 
-// abroad is what a screening needs to ask other sites.
+// abroad asks other sites for a screening.
 type abroad struct {
 	options site.CheckOptions
 	names   map[concordat.SiteID]string

@@ -135,7 +135,7 @@ const (
 	pairsShown    = 100 // of a cluster
 )
 
-// screenPage is what the template shows.
+// screenPage is the data of the template.
 type screenPage struct {
 	Sum      screenSummary
 	Keep     string

@@ -117,7 +117,7 @@ const (
 
 var keeps = []string{keepOldest, keepNewest, keepLongest, keepCentral}
 
-// screenResults are what is shown.
+// screenResults are the results to be printed.
 type screenResults struct {
 	pairs    []screenPair
 	clusters []screenCluster

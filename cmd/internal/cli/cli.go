@@ -120,7 +120,7 @@ func requireArgs(c *cobra.Command) {
 	}
 }
 
-// parsing is what the standard library says of text that is no number, which names the text twice.
+// parsing matches the standard library's errors about text that is no number, which name the text twice.
 var parsing = regexp.MustCompile(`strconv\.\w+: parsing ".*": |time: `)
 
 // plainFlag says what is wrong with a flag without the name of the function that found it.

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Terminal is what a command reads from and writes to. Its methods are safe for concurrent use.
+// Terminal has the streams that a command reads from and writes to. Its methods are safe for concurrent use.
 type Terminal struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
