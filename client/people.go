@@ -38,9 +38,17 @@ func (c *Client) AddPerson(ctx context.Context, p Person) (Link, error) {
 
 // DisablePerson disables an account, or enables it again.
 func (c *Client) DisablePerson(ctx context.Context, name string, disabled bool) (Person, error) {
+	return c.changePerson(ctx, name, map[string]any{"disabled": disabled})
+}
+
+// SetRole changes the role of an account, which ends its sessions and tokens.
+func (c *Client) SetRole(ctx context.Context, name, role string) (Person, error) {
+	return c.changePerson(ctx, name, map[string]any{"role": role})
+}
+
+func (c *Client) changePerson(ctx context.Context, name string, body map[string]any) (Person, error) {
 	var out Person
-	_, err := c.call(ctx, request{method: http.MethodPatch, path: "/people/" + escape(name), body: map[string]bool{"disabled": disabled}},
-		&out)
+	_, err := c.call(ctx, request{method: http.MethodPatch, path: "/people/" + escape(name), body: body}, &out)
 	return out, err
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"concordat/instance"
 	"concordat/instance/config"
+	"concordat/people"
 	"concordat/site/retain"
 	"concordat/web"
 )
@@ -14,11 +15,12 @@ import (
 // policyOf returns who may do how much at the pages.
 func policyOf(c *config.Config) web.Policy {
 	p := c.People
-	quota := func(q config.Quota) web.Quota {
-		return web.Quota{Documents: q.Documents, Characters: q.Characters, Open: q.Open, Bytes: q.Bytes}
+	quota := func(q config.Quota) people.Quota {
+		return people.Quota{Documents: q.Documents, Characters: q.Characters, Open: q.Open, Bytes: q.Bytes}
 	}
 	return web.Policy{Public: p.Public, Proxies: p.Proxies, SessionIdle: p.SessionIdle, See: web.See(p.See), From: web.From(p.From),
-		Quota: quota(p.Quota), PublicQuota: quota(p.OpenQuota), PublicQueue: p.Queue, PublicAccounts: p.Accounts, Registrations: p.Registrations,
+		Accounts: people.Policy{Quota: quota(p.Quota), PublicQuota: quota(p.OpenQuota), PublicQueue: p.Queue,
+			PublicAccounts: p.Accounts, Registrations: p.Registrations},
 		Calls: p.Calls, NoStore: c.Retention.NoStore}
 }
 

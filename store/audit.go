@@ -201,3 +201,16 @@ func (h *AuditHead) step(e AuditEntry, known map[int64]string) error {
 	*h = AuditHead{Seq: e.Seq, Hash: e.Hash}
 	return nil
 }
+
+// Note is AppendAudit with the members of detail as a JSON object; nil: an empty one.
+func (db *AuditLog) Note(ctx context.Context, actor, action string, detail map[string]any) error {
+	if detail == nil {
+		detail = map[string]any{}
+	}
+	b, err := json.Marshal(detail)
+	if err != nil {
+		return fmt.Errorf("append audit %s: %w: detail: %w", action, concordat.ErrInvalid, err)
+	}
+	_, err = db.AppendAudit(ctx, actor, action, b)
+	return err
+}

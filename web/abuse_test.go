@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"concordat/people"
 	"concordat/store"
 	"concordat/web"
 )
@@ -290,8 +291,8 @@ func TestPublic(t *testing.T) {
 	closed.person(t).post("/register", http.StatusNotFound, url.Values{"name": {"bo"}})
 
 	d := newDeskOf(t, true, func(o *web.Options) {
-		o.Policy = web.Policy{Public: true, Registrations: 3, PublicQuota: web.Quota{Documents: 4, Bytes: 100_000, Characters: 1000, Open: 2},
-			PublicQueue: 3}
+		o.Policy = web.Policy{Public: true, Accounts: people.Policy{Registrations: 3, PublicQueue: 3,
+			PublicQuota: people.Quota{Documents: 4, Bytes: 100_000, Characters: 1000, Open: 2}}}
 	})
 	join := func(name string) *person {
 		t.Helper()
@@ -364,7 +365,9 @@ func (d *desk) cancelAll(t *testing.T) {
 
 // TestCharacters: text counts once it is read, and a check beyond the quota ends with words.
 func TestCharacters(t *testing.T) {
-	d := newDeskOf(t, false, func(o *web.Options) { o.Policy = web.Policy{Quota: web.Quota{Characters: 200}} })
+	d := newDeskOf(t, false, func(o *web.Options) {
+		o.Policy = web.Policy{Accounts: people.Policy{Quota: people.Quota{Characters: 200}}}
+	})
 	p := d.signedIn(t, "ada", store.RoleSubmitter)
 	p.upload(http.StatusOK, nil, "one.txt", folios)
 	p.upload(http.StatusOK, nil, "two.txt", folios)
@@ -377,7 +380,9 @@ func TestCharacters(t *testing.T) {
 
 // TestLostUploads: what is refused after it was read costs its bytes, so that nobody fills the disk with it.
 func TestLostUploads(t *testing.T) {
-	d := newDeskOf(t, true, func(o *web.Options) { o.Policy = web.Policy{Quota: web.Quota{Bytes: 100_000}} })
+	d := newDeskOf(t, true, func(o *web.Options) {
+		o.Policy = web.Policy{Accounts: people.Policy{Quota: people.Quota{Bytes: 100_000}}}
+	})
 	p := d.signedIn(t, "ada", store.RoleSubmitter)
 	for i := range 2 {
 		p.upload(http.StatusBadRequest, url.Values{"template": {"none such"}}, "one.txt", strings.Repeat(strconv.Itoa(i), 50_000))
@@ -411,7 +416,9 @@ func TestStreams(t *testing.T) {
 
 // TestArchives: the members of an archive count, and an archive of more than may wait is refused.
 func TestArchives(t *testing.T) {
-	d := newDeskOf(t, false, func(o *web.Options) { o.Policy = web.Policy{Quota: web.Quota{Documents: 4, Open: 3}} })
+	d := newDeskOf(t, false, func(o *web.Options) {
+		o.Policy = web.Policy{Accounts: people.Policy{Quota: people.Quota{Documents: 4, Open: 3}}}
+	})
 	p := d.signedIn(t, "ada", store.RoleSubmitter)
 	p.upload(http.StatusOK, nil, "five.many", "a b c d e")
 	if page := p.get("/checks/"+string(d.await(t)["five.many"]), http.StatusOK); !strings.Contains(page, "at most 3 checks at once") {

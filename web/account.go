@@ -1,20 +1,11 @@
 package web
 
 import (
-	"crypto/rand"
 	"net/http"
-	"slices"
-	"strings"
-	"time"
 
+	"concordat/people"
 	"concordat/store"
 )
-
-// apiTokenTime is how long a program's token lasts.
-const apiTokenTime = 365 * 24 * time.Hour
-
-// tokenPrefix tells what a string is that somebody finds somewhere.
-const tokenPrefix = "concordat_"
 
 type accountPage struct {
 	Name   string // of the account, for the browser's keeper of passwords
@@ -50,7 +41,7 @@ func (w *Web) showAccount(rw http.ResponseWriter, r *http.Request, v *visitor, c
 		w.fail(rw, r, v, err)
 		return
 	}
-	p.Name, p.Scopes = v.Name, scopes
+	p.Name, p.Scopes = v.Name, people.Scopes
 	for i := range tokens {
 		p.Tokens = append(p.Tokens, tokenRow{ids[i], tokens[i]})
 	}
@@ -73,31 +64,18 @@ func (w *Web) changeTokens(rw http.ResponseWriter, r *http.Request, v *visitor) 
 	}
 	f := r.PostForm
 	if id := f.Get("revoke"); id != "" {
-		if err := w.o.Store.RevokeToken(r.Context(), v.Name, store.TokenID(id)); err != nil {
+		if err := w.people.RevokeToken(r.Context(), v.Name, store.TokenID(id)); err != nil {
 			w.fail(rw, r, v, err)
 			return
 		}
-		w.audit(r.Context(), v.Name, "token_revoked", map[string]any{"token": id})
 		http.Redirect(rw, r, "/account", http.StatusSeeOther)
 		return
 	}
-	name := strings.TrimSpace(f.Get("name"))
-	for _, s := range f["scope"] {
-		if !slices.Contains(scopes, s) {
-			w.fail(rw, r, v, wrong("wrong.token"))
-			return
-		}
-	}
-	if name == "" || len(name) > 200 || len(f["scope"]) == 0 {
-		w.fail(rw, r, v, wrong("wrong.token"))
-		return
-	}
-	secret, now := tokenPrefix+rand.Text()+rand.Text(), w.o.Now()
-	t := store.Token{Purpose: store.PurposeAPI, Account: v.Name, Made: now, Expires: now.Add(apiTokenTime), Name: name, Scopes: f["scope"]}
-	if err := w.o.Store.PutToken(r.Context(), secret, t); err != nil {
+	secret, _, err := w.people.MakeToken(r.Context(), v.Name, people.NewToken{Name: f.Get("name"), Scopes: f["scope"],
+		Lasts: people.TokenTime})
+	if err != nil {
 		w.fail(rw, r, v, err)
 		return
 	}
-	w.audit(r.Context(), v.Name, "token_made", map[string]any{"name": name, "scopes": f["scope"]})
 	w.showAccount(rw, r, v, http.StatusOK, accountPage{Secret: secret})
 }

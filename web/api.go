@@ -14,22 +14,22 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"concordat"
+	"concordat/people"
 	"concordat/store"
 )
 
-// Scopes of an API token.
+// Scopes of a token, as operations name them.
 const (
-	scopeRead      = "read"      // checks, reports, libraries, partners and templates that the account may see
-	scopeCheck     = "check"     // hands in and cancels
-	scopeReview    = "review"    // rules, comments, verdicts, sign-offs
-	scopeDocuments = "documents" // lists and adds documents of libraries
-	scopePeople    = "people"    // accounts
-	scopeTokens    = "tokens"    // own tokens
-	scopeHooks     = "hooks"     // webhooks
-	scopeErase     = "erase"     // deletes for good
+	scopeRead      = people.ScopeRead
+	scopeCheck     = people.ScopeCheck
+	scopeReview    = people.ScopeReview
+	scopeDocuments = people.ScopeDocuments
+	scopePeople    = people.ScopePeople
+	scopeTokens    = people.ScopeTokens
+	scopeHooks     = people.ScopeHooks
+	scopeErase     = people.ScopeErase
+	scopePlatforms = people.ScopePlatforms
 )
-
-var scopes = []string{scopeRead, scopeCheck, scopeReview, scopeDocuments, scopePeople, scopeTokens, scopeHooks, scopeErase, scopePlatforms}
 
 const apiPrefix = "/api/v1"
 
@@ -241,7 +241,7 @@ func problemOf(err error) *huma.ErrorModel {
 		status, kind = http.StatusRequestEntityTooLarge, "large"
 	case errors.As(err, new(*store.QuotaUsed)):
 		status, kind = http.StatusTooManyRequests, "quota"
-	case errors.As(err, new(*tooMany)):
+	case errors.As(err, new(*tooMany)), errors.As(err, new(*people.Crowded)):
 		status, kind = http.StatusTooManyRequests, "too_many"
 	case errors.Is(err, errSlow):
 		status, kind = http.StatusRequestTimeout, "slow"

@@ -327,6 +327,13 @@ func TestClientPeople(t *testing.T) {
 	}
 	_, err = root.DisablePerson(ctx, "root", true)
 	wantKind(t, err, "invalid")
+	if p := get[client.Person](t)(root.SetRole(ctx, "new one", "auditor")); p.Role != "auditor" || !p.Disabled {
+		t.Errorf("got %+v", p)
+	}
+	_, err = root.SetRole(ctx, "new one", "king")
+	wantKind(t, err, "invalid")
+	_, err = root.SetRole(ctx, "root", "officer")
+	wantKind(t, err, "invalid")
 	_, err = root.NewLink(ctx, "nobody")
 	wantKind(t, err, "not_found")
 	get[client.Link](t)(root.NewLink(ctx, "new one"))

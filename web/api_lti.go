@@ -13,9 +13,6 @@ import (
 	"concordat/store"
 )
 
-// scopePlatforms registers and removes learning platforms.
-const scopePlatforms = "platforms"
-
 // apiOfLTI adds the learning platforms, where the site has them.
 func (w *Web) apiOfLTI(a huma.API) {
 	if w.lti == nil {

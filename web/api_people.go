@@ -2,16 +2,12 @@ package web
 
 import (
 	"context"
-	"crypto/rand"
-	"fmt"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"concordat"
+	"concordat/people"
 	"concordat/store"
 )
 
@@ -24,8 +20,9 @@ func (w *Web) apiOfPeople(a huma.API) {
 	register(w, a, do("add-person", http.MethodPost, "/people", "Make an account",
 		"It has no password yet: the person chooses one by the link, which is shown once. 409 where the name is taken.", http.StatusCreated),
 		w.apiAddPerson)
-	register(w, a, do("change-person", http.MethodPatch, "/people/{name}", "Disable or enable an account",
-		"Disabling ends all its sessions and tokens. Nobody disables the own account.", 0), w.apiChangePerson)
+	register(w, a, do("change-person", http.MethodPatch, "/people/{name}", "Disable or enable an account, or change its role",
+		"What is absent stays as it is. Disabling, and a new role, end all its sessions and tokens. Nobody disables the own account, "+
+			"or changes the own role.", 0), w.apiChangePerson)
 	register(w, a, do("new-link", http.MethodPost, "/people/{name}/link", "A new link by which the person chooses a password",
 		"It is shown once and works for three days.", http.StatusCreated), w.apiLink)
 }
@@ -73,24 +70,19 @@ type apiPersonLinkOutput struct{ Body apiPersonLink }
 type apiAddPersonInput struct {
 	Body struct {
 		Name  string     `json:"name" minLength:"1" maxLength:"100" doc:"With which the person signs in"`
-		Title string     `json:"title,omitempty" maxLength:"1000" doc:"The person's name"`
+		Title string     `json:"title,omitempty" maxLength:"500" doc:"The person's name, at most 500 bytes"`
 		Role  store.Role `json:"role" enum:"administrator,officer,submitter,auditor"`
 	}
 }
 
 func (w *Web) apiAddPerson(ctx context.Context, in *apiAddPersonInput) (*apiPersonLinkOutput, error) {
-	a := store.Account{Name: strings.TrimSpace(in.Body.Name), Title: in.Body.Title, Role: in.Body.Role, Created: w.o.Now()}
-	if err := w.o.Store.CreateAccount(ctx, a); err != nil {
-		return nil, err
-	}
-	w.audit(ctx, visitorOf(ctx).Name, "account_made", map[string]any{"account": a.Name, "role": a.Role})
-	return w.linkOf(ctx, a)
+	asked := store.Account{Name: in.Body.Name, Title: in.Body.Title, Role: in.Body.Role}
+	a, link, err := w.people.Add(ctx, visitorOf(ctx).Name, asked)
+	return linkOutput(a, link), err
 }
 
-func (w *Web) linkOf(ctx context.Context, a store.Account) (*apiPersonLinkOutput, error) {
-	expires := w.o.Now().Add(joinLinkTime)
-	path, err := w.joinLink(ctx, a.Name)
-	return &apiPersonLinkOutput{apiPersonLink{personOf(a), path, expires}}, err
+func linkOutput(a store.Account, l people.Link) *apiPersonLinkOutput {
+	return &apiPersonLinkOutput{apiPersonLink{personOf(a), joinPath(l), l.Expires}}
 }
 
 // PersonInput names an account.
@@ -101,40 +93,22 @@ type PersonInput struct {
 type apiChangePersonInput struct {
 	PersonInput
 	Body struct {
-		Disabled bool `json:"disabled"`
+		Disabled *bool       `json:"disabled,omitempty"`
+		Role     *store.Role `json:"role,omitempty" enum:"administrator,officer,submitter,auditor"`
 	}
 }
 
 type apiPersonOutput struct{ Body apiPerson }
 
 func (w *Web) apiChangePerson(ctx context.Context, in *apiChangePersonInput) (*apiPersonOutput, error) {
-	v := visitorOf(ctx)
-	a, err := w.o.Store.Account(ctx, in.Name)
-	if err != nil {
-		return nil, err
-	}
-	action := "enable"
-	if in.Body.Disabled {
-		action = "disable"
-		if a.Name == v.Name {
-			return nil, wrong("wrong.own")
-		}
-	}
-	a.Disabled = in.Body.Disabled
-	if err := w.o.Store.UpdateAccount(ctx, a); err != nil {
-		return nil, err
-	}
-	w.audit(ctx, v.Name, "account_"+action, map[string]any{"account": a.Name})
-	return &apiPersonOutput{personOf(a)}, nil
+	change := people.Change{Disabled: in.Body.Disabled, Role: in.Body.Role}
+	a, err := w.people.Change(ctx, visitorOf(ctx).Name, in.Name, change)
+	return &apiPersonOutput{personOf(a)}, err
 }
 
 func (w *Web) apiLink(ctx context.Context, in *PersonInput) (*apiPersonLinkOutput, error) {
-	a, err := w.o.Store.Account(ctx, in.Name)
-	if err != nil {
-		return nil, err
-	}
-	w.audit(ctx, visitorOf(ctx).Name, "account_link", map[string]any{"account": a.Name})
-	return w.linkOf(ctx, a)
+	a, link, err := w.people.NewLink(ctx, visitorOf(ctx).Name, in.Name)
+	return linkOutput(a, link), err
 }
 
 func (w *Web) apiOfTokens(a huma.API) {
@@ -229,26 +203,11 @@ type apiMadeTokenOutput struct {
 }
 
 func (w *Web) apiMakeToken(ctx context.Context, in *apiMakeTokenInput) (*apiMadeTokenOutput, error) {
-	v := visitorOf(ctx)
-	for _, s := range in.Body.Scopes {
-		if !slices.Contains(scopes, s) {
-			return nil, fmt.Errorf("scope %q: %w", s, concordat.ErrInvalid)
-		}
-		if !slices.Contains(tokenOf(ctx).Scopes, s) {
-			return nil, fmt.Errorf("%w: this token does not have the scope %q itself", concordat.ErrRefused, s)
-		}
-	}
-	secret, now := tokenPrefix+rand.Text()+rand.Text(), w.o.Now()
-	t := store.Token{Purpose: store.PurposeAPI, Account: v.Name, Made: now,
-		Expires: now.Add(min(apiTokenTime, time.Duration(in.Body.Days)*24*time.Hour)),
-		Name:    strings.TrimSpace(in.Body.Name), Scopes: in.Body.Scopes}
-	if err := w.o.Store.PutToken(ctx, secret, t); err != nil {
-		return nil, err
-	}
-	w.audit(ctx, v.Name, "token_made", map[string]any{"name": t.Name, "scopes": t.Scopes})
+	secret, t, err := w.people.MakeToken(ctx, visitorOf(ctx).Name, people.NewToken{Name: in.Body.Name, Scopes: in.Body.Scopes,
+		Lasts: time.Duration(in.Body.Days) * 24 * time.Hour, Within: append([]string{}, tokenOf(ctx).Scopes...)})
 	out := &apiMadeTokenOutput{}
 	out.Body.Secret, out.Body.Expires = secret, t.Expires
-	return out, nil
+	return out, err
 }
 
 type apiRevokeTokenInput struct {
@@ -256,10 +215,5 @@ type apiRevokeTokenInput struct {
 }
 
 func (w *Web) apiRevokeToken(ctx context.Context, in *apiRevokeTokenInput) (*struct{}, error) {
-	v := visitorOf(ctx)
-	if err := w.o.Store.RevokeToken(ctx, v.Name, store.TokenID(in.ID)); err != nil {
-		return nil, err
-	}
-	w.audit(ctx, v.Name, "token_revoked", map[string]any{"token": in.ID})
-	return &struct{}{}, nil
+	return &struct{}{}, w.people.RevokeToken(ctx, visitorOf(ctx).Name, store.TokenID(in.ID))
 }

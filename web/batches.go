@@ -135,7 +135,7 @@ func (w *Web) handBatch(ctx context.Context, v *visitor, u *upload) (string, err
 	if v.Public && len(j.Partners) > 0 {
 		return "", barred("barred.partners")
 	}
-	done, err := w.spend(ctx, v, taken(u.jobs), u.bytes)
+	done, err := w.people.Spend(ctx, v.Account, v.address, len(taken(u.jobs)), u.bytes)
 	if err != nil {
 		return "", err
 	}

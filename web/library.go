@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/people"
 	"concordat/site"
 	"concordat/site/retain"
 	"concordat/store"
@@ -73,7 +74,7 @@ func (w *Web) makeLibrary(rw http.ResponseWriter, r *http.Request, v *visitor) {
 }
 
 func (w *Web) createLibrary(ctx context.Context, v *visitor, name, title string) (store.Library, error) {
-	title, err := boundTitle(title)
+	title, err := people.Title(title)
 	if err != nil {
 		return store.Library{}, err
 	}
@@ -316,7 +317,7 @@ func (w *Web) setPolicy(ctx context.Context, l store.Library, f url.Values) erro
 	}
 	var err, err2, err3 error
 	l.Policy.Forward, l.Policy.Template = f.Get("forward"), f.Get("template")
-	l.Title, err = boundTitle(f.Get("title"))
+	l.Title, err = people.Title(f.Get("title"))
 	l.Policy.Embargo, err2 = day("embargo")
 	l.Policy.Expires, err3 = day("expires")
 	if err := errors.Join(err, err2, err3); err != nil {

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"concordat"
+	"concordat/people"
 	"concordat/store"
 )
 
@@ -207,12 +208,12 @@ func (w *Web) rememberLogout(ctx context.Context, rw http.ResponseWriter, p *pro
 	key := rand.Text()
 	data, err := json.Marshal(logoutFlow{p.Name, who.token})
 	if err == nil {
-		err = w.o.Store.PutFlow(ctx, flowLogout, key, string(data), w.o.Now().Add(sessionTime))
+		err = w.o.Store.PutFlow(ctx, flowLogout, key, string(data), w.o.Now().Add(people.SessionTime))
 	}
 	if err != nil {
 		return err
 	}
-	http.SetCookie(rw, &http.Cookie{Name: w.hostCookie("provider"), Value: key, Path: "/", MaxAge: int(sessionTime.Seconds()),
+	http.SetCookie(rw, &http.Cookie{Name: w.hostCookie("provider"), Value: key, Path: "/", MaxAge: int(people.SessionTime.Seconds()),
 		HttpOnly: true, Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
 	return nil
 }

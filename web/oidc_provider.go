@@ -16,6 +16,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"concordat"
+	"concordat/people"
 	"concordat/store"
 )
 
@@ -319,7 +320,7 @@ func (w *Web) accountOf(ctx context.Context, p *provider, who *identity) (store.
 	i, err := w.o.Store.Identity(ctx, who.Issuer, who.Subject)
 	switch {
 	case err == nil:
-		return w.knownAccount(ctx, p, who, i)
+		return w.people.Recognize(ctx, p.person(who), i.Account, p.UpdateRole)
 	case !errors.Is(err, concordat.ErrNotFound):
 		return store.Account{}, err
 	}
@@ -335,84 +336,44 @@ func (w *Web) accountOf(ctx context.Context, p *provider, who *identity) (store.
 	return w.newAccount(ctx, p, who)
 }
 
-func (w *Web) knownAccount(ctx context.Context, p *provider, who *identity, i store.Identity) (store.Account, error) {
-	a, err := w.o.Store.Account(ctx, i.Account)
-	if err != nil {
-		return a, err
-	}
-	if a.Disabled {
-		return a, fmt.Errorf("%w: account %s is disabled", concordat.ErrRefused, a.Name)
-	}
-	if p.UpdateRole {
-		r, ok := p.role(who)
-		if !ok {
-			return a, fmt.Errorf("%w: no role for %s", concordat.ErrRefused, a.Name)
-		}
-		if r != a.Role {
-			w.audit(ctx, a.Name, "account_role", map[string]any{"account": a.Name, "role": r, "provider": p.Name})
-			a.Role = r
-			if err := w.o.Store.UpdateAccount(ctx, a); err != nil {
-				return a, err
-			}
-		}
-	}
-	return a, w.o.Store.UseIdentity(ctx, who.Issuer, who.Subject)
+// person is somebody as package people has them.
+func (p *provider) person(who *identity) people.Person {
+	r, _ := p.role(who)
+	return people.Person{Provider: p.Name, Issuer: who.Issuer, Subject: who.Subject, Title: who.text("name"), Role: r}
 }
 
 // linkVerified links somebody to the account that bears the verified e-mail address as its name, or
-// fails with concordat.ErrNotFound. An administrator is linked by hand only, and nobody takes over an
-// account that another subject of the issuer has: addresses are given to new people.
+// fails with concordat.ErrNotFound: addresses are given to new people, so it is done once.
 func (w *Web) linkVerified(ctx context.Context, p *provider, who *identity) (store.Account, error) {
 	email, verified := who.text("email"), who.claims["email_verified"]
 	if email == "" || verified != true {
 		return store.Account{}, fmt.Errorf("no verified address: %w", concordat.ErrNotFound)
 	}
-	a, err := w.o.Store.Account(ctx, email)
-	if err != nil {
-		return a, err
-	}
-	others, err := w.o.Store.Identities(ctx, a.Name)
-	if err != nil {
-		return a, err
-	}
-	if a.Disabled || a.Role == store.RoleAdministrator || slices.ContainsFunc(others,
-		func(o store.Identity) bool { return o.Issuer == who.Issuer }) {
-		return a, fmt.Errorf("%w: account %s is not linked by its address", concordat.ErrRefused, a.Name)
-	}
-	now := w.o.Now()
-	if err := w.o.Store.LinkIdentity(ctx, store.Identity{Issuer: who.Issuer, Subject: who.Subject, Account: a.Name, Made: now,
-		Used: now}); err != nil {
-		return a, err
-	}
-	w.audit(ctx, a.Name, "account_linked", map[string]any{"account": a.Name, "provider": p.Name, "subject": who.Subject})
-	return a, nil
+	return w.people.Connect(ctx, p.person(who), email)
 }
 
 func (w *Web) newAccount(ctx context.Context, p *provider, who *identity) (store.Account, error) {
-	r, ok := p.role(who)
-	if !ok {
+	person := p.person(who)
+	if person.Role == "" {
 		return store.Account{}, fmt.Errorf("%w: no role for subject %q of %s", concordat.ErrRefused, who.Subject, who.Issuer)
 	}
-	name, now := accountName(who.text(p.AccountClaim), who), w.o.Now()
+	first := accountName(who.text(p.AccountClaim), who)
 	const tries = 100 // people of one name
 	for n := 1; n <= tries; n++ {
-		a := store.Account{Name: name, Title: who.text("name"), Role: r, Created: now}
+		name := first
 		if n > 1 {
-			a.Name = fmt.Sprintf("%s-%d", name, n)
+			name = fmt.Sprintf("%s-%d", first, n)
 		}
-		err := w.o.Store.CreateLinked(ctx, a, store.Identity{Issuer: who.Issuer, Subject: who.Subject, Made: now, Used: now})
+		a, err := w.people.AddPerson(ctx, person, name)
 		if errors.Is(err, concordat.ErrExists) {
 			if i, found := w.o.Store.Identity(ctx, who.Issuer, who.Subject); found == nil { // another tab was faster
-				return w.knownAccount(ctx, p, who, i)
+				return w.people.Recognize(ctx, person, i.Account, p.UpdateRole)
 			}
 			continue
 		}
-		if err == nil {
-			w.audit(ctx, a.Name, "account_made", map[string]any{"account": a.Name, "role": r, "provider": p.Name, "subject": who.Subject})
-		}
 		return a, err
 	}
-	return store.Account{}, fmt.Errorf("%w: account %s and %d like it are taken", concordat.ErrRefused, name, tries)
+	return store.Account{}, fmt.Errorf("%w: account %s and %d like it are taken", concordat.ErrRefused, first, tries)
 }
 
 // endSession returns where somebody signs out at the provider; empty: it has no such place.

@@ -1,31 +1,14 @@
 package web
 
 import (
-	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
-	"time"
 
 	"concordat"
+	"concordat/people"
 	"concordat/store"
 )
-
-// joinLinkTime is how long a link to choose a password works.
-const joinLinkTime = 72 * time.Hour
-
-// mostTitle bounds the name that people read of somebody or something, in bytes.
-const mostTitle = 500
-
-// boundTitle returns a title as it is kept, or concordat.ErrInvalid where it is too long.
-func boundTitle(s string) (string, error) {
-	if s = strings.TrimSpace(s); len(s) > mostTitle {
-		return "", wrong("wrong.title", mostTitle)
-	}
-	return s, nil
-}
 
 type peoplePage struct {
 	Accounts []store.Account
@@ -46,7 +29,7 @@ func (w *Web) showPeople(rw http.ResponseWriter, r *http.Request, v *visitor, co
 		w.fail(rw, r, v, err)
 		return
 	}
-	p.Roles = []store.Role{store.RoleOfficer, store.RoleSubmitter, store.RoleAuditor, store.RoleAdministrator}
+	p.Roles = people.Roles
 	w.show(rw, r, v, code, "people", "title.people", p)
 }
 
@@ -57,39 +40,28 @@ func (w *Web) addPerson(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		return
 	}
 	f := r.PostForm
-	a := store.Account{Name: strings.TrimSpace(f.Get("name")), Title: f.Get("title"), Role: store.Role(f.Get("role")), Created: w.o.Now()}
-	title, err := boundTitle(a.Title)
-	if err != nil {
-		w.fail(rw, r, v, err)
-		return
-	}
-	a.Title = title
-	if a.Name == "" || len(a.Name) > 100 {
+	asked := store.Account{Name: f.Get("name"), Title: f.Get("title"), Role: store.Role(f.Get("role"))}
+	a, link, err := w.people.Add(r.Context(), v.Name, asked)
+	var broken *people.RuleError
+	switch {
+	case errors.As(err, &broken) && broken.Rule == people.RuleName:
 		w.showPeople(rw, r, v, http.StatusBadRequest, peoplePage{Problem: "first.name", Asked: a})
-		return
-	}
-	err = w.o.Store.CreateAccount(r.Context(), a)
-	if errors.Is(err, concordat.ErrExists) {
+	case errors.Is(err, concordat.ErrExists):
 		w.showPeople(rw, r, v, http.StatusConflict, peoplePage{Problem: "people.taken", Asked: a})
-		return
-	}
-	if err != nil {
+	case err != nil:
 		w.fail(rw, r, v, err)
-		return
+	default:
+		w.showLink(rw, r, v, a.Name, link)
 	}
-	w.audit(r.Context(), v.Name, "account_made", map[string]any{"account": a.Name, "role": a.Role})
-	w.showLink(rw, r, v, a.Name)
 }
 
 // showLink shows a new link by which somebody chooses a password.
-func (w *Web) showLink(rw http.ResponseWriter, r *http.Request, v *visitor, name string) {
-	path, err := w.joinLink(r.Context(), name)
-	if err != nil {
-		w.fail(rw, r, v, err)
-		return
-	}
-	w.showPeople(rw, r, v, http.StatusOK, peoplePage{Link: w.addressOf(r) + path, For: name})
+func (w *Web) showLink(rw http.ResponseWriter, r *http.Request, v *visitor, name string, link people.Link) {
+	w.showPeople(rw, r, v, http.StatusOK, peoplePage{Link: w.addressOf(r) + joinPath(link), For: name})
 }
+
+// joinPath is the path of the page behind a link to choose a password.
+func joinPath(l people.Link) string { return "/join?key=" + l.Key }
 
 // addressOf is where people reach the site: as it is configured where it stands behind https, else where
 // the request came, since the address on which it listens may be one that nobody can open.
@@ -103,36 +75,26 @@ func (w *Web) addressOf(r *http.Request) string {
 	return "https://" + r.Host
 }
 
-func (w *Web) joinLink(ctx context.Context, name string) (string, error) {
-	secret, now := rand.Text(), w.o.Now()
-	err := w.o.Store.PutToken(ctx, secret, store.Token{Purpose: store.PurposeJoin, Account: name, Made: now, Expires: now.Add(joinLinkTime)})
-	return "/join?key=" + secret, err
-}
-
-// changePerson disables or enables an account, or gives a new link to choose a password.
+// changePerson disables or enables an account, changes its role, or gives a new link to choose a password.
 func (w *Web) changePerson(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	if err := form(rw, r); err != nil {
 		w.fail(rw, r, v, err)
 		return
 	}
-	a, err := w.o.Store.Account(r.Context(), r.PathValue("name"))
-	action := r.PostForm.Get("action")
-	switch {
-	case err != nil:
-	case a.Name == v.Name && action == "disable":
-		err = wrong("wrong.own")
-	case action == "disable", action == "enable":
-		a.Disabled = action == "disable"
-		err = w.o.Store.UpdateAccount(r.Context(), a)
-	case action == "role" && a.Name == v.Name:
-		err = wrong("wrong.own")
-	case action == "role":
-		a.Role, a.Public = store.Role(r.PostForm.Get("role")), false
-		err = w.o.Store.UpdateAccount(r.Context(), a)
-	case action == "link":
-		w.audit(r.Context(), v.Name, "account_link", map[string]any{"account": a.Name})
-		w.showLink(rw, r, v, a.Name)
-		return
+	name, action, role := r.PathValue("name"), r.PostForm.Get("action"), store.Role(r.PostForm.Get("role"))
+	var err error
+	switch action {
+	case "disable", "enable":
+		disabled := action == "disable"
+		_, err = w.people.Change(r.Context(), v.Name, name, people.Change{Disabled: &disabled})
+	case "role":
+		_, err = w.people.Change(r.Context(), v.Name, name, people.Change{Role: &role})
+	case "link":
+		var link people.Link
+		if _, link, err = w.people.NewLink(r.Context(), v.Name, name); err == nil {
+			w.showLink(rw, r, v, name, link)
+			return
+		}
 	default:
 		err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
 	}
@@ -140,6 +102,5 @@ func (w *Web) changePerson(rw http.ResponseWriter, r *http.Request, v *visitor) 
 		w.fail(rw, r, v, err)
 		return
 	}
-	w.audit(r.Context(), v.Name, "account_"+action, map[string]any{"account": a.Name, "role": a.Role})
 	http.Redirect(rw, r, "/people", http.StatusSeeOther)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"concordat"
+	"concordat/people"
 	"concordat/site/batch"
 )
 
@@ -28,13 +29,24 @@ func barred(key string, args ...any) error { return &plain{concordat.ErrRefused,
 func (l language) reason(err error) (words string, in language) {
 	var p *plain
 	var m *batch.ManifestError
+	var broken *people.RuleError
 	switch {
 	case errors.As(err, &p):
 		return l.say(p.key, p.args...), l
+	case errors.As(err, &broken):
+		return l.rule(broken.Rule), l
 	case errors.As(err, &m) && m.Line > 0:
 		return l.say("wrong.manifest.line", m.Line, l.say("wrong.manifest."+m.Code, m.Detail)), l
 	case errors.As(err, &m):
 		return l.say("wrong.manifest."+m.Code, m.Detail), l
 	}
 	return err.Error(), english
+}
+
+// rule says a rule of accounts and tokens.
+func (l language) rule(r people.Rule) string {
+	if r == people.RuleTitle {
+		return l.say("wrong.title", people.MaxTitle)
+	}
+	return l.say(map[people.Rule]string{people.RuleName: "first.name", people.RuleOwn: "wrong.own", people.RuleToken: "wrong.token"}[r])
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"concordat/people"
 	"concordat/report"
-	"concordat/store"
 )
 
 // Policy says who may use the pages, how much, and what submitters see. The zero value: accounts that
@@ -23,13 +23,9 @@ type Policy struct {
 	SessionIdle time.Duration // a session that is not used for so long ends; 0: 2 h
 	See         See           // what submitters see of own reports; empty: everything
 	From        From          // and from when; empty: when the check is done
-	Quota       Quota         // of every account
-	PublicQuota Quota         // of accounts that people made themselves, and of all from one address
-	// PublicQueue bounds the open checks of all public accounts, PublicAccounts their number, and
-	// Registrations those made from one address in 24 hours; 0: 20, 1000 and 3.
-	PublicQueue, PublicAccounts, Registrations int
-	Calls                                      int  // of the API in a minute, by one token; 0: 600
-	NoStore                                    bool // nothing that is handed in is kept once its report is made
+	Accounts    people.Policy // quotas, and how many make accounts themselves
+	Calls       int           // of the API in a minute, by one token; 0: 600
+	NoStore     bool          // nothing that is handed in is kept once its report is made
 }
 
 // See is what submitters see of reports about own documents.
@@ -53,20 +49,10 @@ const (
 	FromSigned  From = "signed"  // a second one has agreed
 )
 
-// Quota is what may be handed in within 24 hours, and Open how many checks may wait or run at once; 0:
-// no limit.
-type Quota struct {
-	Documents, Characters, Open int
-	Bytes                       int64
-}
-
 func (p *Policy) fill() {
 	p.SessionIdle = cmp.Or(p.SessionIdle, 2*time.Hour)
 	p.See = cmp.Or(p.See, SeeEverything)
 	p.From = cmp.Or(p.From, FromDone)
-	p.PublicQueue = cmp.Or(p.PublicQueue, 20)
-	p.PublicAccounts = cmp.Or(p.PublicAccounts, 1000)
-	p.Registrations = cmp.Or(p.Registrations, 3)
 	p.Calls = cmp.Or(p.Calls, 600)
 }
 
@@ -130,12 +116,4 @@ func seen(rep *report.Report, s See) *report.Report {
 		return nil
 	}
 	return rep
-}
-
-// quotaOf returns the limits of an account.
-func (w *Web) quotaOf(a store.Account) Quota {
-	if a.Public {
-		return w.o.Policy.PublicQuota
-	}
-	return w.o.Policy.Quota
 }

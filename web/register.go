@@ -1,17 +1,15 @@
 package web
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
-	"time"
 
 	"concordat"
+	"concordat/people"
 	"concordat/site/retain"
-	"concordat/store"
 )
 
 // publicMark begins the names of accounts that people make themselves, so that nobody can take one that
@@ -63,40 +61,15 @@ func (w *Web) register(rw http.ResponseWriter, r *http.Request) {
 		refuse(http.StatusBadRequest, "register.name")
 		return
 	}
-	key, err := w.newcomer(r, publicMark+name)
+	link, err := w.people.Register(r.Context(), publicMark+name, w.address(r), retain.UnjoinedTime)
 	switch {
 	case errors.Is(err, concordat.ErrExists):
 		refuse(http.StatusConflict, "people.taken")
-	case errors.Is(err, errFull):
+	case errors.Is(err, people.ErrFull):
 		refuse(http.StatusServiceUnavailable, "register.full")
 	case err != nil:
 		w.fail(rw, r, nil, err)
 	default:
-		w.show(rw, r, nil, http.StatusOK, "register", "title.register", registerPage{Key: key, Account: publicMark + name})
+		w.show(rw, r, nil, http.StatusOK, "register", "title.register", registerPage{Key: link.Key, Account: publicMark + name})
 	}
-}
-
-var errFull = fmt.Errorf("%w: no more public accounts", concordat.ErrUnavailable)
-
-// newcomer makes a public account and returns the key of its link.
-func (w *Web) newcomer(r *http.Request, name string) (string, error) {
-	ctx, now, address := r.Context(), w.o.Now(), w.address(r)
-	n, err := w.o.Store.PublicAccounts(ctx)
-	if err == nil && n >= w.o.Policy.PublicAccounts {
-		err = errFull
-	}
-	if err == nil { // each try costs, so that names cannot be tried one after the other
-		err = w.o.Store.Charge(ctx, store.Charge{Who: "address/" + address, Kind: quotaAccounts, Amount: 1,
-			Most: int64(w.o.Policy.Registrations), Within: quotaWindow})
-	}
-	if err == nil {
-		err = w.o.Store.CreateAccount(ctx, store.Account{Name: name, Role: store.RoleSubmitter, Created: now, Public: true})
-	}
-	if err != nil {
-		return "", err
-	}
-	key := rand.Text()
-	w.audit(ctx, name, "registered", map[string]any{"address": address})
-	return key, w.o.Store.PutToken(ctx, key, store.Token{Purpose: store.PurposeJoin, Account: name, Made: now,
-		Expires: now.Add(min(joinLinkTime, retain.UnjoinedTime, time.Hour))})
 }

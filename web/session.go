@@ -3,16 +3,15 @@ package web
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"concordat"
+	"concordat/people"
 	"concordat/store"
 )
 
@@ -27,8 +26,6 @@ type visitor struct {
 func (v *visitor) seesAll() bool { return v.Role != store.RoleSubmitter }
 
 const (
-	// sessionTime is how long a browser stays signed in.
-	sessionTime = 12 * time.Hour
 	leastSecret = 10 // characters of a password
 	mostSecret  = 1024
 	// mostName bounds the name with which somebody signs in, in bytes.
@@ -93,25 +90,17 @@ func (w *Web) visitor(r *http.Request) (*visitor, error) {
 	return &visitor{a, store.SecretID(c.Value), w.address(r)}, nil
 }
 
-// mostAgent bounds what is kept of a browser's words about itself, in bytes.
-const mostAgent = 200
-
-// signIn begins a session: always a new one, so that nobody can have prepared it; one that the browser
-// had ends.
+// signIn begins a session; the one that the browser had ends.
 func (w *Web) signIn(rw http.ResponseWriter, r *http.Request, account string) error {
+	former := ""
 	if c, err := r.Cookie(w.cookie()); err == nil {
-		if err := w.o.Store.DeleteToken(r.Context(), c.Value); err != nil {
-			return err
-		}
+		former = c.Value
 	}
-	agent := strings.ToValidUTF8(r.UserAgent(), "\ufffd")
-	agent = agent[:min(len(agent), mostAgent)]
-	secret, now := rand.Text(), w.o.Now()
-	if err := w.o.Store.PutToken(r.Context(), secret, store.Token{Purpose: store.PurposeSession, Account: account, Made: now,
-		Expires: now.Add(sessionTime), Name: strings.ToValidUTF8(agent, "")}); err != nil {
+	secret, err := w.people.Begin(r.Context(), account, former, r.UserAgent())
+	if err != nil {
 		return err
 	}
-	http.SetCookie(rw, &http.Cookie{Name: w.cookie(), Value: secret, Path: "/", MaxAge: int(sessionTime.Seconds()), HttpOnly: true,
+	http.SetCookie(rw, &http.Cookie{Name: w.cookie(), Value: secret, Path: "/", MaxAge: int(people.SessionTime.Seconds()), HttpOnly: true,
 		Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
 	return nil
 }
@@ -246,7 +235,7 @@ func local(next string) string {
 
 func (w *Web) logout(rw http.ResponseWriter, r *http.Request) {
 	if c, err := r.Cookie(w.cookie()); err == nil {
-		if err := w.o.Store.DeleteToken(r.Context(), c.Value); err != nil {
+		if err := w.people.End(r.Context(), c.Value); err != nil {
 			w.fail(rw, r, nil, err)
 			return
 		}
@@ -271,10 +260,11 @@ func (w *Web) first(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	hash, err := w.hashFor(r, p.Key, store.PurposeFirst, password)
+	var a store.Account
 	if err == nil {
-		err = w.o.Store.FirstAccount(r.Context(), p.Key, store.Account{Name: p.Name, Title: p.Title, Password: hash, Created: w.o.Now()})
+		a, err = w.people.First(r.Context(), p.Key, store.Account{Name: p.Name, Title: p.Title, Password: hash})
 	}
-	w.joined(rw, r, p.Name, "first_administrator", err)
+	w.joined(rw, r, a.Name, err)
 }
 
 func (w *Web) joinPage(rw http.ResponseWriter, r *http.Request) {
@@ -295,9 +285,9 @@ func (w *Web) join(rw http.ResponseWriter, r *http.Request) {
 	hash, err := w.hashFor(r, p.Key, store.PurposeJoin, password)
 	var a store.Account
 	if err == nil {
-		a, err = w.o.Store.JoinAccount(r.Context(), p.Key, hash)
+		a, err = w.people.Join(r.Context(), p.Key, hash)
 	}
-	w.joined(rw, r, a.Name, "password_chosen", err)
+	w.joined(rw, r, a.Name, err)
 }
 
 // ofLink says of a token that is not there that its link does not work.
@@ -334,7 +324,7 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request, page string, named
 		}
 		p.Name = t.Account
 	}
-	if len(p.Title) > mostTitle {
+	if len(p.Title) > people.MaxTitle {
 		p.Title = "" // the form has no room for it
 	}
 	if p.Problem = faultOfPassword(password, f.Get("again"), p.Name, p.Title); named && p.Name == "" {
@@ -347,7 +337,7 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request, page string, named
 }
 
 // joined signs somebody in whose password was set, unless err says that it was not.
-func (w *Web) joined(rw http.ResponseWriter, r *http.Request, name, action string, err error) {
+func (w *Web) joined(rw http.ResponseWriter, r *http.Request, name string, err error) {
 	if err == nil {
 		err = w.signIn(rw, r, name)
 	}
@@ -355,6 +345,5 @@ func (w *Web) joined(rw http.ResponseWriter, r *http.Request, name, action strin
 		w.fail(rw, r, nil, err)
 		return
 	}
-	w.audit(r.Context(), name, action, nil)
 	http.Redirect(rw, r, "/checks", http.StatusSeeOther)
 }

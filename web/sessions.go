@@ -1,11 +1,9 @@
 package web
 
 import (
-	"context"
-	"fmt"
 	"net/http"
 
-	"concordat"
+	"concordat/people"
 	"concordat/store"
 )
 
@@ -16,9 +14,9 @@ type quotaRow struct {
 }
 
 func (w *Web) quotaRows(v *visitor) (out []quotaRow) {
-	q := w.quotaOf(v.Account)
-	for _, r := range []quotaRow{{"quota." + quotaDocuments, int64(q.Documents)}, {"quota." + quotaBytes, q.Bytes},
-		{"quota." + quotaCharacters, int64(q.Characters)}, {"quota.open", int64(q.Open)}} {
+	q := w.people.Quota(v.Account)
+	for _, r := range []quotaRow{{"quota." + people.KindDocuments, int64(q.Documents)}, {"quota." + people.KindBytes, q.Bytes},
+		{"quota." + people.KindCharacters, int64(q.Characters)}, {"quota.open", int64(q.Open)}} {
 		if r.Most > 0 {
 			out = append(out, r)
 		}
@@ -29,21 +27,13 @@ func (w *Web) quotaRows(v *visitor) (out []quotaRow) {
 // endSessions signs a browser out, or all but this one.
 func (w *Web) endSessions(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	err := form(rw, r)
-	id := store.TokenID(r.PostForm.Get("end"))
-	switch {
-	case err != nil:
-	case id == "others":
-		err = w.o.Store.EndSessions(r.Context(), v.Name, v.session)
-	case len(id) == 32:
-		err = w.o.Store.RevokeToken(r.Context(), v.Name, id)
-	default:
-		err = fmt.Errorf("session %q: %w", id, concordat.ErrInvalid)
+	if err == nil {
+		err = w.people.EndSessions(r.Context(), v.Name, store.TokenID(r.PostForm.Get("end")), v.session)
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)
 		return
 	}
-	w.audit(r.Context(), v.Name, "sessions_ended", map[string]any{"which": id})
 	http.Redirect(rw, r, "/account#sessions", http.StatusSeeOther)
 }
 
@@ -76,10 +66,7 @@ func (w *Web) changePassword(rw http.ResponseWriter, r *http.Request, v *visitor
 		hash, err = w.hashing.hashPassword(r.Context(), f.Get("password"))
 	}
 	if err == nil {
-		err = w.o.Store.SetPassword(r.Context(), v.Name, hash)
-	}
-	if err == nil && f.Get("tokens") == "revoke" {
-		err = w.revokeTokens(r.Context(), v.Name)
+		err = w.people.SetPassword(r.Context(), v.Name, hash, f.Get("tokens") == "revoke")
 	}
 	if err == nil {
 		err = w.signIn(rw, r, v.Name) // a new session: the old ones are gone with the old password
@@ -88,22 +75,7 @@ func (w *Web) changePassword(rw http.ResponseWriter, r *http.Request, v *visitor
 		w.fail(rw, r, v, err)
 		return
 	}
-	w.audit(r.Context(), v.Name, "password_changed", nil)
 	http.Redirect(rw, r, "/account?changed", http.StatusSeeOther)
-}
-
-// revokeTokens ends all tokens of an account's programs.
-func (w *Web) revokeTokens(ctx context.Context, account string) error {
-	ids, _, err := w.o.Store.Tokens(ctx, account, store.PurposeAPI)
-	for _, id := range ids {
-		if err == nil {
-			err = w.o.Store.RevokeToken(ctx, account, id)
-		}
-	}
-	if err == nil {
-		w.audit(ctx, account, "tokens_revoked", map[string]any{"tokens": len(ids)})
-	}
-	return err
 }
 
 // faultOfPassword returns the key of what is wrong with a chosen password; empty: nothing. names are those of its account.

@@ -197,7 +197,7 @@ func (w *Web) hand(ctx context.Context, v *visitor, u *upload) ([]concordat.Task
 	if v.Public && len(common.Partners)+len(common.PartnerLibraries) > 0 {
 		return nil, barred("barred.partners")
 	}
-	done, err := w.spend(ctx, v, taken(jobs), u.bytes+int64(len(u.field("text"))))
+	done, err := w.people.Spend(ctx, v.Account, v.address, len(taken(jobs)), u.bytes+int64(len(u.field("text"))))
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ package web
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"embed"
 	"errors"
 	"fmt"
@@ -28,6 +27,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/people"
 	"concordat/report"
 	"concordat/site"
 	siteanswer "concordat/site/answer"
@@ -116,7 +116,7 @@ type Web struct {
 
 	requestTime time.Duration // of a request without files of somebody known
 
-	handing sync.Mutex // held while checks of a limited account enter the queue
+	people *people.Registry // accounts, sessions, tokens and quotas
 	// providers are those at which people sign in.
 	providers []*provider
 	lti       *ltiDesk // nil: no learning platforms
@@ -128,8 +128,6 @@ const (
 	mostForm = 4 << 20
 	// mostFiles bounds the files of one request.
 	mostFiles = 1000
-	// firstLinkTime is how long the link of the first administrator works.
-	firstLinkTime = 24 * time.Hour
 )
 
 // New returns the pages of a site.
@@ -157,6 +155,7 @@ func New(o Options) (*Web, error) {
 		throttle: throttle{limiter{now: o.Now, window: throttleTime}}, calls: limiter{now: o.Now, window: time.Minute},
 		hashing: line{running: mostHashing, waiting: mostWaiting}}
 	w.o.Policy.fill()
+	w.people = people.New(people.Options{Store: o.Store, Now: o.Now, Policy: w.o.Policy.Accounts})
 	if err := w.parse(); err != nil {
 		return nil, err
 	}
@@ -190,14 +189,11 @@ func (w *Web) EndStreams() { w.endOnce.Do(func() { close(w.over) }) }
 // FirstLink returns the path of a page that makes the first administrator, which works once and for
 // a day; empty if there is an account already.
 func (w *Web) FirstLink(ctx context.Context) (string, error) {
-	accounts, err := w.o.Store.Accounts(ctx)
-	if err != nil || len(accounts) > 0 {
+	link, err := w.people.FirstLink(ctx)
+	if err != nil || link.Key == "" {
 		return "", err
 	}
-	secret := rand.Text()
-	now := w.o.Now()
-	err = w.o.Store.PutToken(ctx, secret, store.Token{Purpose: store.PurposeFirst, Made: now, Expires: now.Add(firstLinkTime)})
-	return "/first?key=" + secret, err
+	return "/first?key=" + link.Key, nil
 }
 
 // parse reads the page templates, each with the frame around it, once for each language.

@@ -1,0 +1,110 @@
+package people
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"concordat"
+	"concordat/store"
+)
+
+// Options of a Registry. Store and Now are required.
+type Options struct {
+	Store  *store.DB
+	Now    func() time.Time
+	Policy Policy
+}
+
+// Policy says how much may be handed in, and how many make accounts themselves. The zero value has no
+// quotas, and the defaults of public accounts.
+type Policy struct {
+	Quota       Quota // of every account
+	PublicQuota Quota // of accounts that people made themselves, and of all from one address
+	// PublicQueue bounds the open checks of all public accounts, PublicAccounts their number, and
+	// Registrations those made from one address in 24 hours; 0: 20, 1000 and 3.
+	PublicQueue, PublicAccounts, Registrations int
+}
+
+// Registry has the accounts of a site. It is safe for concurrent use.
+type Registry struct {
+	o       Options
+	handing sync.Mutex // held while checks of a limited account enter the queue
+}
+
+// New returns the accounts of a store.
+func New(o Options) *Registry {
+	o.Policy.PublicQueue = cmp.Or(o.Policy.PublicQueue, 20)
+	o.Policy.PublicAccounts = cmp.Or(o.Policy.PublicAccounts, 1000)
+	o.Policy.Registrations = cmp.Or(o.Policy.Registrations, 3)
+	return &Registry{o: o}
+}
+
+// Bounds of what people write about somebody or something.
+const (
+	MaxName      = 100 // characters of an account's name
+	MaxTitle     = 500 // bytes of a person's name, or of what else people read
+	MaxTokenName = 200 // characters
+)
+
+// Rule names a rule of this package that a request can break.
+type Rule string
+
+// The rules.
+const (
+	RuleName  Rule = "name"  // a name has 1 to MaxName characters
+	RuleTitle Rule = "title" // a title has at most MaxTitle bytes
+	RuleOwn   Rule = "own"   // nobody disables the own account or changes the own role
+	RuleToken Rule = "token" // a token has a name of 1 to MaxTokenName characters, and known scopes
+)
+
+// RuleError is the error of a request that breaks a rule. It wraps concordat.ErrInvalid.
+type RuleError struct{ Rule Rule }
+
+func (e *RuleError) Error() string {
+	switch e.Rule {
+	case RuleName:
+		return fmt.Sprintf("A name has 1 to %d characters.", MaxName)
+	case RuleTitle:
+		return fmt.Sprintf("A name or title has at most %d bytes.", MaxTitle)
+	case RuleOwn:
+		return "Nobody disables the own account, or changes the own role: another administrator can."
+	case RuleToken:
+		return "A token needs a name, and at least one thing that it may do."
+	}
+	return string(e.Rule)
+}
+
+// Unwrap returns concordat.ErrInvalid.
+func (e *RuleError) Unwrap() error { return concordat.ErrInvalid }
+
+// Title returns a title as it is kept: without white space around it. It fails with a *RuleError of
+// RuleTitle.
+func Title(s string) (string, error) {
+	if s = strings.TrimSpace(s); len(s) > MaxTitle {
+		return "", &RuleError{RuleTitle}
+	}
+	return s, nil
+}
+
+// name returns a name of an account as it is kept.
+func name(s string) (string, error) {
+	if s = strings.TrimSpace(s); s == "" || utf8.RuneCountInString(s) > MaxName {
+		return "", &RuleError{RuleName}
+	}
+	return s, nil
+}
+
+// change makes a change and its audit entry, both or neither. by is who makes it.
+func (r *Registry) change(ctx context.Context, by, action string, detail map[string]any, f func(tx *store.DB) error) error {
+	return r.o.Store.Atomic(ctx, func(tx *store.DB) error {
+		if err := f(tx); err != nil {
+			return err
+		}
+		return tx.Note(ctx, by, action, detail)
+	})
+}

@@ -1,0 +1,252 @@
+package people_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"concordat"
+	"concordat/people"
+	"concordat/store"
+)
+
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// newRegistry returns a registry, its store, and the path of the store.
+func newRegistry(t *testing.T, p people.Policy) (*people.Registry, *store.DB, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "site.db")
+	now := func() time.Time { return start }
+	db, err := store.Options{Now: now}.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return people.New(people.Options{Store: db, Now: now, Policy: p}), db, path
+}
+
+// actions returns actor, action and detail of each entry of the audit.
+func actions(t *testing.T, db *store.DB) (out []string) {
+	t.Helper()
+	es, err := db.Audit(t.Context(), 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range es {
+		out = append(out, e.Actor+" "+e.Action+" "+string(e.Detail))
+	}
+	return out
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// changes are all functions that leave an entry in the audit, each as somebody calls it at a site with the
+// accounts root and ada, a link "link" for ada, and the session and the token of hers.
+var changes = map[string]func(ctx context.Context, r *people.Registry, db *store.DB) error{
+	"add": func(ctx context.Context, r *people.Registry, _ *store.DB) error {
+		_, _, err := r.Add(ctx, "root", store.Account{Name: "new", Role: store.RoleOfficer})
+		return err
+	},
+	"change": func(ctx context.Context, r *people.Registry, _ *store.DB) error {
+		role, yes := store.RoleAuditor, true
+		_, err := r.Change(ctx, "root", "ada", people.Change{Role: &role, Disabled: &yes})
+		return err
+	},
+	"link": func(ctx context.Context, r *people.Registry, _ *store.DB) error {
+		_, _, err := r.NewLink(ctx, "root", "ada")
+		return err
+	},
+	"join": func(ctx context.Context, r *people.Registry, _ *store.DB) error {
+		_, err := r.Join(ctx, "link", "hash")
+		return err
+	},
+	"register": func(ctx context.Context, r *people.Registry, _ *store.DB) error {
+		_, err := r.Register(ctx, "~new", "192.0.2.1", time.Hour)
+		return err
+	},
+	"token": func(ctx context.Context, r *people.Registry, _ *store.DB) error {
+		_, _, err := r.MakeToken(ctx, "ada", people.NewToken{Name: "x", Scopes: []string{"read"}, Lasts: time.Hour})
+		return err
+	},
+	"revoke": func(ctx context.Context, r *people.Registry, _ *store.DB) error {
+		return r.RevokeToken(ctx, "ada", store.SecretID("token"))
+	},
+	"end": func(ctx context.Context, r *people.Registry, _ *store.DB) error {
+		return r.EndSessions(ctx, "ada", people.Others, "")
+	},
+	"password": func(ctx context.Context, r *people.Registry, _ *store.DB) error {
+		return r.SetPassword(ctx, "ada", "hash", true)
+	},
+	"recognize": func(ctx context.Context, r *people.Registry, _ *store.DB) error {
+		_, err := r.Recognize(ctx, people.Person{Issuer: "i", Subject: "s", Role: store.RoleAuditor}, "ada", true)
+		return err
+	},
+	"connect": func(ctx context.Context, r *people.Registry, _ *store.DB) error {
+		_, err := r.Connect(ctx, people.Person{Issuer: "other", Subject: "s"}, "ada")
+		return err
+	},
+	"person": func(ctx context.Context, r *people.Registry, _ *store.DB) error {
+		_, err := r.AddPerson(ctx, people.Person{Issuer: "other", Subject: "s", Role: store.RoleOfficer}, "new")
+		return err
+	},
+}
+
+// state is all that the functions can change.
+type state struct {
+	Accounts   []store.Account
+	Tokens     []store.Token
+	Identities []store.Identity
+	Audit      []string
+}
+
+func stateOf(t *testing.T, db *store.DB) (s state) {
+	t.Helper()
+	ctx := t.Context()
+	var err error
+	s.Accounts, err = db.Accounts(ctx)
+	must(t, err)
+	for _, a := range s.Accounts {
+		for _, p := range []store.Purpose{store.PurposeAPI, store.PurposeSession, store.PurposeJoin} {
+			_, all, err := db.Tokens(ctx, a.Name, p)
+			must(t, err)
+			s.Tokens = append(s.Tokens, all...)
+		}
+	}
+	s.Identities, err = db.Identities(ctx, "")
+	must(t, err)
+	s.Audit = actions(t, db)
+	return s
+}
+
+// TestAudited: a change and its entry happen together: where the entry cannot be written nothing is
+// changed, and otherwise both stand.
+func TestAudited(t *testing.T) {
+	for name, change := range changes {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			r, db, path := newRegistry(t, people.Policy{})
+			must(t, db.CreateAccount(ctx, store.Account{Name: "root", Role: store.RoleAdministrator, Created: start}))
+			must(t, db.CreateLinked(ctx, store.Account{Name: "ada", Role: store.RoleOfficer, Password: "old", Created: start},
+				store.Identity{Issuer: "i", Subject: "s", Made: start}))
+			for secret, p := range map[string]store.Purpose{"link": store.PurposeJoin, "session": store.PurposeSession,
+				"token": store.PurposeAPI} {
+				must(t, db.PutToken(ctx, secret, store.Token{Purpose: p, Account: "ada", Made: start, Expires: start.Add(time.Hour)}))
+			}
+			before := stateOf(t, db)
+			raw, err := sql.Open("sqlite3", path)
+			must(t, err)
+			defer raw.Close()
+			_, err = raw.ExecContext(ctx, `CREATE TRIGGER no BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no'); END`)
+			must(t, err)
+			if err := change(ctx, r, db); err == nil {
+				t.Error("a change without its entry succeeded")
+			}
+			if d := cmp.Diff(before, stateOf(t, db)); d != "" {
+				t.Errorf("a change without its entry left something: %s", d)
+			}
+			_, err = raw.ExecContext(ctx, `DROP TRIGGER no`)
+			must(t, err)
+			must(t, change(ctx, r, db))
+			after := stateOf(t, db)
+			if len(after.Audit) == 0 {
+				t.Error("no entry was written")
+			}
+			after.Audit = nil
+			if cmp.Equal(before, after) {
+				t.Error("nothing was changed")
+			}
+		})
+	}
+}
+
+func rule(err error) people.Rule {
+	var r *people.RuleError
+	if errors.As(err, &r) && errors.Is(err, concordat.ErrInvalid) {
+		return r.Rule
+	}
+	return ""
+}
+
+// TestRules: what a name, a title and a token may be, and who changes whom.
+func TestRules(t *testing.T) {
+	ctx := t.Context()
+	r, db, _ := newRegistry(t, people.Policy{})
+	for _, c := range []struct {
+		name, title string
+		want        people.Rule
+	}{
+		{"", "", people.RuleName}, {" \t", "", people.RuleName}, {strings.Repeat("é", people.MaxName+1), "", people.RuleName},
+		{"eve", strings.Repeat("x", people.MaxTitle+1), people.RuleTitle}, {strings.Repeat("é", people.MaxName), "", ""},
+		{" ada ", " " + strings.Repeat("x", people.MaxTitle) + " ", ""},
+	} {
+		_, link, err := r.Add(ctx, "root", store.Account{Name: c.name, Title: c.title, Role: store.RoleOfficer})
+		if rule(err) != c.want || (err == nil) != (c.want == "") {
+			t.Errorf("%q, title of %d bytes: got %v, want %q", c.name, len(c.title), err, c.want)
+		}
+		if err == nil && !link.Expires.Equal(start.Add(people.JoinTime)) {
+			t.Errorf("the link ends at %s", link.Expires)
+		}
+	}
+	if a, err := db.Account(ctx, "ada"); err != nil || len(a.Title) != people.MaxTitle {
+		t.Errorf("got %+v, %v, want a name and a title without white space around them", a, err)
+	}
+	if got, err := r.First(ctx, "k", store.Account{Name: strings.Repeat("x", people.MaxName+1)}); rule(err) != people.RuleName {
+		t.Errorf("got %+v, %v", got, err)
+	}
+
+	yes, no, role, king := true, false, store.RoleAuditor, store.Role("king")
+	for _, c := range []struct {
+		by   string
+		what people.Change
+		want people.Rule
+		is   error
+	}{
+		{"ada", people.Change{Disabled: &yes}, people.RuleOwn, concordat.ErrInvalid},
+		{"ada", people.Change{Role: &role}, people.RuleOwn, concordat.ErrInvalid},
+		{"ada", people.Change{Disabled: &no}, "", nil},
+		{"root", people.Change{}, "", concordat.ErrInvalid},
+		{"root", people.Change{Role: &king}, "", concordat.ErrInvalid},
+		{"root", people.Change{Role: &role, Disabled: &yes}, "", nil},
+	} {
+		if _, err := r.Change(ctx, c.by, "ada", c.what); rule(err) != c.want || !errors.Is(err, c.is) {
+			t.Errorf("%+v: got %v, want %q, %v", c, err, c.want, c.is)
+		}
+	}
+	if _, err := r.Change(ctx, "root", "nobody", people.Change{Role: &role}); !errors.Is(err, concordat.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+
+	for _, c := range []struct {
+		n    people.NewToken
+		want people.Rule
+	}{
+		{people.NewToken{Name: " ", Scopes: []string{"read"}}, people.RuleToken},
+		{people.NewToken{Name: strings.Repeat("é", people.MaxTokenName+1), Scopes: []string{"read"}}, people.RuleToken},
+		{people.NewToken{Name: "x"}, people.RuleToken},
+		{people.NewToken{Name: "x", Scopes: []string{"everything"}}, people.RuleToken},
+		{people.NewToken{Name: strings.Repeat("é", people.MaxTokenName), Scopes: []string{"read", "check", "read"}, Lasts: 1e18}, ""},
+	} {
+		_, got, err := r.MakeToken(ctx, "ada", c.n)
+		if rule(err) != c.want || (err == nil) != (c.want == "") {
+			t.Errorf("%+v: got %v, want %q", c.n, err, c.want)
+		}
+		if err == nil && (!cmp.Equal(got.Scopes, []string{"read", "check"}) || !got.Expires.Equal(start.Add(people.TokenTime))) {
+			t.Errorf("got %+v", got)
+		}
+	}
+	_, _, err := r.MakeToken(ctx, "ada", people.NewToken{Name: "x", Scopes: []string{"check"}, Within: []string{"read"}})
+	if !errors.Is(err, concordat.ErrRefused) {
+		t.Errorf("a token made another that may do more: %v", err)
+	}
+}

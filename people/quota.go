@@ -1,0 +1,153 @@
+package people
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"concordat"
+	"concordat/store"
+)
+
+// Quota is what may be handed in within Window, and Open how many checks may wait or run at once; 0: no
+// limit.
+type Quota struct {
+	Documents, Characters, Open int
+	Bytes                       int64
+}
+
+// Window is the time within which quotas count.
+const Window = 24 * time.Hour
+
+// Kinds of what quotas count.
+const (
+	KindDocuments  = "documents"
+	KindBytes      = "bytes"
+	KindCharacters = "characters"
+	KindAccounts   = "accounts"
+)
+
+// Quota returns the limits of an account.
+func (r *Registry) Quota(a store.Account) Quota {
+	if a.Public {
+		return r.o.Policy.PublicQuota
+	}
+	return r.o.Policy.Quota
+}
+
+// charges are what a handing-in costs an account, and an address if the account is public.
+func (r *Registry) charges(a store.Account, address string, documents, bytes int64) (out []store.Charge) {
+	q := r.Quota(a)
+	add := func(who, kind string, n int64, most int64) {
+		if most > 0 {
+			out = append(out, store.Charge{Who: who, Kind: kind, Amount: n, Most: most, Within: Window})
+		}
+	}
+	whose := []string{"account/" + a.Name}
+	if a.Public && address != "" {
+		whose = append(whose, "address/"+address)
+	}
+	for _, who := range whose {
+		add(who, KindDocuments, documents, int64(q.Documents))
+		add(who, KindBytes, bytes, q.Bytes)
+	}
+	if q.Characters > 0 {
+		add(whose[0], KindCharacters, 0, int64(q.Characters)) // known once the text is read; here only: is any left?
+	}
+	return out
+}
+
+// MayUpload refuses an account whose quota is used up, before anything is read: with a *store.QuotaUsed
+// or a *Crowded.
+func (r *Registry) MayUpload(ctx context.Context, a store.Account, address string) error {
+	if err := r.o.Store.Charge(ctx, r.charges(a, address, 0, 0)...); err != nil {
+		return err
+	}
+	return r.room(ctx, a, 1)
+}
+
+// Lose charges for bytes that were read and came to nothing: they lie on the disk until they are tidied
+// away.
+func (r *Registry) Lose(ctx context.Context, a store.Account, address string, bytes int64) error {
+	var out []store.Charge
+	for _, c := range r.charges(a, address, 0, bytes) {
+		if c.Kind == KindBytes {
+			c.Most = -1
+			out = append(out, c)
+		}
+	}
+	return r.o.Store.Charge(ctx, out...)
+}
+
+// Crowded refuses checks beyond those that may be open at once. It wraps concordat.ErrRefused.
+type Crowded struct {
+	Public bool // it is all public accounts together that have too many
+	Retry  time.Duration
+}
+
+func (e *Crowded) Error() string { return fmt.Sprintf("too many requests: try again in %s", e.Retry) }
+
+// Unwrap returns concordat.ErrRefused.
+func (e *Crowded) Unwrap() error { return concordat.ErrRefused }
+
+// room refuses an account that has as many checks open as it may, with n more.
+func (r *Registry) room(ctx context.Context, a store.Account, n int) error {
+	q := r.Quota(a)
+	if q.Open <= 0 && !a.Public {
+		return nil
+	}
+	own, public, err := r.o.Store.OpenTasks(ctx, a.Name)
+	switch {
+	case err != nil:
+		return err
+	case q.Open > 0 && own+n > q.Open:
+		return &Crowded{false, time.Minute}
+	case a.Public && public+n > r.o.Policy.PublicQueue:
+		return &Crowded{true, time.Minute}
+	}
+	return nil
+}
+
+// Spend charges an account for documents that are about to be handed in, and checks that the queue has
+// room for them. done is called once they are in it. It fails as MayUpload does.
+func (r *Registry) Spend(ctx context.Context, a store.Account, address string, documents int, bytes int64) (done func(), err error) {
+	done = func() {}
+	if r.Quota(a).Open > 0 || a.Public {
+		r.handing.Lock() // two requests of one account must not both see the last free place
+		done = r.handing.Unlock
+		if err := r.room(ctx, a, documents); err != nil {
+			done()
+			return nil, err
+		}
+	}
+	if err := r.o.Store.Charge(ctx, r.charges(a, address, int64(documents), bytes)...); err != nil {
+		done()
+		return nil, err
+	}
+	return done, nil
+}
+
+// Admit charges the owner of a task for what was read: characters of a text, and the documents of an
+// archive beyond the one that was charged when it came. An owner without an account is the command line,
+// which has no quota. It fails with concordat.ErrRefused, beyond a quota with a *store.QuotaUsed.
+func (r *Registry) Admit(ctx context.Context, owner string, documents int, characters int64) error {
+	a, err := r.o.Store.Account(ctx, owner)
+	if errors.Is(err, concordat.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	q := r.Quota(a)
+	switch {
+	case documents > 1 && q.Open > 0 && documents > q.Open:
+		return fmt.Errorf("the archive holds %d documents: %w: at most %d checks at once", documents, concordat.ErrRefused, q.Open)
+	case documents > 1:
+		return r.o.Store.Charge(ctx, r.charges(a, "", int64(documents-1), 0)...)
+	case q.Characters > 0:
+		return r.o.Store.Charge(ctx, store.Charge{Who: "account/" + a.Name, Kind: KindCharacters, Amount: characters,
+			Most: int64(q.Characters), Within: Window})
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package people
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/store"
+)
+
+// SessionTime is how long a browser stays signed in.
+const SessionTime = 12 * time.Hour
+
+// maxAgent bounds what is kept of a browser's words about itself, in bytes.
+const maxAgent = 200
+
+// Begin begins a session of an account and returns its secret: always a new one, so that nobody can have
+// prepared it. former is the secret that the browser had, whose session ends; empty: none.
+func (r *Registry) Begin(ctx context.Context, account, former, agent string) (secret string, err error) {
+	agent = strings.ToValidUTF8(agent, "\ufffd")
+	agent = strings.ToValidUTF8(agent[:min(len(agent), maxAgent)], "")
+	secret = rand.Text()
+	now := r.o.Now()
+	return secret, r.o.Store.Atomic(ctx, func(tx *store.DB) error {
+		if former != "" {
+			if err := tx.DeleteToken(ctx, former); err != nil {
+				return err
+			}
+		}
+		return tx.PutToken(ctx, secret, store.Token{Purpose: store.PurposeSession, Account: account, Made: now,
+			Expires: now.Add(SessionTime), Name: agent})
+	})
+}
+
+// End ends the session of a secret; one that does not exist is no error.
+func (r *Registry) End(ctx context.Context, secret string) error {
+	return r.o.Store.DeleteToken(ctx, secret)
+}
+
+// Others, as the id of a session, stands for all sessions but the one that asks.
+const Others store.TokenID = "others"
+
+// EndSessions signs a browser of an account out, or, for Others, all but the one of the session here. It
+// fails with concordat.ErrInvalid if which can be no id.
+func (r *Registry) EndSessions(ctx context.Context, account string, which, here store.TokenID) error {
+	if which != Others && len(which) != 32 {
+		return fmt.Errorf("session %q: %w", which, concordat.ErrInvalid)
+	}
+	return r.change(ctx, account, "sessions_ended", map[string]any{"which": which}, func(tx *store.DB) error {
+		if which == Others {
+			return tx.EndSessions(ctx, account, here)
+		}
+		return tx.RevokeToken(ctx, account, which)
+	})
+}
+
+// SetPassword sets the password of an account, a hash, and ends its sessions and links; with revoke the
+// tokens of its programs as well. It fails with concordat.ErrNotFound if there is no such account, or it
+// is disabled.
+func (r *Registry) SetPassword(ctx context.Context, account, password string, revoke bool) error {
+	return r.change(ctx, account, "password_changed", nil, func(tx *store.DB) error {
+		if err := tx.SetPassword(ctx, account, password); err != nil || !revoke {
+			return err
+		}
+		ids, _, err := tx.Tokens(ctx, account, store.PurposeAPI)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if err := tx.RevokeToken(ctx, account, id); err != nil {
+				return err
+			}
+		}
+		return tx.Note(ctx, account, "tokens_revoked", map[string]any{"tokens": len(ids)})
+	})
+}
