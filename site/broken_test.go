@@ -60,6 +60,11 @@ func (b *brokenStore) AppendAudit(ctx context.Context, actor, action string, det
 	return v, err
 }
 
+// Atomic fails as a whole: what the calls within do, they do together or not at all.
+func (b *brokenStore) Atomic(ctx context.Context, f func(tx *store.DB) error) error {
+	return b.fails("Atomic", func() error { return b.DB.Atomic(ctx, f) })
+}
+
 func (b *brokenStore) PutShare(ctx context.Context, x store.Share) (v store.Share, err error) {
 	err = b.fails("PutShare", func() error { v, err = b.DB.PutShare(ctx, x); return err })
 	return v, err

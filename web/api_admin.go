@@ -13,7 +13,6 @@ import (
 	"concordat"
 	siteanswer "concordat/site/answer"
 	"concordat/site/ask"
-	"concordat/site/retain"
 	"concordat/store"
 )
 
@@ -305,11 +304,7 @@ func (w *Web) apiDeleteLibrary(ctx context.Context, in *apiLibraryPath) (*struct
 		l, err = w.o.Store.Library(ctx, concordat.LibraryID(in.ID))
 	}
 	if err == nil {
-		_, err = w.erase(ctx, v, cmp.Or(in.Reason, "deleted by a program"), retain.Target{Library: l.ID, Whole: true})
+		err = w.deleteLibrary(ctx, v, l, cmp.Or(in.Reason, "deleted by a program"))
 	}
-	if err != nil {
-		return nil, err
-	}
-	w.audit(ctx, v.Name, "library_delete", map[string]any{"library": in.ID})
-	return nil, nil
+	return nil, err
 }

@@ -217,14 +217,10 @@ func (w *Web) apiAddNote(ctx context.Context, id, key string, f url.Values) (*ap
 		if err != nil {
 			return nil, err
 		}
-		n, err := w.note(v, now, f)
+		n, err := w.keepNote(ctx, v, t, now, f)
 		if err != nil {
 			return nil, err
 		}
-		if n, err = w.o.Store.AppendReview(ctx, t.ID, n); err != nil {
-			return nil, err
-		}
-		w.audit(ctx, v.Name, "review_"+string(n.Kind), map[string]any{"task": t.ID})
 		one, err := noteOf(n)
 		return &apiOneNoteOutput{one}, err
 	})

@@ -192,7 +192,7 @@ func (w *Web) apiNote(ctx context.Context, in *apiNoteInput) (*apiReviewOutput, 
 				f.Set("verdict", strconv.Itoa(in.Body.Of))
 			}
 		}
-		err = w.keepNote(ctx, v, t, now, f)
+		_, err = w.keepNote(ctx, v, t, now, f)
 	}
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -259,22 +258,14 @@ func (w *Web) changeRulesIf(ctx context.Context, in ConditionInput, action strin
 
 // keepRules keeps new rules unless somebody else has changed them since r was read.
 func (w *Web) keepRules(ctx context.Context, v *visitor, r *reviewed, rules report.Rules, action string) (*apiRulesOutput, error) {
-	if err := rules.Validate(); err != nil {
-		return nil, err
-	}
-	data, err := json.Marshal(rules)
-	if err != nil {
-		return nil, err
-	}
-	_, err = w.o.Store.AppendReviewIf(ctx, r.task.ID, store.Review{At: w.o.Now(), By: v.Name, Kind: store.ReviewRules, Text: action,
-		Data: data}, r.now.Changes)
+	what, subject, _ := strings.Cut(action, " ")
+	err := w.appendRules(ctx, v, r.task.ID, rules, what, subject, r.now.Changes)
 	if errors.Is(err, concordat.ErrChanged) {
 		err = fmt.Errorf("%w: %w", errRevision, err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	w.audit(ctx, v.Name, "rules_changed", map[string]any{"task": r.task.ID, "action": shortened(action)})
 	n := r.now.Changes + 1
 	return &apiRulesOutput{etag(n), apiRulesBody{n, ruleSet(rules, r.count)}}, nil
 }

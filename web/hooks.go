@@ -44,48 +44,47 @@ func (w *Web) makeHook(ctx context.Context, v *visitor, h store.Hook) (store.Hoo
 		return h, err
 	}
 	h.Account = v.Name
-	if h, err = w.o.Store.CreateHook(ctx, h); err != nil {
-		return h, err
-	}
 	// The rest of the address may hold a secret.
-	w.audit(ctx, v.Name, "webhook_made", map[string]any{"webhook": h.ID, "host": u.Host, "whole": h.Whole, "events": h.Kinds})
-	return h, nil
+	detail := map[string]any{"host": u.Host, "whole": h.Whole, "events": h.Kinds}
+	err = w.change(ctx, v.Name, "webhook_made", detail, func(tx *store.DB) error {
+		h, err = tx.CreateHook(ctx, h)
+		detail["webhook"] = h.ID
+		return err
+	})
+	return h, err
 }
 
 // updateHook changes a webhook that the visitor may see.
 func (w *Web) updateHook(ctx context.Context, v *visitor, h store.Hook) error {
 	u, err := webhook.CheckURL(h.URL, w.o.HookNetworks)
-	if err == nil {
-		err = w.o.Store.UpdateHook(ctx, h)
-	}
 	if err != nil {
 		return err
 	}
-	w.audit(ctx, v.Name, "webhook_changed", map[string]any{"webhook": h.ID, "host": u.Host, "events": h.Kinds, "state": h.State})
-	return nil
+	detail := map[string]any{"webhook": h.ID, "host": u.Host, "events": h.Kinds, "state": h.State}
+	return w.change(ctx, v.Name, "webhook_changed", detail, func(tx *store.DB) error { return tx.UpdateHook(ctx, h) })
 }
 
 func (w *Web) rotateHook(ctx context.Context, v *visitor, id store.HookID) (store.Hook, error) {
-	h, err := w.o.Store.RotateHook(ctx, id, formerSecretTime)
-	if err == nil {
-		w.audit(ctx, v.Name, "webhook_rotated", map[string]any{"webhook": id})
-	}
+	var h store.Hook
+	err := w.change(ctx, v.Name, "webhook_rotated", map[string]any{"webhook": id}, func(tx *store.DB) (err error) {
+		h, err = tx.RotateHook(ctx, id, formerSecretTime)
+		return err
+	})
 	return h, err
 }
 
 func (w *Web) deleteHook(ctx context.Context, v *visitor, id store.HookID) error {
-	err := w.o.Store.DeleteHook(ctx, id)
-	if err == nil {
-		w.audit(ctx, v.Name, "webhook_deleted", map[string]any{"webhook": id})
-	}
-	return err
+	return w.change(ctx, v.Name, "webhook_deleted", map[string]any{"webhook": id}, func(tx *store.DB) error { return tx.DeleteHook(ctx, id) })
 }
 
 func (w *Web) replayHook(ctx context.Context, v *visitor, id store.HookID, r store.Replay) (int64, error) {
-	n, err := w.o.Store.ReplayDeliveries(ctx, id, r)
-	if err == nil {
-		w.audit(ctx, v.Name, "webhook_replayed", map[string]any{"webhook": id, "deliveries": n})
-	}
+	var n int64
+	detail := map[string]any{"webhook": id}
+	err := w.change(ctx, v.Name, "webhook_replayed", detail, func(tx *store.DB) (err error) {
+		n, err = tx.ReplayDeliveries(ctx, id, r)
+		detail["deliveries"] = n
+		return err
+	})
 	return n, err
 }
 

@@ -85,11 +85,9 @@ func (w *Web) createLibrary(ctx context.Context, v *visitor, name, title string)
 	if strings.Contains(name, "/") {
 		return l, wrong("wrong.name", name)
 	}
-	if err := w.o.Store.CreateLibrary(ctx, l); err != nil {
-		return l, err
-	}
-	w.audit(ctx, v.Name, "library_made", map[string]any{"library": l.ID})
-	return l, nil
+	return l, w.change(ctx, v.Name, "library_made", map[string]any{"library": l.ID}, func(tx *store.DB) error {
+		return tx.CreateLibrary(ctx, l)
+	})
 }
 
 func libraryPath(id concordat.LibraryID) string { return "/libraries/" + url.PathEscape(string(id)) }
@@ -269,30 +267,21 @@ func (w *Web) changeLibrary(rw http.ResponseWriter, r *http.Request, v *visitor)
 		return
 	}
 	f, to := r.PostForm, libraryPath(l.ID)
-	detail := map[string]any{"library": l.ID}
 	switch action := f.Get("action"); action {
 	case "policy":
-		err = w.setPolicy(r.Context(), l, f)
+		err = w.setPolicy(r.Context(), v, l, f)
 	case "share":
-		detail["partner"], detail["level"] = f.Get("partner"), f.Get("level")
-		err = w.shareLibrary(r.Context(), l, f)
+		err = w.shareLibrary(r.Context(), v, l, f)
 	case "unshare":
-		detail["partner"] = f.Get("partner")
-		err = w.o.Answers.Unshare(r.Context(), l.ID, concordat.SiteID(f.Get("partner")))
-	case "wording":
-		detail["name"] = f.Get("name")
-		err = w.o.Store.PutTemplate(r.Context(), store.Template{Library: l.ID, Name: strings.TrimSpace(f.Get("name")), Text: f.Get("text"),
-			Added: w.o.Now()})
-	case "unword":
-		detail["name"] = f.Get("name")
-		err = w.o.Store.DeleteTemplate(r.Context(), l.ID, f.Get("name"))
+		err = w.unshare(r.Context(), v, l.ID, concordat.SiteID(f.Get("partner")))
+	case "wording", "unword":
+		err = w.changeWording(r.Context(), v, l, action, f.Get("name"), f.Get("text"))
 	case "delete":
 		if f.Get("confirm") != string(l.ID) {
 			w.showLibrary(rw, r, v, http.StatusBadRequest, "library.confirm")
 			return
 		}
-		detail["documents"], to = l.Documents, "/deletions"
-		_, err = w.erase(r.Context(), v, f.Get("reason"), retain.Target{Library: l.ID, Whole: true})
+		to, err = "/deletions", w.deleteLibrary(r.Context(), v, l, f.Get("reason"))
 	default:
 		err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
 	}
@@ -300,11 +289,29 @@ func (w *Web) changeLibrary(rw http.ResponseWriter, r *http.Request, v *visitor)
 		w.fail(rw, r, v, err)
 		return
 	}
-	w.audit(r.Context(), v.Name, "library_"+f.Get("action"), detail)
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
 
-func (w *Web) setPolicy(ctx context.Context, l store.Library, f url.Values) error {
+// changeWording keeps template wording of a library, or, as unword, forgets it.
+func (w *Web) changeWording(ctx context.Context, v *visitor, l store.Library, action, name, text string) error {
+	return w.change(ctx, v.Name, "library_"+action, map[string]any{"library": l.ID, "name": name}, func(tx *store.DB) error {
+		if action == "unword" {
+			return tx.DeleteTemplate(ctx, l.ID, name)
+		}
+		return tx.PutTemplate(ctx, store.Template{Library: l.ID, Name: strings.TrimSpace(name), Text: text, Added: w.o.Now()})
+	})
+}
+
+// deleteLibrary deletes a library with its documents. The receipt of the deletion tells of it too.
+func (w *Web) deleteLibrary(ctx context.Context, v *visitor, l store.Library, reason string) error {
+	if _, err := w.erase(ctx, v, reason, retain.Target{Library: l.ID, Whole: true}); err != nil {
+		return err
+	}
+	w.audit(ctx, v.Name, "library_delete", map[string]any{"library": l.ID, "documents": l.Documents})
+	return nil
+}
+
+func (w *Web) setPolicy(ctx context.Context, v *visitor, l store.Library, f url.Values) error {
 	day := func(name string) (time.Time, error) {
 		if f.Get(name) == "" {
 			return time.Time{}, nil
@@ -326,5 +333,7 @@ func (w *Web) setPolicy(ctx context.Context, l store.Library, f url.Values) erro
 	if l.Policy.Template != "" && !slices.Contains(w.o.Templates(), l.Policy.Template) {
 		return wrong("wrong.template", l.Policy.Template)
 	}
-	return w.o.Store.UpdateLibrary(ctx, l)
+	return w.change(ctx, v.Name, "library_policy", map[string]any{"library": l.ID}, func(tx *store.DB) error {
+		return tx.UpdateLibrary(ctx, l)
+	})
 }

@@ -118,41 +118,38 @@ func (w *Web) addPlatform(ctx context.Context, who string, p store.LTIPlatform) 
 	if err := CheckLTIPlatform(p, w.lti.o.Private); err != nil {
 		return err
 	}
-	if _, err := w.o.Store.LTIPlatform(ctx, p.ID); err == nil {
-		return fmt.Errorf("platform %s: %w", p.ID, concordat.ErrExists)
-	}
 	p.Made = w.o.Now()
-	if err := w.o.Store.PutLTIPlatform(ctx, p); err != nil {
-		return err
-	}
-	w.audit(ctx, who, "lti_platform_added", map[string]any{"platform": p.ID, "issuer": p.Issuer, "client": p.Client})
-	return nil
+	detail := map[string]any{"platform": p.ID, "issuer": p.Issuer, "client": p.Client}
+	return w.change(ctx, who, "lti_platform_added", detail, func(tx *store.DB) error {
+		if _, err := tx.LTIPlatform(ctx, p.ID); err == nil {
+			return fmt.Errorf("platform %s: %w", p.ID, concordat.ErrExists)
+		}
+		return tx.PutLTIPlatform(ctx, p)
+	})
 }
 
 func (w *Web) changePlatform(ctx context.Context, who, id, action string, deployments []string) error {
-	p, err := w.o.Store.LTIPlatform(ctx, id)
-	if err != nil {
-		return err
-	}
-	switch action {
-	case "deployments":
-		p.Deployments = deployments
-	default:
-		p.Disabled = action == "disable"
-	}
-	if err := w.o.Store.PutLTIPlatform(ctx, p); err != nil {
-		return err
-	}
-	w.audit(ctx, who, "lti_platform_"+action, map[string]any{"platform": id, "deployments": p.Deployments})
-	return nil
+	detail := map[string]any{"platform": id}
+	return w.change(ctx, who, "lti_platform_"+action, detail, func(tx *store.DB) error {
+		p, err := tx.LTIPlatform(ctx, id)
+		if err != nil {
+			return err
+		}
+		switch action {
+		case "deployments":
+			p.Deployments = deployments
+		default:
+			p.Disabled = action == "disable"
+		}
+		detail["deployments"] = p.Deployments
+		return tx.PutLTIPlatform(ctx, p)
+	})
 }
 
 func (w *Web) removePlatform(ctx context.Context, who, id string) error {
-	if err := w.o.Store.DeleteLTIPlatform(ctx, id); err != nil {
-		return err
-	}
-	w.audit(ctx, who, "lti_platform_removed", map[string]any{"platform": id})
-	return nil
+	return w.change(ctx, who, "lti_platform_removed", map[string]any{"platform": id}, func(tx *store.DB) error {
+		return tx.DeleteLTIPlatform(ctx, id)
+	})
 }
 
 type ltiRegisterPage struct{ Key, Offer, Token, Issuer, Family string }

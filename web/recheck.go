@@ -181,30 +181,27 @@ func (w *Web) putRecheck(ctx context.Context, v *visitor, kind, target string, e
 	case err != nil:
 		return err
 	}
-	now, err := w.o.Store.Recheck(ctx, kind, target)
-	if errors.Is(err, concordat.ErrNotFound) {
-		now, err = store.Recheck{Kind: kind, Target: target, Owner: v.Name}, nil
-	}
-	if err != nil {
-		return err
-	}
-	now.Every, now.Next = every, next
-	if err := w.o.Store.PutRecheck(ctx, now); err != nil {
-		return err
-	}
-	w.audit(ctx, v.Name, "recheck_set", map[string]any{"kind": kind, "target": target, "every": every, "next": next})
-	return nil
+	detail := map[string]any{"kind": kind, "target": target, "every": every, "next": next}
+	return w.change(ctx, v.Name, "recheck_set", detail, func(tx *store.DB) error {
+		now, err := tx.Recheck(ctx, kind, target)
+		if errors.Is(err, concordat.ErrNotFound) {
+			now, err = store.Recheck{Kind: kind, Target: target, Owner: v.Name}, nil
+		}
+		if err != nil {
+			return err
+		}
+		now.Every, now.Next = every, next
+		return tx.PutRecheck(ctx, now)
+	})
 }
 
 func (w *Web) dropRecheck(ctx context.Context, v *visitor, kind, target string) error {
 	if err := w.mayRecheck(ctx, v, kind, target); err != nil {
 		return err
 	}
-	if err := w.o.Store.DeleteRecheck(ctx, kind, target); err != nil {
-		return err
-	}
-	w.audit(ctx, v.Name, "recheck_dropped", map[string]any{"kind": kind, "target": target})
-	return nil
+	return w.change(ctx, v.Name, "recheck_dropped", map[string]any{"kind": kind, "target": target}, func(tx *store.DB) error {
+		return tx.DeleteRecheck(ctx, kind, target)
+	})
 }
 
 // plan has what was handed in done again if the configuration says so. What was handed in stands without it,

@@ -180,7 +180,7 @@ func (w *Web) formerRules(ctx context.Context, id concordat.TaskID) (report.Rule
 func (w *Web) addNote(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	t, now, err := w.reviewForm(rw, r, v)
 	if err == nil {
-		err = w.keepNote(r.Context(), v, t, now, r.PostForm)
+		_, err = w.keepNote(r.Context(), v, t, now, r.PostForm)
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)
@@ -189,15 +189,36 @@ func (w *Web) addNote(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	http.Redirect(rw, r, "/checks/"+string(t.ID)+"#notes", http.StatusSeeOther)
 }
 
-func (w *Web) keepNote(ctx context.Context, v *visitor, t store.Task, now *review, f url.Values) error {
+// keepNote keeps what a form says of a task, and returns it.
+func (w *Web) keepNote(ctx context.Context, v *visitor, t store.Task, now *review, f url.Values) (store.Review, error) {
 	n, err := w.note(v, now, f)
-	if err == nil {
-		_, err = w.o.Store.AppendReview(ctx, t.ID, n)
+	if err != nil {
+		return n, err
 	}
-	if err == nil {
-		w.audit(ctx, v.Name, "review_"+string(n.Kind), map[string]any{"task": t.ID})
+	err = w.change(ctx, v.Name, "review_"+string(n.Kind), map[string]any{"task": t.ID}, func(tx *store.DB) error {
+		n, err = tx.AppendReview(ctx, t.ID, n)
+		return err
+	})
+	return n, err
+}
+
+// appendRules keeps new rules of a task, unless they were changed since there were so many changes;
+// store.AnyRules: whatever happened. subject says of what the change is; it may be empty.
+func (w *Web) appendRules(ctx context.Context, v *visitor, id concordat.TaskID, rules report.Rules, action, subject string,
+	changes int) error {
+	if err := rules.Validate(); err != nil {
+		return err
 	}
-	return err
+	data, err := json.Marshal(rules)
+	if err != nil {
+		return err
+	}
+	detail := map[string]any{"task": id, "action": action, "subject": shortened(subject)}
+	return w.change(ctx, v.Name, "rules_changed", detail, func(tx *store.DB) error {
+		_, err := tx.AppendReviewIf(ctx, id, store.Review{At: w.o.Now(), By: v.Name, Kind: store.ReviewRules,
+			Text: strings.TrimSpace(action + " " + subject), Data: data}, changes)
+		return err
+	})
 }
 
 func (w *Web) note(v *visitor, now *review, f url.Values) (store.Review, error) {

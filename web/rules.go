@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -39,19 +38,7 @@ func (w *Web) changeRules(rw http.ResponseWriter, r *http.Request, v *visitor) {
 func (w *Web) applyRules(ctx context.Context, v *visitor, t store.Task, now *review, f url.Values) (report.Rules, error) {
 	rules, subject, err := w.newRules(ctx, v, t.ID, now.Rules, f)
 	if err == nil {
-		err = rules.Validate()
-	}
-	var data []byte
-	if err == nil {
-		data, err = json.Marshal(rules)
-	}
-	action := f.Get("action")
-	if err == nil {
-		_, err = w.o.Store.AppendReview(ctx, t.ID, store.Review{At: w.o.Now(), By: v.Name, Kind: store.ReviewRules,
-			Text: strings.TrimSpace(action + " " + subject), Data: data})
-	}
-	if err == nil {
-		w.audit(ctx, v.Name, "rules_changed", map[string]any{"task": t.ID, "action": action, "subject": shortened(subject)})
+		err = w.appendRules(ctx, v, t.ID, rules, f.Get("action"), subject, store.AnyRules)
 	}
 	return rules, err
 }

@@ -25,7 +25,7 @@ func shareLimits(r *store.ShareRule) map[string]*int {
 
 // shareLibrary opens a library to a partner, or changes how much it is shown; what the form leaves empty of
 // an earlier share stays.
-func (w *Web) shareLibrary(ctx context.Context, l store.Library, f url.Values) error {
+func (w *Web) shareLibrary(ctx context.Context, v *visitor, l store.Library, f url.Values) error {
 	id := concordat.SiteID(f.Get("partner"))
 	x, err := w.o.Store.Share(ctx, l.ID, id)
 	if errors.Is(err, concordat.ErrNotFound) {
@@ -37,20 +37,29 @@ func (w *Web) shareLibrary(ctx context.Context, l store.Library, f url.Values) e
 	if err := readShare(&x.Rule, f); err != nil {
 		return err
 	}
-	return w.putShare(ctx, x)
+	_, err = w.putShare(ctx, v, x)
+	return err
 }
 
-// putShare keeps a share with a partner that is known.
-func (w *Web) putShare(ctx context.Context, x store.Share) error {
+// putShare keeps a share with a partner that is known, and returns it.
+func (w *Web) putShare(ctx context.Context, v *visitor, x store.Share) (store.Share, error) {
 	partners, err := w.o.Partners(ctx)
 	if err != nil {
-		return err
+		return x, err
 	}
 	if !slices.ContainsFunc(partners, func(p Partner) bool { return p.Site == x.Partner }) {
-		return wrong("wrong.partner", x.Partner)
+		return x, wrong("wrong.partner", x.Partner)
 	}
-	_, err = w.o.Answers.Share(ctx, x)
-	return err
+	return w.o.Answers.Share(ctx, x, func(tx *store.DB) error {
+		return tx.Note(ctx, v.Name, "library_share", map[string]any{"library": x.Library, "partner": x.Partner, "level": x.Rule.Level})
+	})
+}
+
+// unshare closes a library to a partner.
+func (w *Web) unshare(ctx context.Context, v *visitor, lib concordat.LibraryID, partner concordat.SiteID) error {
+	return w.o.Answers.Unshare(ctx, lib, partner, func(tx *store.DB) error {
+		return tx.Note(ctx, v.Name, "library_unshare", map[string]any{"library": lib, "partner": partner})
+	})
 }
 
 // readShare takes the rules of a share from a form.
@@ -205,19 +214,10 @@ func (w *Web) apiPutShare(ctx context.Context, in *apiPutShareInput) (*apiShareO
 		return nil, err
 	}
 	id := concordat.SiteID(in.Partner)
-	if err := w.putShare(ctx, store.Share{Library: l.ID, Partner: id, Rule: in.Body.rule()}); err != nil {
-		return nil, err
-	}
-	w.audit(ctx, visitorOf(ctx).Name, "library_share", map[string]any{"library": l.ID, "partner": id, "level": in.Body.Level})
-	x, err := w.o.Store.Share(ctx, l.ID, id)
+	x, err := w.putShare(ctx, visitorOf(ctx), store.Share{Library: l.ID, Partner: id, Rule: in.Body.rule()})
 	return &apiShareOutput{apiShareBody{x.Partner, x.Version, x.Changed, shareRuleOf(x.Rule)}}, err
 }
 
 func (w *Web) apiDeleteShare(ctx context.Context, in *apiShareInput) (*struct{}, error) {
-	lib, id := concordat.LibraryID(in.ID), concordat.SiteID(in.Partner)
-	if err := w.o.Answers.Unshare(ctx, lib, id); err != nil {
-		return nil, err
-	}
-	w.audit(ctx, visitorOf(ctx).Name, "library_unshare", map[string]any{"library": lib, "partner": id})
-	return nil, nil
+	return nil, w.unshare(ctx, visitorOf(ctx), concordat.LibraryID(in.ID), concordat.SiteID(in.Partner))
 }

@@ -193,8 +193,20 @@ func (w *Web) cancelTask(ctx context.Context, v *visitor, t store.Task) error {
 	return nil
 }
 
-// audit notes what somebody did. A page is not refused because its line cannot be written; the
-// operator is told.
+// change makes a change of the store and its entry in the audit, both or neither; by is who makes it. What
+// detail refers to may be set by f.
+func (w *Web) change(ctx context.Context, by, action string, detail map[string]any, f func(tx *store.DB) error) error {
+	return w.o.Store.Atomic(ctx, func(tx *store.DB) error {
+		if err := f(tx); err != nil {
+			return err
+		}
+		return tx.Note(ctx, by, action, detail)
+	})
+}
+
+// audit notes what somebody did that changed nothing in the store by itself: they read, tried to sign in, or had
+// something begin that is noted elsewhere too. A page is not refused because its line cannot be written; the
+// operator is told. What changes the store is noted by change.
 func (w *Web) audit(ctx context.Context, actor, action string, detail map[string]any) {
 	if detail == nil {
 		detail = map[string]any{} // not null

@@ -131,6 +131,11 @@ func cut[S ~string](s S) S {
 
 // audit adds a line; from is empty for what is done here.
 func (s *Answerer) audit(ctx context.Context, from concordat.SiteID, action string, detail any) error {
+	return s.note(context.WithoutCancel(ctx), s.o.Store, from, action, detail)
+}
+
+// note is audit in a transaction.
+func (s *Answerer) note(ctx context.Context, db Store, from concordat.SiteID, action string, detail any) error {
 	b, err := json.Marshal(detail)
 	if err != nil {
 		return fmt.Errorf("audit %s: %w", action, err)
@@ -139,6 +144,6 @@ func (s *Answerer) audit(ctx context.Context, from concordat.SiteID, action stri
 	if from == "" {
 		actor = string(s.o.ID)
 	}
-	_, err = s.o.Store.AppendAudit(context.WithoutCancel(ctx), actor, action, b)
+	_, err = db.AppendAudit(ctx, actor, action, b)
 	return err
 }

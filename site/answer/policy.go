@@ -178,44 +178,71 @@ func padded(n int) int {
 }
 
 // Share opens a library to a partner under a rule, or exchanges the rule, and returns what stands.
-// The fingerprints that its partners need are made by [Answerer.KeepEpochs].
-func (s *Answerer) Share(ctx context.Context, x store.Share) (store.Share, error) {
-	before, err := s.o.Store.Share(ctx, x.Library, x.Partner)
-	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
-		return store.Share{}, err
-	}
-	if err == nil && before.Rule.Ship && !x.Rule.Ship {
-		// First, so that a crash in between leaves no mirror that nobody is told of.
-		if err := s.withdraw(ctx, x.Partner, x.Library, "mirrors are no longer allowed"); err != nil {
-			return store.Share{}, err
+// The fingerprints that its partners need are made by [Answerer.KeepEpochs]. The change, the notice to
+// the partner, the entry in the audit, and what is given as also, such as an entry that names who asked
+// for it, are one transaction.
+func (s *Answerer) Share(ctx context.Context, x store.Share, also ...func(tx *store.DB) error) (store.Share, error) {
+	err := s.o.Store.Atomic(ctx, func(tx *store.DB) error {
+		before, err := tx.Share(ctx, x.Library, x.Partner)
+		if err != nil && !errors.Is(err, concordat.ErrNotFound) {
+			return err
 		}
-	}
-	if x, err = s.o.Store.PutShare(ctx, x); err != nil {
-		return store.Share{}, err
-	}
-	if err := s.audit(ctx, "", "share", x); err != nil {
+		if err == nil && before.Rule.Ship && !x.Rule.Ship {
+			if err := s.withdraw(ctx, tx, x.Partner, x.Library, "mirrors are no longer allowed"); err != nil {
+				return err
+			}
+		}
+		if x, err = tx.PutShare(ctx, x); err != nil {
+			return err
+		}
+		if err := s.note(ctx, tx, "", "share", x); err != nil {
+			return err
+		}
+		return all(tx, also)
+	})
+	if err != nil {
 		return store.Share{}, err
 	}
 	s.Changed()
 	return x, nil
 }
 
-// Unshare closes a library to a partner, which is told if it may have a mirror.
-func (s *Answerer) Unshare(ctx context.Context, lib concordat.LibraryID, partner concordat.SiteID) error {
-	x, err := s.o.Store.Share(ctx, lib, partner)
-	if err != nil {
-		return err
-	}
-	if x.Rule.Ship {
-		if err := s.withdraw(ctx, partner, lib, "the library is no longer open"); err != nil {
+// all runs fs on a transaction until one fails.
+func all(tx *store.DB, fs []func(tx *store.DB) error) error {
+	for _, f := range fs {
+		if err := f(tx); err != nil {
 			return err
 		}
 	}
-	if err := s.o.Store.DeleteShare(ctx, lib, partner); err != nil {
-		return err
+	return nil
+}
+
+// Unshare closes a library to a partner, which is told if it may have a mirror; all of it is one
+// transaction, as in Share.
+func (s *Answerer) Unshare(ctx context.Context, lib concordat.LibraryID, partner concordat.SiteID,
+	also ...func(tx *store.DB) error) error {
+	err := s.o.Store.Atomic(ctx, func(tx *store.DB) error {
+		x, err := tx.Share(ctx, lib, partner)
+		if err != nil {
+			return err
+		}
+		if x.Rule.Ship {
+			if err := s.withdraw(ctx, tx, partner, lib, "the library is no longer open"); err != nil {
+				return err
+			}
+		}
+		if err := tx.DeleteShare(ctx, lib, partner); err != nil {
+			return err
+		}
+		if err := s.note(ctx, tx, "", "unshare", auditShare{Library: lib, Partner: partner, Rule: x.Version}); err != nil {
+			return err
+		}
+		return all(tx, also)
+	})
+	if err == nil {
+		s.Changed()
 	}
-	s.Changed()
-	return s.audit(ctx, "", "unshare", auditShare{Library: lib, Partner: partner, Rule: x.Version})
+	return err
 }
 
 // Close ends every share of a library.
@@ -233,8 +260,8 @@ func (s *Answerer) Close(ctx context.Context, lib concordat.LibraryID) error {
 }
 
 // withdraw tells a partner to delete its mirror of a library.
-func (s *Answerer) withdraw(ctx context.Context, partner concordat.SiteID, lib concordat.LibraryID, words string) error {
-	return s.o.Store.Queue(ctx, partner, concordat.Notice{Kind: concordat.NoticeWithdrawn, Library: lib, Words: words, At: s.o.Now()})
+func (s *Answerer) withdraw(ctx context.Context, db Store, partner concordat.SiteID, lib concordat.LibraryID, words string) error {
+	return db.Queue(ctx, partner, concordat.Notice{Kind: concordat.NoticeWithdrawn, Library: lib, Words: words, At: s.o.Now()})
 }
 
 // withdrawExpired tells partners, once, of mirrors whose share has expired.
@@ -248,7 +275,7 @@ func (s *Answerer) withdrawExpired(ctx context.Context) error {
 		if !x.Rule.Ship || x.Rule.Expires.IsZero() || now.Before(x.Rule.Expires) {
 			continue
 		}
-		if err := s.withdraw(ctx, x.Partner, x.Library, "the share has expired"); err != nil {
+		if err := s.withdraw(ctx, s.o.Store, x.Partner, x.Library, "the share has expired"); err != nil {
 			return err
 		}
 		x.Rule.Ship = false // so that it is told once, or twice after a crash

@@ -11,6 +11,7 @@ import (
 
 // Store is the part of the store that answering partners uses; *store.DB has it.
 type Store interface {
+	Atomic(ctx context.Context, f func(tx *store.DB) error) error
 	Library(ctx context.Context, id concordat.LibraryID) (store.Library, error)
 	DocumentRow(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (store.DocumentRow, error)
 	Templates(ctx context.Context, lib concordat.LibraryID) ([]store.Template, error)
