@@ -230,44 +230,11 @@ func (w *Web) callerToken(r *http.Request, scope string) (*visitor, store.Token,
 
 var errNoToken = errors.New("no valid token in Authorization: Bearer TOKEN")
 
-// problemOf describes an error as RFC 9457 has it. Types are stable.
+// problemOf describes an error as RFC 9457 has it, by the table in status.go. Types are stable.
 func problemOf(err error) *huma.ErrorModel {
-	status, kind := http.StatusInternalServerError, "fault"
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.Is(err, errNoToken):
-		status, kind = http.StatusUnauthorized, "token"
-	case errors.As(err, &tooLarge):
-		status, kind = http.StatusRequestEntityTooLarge, "large"
-	case errors.As(err, new(*store.QuotaUsed)):
-		status, kind = http.StatusTooManyRequests, "quota"
-	case errors.As(err, new(*tooMany)), errors.As(err, new(*people.Crowded)):
-		status, kind = http.StatusTooManyRequests, "too_many"
-	case errors.Is(err, errSlow):
-		status, kind = http.StatusRequestTimeout, "slow"
-	case errors.Is(err, concordat.ErrNotFound):
-		status, kind = http.StatusNotFound, "not_found"
-	case errors.Is(err, concordat.ErrRefused):
-		status, kind = http.StatusForbidden, "refused"
-	case errors.Is(err, concordat.ErrDiskFull):
-		status, kind = http.StatusInsufficientStorage, "disk_full"
-	case errors.Is(err, errRevision):
-		status, kind = http.StatusPreconditionFailed, "changed"
-	case errors.Is(err, concordat.ErrChanged):
-		status, kind = http.StatusConflict, "changed"
-	case errors.Is(err, errCondition):
-		status, kind = http.StatusPreconditionRequired, "condition"
-	case errors.Is(err, concordat.ErrExists):
-		status, kind = http.StatusConflict, "exists"
-	case errors.Is(err, errKey):
-		status, kind = http.StatusUnprocessableEntity, "idempotency_key"
-	case errors.Is(err, concordat.ErrInvalid):
-		status, kind = http.StatusBadRequest, "invalid"
-	case errors.Is(err, concordat.ErrUnavailable):
-		status, kind = http.StatusServiceUnavailable, "unavailable"
-	}
-	m := &huma.ErrorModel{Type: problemPrefix + kind, Title: http.StatusText(status), Status: status}
-	if kind != "fault" {
+	of := refusalOf(err)
+	m := &huma.ErrorModel{Type: problemPrefix + of.kind, Title: http.StatusText(of.status), Status: of.status}
+	if of.kind != kindFault {
 		m.Detail = err.Error()
 	}
 	return brief(m)

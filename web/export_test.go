@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"time"
@@ -147,3 +148,17 @@ func (w *Way) Client() *http.Client { return &http.Client{Transport: w.w.transpo
 
 // Proven notes that the issuer has answered.
 func (w *Way) Proven() { w.w.proven() }
+
+// StatusOf returns the statuses with which a page and the API answer an error, the type of the API's problem, and the page.
+func (w *Web) StatusOf(err error) (page, api int, kind, text string) {
+	rec := httptest.NewRecorder()
+	w.fail(rec, httptest.NewRequest(http.MethodGet, "/", nil), nil, err)
+	m := problemOf(err)
+	return rec.Code, m.Status, strings.TrimPrefix(m.Type, problemPrefix), rec.Body.String()
+}
+
+// Refusals are errors of each row of the table of refusals that callers have to tell apart.
+func Refusals() []error {
+	return []error{errNoToken, &http.MaxBytesError{}, &store.QuotaUsed{}, &tooMany{"error.often", time.Second}, errSlow, errNotShown,
+		errLink, errSignedOut, errRevision, errCondition, errKey, &busy{time.Second}}
+}

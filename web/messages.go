@@ -289,6 +289,7 @@ var commonMessages = map[string][2]string{
 		"站点磁盘已满。此前已接收的内容不会丢失，请通知管理员。"},
 	"error.invalid": {"This cannot be used as it is.", "提交的内容无法使用。"},
 	"error.busy":    {"Something does not answer for now. Try again in a minute.", "服务暂时无响应，请稍后再试。"},
+	"error.exists":  {"That name is taken, or this was done already.", "名称已被占用，或此操作已完成。"},
 	"error.fault":   {"Something failed here. It has been noted; tell the administrator the time.", "站点内部出错，已记录。请将时间告知管理员。"},
 	"error.back":    {"Back to the checks", "返回检测列表"},
 }

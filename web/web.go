@@ -369,37 +369,16 @@ func (w *Web) fail(rw http.ResponseWriter, r *http.Request, v *visitor, err erro
 // faultOf returns the status of an answer that tells of err, the key of its message, and what else can be
 // said; it sets the headers that belong to the status.
 func (w *Web) faultOf(rw http.ResponseWriter, r *http.Request, err error) (code int, key, detail string) {
-	code, key = http.StatusInternalServerError, "error.fault"
-	var tooLarge *http.MaxBytesError
-	var crowded *busy
+	of := refusalOf(err)
+	code, key = of.status, of.key
 	limit, detail, retry, limited := limits(languageOf(r), w.o.Now(), err)
+	var crowded *busy
 	switch {
-	case errors.As(err, &tooLarge):
-		code, key = http.StatusRequestEntityTooLarge, "error.large"
-	case limited:
-		code, key = http.StatusTooManyRequests, limit
+	case code == http.StatusTooManyRequests && limited:
+		key = limit
 		retryAfter(rw.Header(), retry)
-	case errors.Is(err, errNotShown):
-		code, key = http.StatusForbidden, "error.notshown"
-	case errors.Is(err, errLink):
-		code, key = http.StatusNotFound, "error.link"
-	case errors.Is(err, errSignedOut):
-		code, key = http.StatusForbidden, "error.signed"
-	case errors.Is(err, concordat.ErrNotFound):
-		code, key = http.StatusNotFound, "error.absent"
-	case errors.Is(err, concordat.ErrRefused):
-		code, key = http.StatusForbidden, "error.refused"
-	case errors.Is(err, concordat.ErrChanged):
-		code, key = http.StatusConflict, "error.changed"
-	case errors.Is(err, concordat.ErrDiskFull):
-		code, key = http.StatusInsufficientStorage, "error.full"
-	case errors.Is(err, concordat.ErrInvalid):
-		code, key = http.StatusBadRequest, "error.invalid"
-	case errors.As(err, &crowded):
-		code, key = http.StatusServiceUnavailable, "login.busy"
+	case code == http.StatusServiceUnavailable && errors.As(err, &crowded):
 		retryAfter(rw.Header(), crowded.retry)
-	case errors.Is(err, concordat.ErrUnavailable):
-		code, key = http.StatusServiceUnavailable, "error.busy"
 	}
 	if p := (*plain)(nil); code == http.StatusForbidden && errors.As(err, &p) {
 		key = "error.barred"

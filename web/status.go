@@ -1,0 +1,68 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+
+	"concordat"
+	"concordat/people"
+	"concordat/store"
+)
+
+// refusal is how an error is answered, by a page and by the API alike.
+type refusal struct {
+	is     func(error) bool
+	status int
+	kind   string // of the API's problem: the end of its type, which is stable
+	key    string // of the page's message
+}
+
+// refusals are the errors that callers can do something about. The first that fits counts: an error that
+// wraps another stands before it.
+var refusals = []refusal{
+	{wraps(errNoToken), http.StatusUnauthorized, "token", "error.signed"},
+	{is[*http.MaxBytesError], http.StatusRequestEntityTooLarge, "large", "error.large"},
+	{is[*store.QuotaUsed], http.StatusTooManyRequests, "quota", "error.quota"},
+	{is[*people.Crowded], http.StatusTooManyRequests, "too_many", "error.open"},
+	{is[*tooMany], http.StatusTooManyRequests, "too_many", "error.often"},
+	{wraps(errSlow), http.StatusRequestTimeout, "slow", "wrong.form"},
+	{wraps(errNotShown), http.StatusForbidden, "refused", "error.notshown"},
+	{wraps(errLink), http.StatusNotFound, "not_found", "error.link"},
+	{wraps(errSignedOut), http.StatusForbidden, "refused", "error.signed"},
+	{wraps(concordat.ErrNotFound), http.StatusNotFound, "not_found", "error.absent"},
+	{wraps(concordat.ErrRefused), http.StatusForbidden, "refused", "error.refused"},
+	{wraps(concordat.ErrDiskFull), http.StatusInsufficientStorage, "disk_full", "error.full"},
+	{wraps(errRevision), http.StatusPreconditionFailed, "changed", "error.changed"},
+	{wraps(concordat.ErrChanged), http.StatusConflict, "changed", "error.changed"},
+	{wraps(errCondition), http.StatusPreconditionRequired, "condition", "error.changed"},
+	{wraps(concordat.ErrExists), http.StatusConflict, "exists", "error.exists"},
+	{wraps(errKey), http.StatusUnprocessableEntity, "idempotency_key", "error.invalid"},
+	{wraps(concordat.ErrInvalid), http.StatusBadRequest, "invalid", "error.invalid"},
+	{is[*busy], http.StatusServiceUnavailable, "unavailable", "login.busy"},
+	{wraps(concordat.ErrUnavailable), http.StatusServiceUnavailable, "unavailable", "error.busy"},
+}
+
+// ourFault answers all other errors.
+var ourFault = refusal{nil, http.StatusInternalServerError, kindFault, "error.fault"}
+
+// kindFault is the kind of ourFault, of which callers are told no more.
+const kindFault = "fault"
+
+func wraps(target error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, target) }
+}
+
+func is[T error](err error) bool {
+	var t T
+	return errors.As(err, &t)
+}
+
+// refusalOf returns how err is answered.
+func refusalOf(err error) refusal {
+	for _, r := range refusals {
+		if r.is(err) {
+			return r
+		}
+	}
+	return ourFault
+}
