@@ -1,4 +1,6 @@
-// Package align finds which passages of one text stand, changed or unchanged, in another.
+// Package align finds which passages of one text stand, changed or unchanged, in another. What may be aligned is
+// decided elsewhere: package align/wording finds wording that is shared by right, and package site/compare the
+// documents worth comparing. Open align.go first.
 //
 // Start from [Pair]. Each text is prepared once with [Prepare]; a pair costs time and memory linear
 // in its size, whatever the texts hold. Spans are bytes of the original texts, on rune boundaries.

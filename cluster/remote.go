@@ -1,10 +1,3 @@
-// Package cluster is the inside of one site: how its parts reach the index that one of its processes
-// holds.
-//
-// Start from Handler, which a process that holds indexes serves, and Dial, which gives another process
-// of the same site a concordat.Index over it. Both ends must be of the same build; a call to another
-// one fails with concordat.ErrUnavailable and says so. The connection is trusted: it is a socket that
-// only the site's own user may open.
 package cluster
 
 import (

@@ -1,6 +1,7 @@
-// Package crypto holds what sites prove and hide with keys: the identity of a site and its keystore,
-// the signed site card, enrolment, the sealed envelope between sites, signed statements, the secrets
-// of a federation, and signed heads of the audit. doc/format-federation.md has every byte.
+// Package crypto holds what sites prove and hide with keys: the identity of a site and its keystore, the signed site
+// card, enrolment, the sealed envelope between sites, signed statements, the secrets of a federation, and signed heads
+// of the audit. doc/format-federation.md has every byte. Connections and messages are not here (package federation).
+// Open identity.go first, then card.go and envelope.go.
 //
 // Identity is the type to start from. It is immutable: what changes it returns another one, so that
 // a running site swaps one pointer and messages in flight keep the keys they began with.

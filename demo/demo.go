@@ -1,6 +1,3 @@
-// Package demo holds the texts of the demonstration: a library of real documents in English and
-// Chinese, one submission that reuses some of them, and the list of what it reuses. Where each file
-// comes from, and under which terms, stands in SOURCES.md.
 package demo
 
 import "embed"

@@ -1,5 +1,6 @@
-// Package index is one shard on one disk: the profiles of many documents, and the answer to "which
-// known sentences lie near these?".
+// Package index is one shard on one disk: the profiles of many documents, and the answer to "which known sentences lie
+// near these?". Several shards, and copies of them on other machines, are not here (package cluster); making
+// fingerprints is in package profile. Open shard.go first; DESIGN.md has the picture.
 //
 // Start from [Shard], which [Open] returns and which is a [concordat.Index]. A Bleve index holds
 // everything that must last: for every block of about twenty sentences the five band terms, the

@@ -1,8 +1,3 @@
-// Package profile turns a document into its fingerprinted sentences by a named recipe.
-//
-// Start from [New]. A recipe fixes everything that a fingerprint depends on: the rune table and
-// stop lists, the packing of sentences into blocks, the features, the sketch and its key. Its
-// digest is part of the scheme's name, so that two recipes are never mistaken for one another.
 package profile
 
 import (

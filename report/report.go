@@ -1,11 +1,3 @@
-// Package report turns findings into a report by rules.
-//
-// [Findings] hold everything a check found and are kept; [Rules] say what of it counts; [Build]
-// joins the two into a [Report]. A rule that changes later runs Build again and asks nobody. The
-// package is pure: the same findings and rules give the same report, whatever the order in which
-// passages were found.
-//
-// A report never says more than was asked: what was not compared is listed beside what was found.
 package report
 
 import (

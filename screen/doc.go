@@ -1,5 +1,6 @@
-// Package screen finds near-duplicates in whole libraries: which documents of a collection are
-// copies, versions or parts of one another.
+// Package screen finds near-duplicates in whole libraries: which documents of a collection are copies, versions or
+// parts of one another. Evidence and reports are not here, and its commands are in cmd/concordat/screening. Open
+// screen.go first.
 //
 // It has the four families of methods of the literature, on plain numbers and texts:
 //   - prints of documents, compared by Hamming distance: [Design], [NewPlan], [Tables] and

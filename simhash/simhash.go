@@ -1,8 +1,3 @@
-// Package simhash makes 100-bit fingerprints by random hyperplanes (Charikar 2002), weighted by
-// how often a feature occurs or by weights of the caller's, and estimates the cosine of two
-// documents from the distance of their fingerprints.
-//
-// Start from [New].
 package simhash
 
 import (

@@ -1,6 +1,6 @@
-// Package store remembers everything small: settings of the site, libraries and their policy, the
-// catalogue of documents, what ingest did with each file, tasks, findings, results and the audit.
-// Texts and fingerprints live in the index.
+// Package store remembers everything small: settings of the site, libraries and their policy, the catalogue of
+// documents, what ingest did with each file, tasks, findings, results and the audit. Texts and fingerprints live in the
+// index.
 //
 // Start from [Open], which gives a [DB] over one SQLite file. A change is durable when its call
 // returns without error, and a call that fails changes nothing. A DB is safe for concurrent use:

@@ -1,10 +1,3 @@
-// Package web is the site as people see it in a browser: they sign in, hand in documents, watch the
-// checks, and read reports.
-//
-// Start from New, which returns a handler. Pages are made by the server and work without JavaScript;
-// a little of it shows progress as it happens. Nothing is loaded from anywhere else, which a
-// Content-Security-Policy enforces. Every page but signing in wants an account; a submitter sees own
-// checks only.
 package web
 
 import (

@@ -1,0 +1,65 @@
+package layers
+
+import (
+	"go/ast"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const (
+	mostFiles   = 50  // of a folder, tests apart
+	mostMethods = 120 // declared on one type
+)
+
+// flat are folders that may be larger. Each file of extract is one format; web is still to be divided.
+var flat = map[string]bool{"extract": true, "web": true}
+
+// TestSize: no folder and no type is so large that nobody finds a thing in it, and each folder at the top says what is in
+// it.
+func TestSize(t *testing.T) {
+	files, top := map[string]int{}, map[string]bool{}
+	methods := map[[2]string]int{} // by package and type
+	for _, f := range sources(t) {
+		files[f.pkg]++
+		if first, _, _ := strings.Cut(f.pkg, "/"); first != "" {
+			top[first] = true
+		}
+		for _, d := range f.file.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv != nil {
+				methods[[2]string{f.pkg, receiver(fn.Recv.List[0].Type)}]++
+			}
+		}
+	}
+	for pkg, n := range files {
+		if n > mostFiles && !flat[pkg] {
+			t.Errorf("folder %q has %d files, at most %d", pkg, n, mostFiles)
+		}
+	}
+	for of, n := range methods {
+		if n > mostMethods && !flat[of[0]] {
+			t.Errorf("type %s of %q has %d methods, at most %d", of[1], of[0], n, mostMethods)
+		}
+	}
+	for dir := range top {
+		if _, err := os.Stat(filepath.Join("../..", dir, "doc.go")); err != nil {
+			t.Errorf("folder %s does not say what is in it: %v", dir, err)
+		}
+	}
+}
+
+// receiver returns the name of the type of a method.
+func receiver(x ast.Expr) string {
+	switch x := x.(type) {
+	case *ast.StarExpr:
+		return receiver(x.X)
+	case *ast.IndexExpr:
+		return receiver(x.X)
+	case *ast.IndexListExpr:
+		return receiver(x.X)
+	case *ast.Ident:
+		return x.Name
+	}
+	return ""
+}
