@@ -104,6 +104,54 @@ func TestNeverAcknowledgedIsNotEvidence(t *testing.T) {
 	}
 }
 
+// TestAcknowledgedStays: whatever was cut short around it, settling leaves what was acknowledged in the index and in the
+// catalogue, and it is found as before.
+func TestAcknowledgedStays(t *testing.T) {
+	p := newSite(t, "l")
+	text := prose(1, 12)
+	p.ingest(t, "l", site.Incoming{ID: "a", Title: "A", Text: text}, site.Incoming{ID: "b", Title: "B", Text: prose(2, 12)})
+	dies := &cut{DB: p.store, now: true}
+	for _, end := range []struct {
+		name     string
+		put      error
+		incoming site.Incoming
+		sum      site.Settled
+	}{
+		{"before the index heard of a replacement", errors.New("it has ended"), site.Incoming{ID: "a", Title: "A", Text: prose(3, 12)},
+			site.Settled{}},
+		{"before the index heard of a new title", errors.New("it has ended"), site.Incoming{ID: "a", Title: "Other", Text: text},
+			site.Settled{}},
+		{"beside it", nil, site.Incoming{ID: "c", Text: prose(4, 12)}, site.Settled{Removed: 1}},
+	} {
+		t.Run(end.name, func(t *testing.T) {
+			p.index.put = end.put
+			if err := take(over(t, p, dies, "one"), end.incoming); err == nil {
+				t.Fatal("it did not end")
+			}
+			p.index.put = nil
+			if left, err := p.store.Intakes(t.Context(), "one"); len(left) != 1 || err != nil {
+				t.Fatalf("cut short: %v, %v", left, err)
+			}
+			if sum, err := over(t, p, p.store, "one").Settle(t.Context(), "one"); sum != end.sum || err != nil {
+				t.Errorf("settled %+v, %v, want %+v", sum, err, end.sum)
+			}
+			for _, id := range []concordat.DocumentID{"a", "b"} {
+				row, err := p.store.DocumentRow(t.Context(), "l", id)
+				if err != nil || row.Revision != 1 {
+					t.Errorf("%s in the catalogue: %+v, %v", id, row, err)
+				}
+				d, err := p.index.Document(t.Context(), concordat.Ref{Site: "here", Library: "l", Document: id})
+				if err != nil || store.TextHash(d.Text) != row.Hash {
+					t.Errorf("%s in the index: %v", id, err)
+				}
+			}
+			if got := p.cited(t, text); !slices.Contains(got, "a") {
+				t.Errorf("it is found in %v", got)
+			}
+		})
+	}
+}
+
 // TestHalfTakenIsTakenBack: a process that cannot note what is in the index takes it out again.
 func TestHalfTakenIsTakenBack(t *testing.T) {
 	p := newSite(t, "l")
