@@ -65,12 +65,9 @@ func (q *Queue) add(ctx context.Context, t store.Task, j Job, items []Item) (con
 	if failed > 0 {
 		state = concordat.TaskPartial
 	}
-	return state, fmt.Sprintf(AddedCause, n[Added], n[Replaced], n[Unchanged], failed), nil
+	return state, store.Cause{Code: store.CauseAdded,
+		Numbers: []int{n[Added], n[Replaced], n[Unchanged], failed}}.String(), nil
 }
-
-// AddedCause is the form of the cause with which the task of a job with Into ends: the numbers of new,
-// replaced, unchanged and unreadable texts.
-const AddedCause = "added: %d new, %d replaced, %d unchanged, %d not readable"
 
 // fail makes a failed task of a text that cannot be added.
 func (q *Queue) fail(ctx context.Context, t store.Task, j Job, i int, item Item, cause error) error {

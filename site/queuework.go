@@ -210,7 +210,7 @@ func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, string, 
 	case len(items) == 0:
 		return concordat.TaskFailed, "empty: the file holds no document", nil
 	case len(items) > 1:
-		return concordat.TaskDone, fmt.Sprintf("split into %d checks", len(items)), q.split(ctx, t, j, items)
+		return concordat.TaskDone, store.Cause{Code: store.CauseSplit, Numbers: []int{len(items)}}.String(), q.split(ctx, t, j, items)
 	case items[0].Err != nil:
 		return concordat.TaskFailed, items[0].Err.Error(), nil
 	}

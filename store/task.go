@@ -169,7 +169,8 @@ func (db *Checks) ClaimTask(ctx context.Context, lane Lane, worker string, lease
 		given, err := engine.Collect(ctx, c, func(s engine.Scanner) (id concordat.TaskID, err error) { return id, s.Scan(&id) },
 			`UPDATE task SET state = ?, cause = ?, finished = ?, lease_until = 0
 			WHERE state = ? AND lease_until <= ? AND attempts >= ? RETURNING id`,
-			concordat.TaskFailed, fmt.Sprintf("given up: stopped without a word %d times", MaxAttempts), stamp(now),
+			concordat.TaskFailed,
+			Cause{Code: CauseGivenUp, Detail: fmt.Sprintf("stopped without a word %d times", MaxAttempts)}.String(), stamp(now),
 			concordat.TaskRunning, stamp(now), MaxAttempts)
 		for _, id := range given {
 			if err == nil {

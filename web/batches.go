@@ -316,7 +316,7 @@ func (w *Web) stopBatch(ctx context.Context, v *visitor, b store.Batch) error {
 	if w.o.Batches == nil {
 		return errNoBatches
 	}
-	if err := w.o.Batches.Cancel(ctx, b.ID, "cancelled by "+v.Name); err != nil {
+	if err := w.o.Batches.Cancel(ctx, b.ID, store.Cause{Code: store.CauseCancelled, Who: v.Name}.String()); err != nil {
 		return err
 	}
 	w.audit(ctx, v.Name, "batch_cancelled", map[string]any{"batch": b.ID})

@@ -1,11 +1,6 @@
 package web
 
-import (
-	"fmt"
-	"strings"
-
-	"concordat/site"
-)
+import "concordat/store"
 
 // causes are the codes with which a task's cause begins and for which there are words and advice in
 // every language: those of package extract, and those of the queue.
@@ -14,58 +9,32 @@ var causes = map[string]bool{"no_text_layer": true, "empty": true, "encrypted": 
 
 // ours reports whether a task with this cause failed by a fault of the site.
 func ours(cause string) bool {
-	code, _, _ := strings.Cut(cause, ": ")
-	return !strings.HasPrefix(cause, "cancelled by ") && (!causes[code] || code == "given up" || code == "crashed")
+	c := store.ReadCause(cause)
+	return c.Code != store.CauseCancelled && (!causes[c.Code] || c.Code == store.CauseGivenUp || c.Code == "crashed")
 }
 
-// cause says in words why a task ended as it did, and what can be done about it. A cause is
-// CODE, then a colon and what was found, then advice in parentheses; the two can be absent.
+// cause says in words why a task ended as it did, and what can be done about it.
 func (l language) cause(cause string) string {
-	if cause == "" {
+	c := store.ReadCause(cause)
+	switch {
+	case cause == "":
 		return ""
-	}
-	var n, replaced, unchanged, failed int
-	if _, err := fmt.Sscanf(cause, site.AddedCause, &n, &replaced, &unchanged, &failed); err == nil {
-		return l.say("cause.added", n, replaced, unchanged, failed)
-	}
-	if _, err := fmt.Sscanf(cause, "split into %d checks", &n); err == nil {
-		return l.say("cause.split", n)
-	}
-	if who, ok := strings.CutPrefix(cause, "cancelled by "); ok {
-		return l.say("cause.cancelled", who)
-	}
-	rest, advice := cutAdvice(cause)
-	code, detail, _ := strings.Cut(rest, ": ")
-	if !causes[code] {
+	case c.Code == store.CauseAdded && len(c.Numbers) == 4:
+		return l.say("cause.added", c.Numbers[0], c.Numbers[1], c.Numbers[2], c.Numbers[3])
+	case c.Code == store.CauseSplit && len(c.Numbers) == 1:
+		return l.say("cause.split", c.Numbers[0])
+	case c.Code == store.CauseCancelled:
+		return l.say("cause.cancelled", c.Who)
+	case !causes[c.Code]:
 		return cause
 	}
-	words := l.say("cause." + code)
-	if detail != "" {
-		words += l.say("colon") + detail
+	words := l.say("cause." + c.Code)
+	if c.Detail != "" {
+		words += l.say("colon") + c.Detail
 	}
 	words += l.say("stop")
-	if code == "limit" && advice != "" { // it names the limit
-		return words + l.say("cause.limit.how", advice)
+	if c.Code == "limit" && c.Advice != "" { // it names the limit
+		return words + l.say("cause.limit.how", c.Advice)
 	}
-	return words + l.say("cause."+code+".how")
-}
-
-// cutAdvice parts a text from what stands in parentheses at its end, which may hold others.
-func cutAdvice(s string) (rest, advice string) {
-	if !strings.HasSuffix(s, ")") {
-		return s, ""
-	}
-	depth := 0
-	for i := len(s) - 1; i >= 0; i-- {
-		switch s[i] {
-		case ')':
-			depth++
-		case '(':
-			depth--
-		}
-		if depth == 0 {
-			return strings.TrimSuffix(s[:i], " "), s[i+1 : len(s)-1]
-		}
-	}
-	return s, ""
+	return words + l.say("cause."+c.Code+".how")
 }

@@ -136,7 +136,7 @@ func (d *ltiDesk) checkPage(rw http.ResponseWriter, r *http.Request, s *ltiSessi
 	if err == nil && p.Report {
 		p.Rep, err = d.w.currentReport(r.Context(), s.visitor(), t, languageOf(r).report())
 	}
-	if err == nil && strings.HasPrefix(t.Cause, splitCause) {
+	if err == nil && store.ReadCause(t.Cause).Code == store.CauseSplit {
 		var parts []store.Task
 		parts, _, err = d.parts(r.Context(), t.ID)
 		for _, one := range parts {

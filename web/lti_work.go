@@ -316,8 +316,6 @@ func urgency(share, threshold float64) (int, string) {
 	return n, "#2E6B34"
 }
 
-const splitCause = "split into "
-
 // mostParts bounds the texts of an archive that are looked at.
 const mostParts = 10_000
 
@@ -327,7 +325,7 @@ func (d *ltiDesk) parts(ctx context.Context, id concordat.TaskID) (out []store.T
 	if err != nil || !ended(t.State) {
 		return nil, false, err
 	}
-	if t.State != concordat.TaskDone || !strings.HasPrefix(t.Cause, splitCause) {
+	if t.State != concordat.TaskDone || store.ReadCause(t.Cause).Code != store.CauseSplit {
 		return []store.Task{t}, true, nil
 	}
 	for i := 1; i <= mostParts; i++ {
@@ -343,12 +341,9 @@ func (d *ltiDesk) parts(ctx context.Context, id concordat.TaskID) (out []store.T
 	return out, true, nil
 }
 
-// failureCode is the code of a platform for the cause of a check that gave nothing; causes begin with
-// the code of extraction.
+// failureCode is the code of a platform for the cause of a check that gave nothing.
 func failureCode(cause string) string {
-	code, _, _ := strings.Cut(cause, ":")
-	code, _, _ = strings.Cut(code, " ")
-	switch code {
+	switch store.ReadCause(cause).Code {
 	case "unsupported", "binary", "encrypted", "no_text_layer", "encoding":
 		return lti.CodeUnsupported
 	case "limit":

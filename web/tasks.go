@@ -186,7 +186,7 @@ func (w *Web) cancelTask(ctx context.Context, v *visitor, t store.Task) error {
 	if !w.mayChange(v, t) {
 		return fmt.Errorf("cancel %s: %w", t.ID, concordat.ErrRefused)
 	}
-	if err := w.o.Queue.Cancel(ctx, t.ID, "cancelled by "+v.Name); err != nil {
+	if err := w.o.Queue.Cancel(ctx, t.ID, store.Cause{Code: store.CauseCancelled, Who: v.Name}.String()); err != nil {
 		return err
 	}
 	w.audit(ctx, v.Name, "check_cancelled", map[string]any{"task": t.ID})
