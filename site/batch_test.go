@@ -349,6 +349,7 @@ func TestLineage(t *testing.T) {
 		"no author":      {declared("", "T", ""), declared("", "T", ""), ""},
 		"author":         {declared("Ann; Bo", "T", ""), declared("Cy;bo", "U", ""), batch.LineageAuthor},
 		"later":          {declared("Ann", "T", "2023"), declared("ann", " t", "2024-02"), batch.LineageDraft},
+		"no titles":      {declared("Ann", "", "2023"), declared("ann", "", "2024-02"), batch.LineageAuthor},
 		"perhaps later":  {declared("Ann", "T", "2024"), declared("ann", "t", "2024-02"), batch.LineageAuthor},
 		"group":          {store.BatchMember{Group: "G1"}, store.BatchMember{Group: "g1"}, batch.LineageGroup},
 		"no group":       {store.BatchMember{}, store.BatchMember{}, ""},

@@ -134,6 +134,15 @@ func operations() []operation {
 			o.answer(t, "north", a)
 			return func() error { _, err := o.Answer(context.Background(), "north", a); return err }
 		}, nil},
+		{"Answer, of an ask that stands", func(t *testing.T, o *owner) func() error {
+			r := sharing(false)
+			r.Standing = true
+			o.share(t, "theses", "north", r)
+			o.clock.move(time.Minute) // so that readiness is looked up
+			a := o.ask(t, passage, concordat.ShowMetadata, "theses")
+			a.Standing = true
+			return func() error { _, err := o.Answer(context.Background(), "north", a); return err }
+		}, nil},
 		{"AnswerOutline", func(t *testing.T, o *owner) func() error {
 			o.share(t, "theses", "north", sharing(false))
 			a, d, ordinals := o.told(t, "north", passage, "theses")

@@ -1,0 +1,86 @@
+package answer
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"concordat"
+)
+
+// TestCut: a partner writes at most 128 bytes of a word into the audit, whatever they are, and of what it wrote as much as
+// has room.
+func TestCut(t *testing.T) {
+	for _, s := range []string{"", "thesis", strings.Repeat("x", 128), strings.Repeat("ж", 64)} {
+		if got := cut(s); got != s {
+			t.Errorf("%q became %q", s, got)
+		}
+	}
+	for s, want := range map[string]string{
+		strings.Repeat("x", 129):          strings.Repeat("x", 128) + "…",
+		strings.Repeat("x", 1<<20):        strings.Repeat("x", 128) + "…",
+		"x" + strings.Repeat("ж", 100):    "x" + strings.Repeat("ж", 63) + "…",
+		strings.Repeat("中", 100):          strings.Repeat("中", 42) + "…",
+		strings.Repeat("\x80", 200):       "…",
+		"\xff" + strings.Repeat("x", 200): "\uFFFD" + strings.Repeat("x", 127) + "…",
+	} {
+		if got := cut(s); got != want || !utf8.ValidString(got) {
+			t.Errorf("%.20q of %d bytes became %q, want %q", s, len(s), got, want)
+		}
+	}
+}
+
+// TestReasonOf: the audit has the reason of a refusal as the partner got it, and of a failure that it was one.
+func TestReasonOf(t *testing.T) {
+	for want, err := range map[string]error{
+		"": nil, string(concordat.ReasonBudget): fmt.Errorf("answer: %w", &concordat.Refusal{Reason: concordat.ReasonBudget}),
+		"invalid": fmt.Errorf("answer: %w", concordat.ErrInvalid), string(concordat.ReasonFault): errors.New("the disk is broken"),
+	} {
+		if got := reasonOf(err); got != want {
+			t.Errorf("%v: %q, want %q", err, got, want)
+		}
+	}
+}
+
+// TestAuthorHashes: one name is one, whatever its order, case, accents and signs; another is another, and several are parted.
+func TestAuthorHashes(t *testing.T) {
+	key := []byte("a sketch key of the federation")
+	same := func(a, b string) bool {
+		x, y := AuthorHashes(key, a), AuthorHashes(key, b)
+		for _, h := range x {
+			for _, g := range y {
+				if h == g {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{"Doe, Jane", "Jane Doe", true}, {"JANE DOE", "jane doe", true}, {"José Núñez", "Nunez, Jose", true},
+		{"Anne-Marie O'Neill", "AnneMarie ONeill", true},
+		{"Sean O’Neill", "Sean O'Neill", true}, {"Sean O Neill", "Sean O'Neill", false}, {"J. Doe", "Jane Doe", false},
+		{"Jane Doe Roe", "Jane Doe", false},
+		{"Jane Doe and John Roe", "John Roe", true}, {"Jane Doe; John Roe", "Jane Doe", true}, {"Jane Doe, John Roe", "John Roe", true},
+		{"Jane Doe & John Roe", "Doe, Jane", true}, {"王明、李华", "李华", true}, {"", "", false}, {" ;,", ";", false},
+	} {
+		if got := same(c.a, c.b); got != c.want {
+			t.Errorf("%q and %q: one author %v, want %v", c.a, c.b, got, c.want)
+		}
+	}
+	if n := len(AuthorHashes(key, strings.Repeat("a b;c d;", 1000))); n != 2 {
+		t.Errorf("two names, often: %d", n)
+	}
+	var many []string
+	for i := range 300 {
+		many = append(many, fmt.Sprintf("name%d", i))
+	}
+	if n := len(AuthorHashes(key, strings.Join(many, ";"))); n != 64 {
+		t.Errorf("300 names: %d, at most 64", n)
+	}
+}

@@ -1,0 +1,109 @@
+package ask
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"concordat"
+)
+
+// TestValidTell: each number of a partner's answer is taken from its least to its most good value and not beyond, since the
+// report indexes by it and counts with it.
+func TestValidTell(t *testing.T) {
+	ask := &concordat.Ask{Libraries: []concordat.LibraryID{"a", "b"}, Sentences: make([]concordat.AskedSentence, 3)}
+	whole := func() *concordat.Tell {
+		return &concordat.Tell{
+			Libraries: []concordat.LibraryTell{{Library: "a", Level: concordat.ShowMetadata, Ready: 1, Documents: 1},
+				{Library: "b", Level: concordat.ShowExists}},
+			Documents: []concordat.DocumentTell{{Library: 0, Matches: 1}, {Library: 1}},
+			Hits:      []concordat.Hit{{Sentence: 2, Document: 1, Ordinal: 7, Distance: 20, Documents: 1}},
+		}
+	}
+	for name, c := range map[string]struct {
+		edit func(x *concordat.Tell)
+		good bool
+	}{
+		"as it is":                {func(*concordat.Tell) {}, true},
+		"another library":         {func(x *concordat.Tell) { x.Libraries[0].Library = "b" }, false},
+		"a level to come":         {func(x *concordat.Tell) { x.Libraries[0].Level = "all" }, false},
+		"no level":                {func(x *concordat.Tell) { x.Libraries[0].Level = "" }, false},
+		"no level, refused":       {func(x *concordat.Tell) { x.Libraries[0].Level, x.Libraries[0].Refusal = "", &concordat.Refusal{} }, true},
+		"not ready":               {func(x *concordat.Tell) { x.Libraries[0].Ready = 0 }, true},
+		"less than not ready":     {func(x *concordat.Tell) { x.Libraries[0].Ready = -0.1 }, false},
+		"more than ready":         {func(x *concordat.Tell) { x.Libraries[0].Ready = 1.1 }, false},
+		"ready is no number":      {func(x *concordat.Tell) { x.Libraries[0].Ready = math.NaN() }, false},
+		"documents below 0":       {func(x *concordat.Tell) { x.Libraries[0].Documents = -1 }, false},
+		"sentences below 0":       {func(x *concordat.Tell) { x.Libraries[0].Sentences = -1 }, false},
+		"missing below 0":         {func(x *concordat.Tell) { x.Libraries[0].Missing = -1 }, false},
+		"capped below 0":          {func(x *concordat.Tell) { x.Libraries[0].Capped = -1 }, false},
+		"document of no library":  {func(x *concordat.Tell) { x.Documents[0].Library = 2 }, false},
+		"document before all":     {func(x *concordat.Tell) { x.Documents[0].Library = -1 }, false},
+		"document of the last":    {func(x *concordat.Tell) { x.Documents[0].Library = 1 }, true},
+		"matches below 0":         {func(x *concordat.Tell) { x.Documents[0].Matches = -1 }, false},
+		"sentence before all":     {func(x *concordat.Tell) { x.Hits[0].Sentence = -1 }, false},
+		"the first sentence":      {func(x *concordat.Tell) { x.Hits[0].Sentence = 0 }, true},
+		"sentence behind all":     {func(x *concordat.Tell) { x.Hits[0].Sentence = 3 }, false},
+		"hit before all":          {func(x *concordat.Tell) { x.Hits[0].Document = -1 }, false},
+		"hit in the first":        {func(x *concordat.Tell) { x.Hits[0].Document = 0 }, true},
+		"hit behind all":          {func(x *concordat.Tell) { x.Hits[0].Document = 2 }, false},
+		"ordinal below 0":         {func(x *concordat.Tell) { x.Hits[0].Ordinal = -1 }, false},
+		"ordinal 0":               {func(x *concordat.Tell) { x.Hits[0].Ordinal = 0 }, true},
+		"the last ordinal":        {func(x *concordat.Tell) { x.Hits[0].Ordinal = math.MaxInt32 }, true},
+		"one behind it":           {func(x *concordat.Tell) { x.Hits[0].Ordinal = math.MaxInt32 + 1 }, false},
+		"distance below 0":        {func(x *concordat.Tell) { x.Hits[0].Distance = -1 }, false},
+		"distance 0":              {func(x *concordat.Tell) { x.Hits[0].Distance = 0 }, true},
+		"the greatest distance":   {func(x *concordat.Tell) { x.Hits[0].Distance = concordat.Bits }, true},
+		"more than that":          {func(x *concordat.Tell) { x.Hits[0].Distance = concordat.Bits + 1 }, false},
+		"held by fewer than none": {func(x *concordat.Tell) { x.Hits[0].Documents = -1 }, false},
+		"held by none":            {func(x *concordat.Tell) { x.Hits[0].Documents = 0 }, true},
+	} {
+		x := whole()
+		c.edit(x)
+		if err := validTell(ask, x); (err == nil) != c.good || err != nil && !errors.Is(err, errGarbage) {
+			t.Errorf("%s: error %v, is to be taken: %v", name, err, c.good)
+		}
+	}
+	less := whole()
+	less.Libraries, less.Documents, less.Hits = less.Libraries[:1], nil, nil
+	for name, x := range map[string]*concordat.Tell{"nothing": nil, "a library less": less} {
+		if err := validTell(ask, x); !errors.Is(err, errGarbage) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+// TestWordsWithin: the words of a passage lie within what was asked for, in order, without overlap, each with its place.
+func TestWordsWithin(t *testing.T) {
+	span := func(from, to int) concordat.Span { return concordat.Span{Start: from, End: to} }
+	for name, c := range map[string]struct {
+		spans []concordat.Span
+		words int
+		good  bool
+	}{
+		"none": {nil, 0, true}, "all of it": {[]concordat.Span{span(10, 20)}, 1, true},
+		"beside each other": {[]concordat.Span{span(10, 15), span(15, 20)}, 2, true},
+		"before it":         {[]concordat.Span{span(9, 12)}, 1, false}, "beyond it": {[]concordat.Span{span(18, 21)}, 1, false},
+		"backwards": {[]concordat.Span{span(14, 12)}, 1, false}, "overlapping": {[]concordat.Span{span(10, 15), span(14, 20)}, 2, false},
+		"out of order": {[]concordat.Span{span(15, 20), span(10, 14)}, 2, false}, "a word more": {[]concordat.Span{span(10, 12)}, 2, false},
+		"a place more": {[]concordat.Span{span(10, 12), span(13, 14)}, 1, false},
+	} {
+		if got := wordsWithin(concordat.EdgeWords{Spans: c.spans, Words: make([]byte, c.words)}, span(10, 20)); got != c.good {
+			t.Errorf("%s: %v, want %v", name, got, c.good)
+		}
+	}
+}
+
+// TestHandles: the name of a partner's document gives its handle, and nothing else does.
+func TestHandles(t *testing.T) {
+	h := concordat.Handle{1, 2, 255}
+	name := HandleName(h)
+	if got, err := handleOf(name); err != nil || got != h {
+		t.Errorf("%s: %v, error %v", name, got, err)
+	}
+	for _, bad := range []concordat.DocumentID{"", "thesis.pdf", name[2:], name + "00", "x" + name[1:]} {
+		if _, err := handleOf(bad); !errors.Is(err, concordat.ErrInvalid) {
+			t.Errorf("%q: error %v, want ErrInvalid", bad, err)
+		}
+	}
+}
