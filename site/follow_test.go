@@ -130,3 +130,46 @@ func TestBatchRegain(t *testing.T) {
 		t.Errorf("without files: %v", err)
 	}
 }
+
+// TestFollowFails: where a document that another process has made cannot be read, the one that follows is told, and comes back
+// to it: it does not go on as if it had it.
+func TestFollowFails(t *testing.T) {
+	a := newOwner(t, "theses")
+	broken := &brokenIndex{Index: a.index, fail: -1}
+	b := &owner{parts: &parts{store: a.store, index: a.index}, clock: a.clock}
+	seen := &places{at: map[concordat.LibraryID]int64{}}
+	for o, i := range map[*owner]concordat.Index{a: a.index, b: broken} {
+		o.rooms = open(site.Options{ID: "here", Index: i, Store: a.store, Profiler: profiler(t), Now: a.clock.now, Shared: true})
+		set := o.newSet(t, testEpoch)
+		set.Followed = &places{at: map[concordat.LibraryID]int64{}}
+		if o == b {
+			set.Followed = seen
+		}
+		o.use(t, set)
+	}
+	a.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Matches: 1})
+	failed := 0
+	for n := range 20 {
+		id := concordat.DocumentID(rune('a' + n))
+		a.add(t, "theses", site.Incoming{ID: id, Text: river})
+		at := seen.at["theses"]
+		broken.begin(n)
+		err := b.Follow(t.Context())
+		calls := broken.made()
+		broken.begin(-1)
+		if calls <= n {
+			must(t, err)
+			break
+		}
+		if failed++; !errors.Is(err, errIndex) || seen.at["theses"] != at {
+			t.Errorf("call %d of the index failed: error %v, and it stands at %d, was at %d", n, err, seen.at["theses"], at)
+		}
+		must(t, b.Follow(t.Context()))
+		if got := b.holds(t, river); len(got) != n+1 {
+			t.Errorf("call %d of the index failed, and it followed again: %v hold the text, want %d", n, got, n+1)
+		}
+	}
+	if failed == 0 {
+		t.Error("the index was never asked")
+	}
+}

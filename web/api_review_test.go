@@ -68,3 +68,47 @@ func TestReviewByProgram(t *testing.T) {
 	sam := d.signedIn(t, "sam", store.RoleSubmitter).program("read")
 	sam.json("GET", path+"/review", "", http.StatusNotFound, nil)
 }
+
+// TestEvidencePages: the passages of a report come in pages, whole and in order; once the rules have changed a page of
+// before has no next one, so that nobody puts halves of two reports together.
+func TestEvidencePages(t *testing.T) {
+	d := newDesk(t, true)
+	d.finished(t, "one", "sue", thesis(t, 20_000, 10, 5))
+	ada := d.signedIn(t, "ada", store.RoleOfficer).program("read", "check", "review")
+	type page struct {
+		Revision, Total int
+		Evidence        []struct{ Span struct{ Start int } }
+		Next            string
+	}
+	const path = "/api/v1/checks/one/evidence?limit=3"
+	var first page
+	ada.json("GET", path, "", http.StatusOK, &first)
+	if len(first.Evidence) != 3 || first.Total <= 3 || first.Next == "" {
+		t.Fatalf("%d of %d passages, next %q", len(first.Evidence), first.Total, first.Next)
+	}
+	seen, at := 0, -1
+	for p := first; ; {
+		for _, e := range p.Evidence {
+			if e.Span.Start <= at {
+				t.Errorf("a passage at %d behind one at %d", e.Span.Start, at)
+			}
+			seen, at = seen+1, e.Span.Start
+		}
+		if p.Next == "" {
+			break
+		}
+		next := p.Next
+		p = page{}
+		ada.json("GET", path+"&cursor="+next, "", http.StatusOK, &p)
+	}
+	if seen != first.Total {
+		t.Errorf("%d passages in all pages, want %d", seen, first.Total)
+	}
+	ada.json("POST", "/api/v1/checks/one/rules", `{"action":"exclude-source","site":"here","library":"theses","document":"source-001.txt"}`,
+		http.StatusOK, &struct{}{})
+	ada.json("GET", path+"&cursor="+first.Next, "", http.StatusPreconditionFailed, nil)
+	ada.json("GET", path, "", http.StatusOK, &first)
+	if first.Revision != 1 {
+		t.Errorf("revision %d, want 1", first.Revision)
+	}
+}

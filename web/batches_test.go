@@ -135,7 +135,11 @@ func TestBatchPages(t *testing.T) {
 		t.Error("markup of a name, or a form that a submitter may not use")
 	}
 	ann.wants(ann.get("/checks/"+b.ID+"-1/report", http.StatusOK), "another document of this batch")
+	read := d.readings(t)
 	ann.wants(ann.get(path+"/pairs/1/2", http.StatusOK), "another document of this batch", "surveyors")
+	if d.readings(t) != read+1 {
+		t.Error("the report of a pair is read and leaves no line")
+	}
 	ann.wants(ann.get(path+"/tables/pairs.csv", http.StatusOK), "a<1>.txt,")
 	ann.wants(ann.get(path+"/events", http.StatusOK), `"finally":true`)
 	for _, bad := range []string{"/tables/all.csv", "/pairs/1/1", "/pairs/1/9", "/pairs/x/2", "/pairs/0/1"} {

@@ -78,6 +78,11 @@ func TestHookPages(t *testing.T) {
 	}
 	root.post(at, http.StatusOK, url.Values{"action": {"delete"}})
 	ada.get(at, http.StatusNotFound)
+	for _, action := range []string{"webhook_rotated", "webhook_deleted"} {
+		if n := strings.Count(d.audited(t), action); n != 1 {
+			t.Errorf("%d lines of %s in the audit, want 1", n, action)
+		}
+	}
 	nobody := d.person(t)
 	nobody.post(list, http.StatusForbidden, url.Values{"url": {receiver.URL}, "event": {"check.done"}})
 }

@@ -107,3 +107,31 @@ func TestHandles(t *testing.T) {
 		}
 	}
 }
+
+// TestTakeLibrary: what parts of a question were told of a library adds up: sentences, parts that are missing, and whether any
+// of it stands; a refusal takes nothing away of what was told before.
+func TestTakeLibrary(t *testing.T) {
+	var c concordat.Consulted
+	r := &round{}
+	r.takeLibrary(&c, &concordat.LibraryTell{Level: concordat.ShowCounts, Ready: 0.5, Standing: true, Documents: 3, Sentences: 4, Missing: 2, Capped: 1}, 10)
+	r.takeLibrary(&c, &concordat.LibraryTell{Level: concordat.ShowCounts, Ready: 0.75, Documents: 2, Sentences: 5, Missing: 1, Capped: 2}, 7)
+	r.takeLibrary(&c, &concordat.LibraryTell{Ready: 0.75, Documents: 90, Refusal: &concordat.Refusal{Reason: concordat.ReasonBudget}}, 9)
+	if !c.Standing || c.Answered != 17 || c.Capped != 3 || len(c.Missing) != 2 || c.Unready != 0.25 || c.Level != concordat.ShowCounts {
+		t.Errorf("got %+v", c)
+	}
+	if c.Shown.Documents != 3 || c.Shown.Sentences != 9 || !c.Shown.Exists {
+		t.Errorf("shown %+v", c.Shown)
+	}
+	if c.Reason != concordat.ReasonBudget || c.Err == "" {
+		t.Errorf("refused for %q, %q", c.Reason, c.Err)
+	}
+}
+
+// TestSteps: a similarity that is known from sketches is told as the least of its step.
+func TestSteps(t *testing.T) {
+	for similarity, want := range map[float64]float64{1: 1, 0.999: 0.9, 0.9: 0.9, 0.899: 0.74, 0.74: 0.74, 0.739: 0.5, 0.5: 0.5, 0.1: 0.5} {
+		if got := steps(similarity); got != want {
+			t.Errorf("%v: %v, want %v", similarity, got, want)
+		}
+	}
+}
