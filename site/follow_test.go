@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -171,5 +172,30 @@ func TestFollowFails(t *testing.T) {
 	}
 	if failed == 0 {
 		t.Error("the index was never asked")
+	}
+}
+
+// TestBehindUnknown: where it cannot be read how far a set is behind, no partner is told that it holds all.
+func TestBehindUnknown(t *testing.T) {
+	o, b := newBroken(t)
+	set := o.newSet(t, testEpoch)
+	set.Followed = &places{at: map[concordat.LibraryID]int64{}}
+	o.rooms = open(site.Options{ID: "here", Index: o.index, Store: b, Profiler: profiler(t), Now: o.clock.now, Shared: true})
+	o.use(t, set)
+	o.share(t, "theses", "north", sharing(false))
+	for _, failing := range []bool{false, true} {
+		o.clock.move(time.Minute) // so that it is looked up
+		at := slices.Index(b.made(), "EpochBehind")
+		if failing && at < 0 {
+			t.Fatal("it is not read how far the set is behind")
+		}
+		if !failing {
+			at = -1
+		}
+		b.begin(at, false)
+		c, err := o.OpenTo(t.Context(), "north")
+		if failing != errors.Is(err, errStore) || !failing && err != nil {
+			t.Errorf("the store fails: %v; catalogue %+v, error %v", failing, c, err)
+		}
 	}
 }

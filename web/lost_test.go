@@ -94,3 +94,26 @@ func TestKeysNeedTheStore(t *testing.T) {
 	d.sql(t, "CREATE TRIGGER kept BEFORE UPDATE ON repeatable BEGIN SELECT RAISE(ABORT, 'the disk is broken'); END")
 	program.call("POST", "/api/v1/checks", http.StatusInternalServerError, &problem{}, withFiles("key-2", "essay.txt", folios))
 }
+
+// TestNotesNeedTheStore: a comment, a verdict or a sign-off that could not be kept is not answered as given.
+func TestNotesNeedTheStore(t *testing.T) {
+	d := newDesk(t, true)
+	d.finished(t, "one", "sue", thesis(t, 20_000, 10, 5))
+	ada := d.signedIn(t, "ada", store.RoleOfficer).program("read", "check", "review")
+	const path = "/api/v1/checks/one"
+	ada.json("POST", path+"/verdict", `{"verdict":"discuss","text":"why"}`, http.StatusOK, &struct{}{})
+	d.sql(t, "CREATE TRIGGER kept BEFORE INSERT ON review BEGIN SELECT RAISE(ABORT, 'the disk is broken'); END")
+	for what, body := range map[string]string{"/comments": `{"text":"x"}`, "/verdict": `{"verdict":"clear","text":"x"}`} {
+		ada.json("POST", path+what, body, http.StatusInternalServerError, nil)
+	}
+	bo := d.signedIn(t, "bo", store.RoleOfficer).program("read", "check", "review")
+	bo.json("POST", path+"/sign-off", "", http.StatusInternalServerError, nil)
+	var verdict struct {
+		Verdict   struct{ Verdict string }
+		SignedOff []string `json:"signed_off"`
+	}
+	ada.json("GET", path+"/verdict", "", http.StatusOK, &verdict)
+	if verdict.Verdict.Verdict != "discuss" || len(verdict.SignedOff) > 0 {
+		t.Errorf("%+v, want the verdict that was kept, which nobody has signed off", verdict)
+	}
+}

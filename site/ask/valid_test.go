@@ -113,7 +113,8 @@ func TestHandles(t *testing.T) {
 func TestTakeLibrary(t *testing.T) {
 	var c concordat.Consulted
 	r := &round{}
-	r.takeLibrary(&c, &concordat.LibraryTell{Level: concordat.ShowCounts, Ready: 0.5, Standing: true, Documents: 3, Sentences: 4, Missing: 2, Capped: 1}, 10)
+	r.takeLibrary(&c, &concordat.LibraryTell{Level: concordat.ShowCounts, Ready: 0.5, Standing: true, Documents: 3, Sentences: 4,
+		Missing: 2, Capped: 1}, 10)
 	r.takeLibrary(&c, &concordat.LibraryTell{Level: concordat.ShowCounts, Ready: 0.75, Documents: 2, Sentences: 5, Missing: 1, Capped: 2}, 7)
 	r.takeLibrary(&c, &concordat.LibraryTell{Ready: 0.75, Documents: 90, Refusal: &concordat.Refusal{Reason: concordat.ReasonBudget}}, 9)
 	if !c.Standing || c.Answered != 17 || c.Capped != 3 || len(c.Missing) != 2 || c.Unready != 0.25 || c.Level != concordat.ShowCounts {
