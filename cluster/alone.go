@@ -80,7 +80,7 @@ func exists(path string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// begin joins the coordinator whose state is in the file, and waits for the office.
+// begin joins the coordinator whose state is in the file, and waits for leadership.
 func (a *Alone) begin(ctx context.Context, path string) error {
 	hub, err := local.Open(path)
 	if err != nil {

@@ -50,8 +50,8 @@ type Copy struct {
 	clock      clock
 	operations operations // of other nodes and this one, while the copy is master
 
-	gate  sync.RWMutex           // held for reading by every write, for writing while a moment is taken
-	still map[string]*stillIndex // by moment; under mu
+	gate  sync.RWMutex            // held for reading by every write, for writing while a moment is taken
+	still map[string]*frozenIndex // by moment; under mu
 
 	toSync  chan struct{} // capacity 1: there is something to sync
 	toApply chan struct{} // capacity 1: target rose
@@ -87,7 +87,7 @@ type CopyOptions struct {
 	// Now is the clock from which revisions are drawn; default time.Now.
 	Now func() time.Time
 	// SlowSync is how long the disk may take to make a group of records durable before a master gives
-	// its office to another copy; default 2 s.
+	// its leadership to another copy; default 2 s.
 	SlowSync time.Duration
 }
 
@@ -442,7 +442,7 @@ func (c *Copy) Await(ctx context.Context, pleases func(replica.Status) bool) err
 	return nil
 }
 
-// StepDown asks a master to give its office away, and Force makes this copy the master although it may
+// StepDown asks a master to hand over leadership, and Force makes this copy the master although it may
 // lack acknowledged writes.
 func (c *Copy) StepDown() { c.step(replica.StepDown{}) }
 

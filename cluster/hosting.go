@@ -83,7 +83,7 @@ func (n *Node) openCopy(id concordat.ShardID, s coord.Shard, views *fanned) (*Co
 	return OpenCopy(dir, o)
 }
 
-// relinquish gives up what a copy that does not open has: its office, and the right to stand. The node may
+// relinquish gives up the rights of a copy that does not open: leadership, and candidacy. The node may
 // announce itself then for the sake of its other copies.
 func (n *Node) relinquish(id concordat.ShardID) {
 	ctx, cancel := context.WithTimeout(n.ctx, 5*time.Second)
@@ -134,10 +134,10 @@ func (n *Node) drop(id concordat.ShardID) {
 	}
 }
 
-// handOverTime is how long Close waits for others to take the offices.
+// handOverTime is how long Close waits for others to take leadership.
 const handOverTime = 2 * time.Second
 
-// handOver gives the offices to other copies, as far as there are any.
+// handOver hands leadership to other copies, as far as there are any.
 func (n *Node) handOver(ctx context.Context) {
 	var copies []*Copy
 	n.mu.Lock()
@@ -160,7 +160,7 @@ func (n *Node) handOver(ctx context.Context) {
 		}
 	}
 	for _, c := range copies {
-		// An office that nobody takes is left by closing.
+		// Leadership that nobody takes ends by closing.
 		_ = c.Await(ctx, func(s replica.Status) bool { return !heir(s) })
 	}
 }

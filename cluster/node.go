@@ -73,7 +73,7 @@ type Node struct {
 	copies  map[concordat.ShardID]*hosted
 	written map[concordat.ShardID]uint64 // newest record that this node wrote: its readers see it
 	said    coord.Incarnation            // announced
-	held    *hold                        // a moment that is being taken
+	pause   *writePause                  // a moment that is being taken
 	fatal   error
 
 	opened   atomic.Uint64 // copies, since the start
@@ -433,7 +433,7 @@ func (n *Node) Await(ctx context.Context) error {
 	}
 }
 
-// Close hands the offices over, closes the copies and ends the session.
+// Close hands leadership over, closes the copies and ends the session.
 func (n *Node) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), handOverTime)
 	defer cancel()

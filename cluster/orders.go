@@ -43,7 +43,7 @@ func (n *Node) serveOrder(do func(*Copy, context.Context) error) http.HandlerFun
 }
 
 // Order tells a node to do something with its copy of the shard: force makes it master whatever it lacks,
-// stepdown lets it give its office away, purge takes what was deleted off its disk.
+// stepdown lets it hand over leadership, purge takes what was deleted off its disk.
 func (p *HTTPPeers) Order(ctx context.Context, to coord.Node, id concordat.ShardID, order string) error {
 	var done bool
 	return p.exchange(ctx, to, id, order, true, &done)

@@ -93,7 +93,7 @@ func (c *Copy) writeIn(ctx context.Context, op operation, changes []index.Change
 	}
 }
 
-// room refuses what the log would: a master that cannot log what it took has to give up its office.
+// room refuses what the log would: a master that cannot log an accepted write must step down.
 func (c *Copy) room(size int) error {
 	c.mu.Lock()
 	log := c.wal

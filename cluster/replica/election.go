@@ -15,7 +15,7 @@ type electing struct {
 	suspected coord.NodeID  // the last one,
 	shortcut  time.Duration // and until when it is not suspected again
 	forced    bool
-	promised  time.Duration // others rely on it that this copy stands for no office before
+	promised  time.Duration // others rely on it that this copy is no candidate before
 	careful   time.Duration // what an earlier life promised may hold until then
 }
 

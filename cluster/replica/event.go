@@ -192,7 +192,7 @@ const (
 	ReadOnly             // the coordinator is out of reach
 	Full                 // no room on the disk
 	Busy                 // too many writes wait
-	WriteUnknown         // the master lost its office meanwhile; repeating is safe
+	WriteUnknown         // the master lost leadership meanwhile; repeating is safe
 	Superseded           // the log has a newer write of the document, or may have had one
 )
 

@@ -34,13 +34,13 @@ func (r *Replica) sure() bool {
 func (r *Replica) unchallenged() bool {
 	c := &r.cas
 	if c.inFlight && (c.state.ISR[0] != r.cfg.Me || c.state.Leader != r.me) {
-		return false // the office may be given away
+		return false // leadership may be handed over
 	}
 	return !r.offline && r.now-r.contacted <= r.cfg.Retry || r.offline && r.now < r.witnessed()
 }
 
 // witnessed returns until when no other copy stands: all others in sync were out of the coordinator's reach
-// when they asked last, and stand for no office within Lag of that.
+// when they asked last, and are no candidates within Lag of that.
 func (r *Replica) witnessed() time.Duration {
 	members := r.shard.ISR
 	if c := &r.cas; c.inFlight {
@@ -68,7 +68,7 @@ func (r *Replica) lend(n coord.NodeID, p *peer) time.Duration {
 		return 0
 	}
 	if r.offline {
-		// Whoever bears witness to that stands for no office before this; nor does this copy.
+		// Whoever bears witness to that is no candidate before this; nor does this copy.
 		if left = min(left, r.witnessed()-r.now); left <= 0 {
 			return 0
 		}

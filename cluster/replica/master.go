@@ -13,7 +13,7 @@ type leading struct {
 	epochStart uint64
 	peers      map[coord.NodeID]*peer
 	waiting    []waiting // writes, by number
-	leaving    bool      // gives the office away
+	leaving    bool      // hands over leadership
 }
 
 // waiting is a write without its acknowledgement.
@@ -70,7 +70,7 @@ func (r *Replica) append(rec wal.Record) {
 	r.do(Append{Gen: r.gen, Records: []wal.Record{rec}})
 }
 
-// stepDown ends the office, if there is one. Nothing that waits can be acknowledged by this copy any more.
+// stepDown ends leadership, if there is any. Nothing that waits can be acknowledged by this copy any more.
 func (r *Replica) stepDown() {
 	r.stood = 0
 	if r.role != Master {
@@ -347,7 +347,7 @@ func (r *Replica) expel(s *coord.State) bool {
 	return false
 }
 
-// handOver puts the best follower first and gives up the office.
+// handOver puts the best follower first and steps down.
 func (r *Replica) handOver(s *coord.State) bool {
 	for _, n := range s.Replicas { // in the order in which an operator wants them to lead
 		if n == r.cfg.Me || slices.Contains(s.Hold, n) || !slices.Contains(s.ISR, n) || !r.isLevel(n) {

@@ -357,7 +357,7 @@ func (r *Replica) onCAS(e CASResult) {
 	case Made:
 		r.adopt(coord.Shard{Version: r.cas.version + 1, State: r.cas.state})
 	case Over:
-		// The session is dead, and the office with it (R4). An earlier sending may have succeeded, but
+		// The session is dead, and leadership with it (R4). An earlier sending may have succeeded, but
 		// that matters to a master only.
 		r.stepDown()
 		r.settle()

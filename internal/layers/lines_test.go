@@ -18,6 +18,7 @@ const (
 	// mostCode is the number of characters of a line of code, columns of gofmt counted as one space, unless a literal
 	// longer than mostLiteral makes it longer.
 	mostCode  = 140
+	mostPage  = 400 // lines of a page of doc
 	mostProse = 120 // of a line of a document, unless it is a row of a table, code, or a word
 	// mostLiteral is the number of characters from which a string is left on one line: it is read as a whole.
 	mostLiteral = 50
@@ -94,7 +95,13 @@ func wideProse(t *testing.T, path string, text []byte) {
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, 1<<20)
 	code := false
-	for n := 1; lines.Scan(); n++ {
+	n := 1
+	defer func() {
+		if strings.HasPrefix(path, "doc") && n-1 > mostPage {
+			t.Errorf("%s has %d lines, at most %d", path, n-1, mostPage)
+		}
+	}()
+	for ; lines.Scan(); n++ {
 		line := lines.Text()
 		if strings.HasPrefix(strings.TrimSpace(line), "```") {
 			code = !code

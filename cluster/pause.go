@@ -26,12 +26,12 @@ import (
 // was fetched. A node whose backup dies lets writes go on by itself.
 
 const (
-	holdTime  = 10 * time.Second // after which writes go on whatever becomes of the backup
-	stillTime = time.Hour        // after which an index that nobody fetched is given up
+	pauseTime  = 10 * time.Second // after which writes go on whatever becomes of the backup
+	frozenTime = time.Hour        // after which an index that nobody fetched is given up
 )
 
-// stillIndex is an index as it was at a moment.
-type stillIndex struct {
+// frozenIndex is an index as it was at a moment.
+type frozenIndex struct {
 	mu     sync.Mutex // guards all below
 	frozen *index.Frozen
 	closed bool
@@ -40,15 +40,15 @@ type stillIndex struct {
 var errGivenUp = fmt.Errorf("the index as of this moment was given up, since the copy took too long or was made anew meanwhile; begin again: %w", concordat.ErrUnavailable)
 
 // close waits until a copy that is being written is done.
-func (s *stillIndex) close() error {
+func (s *frozenIndex) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
 	return s.frozen.Close()
 }
 
-// hold is one node's part in a write pause.
-type hold struct {
+// writePause is one node's part in a write pause.
+type writePause struct {
 	moment string
 	timer  *time.Timer
 
@@ -58,7 +58,7 @@ type hold struct {
 }
 
 // add takes over a locked gate; false: the time is over, and the gate is open again.
-func (h *hold) add(c *Copy) bool {
+func (h *writePause) add(c *Copy) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.over {
@@ -69,8 +69,8 @@ func (h *hold) add(c *Copy) bool {
 	return true
 }
 
-// release opens the gates, and reports whether they had been locked until now.
-func (h *hold) release() bool {
+// resumeWrites opens the gates, and reports whether they had been locked until now.
+func (h *writePause) resumeWrites() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.over {
@@ -84,7 +84,7 @@ func (h *hold) release() bool {
 	return true
 }
 
-type holdRequest struct {
+type pauseRequest struct {
 	Moment string
 	Epochs map[concordat.ShardID]uint64
 }
@@ -108,16 +108,16 @@ func lockWithin(ctx context.Context, m *sync.RWMutex) error {
 	}
 }
 
-// hold lets no write begin in the shards, whose master this node is in the epochs, and keeps their indexes.
-func (n *Node) hold(ctx context.Context, in holdRequest) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, holdTime/2)
+// pauseWrites lets no write begin in the shards, whose master this node is in the epochs, and keeps their indexes.
+func (n *Node) pauseWrites(ctx context.Context, in pauseRequest) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, pauseTime/2)
 	defer cancel()
-	h := &hold{moment: in.Moment}
-	h.timer = time.AfterFunc(holdTime, func() { n.release(in.Moment) })
+	h := &writePause{moment: in.Moment}
+	h.timer = time.AfterFunc(pauseTime, func() { n.resumeWrites(in.Moment) })
 	n.mu.Lock()
-	busy := n.held != nil
+	busy := n.pause != nil
 	if !busy {
-		n.held = h
+		n.pause = h
 	}
 	n.mu.Unlock()
 	if busy {
@@ -126,7 +126,7 @@ func (n *Node) hold(ctx context.Context, in holdRequest) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			n.release(in.Moment)
+			n.resumeWrites(in.Moment)
 			n.dropStill(in.Moment)
 		}
 	}()
@@ -149,16 +149,16 @@ func (n *Node) hold(ctx context.Context, in holdRequest) (err error) {
 }
 
 // release lets writes go on, and reports whether they had been held until now.
-func (n *Node) release(moment string) bool {
+func (n *Node) resumeWrites(moment string) bool {
 	n.mu.Lock()
-	h := n.held
+	h := n.pause
 	if h == nil || h.moment != moment {
 		n.mu.Unlock()
 		return false
 	}
-	n.held = nil
+	n.pause = nil
 	n.mu.Unlock()
-	return h.release()
+	return h.resumeWrites()
 }
 
 // freeze keeps the index as it is. The gate is held.
@@ -177,17 +177,17 @@ func (c *Copy) freeze(moment string, epoch uint64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.still == nil {
-		c.still = map[string]*stillIndex{}
+		c.still = map[string]*frozenIndex{}
 	}
-	c.still[moment] = &stillIndex{frozen: f}
-	time.AfterFunc(stillTime, func() { _ = c.thaw(moment) }) // closed by then, or given up
+	c.still[moment] = &frozenIndex{frozen: f}
+	time.AfterFunc(frozenTime, func() { _ = c.thaw(moment) }) // closed by then, or given up
 	return nil
 }
 
 // thaw gives up the index of the moment; of all moments if it is empty.
 func (c *Copy) thaw(moment string) error {
 	c.mu.Lock()
-	var all []*stillIndex
+	var all []*frozenIndex
 	for m, s := range c.still {
 		if moment == "" || m == moment {
 			all = append(all, s)
@@ -203,8 +203,8 @@ func (c *Copy) thaw(moment string) error {
 }
 
 // copyStill writes the index of the moment into the absent folder dir, once.
-func (c *Copy) copyStill(ctx context.Context, moment, dir string) error {
-	s, err := c.stillOf(moment)
+func (c *Copy) copyFrozen(ctx context.Context, moment, dir string) error {
+	s, err := c.frozenOf(moment)
 	if err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (c *Copy) copyStill(ctx context.Context, moment, dir string) error {
 	return errors.Join(err, c.thaw(moment))
 }
 
-func (c *Copy) stillOf(moment string) (*stillIndex, error) {
+func (c *Copy) frozenOf(moment string) (*frozenIndex, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.still[moment]
@@ -228,10 +228,10 @@ func (c *Copy) stillOf(moment string) (*stillIndex, error) {
 }
 
 func (n *Node) serveHold(w http.ResponseWriter, r *http.Request) {
-	var in holdRequest
+	var in pauseRequest
 	err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, mostFetch)).Decode(&in)
 	if err == nil {
-		err = n.hold(r.Context(), in)
+		err = n.pauseWrites(r.Context(), in)
 	}
 	if err != nil {
 		fail(w, err)
@@ -246,7 +246,7 @@ func (n *Node) serveRelease(w http.ResponseWriter, r *http.Request) {
 		fail(w, fmt.Errorf("%w: %w", concordat.ErrInvalid, err))
 		return
 	}
-	_ = gob.NewEncoder(w).Encode(n.release(moment))
+	_ = gob.NewEncoder(w).Encode(n.resumeWrites(moment))
 }
 
 func (n *Node) serveDrop(w http.ResponseWriter, r *http.Request) {
@@ -282,7 +282,7 @@ func (n *Node) serveStill(w http.ResponseWriter, r *http.Request) {
 
 // sendStill sends the index of the moment as a snapshot, once.
 func (c *Copy) sendStill(ctx context.Context, w http.ResponseWriter, moment string) error {
-	s, err := c.stillOf(moment)
+	s, err := c.frozenOf(moment)
 	if err != nil {
 		return err
 	}
@@ -324,7 +324,7 @@ func (n *Node) CopyAll(ctx context.Context, dir string, moment func(context.Cont
 		by[s.ISR[0]][id] = s.Epoch
 	}
 	defer func() {
-		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), holdTime)
+		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), pauseTime)
 		defer cancel()
 		for id := range by {
 			if id == n.o.Node.ID {
@@ -361,11 +361,11 @@ func (n *Node) takeMoment(ctx context.Context, v *coord.View, name string, by ma
 		for id := range by {
 			g.Go(func() error {
 				// Whatever became of ctx, writes must go on.
-				late, cancel := context.WithTimeout(context.WithoutCancel(ctx), holdTime)
+				late, cancel := context.WithTimeout(context.WithoutCancel(ctx), pauseTime)
 				defer cancel()
 				held := false
 				if id == n.o.Node.ID {
-					held = n.release(name)
+					held = n.resumeWrites(name)
 				} else if err := n.peers.exchange(late, v.Live[id], "-", "release", name, &held); err != nil {
 					return err
 				}
@@ -386,9 +386,9 @@ func (n *Node) takeMoment(ctx context.Context, v *coord.View, name string, by ma
 	g, gctx := errgroup.WithContext(ctx)
 	for id, epochs := range by {
 		g.Go(func() error {
-			in := holdRequest{name, epochs}
+			in := pauseRequest{name, epochs}
 			if id == n.o.Node.ID {
-				return n.hold(gctx, in)
+				return n.pauseWrites(gctx, in)
 			}
 			var done bool
 			return n.peers.exchange(gctx, v.Live[id], "-", "hold", in, &done)
@@ -421,7 +421,7 @@ func (n *Node) fetchStill(ctx context.Context, from coord.Node, id concordat.Sha
 		if !ok {
 			return m, fmt.Errorf("not open: %w", concordat.ErrUnavailable)
 		}
-		err = c.copyStill(ctx, moment, dir)
+		err = c.copyFrozen(ctx, moment, dir)
 	} else {
 		var resp *http.Response
 		if resp, err = n.peers.call(ctx, http.MethodGet, from, id, "still/"+moment, nil); err == nil {
