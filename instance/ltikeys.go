@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"concordat/lti"
+	"concordat/web/lti"
 )
 
 // LTIKeyName holds the keys with which the site signs what it says to learning platforms.

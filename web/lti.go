@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/lti"
 	"concordat/store"
+	"concordat/web/lti"
 )
 
 // LTI says how learning platforms use the site. Keys are required.

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/lti"
 	"concordat/store"
+	"concordat/web/lti"
 )
 
 const (

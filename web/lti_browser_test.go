@@ -8,9 +8,9 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"concordat/lti"
 	"concordat/store"
 	"concordat/web"
+	"concordat/web/lti"
 )
 
 // keepShot keeps a picture of the page where CONCORDAT_SHOTS names a folder, for somebody to look at.

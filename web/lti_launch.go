@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"concordat"
-	"concordat/lti"
 	"concordat/store"
+	"concordat/web/lti"
 )
 
 type windowPage struct{ Key string }

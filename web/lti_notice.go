@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/lti"
 	"concordat/store"
+	"concordat/web/lti"
 )
 
 const (

@@ -21,12 +21,12 @@ import (
 	"concordat"
 	"concordat/index"
 	"concordat/internal/ltitest"
-	"concordat/lti"
 	"concordat/profile"
 	"concordat/report"
 	"concordat/site"
 	"concordat/store"
 	"concordat/web"
+	"concordat/web/lti"
 )
 
 // course is a site that serves a platform.

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"concordat"
-	"concordat/lti"
 	"concordat/report"
 	"concordat/site"
 	"concordat/store"
+	"concordat/web/lti"
 )
 
 const (

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/outbound"
+	"concordat/webhook/outbound"
 )
 
 // way is where the connections of one provider go. The administrator names the host of the issuer, and proxies in the

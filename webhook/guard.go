@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/outbound"
+	"concordat/webhook/outbound"
 )
 
 // plainKey marks in a context that the request goes out by plain http.

@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"concordat/outbound"
 	"concordat/store"
 	"concordat/webhook"
+	"concordat/webhook/outbound"
 )
 
 // clock stands still until it is moved.

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat/instance"
-	"concordat/lti"
+	"concordat/web/lti"
 )
 
 func (a *commands) ltiShowCommand() *cobra.Command {

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"concordat/outbound"
+	"concordat/webhook/outbound"
 )
 
 // TestPublic: networks of a site, of one link, of documentation, and what stands for IPv4 within IPv6 are not public.

@@ -19,7 +19,7 @@ import (
 
 	"concordat"
 	"concordat/internal/ltitest"
-	"concordat/lti"
+	"concordat/web/lti"
 )
 
 const claim = "https://purl.imsglobal.org/spec/lti/claim/"

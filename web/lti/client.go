@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/outbound"
+	"concordat/webhook/outbound"
 )
 
 // Options of a Client; Keys are required.
