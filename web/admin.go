@@ -122,7 +122,7 @@ func (w *Web) lately(ctx context.Context) HealthPart {
 	}
 	n := 0
 	for _, t := range tasks {
-		if w.o.Now().Sub(t.Finished) < 24*time.Hour && ours(t.Cause) {
+		if w.o.Now().Sub(t.Finished) < 24*time.Hour && isSiteFault(t.Cause) {
 			n++
 		}
 	}

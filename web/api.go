@@ -137,7 +137,7 @@ func register[I, O any](w *Web, a huma.API, o operation, do func(context.Context
 	huma.Register(a, o.huma(), func(ctx context.Context, in *I) (*O, error) {
 		out, err := do(ctx, in)
 		if err != nil {
-			return nil, w.told(err)
+			return nil, w.humaError(err)
 		}
 		return out, nil
 	})
@@ -278,8 +278,8 @@ func (w *Web) model(err error) *huma.ErrorModel {
 	return m
 }
 
-// told passes an error to huma.
-func (w *Web) told(err error) error {
+// humaError passes an error to huma.
+func (w *Web) humaError(err error) error {
 	if err == nil {
 		return nil
 	}

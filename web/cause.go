@@ -7,8 +7,8 @@ import "concordat/store"
 var causes = map[string]bool{"no_text_layer": true, "empty": true, "encrypted": true, "damaged": true, "unsupported": true, "limit": true,
 	"timeout": true, "crashed": true, "binary": true, "encoding": true, "archive": true, "unreadable": true, "given up": true}
 
-// ours reports whether a task with this cause failed by a fault of the site.
-func ours(cause string) bool {
+// isSiteFault reports whether a task with this cause failed by a fault of the site.
+func isSiteFault(cause string) bool {
 	c := store.ReadCause(cause)
 	return c.Code != store.CauseCancelled && (!causes[c.Code] || c.Code == store.CauseGivenUp || c.Code == "crashed")
 }

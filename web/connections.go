@@ -28,8 +28,8 @@ type boundedListener struct {
 	mu             sync.Mutex // guards what follows
 	known, strange int
 	addresses      map[string]*sharers
-	closed         int       // since told
-	told           time.Time // in the log
+	closed         int       // since logged
+	logged         time.Time // in the log
 }
 
 // sharers are the connections of one address, the oldest in front.
@@ -78,9 +78,9 @@ func (b *boundedListener) enter(c *heldConn, proxy bool) (gone *heldConn) {
 	if gone != nil {
 		b.remove(gone)
 		b.closed++
-		if now := time.Now(); now.Sub(b.told) >= tellEvery {
+		if now := time.Now(); now.Sub(b.logged) >= tellEvery {
 			b.log.Warn("connections closed for others", "closed", b.closed, "open", b.known+b.strange, "most", b.most)
-			b.closed, b.told = 0, now
+			b.closed, b.logged = 0, now
 		}
 	}
 	if s = b.addresses[c.address]; s == nil { // it may have gone with its last connection

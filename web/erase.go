@@ -214,7 +214,7 @@ func (w *Web) erase(ctx context.Context, v *visitor, reason string, t retain.Tar
 	}
 	r, err := w.o.Eraser.Erase(ctx, v.Name, reason, t)
 	for _, id := range t.Tasks {
-		w.shelf.drop(id)
+		w.cache.drop(id)
 	}
 	return r, err
 }

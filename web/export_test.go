@@ -55,28 +55,28 @@ func (w *Web) Access() (out []Access) {
 
 // Forget empties what is kept of reports.
 func (w *Web) Forget() {
-	w.shelf.mu.Lock()
-	defer w.shelf.mu.Unlock()
-	w.shelf.books, w.shelf.bytes = nil, 0
+	w.cache.mu.Lock()
+	defer w.cache.mu.Unlock()
+	w.cache.entries, w.cache.bytes = nil, 0
 }
 
 // BoundShelf sets how many bytes of findings are kept, about.
 func (w *Web) BoundShelf(bytes int) {
-	w.shelf.mu.Lock()
-	defer w.shelf.mu.Unlock()
-	w.shelf.most = bytes
+	w.cache.mu.Lock()
+	defer w.cache.mu.Unlock()
+	w.cache.most = bytes
 }
 
 // Shelved returns how many bytes are kept.
 func (w *Web) Shelved() int {
-	w.shelf.mu.Lock()
-	defer w.shelf.mu.Unlock()
+	w.cache.mu.Lock()
+	defer w.cache.mu.Unlock()
 	sum := 0
-	for _, b := range w.shelf.books {
+	for _, b := range w.cache.entries {
 		sum += b.bytes
 	}
-	if sum != w.shelf.bytes {
-		return -sum - w.shelf.bytes // the sum went wrong
+	if sum != w.cache.bytes {
+		return -sum - w.cache.bytes // the sum went wrong
 	}
 	return sum
 }

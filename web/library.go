@@ -223,7 +223,7 @@ func (w *Web) addDocuments(rw http.ResponseWriter, r *http.Request, v *visitor) 
 		w.fail(rw, r, v, err)
 		return
 	}
-	w.take(rw, r, v, taker{done: libraryPath(l.ID),
+	w.take(rw, r, v, uploadHandler{done: libraryPath(l.ID),
 		hand: func(ctx context.Context, v *visitor, u *upload) ([]concordat.TaskID, error) {
 			if err := checkJobs(u.jobs); err != nil {
 				return nil, err

@@ -57,15 +57,15 @@ func (o *onItsWay) now(ctx context.Context, t store.Task) (progress, error) {
 		return p, err
 	case t.State == concordat.TaskRunning:
 		if e, ok := o.w.o.Queue.Progress(ctx, t.ID); ok {
-			return o.told(ctx, t, e), nil
+			return o.progressOf(ctx, t, e), nil
 		}
 		p.Words = o.l.say("progress.elsewhere")
 	}
 	return p, nil
 }
 
-// told puts an event of a running check into words.
-func (o *onItsWay) told(ctx context.Context, t store.Task, e site.Event) progress {
+// progressOf puts an event of a running check into words.
+func (o *onItsWay) progressOf(ctx context.Context, t store.Task, e site.Event) progress {
 	p := progress{State: e.State, Done: e.Done, Total: e.Total, Words: o.stage(e.Progress)}
 	if t.Attempts > 1 {
 		p.Words += " " + o.l.say("progress.again", t.Attempts)

@@ -36,8 +36,8 @@ func (u *upload) field(name string) string {
 	return ""
 }
 
-// taker takes what was handed in, such as to be checked.
-type taker struct {
+// uploadHandler does something with the files of an upload: checks them, or adds them to a library.
+type uploadHandler struct {
 	hand func(ctx context.Context, v *visitor, u *upload) ([]concordat.TaskID, error)
 	// show shows the form again with what was wrong; done is where somebody goes after several files.
 	show func(was refused)
@@ -46,14 +46,14 @@ type taker struct {
 
 // submit takes files or a text and makes a check of each.
 func (w *Web) submit(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	w.take(rw, r, v, taker{hand: w.hand, done: "/checks", show: func(was refused) {
+	w.take(rw, r, v, uploadHandler{hand: w.hand, done: "/checks", show: func(was refused) {
 		w.showNew(rw, r, v, http.StatusBadRequest, was)
 	}})
 }
 
 // take reads what was handed in; the files are on disk before anything is answered. A script that hands in
 // file by file asks for JSON, and gives each its Idempotency-Key.
-func (w *Web) take(rw http.ResponseWriter, r *http.Request, v *visitor, t taker) {
+func (w *Web) take(rw http.ResponseWriter, r *http.Request, v *visitor, t uploadHandler) {
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
 		w.takeScript(rw, r, v, t)
 		return
@@ -123,7 +123,7 @@ type handedFault struct {
 }
 
 // takeScript is take for a script: once for each key, and answered in JSON.
-func (w *Web) takeScript(rw http.ResponseWriter, r *http.Request, v *visitor, t taker) {
+func (w *Web) takeScript(rw http.ResponseWriter, r *http.Request, v *visitor, t uploadHandler) {
 	u, err := w.readUpload(rw, r, v)
 	var answer *handed
 	if err == nil {
@@ -164,7 +164,7 @@ func (w *Web) takeScript(rw http.ResponseWriter, r *http.Request, v *visitor, t 
 	_ = json.NewEncoder(rw).Encode(out)
 }
 
-func (w *Web) handScript(ctx context.Context, v *visitor, u *upload, by taker) (*handed, error) {
+func (w *Web) handScript(ctx context.Context, v *visitor, u *upload, by uploadHandler) (*handed, error) {
 	ids, err := by.hand(ctx, v, u)
 	if err != nil {
 		return nil, err

@@ -105,7 +105,7 @@ type Web struct {
 	access   []access
 	over     chan struct{} // closed when streams are to end
 	endOnce  sync.Once
-	shelf    shelf
+	cache    reportCache
 
 	requestTime time.Duration // of a request without files of somebody known
 
@@ -144,7 +144,7 @@ func New(o Options) (*Web, error) {
 		o.ReportPDF = plainPDF
 	}
 	w := &Web{requestTime: requestTime, o: o, pages: map[language]map[string]*template.Template{}, mux: http.NewServeMux(),
-		shelf: shelf{most: shelfBytes}, over: make(chan struct{}),
+		cache: reportCache{most: cacheBytes}, over: make(chan struct{}),
 		throttle: throttle{limiter{now: o.Now, window: throttleTime}}, calls: limiter{now: o.Now, window: time.Minute},
 		hashing: line{running: mostHashing, waiting: mostWaiting}}
 	w.o.Policy.fill()

@@ -15,9 +15,9 @@ import (
 
 // Bounds of what is kept decoded: reading a report asks for its parts one after the other.
 const (
-	shelfBytes = 192 << 20 // of findings, about
-	// shelfViews is how many sets of rules and languages of one task are kept.
-	shelfViews = 4
+	cacheBytes = 192 << 20 // of findings, about
+	// cacheViews is how many sets of rules and languages of one task are kept.
+	cacheViews = 4
 	// readAgain is how long somebody who goes on reading a report is not noted again.
 	readAgain = 10 * time.Minute
 	// veilTime is how long findings are kept without a look at what of their sources may be seen: an
@@ -25,19 +25,19 @@ const (
 	veilTime = time.Minute
 )
 
-// shelf keeps the findings of the reports that were read last, and the reports made of them. What it
+// reportCache keeps the findings of the reports that were read last, and the reports made of them. What it
 // returns is shared and must not be changed. It is safe for concurrent use.
-type shelf struct {
-	mu    sync.Mutex
-	books []*book // guarded by mu; the one used last stands at the end
-	bytes int     // guarded by mu: of all books
-	most  int     // bytes
+type reportCache struct {
+	mu      sync.Mutex
+	entries []*cachedReport // guarded by mu; the one used last stands at the end
+	bytes   int             // guarded by mu: of all entries
+	most    int             // bytes
 }
 
-// book is the findings of one task.
-type book struct {
+// cachedReport is the findings of one task.
+type cachedReport struct {
 	task  concordat.TaskID
-	bytes int // guarded by the shelf's mu
+	bytes int // guarded by the cache's mu
 
 	mu       sync.Mutex // guards the rest; held while findings are read, so that they are read once
 	revision int64
@@ -56,27 +56,27 @@ type reading struct {
 	view     *html.View
 }
 
-// take returns the book of a task.
-func (s *shelf) take(id concordat.TaskID) *book {
+// take returns the entry of a task.
+func (s *reportCache) take(id concordat.TaskID) *cachedReport {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, b := range s.books {
+	for i, b := range s.entries {
 		if b.task == id {
-			s.books = append(append(s.books[:i:i], s.books[i+1:]...), b)
+			s.entries = append(append(s.entries[:i:i], s.entries[i+1:]...), b)
 			return b
 		}
 	}
-	b := &book{task: id, readers: map[string]time.Time{}}
-	s.books = append(s.books, b)
+	b := &cachedReport{task: id, readers: map[string]time.Time{}}
+	s.entries = append(s.entries, b)
 	s.trim()
 	return b
 }
 
-// weigh notes how large a book is, and puts away those not used for longest beyond the bound.
-func (s *shelf) weigh(b *book, bytes int) {
+// resize notes how large an entry is, and puts away those not used for longest beyond the bound.
+func (s *reportCache) resize(b *cachedReport, bytes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !slices.Contains(s.books, b) {
+	if !slices.Contains(s.entries, b) {
 		return // put away since it was taken
 	}
 	s.bytes += bytes - b.bytes
@@ -85,15 +85,15 @@ func (s *shelf) weigh(b *book, bytes int) {
 }
 
 // trim keeps the bounds. s.mu is held.
-func (s *shelf) trim() {
-	for len(s.books) > 0 && (s.bytes > s.most || len(s.books) > mostBooks) {
-		s.bytes -= s.books[0].bytes
-		s.books = s.books[1:]
+func (s *reportCache) trim() {
+	for len(s.entries) > 0 && (s.bytes > s.most || len(s.entries) > mostCached) {
+		s.bytes -= s.entries[0].bytes
+		s.entries = s.entries[1:]
 	}
 }
 
-// mostBooks bounds the books of a shelf, whatever their size.
-const mostBooks = 64
+// mostCached bounds the entries of a cache, whatever their size.
+const mostCached = 64
 
 // weight is about the memory that findings take, in bytes.
 func weight(f *report.Findings) int {
@@ -119,7 +119,7 @@ func (w *Web) reading(ctx context.Context, id concordat.TaskID, rules report.Rul
 	if err != nil {
 		return nil, err
 	}
-	b := w.shelf.take(id)
+	b := w.cache.take(id)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if now := w.o.Now(); b.findings == nil || b.revision != revision || now.Sub(b.read) >= veilTime || now.Before(b.read) {
@@ -130,12 +130,12 @@ func (w *Web) reading(ctx context.Context, id concordat.TaskID, rules report.Rul
 		b.findings, b.prepared, b.revision, b.views, b.read = f, report.Prepare(f), revision, nil, w.o.Now()
 	}
 	got := b.view(string(see)+string(key), in, rules, see)
-	w.shelf.weigh(b, weight(b.findings)*(1+len(b.views)/2))
+	w.cache.resize(b, weight(b.findings)*(1+len(b.views)/2))
 	return got, nil
 }
 
 // view returns what is shown by rules in a language.
-func (b *book) view(key string, in report.Language, rules report.Rules, see See) *reading {
+func (b *cachedReport) view(key string, in report.Language, rules report.Rules, see See) *reading {
 	var same *report.Report
 	for i, v := range b.views {
 		if v.rules != key {
@@ -154,7 +154,7 @@ func (b *book) view(key string, in report.Language, rules report.Rules, see See)
 	rep.Language = in
 	v := &reading{rules: key, language: in, report: &rep, view: html.NewView(&rep)}
 	b.views = append(b.views, v)
-	if len(b.views) > shelfViews {
+	if len(b.views) > cacheViews {
 		b.views = b.views[1:]
 	}
 	return v
@@ -163,7 +163,7 @@ func (b *book) view(key string, in report.Language, rules report.Rules, see See)
 // readsOn reports whether somebody who reads a part of a report has been noted as its reader a moment
 // ago.
 func (w *Web) readsOn(id concordat.TaskID, name string) bool {
-	b := w.shelf.take(id)
+	b := w.cache.take(id)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := w.o.Now()
@@ -183,13 +183,13 @@ func (w *Web) noteRead(ctx context.Context, v *visitor, id concordat.TaskID, par
 }
 
 // drop forgets a task whose report is no more.
-func (s *shelf) drop(id concordat.TaskID) {
+func (s *reportCache) drop(id concordat.TaskID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, b := range s.books {
+	for i, b := range s.entries {
 		if b.task == id {
 			s.bytes -= b.bytes
-			s.books = slices.Delete(s.books, i, i+1)
+			s.entries = slices.Delete(s.entries, i, i+1)
 			return
 		}
 	}
