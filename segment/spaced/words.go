@@ -23,10 +23,11 @@ var englishGz []byte
 // codeVersion counts changes of the code that change what Find returns.
 const codeVersion = 1
 
-// Digest returns a hexadecimal digest of all that Find depends on besides the text.
+// Digest returns a hexadecimal digest of all that Find depends on besides the text. The name it begins with is not
+// that of the package: it is part of every scheme, and stays wherever the package lies.
 func Digest() string {
 	h := sha256.New()
-	fmt.Fprintf(h, "concordat/segment/spaced/%d\n", codeVersion)
+	fmt.Fprintf(h, "concordat/spaced/%d\n", codeVersion)
 	h.Write(englishGz)
 	return hex.EncodeToString(h.Sum(nil))
 }
