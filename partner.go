@@ -2,6 +2,7 @@ package concordat
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"time"
 )
@@ -92,13 +93,23 @@ func (r *Refusal) Unwrap() error {
 // Statement is a partner's signed word: what it answered, in the bytes it signed, kept so that a
 // report can be checked by somebody who trusts only the partner's site card.
 type Statement struct {
-	Site      SiteID    `json:"site"`
-	Kind      string    `json:"kind"`      // of the answer, such as answer or outline
-	KeyEpoch  uint32    `json:"key_epoch"` // of the site's signing key
-	At        time.Time `json:"at"`
-	Request   []byte    `json:"request"` // SHA-256 of the request's payload
-	Payload   []byte    `json:"payload"` // doc/format-federation.md
-	Signature []byte    `json:"signature"`
+	Site     SiteID    `json:"site"`
+	Kind     string    `json:"kind"`      // of the answer, such as answer or outline
+	KeyEpoch uint32    `json:"key_epoch"` // of the site's signing key
+	At       time.Time `json:"at"`
+	// Asker is the site that the answer was given to. Empty in answers of versions that signed neither the asker nor
+	// the submission: they say nothing of whose report they belong to.
+	Asker SiteID `json:"asker,omitempty"`
+	// Job is the request's job, 16 bytes; empty where the request has none.
+	Job []byte `json:"job,omitempty"`
+	// Commitment is the request's commitment to the submission, 32 bytes (see Commit); empty but in answers of the
+	// first round. Salt opens it. It is not signed.
+	Commitment []byte `json:"commitment,omitempty"`
+	Salt       []byte `json:"salt,omitempty"`
+
+	Request   []byte `json:"request"` // SHA-256 of the request's payload
+	Payload   []byte `json:"payload"` // doc/format-federation.md
+	Signature []byte `json:"signature"`
 	// Asked is the request's payload, which the asker knows. With it the answer can be checked against
 	// what was asked: its sentences are in the order of Payload's hits, padding included. It holds
 	// fingerprints, or words, of the submission: leave it out where the statement is passed on.
@@ -130,7 +141,14 @@ type Ask struct {
 	Purpose    string // a word agreed in the federation, such as thesis
 	Standing   bool   // asks to be told of later documents, where the partner agrees
 	Authors    [][16]byte
-	Commitment [32]byte // SHA-256 of a salt that stays at the asker and the submission's text
+	Commitment [32]byte // to the submission's text, see Commit
+}
+
+// Commit returns the commitment to a text that a site sends beside a question about it: SHA-256 over a label, the salt
+// and the text's SHA-256. Without the salt, 32 random bytes, it says nothing of the text.
+func Commit(salt []byte, text [sha256.Size]byte) [sha256.Size]byte {
+	b := append([]byte("concordat/commitment/1\x00"), salt...)
+	return sha256.Sum256(append(b, text[:]...))
 }
 
 // Tell is the answer to an Ask.

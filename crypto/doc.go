@@ -27,6 +27,7 @@ const (
 	labelSign       = "concordat/sign/1\x00"
 	labelSeal       = "concordat/seal/1\x00"
 	labelStatement  = "concordat/statement/1\x00"
+	labelAnswer     = "concordat/statement/2\x00"
 	labelInvitation = "concordat/invitation/1\x00"
 	labelWords      = "concordat/words/1\x00"
 	labelEnrol      = "concordat/enrol/1\x00"

@@ -8,41 +8,93 @@ import (
 	"time"
 )
 
-// SignStatement signs what the site answered: kind (1 to 32 ASCII letters and hyphens), the moment in
-// whole milliseconds (at is cut to them), SHA-256 of the request's payload, and the answer's payload.
-// It returns the signing key's epoch and the signature.
+// Answer is a site's answer to a request as the site signs it, apart from the envelope it travels in. Whom it was
+// given to and which submission it is about are part of it, so that it is no evidence in another's report or about
+// another text.
+type Answer struct {
+	Kind       string    // 1 to 32 small ASCII letters and hyphens
+	At         time.Time // whole milliseconds; what is finer is cut off
+	Asker      SiteID
+	Job        [16]byte // of the request; zero: the request is of no job
+	Commitment [32]byte // to the submission, of a request that carries one; else zero
+	Request    [32]byte // SHA-256 of the request's payload; of a refusal, of the request's envelope
+	Payload    []byte
+}
+
+// SignAnswer returns the epoch of the signing key and the signature over a. It fails with ErrFormat for a bad kind and
+// with ErrNoKey where no signing key is in force.
+func (id *Identity) SignAnswer(a *Answer) (epoch uint32, signature []byte, err error) {
+	return id.sign(a.At, func(epoch uint32) ([]byte, error) { return a.signed(id.Site(), epoch) })
+}
+
+// VerifyAnswer checks the signature of the card's site over a. It fails with ErrSignature, and with ErrNoKey where the
+// card has no such signing key for that time. The card need not be in force: an old answer stays what it was.
+func (c *Card) VerifyAnswer(epoch uint32, a *Answer, signature []byte) error {
+	b, err := a.signed(c.Site, epoch)
+	if err != nil {
+		return err
+	}
+	return c.verify(epoch, a.At, b, signature)
+}
+
+// signed returns the bytes that are signed.
+func (a *Answer) signed(site SiteID, epoch uint32) ([]byte, error) {
+	b, err := statement(labelAnswer, site, epoch, a.Kind, a.At)
+	if err != nil {
+		return nil, err
+	}
+	b = append(b, a.Asker[:]...)
+	b = append(b, a.Job[:]...)
+	b = append(b, a.Commitment[:]...)
+	return digests(b, a.Request, a.Payload), nil
+}
+
+// SignStatement signs a document that the site made, such as a report: kind (1 to 32 small ASCII letters and hyphens),
+// the moment in whole milliseconds (at is cut to them), the digest of a request, zero for none, and the payload. It
+// returns the epoch of the signing key and the signature. Answers to partners are signed by [Identity.SignAnswer].
 func (id *Identity) SignStatement(kind string, at time.Time, request [32]byte, payload []byte) (uint32, []byte, error) {
+	return id.sign(at, func(epoch uint32) ([]byte, error) {
+		b, err := statement(labelStatement, id.Site(), epoch, kind, at)
+		return digests(b, request, payload), err
+	})
+}
+
+// VerifyStatement checks a statement against the card of its site, as [Card.VerifyAnswer] does. Answers of versions
+// that did not sign the asker verify with it too.
+func (c *Card) VerifyStatement(epoch uint32, kind string, at time.Time, request [32]byte, payload, signature []byte) error {
+	b, err := statement(labelStatement, c.Site, epoch, kind, at)
+	if err != nil {
+		return err
+	}
+	return c.verify(epoch, at, digests(b, request, payload), signature)
+}
+
+// sign signs the bytes that signed returns for the epoch of the key in force.
+func (id *Identity) sign(at time.Time, signed func(epoch uint32) ([]byte, error)) (uint32, []byte, error) {
 	k, err := id.signer(at)
 	if err != nil {
 		return 0, nil, err
 	}
-	b, err := statement(id.Site(), k.epoch, kind, at, request, payload)
+	b, err := signed(k.epoch)
 	if err != nil {
 		return 0, nil, err
 	}
 	return k.epoch, ed25519.Sign(ed25519.NewKeyFromSeed(k.seed), b), nil
 }
 
-// VerifyStatement checks a statement against the card of its site. It fails with ErrSignature, and
-// with ErrNoKey where the card has no such signing key for that time. The card need not be in force:
-// an old answer stays what it was.
-func (c *Card) VerifyStatement(epoch uint32, kind string, at time.Time, request [32]byte, payload, signature []byte) error {
-	b, err := statement(c.Site, epoch, kind, at, request, payload)
-	if err != nil {
-		return err
-	}
+func (c *Card) verify(epoch uint32, at time.Time, signed, signature []byte) error {
 	key, ok := c.verifier(epoch, at)
 	if !ok {
 		return fmt.Errorf("signing key %d of %s at %s: %w", epoch, c.Site.Short(), at.UTC().Format(time.RFC3339), ErrNoKey)
 	}
-	if !ed25519.Verify(key, b, signature) {
+	if !ed25519.Verify(key, signed, signature) {
 		return ErrSignature
 	}
 	return nil
 }
 
-// statement returns the bytes that are signed.
-func statement(site SiteID, epoch uint32, kind string, at time.Time, request [32]byte, payload []byte) ([]byte, error) {
+// statement returns the first signed bytes: label, site, epoch, moment and kind.
+func statement(label string, site SiteID, epoch uint32, kind string, at time.Time) ([]byte, error) {
 	if kind == "" || len(kind) > 32 {
 		return nil, fmt.Errorf("kind %q: %w", kind, ErrFormat)
 	}
@@ -51,11 +103,15 @@ func statement(site SiteID, epoch uint32, kind string, at time.Time, request [32
 			return nil, fmt.Errorf("kind %q: %w", kind, ErrFormat)
 		}
 	}
-	b := append([]byte(labelStatement), site[:]...)
+	b := append([]byte(label), site[:]...)
 	b = binary.BigEndian.AppendUint32(b, epoch)
 	b = appendTime(b, at)
-	b = append(append(b, byte(len(kind))), kind...)
+	return append(append(b, byte(len(kind))), kind...), nil
+}
+
+// digests appends the digest of the request and that of the payload.
+func digests(b []byte, request [32]byte, payload []byte) []byte {
 	b = append(b, request[:]...)
 	sum := sha256.Sum256(payload)
-	return append(b, sum[:]...), nil
+	return append(b, sum[:]...)
 }

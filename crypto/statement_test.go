@@ -54,6 +54,47 @@ func TestStatement(t *testing.T) {
 	}
 }
 
+// TestV5Answer: whom an answer was given to, its job and its submission are signed, and it is no statement of the older
+// form, which names none of them.
+func TestV5Answer(t *testing.T) {
+	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
+	answer := crypto.Answer{Kind: "tell", At: start.Add(1234567 * time.Nanosecond), Asker: a.Site(), Job: [16]byte{5},
+		Commitment: [32]byte{6}, Request: [32]byte{1, 2, 3}, Payload: []byte("answer payload")}
+	epoch, sig, err := b.SignAnswer(&answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.card.VerifyAnswer(epoch, &answer, sig); err != nil {
+		t.Fatalf("the answer: %v", err)
+	}
+	for name, change := range map[string]func(*crypto.Answer){
+		"kind":       func(x *crypto.Answer) { x.Kind = "outlines" },
+		"time":       func(x *crypto.Answer) { x.At = x.At.Add(time.Millisecond) },
+		"asker":      func(x *crypto.Answer) { x.Asker = b.Site() },
+		"job":        func(x *crypto.Answer) { x.Job[15]++ },
+		"commitment": func(x *crypto.Answer) { x.Commitment[31]++ },
+		"request":    func(x *crypto.Answer) { x.Request[31]++ },
+		"payload":    func(x *crypto.Answer) { x.Payload = x.Payload[1:] },
+	} {
+		changed := answer
+		change(&changed)
+		if err := b.card.VerifyAnswer(epoch, &changed, sig); !errors.Is(err, crypto.ErrSignature) {
+			t.Errorf("other %s: %v, want ErrSignature", name, err)
+		}
+	}
+	if err := b.card.VerifyStatement(epoch, answer.Kind, answer.At, answer.Request, answer.Payload, sig); !errors.Is(err,
+		crypto.ErrSignature) {
+		t.Errorf("as a statement of the older form: %v, want ErrSignature", err)
+	}
+	if err := b.card.VerifyAnswer(epoch+1, &answer, sig); !errors.Is(err, crypto.ErrNoKey) {
+		t.Errorf("other epoch: %v, want ErrNoKey", err)
+	}
+	answer.Kind = "An answer"
+	if _, _, err := b.SignAnswer(&answer); !errors.Is(err, crypto.ErrFormat) {
+		t.Errorf("kind %q: %v", answer.Kind, err)
+	}
+}
+
 // TestL1Heads and L2: what a partner that kept a head can tell from the next one. That a changed,
 // deleted or moved record is named is package store's (TestL1Audit there); the whole rewrite that is
 // consistent in itself is caught here and there by the head.

@@ -81,6 +81,10 @@ type vectors struct {
 		Kind, Request, Payload, Signature string
 		Epoch                             uint32
 	} `json:"statement"`
+	// Answer is the statement as an answer to the asker.
+	Answer struct {
+		Job, Commitment, Signature string
+	} `json:"answer"`
 	Head           string `json:"head"`
 	Scheme         string `json:"scheme"`
 	EpochSecret    string `json:"epoch_secret"`
@@ -130,6 +134,12 @@ func (v *vectors) make(t *testing.T, owner, asker *crypto.Identity) (ownerCard, 
 	st.Epoch, sig, err = owner.SignStatement(st.Kind, start, digest, []byte(st.Payload))
 	must(err)
 	st.Signature = hex.EncodeToString(sig)
+	answer := crypto.Answer{Kind: st.Kind, At: start, Asker: asker.Site(), Job: [16]byte{4, 5}, Commitment: [32]byte{6, 7},
+		Request: digest, Payload: []byte(st.Payload)}
+	_, sig, err = owner.SignAnswer(&answer)
+	must(err)
+	v.Answer.Job, v.Answer.Commitment = hex.EncodeToString(answer.Job[:]), hex.EncodeToString(answer.Commitment[:])
+	v.Answer.Signature = hex.EncodeToString(sig)
 	head, err := owner.SignHead(7, [32]byte{1, 2, 3}, start)
 	must(err)
 	v.Head = hex.EncodeToString(head.Bytes())

@@ -63,7 +63,9 @@ func BenchmarkSealing(b *testing.B) {
 				check(b, err)
 				_, err = wire.ParseAsk(got.Payload)
 				body := must(b, wire.AppendTold, &told, err)
-				_, signature, err := ownerID.SignStatement("tell", now, crypto.DigestOf(got.Payload), body)
+				signed := federation.AnswerTo(crypto.TypeQuery, got.Payload)
+				signed.Asker, signed.At, signed.Payload = askerID.Site(), now, body
+				_, signature, err := ownerID.SignAnswer(&signed)
 				reply := must(b, wire.AppendReply, &wire.Reply{At: now, Payload: body, Signature: [64]byte(signature)}, err)
 				answer, err := ownerID.SealReply(o, crypto.TypeReply, reply, now, rand.Reader)
 				check(b, err)
@@ -72,7 +74,9 @@ func BenchmarkSealing(b *testing.B) {
 				check(b, err)
 				r, err := wire.ParseReply(opened.Payload)
 				check(b, err)
-				check(b, to.VerifyStatement(1, "tell", now, crypto.DigestOf(payload), r.Payload, r.Signature[:]))
+				signed = federation.AnswerTo(crypto.TypeQuery, payload)
+				signed.Asker, signed.At, signed.Payload = askerID.Site(), now, r.Payload
+				check(b, to.VerifyAnswer(1, &signed, r.Signature[:]))
 				t, err := wire.ParseTold(r.Payload)
 				check(b, err)
 				check(b, wire.Restore(&t.Tell, order, n))

@@ -112,7 +112,9 @@ func (s *script) open(r *http.Request) (*crypto.Opened, []byte, error) {
 func (s *script) seal(o *crypto.Opened, t crypto.MessageType, kind string, request, payload []byte, spoil func(*wire.Reply)) []byte {
 	id, card := s.Roster.Self()
 	at := time.Now().UTC().Truncate(time.Millisecond)
-	epoch, signature, err := id.SignStatement(kind, at, crypto.DigestOf(request), payload)
+	a := federation.AnswerTo(crypto.TypeQuery, request)
+	a.Kind, a.At, a.Asker, a.Payload = kind, at, o.From, payload
+	epoch, signature, err := id.SignAnswer(&a)
 	if err != nil {
 		panic(err)
 	}

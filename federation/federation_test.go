@@ -82,6 +82,9 @@ func TestRounds(t *testing.T) {
 	f := fedtest.Join(t, scheme, &scan{}, answers)
 	p, ctx := f.Partner(0, 1), t.Context()
 	card := f.Sites[1].Member(federation.StateActive).Card
+	types := map[string]crypto.MessageType{"catalogue": crypto.TypeCatalogue, "tell": crypto.TypeQuery, "outlines": crypto.TypeOutline,
+		"edges": crypto.TypeEdges, "revealed": crypto.TypeReveal, "shipment": crypto.TypeShip}
+	job := concordat.JobID{1}
 	check := func(name, kind string, s concordat.Statement, err error, read func([]byte) error) {
 		t.Helper()
 		if err != nil {
@@ -94,17 +97,30 @@ func TestRounds(t *testing.T) {
 		if sum := sha256.Sum256(s.Asked); !bytes.Equal(sum[:], s.Request) {
 			t.Errorf("%s: the statement is about another request", name)
 		}
-		if err := card.VerifyStatement(s.KeyEpoch, s.Kind, s.At, [32]byte(s.Request), s.Payload, s.Signature); err != nil {
+		signed := federation.AnswerTo(types[kind], s.Asked)
+		asker, _ := f.Sites[0].Roster.Self()
+		signed.Asker, signed.At, signed.Payload = asker.Site(), s.At, s.Payload
+		if err := card.VerifyAnswer(s.KeyEpoch, &signed, s.Signature); err != nil {
 			t.Errorf("%s: statement: %v", name, err)
+		}
+		if inJob := kind != "catalogue" && kind != "shipment"; s.Asker != f.ID(0) || inJob != (len(s.Job) > 0) ||
+			(kind == "tell") != (len(s.Commitment) > 0) {
+			t.Errorf("%s: the statement names asker %s, job %x, commitment %x", name, s.Asker, s.Job, s.Commitment)
 		}
 		if err := read(s.Payload); err != nil {
 			t.Errorf("%s: payload: %v", name, err)
 		}
-		changed := bytes.Clone(s.Payload)
-		changed[len(changed)-1] ^= 1
-		if err := card.VerifyStatement(s.KeyEpoch, s.Kind, s.At, [32]byte(s.Request), changed, s.Signature); !errors.Is(err,
-			crypto.ErrSignature) {
-			t.Errorf("%s: a changed statement: error %v, want ErrSignature", name, err)
+		for what, change := range map[string]func(*crypto.Answer){
+			"payload":    func(a *crypto.Answer) { a.Payload = append(bytes.Clone(a.Payload), 1) },
+			"asker":      func(a *crypto.Answer) { a.Asker[0] ^= 1 },
+			"job":        func(a *crypto.Answer) { a.Job[0] ^= 1 },
+			"commitment": func(a *crypto.Answer) { a.Commitment[0] ^= 1 },
+		} {
+			changed := signed
+			change(&changed)
+			if err := card.VerifyAnswer(s.KeyEpoch, &changed, s.Signature); !errors.Is(err, crypto.ErrSignature) {
+				t.Errorf("%s: a statement with another %s: error %v, want ErrSignature", name, what, err)
+			}
 		}
 	}
 
@@ -115,7 +131,7 @@ func TestRounds(t *testing.T) {
 	}
 	tell, err := p.Ask(ctx, submission(r, answers, 20))
 	check("ask", "tell", tell.Statement, err, func(b []byte) error { _, err := wire.ParseTold(b); return err })
-	o, err := p.Outline(ctx, &concordat.OutlineAsk{Epoch: fedtest.Epoch,
+	o, err := p.Outline(ctx, &concordat.OutlineAsk{Job: job, Epoch: fedtest.Epoch,
 		Documents: []concordat.OutlineOf{{Handle: handleOf(1), Ordinals: []int{3, 4}}, {Handle: handleOf(2)}}})
 	check("outline", "outlines", o.Statement, err, func(b []byte) error { _, err := wire.ParseOutlines(b); return err })
 	if len(o.Documents) != 2 || len(o.Documents[0].Units) != 2 || o.Documents[1].Refusal == nil ||
@@ -123,12 +139,12 @@ func TestRounds(t *testing.T) {
 		t.Errorf("outlines: got %+v", o)
 	}
 	span := concordat.Span{Start: 3, End: 77}
-	e, err := p.Edges(ctx, &concordat.EdgesAsk{Epoch: fedtest.Epoch, Spans: []concordat.Span{span}})
+	e, err := p.Edges(ctx, &concordat.EdgesAsk{Job: job, Epoch: fedtest.Epoch, Spans: []concordat.Span{span}})
 	check("edges", "edges", e.Statement, err, func(b []byte) error { _, err := wire.ParseEdges(b); return err })
 	if len(e.Passages) != 1 || e.Passages[0].Spans[0] != span || e.Passages[0].Words[0] != 7 {
 		t.Errorf("edges: got %+v", e)
 	}
-	v, err := p.Reveal(ctx, &concordat.RevealAsk{Epoch: fedtest.Epoch, Level: concordat.ShowOverlap,
+	v, err := p.Reveal(ctx, &concordat.RevealAsk{Job: job, Epoch: fedtest.Epoch, Level: concordat.ShowOverlap,
 		Passages: []concordat.RevealPassage{{Span: span, Text: "Words of the asker"}}})
 	check("reveal", "revealed", v.Statement, err, func(b []byte) error { _, err := wire.ParseRevealed(b); return err })
 	if len(v.Passages) != 1 || v.Passages[0].Shared[0] != (concordat.Span{Start: 0, End: 4}) ||
@@ -148,6 +164,26 @@ func TestRounds(t *testing.T) {
 	}
 	if _, err := p.Head(ctx); err != nil {
 		t.Errorf("head: %v", err)
+	}
+}
+
+// TestV5AnswerOfAnother: an answer given to one member is no answer to another one that shows it as its own.
+func TestV5AnswerOfAnother(t *testing.T) {
+	r := newRand(t)
+	answers := library(r, "Thesis", 1, 10)
+	f := fedtest.Join(t, scheme, answers, &scan{}, &scan{})
+	tell, err := f.Partner(1, 0).Ask(t.Context(), submission(r, answers, 5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, card := f.Sites[0].Roster.Self()
+	for i := 1; i <= 2; i++ {
+		shows, _ := f.Sites[i].Roster.Self()
+		a := federation.AnswerTo(crypto.TypeQuery, tell.Statement.Asked)
+		a.Asker, a.At, a.Payload = shows.Site(), tell.Statement.At, tell.Statement.Payload
+		if err := card.VerifyAnswer(tell.Statement.KeyEpoch, &a, tell.Statement.Signature); (i == 1) != (err == nil) {
+			t.Errorf("shown by site %d: %v", i, err)
+		}
 	}
 }
 

@@ -173,6 +173,7 @@ func submission(r *rand.Rand, s *scan, n int) *concordat.Ask {
 		Epoch: fedtest.Epoch, Scheme: scheme, Libraries: []concordat.LibraryID{"theses"}, Level: concordat.ShowMetadata, Purpose: "thesis",
 	}
 	fillJob(r, &a.Job)
+	a.Commitment = [32]byte{7}
 	for i := range n {
 		f := randomPrint(r)
 		if i%3 == 0 {

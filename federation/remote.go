@@ -180,7 +180,7 @@ func (r *remote) ask(ctx context.Context, card *crypto.Card, t crypto.MessageTyp
 	if err != nil {
 		return nil, none, err
 	}
-	reply, statement, refusal, err := readReply(card, r.name, t, opened, pending.Digest, payload)
+	reply, statement, refusal, err := readReply(card, r.name, id.Site(), t, opened, pending.Digest, payload)
 	if err != nil {
 		return nil, none, r.failed(KindGarbage, err)
 	}
@@ -386,29 +386,39 @@ func connectionError(err error) error {
 	return err
 }
 
-// readReply checks what an opened reply says: its layout and the statement in it.
-func readReply(card *crypto.Card, site concordat.SiteID, t crypto.MessageType, o *crypto.Reply, envelope [32]byte,
-	payload []byte) (*wire.Reply, concordat.Statement, *concordat.Refusal, error) {
+// readReply checks the layout of an opened reply and the signature over the answer in it.
+func readReply(card *crypto.Card, site concordat.SiteID, asker crypto.SiteID, t crypto.MessageType, o *crypto.Reply,
+	envelope [32]byte, payload []byte) (*wire.Reply, concordat.Statement, *concordat.Refusal, error) {
 	var none concordat.Statement
 	reply, err := wire.ParseReply(o.Payload)
 	if err != nil {
 		return nil, none, nil, err
 	}
-	kind, request := kinds[t], crypto.DigestOf(payload)
+	signed := answerTo(t, payload)
 	var refusal *concordat.Refusal
 	if o.Type == crypto.TypeError {
-		kind, request = kindError, envelope
+		signed = crypto.Answer{Kind: kindError, Request: envelope}
 		if refusal, err = wire.ParseRefusal(reply.Payload); err != nil {
 			return nil, none, nil, err
 		}
 	}
-	if err := card.VerifyStatement(reply.KeyEpoch, kind, reply.At, request, reply.Payload, reply.Signature[:]); err != nil {
+	signed.Asker, signed.At, signed.Payload = asker, reply.At, reply.Payload
+	if err := card.VerifyAnswer(reply.KeyEpoch, &signed, reply.Signature[:]); err != nil {
 		return nil, none, nil, fmt.Errorf("statement: %w", err)
 	}
 	return reply, concordat.Statement{
-		Site: site, Kind: kind, KeyEpoch: reply.KeyEpoch, At: reply.At, Request: request[:],
-		Payload: reply.Payload, Signature: reply.Signature[:], Asked: payload,
+		Site: site, Kind: signed.Kind, KeyEpoch: reply.KeyEpoch, At: reply.At,
+		Asker: concordat.SiteID(asker.String()), Job: present(signed.Job[:]), Commitment: present(signed.Commitment[:]),
+		Request: signed.Request[:], Payload: reply.Payload, Signature: reply.Signature[:], Asked: payload,
 	}, refusal, nil
+}
+
+// present returns b, or nil where all of it is zero.
+func present(b []byte) []byte {
+	if bytes.Count(b, []byte{0}) == len(b) {
+		return nil
+	}
+	return b
 }
 
 // renew fetches the partner's card and gives it to the roster if it is newer. It takes any TLS key that

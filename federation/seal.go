@@ -12,35 +12,63 @@ import (
 // answered is the payload of a request and the payload that answers it.
 type answered struct{ request, reply []byte }
 
-// content returns the content of a reply with its statement. A refusal is a statement about the request's
+// content returns the content of a reply to the asker, with its signed answer. A refusal is signed about the request's
 // envelope, since the payload may not be known; a is then not looked at.
-func (s *Server) content(t crypto.MessageType, envelope [32]byte, a answered, refusal *concordat.Refusal) ([]byte, error) {
-	kind, request := kinds[t], crypto.DigestOf(a.request)
+func (s *Server) content(t crypto.MessageType, asker crypto.SiteID, envelope [32]byte, a answered,
+	refusal *concordat.Refusal) ([]byte, error) {
+	var signed crypto.Answer
 	if refusal != nil {
 		var err error
 		if a.reply, err = wire.AppendRefusal(nil, refusal); err != nil {
 			return nil, err
 		}
-		kind, request = kindError, envelope
+		signed = crypto.Answer{Kind: kindError, Request: envelope}
+	} else {
+		signed = answerTo(t, a.request)
 	}
 	id, card := s.roster.Self()
-	at := s.o.Now().UTC().Truncate(time.Millisecond)
-	epoch, signature, err := id.SignStatement(kind, at, request, a.reply)
+	signed.Asker, signed.Payload, signed.At = asker, a.reply, s.o.Now().UTC().Truncate(time.Millisecond)
+	epoch, signature, err := id.SignAnswer(&signed)
 	if err != nil {
 		return nil, err
 	}
-	reply := wire.Reply{Card: card.Serial, Head: s.o.Journal.Head(), At: at, KeyEpoch: epoch, Payload: a.reply}
+	reply := wire.Reply{Card: card.Serial, Head: s.o.Journal.Head(), At: signed.At, KeyEpoch: epoch, Payload: a.reply}
 	copy(reply.Signature[:], signature)
 	return wire.AppendReply(nil, &reply)
 }
 
+// answerTo returns what an answer to a request says of it: kind, digest, job and commitment. The latter two are zero for
+// a request that has none or that does not follow the format.
+func answerTo(t crypto.MessageType, request []byte) crypto.Answer {
+	a := crypto.Answer{Kind: kinds[t], Request: crypto.DigestOf(request)}
+	switch t {
+	case crypto.TypeQuery:
+		if x, err := wire.ParseAsk(request); err == nil {
+			a.Job, a.Commitment = x.Job, x.Commitment
+		}
+	case crypto.TypeOutline:
+		if x, err := wire.ParseOutlineAsk(request); err == nil {
+			a.Job = x.Job
+		}
+	case crypto.TypeEdges:
+		if x, err := wire.ParseEdgesAsk(request); err == nil {
+			a.Job = x.Job
+		}
+	case crypto.TypeReveal:
+		if x, err := wire.ParseRevealAsk(request); err == nil {
+			a.Job = x.Job
+		}
+	}
+	return a
+}
+
 // seal returns the envelope that answers an opened request.
 func (s *Server) seal(o *crypto.Opened, a answered, refusal *concordat.Refusal) ([]byte, error) {
-	content, err := s.content(o.Type, o.Digest, a, refusal)
+	content, err := s.content(o.Type, o.From, o.Digest, a, refusal)
 	if err == nil && len(content) > crypto.MaxPayload {
 		s.o.Log.Error("answer is too long", "bytes", len(content))
 		refusal = &concordat.Refusal{Reason: concordat.ReasonFault, Words: "the answer is too long for one message: ask less at once"}
-		content, err = s.content(o.Type, o.Digest, a, refusal)
+		content, err = s.content(o.Type, o.From, o.Digest, a, refusal)
 	}
 	if err != nil {
 		return nil, err
@@ -55,7 +83,7 @@ func (s *Server) seal(o *crypto.Opened, a answered, refusal *concordat.Refusal) 
 
 // refuse answers a message that was verified and not opened. It did not run, now.
 func (s *Server) refuse(v *crypto.Verified, m Member, refusal *concordat.Refusal) ([]byte, error) {
-	content, err := s.content(v.Type, v.Digest, answered{}, refusal)
+	content, err := s.content(v.Type, v.From, v.Digest, answered{}, refusal)
 	if err != nil {
 		return nil, err
 	}

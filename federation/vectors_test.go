@@ -14,6 +14,7 @@ import (
 
 	"concordat"
 	"concordat/crypto"
+	"concordat/federation"
 	"concordat/federation/wire"
 	"concordat/internal/fedtest"
 )
@@ -132,8 +133,9 @@ func TestExchangeVector(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := ownerCard.VerifyStatement(reply.KeyEpoch, "tell", reply.At, crypto.DigestOf(v["payload"]), reply.Payload,
-		reply.Signature[:]); err != nil {
+	signed := federation.AnswerTo(crypto.TypeQuery, v["payload"])
+	signed.Asker, signed.At, signed.Payload = asker.Site(), reply.At, reply.Payload
+	if err := ownerCard.VerifyAnswer(reply.KeyEpoch, &signed, reply.Signature[:]); err != nil {
 		t.Error(err)
 	}
 	told, err := wire.ParseTold(reply.Payload)
@@ -161,7 +163,9 @@ func writeExchange(t *testing.T, asker, owner *crypto.Identity, askerCard, owner
 		Hits:      []concordat.Hit{{Sentence: 5, Ordinal: 17, Distance: 3, Documents: 1}},
 	}})
 	check(t, err)
-	epoch, signature, err := owner.SignStatement("tell", fixedTime, crypto.DigestOf(payload), body)
+	signed := federation.AnswerTo(crypto.TypeQuery, payload)
+	signed.Asker, signed.At, signed.Payload = asker.Site(), fixedTime, body
+	epoch, signature, err := owner.SignAnswer(&signed)
 	check(t, err)
 	reply, err := wire.AppendReply(nil, &wire.Reply{Card: ownerCard.Serial, At: fixedTime, KeyEpoch: epoch, Signature: [64]byte(signature),
 		Payload: body})

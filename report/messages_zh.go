@@ -334,7 +334,8 @@ var chinese = map[string]string{
 	"words in common: %s":                            "共有的词语：%s",
 	"at a place that is not shown":                   "位置不予显示",
 	"Only the words that both sides have are shown:": "仅显示双方共有的词语：",
-	"Signed by %s: its %s of %s, signing key %d. The JSON form has the signed bytes.": "由 %s 签名：其 %s（%s），签名密钥 %d。签名的字节见 JSON 形式。",
+	"Signed by %s: its %s of %s to %s, signing key %d. The JSON form has the signed bytes.":                                                               "由 %s 签名：其 %s（%s），答复 %s，签名密钥 %d。签名的字节见 JSON 形式。",
+	"Signed by %s: its %s of %s, signing key %d. The signature names neither the site that asked nor the submission. The JSON form has the signed bytes.": "由 %s 签名：其 %s（%s），签名密钥 %d。该签名既不指明提问的站点，也不指明所查的文稿。签名的字节见 JSON 形式。",
 }
 
 // chineseFlags holds the name and the meaning of each flag in simplified Chinese, by its code.

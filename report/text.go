@@ -66,8 +66,7 @@ func WriteText(w io.Writer, r *Report) error {
 		t.wrap("- ", t.Say("Signed by %s over %s with key %s: %x", s.Site, s.Over, s.Key, s.Value))
 	}
 	for _, s := range r.Statements {
-		t.wrap("- ", t.Say("Signed by %s: its %s of %s, signing key %d. The JSON form has the signed bytes.", s.Site, s.Kind,
-			s.At.UTC().Format("2006-01-02 15:04"), s.KeyEpoch))
+		t.wrap("- ", t.SignedAnswer(s))
 	}
 	return t.Flush()
 }

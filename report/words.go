@@ -252,6 +252,17 @@ func whole(c concordat.Consulted) bool {
 	return c.Err == "" && len(c.Missing) == 0 && c.Answered >= c.Asked && c.Capped == 0 && c.Unready == 0 && c.Withheld == 0
 }
 
+// SignedAnswer says whose answer s is and what its signature names.
+func (l Language) SignedAnswer(s concordat.Statement) string {
+	at := s.At.UTC().Format("2006-01-02 15:04")
+	if s.Asker == "" {
+		return l.Say("Signed by %s: its %s of %s, signing key %d. The signature names neither the site that asked nor the submission. "+
+			"The JSON form has the signed bytes.", s.Site, s.Kind, at, s.KeyEpoch)
+	}
+	return l.Say("Signed by %s: its %s of %s to %s, signing key %d. The JSON form has the signed bytes.", s.Site, s.Kind, at, s.Asker,
+		s.KeyEpoch)
+}
+
 // Statement says in plain sentences what the report rests on: what was compared, what was not,
 // who was asked and who did not answer.
 func (r *Report) Statement() []string {

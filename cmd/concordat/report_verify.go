@@ -19,8 +19,8 @@ func (a *app) reportVerify() *cobra.Command {
 	c := &cobra.Command{
 		Use: "verify FILE", Short: "Check the signatures of a report in JSON or PDF, and name what was changed",
 		Long: `verify checks the site's signature over every part of the report, each partner's signature over what it
-answered, and that the report attributes nothing to a partner that it did not say: no document, title or
-text. Of a PDF it checks the report attached, the signature over the whole file, and that the site vouches
+answered, that the answer was given to this site and about this submission, and that the report attributes nothing
+to a partner that it did not say: no document, title or text. Of a PDF it checks the report attached, the signature over the whole file, and that the site vouches
 for the certificate that made it. It needs nothing but the cards of the sites: those of --card, else those of this site's own
 partners and itself. Whoever verifies must know the cards from a source other than the report.`,
 		Args: cobra.ExactArgs(1),
@@ -56,6 +56,10 @@ func (a *app) showOutcome(file string, out *verification) error {
 	} else if out.OK {
 		a.Say("%s is as site %s signed it at %s", file, out.Site, out.At.Local().Format(time.DateTime))
 		a.Say("signatures of partners: %d, all good", len(out.Statements))
+		if n := out.unbound(); n > 0 {
+			a.Say("%d of them are of a version that signed neither the asker nor the submission: that they belong to this report is "+
+				"this site's word alone", n)
+		}
 	} else {
 		for _, p := range out.Problems {
 			a.Say("%s", p)

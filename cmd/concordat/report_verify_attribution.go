@@ -14,6 +14,12 @@ import (
 	"concordat/site/ask"
 )
 
+// Kinds of answers, as partners sign them.
+const (
+	kindTell     = "tell"     // of the first round
+	kindRevealed = "revealed" // opened passages
+)
+
 // signedClaims are the claims that a partner signed: its documents by the name that they have at this site, with
 // their titles, and the texts of passages that it opened.
 type signedClaims struct {
@@ -24,7 +30,7 @@ type signedClaims struct {
 // add takes in a statement whose signature is good.
 func (s *signedClaims) add(x concordat.Statement) error {
 	switch x.Kind {
-	case "tell":
+	case kindTell:
 		t, err := wire.ParseTold(x.Payload)
 		if err != nil {
 			return err
@@ -32,7 +38,7 @@ func (s *signedClaims) add(x concordat.Statement) error {
 		for _, d := range t.Tell.Documents {
 			s.titles[ask.HandleName(d.Handle)] = d.Title
 		}
-	case "revealed":
+	case kindRevealed:
 		r, err := wire.ParseRevealed(x.Payload)
 		if err != nil {
 			return err

@@ -35,6 +35,19 @@ type statementVerification struct {
 	Kind string           `json:"kind"`
 	At   time.Time        `json:"at"`
 	OK   bool             `json:"ok"`
+	// Bound: the partner signed which site asked and, by its job, about which submission.
+	Bound bool `json:"bound"`
+}
+
+// unbound counts the good answers whose signatures name neither the asker nor the submission.
+func (v *verification) unbound() int {
+	n := 0
+	for _, s := range v.Statements {
+		if s.OK && !s.Bound {
+			n++
+		}
+	}
+	return n
 }
 
 // verifyReport checks a report against cards. It fails with concordat.ErrInvalid for what is no report.
@@ -60,16 +73,27 @@ func verifyReport(b []byte, cards cli.Cards) (*verification, error) {
 		out.Problems = append(out.Problems, changes...)
 	}
 	var r struct {
+		Submission struct {
+			Digest string `json:"sha256"`
+		} `json:"submission"`
 		Statements []concordat.Statement `json:"statements"`
 	}
 	if err := json.Unmarshal(b, &r); err != nil {
 		return nil, fmt.Errorf("report: %w: %w", concordat.ErrInvalid, err)
+	}
+	own, err := newBelonging(out.Site, r.Submission.Digest)
+	if err != nil {
+		return nil, err
 	}
 	var good []concordat.Statement
 	for _, s := range r.Statements {
 		err := cards.Check(s)
 		if err == nil {
 			err = askedFor(s)
+		}
+		bound := false
+		if err == nil {
+			bound, err = own.check(s)
 		}
 		if err == nil {
 			good = append(good, s)
@@ -78,7 +102,7 @@ func verifyReport(b []byte, cards cli.Cards) (*verification, error) {
 			out.Problems = append(out.Problems, fmt.Sprintf("answer (%s) of site %s at %s: %v", s.Kind, s.Site, s.At.UTC().Format(time.RFC3339),
 				err))
 		}
-		out.Statements = append(out.Statements, statementVerification{s.Site, s.Kind, s.At, err == nil})
+		out.Statements = append(out.Statements, statementVerification{s.Site, s.Kind, s.At, err == nil, bound})
 	}
 	unsaid, err := verifyAttribution(b, good)
 	if err != nil {

@@ -47,15 +47,16 @@ func newSigning(t testing.TB, title string) signingSite {
 	return signingSite{id, instance.PartnerName(id.Site()), path}
 }
 
-func (s signingSite) statement(t *testing.T, payload string) concordat.Statement {
+// statement returns an answer as versions signed it that named neither asker nor submission.
+func (s signingSite) statement(t *testing.T, kind, payload string) concordat.Statement {
 	t.Helper()
 	at := time.Now().UTC()
 	request := crypto.DigestOf([]byte("the request"))
-	epoch, sig, err := s.id.SignStatement("outlines", at, request, []byte(payload))
+	epoch, sig, err := s.id.SignStatement(kind, at, request, []byte(payload))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return concordat.Statement{Site: s.site, Kind: "outlines", KeyEpoch: epoch, At: at, Request: request[:], Payload: []byte(payload),
+	return concordat.Statement{Site: s.site, Kind: kind, KeyEpoch: epoch, At: at, Request: request[:], Payload: []byte(payload),
 		Signature: sig}
 }
 
@@ -69,7 +70,7 @@ func TestVerifyReport(t *testing.T) {
 	text := "Undertakings shall keep the records that are needed. The rest is nobody's."
 	rep := report.Build(&report.Findings{
 		Version: report.Version, Task: "t1", Submission: concordat.Document{ID: "essay", Title: "Essay", Text: text},
-		Made: time.Now(), Statements: []concordat.Statement{north.statement(t, "one hit"), south.statement(t, "no hit")},
+		Made: time.Now(), Statements: []concordat.Statement{north.statement(t, "outlines", "one hit"), south.statement(t, "outlines", "no hit")},
 		Consulted: []concordat.Consulted{{Site: north.site, Library: "laws", Asked: 2, Answered: 2}},
 		Flags:     []concordat.Flag{{Code: "hidden", Count: 2}},
 	}, report.Rules{})
@@ -104,7 +105,7 @@ func TestVerifyReport(t *testing.T) {
 	}
 
 	b64 := base64.StdEncoding.EncodeToString
-	forged := south.statement(t, "no hit at all") // by another site under north's name
+	forged := south.statement(t, "outlines", "no hit at all") // by another site under north's name
 	for name, k := range map[string]struct {
 		from, to string
 		cards    []string

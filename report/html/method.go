@@ -141,8 +141,7 @@ func (d *doc) byHand(caption string, passages []report.ExcludedPassage) {
 func (d *doc) signatures() {
 	for _, s := range d.r.Statements {
 		d.raw(`<p class="note">`)
-		d.say("Signed by %s: its %s of %s, signing key %d. The JSON form has the signed bytes.", s.Site, s.Kind,
-			s.At.UTC().Format("2006-01-02 15:04"), s.KeyEpoch)
+		d.text(d.in.SignedAnswer(s))
 		d.raw("</p>")
 	}
 	if len(d.r.Signatures) == 0 && len(d.r.Statements) > 0 {

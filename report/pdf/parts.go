@@ -323,8 +323,7 @@ func (d *doc) method() {
 		"Passages of one source that lie close together are joined; passages that overlap are one passage with several sources, so nothing is counted twice.",
 		"A rule takes passages out of the count and leaves what was compared as it is, so no rule can raise a share. Positions are Unicode code points of the text, from 0.")
 	for _, s := range r.Statements {
-		d.para(margin, textWidth, faint(d.in.Say("Signed by %s: its %s of %s, signing key %d. The JSON form has the signed bytes.", s.Site,
-			s.Kind, s.At.UTC().Format("2006-01-02 15:04"), s.KeyEpoch)))
+		d.para(margin, textWidth, faint(d.in.SignedAnswer(s)))
 	}
 	var rows [][]string
 	for _, s := range r.Signatures {

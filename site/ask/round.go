@@ -158,7 +158,7 @@ func (r *round) askPart(ctx context.Context, part []int) error {
 	rand.Read(a.Job[:]) // never fails
 	salt := make([]byte, 32)
 	rand.Read(salt)
-	a.Commitment = sha256.Sum256(append(slices.Clone(salt), r.fw.sub.Text...))
+	a.Commitment = concordat.Commit(salt, sha256.Sum256([]byte(r.fw.sub.Text)))
 	spans := make([]concordat.Span, len(part))
 	for i, q := range part {
 		s := r.told.questions[q]
@@ -181,6 +181,7 @@ func (r *round) askPart(ctx context.Context, part []int) error {
 	if err != nil {
 		return err
 	}
+	t.Statement.Salt = salt
 	return r.take(ctx, a, t, part)
 }
 

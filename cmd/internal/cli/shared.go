@@ -98,7 +98,8 @@ func (cs Cards) load(ctx context.Context, o *instance.Instance) error {
 	return nil
 }
 
-// Check succeeds where a card of the site confirms the signature.
+// Check succeeds where a card of the site confirms the signature, over the asker and the submission too where the
+// statement names them.
 func (cs Cards) Check(s concordat.Statement) error {
 	cards := cs[s.Site]
 	if len(cards) == 0 {
@@ -107,9 +108,23 @@ func (cs Cards) Check(s concordat.Statement) error {
 	if len(s.Request) != 32 {
 		return errors.New("the digest of the request has not 32 bytes")
 	}
+	verify := func(c *crypto.Card) error {
+		return c.VerifyStatement(s.KeyEpoch, s.Kind, s.At, [32]byte(s.Request), s.Payload, s.Signature)
+	}
+	if s.Asker != "" {
+		asker, err := crypto.ParseSiteID(string(s.Asker))
+		if err != nil {
+			return fmt.Errorf("the asker: %w", err)
+		}
+		a := &crypto.Answer{Kind: s.Kind, At: s.At, Asker: asker, Request: [32]byte(s.Request), Payload: s.Payload}
+		if !fill(a.Job[:], s.Job) || !fill(a.Commitment[:], s.Commitment) {
+			return errors.New("its job or commitment has not the right length")
+		}
+		verify = func(c *crypto.Card) error { return c.VerifyAnswer(s.KeyEpoch, a, s.Signature) }
+	}
 	err := crypto.ErrNoKey
 	for _, c := range cards {
-		e := c.VerifyStatement(s.KeyEpoch, s.Kind, s.At, [32]byte(s.Request), s.Payload, s.Signature)
+		e := verify(c)
 		if e == nil {
 			return nil
 		}
@@ -124,6 +139,11 @@ func (cs Cards) Check(s concordat.Statement) error {
 		return errors.New("signature does not match its card")
 	}
 	return err
+}
+
+// fill copies src, which is empty or as long as dst.
+func fill(dst, src []byte) bool {
+	return copy(dst, src) == len(src) && (len(src) == 0 || len(src) == len(dst))
 }
 
 // ParseDate returns the beginning of a day, zero for "".
