@@ -122,6 +122,7 @@ func Run(ctx context.Context, o *instance.Instance, options Options) error {
 		return errors.Join(err, s.closePartners())
 	}
 	s.tellSettled(o.Settled, nil)
+	s.settleMirrors(ctx)
 	d, err := s.OpenWebApp()
 	var first string
 	if err == nil {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"concordat/instance"
+	"concordat/partners"
 	"concordat/site"
 )
 
@@ -14,6 +15,17 @@ import (
 func (s *Daemon) settleOld(ctx context.Context) {
 	sum, err := s.o.SettleBefore(ctx, time.Now().Add(-instance.SettleAfter))
 	s.tellSettled(sum, err)
+	s.settleMirrors(ctx)
+}
+
+// settleMirrors clears the indexes of mirrors of what syncs left that were cut short.
+func (s *Daemon) settleMirrors(ctx context.Context) {
+	err := partners.SettleMirrors(ctx, s.o, func(folder string, documents int) {
+		s.log.Info("what a sync left that was cut short", "folder", folder, "documents", documents)
+	})
+	if err != nil && ctx.Err() == nil {
+		s.log.Error("mirrors", "error", err)
+	}
 }
 
 func (s *Daemon) tellSettled(sum site.Settled, err error) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -20,6 +21,7 @@ import (
 	"concordat/cluster"
 	"concordat/cmd/internal/cli"
 	"concordat/daemon"
+	"concordat/index"
 	"concordat/instance"
 	"concordat/partners"
 )
@@ -309,6 +311,7 @@ func testMirror(t *testing.T, north, south *served, bell string) {
 		t.Fatal(err)
 	}
 	testLost(t, north, south, bell)
+	testCutShort(t, south, bell)
 	south.command(cli.Misused, "mirror", "drop", "north/nothing")
 	if got := south.json("mirror", "drop", "north/theses"); got["dropped"] != 1.0 {
 		t.Errorf("dropped: %v", got)
@@ -362,6 +365,75 @@ func testLost(t *testing.T, north, south *served, bell string) {
 	}
 	if rep := south.json("check", bell); len(rep["evidence"].([]any)) != 1 {
 		t.Errorf("check with what was fetched anew: %v", rep)
+	}
+}
+
+// testCutShort: what a sync left that was killed after it wrote the index and before it wrote the store is removed, and
+// nothing else.
+func testCutShort(t *testing.T, south *served, bell string) {
+	known, unknown := concordat.Epoch{Federation: "health", Number: 1}, concordat.Epoch{Federation: "old-words", Number: 7}
+	pr, err := south.o.Profiler.ForIndex(concordat.Document{Library: "left", ID: "left", Added: time.Now(),
+		Text: "Gondoliers of the upper canal bought candles of tallow from a widow who kept no book of her debts."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(e concordat.Epoch) *index.Shard {
+		t.Helper()
+		s, err := partners.OpenMirrors(south.o, e, south.o.Profiler.Scheme(), true)
+		if errors.Is(err, concordat.ErrScheme) {
+			s, err = partners.OpenMirrors(south.o, e, "", true)
+			pr.Scheme = s.Scheme()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Put(t.Context(), pr); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	told := map[string]int{}
+	settle := func() {
+		t.Helper()
+		clear(told)
+		if err := partners.SettleMirrors(t.Context(), south.o, func(folder string, n int) { told[filepath.Base(folder)] = n }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settle()
+	if len(told) > 0 {
+		t.Errorf("nothing was cut short, and cleared is %v", told)
+	}
+	running := put(unknown)
+	if err := put(known).Close(); err != nil {
+		t.Fatal(err)
+	}
+	for folder, file := range map[string]string{"half-1": "lock", "not ours": "file", "broken-2": "shard.json"} {
+		path := filepath.Join(south.dir, partners.MirrorsName, folder, file)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settle() // while a sync runs that has made the index of an epoch
+	if want := map[string]int{"health-1": 1, "half-1": 0, "broken-2": 0}; !maps.Equal(told, want) {
+		t.Errorf("cleared are %v, want %v", told, want)
+	}
+	if err := running.Close(); err != nil {
+		t.Fatal(err)
+	}
+	settle()
+	if want := map[string]int{"old-words-7": 1}; !maps.Equal(told, want) {
+		t.Errorf("after the sync's end cleared are %v, want %v", told, want)
+	}
+	es, err := os.ReadDir(filepath.Join(south.dir, partners.MirrorsName))
+	if err != nil || len(es) != 2 || es[0].Name() != "health-1" || es[1].Name() != "not ours" {
+		t.Errorf("folders: %v, %v", es, err)
+	}
+	if rep := south.json("check", bell); len(rep["evidence"].([]any)) != 1 {
+		t.Errorf("check with a mirror that was cleared: %v", rep)
+	}
+	if err := os.RemoveAll(filepath.Join(south.dir, partners.MirrorsName, "not ours")); err != nil {
+		t.Fatal(err)
 	}
 }
 
