@@ -119,7 +119,7 @@ type Statement struct {
 // AskedSentence is one sentence of an Ask.
 type AskedSentence struct {
 	Fingerprint Fingerprint
-	Gate        int // bits, 0 to 100; see Sentence
+	Gate        int // bits: that which the scheme gives the sentence; see Sentence
 }
 
 // MostAsked is the most sentences of one Ask; longer documents are asked in several.
@@ -136,7 +136,6 @@ type Ask struct {
 	Libraries  []LibraryID     // at least one
 	Sentences  []AskedSentence // 1 to MostAsked; their order says nothing
 	Probe      Probe
-	Limit      int    // most matches for one sentence, nearest first; 0: the partner's own limit
 	Level      Show   // the most that is wanted
 	Purpose    string // a word agreed in the federation, such as thesis
 	Standing   bool   // asks to be told of later documents, where the partner agrees
@@ -155,7 +154,7 @@ func Commit(salt []byte, text [sha256.Size]byte) [sha256.Size]byte {
 type Tell struct {
 	Libraries []LibraryTell  // one for each library asked, in its order
 	Documents []DocumentTell // of libraries with level counts or above, most matches first
-	Hits      []Hit          // of libraries with level metadata or above: by Sentence, Distance, Document, Ordinal
+	Hits      []Hit          // of libraries with level metadata or above: by Sentence, falling Closeness, Document, Ordinal
 	Statement Statement      `json:"-"`
 }
 
@@ -164,12 +163,12 @@ type LibraryTell struct {
 	Library   LibraryID
 	Level     Show     // granted; ShowNothing with a Refusal
 	Refusal   *Refusal // nil: answered
-	Ready     float64  // share of the library's documents with fingerprints of the epoch, 0 to 1
+	Ready     float64  // share of the library's documents with fingerprints of the epoch, 0 to 1, rounded down to hundredths
 	Exists    bool     // something matches; false below ShowExists
 	Documents int      // that match; at ShowCounts fewer than three are told as 2, "few"
 	Sentences int      // of the ask that match; likewise
 	Missing   int      // shards that did not answer
-	Capped    int      // see Answer.Capped
+	Capped    int      // 1 if something was cut short, see Answer.Capped; 0 else
 	// Left of today's budget after this answer; negative: no limit.
 	LeftSentences, LeftDisclosures int
 	Standing                       bool // the ask stays, and later matches will be told
@@ -189,13 +188,26 @@ type DocumentTell struct {
 	Outline string
 }
 
+// Closeness is how near a sentence of a partner lies to one that was asked, in steps: with distances a partner could
+// find out a fingerprint that it does not have, bit by bit.
+type Closeness uint8
+
+// The steps of closeness.
+const (
+	CloseFar  Closeness = iota // within the scheme's gate: may be chance
+	CloseNear                  // hardly ever chance
+	CloseSame                  // the same fingerprint
+)
+
 // Hit is one sentence of a partner near one that was asked.
 type Hit struct {
 	Sentence  int // index into Ask.Sentences
 	Document  int // index into Tell.Documents
 	Ordinal   int // of the sentence in its document
-	Distance  int // bits
-	Documents int // see Match.Documents
+	Closeness Closeness
+	// Documents is the number of documents of the partner's that hold the sentence: up to 20 those of this answer, above
+	// all that the partner has, rounded down to one digit but not below 21.
+	Documents int
 }
 
 // Forms of an outline.

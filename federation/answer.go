@@ -43,12 +43,21 @@ func (s *answers) answer(ctx context.Context, from concordat.SiteID, t crypto.Me
 		return nil, refusal, nil
 	}
 	if errors.Is(err, wire.ErrFormat) {
-		return nil, &concordat.Refusal{Reason: concordat.ReasonFault, Words: "the request does not follow the format"}, err
+		return nil, malformed(err), err
 	}
 	if errors.Is(err, concordat.ErrScheme) {
 		return nil, &concordat.Refusal{Reason: concordat.ReasonScheme}, err
 	}
 	return nil, &concordat.Refusal{Reason: concordat.ReasonFault}, err
+}
+
+// malformed refuses a request that cannot be read.
+func malformed(err error) *concordat.Refusal {
+	if errors.Is(err, wire.ErrVersion) {
+		return &concordat.Refusal{Reason: concordat.ReasonFault,
+			Words: fmt.Sprintf("this site speaks version %d of the protocol: both sites must run versions of Concordat that speak the same", wire.Version)}
+	}
+	return &concordat.Refusal{Reason: concordat.ReasonFault, Words: "the request does not follow the format"}
 }
 
 func (s *answers) dispatch(ctx context.Context, from concordat.SiteID, t crypto.MessageType, payload []byte) ([]byte, error) {
@@ -154,8 +163,7 @@ func (s *answers) ask(ctx context.Context, from concordat.SiteID, payload []byte
 const mostAnswer = crypto.MaxPayload - 4096
 
 // appendFitting returns the payload of t. Where it is too long for one message, each sentence keeps its
-// nearest hits, as if the ask had a lower limit, and the sentences that lost some count as capped look-ups
-// of their library. It fails if even one hit a sentence is too much.
+// nearest hits, and libraries whose sentences lost some are told to be capped. It fails if even one hit a sentence is too much.
 func appendFitting(t *wire.Told) ([]byte, error) {
 	b, err := wire.AppendTold(nil, t)
 	most := 0
@@ -183,16 +191,16 @@ func nearest(t *concordat.Tell, limit int) concordat.Tell {
 	v := *t
 	v.Libraries, v.Hits = slices.Clone(t.Libraries), nil
 	kept := map[int]int{}
-	cut := map[[2]int]bool{} // library and sentence
+	cut := map[int]bool{} // libraries
 	for _, h := range t.Hits {
 		if kept[h.Sentence]++; kept[h.Sentence] <= limit {
 			v.Hits = append(v.Hits, h)
 			continue
 		}
-		cut[[2]int{t.Documents[h.Document].Library, h.Sentence}] = true
+		cut[t.Documents[h.Document].Library] = true
 	}
-	for at := range cut {
-		v.Libraries[at[0]].Capped++
+	for library := range cut {
+		v.Libraries[library].Capped = 1
 	}
 	return v
 }

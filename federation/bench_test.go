@@ -25,7 +25,7 @@ func tellOf(n int) concordat.Tell {
 			Title: "On the Measurement of Things, Volume 1", Author: "A. Author", Contact: "library@example.org", Outline: concordat.OutlineWords})
 	}
 	for i := range 2 * n {
-		t.Hits = append(t.Hits, concordat.Hit{Sentence: i / 2, Document: i % 20, Ordinal: i, Distance: 3 + i%2*9, Documents: 1})
+		t.Hits = append(t.Hits, concordat.Hit{Sentence: i / 2, Document: i % 20, Ordinal: i, Closeness: concordat.Closeness(i % 2), Documents: 1})
 	}
 	return t
 }

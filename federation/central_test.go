@@ -16,20 +16,20 @@ type found struct {
 	sentence int
 	title    string
 	ordinal  int
-	distance int
+	close    concordat.Closeness
 }
 
 func collect(t *concordat.Tell) []found {
 	var all []found
 	for _, h := range t.Hits {
-		all = append(all, found{h.Sentence, t.Documents[h.Document].Title, h.Ordinal, h.Distance})
+		all = append(all, found{h.Sentence, t.Documents[h.Document].Title, h.Ordinal, h.Closeness})
 	}
 	return all
 }
 
 func sorted(all []found) []found {
 	slices.SortFunc(all, func(a, b found) int {
-		return cmp.Or(a.sentence-b.sentence, cmp.Compare(a.title, b.title), a.ordinal-b.ordinal, a.distance-b.distance)
+		return cmp.Or(a.sentence-b.sentence, cmp.Compare(a.title, b.title), a.ordinal-b.ordinal, int(a.close)-int(b.close))
 	})
 	return all
 }

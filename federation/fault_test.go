@@ -150,7 +150,7 @@ func liar(lie func(*wire.Told), spoil func(*wire.Reply), kind string, tail ...by
 				Libraries: []concordat.LibraryTell{{Library: a.Libraries[0], Level: concordat.ShowMetadata, Ready: 1, Exists: true, Documents: 1,
 					Sentences: 1}},
 				Documents: []concordat.DocumentTell{{Matches: 1, Title: "A title"}},
-				Hits:      []concordat.Hit{{Sentence: 0, Distance: 3}},
+				Hits:      []concordat.Hit{{Sentence: 0, Closeness: concordat.CloseNear}},
 			}}
 			lie(told)
 			payload, err := wire.AppendTold(nil, told)

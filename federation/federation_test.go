@@ -37,7 +37,7 @@ func sortedTell(t *concordat.Tell) *concordat.Tell {
 		v.Hits[i].Document = moved[v.Hits[i].Document]
 	}
 	slices.SortFunc(v.Hits, func(a, b concordat.Hit) int {
-		return cmp.Or(a.Sentence-b.Sentence, a.Distance-b.Distance, a.Document-b.Document, a.Ordinal-b.Ordinal)
+		return cmp.Or(a.Sentence-b.Sentence, int(b.Closeness)-int(a.Closeness), a.Document-b.Document, a.Ordinal-b.Ordinal)
 	})
 	return &v
 }
@@ -233,7 +233,7 @@ func (c *crowd) Answer(_ context.Context, _ concordat.SiteID, a *concordat.Ask) 
 	}
 	for i := range a.Sentences {
 		for d := range crowded {
-			t.Hits = append(t.Hits, concordat.Hit{Sentence: i, Document: d, Distance: d, Documents: crowded})
+			t.Hits = append(t.Hits, concordat.Hit{Sentence: i, Document: d, Documents: crowded})
 		}
 	}
 	return t, nil
@@ -254,13 +254,13 @@ func TestLongAnswer(t *testing.T) {
 			t.Fatalf("%d sentences: %d hits, want %d", test.sentences, got, want)
 		}
 		for i, h := range tell.Hits {
-			if h.Sentence != i/test.each || h.Distance != i%test.each {
+			if h.Sentence != i/test.each || h.Document != i%test.each {
 				t.Fatalf("%d sentences: hit %d is %+v", test.sentences, i, h)
 			}
 		}
 		capped := 0
 		if test.each < crowded {
-			capped = test.sentences
+			capped = 1
 		}
 		if got := tell.Libraries[0].Capped; got != capped {
 			t.Errorf("%d sentences: %d capped, want %d", test.sentences, got, capped)

@@ -41,6 +41,17 @@ func handleOf(document int) (h concordat.Handle) {
 	return h
 }
 
+// step is the closeness of a distance in bits.
+func step(distance int) concordat.Closeness {
+	switch {
+	case distance == 0:
+		return concordat.CloseSame
+	case distance <= 20:
+		return concordat.CloseNear
+	}
+	return concordat.CloseFar
+}
+
 func titleOf(title string, document int) string { return fmt.Sprintf("%s %d", title, document) }
 
 func (s *scan) OpenTo(context.Context, concordat.SiteID) (*concordat.Catalogue, error) {
@@ -69,7 +80,7 @@ func (s *scan) Answer(ctx context.Context, from concordat.SiteID, a *concordat.A
 			for o, f := range prints {
 				if distance := f.Distance(q.Fingerprint); distance <= q.Gate {
 					matched[i], sentences[i] = true, true
-					t.Hits = append(t.Hits, concordat.Hit{Sentence: i, Document: len(t.Documents), Ordinal: o, Distance: distance, Documents: 1})
+					t.Hits = append(t.Hits, concordat.Hit{Sentence: i, Document: len(t.Documents), Ordinal: o, Closeness: step(distance), Documents: 1})
 				}
 			}
 		}

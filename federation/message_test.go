@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -486,6 +487,13 @@ func TestScheme(t *testing.T) {
 		if _, refusal := w.opened(t, body, pending, crypto.TypeReply); refusal == nil || refusal.Reason != test.want {
 			t.Errorf("refusal %v, want %s", refusal, test.want)
 		}
+	}
+	earlier := w.query(t, 10)
+	earlier[0] = 1
+	env, pending := w.seal(t, crypto.TypeQuery, earlier, time.Minute)
+	_, body := w.post(env)
+	if _, refusal := w.opened(t, body, pending, crypto.TypeReply); refusal == nil || !strings.Contains(refusal.Words, "speaks version 2") {
+		t.Errorf("an ask of an earlier version: refusal %v", refusal)
 	}
 	if n := w.answers.asked(); n != 0 {
 		t.Errorf("%d asks of another recipe reached the answerer", n)

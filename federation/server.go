@@ -302,7 +302,7 @@ func (s *Server) fresh(ctx context.Context, e *replay, v *crypto.Verified, m Mem
 	if err != nil {
 		s.replays.forget(e)
 		s.o.Log.Info("message without sense", "site", m.Site.Short(), "err", err)
-		return s.seal(opened, answered{}, &concordat.Refusal{Reason: concordat.ReasonFault, Words: "the request does not follow the format"})
+		return s.seal(opened, answered{}, malformed(err))
 	}
 	if s.o.Newer != nil && request.Card > m.Card.Serial {
 		s.o.Newer(concordat.SiteID(m.Site.String()))

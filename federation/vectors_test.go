@@ -66,7 +66,7 @@ func fixedAsk(t *testing.T) []byte {
 	t.Helper()
 	a := &concordat.Ask{
 		Job: concordat.JobID{1, 2, 3}, Epoch: fedtest.Epoch, Scheme: scheme, Libraries: []concordat.LibraryID{"theses"},
-		Level: concordat.ShowMetadata, Probe: concordat.ProbeOne, Limit: 10, Purpose: "thesis", Commitment: [32]byte{9},
+		Level: concordat.ShowMetadata, Probe: concordat.ProbeOne, Purpose: "thesis", Commitment: [32]byte{9},
 	}
 	for i := range 3 {
 		a.Sentences = append(a.Sentences, concordat.AskedSentence{Fingerprint: concordat.FingerprintFromHalves(uint64(i), 0x0123456789abcdef),
@@ -160,7 +160,7 @@ func writeExchange(t *testing.T, asker, owner *crypto.Identity, askerCard, owner
 		Libraries: []concordat.LibraryTell{{Library: "theses", Level: concordat.ShowMetadata, Ready: 1, Exists: true, Documents: 1,
 			Sentences: 1, LeftSentences: -1, LeftDisclosures: 499}},
 		Documents: []concordat.DocumentTell{{Handle: concordat.Handle{4}, Matches: 1, Title: "A title", Outline: concordat.OutlineWords}},
-		Hits:      []concordat.Hit{{Sentence: 5, Ordinal: 17, Distance: 3, Documents: 1}},
+		Hits:      []concordat.Hit{{Sentence: 5, Ordinal: 17, Closeness: concordat.CloseNear, Documents: 1}},
 	}})
 	check(t, err)
 	signed := federation.AnswerTo(crypto.TypeQuery, payload)

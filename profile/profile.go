@@ -272,6 +272,24 @@ func (p *Profiler) Nearness(asked concordat.Sentence, m concordat.Match) float64
 	return float64(gate+1-differ) / float64(gate+1)
 }
 
+// Gated reports whether a profile can give a sentence this gate, in bits.
+func Gated(gate int) bool { return gate == gateWords || gate == gateChinese }
+
+// nearStep is the nearness from which a match is near: at most 10 hashes of 25 differ, 9 of Chinese.
+const nearStep = 0.3
+
+// Closeness says how near a match lies to an asked sentence, and whether it lies within its gate.
+func (p *Profiler) Closeness(asked concordat.Sentence, m concordat.Match) (c concordat.Closeness, within bool) {
+	switch near := p.Nearness(asked, m); {
+	case m.Distance == 0:
+		return concordat.CloseSame, true
+	case near >= nearStep:
+		return concordat.CloseNear, true
+	default:
+		return concordat.CloseFar, near > 0
+	}
+}
+
 // Similarity returns the estimated similarity, 0 to 1, of two sentences at the given distance in
 // bits: resemblance for minwise sketches (Li and König 2010), cosine for simhash (Charikar 2002).
 // One sentence's estimate spreads by 0.05 to 0.09; show it in steps.

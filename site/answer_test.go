@@ -220,7 +220,7 @@ func TestAnswerLevels(t *testing.T) {
 				t.Errorf("%s tells of the document %+v", level, d)
 			}
 			for i, h := range tell.Hits {
-				if h.Sentence != i || h.Ordinal != i || h.Distance != 0 {
+				if h.Sentence != i || h.Ordinal != i || h.Closeness != concordat.CloseSame {
 					t.Errorf("%s tells hit %+v", level, h)
 				}
 			}

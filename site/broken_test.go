@@ -143,6 +143,12 @@ func (b *brokenStore) HeldDocument(ctx context.Context, e concordat.Epoch, lib c
 	return v, err
 }
 
+func (b *brokenStore) HeldDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID,
+	ids []concordat.DocumentID) (v map[concordat.DocumentID]store.DocumentRow, err error) {
+	err = b.fails("HeldDocuments", func() error { v, err = b.DB.HeldDocuments(ctx, e, lib, ids); return err })
+	return v, err
+}
+
 func (b *brokenStore) EpochReady(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID) (held, all int, err error) {
 	err = b.fails("EpochReady", func() error { held, all, err = b.DB.EpochReady(ctx, e, lib); return err })
 	return held, all, err
@@ -172,6 +178,16 @@ func (b *brokenStore) UseAnswerJob(ctx context.Context, j store.AnswerJob) (v st
 func (b *brokenStore) AnswerJob(ctx context.Context, partner concordat.SiteID, job concordat.JobID) (v store.AnswerJob, err error) {
 	err = b.fails("AnswerJob", func() error { v, err = b.DB.AnswerJob(ctx, partner, job); return err })
 	return v, err
+}
+
+func (b *brokenStore) CountQuestions(ctx context.Context, a store.Asking, since time.Time, most int,
+	questions []store.Question) (v []bool, err error) {
+	err = b.fails("CountQuestions", func() error { v, err = b.DB.CountQuestions(ctx, a, since, most, questions); return err })
+	return v, err
+}
+
+func (b *brokenStore) ForgetQuestions(ctx context.Context, before time.Time) error {
+	return b.fails("ForgetQuestions", func() error { return b.DB.ForgetQuestions(ctx, before) })
 }
 
 func (b *brokenStore) ForgetAnswerJobs(ctx context.Context, before time.Time) error {

@@ -265,11 +265,11 @@ func TestTemplateAttack(t *testing.T) {
 		t.Errorf("few words in common are told: %v", r.Passages[0].Shared)
 	}
 	// A sentence that matches from afar opens nothing.
-	far := ""
+	far, truth := "", o.ask(t, secret, concordat.ShowMetadata, "theses").Sentences[0].Fingerprint
 	for n, words := 0, strings.Fields(secret); far == "" && n < len(words)-1; n++ {
 		words[n] = "xylophone" + words[n]
-		tell := o.answer(t, "south", o.ask(t, strings.Join(words, " "), concordat.ShowMetadata, "theses"))
-		if len(tell.Hits) > 0 && tell.Hits[0].Distance > 15 {
+		f := o.ask(t, strings.Join(words, " "), concordat.ShowMetadata, "theses")
+		if tell := o.answer(t, "south", f); len(tell.Hits) > 0 && f.Sentences[0].Fingerprint.Distance(truth) > 15 {
 			far = strings.Join(words, " ")
 		}
 	}

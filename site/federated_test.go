@@ -19,6 +19,7 @@ import (
 	"concordat/site"
 	"concordat/site/answer"
 	"concordat/site/ask"
+	"concordat/site/compare"
 	"concordat/store"
 )
 
@@ -105,7 +106,7 @@ func (m *member) share(t testing.TB, to concordat.SiteID, rule store.ShareRule, 
 // seenBy returns the member as a partner of another.
 func (m *member) seenBy(from concordat.SiteID, libraries ...concordat.LibraryID) site.PartnerLibraries {
 	return site.PartnerLibraries{Partner: inProcess{from, m.Answerer, m.id}, Epoch: federationEpoch, Profiler: m.profiler,
-		SketchKey: []byte("sketch key of the federation ..."), Libraries: libraries, Limit: -1}
+		SketchKey: []byte("sketch key of the federation ..."), Libraries: libraries}
 }
 
 // open is a rule without gates, budgets and limits.
@@ -146,16 +147,30 @@ func (c *corpus) text(n int) string {
 	var b strings.Builder
 	for range n {
 		for range 1 + c.rnd.IntN(2) {
-			s := slices.Clone(c.pool[c.rnd.IntN(len(c.pool))])
-			for range c.rnd.IntN(4) { // none to three changed words
-				s[c.rnd.IntN(len(s))] = c.word()
-			}
-			line := strings.Join(s, " ")
-			b.WriteString(strings.ToUpper(line[:1]) + line[1:] + ". ")
+			b.WriteString(c.sentence(c.rnd.IntN(len(c.pool))))
 		}
 		b.WriteString("\n\n")
 	}
 	return b.String()
+}
+
+// submission returns n sentences, no two of which are variants of each other: a partner answers one of them only.
+func (c *corpus) submission(n int) string {
+	var b strings.Builder
+	for _, k := range c.rnd.Perm(len(c.pool))[:n] {
+		b.WriteString(c.sentence(k) + "\n\n")
+	}
+	return b.String()
+}
+
+// sentence returns a sentence with none to three words changed.
+func (c *corpus) sentence(k int) string {
+	s := slices.Clone(c.pool[k])
+	for range c.rnd.IntN(4) {
+		s[c.rnd.IntN(len(s))] = c.word()
+	}
+	line := strings.Join(s, " ")
+	return strings.ToUpper(line[:1]) + line[1:] + ". "
 }
 
 // federation is some members with their documents, and one big index of all of them.
@@ -205,23 +220,42 @@ func (f *federation) options(forward string) site.CheckOptions {
 
 // pair is one match, named alike on both sides.
 type pair struct {
-	sentence          int
-	title             string
-	ordinal, distance int
-	documents         int // where distance is 0
+	sentence  int
+	title     string
+	ordinal   int
+	step      concordat.Closeness
+	documents int // where it is the same
+	distance  int // in bits, of the central ones
 }
 
 func sortPairs(ps []pair) []pair {
+	for i := range ps {
+		ps[i].distance = 0
+	}
 	slices.SortFunc(ps, func(a, b pair) int {
 		return cmp.Or(cmp.Compare(a.sentence, b.sentence), cmp.Compare(a.title, b.title), cmp.Compare(a.ordinal, b.ordinal))
 	})
 	return ps
 }
 
-func pairOf(m concordat.Match) pair {
-	p := pair{m.Sentence, m.Title, m.Ordinal, m.Distance, m.Documents}
-	if m.Distance > 0 {
+// pairOf returns a match as a pair, if it is within the gate of its sentence.
+func (f *federation) pairOf(m concordat.Match, asked concordat.Sentence) (pair, bool) {
+	step, within := f.members[0].profiler.Closeness(asked, m)
+	p := pair{m.Sentence, m.Title, m.Ordinal, step, m.Documents, m.Distance}
+	if step != concordat.CloseSame {
 		p.documents = 0
+	}
+	return p, within
+}
+
+// told returns a match of which a partner told the step.
+func told(m concordat.Match) pair {
+	p := pair{m.Sentence, m.Title, m.Ordinal, concordat.CloseFar, 0, 0}
+	switch {
+	case m.Distance == 0:
+		p.step, p.documents = concordat.CloseSame, m.Documents
+	case m.Distance <= compare.FairDistance+1:
+		p.step = concordat.CloseNear
 	}
 	return p
 }
@@ -232,7 +266,7 @@ func (f *federation) centrally(t *testing.T, text string) (ps []pair, questions 
 	if err != nil {
 		t.Fatal(err)
 	}
-	query := &concordat.Query{Scheme: q.Scheme, MaxDistance: profile.MaxGate, Probe: concordat.ProbeOne}
+	query := &concordat.Query{Scheme: q.Scheme, MaxHashes: f.members[0].profiler.MaxHashes(), Probe: concordat.ProbeOne}
 	for _, s := range q.Questions() {
 		query.Fingerprints = append(query.Fingerprints, s.Fingerprint)
 	}
@@ -241,8 +275,8 @@ func (f *federation) centrally(t *testing.T, text string) (ps []pair, questions 
 		t.Fatal(err)
 	}
 	for _, m := range a.Matches {
-		if m.Distance <= q.Questions()[m.Sentence].Gate {
-			ps = append(ps, pairOf(m))
+		if p, within := f.pairOf(m, q.Questions()[m.Sentence]); within {
+			ps = append(ps, p)
 		}
 	}
 	return ps, q.Questions()
@@ -260,7 +294,12 @@ func (f *federation) federated(t *testing.T, text string, o site.CheckOptions) [
 	}
 	var ps []pair
 	for _, x := range m.Matches {
-		ps = append(ps, pairOf(x))
+		p := told(x)
+		if own := f.members[0]; x.Source.Site == own.id {
+			p, _ = f.pairOf(x, m.Sentences[own.id][x.Sentence])
+		}
+		p.distance = 0
+		ps = append(ps, p)
 	}
 	return sortPairs(ps)
 }
@@ -268,13 +307,13 @@ func (f *federation) federated(t *testing.T, text string, o site.CheckOptions) [
 const federations = 8
 
 // TestFederatedEqualsCentral: with everything asked and nothing held back, the sites together find
-// what one index of all documents finds, to the match.
+// what one index of all documents finds, to the match and as far as steps tell.
 func TestFederatedEqualsCentral(t *testing.T) {
 	found := 0
 	for seed := range uint64(federations) {
 		f, c := newFederation(t, seed, openRule)
 		for range 3 {
-			text := c.text(8)
+			text := c.submission(14)
 			want, _ := f.centrally(t, text)
 			got := f.federated(t, text, f.options(site.ForwardAll))
 			if !slices.Equal(got, sortPairs(want)) {
@@ -295,7 +334,7 @@ func TestFederatedWithGates(t *testing.T) {
 	dropped, kept := 0, 0
 	for seed := range uint64(federations) {
 		f, c := newFederation(t, 100+seed, rule)
-		text := c.text(8)
+		text := c.submission(14)
 		all, questions := f.centrally(t, text)
 		want := slices.DeleteFunc(slices.Clone(all), func(p pair) bool {
 			return f.site[p.title] != f.members[0].id && (p.distance > 14 || !twoPaired(all, p.title, questions, 14))
@@ -335,7 +374,7 @@ func TestFederatedUnmatched(t *testing.T) {
 	skipped, asked := 0, 0
 	for seed := range uint64(federations) {
 		f, c := newFederation(t, 200+seed, openRule)
-		text := c.text(8)
+		text := c.submission(14)
 		all, questions := f.centrally(t, text)
 		own := f.members[0].check(t, text, site.CheckOptions{Forward: site.ForwardNone})
 		want := slices.DeleteFunc(slices.Clone(all), func(p pair) bool {

@@ -128,7 +128,7 @@ func TestOneSentenceAlone(t *testing.T) {
 	north.put(t, "lib", "exact", glacier)
 	north.mangle = func(x *concordat.Tell) {
 		for i := range x.Hits {
-			x.Hits[i].Distance = 20
+			x.Hits[i].Closeness = concordat.CloseNear
 		}
 	}
 	o := site.CheckOptions{Partners: []site.PartnerLibraries{north.libraries("lib")}}

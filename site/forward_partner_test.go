@@ -129,7 +129,7 @@ func (p *partner) Ask(ctx context.Context, a *concordat.Ask) (*concordat.Tell, e
 		}
 	}
 	slices.SortFunc(t.Hits, func(x, y concordat.Hit) int {
-		return cmp.Or(cmp.Compare(x.Sentence, y.Sentence), cmp.Compare(x.Distance, y.Distance), cmp.Compare(x.Document, y.Document),
+		return cmp.Or(cmp.Compare(x.Sentence, y.Sentence), cmp.Compare(y.Closeness, x.Closeness), cmp.Compare(x.Document, y.Document),
 			cmp.Compare(x.Ordinal, y.Ordinal))
 	})
 	if p.mangle != nil {
@@ -147,7 +147,7 @@ func (p *partner) tellLibrary(ctx context.Context, a *concordat.Ask, t *concorda
 		lib.Level, lib.Refusal, lib.Standing = concordat.ShowNothing, r, false
 		return nil
 	}
-	q := &concordat.Query{Scheme: a.Scheme, Libraries: []concordat.LibraryID{l}, MaxDistance: profile.MaxGate, Probe: a.Probe, Limit: a.Limit}
+	q := &concordat.Query{Scheme: a.Scheme, Libraries: []concordat.LibraryID{l}, MaxHashes: p.profiler.MaxHashes(), Probe: a.Probe}
 	for _, s := range a.Sentences {
 		q.Fingerprints = append(q.Fingerprints, s.Fingerprint)
 	}
@@ -158,7 +158,7 @@ func (p *partner) tellLibrary(ctx context.Context, a *concordat.Ask, t *concorda
 	by := map[concordat.DocumentID][]concordat.Match{}
 	sentences := map[int]bool{}
 	for _, m := range ans.Matches {
-		if m.Distance <= a.Sentences[m.Sentence].Gate {
+		if _, within := p.profiler.Closeness(concordat.Sentence{Gate: a.Sentences[m.Sentence].Gate}, m); within {
 			by[m.Source.Document] = append(by[m.Source.Document], m)
 			sentences[m.Sentence] = true
 		}
@@ -183,7 +183,8 @@ func (p *partner) tellLibrary(ctx context.Context, a *concordat.Ask, t *concorda
 		t.Documents = append(t.Documents, concordat.DocumentTell{Handle: p.handle(l, id), Library: n, Matches: len(distinct),
 			Title: "Title of " + string(id), Author: "A. Writer", Contact: "librarian@" + string(p.id), Outline: p.outline})
 		for _, m := range ms {
-			t.Hits = append(t.Hits, concordat.Hit{Sentence: m.Sentence, Document: len(t.Documents) - 1, Ordinal: m.Ordinal, Distance: m.Distance,
+			c, _ := p.profiler.Closeness(concordat.Sentence{Gate: a.Sentences[m.Sentence].Gate}, m)
+			t.Hits = append(t.Hits, concordat.Hit{Sentence: m.Sentence, Document: len(t.Documents) - 1, Ordinal: m.Ordinal, Closeness: c,
 				Documents: m.Documents})
 		}
 	}

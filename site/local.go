@@ -38,7 +38,9 @@ func (s *Site) Local(ctx context.Context, sub Submission, o CheckOptions) (*Loca
 		if err != nil {
 			return nil, fmt.Errorf("match: %w", err)
 		}
-		out.Matches = slices.DeleteFunc(a.Matches, func(m concordat.Match) bool { return m.Distance > out.Sentences[m.Sentence].Gate })
+		out.Matches = slices.DeleteFunc(a.Matches, func(m concordat.Match) bool {
+			return s.o.Profiler.Nearness(out.Sentences[m.Sentence], m) <= 0
+		})
 	}
 	if o.Forwarded() != ForwardUnmatched {
 		return out, nil

@@ -58,8 +58,6 @@ type PartnerLibraries struct {
 	Deadline time.Duration
 	Purpose  string     // a word agreed in the federation, such as thesis
 	Authors  [][16]byte // pseudonyms of the submission's authors
-	// Limit is the most matches for one sentence, nearest first; 0: 64, negative: the partner's own.
-	Limit int
 	// MostAsked is the most sentences of one ask; 0, or more than it: concordat.MostAsked.
 	MostAsked int
 }

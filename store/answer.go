@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"concordat"
@@ -187,6 +189,155 @@ func (db *Peers) AnswerHits(ctx context.Context, partner concordat.SiteID, job c
 		WHERE partner = ? AND job = ? AND handle = ? ORDER BY ordinal, sentence`,
 		partner, hex.EncodeToString(job[:]), hex.EncodeToString(h[:]))
 	return hits, db.fail(err, "hits of a job of %s", partner)
+}
+
+// Question is an asked sentence with the sentences of one library that it came near.
+type Question struct {
+	Name [8]byte // keyed hash of the fingerprint, of one partner
+	Near []NearSentence
+}
+
+// NearSentence is a sentence of ours near one that was asked.
+type NearSentence struct {
+	Document concordat.DocumentID
+	Ordinal  int
+	Within   bool // within the gate: it would be told. Else it lies a little beyond.
+}
+
+// Asking is of whom, and in what, questions are counted.
+type Asking struct {
+	Partner concordat.SiteID
+	Epoch   concordat.Epoch
+	Library concordat.LibraryID
+	Job     concordat.JobID
+}
+
+// CountQuestions counts, for each sentence of ours, the different questions that came near it since a moment, and returns
+// which of the given ones may not be answered: those that would be told of a sentence of which most questions were counted
+// before, or of which an earlier ask of the same job told already by another question. The others are counted; one that is
+// known costs nothing. Questions that lie beyond the gate count for sentences of which some question was told before.
+// Concurrent calls never count more than most together.
+func (db *Peers) CountQuestions(ctx context.Context, a Asking, since time.Time, most int,
+	questions []Question) (withheld []bool, err error) {
+	withheld = make([]bool, len(questions))
+	err = db.write(ctx, func(c engine.Conn) error {
+		known, err := askedOf(ctx, c, a, since, questions)
+		if err != nil {
+			return err
+		}
+		now := stamp(db.now())
+		put, err := c.Prepare(ctx, `INSERT INTO answer_variant (partner, federation, number, library, document, ordinal, question, job, made)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (partner, federation, number, library, document, ordinal, question)
+			DO UPDATE SET made = excluded.made`)
+		if err != nil {
+			return err
+		}
+		defer put.Close()
+		job := hex.EncodeToString(a.Job[:])
+		for i, q := range questions {
+			name := hex.EncodeToString(q.Name[:])
+			withheld[i] = slices.ContainsFunc(q.Near, func(s NearSentence) bool {
+				return s.Within && known[s.sentence()].closed(name, job, most)
+			})
+			if withheld[i] {
+				continue
+			}
+			for _, s := range q.Near {
+				k := known[s.sentence()]
+				if k[name] != nil || !s.Within && (len(k) == 0 || len(k) >= most) {
+					continue
+				}
+				if k == nil {
+					k = askedQuestions{}
+					known[s.sentence()] = k
+				}
+				k[name] = &askedIn{}
+				if _, err := put.ExecContext(ctx, a.Partner, a.Epoch.Federation, a.Epoch.Number, a.Library, s.Document, s.Ordinal, name, job,
+					now); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	return withheld, db.fail(err, "count questions of %s", a.Partner)
+}
+
+// sentence names a sentence of a library.
+type sentence struct {
+	document concordat.DocumentID
+	ordinal  int
+}
+
+func (s *NearSentence) sentence() sentence { return sentence{s.Document, s.Ordinal} }
+
+// askedQuestions are the questions that came near one sentence, by name.
+type askedQuestions map[string]*askedIn
+
+// askedIn is the job of a question of an earlier ask; empty: of this one.
+type askedIn struct{ job string }
+
+// closed reports whether a question may not be told of the sentence.
+func (k askedQuestions) closed(name, job string, most int) bool {
+	if k[name] != nil {
+		return false
+	}
+	if len(k) >= most {
+		return true
+	}
+	for _, x := range k {
+		if x.job == job {
+			return true
+		}
+	}
+	return false
+}
+
+// askedOf reads what was asked of the documents of the questions.
+func askedOf(ctx context.Context, c engine.Conn, a Asking, since time.Time, questions []Question) (map[sentence]askedQuestions, error) {
+	documents := map[concordat.DocumentID]bool{}
+	var ids []any
+	for _, q := range questions {
+		for _, s := range q.Near {
+			if !documents[s.Document] {
+				documents[s.Document] = true
+				ids = append(ids, s.Document)
+			}
+		}
+	}
+	out := map[sentence]askedQuestions{}
+	type row struct {
+		sentence
+		name string
+		askedIn
+	}
+	for part := range slices.Chunk(ids, 500) {
+		args := append([]any{a.Partner, a.Epoch.Federation, a.Epoch.Number, a.Library, stamp(since)}, part...)
+		rows, err := engine.Collect(ctx, c, func(s engine.Scanner) (x row, err error) {
+			err = s.Scan(&x.document, &x.ordinal, &x.name, &x.job)
+			return x, err
+		}, `SELECT document, ordinal, question, job FROM answer_variant WHERE partner = ? AND federation = ? AND number = ? AND library = ?
+			AND made > ? AND document IN (?`+strings.Repeat(", ?", len(part)-1)+`)`, args...)
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range rows {
+			if out[x.sentence] == nil {
+				out[x.sentence] = askedQuestions{}
+			}
+			out[x.sentence][x.name] = &askedIn{x.job}
+		}
+	}
+	return out, nil
+}
+
+// ForgetQuestions forgets the questions that were counted before the given time.
+func (db *Peers) ForgetQuestions(ctx context.Context, before time.Time) error {
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `DELETE FROM answer_variant WHERE made < ?`, stamp(before))
+		return err
+	})
+	return db.fail(err, "forget questions")
 }
 
 // Shipped is a document that is in a partner's mirror.

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"concordat"
@@ -77,7 +79,7 @@ func (db *Peers) Epochs(ctx context.Context) ([]EpochRow, error) {
 // DropEpoch forgets the epoch, what its set held, and the standing asks of it.
 func (db *Peers) DropEpoch(ctx context.Context, e concordat.Epoch) error {
 	err := db.write(ctx, func(c engine.Conn) error {
-		for _, table := range []string{"epoch_document", "standing_ask", "shipped", "epoch"} {
+		for _, table := range []string{"epoch_document", "standing_ask", "shipped", "answer_variant", "epoch"} {
 			if _, err := c.Exec(ctx, `DELETE FROM `+table+` WHERE federation = ? AND number = ?`, e.Federation, e.Number); err != nil {
 				return err
 			}
@@ -194,12 +196,35 @@ func (db *Peers) RemoveEpochDocuments(ctx context.Context, e concordat.Epoch, li
 // one and is not hidden by its term, or concordat.ErrNotFound.
 func (db *Peers) HeldDocument(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID,
 	id concordat.DocumentID) (DocumentRow, error) {
-	d, err := scanDocument(db.read().Row(ctx, `SELECT `+documentColumns+` FROM document d WHERE library = ? AND id = ?
-		AND EXISTS (SELECT 1 FROM epoch_document e WHERE e.federation = ? AND e.number = ?
-			AND e.library = d.library AND e.document = d.id AND e.state = ? AND e.hash = d.hash)
-		AND NOT EXISTS (SELECT 1 FROM term t WHERE t.library = d.library AND t.document = d.id AND t.hidden > ?)`,
-		lib, id, e.Federation, e.Number, epochHeld, stamp(db.now())))
-	return d, db.fail(err, "document %s/%s of epoch %s", lib, id, e)
+	held, err := db.HeldDocuments(ctx, e, lib, []concordat.DocumentID{id})
+	if err == nil && len(held) == 0 {
+		err = db.fail(concordat.ErrNotFound, "document %s/%s of epoch %s", lib, id, e)
+	}
+	return held[id], err
+}
+
+// HeldDocuments returns, by id, those of the documents for which [Peers.HeldDocument] finds one.
+func (db *Peers) HeldDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID,
+	ids []concordat.DocumentID) (map[concordat.DocumentID]DocumentRow, error) {
+	out := make(map[concordat.DocumentID]DocumentRow, len(ids))
+	for part := range slices.Chunk(ids, 500) {
+		args := []any{e.Federation, e.Number, epochHeld, stamp(db.now()), lib}
+		for _, id := range part {
+			args = append(args, id)
+		}
+		rows, err := engine.Collect(ctx, db.read(), scanDocument, `SELECT `+documentColumns+` FROM document d WHERE
+			EXISTS (SELECT 1 FROM epoch_document e WHERE e.federation = ? AND e.number = ?
+				AND e.library = d.library AND e.document = d.id AND e.state = ? AND e.hash = d.hash)
+			AND NOT EXISTS (SELECT 1 FROM term t WHERE t.library = d.library AND t.document = d.id AND t.hidden > ?)
+			AND library = ? AND id IN (?`+strings.Repeat(", ?", len(part)-1)+`)`, args...)
+		if err != nil {
+			return nil, db.fail(err, "%d documents of %s in epoch %s", len(ids), lib, e)
+		}
+		for _, d := range rows {
+			out[d.ID] = d
+		}
+	}
+	return out, nil
 }
 
 // EpochReady counts the documents of the library and those whose present text the set holds.

@@ -10,7 +10,6 @@ import (
 const (
 	maxLibraries = math.MaxUint16
 	maxAuthors   = math.MaxUint8
-	maxLimit     = math.MaxUint16
 	entryBytes   = concordat.FingerprintBytes + 1
 )
 
@@ -21,7 +20,7 @@ var (
 
 // head codes the first bytes of every request.
 func (c *coder) head() {
-	c.constant(Version, "payload version")
+	c.payload(Version)
 	c.constant(ModeSealed, "mode")
 }
 
@@ -34,7 +33,6 @@ func (c *coder) ask(a *concordat.Ask) {
 	probe := int(a.Probe)
 	c.num(&probe, 1, int(concordat.ProbeOne))
 	a.Probe = concordat.Probe(probe)
-	c.num(&a.Limit, 2, maxLimit)
 	c.flag(&a.Standing)
 	name(c, &a.Purpose, 0)
 	c.bytes(a.Commitment[:])
@@ -120,12 +118,35 @@ func (c *coder) hit(h *concordat.Hit) {
 	c.num(&h.Sentence, 2, concordat.MostAsked-1)
 	c.num(&h.Document, 4, math.MaxInt32)
 	c.num(&h.Ordinal, 4, math.MaxInt32)
-	c.num(&h.Distance, 1, concordat.Bits)
+	c.closeness(&h.Closeness)
 	c.num(&h.Documents, 4, math.MaxInt32)
 }
 
+// closeness codes a step. Of a distance in bits, as version 1 told, it reads the step.
+func (c *coder) closeness(v *concordat.Closeness) {
+	if c.version > 1 {
+		n := int(*v)
+		c.num(&n, 1, int(concordat.CloseSame))
+		*v = concordat.Closeness(n)
+		return
+	}
+	distance := 0
+	c.num(&distance, 1, concordat.Bits)
+	switch {
+	case distance == 0:
+		*v = concordat.CloseSame
+	case distance <= nearBits:
+		*v = concordat.CloseNear
+	default:
+		*v = concordat.CloseFar
+	}
+}
+
+// nearBits is the distance within which a match of version 1 was near.
+const nearBits = 20
+
 func (c *coder) told(t *Told) {
-	c.constant(Version, "payload version")
+	c.payload(1)
 	c.epoch(&t.Epoch)
 	name(c, &t.Scheme, 1)
 	c.tell(&t.Tell)
@@ -136,8 +157,8 @@ func AppendTold(b []byte, t *Told) ([]byte, error) {
 	return write(b, "tell", func(c *coder) { c.told(t) })
 }
 
-// ParseTold reads a payload. The indexes of documents and libraries are within bounds; those of
-// sentences are below MostAsked.
+// ParseTold reads a payload, of earlier versions too: reports keep what was signed. The indexes of documents and
+// libraries are within bounds; those of sentences are below MostAsked.
 func ParseTold(b []byte) (*Told, error) {
 	var t Told
 	if err := read(b, "tell", func(c *coder) { c.told(&t) }); err != nil {

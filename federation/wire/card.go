@@ -10,7 +10,7 @@ func AppendCardAsk(b []byte) ([]byte, error) { return write(b, "card ask", (*cod
 func ParseCardAsk(b []byte) error { return read(b, "card ask", (*coder).head) }
 
 func (c *coder) card(card *[]byte) {
-	c.constant(Version, "payload version")
+	c.payload(Version)
 	c.blob(card, 4, MaxCard)
 }
 
@@ -35,7 +35,7 @@ func AppendHeadAsk(b []byte) ([]byte, error) { return write(b, "head ask", (*cod
 func ParseHeadAsk(b []byte) error { return read(b, "head ask", (*coder).head) }
 
 func (c *coder) headPayload(h *Head) {
-	c.constant(Version, "payload version")
+	c.payload(Version)
 	c.auditHead(h)
 }
 

@@ -20,6 +20,7 @@ var ErrFormat = errors.New("bytes do not follow the format")
 // that the message points to: many may write one message at once.
 type coder struct {
 	reading bool
+	version int    // of the payload, from where it is known
 	b       []byte // written so far, or left to read
 	err     error
 }
@@ -116,6 +117,15 @@ func (c *coder) num(v *int, width, most int) {
 			u = 0
 		}
 		*v = int(u)
+	}
+}
+
+// payload codes the version of a payload, of which versions from oldest on can be read.
+func (c *coder) payload(oldest int) {
+	c.version = Version
+	c.num(&c.version, 1, math.MaxUint8)
+	if c.err == nil && (c.version < oldest || c.version > Version) {
+		c.fail("%w: version %d, known is %d", ErrVersion, c.version, Version)
 	}
 }
 

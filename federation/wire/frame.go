@@ -1,12 +1,21 @@
 package wire
 
 import (
+	"errors"
 	"math"
 	"time"
 )
 
-// Version is the version of every payload, its first byte.
-const Version = 1
+// Version is the version of every payload that is asked or answered, its first byte. In version 1 hits told distances in
+// bits.
+const Version = 2
+
+// frameVersion is that of what payloads travel in, and of refusals: who speaks another version of payloads must read
+// those.
+const frameVersion = 1
+
+// ErrVersion is wrapped, beside ErrFormat, by the error of a payload of another version.
+var ErrVersion = errors.New("another version of the protocol")
 
 // Modes of a request, its second byte.
 const (
@@ -44,7 +53,7 @@ type Request struct {
 }
 
 func (c *coder) request(r *Request) {
-	c.constant(Version, "version of the request")
+	c.constant(frameVersion, "version of the request")
 	c.uint(&r.Card, 8)
 	c.uint(&r.Known, 8)
 	c.auditHead(&r.Head)
@@ -77,7 +86,7 @@ type Reply struct {
 }
 
 func (c *coder) reply(r *Reply) {
-	c.constant(Version, "version of the reply")
+	c.constant(frameVersion, "version of the reply")
 	c.uint(&r.Card, 8)
 	c.auditHead(&r.Head)
 	c.time(&r.At)

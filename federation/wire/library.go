@@ -20,7 +20,7 @@ func AppendCatalogueAsk(b []byte) ([]byte, error) {
 func ParseCatalogueAsk(b []byte) error { return read(b, "catalogue ask", (*coder).head) }
 
 func (c *coder) catalogue(v *concordat.Catalogue) {
-	c.constant(Version, "payload version")
+	c.payload(Version)
 	list(c, &v.Libraries, 2, 0, math.MaxUint16, 41, c.openLibrary)
 }
 
@@ -81,7 +81,7 @@ func ParseShipAsk(b []byte) (*concordat.ShipAsk, error) {
 }
 
 func (c *coder) shipment(s *concordat.Shipment) {
-	c.constant(Version, "payload version")
+	c.payload(Version)
 	name(c, &s.Scheme, 1)
 	list(c, &s.Documents, 4, 0, math.MaxInt32, 35, func(d *concordat.ShippedDocument) {
 		c.bytes(d.Handle[:])

@@ -47,12 +47,12 @@ func ParseNotice(b []byte) (*concordat.Notice, error) {
 
 // AppendReceived appends the payload that acknowledges a notice.
 func AppendReceived(b []byte) ([]byte, error) {
-	return write(b, "received", func(c *coder) { c.constant(Version, "payload version") })
+	return write(b, "received", func(c *coder) { c.payload(Version) })
 }
 
 // ParseReceived reads a payload.
 func ParseReceived(b []byte) error {
-	return read(b, "received", func(c *coder) { c.constant(Version, "payload version") })
+	return read(b, "received", func(c *coder) { c.payload(Version) })
 }
 
 // AppendRefusal appends the payload of an error; r has a reason.
@@ -70,7 +70,7 @@ func ParseRefusal(b []byte) (*concordat.Refusal, error) {
 }
 
 func (c *coder) errorReply(r **concordat.Refusal) {
-	c.constant(Version, "payload version")
+	c.constant(frameVersion, "version of the error")
 	c.refusal(r)
 	if *r == nil {
 		c.fail("an error without a reason")
@@ -103,7 +103,7 @@ func ParseGrantAsk(b []byte) (*GrantAsk, error) {
 }
 
 func (c *coder) grant(p *[]byte) {
-	c.constant(Version, "payload version")
+	c.payload(Version)
 	c.blob(p, 4, MaxGrant)
 }
 

@@ -46,7 +46,7 @@ func ParseOutlineAsk(b []byte) (*concordat.OutlineAsk, error) {
 }
 
 func (c *coder) outlines(o *concordat.Outlines) {
-	c.constant(Version, "payload version")
+	c.payload(Version)
 	list(c, &o.Documents, 2, 0, maxPicked, 37, c.outline)
 }
 
@@ -177,7 +177,7 @@ func ParseEdgesAsk(b []byte) (*concordat.EdgesAsk, error) {
 }
 
 func (c *coder) edges(e *concordat.Edges) {
-	c.constant(Version, "payload version")
+	c.payload(Version)
 	list(c, &e.Passages, 2, 0, maxPicked, 4, func(p *concordat.EdgeWords) {
 		if !c.reading && len(p.Spans) != len(p.Words) {
 			c.fail("%d spans of %d words", len(p.Spans), len(p.Words))

@@ -112,7 +112,7 @@ func Restore(t *concordat.Tell, order []int, n int) error {
 	t.Hits = hits
 	r.documents(t)
 	slices.SortStableFunc(t.Hits, func(a, b concordat.Hit) int {
-		return cmp.Or(a.Sentence-b.Sentence, a.Distance-b.Distance, a.Document-b.Document, a.Ordinal-b.Ordinal)
+		return cmp.Or(a.Sentence-b.Sentence, int(b.Closeness)-int(a.Closeness), a.Document-b.Document, a.Ordinal-b.Ordinal)
 	})
 	return nil
 }

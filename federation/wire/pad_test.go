@@ -77,7 +77,7 @@ func TestRestore(t *testing.T) {
 			sentences, dummy := map[int]bool{}, map[int]bool{}
 			for range genuine {
 				i := r.IntN(n)
-				h := concordat.Hit{Sentence: i, Document: len(want.Documents), Ordinal: r.IntN(1 << 20), Distance: r.IntN(30)}
+				h := concordat.Hit{Sentence: i, Document: len(want.Documents), Ordinal: r.IntN(1 << 20), Closeness: concordat.Closeness(r.IntN(3))}
 				want.Hits = append(want.Hits, h)
 				h.Sentence, h.Document = place[i], len(got.Documents)
 				got.Hits = append(got.Hits, h)
@@ -106,7 +106,7 @@ func TestRestore(t *testing.T) {
 			t.Fatal(err)
 		}
 		slices.SortFunc(want.Hits, func(a, b concordat.Hit) int {
-			for _, d := range []int{a.Sentence - b.Sentence, a.Distance - b.Distance, a.Document - b.Document, a.Ordinal - b.Ordinal} {
+			for _, d := range []int{a.Sentence - b.Sentence, int(b.Closeness) - int(a.Closeness), a.Document - b.Document, a.Ordinal - b.Ordinal} {
 				if d != 0 {
 					return d
 				}

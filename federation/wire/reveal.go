@@ -43,7 +43,7 @@ func ParseRevealAsk(b []byte) (*concordat.RevealAsk, error) {
 }
 
 func (c *coder) revealed(r *concordat.Revealed) {
-	c.constant(Version, "payload version")
+	c.payload(1)
 	enum(c, &r.State, states)
 	c.prose(&r.Words, maxWords)
 	c.time(&r.Until)
@@ -58,7 +58,7 @@ func AppendRevealed(b []byte, r *concordat.Revealed) ([]byte, error) {
 	return write(b, "revealed", func(c *coder) { v := *r; c.revealed(&v) })
 }
 
-// ParseRevealed reads a payload.
+// ParseRevealed reads a payload, of earlier versions too: reports keep what was signed.
 func ParseRevealed(b []byte) (*concordat.Revealed, error) {
 	var r concordat.Revealed
 	if err := read(b, "revealed", func(c *coder) { c.revealed(&r) }); err != nil {

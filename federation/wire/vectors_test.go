@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"concordat"
 	"concordat/federation/wire"
 )
 
@@ -20,9 +22,9 @@ const vectorFile = "testdata/vectors.txt"
 
 // vectors reads the file: for each message a line with its name, one with its content as JSON, and one with
 // its bytes in hexadecimal.
-func vectors(t *testing.T) map[string][2]string {
+func vectors(t *testing.T, file string) map[string][2]string {
 	t.Helper()
-	b, err := os.ReadFile(vectorFile)
+	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +42,7 @@ func TestVectors(t *testing.T) {
 	if *rewrite {
 		writeVectors(t)
 	}
-	all := vectors(t)
+	all := vectors(t, vectorFile)
 	for _, m := range messages {
 		v, ok := all[m.name]
 		if !ok {
@@ -69,6 +71,61 @@ func TestVectors(t *testing.T) {
 	}
 	if len(all) != len(messages) {
 		t.Errorf("%d vectors of %d messages", len(all), len(messages))
+	}
+}
+
+// TestEarlierVersion: answers of version 1, which reports keep, are read, their distances as steps; requests of it are
+// refused by version.
+func TestEarlierVersion(t *testing.T) {
+	all := vectors(t, "testdata/vectors-v1.txt")
+	payload := func(name string) []byte {
+		t.Helper()
+		b, err := hex.DecodeString(all[name][1])
+		if err != nil || len(b) == 0 {
+			t.Fatalf("%s: %d bytes, %v", name, len(b), err)
+		}
+		return b
+	}
+	told, err := wire.ParseTold(payload("tell"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want struct {
+		Tell struct {
+			Documents []struct{ Title string }
+			Hits      []struct{ Ordinal, Distance int }
+		}
+	}
+	if err := json.Unmarshal([]byte(all["tell"][0]), &want); err != nil {
+		t.Fatal(err)
+	}
+	if len(told.Tell.Hits) == 0 || len(told.Tell.Hits) != len(want.Tell.Hits) || len(told.Tell.Documents) != len(want.Tell.Documents) {
+		t.Fatalf("%d hits in %d documents, want %d in %d", len(told.Tell.Hits), len(told.Tell.Documents), len(want.Tell.Hits),
+			len(want.Tell.Documents))
+	}
+	for i, h := range told.Tell.Hits {
+		step := concordat.CloseFar
+		if d := want.Tell.Hits[i].Distance; d == 0 {
+			step = concordat.CloseSame
+		} else if d <= 20 {
+			step = concordat.CloseNear
+		}
+		if h.Ordinal != want.Tell.Hits[i].Ordinal || h.Closeness != step {
+			t.Errorf("hit %d is %+v, want %+v", i, h, want.Tell.Hits[i])
+		}
+	}
+	if _, err := wire.ParseRevealed(payload("revealed")); err != nil {
+		t.Error(err)
+	}
+	catalogue, err := wire.AppendCatalogueAsk(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range []byte{0, 1, wire.Version + 1} {
+		catalogue[0] = version
+		if err := wire.ParseCatalogueAsk(catalogue); !errors.Is(err, wire.ErrVersion) || !errors.Is(err, wire.ErrFormat) {
+			t.Errorf("a request of version %d: error %v, want ErrVersion", version, err)
+		}
 	}
 }
 

@@ -341,7 +341,7 @@ func (g *gen) form() string {
 func (g *gen) ask() *concordat.Ask {
 	a := &concordat.Ask{
 		Epoch: g.epoch(), Scheme: concordat.Scheme(g.id()), Level: g.level(), Probe: concordat.Probe(g.IntN(2)),
-		Limit: g.IntN(1 << 16), Standing: g.bool(), Purpose: g.text(60),
+		Standing: g.bool(), Purpose: g.text(60),
 		Libraries: some(g, 1, 4, func() concordat.LibraryID { return concordat.LibraryID(g.id()) }),
 		Authors:   some(g, 0, 3, func() (p [16]byte) { g.fill(p[:]); return p }),
 	}
@@ -372,8 +372,8 @@ func (g *gen) tell() concordat.Tell {
 	})
 	if len(t.Documents) > 0 {
 		t.Hits = some(g, 0, 40, func() concordat.Hit {
-			return concordat.Hit{Sentence: g.IntN(64), Document: g.IntN(len(t.Documents)), Ordinal: g.number(), Distance: g.IntN(101),
-				Documents: g.number()}
+			return concordat.Hit{Sentence: g.IntN(64), Document: g.IntN(len(t.Documents)), Ordinal: g.number(),
+				Closeness: concordat.Closeness(g.IntN(3)), Documents: g.number()}
 		})
 	}
 	return t

@@ -59,7 +59,7 @@ var allowed = map[string][]string{
 	"site":             {"", "profile", "segment", "align", "report", "site/compare", "store", "screen"},
 	"site/compare":     {"", "align", "profile", "report", "align/wording"},
 	"site/ask":         {"", "align", "profile", "report", "site", "site/compare", "store", "align/wording"},
-	"site/answer":      {"", "align", "profile", "report", "site", "site/compare", "store"},
+	"site/answer":      {"", "align", "align/wording", "profile", "report", "site", "site/compare", "store"},
 	"site/batch":       {"", "align", "report", "screen", "site", "site/compare", "store", "align/wording"},
 	"site/retain":      {"", "report", "site", "site/answer", "site/batch", "store"},
 	"align/wording":    {"", "segment"},

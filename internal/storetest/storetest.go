@@ -73,6 +73,7 @@ func Run(t *testing.T, newPlace func(t *testing.T) Place) {
 		{"Shares", testShares},
 		{"EpochDocuments", testEpochDocuments},
 		{"AnswerJobs", testAnswerJobs},
+		{"Questions", testQuestions},
 		{"Shipped", testShipped},
 		{"Spend", testSpend},
 		{"SpendConcurrent", testSpendConcurrent},

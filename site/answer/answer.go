@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +18,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"concordat"
-	"concordat/site/compare"
+	"concordat/align/wording"
+	"concordat/profile"
 	"concordat/store"
 )
 
@@ -79,16 +81,31 @@ type question struct {
 	set      *epochSet
 	first    bool // of its job: nothing was found before
 	excluded map[[16]byte]bool
+	withheld map[concordat.LibraryID]int // sentences that were not answered; see once
+}
+
+func newQuestion(from concordat.SiteID, a *concordat.Ask, set *epochSet) *question {
+	q := &question{from: from, ask: a, set: set, excluded: map[[16]byte]bool{}, withheld: map[concordat.LibraryID]int{}}
+	for _, h := range a.Authors {
+		q.excluded[h] = true
+	}
+	return q
 }
 
 // found is a document that matches, with its hits of one ask.
 type found struct {
 	row    store.DocumentRow
 	handle concordat.Handle
-	hits   []concordat.Hit // Document is set when it is told
-	spans  []concordat.Span
+	hits   []hit
 	// before are the hits of earlier asks of the job.
 	before []store.AnswerHit
+}
+
+// hit is a Hit, whose Document is set when it is told, with what is not told of it.
+type hit struct {
+	concordat.Hit
+	span concordat.Span
+	bits int // the distance
 }
 
 // Answer answers the first round: which sentences of the libraries that are open to the asker lie
@@ -96,40 +113,39 @@ type found struct {
 // *concordat.Refusal where the whole ask cannot be answered; a library that is not is refused in its
 // own LibraryTell. Every call leaves a line in the audit.
 func (s *Answerer) Answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (*concordat.Tell, error) {
-	t, err := s.answer(ctx, from, a)
+	t, withheld, err := s.answer(ctx, from, a)
 	line := auditAnswer{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Purpose: cut(a.Purpose), Level: a.Level,
 		Sentences: padded(len(a.Sentences)), Commitment: hex.EncodeToString(a.Commitment[:])}
-	line.take(a, t, err)
+	line.take(a, t, withheld, err)
 	if err := s.audit(ctx, from, "answer", line); err != nil {
 		return nil, err // no answer without a trace
 	}
 	return t, err
 }
 
-func (s *Answerer) answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (*concordat.Tell, error) {
+// answer returns what is told, and how many sentences of each library were not answered.
+func (s *Answerer) answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (t *concordat.Tell,
+	withheld map[concordat.LibraryID]int, err error) {
 	set, err := s.checkAsk(from, a)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	q := &question{from: from, ask: a, set: set, excluded: map[[16]byte]bool{}}
-	for _, h := range a.Authors {
-		q.excluded[h] = true
-	}
-	t := &concordat.Tell{Libraries: make([]concordat.LibraryTell, len(a.Libraries))}
+	q := newQuestion(from, a, set)
+	t = &concordat.Tell{Libraries: make([]concordat.LibraryTell, len(a.Libraries))}
 	grants, err := s.grants(ctx, q, t)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !slices.ContainsFunc(grants, func(g *grant) bool { return g != nil }) {
-		return t, nil
+		return t, q.withheld, nil
 	}
 	job, err := s.o.Store.UseAnswerJob(ctx, store.AnswerJob{Partner: from, Job: a.Job, Epoch: a.Epoch, Purpose: a.Purpose,
 		Commitment: a.Commitment, Sentences: padded(len(a.Sentences))})
 	if errors.Is(err, concordat.ErrInvalid) {
-		return nil, refuse(concordat.ReasonUnknown, "this job is of another submission")
+		return nil, nil, refuse(concordat.ReasonUnknown, "this job is of another submission")
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	q.first = job.Asks == 1
 	for i, g := range grants {
@@ -137,11 +153,12 @@ func (s *Answerer) answer(ctx context.Context, from concordat.SiteID, a *concord
 			continue
 		}
 		if err := s.answerLibrary(ctx, q, g, i, t); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	order(t)
-	return t, nil
+	countHolders(t)
+	return t, q.withheld, nil
 }
 
 // checkAsk returns the set of an ask that can be answered.
@@ -164,8 +181,6 @@ func (s *Answerer) checkAsk(from concordat.SiteID, a *concordat.Ask) (*epochSet,
 		return nil, invalid("level %q", a.Level)
 	case a.Probe != concordat.ProbeExact && a.Probe != concordat.ProbeOne:
 		return nil, invalid("probe %d", a.Probe)
-	case a.Limit < 0:
-		return nil, invalid("limit %d", a.Limit)
 	}
 	for i, l := range a.Libraries {
 		if slices.Contains(a.Libraries[:i], l) {
@@ -173,8 +188,8 @@ func (s *Answerer) checkAsk(from concordat.SiteID, a *concordat.Ask) (*epochSet,
 		}
 	}
 	for i, x := range a.Sentences {
-		if x.Gate < 0 || x.Gate > concordat.Bits {
-			return nil, invalid("sentence %d has gate %d", i, x.Gate)
+		if !profile.Gated(x.Gate) {
+			return nil, invalid("sentence %d has gate %d, which no scheme gives", i, x.Gate)
 		}
 	}
 	set := s.epoch(a.Epoch)
@@ -230,80 +245,64 @@ func (s *Answerer) answerLibrary(ctx context.Context, q *question, g *grant, i i
 	if l.Standing, err = s.keepStanding(ctx, q, g); err != nil {
 		return err
 	}
-	query := &concordat.Query{Scheme: q.ask.Scheme, Libraries: []concordat.LibraryID{g.library.ID}, Probe: q.ask.Probe,
-		Limit: compare.MatchLimit}
-	if q.ask.Limit > 0 {
-		query.Limit = min(q.ask.Limit, compare.MatchLimit)
-	}
-	for _, x := range q.ask.Sentences {
-		query.Fingerprints = append(query.Fingerprints, x.Fingerprint)
-		query.MaxDistance = max(query.MaxDistance, min(x.Gate, g.closeness()))
-	}
-	a, err := q.set.Index.Match(ctx, query)
+	a, err := q.set.Index.Match(ctx, q.query(g))
 	if err != nil {
 		return fmt.Errorf("match for %s in %s: %w", q.from, g.library.ID, err)
 	}
-	l.Missing, l.Capped = len(a.Missing), a.Capped
+	l.Missing, l.Capped = len(a.Missing), min(a.Capped, 1)
 	given, err := s.askedTemplates(ctx, q, g)
 	if err != nil {
 		return err
 	}
-	docs, err := s.gather(ctx, q, g, slices.DeleteFunc(a.Matches, func(m concordat.Match) bool { return given[m.Sentence] }))
+	matches, err := s.once(ctx, q, g, slices.DeleteFunc(a.Matches, func(m concordat.Match) bool { return given[m.Sentence] }))
 	if err != nil {
 		return err
 	}
-	marks, err := s.tell(ctx, q, g, docs, i, t)
+	docs, err := s.gather(ctx, q, g, matches)
 	if err != nil {
 		return err
 	}
-	return marks()
+	keep, err := s.tell(ctx, q, g, docs, i, t)
+	if err != nil {
+		return err
+	}
+	return keep()
 }
 
-// gather returns the documents that match, with their hits, in order of id: those whose present text
+// gather returns the documents that match within the gate, with their hits, in order of id: those whose present text
 // is in the set, without those of the asker's own authors where the rule leaves them out.
 func (s *Answerer) gather(ctx context.Context, q *question, g *grant, matches []concordat.Match) ([]*found, error) {
 	by := map[concordat.DocumentID]*found{}
-	var out []*found
 	for _, m := range matches {
-		if m.Distance > min(q.ask.Sentences[m.Sentence].Gate, g.closeness()) {
+		closeness, within := q.within(g, m)
+		if !within {
 			continue
 		}
-		f, seen := by[m.Source.Document]
-		if !seen {
-			var err error
-			if f, err = s.present(ctx, q, g, m.Source.Document); err != nil {
-				return nil, err
-			}
-			if by[m.Source.Document] = f; f != nil {
-				out = append(out, f)
-			}
+		f := by[m.Source.Document]
+		if f == nil {
+			f = &found{}
+			by[m.Source.Document] = f
 		}
-		if f != nil {
-			f.add(m)
-		}
+		f.add(m, closeness)
 	}
-	slices.SortFunc(out, func(a, b *found) int { return cmp.Compare(a.row.ID, b.row.ID) })
-	return out, nil
-}
-
-func (f *found) add(m concordat.Match) {
-	f.hits = append(f.hits, concordat.Hit{Sentence: m.Sentence, Ordinal: m.Ordinal, Distance: m.Distance, Documents: m.Documents})
-	f.spans = append(f.spans, m.Span)
-}
-
-// present returns a document if its present text is in the set and it is not left out, else nil.
-func (s *Answerer) present(ctx context.Context, q *question, g *grant, id concordat.DocumentID) (*found, error) {
-	row, err := s.o.Store.HeldDocument(ctx, q.set.Epoch, g.library.ID, id)
-	if errors.Is(err, concordat.ErrNotFound) {
-		return nil, nil // deleted or replaced, and the set has yet to follow
-	}
+	held, err := s.o.Store.HeldDocuments(ctx, q.set.Epoch, g.library.ID, slices.Sorted(maps.Keys(by)))
 	if err != nil {
 		return nil, err
 	}
-	if q.leftOut(g, row.Author) {
-		return nil, nil
+	var out []*found
+	for _, id := range slices.Sorted(maps.Keys(held)) {
+		row, f := held[id], by[id]
+		if !q.leftOut(g, row.Author) {
+			f.row, f.handle = row, q.set.handle(q.from, g.library.ID, id)
+			out = append(out, f)
+		}
 	}
-	return &found{row: row, handle: q.set.handle(q.from, g.library.ID, id)}, nil
+	return out, nil
+}
+
+func (f *found) add(m concordat.Match, c concordat.Closeness) {
+	f.hits = append(f.hits, hit{concordat.Hit{Sentence: m.Sentence, Ordinal: m.Ordinal, Closeness: c, Documents: m.Documents}, m.Span,
+		m.Distance})
 }
 
 // leftOut reports whether a document is by one of the asker's own authors.
@@ -314,21 +313,27 @@ func (q *question) leftOut(g *grant, author string) bool {
 	return slices.ContainsFunc(AuthorHashes(q.set.SketchKey, author), func(h [16]byte) bool { return q.excluded[h] })
 }
 
-// tell adds to t what the rule shows of the matching documents, and returns what records that it was
-// told. Hits below the gate are kept with the job at once: they count when more come.
-func (s *Answerer) tell(ctx context.Context, q *question, g *grant, docs []*found, i int, t *concordat.Tell) (marks func() error,
-	err error) {
+// tell adds to t what the rule shows of the matching documents, and returns what records it with the job. Hits of
+// documents with fewer than the rule wants are kept there too: they count when more come.
+func (s *Answerer) tell(ctx context.Context, q *question, g *grant, all []*found, i int, t *concordat.Tell) (keep func() error, err error) {
 	l := &t.Libraries[i]
-	if err := s.keepHits(ctx, q, docs); err != nil {
+	if err := s.readJob(ctx, q, all); err != nil {
 		return nil, err
 	}
-	docs = slices.DeleteFunc(docs, func(f *found) bool { return !q.paired(f, g.rule.Matches) })
+	var docs, below []*found
+	for _, f := range all {
+		if q.paired(f, g.rule.Matches) {
+			docs = append(docs, f)
+		} else {
+			below = append(below, f)
+		}
+	}
 	slices.SortStableFunc(docs, func(a, b *found) int {
 		return cmp.Or(cmp.Compare(b.sentences(), a.sentences()), bytes.Compare(a.handle[:], b.handle[:]))
 	})
 	l.Exists = len(docs) > 0
 	if !atLeast(l.Level, concordat.ShowCounts) {
-		return s.marks(ctx, q, docs, 0, concordat.ShowExists), nil
+		return func() error { return s.keep(ctx, q, docs, 0, concordat.ShowExists, below) }, nil
 	}
 	sentences := map[int]bool{}
 	for _, f := range docs {
@@ -352,10 +357,10 @@ func (s *Answerer) tell(ctx context.Context, q *question, g *grant, docs []*foun
 		}
 		for _, h := range f.hits {
 			h.Document = len(t.Documents) - 1
-			t.Hits = append(t.Hits, h)
+			t.Hits = append(t.Hits, h.Hit)
 		}
 	}
-	return s.marks(ctx, q, docs, metadata, concordat.ShowCounts), nil
+	return func() error { return s.keep(ctx, q, docs, metadata, concordat.ShowCounts, below) }, nil
 }
 
 // atLeastFew returns n with the numbers below three, but for none, told alike.
@@ -463,14 +468,41 @@ func order(t *concordat.Tell) {
 		t.Hits[i].Document = place[t.Hits[i].Document]
 	}
 	slices.SortFunc(t.Hits, func(a, b concordat.Hit) int {
-		return cmp.Or(cmp.Compare(a.Sentence, b.Sentence), cmp.Compare(a.Distance, b.Distance),
+		return cmp.Or(cmp.Compare(a.Sentence, b.Sentence), cmp.Compare(b.Closeness, a.Closeness),
 			cmp.Compare(a.Document, b.Document), cmp.Compare(a.Ordinal, b.Ordinal))
 	})
+}
+
+// leastHolders is the number of documents from which it is told about how many hold a sentence, whether the asker is told
+// of them or not: the wording is common.
+const leastHolders = wording.Absolute + 1
+
+// countHolders sets the numbers of documents that hold each sentence told.
+func countHolders(t *concordat.Tell) {
+	told := map[int]map[int]bool{} // documents of each sentence
+	for _, h := range t.Hits {
+		if told[h.Sentence] == nil {
+			told[h.Sentence] = map[int]bool{}
+		}
+		told[h.Sentence][h.Document] = true
+	}
+	for i := range t.Hits {
+		h := &t.Hits[i]
+		if h.Documents < leastHolders {
+			h.Documents = min(h.Documents, len(told[h.Sentence]))
+			continue
+		}
+		unit := 1
+		for ; h.Documents/unit >= 10; unit *= 10 {
+		}
+		h.Documents = max(h.Documents-h.Documents%unit, leastHolders)
+	}
 }
 
 // tidy forgets what no question can need any more.
 func (s *Answerer) tidy(ctx context.Context, now time.Time) error {
 	return errors.Join(s.o.Store.ForgetAnswerJobs(ctx, now.Add(-jobLife)), s.o.Store.ForgetSpent(ctx, now.Add(-year-Day)),
+		s.o.Store.ForgetQuestions(ctx, now.Add(-year)),
 		s.o.Store.DropStandingAsks(ctx, "", concordat.JobID{}))
 }
 

@@ -31,10 +31,11 @@ type auditLibraryTell struct {
 	Refused   concordat.Reason    `json:"refused,omitempty"`
 	Documents int                 `json:"documents"` // listed
 	Hits      int                 `json:"hits"`
+	Withheld  int                 `json:"withheld,omitempty"` // sentences that were too near to earlier ones to be answered
 }
 
 // take fills in what was told.
-func (l *auditAnswer) take(a *concordat.Ask, t *concordat.Tell, err error) {
+func (l *auditAnswer) take(a *concordat.Ask, t *concordat.Tell, withheld map[concordat.LibraryID]int, err error) {
 	if err != nil {
 		l.Refused = reasonOf(err)
 		for _, lib := range a.Libraries[:min(len(a.Libraries), mostAskedLibraries)] {
@@ -44,7 +45,7 @@ func (l *auditAnswer) take(a *concordat.Ask, t *concordat.Tell, err error) {
 	}
 	for i := range t.Libraries {
 		x := &t.Libraries[i]
-		out := auditLibraryTell{Library: cut(x.Library), Level: x.Level}
+		out := auditLibraryTell{Library: cut(x.Library), Level: x.Level, Withheld: withheld[x.Library]}
 		if x.Refusal != nil {
 			out.Refused = x.Refusal.Reason
 		}

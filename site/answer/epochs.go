@@ -252,12 +252,13 @@ func (s *Answerer) readyOf(ctx context.Context, e *epochSet, lib concordat.Libra
 	return r, nil
 }
 
-// share returns the held part, 0 to 1.
+// share returns the held part, 0 to 1, rounded down to hundredths: how much a document more adds would tell the size of
+// the library.
 func (r readiness) share() float64 {
 	if r.all == 0 {
 		return 1
 	}
-	return float64(r.held) / float64(r.all)
+	return float64(100*r.held/r.all) / 100
 }
 
 // unready makes the next readyOf look again.

@@ -8,25 +8,17 @@ import (
 	"concordat/store"
 )
 
-// keepHits adds the hits of an ask to its job and reads those of earlier asks into docs.
-func (s *Answerer) keepHits(ctx context.Context, q *question, docs []*found) error {
-	if len(docs) == 0 {
+// readJob reads the hits of earlier asks of the job into docs.
+func (s *Answerer) readJob(ctx context.Context, q *question, docs []*found) error {
+	if q.first {
 		return nil
 	}
-	rows := make([]store.AnswerDocument, len(docs))
-	var hits []store.AnswerHit
-	for i, f := range docs {
-		rows[i] = store.AnswerDocument{Handle: f.handle, Library: f.row.Library, Document: f.row.ID, Hash: f.row.Hash}
-		hits = append(hits, q.hits(f, false)...)
-	}
-	if !q.first {
-		for _, f := range docs {
-			if err := s.readBefore(ctx, q, f); err != nil {
-				return err
-			}
+	for _, f := range docs {
+		if err := s.readBefore(ctx, q, f); err != nil {
+			return err
 		}
 	}
-	return s.o.Store.AddAnswerHits(ctx, q.from, q.ask.Job, rows, hits)
+	return nil
 }
 
 // readBefore reads what the job knows of a document, if it is of the same text.
@@ -50,36 +42,36 @@ func (q *question) hits(f *found, told bool) []store.AnswerHit {
 	n := min(len(f.hits), mostHits)
 	out := make([]store.AnswerHit, n)
 	for i, h := range f.hits[:n] {
-		out[i] = store.AnswerHit{Handle: f.handle, Sentence: q.name(h.Sentence), Ordinal: h.Ordinal, Span: f.spans[i], Distance: h.Distance,
+		out[i] = store.AnswerHit{Handle: f.handle, Sentence: q.name(h.Sentence), Ordinal: h.Ordinal, Span: h.span, Distance: h.bits,
 			Told: told}
 	}
 	return out
 }
 
-// marks returns what records that documents were told: the first ones, metadata of them, with their
-// hits at level metadata, the others at the given level.
-func (s *Answerer) marks(ctx context.Context, q *question, docs []*found, metadata int, level concordat.Show) func() error {
-	return func() error {
-		var rows []store.AnswerDocument
-		var hits []store.AnswerHit
-		var shown []store.Showing
-		for i, f := range docs {
-			row := store.AnswerDocument{Handle: f.handle, Library: f.row.Library, Document: f.row.ID, Hash: f.row.Hash, Told: level}
-			if i < metadata {
-				row.Told = concordat.ShowMetadata
-				hits = append(hits, q.hits(f, true)...)
-				shown = append(shown, store.Showing{Partner: q.from, Hash: f.row.Hash, Form: store.FormMatches, Library: f.row.Library,
-					Document: f.row.ID, Epoch: q.ask.Epoch, Sentences: f.ordinals()})
-			} else if slices.ContainsFunc(f.before, func(h store.AnswerHit) bool { return h.Told }) {
-				continue // more was told of it before
-			}
-			rows = append(rows, row)
+// keep records with the job what was told of documents: of the first, metadata of them, their hits at level metadata, of
+// the others the given level, and of those below nothing.
+func (s *Answerer) keep(ctx context.Context, q *question, docs []*found, metadata int, level concordat.Show, below []*found) error {
+	var rows []store.AnswerDocument
+	var hits []store.AnswerHit
+	var shown []store.Showing
+	for i, f := range slices.Concat(docs, below) {
+		row := store.AnswerDocument{Handle: f.handle, Library: f.row.Library, Document: f.row.ID, Hash: f.row.Hash}
+		switch {
+		case i < metadata:
+			row.Told = concordat.ShowMetadata
+			shown = append(shown, store.Showing{Partner: q.from, Hash: f.row.Hash, Form: store.FormMatches, Library: f.row.Library,
+				Document: f.row.ID, Epoch: q.ask.Epoch, Sentences: f.ordinals()})
+		case i >= len(docs) || slices.ContainsFunc(f.before, func(h store.AnswerHit) bool { return h.Told }):
+			// nothing was told of it, or more before
+		default:
+			row.Told = level
 		}
-		if err := s.o.Store.AddAnswerHits(ctx, q.from, q.ask.Job, rows, hits); err != nil {
-			return err
-		}
-		return s.o.Store.Show(ctx, shown...)
+		rows, hits = append(rows, row), append(hits, q.hits(f, i < metadata)...)
 	}
+	if err := s.o.Store.AddAnswerHits(ctx, q.from, q.ask.Job, rows, hits); err != nil {
+		return err
+	}
+	return s.o.Store.Show(ctx, shown...)
 }
 
 // ordinals counts the sentences of the document that match.

@@ -1,7 +1,6 @@
 package answer
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/profile"
 	"concordat/store"
 )
 
@@ -114,11 +112,6 @@ func (g *grant) refusal(now time.Time, purpose string) *concordat.Refusal {
 		return refuse(concordat.ReasonGate, "library %s is too small for an answer at level %s", g.library.ID, g.rule.Level)
 	}
 	return nil
-}
-
-// closeness returns the largest distance that counts as a match.
-func (g *grant) closeness() int {
-	return min(cmp.Or(g.rule.Closeness, profile.MaxGate), concordat.Bits)
 }
 
 // spend charges the partner, or says why not.

@@ -143,16 +143,15 @@ func (s *Answerer) alert(ctx context.Context, e *epochSet, lib concordat.Library
 	if err != nil || len(t.sentences) == 0 {
 		return err
 	}
-	by := make([][]*found, len(t.asks))
+	by := make([][]concordat.Match, len(t.asks))
+	present := map[concordat.DocumentID]string{}
 	for i, p := range profiles {
-		for ask, f := range t.find(p, lib) {
-			f.row.Hash = hashes[i]
-			by[ask] = append(by[ask], f)
-		}
+		present[p.Document.ID] = hashes[i]
+		t.find(p, lib, by)
 	}
-	for ask, docs := range by {
-		if len(docs) > 0 {
-			if err := s.alertOne(ctx, e, lib, &t.asks[ask], docs); err != nil {
+	for ask, matches := range by {
+		if len(matches) > 0 {
+			if err := s.alertOne(ctx, e, lib, &t.asks[ask], matches, present); err != nil {
 				return err
 			}
 		}
@@ -160,109 +159,96 @@ func (s *Answerer) alert(ctx context.Context, e *epochSet, lib concordat.Library
 	return nil
 }
 
-// find returns what a document has near each question that asks its library.
-func (t *standingTable) find(p *concordat.Profile, lib concordat.LibraryID) map[int32]*found {
-	out := map[int32]*found{}
+// find adds what a document has near each question that asks its library.
+func (t *standingTable) find(p *concordat.Profile, lib concordat.LibraryID, by [][]concordat.Match) {
 	for ordinal, sentence := range p.Indexed {
 		t.near(sentence.Fingerprint, func(x standingSentence) {
-			a := &t.asks[x.ask].Ask
-			distance := sentence.Fingerprint.Distance(x.fingerprint)
-			if a.Libraries[0] != lib || distance > a.Sentences[x.sentence].Gate {
+			if t.asks[x.ask].Ask.Libraries[0] != lib {
 				return
 			}
-			f := out[x.ask]
-			if f == nil {
-				f = &found{row: store.DocumentRow{Library: lib, ID: p.Document.ID}}
-				out[x.ask] = f
-			}
-			f.add(concordat.Match{Sentence: int(x.sentence), Ordinal: ordinal, Span: sentence.Span, Distance: distance, Documents: 1})
+			by[x.ask] = append(by[x.ask], concordat.Match{Sentence: int(x.sentence), Ordinal: ordinal, Span: sentence.Span,
+				Source: concordat.Ref{Library: lib, Document: p.Document.ID}, Distance: sentence.Fingerprint.Distance(x.fingerprint),
+				Hashes: sentence.Fingerprint.NibbleDistance(x.fingerprint), Documents: 1})
 		})
 	}
-	return out
 }
 
-// alertOne tells of documents that answer one standing question.
-func (s *Answerer) alertOne(ctx context.Context, e *epochSet, lib concordat.LibraryID, x *store.StandingAsk, docs []*found) error {
+// alertOne tells of documents that answer one standing question. present has the hashes of their texts.
+func (s *Answerer) alertOne(ctx context.Context, e *epochSet, lib concordat.LibraryID, x *store.StandingAsk, matches []concordat.Match,
+	present map[concordat.DocumentID]string) error {
 	g, refusal, err := s.grant(ctx, x.Partner, lib, x.Ask.Purpose)
 	if err != nil || refusal != nil || !g.rule.Standing || !e.member(x.Partner) {
 		return err
 	}
-	q := &question{from: x.Partner, ask: &x.Ask, set: e, excluded: map[[16]byte]bool{}}
-	for _, h := range x.Ask.Authors {
-		q.excluded[h] = true
-	}
+	q := newQuestion(x.Partner, &x.Ask, e)
+	near := q.query(g)
+	matches = slices.DeleteFunc(matches, func(m concordat.Match) bool {
+		return near.MaxHashes > 0 && m.Hashes > near.MaxHashes || near.MaxHashes == 0 && m.Distance > near.MaxDistance
+	})
+	by := map[concordat.DocumentID]*found{}
 	var left []*found
-	for _, f := range docs {
-		if ok, err := s.news(ctx, q, g, f); err != nil {
+	for _, m := range matches {
+		id := m.Source.Document
+		if _, seen := by[id]; seen {
+			continue
+		}
+		if by[id], err = s.news(ctx, q, g, lib, id, present[id]); err != nil {
 			return err
-		} else if ok {
-			left = append(left, f)
+		} else if by[id] != nil {
+			left = append(left, by[id])
 		}
 	}
-	if len(left) == 0 {
+	matches, err = s.once(ctx, q, g, slices.DeleteFunc(matches, func(m concordat.Match) bool { return by[m.Source.Document] == nil }))
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(matches, func(a, b concordat.Match) int {
+		return cmp.Or(cmp.Compare(a.Sentence, b.Sentence), cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.Ordinal, b.Ordinal))
+	})
+	for _, m := range matches {
+		if closeness, within := q.within(g, m); within {
+			by[m.Source.Document].add(m, closeness)
+		}
+	}
+	if left = slices.DeleteFunc(left, func(f *found) bool { return len(f.hits) == 0 }); len(left) == 0 {
 		return nil
 	}
 	t := &concordat.Tell{Libraries: []concordat.LibraryTell{{Library: lib, Level: lower(x.Ask.Level, g.rule.Level), LeftSentences: -1,
 		LeftDisclosures: -1, Standing: true}}}
-	marks, err := s.tell(ctx, q, g, left, 0, t)
-	if err != nil || !t.Libraries[0].Exists {
+	keep, err := s.tell(ctx, q, g, left, 0, t)
+	if err != nil {
 		return err
 	}
+	if !t.Libraries[0].Exists {
+		return keep()
+	}
 	order(t)
-	// Before the marks: after a crash in between it is told twice rather than never.
+	countHolders(t)
+	// Before it is kept: after a crash in between it is told twice rather than never.
 	n := concordat.Notice{Kind: concordat.NoticeAlert, Job: x.Ask.Job, Library: lib, Tell: t, Asked: len(x.Ask.Sentences), At: s.o.Now()}
 	if err := s.o.Store.Queue(ctx, x.Partner, n); err != nil {
 		return err
 	}
-	if err := marks(); err != nil {
+	if err := keep(); err != nil {
 		return err
 	}
 	return s.audit(ctx, "", "alert", auditNotice{Kind: concordat.NoticeAlert, Job: hex.EncodeToString(x.Ask.Job[:]), Library: lib})
 }
 
-// news completes a document that answers a question and reports whether the partner may hear of it
-// and has not yet.
-func (s *Answerer) news(ctx context.Context, q *question, g *grant, f *found) (bool, error) {
-	for i := 0; i < len(f.hits); {
-		if f.hits[i].Distance > g.closeness() {
-			f.hits, f.spans = slices.Delete(f.hits, i, i+1), slices.Delete(f.spans, i, i+1)
-			continue
-		}
-		i++
-	}
-	f.sort()
-	hash := f.row.Hash
-	row, err := s.o.Store.DocumentRow(ctx, f.row.Library, f.row.ID)
-	if isNotFound(err) || err == nil && row.Hash != hash {
-		return false, nil // changed again; it comes once more
+// news returns a document that came, nil if the partner may not hear of it or has.
+func (s *Answerer) news(ctx context.Context, q *question, g *grant, lib concordat.LibraryID, id concordat.DocumentID,
+	hash string) (*found, error) {
+	row, err := s.o.Store.DocumentRow(ctx, lib, id)
+	if isNotFound(err) || err == nil && (row.Hash != hash || q.leftOut(g, row.Author)) {
+		return nil, nil // changed again, it comes once more; or not to be told of
 	}
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	f.row, f.handle = row, q.set.handle(q.from, f.row.Library, f.row.ID)
-	if len(f.hits) == 0 || q.leftOut(g, row.Author) {
-		return false, nil
-	}
+	f := &found{row: row, handle: q.set.handle(q.from, lib, id)}
 	told, err := s.o.Store.AnswerDocument(ctx, q.from, q.ask.Job, f.handle)
-	if isNotFound(err) {
-		return true, nil
+	if isNotFound(err) || err == nil && (told.Told == "" || told.Hash != hash) {
+		return f, nil
 	}
-	return err == nil && (told.Told == "" || told.Hash != hash), err
-}
-
-// sort brings hits into the order of matches.
-func (f *found) sort() {
-	at := make([]int, len(f.hits))
-	for i := range at {
-		at[i] = i
-	}
-	slices.SortFunc(at, func(i, j int) int {
-		a, b := &f.hits[i], &f.hits[j]
-		return cmp.Or(cmp.Compare(a.Sentence, b.Sentence), cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.Ordinal, b.Ordinal))
-	})
-	hits, spans := make([]concordat.Hit, len(at)), make([]concordat.Span, len(at))
-	for to, from := range at {
-		hits[to], spans[to] = f.hits[from], f.spans[from]
-	}
-	f.hits, f.spans = hits, spans
+	return nil, err
 }

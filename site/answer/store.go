@@ -37,6 +37,8 @@ type Store interface {
 	EndEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ds []store.EpochDocument) error
 	RemoveEpochDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, ids []concordat.DocumentID) error
 	HeldDocument(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, id concordat.DocumentID) (store.DocumentRow, error)
+	HeldDocuments(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID,
+		ids []concordat.DocumentID) (map[concordat.DocumentID]store.DocumentRow, error)
 	EpochReady(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID) (held, all int, err error)
 	EpochEver(ctx context.Context, e concordat.Epoch) ([]concordat.LibraryID, error)
 	EpochBehind(ctx context.Context, e concordat.Epoch, lib concordat.LibraryID, after int64) (int, error)
@@ -48,6 +50,8 @@ type Store interface {
 	AddAnswerHits(ctx context.Context, partner concordat.SiteID, job concordat.JobID, ds []store.AnswerDocument, hits []store.AnswerHit) error
 	AnswerDocument(ctx context.Context, partner concordat.SiteID, job concordat.JobID, h concordat.Handle) (store.AnswerDocument, error)
 	AnswerHits(ctx context.Context, partner concordat.SiteID, job concordat.JobID, h concordat.Handle) ([]store.AnswerHit, error)
+	CountQuestions(ctx context.Context, a store.Asking, since time.Time, most int, questions []store.Question) ([]bool, error)
+	ForgetQuestions(ctx context.Context, before time.Time) error
 	AddShipped(ctx context.Context, partner concordat.SiteID, e concordat.Epoch, ds []store.Shipped) error
 	ShippedDocument(ctx context.Context, partner concordat.SiteID, e concordat.Epoch, h concordat.Handle) (store.Shipped, error)
 

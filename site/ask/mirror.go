@@ -264,10 +264,12 @@ func (fw *forwarding) mirror(ctx context.Context, m *site.MirroredLibrary, state
 			t.matches = append(t.matches, x)
 		}
 	}
-	w := fw.commonAt(t.questions, t.matches, state.Documents)
+	w := fw.commonAt(t.questions, t.matches, state.Documents, compare.ByBits)
 	t.wording = w.common
 	evidence, common := w.apart(t.questions, t.matches)
-	t.candidates = slices.DeleteFunc(compare.Nominate(t.questions, evidence), func(c *compare.Candidate) bool { return !enough(c) })
+	t.candidates = slices.DeleteFunc(compare.Nominate(t.questions, evidence, w.nearness), func(c *compare.Candidate) bool {
+		return !enough(c)
+	})
 	t.candidates = t.candidates[:min(len(t.candidates), cmp.Or(fw.o.Candidates, compare.DefaultCandidates))]
 	passages := w.beside(t.questions, common, m.Profiler)
 	refs := make([]concordat.Ref, 0, len(t.candidates))

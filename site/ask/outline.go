@@ -37,10 +37,10 @@ const (
 // a failure leaves unanswered is shown as the matched sentences.
 func (r *round) compare(ctx context.Context) error {
 	slices.SortFunc(r.told.matches, byMatch)
-	r.wording = r.fw.commonAt(r.told.questions, r.told.matches, r.p.Documents)
+	r.wording = r.fw.commonAt(r.told.questions, r.told.matches, r.p.Documents, byStep)
 	r.told.wording = r.wording.common
 	evidence, common := r.wording.apart(r.told.questions, r.told.matches)
-	all := compare.Nominate(r.told.questions, evidence)
+	all := compare.Nominate(r.told.questions, evidence, byStep)
 	if few := r.p.Documents > 0 && r.p.Documents <= mostOutlined; !few {
 		all = slices.DeleteFunc(all, func(c *compare.Candidate) bool { return !worthAsking(c) })
 	}
@@ -109,13 +109,15 @@ func (r *round) addBeside(beside []concordat.Passage, docs map[concordat.Ref]*no
 	r.told.passages = append(r.told.passages, beside...)
 }
 
-// leastWorth is the worth of a document's matches from which its outline is asked for; see worth.
+// leastWorth is the worth of a document's matches from which its outline is asked for.
 const leastWorth = 0.3
 
-// worthAsking reports whether the matches of a document are worth a second look: chance matches lie at
-// the gate, so two of them are worth a tenth or two and neighbour each other hardly ever. Among the sentences of
+// worthAsking reports whether the matches of a document are worth a second look: chance matches are far,
+// so a few of them are worth a fifth at most, and neighbour each other hardly ever. Among the sentences of
 // mostOutlined documents hardly any match is chance, and a reworded text may have one only: there each is worth it.
-func worthAsking(c *compare.Candidate) bool { return c.Score >= leastWorth || enough(c) }
+func worthAsking(c *compare.Candidate) bool {
+	return c.Score >= leastWorth || enough(c) || anyTwo(c, neighbours)
+}
 
 const (
 	// nearSpans and nearOrdinals say which matches are neighbours on both sides, in sentences; a
@@ -125,26 +127,31 @@ const (
 )
 
 // enough reports whether the matches of a document whose text stays away are evidence by themselves: a
-// very close sentence, two fair ones that do not overlap, or two that neighbour each other on both sides.
+// very close sentence, two fair ones that do not overlap, or two, one of them near, that neighbour each other on both sides.
 // Two sentences anywhere within the gate are not: among 100,000 sentences a submission of 200 has
 // hundreds by chance.
 func enough(c *compare.Candidate) bool {
+	return slices.ContainsFunc(c.Hits, func(h compare.Hit) bool { return h.Distance <= closeDistance }) ||
+		anyTwo(c, func(g, h compare.Hit) bool {
+			return max(g.Distance, h.Distance) <= compare.FairDistance || min(g.Distance, h.Distance) <= nearDistance && neighbours(g, h)
+		})
+}
+
+// anyTwo reports whether two matches of different sentences on both sides are so.
+func anyTwo(c *compare.Candidate, so func(g, h compare.Hit) bool) bool {
 	for i, h := range c.Hits {
-		if h.Distance <= closeDistance {
-			return true
-		}
 		for _, g := range c.Hits[:i] {
-			if g.Span.Overlaps(h.Span) || g.Ordinal == h.Ordinal {
-				continue
-			}
-			fair := max(g.Distance, h.Distance) <= compare.FairDistance
-			gap := max(g.Span.Start, h.Span.Start) - min(g.Span.End, h.Span.End)
-			if fair || gap <= nearSpans && abs(g.Ordinal-h.Ordinal) <= nearOrdinals {
+			if !g.Span.Overlaps(h.Span) && g.Ordinal != h.Ordinal && so(g, h) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+func neighbours(g, h compare.Hit) bool {
+	gap := max(g.Span.Start, h.Span.Start) - min(g.Span.End, h.Span.End)
+	return gap <= nearSpans && abs(g.Ordinal-h.Ordinal) <= nearOrdinals
 }
 
 func abs(n int) int { return max(n, -n) }

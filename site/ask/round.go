@@ -144,16 +144,13 @@ func (r *round) ask(ctx context.Context) error {
 func (r *round) askPart(ctx context.Context, part []int) error {
 	a := &concordat.Ask{
 		Epoch: r.p.Epoch, Scheme: r.p.Profiler.Scheme(), Libraries: r.p.Libraries, Probe: concordat.ProbeOne,
-		Limit: compare.MatchLimit, Level: r.p.Level, Purpose: r.p.Purpose, Standing: r.fw.o.Standing, Authors: r.p.Authors,
+		Level: r.p.Level, Purpose: r.p.Purpose, Standing: r.fw.o.Standing, Authors: r.p.Authors,
 	}
 	if a.Level == "" {
 		a.Level = concordat.ShowMetadata
 	}
 	if r.fw.o.Exact {
 		a.Probe = concordat.ProbeExact
-	}
-	if r.p.Limit != 0 {
-		a.Limit = max(r.p.Limit, 0)
 	}
 	rand.Read(a.Job[:]) // never fails
 	salt := make([]byte, 32)
@@ -208,7 +205,7 @@ func validTell(a *concordat.Ask, t *concordat.Tell) error {
 	}
 	for _, h := range t.Hits {
 		if h.Sentence < 0 || h.Sentence >= len(a.Sentences) || h.Document < 0 || h.Document >= len(t.Documents) ||
-			h.Ordinal < 0 || h.Ordinal > math.MaxInt32 || h.Distance < 0 || h.Distance > concordat.Bits || h.Documents < 0 {
+			h.Ordinal < 0 || h.Ordinal > math.MaxInt32 || h.Closeness > concordat.CloseSame || h.Documents < 0 {
 			return bad("match")
 		}
 	}
@@ -234,13 +231,10 @@ func (r *round) take(ctx context.Context, a *concordat.Ask, t *concordat.Tell, p
 	}
 	for _, h := range t.Hits {
 		q := part[h.Sentence]
-		s, d := r.told.questions[q], docs[h.Document]
-		if h.Distance > s.Gate {
-			continue
-		}
+		d := docs[h.Document]
 		d.jobs[a.Job] = append(d.jobs[a.Job], h.Ordinal)
 		r.told.matches = append(r.told.matches, concordat.Match{Sentence: q, Source: d.ref, Title: d.Title, Ordinal: h.Ordinal,
-			Distance: h.Distance, Documents: h.Documents})
+			Distance: stepDistance[h.Closeness], Documents: h.Documents})
 	}
 	if len(t.Statement.Payload) > 0 {
 		r.told.statements = append(r.told.statements, t.Statement)

@@ -17,7 +17,7 @@ func TestValidTell(t *testing.T) {
 			Libraries: []concordat.LibraryTell{{Library: "a", Level: concordat.ShowMetadata, Ready: 1, Documents: 1},
 				{Library: "b", Level: concordat.ShowExists}},
 			Documents: []concordat.DocumentTell{{Library: 0, Matches: 1}, {Library: 1}},
-			Hits:      []concordat.Hit{{Sentence: 2, Document: 1, Ordinal: 7, Distance: 20, Documents: 1}},
+			Hits:      []concordat.Hit{{Sentence: 2, Document: 1, Ordinal: 7, Closeness: concordat.CloseNear, Documents: 1}},
 		}
 	}
 	for name, c := range map[string]struct {
@@ -51,10 +51,8 @@ func TestValidTell(t *testing.T) {
 		"ordinal 0":               {func(x *concordat.Tell) { x.Hits[0].Ordinal = 0 }, true},
 		"the last ordinal":        {func(x *concordat.Tell) { x.Hits[0].Ordinal = math.MaxInt32 }, true},
 		"one behind it":           {func(x *concordat.Tell) { x.Hits[0].Ordinal = math.MaxInt32 + 1 }, false},
-		"distance below 0":        {func(x *concordat.Tell) { x.Hits[0].Distance = -1 }, false},
-		"distance 0":              {func(x *concordat.Tell) { x.Hits[0].Distance = 0 }, true},
-		"the greatest distance":   {func(x *concordat.Tell) { x.Hits[0].Distance = concordat.Bits }, true},
-		"more than that":          {func(x *concordat.Tell) { x.Hits[0].Distance = concordat.Bits + 1 }, false},
+		"the same":                {func(x *concordat.Tell) { x.Hits[0].Closeness = concordat.CloseSame }, true},
+		"closer than the same":    {func(x *concordat.Tell) { x.Hits[0].Closeness = concordat.CloseSame + 1 }, false},
 		"held by fewer than none": {func(x *concordat.Tell) { x.Hits[0].Documents = -1 }, false},
 		"held by none":            {func(x *concordat.Tell) { x.Hits[0].Documents = 0 }, true},
 	} {

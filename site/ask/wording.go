@@ -26,6 +26,8 @@ type partWording struct {
 	fw     *forwarding
 	common []report.Wording // what the partner's documents share, in order of text
 	walls  []concordat.Span // that, and what was known before; in order and disjoint
+	// nearness says how near a match is, 0 to 1: of a partner, or of a mirror.
+	nearness func(concordat.Sentence, concordat.Match) float64
 }
 
 // share returns the part of a span of the submission that lies within others; see shareOf.
@@ -36,13 +38,14 @@ func (fw *forwarding) share(s concordat.Span, others []concordat.Span) float64 {
 // commonAt returns what of the submission is common at a partner: the sentences that at least [wording.Least] of its
 // documents and this site's hold together, as fingerprints tell of a partner's, the submission counted. of is how many
 // documents the partner has, 0 if that is not known.
-func (fw *forwarding) commonAt(questions []concordat.Sentence, matches []concordat.Match, of int) *partWording {
+func (fw *forwarding) commonAt(questions []concordat.Sentence, matches []concordat.Match, of int,
+	nearness func(concordat.Sentence, concordat.Match) float64) *partWording {
 	least, long := wording.Absolute+1, wording.Absolute+1
 	all := max(fw.shared.Of, 1) + of
 	if of > 0 {
 		least, long = wording.Least(all), wording.LeastLong(all)
 	}
-	w := &partWording{fw: fw, walls: fw.shared.Walls}
+	w := &partWording{fw: fw, walls: fw.shared.Walls, nearness: nearness}
 	holders := holders(matches)
 	w.common = fw.quotationsAt(questions, holders, all)
 	if least == 0 || fw.everything {
@@ -109,7 +112,7 @@ func holders(matches []concordat.Match) map[int]holding {
 	seen := map[pair]bool{}
 	out := map[int]holding{}
 	for _, m := range matches {
-		if m.Distance > closeDistance {
+		if m.Distance > nearDistance {
 			continue
 		}
 		n := out[m.Sentence]
@@ -249,7 +252,7 @@ func (w *partWording) judged(passages []concordat.Passage) []concordat.Passage {
 // beside returns the common wording that documents of a partner hold, as passages that are no evidence.
 func (w *partWording) beside(questions []concordat.Sentence, matches []concordat.Match, p *profile.Profiler) []concordat.Passage {
 	var out []concordat.Passage
-	for _, c := range compare.Nominate(questions, matches) {
+	for _, c := range compare.Nominate(questions, matches, w.nearness) {
 		for _, x := range w.fw.fromHits(c.Hits, p) {
 			x.Source, x.Title, x.Documents = c.Ref, c.Title, c.Documents(x.Span)
 			x.Wording = cmp.Or(w.kind(x.Span), concordat.KindCommon)

@@ -66,7 +66,7 @@ func (m *Comparer) Find(ctx context.Context, p *concordat.Profile, q *concordat.
 		if err != nil {
 			return nil, fmt.Errorf("match: %w", err)
 		}
-		prints, out.Missing, out.Capped = m.nominate(p.Questions(), a.Matches), a.Missing, a.Capped
+		prints, out.Missing, out.Capped = Nominate(p.Questions(), a.Matches, m.Profiler.Nearness), a.Missing, a.Capped
 		progress("match", n, n)
 	}
 	if n := len(p.Windows); n > 0 && o.Channel != ChannelFingerprints {

@@ -25,22 +25,15 @@ type Hit struct {
 // commonDocuments is the number of documents from which a sentence counts little for nominating.
 const commonDocuments = 20
 
-// nominate returns the source documents within the gate of some sentence, best first, from the matches of the comparer's
-// own index, which tell the number of hashes that differ.
-func (m *Comparer) nominate(asked []concordat.Sentence, matches []concordat.Match) []*Candidate {
-	return nominateBy(asked, matches, m.Profiler.Nearness)
+// ByBits says how far within the gate of a sentence a match lies of which only bits are known: 1 is the same fingerprint,
+// and 0 or less lies outside.
+func ByBits(s concordat.Sentence, m concordat.Match) float64 {
+	return float64(s.Gate+1-m.Distance) / float64(s.Gate+1)
 }
 
-// Nominate does so from matches of which only bits are known: a partner's.
-func Nominate(asked []concordat.Sentence, matches []concordat.Match) []*Candidate {
-	return nominateBy(asked, matches, func(s concordat.Sentence, m concordat.Match) float64 {
-		return float64(s.Gate+1-m.Distance) / float64(s.Gate+1)
-	})
-}
-
-// nominateBy returns the source documents that some sentence is near, best first: each sentence adds
+// Nominate returns the source documents that some sentence is near, best first: each sentence adds
 // how near it is, 0 or less being too far, less where many documents hold the wording.
-func nominateBy(asked []concordat.Sentence, matches []concordat.Match,
+func Nominate(asked []concordat.Sentence, matches []concordat.Match,
 	nearness func(concordat.Sentence, concordat.Match) float64) []*Candidate {
 	by := map[concordat.Ref]*Candidate{}
 	var out []*Candidate

@@ -212,7 +212,7 @@ func (f *FedSites) Partners(i int) []site.PartnerLibraries {
 	var out []site.PartnerLibraries
 	for _, c := range s.clients {
 		out = append(out, site.PartnerLibraries{Partner: c, Epoch: fedEpoch, Profiler: f.profiler, SketchKey: f.sketch,
-			Libraries: []concordat.LibraryID{fedLibrary}, Limit: -1, Deadline: 5 * time.Minute})
+			Libraries: []concordat.LibraryID{fedLibrary}, Deadline: 5 * time.Minute})
 	}
 	return out
 }

@@ -1,0 +1,134 @@
+package answer
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"concordat"
+	"concordat/profile"
+	"concordat/site/compare"
+	"concordat/store"
+)
+
+// A partner that may ask for as many fingerprints as it likes, each a little different, finds out the fingerprint of a
+// sentence that it nearly has: each answer tells whether the change led nearer. So sentences of one ask that are variants
+// of each other are answered once, and of each sentence of ours only so many different questions are answered in a year.
+
+const (
+	// mostVariants is the most different questions that are answered of one sentence, of one partner in a year. Each tells
+	// at most two bits of its fingerprint: same, near, far, or beyond the gate.
+	mostVariants = 12
+	// variantBits is the distance within which two sentences of one ask are variants.
+	variantBits = profile.MaxGate
+	// approachHashes and approachBits are how far beyond the gate a question counts.
+	approachHashes, approachBits = 2, 4
+)
+
+// query returns the question to the index: matches within the gate, and those a little beyond.
+func (q *question) query(g *grant) *concordat.Query {
+	query := &concordat.Query{Scheme: q.ask.Scheme, Libraries: []concordat.LibraryID{g.library.ID}, Probe: q.ask.Probe,
+		MaxDistance: profile.MaxGate + approachBits, Limit: compare.MatchLimit}
+	if n := q.set.Profiler.MaxHashes(); n > 0 {
+		query.MaxHashes = n + approachHashes
+	}
+	for _, x := range q.ask.Sentences {
+		query.Fingerprints = append(query.Fingerprints, x.Fingerprint)
+	}
+	return query
+}
+
+// within returns how close a match is, and whether it may be told: whether it lies within the gates of the sentence and of
+// the rule.
+func (q *question) within(g *grant, m concordat.Match) (concordat.Closeness, bool) {
+	c, ok := q.set.Profiler.Closeness(concordat.Sentence{Gate: q.ask.Sentences[m.Sentence].Gate}, m)
+	return c, ok && (g.rule.Closeness == 0 || m.Distance <= g.rule.Closeness)
+}
+
+// variant is an asked fingerprint with the sentences of the library that it came near.
+type variant struct {
+	fingerprint concordat.Fingerprint
+	question    store.Question
+	sentences   []int // of the ask
+}
+
+// once returns the matches of the questions that may be answered, and counts these. A question is answered whole or not
+// at all: wording of which some documents were not told would seem rarer than it is.
+func (s *Answerer) once(ctx context.Context, q *question, g *grant, matches []concordat.Match) ([]concordat.Match, error) {
+	if len(matches) == 0 {
+		return nil, nil
+	}
+	all := q.variants(g, matches)
+	answered := singles(all)
+	questions := make([]store.Question, len(answered))
+	for i, v := range answered {
+		questions[i] = v.question
+	}
+	withheld, err := s.o.Store.CountQuestions(ctx, store.Asking{Partner: q.from, Epoch: q.set.Epoch, Library: g.library.ID, Job: q.ask.Job},
+		s.o.Now().Add(-year), mostVariants, questions)
+	if err != nil {
+		return nil, err
+	}
+	told := map[int]bool{}
+	for i, v := range answered {
+		if withheld[i] {
+			q.withheld[g.library.ID] += len(v.sentences)
+			continue
+		}
+		for _, n := range v.sentences {
+			told[n] = true
+		}
+	}
+	return slices.DeleteFunc(matches, func(m concordat.Match) bool { return !told[m.Sentence] }), nil
+}
+
+// variants returns the asked fingerprints that came near some sentence, in an order that the asker cannot know.
+func (q *question) variants(g *grant, matches []concordat.Match) []*variant {
+	by := map[concordat.Fingerprint]*variant{}
+	var out []*variant
+	for _, m := range matches {
+		f := q.ask.Sentences[m.Sentence].Fingerprint
+		v := by[f]
+		if v == nil {
+			b, _ := f.AppendBinary(nil) // never fails
+			id := keyedID(q.set.HandleKey, "concordat/question/1", []byte(q.from), b)
+			v = &variant{fingerprint: f}
+			copy(v.question.Name[:], id[:])
+			by[f] = v
+			out = append(out, v)
+		}
+		if !slices.Contains(v.sentences, m.Sentence) {
+			v.sentences = append(v.sentences, m.Sentence)
+		}
+		if m.Sentence != v.sentences[0] {
+			continue // the same fingerprint has the same matches
+		}
+		_, within := q.within(g, m)
+		v.question.Near = append(v.question.Near, store.NearSentence{Document: m.Source.Document, Ordinal: m.Ordinal, Within: within})
+	}
+	slices.SortFunc(out, func(a, b *variant) int {
+		return bytes.Compare(a.question.Name[:], b.question.Name[:])
+	})
+	return out
+}
+
+// singles returns those that are no variants of an earlier one that came near the same sentence. Which of the variants is
+// answered depends on nothing but their names: the nearest would tell more than its step.
+func singles(all []*variant) []*variant {
+	var out []*variant
+	for _, v := range all {
+		if !slices.ContainsFunc(out, v.variantOf) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// variantOf reports whether the two are alike and came near one sentence.
+func (v *variant) variantOf(x *variant) bool {
+	return v.fingerprint.Distance(x.fingerprint) <= variantBits && slices.ContainsFunc(v.question.Near, func(a store.NearSentence) bool {
+		return slices.ContainsFunc(x.question.Near, func(b store.NearSentence) bool {
+			return a.Document == b.Document && a.Ordinal == b.Ordinal
+		})
+	})
+}

@@ -1,0 +1,34 @@
+package ask
+
+import (
+	"concordat"
+	"concordat/site/compare"
+)
+
+// A partner tells closeness in steps. A match of one has, in the place of a distance, one that stands for its step; so
+// mirrors, whose distances are known, are judged by the same rules.
+
+const (
+	nearDistance = compare.FairDistance + 1
+	farDistance  = 24
+)
+
+// stepDistance is the distance in bits that stands for each step.
+var stepDistance = [...]int{concordat.CloseFar: farDistance, concordat.CloseNear: nearDistance, concordat.CloseSame: 0}
+
+// Nearness of the steps, on the scale of [compare.ByBits]: near sentences are mostly related, far ones mostly not.
+const (
+	nearWorth = 0.6
+	farWorth  = 0.07
+)
+
+// byStep says how near a match of a partner is.
+func byStep(_ concordat.Sentence, m concordat.Match) float64 {
+	switch {
+	case m.Distance == 0:
+		return 1
+	case m.Distance <= nearDistance:
+		return nearWorth
+	}
+	return farWorth
+}

@@ -1,0 +1,191 @@
+package site_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/site"
+	"concordat/store"
+)
+
+// Attacks of partners on a library, by the ids of doc/security.md.
+
+// oracleText is a sentence that a partner has but for one word.
+const oracleText = "After the operation the patient in bed seventeen was given colchicine twice a day until the fever had left him entirely. "
+
+// oracle is a member with a guess at a sentence of the owner's.
+type oracle struct {
+	t           *testing.T
+	o           *owner
+	ask         *concordat.Ask // of the guess alone
+	base, truth concordat.Fingerprint
+	ordinal     int // of the sentence
+	jobs        uint32
+	told        map[concordat.Fingerprint]bool // questions that were answered
+}
+
+func newOracle(t *testing.T, rule store.ShareRule) *oracle {
+	o := newOwner(t, "theses")
+	o.add(t, "theses", site.Incoming{ID: "a", Text: long(oracleText+river, 30)})
+	o.share(t, "theses", "north", rule)
+	x := &oracle{t: t, o: o, told: map[concordat.Fingerprint]bool{}}
+	x.ask = o.ask(t, strings.Replace(oracleText, "colchicine", "medicine", 1), concordat.ShowMetadata, "theses")
+	x.base = x.ask.Sentences[0].Fingerprint
+	x.truth = o.ask(t, oracleText, concordat.ShowMetadata, "theses").Sentences[0].Fingerprint
+	o.share(t, "theses", "west", rule) // to know what is looked for
+	hits := o.answer(t, "west", o.ask(t, oracleText, concordat.ShowMetadata, "theses")).Hits
+	if len(hits) != 1 || hits[0].Closeness != concordat.CloseSame {
+		t.Fatalf("the sentence itself has hits %+v", hits)
+	}
+	x.ordinal = hits[0].Ordinal
+	return x
+}
+
+// withHash returns f with the i-th group of four bits changed by xor.
+func withHash(f concordat.Fingerprint, i int, xor uint64) concordat.Fingerprint {
+	if i < 15 {
+		f[0] ^= xor << (4 * i)
+	} else {
+		f[1] ^= xor << (4 * (i - 15))
+	}
+	return f
+}
+
+// steps asks fingerprints in one ask of a job of its own and returns how close each is told to be to the sentence,
+// -1 for one of which nothing is told.
+func (x *oracle) steps(fs ...concordat.Fingerprint) []int {
+	x.t.Helper()
+	a := *x.ask
+	x.jobs++
+	binary.BigEndian.PutUint32(a.Job[4:], x.jobs)
+	a.Sentences = nil
+	out := make([]int, len(fs))
+	for i, f := range fs {
+		a.Sentences = append(a.Sentences, concordat.AskedSentence{Fingerprint: f, Gate: x.ask.Sentences[0].Gate})
+		out[i] = -1
+	}
+	for _, h := range x.o.answer(x.t, "north", &a).Hits {
+		if h.Ordinal == x.ordinal {
+			out[h.Sentence], x.told[fs[h.Sentence]] = int(h.Closeness), true
+		}
+	}
+	return out
+}
+
+// unlimited is a rule that no budget guards.
+var unlimited = store.ShareRule{Level: concordat.ShowMetadata, Matches: 1,
+	Limits: store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1}}
+
+// TestA3OneAsk: of a sentence and a hundred variants of it, each with another bit changed, one is answered, so that
+// nothing is learnt by comparing them. With distances they told 100 of 100 bits.
+func TestA3OneAsk(t *testing.T) {
+	x := newOracle(t, unlimited)
+	variants := []concordat.Fingerprint{x.base}
+	for i := range concordat.Bits {
+		variants = append(variants, withHash(x.base, i/4, 1<<(i%4)))
+	}
+	x.steps(variants...)
+	if n := len(x.told); n != 1 {
+		t.Errorf("%d of %d variants are answered, want 1", n, len(variants))
+	}
+	// A gate of the asker's own would be a threshold on the distance.
+	a := *x.ask
+	a.Sentences = []concordat.AskedSentence{{Fingerprint: x.base, Gate: 9}}
+	if _, err := x.o.Answer(t.Context(), "north", &a); !errors.Is(err, concordat.ErrInvalid) {
+		t.Errorf("a gate that no scheme gives: error %v, want ErrInvalid", err)
+	}
+	// Later asks of the job are no way around.
+	told := len(x.told)
+	for _, f := range variants[1:20] {
+		a.Sentences = []concordat.AskedSentence{{Fingerprint: f, Gate: x.ask.Sentences[0].Gate}}
+		if tell := x.o.answer(t, "north", &a); len(tell.Hits) > 0 {
+			told++
+		}
+	}
+	if told > 2 {
+		t.Errorf("of a job's later asks %d variants are answered, want 1", told-1)
+	}
+}
+
+// mostLearnt is how many questions about one sentence are answered in a year, of which each tells at most two bits.
+const mostLearnt = 12
+
+// TestA3ManyJobs: a partner that no budget stops asks variants in a thousand jobs, each chosen by the answers before: it
+// makes the guess worse until it is just not near any more, and then tries each value of each hash for whether it leads
+// back. Of 1,000 answers it would learn every hash; it gets [mostLearnt], and ends where it began.
+func TestA3ManyJobs(t *testing.T) {
+	x := newOracle(t, unlimited)
+	const asks = 1000
+	step := func(f concordat.Fingerprint) int { return x.steps(f)[0] }
+	if step(x.base) != int(concordat.CloseNear) {
+		t.Fatalf("the guess differs in %d hashes and is not near", x.base.NibbleDistance(x.truth))
+	}
+	edge, worse := x.base, map[int]bool{}
+	for i := 0; i < concordat.Nibbles && step(edge) == int(concordat.CloseNear); i++ {
+		edge = withHash(edge, i, 5)
+		worse[i] = true
+	}
+	got := x.base
+	for i := 0; i < concordat.Nibbles; i++ {
+		for xor := uint64(1); xor < 16 && x.jobs < asks; xor++ {
+			if worse[i] {
+				continue
+			}
+			if step(withHash(edge, i, xor)) == int(concordat.CloseNear) {
+				got = withHash(got, i, xor)
+				break
+			}
+		}
+	}
+	for rnd := rand.New(rand.NewPCG(1, 2)); x.jobs < asks; { // and whatever else: each answer would be another bit or two
+		step(withHash(withHash(x.base, rnd.IntN(concordat.Nibbles), uint64(rnd.IntN(16))), rnd.IntN(concordat.Nibbles), uint64(rnd.IntN(16))))
+	}
+	t.Logf("%d asks, %d questions answered, at most %d bits; the guess differed in %d hashes and differs in %d", x.jobs, len(x.told),
+		2*len(x.told), x.base.NibbleDistance(x.truth), got.NibbleDistance(x.truth))
+	if n := len(x.told); n > mostLearnt {
+		t.Errorf("%d questions about one sentence are answered, want at most %d", n, mostLearnt)
+	}
+	if before, after := x.base.NibbleDistance(x.truth), got.NibbleDistance(x.truth); after < before-2 {
+		t.Errorf("the fingerprint is found out: %d hashes differed, %d differ", before, after)
+	}
+	// The exact sentence is silent too: what is told of the right guess alone would be an oracle for guesses.
+	if got := step(x.truth); got != -1 {
+		t.Errorf("the sentence itself is still told, step %d", got)
+	}
+	// A question that was answered is answered again, and another partner has its own count.
+	if got := step(x.base); got != int(concordat.CloseNear) {
+		t.Errorf("the first question again: step %d", got)
+	}
+	x.o.share(t, "theses", "south", unlimited)
+	if tell := x.o.answer(t, "south", x.ask); len(tell.Hits) != 1 {
+		t.Errorf("another partner: %d hits", len(tell.Hits))
+	}
+	x.o.clock.move(366 * 24 * time.Hour)
+	if got := step(x.truth); got != int(concordat.CloseSame) {
+		t.Errorf("after a year: step %d", got)
+	}
+}
+
+// TestA3Withheld: the audit tells the owner how many sentences were not answered.
+func TestA3Withheld(t *testing.T) {
+	x := newOracle(t, unlimited)
+	for i := range mostLearnt + 3 {
+		x.steps(withHash(x.base, i, 7))
+	}
+	es, err := x.o.store.Audit(t.Context(), 0, 0)
+	must(t, err)
+	n := 0
+	for _, e := range es {
+		if strings.Contains(string(e.Detail), `"withheld":1`) {
+			n++
+		}
+	}
+	if n == 0 {
+		t.Error("no line of the audit tells of a sentence that was not answered")
+	}
+}
