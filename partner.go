@@ -247,33 +247,41 @@ type Outline struct {
 
 // OutlineUnit is about a sentence of an outline; units are in the order of the text.
 type OutlineUnit struct {
-	Ordinal     int
-	Span        Span // in the partner's text
-	Chars       int  // letters and digits, one Han character counting as three
-	Words       []uint16
-	Features    int // distinct features, of fingerprints
+	Ordinal int
+	Span    Span // in the partner's text
+	Chars   int  // letters and digits, one Han character counting as three
+	Words   []uint16
+	// Of fingerprints: distinct features, and a keyed hash of the words in order (package align, Check).
+	Features    int
 	Fingerprint Fingerprint
+	Check       int
 }
 
-// EdgesAsk asks for the words, as a byte each of a keyed hash, of a passage that is probably copied
-// word for word: the edge round.
+// EdgesAsk asks where passages that are probably copied word for word begin and end: the edge round. The asker shows the
+// order of its own words, and the partner compares.
 type EdgesAsk struct {
-	Job    JobID
-	Epoch  Epoch
-	Handle Handle
-	Spans  []Span // of the partner's text, as its outline had them, in order
+	Job      JobID
+	Epoch    Epoch
+	Handle   Handle
+	Passages []EdgePassage
 }
 
-// Edges is the answer to an EdgesAsk.
+// EdgePassage is a passage that is probably copied.
+type EdgePassage struct {
+	Span  Span   // of the partner's text, as its outline has it
+	Words []byte // of the asker's text in their order, a byte of a keyed hash each (package align, Order)
+}
+
+// Edges is the answer to an EdgesAsk: the copies in each passage asked.
 type Edges struct {
-	Passages  []EdgeWords // one for each span asked
-	Statement Statement   `json:"-"`
+	Passages  [][]EdgeCopy
+	Statement Statement `json:"-"`
 }
 
-// EdgeWords are the words of one passage: spans of the partner's text and a hash for each.
-type EdgeWords struct {
-	Spans []Span
-	Words []byte
+// EdgeCopy is a literal copy: the asker's words [From, To) of the passage and where they stand in the partner's text.
+type EdgeCopy struct {
+	From, To int
+	Span     Span
 }
 
 // RevealAsk asks to see more of a match. It carries the asker's own words.

@@ -15,6 +15,7 @@ type Print struct {
 	Chars       int // letters and digits, one Han character counting as three
 	Features    int // distinct features of the sentence
 	Fingerprint concordat.Fingerprint
+	Check       int // of the words in order, see [Text.Check]; 0: not known
 }
 
 // printHashes is the number of hashes in a fingerprint of a scheme with b = 4, which alone is meant.
@@ -37,10 +38,10 @@ func PairPrints(a, b []Print, o Options) []Passage {
 	return out
 }
 
-// LiteralPrints is [Literal] for fingerprints.
+// LiteralPrints is [Literal] for fingerprints: of stretches in which the check of some sentence is the same.
 func LiteralPrints(a, b []Print, o Options) []Passage {
 	o = o.forPrints(overlapping(a, b))
-	return newPrintPairing(a, b, &o).literal()
+	return newPrintPairing(a, b, &o).literal(func(c cell) bool { return a[c.row].Check != 0 && a[c.row].Check == b[c.col].Check })
 }
 
 func newPrintPairing(a, b []Print, o *Options) *pairing {

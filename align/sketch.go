@@ -227,10 +227,15 @@ func (p *pairing) rough(f found) Passage {
 // corpus it misses one in a hundred (doc/evaluation/align.md).
 func Literal(a, b *Text, o Options) []Passage {
 	o = o.forSketches().filled()
-	return newPairing(a, b, &o).literal()
+	return newPairing(a, b, &o).literal(func(c cell) bool { return c.sim >= surelyEqual })
 }
 
-func (p *pairing) literal() []Passage {
+// surelyEqual is the least similarity of one unit of a literal copy at least: who makes units so like those of a text has
+// its words.
+const surelyEqual = 0.9
+
+// literal returns the stretches whose units are alike, one of them surely the same.
+func (p *pairing) literal(same func(cell) bool) []Passage {
 	const (
 		like   = 0.5 // least similarity
 		gap    = 2   // units
@@ -246,6 +251,9 @@ func (p *pairing) literal() []Passage {
 	mean := func(a, b float64) float64 { return (a + b) / 2 }
 	var out []Passage
 	for _, c := range p.disjoint(p.accepted(seeds, [2]int32{gap, gap}, mean, level)) {
+		if !slices.ContainsFunc(c.seeds, same) {
+			continue
+		}
 		out = append(out, p.rough(found{
 			a0: max(0, c.a0-around), a1: min(int32(len(p.a)), c.a1+around),
 			b0: max(0, c.b0-around), b1: min(int32(len(p.b)), c.b1+around),
@@ -254,9 +262,9 @@ func (p *pairing) literal() []Passage {
 	return out
 }
 
-// Order is the words of a passage as one byte each of a keyed hash, in their order: what two sites
-// that hold the same key exchange to find the exact edges of what was copied literally. It tells
-// more than a [Sketch], of a passage that the other side is already known to hold.
+// Order is the words of a passage as one byte each of a keyed hash, in their order: what a site
+// shows to another one that holds the same key to learn the exact edges of what it copied literally.
+// It tells more than a [Sketch], of a passage that the other side is probably known to hold.
 type Order struct {
 	Spans []concordat.Span // of the words, in the document's text
 	Words []byte           // hashes, one for each span
@@ -280,9 +288,35 @@ func (t *Text) Order(key []byte, span concordat.Span) (Order, error) {
 	return o, nil
 }
 
+// checkWords is the number of words that a check is of.
+const checkWords = 8
+
+// Check is a keyed hash, 1 to 2^31 - 1, of eight words of t in a row within span, or of all where there are fewer: of
+// those eight whose hash is the least, so that sentences that overlap mostly have the same. Who tells it knows the words.
+// It is 0 where there are none, and of a sketch.
+func (t *Text) Check(key []byte, span concordat.Span) int {
+	from, _ := slices.BinarySearchFunc(t.words, int32(span.Start), func(w token, at int32) int { return int(w.start - at) })
+	to := from
+	for to < len(t.words) && int(t.words[to].end) <= span.End {
+		to++
+	}
+	hash := keyed(key, "concordat/align/check/1\x00")
+	least := 0
+	for i := from; i == from && i < to || i+checkWords <= to; i++ {
+		var gram uint64
+		for _, w := range t.words[i:min(i+checkWords, to)] {
+			gram = gram*gramBase + w.hash
+		}
+		if h := max(1, int(hash(gram)>>33)); least == 0 || h < least {
+			least = h
+		}
+	}
+	return least
+}
+
 // Copies returns the literally copied stretches of two orders with the same key, by the same rule
-// and in the same form as [Pair] with VerbatimReplaces: none unless one of them is long enough. It
-// fails with concordat.ErrInvalid if an order's lengths differ.
+// and in the same form as [Pair] with VerbatimReplaces: none unless one of them is long enough. Of a
+// the spans may have any length. It fails with concordat.ErrInvalid if an order's lengths differ.
 func Copies(a, b Order, o Options) ([]Passage, error) {
 	o = o.filled()
 	ta, err := a.tokens()

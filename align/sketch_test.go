@@ -210,6 +210,7 @@ func printsOf(text string) []Print {
 		out = append(out, Print{
 			Span:  concordat.Span{Start: int(u.start), End: int(u.end)},
 			Chars: int(u.chars), Features: len(set), Fingerprint: f,
+			Check: t.Check(key, concordat.Span{Start: int(u.start), End: int(u.end)}),
 		})
 	}
 	return out

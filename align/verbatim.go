@@ -55,7 +55,8 @@ func placesOf(words []token) *places {
 	return p
 }
 
-// runs returns the runs of equal words of both texts with at least least letters, in order of A.
+// runs returns the runs of equal words of both texts with at least least letters, in order of A. Of A, whose words are as
+// long as those of B that they equal, it looks at the hashes alone.
 // At every word of A it takes the longest of the last mostPlaces places in B, then goes on behind
 // it, so each word is compared at most a fixed number of times.
 func runs(a, b []token, least int32) []run {
@@ -84,7 +85,7 @@ func runs(a, b []token, least int32) []run {
 		for k := 0; k < mostBack && best.a > 0 && best.b > 0 && a[best.a-1].hash == b[best.b-1].hash && a[best.a-1].hash != mutedHash; k++ {
 			best.a, best.b, best.n = best.a-1, best.b-1, best.n+1
 		}
-		if letters(a[best.a:best.a+best.n]) >= least {
+		if letters(b[best.b:best.b+best.n]) >= least {
 			out = append(out, best)
 		}
 	}
@@ -125,7 +126,7 @@ type copied struct {
 func bridge(a, b []token, rs []run, differ int32) []copied {
 	var out []copied
 	for _, r := range rs {
-		n := letters(a[r.a : r.a+r.n])
+		n := letters(b[r.b : r.b+r.n])
 		if k := len(out) - 1; k >= 0 {
 			c := &out[k]
 			if da, db := r.a-c.a1, r.b-c.b1; da <= differ && db <= differ && da >= -differ && db >= -differ &&

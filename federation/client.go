@@ -189,11 +189,31 @@ func (c *Client) Edges(ctx context.Context, a *concordat.EdgesAsk) (*concordat.E
 	if err != nil {
 		return nil, err
 	}
-	if len(v.Passages) != len(a.Spans) {
-		return nil, c.garbage("edges", fmt.Errorf("%d passages answered, %d asked", len(v.Passages), len(a.Spans)))
+	if len(v.Passages) != len(a.Passages) {
+		return nil, c.garbage("edges", fmt.Errorf("%d passages answered, %d asked", len(v.Passages), len(a.Passages)))
+	}
+	for i, copies := range v.Passages {
+		if err := checkCopies(&a.Passages[i], copies); err != nil {
+			return nil, c.garbage("edges", err)
+		}
 	}
 	v.Statement = statement
 	return v, nil
+}
+
+// checkCopies refuses copies that are not within what was asked.
+func checkCopies(p *concordat.EdgePassage, copies []concordat.EdgeCopy) error {
+	if len(copies) > len(p.Words) {
+		return fmt.Errorf("%d copies of %d words", len(copies), len(p.Words))
+	}
+	for _, x := range copies {
+		if x.From < 0 || x.To <= x.From || x.To > len(p.Words) || x.Span.Start < p.Span.Start || x.Span.End > p.Span.End ||
+			x.Span.Len() <= 0 {
+			return fmt.Errorf("words %d to %d of %d at %d to %d of %d to %d", x.From, x.To, len(p.Words), x.Span.Start, x.Span.End,
+				p.Span.Start, p.Span.End)
+		}
+	}
+	return nil
 }
 
 // Reveal asks to see more of a match, and asks the same again for what was decided since.

@@ -139,9 +139,10 @@ func TestRounds(t *testing.T) {
 		t.Errorf("outlines: got %+v", o)
 	}
 	span := concordat.Span{Start: 3, End: 77}
-	e, err := p.Edges(ctx, &concordat.EdgesAsk{Job: job, Epoch: fedtest.Epoch, Spans: []concordat.Span{span}})
+	e, err := p.Edges(ctx, &concordat.EdgesAsk{Job: job, Epoch: fedtest.Epoch,
+		Passages: []concordat.EdgePassage{{Span: span, Words: []byte{7, 8, 9}}}})
 	check("edges", "edges", e.Statement, err, func(b []byte) error { _, err := wire.ParseEdges(b); return err })
-	if len(e.Passages) != 1 || e.Passages[0].Spans[0] != span || e.Passages[0].Words[0] != 7 {
+	if len(e.Passages) != 1 || e.Passages[0][0] != (concordat.EdgeCopy{From: 0, To: 3, Span: span}) {
 		t.Errorf("edges: got %+v", e)
 	}
 	v, err := p.Reveal(ctx, &concordat.RevealAsk{Job: job, Epoch: fedtest.Epoch, Level: concordat.ShowOverlap,

@@ -112,8 +112,8 @@ func (s *scan) AnswerOutline(_ context.Context, _ concordat.SiteID, a *concordat
 
 func (s *scan) AnswerEdges(_ context.Context, _ concordat.SiteID, a *concordat.EdgesAsk) (*concordat.Edges, error) {
 	e := &concordat.Edges{}
-	for _, span := range a.Spans {
-		e.Passages = append(e.Passages, concordat.EdgeWords{Spans: []concordat.Span{span}, Words: []byte{7}})
+	for _, p := range a.Passages {
+		e.Passages = append(e.Passages, []concordat.EdgeCopy{{From: 0, To: len(p.Words), Span: p.Span}})
 	}
 	return e, nil
 }

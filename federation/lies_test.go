@@ -71,14 +71,29 @@ func TestLaterRoundsAreChecked(t *testing.T) {
 	}
 
 	edges := &concordat.EdgesAsk{Job: concordat.JobID{1}, Epoch: fedtest.Epoch, Handle: handleOf(1),
-		Spans: []concordat.Span{{End: 10}, {Start: 20, End: 30}}}
+		Passages: []concordat.EdgePassage{{Span: concordat.Span{End: 10}, Words: []byte{1, 2, 3}},
+			{Span: concordat.Span{Start: 20, End: 30}, Words: []byte{4, 5}}}}
 	for n := range 4 {
-		x.edges = &concordat.Edges{Passages: make([]concordat.EdgeWords, n)}
-		for i := range x.edges.Passages {
-			x.edges.Passages[i] = concordat.EdgeWords{Spans: []concordat.Span{{Start: i, End: i + 1}}, Words: []byte{7}}
-		}
+		x.edges = &concordat.Edges{Passages: make([][]concordat.EdgeCopy, n)}
 		_, err := c.Edges(t.Context(), edges)
 		verdict("edges", n == 2, err)
+	}
+	at := func(from, to, start, end int) concordat.EdgeCopy {
+		return concordat.EdgeCopy{From: from, To: to, Span: concordat.Span{Start: start, End: end}}
+	}
+	for what, test := range map[string]struct {
+		copies []concordat.EdgeCopy
+		good   bool
+	}{
+		"all of it": {[]concordat.EdgeCopy{at(0, 2, 20, 30)}, true}, "two": {[]concordat.EdgeCopy{at(0, 1, 20, 25), at(1, 2, 25, 30)}, true},
+		"no words": {[]concordat.EdgeCopy{at(1, 1, 20, 30)}, false}, "a word more": {[]concordat.EdgeCopy{at(0, 3, 20, 30)}, false},
+		"no text": {[]concordat.EdgeCopy{at(0, 2, 20, 20)}, false}, "before it": {[]concordat.EdgeCopy{at(0, 2, 19, 30)}, false},
+		"beyond it":          {[]concordat.EdgeCopy{at(0, 2, 20, 31)}, false},
+		"more than of words": {[]concordat.EdgeCopy{at(0, 1, 20, 25), at(0, 1, 20, 25), at(0, 1, 20, 25)}, false},
+	} {
+		x.edges = &concordat.Edges{Passages: [][]concordat.EdgeCopy{nil, test.copies}}
+		_, err := c.Edges(t.Context(), edges)
+		verdict("edges: "+what, test.good, err)
 	}
 
 	shared := func(spans ...concordat.Span) concordat.RevealedPassage {

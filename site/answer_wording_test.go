@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/align"
 	"concordat/site"
 	"concordat/store"
 )
@@ -49,12 +50,17 @@ func TestOwnTemplatesAreNoAnswer(t *testing.T) {
 			if len(units) < 3 {
 				t.Errorf("only %d units", len(units))
 			}
-			e, err := o.AnswerEdges(t.Context(), "north", &concordat.EdgesAsk{Job: a.Job, Epoch: a.Epoch, Handle: of.Handle,
-				Spans: []concordat.Span{{End: len(text)}}})
+			order, err := align.Prepare(text).Order(key("sketch of "+testEpoch.String()), concordat.Span{End: len(text)})
 			must(t, err)
-			for _, s := range e.Passages[0].Spans {
-				if s.Overlaps(wall) {
-					t.Errorf("the edges show %q", s.In(text))
+			e, err := o.AnswerEdges(t.Context(), "north", &concordat.EdgesAsk{Job: a.Job, Epoch: a.Epoch, Handle: of.Handle,
+				Passages: []concordat.EdgePassage{{Span: concordat.Span{End: len(text)}, Words: order.Words}}})
+			must(t, err)
+			if len(e.Passages[0]) == 0 {
+				t.Error("no copies are told")
+			}
+			for _, c := range e.Passages[0] {
+				if c.Span.Overlaps(wall) {
+					t.Errorf("the edges show %q", c.Span.In(text))
 				}
 			}
 		})

@@ -4,11 +4,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"concordat"
+	"concordat/align"
 	"concordat/site"
 	"concordat/store"
 )
@@ -187,5 +189,120 @@ func TestA3Withheld(t *testing.T) {
 	}
 	if n == 0 {
 		t.Error("no line of the audit tells of a sentence that was not answered")
+	}
+}
+
+// TestD4Edges is the attack D4: the order of words beside word sets names nearly all words of a text. The owner tells none:
+// it compares itself, and answers with stretches that the asker has word for word.
+func TestD4Edges(t *testing.T) {
+	o := newOwner(t, "theses")
+	sketchKey := key("sketch of " + testEpoch.String())
+	secret := "After the operation the patient in bed seventeen was given colchicine twice a day until the fever had left him entirely. "
+	text := long(secret+river, 30)
+	o.add(t, "theses", site.Incoming{ID: "a", Text: text})
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Outline: concordat.OutlineWords,
+		Limits: store.Limits{Characters: -1, Sentences: -1, Burst: -1, Documents: -1, Disclosures: -1}})
+	guess := strings.Replace(strings.Replace(secret, "colchicine", "medicine", 1), "seventeen", "four", 1)
+	a, d, _ := o.told(t, "north", guess+strings.Replace(river, " the ", " that ", 1), "theses")
+	at := strings.Index(text, secret)
+	edges := func(words []byte) [][]concordat.EdgeCopy {
+		t.Helper()
+		e, err := o.AnswerEdges(t.Context(), "north", &concordat.EdgesAsk{Job: a.Job, Epoch: a.Epoch, Handle: d.Handle,
+			Passages: []concordat.EdgePassage{{Span: concordat.Span{Start: at, End: at + len(secret)}, Words: words}}})
+		if err != nil {
+			refused(t, err, concordat.ReasonBudget)
+			return nil
+		}
+		return e.Passages
+	}
+	own, err := align.Prepare(guess).Order(sketchKey, concordat.Span{End: len(guess)})
+	must(t, err)
+	if got := edges(own.Words); len(got) != 1 || len(got[0]) != 0 {
+		t.Errorf("of a passage that is no literal copy it is told %+v", got)
+	}
+	// One sentence that the asker has whole is too short to be told; what it does not have would end it all the same.
+	truth, err := align.Prepare(secret).Order(sketchKey, concordat.Span{End: len(secret)})
+	must(t, err)
+	if got := edges(truth.Words); len(got) != 1 || len(got[0]) != 0 {
+		t.Errorf("of one sentence it is told %+v", got)
+	}
+	// Who tries for the next word all that it may be comes to an end.
+	tried := 0
+	for b := range 256 {
+		if edges(append(slices.Clone(truth.Words[:len(truth.Words)-1]), byte(b))) == nil {
+			break
+		}
+		tried++
+	}
+	if tried >= 200 {
+		t.Errorf("%d tries at one word are answered", tried)
+	}
+}
+
+// TestD5Runes is the attack D5: spans that begin within a character were told from others, for nothing, anywhere in a
+// document. Now all of them are refused alike, and each is paid.
+func TestD5Runes(t *testing.T) {
+	o := newOwner(t, "theses")
+	hidden := "Тайное предложение, которого никто из партнёров не видел и видеть не должен. "
+	text := long(river+winter, 30) + hidden + long(garden, 30)
+	o.add(t, "theses", site.Incoming{ID: "a", Text: text})
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowOverlap, Limits: store.Limits{Opened: 20, Disclosures: -1}})
+	a, d, _ := o.told(t, "north", river+winter, "theses")
+	at := strings.Index(text, hidden)
+	probe := func(start, end int) error {
+		_, err := o.AnswerReveal(t.Context(), "north", &concordat.RevealAsk{Job: a.Job, Epoch: a.Epoch, Handle: d.Handle,
+			Level: concordat.ShowOverlap, Passages: []concordat.RevealPassage{{Span: concordat.Span{Start: start, End: end}, Text: "x"}}})
+		return err
+	}
+	for what, span := range map[string][2]int{"a character": {at, at + 100}, "within one": {at + 1, at + 100},
+		"beyond the text": {len(text) + 5, len(text) + 50}} {
+		err := probe(span[0], span[1])
+		refused(t, err, concordat.ReasonGate)
+		if want := "passage 0 is not shown"; !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	looks := 3
+	for ; looks < 100; looks++ {
+		if err := probe(at+looks%len(hidden), at+100); err != nil && strings.Contains(err.Error(), "not shown") {
+			continue
+		} else {
+			refused(t, err, concordat.ReasonBudget)
+		}
+		break
+	}
+	if looks != 20 {
+		t.Errorf("%d looks were taken, want 20", looks)
+	}
+}
+
+// TestS2WithdrawnMirror is the attack S2: a mirror that was withdrawn opened outlines, whatever the rule said then.
+func TestS2WithdrawnMirror(t *testing.T) {
+	o := newOwner(t, "theses")
+	o.add(t, "theses", site.Incoming{ID: "a", Text: long(river+winter, 30)})
+	rule := store.ShareRule{Level: concordat.ShowMetadata, Ship: true, Outline: concordat.OutlineFingerprints}
+	o.share(t, "theses", "north", rule)
+	s, err := o.AnswerShip(t.Context(), "north", &concordat.ShipAsk{Epoch: o.epoch, Library: "theses"})
+	must(t, err)
+	h := s.Documents[0].Handle
+	ask := func(what string) {
+		t.Helper()
+		job := concordat.JobID{9, 9}
+		out, err := o.AnswerOutline(t.Context(), "north", &concordat.OutlineAsk{Job: job, Epoch: o.epoch,
+			Documents: []concordat.OutlineOf{{Handle: h, Ordinals: []int{0, 20, 40}}}})
+		must(t, err)
+		if r := out.Documents[0].Refusal; r == nil || r.Reason != concordat.ReasonUnknown {
+			t.Errorf("%s: the outline of a document that no job was told of: %+v", what, out.Documents[0])
+		}
+		_, err = o.AnswerEdges(t.Context(), "north", &concordat.EdgesAsk{Job: job, Epoch: o.epoch, Handle: h,
+			Passages: []concordat.EdgePassage{{Span: concordat.Span{End: 100}, Words: []byte{1}}}})
+		refused(t, err, concordat.ReasonUnknown)
+	}
+	ask("mirrored")
+	rule.Ship, rule.Purposes = false, []string{"grant"}
+	o.share(t, "theses", "north", rule)
+	ask("withdrawn")
+	if _, err := o.store.ShippedDocument(t.Context(), "north", o.epoch, h); !errors.Is(err, concordat.ErrNotFound) {
+		t.Errorf("the mirror is still in the books: %v", err)
 	}
 }

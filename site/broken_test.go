@@ -215,6 +215,10 @@ func (b *brokenStore) AddShipped(ctx context.Context, partner concordat.SiteID, 
 	return b.fails("AddShipped", func() error { return b.DB.AddShipped(ctx, partner, e, ds) })
 }
 
+func (b *brokenStore) DropShipped(ctx context.Context, partner concordat.SiteID, lib concordat.LibraryID) error {
+	return b.fails("DropShipped", func() error { return b.DB.DropShipped(ctx, partner, lib) })
+}
+
 func (b *brokenStore) ShippedDocument(ctx context.Context, partner concordat.SiteID, e concordat.Epoch,
 	h concordat.Handle) (v store.Shipped, err error) {
 	err = b.fails("ShippedDocument", func() error { v, err = b.DB.ShippedDocument(ctx, partner, e, h); return err })

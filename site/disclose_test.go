@@ -180,28 +180,34 @@ func TestOutlineAligns(t *testing.T) {
 	if len(literal) != 1 {
 		t.Fatalf("got %d literal passages, want 1", len(literal))
 	}
-	edges, err := o.AnswerEdges(t.Context(), "north", &concordat.EdgesAsk{Job: a.Job, Epoch: a.Epoch, Handle: d.Handle,
-		Spans: []concordat.Span{literal[0].B}})
-	must(t, err)
 	order, err := prepared.Order(key("sketch of "+testEpoch.String()), literal[0].A)
 	must(t, err)
-	copies, err := align.Copies(order, align.Order{Spans: edges.Passages[0].Spans, Words: edges.Passages[0].Words}, align.Options{})
+	q := &concordat.EdgesAsk{Job: a.Job, Epoch: a.Epoch, Handle: d.Handle,
+		Passages: []concordat.EdgePassage{{Span: literal[0].B, Words: order.Words}}}
+	edges, err := o.AnswerEdges(t.Context(), "north", q)
 	must(t, err)
+	copies := edges.Passages[0]
 	want := strings.TrimRight(passage+mill+bridge+school, ". ") // from a word to a word
-	if len(copies) != 1 || copies[0].A.In(sub) != want || copies[0].B.In(text) != want {
-		t.Errorf("got copies %+v", copies)
+	if len(copies) != 1 || sub[order.Spans[copies[0].From].Start:order.Spans[copies[0].To-1].End] != want || copies[0].Span.In(text) != want {
+		t.Fatalf("got copies %+v", copies)
 	}
+	// Who has the whole text is told of what lies near the matches alone.
+	every, err := align.Prepare(text).Order(key("sketch of "+testEpoch.String()), concordat.Span{End: len(text)})
+	must(t, err)
 	all, err := o.AnswerEdges(t.Context(), "north", &concordat.EdgesAsk{Job: a.Job, Epoch: a.Epoch, Handle: d.Handle,
-		Spans: []concordat.Span{{Start: 0, End: len(text)}}})
+		Passages: []concordat.EdgePassage{{Span: concordat.Span{End: len(text)}, Words: every.Words}}})
 	must(t, err)
 	at := strings.Index(text, want)
-	spans := all.Passages[0].Spans
-	if first, last := spans[0].Start, spans[len(spans)-1].End; at-first > 4*260 || last-at-len(want) > 4*260 || first >= at {
-		t.Errorf("the order of words is shown from %d to %d, the passage is %d to %d", first, last, at, at+len(want))
+	if len(all.Passages[0]) == 0 {
+		t.Error("no copies are told")
+	}
+	for _, c := range all.Passages[0] {
+		if at-c.Span.Start > 4*260 || c.Span.End-at-len(want) > 4*260 {
+			t.Errorf("a copy is told from %d to %d, the passage is %d to %d", c.Span.Start, c.Span.End, at, at+len(want))
+		}
 	}
 	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Outline: concordat.OutlineWords, NoEdges: true})
-	_, err = o.AnswerEdges(t.Context(), "north", &concordat.EdgesAsk{Job: a.Job, Epoch: a.Epoch, Handle: d.Handle,
-		Spans: []concordat.Span{literal[0].B}})
+	_, err = o.AnswerEdges(t.Context(), "north", q)
 	refused(t, err, concordat.ReasonLevel)
 }
 

@@ -220,9 +220,10 @@ func (p *partner) Outline(ctx context.Context, a *concordat.OutlineAsk) (*concor
 			if err != nil {
 				return nil, err
 			}
+			prepared := align.Prepare(doc.Document.Text)
 			for i, x := range ps {
 				o.Units = append(o.Units, concordat.OutlineUnit{Ordinal: i, Span: x.Span, Chars: x.Chars, Features: x.Features,
-					Fingerprint: x.Fingerprint})
+					Fingerprint: x.Fingerprint, Check: prepared.Check(p.sketchKey, x.Span)})
 			}
 		}
 		out.Documents = append(out.Documents, o)
@@ -239,12 +240,24 @@ func (p *partner) Edges(_ context.Context, a *concordat.EdgesAsk) (*concordat.Ed
 	p.mu.Unlock()
 	out := &concordat.Edges{}
 	text := align.Prepare(p.docs[a.Handle].Document.Text)
-	for _, s := range a.Spans {
-		o, err := text.Order(p.sketchKey, s)
+	for _, x := range a.Passages {
+		ours, err := text.Order(p.sketchKey, x.Span)
 		if err != nil {
 			return nil, err
 		}
-		out.Passages = append(out.Passages, concordat.EdgeWords{Spans: o.Spans, Words: o.Words})
+		theirs := align.Order{Words: x.Words, Spans: make([]concordat.Span, len(x.Words))}
+		for i := range theirs.Spans {
+			theirs.Spans[i] = concordat.Span{Start: i, End: i + 1}
+		}
+		found, err := align.Copies(theirs, ours, align.Options{})
+		if err != nil {
+			return nil, err
+		}
+		var copies []concordat.EdgeCopy
+		for _, f := range found {
+			copies = append(copies, concordat.EdgeCopy{From: f.A.Start, To: f.A.End, Span: f.B})
+		}
+		out.Passages = append(out.Passages, copies)
 	}
 	return out, nil
 }

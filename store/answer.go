@@ -366,6 +366,15 @@ func (db *Peers) AddShipped(ctx context.Context, partner concordat.SiteID, e con
 	return db.fail(err, "ship to %s", partner)
 }
 
+// DropShipped forgets what is in a partner's mirrors of a library.
+func (db *Peers) DropShipped(ctx context.Context, partner concordat.SiteID, lib concordat.LibraryID) error {
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `DELETE FROM shipped WHERE partner = ? AND library = ?`, partner, lib)
+		return err
+	})
+	return db.fail(err, "forget the mirror of %s at %s", lib, partner)
+}
+
 // ShippedDocument returns a document of a partner's mirror, or concordat.ErrNotFound.
 func (db *Peers) ShippedDocument(ctx context.Context, partner concordat.SiteID, e concordat.Epoch, h concordat.Handle) (Shipped, error) {
 	d := Shipped{Handle: h}

@@ -80,7 +80,7 @@ var adminMessages = map[string][2]string{
 	"partners.first": {"First", "首次"}, "partners.last": {"Last", "最近"}, "partners.single": {"Latest single documents", "最近披露的文档"},
 	"partners.submissions": {"(submissions that it was asked about)", "（向其查询的提交文档）"},
 	"form.matches":         {"which sentences match, and titles", "匹配的句子与题名"}, "form.fingerprints": {"fingerprints", "指纹"},
-	"form.words": {"keyed word sets", "加密钥的词集"}, "form.edges": {"order of words around copies", "复制处的词序"},
+	"form.words": {"keyed word sets", "加密钥的词集"}, "form.edges": {"edges of literal copies", "复制处的起止"},
 	"form.overlap": {"words that both have", "共有词语"}, "form.passage": {"text", "原文"},
 
 	"audit.search": {"Search", "查找"}, "audit.actor": {"Who", "操作人"}, "audit.action": {"What", "操作"}, "audit.any": {"anything", "全部"},

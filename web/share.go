@@ -122,7 +122,7 @@ func (w *Web) apiOfShares(a huma.API) {
 type apiShareRule struct {
 	Level          concordat.Show `json:"level" enum:"nothing,exists,counts,metadata,overlap,passage" doc:"The most that is shown"`
 	Outline        string         `json:"outline,omitempty" enum:"words,fingerprints,none" doc:"Form in which matching documents are shown for alignment; absent: words"`
-	NoEdges        bool           `json:"no_edges,omitempty" doc:"The order of words around literal copies is not shown"`
+	NoEdges        bool           `json:"no_edges,omitempty" doc:"The order of words is not compared: passages have the edges of whole sentences"`
 	Purposes       []string       `json:"purposes,omitempty" maxItems:"100" doc:"For which the library may be asked; none: any"`
 	Closeness      int            `json:"closeness,omitempty" minimum:"0" maximum:"100" doc:"Largest distance of a match in bits; 0: the scheme's"`
 	Matches        int            `json:"matches,omitempty" minimum:"0" doc:"Sentences that must match before a document is told; 0: 2"`

@@ -28,9 +28,8 @@ func typical() map[string]struct {
 		}
 		outline.Units = append(outline.Units, u)
 	}
-	words := concordat.EdgeWords{}
-	for i := range 500 {
-		words.Spans = append(words.Spans, concordat.Span{Start: 6 * i, End: 6*i + 5})
+	words := concordat.EdgePassage{Span: concordat.Span{End: 3000}}
+	for range 500 {
 		words.Words = append(words.Words, byte(g.IntN(256)))
 	}
 	shipment := &concordat.Shipment{Scheme: "natural@0123456789abcdef", Cursor: make([]byte, 32)}
@@ -45,7 +44,7 @@ func typical() map[string]struct {
 		Passages: []concordat.RevealPassage{{Span: g.span(), Text: string(make([]byte, 600))}}}
 	return map[string]entry{
 		"outline of 100 units":          {&concordat.Outlines{Documents: []concordat.Outline{outline}}, "outlines"},
-		"edges of 500 words":            {&concordat.Edges{Passages: []concordat.EdgeWords{words}}, "edges"},
+		"edges ask of 500 words":        {&concordat.EdgesAsk{Epoch: g.epoch(), Passages: []concordat.EdgePassage{words}}, "edges ask"},
 		"shipment of 100x200 sentences": {shipment, "shipment"},
 		"reveal of one passage":         {reveal, "reveal ask"},
 		"outline ask of one document, 20": {&concordat.OutlineAsk{Epoch: g.epoch(),

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"math"
+	"slices"
 
 	"concordat"
 )
@@ -62,7 +63,7 @@ func (c *coder) outline(o *concordat.Outline) {
 	case (o.Form == concordat.OutlineWords) != (o.Bits > 0):
 		c.fail("%d bits of a word in an outline of %q", o.Bits, o.Form)
 	}
-	size := 16 + concordat.FingerprintBytes
+	size := 20 + concordat.FingerprintBytes
 	if o.Form == concordat.OutlineWords {
 		size = 18
 	}
@@ -80,6 +81,7 @@ func (c *coder) outline(o *concordat.Outline) {
 		}
 		c.num(&u.Features, 2, math.MaxUint16)
 		c.fingerprint(&u.Fingerprint)
+		c.num(&u.Check, 4, math.MaxInt32)
 	})
 }
 
@@ -159,7 +161,10 @@ func (c *coder) edgesAsk(a *concordat.EdgesAsk) {
 	c.bytes(a.Job[:])
 	c.epoch(&a.Epoch)
 	c.bytes(a.Handle[:])
-	list(c, &a.Spans, 2, 1, maxPicked, 8, c.span)
+	list(c, &a.Passages, 2, 1, maxPicked, 12, func(p *concordat.EdgePassage) {
+		c.span(&p.Span)
+		c.orderedWords(&p.Words)
+	})
 }
 
 // AppendEdgesAsk appends the payload of a.
@@ -176,22 +181,31 @@ func ParseEdgesAsk(b []byte) (*concordat.EdgesAsk, error) {
 	return &a, nil
 }
 
+// orderedWords is a list of hashes of one byte.
+func (c *coder) orderedWords(words *[]byte) {
+	n := len(*words)
+	c.num(&n, 4, math.MaxInt32)
+	if !c.reading {
+		c.bytes(*words)
+		return
+	}
+	*words = nil
+	if c.err == nil && n > len(c.b) {
+		c.fail("%d words in %d bytes", n, len(c.b))
+	}
+	if c.err == nil && n > 0 {
+		*words = slices.Clone(c.take(n))
+	}
+}
+
 func (c *coder) edges(e *concordat.Edges) {
 	c.payload(Version)
-	list(c, &e.Passages, 2, 0, maxPicked, 4, func(p *concordat.EdgeWords) {
-		if !c.reading && len(p.Spans) != len(p.Words) {
-			c.fail("%d spans of %d words", len(p.Spans), len(p.Words))
-			return
-		}
-		list(c, &p.Spans, 4, 0, math.MaxInt32, 9, c.span)
-		if !c.reading {
-			c.bytes(p.Words)
-			return
-		}
-		p.Words = nil
-		if q := c.take(len(p.Spans)); len(q) > 0 {
-			p.Words = append(p.Words, q...)
-		}
+	list(c, &e.Passages, 2, 0, maxPicked, 4, func(p *[]concordat.EdgeCopy) {
+		list(c, p, 4, 0, math.MaxInt32, 16, func(x *concordat.EdgeCopy) {
+			c.num(&x.From, 4, math.MaxInt32)
+			c.num(&x.To, 4, math.MaxInt32)
+			c.span(&x.Span)
+		})
 	})
 }
 

@@ -422,7 +422,7 @@ func (g *gen) outlines() *concordat.Outlines {
 		o.Units = some(g, 0, 20, func() concordat.OutlineUnit {
 			u := concordat.OutlineUnit{Ordinal: g.number(), Span: g.span(), Chars: g.number()}
 			if o.Form == concordat.OutlineFingerprints {
-				u.Features, u.Fingerprint = g.IntN(1<<16), g.fingerprint()
+				u.Features, u.Fingerprint, u.Check = g.IntN(1<<16), g.fingerprint(), g.IntN(1<<31)
 				return u
 			}
 			for w := g.IntN(8); w < 1<<o.Bits && len(u.Words) < 30; w += 1 + g.IntN(8) {
@@ -435,18 +435,24 @@ func (g *gen) outlines() *concordat.Outlines {
 }
 
 func (g *gen) edgesAsk() *concordat.EdgesAsk {
-	a := &concordat.EdgesAsk{Epoch: g.epoch(), Spans: some(g, 1, 5, g.span)}
+	a := &concordat.EdgesAsk{Epoch: g.epoch(), Passages: some(g, 1, 5, func() concordat.EdgePassage {
+		p := concordat.EdgePassage{Span: g.span()}
+		if n := g.IntN(50); n > 0 {
+			p.Words = make([]byte, n)
+			g.fill(p.Words)
+		}
+		return p
+	})}
 	g.fill(a.Job[:])
 	g.fill(a.Handle[:])
 	return a
 }
 
 func (g *gen) edges() *concordat.Edges {
-	return &concordat.Edges{Passages: some(g, 0, 4, func() concordat.EdgeWords {
-		w := concordat.EdgeWords{Spans: some(g, 0, 50, g.span)}
-		w.Words = make([]byte, len(w.Spans))
-		g.fill(w.Words)
-		return w
+	return &concordat.Edges{Passages: some(g, 0, 4, func() []concordat.EdgeCopy {
+		return some(g, 0, 5, func() concordat.EdgeCopy {
+			return concordat.EdgeCopy{From: g.IntN(1 << 20), To: g.IntN(1 << 20), Span: g.span()}
+		})
 	})}
 }
 

@@ -21,6 +21,8 @@ const (
 	// Bounds of one question.
 	mostOutlines = 200
 	mostSpans    = 256
+	mostOrdered  = 1 << 17 // words of one passage
+	mostCompared = 4 << 20 // bytes of text
 )
 
 func isNotFound(err error) bool { return errors.Is(err, concordat.ErrNotFound) }
@@ -34,9 +36,7 @@ type known struct {
 	handle concordat.Handle
 	text   string
 	walls  []concordat.Span  // of text: what the library hands out and lists of references, which are not shown
-	hits   []store.AnswerHit // told; none of a shipped document
-	// shipped says that the partner has the document in its mirror, and no hits are known.
-	shipped bool
+	hits   []store.AnswerHit // told
 }
 
 // epochFor returns the set of an epoch for a partner.
@@ -48,16 +48,31 @@ func (s *Answerer) epochFor(from concordat.SiteID, e concordat.Epoch) (*epochSet
 	return set, nil
 }
 
-// known returns a document of a job by its handle, or why nothing is shown of it. Handles that were
+// known returns a document of a job by its handle, without its text, or why nothing is shown of it. Handles that were
 // never told, were told without metadata, or belong to a text that changed are unknown alike.
 func (s *Answerer) known(ctx context.Context, from concordat.SiteID, set *epochSet, job concordat.JobID,
 	h concordat.Handle) (*known, error) {
-	k := &known{set: set, key: set.shownKey(from), handle: h}
-	lib, id, hash, purpose, err := s.locate(ctx, from, set, job, k)
+	none := unknown("no such document was told in this job")
+	j, err := s.o.Store.AnswerJob(ctx, from, job)
+	if isNotFound(err) || err == nil && j.Epoch != set.Epoch {
+		return nil, none
+	}
 	if err != nil {
 		return nil, err
 	}
-	g, refusal, err := s.grant(ctx, from, lib, purpose)
+	d, err := s.o.Store.AnswerDocument(ctx, from, job, h)
+	if isNotFound(err) || err == nil && !atLeast(d.Told, concordat.ShowMetadata) {
+		return nil, none
+	}
+	if err != nil {
+		return nil, err
+	}
+	k := &known{set: set, key: set.shownKey(from), handle: h}
+	if k.hits, err = s.o.Store.AnswerHits(ctx, from, job, h); err != nil {
+		return nil, err
+	}
+	k.hits = slices.DeleteFunc(k.hits, func(h store.AnswerHit) bool { return !h.Told })
+	g, refusal, err := s.grant(ctx, from, d.Library, j.Purpose)
 	if err != nil {
 		return nil, err
 	}
@@ -65,47 +80,38 @@ func (s *Answerer) known(ctx context.Context, from concordat.SiteID, set *epochS
 		return nil, refusal
 	}
 	k.grant = g
-	if k.row, err = s.o.Store.HeldDocument(ctx, set.Epoch, lib, id); isNotFound(err) || err == nil && k.row.Hash != hash {
-		return nil, unknown("the document has changed or is gone: ask again")
-	} else if err != nil {
-		return nil, err
+	if k.row, err = s.o.Store.HeldDocument(ctx, set.Epoch, d.Library, d.Document); isNotFound(err) || err == nil && k.row.Hash != d.Hash {
+		return nil, errChanged
 	}
-	d, err := s.document(ctx, lib, id)
+	return k, err
+}
+
+// errChanged refuses to show more of a text that is no longer the one that was told of.
+var errChanged = unknown("the document has changed or is gone: ask again")
+
+// read reads the text of the document. What it costs is paid before.
+func (s *Answerer) read(ctx context.Context, k *known) error {
+	d, err := s.document(ctx, k.library.ID, k.row.ID)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if d == nil || store.TextHash(d.Text) != hash {
-		return nil, unknown("the document has changed or is gone: ask again")
+	if d == nil || store.TextHash(d.Text) != k.row.Hash {
+		return errChanged
 	}
 	k.text = d.Text
-	k.walls, err = s.unshown(ctx, lib, d.Text)
-	return k, err
+	k.walls, err = s.unshown(ctx, k.library.ID, d.Text)
+	return err
 }
 
 func unknown(words string) *concordat.Refusal { return refuse(concordat.ReasonUnknown, "%s", words) }
 
-// locate finds the document of a handle in the job, or in the partner's mirror.
-func (s *Answerer) locate(ctx context.Context, from concordat.SiteID, set *epochSet, job concordat.JobID,
-	k *known) (lib concordat.LibraryID, id concordat.DocumentID, hash, purpose string, err error) {
-	j, err := s.o.Store.AnswerJob(ctx, from, job)
-	if err == nil && j.Epoch == set.Epoch {
-		var d store.AnswerDocument
-		d, err = s.o.Store.AnswerDocument(ctx, from, job, k.handle)
-		if err == nil && atLeast(d.Told, concordat.ShowMetadata) {
-			k.hits, err = s.o.Store.AnswerHits(ctx, from, job, k.handle)
-			k.hits = slices.DeleteFunc(k.hits, func(h store.AnswerHit) bool { return !h.Told })
-			return d.Library, d.Document, d.Hash, j.Purpose, err
-		}
+// pay spends what a later round costs, and returns the refusal where a budget is used up.
+func (s *Answerer) pay(ctx context.Context, xs ...store.Spending) error {
+	_, refusal, err := s.spend(ctx, xs...)
+	if err == nil && refusal != nil {
+		return refusal
 	}
-	if err != nil && !isNotFound(err) {
-		return "", "", "", "", err
-	}
-	m, err := s.o.Store.ShippedDocument(ctx, from, set.Epoch, k.handle)
-	if isNotFound(err) {
-		return "", "", "", "", unknown("no such document was told in this job")
-	}
-	k.shipped = true
-	return m.Library, m.Document, m.Hash, anyPurpose, err
+	return err
 }
 
 // AnswerOutline answers the second round: of each document asked, which the job must have been told
@@ -150,17 +156,15 @@ func (s *Answerer) outline(ctx context.Context, from concordat.SiteID, a *concor
 	}
 	line.Library, line.Document = k.library.ID, k.row.ID
 	form := k.rule.Outline
-	if k.shipped {
-		form = concordat.OutlineFingerprints // which the partner has
-	}
 	if form == "" || !atLeast(k.rule.Level, concordat.ShowMetadata) {
 		return nil, refuse(concordat.ReasonLevel, "library %s shows no outlines", k.library.ID)
 	}
 	line.Form = form
-	if _, refusal, err := s.spend(ctx, k.documents(spendOutlines, 1)); err != nil {
+	if err := s.pay(ctx, k.documents(spendOutlines, 1)); err != nil {
 		return nil, err
-	} else if refusal != nil {
-		return nil, refusal
+	}
+	if err := s.read(ctx, k); err != nil {
+		return nil, err
 	}
 	var o *concordat.Outline
 	if form == concordat.OutlineWords {
@@ -181,9 +185,6 @@ func (s *Answerer) outline(ctx context.Context, from concordat.SiteID, a *concor
 // withhold takes out of an outline what lies in sentences that the partner has in another form, such
 // as the fingerprints of a submission that was asked about there, and records the rest.
 func (s *Answerer) withhold(ctx context.Context, k *known, o *concordat.Outline) error {
-	if k.shipped {
-		return nil // the partner has them all in this form
-	}
 	p, err := k.set.Profiler.Profile(concordat.Document{ID: k.row.ID, Text: k.text}, nil)
 	if err != nil {
 		return err
@@ -265,7 +266,7 @@ func (k *known) fingerprints(ordinals []int) (*concordat.Outline, error) {
 	keep := make([]bool, len(p.Indexed))
 	any := false
 	for _, o := range ordinals {
-		told := k.shipped || slices.ContainsFunc(k.hits, func(h store.AnswerHit) bool { return h.Ordinal == o })
+		told := slices.ContainsFunc(k.hits, func(h store.AnswerHit) bool { return h.Ordinal == o })
 		if o < 0 || o >= len(keep) || !told {
 			continue
 		}
@@ -279,8 +280,9 @@ func (k *known) fingerprints(ordinals []int) (*concordat.Outline, error) {
 	}
 	o := &concordat.Outline{Handle: k.handle, Form: concordat.OutlineFingerprints, Length: len(k.text)}
 	count := report.NewCounter(k.text)
+	text := align.Prepare(k.text)
 	for i, sentence := range p.Indexed {
-		if !keep[i] || !k.shipped && compare.ShareOf(count, sentence.Span, k.walls) >= compare.MostlyShared {
+		if !keep[i] || compare.ShareOf(count, sentence.Span, k.walls) >= compare.MostlyShared {
 			continue
 		}
 		chars, features, err := k.set.Profiler.Size(sentence.Span.In(k.text))
@@ -288,13 +290,14 @@ func (k *known) fingerprints(ordinals []int) (*concordat.Outline, error) {
 			return nil, err
 		}
 		o.Units = append(o.Units, concordat.OutlineUnit{Ordinal: i, Span: sentence.Span, Chars: chars, Features: features,
-			Fingerprint: sentence.Fingerprint})
+			Fingerprint: sentence.Fingerprint, Check: text.Check(k.key, sentence.Span)})
 	}
 	return o, nil
 }
 
-// AnswerEdges answers the edge round: the order of the words, a byte of a keyed hash each, of the
-// spans asked, as far as they lie within four units of a sentence that matched.
+// AnswerEdges answers the edge round: where the asker's words stand in the same order in the spans asked, as far as these
+// lie within four units of a sentence that matched, and only of literal copies that are long enough. Every passage costs,
+// whatever is found: who knows a copy but for the next word could try all that it may be.
 func (s *Answerer) AnswerEdges(ctx context.Context, from concordat.SiteID, a *concordat.EdgesAsk) (*concordat.Edges, error) {
 	line := auditDocument{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Handle: hex.EncodeToString(a.Handle[:]),
 		Form: store.FormEdges}
@@ -311,74 +314,76 @@ func (s *Answerer) edges(ctx context.Context, from concordat.SiteID, a *concorda
 	if err != nil {
 		return nil, err
 	}
+	chars := 0
+	for i, p := range a.Passages {
+		if p.Span.Start < 0 || p.Span.End <= p.Span.Start || len(p.Words) == 0 || len(p.Words) > mostOrdered {
+			return nil, fmt.Errorf("passage %d is %d to %d, %d words: %w", i, p.Span.Start, p.Span.End, len(p.Words), concordat.ErrInvalid)
+		}
+		chars += p.Span.Len()
+	}
+	if n := len(a.Passages); n == 0 || n > mostSpans || chars > mostCompared {
+		return nil, fmt.Errorf("%d passages of %d bytes: %w", n, chars, concordat.ErrInvalid)
+	}
 	k, err := s.known(ctx, from, set, a.Job, a.Handle)
 	if err != nil {
 		return nil, err
 	}
 	line.Library, line.Document = k.library.ID, k.row.ID
 	if k.rule.Outline == "" || k.rule.NoEdges {
-		return nil, refuse(concordat.ReasonLevel, "library %s shows no order of words", k.library.ID)
+		return nil, refuse(concordat.ReasonLevel, "library %s does not compare the order of words", k.library.ID)
 	}
-	if err := checkSpans(a.Spans, len(k.text)); err != nil {
+	if err := s.pay(ctx, k.characters(spendEdges, chars), k.compared(k.row.ID, len(a.Passages))); err != nil {
 		return nil, err
 	}
+	if err := s.read(ctx, k); err != nil {
+		return nil, err
+	}
+	e, told, err := k.copies(a.Passages)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range a.Passages {
+		line.Words += len(p.Words)
+	}
+	line.Characters = told
+	return e, s.show(ctx, k, store.FormEdges, 0, told)
+}
+
+// copies compares the order of the asker's words with that of the parts of the spans that lie near, and returns how many
+// bytes of text lie within the copies.
+func (k *known) copies(ps []concordat.EdgePassage) (*concordat.Edges, int, error) {
 	text := align.PrepareWithout(k.text, k.walls)
 	near, err := k.near(text, edgesAround)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	if len(near) == 0 {
-		return nil, unknown("no sentence of this document was told in this job")
-	}
-	e, chars, err := k.order(text, a.Spans, near)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range e.Passages {
-		line.Words += len(p.Words)
-	}
-	line.Characters = chars
-	if _, refusal, err := s.spend(ctx, k.characters(spendEdges, chars)); err != nil {
-		return nil, err
-	} else if refusal != nil {
-		return nil, refusal
-	}
-	return e, s.show(ctx, k, store.FormEdges, 0, chars)
-}
-
-// order returns the order of the words of the parts of spans that lie near, and how many bytes of
-// text these are.
-func (k *known) order(text *align.Text, spans, near []concordat.Span) (*concordat.Edges, int, error) {
 	e := &concordat.Edges{}
-	chars := 0
-	for _, sp := range spans {
-		var words concordat.EdgeWords
-		for _, part := range clip(sp, near) {
+	told := 0
+	for _, p := range ps {
+		var ours, theirs align.Order
+		for _, part := range clip(p.Span, near) {
 			o, err := text.Order(k.key, part)
 			if err != nil {
 				return nil, 0, err
 			}
-			words.Spans, words.Words = append(words.Spans, o.Spans...), append(words.Words, o.Words...)
-			chars += part.Len()
+			ours.Spans, ours.Words = append(ours.Spans, o.Spans...), append(ours.Words, o.Words...)
 		}
-		e.Passages = append(e.Passages, words)
-	}
-	return e, chars, nil
-}
-
-// checkSpans refuses spans that are out of order or range.
-func checkSpans(spans []concordat.Span, length int) error {
-	if len(spans) == 0 || len(spans) > mostSpans {
-		return fmt.Errorf("%d spans: %w", len(spans), concordat.ErrInvalid)
-	}
-	end := 0
-	for i, sp := range spans {
-		if sp.Start < end || sp.End < sp.Start || sp.End > length {
-			return fmt.Errorf("span %d is %d to %d: %w: out of order or range", i, sp.Start, sp.End, concordat.ErrInvalid)
+		theirs.Words = p.Words
+		for i := range p.Words { // places among its words: what its text is stays unknown
+			theirs.Spans = append(theirs.Spans, concordat.Span{Start: i, End: i + 1})
 		}
-		end = sp.End
+		found, err := align.Copies(theirs, ours, align.Options{})
+		if err != nil {
+			return nil, 0, err
+		}
+		var copies []concordat.EdgeCopy
+		for _, x := range found {
+			copies = append(copies, concordat.EdgeCopy{From: x.A.Start, To: x.A.End, Span: x.B})
+			told += x.B.Len()
+		}
+		e.Passages = append(e.Passages, copies)
 	}
-	return nil
+	return e, told, nil
 }
 
 // near returns what lies within around units of a sentence that the job was told of, as spans in

@@ -31,6 +31,7 @@ const (
 	spendCharacters  = "characters"
 	spendEdges       = "edges"
 	spendOpened      = "opened"
+	spendCompared    = "compared"
 )
 
 const (
@@ -160,6 +161,21 @@ func (g *grant) opened(id concordat.DocumentID, n, sentences int) store.Spending
 	return x
 }
 
+// mostComparisons is the most passages of one document whose edges a partner may ask for in a year. The draft after next of
+// a thesis needs a few dozen; who tries what the next word is needs 256 for a byte of its hash.
+const mostComparisons = 200
+
+// compared is the spending of n comparisons with a document.
+func (g *grant) compared(id concordat.DocumentID, n int) store.Spending {
+	most := mostComparisons
+	if g.rule.Limits.Opened < 0 {
+		most = -1
+	}
+	x := g.spending(spendCompared, n, store.Window{Within: year, Most: most})
+	x.Document = id
+	return x
+}
+
 // padded is the number of sentences that an ask of n costs: dummies are not free, and the true
 // number is not to be seen from the budget either.
 func padded(n int) int {
@@ -254,6 +270,9 @@ func (s *Answerer) Close(ctx context.Context, lib concordat.LibraryID) error {
 
 // withdraw tells a partner to delete its mirror of a library.
 func (s *Answerer) withdraw(ctx context.Context, db Store, partner concordat.SiteID, lib concordat.LibraryID, words string) error {
+	if err := db.DropShipped(ctx, partner, lib); err != nil {
+		return err
+	}
 	return db.Queue(ctx, partner, concordat.Notice{Kind: concordat.NoticeWithdrawn, Library: lib, Words: words, At: s.o.Now()})
 }
 

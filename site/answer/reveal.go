@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -34,7 +35,8 @@ const (
 // At level overlap it tells which runs of the asker's own words each passage has in the same order,
 // and nothing else: never a word that the asker did not send. At level passage a person decides
 // first; asking the same again tells how the request stands, and shows the passages once it is
-// granted. Every call costs, whatever it shows: what it opens counts for the document and a year.
+// granted. What is asked anew is paid before the document is looked at, whether it is then shown or
+// refused, and refused for one reason alone; it counts for the document and a year.
 func (s *Answerer) AnswerReveal(ctx context.Context, from concordat.SiteID, a *concordat.RevealAsk) (*concordat.Revealed, error) {
 	line := auditDocument{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Handle: hex.EncodeToString(a.Handle[:])}
 	r, err := s.reveal(ctx, from, a, &line)
@@ -53,6 +55,9 @@ func (s *Answerer) reveal(ctx context.Context, from concordat.SiteID, a *concord
 	if a.Level != concordat.ShowOverlap && a.Level != concordat.ShowPassage {
 		return nil, fmt.Errorf("reveal: %w: level %q", concordat.ErrInvalid, a.Level)
 	}
+	if err := checkReveal(a); err != nil {
+		return nil, err
+	}
 	set, err := s.epochFor(from, a.Epoch)
 	if err != nil {
 		return nil, err
@@ -65,21 +70,41 @@ func (s *Answerer) reveal(ctx context.Context, from concordat.SiteID, a *concord
 	if !atLeast(k.rule.Level, a.Level) {
 		return nil, refuse(concordat.ReasonLevel, "library %s shows no more than level %s", k.library.ID, k.rule.Level)
 	}
-	if err := k.checkReveal(a); err != nil {
-		return nil, err
-	}
 	if a.Level == concordat.ShowPassage {
 		return s.passages(ctx, k, a, line)
 	}
 	line.Form = store.FormOverlap
+	if err := s.look(ctx, k, a); err != nil {
+		return nil, err
+	}
 	return s.open(ctx, k, a, &concordat.Revealed{State: concordat.DisclosureGranted}, false, line)
 }
 
-// checkReveal refuses passages that are malformed, away from close matches, or much shorter than the
-// text that is sent for them, which would be many guesses at once.
-func (k *known) checkReveal(a *concordat.RevealAsk) error {
+// checkReveal refuses what cannot be asked of any document.
+func checkReveal(a *concordat.RevealAsk) error {
 	if len(a.Passages) == 0 || len(a.Passages) > concordat.MostRevealed || len(a.Reason) > mostReason || len(a.Contact) > mostReason {
 		return fmt.Errorf("reveal %d passages: %w", len(a.Passages), concordat.ErrInvalid)
+	}
+	for i, p := range a.Passages {
+		switch {
+		case p.Span.Start < 0 || p.Span.End <= p.Span.Start || p.Span.End > math.MaxInt32:
+			return fmt.Errorf("passage %d is %d to %d: %w", i, p.Span.Start, p.Span.End, concordat.ErrInvalid)
+		case len(p.Text) > mostPassageText || !utf8.ValidString(p.Text):
+			return fmt.Errorf("passage %d: %w: text of %d bytes, or not UTF-8", i, concordat.ErrInvalid, len(p.Text))
+		}
+	}
+	return nil
+}
+
+// look pays for a look at passages, and then refuses, without saying why, those that are no text of the document, away from
+// close matches, or much shorter than the text that is sent for them, which would be many guesses at once.
+func (s *Answerer) look(ctx context.Context, k *known, a *concordat.RevealAsk) error {
+	n := openedSentences(a.Passages)
+	if err := s.pay(ctx, k.disclosures(n), k.opened(k.row.ID, n, k.row.Sentences)); err != nil {
+		return err
+	}
+	if err := s.read(ctx, k); err != nil {
+		return err
 	}
 	near, err := k.near(align.Prepare(k.text), outlineAround)
 	if err != nil {
@@ -87,17 +112,11 @@ func (k *known) checkReveal(a *concordat.RevealAsk) error {
 	}
 	for i, p := range a.Passages {
 		sp := p.Span
-		switch {
-		case sp.Start < 0 || sp.End <= sp.Start || sp.End > len(k.text) || !compare.StartsRune(k.text, sp.Start) ||
-			!compare.StartsRune(k.text, sp.End):
-			return fmt.Errorf("passage %d is %d to %d: %w: not in the document", i, sp.Start, sp.End, concordat.ErrInvalid)
-		case len(p.Text) > mostPassageText || !utf8.ValidString(p.Text):
-			return fmt.Errorf("passage %d: %w: text of %d bytes, or not UTF-8", i, concordat.ErrInvalid, len(p.Text))
-		case !slices.ContainsFunc(k.hits, func(h store.AnswerHit) bool { return h.Distance <= openGate && h.Span.Overlaps(sp) }),
-			!slices.Equal(clip(sp, near), []concordat.Span{sp}):
-			return refuse(concordat.ReasonGate, "passage %d has no sentence that matches closely", i)
-		case len(p.Text) > sp.Len()*3/2+sentenceLetters:
-			return refuse(concordat.ReasonGate, "passage %d: the text sent is much longer than the passage", i)
+		close := slices.ContainsFunc(k.hits, func(h store.AnswerHit) bool { return h.Distance <= openGate && h.Span.Overlaps(sp) })
+		if !close || !slices.Equal(clip(sp, near), []concordat.Span{sp}) || !compare.StartsRune(k.text, sp.Start) ||
+			!compare.StartsRune(k.text, sp.End) || len(p.Text) > sp.Len()*3/2+sentenceLetters {
+			return refuse(concordat.ReasonGate, "passage %d is not shown: no sentence of it matches closely, it is no part of the text, or it is "+
+				"much shorter than the text sent", i)
 		}
 	}
 	return nil
@@ -112,7 +131,7 @@ func openedSentences(ps []concordat.RevealPassage) int {
 	return n
 }
 
-// open charges for passages and shows their overlap, with text the whole of them.
+// open charges for the characters of passages that were looked at and shows their overlap, with text the whole of them.
 func (s *Answerer) open(ctx context.Context, k *known, a *concordat.RevealAsk, out *concordat.Revealed, text bool,
 	line *auditDocument) (*concordat.Revealed, error) {
 	n, chars := openedSentences(a.Passages), 0
@@ -123,12 +142,8 @@ func (s *Answerer) open(ctx context.Context, k *known, a *concordat.RevealAsk, o
 			chars += len(p.Text)
 		}
 	}
-	_, refusal, err := s.spend(ctx, k.disclosures(n), k.opened(k.row.ID, n, k.row.Sentences), k.characters(spendCharacters, chars))
-	if err != nil {
+	if err := s.pay(ctx, k.characters(spendCharacters, chars)); err != nil {
 		return nil, err
-	}
-	if refusal != nil {
-		return nil, refusal
 	}
 	form := store.FormOverlap
 	if text {
@@ -187,6 +202,9 @@ func (s *Answerer) passages(ctx context.Context, k *known, a *concordat.RevealAs
 	if d.State != concordat.DisclosureGranted {
 		return out, nil
 	}
+	if err := s.read(ctx, k); err != nil {
+		return nil, err
+	}
 	return s.open(ctx, k, a, out, true, line)
 }
 
@@ -215,6 +233,9 @@ func (s *Answerer) request(ctx context.Context, k *known, a *concordat.RevealAsk
 	}
 	if pending >= mostPending {
 		return store.Disclosure{}, refuse(concordat.ReasonBusy, "%d of your requests wait for a person", pending)
+	}
+	if err := s.look(ctx, k, a); err != nil {
+		return store.Disclosure{}, err
 	}
 	d := store.Disclosure{ID: strings.ToLower(rand.Text()[:12]), Direction: store.DisclosureIn, Partner: k.from, Job: a.Job, Handle: a.Handle,
 		Library: k.library.ID, Document: k.row.ID, Hash: k.row.Hash, Spans: spans, Reason: a.Reason, Contact: a.Contact,

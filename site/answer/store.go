@@ -53,6 +53,7 @@ type Store interface {
 	CountQuestions(ctx context.Context, a store.Asking, since time.Time, most int, questions []store.Question) ([]bool, error)
 	ForgetQuestions(ctx context.Context, before time.Time) error
 	AddShipped(ctx context.Context, partner concordat.SiteID, e concordat.Epoch, ds []store.Shipped) error
+	DropShipped(ctx context.Context, partner concordat.SiteID, lib concordat.LibraryID) error
 	ShippedDocument(ctx context.Context, partner concordat.SiteID, e concordat.Epoch, h concordat.Handle) (store.Shipped, error)
 
 	Show(ctx context.Context, xs ...store.Showing) error

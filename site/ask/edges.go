@@ -10,57 +10,54 @@ import (
 	"concordat"
 	"concordat/align"
 	"concordat/site/compare"
+	"concordat/store"
 )
 
-// edges is the edge round: the exact copies within stretches that are probably copied.
+// edges is the edge round: the exact copies within stretches that are probably copied, and the number of this site's words
+// whose order was shown.
 func (r *round) edges(ctx context.Context, job concordat.JobID, n *nominated, full *align.Text,
 	literal []align.Passage) (copies []align.Passage, words int, st *concordat.Statement, err error) {
 	a := &concordat.EdgesAsk{Job: job, Epoch: r.p.Epoch, Handle: n.Handle}
-	for _, l := range literal {
-		a.Spans = append(a.Spans, l.B)
+	own := make([]align.Order, len(literal))
+	for i, l := range literal {
+		if own[i], err = full.Order(r.p.SketchKey, l.A); err != nil {
+			return nil, 0, nil, err
+		}
+		a.Passages = append(a.Passages, concordat.EdgePassage{Span: l.B, Words: own[i].Words})
+		words += len(own[i].Words)
 	}
-	a.Spans = compare.Joined(a.Spans)
+	showing := store.Showing{Partner: r.told.site, Hash: store.TextHash(r.fw.sub.Text), Form: store.FormEdges, Epoch: r.p.Epoch}
+	for _, l := range literal {
+		showing.Characters += l.A.Len()
+	}
+	if err := r.fw.s.o.Store.Show(ctx, showing); errors.Is(err, concordat.ErrRefused) {
+		return nil, 0, nil, nil
+	} else if err != nil {
+		return nil, 0, nil, fmt.Errorf("record what %s is shown: %w", r.told.site, err)
+	}
 	e, err := r.p.Partner.Edges(ctx, a)
 	if refused := (*concordat.Refusal)(nil); errors.As(err, &refused) && !errors.Is(err, concordat.ErrUnavailable) {
-		return nil, 0, nil, nil // a strict partner: passages keep the edges of whole sentences
+		return nil, words, nil, nil // a strict partner: passages keep the edges of whole sentences
 	}
 	if err != nil {
-		return nil, 0, nil, err
+		return nil, words, nil, err
 	}
-	if e == nil || len(e.Passages) != len(a.Spans) {
-		return nil, 0, nil, fmt.Errorf("%w: edges", errGarbage)
+	if e == nil || len(e.Passages) != len(a.Passages) {
+		return nil, words, nil, fmt.Errorf("%w: edges", errGarbage)
 	}
-	for i, p := range e.Passages {
-		if !wordsWithin(p, a.Spans[i]) {
-			return nil, 0, nil, fmt.Errorf("%w: edges", errGarbage)
+	for i, found := range e.Passages {
+		for _, x := range found {
+			if x.From < 0 || x.To <= x.From || x.To > len(own[i].Spans) || x.Span.Start < literal[i].B.Start || x.Span.End > literal[i].B.End ||
+				x.Span.Len() <= 0 {
+				return nil, words, nil, fmt.Errorf("%w: edges", errGarbage)
+			}
+			copies = append(copies, align.Passage{
+				A: concordat.Span{Start: own[i].Spans[x.From].Start, End: own[i].Spans[x.To-1].End}, B: x.Span,
+				Kind: concordat.KindVerbatim, Similarity: 1,
+			})
 		}
-		words += len(p.Words)
-	}
-	for _, l := range literal {
-		k := slices.IndexFunc(a.Spans, func(s concordat.Span) bool { return s.Start <= l.B.Start && l.B.End <= s.End })
-		own, err := full.Order(r.p.SketchKey, l.A)
-		if err != nil {
-			return nil, 0, nil, err
-		}
-		found, err := align.Copies(own, align.Order{Spans: e.Passages[k].Spans, Words: e.Passages[k].Words}, align.Options{})
-		if err != nil {
-			return nil, 0, nil, err
-		}
-		copies = append(copies, found...)
 	}
 	return copies, words, &e.Statement, nil
-}
-
-// wordsWithin reports whether the words lie in order within the span that was asked for.
-func wordsWithin(p concordat.EdgeWords, within concordat.Span) bool {
-	end := within.Start
-	for _, s := range p.Spans {
-		if s.Start < end || s.End < s.Start || s.End > within.End {
-			return false
-		}
-		end = s.End
-	}
-	return len(p.Spans) == len(p.Words)
 }
 
 // together returns the copies with exact edges, and of the rough passages what lies beside them.

@@ -416,12 +416,16 @@ func (r *round) aligned(ctx context.Context, job concordat.JobID, n *nominated,
 		if err != nil {
 			return outlined{}, 0, nil, err
 		}
-		rough, literal = align.PairPrints(own, theirs, align.Options{}), align.LiteralPrints(own, theirs, align.Options{})
-		if r.p.SketchKey != nil && len(literal) > 0 {
-			full, _, err = r.fw.own.words(r.p.SketchKey, align.DefaultSketchBits, r.wording.walls)
-			if err != nil {
+		rough = align.PairPrints(own, theirs, align.Options{})
+		if r.p.SketchKey != nil {
+			if full, _, err = r.fw.own.words(r.p.SketchKey, align.DefaultSketchBits, r.wording.walls); err != nil {
 				return outlined{}, 0, nil, err
 			}
+			own = slices.Clone(own)
+			for i := range own {
+				own[i].Check = full.Check(r.p.SketchKey, own[i].Span)
+			}
+			literal = align.LiteralPrints(own, theirs, align.Options{})
 		}
 	}
 	got := outlined{form: o.Form, length: o.Length}
@@ -449,7 +453,7 @@ func partnerPrints(o *concordat.Outline) ([]align.Print, error) {
 			out = append(out, align.Print{Span: concordat.Span{Start: end, End: end}})
 		}
 		end = u.Span.End
-		out = append(out, align.Print{Span: u.Span, Chars: u.Chars, Features: u.Features, Fingerprint: u.Fingerprint})
+		out = append(out, align.Print{Span: u.Span, Chars: u.Chars, Features: u.Features, Fingerprint: u.Fingerprint, Check: u.Check})
 	}
 	return out, nil
 }

@@ -71,27 +71,6 @@ func TestValidTell(t *testing.T) {
 	}
 }
 
-// TestWordsWithin: the words of a passage lie within what was asked for, in order, without overlap, each with its place.
-func TestWordsWithin(t *testing.T) {
-	span := func(from, to int) concordat.Span { return concordat.Span{Start: from, End: to} }
-	for name, c := range map[string]struct {
-		spans []concordat.Span
-		words int
-		good  bool
-	}{
-		"none": {nil, 0, true}, "all of it": {[]concordat.Span{span(10, 20)}, 1, true},
-		"beside each other": {[]concordat.Span{span(10, 15), span(15, 20)}, 2, true},
-		"before it":         {[]concordat.Span{span(9, 12)}, 1, false}, "beyond it": {[]concordat.Span{span(18, 21)}, 1, false},
-		"backwards": {[]concordat.Span{span(14, 12)}, 1, false}, "overlapping": {[]concordat.Span{span(10, 15), span(14, 20)}, 2, false},
-		"out of order": {[]concordat.Span{span(15, 20), span(10, 14)}, 2, false}, "a word more": {[]concordat.Span{span(10, 12)}, 2, false},
-		"a place more": {[]concordat.Span{span(10, 12), span(13, 14)}, 1, false},
-	} {
-		if got := wordsWithin(concordat.EdgeWords{Spans: c.spans, Words: make([]byte, c.words)}, span(10, 20)); got != c.good {
-			t.Errorf("%s: %v, want %v", name, got, c.good)
-		}
-	}
-}
-
 // TestHandles: the name of a partner's document gives its handle, and nothing else does.
 func TestHandles(t *testing.T) {
 	h := concordat.Handle{1, 2, 255}

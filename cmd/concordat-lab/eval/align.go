@@ -208,6 +208,14 @@ func overPrints(sketcher concordat.Sketcher, susp, source *Side, o align.Options
 	if err != nil {
 		return nil, err
 	}
+	for _, side := range []struct {
+		text *align.Text
+		of   []align.Print
+	}{{susp.Text, a}, {source.Text, b}} {
+		for i := range side.of {
+			side.of[i].Check = side.text.Check(sketchKey, side.of[i].Span)
+		}
+	}
 	return edges(susp.Text, source.Text, align.LiteralPrints(a, b, o), o, func() []align.Passage { return align.PairPrints(a, b, o) })
 }
 

@@ -119,7 +119,7 @@ func (f *shareFlags) add(c *cobra.Command) {
 		"most that is shown: nothing, exists, counts, metadata, overlap or passage")
 	fs.StringVar(&f.outline, "outline", concordat.OutlineWords,
 		"form in which matching documents are shown for alignment: words, fingerprints or none")
-	fs.BoolVar(&f.edges, "edges", true, "show the order of words around literal copies, for exact edges")
+	fs.BoolVar(&f.edges, "edges", true, "compare the order of words of literal copies, for exact edges")
 	fs.StringSliceVar(&f.purposes, "purpose", nil, "purpose for which it may be asked; may be repeated; none: any")
 	fs.IntVar(&f.closeness, "closeness", 0, "largest distance of a match, in bits; 0: the scheme's")
 	fs.IntVar(&f.matches, "k-match", d.Matches, "sentences that must match before a document is told")
