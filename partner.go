@@ -125,6 +125,17 @@ type AskedSentence struct {
 // MostAsked is the most sentences of one Ask; longer documents are asked in several.
 const MostAsked = 8192
 
+// Padded returns the number of sentences that an ask of n shows, with dummies, and costs: the next of 64, 80, 96, 112, 128,
+// 160, 192, 224, 256 and so on, at most a quarter more than n from 64 on.
+func Padded(n int) int {
+	octave := 64
+	for 2*octave <= n {
+		octave *= 2
+	}
+	step := octave / 4
+	return max(64, (n+step-1)/step*step)
+}
+
 // MostRevealed is the most passages of one RevealAsk.
 const MostRevealed = 64
 

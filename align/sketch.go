@@ -14,7 +14,7 @@ import (
 // Sketch tells of a document, to one who holds the same key, what an alignment needs: for each unit
 // (about a sentence) which words other than stop words it holds, each as a few bits of a keyed hash.
 // It keeps neither order nor number nor the words themselves; what a curious holder of the key can
-// still learn is tabulated in doc/security.md. Two sketches of one text must not go to one partner.
+// still learn is tabulated in doc/federation.md. Two sketches of one text must not go to one partner.
 type Sketch struct {
 	Bits  int // of a hash, 6 to 16
 	Units []SketchUnit

@@ -257,7 +257,7 @@ func TestW2_BehindAProxy(t *testing.T) {
 	owner.Roster.Use(t, id, "https://"+l.Addr().String())
 	f.Sites[0].Roster.Set(owner.Member(federation.StateActive))
 
-	a, b := submission(r, answers, 129), submission(r, answers, 256)
+	a, b := submission(r, answers, 129), submission(r, answers, 160)
 	p := f.Partner(0, 1)
 	for _, ask := range []*concordat.Ask{a, b} {
 		tell, err := p.Ask(t.Context(), ask)
@@ -271,7 +271,7 @@ func TestW2_BehindAProxy(t *testing.T) {
 	seen.Lock()
 	defer seen.Unlock()
 	if len(seen.up) != 2 || len(seen.up[0]) != len(seen.up[1]) {
-		t.Fatalf("the proxy saw %d requests, of 129 and 256 sentences, not of one length", len(seen.up))
+		t.Fatalf("the proxy saw %d requests, of 129 and 160 sentences, not of one length", len(seen.up))
 	}
 	asker, _ := f.Sites[0].Roster.Self()
 	for _, env := range append(seen.up, seen.down...) {

@@ -69,7 +69,7 @@ func (c *Client) Catalogue(ctx context.Context) (*concordat.Catalogue, error) {
 
 // Ask asks the first round. What leaves is padded and shuffled; the answer has the caller's numbers.
 func (c *Client) Ask(ctx context.Context, a *concordat.Ask) (*concordat.Tell, error) {
-	padded, order, err := wire.Pad(a, orderKey(c.order, c.site, a.Job, wire.Padded(len(a.Sentences))), rand.Reader)
+	padded, order, err := wire.Pad(a, orderKey(c.order, c.site, a.Job, concordat.Padded(len(a.Sentences))), rand.Reader)
 	if err != nil {
 		return nil, err
 	}

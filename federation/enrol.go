@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"sync"
 	"time"
@@ -130,11 +129,9 @@ func (s *Server) redeem(w http.ResponseWriter, r *http.Request) ([]byte, error) 
 	if registrar == nil || !registrar.Inviting() || r.ContentLength > crypto.MaxEnrolment {
 		return nil, concordat.ErrRefused
 	}
-	if err := s.reading.enter(r.Context(), crypto.SiteID{}); err != nil {
-		return nil, err
-	}
-	defer s.reading.leave(crypto.SiteID{})
-	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, crypto.MaxEnrolment))
+	body := s.bodies.begin(crypto.SiteID{}, false, endReading(w))
+	defer body.end()
+	b, err := body.read(w, r, crypto.MaxEnrolment, s.o.ReadFor, func([]byte) error { return nil })
 	if err != nil {
 		return nil, err
 	}

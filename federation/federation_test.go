@@ -67,7 +67,7 @@ func TestAskEqualsDirect(t *testing.T) {
 	if got := answers.from[0]; got != f.ID(0) {
 		t.Errorf("answered %s, want %s", got, f.ID(0))
 	}
-	for i, want := range []int{64, 64, 64, 128, 256, 1024} {
+	for i, want := range []int{64, 64, 64, 80, 224, 640} {
 		if got := len(answers.asks[i].Sentences); got != want {
 			t.Errorf("the partner saw %d sentences, want %d", got, want)
 		}

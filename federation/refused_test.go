@@ -163,47 +163,6 @@ func (o *outcomes) last() federation.Outcome {
 	return o.seen[len(o.seen)-1]
 }
 
-// TestReadingBusy: where more messages arrive than may be read, the next one is told to come again, as an asker understands
-// it, and the ones that were there first are answered.
-func TestReadingBusy(t *testing.T) {
-	w := newWorkbench(t, time.Now)
-	told := &outcomes{}
-	w.reopen(t, federation.ServerOptions{Reading: 1, Observe: told.observe})
-	const messages = 3 // one is read, one waits, one is too many
-	slow, send := io.Pipe()
-	bodies := []io.Reader{slow}
-	var sends []*io.PipeWriter
-	for range messages - 1 {
-		r, s := io.Pipe()
-		bodies, sends = append(bodies, r), append(sends, s)
-	}
-	sends = append(sends, send)
-	answers := make(chan *httptest.ResponseRecorder, messages)
-	var posting sync.WaitGroup
-	for _, body := range bodies {
-		posting.Go(func() {
-			rec := httptest.NewRecorder()
-			req := httptest.NewRequest(http.MethodPost, "/concordat/1/message", body)
-			req.ContentLength = -1
-			w.server.ServeHTTP(rec, req)
-			answers <- rec
-		})
-	}
-	busy := <-answers // the others wait for their bodies
-	if busy.Code != http.StatusServiceUnavailable || busy.Header().Get("Retry-After") != "1" || told.last() != federation.OutcomeBusy {
-		t.Errorf("one too many: status %d, Retry-After %q, observed %q", busy.Code, busy.Header().Get("Retry-After"), told.last())
-	}
-	for _, s := range sends {
-		_ = s.Close()
-	}
-	posting.Wait()
-	for range messages - 1 {
-		if rec := <-answers; rec.Code != http.StatusBadRequest {
-			t.Errorf("a message that was let in, and is empty: status %d, want %d", rec.Code, http.StatusBadRequest)
-		}
-	}
-}
-
 // fading is a roster whose site can no longer sign from some moment on.
 type fading struct {
 	*fedtest.Roster
@@ -364,7 +323,7 @@ func TestEnrolmentBehindProxy(t *testing.T) {
 	t.Cleanup(func() { _ = replays.Close() })
 	serving := func(r federation.Registrar) *federation.Server {
 		return federation.NewServer(b.Roster, &scan{}, b.Keeper, replays, b.Order,
-			federation.ServerOptions{Behind: true, Reading: 1, Registrar: r})
+			federation.ServerOptions{Behind: true, Strangers: 128 << 10, Registrar: r})
 	}
 	post := func(s *federation.Server, body []byte) *httptest.ResponseRecorder {
 		t.Helper()

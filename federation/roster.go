@@ -56,7 +56,7 @@ type Journal interface {
 	// Head returns the signed end of this site's audit; Seq 0 for none.
 	Head() wire.Head
 	// Heard keeps the head of a partner's audit, whose signature was checked, and compares it with
-	// what was heard before.
+	// what was heard before. One of number 0 says that the partner told none.
 	Heard(h *crypto.Head)
 	// Exchanged records an exchange that ended.
 	Exchanged(e Exchange)
@@ -119,6 +119,7 @@ const (
 // hear gives a partner's head to the journal if its signature is good.
 func hear(j Journal, c *crypto.Card, h wire.Head) error {
 	if h.Seq == 0 {
+		j.Heard(&crypto.Head{Site: c.Site})
 		return nil
 	}
 	head := &crypto.Head{Site: c.Site, Seq: h.Seq, Hash: h.Hash, At: h.At, KeyEpoch: h.KeyEpoch, Signature: h.Signature[:]}

@@ -19,11 +19,16 @@ import (
 
 // ServerOptions are the settings of a Server.
 type ServerOptions struct {
-	Parallel int           // requests answered at once; 0: twice the processors
-	PerSite  int           // of one partner at once; 0: half of Parallel, at least one
-	Waiting  int           // requests of one partner that wait; more are told to come later; 0: 32
-	Reading  int           // requests read and checked at once; 0: 32
-	Timeout  time.Duration // of answering; 0: two minutes; at most crypto.MaxTTL
+	Parallel int // requests answered at once; 0: twice the processors
+	PerSite  int // of one partner at once; 0: half of Parallel, at least one
+	Waiting  int // requests of one partner that wait; more are told to come later; 0: 32
+	// Bytes is how many bytes of messages of one partner may be coming or wait for their answers; 0: 16 MiB. Strangers is
+	// how many of those who are not known, as everybody is behind a proxy until his message has come; 0: 64 MiB.
+	Bytes, Strangers int
+	// Rate is how many requests a second one partner may make, five hundred times as many at once; 0: 10. More are told to
+	// come later, and leave no entry in the audit.
+	Rate    int
+	Timeout time.Duration // of answering; 0: two minutes; at most crypto.MaxTTL
 	// Beat: answers leave at whole multiples of it after their message came, so that the time an answer
 	// takes tells a watcher little of what was found; 0: at once.
 	Beat      time.Duration
@@ -55,7 +60,9 @@ func (o *ServerOptions) defaults() {
 	set(&o.Parallel, 2*runtime.GOMAXPROCS(0))
 	set(&o.PerSite, max(o.Parallel/2, 1))
 	set(&o.Waiting, 32)
-	set(&o.Reading, 32)
+	set(&o.Bytes, 16<<20)
+	set(&o.Strangers, 64<<20)
+	set(&o.Rate, 10)
 	set(&o.Conns, 1024)
 	set(&o.ConnsPer, 64)
 	set(&o.ConnRate, 50)
@@ -94,7 +101,8 @@ type Server struct {
 	roster  Roster
 	replays *Replays
 	o       ServerOptions
-	reading *turnstile // messages that are read and checked, by TLS key
+	bodies  *bodies    // messages that are coming
+	rates   *rates     // requests of each partner
 	running *turnstile // requests that run
 	mux     *http.ServeMux
 }
@@ -108,11 +116,8 @@ func NewServer(roster Roster, a concordat.Answerer, k Keeper, replays *Replays, 
 		_, card := roster.Self()
 		return card.Bytes()
 	}}
-	share := max(o.Reading/4, 1)
-	if o.Behind {
-		share = o.Reading
-	}
-	s.reading = newTurnstile(o.Reading, share, o.Reading)
+	s.bodies = newBodies(o.Bytes, o.Strangers)
+	s.rates = newRates(float64(o.Rate), rateBurst*float64(o.Rate))
 	s.running = newTurnstile(o.Parallel, o.PerSite, o.Waiting)
 	s.mux = http.NewServeMux()
 	s.mux.HandleFunc("POST "+pathMessage, s.message)
@@ -180,16 +185,20 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request) {
 		reject(w)
 		return
 	}
-	v, m, err := s.receive(w, r, peer)
+	body := s.bodies.begin(peer.Site, !s.o.Behind, endReading(w))
+	defer body.end()
+	v, m, err := s.receive(w, r, peer, body)
 	switch {
 	case errors.Is(err, errBusy):
 		s.o.Observe("", OutcomeBusy, time.Since(began))
 		w.Header().Set("Retry-After", "1")
+		w.Header().Set("Connection", "close")
 		http.Error(w, "busy", http.StatusServiceUnavailable)
 		return
 	case err != nil:
 		s.o.Log.Info("message not taken", "site", m.Site.Short(), "err", err)
 		s.o.Observe("", OutcomeRejected, time.Since(began))
+		w.Header().Set("Connection", "close") // what has not come yet is not waited for
 		reject(w)
 		return
 	}
@@ -218,35 +227,49 @@ func (s *Server) beat(ctx context.Context, came time.Time) {
 	}
 }
 
+// endReading returns what ends the reading of a request from elsewhere.
+func endReading(w http.ResponseWriter) func() {
+	c := http.NewResponseController(w)
+	return func() { _ = c.SetReadDeadline(time.Unix(1, 0)) }
+}
+
 // receive reads a message and checks it up to its signature and time.
-func (s *Server) receive(w http.ResponseWriter, r *http.Request, peer Member) (*crypto.Verified, Member, error) {
-	if err := s.reading.enter(r.Context(), peer.Site); err != nil {
-		return nil, peer, err
-	}
-	defer s.reading.leave(peer.Site)
-	env, err := io.ReadAll(http.MaxBytesReader(w, r.Body, crypto.MaxEnvelope))
+func (s *Server) receive(w http.ResponseWriter, r *http.Request, peer Member, body *body) (*crypto.Verified, Member, error) {
+	sender := peer
+	env, err := body.read(w, r, crypto.MaxEnvelope, s.o.ReadFor, func(first []byte) error {
+		h, err := crypto.ParseHeader(first)
+		if err != nil {
+			return err
+		}
+		m, ok := s.roster.Member(h.From)
+		if !ok || m.State != StateActive {
+			sender = Member{Site: h.From}
+			return fmt.Errorf("no active partner: %w", concordat.ErrRefused)
+		}
+		sender = m
+		if !s.o.Behind && m.Site != peer.Site {
+			return fmt.Errorf("it came over a connection of %s: %w", peer.Site.Short(), concordat.ErrRefused)
+		}
+		return nil
+	})
 	if err != nil {
-		return nil, peer, err
-	}
-	h, err := crypto.ParseHeader(env)
-	if err != nil {
-		return nil, peer, err
-	}
-	m, ok := s.roster.Member(h.From)
-	if !ok || m.State != StateActive {
-		return nil, Member{Site: h.From}, fmt.Errorf("no active partner: %w", concordat.ErrRefused)
-	}
-	if !s.o.Behind && m.Site != peer.Site {
-		return nil, m, fmt.Errorf("it came over a connection of %s: %w", peer.Site.Short(), concordat.ErrRefused)
+		return nil, sender, err
 	}
 	id, _ := s.roster.Self()
-	v, err := id.VerifyRequest(env, m.Card, policy, s.o.Now())
-	return v, m, err
+	v, err := id.VerifyRequest(env, sender.Card, policy, s.o.Now())
+	if err != nil {
+		return nil, sender, err
+	}
+	return v, sender, body.recognise(sender.Site)
 }
 
 // respond returns the reply to a verified message: the stored one if it came before. All that it does
 // takes a place of the partner's, so that one that sends much waits for itself.
 func (s *Server) respond(ctx context.Context, v *crypto.Verified, m Member) ([]byte, error) {
+	if wait := s.rates.take(m.Site, time.Now()); wait > 0 {
+		return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonBusy, Words: "too many requests in a short time",
+			Retry: s.o.Now().Add(wait)})
+	}
 	err := s.running.enter(ctx, m.Site)
 	if errors.Is(err, errBusy) {
 		return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonBusy, Words: "too many requests wait",

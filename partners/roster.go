@@ -31,7 +31,23 @@ type Roster struct {
 	mu    sync.Mutex // guards what follows
 	cards map[concordat.SiteID]*crypto.Card
 	head  wire.Head // signed last
+	heads map[crypto.SiteID]*heads
 }
+
+// heads is how the audit of a partner went on since this process began.
+type heads struct {
+	last    uint64    // number
+	since   time.Time // when it was heard first
+	again   int       // how often it was heard since
+	alarmed time.Time
+}
+
+// Every exchange adds an entry to the audits of both sides. A head that was heard mostAgain times and for longer than
+// mostSilent has stopped.
+const (
+	mostAgain  = 16
+	mostSilent = 24 * time.Hour
+)
 
 // self is this site at one moment.
 type self struct {
@@ -62,7 +78,7 @@ func OpenRoster(ctx context.Context, o *instance.Instance, id *crypto.Identity, 
 
 // NewRoster returns the view of an identity and card of the site that the caller has.
 func NewRoster(db *store.DB, log *slog.Logger, id *crypto.Identity, card *crypto.Card) *Roster {
-	r := &Roster{db: db, log: log, now: time.Now, cards: map[concordat.SiteID]*crypto.Card{}}
+	r := &Roster{db: db, log: log, now: time.Now, cards: map[concordat.SiteID]*crypto.Card{}, heads: map[crypto.SiteID]*heads{}}
 	r.Use(id, card)
 	return r
 }
@@ -213,6 +229,16 @@ func (r *Roster) Head() wire.Head {
 // Heard implements federation.Journal.
 func (r *Roster) Heard(h *crypto.Head) {
 	ctx := context.Background()
+	if what := r.stopped(ctx, h); what != "" {
+		site := instance.PartnerName(h.Site)
+		r.log.Error("a partner's audit has stopped", "site", site, "what", what)
+		if err := r.audit(ctx, string(site), "audit stopped", map[string]any{"entry": h.Seq, "what": what}); err != nil {
+			r.log.Error("audit", "error", err)
+		}
+	}
+	if h.Seq == 0 {
+		return
+	}
 	fork, err := r.db.AddWitness(ctx, store.Witness{Site: instance.PartnerName(h.Site), Seq: h.Seq, Hash: h.Hash, At: h.At, Head: h.Bytes()})
 	if err != nil {
 		r.log.Error("witness", "site", instance.PartnerName(h.Site), "error", err)
@@ -227,6 +253,42 @@ func (r *Roster) Heard(h *crypto.Head) {
 	if err != nil {
 		r.log.Error("audit", "error", err)
 	}
+}
+
+// stopped says how the audit of a partner has stopped, once a day; empty: it goes on.
+func (r *Roster) stopped(ctx context.Context, h *crypto.Head) string {
+	told := true
+	if h.Seq == 0 {
+		before, err := r.db.Witnesses(ctx, instance.PartnerName(h.Site))
+		if err != nil {
+			r.log.Error("witness", "site", instance.PartnerName(h.Site), "error", err)
+		}
+		if len(before) == 0 {
+			return "" // it never told one
+		}
+		told = false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	x := r.heads[h.Site]
+	if x == nil {
+		x = &heads{}
+		r.heads[h.Site] = x
+	}
+	if told && h.Seq > x.last {
+		x.last, x.since, x.again = h.Seq, now, 0
+		return ""
+	}
+	x.again++
+	if now.Sub(x.alarmed) < mostSilent || told && (x.again < mostAgain || now.Sub(x.since) < mostSilent) {
+		return ""
+	}
+	x.alarmed = now
+	if !told {
+		return "it told its heads before, and tells none"
+	}
+	return fmt.Sprintf("it has told entry %d for %v, in %d exchanges that each add one", x.last, now.Sub(x.since).Round(time.Minute), x.again)
 }
 
 // exchangeRecord is the detail of an exchange. What was asked and shown stands in an entry of its own.

@@ -361,8 +361,9 @@ func (p *Server) takeIn(ctx context.Context) error {
 		if err := p.client.o.Store.SetSetting(ctx, inboxSetting, strconv.FormatInt(n.Seq, 10)); err != nil {
 			return err
 		}
+		last = n.Seq
 	}
-	return nil
+	return p.client.o.Answers.TakenIn(ctx, last)
 }
 
 // refresh asks a partner again for passages on which it has decided.

@@ -14,7 +14,7 @@ import (
 )
 
 // These tests measure what a fingerprint tells, to whom the key is known and to whom it is not
-// (doc/security.md). They are kept so that nobody claims more later.
+// (doc/federation.md). They are kept so that nobody claims more later.
 
 // attacked are sentences of real text that are long enough to be told apart, each once.
 func attacked(t *testing.T, n int) []string {

@@ -387,6 +387,27 @@ func TestAnswersAreAudited(t *testing.T) {
 	}
 }
 
+// TestLongThesis: a thesis of 4,000 sentences is asked within the default budgets, and four of them in a day.
+func TestLongThesis(t *testing.T) {
+	o := newOwner(t, "theses")
+	o.add(t, "theses", site.Incoming{ID: "a", Text: long(river+winter, 30)})
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata})
+	for thesis := range 5 {
+		a := o.ask(t, long(river, 10), concordat.ShowMetadata, "theses")
+		a.Job[5] = byte(thesis)
+		for len(a.Sentences) < 4000 {
+			a.Sentences = append(a.Sentences, a.Sentences[0])
+		}
+		switch r := o.answer(t, "north", a).Libraries[0].Refusal; {
+		case thesis < 4 && r != nil:
+			t.Errorf("thesis %d: %v", thesis, r)
+		case thesis == 4 && (r == nil || r.Reason != concordat.ReasonBudget):
+			t.Errorf("a fifth: %v, want the end of the budget", r)
+		}
+		o.clock.move(time.Hour)
+	}
+}
+
 // TestBudgets is A1: concurrent asks cannot overspend.
 func TestBudgets(t *testing.T) {
 	o := newOwner(t, "theses")

@@ -15,7 +15,7 @@ import (
 	"concordat/store"
 )
 
-// Attacks of partners on a library, by the ids of doc/security.md.
+// Attacks of partners on a library, by the ids of doc/federation.md.
 
 // oracleText is a sentence that a partner has but for one word.
 const oracleText = "After the operation the patient in bed seventeen was given colchicine twice a day until the fever had left him entirely. "
@@ -305,4 +305,70 @@ func TestS2WithdrawnMirror(t *testing.T) {
 	if _, err := o.store.ShippedDocument(t.Context(), "north", o.epoch, h); !errors.Is(err, concordat.ErrNotFound) {
 		t.Errorf("the mirror is still in the books: %v", err)
 	}
+}
+
+// TestA4Inbox is the attack A4: notices of jobs that were never asked were kept, six times as long as they came. Nothing of
+// them is kept now, and a partner that goes on with them is told to come later.
+func TestA4Inbox(t *testing.T) {
+	o := newOwner(t, "theses")
+	tell := &concordat.Tell{Libraries: []concordat.LibraryTell{{Library: "theses", Level: concordat.ShowMetadata, Exists: true,
+		LeftSentences: -1, LeftDisclosures: -1}}}
+	for range 300 {
+		tell.Documents = append(tell.Documents, concordat.DocumentTell{Matches: 1, Title: strings.Repeat("\u0001", 4096)})
+	}
+	notices := []*concordat.Notice{
+		{Kind: concordat.NoticeAlert, Job: concordat.JobID{7}, Library: "theses", At: o.clock.now(), Asked: 64, Tell: tell},
+		{Kind: concordat.NoticeDisclosure, Job: concordat.JobID{7}, Words: strings.Repeat("x", 4096), At: o.clock.now()},
+	}
+	for _, n := range notices {
+		refused(t, o.Receive(t.Context(), "north", n), concordat.ReasonUnknown)
+	}
+	// A library that is not mirrored here is no news either, but none that the partner need be told of.
+	withdrawn := &concordat.Notice{Kind: concordat.NoticeWithdrawn, Library: "theses", At: o.clock.now()}
+	taken := len(notices)
+	for ; taken < 2000; taken++ {
+		if err := o.Receive(t.Context(), "north", withdrawn); err != nil {
+			refused(t, err, concordat.ReasonBusy)
+			break
+		}
+	}
+	if taken != 1000 {
+		t.Errorf("%d notices were taken within an hour, want 1000", taken)
+	}
+	must(t, o.Receive(t.Context(), "south", withdrawn))
+	in, err := o.Inbox(t.Context(), 0, 0)
+	must(t, err)
+	alerts, err := o.store.Alerts(t.Context(), 0, 0)
+	must(t, err)
+	if len(in)+len(alerts) > 0 {
+		t.Errorf("%d notices and %d alerts are kept", len(in), len(alerts))
+	}
+}
+
+// TestShipCost: a mirror that is asked for again and again from its beginning is refused before the library is read once
+// more, and is given again the next day.
+func TestShipCost(t *testing.T) {
+	o := newOwner(t, "theses")
+	var in []site.Incoming
+	for i := range 60 {
+		in = append(in, site.Incoming{ID: concordat.DocumentID(strings.Repeat("d", i+1)), Text: river})
+	}
+	o.add(t, "theses", in...)
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Ship: true})
+	ship := func() error {
+		_, err := o.AnswerShip(t.Context(), "north", &concordat.ShipAsk{Epoch: o.epoch, Library: "theses"})
+		return err
+	}
+	n := 0
+	for ; n < 100; n++ {
+		if err := ship(); err != nil {
+			refused(t, err, concordat.ReasonBudget)
+			break
+		}
+	}
+	if want := (4*60 + 2000) / 60; n != want {
+		t.Errorf("it was shipped %d times in a day, want %d", n, want)
+	}
+	o.clock.move(25 * time.Hour)
+	must(t, ship())
 }

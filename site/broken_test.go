@@ -215,6 +215,10 @@ func (b *brokenStore) AddShipped(ctx context.Context, partner concordat.SiteID, 
 	return b.fails("AddShipped", func() error { return b.DB.AddShipped(ctx, partner, e, ds) })
 }
 
+func (b *brokenStore) DropReceived(ctx context.Context, last int64) error {
+	return b.fails("DropReceived", func() error { return b.DB.DropReceived(ctx, last) })
+}
+
 func (b *brokenStore) DropShipped(ctx context.Context, partner concordat.SiteID, lib concordat.LibraryID) error {
 	return b.fails("DropShipped", func() error { return b.DB.DropShipped(ctx, partner, lib) })
 }

@@ -290,13 +290,21 @@ func TestReceive(t *testing.T) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	n := &concordat.Notice{Kind: concordat.NoticeAlert, Job: job, Tell: &concordat.Tell{Documents: []concordat.DocumentTell{{Title: "T"}}}}
-	must(t, o.Receive(t.Context(), "north", n))
+	asked := concordat.JobID{2}
+	must(t, o.store.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "t"}}))
+	must(t, o.store.PutAsk(t.Context(), store.Ask{Job: asked, Task: "t", Site: "north"}))
+	told := &concordat.Notice{Kind: concordat.NoticeDisclosure, Job: asked, Words: "granted"}
+	refused(t, o.Receive(t.Context(), "south", told), concordat.ReasonUnknown) // it was never asked
+	must(t, o.Receive(t.Context(), "north", told))
 	must(t, o.Receive(t.Context(), "south", &concordat.Notice{Kind: concordat.NoticeWithdrawn, Library: "l"}))
 	in, err := o.Inbox(t.Context(), 0, 0)
 	must(t, err)
-	if len(in) != 2 || in[0].Partner != "north" || in[0].Notice.Tell.Documents[0].Title != "T" || in[1].Notice.Library != "l" {
-		t.Errorf("got %+v", in)
+	if len(in) != 1 || in[0].Partner != "north" || in[0].Notice.Words != "granted" {
+		t.Fatalf("got %+v", in)
+	}
+	must(t, o.TakenIn(t.Context(), in[0].Seq))
+	if in, err = o.Inbox(t.Context(), 0, 0); err != nil || len(in) > 0 {
+		t.Errorf("left in the inbox: %+v, error %v", in, err)
 	}
 }
 

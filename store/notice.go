@@ -90,8 +90,8 @@ func (db *Peers) Undelivered(ctx context.Context, seq int64, next time.Time, cau
 	return db.fail(err, "undelivered notice %d", seq)
 }
 
-// MostReceived is the most notices of one partner that are kept.
-const MostReceived = 10_000
+// MostReceived is the most notices of one partner that are kept until they are taken in.
+const MostReceived = 1000
 
 // PutReceived keeps a notice of a partner. Beyond MostReceived it fails with concordat.ErrUnavailable.
 func (db *Peers) PutReceived(ctx context.Context, partner concordat.SiteID, n *concordat.Notice) error {
@@ -114,6 +114,15 @@ func (db *Peers) PutReceived(ctx context.Context, partner concordat.SiteID, n *c
 		})
 	}
 	return db.fail(err, "notice of %s", partner)
+}
+
+// DropReceived forgets notices up to the given number.
+func (db *Peers) DropReceived(ctx context.Context, last int64) error {
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `DELETE FROM inbox WHERE seq <= ?`, last)
+		return err
+	})
+	return db.fail(err, "forget notices")
 }
 
 // Inbox returns the notices of partners after the given number, oldest first: at most limit.

@@ -64,7 +64,7 @@ type ShareRule struct {
 // hours slide in steps of SpendSlot.
 type Limits struct {
 	Sentences   int `json:"sentences,omitempty"`   // asked in a day, padded; 20,000
-	Burst       int `json:"burst,omitempty"`       // asked in an hour, padded; 2,000
+	Burst       int `json:"burst,omitempty"`       // asked in an hour, dummies included; 10,000
 	Disclosures int `json:"disclosures,omitempty"` // matching sentences told in a day; 500
 	Documents   int `json:"documents,omitempty"`   // documents told in a day; 50
 	Characters  int `json:"characters,omitempty"`  // of text shown in a day; 20,000
@@ -73,7 +73,7 @@ type Limits struct {
 	Opened int `json:"opened,omitempty"`
 }
 
-// Defaults of a ShareRule (doc/security.md).
+// Defaults of a ShareRule (doc/federation.md).
 const (
 	DefaultMatches  = 2
 	DefaultApproval = 14 * 24 * time.Hour
@@ -88,7 +88,7 @@ func (r ShareRule) Filled() ShareRule {
 	}
 	def(&r.Matches, DefaultMatches)
 	def(&r.Limits.Sentences, 20_000)
-	def(&r.Limits.Burst, 2_000)
+	def(&r.Limits.Burst, 10_000)
 	def(&r.Limits.Disclosures, 500)
 	def(&r.Limits.Documents, 50)
 	def(&r.Limits.Characters, 20_000)

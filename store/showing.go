@@ -13,7 +13,7 @@ import (
 
 // Forms of a showing: what of a text of ours went to a partner. Of FormFingerprints and FormWords, the two
 // sketches, a partner gets one of one text at most: together they tell most of its words
-// (doc/security.md).
+// (doc/federation.md).
 const (
 	FormMatches      = "matches"      // which sentences match, and titles
 	FormFingerprints = "fingerprints" // of its sentences

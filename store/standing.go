@@ -74,8 +74,11 @@ func (db *Checks) Standing(ctx context.Context, task concordat.TaskID) (Standing
 	return s, db.fail(err, "standing check %s", task)
 }
 
+// MostAlerts is of how many documents of one partner alerts of a task are kept.
+const MostAlerts = 1000
+
 // PutAlert keeps an alert and returns its number, or 0 where one for the same task and document is
-// there: that one then has the new words and spans.
+// there: that one then has the new words and spans. Of a partner that told of MostAlerts no more are kept.
 func (db *Checks) PutAlert(ctx context.Context, a Alert) (seq int64, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE alert SET sentences = ?, words = ?, spans = ?, level = ?
@@ -83,6 +86,15 @@ func (db *Checks) PutAlert(ctx context.Context, a Alert) (seq int64, err error) 
 			a.Task, a.Source.Site, a.Source.Library, a.Source.Document)
 		if err != nil || n > 0 {
 			return err
+		}
+		if a.Source.Site != "" {
+			var told int
+			if err := c.Row(ctx, `SELECT count(*) FROM alert WHERE task = ? AND site = ?`, a.Task, a.Source.Site).Scan(&told); err != nil {
+				return err
+			}
+			if told >= MostAlerts {
+				return nil
+			}
 		}
 		return c.Row(ctx, `INSERT INTO alert (task, at, site, library, document, title, author, contact, level, sentences, words, spans)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq`,

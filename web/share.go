@@ -127,7 +127,7 @@ type apiShareRule struct {
 	Closeness      int            `json:"closeness,omitempty" minimum:"0" maximum:"100" doc:"Largest distance of a match in bits; 0: the scheme's"`
 	Matches        int            `json:"matches,omitempty" minimum:"0" doc:"Sentences that must match before a document is told; 0: 2"`
 	Sentences      int            `json:"sentences,omitempty" minimum:"-1" doc:"Asked in a day; 0: 20,000, -1: no limit, and so below"`
-	Burst          int            `json:"burst,omitempty" minimum:"-1" doc:"Asked in an hour; 0: 2,000"`
+	Burst          int            `json:"burst,omitempty" minimum:"-1" doc:"Asked in an hour; 0: 10,000"`
 	Disclosures    int            `json:"disclosures,omitempty" minimum:"-1" doc:"Matching sentences told in a day; 0: 500"`
 	Documents      int            `json:"documents,omitempty" minimum:"-1" doc:"Told in a day; 0: 50"`
 	Characters     int            `json:"characters,omitempty" minimum:"-1" doc:"Of text shown in a day; 0: 20,000"`

@@ -42,7 +42,7 @@ func (c *coder) ask(a *concordat.Ask) {
 		c.fingerprint(&s.Fingerprint)
 		c.num(&s.Gate, 1, concordat.Bits)
 	})
-	if c.err == nil && Padded(len(a.Sentences)) != len(a.Sentences) {
+	if c.err == nil && concordat.Padded(len(a.Sentences)) != len(a.Sentences) {
 		c.fail("%d sentences are not padded", len(a.Sentences))
 	}
 }

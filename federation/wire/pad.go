@@ -13,18 +13,6 @@ import (
 	"concordat"
 )
 
-// leastEntries is the least number of sentences that an ask shows.
-const leastEntries = 64
-
-// Padded returns the number of sentences that an ask of n shows: the next of 64, 128, 256 and so on.
-func Padded(n int) int {
-	p := leastEntries
-	for p < n {
-		p *= 2
-	}
-	return p
-}
-
 // Order returns a permutation of 0 to n-1 that depends on key alone: where sentences stand in a padded
 // ask. Who does not know the key, 32 bytes, cannot tell it from a uniformly random one. It is Fisher and
 // Yates' shuffle (Knuth, The Art of Computer Programming 2, 3.4.2, algorithm P) over AES-256 in counter
@@ -55,7 +43,7 @@ func Order(key [32]byte, n int) []int {
 	return order
 }
 
-// Pad returns a copy of a with dummies added up to Padded, all in the order that Order gives for key:
+// Pad returns a copy of a with dummies added up to [concordat.Padded], all in the order that Order gives for key:
 // place p holds sentence order[p] of a, or a dummy if there is none. A dummy is a uniformly random
 // fingerprint from random with the gate of a random sentence, so that neither tells it from others.
 func Pad(a *concordat.Ask, key [32]byte, random io.Reader) (*concordat.Ask, []int, error) {
@@ -64,7 +52,7 @@ func Pad(a *concordat.Ask, key [32]byte, random io.Reader) (*concordat.Ask, []in
 		return nil, nil, fmt.Errorf("ask of %d sentences, want 1 to %d: %w", n, concordat.MostAsked, concordat.ErrInvalid)
 	}
 	v := *a
-	v.Sentences = make([]concordat.AskedSentence, Padded(n))
+	v.Sentences = make([]concordat.AskedSentence, concordat.Padded(n))
 	order := Order(key, len(v.Sentences))
 	var b [concordat.FingerprintBytes + 8]byte
 	for p, i := range order {

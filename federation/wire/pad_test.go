@@ -12,8 +12,9 @@ import (
 )
 
 func TestPadded(t *testing.T) {
-	for n, want := range map[int]int{1: 64, 64: 64, 65: 128, 128: 128, 129: 256, 200: 256, 4097: 8192, 8192: 8192} {
-		if got := wire.Padded(n); got != want {
+	for n, want := range map[int]int{1: 64, 64: 64, 65: 80, 81: 96, 113: 128, 128: 128, 129: 160, 200: 224, 225: 256,
+		1100: 1280, 4000: 4096, 4097: 5120, 8192: 8192} {
+		if got := concordat.Padded(n); got != want {
 			t.Errorf("Padded(%d) = %d, want %d", n, got, want)
 		}
 	}
@@ -52,7 +53,7 @@ func TestRestore(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		n := 1 + r.IntN(100)
-		order := wire.Order([32]byte{byte(seed)}, wire.Padded(n))
+		order := wire.Order([32]byte{byte(seed)}, concordat.Padded(n))
 		place := make([]int, len(order))
 		for p, i := range order {
 			place[i] = p

@@ -115,7 +115,7 @@ type hit struct {
 func (s *Answerer) Answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (*concordat.Tell, error) {
 	t, withheld, err := s.answer(ctx, from, a)
 	line := auditAnswer{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Purpose: cut(a.Purpose), Level: a.Level,
-		Sentences: padded(len(a.Sentences)), Commitment: hex.EncodeToString(a.Commitment[:])}
+		Sentences: concordat.Padded(len(a.Sentences)), Commitment: hex.EncodeToString(a.Commitment[:])}
 	line.take(a, t, withheld, err)
 	if err := s.audit(ctx, from, "answer", line); err != nil {
 		return nil, err // no answer without a trace
@@ -140,7 +140,7 @@ func (s *Answerer) answer(ctx context.Context, from concordat.SiteID, a *concord
 		return t, q.withheld, nil
 	}
 	job, err := s.o.Store.UseAnswerJob(ctx, store.AnswerJob{Partner: from, Job: a.Job, Epoch: a.Epoch, Purpose: a.Purpose,
-		Commitment: a.Commitment, Sentences: padded(len(a.Sentences))})
+		Commitment: a.Commitment, Sentences: concordat.Padded(len(a.Sentences))})
 	if errors.Is(err, concordat.ErrInvalid) {
 		return nil, nil, refuse(concordat.ReasonUnknown, "this job is of another submission")
 	}
@@ -214,7 +214,7 @@ func (s *Answerer) grants(ctx context.Context, q *question, t *concordat.Tell) (
 		}
 		if refusal == nil {
 			var left []int
-			if left, refusal, err = s.spend(ctx, g.sentences(padded(len(q.ask.Sentences))), g.disclosures(0)); err != nil {
+			if left, refusal, err = s.spend(ctx, g.sentences(concordat.Padded(len(q.ask.Sentences))), g.disclosures(0)); err != nil {
 				return nil, err
 			}
 			if refusal == nil {

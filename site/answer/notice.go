@@ -3,7 +3,6 @@ package answer
 import (
 	"context"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"time"
 
@@ -12,31 +11,40 @@ import (
 	"concordat/store"
 )
 
-// mostWords bounds the words of a notice, in bytes.
-const mostWords = 4 << 10
+// Bounds of notices: of the words of one, in bytes, and of how many one partner may send.
+const (
+	mostWords     = 4 << 10
+	hourlyNotices = 1000
+	dailyNotices  = 5000
+)
 
-// Receive takes a notice of a partner. Alerts, withdrawals and decisions are kept for [Answerer.Inbox];
-// a partner that no longer wants to be told of matches is told of none.
+// Receive takes a notice of a partner. What it says takes effect at once, and of what is about nothing that this site asked
+// nothing is kept. Decisions are kept for [Answerer.Inbox], for the partner must be asked again; a partner that no longer
+// wants to be told of matches is told of none.
 func (s *Answerer) Receive(ctx context.Context, from concordat.SiteID, n *concordat.Notice) error {
 	if err := checkNotice(n); err != nil {
 		return err
+	}
+	_, refusal, err := s.spend(ctx, store.Spending{Partner: from, Kind: spendNotices, Amount: 1,
+		Windows: []store.Window{{Within: hour, Most: hourlyNotices}, {Within: Day, Most: dailyNotices}}})
+	if err != nil {
+		return err
+	}
+	if refusal != nil {
+		refusal.Reason = concordat.ReasonBusy // to be told again, not given up
+		return refusal
 	}
 	line := auditNotice{Kind: n.Kind, Library: n.Library}
 	if n.Job != (concordat.JobID{}) {
 		line.Job = hex.EncodeToString(n.Job[:])
 	}
-	var err error
 	if n.Kind == concordat.NoticeEnded {
 		err = s.o.Store.DropStandingAsks(ctx, from, n.Job)
 		for _, e := range s.epochSets() {
 			e.forgetStanding()
 		}
-	} else {
-		// What concerns a check or a mirror of ours takes effect at once; the rest is for people.
-		var unknown *concordat.Refusal
-		if _, err = s.o.Noticed(ctx, from, n); err == nil || errors.As(err, &unknown) {
-			err = s.o.Store.PutReceived(ctx, from, n)
-		}
+	} else if _, err = s.o.Noticed(ctx, from, n); err == nil && n.Kind == concordat.NoticeDisclosure {
+		err = s.o.Store.PutReceived(ctx, from, n)
 	}
 	if err != nil {
 		return err
@@ -96,7 +104,12 @@ func (s *Answerer) Undelivered(ctx context.Context, o store.Outgoing, cause erro
 
 const noticeLife = 30 * Day
 
-// Inbox returns notices that partners sent, after the given number, oldest first: at most limit.
+// Inbox returns the decisions that partners told, after the given number, oldest first: at most limit.
 func (s *Answerer) Inbox(ctx context.Context, after int64, limit int) ([]store.Received, error) {
 	return s.o.Store.Inbox(ctx, after, limit)
+}
+
+// TakenIn takes notices up to the given number out of the inbox.
+func (s *Answerer) TakenIn(ctx context.Context, last int64) error {
+	return s.o.Store.DropReceived(ctx, last)
 }

@@ -32,6 +32,8 @@ const (
 	spendEdges       = "edges"
 	spendOpened      = "opened"
 	spendCompared    = "compared"
+	spendNotices     = "notices"
+	spendShipped     = "shipped"
 )
 
 const (
@@ -161,6 +163,11 @@ func (g *grant) opened(id concordat.DocumentID, n, sentences int) store.Spending
 	return x
 }
 
+// shipped is the spending of n documents for a mirror: in a day as many as make the mirror four times, and some for changes.
+func (g *grant) shipped(n int) store.Spending {
+	return g.spending(spendShipped, n, store.Window{Within: Day, Most: 4*g.library.Documents + 2000})
+}
+
 // mostComparisons is the most passages of one document whose edges a partner may ask for in a year. The draft after next of
 // a thesis needs a few dozen; who tries what the next word is needs 256 for a byte of its hash.
 const mostComparisons = 200
@@ -174,16 +181,6 @@ func (g *grant) compared(id concordat.DocumentID, n int) store.Spending {
 	x := g.spending(spendCompared, n, store.Window{Within: year, Most: most})
 	x.Document = id
 	return x
-}
-
-// padded is the number of sentences that an ask of n costs: dummies are not free, and the true
-// number is not to be seen from the budget either.
-func padded(n int) int {
-	p := 64
-	for p < n {
-		p *= 2
-	}
-	return p
 }
 
 // Share opens a library to a partner under a rule, or exchanges the rule, and returns what stands.

@@ -76,6 +76,11 @@ func (s *Answerer) shipPage(ctx context.Context, set *epochSet, g *grant, after 
 	if err != nil {
 		return nil, 0, err
 	}
+	if len(changes) > 0 {
+		if err := s.pay(ctx, g.shipped(len(changes))); err != nil {
+			return nil, 0, err
+		}
+	}
 	out.More = len(changes) == shipDocuments
 	last = after
 	sentences := 0

@@ -75,5 +75,6 @@ type Store interface {
 	Delivered(ctx context.Context, seq int64) error
 	Undelivered(ctx context.Context, seq int64, next time.Time, cause string) error
 	PutReceived(ctx context.Context, partner concordat.SiteID, n *concordat.Notice) error
+	DropReceived(ctx context.Context, last int64) error
 	Inbox(ctx context.Context, after int64, limit int) ([]store.Received, error)
 }

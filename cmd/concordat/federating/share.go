@@ -76,7 +76,7 @@ Levels, each with the ones before it: exists (that something matches), counts (h
 text, after a person agreed to each request; see concordat disclosure).
 
 A partner that holds the key of its federation can test guesses against what it is shown, and name
-about 43 % of the content words behind a fingerprint or a word set: doc/security.md.`,
+about 43 % of the content words behind a fingerprint or a word set: doc/federation.md.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.with == "" {

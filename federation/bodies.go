@@ -1,0 +1,178 @@
+package federation
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"concordat/crypto"
+)
+
+// A message takes no place of answering before it has come. What has come of it takes memory: so much of each partner,
+// until it is answered, and so much of all who are not known yet, among whom the one that began first gives way.
+
+const (
+	// leastRate is how many bytes of a message must come in each leastRateFor from its beginning on.
+	leastRate    = 64 << 10
+	leastRateFor = 5 * time.Second
+	// firstRead is how much is read before anything is asked about a message: more than the least one has.
+	firstRead = 8 << 10
+)
+
+// errSlow: a message of somebody unknown gave way to others.
+var errSlow = errors.New("it gave way to other messages")
+
+// bodies bounds the bytes of messages that are coming or wait for their answers.
+type bodies struct {
+	perSite, unknown int // bytes of one partner, and of all who are not known
+
+	mu        sync.Mutex // guards what follows, and the bodies
+	sites     map[crypto.SiteID]int
+	strangers []*body // in the order in which they began
+	held      int     // by strangers
+}
+
+// body is one message.
+type body struct {
+	of     *bodies
+	site   crypto.SiteID
+	known  bool
+	held   int
+	giveUp func() // ends the reading of it; it must not wait. nil: it has ended
+}
+
+func newBodies(perSite, unknown int) *bodies {
+	return &bodies{perSite: perSite, unknown: unknown, sites: map[crypto.SiteID]int{}}
+}
+
+// begin returns a message that holds nothing yet. The caller ends it.
+func (b *bodies) begin(site crypto.SiteID, known bool, giveUp func()) *body {
+	x := &body{of: b, site: site, known: known, giveUp: giveUp}
+	if !known {
+		b.mu.Lock()
+		b.strangers = append(b.strangers, x)
+		b.mu.Unlock()
+	}
+	return x
+}
+
+// hold takes n bytes more. It fails with errBusy where there is no room, and with errSlow for a message that gave way.
+func (x *body) hold(n int) error {
+	b := x.of
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if x.giveUp == nil {
+		return errSlow
+	}
+	if x.known {
+		return x.charge(n)
+	}
+	for b.held+n > b.unknown && b.strangers[0] != x {
+		first := b.strangers[0]
+		giveUp := first.giveUp
+		first.leave()
+		giveUp()
+	}
+	if b.held+n > b.unknown {
+		return errBusy
+	}
+	b.held, x.held = b.held+n, x.held+n
+	return nil
+}
+
+// charge takes bytes of the partner's. b.mu is held.
+func (x *body) charge(n int) error {
+	if x.of.sites[x.site]+n > x.of.perSite {
+		return errBusy
+	}
+	x.of.sites[x.site] += n
+	x.held += n
+	return nil
+}
+
+// recognise makes a stranger's message one of the partner that signed it.
+func (x *body) recognise(site crypto.SiteID) error {
+	b := x.of
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if x.known {
+		return nil
+	}
+	if x.giveUp == nil {
+		return errSlow
+	}
+	n, giveUp := x.held, x.giveUp
+	x.leave()
+	x.site, x.known, x.giveUp = site, true, giveUp
+	return x.charge(n)
+}
+
+// leave gives back what x holds and ends it. b.mu is held.
+func (x *body) leave() {
+	b := x.of
+	if x.known {
+		if b.sites[x.site] -= x.held; b.sites[x.site] == 0 {
+			delete(b.sites, x.site)
+		}
+	} else if i := slices.Index(b.strangers, x); i >= 0 {
+		b.strangers = slices.Delete(b.strangers, i, i+1)
+		b.held -= x.held
+	}
+	x.held, x.giveUp = 0, nil
+}
+
+func (x *body) end() {
+	x.of.mu.Lock()
+	defer x.of.mu.Unlock()
+	x.leave()
+}
+
+// read reads the message of a request, of at most the given number of bytes, as long as it comes fast enough. After the
+// first bytes, or all where there are fewer, it asks check whether to go on.
+func (x *body) read(w http.ResponseWriter, r *http.Request, most int, longest time.Duration,
+	check func(first []byte) error) (b []byte, err error) {
+	c := http.NewResponseController(w)
+	defer func() {
+		if err == nil {
+			_ = c.SetReadDeadline(time.Time{}) // there is none below HTTP
+		} else {
+			endReading(w)() // the rest is not waited for
+		}
+	}()
+	began := time.Now()
+	var buf []byte
+	checked := false
+	for {
+		if len(buf) == cap(buf) {
+			size := min(max(2*cap(buf), firstRead), most+1)
+			if err := x.hold(size - cap(buf)); err != nil {
+				return nil, err
+			}
+			buf = append(make([]byte, 0, size), buf...)
+		}
+		due := leastRateFor * time.Duration(1+len(buf)/leastRate)
+		_ = c.SetReadDeadline(began.Add(min(due, longest)))
+		n, err := r.Body.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if len(buf) > most {
+			return nil, fmt.Errorf("more than %d bytes", most)
+		}
+		ended := errors.Is(err, io.EOF)
+		if !checked && (len(buf) >= firstRead || ended) {
+			checked = true
+			if err := check(buf); err != nil {
+				return nil, err
+			}
+		}
+		if ended {
+			return buf, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}

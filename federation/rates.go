@@ -1,0 +1,49 @@
+package federation
+
+import (
+	"sync"
+	"time"
+
+	"concordat/crypto"
+)
+
+// rateBurst is how many seconds' requests a partner may make at once.
+const rateBurst = 500
+
+// rates bounds the requests of each partner in time: each leaves traces that stay. Only partners whose signature was
+// checked are counted, so there are as many as the roster has.
+type rates struct {
+	each, most float64 // requests a second, and at once
+
+	mu    sync.Mutex // guards left
+	sites map[crypto.SiteID]allowance
+}
+
+// allowance is how many requests a partner may make at the moment of at.
+type allowance struct {
+	left float64
+	at   time.Time
+}
+
+func newRates(each, most float64) *rates {
+	return &rates{each: each, most: most, sites: map[crypto.SiteID]allowance{}}
+}
+
+// take counts a request, or returns how long to wait for it.
+func (r *rates) take(site crypto.SiteID, now time.Time) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a, ok := r.sites[site]
+	if !ok {
+		a = allowance{r.most, now}
+	}
+	a.left, a.at = min(a.left+now.Sub(a.at).Seconds()*r.each, r.most), now
+	wait := time.Duration(0)
+	if a.left < 1 {
+		wait = max(time.Second, time.Duration((1-a.left)/r.each*float64(time.Second)))
+	} else {
+		a.left--
+	}
+	r.sites[site] = a
+	return wait
+}

@@ -1,0 +1,169 @@
+package federation_test
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/federation"
+	"concordat/internal/fedtest"
+)
+
+// dripping opens connections that begin a message and do not go on with it, and returns them.
+func dripping(t *testing.T, n int, dial func() (net.Conn, error)) []net.Conn {
+	t.Helper()
+	var out []net.Conn
+	for range n {
+		c, err := dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		if _, err := io.WriteString(c, "POST /concordat/1/message HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\nCC"); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// answeredWithin fails if a partner is not answered in time.
+func answeredWithin(t *testing.T, c *federation.Client, a *concordat.Ask, most time.Duration) {
+	t.Helper()
+	began := time.Now()
+	if _, err := c.Ask(t.Context(), a); err != nil {
+		t.Errorf("an honest partner: %v", err)
+	}
+	if took := time.Since(began); took > most {
+		t.Errorf("an honest partner waited %v", took)
+	}
+}
+
+// dripping of a partner: with its key.
+func (x *slowSite) drip(t *testing.T, n int) []net.Conn {
+	t.Helper()
+	id, _ := x.from.Roster.Self()
+	der, key, err := id.TLS(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dripping(t, n, func() (net.Conn, error) {
+		return tls.Dial("tcp", strings.TrimPrefix(x.to.URL, "https://"), &tls.Config{InsecureSkipVerify: true,
+			Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}})
+	})
+}
+
+// slowSite is a partner that sends as slowly as it can.
+type slowSite struct{ from, to *fedtest.Site }
+
+// TestN1SlowPartners is the attack N1: four partners that send as slowly as they can, on as many connections as they may
+// open, while five honest ones ask.
+func TestN1SlowPartners(t *testing.T) {
+	r := newRand(t)
+	answers := library(r, "Thesis", 1, 10)
+	f := fedtest.New(t, 10, scheme, func(_ int, o *federation.ServerOptions) { o.ConnsPer = 500 }) // all are on one address here
+	f.Answer(0, answers)
+	for s := 1; s <= 4; s++ {
+		(&slowSite{f.Sites[s], f.Sites[0]}).drip(t, 16)
+	}
+	for s := 5; s <= 9; s++ {
+		answeredWithin(t, f.Partner(s, 0), submission(r, answers, 5), time.Second)
+	}
+}
+
+// TestReadingBusy: where more of a partner's messages come than there is room for, the next one is told to come again, and
+// taken once there is room.
+func TestReadingBusy(t *testing.T) {
+	r := newRand(t)
+	answers := library(r, "Thesis", 1, 10)
+	told := &outcomes{}
+	f := fedtest.New(t, 2, scheme, func(_ int, o *federation.ServerOptions) { o.Bytes, o.Observe = 20<<10, told.observe })
+	f.Answer(0, answers)
+	drips := (&slowSite{f.Sites[1], f.Sites[0]}).drip(t, 2) // each takes 8 KiB to begin with
+	c := f.Sites[1].NewClient(t, f.Sites[0], federation.ClientOptions{Tries: 1, Timeout: time.Minute})
+	busy := func() bool {
+		_, err := c.Catalogue(t.Context())
+		if err != nil && !errors.Is(err, concordat.ErrUnavailable) {
+			t.Fatal(err)
+		}
+		return err != nil
+	}
+	for !busy() { // until both drips have come
+		time.Sleep(time.Millisecond)
+	}
+	if told.last() != federation.OutcomeBusy {
+		t.Errorf("observed %q, want %q", told.last(), federation.OutcomeBusy)
+	}
+	for _, c := range drips {
+		_ = c.Close()
+	}
+	for busy() { // until both have been given up
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// TestN1SlowStrangers: behind a proxy that hands on what has come, 200 strangers send as slowly. None is waited for longer
+// than a message that comes at the least rate, and none takes the room of what comes after it.
+func TestN1SlowStrangers(t *testing.T) {
+	w := newWorkbench(t, time.Now)
+	w.reopen(t, federation.ServerOptions{Behind: true, Strangers: 1200 << 10})
+	served := httptest.NewServer(w.server)
+	defer served.Close()
+	addr := served.Listener.Addr().String()
+	drips := dripping(t, 200, func() (net.Conn, error) { return net.Dial("tcp", addr) }) // 1.6 MiB: the first ones give way
+	env, pending := w.seal(t, crypto.TypeQuery, w.query(t, 20), time.Minute)
+	began := time.Now()
+	resp, err := http.Post(served.URL+"/concordat/1/message", "application/octet-stream", bytes.NewReader(env))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	if took := time.Since(began); err != nil || resp.StatusCode != http.StatusOK || took > time.Second {
+		t.Fatalf("a partner among strangers: %s, error %v, after %v", resp.Status, err, took)
+	}
+	if _, refusal := w.opened(t, answer, pending, crypto.TypeReply); refusal != nil {
+		t.Errorf("a partner among strangers: %v", refusal)
+	}
+	for i, c := range drips {
+		_ = c.SetReadDeadline(began.Add(10 * time.Second))
+		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatalf("stranger %d is waited for: %v", i, err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusBadRequest {
+			t.Errorf("stranger %d: %s, want 400", i, resp.Status)
+		}
+	}
+}
+
+// TestRate: a partner that makes requests without end is told to come later, and another one is answered.
+func TestRate(t *testing.T) {
+	r := newRand(t)
+	answers := library(r, "Thesis", 1, 10)
+	f := fedtest.New(t, 3, scheme, func(_ int, o *federation.ServerOptions) { o.Rate = 1 })
+	f.Answer(0, answers)
+	c := f.Sites[1].NewClient(t, f.Sites[0], federation.ClientOptions{Tries: 1, Timeout: time.Minute})
+	var refusal *concordat.Refusal
+	answered := 0
+	for ; refusal == nil && answered < 600; answered++ {
+		if _, err := c.Catalogue(t.Context()); err != nil && !errors.As(err, &refusal) {
+			t.Fatal(err)
+		}
+	}
+	if refusal == nil || refusal.Reason != concordat.ReasonBusy || refusal.Retry.IsZero() || answered < 500 {
+		t.Errorf("%d requests were answered, then %v; want 500 and a time to come again", answered, refusal)
+	}
+	answeredWithin(t, f.Partner(2, 0), submission(r, answers, 5), 5*time.Second)
+}
