@@ -232,6 +232,7 @@ func (r *Roster) Heard(h *crypto.Head) {
 	if what := r.stopped(ctx, h); what != "" {
 		site := instance.PartnerName(h.Site)
 		r.log.Error("a partner's audit has stopped", "site", site, "what", what)
+		r.raise(ctx, store.PartnerAlarm{Partner: site, Kind: store.AlarmAuditStopped})
 		if err := r.audit(ctx, string(site), "audit stopped", map[string]any{"entry": h.Seq, "what": what}); err != nil {
 			r.log.Error("audit", "error", err)
 		}
@@ -247,11 +248,18 @@ func (r *Roster) Heard(h *crypto.Head) {
 		return
 	}
 	r.log.Error("a partner's audit was rewritten", "site", instance.PartnerName(h.Site), "entry", h.Seq, "heard", fork.Heard)
+	r.raise(ctx, store.PartnerAlarm{Partner: instance.PartnerName(h.Site), Kind: store.AlarmAuditContradicts})
 	err = r.audit(ctx, string(instance.PartnerName(h.Site)), "audit contradicts",
 		map[string]any{"entry": h.Seq, "hash": hex.EncodeToString(h.Hash[:]),
 			"earlier_entry": fork.Seq, "earlier_hash": hex.EncodeToString(fork.Hash[:])})
 	if err != nil {
 		r.log.Error("audit", "error", err)
+	}
+}
+
+func (r *Roster) raise(ctx context.Context, a store.PartnerAlarm) {
+	if _, err := r.db.RaiseAlarm(ctx, a); err != nil {
+		r.log.Error("alarm", "site", a.Partner, "error", err)
 	}
 }
 

@@ -173,6 +173,37 @@ func TestA3ManyJobs(t *testing.T) {
 	}
 }
 
+// TestProbingAlarm: a partner that goes on asking variants of a sentence raises an alarm, once a day, and one that asks
+// drafts of a text does not.
+func TestProbingAlarm(t *testing.T) {
+	alarms := func(x *oracle, step string, want int) {
+		t.Helper()
+		as, err := x.o.store.PartnerAlarms(t.Context(), "north", 0)
+		must(t, err)
+		if len(as) != want {
+			t.Errorf("%s: alarms %+v, want %d", step, as, want)
+		}
+		for _, a := range as {
+			if a.Kind != store.AlarmProbing || a.Library != "theses" {
+				t.Errorf("%s: %+v", step, a)
+			}
+		}
+	}
+	x := newOracle(t, unlimited)
+	ask := func(bits int) {
+		for i := range bits {
+			x.steps(withHash(x.base, i/4, 1<<(i%4)))
+		}
+	}
+	ask(40)
+	alarms(x, "forty drafts", 0)
+	ask(concordat.Bits)
+	alarms(x, "variants without end", 1)
+	x.o.clock.move(25 * time.Hour)
+	ask(concordat.Bits)
+	alarms(x, "the next day", 2)
+}
+
 // TestA3Withheld: the audit tells the owner how many sentences were not answered.
 func TestA3Withheld(t *testing.T) {
 	x := newOracle(t, unlimited)

@@ -215,6 +215,11 @@ func (b *brokenStore) AddShipped(ctx context.Context, partner concordat.SiteID, 
 	return b.fails("AddShipped", func() error { return b.DB.AddShipped(ctx, partner, e, ds) })
 }
 
+func (b *brokenStore) RaiseAlarm(ctx context.Context, a store.PartnerAlarm) (raised bool, err error) {
+	err = b.fails("RaiseAlarm", func() error { raised, err = b.DB.RaiseAlarm(ctx, a); return err })
+	return raised, err
+}
+
 func (b *brokenStore) DropReceived(ctx context.Context, last int64) error {
 	return b.fails("DropReceived", func() error { return b.DB.DropReceived(ctx, last) })
 }

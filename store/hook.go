@@ -26,12 +26,14 @@ const (
 	EventBatchDone       EventKind = "batch.done"       // all checks that were handed in together, or a batch of documents, have ended
 	EventEvidenceRequest EventKind = "evidence.request" // a partner asks to read passages of a document of this site
 	EventEvidenceAnswer  EventKind = "evidence.answer"  // a request of this site to a partner was decided
+	EventPartnerAlarm    EventKind = "partner.alarm"    // a partner did what somebody should look into
 	EventPing            EventKind = "ping"             // asked for by a person, to try a webhook
 )
 
 // EventKinds returns the kinds that a webhook can want; a ping goes to each that is asked for one.
 func EventKinds() []EventKind {
-	return []EventKind{EventCheckDone, EventCheckFailed, EventBatchDone, EventEvidenceRequest, EventEvidenceAnswer}
+	return []EventKind{EventCheckDone, EventCheckFailed, EventBatchDone, EventEvidenceRequest, EventEvidenceAnswer,
+		EventPartnerAlarm}
 }
 
 // HookState says whether a webhook is told.

@@ -49,6 +49,13 @@ type disclosureEvent struct {
 	State   string           `json:"state"`
 }
 
+// alarmEvent is the data of an event about a partner.
+type alarmEvent struct {
+	Partner concordat.SiteID    `json:"partner"`
+	Kind    string              `json:"kind"`
+	Library concordat.LibraryID `json:"library,omitempty"`
+}
+
 // Announce tells all webhooks that want it of an event: the site's, and those of the account owner where
 // it is not empty; what a paused one is told waits. data is JSON.
 func (db *Webhooks) Announce(ctx context.Context, kind EventKind, owner string, data json.RawMessage) error {

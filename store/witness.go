@@ -111,3 +111,54 @@ func (db *Peers) Witnesses(ctx context.Context, site concordat.SiteID) ([]Witnes
 	ws, err := engine.Collect(ctx, db.read(), scanWitness, `SELECT `+witnessColumns+` FROM witness WHERE site = ? ORDER BY seq, heard`, site)
 	return ws, db.fail(err, "witnesses of %s", site)
 }
+
+// Kinds of a PartnerAlarm.
+const (
+	AlarmProbing          = "probing"           // it asks more variants of a sentence than anybody needs
+	AlarmAuditStopped     = "audit_stopped"     // its audit does not go on, or is told no more
+	AlarmAuditContradicts = "audit_contradicts" // its audit was rewritten
+)
+
+// PartnerAlarm is something that a partner did and that somebody should look into.
+type PartnerAlarm struct {
+	Partner concordat.SiteID
+	Kind    string
+	Library concordat.LibraryID // of this site; empty: none
+	At      time.Time           // set by the store
+}
+
+// RaiseAlarm keeps an alarm and announces it to webhooks, unless the same was raised within a day, and reports whether it
+// did. Alarms of more than a year ago are forgotten.
+func (db *Peers) RaiseAlarm(ctx context.Context, a PartnerAlarm) (raised bool, err error) {
+	now := db.now()
+	err = db.write(ctx, func(c engine.Conn) error {
+		raised = false
+		var last int
+		if err := c.Row(ctx, `SELECT count(*) FROM partner_alarm WHERE partner = ? AND kind = ? AND library = ? AND at > ?`, a.Partner, a.Kind,
+			a.Library, stamp(now.Add(-24*time.Hour))).Scan(&last); err != nil || last > 0 {
+			return err
+		}
+		if _, err := c.Exec(ctx, `DELETE FROM partner_alarm WHERE at < ?`, stamp(now.AddDate(-1, 0, 0))); err != nil {
+			return err
+		}
+		if _, err := c.Exec(ctx, `INSERT INTO partner_alarm (partner, kind, library, at) VALUES (?, ?, ?, ?)`, a.Partner, a.Kind, a.Library,
+			stamp(now)); err != nil {
+			return err
+		}
+		raised = true
+		return db.announce(ctx, c, EventPartnerAlarm, "", alarmEvent{a.Partner, a.Kind, a.Library})
+	})
+	return raised && err == nil, db.fail(err, "alarm about %s", a.Partner)
+}
+
+// PartnerAlarms returns the alarms about a partner, the latest first: at most limit.
+func (db *Peers) PartnerAlarms(ctx context.Context, partner concordat.SiteID, limit int) ([]PartnerAlarm, error) {
+	as, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (PartnerAlarm, error) {
+		a := PartnerAlarm{Partner: partner}
+		var at int64
+		err := s.Scan(&a.Kind, &a.Library, &at)
+		a.At = instant(at)
+		return a, err
+	}, `SELECT kind, library, at FROM partner_alarm WHERE partner = ? ORDER BY seq DESC LIMIT ?`, partner, page(limit))
+	return as, db.fail(err, "alarms about %s", partner)
+}

@@ -478,12 +478,18 @@ func (w *Web) partnerPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		w.fail(rw, r, v, err)
 		return
 	}
+	alarms, err := w.o.Store.PartnerAlarms(r.Context(), rows[i].Site, showingsShown)
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
 	p := struct {
 		adminFrame
 		Partner  partnerRow
 		Exposure *ask.Exposure
 		Shares   []store.Share
-	}{adminFor(v), rows[i], x, shares}
+		Alarms   []store.PartnerAlarm
+	}{adminFor(v), rows[i], x, shares, alarms}
 	w.show(rw, r, v, http.StatusOK, "admin_partner", "title.admin", p)
 }
 

@@ -48,6 +48,11 @@ func TestAdministration(t *testing.T) {
 		Library: "theses", Document: "folios.txt", Sentences: 4}); err != nil {
 		t.Fatal(err)
 	}
+	for _, kind := range []string{store.AlarmProbing, store.AlarmAuditStopped, store.AlarmAuditContradicts} {
+		if _, err := d.store.RaiseAlarm(t.Context(), store.PartnerAlarm{Partner: "SOUTH", Kind: kind, Library: "theses"}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	adam, axel := d.signedIn(t, "adam", store.RoleAdministrator), d.signedIn(t, "axel", store.RoleAuditor)
 	sue, olga := d.signedIn(t, "sue", store.RoleSubmitter), d.signedIn(t, "olga", store.RoleOfficer)
 	for path, wants := range map[string][]string{
@@ -57,7 +62,8 @@ func TestAdministration(t *testing.T) {
 		"/admin/schemes":        {"natural@0123456789abcdef", "1 of 2 documents", "health"},
 		"/admin/settings":       {"--listen", "site.yaml:3", "set, not shown"},
 		"/admin/partners":       {"South &lt;Site&gt;", "compare the words"},
-		"/admin/partners/SOUTH": {"six words", "which sentences match", "folios.txt", "No library of this site is open to it"},
+		"/admin/partners/SOUTH": {"six words", "which sentences match", "folios.txt", "No library of this site is open to it",
+			"more variants of sentences than anybody needs", "its audit was rewritten", "told no more", "peer revoke"},
 		"/admin/audit":          {"The latest entry is number"},
 	} {
 		for _, p := range []*person{adam, axel} {

@@ -54,6 +54,7 @@ var hooksMessages = map[string][2]string{
 	"event.check.failed":     {"a check has failed", "检测失败"},
 	"event.batch.done":       {"all checks handed in together have ended", "同批检测全部结束"},
 	"event.evidence.request": {"a partner asks to read passages", "伙伴站点请求查看段落"},
+	"event.partner.alarm":    {"a partner did what somebody should look into", "伙伴站点的行为需要查看"},
 	"event.evidence.answer":  {"a partner has decided about our request", "伙伴站点答复了我方请求"},
 	"event.ping":             {"a ping was asked for", "请求了测试"},
 }

@@ -187,6 +187,37 @@ func testMemberships(t *testing.T, p Place) {
 	wantErr(t, db.Leave(ctx, "health"), concordat.ErrNotFound)
 }
 
+// testPartnerAlarms: one alarm a day of each kind and library, told to the site's webhooks, and forgotten after a year.
+func testPartnerAlarms(t *testing.T, p Place) {
+	db, c := open(t, p)
+	ctx := t.Context()
+	probing := store.PartnerAlarm{Partner: "north", Kind: store.AlarmProbing, Library: "theses"}
+	raise := func(a store.PartnerAlarm, want bool) {
+		t.Helper()
+		raised, err := db.RaiseAlarm(ctx, a)
+		must(t, err)
+		if raised != want {
+			t.Errorf("%+v raised: %v, want %v", a, raised, want)
+		}
+	}
+	raise(probing, true)
+	raise(probing, false)
+	raise(store.PartnerAlarm{Partner: "north", Kind: store.AlarmProbing, Library: "grants"}, true)
+	raise(store.PartnerAlarm{Partner: "south", Kind: store.AlarmAuditStopped}, true)
+	c.move(25 * time.Hour)
+	raise(probing, true)
+	as, err := db.PartnerAlarms(ctx, "north", 2)
+	must(t, err)
+	if len(as) != 2 || as[0].Library != "theses" || !as[0].At.Equal(c.now()) || as[1].Library != "grants" {
+		t.Errorf("got %+v", as)
+	}
+	c.move(400 * 24 * time.Hour)
+	raise(probing, true)
+	if as, err = db.PartnerAlarms(ctx, "north", 0); err != nil || len(as) != 1 {
+		t.Errorf("after a year: %+v, error %v", as, err)
+	}
+}
+
 // testWitnesses is the store's part of L2: a partner that rewrote its audit contradicts what was kept.
 func testWitnesses(t *testing.T, p Place) {
 	db, _ := open(t, p)

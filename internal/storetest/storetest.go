@@ -91,7 +91,7 @@ func Run(t *testing.T, newPlace func(t *testing.T) Place) {
 		{"Partners", testPartners},
 		{"Invitations", testInvitations},
 		{"Memberships", testMemberships},
-		{"Witnesses", testWitnesses},
+		{"Witnesses", testWitnesses}, {"PartnerAlarms", testPartnerAlarms},
 		{"Asks", testAsks},
 		{"Exposures", testExposures},
 		{"Standing", testStanding},

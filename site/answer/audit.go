@@ -34,6 +34,11 @@ type auditLibraryTell struct {
 	Withheld  int                 `json:"withheld,omitempty"` // sentences that were too near to earlier ones to be answered
 }
 
+// auditProbing is the detail of an alarm.
+type auditProbing struct {
+	Library concordat.LibraryID `json:"library"`
+}
+
 // take fills in what was told.
 func (l *auditAnswer) take(a *concordat.Ask, t *concordat.Tell, withheld map[concordat.LibraryID]int, err error) {
 	if err != nil {

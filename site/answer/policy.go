@@ -34,6 +34,7 @@ const (
 	spendCompared    = "compared"
 	spendNotices     = "notices"
 	spendShipped     = "shipped"
+	spendVariants    = "variants" // that were not answered
 )
 
 const (

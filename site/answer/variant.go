@@ -70,8 +70,10 @@ func (s *Answerer) once(ctx context.Context, q *question, g *grant, matches []co
 		return nil, err
 	}
 	told := map[int]bool{}
+	refused := 0
 	for i, v := range answered {
 		if withheld[i] {
+			refused++
 			q.withheld[g.library.ID] += len(v.sentences)
 			continue
 		}
@@ -79,7 +81,30 @@ func (s *Answerer) once(ctx context.Context, q *question, g *grant, matches []co
 			told[n] = true
 		}
 	}
+	if err := s.probing(ctx, g, refused); err != nil {
+		return nil, err
+	}
 	return slices.DeleteFunc(matches, func(m concordat.Match) bool { return !told[m.Sentence] }), nil
+}
+
+// dailyVariants is how many questions of a partner a library may leave unanswered in a day before somebody is told.
+const dailyVariants = 50
+
+// probing counts questions that were left unanswered because too many like them were asked, and raises an alarm.
+func (s *Answerer) probing(ctx context.Context, g *grant, refused int) error {
+	if refused == 0 {
+		return nil
+	}
+	_, over, err := s.spend(ctx, g.spending(spendVariants, refused, store.Window{Within: Day, Most: dailyVariants}))
+	if err != nil || over == nil {
+		return err
+	}
+	raised, err := s.o.Store.RaiseAlarm(ctx, store.PartnerAlarm{Partner: g.from, Kind: store.AlarmProbing, Library: g.library.ID})
+	if err != nil || !raised {
+		return err
+	}
+	s.o.Logger.Warn("a partner asks more variants of sentences than anybody needs", "site", g.from, "library", g.library.ID)
+	return s.audit(ctx, g.from, "probing", auditProbing{g.library.ID})
 }
 
 // variants returns the asked fingerprints that came near some sentence, in an order that the asker cannot know.
