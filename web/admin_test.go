@@ -56,15 +56,15 @@ func TestAdministration(t *testing.T) {
 	adam, axel := d.signedIn(t, "adam", store.RoleAdministrator), d.signedIn(t, "axel", store.RoleAuditor)
 	sue, olga := d.signedIn(t, "sue", store.RoleSubmitter), d.signedIn(t, "olga", store.RoleOfficer)
 	for path, wants := range map[string][]string{
-		"/admin":                {"needs attention", "3 MiB left", "Queue of checks"},
-		"/admin/tasks":          {"No task is of this kind"},
-		"/admin/storage":        {"5.0 GiB of 9.0 GiB", "3.0 MiB", "17 B", "/srv/site"},
-		"/admin/schemes":        {"natural@0123456789abcdef", "1 of 2 documents", "health"},
-		"/admin/settings":       {"--listen", "site.yaml:3", "set, not shown"},
-		"/admin/partners":       {"South &lt;Site&gt;", "compare the words"},
+		"/admin":          {"needs attention", "3 MiB left", "Queue of checks"},
+		"/admin/tasks":    {"No task is of this kind"},
+		"/admin/storage":  {"5.0 GiB of 9.0 GiB", "3.0 MiB", "17 B", "/srv/site"},
+		"/admin/schemes":  {"natural@0123456789abcdef", "1 of 2 documents", "health"},
+		"/admin/settings": {"--listen", "site.yaml:3", "set, not shown"},
+		"/admin/partners": {"South &lt;Site&gt;", "compare the words"},
 		"/admin/partners/SOUTH": {"six words", "which sentences match", "folios.txt", "No library of this site is open to it",
 			"more variants of sentences than anybody needs", "its audit was rewritten", "told no more", "peer revoke"},
-		"/admin/audit":          {"The latest entry is number"},
+		"/admin/audit": {"The latest entry is number"},
 	} {
 		for _, p := range []*person{adam, axel} {
 			page := p.get(path, http.StatusOK)
