@@ -16,6 +16,7 @@ import (
 	siteanswer "concordat/site/answer"
 	"concordat/site/ask"
 	"concordat/store"
+	"concordat/web/message"
 )
 
 // Administration is what the pages of administration ask the process for. All functions may be called
@@ -122,7 +123,7 @@ func (w *Web) lately(ctx context.Context) HealthPart {
 	}
 	n := 0
 	for _, t := range tasks {
-		if w.o.Now().Sub(t.Finished) < 24*time.Hour && isSiteFault(t.Cause) {
+		if w.o.Now().Sub(t.Finished) < 24*time.Hour && message.IsSiteFault(t.Cause) {
 			n++
 		}
 	}
@@ -181,7 +182,7 @@ func (w *Web) adminTasksPage(rw http.ResponseWriter, r *http.Request, v *visitor
 	if err == nil {
 		p.Counts, err = w.o.Store.TaskCounts(r.Context())
 	}
-	way := &onItsWay{w: w, v: v, l: languageOf(r)}
+	way := &onItsWay{w: w, v: v, l: message.LanguageOf(r)}
 	for _, t := range tasks {
 		one := adminTask{Task: t}
 		if err == nil && !ended(t.State) {
@@ -332,7 +333,7 @@ func auditFilter(q url.Values) (store.AuditFilter, error) {
 		}
 	}
 	if err := errors.Join(err, err2); err != nil {
-		return f, wrong("wrong.date", q.Get("from")+" "+q.Get("to"))
+		return f, message.Invalid("wrong.date", q.Get("from")+" "+q.Get("to"))
 	}
 	return f, nil
 }

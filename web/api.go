@@ -16,6 +16,7 @@ import (
 	"concordat"
 	"concordat/people"
 	"concordat/store"
+	"concordat/web/message"
 )
 
 // Scopes of a token, as operations name them.
@@ -251,7 +252,7 @@ var (
 
 func (w *Web) problem(rw http.ResponseWriter, err error) {
 	m := w.model(err)
-	if _, words, retry, limited := limits(english, w.o.Now(), err); limited {
+	if _, words, retry, limited := limits(message.English, w.o.Now(), err); limited {
 		retryAfter(rw.Header(), retry)
 		if words != "" {
 			m.Detail = words

@@ -18,6 +18,7 @@ import (
 	"concordat/report/html"
 	"concordat/site"
 	"concordat/store"
+	"concordat/web/message"
 )
 
 func (w *Web) apiOfChecks(a huma.API) {
@@ -305,7 +306,7 @@ func (w *Web) apiReport(rw http.ResponseWriter, r *http.Request, v *visitor) err
 	if err != nil {
 		return err
 	}
-	rep, err := w.currentReport(r.Context(), v, t, languageOf(r).report())
+	rep, err := w.currentReport(r.Context(), v, t, message.LanguageOf(r).Report())
 	if err != nil {
 		return err
 	}

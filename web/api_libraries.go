@@ -18,6 +18,7 @@ import (
 	"concordat/site"
 	"concordat/site/retain"
 	"concordat/store"
+	"concordat/web/message"
 )
 
 // AddedFile is a file on its way into a library.
@@ -267,7 +268,7 @@ func (w *Web) apiAdd(rw http.ResponseWriter, r *http.Request, v *visitor) error 
 	r.Body = http.MaxBytesReader(rw, r.Body, mostFiles*w.o.MaxUpload)
 	parts, err := r.MultipartReader()
 	if err != nil {
-		return fmt.Errorf("%w %w", wrong("wrong.form"), err)
+		return fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
 	}
 	out := &apiAddedBody{Documents: []apiAdded{}}
 	if err := readAdded(parts, func(f AddedFile, content io.Reader) error {
@@ -294,7 +295,7 @@ func readAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("%w %w", wrong("wrong.form"), err)
+			return fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
 		}
 		if p.FormName() != "file" {
 			if err := f.field(p, &room); err != nil {
@@ -303,7 +304,7 @@ func readAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader
 			continue
 		}
 		if files++; files > mostFiles {
-			return wrong("wrong.many", mostFiles)
+			return message.Invalid("wrong.many", mostFiles)
 		}
 		if f.Name = cleanName(p.FileName()); f.Name == "" {
 			return fmt.Errorf("%w: a file without a name", concordat.ErrInvalid)
@@ -320,7 +321,7 @@ func readAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader
 func (f *AddedFile) field(p *multipart.Part, room *int) error {
 	b, err := io.ReadAll(io.LimitReader(p, int64(*room)+1))
 	if err != nil {
-		return fmt.Errorf("%w %w", wrong("wrong.form"), err)
+		return fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
 	}
 	if *room -= len(b) + 64; *room < 0 {
 		return fmt.Errorf("form: %w: more than %d MiB beside the files", concordat.ErrInvalid, mostForm>>20)

@@ -17,6 +17,7 @@ import (
 	"concordat/site"
 	"concordat/site/batch"
 	"concordat/store"
+	"concordat/web/message"
 )
 
 func (w *Web) batchesRoutes() {
@@ -82,7 +83,7 @@ func (w *Web) newBatchPage(rw http.ResponseWriter, r *http.Request, v *visitor) 
 
 func (w *Web) showNewBatch(rw http.ResponseWriter, r *http.Request, v *visitor, code int, was refused) {
 	p := newCheck{Templates: w.o.Templates(), MaxMiB: w.o.MaxUpload >> 20, MaxFiles: mostFiles}
-	p.tell(was, languageOf(r))
+	p.tell(was, message.LanguageOf(r))
 	var err error
 	if p.Libraries, err = w.o.Store.Libraries(r.Context()); err == nil {
 		p.Partners, err = w.o.Partners(r.Context())
@@ -126,14 +127,14 @@ func (w *Web) handBatch(ctx context.Context, v *visitor, u *upload) (string, err
 		return "", err
 	}
 	if w.o.Policy.NoStore {
-		return "", barred("barred.store")
+		return "", message.Refused("barred.store")
 	}
 	j, err := w.batchJob(ctx, u)
 	if err != nil {
 		return "", err
 	}
 	if v.Public && len(j.Partners) > 0 {
-		return "", barred("barred.partners")
+		return "", message.Refused("barred.partners")
 	}
 	done, err := w.people.Spend(ctx, v.Account, v.address, len(taken(u.jobs)), u.bytes)
 	if err != nil {
@@ -169,12 +170,12 @@ func (w *Web) handBatch(ctx context.Context, v *visitor, u *upload) (string, err
 func (w *Web) batchJob(ctx context.Context, u *upload) (batch.Job, error) {
 	j := batch.Job{Template: u.field("template"), Purpose: strings.TrimSpace(u.field("purpose")), NoLibraries: u.field("alone") != ""}
 	if !w.isTemplate(j.Template) {
-		return j, wrong("wrong.template", j.Template)
+		return j, message.Invalid("wrong.template", j.Template)
 	}
 	for _, name := range u.fields["library"] {
 		l, err := w.o.Store.Library(ctx, concordat.LibraryID(name))
 		if err != nil {
-			return j, wrong("wrong.library", name)
+			return j, message.Invalid("wrong.library", name)
 		}
 		j.Libraries = append(j.Libraries, l.ID)
 	}
@@ -185,7 +186,7 @@ func (w *Web) batchJob(ctx context.Context, u *upload) (batch.Job, error) {
 	if t := u.field("threshold"); t != "" {
 		percent, err := strconv.ParseFloat(t, 64)
 		if err != nil || !(percent > 0 && percent <= 100) {
-			return j, wrong("wrong.threshold", t)
+			return j, message.Invalid("wrong.threshold", t)
 		}
 		j.Threshold = percent / 100
 	}
@@ -202,7 +203,7 @@ func (w *Web) chosen(ctx context.Context, names []string) ([]concordat.SiteID, e
 	var j site.Job
 	err := w.partnerWishes(ctx, &j, names)
 	if err == nil && len(j.PartnerLibraries) > 0 {
-		err = wrong("wrong.partner", j.PartnerLibraries[0])
+		err = message.Invalid("wrong.partner", j.PartnerLibraries[0])
 	}
 	return j.Partners, err
 }
@@ -276,7 +277,7 @@ func (w *Web) batchPairPage(rw http.ResponseWriter, r *http.Request, v *visitor)
 	}
 	w.audit(r.Context(), v.Name, "report_read", map[string]any{"task": rep.Task, "batch": b.ID, "with": y + 1})
 	rep = seen(rep, see)
-	rep.Language = languageOf(r).report()
+	rep.Language = message.LanguageOf(r).Report()
 	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
 	// The page stands alone and carries the stricter policy of its own style and script.
 	rw.Header().Set("Content-Security-Policy", "frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
@@ -366,7 +367,7 @@ func (w *Web) applyVerdict(ctx context.Context, v *visitor, b store.Batch, first
 		verdict = ""
 	}
 	if len(why) > mostNote {
-		return wrong("wrong.reason", mostNote)
+		return message.Invalid("wrong.reason", mostNote)
 	}
 	x, y, err := pairOf(first, second)
 	if err != nil {
@@ -390,19 +391,19 @@ func (w *Web) batchEvents(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		w.fail(rw, r, v, err)
 		return
 	}
-	l := languageOf(r)
+	l := message.LanguageOf(r)
 	w.follow(rw, r, v, nil, batchBeat, func(ctx context.Context) (progress, error) {
 		now, err := w.o.Store.Batch(ctx, b.ID)
 		return batchProgress(now, l), err
 	})
 }
 
-func batchProgress(b store.Batch, l language) progress {
+func batchProgress(b store.Batch, l message.Language) progress {
 	switch {
 	case ended(b.State):
 		return progress{State: b.State, Finally: true}
 	case b.Stage == "":
-		return progress{State: b.State, Words: l.say("batch.waits")}
+		return progress{State: b.State, Words: l.Say("batch.waits")}
 	}
-	return progress{State: b.State, Words: l.say("batch.stage", l.say("stage."+b.Stage), b.Done, b.Total), Done: b.Done, Total: b.Total}
+	return progress{State: b.State, Words: l.Say("batch.stage", l.Say("stage."+b.Stage), b.Done, b.Total), Done: b.Done, Total: b.Total}
 }

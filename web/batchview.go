@@ -14,6 +14,7 @@ import (
 	"concordat/screen"
 	"concordat/site/batch"
 	"concordat/store"
+	"concordat/web/message"
 )
 
 // The most of each that a page of a batch shows; tables have all.
@@ -104,7 +105,7 @@ func matrixOf(v *batch.View, label string, docs []int, all int) *shownMatrix {
 }
 
 func (w *Web) batchPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	p, err := w.viewBatch(r.Context(), v, r.PathValue("id"), languageOf(r))
+	p, err := w.viewBatch(r.Context(), v, r.PathValue("id"), message.LanguageOf(r))
 	if err != nil {
 		w.fail(rw, r, v, err)
 		return
@@ -112,7 +113,7 @@ func (w *Web) batchPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	w.show(rw, r, v, http.StatusOK, "batch", "title.batch", p)
 }
 
-func (w *Web) viewBatch(ctx context.Context, v *visitor, id string, l language) (*batchPage, error) {
+func (w *Web) viewBatch(ctx context.Context, v *visitor, id string, l message.Language) (*batchPage, error) {
 	view, see, err := w.seenBatch(ctx, v, id)
 	if err != nil {
 		return nil, err
@@ -151,7 +152,7 @@ func (w *Web) viewBatch(ctx context.Context, v *visitor, id string, l language) 
 }
 
 // fill makes what is shown of the view.
-func (p *batchPage) fill(l language) error {
+func (p *batchPage) fill(l message.Language) error {
 	details := p.Details()
 	p.MoreClusters = max(0, len(details)-batchShownClusters)
 	for n := range details[:len(details)-p.MoreClusters] {
@@ -162,7 +163,7 @@ func (p *batchPage) fill(l language) error {
 		p.Shown = append(p.Shown, one)
 	}
 	if docs := p.Matrix(0); len(docs) > 1 && p.ShowsPairs() {
-		p.All = matrixOf(p.View, l.say("batch.table", l.say("batch.all")), docs, len(docs))
+		p.All = matrixOf(p.View, l.Say("batch.table", l.Say("batch.all")), docs, len(docs))
 	}
 	for _, pair := range p.Pairs[:min(len(p.Pairs), batchShownPairs)] {
 		p.Rows = append(p.Rows, p.shown(pair))
@@ -183,9 +184,9 @@ func (p *batchPage) shown(pair batch.ViewedPair) shownPair {
 	return shownPair{ViewedPair: pair, First: &p.Members[pair.A], Second: &p.Members[pair.B], Cluster: p.PairCluster(pair)}
 }
 
-func showCluster(v *batch.View, n int, d batch.Cluster, l language) (shownCluster, error) {
+func showCluster(v *batch.View, n int, d batch.Cluster, l message.Language) (shownCluster, error) {
 	one := shownCluster{Number: n, Bridges: len(d.Bridges), Matrix: matrixOf(v,
-		l.say("batch.table", l.say("batch.cluster", n, len(v.Clusters[n-1]))), v.Matrix(n), len(v.Clusters[n-1]))}
+		l.Say("batch.table", l.Say("batch.cluster", n, len(v.Clusters[n-1]))), v.Matrix(n), len(v.Clusters[n-1]))}
 	of := map[int]batch.ClusterDocument{}
 	for _, x := range d.Documents {
 		of[x.Member] = x
@@ -195,7 +196,7 @@ func showCluster(v *batch.View, n int, d batch.Cluster, l language) (shownCluste
 	}
 	var b strings.Builder
 	nodes, links := v.Picture(n)
-	err := screen.WriteCluster(&b, l.say("batch.picture", n, len(nodes)), nodes, links)
+	err := screen.WriteCluster(&b, l.Say("batch.picture", n, len(nodes)), nodes, links)
 	one.Picture = template.HTML(b.String()) // elements of screen's own, which escapes the texts
 	return one, err
 }

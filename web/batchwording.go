@@ -10,6 +10,7 @@ import (
 	"concordat"
 	"concordat/site/batch"
 	"concordat/store"
+	"concordat/web/message"
 )
 
 const (
@@ -32,12 +33,13 @@ type shownWording struct {
 // Counts reports whether it counts by the rules of a site.
 func (s *shownWording) Counts() bool { return !s.Common && s.Why == "" }
 
-func (w *Web) showWording(ctx context.Context, v *batch.View, all []batch.ViewedWording, runes int, l language) ([]shownWording, error) {
+func (w *Web) showWording(ctx context.Context, v *batch.View, all []batch.ViewedWording, runes int,
+	l message.Language) ([]shownWording, error) {
 	texts, err := batch.WordingTexts(ctx, w.o.Site, v, all, runes)
 	out := make([]shownWording, len(all))
 	for i := range all {
 		members := all[i].Documents()
-		out[i] = shownWording{ViewedWording: &all[i], Held: len(members), Reads: l.report().FormReason(all[i].Why)}
+		out[i] = shownWording{ViewedWording: &all[i], Held: len(members), Reads: l.Report().FormReason(all[i].Why)}
 		if err == nil {
 			out[i].Text = texts[i]
 		}
@@ -77,7 +79,7 @@ func (w *Web) batchWordingPage(rw http.ResponseWriter, r *http.Request, v *visit
 	view, one, err := w.wordingOf(r.Context(), v, r.PathValue("id"), r.PathValue("n"))
 	var shown []shownWording
 	if err == nil {
-		shown, err = w.showWording(r.Context(), view, []batch.ViewedWording{*one}, wordingWhole, languageOf(r))
+		shown, err = w.showWording(r.Context(), view, []batch.ViewedWording{*one}, wordingWhole, message.LanguageOf(r))
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)
@@ -101,7 +103,7 @@ func (w *Web) applyWording(ctx context.Context, v *visitor, b store.Batch, n str
 	}
 	why = strings.TrimSpace(why)
 	if count && why == "" || len(why) > mostNote {
-		return wrong("wrong.reason", mostNote)
+		return message.Invalid("wrong.reason", mostNote)
 	}
 	if err := batch.CountWording(ctx, w.o.Site, w.o.Store, b.ID, v.Name, number, count, why, w.o.Rules()); err != nil {
 		return err

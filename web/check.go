@@ -13,6 +13,7 @@ import (
 	"concordat/report"
 	"concordat/site"
 	"concordat/store"
+	"concordat/web/message"
 )
 
 type newCheck struct {
@@ -67,10 +68,10 @@ type refused struct {
 }
 
 // tell puts into the form what was wrong with it.
-func (n *newCheck) tell(r refused, l language) {
+func (n *newCheck) tell(r refused, l message.Language) {
 	n.Problem, n.Faults, n.Sent = r.problem, r.faults, r.sent
 	if r.err != nil {
-		n.Detail, _ = l.reason(r.err)
+		n.Detail, _ = l.Reason(r.err)
 		n.DetailIn = inOf(l, r.err)
 	}
 }
@@ -106,7 +107,7 @@ func (w *Web) showNew(rw http.ResponseWriter, r *http.Request, v *visitor, code 
 	p := newCheck{Libraries: libraries, Partners: partners, Templates: w.o.Templates(),
 		MaxMiB: w.o.MaxUpload >> 20, MaxFiles: mostFiles, Batch: strings.ToLower(rand.Text()), Rules: w.o.Rules(), MayRule: v.mayReview(),
 		Kinds: exclusible, Levels: askLevels, Forwards: askForwards, Deadlines: askDeadlines, NoStore: w.o.Policy.NoStore}
-	p.tell(was, languageOf(r))
+	p.tell(was, message.LanguageOf(r))
 	w.show(rw, r, v, code, "new", "title.new", p)
 }
 

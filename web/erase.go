@@ -12,6 +12,7 @@ import (
 	"concordat"
 	"concordat/site/retain"
 	"concordat/store"
+	"concordat/web/message"
 )
 
 // eraseRoutes are the pages that delete for good, and that show what was deleted.
@@ -161,7 +162,7 @@ var errNoEraser = fmt.Errorf("deletion: %w: not here", concordat.ErrUnavailable)
 // reasonOf returns why something is deleted, without which nothing is.
 func reasonOf(text string) (string, error) {
 	if text = strings.TrimSpace(text); text == "" || len(text) > mostNote {
-		return "", wrong("wrong.reason", mostNote)
+		return "", message.Invalid("wrong.reason", mostNote)
 	}
 	return text, nil
 }

@@ -11,6 +11,3 @@ var (
 	ReadCursor = readCursor
 	ReadAdded  = readAdded
 )
-
-// English returns the words for a rule of package people.
-func English(r people.Rule) string { return english.rule(r) }

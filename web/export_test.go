@@ -2,8 +2,6 @@ package web
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -12,32 +10,14 @@ import (
 	"time"
 
 	"concordat/store"
+	"concordat/web/message"
 )
 
 // CleanName is cleanName, for tests.
 var CleanName = cleanName
 
 // HasMessage reports whether there is a message of that key.
-func HasMessage(key string) bool { _, ok := messages[key]; return ok }
-
-// MessageFaults returns what is wrong with the table: an empty text, or other arguments in the other
-// language.
-func MessageFaults() (out []string) {
-	for key, m := range messages {
-		for _, verb := range []string{"%s", "%d"} {
-			if strings.Count(m[0], verb) != strings.Count(m[1], verb) {
-				out = append(out, fmt.Sprintf("%s: %q and %q take other arguments", key, m[0], m[1]))
-			}
-		}
-		if m[0] == "" || m[1] == "" {
-			out = append(out, key+" is empty")
-		}
-	}
-	return out
-}
-
-// Cause is language.cause, for tests.
-func Cause(l, cause string) string { return language(l).cause(cause) }
+func HasMessage(key string) bool { return slices.Contains(message.Keys(), key) }
 
 // Access is who may open which page.
 type Access struct {
@@ -80,9 +60,6 @@ func (w *Web) Shelved() int {
 	}
 	return sum
 }
-
-// MessageKeys are those of all messages.
-func MessageKeys() []string { return slices.Sorted(maps.Keys(messages)) }
 
 // BoundJSON is boundJSON, for tests.
 var BoundJSON = boundJSON

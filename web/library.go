@@ -15,6 +15,7 @@ import (
 	"concordat/site"
 	"concordat/site/retain"
 	"concordat/store"
+	"concordat/web/message"
 )
 
 // libraryRoutes adds the pages of libraries.
@@ -80,10 +81,10 @@ func (w *Web) createLibrary(ctx context.Context, v *visitor, name, title string)
 	}
 	l := store.Library{ID: concordat.LibraryID(name), Title: title, Created: w.o.Now()}
 	if err := site.CheckName(name); err != nil {
-		return l, wrong("wrong.name", name)
+		return l, message.Invalid("wrong.name", name)
 	}
 	if strings.Contains(name, "/") {
-		return l, wrong("wrong.name", name)
+		return l, message.Invalid("wrong.name", name)
 	}
 	return l, w.change(ctx, v.Name, "library_made", map[string]any{"library": l.ID}, func(tx *store.DB) error {
 		return tx.CreateLibrary(ctx, l)
@@ -169,7 +170,7 @@ func (w *Web) readAdditions(ctx context.Context, r *http.Request, v *visitor, p 
 	if err != nil {
 		return err
 	}
-	way := &onItsWay{w: w, v: v, l: languageOf(r)}
+	way := &onItsWay{w: w, v: v, l: message.LanguageOf(r)}
 	for _, t := range tasks {
 		one := addition{Task: t}
 		if !ended(t.State) {
@@ -318,7 +319,7 @@ func (w *Web) setPolicy(ctx context.Context, v *visitor, l store.Library, f url.
 		}
 		t, err := time.ParseInLocation(time.DateOnly, f.Get(name), time.Local)
 		if err != nil {
-			return t, wrong("wrong.date", f.Get(name))
+			return t, message.Invalid("wrong.date", f.Get(name))
 		}
 		return t, nil
 	}
@@ -331,7 +332,7 @@ func (w *Web) setPolicy(ctx context.Context, v *visitor, l store.Library, f url.
 		return err
 	}
 	if l.Policy.Template != "" && !slices.Contains(w.o.Templates(), l.Policy.Template) {
-		return wrong("wrong.template", l.Policy.Template)
+		return message.Invalid("wrong.template", l.Policy.Template)
 	}
 	return w.change(ctx, v.Name, "library_policy", map[string]any{"library": l.ID}, func(tx *store.DB) error {
 		return tx.UpdateLibrary(ctx, l)

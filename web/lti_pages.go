@@ -12,6 +12,7 @@ import (
 	"concordat/report/html"
 	"concordat/site"
 	"concordat/store"
+	"concordat/web/message"
 )
 
 // ltiReportPolicy is that of a report, which brings the stricter policy of its own style and script.
@@ -134,7 +135,7 @@ func (d *ltiDesk) checkPage(rw http.ResponseWriter, r *http.Request, s *ltiSessi
 	t, err := d.visible(r, s)
 	p := ltiCheckPage{ltiRow: ltiRow{t, hasReport(t)}, Open: !ended(t.State)}
 	if err == nil && p.Report {
-		p.Rep, err = d.w.currentReport(r.Context(), s.visitor(), t, languageOf(r).report())
+		p.Rep, err = d.w.currentReport(r.Context(), s.visitor(), t, message.LanguageOf(r).Report())
 	}
 	if err == nil && store.ReadCause(t.Cause).Code == store.CauseSplit {
 		var parts []store.Task
@@ -154,7 +155,7 @@ func (d *ltiDesk) reportPage(rw http.ResponseWriter, r *http.Request, s *ltiSess
 	t, err := d.visible(r, s)
 	var rep *report.Report
 	if err == nil {
-		rep, err = d.w.currentReport(r.Context(), s.visitor(), t, languageOf(r).report())
+		rep, err = d.w.currentReport(r.Context(), s.visitor(), t, message.LanguageOf(r).Report())
 	}
 	if err != nil {
 		d.w.fail(rw, r, nil, err)

@@ -14,6 +14,7 @@ import (
 	"concordat/report"
 	"concordat/site"
 	"concordat/store"
+	"concordat/web/message"
 )
 
 // Originals shows the pages of files that were handed in. Files are named by the hash of their content,
@@ -101,7 +102,7 @@ func (w *Web) shownPassage(ctx context.Context, v *visitor, id concordat.TaskID,
 
 // shownByPage is shownPassage of a request for a page.
 func (w *Web) shownByPage(r *http.Request, v *visitor) (shownPassage, error) {
-	return w.shownPassage(r.Context(), v, concordat.TaskID(r.PathValue("id")), r.URL.Query().Get("passage"), languageOf(r).report())
+	return w.shownPassage(r.Context(), v, concordat.TaskID(r.PathValue("id")), r.URL.Query().Get("passage"), message.LanguageOf(r).Report())
 }
 
 // find returns where the passage stands, with its marks on page n; zero without one.

@@ -14,7 +14,7 @@ import (
 	"concordat/client"
 	"concordat/people"
 	"concordat/store"
-	"concordat/web"
+	"concordat/web/message"
 )
 
 // peopleWay does to accounts what a page or the API offers, and returns the status.
@@ -166,8 +166,8 @@ func TestPeopleWays(t *testing.T) {
 	// English words of a rule are the same wherever they are said.
 	for _, r := range []people.Rule{people.RuleTitle, people.RuleOwn, people.RuleToken} {
 		var err error = &people.RuleError{Rule: r}
-		if !errors.Is(err, concordat.ErrInvalid) || err.Error() != web.English(r) {
-			t.Errorf("%s: %q, in the table of words %q", r, err, web.English(r))
+		if !errors.Is(err, concordat.ErrInvalid) || err.Error() != message.English.Rule(r) {
+			t.Errorf("%s: %q, in the table of words %q", r, err, message.English.Rule(r))
 		}
 	}
 }

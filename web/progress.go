@@ -12,6 +12,7 @@ import (
 	"concordat"
 	"concordat/site"
 	"concordat/store"
+	"concordat/web/message"
 )
 
 const (
@@ -42,7 +43,7 @@ type partnerProgress struct {
 type onItsWay struct {
 	w *Web
 	v *visitor
-	l language
+	l message.Language
 	// names of partners, read when the first one has a word.
 	names map[concordat.SiteID]string
 }
@@ -59,7 +60,7 @@ func (o *onItsWay) now(ctx context.Context, t store.Task) (progress, error) {
 		if e, ok := o.w.o.Queue.Progress(ctx, t.ID); ok {
 			return o.progressOf(ctx, t, e), nil
 		}
-		p.Words = o.l.say("progress.elsewhere")
+		p.Words = o.l.Say("progress.elsewhere")
 	}
 	return p, nil
 }
@@ -68,12 +69,12 @@ func (o *onItsWay) now(ctx context.Context, t store.Task) (progress, error) {
 func (o *onItsWay) progressOf(ctx context.Context, t store.Task, e site.Event) progress {
 	p := progress{State: e.State, Done: e.Done, Total: e.Total, Words: o.stage(e.Progress)}
 	if t.Attempts > 1 {
-		p.Words += " " + o.l.say("progress.again", t.Attempts)
+		p.Words += " " + o.l.Say("progress.again", t.Attempts)
 	}
 	for _, one := range e.Partners {
-		words := o.l.say("partner." + string(one.State))
+		words := o.l.Say("partner." + string(one.State))
 		if one.Reason != "" {
-			words += ": " + o.l.say("reason."+string(one.Reason))
+			words += ": " + o.l.Say("reason."+string(one.Reason))
 		}
 		p.Partners = append(p.Partners, partnerProgress{Name: o.name(ctx, one.Site), State: one.State, Words: words})
 	}
@@ -85,9 +86,9 @@ var units = map[string]string{"match": "unit.sentences", "search": "unit.windows
 	"partner": "unit.partners", site.StageAdd: "unit.documents"}
 
 func (o *onItsWay) stage(p site.Progress) string {
-	words := o.l.say("stage." + p.Stage)
+	words := o.l.Say("stage." + p.Stage)
 	if unit, ok := units[p.Stage]; ok && p.Total > 0 {
-		words += o.l.say("colon") + o.l.say(unit, p.Done, p.Total)
+		words += o.l.Say("colon") + o.l.Say(unit, p.Done, p.Total)
 	}
 	return words
 }
@@ -116,19 +117,19 @@ func (o *onItsWay) waits(ctx context.Context, t store.Task) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	words := []string{o.l.say("state.position", queued+1, running)}
+	words := []string{o.l.Say("state.position", queued+1, running)}
 	st := o.w.o.Queue.Status()
 	switch {
 	case st.Workers == 0:
-		words = append(words, o.l.say("wait.stopped"))
+		words = append(words, o.l.Say("wait.stopped"))
 	case errors.Is(st.Holding, concordat.ErrDiskFull):
-		words = append(words, o.l.say("wait.full"))
+		words = append(words, o.l.Say("wait.full"))
 	case st.Holding != nil:
-		words = append(words, o.l.say("wait.fault"))
+		words = append(words, o.l.Say("wait.fault"))
 	case len(st.Running) >= st.Workers:
-		words = append(words, o.l.say("wait.busy", st.Workers), o.busy(ctx, st.Running))
+		words = append(words, o.l.Say("wait.busy", st.Workers), o.busy(ctx, st.Running))
 	default:
-		words = append(words, o.l.say("wait.next"))
+		words = append(words, o.l.Say("wait.next"))
 	}
 	return strings.Join(words, " "), nil
 }
@@ -150,7 +151,7 @@ func (o *onItsWay) busy(ctx context.Context, running []concordat.TaskID) string 
 		out = append(out, one)
 	}
 	if others > 0 {
-		out = append(out, o.l.say("wait.others", others))
+		out = append(out, o.l.Say("wait.others", others))
 	}
 	return strings.Join(out, "; ")
 }
@@ -164,7 +165,7 @@ func (w *Web) events(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	}
 	events, stop := w.o.Queue.Watch(t.ID)
 	defer stop()
-	o := &onItsWay{w: w, v: v, l: languageOf(r)}
+	o := &onItsWay{w: w, v: v, l: message.LanguageOf(r)}
 	w.follow(rw, r, v, events, queueBeat, func(ctx context.Context) (progress, error) {
 		// What the store says counts: an event may have been before we watched.
 		t, err := w.o.Store.Task(ctx, t.ID)

@@ -12,6 +12,7 @@ import (
 	"concordat/people"
 	"concordat/site"
 	"concordat/store"
+	"concordat/web/message"
 )
 
 // mayUpload refuses somebody whose quota is used up before anything is read, and bounds what is read
@@ -65,20 +66,20 @@ func plainQuota(err error) error {
 	if !errors.As(err, &q) {
 		return err
 	}
-	return fmt.Errorf("%w: %s", concordat.ErrRefused, quotaWords(english, q))
+	return fmt.Errorf("%w: %s", concordat.ErrRefused, quotaWords(message.English, q))
 }
 
 // quotaWords says which quota is used up and when it frees.
-func quotaWords(l language, q *store.QuotaUsed) string {
-	kind := l.say("quota." + q.Kind)
+func quotaWords(l message.Language, q *store.QuotaUsed) string {
+	kind := l.Say("quota." + q.Kind)
 	if q.Retry.IsZero() {
-		return l.say("quota.never", kind, int(q.Amount), int(q.Most))
+		return l.Say("quota.never", kind, int(q.Amount), int(q.Most))
 	}
-	return l.say("quota.used", kind, int(q.Left), int(q.Most), q.Retry.UTC().Format("2006-01-02 15:04 UTC"))
+	return l.Say("quota.used", kind, int(q.Left), int(q.Most), q.Retry.UTC().Format("2006-01-02 15:04 UTC"))
 }
 
 // limits turns an error into a status of 429 with when to come back; nil: it is none of a limit.
-func limits(l language, now time.Time, err error) (key, detail string, retry time.Duration, ok bool) {
+func limits(l message.Language, now time.Time, err error) (key, detail string, retry time.Duration, ok bool) {
 	var many *tooMany
 	var crowded *people.Crowded
 	var used *store.QuotaUsed

@@ -16,6 +16,7 @@ import (
 	"concordat/report"
 	"concordat/report/html"
 	"concordat/store"
+	"concordat/web/message"
 )
 
 func (w *Web) readingRoutes() {
@@ -102,7 +103,7 @@ func (w *Web) readTask(r *http.Request, v *visitor, t store.Task, part bool) (*c
 	}
 	see := w.sees(v, p.Review)
 	p.MayDelete = v.mayReview() && w.o.Eraser != nil
-	got, err := w.reading(r.Context(), t.ID, p.Review.Rules, languageOf(r).report(), see)
+	got, err := w.reading(r.Context(), t.ID, p.Review.Rules, message.LanguageOf(r).Report(), see)
 	if see != SeeEverything {
 		p.Limited, p.Review = see, nil // what officers wrote is theirs
 	}
@@ -128,7 +129,7 @@ func (w *Web) checkPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		err = nil // the page says so
 	}
 	if err == nil && !ended(t.State) {
-		p.Now, err = (&onItsWay{w: w, v: v, l: languageOf(r)}).now(r.Context(), t)
+		p.Now, err = (&onItsWay{w: w, v: v, l: message.LanguageOf(r)}).now(r.Context(), t)
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)
@@ -138,7 +139,7 @@ func (w *Web) checkPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		if n, err := strconv.Atoi(r.URL.Query().Get("page")); err == nil {
 			p.Page = min(max(n, 1), p.Pages) // nonsense begins at the first
 		}
-		l := w.links(languageOf(r), p)
+		l := w.links(message.LanguageOf(r), p)
 		p.Result, p.Map, p.Legend = got.view.Result(l), got.view.Map(l), got.view.Legend()
 		p.Text, p.Short = got.view.Text(p.Page-1, l), got.view.Short()
 		p.Coverage, p.Method = got.view.Coverage(), got.view.Method()
@@ -154,7 +155,7 @@ func (w *Web) checkPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 }
 
 // links says where the parts of a report are on these pages.
-func (w *Web) links(in language, p *checkPage) html.Links {
+func (w *Web) links(in message.Language, p *checkPage) html.Links {
 	base := "/checks/" + string(p.ID)
 	l := html.Links{
 		Page:    func(n int) string { return base + "?page=" + strconv.Itoa(n+1) },
@@ -210,7 +211,7 @@ func (p passageTools) Partners() (out []askedFor) {
 }
 
 // piece executes a template that a page's file defines beside its content.
-func (w *Web) piece(in language, name string, data any) template.HTML {
+func (w *Web) piece(in message.Language, name string, data any) template.HTML {
 	var b bytes.Buffer
 	if err := w.pages[in]["check"].ExecuteTemplate(&b, name, data); err != nil {
 		w.o.Logger.Error("page", "page", name, "error", err)
@@ -254,7 +255,7 @@ func (w *Web) textPart(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		w.fail(rw, r, v, err)
 		return
 	}
-	part(rw, got.view.Text(n-1, w.links(languageOf(r), p)))
+	part(rw, got.view.Text(n-1, w.links(message.LanguageOf(r), p)))
 }
 
 // sourcesPage lists the ranked sources, or those whose title or place has some words.
@@ -265,7 +266,7 @@ func (w *Web) sourcesPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		return
 	}
 	q := r.URL.Query()
-	l := w.links(languageOf(r), p)
+	l := w.links(message.LanguageOf(r), p)
 	from, _ := strconv.Atoi(q.Get("from")) // nonsense begins at the first
 	p.SourceFrom, p.Query = max(from, 0), strings.TrimSpace(q.Get("q"))
 	if p.Query == "" {
@@ -277,7 +278,7 @@ func (w *Web) sourcesPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		p.Sources, p.SourceNext = found(got, p.Query, p.SourceFrom, l)
 	}
 	if q.Get("part") != "" {
-		part(rw, p.Sources+w.piece(languageOf(r), "more-sources", p))
+		part(rw, p.Sources+w.piece(message.LanguageOf(r), "more-sources", p))
 		return
 	}
 	w.show(rw, r, v, http.StatusOK, "sources", "title.sources", p)
@@ -311,10 +312,10 @@ func (w *Web) passagePage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		w.fail(rw, r, v, err)
 		return
 	}
-	p.Passage = got.view.Passage(p.Number-1, w.links(languageOf(r), p))
+	p.Passage = got.view.Passage(p.Number-1, w.links(message.LanguageOf(r), p))
 	p.TextPage = got.view.PageOf(p.Number-1) + 1
 	if q {
-		part(rw, w.piece(languageOf(r), "passage", p))
+		part(rw, w.piece(message.LanguageOf(r), "passage", p))
 		return
 	}
 	w.show(rw, r, v, http.StatusOK, "check", "title.passage", p)
@@ -343,7 +344,7 @@ func (w *Web) comparePage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	if e, err := strconv.Atoi(q.Get("passage")); err == nil && e > 0 && e <= p.Of {
 		from = got.view.PlaceOf(i, e-1) / html.ComparePlaces * html.ComparePlaces
 	}
-	p.Comparison = Comparison{got.view.Compare(i, from, text, w.links(languageOf(r), p)), got.report.Sources[i],
+	p.Comparison = Comparison{got.view.Compare(i, from, text, w.links(message.LanguageOf(r), p)), got.report.Sources[i],
 		got.report.Place(ref), i + 1, text != "", 0}
 	p.Before = max(0, p.From-html.ComparePlaces)
 	w.show(rw, r, v, http.StatusOK, "compare", "title.compare", p)

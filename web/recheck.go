@@ -12,6 +12,7 @@ import (
 	"concordat"
 	"concordat/site/batch"
 	"concordat/store"
+	"concordat/web/message"
 )
 
 func (w *Web) recheckRoutes() {
@@ -115,7 +116,7 @@ func (w *Web) setRecheck(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		every := 0
 		if text := r.PostForm.Get("every"); text != "" {
 			if every, err = strconv.Atoi(text); err != nil {
-				err = wrong("wrong.days", text)
+				err = message.Invalid("wrong.days", text)
 			}
 		}
 		switch {
@@ -155,7 +156,7 @@ func (w *Web) mayRecheck(ctx context.Context, v *visitor, kind, target string) e
 			return err
 		}
 		if !hasReport(t) {
-			return wrong("wrong.nofinding")
+			return message.Invalid("wrong.nofinding")
 		}
 		may = w.mayChange(v, t)
 	}
@@ -173,11 +174,11 @@ func (w *Web) putRecheck(ctx context.Context, v *visitor, kind, target string, e
 	next, err := batch.RecheckTime(w.o.Now(), every, on)
 	switch {
 	case errors.Is(err, concordat.ErrInvalid) && every == 0 && on == "":
-		return wrong("wrong.again")
+		return message.Invalid("wrong.again")
 	case errors.Is(err, concordat.ErrInvalid) && (every < 0 || on == ""):
-		return wrong("wrong.days", strconv.Itoa(every))
+		return message.Invalid("wrong.days", strconv.Itoa(every))
 	case errors.Is(err, concordat.ErrInvalid):
-		return wrong("wrong.date", on)
+		return message.Invalid("wrong.date", on)
 	case err != nil:
 		return err
 	}

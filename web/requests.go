@@ -16,6 +16,7 @@ import (
 	"concordat/report"
 	"concordat/site/ask"
 	"concordat/store"
+	"concordat/web/message"
 )
 
 func (w *Web) requestRoutes() {
@@ -186,9 +187,9 @@ func (w *Web) decideRequest(ctx context.Context, v *visitor, id, action, words s
 	words = strings.TrimSpace(words)
 	switch {
 	case len(words) > mostNote:
-		return d, wrong("wrong.long", mostNote)
+		return d, message.Invalid("wrong.long", mostNote)
 	case action != "approve" && words == "":
-		return d, wrong("wrong.words")
+		return d, message.Invalid("wrong.words")
 	}
 	switch action {
 	case "approve":
@@ -297,11 +298,11 @@ func (w *Web) askFor(ctx context.Context, v *visitor, t store.Task, a askPassage
 		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	case a.Refresh:
 	case a.Level != concordat.ShowOverlap && a.Level != concordat.ShowPassage:
-		return nil, wrong("wrong.action", a.Level)
+		return nil, message.Invalid("wrong.action", a.Level)
 	case a.Level == concordat.ShowPassage && (a.Reason == "" || a.Contact == ""):
-		return nil, wrong("wrong.ask")
+		return nil, message.Invalid("wrong.ask")
 	case len(a.Reason) > 4<<10 || len(a.Contact) > 4<<10: // as partners bound them
-		return nil, wrong("wrong.ask")
+		return nil, message.Invalid("wrong.ask")
 	}
 	f, err := w.o.Site.Findings(ctx, t.ID)
 	if err != nil {

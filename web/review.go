@@ -16,6 +16,7 @@ import (
 	"concordat"
 	"concordat/report"
 	"concordat/store"
+	"concordat/web/message"
 )
 
 // The verdicts that an officer can give.
@@ -223,7 +224,7 @@ func (w *Web) appendRules(ctx context.Context, v *visitor, id concordat.TaskID, 
 
 func (w *Web) note(v *visitor, now *review, f url.Values) (store.Review, error) {
 	n := store.Review{At: w.o.Now(), By: v.Name, Kind: store.ReviewKind(f.Get("kind")), Text: strings.TrimSpace(f.Get("text"))}
-	bad := func(key string, args ...any) (store.Review, error) { return n, wrong(key, args...) }
+	bad := func(key string, args ...any) (store.Review, error) { return n, message.Invalid(key, args...) }
 	if len(n.Text) > mostNote {
 		return bad("wrong.long", mostNote)
 	}

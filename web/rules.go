@@ -12,6 +12,7 @@ import (
 	"concordat"
 	"concordat/report"
 	"concordat/store"
+	"concordat/web/message"
 )
 
 // Bounds of wording that is given with the rules of one report.
@@ -59,7 +60,7 @@ func (w *Web) afterRules(r *http.Request, t store.Task, rules report.Rules) stri
 	case "passage":
 		// The numbers of passages change with the rules; its place does not.
 		start, err := strconv.Atoi(f.Get("start"))
-		got, err2 := w.reading(r.Context(), t.ID, rules, languageOf(r).report(), SeeEverything)
+		got, err2 := w.reading(r.Context(), t.ID, rules, message.LanguageOf(r).Report(), SeeEverything)
 		if err == nil && err2 == nil {
 			if i := slices.IndexFunc(got.report.Evidence, func(e concordat.Evidence) bool { return e.Span.End > start }); i >= 0 {
 				to.Path += "/passages/" + strconv.Itoa(i+1)
@@ -138,15 +139,15 @@ func without(refs []concordat.Ref, ref concordat.Ref) []concordat.Ref {
 func setRules(rules report.Rules, f url.Values) (report.Rules, error) {
 	least, err := strconv.Atoi(f.Get("min_characters"))
 	if err != nil {
-		return rules, wrong("wrong.number", f.Get("min_characters"))
+		return rules, message.Invalid("wrong.number", f.Get("min_characters"))
 	}
 	share, err := strconv.ParseFloat(f.Get("min_source"), 64)
 	if err != nil {
-		return rules, wrong("wrong.number", f.Get("min_source"))
+		return rules, message.Invalid("wrong.number", f.Get("min_source"))
 	}
 	if s := f.Get("common_above"); s != "" {
 		if rules.CommonAbove, err = strconv.Atoi(s); err != nil || rules.CommonAbove < 1 {
-			return rules, wrong("wrong.number", s)
+			return rules, message.Invalid("wrong.number", s)
 		}
 	}
 	if f.Get("count_common") != "" {
@@ -172,7 +173,7 @@ func spanOf(f url.Values) (s concordat.Span, err error) {
 		s.End, err = strconv.Atoi(f.Get("end"))
 	}
 	if err != nil || s.Start < 0 || s.End <= s.Start {
-		return s, wrong("wrong.passage")
+		return s, message.Invalid("wrong.passage")
 	}
 	return s, nil
 }
@@ -190,7 +191,7 @@ func (w *Web) passageRules(v *visitor, rules report.Rules, f url.Values) (report
 	}
 	why := strings.TrimSpace(f.Get("comment"))
 	if why == "" || len(why) > mostNote {
-		return rules, "", wrong("wrong.reason", mostNote)
+		return rules, "", message.Invalid("wrong.reason", mostNote)
 	}
 	rules.ExcludePassages = append(slices.Clone(rules.ExcludePassages),
 		report.ExcludedPassage{Span: s, Comment: why, By: v.Name, At: w.o.Now()})
@@ -210,7 +211,7 @@ func (w *Web) wordingRules(v *visitor, rules report.Rules, f url.Values) (report
 	}
 	why := strings.TrimSpace(f.Get("comment"))
 	if why == "" || len(why) > mostNote {
-		return rules, "", wrong("wrong.reason", mostNote)
+		return rules, "", message.Invalid("wrong.reason", mostNote)
 	}
 	rules.CountWording = append(slices.Clone(rules.CountWording), report.CountedWording{Span: s, Comment: why, By: v.Name, At: w.o.Now()})
 	return rules, place + ": " + why, nil
@@ -228,7 +229,7 @@ func (w *Web) passageTemplate(ctx context.Context, id concordat.TaskID, rules re
 	}
 	text := got.report.Submission.Text
 	if s.End > len(text) {
-		return rules, "", wrong("wrong.passage")
+		return rules, "", message.Invalid("wrong.passage")
 	}
 	rules, err = addTemplate(rules, strings.ToValidUTF8(s.In(text), ""))
 	return rules, fmt.Sprintf("%d–%d", s.Start, s.End), err
@@ -241,7 +242,7 @@ func addTemplate(rules report.Rules, text string) (report.Rules, error) {
 		size += len(t)
 	}
 	if text == "" || size > mostTemplateBytes || len(rules.ExcludeTemplate) >= mostTemplates {
-		return rules, wrong("wrong.wording", mostTemplateBytes>>10, mostTemplates)
+		return rules, message.Invalid("wrong.wording", mostTemplateBytes>>10, mostTemplates)
 	}
 	rules.ExcludeTemplate = append(slices.Clone(rules.ExcludeTemplate), text)
 	return rules, nil

@@ -13,6 +13,7 @@ import (
 	"concordat"
 	"concordat/people"
 	"concordat/store"
+	"concordat/web/message"
 )
 
 // visitor is somebody who has signed in.
@@ -109,7 +110,7 @@ func (w *Web) signIn(rw http.ResponseWriter, r *http.Request, account string) er
 func form(rw http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(rw, r.Body, mostForm)
 	if err := r.ParseForm(); err != nil {
-		return fmt.Errorf("%w %w", wrong("wrong.form"), err)
+		return fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
 	}
 	return nil
 }
@@ -346,4 +347,15 @@ func (w *Web) joined(rw http.ResponseWriter, r *http.Request, name string, err e
 		return
 	}
 	http.Redirect(rw, r, "/checks", http.StatusSeeOther)
+}
+
+// language keeps the language that somebody chose.
+func (w *Web) language(rw http.ResponseWriter, r *http.Request) {
+	if err := form(rw, r); err != nil {
+		w.fail(rw, r, nil, err)
+		return
+	}
+	http.SetCookie(rw, &http.Cookie{Name: message.Cookie, Value: string(message.LanguageNamed(r.PostForm.Get("language"))), Path: "/",
+		MaxAge: 365 * 24 * 3600, HttpOnly: true, Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
+	http.Redirect(rw, r, local(r.PostForm.Get("next")), http.StatusSeeOther)
 }

@@ -15,6 +15,7 @@ import (
 
 	"concordat"
 	"concordat/store"
+	"concordat/web/message"
 )
 
 // shareLimits are the numbers of a rule by the names of their fields.
@@ -48,7 +49,7 @@ func (w *Web) putShare(ctx context.Context, v *visitor, x store.Share) (store.Sh
 		return x, err
 	}
 	if !slices.ContainsFunc(partners, func(p Partner) bool { return p.Site == x.Partner }) {
-		return x, wrong("wrong.partner", x.Partner)
+		return x, message.Invalid("wrong.partner", x.Partner)
 	}
 	return w.o.Answers.Share(ctx, x, func(tx *store.DB) error {
 		return tx.Note(ctx, v.Name, "library_share", map[string]any{"library": x.Library, "partner": x.Partner, "level": x.Rule.Level})
@@ -72,7 +73,7 @@ func readShare(r *store.ShareRule, f url.Values) error {
 		}
 		n, err := strconv.Atoi(s)
 		if err != nil || n == 0 || n < -1 {
-			return wrong("wrong.limit", s)
+			return message.Invalid("wrong.limit", s)
 		}
 		*to = n
 	}
@@ -91,7 +92,7 @@ func readShare(r *store.ShareRule, f url.Values) error {
 		}
 		t, err := time.ParseInLocation(time.DateOnly, s, time.Local)
 		if err != nil {
-			return wrong("wrong.date", s)
+			return message.Invalid("wrong.date", s)
 		}
 		*to = t
 	}

@@ -20,6 +20,7 @@ import (
 	"concordat/report"
 	"concordat/site"
 	"concordat/store"
+	"concordat/web/message"
 )
 
 // upload is what a form handed in.
@@ -142,20 +143,20 @@ func (w *Web) takeScript(rw http.ResponseWriter, r *http.Request, v *visitor, t 
 		_ = json.NewEncoder(rw).Encode(answer) // a browser that went away asks again with its key
 		return
 	}
-	l := languageOf(r)
+	l := message.LanguageOf(r)
 	var untaken *untakenError
 	out := handed{}
 	code, key, detail := w.faultOf(rw, r, err)
 	switch {
 	case errors.As(err, &untaken):
 		for _, f := range untaken.faults() {
-			out.Rejected = append(out.Rejected, handedFault{f.Name, l.cause(f.Cause)})
+			out.Rejected = append(out.Rejected, handedFault{f.Name, l.Cause(f.Cause)})
 		}
 	case errors.Is(err, errNothing):
-		out.Problem = l.say("new.nothing")
+		out.Problem = l.Say("new.nothing")
 	default:
 		w.o.Logger.Info("refused", "path", r.URL.Path, "status", code, "error", err)
-		out.Problem, out.Retry = l.say(key), code >= http.StatusInternalServerError
+		out.Problem, out.Retry = l.Say(key), code >= http.StatusInternalServerError
 		if detail != "" {
 			out.Problem += " " + detail
 		}
@@ -195,7 +196,7 @@ func (w *Web) hand(ctx context.Context, v *visitor, u *upload) ([]concordat.Task
 		return nil, err
 	}
 	if v.Public && len(common.Partners)+len(common.PartnerLibraries) > 0 {
-		return nil, barred("barred.partners")
+		return nil, message.Refused("barred.partners")
 	}
 	done, err := w.people.Spend(ctx, v.Account, v.address, len(taken(jobs)), u.bytes+int64(len(u.field("text"))))
 	if err != nil {
@@ -264,7 +265,7 @@ func (w *Web) wishes(ctx context.Context, v *visitor, u *upload) (site.Job, erro
 		Level: concordat.Show(u.field("level")), Short: u.field("short") != "", NoStore: w.o.Policy.NoStore || u.field("no_store") != ""}
 	switch {
 	case !w.isTemplate(j.Template):
-		return j, wrong("wrong.template", j.Template)
+		return j, message.Invalid("wrong.template", j.Template)
 	case j.Forward != "" && !slices.Contains(askForwards, j.Forward):
 		return j, fmt.Errorf("forward %q: %w: unmatched, all or none", j.Forward, concordat.ErrInvalid)
 	case j.Level != "" && !slices.Contains(askLevels, j.Level):
@@ -273,14 +274,14 @@ func (w *Web) wishes(ctx context.Context, v *visitor, u *upload) (site.Job, erro
 	if d := u.field("deadline"); d != "" {
 		seconds, err := strconv.Atoi(d)
 		if err != nil || seconds < 1 || seconds > mostDeadline {
-			return j, wrong("wrong.deadline", d, mostDeadline)
+			return j, message.Invalid("wrong.deadline", d, mostDeadline)
 		}
 		j.Deadline = time.Duration(seconds) * time.Second
 	}
 	for _, name := range u.fields["library"] {
 		l, err := w.o.Store.Library(ctx, concordat.LibraryID(name))
 		if err != nil {
-			return j, wrong("wrong.library", name)
+			return j, message.Invalid("wrong.library", name)
 		}
 		j.Libraries = append(j.Libraries, l.ID)
 	}
@@ -309,7 +310,7 @@ func (w *Web) partnerWishes(ctx context.Context, j *site.Job, names []string) er
 		id, lib, single := strings.Cut(name, "/")
 		i := slices.IndexFunc(all, func(p Partner) bool { return string(p.Site) == id })
 		if i < 0 || single && !slices.ContainsFunc(all[i].Libraries, func(l concordat.OpenLibrary) bool { return string(l.ID) == lib }) {
-			return wrong("wrong.partner", name)
+			return message.Invalid("wrong.partner", name)
 		}
 		if !single {
 			j.Partners = append(j.Partners, concordat.SiteID(id))
@@ -331,16 +332,16 @@ func (w *Web) ruleWishes(ctx context.Context, v *visitor, j *site.Job, f url.Val
 		return nil
 	}
 	if !v.mayReview() {
-		return barred("barred.rules")
+		return message.Refused("barred.rules")
 	}
 	for _, name := range documents {
 		lib, id, ok := strings.Cut(name, "/")
 		if !ok || id == "" {
-			return wrong("wrong.document", name)
+			return message.Invalid("wrong.document", name)
 		}
 		ref := concordat.Ref{Site: w.o.Site.ID(), Library: concordat.LibraryID(lib), Document: concordat.DocumentID(id)}
 		if _, err := w.o.Store.DocumentRow(ctx, ref.Library, ref.Document); err != nil {
-			return wrong("wrong.document", name)
+			return message.Invalid("wrong.document", name)
 		}
 		j.Exclude = append(j.Exclude, ref)
 	}
@@ -358,13 +359,13 @@ func (w *Web) ruleWishes(ctx context.Context, v *visitor, j *site.Job, f url.Val
 	var err error
 	if n := f.Get("min_characters"); n != "" {
 		if rules.MinCharacters, err = strconv.Atoi(n); err != nil {
-			return wrong("wrong.number", n)
+			return message.Invalid("wrong.number", n)
 		}
 	}
 	if n := f.Get("min_source"); n != "" {
 		points, err := strconv.ParseFloat(n, 64)
 		if err != nil {
-			return wrong("wrong.number", n)
+			return message.Invalid("wrong.number", n)
 		}
 		rules.MinSourceShare = points / 100
 	}
@@ -400,7 +401,7 @@ func (w *Web) readForm(rw http.ResponseWriter, r *http.Request) (*upload, error)
 	r.Body = http.MaxBytesReader(rw, r.Body, mostFiles*w.o.MaxUpload)
 	parts, err := r.MultipartReader()
 	if err != nil {
-		return nil, fmt.Errorf("%w %w", wrong("wrong.form"), err)
+		return nil, fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
 	}
 	u := &upload{fields: map[string][]string{}}
 	room := int64(mostForm)
@@ -410,7 +411,7 @@ func (w *Web) readForm(rw http.ResponseWriter, r *http.Request) (*upload, error)
 			return u, nil
 		}
 		if err != nil {
-			return u, fmt.Errorf("%w %w", wrong("wrong.form"), err)
+			return u, fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
 		}
 		if p.FormName() == "file" {
 			err = w.readFile(r, p, u)
@@ -418,7 +419,7 @@ func (w *Web) readForm(rw http.ResponseWriter, r *http.Request) (*upload, error)
 			var b []byte
 			if b, err = io.ReadAll(io.LimitReader(p, room+1)); err == nil {
 				if room -= int64(len(b)) + 64; room < 0 {
-					return u, wrong("wrong.beside", mostForm>>20)
+					return u, message.Invalid("wrong.beside", mostForm>>20)
 				}
 				u.fields[p.FormName()] = append(u.fields[p.FormName()], string(b))
 			}
@@ -469,7 +470,7 @@ func (w *Web) readFile(r *http.Request, p *multipart.Part, u *upload) error {
 		return nil // a browser sends an empty part for a field without files
 	}
 	if len(u.jobs) == mostFiles {
-		return wrong("wrong.many", mostFiles)
+		return message.Invalid("wrong.many", mostFiles)
 	}
 	hash, size, err := w.o.Files.Put(r.Context(), w.whileRoom(p), w.o.MaxUpload)
 	job := site.Job{Name: name, File: hash}

@@ -10,7 +10,7 @@ import (
 
 	"concordat/site"
 	"concordat/store"
-	"concordat/web"
+	"concordat/web/message"
 )
 
 // sendScript hands in as upload.js does: one file or text, with a key.
@@ -188,11 +188,11 @@ func TestCauses(t *testing.T) {
 		"something else: happened":                              "something else: happened",
 		"damaged)":                                              "damaged)",
 	} {
-		if got := web.Cause("en", cause); !strings.Contains(got, want) {
+		if got := message.English.Cause(cause); !strings.Contains(got, want) {
 			t.Errorf("%q: got %q, want %q", cause, got, want)
 		}
 	}
-	if got := web.Cause("zh-Hans", "empty: no byte"); !strings.HasPrefix(got, "文件为空：no byte。请提交") {
+	if got := message.Chinese.Cause("empty: no byte"); !strings.HasPrefix(got, "文件为空：no byte。请提交") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -203,7 +203,7 @@ func FuzzCause(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if got := web.Cause("en", s); s != "" && got == "" {
+		if got := message.English.Cause(s); s != "" && got == "" {
 			t.Errorf("%q: no words", s)
 		}
 	})

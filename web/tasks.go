@@ -12,6 +12,7 @@ import (
 	"concordat/report"
 	"concordat/report/html"
 	"concordat/store"
+	"concordat/web/message"
 )
 
 // taskPage is how many checks a page of the list shows.
@@ -131,7 +132,7 @@ func (w *Web) reportPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	t, err := w.task(r, v)
 	var rep *report.Report
 	if err == nil {
-		rep, err = w.currentReport(r.Context(), v, t, languageOf(r).report())
+		rep, err = w.currentReport(r.Context(), v, t, message.LanguageOf(r).Report())
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)

@@ -28,6 +28,7 @@ import (
 	"concordat/site/batch"
 	"concordat/site/retain"
 	"concordat/store"
+	"concordat/web/message"
 )
 
 //go:embed templates
@@ -95,7 +96,7 @@ type Partner struct {
 // Web makes the pages. It is safe for concurrent use.
 type Web struct {
 	o        Options
-	pages    map[language]map[string]*template.Template
+	pages    map[message.Language]map[string]*template.Template
 	mux      *http.ServeMux
 	handler  http.Handler
 	throttle throttle
@@ -143,7 +144,7 @@ func New(o Options) (*Web, error) {
 	if o.ReportPDF == nil {
 		o.ReportPDF = plainPDF
 	}
-	w := &Web{requestTime: requestTime, o: o, pages: map[language]map[string]*template.Template{}, mux: http.NewServeMux(),
+	w := &Web{requestTime: requestTime, o: o, pages: map[message.Language]map[string]*template.Template{}, mux: http.NewServeMux(),
 		cache: reportCache{most: cacheBytes}, over: make(chan struct{}),
 		throttle: throttle{limiter{now: o.Now, window: throttleTime}}, calls: limiter{now: o.Now, window: time.Minute},
 		hashing: line{running: mostHashing, waiting: mostWaiting}}
@@ -195,17 +196,17 @@ func (w *Web) parse() error {
 	if err != nil {
 		return err
 	}
-	for _, l := range []language{english, chinese} {
+	for _, l := range []message.Language{message.English, message.Chinese} {
 		functions := template.FuncMap{
-			"t":       l.say,
+			"t":       l.Say,
 			"percent": report.Percent,
 			"add":     func(a, b int) int { return a + b },
 			"points":  func(share float64) string { return strconv.FormatFloat(share*100, 'g', 4, 64) },
 			"has":     func(all []concordat.Kind, k concordat.Kind) bool { return slices.Contains(all, k) },
-			"kind":    l.report().Kind,
-			"close":   l.report().Closeness,
-			"why":     l.report().Exclusion,
-			"cause":   l.cause,
+			"kind":    l.Report().Kind,
+			"close":   l.Report().Closeness,
+			"why":     l.Report().Exclusion,
+			"cause":   l.Cause,
 			"day":     day,
 			"library": libraryPath,
 			"bytes":   bytesWords,
@@ -319,7 +320,7 @@ func (w *Web) Headers(next http.Handler) http.Handler {
 
 // frame is what every page shows around its content.
 type frame struct {
-	Language language
+	Language message.Language
 	Site     string
 	Title    string // key of a message
 	Path     string
@@ -331,12 +332,12 @@ type frame struct {
 
 // show writes a page.
 func (w *Web) show(rw http.ResponseWriter, r *http.Request, v *visitor, code int, name, title string, page any) {
-	l := languageOf(r)
+	l := message.LanguageOf(r)
 	var b bytes.Buffer
 	if err := w.pages[l][name].Execute(&b, frame{Language: l, Site: w.o.Title, Title: title, Path: r.URL.Path, Next: rereadAt(r),
 		Visitor: v, LTI: w.lti != nil, Page: page}); err != nil {
 		w.o.Logger.Error("page", "page", name, "error", err)
-		http.Error(rw, l.say("error.fault"), http.StatusInternalServerError)
+		http.Error(rw, l.Say("error.fault"), http.StatusInternalServerError)
 		return
 	}
 	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -356,7 +357,7 @@ func rereadAt(r *http.Request) string {
 func (w *Web) fail(rw http.ResponseWriter, r *http.Request, v *visitor, err error) {
 	code, key, detail := w.faultOf(rw, r, err)
 	w.o.Logger.Info("refused", "path", r.URL.Path, "status", code, "error", err)
-	w.show(rw, r, v, code, "error", "title.error", map[string]string{"Key": key, "Detail": detail, "In": inOf(languageOf(r), err)})
+	w.show(rw, r, v, code, "error", "title.error", map[string]string{"Key": key, "Detail": detail, "In": inOf(message.LanguageOf(r), err)})
 }
 
 // faultOf returns the status of an answer that tells of err, the key of its message, and what else can be
@@ -364,7 +365,7 @@ func (w *Web) fail(rw http.ResponseWriter, r *http.Request, v *visitor, err erro
 func (w *Web) faultOf(rw http.ResponseWriter, r *http.Request, err error) (code int, key, detail string) {
 	of := refusalOf(err)
 	code, key = of.status, of.key
-	limit, detail, retry, limited := limits(languageOf(r), w.o.Now(), err)
+	limit, detail, retry, limited := limits(message.LanguageOf(r), w.o.Now(), err)
 	var crowded *busy
 	switch {
 	case code == http.StatusTooManyRequests && limited:
@@ -373,19 +374,19 @@ func (w *Web) faultOf(rw http.ResponseWriter, r *http.Request, err error) (code 
 	case code == http.StatusServiceUnavailable && errors.As(err, &crowded):
 		retryAfter(rw.Header(), crowded.retry)
 	}
-	if p := (*plain)(nil); code == http.StatusForbidden && errors.As(err, &p) {
+	if p := (*message.Error)(nil); code == http.StatusForbidden && errors.As(err, &p) {
 		key = "error.barred"
-		detail, _ = languageOf(r).reason(err)
+		detail, _ = message.LanguageOf(r).Reason(err)
 	}
 	if code == http.StatusBadRequest {
-		detail, _ = languageOf(r).reason(err)
+		detail, _ = message.LanguageOf(r).Reason(err)
 	}
 	return code, key, detail
 }
 
 // inOf is the language of the detail of an error on a page in l, where it is another one; else empty.
-func inOf(l language, err error) string {
-	if _, in := l.reason(err); in != l {
+func inOf(l message.Language, err error) string {
+	if _, in := l.Reason(err); in != l {
 		return string(in)
 	}
 	return ""

@@ -709,9 +709,6 @@ func TestMessages(t *testing.T) {
 			t.Errorf("no message for level %s", l)
 		}
 	}
-	for _, fault := range web.MessageFaults() {
-		t.Error(fault)
-	}
 }
 
 // TestNames shows what becomes of the names of files.

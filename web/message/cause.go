@@ -1,4 +1,4 @@
-package web
+package message
 
 import "concordat/store"
 
@@ -7,34 +7,34 @@ import "concordat/store"
 var causes = map[string]bool{"no_text_layer": true, "empty": true, "encrypted": true, "damaged": true, "unsupported": true, "limit": true,
 	"timeout": true, "crashed": true, "binary": true, "encoding": true, "archive": true, "unreadable": true, "given up": true}
 
-// isSiteFault reports whether a task with this cause failed by a fault of the site.
-func isSiteFault(cause string) bool {
+// IsSiteFault reports whether a task with this cause failed by a fault of the site.
+func IsSiteFault(cause string) bool {
 	c := store.ReadCause(cause)
 	return c.Code != store.CauseCancelled && (!causes[c.Code] || c.Code == store.CauseGivenUp || c.Code == "crashed")
 }
 
-// cause says in words why a task ended as it did, and what can be done about it.
-func (l language) cause(cause string) string {
+// Cause says in words why a task ended as it did, and what can be done about it.
+func (l Language) Cause(cause string) string {
 	c := store.ReadCause(cause)
 	switch {
 	case cause == "":
 		return ""
 	case c.Code == store.CauseAdded && len(c.Numbers) == 4:
-		return l.say("cause.added", c.Numbers[0], c.Numbers[1], c.Numbers[2], c.Numbers[3])
+		return l.Say("cause.added", c.Numbers[0], c.Numbers[1], c.Numbers[2], c.Numbers[3])
 	case c.Code == store.CauseSplit && len(c.Numbers) == 1:
-		return l.say("cause.split", c.Numbers[0])
+		return l.Say("cause.split", c.Numbers[0])
 	case c.Code == store.CauseCancelled:
-		return l.say("cause.cancelled", c.Who)
+		return l.Say("cause.cancelled", c.Who)
 	case !causes[c.Code]:
 		return cause
 	}
-	words := l.say("cause." + c.Code)
+	words := l.Say("cause." + c.Code)
 	if c.Detail != "" {
-		words += l.say("colon") + c.Detail
+		words += l.Say("colon") + c.Detail
 	}
-	words += l.say("stop")
+	words += l.Say("stop")
 	if c.Code == "limit" && c.Advice != "" { // it names the limit
-		return words + l.say("cause.limit.how", c.Advice)
+		return words + l.Say("cause.limit.how", c.Advice)
 	}
-	return words + l.say("cause."+c.Code+".how")
+	return words + l.Say("cause."+c.Code+".how")
 }

@@ -1,4 +1,4 @@
-package web
+package message
 
 // pagesMessages are the words of the pages of originals.
 var pagesMessages = map[string][2]string{

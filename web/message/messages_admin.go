@@ -1,4 +1,4 @@
-package web
+package message
 
 // adminMessages are the words of the pages of administration.
 var adminMessages = map[string][2]string{

@@ -1,4 +1,4 @@
-package web
+package message
 
 // submitMessages are the words of handing in and of progress.
 var submitMessages = map[string][2]string{

@@ -1,4 +1,4 @@
-package web
+package message
 
 // peopleMessages are the words about accounts, quotas, and deletion.
 var peopleMessages = map[string][2]string{

@@ -1,4 +1,4 @@
-package web
+package message
 
 var oidcMessages = map[string][2]string{
 	"title.signedout": {"Signed out", "已退出"},

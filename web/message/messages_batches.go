@@ -1,4 +1,4 @@
-package web
+package message
 
 var batchesMessages = map[string][2]string{
 	"title.batches":     {"Batches", "批次"},

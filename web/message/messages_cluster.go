@@ -1,4 +1,4 @@
-package web
+package message
 
 // clusterMessages are the words of the page of the cluster.
 var clusterMessages = map[string][2]string{

@@ -1,75 +1,68 @@
-package web
+package message
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"concordat/report"
 )
 
-// language is one in which the pages speak.
-type language string
+// Language is one in which the pages speak.
+type Language string
 
 // The languages.
 const (
-	english language = "en"
-	chinese language = "zh-Hans"
+	English Language = "en"
+	Chinese Language = "zh-Hans"
 )
 
-const languageCookie = "language"
+// Cookie is the name of the cookie that holds the language a visitor chose.
+const Cookie = "language"
 
-// languageOf returns the language that the visitor chose, or the first that the browser asks for.
-func languageOf(r *http.Request) language {
-	if c, err := r.Cookie(languageCookie); err == nil {
-		return languageNamed(c.Value)
+// LanguageOf returns the language that the visitor chose, or the first that the browser asks for.
+func LanguageOf(r *http.Request) Language {
+	if c, err := r.Cookie(Cookie); err == nil {
+		return LanguageNamed(c.Value)
 	}
 	for _, one := range strings.Split(r.Header.Get("Accept-Language"), ",") {
 		tag, _, _ := strings.Cut(strings.TrimSpace(strings.ToLower(one)), ";")
 		switch {
 		case strings.HasPrefix(tag, "zh"):
-			return chinese
+			return Chinese
 		case strings.HasPrefix(tag, "en"):
-			return english
+			return English
 		}
 	}
-	return english
+	return English
 }
 
-// report returns the language as reports have it.
-func (l language) report() report.Language {
-	if l == chinese {
+// Report returns the language as reports have it.
+func (l Language) Report() report.Language {
+	if l == Chinese {
 		return report.Chinese
 	}
 	return report.English
 }
 
-func languageNamed(name string) language {
-	if language(name) == chinese {
-		return chinese
+// LanguageNamed returns the language of that name; English if there is none.
+func LanguageNamed(name string) Language {
+	if Language(name) == Chinese {
+		return Chinese
 	}
-	return english
+	return English
 }
 
-// language keeps the language that somebody chose.
-func (w *Web) language(rw http.ResponseWriter, r *http.Request) {
-	if err := form(rw, r); err != nil {
-		w.fail(rw, r, nil, err)
-		return
-	}
-	http.SetCookie(rw, &http.Cookie{Name: languageCookie, Value: string(languageNamed(r.PostForm.Get("language"))), Path: "/",
-		MaxAge: 365 * 24 * 3600, HttpOnly: true, Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
-	http.Redirect(rw, r, local(r.PostForm.Get("next")), http.StatusSeeOther)
-}
-
-// say returns a message. An unknown key is a fault of a page, which a test finds; it is shown as it is.
-func (l language) say(key string, args ...any) string {
+// Say returns a message. An unknown key is a fault of a page, which a test finds; it is shown as it is.
+func (l Language) Say(key string, args ...any) string {
 	m, ok := messages[key]
 	if !ok {
 		return key
 	}
 	text := m[0]
-	if l == chinese {
+	if l == Chinese {
 		text = m[1]
 	}
 	if len(args) == 0 {
@@ -77,6 +70,9 @@ func (l language) say(key string, args ...any) string {
 	}
 	return fmt.Sprintf(text, args...)
 }
+
+// Keys returns the keys of all messages, in no order.
+func Keys() []string { return slices.Collect(maps.Keys(messages)) }
 
 // messages are the words of the pages by key, in English and in Simplified Chinese.
 var messages = joined(plainMessages,

@@ -1,4 +1,4 @@
-package web
+package message
 
 var hooksMessages = map[string][2]string{
 	"scope.review":    {"decide about reports", "审核报告"},

@@ -1,4 +1,4 @@
-package web
+package message
 
 // plainMessages say why input is refused, and what would be taken.
 var plainMessages = map[string][2]string{

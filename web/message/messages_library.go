@@ -1,4 +1,4 @@
-package web
+package message
 
 // libraryMessages are the words of the pages of libraries.
 var libraryMessages = map[string][2]string{

@@ -1,4 +1,4 @@
-package web
+package message
 
 // readingMessages are the words of the pages on which a report is read.
 var readingMessages = map[string][2]string{

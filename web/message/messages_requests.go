@@ -1,4 +1,4 @@
-package web
+package message
 
 // requestMessages are the words of requests for passages between sites.
 var requestMessages = map[string][2]string{

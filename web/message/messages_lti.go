@@ -1,4 +1,4 @@
-package web
+package message
 
 var ltiMessages = map[string][2]string{
 	"title.lti":           {"Checks of the course", "课程检测"},

@@ -1,0 +1,52 @@
+package message
+
+import (
+	"errors"
+
+	"concordat"
+	"concordat/people"
+	"concordat/site/batch"
+)
+
+// Error is an error that is said in words of every language, to whoever can do something about it.
+type Error struct {
+	kind error  // concordat.ErrInvalid or concordat.ErrRefused
+	key  string // of a message
+	args []any
+}
+
+// Error says it in English, as programs read it.
+func (e *Error) Error() string { return English.Say(e.key, e.args...) }
+func (e *Error) Unwrap() error { return e.kind }
+
+// Invalid refuses input for a reason that people are told.
+func Invalid(key string, args ...any) error { return &Error{concordat.ErrInvalid, key, args} }
+
+// Refused refuses what the site does not allow whoever asks, for a reason that people are told.
+func Refused(key string, args ...any) error { return &Error{concordat.ErrRefused, key, args} }
+
+// Reason says what is wrong as far as words are known in the language; else in English, and then in is english.
+func (l Language) Reason(err error) (words string, in Language) {
+	var p *Error
+	var m *batch.ManifestError
+	var broken *people.RuleError
+	switch {
+	case errors.As(err, &p):
+		return l.Say(p.key, p.args...), l
+	case errors.As(err, &broken):
+		return l.Rule(broken.Rule), l
+	case errors.As(err, &m) && m.Line > 0:
+		return l.Say("wrong.manifest.line", m.Line, l.Say("wrong.manifest."+m.Code, m.Detail)), l
+	case errors.As(err, &m):
+		return l.Say("wrong.manifest."+m.Code, m.Detail), l
+	}
+	return err.Error(), English
+}
+
+// Rule says a rule of accounts and tokens.
+func (l Language) Rule(r people.Rule) string {
+	if r == people.RuleTitle {
+		return l.Say("wrong.title", people.MaxTitle)
+	}
+	return l.Say(map[people.Rule]string{people.RuleName: "first.name", people.RuleOwn: "wrong.own", people.RuleToken: "wrong.token"}[r])
+}
