@@ -17,6 +17,7 @@ import (
 func TestOneFate(t *testing.T) {
 	const question = "Describe the aims of your project in no more than two hundred words of plain language for the panel of readers."
 	const statute = "In Article 4 the Regulation says: “the term personal data means any information that relates to a person who is known”."
+	quoted := strings.TrimSuffix(strings.TrimSpace(prose(400, 4)), ".")
 	texts := map[string]string{}
 	var names []string
 	for i := range 24 {
@@ -28,6 +29,10 @@ func TestOneFate(t *testing.T) {
 			own = own[:len(own)/2] + "\n\n" + prose(303, 8) + "\n\n" + own[len(own)/2:]
 		case i < 2:
 			own += "\n\n" + statute
+		case i == 6: // what one quotes another takes for its own
+			own += "\n\nIn Article 7 the Regulation says: “" + quoted + "”."
+		case i == 7:
+			own += "\n\n" + quoted + "."
 		}
 		texts[name] = question + "\n\n" + own + "\n\nI declare that this application is my own work and that nobody else wrote it.\n"
 	}
@@ -53,7 +58,7 @@ func TestOneFate(t *testing.T) {
 			t.Errorf("%s: of %s counts %q, before %q", way, name, got, first)
 		}
 	}
-	checked := []string{"doc-00.txt", "doc-03.txt", "doc-05.txt", "doc-20.txt"}
+	checked := []string{"doc-00.txt", "doc-03.txt", "doc-05.txt", "doc-06.txt", "doc-07.txt", "doc-20.txt"}
 	keys := []string{"", "a key of thirty-two bytes, number 1", "a key of thirty-two bytes, number 2"}
 	if testing.Short() {
 		keys = keys[:1]
@@ -89,6 +94,9 @@ func TestOneFate(t *testing.T) {
 	}
 	if want["doc-00.txt"]+want["doc-05.txt"] != "" {
 		t.Errorf("of documents that share a form and a quotation counts %q", want["doc-00.txt"]+want["doc-05.txt"])
+	}
+	if len(want["doc-07.txt"]) < len(quoted)*9/10 || want["doc-06.txt"] != "" {
+		t.Errorf("of a quotation of %d bytes count %q without its marks, %q with them", len(quoted), want["doc-07.txt"], want["doc-06.txt"])
 	}
 	if n := len(prose(303, 8)); len(want["doc-20.txt"]) < n*9/10 || len(want["doc-03.txt"]) < n*9/10 {
 		t.Errorf("of the copied block of %d bytes count %d and %d", n, len(want["doc-20.txt"]), len(want["doc-03.txt"]))

@@ -266,7 +266,7 @@ func (p *preparedTexts) of(w *batchWording, name, text string) *member {
 		return t.member
 	}
 	shared := w.shared(text)
-	t = preparedText{&member{shared, shared.Prepare()}, len(text)}
+	t = preparedText{&member{SharedWording: shared, prepared: shared.Prepare()}, len(text)}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if _, ok := p.texts[name]; ok || t.size > mostPrepared {

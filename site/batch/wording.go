@@ -3,6 +3,7 @@ package batch
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 
 	"concordat"
 	"concordat/align"
@@ -102,12 +103,34 @@ func (w *batchWording) shared(text string) *compare.SharedWording {
 type member struct {
 	*compare.SharedWording
 	prepared *align.Text
+	source   atomic.Pointer[sourceText]
+}
+
+// sourceText is a member's text as the source of others: without the walls that one of them puts up in it.
+type sourceText struct {
+	walls    []concordat.Span
+	prepared *align.Text
+}
+
+// sourceFor returns the member's text as a source of a, without what a check of a leaves out of it. Most members of a call
+// leave out the same, so that the last one is kept.
+func (m *member) sourceFor(a *member) *align.Text {
+	walls := a.WallsOf(m.Text, m.Words)
+	if slices.Equal(walls, m.Walls) {
+		return m.prepared
+	}
+	s := m.source.Load()
+	if s == nil || !slices.Equal(walls, s.walls) {
+		s = &sourceText{walls, align.PrepareWithout(m.Text, walls)}
+		m.source.Store(s)
+	}
+	return s.prepared
 }
 
 // passages returns what a has in common with b, whose name and title are given: evidence, and beside it what both share
 // by right.
 func (w *batchWording) passages(a, b *member, names [2]string, ref concordat.Ref, title string) []concordat.Passage {
-	out := compare.Passages(a.prepared, b.prepared, &compare.Candidate{Ref: ref, Title: title},
+	out := compare.Passages(a.prepared, b.sourceFor(a), &compare.Candidate{Ref: ref, Title: title},
 		&concordat.Document{Title: title, Text: b.Text})
 	for i := range out {
 		out[i].Documents = w.held.Documents(a.Words, out[i].Span)

@@ -84,7 +84,7 @@ func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concorda
 			if words == nil {
 				words = wording.Split(d.Text)
 			}
-			found[i] = Passages(prepared, align.PrepareWithout(d.Text, shared.wallsOf(d.Text, words)), candidates[i], d)
+			found[i] = Passages(prepared, align.PrepareWithout(d.Text, shared.WallsOf(d.Text, words)), candidates[i], d)
 			for k := range found[i] {
 				found[i][k].Documents = grams.Documents(shared.Words, found[i][k].Span)
 			}

@@ -103,8 +103,8 @@ func (w *SharedWording) Unasked() []concordat.Span {
 	return out
 }
 
-// wallsOf returns what of a source takes no part in a comparison with the text.
-func (w *SharedWording) wallsOf(source string, words *wording.Words) []concordat.Span {
+// WallsOf returns what of a source takes no part in a comparison with the text, in order and disjoint.
+func (w *SharedWording) WallsOf(source string, words *wording.Words) []concordat.Span {
 	walls := slices.Concat(report.References(source), report.Given(source, w.given))
 	for _, s := range w.grams.In(words) {
 		walls = append(walls, s.Span)
