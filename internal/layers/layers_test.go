@@ -28,6 +28,7 @@ var allowed = map[string][]string{
 	"extract":            {"segment/spaced"},
 	"minhash":            {""},
 	"simhash":            {""},
+	"meaning":            {""},
 	"index":              {""},
 	"index/internal/fst": {},
 	"store":              {"", "store/engine"},
@@ -120,8 +121,8 @@ var outside = map[string][]string{
 
 // pure packages read no files, clock or network and start no goroutines. Exceptions are named with
 // the file and the reason.
-var pure = []string{"", "segment/spaced", "segment", "index/internal/fst", "minhash", "simhash", "profile", "align", "align/wording",
-	"screen",
+var pure = []string{"", "segment/spaced", "segment", "index/internal/fst", "minhash", "simhash", "meaning", "profile", "align",
+	"align/wording", "screen",
 	"report", "report/html", "report/pdf", "extract", "federation/wire", "crypto", "cluster/replica", "webhook/outbound"}
 
 var impure = map[string]string{

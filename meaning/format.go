@@ -1,0 +1,225 @@
+package meaning
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"unicode/utf8"
+)
+
+// Dimensions of a vector.
+const Dimensions = 128
+
+// The bytes of a table (doc/format.md, Table of pieces).
+const (
+	magic        = "CMT1"
+	headerBytes  = 4 + 5*4
+	vectorBytes  = Dimensions / 2
+	mostPieces   = 1 << 20
+	mostUnits    = 1 << 24
+	mostNorms    = 1 << 16
+	mostNotice   = 1 << 16
+	mostReplaced = 64 // bytes that take the place of one character
+)
+
+// Piece is a run of letters with its logarithmic probability. A space at its start stands for the start of a word.
+type Piece struct {
+	Text  string
+	Score float32
+}
+
+// Parts are what a table is made of.
+type Parts struct {
+	Pieces  []Piece               // distinct, without an empty one
+	Vectors [][Dimensions]float32 // of each piece
+	// Unknown is the score of a character that no piece covers.
+	Unknown float32
+	Norms   map[rune]string // what takes the place of a character
+	Notice  string          // whose work it is, and its terms
+}
+
+// Table is read-only and safe for concurrent use.
+type Table struct {
+	notice  string
+	digest  string
+	unknown float32
+	trie    []unit
+	scores  []float32
+	scales  []float32
+	weights []float32
+	vectors []byte // vectorBytes a piece, the lower four bits first, 8 being zero
+	norms   map[rune]string
+	pages   [utf8.MaxRune>>8 + 1]bool // of 256 characters that norms has one of
+}
+
+// Notice says whose work the table is, and its terms.
+func (t *Table) Notice() string { return t.notice }
+
+// Digest is the first 16 hexadecimal digits of the SHA-256 digest of the table. Vectors of different tables must not be compared.
+func (t *Table) Digest() string { return t.digest }
+
+var errTable = errors.New("damaged table of pieces")
+
+// Encode returns the bytes of a table. It fails if the pieces are not distinct.
+func Encode(p Parts) ([]byte, error) {
+	if len(p.Vectors) != len(p.Pieces) || len(p.Pieces) > mostPieces {
+		return nil, fmt.Errorf("%d pieces with %d vectors", len(p.Pieces), len(p.Vectors))
+	}
+	trie, err := buildTrie(p.Pieces)
+	if err != nil {
+		return nil, err
+	}
+	b := []byte(magic)
+	for _, n := range []int{len(p.Pieces), len(trie), len(p.Norms), len(p.Notice)} {
+		b = binary.LittleEndian.AppendUint32(b, uint32(n))
+	}
+	b = appendFloat(b, p.Unknown)
+	for _, u := range trie {
+		b = binary.LittleEndian.AppendUint32(b, uint32(u.base))
+		b = binary.LittleEndian.AppendUint32(b, uint32(u.check))
+	}
+	for _, x := range p.Pieces {
+		b = appendFloat(b, x.Score)
+	}
+	for i := range p.Vectors {
+		b = appendFloat(b, scaleOf(&p.Vectors[i]))
+	}
+	for i := range p.Vectors {
+		b = appendQuantised(b, &p.Vectors[i])
+	}
+	var from []rune
+	for r := range p.Norms {
+		from = append(from, r)
+	}
+	slices.Sort(from)
+	for _, r := range from {
+		b = binary.LittleEndian.AppendUint32(b, uint32(r))
+		b = append(b, byte(len(p.Norms[r])))
+		b = append(b, p.Norms[r]...)
+	}
+	b = append(b, p.Notice...)
+	sum := sha256.Sum256(b)
+	return append(b, sum[:]...), nil
+}
+
+func appendFloat(b []byte, x float32) []byte {
+	return binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+}
+
+// steps is the largest number of steps from zero of a coordinate in four bits.
+const steps = 7
+
+// scaleOf returns the step of a vector.
+func scaleOf(v *[Dimensions]float32) float32 {
+	most := float32(0)
+	for _, x := range v {
+		most = max(most, x, -x)
+	}
+	return most / steps
+}
+
+func appendQuantised(b []byte, v *[Dimensions]float32) []byte {
+	scale := scaleOf(v)
+	at := func(i int) byte {
+		if scale == 0 {
+			return steps + 1
+		}
+		return byte(steps + 1 + int(math.RoundToEven(float64(v[i]/scale))))
+	}
+	for i := 0; i < Dimensions; i += 2 {
+		b = append(b, at(i)|at(i+1)<<4)
+	}
+	return b
+}
+
+// Decode reads a table. The table keeps parts of b.
+func Decode(b []byte) (*Table, error) {
+	if len(b) < headerBytes+sha256.Size || string(b[:4]) != magic {
+		return nil, fmt.Errorf("%w: it does not begin with %s", errTable, magic)
+	}
+	body, sum := b[:len(b)-sha256.Size], b[len(b)-sha256.Size:]
+	if want := sha256.Sum256(body); !bytes.Equal(want[:], sum) {
+		return nil, fmt.Errorf("%w: its digest is another", errTable)
+	}
+	r := reader{b: body[4:]}
+	pieces, units, norms, notice := r.uint32(), r.uint32(), r.uint32(), r.uint32()
+	if pieces > mostPieces || units > mostUnits || norms > mostNorms || notice > mostNotice {
+		return nil, fmt.Errorf("%w: %d pieces, %d units, %d norms, a notice of %d bytes", errTable, pieces, units, norms, notice)
+	}
+	t := &Table{digest: hex.EncodeToString(sum)[:16], unknown: r.float32()}
+	if len(r.b) < int(units)*8+int(pieces)*(8+vectorBytes) {
+		return nil, fmt.Errorf("%w: it is cut short", errTable)
+	}
+	t.trie = make([]unit, units)
+	for i := range t.trie {
+		t.trie[i] = unit{int32(r.uint32()), int32(r.uint32())}
+	}
+	t.scores, t.scales, t.weights = make([]float32, pieces), make([]float32, pieces), make([]float32, pieces)
+	for i := range t.scores {
+		t.scores[i] = r.float32()
+		t.weights[i] = weightOf(t.scores[i])
+	}
+	for i := range t.scales {
+		t.scales[i] = r.float32()
+	}
+	t.vectors = r.bytes(int(pieces) * vectorBytes)
+	t.norms = make(map[rune]string, norms)
+	for range norms {
+		from, n := rune(r.uint32()), int(r.byte())
+		if from < 0 || from > utf8.MaxRune || n > mostReplaced {
+			return nil, fmt.Errorf("%w: character %x has %d bytes", errTable, from, n)
+		}
+		t.norms[from] = string(r.bytes(n))
+		t.pages[from>>8] = true
+	}
+	t.notice = string(r.bytes(int(notice)))
+	if r.short || len(r.b) > 0 {
+		return nil, fmt.Errorf("%w: it is cut short or too long", errTable)
+	}
+	return t, nil
+}
+
+// frequent is the probability from which a piece says little: a of Arora, Liang and Ma 2017, section 3.
+const frequent = 1e-4
+
+// weightOf returns the weight of a piece of a logarithmic probability (there, equation 2).
+func weightOf(score float32) float32 {
+	return float32(frequent / (frequent + math.Exp(float64(score))))
+}
+
+// reader takes numbers off the front of bytes. After the end it returns zeros and says so.
+type reader struct {
+	b     []byte
+	short bool
+}
+
+func (r *reader) bytes(n int) []byte {
+	if n > len(r.b) {
+		r.short, r.b = true, nil
+		return nil
+	}
+	out := r.b[:n]
+	r.b = r.b[n:]
+	return out
+}
+
+func (r *reader) byte() byte {
+	if b := r.bytes(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (r *reader) uint32() uint32 {
+	if b := r.bytes(4); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+func (r *reader) float32() float32 { return math.Float32frombits(r.uint32()) }
