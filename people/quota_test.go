@@ -1,0 +1,220 @@
+package people_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/people"
+	"concordat/store"
+)
+
+// accounts makes the accounts ada and bob, and the public ones eve and mia.
+func accounts(t *testing.T, db *store.DB) map[string]store.Account {
+	t.Helper()
+	out := map[string]store.Account{}
+	for name, public := range map[string]bool{"ada": false, "bob": false, "eve": true, "mia": true} {
+		must(t, db.CreateAccount(t.Context(), store.Account{Name: name, Role: store.RoleSubmitter, Created: start, Public: public}))
+		var err error
+		out[name], err = db.Account(t.Context(), name)
+		must(t, err)
+	}
+	return out
+}
+
+// used returns the kind of a quota that an error says is used up, and whose it is; ok where there is no error.
+func used(t *testing.T, err error) string {
+	t.Helper()
+	var q *store.QuotaUsed
+	var c *people.Crowded
+	switch {
+	case err == nil:
+		return "ok"
+	case errors.As(err, &q) && errors.Is(err, concordat.ErrRefused):
+		return q.Kind + " of " + q.Who
+	case errors.As(err, &c) && errors.Is(err, concordat.ErrRefused):
+		return fmt.Sprint("crowded, public ", c.Public)
+	}
+	t.Fatalf("got %v", err)
+	return ""
+}
+
+// TestQuota: an account pays for itself; one that somebody made without being asked pays for its address as well, by the limits of
+// such accounts; what is not limited costs nothing.
+func TestQuota(t *testing.T) {
+	const home, work = "192.0.2.1", "192.0.2.2"
+	r, db, _ := newRegistry(t, people.Policy{Quota: people.Quota{Documents: 3, Bytes: 100},
+		PublicQuota: people.Quota{Documents: 2, Bytes: 50}})
+	as := accounts(t, db)
+	for i, c := range []struct {
+		who, from        string
+		documents, bytes int
+		want             string
+	}{
+		{"ada", home, 3, 100, "ok"},
+		{"ada", home, 1, 0, "documents of account/ada"},
+		{"bob", home, 2, 101, "bytes of account/bob"},
+		{"bob", home, 3, 100, "ok"}, // nothing was spent by what was refused, nor for the address
+		{"eve", home, 1, 10, "ok"},
+		{"mia", home, 1, 30, "ok"},
+		{"mia", home, 1, 1, "documents of address/" + home},
+		{"mia", work, 0, 11, "ok"},
+		{"mia", work, 1, 10, "bytes of account/mia"},
+		{"eve", "", 1, 40, "ok"}, // of an address that is not known
+	} {
+		done, err := r.Spend(t.Context(), as[c.who], c.from, c.documents, int64(c.bytes))
+		if err == nil {
+			done()
+		}
+		if got := used(t, err); got != c.want {
+			t.Errorf("%d: %s spends %d, %d: got %s, want %s", i, c.who, c.documents, c.bytes, got, c.want)
+		}
+	}
+	free, db, _ := newRegistry(t, people.Policy{})
+	as = accounts(t, db)
+	for range 3 {
+		_, err := free.Spend(t.Context(), as["ada"], home, 1_000_000, 1<<50)
+		must(t, err)
+	}
+	must(t, free.Lose(t.Context(), as["ada"], home, 1<<50))
+	must(t, free.MayUpload(t.Context(), as["ada"], home))
+	must(t, free.Admit(t.Context(), "ada", 1_000_000, 1<<50))
+}
+
+// TestMayUpload: who has nothing left of any quota is refused before anything is read; bytes that came to nothing count, beyond the
+// limit too, and cost no document.
+func TestMayUpload(t *testing.T) {
+	const home = "192.0.2.1"
+	r, db, _ := newRegistry(t, people.Policy{Quota: people.Quota{Documents: 2, Bytes: 100, Characters: 500},
+		PublicQuota: people.Quota{Documents: 5, Bytes: 100}})
+	as := accounts(t, db)
+	may := func(who, want string) {
+		t.Helper()
+		if got := used(t, r.MayUpload(t.Context(), as[who], home)); got != want {
+			t.Errorf("%s: got %s, want %s", who, got, want)
+		}
+	}
+	may("ada", "ok")
+	must(t, r.Lose(t.Context(), as["ada"], home, 99))
+	may("ada", "ok")
+	must(t, r.Lose(t.Context(), as["ada"], home, 1_000_000))
+	may("ada", "bytes of account/ada")
+	must(t, r.Lose(t.Context(), as["eve"], home, 100))
+	may("eve", "bytes of account/eve")
+	may("mia", "bytes of address/"+home)
+	_, err := r.Spend(t.Context(), as["bob"], home, 2, 0)
+	must(t, err)
+	may("bob", "documents of account/bob")
+
+	r, db, _ = newRegistry(t, people.Policy{Quota: people.Quota{Characters: 500}})
+	as = accounts(t, db)
+	must(t, r.Admit(t.Context(), "ada", 1, 499))
+	may("ada", "ok")
+	must(t, r.Admit(t.Context(), "ada", 1, 1))
+	may("ada", "characters of account/ada")
+}
+
+// open puts checks of an owner into the queue.
+func open(t *testing.T, db *store.DB, owner string, n int) {
+	t.Helper()
+	for i := range n {
+		task := concordat.Task{ID: concordat.TaskID(fmt.Sprint(owner, "-", i)), Made: start}
+		must(t, db.CreateTask(t.Context(), store.Task{Task: task, Owner: owner}))
+	}
+}
+
+// TestRoom: an account has at most so many checks open, and all public ones together, also if two requests come at once; who works
+// here is not kept out by those.
+func TestRoom(t *testing.T) {
+	const home = "192.0.2.1"
+	r, db, _ := newRegistry(t, people.Policy{Quota: people.Quota{Open: 2}, PublicQueue: 3})
+	as := accounts(t, db)
+	spend := func(who string, n int, want string) {
+		t.Helper()
+		done, err := r.Spend(t.Context(), as[who], home, n, 0)
+		if err == nil {
+			done()
+		}
+		if got := used(t, err); got != want {
+			t.Errorf("%s hands in %d: got %s, want %s", who, n, got, want)
+		}
+	}
+	spend("ada", 2, "ok")
+	spend("ada", 3, "crowded, public false")
+	spend("eve", 3, "ok")
+	spend("eve", 4, "crowded, public true")
+	open(t, db, "ada", 2)
+	open(t, db, "eve", 3)
+	spend("ada", 1, "crowded, public false")
+	spend("bob", 2, "ok")
+	spend("mia", 1, "crowded, public true")
+	if got := used(t, r.MayUpload(t.Context(), as["mia"], home)); got != "crowded, public true" {
+		t.Errorf("may upload: %s", got)
+	}
+
+	done, err := r.Spend(t.Context(), as["bob"], home, 2, 0)
+	must(t, err)
+	second := make(chan error, 1)
+	go func() {
+		_, err := r.Spend(t.Context(), as["bob"], home, 1, 0)
+		second <- err
+	}()
+	open(t, db, "bob", 2)
+	done()
+	if got := used(t, <-second); got != "crowded, public false" {
+		t.Errorf("a second request while the first enters the queue: %s", got)
+	}
+}
+
+// TestAdmit: what an archive holds counts once it is known; a check of the command line has no owner with a quota; where an owner cannot
+// be looked up nothing is let in.
+func TestAdmit(t *testing.T) {
+	r, db, _ := newRegistry(t, people.Policy{Quota: people.Quota{Documents: 10, Characters: 1000, Open: 6}})
+	accounts(t, db)
+	for i, c := range []struct {
+		owner                 string
+		documents, characters int
+		want                  string
+	}{
+		{"nobody", 1000, 1 << 40, "ok"},
+		{"ada", 6, 0, "ok"}, // five more than the one that was charged when it came
+		{"ada", 6, 0, "ok"},
+		{"ada", 2, 0, "documents of account/ada"},
+		{"bob", 1, 1000, "ok"},
+		{"bob", 1, 1, "characters of account/bob"},
+	} {
+		if got := used(t, r.Admit(t.Context(), c.owner, c.documents, int64(c.characters))); got != c.want {
+			t.Errorf("%d: %s: got %s, want %s", i, c.owner, got, c.want)
+		}
+	}
+	if err := r.Admit(t.Context(), "bob", 7, 0); !errors.Is(err, concordat.ErrRefused) {
+		t.Errorf("an archive of more documents than may be open: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := r.Admit(ctx, "ada", 1, 1); err == nil {
+		t.Error("let in, though the owner could not be looked up")
+	}
+}
+
+// TestRegister: an address makes so many accounts in a day, tries for names that are taken included, and a site has so many in all.
+func TestRegister(t *testing.T) {
+	ctx := t.Context()
+	r, _, _ := newRegistry(t, people.Policy{PublicAccounts: 3})
+	try := func(name, address string, want error) {
+		t.Helper()
+		link, err := r.Register(ctx, name, address, time.Hour)
+		if !errors.Is(err, want) || err == nil && !link.Expires.Equal(start.Add(time.Hour)) {
+			t.Errorf("%s from %s: got %+v, %v, want %v", name, address, link, err, want)
+		}
+	}
+	try("a", "1", nil)
+	try("a", "1", concordat.ErrExists)
+	try("b", "1", nil)
+	try("c", "1", concordat.ErrRefused)
+	try("c", "2", nil)
+	try("d", "3", people.ErrFull)
+}
