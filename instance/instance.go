@@ -178,7 +178,7 @@ func (o *Instance) openParts(ctx context.Context, w Mode) error {
 		}})
 	options.Sharing = o.Answers
 	o.Site = site.New(options)
-	o.Asks = ask.New(o.Site, ask.Options{Store: o.Store})
+	o.Asks = ask.New(o.Site, ask.Options{Store: o.Store, Room: o.CheckDisk})
 	if w < WithIndex || o.Remote != nil {
 		return nil
 	}

@@ -2,6 +2,7 @@ package site_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"slices"
 	"testing"
@@ -127,6 +128,53 @@ func TestSyncMirrorGarbage(t *testing.T) {
 			Fingerprints: make([]concordat.Fingerprint, 1)}); err != nil || len(a.Matches) != 0 {
 			t.Errorf("%s: %d sentences put, %v", name, len(a.Matches), err)
 		}
+	}
+}
+
+// endless is a partner that always has more: other documents, or none.
+type endless struct {
+	*partner
+	empty    bool
+	shipment uint32
+}
+
+func (e *endless) Ship(context.Context, *concordat.ShipAsk) (*concordat.Shipment, error) {
+	e.shipment++
+	at := binary.BigEndian.AppendUint32(nil, e.shipment)
+	sh := &concordat.Shipment{Scheme: e.profiler.Scheme(), Cursor: at, More: true}
+	if !e.empty {
+		d := concordat.ShippedDocument{Sentences: make([]concordat.ShippedSentence, 1)}
+		copy(d.Handle[:], at)
+		sh.Documents = append(sh.Documents, d)
+	}
+	return sh, nil
+}
+
+// TestSyncMirrorEndless: a partner fills the disk no farther than its low-water mark, and is not heard for ever.
+func TestSyncMirrorEndless(t *testing.T) {
+	p := here(t, "")
+	index := &indextest.Oracle{Site: "here"}
+	full := errors.New("no room")
+	left := 5
+	asks := ask.New(p.Site, ask.Options{Store: p.store, Room: func() error {
+		if left--; left < 0 {
+			return full
+		}
+		return nil
+	}})
+	north := newPartner(t, "north")
+	index.Scheme = north.profiler.Scheme()
+	from := &endless{partner: north}
+	if got, err := asks.SyncMirror(t.Context(), from, mirrorOf(north, index), nil); !errors.Is(err, full) || got.Documents != 5 {
+		t.Errorf("got %+v, %v, want five documents and that there is no more room", got, err)
+	}
+	left = 1
+	if got, err := asks.SyncMirror(t.Context(), from, mirrorOf(north, index), nil); !errors.Is(err, full) || got.Documents != 1 {
+		t.Errorf("with room again: %+v, %v, want one document more", got, err)
+	}
+	left, from.empty = 1<<30, true
+	if _, err := asks.SyncMirror(t.Context(), from, mirrorOf(north, index), nil); err == nil || from.shipment > 1100 {
+		t.Errorf("%d shipments of nothing: %v", from.shipment, err)
 	}
 }
 

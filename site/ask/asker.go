@@ -13,6 +13,9 @@ type Options struct {
 	Store  Store
 	Logger *slog.Logger     // nil: the site's
 	Now    func() time.Time // nil: the site's
+	// Room fails where the disk has no room for what a partner sends; it is asked before each shipment of a
+	// mirror, whose size the partner decides. nil: there is always room.
+	Room func() error
 }
 
 // Asker asks the partners of one site, and keeps mirrors of their libraries. It is safe for concurrent use.
@@ -28,6 +31,9 @@ func New(s *site.Site, o Options) *Asker {
 	}
 	if o.Now == nil {
 		o.Now = s.Options().Now
+	}
+	if o.Room == nil {
+		o.Room = func() error { return nil }
 	}
 	a := &Asker{site: s, o: o}
 	s.AskWith(a)

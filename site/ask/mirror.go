@@ -45,7 +45,8 @@ type Synced struct {
 // SyncMirror fetches what changed in a partner's library since the last time and puts it into the
 // mirror's index; progress, if not nil, is told of every shipment. A call that was cut short, or one
 // after the partner failed, goes on from the last shipment that was put. The index must be used by this
-// site alone. A library that is no longer open here is deleted, and that is no error.
+// site alone. A library that is no longer open here is deleted, and that is no error. It fails as Options.Room does where there is no
+// room for more, and with a partner that goes on without sending anything.
 func (s *Asker) SyncMirror(ctx context.Context, partner concordat.Partner, m site.MirroredLibrary, progress func(Synced)) (Synced, error) {
 	var done Synced
 	if err := m.Validate(); err != nil {
@@ -66,7 +67,10 @@ func (s *Asker) SyncMirror(ctx context.Context, partner concordat.Partner, m sit
 		state = store.Mirror{}
 	}
 	state.MirrorKey, state.Scheme = keyOf(m), m.Profiler.Scheme()
-	for {
+	for empty := 0; ; {
+		if err := s.o.Room(); err != nil {
+			return done, fmt.Errorf("mirror of %s/%s: %w", m.Site, m.Library, err)
+		}
 		sh, err := partner.Ship(ctx, &concordat.ShipAsk{Epoch: m.Epoch, Library: m.Library, Cursor: state.Cursor})
 		if closed(err) {
 			done.Withdrawn = true
@@ -74,6 +78,15 @@ func (s *Asker) SyncMirror(ctx context.Context, partner concordat.Partner, m sit
 		}
 		if err == nil {
 			err = s.takeShipment(ctx, &m, &state, sh, &done)
+		}
+		switch {
+		case err != nil:
+		case len(sh.Documents) > 0:
+			empty = 0
+		case empty >= mostEmptyShipments:
+			err = fmt.Errorf("%w: %d shipments in a row without a document", errGarbage, empty)
+		default:
+			empty++
 		}
 		if err != nil {
 			return done, fmt.Errorf("mirror of %s/%s: %w", m.Site, m.Library, err)
@@ -98,6 +111,7 @@ const (
 	mostCursor            = 64
 	mostShippedSentences  = 1 << 20 // of one document
 	mostShippedDocuments  = 1 << 20
+	mostEmptyShipments    = 1000 // in a row; a page of changes may hold nothing that is shipped
 	mirrorBatchDocuments  = 500
 	mirrorBatchOfDeletion = 500
 )
