@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"concordat"
 	"concordat/internal/cputime"
 	"concordat/report"
 	"concordat/store"
@@ -78,6 +79,37 @@ func BenchmarkThesis(b *testing.B) {
 			"document": {fmt.Sprintf("source-%03d.txt", i%thesisSources)}}).Header().Get("Location")
 		return get(to)
 	})
+}
+
+// BenchmarkPages measures the pages that are asked for most, of a site with 50 checks, in milliseconds of CPU.
+func BenchmarkPages(b *testing.B) {
+	d := newDesk(b, true)
+	for i := range 50 {
+		d.finished(b, concordat.TaskID(fmt.Sprintf("check-%02d", i)), "ada", thesis(b, 3000, 10, 5))
+	}
+	if err := d.store.CreateAccount(b.Context(), store.Account{Name: "ada", Role: store.RoleAdministrator, Created: time.Now()}); err != nil {
+		b.Fatal(err)
+	}
+	if err := d.store.PutToken(b.Context(), "secret", store.Token{Purpose: store.PurposeSession, Account: "ada", Made: time.Now(),
+		Expires: time.Now().Add(time.Hour)}); err != nil {
+		b.Fatal(err)
+	}
+	for _, path := range []string{"/checks", "/checks/new", "/checks/check-07", "/batches", "/libraries/theses", "/people", "/admin/storage",
+		"/account"} {
+		b.Run(strings.ReplaceAll(path[1:], "/", "-"), func(b *testing.B) {
+			b.ReportAllocs()
+			start := cputime.Used()
+			for b.Loop() {
+				r := httptest.NewRequestWithContext(b.Context(), http.MethodGet, path, nil)
+				r.AddCookie(&http.Cookie{Name: "session", Value: "secret"})
+				rec := httptest.NewRecorder()
+				if d.web.ServeHTTP(rec, r); rec.Code != http.StatusOK {
+					b.Fatalf("%s: %d", path, rec.Code)
+				}
+			}
+			cputime.Report(b, start, b.N, "op")
+		})
+	}
 }
 
 // BenchmarkThesisInBrowser opens the same report in Chromium and scrolls through the whole text. It reports,
