@@ -166,3 +166,94 @@ func TestConnect(t *testing.T) {
 		}
 	}
 }
+
+// TestChange: a new role ends what the account had, and that somebody made it without being asked; being disabled does too. Each is
+// in the audit, both together as two lines; what is not changed stays.
+func TestChange(t *testing.T) {
+	ctx := t.Context()
+	r, db, _ := newRegistry(t, people.Policy{})
+	must(t, db.CreateAccount(ctx, store.Account{Name: "eve", Title: "Eve", Role: store.RoleSubmitter, Password: "hash", Created: start,
+		Public: true}))
+	role, yes, no := store.RoleAuditor, true, false
+	want := store.Account{Name: "eve", Title: "Eve", Role: store.RoleSubmitter, Password: "hash", Created: start, Public: true}
+	seen := 0
+	for i, c := range []struct {
+		what  people.Change
+		want  func()
+		audit []string
+	}{
+		{people.Change{Disabled: &yes}, func() { want.Disabled = true }, []string{"account_disable"}},
+		{people.Change{Disabled: &no}, func() { want.Disabled = false }, []string{"account_enable"}},
+		{people.Change{Role: &role}, func() { want.Role, want.Public = role, false }, []string{"account_role"}},
+		{people.Change{Role: &role, Disabled: &yes}, func() { want.Disabled = true }, []string{"account_role", "account_disable"}},
+	} {
+		c.want()
+		must(t, db.PutToken(ctx, "token", store.Token{Purpose: store.PurposeAPI, Account: "eve", Made: start, Expires: start.Add(time.Hour)}))
+		got, err := r.Change(ctx, "root", "eve", c.what)
+		must(t, err)
+		kept, err := db.Account(ctx, "eve")
+		must(t, err)
+		if d := cmp.Diff(want, got) + cmp.Diff(want, kept); d != "" {
+			t.Errorf("%d: %s", i, d)
+		}
+		if left := len(names(t, db, "eve", store.PurposeAPI)); (left > 0) != (i == 1) {
+			t.Errorf("%d: %d tokens are left", i, left)
+		}
+		lines := actions(t, db)
+		for j, action := range c.audit {
+			if seen+j >= len(lines) || !strings.HasPrefix(lines[seen+j], "root "+action+" ") {
+				t.Errorf("%d: the audit has %q, want %q", i, lines[seen:], c.audit)
+			}
+		}
+		if seen += len(c.audit); len(lines) != seen {
+			t.Errorf("%d: the audit has %d lines, want %d", i, len(lines), seen)
+		}
+		must(t, db.RevokeToken(ctx, "eve", store.SecretID("token")))
+	}
+	if _, err := r.Change(ctx, "root", "gone", people.Change{Disabled: &no}); !errors.Is(err, concordat.ErrNotFound) {
+		t.Errorf("an account that does not exist: %v", err)
+	}
+}
+
+// TestAddKeeps: of an account that is made for somebody name, title and role count, and nothing else that a caller says of it.
+func TestAddKeeps(t *testing.T) {
+	ctx := t.Context()
+	r, db, _ := newRegistry(t, people.Policy{})
+	said := store.Account{Name: "ada", Title: "Ada", Role: store.RoleOfficer, Password: "hash", Disabled: true, Public: true,
+		Created: start.Add(-time.Hour)}
+	_, _, err := r.Add(ctx, "root", said)
+	must(t, err)
+	want := store.Account{Name: "ada", Title: "Ada", Role: store.RoleOfficer, Created: start}
+	if got, err := db.Account(ctx, "ada"); err != nil || !cmp.Equal(got, want) {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+	link, err := r.FirstLink(ctx)
+	if err != nil || link.Key != "" {
+		t.Errorf("a link of the first administrator beside an account: %v, %v", link, err)
+	}
+}
+
+// TestFirst: the first administrator is one whatever else is said, by a link that works once.
+func TestFirst(t *testing.T) {
+	ctx := t.Context()
+	r, db, _ := newRegistry(t, people.Policy{})
+	link, err := r.FirstLink(ctx)
+	must(t, err)
+	if !link.Expires.Equal(start.Add(people.FirstTime)) {
+		t.Errorf("it ends at %s", link.Expires)
+	}
+	said := store.Account{Name: " ada ", Role: store.RoleSubmitter, Password: "hash", Disabled: true, Public: true}
+	if _, err := r.First(ctx, "other", said); !errors.Is(err, concordat.ErrNotFound) {
+		t.Errorf("by another key: %v", err)
+	}
+	_, err = r.First(ctx, link.Key, said)
+	must(t, err)
+	want := store.Account{Name: "ada", Role: store.RoleAdministrator, Password: "hash", Created: start}
+	if got, err := db.Account(ctx, "ada"); err != nil || !cmp.Equal(got, want) {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+	said.Name = "eve"
+	if _, err := r.First(ctx, link.Key, said); err == nil {
+		t.Error("the link worked twice")
+	}
+}

@@ -3,6 +3,7 @@
 // its reason in equivalent.tsv and left out, so that a run shows what is new.
 //
 //	go run ./internal/mutants -n 40 -seed 1 federation crypto
+//	go run ./internal/mutants -n 40 -seed 1 -tests site,site/answer site/answer
 //
 // Which changes are drawn depends on the seed and on the sources alone. The tree is not touched: a mutant is given to
 // go test as an overlay. Exit status 1: something survived.
@@ -22,6 +23,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -35,6 +37,7 @@ type options struct {
 	files    string
 	funcs    string
 	only     string
+	tests    string
 	json     bool
 	list     bool
 }
@@ -63,6 +66,7 @@ func main() {
 	flag.StringVar(&o.files, "files", "", "only files whose path matches this regular expression")
 	flag.StringVar(&o.funcs, "funcs", "", "only functions whose name (Type.method) matches this regular expression")
 	flag.StringVar(&o.only, "run", "", "only tests that match, as go test -run")
+	flag.StringVar(&o.tests, "tests", "", "packages whose tests are run, separated by commas; none: the package itself")
 	flag.BoolVar(&o.json, "json", false, "print one JSON object a mutant, then one for each package")
 	flag.BoolVar(&o.list, "list", false, "list what would be run")
 	flag.Parse()
@@ -157,7 +161,10 @@ func mutate(ctx context.Context, o options, root, pkg string, known map[string]s
 		return s, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	t := &tester{root: root, pkg: pkg, only: o.only, dir: dir, limit: o.limit}
+	t := &tester{root: root, pkg: pkg, tests: []string{pkg}, only: o.only, dir: dir, limit: o.limit}
+	if o.tests != "" {
+		t.tests = strings.Split(o.tests, ",")
+	}
 	if err := t.prepare(ctx); err != nil {
 		return s, err
 	}

@@ -242,3 +242,30 @@ func TestRun(t *testing.T) {
 		t.Errorf("the source has changed (%v)", err)
 	}
 }
+
+// TestTestsElsewhere: tests in another package count where they are named.
+func TestTestsElsewhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a package for each mutant")
+	}
+	dir := t.TempDir()
+	for name, content := range map[string]string{"go.mod": "module m\n\ngo 1.26\n",
+		"p/p.go": "package p\n\nfunc Large(n int) bool { return n > 3 }\n",
+		"q/q_test.go": "package q\n\nimport (\n\t\"testing\"\n\n\t\"m/p\"\n)\n\n" +
+			"func TestLarge(t *testing.T) {\n\tif p.Large(3) || !p.Large(4) {\n\t\tt.Error(\"large\")\n\t}\n}\n"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	for tests, all := range map[string]bool{"": true, "q": false} {
+		var out bytes.Buffer
+		survived, err := run(context.Background(), options{packages: []string{"p"}, tests: tests, known: "none"}, &out)
+		if err != nil || (survived > 0) != all {
+			t.Errorf("with the tests of %q %d survived, %v\n%s", tests, survived, err, &out)
+		}
+	}
+}

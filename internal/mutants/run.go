@@ -25,11 +25,12 @@ const (
 	Broken    State = "broken"    // it does not compile, and does not count
 )
 
-// tester runs the quick tests of one package.
+// tester runs the quick tests of one package, which may stand in others.
 type tester struct {
 	root, pkg string
-	only      string // -run
-	dir       string // for overlays and binaries
+	tests     []string // packages whose tests are run
+	only      string   // -run
+	dir       string   // for overlays and binaries
 	limit     time.Duration
 	covered   map[string][]span
 }
@@ -42,7 +43,7 @@ type span struct{ from, to int }
 func (t *tester) prepare(ctx context.Context) error {
 	profile := filepath.Join(t.dir, "cover")
 	began := time.Now()
-	out, err := t.gotest(ctx, 10*time.Minute, "-coverprofile="+profile)
+	out, err := t.gotest(ctx, 10*time.Minute, "-coverprofile="+profile, "-coverpkg=./"+t.pkg)
 	if err != nil {
 		return fmt.Errorf("%s fails without a change: %w\n%s", t.pkg, err, out)
 	}
@@ -153,7 +154,10 @@ func (t *tester) gotest(ctx context.Context, limit time.Duration, more ...string
 	if t.only != "" {
 		args = append(args, "-run="+t.only)
 	}
-	cmd := exec.CommandContext(ctx, "go", append(args, "./"+t.pkg)...)
+	for _, pkg := range t.tests {
+		args = append(args, "./"+pkg)
+	}
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = t.root
 	// What tests leave when they are cut short goes with the folder.
 	cmd.Env = append(os.Environ(), "TMPDIR="+t.dir)
