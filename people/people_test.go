@@ -1,10 +1,12 @@
 package people_test
 
 import (
+	gocmp "cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -123,10 +125,38 @@ func stateOf(t *testing.T, db *store.DB) (s state) {
 			s.Tokens = append(s.Tokens, all...)
 		}
 	}
+	slices.SortFunc(s.Tokens, func(a, b store.Token) int {
+		return gocmp.Or(strings.Compare(string(a.Purpose), string(b.Purpose)), strings.Compare(a.Name, b.Name), a.Expires.Compare(b.Expires))
+	})
 	s.Identities, err = db.Identities(ctx, "")
 	must(t, err)
 	s.Audit = actions(t, db)
 	return s
+}
+
+// prepared returns a registry for changes, its store, and a connection to the store that can set triggers.
+func prepared(t *testing.T) (*people.Registry, *store.DB, *sql.DB) {
+	t.Helper()
+	ctx := t.Context()
+	r, db, path := newRegistry(t, people.Policy{})
+	must(t, db.CreateAccount(ctx, store.Account{Name: "root", Role: store.RoleAdministrator, Created: start}))
+	must(t, db.CreateLinked(ctx, store.Account{Name: "ada", Role: store.RoleOfficer, Password: "old", Created: start},
+		store.Identity{Issuer: "i", Subject: "s", Made: start}))
+	for secret, p := range map[string]store.Purpose{"link": store.PurposeJoin, "session": store.PurposeSession,
+		"token": store.PurposeAPI} {
+		must(t, db.PutToken(ctx, secret, store.Token{Purpose: p, Account: "ada", Made: start, Expires: start.Add(time.Hour)}))
+	}
+	raw, err := sql.Open("sqlite3", path)
+	must(t, err)
+	t.Cleanup(func() { _ = raw.Close() })
+	return r, db, raw
+}
+
+// refuse lets the store refuse an operation on a table.
+func refuse(t *testing.T, raw *sql.DB, operation, table string) {
+	t.Helper()
+	_, err := raw.ExecContext(t.Context(), "CREATE TRIGGER no BEFORE "+operation+" ON "+table+" BEGIN SELECT RAISE(ABORT, 'no'); END")
+	must(t, err)
 }
 
 // TestAudited: a change and its entry happen together: where the entry cannot be written nothing is
@@ -135,27 +165,16 @@ func TestAudited(t *testing.T) {
 	for name, change := range changes {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
-			r, db, path := newRegistry(t, people.Policy{})
-			must(t, db.CreateAccount(ctx, store.Account{Name: "root", Role: store.RoleAdministrator, Created: start}))
-			must(t, db.CreateLinked(ctx, store.Account{Name: "ada", Role: store.RoleOfficer, Password: "old", Created: start},
-				store.Identity{Issuer: "i", Subject: "s", Made: start}))
-			for secret, p := range map[string]store.Purpose{"link": store.PurposeJoin, "session": store.PurposeSession,
-				"token": store.PurposeAPI} {
-				must(t, db.PutToken(ctx, secret, store.Token{Purpose: p, Account: "ada", Made: start, Expires: start.Add(time.Hour)}))
-			}
+			r, db, raw := prepared(t)
 			before := stateOf(t, db)
-			raw, err := sql.Open("sqlite3", path)
-			must(t, err)
-			defer raw.Close()
-			_, err = raw.ExecContext(ctx, `CREATE TRIGGER no BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no'); END`)
-			must(t, err)
+			refuse(t, raw, "INSERT", "audit")
 			if err := change(ctx, r, db); err == nil {
 				t.Error("a change without its entry succeeded")
 			}
 			if d := cmp.Diff(before, stateOf(t, db)); d != "" {
 				t.Errorf("a change without its entry left something: %s", d)
 			}
-			_, err = raw.ExecContext(ctx, `DROP TRIGGER no`)
+			_, err := raw.ExecContext(ctx, `DROP TRIGGER no`)
 			must(t, err)
 			must(t, change(ctx, r, db))
 			after := stateOf(t, db)
@@ -167,6 +186,43 @@ func TestAudited(t *testing.T) {
 				t.Error("nothing was changed")
 			}
 		})
+	}
+}
+
+// TestWritesAreTold: a change of which the store refuses any part fails, and leaves everything as it was.
+func TestWritesAreTold(t *testing.T) {
+	failed := 0
+	for name, change := range changes {
+		r, db, _ := prepared(t)
+		must(t, change(t.Context(), r, db))
+		want := stateOf(t, db)
+		var raw *sql.DB // nil: the store was changed
+		for _, table := range []string{"account", "token", "identity"} {
+			for _, operation := range []string{"INSERT", "UPDATE", "DELETE"} {
+				if raw == nil {
+					r, db, raw = prepared(t)
+				}
+				before := stateOf(t, db)
+				refuse(t, raw, operation, table)
+				err := change(t.Context(), r, db)
+				_, undo := raw.ExecContext(t.Context(), `DROP TRIGGER no`)
+				must(t, undo)
+				if err != nil {
+					failed++
+					if d := cmp.Diff(before, stateOf(t, db)); d != "" {
+						t.Errorf("%s without %s of %s failed (%v) and left something: %s", name, operation, table, err, d)
+					}
+					continue
+				}
+				if d := cmp.Diff(want, stateOf(t, db)); d != "" {
+					t.Errorf("%s without %s of %s succeeded with less: %s", name, operation, table, d)
+				}
+				raw = nil
+			}
+		}
+	}
+	if failed < len(changes) {
+		t.Errorf("%d of %d changes failed", failed, len(changes))
 	}
 }
 

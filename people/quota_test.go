@@ -203,7 +203,7 @@ func TestAdmit(t *testing.T) {
 // TestRegister: an address makes so many accounts in a day, tries for names that are taken included, and a site has so many in all.
 func TestRegister(t *testing.T) {
 	ctx := t.Context()
-	r, _, _ := newRegistry(t, people.Policy{PublicAccounts: 3})
+	r, db, _ := newRegistry(t, people.Policy{PublicAccounts: 3})
 	try := func(name, address string, want error) {
 		t.Helper()
 		link, err := r.Register(ctx, name, address, time.Hour)
@@ -217,4 +217,44 @@ func TestRegister(t *testing.T) {
 	try("c", "1", concordat.ErrRefused)
 	try("c", "2", nil)
 	try("d", "3", people.ErrFull)
+	a, err := db.Account(ctx, "c")
+	if err != nil || a.Role != store.RoleSubmitter || !a.Public {
+		t.Errorf("got %+v, %v, want a public submitter", a, err)
+	}
+}
+
+// TestRegisterLinks: the link of an account that somebody made works, and nothing is made where it cannot be kept.
+func TestRegisterLinks(t *testing.T) {
+	ctx := t.Context()
+	r, db, raw := prepared(t)
+	link, err := r.Register(ctx, "eve", "1", 2*people.JoinTime)
+	must(t, err)
+	if !link.Expires.Equal(start.Add(people.JoinTime)) {
+		t.Errorf("it works until %s", link.Expires)
+	}
+	a, err := r.Join(ctx, link.Key, "hash")
+	if err != nil || a.Name != "eve" {
+		t.Errorf("joined as %q, %v", a.Name, err)
+	}
+	refuse(t, raw, "INSERT", "token")
+	if _, err := r.Register(ctx, "mia", "1", time.Hour); err == nil {
+		t.Error("registered without a link")
+	}
+	if _, err := db.Account(ctx, "mia"); !errors.Is(err, concordat.ErrNotFound) {
+		t.Errorf("the account is there: %v", err)
+	}
+}
+
+// TestDefaults: without a policy public accounts have 20 checks open together, and three are made from an address in a day.
+func TestDefaults(t *testing.T) {
+	r, db, _ := newRegistry(t, people.Policy{})
+	as := accounts(t, db)
+	open(t, db, "mia", 19)
+	if got := used(t, r.MayUpload(t.Context(), as["eve"], "1")); got != "ok" {
+		t.Errorf("the twentieth: %s", got)
+	}
+	open(t, db, "eve", 1)
+	if got := used(t, r.MayUpload(t.Context(), as["eve"], "1")); got != "crowded, public true" {
+		t.Errorf("one more: %s", got)
+	}
 }
