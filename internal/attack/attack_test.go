@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -94,6 +95,26 @@ func TestBodies(t *testing.T) {
 		if c.want == "" && len(r.faults) > 0 || c.want != "" && !strings.Contains(strings.Join(r.faults, "\n"), c.want) {
 			t.Errorf("a site that %s: faults %q, want %q", name, r.faults, c.want)
 		}
+	}
+}
+
+// TestTimeOver: an attack that is cut off by the end of the time is no finding, and did not hold either.
+func TestTimeOver(t *testing.T) {
+	x := against(t, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // else the server does not notice that the caller has gone
+		select {
+		case <-r.Context().Done():
+		case <-time.After(time.Minute):
+		}
+	})
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("admin"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	held, err := run(t.Context(), options{site: x.base, tokenFile: token, only: "bodies", lasts: 300*time.Millisecond - underWay}, &out)
+	if held || !errors.Is(err, errTime) || strings.Contains(out.String(), "bodies") {
+		t.Errorf("held %v, %v\n%s", held, err, &out)
 	}
 }
 

@@ -110,6 +110,12 @@ func (r *result) count(what string, n int) {
 	r.counts[what] += n
 }
 
+// underWay is how long what is under way when the time is over may take.
+const underWay = 2 * time.Minute
+
+// errTime: an attack had no time to end. Nothing is known of it, and it is not said that it held.
+var errTime = errors.New("the time was over before it ended: make -for longer, or name some attacks with -only")
+
 func run(ctx context.Context, o options, out io.Writer) (held bool, err error) {
 	if o.seed == 0 {
 		o.seed = rand.Uint64()
@@ -121,7 +127,7 @@ func run(ctx context.Context, o options, out io.Writer) (held bool, err error) {
 	defer func() { err = errors.Join(err, t.close()) }()
 	fmt.Fprintf(out, "attacking %s for at most %s, seed %d\n", t.base, o.lasts, o.seed)
 	end := time.Now().Add(o.lasts)
-	ctx, cancel := context.WithDeadline(ctx, end.Add(2*time.Minute)) // for what is under way
+	ctx, cancel := context.WithDeadline(ctx, end.Add(underWay))
 	defer cancel()
 	held = true
 	names := map[string]bool{}
@@ -137,7 +143,12 @@ func run(ctx context.Context, o options, out io.Writer) (held bool, err error) {
 		t.end = time.Now().Add(time.Duration(a.share * float64(o.lasts)))
 		var r result
 		began := time.Now()
-		if err := a.run(ctx, t, &r); err != nil {
+		err := a.run(ctx, t, &r)
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			// What failed may have failed for that reason alone: it is no finding.
+			return false, fmt.Errorf("%s: %w: it had %s; the machine may be busy", a.name, errTime, time.Since(began).Round(time.Second))
+		}
+		if err != nil {
 			return false, fmt.Errorf("%s: %w", a.name, err)
 		}
 		if err := t.alive(ctx); err != nil {
