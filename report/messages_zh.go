@@ -273,7 +273,7 @@ var chinese = map[string]string{
 	"Least length of a match: %s.": "匹配的最小长度：%s。", "Least length of a match: none.": "匹配的最小长度：不限。",
 	"Least share of a source: %.1f %%.": "来源的最小占比：%.1f %%。",
 	"Common wording: counted.":          "通用表述：计入。",
-	"Common wording: what at least a fifth of the documents asked hold, at least three, or more than %d of them, gives no score.": "通用表述：至少三篇且不少于所查文献五分之一、或超过 %d 篇文献含有的内容不计分。",
+	"Common wording: what at least a fifth of the documents asked hold, at least three, or more than %d of them, gives no score; nor does the form that a call among them answered.": "通用表述：至少三篇且不少于所查文献五分之一、或超过 %d 篇文献含有的内容不计分；其中同一批申请所填表格的用语也不计分。",
 	"Left out: passages of the kind “%s”.": "排除：“%s”类的段落。", "Left out: section “%s”.": "排除：章节“%s”。", "Left out: source %s.": "排除：来源 %s。",
 	"Left out: wording of %s.":                      "排除：%s的文字。",
 	"Taken out by hand: characters %d to %d. %s %s": "人工排除：第 %d 至 %d 字符。%s %s", "Passages taken out by hand": "人工排除的段落",

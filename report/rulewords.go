@@ -31,7 +31,7 @@ func (r *Report) RuleWords() []string {
 	case u.CommonAbove < 0:
 		out = append(out, l.Say("Common wording: counted."))
 	default:
-		out = append(out, l.Say("Common wording: what at least a fifth of the documents asked hold, at least three, or more than %d of them, gives no score.", cmp.Or(u.CommonAbove, DefaultCommonAbove)))
+		out = append(out, l.Say("Common wording: what at least a fifth of the documents asked hold, at least three, or more than %d of them, gives no score; nor does the form that a call among them answered.", cmp.Or(u.CommonAbove, DefaultCommonAbove)))
 	}
 	for _, k := range u.ExcludeKinds {
 		out = append(out, l.Say("Left out: passages of the kind “%s”.", l.Kind(k)))

@@ -2,6 +2,7 @@ package wording
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"concordat"
@@ -129,8 +130,9 @@ func (c *Counter) Common(least, long int) *Common {
 
 // Common are grams that many texts hold. A nil Common holds none. It is safe for concurrent use once made.
 type Common struct {
-	held map[uint64]int32
-	long int32 // texts that must hold a long stretch; 0: any
+	held  map[uint64]int32
+	forms map[uint64]struct{} // grams that are common however many texts hold them: see Forms
+	long  int32               // texts that must hold a long stretch; 0: any
 }
 
 // Join adds the grams of other; of grams of both the larger number stands.
@@ -141,27 +143,35 @@ func (c *Common) Join(other *Common) {
 	for h, n := range other.held {
 		c.held[h] = max(c.held[h], n)
 	}
+	if c.forms == nil {
+		c.forms = other.forms
+		return
+	}
+	maps.Copy(c.forms, other.forms)
 }
 
-// Least returns the grams of c that at least least texts hold, long as in [Counter.Common]; none for a least below 2.
+// Least returns the grams of c that at least least texts hold, and those of forms, long as in [Counter.Common]; none for a
+// least below 2.
 func (c *Common) Least(least, long int) *Common {
-	out := &Common{held: map[uint64]int32{}, long: int32(long)}
+	out := &Common{held: map[uint64]int32{}, forms: c.forms, long: int32(long)}
 	if least < 2 {
 		return out
 	}
 	for h, n := range c.held {
-		if int(n) >= least {
+		if int(n) >= least || c.isForm(h) {
 			out.held[h] = n
 		}
 	}
 	return out
 }
 
-// Fewer returns the grams of c that fewer than most texts hold.
+func (c *Common) isForm(gram uint64) bool { _, ok := c.forms[gram]; return ok }
+
+// Fewer returns the grams of c that fewer than most texts hold, but for those of forms.
 func (c *Common) Fewer(most int) *Common {
 	out := &Common{held: map[uint64]int32{}}
 	for h, n := range c.held {
-		if int(n) < most {
+		if int(n) < most && !c.isForm(h) {
 			out.held[h] = n
 		}
 	}
@@ -220,7 +230,7 @@ func (c *Common) In(w *Words) []Stretch {
 		}
 		var held, rest []run
 		for _, r := range s {
-			if r.n >= c.long {
+			if r.n >= c.long || c.isForm(r.hash) {
 				held = append(held, r)
 			} else {
 				rest = append(rest, r)

@@ -100,18 +100,27 @@ func TestGramsEndAtParagraphs(t *testing.T) {
 
 func TestForms(t *testing.T) {
 	for text, want := range map[string]wording.Why{
-		"Please attach no more than two figures.":                                              wording.WhyInstruction,
-		"We hereby declare that this work is our own.":                                         wording.WhyDeclaration,
-		"Hiermit versichere ich, dass ich die Arbeit selbst verfasst habe.":                    wording.WhyDeclaration,
-		"学位论文原创性声明：本人郑重声明，所呈交的论文是本人独立完成的。":                                                     wording.WhyDeclaration,
-		"1. What did you like best, and why?":                                                  wording.WhyQuestion,
-		"Budget justification":                                                                 wording.WhyHeading,
-		"GDP - gross domestic product":                                                         wording.WhyList,
-		"The rest of the paper is organised as follows.":                                       wording.WhyOutline,
-		"This Agreement shall be governed by the laws of England.":                             wording.WhyClause,
-		"The river rose in spring and took the bridge with it, which nobody had thought of.":   "",
-		"他向国王申请援助，国王没有答应他的请求，于是他回到了自己的家乡。":                                                     "",
-		"The keeper counted the lamps twice and wrote both numbers down, as they were unlike.": "",
+		"Please attach no more than two figures.":                                                       wording.WhyInstruction,
+		"Lay summary Please summarise the proposal in language that a member of the public can follow.": wording.WhyInstruction,
+		"Your report should say what the problem was and which evidence you looked at.":                 wording.WhyInstruction,
+		"Compare the two treaties and say which of them was kept (25 marks).":                           wording.WhyInstruction,
+		"二、试比较两位君主在用人方面的异同，并谈谈你的看法。（25分）":                                                               wording.WhyInstruction,
+		"（六）研究基础与工作条件，包括与本项目相关的研究工作积累和已取得的研究工作成绩。":                                                      wording.WhyInstruction,
+		"Mit meiner Unterschrift bestätige ich, dass alle Angaben vollständig und richtig sind.":        wording.WhyDeclaration,
+		"Except where stated otherwise by reference, the work presented is entirely my own.":            wording.WhyDeclaration,
+		"The keeper told us: Give me the lamp, and I shall show you where the water came in.":           "",
+		"Wir geben den Kindern Brot, und sie danken uns mit Liedern, die wir nie gehört haben.":         "",
+		"We hereby declare that this work is our own.":                                                  wording.WhyDeclaration,
+		"Hiermit versichere ich, dass ich die Arbeit selbst verfasst habe.":                             wording.WhyDeclaration,
+		"学位论文原创性声明：本人郑重声明，所呈交的论文是本人独立完成的。":                                                              wording.WhyDeclaration,
+		"1. What did you like best, and why?":                                                           wording.WhyQuestion,
+		"Budget justification":                                                                          wording.WhyHeading,
+		"GDP - gross domestic product":                                                                  wording.WhyList,
+		"The rest of the paper is organised as follows.":                                                wording.WhyOutline,
+		"This Agreement shall be governed by the laws of England.":                                      wording.WhyClause,
+		"The river rose in spring and took the bridge with it, which nobody had thought of.":            "",
+		"他向国王申请援助，国王没有答应他的请求，于是他回到了自己的家乡。":                                                              "",
+		"The keeper counted the lamps twice and wrote both numbers down, as they were unlike.":          "",
 	} {
 		why := wording.Why("")
 		if fs := wording.Forms(text); len(fs) > 0 {
@@ -183,4 +192,61 @@ func FuzzWording(f *testing.F) {
 			end = x.End
 		}
 	})
+}
+
+// TestCalls: in a library of many calls the form of one is known by the documents that answer it; a block that copiers share
+// is none, nor are paragraphs that stand in a row, nor what four documents hold.
+func TestCalls(t *testing.T) {
+	questions := []string{
+		"Which of the two gardens will be dug first, and who is going to bring the spades and the seed?",
+		"How will the children of the street hear about it, and what will they be given to do there?",
+		"Whatever the money does not pay for has to come from somewhere: where will it come from, and when?",
+	}
+	answer := func(i, k int) string { return own(1000*i+k, 40) }
+	form := func(i int) string {
+		return strings.Join([]string{questions[0], answer(i, 1), questions[1], answer(i, 2), questions[2], answer(i, 3)}, "\n\n")
+	}
+	row := func(i int) string {
+		return answer(i, 1) + "\n\n" + strings.Join(questions, "\n\n") + "\n\n" + answer(i, 2)
+	}
+	block := strings.Join(questions, " ")
+	for name, c := range map[string]struct {
+		text    func(i int) string
+		holders int
+		want    bool
+	}{
+		"a form of seven":                 {form, 7, true},
+		"a form of four":                  {form, 4, false},
+		"a block that seven copied":       {func(i int) string { return answer(i, 1) + "\n\n" + block + "\n\n" + answer(i, 2) }, 7, false},
+		"three paragraphs in a row":       {row, 7, false},
+		"of seven three copied an answer": {func(i int) string { return form(i) + "\n\n" + own(77, 30*min(1, max(0, 3-i))) }, 7, true},
+		"a question each":                 {func(i int) string { return answer(i, 1) + "\n\n" + questions[i%3] + "\n\n" + own(9000+i, 40) }, 7, false},
+	} {
+		texts := make([]string, 0, 60)
+		var counter wording.Counter
+		var calls wording.Calls
+		for i := range 60 {
+			text := own(500000+i, 120)
+			if i < c.holders {
+				text = c.text(i)
+			}
+			texts = append(texts, text)
+			counter.Add(wording.Split(text))
+			calls.Add(wording.Split(text))
+		}
+		held := counter.Common(2, 0)
+		forms := calls.Forms(wording.Least(len(texts)))
+		for _, x := range texts {
+			held.Forms(wording.Split(x), forms)
+		}
+		got := held.Least(wording.Least(len(texts)), wording.LeastLong(len(texts))).In(wording.Split(texts[0]))
+		if (len(got) > 0) != c.want {
+			t.Errorf("%s: common are %+v", name, got)
+		}
+		for _, s := range got {
+			if !strings.Contains(strings.Join(questions, " "), strings.Trim(s.In(texts[0]), "?. ")) {
+				t.Errorf("%s: common is %q", name, s.In(texts[0]))
+			}
+		}
+	}
 }

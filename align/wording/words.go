@@ -28,6 +28,7 @@ type Words struct {
 	hashes     []uint64
 	start, end []int32 // bytes of the text
 	grams      []gram  // by first word, lines behind
+	pieces     []piece // short paragraphs, by first word
 }
 
 // gram is words [first, last) of a text.
@@ -65,6 +66,7 @@ func Split(text string) *Words {
 // lines adds short lines as grams. A line end cannot be told from a wrapped line's, so that a line counts only as a
 // whole.
 func (w *Words) lines(text string) {
+	var ends, empty []int32
 	for i := 0; i < len(w.hashes); {
 		j := i + 1
 		for j < len(w.hashes) && strings.IndexByte(text[w.end[j-1]:w.start[j]], '\n') < 0 {
@@ -73,8 +75,15 @@ func (w *Words) lines(text string) {
 		if j-i <= mostLine {
 			w.grams = append(w.grams, gram{^w.hashOf(i, j), int32(i), int32(j)})
 		}
+		if j < len(w.hashes) {
+			ends = append(ends, int32(j))
+			if strings.Count(text[w.end[j-1]:w.start[j]], "\n") > 1 {
+				empty = append(empty, int32(j))
+			}
+		}
 		i = j
 	}
+	w.paragraphs(ends, empty)
 }
 
 // apart takes the hash from the grams that reach across an empty line: the first word of an answer is no part of the

@@ -53,12 +53,23 @@ func (r *batchRun) learn(ctx context.Context, members []store.BatchMember) error
 		size += m.Characters
 	}
 	parts := 1 + size/4/mostGrams // words of four letters, or of fewer characters where there are fewer words
+	calls := &wording.Calls{}
 	for part := range parts {
 		counter := &wording.Counter{Part: part, Parts: parts}
-		if err := r.eachText(ctx, members, func(_ store.BatchMember, _ string, words *wording.Words) { counter.Add(words) }); err != nil {
+		if err := r.eachText(ctx, members, func(_ store.BatchMember, _ string, words *wording.Words) {
+			counter.Add(words)
+			if part == 0 {
+				calls.Add(words)
+			}
+		}); err != nil {
 			return err
 		}
 		w.held.Join(counter.Common(2, 0))
+	}
+	if forms := calls.Forms(wording.Least(w.of)); len(forms) > 0 {
+		if err := r.eachText(ctx, members, func(_ store.BatchMember, _ string, words *wording.Words) { w.held.Forms(words, forms) }); err != nil {
+			return err
+		}
 	}
 	held := newHeldAlike(w)
 	err = r.eachText(ctx, members, func(m store.BatchMember, text string, words *wording.Words) {

@@ -37,8 +37,10 @@ func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concorda
 	texts := make([]*concordat.Document, len(candidates))
 	split := make([]*wording.Words, len(candidates))
 	var held atomic.Int64
-	var mu sync.Mutex // guards counter
+	var mu sync.Mutex // guards counter and calls
 	counter := wording.CounterOf(shared.Words)
+	calls := &wording.Calls{}
+	calls.Add(shared.Words)
 	looks := Looker{Text: shared.Text}
 	err := m.each(ctx, "verify", candidates, progress, func(ctx context.Context, i int) error {
 		d, err := m.source(ctx, candidates[i])
@@ -52,6 +54,7 @@ func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concorda
 		words := wording.Split(d.Text)
 		mu.Lock()
 		counter.Add(words)
+		calls.Add(words)
 		mu.Unlock()
 		size := held.Add(int64(len(d.Text)))
 		if size <= mostHeldWords {
@@ -70,6 +73,13 @@ func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concorda
 		return nil, err
 	}
 	grams := counter.Common(2, 0)
+	if forms := calls.Forms(wording.Least(of)); len(forms) > 0 {
+		for _, w := range append(split, shared.Words) {
+			if w != nil {
+				grams.Forms(w, forms)
+			}
+		}
+	}
 	shared.Decide(grams, of)
 	prepared := shared.Prepare()
 	found := make([][]concordat.Passage, len(candidates))
