@@ -107,3 +107,7 @@ func (r *Registry) Register(ctx context.Context, account, address string, lasts 
 		return link.put(ctx, tx, store.PurposeJoin, account)
 	})
 }
+
+// PublicMark begins the names of accounts that people make themselves, so that nobody can take one that
+// looks like that of a member of staff, or of another way to sign in.
+const PublicMark = "~"

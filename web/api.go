@@ -3,7 +3,6 @@ package web
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,6 +15,8 @@ import (
 	"concordat"
 	"concordat/people"
 	"concordat/store"
+	"concordat/web/bounds"
+	"concordat/web/limit"
 	"concordat/web/message"
 )
 
@@ -31,8 +32,6 @@ const (
 	scopeErase     = people.ScopeErase
 	scopePlatforms = people.ScopePlatforms
 )
-
-const apiPrefix = "/api/v1"
 
 // apiVersion is that of the interface, not of the program.
 const apiVersion = "1.1.0"
@@ -60,7 +59,7 @@ func (w *Web) api() {
 	c.Info.Description = apiWords
 	c.CreateHooks = nil // no $schema links: they would be built from the Host header
 	c.DocsPath, c.SchemasPath, c.OpenAPIPath = "", "", ""
-	c.Transformers = append(c.Transformers, named)
+	c.Transformers = append(c.Transformers, bounds.Named)
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}}
 	a := humago.New(w.mux, c)
 	a.UseMiddleware(func(ctx huma.Context, next func(huma.Context)) {
@@ -74,7 +73,7 @@ func (w *Web) api() {
 			return
 		}
 		meet(rw, r)
-		if err := boundBody(rw, r, ctx.Operation()); err != nil {
+		if err := bounds.Body(rw, r, ctx.Operation()); err != nil {
 			w.problem(rw, err)
 			return
 		}
@@ -129,7 +128,7 @@ func (o operation) huma() huma.Operation {
 	}
 	return huma.Operation{OperationID: o.id, Method: o.method, Path: apiPrefix + o.path, Summary: o.summary, Description: text,
 		Security: scope(o.scope), DefaultStatus: o.status, Metadata: map[string]any{rolesKey: o.roles},
-		MaxBodyBytes: int64(cmp.Or(o.body, mostBody)), BodyReadTimeout: -1, Extensions: extra} // it is read before huma sees it
+		MaxBodyBytes: int64(cmp.Or(o.body, bounds.MostBody)), BodyReadTimeout: -1, Extensions: extra} // it is read before huma sees it
 
 }
 
@@ -204,7 +203,7 @@ func (w *Web) callerToken(r *http.Request, scope string) (*visitor, store.Token,
 		t, err = w.o.Store.UseToken(r.Context(), secret, store.PurposeAPI)
 	}
 	if errors.Is(err, errNoToken) || errors.Is(err, concordat.ErrNotFound) {
-		if err := w.calls.allow("address/"+address, max(1, w.o.Policy.Calls/10)); err != nil {
+		if err := w.calls.Allow("address/"+address, max(1, w.o.Policy.Calls/10)); err != nil {
 			return nil, store.Token{}, err // it has guessed at tokens
 		}
 		return nil, store.Token{}, errNoToken
@@ -212,7 +211,7 @@ func (w *Web) callerToken(r *http.Request, scope string) (*visitor, store.Token,
 	if err != nil {
 		return nil, store.Token{}, err
 	}
-	if err := w.calls.allow("token/"+string(store.SecretID(secret)), w.o.Policy.Calls); err != nil {
+	if err := w.calls.Allow("token/"+string(store.SecretID(secret)), w.o.Policy.Calls); err != nil {
 		return nil, store.Token{}, err
 	}
 	a, err := w.o.Store.Account(r.Context(), t.Account)
@@ -229,31 +228,10 @@ func (w *Web) callerToken(r *http.Request, scope string) (*visitor, store.Token,
 	return &visitor{Account: a, address: address}, t, nil
 }
 
-var errNoToken = errors.New("no valid token in Authorization: Bearer TOKEN")
-
-// problemOf describes an error as RFC 9457 has it, by the table in status.go. Types are stable.
-func problemOf(err error) *huma.ErrorModel {
-	of := refusalOf(err)
-	m := &huma.ErrorModel{Type: problemPrefix + of.kind, Title: http.StatusText(of.status), Status: of.status}
-	if of.kind != kindFault {
-		m.Detail = err.Error()
-	}
-	return brief(m)
-}
-
-const problemPrefix = "urn:concordat:problem:"
-
-var (
-	errKey = errors.New("the Idempotency-Key was used for another request")
-	// errRevision: what was to be changed is not as the caller has seen it.
-	errRevision  = fmt.Errorf("%w since it was read", concordat.ErrChanged)
-	errCondition = errors.New("the request needs If-Match with the ETag of what it changes")
-)
-
 func (w *Web) problem(rw http.ResponseWriter, err error) {
 	m := w.model(err)
 	if _, words, retry, limited := limits(message.English, w.o.Now(), err); limited {
-		retryAfter(rw.Header(), retry)
+		limit.RetryAfter(rw.Header(), retry)
 		if words != "" {
 			m.Detail = words
 		}
@@ -261,13 +239,7 @@ func (w *Web) problem(rw http.ResponseWriter, err error) {
 	if m.Status == http.StatusUnauthorized {
 		rw.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	writeProblem(rw, m)
-}
-
-func writeProblem(rw http.ResponseWriter, m *huma.ErrorModel) {
-	rw.Header().Set("Content-Type", "application/problem+json")
-	rw.WriteHeader(m.Status)
-	_ = json.NewEncoder(rw).Encode(m) // a caller that went away misses nothing
+	bounds.WriteProblem(rw, m)
 }
 
 // model is problemOf, and what is our fault goes to the log.

@@ -308,3 +308,10 @@ func (w *Web) apiDeleteLibrary(ctx context.Context, in *apiLibraryPath) (*struct
 	}
 	return nil, err
 }
+
+// apiOfCluster adds what the page shows.
+func (w *Web) apiOfCluster(a huma.API) {
+	register(w, a, operation{id: "get-cluster", method: http.MethodGet, path: "/admin/cluster",
+		summary: "Machines of this site, and the shards they hold", scope: scopeRead, roles: overseers},
+		func(ctx context.Context, _ *struct{}) (*answer[Cluster], error) { return apiTell(ctx, w, w.cluster) })
+}

@@ -153,7 +153,7 @@ func (w *Web) apiPairs(ctx context.Context, in *apiPairsInput) (*apiPairsOutput,
 			return nil, fmt.Errorf("cursor %q: %w", in.Cursor, concordat.ErrInvalid)
 		}
 	}
-	v, err := w.pairsOf(ctx, in.ID)
+	v, err := w.pairsOf(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ type apiClustersOutput struct {
 }
 
 func (w *Web) apiClusters(ctx context.Context, in *apiCheckInput) (*apiClustersOutput, error) {
-	v, err := w.pairsOf(ctx, in.ID)
+	v, err := w.pairsOf(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -322,4 +322,38 @@ func (w *Web) apiSubmitBatch(rw http.ResponseWriter, r *http.Request, v *visitor
 	rw.WriteHeader(http.StatusAccepted)
 	_ = json.NewEncoder(rw).Encode(answer) // a caller that went away asks again with its key
 	return nil
+}
+
+type apiWordingsOutput struct {
+	Body struct {
+		Wording []batch.WordingLine `json:"wording"`
+	}
+}
+
+func (w *Web) apiBatchWording(ctx context.Context, in *apiCheckInput) (*apiWordingsOutput, error) {
+	v, err := w.pairsOf(ctx, visitorOf(ctx), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := &apiWordingsOutput{}
+	out.Body.Wording, err = batch.WordingLines(ctx, w.o.Site, v)
+	return out, err
+}
+
+type apiCountBatchInput struct {
+	ID   string `path:"id"`
+	N    string `path:"n" doc:"Number of the wording, from 1"`
+	Body struct {
+		Count   bool   `json:"count" doc:"false: no longer"`
+		Comment string `json:"comment,omitempty" maxLength:"10000" doc:"Why it counts"`
+	}
+}
+
+func (w *Web) apiCountBatchWording(ctx context.Context, in *apiCountBatchInput) (*apiBatchOutput, error) {
+	return w.apiChange(ctx, in.ID, func(ctx context.Context, v *visitor, b store.Batch) error {
+		if !v.mayReview() {
+			return errReviewers
+		}
+		return w.applyWording(ctx, v, b, in.N, in.Body.Count, in.Body.Comment)
+	})
 }

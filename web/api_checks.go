@@ -2,10 +2,7 @@ package web
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -18,6 +15,7 @@ import (
 	"concordat/report/html"
 	"concordat/site"
 	"concordat/store"
+	"concordat/web/bounds"
 	"concordat/web/message"
 )
 
@@ -131,7 +129,7 @@ func moment(t time.Time) *time.Time {
 }
 
 type apiChecksInput struct {
-	PageInput
+	bounds.PageInput
 	State []string  `query:"state" enum:"queued,running,done,partial,failed" doc:"In one of these states"`
 	Owner string    `query:"owner" doc:"Handed in by this account"`
 	Batch string    `query:"batch" doc:"Handed in together"`
@@ -160,7 +158,7 @@ func (w *Web) apiChecks(ctx context.Context, in *apiChecksInput) (*apiChecksOutp
 		f.Owner = v.Name
 	}
 	before := int64(0)
-	if err := readCursor(in.Cursor, "checks", &before); err != nil {
+	if err := bounds.ReadCursor(in.Cursor, "checks", &before); err != nil {
 		return nil, err
 	}
 	tasks, err := w.o.Store.FilterTasks(ctx, f, before, in.Limit)
@@ -177,7 +175,7 @@ func (w *Web) apiChecks(ctx context.Context, in *apiChecksInput) (*apiChecksOutp
 		}
 	}
 	if len(tasks) == in.Limit {
-		out.Body.Next = cursorOf("checks", tasks[len(tasks)-1].Seq)
+		out.Body.Next = bounds.CursorOf("checks", tasks[len(tasks)-1].Seq)
 	}
 	return out, err
 }
@@ -258,45 +256,6 @@ type KeyInput struct {
 	Key string `header:"Idempotency-Key" maxLength:"255" doc:"The same key with the same request within a day gives the same answer, and does nothing again"`
 }
 
-// once does what is asked, or returns what it returned before for the same key. asked tells one request
-// from another.
-func once[O any](ctx context.Context, w *Web, v *visitor, key string, asked any, do func() (*O, error)) (*O, error) {
-	if len(key) > 255 {
-		return nil, fmt.Errorf("Idempotency-Key of %d bytes, at most 255: %w", len(key), concordat.ErrInvalid)
-	}
-	if key == "" {
-		return do()
-	}
-	b, err := json.Marshal(asked)
-	if err != nil {
-		return nil, err
-	}
-	h := sha256.Sum256(b)
-	before, err := w.o.Store.BeginOnce(ctx, v.Name, key, hex.EncodeToString(h[:]))
-	if errors.Is(err, concordat.ErrInvalid) {
-		return nil, errKey
-	}
-	if err != nil {
-		return nil, err
-	}
-	if before != "" {
-		out := new(O)
-		if err := json.Unmarshal([]byte(before), out); err != nil {
-			return nil, fmt.Errorf("answer of key %s: %w: %v", key, concordat.ErrCorrupt, err)
-		}
-		return out, nil
-	}
-	out, err := do()
-	kept := ""
-	if err == nil {
-		var b []byte
-		b, err = json.Marshal(out)
-		kept = string(b)
-	}
-	// Kept even if the caller went away: it will ask again.
-	return out, errors.Join(err, w.o.Store.EndOnce(context.WithoutCancel(ctx), v.Name, key, kept))
-}
-
 func (w *Web) apiReport(rw http.ResponseWriter, r *http.Request, v *visitor) error {
 	format := r.URL.Query().Get("format")
 	if !slices.Contains([]string{"", "json", "csv", "html", "pdf"}, format) {
@@ -347,10 +306,11 @@ func (w *Web) apiEvents(rw http.ResponseWriter, r *http.Request, v *visitor) err
 	if err != nil {
 		return err
 	}
-	if err := w.streams.enter(v.Name); err != nil {
+	over, leave, err := w.openStream(v)
+	if err != nil {
 		return err
 	}
-	defer w.streams.leave(v.Name)
+	defer leave()
 	events, stop := w.o.Queue.Watch(t.ID)
 	defer stop()
 	c := http.NewResponseController(rw)
@@ -383,7 +343,7 @@ func (w *Web) apiEvents(rw http.ResponseWriter, r *http.Request, v *visitor) err
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-w.over:
+		case <-over:
 			return nil
 		case <-beat.C:
 		case e := <-events:
@@ -396,7 +356,7 @@ func (w *Web) apiEvents(rw http.ResponseWriter, r *http.Request, v *visitor) err
 
 type apiEvidenceInput struct {
 	ID string `path:"id"`
-	PageInput
+	bounds.PageInput
 }
 
 // evidenceItem is one passage as reports have it in JSON.
@@ -437,7 +397,7 @@ func (w *Web) apiEvidence(ctx context.Context, in *apiEvidenceInput) (*apiEviden
 		return nil, err
 	}
 	rules, found, from := now.Changes, findings, 0
-	if err := readCursor(in.Cursor, "evidence", &rules, &found, &from); err != nil {
+	if err := bounds.ReadCursor(in.Cursor, "evidence", &rules, &found, &from); err != nil {
 		return nil, err
 	}
 	if rules != now.Changes || found != findings {
@@ -458,7 +418,7 @@ func (w *Web) apiEvidence(ctx context.Context, in *apiEvidenceInput) (*apiEviden
 		out.Body.Evidence = append(out.Body.Evidence, evidenceItem(item))
 	}
 	if to < len(rep.Evidence) {
-		out.Body.Next = cursorOf("evidence", now.Changes, findings, to)
+		out.Body.Next = bounds.CursorOf("evidence", now.Changes, findings, to)
 	}
 	return out, err
 }

@@ -10,11 +10,12 @@ import (
 	"concordat"
 	"concordat/site/retain"
 	"concordat/store"
+	"concordat/web/bounds"
 )
 
 func (w *Web) apiOfDeletions(a huma.API) {
 	register(w, a, operation{id: "delete", method: http.MethodPost, path: "/deletions",
-		summary: "Delete checks, or documents of a library, for good", scope: scopeErase, roles: officers, body: listsBody,
+		summary: "Delete checks, or documents of a library, for good", scope: scopeErase, roles: officers, body: bounds.ListsBody,
 		text: "Answers once the bytes are gone from the disk, with the receipt. Officers delete checks and batches, administrators documents too."}, w.apiErase)
 	get := func(id, path, summary string) operation {
 		return operation{id: id, method: http.MethodGet, path: path, summary: summary, scope: scopeRead, roles: overseers}

@@ -21,6 +21,7 @@ import (
 	"concordat/site"
 	"concordat/store"
 	"concordat/web"
+	"concordat/web/bounds"
 	"concordat/webhook"
 )
 
@@ -493,19 +494,19 @@ func FuzzAdded(f *testing.F) {
 }
 
 func FuzzCursor(f *testing.F) {
-	for _, c := range []string{"", web.CursorOf("documents", "theses", "a.txt"), web.CursorOf("checks", 12), "WyJjaGVja3MiLDEuNV0", "!",
+	for _, c := range []string{"", bounds.CursorOf("documents", "theses", "a.txt"), bounds.CursorOf("checks", 12), "WyJjaGVja3MiLDEuNV0", "!",
 		"W10"} {
 		f.Add(c)
 	}
 	f.Fuzz(func(t *testing.T, c string) {
 		var lib, after string
-		if err := web.ReadCursor(c, "documents", &lib, &after); err != nil {
+		if err := bounds.ReadCursor(c, "documents", &lib, &after); err != nil {
 			if !errors.Is(err, concordat.ErrInvalid) {
 				t.Errorf("%q: %v", c, err)
 			}
 			return
 		}
-		if c != "" && web.ReadCursor(web.CursorOf("documents", lib, after), "documents", &lib, &after) != nil {
+		if c != "" && bounds.ReadCursor(bounds.CursorOf("documents", lib, after), "documents", &lib, &after) != nil {
 			t.Errorf("%q does not come back", c)
 		}
 	})

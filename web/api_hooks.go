@@ -12,6 +12,7 @@ import (
 
 	"concordat"
 	"concordat/store"
+	"concordat/web/bounds"
 	"concordat/webhook"
 )
 
@@ -69,10 +70,10 @@ type apiWebhooksOutput struct {
 	}
 }
 
-func (w *Web) apiHooks(ctx context.Context, in *PageInput) (*apiWebhooksOutput, error) {
+func (w *Web) apiHooks(ctx context.Context, in *bounds.PageInput) (*apiWebhooksOutput, error) {
 	v := visitorOf(ctx)
 	var after store.HookID
-	if err := readCursor(in.Cursor, "webhooks", &after); err != nil {
+	if err := bounds.ReadCursor(in.Cursor, "webhooks", &after); err != nil {
 		return nil, err
 	}
 	own := v.Name
@@ -86,17 +87,17 @@ func (w *Web) apiHooks(ctx context.Context, in *PageInput) (*apiWebhooksOutput, 
 		out.Body.Webhooks = append(out.Body.Webhooks, webhookOf(h, false))
 	}
 	if len(hs) == in.Limit {
-		out.Body.Next = cursorOf("webhooks", hs[len(hs)-1].ID)
+		out.Body.Next = bounds.CursorOf("webhooks", hs[len(hs)-1].ID)
 	}
 	return out, err
 }
 
 type apiMakeHookInput struct {
 	Body struct {
-		URL    string                    `json:"url" maxLength:"2000"`
-		Title  string                    `json:"title,omitempty" maxLength:"200" doc:"For people"`
-		Events distinct[store.EventKind] `json:"events" minItems:"1" maxItems:"20" enum:"check.done,check.failed,batch.done,evidence.request,evidence.answer,partner.alarm"`
-		Whole  bool                      `json:"whole,omitempty" doc:"Told of the whole site, not of own checks only"`
+		URL    string                           `json:"url" maxLength:"2000"`
+		Title  string                           `json:"title,omitempty" maxLength:"200" doc:"For people"`
+		Events bounds.Distinct[store.EventKind] `json:"events" minItems:"1" maxItems:"20" enum:"check.done,check.failed,batch.done,evidence.request,evidence.answer,partner.alarm"`
+		Whole  bool                             `json:"whole,omitempty" doc:"Told of the whole site, not of own checks only"`
 	}
 }
 
@@ -127,10 +128,10 @@ func (w *Web) apiHook(ctx context.Context, in *HookInput) (*apiWebhookOutput, er
 type apiChangeHookInput struct {
 	HookInput
 	Body struct {
-		URL    *string                   `json:"url,omitempty" maxLength:"2000"`
-		Title  *string                   `json:"title,omitempty" maxLength:"200"`
-		Events distinct[store.EventKind] `json:"events,omitempty" maxItems:"20" enum:"check.done,check.failed,batch.done,evidence.request,evidence.answer,partner.alarm"`
-		State  store.HookState           `json:"state,omitempty" enum:"active,paused"`
+		URL    *string                          `json:"url,omitempty" maxLength:"2000"`
+		Title  *string                          `json:"title,omitempty" maxLength:"200"`
+		Events bounds.Distinct[store.EventKind] `json:"events,omitempty" maxItems:"20" enum:"check.done,check.failed,batch.done,evidence.request,evidence.answer,partner.alarm"`
+		State  store.HookState                  `json:"state,omitempty" enum:"active,paused"`
 	}
 }
 
@@ -220,7 +221,7 @@ func deliveryOf(d store.Delivery) apiDeliveryItem {
 
 type apiDeliveriesInput struct {
 	HookInput
-	PageInput
+	bounds.PageInput
 	State store.DeliveryState `query:"state" enum:"pending,delivered,dead"`
 }
 
@@ -235,7 +236,7 @@ func (w *Web) apiDeliveries(ctx context.Context, in *apiDeliveriesInput) (*apiDe
 	h, err := w.hookOf(ctx, visitorOf(ctx), in.ID)
 	before := int64(0)
 	if err == nil {
-		err = readCursor(in.Cursor, "deliveries", &before)
+		err = bounds.ReadCursor(in.Cursor, "deliveries", &before)
 	}
 	if err != nil {
 		return nil, err
@@ -247,7 +248,7 @@ func (w *Web) apiDeliveries(ctx context.Context, in *apiDeliveriesInput) (*apiDe
 		out.Body.Deliveries = append(out.Body.Deliveries, deliveryOf(d))
 	}
 	if len(ds) == in.Limit {
-		out.Body.Next = cursorOf("deliveries", ds[len(ds)-1].Seq)
+		out.Body.Next = bounds.CursorOf("deliveries", ds[len(ds)-1].Seq)
 	}
 	return out, err
 }

@@ -1,13 +1,10 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"mime/multipart"
 	"net/http"
 	"time"
 
@@ -15,26 +12,11 @@ import (
 
 	"concordat"
 	"concordat/people"
-	"concordat/site"
 	"concordat/site/retain"
 	"concordat/store"
+	"concordat/web/bounds"
 	"concordat/web/message"
 )
-
-// AddedFile is a file on its way into a library.
-type AddedFile struct {
-	Name   string               // of the file
-	ID     concordat.DocumentID // of its document; of an archive: before the names of its members; empty: Name
-	Title  string               // empty: the file's own, or from its name
-	Author string               // empty: the file's own
-	Date   concordat.Date       // empty: the file's own
-}
-
-// AddedDocument is what became of one document of a file.
-type AddedDocument struct {
-	site.Ingested
-	Err error // why it is not in the library; nil: it is
-}
 
 // keepers may look into libraries and add to them.
 var (
@@ -95,12 +77,12 @@ type apiLibrariesOutput struct {
 	}
 }
 
-func (w *Web) apiLibraries(ctx context.Context, in *PageInput) (*apiLibrariesOutput, error) {
+func (w *Web) apiLibraries(ctx context.Context, in *bounds.PageInput) (*apiLibrariesOutput, error) {
 	ls, err := w.o.Store.Libraries(ctx)
 	out := &apiLibrariesOutput{}
 	out.Body.Libraries = []apiLibraryBody{}
 	if err == nil {
-		ls, out.Body.Next, err = pageOf(in, "libraries", ls, func(l store.Library) concordat.LibraryID { return l.ID })
+		ls, out.Body.Next, err = bounds.PageOf(in, "libraries", ls, func(l store.Library) concordat.LibraryID { return l.ID })
 	}
 	for _, l := range ls {
 		out.Body.Libraries = append(out.Body.Libraries, libraryOf(l))
@@ -150,7 +132,7 @@ func (w *Web) apiDocuments(ctx context.Context, in *apiListInput) (*apiDocuments
 	}
 	var after concordat.DocumentID
 	var of concordat.LibraryID = lib
-	if err := readCursor(in.Cursor, "documents", &of, &after); err != nil {
+	if err := bounds.ReadCursor(in.Cursor, "documents", &of, &after); err != nil {
 		return nil, err
 	}
 	if of != lib {
@@ -164,7 +146,7 @@ func (w *Web) apiDocuments(ctx context.Context, in *apiListInput) (*apiDocuments
 			d.Added, d.Changed, d.Revision, d.Dated, d.DatedBy})
 	}
 	if len(rows) == in.Limit {
-		out.Body.Next = cursorOf("documents", lib, rows[len(rows)-1].ID)
+		out.Body.Next = bounds.CursorOf("documents", lib, rows[len(rows)-1].ID)
 	}
 	return out, err
 }
@@ -188,12 +170,12 @@ type apiPartnersOutput struct {
 	}
 }
 
-func (w *Web) apiPartners(ctx context.Context, in *PageInput) (*apiPartnersOutput, error) {
+func (w *Web) apiPartners(ctx context.Context, in *bounds.PageInput) (*apiPartnersOutput, error) {
 	all, err := w.o.Partners(ctx)
 	out := &apiPartnersOutput{}
 	out.Body.Partners = []apiPartner{}
 	if err == nil {
-		all, out.Body.Next, err = pageOf(in, "partners", all, func(p Partner) concordat.SiteID { return p.Site })
+		all, out.Body.Next, err = bounds.PageOf(in, "partners", all, func(p Partner) concordat.SiteID { return p.Site })
 	}
 	for _, p := range all {
 		one := apiPartner{p.Site, p.Name, []apiOpenLibrary{}, p.Libraries != nil}
@@ -278,71 +260,6 @@ func (w *Web) apiAdd(rw http.ResponseWriter, r *http.Request, v *visitor) error 
 	}
 	rw.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(rw).Encode(out) // a caller that went away can ask again: nothing changes
-	return nil
-}
-
-// readAdded reads the form of add-documents and gives each file to take, which reads as much of it as
-// it wants.
-func readAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader) error) error {
-	room, files := mostForm, 0
-	var f AddedFile
-	for {
-		p, err := parts.NextPart()
-		if errors.Is(err, io.EOF) {
-			if files == 0 {
-				return errNothing
-			}
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
-		}
-		if p.FormName() != "file" {
-			if err := f.field(p, &room); err != nil {
-				return err
-			}
-			continue
-		}
-		if files++; files > mostFiles {
-			return message.Invalid("wrong.many", mostFiles)
-		}
-		if f.Name = cleanName(p.FileName()); f.Name == "" {
-			return fmt.Errorf("%w: a file without a name", concordat.ErrInvalid)
-		}
-		f.ID = cmp.Or(f.ID, concordat.DocumentID(f.Name))
-		if err := take(f, p); err != nil {
-			return err
-		}
-		f = AddedFile{}
-	}
-}
-
-// field reads a field of the form of add-documents; room is what all fields may still have.
-func (f *AddedFile) field(p *multipart.Part, room *int) error {
-	b, err := io.ReadAll(io.LimitReader(p, int64(*room)+1))
-	if err != nil {
-		return fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
-	}
-	if *room -= len(b) + 64; *room < 0 {
-		return fmt.Errorf("form: %w: more than %d MiB beside the files", concordat.ErrInvalid, mostForm>>20)
-	}
-	switch s := string(b); p.FormName() {
-	case "id":
-		f.ID = concordat.DocumentID(s)
-		if s != "" {
-			return site.CheckName(s)
-		}
-	case "title":
-		f.Title = s
-	case "author":
-		f.Author = s
-	case "date":
-		if f.Date, err = concordat.ParseDate(s); err != nil {
-			return fmt.Errorf("date %q: %w: want YYYY, YYYY-MM or YYYY-MM-DD", s, concordat.ErrInvalid)
-		}
-	default:
-		return fmt.Errorf("field %q: %w", p.FormName(), concordat.ErrInvalid)
-	}
 	return nil
 }
 

@@ -11,11 +11,12 @@ import (
 
 	"concordat"
 	"concordat/store"
+	"concordat/web/bounds"
 )
 
 // apiOfLTI adds the learning platforms, where the site has them.
 func (w *Web) apiOfLTI(a huma.API) {
-	if w.lti == nil {
+	if !w.hasPlatforms() {
 		return
 	}
 	do := func(id, method, path, summary string, status int) operation {
@@ -57,12 +58,12 @@ type apiPlatformsOutput struct {
 	}
 }
 
-func (w *Web) apiPlatforms(ctx context.Context, in *PageInput) (*apiPlatformsOutput, error) {
+func (w *Web) apiPlatforms(ctx context.Context, in *bounds.PageInput) (*apiPlatformsOutput, error) {
 	all, err := w.o.Store.LTIPlatforms(ctx)
 	out := &apiPlatformsOutput{}
 	out.Body.Platforms = []apiPlatform{}
 	if err == nil {
-		all, out.Body.Next, err = pageOf(in, "platforms", all, func(p store.LTIPlatform) string { return p.ID })
+		all, out.Body.Next, err = bounds.PageOf(in, "platforms", all, func(p store.LTIPlatform) string { return p.ID })
 	}
 	for _, p := range all {
 		out.Body.Platforms = append(out.Body.Platforms, apiPlatformOf(p))

@@ -11,11 +11,12 @@ import (
 	"concordat"
 	"concordat/report"
 	"concordat/store"
+	"concordat/web/bounds"
 )
 
 type apiListInput struct {
 	ID string `path:"id"`
-	PageInput
+	bounds.PageInput
 }
 
 // apiNote is one thing that somebody decided.
@@ -62,7 +63,7 @@ func (w *Web) reviews(ctx context.Context, in *apiListInput, rules bool) (out []
 	if rules {
 		list = "rules"
 	}
-	if err := readCursor(in.Cursor, list, &after); err != nil {
+	if err := bounds.ReadCursor(in.Cursor, list, &after); err != nil {
 		return nil, "", err
 	}
 	all, err := w.o.Store.Reviews(ctx, t.ID)
@@ -71,7 +72,7 @@ func (w *Web) reviews(ctx context.Context, in *apiListInput, rules bool) (out []
 			continue
 		}
 		if len(out) == in.Limit {
-			return out, cursorOf(list, out[len(out)-1].Seq), err
+			return out, bounds.CursorOf(list, out[len(out)-1].Seq), err
 		}
 		out = append(out, r)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"concordat/people"
 	"concordat/store"
+	"concordat/web/bounds"
 )
 
 func (w *Web) apiOfPeople(a huma.API) {
@@ -46,12 +47,12 @@ type apiPeopleOutput struct {
 	}
 }
 
-func (w *Web) apiPeople(ctx context.Context, in *PageInput) (*apiPeopleOutput, error) {
+func (w *Web) apiPeople(ctx context.Context, in *bounds.PageInput) (*apiPeopleOutput, error) {
 	all, err := w.o.Store.Accounts(ctx)
 	out := &apiPeopleOutput{}
 	out.Body.People = []apiPerson{}
 	if err == nil {
-		all, out.Body.Next, err = pageOf(in, "people", all, func(a store.Account) string { return a.Name })
+		all, out.Body.Next, err = bounds.PageOf(in, "people", all, func(a store.Account) string { return a.Name })
 	}
 	for _, a := range all {
 		out.Body.People = append(out.Body.People, personOf(a))
@@ -161,10 +162,10 @@ type apiTokensOutput struct {
 	}
 }
 
-func (w *Web) apiTokens(ctx context.Context, in *PageInput) (*apiTokensOutput, error) {
+func (w *Web) apiTokens(ctx context.Context, in *bounds.PageInput) (*apiTokensOutput, error) {
 	var made int64
 	var after store.TokenID
-	if err := readCursor(in.Cursor, "tokens", &made, &after); err != nil {
+	if err := bounds.ReadCursor(in.Cursor, "tokens", &made, &after); err != nil {
 		return nil, err
 	}
 	ids, tokens, err := w.o.Store.Tokens(ctx, visitorOf(ctx).Name, store.PurposeAPI)
@@ -179,7 +180,7 @@ func (w *Web) apiTokens(ctx context.Context, in *PageInput) (*apiTokensOutput, e
 		}
 		if n := len(out.Body.Tokens); n == in.Limit {
 			last := out.Body.Tokens[n-1]
-			out.Body.Next = cursorOf("tokens", last.Made.UnixMicro(), last.ID)
+			out.Body.Next = bounds.CursorOf("tokens", last.Made.UnixMicro(), last.ID)
 			break
 		}
 		out.Body.Tokens = append(out.Body.Tokens, apiToken{ids[i], t.Name, append([]string{}, t.Scopes...), t.Made, t.Expires, moment(t.Used)})
@@ -189,9 +190,9 @@ func (w *Web) apiTokens(ctx context.Context, in *PageInput) (*apiTokensOutput, e
 
 type apiMakeTokenInput struct {
 	Body struct {
-		Name   string           `json:"name" minLength:"1" maxLength:"200" doc:"What it is for"`
-		Scopes distinct[string] `json:"scopes" minItems:"1" maxItems:"20"`
-		Days   int              `json:"days,omitempty" minimum:"1" maximum:"365" default:"365" doc:"How long it lasts"`
+		Name   string                  `json:"name" minLength:"1" maxLength:"200" doc:"What it is for"`
+		Scopes bounds.Distinct[string] `json:"scopes" minItems:"1" maxItems:"20"`
+		Days   int                     `json:"days,omitempty" minimum:"1" maximum:"365" default:"365" doc:"How long it lasts"`
 	}
 }
 

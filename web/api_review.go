@@ -12,6 +12,7 @@ import (
 	"concordat"
 	"concordat/report"
 	"concordat/store"
+	"concordat/web/bounds"
 )
 
 // apiOfReviews adds what people decide about a report.
@@ -19,9 +20,9 @@ func (w *Web) apiOfReviews(a huma.API) {
 	register(w, a, operation{id: "get-review", method: http.MethodGet, path: "/checks/{id}/review",
 		summary: "Verdict, comments and changes of the rules of a report", scope: scopeRead, roles: everyone}, w.apiReview)
 	register(w, a, operation{id: "change-rules", method: http.MethodPost, path: "/checks/{id}/rules",
-		summary: "Change what counts in a report; it is rescored at once", scope: scopeReview, roles: officers, body: listsBody}, w.apiRules)
+		summary: "Change what counts in a report; it is rescored at once", scope: scopeReview, roles: officers, body: bounds.ListsBody}, w.apiRules)
 	register(w, a, operation{id: "add-note", method: http.MethodPost, path: "/checks/{id}/notes",
-		summary: "Add a comment or a verdict, or sign a verdict off", scope: scopeReview, roles: officers, body: wordsBody}, w.apiNote)
+		summary: "Add a comment or a verdict, or sign a verdict off", scope: scopeReview, roles: officers, body: bounds.WordsBody}, w.apiNote)
 }
 
 type apiNoted struct {

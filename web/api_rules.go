@@ -15,6 +15,7 @@ import (
 	"concordat"
 	"concordat/report"
 	"concordat/store"
+	"concordat/web/bounds"
 )
 
 func (w *Web) apiOfRules(a huma.API) {
@@ -28,18 +29,18 @@ func (w *Web) apiOfRules(a huma.API) {
 	}
 	register(w, a, get("get-rules", "/rules", "Rules by which the report of a check is made",
 		"ETag is their revision. Spans are code points of the submission."), w.apiGetRules)
-	register(w, a, do("put-rules", http.MethodPut, "/rules", "Change the rules of one report", "If-Match is the ETag of the rules that are replaced: 428 without it, 412 when somebody has changed them meanwhile. The former rules stay in the history.", listsBody), w.apiPutRules)
+	register(w, a, do("put-rules", http.MethodPut, "/rules", "Change the rules of one report", "If-Match is the ETag of the rules that are replaced: 428 without it, 412 when somebody has changed them meanwhile. The former rules stay in the history.", bounds.ListsBody), w.apiPutRules)
 	register(w, a, do("undo-rules", http.MethodPost, "/rules/undo", "Go back to the rules before the latest change",
 		"If-Match as put-rules has it. Undoing again goes back further.", 0), w.apiUndoRules)
 	register(w, a, get("list-rules", "/rules/history", "Every change of the rules, oldest first", ""), w.apiRulesHistory)
 	register(w, a, do("exclude", http.MethodPost, "/exclusions", "Take a source or a passage out of the scores, or in again",
-		"Needs no If-Match: changes of others stay.", wordsBody), w.apiExclude)
-	register(w, a, do("count-wording", http.MethodPost, "/counted-wording", "Count a stretch of shared wording, or no longer", "Wording that many documents hold, or that reads like a form, and a sentence that stands alone do not count by themselves. Needs no If-Match: changes of others stay.", wordsBody), w.apiCountWording)
+		"Needs no If-Match: changes of others stay.", bounds.WordsBody), w.apiExclude)
+	register(w, a, do("count-wording", http.MethodPost, "/counted-wording", "Count a stretch of shared wording, or no longer", "Wording that many documents hold, or that reads like a form, and a sentence that stands alone do not count by themselves. Needs no If-Match: changes of others stay.", bounds.WordsBody), w.apiCountWording)
 	register(w, a, get("list-notes", "/notes", "Comments, verdicts and sign-offs, oldest first", ""), w.apiNotes)
 	register(w, a, get("get-verdict", "/verdict", "The verdict in force", "Not found where nobody has given one."), w.apiVerdict)
-	register(w, a, do("add-comment", http.MethodPost, "/comments", "Comment on a check", "", wordsBody), w.apiAddComment)
+	register(w, a, do("add-comment", http.MethodPost, "/comments", "Comment on a check", "", bounds.WordsBody), w.apiAddComment)
 	register(w, a, do("give-verdict", http.MethodPost, "/verdict", "Give a verdict, with the reason",
-		"It replaces the one before, and with it its sign-offs; both stay among the notes.", wordsBody), w.apiGiveVerdict)
+		"It replaces the one before, and with it its sign-offs; both stay among the notes.", bounds.WordsBody), w.apiGiveVerdict)
 	register(w, a, do("sign-off", http.MethodPost, "/sign-off", "Agree with the verdict in force", "Not by who gave it, and once each.", 0),
 		w.apiSignOff)
 }

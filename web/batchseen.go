@@ -67,8 +67,8 @@ func (w *Web) seenBatch(ctx context.Context, v *visitor, id string) (*batch.View
 }
 
 // pairsOf is seenBatch for somebody who asks for pairs: errNotShown if they are not shown.
-func (w *Web) pairsOf(ctx context.Context, id string) (*batch.View, error) {
-	view, s, err := w.seenBatch(ctx, visitorOf(ctx), id)
+func (w *Web) pairsOf(ctx context.Context, v *visitor, id string) (*batch.View, error) {
+	view, s, err := w.seenBatch(ctx, v, id)
 	if err == nil && !shows(s, SeeReport) {
 		return nil, errNotShown
 	}

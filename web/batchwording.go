@@ -111,37 +111,3 @@ func (w *Web) applyWording(ctx context.Context, v *visitor, b store.Batch, n str
 	w.audit(ctx, v.Name, "batch_wording", map[string]any{"batch": b.ID, "wording": number, "count": count})
 	return nil
 }
-
-type apiWordingsOutput struct {
-	Body struct {
-		Wording []batch.WordingLine `json:"wording"`
-	}
-}
-
-func (w *Web) apiBatchWording(ctx context.Context, in *apiCheckInput) (*apiWordingsOutput, error) {
-	v, err := w.pairsOf(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	out := &apiWordingsOutput{}
-	out.Body.Wording, err = batch.WordingLines(ctx, w.o.Site, v)
-	return out, err
-}
-
-type apiCountBatchInput struct {
-	ID   string `path:"id"`
-	N    string `path:"n" doc:"Number of the wording, from 1"`
-	Body struct {
-		Count   bool   `json:"count" doc:"false: no longer"`
-		Comment string `json:"comment,omitempty" maxLength:"10000" doc:"Why it counts"`
-	}
-}
-
-func (w *Web) apiCountBatchWording(ctx context.Context, in *apiCountBatchInput) (*apiBatchOutput, error) {
-	return w.apiChange(ctx, in.ID, func(ctx context.Context, v *visitor, b store.Batch) error {
-		if !v.mayReview() {
-			return errReviewers
-		}
-		return w.applyWording(ctx, v, b, in.N, in.Body.Count, in.Body.Comment)
-	})
-}

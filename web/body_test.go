@@ -15,6 +15,7 @@ import (
 
 	"concordat/store"
 	"concordat/web"
+	"concordat/web/bounds"
 )
 
 // Bounds of what one request may cost, whatever is in its body.
@@ -215,14 +216,14 @@ func TestBoundJSON(t *testing.T) {
 		"a scalar":                    {"1", true},
 		"not JSON":                    {`{"a" 1}`, true}, // the decoder says so
 		"an unfinished key":           {`{"a":1,`, true},
-		"as deep as may be":           {deep(web.MostDepth), true},
-		"one level more":              {deep(web.MostDepth + 1), false},
-		"as many keys as may be":      {objectOf(web.MostObjectKeys, key), true},
-		"one key more":                {objectOf(web.MostObjectKeys+1, key), false},
-		"as many values as may be":    {listOf(web.MostValues-1, "0"), true},
-		"one value more":              {listOf(web.MostValues, "0"), false},
-		"as long a number as may be":  {strings.Repeat("7", web.MostNumber), true},
-		"one digit more":              {strings.Repeat("7", web.MostNumber+1), false},
+		"as deep as may be":           {deep(bounds.MostDepth), true},
+		"one level more":              {deep(bounds.MostDepth + 1), false},
+		"as many keys as may be":      {objectOf(bounds.MostObjectKeys, key), true},
+		"one key more":                {objectOf(bounds.MostObjectKeys+1, key), false},
+		"as many values as may be":    {listOf(bounds.MostValues-1, "0"), true},
+		"one value more":              {listOf(bounds.MostValues, "0"), false},
+		"as long a number as may be":  {strings.Repeat("7", bounds.MostNumber), true},
+		"one digit more":              {strings.Repeat("7", bounds.MostNumber+1), false},
 		"a key twice":                 {`{"a":{},"b":[1,{"c":2}],"a":1}`, false},
 		"a key twice, in other case":  {`{"name":1,"NAME":2}`, false},
 		"a key twice, as an escape":   {`{"a":1,"\u0061":2}`, false},
@@ -230,7 +231,7 @@ func TestBoundJSON(t *testing.T) {
 		"one key in two objects":      {`[{"a":1},{"a":1,"b":{"a":2}}]`, true},
 		"a value that looks like one": {`{"a":"a","b":"a"}`, true},
 	} {
-		if err := web.BoundJSON([]byte(c.body)); (err == nil) != c.ok {
+		if err := bounds.JSON([]byte(c.body)); (err == nil) != c.ok {
 			t.Errorf("%s: %v, want accepted=%v", name, err, c.ok)
 		}
 	}
@@ -243,17 +244,17 @@ func FuzzBoundJSON(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		err := web.BoundJSON(b)
+		err := bounds.JSON(b)
 		var v any
 		if json.Unmarshal(b, &v) != nil {
 			return
 		}
 		depth, values := measure(v)
-		if err == nil && (depth > web.MostDepth || values > web.MostValues) {
+		if err == nil && (depth > bounds.MostDepth || values > bounds.MostValues) {
 			t.Errorf("accepted with %d levels and %d values", depth, values)
 		}
 		// Without a key that is there twice the two counts are the same; a refusal then has one of these reasons.
-		if err != nil && depth <= web.MostDepth && values <= web.MostValues && !strings.Contains(err.Error(), "twice") &&
+		if err != nil && depth <= bounds.MostDepth && values <= bounds.MostValues && !strings.Contains(err.Error(), "twice") &&
 			!strings.Contains(err.Error(), "characters") && !strings.Contains(err.Error(), "keys") && !strings.Contains(err.Error(), "levels") &&
 			!strings.Contains(err.Error(), "values") {
 			t.Errorf("refused: %v", err)

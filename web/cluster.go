@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"concordat"
 )
 
@@ -121,13 +119,6 @@ func (s ClusterShard) Key() string { return "cluster." + strings.ReplaceAll(stri
 
 // clusterRoutes adds the page of the cluster.
 func (w *Web) clusterRoutes() { w.page("GET /admin/cluster", overseers, w.clusterPage) }
-
-// apiOfCluster adds what the page shows.
-func (w *Web) apiOfCluster(a huma.API) {
-	register(w, a, operation{id: "get-cluster", method: http.MethodGet, path: "/admin/cluster",
-		summary: "Machines of this site, and the shards they hold", scope: scopeRead, roles: overseers},
-		func(ctx context.Context, _ *struct{}) (*answer[Cluster], error) { return apiTell(ctx, w, w.cluster) })
-}
 
 func (w *Web) cluster(ctx context.Context) (Cluster, error) {
 	if w.o.Cluster == nil {

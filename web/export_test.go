@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"concordat/store"
+	"concordat/web/bounds"
+	"concordat/web/limit"
 	"concordat/web/message"
 )
 
@@ -61,20 +63,6 @@ func (w *Web) Shelved() int {
 	return sum
 }
 
-// BoundJSON is boundJSON, for tests.
-var BoundJSON = boundJSON
-
-// Bounds of JSON bodies.
-const (
-	MostDepth      = mostDepth
-	MostObjectKeys = mostObjectKeys
-	MostValues     = mostValues
-	MostNumber     = mostNumber
-)
-
-// FaultOfPassword is faultOfPassword, for tests.
-var FaultOfPassword = faultOfPassword
-
 // JoinLink makes a link by which somebody chooses a password, and returns its path.
 func (w *Web) JoinLink(ctx context.Context, name string) (string, error) {
 	_, link, err := w.people.NewLink(ctx, "test", name)
@@ -82,26 +70,7 @@ func (w *Web) JoinLink(ctx context.Context, name string) (string, error) {
 }
 
 // Waiting returns how many wait for their password to be tried.
-func (w *Web) Waiting() int { return (&Line{&w.hashing}).Waiting() }
-
-// Line is line, for tests.
-type Line struct{ l *line }
-
-// NewLine returns a line that lets so many in, and so many wait.
-func NewLine(running, waiting int) *Line { return &Line{&line{running: running, waiting: waiting}} }
-
-// Enter is line.enter.
-func (l *Line) Enter(ctx context.Context, rank int) error { return l.l.enter(ctx, rank) }
-
-// Leave is line.leave.
-func (l *Line) Leave() { l.l.leave() }
-
-// Waiting returns how many wait.
-func (l *Line) Waiting() int {
-	l.l.mu.Lock()
-	defer l.l.mu.Unlock()
-	return len(l.l.all)
-}
+func (w *Web) Waiting() int { return w.hashing.Waiters() }
 
 // SetRequestTime sets how long a request may take to come.
 func (w *Web) SetRequestTime(d time.Duration) { w.requestTime = d }
@@ -131,11 +100,11 @@ func (w *Web) StatusOf(err error) (page, api int, kind, text string) {
 	rec := httptest.NewRecorder()
 	w.fail(rec, httptest.NewRequest(http.MethodGet, "/", nil), nil, err)
 	m := problemOf(err)
-	return rec.Code, m.Status, strings.TrimPrefix(m.Type, problemPrefix), rec.Body.String()
+	return rec.Code, m.Status, strings.TrimPrefix(m.Type, bounds.ProblemPrefix), rec.Body.String()
 }
 
 // Refusals are errors of each row of the table of refusals that callers have to tell apart.
 func Refusals() []error {
-	return []error{errNoToken, &http.MaxBytesError{}, &store.QuotaUsed{}, &tooMany{"error.often", time.Second}, errSlow, errNotShown,
-		errLink, errSignedOut, errRevision, errCondition, errKey, &busy{time.Second}}
+	return []error{errNoToken, &http.MaxBytesError{}, &store.QuotaUsed{}, &limit.TooMany{Key: "error.often", Retry: time.Second},
+		bounds.ErrSlow, errNotShown, errLink, errSignedOut, errRevision, errCondition, errKey, &limit.Busy{Retry: time.Second}}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"concordat/web/bounds"
 )
 
 // guard answers a request whose handling panics with status 500, as a problem below the prefix of the API, else as a page, and
@@ -24,7 +26,7 @@ func (w *Web) guard(next http.Handler) http.Handler {
 			if err, ok := v.(error); ok && (errors.Is(err, http.ErrAbortHandler) || errors.As(err, new(*net.OpError))) {
 				panic(http.ErrAbortHandler) // the caller is gone, or was cut off on purpose
 			}
-			w.o.Logger.Error("panic", "route", w.Route(r), "value", cut(fmt.Sprint(v), mostEcho), "stack", string(debug.Stack()))
+			w.o.Logger.Error("panic", "route", w.Route(r), "value", bounds.Cut(fmt.Sprint(v), bounds.MostEcho), "stack", string(debug.Stack()))
 			if w.o.Panicked != nil {
 				w.o.Panicked()
 			}
@@ -40,7 +42,7 @@ func (w *Web) guard(next http.Handler) http.Handler {
 // answerFault tells the caller that the fault is the site's.
 func (w *Web) answerFault(rw http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, apiPrefix+"/") {
-		writeProblem(rw, &huma.ErrorModel{Type: problemPrefix + "fault", Title: http.StatusText(http.StatusInternalServerError),
+		bounds.WriteProblem(rw, &huma.ErrorModel{Type: bounds.ProblemPrefix + "fault", Title: http.StatusText(http.StatusInternalServerError),
 			Status: http.StatusInternalServerError})
 		return
 	}
@@ -65,3 +67,6 @@ func (b *begunWriter) Write(p []byte) (int, error) {
 
 // Unwrap is for http.ResponseController.
 func (b *begunWriter) Unwrap() http.ResponseWriter { return b.ResponseWriter }
+
+// apiPrefix is how the paths of the API begin.
+const apiPrefix = "/api/v1"

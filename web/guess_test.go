@@ -1,8 +1,6 @@
 package web_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -13,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"concordat"
 	"concordat/store"
 	"concordat/web"
+	"concordat/web/passwords"
 )
 
 const secretOfBo = "a heron stands in the reeds"
@@ -155,52 +153,6 @@ func TestRightPasswordCountsNothing(t *testing.T) {
 	}
 }
 
-// TestLine: the lowest rank is next, equal ranks in the order in which they came, and the highest goes away where there is no room.
-func TestLine(t *testing.T) {
-	l := web.NewLine(1, 3)
-	if err := l.Enter(t.Context(), 9); err != nil {
-		t.Fatal(err)
-	}
-	type result struct {
-		who string
-		err error
-	}
-	results := make(chan result)
-	stand := func(ctx context.Context, who string, rank, want int) {
-		t.Helper()
-		go func() { results <- result{who, l.Enter(ctx, rank)} }()
-		for l.Waiting() != want {
-			time.Sleep(time.Millisecond) // it has no other sign
-		}
-	}
-	gone, leave := context.WithCancel(t.Context())
-	stand(t.Context(), "five", 5, 1)
-	stand(gone, "gone", 7, 2)
-	leave()
-	if r := <-results; r.who != "gone" || !errors.Is(r.err, context.Canceled) {
-		t.Errorf("%s: %v", r.who, r.err)
-	}
-	stand(t.Context(), "seven", 7, 2)
-	stand(t.Context(), "first zero", 0, 3)
-	if err := l.Enter(t.Context(), 7); !errors.Is(err, concordat.ErrUnavailable) { // as high as the last
-		t.Errorf("no room: %v", err)
-	}
-	go func() { results <- result{"second zero", l.Enter(t.Context(), 0)} }()
-	if r := <-results; r.who != "seven" || !errors.Is(r.err, concordat.ErrUnavailable) {
-		t.Errorf("%s gave way: %v", r.who, r.err)
-	}
-	for _, want := range []string{"first zero", "second zero", "five"} {
-		l.Leave()
-		if r := <-results; r.who != want || r.err != nil {
-			t.Errorf("next is %s (%v), want %s", r.who, r.err, want)
-		}
-	}
-	l.Leave()
-	if err := l.Enter(t.Context(), 0); err != nil {
-		t.Errorf("a free line: %v", err)
-	}
-}
-
 // TestCommonPasswords: what everybody tries first, and the account's own name, are refused; a sentence is not.
 func TestCommonPasswords(t *testing.T) {
 	for password, want := range map[string]string{
@@ -210,7 +162,7 @@ func TestCommonPasswords(t *testing.T) {
 		"ada.lovelace": "first.own", "Ada.Lovelace1842": "first.own", "ecalevol.ada!": "first.own", "Countess of L": "first.own",
 		"short": "first.short", secretOfBo: "", "xk4!pf09qz": "", "ada.lovelace met babbage": "", "tr0ub4dor&3horse": "",
 	} {
-		if got := web.FaultOfPassword(password, password, "~ada.lovelace", "Countess of L"); got != want {
+		if got := passwords.Fault(password, password, "~ada.lovelace", "Countess of L"); got != want {
 			t.Errorf("%q: %q, want %q", password, got, want)
 		}
 	}

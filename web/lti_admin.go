@@ -234,3 +234,6 @@ func (d *ltiDesk) freeID(ctx context.Context, o *lti.Offer) (string, error) {
 		}
 	}
 }
+
+// hasPlatforms reports whether learning platforms can be registered.
+func (w *Web) hasPlatforms() bool { return w.lti != nil }

@@ -184,11 +184,12 @@ func (w *Web) events(rw http.ResponseWriter, r *http.Request, v *visitor) {
 // account follows a bounded number of things at once, and all streams end with EndStreams.
 func (w *Web) follow(rw http.ResponseWriter, r *http.Request, v *visitor, events <-chan site.Event, every time.Duration,
 	now func(context.Context) (progress, error)) {
-	if err := w.streams.enter(v.Name); err != nil {
+	over, leave, err := w.openStream(v)
+	if err != nil {
 		w.fail(rw, r, v, err)
 		return
 	}
-	defer w.streams.leave(v.Name)
+	defer leave()
 	s := stream{rw: rw, c: http.NewResponseController(rw)}
 	if err := s.c.SetWriteDeadline(time.Time{}); err != nil {
 		w.o.Logger.Debug("events", "error", err) // such as a recorder in a test: it has no deadline
@@ -206,7 +207,7 @@ func (w *Web) follow(rw http.ResponseWriter, r *http.Request, v *visitor, events
 		select {
 		case <-r.Context().Done():
 			return
-		case <-w.over:
+		case <-over:
 			return
 		case <-beat.C:
 			if !s.alive() {

@@ -12,6 +12,7 @@ import (
 	"concordat/people"
 	"concordat/site"
 	"concordat/store"
+	"concordat/web/limit"
 	"concordat/web/message"
 )
 
@@ -80,7 +81,7 @@ func quotaWords(l message.Language, q *store.QuotaUsed) string {
 
 // limits turns an error into a status of 429 with when to come back; nil: it is none of a limit.
 func limits(l message.Language, now time.Time, err error) (key, detail string, retry time.Duration, ok bool) {
-	var many *tooMany
+	var many *limit.TooMany
 	var crowded *people.Crowded
 	var used *store.QuotaUsed
 	switch {
@@ -95,7 +96,7 @@ func limits(l message.Language, now time.Time, err error) (key, detail string, r
 	case errors.As(err, &crowded):
 		return "error.open", "", crowded.Retry, true
 	case errors.As(err, &many):
-		return many.key, "", many.retry, true
+		return many.Key, "", many.Retry, true
 	}
 	return "", "", 0, false
 }

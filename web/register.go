@@ -12,10 +12,6 @@ import (
 	"concordat/site/retain"
 )
 
-// publicMark begins the names of accounts that people make themselves, so that nobody can take one that
-// looks like that of a member of staff, or of another way to sign in.
-const publicMark = "~"
-
 var handle = regexp.MustCompile(`^[a-z0-9][a-z0-9._+@-]{2,63}$`)
 
 func (w *Web) registerRoutes() {
@@ -61,7 +57,7 @@ func (w *Web) register(rw http.ResponseWriter, r *http.Request) {
 		refuse(http.StatusBadRequest, "register.name")
 		return
 	}
-	link, err := w.people.Register(r.Context(), publicMark+name, w.address(r), retain.UnjoinedTime)
+	link, err := w.people.Register(r.Context(), people.PublicMark+name, w.address(r), retain.UnjoinedTime)
 	switch {
 	case errors.Is(err, concordat.ErrExists):
 		refuse(http.StatusConflict, "people.taken")
@@ -70,6 +66,6 @@ func (w *Web) register(rw http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		w.fail(rw, r, nil, err)
 	default:
-		w.show(rw, r, nil, http.StatusOK, "register", "title.register", registerPage{Key: link.Key, Account: publicMark + name})
+		w.show(rw, r, nil, http.StatusOK, "register", "title.register", registerPage{Key: link.Key, Account: people.PublicMark + name})
 	}
 }

@@ -13,7 +13,9 @@ import (
 	"concordat"
 	"concordat/people"
 	"concordat/store"
+	"concordat/web/limit"
 	"concordat/web/message"
+	"concordat/web/passwords"
 )
 
 // visitor is somebody who has signed in.
@@ -27,8 +29,6 @@ type visitor struct {
 func (v *visitor) seesAll() bool { return v.Role != store.RoleSubmitter }
 
 const (
-	leastSecret = 10 // characters of a password
-	mostSecret  = 1024
 	// mostName bounds the name with which somebody signs in, in bytes.
 	mostName = 512
 )
@@ -138,8 +138,8 @@ func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 	}
 	address := w.address(r)
 	if len(name) > mostName { // nobody's: it is not kept, not even in the audit
-		if try, wait := w.throttle.begin("", address); wait == 0 {
-			try.failed()
+		if try, wait := w.throttle.Begin("", address); wait == 0 {
+			try.Failed()
 		}
 		refuse(http.StatusForbidden, "login.wrong")
 		return
@@ -176,35 +176,35 @@ func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 // tryPassword reports whether the password is that of the account, and counts the try unless it is. It fails with a *tooMany error
 // if too many were wrong, and with a *busy one if too many are being tried.
 func (w *Web) tryPassword(r *http.Request, name, address, password string) (bool, error) {
-	try, wait := w.throttle.begin(name, address)
+	try, wait := w.throttle.Begin(name, address)
 	switch {
-	case wait > soon:
-		return false, &tooMany{"login.wait", wait}
+	case wait > limit.Soon:
+		return false, &limit.TooMany{Key: "login.wait", Retry: wait}
 	case wait > 0:
-		return false, &busy{wait}
+		return false, &limit.Busy{Retry: wait}
 	}
-	ok, err := w.authentic(r.Context(), try.rank, name, password)
+	ok, err := w.authentic(r.Context(), try.Rank, name, password)
 	switch {
 	case err != nil:
-		try.undone()
+		try.Undone()
 	case ok:
-		try.right()
+		try.Right()
 	default:
-		try.failed()
+		try.Failed()
 	}
 	return ok, err
 }
 
 // problemOfTry returns the key and the status for a password that was not tried, and sets when to try again; empty: it was.
 func problemOfTry(rw http.ResponseWriter, err error) (key string, code int) {
-	var many *tooMany
-	var crowded *busy
+	var many *limit.TooMany
+	var crowded *limit.Busy
 	switch {
 	case errors.As(err, &many):
-		retryAfter(rw.Header(), many.retry)
-		return many.key, http.StatusTooManyRequests
+		limit.RetryAfter(rw.Header(), many.Retry)
+		return many.Key, http.StatusTooManyRequests
 	case errors.As(err, &crowded):
-		retryAfter(rw.Header(), crowded.retry)
+		limit.RetryAfter(rw.Header(), crowded.Retry)
 		return "login.busy", http.StatusServiceUnavailable
 	}
 	return "", 0
@@ -217,10 +217,10 @@ func (w *Web) authentic(ctx context.Context, rank int, name, password string) (b
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
 		return false, err
 	}
-	if len(password) > mostSecret {
+	if len(password) > passwords.MaxBytes {
 		return false, nil
 	}
-	ok, err2 := w.hashing.verifyPassword(ctx, rank, cmp.Or(a.Password, nobody()), password)
+	ok, err2 := w.hashing.Verify(ctx, rank, cmp.Or(a.Password, passwords.Nobody()), password)
 	return ok && err == nil && !a.Disabled && a.Password != "", err2
 }
 
@@ -304,7 +304,7 @@ func (w *Web) hashFor(r *http.Request, key string, purpose store.Purpose, passwo
 	if _, err := w.o.Store.Token(r.Context(), key, purpose); err != nil {
 		return "", ofLink(err)
 	}
-	return w.hashing.hashPassword(r.Context(), password)
+	return w.hashing.Hash(r.Context(), password)
 }
 
 // choose reads the form in which somebody chooses a password, and shows it again where something is
@@ -328,7 +328,7 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request, page string, named
 	if len(p.Title) > people.MaxTitle {
 		p.Title = "" // the form has no room for it
 	}
-	if p.Problem = faultOfPassword(password, f.Get("again"), p.Name, p.Title); named && p.Name == "" {
+	if p.Problem = passwords.Fault(password, f.Get("again"), p.Name, p.Title); named && p.Name == "" {
 		p.Problem = "first.name"
 	}
 	if p.Problem != "" {

@@ -5,6 +5,7 @@ import (
 
 	"concordat/people"
 	"concordat/store"
+	"concordat/web/passwords"
 )
 
 // quotaRow is a limit of an account, for the account page.
@@ -47,7 +48,7 @@ func (w *Web) changePassword(rw http.ResponseWriter, r *http.Request, v *visitor
 	refuse := func(code int, problem string) {
 		w.showAccount(rw, r, v, code, accountPage{Problem: problem})
 	}
-	if problem := faultOfPassword(f.Get("password"), f.Get("again"), v.Name, v.Title); problem != "" {
+	if problem := passwords.Fault(f.Get("password"), f.Get("again"), v.Name, v.Title); problem != "" {
 		refuse(http.StatusBadRequest, problem)
 		return
 	}
@@ -63,7 +64,7 @@ func (w *Web) changePassword(rw http.ResponseWriter, r *http.Request, v *visitor
 	}
 	var hash string
 	if err == nil {
-		hash, err = w.hashing.hashPassword(r.Context(), f.Get("password"))
+		hash, err = w.hashing.Hash(r.Context(), f.Get("password"))
 	}
 	if err == nil {
 		err = w.people.SetPassword(r.Context(), v.Name, hash, f.Get("tokens") == "revoke")
@@ -76,19 +77,4 @@ func (w *Web) changePassword(rw http.ResponseWriter, r *http.Request, v *visitor
 		return
 	}
 	http.Redirect(rw, r, "/account?changed", http.StatusSeeOther)
-}
-
-// faultOfPassword returns the key of what is wrong with a chosen password; empty: nothing. names are those of its account.
-func faultOfPassword(password, again string, names ...string) string {
-	switch n := len([]rune(password)); {
-	case n < leastSecret || len(password) > mostSecret:
-		return "first.short"
-	case common(password):
-		return "first.common"
-	case ownName(password, names...):
-		return "first.own"
-	case password != again:
-		return "first.differ"
-	}
-	return ""
 }

@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"concordat"
 	"concordat/store"
@@ -106,119 +103,4 @@ func readShare(r *store.ShareRule, f url.Values) error {
 		}
 	}
 	return nil
-}
-
-// apiOfShares adds to whom a library is open.
-func (w *Web) apiOfShares(a huma.API) {
-	register(w, a, operation{id: "list-shares", method: http.MethodGet, path: "/libraries/{id}/shares",
-		summary: "To which partners a library is open, in order of site", scope: scopeDocuments, roles: administrators}, w.apiShares)
-	register(w, a, operation{id: "put-share", method: http.MethodPut, path: "/libraries/{id}/shares/{partner}",
-		summary: "Open a library to a partner, or change what it may ask and is shown", scope: scopeDocuments, roles: administrators,
-		text: "The rule is set whole: what is absent becomes the default."}, w.apiPutShare)
-	register(w, a, operation{id: "delete-share", method: http.MethodDelete, path: "/libraries/{id}/shares/{partner}",
-		summary: "Close a library to a partner", scope: scopeDocuments, roles: administrators, status: http.StatusNoContent}, w.apiDeleteShare)
-}
-
-// apiShareRule is a store.ShareRule as programs have it.
-type apiShareRule struct {
-	Level          concordat.Show `json:"level" enum:"nothing,exists,counts,metadata,overlap,passage" doc:"The most that is shown"`
-	Outline        string         `json:"outline,omitempty" enum:"words,fingerprints,none" doc:"Form in which matching documents are shown for alignment; absent: words"`
-	NoEdges        bool           `json:"no_edges,omitempty" doc:"The order of words is not compared: passages have the edges of whole sentences"`
-	Purposes       []string       `json:"purposes,omitempty" maxItems:"100" doc:"For which the library may be asked; none: any"`
-	Closeness      int            `json:"closeness,omitempty" minimum:"0" maximum:"100" doc:"Largest distance of a match in bits; 0: the scheme's"`
-	Matches        int            `json:"matches,omitempty" minimum:"0" doc:"Sentences that must match before a document is told; 0: 2"`
-	Sentences      int            `json:"sentences,omitempty" minimum:"-1" doc:"Asked in a day; 0: 20,000, -1: no limit, and so below"`
-	Burst          int            `json:"burst,omitempty" minimum:"-1" doc:"Asked in an hour; 0: 10,000"`
-	Disclosures    int            `json:"disclosures,omitempty" minimum:"-1" doc:"Matching sentences told in a day; 0: 500"`
-	Documents      int            `json:"documents,omitempty" minimum:"-1" doc:"Told in a day; 0: 50"`
-	Characters     int            `json:"characters,omitempty" minimum:"-1" doc:"Of text shown in a day; 0: 20,000"`
-	Opened         int            `json:"opened,omitempty" minimum:"-1" doc:"Sentences of one document opened in a year; 0: 25"`
-	Embargo        time.Time      `json:"embargo,omitzero" doc:"Nothing is answered before"`
-	Expires        time.Time      `json:"expires,omitzero" doc:"Nothing is answered from then on"`
-	Ship           bool           `json:"ship,omitempty" doc:"The partner may keep a mirror of the fingerprints"`
-	Standing       bool           `json:"standing,omitempty" doc:"The partner may leave questions for later documents"`
-	ExcludeAuthors bool           `json:"exclude_authors,omitempty" doc:"Documents of authors whom the asker names are left out"`
-	ApprovalDays   int            `json:"approval_days,omitempty" minimum:"0" maximum:"3650" doc:"That a request for a passage waits, and a granted one can be read; 0: 14"`
-	Contact        string         `json:"contact,omitempty" maxLength:"1000" doc:"Whom the partner's people turn to"`
-}
-
-func (b apiShareRule) rule() store.ShareRule {
-	r := store.ShareRule{Level: b.Level, Outline: b.Outline, NoEdges: b.NoEdges, Purposes: b.Purposes, Closeness: b.Closeness,
-		Matches: b.Matches,
-		Limits: store.Limits{Sentences: b.Sentences, Burst: b.Burst, Disclosures: b.Disclosures, Documents: b.Documents,
-			Characters: b.Characters, Opened: b.Opened},
-		Embargo: b.Embargo, Expires: b.Expires, Ship: b.Ship, Standing: b.Standing, ExcludeAuthors: b.ExcludeAuthors,
-		Approval: time.Duration(b.ApprovalDays) * 24 * time.Hour, Contact: b.Contact}
-	switch b.Outline {
-	case "":
-		r.Outline = concordat.OutlineWords
-	case "none":
-		r.Outline = ""
-	}
-	return r
-}
-
-func shareRuleOf(r store.ShareRule) apiShareRule {
-	outline := r.Outline
-	if outline == "" {
-		outline = "none"
-	}
-	r = r.Filled()
-	l := r.Limits
-	return apiShareRule{r.Level, outline, r.NoEdges, r.Purposes, r.Closeness, r.Matches, l.Sentences, l.Burst, l.Disclosures, l.Documents,
-		l.Characters, l.Opened,
-		r.Embargo, r.Expires, r.Ship, r.Standing, r.ExcludeAuthors, int(r.Approval / (24 * time.Hour)), r.Contact}
-}
-
-type apiShareBody struct {
-	Partner concordat.SiteID `json:"partner"`
-	Version int              `json:"version" doc:"Of the rule, from 1"`
-	Changed time.Time        `json:"changed"`
-	Rule    apiShareRule     `json:"rule"`
-}
-
-type apiShareInput struct {
-	ID      string `path:"id"`
-	Partner string `path:"partner"`
-}
-
-type apiPutShareInput struct {
-	apiShareInput
-	Body apiShareRule
-}
-
-type apiShareOutput struct{ Body apiShareBody }
-
-type apiSharesOutput struct {
-	Body struct {
-		Shares []apiShareBody `json:"shares" nullable:"false"`
-	}
-}
-
-func (w *Web) apiShares(ctx context.Context, in *apiCheckInput) (*apiSharesOutput, error) {
-	l, err := w.o.Store.Library(ctx, concordat.LibraryID(in.ID))
-	if err != nil {
-		return nil, err
-	}
-	shares, err := w.o.Store.Shares(ctx, l.ID, "")
-	out := &apiSharesOutput{}
-	out.Body.Shares = []apiShareBody{}
-	for _, x := range shares {
-		out.Body.Shares = append(out.Body.Shares, apiShareBody{x.Partner, x.Version, x.Changed, shareRuleOf(x.Rule)})
-	}
-	return out, err
-}
-
-func (w *Web) apiPutShare(ctx context.Context, in *apiPutShareInput) (*apiShareOutput, error) {
-	l, err := w.o.Store.Library(ctx, concordat.LibraryID(in.ID))
-	if err != nil {
-		return nil, err
-	}
-	id := concordat.SiteID(in.Partner)
-	x, err := w.putShare(ctx, visitorOf(ctx), store.Share{Library: l.ID, Partner: id, Rule: in.Body.rule()})
-	return &apiShareOutput{apiShareBody{x.Partner, x.Version, x.Changed, shareRuleOf(x.Rule)}}, err
-}
-
-func (w *Web) apiDeleteShare(ctx context.Context, in *apiShareInput) (*struct{}, error) {
-	return nil, w.unshare(ctx, visitorOf(ctx), concordat.LibraryID(in.ID), concordat.SiteID(in.Partner))
 }

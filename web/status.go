@@ -2,11 +2,16 @@ package web
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 
 	"concordat"
 	"concordat/people"
 	"concordat/store"
+	"concordat/web/bounds"
+	"concordat/web/limit"
+
+	"github.com/danielgtaylor/huma/v2"
 )
 
 // refusal is how an error is answered, by a page and by the API alike.
@@ -24,8 +29,8 @@ var refusals = []refusal{
 	{is[*http.MaxBytesError], http.StatusRequestEntityTooLarge, "large", "error.large"},
 	{is[*store.QuotaUsed], http.StatusTooManyRequests, "quota", "error.quota"},
 	{is[*people.Crowded], http.StatusTooManyRequests, "too_many", "error.open"},
-	{is[*tooMany], http.StatusTooManyRequests, "too_many", "error.often"},
-	{wraps(errSlow), http.StatusRequestTimeout, "slow", "wrong.form"},
+	{is[*limit.TooMany], http.StatusTooManyRequests, "too_many", "error.often"},
+	{wraps(bounds.ErrSlow), http.StatusRequestTimeout, "slow", "wrong.form"},
 	{wraps(errNotShown), http.StatusForbidden, "refused", "error.notshown"},
 	{wraps(errLink), http.StatusNotFound, "not_found", "error.link"},
 	{wraps(errSignedOut), http.StatusForbidden, "refused", "error.signed"},
@@ -38,7 +43,7 @@ var refusals = []refusal{
 	{wraps(concordat.ErrExists), http.StatusConflict, "exists", "error.exists"},
 	{wraps(errKey), http.StatusUnprocessableEntity, "idempotency_key", "error.invalid"},
 	{wraps(concordat.ErrInvalid), http.StatusBadRequest, "invalid", "error.invalid"},
-	{is[*busy], http.StatusServiceUnavailable, "unavailable", "login.busy"},
+	{is[*limit.Busy], http.StatusServiceUnavailable, "unavailable", "login.busy"},
 	{wraps(concordat.ErrUnavailable), http.StatusServiceUnavailable, "unavailable", "error.busy"},
 }
 
@@ -65,4 +70,23 @@ func refusalOf(err error) refusal {
 		}
 	}
 	return ourFault
+}
+
+var errNoToken = errors.New("no valid token in Authorization: Bearer TOKEN")
+
+var (
+	errKey = errors.New("the Idempotency-Key was used for another request")
+	// errRevision: what was to be changed is not as the caller has seen it.
+	errRevision  = fmt.Errorf("%w since it was read", concordat.ErrChanged)
+	errCondition = errors.New("the request needs If-Match with the ETag of what it changes")
+)
+
+// problemOf describes an error as RFC 9457 has it, by the table in status.go. Types are stable.
+func problemOf(err error) *huma.ErrorModel {
+	of := refusalOf(err)
+	m := &huma.ErrorModel{Type: bounds.ProblemPrefix + of.kind, Title: http.StatusText(of.status), Status: of.status}
+	if of.kind != kindFault {
+		m.Detail = err.Error()
+	}
+	return bounds.Brief(m)
 }

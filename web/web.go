@@ -28,7 +28,9 @@ import (
 	"concordat/site/batch"
 	"concordat/site/retain"
 	"concordat/store"
+	"concordat/web/limit"
 	"concordat/web/message"
+	"concordat/web/passwords"
 )
 
 //go:embed templates
@@ -99,10 +101,10 @@ type Web struct {
 	pages    map[message.Language]map[string]*template.Template
 	mux      *http.ServeMux
 	handler  http.Handler
-	throttle throttle
-	hashing  line    // of passwords
-	calls    limiter // of the API, by token or address, in a minute
-	streams  crowd   // events that are being followed
+	throttle limit.Throttle
+	hashing  *passwords.Hasher // of passwords
+	calls    limit.Limiter     // of the API, by token or address, in a minute
+	streams  limit.Crowd       // events that are being followed
 	access   []access
 	over     chan struct{} // closed when streams are to end
 	endOnce  sync.Once
@@ -146,8 +148,9 @@ func New(o Options) (*Web, error) {
 	}
 	w := &Web{requestTime: requestTime, o: o, pages: map[message.Language]map[string]*template.Template{}, mux: http.NewServeMux(),
 		cache: reportCache{most: cacheBytes}, over: make(chan struct{}),
-		throttle: throttle{limiter{now: o.Now, window: throttleTime}}, calls: limiter{now: o.Now, window: time.Minute},
-		hashing: line{running: mostHashing, waiting: mostWaiting}}
+		throttle: limit.Throttle{Limiter: limit.Limiter{Now: o.Now, Window: limit.ThrottleTime}},
+		calls:    limit.Limiter{Now: o.Now, Window: time.Minute},
+		hashing:  passwords.NewHasher()}
 	w.o.Policy.fill()
 	w.people = people.New(people.Options{Store: o.Store, Now: o.Now, Policy: w.o.Policy.Accounts})
 	if err := w.parse(); err != nil {
@@ -179,6 +182,14 @@ func (w *Web) Route(r *http.Request) string {
 // EndStreams ends the answers that go on, such as the progress of checks: for a server that shuts down.
 // Browsers ask again, and find the site that takes its place.
 func (w *Web) EndStreams() { w.endOnce.Do(func() { close(w.over) }) }
+
+// openStream lets the visitor follow events. They end when over is closed; leave is called when nobody follows them any longer.
+func (w *Web) openStream(v *visitor) (over <-chan struct{}, leave func(), err error) {
+	if err := w.streams.Enter(v.Name); err != nil {
+		return nil, nil, err
+	}
+	return w.over, func() { w.streams.Leave(v.Name) }, nil
+}
 
 // FirstLink returns the path of a page that makes the first administrator, which works once and for
 // a day; empty if there is an account already.
@@ -365,14 +376,14 @@ func (w *Web) fail(rw http.ResponseWriter, r *http.Request, v *visitor, err erro
 func (w *Web) faultOf(rw http.ResponseWriter, r *http.Request, err error) (code int, key, detail string) {
 	of := refusalOf(err)
 	code, key = of.status, of.key
-	limit, detail, retry, limited := limits(message.LanguageOf(r), w.o.Now(), err)
-	var crowded *busy
+	most, detail, retry, limited := limits(message.LanguageOf(r), w.o.Now(), err)
+	var crowded *limit.Busy
 	switch {
 	case code == http.StatusTooManyRequests && limited:
-		key = limit
-		retryAfter(rw.Header(), retry)
+		key = most
+		limit.RetryAfter(rw.Header(), retry)
 	case code == http.StatusServiceUnavailable && errors.As(err, &crowded):
-		retryAfter(rw.Header(), crowded.retry)
+		limit.RetryAfter(rw.Header(), crowded.Retry)
 	}
 	if p := (*message.Error)(nil); code == http.StatusForbidden && errors.As(err, &p) {
 		key = "error.barred"

@@ -1,4 +1,4 @@
-package web
+package bounds
 
 import (
 	"cmp"
@@ -13,9 +13,9 @@ import (
 // mostCursor bounds a cursor, in bytes: it may hold the id of a document.
 const mostCursor = 4 << 10
 
-// cursorOf returns a cursor: the name of its list and where to go on. Who holds it takes it for a
+// CursorOf returns a cursor: the name of its list and where to go on. Who holds it takes it for a
 // whole; it gives no rights.
-func cursorOf(list string, at ...any) string {
+func CursorOf(list string, at ...any) string {
 	b, err := json.Marshal(append([]any{list}, at...))
 	if err != nil {
 		panic(err) // strings and numbers
@@ -23,9 +23,9 @@ func cursorOf(list string, at ...any) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// readCursor reads a cursor of a list into at, pointers to as many strings and numbers as it holds. An
+// ReadCursor reads a cursor of a list into at, pointers to as many strings and numbers as it holds. An
 // empty one leaves them as they are. It fails with concordat.ErrInvalid for one of another list.
-func readCursor(cursor, list string, at ...any) error {
+func ReadCursor(cursor, list string, at ...any) error {
 	if cursor == "" {
 		return nil
 	}
@@ -57,11 +57,11 @@ type PageInput struct {
 	Cursor string `query:"cursor" maxLength:"4096" doc:"next of the page before; empty: the first page"`
 }
 
-// pageOf returns the page that in asks for of a list that is in memory, and the cursor of the next one; empty: it
+// PageOf returns the page that in asks for of a list that is in memory, and the cursor of the next one; empty: it
 // is the last. Entries come in ascending order of key, which no two share. The list is not changed.
-func pageOf[T any, K cmp.Ordered](in *PageInput, list string, all []T, key func(T) K) (page []T, next string, err error) {
+func PageOf[T any, K cmp.Ordered](in *PageInput, list string, all []T, key func(T) K) (page []T, next string, err error) {
 	var after K
-	if err := readCursor(in.Cursor, list, &after); err != nil {
+	if err := ReadCursor(in.Cursor, list, &after); err != nil {
 		return nil, "", err
 	}
 	page = slices.SortedFunc(slices.Values(all), func(a, b T) int { return cmp.Compare(key(a), key(b)) })
@@ -70,7 +70,7 @@ func pageOf[T any, K cmp.Ordered](in *PageInput, list string, all []T, key func(
 	}
 	if len(page) > in.Limit {
 		page = page[:in.Limit]
-		next = cursorOf(list, key(page[len(page)-1]))
+		next = CursorOf(list, key(page[len(page)-1]))
 	}
 	return page, next, nil
 }

@@ -1,4 +1,4 @@
-package web
+package limit
 
 import (
 	"context"
@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// line lets a few do at a time what is dear, and a few more wait. Who has the lowest rank is next, of equal ranks who came first.
+// Line lets a few do at a time what is dear, and a few more wait. Who has the lowest rank is next, of equal ranks who came first.
 // Where no place to wait is left, the highest rank goes away, so that somebody who tries for the first time does not wait
 // behind hundreds who guess. It is safe for concurrent use.
-type line struct {
-	running, waiting int // at most
+type Line struct {
+	Running, Waiting int // at most
 
 	mu  sync.Mutex // guards what follows
 	now int        // running
@@ -23,22 +23,22 @@ type waiter struct {
 	turn chan error
 }
 
-// enter waits for a turn, which ends with leave. It fails with a *busy error if others are before it, and with that of ctx.
-func (l *line) enter(ctx context.Context, rank int) error {
+// Enter waits for a turn, which ends with leave. It fails with a *busy error if others are before it, and with that of ctx.
+func (l *Line) Enter(ctx context.Context, rank int) error {
 	l.mu.Lock()
-	if l.now < l.running {
+	if l.now < l.Running {
 		l.now++
 		l.mu.Unlock()
 		return nil
 	}
-	if len(l.all) >= l.waiting {
+	if len(l.all) >= l.Waiting {
 		last := l.all[len(l.all)-1]
 		if last.rank <= rank {
 			l.mu.Unlock()
-			return &busy{soon}
+			return &Busy{Soon}
 		}
 		l.all = l.all[:len(l.all)-1]
-		last.turn <- &busy{soon}
+		last.turn <- &Busy{Soon}
 	}
 	w := &waiter{rank, make(chan error, 1)} // who gives the turn does not wait
 	at, _ := slices.BinarySearchFunc(l.all, rank, func(w *waiter, rank int) int {
@@ -62,13 +62,13 @@ func (l *line) enter(ctx context.Context, rank int) error {
 	}
 	l.mu.Unlock()
 	if err := <-w.turn; err == nil { // it came at the same moment
-		l.leave()
+		l.Leave()
 	}
 	return ctx.Err()
 }
 
-// leave ends a turn; the next one gets it.
-func (l *line) leave() {
+// Leave ends a turn; the next one gets it.
+func (l *Line) Leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.all) == 0 {
@@ -77,4 +77,11 @@ func (l *line) leave() {
 	}
 	l.all[0].turn <- nil
 	l.all = slices.Delete(l.all, 0, 1)
+}
+
+// Waiters returns how many wait.
+func (l *Line) Waiters() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.all)
 }

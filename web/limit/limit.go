@@ -1,4 +1,4 @@
-package web
+package limit
 
 import (
 	"container/list"
@@ -11,31 +11,31 @@ import (
 	"concordat"
 )
 
-// tooMany refuses somebody who asks too often.
-type tooMany struct {
-	key   string        // of a message
-	retry time.Duration // when to try again
+// TooMany refuses somebody who asks too often.
+type TooMany struct {
+	Key   string        // of a message
+	Retry time.Duration // when to try again
 }
 
-func (e *tooMany) Error() string { return fmt.Sprintf("too many requests: try again in %s", e.retry) }
-func (e *tooMany) Unwrap() error { return concordat.ErrRefused }
+func (e *TooMany) Error() string { return fmt.Sprintf("too many requests: try again in %s", e.Retry) }
+func (e *TooMany) Unwrap() error { return concordat.ErrRefused }
 
-// retryAfter sets the header of that name (RFC 9110, section 10.2.3), in whole seconds, at least one.
-func retryAfter(h http.Header, d time.Duration) {
+// RetryAfter sets the header of that name (RFC 9110, section 10.2.3), in whole seconds, at least one.
+func RetryAfter(h http.Header, d time.Duration) {
 	h.Set("Retry-After", strconv.Itoa(int(max(1, (d+time.Second-1)/time.Second))))
 }
 
-// busy refuses somebody for the moment, because others are before them.
-type busy struct{ retry time.Duration }
+// Busy refuses somebody for the moment, because others are before them.
+type Busy struct{ Retry time.Duration }
 
-func (e *busy) Error() string { return fmt.Sprintf("too much is under way: try again in %s", e.retry) }
-func (e *busy) Unwrap() error { return concordat.ErrUnavailable }
+func (e *Busy) Error() string { return fmt.Sprintf("too much is under way: try again in %s", e.Retry) }
+func (e *Busy) Unwrap() error { return concordat.ErrUnavailable }
 
-// limiter lets each key do something so often in a window. It remembers a bounded number of keys: the
+// Limiter lets each key do something so often in a window. It remembers a bounded number of keys: the
 // one that was idle longest is forgotten first. It is safe for concurrent use.
-type limiter struct {
-	now    func() time.Time
-	window time.Duration
+type Limiter struct {
+	Now    func() time.Time
+	Window time.Duration
 	keys   int // remembered; 0: mostKeys
 
 	mu    sync.Mutex // guards the rest
@@ -59,17 +59,17 @@ type bound struct {
 	most int
 }
 
-// soon is how long to wait for what is under way.
-const soon = 2 * time.Second
+// Soon is how long to wait for what is under way.
+const Soon = 2 * time.Second
 
 // find returns what a key did in the present window, nil: nothing. l.mu is held.
-func (l *limiter) find(key string) *counted {
+func (l *Limiter) find(key string) *counted {
 	e := l.by[key]
 	if e == nil {
 		return nil
 	}
 	c := e.Value.(*counted)
-	if now := l.now(); now.Sub(c.since) >= l.window || now.Before(c.since) {
+	if now := l.Now(); now.Sub(c.since) >= l.Window || now.Before(c.since) {
 		l.order.Remove(e)
 		delete(l.by, key)
 		return nil
@@ -80,7 +80,7 @@ func (l *limiter) find(key string) *counted {
 // take counts one for each of the keys, unless one of them has no more left: then it counts nothing and returns how long to
 // wait. It is one step: of many at once no more come through than may. used is how much the key had used that had
 // used most. What was taken is under way until keep or giveBack is called with the same bounds.
-func (l *limiter) take(all ...bound) (used int, wait time.Duration) {
+func (l *Limiter) take(all ...bound) (used int, wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, b := range all {
@@ -92,9 +92,9 @@ func (l *limiter) take(all ...bound) (used int, wait time.Duration) {
 		switch {
 		case c.n < b.most:
 		case c.n-c.open < b.most: // it depends on what is under way
-			wait = max(wait, soon)
+			wait = max(wait, Soon)
 		default:
-			wait = max(wait, c.since.Add(l.window).Sub(l.now()))
+			wait = max(wait, c.since.Add(l.Window).Sub(l.Now()))
 		}
 	}
 	if wait > 0 {
@@ -107,12 +107,12 @@ func (l *limiter) take(all ...bound) (used int, wait time.Duration) {
 }
 
 // keep lets what was taken count for good.
-func (l *limiter) keep(all ...bound) { l.settle(0, all) }
+func (l *Limiter) keep(all ...bound) { l.settle(0, all) }
 
 // giveBack takes it back.
-func (l *limiter) giveBack(all ...bound) { l.settle(1, all) }
+func (l *Limiter) giveBack(all ...bound) { l.settle(1, all) }
 
-func (l *limiter) settle(less int, all []bound) {
+func (l *Limiter) settle(less int, all []bound) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, b := range all {
@@ -124,7 +124,7 @@ func (l *limiter) settle(less int, all []bound) {
 }
 
 // count notes that the key did it. l.mu is held.
-func (l *limiter) count(key string) *counted {
+func (l *Limiter) count(key string) *counted {
 	if c := l.find(key); c != nil {
 		c.n++
 		l.order.MoveToFront(l.by[key])
@@ -142,13 +142,13 @@ func (l *limiter) count(key string) *counted {
 		delete(l.by, last.Value.(*counted).key)
 		l.order.Remove(last)
 	}
-	c := &counted{key: key, since: l.now(), n: 1}
+	c := &counted{key: key, since: l.Now(), n: 1}
 	l.by[key] = l.order.PushFront(c)
 	return c
 }
 
 // forget lets the key begin anew.
-func (l *limiter) forget(key string) {
+func (l *Limiter) forget(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e := l.by[key]; e != nil {
@@ -157,60 +157,60 @@ func (l *limiter) forget(key string) {
 	}
 }
 
-// allow counts what is let through, and refuses the rest.
-func (l *limiter) allow(key string, most int) error {
+// Allow counts what is let through, and refuses the rest.
+func (l *Limiter) Allow(key string, most int) error {
 	b := bound{key, most}
 	if _, wait := l.take(b); wait > 0 {
-		return &tooMany{"error.often", wait}
+		return &TooMany{"error.often", wait}
 	}
 	l.keep(b)
 	return nil
 }
 
-// throttle slows down guessing: after a few failures no password is taken for a while, of an account
+// Throttle slows down guessing: after a few failures no password is taken for a while, of an account
 // from one address, of an account at all, and from an address.
-type throttle struct{ limiter }
+type Throttle struct{ Limiter }
 
 const (
 	freeFailures    = 5 // of one account from one address: others can still reach it
 	accountFailures = 100
 	addressFailures = 50
-	throttleTime    = 10 * time.Minute
+	ThrottleTime    = 10 * time.Minute
 )
 
-// attempt is one try of a password. It has been counted; one of its methods is called once, when it has ended.
-type attempt struct {
-	t      *throttle
+// Attempt is one try of a password. It has been counted; one of its methods is called once, when it has ended.
+type Attempt struct {
+	t      *Throttle
 	bounds []bound
 	// rank is how many tries there were before it, of the account or from the address.
-	rank int
+	Rank int
 }
 
-// begin counts a try before the password is looked at, unless too many have failed, or are under way and may: then it returns how
+// Begin counts a try before the password is looked at, unless too many have failed, or are under way and may: then it returns how
 // long to wait.
-func (t *throttle) begin(name, address string) (*attempt, time.Duration) {
-	a := &attempt{t: t, bounds: []bound{{"pair/" + address + "/" + name, freeFailures}, {"account/" + name, accountFailures},
+func (t *Throttle) Begin(name, address string) (*Attempt, time.Duration) {
+	a := &Attempt{t: t, bounds: []bound{{"pair/" + address + "/" + name, freeFailures}, {"account/" + name, accountFailures},
 		{"address/" + address, addressFailures}}}
 	var wait time.Duration
-	a.rank, wait = t.take(a.bounds...)
+	a.Rank, wait = t.take(a.bounds...)
 	return a, wait
 }
 
-// failed lets the try count.
-func (a *attempt) failed() { a.t.keep(a.bounds...) }
+// Failed lets the try count.
+func (a *Attempt) Failed() { a.t.keep(a.bounds...) }
 
-// undone takes back a try that came to nothing: the password was not looked at.
-func (a *attempt) undone() { a.t.giveBack(a.bounds...) }
+// Undone takes back a try that came to nothing: the password was not looked at.
+func (a *Attempt) Undone() { a.t.giveBack(a.bounds...) }
 
-// right takes the try back, and lets the account begin anew from this address. The address goes on counting what failed: it
+// Right takes the try back, and lets the account begin anew from this address. The address goes on counting what failed: it
 // may have guessed at others.
-func (a *attempt) right() {
-	a.undone()
+func (a *Attempt) Right() {
+	a.Undone()
 	a.t.forget(a.bounds[0].key)
 }
 
-// crowd bounds what one account does at the same time. Its zero value is ready; it is safe for concurrent use.
-type crowd struct {
+// Crowd bounds what one account does at the same time. Its zero value is ready; it is safe for concurrent use.
+type Crowd struct {
 	mu sync.Mutex // guards by
 	by map[string]int
 }
@@ -218,11 +218,11 @@ type crowd struct {
 // mostStreams is how many pages of one account follow their checks: each holds a connection.
 const mostStreams = 20
 
-func (c *crowd) enter(name string) error {
+func (c *Crowd) Enter(name string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.by[name] >= mostStreams {
-		return &tooMany{"error.streams", time.Minute}
+		return &TooMany{"error.streams", time.Minute}
 	}
 	if c.by == nil {
 		c.by = map[string]int{}
@@ -231,7 +231,7 @@ func (c *crowd) enter(name string) error {
 	return nil
 }
 
-func (c *crowd) leave(name string) {
+func (c *Crowd) Leave(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.by[name]--; c.by[name] <= 0 {

@@ -1,4 +1,4 @@
-package web
+package passwords
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"golang.org/x/crypto/argon2"
 
 	"concordat"
+	"concordat/web/limit"
 )
 
 // Parameters of argon2id, the second recommended choice of RFC 9106, section 4.
@@ -29,13 +30,21 @@ const (
 	mostWaiting = 32
 )
 
-// hashPassword returns the password in PHC form, such as $argon2id$v=19$m=65536,t=3,p=4$SALT$KEY. It waits for its turn, and
+// Hasher hashes passwords, a few at a time. It is safe for concurrent use.
+type Hasher struct{ line limit.Line }
+
+// NewHasher returns a hasher.
+func NewHasher() *Hasher {
+	return &Hasher{limit.Line{Running: mostHashing, Waiting: mostWaiting}}
+}
+
+// Hash returns the password in PHC form, such as $argon2id$v=19$m=65536,t=3,p=4$SALT$KEY. It waits for its turn, and
 // fails if too many do.
-func (l *line) hashPassword(ctx context.Context, password string) (string, error) {
-	if err := l.enter(ctx, 0); err != nil { // who chooses a password has shown a link or the former one
+func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
+	if err := h.line.Enter(ctx, 0); err != nil { // who chooses a password has shown a link or the former one
 		return "", err
 	}
-	defer l.leave()
+	defer h.line.Leave()
 	return hashOf(password), nil
 }
 
@@ -48,9 +57,9 @@ func hashOf(password string) string {
 		b64.EncodeToString(salt), b64.EncodeToString(key))
 }
 
-// verifyPassword reports whether hash, in PHC form, is that of the password. It waits for its turn by rank, and fails if too
+// Verify reports whether hash, in PHC form, is that of the password. It waits for its turn by rank, and fails if too
 // many are before it.
-func (l *line) verifyPassword(ctx context.Context, rank int, hash, password string) (bool, error) {
+func (h *Hasher) Verify(ctx context.Context, rank int, hash, password string) (bool, error) {
 	var version int
 	var t, m uint32
 	var p uint8
@@ -76,13 +85,16 @@ func (l *line) verifyPassword(ctx context.Context, rank int, hash, password stri
 	if key == nil {
 		return false, fmt.Errorf("stored password: %w: no key", concordat.ErrCorrupt)
 	}
-	if err := l.enter(ctx, rank); err != nil {
+	if err := h.line.Enter(ctx, rank); err != nil {
 		return false, err
 	}
-	defer l.leave()
+	defer h.line.Leave()
 	got := argon2.IDKey([]byte(password), salt, t, m, p, uint32(len(key)))
 	return subtle.ConstantTimeCompare(got, key) == 1, nil
 }
 
-// nobody is a hash that no password has: what a name that does not exist is compared with.
-var nobody = sync.OnceValue(func() string { return hashOf(rand.Text()) })
+// Nobody is a hash that no password has: what a name that does not exist is compared with.
+var Nobody = sync.OnceValue(func() string { return hashOf(rand.Text()) })
+
+// Waiters returns how many wait for a password to be tried.
+func (h *Hasher) Waiters() int { return h.line.Waiters() }

@@ -1,4 +1,4 @@
-package web
+package bounds
 
 import (
 	"bytes"
@@ -19,30 +19,30 @@ import (
 
 // Bounds of a JSON body. The largest that an operation can use, 1,000 passages of rules, has 13,000 values in six levels.
 const (
-	mostBody       = 64 << 10 // bytes, unless the operation needs more
-	mostDepth      = 16       // objects and arrays within one another
-	mostObjectKeys = 1000     // of one object
-	mostValues     = 30_000   // objects, arrays and scalars
-	mostNumber     = 64       // characters of a number
+	MostBody       = 64 << 10 // bytes, unless the operation needs more
+	MostDepth      = 16       // objects and arrays within one another
+	MostObjectKeys = 1000     // of one object
+	MostValues     = 30_000   // objects, arrays and scalars
+	MostNumber     = 64       // characters of a number
 
 	// Of operations that need more than mostBody.
-	wordsBody = 128 << 10 // words of 10,000 characters, each written as an escape
-	listsBody = 1 << 20   // lists of 1,000 names or passages, or the wording of a template
+	WordsBody = 128 << 10 // words of 10,000 characters, each written as an escape
+	ListsBody = 1 << 20   // lists of 1,000 names or passages, or the wording of a template
 )
 
-// errSlow refuses a request whose body does not come.
-var errSlow = errors.New("the body of the request came too slowly")
+// ErrSlow refuses a request whose body does not come.
+var ErrSlow = errors.New("the body of the request came too slowly")
 
-// boundBody reads the body of a request to an operation and refuses one that would cost more than its size justifies: the
+// Body reads the body of a request to an operation and refuses one that would cost more than its size justifies: the
 // validator reports each fault by itself, so what it is given must be small. Operations without a JSON body pass.
-func boundBody(rw http.ResponseWriter, r *http.Request, op *huma.Operation) error {
+func Body(rw http.ResponseWriter, r *http.Request, op *huma.Operation) error {
 	if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
 		return nil
 	}
 	b, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, op.MaxBodyBytes))
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return errSlow
+		return ErrSlow
 	case errors.As(err, new(*http.MaxBytesError)):
 		return err
 	case err != nil:
@@ -56,7 +56,7 @@ func boundBody(rw http.ResponseWriter, r *http.Request, op *huma.Operation) erro
 		!strings.HasSuffix(media, "+json") {
 		return nil // it is refused without being read
 	}
-	return boundJSON(b)
+	return JSON(b)
 }
 
 // container is an object or an array whose end has not come.
@@ -65,11 +65,11 @@ type container struct {
 	key  bool            // a key comes next
 }
 
-// boundJSON reports how b goes beyond the bounds of a JSON body, or repeats a key of an object, by an error that wraps
+// JSON reports how b goes beyond the bounds of a JSON body, or repeats a key of an object, by an error that wraps
 // concordat.ErrInvalid. Keys that differ in case only are one key, since the decoder takes either for a field
 // (RFC 8259, section 4, leaves open which one would count). It finds no fault with bytes that are not JSON: the decoder says
 // more about them. It takes time and memory linear in b.
-func boundJSON(b []byte) error {
+func JSON(b []byte) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
 	var open []*container
@@ -95,17 +95,17 @@ func boundJSON(b []byte) error {
 		if in != nil && in.keys != nil {
 			in.key = true // after this value
 		}
-		if values++; values > mostValues {
-			return fmt.Errorf("body: %w: more than %d values", concordat.ErrInvalid, mostValues)
+		if values++; values > MostValues {
+			return fmt.Errorf("body: %w: more than %d values", concordat.ErrInvalid, MostValues)
 		}
 		switch t := t.(type) {
 		case json.Number:
-			if len(t) > mostNumber {
-				return fmt.Errorf("body: %w: a number of more than %d characters", concordat.ErrInvalid, mostNumber)
+			if len(t) > MostNumber {
+				return fmt.Errorf("body: %w: a number of more than %d characters", concordat.ErrInvalid, MostNumber)
 			}
 		case json.Delim:
-			if len(open) == mostDepth {
-				return fmt.Errorf("body: %w: more than %d levels", concordat.ErrInvalid, mostDepth)
+			if len(open) == MostDepth {
+				return fmt.Errorf("body: %w: more than %d levels", concordat.ErrInvalid, MostDepth)
 			}
 			c := &container{}
 			if t == '{' {
@@ -121,28 +121,28 @@ func (c *container) add(t json.Token) error {
 	name, _ := t.(string) // the decoder takes nothing else for a key
 	folded := strings.ToLower(name)
 	if c.keys[folded] {
-		return fmt.Errorf("body: %w: the key %q is there twice", concordat.ErrInvalid, cut(name, mostEcho))
+		return fmt.Errorf("body: %w: the key %q is there twice", concordat.ErrInvalid, Cut(name, MostEcho))
 	}
-	if len(c.keys) == mostObjectKeys {
-		return fmt.Errorf("body: %w: an object of more than %d keys", concordat.ErrInvalid, mostObjectKeys)
+	if len(c.keys) == MostObjectKeys {
+		return fmt.Errorf("body: %w: an object of more than %d keys", concordat.ErrInvalid, MostObjectKeys)
 	}
 	c.keys[folded], c.key = true, false
 	return nil
 }
 
-// distinct is an array whose values differ. The validator would find equal ones by a map, which cannot hold
+// Distinct is an array whose values differ. The validator would find equal ones by a map, which cannot hold
 // objects and arrays as keys: it would panic. Here the values have their type before they are compared.
-type distinct[T comparable] []T
+type Distinct[T comparable] []T
 
 // Schema is that of the array. uniqueItems is said and not handed to the validator.
-func (distinct[T]) Schema(r huma.Registry) *huma.Schema {
+func (Distinct[T]) Schema(r huma.Registry) *huma.Schema {
 	s := huma.SchemaFromType(r, reflect.TypeFor[[]T]())
 	s.Extensions = map[string]any{"uniqueItems": true}
 	return s
 }
 
 // UnmarshalJSON refuses a value that is there twice.
-func (d *distinct[T]) UnmarshalJSON(b []byte) error {
+func (d *Distinct[T]) UnmarshalJSON(b []byte) error {
 	var all []T
 	if err := json.Unmarshal(b, &all); err != nil {
 		return err
@@ -150,7 +150,7 @@ func (d *distinct[T]) UnmarshalJSON(b []byte) error {
 	seen := make(map[T]bool, len(all))
 	for i, v := range all {
 		if seen[v] {
-			return fmt.Errorf("expected array items to be unique: %q is there again at %d", cut(fmt.Sprint(v), mostEcho), i)
+			return fmt.Errorf("expected array items to be unique: %q is there again at %d", Cut(fmt.Sprint(v), MostEcho), i)
 		}
 		seen[v] = true
 	}

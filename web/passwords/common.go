@@ -1,6 +1,7 @@
-package web
+package passwords
 
 import (
+	"concordat/people"
 	_ "embed"
 	"slices"
 	"strings"
@@ -8,10 +9,10 @@ import (
 	"unicode"
 )
 
-// commonPasswords are those of ten characters and more in the list of @zxcvbn-ts/language-common 4.1.3 (MIT, passwords/LICENSE),
+// commonPasswords are those of ten characters and more in the list of @zxcvbn-ts/language-common 4.1.3 (MIT, LICENSE),
 // without what simple finds, a line each: they were used most often where passwords became known.
 //
-//go:embed passwords/common.txt
+//go:embed common.txt
 var commonPasswords string
 
 var isCommon = sync.OnceValue(func() map[string]bool {
@@ -76,7 +77,7 @@ const leastBeside = 6
 func ownName(password string, names ...string) bool {
 	p := strings.ToLower(password)
 	for _, name := range names {
-		n := []rune(strings.ToLower(strings.TrimPrefix(strings.TrimSpace(name), publicMark)))
+		n := []rune(strings.ToLower(strings.TrimPrefix(strings.TrimSpace(name), people.PublicMark)))
 		if len(n) < 3 {
 			continue
 		}
@@ -89,4 +90,24 @@ func ownName(password string, names ...string) bool {
 		}
 	}
 	return false
+}
+
+const (
+	leastSecret = 10 // characters of a password
+	MaxBytes    = 1024
+)
+
+// Fault returns the key of what is wrong with a chosen password; empty: nothing. names are those of its account.
+func Fault(password, again string, names ...string) string {
+	switch n := len([]rune(password)); {
+	case n < leastSecret || len(password) > MaxBytes:
+		return "first.short"
+	case common(password):
+		return "first.common"
+	case ownName(password, names...):
+		return "first.own"
+	case password != again:
+		return "first.differ"
+	}
+	return ""
 }

@@ -1,4 +1,4 @@
-package web
+package bounds
 
 import (
 	"encoding/json"
@@ -13,12 +13,12 @@ import (
 // Bounds of a problem. What is refused comes back in part only: an answer must not grow with the request.
 const (
 	mostFaults = 20   // of one request
-	mostEcho   = 200  // bytes of one value, or of its place
+	MostEcho   = 200  // bytes of one value, or of its place
 	mostDetail = 2000 // bytes of the sentence that says what is wrong
 )
 
-// named gives a type to the problems that huma finds itself, and bounds all.
-func named(_ huma.Context, _ string, v any) (any, error) {
+// Named gives a type to the problems that huma finds itself, and bounds all.
+func Named(_ huma.Context, _ string, v any) (any, error) {
 	m, ok := v.(*huma.ErrorModel)
 	if !ok {
 		return v, nil
@@ -31,13 +31,13 @@ func named(_ huma.Context, _ string, v any) (any, error) {
 		case http.StatusInternalServerError:
 			kind = "fault"
 		}
-		m.Type = problemPrefix + kind
+		m.Type = ProblemPrefix + kind
 	}
-	return brief(m), nil
+	return Brief(m), nil
 }
 
-// brief bounds a problem, in place: the first faults are listed, with scalars only, and words of the request are cut.
-func brief(m *huma.ErrorModel) *huma.ErrorModel {
+// Brief bounds a problem, in place: the first faults are listed, with scalars only, and words of the request are cut.
+func Brief(m *huma.ErrorModel) *huma.ErrorModel {
 	m.Detail = words(m.Detail, mostDetail)
 	if n := len(m.Errors); n > mostFaults {
 		m.Errors = m.Errors[:mostFaults:mostFaults]
@@ -45,7 +45,7 @@ func brief(m *huma.ErrorModel) *huma.ErrorModel {
 	}
 	for i, e := range m.Errors {
 		if e != nil {
-			m.Errors[i] = &huma.ErrorDetail{Message: words(e.Message, mostEcho), Location: cut(e.Location, mostEcho), Value: scalar(e.Value)}
+			m.Errors[i] = &huma.ErrorDetail{Message: words(e.Message, MostEcho), Location: Cut(e.Location, MostEcho), Value: scalar(e.Value)}
 		}
 	}
 	return m
@@ -55,9 +55,9 @@ func brief(m *huma.ErrorModel) *huma.ErrorModel {
 func scalar(v any) any {
 	switch v := v.(type) {
 	case string:
-		return cut(v, mostEcho)
+		return Cut(v, MostEcho)
 	case json.Number:
-		return cut(string(v), mostEcho)
+		return Cut(string(v), MostEcho)
 	case bool, float64, float32, int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64:
 		return v
 	}
@@ -69,14 +69,14 @@ var long = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\S+`)
 
 // words cuts a sentence to most bytes, and what it quotes to mostEcho.
 func words(s string, most int) string {
-	if len(s) <= mostEcho {
+	if len(s) <= MostEcho {
 		return s
 	}
-	return cut(long.ReplaceAllStringFunc(s, func(w string) string { return cut(w, mostEcho) }), most)
+	return Cut(long.ReplaceAllStringFunc(s, func(w string) string { return Cut(w, MostEcho) }), most)
 }
 
-// cut returns at most so many bytes of s, of whole characters; … stands for what is missing.
-func cut(s string, most int) string {
+// Cut returns at most so many bytes of s, of whole characters; … stands for what is missing.
+func Cut(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
@@ -86,4 +86,14 @@ func cut(s string, most int) string {
 		n--
 	}
 	return s[:n] + mark
+}
+
+// ProblemPrefix is how the type of a problem begins.
+const ProblemPrefix = "urn:concordat:problem:"
+
+// WriteProblem answers with a problem.
+func WriteProblem(rw http.ResponseWriter, m *huma.ErrorModel) {
+	rw.Header().Set("Content-Type", "application/problem+json")
+	rw.WriteHeader(m.Status)
+	_ = json.NewEncoder(rw).Encode(m) // a caller that went away misses nothing
 }

@@ -1,0 +1,92 @@
+package web
+
+import (
+	"cmp"
+	"concordat"
+	"concordat/site"
+	"concordat/web/message"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+)
+
+// AddedFile is a file on its way into a library.
+type AddedFile struct {
+	Name   string               // of the file
+	ID     concordat.DocumentID // of its document; of an archive: before the names of its members; empty: Name
+	Title  string               // empty: the file's own, or from its name
+	Author string               // empty: the file's own
+	Date   concordat.Date       // empty: the file's own
+}
+
+// AddedDocument is what became of one document of a file.
+type AddedDocument struct {
+	site.Ingested
+	Err error // why it is not in the library; nil: it is
+}
+
+// readAdded reads the form of add-documents and gives each file to take, which reads as much of it as
+// it wants.
+func readAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader) error) error {
+	room, files := mostForm, 0
+	var f AddedFile
+	for {
+		p, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			if files == 0 {
+				return errNothing
+			}
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
+		}
+		if p.FormName() != "file" {
+			if err := f.field(p, &room); err != nil {
+				return err
+			}
+			continue
+		}
+		if files++; files > mostFiles {
+			return message.Invalid("wrong.many", mostFiles)
+		}
+		if f.Name = cleanName(p.FileName()); f.Name == "" {
+			return fmt.Errorf("%w: a file without a name", concordat.ErrInvalid)
+		}
+		f.ID = cmp.Or(f.ID, concordat.DocumentID(f.Name))
+		if err := take(f, p); err != nil {
+			return err
+		}
+		f = AddedFile{}
+	}
+}
+
+// field reads a field of the form of add-documents; room is what all fields may still have.
+func (f *AddedFile) field(p *multipart.Part, room *int) error {
+	b, err := io.ReadAll(io.LimitReader(p, int64(*room)+1))
+	if err != nil {
+		return fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
+	}
+	if *room -= len(b) + 64; *room < 0 {
+		return fmt.Errorf("form: %w: more than %d MiB beside the files", concordat.ErrInvalid, mostForm>>20)
+	}
+	switch s := string(b); p.FormName() {
+	case "id":
+		f.ID = concordat.DocumentID(s)
+		if s != "" {
+			return site.CheckName(s)
+		}
+	case "title":
+		f.Title = s
+	case "author":
+		f.Author = s
+	case "date":
+		if f.Date, err = concordat.ParseDate(s); err != nil {
+			return fmt.Errorf("date %q: %w: want YYYY, YYYY-MM or YYYY-MM-DD", s, concordat.ErrInvalid)
+		}
+	default:
+		return fmt.Errorf("field %q: %w", p.FormName(), concordat.ErrInvalid)
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package web
+
+import (
+	"concordat"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// once does what is asked, or returns what it returned before for the same key. asked tells one request
+// from another.
+func once[O any](ctx context.Context, w *Web, v *visitor, key string, asked any, do func() (*O, error)) (*O, error) {
+	if len(key) > 255 {
+		return nil, fmt.Errorf("Idempotency-Key of %d bytes, at most 255: %w", len(key), concordat.ErrInvalid)
+	}
+	if key == "" {
+		return do()
+	}
+	b, err := json.Marshal(asked)
+	if err != nil {
+		return nil, err
+	}
+	h := sha256.Sum256(b)
+	before, err := w.o.Store.BeginOnce(ctx, v.Name, key, hex.EncodeToString(h[:]))
+	if errors.Is(err, concordat.ErrInvalid) {
+		return nil, errKey
+	}
+	if err != nil {
+		return nil, err
+	}
+	if before != "" {
+		out := new(O)
+		if err := json.Unmarshal([]byte(before), out); err != nil {
+			return nil, fmt.Errorf("answer of key %s: %w: %v", key, concordat.ErrCorrupt, err)
+		}
+		return out, nil
+	}
+	out, err := do()
+	kept := ""
+	if err == nil {
+		var b []byte
+		b, err = json.Marshal(out)
+		kept = string(b)
+	}
+	// Kept even if the caller went away: it will ask again.
+	return out, errors.Join(err, w.o.Store.EndOnce(context.WithoutCancel(ctx), v.Name, key, kept))
+}
