@@ -147,3 +147,26 @@ func (t *Text) grams(words []Word, n int, dst []uint64) []uint64 {
 		end += size
 	}
 }
+
+// StopWords returns which words are stop words: those in the list of the text's main language, and the listed ones of
+// Chinese. A text of no language with a list has none but the Chinese ones. The result belongs to the caller.
+func (t *Text) StopWords() []bool {
+	out := make([]bool, len(t.Words))
+	var votes tally
+	votes.stops(t.Words)
+	language, most := votes.most()
+	spaced := 0
+	for i := range t.Words {
+		if t.Words[i].Flags&(Han|Syllabic|Unspaced) == 0 {
+			spaced++
+		}
+	}
+	if most*10 < spaced {
+		language = 0
+	}
+	for i := range t.Words {
+		w := &t.Words[i]
+		out[i] = w.Stop&language != 0 || w.Flags&(Han|HanStop) == Han|HanStop
+	}
+	return out
+}

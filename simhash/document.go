@@ -2,11 +2,17 @@ package simhash
 
 import (
 	"crypto/md5"
+	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"math/bits"
 	"slices"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // Hash names the function that throws a feature to the sides of the hyperplanes.
@@ -20,7 +26,16 @@ const (
 	HashPlain
 	// HashMD5 is MD5 (RFC 1321) of key and feature: slow, for comparison with other programs.
 	HashMD5
+	// HashXX is xxHash64 of key, number of the word and feature.
+	HashXX
+	// HashSHA1 is SHA-1 (RFC 3174) of key and feature.
+	HashSHA1
+	// HashSHA256 is SHA-256 (FIPS 180-4) of key and feature.
+	HashSHA256
 )
+
+// MostBits is the greatest width of a print.
+const MostBits = 256
 
 // Feature is a feature of a document with its weight in units of 1/256. Negative weights count on
 // the other side.
@@ -39,22 +54,27 @@ type Printer struct {
 	hash  Hash
 	key   []byte
 	seeds [3]uint64
+	more  [2]uint64 // of words 2 and 3 with HashMix
 }
 
 // NewPrinter returns the printer of the given hash, keyed; the empty key is the public one. It
 // refuses an unknown hash and a key with HashPlain, which would have no effect.
 func NewPrinter(h Hash, key []byte) (*Printer, error) {
-	if h < HashMix || h > HashMD5 {
+	if h < HashMix || h > HashSHA256 {
 		return nil, fmt.Errorf("simhash: unknown hash %d", h)
 	}
 	if h == HashPlain && len(key) > 0 {
 		return nil, fmt.Errorf("simhash: plain hashes take no key")
 	}
 	p := &Printer{hash: h, key: slices.Clone(key)}
-	for i := range p.seeds {
+	for i := range len(p.seeds) + len(p.more) {
 		b := append([]byte("concordat/simhash/document/1\x00"), byte(i))
 		sum := sha256.Sum256(append(b, key...))
-		p.seeds[i] = binary.BigEndian.Uint64(sum[:])
+		seed := &p.more[max(0, i-len(p.seeds))]
+		if i < len(p.seeds) {
+			seed = &p.seeds[i]
+		}
+		*seed = binary.BigEndian.Uint64(sum[:])
 	}
 	return p, nil
 }
@@ -64,11 +84,88 @@ func (p *Printer) planes(f uint64) [2]uint64 {
 	switch p.hash {
 	case HashPlain:
 		return [2]uint64{f, f}
-	case HashMD5:
-		sum := md5.Sum(binary.BigEndian.AppendUint64(slices.Clip(p.key), f))
-		return [2]uint64{binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])}
+	case HashMix:
+		return [2]uint64{mix(f ^ p.seeds[0]), mix(f ^ p.seeds[1])}
 	}
-	return [2]uint64{mix(f ^ p.seeds[0]), mix(f ^ p.seeds[1])}
+	d := p.digest(f, 0)
+	return [2]uint64(d[:2])
+}
+
+// farPlanes returns the sides of hyperplanes 128 to 255. Digests that are too short for them are continued by
+// another one, of the feature with a byte 1 behind it.
+func (p *Printer) farPlanes(f uint64) [2]uint64 {
+	switch p.hash {
+	case HashPlain:
+		return [2]uint64{f, f}
+	case HashMix:
+		return [2]uint64{mix(f ^ p.more[0]), mix(f ^ p.more[1])}
+	case HashSHA256:
+		d := p.digest(f, 0)
+		return [2]uint64(d[2:])
+	}
+	d := p.digest(f, 1)
+	return [2]uint64(d[:2])
+}
+
+// digest returns the leading words of the hash of a feature, four of SHA-256 and two of the others.
+func (p *Printer) digest(f uint64, part byte) (out [4]uint64) {
+	b := binary.BigEndian.AppendUint64(slices.Clip(p.key), f)
+	if part > 0 {
+		b = append(b, part)
+	}
+	switch p.hash {
+	case HashMD5:
+		sum := md5.Sum(b)
+		out[0], out[1] = binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])
+	case HashSHA1:
+		sum := sha1.Sum(b)
+		out[0], out[1] = binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])
+	case HashSHA256:
+		sum := sha256.Sum256(b)
+		for i := range out {
+			out[i] = binary.BigEndian.Uint64(sum[8*i:])
+		}
+	case HashXX:
+		out[0] = xxhash.Sum64(append(b, 'a'))
+		out[1] = xxhash.Sum64(append(b, 'b'))
+	}
+	return out
+}
+
+// Print returns the print of the given width, 1 to 256 bits, or to 64 with HashPlain; those above are zero. Its first
+// word is Print64, its first two are Print128, as far as it reaches.
+func (p *Printer) Print(features []Feature, width int) (out [MostBits / 64]uint64, err error) {
+	if width < 1 || width > MostBits || width > 64 && p.hash == HashPlain {
+		return out, fmt.Errorf("simhash: %d bits: want 1 to 256, and at most 64 of plain hashes", width)
+	}
+	if len(features) == 0 {
+		return out, nil
+	}
+	var sums [len(out)][64]int64
+	tie := p.seeds[2]
+	for _, f := range features {
+		near := p.planes(f.Hash)
+		add(&sums[0], near[0], f.Weight)
+		if width > 64 {
+			add(&sums[1], near[1], f.Weight)
+		}
+		if width > 128 {
+			far := p.farPlanes(f.Hash)
+			add(&sums[2], far[0], f.Weight)
+			add(&sums[3], far[1], f.Weight)
+		}
+		tie += mix(f.Hash ^ p.seeds[2])
+	}
+	ties := [len(out)]uint64{mix(tie), mix(^tie), mix(tie + 1), mix(^tie - 1)}
+	for w := range out {
+		switch left := width - 64*w; {
+		case left >= 64:
+			out[w] = signs(&sums[w], ties[w])
+		case left > 0:
+			out[w] = signs(&sums[w], ties[w]) & (1<<left - 1)
+		}
+	}
+	return out, nil
 }
 
 // Print64 returns the 64-bit print: bit i is set where the weights of the features on the positive
@@ -187,8 +284,45 @@ func (f *Frequencies) Add(features []uint64) {
 	}
 }
 
+// Prune forgets the features of the fewest documents until at most so many are left, as in lossy counting (Manku and
+// Motwani 2002): those count as features of no document from then on.
+func (f *Frequencies) Prune(most int) {
+	for least := uint32(1); len(f.count) > max(0, most); least++ {
+		maps.DeleteFunc(f.count, func(_ uint64, n uint32) bool { return n <= least })
+	}
+}
+
 // Documents returns the number of documents counted.
 func (f *Frequencies) Documents() int { return int(f.documents) }
+
+// All yields every feature with the number of documents that have it, by feature.
+func (f *Frequencies) All() iter.Seq2[uint64, uint32] {
+	return func(yield func(uint64, uint32) bool) {
+		features := make([]uint64, 0, len(f.count))
+		for x := range f.count {
+			features = append(features, x)
+		}
+		slices.Sort(features)
+		for _, x := range features {
+			if !yield(x, f.count[x]) {
+				return
+			}
+		}
+	}
+}
+
+// NewFrequencies returns frequencies counted before, as All yields them. It refuses a feature of no document or of more
+// than there are.
+func NewFrequencies(documents uint32, counts iter.Seq2[uint64, uint32]) (*Frequencies, error) {
+	f := &Frequencies{documents: uint64(documents), count: map[uint64]uint32{}}
+	for x, n := range counts {
+		if n == 0 || n > documents {
+			return nil, errors.New("simhash: a feature of no document, or of more than there are")
+		}
+		f.count[x] = n
+	}
+	return f, nil
+}
 
 // Features returns the number of distinct features counted, each of which takes some 40 bytes.
 func (f *Frequencies) Features() int { return len(f.count) }

@@ -2,6 +2,8 @@ package simhash_test
 
 import (
 	"crypto/md5"
+	"crypto/sha1"
+	"crypto/sha256"
 	"encoding/binary"
 	"math"
 	"math/bits"
@@ -184,4 +186,96 @@ var printVectors = map[simhash.Hash]uint64{
 	simhash.HashMix:   0x52af61cae8caf977,
 	simhash.HashPlain: 0x0000000000000002,
 	simhash.HashMD5:   0xe675cc21c1f78217,
+}
+
+// TestPrintOfAnyWidth compares with the counters of Manku, Jain and Das Sarma 2007, section 2.1, over the bytes of
+// SHA-1 and SHA-256, and finds every narrower print at the beginning of the wider one.
+func TestPrintOfAnyWidth(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	digests := map[simhash.Hash]func(b []byte) []byte{
+		simhash.HashSHA1:   func(b []byte) []byte { d := sha1.Sum(b); return d[:16] },
+		simhash.HashSHA256: func(b []byte) []byte { d := sha256.Sum256(b); return d[:] },
+	}
+	for h := simhash.HashMix; h <= simhash.HashSHA256; h++ {
+		if h == simhash.HashPlain {
+			continue
+		}
+		features := simhash.Weighting{}.Weigh(random(rng, 51), nil) // odd: no sum is zero
+		whole, err := printer(t, h).Print(features, simhash.MostBits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if whole[0] == whole[2] || whole[1] == whole[3] {
+			t.Errorf("hash %d: the far half repeats the near one", h)
+		}
+		if two, _ := printer(t, h).Print128(features); two != [2]uint64(whole[:2]) || printer(t, h).Print64(features) != whole[0] {
+			t.Errorf("hash %d: Print begins otherwise than Print128", h)
+		}
+		for _, width := range []int{1, 32, 64, 65, 100, 128, 192, 255} {
+			got, err := printer(t, h).Print(features, width)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for b := range simhash.MostBits {
+				want := b < width && whole[b/64]>>(b%64)&1 == 1
+				if got[b/64]>>(b%64)&1 == 1 != want {
+					t.Fatalf("hash %d, %d bits: bit %d is wrong", h, width, b)
+				}
+			}
+		}
+		digest, ok := digests[h]
+		if !ok {
+			continue
+		}
+		var sums [256]int
+		width := 0
+		for _, f := range features {
+			d := digest(binary.BigEndian.AppendUint64(nil, f.Hash))
+			width = 8 * len(d)
+			for b := range width {
+				sums[b] += 2*int(binary.BigEndian.Uint64(d[8*(b/64):])>>(b%64)&1) - 1
+			}
+		}
+		for b := range width {
+			if (sums[b] > 0) != (whole[b/64]>>(b%64)&1 == 1) {
+				t.Fatalf("hash %d: bit %d is not the sign of its sum %d", h, b, sums[b])
+			}
+		}
+	}
+	for _, width := range []int{0, 257} {
+		if _, err := printer(t, simhash.HashMix).Print(nil, width); err == nil {
+			t.Errorf("%d bits gave no error", width)
+		}
+	}
+	if _, err := printer(t, simhash.HashPlain).Print(nil, 65); err == nil {
+		t.Error("65 plain bits gave no error")
+	}
+}
+
+func TestFrequenciesAgain(t *testing.T) {
+	var df simhash.Frequencies
+	for i := range uint64(20) {
+		df.Add([]uint64{1, 2 + i%3, 100 + i})
+	}
+	again, err := simhash.NewFrequencies(uint32(df.Documents()), df.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := uint64(0)
+	for f := range df.All() {
+		if f <= last {
+			t.Fatalf("feature %d after %d", f, last)
+		}
+		if last = f; again.IDF(f) != df.IDF(f) {
+			t.Fatalf("feature %d: idf %d, want %d", f, again.IDF(f), df.IDF(f))
+		}
+	}
+	if again.Features() != df.Features() {
+		t.Fatalf("%d features, want %d", again.Features(), df.Features())
+	}
+	for _, n := range []uint32{0, 21} {
+		if _, err := simhash.NewFrequencies(20, func(yield func(uint64, uint32) bool) { yield(1, n) }); err == nil {
+			t.Errorf("a feature of %d of 20 documents gave no error", n)
+		}
+	}
 }
