@@ -38,8 +38,8 @@ func (d *drawing) end(w io.Writer) error {
 	return err
 }
 
-// WriteSVG draws the buckets and the leading bits of the prints, with what uniform prints would have as
-// a line: figure 2 of Manku, Jain and Das Sarma 2007.
+// WriteSVG draws the leading bits of neighbours and the buckets, with what uniform prints would have as
+// a line: figures 2(a) and 2(b) of Manku, Jain and Das Sarma 2007.
 func (d *Distribution) WriteSVG(w io.Writer) error {
 	const width, high, left = 860.0, 150.0, 60.0
 	var g drawing
@@ -69,15 +69,15 @@ func (d *Distribution) WriteSVG(w io.Writer) error {
 		}
 		g.f(`<polyline points="%s" fill="none" stroke="%s"/>`, strings.TrimSpace(line.String()), inkColour)
 	}
-	n := float64(d.Prints)
-	bars(30, fmt.Sprintf("prints in each of %d equal ranges; line: uniform; spread %.2f", Buckets, d.Spread()), d.Bucket[:],
-		func(int) float64 { return n / Buckets }, func(i int) string { return fmt.Sprint(i) }, 16)
 	lead := make([]int, 64)
 	for i := range lead {
 		lead[i] = d.Lead[63-i]
 	}
-	bars(250, "highest bit that is set", lead, func(i int) float64 { return math.Ldexp(n, -i-1) },
-		func(i int) string { return fmt.Sprint(63 - i) }, 8)
+	bars(30, fmt.Sprintf("highest bit in which neighbours in sorted order differ; line: uniform; %d neighbours are equal", d.Equal), lead,
+		func(i int) float64 { return UniformLead(d.Prints, 63-i) }, func(i int) string { return fmt.Sprint(63 - i) }, 8)
+	n := float64(d.Prints)
+	bars(250, fmt.Sprintf("prints in each of %d equal ranges; line: uniform; spread %.2f", Buckets, d.Spread()), d.Bucket[:],
+		func(int) float64 { return n / Buckets }, func(i int) string { return fmt.Sprint(i) }, 16)
 	return g.end(w)
 }
 

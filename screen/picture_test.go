@@ -74,6 +74,7 @@ func TestPictures(t *testing.T) {
 			t.Errorf("%s: %d of %s, want %d", c.name, got, c.want, c.n)
 		}
 	}
+	d.AddSorted(1, 2, 3)
 	if s := d.String(); !strings.Contains(s, "leading bit") || !strings.Contains(s, "1000 prints") {
 		t.Errorf("text of a distribution:\n%s", s)
 	}

@@ -1,9 +1,12 @@
 package screen
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"time"
 )
 
 // PlanOptions are the requirements for which a design is chosen.
@@ -13,6 +16,16 @@ type PlanOptions struct {
 	Prints  int // number of stored prints
 	Bytes   int64
 	Queries int // how many queries share the cost of building; 0: very many
+	// Sample holds prints of the collection, by which candidates are counted instead of taking them for uniform; of 64
+	// bits at most. nil: none.
+	Sample []uint64
+	// Packed has the memory hold packed tables instead of plain ones, of 64 bits at most.
+	Packed bool
+	// Lead and Within ask for the fewest tables whose leading bits are at least so many, or that answer a query in so
+	// much processor time, instead of the fastest ones: X(f, k, d) of Manku, Jain and Das Sarma 2007, section 3.3. 0:
+	// not asked for.
+	Lead   int
+	Within time.Duration
 }
 
 // Costs in nanoseconds of processor time, measured by BenchmarkNear at a million prints: entering a
@@ -23,51 +36,168 @@ const (
 	costSort      = 60
 )
 
+const (
+	mostTried   = 200 // designs whose candidates are counted
+	mostCrowded = 50  // how many times the cost for uniform prints a design is still tried at
+)
+
 // NewPlan returns the design that answers queries with the least processor time among those whose
-// tables fit into the given memory. It fails if not even the smallest does, which has K+1 tables.
+// tables fit into the given memory, or that of the fewest tables that meets Lead and Within. It fails if not even the
+// smallest fits, which has K+1 tables, and if none meets them.
 // The designs are those of the recursion of Manku, Jain and Das Sarma 2007, section 3.3: divide
 // into r blocks, let r-k lead, and go on with the others.
 func NewPlan(o PlanOptions) (*Design, error) {
 	if o.F == 0 {
 		o.F = 64
 	}
-	if o.F < 1 || o.F > mostBits || o.K < 0 || o.K >= o.F || o.Prints < 0 || o.Bytes < 0 {
+	if o.F < 1 || o.F > mostBits || o.K < 0 || o.K >= o.F || o.Prints < 0 || o.Bytes < 0 || o.Lead < 0 || o.Lead > o.F || o.Within < 0 ||
+		o.F > 64 && (o.Packed || o.Sample != nil) {
 		return nil, fmt.Errorf("plan of %d bits, distance %d, %d prints, %d bytes: out of range", o.F, o.K, o.Prints, o.Bytes)
 	}
-	var best *Design
-	least := math.Inf(1)
-	each, fixed := int64(8), int64(12)
-	if o.F > 64 {
-		each, fixed = 12, 24
+	fewest := o.Lead > 0 || o.Within > 0
+	type trial struct {
+		design *Design
+		least  float64 // cost if the prints were uniform
 	}
-	most := int(min(mostPlanned, (o.Bytes/int64(max(1, o.Prints))-fixed)/each))
-	eachLevels(o.F, o.K, most, nil, func(levels []int) {
+	var trials []trial
+	few, enough := mostPlanned+1, math.Inf(1)
+	if o.Within > 0 {
+		enough = float64(o.Within) + 1
+	}
+	eachLevels(o.F, o.K, o.mostTables(), nil, func(levels []int) {
 		tables := 1
 		for _, r := range levels {
 			tables *= binomial(r, o.K)
 		}
-		if float64(tables)*costTable >= least {
+		if tables >= few || float64(tables)*costTable >= enough {
 			return // entering them costs more than all of the best
 		}
 		d, err := NewDesign(o.F, o.K, levels...)
-		if err != nil {
+		if err != nil || d.Lead() < o.Lead {
 			return // more blocks than bits are left
 		}
-		cost := float64(len(d.Tables))*costTable + d.Candidates(o.Prints)*costCandidate
-		if o.Queries > 0 {
-			cost += float64(len(d.Tables)) * float64(o.Prints) * costSort / float64(o.Queries)
-		}
-		if cost < least {
-			best, least = d, cost
+		cost := o.cost(d, d.Candidates(o.Prints))
+		trials = append(trials, trial{d, cost})
+		switch {
+		case fewest && o.Within == 0:
+			few = tables
+		case !fewest && o.Sample == nil:
+			enough = min(enough, cost)
+		case !fewest:
+			enough = min(enough, mostCrowded*cost)
 		}
 	})
+	if len(trials) == 0 && o.mostTables() > o.K && o.Lead > 0 && o.Within == 0 {
+		return nil, fmt.Errorf("plan: no design of at most %d tables leads with %d bits: %w", o.mostTables(), o.Lead, ErrMemory)
+	}
+	if len(trials) == 0 && o.mostTables() > o.K && o.Within > 0 {
+		return nil, fmt.Errorf("plan: %w within %s a query: entering %d tables takes longer", ErrTime, o.Within, o.K+1)
+	}
+	slices.SortStableFunc(trials, func(a, b trial) int {
+		if fewest {
+			return cmp.Or(cmp.Compare(len(a.design.Tables), len(b.design.Tables)), cmp.Compare(a.least, b.least))
+		}
+		return cmp.Compare(a.least, b.least)
+	})
+	var best *Design
+	least := math.Inf(1)
+	for i, t := range trials {
+		if !fewest && t.least >= least || i >= mostTried && o.Sample != nil {
+			break
+		}
+		cost := t.least
+		if o.Sample != nil {
+			cost = o.cost(t.design, t.design.Counted(o.Sample, o.Prints))
+		}
+		if fewest && (o.Within == 0 || cost <= float64(o.Within)) {
+			return t.design, nil
+		}
+		if cost < least {
+			best, least = t.design, cost
+		}
+	}
+	if fewest && best != nil {
+		return nil, fmt.Errorf("plan: %w within %s a query: the fastest design tried takes %s", ErrTime, o.Within, time.Duration(least))
+	}
 	if best == nil {
 		return nil, fmt.Errorf("plan for %d prints in %d bytes: %w: the %d tables of the smallest design need %d", o.Prints, o.Bytes,
-			ErrMemory, o.K+1,
-			bytesOf(o.F, o.K+1, o.Prints))
+			ErrMemory, o.K+1, o.bytes(o.K+1))
 	}
 	return best, nil
 }
+
+// Cost returns the processor time of a query of so many candidates, with its share of building.
+func (o *PlanOptions) Cost(d *Design, candidates float64) time.Duration {
+	return time.Duration(o.cost(d, candidates))
+}
+
+func (o *PlanOptions) cost(d *Design, candidates float64) float64 {
+	cost := float64(len(d.Tables))*costTable + candidates*costCandidate
+	if o.Queries > 0 {
+		cost += float64(len(d.Tables)) * float64(o.Prints) * costSort / float64(o.Queries)
+	}
+	return cost
+}
+
+// mostTables is how many tables fit.
+func (o *PlanOptions) mostTables() int {
+	n := int64(max(1, o.Prints))
+	if o.Packed {
+		return int(min(mostPlanned, float64(o.Bytes)/max(1, packedShare(o.Prints)*8*float64(n))))
+	}
+	each, fixed := int64(8), int64(12)
+	if o.F > 64 {
+		each, fixed = 12, 24
+	}
+	return int(min(mostPlanned, (o.Bytes/n-fixed)/each))
+}
+
+func (o *PlanOptions) bytes(tables int) int64 {
+	if o.Packed {
+		return int64(float64(tables) * packedShare(o.Prints) * 8 * float64(o.Prints))
+	}
+	return bytesOf(o.F, tables, o.Prints)
+}
+
+// PackedBytes returns the size of the tables of the design for n prints, packed, as measured on random prints: those of
+// real documents, which crowd, take less.
+func (d *Design) PackedBytes(n int) int64 {
+	return int64(float64(len(d.Tables)) * packedShare(n) * 8 * float64(n))
+}
+
+// packedShare is the size of packed prints, of what they are: that of the bound and what blocks and codes of whole bits
+// add to it, 4.2 to 4.5 hundredths from a million to 2^34 prints (doc/evaluation/screen.md).
+func packedShare(n int) float64 { return min(1, PackedBound(n)+0.045) }
+
+// Counted returns the number of prints, of n, that a query like those of the sample compares on average over all tables
+// beside itself: n times the share of the pairs of the sample that agree in the leading bits. Prints have at most 64
+// bits. It takes the time to sort the sample for every table.
+func (d *Design) Counted(sample []uint64, n int) float64 {
+	if len(sample) < 2 {
+		return d.Candidates(n)
+	}
+	sum := 0.0
+	leads := make([]uint64, len(sample))
+	for i := range d.Tables {
+		mask := d.Tables[i].mask[0]
+		for j, p := range sample {
+			leads[j] = p & mask
+		}
+		slices.Sort(leads)
+		for from := 0; from < len(leads); {
+			to := from + 1
+			for to < len(leads) && leads[to] == leads[from] {
+				to++
+			}
+			sum += float64(to-from) * float64(to-from-1)
+			from = to
+		}
+	}
+	return sum / float64(len(sample)) / float64(len(sample)-1) * float64(n)
+}
+
+// ErrTime: no design answers as fast as was asked for.
+var ErrTime = errors.New("no design answers")
 
 // ErrMemory: the work does not fit into the memory that was allowed.
 var ErrMemory = errors.New("not enough memory")

@@ -16,19 +16,58 @@ import (
 type Shingling struct {
 	Width   int
 	Letters bool
+	// Sentences takes runs of whole sentences instead; it goes before Letters.
+	Sentences bool
+	// Content leaves out stop words (segment.Text.StopWords), and Stems takes the stems of English words; neither
+	// applies to letters.
+	Content, Stems bool
 }
 
 // Append appends the shingles of t to dst: xxHash64 values, with repeats, in order of the text. A
 // text shorter than Width has one shingle, itself; an empty text none.
 func (s Shingling) Append(t *segment.Text, dst []uint64) []uint64 {
-	if s.Letters {
+	if s.Letters && !s.Sentences {
 		return s.letters(t, dst)
 	}
-	words := make([]uint64, len(t.Words))
-	for i, w := range t.Words {
-		words[i] = w.Hash
+	var stops []bool
+	if s.Content {
+		stops = t.StopWords()
+	}
+	words := make([]uint64, 0, len(t.Words))
+	ends := make([]int, 0, len(t.Sentences)) // of the sentences, in words
+	at := 0
+	take := func(last int) {
+		for ; at < last; at++ {
+			switch w := &t.Words[at]; {
+			case s.Content && stops[at]:
+			case s.Stems:
+				words = append(words, uint64(w.Term))
+			default:
+				words = append(words, w.Hash)
+			}
+		}
+	}
+	for i := range t.Sentences {
+		take(t.Sentences[i].Last)
+		ends = append(ends, len(words))
+	}
+	take(len(t.Words))
+	if s.Sentences {
+		words = sentenceHashes(words, ends)
 	}
 	return appendRuns(words, s.Width, dst)
+}
+
+// sentenceHashes returns the hash of each sentence that has words, in place of them.
+func sentenceHashes(words []uint64, ends []int) (out []uint64) {
+	from := 0
+	for _, end := range ends {
+		if end > from {
+			out = appendRuns(words[from:end], end-from, out)
+		}
+		from = end
+	}
+	return out
 }
 
 // appendRuns appends the hashes of the runs of width words, or of fewer words whole.
