@@ -28,8 +28,8 @@ func (a *app) addCommand() *cobra.Command {
 		Use:   "add --library L PATH...",
 		Short: "Take files, folders and tables into a library",
 		Long: `Add takes documents into a library: files and folders of them (a document's id is its path below
-the given folder, or the file's name), and tables: .tsv with the columns id, title, text or id, text
-and no header, .jsonl with the keys id, title, author, text, date; tables may end in .gz or .zst.
+the given folder, or the file's name), and tables: .tsv with the columns id, title, text or id, text,
+or with a first line that names them in any order, author and date too; .jsonl with the keys id, title, author, text, date; tables may end in .gz or .zst.
 
 The date of a document is what --date or the table says, else what the file's metadata says, else
 unknown; reports show which source of a passage is the oldest known.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -41,7 +42,8 @@ func Kind(name string) string {
 }
 
 // Read calls each with the documents of a table: .tsv of two columns (id, text) or three (id,
-// title, text) without header, or .jsonl with the keys id, title, author, text, date; .gz and .zst are unpacked.
+// title, text), or with a first line that names its columns, in any order: id and text, and perhaps title, author and
+// date; or .jsonl with the keys id, title, author, text, date; .gz and .zst are unpacked.
 // A faulty line or an id that stands twice is an error of kind concordat.ErrInvalid naming the
 // lines, a table without a document an *extract.Error; of such a table no document is given out, which is
 // why it is read twice.
@@ -68,7 +70,8 @@ func scan(path string, each func(site.Incoming) error) error {
 		return fmt.Errorf("%s: %w: %v", path, concordat.ErrInvalid, err)
 	}
 	defer closer()
-	parse := parseTSV
+	columns := &tsvColumns{}
+	parse := columns.parse
 	if Kind(path) == "jsonl" {
 		parse = parseJSONL
 	}
@@ -89,6 +92,9 @@ func scan(path string, each func(site.Incoming) error) error {
 			return fmt.Errorf("%s line %d: %w: not UTF-8", path, n, concordat.ErrInvalid)
 		}
 		d, err := parse(line)
+		if errors.Is(err, errHeader) {
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("%s line %d: %w: %v", path, n, concordat.ErrInvalid, err)
 		}
@@ -122,8 +128,33 @@ func unpack(path string, f io.Reader) (io.Reader, func(), error) {
 	return f, func() {}, nil
 }
 
-func parseTSV(line []byte) (site.Incoming, error) {
+// tsvColumns are the columns of a .tsv, by its first line. The zero value has seen no line.
+type tsvColumns struct {
+	begun bool
+	named []string // nil: id, text or id, title, text
+}
+
+// errHeader: the line names columns.
+var errHeader = errors.New("a header row")
+
+// columnNames are those that a header may have.
+var columnNames = []string{"id", "title", "text", "author", "date"}
+
+func (c *tsvColumns) parse(line []byte) (site.Incoming, error) {
 	field := strings.Split(string(line), "\t")
+	if !c.begun {
+		c.begun = true
+		named, err := header(field)
+		if err != nil {
+			return site.Incoming{}, err
+		}
+		if c.named = named; named != nil {
+			return site.Incoming{}, errHeader
+		}
+	}
+	if c.named != nil {
+		return c.parseNamed(field)
+	}
 	var d site.Incoming
 	switch len(field) {
 	case 2:
@@ -131,9 +162,59 @@ func parseTSV(line []byte) (site.Incoming, error) {
 	case 3:
 		d = site.Incoming{ID: concordat.DocumentID(field[0]), Title: field[1], Text: field[2]}
 	default:
-		return d, fmt.Errorf("%d columns, want id, title, text or id, text", len(field))
+		return d, fmt.Errorf("%d columns, want id, title, text or id, text, or a first line that names them", len(field))
 	}
 	return d, site.CheckName(field[0])
+}
+
+// header returns the names of the columns if the first line is a header row, in whatever case: it names id and text, or
+// each of its cells is the name of a column. Of those, one without id or text, with a name that stands twice or with one
+// that is not known is refused.
+func header(field []string) (named []string, err error) {
+	known := 0
+	for _, f := range field {
+		name := strings.ToLower(strings.Trim(strings.TrimSpace(f), `"`))
+		if slices.Contains(columnNames, name) {
+			known++
+		}
+		named = append(named, name)
+	}
+	id, text := slices.Contains(named, "id"), slices.Contains(named, "text")
+	if !(id && text) && known < len(field) {
+		return nil, nil
+	}
+	if !id || !text {
+		return nil, fmt.Errorf("the columns %s: want id and text, and perhaps title, author and date", strings.Join(named, ", "))
+	}
+	for i, n := range named {
+		if !slices.Contains(columnNames, n) || slices.Contains(named[:i], n) {
+			return nil, fmt.Errorf("column %q: want id, text, title, author and date, each once", n)
+		}
+	}
+	return named, nil
+}
+
+func (c *tsvColumns) parseNamed(field []string) (d site.Incoming, err error) {
+	if len(field) != len(c.named) {
+		return d, fmt.Errorf("%d columns, want the %d of the first line", len(field), len(c.named))
+	}
+	for i, name := range c.named {
+		switch name {
+		case "id":
+			d.ID = concordat.DocumentID(field[i])
+		case "title":
+			d.Title = field[i]
+		case "text":
+			d.Text = field[i]
+		case "author":
+			d.Author = field[i]
+		case "date":
+			if field[i] != "" {
+				d.Dated, d.DatedBy = concordat.Date(field[i]), concordat.DateGiven
+			}
+		}
+	}
+	return d, errors.Join(site.CheckName(string(d.ID)), d.Dated.Validate())
 }
 
 func parseJSONL(line []byte) (site.Incoming, error) {
