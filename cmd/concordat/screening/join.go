@@ -3,8 +3,10 @@ package screening
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"math"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,9 +32,9 @@ Of equal prints the first stands for all. With --work an interrupted join goes o
 	fl.IntVar(&k, "distance", 3, "bits in which two prints may differ")
 	fl.IntVar(&memory, "memory", 1024, "memory for sorting in MiB, from 24")
 	fl.IntVar(&hot, "hot", 0, "leave out prints that occur more often; 0: none")
-	fl.IntSliceVar(&levels, "levels", []int{5}, "blocks of the tables at each level")
+	fl.IntSliceVar(&levels, "levels", nil, "blocks of the tables at each level, such as 5 or 4,4 (default: planned from the prints)")
 	fl.StringVar(&work, "work", "", "folder for unfinished work, for an interrupted join to go on")
-	fl.StringVar(&stop, "stop", "", "file of prints to leave out, 16 hexadecimal digits a line, such as distribution --hot prints")
+	fl.StringVar(&stop, "stop", "", "file of prints to leave out: what distribution --hot prints, or 16 hexadecimal digits a line")
 	return c
 }
 
@@ -48,9 +50,9 @@ func (a *commands) screenJoin(ctx context.Context, path string, f joinFlags) (er
 	if err != nil {
 		return err
 	}
-	d, err := screen.NewDesign(64, f.k, f.levels...)
+	d, err := designOf(ctx, path, f.k, f.levels)
 	if err != nil {
-		return cli.Usage(err)
+		return err
 	}
 	if f.memory < 24 || f.memory > 1<<20 || int64(file.prints()) > math.MaxUint32 {
 		return cli.Usagef("--memory %d with %d prints: want 24 to %d MiB and at most %d prints", f.memory, file.prints(), 1<<20,
@@ -60,7 +62,7 @@ func (a *commands) screenJoin(ctx context.Context, path string, f joinFlags) (er
 	if err != nil {
 		return err
 	}
-	w, done, end, err := openUnits(f.work, map[string]any{"join": file, "distance": f.k, "memory_mib": f.memory, "levels": f.levels,
+	w, done, end, err := openUnits(f.work, map[string]any{"join": file, "distance": f.k, "memory_mib": f.memory, "levels": d.Levels,
 		"hot": f.hot, "stop": len(stopped)})
 	if err != nil {
 		return err
@@ -117,6 +119,26 @@ func (a *commands) screenJoin(ctx context.Context, path string, f joinFlags) (er
 		spent[screen.StageRead].Seconds(), spent[screen.StageSort].Seconds(), spent[screen.StageCompare].Seconds())
 }
 
+// designOf returns the design of --levels, or the best one for joining the prints of a file, counted in them.
+func designOf(ctx context.Context, path string, k int, levels []int) (*screen.Design, error) {
+	if len(levels) > 0 {
+		d, err := screen.NewDesign(64, k, levels...)
+		if err != nil {
+			return nil, cli.Usagef("--levels: %w", err)
+		}
+		return d, nil
+	}
+	if k < 0 || k >= 64 {
+		return nil, cli.Usagef("--distance %d: want 0 to 63", k)
+	}
+	sample, n, err := samplePrints(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return screen.NewPlan(screen.PlanOptions{K: k, Prints: n, Queries: max(1, n), Bytes: math.MaxInt64, Sample: sample})
+}
+
+// readStop reads prints, one a line: what distribution --hot prints as text, up to the figure, or as JSON, or digits.
 func readStop(path string) (map[uint64]bool, error) {
 	if path == "" {
 		return nil, nil
@@ -128,8 +150,26 @@ func readStop(path string) (map[uint64]bool, error) {
 	defer f.Close()
 	out := map[uint64]bool{}
 	in := bufio.NewScanner(f)
+	in.Buffer(nil, 1<<20)
 	for n := 1; in.Scan(); n++ {
-		p, err := parsePrint(in.Text())
+		line := strings.TrimSpace(in.Text())
+		if line == "" {
+			continue
+		}
+		if strings.HasPrefix(line, screen.FigureLine) {
+			break
+		}
+		if strings.HasPrefix(line, "{") {
+			var h hotPrint
+			if err := json.Unmarshal([]byte(line), &h); err != nil || h.Type == "" {
+				return nil, cli.Usagef("%s line %d: no JSON of concordat screen distribution", path, n)
+			}
+			if h.Type != "hot" {
+				continue
+			}
+			line = h.Print
+		}
+		p, err := parsePrint(line)
 		if err != nil {
 			return nil, cli.Usagef("%s line %d: %w", path, n, err)
 		}

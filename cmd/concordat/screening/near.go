@@ -21,7 +21,7 @@ func (a *commands) screenNearCommand() *cobra.Command {
 		Use: "near DIR|FILE PRINT...", Short: "Look prints up in packed tables, or in a file of prints", Args: cobra.MinimumNArgs(2),
 		Long: `Near prints the stored prints near each one given, as 16 hexadecimal digits; - reads them from standard
 input, one a line, and answers each as it comes. DIR holds packed tables (concordat screen pack) and is read
-block by block. Of a FILE of 64-bit prints the tables are made in memory first, by the flags or as the planner
+block by block; a print stands there once with each of its documents, if FILE.ids had them. Of a FILE of 64-bit prints the tables are made in memory first, by the flags or as the planner
 has it; a print then stands with the document of it in FILE.ids, or its number from 0.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.Distance < 0 || f.Distance >= f.Bits {
@@ -137,13 +137,30 @@ func nearPacked(dir string) (near nearFunc, done func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	closeTables := done // done is what is returned
+	names, err := openNames(dir)
+	if err != nil {
+		return nil, nil, err
+	}
 	return func(q uint64) (out []nearPrint, err error) {
 		found, err := packed.Near(q, nil)
-		for _, p := range found {
-			out = append(out, nearPrint{print: p})
+		if err != nil || names == nil {
+			for _, p := range found {
+				out = append(out, nearPrint{print: p})
+			}
+			return out, err
 		}
-		return out, err
-	}, done, nil
+		for _, p := range found {
+			documents, err := names.of(p)
+			if err != nil {
+				return nil, err
+			}
+			for _, d := range documents {
+				out = append(out, nearPrint{p, d})
+			}
+		}
+		return out, nil
+	}, func() { closeTables(); names.close() }, nil
 }
 
 // screenNear answers the prints of args, of which - stands for those on standard input.

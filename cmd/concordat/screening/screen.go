@@ -112,7 +112,8 @@ the list of what could be removed.`,
 	}
 	f.define(c)
 	c.AddCommand(a.screenPrintsCommand(), a.screenBatchCommand(), a.screenJoinCommand(), a.screenPackCommand(), a.screenNearCommand(),
-		a.screenPlanCommand(), a.screenDistributionCommand(), a.screenGramsCommand(), a.screenSweepCommand(), a.screenThreeCommand())
+		a.screenPlanCommand(), a.screenDistributionCommand(), a.screenGramsCommand(), a.screenSweepCommand(), a.screenThreeCommand(),
+		a.screenFrequenciesCommand())
 	return c
 }
 
@@ -341,9 +342,7 @@ func (a *commands) newScreening(ctx context.Context, o *instance.Instance, f scr
 		if s.printer, err = newPrintMaker(f.Print); err != nil {
 			return nil, err
 		}
-		if f.Print.IDF {
-			err = a.countFeatures(ctx, o, s.printer, int64(f.MemoryMiB)<<20, f.Library, f.Against)
-		}
+		err = a.weighFeatures(ctx, o, s.printer, int64(f.MemoryMiB)<<20, f.Library, f.Against)
 	}
 	return s, err
 }

@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math/bits"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +22,6 @@ import (
 	"concordat/minhash"
 	"concordat/screen"
 	"concordat/segment"
-	"concordat/simhash"
 )
 
 // sweepFlags are the question of sweep.
@@ -30,6 +29,8 @@ type sweepFlags struct {
 	print                 printOptions
 	pairs, columns        string
 	header                bool
+	widths                []int
+	vary                  string
 	library, truth, exact string
 	planted               int
 	share                 float64
@@ -43,8 +44,14 @@ func (a *commands) screenSweepCommand() *cobra.Command {
 		Use: "sweep", Short: "Say how well each distance tells labelled pairs apart, for several kinds of prints", Args: cobra.NoArgs,
 		Long: `Sweep makes prints of documents whose relation is known and says for every distance k, which share of
 the near-duplicates lies within it (recall) and which share of what lies within it are near-duplicates
-(precision): simhash of 64, 100 and 128 bits and minhash of 100 bits, of the same features. Where the
-labels come from:
+(precision, with its 95 % interval): simhash of --widths 64, 100 and 128 bits, minhash of 100 bits, which knows no
+weights, and I-Match (Chowdhury et al. 2002), which knows only the same and not the same, all of the same features.
+
+With --vary OPTION it compares the values of one option of the prints instead, the others as given: hash, bits,
+features, stop-words, stem, tf or idf. For each it also says what k = 3 finds, how evenly the prints spread and what
+a text costs.
+
+Where the labels come from:
 
   --pairs FILE              lines of two texts and a label, 1 for near-duplicates, separated by tabs
   --library L --truth FILE  lines of two documents and perhaps a number, near-duplicates where it is
@@ -53,8 +60,7 @@ labels come from:
                             pairs of which one holds --least of the other's shingles, counted exactly
   --library L --planted N   N documents, each with a copy of which --share of the words is changed`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f.print.Distance = 0
-			if err := f.print.check(); err != nil {
+			if err := f.check(); err != nil {
 				return err
 			}
 			if f.pairs != "" {
@@ -72,8 +78,11 @@ labels come from:
 			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error { return a.sweepLibrary(cmd.Context(), o, &f) })
 		},
 	}
-	f.print.defineMaking(c)
+	f.print.defineFeatures(c)
+	f.print.defineWeights(c)
 	fl := c.Flags()
+	fl.IntSliceVar(&f.widths, "widths", []int{64, 100, 128}, "bits of the prints, 1 to 256")
+	fl.StringVar(&f.vary, "vary", "", "compare the values of this option: hash, bits, features, stop-words, stem, tf or idf")
 	fl.StringVar(&f.pairs, "pairs", "", "file of labelled pairs of texts, perhaps .gz")
 	fl.StringVar(&f.columns, "columns", "1,2,3", "columns of the two texts and the label in --pairs")
 	fl.BoolVar(&f.header, "header", false, "the first line of --pairs is none")
@@ -85,84 +94,6 @@ labels come from:
 	fl.Float64Var(&f.least, "least", 0.2, "least number of --truth, or containment of --exact, of a near-duplicate")
 	fl.StringVar(&f.svg, "svg", "", "write a picture to this file")
 	return c
-}
-
-// kindOfPrint is one column of a sweep.
-type kindOfPrint struct {
-	name     string
-	bits     int
-	farthest int // beyond it unrelated documents begin
-	of       func(features []uint64, weighed []simhash.Feature) screen.Wide
-}
-
-// sweepKinds are the prints that are compared, of the same features.
-func sweepKinds() ([]kindOfPrint, error) {
-	printer, err := simhash.NewPrinter(simhash.HashMix, nil)
-	if err != nil {
-		return nil, err
-	}
-	wide := func(n int) func([]uint64, []simhash.Feature) screen.Wide {
-		return func(_ []uint64, w []simhash.Feature) screen.Wide {
-			p, _ := printer.Print128(w) // mix fills 128 bits
-			if n < 128 {
-				p[1] &= 1<<(n-64) - 1
-			}
-			return p
-		}
-	}
-	out := []kindOfPrint{
-		{"simhash 64", 64, 26, func(_ []uint64, w []simhash.Feature) screen.Wide { return screen.Wide{printer.Print64(w)} }},
-		{"simhash 100", 100, 42, wide(100)},
-		{"simhash 128", 128, 54, wide(128)},
-	}
-	for _, b := range []int{1, 4} {
-		s, err := minhash.New(b, nil)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, kindOfPrint{fmt.Sprintf("minhash 100 (%d x %d bits)", 100/b, b), 100, 48,
-			func(f []uint64, _ []simhash.Feature) screen.Wide {
-				hi, lo := s.Sketch(f).Halves()
-				return screen.Wide{lo, hi}
-			}})
-	}
-	return out, nil
-}
-
-// sweeper has the prints of a text, one of each kind.
-type sweeper struct {
-	kinds  []kindOfPrint
-	maker  *printMaker
-	sweeps []screen.Sweep
-}
-
-func newSweeper(f printOptions) (*sweeper, error) {
-	kinds, err := sweepKinds()
-	if err != nil {
-		return nil, err
-	}
-	m, err := newPrintMaker(f)
-	return &sweeper{kinds, m, make([]screen.Sweep, len(kinds))}, err
-}
-
-func (s *sweeper) prints(text string) ([]screen.Wide, error) {
-	t, err := segment.Split(text)
-	if err != nil {
-		return nil, err
-	}
-	features := s.maker.features(t)
-	weighed := s.maker.weigh.Weigh(features, nil)
-	out := make([]screen.Wide, len(s.kinds))
-	for i, k := range s.kinds {
-		out[i] = k.of(features, weighed)
-	}
-	return out, nil
-}
-
-func (s *sweeper) add(a, b []screen.Wide, same bool) {
-	for i := range s.kinds {
-		s.sweeps[i].Add(screen.Labelled{Distance: a[i].Distance(b[i]), Same: same})
-	}
 }
 
 func (a *commands) sweepPairs(ctx context.Context, f *sweepFlags) error {
@@ -177,29 +108,44 @@ func (a *commands) sweepPairs(ctx context.Context, f *sweepFlags) error {
 	if len(columns) != 3 {
 		return cli.Usagef("--columns %q: want three numbers from 1", f.columns)
 	}
-	s, err := newSweeper(f.print)
+	s, err := newSweeper(f)
 	if err != nil {
 		return err
 	}
-	line, skipped := 0, 0
-	err = eachLineOf(f.pairs, func(text string) error {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if line++; line == 1 && f.header {
-			return nil
-		}
-		cells := strings.Split(text, "\t")
-		if len(cells) <= slices.Max(columns) || cells[columns[2]] != "0" && cells[columns[2]] != "1" {
-			skipped++
-			return nil
-		}
-		x, err := s.prints(cells[columns[0]])
+	skipped := 0
+	each := func(take func(x, y string, same bool) error) error {
+		line := 0
+		skipped = 0
+		return eachLineOf(f.pairs, func(text string) error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if line++; line == 1 && f.header {
+				return nil
+			}
+			cells := strings.Split(text, "\t")
+			if len(cells) <= slices.Max(columns) || cells[columns[2]] != "0" && cells[columns[2]] != "1" {
+				skipped++
+				return nil
+			}
+			return take(cells[columns[0]], cells[columns[1]], cells[columns[2]] == "1")
+		})
+	}
+	err = s.weighTexts(func(count func(text string) error) error {
+		return each(func(x, y string, _ bool) error { return errors.Join(count(x), count(y)) })
+	})
+	if err != nil {
+		return err
+	}
+	err = each(func(x, y string, same bool) error {
+		p, err := s.prints(x)
 		if err != nil {
 			return err
 		}
-		y, err := s.prints(cells[columns[1]])
-		s.add(x, y, cells[columns[2]] == "1")
+		q, err := s.prints(y)
+		if err == nil {
+			s.add(p, q, same)
+		}
 		return err
 	})
 	if err != nil {
@@ -231,26 +177,24 @@ func eachLineOf(path string, each func(string) error) error {
 const sweepDocuments = 100_000
 
 func (a *commands) sweepLibrary(ctx context.Context, o *instance.Instance, f *sweepFlags) error {
-	s, err := newSweeper(f.print)
+	s, err := newSweeper(f)
 	if err != nil {
 		return err
 	}
-	if f.print.IDF {
-		if err := a.countFeatures(ctx, o, s.maker, 1<<30, f.library); err != nil {
+	for _, m := range s.makers {
+		if err := a.weighFeatures(ctx, o, m, 1<<30, f.library); err != nil {
 			return err
 		}
 	}
+	s.weighed()
 	var exact screen.Shingling
 	if f.exact != "" {
-		p := printRuns.FindStringSubmatch(f.exact)
-		if p == nil || p[2] == "" || p[3] != "" {
-			return cli.Usagef("--exact %q: want letters or words and a length, such as letters8", f.exact)
+		if exact, err = parseExact(f.exact); err != nil {
+			return err
 		}
-		exact.Letters = p[1] == "letters"
-		exact.Width, _ = strconv.Atoi(p[2]) // the pattern lets digits through only
 	}
 	number := map[string]int{}
-	var prints [][]screen.Wide
+	var prints [][]sweepPrint
 	var sets [][]uint64
 	var originals []int
 	for d, err := range o.LibraryDocuments(ctx, concordat.LibraryID(f.library)) {
@@ -390,8 +334,32 @@ type sweepLine struct {
 	Kind string `json:"kind"`
 	Bits int    `json:"bits"`
 	screen.CurvePoint
+	Precision     float64 `json:"precision"`
+	PrecisionLow  float64 `json:"precision_low"` // 95 % interval
+	PrecisionHigh float64 `json:"precision_high"`
+	Recall        float64 `json:"recall"`
+}
+
+// sweepBest is the summary of a kind of prints.
+type sweepBest struct {
+	Type      string  `json:"type"` // best
+	Kind      string  `json:"kind"`
+	Bits      int     `json:"bits"`
+	K         int     `json:"k"`
 	Precision float64 `json:"precision"`
 	Recall    float64 `json:"recall"`
+	F1        float64 `json:"f1"`
+	Same      int     `json:"same"`
+	// At3 is the point of k = 3, or the farthest one below.
+	At3    sweepLine     `json:"at3"`
+	Spread float64       `json:"spread"` // of the first 64 bits; of fewer, 0
+	Text   time.Duration `json:"text_ns"`
+}
+
+// newSweepLine is a point with the exact binomial interval of its precision.
+func newSweepLine(k *kindOfPrint, p screen.CurvePoint) sweepLine {
+	low, high := minhash.Estimate{Hits: p.Found, Trials: p.Reported}.Interval(0.95)
+	return sweepLine{"point", k.name, k.bits, p, p.Precision(), low, high, p.Recall()}
 }
 
 func (a *commands) printSweep(s *sweeper, f *sweepFlags, title string) error {
@@ -405,73 +373,35 @@ func (a *commands) printSweep(s *sweeper, f *sweepFlags, title string) error {
 			return err
 		}
 	}
-	for _, c := range series {
+	var all []sweepBest
+	for i, c := range series {
+		k := s.kinds[i]
 		best := c.Points[0]
-		a.Say("%s\n  k  reported  precision  recall", c.Name)
+		a.Say("%s, %s\n  k  reported  precision (95 %%)        recall", c.Name, s.makers[k.maker].flags.weights())
 		for _, p := range c.Points {
 			if p.F1() > best.F1() {
 				best = p
 			}
-			l := sweepLine{"point", c.Name, c.Bits, p, p.Precision(), p.Recall()}
-			if err := a.Report(l, "%3d  %8d  %9.3f  %6.3f", p.K, p.Reported, l.Precision, l.Recall); err != nil {
+			l := newSweepLine(&k, p)
+			if err := a.Report(l, "%3d  %8d  %.3f (%.3f to %.3f)  %6.3f", p.K, p.Reported, l.Precision, l.PrecisionLow, l.PrecisionHigh,
+				l.Recall); err != nil {
 				return err
 			}
 		}
-		err := a.Report(map[string]any{"type": "best", "kind": c.Name, "bits": c.Bits, "k": best.K, "precision": best.Precision(),
-			"recall": best.Recall(), "f1": best.F1(), "same": best.Same},
-			"best k %d: F1 %.3f, of %d near-duplicates", best.K, best.F1(), best.Same)
-		if err != nil {
+		b := sweepBest{"best", c.Name, c.Bits, best.K, best.Precision(), best.Recall(), best.F1(), best.Same,
+			newSweepLine(&k, c.Points[min(3, len(c.Points)-1)]), s.spreads[i].Spread(), s.cost(i)}
+		if k.bits < 64 {
+			b.Spread = 0
+		}
+		all = append(all, b)
+		if err := a.Report(b, "best k %d: F1 %.3f, of %d near-duplicates", b.K, b.F1, b.Same); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-func (a *commands) screenThreeCommand() *cobra.Command {
-	var library string
-	var width, hashes, b int
-	c := &cobra.Command{
-		Use: "three --library L TEXT SOURCE SOURCE", Short: "Say what a document and two others have in common, two and three at a time",
-		Args: cobra.ExactArgs(3),
-		Long: `Three estimates from b-bit sketches how much three documents of a library resemble each other, two at a
-time and all three: whether what a text shares with one source is what it shares with the other.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := minhash.NewDocument(b, hashes, nil)
-			if err != nil || width < 1 || b < 2 {
-				return cli.Usagef("--bits %d, --hashes %d, --width %d: want 2, 4 or 8 bits, 1 to 65536 hashes, a width", b, hashes, width)
-			}
-			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
-				var sketches [3][]uint64
-				for i, id := range args {
-					doc, err := o.Index.Document(cmd.Context(), concordat.Ref{Site: o.Config.Site.ID, Library: concordat.LibraryID(library),
-						Document: concordat.DocumentID(id)})
-					if errors.Is(err, concordat.ErrNotFound) {
-						return cli.Usagef("no document %q in library %q", id, library)
-					} else if err != nil {
-						return err
-					}
-					t, err := segment.Split(doc.Text)
-					if err != nil {
-						return err
-					}
-					if sketches[i] = d.Sketch(screen.Shingling{Width: width}.Append(t, nil)); sketches[i] == nil {
-						return cli.Usagef("document %q has no words", id)
-					}
-				}
-				t, err := d.ThreeWay(sketches[0], sketches[1], sketches[2])
-				if err != nil {
-					return err
-				}
-				return a.Report(map[string]any{"type": "three", "bytes": d.Bytes(), "text_first": t.AB, "text_second": t.AC, "first_second": t.BC,
-					"all": t.All, "all_deviation": t.Deviation},
-					"text and first source  %.3f\ntext and second source %.3f\nboth sources           %.3f\nall three              %.3f, standard error %.3f", t.AB, t.AC, t.BC, t.All, t.Deviation)
-			})
-		},
+	a.Say("\nprints                                   k = 3: precision  recall   best k  precision  recall     F1  spread  CPU a text")
+	for _, b := range all {
+		a.Say("%-40s %16.3f  %6.3f  %7d  %9.3f  %6.3f  %5.3f  %6.1f  %s", b.Kind, b.At3.Precision, b.At3.Recall, b.K, b.Precision, b.Recall,
+			b.F1, b.Spread, b.Text.Round(100*time.Nanosecond))
 	}
-	fl := c.Flags()
-	fl.StringVar(&library, "library", "", "library of the documents")
-	fl.IntVar(&width, "width", 3, "words of a shingle")
-	fl.IntVar(&hashes, "hashes", 1600, "hashes of a sketch")
-	fl.IntVar(&b, "bits", 4, "bits of a hash that are kept")
-	return c
+	return nil
 }

@@ -1,0 +1,160 @@
+package screening
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/cmd/internal/cli"
+	"concordat/instance"
+	"concordat/simhash"
+)
+
+// A file of frequencies is a line of JSON, frequencyHeader, and then of each feature, ascending, 8 bytes of the feature
+// and 4 of the number of documents that have it, big-endian (doc/format.md).
+type frequencyHeader struct {
+	Type      string `json:"type"` // frequencies
+	Features  string `json:"features"`
+	StopWords string `json:"stop_words"`
+	Stem      bool   `json:"stem"`
+	Documents uint32 `json:"documents"`
+	Counts    int    `json:"counts"`
+}
+
+const (
+	frequencyBytes = 12
+	mostFrequency  = 1 << 30 // features of a file
+)
+
+func (a *commands) screenFrequenciesCommand() *cobra.Command {
+	f := defaultPrint()
+	f.IDF = idfCollection
+	var libraries []string
+	var out string
+	var memory int
+	c := &cobra.Command{
+		Use: "frequencies --library L --out FILE", Short: "Count in how many documents each feature occurs, for --idf", Args: cobra.NoArgs,
+		Long: `Frequencies writes in how many documents of one or more libraries each feature occurs. Prints that are weighed
+by one such file can be compared whatever library they are of: give it to --idf of screen prints, at every site or
+for every year. It holds hashes of words and runs of words with their counts, no text.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if out == "" || len(libraries) == 0 || memory < 1 {
+				return cli.Usagef("want --library, --out and some --memory")
+			}
+			m, err := newPrintMaker(f)
+			if err != nil {
+				return err
+			}
+			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
+				for _, l := range libraries {
+					if _, err := o.Store.Library(cmd.Context(), concordat.LibraryID(l)); err != nil {
+						return cli.Usagef("library %q: %w; concordat library list shows them", l, err)
+					}
+				}
+				return a.writeFrequencies(cmd.Context(), o, m, libraries, out, int64(memory)<<20)
+			})
+		},
+	}
+	f.defineFeatures(c)
+	c.Flags().StringArrayVar(&libraries, "library", nil, "library whose documents are counted; repeatable")
+	c.Flags().StringVar(&out, "out", "", "file to write")
+	c.Flags().IntVar(&memory, "memory", 1024, "memory for counting in MiB")
+	return c
+}
+
+func (a *commands) writeFrequencies(ctx context.Context, o *instance.Instance, m *printMaker, libraries []string, out string,
+	memory int64) error {
+	counted, err := a.countFeatures(ctx, o, m, memory, libraries...)
+	if err != nil {
+		return err
+	}
+	h := frequencyHeader{"frequencies", m.flags.Features, m.flags.StopWords, m.flags.Stem, uint32(counted.Documents()), counted.Features()}
+	err = cli.WriteFiles(func(w []*bufio.Writer) error {
+		line, err := json.Marshal(h)
+		if err != nil {
+			return err
+		}
+		if _, err := w[0].Write(append(line, '\n')); err != nil {
+			return err
+		}
+		var b [frequencyBytes]byte
+		for f, n := range counted.All() {
+			binary.BigEndian.PutUint64(b[:], f)
+			binary.BigEndian.PutUint32(b[8:], n)
+			if _, err := w[0].Write(b[:]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, out)
+	if err != nil {
+		return err
+	}
+	return a.Report(h, "%d features of %d documents in %s", h.Counts, h.Documents, out)
+}
+
+// readFrequencies reads a file of --idf, which must be of the same features.
+func readFrequencies(path string, f printOptions) (*simhash.Frequencies, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, cli.Usagef("--idf: want auto, collection, none or a file: %w", err)
+	}
+	defer file.Close()
+	h, counted, err := parseFrequencies(file)
+	if err != nil {
+		return nil, cli.Usagef("--idf %s: %w", path, err)
+	}
+	if h.Features != f.Features || h.StopWords != f.StopWords || h.Stem != f.Stem {
+		return nil, cli.Usagef("--idf %s: counted with --features %s --stop-words %s --stem=%t, not %s, %s and %t", path, h.Features, h.StopWords,
+			h.Stem, f.Features, f.StopWords, f.Stem)
+	}
+	return counted, nil
+}
+
+func parseFrequencies(r io.Reader) (h frequencyHeader, counted *simhash.Frequencies, err error) {
+	const longestHeader = 4096
+	in := bufio.NewReaderSize(r, 1<<20)
+	var line []byte
+	for len(line) < longestHeader {
+		c, err := in.ReadByte()
+		if err != nil || c == '\n' {
+			break
+		}
+		line = append(line, c)
+	}
+	if err := json.Unmarshal(line, &h); err != nil || h.Type != "frequencies" || h.Counts < 0 || h.Counts > mostFrequency ||
+		h.Documents > math.MaxUint32-1 {
+		return h, nil, fmt.Errorf("no file of concordat screen frequencies")
+	}
+	var b [frequencyBytes]byte
+	fault, last := error(nil), uint64(0)
+	counted, err = simhash.NewFrequencies(h.Documents, func(yield func(uint64, uint32) bool) {
+		for i := range h.Counts {
+			if _, fault = io.ReadFull(in, b[:]); fault != nil {
+				fault = fmt.Errorf("ends after %d of %d features", i, h.Counts)
+				return
+			}
+			f := binary.BigEndian.Uint64(b[:])
+			if i > 0 && f <= last {
+				fault = fmt.Errorf("feature %d is not above the one before", i)
+				return
+			}
+			last = f
+			if !yield(f, binary.BigEndian.Uint32(b[8:])) {
+				return
+			}
+		}
+	})
+	if fault != nil {
+		return h, nil, fault
+	}
+	return h, counted, err
+}

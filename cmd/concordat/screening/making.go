@@ -1,0 +1,320 @@
+package screening
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/cmd/internal/cli"
+	"concordat/instance"
+	"concordat/screen"
+	"concordat/segment"
+	"concordat/simhash"
+)
+
+// printOptions say how a print of a document is made and how near two are to be.
+type printOptions struct {
+	Bits      int    `json:"bits"`
+	Distance  int    `json:"distance"`
+	Features  string `json:"features"`
+	StopWords string `json:"stop_words"`
+	Stem      bool   `json:"stem,omitempty"`
+	TF        string `json:"tf"`
+	IDF       string `json:"idf"`
+	Hash      string `json:"hash"`
+	Levels    []int  `json:"levels,omitempty"`
+	// Counted is the number of documents whose frequencies weigh the features, so that a library that
+	// grows makes other prints. 0: the features are not weighed.
+	Counted int `json:"counted,omitempty"`
+}
+
+// The values of --idf that are no file, and of --stop-words.
+const (
+	idfAuto       = "auto"
+	idfCollection = "collection"
+	idfNone       = "none"
+	stopDrop      = "drop"
+	stopKeep      = "keep"
+)
+
+// leastCounted is the number of documents from which on idfAuto takes their frequencies. In a smaller library what two
+// near-duplicates share is already frequent.
+const leastCounted = 200
+
+// defaultPrint are the options of the best prints measured (doc/evaluation/screen.md, the choice of prints). Runs of
+// words spread more evenly, and find fewer revisions.
+func defaultPrint() printOptions {
+	return printOptions{Bits: 64, Distance: 3, Features: "words", StopWords: stopDrop, TF: "log", IDF: idfAuto, Hash: "mix"}
+}
+
+func (f *printOptions) define(c *cobra.Command) {
+	f.defineMaking(c)
+	c.Flags().IntVar(&f.Distance, "distance", 3, "bits in which two prints may differ (simhash)")
+	c.Flags().IntSliceVar(&f.Levels, "levels", nil,
+		"blocks of the tables at each level, such as 6, 4,4, 5 or 4 (default: planned from the number of prints and --memory)")
+}
+
+func (f *printOptions) defineMaking(c *cobra.Command) {
+	c.Flags().IntVar(&f.Bits, "bits", 64, "bits of a print, 64 or 128 (simhash)")
+	f.defineFeatures(c)
+	f.defineWeights(c)
+}
+
+// defineFeatures defines the flags that frequencies depend on.
+func (f *printOptions) defineFeatures(c *cobra.Command) {
+	d, fl := defaultPrint(), c.Flags()
+	fl.StringVar(&f.Features, "features", d.Features,
+		"features of a print: words, letters or sentences, with the lengths of their runs, such as words1-3 or letters3 (simhash)")
+	fl.StringVar(&f.StopWords, "stop-words", d.StopWords, "words such as \"and\" of the text's language: drop or keep (simhash)")
+	fl.BoolVar(&f.Stem, "stem", d.Stem, "take the stems of English words (simhash)")
+}
+
+func (f *printOptions) defineWeights(c *cobra.Command) {
+	d, fl := defaultPrint(), c.Flags()
+	fl.StringVar(&f.TF, "tf", d.TF, "weight of a repeated feature: log, count or once (simhash)")
+	fl.StringVar(&f.IDF, "idf", d.IDF, "weigh features by how few documents have them: of the collection, of a FILE of screen frequencies, or none; "+
+		"auto: of the collection from "+strconv.Itoa(leastCounted)+" documents on (simhash)")
+	fl.StringVar(&f.Hash, "hash", d.Hash, "hash of a feature: mix, plain (64 bits), xxhash, md5, sha1 or sha256 (simhash)")
+}
+
+var (
+	printHashes = map[string]simhash.Hash{"mix": simhash.HashMix, "plain": simhash.HashPlain, "md5": simhash.HashMD5,
+		"xxhash": simhash.HashXX, "sha1": simhash.HashSHA1, "sha256": simhash.HashSHA256}
+	printWeights = map[string]simhash.TF{"log": simhash.TFLog, "count": simhash.TFCount, "once": simhash.TFOnce}
+	printRuns    = regexp.MustCompile(`^(words|letters|sentences)(?:([1-9]\d?)(?:-([1-9]\d?))?)?$`)
+)
+
+// check returns a usage error for options that make no print of 64 or 128 bits.
+func (f *printOptions) check() error {
+	if f.Distance < 0 || f.Distance >= f.Bits {
+		return cli.Usagef("--distance %d: want 0 to less than %d bits", f.Distance, f.Bits)
+	}
+	if f.Bits != 64 && (f.Bits != 128 || f.Hash == "plain") {
+		return cli.Usagef("--bits %d with hash %s: want 64, or 128 with another hash than plain", f.Bits, f.Hash)
+	}
+	if len(f.Levels) > 0 {
+		if _, err := screen.NewDesign(f.Bits, f.Distance, f.Levels...); err != nil {
+			return cli.Usagef("--levels: %w", err)
+		}
+	}
+	_, err := newPrintMaker(*f)
+	return err
+}
+
+// printMaker makes prints of documents.
+type printMaker struct {
+	flags   printOptions
+	printer *simhash.Printer
+	runs    []screen.Shingling
+	weigh   simhash.Weighting
+}
+
+func newPrintMaker(f printOptions) (*printMaker, error) {
+	m := &printMaker{flags: f}
+	h, ok := printHashes[f.Hash]
+	tf, known := printWeights[f.TF]
+	if !ok || !known {
+		return nil, cli.Usagef("--hash %q, --tf %q: want mix, plain, xxhash, md5, sha1 or sha256, and log, count or once", f.Hash, f.TF)
+	}
+	if f.StopWords != stopDrop && f.StopWords != stopKeep {
+		return nil, cli.Usagef("--stop-words %q: want drop or keep", f.StopWords)
+	}
+	m.weigh.TF = tf
+	if h == simhash.HashPlain && f.Bits > 64 {
+		return nil, cli.Usagef("--hash plain: fills 64 bits, not %d", f.Bits)
+	}
+	var err error
+	if m.runs, err = f.shinglings(); err != nil {
+		return nil, err
+	}
+	if m.printer, err = simhash.NewPrinter(h, nil); err != nil {
+		return nil, err
+	}
+	if f.IDF != idfAuto && f.IDF != idfCollection && f.IDF != idfNone {
+		m.weigh.Frequencies, err = readFrequencies(f.IDF, f)
+		if err == nil {
+			m.flags.Counted = m.weigh.Frequencies.Documents()
+		}
+	}
+	return m, err
+}
+
+// shinglings returns the runs that --features names, one of each length.
+func (f *printOptions) shinglings() (runs []screen.Shingling, err error) {
+	p := printRuns.FindStringSubmatch(f.Features)
+	if p == nil {
+		return nil, cli.Usagef("--features %q: want words, letters or sentences with the lengths of their runs, such as words1-3 or letters3", f.Features)
+	}
+	from, to := 1, 1
+	if p[2] != "" {
+		from, _ = strconv.Atoi(p[2]) // the pattern lets digits through only
+		to = from
+	}
+	if p[3] != "" {
+		to, _ = strconv.Atoi(p[3])
+	}
+	if to < from {
+		return nil, cli.Usagef("--features %q: the second length is below the first", f.Features)
+	}
+	letters := p[1] == "letters"
+	if letters && f.Stem {
+		return nil, cli.Usagef("--stem: %s have no stems", f.Features)
+	}
+	for w := from; w <= to; w++ {
+		runs = append(runs, screen.Shingling{Width: w, Letters: letters, Sentences: p[1] == "sentences",
+			Content: f.StopWords == stopDrop && !letters, Stems: f.Stem})
+	}
+	return runs, nil
+}
+
+func (m *printMaker) features(t *segment.Text) []uint64 {
+	var out []uint64
+	for i, r := range m.runs {
+		from := len(out)
+		out = r.Append(t, out)
+		for j := range out[from:] {
+			out[from+j] ^= uint64(i) * 0x9e3779b97f4a7c15 // a short text is no run of its own length
+		}
+	}
+	if len(out) > 0 || len(t.Words) == 0 || !m.runs[0].Content {
+		return out
+	}
+	return screen.Shingling{Width: 1}.Append(t, out) // nothing but stop words
+}
+
+// print returns the print of a text and whether it has any features.
+func (m *printMaker) print(t *segment.Text) (screen.Wide, bool, error) {
+	weighed := m.weigh.Weigh(m.features(t), nil)
+	if m.flags.Bits == 64 {
+		return screen.Wide{m.printer.Print64(weighed)}, len(weighed) > 0, nil
+	}
+	p, err := m.printer.Print128(weighed)
+	return p, len(weighed) > 0, err
+}
+
+// weights says what weighs the features, for people.
+func (f *printOptions) weights() string {
+	if f.Counted == 0 {
+		return "features not weighed by frequency"
+	}
+	return fmt.Sprintf("features weighed by their frequency in %d documents", f.Counted)
+}
+
+// design returns the design of the flags, or the best one for so many prints.
+func (f *printOptions) design(prints int, memory int64) (*screen.Design, error) {
+	if len(f.Levels) > 0 {
+		return screen.NewDesign(f.Bits, f.Distance, f.Levels...)
+	}
+	return screen.NewPlan(screen.PlanOptions{F: f.Bits, K: f.Distance, Prints: prints, Bytes: memory, Queries: prints})
+}
+
+// tables returns what finds the prints near one.
+func (m *printMaker) tables(prints []screen.Wide, memory int64) (func(q screen.Wide, dst []screen.Hit) []screen.Hit, error) {
+	d, err := m.flags.design(len(prints), memory)
+	if err != nil {
+		return nil, err
+	}
+	if m.flags.Bits > 64 {
+		t, err := screen.NewWideTables(d, prints)
+		if err != nil {
+			return nil, err
+		}
+		return t.Near, nil
+	}
+	narrow := make([]uint64, len(prints))
+	for i, p := range prints {
+		narrow[i] = p[0]
+	}
+	t, err := screen.NewTables(d, narrow)
+	if err != nil {
+		return nil, err
+	}
+	return func(q screen.Wide, dst []screen.Hit) []screen.Hit { return t.Near(q[0], dst) }, nil
+}
+
+// weighFeatures gives the maker the frequencies that --idf asks for: those of the libraries.
+func (a *commands) weighFeatures(ctx context.Context, o *instance.Instance, m *printMaker, memory int64, libraries ...string) error {
+	switch m.flags.IDF {
+	case idfAuto:
+		n := 0
+		for _, lib := range libraries {
+			if lib == "" {
+				continue
+			}
+			for _, err := range o.LibraryDocuments(ctx, concordat.LibraryID(lib)) {
+				if err == nil {
+					n++
+				}
+				if n >= leastCounted {
+					break
+				}
+			}
+		}
+		if n < leastCounted {
+			return nil
+		}
+	case idfCollection:
+	default:
+		return nil // none, or from a file
+	}
+	counted, err := a.countFeatures(ctx, o, m, memory, libraries...)
+	if err != nil {
+		return err
+	}
+	m.weigh.Frequencies = counted
+	m.flags.Counted = counted.Documents()
+	return nil
+}
+
+// countFeatures counts in how many documents of the libraries each feature occurs, in so many bytes.
+func (a *commands) countFeatures(ctx context.Context, o *instance.Instance, m *printMaker, memory int64,
+	libraries ...string) (*simhash.Frequencies, error) {
+	const featureBytes = 40
+	counted := &simhash.Frequencies{}
+	b := a.Progress(-1, "counting features")
+	defer b.Done()
+	pruned := false
+	for _, lib := range libraries {
+		if lib == "" {
+			continue
+		}
+		for d, err := range o.LibraryDocuments(ctx, concordat.LibraryID(lib)) {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			if err != nil {
+				continue // the reading proper reports it
+			}
+			t, err := segment.Split(d.Text)
+			if err != nil {
+				return nil, fmt.Errorf("document %s/%s: %w", d.Library, d.ID, err)
+			}
+			counted.Add(m.features(t))
+			b.Add(1)
+			if int64(counted.Features())*featureBytes > memory {
+				counted.Prune(int(memory / featureBytes / 2))
+				pruned = true
+			}
+		}
+	}
+	if pruned {
+		a.Warn("the features of the fewest documents are not counted: they take more than --memory %d MiB", memory>>20)
+	}
+	return counted, nil
+}
+
+// mostUneven is the spread of prints above which tables compare several times as many prints as planned.
+const mostUneven = 10
+
+// warnUneven says that prints crowd, and what to do.
+func (a *commands) warnUneven(d *screen.Distribution) {
+	if d.Prints < 1000 || d.Spread() <= mostUneven {
+		return
+	}
+	a.Warn("the prints are uneven (spread %.0f, uniform 1): near ones are often no near-duplicates, and tables compare more of them. "+
+		"Weigh the features (--idf collection), drop stop words, or take longer runs (--features words1-3)", d.Spread())
+}

@@ -1,0 +1,161 @@
+package screening
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat/cmd/internal/cli"
+	"concordat/screen"
+)
+
+// planLine is a design and what it costs.
+type planLine struct {
+	Type       string  `json:"type"` // plan
+	Levels     []int   `json:"levels"`
+	Tables     int     `json:"tables"`
+	LeadLeast  int     `json:"lead_least"`
+	Candidates float64 `json:"candidates"` // of a query, among random prints
+	// Counted are the candidates of a query among the prints of FILE; null: no file.
+	Counted     *float64      `json:"candidates_counted"`
+	Query       time.Duration `json:"query_ns"` // processor time, expected
+	Bytes       int64         `json:"bytes"`
+	PackedBytes int64         `json:"packed_bytes,omitempty"` // 0: not packed, above 64 bits
+	Fits        bool          `json:"fits"`
+	Chosen      bool          `json:"chosen"`
+}
+
+func (a *commands) screenPlanCommand() *cobra.Command {
+	o := screen.PlanOptions{}
+	var memory int
+	c := &cobra.Command{
+		Use: "plan [FILE]", Short: "Say which tables suit a number of prints, or those of a file, a distance and a memory",
+		Args: cobra.MaximumNArgs(1),
+		Long: `Plan chooses the tables that answer fastest within --memory, and shows others beside them: how many prints a
+query compares, how long it takes, and what the tables take as they are and packed (concordat screen pack).
+
+Without FILE prints are taken for uniform, which those of documents are not. With FILE, 64-bit prints of the
+collection, the prints that share the leading bits of each table are counted, and the choice is made by them;
+--prints then says for how many of their kind.
+
+With --lead or --within it chooses the fewest tables that lead with so many bits, or answer within that time: the
+X(f, k, d) of Manku, Jain and Das Sarma 2007, section 3.3.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if memory < 1 || memory > 1<<30 {
+				return cli.Usagef("--memory %d: want 1 to %d MiB", memory, 1<<30)
+			}
+			o.Bytes = int64(memory) << 20
+			if len(args) > 0 {
+				var err error
+				var n int
+				if o.Sample, n, err = samplePrints(cmd.Context(), args[0]); err != nil {
+					return err
+				}
+				if !cmd.Flags().Changed("prints") {
+					o.Prints = n
+				}
+			}
+			best, err := screen.NewPlan(o)
+			if err != nil && !errors.Is(err, screen.ErrMemory) && !errors.Is(err, screen.ErrTime) {
+				return cli.Usage(err)
+			}
+			if err := a.screenPlan(o, best); err != nil {
+				return err
+			}
+			return err
+		},
+	}
+	fl := c.Flags()
+	fl.IntVar(&o.F, "bits", 64, "bits of a print, 1 to 128; up to 64 with FILE")
+	fl.IntVar(&o.K, "distance", 3, "bits in which two prints may differ")
+	fl.IntVar(&o.Prints, "prints", 1_000_000, "number of stored prints (default with FILE: those of it)")
+	fl.IntVar(&o.Queries, "queries", 0, "how many queries share the cost of building; 0: very many")
+	fl.IntVar(&memory, "memory", 1024, "memory for the tables in MiB")
+	fl.BoolVar(&o.Packed, "packed", false, "the memory is for packed tables")
+	fl.IntVar(&o.Lead, "lead", 0, "want the fewest tables of at least so many leading bits")
+	fl.DurationVar(&o.Within, "within", 0, "want the fewest tables that answer a query in so much processor time, such as 50us")
+	return c
+}
+
+// sampledPrints bounds the prints by which candidates are counted.
+const sampledPrints = 200_000
+
+// samplePrints returns prints of a file, evenly from all of it, and how many it has.
+func samplePrints(ctx context.Context, path string) (sample []uint64, n int, err error) {
+	file, err := openPrintFile(path, 64)
+	if err != nil {
+		return nil, 0, err
+	}
+	n = file.prints()
+	step := max(1, (n+sampledPrints-1)/sampledPrints)
+	at := 0
+	err = eachPrints(ctx, []string{path}, func(chunk []uint64) {
+		for _, p := range chunk {
+			if at%step == 0 {
+				sample = append(sample, p)
+			}
+			at++
+		}
+	})
+	return sample, n, err
+}
+
+// screenPlan shows the designs of the paper and the best one, which is nil where none meets the wishes.
+func (a *commands) screenPlan(o screen.PlanOptions, best *screen.Design) error {
+	a.Say("levels      tables  least lead  candidates a query, uniform  counted  CPU a query        bytes  packed bytes")
+	show := func(d *screen.Design) error {
+		l := planLine{Type: "plan", Levels: d.Levels, Tables: len(d.Tables), LeadLeast: d.Lead(), Candidates: d.Candidates(o.Prints),
+			Bytes: d.Bytes(o.Prints), Chosen: d == best}
+		candidates, counted := l.Candidates, "-"
+		if o.Sample != nil {
+			candidates = d.Counted(o.Sample, o.Prints)
+			l.Counted, counted = &candidates, fmt.Sprintf("%.3g", candidates)
+		}
+		l.Query = o.Cost(d, candidates)
+		if d.F <= 64 {
+			l.PackedBytes = d.PackedBytes(o.Prints)
+		}
+		l.Fits = l.Bytes <= o.Bytes || o.Packed && l.PackedBytes <= o.Bytes
+		mark := ""
+		switch {
+		case l.Chosen:
+			mark = "chosen"
+		case !l.Fits:
+			mark = "too large"
+		}
+		return a.Report(l, "%-10s  %6d  %10d  %27.3g  %7s  %11s  %11d  %12d  %s", strings.Trim(fmt.Sprint(l.Levels), "[]"), l.Tables, l.LeadLeast,
+			l.Candidates, counted, l.Query.Round(100*time.Nanosecond), l.Bytes, l.PackedBytes, mark)
+	}
+	for _, levels := range [][]int{{o.K + 1}, {o.K + 2}, {o.K + 3}, {o.K + 4}, {o.K + 1, o.K + 1}, {o.K + 2, o.K + 1}} {
+		d, err := screen.NewDesign(o.F, o.K, levels...)
+		if err != nil || len(d.Tables) > mostShown {
+			continue // more blocks than bits, or out of the question
+		}
+		if best != nil && slices.Equal(best.Levels, levels) {
+			d = best
+		}
+		if err := show(d); err != nil {
+			return err
+		}
+		if d == best {
+			best = nil
+		}
+	}
+	if best != nil {
+		if err := show(best); err != nil {
+			return err
+		}
+	}
+	if o.Sample == nil {
+		a.Say("prints are taken for uniform; give a file of prints to count in the collection")
+	}
+	return nil
+}
+
+// mostShown is the number of tables above which a design that was not chosen is not shown.
+const mostShown = 2048

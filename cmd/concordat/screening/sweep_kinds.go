@@ -1,0 +1,243 @@
+package screening
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"concordat/cmd/internal/cli"
+	"concordat/minhash"
+	"concordat/screen"
+	"concordat/segment"
+	"concordat/simhash"
+)
+
+// sweepPrint is a print of a sweep, of up to 256 bits.
+type sweepPrint [simhash.MostBits / 64]uint64
+
+func (p sweepPrint) distance(q sweepPrint) (n int) {
+	for i := range p {
+		n += bits.OnesCount64(p[i] ^ q[i])
+	}
+	return n
+}
+
+// kindOfPrint is one column of a sweep.
+type kindOfPrint struct {
+	name     string
+	bits     int
+	farthest int // beyond it unrelated documents begin
+	maker    int // of makers
+	of       func(features []uint64, weighed []simhash.Feature) sweepPrint
+}
+
+// sweeper has the prints of a text, one of each kind.
+type sweeper struct {
+	makers  []*printMaker // of the variants of an option, or one
+	kinds   []kindOfPrint
+	sweeps  []screen.Sweep
+	spreads []screen.Distribution
+	texts   int
+	shared  []time.Duration // by maker: features and weights of all texts
+	own     []time.Duration // by kind
+}
+
+func (f *sweepFlags) check() error {
+	f.print.Bits, f.print.Distance = 64, 0
+	for _, w := range f.widths {
+		if w < 1 || w > simhash.MostBits {
+			return cli.Usagef("--widths %d: want 1 to %d bits", w, simhash.MostBits)
+		}
+		if w > 64 && f.print.Hash == "plain" && f.vary != "hash" {
+			return cli.Usagef("--hash plain: fills 64 bits, not %d; give --widths", w)
+		}
+	}
+	if len(f.widths) == 0 {
+		return cli.Usagef("--widths: want at least one")
+	}
+	_, err := newSweeper(f)
+	return err
+}
+
+// variants returns the options to compare with their names.
+func (f *sweepFlags) variants() (names []string, all []printOptions, err error) {
+	base := f.print
+	base.Bits = f.widths[0]
+	vary := func(set func(*printOptions, string), values ...string) {
+		for _, v := range values {
+			o := base
+			set(&o, v)
+			names, all = append(names, v), append(all, o)
+		}
+	}
+	switch f.vary {
+	case "hash":
+		base.Bits = min(64, base.Bits)
+		vary(func(o *printOptions, v string) { o.Hash = v }, "mix", "plain", "xxhash", "md5", "sha1", "sha256")
+	case "bits":
+		if base.Hash == "plain" {
+			return nil, nil, cli.Usagef("--vary bits: --hash plain fills 64 bits only")
+		}
+		vary(func(o *printOptions, v string) { o.Bits, _ = strconv.Atoi(v) }, "32", "64", "96", "128", "192", "256")
+	case "features":
+		if base.Stem {
+			return nil, nil, cli.Usagef("--vary features: letters have no stems; without --stem")
+		}
+		vary(func(o *printOptions, v string) { o.Features = v }, "words", "words1-2", "words1-3", "words2", "words3", "letters3", "letters5",
+			"letters8", "sentences")
+	case "stop-words":
+		vary(func(o *printOptions, v string) { o.StopWords = v }, stopDrop, stopKeep)
+	case "stem":
+		vary(func(o *printOptions, v string) { o.Stem = v == "stems" }, "words", "stems")
+	case "tf":
+		vary(func(o *printOptions, v string) { o.TF = v }, "log", "count", "once")
+	case "idf":
+		vary(func(o *printOptions, v string) { o.IDF = v }, idfNone, idfCollection)
+	default:
+		err = cli.Usagef("--vary %q: want hash, bits, features, stop-words, stem, tf or idf", f.vary)
+	}
+	return names, all, err
+}
+
+func newSweeper(f *sweepFlags) (*sweeper, error) {
+	s := &sweeper{}
+	if f.vary != "" {
+		names, all, err := f.variants()
+		if err != nil {
+			return nil, err
+		}
+		for i, o := range all {
+			m, err := newPrintMaker(o)
+			if err != nil {
+				return nil, err
+			}
+			s.makers = append(s.makers, m)
+			s.kinds = append(s.kinds, simhashKind(fmt.Sprintf("simhash %d, %s %s", o.Bits, f.vary, names[i]), m, o.Bits, i))
+		}
+		s.ready()
+		return s, nil
+	}
+	m, err := newPrintMaker(f.print)
+	if err != nil {
+		return nil, err
+	}
+	s.makers = []*printMaker{m}
+	for _, w := range f.widths {
+		s.kinds = append(s.kinds, simhashKind(fmt.Sprintf("simhash %d", w), m, w, 0))
+	}
+	for _, b := range []int{1, 4} {
+		sketch, err := minhash.New(b, nil)
+		if err != nil {
+			return nil, err
+		}
+		s.kinds = append(s.kinds, kindOfPrint{fmt.Sprintf("minhash 100 (%d x %d bits)", 100/b, b), 100, 48, 0,
+			func(f []uint64, _ []simhash.Feature) sweepPrint {
+				hi, lo := sketch.Sketch(f).Halves()
+				return sweepPrint{lo, hi}
+			}})
+	}
+	s.ready()
+	return s, nil
+}
+
+func simhashKind(name string, m *printMaker, width, maker int) kindOfPrint {
+	return kindOfPrint{name, width, width * 42 / 100, maker, func(_ []uint64, w []simhash.Feature) sweepPrint {
+		p, _ := m.printer.Print(w, width) // the width is checked
+		return p
+	}}
+}
+
+func (s *sweeper) ready() {
+	s.sweeps, s.spreads = make([]screen.Sweep, len(s.kinds)), make([]screen.Distribution, len(s.kinds))
+	s.shared, s.own = make([]time.Duration, len(s.makers)), make([]time.Duration, len(s.kinds))
+}
+
+// weighed adds I-Match, which needs the frequencies of the features, after the makers have theirs.
+func (s *sweeper) weighed() {
+	df := s.makers[0].weigh.Frequencies
+	if len(s.makers) > 1 || df == nil {
+		return
+	}
+	s.kinds = append(s.kinds, kindOfPrint{"I-Match", 1, 0, 0, func(f []uint64, _ []simhash.Feature) sweepPrint {
+		return sweepPrint(screen.IMatch(f, df))
+	}})
+	s.ready()
+}
+
+// weighTexts gives the makers the frequencies that --idf asks for, of texts that each yields.
+func (s *sweeper) weighTexts(each func(count func(text string) error) error) error {
+	for _, m := range s.makers {
+		if m.flags.IDF != idfAuto && m.flags.IDF != idfCollection {
+			continue
+		}
+		counted := &simhash.Frequencies{}
+		err := each(func(text string) error {
+			t, err := segment.Split(text)
+			if err == nil {
+				counted.Add(m.features(t))
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if m.flags.IDF == idfCollection || counted.Documents() >= leastCounted {
+			m.weigh.Frequencies, m.flags.Counted = counted, counted.Documents()
+		}
+	}
+	s.weighed()
+	return nil
+}
+
+// prints returns the prints of a text. What it measures as their cost is time on the clock of one goroutine.
+func (s *sweeper) prints(text string) ([]sweepPrint, error) {
+	t, err := segment.Split(text)
+	if err != nil {
+		return nil, err
+	}
+	s.texts++
+	out := make([]sweepPrint, len(s.kinds))
+	for i, m := range s.makers {
+		since := time.Now()
+		features := m.features(t)
+		weighed := m.weigh.Weigh(features, nil)
+		s.shared[i] += time.Since(since)
+		for j, k := range s.kinds {
+			if k.maker != i {
+				continue
+			}
+			since = time.Now()
+			out[j] = k.of(features, weighed)
+			s.own[j] += time.Since(since)
+			s.spreads[j].Add(out[j][0])
+		}
+	}
+	return out, nil
+}
+
+// cost is what a print of the kind costs a text, beside dividing it into words.
+func (s *sweeper) cost(kind int) time.Duration {
+	if s.texts == 0 {
+		return 0
+	}
+	return (s.own[kind] + s.shared[s.kinds[kind].maker]) / time.Duration(s.texts)
+}
+
+func (s *sweeper) add(a, b []sweepPrint, same bool) {
+	for i := range s.kinds {
+		s.sweeps[i].Add(screen.Labelled{Distance: a[i].distance(b[i]), Same: same})
+	}
+}
+
+// parseExact reads --exact.
+func parseExact(text string) (screen.Shingling, error) {
+	p := printRuns.FindStringSubmatch(text)
+	if p == nil || p[2] == "" || p[3] != "" || !slices.Contains([]string{"letters", "words"}, p[1]) {
+		return screen.Shingling{}, cli.Usagef("--exact %q: want letters or words and a length, such as letters8", text)
+	}
+	width, _ := strconv.Atoi(p[2]) // the pattern lets digits through only
+	return screen.Shingling{Letters: strings.HasPrefix(p[1], "l"), Width: width}, nil
+}
