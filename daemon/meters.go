@@ -73,7 +73,7 @@ func NewMeters(r prometheus.Registerer) *Meters {
 			Help: "How long tasks took from their beginning to their end.", Buckets: slow}),
 		children: prometheus.NewGauge(prometheus.GaugeOpts{Name: "concordat_extraction_running", Help: "Files that children are reading."}),
 		panicked: prometheus.NewCounter(prometheus.CounterOpts{Name: "concordat_http_panics_total",
-			Help: "Requests that ended in a panic and were answered with status 500."}),
+			Help: "Requests and checks that ended in a panic: status 500, or the state failed."}),
 	}
 	r.MustRegister(m.wait, m.checks, m.children, m.panicked)
 	for _, level := range []slog.Level{slog.LevelWarn, slog.LevelError} { // so that the first one is an increase
@@ -135,7 +135,7 @@ func (c *codeWriter) WriteHeader(code int) {
 // Unwrap is for http.ResponseController.
 func (c *codeWriter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
-// panic counts a request that ended in a panic.
+// panic counts a request or a check that ended in a panic.
 func (m *Meters) panic() {
 	if m == nil {
 		return

@@ -51,6 +51,8 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		Discard: s.eraser.Discard,
 		Begun:   s.meters.begun,
 		Told:    s.meters.told,
+		// Like one of a request: metrics and doctor show it.
+		Panicked: s.meters.panic,
 		Read: func(ctx context.Context, j site.Job) ([]site.Item, error) {
 			path, err := files.Fetch(ctx, j.File)
 			if err != nil {

@@ -111,10 +111,12 @@ type QueueOptions struct {
 	Discard func(ctx context.Context, id concordat.TaskID) error
 	// Begun, if not nil, is called when a task is begun, with how long it has waited; Told with every event.
 	// Both are quick, and safe for concurrent use.
-	Begun  func(wait time.Duration)
-	Told   func(Event)
-	Checks int          // at a time; 0: one. What is added to libraries has a worker of its own beside them
-	Logger *slog.Logger // nil: nothing is logged
+	Begun func(wait time.Duration)
+	Told  func(Event)
+	// Panicked, if not nil, is called after a task that ended in a panic, which is logged and fails that task alone.
+	Panicked func()
+	Checks   int          // at a time; 0: one. What is added to libraries has a worker of its own beside them
+	Logger   *slog.Logger // nil: nothing is logged
 }
 
 // Queue runs checks that were handed in, in order, and survives the end of the process: what was

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"concordat"
@@ -75,6 +76,40 @@ func submit(t *testing.T, q *site.Queue, j site.Job) concordat.TaskID {
 		t.Fatal(err)
 	}
 	return id
+}
+
+// TestQueuePanics: a text that meets a fault of the program fails its own check, wherever in it that is, and the next one is done.
+func TestQueuePanics(t *testing.T) {
+	var panicked atomic.Int32
+	p := newSite(t, "a")
+	p.ingest(t, "a", site.Incoming{ID: "source", Text: folios})
+	q := p.NewQueue(site.QueueOptions{Store: p.store, Panicked: func() { panicked.Add(1) },
+		Read: func(_ context.Context, j site.Job) ([]site.Item, error) {
+			if j.Name == "reader" {
+				panic("read")
+			}
+			return []site.Item{{Submission: site.Submission{ID: "x", Text: folios}}}, nil
+		},
+		Options: func(_ context.Context, j site.Job) (site.CheckOptions, func(), error) {
+			return site.CheckOptions{Libraries: j.Libraries}, nil, nil
+		}})
+	for _, c := range []struct {
+		name    string
+		sources bool // what panics is where sources are compared, beside the goroutine of the task
+		want    concordat.State
+	}{{"reader", false, concordat.TaskFailed}, {"aligning", true, concordat.TaskFailed}, {"good", false, concordat.TaskDone}} {
+		p.index.panics = c.sources
+		stop := start(t, q)
+		id := submit(t, q, site.Job{Name: c.name, File: strings.Repeat("0", 64), Libraries: []concordat.LibraryID{"a"}})
+		state, cause := await(t, p, q, id)
+		stop()
+		if state != c.want || (c.want == concordat.TaskFailed) != strings.HasPrefix(cause, "fault: ") || strings.Contains(cause, "goroutine") {
+			t.Errorf("%s: %s, %q, want %s", c.name, state, cause, c.want)
+		}
+	}
+	if n := panicked.Load(); n != 2 {
+		t.Errorf("%d panics were counted, want 2", n)
+	}
 }
 
 func TestQueue(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"concordat"
 	"concordat/report"
+	"concordat/site/compare"
 	"concordat/store"
 )
 
@@ -122,7 +123,7 @@ func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 		q.share(own, t.ID)
 	}()
 	began := time.Now()
-	state, cause, err := q.do(own, t)
+	state, cause, err := q.guarded(own, t)
 	stop()
 	<-renewed
 	<-shared
@@ -180,6 +181,23 @@ func (q *Queue) renew(ctx context.Context, stop func(), t store.Task) {
 			q.o.Logger.Error("renew a task", "task", t.ID, "error", err)
 		}
 	}
+}
+
+// guarded is do; a panic in there is this task's fault and no other's.
+func (q *Queue) guarded(ctx context.Context, t store.Task) (state concordat.State, cause string, err error) {
+	err = compare.Guard(func() error {
+		state, cause, err = q.do(ctx, t)
+		return err
+	})
+	var fault *compare.Fault
+	if errors.As(err, &fault) {
+		q.o.Logger.Error("panic", "task", t.ID, "cause", fmt.Sprint(fault.Value), "stack", string(fault.Stack))
+		if q.o.Panicked != nil {
+			q.o.Panicked()
+		}
+		return "", "", fault
+	}
+	return state, cause, err
 }
 
 // do does the work of a task. With findings it ends the task itself and returns no state.

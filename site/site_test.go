@@ -55,6 +55,14 @@ type faulty struct {
 	concordat.Index
 	put, match error
 	missing    []concordat.ShardID
+	panics     bool // where a document is asked for
+}
+
+func (f *faulty) Document(ctx context.Context, ref concordat.Ref) (*concordat.Document, error) {
+	if f.panics {
+		panic("document")
+	}
+	return f.Index.Document(ctx, ref)
 }
 
 func (f *faulty) Put(ctx context.Context, ps ...*concordat.Profile) error {

@@ -96,7 +96,7 @@ func (r *batchRun) each(ctx context.Context, stage string, members []store.Batch
 		g.Go(func() error {
 			err := ctx.Err()
 			if err == nil {
-				err = do(ctx, m)
+				err = compare.Guard(func() error { return do(ctx, m) })
 			}
 			if err != nil {
 				return err

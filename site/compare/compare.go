@@ -146,7 +146,7 @@ func (m *Comparer) each(ctx context.Context, stage string, candidates []*Candida
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if err := do(ctx, i); err != nil {
+			if err := Guard(func() error { return do(ctx, i) }); err != nil {
 				return err
 			}
 			progress(stage, int(done.Add(1)), len(candidates))
