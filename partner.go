@@ -342,6 +342,9 @@ type RevealedPassage struct {
 // Catalogue lists the libraries that a site opens to a partner.
 type Catalogue struct {
 	Libraries []OpenLibrary
+	// Heads are ends of the audits of other members of federations that both sites are in, as the partner heard them: each
+	// is a crypto.Head in bytes, signed by its site. Two sites that are shown different audits find out by them.
+	Heads     [][]byte  `json:",omitempty"`
 	Statement Statement `json:"-"`
 }
 
@@ -389,8 +392,10 @@ type Shipment struct {
 
 // ShippedDocument is one document of a mirror. Removed: it is no longer there, and nothing else is told.
 type ShippedDocument struct {
-	Handle    Handle
-	Removed   bool
+	Handle  Handle
+	Removed bool
+	// Withheld: the partner shows it in word sets or has shown it so, and not in fingerprints too. It is not in the mirror.
+	Withheld  bool
 	Title     string // at level metadata or above
 	Author    string
 	Contact   string

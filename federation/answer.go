@@ -28,6 +28,7 @@ type answers struct {
 	order    [32]byte
 	card     func() []byte    // the site's own card, signed
 	head     func() wire.Head // of its audit
+	others   func(to concordat.SiteID) []*crypto.Head
 }
 
 // answer returns the payload that answers a request of type t. Every failure is a *concordat.Refusal
@@ -71,6 +72,9 @@ func (s *answers) dispatch(ctx context.Context, from concordat.SiteID, t crypto.
 		v, err := s.answerer.OpenTo(ctx, from)
 		if err != nil {
 			return nil, err
+		}
+		for _, h := range s.others(from) {
+			v.Heads = append(v.Heads, h.Bytes())
 		}
 		return wire.AppendCatalogue(nil, v)
 	case crypto.TypeOutline:

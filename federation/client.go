@@ -18,6 +18,8 @@ type Client struct {
 	site  concordat.SiteID
 	order [32]byte // key of the order of sentences
 	link  link
+	// journal is told of the audits of other sites.
+	journal Journal
 }
 
 var _ concordat.Partner = (*Client)(nil)
@@ -64,6 +66,17 @@ func (c *Client) Catalogue(ctx context.Context) (*concordat.Catalogue, error) {
 		return nil, err
 	}
 	v.Statement = statement
+	var heads []*crypto.Head
+	for _, b := range v.Heads {
+		h, err := crypto.ParseHead(b)
+		if err != nil {
+			return nil, c.garbage("catalogue", err)
+		}
+		heads = append(heads, h)
+	}
+	if len(heads) > 0 {
+		c.journal.HeardOthers(c.site, heads)
+	}
 	return v, nil
 }
 

@@ -19,6 +19,8 @@ type diary struct {
 	head      wire.Head
 	heard     []*crypto.Head
 	exchanges []federation.Exchange
+	others    []*crypto.Head // that it tells
+	told      []*crypto.Head // by partners, of others
 }
 
 var _ federation.Journal = (*diary)(nil)
@@ -43,6 +45,18 @@ func (d *diary) Heard(h *crypto.Head) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.heard = append(d.heard, h)
+}
+
+func (d *diary) Others(concordat.SiteID) []*crypto.Head {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.others
+}
+
+func (d *diary) HeardOthers(_ concordat.SiteID, hs []*crypto.Head) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.told = append(d.told, hs...)
 }
 
 func (d *diary) Exchanged(e federation.Exchange) {
@@ -86,5 +100,36 @@ func TestL2_Heads(t *testing.T) {
 	var refusal *concordat.Refusal
 	if _, err := c.Catalogue(t.Context()); !errors.As(err, &refusal) || len(owning.heard) != 1 {
 		t.Errorf("a forged head: error %v, heard %d", err, len(owning.heard))
+	}
+}
+
+// TestL3_HeadsOfOthers: a catalogue carries the heads of third sites as these signed them.
+func TestL3_HeadsOfOthers(t *testing.T) {
+	asker, owner, third := fedtest.NewSite(t, scheme), fedtest.NewSite(t, scheme), fedtest.NewSite(t, scheme)
+	asker.Roster.Set(owner.Member(federation.StateActive))
+	owner.Roster.Set(asker.Member(federation.StateActive))
+	asking, owning := newDiary(t, asker, 7), newDiary(t, owner, 9)
+	id, card := third.Roster.Self()
+	for seq := range uint64(2) {
+		h, err := id.SignHead(seq+20, [32]byte{byte(seq)}, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		owning.others = append(owning.others, h)
+	}
+	owner.Options.Journal = owning
+	owner.Answer(library(newRand(t), "Thesis", 1, 5))
+	owner.Start(t)
+	c := asker.NewClient(t, owner, federation.ClientOptions{Journal: asking})
+	if _, err := c.Catalogue(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(asking.told) != 2 {
+		t.Fatalf("%d heads of others are told, want 2", len(asking.told))
+	}
+	for i, h := range asking.told {
+		if h.Seq != uint64(i)+20 || h.Check(card) != nil {
+			t.Errorf("head %d: %+v, error %v", i, h, h.Check(card))
+		}
 	}
 }

@@ -53,7 +53,7 @@ func NewClient(site crypto.SiteID, roster Roster, order [32]byte, o ClientOption
 		m, ok := roster.Member(site)
 		return ok && m.Card.PinnedTLS(p)
 	}))
-	return &Client{site: r.name, order: order, link: r}
+	return &Client{site: r.name, order: order, link: r, journal: o.Journal}
 }
 
 func (o *ClientOptions) defaults() {

@@ -58,6 +58,11 @@ type Journal interface {
 	// Heard keeps the head of a partner's audit, whose signature was checked, and compares it with
 	// what was heard before. One of number 0 says that the partner told none.
 	Heard(h *crypto.Head)
+	// Others returns the ends of the audits of other sites that a partner may know, at most wire.MostHeads: it compares
+	// them with what it heard itself.
+	Others(to concordat.SiteID) []*crypto.Head
+	// HeardOthers keeps ends of the audits of other sites that a partner heard. Nothing of them has been checked.
+	HeardOthers(from concordat.SiteID, hs []*crypto.Head)
 	// Exchanged records an exchange that ended.
 	Exchanged(e Exchange)
 }
@@ -81,6 +86,9 @@ type noJournal struct{}
 func (noJournal) Head() wire.Head    { return wire.Head{} }
 func (noJournal) Heard(*crypto.Head) {}
 func (noJournal) Exchanged(Exchange) {}
+
+func (noJournal) Others(concordat.SiteID) []*crypto.Head       { return nil }
+func (noJournal) HeardOthers(concordat.SiteID, []*crypto.Head) {}
 
 // kinds are the requests of this version and the kinds of their answers, as statements name them.
 var kinds = map[crypto.MessageType]string{

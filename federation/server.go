@@ -112,7 +112,7 @@ type Server struct {
 func NewServer(roster Roster, a concordat.Answerer, k Keeper, replays *Replays, order [32]byte, o ServerOptions) *Server {
 	o.defaults()
 	s := &Server{roster: roster, replays: replays, o: o}
-	s.answers = answers{answerer: a, keeper: k, order: order, head: o.Journal.Head, card: func() []byte {
+	s.answers = answers{answerer: a, keeper: k, order: order, head: o.Journal.Head, others: o.Journal.Others, card: func() []byte {
 		_, card := roster.Self()
 		return card.Bytes()
 	}}

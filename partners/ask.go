@@ -111,11 +111,11 @@ func (w *Comparison) AddTo(ctx context.Context, out *site.CheckOptions, o *insta
 	if err != nil {
 		return false, nil, err
 	}
-	out.Mirrors = m.in
 	closing, err := w.addPartners(ctx, c, m, out)
 	if err != nil {
 		return false, nil, errors.Join(err, m.close())
 	}
+	out.Mirrors = m.in
 	return m.busy, func() {
 		closing()
 		if err := m.close(); err != nil {
@@ -181,7 +181,9 @@ func (c *Client) ask(ctx context.Context, want []Wanted, how askOptions) (out []
 	}) {
 		if err == nil {
 			catalogues[got.Site] = got.Value
-			if b, err := json.Marshal(got.Value); err == nil {
+			kept := *got.Value
+			kept.Heads = nil // they are witnesses, and kept as such
+			if b, err := json.Marshal(kept); err == nil {
 				err = c.o.Store.SetSetting(ctx, CatalogueSetting(got.Site), string(b))
 				if err != nil {
 					c.roster.log.Warn("keep a catalogue", "site", got.Site, "error", err)

@@ -1,12 +1,16 @@
 package partners
 
 import (
+	"crypto/rand"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"concordat"
 	"concordat/crypto"
+	"concordat/instance"
 	"concordat/store"
 )
 
@@ -60,4 +64,141 @@ func TestHeadsThatStop(t *testing.T) {
 	alarms("it tells none any more", 3)
 	hear(2, 0, time.Hour, 60)
 	alarms("another one that never told any", 3)
+}
+
+// member is a site that keeps a roster, of which all are members of one federation.
+type member struct {
+	*Roster
+	id   *crypto.Identity
+	card *crypto.Card
+	name concordat.SiteID
+}
+
+// members makes n sites that are partners of each other.
+func members(t *testing.T, n int) []*member {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out []*member
+	made := time.Now().Add(-2 * time.Hour)
+	for range n {
+		id, err := crypto.New(made, rand.Reader)
+		must(err)
+		m := &member{}
+		m.id, m.card, err = id.MakeCard(crypto.CardFields{Name: "site", URLs: []string{"https://example.org"}, Modes: crypto.ModeSealed}, nil,
+			made, rand.Reader)
+		must(err)
+		m.name = instance.PartnerName(m.id.Site())
+		db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "site.db"))
+		must(err)
+		t.Cleanup(func() { _ = db.Close() })
+		m.Roster = NewRoster(db, slog.New(slog.DiscardHandler), m.id, m.card)
+		out = append(out, m)
+	}
+	for _, a := range out {
+		var names []concordat.SiteID
+		for _, b := range out {
+			names = append(names, b.name)
+			if a == b {
+				continue
+			}
+			must(a.db.AddPartner(t.Context(), store.Partner{Site: b.name, Serial: b.card.Serial, Card: b.card.Bytes()}))
+			must(a.db.SetPartnerState(t.Context(), b.name, store.PartnerPending, store.PartnerActive))
+		}
+		must(a.db.Join(t.Context(), "f", out[0].name, names...))
+	}
+	return out
+}
+
+// end signs an end of the audit that the site shows.
+func (m *member) end(t *testing.T, seq uint64, hash byte, at time.Time) *crypto.Head {
+	t.Helper()
+	h, err := m.id.SignHead(seq, [32]byte{hash}, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// TestL4TwoAudits is the attack of a member that shows each partner an audit of its own. The partners exchange what they
+// heard, and find out: by an entry that is not the same, or by one audit being ahead of the other where it was behind.
+func TestL4TwoAudits(t *testing.T) {
+	now := time.Now()
+	for name, c := range map[string]struct {
+		toA, toB []uint64 // entries told, one a quarter of an hour
+		hashB    byte     // of those told to B
+		want     int      // alarms at A
+	}{
+		"one audit":                       {[]uint64{10, 20, 30}, []uint64{12, 22, 32}, 1, 0},
+		"two audits in step":              {[]uint64{10, 20, 30}, []uint64{10, 20, 30}, 2, 1},
+		"two audits, of which one lags":   {[]uint64{10, 20, 30}, []uint64{3, 4, 5}, 2, 1},
+		"another audit that says no more": {[]uint64{10, 20, 30}, []uint64{9}, 2, 0}, // nothing shows it yet
+	} {
+		t.Run(name, func(t *testing.T) {
+			ms := members(t, 3)
+			a, b, liar := ms[0], ms[1], ms[2]
+			began := now.Add(-time.Hour)
+			for i, seq := range c.toA {
+				a.Heard(liar.end(t, seq, 1, began.Add(time.Duration(i)*15*time.Minute)))
+			}
+			for i, seq := range c.toB {
+				b.Heard(liar.end(t, seq, c.hashB, began.Add(time.Duration(i)*15*time.Minute+time.Second)))
+			}
+			told := b.Others(a.name)
+			if len(told) == 0 || len(told) > mostOfOne {
+				t.Fatalf("%d heads are told", len(told))
+			}
+			a.HeardOthers(b.name, told)
+			as, err := a.db.PartnerAlarms(t.Context(), liar.name, 0)
+			if err != nil || len(as) != c.want || c.want > 0 && as[0].Kind != store.AlarmAuditContradicts {
+				t.Errorf("alarms %+v, error %v, want %d", as, err, c.want)
+			}
+			es, err := a.db.Audit(t.Context(), 0, 0)
+			if err != nil || c.want > 0 && !strings.Contains(string(es[len(es)-1].Detail), string(b.name)) {
+				t.Errorf("the audit does not say who told: %+v, error %v", es, err)
+			}
+			if c.want == 0 {
+				return
+			}
+			// The proof goes on to the next partner, in both its halves.
+			var forks int
+			for _, h := range a.Others(b.name) {
+				if h.Site == liar.id.Site() && h.Check(liar.card) == nil {
+					forks++
+				}
+			}
+			if forks < 2 {
+				t.Errorf("%d heads go on, want both that contradict", forks)
+			}
+		})
+	}
+}
+
+// TestL4Forged: what nobody signed, what a stranger signed and what is of no partner is no witness, and a site that is in no
+// federation with another is not told of others.
+func TestL4Forged(t *testing.T) {
+	ms := members(t, 3)
+	a, b, c := ms[0], ms[1], ms[2]
+	good := c.end(t, 5, 1, time.Now())
+	a.Heard(good)
+	forged := *good
+	forged.Hash[0] = 9
+	stranger := members(t, 1)[0].end(t, 5, 1, time.Now())
+	a.HeardOthers(b.name, []*crypto.Head{&forged, stranger, {Site: c.id.Site()}})
+	for _, site := range []concordat.SiteID{c.name, instance.PartnerName(stranger.Site)} {
+		as, err := a.db.PartnerAlarms(t.Context(), site, 0)
+		if err != nil || len(as) > 0 {
+			t.Errorf("alarms %+v, error %v", as, err)
+		}
+	}
+	if n := len(a.Others(b.name)); n != 1 {
+		t.Errorf("%d heads are told to a member, want 1", n)
+	}
+	if n := len(a.Others(instance.PartnerName(stranger.Site))); n != 0 {
+		t.Errorf("%d heads are told to a site outside the federation", n)
+	}
 }

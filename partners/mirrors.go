@@ -413,7 +413,7 @@ func (c *Client) MirrorKey(x store.Mirror, now time.Time) (p *profile.Profiler, 
 // mirrorSet are the mirrors that a check uses.
 type mirrorSet struct {
 	in     []site.MirroredLibrary
-	synced []time.Time // of each
+	states []store.Mirror // of each
 	shards map[concordat.Epoch]*index.Shard
 	// busy: some are left out only because another process changes them now.
 	busy bool
@@ -452,7 +452,7 @@ func (c *Client) openUsable(rows []store.Mirror) (*mirrorSet, error) {
 			continue
 		}
 		m.in = append(m.in, site.MirroredLibrary{Site: x.Site, Library: x.Library, Epoch: x.Epoch, Profiler: p, Index: m.shards[x.Epoch]})
-		m.synced = append(m.synced, x.Synced)
+		m.states = append(m.states, x)
 	}
 	return m, nil
 }
@@ -481,7 +481,8 @@ func (m *mirrorSet) close() error {
 	return errors.Join(errs...)
 }
 
-// without returns the libraries of a partner that no mirror holds, and says of the others that they are not asked.
+// without returns the libraries of a partner that no mirror holds whole, and says of the others that they are not asked.
+// A mirror that lacks documents gives way to its owner, who knows them all.
 func (m *mirrorSet) without(tell func(string, ...any), partner concordat.SiteID, libraries []concordat.LibraryID,
 	standing bool) []concordat.LibraryID {
 	var out []concordat.LibraryID
@@ -491,12 +492,18 @@ func (m *mirrorSet) without(tell func(string, ...any), partner concordat.SiteID,
 			out = append(out, lib)
 			continue
 		}
+		if n := m.states[i].Withheld; n > 0 {
+			tell("%s/%s is asked in place of its mirror, which lacks %d of its documents", partner, lib, n)
+			m.in, m.states = slices.Delete(m.in, i, i+1), slices.Delete(m.states, i, i+1)
+			out = append(out, lib)
+			continue
+		}
 		leaves := ""
 		if standing {
 			leaves = ", and keeps no question for later documents"
 		}
 		tell("%s/%s is not asked%s: its mirror of %s is used; --no-mirrors asks it", partner, lib, leaves,
-			m.synced[i].Local().Format(time.DateTime))
+			m.states[i].Synced.Local().Format(time.DateTime))
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -240,20 +241,86 @@ func (r *Roster) Heard(h *crypto.Head) {
 	if h.Seq == 0 {
 		return
 	}
-	fork, err := r.db.AddWitness(ctx, store.Witness{Site: instance.PartnerName(h.Site), Seq: h.Seq, Hash: h.Hash, At: h.At, Head: h.Bytes()})
+	r.witness(ctx, h, "")
+}
+
+// witness keeps the end of a partner's audit and compares it with those before. told is the partner that told it of
+// another; empty: its own site did.
+func (r *Roster) witness(ctx context.Context, h *crypto.Head, told concordat.SiteID) {
+	site := instance.PartnerName(h.Site)
+	fork, err := r.db.AddWitness(ctx, store.Witness{Site: site, Seq: h.Seq, Hash: h.Hash, At: h.At, Head: h.Bytes()})
 	if err != nil {
-		r.log.Error("witness", "site", instance.PartnerName(h.Site), "error", err)
+		r.log.Error("witness", "site", site, "error", err)
 	}
 	if fork == nil {
 		return
 	}
-	r.log.Error("a partner's audit was rewritten", "site", instance.PartnerName(h.Site), "entry", h.Seq, "heard", fork.Heard)
-	r.raise(ctx, store.PartnerAlarm{Partner: instance.PartnerName(h.Site), Kind: store.AlarmAuditContradicts})
-	err = r.audit(ctx, string(instance.PartnerName(h.Site)), "audit contradicts",
-		map[string]any{"entry": h.Seq, "hash": hex.EncodeToString(h.Hash[:]),
-			"earlier_entry": fork.Seq, "earlier_hash": hex.EncodeToString(fork.Hash[:])})
-	if err != nil {
+	r.log.Error("a partner's audit was rewritten, or is not the same for all", "site", site, "entry", h.Seq, "heard", fork.Heard, "told", told)
+	r.raise(ctx, store.PartnerAlarm{Partner: site, Kind: store.AlarmAuditContradicts})
+	detail := map[string]any{"entry": h.Seq, "hash": hex.EncodeToString(h.Hash[:]), "earlier_entry": fork.Seq,
+		"earlier_hash": hex.EncodeToString(fork.Hash[:])}
+	if told != "" {
+		detail["told_by"] = told
+	}
+	if err := r.audit(ctx, string(site), "audit contradicts", detail); err != nil {
 		r.log.Error("audit", "error", err)
+	}
+}
+
+// mostOfOne is how many heads of one site a partner is told: a contradiction, and the newest.
+const mostOfOne = 4
+
+// Others implements federation.Journal: heads of the members of federations that the partner is in too.
+func (r *Roster) Others(to concordat.SiteID) []*crypto.Head {
+	ctx := context.Background()
+	ms, err := r.db.Memberships(ctx)
+	if err != nil {
+		r.log.Error("federations", "error", err)
+		return nil
+	}
+	id, _ := r.Self()
+	done := map[concordat.SiteID]bool{to: true, instance.PartnerName(id.Site()): true}
+	var out []*crypto.Head
+	for _, m := range ms {
+		members := instance.Members(m)
+		if !slices.Contains(members, to) {
+			continue
+		}
+		for _, site := range members {
+			if done[site] {
+				continue
+			}
+			done[site] = true
+			ws, err := r.db.LatestWitnesses(ctx, site, mostOfOne)
+			if err != nil {
+				r.log.Error("witness", "site", site, "error", err)
+			}
+			for _, w := range ws {
+				if h, err := crypto.ParseHead(w.Head); err == nil && len(out) < wire.MostHeads {
+					out = append(out, h)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// HeardOthers implements federation.Journal. Only heads of partners of this site can be checked; those under a key that
+// their card no longer names say nothing.
+func (r *Roster) HeardOthers(from concordat.SiteID, hs []*crypto.Head) {
+	ctx := context.Background()
+	for _, h := range hs {
+		m, ok := r.Member(h.Site)
+		if !ok || h.Seq == 0 {
+			continue
+		}
+		if err := h.Check(m.Card); err != nil {
+			if !errors.Is(err, crypto.ErrNoKey) {
+				r.log.Warn("a partner tells an audit head that its site has not signed", "site", from, "of", m.Site.Short(), "error", err)
+			}
+			continue
+		}
+		r.witness(ctx, h, from)
 	}
 }
 

@@ -390,7 +390,9 @@ func (p *Server) refreshCards(ctx context.Context) error {
 		}
 		cl, err := p.client.Connect(one.Site, time.Minute)
 		if err == nil {
-			err = cl.Refresh(ctx)
+			if err = cl.Refresh(ctx); err == nil {
+				_, err = cl.Catalogue(ctx) // with it come heads of other sites' audits
+			}
 			cl.Close()
 		}
 		if err != nil {

@@ -303,6 +303,7 @@ var chinese = map[string]string{
 	"From a mirror of %s; nothing was asked or shown there.":                                                 "取自 %s 的镜像；未向对方查询，也未披露任何内容。",
 	"Not sent: %s, which this partner was shown in another form before.":                                     "未发送：%s，此前已以另一种形式向该站点披露。",
 	"Not measured: %s of its documents have no fingerprints of this key period.":                             "未测量：其中 %s 的文献尚无本密钥周期的指纹。",
+	"Not measured: %s of its documents are not in the mirror.":                                               "未测量：其中 %s 的文献不在镜像中。",
 	"Known there: %s.": "对方获知：%s。",
 	"Known here: %s.":  "我方获知：%s。",
 	"It will tell of later documents that match.":    "对方将告知日后出现的匹配文献。",

@@ -89,7 +89,10 @@ func (l Language) partner(c concordat.Consulted) []string {
 	if c.Withheld > 0 {
 		say("Not sent: %s, which this partner was shown in another form before.", l.Plural(c.Withheld, "sentence", "sentences"))
 	}
-	if c.Unready > 0 {
+	switch {
+	case c.Unready > 0 && !c.Mirror.IsZero():
+		say("Not measured: %s of its documents are not in the mirror.", Percent(c.Unready))
+	case c.Unready > 0:
 		say("Not measured: %s of its documents have no fingerprints of this key period.", Percent(c.Unready))
 	}
 	if x := l.exposed(c.Exposed); x != "" {

@@ -18,6 +18,8 @@ type mirror struct {
 	cursor []byte
 	docs   map[concordat.Handle]concordat.ShippedDocument
 	got    int // documents that came, removals too
+	// withheld are those that the owner does not ship.
+	withheld map[concordat.Handle]bool
 }
 
 // sync fetches all that there is.
@@ -30,11 +32,18 @@ func (m *mirror) sync(t *testing.T, o *owner, from concordat.SiteID, lib concord
 			t.Fatalf("got cursor %x and scheme %s", s.Cursor, s.Scheme)
 		}
 		for _, d := range s.Documents {
-			if m.got++; d.Removed {
-				delete(m.docs, d.Handle)
-				continue
+			m.got++
+			delete(m.docs, d.Handle)
+			delete(m.withheld, d.Handle)
+			switch {
+			case d.Withheld:
+				if m.withheld == nil {
+					m.withheld = map[concordat.Handle]bool{}
+				}
+				m.withheld[d.Handle] = true
+			case !d.Removed:
+				m.docs[d.Handle] = d
 			}
-			m.docs[d.Handle] = d
 		}
 		m.cursor, more = s.Cursor, s.More
 	}
@@ -188,6 +197,9 @@ func TestShipAndOutline(t *testing.T) {
 	m := &mirror{docs: map[concordat.Handle]concordat.ShippedDocument{}}
 	m.sync(t, o, "north", "theses")
 	m.want(t, o, mill+bridge)
+	if len(m.withheld) != 1 || !m.withheld[d.Handle] {
+		t.Errorf("withheld are %v, want the document that was shown in words", m.withheld)
+	}
 	for handle := range m.docs {
 		x := o.outline(t, "north", &concordat.Ask{Job: concordat.JobID{9, 9}, Epoch: o.epoch},
 			concordat.OutlineOf{Handle: handle, Ordinals: []int{0}})[0]
@@ -198,6 +210,12 @@ func TestShipAndOutline(t *testing.T) {
 	b, e, ordinals := o.told(t, "north", mill+bridge, "theses")
 	if x := o.outline(t, "north", b, concordat.OutlineOf{Handle: e.Handle, Ordinals: ordinals})[0]; x.Refusal == nil {
 		t.Errorf("a shipped text is shown in words: %+v", x)
+	}
+	must(t, o.DeleteDocuments(t.Context(), "theses", "a"))
+	must(t, o.CatchUp(t.Context()))
+	m.sync(t, o, "north", "theses")
+	if len(m.withheld) != 0 {
+		t.Error("of a withheld document that was deleted the partner is not told")
 	}
 }
 

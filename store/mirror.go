@@ -25,6 +25,15 @@ type Mirror struct {
 	Withdrawn time.Time // when its owner closed it; zero: open
 	Documents int       // counted by the store; not read from a caller
 	Sentences int       // likewise
+	Withheld  int       // likewise: documents of the library that its owner does not ship to this site
+}
+
+// Lacks returns the share of the library's documents that the mirror does not hold, 0 to 1.
+func (m *Mirror) Lacks() float64 {
+	if m.Withheld == 0 {
+		return 0
+	}
+	return float64(m.Withheld) / float64(m.Withheld+m.Documents)
 }
 
 // MirrorDocument is a mirror's row of a document; its fingerprints are in an index.
@@ -35,9 +44,11 @@ type MirrorDocument struct {
 	Contact   string
 	Date      time.Time
 	Sentences int
+	Withheld  bool // it is not in the mirror: all else but ID is empty
 }
 
-const mirrorColumns = `m.site, m.library, m.federation, m.epoch, m.scheme, m.cursor, m.synced, m.complete, m.withdrawn, count(d.id), COALESCE(sum(d.sentences), 0)`
+const mirrorColumns = `m.site, m.library, m.federation, m.epoch, m.scheme, m.cursor, m.synced, m.complete, m.withdrawn, count(d.id),
+	COALESCE(sum(d.sentences), 0), COALESCE(sum(d.withheld), 0)`
 
 const mirrorFrom = ` FROM mirror m LEFT JOIN mirror_document d
 	ON d.site = m.site AND d.library = m.library AND d.federation = m.federation AND d.epoch = m.epoch`
@@ -52,7 +63,8 @@ func scanMirror(s engine.Scanner) (Mirror, error) {
 	var m Mirror
 	var synced, withdrawn int64
 	err := s.Scan(&m.Site, &m.Library, &m.Epoch.Federation, &m.Epoch.Number, &m.Scheme, &m.Cursor, &synced, &m.Complete, &withdrawn,
-		&m.Documents, &m.Sentences)
+		&m.Documents, &m.Sentences, &m.Withheld)
+	m.Documents -= m.Withheld
 	m.Synced, m.Withdrawn = instant(synced), instant(withdrawn)
 	return m, err
 }
@@ -84,10 +96,11 @@ func (db *Peers) PutMirror(ctx context.Context, m Mirror, docs []MirrorDocument,
 			}
 		}
 		for _, d := range docs {
-			_, err := c.Exec(ctx, `INSERT INTO mirror_document (site, library, federation, epoch, id, title, author, contact, date, sentences)
-				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (site, library, federation, epoch, id) DO UPDATE SET
-				title = excluded.title, author = excluded.author, contact = excluded.contact, date = excluded.date, sentences = excluded.sentences`,
-				m.args(d.ID, cleanText(d.Title), cleanText(d.Author), cleanText(d.Contact), stamp(d.Date), d.Sentences)...)
+			_, err := c.Exec(ctx, `INSERT INTO mirror_document (site, library, federation, epoch, id, title, author, contact, date, sentences,
+				withheld) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (site, library, federation, epoch, id) DO UPDATE SET
+				title = excluded.title, author = excluded.author, contact = excluded.contact, date = excluded.date, sentences = excluded.sentences,
+				withheld = excluded.withheld`, m.args(d.ID, cleanText(d.Title), cleanText(d.Author), cleanText(d.Contact), stamp(d.Date),
+				d.Sentences, d.Withheld)...)
 			if err != nil {
 				return err
 			}
@@ -133,12 +146,12 @@ func (db *Peers) DeleteMirror(ctx context.Context, k MirrorKey) error {
 func scanMirrorDocument(s engine.Scanner) (MirrorDocument, error) {
 	var d MirrorDocument
 	var date int64
-	err := s.Scan(&d.ID, &d.Title, &d.Author, &d.Contact, &date, &d.Sentences)
+	err := s.Scan(&d.ID, &d.Title, &d.Author, &d.Contact, &date, &d.Sentences, &d.Withheld)
 	d.Date = instant(date)
 	return d, err
 }
 
-const mirrorDocumentColumns = `id, title, author, contact, date, sentences`
+const mirrorDocumentColumns = `id, title, author, contact, date, sentences, withheld`
 
 // MirrorDocument returns a document of a mirror, or concordat.ErrNotFound.
 func (db *Peers) MirrorDocument(ctx context.Context, k MirrorKey, id concordat.DocumentID) (MirrorDocument, error) {

@@ -48,7 +48,8 @@ const witnessSkew = 2 * time.Minute
 // whatever it says. The result is one kept before that cannot be of the same audit: with the same
 // number and another hash, or behind it by number and ahead of it in time or the reverse; nil: none.
 //
-// Of ends that contradict no other, the first and the newest of an hour stay.
+// Of ends that contradict no other, the first and the newest of an hour stay; of those that do, the first mostForks, so
+// that a partner fills nothing by contradicting itself.
 func (db *Peers) AddWitness(ctx context.Context, w Witness) (*Witness, error) {
 	var fork *Witness
 	err := checkName("site", w.Site)
@@ -63,6 +64,9 @@ func (db *Peers) AddWitness(ctx context.Context, w Witness) (*Witness, error) {
 	}
 	return fork, db.fail(err, "witness of %s", w.Site)
 }
+
+// mostForks is how many ends of a partner's audit that contradict others are kept: two are proof.
+const mostForks = 100
 
 func addWitness(ctx context.Context, c engine.Conn, w Witness, now time.Time) (*Witness, error) {
 	fork, err := contradicts(ctx, c, w)
@@ -79,6 +83,12 @@ func addWitness(ctx context.Context, c engine.Conn, w Witness, now time.Time) (*
 	if _, err := c.Exec(ctx, `DELETE FROM witness WHERE site = ? AND fork = 0 AND seq < ? AND at <= ?
 		AND at > (SELECT min(at) FROM witness WHERE site = ? AND at >= ?)`, w.Site, int64(w.Seq), stamp(w.At), w.Site, hour); err != nil {
 		return nil, err
+	}
+	if fork != nil {
+		var forks int
+		if err := c.Row(ctx, `SELECT count(*) FROM witness WHERE site = ? AND fork = 1`, w.Site).Scan(&forks); err != nil || forks >= mostForks {
+			return fork, err
+		}
 	}
 	_, err = c.Exec(ctx, `INSERT INTO witness (`+witnessColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		w.Site, int64(w.Seq), hex.EncodeToString(w.Hash[:]), stamp(w.At), stamp(now), w.Head, fork != nil)
@@ -109,6 +119,14 @@ func contradicts(ctx context.Context, c engine.Conn, w Witness) (*Witness, error
 // Witnesses returns what was kept of a partner's audit, by its numbers.
 func (db *Peers) Witnesses(ctx context.Context, site concordat.SiteID) ([]Witness, error) {
 	ws, err := engine.Collect(ctx, db.read(), scanWitness, `SELECT `+witnessColumns+` FROM witness WHERE site = ? ORDER BY seq, heard`, site)
+	return ws, db.fail(err, "witnesses of %s", site)
+}
+
+// LatestWitnesses returns what another partner may want to compare of what was kept of a partner's audit: ends that
+// contradict each other first, then the newest; at most limit.
+func (db *Peers) LatestWitnesses(ctx context.Context, site concordat.SiteID, limit int) ([]Witness, error) {
+	ws, err := engine.Collect(ctx, db.read(), scanWitness, `SELECT `+witnessColumns+` FROM witness WHERE site = ?
+		ORDER BY fork DESC, seq DESC, heard LIMIT ?`, site, limit)
 	return ws, db.fail(err, "witnesses of %s", site)
 }
 

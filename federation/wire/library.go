@@ -11,6 +11,12 @@ const (
 	maxCursor      = 64
 )
 
+// MostHeads is the most audit heads of other sites in a catalogue.
+const MostHeads = 64
+
+// headBytes is the length of an audit head that names its site (crypto.HeadSize).
+const headBytes = 148
+
 // AppendCatalogueAsk appends the payload that asks for the catalogue.
 func AppendCatalogueAsk(b []byte) ([]byte, error) {
 	return write(b, "catalogue ask", (*coder).head)
@@ -22,6 +28,16 @@ func ParseCatalogueAsk(b []byte) error { return read(b, "catalogue ask", (*coder
 func (c *coder) catalogue(v *concordat.Catalogue) {
 	c.payload(Version)
 	list(c, &v.Libraries, 2, 0, math.MaxUint16, 41, c.openLibrary)
+	list(c, &v.Heads, 1, 0, MostHeads, headBytes, func(h *[]byte) {
+		if c.reading {
+			*h = make([]byte, headBytes)
+		}
+		if len(*h) != headBytes {
+			c.fail("an audit head of %d bytes, want %d", len(*h), headBytes)
+			return
+		}
+		c.bytes(*h)
+	})
 }
 
 func (c *coder) openLibrary(l *concordat.OpenLibrary) {
@@ -85,7 +101,7 @@ func (c *coder) shipment(s *concordat.Shipment) {
 	name(c, &s.Scheme, 1)
 	list(c, &s.Documents, 4, 0, math.MaxInt32, 35, func(d *concordat.ShippedDocument) {
 		c.bytes(d.Handle[:])
-		c.flag(&d.Removed)
+		c.fate(d)
 		c.prose(&d.Title, maxTitle)
 		c.prose(&d.Author, maxTitle)
 		c.prose(&d.Contact, maxTitle)
@@ -94,12 +110,29 @@ func (c *coder) shipment(s *concordat.Shipment) {
 			c.fingerprint(&t.Fingerprint)
 			c.num(&t.Ordinal, 4, math.MaxInt32)
 		})
-		if d.Removed && (d.Title != "" || d.Author != "" || d.Contact != "" || !d.Date.IsZero() || d.Sentences != nil) {
-			c.fail("a removed document is told of")
+		if (d.Removed || d.Withheld) && (d.Title != "" || d.Author != "" || d.Contact != "" || !d.Date.IsZero() || d.Sentences != nil) {
+			c.fail("a document that is not shipped is told of")
 		}
 	})
 	c.blob(&s.Cursor, 1, maxCursor)
 	c.flag(&s.More)
+}
+
+// fate codes whether a document is shipped: 0, or removed: 1, or withheld: 2.
+func (c *coder) fate(d *concordat.ShippedDocument) {
+	n := 0
+	switch {
+	case d.Removed && d.Withheld:
+		c.fail("a document is removed and withheld")
+	case d.Removed:
+		n = 1
+	case d.Withheld:
+		n = 2
+	}
+	c.num(&n, 1, 2)
+	if c.reading {
+		d.Removed, d.Withheld = n == 1, n == 2
+	}
 }
 
 // AppendShipment appends the payload of s.

@@ -384,7 +384,13 @@ func (g *gen) told() *wire.Told {
 }
 
 func (g *gen) catalogue() *concordat.Catalogue {
-	return &concordat.Catalogue{Libraries: some(g, 0, 5, func() concordat.OpenLibrary {
+	return &concordat.Catalogue{Heads: some(g, 0, 3, func() []byte {
+		b := make([]byte, 148)
+		for i := range b {
+			b[i] = byte(g.IntN(256))
+		}
+		return b
+	}), Libraries: some(g, 0, 5, func() concordat.OpenLibrary {
 		return concordat.OpenLibrary{
 			ID: concordat.LibraryID(g.id()), Title: g.text(100), Description: g.text(1000), Documents: g.number(), Level: g.level(),
 			Outline: g.form(), Purposes: some(g, 0, 3, g.id), Ship: g.bool(), Standing: g.bool(),
@@ -488,7 +494,10 @@ func (g *gen) shipment() *concordat.Shipment {
 	s.Documents = some(g, 0, 5, func() concordat.ShippedDocument {
 		d := concordat.ShippedDocument{Removed: g.IntN(4) == 0}
 		g.fill(d.Handle[:])
-		if d.Removed {
+		if !d.Removed {
+			d.Withheld = g.IntN(4) == 0
+		}
+		if d.Removed || d.Withheld {
 			return d
 		}
 		d.Title, d.Author, d.Contact, d.Date = g.text(100), g.text(50), g.text(50), g.time()

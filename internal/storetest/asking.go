@@ -162,7 +162,12 @@ func testMirrors(t *testing.T, p Place) {
 	must(t, db.PutMirror(ctx, m, []store.MirrorDocument{changed, doc(4)}, []concordat.DocumentID{"d01", "none"}))
 	second := m
 	second.Epoch.Number++
-	must(t, db.PutMirror(ctx, second, []store.MirrorDocument{doc(1)}, nil))
+	must(t, db.PutMirror(ctx, second, []store.MirrorDocument{doc(1), {ID: "w1", Withheld: true}, {ID: "w2", Withheld: true}}, nil))
+	if got, err := db.Mirror(ctx, second.MirrorKey); err != nil || got.Documents != 1 || got.Withheld != 2 || got.Lacks() != 2./3 {
+		t.Errorf("with documents that are withheld: %+v, error %v", got, err)
+	}
+	must(t, db.PutMirror(ctx, second, []store.MirrorDocument{{ID: "w1"}}, []concordat.DocumentID{"w1", "w2"}))
+	must(t, db.PutMirror(ctx, second, nil, []concordat.DocumentID{"w1"}))
 	got, err := db.Mirror(ctx, key)
 	must(t, err)
 	m.Documents, m.Sentences = 3, 17

@@ -268,4 +268,22 @@ func testWitnesses(t *testing.T, p Place) {
 	if forks < 4 {
 		t.Errorf("%d are marked, want both sides of each", forks)
 	}
+	latest, err := db.LatestWitnesses(ctx, "ONE", forks+1)
+	must(t, err)
+	for i, k := range latest {
+		if k.Fork != (i < forks) {
+			t.Errorf("of the latest, number %d: fork %v", i, k.Fork)
+		}
+	}
+	// Who contradicts himself without end fills nothing.
+	for i := range 500 {
+		if add(309, byte(i), time.Duration(i)*time.Hour) == nil && i != int(last.Hash[0]) {
+			t.Errorf("contradiction %d is not seen", i)
+		}
+	}
+	kept, err = db.Witnesses(ctx, "ONE")
+	must(t, err)
+	if len(kept) > 200 {
+		t.Errorf("%d ends are kept of 500 that contradict", len(kept))
+	}
 }

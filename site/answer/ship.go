@@ -20,7 +20,7 @@ const (
 // AnswerShip tells what changed in a library since the partner's cursor, as fingerprints of whole
 // documents, in the order of the changes; it fails with a *concordat.Refusal of ReasonUnknown where
 // the cursor is of another set: the partner then drops its mirror and begins anew. A text that the
-// partner has in word sets is not shipped.
+// partner has in word sets is not shipped, and told of as withheld.
 func (s *Answerer) AnswerShip(ctx context.Context, from concordat.SiteID, a *concordat.ShipAsk) (*concordat.Shipment, error) {
 	line := auditShip{Epoch: a.Epoch.String(), Library: cut(a.Library)}
 	out, err := s.ship(ctx, from, a)
@@ -131,7 +131,8 @@ func (s *Answerer) shipOne(ctx context.Context, set *epochSet, g *grant,
 	err = s.o.Store.Show(ctx, store.Showing{Partner: g.from, Hash: row.Hash, Form: store.FormFingerprints, Library: g.library.ID,
 		Document: c.ID, Epoch: set.Epoch, Sentences: len(p.Indexed)})
 	if errors.Is(err, concordat.ErrRefused) {
-		return s.shipRemoval(ctx, set, g, d) // an earlier text may be in the mirror
+		d.Withheld = true // an earlier text may be in the mirror, and the partner must know what is not
+		return d, row.Hash, nil
 	}
 	if err != nil {
 		return nil, "", err

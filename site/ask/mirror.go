@@ -37,6 +37,7 @@ func (s *Asker) mirrored(m *site.MirroredLibrary, id concordat.DocumentID) conco
 type Synced struct {
 	Documents int // put or replaced
 	Removed   int
+	Withheld  int // not shipped, since the owner has shown them in word sets
 	Sentences int
 	Complete  bool // nothing is left to fetch
 	Withdrawn bool // the owner has closed the library: the mirror is deleted
@@ -146,6 +147,11 @@ func (s *Asker) takeShipment(ctx context.Context, m *site.MirroredLibrary, state
 			gone, refs = append(gone, id), append(refs, s.mirrored(m, id))
 			continue
 		}
+		if d.Withheld {
+			rows, refs = append(rows, store.MirrorDocument{ID: id, Withheld: true}), append(refs, s.mirrored(m, id))
+			done.Withheld++
+			continue
+		}
 		p, err := s.shipped(m, &d)
 		if err != nil {
 			return err
@@ -169,7 +175,7 @@ func (s *Asker) takeShipment(ctx context.Context, m *site.MirroredLibrary, state
 		return err
 	}
 	*state = next
-	done.Documents += len(rows)
+	done.Documents += len(profiles)
 	done.Removed += len(gone)
 	done.Complete = !sh.More
 	return nil
@@ -270,7 +276,7 @@ func (fw *forwarding) mirror(ctx context.Context, m *site.MirroredLibrary, state
 	}
 	c := concordat.Consulted{Site: m.Site, Library: m.Library, Asked: len(q.Fingerprints), Answered: len(q.Fingerprints),
 		Missing: append([]concordat.ShardID{}, a.Missing...), Capped: a.Capped, Level: concordat.ShowMetadata, Epoch: m.Epoch.String(),
-		Mirror: state.Synced}
+		Mirror: state.Synced, Unready: state.Lacks()}
 	for _, x := range a.Matches {
 		if x.Distance <= t.questions[x.Sentence].Gate {
 			x.Source = concordat.Ref{Site: m.Site, Library: m.Library, Document: x.Source.Document}

@@ -110,7 +110,7 @@ func (a *commands) syncMirror(ctx context.Context, o *instance.Instance, who str
 	}
 	if a.JSON {
 		return a.Line(map[string]any{"site": m.Site, "library": lib, "epoch": m.Epoch.String(), "documents": done.Documents,
-			"removed":   done.Removed,
+			"removed": done.Removed, "withheld": done.Withheld,
 			"sentences": done.Sentences, "complete": done.Complete, "withdrawn": done.Withdrawn, "ready": ready})
 	}
 	if done.Withdrawn {
@@ -119,6 +119,10 @@ func (a *commands) syncMirror(ctx context.Context, o *instance.Instance, who str
 	}
 	a.Say("%s/%s, epoch %s: %s new or changed with %s, %d removed", who, lib, m.Epoch, report.Plural(done.Documents, "document", "documents"),
 		report.Plural(done.Sentences, "sentence", "sentences"), done.Removed)
+	if done.Withheld > 0 {
+		a.Say("%s of the library not shipped, since this site has word sets of them: name the partner in a check to ask it about all",
+			report.Plural(done.Withheld, "document is", "documents are"))
+	}
 	if ready < 1 {
 		a.Say("%s of the library has fingerprints there as yet; sync again later", report.Percent(ready))
 	}
@@ -162,9 +166,12 @@ func (a *commands) listMirrors(ctx context.Context, o *instance.Instance) error 
 		}
 		if a.JSON {
 			err = a.Line(map[string]any{"site": x.Site, "library": x.Library, "epoch": x.Epoch.String(), "documents": x.Documents,
-				"sentences": x.Sentences, "synced": x.Synced, "complete": x.Complete, "used": why == "", "why": why})
+				"withheld": x.Withheld, "sentences": x.Sentences, "synced": x.Synced, "complete": x.Complete, "used": why == "", "why": why})
 		} else {
 			state := "used by checks"
+			if x.Withheld > 0 {
+				state += fmt.Sprintf(", without %s that the partner does not ship", report.Plural(x.Withheld, "document", "documents"))
+			}
 			if why != "" {
 				state = "not used: " + why
 			}

@@ -1,0 +1,37 @@
+package partners
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/site"
+	"concordat/store"
+)
+
+// TestMirrorThatLacks: a partner that is named is asked in place of a mirror that lacks documents, and not in place of a
+// whole one.
+func TestMirrorThatLacks(t *testing.T) {
+	m := &mirrorSet{}
+	for _, lib := range []concordat.LibraryID{"whole", "lacking"} {
+		x := store.Mirror{MirrorKey: store.MirrorKey{Site: "north", Library: lib}, Synced: time.Now(), Documents: 3}
+		if lib == "lacking" {
+			x.Withheld = 1
+		}
+		m.in, m.states = append(m.in, site.MirroredLibrary{Site: "north", Library: lib}), append(m.states, x)
+	}
+	var told []string
+	got := m.without(func(f string, args ...any) { told = append(told, fmt.Sprintf(f, args...)) }, "north",
+		[]concordat.LibraryID{"whole", "lacking", "other"}, false)
+	if want := []concordat.LibraryID{"lacking", "other"}; !slices.Equal(got, want) {
+		t.Errorf("asked are %v, want %v", got, want)
+	}
+	if len(m.in) != 1 || m.in[0].Library != "whole" || len(m.states) != 1 || m.states[0].Library != "whole" {
+		t.Errorf("mirrors %+v are used, want the whole one", m.in)
+	}
+	if len(told) != 2 {
+		t.Errorf("told: %q", told)
+	}
+}
