@@ -119,7 +119,7 @@ func TestCardBounds(t *testing.T) {
 		"line in contact":    {func(b *cardBody) { b.contact = "a\nb" }, false},
 		"8 addresses":        {func(b *cardBody) { b.urls = slices.Repeat([]string{host}, 8) }, true},
 		"9 addresses":        {func(b *cardBody) { b.urls = slices.Repeat([]string{host}, 9) }, false},
-		"no address":         {func(b *cardBody) { b.urls = nil }, false},
+		"no address":         {func(b *cardBody) { b.urls = nil }, true},
 		"address of 1024":    {func(b *cardBody) { b.urls = []string{host + strings.Repeat("x", 1024-len(host))} }, true},
 		"address of 1025":    {func(b *cardBody) { b.urls = []string{host + strings.Repeat("x", 1025-len(host))} }, false},
 		"fragment":           {func(b *cardBody) { b.urls = []string{host + "#f"} }, false},

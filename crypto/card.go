@@ -41,7 +41,7 @@ const (
 // CardFields are the fields of a card besides the keys: a site's own description.
 type CardFields struct {
 	Name    string   `json:"name"` // 1 to 200 bytes of printable UTF-8
-	URLs    []string `json:"urls"` // 1 to 8, https, at most 1,024 bytes each
+	URLs    []string `json:"urls"` // at most 8, https, at most 1,024 bytes each; none: no partner can reach the site
 	Contact string   `json:"contact"`
 	Modes   Modes    `json:"modes"`
 }
@@ -151,8 +151,8 @@ func (f CardFields) validate() error {
 	if len(f.Contact) > 1024 || !printable(f.Contact) {
 		errs = append(errs, fmt.Errorf("card: contact: %w: at most 1024 bytes of printable text", ErrFormat))
 	}
-	if len(f.URLs) == 0 || len(f.URLs) > mostURLs {
-		errs = append(errs, fmt.Errorf("card: %w: %d addresses, not 1 to %d", ErrFormat, len(f.URLs), mostURLs))
+	if len(f.URLs) > mostURLs {
+		errs = append(errs, fmt.Errorf("card: %w: %d addresses, not at most %d", ErrFormat, len(f.URLs), mostURLs))
 	}
 	for _, u := range f.URLs {
 		errs = append(errs, checkURL(u))
@@ -279,7 +279,7 @@ func (c *Card) Valid(now time.Time) error {
 
 // Accept reads a card that site is said to have made and returns the one to be held: the new one,
 // or held where it is the same. It fails with ErrFormat, ErrSignature, or ErrCard for a card of
-// another site, one that is not in force, and one that does not follow held, by its serial: that is a
+// another site, one that names no address, one that is not in force, and one that does not follow held, by its serial: that is a
 // rollback, and worth an alarm. held may be nil.
 func Accept(site SiteID, held *Card, b []byte, now time.Time) (*Card, error) {
 	if held != nil && bytes.Equal(held.raw, b) {
@@ -292,6 +292,9 @@ func Accept(site SiteID, held *Card, b []byte, now time.Time) (*Card, error) {
 	if c.Site != site {
 		return nil, fmt.Errorf("%w: it is of %s", ErrCard, c.Site)
 	}
+	if len(c.URLs) == 0 {
+		return nil, errAddress
+	}
 	if held != nil && c.Serial <= held.Serial {
 		return nil, fmt.Errorf("%w: serial %d, held is %d with other content", ErrCard, c.Serial, held.Serial)
 	}
@@ -300,6 +303,9 @@ func Accept(site SiteID, held *Card, b []byte, now time.Time) (*Card, error) {
 	}
 	return c, nil
 }
+
+// errAddress: the card is of a site that signs and has no partners.
+var errAddress = fmt.Errorf("%w: it names no address", ErrCard)
 
 // PinnedTLS reports whether the key of a certificate is one of the card's.
 func (c *Card) PinnedTLS(p Pin) bool { return slices.Contains(c.TLS, p) }

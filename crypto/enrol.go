@@ -129,6 +129,9 @@ func (id *Identity) ReadEnrolment(b []byte, now time.Time) (*Enrolment, error) {
 	if e.Card, err = ParseCard(p.b); err != nil {
 		return nil, fmt.Errorf("enrolment: %w", err)
 	}
+	if len(e.Card.URLs) == 0 {
+		return nil, errAddress
+	}
 	return e, e.Card.Valid(now)
 }
 

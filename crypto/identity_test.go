@@ -237,7 +237,6 @@ func TestCardFields(t *testing.T) {
 		"control":      func(f *crypto.CardFields) { f.Name = "a\x1b[2Jb" },
 		"right-left":   func(f *crypto.CardFields) { f.Contact = "a\u202eb" },
 		"long":         func(f *crypto.CardFields) { f.Name = strings.Repeat("a", 201) },
-		"no address":   func(f *crypto.CardFields) { f.URLs = nil },
 		"9 addresses":  func(f *crypto.CardFields) { f.URLs = slices.Repeat(f.URLs, 9) },
 		"http":         func(f *crypto.CardFields) { f.URLs = []string{"http://a.example"} },
 		"password":     func(f *crypto.CardFields) { f.URLs = []string{"https://a:b@a.example"} },

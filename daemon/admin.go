@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"concordat/crypto"
 	"concordat/instance"
 	"concordat/instance/config"
 	"concordat/store"
@@ -19,7 +20,18 @@ import (
 // administration tells the pages of administration about this process.
 func (s *Daemon) administration() *web.Administration {
 	return &web.Administration{Storage: s.storage, Schemes: s.schemes, Health: s.health,
-		Settings: func() []web.Setting { return webSettings(s.o) }}
+		Settings: func() []web.Setting { return webSettings(s.o) },
+		Keys: func(ctx context.Context) (web.Keys, error) {
+			k, err := s.o.Keys(ctx)
+			if err != nil || !k.Made {
+				return web.Keys{}, err
+			}
+			return web.Keys{Made: true, Identity: k.Site.String(), Exported: k.Exported, WantsExport: k.WantsExport()}, nil
+		},
+		LockedRoot: func(ctx context.Context, passphrase []byte) ([]byte, error) {
+			return s.o.LockedRoot(ctx, crypto.Passphrase(passphrase))
+		},
+		PutOffRoot: s.o.PutOffRoot}
 }
 
 // webSettings are the keys of the configuration in force; a flag beats where the file had a value from. What waits for

@@ -113,7 +113,13 @@ func Run(ctx context.Context, o *instance.Instance, options Options) error {
 	s.level.Set(o.Config.Log.Level)
 	s.log = slog.New(s.meters.log(logHandler(options.Log, o.Config.Log.Format, &s.level)))
 	boundMemory(s.log)
-	var err error
+	made, err := o.EnsureKeys(ctx)
+	if err != nil {
+		return fmt.Errorf("make the site's keys: %w", err)
+	}
+	if made {
+		s.log.Info("keys made", "site", o.ID())
+	}
 	if s.Partners, err = partners.Listen(ctx, o, s.partnerOptions()); err != nil {
 		return err
 	}

@@ -46,7 +46,8 @@ func (s *Daemon) sweep(ctx context.Context, e *retain.Eraser) error {
 			if err != nil && ctx.Err() == nil {
 				s.log.Error("retention", "error", err)
 			}
-			s.log.Info("retention", "did", did)
+			s.tellSwept(did)
+			s.refreshKeys(ctx)
 			s.settleOld(ctx)
 		} else if now.Sub(failed) >= erasureRetry {
 			if _, err := e.Resume(ctx); err != nil && ctx.Err() == nil {
@@ -59,6 +60,25 @@ func (s *Daemon) sweep(ctx context.Context, e *retain.Eraser) error {
 			return nil
 		case <-tick.C:
 		}
+	}
+}
+
+// tellSwept logs what the rules of the site deleted; nothing is told of nothing.
+func (s *Daemon) tellSwept(did *retain.Swept) {
+	if did == nil || did.Resumed+did.Reports+did.Texts+did.Originals+did.Documents+did.Files+did.Accounts == 0 {
+		return
+	}
+	s.log.Info("retention", "resumed", did.Resumed, "reports", did.Reports, "texts", did.Texts, "originals", did.Originals,
+		"documents", did.Documents, "files", did.Files, "accounts", did.Accounts)
+}
+
+// refreshKeys renews the card of a site that does not listen for partners; their server renews that of one that does.
+func (s *Daemon) refreshKeys(ctx context.Context) {
+	if s.Partners != nil {
+		return
+	}
+	if err := s.o.RefreshKeys(ctx); err != nil && ctx.Err() == nil {
+		s.log.Error("card of the site", "error", err)
 	}
 }
 

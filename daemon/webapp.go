@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"concordat"
 	"concordat/crypto"
 	"concordat/instance"
+	"concordat/instance/signing"
 	"concordat/partners"
 	"concordat/report"
 	"concordat/site"
@@ -79,16 +81,19 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		Rules:      func() report.Rules { return instance.Rules(o.Now()) },
 		Templates:  func() []string { return slices.Sorted(maps.Keys(instance.Templates(o.Now()))) },
 		ReportJSON: s.options.Sign.WriteJSON,
-		ReportPDF:  pdfWriter(o, s.options.Sign),
-		Originals:  newOriginals(files, d.reader),
-		Partners:   func(ctx context.Context) ([]web.Partner, error) { return partnerChoices(ctx, o) },
-		Room:       o.CheckDisk,
-		Admin:      s.administration(),
-		Cluster:    clusterPages(o),
-		Batches:    d.batches,
-		AgainDays:  func() int { return o.Now().Check.AgainDays },
-		Partner:    s.partnerOf,
-		MaxUpload:  o.Config.Extract.MaxInput,
+		ReportFile: func(w io.Writer, form web.ReportForm, write func(io.Writer) error) error {
+			return s.options.Sign.WriteFile(w, signing.Form(form), write)
+		},
+		ReportPDF: pdfWriter(o, s.options.Sign),
+		Originals: newOriginals(files, d.reader),
+		Partners:  func(ctx context.Context) ([]web.Partner, error) { return partnerChoices(ctx, o) },
+		Room:      o.CheckDisk,
+		Admin:     s.administration(),
+		Cluster:   clusterPages(o),
+		Batches:   d.batches,
+		AgainDays: func() int { return o.Now().Check.AgainDays },
+		Partner:   s.partnerOf,
+		MaxUpload: o.Config.Extract.MaxInput,
 
 		AddFile:      d.adder(o),
 		HookNetworks: o.Config.Webhooks.Allow,

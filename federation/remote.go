@@ -311,7 +311,7 @@ func jitter(d time.Duration) time.Duration {
 
 // post sends the envelope to the first address of the card that answers.
 func (r *remote) post(ctx context.Context, card *crypto.Card, env []byte) ([]byte, error) {
-	var last error
+	last := errors.New("its card names no address")
 	for _, url := range card.URLs {
 		answer, err := r.call(ctx, http.MethodPost, address(url, pathMessage), env, crypto.MaxEnvelope)
 		if err == nil || !passing(err) || ctx.Err() != nil {
@@ -430,7 +430,7 @@ func (r *remote) renew(ctx context.Context) (*crypto.Card, error) {
 	if !ok {
 		return nil, fmt.Errorf("site %s: %w", r.name, concordat.ErrNotFound)
 	}
-	var last error
+	last := errors.New("its card names no address")
 	for _, url := range m.Card.URLs {
 		card, err := r.fetch(ctx, url, m.Card)
 		if err == nil && card.Serial > m.Card.Serial {

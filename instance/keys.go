@@ -40,6 +40,7 @@ type Keystore struct {
 	Secret crypto.Secret
 	// Shared, if not nil, has the keystore of all nodes of the site; the file is this node's copy of it.
 	Shared *store.DB
+	opens  *crypto.Secret // what is to open it after an Update; nil: Secret
 }
 
 // OpenKeystore opens the keystore of the site; see OpenKeystore.
@@ -78,7 +79,15 @@ func (k *Keystore) Update(ctx context.Context, change func(*crypto.Identity) (*c
 	if k.Shared != nil {
 		return k.updateShared(ctx, change)
 	}
-	return keyfile.Update(k.Path, k.Secret, change)
+	return keyfile.Update(k.Path, k.Secret, k.later(), change)
+}
+
+// later is what opens the keystore after an Update.
+func (k *Keystore) later() crypto.Secret {
+	if k.opens != nil {
+		return *k.opens
+	}
+	return k.Secret
 }
 
 // findSecret returns what opens the keystore of the folder.

@@ -84,7 +84,7 @@ func (k *Keystore) updateShared(ctx context.Context, change func(*crypto.Identit
 			return nil, err
 		}
 		if id != old || version == 0 {
-			if b, err = id.Lock(k.Secret, rand.Reader); err != nil {
+			if b, err = id.Lock(k.later(), rand.Reader); err != nil {
 				return nil, err
 			}
 			if _, err = k.Shared.PutKeystore(ctx, version, b); errors.Is(err, concordat.ErrChanged) {

@@ -68,8 +68,8 @@ func OpenRoster(ctx context.Context, o *instance.Instance, id *crypto.Identity, 
 	if err != nil {
 		return nil, err
 	}
-	if card == nil {
-		return nil, instance.Usagef("the site has no card yet: concordat site card --url https://HOST:PORT")
+	if card == nil || len(card.URLs) == 0 {
+		return nil, instance.Usagef("the site's card has no address yet: concordat site card --url https://HOST:PORT")
 	}
 	if err := card.Valid(time.Now()); err != nil {
 		return nil, instance.Usagef("%w: renew it with concordat site card --renew", err)

@@ -22,6 +22,9 @@ var csvColumns = []string{"passage", "start", "end", "kind", "counted", "why_not
 	"characters", "cited", "documents", "source_date", "date_of", "oldest", "later", "place", "shared_words",
 	"verdict", "verdict_by", "signed_off", "verdict_stale"}
 
+// CSVColumns is the number of columns of WriteCSV.
+func CSVColumns() int { return len(csvColumns) }
+
 // WriteCSV writes one row for each passage and source (RFC 4180, CRLF), under a row of column
 // names. Positions are Unicode code points; those of a source are empty where only its bytes are
 // known. A cell that a spreadsheet would take for a formula begins with an apostrophe.

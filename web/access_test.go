@@ -114,6 +114,8 @@ var routeDecisions = map[string]string{
 	"POST /libraries/{id}/documents/delete": "ao",
 
 	"GET /admin":                 "au",
+	"POST /admin/keys":           "a",
+	"POST /admin/keys/later":     "a",
 	"GET /admin/tasks":           "au",
 	"POST /admin/tasks/{id}":     "a",
 	"GET /admin/storage":         "au",

@@ -26,6 +26,11 @@ type Administration struct {
 	Schemes  func(ctx context.Context) (Schemes, error)
 	Health   func(ctx context.Context) []HealthPart
 	Settings func() []Setting
+	// Keys are those by which the site signs. LockedRoot returns the root key under a passphrase, which stays here too, and
+	// PutOffRoot notes that nobody is to be asked for it again.
+	Keys       func(ctx context.Context) (Keys, error)
+	LockedRoot func(ctx context.Context, passphrase []byte) ([]byte, error)
+	PutOffRoot func(ctx context.Context) error
 }
 
 // Storage is the disk and the index of a site.
@@ -76,6 +81,8 @@ type Setting struct {
 // adminRoutes adds the pages of administration: an administrator changes, an auditor reads.
 func (w *Web) adminRoutes() {
 	w.page("GET /admin", overseers, w.healthPage)
+	w.page("POST /admin/keys", administrators, w.exportRoot)
+	w.page("POST /admin/keys/later", administrators, w.putOffRoot)
 	w.page("GET /admin/tasks", overseers, w.adminTasksPage)
 	w.page("POST /admin/tasks/{id}", administrators, w.changeTask)
 	w.page("GET /admin/storage", overseers, w.storagePage)
@@ -132,7 +139,16 @@ func (w *Web) lately(ctx context.Context) HealthPart {
 }
 
 func (w *Web) healthPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	w.showHealth(rw, r, v, http.StatusOK, "")
+}
+
+// showHealth shows the page with the key of what is wrong with the passphrase that was given, or with nothing wrong.
+func (w *Web) showHealth(rw http.ResponseWriter, r *http.Request, v *visitor, status int, wrong string) {
 	counts, err := w.o.Store.TaskCounts(r.Context())
+	var keys *Keys
+	if err == nil {
+		keys, err = w.keysFor(r.Context())
+	}
 	if err != nil {
 		w.fail(rw, r, v, err)
 		return
@@ -142,8 +158,10 @@ func (w *Web) healthPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		Parts  []HealthPart
 		States []concordat.State
 		Counts map[concordat.State]int
-	}{adminFor(v), w.health(r.Context()), taskStates, counts}
-	w.show(rw, r, v, http.StatusOK, "admin_health", "title.admin", p)
+		Keys   *Keys
+		Wrong  string
+	}{adminFor(v), w.health(r.Context()), taskStates, counts, keys, wrong}
+	w.show(rw, r, v, status, "admin_health", "title.admin", p)
 }
 
 var taskStates = []concordat.State{concordat.TaskRunning, concordat.TaskQueued, concordat.TaskFailed, concordat.TaskPartial,

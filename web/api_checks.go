@@ -12,7 +12,6 @@ import (
 
 	"concordat"
 	"concordat/report"
-	"concordat/report/html"
 	"concordat/site"
 	"concordat/store"
 	"concordat/web/bounds"
@@ -272,10 +271,10 @@ func (w *Web) apiReport(rw http.ResponseWriter, r *http.Request, v *visitor) err
 	switch format {
 	case "csv":
 		rw.Header().Set("Content-Type", "text/csv; charset=utf-8")
-		err = report.WriteCSV(rw, rep, report.CSVOptions{})
+		err = w.reportCSV(rw, rep, report.CSVOptions{})
 	case "html":
 		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
-		err = html.Write(rw, rep)
+		err = w.reportHTML(rw, rep)
 	case "pdf":
 		return w.writePDF(rw, r, v, rep)
 	default:

@@ -13,7 +13,6 @@ import (
 
 	"concordat"
 	"concordat/report"
-	"concordat/report/html"
 	"concordat/site"
 	"concordat/site/batch"
 	"concordat/store"
@@ -281,7 +280,7 @@ func (w *Web) batchPairPage(rw http.ResponseWriter, r *http.Request, v *visitor)
 	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
 	// The page stands alone and carries the stricter policy of its own style and script.
 	rw.Header().Set("Content-Security-Policy", "frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
-	if err := html.Write(rw, rep); err != nil {
+	if err := w.reportHTML(rw, rep); err != nil {
 		w.o.Logger.Error("pair", "batch", b.ID, "error", err)
 	}
 }

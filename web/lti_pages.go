@@ -9,7 +9,6 @@ import (
 
 	"concordat"
 	"concordat/report"
-	"concordat/report/html"
 	"concordat/site"
 	"concordat/store"
 	"concordat/web/message"
@@ -174,11 +173,11 @@ func (d *ltiDesk) reportPage(rw http.ResponseWriter, r *http.Request, s *ltiSess
 	case "csv":
 		h.Set("Content-Type", "text/csv; charset=utf-8")
 		h.Set("Content-Disposition", attachment(t, "csv"))
-		err = report.WriteCSV(rw, rep, report.CSVOptions{BOM: true})
+		err = d.w.reportCSV(rw, rep, report.CSVOptions{BOM: true})
 	default:
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		d.frame(rw, s.platform, ltiReportPolicy)
-		err = html.Write(rw, rep)
+		err = d.w.reportHTML(rw, rep)
 	}
 	if err != nil {
 		d.w.o.Logger.Error("report", "task", t.ID, "error", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -154,16 +155,25 @@ func (w *Web) reportPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	case "csv":
 		h.Set("Content-Type", "text/csv; charset=utf-8")
 		h.Set("Content-Disposition", attachment(t, "csv"))
-		err = report.WriteCSV(rw, rep, report.CSVOptions{BOM: true})
+		err = w.reportCSV(rw, rep, report.CSVOptions{BOM: true})
 	default:
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		// The page stands alone and carries the stricter policy of its own style and script.
 		h.Set("Content-Security-Policy", "frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
-		err = html.Write(rw, rep)
+		err = w.reportHTML(rw, rep)
 	}
 	if err != nil {
 		w.o.Logger.Error("report", "task", t.ID, "error", err)
 	}
+}
+
+// reportHTML and reportCSV write a report as a file that stands alone, signed where the site has keys.
+func (w *Web) reportHTML(to io.Writer, rep *report.Report) error {
+	return w.o.ReportFile(to, formHTML, func(to io.Writer) error { return html.Write(to, rep) })
+}
+
+func (w *Web) reportCSV(to io.Writer, rep *report.Report, o report.CSVOptions) error {
+	return w.o.ReportFile(to, formCSV, func(to io.Writer) error { return report.WriteCSV(to, rep, o) })
 }
 
 // attachment names the file of a download (RFC 6266, section 4), otherwise than the document of which it reports.

@@ -50,6 +50,8 @@ type Options struct {
 	// ReportJSON writes a report in JSON, such as signed. Where it fails it has written nothing, or the
 	// reader is gone. nil: report.WriteJSON.
 	ReportJSON func(io.Writer, *report.Report) error
+	// ReportFile writes a report in HTML or CSV, as write does, such as with a signature. nil: write alone.
+	ReportFile func(w io.Writer, form ReportForm, write func(io.Writer) error) error
 	// ReportPDF writes a report as a PDF, such as signed, with or without the comments of those who
 	// review it. Where it fails it has written nothing, or the reader is gone. nil: the pages alone.
 	ReportPDF func(ctx context.Context, w io.Writer, rep *report.Report, comments bool) error
@@ -87,6 +89,15 @@ type Options struct {
 	Panicked  func()           // called after each panic of a request that was recovered; nil: they are only logged
 	Now       func() time.Time // nil: time.Now
 }
+
+// ReportForm names a form of a report: html or csv.
+type ReportForm string
+
+// The forms of Options.ReportFile.
+const (
+	formHTML ReportForm = "html"
+	formCSV  ReportForm = "csv"
+)
 
 // Partner is another site that a check can ask.
 type Partner struct {
@@ -139,6 +150,9 @@ func New(o Options) (*Web, error) {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.ReportFile == nil {
+		o.ReportFile = func(w io.Writer, _ ReportForm, write func(io.Writer) error) error { return write(w) }
 	}
 	if o.ReportJSON == nil {
 		o.ReportJSON = report.WriteJSON

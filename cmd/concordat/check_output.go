@@ -137,15 +137,16 @@ func (a *app) writeFile(rep *report.Report, f outFlags) error {
 }
 
 func (a *app) writeReport(w io.Writer, rep *report.Report, f outFlags) error {
+	sign := a.Signatures()
 	switch f.format {
 	case "pdf":
-		return a.Signatures().WritePDF(w, rep, f.pages)
+		return sign.WritePDF(w, rep, f.pages)
 	case "json":
-		return a.Signatures().WriteJSON(w, rep)
+		return sign.WriteJSON(w, rep)
 	case "csv":
-		return report.WriteCSV(w, rep, report.CSVOptions{BOM: true})
+		return sign.WriteFile(w, signing.CSV, func(w io.Writer) error { return report.WriteCSV(w, rep, report.CSVOptions{BOM: true}) })
 	case "text":
-		return report.WriteText(w, rep)
+		return sign.WriteFile(w, signing.Text, func(w io.Writer) error { return report.WriteText(w, rep) })
 	}
-	return html.Write(w, rep)
+	return sign.WriteFile(w, signing.HTML, func(w io.Writer) error { return html.Write(w, rep) })
 }

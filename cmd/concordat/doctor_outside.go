@@ -102,7 +102,7 @@ func (d *doctor) ocr(ctx context.Context, languages string) {
 func (d *doctor) keys(ctx context.Context, o *instance.Instance) {
 	_, id, err := d.a.OpenKeys(d.dir)
 	if errors.Is(err, instance.ErrNoKeys) {
-		d.skipped("keys", "the site has no keys; it needs none to work alone")
+		d.skipped("keys", "the site has no keys, so that its reports are not signed; serve or concordat site key init makes them")
 		if ps, err := o.Store.Partners(ctx); err == nil && len(ps) > 0 {
 			d.fault("partners", "take the keystore from a backup", fmt.Errorf("there are %d partners and no keystore", len(ps)))
 		}
@@ -118,6 +118,10 @@ func (d *doctor) keys(ctx context.Context, o *instance.Instance) {
 		}
 	}
 	d.ok("keys", "of site %s", id.Site())
+	if k, err := o.Keys(ctx); err == nil && k.Root && k.Exported.IsZero() {
+		d.warning("root key", "keep a copy elsewhere: concordat site key export-root FILE --keep",
+			"it is in the keystore alone: if that is lost, nobody can show again that this site signed its reports")
+	}
 	card, err := instance.OwnCard(ctx, o.Store, id)
 	switch detail, fault := instance.CardState(card, err, d.now); {
 	case fault == nil:

@@ -79,10 +79,14 @@ func (a *app) initSite(ctx context.Context, id, title, scheme, database string, 
 	if err != nil {
 		return err
 	}
+	if err := a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error { _, err := o.EnsureKeys(ctx); return err }); err != nil {
+		return fmt.Errorf("make the keys of site %s: %w", id, err)
+	}
 	if a.JSON {
 		return a.Line(map[string]any{"site": id, "dir": dir, "scheme": p.Scheme()})
 	}
 	a.Say("site %s is in %s", id, dir)
+	a.Say("reports are signed with its keys; keep a copy of the root key elsewhere: concordat site key export-root FILE --keep")
 	return nil
 }
 

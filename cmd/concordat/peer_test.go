@@ -2,9 +2,9 @@ package main
 
 import (
 	"bytes"
-	"concordat/cmd/concordat/federating"
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net"
 	"os"
@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"concordat/cmd/concordat/federating"
 
 	"concordat"
 	"concordat/cmd/internal/cli"
@@ -81,6 +83,14 @@ func (p place) listen() (reload func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	f, err := os.OpenFile(filepath.Join(p.dir, instance.ConfigName), os.O_APPEND|os.O_WRONLY, 0o600)
+	if err == nil {
+		_, err = f.WriteString("federation: {listen: \"127.0.0.1:0\"}\n")
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	p.command(cli.Done, "site", "card", "--url", "https://"+l.Addr().String())
 	a := &app{cli.Site{Data: p.dir, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: os.Stdout, Stderr: os.Stderr}}}
 	o, err := a.Open(t.Context(), instance.StoreOnly)
@@ -139,7 +149,7 @@ func TestE1Commands(t *testing.T) {
 		t.Skip("one command after another")
 	}
 	north, south := newPlace(t, "north"), newPlace(t, "south")
-	north.command(cli.Misused, "peer", "invite") // no card yet
+	north.command(cli.Misused, "peer", "invite") // nobody can reach it yet
 	reload := north.listen()
 	south.command(cli.Done, "site", "card", "--url", "https://127.0.0.1:1", "--contact", "integrity@south.example")
 	north.command(cli.Done, "library", "create", "theses")

@@ -17,11 +17,12 @@ const maxReport = 1 << 30
 func (a *app) reportVerify() *cobra.Command {
 	var cardFiles []string
 	c := &cobra.Command{
-		Use: "verify FILE", Short: "Check the signatures of a report in JSON or PDF, and name what was changed",
+		Use: "verify FILE", Short: "Check the signatures of a report in any form, and name what was changed",
 		Long: `verify checks the site's signature over every part of the report, each partner's signature over what it
 answered, that the answer was given to this site and about this submission, and that the report attributes nothing
 to a partner that it did not say: no document, title or text. Of a PDF it checks the report attached, the signature over the whole file, and that the site vouches
-for the certificate that made it. It needs nothing but the cards of the sites: those of --card, else those of this site's own
+for the certificate that made it. Of HTML, CSV and text it checks the site's signature over the whole file, which ends with
+it; what partners signed is in the other two forms. It needs nothing but the cards of the sites: those of --card, else those of this site's own
 partners and itself. Whoever verifies must know the cards from a source other than the report.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -34,8 +35,11 @@ partners and itself. Whoever verifies must know the cards from a source other th
 				return err
 			}
 			verify := verifyReport
-			if bytes.HasPrefix(b, []byte("%PDF-")) {
+			switch {
+			case bytes.HasPrefix(b, []byte("%PDF-")):
 				verify = verifyPDF
+			case !bytes.HasPrefix(bytes.TrimSpace(b), []byte("{")):
+				verify = verifyFile
 			}
 			out, err := verify(b, cards)
 			if err != nil {
@@ -55,6 +59,10 @@ func (a *app) showOutcome(file string, out *verification) error {
 		}
 	} else if out.OK {
 		a.Say("%s is as site %s signed it at %s", file, out.Site, out.At.Local().Format(time.DateTime))
+		if out.whole {
+			a.Say("signatures of partners are in the report's JSON and PDF forms")
+			return nil
+		}
 		a.Say("signatures of partners: %d, all good", len(out.Statements))
 		if n := out.unbound(); n > 0 {
 			a.Say("%d of them are of a version that signed neither the asker nor the submission: that they belong to this report is "+

@@ -28,6 +28,8 @@ type verification struct {
 	At         time.Time               `json:"at,omitzero"`
 	Problems   []string                `json:"problems"`
 	Statements []statementVerification `json:"statements"`
+
+	whole bool // a form that is signed as a whole and has no statements
 }
 
 type statementVerification struct {
@@ -48,6 +50,26 @@ func (v *verification) unbound() int {
 		}
 	}
 	return n
+}
+
+// verifyFile checks a report in HTML, CSV or text against cards.
+func verifyFile(b []byte, cards cli.Cards) (*verification, error) {
+	out := &verification{Problems: []string{}, Statements: []statementVerification{}, whole: true}
+	sig, sum, err := signing.ReadFile(b)
+	switch {
+	case errors.Is(err, concordat.ErrNotFound):
+		out.Problems = append(out.Problems, "the report is not signed, or something was added behind its signature")
+	case err != nil:
+		return nil, err
+	default:
+		out.Site, out.At = sig.Site, sig.At
+		if err := cards.Check(concordat.Statement{Site: sig.Site, Kind: signing.KindFile, KeyEpoch: sig.KeyEpoch, At: sig.At,
+			Request: make([]byte, 32), Payload: sum[:], Signature: sig.Signature}); err != nil {
+			out.Problems = append(out.Problems, fmt.Sprintf("signature of site %s over the file: %v", sig.Site, err))
+		}
+	}
+	out.OK = len(out.Problems) == 0
+	return out, nil
 }
 
 // verifyReport checks a report against cards. It fails with concordat.ErrInvalid for what is no report.

@@ -68,8 +68,8 @@ func Create(path string, id *crypto.Identity, s crypto.Secret) error {
 
 // Update reads the keystore, lets change make another identity of it, and replaces the file; it
 // returns what is now in the file. Processes that update one file wait for each other. Where change
-// fails or returns its argument the file stays as it is.
-func Update(path string, s crypto.Secret, change func(*crypto.Identity) (*crypto.Identity, error)) (*crypto.Identity, error) {
+// fails or returns its argument the file stays as it is. The file opens with s, and then with later.
+func Update(path string, s, later crypto.Secret, change func(*crypto.Identity) (*crypto.Identity, error)) (*crypto.Identity, error) {
 	var id *crypto.Identity
 	err := locked(path, func() error {
 		old, err := Read(path, s)
@@ -79,7 +79,7 @@ func Update(path string, s crypto.Secret, change func(*crypto.Identity) (*crypto
 		if id, err = change(old); err != nil || id == old {
 			return err
 		}
-		return write(path, id, s)
+		return write(path, id, later)
 	})
 	if err != nil {
 		return nil, err

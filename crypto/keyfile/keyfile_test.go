@@ -73,7 +73,7 @@ func TestS1Crash(t *testing.T) {
 	if err != nil || !bytes.Equal(before, after) {
 		t.Fatalf("the keystore changed before the rename (%v)", err)
 	}
-	next, err := Update(path, secret, func(id *crypto.Identity) (*crypto.Identity, error) { return id.Rotate(start, rand.Reader) })
+	next, err := Update(path, secret, secret, func(id *crypto.Identity) (*crypto.Identity, error) { return id.Rotate(start, rand.Reader) })
 	if err != nil {
 		t.Fatalf("update after the crash: %v", err)
 	}
@@ -89,7 +89,7 @@ func TestUpdatesDoNotOverlap(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
-			_, err := Update(path, secret, func(id *crypto.Identity) (*crypto.Identity, error) {
+			_, err := Update(path, secret, secret, func(id *crypto.Identity) (*crypto.Identity, error) {
 				return id.NewEpoch(string(rune('a'+i)), start, 0, rand.Reader)
 			})
 			if err != nil {
@@ -102,7 +102,7 @@ func TestUpdatesDoNotOverlap(t *testing.T) {
 	if err != nil || len(id.Federations()) != 8 {
 		t.Fatalf("%d federations, %v; want 8", len(id.Federations()), err)
 	}
-	if _, err := Update(path, secret, func(id *crypto.Identity) (*crypto.Identity, error) { return id, nil }); err != nil {
+	if _, err := Update(path, secret, secret, func(id *crypto.Identity) (*crypto.Identity, error) { return id, nil }); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -34,6 +34,16 @@ var adminMessages = map[string][2]string{
 	"health.epochs.how": {"A library is answered for once its fingerprints are made under the key of the federation.", "文库在以联盟密钥生成指纹后才会答复。"},
 	"health.counts":     {"Tasks by state", "各状态任务数"},
 
+	"keys.title": {"Keep a copy of the root key", "请备份根密钥"},
+	"keys.why": {"This site signs its reports. The root key, which shows that the signatures are this site's, exists only in the folder of the site: if the disk is lost, nobody can show that again. Download a copy under a passphrase and keep it offline, apart from the passphrase. The site goes on using the one it has.",
+		"本站为其报告签名。证明签名属于本站的根密钥仅存于站点目录中：磁盘一旦损坏便无法再证明。请下载一份以口令加密的副本，离线保存，并与口令分开存放。站点仍继续使用现有密钥。"},
+	"keys.passphrase": {"Passphrase for the copy, at least 12 characters", "副本口令（至少 12 个字符）"},
+	"keys.again":      {"Repeat the passphrase", "再次输入口令"},
+	"keys.export":     {"Download the root key", "下载根密钥"}, "keys.later": {"Do not ask again", "不再提示"},
+	"keys.differ":   {"The two passphrases differ.", "两次输入的口令不一致。"},
+	"keys.short":    {"The passphrase is too short: at least 12 characters.", "口令太短：至少 12 个字符。"},
+	"keys.identity": {"Reports are signed by", "报告签名者："}, "keys.exported": {"A copy of the root key was made on %s.", "根密钥副本制作于 %s。"},
+
 	"tasks.filter": {"Show", "显示"}, "tasks.any": {"any state", "全部状态"}, "tasks.owner": {"Of the account", "账号"},
 	"tasks.none":  {"No task is of this kind.", "没有此类任务。"},
 	"tasks.retry": {"Begin again", "重试"}, "tasks.cancel": {"Cancel", "取消"}, "tasks.caption": {"Tasks, newest first", "任务（最新在前）"},

@@ -118,8 +118,12 @@ func (a *commands) invite(ctx context.Context, o *instance.Instance, id *crypto.
 	if err != nil {
 		return err
 	}
-	if card == nil {
-		return cli.Usagef("the site has no card yet: concordat site card --url https://HOST:PORT")
+	switch {
+	case o.Config.Federation.Listen == "":
+		return cli.Usagef("nobody can reach this site, so that the invitation could not be answered: set federation.listen, " +
+			"and serve the site")
+	case card == nil || url == "" && len(card.URLs) == 0:
+		return cli.Usagef("the site's card has no address yet: concordat site card --url https://HOST:PORT")
 	}
 	if url == "" {
 		url = card.URLs[0]

@@ -28,10 +28,7 @@ days; --refresh, by a timer, renews it every week as long as the keystore has th
 				if err != nil {
 					return err
 				}
-				fields := crypto.CardFields{Name: o.Config.Site.Title, Modes: crypto.ModeSealed}
-				if fields.Name == "" {
-					fields.Name = string(o.Config.Site.ID)
-				}
+				fields := o.CardFields()
 				if card != nil {
 					fields = card.CardFields
 				}
@@ -75,9 +72,6 @@ days; --refresh, by a timer, renews it every week as long as the keystore has th
 
 func (a *commands) renewCard(ctx context.Context, o *instance.Instance, k *instance.Keystore, id *crypto.Identity, fields crypto.CardFields,
 	root string) (*crypto.Card, error) {
-	if len(fields.URLs) == 0 {
-		return nil, cli.Usagef("the card needs an address: --url https://HOST:PORT")
-	}
 	seed, err := a.rootSeed(id, root)
 	if err != nil {
 		return nil, err

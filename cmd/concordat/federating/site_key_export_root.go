@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -71,6 +72,9 @@ func (a *commands) exportRoot(ctx context.Context, o *instance.Instance, k *inst
 		if _, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) { return id.WithoutRoot(), nil }); err != nil {
 			return err
 		}
+	}
+	if err := o.Store.SetSetting(ctx, instance.RootExportSetting, time.Now().UTC().Format(time.RFC3339)); err != nil {
+		return err
 	}
 	if err := o.Audit(ctx, "root key exported", map[string]any{"kept": keep}); err != nil {
 		return err

@@ -2,18 +2,13 @@ package federating
 
 import (
 	"context"
-	"crypto/rand"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"concordat/cmd/internal/cli"
 	"concordat/crypto"
-	"concordat/crypto/keyfile"
 	"concordat/instance"
 )
 
@@ -21,12 +16,14 @@ func (a *commands) keyInit() *cobra.Command {
 	var keyFile, passphraseFile string
 	var passphrase bool
 	c := &cobra.Command{
-		Use: "init", Short: "Make the keys by which partners know this site",
-		Long: `init makes the root key of the site, its working keys, and the keystore that holds them.
+		Use: "init", Short: "Say how the site's keystore opens, and make the keys where there are none",
+		Long: `A new site has its root key, working keys and the keystore that holds them; an older one gets them when it is next
+served, or by this command. The keys stay the same.
 
 The keystore opens with a passphrase (--passphrase), or with a key file. Without either flag the key file
 is ` + instance.KeyFileName + ` beside the keystore: whoever copies the whole folder then has the keys. Name another place
-with --key-file, and tell later commands by ` + instance.KeyFileVariable + `.`,
+with --key-file, and tell later commands by ` + instance.KeyFileVariable + `. A keystore that is there opens with what
+is named from then on.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if passphrase && keyFile != "" {
@@ -45,11 +42,16 @@ with --key-file, and tell later commands by ` + instance.KeyFileVariable + `.`,
 
 func (a *commands) initKeys(ctx context.Context, o *instance.Instance, keyFile string, passphrase bool, passphraseFile string) error {
 	path := filepath.Join(o.Dir, instance.KeystoreName)
-	if _, err := os.Lstat(path); err == nil {
-		return cli.Usagef("%s is there already: a site has one root key", path)
+	_, err := os.Lstat(path)
+	held := err == nil
+	if held && !passphrase && keyFile == "" {
+		_, id, err := a.OpenKeys(o.Dir)
+		if err != nil {
+			return err
+		}
+		return a.tellKeys(path, id)
 	}
 	var secret crypto.Secret
-	var err error
 	switch {
 	case passphrase:
 		secret, err = a.NewPassphrase(passphraseFile)
@@ -57,29 +59,23 @@ func (a *commands) initKeys(ctx context.Context, o *instance.Instance, keyFile s
 		if keyFile == "" {
 			keyFile = filepath.Join(o.Dir, instance.KeyFileName)
 		}
-		secret, err = makeKeyFile(keyFile)
+		secret, err = instance.MakeKeyFile(keyFile)
 	}
 	if err != nil {
 		return err
 	}
-	id, err := crypto.New(time.Now(), rand.Reader)
+	var id *crypto.Identity
+	if held {
+		id, err = o.Relock(ctx, secret, keyFile)
+	} else {
+		id, err = o.MakeKeys(ctx, secret)
+	}
 	if err != nil {
 		return err
 	}
-	if err := keyfile.Create(path, id, secret); err != nil {
+	if err := a.tellKeys(path, id); err != nil || a.JSON {
 		return err
 	}
-	if err := o.SyncKeystore(ctx); err != nil {
-		return err
-	}
-	if err := o.Audit(ctx, "keys made", map[string]any{"site": id.Site()}); err != nil {
-		return err
-	}
-	if a.JSON {
-		return a.Line(map[string]any{"site": id.Site(), "keystore": path})
-	}
-	a.Say("site %s", id.Site())
-	a.Say("keys are in %s", path)
 	if o.Clustered() && !passphrase {
 		a.Warn("the other nodes need %s too: copy it to their folders, or start each with %s", keyFile, instance.KeyFileVariable)
 	}
@@ -87,16 +83,12 @@ func (a *commands) initKeys(ctx context.Context, o *instance.Instance, keyFile s
 	return nil
 }
 
-// makeKeyFile returns the key in the file, which it makes where there is none.
-func makeKeyFile(path string) (crypto.Secret, error) {
-	s, err := instance.RawKeyFrom(path)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return s, err
+// tellKeys says whose keys the keystore has, and where it is.
+func (a *commands) tellKeys(path string, id *crypto.Identity) error {
+	if a.JSON {
+		return a.Line(map[string]any{"site": id.Site(), "keystore": path})
 	}
-	b := make([]byte, 32)
-	rand.Read(b) // never fails
-	if err := keyfile.Replace(path, b); err != nil {
-		return crypto.Secret{}, err
-	}
-	return crypto.RawKey([32]byte(b)), nil
+	a.Say("site %s", id.Site())
+	a.Say("keys are in %s", path)
+	return nil
 }

@@ -1,0 +1,207 @@
+package instance
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/crypto/keyfile"
+)
+
+// Settings of the store about keys.
+const (
+	keysMadeSetting   = "keys made"         // by this site, at some time
+	rootAskedSetting  = "root key asked"    // somebody said that the root key is not exported now
+	RootExportSetting = "root key exported" // when
+)
+
+// CardFields are those of a first card: the site's name, and no address.
+func (o *Instance) CardFields() crypto.CardFields {
+	return crypto.CardFields{Name: cmp.Or(o.Config.Site.Title, string(o.Config.Site.ID)), Modes: crypto.ModeSealed}
+}
+
+// EnsureKeys makes keys and a card without an address for a site that never had any, so that what it gives out is signed
+// from the first report. made reports whether it did. It leaves a site alone that had keys at some time, or has partners:
+// they know it by those keys, which belong back from a backup; and a site of several machines, each of which needs the
+// key of the keystore.
+func (o *Instance) EnsureKeys(ctx context.Context) (made bool, err error) {
+	if _, err := os.Lstat(filepath.Join(o.Dir, KeystoreName)); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	if o.Clustered() {
+		return false, nil
+	}
+	if _, err := o.Store.Setting(ctx, keysMadeSetting); !errors.Is(err, concordat.ErrNotFound) {
+		return false, err
+	}
+	if ps, err := o.Store.Partners(ctx); err != nil || len(ps) > 0 {
+		return false, err
+	}
+	secret, err := MakeKeyFile(cmp.Or(os.Getenv(KeyFileVariable), filepath.Join(o.Dir, KeyFileName)))
+	if err != nil {
+		return false, err
+	}
+	_, err = o.MakeKeys(ctx, secret)
+	return true, err
+}
+
+// MakeKeys makes the keys of the site, which has none, and a card without an address. The keystore opens with the secret.
+func (o *Instance) MakeKeys(ctx context.Context, secret crypto.Secret) (*crypto.Identity, error) {
+	now := time.Now()
+	id, err := crypto.New(now, rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	k := &Keystore{Path: filepath.Join(o.Dir, KeystoreName), Secret: secret, Shared: o.SharedKeys()}
+	if err := keyfile.Create(k.Path, id, secret); err != nil {
+		return nil, err
+	}
+	if err := o.SyncKeystore(ctx); err != nil {
+		return nil, err
+	}
+	if err := o.Audit(ctx, "keys made", map[string]any{"site": id.Site()}); err != nil {
+		return nil, err
+	}
+	if err := o.Store.SetSetting(ctx, keysMadeSetting, id.Site().String()); err != nil {
+		return nil, err
+	}
+	id, card, err := MakeCard(ctx, o.Store, k, o.CardFields(), nil, now)
+	if err != nil {
+		return nil, err
+	}
+	return id, o.Audit(ctx, "card made", map[string]any{"card": card.Serial, "ends": card.NotAfter})
+}
+
+// Relock makes the keystore open with another secret, that of keyFile or a passphrase if that is empty. The key file in the
+// folder goes, unless it is the one. A process that serves the site would not open the keystore any more, so there must be none.
+func (o *Instance) Relock(ctx context.Context, secret crypto.Secret, keyFile string) (*crypto.Identity, error) {
+	if _, down := Serving(ctx, o.Dir); down == nil {
+		return nil, Usagef("the site is served: stop concordat serve first, since it opens the keystore as it is")
+	}
+	k, _, err := o.OpenKeystore()
+	if err != nil {
+		return nil, err
+	}
+	k.opens = &secret
+	id, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) { c := *id; return &c, nil })
+	if err != nil {
+		return nil, err
+	}
+	if old := filepath.Join(o.Dir, KeyFileName); keyFile == "" || absolute(keyFile) != absolute(old) {
+		if err := os.Remove(old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return id, o.Audit(ctx, "keystore locked anew", map[string]any{"passphrase": keyFile == ""})
+}
+
+func absolute(path string) string {
+	if p, err := filepath.Abs(path); err == nil {
+		return p
+	}
+	return path
+}
+
+// MakeKeyFile returns the key in the file, which it makes where there is none.
+func MakeKeyFile(path string) (crypto.Secret, error) {
+	s, err := RawKeyFrom(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return s, err
+	}
+	b := make([]byte, 32)
+	rand.Read(b) // never fails
+	if err := keyfile.Replace(path, b); err != nil {
+		return crypto.Secret{}, err
+	}
+	return crypto.RawKey([32]byte(b)), nil
+}
+
+// KeysState tells people of the keys of the site.
+type KeysState struct {
+	Site     crypto.SiteID
+	Made     bool      // there are keys, and they can be opened
+	Root     bool      // the root key is in the keystore
+	Exported time.Time // when the root key was written elsewhere; zero: never
+	Asked    bool      // somebody said "not now"
+	Card     *crypto.Card
+}
+
+// WantsExport reports whether people are to be asked for the export of the root key.
+func (k KeysState) WantsExport() bool { return k.Made && k.Root && k.Exported.IsZero() && !k.Asked }
+
+// Keys returns the state of the site's keys. Where nobody can be asked for the passphrase of the keystore, Made is false.
+func (o *Instance) Keys(ctx context.Context) (KeysState, error) {
+	id, err := SigningIdentity(o.Dir, o.ask)
+	if err != nil || id == nil {
+		return KeysState{}, err
+	}
+	out := KeysState{Site: id.Site(), Made: true, Root: id.HasRoot()}
+	if out.Card, err = OwnCard(ctx, o.Store, id); err != nil {
+		return out, err
+	}
+	at, err := o.Store.Setting(ctx, RootExportSetting)
+	if err == nil {
+		out.Exported, err = time.Parse(time.RFC3339, at)
+	}
+	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
+		return out, fmt.Errorf("%s: %w", RootExportSetting, err)
+	}
+	_, err = o.Store.Setting(ctx, rootAskedSetting)
+	out.Asked = err == nil
+	if errors.Is(err, concordat.ErrNotFound) {
+		err = nil
+	}
+	return out, err
+}
+
+// PutOffRoot notes that the root key is not exported now; nobody is asked again.
+func (o *Instance) PutOffRoot(ctx context.Context) error {
+	return o.Store.SetSetting(ctx, rootAskedSetting, "not now")
+}
+
+// LockedRoot returns the root key of the site under a passphrase, and notes that it was exported. It stays in the keystore.
+func (o *Instance) LockedRoot(ctx context.Context, passphrase crypto.Secret) ([]byte, error) {
+	_, id, err := o.OpenKeystore()
+	if err != nil {
+		return nil, err
+	}
+	if !id.HasRoot() {
+		return nil, Usagef("the root key is kept elsewhere already")
+	}
+	b, err := id.LockRoot(passphrase, rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	return b, o.Store.SetSetting(ctx, RootExportSetting, time.Now().UTC().Format(time.RFC3339))
+}
+
+// RefreshKeys renews the card of a site that has its root key and takes away private keys whose time is over. It does
+// nothing for a site without keys, and for one whose keystore opens with a passphrase that nobody is there to give.
+func (o *Instance) RefreshKeys(ctx context.Context) error {
+	id, err := SigningIdentity(o.Dir, nil)
+	if err != nil || id == nil {
+		return err
+	}
+	k, id, err := o.OpenKeystore()
+	if err != nil {
+		return err
+	}
+	card, err := OwnCard(ctx, o.Store, id)
+	if err != nil {
+		return err
+	}
+	if card == nil && id.HasRoot() {
+		_, _, err = MakeCard(ctx, o.Store, k, o.CardFields(), nil, time.Now())
+		return err
+	}
+	_, _, _, err = RefreshCard(ctx, o.Store, k, id, card, time.Now())
+	return err
+}

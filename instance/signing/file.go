@@ -1,0 +1,129 @@
+package signing
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/report"
+)
+
+// Form is a form of a report that ends with its signature in a line of its own.
+type Form string
+
+// The forms. JSON and PDF have signatures of their own, which also name what was changed.
+const (
+	HTML Form = "html"
+	CSV  Form = "csv"
+	Text Form = "text"
+)
+
+// KindFile is the kind of the statement that signs a report in HTML, CSV or text.
+const KindFile = "report-file"
+
+// fileMark begins the signature in its line, and fileLabel what is signed.
+const (
+	fileMark  = "concordat-signature 1 "
+	fileLabel = "concordat/report-file/1\x00"
+	mostMark  = 4096 // bytes of the last line
+)
+
+// around returns what is before and behind the signature in its line. In a table it is the first cell of a last row.
+func (f Form) around() (before, behind string) {
+	switch f {
+	case HTML:
+		return "<!-- ", " -->\n"
+	case CSV:
+		return "", strings.Repeat(",", report.CSVColumns()-1) + "\r\n"
+	}
+	return "", "\n"
+}
+
+// FileSignature is the signature of a report in HTML, CSV or text.
+type FileSignature struct {
+	Site      concordat.SiteID `json:"site"`
+	KeyEpoch  uint32           `json:"key_epoch"`
+	At        time.Time        `json:"at"` // whole milliseconds
+	Signature []byte           `json:"signature"`
+}
+
+// fileSum is what is signed of the content of a form.
+func fileSum(f Form, content [32]byte) [32]byte {
+	return sha256.Sum256(append([]byte(fileLabel+string(f)+"\x00"), content[:]...))
+}
+
+// WriteFile writes a report in a form that write knows, and the site's signature where it has keys. Where the keys cannot
+// be had it has written nothing.
+func (s *Source) WriteFile(w io.Writer, f Form, write func(io.Writer) error) error {
+	is, err := s.current(time.Now())
+	if err != nil || is == nil {
+		if err == nil {
+			err = write(w)
+		}
+		return err
+	}
+	digest, end := sha256.New(), &ending{}
+	if err := write(io.MultiWriter(w, digest, end)); err != nil {
+		return err
+	}
+	before, behind := f.around()
+	if end.last != '\n' {
+		before = "\n" + before
+		digest.Write([]byte("\n"))
+	}
+	sig := FileSignature{Site: siteOf(is.id), At: time.Now().UTC().Truncate(time.Millisecond)}
+	sum := fileSum(f, [32]byte(digest.Sum(nil)))
+	if sig.KeyEpoch, sig.Signature, err = is.id.SignStatement(KindFile, sig.At, [32]byte{}, sum[:]); err != nil {
+		return fmt.Errorf("sign the report: %w", err)
+	}
+	b, err := json.Marshal(sig)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, before+fileMark+base64.StdEncoding.EncodeToString(b)+behind)
+	return err
+}
+
+// ending remembers the last byte that was written.
+type ending struct{ last byte }
+
+func (e *ending) Write(b []byte) (int, error) {
+	if len(b) > 0 {
+		e.last = b[len(b)-1]
+	}
+	return len(b), nil
+}
+
+// ReadFile returns the signature at the end of a report in HTML, CSV or text, and the digest that it signs. It fails with
+// concordat.ErrNotFound for a file that does not end with one, and with concordat.ErrInvalid for one that is none.
+func ReadFile(b []byte) (*FileSignature, [32]byte, error) {
+	start := bytes.LastIndexByte(bytes.TrimRight(b, "\r\n"), '\n') + 1
+	line := b[start:]
+	if len(line) > mostMark {
+		return nil, [32]byte{}, fmt.Errorf("signature of the file: %w", concordat.ErrNotFound)
+	}
+	for _, f := range []Form{HTML, CSV, Text} {
+		before, behind := f.around()
+		rest, begins := bytes.CutPrefix(line, []byte(before+fileMark))
+		code, ends := bytes.CutSuffix(rest, []byte(behind))
+		if !begins || !ends || bytes.ContainsAny(code, ",\r\n") {
+			continue
+		}
+		raw, err := base64.StdEncoding.Strict().DecodeString(string(code))
+		var sig FileSignature
+		if err == nil {
+			err = json.Unmarshal(raw, &sig)
+		}
+		if err != nil {
+			return nil, [32]byte{}, fmt.Errorf("signature of the file: %w: %v", concordat.ErrInvalid, err)
+		}
+		return &sig, fileSum(f, sha256.Sum256(b[:start])), nil
+	}
+	return nil, [32]byte{}, fmt.Errorf("signature of the file: %w", concordat.ErrNotFound)
+}
