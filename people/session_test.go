@@ -1,6 +1,7 @@
 package people_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -230,6 +231,11 @@ func TestAddKeeps(t *testing.T) {
 	link, err := r.FirstLink(ctx)
 	if err != nil || link.Key != "" {
 		t.Errorf("a link of the first administrator beside an account: %v, %v", link, err)
+	}
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := r.FirstLink(gone); err == nil {
+		t.Error("accounts that could not be read were taken for none to be made")
 	}
 }
 

@@ -161,6 +161,10 @@ func mutate(ctx context.Context, o options, root, pkg string, known map[string]s
 		return s, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
+	// Tests start a database server there as another user, who must be able to enter the folder.
+	if err := os.Chmod(dir, 0o711); err != nil {
+		return s, err
+	}
 	t := &tester{root: root, pkg: pkg, tests: []string{pkg}, only: o.only, dir: dir, limit: o.limit}
 	if o.tests != "" {
 		t.tests = strings.Split(o.tests, ",")
