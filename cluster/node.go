@@ -79,7 +79,7 @@ type Node struct {
 	opened   atomic.Uint64 // copies, since the start
 	sessions atomic.Int64  // with the coordinator, since the start
 
-	poke chan struct{} // capacity 1: something has to be looked at
+	changed chan struct{} // capacity 1: a copy, a shard or the plan is to be looked at again
 }
 
 // hosted is a copy of this node.
@@ -106,7 +106,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (*Node, error) {
 		o.WriteTime = time.Minute
 	}
 	n := &Node{o: o, log: o.Index.Logger, fan: newFan(o.Session), copies: map[concordat.ShardID]*hosted{},
-		written: map[concordat.ShardID]uint64{}, poke: make(chan struct{}, 1), boot: rand.Text()}
+		written: map[concordat.ShardID]uint64{}, changed: make(chan struct{}, 1), boot: rand.Text()}
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)
 	}
@@ -254,7 +254,7 @@ func (n *Node) runViews() {
 				n.sessions.Add(1)
 			}
 			n.fan.pass(v)
-			wake(n.poke)
+			wake(n.changed)
 		}
 	}
 }
@@ -267,7 +267,7 @@ func (n *Node) run() {
 		select {
 		case <-n.ctx.Done():
 			return
-		case <-n.poke:
+		case <-n.changed:
 		case <-t.C:
 		}
 		v, _ := n.fan.now()
@@ -337,7 +337,7 @@ func (n *Node) readyFor(id concordat.ShardID, i coord.Incarnation) {
 		h.ready = i
 	}
 	n.mu.Unlock()
-	wake(n.poke)
+	wake(n.changed)
 }
 
 // announce makes the node live once every copy is where others may believe it (R7).

@@ -123,7 +123,7 @@ func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*repo
 		// The cause is kept even if ctx is what ended the check.
 		return nil, errors.Join(err, s.o.Store.FinishTask(context.WithoutCancel(ctx), task, concordat.TaskFailed, err.Error()))
 	}
-	return s.veil(ctx, f)
+	return s.redactHidden(ctx, f)
 }
 
 // Libraries returns the libraries to ask.

@@ -22,7 +22,7 @@ func (s *Site) FindingsAt(ctx context.Context, id concordat.TaskID) (*report.Fin
 	if err != nil {
 		return nil, 0, err
 	}
-	f, err = s.veil(ctx, f)
+	f, err = s.redactHidden(ctx, f)
 	return f, revision, err
 }
 

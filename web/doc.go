@@ -1,6 +1,7 @@
 // Package web is the site as people see it in a browser, and as programs see it by HTTP: they sign in, hand in documents,
 // watch the checks, and read reports. What happens to a document is not here (package site), nor what a report says (package
-// report). Open web.go first; pages are in files by subject, the API in api*.go.
+// report), nor the words of the pages (package web/message). Open web.go first; pages are in files by subject, the API in
+// api*.go.
 //
 // Start from New, which returns a handler. Pages are made by the server and work without JavaScript;
 // a little of it shows progress as it happens. Nothing is loaded from anywhere else, which a

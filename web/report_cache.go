@@ -20,9 +20,9 @@ const (
 	cacheViews = 4
 	// readAgain is how long somebody who goes on reading a report is not noted again.
 	readAgain = 10 * time.Minute
-	// veilTime is how long findings are kept without a look at what of their sources may be seen: an
+	// redactTime is how long findings are kept without a look at what of their sources may be seen: an
 	// embargo or a deletion changes no revision.
-	veilTime = time.Minute
+	redactTime = time.Minute
 )
 
 // reportCache keeps the findings of the reports that were read last, and the reports made of them. What it
@@ -122,7 +122,7 @@ func (w *Web) reading(ctx context.Context, id concordat.TaskID, rules report.Rul
 	b := w.cache.take(id)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if now := w.o.Now(); b.findings == nil || b.revision != revision || now.Sub(b.read) >= veilTime || now.Before(b.read) {
+	if now := w.o.Now(); b.findings == nil || b.revision != revision || now.Sub(b.read) >= redactTime || now.Before(b.read) {
 		f, revision, err := w.o.Site.FindingsAt(ctx, id)
 		if err != nil {
 			return nil, err

@@ -47,7 +47,7 @@ func New(o Options) *Answerer {
 	if o.Noticed == nil {
 		o.Noticed = func(context.Context, concordat.SiteID, *concordat.Notice) (concordat.TaskID, error) { return "", nil }
 	}
-	return &Answerer{o: o, epochs: epochSets{poke: make(chan struct{}, 1)}}
+	return &Answerer{o: o, epochs: epochSets{changed: make(chan struct{}, 1)}}
 }
 
 // ref names a document of this site.

@@ -75,7 +75,8 @@ const (
 type epochSets struct {
 	mu   sync.RWMutex
 	sets []*epochSet // guarded by mu
-	poke chan struct{}
+	// changed has a place for one: documents or shares came or went.
+	changed chan struct{}
 	// fill keeps two passes from running at once.
 	fill sync.Mutex
 }
@@ -164,7 +165,7 @@ func (s *Answerer) epochSets() []*epochSet {
 // Changed wakes KeepEpochs: documents or shares came or went.
 func (s *Answerer) Changed() {
 	select {
-	case s.epochs.poke <- struct{}{}:
+	case s.epochs.changed <- struct{}{}:
 	default: // it is awake already
 	}
 }
@@ -291,7 +292,7 @@ func (s *Answerer) KeepEpochs(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-s.epochs.poke:
+		case <-s.epochs.changed:
 		case <-tick.C:
 		}
 	}

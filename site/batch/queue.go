@@ -93,7 +93,7 @@ func (b *Queue) Submit(ctx context.Context, owner, title string, j Job, inputs [
 	if err == nil {
 		err = b.o.Store.CreateBatch(ctx, one, inputs)
 	}
-	b.poke()
+	b.wakeUp()
 	return one.ID, err
 }
 
@@ -111,7 +111,8 @@ func UniqueNames(inputs []store.BatchInput) {
 	}
 }
 
-func (b *Queue) poke() {
+// wakeUp lets Run look for batches.
+func (b *Queue) wakeUp() {
 	select {
 	case b.wake <- struct{}{}:
 	default: // somebody is about to look anyway
@@ -125,7 +126,7 @@ func (b *Queue) Again(ctx context.Context, id string) error {
 	if err == nil {
 		err = b.o.Store.ReopenBatch(ctx, id, Runner, one.State != concordat.TaskFailed)
 	}
-	b.poke()
+	b.wakeUp()
 	return err
 }
 

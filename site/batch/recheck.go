@@ -162,7 +162,7 @@ func (b *Queue) followBatch(ctx context.Context, r store.Recheck, now time.Time)
 		return nil
 	case one.Round < round:
 		err := b.o.Store.ReopenBatch(ctx, r.Target, Runner, true)
-		b.poke()
+		b.wakeUp()
 		return err
 	}
 	members, err := b.o.Store.BatchMembers(ctx, r.Target)

@@ -116,7 +116,7 @@ func textsOf(m map[string]string) texts {
 // overPairs calls do for each pair, on all cores, with the sides loaded; each document is read and
 // prepared once and forgotten after its last pair.
 func overPairs(ctx context.Context, pairs []DocumentPair, sources, suspicious texts, do func(DocumentPair, *Side, *Side) error) error {
-	srcs, susps := newShelf(sources), newShelf(suspicious)
+	srcs, susps := newPreparedSides(sources), newPreparedSides(suspicious)
 	for _, p := range pairs {
 		srcs.expect(p.Source)
 		susps.expect(p.Susp)
@@ -142,7 +142,7 @@ func overPairs(ctx context.Context, pairs []DocumentPair, sources, suspicious te
 	return context.Cause(ctx)
 }
 
-func onePair(p DocumentPair, srcs, susps *shelf, do func(DocumentPair, *Side, *Side) error) error {
+func onePair(p DocumentPair, srcs, susps *preparedSides, do func(DocumentPair, *Side, *Side) error) error {
 	susp, err := susps.take(p.Susp)
 	if err != nil {
 		return err
@@ -292,36 +292,36 @@ func annotated(p DocumentPair, susp, source *Side, passages []align.Passage) []A
 	return out
 }
 
-// shelf holds prepared documents while pairs still need them.
-type shelf struct {
+// preparedSides holds prepared documents while pairs still need them.
+type preparedSides struct {
 	read texts
 	mu   sync.Mutex
-	// left is how many pairs still need a document; books are those read. Guarded by mu.
+	// left is how many pairs still need a document; sides are those read. Guarded by mu.
 	left  map[string]int
-	books map[string]func() (*Side, error)
+	sides map[string]func() (*Side, error)
 }
 
-func newShelf(read texts) *shelf {
-	return &shelf{read: read, left: map[string]int{}, books: map[string]func() (*Side, error){}}
+func newPreparedSides(read texts) *preparedSides {
+	return &preparedSides{read: read, left: map[string]int{}, sides: map[string]func() (*Side, error){}}
 }
 
-func (s *shelf) expect(name string) { s.left[name]++ }
+func (s *preparedSides) expect(name string) { s.left[name]++ }
 
-func (s *shelf) take(name string) (*Side, error) {
+func (s *preparedSides) take(name string) (*Side, error) {
 	s.mu.Lock()
-	book := s.books[name]
-	if book == nil {
-		book = sync.OnceValues(func() (*Side, error) { return s.prepare(name) })
-		s.books[name] = book
+	side := s.sides[name]
+	if side == nil {
+		side = sync.OnceValues(func() (*Side, error) { return s.prepare(name) })
+		s.sides[name] = side
 	}
 	if s.left[name]--; s.left[name] == 0 {
-		delete(s.books, name)
+		delete(s.sides, name)
 	}
 	s.mu.Unlock()
-	return book()
+	return side()
 }
 
-func (s *shelf) prepare(name string) (*Side, error) {
+func (s *preparedSides) prepare(name string) (*Side, error) {
 	text, err := s.read(name)
 	if err != nil {
 		return nil, err

@@ -10,9 +10,9 @@ import (
 	"concordat/report"
 )
 
-// veil takes out of findings what may not be seen today of sources of this site, and says what was
+// redactHidden takes out of findings what may not be seen today of sources of this site, and says what was
 // deleted of them since.
-func (s *Site) veil(ctx context.Context, f *report.Findings) (*report.Findings, error) {
+func (s *Site) redactHidden(ctx context.Context, f *report.Findings) (*report.Findings, error) {
 	now := s.o.Now()
 	hidden := map[concordat.Ref]bool{}
 	seen := map[concordat.Ref]bool{}
