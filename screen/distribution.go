@@ -97,6 +97,19 @@ func (d *Distribution) Spread() float64 {
 	return sum / (Buckets - 1)
 }
 
+// Crowding returns how many times as many pairs of prints share a bucket as pairs of uniform ones do: 1 for those, and
+// unlike Spread the same for a part of a collection as for all of it. 0 without pairs.
+func (d *Distribution) Crowding() float64 {
+	if d.Prints < 2 {
+		return 0
+	}
+	sum := 0.0
+	for _, n := range d.Bucket {
+		sum += float64(n) * float64(n-1)
+	}
+	return sum * Buckets / float64(d.Prints) / float64(d.Prints-1)
+}
+
 // String returns the leading bits of neighbours, where they were counted, then the buckets, as lines of text, each with
 // a bar; the longest of each has 60 marks.
 func (d *Distribution) String() string {

@@ -24,6 +24,16 @@ func TestDistribution(t *testing.T) {
 	if s := d.Spread(); math.Abs(s-1) > 4*math.Sqrt(2.0/127) {
 		t.Errorf("spread of uniform prints %.3f, want about 1", s)
 	}
+	if c := d.Crowding(); math.Abs(c-1) > 0.01 {
+		t.Errorf("uniform prints share buckets %.3f times as often as uniform ones", c)
+	}
+	var half screen.Distribution
+	for _, x := range all[:10_000] {
+		half.Add(x >> 1) // half of the buckets are empty
+	}
+	if c := half.Crowding(); math.Abs(c-2) > 0.05 {
+		t.Errorf("prints of half of the buckets share them %.3f times as often, want 2", c)
+	}
 	slices.Sort(all)
 	d.AddSorted(all[:1000]...)
 	d.AddSorted(all[1000:]...)

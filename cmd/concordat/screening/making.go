@@ -307,14 +307,15 @@ func (a *commands) countFeatures(ctx context.Context, o *instance.Instance, m *p
 	return counted, nil
 }
 
-// mostUneven is the spread of prints above which tables compare several times as many prints as planned.
-const mostUneven = 10
+// mostCrowded is the crowding of prints above which tables compare clearly more of them than planned for uniform ones.
+const mostCrowded = 1.5
 
 // warnUneven says that prints crowd, and what to do.
 func (a *commands) warnUneven(d *screen.Distribution) {
-	if d.Prints < 1000 || d.Spread() <= mostUneven {
+	if d.Prints < 1000 || d.Crowding() <= mostCrowded {
 		return
 	}
-	a.Warn("the prints are uneven (spread %.0f, uniform 1): near ones are often no near-duplicates, and tables compare more of them. "+
-		"Weigh the features (--idf collection), drop stop words, or take longer runs (--features words1-3)", d.Spread())
+	a.Warn("the prints are uneven: they share leading bits %.1f times as often as uniform ones, so that near ones are often no "+
+		"near-duplicates and tables compare more of them. Weigh the features (--idf collection), drop stop words, or take longer "+
+		"runs (--features words1-3)", d.Crowding())
 }
