@@ -84,9 +84,11 @@ type apiShareInput struct {
 	Partner string `path:"partner"`
 }
 
+// The fields stand here too: of an embedded type that is not exported nothing is described.
 type apiPutShareInput struct {
-	apiShareInput
-	Body apiShareRule
+	ID      string `path:"id"`
+	Partner string `path:"partner"`
+	Body    apiShareRule
 }
 
 type apiShareOutput struct{ Body apiShareBody }

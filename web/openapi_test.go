@@ -6,6 +6,7 @@ import (
 	"flag"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -279,6 +280,43 @@ func TestOpenAPIAccess(t *testing.T) {
 			}
 			if code, detail := ask(without[scope]); code != http.StatusForbidden || !strings.Contains(detail, strconv.Quote(scope)) {
 				t.Errorf("%s without the scope %s: %d %s", o.OperationID, scope, code, detail)
+			}
+		}
+	}
+}
+
+// TestPathParameters: each operation declares the parameters that its path names, and no others; generators of clients need them.
+func TestPathParameters(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile(openAPIPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Paths map[string]map[string]struct {
+			Parameters []struct{ Name, In string }
+		}
+	}
+	if err := json.Unmarshal(b, &doc); err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile(`\{(\w+)\}`)
+	for path, operations := range doc.Paths {
+		var want []string
+		for _, m := range named.FindAllStringSubmatch(path, -1) {
+			want = append(want, m[1])
+		}
+		slices.Sort(want)
+		for method, o := range operations {
+			var got []string
+			for _, p := range o.Parameters {
+				if p.In == "path" {
+					got = append(got, p.Name)
+				}
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, want) {
+				t.Errorf("%s %s declares %v, its path names %v", method, path, got, want)
 			}
 		}
 	}
