@@ -32,7 +32,8 @@ func TestMirrorThatLacks(t *testing.T) {
 	if len(m.in) != 1 || m.in[0].Library != "whole" || len(m.states) != 1 || m.states[0].Library != "whole" {
 		t.Errorf("mirrors %+v are used, want the whole one", m.in)
 	}
-	if len(told) != 2 || !strings.Contains(told[0], "is not asked, and keeps no question") || !strings.Contains(told[1], "in place of its mirror") {
+	if len(told) != 2 || !strings.Contains(told[0], "is not asked, and keeps no question") ||
+		!strings.Contains(told[1], "in place of its mirror") {
 		t.Errorf("told: %q", told)
 	}
 }

@@ -402,7 +402,7 @@ func (s *joinedSite) signIn() {
 		}
 		page, err := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
-		if err != nil || resp.StatusCode != http.StatusOK || strings.Contains(string(page), `type="password"`) {
+		if err != nil || resp.StatusCode != http.StatusOK || strings.Contains(string(page), `action="/login"`) {
 			s.t.Errorf("node %s does not know the session: %s, %v", n.name, resp.Status, err)
 		}
 	}

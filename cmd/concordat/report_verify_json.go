@@ -52,8 +52,11 @@ func (v *verification) unbound() int {
 	return n
 }
 
-// verifyFile checks a report in HTML, CSV or text against cards.
+// verifyFile checks a report in HTML, CSV or text against cards. It fails with concordat.ErrInvalid for an empty file.
 func verifyFile(b []byte, cards cli.Cards) (*verification, error) {
+	if len(b) == 0 {
+		return nil, fmt.Errorf("%w: the file is empty", concordat.ErrInvalid)
+	}
 	out := &verification{Problems: []string{}, Statements: []statementVerification{}, whole: true}
 	sig, sum, err := signing.ReadFile(b)
 	switch {

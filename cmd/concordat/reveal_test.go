@@ -43,6 +43,7 @@ func (p place) serve(notices time.Duration) *served {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.reachable()
 	p.command(cli.Done, "site", "card", "--url", "https://"+l.Addr().String())
 	a := &app{cli.Site{Data: p.dir, Terminal: cli.Terminal{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}}}
 	o, err := a.Open(t.Context(), instance.WithIndex)
@@ -90,6 +91,19 @@ func (s *served) until(what string, done func() bool) {
 		if time.Now().After(end) {
 			s.t.Fatalf("%s: not within a minute", what)
 		}
+	}
+}
+
+// reachable says in the site's file that it listens for partners, without which it invites nobody.
+func (p place) reachable() {
+	p.t.Helper()
+	f, err := os.OpenFile(filepath.Join(p.dir, instance.ConfigName), os.O_APPEND|os.O_WRONLY, 0o600)
+	if err == nil {
+		_, err = f.WriteString("federation: {listen: \"127.0.0.1:0\"}\n")
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		p.t.Fatal(err)
 	}
 }
 
