@@ -72,7 +72,7 @@ func (e *RuleError) Error() string {
 	case RuleTitle:
 		return fmt.Sprintf("A name or title has at most %d bytes.", MaxTitle)
 	case RuleOwn:
-		return "Nobody disables the own account, or changes the own role: another administrator can."
+		return "You cannot disable your own account or change your own role; another administrator can."
 	case RuleToken:
 		return "A token needs a name, and at least one thing that it may do."
 	}

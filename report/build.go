@@ -32,14 +32,16 @@ func Build(f *Findings, r Rules) *Report { return Prepare(f).Build(r) }
 // Prepared is findings made ready for [Build] under one set of rules after another: all that no rule
 // changes is worked out. It is safe for concurrent use as long as the findings do not change.
 type Prepared struct {
-	base   builder // without rules
-	digest string
+	base    builder // without rules
+	digest  string
+	numbers numbers
 }
 
 // Prepare makes findings ready.
 func Prepare(f *Findings) *Prepared {
 	sum := sha256.Sum256([]byte(f.Submission.Text))
-	return &Prepared{newBuilder(f), hex.EncodeToString(sum[:])}
+	base := newBuilder(f)
+	return &Prepared{base, hex.EncodeToString(sum[:]), number(base.with(Rules{}))}
 }
 
 // Build is the function Build on the findings that were prepared. Its reports share what no rule
@@ -66,10 +68,14 @@ func (p *Prepared) Build(r Rules) *Report {
 	})
 	var of [][]int // chains of each evidence
 	rep.Evidence, of = b.evidence(chains)
+	rep.Numbers, rep.LastNumber = p.numbers.of(rep.Evidence), len(p.numbers.passages)
 	covered := coveredBy(chains)
 	rep.Covered = b.stretches(chains, covered)
 	rep.Scores = b.scores(chains, covered)
 	rep.Sources = b.ranked(chains, of)
+	for i := range rep.Sources {
+		rep.Sources[i].Ordinal = p.numbers.sources[rep.Sources[i].Ref]
+	}
 	if len(rep.Sources) > 0 && rep.Sources[0].Excluded == "" {
 		rep.Scores.Largest = rep.Sources[0].Share
 	}

@@ -74,7 +74,7 @@ func (r *Report) csvRow(count *Counter, i int, e concordat.Evidence, s concordat
 		documents = strconv.Itoa(n)
 	}
 	row := []string{
-		strconv.Itoa(i + 1), strconv.Itoa(here.Start), strconv.Itoa(here.End), Cell(string(e.Kind)),
+		r.Number(i), strconv.Itoa(here.Start), strconv.Itoa(here.End), Cell(string(e.Kind)),
 		yes(s.Excluded == ""), Cell(string(s.Excluded)), Cell(section),
 		Cell(string(s.Site)), Cell(string(s.Library)), Cell(string(s.Document)), Cell(s.Title), from, to,
 		Cell(string(s.Kind)), Closeness(s.Similarity), strconv.FormatFloat(round(s.Similarity), 'f', -1, 64),

@@ -162,6 +162,7 @@ type (
 		Literalness *float64 `json:"literalness"`
 	}
 	jsonEvidence struct {
+		Number     string              `json:"number"`
 		Span       concordat.Span      `json:"span"`
 		Text       string              `json:"text"`
 		Kind       concordat.Kind      `json:"kind"`
@@ -199,6 +200,7 @@ type (
 		Shared string          `json:"shared,omitempty"` // see SharedWords
 	}
 	jsonRanked struct {
+		Letter     string               `json:"letter"`
 		Site       concordat.SiteID     `json:"site"`
 		Library    concordat.LibraryID  `json:"library"`
 		Document   concordat.DocumentID `json:"document"`
@@ -291,15 +293,15 @@ func asJSON(r *Report) *jsonReport {
 		Conclusion: r.Conclusion(),
 	}
 	j.Coverage, j.Review = j.Scores.Covered, r.jsonReview()
-	for _, e := range r.Evidence {
-		j.Evidence = append(j.Evidence, r.jsonEvidence(count, e))
+	for i := range r.Evidence {
+		j.Evidence = append(j.Evidence, r.jsonEvidence(count, i))
 	}
 	for _, s := range r.Sources {
 		held := make([]concordat.Span, len(s.Held))
 		for i, h := range s.Held {
 			held[i] = count.Points(h)
 		}
-		j.Sources = append(j.Sources, jsonRanked{s.Site, s.Library, s.Document, s.Title, round(s.Share), round(s.Verbatim),
+		j.Sources = append(j.Sources, jsonRanked{s.Letter(), s.Site, s.Library, s.Document, s.Title, round(s.Share), round(s.Verbatim),
 			round(s.Alone), s.Characters, held, append([]int{}, s.Evidence...), s.Excluded})
 	}
 	for _, t := range r.Templates {
@@ -363,8 +365,9 @@ func (r *Report) jsonScores() jsonScores {
 	return j
 }
 
-func (r *Report) jsonEvidence(count *Counter, e concordat.Evidence) jsonEvidence {
-	j := jsonEvidence{Span: count.Points(e.Span), Text: e.Span.In(r.Submission.Text), Kind: e.Kind,
+func (r *Report) jsonEvidence(count *Counter, i int) jsonEvidence {
+	e := r.Evidence[i]
+	j := jsonEvidence{Number: r.Number(i), Span: count.Points(e.Span), Text: e.Span.In(r.Submission.Text), Kind: e.Kind,
 		Characters: e.Characters, Cited: e.Cited, Excluded: e.Excluded, Why: e.Why}
 	if e.Section >= 0 && e.Section < len(r.Sections) {
 		j.Section = r.Sections[e.Section].Name
@@ -478,8 +481,8 @@ func (r *Report) jsonLegend() jsonLegend {
 func (r *Report) EvidenceJSON(from, to int) ([]json.RawMessage, error) {
 	count := NewCounter(r.Submission.Text)
 	var out []json.RawMessage
-	for _, e := range r.Evidence[from:to] {
-		b, err := json.Marshal(r.jsonEvidence(count, e))
+	for i := range r.Evidence[from:to] {
+		b, err := json.Marshal(r.jsonEvidence(count, from+i))
 		if err != nil {
 			return nil, err
 		}

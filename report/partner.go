@@ -96,7 +96,7 @@ func (l Language) partner(c concordat.Consulted) []string {
 		say("Not measured: %s of its documents have no fingerprints of this key period.", Percent(c.Unready))
 	}
 	if x := l.exposed(c.Exposed); x != "" {
-		say("Known there: %s.", x)
+		say("They learned: %s.", x)
 	}
 	if c.Answered > 0 || c.Shown.Exists {
 		say("Known here: %s.", l.shown(c))

@@ -58,10 +58,10 @@ func TestPartnersInWords(t *testing.T) {
 	got := strings.Join(strings.Fields(b.String()), " ")
 	for _, want := range []string{
 		"north/theses: answered 2 sentences. Not measured: 25 % of its documents have no fingerprints of this key period. " +
-			"Known there: 2 sentences as keyed fingerprints, the wording of 1 passage (80 letters). " +
+			"They learned: 2 sentences as keyed fingerprints, the wording of 1 passage (80 letters). " +
 			"Known here: the titles of 1 document that matches, outlines of 1 document (12 sentences), the order of 40 words, as a byte each, the words in common with 1 passage. " +
 			"It will tell of later documents that match.",
-		"south/grants: did not answer (the library is under embargo). 2 sentences were not measured there. Known there: 2 sentences as keyed fingerprints.",
+		"south/grants: did not answer (the library is under embargo). 2 sentences were not measured there. They learned: 2 sentences as keyed fingerprints.",
 		"west/laws: answered 2 sentences. From a mirror of 2026-05-04; nothing was asked or shown there. Known here: that nothing matches, as far as it tells.",
 		"west/few: answered 2 sentences. Known here: that few documents match with few sentences of those asked, and no more.",
 		"by A. Writer; of 2026-05-04; contact library@north",

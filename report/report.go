@@ -234,6 +234,8 @@ type Report struct {
 	Language    Language // of the words in which it is written; set it before writing
 	Scores      Scores
 	Evidence    []concordat.Evidence // in text order, disjoint
+	Numbers     []string             // by which people name Evidence, see Number; as long as it
+	LastNumber  int                  // the number of passages without rules, the highest of Numbers
 	Sources     []RankedSource       // largest share first, those excluded by a rule last
 	Sections    []SectionScore
 	Covered     []Stretch           // what gives the covered share, in text order, disjoint
@@ -301,6 +303,7 @@ type RankedSource struct {
 	Held       []concordat.Span // where it holds them, in text order, disjoint
 	Evidence   []int            // indices into Report.Evidence, ascending; none of a source taken out
 	Excluded   concordat.Exclusion
+	Ordinal    int // from 1, the same under all rules; see Letter
 }
 
 // SectionScore is one section with its share.

@@ -53,7 +53,7 @@ func WriteText(w io.Writer, r *Report) error {
 	}
 	for _, p := range r.Rules.ExcludePassages {
 		at := count.Points(clip(r.Submission.Text, p.Span))
-		t.wrap("- ", t.Say("Taken out by hand: characters %d to %d. %s %s", at.Start, at.End, p.Comment, by(p)))
+		t.wrap("- ", t.Say("Excluded by hand: characters %d to %d. %s %s", at.Start, at.End, p.Comment, by(p)))
 	}
 	for _, w := range r.Rules.CountWording {
 		at := count.Points(clip(r.Submission.Text, w.Span))
@@ -117,7 +117,7 @@ func (t textWriter) summary(r *Report, n int) {
 	if s.Measured() {
 		t.WriteString("\n")
 		t.line(t.Say("covered %s (word for word %s, changed %s), largest source %s", Percent(s.Covered), Percent(s.Verbatim),
-			Percent(s.Changed), Percent(s.Largest)))
+			s.ChangedWords(), Percent(s.Largest)))
 		t.line(t.Say("in quotations %s, common wording %s, taken out by rules %s", Percent(s.Quoted), Percent(s.Common), Percent(s.Excluded)))
 		reached := ""
 		if r.Reached() {
@@ -168,7 +168,7 @@ func (t textWriter) evidence(r *Report, count *Counter, i int, e concordat.Evide
 	if e.Excluded != "" {
 		note = t.notCounted(r.WhyNot(e))
 	}
-	t.wrap(fmt.Sprintf("[%d] ", i+1), t.Say("%s, characters %d to %d%s", t.evidenceKind(e), at.Start, at.End, note))
+	t.wrap(fmt.Sprintf("[%s] ", r.Number(i)), t.Say("%s, characters %d to %d%s", t.evidenceKind(e), at.Start, at.End, note))
 	t.wrap("    ", e.Span.In(r.Submission.Text))
 	for _, s := range e.Sources {
 		note := ""

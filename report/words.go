@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"slices"
 	"strconv"
 
@@ -83,7 +84,7 @@ func exclusionWords(e concordat.Exclusion) string {
 	case concordat.ExcludedSentence:
 		return "is a sentence or so that stands alone"
 	case concordat.ExcludedSource:
-		return "its source was taken out"
+		return "its source is excluded"
 	case concordat.ExcludedOwn:
 		return "is earlier work of the same author"
 	case concordat.ExcludedSmallSource:
@@ -147,6 +148,24 @@ func Percent(share float64) string {
 	return strconv.Itoa(n) + " %"
 }
 
+// ChangedWords prints the changed share so that it adds up: what is shown of word for word and of changed wording is
+// what is shown of both, wherever rounding alone would part them.
+func (s Scores) ChangedWords() string {
+	n := int(s.Covered*100+0.5) - int(s.Verbatim*100+0.5)
+	if n < 1 || s.Covered < 0.005 || s.Verbatim > 0 && s.Verbatim < 0.005 || math.Abs(float64(n)-100*s.Changed) > 1 {
+		return Percent(s.Changed)
+	}
+	return strconv.Itoa(n) + " %"
+}
+
+// Alike is Literalness as it is shown in words: it is not called identical where wording that changed is shown beside it.
+func (s Scores) Alike() float64 {
+	if s.Changed >= 0.005 {
+		return min(s.Literalness, 0.99)
+	}
+	return s.Literalness
+}
+
 // Thousands prints n with thin groups of three, as in 12 345.
 func Thousands(n int) string {
 	s := strconv.Itoa(n)
@@ -183,7 +202,7 @@ func (l Language) Kinds() []KindMeaning {
 		{concordat.KindParaphrase, "the same content in other words"},
 		{concordat.KindSummary, "a longer source in short"},
 		{concordat.KindQuotation,
-			"it stands in quotation marks or a block quotation; not counted where it names its source or a rule takes quotations out"},
+			"it is in quotation marks or a block quotation; not counted where it names its source or a rule excludes quotations"},
 		{concordat.KindCommon, "many documents share it; not counted"},
 		{concordat.KindTemplate, "a form that was handed out holds it; not counted"},
 		{concordat.KindForm, "it reads like a form that both answer: a heading, a question, an instruction, a declaration; not counted"},
@@ -217,11 +236,11 @@ func (r *Report) Headline() string {
 	case s.Found == 0 && r.hidden():
 		return l.Say("No passage is shown, but a partner's library holds something that matches and shows no more than that.")
 	case s.Found == 0 && r.incomplete():
-		return l.Say("No matching passage was found in what answered. Not everything that was to be asked did.")
+		return l.Say("No matching passage was found in what answered. Not every source did.")
 	case s.Found == 0:
-		return l.Say("No matching passage was found in what was asked.")
+		return l.Say("No matching passage was found in the sources searched.")
 	case s.Covered == 0:
-		return l.Say("Nothing that counts was found. What was found is common wording or taken out by the rules below.")
+		return l.Say("Nothing that counts was found. What was found is common wording or excluded by the rules below.")
 	}
 	how := "partly word for word, partly changed"
 	switch share := s.Verbatim / s.Covered; {
@@ -234,7 +253,7 @@ func (r *Report) Headline() string {
 	case share <= 0.4:
 		how = "mostly in changed words"
 	}
-	return l.Say("%s of the compared text also stands in other documents, %s.", Percent(s.Covered), l.Say(how))
+	return l.Say("%s of the compared text also appears in other documents, %s.", Percent(s.Covered), l.Say(how))
 }
 
 // Reached reports whether the covered share has reached the threshold of the findings. Without a
@@ -298,7 +317,7 @@ func (r *Report) Statement() []string {
 	if r.Unplaced > 0 {
 		out = append(out, l.Say("%s could not be placed in the text and are not shown.", l.Plural(r.Unplaced, "match", "matches")))
 	}
-	return append(out, l.Say("A passage without a mark was not found in what was asked. That is no proof that it is original."))
+	return append(out, l.Say("A passage without a mark was not found in the sources searched. That does not prove it original."))
 }
 
 func (r *Report) skippedWords() []string {
@@ -373,7 +392,7 @@ func (r *Report) Reading() string {
 	case r.Threshold <= 0:
 		return judge
 	case r.Reached():
-		return in.Say("This is at or above the threshold of %s from which a report asks to be read closely. %s", Percent(r.Threshold), judge)
+		return in.Say("This is at or above %s, the share from which a report deserves a close read. %s", Percent(r.Threshold), judge)
 	}
-	return in.Say("This is below the threshold of %s from which a report asks to be read closely. %s", Percent(r.Threshold), judge)
+	return in.Say("This is below %s, the share from which a report deserves a close read. %s", Percent(r.Threshold), judge)
 }

@@ -321,7 +321,7 @@ func TestPublic(t *testing.T) {
 
 	bo.upload(http.StatusForbidden, url.Values{"partner": {"SOUTH"}}, "one.txt", "one")
 	bo.upload(http.StatusOK, nil, "one.txt", "one", "two.txt", "two")
-	if page := bo.upload(http.StatusTooManyRequests, nil, "three.txt", "three"); !strings.Contains(page, "as many checks waiting") {
+	if page := bo.upload(http.StatusTooManyRequests, nil, "three.txt", "three"); !strings.Contains(page, "limit of waiting checks") {
 		t.Errorf("open checks are not explained:\n%s", page)
 	}
 	eve.upload(http.StatusOK, nil, "one.txt", "one")

@@ -40,7 +40,7 @@ var routeDecisions = map[string]string{
 	"GET /rechecks":                    "aosu",
 	"POST /rechecks":                   "aos",
 	"GET /static/":                     "open", // style and script
-	"GET /static/report.css":           "open",
+	"GET /robots.txt":                  "open",
 	"GET /first":                       "open", // with a link
 	"POST /first":                      "open",
 	"GET /join":                        "open", // with a link
@@ -95,6 +95,7 @@ var routeDecisions = map[string]string{
 	"GET /checks/{id}/text/{page}":       "aosu", // parts of a report, as the report
 	"GET /checks/{id}/sources":           "aosu",
 	"GET /checks/{id}/passages/{number}": "aosu",
+	"GET /checks/{id}/changes":           "aosu",
 	"GET /checks/{id}/pages":             "aosu",
 	"GET /checks/{id}/pages/{n}":         "aosu",
 	"GET /checks/{id}/compare":           "aosu",

@@ -57,7 +57,7 @@ func TestAdministration(t *testing.T) {
 	sue, olga := d.signedIn(t, "sue", store.RoleSubmitter), d.signedIn(t, "olga", store.RoleOfficer)
 	for path, wants := range map[string][]string{
 		"/admin":          {"needs attention", "3 MiB left", "Queue of checks"},
-		"/admin/tasks":    {"No task is of this kind"},
+		"/admin/tasks":    {"There are no such tasks"},
 		"/admin/storage":  {"5.0 GiB of 9.0 GiB", "3.0 MiB", "17 B", "/srv/site"},
 		"/admin/schemes":  {"natural@0123456789abcdef", "1 of 2 documents", "health"},
 		"/admin/settings": {"--listen", "site.yaml:3", "set, not shown"},
@@ -98,7 +98,7 @@ func TestAdminTasks(t *testing.T) {
 	path := "/admin/tasks/" + string(tasks[0].ID)
 	adam.post(path, http.StatusBadRequest, url.Values{"action": {"retry"}})
 	adam.post(path, http.StatusBadRequest, url.Values{"action": {"dance"}})
-	if page := adam.post(path, http.StatusOK, url.Values{"action": {"cancel"}}); !strings.Contains(page, "It was cancelled by adam.") {
+	if page := adam.post(path, http.StatusOK, url.Values{"action": {"cancel"}}); !strings.Contains(page, "Cancelled by adam.") {
 		t.Error("not cancelled")
 	}
 	if page := adam.get("/admin/tasks?state=queued", http.StatusOK); strings.Contains(page, "one.txt") {

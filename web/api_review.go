@@ -91,7 +91,7 @@ func (w *Web) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutpu
 		b.Notes = append(b.Notes, one)
 	}
 	for _, c := range now.Log {
-		b.Changes = append(b.Changes, apiChange(c))
+		b.Changes = append(b.Changes, apiChange{c.At, c.By, c.Action, c.Subject})
 	}
 	return out, nil
 }

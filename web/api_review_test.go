@@ -60,7 +60,8 @@ func TestReviewByProgram(t *testing.T) {
 	if r.Verdict != "discuss" || len(r.Signed) != 1 || r.Signed[0].By != "bo" || r.Stale || len(r.Notes) != 2 {
 		t.Errorf("signed off %+v", r)
 	}
-	if r := ask(bo, "/rules", `{"action":"undo"}`, http.StatusOK); !r.Stale {
+	ask(bo, "/rules", `{"action":"undo"}`, http.StatusBadRequest) // what others changed is theirs to take back
+	if r := ask(bo, "/rules", `{"action":"include-passage","start":0,"end":20000}`, http.StatusOK); !r.Stale {
 		t.Error("the verdict is not stale")
 	}
 	ask(sue, "/rules", `{"action":"undo"}`, http.StatusForbidden)

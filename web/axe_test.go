@@ -58,6 +58,7 @@ var unshownPages = map[string]string{
 	"GET /{$}":                        "goes on to the checks",
 	"GET /checks/{id}/events":         "a stream",
 	"GET /checks/{id}/text/{page}":    "a part of the page of a check",
+	"GET /checks/{id}/changes":        "a part of the page of a check",
 	"GET /admin/audit/export":         "a download",
 	"GET /batches/{id}/events":        "a stream",
 	"GET /batches/{id}/tables/{name}": "a download",

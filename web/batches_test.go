@@ -185,7 +185,7 @@ func TestBatchCancelled(t *testing.T) {
 	ann := d.signedIn(t, "ann", store.RoleSubmitter)
 	path := ann.handBatch(http.StatusOK, nil, "a.txt", ledger)
 	ann.wants(ann.get(path, http.StatusOK), "data-events", "Waits for its turn")
-	ann.wants(ann.post(path+"/cancel", http.StatusOK, nil), "cancelled by ann", "Go on where it stopped")
+	ann.wants(ann.post(path+"/cancel", http.StatusOK, nil), "Cancelled by ann", "Go on where it stopped")
 	ann.post(path+"/cancel", http.StatusOK, nil) // it has ended
 }
 

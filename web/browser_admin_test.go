@@ -60,7 +60,7 @@ func TestHandingInInBrowser(t *testing.T) {
 			chromedp.WaitVisible("[data-again] button", chromedp.ByQuery),
 			chromedp.Text(".files", &words, chromedp.ByQuery),
 			shot(t, "unsent", width))
-		if strings.Count(words, "not sent: The disk of the site is full") != 3 {
+		if strings.Count(words, "not sent: The site’s disk is full") != 3 {
 			t.Errorf("%d: with a full disk the list says %q", width, words)
 		}
 		d.full.Store(false)
@@ -70,7 +70,7 @@ func TestHandingInInBrowser(t *testing.T) {
 			chromedp.Click("[data-open] a", chromedp.ByQuery),
 			chromedp.WaitVisible("main table", chromedp.ByQuery),
 			shot(t, "handed", width))
-		if strings.Count(list, "accepted") != 3 || !strings.Contains(list, "not accepted: The file is empty") { // one "not accepted"
+		if strings.Count(list, "accepted") != 2 || !strings.Contains(list, "rejected: The file is empty") {
 			t.Errorf("%d: the list says %q", width, list)
 		}
 		if overflow {
@@ -105,12 +105,12 @@ func TestProgressInBrowser(t *testing.T) {
 		shot(t, "waits", 1200)); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(words, "Number 1 in the queue") || !strings.Contains(words, "does no checks now") {
+	if !strings.Contains(words, "Number 1 in the queue") || !strings.Contains(words, "the site is starting or stopping") {
 		t.Errorf("the page says %q", words)
 	}
 	// The site stops its streams as for a restart, and then somebody works.
 	d.web.EndStreams()
-	if err := chromedp.Run(ctx, chromedp.Poll(`document.querySelector("[data-words]").textContent.includes("connection")`, nil,
+	if err := chromedp.Run(ctx, chromedp.Poll(`document.querySelector("[data-words]").textContent.includes("Connection")`, nil,
 		chromedp.WithPollingInterval(20*time.Millisecond)),
 		chromedp.Text("[data-words]", &after, chromedp.ByQuery), shot(t, "lost", 1200)); err != nil {
 		t.Fatal(err)

@@ -63,12 +63,12 @@ func (w *Web) original(ctx context.Context, t store.Task) (string, error) {
 	return j.File, nil
 }
 
-// originalLink is where a passage, from 1, of a check is shown on the original page; empty: nowhere.
-func (p *checkPage) originalLink(passage int) string {
+// originalLink is where the passage of a number is shown on the original page; empty: nowhere.
+func (p *checkPage) originalLink(passage string) string {
 	if !p.HasOriginal {
 		return ""
 	}
-	return "/checks/" + url.PathEscape(string(p.ID)) + "/pages?passage=" + strconv.Itoa(passage)
+	return "/checks/" + url.PathEscape(string(p.ID)) + "/pages?passage=" + passage
 }
 
 // shownPassage is a request for a page with a passage marked.
@@ -76,7 +76,15 @@ type shownPassage struct {
 	task    store.Task
 	file    string
 	rep     *report.Report
-	passage int // from 1; 0: none
+	passage int // its index, from 1; 0: none
+}
+
+// number is the number of the passage; empty: none.
+func (s shownPassage) number() string {
+	if s.passage == 0 {
+		return ""
+	}
+	return s.rep.Number(s.passage - 1)
 }
 
 // shownPassage returns what the visitor asks to see of a task, passage k, "" for none, and notes who has
@@ -92,7 +100,7 @@ func (w *Web) shownPassage(ctx context.Context, v *visitor, id concordat.TaskID,
 		if s.rep, err = w.currentReport(ctx, v, s.task, in); err != nil {
 			return s, err
 		}
-		if s.passage, err = strconv.Atoi(k); err != nil || s.passage < 1 || s.passage > len(s.rep.Evidence) {
+		if s.passage = s.rep.Numbered(k) + 1; s.passage < 1 {
 			return s, fmt.Errorf("passage %q: %w", k, concordat.ErrNotFound)
 		}
 	}
@@ -126,7 +134,7 @@ func (w *Web) findPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	}
 	to := url.URL{Path: fmt.Sprintf("/checks/%s/pages/%d", s.task.ID, max(at.Page, 1))}
 	if s.passage > 0 {
-		to.RawQuery, to.Fragment = "passage="+strconv.Itoa(s.passage), "mark"
+		to.RawQuery, to.Fragment = "passage="+s.number(), "mark"
 	}
 	http.Redirect(rw, r, to.String(), http.StatusSeeOther)
 }
@@ -136,7 +144,7 @@ type originalView struct {
 	*OriginalPage
 	Task    concordat.TaskID
 	Name    string // of the submission
-	Passage int    // from 1; 0: none
+	Passage string // its number; empty: none
 	Text    string // of the passage
 	Found   Found
 	Back    string // to the passage in the report
@@ -144,10 +152,10 @@ type originalView struct {
 
 // Query is the query that keeps the passage.
 func (v originalView) Query() string {
-	if v.Passage == 0 {
+	if v.Passage == "" {
 		return ""
 	}
-	return "?passage=" + strconv.Itoa(v.Passage)
+	return "?passage=" + v.Passage
 }
 
 // originalPage shows page n with the passage marked, or its picture alone where n ends in .png.
@@ -170,7 +178,7 @@ func (w *Web) originalPage(rw http.ResponseWriter, r *http.Request, v *visitor) 
 		_, _ = rw.Write(p.PNG) // a browser that went away misses nothing
 		return
 	}
-	view := originalView{OriginalPage: p, Task: s.task.ID, Name: s.task.Title, Passage: s.passage}
+	view := originalView{OriginalPage: p, Task: s.task.ID, Name: s.task.Title, Passage: s.number()}
 	if err == nil {
 		view.Found, err = w.find(r.Context(), s, n)
 	}
@@ -185,7 +193,7 @@ func (w *Web) originalPage(rw http.ResponseWriter, r *http.Request, v *visitor) 
 	view.Back = "/checks/" + string(s.task.ID)
 	if s.passage > 0 {
 		view.Text = s.rep.Evidence[s.passage-1].Span.In(s.rep.Submission.Text)
-		view.Back += "/passages/" + strconv.Itoa(s.passage)
+		view.Back += "/passages/" + s.number()
 	}
 	w.show(rw, r, v, http.StatusOK, "pages", "title.original", view)
 }

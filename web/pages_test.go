@@ -83,7 +83,7 @@ func TestOriginalPages(t *testing.T) {
 		}
 	}
 	if other := sue.get(essay+"/pages/3?passage=1", http.StatusOK); strings.Contains(other, "<rect") ||
-		!strings.Contains(other, "does not stand on this page") {
+		!strings.Contains(other, "is not on this page") {
 		t.Error("page 3 has a mark, or does not say where the passage is")
 	}
 	if plain := sue.get(essay+"/pages/1", http.StatusOK); strings.Contains(plain, "<rect") {

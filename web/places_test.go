@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"html"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/url"
@@ -165,12 +166,12 @@ func TestLongNames(t *testing.T) {
 func TestDeadEnds(t *testing.T) {
 	d := newDesk(t, true)
 	p := d.person(t)
-	p.wants(p.post("/libraries", 403, url.Values{"name": {"plays"}}), "not signed in any more")
-	p.wants(p.get("/join?key=none", 404), "has been used, or is too old")
+	p.wants(p.post("/libraries", 403, url.Values{"name": {"plays"}}), "no longer signed in")
+	p.wants(p.get("/join?key=none", 404), "has been used or has expired")
 	p.wants(p.post("/first", 404, url.Values{"key": {"none"}, "name": {"ada"}, "password": {"a good long secret"},
-		"again": {"a good long secret"}}), "has been used, or is too old")
+		"again": {"a good long secret"}}), "has been used or has expired")
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
-	olga.wants(olga.post("/account/webhooks", 400, url.Values{"url": {"ftp://example.org"}}), "what you entered is still there")
+	olga.wants(olga.post("/account/webhooks", 400, url.Values{"url": {"ftp://example.org"}}), "your input is still there")
 }
 
 // TestStatic: a browser that has a file asks whether it is the same; folders are not listed.
@@ -191,6 +192,33 @@ func TestStatic(t *testing.T) {
 	p.do(again, http.StatusNotModified)
 	for _, path := range []string{"/static/none.js", "/static/", "/static/..%2fweb.go"} {
 		p.get(path, http.StatusNotFound)
+	}
+	if robots := p.get("/robots.txt", http.StatusOK); robots != "User-agent: *\nDisallow: /\n" {
+		t.Errorf("robots.txt is %q", robots)
+	}
+	// Pages name the content: that is kept for good, compressed, and another version's name is answered but not kept.
+	_, named, _ := strings.Cut(p.get("/login", http.StatusOK), `href="/static/style.`)
+	digest, _, _ := strings.Cut(named, ".css")
+	for _, one := range []struct{ name, kept string }{{digest, "public, max-age=31536000, immutable"}, {"0000000000000000", "no-cache"}} {
+		r := p.request(http.MethodGet, "/static/style."+one.name+".css", nil)
+		r.Header.Set("Accept-Encoding", "br, gzip")
+		resp, err := p.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusOK || resp.Header.Get("Cache-Control") != one.kept ||
+			resp.Header.Get("Content-Encoding") != "gzip" || len(body) < 2 || body[0] != 0x1f || body[1] != 0x8b {
+			t.Errorf("%s: %s, %v, %v", one.name, resp.Status, resp.Header, err)
+		}
+	}
+	for _, refused := range []string{"", "br", "gzip;q=0"} {
+		r := p.request(http.MethodGet, "/static/style.css", nil)
+		r.Header.Set("Accept-Encoding", refused)
+		if resp, err := p.Do(r); err != nil || resp.Header.Get("Content-Encoding") != "" {
+			t.Errorf("who takes %q gets %v, %v", refused, resp.Header, err)
+		}
 	}
 }
 

@@ -20,12 +20,9 @@ import (
 )
 
 func (w *Web) readingRoutes() {
-	w.mux.HandleFunc("GET /static/report.css", func(rw http.ResponseWriter, _ *http.Request) {
-		rw.Header().Set("Content-Type", "text/css; charset=utf-8")
-		_, _ = rw.Write([]byte(html.Style)) // a browser that went away misses nothing
-	})
 	w.page("GET /checks/{id}/text/{page}", everyone, w.textPart)
 	w.page("GET /checks/{id}/sources", everyone, w.sourcesPage)
+	w.page("GET /checks/{id}/changes", everyone, w.changesPart)
 	w.page("GET /checks/{id}/passages/{number}", everyone, w.passagePage)
 	w.page("GET /checks/{id}/compare", everyone, w.comparePage)
 }
@@ -50,15 +47,20 @@ type checkPage struct {
 	Sources    template.HTML
 	SourceFrom int // index of the first of Sources
 	SourceNext int // of the first of the next ones; 0: none
-	Query      string
+	Filter     sourceFilter
+	Orders     []string
 	Page       int // of the text, from 1
 	Pages      int
-	First      int // number of the first passage on the page of the text; 0: none follows
+	First      string               // number of the first passage on the page of the text; empty: none follows
+	Numbers    string               // of all passages, in text order
+	Only       *report.RankedSource // whose passages alone are marked; nil: those of all
+	Told       []told               // what the visitor did just now
 
-	Number   int // of the passage that the page is about, from 1
-	Passage  template.HTML
-	Of       int // passages in all
-	TextPage int // on which it stands, from 1
+	Number         string // of the passage that the page is about; empty: it is about all
+	Earlier, Later string // numbers of its neighbours; empty: none
+	Passage        template.HTML
+	Of             int // passages in all
+	TextPage       int // on which it stands, from 1
 	// HasOriginal: passages can be shown on the pages of what was handed in.
 	HasOriginal bool
 	Comparison
@@ -92,7 +94,7 @@ func (w *Web) reader(r *http.Request, v *visitor, part bool) (*checkPage, *readi
 }
 
 func (w *Web) readTask(r *http.Request, v *visitor, t store.Task, part bool) (*checkPage, *reading, error) {
-	p := &checkPage{MayReview: v.mayReview(), Me: v.Name, Verdicts: verdicts, Page: 1,
+	p := &checkPage{MayReview: v.mayReview(), Me: v.Name, Verdicts: verdicts, Page: 1, Orders: sourceOrders, Filter: sourceFilterOf(nil),
 		Kinds: []concordat.Kind{concordat.KindVerbatim, concordat.KindNear, concordat.KindParaphrase, concordat.KindSummary}}
 	var err error
 	if p.row, err = w.row(r.Context(), v, t); err != nil || !hasReport(t) {
@@ -104,13 +106,14 @@ func (w *Web) readTask(r *http.Request, v *visitor, t store.Task, part bool) (*c
 	see := w.sees(v, p.Review)
 	p.MayDelete = v.mayReview() && w.o.Eraser != nil
 	got, err := w.reading(r.Context(), t.ID, p.Review.Rules, message.LanguageOf(r).Report(), see)
+	p.Review.mark(v.Name)
 	if see != SeeEverything {
 		p.Limited, p.Review = see, nil // what officers wrote is theirs
 	}
 	if err != nil {
 		return p, nil, err
 	}
-	p.Report, p.Pages, p.Of = got.report, got.view.Pages(), len(got.report.Evidence)
+	p.Report, p.Pages, p.Of = got.report, got.view.Pages(), got.report.LastNumber
 	_, missing := w.original(r.Context(), t)
 	p.HasOriginal = missing == nil
 	w.noteRead(r.Context(), v, t.ID, part)
@@ -136,19 +139,24 @@ func (w *Web) checkPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		return
 	}
 	if got != nil {
-		if n, err := strconv.Atoi(r.URL.Query().Get("page")); err == nil {
+		q := r.URL.Query()
+		if n, err := strconv.Atoi(q.Get("page")); err == nil {
 			p.Page = min(max(n, 1), p.Pages) // nonsense begins at the first
 		}
 		l := w.links(message.LanguageOf(r), p)
+		for i := range got.report.Sources {
+			if s := &got.report.Sources[i]; s.Letter() == q.Get("only") {
+				p.Only, l.Only = s, s.Ordinal
+			}
+		}
+		p.Told = w.changed(r, v, p)
+		p.Numbers = strings.Join(got.report.Numbers, " ")
 		p.Result, p.Map, p.Legend = got.view.Result(l), got.view.Map(l), got.view.Legend()
 		p.Text, p.Short = got.view.Text(p.Page-1, l), got.view.Short()
 		p.Coverage, p.Method = got.view.Coverage(), got.view.Method()
-		p.Sources = got.view.Sources(0, fewSources, l)
-		if len(got.report.Sources) > fewSources {
-			p.SourceNext = fewSources
-		}
-		if first := got.view.FirstOn(p.Page - 1); first < p.Of {
-			p.First = first + 1
+		p.Sources, p.SourceNext = p.Filter.page(got, 0, l)
+		if first := got.view.FirstOn(p.Page - 1); first < len(got.report.Evidence) {
+			p.First = got.report.Number(first)
 		}
 	}
 	w.show(rw, r, v, http.StatusOK, "check", "title.check", p)
@@ -159,18 +167,20 @@ func (w *Web) links(in message.Language, p *checkPage) html.Links {
 	base := "/checks/" + string(p.ID)
 	l := html.Links{
 		Page:    func(n int) string { return base + "?page=" + strconv.Itoa(n+1) },
-		Passage: func(e int) string { return base + "/passages/" + strconv.Itoa(e+1) },
+		Passage: func(e int) string { return base + "/passages/" + p.Report.Number(e) },
 		Source: func(i int) string {
 			return base + "/compare?" + refQuery(p.Report.Sources[i].Ref).Encode()
 		},
 	}
+	l.Choose = func(i int) string { return base + "?only=" + p.Report.Sources[i].Letter() + "#read" }
 	l.SourceTools = func(i int) template.HTML {
 		return w.piece(in, "source-tools", sourceTools{p.ID, p.Report.Sources[i], l.Source(i), p.MayReview})
 	}
 	l.PassageTools = func(i int) template.HTML {
 		e := p.Report.Evidence[i]
-		return w.piece(in, "passage-tools", passageTools{Task: p.ID, Number: i + 1, Evidence: e, MayReview: p.MayReview,
-			MayAsk: p.MayReview && w.o.Partner != nil, Asked: asked(p.Report, e.Span, w.o.Now()), Original: p.originalLink(i + 1),
+		return w.piece(in, "passage-tools", passageTools{Task: p.ID, Number: p.Report.Number(i), Evidence: e, Notes: p.notesOf(e.Span),
+			MayReview: p.MayReview,
+			MayAsk:    p.MayReview && w.o.Partner != nil, Asked: asked(p.Report, e.Span, w.o.Now()), Original: p.originalLink(p.Report.Number(i)),
 			Counted: slices.ContainsFunc(p.Report.Rules.CountWording, func(c report.CountedWording) bool { return c.Span.Overlaps(e.Span) })})
 	}
 	return l
@@ -185,7 +195,8 @@ type sourceTools struct {
 
 type passageTools struct {
 	Task      concordat.TaskID
-	Number    int
+	Number    string
+	Notes     []store.Review // comments on it, oldest first
 	Evidence  concordat.Evidence
 	MayReview bool
 	MayAsk    bool
@@ -205,6 +216,19 @@ func (p passageTools) Partners() (out []askedFor) {
 	for _, a := range p.Asked {
 		if a.CanAsk {
 			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// notesOf returns the comments on a passage.
+func (p *checkPage) notesOf(at concordat.Span) (out []store.Review) {
+	if p.Review == nil {
+		return nil
+	}
+	for _, n := range p.Review.Notes {
+		if s := passageOf(n); s.Len() > 0 && s.Overlaps(at) {
+			out = append(out, n)
 		}
 	}
 	return out
@@ -230,9 +254,8 @@ func refOf(f url.Values) concordat.Ref {
 }
 
 // part writes a piece of a page that is put into one that is open.
-func part(rw http.ResponseWriter, markup template.HTML) {
-	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = rw.Write([]byte(markup)) // a browser that went away misses nothing
+func part(rw http.ResponseWriter, r *http.Request, markup template.HTML) {
+	send(rw, r, http.StatusOK, []byte(markup))
 }
 
 // numbered reads a number from 1 to most in the path of a request.
@@ -255,7 +278,7 @@ func (w *Web) textPart(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		w.fail(rw, r, v, err)
 		return
 	}
-	part(rw, got.view.Text(n-1, w.links(message.LanguageOf(r), p)))
+	part(rw, r, got.view.Text(n-1, w.links(message.LanguageOf(r), p)))
 }
 
 // sourcesPage lists the ranked sources, or those whose title or place has some words.
@@ -268,54 +291,40 @@ func (w *Web) sourcesPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	q := r.URL.Query()
 	l := w.links(message.LanguageOf(r), p)
 	from, _ := strconv.Atoi(q.Get("from")) // nonsense begins at the first
-	p.SourceFrom, p.Query = max(from, 0), strings.TrimSpace(q.Get("q"))
-	if p.Query == "" {
-		p.Sources = got.view.Sources(p.SourceFrom, fewSources, l)
-		if p.SourceFrom+fewSources < len(got.report.Sources) {
-			p.SourceNext = p.SourceFrom + fewSources
-		}
-	} else {
-		p.Sources, p.SourceNext = found(got, p.Query, p.SourceFrom, l)
-	}
+	p.SourceFrom, p.Filter = max(from, 0), sourceFilterOf(q)
+	p.Sources, p.SourceNext = p.Filter.page(got, p.SourceFrom, l)
 	if q.Get("part") != "" {
-		part(rw, p.Sources+w.piece(message.LanguageOf(r), "more-sources", p))
+		part(rw, r, p.Sources+w.piece(message.LanguageOf(r), "more-sources", p))
 		return
 	}
 	w.show(rw, r, v, http.StatusOK, "sources", "title.sources", p)
-}
-
-// found returns sources whose title or place has the words, from the one of an index on, and where to go on.
-func found(got *reading, words string, from int, l html.Links) (out template.HTML, next int) {
-	words = strings.ToLower(words)
-	n := 0
-	for i := from; i < len(got.report.Sources); i++ {
-		s := got.report.Sources[i]
-		if !strings.Contains(strings.ToLower(s.Title+" "+got.report.Place(s.Ref)), words) {
-			continue
-		}
-		if n++; n > fewSources {
-			return out, i
-		}
-		out += got.view.Sources(i, 1, l)
-	}
-	return out, 0
 }
 
 // passagePage shows one passage beside all its sources.
 func (w *Web) passagePage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	q := r.URL.Query().Get("part") != ""
 	p, got, err := w.reader(r, v, q)
+	k := 0
 	if err == nil {
-		p.Number, err = numbered(r, "number", p.Of)
+		if k = got.report.Numbered(r.PathValue("number")); k < 0 {
+			err = fmt.Errorf("passage %q: %w", r.PathValue("number"), concordat.ErrNotFound)
+		}
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)
 		return
 	}
-	p.Passage = got.view.Passage(p.Number-1, w.links(message.LanguageOf(r), p))
-	p.TextPage = got.view.PageOf(p.Number-1) + 1
+	p.Number = got.report.Number(k)
+	if k > 0 {
+		p.Earlier = got.report.Number(k - 1)
+	}
+	if k+1 < len(got.report.Evidence) {
+		p.Later = got.report.Number(k + 1)
+	}
+	p.Passage, p.TextPage = got.view.Passage(k, w.links(message.LanguageOf(r), p)), got.view.PageOf(k)+1
+	p.Told = w.changed(r, v, p)
 	if q {
-		part(rw, w.piece(message.LanguageOf(r), "passage", p))
+		part(rw, r, w.piece(message.LanguageOf(r), "passage", p))
 		return
 	}
 	w.show(rw, r, v, http.StatusOK, "check", "title.passage", p)
@@ -341,8 +350,8 @@ func (w *Web) comparePage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		return
 	}
 	from, _ := strconv.Atoi(q.Get("from")) // nonsense begins at the first
-	if e, err := strconv.Atoi(q.Get("passage")); err == nil && e > 0 && e <= p.Of {
-		from = got.view.PlaceOf(i, e-1) / html.ComparePlaces * html.ComparePlaces
+	if e := got.report.Numbered(q.Get("passage")); e >= 0 {
+		from = got.view.PlaceOf(i, e) / html.ComparePlaces * html.ComparePlaces
 	}
 	p.Comparison = Comparison{got.view.Compare(i, from, text, w.links(message.LanguageOf(r), p)), got.report.Sources[i],
 		got.report.Place(ref), i + 1, text != "", 0}

@@ -83,7 +83,7 @@ func TestReading(t *testing.T) {
 		t.Errorf("%d sources of the title", n)
 	}
 	if page := p.get("/checks/long/sources?q=%3Cb%3E", http.StatusOK); strings.Contains(page, "<b>") ||
-		!strings.Contains(page, "No source was found") {
+		!strings.Contains(page, "No sources found") {
 		t.Errorf("looking for markup gives\n%s", page)
 	}
 	// It is on record that she read it, once for all the parts.
@@ -164,7 +164,7 @@ func TestNextBestSourceSurfaces(t *testing.T) {
 		t.Fatalf("the best source is %q", got)
 	}
 	first := headline(p.get(id, http.StatusOK))
-	for _, out := range []struct{ action, back, why string }{{"exclude-source", "include-source", "its source was taken out"},
+	for _, out := range []struct{ action, back, why string }{{"exclude-source", "include-source", "its source is excluded"},
 		{"own-work", "not-own-work", "earlier work of the same author"}} {
 		page := change(http.StatusOK, out.action, original...)
 		if got := best(); got != "A copy of it" {
@@ -203,7 +203,7 @@ func TestNextBestSourceSurfaces(t *testing.T) {
 	if !strings.Contains(page, "Common wording: counted.") || !strings.Contains(page, "Marks of citations: left out.") {
 		t.Errorf("rules in\n%s", page)
 	}
-	if !strings.Contains(page, "Log of changes (10)") || !strings.Contains(page, "left out a source:") {
+	if !strings.Contains(page, "Log of changes (10)") || !strings.Contains(page, "excluded source") {
 		t.Errorf("no log in\n%s", page)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -273,11 +273,14 @@ func (w *Web) ask(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		return
 	}
 	to := "/checks/" + string(t.ID)
-	if n, err := strconv.Atoi(f.Get("number")); err == nil && n > 0 {
-		to += "/passages/" + strconv.Itoa(n)
+	if n := f.Get("number"); passageNumber.MatchString(n) {
+		to += "/passages/" + n
 	}
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
+
+// passageNumber is the form of report.Report.Number.
+var passageNumber = regexp.MustCompile(`^[0-9]{1,9}[a-z]{0,4}$`)
 
 // askPassages says what to ask for.
 type askPassages struct {

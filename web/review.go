@@ -29,7 +29,8 @@ const mostNote = 10_000
 type review struct {
 	Notes   []store.Review // comments, verdicts and sign-offs, oldest first
 	Rules   report.Rules   // in force
-	Changes int            // of the rules: so many can be undone
+	Changes int            // of the rules
+	Latest  int            // number of the latest note or change; 0: none
 	Log     []change       // of the rules, oldest first
 	// Verdict is the latest one, if any; Signed are those who agreed with it.
 	Verdict *store.Review
@@ -40,10 +41,14 @@ type review struct {
 
 // change is one change of the rules.
 type change struct {
-	At      time.Time
-	By      string
-	Action  string // such as exclude-source
-	Subject string // what of; may be empty
+	Seq           int // of the note that keeps it
+	At            time.Time
+	By            string
+	Action        string // such as exclude-source
+	Subject       string // what of; may be empty
+	Undone        bool
+	Mine          bool // of who reads it
+	before, after report.Rules
 }
 
 // review reads what people decided about a task.
@@ -60,16 +65,18 @@ func (w *Web) review(ctx context.Context, id concordat.TaskID) (*review, error) 
 	var then report.Rules // when the verdict was given
 	for i := range all {
 		r := &all[i]
+		out.Latest = r.Seq
 		switch r.Kind {
 		case store.ReviewRules:
 			action, subject, _ := strings.Cut(r.Text, " ")
 			out.Changes++
-			out.Log = append(out.Log, change{r.At, r.By, action, subject})
 			var rules report.Rules
 			if err := json.Unmarshal(r.Data, &rules); err != nil {
 				return nil, fmt.Errorf("rules of %s: %w: %v", id, concordat.ErrCorrupt, err)
 			}
-			out.Rules = rules
+			one := change{Seq: r.Seq, At: r.At, By: r.By, Action: action, Subject: subject, before: out.Rules, after: rules}
+			out.undo(one.undoes())
+			out.Log, out.Rules = append(out.Log, one), rules
 			continue
 		case store.ReviewVerdict:
 			out.Verdict, out.Signed, then = r, nil, out.Rules
@@ -91,6 +98,27 @@ func (w *Web) review(ctx context.Context, id concordat.TaskID) (*review, error) 
 		out.Stale = !bytes.Equal(a, b)
 	}
 	return out, nil
+}
+
+// undo notes that a change was taken back.
+func (r *review) undo(seq int) {
+	for i := range r.Log {
+		if seq > 0 && r.Log[i].Seq == seq {
+			r.Log[i].Undone = true
+		}
+	}
+}
+
+// mark notes which changes are those of who reads them.
+func (r *review) mark(me string) {
+	for i := range r.Log {
+		r.Log[i].Mine = r.Log[i].By == me
+	}
+}
+
+// MayUndo reports whether who reads it has a change to take back.
+func (r *review) MayUndo() bool {
+	return slices.ContainsFunc(r.Log, func(c change) bool { return c.Mine && c.MayUndo() })
 }
 
 // signs reports whether a sign-off is of the verdict with a number. Early ones name none: they are of
@@ -187,7 +215,14 @@ func (w *Web) addNote(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		w.fail(rw, r, v, err)
 		return
 	}
-	http.Redirect(rw, r, "/checks/"+string(t.ID)+"#notes", http.StatusSeeOther)
+	to := "/checks/" + string(t.ID) + "#notes"
+	if n := r.PostForm.Get("number"); passageNumber.MatchString(n) {
+		to = "/checks/" + string(t.ID) + "/passages/" + n
+		if r.PostForm.Get("at") == "text" {
+			to = "/checks/" + string(t.ID) + "#m" + n
+		}
+	}
+	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
 
 // keepNote keeps what a form says of a task, and returns it.
@@ -232,6 +267,15 @@ func (w *Web) note(v *visitor, now *review, f url.Values) (store.Review, error) 
 	case store.ReviewComment:
 		if n.Text == "" {
 			return bad("wrong.comment")
+		}
+		if f.Get("start") != "" {
+			at, err := spanOf(f)
+			if err != nil {
+				return n, err
+			}
+			if n.Data, err = json.Marshal(map[string]int{"start": at.Start, "end": at.End}); err != nil {
+				return n, err
+			}
 		}
 	case store.ReviewVerdict:
 		if !slices.Contains(verdicts, f.Get("verdict")) || n.Text == "" {

@@ -84,7 +84,7 @@ func TestTokensOfAPassword(t *testing.T) {
 	}
 	change(secretOfBo, "a heron stands on one leg", "")
 	token.call(http.MethodGet, "/api/v1/libraries", http.StatusOK, nil)
-	if page := bo.get("/account", http.StatusOK); !strings.Contains(page, "Tokens of programs go on") {
+	if page := bo.get("/account", http.StatusOK); !strings.Contains(page, "API tokens stay valid") {
 		t.Error("the page does not say what a new password ends")
 	}
 	change("a heron stands on one leg", secretOfBo, "revoke")

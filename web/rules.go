@@ -32,7 +32,11 @@ func (w *Web) changeRules(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		w.fail(rw, r, v, err)
 		return
 	}
-	http.Redirect(rw, r, w.afterRules(r, t, rules), http.StatusSeeOther)
+	seq := 0
+	if now, err := w.review(r.Context(), t.ID); err == nil && len(now.Log) > 0 {
+		seq = now.Log[len(now.Log)-1].Seq
+	}
+	http.Redirect(rw, r, w.afterRules(r, t, rules, seq), http.StatusSeeOther)
 }
 
 // applyRules keeps what a form makes of the rules in force.
@@ -52,18 +56,25 @@ func shortened(s string) string {
 	return s
 }
 
-// afterRules is the page on which a change of the rules was asked for, where it shows.
-func (w *Web) afterRules(r *http.Request, t store.Task, rules report.Rules) string {
+// afterRules is the page on which a change of the rules was asked for, where it shows; seq is the change, of which it tells.
+func (w *Web) afterRules(r *http.Request, t store.Task, rules report.Rules, seq int) string {
 	to := url.URL{Path: "/checks/" + string(t.ID)}
 	f := r.PostForm
+	if seq > 0 {
+		to.RawQuery = "changed=" + strconv.Itoa(seq)
+	}
 	switch at := f.Get("at"); at {
-	case "passage":
-		// The numbers of passages change with the rules; its place does not.
+	case "passage", "text":
+		// Passages fall apart and together with the rules; the place stays.
 		start, err := strconv.Atoi(f.Get("start"))
 		got, err2 := w.reading(r.Context(), t.ID, rules, message.LanguageOf(r).Report(), SeeEverything)
 		if err == nil && err2 == nil {
 			if i := slices.IndexFunc(got.report.Evidence, func(e concordat.Evidence) bool { return e.Span.End > start }); i >= 0 {
-				to.Path += "/passages/" + strconv.Itoa(i+1)
+				if n := got.report.Number(i); at == "text" {
+					to.Fragment = "m" + n
+				} else {
+					to.Path += "/passages/" + n
+				}
 			}
 		}
 	case "list":
@@ -116,8 +127,8 @@ func (w *Web) newRules(ctx context.Context, v *visitor, id concordat.TaskID, rul
 		rules.ExcludeTemplate = nil
 		return rules, "", nil
 	case "undo":
-		rules, err = w.formerRules(ctx, id)
-		return rules, "", err
+		seq, _ := strconv.Atoi(f.Get("change")) // none: the latest
+		return w.undoOwn(ctx, v, id, seq)
 	default:
 		return rules, "", fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
 	}

@@ -1,45 +1,146 @@
 package web
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
 	"io/fs"
+	"mime"
 	"net/http"
+	"path"
 	"strings"
+	"sync"
+	"time"
+
+	"concordat/report/html"
 )
 
 //go:embed static
 var static embed.FS
 
-// staticFiles serves the files that pages load, by name. A browser keeps them and asks whether they are
-// still the same: after an update of the program it never shows a new page in an old style.
-func staticFiles() http.Handler {
-	files, err := fs.Sub(static, "static")
+// asset is a file that pages load.
+type asset struct {
+	content, zipped []byte // zipped by gzip; nil where that does not make it smaller
+	kind            string // media type
+	digest          string // first 16 digits of its SHA-256
+}
+
+// assets are the files of the folder static, and the style of reports, by name.
+var assets = sync.OnceValue(func() map[string]*asset {
+	names, err := fs.ReadDir(static, "static")
 	if err != nil {
 		panic(err) // the folder is compiled in
 	}
-	names, err := fs.ReadDir(files, ".")
-	if err != nil {
-		panic(err) // likewise
-	}
-	tags := map[string]string{}
+	out := map[string]*asset{"report.css": newAsset("report.css", []byte(html.Style))}
 	for _, e := range names {
-		b, err := fs.ReadFile(files, e.Name())
+		b, err := static.ReadFile("static/" + e.Name())
 		if err != nil {
 			panic(err) // likewise
 		}
-		sum := sha256.Sum256(b)
-		tags[e.Name()] = `"` + hex.EncodeToString(sum[:8]) + `"`
+		out[e.Name()] = newAsset(e.Name(), b)
 	}
-	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		name := strings.TrimPrefix(r.URL.Path, "/static/")
-		if tags[name] == "" {
-			http.NotFound(rw, r)
-			return
+	return out
+})
+
+func newAsset(name string, b []byte) *asset {
+	sum := sha256.Sum256(b)
+	a := &asset{content: b, kind: mime.TypeByExtension(path.Ext(name)), digest: hex.EncodeToString(sum[:8])}
+	if z := zipped(b, gzip.BestCompression); len(z) < len(b) {
+		a.zipped = z
+	}
+	return a
+}
+
+// zipped returns b in the form of gzip (RFC 1952).
+func zipped(b []byte, level int) []byte {
+	var out bytes.Buffer
+	z, err := gzip.NewWriterLevel(&out, level)
+	if err != nil {
+		panic(err) // a level of the package's own
+	}
+	_, _ = z.Write(b) // a buffer takes everything
+	_ = z.Close()
+	return out.Bytes()
+}
+
+// assetPath is the address of a file that pages load. It names the content: a browser keeps what is there for good, and
+// after an update of the program it never shows a new page in an old style.
+func assetPath(name string) string {
+	a := assets()[name]
+	if a == nil {
+		return "/static/" + name
+	}
+	ext := path.Ext(name)
+	return "/static/" + strings.TrimSuffix(name, ext) + "." + a.digest + ext
+}
+
+// staticFiles serves the files that pages load: under a name with its digest for good, under the bare name to be asked
+// for each time. A name with a digest of another version is answered by the file of this one, and not kept: in a cluster
+// a page of one version may ask a node of the next.
+func staticFiles(rw http.ResponseWriter, r *http.Request) {
+	name := strings.TrimPrefix(r.URL.Path, "/static/")
+	a, kept := assets()[name], false
+	if a == nil {
+		ext := path.Ext(name)
+		stem := strings.TrimSuffix(name, ext)
+		if i := strings.LastIndexByte(stem, '.'); i >= 0 {
+			if a = assets()[stem[:i]+ext]; a != nil {
+				kept = stem[i+1:] == a.digest
+			}
 		}
-		rw.Header().Set("Cache-Control", "no-cache") // asks each time
-		rw.Header().Set("ETag", tags[name])
-		http.ServeFileFS(rw, r, files, name)
-	})
+	}
+	if a == nil {
+		http.NotFound(rw, r)
+		return
+	}
+	h := rw.Header()
+	h.Set("Cache-Control", "no-cache") // asks each time
+	if kept {
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	h.Set("Content-Type", a.kind)
+	h.Set("Vary", "Accept-Encoding")
+	body, tag := a.content, a.digest
+	if a.zipped != nil && takesGzip(r) {
+		h.Set("Content-Encoding", "gzip")
+		body, tag = a.zipped, tag+"-gzip"
+	}
+	h.Set("ETag", `"`+tag+`"`)
+	http.ServeContent(rw, r, "", time.Time{}, bytes.NewReader(body))
+}
+
+// takesGzip reports whether the browser takes gzip (RFC 9110, section 12.5.3).
+func takesGzip(r *http.Request) bool {
+	for _, one := range strings.Split(r.Header.Get("Accept-Encoding"), ",") {
+		name, q, _ := strings.Cut(strings.TrimSpace(one), ";")
+		if q = strings.TrimSpace(q); strings.EqualFold(strings.TrimSpace(name), "gzip") && q != "q=0" && !strings.HasPrefix(q, "q=0.0") {
+			return true
+		}
+	}
+	return false
+}
+
+// leastZipped is the least size of a page that is worth compressing: less fits one packet.
+const leastZipped = 1400
+
+// send writes a page or a piece of one, compressed where the browser takes that. Answers to anything but GET are not: what
+// is shown once, such as a token, stands in them.
+func send(rw http.ResponseWriter, r *http.Request, code int, body []byte) {
+	h := rw.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Add("Vary", "Accept-Encoding")
+	if len(body) >= leastZipped && r.Method == http.MethodGet && takesGzip(r) {
+		h.Set("Content-Encoding", "gzip")
+		body = zipped(body, gzip.BestSpeed)
+	}
+	rw.WriteHeader(code)
+	_, _ = rw.Write(body) // a browser that went away misses nothing
+}
+
+// robots tells programs that walk the web to stay away: nothing here is public.
+func robots(rw http.ResponseWriter, _ *http.Request) {
+	rw.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = rw.Write([]byte("User-agent: *\nDisallow: /\n"))
 }

@@ -38,8 +38,8 @@ func TestBadFilesKeepNoOtherBack(t *testing.T) {
 	p.upload(http.StatusOK, nil, "good.txt", folios, "large.txt", strings.Repeat("x", 1<<20+1), "void.txt", "", "broken.bad", "x")
 	ids := d.await(t)
 	for title, want := range map[string]string{"good.txt": "100 %",
-		"large.txt":  "larger than 1 MiB. Hand in smaller parts, or ask the administrator: raise extract.max_input",
-		"void.txt":   "The file is empty. Hand in a file that holds text.",
+		"large.txt":  "larger than 1 MiB. Submit smaller parts, or ask the administrator: raise extract.max_input",
+		"void.txt":   "The file is empty. Submit a file that contains text.",
 		"broken.bad": "The file is damaged: the file ends in the middle. Open it"} {
 		if page := p.get("/checks/"+string(ids[title]), http.StatusOK); !strings.Contains(page, want) {
 			t.Errorf("%s does not say %q", title, want)
@@ -52,7 +52,7 @@ func TestBadFilesKeepNoOtherBack(t *testing.T) {
 	}
 	// Nothing could be taken: nothing is made.
 	page := p.upload(http.StatusBadRequest, nil, "large.txt", strings.Repeat("x", 1<<20+1), "void.txt", "")
-	for _, want := range []string{"None of the files", "<strong>void.txt</strong>: The file is empty", "<strong>large.txt</strong>: A limit"} {
+	for _, want := range []string{"None of the files", "<strong>void.txt</strong>: The file is empty", "<strong>large.txt</strong>: The file exceeds a limit"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}
@@ -96,7 +96,7 @@ func TestFullDisk(t *testing.T) {
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	d.full.Store(true)
 	got := p.sendScript("/checks", "one", http.StatusInsufficientStorage, nil, "a.txt", folios)
-	if !got.Retry || !strings.Contains(got.Problem, "The disk of the site is full") {
+	if !got.Retry || !strings.Contains(got.Problem, "The site’s disk is full") {
 		t.Errorf("got %+v", got)
 	}
 	p.upload(http.StatusInsufficientStorage, nil, "a.txt", folios)
@@ -170,7 +170,7 @@ func TestWhyItWaits(t *testing.T) {
 	p := d.signedIn(t, "ada", store.RoleSubmitter)
 	p.upload(http.StatusOK, nil, "a.txt", folios)
 	page := p.upload(http.StatusOK, nil, "b.txt", folios)
-	if !strings.Contains(page, "Number 2 in the queue") || !strings.Contains(page, "the site does no checks now") {
+	if !strings.Contains(page, "Number 2 in the queue") || !strings.Contains(page, "the site is starting or stopping") {
 		t.Errorf("no reason:\n%s", page)
 	}
 }
@@ -178,13 +178,13 @@ func TestWhyItWaits(t *testing.T) {
 func TestCauses(t *testing.T) {
 	for cause, want := range map[string]string{
 		"": "",
-		"encrypted: it wants a password (remove the password and hand it in again)": "The file is encrypted: it wants a password. Remove the password and hand it in again.",
+		"encrypted: it wants a password (remove the password and hand it in again)": "The file is encrypted: it wants a password. Remove the password and submit it again.",
 		"no_text_layer (run OCR)": "The pages are pictures without text. Run character",
 		"limit: unpacked size: 600 MiB (raise extract.max_unpacked (CONCORDAT_EXTRACT_MAX_UNPACKED) to it)": "ask the administrator: raise extract.max_unpacked (CONCORDAT_EXTRACT_MAX_UNPACKED) to it.",
-		"cancelled by eve":    "It was cancelled by eve.",
+		"cancelled by eve":    "Cancelled by eve.",
 		"split into 3 checks": "3 checks",
 		"added: 1 new, 2 replaced, 0 unchanged, 4 not readable": "1 new, 2 replaced, 0 unchanged; 4 could not",
-		"given up: stopped without a word 3 times":              "The check was given up: stopped without a word 3 times. It ended",
+		"given up: stopped without a word 3 times":              "The check was abandoned: stopped without a word 3 times. It crashed",
 		"something else: happened":                              "something else: happened",
 		"damaged)":                                              "damaged)",
 	} {

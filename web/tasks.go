@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
+	"unicode"
 
 	"concordat"
 	"concordat/report"
@@ -32,6 +34,8 @@ type checksPage struct {
 	Rows  []row
 	Older int64 // Seq to go on from; 0: these are the last
 	Busy  bool  // something is still to come
+	// MayAdd: the visitor adds documents to libraries.
+	MayAdd bool
 	// MayCheck: the visitor hands in.
 	MayCheck bool
 }
@@ -43,7 +47,7 @@ func (w *Web) checksPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		f.Owner = v.Name
 	}
 	tasks, err := w.o.Store.FilterTasks(r.Context(), f, before, taskPage)
-	p := checksPage{MayCheck: v.Role != store.RoleAuditor}
+	p := checksPage{MayCheck: v.Role != store.RoleAuditor, MayAdd: v.mayReview()}
 	var scores map[concordat.TaskID]shownScore
 	if err == nil {
 		scores, err = w.scores(r.Context(), v, tasks)
@@ -70,6 +74,7 @@ func (w *Web) checksPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 func ended(s concordat.State) bool { return s != concordat.TaskQueued && s != concordat.TaskRunning }
 
 func (w *Web) row(ctx context.Context, v *visitor, t store.Task) (row, error) {
+	t.Title = visible(t.Title)
 	one := row{Task: t, MayCancel: !ended(t.State) && w.mayChange(v, t)}
 	if t.State == concordat.TaskQueued {
 		var err error
@@ -78,6 +83,17 @@ func (w *Web) row(ctx context.Context, v *visitor, t store.Task) (row, error) {
 		}
 	}
 	return one, nil
+}
+
+// visible returns a name with U+FFFD in place of what is not seen or turns the order of letters, so that a file named
+// x, override, gnp.txt is not read as x.txt.png.
+func visible(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, name)
 }
 
 // mayChange reports whether the visitor may cancel a task.

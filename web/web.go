@@ -224,6 +224,7 @@ func (w *Web) parse() error {
 	for _, l := range []message.Language{message.English, message.Chinese} {
 		functions := template.FuncMap{
 			"t":       l.Say,
+			"asset":   assetPath,
 			"percent": report.Percent,
 			"add":     func(a, b int) int { return a + b },
 			"points":  func(share float64) string { return strconv.FormatFloat(share*100, 'g', 4, 64) },
@@ -252,7 +253,8 @@ func (w *Web) parse() error {
 
 func (w *Web) routes() {
 	m := w.mux
-	m.Handle("GET /static/", staticFiles())
+	m.HandleFunc("GET /static/", staticFiles)
+	m.HandleFunc("GET /robots.txt", robots)
 	m.HandleFunc("GET /first", w.firstPage)
 	m.HandleFunc("POST /first", w.first)
 	w.registerRoutes()
@@ -365,9 +367,7 @@ func (w *Web) show(rw http.ResponseWriter, r *http.Request, v *visitor, code int
 		http.Error(rw, l.Say("error.fault"), http.StatusInternalServerError)
 		return
 	}
-	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
-	rw.WriteHeader(code)
-	_, _ = rw.Write(b.Bytes()) // a browser that went away misses nothing
+	send(rw, r, code, b.Bytes())
 }
 
 // rereadAt is where the page that answers r is read again: what a form led to is left out of history.

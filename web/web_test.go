@@ -438,7 +438,7 @@ func TestQueueIsExplained(t *testing.T) {
 	if page := p.get(last, http.StatusOK); !strings.Contains(page, "Number 2 in the queue; 0 being checked now.") {
 		t.Errorf("no position in\n%s", page)
 	}
-	if page := p.post(last+"/cancel", http.StatusOK, nil); !strings.Contains(page, "cancelled by ada") {
+	if page := p.post(last+"/cancel", http.StatusOK, nil); !strings.Contains(page, "Cancelled by ada") {
 		t.Errorf("not cancelled:\n%s", page)
 	}
 	p.Jar = nil // Chinese, and nobody
@@ -601,7 +601,7 @@ func TestReview(t *testing.T) {
 		t.Errorf("no verdict, or markup, in\n%s", page)
 	}
 	note(ada, http.StatusBadRequest, url.Values{"kind": {"signoff"}}) // not the own one
-	if page := note(bo, http.StatusOK, url.Values{"kind": {"signoff"}}); !strings.Contains(page, "agreed: bo") {
+	if page := note(bo, http.StatusOK, url.Values{"kind": {"signoff"}}); !strings.Contains(page, "signed off by bo") {
 		t.Errorf("not signed off:\n%s", page)
 	}
 	note(bo, http.StatusBadRequest, url.Values{"kind": {"signoff"}})
@@ -616,7 +616,7 @@ func TestPartnersAreChosen(t *testing.T) {
 	d := newDesk(t, true)
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	page := p.get("/checks/new", http.StatusOK)
-	for _, want := range []string{"South &lt;Site&gt;", "words that both have, on request", "it has not told its libraries yet",
+	for _, want := range []string{"South &lt;Site&gt;", "words that both have, on request", "has not listed its libraries yet",
 		"can test guesses"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in\n%s", want, page)

@@ -115,7 +115,7 @@ func (m *marker) stretch(s, p concordat.Span) int {
 	e := ev[m.evidence]
 	end := min(e.Span.End, p.End)
 	c := class(e.Kind, e.Excluded)
-	m.raw(fmt.Sprintf(`<mark class="m k-%s" data-e="%d">`, c, m.evidence+1))
+	m.raw(`<mark class="m k-`, c, m.coloured(m.evidence), `" data-e="`, m.r.Number(m.evidence), `">`)
 	m.number(m.evidence, c, m.numbered <= m.evidence)
 	m.numbered = m.evidence + 1
 	for at := s.Start; at < end; {
@@ -151,14 +151,15 @@ func (d *doc) number(i int, class string, begins bool) {
 	d.raw(`<a class="no"`)
 	d.attr("href", d.links.passage(i))
 	if begins {
-		d.raw(fmt.Sprintf(` id="m%d"`, i+1))
+		d.raw(` id="m`, d.r.Number(i), `"`)
 		d.attr("aria-label", d.label(i))
 	} else {
 		d.raw(` tabindex="-1" aria-hidden="true"`)
 	}
-	d.raw(">")
-	d.num(i + 1)
-	d.raw("&nbsp;", sign(class), "</a>")
+	if letter := d.letter(i); letter != "" {
+		d.raw(` data-l="`, letter, `"`)
+	}
+	d.raw(">", d.r.Number(i), "&nbsp;", sign(class), "</a>")
 }
 
 // kind returns the kind by which s gives score, or "" if it gives none; s crosses no border.

@@ -56,6 +56,7 @@ type doc struct {
 	left  int                   // bytes that comparisons may still take
 	rank  map[concordat.Ref]int // of each source in r.Sources
 	links Links
+	slot  map[concordat.Ref]int // colour of each source, from 1; see colours
 }
 
 // maxPairs bounds the bytes of wording in comparisons: enough for every source of a thesis with
@@ -65,10 +66,14 @@ const maxPairs = 12 << 20
 func newDoc(w io.Writer, r *report.Report) *doc {
 	t := r.Submission.Text
 	rank := make(map[concordat.Ref]int, len(r.Sources))
+	slot := make(map[concordat.Ref]int, len(r.Sources))
 	for i, s := range r.Sources {
-		rank[s.Ref] = i
+		rank[s.Ref], slot[s.Ref] = i, min(s.Ordinal, colours+1)
 	}
-	return &doc{page: newPage(w), r: r, full: t, count: report.NewCounter(t), lang: language(t), in: r.Language, left: maxPairs, rank: rank}
+	d := &doc{page: newPage(w), r: r, full: t, count: report.NewCounter(t), lang: language(t), in: r.Language,
+		left: maxPairs, rank: rank, slot: slot}
+	d.links.number = r.Number
+	return d
 }
 
 func (d *doc) head() {
@@ -191,8 +196,8 @@ func (d *doc) review() {
 func (d *doc) bar() {
 	s := d.r.Scores
 	d.raw(`<svg class="bar" viewBox="0 0 1000 26" preserveAspectRatio="none" role="img" aria-label="`)
-	d.text(d.in.Say("Word for word %s, changed %s, common wording %s, taken out by rules %s, not found %s",
-		report.Percent(s.Verbatim), report.Percent(s.Changed), report.Percent(s.Common), report.Percent(s.Excluded), report.Percent(1-s.Found)))
+	d.text(d.in.Say("Word for word %s, changed %s, common wording %s, excluded by rules %s, not found %s",
+		report.Percent(s.Verbatim), s.ChangedWords(), report.Percent(s.Common), report.Percent(s.Excluded), report.Percent(1-s.Found)))
 	d.raw(`">`, patterns)
 	at := 0.0
 	for _, x := range []struct {
@@ -224,15 +229,15 @@ func (d *doc) scoreTable() {
 	}
 	row("", "Found in other documents, counted", report.Percent(s.Covered), "each letter once, however many sources hold it")
 	row("verbatim", "of it word for word", report.Percent(s.Verbatim), "")
-	row("near", "of it changed", report.Percent(s.Changed), "edited, reworded or condensed")
+	row("near", "of it changed", s.ChangedWords(), "edited, reworded or condensed")
 	row("", "Largest single source", report.Percent(s.Largest), "")
 	if s.Covered > 0 {
-		row("", "How close the wording is", d.in.Closeness(s.Literalness), "mean over what was found; says how, not how much")
+		row("", "How close the wording is", d.in.Closeness(s.Alike()), "mean over what was found; says how, not how much")
 	}
 	row("", "Found within quotations", report.Percent(s.Quoted), s.QuotedWords(d.in, d.r.Rules))
 	row("common", "Common wording", report.Percent(s.Common), d.withoutScore(concordat.ExcludedCommon,
 		"shared by many documents, not counted"))
-	row("out", "Taken out by rules", report.Percent(s.Excluded), "found, not counted")
+	row("out", "Excluded by rules", report.Percent(s.Excluded), "found, not counted")
 	if s.Template > 0 || len(d.r.Templates) > 0 {
 		row("template", "of it template wording", report.Percent(s.Template),
 			d.withoutScore(concordat.ExcludedTemplate, "held by a form that was handed out, not counted"))

@@ -1,6 +1,7 @@
 package html
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -14,7 +15,7 @@ const patterns = `<defs>` +
 	`<pattern id="t-paraphrase" width="6" height="6" patternUnits="userSpaceOnUse"><rect class="p0" width="6" height="6"/><circle class="p1" cx="3" cy="3" r="1.6"/></pattern>` +
 	`<pattern id="t-summary" width="6" height="6" patternUnits="userSpaceOnUse"><rect class="p0" width="6" height="6"/><rect class="p1" width="6" height="2"/></pattern>` +
 	`<pattern id="t-common" width="5" height="5" patternUnits="userSpaceOnUse"><rect class="p0" width="5" height="5"/><rect class="p1" width="1.2" height="5"/></pattern>` +
-	`<pattern id="t-out" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)"><rect class="p0" width="8" height="8"/><rect class="p1" width="1.5" height="8"/></pattern></defs>`
+	`<pattern id="t-out" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)"><rect class="p0" width="8" height="8"/><rect class="p1" width="1.5" height="8"/></pattern>` + sourcePatterns + `</defs>`
 
 // class names the look of an evidence or a source.
 func class(k concordat.Kind, e concordat.Exclusion) string {
@@ -104,10 +105,10 @@ func (d *doc) mapStrip() {
 		d.text(d.label(i))
 		d.raw("</title>")
 		if e.Excluded != "" {
-			d.block(e.Span, class(e.Kind, e.Excluded))
+			d.block(e.Span, class(e.Kind, e.Excluded), "")
 		}
 		for ; len(covered) > 0 && covered[0].Start < e.Span.End; covered = covered[1:] {
-			d.block(covered[0].Span, class(covered[0].Kind, ""))
+			d.block(covered[0].Span, class(covered[0].Kind, ""), d.colour(i))
 		}
 		d.raw("</a>")
 	}
@@ -120,10 +121,10 @@ func (d *doc) mapStrip() {
 }
 
 // block draws one stretch in the map, wide enough to be seen.
-func (d *doc) block(s concordat.Span, class string) {
-	h := level(class)
+func (d *doc) block(s concordat.Span, kind, colour string) {
+	h := level(kind)
 	d.raw(fmt.Sprintf(`<rect class="f-%s" x="%.2f" y="%d" width="%.2f" height="%d"/>`,
-		class, d.x(s.Start), 30-h, max(d.x(s.End)-d.x(s.Start), 1.2), h))
+		cmp.Or(colour, kind), d.x(s.Start), 30-h, max(d.x(s.End)-d.x(s.Start), 1.2), h))
 }
 
 // skipStrip marks what was not compared, as one path along the bottom of the map.
@@ -155,7 +156,7 @@ func (d *doc) legend() {
 		d.raw(`</li>`)
 	}
 	d.raw(`<li><span class="key k-out">`, sign("out"), `</span> `)
-	d.say("found, but taken out by a rule")
+	d.say("found, but excluded by a rule")
 	d.raw("</li>")
 	d.raw(`<li><span class="key k-skip"></span> `)
 	d.say("not compared")
@@ -174,7 +175,10 @@ func (d *doc) legend() {
 // label says a passage in words, for those who do not see the marks.
 func (d *doc) label(i int) string {
 	e := d.r.Evidence[i]
-	s := d.in.Say("Passage %d, %s, %s", i+1, d.in.Kind(e.Kind), d.in.Plural(len(e.Sources), "source", "sources"))
+	s := d.in.Say("Passage %s, %s, %s", d.r.Number(i), d.in.Kind(e.Kind), d.in.Plural(len(e.Sources), "source", "sources"))
+	if letter := d.letter(i); letter != "" {
+		s += d.in.Say(", source %s", letter)
+	}
 	if e.Excluded != "" {
 		s += d.in.Say(", not counted: %s", d.r.WhyNot(e))
 	}

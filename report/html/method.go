@@ -101,7 +101,7 @@ func (d *doc) paragraph(heading string, sentences ...string) {
 }
 
 func (d *doc) excluded() {
-	d.byHand("Passages taken out by hand", d.r.Rules.ExcludePassages)
+	d.byHand("Passages excluded by hand", d.r.Rules.ExcludePassages)
 	counted := make([]report.ExcludedPassage, len(d.r.Rules.CountWording))
 	for i, w := range d.r.Rules.CountWording {
 		counted[i] = report.ExcludedPassage(w)

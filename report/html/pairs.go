@@ -36,8 +36,9 @@ func (d *doc) passages() {
 func (d *doc) evidence(i int) {
 	e := d.r.Evidence[i]
 	c := class(e.Kind, e.Excluded)
-	d.raw(fmt.Sprintf(`<article class="ev k-%s" id="p%d" data-e="%d" aria-labelledby="h%d"><header><h3 id="h%d"><span class="key k-%s">%d&nbsp;%s</span> `,
-		c, i+1, i+1, i+1, i+1, c, i+1, sign(c)))
+	n := d.r.Number(i)
+	d.raw(fmt.Sprintf(`<article class="ev k-%s" id="p%s" data-e="%s" aria-labelledby="h%s"><header><h3 id="h%s"><span class="key k-%s">%s&nbsp;%s</span> `,
+		c, n, n, n, n, c, n, sign(c)))
 	d.text(capital(d.in.Kind(e.Kind)))
 	d.raw(`</h3><p>`)
 	d.text(d.about(e))
@@ -46,14 +47,14 @@ func (d *doc) evidence(i int) {
 	d.raw(">")
 	d.say("in the text")
 	d.raw("</a></header>")
+	if d.links.PassageTools != nil {
+		d.raw(string(d.links.PassageTools(i)))
+	}
 	k := 0
 	for ; k < len(e.Sources) && k < maxSources && d.left > 0; k++ {
 		d.pair(e, k)
 	}
 	d.further(e.Sources[k:])
-	if d.links.PassageTools != nil {
-		d.raw(string(d.links.PassageTools(i)))
-	}
 	d.raw("</article>\n")
 }
 
@@ -117,7 +118,7 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	if k == 0 {
 		d.raw(" open")
 	}
-	d.raw(`><summary><span class="src" dir="auto">`)
+	d.raw(`><summary><span class="sq`, soClass(d.slot[s.Ref]), `">`, letterOf(d, s.Ref), `</span> <span class="src" dir="auto">`)
 	d.text(name(s.Title, s.Ref))
 	d.raw(`</span> <span class="how">`)
 	d.text(d.how(s.Kind, s.Similarity))

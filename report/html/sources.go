@@ -37,11 +37,19 @@ func (d *doc) rankedSource(i int, s report.RankedSource) {
 	if s.Excluded != "" {
 		d.raw(` class="off"`)
 	}
-	d.raw(`><div class="head"><span class="share">`)
+	d.raw(`><div class="head"><span class="sq`, soClass(d.slot[s.Ref]), `">`, s.Letter(), `</span><h3 dir="auto">`)
+	if only := d.links.Choose; only != nil && len(s.Evidence) > 0 {
+		d.raw(`<a class="only"`)
+		d.attr("href", only(i))
+		d.raw(">")
+		d.text(name(s.Title, s.Ref))
+		d.raw("</a>")
+	} else {
+		d.text(name(s.Title, s.Ref))
+	}
+	d.raw(`</h3><span class="share">`)
 	d.text(report.Percent(s.Share))
-	d.raw(`</span><h3 dir="auto">`)
-	d.text(name(s.Title, s.Ref))
-	d.raw(`</h3></div><p class="place" dir="auto">`)
+	d.raw(`</span></div><p class="place" dir="auto">`)
 	d.text(d.r.Place(s.Ref))
 	d.mirror(s.Ref)
 	d.raw("</p>")
@@ -88,7 +96,7 @@ func (d *doc) strip(s report.RankedSource) {
 		fmt.Fprintf(&b, "M%.0f 0h%.0fv8h-%.0fz", x, w, w)
 		last = x + w
 	}
-	d.raw(`<svg class="strip" viewBox="0 0 1000 8" preserveAspectRatio="none" aria-hidden="true"><rect class="ground" width="1000" height="8"/><path d="`, b.String(), `"/></svg>`)
+	d.raw(`<svg class="strip`, soClass(d.slot[s.Ref]), `" viewBox="0 0 1000 8" preserveAspectRatio="none" aria-hidden="true"><rect class="ground" width="1000" height="8"/><path d="`, b.String(), `"/></svg>`)
 }
 
 func (d *doc) passageLinks(evidence []int) {
@@ -117,9 +125,7 @@ func (d *doc) passageLinks(evidence []int) {
 func (d *doc) link(e int) {
 	d.raw(`<a class="no k-`, class(d.r.Evidence[e].Kind, d.r.Evidence[e].Excluded), `"`)
 	d.attr("href", d.mark(e))
-	d.raw(fmt.Sprintf(` data-e="%d">`, e+1))
-	d.num(e + 1)
-	d.raw("</a> ")
+	d.raw(` data-e="`, d.r.Number(e), `">`, d.r.Number(e), "</a> ")
 }
 
 // name is a source's title, or where it stands if it has none.

@@ -29,7 +29,12 @@ type Links struct {
 	Source  func(source int) string  // the whole text beside one source
 	// PassageTools and SourceTools return markup that stands at the end of a passage or a source.
 	PassageTools, SourceTools func(index int) template.HTML
-	page                      func(at int) int // of a byte of the text
+	// Choose returns the address of the text with the passages of one source only; nil: there is none.
+	Choose func(source int) string
+	// Only is the source whose passages alone are marked in the text, an ordinal; 0: those of all.
+	Only   int
+	page   func(at int) int // of a byte of the text
+	number func(i int) string
 }
 
 // place returns the address of the page of the text with byte at, without a fragment.
@@ -42,7 +47,7 @@ func (l *Links) place(at int) string {
 
 func (l *Links) passage(i int) string {
 	if l.Passage == nil {
-		return fmt.Sprintf("#p%d", i+1)
+		return "#p" + l.number(i)
 	}
 	return l.Passage(i)
 }
@@ -56,7 +61,7 @@ func (l *Links) source(i int) string {
 
 // mark returns the address of evidence i in the text.
 func (d *doc) mark(i int) string {
-	return d.links.place(d.r.Evidence[i].Span.Start) + fmt.Sprintf("#m%d", i+1)
+	return d.links.place(d.r.Evidence[i].Span.Start) + "#m" + d.r.Number(i)
 }
 
 // View is a report prepared to be shown in parts, on pages that load as one reads: the parts that
@@ -164,7 +169,7 @@ func (v *View) part(l Links, write func(d *doc)) template.HTML {
 	d := v.base
 	d.page = &page{bufio.NewWriterSize(&b, 1<<12)}
 	d.links = l
-	d.links.page = v.pageAt
+	d.links.page, d.links.number = v.pageAt, d.r.Number
 	write(&d)
 	_ = d.w.Flush() // a buffer takes everything
 	return template.HTML(b.String())
@@ -256,25 +261,29 @@ func (d *doc) smallMap() {
 	d.skipStrip()
 	by := map[string]*strings.Builder{}
 	last := map[string]float64{}
-	add := func(s concordat.Span, class string) {
+	add := func(s concordat.Span, kind, colour string) {
+		class := cmp.Or(colour, kind)
 		x, w := d.x(s.Start), max(d.x(s.End)-d.x(s.Start), 1.2)
 		if by[class] == nil {
 			by[class] = &strings.Builder{}
 		} else if x+w < last[class]+0.3 { // what would not be seen beside its neighbour
 			return
 		}
-		fmt.Fprintf(by[class], "M%.1f %dh%.1fv%dh-%.1fz", x, 30-level(class), w, level(class), w)
+		fmt.Fprintf(by[class], "M%.1f %dh%.1fv%dh-%.1fz", x, 30-level(kind), w, level(kind), w)
 		last[class] = x + w
 	}
 	for _, e := range d.r.Evidence {
 		if e.Excluded != "" {
-			add(e.Span, class(e.Kind, e.Excluded))
+			add(e.Span, class(e.Kind, e.Excluded), "")
 		}
 	}
-	for _, s := range d.r.Covered {
-		add(s.Span, class(s.Kind, ""))
+	covered := d.r.Covered
+	for i, e := range d.r.Evidence {
+		for ; len(covered) > 0 && covered[0].Start < e.Span.End; covered = covered[1:] {
+			add(covered[0].Span, class(covered[0].Kind, ""), d.colour(i))
+		}
 	}
-	for _, c := range []string{"out", "common", "template", "form", "sentence", "quotation", "summary", "paraphrase", "near", "verbatim"} {
+	for _, c := range drawn {
 		if by[c] != nil {
 			d.raw(`<path class="f-`, c, `" d="`, by[c].String(), `"/>`)
 		}
@@ -297,7 +306,7 @@ func (d *doc) mapLinks() {
 		if j == i+1 {
 			d.text(d.label(i))
 		} else {
-			d.say("Passages %d to %d", i+1, j)
+			d.say("Passages %s to %s", d.r.Number(i), d.r.Number(j-1))
 		}
 		at := d.x(d.r.Evidence[i].Span.Start)
 		d.raw(fmt.Sprintf(`</title><rect class="cell" x="%.1f" y="0" width="%.1f" height="34"/></a>`, at, max(end-at, 3)))

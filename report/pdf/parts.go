@@ -79,16 +79,16 @@ func (d *doc) scores() {
 	rows := [][]string{
 		{say("Found in other documents, counted"), report.Percent(s.Covered), say("each letter once, however many sources hold it")},
 		{say("of it word for word"), report.Percent(s.Verbatim), ""},
-		{say("of it changed"), report.Percent(s.Changed), say("edited, reworded or condensed")},
+		{say("of it changed"), s.ChangedWords(), say("edited, reworded or condensed")},
 		{say("Largest single source"), report.Percent(s.Largest), ""},
 	}
 	if s.Covered > 0 {
-		rows = append(rows, []string{say("How close the wording is"), d.in.Closeness(s.Literalness),
+		rows = append(rows, []string{say("How close the wording is"), d.in.Closeness(s.Alike()),
 			say("mean over what was found; says how, not how much")})
 	}
 	rows = append(rows, []string{say("Found within quotations"), report.Percent(s.Quoted), s.QuotedWords(d.in, d.r.Rules)},
 		[]string{say("Common wording"), report.Percent(s.Common), say("shared by many documents, not counted")},
-		[]string{say("Taken out by rules"), report.Percent(s.Excluded), say("found, not counted")})
+		[]string{say("Excluded by rules"), report.Percent(s.Excluded), say("found, not counted")})
 	if s.Template > 0 || len(d.r.Templates) > 0 {
 		rows = append(rows, []string{say("of it template wording"), report.Percent(s.Template),
 			say("held by a form that was handed out, not counted")})
@@ -349,7 +349,7 @@ func (d *doc) paragraph(heading string, sentences ...string) {
 }
 
 func (d *doc) excluded() {
-	d.byHand("Passages taken out by hand", d.r.Rules.ExcludePassages)
+	d.byHand("Passages excluded by hand", d.r.Rules.ExcludePassages)
 	counted := make([]report.ExcludedPassage, len(d.r.Rules.CountWording))
 	for i, w := range d.r.Rules.CountWording {
 		counted[i] = report.ExcludedPassage(w)
@@ -358,7 +358,7 @@ func (d *doc) excluded() {
 	var rows [][]string
 	for i, e := range d.r.Evidence {
 		if e.Excluded != "" {
-			rows = append(rows, []string{strconv.Itoa(i + 1), shorten(e.Span.In(d.full), 60), d.r.WhyNot(e)})
+			rows = append(rows, []string{d.r.Number(i), shorten(e.Span.In(d.full), 60), d.r.WhyNot(e)})
 		}
 	}
 	if rows != nil {

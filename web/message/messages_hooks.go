@@ -14,7 +14,7 @@ var hooksMessages = map[string][2]string{
 	"hooks.add":        {"New webhook", "新建网络回调"},
 	"hooks.url":        {"Address (https)", "地址（https）"},
 	"hooks.name":       {"What it is for", "用途"},
-	"hooks.events":     {"It is told when", "通知事件"},
+	"hooks.events":     {"Send when", "通知事件"},
 	"hooks.account":    {"Account", "账号"},
 	"hooks.state":      {"State", "状态"},
 	"hooks.whole":      {"Of the whole site, not of own checks only", "全站事件，而非仅本人检测"},

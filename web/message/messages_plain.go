@@ -21,7 +21,7 @@ var plainMessages = map[string][2]string{
 	"wrong.token":     {"A token needs a name, and at least one thing that it may do.", "令牌需要名称，并至少勾选一项权限。"},
 	"wrong.reason":    {"A reason is needed, of at most %d bytes.", "须填写理由，最多 %d 字节。"},
 	"wrong.long":      {"The text has more than %d bytes.", "文字超过 %d 字节。"},
-	"wrong.own": {"Nobody disables the own account, or changes the own role: another administrator can.",
+	"wrong.own": {"You cannot disable your own account or change your own role; another administrator can.",
 		"不能停用自己的账户或更改自己的角色，请由其他管理员操作。"},
 	"wrong.nofinding": {"The check has no findings yet, so it cannot be done again later.", "此检测尚无结果，无法设置复查。"},
 	"wrong.days":      {"“%s” days: want a whole number, 0 to 3650.", "“%s”天无效：应为 0 至 3650 的整数。"},

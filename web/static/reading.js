@@ -28,20 +28,26 @@
 	};
 	const fragment = (markup) => document.createRange().createContextualFragment(markup);
 
+	document.addEventListener("click", (event) => {
+		const b = event.target.closest("[data-dismiss]");
+		if (b) b.closest(".toast").remove();
+	});
 	const reader = one("[data-reader]");
 	if (reader) read();
 	const beside = one("[data-beside]");
 	if (beside) compare();
 
 	function read() {
-		const base = reader.dataset.reader, pages = +reader.dataset.pages, passages = +reader.dataset.passages;
+		const base = reader.dataset.reader, pages = +reader.dataset.pages;
+		const numbers = reader.dataset.numbers ? reader.dataset.numbers.split(" ") : []; // of passages: 7, 7b
 		const sheets = one("#sheets");
 		const of = new Map(); // page number to its section
 		const loading = new Map(); // page number to the promise of its text
 		const first = +reader.dataset.page;
-		let current = 0; // passage that is open; 0: none
-		let next = +reader.dataset.first;
-		let wanted = 0; // passage asked for last
+		let current = ""; // passage that is open; empty: none
+		let next = reader.dataset.first;
+		let wanted = ""; // passage asked for last
+		let only = null; // {letter, passages}: of one source, which alone are marked
 
 		for (const nav of all("nav.pages", one("#read"))) nav.hidden = true;
 		const given = one(".sheet", sheets);
@@ -69,7 +75,7 @@
 					s.replaceChildren(fragment(markup));
 					s.style.minHeight = "";
 					delete s.dataset.empty;
-					if (current) paint();
+					paint();
 					return s;
 				}).catch((e) => {
 					loading.delete(n); // it is tried again when one comes back to it
@@ -100,7 +106,7 @@
 		let held = null;
 		function hold() {
 			if (!held) return;
-			const room = window.innerHeight - (dock.hidden ? 0 : dock.offsetHeight);
+			const room = window.innerHeight - (dock.hidden || getComputedStyle(dock).position !== "fixed" ? 0 : dock.offsetHeight);
 			const away = Math.round(held.getBoundingClientRect().top - room / 3);
 			if (away !== 0) window.scrollBy({ top: away, behavior: "instant" });
 		}
@@ -116,7 +122,7 @@
 		if (first > 1 && location.hash && document.getElementById(location.hash.slice(1))) go(first, location.hash.slice(1));
 		else if (first > 1) given.scrollIntoView();
 
-		// The dock shows a passage below the text.
+		// The dock shows a passage beside the text, on a narrow screen below it.
 		const dock = document.createElement("aside");
 		dock.className = "dock";
 		dock.hidden = true;
@@ -138,38 +144,88 @@
 		bar.append(where, button("←", words.previous, () => step(-1)), button("→", words.next, () => step(1)), button("✕", words.close, close));
 		const body = document.createElement("div");
 		dock.append(bar, body);
-		document.body.append(dock);
+		const side = one("#side");
+		side.prepend(dock);
 
 		function paint() {
-			for (const m of all("mark.m")) m.classList.toggle("on", +m.dataset.e === current);
+			for (const m of all("mark.m")) {
+				m.classList.toggle("on", m.dataset.e === current);
+				if (only) m.classList.toggle("dim", !only.passages.includes(m.dataset.e));
+			}
 		}
-		async function show(n) {
+		// choose marks the passages of one source only, or all again.
+		const note = one(".only-note") || document.createElement("p");
+		note.className = "only-note";
+		note.setAttribute("role", "status");
+		function choose(li) {
+			const letter = li && one(".sq", li).textContent;
+			for (const x of all(".map path.only")) x.remove();
+			reader.classList.remove("choosing");
+			for (const x of all(".ranked li.chosen")) x.classList.remove("chosen");
+			if (!li || only && only.letter === letter) {
+				only = null;
+				note.remove();
+				for (const m of all("mark.m.dim")) m.classList.remove("dim");
+				history.replaceState(null, "", base + location.hash);
+				return;
+			}
+			only = { letter, passages: all("[data-e]", li).map((a) => a.dataset.e) };
+			only.passages.sort((a, b) => numbers.indexOf(a) - numbers.indexOf(b));
+			li.classList.add("chosen");
+			const back = document.createElement("a");
+			back.href = base;
+			back.dataset.all = "";
+			back.textContent = reader.dataset.all;
+			note.replaceChildren(reader.dataset.showing.replace("{s}", letter) + " ", back);
+			one("#read").prepend(note);
+			const svg = one(".map svg"), strip = one(".strip path", li);
+			if (svg && strip) {
+				const p = strip.cloneNode();
+				p.setAttribute("class", "only f-" + (Array.from(one(".sq", li).classList).find((c) => /^so[0-9]/.test(c)) || "so9"));
+				p.setAttribute("transform", "scale(1 3.75)");
+				svg.append(p);
+				reader.classList.add("choosing");
+			}
+			paint();
+			if (only.passages.length) show(only.passages[0], true).catch(() => {});
+		}
+		async function show(n, still) {
 			wanted = n;
 			const markup = await fetched(base + "/passages/" + n + "?part=1");
 			if (wanted !== n) return;
 			const got = fragment(markup);
 			const passage = one("[data-passage]", got);
 			where.textContent = one("nav span", passage).textContent;
+			for (const at of all('input[name="at"][value="passage"]', got)) at.value = "text";
+			if (only) for (const pair of all(".pair", got)) pair.open = one(".sq", pair).textContent === only.letter;
+			if (still && dock.hidden) { // the list of sources stays
+				await go(+passage.dataset.text, "m" + n);
+				next = n;
+				wanted = "";
+				return;
+			}
 			body.replaceChildren(got);
 			current = next = n;
 			dock.hidden = false;
-			dock.scrollTop = 0;
+			dock.scrollTop = side.scrollTop = 0;
 			document.body.classList.add("docked");
 			paint();
 			await go(+passage.dataset.text, "m" + n);
 			paint();
 		}
 		function step(by) {
-			if (passages === 0) return;
-			const n = wanted ? wanted + by : Math.max(next, 1);
-			show((n - 1 + passages) % passages + 1).catch(() => { location.href = base + "/passages/" + n; });
+			const among = only ? only.passages : numbers;
+			if (among.length === 0) return;
+			const at = wanted ? among.indexOf(wanted) + by : Math.max(among.indexOf(next), 0);
+			const n = among[(at + among.length) % among.length];
+			show(n).catch(() => { location.href = base + "/passages/" + n; });
 		}
 		function close() {
 			if (dock.hidden) return;
 			dock.hidden = true;
 			document.body.classList.remove("docked");
 			const mark = document.getElementById("m" + current);
-			current = wanted = 0;
+			current = wanted = "";
 			paint();
 			if (mark) mark.focus({ preventScroll: true });
 		}
@@ -179,20 +235,30 @@
 			const link = event.target.closest("a");
 			if (!link) {
 				const mark = event.target.closest("mark.m");
-				if (mark && String(window.getSelection()) === "") show(+mark.dataset.e).catch(() => {});
+				if (mark && String(window.getSelection()) === "") show(mark.dataset.e).catch(() => {});
 				return;
 			}
 			const href = link.getAttribute("href");
-			const passage = href && href.startsWith(base + "/passages/") && link.closest(".no, .map");
+			if (link.matches("a.only")) {
+				event.preventDefault();
+				choose(link.closest("li"));
+				return;
+			}
+			if (link.dataset.all !== undefined) {
+				event.preventDefault();
+				choose(null);
+				return;
+			}
+			const passage = href && href.startsWith(base + "/passages/") && link.closest(".no, .map, .remark");
 			if (passage) {
 				event.preventDefault();
-				show(+href.slice((base + "/passages/").length)).catch(() => { location.href = href; });
+				show(href.slice((base + "/passages/").length)).catch(() => { location.href = href; });
 				return;
 			}
 			const to = href && address(href);
-			if (to && of.has(to.page) && /^[mf][0-9]+$/.test(to.id)) {
+			if (to && of.has(to.page) && /^(m[0-9]+[a-z]*|f[0-9]+)$/.test(to.id)) {
 				event.preventDefault();
-				if (to.id[0] === "m") show(+to.id.slice(1)).catch(() => { location.href = href; });
+				if (to.id[0] === "m") show(to.id.slice(1)).catch(() => { location.href = href; });
 				else go(to.page, to.id).catch(() => { location.href = href; });
 			}
 			if (link.matches("[data-more]")) {
@@ -206,6 +272,50 @@
 				}).catch(() => { location.href = href; });
 			}
 		});
+		// Sources are sorted and sifted in their place.
+		const sift = one("form.find");
+		if (sift) {
+			one("button", sift).hidden = true;
+			let last = 0;
+			const again = () => {
+				const mine = ++last;
+				const query = new URLSearchParams(new FormData(sift));
+				fetched(base + "/sources?" + query + "&part=1").then((markup) => {
+					if (mine === last) one("[data-list]").replaceChildren(fragment(markup));
+				}).catch(() => {});
+			};
+			sift.addEventListener("input", again);
+			sift.addEventListener("submit", (event) => {
+				event.preventDefault();
+				again();
+			});
+		}
+		// What others do to the check is told while one reads.
+		if (reader.dataset.latest !== undefined) {
+			let latest = +reader.dataset.latest;
+			setInterval(async () => {
+				if (document.hidden) return;
+				const markup = await fetched(base + "/changes?after=" + latest).catch(() => "");
+				const got = markup && one(".toasts", fragment(markup));
+				if (!got) return;
+				latest = +got.dataset.latest;
+				for (const x of all("[data-script]", got)) x.hidden = false;
+				const box = one(".toasts");
+				if (box) box.append(...got.children);
+				else document.body.append(got);
+			}, 8000);
+		}
+		const opened = /^#m([0-9]+[a-z]*)$/.exec(location.hash);
+		if (opened && numbers.includes(opened[1])) show(opened[1]).catch(() => {});
+		if (new URLSearchParams(location.search).has("changed")) history.replaceState(null, "", base + location.hash);
+		// The statistics are behind their heading; without this they are open.
+		for (const fold of all(".below > details[open]")) if (!location.hash || !one(location.hash, fold) && fold.id !== location.hash.slice(1)) fold.open = false;
+		const reveal = () => {
+			const x = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+			for (let f = x && x.closest("details"); f; f = f.parentElement.closest("details")) f.open = true;
+			if (x) x.scrollIntoView();
+		};
+		window.addEventListener("hashchange", () => { if (!/^#m[0-9]/.test(location.hash)) reveal(); });
 		commands({
 			n: () => step(1),
 			p: () => step(-1),
@@ -213,7 +323,7 @@
 				const link = one('a[href*="/compare?"]', body);
 				if (!dock.hidden && link) location.href = link.href;
 			},
-			Escape: close,
+			Escape: () => { if (dock.hidden && only) choose(null); else close(); },
 		});
 	}
 

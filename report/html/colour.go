@@ -1,0 +1,95 @@
+package html
+
+import (
+	"fmt"
+
+	"concordat"
+)
+
+// colours is how many sources have a colour and a pattern of their own; further ones share one. A letter tells all apart.
+const colours = 8
+
+// soClass is the class of a source's colour, with a blank before it; empty for 0.
+func soClass(slot int) string {
+	if slot == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" so so%d", slot)
+}
+
+// first returns the source by which a passage is coloured: the closest that counts.
+func (d *doc) first(i int) (concordat.Ref, bool) {
+	e := d.r.Evidence[i]
+	if e.Excluded != "" {
+		return concordat.Ref{}, false
+	}
+	for _, s := range e.Sources {
+		if s.Excluded == "" {
+			return s.Ref, true
+		}
+	}
+	return concordat.Ref{}, false
+}
+
+// coloured returns the classes of passage i, with a blank before them.
+func (d *doc) coloured(i int) string {
+	out := ""
+	if ref, ok := d.first(i); ok {
+		out = soClass(d.slot[ref])
+	}
+	if d.links.Only > 0 && !d.holds(i, d.links.Only) {
+		out += " dim"
+	}
+	return out
+}
+
+// holds reports whether the source of an ordinal holds passage i.
+func (d *doc) holds(i, ordinal int) bool {
+	for _, s := range d.r.Evidence[i].Sources {
+		if k, ok := d.rank[s.Ref]; ok && d.r.Sources[k].Ordinal == ordinal {
+			return true
+		}
+	}
+	return false
+}
+
+// colour returns the class by which passage i is filled in a map; empty: that of its kind.
+func (d *doc) colour(i int) string {
+	if ref, ok := d.first(i); ok && d.slot[ref] > 0 {
+		return fmt.Sprintf("so%d", d.slot[ref])
+	}
+	return ""
+}
+
+// letter returns the letter of the source by which passage i is coloured; empty where none counts.
+func (d *doc) letter(i int) string {
+	if ref, ok := d.first(i); ok {
+		return letterOf(d, ref)
+	}
+	return ""
+}
+
+func letterOf(d *doc, ref concordat.Ref) string {
+	if k, ok := d.rank[ref]; ok {
+		return d.r.Sources[k].Letter()
+	}
+	return ""
+}
+
+// drawn are the fills of a map in the order in which they are drawn, the strongest last.
+var drawn = func() []string {
+	out := []string{"out", "common", "template", "form", "sentence", "quotation", "summary", "paraphrase", "near", "verbatim"}
+	for n := colours + 1; n > 0; n-- {
+		out = append(out, fmt.Sprintf("so%d", n))
+	}
+	return out
+}()
+
+// sourcePatterns are the textures of the colours of sources, within the defs of patterns.
+const sourcePatterns = `<pattern id="t-so2" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="q0" width="7" height="7"/><rect class="q1" width="3.5" height="7"/></pattern>` +
+	`<pattern id="t-so3" width="6" height="6" patternUnits="userSpaceOnUse"><rect class="q0" width="6" height="6"/><circle class="q1" cx="3" cy="3" r="2"/></pattern>` +
+	`<pattern id="t-so4" width="6" height="6" patternUnits="userSpaceOnUse"><rect class="q0" width="6" height="6"/><rect class="q1" width="6" height="3"/></pattern>` +
+	`<pattern id="t-so5" width="6" height="6" patternUnits="userSpaceOnUse"><rect class="q0" width="6" height="6"/><rect class="q1" width="3" height="6"/></pattern>` +
+	`<pattern id="t-so6" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)"><rect class="q0" width="7" height="7"/><rect class="q1" width="3.5" height="7"/></pattern>` +
+	`<pattern id="t-so7" width="8" height="8" patternUnits="userSpaceOnUse"><rect class="q0" width="8" height="8"/><path class="q1" d="M0 0h4v4H0zM4 4h4v4H4z"/></pattern>` +
+	`<pattern id="t-so8" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="q1" width="8" height="8"/><rect class="q0" x="2" y="2" width="5" height="5"/></pattern>`

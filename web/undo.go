@@ -1,0 +1,268 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"concordat"
+	"concordat/report"
+	"concordat/store"
+	"concordat/web/message"
+)
+
+// undone is what is left of a change of the rules when it is taken back and what came later stays: before and after are the
+// rules around the change, now those in force. A rule that changed again since keeps its present value; of lists only the
+// entries that the change added or removed are touched.
+func undone(before, after, now report.Rules) (report.Rules, error) {
+	var maps [3]map[string]json.RawMessage
+	for i, r := range []report.Rules{before, after, now} {
+		b, err := json.Marshal(r)
+		if err == nil {
+			err = json.Unmarshal(b, &maps[i])
+		}
+		if err != nil {
+			return now, fmt.Errorf("undo: %w", err)
+		}
+	}
+	b, a, n := maps[0], maps[1], maps[2]
+	keys := map[string]bool{}
+	for _, m := range maps {
+		for k := range m {
+			keys[k] = true
+		}
+	}
+	for k := range keys {
+		switch {
+		case bytes.Equal(b[k], a[k]):
+		case bytes.Equal(a[k], n[k]):
+			n[k] = b[k]
+		default:
+			if got, ok := undoneList(b[k], a[k], n[k]); ok {
+				n[k] = got
+			}
+		}
+		if n[k] == nil {
+			delete(n, k)
+		}
+	}
+	all, err := json.Marshal(n)
+	if err != nil {
+		return now, fmt.Errorf("undo: %w", err)
+	}
+	var out report.Rules
+	return out, json.Unmarshal(all, &out)
+}
+
+// undoneList is undone of one list; false where the values are no lists.
+func undoneList(before, after, now json.RawMessage) (json.RawMessage, bool) {
+	var lists [3][]json.RawMessage
+	for i, raw := range []json.RawMessage{before, after, now} {
+		if raw != nil && json.Unmarshal(raw, &lists[i]) != nil {
+			return nil, false
+		}
+	}
+	has := func(list []json.RawMessage, x json.RawMessage) bool {
+		return slices.ContainsFunc(list, func(y json.RawMessage) bool { return bytes.Equal(x, y) })
+	}
+	out := []json.RawMessage{}
+	for _, x := range lists[2] {
+		if !has(lists[1], x) || has(lists[0], x) { // not what the change added
+			out = append(out, x)
+		}
+	}
+	for _, x := range lists[0] {
+		if !has(lists[1], x) && !has(out, x) { // what it removed
+			out = append(out, x)
+		}
+	}
+	raw, err := json.Marshal(out)
+	return raw, err == nil
+}
+
+// undoOwn returns the rules without one change of the visitor's own, and what the change was; seq 0: the latest that
+// is not undone. What others changed stays.
+func (w *Web) undoOwn(ctx context.Context, v *visitor, id concordat.TaskID, seq int) (report.Rules, string, error) {
+	now, err := w.review(ctx, id)
+	if err != nil {
+		return report.Rules{}, "", err
+	}
+	for _, c := range slices.Backward(now.Log) {
+		if c.By != v.Name || !c.MayUndo() || seq != 0 && c.Seq != seq {
+			continue
+		}
+		rules, err := undone(c.before, c.after, now.Rules)
+		return rules, strings.TrimSpace(fmt.Sprintf("%d %s %s", c.Seq, c.Action, c.Subject)), err
+	}
+	return now.Rules, "", message.Invalid("wrong.undo")
+}
+
+// MayUndo reports whether the change can be taken back by who made it.
+func (c change) MayUndo() bool { return c.Action != "undo" && !c.Undone }
+
+// undoes returns the number of the change that an undo takes back; 0: it is of an older kind that names none.
+func (c change) undoes() int {
+	if c.Action != "undo" {
+		return 0
+	}
+	first, _, _ := strings.Cut(c.Subject, " ")
+	n, _ := strconv.Atoi(first)
+	return n
+}
+
+// told is one thing that somebody did to a check, as a notice says it.
+type told struct {
+	Task     concordat.TaskID
+	By       string // empty: the visitor
+	Key      string // of the message
+	Subject  string
+	Was, Now *float64 // scores around it; nil: not measured, or it does not change them
+	Undo     int      // the change that the visitor can take back; 0: none
+}
+
+// notices are what a page tells.
+type notices struct {
+	Told   []told
+	Latest int // number of the latest note or change that they know; 0: not said
+}
+
+// Notices is what the page tells of what the visitor did just now.
+func (p *checkPage) Notices() notices { return notices{Told: p.Told} }
+
+// tell says a change of the rules, with the scores before and after it.
+func (w *Web) tell(ctx context.Context, v *visitor, id concordat.TaskID, c change, rep *report.Report) told {
+	one := told{Task: id, Key: "change." + c.Action, Subject: subjectOf(rep, c.Action, c.Subject)}
+	if c.By != v.Name {
+		one.By = c.By
+	} else if c.MayUndo() {
+		one.Undo = c.Seq
+	}
+	if c.Action == "undo" && c.undoes() > 0 {
+		_, rest, _ := strings.Cut(c.Subject, " ")
+		action, subject, _ := strings.Cut(rest, " ")
+		one.Key, one.Subject = "undone."+action, subjectOf(rep, action, subject)
+	}
+	for i, rules := range []report.Rules{c.before, c.after} {
+		got, err := w.reading(ctx, id, rules, rep.Language, SeeEverything)
+		if err != nil || !got.report.Scores.Measured() {
+			return one
+		}
+		if share := got.report.Scores.Covered; i == 0 {
+			one.Was = &share
+		} else {
+			one.Now = &share
+		}
+	}
+	return one
+}
+
+// subjectOf says what a change is of as people know it: a source by its letter and title, a passage by its number.
+func subjectOf(rep *report.Report, action, subject string) string {
+	if strings.HasSuffix(action, "source") || strings.HasSuffix(action, "own-work") {
+		for _, s := range rep.Sources {
+			if strings.TrimRight(s.Ref.String(), "/") == subject && s.Title != "" {
+				return s.Letter() + " “" + s.Title + "”"
+			}
+		}
+		return subject
+	}
+	place, why, _ := strings.Cut(subject, ": ")
+	from, to, ok := strings.Cut(place, "–")
+	start, err := strconv.Atoi(from)
+	end, err2 := strconv.Atoi(to)
+	if !ok || err != nil || err2 != nil {
+		return subject
+	}
+	at := concordat.Span{Start: start, End: end}
+	for i, e := range rep.Evidence {
+		if e.Span.Overlaps(at) {
+			if why != "" {
+				why = ": " + why
+			}
+			return rep.Number(i) + why
+		}
+	}
+	return subject
+}
+
+// changed returns what the page says of the change after which it is shown.
+func (w *Web) changed(r *http.Request, v *visitor, p *checkPage) []told {
+	seq, err := strconv.Atoi(r.URL.Query().Get("changed"))
+	if err != nil || p.Review == nil {
+		return nil
+	}
+	for _, c := range p.Review.Log {
+		if c.Seq == seq {
+			return []told{w.tell(r.Context(), v, p.ID, c, p.Report)}
+		}
+	}
+	return nil
+}
+
+// changesPart tells what others did to a check since the visitor's page was made, as a piece of it.
+func (w *Web) changesPart(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	p, _, err := w.reader(r, v, true)
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	after, _ := strconv.Atoi(r.URL.Query().Get("after")) // nonsense: everything
+	var out template.HTML
+	if p.Review != nil {
+		var all []told
+		for _, c := range p.Review.Log {
+			if c.Seq > after && c.By != v.Name {
+				all = append(all, w.tell(r.Context(), v, p.ID, c, p.Report))
+			}
+		}
+		for _, n := range p.Review.Notes {
+			if n.Seq > after && n.By != v.Name {
+				all = append(all, told{Task: p.ID, By: n.By, Key: "told." + string(n.Kind), Subject: shortened(n.Text)})
+			}
+		}
+		if len(all) > 0 {
+			out = w.piece(message.LanguageOf(r), "told", notices{all, p.Review.Latest})
+		}
+	}
+	rw.Header().Set("Cache-Control", "no-store")
+	part(rw, r, out)
+}
+
+// noted is a note as a page shows it.
+type noted struct {
+	store.Review
+	Passage string // number of the passage that it is about; empty: of the whole
+}
+
+// passageOf returns the place that a comment is about; empty: the whole.
+func passageOf(n store.Review) concordat.Span {
+	var at struct{ Start, End int }
+	if n.Kind != store.ReviewComment || json.Unmarshal(n.Data, &at) != nil {
+		return concordat.Span{}
+	}
+	return concordat.Span{Start: at.Start, End: at.End}
+}
+
+// Noted returns the notes, oldest first, with the passages that they are about.
+func (p *checkPage) Noted() []noted {
+	var out []noted
+	for _, n := range p.Review.Notes {
+		one := noted{Review: n}
+		if at := passageOf(n); at.Len() > 0 {
+			for i, e := range p.Report.Evidence {
+				if e.Span.Overlaps(at) {
+					one.Passage = p.Report.Number(i)
+					break
+				}
+			}
+		}
+		out = append(out, one)
+	}
+	return out
+}

@@ -1,0 +1,39 @@
+package web
+
+import (
+	"reflect"
+	"testing"
+
+	"concordat"
+	"concordat/report"
+)
+
+// TestUndone: a change is taken back, and what came after it stays.
+func TestUndone(t *testing.T) {
+	a, b := concordat.Ref{Site: "here", Library: "l", Document: "a"}, concordat.Ref{Site: "here", Library: "l", Document: "b"}
+	out := func(refs ...concordat.Ref) report.Rules { return report.Rules{ExcludeSources: refs} }
+	for _, c := range []struct {
+		name                     string
+		before, after, now, want report.Rules
+	}{
+		{"the latest", out(), out(a), out(a), out()},
+		{"what others added stays", out(), out(a), out(a, b), out(b)},
+		{"what was included again comes back", out(a), out(), out(b), out(b, a)},
+		{"somebody took it back already", out(), out(a), out(b), out(b)},
+		{"a number", report.Rules{}, report.Rules{MinCharacters: 50}, report.Rules{MinCharacters: 50, ExcludeQuotes: true},
+			report.Rules{ExcludeQuotes: true}},
+		{"a number that changed again stays", report.Rules{}, report.Rules{MinCharacters: 50}, report.Rules{MinCharacters: 80},
+			report.Rules{MinCharacters: 80}},
+	} {
+		got, err := undone(c.before, c.after, c.now)
+		if len(got.ExcludeSources) == 0 {
+			got.ExcludeSources = nil
+		}
+		if len(c.want.ExcludeSources) == 0 {
+			c.want.ExcludeSources = nil
+		}
+		if err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %+v, %v, want %+v", c.name, got, err, c.want)
+		}
+	}
+}
