@@ -44,7 +44,7 @@ func TestTwoOfficers(t *testing.T) {
 			t.Errorf("passage %s had another number", n)
 		}
 	}
-	after = bo.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {"60"}, "min_source": {"0"}})
+	bo.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {"60"}, "min_source": {"0"}})
 	if told := ada.get("/checks/one/changes?after=1", http.StatusOK); !strings.Contains(told, "<strong>bo</strong>") ||
 		strings.Contains(told, `name="change"`) {
 		t.Errorf("ada is told %q", told)
