@@ -86,8 +86,8 @@ func ParseObjects(b []byte) (*Objects, error) {
 
 var objectHead = regexp.MustCompile(`(?m)^(\d{1,9}) 0 obj\n`)
 
-// ObjectsOf lists the objects of pages that Write made. In a file in which something was added, it is what
-// stands first that is listed.
+// ObjectsOf lists the objects of pages that Write made, without the elements of the structure, which hold no text and
+// would be most of the list. In a file in which something was added, it is what stands first that is listed.
 func ObjectsOf(pages []byte) []Object {
 	var out []Object
 	seen := map[int]bool{}
@@ -95,7 +95,7 @@ func ObjectsOf(pages []byte) []Object {
 	for _, m := range objectHead.FindAllSubmatchIndex(pages, -1) {
 		n, _ := strconv.Atoi(string(pages[m[2]:m[3]])) // digits, by the expression
 		end := bytes.Index(pages[m[1]:], next)
-		if end < 0 || seen[n] {
+		if end < 0 || seen[n] || bytes.HasPrefix(pages[m[1]:], []byte(elementHead)) {
 			continue
 		}
 		seen[n] = true

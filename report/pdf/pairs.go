@@ -34,7 +34,9 @@ func (d *doc) evidence(i int) {
 	d.room(90)
 	d.y += 6
 	d.bookmark(title+": "+shorten(e.Span.In(d.full), 40), 1)
-	d.para(margin, textWidth, run{title, look{size: sizeText + 1, bold: true}}, faint("  "+d.about(e)))
+	d.as("H3", func() {
+		d.para(margin, textWidth, run{title, look{size: sizeText + 1, bold: true}}, faint("  "+d.about(e)))
+	})
 	k := 0
 	for ; k < len(e.Sources) && k < maxSources && d.left > 0; k++ {
 		d.pair(e, k)
@@ -84,7 +86,7 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	if s.Excluded != "" && e.Excluded == "" {
 		how += d.in.Say("; not counted: %s", d.in.Exclusion(s.Excluded))
 	}
-	d.para(margin, textWidth, wording([]run{strong(name(s.Title, s.Ref)), faint("  " + how)})...)
+	d.as("H4", func() { d.para(margin, textWidth, wording([]run{strong(name(s.Title, s.Ref)), faint("  " + how)})...) })
 	d.para(margin, textWidth, faint(d.place(e, s)))
 	for _, p := range s.Parts {
 		d.part(s, p)
@@ -150,14 +152,15 @@ func (d *doc) part(s concordat.Source, p concordat.Passage) {
 	here = append(here, faint(after))
 	w := (textWidth - gutter) / 2
 	d.room(3 * sizeText * leading)
+	table := d.at.child("Table")
+	heads, sides := table.child("TR"), table.child("TR")
 	d.columns(sizeSmall, []float64{margin, margin + w + gutter}, [][][]piece{lines(d.pieces([]run{faint(d.in.Say("Checked text"))}), w),
-		lines(d.pieces([]run{faint(d.in.Say("Source"))}), w)})
+		lines(d.pieces([]run{faint(d.in.Say("Source"))}), w)}, []*element{heads.child("TH"), heads.child("TH")})
 	y, page := d.y, d.f.PageNo()
 	d.columns(sizeText, []float64{margin, margin + w + gutter}, [][][]piece{lines(d.pieces(wording(here)), w),
-		lines(d.pieces(d.there(s, p, words)), w)})
+		lines(d.pieces(d.there(s, p, words)), w)}, []*element{sides.child("TD"), sides.child("TD")})
 	if d.f.PageNo() == page {
-		d.f.SetLineWidth(0.3)
-		d.f.Line(margin+w+gutter/2, y, margin+w+gutter/2, d.y)
+		d.rule(0.3, margin+w+gutter/2, y, margin+w+gutter/2, d.y)
 	}
 	d.y += 3
 	if p.Text != "" && p.Words == nil && p.Kind != concordat.KindVerbatim {

@@ -22,7 +22,7 @@ func (d *doc) front() {
 	d.bookmark(d.in.Say("Result"), 0)
 	d.para(margin, textWidth, run{"Concordat · " + d.in.Say("similarity report"), look{size: sizeText, grey: true}})
 	d.y += 4
-	d.para(margin, textWidth, run{d.title(), look{size: sizeTitle, bold: true, wording: true}})
+	d.as("H1", func() { d.para(margin, textWidth, run{d.title(), look{size: sizeTitle, bold: true, wording: true}}) })
 	d.y += 6
 	r := d.r
 	facts := [][2]string{{"Site", d.o.Site}, {"Document", string(r.Submission.ID)}, {"Made", d.time(r.Made)},
@@ -38,8 +38,10 @@ func (d *doc) facts(facts [][2]string) {
 		if f[1] == "" {
 			continue
 		}
+		li := d.at.last("L").child("LI")
 		d.columns(sizeText, []float64{margin, margin + 110}, [][][]piece{
-			lines(d.pieces([]run{{d.in.Say(f[0]), look{size: sizeText, grey: true}}}), 104), lines(d.pieces([]run{body(f[1])}), textWidth-110)})
+			lines(d.pieces([]run{{d.in.Say(f[0]), look{size: sizeText, grey: true}}}), 104),
+			lines(d.pieces([]run{body(f[1])}), textWidth-110)}, []*element{li.child("Lbl"), li.child("LBody")})
 	}
 	d.y += 4
 }

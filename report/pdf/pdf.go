@@ -12,6 +12,7 @@ package pdf
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -82,6 +83,10 @@ type doc struct {
 	escaped int     // characters that stand as their code point
 	left    int     // bytes of wording that may still be shown
 	rank    map[concordat.Ref]int
+	parted  bool        // a heading has begun a part
+	root    *element    // of the structure
+	at      *element    // to which the next line belongs
+	marks   map[int]int // marked contents of each page so far
 }
 
 // maxWording bounds the bytes of wording on the pages; a report with more says so, and its JSON has it.
@@ -95,7 +100,9 @@ func Write(r *report.Report, o Options) ([]byte, error) {
 		return nil, err
 	}
 	d := &doc{f: fpdf.New("P", "pt", "A4", ""), faces: fs, r: r, o: o, full: r.Submission.Text, count: report.NewCounter(r.Submission.Text),
-		in: r.Language, left: maxWording, rank: make(map[concordat.Ref]int, len(r.Sources))}
+		in: r.Language, left: maxWording, rank: make(map[concordat.Ref]int, len(r.Sources)), root: &element{kind: "Document"},
+		marks: map[int]int{}}
+	d.at = d.root
 	for i, s := range r.Sources {
 		d.rank[s.Ref] = i
 	}
@@ -115,7 +122,11 @@ func Write(r *report.Report, o Options) ([]byte, error) {
 	if err := d.f.Output(&b); err != nil {
 		return nil, fmt.Errorf("write pdf: %w", err)
 	}
-	return b.Bytes(), nil
+	out, err := d.tagged(b.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("write pdf: structure: %w", err)
+	}
+	return out, nil
 }
 
 // begin sets what holds for the whole file.
@@ -166,8 +177,8 @@ func (d *doc) room(h float64) {
 
 // columns draws texts beside one another, each in its own width, and goes on with all of them on the next
 // page where they do not fit. On each page a column stands whole before the next one, so that a program
-// that reads the page reads it column by column.
-func (d *doc) columns(size float64, xs []float64, cols [][][]piece) {
+// that reads the page reads it column by column. Column i is content of the element at[i], or with nil of none.
+func (d *doc) columns(size float64, xs []float64, cols [][][]piece, at []*element) {
 	h, most := size*leading, 0
 	for _, c := range cols {
 		most = max(most, len(c))
@@ -183,22 +194,36 @@ func (d *doc) columns(size float64, xs []float64, cols [][][]piece) {
 			}
 		}
 		for i, c := range cols {
-			for k := from; k < min(from+n, len(c)); k++ {
-				d.draw(c[k], xs[i], d.y+float64(k-from)*h, h)
+			if !drawnLines(c[min(from, len(c)):min(from+n, len(c))]) {
+				continue
 			}
+			d.mark(at[i], func() {
+				for k := from; k < min(from+n, len(c)); k++ {
+					d.draw(c[k], xs[i], d.y+float64(k-from)*h, h)
+				}
+			})
 		}
 		d.y += float64(n) * h
 		from += n
 	}
 }
 
-// para writes runs as one paragraph.
+// drawnLines reports whether something of the lines is drawn.
+func drawnLines(ls [][]piece) bool {
+	return slices.ContainsFunc(ls, func(l []piece) bool { return slices.ContainsFunc(l, func(p piece) bool { return !p.newRow }) })
+}
+
+// para writes runs as one paragraph, or as content of the heading, item or cell that is being written.
 func (d *doc) para(x, w float64, runs ...run) {
+	e := d.at
+	if !e.leaf() {
+		e = e.child("P")
+	}
 	size := 0.0
 	for _, r := range runs {
 		size = max(size, r.size)
 	}
-	d.columns(size, []float64{x}, [][][]piece{lines(d.pieces(runs), w)})
+	d.columns(size, []float64{x}, [][][]piece{lines(d.pieces(runs), w)}, []*element{e})
 }
 
 // text writes a paragraph of the usual look.
@@ -213,8 +238,11 @@ func (d *doc) note(english string) {
 // item writes one line of a list.
 func (d *doc) item(runs ...run) {
 	d.room(sizeText * leading)
-	d.draw(lines(d.pieces([]run{{"•", look{size: sizeText}}}), 20)[0], margin+2, d.y, sizeText*leading)
-	d.para(margin+14, textWidth-14, runs...)
+	li := d.at.last("L").child("LI")
+	d.mark(li.child("Lbl"), func() {
+		d.draw(lines(d.pieces([]run{{"•", look{size: sizeText}}}), 20)[0], margin+2, d.y, sizeText*leading)
+	})
+	d.within(li.child("LBody"), func() { d.para(margin+14, textWidth-14, runs...) })
 	d.y += 2
 }
 
@@ -230,9 +258,9 @@ func (d *doc) heading(english string) {
 		d.y += 12
 	}
 	d.bookmark(s, 0)
-	d.para(margin, textWidth, run{s, look{size: sizeHeading, bold: true}})
-	d.f.SetLineWidth(0.6)
-	d.f.Line(margin, d.y+1, pageWidth-margin, d.y+1)
+	d.parted = true
+	d.as("H2", func() { d.para(margin, textWidth, run{s, look{size: sizeHeading, bold: true}}) })
+	d.rule(0.6, margin, d.y+1, pageWidth-margin, d.y+1)
 	d.y += 7
 }
 
@@ -240,7 +268,11 @@ func (d *doc) heading(english string) {
 func (d *doc) sub(s string) {
 	d.room(44)
 	d.y += 6
-	d.para(margin, textWidth, run{s, look{size: sizeText + 1, bold: true}})
+	level := "H3"
+	if !d.parted {
+		level = "H2" // what stands right below the title
+	}
+	d.as(level, func() { d.para(margin, textWidth, run{s, look{size: sizeText + 1, bold: true}}) })
 	d.y += 2
 }
 
@@ -260,30 +292,41 @@ func (d *doc) table(caption string, shares []float64, head []string, rows [][]st
 		xs[i], ws[i] = x+2, s*textWidth-6
 		x += s * textWidth
 	}
-	row := func(cells []string, bold bool) {
-		cols := make([][][]piece, len(cells))
+	table := d.at.child("Table")
+	// A head that is repeated on a further page is no part of the table's text.
+	row := func(cells []string, bold, repeated bool) {
+		cols, at := make([][][]piece, len(cells)), make([]*element, len(cells))
+		kind, tr := "TD", table
+		if bold {
+			kind = "TH"
+		}
+		if !repeated {
+			tr = table.child("TR")
+		}
 		for i, c := range cells {
 			cols[i] = lines(d.pieces([]run{{c, look{size: sizeSmall, bold: bold}}}), ws[i])
+			if !repeated {
+				at[i] = tr.child(kind)
+			}
 		}
 		d.room(sizeSmall * leading * 2)
 		d.y += 2
-		d.columns(sizeSmall, xs, cols)
-		d.f.SetLineWidth(0.3)
-		d.f.Line(margin, d.y+1.5, pageWidth-margin, d.y+1.5)
+		d.columns(sizeSmall, xs, cols, at)
+		d.rule(0.3, margin, d.y+1.5, pageWidth-margin, d.y+1.5)
 		d.y += 2
 	}
 	if head != nil {
 		for i := range head {
 			head[i] = d.in.Say(head[i])
 		}
-		row(head, true)
+		row(head, true, false)
 	}
 	for _, r := range rows {
 		if head != nil && d.y+3*sizeSmall*leading > bottom {
 			d.page()
-			row(head, true)
+			row(head, true, true)
 		}
-		row(r, false)
+		row(r, false, false)
 	}
 	d.y += 4
 }
@@ -303,8 +346,10 @@ func (d *doc) feet() {
 			w += p.width
 		}
 		left := lines(d.pieces([]run{faint(title + " · " + d.in.Say("similarity report") + siteOf(d.o.Site))}), textWidth-w-20)[0]
-		d.draw(left, margin, bottom+16, sizeSmall*leading)
-		d.draw(number, pageWidth-margin-w, bottom+16, sizeSmall*leading)
+		d.artifact("/Type /Pagination /Subtype /Footer", func() {
+			d.draw(left, margin, bottom+16, sizeSmall*leading)
+			d.draw(number, pageWidth-margin-w, bottom+16, sizeSmall*leading)
+		})
 	}
 }
 

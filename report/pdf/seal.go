@@ -124,18 +124,9 @@ func newUpdate(b []byte) (*update, error) {
 
 // object returns the text of an object of a file with one plain table of objects.
 func object(b []byte, xref, n int) (string, error) {
-	// "xref", "0 N", one free entry; every entry has twenty bytes.
-	head := regexp.MustCompile(`^xref\s0 \d+\s`).FindIndex(b[min(max(xref, 0), len(b)):])
-	if head == nil {
-		return "", errForeign
-	}
-	at := xref + head[1] + 20*n
-	if at+10 > len(b) {
-		return "", errForeign
-	}
-	offset, err := strconv.Atoi(string(b[at : at+10]))
-	if err != nil || offset >= len(b) {
-		return "", errForeign
+	offset, err := objectOffset(b, xref, n)
+	if err != nil {
+		return "", err
 	}
 	begin := []byte(fmt.Sprintf("%d 0 obj\n", n))
 	end := bytes.Index(b[offset:], []byte("\nendobj"))
@@ -143,6 +134,27 @@ func object(b []byte, xref, n int) (string, error) {
 		return "", errForeign
 	}
 	return string(b[offset+len(begin) : offset+end]), nil
+}
+
+// tableHead begins the table of objects: "xref", "0 N"; a free entry follows, and every entry has twenty bytes.
+var tableHead = regexp.MustCompile(`^xref\s0 \d+\s`)
+
+// objectOffset returns where an object begins.
+func objectOffset(b []byte, xref, n int) (int, error) {
+	xref = min(max(xref, 0), len(b))
+	head := tableHead.FindIndex(b[xref:min(xref+40, len(b))])
+	if head == nil {
+		return 0, errForeign
+	}
+	at := xref + head[1] + 20*n
+	if at+10 > len(b) {
+		return 0, errForeign
+	}
+	offset, err := strconv.Atoi(string(b[at : at+10]))
+	if err != nil || offset >= len(b) {
+		return 0, errForeign
+	}
+	return offset, nil
 }
 
 func (u *update) next() int {

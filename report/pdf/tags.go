@@ -1,0 +1,287 @@
+package pdf
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The logical structure of the pages, by which a screen reader reads them (ISO 32000-2, 14.7 and 14.8; ISO 14289-1). Every
+// line is drawn as marked content of one element, or as an artifact: rules, repeated headers, page numbers.
+
+// element is a node of the structure tree.
+type element struct {
+	kind   string // standard structure type (ISO 32000-2, 14.8.4)
+	parent *element
+	kids   []*element // of a container
+	marks  []mark     // of an element with content
+	number int        // of its object, once numbered
+}
+
+// mark is a piece of marked content: number id of a page.
+type mark struct{ page, id int }
+
+// Structure types of which the elements hold lines; all others hold elements.
+var leaves = []string{"H1", "H2", "H3", "H4", "P", "Lbl", "LBody", "TH", "TD"}
+
+func (e *element) leaf() bool { return slices.Contains(leaves, e.kind) }
+
+// child adds an element behind the others of e.
+func (e *element) child(kind string) *element {
+	c := &element{kind: kind, parent: e}
+	e.kids = append(e.kids, c)
+	return c
+}
+
+// last returns the list or table that e ends with, or a new one.
+func (e *element) last(kind string) *element {
+	if n := len(e.kids); n > 0 && e.kids[n-1].kind == kind {
+		return e.kids[n-1]
+	}
+	return e.child(kind)
+}
+
+// within draws what f draws as part of e.
+func (d *doc) within(e *element, f func()) {
+	before := d.at
+	d.at = e
+	f()
+	d.at = before
+}
+
+// as draws what f draws as a new element of a kind.
+func (d *doc) as(kind string, f func()) { d.within(d.at.child(kind), f) }
+
+// artifact draws what f draws as no part of the text. kind is a property list, or empty.
+func (d *doc) artifact(kind string, f func()) {
+	if kind == "" {
+		d.f.RawWriteStr("/Artifact BMC")
+	} else {
+		d.f.RawWriteStr("/Artifact <<" + kind + ">> BDC")
+	}
+	f()
+	d.f.RawWriteStr("EMC")
+}
+
+// rule draws a line that parts or frames.
+func (d *doc) rule(width, x1, y1, x2, y2 float64) {
+	d.artifact("/Type /Layout", func() {
+		d.f.SetLineWidth(width)
+		d.f.Line(x1, y1, x2, y2)
+	})
+}
+
+// mark draws what f draws on this page as content of e; of nil as an artifact.
+func (d *doc) mark(e *element, f func()) {
+	if e == nil {
+		d.artifact("/Type /Pagination", f)
+		return
+	}
+	page := d.f.PageNo()
+	m := mark{page, d.marks[page]}
+	d.marks[page]++
+	e.marks = append(e.marks, m)
+	d.f.RawWriteStr(fmt.Sprintf("/%s <</MCID %d>> BDC", e.kind, m.id))
+	f()
+	d.f.RawWriteStr("EMC")
+}
+
+// prune takes away elements that hold nothing, and reports whether e does.
+func (e *element) prune() bool {
+	e.kids = slices.DeleteFunc(e.kids, (*element).prune)
+	return len(e.kids) == 0 && len(e.marks) == 0 && e.kind != "TD" && e.kind != "TH"
+}
+
+// walk calls f of e and all below it, in reading order.
+func (e *element) walk(f func(*element)) {
+	f(e)
+	for _, k := range e.kids {
+		k.walk(f)
+	}
+}
+
+// pageObject is the number of a page's object in a file of fpdf.
+func pageObject(page int) int { return 1 + 2*page }
+
+// tagged returns a file that Write's library made with the structure of the document: the pages keep their numbers and
+// contents, and the catalogue names the tree.
+func (d *doc) tagged(b []byte) ([]byte, error) {
+	m := trailer.FindSubmatch(b[max(0, len(b)-400):])
+	if m == nil {
+		return nil, errForeign
+	}
+	number := func(i int) int { n, _ := strconv.Atoi(string(m[i])); return n } // digits, by the expression
+	size, root, xref := number(1), number(2), number(4)
+	d.root.prune()
+	tree, parents := size, size+1
+	metadata, next := size+2, size+3
+	d.root.walk(func(e *element) { e.number = next; next++ })
+	out := bytes.NewBuffer(make([]byte, 0, len(b)+120*(next-size)))
+	out.Write(b[:bytes.IndexByte(b, '\n')+1])
+	offsets := make([]int, next)
+	put := func(n int, text string) {
+		offsets[n] = out.Len()
+		fmt.Fprintf(out, "%d 0 obj\n%s\nendobj\n", n, text)
+	}
+	texts, err := objects(b, xref, size)
+	if err != nil {
+		return nil, err
+	}
+	for n := 1; n < size; n++ {
+		text := texts[n]
+		switch page := (n - 1) / 2; {
+		case n == root:
+			text = strings.TrimSuffix(text, ">>") + fmt.Sprintf("/MarkInfo <</Marked true>>\n/StructTreeRoot %d 0 R\n/Metadata %d 0 R\n"+
+				"/ViewerPreferences <</DisplayDocTitle true>>\n>>", tree, metadata)
+		case text == oneRange:
+			text = manyRanges()
+		case n == pageObject(page) && page >= 1 && page <= d.f.PageCount():
+			text = strings.TrimSuffix(text, ">>") + fmt.Sprintf("/StructParents %d\n/Tabs /S\n>>", page-1)
+		}
+		put(n, text)
+	}
+	put(tree, fmt.Sprintf("<</Type /StructTreeRoot /K %d 0 R /ParentTree %d 0 R /ParentTreeNextKey %d>>", d.root.number, parents,
+		d.f.PageCount()))
+	put(parents, d.parentTree())
+	packet := d.packet()
+	put(metadata, fmt.Sprintf("<</Type /Metadata /Subtype /XML /Length %d>>\nstream\n%s\nendstream", len(packet), packet))
+	d.root.walk(func(e *element) { put(e.number, e.object(tree)) })
+	at := out.Len()
+	fmt.Fprintf(out, "xref\n0 %d\n0000000000 65535 f \n", next)
+	for _, offset := range offsets[1:] {
+		fmt.Fprintf(out, "%010d 00000 n \n", offset)
+	}
+	fmt.Fprintf(out, "trailer\n<<\n/Size %d\n/Root %d 0 R\n/Info %d 0 R\n>>\nstartxref\n%d\n%%%%EOF\n", next, root, number(3), at)
+	return out.Bytes(), nil
+}
+
+// objects returns the texts of all objects of a file that the library made, by number.
+func objects(b []byte, xref, size int) ([]string, error) {
+	begins := []int{xref}
+	at := make([]int, size)
+	for n := 1; n < size; n++ {
+		offset, err := objectOffset(b, xref, n)
+		if err != nil {
+			return nil, err
+		}
+		at[n] = offset
+		begins = append(begins, offset)
+	}
+	slices.Sort(begins)
+	out := make([]string, size)
+	for n := 1; n < size; n++ {
+		i, _ := slices.BinarySearch(begins, at[n])
+		if i+1 == len(begins) {
+			return nil, errForeign
+		}
+		text, head := bytes.CutPrefix(b[at[n]:begins[i+1]], []byte(fmt.Sprintf("%d 0 obj\n", n)))
+		text, foot := bytes.CutSuffix(text, []byte("\nendobj\n"))
+		if !head || !foot {
+			return nil, errForeign
+		}
+		out[n] = string(text)
+	}
+	return out, nil
+}
+
+// oneRange is how the library maps codes to characters, each to itself. A range may not pass a code's first byte
+// (ISO 32000-2, 9.10.3); programs that hold to that would find no text.
+var oneRange = toUnicode("1 beginbfrange\n<0000> <FFFF> <0000>\nendbfrange")
+
+// manyRanges maps codes to the same characters by rows of 256.
+func manyRanges() string {
+	var b strings.Builder
+	for row := range 256 {
+		if row%64 == 0 {
+			b.WriteString("64 beginbfrange\n")
+		}
+		fmt.Fprintf(&b, "<%02X%02X> <%02XFF> <%02X%02X>\n", row, max(1-row, 0), row, row, max(1-row, 0))
+		if row%64 == 63 {
+			b.WriteString("endbfrange\n")
+		}
+	}
+	return toUnicode(strings.TrimSuffix(b.String(), "\n"))
+}
+
+// toUnicode is the object of a map to Unicode with the ranges given, as the library writes it.
+func toUnicode(ranges string) string {
+	s := "/CIDInit /ProcSet findresource begin\n12 dict begin\nbegincmap\n/CIDSystemInfo\n<</Registry (Adobe)\n/Ordering (UCS)\n" +
+		"/Supplement 0\n>> def\n/CMapName /Adobe-Identity-UCS def\n/CMapType 2 def\n1 begincodespacerange\n<0000> <FFFF>\n" +
+		"endcodespacerange\n" + ranges + "\nendcmap\nCMapName currentdict /CMap defineresource pop\nend\nend"
+	return fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(s), s)
+}
+
+// elementHead begins the dictionary of an element, and of nothing else.
+const elementHead = "<</S/"
+
+// object returns the dictionary of e; the root hangs on the tree.
+func (e *element) object(tree int) string {
+	parent := tree
+	if e.parent != nil {
+		parent = e.parent.number
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s%s/P %d 0 R", elementHead, e.kind, parent)
+	if e.kind == "TH" {
+		b.WriteString("/A<</O/Table/Scope/Column>>")
+	}
+	if len(e.marks) > 0 {
+		fmt.Fprintf(&b, "/Pg %d 0 R", pageObject(e.marks[0].page))
+	}
+	b.WriteString("/K[")
+	for _, k := range e.kids {
+		fmt.Fprintf(&b, "%d 0 R ", k.number)
+	}
+	for _, m := range e.marks {
+		if m.page == e.marks[0].page {
+			fmt.Fprintf(&b, "%d ", m.id)
+		} else {
+			fmt.Fprintf(&b, "<</Type /MCR /Pg %d 0 R /MCID %d>> ", pageObject(m.page), m.id)
+		}
+	}
+	b.WriteString("]>>")
+	return b.String()
+}
+
+// parentTree lists the elements of each page's marked content (ISO 32000-2, 14.7.5.4).
+func (d *doc) parentTree() string {
+	of := make([][]int, d.f.PageCount()+1)
+	for page := range of {
+		of[page] = make([]int, d.marks[page])
+	}
+	d.root.walk(func(e *element) {
+		for _, m := range e.marks {
+			of[m.page][m.id] = e.number
+		}
+	})
+	var b strings.Builder
+	b.WriteString("<</Nums [\n")
+	for page, elements := range of[1:] {
+		fmt.Fprintf(&b, "%d [", page)
+		for _, n := range elements {
+			fmt.Fprintf(&b, "%d 0 R ", n)
+		}
+		b.WriteString("]\n")
+	}
+	b.WriteString("]>>")
+	return b.String()
+}
+
+// notXML are characters that XML has no place for.
+var notXML = regexp.MustCompile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd]")
+
+// packet is the XMP metadata: the title, and that the file keeps to PDF/UA-1 (ISO 14289-1, 5).
+func (d *doc) packet() string {
+	title := notXML.ReplaceAllString(plain(d.title()+" – "+d.in.Say("similarity report")), "")
+	title = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(title)
+	return `<?xpacket begin="` + "\ufeff" + `" id="W5M0MpCehiHzreSzNTczkc9d"?>
+<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
+<rdf:Description rdf:about="" xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:pdfuaid="http://www.aiim.org/pdfua/ns/id/">
+<dc:title><rdf:Alt><rdf:li xml:lang="x-default">` + title + `</rdf:li></rdf:Alt></dc:title>
+<pdfuaid:part>1</pdfuaid:part>
+</rdf:Description></rdf:RDF></x:xmpmeta>
+<?xpacket end="w"?>`
+}
