@@ -1,11 +1,14 @@
-// Package meaning tells passages that say the same in other words or, as far as its table goes, in another language. It is
-// pure: no files, network, clock or goroutines.
+// Package meaning gives sentences vectors by which two of them can be compared beyond their equal words. It is pure: no
+// files, network, clock or goroutines. Start from Default, the embedded table, and NewEncoder.
 //
-// An embedded table has a vector for each of some 135,000 pieces of words, in Latin and Han script. The vector of a
-// sentence is the weighted mean of those of its pieces (Arora, Liang and Ma 2017, without the removal of the first
-// component: centres are subtracted instead). Two sentences are compared by the cosine of these vectors and by the rare
-// pieces that they share, and what counts is the margin above what each of them has in common with other documents
-// (Artetxe and Schwenk 2019). Passages are clusters of such pairs.
+// The table has a vector for each of some 135,000 pieces of words, made from the input rows of multilingual-e5-small by
+// principal components, without training. It holds pieces in Latin and Han script alone: text in other scripts has no
+// vector here. The mean of a sentence is the weighted mean of the vectors of its pieces (Arora, Liang and Ma 2017, without
+// the removal of the first component: the caller subtracts a centre instead, see Centred). Dot compares two such vectors,
+// Shared the rare pieces that two sentences have in common.
 //
-// What it finds is a lead: a reason to read both places, and never part of a share.
+// The table is meant for comparing English with English and Chinese with Chinese. Nothing is claimed for other languages,
+// nor for two languages compared with each other.
+//
+// No check uses the package: it is a part of the search for passages in other words that stands on its own.
 package meaning
