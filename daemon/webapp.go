@@ -21,6 +21,7 @@ import (
 	"concordat/report"
 	"concordat/site"
 	"concordat/site/batch"
+	"concordat/site/compare"
 	"concordat/store"
 	"concordat/web"
 )
@@ -42,6 +43,8 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		return nil, err
 	}
 	s.eraser = instance.Eraser(o, s.options.Sign.Receipt, s.log)
+	o.TellPanics(compare.Panics{Logger: s.log, Counted: s.meters.panic})
+	o.Answers.TellPanics(compare.Panics{Logger: s.log, Counted: s.meters.panic})
 	d.queue = o.NewQueue(site.QueueOptions{
 		Store:  o.Store,
 		Worker: o.Worker(),

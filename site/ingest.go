@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"concordat"
+	"concordat/site/compare"
 	"concordat/store"
 )
 
@@ -53,7 +54,7 @@ const (
 // order, for each one that is in the library durably. It stops at the first error, of docs,
 // done or its own; everything told to done before stays. Documents with the same text, title, author, date and scheme as
 // stored are left as they are, so repeating an interrupted Ingest resumes it. Cancelling ctx ends
-// it between two batches.
+// it between two batches. A panic at a document ends this call alone, with a *compare.Fault.
 //
 // Fingerprinting one batch goes on while the one before it is written.
 func (s *Site) Ingest(ctx context.Context, lib concordat.LibraryID, docs iter.Seq2[Incoming, error], done func(Ingested) error) error {
@@ -63,12 +64,12 @@ func (s *Site) Ingest(ctx context.Context, lib concordat.LibraryID, docs iter.Se
 	g, ctx := errgroup.WithContext(ctx)
 	prepared := make(chan *batch, 1)
 	var fault error // of docs: it ends the reading, and must not cut short the writing
-	g.Go(func() (err error) {
+	compare.Go(g, func() (err error) {
 		defer close(prepared)
 		fault, err = s.prepare(ctx, lib, docs, prepared)
 		return err
 	})
-	g.Go(func() error {
+	compare.Go(g, func() error {
 		for b := range prepared {
 			if err := s.commit(ctx, b); err != nil {
 				return err
@@ -81,7 +82,9 @@ func (s *Site) Ingest(ctx context.Context, lib concordat.LibraryID, docs iter.Se
 		}
 		return nil
 	})
-	return errors.Join(g.Wait(), fault)
+	err := errors.Join(g.Wait(), fault)
+	s.NotePanic(err, "library", lib)
+	return err
 }
 
 // batch is a set of documents that is written at once.
@@ -159,7 +162,7 @@ func (s *Site) fingerprint(ctx context.Context, lib concordat.LibraryID, docs []
 		if last[d.ID] != i {
 			continue
 		}
-		g.Go(func() error {
+		compare.Go(g, func() error {
 			return s.fingerprintOne(ctx, lib, d, &profiles[i], &rows[i], &ingested[i])
 		})
 	}
@@ -230,7 +233,7 @@ func (s *Site) commit(ctx context.Context, b *batch) error {
 	if err != nil {
 		return err
 	}
-	if err := s.take(ctx, id, b); err != nil {
+	if err := compare.Guard(func() error { return s.take(ctx, id, b) }); err != nil {
 		one := store.Intake{ID: id, Worker: s.o.Worker, Rows: b.rows}
 		if failed := s.settle(ctx, one, &Settled{}); failed != nil && !errors.Is(failed, store.ErrLease) {
 			err = errors.Join(err, fmt.Errorf("take back what came half: %w; the next start does", failed))

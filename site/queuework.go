@@ -115,12 +115,12 @@ func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 	renewed := make(chan struct{})
 	go func() {
 		defer close(renewed)
-		q.renew(own, stop, t)
+		q.aside(t, func() { q.renew(own, stop, t) })
 	}()
 	shared := make(chan struct{})
 	go func() {
 		defer close(shared)
-		q.share(own, t.ID)
+		q.aside(t, func() { q.share(own, t.ID) })
 	}()
 	began := time.Now()
 	state, cause, err := q.guarded(own, t)
@@ -183,19 +183,23 @@ func (q *Queue) renew(ctx context.Context, stop func(), t store.Task) {
 	}
 }
 
+// aside calls what goes on beside a task; a panic in there is logged and counted, and the task goes on.
+func (q *Queue) aside(t store.Task, f func()) {
+	q.panics().Note(compare.Guard(func() error { f(); return nil }), "task", t.ID)
+}
+
+func (q *Queue) panics() compare.Panics {
+	return compare.Panics{Logger: q.o.Logger, Counted: q.o.Panicked}
+}
+
 // guarded is do; a panic in there is this task's fault and no other's.
 func (q *Queue) guarded(ctx context.Context, t store.Task) (state concordat.State, cause string, err error) {
 	err = compare.Guard(func() error {
 		state, cause, err = q.do(ctx, t)
 		return err
 	})
-	var fault *compare.Fault
-	if errors.As(err, &fault) {
-		q.o.Logger.Error("panic", "task", t.ID, "cause", fmt.Sprint(fault.Value), "stack", string(fault.Stack))
-		if q.o.Panicked != nil {
-			q.o.Panicked()
-		}
-		return "", "", fault
+	if q.panics().Note(err, "task", t.ID) {
+		return "", "", err
 	}
 	return state, cause, err
 }

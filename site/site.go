@@ -14,6 +14,7 @@ import (
 	"concordat"
 	"concordat/profile"
 	"concordat/segment"
+	"concordat/site/compare"
 	"concordat/store"
 )
 
@@ -91,6 +92,7 @@ type Site struct {
 	stands  watchCache
 	keeping sync.Mutex // see HoldFindings
 	asker   Asker      // nil: partners are not asked
+	panics  compare.Panics
 }
 
 // New returns a Site over what the options hand in.
@@ -116,6 +118,12 @@ func (s *Site) changed() {
 
 // AskWith makes an Asker the one that checks ask. It is called before the first check.
 func (s *Site) AskWith(a Asker) { s.asker = a }
+
+// TellPanics says where panics that the site's work recovered are noted. It is called before the first work.
+func (s *Site) TellPanics(p compare.Panics) { s.panics = p }
+
+// NotePanic logs and counts the panic that err holds, once, and reports whether there is one.
+func (s *Site) NotePanic(err error, attrs ...any) bool { return s.panics.Note(err, attrs...) }
 
 // HoldFindings keeps everybody else who calls it from what several steps change in findings, until release is called:
 // requests for passages, of which none must be made twice, and deletions.

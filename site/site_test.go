@@ -56,6 +56,7 @@ type faulty struct {
 	put, match error
 	missing    []concordat.ShardID
 	panics     bool // where a document is asked for
+	putPanics  bool
 }
 
 func (f *faulty) Document(ctx context.Context, ref concordat.Ref) (*concordat.Document, error) {
@@ -66,6 +67,9 @@ func (f *faulty) Document(ctx context.Context, ref concordat.Ref) (*concordat.Do
 }
 
 func (f *faulty) Put(ctx context.Context, ps ...*concordat.Profile) error {
+	if f.putPanics {
+		panic("put")
+	}
 	if f.put != nil {
 		return f.put
 	}

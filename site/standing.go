@@ -132,7 +132,7 @@ func (s *Site) watch(ctx context.Context, profiles []*concordat.Profile) error {
 			}
 		}
 		for task, hits := range by {
-			g.Go(func() error { return s.alertHere(ctx, t.tasks[task], p, hits) })
+			compare.Go(g, func() error { return s.alertHere(ctx, t.tasks[task], p, hits) })
 		}
 	}
 	return g.Wait()

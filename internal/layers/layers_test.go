@@ -82,7 +82,7 @@ var allowed = map[string][]string{
 		"site/answer", "site/ask"},
 	"daemon": {"", "cluster", "cluster/coord", "cluster/replica", "cluster/zk", "instance/config", "crypto", "extract",
 		"extract/sandbox", "federation", "instance", "instance/signing", "partners", "people", "report", "report/pdf", "site", "site/batch",
-		"site/retain", "store", "web", "webhook"},
+		"site/compare", "site/retain", "store", "web", "webhook"},
 	// What commands share. cmd/internal/cli knows of the product what flags and exit codes name.
 	"cmd/internal/cli":      {"", "cluster", "crypto", "instance", "instance/signing", "partners", "site/compare", "store"},
 	"cmd/internal/parallel": {"screen"},

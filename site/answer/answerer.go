@@ -33,7 +33,11 @@ type Options struct {
 type Answerer struct {
 	o      Options
 	epochs epochSets
+	panics compare.Panics
 }
+
+// TellPanics says where panics of the work in the background are noted. It is called before [Answerer.KeepEpochs].
+func (s *Answerer) TellPanics(p compare.Panics) { s.panics = p }
 
 // New returns an Answerer. It answers nothing before [Answerer.UseEpochs].
 func New(o Options) *Answerer {

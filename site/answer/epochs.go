@@ -10,6 +10,7 @@ import (
 
 	"concordat"
 	"concordat/profile"
+	"concordat/site/compare"
 	"concordat/store"
 )
 
@@ -286,7 +287,9 @@ func (s *Answerer) KeepEpochs(ctx context.Context) error {
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	for {
-		if err := s.CatchUp(ctx); err != nil && ctx.Err() == nil {
+		err := compare.Guard(func() error { return s.CatchUp(ctx) })
+		s.panics.Note(err)
+		if err != nil && ctx.Err() == nil {
 			s.o.Logger.Error("fingerprint sets of partners are behind", "err", err)
 		}
 		select {
@@ -466,7 +469,7 @@ func (s *Answerer) keyedProfiles(ctx context.Context, e *epochSet, lib concordat
 	sums := make([]string, len(rows))
 	g, gctx := limited(ctx, s.o.Workers)
 	for i, r := range rows {
-		g.Go(func() error {
+		compare.Go(g, func() error {
 			d, err := s.document(gctx, lib, r.ID)
 			if err != nil || d == nil {
 				return err

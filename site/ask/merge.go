@@ -175,31 +175,34 @@ func (k *soFar) start(ctx context.Context) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() {
-		tick := time.NewTicker(keepEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				ended <- nil
-				return
-			case <-tick.C:
-			}
-			k.mu.Lock()
-			so, dirty := slices.Clone(k.told), k.dirty
-			k.dirty = false
-			k.mu.Unlock()
-			if !dirty {
-				continue
-			}
-			if err := k.keep(ctx, so); err != nil && ctx.Err() == nil {
-				ended <- err
-				return
-			}
-		}
+		ended <- compare.Guard(func() error { return k.keepOn(ctx) })
 	}()
 	return func() error {
 		cancel()
 		return <-ended
+	}
+}
+
+// keepOn keeps what there is every now and then until ctx ends.
+func (k *soFar) keepOn(ctx context.Context) error {
+	tick := time.NewTicker(keepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		k.mu.Lock()
+		so, dirty := slices.Clone(k.told), k.dirty
+		k.dirty = false
+		k.mu.Unlock()
+		if !dirty {
+			continue
+		}
+		if err := k.keep(ctx, so); err != nil && ctx.Err() == nil {
+			return err
+		}
 	}
 }
 

@@ -358,7 +358,7 @@ func (r *round) outlinesOf(ctx context.Context, job concordat.JobID, of []int, c
 		if o.Refusal != nil {
 			continue
 		}
-		g.Go(func() error {
+		compare.Go(g, func() error {
 			n := docs[cs[i].Ref]
 			got, words, st, err := r.aligned(ctx, job, n, o)
 			mu.Lock()

@@ -129,7 +129,7 @@ func (fw *forwarding) all(ctx context.Context, progress func(site.Progress), eac
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(mostPartners)
 	for i := range fw.o.Partners {
-		g.Go(func() error {
+		compare.Go(g, func() error {
 			p := &fw.o.Partners[i]
 			tell := func(state site.PartnerState, why concordat.Reason) {
 				mu.Lock()

@@ -122,7 +122,7 @@ func Run(ctx context.Context, s *site.Site, id string, o Options) error {
 	}
 	r.inner = &compare.Comparer{Index: o.Index, Profiler: s.Options().Profiler, Workers: s.Options().Workers}
 	for _, stage := range []func(context.Context) error{r.regain, r.read, r.compare, r.check} {
-		if err := stage(ctx); err != nil {
+		if err := compare.Guard(func() error { return stage(ctx) }); err != nil {
 			return r.failed(ctx, err)
 		}
 	}
@@ -135,6 +135,7 @@ func Run(ctx context.Context, s *site.Site, id string, o Options) error {
 
 // failed notes an error that is not the end of ctx or of the batch.
 func (r *batchRun) failed(ctx context.Context, err error) error {
+	r.s.NotePanic(err, "batch", r.id)
 	if ctx.Err() != nil || errors.Is(err, store.ErrLease) {
 		return err
 	}
@@ -245,8 +246,8 @@ func (r *batchRun) read(ctx context.Context) error {
 	// The files are kept in their order, so that the numbers of members are the same in every run.
 	files := make(chan chan *batchFile, 2*r.s.Options().Workers)
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return r.readAhead(ctx, waiting, files) })
-	g.Go(func() error { return r.keepFiles(ctx, files, done, len(all)) })
+	compare.Go(g, func() error { return r.readAhead(ctx, waiting, files) })
+	compare.Go(g, func() error { return r.keepFiles(ctx, files, done, len(all)) })
 	return g.Wait()
 }
 
@@ -262,7 +263,7 @@ func (r *batchRun) readAhead(ctx context.Context, waiting []store.BatchInput, fi
 		case <-ctx.Done():
 			return cmp.Or(g.Wait(), ctx.Err())
 		}
-		g.Go(func() error {
+		compare.Go(g, func() error {
 			f, err := r.readFile(ctx, in)
 			if err == nil {
 				place <- f
@@ -283,7 +284,11 @@ func (r *batchRun) readFile(ctx context.Context, in store.BatchInput) (*batchFil
 	if fault := r.job.Faults[in.Name]; fault != "" {
 		err = errors.New(fault)
 	} else {
-		items, err = r.o.Read(ctx, in)
+		err = compare.Guard(func() (err error) {
+			items, err = r.o.Read(ctx, in)
+			return err
+		})
+		r.s.NotePanic(err, "batch", r.id, "file", in.Name)
 	}
 	if err != nil && ctx.Err() != nil {
 		return nil, err

@@ -93,10 +93,10 @@ func (r *batchRun) each(ctx context.Context, stage string, members []store.Batch
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(r.s.Options().Workers)
 	for _, m := range todo {
-		g.Go(func() error {
+		compare.Go(g, func() error {
 			err := ctx.Err()
 			if err == nil {
-				err = compare.Guard(func() error { return do(ctx, m) })
+				err = do(ctx, m)
 			}
 			if err != nil {
 				return err

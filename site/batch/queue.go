@@ -16,6 +16,7 @@ import (
 	"concordat"
 	"concordat/report"
 	"concordat/site"
+	"concordat/site/compare"
 	"concordat/store"
 )
 
@@ -194,7 +195,9 @@ func (b *Queue) loop(ctx context.Context, every time.Duration, wake <-chan struc
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		if do(ctx) {
+		again := false
+		b.site.NotePanic(compare.Guard(func() error { again = do(ctx); return nil }))
+		if again {
 			continue
 		}
 		select {
@@ -215,7 +218,8 @@ func (b *Queue) next(ctx context.Context) bool {
 		return false
 	}
 	began := time.Now()
-	err = b.run(ctx, one.ID)
+	err = compare.Guard(func() error { return b.run(ctx, one.ID) })
+	b.site.NotePanic(err, "batch", one.ID)
 	switch {
 	case ctx.Err() != nil:
 		return false

@@ -1,11 +1,22 @@
 package compare
 
-import "runtime"
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+)
 
 // Fault is a panic of work that Guard called: a fault of the program that one text has met.
 type Fault struct {
 	Value any // of the panic
 	Stack []byte
+
+	noted atomic.Bool
 }
 
 // Error says nothing of the cause, which is for the log: people read it.
@@ -19,8 +30,35 @@ func Guard(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			stack := make([]byte, 16<<10)
-			err = &Fault{p, stack[:runtime.Stack(stack, false)]}
+			err = &Fault{Value: p, Stack: stack[:runtime.Stack(stack, false)]}
 		}
 	}()
 	return f()
+}
+
+// Go starts f in g under Guard: a panic of a goroutine that nobody recovers ends the process, whoever waits for it.
+func Go(g *errgroup.Group, f func() error) {
+	g.Go(func() error { return Guard(f) })
+}
+
+// Panics is where panics are noted. The zero value logs them and counts nothing.
+type Panics struct {
+	Logger  *slog.Logger // nil: slog.Default, so that no stack is lost
+	Counted func()       // called after each; nil: they are only logged
+}
+
+// Note logs the *Fault that err holds, with its stack and attrs, counts it, and reports whether there is one. A fault is noted
+// once, however many of those that it passes call Note.
+func (p Panics) Note(err error, attrs ...any) bool {
+	var fault *Fault
+	if !errors.As(err, &fault) {
+		return false
+	}
+	if fault.noted.CompareAndSwap(false, true) {
+		cmp.Or(p.Logger, slog.Default()).Error("panic", append(attrs, "cause", fmt.Sprint(fault.Value), "stack", string(fault.Stack))...)
+		if p.Counted != nil {
+			p.Counted()
+		}
+	}
+	return true
 }

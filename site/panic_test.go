@@ -1,0 +1,161 @@
+package site_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/report"
+	"concordat/site"
+	"concordat/site/batch"
+	"concordat/site/compare"
+	"concordat/store"
+)
+
+// noted is where a test's panics are noted.
+type noted struct {
+	log   bytes.Buffer
+	count atomic.Int32
+}
+
+func (n *noted) panics() compare.Panics {
+	return compare.Panics{Logger: slog.New(slog.NewTextHandler(&n.log, nil)), Counted: func() { n.count.Add(1) }}
+}
+
+// once wants one panic counted and logged, with the stack of where it was.
+func (n *noted) once(t *testing.T, where string) {
+	t.Helper()
+	if log := n.log.String(); n.count.Load() != 1 || strings.Count(log, "msg=panic") != 1 || !strings.Contains(log, where) {
+		t.Errorf("%d panics were counted; want 1, logged once with %s:\n%s", n.count.Load(), where, log)
+	}
+}
+
+// TestIngestPanics: a panic while documents come in ends this call alone, is noted once with its stack, leaves nothing half taken in,
+// and the same documents come in afterwards.
+func TestIngestPanics(t *testing.T) {
+	good := []site.Incoming{{ID: "one", Text: folios}}
+	each := func(yield func(site.Incoming, error) bool) { _ = yield(good[0], nil) }
+	for _, c := range []struct {
+		name, where string
+		docs        iter.Seq2[site.Incoming, error]
+		put         bool
+		done        func(site.Ingested) error
+	}{
+		{"reading", "panickingDocuments", panickingDocuments, false, nil},
+		{"writing", "faulty", each, true, nil},
+		{"telling", "panickingDone", each, false, panickingDone},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, n := newSite(t, "a"), &noted{}
+			p.Site.TellPanics(n.panics())
+			p.index.putPanics = c.put
+			done := c.done
+			if done == nil {
+				done = func(site.Ingested) error { return nil }
+			}
+			var fault *compare.Fault
+			if err := p.Ingest(t.Context(), "a", c.docs, done); !errors.As(err, &fault) {
+				t.Fatalf("got %v, want a fault", err)
+			}
+			n.once(t, c.where)
+			p.index.putPanics = false
+			if left, err := p.store.Intakes(t.Context(), ""); err != nil || len(left) != 0 {
+				t.Errorf("%d intakes are left half done, %v", len(left), err)
+			}
+			p.ingest(t, "a", good...)
+			if f := p.check(t, folios, site.CheckOptions{}); len(f.Passages) != 1 {
+				t.Errorf("%d passages, want 1", len(f.Passages))
+			}
+		})
+	}
+}
+
+func panickingDocuments(func(site.Incoming, error) bool) { panic("documents") }
+
+func panickingDone(site.Ingested) error { panic("done") }
+
+// TestBatchPanics: a panic fails the batch that meets it, or only the file while that is read, is noted once with its stack, and the
+// queue does the next batch.
+func TestBatchPanics(t *testing.T) {
+	for _, c := range []struct {
+		name, where string
+		want        concordat.State
+	}{
+		{"reading", "TestBatchPanics", concordat.TaskDone},
+		{"comparing", "faulty", concordat.TaskFailed},
+		{"opening", "TestBatchPanics", concordat.TaskFailed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, n := newSite(t, "theses"), &noted{}
+			p.Site.TellPanics(n.panics())
+			b := newBatch(t, p, twins(), []string{"a.txt", "b.txt"}, batch.Job{})
+			var broken atomic.Bool
+			broken.Store(true)
+			inner := &faulty{Index: b.index, panics: c.name == "comparing"}
+			all := batch.NewQueue(p.Site, batch.QueueOptions{Store: p.store, Options: b.options.Options,
+				Rules: func() report.Rules { return report.Rules{} },
+				Read: func(ctx context.Context, in store.BatchInput) ([]site.Item, error) {
+					if c.name == "reading" && in.Name == "a.txt" && broken.Load() {
+						panic("read")
+					}
+					return b.options.Read(ctx, in)
+				},
+				Open: func(context.Context, string) (concordat.Index, func() error, error) {
+					if c.name == "opening" && broken.Load() {
+						panic("open")
+					}
+					return inner, func() error { return nil }, nil
+				}})
+			ctx, stop := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- all.Run(ctx) }()
+			first, err := all.Submit(ctx, "ann", "First", batch.Job{}, []store.BatchInput{{Name: "a.txt", Place: "a.txt"},
+				{Name: "b.txt", Place: "b.txt"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := awaitBatch(t, p, first); got.State != c.want || strings.Contains(got.Cause, "goroutine") {
+				t.Errorf("got %s, %q, want %s", got.State, got.Cause, c.want)
+			}
+			stop()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+			if c.name == "comparing" {
+				if n.count.Load() < 1 || !strings.Contains(n.log.String(), c.where) {
+					t.Errorf("not noted: %s", n.log.String())
+				}
+				return
+			}
+			n.once(t, c.where)
+		})
+	}
+}
+
+// awaitBatch returns a batch once it has ended.
+func awaitBatch(t *testing.T, p *parts, id string) store.Batch {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		b, err := p.store.Batch(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.State != concordat.TaskQueued && b.State != concordat.TaskRunning {
+			return b
+		}
+		select {
+		case <-tick.C:
+		case <-t.Context().Done():
+			t.Fatal(t.Context().Err())
+		}
+	}
+}
