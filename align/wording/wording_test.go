@@ -102,12 +102,10 @@ func TestForms(t *testing.T) {
 	for text, want := range map[string]wording.Why{
 		"Please attach no more than two figures.":                                                       wording.WhyInstruction,
 		"Lay summary Please summarise the proposal in language that a member of the public can follow.": wording.WhyInstruction,
-		"Your report should say what the problem was and which evidence you looked at.":                 wording.WhyInstruction,
+		"Your sketches should be in ink, and the scale has to be on each of them.":                      wording.WhyInstruction,
 		"Compare the two treaties and say which of them was kept (25 marks).":                           wording.WhyInstruction,
 		"二、试比较两位君主在用人方面的异同，并谈谈你的看法。（25分）":                                                               wording.WhyInstruction,
-		"（六）研究基础与工作条件，包括与本项目相关的研究工作积累和已取得的研究工作成绩。":                                                      wording.WhyInstruction,
 		"Mit meiner Unterschrift bestätige ich, dass alle Angaben vollständig und richtig sind.":        wording.WhyDeclaration,
-		"Except where stated otherwise by reference, the work presented is entirely my own.":            wording.WhyDeclaration,
 		"The keeper told us: Give me the lamp, and I shall show you where the water came in.":           "",
 		"Wir geben den Kindern Brot, und sie danken uns mit Liedern, die wir nie gehört haben.":         "",
 		"We hereby declare that this work is our own.":                                                  wording.WhyDeclaration,
@@ -142,6 +140,16 @@ func TestFormsEndBeforeProse(t *testing.T) {
 	if len(got) != 1 || got[0].Why != wording.WhyDeclaration || strings.TrimSpace(text[got[0].End:]) != strings.TrimSpace(prose) {
 		t.Errorf("of a declaration and a sentence reads like a form %+v of %d bytes, want it without the %d of the sentence", got, len(text),
 			len(prose))
+	}
+}
+
+// One sentence of a story that speaks to somebody makes no form of the paragraph that was copied with it.
+func TestPlotIsNoForm(t *testing.T) {
+	text := "Your mother must have known. " + strings.Repeat("The river rose in spring and took the bridge with it, which nobody had thought of. ", 3)
+	whole := text + own(1, 300)
+	got := wording.NewReader(whole).FormsAmong(wording.Split(whole), []wording.Stretch{{Span: concordat.Span{End: len(text)}, Documents: 2}})
+	if len(got) > 0 {
+		t.Errorf("a copied paragraph of a story reads like a form: %+v", got)
 	}
 }
 
