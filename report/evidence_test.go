@@ -198,3 +198,39 @@ func TestMarksAtRandom(t *testing.T) {
 		}
 	}
 }
+
+// TestOnlyShortTexts: a text with no passage to compare whose short texts were compared says so, and names
+// their sources; one whose lines are no short texts says how they become such.
+func TestOnlyShortTexts(t *testing.T) {
+	ref := func(id concordat.DocumentID) concordat.Ref {
+		return concordat.Ref{Site: "s", Library: "l", Document: id}
+	}
+	f := &report.Findings{Submission: concordat.Document{Text: "Wells"}, Checked: []concordat.Span{},
+		Short: &report.ShortFindings{Threshold: 0.5, Pieces: []report.ShortPiece{{Text: "Wells"}, {Text: "Rivers"}, {Text: "Lakes"}},
+			Matches: []report.ShortMatch{{Piece: 0, Source: ref("one"), Title: "Old wells", Similarity: 1, Documents: 1},
+				{Piece: 0, Source: ref("two"), Title: "Two titles", Similarity: 1, Documents: 2},
+				{Piece: 1, Source: ref("two"), Title: "Two titles", Similarity: 1, Documents: 2},
+				{Piece: 1, Source: ref("two"), Title: "Two titles", Similarity: 0.9, Documents: 2},
+				{Piece: 2, Source: ref("many"), Title: "Held by many", Similarity: 1, Documents: 500}}}}
+	summary := func() string {
+		var b strings.Builder
+		if err := report.WriteSummary(&b, report.Build(f, report.Rules{})); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	got := summary()
+	for _, want := range []string{"only short texts", "2 of 3", "Two titles (", "2 short texts", "Old wells (", "1 short text\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the summary lacks %q:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "Nothing was compared") || strings.Contains(got, "Held by many") ||
+		strings.Index(got, "Two titles") > strings.Index(got, "Old wells") {
+		t.Errorf("the summary contradicts itself or names sources that do not count:\n%s", got)
+	}
+	f.Short.Pieces, f.Short.Matches = nil, nil
+	if got = summary(); !strings.Contains(got, "Nothing was compared") || !strings.Contains(got, "empty line between titles") {
+		t.Errorf("the summary of a text without short texts:\n%s", got)
+	}
+}

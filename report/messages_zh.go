@@ -88,6 +88,7 @@ var chinese = map[string]string{
 
 	// The result.
 	"Nothing was compared. This report says nothing about the text.":                                  "没有进行任何比对。本报告对文本不作任何说明。",
+	"No passage was compared, only short texts. Their figure stands apart.":                           "未比对任何段落，只比对了短文本，其数字单列。",
 	"No matching passage was found in what answered. Not every source did.":                           "在已作答的库中未发现匹配的段落。并非所有应查询的库都已作答。",
 	"No matching passage was found in the sources searched.":                                          "在所查询的库中未发现匹配的段落。",
 	"Nothing that counts was found. What was found is common wording or excluded by the rules below.": "未发现计入的内容。所发现的均为通用表述，或已按下列规则排除。",
@@ -231,10 +232,11 @@ var chinese = map[string]string{
 	" (title)":                       "（标题）",
 	"title":                          "标题",
 	"; in %s":                        "；见于%s",
-	"Short texts (titles, headings, answers): %s of %s also stand in other documents. They are no part of the shares.": "短文本（标题、小标题、答案）：%[2]s中有 %[1]s 个也见于其他文献。它们不属于上述比例。",
-	"Of the short texts, %s found as common wording and %s taken out by rules do not count.":                           "短文本中，%s 个属通用表述、%s 个按规则排除，不计入。",
-	"The short texts of %s are not indexed and were not compared; concordat reindex notes them.":                       "%s的短文本尚未编入索引，未作比对；运行 concordat reindex 可补上。",
-	"For %s not everything alike was measured.":                                                                        "%s未能测量全部相似内容。",
+	"Short texts (titles, headings, answers): %s of %s also stand in other documents. They are no part of the shares.":          "短文本（标题、小标题、答案）：%[2]s中有 %[1]s 个也见于其他文献。它们不属于上述比例。",
+	"No short text was compared: it is a title, or a paragraph of 4 to 39 letters. Put an empty line between titles in a list.": "未比对任何短文本：短文本指标题或 4 至 39 个字母的段落。若文件是标题列表，请在标题之间留空行。",
+	"Of the short texts, %s found as common wording and %s taken out by rules do not count.":                                    "短文本中，%s 个属通用表述、%s 个按规则排除，不计入。",
+	"The short texts of %s are not indexed and were not compared; concordat reindex notes them.":                                "%s的短文本尚未编入索引，未作比对；运行 concordat reindex 可补上。",
+	"For %s not everything alike was measured.":                                                                                 "%s未能测量全部相似内容。",
 
 	// What was checked.
 	"What was checked, and what was not":                                "检查了什么，没有检查什么",

@@ -116,6 +116,45 @@ func (s *ShortTexts) add(e ShortEvidence) {
 	s.Pieces = append(s.Pieces, e)
 }
 
+// shortHolder is a document and how many of the short texts that count it holds.
+type shortHolder struct {
+	ref    concordat.Ref
+	title  string
+	pieces int
+}
+
+// sources returns the documents that hold short texts which count, those that hold most first. A document
+// that holds one text in several places holds it once.
+func (s *ShortTexts) sources() []shortHolder {
+	if s == nil {
+		return nil
+	}
+	var out []shortHolder
+	at := map[concordat.Ref]int{}
+	for _, p := range s.Pieces {
+		if p.Excluded != "" {
+			continue
+		}
+		seen := map[concordat.Ref]bool{}
+		for _, x := range p.Sources {
+			if x.Excluded != "" || seen[x.Source] {
+				continue
+			}
+			seen[x.Source] = true
+			i, known := at[x.Source]
+			if !known {
+				i, at[x.Source] = len(out), len(out)
+				out = append(out, shortHolder{ref: x.Source, title: x.Title})
+			}
+			out[i].pieces++
+		}
+	}
+	slices.SortStableFunc(out, func(x, y shortHolder) int {
+		return cmp.Or(cmp.Compare(y.pieces, x.pieces), compareRefs(x.ref, y.ref))
+	})
+	return out
+}
+
 func (b *builder) shortEvidence(p ShortPiece, sources []ShortSource) ShortEvidence {
 	slices.SortStableFunc(sources, func(x, y ShortSource) int {
 		return cmp.Or(cmp.Compare(boolInt(x.Excluded != ""), boolInt(y.Excluded != "")), cmp.Compare(y.Similarity, x.Similarity),
@@ -145,6 +184,9 @@ func (r *Report) shortStatement() []string {
 	s, l := r.Short, r.Language
 	if s == nil {
 		return nil
+	}
+	if s.Asked == 0 {
+		return []string{l.Say("No short text was compared: it is a title, or a paragraph of 4 to 39 letters. Put an empty line between titles in a list.")}
 	}
 	out := []string{l.Say("Short texts (titles, headings, answers): %s of %s also stand in other documents. They are no part of the shares.",
 		Thousands(s.Found), l.Plural(s.Asked, "compared short text", "compared short texts"))}

@@ -129,6 +129,7 @@ func (t textWriter) summary(r *Report, n int) {
 	for _, x := range append(r.shownWithout(), r.shortStatement()...) {
 		t.wrap("  ", x)
 	}
+	t.shortSources(r, n)
 	for i, x := range r.Sources[:min(n, len(r.Sources))] {
 		if i == 0 {
 			t.WriteString("\n")
@@ -192,6 +193,17 @@ func (t textWriter) evidence(r *Report, count *Counter, i int, e concordat.Evide
 		}
 	}
 	t.WriteString("\n")
+}
+
+// shortSources names at most n documents that hold short texts which count, those that hold most first.
+func (t textWriter) shortSources(r *Report, n int) {
+	sources := r.Short.sources()
+	for _, x := range sources[:min(n, len(sources))] {
+		t.wrap("          ", fmt.Sprintf("%s (%s): %s", x.title, r.Place(x.ref), t.Plural(x.pieces, "short text", "short texts")))
+	}
+	if more := len(sources) - n; more > 0 {
+		t.WriteString("          " + t.Say("and %s", t.Plural(more, "more source", "more sources")) + "\n")
+	}
 }
 
 // short writes the short texts that were found.

@@ -231,6 +231,8 @@ func (l Language) Steps() []KindMeaning {
 func (r *Report) Headline() string {
 	s, l := r.Scores, r.Language
 	switch {
+	case !s.Measured() && r.Short != nil && r.Short.Asked > 0:
+		return l.Say("No passage was compared, only short texts. Their figure stands apart.")
 	case !s.Measured():
 		return l.Say("Nothing was compared. This report says nothing about the text.")
 	case s.Found == 0 && r.hidden():
