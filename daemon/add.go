@@ -19,7 +19,8 @@ import (
 
 // hooks tells other programs what happened.
 func (s *Daemon) hooks() *webhook.Sender {
-	return webhook.New(webhook.Options{Store: s.o.Store, Allow: s.o.Config.Webhooks.Allow, Logger: s.log})
+	return webhook.New(webhook.Options{Store: s.o.Store, Allow: s.o.Config.Webhooks.Allow, Logger: s.log,
+		Panicked: s.meters.panic})
 }
 
 // adder takes a file that a program hands in into a library, as add does with one of a folder.

@@ -154,7 +154,8 @@ func New(o *instance.Instance, options Options) *Daemon {
 
 // partnerOptions say how the process speaks with partners of the site.
 func (s *Daemon) partnerOptions() partners.Options {
-	return partners.Options{Log: s.log, Observe: s.meters.Asked, Answered: s.meters.Answered, Tell: s.options.Tell}
+	return partners.Options{Log: s.log, Observe: s.meters.Asked, Answered: s.meters.Answered, Panicked: s.meters.panic,
+		Tell: s.options.Tell}
 }
 
 func (s *Daemon) closePartners() error {

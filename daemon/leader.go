@@ -151,9 +151,7 @@ func (s *Daemon) tidy(ctx context.Context, e *retain.Eraser) error {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	for {
-		if err := e.Tidy(ctx); err != nil && ctx.Err() == nil {
-			s.log.Error("copies of what is gone", "error", err)
-		}
+		s.guarded(ctx, "copies of what is gone", func() error { return e.Tidy(ctx) })
 		select {
 		case <-ctx.Done():
 			return nil

@@ -30,7 +30,7 @@ type Meters struct {
 	mu    sync.Mutex // guards what follows
 	at    map[concordat.TaskID]stageAt
 	begin map[concordat.TaskID]time.Time
-	// panics are those of requests since the start, and panicAt is when the latest was.
+	// panics are those of all work since the start, and panicAt is when the latest was.
 	panics  int
 	panicAt time.Time
 }
@@ -73,7 +73,7 @@ func NewMeters(r prometheus.Registerer) *Meters {
 			Help: "How long tasks took from their beginning to their end.", Buckets: slow}),
 		children: prometheus.NewGauge(prometheus.GaugeOpts{Name: "concordat_extraction_running", Help: "Files that children are reading."}),
 		panicked: prometheus.NewCounter(prometheus.CounterOpts{Name: "concordat_http_panics_total",
-			Help: "Requests and checks that ended in a panic: status 500, or the state failed."}),
+			Help: "Requests, checks, intakes of documents, batches, fingerprint sets and other work that met a panic, which ended that alone."}),
 	}
 	r.MustRegister(m.wait, m.checks, m.children, m.panicked)
 	for _, level := range []slog.Level{slog.LevelWarn, slog.LevelError} { // so that the first one is an increase
@@ -135,7 +135,7 @@ func (c *codeWriter) WriteHeader(code int) {
 // Unwrap is for http.ResponseController.
 func (c *codeWriter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
-// panic counts a request or a check that ended in a panic.
+// panic counts a request, or other work of the site, that ended in a panic.
 func (m *Meters) panic() {
 	if m == nil {
 		return
@@ -147,7 +147,7 @@ func (m *Meters) panic() {
 	m.panicAt = time.Now()
 }
 
-// panicsSoFar returns how many requests ended in a panic since the start, and when the latest did.
+// panicsSoFar returns how many panics there were since the start, and when the latest did.
 func (m *Meters) panicsSoFar() (int, time.Time) {
 	if m == nil {
 		return 0, time.Time{}

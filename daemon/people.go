@@ -8,6 +8,7 @@ import (
 	"concordat/instance"
 	"concordat/instance/config"
 	"concordat/people"
+	"concordat/site/compare"
 	"concordat/site/retain"
 	"concordat/web"
 )
@@ -42,17 +43,19 @@ func (s *Daemon) sweep(ctx context.Context, e *retain.Eraser) error {
 	for {
 		if now := time.Now(); now.Sub(swept) >= sweepEvery {
 			swept = now
-			did, err := e.Sweep(ctx, instance.Retention(s.o.Config), false)
-			if err != nil && ctx.Err() == nil {
-				s.log.Error("retention", "error", err)
-			}
-			s.tellSwept(did)
-			s.refreshKeys(ctx)
-			s.settleOld(ctx)
+			s.guarded(ctx, "retention", func() error {
+				did, err := e.Sweep(ctx, instance.Retention(s.o.Config), false)
+				s.tellSwept(did)
+				return err
+			})
+			s.guarded(ctx, "settling", func() error {
+				s.refreshKeys(ctx)
+				s.settleOld(ctx)
+				return nil
+			})
 		} else if now.Sub(failed) >= erasureRetry {
-			if _, err := e.Resume(ctx); err != nil && ctx.Err() == nil {
+			if !s.guarded(ctx, "deletion", func() error { _, err := e.Resume(ctx); return err }) {
 				failed = now
-				s.log.Error("deletion", "error", err)
 			}
 		}
 		select {
@@ -61,6 +64,15 @@ func (s *Daemon) sweep(ctx context.Context, e *retain.Eraser) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// guarded does work in the background, logs what fails or panics, and reports whether it was done.
+func (s *Daemon) guarded(ctx context.Context, work string, f func() error) bool {
+	err := compare.Guard(f)
+	if !s.o.NotePanic(err, "work", work) && err != nil && ctx.Err() == nil {
+		s.log.Error(work, "error", err)
+	}
+	return err == nil
 }
 
 // tellSwept logs what the rules of the site deleted; nothing is told of nothing.

@@ -49,6 +49,8 @@ type ServerOptions struct {
 	// Observe, if not nil, is told what came of each message; site is empty where it is not known for certain.
 	// The outcome is one of Outcome.
 	Observe func(site concordat.SiteID, outcome Outcome, took time.Duration)
+	// Panicked, if not nil, is called after each request whose answering panicked, which is logged and refused.
+	Panicked func()
 }
 
 func (o *ServerOptions) defaults() {
@@ -388,6 +390,9 @@ func (s *Server) guarded(ctx context.Context, from concordat.SiteID, t crypto.Me
 			stack := make([]byte, 8<<10)
 			body, refusal = nil, &concordat.Refusal{Reason: concordat.ReasonFault}
 			cause = fmt.Errorf("panic: %v\n%s", p, stack[:runtime.Stack(stack, false)])
+			if s.o.Panicked != nil {
+				s.o.Panicked()
+			}
 		}
 	}()
 	return s.answers.answer(ctx, from, t, payload)

@@ -116,6 +116,32 @@ func TestCauses(t *testing.T) {
 	}
 }
 
+// TestAnswerPanics: a panic while a partner is answered refuses that request alone, is counted once and logged with its stack.
+func TestAnswerPanics(t *testing.T) {
+	var log bytes.Buffer
+	counted := 0
+	w := newWorkbench(t, time.Now)
+	w.reopen(t, federation.ServerOptions{Log: slog.New(slog.NewTextHandler(&log, nil)), Panicked: func() { counted++ }})
+	w.answers.setBefore(func(context.Context) error { panic("a secret of this site") })
+	ask := func() *concordat.Refusal {
+		t.Helper()
+		env, pending := w.seal(t, crypto.TypeQuery, w.query(t, 5), time.Minute)
+		_, body := w.post(env)
+		_, refusal := w.opened(t, body, pending, crypto.TypeReply)
+		return refusal
+	}
+	if r := ask(); r == nil || r.Reason != concordat.ReasonFault || strings.Contains(r.Words, "secret") {
+		t.Errorf("refusal %v, want %s without the cause", r, concordat.ReasonFault)
+	}
+	if counted != 1 || strings.Count(log.String(), "panic: a secret") != 1 || !strings.Contains(log.String(), "TestAnswerPanics") {
+		t.Errorf("%d panics were counted; want 1, logged with its stack:\n%s", counted, log.String())
+	}
+	w.answers.setBefore(nil)
+	if r := ask(); r != nil {
+		t.Errorf("the next request: %v", r)
+	}
+}
+
 // TestShutdownEnds: Serve waits for what runs as long as it was told to, says that it did not see the end of it, and leaves
 // no connection behind.
 func TestShutdownEnds(t *testing.T) {

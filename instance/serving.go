@@ -84,7 +84,7 @@ type Status struct {
 	Metrics   string           `json:"metrics,omitempty"`
 	Documents int              `json:"documents"`
 	Sentences int              `json:"sentences"`
-	// Panics counts requests and checks that ended in a panic since the start; the latest did at Panicked.
+	// Panics counts requests, checks and other work that ended in a panic since the start; the latest did at Panicked.
 	Panics   int       `json:"panics,omitempty"`
 	Panicked time.Time `json:"panicked,omitzero"`
 	// Federation is nil where the site does not listen for partners.

@@ -15,6 +15,7 @@ import (
 	"concordat/federation"
 	"concordat/instance"
 	"concordat/site"
+	"concordat/site/compare"
 	"concordat/store"
 )
 
@@ -177,7 +178,10 @@ func (c *Client) ask(ctx context.Context, want []Wanted, how askOptions) (out []
 	catalogues := map[concordat.SiteID]*concordat.Catalogue{}
 	for got, err := range federation.Gather(ctx, group, func(ctx context.Context, p concordat.Partner) (*concordat.Catalogue,
 		error) {
-		return p.Catalogue(ctx)
+		var v *concordat.Catalogue
+		err := compare.Guard(func() (err error) { v, err = p.Catalogue(ctx); return err })
+		c.o.NotePanic(err, "site", p.Site())
+		return v, err
 	}) {
 		if err == nil {
 			catalogues[got.Site] = got.Value

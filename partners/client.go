@@ -41,6 +41,7 @@ type Options struct {
 	Log *slog.Logger
 	// Observe is told of each question to a partner and Answered of each of its; nil: nobody is.
 	Observe, Answered func(concordat.SiteID, federation.Outcome, time.Duration)
+	Panicked          func()                           // called after each request of a partner that ended in a panic; nil: nobody is
 	Tell              func(format string, args ...any) // tells a person what is left out, and why
 	// Notices and Reread are how often a server looks after notices and after what commands change; 0: every five seconds.
 	Notices, Reread time.Duration

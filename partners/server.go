@@ -24,6 +24,7 @@ import (
 	"concordat/index"
 	"concordat/instance"
 	"concordat/site/answer"
+	"concordat/site/compare"
 )
 
 const (
@@ -85,7 +86,8 @@ func Listen(ctx context.Context, o *instance.Instance, options Options) (*Server
 	}
 	id, _ := c.roster.Self()
 	p.server = federation.NewServer(c.roster, o.Answers, p, p.replays, id.LocalKey(OrderPurpose), federation.ServerOptions{
-		Registrar: c.roster, Journal: c.roster, Log: options.Log, Behind: o.Config.Federation.Behind, Observe: options.Answered, Claim: claim})
+		Registrar: c.roster, Journal: c.roster, Log: options.Log, Behind: o.Config.Federation.Behind, Observe: options.Answered, Claim: claim,
+		Panicked: options.Panicked})
 	if err := p.useSets(ctx); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
@@ -164,12 +166,13 @@ func (p *Server) follow(ctx context.Context) error {
 	})
 }
 
-// every calls f now and then until ctx ends. What fails is logged and tried again.
+// every calls f now and then until ctx ends. What fails, or panics, is logged and tried again.
 func (p *Server) every(ctx context.Context, d time.Duration, what string, f func(context.Context) error) error {
 	tick := time.NewTicker(d)
 	defer tick.Stop()
 	for {
-		if err := f(ctx); err != nil && ctx.Err() == nil {
+		err := compare.Guard(func() error { return f(ctx) })
+		if !p.client.o.NotePanic(err, "work", what) && err != nil && ctx.Err() == nil {
 			p.log.Error(what, "error", err)
 		}
 		select {

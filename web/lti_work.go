@@ -15,6 +15,7 @@ import (
 	"concordat"
 	"concordat/report"
 	"concordat/site"
+	"concordat/site/compare"
 	"concordat/store"
 	"concordat/web/lti"
 )
@@ -57,7 +58,8 @@ func (d *ltiDesk) work(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err == nil:
-			d.step(ctx, a)
+			err := compare.Guard(func() error { d.step(ctx, a); return nil })
+			compare.Panics{Logger: d.w.o.Logger, Counted: d.w.o.Panicked}.Note(err, "asset", a.ID) // its lease ends, and it is tried again
 			continue
 		case !errors.Is(err, concordat.ErrNotFound):
 			d.w.o.Logger.Error("claim an asset", "error", err)

@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -42,6 +43,7 @@ type Options struct {
 	Retention time.Duration
 	Keep      int
 	Logger    *slog.Logger     // nil: nothing is logged
+	Panicked  func()           // called after each attempt that ended in a panic, which is logged; nil: nobody is
 	Now       func() time.Time // nil: time.Now
 	// Random returns numbers from 0 to 1, that 1 excluded, that spread what was refused at once; nil: math/rand.
 	Random func() float64
@@ -177,6 +179,14 @@ func (s *Sender) attempt(ctx context.Context, d store.Delivery, h store.Hook) {
 		defer s.mu.Unlock()
 		if s.busy[h.ID]--; s.busy[h.ID] == 0 {
 			delete(s.busy, h.ID)
+		}
+	}()
+	defer func() { // the next attempt is made once the lease of this one has ended
+		if p := recover(); p != nil {
+			s.o.Logger.Error("panic", "webhook", h.ID, "delivery", d.Seq, "cause", fmt.Sprint(p), "stack", string(debug.Stack()))
+			if s.o.Panicked != nil {
+				s.o.Panicked()
+			}
 		}
 	}()
 	began := s.o.Now()

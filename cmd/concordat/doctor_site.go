@@ -288,11 +288,11 @@ func (d *doctor) proxies(c *config.Config) {
 	}
 }
 
-// panics looks whether requests or checks ended in a panic: each is a fault of the program, and the next may be worse.
+// panics looks whether requests or other work ended in a panic: each is a fault of the program, and the next may be worse.
 func (d *doctor) panics(served *instance.Status) {
 	if served.Panics > 0 {
 		d.warning("panics", "look for records \"panic\" in the log of concordat serve, and report them with their stack",
-			"%d requests or checks ended in a panic since %s, the latest at %s", served.Panics, served.Started.Local().Format(time.DateTime),
+			"%d panics of requests, checks, intakes, batches or fingerprint sets since %s, the latest at %s", served.Panics, served.Started.Local().Format(time.DateTime),
 			served.Panicked.Local().Format(time.DateTime))
 	}
 }

@@ -79,7 +79,7 @@ var allowed = map[string][]string{
 		"site/retain"},
 	"instance/signing": {"", "instance/config", "crypto", "crypto/cms", "instance", "report", "report/pdf", "store"},
 	"partners": {"", "crypto", "crypto/keyfile", "federation", "federation/wire", "index", "instance", "profile", "site", "store",
-		"site/answer", "site/ask"},
+		"site/answer", "site/ask", "site/compare"},
 	"daemon": {"", "cluster", "cluster/coord", "cluster/replica", "cluster/zk", "instance/config", "crypto", "extract",
 		"extract/sandbox", "federation", "instance", "instance/signing", "partners", "people", "report", "report/pdf", "site", "site/batch",
 		"site/compare", "site/retain", "store", "web", "webhook"},

@@ -1,0 +1,53 @@
+package webhook_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"concordat/store"
+	"concordat/webhook"
+)
+
+// panickingStore panics where the end of an attempt is noted, as long as it is told to.
+type panickingStore struct {
+	webhook.Store
+	broken bool
+}
+
+func (p *panickingStore) EndAttempt(ctx context.Context, d store.Delivery, a store.Attempt, state store.DeliveryState,
+	due time.Time) error {
+	if p.broken {
+		panic("end of an attempt")
+	}
+	return p.Store.EndAttempt(ctx, d, a, state, due)
+}
+
+// TestAttemptPanics: a panic in an attempt ends that attempt alone: it is logged once with its stack, counted, and the
+// delivery is tried again when its lease has ended.
+func TestAttemptPanics(t *testing.T) {
+	p := newPlace(t)
+	r := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(r.Close)
+	p.hook(t, r.URL)
+	p.announce(t, 1)
+	var log bytes.Buffer
+	counted := 0
+	broken := &panickingStore{Store: p.DB, broken: true}
+	s := webhook.New(webhook.Options{Store: broken, Allow: loopback, Now: p.now, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Panicked: func() { counted++ }})
+	s.Step(t.Context())
+	if counted != 1 || strings.Count(log.String(), "msg=panic") != 1 || !strings.Contains(log.String(), "panickingStore") {
+		t.Errorf("%d panics were counted; want 1, logged with its stack:\n%s", counted, log.String())
+	}
+	broken.broken = false
+	p.move(time.Hour)
+	if n := s.Step(t.Context()); n != 1 {
+		t.Errorf("%d attempts followed, want 1", n)
+	}
+}
