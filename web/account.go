@@ -7,6 +7,9 @@ import (
 	"concordat/store"
 )
 
+// accountPages has the pages of one's own account: sessions, tokens, and ways to sign in.
+type accountPages struct{ *Web }
+
 type accountPage struct {
 	Name   string // of the account, for the browser's keeper of passwords
 	Tokens []tokenRow
@@ -31,11 +34,11 @@ type tokenRow struct {
 	store.Token
 }
 
-func (w *Web) accountPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w accountPages) accountPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	w.showAccount(rw, r, v, http.StatusOK, accountPage{Changed: r.URL.Query().Has("changed")})
 }
 
-func (w *Web) showAccount(rw http.ResponseWriter, r *http.Request, v *visitor, code int, p accountPage) {
+func (w accountPages) showAccount(rw http.ResponseWriter, r *http.Request, v *visitor, code int, p accountPage) {
 	ids, tokens, err := w.o.Store.Tokens(r.Context(), v.Name, store.PurposeAPI)
 	if err != nil {
 		w.fail(rw, r, v, err)
@@ -57,7 +60,7 @@ func (w *Web) showAccount(rw http.ResponseWriter, r *http.Request, v *visitor, c
 }
 
 // changeTokens makes a token for a program, or revokes one.
-func (w *Web) changeTokens(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w accountPages) changeTokens(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	if err := form(rw, r); err != nil {
 		w.fail(rw, r, v, err)
 		return

@@ -19,6 +19,9 @@ import (
 	"concordat/web/message"
 )
 
+// adminPages has the pages of administration.
+type adminPages struct{ *Web }
+
 // Administration is what the pages of administration ask the process for. All functions may be called
 // concurrently; a nil one leaves its part out.
 type Administration struct {
@@ -79,7 +82,7 @@ type Setting struct {
 }
 
 // adminRoutes adds the pages of administration: an administrator changes, an auditor reads.
-func (w *Web) adminRoutes() {
+func (w adminPages) adminRoutes() {
 	w.page("GET /admin", overseers, w.healthPage)
 	w.page("POST /admin/keys", administrators, w.exportRoot)
 	w.page("POST /admin/keys/later", administrators, w.putOffRoot)
@@ -103,7 +106,7 @@ func adminFor(v *visitor) adminFrame { return adminFrame{v.Role == store.RoleAdm
 var errNoAdmin = fmt.Errorf("the process tells nothing of this: %w", concordat.ErrNotFound)
 
 // health looks at all parts; what the pages themselves know comes last.
-func (w *Web) health(ctx context.Context) []HealthPart {
+func (w adminPages) health(ctx context.Context) []HealthPart {
 	var out []HealthPart
 	if w.o.Admin != nil && w.o.Admin.Health != nil {
 		out = w.o.Admin.Health(ctx)
@@ -121,7 +124,7 @@ const mostFailed = 500
 
 // lately counts the checks that failed in the last day by a fault of the site: not for what was handed in,
 // and not cancelled.
-func (w *Web) lately(ctx context.Context) HealthPart {
+func (w adminPages) lately(ctx context.Context) HealthPart {
 	p := HealthPart{Code: "failed"}
 	tasks, err := w.o.Store.FilterTasks(ctx, store.TaskFilter{States: []concordat.State{concordat.TaskFailed}}, 0, mostFailed)
 	if err != nil {
@@ -138,12 +141,12 @@ func (w *Web) lately(ctx context.Context) HealthPart {
 	return p
 }
 
-func (w *Web) healthPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) healthPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	w.showHealth(rw, r, v, http.StatusOK, "")
 }
 
 // showHealth shows the page with the key of what is wrong with the passphrase that was given, or with nothing wrong.
-func (w *Web) showHealth(rw http.ResponseWriter, r *http.Request, v *visitor, status int, wrong string) {
+func (w adminPages) showHealth(rw http.ResponseWriter, r *http.Request, v *visitor, status int, wrong string) {
 	counts, err := w.o.Store.TaskCounts(r.Context())
 	var keys *Keys
 	if err == nil {
@@ -191,7 +194,7 @@ func oneState(s concordat.State) []concordat.State {
 	return []concordat.State{s}
 }
 
-func (w *Web) adminTasksPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) adminTasksPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	q := r.URL.Query()
 	p := adminTasks{adminFrame: adminFor(v), States: taskStates,
 		State: concordat.State(q.Get("state")), Owner: q.Get("owner")}
@@ -200,7 +203,7 @@ func (w *Web) adminTasksPage(rw http.ResponseWriter, r *http.Request, v *visitor
 	if err == nil {
 		p.Counts, err = w.o.Store.TaskCounts(r.Context())
 	}
-	way := &onItsWay{w: w, v: v, l: message.LanguageOf(r)}
+	way := &onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}
 	for _, t := range tasks {
 		one := adminTask{Task: t}
 		if err == nil && !ended(t.State) {
@@ -221,7 +224,7 @@ func (w *Web) adminTasksPage(rw http.ResponseWriter, r *http.Request, v *visitor
 }
 
 // changeTask begins a failed task again, or cancels one that has not ended.
-func (w *Web) changeTask(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) changeTask(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	t, err := w.task(r, v)
 	if err == nil {
 		err = form(rw, r)
@@ -231,7 +234,7 @@ func (w *Web) changeTask(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		case "retry":
 			err = w.retryTask(r.Context(), v, t)
 		case "cancel":
-			err = w.cancelTask(r.Context(), v, t)
+			err = w.checks.cancelTask(r.Context(), v, t)
 		default:
 			err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
 		}
@@ -243,7 +246,7 @@ func (w *Web) changeTask(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	http.Redirect(rw, r, "/admin/tasks", http.StatusSeeOther)
 }
 
-func (w *Web) retryTask(ctx context.Context, v *visitor, t store.Task) error {
+func (w adminPages) retryTask(ctx context.Context, v *visitor, t store.Task) error {
 	if err := w.o.Queue.Retry(ctx, t.ID); err != nil {
 		return err
 	}
@@ -251,14 +254,14 @@ func (w *Web) retryTask(ctx context.Context, v *visitor, t store.Task) error {
 	return nil
 }
 
-func (w *Web) storage(ctx context.Context) (Storage, error) {
+func (w adminPages) storage(ctx context.Context) (Storage, error) {
 	if w.o.Admin == nil || w.o.Admin.Storage == nil {
 		return Storage{}, errNoAdmin
 	}
 	return w.o.Admin.Storage(ctx)
 }
 
-func (w *Web) storagePage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) storagePage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	s, err := w.storage(r.Context())
 	if err != nil {
 		w.fail(rw, r, v, err)
@@ -271,14 +274,14 @@ func (w *Web) storagePage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	w.show(rw, r, v, http.StatusOK, "admin_storage", "title.admin", p)
 }
 
-func (w *Web) schemes(ctx context.Context) (Schemes, error) {
+func (w adminPages) schemes(ctx context.Context) (Schemes, error) {
 	if w.o.Admin == nil || w.o.Admin.Schemes == nil {
 		return Schemes{}, errNoAdmin
 	}
 	return w.o.Admin.Schemes(ctx)
 }
 
-func (w *Web) schemesPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) schemesPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	s, err := w.schemes(r.Context())
 	if err != nil {
 		w.fail(rw, r, v, err)
@@ -292,7 +295,7 @@ func (w *Web) schemesPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 }
 
 // settings are those of the process, without secrets whatever it says of them.
-func (w *Web) settings() []Setting {
+func (w adminPages) settings() []Setting {
 	if w.o.Admin == nil || w.o.Admin.Settings == nil {
 		return nil
 	}
@@ -316,7 +319,7 @@ func secret(key string) bool {
 	return false
 }
 
-func (w *Web) settingsPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) settingsPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	p := struct {
 		adminFrame
 		Settings []Setting
@@ -356,11 +359,11 @@ func auditFilter(q url.Values) (store.AuditFilter, error) {
 	return f, nil
 }
 
-func (w *Web) auditPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) auditPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	w.showAudit(rw, r, v, auditPage{})
 }
 
-func (w *Web) showAudit(rw http.ResponseWriter, r *http.Request, v *visitor, p auditPage) {
+func (w adminPages) showAudit(rw http.ResponseWriter, r *http.Request, v *visitor, p auditPage) {
 	q := r.URL.Query()
 	p.adminFrame = adminFor(v)
 	p.Actor, p.Action, p.From, p.To = q.Get("actor"), q.Get("action"), q.Get("from"), q.Get("to")
@@ -387,7 +390,7 @@ func (w *Web) showAudit(rw http.ResponseWriter, r *http.Request, v *visitor, p a
 }
 
 // verifyAudit follows the chain of the audit from its first entry.
-func (w *Web) verifyAudit(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) verifyAudit(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	head, err := w.o.Store.VerifyAudit(r.Context())
 	switch {
 	case errors.Is(err, concordat.ErrCorrupt):
@@ -402,7 +405,7 @@ func (w *Web) verifyAudit(rw http.ResponseWriter, r *http.Request, v *visitor) {
 }
 
 // exportAudit writes the audit, oldest first, a JSON value on each line.
-func (w *Web) exportAudit(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) exportAudit(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	w.audit(r.Context(), v.Name, "audit_exported", nil)
 	rw.Header().Set("Content-Type", "application/jsonl")
 	rw.Header().Set("Content-Disposition", `attachment; filename="audit.jsonl"`)
@@ -432,7 +435,7 @@ type partnerRow struct {
 	Asked int    // texts of this site that it was asked about
 }
 
-func (w *Web) adminPartners(ctx context.Context) ([]partnerRow, error) {
+func (w adminPages) adminPartners(ctx context.Context) ([]partnerRow, error) {
 	all, err := w.o.Store.Partners(ctx)
 	if err != nil {
 		return nil, err
@@ -461,7 +464,7 @@ func (w *Web) adminPartners(ctx context.Context) ([]partnerRow, error) {
 	return out, nil
 }
 
-func (w *Web) adminPartnersPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) adminPartnersPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	rows, err := w.adminPartners(r.Context())
 	if err != nil {
 		w.fail(rw, r, v, err)
@@ -477,7 +480,7 @@ func (w *Web) adminPartnersPage(rw http.ResponseWriter, r *http.Request, v *visi
 // showingsShown is how many single showings a page lists.
 const showingsShown = 100
 
-func (w *Web) partnerPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) partnerPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	rows, err := w.adminPartners(r.Context())
 	if err != nil {
 		w.fail(rw, r, v, err)

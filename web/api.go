@@ -20,6 +20,9 @@ import (
 	"concordat/web/message"
 )
 
+// api has the calls of the HTTP API about checks, reports, batches and requests.
+type api struct{ *Web }
+
 // Scopes of a token, as operations name them.
 const (
 	scopeRead      = people.ScopeRead
@@ -53,8 +56,8 @@ What is refused is described by RFC 9457 (application/problem+json); type is sta
 many faults the first 20 are listed. Unless an operation says otherwise a body in JSON has at most 64 KiB, 30000 values in 16 levels, and
 no key twice; a form that hands in files has at most 1000 of them and 4 MiB beside them.`
 
-// api adds the programs' interface to the routes.
-func (w *Web) api() {
+// operations adds the programs' interface to the routes.
+func (w api) operations() {
 	c := huma.DefaultConfig("Concordat", apiVersion)
 	c.Info.Description = apiWords
 	c.CreateHooks = nil // no $schema links: they would be built from the Host header
@@ -82,16 +85,16 @@ func (w *Web) api() {
 	w.apiOfChecks(a)
 	w.apiOfPages(a)
 	w.apiOfRules(a)
-	w.apiOfLibraries(a)
-	w.apiOfPeople(a)
-	w.apiOfTokens(a)
-	w.apiOfHooks(a)
-	w.apiOfAdmin(a)
-	w.apiOfCluster(a)
+	w.adminAPI.apiOfLibraries(a)
+	w.adminAPI.apiOfPeople(a)
+	w.adminAPI.apiOfTokens(a)
+	w.adminAPI.apiOfHooks(a)
+	w.adminAPI.apiOfAdmin(a)
+	w.adminAPI.apiOfCluster(a)
 	w.apiOfBatches(a)
-	w.apiOfDeletions(a)
+	w.adminAPI.apiOfDeletions(a)
 	w.apiOfRequests(a)
-	w.apiOfLTI(a)
+	w.adminAPI.apiOfLTI(a)
 	w.apiOfReviews(a)
 	// The last: it describes all that is there.
 	w.describe(a)
@@ -137,7 +140,7 @@ func register[I, O any](w *Web, a huma.API, o operation, do func(context.Context
 	huma.Register(a, o.huma(), func(ctx context.Context, in *I) (*O, error) {
 		out, err := do(ctx, in)
 		if err != nil {
-			return nil, w.humaError(err)
+			return nil, w.api.humaError(err)
 		}
 		return out, nil
 	})
@@ -145,7 +148,7 @@ func register[I, O any](w *Web, a huma.API, o operation, do func(context.Context
 
 // stream adds an operation that huma cannot do, because it reads or writes a stream. It is described by
 // hand, and a test holds the description to what it does.
-func (w *Web) stream(a huma.API, o operation, describe func(*huma.Operation), do func(http.ResponseWriter, *http.Request, *visitor) error) {
+func (w api) stream(a huma.API, o operation, describe func(*huma.Operation), do func(http.ResponseWriter, *http.Request, *visitor) error) {
 	op := o.huma()
 	describe(&op)
 	op.Responses["default"] = &huma.Response{Description: "Error", Content: map[string]*huma.MediaType{
@@ -188,13 +191,13 @@ func scopeOf(o *huma.Operation) string {
 }
 
 // caller returns for whom the program acts, if its token has the scope.
-func (w *Web) caller(r *http.Request, scope string) (*visitor, error) {
+func (w api) caller(r *http.Request, scope string) (*visitor, error) {
 	v, _, err := w.callerToken(r, scope)
 	return v, err
 }
 
 // callerToken is caller, with its token.
-func (w *Web) callerToken(r *http.Request, scope string) (*visitor, store.Token, error) {
+func (w api) callerToken(r *http.Request, scope string) (*visitor, store.Token, error) {
 	address := w.address(r)
 	// The token is looked up first, by its hash: who has a good one does not wait for strangers at the same address.
 	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -228,7 +231,7 @@ func (w *Web) callerToken(r *http.Request, scope string) (*visitor, store.Token,
 	return &visitor{Account: a, address: address}, t, nil
 }
 
-func (w *Web) problem(rw http.ResponseWriter, err error) {
+func (w api) problem(rw http.ResponseWriter, err error) {
 	m := w.model(err)
 	if _, words, retry, limited := limits(message.English, w.o.Now(), err); limited {
 		limit.RetryAfter(rw.Header(), retry)
@@ -243,7 +246,7 @@ func (w *Web) problem(rw http.ResponseWriter, err error) {
 }
 
 // model is problemOf, and what is our fault goes to the log.
-func (w *Web) model(err error) *huma.ErrorModel {
+func (w api) model(err error) *huma.ErrorModel {
 	m := problemOf(err)
 	if m.Status == http.StatusInternalServerError {
 		w.o.Logger.Error("api", "error", err)
@@ -252,7 +255,7 @@ func (w *Web) model(err error) *huma.ErrorModel {
 }
 
 // humaError passes an error to huma.
-func (w *Web) humaError(err error) error {
+func (w api) humaError(err error) error {
 	if err == nil {
 		return nil
 	}

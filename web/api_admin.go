@@ -16,26 +16,29 @@ import (
 	"concordat/store"
 )
 
+// adminAPI has the calls of the HTTP API about people, libraries, webhooks, platforms, deletions and the site itself.
+type adminAPI struct{ *Web }
+
 // apiOfAdmin adds what the pages of administration and of libraries do.
-func (w *Web) apiOfAdmin(a huma.API) {
+func (w adminAPI) apiOfAdmin(a huma.API) {
 	get := func(id, path, summary string) operation {
 		return operation{id: id, method: http.MethodGet, path: "/admin" + path, summary: summary, scope: scopeRead, roles: overseers}
 	}
-	register(w, a, get("get-health", "/health", "What was looked at, and whether it is in order"), w.apiHealth)
-	register(w, a, get("get-storage", "/storage", "Disk and index"), w.apiStorage)
-	register(w, a, get("get-schemes", "/schemes", "Recipes of the fingerprints, and those for partners"), w.apiSchemes)
-	register(w, a, get("list-settings", "/settings", "Configuration in force, with where each value came from"), w.apiSettings)
-	register(w, a, get("list-tasks", "/tasks", "Tasks, newest first"), w.apiTasks)
-	register(w, a, operation{id: "retry-task", method: http.MethodPost, path: "/admin/tasks/{id}/retry",
+	register(w.Web, a, get("get-health", "/health", "What was looked at, and whether it is in order"), w.apiHealth)
+	register(w.Web, a, get("get-storage", "/storage", "Disk and index"), w.apiStorage)
+	register(w.Web, a, get("get-schemes", "/schemes", "Recipes of the fingerprints, and those for partners"), w.apiSchemes)
+	register(w.Web, a, get("list-settings", "/settings", "Configuration in force, with where each value came from"), w.apiSettings)
+	register(w.Web, a, get("list-tasks", "/tasks", "Tasks, newest first"), w.apiTasks)
+	register(w.Web, a, operation{id: "retry-task", method: http.MethodPost, path: "/admin/tasks/{id}/retry",
 		summary: "Begin a failed task again", scope: scopeCheck, roles: administrators}, w.apiRetry)
-	register(w, a, get("list-partner-sites", "/partners", "Partner sites, with what each was asked"), w.apiPartnerSites)
-	register(w, a, get("get-exposure", "/partners/{site}/exposure", "What a partner was shown"), w.apiExposure)
-	register(w, a, get("search-audit", "/audit", "Entries of the audit, newest first"), w.apiAudit)
-	register(w, a, operation{id: "verify-audit", method: http.MethodPost, path: "/admin/audit/verify",
+	register(w.Web, a, get("list-partner-sites", "/partners", "Partner sites, with what each was asked"), w.apiPartnerSites)
+	register(w.Web, a, get("get-exposure", "/partners/{site}/exposure", "What a partner was shown"), w.apiExposure)
+	register(w.Web, a, get("search-audit", "/audit", "Entries of the audit, newest first"), w.apiAudit)
+	register(w.Web, a, operation{id: "verify-audit", method: http.MethodPost, path: "/admin/audit/verify",
 		summary: "Follow the chain of the audit", scope: scopeRead, roles: overseers}, w.apiVerify)
-	register(w, a, operation{id: "create-library", method: http.MethodPost, path: "/admin/libraries", summary: "Make a library",
+	register(w.Web, a, operation{id: "create-library", method: http.MethodPost, path: "/admin/libraries", summary: "Make a library",
 		scope: scopeDocuments, roles: officers}, w.apiMakeLibrary)
-	register(w, a, operation{id: "delete-library", method: http.MethodDelete, path: "/admin/libraries/{id}",
+	register(w.Web, a, operation{id: "delete-library", method: http.MethodDelete, path: "/admin/libraries/{id}",
 		summary: "Delete a library with all its documents", scope: scopeErase, roles: administrators, status: http.StatusNoContent},
 		w.apiDeleteLibrary)
 }
@@ -71,9 +74,9 @@ type apiHealthBody struct {
 	Parts []HealthPart `json:"parts"`
 }
 
-func (w *Web) apiHealth(ctx context.Context, _ *struct{}) (*answer[apiHealthBody], error) {
-	return apiTell(ctx, w, func(ctx context.Context) (apiHealthBody, error) {
-		out := apiHealthBody{OK: true, Parts: w.health(ctx)}
+func (w adminAPI) apiHealth(ctx context.Context, _ *struct{}) (*answer[apiHealthBody], error) {
+	return apiTell(ctx, w.Web, func(ctx context.Context) (apiHealthBody, error) {
+		out := apiHealthBody{OK: true, Parts: w.admin.health(ctx)}
 		for _, p := range out.Parts {
 			out.OK = out.OK && p.OK
 		}
@@ -81,8 +84,8 @@ func (w *Web) apiHealth(ctx context.Context, _ *struct{}) (*answer[apiHealthBody
 	})
 }
 
-func (w *Web) apiStorage(ctx context.Context, _ *struct{}) (*answer[Storage], error) {
-	return apiTell(ctx, w, w.storage)
+func (w adminAPI) apiStorage(ctx context.Context, _ *struct{}) (*answer[Storage], error) {
+	return apiTell(ctx, w.Web, w.admin.storage)
 }
 
 // apiScheme is Schemes as programs see it.
@@ -93,9 +96,9 @@ type apiScheme struct {
 	Epochs []siteanswer.EpochState `json:"epochs"`
 }
 
-func (w *Web) apiSchemes(ctx context.Context, _ *struct{}) (*answer[apiScheme], error) {
-	return apiTell(ctx, w, func(ctx context.Context) (apiScheme, error) {
-		s, err := w.schemes(ctx)
+func (w adminAPI) apiSchemes(ctx context.Context, _ *struct{}) (*answer[apiScheme], error) {
+	return apiTell(ctx, w.Web, func(ctx context.Context) (apiScheme, error) {
+		s, err := w.admin.schemes(ctx)
 		if s.Epochs == nil {
 			s.Epochs = []siteanswer.EpochState{}
 		}
@@ -107,9 +110,9 @@ type apiSettingsBody struct {
 	Settings []Setting `json:"settings"`
 }
 
-func (w *Web) apiSettings(ctx context.Context, _ *struct{}) (*answer[apiSettingsBody], error) {
-	return apiTell(ctx, w, func(context.Context) (apiSettingsBody, error) {
-		return apiSettingsBody{append([]Setting{}, w.settings()...)}, nil
+func (w adminAPI) apiSettings(ctx context.Context, _ *struct{}) (*answer[apiSettingsBody], error) {
+	return apiTell(ctx, w.Web, func(context.Context) (apiSettingsBody, error) {
+		return apiSettingsBody{append([]Setting{}, w.admin.settings()...)}, nil
 	})
 }
 
@@ -137,8 +140,8 @@ type apiTasksBody struct {
 	Next  string    `json:"next,omitempty" doc:"Cursor of the next page"`
 }
 
-func (w *Web) apiTasks(ctx context.Context, in *apiTasksInput) (*answer[apiTasksBody], error) {
-	return apiTell(ctx, w, func(ctx context.Context) (apiTasksBody, error) {
+func (w adminAPI) apiTasks(ctx context.Context, in *apiTasksInput) (*answer[apiTasksBody], error) {
+	return apiTell(ctx, w.Web, func(ctx context.Context) (apiTasksBody, error) {
 		out := apiTasksBody{Tasks: []apiTask{}}
 		before, err := cursor(in.Cursor)
 		if err != nil {
@@ -146,7 +149,7 @@ func (w *Web) apiTasks(ctx context.Context, in *apiTasksInput) (*answer[apiTasks
 		}
 		tasks, err := w.o.Store.FilterTasks(ctx, store.TaskFilter{States: oneState(concordat.State(in.State)), Owner: in.Owner}, before, in.Limit)
 		for _, t := range tasks {
-			one, err := w.apiTask(ctx, t)
+			one, err := w.api.apiTask(ctx, t)
 			if err != nil {
 				return out, err
 			}
@@ -159,19 +162,19 @@ func (w *Web) apiTasks(ctx context.Context, in *apiTasksInput) (*answer[apiTasks
 	})
 }
 
-func (w *Web) apiRetry(ctx context.Context, in *apiCheckInput) (*apiCheckOutput, error) {
+func (w adminAPI) apiRetry(ctx context.Context, in *apiCheckInput) (*apiCheckOutput, error) {
 	v, err := apiMay(ctx, administrators...)
 	if err != nil {
 		return nil, err
 	}
 	t, err := w.visible(ctx, v, concordat.TaskID(in.ID))
 	if err == nil {
-		err = w.retryTask(ctx, v, t)
+		err = w.admin.retryTask(ctx, v, t)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return w.apiCheck(ctx, in)
+	return w.api.apiCheck(ctx, in)
 }
 
 // apiPartnerSite is a partner as programs see it.
@@ -188,10 +191,10 @@ type apiPartnerSitesBody struct {
 	Partners []apiPartnerSite `json:"partners"`
 }
 
-func (w *Web) apiPartnerSites(ctx context.Context, _ *struct{}) (*answer[apiPartnerSitesBody], error) {
-	return apiTell(ctx, w, func(ctx context.Context) (apiPartnerSitesBody, error) {
+func (w adminAPI) apiPartnerSites(ctx context.Context, _ *struct{}) (*answer[apiPartnerSitesBody], error) {
+	return apiTell(ctx, w.Web, func(ctx context.Context) (apiPartnerSitesBody, error) {
 		out := apiPartnerSitesBody{Partners: []apiPartnerSite{}}
-		rows, err := w.adminPartners(ctx)
+		rows, err := w.admin.adminPartners(ctx)
 		for _, p := range rows {
 			out.Partners = append(out.Partners, apiPartnerSite{p.Site, p.Title, p.State, p.Made, p.Confirmed, p.Asked})
 		}
@@ -204,8 +207,8 @@ type apiExposureInput struct {
 	Limit int    `query:"limit" minimum:"0" maximum:"500" default:"100" doc:"Most single documents listed"`
 }
 
-func (w *Web) apiExposure(ctx context.Context, in *apiExposureInput) (*answer[*ask.Exposure], error) {
-	return apiTell(ctx, w, func(ctx context.Context) (*ask.Exposure, error) {
+func (w adminAPI) apiExposure(ctx context.Context, in *apiExposureInput) (*answer[*ask.Exposure], error) {
+	return apiTell(ctx, w.Web, func(ctx context.Context) (*ask.Exposure, error) {
 		if _, err := w.o.Store.Partner(ctx, concordat.SiteID(in.Site)); err != nil {
 			return nil, err
 		}
@@ -242,8 +245,8 @@ type apiAuditBody struct {
 	Next    string          `json:"next,omitempty" doc:"Cursor of the next page"`
 }
 
-func (w *Web) apiAudit(ctx context.Context, in *apiAuditInput) (*answer[apiAuditBody], error) {
-	return apiTell(ctx, w, func(ctx context.Context) (apiAuditBody, error) {
+func (w adminAPI) apiAudit(ctx context.Context, in *apiAuditInput) (*answer[apiAuditBody], error) {
+	return apiTell(ctx, w.Web, func(ctx context.Context) (apiAuditBody, error) {
 		out := apiAuditBody{Entries: []apiAuditEntry{}}
 		before, err := cursor(in.Cursor)
 		if err != nil {
@@ -266,8 +269,8 @@ type apiHead struct {
 	Hash    string `json:"hash"`
 }
 
-func (w *Web) apiVerify(ctx context.Context, _ *struct{}) (*answer[apiHead], error) {
-	return apiTell(ctx, w, func(ctx context.Context) (apiHead, error) {
+func (w adminAPI) apiVerify(ctx context.Context, _ *struct{}) (*answer[apiHead], error) {
+	return apiTell(ctx, w.Web, func(ctx context.Context) (apiHead, error) {
 		h, err := w.o.Store.VerifyAudit(ctx)
 		return apiHead{h.Seq, h.Hash}, err
 	})
@@ -280,12 +283,12 @@ type apiNewLibraryInput struct {
 	}
 }
 
-func (w *Web) apiMakeLibrary(ctx context.Context, in *apiNewLibraryInput) (*answer[apiLibraryBody], error) {
+func (w adminAPI) apiMakeLibrary(ctx context.Context, in *apiNewLibraryInput) (*answer[apiLibraryBody], error) {
 	v, err := apiMay(ctx, officers...)
 	if err != nil {
 		return nil, err
 	}
-	l, err := w.createLibrary(ctx, v, in.Body.ID, in.Body.Title)
+	l, err := w.library.createLibrary(ctx, v, in.Body.ID, in.Body.Title)
 	if err != nil {
 		return nil, err
 	}
@@ -297,21 +300,23 @@ type apiLibraryPath struct {
 	Reason string `query:"reason" maxLength:"1000" doc:"Why, for the receipt"`
 }
 
-func (w *Web) apiDeleteLibrary(ctx context.Context, in *apiLibraryPath) (*struct{}, error) {
+func (w adminAPI) apiDeleteLibrary(ctx context.Context, in *apiLibraryPath) (*struct{}, error) {
 	v, err := apiMay(ctx, administrators...)
 	var l store.Library
 	if err == nil {
 		l, err = w.o.Store.Library(ctx, concordat.LibraryID(in.ID))
 	}
 	if err == nil {
-		err = w.deleteLibrary(ctx, v, l, cmp.Or(in.Reason, "deleted by a program"))
+		err = w.library.deleteLibrary(ctx, v, l, cmp.Or(in.Reason, "deleted by a program"))
 	}
 	return nil, err
 }
 
 // apiOfCluster adds what the page shows.
-func (w *Web) apiOfCluster(a huma.API) {
-	register(w, a, operation{id: "get-cluster", method: http.MethodGet, path: "/admin/cluster",
+func (w adminAPI) apiOfCluster(a huma.API) {
+	register(w.Web, a, operation{id: "get-cluster", method: http.MethodGet, path: "/admin/cluster",
 		summary: "Machines of this site, and the shards they hold", scope: scopeRead, roles: overseers},
-		func(ctx context.Context, _ *struct{}) (*answer[Cluster], error) { return apiTell(ctx, w, w.cluster) })
+		func(ctx context.Context, _ *struct{}) (*answer[Cluster], error) {
+			return apiTell(ctx, w.Web, w.admin.cluster)
+		})
 }

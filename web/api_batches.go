@@ -15,34 +15,35 @@ import (
 	"concordat/store"
 )
 
-func (w *Web) apiOfBatches(a huma.API) {
+func (w api) apiOfBatches(a huma.API) {
 	get := func(id, path, summary string) operation {
 		return operation{id: id, method: http.MethodGet, path: path, summary: summary, scope: scopeRead, roles: everyone}
 	}
 	do := func(id, method, path, summary string, roles []store.Role) operation {
 		return operation{id: id, method: method, path: path, summary: summary, scope: scopeCheck, roles: roles}
 	}
-	register(w, a, get("list-batches", "/batches", "Batches, newest first"), w.apiBatches)
-	register(w, a, get("get-batch", "/batches/{id}", "One batch with its documents"), w.apiBatch)
-	register(w, a, get("list-batch-pairs", "/batches/{id}/pairs", "Pairs of a batch, largest share first"), w.apiPairs)
-	register(w, a, get("list-batch-clusters", "/batches/{id}/clusters", "Clusters of a batch, largest first"), w.apiClusters)
-	register(w, a, get("list-batch-wording", "/batches/{id}/wording",
+	register(w.Web, a, get("list-batches", "/batches", "Batches, newest first"), w.apiBatches)
+	register(w.Web, a, get("get-batch", "/batches/{id}", "One batch with its documents"), w.apiBatch)
+	register(w.Web, a, get("list-batch-pairs", "/batches/{id}/pairs", "Pairs of a batch, largest share first"), w.apiPairs)
+	register(w.Web, a, get("list-batch-clusters", "/batches/{id}/clusters", "Clusters of a batch, largest first"), w.apiClusters)
+	register(w.Web, a, get("list-batch-wording", "/batches/{id}/wording",
 		"Wording that at least three documents of a batch hold, what counts first"), w.apiBatchWording)
-	register(w, a, do("count-batch-wording", http.MethodPut, "/batches/{id}/wording/{n}",
+	register(w.Web, a, do("count-batch-wording", http.MethodPut, "/batches/{id}/wording/{n}",
 		"Count such wording in the reports of its documents, or no longer", officers), w.apiCountBatchWording)
-	register(w, a, do("cancel-batch", http.MethodPost, "/batches/{id}/cancel", "Cancel a batch that has not ended", checkers),
+	register(w.Web, a, do("cancel-batch", http.MethodPost, "/batches/{id}/cancel", "Cancel a batch that has not ended", checkers),
 		w.apiCancelBatch)
-	register(w, a, do("repeat-batch", http.MethodPost, "/batches/{id}/again",
+	register(w.Web, a, do("repeat-batch", http.MethodPost, "/batches/{id}/again",
 		"Check a batch against the libraries again, or go on with one that failed", checkers), w.apiRepeatBatch)
-	register(w, a, do("set-batch-lineage", http.MethodPut, "/batches/{id}/lineage", "Set which pairs do not count", officers), w.apiLineage)
-	register(w, a, do("decide-batch-pair", http.MethodPut, "/batches/{id}/pairs/{a}/{b}", "Decide whether a pair counts", officers),
+	register(w.Web, a, do("set-batch-lineage", http.MethodPut, "/batches/{id}/lineage", "Set which pairs do not count", officers),
+		w.apiLineage)
+	register(w.Web, a, do("decide-batch-pair", http.MethodPut, "/batches/{id}/pairs/{a}/{b}", "Decide whether a pair counts", officers),
 		w.apiPairVerdict)
-	register(w, a, get("list-rechecks", "/rechecks", "What is checked again, and what that found"), w.apiRechecks)
-	register(w, a, do("set-recheck", http.MethodPut, "/rechecks/{kind}/{target}", "Have a check or a batch done again", checkers),
+	register(w.Web, a, get("list-rechecks", "/rechecks", "What is checked again, and what that found"), w.apiRechecks)
+	register(w.Web, a, do("set-recheck", http.MethodPut, "/rechecks/{kind}/{target}", "Have a check or a batch done again", checkers),
 		w.apiSetRecheck)
 	drop := do("delete-recheck", http.MethodDelete, "/rechecks/{kind}/{target}", "Do not check again", checkers)
 	drop.status = http.StatusNoContent
-	register(w, a, drop, w.apiDropRecheck)
+	register(w.Web, a, drop, w.apiDropRecheck)
 	names := &huma.Schema{Type: "array", Items: &huma.Schema{Type: "string"}}
 	form := &huma.Schema{Type: "object", Properties: map[string]*huma.Schema{
 		"file": {Type: "array", Items: &huma.Schema{Type: "string", Format: "binary"}, Description: "Documents, or ZIP files of them"},
@@ -92,7 +93,7 @@ type apiBatchesOutput struct {
 	}
 }
 
-func (w *Web) apiBatches(ctx context.Context, in *apiChecksInput) (*apiBatchesOutput, error) {
+func (w api) apiBatches(ctx context.Context, in *apiChecksInput) (*apiBatchesOutput, error) {
 	before := int64(0)
 	if in.Cursor != "" {
 		var err error
@@ -121,8 +122,8 @@ type apiBatchOutput struct {
 	}
 }
 
-func (w *Web) apiBatch(ctx context.Context, in *apiCheckInput) (*apiBatchOutput, error) {
-	v, _, err := w.seenBatch(ctx, visitorOf(ctx), in.ID)
+func (w api) apiBatch(ctx context.Context, in *apiCheckInput) (*apiBatchOutput, error) {
+	v, _, err := w.batches.seenBatch(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +146,7 @@ type apiPairsOutput struct {
 	}
 }
 
-func (w *Web) apiPairs(ctx context.Context, in *apiPairsInput) (*apiPairsOutput, error) {
+func (w api) apiPairs(ctx context.Context, in *apiPairsInput) (*apiPairsOutput, error) {
 	from := 0
 	if in.Cursor != "" {
 		var err error
@@ -153,7 +154,7 @@ func (w *Web) apiPairs(ctx context.Context, in *apiPairsInput) (*apiPairsOutput,
 			return nil, fmt.Errorf("cursor %q: %w", in.Cursor, concordat.ErrInvalid)
 		}
 	}
-	v, err := w.pairsOf(ctx, visitorOf(ctx), in.ID)
+	v, err := w.batches.pairsOf(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -173,8 +174,8 @@ type apiClustersOutput struct {
 	}
 }
 
-func (w *Web) apiClusters(ctx context.Context, in *apiCheckInput) (*apiClustersOutput, error) {
-	v, err := w.pairsOf(ctx, visitorOf(ctx), in.ID)
+func (w api) apiClusters(ctx context.Context, in *apiCheckInput) (*apiClustersOutput, error) {
+	v, err := w.batches.pairsOf(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -184,9 +185,9 @@ func (w *Web) apiClusters(ctx context.Context, in *apiCheckInput) (*apiClustersO
 }
 
 // apiChange does something to a batch and returns it.
-func (w *Web) apiChange(ctx context.Context, id string, do func(context.Context, *visitor, store.Batch) error) (*apiBatchOutput, error) {
+func (w api) apiChange(ctx context.Context, id string, do func(context.Context, *visitor, store.Batch) error) (*apiBatchOutput, error) {
 	v := visitorOf(ctx)
-	b, err := w.visibleBatch(ctx, v, id)
+	b, err := w.batches.visibleBatch(ctx, v, id)
 	if err == nil {
 		err = do(ctx, v, b)
 	}
@@ -196,12 +197,12 @@ func (w *Web) apiChange(ctx context.Context, id string, do func(context.Context,
 	return w.apiBatch(ctx, &apiCheckInput{ID: id})
 }
 
-func (w *Web) apiCancelBatch(ctx context.Context, in *apiCheckInput) (*apiBatchOutput, error) {
-	return w.apiChange(ctx, in.ID, w.stopBatch)
+func (w api) apiCancelBatch(ctx context.Context, in *apiCheckInput) (*apiBatchOutput, error) {
+	return w.apiChange(ctx, in.ID, w.batches.stopBatch)
 }
 
-func (w *Web) apiRepeatBatch(ctx context.Context, in *apiCheckInput) (*apiBatchOutput, error) {
-	return w.apiChange(ctx, in.ID, w.repeatBatch)
+func (w api) apiRepeatBatch(ctx context.Context, in *apiCheckInput) (*apiBatchOutput, error) {
+	return w.apiChange(ctx, in.ID, w.batches.repeatBatch)
 }
 
 type apiLineageInput struct {
@@ -211,12 +212,12 @@ type apiLineageInput struct {
 
 var errReviewers = fmt.Errorf("%w: an officer or an administrator decides that", concordat.ErrRefused)
 
-func (w *Web) apiLineage(ctx context.Context, in *apiLineageInput) (*apiBatchOutput, error) {
+func (w api) apiLineage(ctx context.Context, in *apiLineageInput) (*apiBatchOutput, error) {
 	return w.apiChange(ctx, in.ID, func(ctx context.Context, v *visitor, b store.Batch) error {
 		if !v.mayReview() {
 			return errReviewers
 		}
-		return w.applyLineage(ctx, v, b, in.Body)
+		return w.batches.applyLineage(ctx, v, b, in.Body)
 	})
 }
 
@@ -230,12 +231,12 @@ type apiPairVerdictInput struct {
 	}
 }
 
-func (w *Web) apiPairVerdict(ctx context.Context, in *apiPairVerdictInput) (*apiBatchOutput, error) {
+func (w api) apiPairVerdict(ctx context.Context, in *apiPairVerdictInput) (*apiBatchOutput, error) {
 	return w.apiChange(ctx, in.ID, func(ctx context.Context, v *visitor, b store.Batch) error {
 		if !v.mayReview() {
 			return errReviewers
 		}
-		return w.applyVerdict(ctx, v, b, in.A, in.B, in.Body.Verdict, in.Body.Reason)
+		return w.batches.applyVerdict(ctx, v, b, in.A, in.B, in.Body.Verdict, in.Body.Reason)
 	})
 }
 
@@ -257,8 +258,8 @@ type apiRechecksOutput struct {
 	}
 }
 
-func (w *Web) apiRechecks(ctx context.Context, _ *struct{}) (*apiRechecksOutput, error) {
-	all, err := w.rechecks(ctx, visitorOf(ctx))
+func (w api) apiRechecks(ctx context.Context, _ *struct{}) (*apiRechecksOutput, error) {
+	all, err := w.batches.rechecks(ctx, visitorOf(ctx))
 	out := &apiRechecksOutput{}
 	out.Body.Rechecks = []apiRecheck{}
 	for _, r := range all {
@@ -285,25 +286,25 @@ type apiSetRecheckInput struct {
 	}
 }
 
-func (w *Web) apiSetRecheck(ctx context.Context, in *apiSetRecheckInput) (*apiRechecksOutput, error) {
-	if err := w.putRecheck(ctx, visitorOf(ctx), in.Kind, in.Target, in.Body.Every, in.Body.On); err != nil {
+func (w api) apiSetRecheck(ctx context.Context, in *apiSetRecheckInput) (*apiRechecksOutput, error) {
+	if err := w.batches.putRecheck(ctx, visitorOf(ctx), in.Kind, in.Target, in.Body.Every, in.Body.On); err != nil {
 		return nil, err
 	}
 	return w.apiRechecks(ctx, nil)
 }
 
-func (w *Web) apiDropRecheck(ctx context.Context, in *apiRecheckPath) (*struct{}, error) {
-	return nil, w.dropRecheck(ctx, visitorOf(ctx), in.Kind, in.Target)
+func (w api) apiDropRecheck(ctx context.Context, in *apiRecheckPath) (*struct{}, error) {
+	return nil, w.batches.dropRecheck(ctx, visitorOf(ctx), in.Kind, in.Target)
 }
 
 // apiSubmitBatch takes what submitBatch takes, once for each Idempotency-Key.
-func (w *Web) apiSubmitBatch(rw http.ResponseWriter, r *http.Request, v *visitor) error {
+func (w api) apiSubmitBatch(rw http.ResponseWriter, r *http.Request, v *visitor) error {
 	u, err := w.readUpload(rw, r, v)
 	if err != nil {
 		return err
 	}
-	answer, err := once(r.Context(), w, v, r.Header.Get("Idempotency-Key"), []any{"batch", u.jobs, u.fields}, func() (*BatchLine, error) {
-		id, err := w.handBatch(r.Context(), v, u)
+	answer, err := once(r.Context(), w.Web, v, r.Header.Get("Idempotency-Key"), []any{"batch", u.jobs, u.fields}, func() (*BatchLine, error) {
+		id, err := w.batches.handBatch(r.Context(), v, u)
 		if err != nil {
 			return nil, err
 		}
@@ -330,8 +331,8 @@ type apiWordingsOutput struct {
 	}
 }
 
-func (w *Web) apiBatchWording(ctx context.Context, in *apiCheckInput) (*apiWordingsOutput, error) {
-	v, err := w.pairsOf(ctx, visitorOf(ctx), in.ID)
+func (w api) apiBatchWording(ctx context.Context, in *apiCheckInput) (*apiWordingsOutput, error) {
+	v, err := w.batches.pairsOf(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -349,11 +350,11 @@ type apiCountBatchInput struct {
 	}
 }
 
-func (w *Web) apiCountBatchWording(ctx context.Context, in *apiCountBatchInput) (*apiBatchOutput, error) {
+func (w api) apiCountBatchWording(ctx context.Context, in *apiCountBatchInput) (*apiBatchOutput, error) {
 	return w.apiChange(ctx, in.ID, func(ctx context.Context, v *visitor, b store.Batch) error {
 		if !v.mayReview() {
 			return errReviewers
 		}
-		return w.applyWording(ctx, v, b, in.N, in.Body.Count, in.Body.Comment)
+		return w.batches.applyWording(ctx, v, b, in.N, in.Body.Count, in.Body.Comment)
 	})
 }

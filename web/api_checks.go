@@ -18,17 +18,17 @@ import (
 	"concordat/web/message"
 )
 
-func (w *Web) apiOfChecks(a huma.API) {
-	register(w, a, operation{id: "list-checks", method: http.MethodGet, path: "/checks", summary: "Checks, newest first", scope: scopeRead,
+func (w api) apiOfChecks(a huma.API) {
+	register(w.Web, a, operation{id: "list-checks", method: http.MethodGet, path: "/checks", summary: "Checks, newest first", scope: scopeRead,
 		roles: everyone,
 		text:  "A submitter gets own checks only."}, w.apiChecks)
-	register(w, a, operation{id: "get-check", method: http.MethodGet, path: "/checks/{id}", summary: "One check", scope: scopeRead,
+	register(w.Web, a, operation{id: "get-check", method: http.MethodGet, path: "/checks/{id}", summary: "One check", scope: scopeRead,
 		roles: everyone,
 		text:  "To a submitter the checks of others do not exist; so everywhere below."}, w.apiCheck)
-	register(w, a, operation{id: "cancel-check", method: http.MethodPost, path: "/checks/{id}/cancel",
+	register(w.Web, a, operation{id: "cancel-check", method: http.MethodPost, path: "/checks/{id}/cancel",
 		summary: "Cancel a check that has not ended", scope: scopeCheck, roles: checkers,
 		text: "One that has ended stays as it is."}, w.apiCancel)
-	register(w, a, operation{id: "list-evidence", method: http.MethodGet, path: "/checks/{id}/evidence",
+	register(w.Web, a, operation{id: "list-evidence", method: http.MethodGet, path: "/checks/{id}/evidence",
 		summary: "Passages of a report beside their sources, in text order", scope: scopeRead, roles: everyone,
 		text: "By the rules in force. When they change, a cursor of before is refused with 412: begin again."}, w.apiEvidence)
 	w.stream(a, operation{id: "submit-checks", method: http.MethodPost, path: "/checks", summary: "Hand in documents, each for a check",
@@ -102,7 +102,7 @@ type apiTask struct {
 	Coverage *float64         `json:"coverage,omitempty" doc:"Share that counts by the rules in force; absent: there is no report, nothing was compared, it is not computed yet, or not shown to who asks"`
 }
 
-func (w *Web) apiTask(ctx context.Context, t store.Task) (apiTask, error) {
+func (w api) apiTask(ctx context.Context, t store.Task) (apiTask, error) {
 	out := apiTask{ID: t.ID, State: t.State, Title: t.Title, Cause: t.Cause, Owner: t.Owner, Batch: t.Batch, Made: t.Made,
 		Finished: moment(t.Finished)}
 	if t.State == concordat.TaskQueued {
@@ -143,7 +143,7 @@ type apiChecksBody struct {
 
 type apiChecksOutput struct{ Body apiChecksBody }
 
-func (w *Web) apiChecks(ctx context.Context, in *apiChecksInput) (*apiChecksOutput, error) {
+func (w api) apiChecks(ctx context.Context, in *apiChecksInput) (*apiChecksOutput, error) {
 	v := visitorOf(ctx)
 	f := store.TaskFilter{Owner: in.Owner, Batch: in.Batch, From: in.From, To: in.To}
 	for _, s := range in.State {
@@ -163,7 +163,7 @@ func (w *Web) apiChecks(ctx context.Context, in *apiChecksInput) (*apiChecksOutp
 	tasks, err := w.o.Store.FilterTasks(ctx, f, before, in.Limit)
 	var scores map[concordat.TaskID]shownScore
 	if err == nil {
-		scores, err = w.scores(ctx, v, tasks)
+		scores, err = w.reports.scores(ctx, v, tasks)
 	}
 	for _, t := range tasks {
 		if err == nil {
@@ -185,7 +185,7 @@ type apiCheckInput struct {
 
 type apiCheckOutput struct{ Body apiTask }
 
-func (w *Web) apiCheck(ctx context.Context, in *apiCheckInput) (*apiCheckOutput, error) {
+func (w api) apiCheck(ctx context.Context, in *apiCheckInput) (*apiCheckOutput, error) {
 	t, err := w.visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
 	if err != nil {
 		return nil, err
@@ -194,16 +194,16 @@ func (w *Web) apiCheck(ctx context.Context, in *apiCheckInput) (*apiCheckOutput,
 	if err != nil {
 		return nil, err
 	}
-	scores, err := w.scores(ctx, visitorOf(ctx), []store.Task{t})
+	scores, err := w.reports.scores(ctx, visitorOf(ctx), []store.Task{t})
 	one.Coverage = scores[t.ID].Share
 	return &apiCheckOutput{one}, err
 }
 
-func (w *Web) apiCancel(ctx context.Context, in *apiCheckInput) (*apiCheckOutput, error) {
+func (w api) apiCancel(ctx context.Context, in *apiCheckInput) (*apiCheckOutput, error) {
 	v := visitorOf(ctx)
 	t, err := w.visible(ctx, v, concordat.TaskID(in.ID))
 	if err == nil {
-		err = w.cancelTask(ctx, v, t)
+		err = w.checks.cancelTask(ctx, v, t)
 	}
 	if err != nil {
 		return nil, err
@@ -212,12 +212,12 @@ func (w *Web) apiCancel(ctx context.Context, in *apiCheckInput) (*apiCheckOutput
 }
 
 // apiSubmit takes what submit takes, once for each Idempotency-Key.
-func (w *Web) apiSubmit(rw http.ResponseWriter, r *http.Request, v *visitor) error {
+func (w api) apiSubmit(rw http.ResponseWriter, r *http.Request, v *visitor) error {
 	u, err := w.readUpload(rw, r, v)
 	if err != nil {
 		return err
 	}
-	out, err := once(r.Context(), w, v, r.Header.Get("Idempotency-Key"), []any{u.jobs, u.fields}, func() (*apiChecksBody, error) {
+	out, err := once(r.Context(), w.Web, v, r.Header.Get("Idempotency-Key"), []any{u.jobs, u.fields}, func() (*apiChecksBody, error) {
 		return w.submitBody(r.Context(), v, u)
 	})
 	if err != nil {
@@ -230,8 +230,8 @@ func (w *Web) apiSubmit(rw http.ResponseWriter, r *http.Request, v *visitor) err
 	return nil
 }
 
-func (w *Web) submitBody(ctx context.Context, v *visitor, u *upload) (*apiChecksBody, error) {
-	ids, err := w.hand(ctx, v, u)
+func (w api) submitBody(ctx context.Context, v *visitor, u *upload) (*apiChecksBody, error) {
+	ids, err := w.checks.hand(ctx, v, u)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +255,7 @@ type KeyInput struct {
 	Key string `header:"Idempotency-Key" maxLength:"255" doc:"The same key with the same request within a day gives the same answer, and does nothing again"`
 }
 
-func (w *Web) apiReport(rw http.ResponseWriter, r *http.Request, v *visitor) error {
+func (w api) apiReport(rw http.ResponseWriter, r *http.Request, v *visitor) error {
 	format := r.URL.Query().Get("format")
 	if !slices.Contains([]string{"", "json", "csv", "html", "pdf"}, format) {
 		return fmt.Errorf("format %q: %w", format, concordat.ErrInvalid)
@@ -276,7 +276,7 @@ func (w *Web) apiReport(rw http.ResponseWriter, r *http.Request, v *visitor) err
 		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
 		err = w.reportHTML(rw, rep)
 	case "pdf":
-		return w.writePDF(rw, r, v, rep)
+		return w.reports.writePDF(rw, r, v, rep)
 	default:
 		rw.Header().Set("Content-Type", "application/json")
 		return w.o.ReportJSON(rw, rep)
@@ -299,7 +299,7 @@ type apiEvent struct {
 
 // apiEvents sends what happens to a check until it ends (HTML living standard, server-sent events). The
 // bound and the end of streams are those of follow.
-func (w *Web) apiEvents(rw http.ResponseWriter, r *http.Request, v *visitor) error {
+func (w api) apiEvents(rw http.ResponseWriter, r *http.Request, v *visitor) error {
 	ctx := r.Context()
 	t, err := w.visible(ctx, v, concordat.TaskID(r.PathValue("id")))
 	if err != nil {
@@ -378,7 +378,7 @@ type apiEvidenceOutput struct {
 	}
 }
 
-func (w *Web) apiEvidence(ctx context.Context, in *apiEvidenceInput) (*apiEvidenceOutput, error) {
+func (w api) apiEvidence(ctx context.Context, in *apiEvidenceInput) (*apiEvidenceOutput, error) {
 	v := visitorOf(ctx)
 	t, err := w.visible(ctx, v, concordat.TaskID(in.ID))
 	if err != nil {
@@ -402,11 +402,11 @@ func (w *Web) apiEvidence(ctx context.Context, in *apiEvidenceInput) (*apiEviden
 	if rules != now.Changes || found != findings {
 		return nil, fmt.Errorf("the report has changed: %w", errRevision)
 	}
-	got, err := w.reading(ctx, t.ID, now.Rules, report.English, w.sees(v, now))
+	got, err := w.reports.reading(ctx, t.ID, now.Rules, report.English, w.sees(v, now))
 	if err != nil {
 		return nil, err
 	}
-	w.noteRead(ctx, v, t.ID, from > 0)
+	w.reports.noteRead(ctx, v, t.ID, from > 0)
 	rep := got.report
 	out := &apiEvidenceOutput{}
 	out.Body.Revision, out.Body.Total, out.Body.Evidence = now.Changes, len(rep.Evidence), []evidenceItem{}

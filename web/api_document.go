@@ -19,7 +19,7 @@ func schemaOf[T any](a huma.API) *huma.Schema {
 }
 
 // describe serves the OpenAPI document of what has been registered.
-func (w *Web) describe(a huma.API) {
+func (w api) describe(a huma.API) {
 	b, err := document(a)
 	if err != nil {
 		panic(fmt.Sprintf("the OpenAPI document: %v", err)) // all of it is compiled in

@@ -13,15 +13,15 @@ import (
 	"concordat/web/bounds"
 )
 
-func (w *Web) apiOfDeletions(a huma.API) {
-	register(w, a, operation{id: "delete", method: http.MethodPost, path: "/deletions",
+func (w adminAPI) apiOfDeletions(a huma.API) {
+	register(w.Web, a, operation{id: "delete", method: http.MethodPost, path: "/deletions",
 		summary: "Delete checks, or documents of a library, for good", scope: scopeErase, roles: officers, body: bounds.ListsBody,
 		text: "Answers once the bytes are gone from the disk, with the receipt. Officers delete checks and batches, administrators documents too."}, w.apiErase)
 	get := func(id, path, summary string) operation {
 		return operation{id: id, method: http.MethodGet, path: path, summary: summary, scope: scopeRead, roles: overseers}
 	}
-	register(w, a, get("list-deletions", "/deletions", "Receipts of deletions, newest first"), w.apiErasures)
-	register(w, a, get("get-deletion", "/deletions/{id}", "One receipt"), w.apiErasure)
+	register(w.Web, a, get("list-deletions", "/deletions", "Receipts of deletions, newest first"), w.apiErasures)
+	register(w.Web, a, get("get-deletion", "/deletions/{id}", "One receipt"), w.apiErasure)
 }
 
 type apiEraseInput struct {
@@ -42,9 +42,9 @@ type apiReceiptOutput struct {
 	}
 }
 
-func (w *Web) apiErase(ctx context.Context, in *apiEraseInput) (*apiReceiptOutput, error) {
+func (w adminAPI) apiErase(ctx context.Context, in *apiEraseInput) (*apiReceiptOutput, error) {
 	b := in.Body
-	r, err := w.erase(ctx, visitorOf(ctx), b.Reason, retain.Target{Tasks: b.Tasks, Library: b.Library, Documents: b.Documents,
+	r, err := w.admin.erase(ctx, visitorOf(ctx), b.Reason, retain.Target{Tasks: b.Tasks, Library: b.Library, Documents: b.Documents,
 		Batches: b.Batches})
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (w *Web) apiErase(ctx context.Context, in *apiEraseInput) (*apiReceiptOutpu
 	return w.apiReceipt(ctx, r.ID)
 }
 
-func (w *Web) apiReceipt(ctx context.Context, id string) (*apiReceiptOutput, error) {
+func (w adminAPI) apiReceipt(ctx context.Context, id string) (*apiReceiptOutput, error) {
 	e, err := w.o.Store.Erasure(ctx, id)
 	out := &apiReceiptOutput{}
 	out.Body.ID, out.Body.State, out.Body.Receipt = e.ID, e.State, e.Receipt
@@ -63,7 +63,7 @@ type apiErasureInput struct {
 	ID string `path:"id" maxLength:"100"`
 }
 
-func (w *Web) apiErasure(ctx context.Context, in *apiErasureInput) (*apiReceiptOutput, error) {
+func (w adminAPI) apiErasure(ctx context.Context, in *apiErasureInput) (*apiReceiptOutput, error) {
 	return w.apiReceipt(ctx, in.ID)
 }
 
@@ -87,7 +87,7 @@ type apiDeletion struct {
 	Receipt json.RawMessage    `json:"receipt,omitempty"`
 }
 
-func (w *Web) apiErasures(ctx context.Context, in *apiErasuresInput) (*apiErasuresOutput, error) {
+func (w adminAPI) apiErasures(ctx context.Context, in *apiErasuresInput) (*apiErasuresOutput, error) {
 	es, err := w.o.Store.Erasures(ctx, in.Cursor, in.Limit)
 	out := &apiErasuresOutput{}
 	out.Body.Deletions = []apiDeletion{}

@@ -16,27 +16,27 @@ import (
 	"concordat/webhook"
 )
 
-func (w *Web) apiOfHooks(a huma.API) {
+func (w adminAPI) apiOfHooks(a huma.API) {
 	do := func(id, method, path, summary, text string, status int) operation {
 		return operation{id: id, method: method, path: "/webhooks" + path, summary: summary, text: text, scope: scopeHooks, roles: everyone,
 			status: status}
 	}
-	register(w, a, do("list-webhooks", http.MethodGet, "", "Webhooks of the own account; to an administrator: of the site", "", 0), w.apiHooks)
-	register(w, a, do("make-webhook", http.MethodPost, "", "Make a webhook", "The secret is shown once. Only an administrator can be told of the whole site. The address is https and public, unless the site allows others.", http.StatusCreated), w.apiMakeHook)
-	register(w, a, do("get-webhook", http.MethodGet, "/{id}", "One webhook", "", 0), w.apiHook)
-	register(w, a, do("change-webhook", http.MethodPatch, "/{id}", "Change a webhook", "What is absent stays.", 0), w.apiChangeHook)
-	register(w, a, do("delete-webhook", http.MethodDelete, "/{id}", "Delete a webhook with its deliveries", "", http.StatusNoContent),
+	register(w.Web, a, do("list-webhooks", http.MethodGet, "", "Webhooks of the own account; to an administrator: of the site", "", 0), w.apiHooks)
+	register(w.Web, a, do("make-webhook", http.MethodPost, "", "Make a webhook", "The secret is shown once. Only an administrator can be told of the whole site. The address is https and public, unless the site allows others.", http.StatusCreated), w.apiMakeHook)
+	register(w.Web, a, do("get-webhook", http.MethodGet, "/{id}", "One webhook", "", 0), w.apiHook)
+	register(w.Web, a, do("change-webhook", http.MethodPatch, "/{id}", "Change a webhook", "What is absent stays.", 0), w.apiChangeHook)
+	register(w.Web, a, do("delete-webhook", http.MethodDelete, "/{id}", "Delete a webhook with its deliveries", "", http.StatusNoContent),
 		w.apiDeleteHook)
-	register(w, a, do("rotate-webhook", http.MethodPost, "/{id}/rotate", "Give a webhook a new secret",
+	register(w.Web, a, do("rotate-webhook", http.MethodPost, "/{id}/rotate", "Give a webhook a new secret",
 		"It is shown once. For a day the former one signs too.", 0), w.apiRotateHook)
-	register(w, a, do("ping-webhook", http.MethodPost, "/{id}/ping", "Send a ping", "", http.StatusAccepted), w.apiPingHook)
-	register(w, a, do("list-deliveries", http.MethodGet, "/{id}/deliveries", "Deliveries of a webhook, newest first",
+	register(w.Web, a, do("ping-webhook", http.MethodPost, "/{id}/ping", "Send a ping", "", http.StatusAccepted), w.apiPingHook)
+	register(w.Web, a, do("list-deliveries", http.MethodGet, "/{id}/deliveries", "Deliveries of a webhook, newest first",
 		"Ended ones are kept for 30 days, and the newest 1000 of each webhook.", 0), w.apiDeliveries)
-	register(w, a, do("get-delivery", http.MethodGet, "/{id}/deliveries/{delivery}", "One delivery with its attempts and what was sent", "",
-		0), w.apiDelivery)
-	register(w, a, do("replay-delivery", http.MethodPost, "/{id}/deliveries/{delivery}/replay", "Send one delivery again",
+	register(w.Web, a, do("get-delivery", http.MethodGet, "/{id}/deliveries/{delivery}", "One delivery with its attempts and what was sent",
+		"", 0), w.apiDelivery)
+	register(w.Web, a, do("replay-delivery", http.MethodPost, "/{id}/deliveries/{delivery}/replay", "Send one delivery again",
 		"Under its old webhook-id.", http.StatusAccepted), w.apiReplayOne)
-	register(w, a, do("replay-deliveries", http.MethodPost, "/{id}/replay", "Send many deliveries again",
+	register(w.Web, a, do("replay-deliveries", http.MethodPost, "/{id}/replay", "Send many deliveries again",
 		"Those that have ended, in the given range; dead ones if no state is named.", http.StatusAccepted), w.apiReplay)
 }
 
@@ -70,7 +70,7 @@ type apiWebhooksOutput struct {
 	}
 }
 
-func (w *Web) apiHooks(ctx context.Context, in *bounds.PageInput) (*apiWebhooksOutput, error) {
+func (w adminAPI) apiHooks(ctx context.Context, in *bounds.PageInput) (*apiWebhooksOutput, error) {
 	v := visitorOf(ctx)
 	var after store.HookID
 	if err := bounds.ReadCursor(in.Cursor, "webhooks", &after); err != nil {
@@ -103,9 +103,9 @@ type apiMakeHookInput struct {
 
 type apiWebhookOutput struct{ Body apiWebhook }
 
-func (w *Web) apiMakeHook(ctx context.Context, in *apiMakeHookInput) (*apiWebhookOutput, error) {
+func (w adminAPI) apiMakeHook(ctx context.Context, in *apiMakeHookInput) (*apiWebhookOutput, error) {
 	b := in.Body
-	h, err := w.makeHook(ctx, visitorOf(ctx), store.Hook{URL: b.URL, Title: b.Title, Kinds: b.Events, Whole: b.Whole})
+	h, err := w.admin.makeHook(ctx, visitorOf(ctx), store.Hook{URL: b.URL, Title: b.Title, Kinds: b.Events, Whole: b.Whole})
 	if err != nil {
 		return nil, err
 	}
@@ -117,8 +117,8 @@ type HookInput struct {
 	ID string `path:"id"`
 }
 
-func (w *Web) apiHook(ctx context.Context, in *HookInput) (*apiWebhookOutput, error) {
-	h, err := w.hookOf(ctx, visitorOf(ctx), in.ID)
+func (w adminAPI) apiHook(ctx context.Context, in *HookInput) (*apiWebhookOutput, error) {
+	h, err := w.admin.hookOf(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -135,9 +135,9 @@ type apiChangeHookInput struct {
 	}
 }
 
-func (w *Web) apiChangeHook(ctx context.Context, in *apiChangeHookInput) (*apiWebhookOutput, error) {
+func (w adminAPI) apiChangeHook(ctx context.Context, in *apiChangeHookInput) (*apiWebhookOutput, error) {
 	v := visitorOf(ctx)
-	h, err := w.hookOf(ctx, v, in.ID)
+	h, err := w.admin.hookOf(ctx, v, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -154,26 +154,26 @@ func (w *Web) apiChangeHook(ctx context.Context, in *apiChangeHookInput) (*apiWe
 	if b.State != "" {
 		h.State = b.State
 	}
-	if err := w.updateHook(ctx, v, h); err != nil {
+	if err := w.admin.updateHook(ctx, v, h); err != nil {
 		return nil, err
 	}
 	return w.apiHook(ctx, &in.HookInput)
 }
 
-func (w *Web) apiDeleteHook(ctx context.Context, in *HookInput) (*struct{}, error) {
+func (w adminAPI) apiDeleteHook(ctx context.Context, in *HookInput) (*struct{}, error) {
 	v := visitorOf(ctx)
-	h, err := w.hookOf(ctx, v, in.ID)
+	h, err := w.admin.hookOf(ctx, v, in.ID)
 	if err == nil {
-		err = w.deleteHook(ctx, v, h.ID)
+		err = w.admin.deleteHook(ctx, v, h.ID)
 	}
 	return &struct{}{}, err
 }
 
-func (w *Web) apiRotateHook(ctx context.Context, in *HookInput) (*apiWebhookOutput, error) {
+func (w adminAPI) apiRotateHook(ctx context.Context, in *HookInput) (*apiWebhookOutput, error) {
 	v := visitorOf(ctx)
-	h, err := w.hookOf(ctx, v, in.ID)
+	h, err := w.admin.hookOf(ctx, v, in.ID)
 	if err == nil {
-		h, err = w.rotateHook(ctx, v, h.ID)
+		h, err = w.admin.rotateHook(ctx, v, h.ID)
 	}
 	if err != nil {
 		return nil, err
@@ -187,8 +187,8 @@ type apiReplayedOutput struct {
 	}
 }
 
-func (w *Web) apiPingHook(ctx context.Context, in *HookInput) (*apiReplayedOutput, error) {
-	h, err := w.hookOf(ctx, visitorOf(ctx), in.ID)
+func (w adminAPI) apiPingHook(ctx context.Context, in *HookInput) (*apiReplayedOutput, error) {
+	h, err := w.admin.hookOf(ctx, visitorOf(ctx), in.ID)
 	if err == nil {
 		err = w.o.Store.PingHook(ctx, h.ID)
 	}
@@ -232,8 +232,8 @@ type apiDeliveriesOutput struct {
 	}
 }
 
-func (w *Web) apiDeliveries(ctx context.Context, in *apiDeliveriesInput) (*apiDeliveriesOutput, error) {
-	h, err := w.hookOf(ctx, visitorOf(ctx), in.ID)
+func (w adminAPI) apiDeliveries(ctx context.Context, in *apiDeliveriesInput) (*apiDeliveriesOutput, error) {
+	h, err := w.admin.hookOf(ctx, visitorOf(ctx), in.ID)
 	before := int64(0)
 	if err == nil {
 		err = bounds.ReadCursor(in.Cursor, "deliveries", &before)
@@ -287,8 +287,8 @@ type apiDeliveryOutput struct {
 	}
 }
 
-func (w *Web) apiDelivery(ctx context.Context, in *apiDeliveryInput) (*apiDeliveryOutput, error) {
-	h, err := w.hookOf(ctx, visitorOf(ctx), in.ID)
+func (w adminAPI) apiDelivery(ctx context.Context, in *apiDeliveryInput) (*apiDeliveryOutput, error) {
+	h, err := w.admin.hookOf(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -301,7 +301,7 @@ func (w *Web) apiDelivery(ctx context.Context, in *apiDeliveryInput) (*apiDelive
 	return out, err
 }
 
-func (w *Web) apiReplayOne(ctx context.Context, in *apiDeliveryInput) (*apiReplayedOutput, error) {
+func (w adminAPI) apiReplayOne(ctx context.Context, in *apiDeliveryInput) (*apiReplayedOutput, error) {
 	return w.replayed(ctx, in.ID, store.Replay{Seq: in.Delivery})
 }
 
@@ -314,7 +314,7 @@ type apiReplayInput struct {
 	}
 }
 
-func (w *Web) apiReplay(ctx context.Context, in *apiReplayInput) (*apiReplayedOutput, error) {
+func (w adminAPI) apiReplay(ctx context.Context, in *apiReplayInput) (*apiReplayedOutput, error) {
 	b := in.Body
 	if !b.To.IsZero() && b.To.Before(b.From) {
 		return nil, fmt.Errorf("%w: it ends before it begins", concordat.ErrInvalid)
@@ -322,13 +322,13 @@ func (w *Web) apiReplay(ctx context.Context, in *apiReplayInput) (*apiReplayedOu
 	return w.replayed(ctx, in.ID, store.Replay{State: b.State, From: b.From, To: b.To})
 }
 
-func (w *Web) replayed(ctx context.Context, id string, r store.Replay) (*apiReplayedOutput, error) {
+func (w adminAPI) replayed(ctx context.Context, id string, r store.Replay) (*apiReplayedOutput, error) {
 	v := visitorOf(ctx)
-	h, err := w.hookOf(ctx, v, id)
+	h, err := w.admin.hookOf(ctx, v, id)
 	if err != nil {
 		return nil, err
 	}
 	out := &apiReplayedOutput{}
-	out.Body.Deliveries, err = w.replayHook(ctx, v, h.ID, r)
+	out.Body.Deliveries, err = w.admin.replayHook(ctx, v, h.ID, r)
 	return out, err
 }

@@ -24,20 +24,20 @@ var (
 	lookers = []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleAuditor}
 )
 
-func (w *Web) apiOfLibraries(a huma.API) {
+func (w adminAPI) apiOfLibraries(a huma.API) {
 	get := func(id, path, summary, scope string, roles []store.Role) operation {
 		return operation{id: id, method: http.MethodGet, path: path, summary: summary, scope: scope, roles: roles}
 	}
-	register(w, a, get("list-libraries", "/libraries", "Libraries of this site", scopeRead, everyone), w.apiLibraries)
-	register(w, a, get("get-library", "/libraries/{id}", "One library", scopeRead, everyone), w.apiOneLibrary)
-	register(w, a, get("list-documents", "/libraries/{id}/documents", "Documents of a library, in order of id", scopeDocuments, lookers),
+	register(w.Web, a, get("list-libraries", "/libraries", "Libraries of this site", scopeRead, everyone), w.apiLibraries)
+	register(w.Web, a, get("get-library", "/libraries/{id}", "One library", scopeRead, everyone), w.apiOneLibrary)
+	register(w.Web, a, get("list-documents", "/libraries/{id}/documents", "Documents of a library, in order of id", scopeDocuments, lookers),
 		w.apiDocuments)
-	register(w, a, get("list-partners", "/partners", "Partner sites that a check can ask, with their libraries, in order of site",
+	register(w.Web, a, get("list-partners", "/partners", "Partner sites that a check can ask, with their libraries, in order of site",
 		scopeRead, everyone), w.apiPartners)
-	register(w, a, get("list-templates", "/templates", "Section templates", scopeRead, everyone), w.apiTemplates)
-	register(w, a, get("get-version", "/version", "What this site can do, and its bounds", scopeRead, everyone), w.apiVersion)
+	register(w.Web, a, get("list-templates", "/templates", "Section templates", scopeRead, everyone), w.apiTemplates)
+	register(w.Web, a, get("get-version", "/version", "What this site can do, and its bounds", scopeRead, everyone), w.apiVersion)
 	w.apiOfShares(a)
-	w.stream(a, operation{id: "add-documents", method: http.MethodPost, path: "/libraries/{id}/documents",
+	w.api.stream(a, operation{id: "add-documents", method: http.MethodPost, path: "/libraries/{id}/documents",
 		summary: "Add documents to a library", scope: scopeDocuments, roles: keepers,
 		text: "Fields hold for the file after them. Answers when all are in, or cannot be; a document that cannot be read does not stop the others. " +
 			"A document with an id that is there replaces it; the same text again changes nothing, so a request that broke off can be repeated."},
@@ -77,7 +77,7 @@ type apiLibrariesOutput struct {
 	}
 }
 
-func (w *Web) apiLibraries(ctx context.Context, in *bounds.PageInput) (*apiLibrariesOutput, error) {
+func (w adminAPI) apiLibraries(ctx context.Context, in *bounds.PageInput) (*apiLibrariesOutput, error) {
 	ls, err := w.o.Store.Libraries(ctx)
 	out := &apiLibrariesOutput{}
 	out.Body.Libraries = []apiLibraryBody{}
@@ -96,7 +96,7 @@ type apiLibraryInput struct {
 
 type apiLibraryOutput struct{ Body apiLibraryBody }
 
-func (w *Web) apiOneLibrary(ctx context.Context, in *apiLibraryInput) (*apiLibraryOutput, error) {
+func (w adminAPI) apiOneLibrary(ctx context.Context, in *apiLibraryInput) (*apiLibraryOutput, error) {
 	l, err := w.o.Store.Library(ctx, concordat.LibraryID(in.ID))
 	return &apiLibraryOutput{libraryOf(l)}, err
 }
@@ -125,7 +125,7 @@ type apiDocumentsOutput struct {
 	}
 }
 
-func (w *Web) apiDocuments(ctx context.Context, in *apiListInput) (*apiDocumentsOutput, error) {
+func (w adminAPI) apiDocuments(ctx context.Context, in *apiListInput) (*apiDocumentsOutput, error) {
 	lib := concordat.LibraryID(in.ID)
 	if _, err := w.o.Store.Library(ctx, lib); err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ type apiPartnersOutput struct {
 	}
 }
 
-func (w *Web) apiPartners(ctx context.Context, in *bounds.PageInput) (*apiPartnersOutput, error) {
+func (w adminAPI) apiPartners(ctx context.Context, in *bounds.PageInput) (*apiPartnersOutput, error) {
 	all, err := w.o.Partners(ctx)
 	out := &apiPartnersOutput{}
 	out.Body.Partners = []apiPartner{}
@@ -193,7 +193,7 @@ type apiTemplatesOutput struct {
 	}
 }
 
-func (w *Web) apiTemplates(context.Context, *struct{}) (*apiTemplatesOutput, error) {
+func (w adminAPI) apiTemplates(context.Context, *struct{}) (*apiTemplatesOutput, error) {
 	out := &apiTemplatesOutput{}
 	out.Body.Templates = append([]string{}, w.o.Templates()...)
 	return out, nil
@@ -214,7 +214,7 @@ type apiVersionOutput struct {
 	}
 }
 
-func (w *Web) apiVersion(context.Context, *struct{}) (*apiVersionOutput, error) {
+func (w adminAPI) apiVersion(context.Context, *struct{}) (*apiVersionOutput, error) {
 	out := &apiVersionOutput{}
 	b := &out.Body
 	b.API, b.Site, b.Title, b.Scopes, b.Events = apiVersion, w.o.Site.ID(), w.o.Title, people.Scopes, store.EventKinds()
@@ -238,7 +238,7 @@ type apiAddedBody struct {
 }
 
 // apiAdd takes files into a library as they come in.
-func (w *Web) apiAdd(rw http.ResponseWriter, r *http.Request, v *visitor) error {
+func (w adminAPI) apiAdd(rw http.ResponseWriter, r *http.Request, v *visitor) error {
 	l, err := w.o.Store.Library(r.Context(), concordat.LibraryID(r.PathValue("id")))
 	if err != nil {
 		return err
@@ -263,9 +263,9 @@ func (w *Web) apiAdd(rw http.ResponseWriter, r *http.Request, v *visitor) error 
 	return nil
 }
 
-func (w *Web) addFile(rw http.ResponseWriter, r *http.Request, v *visitor, lib concordat.LibraryID, f AddedFile, content io.Reader,
+func (w adminAPI) addFile(rw http.ResponseWriter, r *http.Request, v *visitor, lib concordat.LibraryID, f AddedFile, content io.Reader,
 	out *apiAddedBody) error {
-	docs, err := w.o.AddFile(r.Context(), lib, f, http.MaxBytesReader(rw, io.NopCloser(w.whileRoom(content)), w.o.MaxUpload))
+	docs, err := w.o.AddFile(r.Context(), lib, f, http.MaxBytesReader(rw, io.NopCloser(w.checks.whileRoom(content)), w.o.MaxUpload))
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Name, err)
 	}

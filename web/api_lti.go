@@ -15,18 +15,20 @@ import (
 )
 
 // apiOfLTI adds the learning platforms, where the site has them.
-func (w *Web) apiOfLTI(a huma.API) {
-	if !w.hasPlatforms() {
+func (w adminAPI) apiOfLTI(a huma.API) {
+	if !w.admin.hasPlatforms() {
 		return
 	}
 	do := func(id, method, path, summary string, status int) operation {
 		return operation{id: id, method: method, path: path, summary: summary, scope: scopePlatforms, roles: administrators, status: status}
 	}
-	register(w, a, do("list-platforms", http.MethodGet, "/lti/platforms", "Learning platforms, in order of id", http.StatusOK), w.apiPlatforms)
-	register(w, a, do("add-platform", http.MethodPost, "/lti/platforms", "Register a learning platform", http.StatusCreated), w.apiAddPlatform)
-	register(w, a, do("change-platform", http.MethodPatch, "/lti/platforms/{id}",
+	register(w.Web, a, do("list-platforms", http.MethodGet, "/lti/platforms", "Learning platforms, in order of id", http.StatusOK),
+		w.apiPlatforms)
+	register(w.Web, a, do("add-platform", http.MethodPost, "/lti/platforms", "Register a learning platform", http.StatusCreated),
+		w.apiAddPlatform)
+	register(w.Web, a, do("change-platform", http.MethodPatch, "/lti/platforms/{id}",
 		"Change the deployments of a platform, or disable or enable it", http.StatusOK), w.apiChangePlatform)
-	register(w, a, do("remove-platform", http.MethodDelete, "/lti/platforms/{id}", "Forget a platform; the checks it asked for stay",
+	register(w.Web, a, do("remove-platform", http.MethodDelete, "/lti/platforms/{id}", "Forget a platform; the checks it asked for stay",
 		http.StatusNoContent), w.apiRemovePlatform)
 }
 
@@ -58,7 +60,7 @@ type apiPlatformsOutput struct {
 	}
 }
 
-func (w *Web) apiPlatforms(ctx context.Context, in *bounds.PageInput) (*apiPlatformsOutput, error) {
+func (w adminAPI) apiPlatforms(ctx context.Context, in *bounds.PageInput) (*apiPlatformsOutput, error) {
 	all, err := w.o.Store.LTIPlatforms(ctx)
 	out := &apiPlatformsOutput{}
 	out.Body.Platforms = []apiPlatform{}
@@ -73,12 +75,12 @@ func (w *Web) apiPlatforms(ctx context.Context, in *bounds.PageInput) (*apiPlatf
 
 type apiPlatformBody struct{ Body apiPlatform }
 
-func (w *Web) apiAddPlatform(ctx context.Context, in *apiPlatformBody) (*apiPlatformBody, error) {
+func (w adminAPI) apiAddPlatform(ctx context.Context, in *apiPlatformBody) (*apiPlatformBody, error) {
 	b := in.Body
 	p := store.LTIPlatform{ID: b.ID, Name: b.Name, Issuer: b.Issuer, Client: b.Client, AuthURL: b.AuthURL, TokenURL: b.TokenURL,
 		TokenAudience: b.TokenAudience,
 		KeysURL:       b.KeysURL, Deployments: b.Deployments, Hosts: b.Hosts, Disabled: b.Disabled}
-	err := w.addPlatform(ctx, visitorOf(ctx).Name, p)
+	err := w.admin.addPlatform(ctx, visitorOf(ctx).Name, p)
 	if errors.Is(err, concordat.ErrExists) {
 		err = fmt.Errorf("%w: %v", concordat.ErrInvalid, err)
 	}
@@ -96,15 +98,15 @@ type apiChangePlatformInput struct {
 	}
 }
 
-func (w *Web) apiChangePlatform(ctx context.Context, in *apiChangePlatformInput) (*apiPlatformBody, error) {
+func (w adminAPI) apiChangePlatform(ctx context.Context, in *apiChangePlatformInput) (*apiPlatformBody, error) {
 	v := visitorOf(ctx)
 	var err error
 	if in.Body.Deployments != nil {
-		err = w.changePlatform(ctx, v.Name, in.ID, "deployments", *in.Body.Deployments)
+		err = w.admin.changePlatform(ctx, v.Name, in.ID, "deployments", *in.Body.Deployments)
 	}
 	if err == nil && in.Body.Disabled != nil {
 		action := map[bool]string{true: "disable", false: "enable"}[*in.Body.Disabled]
-		err = w.changePlatform(ctx, v.Name, in.ID, action, nil)
+		err = w.admin.changePlatform(ctx, v.Name, in.ID, action, nil)
 	}
 	var p store.LTIPlatform
 	if err == nil {
@@ -117,6 +119,6 @@ type apiRemovePlatformInput struct {
 	ID string `path:"id" maxLength:"32"`
 }
 
-func (w *Web) apiRemovePlatform(ctx context.Context, in *apiRemovePlatformInput) (*struct{}, error) {
-	return nil, w.removePlatform(ctx, visitorOf(ctx).Name, in.ID)
+func (w adminAPI) apiRemovePlatform(ctx context.Context, in *apiRemovePlatformInput) (*struct{}, error) {
+	return nil, w.admin.removePlatform(ctx, visitorOf(ctx).Name, in.ID)
 }

@@ -47,7 +47,7 @@ func noteOf(r store.Review) (apiNote, error) {
 }
 
 // reviews returns a page of the reviews of a check: of the rules, or all others.
-func (w *Web) reviews(ctx context.Context, in *apiListInput, rules bool) (out []store.Review, next string, err error) {
+func (w api) reviews(ctx context.Context, in *apiListInput, rules bool) (out []store.Review, next string, err error) {
 	t, err := w.visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
 	if err != nil {
 		return nil, "", err
@@ -79,7 +79,7 @@ func (w *Web) reviews(ctx context.Context, in *apiListInput, rules bool) (out []
 	return out, "", err
 }
 
-func (w *Web) apiNotes(ctx context.Context, in *apiListInput) (*apiNotesOutput, error) {
+func (w api) apiNotes(ctx context.Context, in *apiListInput) (*apiNotesOutput, error) {
 	rs, next, err := w.reviews(ctx, in, false)
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ type apiRulesHistoryOutput struct {
 	}
 }
 
-func (w *Web) apiRulesHistory(ctx context.Context, in *apiListInput) (*apiRulesHistoryOutput, error) {
+func (w api) apiRulesHistory(ctx context.Context, in *apiListInput) (*apiRulesHistoryOutput, error) {
 	r, err := w.reviewed(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func signers(r *review) (out []string) {
 	return out
 }
 
-func (w *Web) apiVerdict(ctx context.Context, in *apiCheckInput) (*apiVerdictOutput, error) {
+func (w api) apiVerdict(ctx context.Context, in *apiCheckInput) (*apiVerdictOutput, error) {
 	t, err := w.visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ type apiCommentInput struct {
 	}
 }
 
-func (w *Web) apiAddComment(ctx context.Context, in *apiCommentInput) (*apiOneNoteOutput, error) {
+func (w api) apiAddComment(ctx context.Context, in *apiCommentInput) (*apiOneNoteOutput, error) {
 	return w.apiAddNote(ctx, in.ID, in.Key, url.Values{"kind": {string(store.ReviewComment)}, "text": {in.Body.Text}})
 }
 
@@ -193,7 +193,7 @@ type apiGiveVerdictInput struct {
 	}
 }
 
-func (w *Web) apiGiveVerdict(ctx context.Context, in *apiGiveVerdictInput) (*apiOneNoteOutput, error) {
+func (w api) apiGiveVerdict(ctx context.Context, in *apiGiveVerdictInput) (*apiOneNoteOutput, error) {
 	return w.apiAddNote(ctx, in.ID, in.Key, url.Values{"kind": {string(store.ReviewVerdict)}, "verdict": {in.Body.Verdict},
 		"text": {in.Body.Text}})
 }
@@ -203,13 +203,13 @@ type apiSignOffInput struct {
 	KeyInput
 }
 
-func (w *Web) apiSignOff(ctx context.Context, in *apiSignOffInput) (*apiOneNoteOutput, error) {
+func (w api) apiSignOff(ctx context.Context, in *apiSignOffInput) (*apiOneNoteOutput, error) {
 	return w.apiAddNote(ctx, in.ID, in.Key, url.Values{"kind": {string(store.ReviewSignOff)}})
 }
 
-func (w *Web) apiAddNote(ctx context.Context, id, key string, f url.Values) (*apiOneNoteOutput, error) {
+func (w api) apiAddNote(ctx context.Context, id, key string, f url.Values) (*apiOneNoteOutput, error) {
 	v := visitorOf(ctx)
-	return once(ctx, w, v, key, []any{"note", id, f}, func() (*apiOneNoteOutput, error) {
+	return once(ctx, w.Web, v, key, []any{"note", id, f}, func() (*apiOneNoteOutput, error) {
 		t, err := w.visible(ctx, v, concordat.TaskID(id))
 		if err != nil {
 			return nil, err
@@ -218,7 +218,7 @@ func (w *Web) apiAddNote(ctx context.Context, id, key string, f url.Values) (*ap
 		if err != nil {
 			return nil, err
 		}
-		n, err := w.keepNote(ctx, v, t, now, f)
+		n, err := w.reports.keepNote(ctx, v, t, now, f)
 		if err != nil {
 			return nil, err
 		}

@@ -12,8 +12,8 @@ import (
 )
 
 // apiOfPages adds the pages of originals to the programs' interface.
-func (w *Web) apiOfPages(a huma.API) {
-	register(w, a, operation{id: "get-page", method: http.MethodGet, path: "/checks/{id}/pages/{page}",
+func (w api) apiOfPages(a huma.API) {
+	register(w.Web, a, operation{id: "get-page", method: http.MethodGet, path: "/checks/{id}/pages/{page}",
 		summary: "A page of what was handed in, with a passage marked",
 		text:    "Only of PDF files that are still kept. Page 0 is that on which the passage begins.", scope: scopeRead, roles: everyone},
 		w.apiPage)
@@ -46,7 +46,7 @@ type apiMark struct {
 	Height float64 `json:"height"`
 }
 
-func (w *Web) apiPage(ctx context.Context, in *apiPageInput) (*apiPageOutput, error) {
+func (w api) apiPage(ctx context.Context, in *apiPageInput) (*apiPageOutput, error) {
 	v := visitorOf(ctx)
 	k := ""
 	if in.Passage > 0 {

@@ -12,19 +12,19 @@ import (
 	"concordat/web/bounds"
 )
 
-func (w *Web) apiOfPeople(a huma.API) {
+func (w adminAPI) apiOfPeople(a huma.API) {
 	do := func(id, method, path, summary, text string, status int) operation {
 		return operation{id: id, method: method, path: path, summary: summary, text: text, scope: scopePeople, roles: administrators,
 			status: status}
 	}
-	register(w, a, do("list-people", http.MethodGet, "/people", "Accounts, in order of name", "", 0), w.apiPeople)
-	register(w, a, do("add-person", http.MethodPost, "/people", "Make an account",
+	register(w.Web, a, do("list-people", http.MethodGet, "/people", "Accounts, in order of name", "", 0), w.apiPeople)
+	register(w.Web, a, do("add-person", http.MethodPost, "/people", "Make an account",
 		"It has no password yet: the person chooses one by the link, which is shown once. 409 where the name is taken.", http.StatusCreated),
 		w.apiAddPerson)
-	register(w, a, do("change-person", http.MethodPatch, "/people/{name}", "Disable or enable an account, or change its role",
+	register(w.Web, a, do("change-person", http.MethodPatch, "/people/{name}", "Disable or enable an account, or change its role",
 		"What is absent stays as it is. Disabling, and a new role, end all its sessions and tokens. Nobody disables the own account, "+
 			"or changes the own role.", 0), w.apiChangePerson)
-	register(w, a, do("new-link", http.MethodPost, "/people/{name}/link", "A new link by which the person chooses a password",
+	register(w.Web, a, do("new-link", http.MethodPost, "/people/{name}/link", "A new link by which the person chooses a password",
 		"It is shown once and works for three days.", http.StatusCreated), w.apiLink)
 }
 
@@ -47,7 +47,7 @@ type apiPeopleOutput struct {
 	}
 }
 
-func (w *Web) apiPeople(ctx context.Context, in *bounds.PageInput) (*apiPeopleOutput, error) {
+func (w adminAPI) apiPeople(ctx context.Context, in *bounds.PageInput) (*apiPeopleOutput, error) {
 	all, err := w.o.Store.Accounts(ctx)
 	out := &apiPeopleOutput{}
 	out.Body.People = []apiPerson{}
@@ -76,7 +76,7 @@ type apiAddPersonInput struct {
 	}
 }
 
-func (w *Web) apiAddPerson(ctx context.Context, in *apiAddPersonInput) (*apiPersonLinkOutput, error) {
+func (w adminAPI) apiAddPerson(ctx context.Context, in *apiAddPersonInput) (*apiPersonLinkOutput, error) {
 	asked := store.Account{Name: in.Body.Name, Title: in.Body.Title, Role: in.Body.Role}
 	a, link, err := w.people.Add(ctx, visitorOf(ctx).Name, asked)
 	return linkOutput(a, link), err
@@ -101,29 +101,29 @@ type apiChangePersonInput struct {
 
 type apiPersonOutput struct{ Body apiPerson }
 
-func (w *Web) apiChangePerson(ctx context.Context, in *apiChangePersonInput) (*apiPersonOutput, error) {
+func (w adminAPI) apiChangePerson(ctx context.Context, in *apiChangePersonInput) (*apiPersonOutput, error) {
 	change := people.Change{Disabled: in.Body.Disabled, Role: in.Body.Role}
 	a, err := w.people.Change(ctx, visitorOf(ctx).Name, in.Name, change)
 	return &apiPersonOutput{personOf(a)}, err
 }
 
-func (w *Web) apiLink(ctx context.Context, in *PersonInput) (*apiPersonLinkOutput, error) {
+func (w adminAPI) apiLink(ctx context.Context, in *PersonInput) (*apiPersonLinkOutput, error) {
 	a, link, err := w.people.NewLink(ctx, visitorOf(ctx).Name, in.Name)
 	return linkOutput(a, link), err
 }
 
-func (w *Web) apiOfTokens(a huma.API) {
+func (w adminAPI) apiOfTokens(a huma.API) {
 	do := func(id, method, path, summary, text string, status int) operation {
 		return operation{id: id, method: method, path: path, summary: summary, text: text, scope: scopeTokens, roles: everyone, status: status}
 	}
-	register(w, a, do("list-tokens", http.MethodGet, "/tokens", "Tokens of the own account, newest first", "", 0), w.apiTokens)
-	register(w, a, do("make-token", http.MethodPost, "/tokens", "Make a token of the own account",
+	register(w.Web, a, do("list-tokens", http.MethodGet, "/tokens", "Tokens of the own account, newest first", "", 0), w.apiTokens)
+	register(w.Web, a, do("make-token", http.MethodPost, "/tokens", "Make a token of the own account",
 		"With no scope that this token lacks. The secret is shown once.", http.StatusCreated), w.apiMakeToken)
-	register(w, a, do("revoke-token", http.MethodDelete, "/tokens/{id}", "Revoke a token of the own account",
+	register(w.Web, a, do("revoke-token", http.MethodDelete, "/tokens/{id}", "Revoke a token of the own account",
 		"Also this one. One that is not there is no error.", http.StatusNoContent), w.apiRevokeToken)
 	me := operation{id: "get-me", method: http.MethodGet, path: "/me", summary: "For whom the token acts, and what it may do",
 		scope: scopeRead, roles: everyone}
-	register(w, a, me, w.apiMe)
+	register(w.Web, a, me, w.apiMe)
 }
 
 type apiMeOutput struct {
@@ -134,7 +134,7 @@ type apiMeOutput struct {
 	}
 }
 
-func (w *Web) apiMe(ctx context.Context, _ *struct{}) (*apiMeOutput, error) {
+func (w adminAPI) apiMe(ctx context.Context, _ *struct{}) (*apiMeOutput, error) {
 	out := &apiMeOutput{}
 	t := tokenOf(ctx)
 	out.Body.Account, out.Body.Scopes, out.Body.Expires = personOf(visitorOf(ctx).Account), append([]string{}, t.Scopes...), t.Expires
@@ -162,7 +162,7 @@ type apiTokensOutput struct {
 	}
 }
 
-func (w *Web) apiTokens(ctx context.Context, in *bounds.PageInput) (*apiTokensOutput, error) {
+func (w adminAPI) apiTokens(ctx context.Context, in *bounds.PageInput) (*apiTokensOutput, error) {
 	var made int64
 	var after store.TokenID
 	if err := bounds.ReadCursor(in.Cursor, "tokens", &made, &after); err != nil {
@@ -203,7 +203,7 @@ type apiMadeTokenOutput struct {
 	}
 }
 
-func (w *Web) apiMakeToken(ctx context.Context, in *apiMakeTokenInput) (*apiMadeTokenOutput, error) {
+func (w adminAPI) apiMakeToken(ctx context.Context, in *apiMakeTokenInput) (*apiMadeTokenOutput, error) {
 	secret, t, err := w.people.MakeToken(ctx, visitorOf(ctx).Name, people.NewToken{Name: in.Body.Name, Scopes: in.Body.Scopes,
 		Lasts: time.Duration(in.Body.Days) * 24 * time.Hour, Within: append([]string{}, tokenOf(ctx).Scopes...)})
 	out := &apiMadeTokenOutput{}
@@ -215,6 +215,6 @@ type apiRevokeTokenInput struct {
 	ID string `path:"id"`
 }
 
-func (w *Web) apiRevokeToken(ctx context.Context, in *apiRevokeTokenInput) (*struct{}, error) {
+func (w adminAPI) apiRevokeToken(ctx context.Context, in *apiRevokeTokenInput) (*struct{}, error) {
 	return &struct{}{}, w.people.RevokeToken(ctx, visitorOf(ctx).Name, store.TokenID(in.ID))
 }

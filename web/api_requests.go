@@ -13,14 +13,14 @@ import (
 )
 
 // apiOfRequests adds the requests for passages between sites.
-func (w *Web) apiOfRequests(a huma.API) {
-	register(w, a, operation{id: "list-requests", method: http.MethodGet, path: "/requests",
+func (w api) apiOfRequests(a huma.API) {
+	register(w.Web, a, operation{id: "list-requests", method: http.MethodGet, path: "/requests",
 		summary: "Requests for passages, from partners and to them, the latest first", scope: scopeRead, roles: officers}, w.apiRequests)
-	register(w, a, operation{id: "get-request", method: http.MethodGet, path: "/requests/{id}",
+	register(w.Web, a, operation{id: "get-request", method: http.MethodGet, path: "/requests/{id}",
 		summary: "One request, with the passages of this site that it is about", scope: scopeRead, roles: officers}, w.apiRequest)
-	register(w, a, operation{id: "decide-request", method: http.MethodPost, path: "/requests/{id}/decision",
+	register(w.Web, a, operation{id: "decide-request", method: http.MethodPost, path: "/requests/{id}/decision",
 		summary: "Approve or refuse a partner's request, or withdraw an approval", scope: scopeReview, roles: officers}, w.apiDecide)
-	register(w, a, operation{id: "ask-passages", method: http.MethodPost, path: "/checks/{id}/requests",
+	register(w.Web, a, operation{id: "ask-passages", method: http.MethodPost, path: "/checks/{id}/requests",
 		summary: "Ask partners to show more of a passage of a report", scope: scopeReview, roles: officers}, w.apiAsk)
 }
 
@@ -64,12 +64,12 @@ type apiRequestsOutput struct {
 	}
 }
 
-func (w *Web) apiRequests(ctx context.Context, in *apiRequestsInput) (*apiRequestsOutput, error) {
+func (w api) apiRequests(ctx context.Context, in *apiRequestsInput) (*apiRequestsOutput, error) {
 	out := &apiRequestsOutput{}
 	out.Body.Requests = []oneDisclosure{}
 	var all []request
 	var err error
-	all, out.Body.Next, err = w.requests(ctx, in.State, in.Cursor, in.Limit)
+	all, out.Body.Next, err = w.checks.requests(ctx, in.State, in.Cursor, in.Limit)
 	for _, r := range all {
 		out.Body.Requests = append(out.Body.Requests, apiOneRequest(r))
 	}
@@ -82,8 +82,8 @@ type apiRequestInput struct {
 
 type apiRequestOutput struct{ Body oneDisclosure }
 
-func (w *Web) apiRequest(ctx context.Context, in *apiRequestInput) (*apiRequestOutput, error) {
-	p, err := w.oneRequest(ctx, in.ID)
+func (w api) apiRequest(ctx context.Context, in *apiRequestInput) (*apiRequestOutput, error) {
+	p, err := w.checks.oneRequest(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -101,8 +101,8 @@ type apiDecideInput struct {
 	}
 }
 
-func (w *Web) apiDecide(ctx context.Context, in *apiDecideInput) (*apiRequestOutput, error) {
-	_, err := w.decideRequest(ctx, visitorOf(ctx), in.ID, in.Body.Action, in.Body.Words)
+func (w api) apiDecide(ctx context.Context, in *apiDecideInput) (*apiRequestOutput, error) {
+	_, err := w.checks.decideRequest(ctx, visitorOf(ctx), in.ID, in.Body.Action, in.Body.Words)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ type apiAskOutput struct {
 	}
 }
 
-func (w *Web) apiAsk(ctx context.Context, in *apiAskInput) (*apiAskOutput, error) {
+func (w api) apiAsk(ctx context.Context, in *apiAskInput) (*apiAskOutput, error) {
 	out := &apiAskOutput{}
 	out.Body.Requests = []report.Disclosure{}
 	v := visitorOf(ctx)
@@ -144,7 +144,7 @@ func (w *Web) apiAsk(ctx context.Context, in *apiAskInput) (*apiAskOutput, error
 		return nil, err
 	}
 	at := report.NewCounter(f.Submission.Text).Bytes(concordat.Span{Start: in.Body.Start, End: in.Body.End})
-	ds, err := w.askFor(ctx, v, t, askPassages{at, in.Body.Partner, in.Body.Level, in.Body.Reason, in.Body.Contact, in.Body.Refresh})
+	ds, err := w.checks.askFor(ctx, v, t, askPassages{at, in.Body.Partner, in.Body.Level, in.Body.Reason, in.Body.Contact, in.Body.Refresh})
 	out.Body.Requests = append(out.Body.Requests, ds...)
 	return out, err
 }

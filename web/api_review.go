@@ -16,12 +16,12 @@ import (
 )
 
 // apiOfReviews adds what people decide about a report.
-func (w *Web) apiOfReviews(a huma.API) {
-	register(w, a, operation{id: "get-review", method: http.MethodGet, path: "/checks/{id}/review",
+func (w api) apiOfReviews(a huma.API) {
+	register(w.Web, a, operation{id: "get-review", method: http.MethodGet, path: "/checks/{id}/review",
 		summary: "Verdict, comments and changes of the rules of a report", scope: scopeRead, roles: everyone}, w.apiReview)
-	register(w, a, operation{id: "change-rules", method: http.MethodPost, path: "/checks/{id}/rules",
+	register(w.Web, a, operation{id: "change-rules", method: http.MethodPost, path: "/checks/{id}/rules",
 		summary: "Change what counts in a report; it is rescored at once", scope: scopeReview, roles: officers, body: bounds.ListsBody}, w.apiRules)
-	register(w, a, operation{id: "add-note", method: http.MethodPost, path: "/checks/{id}/notes",
+	register(w.Web, a, operation{id: "add-note", method: http.MethodPost, path: "/checks/{id}/notes",
 		summary: "Add a comment or a verdict, or sign a verdict off", scope: scopeReview, roles: officers, body: bounds.WordsBody}, w.apiNote)
 }
 
@@ -55,7 +55,7 @@ type apiReviewOutput struct {
 	}
 }
 
-func (w *Web) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput, error) {
+func (w api) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput, error) {
 	v := visitorOf(ctx)
 	t, err := w.visible(ctx, v, concordat.TaskID(in.ID))
 	var rep *report.Report
@@ -97,7 +97,7 @@ func (w *Web) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutpu
 }
 
 // apiReviewed is the task whose report a program decides about.
-func (w *Web) apiReviewed(ctx context.Context, id string) (*visitor, store.Task, *review, error) {
+func (w api) apiReviewed(ctx context.Context, id string) (*visitor, store.Task, *review, error) {
 	v := visitorOf(ctx)
 	t, err := w.visible(ctx, v, concordat.TaskID(id))
 	if err != nil {
@@ -158,14 +158,14 @@ func (in *apiRulesInput) form(text string) url.Values {
 	return f
 }
 
-func (w *Web) apiRules(ctx context.Context, in *apiRulesInput) (*apiReviewOutput, error) {
+func (w api) apiRules(ctx context.Context, in *apiRulesInput) (*apiReviewOutput, error) {
 	v, t, now, err := w.apiReviewed(ctx, in.ID)
 	var rep *report.Report
 	if err == nil {
 		rep, err = w.currentReport(ctx, v, t, report.English)
 	}
 	if err == nil {
-		_, err = w.applyRules(ctx, v, t, now, in.form(rep.Submission.Text))
+		_, err = w.reports.applyRules(ctx, v, t, now, in.form(rep.Submission.Text))
 	}
 	if err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ type apiNoteInput struct {
 	}
 }
 
-func (w *Web) apiNote(ctx context.Context, in *apiNoteInput) (*apiReviewOutput, error) {
+func (w api) apiNote(ctx context.Context, in *apiNoteInput) (*apiReviewOutput, error) {
 	v, t, now, err := w.apiReviewed(ctx, in.ID)
 	if err == nil {
 		f := url.Values{"kind": {string(in.Body.Kind)}, "text": {in.Body.Text}, "verdict": {in.Body.Verdict}}
@@ -193,7 +193,7 @@ func (w *Web) apiNote(ctx context.Context, in *apiNoteInput) (*apiReviewOutput, 
 				f.Set("verdict", strconv.Itoa(in.Body.Of))
 			}
 		}
-		_, err = w.keepNote(ctx, v, t, now, f)
+		_, err = w.reports.keepNote(ctx, v, t, now, f)
 	}
 	if err != nil {
 		return nil, err

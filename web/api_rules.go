@@ -18,7 +18,7 @@ import (
 	"concordat/web/bounds"
 )
 
-func (w *Web) apiOfRules(a huma.API) {
+func (w api) apiOfRules(a huma.API) {
 	get := func(id, path, summary, text string) operation {
 		return operation{id: id, method: http.MethodGet, path: "/checks/{id}" + path, summary: summary, text: text, scope: scopeRead,
 			roles: everyone}
@@ -27,21 +27,22 @@ func (w *Web) apiOfRules(a huma.API) {
 		return operation{id: id, method: method, path: "/checks/{id}" + path, summary: summary, text: text, scope: scopeReview,
 			roles: officers, body: body}
 	}
-	register(w, a, get("get-rules", "/rules", "Rules by which the report of a check is made",
+	register(w.Web, a, get("get-rules", "/rules", "Rules by which the report of a check is made",
 		"ETag is their revision. Spans are code points of the submission."), w.apiGetRules)
-	register(w, a, do("put-rules", http.MethodPut, "/rules", "Change the rules of one report", "If-Match is the ETag of the rules that are replaced: 428 without it, 412 when somebody has changed them meanwhile. The former rules stay in the history.", bounds.ListsBody), w.apiPutRules)
-	register(w, a, do("undo-rules", http.MethodPost, "/rules/undo", "Go back to the rules before the latest change",
+	register(w.Web, a, do("put-rules", http.MethodPut, "/rules", "Change the rules of one report", "If-Match is the ETag of the rules that are replaced: 428 without it, 412 when somebody has changed them meanwhile. The former rules stay in the history.", bounds.ListsBody), w.apiPutRules)
+	register(w.Web, a, do("undo-rules", http.MethodPost, "/rules/undo", "Go back to the rules before the latest change",
 		"If-Match as put-rules has it. Undoing again goes back further.", 0), w.apiUndoRules)
-	register(w, a, get("list-rules", "/rules/history", "Every change of the rules, oldest first", ""), w.apiRulesHistory)
-	register(w, a, do("exclude", http.MethodPost, "/exclusions", "Take a source or a passage out of the scores, or in again",
+	register(w.Web, a, get("list-rules", "/rules/history", "Every change of the rules, oldest first", ""), w.apiRulesHistory)
+	register(w.Web, a, do("exclude", http.MethodPost, "/exclusions", "Take a source or a passage out of the scores, or in again",
 		"Needs no If-Match: changes of others stay.", bounds.WordsBody), w.apiExclude)
-	register(w, a, do("count-wording", http.MethodPost, "/counted-wording", "Count a stretch of shared wording, or no longer", "Wording that many documents hold, or that reads like a form, and a sentence that stands alone do not count by themselves. Needs no If-Match: changes of others stay.", bounds.WordsBody), w.apiCountWording)
-	register(w, a, get("list-notes", "/notes", "Comments, verdicts and sign-offs, oldest first", ""), w.apiNotes)
-	register(w, a, get("get-verdict", "/verdict", "The verdict in force", "Not found where nobody has given one."), w.apiVerdict)
-	register(w, a, do("add-comment", http.MethodPost, "/comments", "Comment on a check", "", bounds.WordsBody), w.apiAddComment)
-	register(w, a, do("give-verdict", http.MethodPost, "/verdict", "Give a verdict, with the reason",
+	register(w.Web, a, do("count-wording", http.MethodPost, "/counted-wording", "Count a stretch of shared wording, or no longer", "Wording that many documents hold, or that reads like a form, and a sentence that stands alone do not count by themselves. Needs no If-Match: changes of others stay.", bounds.WordsBody), w.apiCountWording)
+	register(w.Web, a, get("list-notes", "/notes", "Comments, verdicts and sign-offs, oldest first", ""), w.apiNotes)
+	register(w.Web, a, get("get-verdict", "/verdict", "The verdict in force", "Not found where nobody has given one."), w.apiVerdict)
+	register(w.Web, a, do("add-comment", http.MethodPost, "/comments", "Comment on a check", "", bounds.WordsBody), w.apiAddComment)
+	register(w.Web, a, do("give-verdict", http.MethodPost, "/verdict", "Give a verdict, with the reason",
 		"It replaces the one before, and with it its sign-offs; both stay among the notes.", bounds.WordsBody), w.apiGiveVerdict)
-	register(w, a, do("sign-off", http.MethodPost, "/sign-off", "Agree with the verdict in force", "Not by who gave it, and once each.", 0),
+	register(w.Web, a, do("sign-off", http.MethodPost, "/sign-off", "Agree with the verdict in force",
+		"Not by who gave it, and once each.", 0),
 		w.apiSignOff)
 }
 
@@ -165,7 +166,7 @@ type reviewed struct {
 	count *report.Counter // of the submission's text
 }
 
-func (w *Web) reviewed(ctx context.Context, v *visitor, id string) (*reviewed, error) {
+func (w api) reviewed(ctx context.Context, v *visitor, id string) (*reviewed, error) {
 	t, err := w.visible(ctx, v, concordat.TaskID(id))
 	if err != nil {
 		return nil, err
@@ -180,14 +181,14 @@ func (w *Web) reviewed(ctx context.Context, v *visitor, id string) (*reviewed, e
 	if w.sees(v, now) != SeeEverything {
 		return nil, errNotShown // what officers decided is theirs
 	}
-	got, err := w.reading(ctx, t.ID, now.Rules, report.English, SeeEverything)
+	got, err := w.reports.reading(ctx, t.ID, now.Rules, report.English, SeeEverything)
 	if err != nil {
 		return nil, err
 	}
 	return &reviewed{t, now, report.NewCounter(got.report.Submission.Text)}, nil
 }
 
-func (w *Web) apiGetRules(ctx context.Context, in *apiCheckInput) (*apiRulesOutput, error) {
+func (w api) apiGetRules(ctx context.Context, in *apiCheckInput) (*apiRulesOutput, error) {
 	r, err := w.reviewed(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
@@ -220,23 +221,23 @@ type apiPutRulesInput struct {
 	Body apiRuleSet
 }
 
-func (w *Web) apiPutRules(ctx context.Context, in *apiPutRulesInput) (*apiRulesOutput, error) {
+func (w api) apiPutRules(ctx context.Context, in *apiPutRulesInput) (*apiRulesOutput, error) {
 	return w.changeRulesIf(ctx, in.ConditionInput, "set", func(r *reviewed, v *visitor) (report.Rules, error) {
 		return in.Body.rules(r.now.Rules, r.count, v, w.o.Now()), nil
 	})
 }
 
-func (w *Web) apiUndoRules(ctx context.Context, in *ConditionInput) (*apiRulesOutput, error) {
+func (w api) apiUndoRules(ctx context.Context, in *ConditionInput) (*apiRulesOutput, error) {
 	return w.changeRulesIf(ctx, *in, "undo", func(r *reviewed, _ *visitor) (report.Rules, error) {
 		if r.now.Changes == 0 {
 			return report.Rules{}, fmt.Errorf("%w: the rules were not changed", concordat.ErrInvalid)
 		}
-		return w.formerRules(ctx, r.task.ID)
+		return w.reports.formerRules(ctx, r.task.ID)
 	})
 }
 
 // changeRulesIf changes rules that are as the caller has seen them.
-func (w *Web) changeRulesIf(ctx context.Context, in ConditionInput, action string,
+func (w api) changeRulesIf(ctx context.Context, in ConditionInput, action string,
 	change func(*reviewed, *visitor) (report.Rules, error)) (*apiRulesOutput, error) {
 	v := visitorOf(ctx)
 	seen, err := in.revision()
@@ -258,9 +259,9 @@ func (w *Web) changeRulesIf(ctx context.Context, in ConditionInput, action strin
 }
 
 // keepRules keeps new rules unless somebody else has changed them since r was read.
-func (w *Web) keepRules(ctx context.Context, v *visitor, r *reviewed, rules report.Rules, action string) (*apiRulesOutput, error) {
+func (w api) keepRules(ctx context.Context, v *visitor, r *reviewed, rules report.Rules, action string) (*apiRulesOutput, error) {
 	what, subject, _ := strings.Cut(action, " ")
-	err := w.appendRules(ctx, v, r.task.ID, rules, what, subject, r.now.Changes)
+	err := w.reports.appendRules(ctx, v, r.task.ID, rules, what, subject, r.now.Changes)
 	if errors.Is(err, concordat.ErrChanged) {
 		err = fmt.Errorf("%w: %w", errRevision, err)
 	}
@@ -284,7 +285,7 @@ type apiExcludeInput struct {
 // mostRuleTries bounds how often a change is tried that others get in the way of.
 const mostRuleTries = 10
 
-func (w *Web) apiExclude(ctx context.Context, in *apiExcludeInput) (*apiRulesOutput, error) {
+func (w api) apiExclude(ctx context.Context, in *apiExcludeInput) (*apiRulesOutput, error) {
 	v := visitorOf(ctx)
 	if (in.Body.Source == nil) == (in.Body.Passage == nil) {
 		return nil, fmt.Errorf("%w: want a source or a passage", concordat.ErrInvalid)
@@ -320,7 +321,7 @@ func (r *reviewed) place(f url.Values, s apiSpan) error {
 
 // reviseRules changes the rules in force as a page's form does, which fill fills in, and tries again when somebody else
 // has changed them meanwhile.
-func (w *Web) reviseRules(ctx context.Context, v *visitor, id string, fill func(*reviewed, url.Values) error) (*apiRulesOutput, error) {
+func (w api) reviseRules(ctx context.Context, v *visitor, id string, fill func(*reviewed, url.Values) error) (*apiRulesOutput, error) {
 	for tries := 1; ; tries++ {
 		r, err := w.reviewed(ctx, v, id)
 		if err != nil {
@@ -330,7 +331,7 @@ func (w *Web) reviseRules(ctx context.Context, v *visitor, id string, fill func(
 		if err := fill(r, f); err != nil {
 			return nil, err
 		}
-		rules, subject, err := w.newRules(ctx, v, r.task.ID, r.now.Rules, f)
+		rules, subject, err := w.reports.newRules(ctx, v, r.task.ID, r.now.Rules, f)
 		if err != nil {
 			return nil, err
 		}
@@ -351,7 +352,7 @@ type apiCountWordingInput struct {
 	}
 }
 
-func (w *Web) apiCountWording(ctx context.Context, in *apiCountWordingInput) (*apiRulesOutput, error) {
+func (w api) apiCountWording(ctx context.Context, in *apiCountWordingInput) (*apiRulesOutput, error) {
 	return w.reviseRules(ctx, visitorOf(ctx), in.ID, func(r *reviewed, f url.Values) error {
 		f.Set("action", "uncount-wording")
 		if in.Body.Count {

@@ -11,13 +11,13 @@ import (
 )
 
 // apiOfShares adds to whom a library is open.
-func (w *Web) apiOfShares(a huma.API) {
-	register(w, a, operation{id: "list-shares", method: http.MethodGet, path: "/libraries/{id}/shares",
+func (w adminAPI) apiOfShares(a huma.API) {
+	register(w.Web, a, operation{id: "list-shares", method: http.MethodGet, path: "/libraries/{id}/shares",
 		summary: "To which partners a library is open, in order of site", scope: scopeDocuments, roles: administrators}, w.apiShares)
-	register(w, a, operation{id: "put-share", method: http.MethodPut, path: "/libraries/{id}/shares/{partner}",
+	register(w.Web, a, operation{id: "put-share", method: http.MethodPut, path: "/libraries/{id}/shares/{partner}",
 		summary: "Open a library to a partner, or change what it may ask and is shown", scope: scopeDocuments, roles: administrators,
 		text: "The rule is set whole: what is absent becomes the default."}, w.apiPutShare)
-	register(w, a, operation{id: "delete-share", method: http.MethodDelete, path: "/libraries/{id}/shares/{partner}",
+	register(w.Web, a, operation{id: "delete-share", method: http.MethodDelete, path: "/libraries/{id}/shares/{partner}",
 		summary: "Close a library to a partner", scope: scopeDocuments, roles: administrators, status: http.StatusNoContent}, w.apiDeleteShare)
 }
 
@@ -99,7 +99,7 @@ type apiSharesOutput struct {
 	}
 }
 
-func (w *Web) apiShares(ctx context.Context, in *apiCheckInput) (*apiSharesOutput, error) {
+func (w adminAPI) apiShares(ctx context.Context, in *apiCheckInput) (*apiSharesOutput, error) {
 	l, err := w.o.Store.Library(ctx, concordat.LibraryID(in.ID))
 	if err != nil {
 		return nil, err
@@ -113,16 +113,16 @@ func (w *Web) apiShares(ctx context.Context, in *apiCheckInput) (*apiSharesOutpu
 	return out, err
 }
 
-func (w *Web) apiPutShare(ctx context.Context, in *apiPutShareInput) (*apiShareOutput, error) {
+func (w adminAPI) apiPutShare(ctx context.Context, in *apiPutShareInput) (*apiShareOutput, error) {
 	l, err := w.o.Store.Library(ctx, concordat.LibraryID(in.ID))
 	if err != nil {
 		return nil, err
 	}
 	id := concordat.SiteID(in.Partner)
-	x, err := w.putShare(ctx, visitorOf(ctx), store.Share{Library: l.ID, Partner: id, Rule: in.Body.rule()})
+	x, err := w.library.putShare(ctx, visitorOf(ctx), store.Share{Library: l.ID, Partner: id, Rule: in.Body.rule()})
 	return &apiShareOutput{apiShareBody{x.Partner, x.Version, x.Changed, shareRuleOf(x.Rule)}}, err
 }
 
-func (w *Web) apiDeleteShare(ctx context.Context, in *apiShareInput) (*struct{}, error) {
-	return nil, w.unshare(ctx, visitorOf(ctx), concordat.LibraryID(in.ID), concordat.SiteID(in.Partner))
+func (w adminAPI) apiDeleteShare(ctx context.Context, in *apiShareInput) (*struct{}, error) {
+	return nil, w.library.unshare(ctx, visitorOf(ctx), concordat.LibraryID(in.ID), concordat.SiteID(in.Partner))
 }

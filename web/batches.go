@@ -19,7 +19,10 @@ import (
 	"concordat/web/message"
 )
 
-func (w *Web) batchesRoutes() {
+// batchPages has the pages of batches and of what is checked again.
+type batchPages struct{ *Web }
+
+func (w batchPages) batchesRoutes() {
 	w.page("GET /batches", everyone, w.batchesPage)
 	w.page("GET /batches/new", checkers, w.newBatchPage)
 	w.page("POST /batches", checkers, w.submitBatch)
@@ -53,7 +56,7 @@ type batchesPage struct {
 	Busy    bool
 }
 
-func (w *Web) batchesPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w batchPages) batchesPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // nonsense begins at the newest
 	bs, err := w.o.Store.Batches(r.Context(), ownerOf(v), before, taskPage)
 	if err != nil {
@@ -68,7 +71,7 @@ func (w *Web) batchesPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 }
 
 // visibleBatch returns a batch that the visitor may see; another does not exist for them.
-func (w *Web) visibleBatch(ctx context.Context, v *visitor, id string) (store.Batch, error) {
+func (w batchPages) visibleBatch(ctx context.Context, v *visitor, id string) (store.Batch, error) {
 	b, err := w.o.Store.Batch(ctx, id)
 	if err == nil && !v.seesAll() && b.Owner != v.Name {
 		err = fmt.Errorf("batch %s: %w", id, concordat.ErrNotFound)
@@ -76,11 +79,11 @@ func (w *Web) visibleBatch(ctx context.Context, v *visitor, id string) (store.Ba
 	return b, err
 }
 
-func (w *Web) newBatchPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w batchPages) newBatchPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	w.showNewBatch(rw, r, v, http.StatusOK, refused{})
 }
 
-func (w *Web) showNewBatch(rw http.ResponseWriter, r *http.Request, v *visitor, code int, was refused) {
+func (w batchPages) showNewBatch(rw http.ResponseWriter, r *http.Request, v *visitor, code int, was refused) {
 	p := newCheck{Templates: w.o.Templates(), MaxMiB: w.o.MaxUpload >> 20, MaxFiles: mostFiles}
 	p.tell(was, message.LanguageOf(r))
 	var err error
@@ -94,7 +97,7 @@ func (w *Web) showNewBatch(rw http.ResponseWriter, r *http.Request, v *visitor, 
 	w.show(rw, r, v, code, "batches_new", "title.batches.new", p)
 }
 
-func (w *Web) submitBatch(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w batchPages) submitBatch(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	u, err := w.readUpload(rw, r, v)
 	var id string
 	if err == nil {
@@ -118,7 +121,7 @@ func (w *Web) submitBatch(rw http.ResponseWriter, r *http.Request, v *visitor) {
 }
 
 // handBatch puts what a form handed in into the queue of batches.
-func (w *Web) handBatch(ctx context.Context, v *visitor, u *upload) (string, error) {
+func (w batchPages) handBatch(ctx context.Context, v *visitor, u *upload) (string, error) {
 	if w.o.Batches == nil {
 		return "", errNoBatches
 	}
@@ -166,9 +169,9 @@ func (w *Web) handBatch(ctx context.Context, v *visitor, u *upload) (string, err
 	return id, nil
 }
 
-func (w *Web) batchJob(ctx context.Context, u *upload) (batch.Job, error) {
+func (w batchPages) batchJob(ctx context.Context, u *upload) (batch.Job, error) {
 	j := batch.Job{Template: u.field("template"), Purpose: strings.TrimSpace(u.field("purpose")), NoLibraries: u.field("alone") != ""}
-	if !w.isTemplate(j.Template) {
+	if !w.checks.isTemplate(j.Template) {
 		return j, message.Invalid("wrong.template", j.Template)
 	}
 	for _, name := range u.fields["library"] {
@@ -198,9 +201,9 @@ func (w *Web) batchJob(ctx context.Context, u *upload) (batch.Job, error) {
 }
 
 // chosen returns the partners of a form, each of which must be one that can be asked.
-func (w *Web) chosen(ctx context.Context, names []string) ([]concordat.SiteID, error) {
+func (w batchPages) chosen(ctx context.Context, names []string) ([]concordat.SiteID, error) {
 	var j site.Job
-	err := w.partnerWishes(ctx, &j, names)
+	err := w.checks.partnerWishes(ctx, &j, names)
 	if err == nil && len(j.PartnerLibraries) > 0 {
 		err = message.Invalid("wrong.partner", j.PartnerLibraries[0])
 	}
@@ -208,7 +211,7 @@ func (w *Web) chosen(ctx context.Context, names []string) ([]concordat.SiteID, e
 }
 
 // mayChangeBatch reports whether the visitor may cancel a batch or have it done again.
-func (w *Web) mayChangeBatch(v *visitor, b store.Batch) bool {
+func (w batchPages) mayChangeBatch(v *visitor, b store.Batch) bool {
 	return v.Role != store.RoleAuditor && (b.Owner == v.Name || v.mayReview())
 }
 
@@ -224,7 +227,7 @@ var batchTables = map[string]func(*batch.View, http.ResponseWriter) error{
 	},
 }
 
-func (w *Web) batchTable(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w batchPages) batchTable(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	view, see, err := w.seenBatch(r.Context(), v, r.PathValue("id"))
 	name := r.PathValue("name")
 	switch {
@@ -257,7 +260,7 @@ func pairOf(a, b string) (x, y int, err error) {
 }
 
 // batchPairPage sets two documents of a batch side by side: what the first has in common with the second.
-func (w *Web) batchPairPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w batchPages) batchPairPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	b, see, err := w.seenBatch(r.Context(), v, r.PathValue("id"))
 	var x, y int
 	if err == nil {
@@ -285,16 +288,17 @@ func (w *Web) batchPairPage(rw http.ResponseWriter, r *http.Request, v *visitor)
 	}
 }
 
-func (w *Web) cancelBatch(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w batchPages) cancelBatch(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	w.changeBatch(rw, r, v, w.stopBatch)
 }
 
-func (w *Web) batchAgain(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w batchPages) batchAgain(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	w.changeBatch(rw, r, v, w.repeatBatch)
 }
 
 // changeBatch does something to a batch and shows it.
-func (w *Web) changeBatch(rw http.ResponseWriter, r *http.Request, v *visitor, do func(context.Context, *visitor, store.Batch) error) {
+func (w batchPages) changeBatch(rw http.ResponseWriter, r *http.Request, v *visitor,
+	do func(context.Context, *visitor, store.Batch) error) {
 	b, err := w.visibleBatch(r.Context(), v, r.PathValue("id"))
 	if err == nil {
 		err = form(rw, r)
@@ -309,7 +313,7 @@ func (w *Web) changeBatch(rw http.ResponseWriter, r *http.Request, v *visitor, d
 	http.Redirect(rw, r, "/batches/"+b.ID, http.StatusSeeOther)
 }
 
-func (w *Web) stopBatch(ctx context.Context, v *visitor, b store.Batch) error {
+func (w batchPages) stopBatch(ctx context.Context, v *visitor, b store.Batch) error {
 	if !w.mayChangeBatch(v, b) {
 		return fmt.Errorf("cancel %s: %w", b.ID, concordat.ErrRefused)
 	}
@@ -323,7 +327,7 @@ func (w *Web) stopBatch(ctx context.Context, v *visitor, b store.Batch) error {
 	return nil
 }
 
-func (w *Web) repeatBatch(ctx context.Context, v *visitor, b store.Batch) error {
+func (w batchPages) repeatBatch(ctx context.Context, v *visitor, b store.Batch) error {
 	switch {
 	case !w.mayChangeBatch(v, b):
 		return fmt.Errorf("repeat %s: %w", b.ID, concordat.ErrRefused)
@@ -337,7 +341,7 @@ func (w *Web) repeatBatch(ctx context.Context, v *visitor, b store.Batch) error 
 	return nil
 }
 
-func (w *Web) setLineage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w batchPages) setLineage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	w.changeBatch(rw, r, v, func(ctx context.Context, v *visitor, b store.Batch) error {
 		f := r.PostForm
 		rules := batch.LineageRules{Author: f.Get("author") != "", Group: f.Get("group") != "", Draft: f.Get("draft") != "",
@@ -346,7 +350,7 @@ func (w *Web) setLineage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	})
 }
 
-func (w *Web) applyLineage(ctx context.Context, v *visitor, b store.Batch, rules batch.LineageRules) error {
+func (w batchPages) applyLineage(ctx context.Context, v *visitor, b store.Batch, rules batch.LineageRules) error {
 	if err := batch.SetLineage(ctx, w.o.Site, w.o.Store, b.ID, v.Name, rules, w.o.Rules()); err != nil {
 		return err
 	}
@@ -354,14 +358,14 @@ func (w *Web) applyLineage(ctx context.Context, v *visitor, b store.Batch, rules
 	return nil
 }
 
-func (w *Web) decidePair(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w batchPages) decidePair(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	w.changeBatch(rw, r, v, func(ctx context.Context, v *visitor, b store.Batch) error {
 		return w.applyVerdict(ctx, v, b, r.PathValue("a"), r.PathValue("b"), r.PostForm.Get("verdict"),
 			strings.TrimSpace(r.PostForm.Get("reason")))
 	})
 }
 
-func (w *Web) applyVerdict(ctx context.Context, v *visitor, b store.Batch, first, second, verdict, why string) error {
+func (w batchPages) applyVerdict(ctx context.Context, v *visitor, b store.Batch, first, second, verdict, why string) error {
 	if verdict == "rules" {
 		verdict = ""
 	}
@@ -384,14 +388,14 @@ func (w *Web) applyVerdict(ctx context.Context, v *visitor, b store.Batch, first
 const batchBeat = time.Second
 
 // batchEvents sends how far a batch is until it ends.
-func (w *Web) batchEvents(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w batchPages) batchEvents(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	b, err := w.visibleBatch(r.Context(), v, r.PathValue("id"))
 	if err != nil {
 		w.fail(rw, r, v, err)
 		return
 	}
 	l := message.LanguageOf(r)
-	w.follow(rw, r, v, nil, batchBeat, func(ctx context.Context) (progress, error) {
+	w.checks.follow(rw, r, v, nil, batchBeat, func(ctx context.Context) (progress, error) {
 		now, err := w.o.Store.Batch(ctx, b.ID)
 		return batchProgress(now, l), err
 	})

@@ -14,7 +14,7 @@ var seesMore = []See{SeeNothing, SeeScore, SeeReport, SeeEverything}
 
 // batchSees returns what the visitor sees today of what was found among documents of a batch: the least of
 // what is seen of any of their reports, for a pair says something of both.
-func (w *Web) batchSees(ctx context.Context, v *visitor, members []store.BatchMember) (See, error) {
+func (w batchPages) batchSees(ctx context.Context, v *visitor, members []store.BatchMember) (See, error) {
 	if v.seesAll() {
 		return SeeEverything, nil
 	}
@@ -44,7 +44,7 @@ func (w *Web) batchSees(ctx context.Context, v *visitor, members []store.BatchMe
 func shows(s, least See) bool { return slices.Index(seesMore, s) >= slices.Index(seesMore, least) }
 
 // seenBatch returns what the visitor may see of what a batch has found so far, and how much that is.
-func (w *Web) seenBatch(ctx context.Context, v *visitor, id string) (*batch.View, See, error) {
+func (w batchPages) seenBatch(ctx context.Context, v *visitor, id string) (*batch.View, See, error) {
 	b, err := w.visibleBatch(ctx, v, id)
 	if err != nil {
 		return nil, SeeNothing, err
@@ -67,7 +67,7 @@ func (w *Web) seenBatch(ctx context.Context, v *visitor, id string) (*batch.View
 }
 
 // pairsOf is seenBatch for somebody who asks for pairs: errNotShown if they are not shown.
-func (w *Web) pairsOf(ctx context.Context, v *visitor, id string) (*batch.View, error) {
+func (w batchPages) pairsOf(ctx context.Context, v *visitor, id string) (*batch.View, error) {
 	view, s, err := w.seenBatch(ctx, v, id)
 	if err == nil && !shows(s, SeeReport) {
 		return nil, errNotShown
@@ -77,7 +77,7 @@ func (w *Web) pairsOf(ctx context.Context, v *visitor, id string) (*batch.View, 
 
 // seesFresh reports whether the visitor is told which sources a check or a batch that is done again was the
 // first to find.
-func (w *Web) seesFresh(ctx context.Context, v *visitor, r store.Recheck) (bool, error) {
+func (w batchPages) seesFresh(ctx context.Context, v *visitor, r store.Recheck) (bool, error) {
 	if v.seesAll() {
 		return true, nil
 	}

@@ -104,7 +104,7 @@ func matrixOf(v *batch.View, label string, docs []int, all int) *shownMatrix {
 	return m
 }
 
-func (w *Web) batchPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w batchPages) batchPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	p, err := w.viewBatch(r.Context(), v, r.PathValue("id"), message.LanguageOf(r))
 	if err != nil {
 		w.fail(rw, r, v, err)
@@ -113,7 +113,7 @@ func (w *Web) batchPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	w.show(rw, r, v, http.StatusOK, "batch", "title.batch", p)
 }
 
-func (w *Web) viewBatch(ctx context.Context, v *visitor, id string, l message.Language) (*batchPage, error) {
+func (w batchPages) viewBatch(ctx context.Context, v *visitor, id string, l message.Language) (*batchPage, error) {
 	view, see, err := w.seenBatch(ctx, v, id)
 	if err != nil {
 		return nil, err

@@ -33,7 +33,7 @@ type shownWording struct {
 // Counts reports whether it counts by the rules of a site.
 func (s *shownWording) Counts() bool { return !s.Common && s.Why == "" }
 
-func (w *Web) showWording(ctx context.Context, v *batch.View, all []batch.ViewedWording, runes int,
+func (w batchPages) showWording(ctx context.Context, v *batch.View, all []batch.ViewedWording, runes int,
 	l message.Language) ([]shownWording, error) {
 	texts, err := batch.WordingTexts(ctx, w.o.Site, v, all, runes)
 	out := make([]shownWording, len(all))
@@ -57,7 +57,7 @@ type wordingPage struct {
 	MayReview bool
 }
 
-func (w *Web) wordingOf(ctx context.Context, v *visitor, id, n string) (*batch.View, *batch.ViewedWording, error) {
+func (w batchPages) wordingOf(ctx context.Context, v *visitor, id, n string) (*batch.View, *batch.ViewedWording, error) {
 	view, see, err := w.seenBatch(ctx, v, id)
 	if err == nil && !shows(see, SeeReport) {
 		err = errNotShown
@@ -74,7 +74,7 @@ func (w *Web) wordingOf(ctx context.Context, v *visitor, id, n string) (*batch.V
 }
 
 // batchWordingPage shows wording that several documents of a batch hold, and which do.
-func (w *Web) batchWordingPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w batchPages) batchWordingPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	p := &wordingPage{MayReview: v.mayReview()}
 	view, one, err := w.wordingOf(r.Context(), v, r.PathValue("id"), r.PathValue("n"))
 	var shown []shownWording
@@ -90,13 +90,13 @@ func (w *Web) batchWordingPage(rw http.ResponseWriter, r *http.Request, v *visit
 	w.show(rw, r, v, http.StatusOK, "wording", "title.wording", p)
 }
 
-func (w *Web) countBatchWording(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w batchPages) countBatchWording(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	w.changeBatch(rw, r, v, func(ctx context.Context, v *visitor, b store.Batch) error {
 		return w.applyWording(ctx, v, b, r.PathValue("n"), r.PostForm.Get("action") != "uncount-wording", r.PostForm.Get("comment"))
 	})
 }
 
-func (w *Web) applyWording(ctx context.Context, v *visitor, b store.Batch, n string, count bool, why string) error {
+func (w batchPages) applyWording(ctx context.Context, v *visitor, b store.Batch, n string, count bool, why string) error {
 	number, err := strconv.Atoi(n)
 	if err != nil {
 		return fmt.Errorf("wording %q: %w", n, concordat.ErrNotFound)

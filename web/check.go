@@ -89,11 +89,11 @@ var (
 
 const mostDeadline = 3600
 
-func (w *Web) newPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w checkPages) newPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	w.showNew(rw, r, v, http.StatusOK, refused{})
 }
 
-func (w *Web) showNew(rw http.ResponseWriter, r *http.Request, v *visitor, code int, was refused) {
+func (w checkPages) showNew(rw http.ResponseWriter, r *http.Request, v *visitor, code int, was refused) {
 	libraries, err := w.o.Store.Libraries(r.Context())
 	if err != nil {
 		w.fail(rw, r, v, err)

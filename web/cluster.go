@@ -118,16 +118,16 @@ func (Cluster) Join(names []string) string { return strings.Join(names, ", ") }
 func (s ClusterShard) Key() string { return "cluster." + strings.ReplaceAll(string(s.State), " ", "") }
 
 // clusterRoutes adds the page of the cluster.
-func (w *Web) clusterRoutes() { w.page("GET /admin/cluster", overseers, w.clusterPage) }
+func (w adminPages) clusterRoutes() { w.page("GET /admin/cluster", overseers, w.clusterPage) }
 
-func (w *Web) cluster(ctx context.Context) (Cluster, error) {
+func (w adminPages) cluster(ctx context.Context) (Cluster, error) {
 	if w.o.Cluster == nil {
 		return Cluster{Alone: true, Nodes: []ClusterNode{}, Shards: []ClusterShard{}}, nil
 	}
 	return w.o.Cluster(ctx)
 }
 
-func (w *Web) clusterPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) clusterPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	c, err := w.cluster(r.Context())
 	if err != nil {
 		w.fail(rw, r, v, err)

@@ -16,7 +16,7 @@ import (
 )
 
 // eraseRoutes are the pages that delete for good, and that show what was deleted.
-func (w *Web) eraseRoutes() {
+func (w adminPages) eraseRoutes() {
 	w.page("POST /checks/{id}/delete", officers, w.eraseCheck)
 	w.page("POST /batches/{id}/delete", officers, w.eraseBatch)
 	w.page("GET /deletions", overseers, w.deletionsPage)
@@ -38,7 +38,7 @@ type deletionsPage struct {
 	Libraries []store.Library
 }
 
-func (w *Web) deletionsPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) deletionsPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // nonsense begins at the newest
 	p := deletionsPage{MayDelete: v.Role == store.RoleAdministrator && w.o.Eraser != nil}
 	rows, err := w.o.Store.Erasures(r.Context(), before, deletionsOnPage)
@@ -65,7 +65,7 @@ func (w *Web) deletionsPage(rw http.ResponseWriter, r *http.Request, v *visitor)
 }
 
 // receiptFile hands out a receipt as it is kept.
-func (w *Web) receiptFile(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) receiptFile(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	e, err := w.o.Store.Erasure(r.Context(), r.PathValue("id"))
 	if err == nil && e.Receipt == nil {
 		err = fmt.Errorf("receipt %s: %w: nothing was deleted yet", e.ID, concordat.ErrNotFound)
@@ -80,7 +80,7 @@ func (w *Web) receiptFile(rw http.ResponseWriter, r *http.Request, v *visitor) {
 }
 
 // eraseCheck deletes a check with its report for good.
-func (w *Web) eraseCheck(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) eraseCheck(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	t, err := w.task(r, v)
 	if err == nil {
 		err = form(rw, r)
@@ -96,7 +96,7 @@ func (w *Web) eraseCheck(rw http.ResponseWriter, r *http.Request, v *visitor) {
 }
 
 // batchAtWork returns the batch of a check if it has not ended; empty: there is none.
-func (w *Web) batchAtWork(ctx context.Context, task concordat.TaskID) (string, error) {
+func (w adminPages) batchAtWork(ctx context.Context, task concordat.TaskID) (string, error) {
 	id, _, err := w.o.Store.BatchOfTask(ctx, task)
 	if errors.Is(err, concordat.ErrNotFound) {
 		return "", nil
@@ -112,10 +112,10 @@ func (w *Web) batchAtWork(ctx context.Context, task concordat.TaskID) (string, e
 }
 
 // restBatch sees to it that nobody works on a batch that is to be deleted.
-func (w *Web) restBatch(ctx context.Context, v *visitor, id string) error {
-	b, err := w.visibleBatch(ctx, v, id)
+func (w adminPages) restBatch(ctx context.Context, v *visitor, id string) error {
+	b, err := w.batches.visibleBatch(ctx, v, id)
 	if err == nil && !ended(b.State) {
-		err = w.stopBatch(ctx, v, b)
+		err = w.batches.stopBatch(ctx, v, b)
 	}
 	if err != nil || w.o.Batches == nil {
 		return err
@@ -124,8 +124,8 @@ func (w *Web) restBatch(ctx context.Context, v *visitor, id string) error {
 }
 
 // eraseBatch deletes a batch with the checks of its documents for good.
-func (w *Web) eraseBatch(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	b, err := w.visibleBatch(r.Context(), v, r.PathValue("id"))
+func (w adminPages) eraseBatch(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	b, err := w.batches.visibleBatch(r.Context(), v, r.PathValue("id"))
 	if err == nil {
 		err = form(rw, r)
 	}
@@ -140,7 +140,7 @@ func (w *Web) eraseBatch(rw http.ResponseWriter, r *http.Request, v *visitor) {
 }
 
 // eraseDocument deletes a document of a library for good.
-func (w *Web) eraseDocument(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) eraseDocument(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	err := form(rw, r)
 	lib, id := concordat.LibraryID(r.PostForm.Get("library")), concordat.DocumentID(strings.TrimSpace(r.PostForm.Get("document")))
 	if err == nil {
@@ -168,7 +168,7 @@ func reasonOf(text string) (string, error) {
 }
 
 // eraseOne deletes a document of a library for an officer. No query finds it afterwards; its bytes go soon.
-func (w *Web) eraseOne(ctx context.Context, v *visitor, reason string, lib concordat.LibraryID,
+func (w adminPages) eraseOne(ctx context.Context, v *visitor, reason string, lib concordat.LibraryID,
 	id concordat.DocumentID) (*retain.Receipt, error) {
 	if w.o.Eraser == nil {
 		return nil, errNoEraser
@@ -181,7 +181,7 @@ func (w *Web) eraseOne(ctx context.Context, v *visitor, reason string, lib conco
 }
 
 // erase deletes for a visitor who may: checks as an officer, documents as an administrator.
-func (w *Web) erase(ctx context.Context, v *visitor, reason string, t retain.Target) (*retain.Receipt, error) {
+func (w adminPages) erase(ctx context.Context, v *visitor, reason string, t retain.Target) (*retain.Receipt, error) {
 	switch {
 	case w.o.Eraser == nil:
 		return nil, errNoEraser
@@ -203,7 +203,7 @@ func (w *Web) erase(ctx context.Context, v *visitor, reason string, t retain.Tar
 			return nil, fmt.Errorf("check %s is of batch %s, which has not ended: %w", id, b, concordat.ErrChanged)
 		}
 		if !ended(task.State) {
-			if err := w.cancelTask(ctx, v, task); err != nil {
+			if err := w.checks.cancelTask(ctx, v, task); err != nil {
 				return nil, err
 			}
 		}

@@ -18,7 +18,7 @@ import (
 // formerSecretTime is how long a secret that was replaced signs too.
 const formerSecretTime = 24 * time.Hour
 
-func (w *Web) hookRoutes() {
+func (w adminPages) hookRoutes() {
 	w.page("GET /account/webhooks", everyone, w.hooksPage)
 	w.page("POST /account/webhooks", everyone, w.addHookForm)
 	w.page("GET /account/webhooks/{id}", everyone, w.hookPage)
@@ -26,7 +26,7 @@ func (w *Web) hookRoutes() {
 }
 
 // hookOf returns a webhook if the visitor may see it: an own one, or any to an administrator.
-func (w *Web) hookOf(ctx context.Context, v *visitor, id string) (store.Hook, error) {
+func (w adminPages) hookOf(ctx context.Context, v *visitor, id string) (store.Hook, error) {
 	h, err := w.o.Store.Hook(ctx, store.HookID(id))
 	if err == nil && h.Account != v.Name && v.Role != store.RoleAdministrator {
 		err = fmt.Errorf("webhook %s: %w", id, concordat.ErrNotFound)
@@ -35,7 +35,7 @@ func (w *Web) hookOf(ctx context.Context, v *visitor, id string) (store.Hook, er
 }
 
 // makeHook makes a webhook of the visitor.
-func (w *Web) makeHook(ctx context.Context, v *visitor, h store.Hook) (store.Hook, error) {
+func (w adminPages) makeHook(ctx context.Context, v *visitor, h store.Hook) (store.Hook, error) {
 	if h.Whole && v.Role != store.RoleAdministrator {
 		return h, fmt.Errorf("%w: an administrator is told of the whole site", concordat.ErrRefused)
 	}
@@ -55,7 +55,7 @@ func (w *Web) makeHook(ctx context.Context, v *visitor, h store.Hook) (store.Hoo
 }
 
 // updateHook changes a webhook that the visitor may see.
-func (w *Web) updateHook(ctx context.Context, v *visitor, h store.Hook) error {
+func (w adminPages) updateHook(ctx context.Context, v *visitor, h store.Hook) error {
 	u, err := webhook.CheckURL(h.URL, w.o.HookNetworks)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (w *Web) updateHook(ctx context.Context, v *visitor, h store.Hook) error {
 	return w.change(ctx, v.Name, "webhook_changed", detail, func(tx *store.DB) error { return tx.UpdateHook(ctx, h) })
 }
 
-func (w *Web) rotateHook(ctx context.Context, v *visitor, id store.HookID) (store.Hook, error) {
+func (w adminPages) rotateHook(ctx context.Context, v *visitor, id store.HookID) (store.Hook, error) {
 	var h store.Hook
 	err := w.change(ctx, v.Name, "webhook_rotated", map[string]any{"webhook": id}, func(tx *store.DB) (err error) {
 		h, err = tx.RotateHook(ctx, id, formerSecretTime)
@@ -73,11 +73,11 @@ func (w *Web) rotateHook(ctx context.Context, v *visitor, id store.HookID) (stor
 	return h, err
 }
 
-func (w *Web) deleteHook(ctx context.Context, v *visitor, id store.HookID) error {
+func (w adminPages) deleteHook(ctx context.Context, v *visitor, id store.HookID) error {
 	return w.change(ctx, v.Name, "webhook_deleted", map[string]any{"webhook": id}, func(tx *store.DB) error { return tx.DeleteHook(ctx, id) })
 }
 
-func (w *Web) replayHook(ctx context.Context, v *visitor, id store.HookID, r store.Replay) (int64, error) {
+func (w adminPages) replayHook(ctx context.Context, v *visitor, id store.HookID, r store.Replay) (int64, error) {
 	var n int64
 	detail := map[string]any{"webhook": id}
 	err := w.change(ctx, v.Name, "webhook_replayed", detail, func(tx *store.DB) (err error) {
@@ -95,7 +95,7 @@ type hooksPage struct {
 	Me       string
 }
 
-func (w *Web) hooksPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) hooksPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	own := v.Name
 	if v.Role == store.RoleAdministrator {
 		own = ""
@@ -115,7 +115,7 @@ func kindsOf(f url.Values) (out []store.EventKind) {
 	return out
 }
 
-func (w *Web) addHookForm(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) addHookForm(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	err := form(rw, r)
 	var h store.Hook
 	if err == nil {
@@ -147,7 +147,7 @@ type hookPage struct {
 // Wants reports whether the webhook is told of a kind.
 func (p hookPage) Wants(k store.EventKind) bool { return slices.Contains(p.Kinds, k) }
 
-func (w *Web) hookPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) hookPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	h, err := w.hookOf(r.Context(), v, r.PathValue("id"))
 	if err != nil {
 		w.fail(rw, r, v, err)
@@ -157,7 +157,7 @@ func (w *Web) hookPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	w.showHook(rw, r, v, h, "", before)
 }
 
-func (w *Web) showHook(rw http.ResponseWriter, r *http.Request, v *visitor, h store.Hook, secret string, before int64) {
+func (w adminPages) showHook(rw http.ResponseWriter, r *http.Request, v *visitor, h store.Hook, secret string, before int64) {
 	p := hookPage{Hook: h, All: store.EventKinds(), Secret: secret}
 	var err error
 	if p.Deliveries, err = w.o.Store.Deliveries(r.Context(), h.ID, "", before, deliveriesPage); err != nil {
@@ -181,7 +181,7 @@ func (w *Web) showHook(rw http.ResponseWriter, r *http.Request, v *visitor, h st
 	w.show(rw, r, v, http.StatusOK, "hook", "title.hook", p)
 }
 
-func (w *Web) changeHookForm(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) changeHookForm(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	ctx := r.Context()
 	h, err := w.hookOf(ctx, v, r.PathValue("id"))
 	if err == nil {

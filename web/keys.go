@@ -21,7 +21,7 @@ type Keys struct {
 const leastRootPassphrase = 12
 
 // keysFor returns the keys of the site for somebody who may export them; nil: nothing is shown.
-func (w *Web) keysFor(ctx context.Context) (*Keys, error) {
+func (w adminPages) keysFor(ctx context.Context) (*Keys, error) {
 	if w.o.Admin == nil || w.o.Admin.Keys == nil {
 		return nil, nil
 	}
@@ -30,7 +30,7 @@ func (w *Web) keysFor(ctx context.Context) (*Keys, error) {
 }
 
 // exportRoot gives the root key under a passphrase as a file.
-func (w *Web) exportRoot(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) exportRoot(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	if w.o.Admin == nil || w.o.Admin.LockedRoot == nil {
 		w.fail(rw, r, v, errNoAdmin)
 		return
@@ -57,7 +57,7 @@ func (w *Web) exportRoot(rw http.ResponseWriter, r *http.Request, v *visitor) {
 }
 
 // putOffRoot notes that the root key is not exported now.
-func (w *Web) putOffRoot(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) putOffRoot(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	err := errNoAdmin
 	if w.o.Admin != nil && w.o.Admin.PutOffRoot != nil {
 		err = w.o.Admin.PutOffRoot(r.Context())

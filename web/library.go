@@ -18,8 +18,11 @@ import (
 	"concordat/web/message"
 )
 
+// libraryPages has the pages of libraries.
+type libraryPages struct{ *Web }
+
 // libraryRoutes adds the pages of libraries.
-func (w *Web) libraryRoutes() {
+func (w libraryPages) libraryRoutes() {
 	w.page("GET /libraries", everyone, w.librariesPage)
 	w.page("POST /libraries", officers, w.makeLibrary)
 	w.page("GET /libraries/{id}", readers, w.libraryPage)
@@ -40,11 +43,11 @@ type librariesPage struct {
 	Title     string
 }
 
-func (w *Web) librariesPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w libraryPages) librariesPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	w.showLibraries(rw, r, v, http.StatusOK, librariesPage{})
 }
 
-func (w *Web) showLibraries(rw http.ResponseWriter, r *http.Request, v *visitor, code int, p librariesPage) {
+func (w libraryPages) showLibraries(rw http.ResponseWriter, r *http.Request, v *visitor, code int, p librariesPage) {
 	var err error
 	if p.Libraries, err = w.o.Store.Libraries(r.Context()); err != nil {
 		w.fail(rw, r, v, err)
@@ -55,7 +58,7 @@ func (w *Web) showLibraries(rw http.ResponseWriter, r *http.Request, v *visitor,
 }
 
 // makeLibrary makes an empty library.
-func (w *Web) makeLibrary(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w libraryPages) makeLibrary(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	if err := form(rw, r); err != nil {
 		w.fail(rw, r, v, err)
 		return
@@ -74,7 +77,7 @@ func (w *Web) makeLibrary(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	}
 }
 
-func (w *Web) createLibrary(ctx context.Context, v *visitor, name, title string) (store.Library, error) {
+func (w libraryPages) createLibrary(ctx context.Context, v *visitor, name, title string) (store.Library, error) {
 	title, err := people.Title(title)
 	if err != nil {
 		return store.Library{}, err
@@ -139,15 +142,15 @@ type libraryShare struct {
 	Name string // of the partner
 }
 
-func (w *Web) library(ctx context.Context, r *http.Request) (store.Library, error) {
+func (w libraryPages) library(ctx context.Context, r *http.Request) (store.Library, error) {
 	return w.o.Store.Library(ctx, concordat.LibraryID(r.PathValue("id")))
 }
 
-func (w *Web) libraryPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w libraryPages) libraryPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	w.showLibrary(rw, r, v, http.StatusOK, "")
 }
 
-func (w *Web) showLibrary(rw http.ResponseWriter, r *http.Request, v *visitor, code int, problem string, faults ...fault) {
+func (w libraryPages) showLibrary(rw http.ResponseWriter, r *http.Request, v *visitor, code int, problem string, faults ...fault) {
 	p := libraryPage{Problem: problem, Faults: faults, MaxMiB: w.o.MaxUpload >> 20, MaxFiles: mostFiles, Sections: w.o.Templates(),
 		Levels: concordat.Levels()[1:], Forwards: askForwards, MayAdd: v.mayReview(), MayChange: v.Role == store.RoleAdministrator}
 	ctx := r.Context()
@@ -165,12 +168,12 @@ func (w *Web) showLibrary(rw http.ResponseWriter, r *http.Request, v *visitor, c
 	w.show(rw, r, v, code, "library", "title.library", p)
 }
 
-func (w *Web) readAdditions(ctx context.Context, r *http.Request, v *visitor, p *libraryPage) error {
+func (w libraryPages) readAdditions(ctx context.Context, r *http.Request, v *visitor, p *libraryPage) error {
 	tasks, err := w.o.Store.FilterTasks(ctx, store.TaskFilter{Batch: additions(p.ID)}, 0, additionsShown)
 	if err != nil {
 		return err
 	}
-	way := &onItsWay{w: w, v: v, l: message.LanguageOf(r)}
+	way := &onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}
 	for _, t := range tasks {
 		one := addition{Task: t}
 		if !ended(t.State) {
@@ -184,7 +187,7 @@ func (w *Web) readAdditions(ctx context.Context, r *http.Request, v *visitor, p 
 	return nil
 }
 
-func (w *Web) readDocuments(ctx context.Context, r *http.Request, p *libraryPage) (err error) {
+func (w libraryPages) readDocuments(ctx context.Context, r *http.Request, p *libraryPage) (err error) {
 	after := concordat.DocumentID(r.URL.Query().Get("after"))
 	p.Documents, err = w.o.Store.Documents(ctx, p.ID, after, documentPage)
 	if len(p.Documents) == documentPage {
@@ -193,7 +196,7 @@ func (w *Web) readDocuments(ctx context.Context, r *http.Request, p *libraryPage
 	return err
 }
 
-func (w *Web) readShares(ctx context.Context, p *libraryPage) (err error) {
+func (w libraryPages) readShares(ctx context.Context, p *libraryPage) (err error) {
 	if !p.MayChange {
 		return nil
 	}
@@ -218,25 +221,25 @@ func (w *Web) readShares(ctx context.Context, p *libraryPage) (err error) {
 }
 
 // addDocuments takes files into a library: each becomes a task that adds what it holds.
-func (w *Web) addDocuments(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w libraryPages) addDocuments(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	l, err := w.library(r.Context(), r)
 	if err != nil {
 		w.fail(rw, r, v, err)
 		return
 	}
-	w.take(rw, r, v, uploadHandler{done: libraryPath(l.ID),
+	w.checks.take(rw, r, v, uploadHandler{done: libraryPath(l.ID),
 		hand: func(ctx context.Context, v *visitor, u *upload) ([]concordat.TaskID, error) {
 			if err := checkJobs(u.jobs); err != nil {
 				return nil, err
 			}
-			return w.enqueue(ctx, v, additions(l.ID), u.jobs, site.Job{Into: l.ID}, "documents_submitted")
+			return w.checks.enqueue(ctx, v, additions(l.ID), u.jobs, site.Job{Into: l.ID}, "documents_submitted")
 		},
 		show: func(was refused) {
 			w.showLibrary(rw, r, v, http.StatusBadRequest, was.problem, was.faults...)
 		}})
 }
 
-func (w *Web) deleteDocument(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w libraryPages) deleteDocument(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	l, err := w.library(r.Context(), r)
 	if err == nil {
 		err = form(rw, r)
@@ -247,7 +250,7 @@ func (w *Web) deleteDocument(rw http.ResponseWriter, r *http.Request, v *visitor
 	}
 	var receipt *retain.Receipt
 	if err == nil {
-		receipt, err = w.eraseOne(r.Context(), v, r.PostForm.Get("reason"), l.ID, d.ID)
+		receipt, err = w.admin.eraseOne(r.Context(), v, r.PostForm.Get("reason"), l.ID, d.ID)
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)
@@ -258,7 +261,7 @@ func (w *Web) deleteDocument(rw http.ResponseWriter, r *http.Request, v *visitor
 }
 
 // changeLibrary changes the policy of a library, to whom it is open, its wordings, or deletes it.
-func (w *Web) changeLibrary(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w libraryPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	l, err := w.library(r.Context(), r)
 	if err == nil {
 		err = form(rw, r)
@@ -294,7 +297,7 @@ func (w *Web) changeLibrary(rw http.ResponseWriter, r *http.Request, v *visitor)
 }
 
 // changeWording keeps template wording of a library, or, as unword, forgets it.
-func (w *Web) changeWording(ctx context.Context, v *visitor, l store.Library, action, name, text string) error {
+func (w libraryPages) changeWording(ctx context.Context, v *visitor, l store.Library, action, name, text string) error {
 	return w.change(ctx, v.Name, "library_"+action, map[string]any{"library": l.ID, "name": name}, func(tx *store.DB) error {
 		if action == "unword" {
 			return tx.DeleteTemplate(ctx, l.ID, name)
@@ -304,15 +307,15 @@ func (w *Web) changeWording(ctx context.Context, v *visitor, l store.Library, ac
 }
 
 // deleteLibrary deletes a library with its documents. The receipt of the deletion tells of it too.
-func (w *Web) deleteLibrary(ctx context.Context, v *visitor, l store.Library, reason string) error {
-	if _, err := w.erase(ctx, v, reason, retain.Target{Library: l.ID, Whole: true}); err != nil {
+func (w libraryPages) deleteLibrary(ctx context.Context, v *visitor, l store.Library, reason string) error {
+	if _, err := w.admin.erase(ctx, v, reason, retain.Target{Library: l.ID, Whole: true}); err != nil {
 		return err
 	}
 	w.audit(ctx, v.Name, "library_delete", map[string]any{"library": l.ID, "documents": l.Documents})
 	return nil
 }
 
-func (w *Web) setPolicy(ctx context.Context, v *visitor, l store.Library, f url.Values) error {
+func (w libraryPages) setPolicy(ctx context.Context, v *visitor, l store.Library, f url.Values) error {
 	day := func(name string) (time.Time, error) {
 		if f.Get(name) == "" {
 			return time.Time{}, nil

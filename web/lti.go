@@ -130,7 +130,7 @@ func (d *ltiDesk) jwks(rw http.ResponseWriter, r *http.Request) {
 // cookie sets a cookie that also holds within a frame of the platform, kept apart for each platform
 // where the browser can (CHIPS).
 func (d *ltiDesk) cookie(rw http.ResponseWriter, name, value string, age time.Duration) {
-	c := &http.Cookie{Name: d.w.hostCookie(name), Value: value, Path: "/", MaxAge: int(age.Seconds()), HttpOnly: true,
+	c := &http.Cookie{Name: d.w.accounts.hostCookie(name), Value: value, Path: "/", MaxAge: int(age.Seconds()), HttpOnly: true,
 		SameSite: http.SameSiteLaxMode}
 	if d.w.o.Secure {
 		c.Secure, c.SameSite, c.Partitioned = true, http.SameSiteNoneMode, true
@@ -189,7 +189,7 @@ func (d *ltiDesk) issuer(ctx context.Context, issuer, client string) (store.LTIP
 // leave sends the browser to the platform, to come back with a message (section 5.1.1.2).
 func (d *ltiDesk) leave(rw http.ResponseWriter, r *http.Request, p store.LTIPlatform, s ltiState) {
 	secret := rand.Text()
-	if c, err := r.Cookie(d.w.hostCookie(ltiStateCookie)); err == nil && len(c.Value) >= 20 && len(c.Value) <= 100 {
+	if c, err := r.Cookie(d.w.accounts.hostCookie(ltiStateCookie)); err == nil && len(c.Value) >= 20 && len(c.Value) <= 100 {
 		secret = c.Value // another tab is on its way too
 	}
 	state := rand.Text()
@@ -282,7 +282,7 @@ func (d *ltiDesk) as(page func(http.ResponseWriter, *http.Request, *ltiSession))
 
 // session returns who came from a platform, or concordat.ErrNotFound.
 func (d *ltiDesk) session(r *http.Request) (*ltiSession, error) {
-	c, err := r.Cookie(d.w.hostCookie(ltiSessionCookie))
+	c, err := r.Cookie(d.w.accounts.hostCookie(ltiSessionCookie))
 	if err != nil {
 		return nil, fmt.Errorf("launch: %w", concordat.ErrNotFound)
 	}

@@ -65,14 +65,15 @@ func (d *ltiDesk) changePlatforms(rw http.ResponseWriter, r *http.Request, v *vi
 	var err error
 	switch action {
 	case "add":
-		if err = d.w.addPlatform(ctx, v.Name, platformForm(f)); errors.Is(err, concordat.ErrInvalid) || errors.Is(err, concordat.ErrExists) {
+		err = d.w.admin.addPlatform(ctx, v.Name, platformForm(f))
+		if errors.Is(err, concordat.ErrInvalid) || errors.Is(err, concordat.ErrExists) {
 			d.showPlatforms(rw, r, v, http.StatusBadRequest, platformsPage{Problem: err.Error(), Form: f})
 			return
 		}
 	case "deployments", "enable", "disable":
-		err = d.w.changePlatform(ctx, v.Name, f.Get("id"), action, lines(f.Get("deployments")))
+		err = d.w.admin.changePlatform(ctx, v.Name, f.Get("id"), action, lines(f.Get("deployments")))
 	case "remove":
-		err = d.w.removePlatform(ctx, v.Name, f.Get("id"))
+		err = d.w.admin.removePlatform(ctx, v.Name, f.Get("id"))
 	case "link":
 		secret, now := rand.Text(), d.w.o.Now()
 		err = d.w.o.Store.PutToken(ctx, secret, store.Token{Purpose: purposeLTI, Account: v.Name, Made: now, Expires: now.Add(registerTime)})
@@ -114,7 +115,7 @@ func CheckLTIPlatform(p store.LTIPlatform, private bool) error {
 }
 
 // addPlatform registers a platform; an id that is taken is concordat.ErrExists.
-func (w *Web) addPlatform(ctx context.Context, who string, p store.LTIPlatform) error {
+func (w adminPages) addPlatform(ctx context.Context, who string, p store.LTIPlatform) error {
 	if err := CheckLTIPlatform(p, w.lti.o.Private); err != nil {
 		return err
 	}
@@ -128,7 +129,7 @@ func (w *Web) addPlatform(ctx context.Context, who string, p store.LTIPlatform) 
 	})
 }
 
-func (w *Web) changePlatform(ctx context.Context, who, id, action string, deployments []string) error {
+func (w adminPages) changePlatform(ctx context.Context, who, id, action string, deployments []string) error {
 	detail := map[string]any{"platform": id}
 	return w.change(ctx, who, "lti_platform_"+action, detail, func(tx *store.DB) error {
 		p, err := tx.LTIPlatform(ctx, id)
@@ -146,7 +147,7 @@ func (w *Web) changePlatform(ctx context.Context, who, id, action string, deploy
 	})
 }
 
-func (w *Web) removePlatform(ctx context.Context, who, id string) error {
+func (w adminPages) removePlatform(ctx context.Context, who, id string) error {
 	return w.change(ctx, who, "lti_platform_removed", map[string]any{"platform": id}, func(tx *store.DB) error {
 		return tx.DeleteLTIPlatform(ctx, id)
 	})
@@ -191,7 +192,7 @@ func (d *ltiDesk) register(rw http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		var id string
 		if id, err = d.freeID(ctx, o); err == nil {
-			err = d.w.addPlatform(ctx, t.Account, store.LTIPlatform{ID: id, Name: o.Platform.Family, Issuer: p.Issuer, Client: p.ClientID,
+			err = d.w.admin.addPlatform(ctx, t.Account, store.LTIPlatform{ID: id, Name: o.Platform.Family, Issuer: p.Issuer, Client: p.ClientID,
 				AuthURL:  p.AuthURL,
 				TokenURL: p.TokenURL, TokenAudience: p.TokenAudience, KeysURL: p.KeysURL, Deployments: p.Deployments})
 		}
@@ -236,4 +237,4 @@ func (d *ltiDesk) freeID(ctx context.Context, o *lti.Offer) (string, error) {
 }
 
 // hasPlatforms reports whether learning platforms can be registered.
-func (w *Web) hasPlatforms() bool { return w.lti != nil }
+func (w adminPages) hasPlatforms() bool { return w.lti != nil }

@@ -42,7 +42,7 @@ func (d *ltiDesk) launch(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	d.frame(rw, p, policy)
-	c, err := r.Cookie(d.w.hostCookie(ltiStateCookie))
+	c, err := r.Cookie(d.w.accounts.hostCookie(ltiStateCookie))
 	if err != nil { // the browser keeps no cookies here: nothing that came is used
 		d.ownWindow(rw, r, s)
 		return
@@ -273,7 +273,7 @@ func (d *ltiDesk) keepChoices(ctx context.Context, s *ltiSession, one pendingCho
 		}
 		c.Libraries = append(c.Libraries, l.ID)
 	}
-	if c.Template = f.Get("template"); !d.w.isTemplate(c.Template) {
+	if c.Template = f.Get("template"); !d.w.checks.isTemplate(c.Template) {
 		return fmt.Errorf("template %q: %w", c.Template, concordat.ErrInvalid)
 	}
 	b, err := json.Marshal(c)

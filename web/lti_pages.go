@@ -63,7 +63,7 @@ func (d *ltiDesk) showChecks(rw http.ResponseWriter, r *http.Request, s *ltiSess
 
 // submit takes files that somebody hands in within a course.
 func (d *ltiDesk) submit(rw http.ResponseWriter, r *http.Request, s *ltiSession) {
-	u, err := d.w.read(rw, r)
+	u, err := d.w.checks.read(rw, r)
 	if err != nil {
 		d.w.fail(rw, r, nil, err)
 		return

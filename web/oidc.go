@@ -64,13 +64,13 @@ type oidcFlow struct {
 
 type logoutFlow struct{ Provider, Token string }
 
-func (w *Web) oidcRoutes() {
+func (w accountPages) oidcRoutes() {
 	w.mux.HandleFunc("GET /login/oidc/{provider}", w.oidcBegin)
 	w.mux.HandleFunc("GET /login/oidc/{provider}/back", w.oidcBack)
 }
 
 // hostCookie returns the name of a cookie that holds for this very host only.
-func (w *Web) hostCookie(name string) string {
+func (w accountPages) hostCookie(name string) string {
 	if w.o.Secure {
 		return "__Host-" + name
 	}
@@ -83,7 +83,7 @@ func hashText(s string) string {
 }
 
 // browserCookie returns the secret by which a browser is known again, a new one if it has none.
-func (w *Web) browserCookie(rw http.ResponseWriter, r *http.Request, name string) string {
+func (w accountPages) browserCookie(rw http.ResponseWriter, r *http.Request, name string) string {
 	secret := rand.Text()
 	if c, err := r.Cookie(w.hostCookie(name)); err == nil && len(c.Value) >= 20 && len(c.Value) <= 100 {
 		secret = c.Value // another tab is on its way too
@@ -94,7 +94,7 @@ func (w *Web) browserCookie(rw http.ResponseWriter, r *http.Request, name string
 }
 
 // oidcBegin sends somebody to a provider (OpenID Connect Core 1.0, section 3.1.2.1, with PKCE, RFC 7636).
-func (w *Web) oidcBegin(rw http.ResponseWriter, r *http.Request) {
+func (w accountPages) oidcBegin(rw http.ResponseWriter, r *http.Request) {
 	p, err := w.provider(r.PathValue("provider"))
 	if err != nil {
 		w.fail(rw, r, nil, err)
@@ -126,7 +126,7 @@ func (w *Web) oidcBegin(rw http.ResponseWriter, r *http.Request) {
 }
 
 // oidcBack takes somebody who comes back from a provider.
-func (w *Web) oidcBack(rw http.ResponseWriter, r *http.Request) {
+func (w accountPages) oidcBack(rw http.ResponseWriter, r *http.Request) {
 	p, err := w.provider(r.PathValue("provider"))
 	if err != nil {
 		w.fail(rw, r, nil, err)
@@ -160,7 +160,7 @@ func (w *Web) oidcBack(rw http.ResponseWriter, r *http.Request) {
 }
 
 // refuseLogin shows the page to sign in again, with a word on what went wrong; the rest is in the log.
-func (w *Web) refuseLogin(rw http.ResponseWriter, r *http.Request, p *provider, who *identity, err error) {
+func (w accountPages) refuseLogin(rw http.ResponseWriter, r *http.Request, p *provider, who *identity, err error) {
 	code, problem := http.StatusForbidden, "login.refused"
 	switch {
 	case errors.Is(err, concordat.ErrUnavailable):
@@ -180,7 +180,7 @@ func (w *Web) refuseLogin(rw http.ResponseWriter, r *http.Request, p *provider, 
 // errStale: what comes back does not belong to a visit that this browser began a while ago.
 var errStale = errors.New("no such visit")
 
-func (w *Web) takeFlow(ctx context.Context, r *http.Request, p *provider) (f oidcFlow, err error) {
+func (w accountPages) takeFlow(ctx context.Context, r *http.Request, p *provider) (f oidcFlow, err error) {
 	data, err := w.o.Store.TakeFlow(ctx, flowOIDC, r.URL.Query().Get("state"))
 	if errors.Is(err, concordat.ErrNotFound) {
 		return f, fmt.Errorf("%w: state: %w", errStale, err)
@@ -204,7 +204,7 @@ func (w *Web) takeFlow(ctx context.Context, r *http.Request, p *provider) (f oid
 func equalText(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 // rememberLogout keeps what it takes to sign out at the provider as well.
-func (w *Web) rememberLogout(ctx context.Context, rw http.ResponseWriter, p *provider, who *identity) error {
+func (w accountPages) rememberLogout(ctx context.Context, rw http.ResponseWriter, p *provider, who *identity) error {
 	key := rand.Text()
 	data, err := json.Marshal(logoutFlow{p.Name, who.token})
 	if err == nil {
@@ -223,7 +223,7 @@ type signedOut struct{ Provider, URL string }
 // afterLogout goes to the page to sign in, or, for somebody who came by a provider, shows a page with
 // the way to sign out there too (OpenID Connect RP-Initiated Logout 1.0). It is a link and not a
 // redirection, since forms of this site lead nowhere else.
-func (w *Web) afterLogout(rw http.ResponseWriter, r *http.Request) {
+func (w accountPages) afterLogout(rw http.ResponseWriter, r *http.Request) {
 	c, err := r.Cookie(w.hostCookie("provider"))
 	if err != nil {
 		http.Redirect(rw, r, "/login", http.StatusSeeOther)
@@ -257,7 +257,7 @@ func (w *Web) afterLogout(rw http.ResponseWriter, r *http.Request) {
 type providerLink struct{ Name, Title string }
 
 // signPage adds to the page to sign in what stands there beside the password.
-func (w *Web) signPage(p signPage) signPage {
+func (w accountPages) signPage(p signPage) signPage {
 	for _, one := range w.providers {
 		p.Providers = append(p.Providers, providerLink{one.Name, one.Title})
 	}
@@ -266,7 +266,7 @@ func (w *Web) signPage(p signPage) signPage {
 }
 
 // mayUsePassword reports whether the account may sign in by its password.
-func (w *Web) mayUsePassword(ctx context.Context, name string) (bool, error) {
+func (w accountPages) mayUsePassword(ctx context.Context, name string) (bool, error) {
 	if !w.o.Login.AdministratorsOnly {
 		return true, nil
 	}
@@ -274,7 +274,7 @@ func (w *Web) mayUsePassword(ctx context.Context, name string) (bool, error) {
 	return err == nil && a.Role == store.RoleAdministrator, err
 }
 
-func (w *Web) provider(name string) (*provider, error) {
+func (w accountPages) provider(name string) (*provider, error) {
 	for _, p := range w.providers {
 		if p.Name == name {
 			return p, nil

@@ -316,7 +316,7 @@ func (p *provider) role(who *identity) (store.Role, bool) {
 }
 
 // accountOf returns the account of somebody, which it makes or links if that is configured.
-func (w *Web) accountOf(ctx context.Context, p *provider, who *identity) (store.Account, error) {
+func (w accountPages) accountOf(ctx context.Context, p *provider, who *identity) (store.Account, error) {
 	i, err := w.o.Store.Identity(ctx, who.Issuer, who.Subject)
 	switch {
 	case err == nil:
@@ -344,7 +344,7 @@ func (p *provider) person(who *identity) people.Person {
 
 // linkVerified links somebody to the account that bears the verified e-mail address as its name, or
 // fails with concordat.ErrNotFound: addresses are given to new people, so it is done once.
-func (w *Web) linkVerified(ctx context.Context, p *provider, who *identity) (store.Account, error) {
+func (w accountPages) linkVerified(ctx context.Context, p *provider, who *identity) (store.Account, error) {
 	email, verified := who.text("email"), who.claims["email_verified"]
 	if email == "" || verified != true {
 		return store.Account{}, fmt.Errorf("no verified address: %w", concordat.ErrNotFound)
@@ -352,7 +352,7 @@ func (w *Web) linkVerified(ctx context.Context, p *provider, who *identity) (sto
 	return w.people.Connect(ctx, p.person(who), email)
 }
 
-func (w *Web) newAccount(ctx context.Context, p *provider, who *identity) (store.Account, error) {
+func (w accountPages) newAccount(ctx context.Context, p *provider, who *identity) (store.Account, error) {
 	person := p.person(who)
 	if person.Role == "" {
 		return store.Account{}, fmt.Errorf("%w: no role for subject %q of %s", concordat.ErrRefused, who.Subject, who.Issuer)

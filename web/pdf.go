@@ -28,7 +28,7 @@ func (w pdfWriter) Write(b []byte) (int, error) {
 }
 
 // writePDF writes the report with the comments on it, if the visitor sees those.
-func (w *Web) writePDF(rw http.ResponseWriter, r *http.Request, v *visitor, rep *report.Report) error {
+func (w reportPages) writePDF(rw http.ResponseWriter, r *http.Request, v *visitor, rep *report.Report) error {
 	now, err := w.review(r.Context(), rep.Task)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (w *Web) writePDF(rw http.ResponseWriter, r *http.Request, v *visitor, rep 
 }
 
 // pdf answers with the report as a PDF file.
-func (w *Web) pdf(rw http.ResponseWriter, r *http.Request, v *visitor, t store.Task, rep *report.Report) {
+func (w reportPages) pdf(rw http.ResponseWriter, r *http.Request, v *visitor, t store.Task, rep *report.Report) {
 	rw.Header().Set("Content-Disposition", attachment(t, "pdf"))
 	if err := w.writePDF(rw, r, v, rep); err != nil {
 		rw.Header().Del("Content-Disposition")

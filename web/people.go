@@ -19,11 +19,11 @@ type peoplePage struct {
 	Asked    store.Account // what was asked for, beside a problem
 }
 
-func (w *Web) peoplePage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) peoplePage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	w.showPeople(rw, r, v, http.StatusOK, peoplePage{})
 }
 
-func (w *Web) showPeople(rw http.ResponseWriter, r *http.Request, v *visitor, code int, p peoplePage) {
+func (w adminPages) showPeople(rw http.ResponseWriter, r *http.Request, v *visitor, code int, p peoplePage) {
 	var err error
 	if p.Accounts, err = w.o.Store.Accounts(r.Context()); err != nil {
 		w.fail(rw, r, v, err)
@@ -34,7 +34,7 @@ func (w *Web) showPeople(rw http.ResponseWriter, r *http.Request, v *visitor, co
 }
 
 // addPerson makes an account without a password and shows the link by which the person chooses one.
-func (w *Web) addPerson(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) addPerson(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	if err := form(rw, r); err != nil {
 		w.fail(rw, r, v, err)
 		return
@@ -56,7 +56,7 @@ func (w *Web) addPerson(rw http.ResponseWriter, r *http.Request, v *visitor) {
 }
 
 // showLink shows a new link by which somebody chooses a password.
-func (w *Web) showLink(rw http.ResponseWriter, r *http.Request, v *visitor, name string, link people.Link) {
+func (w adminPages) showLink(rw http.ResponseWriter, r *http.Request, v *visitor, name string, link people.Link) {
 	w.showPeople(rw, r, v, http.StatusOK, peoplePage{Link: w.addressOf(r) + joinPath(link), For: name})
 }
 
@@ -65,7 +65,7 @@ func joinPath(l people.Link) string { return "/join?key=" + l.Key }
 
 // addressOf is where people reach the site: as it is configured where it stands behind https, else where
 // the request came, since the address on which it listens may be one that nobody can open.
-func (w *Web) addressOf(r *http.Request) string {
+func (w adminPages) addressOf(r *http.Request) string {
 	switch {
 	case !w.o.Secure:
 		return "http://" + r.Host
@@ -76,7 +76,7 @@ func (w *Web) addressOf(r *http.Request) string {
 }
 
 // changePerson disables or enables an account, changes its role, or gives a new link to choose a password.
-func (w *Web) changePerson(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) changePerson(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	if err := form(rw, r); err != nil {
 		w.fail(rw, r, v, err)
 		return

@@ -157,7 +157,7 @@ func (o *onItsWay) busy(ctx context.Context, running []concordat.TaskID) string 
 }
 
 // events sends what happens to a check until it ends.
-func (w *Web) events(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w checkPages) events(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	t, err := w.task(r, v)
 	if err != nil {
 		w.fail(rw, r, v, err)
@@ -165,7 +165,7 @@ func (w *Web) events(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	}
 	events, stop := w.o.Queue.Watch(t.ID)
 	defer stop()
-	o := &onItsWay{w: w, v: v, l: message.LanguageOf(r)}
+	o := &onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}
 	w.follow(rw, r, v, events, queueBeat, func(ctx context.Context) (progress, error) {
 		// What the store says counts: an event may have been before we watched.
 		t, err := w.o.Store.Task(ctx, t.ID)
@@ -182,7 +182,7 @@ func (w *Web) events(rw http.ResponseWriter, r *http.Request, v *visitor) {
 // follow sends what now returns, at every event and every so often, until it says that it was the last or
 // fails: what it tells of was deleted, or the reader has gone (HTML living standard, server-sent events). An
 // account follows a bounded number of things at once, and all streams end with EndStreams.
-func (w *Web) follow(rw http.ResponseWriter, r *http.Request, v *visitor, events <-chan site.Event, every time.Duration,
+func (w checkPages) follow(rw http.ResponseWriter, r *http.Request, v *visitor, events <-chan site.Event, every time.Duration,
 	now func(context.Context) (progress, error)) {
 	over, leave, err := w.openStream(v)
 	if err != nil {

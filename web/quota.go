@@ -34,7 +34,7 @@ func (w *Web) readUpload(rw http.ResponseWriter, r *http.Request, v *visitor) (*
 	if err := w.mayUpload(rw, r, v); err != nil {
 		return nil, err
 	}
-	u, err := w.read(rw, r)
+	u, err := w.checks.read(rw, r)
 	if err != nil {
 		w.lose(r.Context(), v, u)
 		return nil, err

@@ -19,7 +19,10 @@ import (
 	"concordat/web/message"
 )
 
-func (w *Web) readingRoutes() {
+// reportPages has the pages on which a report is read, ruled on and reviewed.
+type reportPages struct{ *Web }
+
+func (w reportPages) readingRoutes() {
 	w.page("GET /checks/{id}/text/{page}", everyone, w.textPart)
 	w.page("GET /checks/{id}/sources", everyone, w.sourcesPage)
 	w.page("GET /checks/{id}/changes", everyone, w.changesPart)
@@ -82,7 +85,7 @@ type Comparison struct {
 }
 
 // reader prepares a page about the report of the request's check.
-func (w *Web) reader(r *http.Request, v *visitor, part bool) (*checkPage, *reading, error) {
+func (w reportPages) reader(r *http.Request, v *visitor, part bool) (*checkPage, *reading, error) {
 	t, err := w.task(r, v)
 	if err == nil && !hasReport(t) {
 		err = fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
@@ -93,11 +96,11 @@ func (w *Web) reader(r *http.Request, v *visitor, part bool) (*checkPage, *readi
 	return w.readTask(r, v, t, part)
 }
 
-func (w *Web) readTask(r *http.Request, v *visitor, t store.Task, part bool) (*checkPage, *reading, error) {
+func (w reportPages) readTask(r *http.Request, v *visitor, t store.Task, part bool) (*checkPage, *reading, error) {
 	p := &checkPage{MayReview: v.mayReview(), Me: v.Name, Verdicts: verdicts, Page: 1, Orders: sourceOrders, Filter: sourceFilterOf(nil),
 		Kinds: []concordat.Kind{concordat.KindVerbatim, concordat.KindNear, concordat.KindParaphrase, concordat.KindSummary}}
 	var err error
-	if p.row, err = w.row(r.Context(), v, t); err != nil || !hasReport(t) {
+	if p.row, err = w.checks.row(r.Context(), v, t); err != nil || !hasReport(t) {
 		return p, nil, err
 	}
 	if p.Review, err = w.review(r.Context(), t.ID); err != nil {
@@ -121,7 +124,7 @@ func (w *Web) readTask(r *http.Request, v *visitor, t store.Task, part bool) (*c
 }
 
 // checkPage shows how a check stands, and its report once there is one.
-func (w *Web) checkPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	t, err := w.task(r, v)
 	var p *checkPage
 	var got *reading
@@ -132,7 +135,7 @@ func (w *Web) checkPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		err = nil // the page says so
 	}
 	if err == nil && !ended(t.State) {
-		p.Now, err = (&onItsWay{w: w, v: v, l: message.LanguageOf(r)}).now(r.Context(), t)
+		p.Now, err = (&onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}).now(r.Context(), t)
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)
@@ -163,7 +166,7 @@ func (w *Web) checkPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 }
 
 // links says where the parts of a report are on these pages.
-func (w *Web) links(in message.Language, p *checkPage) html.Links {
+func (w reportPages) links(in message.Language, p *checkPage) html.Links {
 	base := "/checks/" + string(p.ID)
 	l := html.Links{
 		Page:    func(n int) string { return base + "?page=" + strconv.Itoa(n+1) },
@@ -235,7 +238,7 @@ func (p *checkPage) notesOf(at concordat.Span) (out []store.Review) {
 }
 
 // piece executes a template that a page's file defines beside its content.
-func (w *Web) piece(in message.Language, name string, data any) template.HTML {
+func (w reportPages) piece(in message.Language, name string, data any) template.HTML {
 	var b bytes.Buffer
 	if err := w.pages[in]["check"].ExecuteTemplate(&b, name, data); err != nil {
 		w.o.Logger.Error("page", "page", name, "error", err)
@@ -268,7 +271,7 @@ func numbered(r *http.Request, name string, most int) (int, error) {
 }
 
 // textPart writes a page of the text, for the page that is read.
-func (w *Web) textPart(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w reportPages) textPart(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	p, got, err := w.reader(r, v, true)
 	n := 0
 	if err == nil {
@@ -282,7 +285,7 @@ func (w *Web) textPart(rw http.ResponseWriter, r *http.Request, v *visitor) {
 }
 
 // sourcesPage lists the ranked sources, or those whose title or place has some words.
-func (w *Web) sourcesPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w reportPages) sourcesPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	p, got, err := w.reader(r, v, true)
 	if err != nil {
 		w.fail(rw, r, v, err)
@@ -301,7 +304,7 @@ func (w *Web) sourcesPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 }
 
 // passagePage shows one passage beside all its sources.
-func (w *Web) passagePage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w reportPages) passagePage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	q := r.URL.Query().Get("part") != ""
 	p, got, err := w.reader(r, v, q)
 	k := 0
@@ -331,7 +334,7 @@ func (w *Web) passagePage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 }
 
 // comparePage shows the submission and one source side by side.
-func (w *Web) comparePage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w reportPages) comparePage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	p, got, err := w.reader(r, v, false)
 	if err != nil {
 		w.fail(rw, r, v, err)
@@ -366,7 +369,7 @@ func (p checkPage) Base() string {
 
 // sourceText returns the text of a source of this site for those who see all checks; others see the
 // passages that the report has.
-func (w *Web) sourceText(ctx context.Context, v *visitor, ref concordat.Ref) (string, error) {
+func (w reportPages) sourceText(ctx context.Context, v *visitor, ref concordat.Ref) (string, error) {
 	if !v.seesAll() {
 		return "", nil
 	}

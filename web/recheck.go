@@ -15,7 +15,7 @@ import (
 	"concordat/web/message"
 )
 
-func (w *Web) recheckRoutes() {
+func (w batchPages) recheckRoutes() {
 	w.page("GET /rechecks", everyone, w.rechecksPage)
 	w.page("POST /rechecks", checkers, w.setRecheck)
 }
@@ -31,7 +31,7 @@ type shownRecheck struct {
 }
 
 // rechecks returns what the visitor may see of what is done again.
-func (w *Web) rechecks(ctx context.Context, v *visitor) ([]shownRecheck, error) {
+func (w batchPages) rechecks(ctx context.Context, v *visitor) ([]shownRecheck, error) {
 	all, err := w.o.Store.Rechecks(ctx)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ type rechecksPage struct {
 	Today    string
 }
 
-func (w *Web) rechecksPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w batchPages) rechecksPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	p := rechecksPage{Today: w.o.Now().Format(time.DateOnly)}
 	var err error
 	if p.Rechecks, err = w.rechecks(r.Context(), v); err == nil {
@@ -109,7 +109,7 @@ func (w *Web) rechecksPage(rw http.ResponseWriter, r *http.Request, v *visitor) 
 	w.show(rw, r, v, http.StatusOK, "rechecks", "title.rechecks", p)
 }
 
-func (w *Web) setRecheck(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w batchPages) setRecheck(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	err := form(rw, r)
 	kind, target := r.PostForm.Get("kind"), r.PostForm.Get("target")
 	if err == nil {
@@ -139,7 +139,7 @@ func (w *Web) setRecheck(rw http.ResponseWriter, r *http.Request, v *visitor) {
 }
 
 // mayRecheck returns nil if the visitor may have something done again.
-func (w *Web) mayRecheck(ctx context.Context, v *visitor, kind, target string) error {
+func (w batchPages) mayRecheck(ctx context.Context, v *visitor, kind, target string) error {
 	if w.o.Batches == nil {
 		return errNoBatches
 	}
@@ -167,7 +167,7 @@ func (w *Web) mayRecheck(ctx context.Context, v *visitor, kind, target string) e
 }
 
 // putRecheck has something done again every so many days, the first time on a day; empty: after so many days.
-func (w *Web) putRecheck(ctx context.Context, v *visitor, kind, target string, every int, on string) error {
+func (w batchPages) putRecheck(ctx context.Context, v *visitor, kind, target string, every int, on string) error {
 	if err := w.mayRecheck(ctx, v, kind, target); err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (w *Web) putRecheck(ctx context.Context, v *visitor, kind, target string, e
 	})
 }
 
-func (w *Web) dropRecheck(ctx context.Context, v *visitor, kind, target string) error {
+func (w batchPages) dropRecheck(ctx context.Context, v *visitor, kind, target string) error {
 	if err := w.mayRecheck(ctx, v, kind, target); err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (w *Web) dropRecheck(ctx context.Context, v *visitor, kind, target string) 
 
 // plan has what was handed in done again if the configuration says so. What was handed in stands without it,
 // so a failure goes to the log.
-func (w *Web) plan(ctx context.Context, v *visitor, kind, target string) {
+func (w batchPages) plan(ctx context.Context, v *visitor, kind, target string) {
 	if w.o.AgainDays == nil || w.o.Batches == nil {
 		return
 	}

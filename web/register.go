@@ -14,7 +14,7 @@ import (
 
 var handle = regexp.MustCompile(`^[a-z0-9][a-z0-9._+@-]{2,63}$`)
 
-func (w *Web) registerRoutes() {
+func (w accountPages) registerRoutes() {
 	w.mux.HandleFunc("GET /register", w.registerPage)
 	w.mux.HandleFunc("POST /register", w.register)
 }
@@ -26,14 +26,14 @@ type registerPage struct {
 }
 
 // closed refuses to make accounts where the site is not open to everybody.
-func (w *Web) closed(rw http.ResponseWriter, r *http.Request) bool {
+func (w accountPages) closed(rw http.ResponseWriter, r *http.Request) bool {
 	if !w.o.Policy.Public {
 		w.fail(rw, r, nil, fmt.Errorf("page %s: %w", r.URL.Path, concordat.ErrNotFound))
 	}
 	return !w.o.Policy.Public
 }
 
-func (w *Web) registerPage(rw http.ResponseWriter, r *http.Request) {
+func (w accountPages) registerPage(rw http.ResponseWriter, r *http.Request) {
 	if !w.closed(rw, r) {
 		w.show(rw, r, nil, http.StatusOK, "register", "title.register", registerPage{})
 	}
@@ -41,7 +41,7 @@ func (w *Web) registerPage(rw http.ResponseWriter, r *http.Request) {
 
 // register makes an account for whoever asks, and shows once the link by which its password is chosen.
 // A name that nobody takes into use within an hour is free again.
-func (w *Web) register(rw http.ResponseWriter, r *http.Request) {
+func (w accountPages) register(rw http.ResponseWriter, r *http.Request) {
 	if w.closed(rw, r) {
 		return
 	}

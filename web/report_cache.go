@@ -107,7 +107,7 @@ func weight(f *report.Findings) int {
 
 // reading returns the report of a task by rules, as much of it as a reader sees, prepared to be shown in
 // parts.
-func (w *Web) reading(ctx context.Context, id concordat.TaskID, rules report.Rules, in report.Language, see See) (*reading, error) {
+func (w reportPages) reading(ctx context.Context, id concordat.TaskID, rules report.Rules, in report.Language, see See) (*reading, error) {
 	if see == SeeNothing {
 		return nil, fmt.Errorf("report of %s: %w", id, errNotShown)
 	}
@@ -162,7 +162,7 @@ func (b *cachedReport) view(key string, in report.Language, rules report.Rules, 
 
 // readsOn reports whether somebody who reads a part of a report has been noted as its reader a moment
 // ago.
-func (w *Web) readsOn(id concordat.TaskID, name string) bool {
+func (w reportPages) readsOn(id concordat.TaskID, name string) bool {
 	b := w.cache.take(id)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -176,7 +176,7 @@ func (w *Web) readsOn(id concordat.TaskID, name string) bool {
 }
 
 // noteRead notes that somebody reads a report: each page of its own, and once in a while for its parts.
-func (w *Web) noteRead(ctx context.Context, v *visitor, id concordat.TaskID, part bool) {
+func (w reportPages) noteRead(ctx context.Context, v *visitor, id concordat.TaskID, part bool) {
 	if !w.readsOn(id, v.Name) || !part {
 		w.audit(ctx, v.Name, "report_read", map[string]any{"task": id})
 	}

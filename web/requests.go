@@ -19,7 +19,7 @@ import (
 	"concordat/web/message"
 )
 
-func (w *Web) requestRoutes() {
+func (w checkPages) requestRoutes() {
 	w.page("GET /requests", officers, w.requestsPage)
 	w.page("GET /requests/{id}", officers, w.requestPage)
 	w.page("POST /requests/{id}", officers, w.decide)
@@ -57,7 +57,7 @@ type requestsPage struct {
 var requestStates = []string{concordat.DisclosurePending, concordat.DisclosureGranted, concordat.DisclosureRefused,
 	concordat.DisclosureExpired, concordat.DisclosureWithdrawn}
 
-func (w *Web) requestsPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w checkPages) requestsPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	state := r.URL.Query().Get("state")
 	if !slices.Contains(requestStates, state) {
 		state = ""
@@ -72,7 +72,7 @@ func (w *Web) requestsPage(rw http.ResponseWriter, r *http.Request, v *visitor) 
 
 // requests returns requests for passages in both directions, the latest first, behind the one with an ID, and
 // the ID to go on from.
-func (w *Web) requests(ctx context.Context, state, after string, limit int) (out []request, next string, err error) {
+func (w checkPages) requests(ctx context.Context, state, after string, limit int) (out []request, next string, err error) {
 	ds, next, err := w.o.Answers.DisclosuresAfter(ctx, state, after, limit)
 	if err != nil {
 		return nil, "", err
@@ -92,7 +92,7 @@ func (w *Web) requests(ctx context.Context, state, after string, limit int) (out
 }
 
 // names are the names of the partners.
-func (w *Web) names(ctx context.Context) (map[concordat.SiteID]string, error) {
+func (w checkPages) names(ctx context.Context) (map[concordat.SiteID]string, error) {
 	ps, err := w.o.Partners(ctx)
 	out := map[concordat.SiteID]string{}
 	for _, p := range ps {
@@ -101,7 +101,7 @@ func (w *Web) names(ctx context.Context) (map[concordat.SiteID]string, error) {
 	return out, err
 }
 
-func (w *Web) request(ctx context.Context, d store.Disclosure, names map[concordat.SiteID]string) (request, error) {
+func (w checkPages) request(ctx context.Context, d store.Disclosure, names map[concordat.SiteID]string) (request, error) {
 	one := request{Disclosure: d, Name: names[d.Partner]}
 	if one.Name == "" {
 		one.Name = string(d.Partner)
@@ -134,7 +134,7 @@ type requestPage struct {
 }
 
 // requestPage shows a request with the passages that the partner asks to read.
-func (w *Web) requestPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w checkPages) requestPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	p, err := w.oneRequest(r.Context(), r.PathValue("id"))
 	if err != nil {
 		w.fail(rw, r, v, err)
@@ -144,7 +144,7 @@ func (w *Web) requestPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	w.show(rw, r, v, http.StatusOK, "request", "title.request", p)
 }
 
-func (w *Web) oneRequest(ctx context.Context, id string) (requestPage, error) {
+func (w checkPages) oneRequest(ctx context.Context, id string) (requestPage, error) {
 	var p requestPage
 	d, err := w.o.Store.Disclosure(ctx, id)
 	if err != nil {
@@ -169,7 +169,7 @@ func (w *Web) oneRequest(ctx context.Context, id string) (requestPage, error) {
 }
 
 // decide grants or refuses a partner's request, or takes a grant back.
-func (w *Web) decide(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w checkPages) decide(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	err := form(rw, r)
 	if err == nil {
 		_, err = w.decideRequest(r.Context(), v, r.PathValue("id"), r.PostForm.Get("action"), r.PostForm.Get("words"))
@@ -181,7 +181,7 @@ func (w *Web) decide(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	http.Redirect(rw, r, "/requests/"+url.PathEscape(r.PathValue("id")), http.StatusSeeOther)
 }
 
-func (w *Web) decideRequest(ctx context.Context, v *visitor, id, action, words string) (store.Disclosure, error) {
+func (w checkPages) decideRequest(ctx context.Context, v *visitor, id, action, words string) (store.Disclosure, error) {
 	var d store.Disclosure
 	var err error
 	words = strings.TrimSpace(words)
@@ -254,7 +254,7 @@ func (a askedFor) Waits() bool {
 
 // ask asks the partners that hold the sources of a passage to show more of it, or how what was asked
 // for stands.
-func (w *Web) ask(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w checkPages) ask(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	t, err := w.task(r, v)
 	if err == nil {
 		err = form(rw, r)
@@ -292,7 +292,7 @@ type askPassages struct {
 }
 
 // askFor asks, and returns how the requests stand.
-func (w *Web) askFor(ctx context.Context, v *visitor, t store.Task, a askPassages) ([]report.Disclosure, error) {
+func (w checkPages) askFor(ctx context.Context, v *visitor, t store.Task, a askPassages) ([]report.Disclosure, error) {
 	a.Reason, a.Contact = strings.TrimSpace(a.Reason), strings.TrimSpace(a.Contact)
 	switch {
 	case w.o.Partner == nil:
@@ -327,7 +327,7 @@ func (w *Web) askFor(ctx context.Context, v *visitor, t store.Task, a askPassage
 	return out, errors.Join(errs...)
 }
 
-func (w *Web) askOne(ctx context.Context, v *visitor, t store.Task, partner concordat.SiteID, a askPassages,
+func (w checkPages) askOne(ctx context.Context, v *visitor, t store.Task, partner concordat.SiteID, a askPassages,
 	passages []int) ([]report.Disclosure, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -341,7 +341,7 @@ func (w *Web) askOne(ctx context.Context, v *visitor, t store.Task, partner conc
 }
 
 // refresh asks again for what waits.
-func (w *Web) refresh(ctx context.Context, v *visitor, t store.Task, f *report.Findings) ([]report.Disclosure, error) {
+func (w checkPages) refresh(ctx context.Context, v *visitor, t store.Task, f *report.Findings) ([]report.Disclosure, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	partners := map[concordat.SiteID]concordat.Partner{}

@@ -57,7 +57,7 @@ func (w *Web) review(ctx context.Context, id concordat.TaskID) (*review, error) 
 	if err != nil {
 		return nil, err
 	}
-	first, err := w.firstRules(ctx, id)
+	first, err := w.checks.firstRules(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (v *visitor) mayReview() bool {
 }
 
 // reviewForm reads a form about a task that the visitor may see, and what was decided about it so far.
-func (w *Web) reviewForm(rw http.ResponseWriter, r *http.Request, v *visitor) (store.Task, *review, error) {
+func (w reportPages) reviewForm(rw http.ResponseWriter, r *http.Request, v *visitor) (store.Task, *review, error) {
 	t, err := w.task(r, v)
 	if err == nil {
 		err = form(rw, r)
@@ -180,7 +180,7 @@ func (w *Web) reviewForm(rw http.ResponseWriter, r *http.Request, v *visitor) (s
 }
 
 // formerRules returns the rules before the latest change that was not itself undone.
-func (w *Web) formerRules(ctx context.Context, id concordat.TaskID) (report.Rules, error) {
+func (w reportPages) formerRules(ctx context.Context, id concordat.TaskID) (report.Rules, error) {
 	all, err := w.o.Store.Reviews(ctx, id)
 	if err != nil {
 		return report.Rules{}, err
@@ -196,7 +196,7 @@ func (w *Web) formerRules(ctx context.Context, id concordat.TaskID) (report.Rule
 		}
 	}
 	if len(stack) < 2 {
-		return w.firstRules(ctx, id)
+		return w.checks.firstRules(ctx, id)
 	}
 	var rules report.Rules
 	if err := json.Unmarshal(stack[len(stack)-2], &rules); err != nil {
@@ -206,7 +206,7 @@ func (w *Web) formerRules(ctx context.Context, id concordat.TaskID) (report.Rule
 }
 
 // addNote keeps a comment, a verdict, or that a second person agrees with one.
-func (w *Web) addNote(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w reportPages) addNote(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	t, now, err := w.reviewForm(rw, r, v)
 	if err == nil {
 		_, err = w.keepNote(r.Context(), v, t, now, r.PostForm)
@@ -226,7 +226,7 @@ func (w *Web) addNote(rw http.ResponseWriter, r *http.Request, v *visitor) {
 }
 
 // keepNote keeps what a form says of a task, and returns it.
-func (w *Web) keepNote(ctx context.Context, v *visitor, t store.Task, now *review, f url.Values) (store.Review, error) {
+func (w reportPages) keepNote(ctx context.Context, v *visitor, t store.Task, now *review, f url.Values) (store.Review, error) {
 	n, err := w.note(v, now, f)
 	if err != nil {
 		return n, err
@@ -240,7 +240,7 @@ func (w *Web) keepNote(ctx context.Context, v *visitor, t store.Task, now *revie
 
 // appendRules keeps new rules of a task, unless they were changed since there were so many changes;
 // store.AnyRules: whatever happened. subject says of what the change is; it may be empty.
-func (w *Web) appendRules(ctx context.Context, v *visitor, id concordat.TaskID, rules report.Rules, action, subject string,
+func (w reportPages) appendRules(ctx context.Context, v *visitor, id concordat.TaskID, rules report.Rules, action, subject string,
 	changes int) error {
 	if err := rules.Validate(); err != nil {
 		return err
@@ -257,7 +257,7 @@ func (w *Web) appendRules(ctx context.Context, v *visitor, id concordat.TaskID, 
 	})
 }
 
-func (w *Web) note(v *visitor, now *review, f url.Values) (store.Review, error) {
+func (w reportPages) note(v *visitor, now *review, f url.Values) (store.Review, error) {
 	n := store.Review{At: w.o.Now(), By: v.Name, Kind: store.ReviewKind(f.Get("kind")), Text: strings.TrimSpace(f.Get("text"))}
 	bad := func(key string, args ...any) (store.Review, error) { return n, message.Invalid(key, args...) }
 	if len(n.Text) > mostNote {

@@ -22,7 +22,7 @@ const (
 )
 
 // changeRules changes the rules of one report; the former ones stay and can be had back.
-func (w *Web) changeRules(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w reportPages) changeRules(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	t, now, err := w.reviewForm(rw, r, v)
 	var rules report.Rules
 	if err == nil {
@@ -40,7 +40,7 @@ func (w *Web) changeRules(rw http.ResponseWriter, r *http.Request, v *visitor) {
 }
 
 // applyRules keeps what a form makes of the rules in force.
-func (w *Web) applyRules(ctx context.Context, v *visitor, t store.Task, now *review, f url.Values) (report.Rules, error) {
+func (w reportPages) applyRules(ctx context.Context, v *visitor, t store.Task, now *review, f url.Values) (report.Rules, error) {
 	rules, subject, err := w.newRules(ctx, v, t.ID, now.Rules, f)
 	if err == nil {
 		err = w.appendRules(ctx, v, t.ID, rules, f.Get("action"), subject, store.AnyRules)
@@ -57,7 +57,7 @@ func shortened(s string) string {
 }
 
 // afterRules is the page on which a change of the rules was asked for, where it shows; seq is the change, of which it tells.
-func (w *Web) afterRules(r *http.Request, t store.Task, rules report.Rules, seq int) string {
+func (w reportPages) afterRules(r *http.Request, t store.Task, rules report.Rules, seq int) string {
 	to := url.URL{Path: "/checks/" + string(t.ID)}
 	f := r.PostForm
 	if seq > 0 {
@@ -93,7 +93,7 @@ func (w *Web) afterRules(r *http.Request, t store.Task, rules report.Rules, seq 
 }
 
 // newRules is what the form makes of the rules in force, and of what the change is.
-func (w *Web) newRules(ctx context.Context, v *visitor, id concordat.TaskID, rules report.Rules,
+func (w reportPages) newRules(ctx context.Context, v *visitor, id concordat.TaskID, rules report.Rules,
 	f url.Values) (report.Rules, string, error) {
 	ref := refOf(f)
 	name := strings.TrimRight(ref.String(), "/")
@@ -189,7 +189,7 @@ func spanOf(f url.Values) (s concordat.Span, err error) {
 	return s, nil
 }
 
-func (w *Web) passageRules(v *visitor, rules report.Rules, f url.Values) (report.Rules, string, error) {
+func (w reportPages) passageRules(v *visitor, rules report.Rules, f url.Values) (report.Rules, string, error) {
 	s, err := spanOf(f)
 	if err != nil {
 		return rules, "", err
@@ -210,7 +210,7 @@ func (w *Web) passageRules(v *visitor, rules report.Rules, f url.Values) (report
 }
 
 // wordingRules counts a stretch of shared wording, or does so no longer.
-func (w *Web) wordingRules(v *visitor, rules report.Rules, f url.Values) (report.Rules, string, error) {
+func (w reportPages) wordingRules(v *visitor, rules report.Rules, f url.Values) (report.Rules, string, error) {
 	s, err := spanOf(f)
 	if err != nil {
 		return rules, "", err
@@ -229,7 +229,8 @@ func (w *Web) wordingRules(v *visitor, rules report.Rules, f url.Values) (report
 }
 
 // passageTemplate makes the wording of a passage that of a template, wherever else it stands.
-func (w *Web) passageTemplate(ctx context.Context, id concordat.TaskID, rules report.Rules, f url.Values) (report.Rules, string, error) {
+func (w reportPages) passageTemplate(ctx context.Context, id concordat.TaskID, rules report.Rules,
+	f url.Values) (report.Rules, string, error) {
 	s, err := spanOf(f)
 	if err != nil {
 		return rules, "", err

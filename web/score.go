@@ -28,7 +28,7 @@ type shownScore struct {
 }
 
 // scores returns the scores of those checks that have a report.
-func (w *Web) scores(ctx context.Context, v *visitor, tasks []store.Task) (map[concordat.TaskID]shownScore, error) {
+func (w reportPages) scores(ctx context.Context, v *visitor, tasks []store.Task) (map[concordat.TaskID]shownScore, error) {
 	var ids []concordat.TaskID
 	for _, t := range tasks {
 		if hasReport(t) {
@@ -80,7 +80,7 @@ func (w *Web) scores(ctx context.Context, v *visitor, tasks []store.Task) (map[c
 }
 
 // score computes the score of a check, and keeps it for the next list.
-func (w *Web) score(ctx context.Context, id concordat.TaskID, rules report.Rules, digest string) (store.Score, error) {
+func (w reportPages) score(ctx context.Context, id concordat.TaskID, rules report.Rules, digest string) (store.Score, error) {
 	f, revision, err := w.o.Site.FindingsAt(ctx, id)
 	if err != nil {
 		return store.Score{}, err

@@ -124,7 +124,7 @@ type signPage struct {
 }
 
 func (w *Web) loginPage(rw http.ResponseWriter, r *http.Request) {
-	w.show(rw, r, nil, http.StatusOK, "login", "title.login", w.signPage(signPage{Next: r.URL.Query().Get("next")}))
+	w.show(rw, r, nil, http.StatusOK, "login", "title.login", w.accounts.signPage(signPage{Next: r.URL.Query().Get("next")}))
 }
 
 func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
@@ -134,7 +134,7 @@ func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 	}
 	name, next := r.PostForm.Get("name"), r.PostForm.Get("next")
 	refuse := func(code int, problem string) {
-		w.show(rw, r, nil, code, "login", "title.login", w.signPage(signPage{Next: next, Name: name, Problem: problem}))
+		w.show(rw, r, nil, code, "login", "title.login", w.accounts.signPage(signPage{Next: next, Name: name, Problem: problem}))
 	}
 	address := w.address(r)
 	if len(name) > mostName { // nobody's: it is not kept, not even in the audit
@@ -158,7 +158,7 @@ func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 		refuse(http.StatusForbidden, "login.wrong")
 		return
 	}
-	switch ok, err := w.mayUsePassword(r.Context(), name); {
+	switch ok, err := w.accounts.mayUsePassword(r.Context(), name); {
 	case err != nil:
 		w.fail(rw, r, nil, err)
 		return
@@ -243,7 +243,7 @@ func (w *Web) logout(rw http.ResponseWriter, r *http.Request) {
 	}
 	http.SetCookie(rw, &http.Cookie{Name: w.cookie(), Path: "/", MaxAge: -1, HttpOnly: true, Secure: w.o.Secure,
 		SameSite: http.SameSiteLaxMode})
-	w.afterLogout(rw, r)
+	w.accounts.afterLogout(rw, r)
 }
 
 func (w *Web) firstPage(rw http.ResponseWriter, r *http.Request) {

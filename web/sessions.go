@@ -14,7 +14,7 @@ type quotaRow struct {
 	Most int64
 }
 
-func (w *Web) quotaRows(v *visitor) (out []quotaRow) {
+func (w accountPages) quotaRows(v *visitor) (out []quotaRow) {
 	q := w.people.Quota(v.Account)
 	for _, r := range []quotaRow{{"quota." + people.KindDocuments, int64(q.Documents)}, {"quota." + people.KindBytes, q.Bytes},
 		{"quota." + people.KindCharacters, int64(q.Characters)}, {"quota.open", int64(q.Open)}} {
@@ -26,7 +26,7 @@ func (w *Web) quotaRows(v *visitor) (out []quotaRow) {
 }
 
 // endSessions signs a browser out, or all but this one.
-func (w *Web) endSessions(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w accountPages) endSessions(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	err := form(rw, r)
 	if err == nil {
 		err = w.people.EndSessions(r.Context(), v.Name, store.TokenID(r.PostForm.Get("end")), v.session)
@@ -39,7 +39,7 @@ func (w *Web) endSessions(rw http.ResponseWriter, r *http.Request, v *visitor) {
 }
 
 // changePassword takes the present password and a new one, and signs all other browsers out.
-func (w *Web) changePassword(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w accountPages) changePassword(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	if err := form(rw, r); err != nil {
 		w.fail(rw, r, v, err)
 		return

@@ -23,7 +23,7 @@ func shareLimits(r *store.ShareRule) map[string]*int {
 
 // shareLibrary opens a library to a partner, or changes how much it is shown; what the form leaves empty of
 // an earlier share stays.
-func (w *Web) shareLibrary(ctx context.Context, v *visitor, l store.Library, f url.Values) error {
+func (w libraryPages) shareLibrary(ctx context.Context, v *visitor, l store.Library, f url.Values) error {
 	id := concordat.SiteID(f.Get("partner"))
 	x, err := w.o.Store.Share(ctx, l.ID, id)
 	if errors.Is(err, concordat.ErrNotFound) {
@@ -40,7 +40,7 @@ func (w *Web) shareLibrary(ctx context.Context, v *visitor, l store.Library, f u
 }
 
 // putShare keeps a share with a partner that is known, and returns it.
-func (w *Web) putShare(ctx context.Context, v *visitor, x store.Share) (store.Share, error) {
+func (w libraryPages) putShare(ctx context.Context, v *visitor, x store.Share) (store.Share, error) {
 	partners, err := w.o.Partners(ctx)
 	if err != nil {
 		return x, err
@@ -54,7 +54,7 @@ func (w *Web) putShare(ctx context.Context, v *visitor, x store.Share) (store.Sh
 }
 
 // unshare closes a library to a partner.
-func (w *Web) unshare(ctx context.Context, v *visitor, lib concordat.LibraryID, partner concordat.SiteID) error {
+func (w libraryPages) unshare(ctx context.Context, v *visitor, lib concordat.LibraryID, partner concordat.SiteID) error {
 	return w.o.Answers.Unshare(ctx, lib, partner, func(tx *store.DB) error {
 		return tx.Note(ctx, v.Name, "library_unshare", map[string]any{"library": lib, "partner": partner})
 	})

@@ -46,7 +46,7 @@ type uploadHandler struct {
 }
 
 // submit takes files or a text and makes a check of each.
-func (w *Web) submit(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w checkPages) submit(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	w.take(rw, r, v, uploadHandler{hand: w.hand, done: "/checks", show: func(was refused) {
 		w.showNew(rw, r, v, http.StatusBadRequest, was)
 	}})
@@ -54,7 +54,7 @@ func (w *Web) submit(rw http.ResponseWriter, r *http.Request, v *visitor) {
 
 // take reads what was handed in; the files are on disk before anything is answered. A script that hands in
 // file by file asks for JSON, and gives each its Idempotency-Key.
-func (w *Web) take(rw http.ResponseWriter, r *http.Request, v *visitor, t uploadHandler) {
+func (w checkPages) take(rw http.ResponseWriter, r *http.Request, v *visitor, t uploadHandler) {
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
 		w.takeScript(rw, r, v, t)
 		return
@@ -124,7 +124,7 @@ type handedFault struct {
 }
 
 // takeScript is take for a script: once for each key, and answered in JSON.
-func (w *Web) takeScript(rw http.ResponseWriter, r *http.Request, v *visitor, t uploadHandler) {
+func (w checkPages) takeScript(rw http.ResponseWriter, r *http.Request, v *visitor, t uploadHandler) {
 	u, err := w.readUpload(rw, r, v)
 	var answer *handed
 	if err == nil {
@@ -132,7 +132,7 @@ func (w *Web) takeScript(rw http.ResponseWriter, r *http.Request, v *visitor, t 
 		if key != "" {
 			key = "page " + key // apart from those of programs of the same account
 		}
-		if answer, err = once(r.Context(), w, v, key, []any{u.jobs, u.fields}, func() (*handed, error) {
+		if answer, err = once(r.Context(), w.Web, v, key, []any{u.jobs, u.fields}, func() (*handed, error) {
 			return w.handScript(r.Context(), v, u, t)
 		}); err != nil {
 			w.lose(r.Context(), v, u)
@@ -165,7 +165,7 @@ func (w *Web) takeScript(rw http.ResponseWriter, r *http.Request, v *visitor, t 
 	_ = json.NewEncoder(rw).Encode(out)
 }
 
-func (w *Web) handScript(ctx context.Context, v *visitor, u *upload, by uploadHandler) (*handed, error) {
+func (w checkPages) handScript(ctx context.Context, v *visitor, u *upload, by uploadHandler) (*handed, error) {
 	ids, err := by.hand(ctx, v, u)
 	if err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (w *Web) handScript(ctx context.Context, v *visitor, u *upload, by uploadHa
 
 // hand puts a check of each file and text into the queue. A file that could not be taken becomes a
 // failed check if another one could.
-func (w *Web) hand(ctx context.Context, v *visitor, u *upload) ([]concordat.TaskID, error) {
+func (w checkPages) hand(ctx context.Context, v *visitor, u *upload) ([]concordat.TaskID, error) {
 	jobs := u.jobs
 	if text := u.field("text"); strings.TrimSpace(text) != "" {
 		jobs = append(jobs, site.Job{Name: "text", Title: u.field("title"), Text: strings.ToValidUTF8(text, "\ufffd")})
@@ -235,7 +235,7 @@ func taken(jobs []site.Job) (out []site.Job) {
 }
 
 // enqueue puts a task of each job into the queue, with what is common to all.
-func (w *Web) enqueue(ctx context.Context, v *visitor, batch string, jobs []site.Job, common site.Job,
+func (w checkPages) enqueue(ctx context.Context, v *visitor, batch string, jobs []site.Job, common site.Job,
 	action string) ([]concordat.TaskID, error) {
 	all := make([]site.Job, len(jobs))
 	for i, j := range jobs {
@@ -245,7 +245,7 @@ func (w *Web) enqueue(ctx context.Context, v *visitor, batch string, jobs []site
 	ids, err := w.o.Queue.SubmitAll(ctx, v.Name, batch, all)
 	for i, id := range ids {
 		if common.Into == "" {
-			w.plan(ctx, v, store.RecheckCheck, string(id))
+			w.batches.plan(ctx, v, store.RecheckCheck, string(id))
 		}
 		detail := map[string]any{"task": id, "file": all[i].File}
 		if common.Into != "" {
@@ -260,7 +260,7 @@ func (w *Web) enqueue(ctx context.Context, v *visitor, batch string, jobs []site
 var batchName = regexp.MustCompile(`^[a-z2-7]{26}$`)
 
 // wishes reads from a form what is wanted of its checks.
-func (w *Web) wishes(ctx context.Context, v *visitor, u *upload) (site.Job, error) {
+func (w checkPages) wishes(ctx context.Context, v *visitor, u *upload) (site.Job, error) {
 	j := site.Job{Template: u.field("template"), Purpose: strings.TrimSpace(u.field("purpose")), Forward: u.field("forward"),
 		Level: concordat.Show(u.field("level")), Short: u.field("short") != "", NoStore: w.o.Policy.NoStore || u.field("no_store") != ""}
 	switch {
@@ -292,13 +292,13 @@ func (w *Web) wishes(ctx context.Context, v *visitor, u *upload) (site.Job, erro
 }
 
 // isTemplate reports whether a form can name a section template so: empty is that of the libraries, "none" is none.
-func (w *Web) isTemplate(name string) bool {
+func (w checkPages) isTemplate(name string) bool {
 	return name == "" || name == "none" || slices.Contains(w.o.Templates(), name)
 }
 
 // partnerWishes reads the partners of a form, SITE or SITE/LIBRARY, each of which must be one that can be
 // asked.
-func (w *Web) partnerWishes(ctx context.Context, j *site.Job, names []string) error {
+func (w checkPages) partnerWishes(ctx context.Context, j *site.Job, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
@@ -326,7 +326,7 @@ func (w *Web) partnerWishes(ctx context.Context, j *site.Job, names []string) er
 }
 
 // ruleWishes reads what is not to count, or not to be shown. That is for those who decide about checks.
-func (w *Web) ruleWishes(ctx context.Context, v *visitor, j *site.Job, f url.Values) error {
+func (w checkPages) ruleWishes(ctx context.Context, v *visitor, j *site.Job, f url.Values) error {
 	documents := strings.Fields(f.Get("exclude"))
 	if f.Get("rules") == "" && len(documents) == 0 {
 		return nil
@@ -375,7 +375,7 @@ func (w *Web) ruleWishes(ctx context.Context, v *visitor, j *site.Job, f url.Val
 
 // firstRules are the rules with which the report of a task begins: those chosen when it was handed in,
 // else those of its batch, else those of the site.
-func (w *Web) firstRules(ctx context.Context, id concordat.TaskID) (report.Rules, error) {
+func (w checkPages) firstRules(ctx context.Context, id concordat.TaskID) (report.Rules, error) {
 	t, err := w.o.Store.Task(ctx, id)
 	if err != nil {
 		return report.Rules{}, err
@@ -385,7 +385,7 @@ func (w *Web) firstRules(ctx context.Context, id concordat.TaskID) (report.Rules
 
 // read reads the form as it comes in: files go to disk, never whole into memory. After an error the rest is
 // read away, as far as one file goes: a browser hears why only after it has sent all.
-func (w *Web) read(rw http.ResponseWriter, r *http.Request) (*upload, error) {
+func (w checkPages) read(rw http.ResponseWriter, r *http.Request) (*upload, error) {
 	unhurried(rw, r)
 	u, err := w.readForm(rw, r)
 	if err != nil {
@@ -394,7 +394,7 @@ func (w *Web) read(rw http.ResponseWriter, r *http.Request) (*upload, error) {
 	return u, err
 }
 
-func (w *Web) readForm(rw http.ResponseWriter, r *http.Request) (*upload, error) {
+func (w checkPages) readForm(rw http.ResponseWriter, r *http.Request) (*upload, error) {
 	if err := w.anyRoom(); err != nil {
 		return nil, err
 	}
@@ -431,7 +431,7 @@ func (w *Web) readForm(rw http.ResponseWriter, r *http.Request) (*upload, error)
 }
 
 // anyRoom reports, by an error, that the disk takes no more files.
-func (w *Web) anyRoom() error {
+func (w checkPages) anyRoom() error {
 	if w.o.Room == nil {
 		return nil
 	}
@@ -442,7 +442,7 @@ func (w *Web) anyRoom() error {
 const roomStep = 1 << 20
 
 // whileRoom returns a reader of r that fails once the disk takes no more.
-func (w *Web) whileRoom(r io.Reader) io.Reader { return &roomReader{r: r, room: w.anyRoom} }
+func (w checkPages) whileRoom(r io.Reader) io.Reader { return &roomReader{r: r, room: w.anyRoom} }
 
 type roomReader struct {
 	r    io.Reader
@@ -464,7 +464,7 @@ func (r *roomReader) Read(p []byte) (int, error) {
 }
 
 // readFile keeps one file. One that cannot be taken for what it is keeps the others not back.
-func (w *Web) readFile(r *http.Request, p *multipart.Part, u *upload) error {
+func (w checkPages) readFile(r *http.Request, p *multipart.Part, u *upload) error {
 	name := cleanName(p.FileName())
 	if name == "" {
 		return nil // a browser sends an empty part for a field without files

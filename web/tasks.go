@@ -18,6 +18,9 @@ import (
 	"concordat/web/message"
 )
 
+// checkPages has the pages that take a submission, follow its check and ask partners for passages.
+type checkPages struct{ *Web }
+
 // taskPage is how many checks a page of the list shows.
 const taskPage = 50
 
@@ -40,7 +43,7 @@ type checksPage struct {
 	MayCheck bool
 }
 
-func (w *Web) checksPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // nonsense begins at the newest
 	f := store.TaskFilter{Without: store.AddingBatch}                  // a library lists what is added to it
 	if !v.seesAll() {
@@ -50,7 +53,7 @@ func (w *Web) checksPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	p := checksPage{MayCheck: v.Role != store.RoleAuditor, MayAdd: v.mayReview()}
 	var scores map[concordat.TaskID]shownScore
 	if err == nil {
-		scores, err = w.scores(r.Context(), v, tasks)
+		scores, err = w.reports.scores(r.Context(), v, tasks)
 	}
 	for _, t := range tasks {
 		if err == nil {
@@ -73,7 +76,7 @@ func (w *Web) checksPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 
 func ended(s concordat.State) bool { return s != concordat.TaskQueued && s != concordat.TaskRunning }
 
-func (w *Web) row(ctx context.Context, v *visitor, t store.Task) (row, error) {
+func (w checkPages) row(ctx context.Context, v *visitor, t store.Task) (row, error) {
 	t.Title = visible(t.Title)
 	one := row{Task: t, MayCancel: !ended(t.State) && w.mayChange(v, t)}
 	if t.State == concordat.TaskQueued {
@@ -133,11 +136,11 @@ func (w *Web) currentReport(ctx context.Context, v *visitor, t store.Task, in re
 		return nil, err
 	}
 	see := w.sees(v, now)
-	got, err := w.reading(ctx, t.ID, now.Rules, in, see)
+	got, err := w.reports.reading(ctx, t.ID, now.Rules, in, see)
 	if err != nil {
 		return nil, err
 	}
-	w.noteRead(ctx, v, t.ID, false)
+	w.reports.noteRead(ctx, v, t.ID, false)
 	rep := *got.report
 	if see == SeeEverything {
 		rep.Review = now.inReport() // what officers wrote is theirs
@@ -145,7 +148,7 @@ func (w *Web) currentReport(ctx context.Context, v *visitor, t store.Task, in re
 	return &rep, nil
 }
 
-func (w *Web) reportPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w reportPages) reportPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	t, err := w.task(r, v)
 	var rep *report.Report
 	if err == nil {
@@ -197,7 +200,7 @@ func attachment(t store.Task, ending string) string {
 	return "attachment; filename*=UTF-8''" + url.PathEscape(cleanName(t.Title)+".report."+ending)
 }
 
-func (w *Web) cancel(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w checkPages) cancel(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	t, err := w.task(r, v)
 	if err == nil {
 		err = w.cancelTask(r.Context(), v, t)
@@ -209,7 +212,7 @@ func (w *Web) cancel(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	http.Redirect(rw, r, "/checks/"+string(t.ID), http.StatusSeeOther)
 }
 
-func (w *Web) cancelTask(ctx context.Context, v *visitor, t store.Task) error {
+func (w checkPages) cancelTask(ctx context.Context, v *visitor, t store.Task) error {
 	if !w.mayChange(v, t) {
 		return fmt.Errorf("cancel %s: %w", t.ID, concordat.ErrRefused)
 	}

@@ -88,7 +88,7 @@ func undoneList(before, after, now json.RawMessage) (json.RawMessage, bool) {
 
 // undoOwn returns the rules without one change of the visitor's own, and what the change was; seq 0: the latest that
 // is not undone. What others changed stays.
-func (w *Web) undoOwn(ctx context.Context, v *visitor, id concordat.TaskID, seq int) (report.Rules, string, error) {
+func (w reportPages) undoOwn(ctx context.Context, v *visitor, id concordat.TaskID, seq int) (report.Rules, string, error) {
 	now, err := w.review(ctx, id)
 	if err != nil {
 		return report.Rules{}, "", err
@@ -136,7 +136,7 @@ type notices struct {
 func (p *checkPage) Notices() notices { return notices{Told: p.Told} }
 
 // tell says a change of the rules, with the scores before and after it.
-func (w *Web) tell(ctx context.Context, v *visitor, id concordat.TaskID, c change, rep *report.Report) told {
+func (w reportPages) tell(ctx context.Context, v *visitor, id concordat.TaskID, c change, rep *report.Report) told {
 	one := told{Task: id, Key: "change." + c.Action, Subject: subjectOf(rep, c.Action, c.Subject)}
 	if c.By != v.Name {
 		one.By = c.By
@@ -192,7 +192,7 @@ func subjectOf(rep *report.Report, action, subject string) string {
 }
 
 // changed returns what the page says of the change after which it is shown.
-func (w *Web) changed(r *http.Request, v *visitor, p *checkPage) []told {
+func (w reportPages) changed(r *http.Request, v *visitor, p *checkPage) []told {
 	seq, err := strconv.Atoi(r.URL.Query().Get("changed"))
 	if err != nil || p.Review == nil {
 		return nil
@@ -206,7 +206,7 @@ func (w *Web) changed(r *http.Request, v *visitor, p *checkPage) []told {
 }
 
 // changesPart tells what others did to a check since the visitor's page was made, as a piece of it.
-func (w *Web) changesPart(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w reportPages) changesPart(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	p, _, err := w.reader(r, v, true)
 	if err != nil {
 		w.fail(rw, r, v, err)

@@ -123,6 +123,16 @@ type Web struct {
 
 	requestTime time.Duration // of a request without files of somebody known
 
+	// Handlers by subject. Each holds this Web, so that any reaches what they share, and another's by its field.
+	api      api
+	adminAPI adminAPI
+	admin    adminPages
+	reports  reportPages
+	batches  batchPages
+	accounts accountPages
+	checks   checkPages
+	library  libraryPages
+
 	people *people.Registry // accounts, sessions, tokens and quotas
 	// providers are those at which people sign in.
 	providers []*provider
@@ -165,6 +175,8 @@ func New(o Options) (*Web, error) {
 		throttle: limit.Throttle{Limiter: limit.Limiter{Now: o.Now, Window: limit.ThrottleTime}},
 		calls:    limit.Limiter{Now: o.Now, Window: time.Minute},
 		hashing:  passwords.NewHasher()}
+	w.api, w.adminAPI, w.admin, w.reports = api{w}, adminAPI{w}, adminPages{w}, reportPages{w}
+	w.batches, w.accounts, w.checks, w.library = batchPages{w}, accountPages{w}, checkPages{w}, libraryPages{w}
 	w.o.Policy.fill()
 	w.people = people.New(people.Options{Store: o.Store, Now: o.Now, Policy: w.o.Policy.Accounts})
 	if err := w.parse(); err != nil {
@@ -257,45 +269,45 @@ func (w *Web) routes() {
 	m.HandleFunc("GET /robots.txt", robots)
 	m.HandleFunc("GET /first", w.firstPage)
 	m.HandleFunc("POST /first", w.first)
-	w.registerRoutes()
-	w.eraseRoutes()
+	w.accounts.registerRoutes()
+	w.admin.eraseRoutes()
 	m.HandleFunc("GET /join", w.joinPage)
 	m.HandleFunc("POST /join", w.join)
 	m.HandleFunc("GET /login", w.loginPage)
 	m.HandleFunc("POST /login", w.login)
 	m.HandleFunc("POST /logout", w.logout)
 	m.HandleFunc("POST /language", w.language)
-	w.oidcRoutes()
+	w.accounts.oidcRoutes()
 	w.ltiRoutes()
 
 	w.page("GET /{$}", everyone, func(rw http.ResponseWriter, r *http.Request, _ *visitor) {
 		http.Redirect(rw, r, "/checks", http.StatusSeeOther)
 	})
-	w.page("GET /checks", everyone, w.checksPage)
-	w.page("GET /checks/new", checkers, w.newPage)
-	w.page("POST /checks", checkers, w.submit)
-	w.page("GET /checks/{id}", everyone, w.checkPage)
-	w.page("GET /checks/{id}/events", everyone, w.events)
-	w.page("POST /checks/{id}/cancel", checkers, w.cancel)
-	w.page("GET /checks/{id}/report", everyone, w.reportPage)
-	w.page("POST /checks/{id}/rules", officers, w.changeRules)
-	w.page("POST /checks/{id}/notes", officers, w.addNote)
-	w.libraryRoutes()
-	w.adminRoutes()
-	w.clusterRoutes()
-	w.page("GET /account", everyone, w.accountPage)
-	w.page("POST /account/tokens", everyone, w.changeTokens)
-	w.page("POST /account/sessions", everyone, w.endSessions)
-	w.page("POST /account/password", everyone, w.changePassword)
-	w.page("GET /people", administrators, w.peoplePage)
-	w.page("POST /people", administrators, w.addPerson)
-	w.page("POST /people/{name}", administrators, w.changePerson)
+	w.page("GET /checks", everyone, w.checks.checksPage)
+	w.page("GET /checks/new", checkers, w.checks.newPage)
+	w.page("POST /checks", checkers, w.checks.submit)
+	w.page("GET /checks/{id}", everyone, w.reports.checkPage)
+	w.page("GET /checks/{id}/events", everyone, w.checks.events)
+	w.page("POST /checks/{id}/cancel", checkers, w.checks.cancel)
+	w.page("GET /checks/{id}/report", everyone, w.reports.reportPage)
+	w.page("POST /checks/{id}/rules", officers, w.reports.changeRules)
+	w.page("POST /checks/{id}/notes", officers, w.reports.addNote)
+	w.library.libraryRoutes()
+	w.admin.adminRoutes()
+	w.admin.clusterRoutes()
+	w.page("GET /account", everyone, w.accounts.accountPage)
+	w.page("POST /account/tokens", everyone, w.accounts.changeTokens)
+	w.page("POST /account/sessions", everyone, w.accounts.endSessions)
+	w.page("POST /account/password", everyone, w.accounts.changePassword)
+	w.page("GET /people", administrators, w.admin.peoplePage)
+	w.page("POST /people", administrators, w.admin.addPerson)
+	w.page("POST /people/{name}", administrators, w.admin.changePerson)
 	w.pagesRoutes()
-	w.hookRoutes()
-	w.batchesRoutes()
-	w.readingRoutes()
-	w.requestRoutes()
-	w.api()
+	w.admin.hookRoutes()
+	w.batches.batchesRoutes()
+	w.reports.readingRoutes()
+	w.checks.requestRoutes()
+	w.api.operations()
 	m.HandleFunc("/", w.as(everyone, func(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		w.fail(rw, r, v, fmt.Errorf("page %s: %w", r.URL.Path, concordat.ErrNotFound))
 	}))
