@@ -17,6 +17,7 @@ import (
 	"concordat/report/html"
 	"concordat/store"
 	"concordat/web/message"
+	"concordat/web/static"
 )
 
 // reportPages has the pages on which a report is read, ruled on and reviewed.
@@ -258,7 +259,7 @@ func refOf(f url.Values) concordat.Ref {
 
 // part writes a piece of a page that is put into one that is open.
 func part(rw http.ResponseWriter, r *http.Request, markup template.HTML) {
-	send(rw, r, http.StatusOK, []byte(markup))
+	static.Send(rw, r, http.StatusOK, []byte(markup))
 }
 
 // numbered reads a number from 1 to most in the path of a request.

@@ -22,6 +22,7 @@ import (
 	"concordat"
 	"concordat/people"
 	"concordat/report"
+	"concordat/report/html"
 	"concordat/site"
 	siteanswer "concordat/site/answer"
 	"concordat/site/ask"
@@ -31,6 +32,7 @@ import (
 	"concordat/web/limit"
 	"concordat/web/message"
 	"concordat/web/passwords"
+	"concordat/web/static"
 )
 
 //go:embed templates
@@ -120,6 +122,7 @@ type Web struct {
 	over     chan struct{} // closed when streams are to end
 	endOnce  sync.Once
 	cache    reportCache
+	static   static.Files
 
 	requestTime time.Duration // of a request without files of somebody known
 
@@ -177,6 +180,10 @@ func New(o Options) (*Web, error) {
 		hashing:  passwords.NewHasher()}
 	w.api, w.adminAPI, w.admin, w.reports = api{w}, adminAPI{w}, adminPages{w}, reportPages{w}
 	w.batches, w.accounts, w.checks, w.library = batchPages{w}, accountPages{w}, checkPages{w}, libraryPages{w}
+	var err error
+	if w.static, err = static.New(map[string][]byte{"report.css": []byte(html.Style)}); err != nil {
+		return nil, err
+	}
 	w.o.Policy.fill()
 	w.people = people.New(people.Options{Store: o.Store, Now: o.Now, Policy: w.o.Policy.Accounts})
 	if err := w.parse(); err != nil {
@@ -236,7 +243,7 @@ func (w *Web) parse() error {
 	for _, l := range []message.Language{message.English, message.Chinese} {
 		functions := template.FuncMap{
 			"t":       l.Say,
-			"asset":   assetPath,
+			"asset":   w.static.Path,
 			"percent": report.Percent,
 			"add":     func(a, b int) int { return a + b },
 			"points":  func(share float64) string { return strconv.FormatFloat(share*100, 'g', 4, 64) },
@@ -265,7 +272,7 @@ func (w *Web) parse() error {
 
 func (w *Web) routes() {
 	m := w.mux
-	m.HandleFunc("GET /static/", staticFiles)
+	m.Handle("GET /static/", w.static)
 	m.HandleFunc("GET /robots.txt", robots)
 	m.HandleFunc("GET /first", w.firstPage)
 	m.HandleFunc("POST /first", w.first)
@@ -311,6 +318,12 @@ func (w *Web) routes() {
 	m.HandleFunc("/", w.as(everyone, func(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		w.fail(rw, r, v, fmt.Errorf("page %s: %w", r.URL.Path, concordat.ErrNotFound))
 	}))
+}
+
+// robots tells programs that walk the web to stay away: nothing here is public.
+func robots(rw http.ResponseWriter, _ *http.Request) {
+	rw.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = rw.Write([]byte("User-agent: *\nDisallow: /\n"))
 }
 
 // Who may open a page.
@@ -379,7 +392,7 @@ func (w *Web) show(rw http.ResponseWriter, r *http.Request, v *visitor, code int
 		http.Error(rw, l.Say("error.fault"), http.StatusInternalServerError)
 		return
 	}
-	send(rw, r, code, b.Bytes())
+	static.Send(rw, r, code, b.Bytes())
 }
 
 // rereadAt is where the page that answers r is read again: what a form led to is left out of history.

@@ -1,4 +1,6 @@
-package web
+// Package static serves the files that pages load, styles, scripts and the icon, and compresses what is sent. It knows nothing of
+// the pages. Start from New.
+package static
 
 import (
 	"bytes"
@@ -11,14 +13,11 @@ import (
 	"net/http"
 	"path"
 	"strings"
-	"sync"
 	"time"
-
-	"concordat/report/html"
 )
 
-//go:embed static
-var static embed.FS
+//go:embed *.css *.js *.svg
+var embedded embed.FS
 
 // asset is a file that pages load.
 type asset struct {
@@ -27,22 +26,28 @@ type asset struct {
 	digest          string // first 16 digits of its SHA-256
 }
 
-// assets are the files of the folder static, and the style of reports, by name.
-var assets = sync.OnceValue(func() map[string]*asset {
-	names, err := fs.ReadDir(static, "static")
+// Files are the files that pages load, by name. They are safe for concurrent use.
+type Files map[string]*asset
+
+// New returns the files of this folder and further ones, by name.
+func New(further map[string][]byte) (Files, error) {
+	f := Files{}
+	for name, b := range further {
+		f[name] = newAsset(name, b)
+	}
+	entries, err := fs.ReadDir(embedded, ".")
 	if err != nil {
-		panic(err) // the folder is compiled in
+		return nil, err
 	}
-	out := map[string]*asset{"report.css": newAsset("report.css", []byte(html.Style))}
-	for _, e := range names {
-		b, err := static.ReadFile("static/" + e.Name())
+	for _, e := range entries {
+		b, err := embedded.ReadFile(e.Name())
 		if err != nil {
-			panic(err) // likewise
+			return nil, err
 		}
-		out[e.Name()] = newAsset(e.Name(), b)
+		f[e.Name()] = newAsset(e.Name(), b)
 	}
-	return out
-})
+	return f, nil
+}
 
 func newAsset(name string, b []byte) *asset {
 	sum := sha256.Sum256(b)
@@ -65,10 +70,10 @@ func zipped(b []byte, level int) []byte {
 	return out.Bytes()
 }
 
-// assetPath is the address of a file that pages load. It names the content: a browser keeps what is there for good, and
+// Path returns the address of a file that pages load. It names the content: a browser keeps what is there for good, and
 // after an update of the program it never shows a new page in an old style.
-func assetPath(name string) string {
-	a := assets()[name]
+func (f Files) Path(name string) string {
+	a := f[name]
 	if a == nil {
 		return "/static/" + name
 	}
@@ -76,17 +81,17 @@ func assetPath(name string) string {
 	return "/static/" + strings.TrimSuffix(name, ext) + "." + a.digest + ext
 }
 
-// staticFiles serves the files that pages load: under a name with its digest for good, under the bare name to be asked
+// ServeHTTP serves the files that pages load: under a name with its digest for good, under the bare name to be asked
 // for each time. A name with a digest of another version is answered by the file of this one, and not kept: in a cluster
 // a page of one version may ask a node of the next.
-func staticFiles(rw http.ResponseWriter, r *http.Request) {
+func (f Files) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, "/static/")
-	a, kept := assets()[name], false
+	a, kept := f[name], false
 	if a == nil {
 		ext := path.Ext(name)
 		stem := strings.TrimSuffix(name, ext)
 		if i := strings.LastIndexByte(stem, '.'); i >= 0 {
-			if a = assets()[stem[:i]+ext]; a != nil {
+			if a = f[stem[:i]+ext]; a != nil {
 				kept = stem[i+1:] == a.digest
 			}
 		}
@@ -125,9 +130,9 @@ func takesGzip(r *http.Request) bool {
 // leastZipped is the least size of a page that is worth compressing: less fits one packet.
 const leastZipped = 1400
 
-// send writes a page or a piece of one, compressed where the browser takes that. Answers to anything but GET are not: what
+// Send writes a page or a piece of one, compressed where the browser takes that. Answers to anything but GET are not: what
 // is shown once, such as a token, stands in them.
-func send(rw http.ResponseWriter, r *http.Request, code int, body []byte) {
+func Send(rw http.ResponseWriter, r *http.Request, code int, body []byte) {
 	h := rw.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Add("Vary", "Accept-Encoding")
@@ -137,10 +142,4 @@ func send(rw http.ResponseWriter, r *http.Request, code int, body []byte) {
 	}
 	rw.WriteHeader(code)
 	_, _ = rw.Write(body) // a browser that went away misses nothing
-}
-
-// robots tells programs that walk the web to stay away: nothing here is public.
-func robots(rw http.ResponseWriter, _ *http.Request) {
-	rw.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = rw.Write([]byte("User-agent: *\nDisallow: /\n"))
 }
