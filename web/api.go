@@ -75,7 +75,7 @@ func (w api) operations() {
 			w.problem(rw, err)
 			return
 		}
-		meet(rw, r)
+		limit.Known(rw, r)
 		if err := bounds.Body(rw, r, ctx.Operation()); err != nil {
 			w.problem(rw, err)
 			return
@@ -160,7 +160,7 @@ func (w api) stream(a huma.API, o operation, describe func(*huma.Operation), do 
 			err = allowed(v, &op)
 		}
 		if err == nil {
-			meet(rw, r)
+			limit.Known(rw, r)
 			err = do(rw, r, v)
 		}
 		if err != nil {

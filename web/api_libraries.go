@@ -15,6 +15,7 @@ import (
 	"concordat/site/retain"
 	"concordat/store"
 	"concordat/web/bounds"
+	"concordat/web/limit"
 	"concordat/web/message"
 )
 
@@ -246,7 +247,7 @@ func (w adminAPI) apiAdd(rw http.ResponseWriter, r *http.Request, v *visitor) er
 	if w.o.AddFile == nil {
 		return fmt.Errorf("%w: documents cannot be added here", concordat.ErrUnavailable)
 	}
-	unhurried(rw, r)
+	limit.Unhurried(rw, r)
 	r.Body = http.MaxBytesReader(rw, r.Body, mostFiles*w.o.MaxUpload)
 	parts, err := r.MultipartReader()
 	if err != nil {

@@ -76,12 +76,7 @@ func (w *Web) Waiting() int { return w.hashing.Waiters() }
 func (w *Web) SetRequestTime(d time.Duration) { w.requestTime = d }
 
 // Connections returns how many connections a listener of Web.Listener counts.
-func Connections(l net.Listener) (known, strange int) {
-	b := l.(*boundedListener)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.known, b.strange
-}
+func Connections(l net.Listener) (known, strange int) { return l.(*limit.Listener).Counts() }
 
 // Way is way, for tests.
 type Way struct{ w *way }

@@ -11,6 +11,7 @@ import (
 
 	"concordat/people"
 	"concordat/report"
+	"concordat/web/limit"
 )
 
 // Policy says who may use the pages, how much, and what submitters see. The zero value: accounts that
@@ -76,18 +77,16 @@ func (w *Web) address(r *http.Request) string {
 		}
 		at = next
 	}
-	return networkOf(at)
+	return limit.Network(at)
 }
 
-// networkOf names the network of one caller: the address itself, or the 64 bits of version 6 that one household has.
-func networkOf(at netip.Addr) string {
-	if at = at.Unmap().WithZone(""); at.Is6() {
-		if p, err := at.Prefix(64); err == nil {
-			return p.String()
-		}
-	}
-	return at.String()
+// Listener returns l with at most so many connections at a time; see limit.Listener.
+func (w *Web) Listener(l net.Listener, most int) net.Listener {
+	return limit.NewListener(l, most, w.o.Logger, w.trusted)
 }
+
+// Server returns a server of h, which is w or leads to it, with limits of time; see limit.Server. Its listener is that of Listener.
+func (w *Web) Server(h http.Handler) *http.Server { return limit.Server(h, w.requestTime) }
 
 func (w *Web) trusted(a netip.Addr) bool {
 	return slices.ContainsFunc(w.o.Policy.Proxies, func(p netip.Prefix) bool { return p.Contains(a.Unmap()) || p.Contains(a) })

@@ -65,7 +65,7 @@ func (w *Web) as(roles []store.Role, page func(http.ResponseWriter, *http.Reques
 		case !slices.Contains(roles, v.Role):
 			w.fail(rw, r, v, fmt.Errorf("%s as %s: %w", r.URL.Path, v.Role, concordat.ErrRefused))
 		default:
-			meet(rw, r)
+			limit.Known(rw, r)
 			page(rw, r, v)
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"concordat/report"
 	"concordat/site"
 	"concordat/store"
+	"concordat/web/limit"
 	"concordat/web/message"
 )
 
@@ -386,7 +387,7 @@ func (w checkPages) firstRules(ctx context.Context, id concordat.TaskID) (report
 // read reads the form as it comes in: files go to disk, never whole into memory. After an error the rest is
 // read away, as far as one file goes: a browser hears why only after it has sent all.
 func (w checkPages) read(rw http.ResponseWriter, r *http.Request) (*upload, error) {
-	unhurried(rw, r)
+	limit.Unhurried(rw, r)
 	u, err := w.readForm(rw, r)
 	if err != nil {
 		_, _ = io.CopyN(io.Discard, r.Body, w.o.MaxUpload) // what fails here has failed already

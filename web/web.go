@@ -173,7 +173,7 @@ func New(o Options) (*Web, error) {
 	if o.ReportPDF == nil {
 		o.ReportPDF = plainPDF
 	}
-	w := &Web{requestTime: requestTime, o: o, pages: map[message.Language]map[string]*template.Template{}, mux: http.NewServeMux(),
+	w := &Web{requestTime: limit.RequestTime, o: o, pages: map[message.Language]map[string]*template.Template{}, mux: http.NewServeMux(),
 		cache: reportCache{most: cacheBytes}, over: make(chan struct{}),
 		throttle: limit.Throttle{Limiter: limit.Limiter{Now: o.Now, Window: limit.ThrottleTime}},
 		calls:    limit.Limiter{Now: o.Now, Window: time.Minute},

@@ -1,4 +1,4 @@
-package web
+package limit
 
 import (
 	"container/list"
@@ -10,16 +10,12 @@ import (
 	"time"
 )
 
-// Listener returns l with at most so many connections at a time. One beyond that is let in and another one closed: of strangers while
+// Listener accepts at most so many connections at a time. One beyond that is let in and another one closed: of strangers while
 // they have more than half of all, else of those known, in either case the oldest of the address that has most. An
-// address has at most a quarter of all for strangers, unless it is a trusted proxy. A connection is known once somebody has signed
-// in or shown a token on it. So whoever opens many closes their own, and somebody who comes gets in.
-func (w *Web) Listener(l net.Listener, most int) net.Listener {
-	return &boundedListener{Listener: l, most: max(most, 4), log: w.o.Logger, trusted: w.trusted, addresses: map[string]*sharers{}}
-}
-
-// boundedListener bounds connections. Its Accept is called by one goroutine at a time.
-type boundedListener struct {
+// address has at most a quarter of all for strangers, unless it is a trusted proxy. A connection is known once Known was
+// called for a request on it. So whoever opens many closes their own, and somebody who comes gets in. Its Accept is called by
+// one goroutine at a time.
+type Listener struct {
 	net.Listener
 	most    int
 	log     *slog.Logger
@@ -32,13 +28,25 @@ type boundedListener struct {
 	logged         time.Time // in the log
 }
 
+// NewListener returns l with at most most connections, at least 4, of people and programs; log is told of those closed for others.
+func NewListener(l net.Listener, most int, log *slog.Logger, trusted func(netip.Addr) bool) *Listener {
+	return &Listener{Listener: l, most: max(most, 4), log: log, trusted: trusted, addresses: map[string]*sharers{}}
+}
+
+// Counts returns how many connections are open, of those known and of strangers.
+func (b *Listener) Counts() (known, strange int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.known, b.strange
+}
+
 // sharers are the connections of one address, the oldest in front.
 type sharers struct{ known, strange list.List } // of *heldConn
 
 // heldConn is a connection that counts.
 type heldConn struct {
 	net.Conn
-	l       *boundedListener
+	l       *Listener
 	address string
 
 	at   *list.Element // nil: it counts no more; guarded by l.mu
@@ -48,7 +56,8 @@ type heldConn struct {
 // tellEvery is how often the log tells of connections that were closed for others.
 const tellEvery = time.Minute
 
-func (b *boundedListener) Accept() (net.Conn, error) {
+// Accept implements net.Listener.
+func (b *Listener) Accept() (net.Conn, error) {
 	c, err := b.Listener.Accept()
 	if err != nil {
 		return nil, err
@@ -56,7 +65,7 @@ func (b *boundedListener) Accept() (net.Conn, error) {
 	held := &heldConn{Conn: c, l: b}
 	proxy := false
 	if at, err := netip.ParseAddrPort(c.RemoteAddr().String()); err == nil {
-		held.address, proxy = networkOf(at.Addr()), b.trusted(at.Addr())
+		held.address, proxy = Network(at.Addr()), b.trusted(at.Addr())
 	}
 	if gone := b.enter(held, proxy); gone != nil {
 		_ = gone.Close() // its reader finds out
@@ -65,7 +74,7 @@ func (b *boundedListener) Accept() (net.Conn, error) {
 }
 
 // enter counts a connection, and returns one that is to be closed for it; nil: there is room.
-func (b *boundedListener) enter(c *heldConn, proxy bool) (gone *heldConn) {
+func (b *Listener) enter(c *heldConn, proxy bool) (gone *heldConn) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.addresses[c.address]
@@ -99,7 +108,7 @@ func (b *boundedListener) enter(c *heldConn, proxy bool) (gone *heldConn) {
 
 // oldest returns the oldest connection of the address that has most, of strangers or of those known. b.mu is held, and there is one
 // of the kind or of the other.
-func (b *boundedListener) oldest(strange bool) *heldConn {
+func (b *Listener) oldest(strange bool) *heldConn {
 	var largest *list.List
 	for _, s := range b.addresses {
 		one := &s.known
@@ -117,7 +126,7 @@ func (b *boundedListener) oldest(strange bool) *heldConn {
 }
 
 // remove lets a connection count no more. b.mu is held.
-func (b *boundedListener) remove(c *heldConn) {
+func (b *Listener) remove(c *heldConn) {
 	if c.at == nil {
 		return
 	}
@@ -132,6 +141,16 @@ func (b *boundedListener) remove(c *heldConn) {
 	if c.at = nil; s.known.Len()+s.strange.Len() == 0 {
 		delete(b.addresses, c.address)
 	}
+}
+
+// Network names the network of one caller: the address itself, or the 64 bits of version 6 that one household has.
+func Network(at netip.Addr) string {
+	if at = at.Unmap().WithZone(""); at.Is6() {
+		if p, err := at.Prefix(64); err == nil {
+			return p.String()
+		}
+	}
+	return at.String()
 }
 
 // know notes that somebody known uses the connection.
