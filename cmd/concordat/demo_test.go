@@ -33,6 +33,13 @@ type demoReport struct {
 // stands alone: shorter ones are not fingerprinted.
 const leastFound = 60
 
+// leastCovered is the share of a passage that its source has to cover.
+const leastCovered = 0.9
+
+// mostHolders is the number of documents beside its own from which wording that was copied word by word may be left out: it
+// is the usual wording of such documents, and whether a site knows that depends on which of them its partners nominate.
+const mostHolders = 4
+
 // The demonstration runs from nothing to the page it promises, and its report finds the passages
 // that demo/truth.json lists, in the documents they come from, and little of the rest: the words around
 // a quotation join the passages on both sides of them.
@@ -73,21 +80,34 @@ func TestDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, rep := checkDemo(t, data, filepath.Join("../../demo", truth.Submission))
+	asked, answered := 0, 0 // of partners, whether a passage is theirs
 	for _, p := range truth.Passages {
 		span, ok := codePoints(text, p.Text)
 		if !ok {
 			t.Errorf("the submission does not hold %q", p.Text)
 			continue
 		}
-		switch share := rep.share(span, append(p.Also, p.Document)...); {
-		case span.Len() < leastFound:
-			t.Logf("%s: a passage of %d characters, covered to %.2f", p.Document, span.Len(), share)
-		case p.Kind != "verbatim" && !strings.HasPrefix(p.Document, "commons/"):
-			// Partners nominate by fingerprints alone, which a reworded sentence may escape.
-			t.Logf("%s: a %s passage at a partner is covered to %.2f", p.Document, p.Kind, share)
-		case share < 0.9:
-			t.Errorf("%s: a %s passage is covered to %.2f, want 0.9: %q", p.Document, p.Kind, share, p.Text)
+		share, partner := rep.share(span, append(p.Also, p.Document)...), !strings.HasPrefix(p.Document, "commons/")
+		if partner {
+			asked++
+			if share >= leastCovered {
+				answered++
+			}
 		}
+		switch {
+		case span.Len() < leastFound, share >= leastCovered:
+		case len(p.Also) > mostHolders:
+			t.Logf("%s: wording of %d documents is covered to %.2f", p.Document, 1+len(p.Also), share)
+		case partner && (p.Kind != "verbatim" || p.Quoted):
+			// Partners nominate by fingerprints alone, which a reworded sentence may escape, and a quotation is in one
+			// sentence with the words before it. The keys differ with each run, and so do those that escape.
+			t.Logf("%s: a %s passage at a partner is covered to %.2f", p.Document, p.Kind, share)
+		default:
+			t.Errorf("%s: a %s passage is covered to %.2f, want %.1f: %q", p.Document, p.Kind, share, leastCovered, p.Text)
+		}
+	}
+	if 3*answered < 2*asked {
+		t.Errorf("partners answered for %d of %d passages, want two thirds", answered, asked)
 	}
 	found, all := 0.0, 0
 	for _, own := range truth.Own {

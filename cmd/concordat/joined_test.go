@@ -203,10 +203,13 @@ func startJoined(t *testing.T) *joinedSite {
 	return s
 }
 
+// pause is between two looks at a node: a minute of them stays far below what one token may ask.
+const pause = 200 * time.Millisecond
+
 // until waits for what the nodes are about to do.
 func (s *joinedSite) until(what string, done func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(time.Minute); !done(); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !done(); time.Sleep(pause) {
 		if time.Now().After(end) {
 			s.t.Fatalf("%s: not within a minute", what)
 		}
