@@ -100,6 +100,32 @@ func TestProfile(t *testing.T) {
 	}
 }
 
+// TestAsked: the spans without fingerprints are those of the questions of the profile, all or those that are wanted.
+func TestAsked(t *testing.T) {
+	for _, recipe := range profile.Names() {
+		p := profiler(t, profile.Options{Recipe: recipe})
+		for _, text := range []string{"", "It was cold.", sample, sample + "\n\n" + strings.Repeat("因此，研究人员在不同的地区收集了大量样本，并且分析了它们的成分和来源。", 5)} {
+			d, err := p.Profile(concordat.Document{ID: "d", Text: text}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, want := range map[string]func(concordat.Span) bool{"all": func(concordat.Span) bool { return true },
+				"some": func(s concordat.Span) bool { return s.Start%2 == 0 }, "none": func(concordat.Span) bool { return false }} {
+				var spans []concordat.Span
+				for _, s := range d.Questions() {
+					if want(s.Span) {
+						spans = append(spans, s.Span)
+					}
+				}
+				got, err := p.Asked(text, want)
+				if err != nil || !slices.Equal(got, spans) {
+					t.Errorf("%s, %s of %.20q: got %v, %v, want %v", recipe, name, text, got, err, spans)
+				}
+			}
+		}
+	}
+}
+
 func TestSimilarity(t *testing.T) {
 	if got := profiler(t, profile.Options{}).Similarity(10); got != 0.8 {
 		t.Errorf("minwise at 10 bits: %v, want 0.8", got)

@@ -185,16 +185,15 @@ func (s *Answerer) outline(ctx context.Context, from concordat.SiteID, a *concor
 // withhold takes out of an outline what lies in sentences that the partner has in another form, such
 // as the fingerprints of a submission that was asked about there, and records the rest.
 func (s *Answerer) withhold(ctx context.Context, k *known, o *concordat.Outline) error {
-	p, err := k.set.Profiler.Profile(concordat.Document{ID: k.row.ID, Text: k.text}, nil)
+	sentences, err := k.set.Profiler.Asked(k.text, func(x concordat.Span) bool {
+		return slices.ContainsFunc(o.Units, func(u concordat.OutlineUnit) bool { return u.Span.Overlaps(x) })
+	})
 	if err != nil {
-		return err
+		return fmt.Errorf("document %s: %w", k.row.ID, err)
 	}
-	var sentences []concordat.Span
 	var digests []store.Digest
-	for _, x := range p.Questions() {
-		if slices.ContainsFunc(o.Units, func(u concordat.OutlineUnit) bool { return u.Span.Overlaps(x.Span) }) {
-			sentences, digests = append(sentences, x.Span), append(digests, store.SentenceDigest(x.Span.In(k.text)))
-		}
+	for _, x := range sentences {
+		digests = append(digests, store.SentenceDigest(x.In(k.text)))
 	}
 	form := store.FormWords
 	if o.Form == concordat.OutlineFingerprints {
