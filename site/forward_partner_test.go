@@ -35,6 +35,8 @@ type partner struct {
 	late    bool // the second round is silent
 	outlaws func(*concordat.Outlines)
 	decide  string // state of requests for passages
+	// edgesPanic: the call that asks for the order of words panics.
+	edgesPanic bool
 
 	mu      sync.Mutex
 	docs    map[concordat.Handle]*concordat.Profile
@@ -238,6 +240,9 @@ func (p *partner) Edges(_ context.Context, a *concordat.EdgesAsk) (*concordat.Ed
 	p.mu.Lock()
 	p.edges++
 	p.mu.Unlock()
+	if p.edgesPanic {
+		panic("compared")
+	}
 	out := &concordat.Edges{}
 	text := align.Prepare(p.docs[a.Handle].Document.Text)
 	for _, x := range a.Passages {

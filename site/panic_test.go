@@ -89,6 +89,7 @@ func TestBatchPanics(t *testing.T) {
 		want        concordat.State
 	}{
 		{"reading", "TestBatchPanics", concordat.TaskDone},
+		{"keeping", "faulty", concordat.TaskFailed},
 		{"comparing", "faulty", concordat.TaskFailed},
 		{"opening", "TestBatchPanics", concordat.TaskFailed},
 	} {
@@ -98,7 +99,7 @@ func TestBatchPanics(t *testing.T) {
 			b := newBatch(t, p, twins(), []string{"a.txt", "b.txt"}, batch.Job{})
 			var broken atomic.Bool
 			broken.Store(true)
-			inner := &faulty{Index: b.index, panics: c.name == "comparing"}
+			inner := &faulty{Index: b.index, panics: c.name == "comparing", putPanics: c.name == "keeping"}
 			all := batch.NewQueue(p.Site, batch.QueueOptions{Store: p.store, Options: b.options.Options,
 				Rules: func() report.Rules { return report.Rules{} },
 				Read: func(ctx context.Context, in store.BatchInput) ([]site.Item, error) {

@@ -179,6 +179,9 @@ func (fw *forwarding) one(ctx context.Context, p *site.PartnerLibraries, say fun
 		if r.fault != nil {
 			return nil, r.fault
 		}
+		if fault := (*compare.Fault)(nil); errors.As(err, &fault) {
+			return nil, err // this program's, not the partner's
+		}
 		r.blame(err)
 	}
 	r.finish()

@@ -1,0 +1,120 @@
+package site_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/site"
+	"concordat/site/compare"
+	"concordat/store"
+)
+
+// panicking is a store that panics where it is asked for something, as long as it is told to.
+type panicking struct {
+	*store.DB
+	row, findings bool
+}
+
+func (p *panicking) DocumentRow(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (store.DocumentRow, error) {
+	if p.row {
+		panic("row")
+	}
+	return p.DB.DocumentRow(ctx, lib, id)
+}
+
+func (p *panicking) FindingsAt(ctx context.Context, task concordat.TaskID) ([]byte, int64, error) {
+	if p.findings {
+		panic("findings")
+	}
+	return p.DB.FindingsAt(ctx, task)
+}
+
+// TestFingerprintingPanics: a panic where the documents of a batch are fingerprinted side by side, or where a new one is
+// compared with standing checks, ends that call alone.
+func TestFingerprintingPanics(t *testing.T) {
+	p := newSite(t, "a")
+	db := &panicking{DB: p.store}
+	n := &noted{}
+	s := open(site.Options{ID: "here", Index: p.index, Store: db, Profiler: p.profiler})
+	s.Site.TellPanics(n.panics())
+	ingest := func(id concordat.DocumentID, text string) error {
+		return s.Ingest(t.Context(), "a", docs(site.Incoming{ID: id, Text: text}), func(site.Ingested) error { return nil })
+	}
+	fault := new(*compare.Fault)
+	db.row = true
+	if err := ingest("one", river); !errors.As(err, fault) {
+		t.Errorf("got %v, want a fault", err)
+	}
+	n.once(t, "panicking")
+	db.row = false
+	must(t, ingest("one", river))
+	(&parts{rooms: s, store: p.store, index: p.index, profiler: p.profiler}).check(t, mine+essay, site.CheckOptions{Standing: true})
+	db.findings = true
+	if err := ingest("late", "Something else comes first here, and is long enough. "+bakery+orchard); !errors.As(err, fault) {
+		t.Errorf("beside a standing check: got %v, want a fault", err)
+	}
+	db.findings = false
+	must(t, ingest("late", "Something else comes first here, and is long enough. "+bakery+orchard))
+}
+
+// TestAskingPanics: a panic where partners are asked, where what they show is compared, or where what there is so far is
+// kept, fails that check alone.
+func TestAskingPanics(t *testing.T) {
+	text := mine + essay + " And I close it with a remark of my own as well."
+	for name, spoil := range map[string]func(*partner){
+		"asked":    func(p *partner) { p.mangle = func(*concordat.Tell) { panic("asked") } },
+		"outlined": func(p *partner) { p.outlaws = func(*concordat.Outlines) { panic("outlined") } },
+		"compared": func(p *partner) { p.edgesPanic = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := here(t, "")
+			north := newPartner(t, "north")
+			north.outline = concordat.OutlineWords
+			north.put(t, "lib", "both", "An introduction that the copier left out, about guilds and their seals and their quarrels. "+
+				essay+" A closing word on other matters altogether stands at the end.")
+			o := site.CheckOptions{Forward: site.ForwardAll, Partners: []site.PartnerLibraries{north.libraries("lib")}}
+			p.check(t, text, o)
+			spoil(north)
+			var fault *compare.Fault
+			if _, err := p.Check(t.Context(), site.Submission{ID: "sub", Text: text}, o); !errors.As(err, &fault) {
+				t.Errorf("got %v, want a fault", err)
+			}
+			north.mangle, north.outlaws, north.edgesPanic = nil, nil, false
+			p.check(t, text, o)
+		})
+	}
+}
+
+// TestSetPanics: a panic where a set for partners is filled ends that filling alone, and the next one fills it.
+func TestSetPanics(t *testing.T) {
+	o, n := newOwner(t, "theses"), &noted{}
+	o.Answerer.TellPanics(n.panics())
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Matches: 1})
+	must(t, o.Ingest(t.Context(), "theses", docs(site.Incoming{ID: "a", Text: river}), func(site.Ingested) error { return nil }))
+	o.index.panics = true
+	var fault *compare.Fault
+	if err := o.CatchUp(t.Context()); !errors.As(err, &fault) {
+		t.Errorf("where a document is read: got %v, want a fault", err)
+	}
+	o.index.panics, o.set.putPanics = false, true
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- o.KeepEpochs(ctx) }()
+	for end := time.Now().Add(20 * time.Second); n.count.Load() == 0 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	stop()
+	must(t, <-ended)
+	if !strings.Contains(n.log.String(), "faulty") {
+		t.Errorf("no panic with its stack in the log:\n%s", n.log.String())
+	}
+	o.set.putPanics = false
+	must(t, o.CatchUp(t.Context()))
+	if tell := o.answer(t, "north", o.ask(t, river, concordat.ShowMetadata, "theses")); len(tell.Documents) != 1 {
+		t.Errorf("%d documents are told of, want 1", len(tell.Documents))
+	}
+}
