@@ -3,12 +3,16 @@ package federation_test
 import (
 	"bufio"
 	"bytes"
+	crand "crypto/rand"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -166,4 +170,98 @@ func TestRate(t *testing.T) {
 		t.Errorf("%d requests were answered, then %v; want 500 and a time to come again", answered, refusal)
 	}
 	answeredWithin(t, f.Partner(2, 0), submission(r, answers, 5), 5*time.Second)
+}
+
+// dripNamed is dripping with the beginning of a message that a partner has sealed, which is more than is read before it is looked at.
+func dripNamed(t *testing.T, from, to *fedtest.Site, n int, dial func() (net.Conn, error)) {
+	t.Helper()
+	id, _ := from.Roster.Self()
+	env, _, err := id.SealRequest(crypto.Request{Type: crypto.TypeQuery, TTL: time.Minute, Payload: make([]byte, 60_000)},
+		to.Member(federation.StateActive).Card, time.Now(), crand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range n {
+		c, err := dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		head := fmt.Sprintf("POST /concordat/1/message HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", len(env))
+		if _, err := c.Write(append([]byte(head), env[:9000]...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// endTLS puts a proxy before site 0 that ends TLS, and tells the others its address.
+func endTLS(t *testing.T, f *fedtest.Federation) {
+	t.Helper()
+	owner := f.Sites[0]
+	id, _ := owner.Roster.Self()
+	der, key, err := id.TLS(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := url.Parse("http://" + strings.TrimPrefix(owner.URL, "https://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{MinVersion: tls.VersionTLS13, ClientAuth: tls.RequestClientCert,
+		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := &http.Server{ReadHeaderTimeout: time.Minute, Handler: httputil.NewSingleHostReverseProxy(plain)}
+	go func() { _ = proxy.Serve(l) }()
+	t.Cleanup(func() { _ = proxy.Close() })
+	owner.Roster.Use(t, id, "https://"+l.Addr().String())
+	for _, s := range f.Sites[1:] {
+		s.Roster.Set(owner.Member(federation.StateActive))
+	}
+}
+
+// TestN1AllAtOnce: four hostile partners and 200 strangers send as slowly as they can, all at once, on as many connections as
+// they may open, while five honest partners ask: each is answered within a second. Here the site ends TLS itself, where
+// strangers get no farther than the handshake, and there a proxy does, where all of them look alike; a part of what the
+// hostile partners send bears their names.
+func TestN1AllAtOnce(t *testing.T) {
+	for _, behind := range []bool{false, true} {
+		t.Run(map[bool]string{false: "at the address", true: "behind a proxy"}[behind], func(t *testing.T) {
+			r := newRand(t)
+			answers := library(r, "Thesis", 1, 10)
+			f := fedtest.New(t, 10, scheme, func(i int, o *federation.ServerOptions) {
+				o.ConnsPer, o.ConnRate = 1000, 1000 // all are on one address here
+				o.Behind = behind && i == 0
+				o.Strangers = 1200 << 10 // less than what drips
+			})
+			f.Answer(0, answers)
+			site := strings.TrimPrefix(f.Sites[0].URL, "https://")
+			plain := func() (net.Conn, error) { return net.Dial("tcp", site) }
+			if behind {
+				endTLS(t, f)
+				dripping(t, 200, plain)
+				for s := 1; s <= 4; s++ {
+					dripNamed(t, f.Sites[s], f.Sites[0], 16, plain)
+				}
+			} else {
+				for range 200 { // a handshake that does not go on
+					c, err := plain()
+					if err != nil {
+						t.Fatal(err)
+					}
+					t.Cleanup(func() { _ = c.Close() })
+					if _, err := c.Write([]byte{22, 3, 1, 2, 0, 1}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for s := 1; s <= 4; s++ {
+					(&slowSite{f.Sites[s], f.Sites[0]}).drip(t, 16)
+				}
+			}
+			for s := 5; s <= 9; s++ {
+				answeredWithin(t, f.Partner(s, 0), submission(r, answers, 5), time.Second)
+			}
+		})
+	}
 }

@@ -1,18 +1,27 @@
 package web_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"io"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"concordat"
+	"concordat/index"
+	"concordat/profile"
 	"concordat/site/answer"
 	"concordat/store"
 	"concordat/web"
+	"concordat/webhook"
 )
 
 // administration is that of a process that says fixed things.
@@ -83,6 +92,78 @@ func TestAdministration(t *testing.T) {
 	adam.get("/admin/partners/NONE", http.StatusNotFound)
 	if strings.Contains(axel.get("/admin/tasks", http.StatusOK), "<button class=\"plain\" name=\"action\"") {
 		t.Error("an auditor is offered to change tasks")
+	}
+}
+
+// TestProbingIsSeen: a partner that goes on asking variants of a sentence is named in the log, on its page and by a webhook of the
+// site, and one that asks a text in some drafts is not.
+func TestProbingIsSeen(t *testing.T) {
+	d := newDesk(t, true)
+	ctx := t.Context()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(d.store.AddPartner(ctx, store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"), Words: "six words"}))
+	adam := d.signedIn(t, "adam", store.RoleAdministrator)
+	var told []string // by the webhook
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		told = append(told, string(b))
+	}))
+	t.Cleanup(receiver.Close)
+	_, err := d.store.CreateHook(ctx, store.Hook{Account: "adam", Whole: true, URL: receiver.URL,
+		Kinds: []store.EventKind{store.EventPartnerAlarm}})
+	must(err)
+	sender := webhook.New(webhook.Options{Store: d.store, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+
+	p, err := profile.New(profile.Options{Key: bytes.Repeat([]byte{7}, 32)})
+	must(err)
+	prints, err := index.Open(filepath.Join(t.TempDir(), "set"), index.Options{Site: "here", Scheme: p.Scheme(), Shard: "00"})
+	must(err)
+	t.Cleanup(func() { _ = prints.Close() })
+	var log bytes.Buffer
+	answers := answer.New(answer.Options{ID: "here", Index: d.site.Options().Index, Store: d.store,
+		Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	epoch := concordat.Epoch{Federation: "health", Number: 1}
+	must(answers.UseEpochs(ctx, answer.EpochSet{Epoch: epoch, Profiler: p, Index: prints, SketchKey: bytes.Repeat([]byte{8}, 32),
+		HandleKey: bytes.Repeat([]byte{9}, 32)}))
+	_, err = answers.Share(ctx, store.Share{Library: "theses", Partner: "SOUTH", Rule: store.ShareRule{Level: concordat.ShowMetadata,
+		Matches: 1, Limits: store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1}}})
+	must(err)
+	must(answers.CatchUp(ctx))
+	own, err := p.Profile(concordat.Document{ID: "d", Text: folios}, nil)
+	must(err)
+	sentence := own.Questions()[0]
+	jobs := byte(0)
+	ask := func(variants int) {
+		t.Helper()
+		for i := range variants {
+			f := sentence.Fingerprint
+			f[i/60] ^= 1 << (i % 60) // 60 bits and 40
+			jobs++
+			_, err := answers.Answer(ctx, "SOUTH", &concordat.Ask{Job: concordat.JobID{1, jobs}, Epoch: epoch, Scheme: p.Scheme(),
+				Libraries: []concordat.LibraryID{"theses"}, Probe: concordat.ProbeOne, Level: concordat.ShowMetadata, Purpose: "thesis",
+				Sentences: []concordat.AskedSentence{{Fingerprint: f, Gate: sentence.Gate}}})
+			must(err)
+		}
+		sender.Step(ctx)
+	}
+	const words = "more variants of sentences than anybody needs"
+	seen := func() (page, logged, hooked bool) {
+		return strings.Contains(adam.get("/admin/partners/SOUTH", http.StatusOK), words),
+			strings.Contains(log.String(), "variants of sentences") && strings.Contains(log.String(), "site=SOUTH"),
+			len(told) > 0 && strings.Contains(told[0], "partner.alarm") && strings.Contains(told[0], "SOUTH")
+	}
+	ask(20)
+	if page, logged, hooked := seen(); page || logged || hooked {
+		t.Errorf("after twenty drafts: page %v, log %v, webhook %v", page, logged, hooked)
+	}
+	ask(100)
+	if page, logged, hooked := seen(); !page || !logged || !hooked || len(told) != 1 {
+		t.Errorf("after variants without end: page %v, log %v, webhook %v of %d", page, logged, hooked, len(told))
 	}
 }
 
