@@ -38,6 +38,7 @@ const (
 	labelKeystore   = "concordat/keystore/1\x00"
 	labelHead       = "concordat/audit-head/1\x00"
 	labelReportKey  = "concordat/report-key/1"
+	labelGuest      = "concordat/guest/1\x00"
 )
 
 // The clockwork of keys and messages.

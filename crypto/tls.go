@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"slices"
 	"time"
 )
 
@@ -43,9 +44,22 @@ func newTLSKey(t term, site SiteID, random io.Reader) (tlsKey, error) {
 		return tlsKey{}, err
 	}
 	key := ed25519.NewKeyFromSeed(seed)
-	serial := sha256.Sum256(append(append([]byte(labelSite), site[:]...), key.Public().(ed25519.PublicKey)...))
+	cert, err := selfSigned(key, serialOf(labelSite, site, key.Public().(ed25519.PublicKey)), t, random)
+	if err != nil {
+		return tlsKey{}, err
+	}
+	return tlsKey{term: t, seed: seed, cert: cert}, nil
+}
+
+// serialOf returns a serial number that says for what a key was made, to who knows the site.
+func serialOf(label string, site SiteID, key ed25519.PublicKey) *big.Int {
+	sum := sha256.Sum256(slices.Concat([]byte(label), site[:], key))
+	return new(big.Int).SetBytes(sum[:16])
+}
+
+func selfSigned(key ed25519.PrivateKey, serial *big.Int, t term, random io.Reader) ([]byte, error) {
 	template := &x509.Certificate{
-		SerialNumber: new(big.Int).SetBytes(serial[:16]),
+		SerialNumber: serial,
 		Subject:      pkix.Name{CommonName: "concordat"},
 		NotBefore:    t.from.Add(-Skew).Truncate(time.Second),
 		NotAfter:     t.to.Add(Skew).Truncate(time.Second),
@@ -55,7 +69,28 @@ func newTLSKey(t term, site SiteID, random io.Reader) (tlsKey, error) {
 	}
 	cert, err := x509.CreateCertificate(random, template, template, key.Public(), key)
 	if err != nil {
-		return tlsKey{}, fmt.Errorf("certificate: %w", err)
+		return nil, fmt.Errorf("certificate: %w", err)
 	}
-	return tlsKey{term: t, seed: seed, cert: cert}, nil
+	return cert, nil
+}
+
+// GuestTLS returns a certificate (DER) and key, made for one visit to the site: who is to fetch its card from whoever
+// answers there, and must not show a key that tells who asks. The certificate tells one who knows the site's name that the
+// bearer knows it too, and nobody anything else: each is of a key of its own.
+func GuestTLS(to SiteID, now time.Time, random io.Reader) (cert []byte, key ed25519.PrivateKey, err error) {
+	seed, err := draw(random, ed25519.SeedSize)
+	if err != nil {
+		return nil, nil, err
+	}
+	key = ed25519.NewKeyFromSeed(seed)
+	day := now.UTC().Truncate(24 * time.Hour) // clocks tell machines apart
+	cert, err = selfSigned(key, serialOf(labelGuest, to, key.Public().(ed25519.PublicKey)), term{from: day, to: day.Add(48 * time.Hour)}, random)
+	return cert, key, err
+}
+
+// Guest reports whether a certificate was made by GuestTLS for a visit to the site. Who holds its key must have been shown
+// otherwise, as TLS does.
+func (s SiteID) Guest(c *x509.Certificate) bool {
+	key, ok := c.PublicKey.(ed25519.PublicKey)
+	return ok && c.SerialNumber.Cmp(serialOf(labelGuest, s, key)) == 0
 }

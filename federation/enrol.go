@@ -7,54 +7,46 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
-	"time"
 
 	"concordat"
 	"concordat/crypto"
 )
 
-// stranger speaks to a site whose TLS key is not known yet: it takes any key, and remembers which, until
-// a card says which keys are good. A card proves itself, by the signature of its site's root.
-type stranger struct {
+// visit fetches a site's card from whoever answers: it takes any TLS key, and remembers which, until the card says which
+// keys are good. A card proves itself, by the signature of its site's root. Who comes is not told.
+type visit struct {
 	http *http.Client
 
 	mu   sync.Mutex // guards what follows
 	seen map[crypto.Pin]bool
-	card *crypto.Card
 }
 
-func newStranger(roster Roster, o ClientOptions) *stranger {
-	s := &stranger{seen: map[crypto.Pin]bool{}}
-	s.http = httpClient(o.Dial, clientTLS(roster, o.Now, s.pinned))
-	return s
+func newVisit(to crypto.SiteID, o ClientOptions) *visit {
+	v := &visit{seen: map[crypto.Pin]bool{}}
+	v.http = httpClient(o.Dial, guestTLS(to, o.Now, func(p crypto.Pin) bool {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.seen[p] = true
+		return true
+	}))
+	return v
 }
 
-func (s *stranger) pinned(p crypto.Pin) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.card != nil {
-		return s.card.PinnedTLS(p)
-	}
-	s.seen[p] = true
-	return true
-}
-
-// trust takes the keys of the card from now on. It fails if the connection was made with another one:
-// somebody stands in between.
-func (s *stranger) trust(c *crypto.Card) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for p := range s.seen {
+// check fails if the card was fetched from somebody whose key it does not name: somebody stands in between.
+func (v *visit) check(c *crypto.Card) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for p := range v.seen {
 		if !c.PinnedTLS(p) {
 			return errPin
 		}
 	}
-	s.card = c
 	return nil
 }
 
-func (s *stranger) fetch(ctx context.Context, url string) ([]byte, error) {
-	b, _, err := callHTTP(ctx, s.http, http.MethodGet, address(url, pathCard), nil, crypto.MaxCard)
+// fetchCard fetches the bytes of the card at an address.
+func fetchCard(ctx context.Context, c *http.Client, url string) ([]byte, error) {
+	b, _, err := callHTTP(ctx, c, http.MethodGet, address(url, pathCard), nil, crypto.MaxCard)
 	return b, err
 }
 
@@ -73,9 +65,7 @@ func Redeem(ctx context.Context, i *crypto.Invitation, roster Roster, o ClientOp
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	site := concordat.SiteID(i.Site.String())
-	s := newStranger(roster, o)
-	defer s.http.CloseIdleConnections()
-	r, err := s.redeem(ctx, i, roster, o.Now())
+	r, err := redeem(ctx, i, roster, o)
 	var e *Error
 	if errors.As(err, &e) {
 		e.Site = site
@@ -83,27 +73,20 @@ func Redeem(ctx context.Context, i *crypto.Invitation, roster Roster, o ClientOp
 	return r, failure(ctx, site, KindDown, err)
 }
 
-func (s *stranger) redeem(ctx context.Context, i *crypto.Invitation, roster Roster, now time.Time) (*Redeemed, error) {
-	b, err := s.fetch(ctx, i.URL)
+func redeem(ctx context.Context, i *crypto.Invitation, roster Roster, o ClientOptions) (*Redeemed, error) {
+	card, err := inviter(ctx, i, o)
 	if err != nil {
 		return nil, err
 	}
-	card, err := crypto.ParseCard(b)
-	if err != nil {
-		return nil, &Error{Kind: KindGarbage, Err: err}
-	}
-	if err := i.CheckInviter(card, now); err != nil {
-		return nil, &Error{Kind: KindStranger, Err: err}
-	}
-	if err := s.trust(card); err != nil {
-		return nil, &Error{Kind: KindStranger, Err: err}
-	}
+	now := o.Now()
 	_, own := roster.Self()
 	request, redemption, err := i.Enrol(own, card, now, rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("redeem: %w", err)
 	}
-	receipt, _, err := callHTTP(ctx, s.http, http.MethodPost, address(i.URL, pathEnrol), request, crypto.MaxEnrolment)
+	c := httpClient(o.Dial, clientTLS(roster, o.Now, card.PinnedTLS))
+	defer c.CloseIdleConnections()
+	receipt, _, err := callHTTP(ctx, c, http.MethodPost, address(i.URL, pathEnrol), request, crypto.MaxEnrolment)
 	if err != nil {
 		return nil, err
 	}
@@ -111,6 +94,27 @@ func (s *stranger) redeem(ctx context.Context, i *crypto.Invitation, roster Rost
 		return nil, &Error{Kind: KindGarbage, Err: err}
 	}
 	return &Redeemed{Inviter: card, Words: crypto.Words(card.Site, own.Site, i.Digest(), redemption.Nonce)}, nil
+}
+
+// inviter fetches the card of the site that made an invitation.
+func inviter(ctx context.Context, i *crypto.Invitation, o ClientOptions) (*crypto.Card, error) {
+	v := newVisit(i.Site, o)
+	defer v.http.CloseIdleConnections()
+	b, err := fetchCard(ctx, v.http, i.URL)
+	if err != nil {
+		return nil, err
+	}
+	card, err := crypto.ParseCard(b)
+	if err != nil {
+		return nil, &Error{Kind: KindGarbage, Err: err}
+	}
+	if err := i.CheckInviter(card, o.Now()); err != nil {
+		return nil, &Error{Kind: KindStranger, Err: err}
+	}
+	if err := v.check(card); err != nil {
+		return nil, &Error{Kind: KindStranger, Err: err}
+	}
+	return card, nil
 }
 
 // enrol takes in a site that redeems an invitation.

@@ -167,11 +167,11 @@ func (s *Server) peer(r *http.Request) (Member, bool) {
 	return m, ok && m.State == StateActive
 }
 
-// card shows the site's card to partners, and to strangers while an invitation is open: they come to
+// card shows the site's card to partners, to guests, and to strangers while an invitation is open: they come to
 // compare it with the invitation. TLS lets nobody else in.
 func (s *Server) card(w http.ResponseWriter, r *http.Request) {
 	inviting := s.o.Registrar != nil && s.o.Registrar.Inviting()
-	if _, ok := s.peer(r); !ok && !inviting {
+	if _, ok := s.peer(r); !ok && !inviting && !guest(s.roster, r.TLS) {
 		reject(w)
 		return
 	}

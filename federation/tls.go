@@ -1,6 +1,7 @@
 package federation
 
 import (
+	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -45,11 +46,30 @@ func pinOf(cs *tls.ConnectionState) (crypto.Pin, error) {
 	return crypto.PinOf(cs.PeerCertificates[0].RawSubjectPublicKeyInfo), nil
 }
 
-// clientTLS returns the configuration for one partner; pinned decides on its key.
+// clientTLS returns the configuration for one partner; pinned decides on its key. In TLS 1.3 the site's own certificate is
+// sent once that is done, so that nobody else sees it.
 func clientTLS(roster Roster, now func() time.Time, pinned func(crypto.Pin) bool) *tls.Config {
+	c := pinnedTLS(pinned)
+	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate(roster, now) }
+	return c
+}
+
+// guestTLS returns the configuration of a visit to the site: with a certificate that says nothing of who comes.
+func guestTLS(to crypto.SiteID, now func() time.Time, pinned func(crypto.Pin) bool) *tls.Config {
+	c := pinnedTLS(pinned)
+	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		der, key, err := crypto.GuestTLS(to, now(), rand.Reader)
+		if err != nil {
+			return nil, err
+		}
+		return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
+	}
+	return c
+}
+
+func pinnedTLS(pinned func(crypto.Pin) bool) *tls.Config {
 	c := baseTLS()
 	c.InsecureSkipVerify = true // names prove nothing here: VerifyConnection compares keys
-	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate(roster, now) }
 	c.VerifyConnection = func(cs tls.ConnectionState) error {
 		p, err := pinOf(&cs)
 		if err != nil {
@@ -63,7 +83,14 @@ func clientTLS(roster Roster, now func() time.Time, pinned func(crypto.Pin) bool
 	return c
 }
 
-// serverTLS returns the configuration of a listener. Strangers get in only while an invitation is open.
+// guest reports whether the other end came as a guest of the site: it may see the card, and nothing else.
+func guest(roster Roster, cs *tls.ConnectionState) bool {
+	id, _ := roster.Self()
+	return cs != nil && len(cs.PeerCertificates) > 0 && id.Site().Guest(cs.PeerCertificates[0])
+}
+
+// serverTLS returns the configuration of a listener. Guests get in, who know the site's name, and strangers only while an
+// invitation is open.
 func serverTLS(roster Roster, registrar Registrar, now func() time.Time) *tls.Config {
 	c := baseTLS()
 	c.ClientAuth = tls.RequireAnyClientCert
@@ -72,6 +99,9 @@ func serverTLS(roster Roster, registrar Registrar, now func() time.Time) *tls.Co
 		p, err := pinOf(&cs)
 		if err != nil {
 			return err
+		}
+		if guest(roster, &cs) {
+			return nil
 		}
 		m, ok := roster.Pinned(p)
 		if ok && m.State == StateActive || registrar != nil && registrar.Inviting() {
