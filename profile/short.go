@@ -1,7 +1,10 @@
 package profile
 
 import (
+	"slices"
+	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"concordat"
 )
@@ -22,8 +25,12 @@ const (
 	mostShort = 2000
 )
 
-// short returns the short pieces of the text that is split, those of excluded sections left out.
+// short returns the short pieces of the text that is split, those of excluded sections left out: its short paragraphs
+// or, where it is a list, its lines.
 func (s *scratch) short(sections []concordat.Section, excluded []bool) []concordat.ShortPiece {
+	if lines := s.list(); lines != nil {
+		return slices.DeleteFunc(lines, func(p concordat.ShortPiece) bool { return left(p.Span.Start, sections, excluded) })
+	}
 	out := []concordat.ShortPiece{}
 	t := &s.text
 	for _, p := range t.Paragraphs {
@@ -42,6 +49,39 @@ func (s *scratch) short(sections []concordat.Section, excluded []bool) []concord
 		if letters := s.letters(first.First, last.Last); telling(letters) {
 			out = append(out, concordat.ShortPiece{Span: span, Letters: letters, Text: span.In(t.Source)})
 		}
+	}
+	return out
+}
+
+// list returns the pieces of a text of two lines and more that are all short, such as a list of titles: its lines.
+// nil: it is none. A paragraph of running text is seldom broken into lines below 40 characters.
+func (s *scratch) list() []concordat.ShortPiece {
+	t := &s.text
+	out, lines, word := []concordat.ShortPiece{}, 0, 0
+	for start := 0; start < len(t.Source); {
+		end := len(t.Source)
+		if n := strings.IndexByte(t.Source[start:], '\n'); n >= 0 {
+			end = start + n
+		}
+		first := word
+		for word < len(t.Words) && int(t.Words[word].Start) < end {
+			word++
+		}
+		letters := s.letters(first, word)
+		switch n := utf8.RuneCountInString(letters); {
+		case n >= shortBelow:
+			return nil
+		case n > 0:
+			if lines++; n >= leastLetters && telling(letters) && len(out) < mostShort {
+				span := concordat.Span{Start: int(t.Words[first].Start), End: max(end, int(t.Words[word-1].End))}
+				span.End = span.Start + len(strings.TrimRightFunc(span.In(t.Source), unicode.IsSpace))
+				out = append(out, concordat.ShortPiece{Span: span, Letters: letters, Text: span.In(t.Source)})
+			}
+		}
+		start = end + 1
+	}
+	if lines < 2 {
+		return nil
 	}
 	return out
 }

@@ -230,7 +230,15 @@ func TestOnlyShortTexts(t *testing.T) {
 		t.Errorf("the summary contradicts itself or names sources that do not count:\n%s", got)
 	}
 	f.Short.Pieces, f.Short.Matches = nil, nil
-	if got = summary(); !strings.Contains(got, "Nothing was compared") || !strings.Contains(got, "empty line between titles") {
+	if got = summary(); !strings.Contains(got, "Nothing was compared") || !strings.Contains(got, "line by line where") {
 		t.Errorf("the summary of a text without short texts:\n%s", got)
+	}
+	f.Short.Pieces = []report.ShortPiece{{Text: "Wells"}}
+	f.Short.Matches = []report.ShortMatch{{Piece: 0, Source: ref("one"), Title: "Old wells", Similarity: 1, Documents: 1}}
+	got = strings.Join(strings.Fields(summary()), " ")
+	for _, want := range []string{"1 of 1 compared short text also stands in", "only the title was compared", "line by line where"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the summary of a title alone lacks %q:\n%s", want, got)
+		}
 	}
 }

@@ -45,6 +45,7 @@ type ShortTexts struct {
 	Unindexed int // documents of the libraries that could not be compared: add them again or reindex
 	Capped    int
 	Pieces    []ShortEvidence // those found, in text order
+	titleOnly bool            // the title alone was compared
 }
 
 // ShortEvidence is one short piece with its sources, the most similar first.
@@ -75,7 +76,8 @@ func (b *builder) short() *ShortTexts {
 	if f == nil {
 		return nil
 	}
-	out := &ShortTexts{Threshold: f.Threshold, Asked: len(f.Pieces), Unindexed: f.Unindexed, Capped: f.Capped}
+	out := &ShortTexts{Threshold: f.Threshold, Asked: len(f.Pieces), Unindexed: f.Unindexed, Capped: f.Capped,
+		titleOnly: len(f.Pieces) == 1 && f.Pieces[0].Span.Len() == 0}
 	of := make([][]ShortSource, len(f.Pieces))
 	for _, m := range f.Matches {
 		if m.Piece < 0 || m.Piece >= len(of) {
@@ -179,6 +181,17 @@ func (b *builder) shortEvidence(p ShortPiece, sources []ShortSource) ShortEviden
 	return e
 }
 
+// Stand is the end of a sentence about the texts found, in English: so many of those compared also stand elsewhere.
+func (s *ShortTexts) Stand() string {
+	if s.Found == 1 {
+		return "also stands in other documents."
+	}
+	return "also stand in other documents."
+}
+
+// listHint says how a list of short texts is given.
+const listHint = "A list is read line by line where all its lines are that short; else put an empty line between its entries."
+
 // shortStatement says what of the short texts was compared and found; nothing where they were not asked.
 func (r *Report) shortStatement() []string {
 	s, l := r.Short, r.Language
@@ -186,10 +199,16 @@ func (r *Report) shortStatement() []string {
 		return nil
 	}
 	if s.Asked == 0 {
-		return []string{l.Say("No short text was compared: it is a title, or a paragraph of 4 to 39 letters. Put an empty line between titles in a list.")}
+		return []string{l.Say("No short text was compared: it is a title, or a paragraph of 4 to 39 letters."), l.Say(listHint)}
 	}
-	out := []string{l.Say("Short texts (titles, headings, answers): %s of %s also stand in other documents. They are no part of the shares.",
-		Thousands(s.Found), l.Plural(s.Asked, "compared short text", "compared short texts"))}
+	stand := "Short texts (titles, headings, answers): %s of %s also stand in other documents. They are no part of the shares."
+	if s.Found == 1 {
+		stand = "Short texts (titles, headings, answers): %s of %s also stands in other documents. They are no part of the shares."
+	}
+	out := []string{l.Say(stand, Thousands(s.Found), l.Plural(s.Asked, "compared short text", "compared short texts"))}
+	if s.titleOnly {
+		out = append(out, l.Say("Of the short texts only the title was compared: the text has no paragraph of 4 to 39 letters."), l.Say(listHint))
+	}
 	if s.Common+s.Excluded > 0 {
 		out = append(out, l.Say("Of the short texts, %s found as common wording and %s taken out by rules do not count.", Thousands(s.Common),
 			Thousands(s.Excluded)))

@@ -18,7 +18,7 @@ func (d *doc) short() {
 	d.raw(`<p><strong>`)
 	d.say("%s of %s", report.Thousands(s.Found), d.in.Plural(s.Asked, "compared short text", "compared short texts"))
 	d.raw("</strong> ")
-	d.say("also stand in other documents.")
+	d.say(s.Stand())
 	d.raw("</p>")
 	if len(s.Pieces) == 0 {
 		d.note("No short text was found.")

@@ -269,7 +269,7 @@ func (d *doc) short() {
 	d.note("Titles, headings and answers too short to be checked as sentences. They carry little evidence, have a figure of their own, and are no part of the shares above.")
 	d.para(margin, textWidth, strong(d.in.Say("%s of %s", report.Thousands(s.Found),
 		d.in.Plural(s.Asked, "compared short text", "compared short texts"))+" "),
-		body(d.in.Say("also stand in other documents.")))
+		body(d.in.Say(s.Stand())))
 	var rows [][]string
 	for _, p := range s.Pieces {
 		for i, m := range p.Sources[:min(len(p.Sources), shortSources)] {
