@@ -13,22 +13,29 @@ import (
 type Grams []uint64
 
 var (
-	denseGrams  = ShortOptions{Grams: []int{1, 2}}
-	sparseGrams = ShortOptions{Grams: []int{2, 3}}
+	denseGrams  = []int{1, 2}
+	sparseGrams = []int{2, 3}
 )
 
 // GramsOf returns the grams of a text, as [Letters] gives it.
 func GramsOf(letters string) Grams {
-	o := sparseGrams
-	for _, r := range letters {
-		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) {
-			o = denseGrams
-			break
-		}
-	}
-	grams := (&Short{o: o}).cut(letters).grams
+	grams := (&Short{}).cut(letters).grams
 	slices.Sort(grams)
 	return grams
+}
+
+// gramsFor returns the lengths of the grams of a text, and how many letters it has of a script that
+// writes words with few.
+func gramsFor(letters []rune) (lengths []int, dense int) {
+	for _, r := range letters {
+		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) {
+			dense++
+		}
+	}
+	if dense > 0 {
+		return denseGrams, dense
+	}
+	return sparseGrams, 0
 }
 
 // Jaccard returns |g∩h| / |g∪h|, 0 to 1; 0 if one is empty.

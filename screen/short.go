@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -25,8 +26,9 @@ const (
 
 // ShortOptions say what short texts are compared by.
 type ShortOptions struct {
-	// Grams are the lengths of the runs of letters that are indexed; nil: 1 and 2. Longer ones make
-	// fewer candidates; a pair without one in common is never found, whatever the measure.
+	// Grams are the lengths of the runs of letters, or words, that are indexed; nil: of each text those of
+	// [GramsOf], 1 and 2 of words. Longer ones make fewer candidates; a pair without one in common is
+	// never found, whatever the measure.
 	Grams     []int
 	Measure   Measure
 	Threshold float64 // least similarity, above 0 to 1; 0: 0.4
@@ -39,27 +41,29 @@ type ShortOptions struct {
 	Words bool
 }
 
-// Short finds similar ones among many short texts, too short for fingerprints: all pairs at or
-// above the threshold, by an inverted index of grams. Of each text only its rarest grams are
-// indexed and looked up, so few that two texts without one of them in common cannot be similar
-// enough (prefix filter; Chaudhuri, Ganti and Kaushik 2006); what comes together is measured
-// exactly. It is immutable and safe for concurrent use.
+// Short finds similar ones among many short texts: all pairs at or above the threshold, by an inverted index of grams.
+// Of each text only its rarest grams are indexed and looked up, so few that two texts without one of them in common
+// cannot be similar enough (prefix filter; Chaudhuri, Ganti and Kaushik 2006); what comes together is measured exactly.
+// It is immutable and safe for concurrent use.
 type Short struct {
 	o      ShortOptions
 	rank   map[uint64]uint32 // of a gram, rarest first
 	texts  []shortText
 	lists  [][]uint32 // by rank: the texts that have it among their rarest, ascending
-	loose  []uint32   // texts for which the filter promises nothing: compared with all of like length
+	loose  []uint32   // texts for which the filter promises nothing of edits: compared with all of like length as well
 	length []uint32   // all texts by number of letters
 }
 
 type shortText struct {
 	letters []rune
+	lengths []int    // of its grams
 	grams   []uint64 // with how many of each came before; nil when they are ranked
 	size    int      // number of grams
+	bitmap  bitmap   // of its grams
 	ranks   []uint32 // of the grams that the index knows, ascending: the rarest first
 	prefix  int      // how many of ranks are rare enough
-	loose   bool     // the filter promises nothing
+	dense   int      // letters that make its grams 1 and 2 where no lengths are given
+	loose   bool     // the filter promises nothing of edits
 }
 
 // ShortHit is a text at or above the threshold.
@@ -95,14 +99,14 @@ func Words(t *segment.Text) string {
 // NewShort indexes texts, as Letters or Words gives them; a text's number is its place. Empty texts are
 // found by nothing.
 func NewShort(texts []string, o ShortOptions) (*Short, error) {
-	if o.Grams == nil {
-		o.Grams = []int{1, 2}
+	if o.Grams == nil && o.Words {
+		o.Grams = denseGrams
 	}
 	if o.Threshold == 0 {
 		o.Threshold = 0.4
 	}
-	if !(o.Threshold > 0 && o.Threshold <= 1) || len(o.Grams) == 0 || slices.Min(o.Grams) < 1 || o.Measure < Jaccard || o.Measure > Edit ||
-		o.Edits < 0 || o.Words && (o.Measure == Edit || o.Edits > 0) {
+	if !(o.Threshold > 0 && o.Threshold <= 1) || o.Grams != nil && (len(o.Grams) == 0 || slices.Min(o.Grams) < 1) ||
+		o.Measure < Jaccard || o.Measure > Edit || o.Edits < 0 || o.Words && (o.Measure == Edit || o.Edits > 0) {
 		return nil, fmt.Errorf("short texts: threshold %v, grams %v, measure %d, %d edits: want above 0 to 1, lengths from 1, a known measure, edits from 0, and none with words", o.Threshold, o.Grams, o.Measure, o.Edits)
 	}
 	if int64(len(texts)) > math.MaxUint32 {
@@ -154,7 +158,10 @@ func (s *Short) order(count map[uint64]uint32) {
 // cut returns the letters and grams of a text. The k-th occurrence of a gram is a gram of its own,
 // so that sets of them count repeats.
 func (s *Short) cut(text string) shortText {
-	t := shortText{letters: []rune(text)}
+	t := shortText{letters: []rune(text), lengths: s.o.Grams}
+	if t.lengths == nil {
+		t.lengths, t.dense = gramsFor(t.letters)
+	}
 	if !utf8.ValidString(text) {
 		text = string(t.letters)
 	}
@@ -164,7 +171,7 @@ func (s *Short) cut(text string) shortText {
 			words = append(words, xxhash.Sum64String(w))
 		}
 	}
-	for _, m := range s.o.Grams {
+	for _, m := range t.lengths {
 		from := len(t.grams)
 		if s.o.Words {
 			t.grams = appendRuns(words, m, t.grams)
@@ -176,7 +183,11 @@ func (s *Short) cut(text string) shortText {
 		}
 	}
 	slices.Sort(t.grams)
-	return numbered(t)
+	t = numbered(t)
+	for _, g := range t.grams {
+		t.bitmap.add(g)
+	}
+	return t
 }
 
 // numbered makes the k-th of equal grams, for k > 0, different from the others.
@@ -210,7 +221,7 @@ func (s *Short) place(t *shortText) {
 	t.grams = nil
 	slices.Sort(t.ranks)
 	// A hair below, so that rounding never raises what must be shared.
-	var shared int
+	var shared, edits int
 	switch s.o.Measure {
 	case Jaccard: // |A∩B| ≥ t·|A∪B| ≥ t·|A|
 		shared = int(math.Ceil(s.o.Threshold*float64(n) - 1e-9))
@@ -218,22 +229,29 @@ func (s *Short) place(t *shortText) {
 		shared = int(math.Ceil(s.o.Threshold*s.o.Threshold*float64(n) - 1e-9))
 	case Edit:
 		// The longer of a similar pair has at most l/t letters, so at most e edits are between them.
-		shared = n - s.touched(t, int((1-s.o.Threshold)*float64(len(t.letters))/s.o.Threshold+1e-9))
+		edits = int((1-s.o.Threshold)*float64(len(t.letters))/s.o.Threshold + 1e-9)
+		shared = n - touched(t, edits)
 	}
+	within := shared
 	if s.o.Edits > 0 {
 		// The longer has at most so many letters more, and at most half of them are edited.
-		shared = min(shared, n-s.touched(t, min(s.o.Edits, (len(t.letters)+s.o.Edits)/2)))
+		few := min(s.o.Edits, (len(t.letters)+s.o.Edits)/2)
+		edits, within = max(edits, few), min(shared, n-touched(t, few))
 	}
-	if t.loose = shared < 1; !t.loose {
+	// Without its few dense letters a text would have grams of other lengths.
+	if t.loose = within < 1 || t.dense > 0 && t.dense <= edits; !t.loose {
+		shared = within
+	}
+	if shared > 0 {
 		unknown := n - len(t.ranks)
 		t.prefix = max(0, n-shared+1-unknown)
 	}
 }
 
 // touched returns how many grams of a text so many edits can change: each m of length m.
-func (s *Short) touched(t *shortText, edits int) int {
+func touched(t *shortText, edits int) int {
 	n, size := 0, len(t.letters)
-	for _, m := range s.o.Grams {
+	for _, m := range t.lengths {
 		n += m * edits
 		if size < m {
 			n++ // its only gram is the whole text
@@ -247,7 +265,7 @@ func (s *Short) touched(t *shortText, edits int) int {
 func (s *Short) Near(text string, dst []ShortHit) (hits []ShortHit, measured int) {
 	t := s.cut(text)
 	s.place(&t)
-	return s.near(&t, 0, 0, 1, dst)
+	return s.near(&t, 0, 0, 1, nil, dst)
 }
 
 // Pairs calls emit with every pair of texts a < b at or above the threshold with a from split to
@@ -268,9 +286,10 @@ func (s *Short) pairs(split, end, part, parts int, emit func(a, b int, similarit
 		end = len(s.texts)
 	}
 	var hits []ShortHit
+	seen := make([]uint64, (len(s.texts)+63)/64)
 	for a := split; a < end; a++ {
 		var n int
-		hits, n = s.near(&s.texts[a], a+1, part, parts, hits[:0])
+		hits, n = s.near(&s.texts[a], a+1, part, parts, seen, hits[:0])
 		measured += n
 		for _, h := range hits {
 			if !emit(a, h.ID, h.Similarity) {
@@ -282,44 +301,79 @@ func (s *Short) pairs(split, end, part, parts int, emit func(a, b int, similarit
 }
 
 // near finds the texts from number least on, of all parts of the grams or of one: the first gram that
-// both texts have among their rarest decides in which part a pair is found.
-func (s *Short) near(t *shortText, least, part, parts int, dst []ShortHit) ([]ShortHit, int) {
-	var candidates []uint32
+// both texts have among their rarest decides in which part a pair is found. seen is a bit for each text,
+// all 0 before and after; nil: there is none.
+func (s *Short) near(t *shortText, least, part, parts int, seen []uint64, dst []ShortHit) ([]ShortHit, int) {
+	ids := s.loose
 	if t.loose {
-		candidates = s.ofLength(candidates, s.length, len(t.letters))
-	} else {
-		candidates = s.ofLength(candidates, s.loose, len(t.letters))
+		ids = s.length
 	}
+	candidates := s.ofLength(nil, ids, len(t.letters))
+	slices.Sort(candidates)
+	shared := s.sharing(t, least, part, parts, seen, candidates)
 	if parts > 1 {
 		candidates = slices.DeleteFunc(candidates, func(c uint32) bool { return int(c)%parts != part })
 	}
 	apart := len(candidates)
-	for _, r := range t.ranks[:t.prefix] {
-		if parts == 1 || int(r)%parts == part {
-			candidates = append(candidates, s.from(r, uint32(least))...)
-		}
-	}
-	shared := candidates[apart:]
-	slices.Sort(shared)
-	shared = slices.Compact(shared)
-	if parts > 1 {
-		shared = slices.DeleteFunc(shared, func(c uint32) bool { return int(firstShared(t, &s.texts[c]))%parts != part })
-	}
-	candidates = candidates[:apart+len(shared)]
+	candidates = append(candidates, shared...)
 	start, measured := len(dst), 0
-	for _, c := range candidates {
-		if int(c) < least || !s.sizeFits(t, &s.texts[c]) {
+	for i, c := range candidates {
+		other := &s.texts[c]
+		if int(c) < least || !s.sizeFits(t, other) || !s.bitmapFits(t, other) {
+			continue
+		}
+		if i >= apart && parts > 1 && int(firstShared(t, other))%parts != part {
 			continue
 		}
 		measured++
-		if v := s.similarity(t, &s.texts[c]); v >= s.o.Threshold || s.edited(t, &s.texts[c]) {
-			dst = append(dst, ShortHit{int(c), v})
+		v := s.similarity(t, other, s.least(t.size, other.size))
+		if v < s.o.Threshold {
+			if !s.edited(t, other) {
+				continue
+			}
+			v = s.similarity(t, other, 0)
 		}
+		dst = append(dst, ShortHit{int(c), v})
 	}
 	slices.SortFunc(dst[start:], func(a, b ShortHit) int {
 		return cmp.Or(cmp.Compare(b.Similarity, a.Similarity), cmp.Compare(a.ID, b.ID))
 	})
 	return dst, measured
+}
+
+// sharing returns the texts from number least on that have a gram of the part among their rarest which t
+// has among its own, each once, but for those of apart, which are ascending.
+func (s *Short) sharing(t *shortText, least, part, parts int, seen []uint64, apart []uint32) (out []uint32) {
+	if seen == nil {
+		for _, r := range t.ranks[:t.prefix] {
+			if parts == 1 || int(r)%parts == part {
+				out = append(out, s.from(r, uint32(least))...)
+			}
+		}
+		slices.Sort(out)
+		return slices.DeleteFunc(slices.Compact(out), func(c uint32) bool {
+			_, is := slices.BinarySearch(apart, c)
+			return is
+		})
+	}
+	for _, r := range t.ranks[:t.prefix] {
+		if parts > 1 && int(r)%parts != part {
+			continue
+		}
+		for _, c := range s.from(r, uint32(least)) {
+			seen[c>>6] |= 1 << (c & 63)
+		}
+	}
+	for _, c := range apart {
+		seen[c>>6] &^= 1 << (c & 63)
+	}
+	for i := least >> 6; i < len(seen); i++ {
+		for word := seen[i]; word != 0; word &= word - 1 {
+			out = append(out, uint32(i<<6+bits.TrailingZeros64(word)))
+		}
+		seen[i] = 0
+	}
+	return out
 }
 
 // from returns the texts from number least on that have a gram among their rarest.
@@ -392,7 +446,20 @@ func (s *Short) measureFits(a, b *shortText) bool {
 	return min(x, y) >= t*max(x, y)-1e-9
 }
 
-func (s *Short) similarity(a, b *shortText) float64 {
+// least returns how many grams two texts of so many must have in common for the threshold.
+func (s *Short) least(x, y int) int {
+	t := s.o.Threshold
+	switch s.o.Measure {
+	case Jaccard: // c ≥ t·(x+y-c)
+		return int(math.Ceil(t/(1+t)*float64(x+y) - 1e-9))
+	case Cosine:
+		return int(math.Ceil(t*math.Sqrt(float64(x)*float64(y)) - 1e-9))
+	}
+	return 0
+}
+
+// similarity measures two texts. Of those that cannot have least grams in common it may return 0.
+func (s *Short) similarity(a, b *shortText, least int) float64 {
 	if s.o.Measure == Edit {
 		longer := max(len(a.letters), len(b.letters))
 		if longer == 0 {
@@ -400,8 +467,8 @@ func (s *Short) similarity(a, b *shortText) float64 {
 		}
 		return 1 - float64(editDistance(a.letters, b.letters))/float64(longer)
 	}
-	common := float64(common(a.ranks, b.ranks))
 	x, y := float64(a.size), float64(b.size)
+	common := float64(common(a.ranks, b.ranks, least))
 	if common == 0 {
 		return 0
 	}
@@ -411,10 +478,10 @@ func (s *Short) similarity(a, b *shortText) float64 {
 	return common / (x + y - common)
 }
 
-// common returns the number of grams in both.
-func common(a, b []uint32) int {
-	n := 0
-	for i, j := 0, 0; i < len(a) && j < len(b); {
+// common returns the number of grams in both; 0 perhaps where it is less than least.
+func common(a, b []uint32, least int) int {
+	n, i, j := 0, 0, 0
+	for i < len(a) && j < len(b) {
 		switch {
 		case a[i] < b[j]:
 			i++
@@ -422,59 +489,11 @@ func common(a, b []uint32) int {
 			j++
 		default:
 			n, i, j = n+1, i+1, j+1
+			continue
+		}
+		if n+min(len(a)-i, len(b)-j) < least {
+			return 0
 		}
 	}
 	return n
-}
-
-// editDistance is the least number of letters inserted, deleted or replaced that makes b of a
-// (Levenshtein 1966; Wagner and Fischer 1974), in time of the product of their lengths.
-func editDistance(a, b []rune) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i, x := range a {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j, y := range b {
-			cost := diagonal
-			if x != y {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
-}
-
-// editsWithin reports whether at most k edits make b of a: of the rows of editDistance only the 2k+1
-// cells beside the diagonal (Ukkonen 1985).
-func editsWithin(a, b []rune, k int) bool {
-	if d := len(a) - len(b); max(d, -d) > k {
-		return false
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i, x := range a {
-		from, to := max(0, i-k), min(len(b), i+1+k) // cells of row i+1
-		diagonal := row[from]
-		if row[from] = i + 1; from > 0 {
-			row[from] = k + 1 // left of the band: out of reach
-		}
-		for j := from; j < to; j++ {
-			cost := diagonal
-			if x != b[j] {
-				above := k + 1
-				if j+1 <= i+k { // the cell of row i lies in its band
-					above = row[j+1]
-				}
-				cost = 1 + min(diagonal, row[j], above)
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)] <= k
 }

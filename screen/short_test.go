@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"concordat/internal/corpora"
 	"concordat/screen"
@@ -18,6 +19,12 @@ import (
 func bag(text string, lengths []int) map[string]int {
 	out := map[string]int{}
 	r := []rune(text)
+	if lengths == nil {
+		lengths = []int{2, 3}
+		if strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+			lengths = []int{1, 2}
+		}
+	}
 	for _, m := range lengths {
 		if len(r) < m && len(r) > 0 {
 			out[fmt.Sprint(m, text)]++
@@ -84,14 +91,6 @@ func edit(rng *rand.Rand, r []rune, alphabet []rune) []rune {
 	return slices.Insert(slices.Clone(r), at, letter)
 }
 
-// lengths are the grams of the options, or their default.
-func lengths(o screen.ShortOptions) []int {
-	if o.Grams == nil {
-		return []int{1, 2}
-	}
-	return o.Grams
-}
-
 // TestShortOfWords holds grams of words against measuring all pairs of the words themselves.
 func TestShortOfWords(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 2))
@@ -111,7 +110,9 @@ func TestShortOfWords(t *testing.T) {
 			coded[i] += string(rune('A' + slices.Index(words, w)))
 		}
 	}
-	for _, o := range []screen.ShortOptions{{Threshold: 0.4}, {Threshold: 0.5, Grams: []int{2}}, {Measure: screen.Cosine, Threshold: 0.6}} {
+	both := []int{1, 2}
+	for _, o := range []screen.ShortOptions{{Threshold: 0.4, Grams: both}, {Threshold: 0.5, Grams: []int{2}},
+		{Measure: screen.Cosine, Threshold: 0.6, Grams: both}} {
 		var got, want [][2]int
 		emit := func(out *[][2]int) func(a, b int, v float64) bool {
 			return func(a, b int, v float64) bool { *out = append(*out, [2]int{a, b}); return true }
@@ -164,13 +165,14 @@ func TestShortIsBruteForce(t *testing.T) {
 		{Measure: screen.Cosine, Threshold: 0.5, Grams: []int{3}},
 		{Measure: screen.Edit, Threshold: 0.8}, {Measure: screen.Edit, Threshold: 0.5},
 		{Measure: screen.Edit, Threshold: 0.75, Grams: []int{2, 4}},
-		{Threshold: 0.4, Edits: 2}, {Threshold: 0.9, Edits: 1, Grams: []int{2}}, {Measure: screen.Edit, Threshold: 0.9, Edits: 3},
+		{Threshold: 0.4, Edits: 2}, {Threshold: 0.8, Edits: 1}, {Threshold: 0.4, Edits: 2, Grams: []int{1, 2}},
+		{Threshold: 0.9, Edits: 1, Grams: []int{2}}, {Measure: screen.Edit, Threshold: 0.9, Edits: 3},
 		{Measure: screen.Cosine, Threshold: 0.8, Edits: 2, Grams: []int{1}},
 	} {
 		similar := func(a, b string) bool {
 			longer := float64(max(len([]rune(a)), len([]rune(b))))
 			edits := (1 - similarity(screen.Edit, a, b, nil)) * longer
-			return similarity(o.Measure, a, b, lengths(o)) >= o.Threshold || longer > 0 &&
+			return similarity(o.Measure, a, b, o.Grams) >= o.Threshold || longer > 0 &&
 				edits < min(float64(o.Edits), math.Floor(longer/2))+0.5 && o.Edits > 0
 		}
 		s, err := screen.NewShort(texts, o)
@@ -181,7 +183,7 @@ func TestShortIsBruteForce(t *testing.T) {
 		for a := range texts {
 			for b := a + 1; b < len(texts); b++ {
 				if similar(texts[a], texts[b]) {
-					want[[2]int{a, b}] = similarity(o.Measure, texts[a], texts[b], lengths(o))
+					want[[2]int{a, b}] = similarity(o.Measure, texts[a], texts[b], o.Grams)
 				}
 			}
 		}

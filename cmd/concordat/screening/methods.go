@@ -316,10 +316,12 @@ func (s *screening) byPrint(ctx context.Context, u *units) error {
 	return nil
 }
 
-// byLetters compares short texts by the grams they share, in parts by the hash of the gram, which are
-// the units.
+// shortRanges is the number of ranges of texts that are compared with those that follow, which are the units of
+// the method short.
+const shortRanges = 64
+
+// byLetters compares short texts by the grams they share.
 func (s *screening) byLetters(ctx context.Context, u *units) error {
-	const parts = 8
 	texts := make([]string, len(s.texts))
 	for i := range texts {
 		body, err := s.body(i, nil)
@@ -336,17 +338,21 @@ func (s *screening) byLetters(ctx context.Context, u *units) error {
 	if err != nil {
 		return err
 	}
-	b := s.app.Progress(parts, "comparing")
+	b := s.app.Progress(shortRanges, "comparing")
 	defer b.Done()
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	for part := range parts {
-		if u.done[part] {
+	for n := range shortRanges {
+		if u.done[n] {
 			continue
 		}
 		g.Go(func() error {
-			r := unit{Unit: part}
-			r.Candidates = short.PairsOf(part, parts, func(i, j int, similarity float64) bool {
+			r := unit{Unit: n}
+			from, to := n*len(texts)/shortRanges, (n+1)*len(texts)/shortRanges
+			if from == to {
+				return u.keep(r)
+			}
+			r.Candidates = short.Pairs(from, to, func(i, j int, similarity float64) bool {
 				if s.across(i, j) {
 					r.Pairs = append(r.Pairs, foundPair{A: i, B: j, Resemblance: similarity})
 				}

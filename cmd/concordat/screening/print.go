@@ -96,6 +96,7 @@ type screenSummary struct {
 	Common     int                 `json:"common"`     // features too common to compare all their documents with one another
 	Folded     int                 `json:"folded"`     // pairs of copies left out: each is paired with the first copy only
 	Pairs      int                 `json:"pairs"`
+	Beyond     int                 `json:"beyond"` // pairs that --top leaves out
 	Clusters   int                 `json:"clusters"`
 	Removable  int                 `json:"removable"` // documents that another stands for
 
@@ -172,7 +173,21 @@ func (s *screening) results(dates map[concordat.DocumentID]time.Time) *screenRes
 		r.removals = s.removals(links, s.preferred(before, count))
 	}
 	s.sum.Pairs, s.sum.Clusters, s.sum.Removable = len(r.pairs), len(r.clusters), len(r.removals)
+	if s.top > 0 {
+		r.pairs = topPairs(r.pairs, s.top)
+		s.sum.Beyond = s.sum.Pairs - len(r.pairs)
+	}
 	return &r
+}
+
+// topPairs returns, of pairs by falling resemblance, those that are among the first most of either document.
+func topPairs(pairs []screenPair, most int) []screenPair {
+	count := map[int]int{}
+	return slices.DeleteFunc(pairs, func(p screenPair) bool {
+		count[p.a]++
+		count[p.b]++
+		return count[p.a] > most && count[p.b] > most
+	})
 }
 
 // rankOf puts what is certain before what is measured.
@@ -352,6 +367,9 @@ func (a *commands) printScreened(s *screening, r *screenResults) error {
 		number(t.Distinct, "distinct text"), t.Compared)
 	if t.Method == methodShort && t.Compared < t.Distinct {
 		a.Say("a text of more than 200 letters is compared whole only; other methods find what two such texts share")
+	}
+	if t.Beyond > 0 {
+		a.Say("%s of less resemblance not listed: --top %d", number(t.Beyond, "pair"), s.top)
 	}
 	if t.Folded > 0 {
 		a.Say("%d further pairs of copies are not listed: of more than %d copies of a text each is paired with the first", t.Folded, mostFolded)

@@ -54,6 +54,7 @@ type screenFlags struct {
 
 	work, out, dates, keep string
 	removal                float64
+	top                    int // pairs of a document that are printed; 0: all
 	deadline               time.Duration
 }
 
@@ -68,11 +69,12 @@ type shingleFlags struct {
 
 // shortFlags are the options of the method short.
 type shortFlags struct {
-	Grams   []int  `json:"grams"`
+	Grams   []int  `json:"grams"` // nil: as the text is written
 	Words   bool   `json:"words,omitempty"`
 	Measure string `json:"measure"`
 	Edits   int    `json:"edits"`
 	Longest int    `json:"longest"` // letters
+	Ranges  int    `json:"ranges"`  // how the comparing is divided
 }
 
 var measures = map[string]screen.Measure{"jaccard": screen.Jaccard, "cosine": screen.Cosine, "edit": screen.Edit}
@@ -136,13 +138,15 @@ func (f *screenFlags) define(c *cobra.Command) {
 		"compare with another site, or one library of it: SITE or SITE/LIBRARY; repeatable (fingerprint)")
 	fl.StringVar(&f.Purpose, "purpose", "", "purpose that partners are told, such as thesis")
 	fl.DurationVar(&f.deadline, "deadline", site.DefaultDeadline, "how long a partner may take for one text")
+	fl.IntVar(&f.top, "top", 0, "print of each document only the so many pairs of most resemblance; 0: all")
 	f.Print.define(c)
 	fl.IntVar(&f.Shingle.Width, "width", 5, "words, or letters, of a shingle")
 	fl.BoolVar(&f.Shingle.Letters, "letters", false, "shingles of letters instead of words")
 	fl.IntVar(&f.Shingle.Sketch, "sketch", 100, "values of a sketch, 8 bytes each")
 	fl.Uint64Var(&f.Shingle.Modulus, "modulus", 0, "sample one in so many shingles, whatever the length, instead of --sketch of them")
 	fl.IntVar(&f.Shingle.Super, "super", 0, "gather candidates by super-shingles of so many values: faster, of great resemblance only")
-	fl.IntSliceVar(&f.Short.Grams, "grams", []int{1, 2}, "lengths of the runs of letters that short texts share")
+	fl.IntSliceVar(&f.Short.Grams, "grams", nil, "lengths of the runs of letters, or words, that short texts share "+
+		"(default: 1,2 for words and for a text with Chinese or Japanese, else 2,3)")
 	fl.BoolVar(&f.Short.Words, "words", false, "runs of words instead of letters in short texts")
 	fl.StringVar(&f.Short.Measure, "measure", "jaccard", "similarity of short texts: jaccard, cosine or edit")
 	fl.IntVar(&f.Short.Edits, "edits", 2, "also find short texts so many edits apart")
@@ -160,6 +164,8 @@ func (f *screenFlags) check() error {
 		return cli.Usagef("--threshold %v: want a share above 0, at most 1", f.Threshold)
 	case !(f.removal > 0 && f.removal <= 1):
 		return cli.Usagef("--removal-threshold %v: want a share above 0, at most 1", f.removal)
+	case f.top < 0:
+		return cli.Usagef("--top %d: want a number of pairs, or 0 for all", f.top)
 	case f.MemoryMiB < 1 || f.MemoryMiB > 1<<20:
 		return cli.Usagef("--memory %d: want 1 to %d MiB", f.MemoryMiB, 1<<20)
 	case !slices.Contains(keeps, f.keep):
@@ -189,6 +195,7 @@ func (f *screenFlags) check() error {
 		f.Short = shortFlags{}
 		return nil
 	}
+	f.Short.Ranges = shortRanges
 	if f.Short.Words {
 		f.Short.Edits = 0 // words have no letters to edit
 	}

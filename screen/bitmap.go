@@ -1,0 +1,37 @@
+package screen
+
+import "math/bits"
+
+// bitmap holds a bit for each gram of a text, of several grams perhaps the same one. A bit of one text
+// that another lacks stands for at least one gram that the other lacks: so a few instructions tell that
+// most candidates cannot be similar enough (the bitmap filter of Sandes, Teodoro and Melo 2020).
+type bitmap [16]uint64
+
+func (b *bitmap) add(gram uint64) { b[gram>>6&15] |= 1 << (gram & 63) }
+
+// apart returns how many grams of a at least are not in b, and how many of b are not in a.
+func apart(a, b *bitmap) (gone, came int) {
+	for i, x := range a {
+		gone += bits.OnesCount64(x &^ b[i])
+		came += bits.OnesCount64(b[i] &^ x)
+	}
+	return gone, came
+}
+
+// bitmapFits reports whether the bitmaps allow the threshold, or few enough edits.
+func (s *Short) bitmapFits(a, b *shortText) bool {
+	if s.o.Measure == Edit {
+		return true
+	}
+	gone, came := apart(&a.bitmap, &b.bitmap)
+	common, x, y := float64(min(a.size-gone, b.size-came)), float64(a.size), float64(b.size)
+	if s.o.Measure == Jaccard && common >= s.o.Threshold*(x+y-common)-1e-9 ||
+		s.o.Measure == Cosine && common*common >= s.o.Threshold*s.o.Threshold*x*y-1e-9 {
+		return true
+	}
+	if s.o.Edits == 0 {
+		return false
+	}
+	// Grams of other lengths say nothing about edits.
+	return (a.dense > 0) != (b.dense > 0) || gone <= touched(a, s.o.Edits) && came <= touched(b, s.o.Edits)
+}
