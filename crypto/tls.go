@@ -84,7 +84,8 @@ func GuestTLS(to SiteID, now time.Time, random io.Reader) (cert []byte, key ed25
 	}
 	key = ed25519.NewKeyFromSeed(seed)
 	day := now.UTC().Truncate(24 * time.Hour) // clocks tell machines apart
-	cert, err = selfSigned(key, serialOf(labelGuest, to, key.Public().(ed25519.PublicKey)), term{from: day, to: day.Add(48 * time.Hour)}, random)
+	serial := serialOf(labelGuest, to, key.Public().(ed25519.PublicKey))
+	cert, err = selfSigned(key, serial, term{from: day, to: day.Add(48 * time.Hour)}, random)
 	return cert, key, err
 }
 

@@ -82,7 +82,9 @@ func TestW1_ActiveObserver(t *testing.T) {
 		within http.Handler
 	}{
 		{"an observer that says nothing", http.NotFoundHandler()},
-		{"an observer that shows the partner's card", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(card.Bytes()) })},
+		{"an observer that shows the partner's card", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write(card.Bytes())
+		})},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			o := observe(t, test.within)
