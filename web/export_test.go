@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -67,6 +68,17 @@ func (w *Web) Shelved() int {
 func (w *Web) JoinLink(ctx context.Context, name string) (string, error) {
 	_, link, err := w.people.NewLink(ctx, "test", name)
 	return joinPath(link), err
+}
+
+// LockAccount uses up the wrong passwords of an account, from as many addresses as that takes.
+func (w *Web) LockAccount(name string) {
+	for i := 0; ; i++ {
+		try, wait := w.throttle.Begin(name, "address "+strconv.Itoa(i))
+		if wait > 0 {
+			return
+		}
+		try.Failed()
+	}
 }
 
 // Waiting returns how many wait for their password to be tried.

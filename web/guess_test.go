@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -119,8 +120,9 @@ func TestGuessesAtOnce(t *testing.T) {
 			began = time.Now()
 			code, _ := posted(t, http.DefaultClient, d.URL+"/login", "192.0.2.2", zoe)
 			took, meanwhile := time.Since(began), tried()-before
-			// Two guesses are being tried when zoe comes, and one goes on beside hers; more answers may be under way, but by far
-			// not of all the guesses that came before her.
+			t.Logf("alone %v, meanwhile %v, beside %d guesses", alone.Round(time.Millisecond), took.Round(time.Millisecond), meanwhile)
+			// A guess or two are being tried when zoe comes; more answers may be under way, but by far not of all the guesses that
+			// came before her.
 			if code != http.StatusSeeOther || meanwhile > guesses/20 {
 				t.Errorf("zoe, meanwhile: %d after %d guesses", code, meanwhile)
 			}
@@ -133,6 +135,73 @@ func TestGuessesAtOnce(t *testing.T) {
 				t.Errorf("answers %v; at most %d tries may be", codes, c.bound)
 			}
 		})
+	}
+}
+
+// TestKnownBrowser: who signed in with a browser before does so beside guesses from as many addresses at as many accounts, of
+// which none counts for another, and when strangers have used up the tries of the account. What only looks like such
+// a browser does not, and with such a one no more may be guessed than from one address.
+func TestKnownBrowser(t *testing.T) {
+	d, _ := guarded(t)
+	signIn := func(c *http.Client, address, password string) int {
+		code, _ := posted(t, c, d.URL+"/login", address, url.Values{"name": {"zoe"}, "password": {password}})
+		return code
+	}
+	zoe, stranger := d.person(t).Client, d.person(t).Client
+	if code := signIn(zoe, "192.0.2.1", secretOfBo); code != http.StatusSeeOther {
+		t.Fatalf("zoe, alone: %d", code)
+	}
+	root, err := url.Parse(d.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range zoe.Jar.Cookies(root) {
+		if c.Name == "known" { // one figure of it is another
+			v := []byte(c.Value)
+			v[len(v)-5] ^= 1
+			stranger.Jar.SetCookies(root, []*http.Cookie{{Name: "known", Value: string(v)}})
+		}
+	}
+	var all sync.WaitGroup
+	crowd, leave := context.WithCancel(t.Context())
+	guess := func(name string, i int) {
+		form := url.Values{"name": {name}, "password": {"a guess"}}
+		r, err := http.NewRequestWithContext(crowd, http.MethodPost, d.URL+"/login", strings.NewReader(form.Encode()))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("X-Forwarded-For", fmt.Sprintf("198.51.%d.%d", 100+i/200, 1+i%200))
+		if resp, err := http.DefaultClient.Do(r); err == nil {
+			resp.Body.Close()
+		}
+	}
+	for i := range 300 {
+		all.Go(func() { guess(fmt.Sprint("account", i), i) })
+	}
+	for end := time.Now().Add(time.Minute); d.web.Waiting() < 32 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond) // there is no other sign
+	}
+	if code := signIn(zoe, "192.0.2.7", secretOfBo); code != http.StatusSeeOther {
+		t.Errorf("zoe, beside 300 guesses at 300 accounts from 300 addresses: %d", code)
+	}
+	leave()
+	all.Wait()
+
+	d.web.LockAccount("zoe")
+	if code := signIn(stranger, "192.0.2.9", secretOfBo); code != http.StatusTooManyRequests {
+		t.Errorf("with a mark that is not of this site: %d, want 429", code)
+	}
+	if code := signIn(zoe, "192.0.2.8", secretOfBo); code != http.StatusSeeOther {
+		t.Errorf("zoe, whose account strangers have locked: %d", code)
+	}
+	tried := 0
+	for signIn(zoe, "192.0.2.8", "a guess") == http.StatusForbidden {
+		tried++
+	}
+	if tried != 5 {
+		t.Errorf("%d guesses with a known browser, want 5", tried)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"concordat"
 	"concordat/people"
@@ -91,7 +92,7 @@ func (w *Web) visitor(r *http.Request) (*visitor, error) {
 	return &visitor{a, store.SecretID(c.Value), w.address(r)}, nil
 }
 
-// signIn begins a session; the one that the browser had ends.
+// signIn begins a session; the one that the browser had ends. From then on the browser is known.
 func (w *Web) signIn(rw http.ResponseWriter, r *http.Request, account string) error {
 	former := ""
 	if c, err := r.Cookie(w.cookie()); err == nil {
@@ -103,7 +104,7 @@ func (w *Web) signIn(rw http.ResponseWriter, r *http.Request, account string) er
 	}
 	http.SetCookie(rw, &http.Cookie{Name: w.cookie(), Value: secret, Path: "/", MaxAge: int(people.SessionTime.Seconds()), HttpOnly: true,
 		Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
-	return nil
+	return w.remember(rw, r, account)
 }
 
 // form reads a small form.
@@ -176,7 +177,17 @@ func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 // tryPassword reports whether the password is that of the account, and counts the try unless it is. It fails with a *tooMany error
 // if too many were wrong, and with a *busy one if too many are being tried.
 func (w *Web) tryPassword(r *http.Request, name, address, password string) (bool, error) {
-	try, wait := w.throttle.Begin(name, address)
+	mark, err := w.knownAs(r.Context(), r, name)
+	if err != nil {
+		return false, err
+	}
+	var try *limit.Attempt
+	var wait time.Duration
+	if mark == "" {
+		try, wait = w.throttle.Begin(name, address)
+	} else {
+		try, wait = w.throttle.BeginKnown(name, mark)
+	}
 	switch {
 	case wait > limit.Soon:
 		return false, &limit.TooMany{Key: "login.wait", Retry: wait}

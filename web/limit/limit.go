@@ -182,7 +182,7 @@ const (
 type Attempt struct {
 	t      *Throttle
 	bounds []bound
-	// rank is how many tries there were before it, of the account or from the address.
+	// Rank is how many tries there were before it, of the account or from the address; -1 from a known browser.
 	Rank int
 }
 
@@ -193,6 +193,14 @@ func (t *Throttle) Begin(name, address string) (*Attempt, time.Duration) {
 		{"address/" + address, addressFailures}}}
 	var wait time.Duration
 	a.Rank, wait = t.take(a.bounds...)
+	return a, wait
+}
+
+// BeginKnown is Begin for a browser, known by mark, with which somebody signed in to the account before. Its tries count for
+// themselves: strangers who guess neither lock the account for it nor stand before it.
+func (t *Throttle) BeginKnown(name, mark string) (*Attempt, time.Duration) {
+	a := &Attempt{t: t, bounds: []bound{{"known/" + mark + "/" + name, freeFailures}}, Rank: -1}
+	_, wait := t.take(a.bounds...)
 	return a, wait
 }
 

@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
+	"runtime"
 	"sync"
 
 	"golang.org/x/crypto/argon2"
@@ -24,18 +25,22 @@ const (
 )
 
 // Bounds of the memory that passwords take, and of how long one waits: each holds 64 MiB while it is tried, for about a tenth of
-// a second.
+// a second. As each works on argonThreads processors, a second one at a time makes both slower where there are no more than
+// that, so that whoever is next would wait longer.
 const (
 	mostHashing = 2
 	mostWaiting = 32
 )
+
+// hashingAtOnce returns how many passwords are hashed at a time on so many processors.
+func hashingAtOnce(processors int) int { return min(max(processors/argonThreads, 1), mostHashing) }
 
 // Hasher hashes passwords, a few at a time. It is safe for concurrent use.
 type Hasher struct{ line limit.Line }
 
 // NewHasher returns a hasher.
 func NewHasher() *Hasher {
-	return &Hasher{limit.Line{Running: mostHashing, Waiting: mostWaiting}}
+	return &Hasher{limit.Line{Running: hashingAtOnce(runtime.GOMAXPROCS(0)), Waiting: mostWaiting}}
 }
 
 // Hash returns the password in PHC form, such as $argon2id$v=19$m=65536,t=3,p=4$SALT$KEY. It waits for its turn, and

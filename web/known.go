@@ -1,0 +1,71 @@
+package web
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/store"
+)
+
+// knownTime is how long a browser stays known after a sign-in.
+const knownTime = 90 * 24 * time.Hour
+
+// knownCookie is the name of the cookie by which a browser shows that somebody signed in with it. It signs nobody in: it lets
+// a password be tried before those of strangers, and keeps strangers who guess from locking the account for this browser
+// (OWASP, "Slow Down Online Guessing Attacks with Device Cookies").
+func (w *Web) knownCookie() string {
+	if w.o.Secure {
+		return "__Host-known"
+	}
+	return "known"
+}
+
+// knownMark authenticates an account and a time under the account's password, so that it ends when the password changes. Its key
+// is the hash with its random salt, which leaves the store in no other way: the mark is no help in guessing the password.
+func knownMark(a *store.Account, until int64) string {
+	key := sha256.Sum256([]byte("concordat known browser 1\x00" + a.Password))
+	mac := hmac.New(sha256.New, key[:])
+	mac.Write([]byte(strconv.FormatInt(until, 36) + "\x00" + a.Name))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// remember makes the browser known to an account that has a password.
+func (w *Web) remember(rw http.ResponseWriter, r *http.Request, account string) error {
+	a, err := w.o.Store.Account(r.Context(), account)
+	if err != nil || a.Password == "" {
+		return err
+	}
+	until := w.o.Now().Add(knownTime).Unix()
+	http.SetCookie(rw, &http.Cookie{Name: w.knownCookie(), Value: strconv.FormatInt(until, 36) + "." + knownMark(&a, until), Path: "/",
+		MaxAge: int(knownTime.Seconds()), HttpOnly: true, Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
+	return nil
+}
+
+// knownAs returns the mark by which the browser is known to the account; empty: it is not.
+func (w *Web) knownAs(ctx context.Context, r *http.Request, account string) (string, error) {
+	c, err := r.Cookie(w.knownCookie())
+	if err != nil {
+		return "", nil // it has none
+	}
+	at, mark, ok := strings.Cut(c.Value, ".")
+	until, err := strconv.ParseInt(at, 36, 64)
+	if !ok || err != nil || until < w.o.Now().Unix() {
+		return "", nil
+	}
+	a, err := w.o.Store.Account(ctx, account)
+	if errors.Is(err, concordat.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil || a.Password == "" || !hmac.Equal([]byte(mark), []byte(knownMark(&a, until))) {
+		return "", err
+	}
+	return mark, nil
+}
