@@ -48,6 +48,7 @@ var allowed = map[string][]string{
 	"cluster/zk":         {"", "cluster/coord"},
 	"cluster/replica":    {"cluster/coord", "cluster/wal"},
 	"screen":             {"", "segment", "minhash", "simhash"},
+	"screen/stage":       {"minhash", "screen", "segment"},
 	"federation":         {"", "crypto", "federation/wire"},
 	"federation/wire":    {""},
 	"people":             {"", "store"},
@@ -96,7 +97,7 @@ var allowed = map[string][]string{
 		"partners", "report", "site", "site/ask", "store"},
 	"cmd/concordat/signin": {"", "cmd/internal/cli", "instance/config", "instance", "web/lti", "store", "web"},
 	"cmd/concordat/screening": {"", "cluster", "cmd/internal/cli", "cmd/internal/parallel", "instance", "minhash", "partners", "report",
-		"screen", "segment", "simhash", "site", "site/ask"},
+		"screen", "screen/stage", "segment", "simhash", "site", "site/ask"},
 	// cmd/concordat-lab/eval and bench may use everything below cmd; cmd/concordat and cmd/concordat-lab join all.
 }
 
@@ -128,7 +129,7 @@ var outside = map[string][]string{
 // pure packages read no files, clock or network and start no goroutines. Exceptions are named with
 // the file and the reason.
 var pure = []string{"", "segment/spaced", "segment", "index/internal/fst", "minhash", "simhash", "meaning", "profile", "align",
-	"align/wording", "screen",
+	"align/wording", "screen", "screen/stage",
 	"report", "report/html", "report/pdf", "extract", "federation/wire", "crypto", "cluster/replica", "webhook/outbound"}
 
 var impure = map[string]string{

@@ -115,7 +115,7 @@ the list of what could be removed.`,
 	f.define(c)
 	c.AddCommand(a.screenPrintsCommand(), a.screenBatchCommand(), a.screenJoinCommand(), a.screenPackCommand(), a.screenNearCommand(),
 		a.screenPlanCommand(), a.screenDistributionCommand(), a.screenGramsCommand(), a.screenSweepCommand(), a.screenThreeCommand(),
-		a.screenFrequenciesCommand())
+		a.screenFrequenciesCommand(), a.screenDocumentsCommand(), a.screenStageCommand())
 	return c
 }
 

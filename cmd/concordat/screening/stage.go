@@ -1,0 +1,376 @@
+package screening
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/cmd/internal/cli"
+	"concordat/instance"
+	"concordat/screen"
+	"concordat/screen/stage"
+	"concordat/segment"
+)
+
+const stageLong = `A stage reads lines on standard input and writes lines on standard output: fields divided by tabs, the
+first the key. It reads no site, keeps nothing, and writes the same lines for the same input, so an engine such as Spark, Slurm or
+Kubernetes may divide the input at any line, run a stage twice, and drop what one has half written. A reduce wants all lines of
+its keys, sorted by their bytes (merge does it).
+
+Exit codes: 0 done; 2 input or options are wrong, which the message says with the line, and again would be; 1 anything else, worth
+another try.
+
+  near prints         prints, buckets  | pairs
+  near given prints   prints, near --queries FILE
+  resembling texts    shingles         | shared  | merge --sum, resemblance
+  short texts         grams            | alike
+
+| stands for a division by key (split, merge). A document is an identifier, a tab and the text, fields between them being left
+out, or a JSON object with id and text, as concordat screen documents writes. doc/screening-at-scale.md has drivers.`
+
+func (a *commands) screenStageCommand() *cobra.Command {
+	c := &cobra.Command{Use: "stage", Short: "Parts of screening for the machines of a batch engine", Long: stageLong, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	c.AddCommand(a.stagePrints(), a.stageBuckets(), a.stagePairs(), a.stageNear(), a.stageShingles(), a.stageShared(),
+		a.stageResemblance(), a.stageGrams(), a.stageAlike(), a.stageMerge(), a.stageSplit())
+	return c
+}
+
+// stage returns a command that reads standard input and writes standard output. do is made of the flags.
+func (a *commands) stage(use, short string, do func(in io.Reader, out io.Writer) error) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+		out := bufio.NewWriterSize(a.Stdout, 1<<18)
+		return misinput(errors.Join(do(a.Stdin, out), out.Flush()))
+	}}
+}
+
+// misinput makes faults of the input usage errors.
+func misinput(err error) error {
+	var fault *stage.InputError
+	if errors.As(err, &fault) {
+		return cli.Usage(err)
+	}
+	return err
+}
+
+func (a *commands) stagePrints() *cobra.Command {
+	f := defaultPrint()
+	f.IDF = idfNone
+	c := a.stage("prints", "Map documents to their prints: identifier, 16 hexadecimal digits", func(in io.Reader, out io.Writer) error {
+		if f.IDF == idfAuto || f.IDF == idfCollection {
+			return cli.Usagef("--idf %s: a stage sees a part of the collection; want none, or a file of concordat screen frequencies", f.IDF)
+		}
+		m, err := newPrintMaker(f)
+		if err != nil {
+			return err
+		}
+		return stage.Prints(in, out, func(t *segment.Text) (uint64, bool, error) {
+			p, any, err := m.print(t)
+			return p[0], any, err
+		})
+	})
+	f.defineFeatures(c)
+	f.defineWeights(c)
+	f.Bits, f.IDF = 64, idfNone
+	c.Flag("idf").DefValue = idfNone
+	c.Flag("idf").Usage = "weigh features by how few documents have them: a FILE of screen frequencies, or none"
+	return c
+}
+
+// stageDesign defines the flags of a design, which returns it.
+func stageDesign(c *cobra.Command) func() (*screen.Design, error) {
+	k := c.Flags().Int("distance", 3, "bits in which two prints may differ")
+	levels := c.Flags().IntSlice("levels", nil, "blocks of the tables at each level, such as 5 or 4,4, the same for buckets and pairs; "+
+		"concordat screen plan --prints N names them (default: one block more than --distance)")
+	return func() (*screen.Design, error) {
+		l := *levels
+		if len(l) == 0 {
+			l = []int{*k + 1}
+		}
+		d, err := screen.NewDesign(64, *k, l...)
+		if err != nil {
+			return nil, cli.Usagef("--distance, --levels: %w", err)
+		}
+		return d, nil
+	}
+}
+
+func (a *commands) stageBuckets() *cobra.Command {
+	var design func() (*screen.Design, error)
+	c := a.stage("buckets", "Map prints to a bucket of each table: bucket, print, identifier", func(in io.Reader, out io.Writer) error {
+		d, err := design()
+		if err != nil {
+			return err
+		}
+		return stage.Buckets(in, out, d)
+	})
+	design = stageDesign(c)
+	return c
+}
+
+func (a *commands) stagePairs() *cobra.Command {
+	var design func() (*screen.Design, error)
+	c := a.stage("pairs", "Reduce buckets to pairs of near prints: both identifiers, distance", func(in io.Reader, out io.Writer) error {
+		d, err := design()
+		if err != nil {
+			return err
+		}
+		return stage.Pairs(in, out, d)
+	})
+	design = stageDesign(c)
+	return c
+}
+
+func (a *commands) stageNear() *cobra.Command {
+	var design func() (*screen.Design, error)
+	var queries string
+	const short = "Map stored prints to queries near them: query, stored, distance"
+	c := a.stage("near --queries FILE", short, func(in io.Reader, out io.Writer) error {
+		d, err := design()
+		if err != nil {
+			return err
+		}
+		if queries == "" {
+			return cli.Usagef("--queries is missing: a file of lines of concordat screen stage prints")
+		}
+		f, err := os.Open(queries)
+		if err != nil {
+			return cli.Usage(err)
+		}
+		defer f.Close()
+		return stage.Near(in, out, d, f)
+	})
+	design = stageDesign(c)
+	c.Flags().StringVar(&queries, "queries", "", "file of the prints that are asked, which every task reads")
+	return c
+}
+
+func (a *commands) stageShingles() *cobra.Command {
+	var s screen.Shingling
+	var modulus uint64
+	const short = "Map documents to a sample of their shingles: shingle, identifier, number of them"
+	c := a.stage("shingles", short, func(in io.Reader, out io.Writer) error {
+		if s.Width < 1 || s.Width > 1000 || modulus < 1 {
+			return cli.Usagef("--width %d, --modulus %d: want 1 to 1000, and 1 or more", s.Width, modulus)
+		}
+		return stage.Shingles(in, out, s, modulus)
+	})
+	c.Flags().IntVar(&s.Width, "width", 5, "words, or letters, of a shingle")
+	c.Flags().BoolVar(&s.Letters, "letters", false, "shingles of letters instead of words")
+	c.Flags().Uint64Var(&modulus, "modulus", 25, "sample one in so many shingles")
+	return c
+}
+
+func (a *commands) stageShared() *cobra.Command {
+	var common int
+	const short = "Reduce shingles to notes of shared ones: both identifiers, their numbers, 1"
+	c := a.stage("shared", short, func(in io.Reader, out io.Writer) error {
+		if common < 1 {
+			return cli.Usagef("--common %d: want 1 or more", common)
+		}
+		return stage.Shared(in, out, common)
+	})
+	c.Flags().IntVar(&common, "common", 200, "of a shingle of more documents each is noted with so many before it")
+	return c
+}
+
+func (a *commands) stageResemblance() *cobra.Command {
+	var threshold float64
+	var contained bool
+	c := a.stage("resemblance", "Map notes that merge --sum has added up to pairs: both, resemblance, share of each in the other",
+		func(in io.Reader, out io.Writer) error {
+			if err := checkShare(threshold); err != nil {
+				return err
+			}
+			return stage.Resemblance(in, out, threshold, contained)
+		})
+	c.Flags().Float64Var(&threshold, "threshold", 0.3, "least resemblance of a pair")
+	c.Flags().BoolVar(&contained, "contained", false, "the threshold is for the share of either document that is in the other")
+	return c
+}
+
+func checkShare(threshold float64) error {
+	if !(threshold > 0 && threshold <= 1) {
+		return cli.Usagef("--threshold %v: want a share above 0, at most 1", threshold)
+	}
+	return nil
+}
+
+// stageShort defines the flags that grams and alike must agree in.
+func stageShort(c *cobra.Command) func() (float64, *stage.Counts, error) {
+	threshold := c.Flags().Float64("threshold", 0.6, "least Jaccard similarity of a pair, the same for grams and alike")
+	counts := c.Flags().String("counts", "", "file of the grams' numbers (grams --count, then merge --sum), the same for grams and alike: "+
+		"with it the rarest grams are the keys, which many fewer texts share")
+	return func() (float64, *stage.Counts, error) {
+		if err := checkShare(*threshold); err != nil || *counts == "" {
+			return *threshold, &stage.Counts{}, err
+		}
+		f, err := os.Open(*counts)
+		if err != nil {
+			return 0, nil, cli.Usage(err)
+		}
+		defer f.Close()
+		known, err := stage.ReadCounts(f)
+		if err != nil {
+			return 0, nil, fmt.Errorf("%s: %w", *counts, err)
+		}
+		return *threshold, known, nil
+	}
+}
+
+func (a *commands) stageGrams() *cobra.Command {
+	var flags func() (float64, *stage.Counts, error)
+	var count bool
+	c := a.stage("grams", "Map short texts to their rarest grams: gram, identifier, letters", func(in io.Reader, out io.Writer) error {
+		threshold, known, err := flags()
+		if err != nil {
+			return err
+		}
+		if count {
+			return stage.GramCounts(in, out)
+		}
+		return stage.Grams(in, out, threshold, known)
+	})
+	flags = stageShort(c)
+	c.Flags().BoolVar(&count, "count", false, "write every gram with 1 instead, for --counts")
+	return c
+}
+
+func (a *commands) stageAlike() *cobra.Command {
+	var flags func() (float64, *stage.Counts, error)
+	const short = "Reduce grams to pairs of similar short texts: both identifiers, similarity"
+	c := a.stage("alike", short, func(in io.Reader, out io.Writer) error {
+		threshold, known, err := flags()
+		if err != nil {
+			return err
+		}
+		return stage.Alike(in, out, threshold, known)
+	})
+	flags = stageShort(c)
+	return c
+}
+
+func (a *commands) stageMerge() *cobra.Command {
+	var sum bool
+	var memory int
+	var folder string
+	c := &cobra.Command{Use: "merge [FILE...]", Short: "Sort lines by their bytes and drop repeated ones, within --memory",
+		RunE: func(_ *cobra.Command, args []string) error {
+			if memory < 1 || memory > 1<<20 {
+				return cli.Usagef("--memory %d: want 1 to %d MiB", memory, 1<<20)
+			}
+			in := []io.Reader{a.Stdin}
+			for i, path := range args {
+				f, err := os.Open(path)
+				if err != nil {
+					return cli.Usage(err)
+				}
+				defer f.Close()
+				if i == 0 {
+					in = nil
+				}
+				in = append(in, f)
+			}
+			return misinput((&stage.Merge{Space: spillFolder(folder), Bytes: int64(memory) << 20, Sum: sum}).Run(in, a.Stdout))
+		}}
+	c.Flags().BoolVar(&sum, "sum", false, "add up the last fields of lines that agree in all others")
+	c.Flags().IntVar(&memory, "memory", 64, "memory for lines in MiB")
+	c.Flags().StringVar(&folder, "work", "", "folder for what has no room in memory (default: that of temporary files)")
+	return c
+}
+
+// spillFolder is room for sorting in files without a name, which are gone when the process ends.
+type spillFolder string
+
+func (s spillFolder) Create() (screen.Spill, error) {
+	f, err := os.CreateTemp(string(s), "concordat-merge-")
+	if err != nil {
+		return nil, err
+	}
+	return f, os.Remove(f.Name())
+}
+
+func (a *commands) stageSplit() *cobra.Command {
+	var parts int
+	var out string
+	c := &cobra.Command{Use: "split --parts N --out DIR", Short: "Divide lines among files by key: DIR/0 and so on, all whole or none",
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if parts < 1 || parts > 1<<12 || out == "" {
+				return cli.Usagef("--parts %d, --out %q: want 1 to %d parts and a folder", parts, out, 1<<12)
+			}
+			if err := os.MkdirAll(out, 0o755); err != nil {
+				return err
+			}
+			paths := make([]string, parts)
+			for i := range paths {
+				paths[i] = filepath.Join(out, fmt.Sprint(i))
+			}
+			return misinput(cli.WriteFiles(func(w []*bufio.Writer) error {
+				to := make([]io.Writer, parts)
+				for i := range w {
+					to[i] = w[i]
+				}
+				return stage.Split(a.Stdin, to)
+			}, paths...))
+		}}
+	c.Flags().IntVar(&parts, "parts", 0, "number of files, that of the reduce tasks")
+	c.Flags().StringVar(&out, "out", "", "folder to write; a task's own")
+	return c
+}
+
+func (a *commands) screenDocumentsCommand() *cobra.Command {
+	var library string
+	c := &cobra.Command{Use: "documents --library L", Short: "Write the documents of a library as JSON lines, the input of screen stage",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
+				return a.screenDocuments(cmd.Context(), o, concordat.LibraryID(library))
+			})
+		}}
+	c.Flags().StringVar(&library, "library", "", "library whose documents are written")
+	return c
+}
+
+func (a *commands) screenDocuments(ctx context.Context, o *instance.Instance, library concordat.LibraryID) (err error) {
+	if _, err := o.Store.Library(ctx, library); errors.Is(err, concordat.ErrNotFound) {
+		return cli.Usagef("no library %q; concordat library list shows them", library)
+	} else if err != nil {
+		return err
+	}
+	out := bufio.NewWriterSize(a.Stdout, 1<<18)
+	defer func() { err = errors.Join(err, out.Flush()) }()
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	unread := 0
+	for d, err := range o.LibraryDocuments(ctx, library) {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			unread++
+			a.Warn("%v", err)
+			continue
+		}
+		line := struct {
+			ID    concordat.DocumentID `json:"id"`
+			Title string               `json:"title,omitempty"`
+			Text  string               `json:"text"`
+		}{d.ID, d.Title, d.Text}
+		if err := e.Encode(line); err != nil {
+			return err
+		}
+	}
+	if unread > 0 {
+		return &cli.Exit{Code: cli.Unreadable, Err: fmt.Errorf("%d documents could not be read", unread)}
+	}
+	return nil
+}

@@ -1,0 +1,212 @@
+package stage
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// LongestLine is the most bytes of a line.
+const LongestLine = 64 << 20
+
+// InputError is a fault of the input: the same input gives it again.
+type InputError struct {
+	Line int // from 1
+	Err  error
+}
+
+// Error names the line.
+func (e *InputError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+
+// Unwrap returns Err.
+func (e *InputError) Unwrap() error { return e.Err }
+
+var (
+	errLong   = fmt.Errorf("longer than %d bytes", LongestLine)
+	errSorted = errors.New("lines are not sorted by their bytes (LC_ALL=C sort, or concordat screen stage merge)")
+)
+
+// reader reads lines.
+type reader struct {
+	in *bufio.Reader
+	n  int // lines read
+}
+
+func newReader(in io.Reader) *reader { return &reader{in: bufio.NewReaderSize(in, 1<<18)} }
+
+// next returns the next line without its end, valid until the call after; io.EOF at the end.
+func (r *reader) next() ([]byte, error) {
+	line, err := r.in.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		long := bytes.Clone(line)
+		for errors.Is(err, bufio.ErrBufferFull) && len(long) <= LongestLine {
+			line, err = r.in.ReadSlice('\n')
+			long = append(long, line...)
+		}
+		line = long
+	}
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
+		return nil, err
+	}
+	if len(line) == 0 {
+		return nil, io.EOF
+	}
+	r.n++
+	if len(line) > LongestLine {
+		return nil, r.fault(errLong)
+	}
+	return bytes.TrimSuffix(line, []byte("\n")), nil
+}
+
+func (r *reader) fault(err error) error { return &InputError{r.n, err} }
+
+// each calls do with the fields of every line, of which there must be so many. What do returns is the line's fault,
+// but for a failure to write.
+func each(in io.Reader, fields int, do func([]string) error) error {
+	r := newReader(in)
+	for {
+		line, err := r.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		f, err := split(line, fields)
+		if err == nil {
+			err = do(f)
+		}
+		if err != nil {
+			return r.blame(err)
+		}
+	}
+}
+
+// blame makes an error of a line one of the input; failures to write stay.
+func (r *reader) blame(err error) error {
+	var w *writeError
+	if errors.As(err, &w) {
+		return w.err
+	}
+	return r.fault(err)
+}
+
+func split(line []byte, fields int) ([]string, error) {
+	f := strings.Split(string(line), "\t")
+	if len(f) != fields || f[0] == "" {
+		return nil, fmt.Errorf("%d fields: want %d, the first not empty", len(f), fields)
+	}
+	return f, nil
+}
+
+// groups calls do with the lines of every key, which follow one another, sorted; repeated lines come once.
+func groups(in io.Reader, fields int, do func(key string, lines [][]string) error) error {
+	r := newReader(in)
+	var last []byte
+	var lines [][]string
+	flush := func() error {
+		if len(lines) == 0 {
+			return nil
+		}
+		if err := do(lines[0][0], lines); err != nil {
+			return r.blame(err)
+		}
+		return nil
+	}
+	for {
+		line, err := r.next()
+		if errors.Is(err, io.EOF) {
+			return flush()
+		}
+		if err != nil {
+			return err
+		}
+		order := bytes.Compare(line, last)
+		if order < 0 {
+			return r.fault(errSorted)
+		}
+		if order == 0 && r.n > 1 {
+			continue
+		}
+		last = append(last[:0], line...)
+		f, err := split(line, fields)
+		if err != nil {
+			return r.fault(err)
+		}
+		if len(lines) > 0 && lines[0][0] != f[0] {
+			if err := flush(); err != nil {
+				return err
+			}
+			lines = lines[:0]
+		}
+		lines = append(lines, f)
+	}
+}
+
+// writeError is a failure to write, which is no fault of the input.
+type writeError struct{ err error }
+
+func (e *writeError) Error() string { return e.err.Error() }
+
+// put writes a line of fields.
+func put(out io.Writer, fields ...string) error {
+	if _, err := io.WriteString(out, strings.Join(fields, "\t")+"\n"); err != nil {
+		return &writeError{err}
+	}
+	return nil
+}
+
+// document reads a line of a document: a JSON object with id and text, or fields of which the first is the identifier
+// and the last the text.
+func document(line []byte) (id, text string, err error) {
+	if bytes.HasPrefix(line, []byte("{")) {
+		var d struct{ ID, Text string }
+		if err := json.Unmarshal(line, &d); err != nil {
+			return "", "", fmt.Errorf("no document: %w", err)
+		}
+		id, text = d.ID, d.Text
+	} else {
+		f := strings.Split(string(line), "\t")
+		if len(f) < 2 {
+			return "", "", errors.New(`no document: want an identifier, a tab and the text, or {"id":"...","text":"..."}`)
+		}
+		id, text = f[0], f[len(f)-1]
+	}
+	if id == "" || strings.ContainsAny(id, "\t\n\r") {
+		return "", "", fmt.Errorf("identifier %q: want one without tabs and line ends", id)
+	}
+	return id, text, nil
+}
+
+// documents calls do with every document.
+func documents(in io.Reader, do func(id, text string) error) error {
+	r := newReader(in)
+	for {
+		line, err := r.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		id, text, err := document(line)
+		if err == nil {
+			err = do(id, text)
+		}
+		if err != nil {
+			return r.blame(err)
+		}
+	}
+}
+
+// ordered returns two identifiers, the lesser first.
+func ordered(a, b string) (string, string) {
+	if a > b {
+		return b, a
+	}
+	return a, b
+}

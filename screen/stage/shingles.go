@@ -1,0 +1,98 @@
+package stage
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/bits"
+	"strconv"
+
+	"concordat/minhash"
+	"concordat/screen"
+	"concordat/segment"
+)
+
+func distance(a, b uint64) int { return bits.OnesCount64(a ^ b) }
+
+// Shingles writes for each document its sketch MOD_m (Broder 1997, section 3): one in modulus of its shingles, each with
+// the identifier and their number. A document of none of them is in no pair.
+func Shingles(in io.Reader, out io.Writer, s screen.Shingling, modulus uint64) error {
+	shingler := minhash.NewShingler(nil)
+	var shingles []uint64
+	return documents(in, func(id, text string) error {
+		t, err := segment.Split(text)
+		if err != nil {
+			return err
+		}
+		shingles = s.Append(t, shingles[:0])
+		m := shingler.Mod(shingles, modulus)
+		n := strconv.Itoa(len(m.Values))
+		for _, v := range m.Values {
+			if err := put(out, fmt.Sprintf("%016x", v), id, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Shared reads the lines of Shingles by shingle and writes for every two documents of one: both, the number of
+// shingles of each, and 1. Of a shingle with more than common documents each is noted with the common before it. Merge with
+// Sum adds the notes up.
+func Shared(in io.Reader, out io.Writer, common int) error {
+	return groups(in, 3, func(_ string, lines [][]string) error {
+		for i, b := range lines {
+			if _, err := count(b[2]); err != nil {
+				return err
+			}
+			for _, a := range lines[max(0, i-common):i] {
+				one, two := a, b
+				if one[1] == two[1] {
+					return fmt.Errorf("document %q has %s shingles and %s: identifiers must differ", a[1], a[2], b[2])
+				}
+				if one[1] > two[1] {
+					one, two = two, one
+				}
+				if err := put(out, one[1], two[1], one[2], two[2], "1"); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+func count(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("%q: want a number from 1", s)
+	}
+	return n, nil
+}
+
+// Resemblance reads the notes of Shared, added up, and writes the pairs at or above the threshold: both, estimated
+// resemblance, and what share of each is in the other (Broder 1997, section 3). With contained the threshold is for
+// either share.
+func Resemblance(in io.Reader, out io.Writer, threshold float64, contained bool) error {
+	return each(in, 5, func(f []string) error {
+		var n [3]int
+		for i := range n {
+			var err error
+			if n[i], err = count(f[2+i]); err != nil {
+				return err
+			}
+		}
+		shared := float64(n[2])
+		if n[2] > min(n[0], n[1]) {
+			return errors.New("more shingles in common than one of both has: the notes of one pass are added up once")
+		}
+		r, a, b := shared/float64(n[0]+n[1]-n[2]), shared/float64(n[0]), shared/float64(n[1])
+		if v := r; v < threshold && (!contained || max(a, b) < threshold) {
+			return nil
+		}
+		return put(out, f[0], f[1], decimal(r), decimal(a), decimal(b))
+	})
+}
+
+// decimal is the shortest form that reads back as the same number.
+func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

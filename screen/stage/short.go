@@ -1,0 +1,134 @@
+package stage
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"concordat/screen"
+	"concordat/segment"
+)
+
+// LongestShort is the number of letters from which on a text is no short one.
+const LongestShort = 200
+
+// Counts are in how many short texts grams occur; those that it lacks count as rarest. The zero value is ready to use.
+type Counts struct{ of map[uint64]uint32 }
+
+// ReadCounts reads the lines of GramCounts, added up by Merge.
+func ReadCounts(in io.Reader) (*Counts, error) {
+	c := &Counts{map[uint64]uint32{}}
+	err := each(in, 2, func(f []string) error {
+		g, err := parsePrint(f[0])
+		if err != nil {
+			return err
+		}
+		n, err := strconv.ParseUint(f[1], 10, 32)
+		if err != nil {
+			return fmt.Errorf("%q: want a number of texts", f[1])
+		}
+		c.of[g] = uint32(n)
+		return nil
+	})
+	return c, err
+}
+
+// rarest returns so many of the grams of a text that no text of the threshold's similarity is without all of them
+// (prefix filter; Chaudhuri, Ganti and Kaushik 2006), rarest first.
+func (c *Counts) rarest(g screen.Grams, threshold float64) []uint64 {
+	least, _, _ := g.Bounds(threshold)
+	order := slices.Clone([]uint64(g))
+	slices.SortFunc(order, func(a, b uint64) int { return cmp.Or(cmp.Compare(c.of[a], c.of[b]), cmp.Compare(a, b)) })
+	return order[:len(order)-max(1, least)+1]
+}
+
+// shortTexts calls do with the letters of every short text.
+func shortTexts(in io.Reader, do func(id, letters string) error) error {
+	return documents(in, func(id, text string) error {
+		t, err := segment.Split(text)
+		if err != nil {
+			return err
+		}
+		letters := screen.Letters(t)
+		if letters == "" || utf8.RuneCountInString(letters) > LongestShort {
+			return nil
+		}
+		return do(id, letters)
+	})
+}
+
+// GramCounts writes for each short text its grams, each with 1. Merge with Sum adds them up.
+func GramCounts(in io.Reader, out io.Writer) error {
+	return shortTexts(in, func(_, letters string) error {
+		for _, g := range screen.GramsOf(letters) {
+			if err := put(out, fmt.Sprintf("%016x", g), "1"); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Grams writes for each short text a line for each of its rarest grams: gram, identifier, letters. Longer texts are
+// left out.
+func Grams(in io.Reader, out io.Writer, threshold float64, c *Counts) error {
+	return shortTexts(in, func(id, letters string) error {
+		for _, g := range c.rarest(screen.GramsOf(letters), threshold) {
+			if err := put(out, fmt.Sprintf("%016x", g), id, letters); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Alike reads the lines of Grams by gram and writes the pairs of similar texts: both identifiers, the lesser first, and
+// the Jaccard similarity of their grams. Each is written for the first gram that is among the rarest of both, so once.
+// Threshold and counts are those of Grams.
+func Alike(in io.Reader, out io.Writer, threshold float64, c *Counts) error {
+	type entry struct {
+		id     string
+		grams  screen.Grams
+		rarest []uint64
+	}
+	var held []entry
+	return groups(in, 3, func(key string, lines [][]string) error {
+		gram, err := parsePrint(key)
+		if err != nil {
+			return err
+		}
+		held = held[:0]
+		for _, f := range lines {
+			e := entry{id: f[1], grams: screen.GramsOf(f[2])}
+			e.rarest = c.rarest(e.grams, threshold)
+			at := slices.Index(e.rarest, gram)
+			if at < 0 {
+				return errors.New("the gram is not among the rarest of the text: threshold or counts are not those of the stage grams")
+			}
+			e.rarest = e.rarest[:at] // those before it
+			held = append(held, e)
+		}
+		for i := range held {
+			a := &held[i]
+			for j := range held[:i] {
+				b := &held[j]
+				if a.id == b.id || slices.ContainsFunc(a.rarest, func(g uint64) bool { return slices.Contains(b.rarest, g) }) {
+					continue
+				}
+				v := a.grams.Jaccard(b.grams)
+				if v < threshold {
+					continue
+				}
+				one, two := ordered(a.id, b.id)
+				if err := put(out, one, two, decimal(v)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
