@@ -130,8 +130,9 @@ type Queue struct {
 	running  map[concordat.TaskID]begun
 	latest   map[concordat.TaskID]Event // of running tasks
 	watchers map[concordat.TaskID]map[chan Event]bool
-	workers  int   // that run
-	holding  error // why no task is begun; nil: nothing holds
+	workers  int       // that run
+	holding  error     // why no task is begun; nil: nothing holds
+	released time.Time // when memory was given back to the system last
 }
 
 const (

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
+	"runtime/metrics"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -145,9 +147,38 @@ func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 		q.o.Logger.Error("end a task", "task", t.ID, "error", err)
 	}
 	q.o.Logger.Info("check", "task", t.ID, "state", state, "took", time.Since(began))
+	q.releaseMemory()
 	if ctx.Err() == nil {
 		q.discard(last, t)
 		q.tell(Event{Task: t.ID, State: cmp.Or(state, concordat.TaskDone), Progress: Progress{Stage: StageEnded}})
+	}
+}
+
+// idleMemory is how much freed memory the process may hold after a task before it gives it back to the system at once. Go's
+// own scavenger takes minutes for what one large text has used.
+const idleMemory = 256 << 20
+
+// releaseEvery is the least time between two such calls, each of which collects everything.
+const releaseEvery = 5 * time.Second
+
+// releaseMemory gives memory back to the system after a task that used much: a check of 200 MB of text needs eight times as
+// much for seconds, and the rest of the day nothing of it.
+func (q *Queue) releaseMemory() {
+	m := []metrics.Sample{{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(m)
+	free, objects, live := m[0].Value.Uint64(), m[1].Value.Uint64(), m[2].Value.Uint64()
+	if free+objects-min(objects, live) <= idleMemory {
+		return
+	}
+	q.mu.Lock()
+	due := time.Since(q.released) >= releaseEvery
+	if due {
+		q.released = time.Now()
+	}
+	q.mu.Unlock()
+	if due {
+		debug.FreeOSMemory()
 	}
 }
 

@@ -163,6 +163,21 @@ func CheckName(name string) error {
 	return nil
 }
 
+// CheckLibraryName returns nil if name can be given to a new library: people type it in commands, and addresses hold it. Older
+// libraries keep theirs.
+func CheckLibraryName(name string) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	for i, r := range name {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && (i == 0 || !strings.ContainsRune("-_.", r)) {
+			return fmt.Errorf("library %q: %w: letters and digits, and behind the first of them hyphens, dots and underscores", name,
+				concordat.ErrInvalid)
+		}
+	}
+	return nil
+}
+
 // CheckText returns nil if text can be ingested and checked.
 func CheckText(text string) error {
 	switch {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"concordat"
@@ -128,6 +129,93 @@ func (db *Catalogue) Documents(ctx context.Context, lib concordat.LibraryID, aft
 		`SELECT `+documentColumns+` FROM document WHERE library = ? AND id > ? ORDER BY id LIMIT ?`,
 		lib, after, page(limit))
 	return ds, db.fail(err, "list documents of %s", lib)
+}
+
+// DocumentOrder is the order of a list of documents for people.
+type DocumentOrder string
+
+// The orders; those by time and size begin with the latest and the largest. The zero order is ByDocumentID.
+const (
+	ByDocumentID    DocumentOrder = "name"
+	ByDocumentTitle DocumentOrder = "title"
+	ByAdded         DocumentOrder = "added"
+	BySentences     DocumentOrder = "sentences"
+)
+
+// documentOrders are the orders in SQL; the id decides between equals, so that pages do not overlap.
+var documentOrders = map[DocumentOrder]string{"": "id", ByDocumentID: "id", ByDocumentTitle: "lower(title), id", ByAdded: "added DESC, id",
+	BySentences: "sentences DESC, id"}
+
+// DocumentFilter says which documents of a library are listed.
+type DocumentFilter struct {
+	Query string // letters of the id, the title or the author, in either case; empty: all
+	Order DocumentOrder
+	Skip  int // of those that fit, before the first one listed
+	Limit int // at most; 0 or larger than MaxPage: MaxPage
+}
+
+// ListedDocument is a document in a list for people.
+type ListedDocument struct {
+	DocumentRow
+	SameAs concordat.DocumentID // another document of the library with the same text; empty: there is none
+}
+
+// ListDocuments returns documents of a library as the filter has them, and how many fit it in all. An order that is not
+// known is concordat.ErrInvalid.
+func (db *Catalogue) ListDocuments(ctx context.Context, lib concordat.LibraryID,
+	f DocumentFilter) (out []ListedDocument, all int, err error) {
+	order, ok := documentOrders[f.Order]
+	if !ok {
+		return nil, 0, db.fail(fmt.Errorf("%w: order %q", concordat.ErrInvalid, f.Order), "list documents of %s", lib)
+	}
+	where, args := `library = ?`, []any{lib}
+	if f.Query != "" {
+		like := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(cleanText(f.Query))) + "%"
+		where += ` AND (lower(id) LIKE ? ESCAPE '\' OR lower(title) LIKE ? ESCAPE '\' OR lower(author) LIKE ? ESCAPE '\')`
+		args = append(args, like, like, like)
+	}
+	if err = db.read().Row(ctx, `SELECT COUNT(*) FROM document WHERE `+where, args...).Scan(&all); err != nil {
+		return nil, 0, db.fail(err, "list documents of %s", lib)
+	}
+	rows, err := engine.Collect(ctx, db.read(), scanDocument, `SELECT `+documentColumns+` FROM document WHERE `+where+
+		` ORDER BY `+order+` LIMIT ? OFFSET ?`, append(args, page(f.Limit), max(0, f.Skip))...)
+	for _, d := range rows {
+		out = append(out, ListedDocument{DocumentRow: d})
+	}
+	if err == nil {
+		err = db.noteSame(ctx, lib, out)
+	}
+	return out, all, db.fail(err, "list documents of %s", lib)
+}
+
+// noteSame notes of each document which other one of the library has the same text, in one pass over the library.
+func (db *Catalogue) noteSame(ctx context.Context, lib concordat.LibraryID, ds []ListedDocument) error {
+	if len(ds) == 0 {
+		return nil
+	}
+	args := []any{lib}
+	for _, d := range ds {
+		args = append(args, d.Hash)
+	}
+	type same struct {
+		hash        string
+		first, last concordat.DocumentID
+	}
+	all, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (x same, err error) { return x, s.Scan(&x.hash, &x.first, &x.last) },
+		`SELECT hash, MIN(id), MAX(id) FROM document WHERE library = ? AND hash IN (?`+strings.Repeat(`, ?`, len(ds)-1)+
+			`) GROUP BY hash HAVING COUNT(*) > 1`, args...)
+	for _, x := range all {
+		for i := range ds {
+			switch {
+			case ds[i].Hash != x.hash:
+			case ds[i].ID != x.first:
+				ds[i].SameAs = x.first
+			default:
+				ds[i].SameAs = x.last
+			}
+		}
+	}
+	return err
 }
 
 // DeleteDocuments forgets the documents, and the SourceState of the files they came from, so that

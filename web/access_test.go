@@ -111,6 +111,9 @@ var routeDecisions = map[string]string{
 	"POST /libraries":                       "ao",
 	"GET /libraries/{id}":                   "aou",
 	"POST /libraries/{id}":                  "a", // policy, partners, deletion
+	"GET /libraries/{id}/settings":          "a",
+	"GET /libraries/{id}/additions":         "aou",
+	"POST /libraries/{id}/additions":        "ao",
 	"POST /libraries/{id}/documents":        "ao",
 	"POST /libraries/{id}/documents/delete": "ao",
 

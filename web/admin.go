@@ -122,8 +122,8 @@ func (w adminPages) health(ctx context.Context) []HealthPart {
 // mostFailed bounds the failed tasks that are looked at.
 const mostFailed = 500
 
-// lately counts the checks that failed in the last day by a fault of the site: not for what was handed in,
-// and not cancelled.
+// lately counts the checks that failed in the last day by a fault of the site, and, behind a plus sign, the others: for
+// what was handed in, or cancelled.
 func (w adminPages) lately(ctx context.Context) HealthPart {
 	p := HealthPart{Code: "failed"}
 	tasks, err := w.o.Store.FilterTasks(ctx, store.TaskFilter{States: []concordat.State{concordat.TaskFailed}}, 0, mostFailed)
@@ -131,13 +131,20 @@ func (w adminPages) lately(ctx context.Context) HealthPart {
 		p.Detail = err.Error()
 		return p
 	}
-	n := 0
+	n, all := 0, 0
 	for _, t := range tasks {
-		if w.o.Now().Sub(t.Finished) < 24*time.Hour && message.IsSiteFault(t.Cause) {
+		if w.o.Now().Sub(t.Finished) >= 24*time.Hour {
+			continue
+		}
+		all++
+		if message.IsSiteFault(t.Cause) {
 			n++
 		}
 	}
 	p.OK, p.Detail = n == 0, strconv.Itoa(n)
+	if all > n {
+		p.Detail = fmt.Sprintf("%d + %d", n, all-n)
+	}
 	return p
 }
 

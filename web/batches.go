@@ -94,6 +94,7 @@ func (w batchPages) showNewBatch(rw http.ResponseWriter, r *http.Request, v *vis
 		w.fail(rw, r, v, err)
 		return
 	}
+	p.Purposes, p.AnyOther = purposesOf(p.Partners)
 	w.show(rw, r, v, code, "batches_new", "title.batches.new", p)
 }
 
@@ -182,7 +183,7 @@ func (w batchPages) batchJob(ctx context.Context, u *upload) (batch.Job, error) 
 		j.Libraries = append(j.Libraries, l.ID)
 	}
 	var err error
-	if j.Partners, err = w.chosen(ctx, u.fields["partner"]); err != nil {
+	if j.Partners, err = w.chosen(ctx, u.fields["partner"], j.Purpose); err != nil {
 		return j, err
 	}
 	if t := u.field("threshold"); t != "" {
@@ -201,8 +202,8 @@ func (w batchPages) batchJob(ctx context.Context, u *upload) (batch.Job, error) 
 }
 
 // chosen returns the partners of a form, each of which must be one that can be asked.
-func (w batchPages) chosen(ctx context.Context, names []string) ([]concordat.SiteID, error) {
-	var j site.Job
+func (w batchPages) chosen(ctx context.Context, names []string, purpose string) ([]concordat.SiteID, error) {
+	j := site.Job{Purpose: purpose}
 	err := w.checks.partnerWishes(ctx, &j, names)
 	if err == nil && len(j.PartnerLibraries) > 0 {
 		err = message.Invalid("wrong.partner", j.PartnerLibraries[0])

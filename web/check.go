@@ -16,6 +16,45 @@ import (
 	"concordat/web/message"
 )
 
+// purposesOf are the purposes for which partners open libraries, in order; each once. Any: some are open for every purpose.
+func purposesOf(ps []Partner) (all []string, any bool) {
+	for _, p := range ps {
+		for _, l := range p.Libraries {
+			any = any || len(l.Purposes) == 0
+			for _, one := range l.Purposes {
+				if one == anyPurpose {
+					any = true
+				} else if !slices.Contains(all, one) {
+					all = append(all, one)
+				}
+			}
+		}
+	}
+	slices.Sort(all)
+	return all, any
+}
+
+// anyPurpose stands among the purposes of a library that is open for each.
+const anyPurpose = "*"
+
+// opensFor reports whether a library of a partner is open for a purpose.
+func opensFor(l concordat.OpenLibrary, purpose string) bool {
+	return len(l.Purposes) == 0 || slices.Contains(l.Purposes, anyPurpose) || slices.Contains(l.Purposes, purpose)
+}
+
+// checkPurpose refuses a purpose for which a partner opens nothing of what it is asked about: it would only say so at the
+// end of the check. What a partner has not told yet is not known.
+func checkPurpose(purpose string, asked []Partner) error {
+	for _, p := range asked {
+		if len(p.Libraries) == 0 || slices.ContainsFunc(p.Libraries, func(l concordat.OpenLibrary) bool { return opensFor(l, purpose) }) {
+			continue
+		}
+		known, _ := purposesOf([]Partner{p})
+		return message.Invalid("wrong.purpose", p.Name, strings.Join(known, ", "))
+	}
+	return nil
+}
+
 type newCheck struct {
 	Libraries []store.Library
 	Templates []string
@@ -30,10 +69,12 @@ type newCheck struct {
 	Kinds     []concordat.Kind
 	Levels    []concordat.Show
 	Forwards  []string
-	Deadlines []int  // seconds
-	NoStore   bool   // by the policy of the site
-	Detail    string // of the problem
-	DetailIn  string // its language, where it is not that of the page
+	Deadlines []int    // seconds
+	Purposes  []string // for which partners open libraries
+	AnyOther  bool     // some of them are open for every other purpose too
+	NoStore   bool     // by the policy of the site
+	Detail    string   // of the problem
+	DetailIn  string   // its language, where it is not that of the page
 	// Sent is what somebody entered before, which could not be taken; nil: the form is new.
 	Sent url.Values
 }
@@ -107,6 +148,7 @@ func (w checkPages) showNew(rw http.ResponseWriter, r *http.Request, v *visitor,
 	p := newCheck{Libraries: libraries, Partners: partners, Templates: w.o.Templates(),
 		MaxMiB: w.o.MaxUpload >> 20, MaxFiles: mostFiles, Batch: strings.ToLower(rand.Text()), Rules: w.o.Rules(), MayRule: v.mayReview(),
 		Kinds: exclusible, Levels: askLevels, Forwards: askForwards, Deadlines: askDeadlines, NoStore: w.o.Policy.NoStore}
+	p.Purposes, p.AnyOther = purposesOf(partners)
 	p.tell(was, message.LanguageOf(r))
 	w.show(rw, r, v, code, "new", "title.new", p)
 }
@@ -117,12 +159,12 @@ var exclusible = []concordat.Kind{concordat.KindVerbatim, concordat.KindNear, co
 // cleanName returns the last part of a file's name without what could do harm where it is shown.
 func cleanName(name string) string {
 	name = path.Base("/" + strings.ReplaceAll(strings.ToValidUTF8(name, "\ufffd"), `\`, "/"))
-	name = strings.Map(func(r rune) rune {
+	name = visible(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return -1
 		}
 		return r
-	}, name)
+	}, name))
 	if name == "/" || name == "." || name == ".." {
 		return ""
 	}

@@ -167,9 +167,9 @@ func reasonOf(text string) (string, error) {
 	return text, nil
 }
 
-// eraseOne deletes a document of a library for an officer. No query finds it afterwards; its bytes go soon.
-func (w adminPages) eraseOne(ctx context.Context, v *visitor, reason string, lib concordat.LibraryID,
-	id concordat.DocumentID) (*retain.Receipt, error) {
+// eraseSome deletes documents of a library for an officer. No query finds them afterwards; their bytes go soon.
+func (w adminPages) eraseSome(ctx context.Context, v *visitor, reason string, lib concordat.LibraryID,
+	ids ...concordat.DocumentID) (*retain.Receipt, error) {
 	if w.o.Eraser == nil {
 		return nil, errNoEraser
 	}
@@ -177,7 +177,7 @@ func (w adminPages) eraseOne(ctx context.Context, v *visitor, reason string, lib
 	if err != nil {
 		return nil, err
 	}
-	return w.o.Eraser.Begin(ctx, v.Name, reason, retain.Target{Library: lib, Documents: []concordat.DocumentID{id}})
+	return w.o.Eraser.Begin(ctx, v.Name, reason, retain.Target{Library: lib, Documents: ids})
 }
 
 // erase deletes for a visitor who may: checks as an officer, documents as an administrator.

@@ -26,6 +26,9 @@ func (w libraryPages) libraryRoutes() {
 	w.page("GET /libraries", everyone, w.librariesPage)
 	w.page("POST /libraries", officers, w.makeLibrary)
 	w.page("GET /libraries/{id}", readers, w.libraryPage)
+	w.page("GET /libraries/{id}/settings", administrators, w.settingsPage)
+	w.page("GET /libraries/{id}/additions", readers, w.additionsPage)
+	w.page("POST /libraries/{id}/additions", officers, w.retryAdditions)
 	w.page("POST /libraries/{id}", administrators, w.changeLibrary)
 	w.page("POST /libraries/{id}/documents", officers, w.addDocuments)
 	w.page("POST /libraries/{id}/documents/delete", officers, w.deleteDocument)
@@ -83,11 +86,8 @@ func (w libraryPages) createLibrary(ctx context.Context, v *visitor, name, title
 		return store.Library{}, err
 	}
 	l := store.Library{ID: concordat.LibraryID(name), Title: title, Created: w.o.Now()}
-	if err := site.CheckName(name); err != nil {
-		return l, message.Invalid("wrong.name", name)
-	}
-	if strings.Contains(name, "/") {
-		return l, message.Invalid("wrong.name", name)
+	if err := site.CheckLibraryName(name); err != nil {
+		return l, message.Invalid("libraries.badname")
 	}
 	return l, w.change(ctx, v.Name, "library_made", map[string]any{"library": l.ID}, func(tx *store.DB) error {
 		return tx.CreateLibrary(ctx, l)
@@ -99,26 +99,14 @@ func libraryPath(id concordat.LibraryID) string { return "/libraries/" + url.Pat
 // additions names the tasks that add to a library.
 func additions(id concordat.LibraryID) string { return store.AddingBatch + string(id) }
 
-const (
-	// documentPage is how many documents a page lists.
-	documentPage = 50
-	// additionsShown is how many of the latest additions a page lists.
-	additionsShown = 20
-)
-
 type libraryPage struct {
 	store.Library
+	documentList
 	Path              string
-	Tasks             []addition
+	Tasks             []addition // the latest
+	Failed            []addition // of the last day
+	Lately            additionCounts
 	Busy              bool // something is still to be added
-	Documents         []store.DocumentRow
-	Next              concordat.DocumentID // to go on from; empty: these are the last
-	Partners          []Partner
-	Shares            []libraryShare
-	Templates         []store.Template
-	Sections          []string // names of section templates
-	Levels            []concordat.Show
-	Forwards          []string
 	MayAdd, MayChange bool
 	Problem           string
 	Faults            []fault
@@ -126,8 +114,21 @@ type libraryPage struct {
 	MaxFiles          int
 }
 
+// librarySettings are what an administrator changes of a library.
+type librarySettings struct {
+	store.Library
+	Path      string
+	Partners  []Partner
+	Shares    []libraryShare
+	Templates []store.Template
+	Sections  []string // names of section templates
+	Levels    []concordat.Show
+	Forwards  []string
+	Problem   string
+}
+
 // Limits are the fields of the limits of a share, in the order in which they are shown.
-func (libraryPage) Limits() []string {
+func (librarySettings) Limits() []string {
 	return []string{"sentences", "burst", "disclosures", "documents", "characters", "opened"}
 }
 
@@ -151,8 +152,8 @@ func (w libraryPages) libraryPage(rw http.ResponseWriter, r *http.Request, v *vi
 }
 
 func (w libraryPages) showLibrary(rw http.ResponseWriter, r *http.Request, v *visitor, code int, problem string, faults ...fault) {
-	p := libraryPage{Problem: problem, Faults: faults, MaxMiB: w.o.MaxUpload >> 20, MaxFiles: mostFiles, Sections: w.o.Templates(),
-		Levels: concordat.Levels()[1:], Forwards: askForwards, MayAdd: v.mayReview(), MayChange: v.Role == store.RoleAdministrator}
+	p := libraryPage{Problem: problem, Faults: faults, MaxMiB: w.o.MaxUpload >> 20, MaxFiles: mostFiles, MayAdd: v.mayReview(),
+		MayChange: v.Role == store.RoleAdministrator}
 	ctx := r.Context()
 	var err error
 	if p.Library, err = w.library(ctx, r); err != nil {
@@ -160,7 +161,9 @@ func (w libraryPages) showLibrary(rw http.ResponseWriter, r *http.Request, v *vi
 		return
 	}
 	p.Path = libraryPath(p.ID)
-	err = errors.Join(w.readAdditions(ctx, r, v, &p), w.readDocuments(ctx, r, &p), w.readShares(ctx, &p))
+	if p.documentList, err = w.listDocuments(ctx, r, p.ID); err == nil {
+		err = w.readAdditions(ctx, r, v, &p)
+	}
 	if err != nil {
 		w.fail(rw, r, v, err)
 		return
@@ -169,37 +172,23 @@ func (w libraryPages) showLibrary(rw http.ResponseWriter, r *http.Request, v *vi
 }
 
 func (w libraryPages) readAdditions(ctx context.Context, r *http.Request, v *visitor, p *libraryPage) error {
-	tasks, err := w.o.Store.FilterTasks(ctx, store.TaskFilter{Batch: additions(p.ID)}, 0, additionsShown)
+	sum, failed, err := w.countAdditions(ctx, p.ID)
 	if err != nil {
 		return err
 	}
-	way := &onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}
-	for _, t := range tasks {
-		one := addition{Task: t}
-		if !ended(t.State) {
-			p.Busy = true
-			if one.Now, err = way.now(ctx, t); err != nil {
-				return err
-			}
-		}
-		p.Tasks = append(p.Tasks, one)
+	p.Lately = sum
+	if p.Failed, _, err = w.shownAdditions(ctx, r, v, failed); err != nil {
+		return err
 	}
-	return nil
-}
-
-func (w libraryPages) readDocuments(ctx context.Context, r *http.Request, p *libraryPage) (err error) {
-	after := concordat.DocumentID(r.URL.Query().Get("after"))
-	p.Documents, err = w.o.Store.Documents(ctx, p.ID, after, documentPage)
-	if len(p.Documents) == documentPage {
-		p.Next = p.Documents[documentPage-1].ID
+	tasks, err := w.o.Store.FilterTasks(ctx, store.TaskFilter{Batch: additions(p.ID)}, 0, additionsShown)
+	if err == nil {
+		p.Tasks, p.Busy, err = w.shownAdditions(ctx, r, v, tasks)
 	}
+	p.Busy = p.Busy || sum.Waiting > 0
 	return err
 }
 
-func (w libraryPages) readShares(ctx context.Context, p *libraryPage) (err error) {
-	if !p.MayChange {
-		return nil
-	}
+func (w libraryPages) readShares(ctx context.Context, p *librarySettings) (err error) {
 	if p.Partners, err = w.o.Partners(ctx); err != nil {
 		return err
 	}
@@ -239,24 +228,35 @@ func (w libraryPages) addDocuments(rw http.ResponseWriter, r *http.Request, v *v
 		}})
 }
 
+// deleteDocument deletes the documents that were chosen; none if one of them is not there.
 func (w libraryPages) deleteDocument(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	l, err := w.library(r.Context(), r)
+	ctx := r.Context()
+	l, err := w.library(ctx, r)
 	if err == nil {
 		err = form(rw, r)
 	}
-	var d store.DocumentRow
-	if err == nil {
-		d, err = w.o.Store.DocumentRow(r.Context(), l.ID, concordat.DocumentID(r.PostForm.Get("document")))
+	var ids []concordat.DocumentID
+	if err == nil && len(r.PostForm["document"]) == 0 {
+		w.showLibrary(rw, r, v, http.StatusBadRequest, "library.delete.nothing")
+		return
+	}
+	for _, id := range r.PostForm["document"] {
+		if err == nil {
+			_, err = w.o.Store.DocumentRow(ctx, l.ID, concordat.DocumentID(id))
+			ids = append(ids, concordat.DocumentID(id))
+		}
 	}
 	var receipt *retain.Receipt
 	if err == nil {
-		receipt, err = w.admin.eraseOne(r.Context(), v, r.PostForm.Get("reason"), l.ID, d.ID)
+		receipt, err = w.admin.eraseSome(ctx, v, r.PostForm.Get("reason"), l.ID, ids...)
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)
 		return
 	}
-	w.audit(r.Context(), v.Name, "document_deleted", map[string]any{"library": l.ID, "document": d.ID, "deletion": receipt.ID})
+	for _, id := range ids {
+		w.audit(ctx, v.Name, "document_deleted", map[string]any{"library": l.ID, "document": id, "deletion": receipt.ID})
+	}
 	http.Redirect(rw, r, libraryPath(l.ID), http.StatusSeeOther)
 }
 
@@ -270,7 +270,7 @@ func (w libraryPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *
 		w.fail(rw, r, v, err)
 		return
 	}
-	f, to := r.PostForm, libraryPath(l.ID)
+	f, to := r.PostForm, libraryPath(l.ID)+"/settings"
 	switch action := f.Get("action"); action {
 	case "policy":
 		err = w.setPolicy(r.Context(), v, l, f)
@@ -282,7 +282,7 @@ func (w libraryPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *
 		err = w.changeWording(r.Context(), v, l, action, f.Get("name"), f.Get("text"))
 	case "delete":
 		if f.Get("confirm") != string(l.ID) {
-			w.showLibrary(rw, r, v, http.StatusBadRequest, "library.confirm")
+			w.showSettings(rw, r, v, http.StatusBadRequest, "library.confirm")
 			return
 		}
 		to, err = "/deletions", w.deleteLibrary(r.Context(), v, l, f.Get("reason"))

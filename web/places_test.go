@@ -138,7 +138,8 @@ func TestChecksAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	olga.wants(olga.get("/libraries/theses", 200), "shelf.txt")
+	olga.wants(olga.get("/libraries/theses/additions", 200), "shelf.txt")
+	olga.wants(olga.get("/libraries/theses", 200), "1 still to be read")
 	page := olga.get("/checks", 200)
 	olga.wants(page, "essay.txt")
 	if strings.Contains(page, "shelf.txt") {

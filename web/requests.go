@@ -91,6 +91,24 @@ func (w checkPages) requests(ctx context.Context, state, after string, limit int
 	return out, next, nil
 }
 
+// waiting is how many requests of partners wait for a decision of people like the visitor, up to requestsOnPage.
+func (w *Web) waiting(ctx context.Context, v *visitor) int {
+	if v == nil || !v.mayReview() || w.o.Answers == nil {
+		return 0
+	}
+	ds, _, err := w.o.Answers.DisclosuresAfter(ctx, concordat.DisclosurePending, "", requestsOnPage)
+	if err != nil {
+		w.o.Logger.Error("requests that wait", "error", err)
+	}
+	n := 0
+	for _, d := range ds {
+		if d.Direction == store.DisclosureIn {
+			n++
+		}
+	}
+	return n
+}
+
 // names are the names of the partners.
 func (w checkPages) names(ctx context.Context) (map[concordat.SiteID]string, error) {
 	ps, err := w.o.Partners(ctx)

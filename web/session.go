@@ -3,8 +3,10 @@ package web
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -56,7 +58,12 @@ func (w *Web) as(roles []store.Role, page func(http.ResponseWriter, *http.Reques
 		v, err := w.visitor(r)
 		switch {
 		case errors.Is(err, concordat.ErrNotFound):
-			if r.Method != http.MethodGet {
+			switch {
+			case r.Method == http.MethodGet:
+			case strings.Contains(r.Header.Get("Accept"), "application/json"):
+				w.signInFirst(rw, r)
+				return
+			default:
 				w.fail(rw, r, nil, errSignedOut)
 				return
 			}
@@ -70,6 +77,14 @@ func (w *Web) as(roles []store.Role, page func(http.ResponseWriter, *http.Reques
 			page(rw, r, v)
 		}
 	}
+}
+
+// signInFirst tells a script of a page that nobody is signed in any longer, and where one signs in.
+func (w *Web) signInFirst(rw http.ResponseWriter, r *http.Request) {
+	_, _ = io.CopyN(io.Discard, r.Body, w.o.MaxUpload) // a browser hears the answer only after it has sent all
+	rw.Header().Set("Content-Type", "application/json")
+	rw.WriteHeader(http.StatusUnauthorized)
+	_ = json.NewEncoder(rw).Encode(handed{Problem: message.LanguageOf(r).Say("new.ended"), SignIn: "/login?next=/checks"})
 }
 
 // visitor returns who is signed in, or concordat.ErrNotFound.

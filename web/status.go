@@ -27,6 +27,7 @@ type refusal struct {
 var refusals = []refusal{
 	{wraps(errNoToken), http.StatusUnauthorized, "token", "error.signed"},
 	{is[*http.MaxBytesError], http.StatusRequestEntityTooLarge, "large", "error.large"},
+	{tooLarge, http.StatusRequestEntityTooLarge, "large", "error.large"},
 	{is[*store.QuotaUsed], http.StatusTooManyRequests, "quota", "error.quota"},
 	{is[*people.Crowded], http.StatusTooManyRequests, "too_many", "error.open"},
 	{is[*limit.TooMany], http.StatusTooManyRequests, "too_many", "error.often"},

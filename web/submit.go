@@ -97,6 +97,15 @@ func (e *untakenError) Error() string {
 	return strings.Join(all, "; ")
 }
 
+// tooLarge reports whether nothing could be taken because all of it is too large.
+func tooLarge(err error) bool {
+	var e *untakenError
+	return errors.As(err, &e) && !slices.ContainsFunc(e.jobs, func(j site.Job) bool { return !strings.HasPrefix(j.Fault, largeFault) })
+}
+
+// largeFault begins the fault of a file that is larger than the site takes.
+const largeFault = "limit: "
+
 func (e *untakenError) Unwrap() error { return concordat.ErrInvalid }
 
 func (e *untakenError) faults() (out []fault) {
@@ -112,6 +121,7 @@ type handed struct {
 	Rejected []handedFault `json:"rejected,omitempty"`
 	Problem  string        `json:"problem,omitempty"` // of the whole request, in words
 	Retry    bool          `json:"retry,omitempty"`   // the same again may succeed
+	SignIn   string        `json:"signin,omitempty"`  // nobody is signed in: where one signs in
 }
 
 type handedCheck struct {
@@ -307,15 +317,26 @@ func (w checkPages) partnerWishes(ctx context.Context, j *site.Job, names []stri
 	if err != nil {
 		return err
 	}
+	asked := map[concordat.SiteID]*Partner{}
 	for _, name := range names {
 		id, lib, single := strings.Cut(name, "/")
 		i := slices.IndexFunc(all, func(p Partner) bool { return string(p.Site) == id })
-		if i < 0 || single && !slices.ContainsFunc(all[i].Libraries, func(l concordat.OpenLibrary) bool { return string(l.ID) == lib }) {
+		if i < 0 {
 			return message.Invalid("wrong.partner", name)
 		}
-		if !single {
+		p := all[i]
+		if single {
+			p.Libraries = slices.DeleteFunc(slices.Clone(p.Libraries), func(l concordat.OpenLibrary) bool { return string(l.ID) != lib })
+			if len(p.Libraries) == 0 {
+				return message.Invalid("wrong.partner", name)
+			}
+			if of := asked[p.Site]; of != nil {
+				p.Libraries = append(p.Libraries, of.Libraries...)
+			}
+		} else {
 			j.Partners = append(j.Partners, concordat.SiteID(id))
 		}
+		asked[p.Site] = &p
 	}
 	for _, name := range names {
 		id, _, single := strings.Cut(name, "/")
@@ -323,7 +344,13 @@ func (w checkPages) partnerWishes(ctx context.Context, j *site.Job, names []stri
 			j.PartnerLibraries = append(j.PartnerLibraries, name)
 		}
 	}
-	return nil
+	var whom []Partner
+	for _, p := range all { // in their order, so that the same wish is refused in the same words
+		if of := asked[p.Site]; of != nil {
+			whom = append(whom, *of)
+		}
+	}
+	return checkPurpose(j.Purpose, whom)
 }
 
 // ruleWishes reads what is not to count, or not to be shown. That is for those who decide about checks.
@@ -478,7 +505,7 @@ func (w checkPages) readFile(r *http.Request, p *multipart.Part, u *upload) erro
 	var cut *http.MaxBytesError
 	switch {
 	case errors.Is(err, concordat.ErrInvalid) && !errors.As(err, &cut):
-		job.Fault = fmt.Sprintf("limit: larger than %d MiB (raise extract.max_input to allow it)", w.o.MaxUpload>>20)
+		job.Fault = fmt.Sprintf(largeFault+"larger than %d MiB (raise extract.max_input to allow it)", w.o.MaxUpload>>20)
 	case err != nil:
 		return fmt.Errorf("%s: %w", name, err)
 	case size == 0:

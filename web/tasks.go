@@ -1,9 +1,11 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"html/template"
 	"io"
 	"net/http"
 	"net/url"
@@ -41,6 +43,9 @@ type checksPage struct {
 	MayAdd bool
 	// MayCheck: the visitor hands in.
 	MayCheck bool
+	// Of a site without checks: a library to begin with, empty if there is none, and how many documents all hold.
+	Library   concordat.LibraryID
+	Documents int
 }
 
 func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
@@ -71,6 +76,16 @@ func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *visit
 	if len(tasks) == taskPage {
 		p.Older = tasks[len(tasks)-1].Seq
 	}
+	if len(tasks) == 0 && p.MayAdd {
+		ls, err := w.o.Store.Libraries(r.Context())
+		if err != nil {
+			w.fail(rw, r, v, err)
+			return
+		}
+		for _, l := range ls {
+			p.Library, p.Documents = cmp.Or(p.Library, l.ID), p.Documents+l.Documents
+		}
+	}
 	w.show(rw, r, v, http.StatusOK, "checks", "title.checks", p)
 }
 
@@ -97,6 +112,15 @@ func visible(name string) string {
 		}
 		return r
 	}, name)
+}
+
+// seenName is visible for templates, of names of every type.
+func seenName(name any) string { return visible(fmt.Sprint(name)) }
+
+// shareBar is a share, 0 to 1, as the length of a bar. Its number stands beside it.
+func shareBar(share float64) template.HTML {
+	return template.HTML(fmt.Sprintf(`<svg class="share" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect width="%.1f" height="10"/></svg>`,
+		100*min(1, max(0, share))))
 }
 
 // mayChange reports whether the visitor may cancel a task.

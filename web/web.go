@@ -256,6 +256,9 @@ func (w *Web) parse() error {
 			"library": libraryPath,
 			"bytes":   bytesWords,
 			"segment": url.PathEscape,
+			"icon":    static.Icon,
+			"seen":    seenName,
+			"bar":     shareBar,
 			"date":    func(t time.Time) string { return t.Local().Format("2006-01-02 15:04") },
 		}
 		w.pages[l] = map[string]*template.Template{}
@@ -379,6 +382,7 @@ type frame struct {
 	Next     string   // where the page is read again, such as in the other language
 	Visitor  *visitor // nil: nobody has signed in
 	LTI      bool     // learning platforms are used
+	Waiting  int      // requests of partners that somebody here decides on
 	Page     any
 }
 
@@ -387,7 +391,7 @@ func (w *Web) show(rw http.ResponseWriter, r *http.Request, v *visitor, code int
 	l := message.LanguageOf(r)
 	var b bytes.Buffer
 	if err := w.pages[l][name].Execute(&b, frame{Language: l, Site: w.o.Title, Title: title, Path: r.URL.Path, Next: rereadAt(r),
-		Visitor: v, LTI: w.lti != nil, Page: page}); err != nil {
+		Visitor: v, LTI: w.lti != nil, Waiting: w.waiting(r.Context(), v), Page: page}); err != nil {
 		w.o.Logger.Error("page", "page", name, "error", err)
 		http.Error(rw, l.Say("error.fault"), http.StatusInternalServerError)
 		return

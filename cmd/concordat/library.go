@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,11 +20,8 @@ func (a *app) libraryCommand() *cobra.Command {
 	create := &cobra.Command{
 		Use: "create NAME", Short: "Create a library", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := site.CheckName(args[0]); err != nil {
+			if err := site.CheckLibraryName(args[0]); err != nil {
 				return cli.Usage(err)
-			}
-			if strings.Contains(args[0], "/") {
-				return cli.Usagef("library name %s: must not hold a /, which stands between a library and a document", args[0])
 			}
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				l := store.Library{ID: concordat.LibraryID(args[0]), Title: title, Created: time.Now()}

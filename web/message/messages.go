@@ -246,7 +246,7 @@ var commonMessages = map[string][2]string{
 	"verdict.discuss":   {"Discuss with the author", "需与作者沟通"},
 	"verdict.suspected": {"Misconduct suspected", "涉嫌学术不端"},
 
-	"new.files":            {"Documents", "文档"},
+	"new.files":            {"Drop files, folders or ZIP archives here, or choose them", "将文件、文件夹或 ZIP 压缩包拖到此处，或点击选择"},
 	"new.files.how":        {"Drop files or a folder here, or choose them: PDF, Word, OpenDocument, PowerPoint, RTF, EPUB, HTML, LaTeX, text, or a ZIP file of these. At most %d files of %d MiB each.", "将文件或文件夹拖放到此处，或选择文件：PDF、Word、OpenDocument、PowerPoint、RTF、EPUB、HTML、LaTeX、纯文本，或其 ZIP 压缩包。最多 %d 个文件，每个不超过 %d MiB。"},
 	"new.filesagain":       {"What you entered is still here; files have to be chosen again.", "您填写的内容仍在；文件须重新选择。"},
 	"new.or":               {"or paste a text", "或粘贴文本"},

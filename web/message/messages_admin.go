@@ -21,7 +21,7 @@ var adminMessages = map[string][2]string{
 		"低于 serve.low_water 时不接收文件也不开始检测。腾出空间后会自动继续。"},
 	"health.queue":     {"Queue of checks", "检测队列"},
 	"health.queue.how": {"Checks are begun one after the other. What holds them stands here.", "检测依次进行；若被暂停，此处会说明原因。"},
-	"health.failed":    {"Failed checks of the last day", "最近一天失败的检测"},
+	"health.failed":    {"Failed in the last 24 hours: by a fault of the site, + because of the file", "最近 24 小时失败：站点故障 + 文件问题"},
 	"health.failed.how": {"Look at each under Tasks; what failed by a fault of the site can be begun again there.",
 		"请在“任务”中逐一查看；因站点故障失败的可在那里重试。"},
 	"health.partners": {"Answers to partners", "对合作站点的答复"},

@@ -2,8 +2,9 @@ package message
 
 // requestMessages are the words of requests for passages between sites.
 var requestMessages = map[string][2]string{
-	"title.requests": {"Requests", "请求"},
-	"title.request":  {"Request for passages", "段落请求"},
+	"requests.waiting": {"waiting for a decision", "待处理"},
+	"title.requests":   {"Requests", "请求"},
+	"title.request":    {"Request for passages", "段落请求"},
 
 	"requests.explain": {"Partners ask here for the wording of passages of this site's documents, and people of this site ask partners.",
 		"合作站点在此请求本站文献的段落原文，本站人员也在此向合作站点提出请求。"},

@@ -2,20 +2,28 @@
 // reading.js and lti.js are of single pages.
 "use strict";
 
-// A list with checks in progress is read again from time to time, while somebody looks at it.
-if (document.querySelector("[data-refresh]")) {
-	setInterval(async () => {
-		if (document.hidden) return;
-		const answer = await fetch(location.href);
-		if (!answer.ok) return;
-		const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-		const next = page.querySelector("main table"), here = document.querySelector("main table");
-		if (!next || !here || here.contains(document.activeElement)) return;
-		here.replaceWith(document.adoptNode(next));
-		// All has ended: what stands beside the table may say something else, too.
-		if (!next.matches("[data-refresh]") && document.activeElement === document.body) location.reload();
-	}, 3000);
-}
+// Parts of a page that tell of work in progress are read again from time to time, while somebody looks at it: those with
+// data-live, each by its id. What somebody has the focus in, or has chosen something in, stays.
+const live = async () => {
+	const answer = await fetch(location.href);
+	if (!answer.ok) return;
+	const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+	for (const here of document.querySelectorAll("[data-live]")) {
+		const next = page.getElementById(here.id);
+		if (next && !here.contains(document.activeElement) && !here.querySelector("input:checked") && !here.isEqualNode(next)) {
+			here.replaceWith(document.adoptNode(next));
+		}
+	}
+	// Parts that the page did not have before, such as the list of a library that was empty.
+	if ([...page.querySelectorAll("[data-live]")].some((one) => !document.getElementById(one.id))) location.reload();
+};
+addEventListener("changed", live);
+setInterval(() => {
+	if (!document.hidden && document.querySelector("[data-refresh]")) live();
+}, 2000);
+
+// A folder is chosen whole where the browser can do that.
+for (const input of document.querySelectorAll("input[data-directory]")) input.webkitdirectory = true;
 
 // A form is sent once: a second press while the answer is on its way does nothing. A page that comes back
 // with the browser's own button can be sent again.

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"html/template"
 	"io/fs"
 	"mime"
 	"net/http"
@@ -18,6 +19,22 @@ import (
 
 //go:embed *.css *.js *.svg
 var embedded embed.FS
+
+// icons are those of Lucide 1.62.0, under the ISC licence in their folder: what stands within the svg element of each.
+//
+//go:embed icons
+var icons embed.FS
+
+// Icon returns an icon of the folder icons as an element of a page, in the colour of the text beside it. It is not read out:
+// words stand beside it. An unknown name is a fault of a page, which a test finds; it is nothing.
+func Icon(name string) template.HTML {
+	b, err := icons.ReadFile("icons/" + name + ".svg")
+	if err != nil {
+		return ""
+	}
+	return template.HTML(`<svg class="icon" viewBox="0 0 24 24" width="16" height="16" aria-hidden="true" focusable="false">` +
+		strings.TrimSpace(string(b)) + `</svg>`)
+}
 
 // asset is a file that pages load.
 type asset struct {

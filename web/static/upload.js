@@ -12,6 +12,8 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
 	const drop = form.querySelector("[data-drop]");
 	const inputs = [...form.querySelectorAll("input[type=file]")];
 	const button = form.querySelector("button:not([type])");
+	const tally = box.querySelector("[data-tally]");
+	drop.classList.add("easy"); // the whole zone is the field: what is chosen stands in the list
 	let items = [];
 	let busy = false;
 
@@ -34,10 +36,14 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
 		}
 		item.bar.hidden = state !== "sending";
 		item.remove.hidden = state !== "waiting" && state !== "unsent" || busy;
+		const count = (...states) => items.filter((one) => states.includes(one.state)).length;
+		tally.textContent = tally.dataset.form.replace("%1", count("accepted")).replace("%2", items.length)
+			.replace("%3", count("rejected", "unsent"));
+		if (state === "rejected" || state === "unsent") list.prepend(item.row); // what asks for something comes first
 	};
 	const add = (file, text) => {
 		const row = make("li", "", list);
-		const item = {file, text, key: key(), name: file ? file.webkitRelativePath || file.name : text.get("title") || words.nothing};
+		const item = {file, text, row, key: key(), name: file ? file.webkitRelativePath || file.name : text.get("title") || words.text};
 		make("strong", item.name, row);
 		row.append(" ");
 		item.words = make("span", "", row);
@@ -102,6 +108,11 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
 				say(item, "rejected", words.rejected + ": " + answer.body.rejected[0].why);
 				return;
 			}
+			if (answer && answer.body && answer.body.signin) {
+				say(item, "unsent", words.ended, {title: words.signin, path: answer.body.signin});
+				item.words.querySelector("a").target = "_blank"; // what stands in the form stays
+				return;
+			}
 			if (answer && !(answer.body && answer.body.retry) && answer.status < 500) {
 				say(item, "unsent", words.unsent + ": " + (answer.body && answer.body.problem || answer.status));
 				return;
@@ -124,6 +135,14 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
 		for (const item of todo) await one(item, several);
 		busy = false;
 		button.disabled = false;
+		if ("stay" in words) {
+			dispatchEvent(new Event("changed")); // the page itself tells what becomes of them
+			for (const item of items) if (item.state === "accepted") item.row.remove();
+			items = items.filter((item) => item.state !== "accepted");
+			box.hidden = items.length === 0;
+			again.hidden = !items.some((item) => item.state === "unsent");
+			return;
+		}
 		if (items.every((item) => item.state === "accepted")) {
 			location.assign("single" in words && items.length === 1 && items[0].path || words.done);
 			return;
@@ -132,7 +151,7 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
 		if (items.some((item) => item.state === "accepted")) {
 			const link = open.querySelector("a");
 			link.href = words.done;
-			link.textContent = words.opens || document.querySelector("nav a[href='" + words.done + "']")?.textContent || words.done;
+			link.textContent = document.querySelector("nav a[href='" + words.done + "']")?.textContent || words.done;
 			open.hidden = false;
 		}
 	};
@@ -143,6 +162,15 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
 			input.value = ""; // they stand in the list, where each can be taken out
 		}
 	};
+	const folder = form.querySelector("[data-folder]");
+	folder.hidden = false;
+	folder.querySelector("button").addEventListener("click", () => {
+		const input = document.createElement("input");
+		input.type = "file";
+		input.multiple = input.webkitdirectory = true;
+		input.addEventListener("change", () => addAll(input.files));
+		input.click();
+	});
 	for (const input of inputs) input.addEventListener("change", collect);
 	collect(); // what was chosen before this script ran
 	form.addEventListener("submit", (event) => {

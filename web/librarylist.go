@@ -1,0 +1,264 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/store"
+	"concordat/web/message"
+)
+
+const (
+	// documentPage is how many documents a page lists.
+	documentPage = 50
+	// additionsShown is how many of the latest additions a page lists, and of those that failed.
+	additionsShown = 20
+	// additionsTime is how far back the summary of what was added goes.
+	additionsTime = 24 * time.Hour
+	// mostAdditions bounds the tasks of which a summary tells.
+	mostAdditions = 10_000
+)
+
+// documentOrders are the orders in which a page lists documents.
+var documentOrders = []store.DocumentOrder{store.ByDocumentID, store.ByDocumentTitle, store.ByAdded, store.BySentences}
+
+// documentList is a page of the documents of a library.
+type documentList struct {
+	Rows       []store.ListedDocument
+	Query      string
+	Order      store.DocumentOrder
+	All        int // that fit the query
+	Number     int // of the page, from 1
+	Pages      int
+	From, To   int // of the documents on this page, from 1
+	Next, Last string
+	path       string
+}
+
+// Orders are those that can be chosen.
+func (documentList) Orders() []store.DocumentOrder { return documentOrders }
+
+// address is that of another page of the list.
+func (l documentList) address(page int) string {
+	q := url.Values{}
+	if l.Query != "" {
+		q.Set("q", l.Query)
+	}
+	if l.Order != store.ByDocumentID {
+		q.Set("sort", string(l.Order))
+	}
+	if page > 1 {
+		q.Set("page", strconv.Itoa(page))
+	}
+	if len(q) == 0 {
+		return l.path
+	}
+	return l.path + "?" + q.Encode()
+}
+
+// listDocuments reads the page of documents that r asks for; nonsense asks for the first page in order of name.
+func (w libraryPages) listDocuments(ctx context.Context, r *http.Request, lib concordat.LibraryID) (documentList, error) {
+	q := r.URL.Query()
+	l := documentList{Query: strings.TrimSpace(q.Get("q")), Order: store.DocumentOrder(q.Get("sort")), path: libraryPath(lib)}
+	if runes := []rune(l.Query); len(runes) > 200 {
+		l.Query = string(runes[:200])
+	}
+	known := false
+	for _, o := range documentOrders {
+		known = known || o == l.Order
+	}
+	if !known {
+		l.Order = store.ByDocumentID
+	}
+	n, err := strconv.Atoi(q.Get("page"))
+	if err != nil || n < 1 || n > 1<<20 {
+		n = 1
+	}
+	f := store.DocumentFilter{Query: l.Query, Order: l.Order, Skip: (n - 1) * documentPage, Limit: documentPage}
+	if l.Rows, l.All, err = w.o.Store.ListDocuments(ctx, lib, f); err != nil {
+		return l, err
+	}
+	for i := range l.Rows {
+		l.Rows[i].Title = visible(l.Rows[i].Title)
+	}
+	l.Number, l.Pages = n, max(1, (l.All+documentPage-1)/documentPage)
+	l.From, l.To = f.Skip+1, f.Skip+len(l.Rows)
+	if n > 1 {
+		l.Last = l.address(min(n-1, l.Pages))
+	}
+	if n < l.Pages {
+		l.Next = l.address(n + 1)
+	}
+	return l, nil
+}
+
+// additionCounts say what became of the files of a day.
+type additionCounts struct {
+	Files                   int // in all
+	Added, Replaced, Same   int // documents
+	Failed, Waiting, Faulty int // files that failed, or are still to be read; Faulty: members of archives that could not be read
+}
+
+// Unread is how many files and members of archives could not be read.
+func (c additionCounts) Unread() int { return c.Failed + c.Faulty }
+
+// Ended is how many files have been read, or failed.
+func (c additionCounts) Ended() int { return c.Files - c.Waiting }
+
+func (c *additionCounts) count(t store.Task) {
+	c.Files++
+	switch {
+	case !ended(t.State):
+		c.Waiting++
+		return
+	case t.State == concordat.TaskFailed:
+		c.Failed++
+		return
+	}
+	if cause := store.ReadCause(t.Cause); cause.Code == store.CauseAdded && len(cause.Numbers) == 4 {
+		c.Added, c.Replaced, c.Same = c.Added+cause.Numbers[0], c.Replaced+cause.Numbers[1], c.Same+cause.Numbers[2]
+		c.Faulty += cause.Numbers[3]
+	}
+}
+
+// countAdditions sums up what was handed in for a library lately, and returns the latest files that failed.
+func (w libraryPages) countAdditions(ctx context.Context, lib concordat.LibraryID) (sum additionCounts, failed []store.Task, err error) {
+	f := store.TaskFilter{Batch: additions(lib), From: w.o.Now().Add(-additionsTime)}
+	for before := int64(0); ; {
+		tasks, err := w.o.Store.FilterTasks(ctx, f, before, 0)
+		if err != nil {
+			return sum, nil, err
+		}
+		for _, t := range tasks {
+			sum.count(t)
+			if t.State == concordat.TaskFailed && len(failed) < additionsShown {
+				failed = append(failed, t)
+			}
+		}
+		if len(tasks) < store.MaxPage || sum.Files >= mostAdditions {
+			return sum, failed, nil
+		}
+		before = tasks[len(tasks)-1].Seq
+	}
+}
+
+// additionsPage lists what was handed in for a library.
+type additionsPage struct {
+	store.Library
+	Path   string
+	State  concordat.State // of those listed; empty: any
+	Tasks  []addition
+	Busy   bool
+	Older  string // the next page; empty: these are the last
+	MayAdd bool
+}
+
+func (w libraryPages) additionsPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	ctx, q := r.Context(), r.URL.Query()
+	p := additionsPage{State: concordat.State(q.Get("state")), MayAdd: v.mayReview()}
+	var err error
+	if p.Library, err = w.library(ctx, r); err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	if p.State != concordat.TaskFailed {
+		p.State = ""
+	}
+	p.Path = libraryPath(p.ID)
+	before, _ := strconv.ParseInt(q.Get("before"), 10, 64) // nonsense begins at the newest
+	tasks, err := w.o.Store.FilterTasks(ctx, store.TaskFilter{Batch: additions(p.ID), States: oneState(p.State)}, before, taskPage)
+	if err == nil {
+		p.Tasks, p.Busy, err = w.shownAdditions(ctx, r, v, tasks)
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	if len(tasks) == taskPage {
+		older := url.Values{"before": {strconv.FormatInt(tasks[taskPage-1].Seq, 10)}}
+		if p.State != "" {
+			older.Set("state", string(p.State))
+		}
+		p.Older = p.Path + "/additions?" + older.Encode()
+	}
+	w.show(rw, r, v, http.StatusOK, "additions", "title.library", p)
+}
+
+// shownAdditions are tasks that add to a library as pages show them; busy says that some have not ended.
+func (w libraryPages) shownAdditions(ctx context.Context, r *http.Request, v *visitor,
+	tasks []store.Task) (out []addition, busy bool, err error) {
+	way := &onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}
+	for _, t := range tasks {
+		t.Title = visible(t.Title)
+		one := addition{Task: t}
+		if !ended(t.State) {
+			busy = true
+			if one.Now, err = way.now(ctx, t); err != nil {
+				return nil, busy, err
+			}
+		}
+		out = append(out, one)
+	}
+	return out, busy, nil
+}
+
+// retryAdditions reads a file again that failed, or, without one, all of the last day.
+func (w libraryPages) retryAdditions(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	ctx := r.Context()
+	l, err := w.library(ctx, r)
+	if err == nil {
+		err = form(rw, r)
+	}
+	var todo []store.Task
+	if err == nil {
+		if id := r.PostForm.Get("task"); id != "" {
+			todo, err = w.oneAddition(ctx, l.ID, concordat.TaskID(id))
+		} else {
+			todo, err = w.o.Store.FilterTasks(ctx, store.TaskFilter{Batch: additions(l.ID), States: oneState(concordat.TaskFailed),
+				From: w.o.Now().Add(-additionsTime)}, 0, 0)
+		}
+	}
+	for _, t := range todo {
+		if err == nil {
+			err = w.admin.retryTask(ctx, v, t)
+		}
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	http.Redirect(rw, r, libraryPath(l.ID), http.StatusSeeOther)
+}
+
+func (w libraryPages) oneAddition(ctx context.Context, lib concordat.LibraryID, id concordat.TaskID) ([]store.Task, error) {
+	t, err := w.o.Store.Task(ctx, id)
+	if err == nil && t.Batch != additions(lib) {
+		err = fmt.Errorf("addition %s to %s: %w", id, lib, concordat.ErrNotFound)
+	}
+	return []store.Task{t}, err
+}
+
+// settingsPage shows the policy of a library, to whom it is open, and its wordings, to be changed.
+func (w libraryPages) settingsPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	w.showSettings(rw, r, v, http.StatusOK, "")
+}
+
+func (w libraryPages) showSettings(rw http.ResponseWriter, r *http.Request, v *visitor, code int, problem string) {
+	p := librarySettings{Problem: problem, Sections: w.o.Templates(), Levels: concordat.Levels()[1:], Forwards: askForwards}
+	var err error
+	if p.Library, err = w.library(r.Context(), r); err == nil {
+		p.Path = libraryPath(p.ID)
+		err = w.readShares(r.Context(), &p)
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	w.show(rw, r, v, code, "library_settings", "library.settings", p)
+}

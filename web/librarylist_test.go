@@ -1,0 +1,156 @@
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"concordat"
+	"concordat/store"
+	"concordat/web"
+)
+
+// TestFailuresFirst: a library says how many files of a day were added and how many failed, names each that failed with
+// the reason before anything else, and reads it again when it is told to; nothing of another library.
+func TestFailuresFirst(t *testing.T) {
+	d := newDesk(t, false)
+	olga, aud := d.signedIn(t, "olga", store.RoleOfficer), d.signedIn(t, "aud", store.RoleAuditor)
+	olga.sendScript("/libraries/theses/documents", "a", http.StatusOK, nil, "good.txt", folios+" More.", "same.txt", folios+" More.",
+		"broken.bad", "x", "x\u202egnp.txt", "override "+folios)
+	d.await(t)
+	page := olga.get("/libraries/theses", http.StatusOK)
+	olga.wants(page, "3 added, <strong", "1 failed", "broken.bad", "The file is damaged", "Retry all that failed", "same text as",
+		"x\ufffdgnp.txt")
+	if strings.Contains(page, "\u202e") {
+		t.Error("a name turns the order of letters")
+	}
+	if i, j := strings.Index(page, "broken.bad"), strings.Index(page, "good.txt"); i > j {
+		t.Error("what failed is not said first")
+	}
+	failed, err := d.store.FilterTasks(t.Context(), store.TaskFilter{States: []concordat.State{concordat.TaskFailed}}, 0, 0)
+	if err != nil || len(failed) != 1 {
+		t.Fatalf("failed %v: %v", failed, err)
+	}
+	id := url.Values{"task": {string(failed[0].ID)}}
+	aud.post("/libraries/theses/additions", http.StatusForbidden, id)
+	if err := d.store.CreateLibrary(t.Context(), store.Library{ID: "other"}); err != nil {
+		t.Fatal(err)
+	}
+	olga.post("/libraries/other/additions", http.StatusNotFound, id)
+	olga.post("/libraries/theses/additions", http.StatusOK, id)
+	olga.post("/libraries/theses/additions", http.StatusOK, nil) // all; there may be none
+	d.await(t)
+	if again, err := d.store.Task(t.Context(), failed[0].ID); err != nil || again.Attempts < 2 {
+		t.Errorf("it was not begun again: %+v, %v", again, err)
+	}
+	olga.wants(olga.get("/libraries/theses/additions?state=failed", http.StatusOK), "broken.bad")
+	if strings.Contains(olga.get("/libraries/theses/additions?state=failed", http.StatusOK), "good.txt") {
+		t.Error("the list of what failed has what did not")
+	}
+}
+
+// TestFindDocuments: documents of a library are found by name, title and author, in the order that is asked for, and several
+// are deleted at once, or none where one is not there.
+func TestFindDocuments(t *testing.T) {
+	d := newDesk(t, false)
+	olga := d.signedIn(t, "olga", store.RoleOfficer)
+	olga.sendScript("/libraries/theses/documents", "a", http.StatusOK, nil, "anna.txt", folios+" One.", "50%_b.txt", folios+" One two three.")
+	d.await(t)
+	for q, want := range map[string][]string{"q=ANNA": {"anna.txt"}, "q=%25_": {"50%_b.txt"}, "q=": {"50%_b.txt", "anna.txt", "folios.txt"},
+		"sort=nonsense&page=-4": {"50%_b.txt", "anna.txt", "folios.txt"}, "q=nothing": nil, "page=7": nil} {
+		page := olga.get("/libraries/theses?"+q, http.StatusOK)
+		var got []string
+		for _, name := range []string{"50%_b.txt", "anna.txt", "folios.txt"} {
+			if strings.Contains(page, `name="document" value="`+name+`"`) {
+				got = append(got, name)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s lists %q, want %q", q, got, want)
+		}
+	}
+	remove := func(code int, names ...string) {
+		olga.post("/libraries/theses/documents/delete", code, url.Values{"document": names, "reason": {"twice"}})
+	}
+	remove(http.StatusBadRequest)
+	remove(http.StatusNotFound, "anna.txt", "none.txt")
+	remove(http.StatusOK, "anna.txt", "50%_b.txt")
+	if ds, err := d.store.Documents(t.Context(), "theses", "", 0); err != nil || len(ds) != 1 {
+		t.Errorf("left are %v, %v", ds, err)
+	}
+}
+
+// TestSessionEnded: whoever hands in after the session has ended hears so, and where to sign in; a text keeps its own name.
+func TestSessionEnded(t *testing.T) {
+	d := newDesk(t, true)
+	for _, path := range []string{"/checks", "/libraries/theses/documents"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.URL+path, strings.NewReader("text=some"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Accept", "application/json")
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct{ Problem, SignIn string }
+		err = json.NewDecoder(answer.Body).Decode(&got)
+		answer.Body.Close()
+		if err != nil || answer.StatusCode != http.StatusUnauthorized || got.SignIn != "/login?next=/checks" ||
+			!strings.Contains(got.Problem, "session has ended") {
+			t.Errorf("%s: %s, %+v, %v", path, answer.Status, got, err)
+		}
+	}
+}
+
+// TestTooLarge: a file larger than the site takes is refused as such by the API, and one among others costs only itself.
+func TestTooLarge(t *testing.T) {
+	d := newDesk(t, true)
+	olga := d.signedIn(t, "olga", store.RoleOfficer)
+	prog := olga.program("check")
+	large := strings.Repeat("many words ", 1<<17)
+	for _, c := range []struct {
+		status int
+		files  []string
+	}{{http.StatusRequestEntityTooLarge, []string{"large.txt", large}},
+		{http.StatusAccepted, []string{"large.txt", large, "small.txt", folios}},
+		{http.StatusBadRequest, []string{"empty.txt", ""}}} {
+		r := olga.form("/api/v1/checks", nil, c.files...)
+		r.Header.Set("Authorization", "Bearer "+prog.token)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != c.status {
+			t.Errorf("%q: %s, want %d", c.files[0], answer.Status, c.status)
+		}
+	}
+}
+
+// TestPurposes: a purpose is chosen among those for which partners open libraries, and a check for which they open nothing is
+// refused before it begins.
+func TestPurposes(t *testing.T) {
+	d := newDeskOf(t, true, func(o *web.Options) {
+		o.Partners = func(context.Context) ([]web.Partner, error) {
+			return []web.Partner{{Site: "SOUTH", Name: "South", Libraries: []concordat.OpenLibrary{{ID: "theses", Purposes: []string{"thesis"}},
+				{ID: "calls", Purposes: []string{"grant", "appeal"}}}}, {Site: "WEST", Name: "West"}}, nil
+		}
+	})
+	olga := d.signedIn(t, "olga", store.RoleOfficer)
+	page := olga.get("/checks/new", http.StatusOK)
+	olga.wants(page, `<select id="purpose"`, "<option>appeal</option>", "<option>grant</option>", "<option>thesis</option>")
+	for _, c := range []struct {
+		partner, purpose string
+		status           int
+	}{{"SOUTH", "", 400}, {"SOUTH", "grant", 200}, {"SOUTH/theses", "grant", 400}, {"SOUTH/theses", "thesis", 200}, {"WEST", "", 200}} {
+		got := olga.upload(c.status, url.Values{"partner": {c.partner}, "purpose": {c.purpose}}, "essay.txt", folios)
+		if c.status == 400 && !strings.Contains(got, "opens nothing for this purpose") {
+			t.Errorf("%s for %q is refused without the reason", c.partner, c.purpose)
+		}
+	}
+}
