@@ -18,6 +18,7 @@ func TestOneFate(t *testing.T) {
 	const question = "Describe the aims of your project in no more than two hundred words of plain language for the panel of readers."
 	const statute = "In Article 4 the Regulation says: “the term personal data means any information that relates to a person who is known”."
 	quoted := strings.TrimSuffix(strings.TrimSpace(prose(400, 4)), ".")
+	cited := strings.TrimSuffix(strings.TrimSpace(prose(401, 4)), ".")
 	texts := map[string]string{}
 	var names []string
 	for i := range 24 {
@@ -33,6 +34,10 @@ func TestOneFate(t *testing.T) {
 			own += "\n\nIn Article 7 the Regulation says: “" + quoted + "”."
 		case i == 7:
 			own += "\n\n" + quoted + "."
+		case i == 8: // what one quotes a later one puts in other words, so that only the later one has taken something
+			own += "\n\nIn Article 9 the Regulation says: “" + cited + "”."
+		case i == 9:
+			own += "\n\n" + reworded(cited) + "."
 		}
 		texts[name] = question + "\n\n" + own + "\n\nI declare that this application is my own work and that nobody else wrote it.\n"
 	}
@@ -58,7 +63,8 @@ func TestOneFate(t *testing.T) {
 			t.Errorf("%s: of %s counts %q, before %q", way, name, got, first)
 		}
 	}
-	checked := []string{"doc-00.txt", "doc-03.txt", "doc-05.txt", "doc-06.txt", "doc-07.txt", "doc-20.txt"}
+	checked := []string{"doc-00.txt", "doc-03.txt", "doc-05.txt", "doc-06.txt", "doc-07.txt", "doc-08.txt", "doc-09.txt",
+		"doc-20.txt"}
 	keys := []string{"", "a key of thirty-two bytes, number 1", "a key of thirty-two bytes, number 2"}
 	if testing.Short() {
 		keys = keys[:1]
@@ -98,7 +104,19 @@ func TestOneFate(t *testing.T) {
 	if len(want["doc-07.txt"]) < len(quoted)*9/10 || want["doc-06.txt"] != "" {
 		t.Errorf("of a quotation of %d bytes count %q without its marks, %q with them", len(quoted), want["doc-07.txt"], want["doc-06.txt"])
 	}
+	if len(want["doc-09.txt"]) < len(cited)/2 || want["doc-08.txt"] != "" {
+		t.Errorf("of a reworded quotation of %d bytes count %q, of the quotation %q", len(cited), want["doc-09.txt"], want["doc-08.txt"])
+	}
 	if n := len(prose(303, 8)); len(want["doc-20.txt"]) < n*9/10 || len(want["doc-03.txt"]) < n*9/10 {
 		t.Errorf("of the copied block of %d bytes count %d and %d", n, len(want["doc-20.txt"]), len(want["doc-03.txt"]))
 	}
+}
+
+// reworded returns a text in which every fourth word is another one: no five in a row are the same.
+func reworded(text string) string {
+	words := strings.Fields(text)
+	for i := 3; i < len(words); i += 4 {
+		words[i] = fmt.Sprintf("another%d", i)
+	}
+	return strings.Join(words, " ")
 }

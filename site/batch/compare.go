@@ -205,12 +205,13 @@ func (r *batchRun) pair(m, other *store.BatchMember, d, source *concordat.Docume
 	}
 	out := store.BatchPair{A: a.Number, B: b.Number}
 	here, there := r.prepared.of(r.wording, a.Name, d.Text), r.prepared.of(r.wording, b.Name, source.Text)
+	// An alignment begins with the text that is examined: each of the two gets the passages that a check of it would find. One
+	// of them may be given none where the other is: what one quotes and names is evidence in him who put it in other words.
 	kept := sidePassages(sideA, r.wording.passages(here, there, [2]string{a.Name, b.Name}, r.ref(b.Name), b.Title))
+	kept = append(kept, sidePassages(sideB, r.wording.passages(there, here, [2]string{b.Name, a.Name}, r.ref(a.Name), a.Title))...)
 	if len(kept) == 0 {
 		return out, nil
 	}
-	// An alignment begins with the text that is examined: each of the two gets the passages that a check of it would find.
-	kept = append(kept, sidePassages(sideB, r.wording.passages(there, here, [2]string{b.Name, a.Name}, r.ref(a.Name), a.Title))...)
 	var err error
 	out.Passages, err = json.Marshal(kept)
 	return out, err
