@@ -218,17 +218,28 @@ func TestCalls(t *testing.T) {
 		return answer(i, 1) + "\n\n" + strings.Join(questions, "\n\n") + "\n\n" + answer(i, 2)
 	}
 	block := strings.Join(questions, " ")
+	among := func(i, holders int, block string) string {
+		return answer(i, 1) + strings.Repeat("\n\n"+block, min(1, max(0, holders-i))) + "\n\n" + answer(i, 2)
+	}
 	for name, c := range map[string]struct {
 		text    func(i int) string
 		holders int
 		want    bool
 	}{
-		"a form of seven":                 {form, 7, true},
-		"a form of four":                  {form, 4, false},
-		"a block that seven copied":       {func(i int) string { return answer(i, 1) + "\n\n" + block + "\n\n" + answer(i, 2) }, 7, false},
-		"three paragraphs in a row":       {row, 7, false},
-		"of seven three copied an answer": {func(i int) string { return form(i) + "\n\n" + own(77, 30*min(1, max(0, 3-i))) }, 7, true},
-		"a question each":                 {func(i int) string { return answer(i, 1) + "\n\n" + questions[i%3] + "\n\n" + own(9000+i, 40) }, 7, false},
+		"a form of seven":             {form, 7, true},
+		"a form of four":              {form, 4, false},
+		"a block that seven copied":   {func(i int) string { return answer(i, 1) + "\n\n" + block + "\n\n" + answer(i, 2) }, 7, false},
+		"a block that eight end with": {func(i int) string { return among(i, 8, block) }, 8, true},
+		"one with a slot at its head": {func(i int) string {
+			return among(i, 8, fmt.Sprintf("We, guild number %d: ", i)+block)
+		}, 8, true},
+		"what eight copied into their own paragraphs": {func(i int) string {
+			return among(i, 8, own(7000*i, 15)+" "+block+" "+own(7000*i+500, 15))
+		}, 8, false},
+		"eight texts that are nearly nothing else": {func(i int) string { return own(i*1000, 30) + "\n\n" + block }, 8, false},
+		"three paragraphs in a row":                {row, 7, false},
+		"of seven three copied an answer":          {func(i int) string { return form(i) + "\n\n" + own(77, 30*min(1, max(0, 3-i))) }, 7, true},
+		"a question each":                          {func(i int) string { return answer(i, 1) + "\n\n" + questions[i%3] + "\n\n" + own(9000+i, 40) }, 7, false},
 	} {
 		texts := make([]string, 0, 60)
 		var counter wording.Counter
