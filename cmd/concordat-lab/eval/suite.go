@@ -144,6 +144,8 @@ func Evaluations() []Evaluation {
 		{"innocent-partners", "The same documents at two sites that show each other no text", false, innocentPartners},
 		{"innocent-ways", "The same documents in other libraries, orders and batches, and with other keys: what else is covered", false,
 			innocentWays},
+		{"innocent-calls", "Made documents of several calls and years in one library: pairs accused, text covered, copies found", false,
+			innocentCalls},
 		{"unrelated", "False alarms between documents that have nothing to do with each other", false, unrelated},
 	}
 }
