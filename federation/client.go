@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"time"
 
 	"concordat"
 	"concordat/crypto"
@@ -20,6 +21,8 @@ type Client struct {
 	link  link
 	// journal is told of the audits of other sites.
 	journal Journal
+	// observe is told what came of each call; nil: nobody is.
+	observe func(site concordat.SiteID, outcome Outcome, took time.Duration)
 }
 
 var _ concordat.Partner = (*Client)(nil)
@@ -40,8 +43,18 @@ func (c *Client) garbage(what string, err error) error {
 	return &Error{Site: c.site, Kind: KindGarbage, Err: fmt.Errorf("%s: %w", what, err)}
 }
 
-// exchange sends the payload that write gives and reads the answer with read.
+// exchange sends the payload that write gives and reads the answer with read, which also fails for what is no answer to that.
 func exchange[T any](ctx context.Context, c *Client, t crypto.MessageType, payload []byte,
+	read func([]byte) (T, error)) (T, concordat.Statement, error) {
+	began := time.Now()
+	v, statement, err := exchanged(ctx, c, t, payload, read)
+	if c.observe != nil {
+		c.observe(c.site, outcomeOf(err), time.Since(began))
+	}
+	return v, statement, err
+}
+
+func exchanged[T any](ctx context.Context, c *Client, t crypto.MessageType, payload []byte,
 	read func([]byte) (T, error)) (T, concordat.Statement, error) {
 	var none T
 	body, statement, err := c.link.exchange(ctx, t, payload)
@@ -55,25 +68,38 @@ func exchange[T any](ctx context.Context, c *Client, t crypto.MessageType, paylo
 	return v, statement, nil
 }
 
+// answering returns a reader of answers that check has to find in order.
+func answering[T any](read func([]byte) (T, error), check func(T) error) func([]byte) (T, error) {
+	return func(b []byte) (T, error) {
+		v, err := read(b)
+		if err == nil {
+			err = check(v)
+		}
+		return v, err
+	}
+}
+
 // Catalogue returns what the partner opens to this site.
 func (c *Client) Catalogue(ctx context.Context) (*concordat.Catalogue, error) {
 	payload, err := wire.AppendCatalogueAsk(nil)
 	if err != nil {
 		return nil, err
 	}
-	v, statement, err := exchange(ctx, c, crypto.TypeCatalogue, payload, wire.ParseCatalogue)
+	var heads []*crypto.Head
+	v, statement, err := exchange(ctx, c, crypto.TypeCatalogue, payload, answering(wire.ParseCatalogue, func(v *concordat.Catalogue) error {
+		for _, b := range v.Heads {
+			h, err := crypto.ParseHead(b)
+			if err != nil {
+				return err
+			}
+			heads = append(heads, h)
+		}
+		return nil
+	}))
 	if err != nil {
 		return nil, err
 	}
 	v.Statement = statement
-	var heads []*crypto.Head
-	for _, b := range v.Heads {
-		h, err := crypto.ParseHead(b)
-		if err != nil {
-			return nil, c.garbage("catalogue", err)
-		}
-		heads = append(heads, h)
-	}
 	if len(heads) > 0 {
 		c.journal.HeardOthers(c.site, heads)
 	}
@@ -90,19 +116,18 @@ func (c *Client) Ask(ctx context.Context, a *concordat.Ask) (*concordat.Tell, er
 	if err != nil {
 		return nil, err
 	}
-	v, statement, err := exchange(ctx, c, crypto.TypeQuery, payload, wire.ParseTold)
+	v, statement, err := exchange(ctx, c, crypto.TypeQuery, payload, answering(wire.ParseTold, func(v *wire.Told) error {
+		if v.Epoch != a.Epoch || v.Scheme != a.Scheme {
+			return fmt.Errorf("fingerprints of %s, %s were compared, not of %s, %s: %w", v.Epoch, v.Scheme, a.Epoch, a.Scheme,
+				concordat.ErrScheme)
+		}
+		if err := checkTell(a, &v.Tell); err != nil {
+			return err
+		}
+		return wire.Restore(&v.Tell, order, len(a.Sentences))
+	}))
 	if err != nil {
 		return nil, err
-	}
-	if v.Epoch != a.Epoch || v.Scheme != a.Scheme {
-		return nil, c.garbage("tell", fmt.Errorf("fingerprints of %s, %s were compared, not of %s, %s: %w", v.Epoch, v.Scheme, a.Epoch,
-			a.Scheme, concordat.ErrScheme))
-	}
-	if err := checkTell(a, &v.Tell); err != nil {
-		return nil, c.garbage("tell", err)
-	}
-	if err := wire.Restore(&v.Tell, order, len(a.Sentences)); err != nil {
-		return nil, c.garbage("tell", err)
 	}
 	v.Tell.Statement = statement
 	return &v.Tell, nil
@@ -161,23 +186,30 @@ func (c *Client) Outline(ctx context.Context, a *concordat.OutlineAsk) (*concord
 	if err != nil {
 		return nil, err
 	}
-	v, statement, err := exchange(ctx, c, crypto.TypeOutline, payload, wire.ParseOutlines)
+	v, statement, err := exchange(ctx, c, crypto.TypeOutline, payload, answering(wire.ParseOutlines, func(v *concordat.Outlines) error {
+		return checkOutlines(a, v)
+	}))
 	if err != nil {
 		return nil, err
 	}
+	v.Statement = statement
+	return v, nil
+}
+
+// checkOutlines refuses outlines of other documents than were asked for, and such as cannot be.
+func checkOutlines(a *concordat.OutlineAsk, v *concordat.Outlines) error {
 	if len(v.Documents) != len(a.Documents) {
-		return nil, c.garbage("outlines", fmt.Errorf("%d documents answered, %d asked", len(v.Documents), len(a.Documents)))
+		return fmt.Errorf("%d documents answered, %d asked", len(v.Documents), len(a.Documents))
 	}
 	for i, d := range v.Documents {
 		if d.Handle != a.Documents[i].Handle {
-			return nil, c.garbage("outlines", fmt.Errorf("document %d is another one", i))
+			return fmt.Errorf("document %d is another one", i)
 		}
 		if err := checkUnits(&d); err != nil {
-			return nil, c.garbage("outlines", err)
+			return err
 		}
 	}
-	v.Statement = statement
-	return v, nil
+	return nil
 }
 
 // checkUnits refuses units that are not in the order of the text, or not within it.
@@ -198,17 +230,19 @@ func (c *Client) Edges(ctx context.Context, a *concordat.EdgesAsk) (*concordat.E
 	if err != nil {
 		return nil, err
 	}
-	v, statement, err := exchange(ctx, c, crypto.TypeEdges, payload, wire.ParseEdges)
+	v, statement, err := exchange(ctx, c, crypto.TypeEdges, payload, answering(wire.ParseEdges, func(v *concordat.Edges) error {
+		if len(v.Passages) != len(a.Passages) {
+			return fmt.Errorf("%d passages answered, %d asked", len(v.Passages), len(a.Passages))
+		}
+		for i, copies := range v.Passages {
+			if err := checkCopies(&a.Passages[i], copies); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
 	if err != nil {
 		return nil, err
-	}
-	if len(v.Passages) != len(a.Passages) {
-		return nil, c.garbage("edges", fmt.Errorf("%d passages answered, %d asked", len(v.Passages), len(a.Passages)))
-	}
-	for i, copies := range v.Passages {
-		if err := checkCopies(&a.Passages[i], copies); err != nil {
-			return nil, c.garbage("edges", err)
-		}
 	}
 	v.Statement = statement
 	return v, nil
@@ -235,12 +269,11 @@ func (c *Client) Reveal(ctx context.Context, a *concordat.RevealAsk) (*concordat
 	if err != nil {
 		return nil, err
 	}
-	v, statement, err := exchange(ctx, c, crypto.TypeReveal, payload, wire.ParseRevealed)
+	v, statement, err := exchange(ctx, c, crypto.TypeReveal, payload, answering(wire.ParseRevealed, func(v *concordat.Revealed) error {
+		return checkRevealed(a, v)
+	}))
 	if err != nil {
 		return nil, err
-	}
-	if err := checkRevealed(a, v); err != nil {
-		return nil, c.garbage("revealed", err)
 	}
 	v.Statement = statement
 	return v, nil
@@ -300,18 +333,18 @@ func (c *Client) Grant(ctx context.Context, f concordat.FederationID) (*crypto.F
 	if err != nil {
 		return nil, err
 	}
-	b, _, err := exchange(ctx, c, crypto.TypeFederation, payload, wire.ParseGrant)
-	if err != nil {
-		return nil, err
-	}
-	g, err := crypto.ParseFederationGrant(b)
-	if err != nil {
-		return nil, c.garbage("grant", err)
-	}
-	if g.Federation.Name != string(f) || g.Leader.String() != string(c.site) {
-		return nil, c.garbage("grant", fmt.Errorf("it is of federation %s, led by %s", g.Federation.Name, g.Leader))
-	}
-	return g, nil
+	g, _, err := exchange(ctx, c, crypto.TypeFederation, payload, func(body []byte) (*crypto.FederationGrant, error) {
+		b, err := wire.ParseGrant(body)
+		if err != nil {
+			return nil, err
+		}
+		g, err := crypto.ParseFederationGrant(b)
+		if err == nil && (g.Federation.Name != string(f) || g.Leader.String() != string(c.site)) {
+			err = fmt.Errorf("it is of federation %s, led by %s", g.Federation.Name, g.Leader)
+		}
+		return g, err
+	})
+	return g, err
 }
 
 // Head asks for the end of the partner's audit alone; the journal of the client hears it.
@@ -327,7 +360,11 @@ func (c *Client) Head(ctx context.Context) (*wire.Head, error) {
 // Refresh fetches the partner's card, once a day or so, and gives it to the roster if it is newer. It
 // fails if the partner shows a card that does not follow the one held.
 func (c *Client) Refresh(ctx context.Context) error {
+	began := time.Now()
 	_, err := c.link.renew(ctx)
+	if c.observe != nil {
+		c.observe(c.site, outcomeOf(err), time.Since(began))
+	}
 	return err
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"strings"
@@ -47,7 +49,7 @@ func observe(t *testing.T, within http.Handler) *observer {
 		t.Fatal(err)
 	}
 	o.addr = l.Addr().String()
-	s := &http.Server{Handler: within, ReadHeaderTimeout: time.Minute}
+	s := &http.Server{Handler: within, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
 	go func() { _ = s.Serve(l) }()
 	t.Cleanup(func() { _ = s.Close() })
 	return o

@@ -166,6 +166,50 @@ func TestReplaysFull(t *testing.T) {
 	}
 }
 
+// TestReplaysManyPartners: where partners that each keep to their share fill the file together, the replies of those that have
+// the most give way, and another one's request runs.
+func TestReplaysManyPartners(t *testing.T) {
+	now := time.Now()
+	r := replaysOf(t, now)
+	r.most = 1 << 16
+	first := map[byte]*crypto.Verified{}
+	run := func(from byte, reply int) begun {
+		t.Helper()
+		v := verified(from, now)
+		e, found := r.begin(v, now)
+		if found != beginFresh {
+			return found
+		}
+		if err := errors.Join(r.commit(e), r.finish(e, make([]byte, reply))); err != nil {
+			t.Fatal(err)
+		}
+		if first[from] == nil {
+			first[from] = v
+		}
+		return found
+	}
+	run(100, 50) // has little
+	for range 3 * replayShare {
+		for from := range byte(2 * replayShare) {
+			run(from+1, 1000)
+		}
+	}
+	for range 20 {
+		if found := run(101, 1000); found != beginFresh {
+			t.Fatalf("among partners that fill the file a request is found %d, want fresh", found)
+		}
+	}
+	if _, found := r.begin(first[100], now); found != beginStored {
+		t.Errorf("the reply of who has little is found %d, want stored", found)
+	}
+	if _, found := r.begin(first[1], now); found != beginLost {
+		t.Errorf("the oldest reply of who has much is found %d, want lost", found)
+	}
+	if r.live > r.most+2000 || r.live != sizeOf(r) {
+		t.Errorf("%d bytes, %d of the entries, at most %d", r.live, sizeOf(r), r.most)
+	}
+}
+
 // TestReplaysFullOfReplies: a partner whose requests alone fill its share loses all of its replies and nothing else.
 func TestReplaysFullOfReplies(t *testing.T) {
 	now := time.Now()

@@ -27,7 +27,8 @@ type ClientOptions struct {
 	Parallel int              // calls under way at once, further ones wait here; 0: eight
 	Journal  Journal          // nil: none
 	Now      func() time.Time // nil: time.Now
-	// Observe, if not nil, is told what came of each call. The outcome is one of Outcome.
+	// Observe, if not nil, is told what came of each call. The outcome is one of Outcome; that of KindGarbage if the
+	// partner's answer, or its card, cannot be or answers something else.
 	Observe func(site concordat.SiteID, outcome Outcome, took time.Duration)
 	// Dial replaces the way connections are made, for tests; nil: TCP, ten seconds.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -53,7 +54,7 @@ func NewClient(site crypto.SiteID, roster Roster, order [32]byte, o ClientOption
 		m, ok := roster.Member(site)
 		return ok && m.Card.PinnedTLS(p)
 	}))
-	return &Client{site: r.name, order: order, link: r, journal: o.Journal}
+	return &Client{site: r.name, order: order, link: r, journal: o.Journal, observe: o.Observe}
 }
 
 func (o *ClientOptions) defaults() {
@@ -110,15 +111,6 @@ func (r *remote) member() (Member, error) {
 // exchange seals the payload, sends it, and opens what comes back. If the partner's card has changed, it
 // is fetched: at once where the message could not be opened, which also means that it did not run.
 func (r *remote) exchange(ctx context.Context, t crypto.MessageType, payload []byte) ([]byte, concordat.Statement, error) {
-	began := time.Now()
-	body, statement, err := r.exchangeOnce(ctx, t, payload)
-	if r.o.Observe != nil {
-		r.o.Observe(r.name, outcomeOf(err), time.Since(began))
-	}
-	return body, statement, err
-}
-
-func (r *remote) exchangeOnce(ctx context.Context, t crypto.MessageType, payload []byte) ([]byte, concordat.Statement, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.o.Timeout)
 	defer cancel()
 	select {

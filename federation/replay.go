@@ -20,8 +20,9 @@ import (
 // Replays remembers the requests that a site has taken, with their replies, until they are too old to
 // be taken again. Of one message it runs at most one: the same bytes get the same reply, and other bytes
 // under the same name are refused. Where a partner's replies grow too many, the oldest are dropped, and their
-// requests refused if they come again. It is a file that is only appended to, rewritten without what expired
-// when it has grown. It is safe for concurrent use; one process has a file open at a time.
+// requests refused if they come again; where all grow too many, those of the partner that has the most. It is a file
+// that is only appended to, rewritten without what expired when it has grown. It is safe for concurrent use; one process has
+// a file open at a time.
 //
 // A request is on the disk before it runs, a reply as soon as the system writes it: after a crash a request
 // whose reply was lost is refused and not run again.
@@ -280,6 +281,8 @@ func (r *Replays) begin(v *crypto.Verified, now time.Time) (*replay, begun) {
 	if !v.Issued.After(r.trust) {
 		return nil, beginEarly
 	}
+	for r.live >= r.most && r.dropOldest(r.heaviest()) {
+	}
 	if r.bytes[v.From] >= r.most/replayShare || r.live >= r.most {
 		return nil, beginFull
 	}
@@ -364,14 +367,33 @@ func (r *Replays) resize(e *replay, by int64) {
 
 // thin drops the oldest replies of a partner that has more than its share. r.mu is held.
 func (r *Replays) thin(from crypto.SiteID) {
-	for r.bytes[from] > r.most/replayShare && len(r.replies[from]) > 0 {
+	for r.bytes[from] > r.most/replayShare && r.dropOldest(from) {
+	}
+}
+
+// dropOldest drops the oldest reply of a partner and reports whether there was one. r.mu is held.
+func (r *Replays) dropOldest(from crypto.SiteID) bool {
+	for len(r.replies[from]) > 0 {
 		e := r.replies[from][0]
 		r.replies[from] = r.replies[from][1:]
 		if r.entries[e.key] == e && e.state == replayAnswered {
 			e.state = replayLost
 			r.resize(e, -int64(e.length))
+			return true
 		}
 	}
+	return false
+}
+
+// heaviest returns the partner whose entries take the most bytes, of those with replies. r.mu is held.
+func (r *Replays) heaviest() (from crypto.SiteID) {
+	most := int64(-1)
+	for site, es := range r.replies {
+		if n := r.bytes[site]; len(es) > 0 && n > most {
+			from, most = site, n
+		}
+	}
+	return from
 }
 
 // append writes one record. r.mu is held.

@@ -83,11 +83,19 @@ func (s *Server) seal(o *crypto.Opened, a answered, refusal *concordat.Refusal) 
 
 // refuse answers a message that was verified and not opened. It did not run, now.
 func (s *Server) refuse(v *crypto.Verified, m Member, refusal *concordat.Refusal) ([]byte, error) {
+	reply, err := s.refusal(v, m, refusal)
+	if err == nil {
+		s.journal(v, m, Exchange{At: s.o.Now(), Refused: refusal.Reason})
+	}
+	return reply, err
+}
+
+// refusal is refuse without an entry in the audit.
+func (s *Server) refusal(v *crypto.Verified, m Member, refusal *concordat.Refusal) ([]byte, error) {
 	content, err := s.content(v.Type, v.From, v.Digest, answered{}, refusal)
 	if err != nil {
 		return nil, err
 	}
-	s.journal(v, m, Exchange{At: s.o.Now(), Refused: refusal.Reason})
 	id, _ := s.roster.Self()
 	return id.SealRefusal(v, m.Card, content, s.o.Now(), rand.Reader)
 }

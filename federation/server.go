@@ -46,7 +46,8 @@ type ServerOptions struct {
 	// Newer is called when a partner says that it has a newer card than the roster; nil: nothing is.
 	Newer func(site concordat.SiteID)
 	Now   func() time.Time // nil: time.Now
-	// Observe, if not nil, is told what came of each message; site is empty where it is not known for certain.
+	// Observe, if not nil, is told what came of each message; site is empty where it is not known for certain. A partner is
+	// OutcomeBusy that sends more than it may, and OutcomeRejected where its message was not in order or came too slowly.
 	// The outcome is one of Outcome.
 	Observe func(site concordat.SiteID, outcome Outcome, took time.Duration)
 	// Panicked, if not nil, is called after each request whose answering panicked, which is logged and refused.
@@ -192,21 +193,21 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request) {
 	v, m, err := s.receive(w, r, peer, body)
 	switch {
 	case errors.Is(err, errBusy):
-		s.o.Observe("", OutcomeBusy, time.Since(began))
+		s.o.Observe(s.certain(peer, v, m), OutcomeBusy, time.Since(began))
 		w.Header().Set("Retry-After", "1")
 		w.Header().Set("Connection", "close")
 		http.Error(w, "busy", http.StatusServiceUnavailable)
 		return
 	case err != nil:
 		s.o.Log.Info("message not taken", "site", m.Site.Short(), "err", err)
-		s.o.Observe("", OutcomeRejected, time.Since(began))
+		s.o.Observe(s.certain(peer, v, m), OutcomeRejected, time.Since(began))
 		w.Header().Set("Connection", "close") // what has not come yet is not waited for
 		reject(w)
 		return
 	}
 	came := time.Now()
-	reply, err := s.respond(r.Context(), v, m)
-	s.o.Observe(concordat.SiteID(m.Site.String()), outcomeOf(err), time.Since(began))
+	reply, outcome, err := s.respond(r.Context(), v, m)
+	s.o.Observe(concordat.SiteID(m.Site.String()), outcome, time.Since(began))
 	s.beat(r.Context(), came)
 	if err != nil {
 		// The asker has gone, or this site cannot seal: there is nobody or nothing to answer with.
@@ -216,6 +217,18 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	deliver(w, reply)
+}
+
+// certain names the partner whose message was not taken, as far as it is known: the one whose key the connection was made
+// with, or the one that signed the message.
+func (s *Server) certain(peer Member, v *crypto.Verified, m Member) concordat.SiteID {
+	switch {
+	case !s.o.Behind:
+		return concordat.SiteID(peer.Site.String())
+	case v != nil:
+		return concordat.SiteID(m.Site.String())
+	}
+	return ""
 }
 
 // beat waits for the next whole multiple of Beat after the moment.
@@ -265,22 +278,30 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, peer Member, bo
 	return v, sender, body.recognise(sender.Site)
 }
 
-// respond returns the reply to a verified message: the stored one if it came before. All that it does
-// takes a place of the partner's, so that one that sends much waits for itself.
-func (s *Server) respond(ctx context.Context, v *crypto.Verified, m Member) ([]byte, error) {
+// respond returns the reply to a verified message and what came of it. All that it does takes a place of the partner's, so
+// that one that sends much waits for itself. A partner that sends too much is refused, and leaves no entry in the audit.
+func (s *Server) respond(ctx context.Context, v *crypto.Verified, m Member) ([]byte, Outcome, error) {
+	busy := func(words string, wait time.Duration) ([]byte, Outcome, error) {
+		reply, err := s.refusal(v, m, &concordat.Refusal{Reason: concordat.ReasonBusy, Words: words, Retry: s.o.Now().Add(wait)})
+		return reply, OutcomeBusy, err
+	}
 	if wait := s.rates.take(m.Site, time.Now()); wait > 0 {
-		return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonBusy, Words: "too many requests in a short time",
-			Retry: s.o.Now().Add(wait)})
+		return busy("too many requests in a short time", wait)
 	}
 	err := s.running.enter(ctx, m.Site)
 	if errors.Is(err, errBusy) {
-		return s.refuse(v, m, &concordat.Refusal{Reason: concordat.ReasonBusy, Words: "too many requests wait",
-			Retry: s.o.Now().Add(time.Second)})
+		return busy("too many requests wait", time.Second)
 	}
 	if err != nil {
-		return nil, err
+		return nil, outcomeOf(err), err
 	}
 	defer s.running.leave(m.Site)
+	reply, err := s.once(ctx, v, m)
+	return reply, outcomeOf(err), err
+}
+
+// once returns the reply to a message: the stored one if it came before.
+func (s *Server) once(ctx context.Context, v *crypto.Verified, m Member) ([]byte, error) {
 	for {
 		e, found := s.replays.begin(v, s.o.Now())
 		switch found {

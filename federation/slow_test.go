@@ -3,6 +3,7 @@ package federation_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	crand "crypto/rand"
 	"crypto/tls"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -156,7 +158,8 @@ func TestN1SlowStrangers(t *testing.T) {
 func TestRate(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 1, 10)
-	f := fedtest.New(t, 3, scheme, func(_ int, o *federation.ServerOptions) { o.Rate = 1 })
+	book := &diary{}
+	f := fedtest.New(t, 3, scheme, func(_ int, o *federation.ServerOptions) { o.Rate, o.Journal = 1, book })
 	f.Answer(0, answers)
 	c := f.Sites[1].NewClient(t, f.Sites[0], federation.ClientOptions{Tries: 1, Timeout: time.Minute})
 	var refusal *concordat.Refusal
@@ -169,7 +172,59 @@ func TestRate(t *testing.T) {
 	if refusal == nil || refusal.Reason != concordat.ReasonBusy || refusal.Retry.IsZero() || answered < 500 {
 		t.Errorf("%d requests were answered, then %v; want 500 and a time to come again", answered, refusal)
 	}
+	before := len(book.exchanges)
+	for range 20 { // each would stay in the audit for ever
+		if _, err := c.Catalogue(t.Context()); err != nil && !errors.As(err, &refusal) {
+			t.Fatal(err)
+		}
+	}
+	if n := len(book.exchanges) - before; n > 10 {
+		t.Errorf("20 requests too many leave %d entries in the audit", n)
+	}
 	answeredWithin(t, f.Partner(2, 0), submission(r, answers, 5), 5*time.Second)
+}
+
+// TestWaitingHolds: requests that wait for their answers hold their bytes of the partner's; more are told to come later, and
+// another partner is answered.
+func TestWaitingHolds(t *testing.T) {
+	r := newRand(t)
+	answers := library(r, "Thesis", 1, 10)
+	told := &outcomes{}
+	f := fedtest.New(t, 3, scheme, func(_ int, o *federation.ServerOptions) { o.Bytes, o.Parallel, o.Observe = 20<<10, 4, told.observe })
+	slow := &holding{Answerer: answers, hold: f.ID(1), came: make(chan struct{}, 10), proceed: make(chan struct{})}
+	f.Answer(0, slow)
+	c := f.Sites[1].NewClient(t, f.Sites[0], federation.ClientOptions{Tries: 1, Timeout: time.Minute})
+	var waiting sync.WaitGroup
+	for i := range 2 { // each holds 8 KiB
+		waiting.Go(func() { _, _ = c.Ask(t.Context(), submission(newRand(t), answers, 5+i)) })
+	}
+	<-slow.came
+	<-slow.came
+	_, err := c.Ask(t.Context(), submission(r, answers, 5))
+	if kindOf(err) != federation.KindDown || told.last() != federation.OutcomeBusy {
+		t.Errorf("a third: error %v, observed %q, want it to be busy", err, told.last())
+	}
+	answeredWithin(t, f.Partner(2, 0), submission(r, answers, 5), 5*time.Second)
+	close(slow.proceed)
+	waiting.Wait()
+	if _, err := c.Ask(t.Context(), submission(r, answers, 5)); err != nil {
+		t.Errorf("once they are answered: %v", err)
+	}
+}
+
+// holding answers one site when it is told to go on.
+type holding struct {
+	concordat.Answerer
+	hold          concordat.SiteID
+	came, proceed chan struct{}
+}
+
+func (h *holding) Answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (*concordat.Tell, error) {
+	if from == h.hold {
+		h.came <- struct{}{}
+		<-h.proceed
+	}
+	return h.Answerer.Answer(ctx, from, a)
 }
 
 // dripNamed is dripping with the beginning of a message that a partner has sealed, which is more than is read before it is looked at.

@@ -74,7 +74,18 @@ func (c *Client) Connect(partner concordat.SiteID, timeout time.Duration) (*fede
 	}
 	id, _ := c.roster.Self()
 	return federation.NewClient(to, c.roster, id.LocalKey(OrderPurpose),
-		federation.ClientOptions{Timeout: timeout, Journal: c.roster, Observe: c.observe}), nil
+		federation.ClientOptions{Timeout: timeout, Journal: c.roster, Observe: observing(c.roster.callEnded, c.observe)}), nil
+}
+
+// observing returns an observer of exchanges that tells watch and next; next may be nil.
+func observing(watch func(concordat.SiteID, federation.Outcome),
+	next func(concordat.SiteID, federation.Outcome, time.Duration)) func(concordat.SiteID, federation.Outcome, time.Duration) {
+	return func(site concordat.SiteID, o federation.Outcome, took time.Duration) {
+		watch(site, o)
+		if next != nil {
+			next(site, o, took)
+		}
+	}
 }
 
 // Profiler returns the maker of fingerprints under an epoch's key.

@@ -23,7 +23,8 @@ func TestHeadsThatStop(t *testing.T) {
 	}
 	defer db.Close()
 	now := time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
-	r := &Roster{db: db, log: slog.New(slog.DiscardHandler), now: func() time.Time { return now }, heads: map[crypto.SiteID]*heads{}}
+	r := &Roster{db: db, log: slog.New(slog.DiscardHandler), now: func() time.Time { return now }, heads: map[crypto.SiteID]*heads{},
+		refused: map[concordat.SiteID]refused{}}
 	hear := func(site byte, seq uint64, wait time.Duration, times int) {
 		t.Helper()
 		for range times {

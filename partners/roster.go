@@ -33,6 +33,8 @@ type Roster struct {
 	cards map[concordat.SiteID]*crypto.Card
 	head  wire.Head // signed last
 	heads map[crypto.SiteID]*heads
+	// refused are messages of partners in the last hour.
+	refused map[concordat.SiteID]refused
 }
 
 // heads is how the audit of a partner went on since this process began.
@@ -79,7 +81,8 @@ func OpenRoster(ctx context.Context, o *instance.Instance, id *crypto.Identity, 
 
 // NewRoster returns the view of an identity and card of the site that the caller has.
 func NewRoster(db *store.DB, log *slog.Logger, id *crypto.Identity, card *crypto.Card) *Roster {
-	r := &Roster{db: db, log: log, now: time.Now, cards: map[concordat.SiteID]*crypto.Card{}, heads: map[crypto.SiteID]*heads{}}
+	r := &Roster{db: db, log: log, now: time.Now, cards: map[concordat.SiteID]*crypto.Card{}, heads: map[crypto.SiteID]*heads{},
+		refused: map[concordat.SiteID]refused{}}
 	r.Use(id, card)
 	return r
 }
@@ -316,7 +319,8 @@ func (r *Roster) HeardOthers(from concordat.SiteID, hs []*crypto.Head) {
 		}
 		if err := h.Check(m.Card); err != nil {
 			if !errors.Is(err, crypto.ErrNoKey) {
-				r.log.Warn("a partner tells an audit head that its site has not signed", "site", from, "of", m.Site.Short(), "error", err)
+				r.alarm(store.PartnerAlarm{Partner: from, Kind: store.AlarmFalse}, "a partner tells an audit head that its site has not signed",
+					"false answer", map[string]any{"in": "an audit head of another site", "of": instance.PartnerName(h.Site)})
 			}
 			continue
 		}

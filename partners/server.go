@@ -86,8 +86,8 @@ func Listen(ctx context.Context, o *instance.Instance, options Options) (*Server
 	}
 	id, _ := c.roster.Self()
 	p.server = federation.NewServer(c.roster, o.Answers, p, p.replays, id.LocalKey(OrderPurpose), federation.ServerOptions{
-		Registrar: c.roster, Journal: c.roster, Log: options.Log, Behind: o.Config.Federation.Behind, Observe: options.Answered, Claim: claim,
-		Panicked: options.Panicked})
+		Registrar: c.roster, Journal: c.roster, Log: options.Log, Behind: o.Config.Federation.Behind, Claim: claim, Panicked: options.Panicked,
+		Observe: observing(c.roster.messageEnded, options.Answered)})
 	if err := p.useSets(ctx); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}

@@ -104,6 +104,7 @@ func TestSecondRoundFails(t *testing.T) {
 			if c.Err == "" || c.Answered != c.Asked || len(f.Passages) == 0 || f.Partners[0].Outline != "" {
 				t.Errorf("line %+v, %d passages", c, len(f.Passages))
 			}
+			alarmed(t, p, "north", name != "late")
 		})
 	}
 	t.Run("refused", func(t *testing.T) {

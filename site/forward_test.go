@@ -12,6 +12,7 @@ import (
 	"concordat"
 	"concordat/report"
 	"concordat/site"
+	"concordat/store"
 )
 
 const (
@@ -183,6 +184,8 @@ func TestPartnersThatFail(t *testing.T) {
 			if err != nil || task.State != concordat.TaskPartial {
 				t.Errorf("task %+v, %v", task.Task, err)
 			}
+			alarmed(t, p, "bad", c.words == "could not be read")
+			alarmed(t, p, "good", false)
 			end := "bad refused"
 			switch c.reason {
 			case concordat.ReasonBusy:
@@ -194,6 +197,16 @@ func TestPartnersThatFail(t *testing.T) {
 				t.Errorf("states %v, want %s", states, end)
 			}
 		})
+	}
+}
+
+// alarmed fails unless there is an alarm about false answers of a partner, or none.
+func alarmed(t *testing.T, p *parts, partner concordat.SiteID, want bool) {
+	t.Helper()
+	as, err := p.store.PartnerAlarms(t.Context(), partner, 0)
+	must(t, err)
+	if want != (len(as) == 1 && as[0].Kind == store.AlarmFalse) || !want && len(as) > 0 {
+		t.Errorf("alarms about %s: %+v, want one of false answers: %v", partner, as, want)
 	}
 }
 

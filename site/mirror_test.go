@@ -172,10 +172,12 @@ func TestSyncMirrorEndless(t *testing.T) {
 	if got, err := asks.SyncMirror(t.Context(), from, mirrorOf(north, index), nil); !errors.Is(err, full) || got.Documents != 1 {
 		t.Errorf("with room again: %+v, %v, want one document more", got, err)
 	}
+	alarmed(t, p, "north", false)
 	left, from.empty = 1<<30, true
 	if _, err := asks.SyncMirror(t.Context(), from, mirrorOf(north, index), nil); err == nil || from.shipment > 1100 {
 		t.Errorf("%d shipments of nothing: %v", from.shipment, err)
 	}
+	alarmed(t, p, "north", true)
 }
 
 type shipper struct {

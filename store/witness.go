@@ -135,6 +135,8 @@ const (
 	AlarmProbing          = "probing"           // it asks more variants of a sentence than anybody needs
 	AlarmAuditStopped     = "audit_stopped"     // its audit does not go on, or is told no more
 	AlarmAuditContradicts = "audit_contradicts" // its audit was rewritten
+	AlarmFalse            = "false_answer"      // an answer of it cannot be, or answers something else
+	AlarmFlooding         = "flooding"          // it sends more than may be taken
 )
 
 // PartnerAlarm is something that a partner did and that somebody should look into.

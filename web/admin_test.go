@@ -57,7 +57,8 @@ func TestAdministration(t *testing.T) {
 		Library: "theses", Document: "folios.txt", Sentences: 4}); err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range []string{store.AlarmProbing, store.AlarmAuditStopped, store.AlarmAuditContradicts} {
+	for _, kind := range []string{store.AlarmProbing, store.AlarmAuditStopped, store.AlarmAuditContradicts, store.AlarmFalse,
+		store.AlarmFlooding} {
 		if _, err := d.store.RaiseAlarm(t.Context(), store.PartnerAlarm{Partner: "SOUTH", Kind: kind, Library: "theses"}); err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +73,8 @@ func TestAdministration(t *testing.T) {
 		"/admin/settings": {"--listen", "site.yaml:3", "set, not shown"},
 		"/admin/partners": {"South &lt;Site&gt;", "compare the words"},
 		"/admin/partners/SOUTH": {"six words", "which sentences match", "folios.txt", "No library of this site is open to it",
-			"more variants of sentences than anybody needs", "its audit was rewritten", "told no more", "peer revoke"},
+			"more variants of sentences than anybody needs", "its audit was rewritten", "told no more", "an answer that cannot be",
+			"more than this site can take", "peer revoke"},
 		"/admin/audit": {"The latest entry is number"},
 	} {
 		for _, p := range []*person{adam, axel} {

@@ -90,6 +90,7 @@ func (s *Asker) SyncMirror(ctx context.Context, partner concordat.Partner, m sit
 			empty++
 		}
 		if err != nil {
+			s.lied(ctx, m.Site, err)
 			return done, fmt.Errorf("mirror of %s/%s: %w", m.Site, m.Library, err)
 		}
 		if progress != nil {

@@ -182,7 +182,7 @@ func (fw *forwarding) one(ctx context.Context, p *site.PartnerLibraries, say fun
 		if fault := (*compare.Fault)(nil); errors.As(err, &fault) {
 			return nil, err // this program's, not the partner's
 		}
-		r.blame(err)
+		r.blame(ctx, err)
 	}
 	r.finish()
 	return r.told, nil

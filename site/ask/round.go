@@ -296,10 +296,11 @@ func handleOf(id concordat.DocumentID) (h concordat.Handle, err error) {
 }
 
 // blame writes a failure of the partner into the lines that it concerns.
-func (r *round) blame(err error) {
+func (r *round) blame(ctx context.Context, err error) {
 	if err == nil {
 		return
 	}
+	r.fw.s.lied(ctx, r.told.site, err)
 	r.fw.s.o.Logger.Warn("partner did not answer whole", "site", r.told.site, "err", err)
 	r.told.failed = r.answered == 0
 	deadline := r.p.Deadline

@@ -24,6 +24,7 @@ type Store interface {
 	DisclosuresOf(ctx context.Context, direction string, partner concordat.SiteID, job concordat.JobID,
 		h concordat.Handle) ([]store.Disclosure, error)
 	SetDisclosure(ctx context.Context, id, from, to, actor, words string, until time.Time) error
+	RaiseAlarm(ctx context.Context, a store.PartnerAlarm) (bool, error)
 	PutFindings(ctx context.Context, id concordat.TaskID, data []byte) error
 	PutMirror(ctx context.Context, m store.Mirror, docs []store.MirrorDocument, removed []concordat.DocumentID) error
 	Mirror(ctx context.Context, k store.MirrorKey) (store.Mirror, error)

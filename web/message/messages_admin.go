@@ -90,6 +90,8 @@ var adminMessages = map[string][2]string{
 	"alarm.probing":           {"it asks more variants of sentences than anybody needs", "对同一句子的变体提问过多"},
 	"alarm.audit_stopped":     {"its audit does not go on, or is told no more", "其审计不再延续，或不再告知"},
 	"alarm.audit_contradicts": {"its audit was rewritten", "其审计已被改写"},
+	"alarm.false_answer":      {"it gave an answer that cannot be, or that answers something else", "其答复不可能成立，或答非所问"},
+	"alarm.flooding":          {"it sends more than this site can take", "其发送的请求超出本站所能接受的数量"},
 	"partners.shown":          {"What it was shown", "已向其披露的内容"}, "partners.shown.none": {"Nothing of this site was shown to it.", "未向其披露本站任何内容。"},
 	"partners.form": {"Form", "形式"}, "partners.documents": {"Documents", "文档数"}, "partners.times": {"Times", "次数"},
 	"partners.sentences": {"Sentences", "句数"}, "partners.characters": {"Characters", "字符数"},

@@ -1,0 +1,60 @@
+package partners
+
+import (
+	"context"
+	"time"
+
+	"concordat"
+	"concordat/federation"
+	"concordat/store"
+)
+
+// mostRefused is how many messages of a partner in an hour may be refused because more came from it than may, were out of
+// order or came too slowly, before somebody is told. A partner in order has a few: while its keys change, or in a busy moment.
+const mostRefused = 100
+
+// refused counts the messages of a partner that were not taken.
+type refused struct {
+	since time.Time
+	n     int
+}
+
+// messageEnded is told what came of a message of a partner, and raises an alarm about one that floods this site.
+func (r *Roster) messageEnded(site concordat.SiteID, o federation.Outcome) {
+	if site == "" || o != federation.OutcomeBusy && o != federation.OutcomeRejected {
+		return
+	}
+	r.mu.Lock()
+	x, now := r.refused[site], r.now()
+	if now.Sub(x.since) >= time.Hour {
+		x = refused{since: now}
+	}
+	x.n++
+	r.refused[site] = x
+	r.mu.Unlock()
+	if x.n == mostRefused {
+		r.alarm(store.PartnerAlarm{Partner: site, Kind: store.AlarmFlooding}, "a partner sends more than may be taken", "flooding",
+			map[string]any{"refused": x.n, "seconds": int(now.Sub(x.since).Seconds())})
+	}
+}
+
+// callEnded is told what came of a call to a partner, and raises an alarm about an answer that cannot be.
+func (r *Roster) callEnded(site concordat.SiteID, o federation.Outcome) {
+	if o == federation.Outcome(federation.KindGarbage) {
+		r.alarm(store.PartnerAlarm{Partner: site, Kind: store.AlarmFalse}, "a partner's answer cannot be, or answers something else",
+			"false answer", map[string]any{"in": "an answer to this site"})
+	}
+}
+
+// alarm raises an alarm in the log, the audit, the pages and webhooks, once a day.
+func (r *Roster) alarm(a store.PartnerAlarm, words, action string, detail any) {
+	ctx := context.Background()
+	raised, err := r.db.RaiseAlarm(ctx, a)
+	if err == nil && raised {
+		r.log.Error(words, "site", a.Partner)
+		err = r.audit(ctx, string(a.Partner), action, detail)
+	}
+	if err != nil {
+		r.log.Error("alarm", "site", a.Partner, "error", err)
+	}
+}

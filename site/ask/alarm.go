@@ -1,0 +1,22 @@
+package ask
+
+import (
+	"context"
+	"errors"
+
+	"concordat"
+	"concordat/store"
+)
+
+// lied raises an alarm where a partner's answer is none that the protocol allows: a fault of its program, or more.
+func (a *Asker) lied(ctx context.Context, partner concordat.SiteID, answer error) {
+	if !errors.Is(answer, errGarbage) {
+		return
+	}
+	raised, err := a.o.Store.RaiseAlarm(context.WithoutCancel(ctx), store.PartnerAlarm{Partner: partner, Kind: store.AlarmFalse})
+	if err != nil {
+		a.o.Logger.Error("alarm", "site", partner, "error", err)
+	} else if raised {
+		a.o.Logger.Error("a partner's answer cannot be, or answers something else", "site", partner, "error", answer)
+	}
+}
