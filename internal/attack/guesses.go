@@ -110,6 +110,7 @@ func attackGuesses(ctx context.Context, t *target, r *result) error {
 			r.fault("%s: the right password got in behind %d wrong ones", x.what, tried)
 		}
 		r.count("tried "+x.what, tried)
+		r.count("ms to sign in beside guesses "+x.what, int(took.Milliseconds()))
 		switch {
 		case failed != nil:
 			r.fault("%s: meanwhile somebody else cannot sign in: %v", x.what, failed)
