@@ -2,12 +2,15 @@ package site_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"concordat"
+	"concordat/report"
 	"concordat/site"
 	"concordat/site/compare"
 	"concordat/store"
@@ -16,7 +19,19 @@ import (
 // panicking is a store that panics where it is asked for something, as long as it is told to.
 type panicking struct {
 	*store.DB
-	row, findings bool
+	row, findings, keep bool
+
+	kept chan []byte // findings of checks that go on, as they come; nil: nobody looks
+}
+
+func (p *panicking) PutFindings(ctx context.Context, id concordat.TaskID, data []byte) error {
+	if p.kept != nil {
+		p.kept <- data
+	}
+	if p.keep {
+		panic("kept")
+	}
+	return p.DB.PutFindings(ctx, id, data)
 }
 
 func (p *panicking) DocumentRow(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (store.DocumentRow, error) {
@@ -61,8 +76,8 @@ func TestFingerprintingPanics(t *testing.T) {
 	must(t, ingest("late", "Something else comes first here, and is long enough. "+bakery+orchard))
 }
 
-// TestAskingPanics: a panic where partners are asked, where what they show is compared, or where what there is so far is
-// kept, fails that check alone.
+// TestAskingPanics: a panic where partners are asked, or where what they show is compared,
+// fails that check alone.
 func TestAskingPanics(t *testing.T) {
 	text := mine + essay + " And I close it with a remark of my own as well."
 	for name, spoil := range map[string]func(*partner){
@@ -86,6 +101,44 @@ func TestAskingPanics(t *testing.T) {
 			north.mangle, north.outlaws, north.edgesPanic = nil, nil, false
 			p.check(t, text, o)
 		})
+	}
+}
+
+// TestKeptMeanwhile: while a partner is asked there are findings to read that say who has not answered, and a panic where they
+// are kept fails that check alone.
+func TestKeptMeanwhile(t *testing.T) {
+	text := mine + essay + " And I close it with a remark of my own as well."
+	p := newSite(t, "a")
+	db := &panicking{DB: p.store}
+	s := open(site.Options{ID: "here", Index: p.index, Store: db, Profiler: p.profiler})
+	north := newPartner(t, "north")
+	north.put(t, "lib", "both", essay)
+	check := func(o site.CheckOptions) (meanwhile report.Findings, err error) {
+		db.kept = make(chan []byte, 100)
+		var once sync.Once
+		north.mangle = func(*concordat.Tell) {
+			once.Do(func() {
+				select {
+				case data := <-db.kept:
+					must(t, json.Unmarshal(data, &meanwhile))
+				case <-time.After(20 * time.Second):
+					t.Error("nothing is kept while a partner is asked")
+				}
+			})
+		}
+		o.Partners = []site.PartnerLibraries{north.libraries("lib")}
+		_, err = s.Check(t.Context(), site.Submission{ID: "sub", Text: text}, o)
+		return meanwhile, err
+	}
+	f, err := check(site.CheckOptions{Forward: site.ForwardAll})
+	must(t, err)
+	if got := line(t, &f, "north", "lib"); got.Err != "has not answered yet" || f.Task == "" || len(f.Passages) != 0 {
+		t.Errorf("meanwhile the partner's line is %+v, of task %q with %d passages", got, f.Task, len(f.Passages))
+	}
+	db.keep = true
+	var fault *compare.Fault
+	if _, err := check(site.CheckOptions{Forward: site.ForwardAll}); !errors.As(err, &fault) {
+		t.Errorf("got %v, want a fault", err)
 	}
 }
 

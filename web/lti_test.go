@@ -1,12 +1,14 @@
 package web_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/rsa"
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -15,6 +17,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,6 +43,11 @@ type course struct {
 	pages   *web.Web
 	db      *store.DB
 	stop    func()
+
+	// Whoever keeps a file meets a panic. Set before start.
+	broken   bool
+	log      bytes.Buffer // of the pages
+	panicked atomic.Int32
 }
 
 // newCourse makes a site with one library, a platform that is registered there, and starts both.
@@ -114,8 +122,12 @@ func (c *course) start(working bool) {
 		Options: func(_ context.Context, j site.Job) (site.CheckOptions, func(), error) {
 			return site.CheckOptions{Libraries: j.Libraries}, nil, nil
 		}})
-	c.pages, err = web.New(web.Options{Site: s, Title: "Site", Store: db, Queue: q, Files: files, MaxUpload: 1 << 20, Base: c.server.URL,
-		LTI:   &c.options,
+	kept := files
+	if c.broken {
+		kept = nil
+	}
+	c.pages, err = web.New(web.Options{Site: s, Title: "Site", Store: db, Queue: q, Files: kept, MaxUpload: 1 << 20, Base: c.server.URL,
+		LTI: &c.options, Logger: slog.New(slog.NewTextHandler(&c.log, nil)), Panicked: func() { c.panicked.Add(1) },
 		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return []string{"thesis"} }})
 	must(err)
 	c.db = db
@@ -480,6 +492,25 @@ func TestPlatformFails(t *testing.T) {
 	c.awaitState("late", store.LTIFailed)
 	c.send(http.StatusOK, c.Submission("u1", nil, c.Put("late", "late.txt", []byte(folios))))
 	c.Await(ctx, "late", lti.Processed, 0)
+}
+
+// TestAssetPanics: a file that meets a fault of the program fails alone, once, and the platform is told; asked for again, it
+// is checked.
+func TestAssetPanics(t *testing.T) {
+	c := newCourse(t, web.LTI{})
+	ctx := t.Context()
+	c.broken = true
+	c.restart(true)
+	c.send(http.StatusOK, c.Submission("u1", nil, c.Put("a1", "essay.txt", []byte(folios))))
+	c.Await(ctx, "a1", lti.Failed, 0)
+	c.awaitState("a1", store.LTIFailed)
+	c.broken = false
+	c.restart(true)
+	if n, told := c.panicked.Load(), c.log.String(); n != 1 || strings.Count(told, "msg=panic") != 1 || !strings.Contains(told, "download") {
+		t.Errorf("%d panics were counted, want 1, logged with its stack:\n%s", n, told)
+	}
+	c.send(http.StatusOK, c.Submission("u1", nil, c.Put("a1", "essay.txt", []byte(folios))))
+	c.Await(ctx, "a1", lti.Processed, 0)
 }
 
 // TestLaunchAttacks: state and nonce are of this browser and used once, and roles are the platform's.

@@ -59,7 +59,10 @@ func (d *ltiDesk) work(ctx context.Context) error {
 			return ctx.Err()
 		case err == nil:
 			err := compare.Guard(func() error { d.step(ctx, a); return nil })
-			compare.Panics{Logger: d.w.o.Logger, Counted: d.w.o.Panicked}.Note(err, "asset", a.ID) // its lease ends, and it is tried again
+			if (compare.Panics{Logger: d.w.o.Logger, Counted: d.w.o.Panicked}).Note(err, "asset", a.ID) {
+				d.later(&a, err) // else its lease would end and it would panic again, for ever
+				d.keep(ctx, a)
+			}
 			continue
 		case !errors.Is(err, concordat.ErrNotFound):
 			d.w.o.Logger.Error("claim an asset", "error", err)
@@ -89,7 +92,6 @@ func (d *ltiDesk) step(ctx context.Context, a store.LTIAsset) {
 	default:
 		err = d.follow(ctx, p, &a)
 	}
-	last := context.WithoutCancel(ctx)
 	switch {
 	case ctx.Err() != nil: // the process ends: the next one begins with it
 		a.Due = d.w.o.Now()
@@ -98,7 +100,12 @@ func (d *ltiDesk) step(ctx context.Context, a store.LTIAsset) {
 	case a.State != before:
 		a.Attempts = 0
 	}
-	if err := d.w.o.Store.SetLTIAsset(last, a); err != nil && !errors.Is(err, concordat.ErrNotFound) {
+	d.keep(ctx, a)
+}
+
+// keep keeps how far an asset came, also when the process ends.
+func (d *ltiDesk) keep(ctx context.Context, a store.LTIAsset) {
+	if err := d.w.o.Store.SetLTIAsset(context.WithoutCancel(ctx), a); err != nil && !errors.Is(err, concordat.ErrNotFound) {
 		d.w.o.Logger.Error("keep an asset", "asset", a.ID, "error", err)
 	}
 }
