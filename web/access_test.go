@@ -31,6 +31,7 @@ var routeDecisions = map[string]string{
 	"GET /batches/{id}/pairs/{a}/{b}":  "aosu",
 	"GET /batches/{id}/wording/{n}":    "aosu",
 	"POST /batches/{id}/wording/{n}":   "ao",
+	"GET /batches/{id}/charts":         "aosu",
 	"GET /batches/{id}/tables/{name}":  "aosu",
 	"POST /batches/{id}/again":         "aos",
 	"POST /batches/{id}/cancel":        "aos",

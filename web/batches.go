@@ -28,6 +28,7 @@ func (w batchPages) batchesRoutes() {
 	w.page("POST /batches", checkers, w.submitBatch)
 	w.page("GET /batches/{id}", everyone, w.batchPage)
 	w.page("GET /batches/{id}/events", everyone, w.batchEvents)
+	w.page("GET /batches/{id}/charts", everyone, w.batchCharts)
 	w.page("GET /batches/{id}/tables/{name}", everyone, w.batchTable)
 	w.page("GET /batches/{id}/pairs/{a}/{b}", everyone, w.batchPairPage)
 	w.page("POST /batches/{id}/pairs/{a}/{b}", officers, w.decidePair)

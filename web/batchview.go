@@ -19,18 +19,17 @@ import (
 
 // The most of each that a page of a batch shows; tables have all.
 const (
-	batchShownPairs    = 500
 	batchShownClusters = 50
 )
 
 type batchPage struct {
 	*batch.View
 	MayCancel, MayReview, MayDelete bool
-	MorePairs                       int
 	MoreClusters                    int
 	Shown                           []shownCluster
 	All                             *shownMatrix // of all documents; nil: there are too many
-	Rows                            []shownPair
+	List                            pairList
+	Least                           int // per cent of the threshold, for the slider
 	Documents                       []shownMember
 	Held                            []shownWording // wording that several documents hold
 	MoreHeld                        int
@@ -57,6 +56,9 @@ type shownMember struct {
 	Fresh   []batch.FreshSource
 }
 
+// Member is the document itself, by which templates name it.
+func (m *shownMember) Member() *store.BatchMember { return &m.BatchMember }
+
 type shownPair struct {
 	batch.ViewedPair
 	First, Second *store.BatchMember
@@ -66,7 +68,9 @@ type shownPair struct {
 type shownCluster struct {
 	Number  int
 	Members []shownBelongs
-	Bridges int // pairs that count, with documents of other clusters
+	Largest float64        // share of a pair of it
+	Words   []shownWording // wording that only its documents hold
+	Bridges int            // pairs that count, with documents of other clusters
 	Picture template.HTML
 	Matrix  *shownMatrix
 }
@@ -106,6 +110,9 @@ func matrixOf(v *batch.View, label string, docs []int, all int) *shownMatrix {
 
 func (w batchPages) batchPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	p, err := w.viewBatch(r.Context(), v, r.PathValue("id"), message.LanguageOf(r))
+	if err == nil && p.ShowsPairs() {
+		err = w.listPairs(r.Context(), r.URL.Query(), p)
+	}
 	if err != nil {
 		w.fail(rw, r, v, err)
 		return
@@ -133,6 +140,7 @@ func (w batchPages) viewBatch(ctx context.Context, v *visitor, id string, l mess
 		if p.Held, err = w.showWording(ctx, view, some, wordingExcerpt, l); err != nil {
 			return nil, err
 		}
+		p.wordsOfClusters()
 	}
 	if ended(b.State) {
 		p.Strays = batch.Strays(view.Job.Manifest, view.Members)
@@ -165,10 +173,7 @@ func (p *batchPage) fill(l message.Language) error {
 	if docs := p.Matrix(0); len(docs) > 1 && p.ShowsPairs() {
 		p.All = matrixOf(p.View, l.Say("batch.table", l.Say("batch.all")), docs, len(docs))
 	}
-	for _, pair := range p.Pairs[:min(len(p.Pairs), batchShownPairs)] {
-		p.Rows = append(p.Rows, p.shown(pair))
-	}
-	p.MorePairs = len(p.Pairs) - len(p.Rows)
+	p.Least = max(1, int(100*p.Job.PairThreshold()+0.5))
 	for i, m := range p.Members {
 		one := shownMember{BatchMember: m, Cluster: p.Cluster(i)}
 		if err := json.Unmarshal(m.Fresh, &one.Fresh); err != nil {
@@ -177,6 +182,28 @@ func (p *batchPage) fill(l message.Language) error {
 		p.Documents = append(p.Documents, one)
 	}
 	return nil
+}
+
+// clusterWords is how many stretches of wording are shown with a cluster.
+const clusterWords = 3
+
+// wordsOfClusters notes with each cluster the wording that counts and that two of its documents hold, and none of another
+// cluster.
+func (p *batchPage) wordsOfClusters() {
+	for _, h := range p.Held {
+		of, several := 0, false
+		for i, m := range h.Documents() {
+			n := p.Cluster(m)
+			several = several || i > 0 && n != of
+			of = n
+		}
+		if of == 0 || several || of > len(p.Shown) || !h.Counts() || h.Text == "" {
+			continue
+		}
+		if c := &p.Shown[of-1]; len(c.Words) < clusterWords {
+			c.Words = append(c.Words, h)
+		}
+	}
 }
 
 // shown is a row of the table of pairs.
@@ -190,6 +217,9 @@ func showCluster(v *batch.View, n int, d batch.Cluster, l message.Language) (sho
 	of := map[int]batch.ClusterDocument{}
 	for _, x := range d.Documents {
 		of[x.Member] = x
+	}
+	for _, x := range d.Pairs {
+		one.Largest = max(one.Largest, x.Share())
 	}
 	for _, i := range v.Clusters[n-1] { // in the order of the picture
 		one.Members = append(one.Members, shownBelongs{&v.Members[i], of[i]})

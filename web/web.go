@@ -257,6 +257,8 @@ func (w *Web) parse() error {
 			"bytes":   bytesWords,
 			"segment": url.PathEscape,
 			"icon":    static.Icon,
+			"called":  memberName,
+			"by":      memberBy,
 			"seen":    seenName,
 			"bar":     shareBar,
 			"date":    func(t time.Time) string { return t.Local().Format("2006-01-02 15:04") },

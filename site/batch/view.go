@@ -156,6 +156,20 @@ func eachPair(ctx context.Context, db Store, id string, least float64, f func(st
 	}
 }
 
+// EachPair calls f with every pair of the batch of at least a share, the largest first, whether it reaches the threshold or not.
+func (v *View) EachPair(ctx context.Context, db Store, least float64, f func(ViewedPair) (more bool)) error {
+	index := map[int]int{}
+	for i, m := range v.Members {
+		index[m.Number] = i
+	}
+	done := false
+	return eachPair(ctx, db, v.ID, least, func(p store.BatchPair) {
+		if !done {
+			done = !f(v.pair(index, p))
+		}
+	})
+}
+
 // Unread returns the members that could not be read.
 func (v *View) Unread() []store.BatchMember {
 	var out []store.BatchMember

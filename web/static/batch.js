@@ -1,0 +1,256 @@
+// A batch as pictures: how many pairs share how much, with a threshold that all of them follow; who shares with whom, as a
+// map of all documents, as a graph, and along time. The tables of the page say the same; this script adds to them.
+"use strict";
+
+const box = document.querySelector("[data-charts]");
+const words = box.dataset;
+const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const heat = () => [0, 1, 2, 3, 4, 5].map((i) => css("--heat-" + i));
+const percent = (share) => share > 0 && share < 0.01 ? "< 1 %" : Math.round(100 * share) + " %";
+const make = (tag, attributes = {}, of = null, text = "") => {
+	const e = document.createElementNS(tag === "canvas" || tag === "p" || tag === "span" ? "http://www.w3.org/1999/xhtml" : "http://www.w3.org/2000/svg", tag);
+	for (const [name, value] of Object.entries(attributes)) e.setAttribute(name, value);
+	if (text) e.textContent = text;
+	if (of) of.append(e);
+	return e;
+};
+
+// Six colours of clusters, and a shape for each after them; documents in none are grey.
+const clusterColour = (n) => n ? css("--mark-" + ((n - 1) % 6 + 1)) : css("--soft");
+
+const draw = (data) => {
+	const docs = data.documents, pairs = data.pairs.map(([a, b, ab, ba, counts]) => ({a, b, ab, ba, share: Math.max(ab, ba), counts}));
+	const slider = box.querySelector("[data-threshold]"), said = box.querySelector("[data-threshold-words]");
+	const tip = box.querySelector("[data-tip]");
+	const pairPath = (p) => location.pathname + "/pairs/" + docs[p.a].number + "/" + docs[p.b].number;
+	const label = (i) => docs[i].title + (docs[i].author ? " · " + docs[i].author : "");
+	const tell = (event, text) => {
+		tip.textContent = text;
+		tip.hidden = !text;
+		if (!text || !event) return;
+		const r = box.getBoundingClientRect();
+		tip.style.left = Math.max(0, Math.min(event.clientX - r.left + 12, r.width - tip.offsetWidth - 8)) + "px";
+		tip.style.top = event.clientY - r.top + 16 + "px";
+	};
+	const threshold = () => Number(slider.value) / 100;
+	const above = () => pairs.filter((p) => p.share >= threshold());
+
+	// The histogram: pairs by share, in bins of five per cent. Its bars are on a root scale, since most pairs share little.
+	const histogram = (svg) => {
+		const width = 640, height = 120, bins = d3.bin().domain([0, 1]).thresholds(20).value((p) => Math.min(p.share, 0.9999))(pairs);
+		const y = d3.scaleSqrt([0, Math.max(1, d3.max(bins, (b) => b.length))], [0, height - 34]);
+		svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+		svg.replaceChildren();
+		bins.forEach((b) => {
+			const h = y(b.length), x = 8 + b.x0 * (width - 16), w = (b.x1 - b.x0) * (width - 16) - 2;
+			const bar = make("rect", {x, y: height - 20 - h, width: Math.max(1, w), height: h, rx: 2, class: b.x1 > threshold() ? "over" : "under"}, svg);
+			make("title", {}, bar, words.bin.replace("%1", percent(b.x0)).replace("%2", percent(b.x1)).replace("%3", b.length));
+			if (b.length) make("text", {x: x + w / 2, y: height - 24 - h, "text-anchor": "middle"}, svg, b.length);
+		});
+		for (const tick of [0, 0.25, 0.5, 0.75, 1]) {
+			make("text", {x: 8 + tick * (width - 16), y: height - 4, "text-anchor": tick === 0 ? "start" : tick === 1 ? "end" : "middle"}, svg, percent(tick));
+		}
+		const at = 8 + threshold() * (width - 16);
+		make("line", {x1: at, x2: at, y1: 0, y2: height - 18, class: "limit"}, svg);
+	};
+
+	// The heat map: a cell for each pair, documents in the order of their clusters. It is a canvas: 400 documents are 160,000
+	// cells. The wheel or a pinch zooms; the arrow keys walk from cell to cell, Enter opens the pair.
+	const order = data.order, place = new Map(order.map((d, i) => [d, i]));
+	const cells = new Map();
+	for (const p of pairs) {
+		cells.set(place.get(p.a) * order.length + place.get(p.b), [p, p.ab]);
+		cells.set(place.get(p.b) * order.length + place.get(p.a), [p, p.ba]);
+	}
+	const canvas = box.querySelector("canvas");
+	let view = d3.zoomIdentity, cursor = null;
+	const heatMap = () => {
+		const size = canvas.clientWidth, ratio = devicePixelRatio || 1, n = order.length, colours = heat();
+		if (!size) return;
+		if (canvas.width !== Math.round(size * ratio)) canvas.width = canvas.height = Math.round(size * ratio);
+		const c = canvas.getContext("2d"), colour = d3.scaleQuantize([0, 0.6], colours.slice(1)), cell = size / n;
+		c.setTransform(ratio, 0, 0, ratio, 0, 0);
+		c.fillStyle = colours[0];
+		c.fillRect(0, 0, size, size);
+		c.translate(view.x, view.y);
+		c.scale(view.k, view.k);
+		for (const [at, [p, share]] of cells) {
+			if (!share) continue;
+			c.globalAlpha = p.share >= threshold() ? 1 : 0.5;
+			c.fillStyle = colour(Math.min(share, 0.6));
+			c.fillRect(at % n * cell, Math.floor(at / n) * cell, Math.max(cell, 0.5), Math.max(cell, 0.5));
+		}
+		c.globalAlpha = 1;
+		c.strokeStyle = css("--soft");
+		c.lineWidth = 1 / view.k;
+		let from = 0; // frames around the clusters
+		for (let i = 1; i <= n; i++) {
+			if (i < n && docs[order[i]].cluster === docs[order[from]].cluster) continue;
+			if (docs[order[from]].cluster && i - from > 1) c.strokeRect(from * cell, from * cell, (i - from) * cell, (i - from) * cell);
+			from = i;
+		}
+		if (cursor) {
+			c.strokeStyle = css("--ink");
+			c.lineWidth = 2 / view.k;
+			c.strokeRect(cursor[0] * cell, cursor[1] * cell, cell, cell);
+		}
+	};
+	const cellAt = (event) => {
+		const r = canvas.getBoundingClientRect(), [x, y] = view.invert([event.clientX - r.left, event.clientY - r.top]);
+		const i = Math.floor(x / r.width * order.length), j = Math.floor(y / r.width * order.length);
+		return i >= 0 && j >= 0 && i < order.length && j < order.length ? [i, j] : null;
+	};
+	const sayCell = ([i, j]) => {
+		if (i === j) return label(order[i]);
+		const cell = cells.get(j * order.length + i);
+		return words.cell.replace("%1", percent(cell ? cell[1] : 0)).replace("%2", label(order[j])).replace("%3", label(order[i]));
+	};
+	const open = (at) => {
+		const cell = at && cells.get(at[1] * order.length + at[0]);
+		if (cell) location.assign(pairPath(cell[0]));
+	};
+	d3.select(canvas).call(d3.zoom().scaleExtent([1, Math.max(1, order.length / 8)]).translateExtent([[0, 0], [canvas.clientWidth || 640, canvas.clientWidth || 640]])
+		.on("zoom", (event) => { view = event.transform; heatMap(); }));
+	canvas.addEventListener("mousemove", (event) => {
+		const at = cellAt(event);
+		tell(event, at ? sayCell(at) : "");
+	});
+	canvas.addEventListener("mouseleave", () => tell(null, ""));
+	canvas.addEventListener("click", (event) => open(cellAt(event)));
+	canvas.addEventListener("keydown", (event) => {
+		const step = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1]}[event.key];
+		if (event.key === "Enter") open(cursor);
+		if (!step) return;
+		event.preventDefault();
+		cursor = cursor ? [0, 1].map((k) => Math.max(0, Math.min(order.length - 1, cursor[k] + step[k]))) : [0, 0];
+		box.querySelector("[data-told]").textContent = sayCell(cursor);
+		heatMap();
+	});
+
+	// The graph: who shares with whom, of pairs over the threshold, the strongest 400; of one cluster or all.
+	const which = box.querySelector("[data-cluster]");
+	let simulation = null;
+	const graph = (svg) => {
+		simulation?.stop();
+		const width = 900, height = 520, chosen = Number(which.value);
+		const links = above().filter((p) => !chosen || docs[p.a].cluster === chosen && docs[p.b].cluster === chosen)
+			.sort((x, y) => y.share - x.share).slice(0, 400).map((p) => ({...p, source: p.a, target: p.b, pair: p}));
+		const used = [...new Set(links.flatMap((l) => [l.a, l.b]))], nodes = used.map((i) => ({id: i}));
+		svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+		svg.replaceChildren();
+		box.querySelector("[data-none]").hidden = links.length > 0;
+		const lines = links.map((l) => {
+			const line = make("line", {class: "link" + (l.counts ? "" : " aside"), "stroke-width": 1 + 7 * l.share}, svg);
+			line.addEventListener("mousemove", (event) => tell(event, words.both.replace("%1", percent(l.share)).replace("%2", label(l.a)).replace("%3", label(l.b))));
+			line.addEventListener("mouseleave", () => tell(null, ""));
+			line.addEventListener("click", () => location.assign(pairPath(l.pair)));
+			return line;
+		});
+		const dots = nodes.map((node) => {
+			const g = make("g", {class: "node"}, svg);
+			make("circle", {r: 7, fill: clusterColour(docs[node.id].cluster)}, g);
+			if (nodes.length <= 30) make("text", {x: 10, y: 4}, g, docs[node.id].title.slice(0, 34) + (docs[node.id].title.length > 34 ? "…" : ""));
+			g.addEventListener("mousemove", (event) => tell(event, label(node.id)));
+			g.addEventListener("mouseenter", () => lines.forEach((line, i) => line.classList.toggle("dim", links[i].a !== node.id && links[i].b !== node.id)));
+			g.addEventListener("mouseleave", () => { tell(null, ""); lines.forEach((line) => line.classList.remove("dim")); });
+			if (docs[node.id].path) g.addEventListener("click", () => location.assign(docs[node.id].path));
+			return g;
+		});
+		simulation = d3.forceSimulation(nodes).force("link", d3.forceLink(links).id((d) => d.id).distance((l) => 140 - 90 * l.share).strength(0.6))
+			.force("charge", d3.forceManyBody().strength(-160)).force("x", d3.forceX(width / 2).strength(0.05))
+			.force("y", d3.forceY(height / 2).strength(0.08)).force("collide", d3.forceCollide(14)).stop();
+		simulation.tick(160); // at once: nothing moves on the page
+		for (const node of nodes) {
+			node.x = Math.max(12, Math.min(width - 60, node.x));
+			node.y = Math.max(12, Math.min(height - 12, node.y));
+		}
+		links.forEach((l, i) => {
+			for (const [name, value] of [["x1", l.source.x], ["y1", l.source.y], ["x2", l.target.x], ["y2", l.target.y]]) lines[i].setAttribute(name, value);
+		});
+		nodes.forEach((node, i) => dots[i].setAttribute("transform", `translate(${node.x},${node.y})`));
+	};
+
+	// The timeline: documents with a date, and arrows from the earlier to the later of pairs over the threshold. An arrow says
+	// which was there first, not that anybody copied.
+	const dated = docs.map((d, i) => ({i, at: d.date ? new Date(d.date.length === 4 ? d.date + "-07-01" : d.date.length === 7 ? d.date + "-15" : d.date) : null}))
+		.filter((d) => d.at && !Number.isNaN(+d.at));
+	const timeline = (svg) => {
+		const width = 900, height = 300, line = height - 40, x = d3.scaleTime(d3.extent(dated, (d) => d.at), [30, width - 30]);
+		const where = new Map(dated.map((d) => [d.i, x(d.at)]));
+		svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+		svg.replaceChildren();
+		const head = make("marker", {id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 6, markerHeight: 6, orient: "auto"}, make("defs", {}, svg));
+		make("path", {d: "M0 0 8 4 0 8z", class: "arrow"}, head);
+		make("line", {x1: 20, x2: width - 20, y1: line, y2: line, class: "axis"}, svg);
+		for (const tick of x.ticks(8)) make("text", {x: x(tick), y: height - 12, "text-anchor": "middle"}, svg, tick.toISOString().slice(0, 10));
+		for (const p of above().sort((u, v) => v.share - u.share).slice(0, 200)) {
+			if (!where.has(p.a) || !where.has(p.b)) continue;
+			const [from, to] = where.get(p.a) <= where.get(p.b) ? [p.a, p.b] : [p.b, p.a], u = where.get(from), v = where.get(to);
+			if (v - u < 1) continue; // of one day: neither is the earlier
+			const arc = make("path", {d: `M${u} ${line - 6}Q${(u + v) / 2} ${Math.max(8, line - 30 - (v - u) * 0.55)} ${v} ${line - 7}`, class: "arc" + (p.counts ? "" : " aside"),
+				"stroke-width": 1 + 4 * p.share, "marker-end": "url(#arrow)"}, svg);
+			arc.addEventListener("mousemove", (event) => tell(event, words.later.replace("%1", percent(p.share)).replace("%2", label(from)).replace("%3", label(to))));
+			arc.addEventListener("mouseleave", () => tell(null, ""));
+			arc.addEventListener("click", () => location.assign(pairPath(p)));
+		}
+		for (const d of dated) {
+			const dot = make("circle", {cx: where.get(d.i), cy: line, r: 5, fill: clusterColour(docs[d.i].cluster), class: "node"}, svg);
+			dot.addEventListener("mousemove", (event) => tell(event, docs[d.i].date + " · " + label(d.i)));
+			dot.addEventListener("mouseleave", () => tell(null, ""));
+		}
+	};
+
+	// One of the pictures is shown at a time; the histogram always.
+	const tabs = [...box.querySelectorAll("[data-tab]")];
+	const panels = new Map([...box.querySelectorAll("[data-panel]")].map((p) => [p.dataset.panel, p]));
+	const drawings = {heat: heatMap, graph: () => graph(panels.get("graph").querySelector("svg")), time: () => timeline(panels.get("time").querySelector("svg"))};
+	if (dated.length < 2) tabs.find((t) => t.dataset.tab === "time").hidden = true;
+	let shown = "heat";
+	const show = (name) => {
+		shown = name;
+		for (const t of tabs) t.setAttribute("aria-pressed", String(t.dataset.tab === name));
+		for (const [which, p] of panels) p.hidden = which !== name;
+		drawings[name]();
+	};
+	for (const t of tabs) t.addEventListener("click", () => show(t.dataset.tab));
+	for (const n of [...new Set(docs.map((d) => d.cluster))].filter(Boolean).sort((a, b) => a - b)) {
+		const o = document.createElement("option");
+		o.value = n;
+		o.textContent = words.one.replace("%1", n);
+		which.append(o);
+	}
+	which.addEventListener("change", () => drawings.graph());
+	const redraw = () => {
+		said.textContent = words.over.replace("%1", slider.value + " %").replace("%2", above().length);
+		histogram(box.querySelector("[data-histogram]"));
+		drawings[shown]();
+	};
+	slider.addEventListener("input", redraw);
+	// The list of pairs follows once the slider rests.
+	slider.addEventListener("change", () => {
+		const field = document.querySelector("#pairs-min");
+		if (!field) return;
+		field.value = slider.value;
+		field.form.requestSubmit();
+	});
+	addEventListener("resize", redraw);
+	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+	box.hidden = false;
+	show("heat");
+	redraw();
+};
+
+fetch(words.charts).then((answer) => answer.ok ? answer.json() : null).then((data) => data && data.documents.length > 1 && draw(data));
+
+// Filters of the list of pairs are applied in place.
+document.addEventListener("submit", async (event) => {
+	const form = event.target;
+	if (form.id !== "pairs-filter") return;
+	event.preventDefault();
+	const q = new URLSearchParams(new FormData(form)), at = location.pathname + "?" + q;
+	const answer = await fetch(at);
+	if (!answer.ok) return;
+	const page = new DOMParser().parseFromString(await answer.text(), "text/html"), next = page.getElementById("pairs-list");
+	document.getElementById("pairs-list").replaceWith(document.adoptNode(next));
+	history.replaceState(null, "", at + "#pairs");
+});
