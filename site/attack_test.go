@@ -403,3 +403,78 @@ func TestShipCost(t *testing.T) {
 	o.clock.move(25 * time.Hour)
 	must(t, ship())
 }
+
+// TestPaidBeforeReading: later rounds made the owner read and sketch whole documents for nothing. Where what
+// they cost is used up, no document is touched.
+func TestPaidBeforeReading(t *testing.T) {
+	o := newOwner(t, "theses")
+	text := long(passage, 30)
+	o.add(t, "theses", site.Incoming{ID: "a", Text: text})
+	rule := store.ShareRule{Level: concordat.ShowPassage, Outline: concordat.OutlineWords, Approval: time.Hour}
+	o.share(t, "theses", "north", rule)
+	a, d, ordinals := o.told(t, "north", passage, "theses")
+	rule.Limits = store.Limits{Documents: 1, Characters: 1, Opened: 1, Disclosures: 1}
+	o.share(t, "theses", "north", rule)
+	o.outline(t, "north", a, concordat.OutlineOf{Handle: d.Handle, Ordinals: ordinals}) // the last one
+	o.index.panics = true                                                               // whoever reads a document
+	at := strings.Index(text, river)
+	reveal := func(level concordat.Show) error {
+		_, err := o.AnswerReveal(t.Context(), "north", &concordat.RevealAsk{Job: a.Job, Epoch: a.Epoch, Handle: d.Handle, Level: level,
+			Passages: []concordat.RevealPassage{{Span: concordat.Span{Start: at, End: at + len(river)}, Text: river}}})
+		return err
+	}
+	x := o.outline(t, "north", a, concordat.OutlineOf{Handle: d.Handle, Ordinals: ordinals})[0]
+	if x.Refusal == nil || x.Refusal.Reason != concordat.ReasonBudget {
+		t.Errorf("an outline: %+v", x)
+	}
+	_, err := o.AnswerEdges(t.Context(), "north", &concordat.EdgesAsk{Job: a.Job, Epoch: a.Epoch, Handle: d.Handle,
+		Passages: []concordat.EdgePassage{{Span: concordat.Span{Start: at, End: at + len(river)}, Words: make([]byte, 40)}}})
+	refused(t, err, concordat.ReasonBudget)
+	refused(t, reveal(concordat.ShowOverlap), concordat.ReasonBudget)
+	refused(t, reveal(concordat.ShowPassage), concordat.ReasonBudget)
+}
+
+// TestCountsAreRounded: look-ups that were cut short are told as yes or no, whatever their number.
+func TestCountsAreRounded(t *testing.T) {
+	o := newOwner(t, "theses")
+	o.add(t, "theses", site.Incoming{ID: "a", Text: long(river, 5)})
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata})
+	for cut, want := range map[int]int{0: 0, 1: 1, 37: 1} {
+		o.set.capped = cut
+		if got := o.answer(t, "north", o.ask(t, river, concordat.ShowMetadata, "theses")).Libraries[0].Capped; got != want {
+			t.Errorf("%d look-ups cut short are told as %d, want %d", cut, got, want)
+		}
+	}
+}
+
+// TestRefusedAskedAgain: a passage that a person refused is asked for under ever new jobs. Each request costs
+// what a shown passage does, so of one document a year's are few, whatever is decided.
+func TestRefusedAskedAgain(t *testing.T) {
+	o := newOwner(t, "theses")
+	text := long(passage, 30)
+	o.add(t, "theses", site.Incoming{ID: "a", Text: text})
+	const opened = 12
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowPassage, Approval: time.Hour, Limits: store.Limits{Opened: opened}})
+	asked := 0
+	for range 40 {
+		a, d, _ := o.told(t, "north", passage, "theses")
+		q := o.revealAsk(a, d, concordat.ShowPassage, text, river, river)
+		r, err := o.AnswerReveal(t.Context(), "north", q)
+		if err != nil {
+			refused(t, err, concordat.ReasonBudget)
+			break
+		}
+		asked++
+		if r.State != concordat.DisclosurePending {
+			t.Fatalf("request %d is %s", asked, r.State)
+		}
+		ds, err := o.Disclosures(t.Context(), concordat.DisclosurePending, 0)
+		must(t, err)
+		_, err = o.Decide(t.Context(), ds[0].ID, "librarian", false, "no")
+		must(t, err)
+		o.clock.move(24 * time.Hour)
+	}
+	if asked == 0 || asked > opened {
+		t.Errorf("%d requests reached a person, want some and at most %d", asked, opened)
+	}
+}

@@ -55,6 +55,7 @@ type faulty struct {
 	concordat.Index
 	put, match error
 	missing    []concordat.ShardID
+	capped     int  // added to the look-ups that were cut short
 	panics     bool // where a document is asked for
 	putPanics  bool
 }
@@ -82,7 +83,7 @@ func (f *faulty) Match(ctx context.Context, q *concordat.Query) (*concordat.Answ
 	}
 	a, err := f.Index.Match(ctx, q)
 	if err == nil {
-		a.Missing = f.missing
+		a.Missing, a.Capped = f.missing, a.Capped+f.capped
 	}
 	return a, err
 }

@@ -84,3 +84,20 @@ func TestAuthorHashes(t *testing.T) {
 		t.Errorf("300 names: %d, at most 64", n)
 	}
 }
+
+// TestReadyIsRounded: how much of a library can be searched is told in hundredths, rounded down, so that a set that fills does
+// not tell the size of a library of hundreds or more; a set that holds all is ready, and one that lacks a document is not.
+func TestReadyIsRounded(t *testing.T) {
+	told := map[float64]int{}
+	const all = 1234
+	for held := range all + 1 {
+		got := readiness{held: held, all: all}.share()
+		told[got]++
+		if exact := float64(held) / all; got > exact || got <= exact-0.01 || (got == 1) != (held == all) {
+			t.Errorf("%d of %d are told as %v", held, all, got)
+		}
+	}
+	if len(told) != 101 {
+		t.Errorf("%d values are told, want hundredths", len(told))
+	}
+}
