@@ -10,5 +10,6 @@
 // The table is meant for comparing English with English and Chinese with Chinese. Nothing is claimed for other languages,
 // nor for two languages compared with each other.
 //
-// No check uses the package: it is a part of the search for passages in other words that stands on its own.
+// Read cuts a text into sentences, and Leads finds the passages of one text that seem to say what passages of others say. What
+// it finds is a reason to read both places, never evidence: Lead.WorthReading tells which of it stands out at all.
 package meaning

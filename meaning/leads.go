@@ -1,0 +1,389 @@
+package meaning
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"concordat"
+)
+
+// Lead is a passage of a submission that seems to say what a passage of a source says.
+type Lead struct {
+	Span, Source concordat.Span
+	Score        float64 // the sum of margins by which it stands out, 0 upwards
+	Sentences    int     // of the side that has fewer of them
+	Pairs        []Pair  // by place in the submission
+}
+
+// Pair is a sentence of each side.
+type Pair struct {
+	Span, Source concordat.Span
+	Similarity   float64 // 0 to 1
+}
+
+// How margins are made and joined (Artetxe and Schwenk 2019, section 3.1, with differences in place of ratios). The values were
+// chosen on development data (doc/evaluation/meaning.md).
+const (
+	sharedPart  = 0.7  // of a similarity within one language is that of words, the rest that of the table
+	leastShared = 0.08 // of words, below which two sentences are not compared further
+	seed        = 0.12 // least margin of the pair from which a passage grows
+	extend      = 0.04 // least margin of another pair of it
+	gapHere     = 2    // sentences that may lie between two pairs
+	gapThere    = 3
+	counts      = 0.08 // of a margin counts what lies above
+	neighbours  = 4    // other documents whose nearness is the background of a sentence
+	// prior is the nearness of an unrelated document, in place of one that is missing.
+	prior = 0.12
+	// rivals is how many other sentences of the same two texts are a sentence's background as well: two texts on one question
+	// are alike all over, while a passage in other words is like its source sentence by sentence.
+	rivals = 2
+	// many is the number of sources that say a sentence alike from which it is no lead.
+	many = 3
+)
+
+// leastScores are the scores from which a lead is worth reading, by the number of sentences of the side that has fewer: 1, 2, 3,
+// and 4 or more. Two sentences that are alike by their topic are common; four together that each have a partner of their own are
+// not (doc/evaluation/meaning.md).
+var leastScores = [...]float64{0.25, 0.2, 0.14, 0.09}
+
+// WorthReading reports whether a lead stands out more than texts on one topic do that have nothing to do with each other.
+func (l Lead) WorthReading() bool {
+	return l.Sentences > 0 && l.Score >= leastScores[min(l.Sentences, len(leastScores))-1]
+}
+
+// Leads returns the leads from a submission to each of the sources, best first, of those of its writing. The sources are one
+// another's background: what several of them are as near to says nothing about one.
+func Leads(submission *Text, sources []*Text) [][]Lead {
+	out := make([][]Lead, len(sources))
+	c := newComparison(submission, sources)
+	for d := range sources {
+		out[d] = c.passages(d)
+	}
+	c.dropCommon(out)
+	return out
+}
+
+// comparison holds the similarities of a submission with its sources.
+type comparison struct {
+	submission *Text
+	sources    []*Text
+	vectors    []Vector        // of the submission's sentences, centred
+	postings   [][]posted      // of each piece, the submission's sentences that have it
+	at         map[int32]int32 // index into postings of a piece
+	centre     Vector
+	near       [][]similar // of each source, pairs with some words in common, by sentence there, then here
+	best       [][]float32 // of each source, the greatest similarity with each sentence of the submission
+	across     [][]Vector  // of each source, the centred vectors of its sentences; nil: not needed yet
+	sums       []float32
+	touched    []int32
+}
+
+type posted struct {
+	sentence int32
+	weight   float32
+}
+
+// similar is a pair of sentences.
+type similar struct {
+	here, there int32
+	similarity  float32
+}
+
+func newComparison(submission *Text, sources []*Text) *comparison {
+	n := len(submission.Spans)
+	c := &comparison{submission: submission, sources: sources, at: map[int32]int32{}, sums: make([]float32, n),
+		near: make([][]similar, len(sources)), best: make([][]float32, len(sources)), across: make([][]Vector, len(sources))}
+	c.centre = centreOf(append([]*Text{submission}, sources...), submission.wide)
+	c.vectors = make([]Vector, n)
+	for i := range submission.sentences {
+		if !submission.prose[i] {
+			continue
+		}
+		s := &submission.sentences[i]
+		c.vectors[i] = Centred(&s.Mean, &c.centre)
+		for _, p := range s.Pieces {
+			at, ok := c.at[p.Piece]
+			if !ok {
+				at = int32(len(c.postings))
+				c.at[p.Piece] = at
+				c.postings = append(c.postings, nil)
+			}
+			c.postings[at] = append(c.postings[at], posted{int32(i), p.Weight})
+		}
+	}
+	for d := range sources {
+		if sources[d].wide == submission.wide {
+			c.compare(d)
+		}
+	}
+	return c
+}
+
+// centreOf returns the mean of the sentences of the texts of one writing.
+func centreOf(texts []*Text, wide bool) Vector {
+	var sum Vector
+	n := float32(0)
+	for _, t := range texts {
+		if t.wide != wide {
+			continue
+		}
+		for i := range t.sentences {
+			if t.prose[i] {
+				n++
+				for k, x := range t.sentences[i].Mean {
+					sum[k] += x
+				}
+			}
+		}
+	}
+	for k := range sum {
+		sum[k] /= max(n, 1)
+	}
+	return sum
+}
+
+// compare finds the pairs of a source that have some words in common.
+func (c *comparison) compare(d int) {
+	source := c.sources[d]
+	c.best[d] = make([]float32, len(c.submission.Spans))
+	c.across[d] = make([]Vector, len(source.Spans))
+	for j := range source.sentences {
+		if !source.prose[j] {
+			continue
+		}
+		s := &source.sentences[j]
+		c.across[d][j] = Centred(&s.Mean, &c.centre)
+		for _, p := range s.Pieces {
+			at, ok := c.at[p.Piece]
+			if !ok {
+				continue
+			}
+			for _, x := range c.postings[at] {
+				if c.sums[x.sentence] == 0 {
+					c.touched = append(c.touched, x.sentence)
+				}
+				c.sums[x.sentence] += x.weight * p.Weight
+			}
+		}
+		slices.Sort(c.touched)
+		for _, i := range c.touched {
+			shared := c.sums[i]
+			c.sums[i] = 0
+			if shared < leastShared {
+				continue
+			}
+			s := joined(shared, Dot(&c.vectors[i], &c.across[d][j]))
+			c.near[d] = append(c.near[d], similar{i, int32(j), s})
+			c.best[d][i] = max(c.best[d][i], s)
+		}
+		c.touched = c.touched[:0]
+	}
+}
+
+func joined(shared, cosine float32) float32 {
+	return sharedPart*shared + (1-sharedPart)*max(0, cosine)
+}
+
+// background returns the mean of the greatest of best, which has one number for each other document.
+func background(best []float32) float32 {
+	slices.SortFunc(best, func(a, b float32) int { return cmp.Compare(b, a) })
+	sum := float32(0)
+	for k := range neighbours {
+		if k < len(best) {
+			sum += max(best[k], prior)
+		} else {
+			sum += prior
+		}
+	}
+	return sum / neighbours
+}
+
+// here returns the background of a sentence of the submission, seen from a source.
+func (c *comparison) here(i int32, d int) float32 {
+	var best []float32
+	for k := range c.sources {
+		if k != d && c.best[k] != nil {
+			best = append(best, c.best[k][i])
+		}
+	}
+	return background(best)
+}
+
+// there returns the background of a sentence of a source: how near sentences of other sources are.
+func (c *comparison) there(d int, j int32) float32 {
+	s := &c.sources[d].sentences[j]
+	var best []float32
+	for k, other := range c.sources {
+		if k == d || c.best[k] == nil {
+			continue
+		}
+		most := float32(0)
+		for m := range other.sentences {
+			if !other.prose[m] {
+				continue
+			}
+			// Words first: without any in common the table alone does not reach the background that is assumed.
+			if shared := Shared(s.Pieces, other.sentences[m].Pieces); shared >= leastShared {
+				most = max(most, joined(shared, Dot(&c.across[d][j], &c.across[k][m])))
+			}
+		}
+		best = append(best, most)
+	}
+	return background(best)
+}
+
+// margins returns the pairs of a source that stand out by extend or more.
+func (c *comparison) margins(d int) []similar {
+	backHere, backThere := map[int32]float32{}, map[int32]float32{}
+	rivalsHere, rivalsThere := rivalsOf(c.near[d])
+	var out []similar
+	for _, p := range c.near[d] {
+		if p.similarity < prior+extend {
+			continue
+		}
+		h, ok := backHere[p.here]
+		if !ok {
+			h = c.here(p.here, d)
+			backHere[p.here] = h
+		}
+		// The other background is at least prior, and costs more.
+		if p.similarity-(h+prior)/2 < extend {
+			continue
+		}
+		t, ok := backThere[p.there]
+		if !ok {
+			t = c.there(d, p.there)
+			backThere[p.there] = t
+		}
+		h, t = max(h, rivalsHere[p.here].mean()), max(t, rivalsThere[p.there].mean())
+		if m := p.similarity - (h+t)/2; m >= extend {
+			out = append(out, similar{p.here, p.there, m})
+		}
+	}
+	return out
+}
+
+// nearest are the greatest similarities of a sentence within two texts, descending.
+type nearest [1 + rivals]float32
+
+func (n nearest) with(s float32) nearest {
+	for k := range n {
+		if s > n[k] {
+			s, n[k] = n[k], s
+		}
+	}
+	return n
+}
+
+// mean returns the mean of all but the first.
+func (n nearest) mean() float32 {
+	sum := float32(0)
+	for _, s := range n[1:] {
+		sum += s
+	}
+	return sum / rivals
+}
+
+// rivalsOf returns the nearest of each sentence of either text.
+func rivalsOf(pairs []similar) (here, there map[int32]nearest) {
+	here, there = map[int32]nearest{}, map[int32]nearest{}
+	for _, p := range pairs {
+		here[p.here], there[p.there] = here[p.here].with(p.similarity), there[p.there].with(p.similarity)
+	}
+	return here, there
+}
+
+// passages returns the leads to a source.
+func (c *comparison) passages(d int) []Lead {
+	pairs := c.margins(d)
+	slices.SortFunc(pairs, func(a, b similar) int {
+		return cmp.Or(cmp.Compare(b.similarity, a.similarity), cmp.Compare(a.here, b.here), cmp.Compare(a.there, b.there))
+	})
+	taken := make([]bool, len(pairs))
+	var out []Lead
+	for first, p := range pairs {
+		if taken[first] || p.similarity < seed {
+			continue
+		}
+		taken[first] = true
+		group := []int{first}
+		for at := 0; at < len(group); at++ {
+			x := pairs[group[at]]
+			for k, y := range pairs {
+				if !taken[k] && abs(x.here-y.here) <= gapHere && abs(x.there-y.there) <= gapThere {
+					taken[k] = true
+					group = append(group, k)
+				}
+			}
+		}
+		if l, ok := c.lead(d, pairs, group); ok {
+			out = append(out, l)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Lead) int { return cmp.Compare(b.Score, a.Score) })
+	return out
+}
+
+func abs(x int32) int32 { return max(x, -x) }
+
+// lead makes a lead of a group of pairs. One sentence on each side is none.
+func (c *comparison) lead(d int, pairs []similar, group []int) (Lead, bool) {
+	rows, columns := map[int32]similar{}, map[int32]float32{}
+	for _, k := range group {
+		p := pairs[k]
+		if p.similarity > rows[p.here].similarity {
+			rows[p.here] = p
+		}
+		columns[p.there] = max(columns[p.there], p.similarity)
+	}
+	if len(rows) < 2 && len(columns) < 2 {
+		return Lead{}, false
+	}
+	l := Lead{Score: math.Inf(1), Source: concordat.Span{Start: math.MaxInt}}
+	across, down := 0.0, 0.0
+	for _, m := range columns {
+		down += max(0, float64(m)-counts)
+	}
+	source := c.sources[d]
+	for i, p := range rows {
+		across += max(0, float64(p.similarity)-counts)
+		shared := Shared(c.submission.sentences[i].Pieces, source.sentences[p.there].Pieces)
+		similarity := joined(shared, Dot(&c.vectors[i], &c.across[d][p.there]))
+		l.Pairs = append(l.Pairs, Pair{c.submission.Spans[i], source.Spans[p.there], min(1, float64(similarity))})
+	}
+	for j := range columns {
+		l.Source.Start, l.Source.End = min(l.Source.Start, source.Spans[j].Start), max(l.Source.End, source.Spans[j].End)
+	}
+	slices.SortFunc(l.Pairs, func(a, b Pair) int { return cmp.Compare(a.Span.Start, b.Span.Start) })
+	l.Span = concordat.Span{Start: l.Pairs[0].Span.Start, End: l.Pairs[len(l.Pairs)-1].Span.End}
+	l.Score, l.Sentences = min(across, down), min(len(rows), len(columns))
+	return l, true
+}
+
+// dropCommon takes out the leads most of whose sentences many sources say alike.
+func (c *comparison) dropCommon(leads [][]Lead) {
+	held := map[int]int{} // by the start of a sentence
+	for _, ls := range leads {
+		here := map[int]bool{}
+		for _, l := range ls {
+			for _, p := range l.Pairs {
+				here[p.Span.Start] = true
+			}
+		}
+		for at := range here {
+			held[at]++
+		}
+	}
+	for d := range leads {
+		leads[d] = slices.DeleteFunc(leads[d], func(l Lead) bool {
+			common := 0
+			for _, p := range l.Pairs {
+				if held[p.Span.Start] >= many {
+					common++
+				}
+			}
+			return 2*common > len(l.Pairs)
+		})
+	}
+}

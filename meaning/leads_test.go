@@ -1,0 +1,82 @@
+package meaning_test
+
+import (
+	"strings"
+	"testing"
+
+	"concordat"
+	"concordat/meaning"
+)
+
+const (
+	source = `The guild of glass blowers moved its furnaces to the island of Lissa in 1411, since the magistrates feared fire. ` +
+		`Every apprentice swore before the warden never to carry the recipe of the red glass across the lagoon. ` +
+		`Whoever broke the oath lost his workshop, and his relatives were kept under arrest until he came home. ` +
+		`Despite these measures two masters settled in Lorraine and sold ruby goblets to the court within ten years.`
+	reworded = `Because the magistrates were afraid of fire, glass furnaces had to be moved to the island of Lissa by the guild of blowers in 1411. ` +
+		`An oath, sworn by each apprentice to the warden, forbade taking the recipe for red glass over the lagoon. ` +
+		`If a master broke that oath, the workshop was forfeit and relatives stayed under arrest until he was home again. ` +
+		`Even so, ten years later two masters from there were selling ruby goblets to the court, having settled in Lorraine.`
+	other = `The railway reached the valley late, and for a generation the mill had to send its cloth by mule over two passes. ` +
+		`When the line opened, wages in the weaving sheds rose by a third, while the price of bread hardly moved at all. ` +
+		`Farmers planted sugar beet beside the track, for which the new factory at the junction paid in cash each autumn. ` +
+		`By the turn of the century the valley held three banks, a school for girls and a quarrel about the price of coal.`
+)
+
+func read(t *testing.T, texts ...string) (out []*meaning.Text) {
+	t.Helper()
+	table, err := meaning.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range texts {
+		out = append(out, meaning.NewEncoder(table).Read(x))
+	}
+	return out
+}
+
+// TestReworded: a passage in other words leads to its source and to no other, sentence by sentence.
+func TestReworded(t *testing.T) {
+	texts := read(t, reworded, source, other)
+	leads := meaning.Leads(texts[0], texts[1:])
+	if len(leads[0]) != 1 || len(leads[1]) != 0 {
+		t.Fatalf("leads %+v", leads)
+	}
+	l := leads[0][0]
+	if l.Score < 0.5 || len(l.Pairs) < 3 || l.Span.End > len(reworded) || l.Source.End > len(source) {
+		t.Errorf("lead %+v", l)
+	}
+	for i, p := range l.Pairs {
+		if i > 0 && p.Span.Start <= l.Pairs[i-1].Span.Start || p.Similarity <= 0 || p.Similarity > 1 {
+			t.Errorf("pair %d: %+v", i, p)
+		}
+	}
+}
+
+// TestManySay: what three sources say alike leads to none of them.
+func TestManySay(t *testing.T) {
+	texts := read(t, reworded, source, "It is told so. "+source, source+" So it is told here.", other)
+	for d, ls := range meaning.Leads(texts[0], texts[1:]) {
+		if len(ls) > 0 {
+			t.Errorf("source %d: %+v", d, ls)
+		}
+	}
+}
+
+// TestLeave: what is evidence already leads nowhere.
+func TestLeave(t *testing.T) {
+	texts := read(t, reworded, source)
+	texts[0].Leave([]concordat.Span{{Start: 0, End: len(reworded)}})
+	if ls := meaning.Leads(texts[0], texts[1:]); len(ls[0]) > 0 {
+		t.Errorf("leads %+v", ls)
+	}
+}
+
+// TestNotProse: lists of links, numbers and names lead nowhere.
+func TestNotProse(t *testing.T) {
+	list := strings.Repeat("Berg, M. (2011) 12-40; Harrow, B. (1994) 101-126; Quist, A. (2015) 7-19; Ndiaye, O. (2007) 3-5.\n", 4)
+	texts := read(t, list, list)
+	if ls := meaning.Leads(texts[0], texts[1:]); len(ls[0]) > 0 {
+		t.Errorf("leads %+v", ls)
+	}
+}

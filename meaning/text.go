@@ -1,0 +1,75 @@
+package meaning
+
+import (
+	"strings"
+	"unicode"
+
+	"concordat"
+)
+
+// Text is a text cut into sentences with their meaning. It is read-only and safe for concurrent use.
+type Text struct {
+	Spans     []concordat.Span
+	sentences []Sentence
+	prose     []bool // whether a sentence may be part of a lead
+	wide      bool   // it is written in Chinese characters, in the main
+}
+
+// mostSentences bounds the sentences of a text: a longer one is compared up to there.
+const mostSentences = 4000
+
+// Read cuts a text into sentences and encodes them.
+func (e *Encoder) Read(text string) *Text {
+	spans := Sentences(text)
+	spans = spans[:min(len(spans), mostSentences)]
+	t := &Text{Spans: spans, sentences: make([]Sentence, len(spans)), prose: make([]bool, len(spans)), wide: Wide(text)}
+	for i, s := range spans {
+		if t.prose[i] = prose(s.In(text)); t.prose[i] {
+			e.Encode(s.In(text), &t.sentences[i])
+		}
+	}
+	return t
+}
+
+// Leave takes the sentences of which spans cover half or more out of what may be part of a lead.
+func (t *Text) Leave(spans []concordat.Span) {
+	for i, s := range t.Spans {
+		covered := 0
+		for _, x := range spans {
+			covered += max(0, min(s.End, x.End)-max(s.Start, x.Start))
+		}
+		if 2*covered >= s.Len() {
+			t.prose[i] = false
+		}
+	}
+}
+
+// leastLettersOf is the least share of the characters of prose that are letters; lists of links, tables and references
+// have fewer, as they have numbers and marks.
+const leastLettersOf = 0.72
+
+// prose reports whether a sentence may be part of a lead: it is long enough, and reads like prose.
+func prose(text string) bool {
+	if Letters(text) < leastLetters || strings.Contains(text, "://") || strings.Contains(text, "@") {
+		return false
+	}
+	letters, capital, words, all := 0, 0, 0, 0
+	before := ' '
+	for _, r := range text {
+		switch {
+		case unicode.IsLetter(r):
+			letters++
+			if !unicode.IsLetter(before) {
+				words++
+				if unicode.IsUpper(r) {
+					capital++
+				}
+			}
+			all++
+		case !unicode.IsSpace(r):
+			all++
+		}
+		before = r
+	}
+	return float64(letters) >= leastLettersOf*float64(all) && (words < 4 || 2*capital <= words)
+}
