@@ -17,6 +17,7 @@ const (
 	KindForm       Kind = "form"       // reads like wording of a form, which nobody handed in; gives no score
 	KindSentence   Kind = "sentence"   // a sentence or so in common that stands alone; gives no score
 	KindWorks      Kind = "works"      // both cite the same work in their lists of references; of rows of results alone
+	KindLead       Kind = "lead"       // says the same in other words; of rows of results alone
 	KindQuotation  Kind = "quotation"  // stands in quotation marks or a block quotation
 )
 

@@ -16,6 +16,7 @@ import (
 	"concordat"
 	"concordat/crypto"
 	"concordat/instance"
+	"concordat/instance/config"
 	"concordat/instance/signing"
 	"concordat/partners"
 	"concordat/report"
@@ -125,7 +126,7 @@ func (d *WebApp) run(ctx context.Context, s *Daemon) error {
 func (s *Daemon) jobOptions(ctx context.Context, j site.Job) (site.CheckOptions, func(), error) {
 	o := s.o
 	out := site.CheckOptions{Libraries: j.Libraries, Exact: o.Now().Check.Probe == concordat.ProbeExact,
-		Threshold: o.Now().Check.Threshold}
+		Threshold: o.Now().Check.Threshold, Leads: o.Now().Meaning.Leads == config.LeadsOn}
 	var err error
 	if out.Forward, err = o.Forward(ctx, j.Forward, j.Libraries); err != nil {
 		return out, nil, err

@@ -47,6 +47,7 @@ type (
 		Templates  []jsonTemplate   `json:"templates"`
 		Wording    []jsonWording    `json:"wording"`
 		Works      []jsonWorks      `json:"shared_works"`
+		Leads      []jsonLead       `json:"leads"`
 		Legend     jsonLegend       `json:"legend"`
 		Rules      jsonRules        `json:"rules"`
 		Unplaced   int              `json:"unplaced"`
@@ -289,7 +290,8 @@ func asJSON(r *Report) *jsonReport {
 		Submission: jsonSubmission{Library: r.Submission.Library, Document: r.Submission.ID, Title: r.Submission.Title,
 			CodePoints: count.Points(concordat.Span{End: len(r.Submission.Text)}).End,
 			Characters: r.Scores.Characters, Digest: r.Digest, Date: r.Dated},
-		Short: r.jsonShort(count), Templates: []jsonTemplate{}, Wording: []jsonWording{}, Works: []jsonWorks{}, Legend: r.jsonLegend(),
+		Short: r.jsonShort(count), Templates: []jsonTemplate{}, Wording: []jsonWording{}, Works: []jsonWorks{}, Leads: r.jsonLeads(count),
+		Legend:     r.jsonLegend(),
 		Conclusion: r.Conclusion(),
 	}
 	j.Coverage, j.Review = j.Scores.Covered, r.jsonReview()

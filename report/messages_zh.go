@@ -25,6 +25,13 @@ var chinese = map[string]string{
 
 	"another document of this batch: %s": "本批次的另一份文档：%s",
 	"the other documents of this batch":  "本批次的其他文档",
+	// Leads.
+	"Leads":                              "线索",
+	LeadMeaning:                          "线索只是请人对照阅读两处文字的理由：两处似乎用不同的话说了同样的意思。它不是证据，也不计入任何比例。",
+	NoLeads:                              "没有段落看来是用不同的话说了本站点某篇文献所说的意思。单句的改写、概述和翻译多数不会被发现。",
+	"says the same in other words":       "用不同的话说了同样的意思",
+	"says in brief what the source says": "概述了来源所说的内容",
+	"Pairs of a lead":                    "线索中对应的句子",
 	// Numbers of things.
 	"letters": "个字符", "letters and digits": "个字符", "letters count": "个字符计入", "matches": "处匹配", "places": "处",
 	"passages": "处段落", "sources": "个来源", "more sources": "个其他来源", "further sources": "个其他来源", "documents": "篇文献",

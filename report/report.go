@@ -39,12 +39,14 @@ type Findings struct {
 	// in findings of earlier versions.
 	WordingOf int `json:"wording_of,omitempty"`
 	// SharedWorks are the works that sources cite too, in any order: no evidence.
-	SharedWorks []SharedWorks         `json:"shared_works,omitempty"`
-	Consulted   []concordat.Consulted `json:"consulted"`
-	Flags       []concordat.Flag      `json:"flags"`
-	Forward     string                `json:"forward"`   // what was asked of other sites: unmatched, all or none
-	Threshold   float64               `json:"threshold"` // covered share from which a report asks to be read
-	Probe       string                `json:"probe"`     // how far around each band the index looked: exact or one
+	SharedWorks []SharedWorks `json:"shared_works,omitempty"`
+	// Leads are what seems to say the same in other words, in any order: no evidence. Nil: nobody asked for them.
+	Leads     []Lead                `json:"leads,omitzero"`
+	Consulted []concordat.Consulted `json:"consulted"`
+	Flags     []concordat.Flag      `json:"flags"`
+	Forward   string                `json:"forward"`   // what was asked of other sites: unmatched, all or none
+	Threshold float64               `json:"threshold"` // covered share from which a report asks to be read
+	Probe     string                `json:"probe"`     // how far around each band the index looked: exact or one
 	// Dated is when the submission is from, and DatedBy who says so; empty: unknown.
 	Dated   concordat.Date       `json:"dated,omitempty"`
 	DatedBy concordat.DateOrigin `json:"dated_by,omitempty"`
@@ -246,6 +248,7 @@ type Report struct {
 	Citations   []concordat.Span    // marks of citations, in text order, disjoint
 	Wording     []SharedWording     // what others share by right, in text order
 	SharedWorks []SharedWorks       // works that sources cite too, most first; no part of any share
+	Leads       []Lead              // what seems to say the same in other words, in text order, no part of any share; nil: not asked
 	Templates   []Template          // whose wording gives no score unless Rules.CountTemplates
 	Dated       concordat.Date      // of the submission; empty: unknown
 	Short       *ShortTexts         // the short pieces; nil: they were not asked

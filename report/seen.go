@@ -23,6 +23,7 @@ func WithoutWording(r *Report) *Report {
 			}
 		}
 	}
+	out.Leads = withoutText(r.Leads)
 	if r.Short != nil {
 		out.Short = r.Short.withoutWording()
 	}

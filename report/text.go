@@ -34,6 +34,7 @@ func WriteText(w io.Writer, r *Report) error {
 	if len(r.Evidence) == 0 {
 		t.wrap("", t.Say(r.NoPassages()))
 	}
+	t.leads(r, count)
 	t.short(r, count)
 	t.heading(t.Say("What the words mean"))
 	for _, k := range append(t.Kinds(), t.Steps()...) {
@@ -229,6 +230,29 @@ func (t textWriter) short(r *Report, count *Counter) {
 	}
 	if len(r.Short.Pieces) == 0 {
 		t.wrap("", t.Say("No short text was found."))
+	}
+}
+
+// leads writes what seems to say the same in other words.
+func (t textWriter) leads(r *Report, count *Counter) {
+	if r.Leads == nil {
+		return
+	}
+	t.heading(t.Say("Leads"))
+	if len(r.Leads) == 0 {
+		t.wrap("", t.Say(NoLeads))
+		return
+	}
+	t.wrap("", t.Say(LeadMeaning))
+	for _, l := range r.Leads {
+		at := count.Points(l.Span)
+		t.wrap("- ", t.Say("characters %d to %d", at.Start, at.End)+" <- "+t.Say("%s (%s)", l.Title, r.Place(l.Source))+": "+r.LeadWords(l))
+		for _, p := range l.Pairs {
+			t.wrap("    ", strings.TrimSpace(p.Span.In(r.Submission.Text)))
+			if p.Text != "" {
+				t.wrap("      <- ", strings.TrimSpace(p.Text))
+			}
+		}
 	}
 }
 

@@ -43,6 +43,13 @@ func Veil(f *Findings, veiled func(concordat.Ref) bool) *Findings {
 			w.Title = HiddenTitle
 		}
 	}
+	out.Leads = slices.Clone(f.Leads)
+	for i := range out.Leads {
+		if l := &out.Leads[i]; veiled(l.Source) {
+			l.Title = HiddenTitle
+			l.hide()
+		}
+	}
 	out.Partners = slices.Clone(f.Partners)
 	for i := range out.Partners {
 		if veiled(out.Partners[i].Ref) {
@@ -87,6 +94,10 @@ func Renamed(f *Findings, names map[concordat.Ref]concordat.Ref) *Findings {
 	out.SharedWorks = slices.Clone(f.SharedWorks)
 	for i := range out.SharedWorks {
 		rename(&out.SharedWorks[i].Source)
+	}
+	out.Leads = slices.Clone(f.Leads)
+	for i := range out.Leads {
+		rename(&out.Leads[i].Source)
 	}
 	out.Dates = slices.Clone(f.Dates)
 	for i := range out.Dates {

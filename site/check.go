@@ -42,6 +42,8 @@ type CheckOptions struct {
 	// least similarity ShortThreshold on, above 0 to 1; 0: 0.5.
 	Short          bool
 	ShortThreshold float64
+	// Leads asks for passages that say in other words what a document of this site says as well.
+	Leads bool
 	// Candidates is the most source documents whose text is compared, best first; 0: 200. What is
 	// left out is said in the findings.
 	Candidates int
@@ -216,6 +218,15 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 	if f.Passages, err = own.Align(ctx, shared, q, p.Questions(), found.Candidates, documentsOf(libraries)+1, stage); err != nil {
 		return nil, err
 	}
+	taken := slices.Clone(shared.Walls)
+	for _, x := range f.Passages {
+		taken = append(taken, x.Span)
+	}
+	if o.Leads {
+		if f.Leads, err = own.Leads(ctx, sub.Text, taken, found.Candidates); err != nil {
+			return nil, fmt.Errorf("leads: %w", err)
+		}
+	}
 	f.Wording, f.WordingOf, f.SharedWorks = shared.Found, documentsOf(libraries)+1, shared.Cited
 	if err := s.complete(ctx, f, p, q, o); err != nil {
 		return nil, err
@@ -319,8 +330,8 @@ func (s *Site) Keep(ctx context.Context, task store.Task, f *report.Findings) er
 	return s.o.Store.FinishTask(ctx, task, state, "")
 }
 
-// ResultsOf returns the rows of the results table: one for each passage, and one for each source of works that both
-// cite, by which a deletion finds them.
+// ResultsOf returns the rows of the results table: one for each passage, one for each source of works that both
+// cite, and one for each lead, by which a deletion finds them.
 func ResultsOf(f *report.Findings) []store.Result {
 	results := make([]store.Result, 0, len(f.Passages)+len(f.SharedWorks))
 	for _, p := range f.Passages {
@@ -333,6 +344,10 @@ func ResultsOf(f *report.Findings) []store.Result {
 			r.Span = w.Entries[0]
 		}
 		results = append(results, r)
+	}
+	for _, l := range f.Leads {
+		results = append(results, store.Result{Span: l.Span, Kind: concordat.KindLead, Source: l.Source, Title: l.Title,
+			SourceSpan: l.SourceSpan})
 	}
 	return results
 }

@@ -61,6 +61,11 @@ func (s *Site) redactHidden(ctx context.Context, f *report.Findings) (*report.Fi
 			return nil, err
 		}
 	}
+	for _, l := range f.Leads {
+		if err := look(l.Source); err != nil {
+			return nil, err
+		}
+	}
 	if f.Short != nil {
 		for _, m := range f.Short.Matches {
 			if err := look(m.Source); err != nil {

@@ -156,7 +156,7 @@ func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *visit
 		p.Told = w.changed(r, v, p)
 		p.Numbers = strings.Join(got.report.Numbers, " ")
 		p.Result, p.Map, p.Legend = got.view.Result(l), got.view.Map(l), got.view.Legend()
-		p.Text, p.Short = got.view.Text(p.Page-1, l), got.view.Short()
+		p.Text, p.Short = got.view.Text(p.Page-1, l), got.view.Leads()+got.view.Short()
 		p.Coverage, p.Method = got.view.Coverage(), got.view.Method()
 		p.Sources, p.SourceNext = p.Filter.page(got, 0, l)
 		if first := got.view.FirstOn(p.Page - 1); first < len(got.report.Evidence) {

@@ -102,6 +102,12 @@ func weight(f *report.Findings) int {
 		p := &f.Passages[i]
 		n += 512 + len(p.Text) + len(p.Before) + len(p.After) + 32*len(p.Words) + 16*len(p.Shared)
 	}
+	for _, l := range f.Leads {
+		n += 512 + len(l.Text)
+		for _, p := range l.Pairs {
+			n += 128 + len(p.Text)
+		}
+	}
 	return 2 * n // the reports made of them
 }
 

@@ -16,6 +16,7 @@ import (
 	"concordat"
 	"concordat/cmd/internal/cli"
 	"concordat/instance"
+	"concordat/instance/config"
 	"concordat/partners"
 	"concordat/report"
 	"concordat/site"
@@ -30,7 +31,7 @@ type checkFlags struct {
 	templates          []string
 	forward, channel   string
 	date               string
-	short              bool
+	short, leads       bool
 	shortThreshold     float64
 	exact, complete    bool
 	partners           []string
@@ -72,6 +73,7 @@ the site for that. A partner named with --partner is not asked about a library t
 		"name of the section template of the submission, or a file of any format whose wording gives no score: a form, a cover page (repeatable)")
 	fl.BoolVar(&f.short, "short", false, "also compare titles, headings and answers too short for fingerprints (default: configuration)")
 	fl.Float64Var(&f.shortThreshold, "short-threshold", 0, "least similarity of two short texts (default: configuration, 0.5)")
+	fl.BoolVar(&f.leads, "leads", false, "also look for passages in other words, which count nowhere (default: configuration)")
 	fl.StringVar(&f.date, "date", "", "when the submission is from: YYYY, YYYY-MM or YYYY-MM-DD (default: what its file says)")
 	fl.StringVar(&f.forward, "forward", "", "what partner sites are asked: unmatched, all or none (default: configuration)")
 	fl.StringArrayVar(&f.partners, "partner", nil, "partner site to ask, as SITE, SITE/LIBRARY or all (repeatable); its name or its identity")
@@ -160,7 +162,7 @@ func (a *app) check(ctx context.Context, o *instance.Instance, paths []string, f
 func (f *checkFlags) options(ctx context.Context, a *app, o *instance.Instance) (site.CheckOptions, error) {
 	out := site.CheckOptions{Exact: f.exact || o.Config.Check.Probe == concordat.ProbeExact, Candidates: f.candidates,
 		Threshold: cmp.Or(f.threshold, o.Config.Check.Threshold), Short: f.short || o.Config.Check.Short,
-		ShortThreshold: cmp.Or(f.shortThreshold, o.Config.Check.ShortThreshold)}
+		ShortThreshold: cmp.Or(f.shortThreshold, o.Config.Check.ShortThreshold), Leads: f.leads || o.Config.Meaning.Leads == config.LeadsOn}
 	for _, name := range f.libraries {
 		l, err := o.Library(ctx, name)
 		if err != nil {

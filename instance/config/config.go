@@ -26,6 +26,7 @@ type Config struct {
 	Site       Site
 	Scheme     string // name of a recipe of package profile
 	Check      Check
+	Meaning    Meaning
 	Report     Report
 	Templates  []Template // by name, each name once
 	Extract    Extract

@@ -114,6 +114,7 @@ check:
   short: true
   short_threshold: 0.7
   again_days: 30
+meaning: {leads: on}
 report:
   language: zh
   certificate: chain.pem
@@ -209,7 +210,8 @@ func TestFull(t *testing.T) {
 		"retention.reports_days": "15", "retention.texts_days": "16", "retention.originals_days": "17", "retention.no_store": "true",
 		"retention.cited": "withhold",
 		"store.url":       "postgres://ada@db/site", "store.password_file": "secret",
-		"serve.url": "https://check.example.edu", "login.password": "administrators", "lti.learners": "true", "lti.private_addresses": "true",
+		"serve.url": "https://check.example.edu", "login.password": "administrators", "meaning.leads": "on",
+		"lti.learners": "true", "lti.private_addresses": "true",
 		"login.oidc.university": "https://id.example.edu client check, no secret, accounts are made, else submitter",
 		"templates.proposal":    `rationale /^1\./; budget /Budget/ skip`,
 		"templates.thesis":      "abstract /^Abstract$/; references /^References$/ skip",

@@ -50,7 +50,7 @@ const (
 
 var siteID = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 
-var keys = slices.Concat(siteKeys, storeKeys, peopleKeys, logKeys, clusterKeys)
+var keys = slices.Concat(siteKeys, meaningKeys, storeKeys, peopleKeys, logKeys, clusterKeys)
 
 var siteKeys = []Key{
 	matching("site.id", "local", restart, siteID, func(c *Config) *concordat.SiteID { return &c.Site.ID },

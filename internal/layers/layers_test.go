@@ -65,7 +65,7 @@ var allowed = map[string][]string{
 	"webhook/outbound": {},
 	"web/lti":          {"", "webhook/outbound"},
 	"site":             {"", "profile", "segment", "align", "report", "site/compare", "store", "screen"},
-	"site/compare":     {"", "align", "profile", "report", "align/wording"},
+	"site/compare":     {"", "align", "profile", "report", "align/wording", "meaning", "segment"},
 	"site/ask":         {"", "align", "profile", "report", "site", "site/compare", "store", "align/wording"},
 	"site/answer":      {"", "align", "align/wording", "profile", "report", "site", "site/compare", "store"},
 	"site/batch":       {"", "align", "report", "screen", "site", "site/compare", "store", "align/wording"},

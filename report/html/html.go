@@ -38,6 +38,7 @@ func Write(w io.Writer, r *report.Report) error {
 	d.sources()
 	d.raw("</div>")
 	d.passages()
+	d.leads()
 	d.short()
 	d.coverage()
 	d.method()

@@ -190,6 +190,9 @@ func (v *View) Method() template.HTML { return v.part(Links{}, (*doc).method) }
 // Short returns what was found of the short texts; nothing where they were not asked.
 func (v *View) Short() template.HTML { return v.part(Links{}, (*doc).short) }
 
+// Leads returns what seems to say the same in other words; nothing where there is none.
+func (v *View) Leads() template.HTML { return v.part(Links{}, (*doc).leads) }
+
 // Map returns the whole text as a strip with its passages in their places.
 func (v *View) Map(l Links) template.HTML { return v.part(l, (*doc).smallMap) }
 

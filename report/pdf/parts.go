@@ -259,6 +259,27 @@ func name(title string, r concordat.Ref) string {
 	return string(r.Document)
 }
 
+// leads shows what seems to say the same in other words, sentence beside sentence.
+func (d *doc) leads() {
+	if d.r.Leads == nil {
+		return
+	}
+	d.heading("Leads")
+	if len(d.r.Leads) == 0 {
+		d.note(report.NoLeads)
+		return
+	}
+	d.note(report.LeadMeaning)
+	for _, l := range d.r.Leads {
+		d.para(margin, textWidth, strong(name(l.Title, l.Source)+" "), body(d.r.LeadWords(l)))
+		var rows [][]string
+		for _, p := range l.Pairs {
+			rows = append(rows, []string{strings.TrimSpace(p.Span.In(d.r.Submission.Text)), strings.TrimSpace(p.Text)})
+		}
+		d.table(d.in.Say("Pairs of a lead"), []float64{0.5, 0.5}, []string{"Checked text", "Source text"}, rows)
+	}
+}
+
 // short shows the titles, headings and answers that other documents hold too.
 func (d *doc) short() {
 	s := d.r.Short

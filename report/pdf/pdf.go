@@ -114,6 +114,7 @@ func Write(r *report.Report, o Options) ([]byte, error) {
 	d.coverage()
 	d.sources()
 	d.passages()
+	d.leads()
 	d.short()
 	d.method()
 	d.verifying()

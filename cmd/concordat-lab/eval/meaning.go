@@ -1,0 +1,335 @@
+package eval
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/xml"
+	"fmt"
+	"slices"
+	"strings"
+
+	"concordat"
+	"concordat/report"
+	"concordat/site"
+)
+
+// What leads are measured on.
+const (
+	llmArchive    = "llm-reuse/llm-reuse.tar.zst"
+	cloughArchive = "clough-stevenson/clough-stevenson-ace.tar.gz"
+)
+
+// otherWords measures leads: which passages that were put in other words have one, and which texts have one that should not.
+func otherWords(r *run) error {
+	if err := r.rewordings(); err != nil {
+		return err
+	}
+	if err := r.answersWithLeads(); err != nil {
+		return err
+	}
+	return r.innocentLeads()
+}
+
+// rewordedGroups are the kinds of passages that are counted together, by the number at the start of their folder.
+var rewordedGroups = []struct {
+	name  string
+	kinds []string
+	least float64
+}{
+	{"rewritten, English", []string{"01"}, 0.56}, {"rewritten, Chinese", []string{"02"}, 0.9}, {"summed up", []string{"05", "06"}, 0},
+	{"translated", []string{"07", "08", "09", "10"}, 0}, {"rewritten twice", []string{"11", "15"}, 0.5},
+	{"lightly edited, or translated to and fro", []string{"03", "04", "12", "16"}, 0.95},
+}
+
+// marked is a passage of which is known where it comes from. Spans are bytes.
+type marked struct {
+	kind, susp, source string
+	span, sourceSpan   concordat.Span
+}
+
+// rewordings checks documents with passages that a language model put in other words.
+func (r *run) rewordings() error {
+	texts, cases, err := r.corpora.markedPassages()
+	if err != nil {
+		return err
+	}
+	var library []Doc
+	var asking []Doc
+	for name, text := range texts {
+		if dir, file, _ := strings.Cut(name, "/"); dir == "src" {
+			library = append(library, Doc{file, text})
+		} else {
+			asking = append(asking, Doc{file, text})
+		}
+	}
+	byID := func(a, b Doc) int { return strings.Compare(a.ID, b.ID) }
+	slices.SortFunc(library, byID)
+	slices.SortFunc(asking, byID)
+	asking = asking[:r.pick(len(asking), min(10, len(asking)))]
+	b, err := r.bench(library)
+	if err != nil {
+		return err
+	}
+	found, leads, outside := map[*marked][2]bool{}, 0, 0
+	for _, d := range asking {
+		rep, err := b.withLeads(r.ctx, d, nil)
+		if err != nil {
+			return err
+		}
+		leads += len(rep.Leads)
+		outside += len(rep.Leads)
+		for i := range cases {
+			if c := &cases[i]; c.susp == d.ID {
+				evidence, either := c.found(rep)
+				found[c] = [2]bool{evidence, either}
+			}
+		}
+		for _, l := range rep.Leads {
+			if slices.ContainsFunc(cases, func(c marked) bool { return c.susp == d.ID && c.told(l) }) {
+				outside--
+			}
+		}
+	}
+	const of = "passages in other words, half or more of each"
+	for _, g := range rewordedGroups {
+		n, evidence, either := 0, 0, 0
+		for c, f := range found {
+			if slices.Contains(g.kinds, c.kind) {
+				n, evidence, either = n+1, evidence+one(f[0]), either+one(f[1])
+			}
+		}
+		r.count(of, g.name+", evidence alone", evidence, n)
+		r.count(of, g.name+", evidence or lead", either, n).least(g.least*float64(n), none)
+	}
+	r.count(of, "leads outside the marked passages", outside, leads).most(2, none)
+	return nil
+}
+
+func one(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// told reports whether a lead points from the passage to where it comes from.
+func (c *marked) told(l report.Lead) bool {
+	return string(l.Source.Document) == c.source && l.Span.Overlaps(c.span) && l.SourceSpan.Overlaps(c.sourceSpan)
+}
+
+// found reports whether evidence, and evidence or leads, cover half of the passage.
+func (c *marked) found(rep *report.Report) (evidence, either bool) {
+	hit := make([]bool, c.span.Len())
+	share := func() bool {
+		n := 0
+		for _, h := range hit {
+			n += one(h)
+		}
+		return 2*n >= len(hit)
+	}
+	mark := func(s concordat.Span) {
+		for i := max(s.Start, c.span.Start); i < min(s.End, c.span.End); i++ {
+			hit[i-c.span.Start] = true
+		}
+	}
+	for _, e := range rep.Evidence {
+		if slices.ContainsFunc(e.Sources, func(s concordat.Source) bool { return string(s.Ref.Document) == c.source }) {
+			mark(e.Span)
+		}
+	}
+	evidence = share()
+	for _, l := range rep.Leads {
+		if c.told(l) {
+			mark(l.Span)
+		}
+	}
+	return evidence, share()
+}
+
+// withLeads checks a document against the others of the library, with leads.
+func (b *Bench) withLeads(ctx context.Context, d Doc, templates []report.Template) (*report.Report, error) {
+	id := concordat.DocumentID(d.ID)
+	f, err := b.Site.Check(ctx, site.Submission{ID: id, Text: d.Text}, site.CheckOptions{Leads: true, Templates: templates,
+		Exclude: []concordat.Ref{{Site: "bench", Library: "library", Document: id}}})
+	if err != nil {
+		return nil, err
+	}
+	return report.Build(f, report.Rules{}), nil
+}
+
+// markedPassages returns the texts and the passages of the archive.
+func (c corpusDir) markedPassages() (map[string]string, []marked, error) {
+	texts := map[string]string{}
+	var cases []marked
+	type points struct {
+		m                  marked
+		at, n, from, count int
+	}
+	var found []points
+	err := c.files(llmArchive, func(name, text string) error {
+		dir, file, _ := strings.Cut(name, "/")
+		switch {
+		case dir == "src" || dir == "susp":
+			texts[name] = text
+		case strings.HasSuffix(file, ".xml") && !strings.HasPrefix(dir, "17"):
+			var x struct {
+				Reference string `xml:"reference,attr"`
+				Features  []struct {
+					Name         string `xml:"name,attr"`
+					ThisOffset   int    `xml:"this_offset,attr"`
+					ThisLength   int    `xml:"this_length,attr"`
+					Source       string `xml:"source_reference,attr"`
+					SourceOffset int    `xml:"source_offset,attr"`
+					SourceLength int    `xml:"source_length,attr"`
+				} `xml:"feature"`
+			}
+			if err := xml.Unmarshal([]byte(text), &x); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			for _, f := range x.Features {
+				if f.Name == "plagiarism" {
+					found = append(found, points{marked{kind: dir[:2], susp: x.Reference, source: f.Source}, f.ThisOffset, f.ThisLength,
+						f.SourceOffset, f.SourceLength})
+				}
+			}
+		}
+		return nil
+	})
+	for _, p := range found {
+		p.m.span = bytesOf(texts["susp/"+p.m.susp], p.at, p.n)
+		p.m.sourceSpan = bytesOf(texts["src/"+p.m.source], p.from, p.count)
+		cases = append(cases, p.m)
+	}
+	return texts, cases, err
+}
+
+// bytesOf returns the bytes of a stretch of code points.
+func bytesOf(text string, at, n int) concordat.Span {
+	s := concordat.Span{Start: len(text), End: len(text)}
+	k := 0
+	for i := range text {
+		if k == at {
+			s.Start = i
+		}
+		if k == at+n {
+			s.End = i
+			break
+		}
+		k++
+	}
+	return s
+}
+
+// answersWithLeads checks short answers to three questions against what some of them were made of.
+func (r *run) answersWithLeads() error {
+	files := map[string]string{}
+	if err := r.corpora.files(cloughArchive, func(name, text string) error {
+		files[name[strings.LastIndexByte(name, '/')+1:]] = strings.ToValidUTF8(text, "\ufffd")
+		return nil
+	}); err != nil {
+		return err
+	}
+	rows, err := csv.NewReader(strings.NewReader(files["file_information.csv"])).ReadAll()
+	if err != nil {
+		return err
+	}
+	var library []Doc
+	for _, row := range rows[1:] {
+		if row[2] == "orig" {
+			library = append(library, Doc{row[0], files[row[0]]})
+		}
+	}
+	b, err := r.bench(library)
+	if err != nil {
+		return err
+	}
+	total, lead, either := map[string]int{}, map[string]int{}, map[string]int{}
+	for _, row := range rows[1:] {
+		if row[2] == "orig" {
+			continue
+		}
+		rep, err := b.withLeads(r.ctx, Doc{row[0], files[row[0]]}, nil)
+		if err != nil {
+			return err
+		}
+		total[row[2]]++
+		lead[row[2]] += one(len(rep.Leads) > 0)
+		either[row[2]] += one(len(rep.Leads) > 0 || len(rep.Evidence) > 0)
+	}
+	const of = "answers to one question"
+	r.count(of, "written by oneself, with a lead", lead["non"], total["non"]).most(3, 3)
+	revised := total["light"] + total["heavy"]
+	r.count(of, "lightly or heavily revised, with evidence or a lead", either["light"]+either["heavy"], revised).least(21, 21)
+	return nil
+}
+
+// innocentLeads checks each half of the innocent documents of a scenario against the other half. Leads between documents of
+// which one is copied from the other are not counted.
+func (r *run) innocentLeads() error {
+	want := r.o.Scenarios
+	if r.short {
+		want = innocentShort.scenarios
+	}
+	scenarios, err := r.corpora.innocent(want)
+	if err != nil {
+		return err
+	}
+	t := Table{Title: "leads in innocent documents, by scenario: each half against the other",
+		Columns: []string{"scenario", "template", "documents", "with a lead", "leads"}}
+	documents, with := 0, 0
+	for _, s := range scenarios {
+		modes := [][]report.Template{nil}
+		if s.template != "" {
+			modes = append(modes, []report.Template{{Name: "template.txt", Text: s.template}})
+		}
+		for _, given := range modes {
+			n, leads, err := r.scenarioLeads(s, given)
+			if err != nil {
+				return err
+			}
+			documents, with = documents+len(s.docs), with+n
+			t.Rows = append(t.Rows, []any{s.name, given != nil, len(s.docs), n, leads})
+		}
+	}
+	r.tables = append(r.tables, t)
+	r.count("innocent documents", "with a lead", with, documents).most(float64(documents)/20, float64(documents)/20)
+	return nil
+}
+
+// scenarioLeads returns the number of documents with a lead, and of leads.
+func (r *run) scenarioLeads(s *innocentScenario, templates []report.Template) (with, leads int, err error) {
+	for half := range 2 {
+		var library, asking []Doc
+		for i, d := range s.docs {
+			if i%2 == half {
+				library = append(library, Doc{d.name, d.text})
+			} else {
+				asking = append(asking, Doc{d.name, d.text})
+			}
+		}
+		b, err := r.bench(library)
+		if err != nil {
+			return with, leads, err
+		}
+		for _, d := range asking {
+			rep, err := b.withLeads(r.ctx, d, templates)
+			if err != nil {
+				return with, leads, err
+			}
+			n := 0
+			for _, l := range rep.Leads {
+				if s.copied(d.ID, string(l.Source.Document)) {
+					continue
+				}
+				n++
+			}
+			with, leads = with+one(n > 0), leads+n
+		}
+	}
+	return with, leads, nil
+}
+
+// copied reports whether one document is copied from the other.
+func (s *innocentScenario) copied(a, b string) bool {
+	return slices.ContainsFunc(s.copies, func(c innocentCopy) bool { return c.A == a && c.B == b || c.A == b && c.B == a })
+}

@@ -1,0 +1,108 @@
+package compare
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"concordat"
+	"concordat/meaning"
+	"concordat/report"
+	"concordat/segment"
+)
+
+// How leads are looked for and told (doc/evaluation/meaning.md).
+const (
+	// leadCandidates is the most documents that are compared by meaning: those whose words fit best.
+	leadCandidates = 40
+	// condensed is how much longer than its summary a passage is.
+	condensed = 2
+	// languageBytes is how much of a text tells its language.
+	languageBytes = 4 << 10
+)
+
+// Leads returns passages that seem to say in other words what candidates say, outside of taken: what is evidence or shared by
+// right. It is not nil. Only candidates that their words nominate are compared.
+func (m *Comparer) Leads(ctx context.Context, text string, taken []concordat.Span, candidates []*Candidate) ([]report.Lead, error) {
+	table, err := meaning.Default()
+	if err != nil {
+		return nil, err
+	}
+	candidates = slices.DeleteFunc(slices.Clone(candidates), func(c *Candidate) bool { return !c.Text })
+	candidates = candidates[:min(len(candidates), leadCandidates)]
+	out := []report.Lead{}
+	if len(candidates) == 0 {
+		return out, nil
+	}
+	submission := meaning.NewEncoder(table).Read(text)
+	submission.Leave(slices.Concat(taken, report.References(text)))
+	documents := make([]*concordat.Document, len(candidates))
+	texts := make([]*meaning.Text, len(candidates))
+	err = m.each(ctx, "meaning", candidates, NoProgress, func(ctx context.Context, i int) error {
+		d, err := m.source(ctx, candidates[i])
+		if err != nil || d == nil {
+			documents[i], texts[i] = &concordat.Document{}, &meaning.Text{}
+			return err
+		}
+		documents[i], texts[i] = d, meaning.NewEncoder(table).Read(d.Text)
+		texts[i].Leave(report.References(d.Text))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, leads := range meaning.Leads(submission, texts) {
+		var points *report.Counter
+		for _, l := range leads {
+			if !l.WorthReading() {
+				continue
+			}
+			if points == nil {
+				points = report.NewCounter(documents[i].Text)
+			}
+			out = append(out, leadOf(text, documents[i], points, candidates[i], l))
+			out[len(out)-1].Encoder = "table@" + table.Digest()
+		}
+	}
+	return out, nil
+}
+
+// leadOf returns a lead as findings keep it.
+func leadOf(text string, d *concordat.Document, points *report.Counter, c *Candidate, l meaning.Lead) report.Lead {
+	there := l.Source.In(d.Text)
+	out := report.Lead{Span: l.Span, Source: c.Ref, Title: cmp.Or(d.Title, c.Title), SourceSpan: l.Source,
+		SourcePoints: points.Points(l.Source), Kind: report.LeadRewording, Text: there,
+		Languages: [2]string{languageOf(l.Span.In(text)), languageOf(there)}}
+	if meaning.Letters(there) >= condensed*meaning.Letters(l.Span.In(text)) {
+		out.Kind = report.LeadSummary
+	}
+	for _, p := range l.Pairs {
+		out.Pairs = append(out.Pairs, report.LeadPair{Span: p.Span, SourceSpan: p.Source, SourcePoints: points.Points(p.Source),
+			Similarity: p.Similarity, Text: p.Source.In(d.Text)})
+	}
+	return out
+}
+
+// languageOf returns the code of the language of a text, as its stop words tell; empty: unknown.
+func languageOf(text string) string {
+	if meaning.Wide(text) {
+		return "zh"
+	}
+	for end := range text {
+		if end > languageBytes {
+			text = text[:end]
+			break
+		}
+	}
+	var t segment.Text
+	if err := t.Split(text); err != nil {
+		return ""
+	}
+	language := t.Language()
+	for i, code := range segment.Languages() {
+		if language == 1<<i {
+			return code
+		}
+	}
+	return ""
+}
