@@ -282,3 +282,29 @@ func BenchmarkPair(b *testing.B) {
 		cputime.Report(b, start, b.N, "op")
 	})
 }
+
+// TestEnds: a passage ends with what has a counterpart: sentences before or behind it that say again what it has said are no
+// part of it, on either side.
+func TestEnds(t *testing.T) {
+	const reworded = `For a long time the motion of tides was held to be the work of the moon alone. Careful
+records kept at Brest for over a century show that wind and air pressure shift the height of one tide
+by half a metre. The harbour engineers compared their tables with the records and found the largest
+errors in winter, when deep depressions pass from the west. So a table ignoring the weather is correct
+on average, and wrong when it matters.`
+	for name, c := range map[string]struct{ before, behind string }{
+		"behind": {"", " Whether a table is correct on average or ignores the weather is a matter of taste, " +
+			"as the museum explains to visitors."},
+		"before": {"Whoever asks a sailor about the moon hears of motion, of work and of a long time alone, " +
+			"as the museum explains to visitors. ", ""},
+	} {
+		a := before + c.before + reworded + c.behind + behind
+		p := only(t, Pair(Prepare(a), Prepare(essay), Options{}))
+		if got := p.A.In(a); got != reworded {
+			t.Errorf("%s: got %q", name, got)
+		}
+		p = only(t, Pair(Prepare(essay), Prepare(a), Options{}))
+		if got := p.B.In(a); !strings.Contains(reworded, got) || len(got) < len(reworded)-20 {
+			t.Errorf("%s, on the other side: got %q", name, got)
+		}
+	}
+}

@@ -89,7 +89,9 @@ func TestBatchPanics(t *testing.T) {
 		want        concordat.State
 	}{
 		{"reading", "TestBatchPanics", concordat.TaskDone},
+		{"looking", "panicking", concordat.TaskDone},
 		{"keeping", "faulty", concordat.TaskFailed},
+		{"pairing", "panicking", concordat.TaskFailed},
 		{"comparing", "faulty", concordat.TaskFailed},
 		{"opening", "TestBatchPanics", concordat.TaskFailed},
 	} {
@@ -100,7 +102,10 @@ func TestBatchPanics(t *testing.T) {
 			var broken atomic.Bool
 			broken.Store(true)
 			inner := &faulty{Index: b.index, panics: c.name == "comparing", putPanics: c.name == "keeping"}
-			all := batch.NewQueue(p.Site, batch.QueueOptions{Store: p.store, Options: b.options.Options,
+			db := &panicking{DB: p.store}
+			db.compared.Store(c.name == "pairing")
+			db.next.Store(c.name == "looking")
+			all := batch.NewQueue(p.Site, batch.QueueOptions{Store: db, Options: b.options.Options,
 				Rules: func() report.Rules { return report.Rules{} },
 				Read: func(ctx context.Context, in store.BatchInput) ([]site.Item, error) {
 					if c.name == "reading" && in.Name == "a.txt" && broken.Load() {
@@ -137,6 +142,19 @@ func TestBatchPanics(t *testing.T) {
 			}
 			n.once(t, c.where)
 		})
+	}
+}
+
+// TestBatchTellingPanics: a panic where it is told that a file cannot be read fails the batch alone.
+func TestBatchTellingPanics(t *testing.T) {
+	b := newBatch(t, newSite(t, "theses"), twins(), []string{"a.txt", "b.txt", "damaged.txt"}, batch.Job{})
+	b.options.Failed = func(string, string) { panic("told") }
+	var fault *compare.Fault
+	if err := batch.Run(t.Context(), b.Site, b.id, b.options); !errors.As(err, &fault) {
+		t.Errorf("got %v, want a fault", err)
+	}
+	if got, err := b.store.Batch(t.Context(), b.id); err != nil || got.State != concordat.TaskFailed || strings.Contains(got.Cause, "told") {
+		t.Errorf("the batch is %s, %q, %v", got.State, got.Cause, err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +21,10 @@ import (
 type panicking struct {
 	*store.DB
 	row, findings, keep bool
+
+	compared atomic.Bool // of the members of a batch, once
+	next     atomic.Bool // batch, once
+	progress atomic.Bool // of a task, once
 
 	kept chan []byte // findings of checks that go on, as they come; nil: nobody looks
 }
@@ -39,6 +44,27 @@ func (p *panicking) DocumentRow(ctx context.Context, lib concordat.LibraryID, id
 		panic("row")
 	}
 	return p.DB.DocumentRow(ctx, lib, id)
+}
+
+func (p *panicking) Compared(ctx context.Context, id string, member int) ([]int, error) {
+	if p.compared.CompareAndSwap(true, false) {
+		panic("compared")
+	}
+	return p.DB.Compared(ctx, id, member)
+}
+
+func (p *panicking) NextBatch(ctx context.Context, runner string) (store.Batch, error) {
+	if p.next.CompareAndSwap(true, false) {
+		panic("next")
+	}
+	return p.DB.NextBatch(ctx, runner)
+}
+
+func (p *panicking) PutTaskProgress(ctx context.Context, id concordat.TaskID, event json.RawMessage) error {
+	if p.progress.CompareAndSwap(true, false) {
+		panic("progress")
+	}
+	return p.DB.PutTaskProgress(ctx, id, event)
 }
 
 func (p *panicking) FindingsAt(ctx context.Context, task concordat.TaskID) ([]byte, int64, error) {
@@ -140,6 +166,31 @@ func TestKeptMeanwhile(t *testing.T) {
 	if _, err := check(site.CheckOptions{Forward: site.ForwardAll}); !errors.As(err, &fault) {
 		t.Errorf("got %v, want a fault", err)
 	}
+}
+
+// TestSharingPanics: a panic where other processes are told how far a check is ends the telling alone; the check is done.
+func TestSharingPanics(t *testing.T) {
+	p, n := newSite(t, "a"), &noted{}
+	db := &panicking{DB: p.store}
+	db.progress.Store(true)
+	s := open(site.Options{ID: "here", Index: p.index, Store: db, Profiler: p.profiler, Shared: true})
+	panics := n.panics()
+	q := s.NewQueue(site.QueueOptions{Store: db, Logger: panics.Logger, Panicked: panics.Counted,
+		Read: func(ctx context.Context, _ site.Job) ([]site.Item, error) {
+			for end := time.Now().Add(20 * time.Second); n.count.Load() == 0 && time.Now().Before(end) && ctx.Err() == nil; {
+				time.Sleep(time.Millisecond)
+			}
+			return []site.Item{{Submission: site.Submission{ID: "x", Text: folios}}}, nil
+		},
+		Options: func(context.Context, site.Job) (site.CheckOptions, func(), error) {
+			return site.CheckOptions{}, nil, nil
+		}})
+	start(t, q)
+	id := submit(t, q, site.Job{Name: "one", File: strings.Repeat("0", 64), Libraries: []concordat.LibraryID{"a"}})
+	if state, cause := await(t, p, q, id); state != concordat.TaskDone {
+		t.Errorf("the check is %s, %q", state, cause)
+	}
+	n.once(t, "panicking")
 }
 
 // TestSetPanics: a panic where a set for partners is filled ends that filling alone, and the next one fills it.
