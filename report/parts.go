@@ -7,7 +7,9 @@ import (
 )
 
 // partGap is the number of source bytes that may stand between two passages shown as one piece, and ownGap that of bytes
-// of the submission: more are somebody's own words, of which a piece must hold none.
+// of the submission: more are somebody's own words, of which a piece must hold none. Where both texts were compared word
+// by word ownGap holds for the source too: what stands between is what the comparison has left out, such as the next
+// question of a form, or would not join.
 const (
 	partGap = 200
 	ownGap  = 24
@@ -53,7 +55,11 @@ func (a *piece) weighted() float64 {
 
 // join takes b into a, or reports that the two are no one piece.
 func (a *piece) join(b concordat.Passage) bool {
-	if b.SourceSpan.Start < a.SourceSpan.Start || b.SourceSpan.Start-a.SourceSpan.End > partGap || b.Span.Start-a.Span.End > ownGap {
+	gap := partGap
+	if len(a.Words) > 0 && len(b.Words) > 0 {
+		gap = ownGap
+	}
+	if b.SourceSpan.Start < a.SourceSpan.Start || b.SourceSpan.Start-a.SourceSpan.End > gap || b.Span.Start-a.Span.End > ownGap {
 		return false
 	}
 	if a.Kind != b.Kind && b.Span.Start >= a.Span.End {

@@ -238,6 +238,32 @@ func TestPartsJoin(t *testing.T) {
 	}
 }
 
+// TestPartsStopAtForms: a copied answer whose source has the next question of a form in between is shown as two pieces if
+// words were compared; without them, as of a partner, a short gap is shown.
+func TestPartsStopAtForms(t *testing.T) {
+	const question = "\n\nWhat will be done with the nets in winter?\n\n"
+	const first, second = "The boats leave the harbour at four.", "They come back with the tide."
+	source, text := first+question+second, first+" "+second
+	passage := func(s string, words bool) concordat.Passage {
+		here, there := strings.Index(text, s), strings.Index(source, s)
+		p := concordat.Passage{Span: concordat.Span{Start: here, End: here + len(s)}, Kind: concordat.KindVerbatim, Similarity: 1, Text: s,
+			SourceSpan: concordat.Span{Start: there, End: there + len(s)}, Before: source[:there], After: source[there+len(s):]}
+		if words {
+			p.Words = []concordat.SpanPair{{Span: p.Span, Source: p.SourceSpan}}
+		}
+		return p
+	}
+	for words, want := range map[bool][]string{true: {first, second}, false: {source}} {
+		var got []string
+		for _, p := range joinParts([]concordat.Passage{passage(first, words), passage(second, words)}) {
+			got = append(got, p.Text)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("words compared %v (-want +got):\n%s", words, d)
+		}
+	}
+}
+
 func TestWords(t *testing.T) {
 	for share, want := range map[float64]string{0: "0 %", 0.001: "< 1 %", 0.005: "1 %", 0.494: "49 %", 0.996: "> 99 %", 1: "100 %"} {
 		if got := Percent(share); got != want {
