@@ -4,7 +4,7 @@ GO ?= go
 BIN := bin/concordat
 LAB := bin/concordat-lab
 
-.PHONY: build lab module demo test race lint mutants attack check-deploy bench eval long faults kills package clean FORCE
+.PHONY: build lab module demo test race lint mutants attack check-deploy check-api bench eval long faults kills package clean FORCE
 
 build: $(BIN)
 
@@ -87,6 +87,10 @@ lint:
 # check-deploy: what deploy/ holds, read by Prometheus's, BuildKit's, Compose's and Helm's own code, a module of its own.
 check-deploy:
 	$(GO) -C deploy/check run . ..
+
+# check-api: the API against tools of others that read its description, on a site that is served for it; see deploy/check_api.sh.
+check-api: build
+	sh deploy/check_api.sh $(BIN)
 
 clean:
 	rm -rf bin demo/site

@@ -170,7 +170,7 @@ func (db *Catalogue) ListDocuments(ctx context.Context, lib concordat.LibraryID,
 	}
 	where, args := `library = ?`, []any{lib}
 	if f.Query != "" {
-		like := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(cleanText(f.Query))) + "%"
+		like := likeText(f.Query)
 		where += ` AND (lower(id) LIKE ? ESCAPE '\' OR lower(title) LIKE ? ESCAPE '\' OR lower(author) LIKE ? ESCAPE '\')`
 		args = append(args, like, like, like)
 	}
@@ -186,6 +186,11 @@ func (db *Catalogue) ListDocuments(ctx context.Context, lib concordat.LibraryID,
 		err = db.noteSame(ctx, lib, out)
 	}
 	return out, all, db.fail(err, "list documents of %s", lib)
+}
+
+// likeText is what LIKE with ESCAPE '\' compares with, in lower case, to find text anywhere.
+func likeText(text string) string {
+	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(cleanText(text))) + "%"
 }
 
 // noteSame notes of each document which other one of the library has the same text, in one pass over the library.

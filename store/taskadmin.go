@@ -78,9 +78,43 @@ type TaskFilter struct {
 	// Without leaves tasks out whose Batch begins so.
 	Without string
 	States  []concordat.State
-	From    time.Time // made at or after
-	To      time.Time // made before
+	// Stage is how far the people of the site are with a check that has a report.
+	Stage CaseStage
+	// Assigned is who reviews it.
+	Assigned string
+	// Query are letters of its title, in either case.
+	Query string
+	From  time.Time // made at or after
+	To    time.Time // made before
 }
+
+// CaseStage is how far people are with a check.
+type CaseStage string
+
+// The stages, of checks that have a report.
+const (
+	StageNew     CaseStage = "new"     // nobody has done anything with it
+	StageReview  CaseStage = "review"  // somebody has, and there is no verdict
+	StageDecided CaseStage = "decided" // there is a verdict
+	StageSigned  CaseStage = "signed"  // and somebody has signed the latest off
+)
+
+// caseStages are the stages in SQL. Rules that a batch sets by itself are nobody's doing.
+var caseStages = map[CaseStage]string{
+	StageNew:     hasReport + ` AND NOT EXISTS (SELECT 1 FROM review r WHERE r.task = task.id AND ` + byPeople + `)`,
+	StageReview:  hasReport + ` AND NOT ` + hasVerdict + ` AND EXISTS (SELECT 1 FROM review r WHERE r.task = task.id AND ` + byPeople + `)`,
+	StageDecided: hasReport + ` AND ` + hasVerdict + ` AND NOT ` + hasSignOff,
+	StageSigned:  hasReport + ` AND ` + hasVerdict + ` AND ` + hasSignOff,
+}
+
+const (
+	hasReport  = `state IN ('done', 'partial') AND cause = ''`
+	byPeople   = `r.text NOT LIKE 'lineage%'`
+	hasVerdict = `EXISTS (SELECT 1 FROM review r WHERE r.task = task.id AND r.kind = 'verdict')`
+	hasSignOff = `EXISTS (SELECT 1 FROM review r WHERE r.task = task.id AND r.kind = 'signoff' AND r.seq >
+		(SELECT MAX(v.seq) FROM review v WHERE v.task = task.id AND v.kind = 'verdict'))`
+	assignedTo = `(SELECT r.data FROM review r WHERE r.task = task.id AND r.kind = 'assign' ORDER BY r.seq DESC LIMIT 1) = ?`
+)
 
 // FilterTasks is Tasks of those that the filter lets through.
 func (db *Checks) FilterTasks(ctx context.Context, f TaskFilter, before int64, limit int) ([]Task, error) {
@@ -104,6 +138,23 @@ func (db *Checks) FilterTasks(ctx context.Context, f TaskFilter, before int64, l
 			values = append(values, s)
 		}
 		add(`state IN (?`+strings.Repeat(`, ?`, len(values)-1)+`)`, values...)
+	}
+	if f.Stage != "" {
+		condition, ok := caseStages[f.Stage]
+		if !ok {
+			return nil, db.fail(fmt.Errorf("%w: stage %q", concordat.ErrInvalid, f.Stage), "list tasks")
+		}
+		add(condition)
+	}
+	if f.Assigned != "" {
+		name, err := json.Marshal(f.Assigned)
+		if err != nil {
+			return nil, db.fail(err, "list tasks")
+		}
+		add(assignedTo, string(name))
+	}
+	if f.Query != "" {
+		add(`lower(title) LIKE ? ESCAPE '\'`, likeText(f.Query))
 	}
 	if !f.From.IsZero() {
 		add(`made >= ?`, stamp(f.From))

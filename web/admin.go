@@ -86,6 +86,7 @@ func (w adminPages) adminRoutes() {
 	w.page("GET /admin", overseers, w.healthPage)
 	w.page("POST /admin/keys", administrators, w.exportRoot)
 	w.page("POST /admin/keys/later", administrators, w.putOffRoot)
+	w.page("GET /admin/design", administrators, w.designPage)
 	w.page("GET /admin/tasks", overseers, w.adminTasksPage)
 	w.page("POST /admin/tasks/{id}", administrators, w.changeTask)
 	w.page("GET /admin/storage", overseers, w.storagePage)

@@ -76,6 +76,10 @@ func (w api) operations() {
 			return
 		}
 		limit.Known(rw, r)
+		if err := emptyTime(r, ctx.Operation()); err != nil {
+			w.problem(rw, err)
+			return
+		}
 		if err := bounds.Body(rw, r, ctx.Operation()); err != nil {
 			w.problem(rw, err)
 			return
@@ -96,8 +100,39 @@ func (w api) operations() {
 	w.apiOfRequests(a)
 	w.adminAPI.apiOfLTI(a)
 	w.apiOfReviews(a)
+	w.mux.HandleFunc(apiPrefix+"/", w.noOperation)
 	// The last: it describes all that is there.
 	w.describe(a)
+}
+
+// emptyTime refuses an instant that is named and empty: it would be taken for none.
+func emptyTime(r *http.Request, o *huma.Operation) error {
+	for _, p := range o.Parameters {
+		if p.In == "query" && p.Schema != nil && p.Schema.Format == "date-time" && r.URL.Query().Has(p.Name) && r.URL.Query().Get(p.Name) == "" {
+			return fmt.Errorf("%s: %w: an instant such as 2026-01-31T12:00:00Z, or leave it out", p.Name, concordat.ErrInvalid)
+		}
+	}
+	return nil
+}
+
+// errMethod: the path is known, and has no such method.
+var errMethod = errors.New("the path does not have this method; Allow names those that it has")
+
+// noOperation answers what is no operation as a program understands it: by a problem, and with the methods that the path has
+// (RFC 9110, section 15.5.6).
+func (w api) noOperation(rw http.ResponseWriter, r *http.Request) {
+	var methods []string
+	for _, m := range []string{http.MethodGet, http.MethodPut, http.MethodPost, http.MethodPatch, http.MethodDelete} {
+		if _, pattern := w.mux.Handler(&http.Request{Method: m, URL: r.URL, Host: r.Host}); strings.HasPrefix(pattern, m+" "+apiPrefix) {
+			methods = append(methods, m)
+		}
+	}
+	if len(methods) == 0 {
+		w.problem(rw, fmt.Errorf("%s: %w", r.URL.Path, concordat.ErrNotFound))
+		return
+	}
+	rw.Header().Set("Allow", strings.Join(methods, ", "))
+	w.problem(rw, errMethod)
 }
 
 // operation is what is said of one operation in the document, and held to.

@@ -130,7 +130,7 @@ func cursor(s string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(s, 36, 64)
 	if err != nil || n < 1 {
-		return 0, fmt.Errorf("cursor %q: %w", s, concordat.ErrInvalid)
+		return 0, fmt.Errorf("cursor %q: %w", s, concordat.ErrNotFound)
 	}
 	return n, nil
 }

@@ -45,12 +45,14 @@ func (w api) apiOfBatches(a huma.API) {
 	drop.status = http.StatusNoContent
 	register(w.Web, a, drop, w.apiDropRecheck)
 	names := &huma.Schema{Type: "array", Items: &huma.Schema{Type: "string"}}
-	form := &huma.Schema{Type: "object", Properties: map[string]*huma.Schema{
-		"file": {Type: "array", Items: &huma.Schema{Type: "string", Format: "binary"}, Description: "Documents, or ZIP files of them"},
+	above := 0.0
+	form := &huma.Schema{Type: "object", Required: []string{"file"}, Properties: map[string]*huma.Schema{
+		"file": {Type: "array", MinItems: least(1), Items: &huma.Schema{Type: "string", Format: "binary", MinLength: least(1)},
+			Description: "Documents, or ZIP files of them"},
 		"manifest": {Type: "string",
 			Description: "Table (CSV or tabs) of what is known of the files: file, title, author, group, draft_of, date"},
 		"title":     {Type: "string", Description: "Name of the batch"},
-		"threshold": {Type: "number", Description: "Share of either document, in per cent, from which a pair joins a cluster; 30 if left out"},
+		"threshold": {Type: "number", ExclusiveMinimum: &above, Maximum: least(100.0), Description: "Share of either document, in per cent, from which a pair joins a cluster; 30 if left out"},
 		"library":   names,
 		"partner":   names,
 		"purpose":   {Type: "string", Description: "Told to partners"},
@@ -98,7 +100,7 @@ func (w api) apiBatches(ctx context.Context, in *apiChecksInput) (*apiBatchesOut
 	if in.Cursor != "" {
 		var err error
 		if before, err = strconv.ParseInt(in.Cursor, 36, 64); err != nil || before < 1 {
-			return nil, fmt.Errorf("cursor %q: %w", in.Cursor, concordat.ErrInvalid)
+			return nil, fmt.Errorf("cursor %q: %w", in.Cursor, concordat.ErrNotFound)
 		}
 	}
 	bs, err := w.o.Store.Batches(ctx, ownerOf(visitorOf(ctx)), before, in.Limit)
@@ -151,7 +153,7 @@ func (w api) apiPairs(ctx context.Context, in *apiPairsInput) (*apiPairsOutput, 
 	if in.Cursor != "" {
 		var err error
 		if from, err = strconv.Atoi(in.Cursor); err != nil || from < 0 {
-			return nil, fmt.Errorf("cursor %q: %w", in.Cursor, concordat.ErrInvalid)
+			return nil, fmt.Errorf("cursor %q: %w", in.Cursor, concordat.ErrNotFound)
 		}
 	}
 	v, err := w.batches.pairsOf(ctx, visitorOf(ctx), in.ID)

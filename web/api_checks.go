@@ -59,9 +59,16 @@ func (w api) apiOfChecks(a huma.API) {
 	}, w.apiEvents)
 }
 
-var submitForm = &huma.Schema{Type: "object", Properties: map[string]*huma.Schema{
-	"file":     {Type: "array", Items: &huma.Schema{Type: "string", Format: "binary"}, Description: "Documents, or ZIP files of them"},
-	"text":     {Type: "string", Description: "A text, instead of or beside files"},
+// fileOrText: a form hands in at least one of the two.
+var fileOrText = []*huma.Schema{{Required: []string{"file"}}, {Required: []string{"text"}}}
+
+// least is a bound of a schema.
+func least[T int | float64](n T) *T { return &n }
+
+var submitForm = &huma.Schema{Type: "object", AnyOf: fileOrText, Properties: map[string]*huma.Schema{
+	"file": {Type: "array", MinItems: least(1), Items: &huma.Schema{Type: "string", Format: "binary", MinLength: least(1)},
+		Description: "Documents, or ZIP files of them"},
+	"text":     {Type: "string", Pattern: `\S`, Description: "A text, instead of or beside files"},
 	"title":    {Type: "string", Description: "Title of the text"},
 	"library":  {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "Libraries to compare with; none: all"},
 	"template": {Type: "string", Description: "Section template; empty: that which all named libraries have; none: none"},
@@ -70,8 +77,9 @@ var submitForm = &huma.Schema{Type: "object", Properties: map[string]*huma.Schem
 	"purpose": {Type: "string", Description: "Why, told to the partners"},
 	"forward": {Type: "string", Enum: []any{"unmatched", "all", "none"},
 		Description: "What partners are asked about; absent: as the site is set"},
-	"level":    {Type: "string", Enum: []any{"exists", "counts", "metadata"}, Description: "The most that partners are asked to show"},
-	"deadline": {Type: "integer", Description: "Seconds that each partner may take"},
+	"level": {Type: "string", Enum: []any{"exists", "counts", "metadata"}, Description: "The most that partners are asked to show"},
+	"deadline": {Type: "integer", Minimum: least(1.0), Maximum: least(float64(mostDeadline)),
+		Description: "Seconds that each partner may take"},
 	"short":    {Type: "string", Description: "Not empty: titles, headings and short answers are compared too"},
 	"exclude":  {Type: "string", Description: "Documents that are not shown, LIBRARY/DOCUMENT, parted by white space; for officers"},
 	"no_store": {Type: "string", Description: "Not empty: text and original are deleted once the report is made"},

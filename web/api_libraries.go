@@ -54,7 +54,8 @@ var addForm = &huma.Schema{Type: "object", Required: []string{"file"}, Propertie
 	"title":  {Type: "string", Description: "Title; empty: the file's own"},
 	"author": {Type: "string", Description: "Author; empty: the file's own"},
 	"date":   {Type: "string", Description: "When it is from: YYYY, YYYY-MM or YYYY-MM-DD; empty: the file's own"},
-	"file":   {Type: "array", Items: &huma.Schema{Type: "string", Format: "binary"}, Description: "Documents, or ZIP files of them"},
+	"file": {Type: "array", MinItems: least(1), Items: &huma.Schema{Type: "string", Format: "binary"},
+		Description: "Documents, or ZIP files of them"},
 }}
 
 // apiLibrary is a library as programs see it.

@@ -68,7 +68,7 @@ func (w api) reviews(ctx context.Context, in *apiListInput, rules bool) (out []s
 	}
 	all, err := w.o.Store.Reviews(ctx, t.ID)
 	for _, r := range all {
-		if r.Seq <= after || (r.Kind == store.ReviewRules) != rules {
+		if r.Seq <= after || (r.Kind == store.ReviewRules) != rules || r.Kind == store.ReviewAssign || r.Kind == store.ReviewDue {
 			continue
 		}
 		if len(out) == in.Limit {

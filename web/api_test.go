@@ -143,7 +143,7 @@ func TestAPI(t *testing.T) {
 	if len(list.Checks) != 1 || list.Checks[0].Title != "essay.txt" {
 		t.Errorf("got %+v", list)
 	}
-	ada.call("GET", "/api/v1/checks?cursor=!", http.StatusBadRequest, &p)
+	ada.call("GET", "/api/v1/checks?cursor=!", http.StatusNotFound, &p)
 	var one check
 	ada.call("GET", "/api/v1/checks/"+string(made.Checks[0].ID), http.StatusOK, &one)
 	if one.State != concordat.TaskDone || one.Report == "" {
@@ -209,4 +209,32 @@ func TestAPIAccess(t *testing.T) {
 		officer.post("/account/tokens", http.StatusOK, url.Values{"revoke": {token[1]}})
 	}
 	all.call("GET", id, http.StatusUnauthorized, &problem{})
+}
+
+// TestOtherMethods: a path of the API answers a method that it does not have by a problem with 405 that names those it has, and
+// one that is no operation by 404; never by a page.
+func TestOtherMethods(t *testing.T) {
+	d := newDesk(t, true)
+	prog := d.signedIn(t, "ada", store.RoleAdministrator).program("read")
+	for _, c := range []struct {
+		method, path, allow string
+		status              int
+	}{{"TRACE", "/checks/x", "GET", 405}, {"PATCH", "/checks/x/rules", "GET, PUT, POST", 405}, {"GET", "/checks/x/cancel", "POST", 405},
+		{"DELETE", "/version", "GET", 405}, {"GET", "/nothing/here", "", 404}, {"POST", "/", "", 404}} {
+		r, err := http.NewRequestWithContext(t.Context(), c.method, d.URL+"/api/v1"+c.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+prog.token)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != c.status || answer.Header.Get("Allow") != c.allow ||
+			answer.Header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%s %s: %s, Allow %q, %s", c.method, c.path, answer.Status, answer.Header.Get("Allow"), answer.Header.Get("Content-Type"))
+		}
+	}
+	prog.call("GET", "/api/v1/checks?from=", http.StatusBadRequest, nil)
 }

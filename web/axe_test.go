@@ -37,6 +37,7 @@ var shownPages = map[string][]string{
 	"GET /libraries/{id}/settings":       {"/libraries/theses/settings"},
 	"GET /libraries/{id}/additions":      {"/libraries/theses/additions"},
 	"GET /admin":                         {"/admin"},
+	"GET /admin/design":                  {"/admin/design"},
 	"GET /admin/tasks":                   {"/admin/tasks"},
 	"GET /admin/storage":                 {"/admin/storage"},
 	"GET /admin/schemes":                 {"/admin/schemes"},

@@ -116,7 +116,7 @@ func TestNoDeadStyles(t *testing.T) {
 	}
 	states := map[string]bool{}
 	for _, s := range []string{"queued", "running", "done", "partial", "failed", "pending", "granted", "refused", "expired", "withdrawn",
-		"asked", "answered", "silent"} {
+		"asked", "answered", "silent", "stage-new", "stage-review", "stage-decided", "stage-signed"} {
 		states[s] = true // written from values
 	}
 	rules := regexp.MustCompile(`\{[^{}]*\}|/\*[^*]*\*/`).ReplaceAllString(string(b), " ")

@@ -35,6 +35,10 @@ type review struct {
 	// Verdict is the latest one, if any; Signed are those who agreed with it.
 	Verdict *store.Review
 	Signed  []report.SignedOff
+	// Assigned is who reviews it, and Due the day by which it is to be decided; empty: nobody, none.
+	Assigned, Due string
+	// Touched: somebody of the site has decided something about it.
+	Touched bool
 	// Stale: the rules are not those by which the verdict was given.
 	Stale bool
 }
@@ -76,7 +80,18 @@ func (w *Web) review(ctx context.Context, id concordat.TaskID) (*review, error) 
 			}
 			one := change{Seq: r.Seq, At: r.At, By: r.By, Action: action, Subject: subject, before: out.Rules, after: rules}
 			out.undo(one.undoes())
+			out.Touched = out.Touched || action != "lineage"
 			out.Log, out.Rules = append(out.Log, one), rules
+			continue
+		case store.ReviewAssign, store.ReviewDue:
+			field := &out.Assigned
+			if r.Kind == store.ReviewDue {
+				field = &out.Due
+			}
+			if err := json.Unmarshal(r.Data, field); err != nil {
+				return nil, fmt.Errorf("%s of %s: %w: %v", r.Kind, id, concordat.ErrCorrupt, err)
+			}
+			out.Touched = true
 			continue
 		case store.ReviewVerdict:
 			out.Verdict, out.Signed, then = r, nil, out.Rules
@@ -87,7 +102,7 @@ func (w *Web) review(ctx context.Context, id concordat.TaskID) (*review, error) 
 				out.Signed = append(out.Signed, report.SignedOff{By: r.By, At: r.At})
 			}
 		}
-		out.Notes = append(out.Notes, *r)
+		out.Notes, out.Touched = append(out.Notes, *r), true
 	}
 	if out.Verdict != nil {
 		a, err := json.Marshal(then)
@@ -135,6 +150,19 @@ func (r *review) code() string {
 		return ""
 	}
 	return v
+}
+
+// Stage is how far people are with a check that has a report.
+func (r *review) Stage() store.CaseStage {
+	switch {
+	case r.Verdict != nil && len(r.Signed) > 0:
+		return store.StageSigned
+	case r.Verdict != nil:
+		return store.StageDecided
+	case r.Touched:
+		return store.StageReview
+	}
+	return store.StageNew
 }
 
 // inReport is what of it stands in a report; nil without a verdict.

@@ -25,6 +25,10 @@ type shownScore struct {
 	Withheld bool     // the policy does not show it to the visitor
 	Later    bool     // not computed yet
 	Verdict  string   // key of the message of the latest; empty: none, or not for the visitor
+	// Stage is how far people are with it, Assigned who reviews it, and Due by when; empty: not for the visitor.
+	Stage         store.CaseStage
+	Assigned, Due string
+	Late          bool // the day has passed, and there is no verdict
 }
 
 // scores returns the scores of those checks that have a report.
@@ -52,6 +56,10 @@ func (w reportPages) scores(ctx context.Context, v *visitor, tasks []store.Task)
 			continue
 		}
 		one := shownScore{}
+		if v.seesAll() {
+			one.Stage, one.Assigned, one.Due = now.Stage(), now.Assigned, now.Due
+			one.Late = now.Due != "" && now.Verdict == nil && now.Due < w.o.Now().Local().Format(time.DateOnly)
+		}
 		if see == SeeEverything && now.Verdict != nil {
 			one.Verdict = now.VerdictKey()
 		}

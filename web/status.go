@@ -26,6 +26,7 @@ type refusal struct {
 // wraps another stands before it.
 var refusals = []refusal{
 	{wraps(errNoToken), http.StatusUnauthorized, "token", "error.signed"},
+	{wraps(errMethod), http.StatusMethodNotAllowed, "method", "error.absent"},
 	{is[*http.MaxBytesError], http.StatusRequestEntityTooLarge, "large", "error.large"},
 	{tooLarge, http.StatusRequestEntityTooLarge, "large", "error.large"},
 	{is[*store.QuotaUsed], http.StatusTooManyRequests, "quota", "error.quota"},

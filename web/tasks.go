@@ -36,9 +36,13 @@ type row struct {
 }
 
 type checksPage struct {
-	Rows  []row
-	Older int64 // Seq to go on from; 0: these are the last
-	Busy  bool  // something is still to come
+	Rows      []row
+	Older     string // the next page; empty: these are the last
+	Filter    caseFilter
+	Views     []caseLink
+	Reviewers []string // to whom checks can be assigned; nil: the visitor does not decide
+	List      string   // the query of the list, for forms to come back
+	Busy      bool     // something is still to come
 	// MayAdd: the visitor adds documents to libraries.
 	MayAdd bool
 	// MayCheck: the visitor hands in.
@@ -54,8 +58,14 @@ func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *visit
 	if !v.seesAll() {
 		f.Owner = v.Name
 	}
+	show := caseFilterOf(r.URL.Query())
+	show.narrow(&f, v)
 	tasks, err := w.o.Store.FilterTasks(r.Context(), f, before, taskPage)
-	p := checksPage{MayCheck: v.Role != store.RoleAuditor, MayAdd: v.mayReview()}
+	p := checksPage{MayCheck: v.Role != store.RoleAuditor, MayAdd: v.mayReview(), Filter: show,
+		Views: show.Links(v.seesAll()), List: r.URL.RawQuery}
+	if err == nil && v.mayReview() {
+		p.Reviewers, err = w.reviewers(r.Context())
+	}
 	var scores map[concordat.TaskID]shownScore
 	if err == nil {
 		scores, err = w.reports.scores(r.Context(), v, tasks)
@@ -74,7 +84,7 @@ func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *visit
 		return
 	}
 	if len(tasks) == taskPage {
-		p.Older = tasks[len(tasks)-1].Seq
+		p.Older = show.Path(tasks[len(tasks)-1].Seq)
 	}
 	if len(tasks) == 0 && p.MayAdd {
 		ls, err := w.o.Store.Libraries(r.Context())

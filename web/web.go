@@ -298,6 +298,7 @@ func (w *Web) routes() {
 	w.page("GET /checks", everyone, w.checks.checksPage)
 	w.page("GET /checks/new", checkers, w.checks.newPage)
 	w.page("POST /checks", checkers, w.checks.submit)
+	w.page("POST /checks/cases", officers, w.reports.changeCases)
 	w.page("GET /checks/{id}", everyone, w.reports.checkPage)
 	w.page("GET /checks/{id}/events", everyone, w.checks.events)
 	w.page("POST /checks/{id}/cancel", checkers, w.checks.cancel)

@@ -115,6 +115,18 @@ func testDocuments(t *testing.T, p Place) {
 	}
 	_, err = db.DocumentRow(ctx, "b", "2")
 	wantErr(t, err, concordat.ErrNotFound)
+	listed, all, err := db.ListDocuments(ctx, "a", store.DocumentFilter{Skip: 1, Limit: 1})
+	must(t, err)
+	if all != 3 || len(listed) != 1 || listed[0].ID != "1" || listed[0].SameAs != "" {
+		t.Errorf("the second of %d documents is %+v", all, listed)
+	}
+	listed, all, err = db.ListDocuments(ctx, "a", store.DocumentFilter{Query: "0", Order: store.BySentences})
+	must(t, err)
+	if all != 1 || listed[0].ID != "0" || listed[0].SameAs != "2" {
+		t.Errorf("found %d: %+v", all, listed)
+	}
+	_, _, err = db.ListDocuments(ctx, "a", store.DocumentFilter{Order: "luck"})
+	wantErr(t, err, concordat.ErrInvalid)
 }
 
 func testDocumentsReplace(t *testing.T, p Place) {

@@ -24,12 +24,12 @@ func CursorOf(list string, at ...any) string {
 }
 
 // ReadCursor reads a cursor of a list into at, pointers to as many strings and numbers as it holds. An
-// empty one leaves them as they are. It fails with concordat.ErrInvalid for one of another list.
+// empty one leaves them as they are. It fails with concordat.ErrNotFound for one that names no place of this list.
 func ReadCursor(cursor, list string, at ...any) error {
 	if cursor == "" {
 		return nil
 	}
-	bad := fmt.Errorf("%w: the cursor is not one of this list", concordat.ErrInvalid)
+	bad := fmt.Errorf("%w: the cursor is not one of this list", concordat.ErrNotFound)
 	if len(cursor) > mostCursor {
 		return bad
 	}

@@ -2,6 +2,32 @@ package message
 
 // submitMessages are the words of handing in and of progress.
 var submitMessages = map[string][2]string{
+	"cases.views":      {"Views", "视图"},
+	"cases.all":        {"All", "全部"},
+	"cases.waiting":    {"In progress", "进行中"},
+	"cases.new":        {"New", "新"},
+	"cases.review":     {"In review", "审核中"},
+	"cases.decided":    {"Decided", "已判定"},
+	"cases.signed":     {"Signed off", "已复核"},
+	"cases.failed":     {"Failed", "失败"},
+	"cases.find":       {"Find by title", "按标题查找"},
+	"cases.mine":       {"Assigned to me", "分配给我的"},
+	"cases.assigned":   {"Assigned to", "负责人"},
+	"cases.unassigned": {"Nobody", "无"},
+	"cases.assign":     {"Assign", "分配"},
+	"cases.tome":       {"Assign to me", "分配给我"},
+	"cases.due":        {"Due", "截止日期"},
+	"cases.setdue":     {"Set due date", "设置截止日期"},
+	"cases.late":       {"overdue", "已逾期"},
+	"cases.chosen":     {"With the selected checks", "对所选检测"},
+	"cases.none":       {"Nothing here.", "此处无内容。"},
+	"cases.nothing":    {"Select one check or more, at most 50.", "请选择 1 至 50 份检测。"},
+	"cases.nobody":     {"%s cannot review checks here.", "%s 无权在此审核。"},
+	"stage.of.new":     {"New", "新"},
+	"stage.of.review":  {"In review", "审核中"},
+	"stage.of.decided": {"Decided", "已判定"},
+	"stage.of.signed":  {"Signed off", "已复核"},
+
 	"colon": {": ", "："},
 	"stop":  {". ", "。"},
 
