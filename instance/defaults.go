@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"concordat"
 	"concordat/instance/config"
 	"concordat/report"
+	"concordat/report/language"
 	"concordat/segment"
 	"concordat/site"
 )
@@ -106,7 +108,7 @@ func Templates(c *config.Config) map[string]*segment.Template {
 func (o *Instance) Language(flag string) (report.Language, error) {
 	l, err := report.ParseLanguage(cmp.Or(flag, o.Config.Report.Language))
 	if err != nil {
-		return "", Usagef("--language %s: want en or zh", flag)
+		return "", Usagef("--language %s: want %s", flag, strings.Join(language.Short(), " or "))
 	}
 	return l, nil
 }

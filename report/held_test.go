@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"concordat"
+	"concordat/report/language"
 )
 
 // TestNamed: a year in parentheses is a citation behind a name, whatever space stands before the name; nothing before it, or
@@ -129,18 +130,19 @@ func TestHolders(t *testing.T) {
 // it is.
 func TestFlagDetail(t *testing.T) {
 	f := concordat.Flag{Code: FlagDeleted}
-	for own, want := range messages[Chinese] {
+	chinese := Language("zh-Hans")
+	for own, want := range language.Code(chinese).Table() {
 		f.Detail = own
-		if got := Chinese.FlagDetail(f); got != want {
+		if got := chinese.FlagDetail(f); got != want {
 			t.Errorf("%q is said as %q, want %q", own, got, want)
 		}
 	}
 	f.Detail = "a detail that no language knows"
-	if got := Chinese.FlagDetail(f); got != chineseFlags[FlagDeleted][1] {
+	if got := chinese.FlagDetail(f); got != chinese.Say("flag."+FlagDeleted+".detail") {
 		t.Errorf("of a known code: %q", got)
 	}
 	f.Code = "unknown"
-	for _, l := range []Language{English, Chinese} {
+	for _, l := range []Language{English, chinese} {
 		if got := l.FlagDetail(f); got != f.Detail {
 			t.Errorf("of an unknown code: %q", got)
 		}

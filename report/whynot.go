@@ -53,7 +53,7 @@ func (r *Report) shownWithout() []string {
 	passages := func(e concordat.Exclusion) string { return l.Plural(count[e], "passage", "passages") }
 	var out []string
 	if count[concordat.ExcludedCommon] > 0 {
-		out = append(out, l.join(append([]string{l.Say("Common wording: %s, shown without score.", passages(concordat.ExcludedCommon))},
+		out = append(out, l.Join(append([]string{l.Say("Common wording: %s, shown without score.", passages(concordat.ExcludedCommon))},
 			r.holders()...)))
 	}
 	if count[concordat.ExcludedTemplate] > 0 {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"concordat"
+	"concordat/report/language"
 )
 
 // Closeness says a similarity, 0 to 1, in one of four steps. The similarity of one sentence is
@@ -117,8 +118,8 @@ func (l Language) Flag(f concordat.Flag) string {
 
 // FlagName says the code of a flag. A code that the language does not know stays as it is.
 func (l Language) FlagName(f concordat.Flag) string {
-	if known := chineseFlags[f.Code]; l == Chinese && known[0] != "" {
-		return known[0]
+	if name, ok := language.Code(l).Lookup("flag." + f.Code); ok {
+		return name
 	}
 	return f.Code
 }
@@ -126,11 +127,10 @@ func (l Language) FlagName(f concordat.Flag) string {
 // FlagDetail says what a flag means: its own sentence, or where the language has none of it, that of
 // its code.
 func (l Language) FlagDetail(f concordat.Flag) string {
-	if t, ok := messages[l][f.Detail]; ok {
-		return t
-	}
-	if known := chineseFlags[f.Code]; l == Chinese && known[1] != "" {
-		return known[1]
+	for _, key := range []string{f.Detail, "flag." + f.Code + ".detail"} {
+		if t, ok := language.Code(l).Lookup(key); ok {
+			return t
+		}
 	}
 	return f.Detail
 }
@@ -355,9 +355,9 @@ func (l Language) Consulted(c concordat.Consulted) string {
 		if c.Asked > 0 {
 			out = append(out, l.Say("%s not measured there.", l.Plural(c.Asked, "sentence was", "sentences were")))
 		}
-		return l.join(append(out, l.partner(c)...))
+		return l.Join(append(out, l.partner(c)...))
 	case c.Asked == 0:
-		return l.join(append([]string{l.Say("was not asked about any sentence.")}, l.partner(c)...))
+		return l.Join(append([]string{l.Say("was not asked about any sentence.")}, l.partner(c)...))
 	case c.Answered < c.Asked:
 		out = append(out, l.Say("answered %s of %s.", Thousands(c.Answered), l.Plural(c.Asked, "sentence", "sentences")))
 	default:
@@ -372,7 +372,7 @@ func (l Language) Consulted(c concordat.Consulted) string {
 	if c.Capped > 0 {
 		out = append(out, l.Say("Cut short by a safety limit: %s.", l.Plural(c.Capped, "look-up", "look-ups")))
 	}
-	return l.join(append(out, l.partner(c)...))
+	return l.Join(append(out, l.partner(c)...))
 }
 
 // evidenceKind says the kind of a passage, and whether a citation stands with it.

@@ -192,7 +192,7 @@ func TestCauses(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", cause, got, want)
 		}
 	}
-	if got := message.Chinese.Cause("empty: no byte"); !strings.HasPrefix(got, "文件为空：no byte。请提交") {
+	if got := message.Language("zh-Hans").Cause("empty: no byte"); !strings.HasPrefix(got, "文件为空：no byte。请提交") {
 		t.Errorf("got %q", got)
 	}
 }

@@ -240,7 +240,7 @@ func (w *Web) parse() error {
 	if err != nil {
 		return err
 	}
-	for _, l := range []message.Language{message.English, message.Chinese} {
+	for _, l := range message.Languages() {
 		functions := template.FuncMap{
 			"t":       l.Say,
 			"asset":   w.static.Path,
@@ -382,11 +382,16 @@ type frame struct {
 	Site     string
 	Title    string // key of a message
 	Path     string
-	Next     string   // where the page is read again, such as in the other language
+	Next     string   // where the page is read again, for example in another language
 	Visitor  *visitor // nil: nobody has signed in
 	LTI      bool     // learning platforms are used
 	Waiting  int      // requests of partners that somebody here decides on
 	Page     any
+}
+
+// Others returns the languages in which the page can be read instead.
+func (f frame) Others() []message.Language {
+	return slices.DeleteFunc(message.Languages(), func(l message.Language) bool { return l == f.Language })
 }
 
 // show writes a page.

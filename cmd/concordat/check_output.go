@@ -17,6 +17,7 @@ import (
 	"concordat/instance/signing"
 	"concordat/report"
 	"concordat/report/html"
+	"concordat/report/language"
 )
 
 // outFlags say where a report goes, and in which form.
@@ -32,13 +33,14 @@ func (f *outFlags) add(fl *pflag.FlagSet) {
 }
 
 // addLanguage adds the flag for the language of a report.
-func addLanguage(fl *pflag.FlagSet, language *string) {
-	fl.StringVar(language, "language", "", "language of the words of the report: en or zh (default: configuration, en)")
+func addLanguage(fl *pflag.FlagSet, to *string) {
+	usage := "language of the words of the report: " + strings.Join(language.Short(), " or ") + " (default: configuration, en)"
+	fl.StringVar(to, "language", "", usage)
 }
 
 func (f *outFlags) validate() error {
 	if _, err := report.ParseLanguage(f.language); err != nil {
-		return cli.Usagef("--language %s: want en or zh", f.language)
+		return cli.Usagef("--language: %w", err)
 	}
 	if f.format == "" {
 		f.format = strings.TrimPrefix(strings.ToLower(filepath.Ext(f.out)), ".")

@@ -70,7 +70,7 @@ type Report struct {
 	ExcludeCitations    bool
 	CountForms          bool
 	CountSentences      bool
-	Language            string // of a report's own words: en or zh
+	Language            string // of a report's own words, for example en or zh
 	Certificate, Key    string // files by which PDF reports are signed; empty: the site's own key
 	ExcludeKinds        []string
 	ExcludeSections     []string

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"concordat"
+	"concordat/report/language"
 )
 
 // Key is one setting that has a single value.
@@ -76,8 +77,8 @@ var siteKeys = []Key{
 	number("check.again_days", "0", live, "days", 0, 3650, func(c *Config) *int { return &c.Check.AgainDays },
 		"After so many days, and again and again, what was handed in on the pages is checked once more. 0: only what is set so."),
 
-	word("report.language", "en", live, func(c *Config) *string { return &c.Report.Language },
-		"Language of the words of reports: English or simplified Chinese.", "en", "zh"),
+	tongue("report.language", "en", live, func(c *Config) *string { return &c.Report.Language },
+		"Language of the words of reports, for example en or zh."),
 	text("report.certificate", "", live, func(c *Config) *string { return &c.Report.Certificate },
 		"File with the X.509 certificate, and those above it, by which PDF reports are signed (PEM); empty: one that the site makes for its own key."),
 	text("report.key", "", live, func(c *Config) *string { return &c.Report.Key },
@@ -246,6 +247,19 @@ func word(name, def string, live bool, field func(*Config) *string, doc string, 
 	return Key{Name: name, Type: oneOf(words), Default: def, Live: live, Doc: doc,
 		set: func(c *Config, s string) error {
 			if err := checkWord(s, words); err != nil {
+				return err
+			}
+			*field(c) = s
+			return nil
+		},
+		get: func(c *Config) string { return *field(c) }}
+}
+
+// tongue is the key of a language that the program speaks.
+func tongue(name, def string, live bool, field func(*Config) *string, doc string) Key {
+	return Key{Name: name, Type: "language", Default: def, Live: live, Doc: doc,
+		set: func(c *Config, s string) error {
+			if err := checkWord(s, language.Short()); err != nil {
 				return err
 			}
 			*field(c) = s

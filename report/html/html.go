@@ -95,7 +95,7 @@ func (d *doc) head() {
 	d.fact(d.in.Say("Document"), string(d.r.Submission.ID))
 	made := ""
 	if !d.r.Made.IsZero() {
-		made = d.r.Made.UTC().Format(map[bool]string{true: "2006-01-02 15:04 UTC", false: "2 January 2006, 15:04 UTC"}[d.in == report.Chinese])
+		made = d.r.Made.UTC().Format(d.in.TimeLayout())
 	}
 	d.fact(d.in.Say("Made"), made)
 	if d.r.Dated != "" {

@@ -91,12 +91,11 @@ func (d *doc) paragraph(heading string, sentences ...string) {
 	d.raw("<h3>")
 	d.say(heading)
 	d.raw("</h3><p>")
+	said := make([]string, len(sentences))
 	for i, s := range sentences {
-		if i > 0 && d.in != report.Chinese {
-			d.raw(" ")
-		}
-		d.say(s)
+		said[i] = d.in.Say(s)
 	}
+	d.text(d.in.Join(said))
 	d.raw("</p>")
 }
 

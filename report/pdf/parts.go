@@ -364,11 +364,7 @@ func (d *doc) paragraph(heading string, sentences ...string) {
 	for i, s := range sentences {
 		said[i] = d.in.Say(s)
 	}
-	between := " "
-	if d.in == report.Chinese {
-		between = ""
-	}
-	d.text(strings.Join(said, between))
+	d.text(d.in.Join(said))
 }
 
 func (d *doc) excluded() {

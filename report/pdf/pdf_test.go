@@ -199,7 +199,7 @@ func TestOddText(t *testing.T) {
 func TestPagesAreDrawn(t *testing.T) {
 	for _, name := range []string{"english", "chinese", "arabic"} {
 		rep := report.Build(findings(t, name), report.Rules{})
-		rep.Language = report.Chinese
+		rep.Language = report.Language("zh-Hans")
 		b := write(t, rep)
 		tool(t, b, "qpdf", "--check", "FILE")
 		image := tool(t, b, "pdftoppm", "-gray", "-r", "40", "FILE")

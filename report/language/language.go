@@ -1,0 +1,139 @@
+package language
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Code is the BCP 47 tag of a language that has a file here. The zero value is English.
+type Code string
+
+// English is the language in which every text exists.
+const English Code = "en"
+
+// The keys by which a file describes its language.
+const (
+	keyName     = "language.name"     // its own name for itself
+	keyJoin     = "language.join"     // stands between two sentences
+	keyTime     = "language.time"     // layout of a date with its time, as time.Format has it
+	keySingular = "language.singular" // yes: one thing has another word than many
+)
+
+//go:embed *.json
+var files embed.FS
+
+// tables returns the texts of every language by their keys. The files are part of the program, and a test reads each of them.
+var tables = sync.OnceValue(func() map[Code]map[string]string {
+	all := map[Code]map[string]string{}
+	entries, err := files.ReadDir(".")
+	if err != nil {
+		panic(err)
+	}
+	for _, e := range entries {
+		text, err := files.ReadFile(e.Name())
+		if err != nil {
+			panic(err)
+		}
+		table := map[string]string{}
+		if err := json.Unmarshal(text, &table); err != nil {
+			panic(fmt.Sprintf("%s: %v", e.Name(), err))
+		}
+		all[Code(strings.TrimSuffix(e.Name(), ".json"))] = table
+	}
+	return all
+})
+
+// All returns every language: English, then the others by their tags.
+func All() []Code {
+	codes := slices.Sorted(maps.Keys(tables()))
+	codes = slices.DeleteFunc(codes, func(c Code) bool { return c == English })
+	return append([]Code{English}, codes...)
+}
+
+// Short returns the names by which flags and settings choose a language, in the order of All: en, zh.
+func Short() []string {
+	var out []string
+	for _, c := range All() {
+		out = append(out, base(string(c)))
+	}
+	return out
+}
+
+// Parse returns the language of a tag, for example en, zh, zh-CN or zh_Hans, by its first part. The empty tag is English.
+func Parse(tag string) (c Code, ok bool) {
+	if tag == "" {
+		return English, true
+	}
+	for _, c := range All() {
+		if base(string(c)) == base(tag) {
+			return c, true
+		}
+	}
+	return "", false
+}
+
+// base returns the first part of a tag, in lower case.
+func base(tag string) string {
+	first, _, _ := strings.Cut(strings.ToLower(strings.ReplaceAll(tag, "_", "-")), "-")
+	return strings.TrimSpace(first)
+}
+
+// Tag returns the BCP 47 tag, as HTML has it.
+func (c Code) Tag() string {
+	if c == "" {
+		return string(English)
+	}
+	return string(c)
+}
+
+// Lookup returns the text of a key in language c, or ok false if its file has none.
+func (c Code) Lookup(key string) (text string, ok bool) {
+	text, ok = tables()[Code(c.Tag())][key]
+	return text, ok
+}
+
+// Say returns the text of a key in language c, its verbs filled with args as by fmt.Sprintf. Translations may take the
+// arguments in another order. A text that c lacks is English, and a key that English lacks is its own text.
+func (c Code) Say(key string, args ...any) string {
+	text, ok := c.Lookup(key)
+	if !ok {
+		if text, ok = English.Lookup(key); !ok {
+			text = key
+		}
+	}
+	if len(args) == 0 {
+		return text
+	}
+	return fmt.Sprintf(text, args...)
+}
+
+// Noun returns the word for n things, given the English words for one and for many. A language whose words have one form
+// has a text for many only.
+func (c Code) Noun(n int, one, many string) string {
+	if n == 1 && c.Say(keySingular) == "yes" {
+		return c.Say(one)
+	}
+	return c.Say(many)
+}
+
+// Name returns the language's name for itself.
+func (c Code) Name() string { return c.Say(keyName) }
+
+// Join puts sentences behind one another.
+func (c Code) Join(sentences []string) string { return strings.Join(sentences, c.Say(keyJoin)) }
+
+// TimeLayout returns the layout of a date with its time in UTC, as time.Time.Format takes it.
+func (c Code) TimeLayout() string { return c.Say(keyTime) }
+
+// Keys returns the keys of the words of pages, sorted: those that English has.
+func Keys() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(tables()[English])), func(k string) bool { return strings.HasPrefix(k, "language.") })
+}
+
+// Table returns a copy of the texts of language c by their keys.
+func (c Code) Table() map[string]string { return maps.Clone(tables()[Code(c.Tag())]) }

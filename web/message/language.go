@@ -1,0 +1,61 @@
+package message
+
+import (
+	"net/http"
+	"strings"
+
+	"concordat/report"
+	"concordat/report/language"
+)
+
+// Language is one in which the pages speak.
+type Language language.Code
+
+// English is the language of the API, and of whoever asks for none that there is.
+const English = Language(language.English)
+
+// Cookie is the name of the cookie that holds the language a visitor chose.
+const Cookie = "language"
+
+// Languages returns every language, English first.
+func Languages() []Language {
+	var out []Language
+	for _, c := range language.All() {
+		out = append(out, Language(c))
+	}
+	return out
+}
+
+// LanguageOf returns the language that the visitor chose, or the first that the browser asks for.
+func LanguageOf(r *http.Request) Language {
+	if c, err := r.Cookie(Cookie); err == nil {
+		return LanguageNamed(c.Value)
+	}
+	for _, one := range strings.Split(r.Header.Get("Accept-Language"), ",") {
+		tag, _, _ := strings.Cut(one, ";")
+		if c, ok := language.Parse(strings.TrimSpace(tag)); ok && strings.TrimSpace(tag) != "" {
+			return Language(c)
+		}
+	}
+	return English
+}
+
+// LanguageNamed returns the language of that tag; English if there is none.
+func LanguageNamed(tag string) Language {
+	if c, ok := language.Parse(tag); ok {
+		return Language(c)
+	}
+	return English
+}
+
+// Report returns the language as reports have it.
+func (l Language) Report() report.Language { return report.Language(l) }
+
+// Name returns the language's name for itself.
+func (l Language) Name() string { return language.Code(l).Name() }
+
+// Say returns a message. An unknown key is a fault of a page, which a test finds; it is shown as it is.
+func (l Language) Say(key string, args ...any) string { return language.Code(l).Say(key, args...) }
+
+// Keys returns the keys of all messages, sorted.
+func Keys() []string { return language.Keys() }
