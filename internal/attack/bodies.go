@@ -14,7 +14,8 @@ import (
 
 // What a hostile body may cost.
 const (
-	bodyTime   = 500 * time.Millisecond
+	bodyTime   = 500 * time.Millisecond // of a processor, where that is known
+	bodyWait   = 5 * time.Second        // by the clock, also then
 	bodyMemory = 64 << 20
 	bodyAnswer = 10_000
 )
@@ -109,7 +110,7 @@ func (t *target) sendBody(ctx context.Context, r *result, o operation, b hostile
 	var a answer
 	var grew int64
 	for try := range 2 { // the machine may have been busy
-		before := t.resident(true)
+		before, worked := t.resident(true), t.worked()
 		var err error
 		a, err = t.raw(ctx, t.admin, o.method, o.address(), "application/json", body)
 		r.tries++
@@ -118,6 +119,9 @@ func (t *target) sendBody(ctx context.Context, r *result, o operation, b hostile
 			return ctx.Err()
 		}
 		grew = t.resident(false) - before
+		if after := t.worked(); worked >= 0 && after >= worked && a.took <= bodyWait {
+			a.took = min(a.took, after-worked)
+		}
 		if a.took <= bodyTime && grew <= bodyMemory {
 			break
 		}
@@ -140,6 +144,26 @@ func (t *target) sendBody(ctx context.Context, r *result, o operation, b hostile
 		r.fault("%s %s with %s: taken: %d", o.method, o.path, b.what, a.status)
 	}
 	return nil
+}
+
+// worked returns the time of processors that the site has had, in steps of ten milliseconds: on a machine that is busy with other
+// things it tells better than a clock what a call costs. It is negative for a site that was not made here, and where the
+// system does not tell.
+func (t *target) worked() time.Duration {
+	if t.process == nil {
+		return -1
+	}
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", t.process.Process.Pid))
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // behind the name, from the state on
+	if err != nil || len(fields) < 13 {
+		return -1
+	}
+	user, err := strconv.ParseInt(fields[11], 10, 64)
+	system, err2 := strconv.ParseInt(fields[12], 10, 64)
+	if err != nil || err2 != nil {
+		return -1
+	}
+	return time.Duration(user+system) * 10 * time.Millisecond // USER_HZ is 100 on every system that Linux runs on with Go
 }
 
 var peak, now = regexp.MustCompile(`VmHWM:\s+(\d+) kB`), regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
