@@ -37,6 +37,8 @@ PYTHONPATH="$work" python3 "$here/deploy/check_api.py" "$base" "$token" "$here/d
 cat >"$work/schemathesis.toml" <<'T'
 [checks.positive_data_acceptance]
 expected-statuses = ["2xx", "3xx", "401", "403", "404", "409", "412", "429", "5xx"]
+[checks.missing_required_header]
+expected-statuses = ["400", "401", "403", "404", "406", "422", "428"]
 T
 cd "$work"
 schemathesis --config-file schemathesis.toml run "$base/api/v1/openapi.json" -H "Authorization: Bearer $token" --no-color \

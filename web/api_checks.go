@@ -59,13 +59,14 @@ func (w api) apiOfChecks(a huma.API) {
 	}, w.apiEvents)
 }
 
-// fileOrText: a form hands in at least one of the two.
-var fileOrText = []*huma.Schema{{Required: []string{"file"}}, {Required: []string{"text"}}}
+// fileOrText: a form hands in at least one of the two. Generators of clients read if and then over, and make nothing of anyOf.
+var fileOrText = map[string]any{"if": map[string]any{"not": map[string]any{"required": []string{"file"}}},
+	"then": map[string]any{"required": []string{"text"}}}
 
 // least is a bound of a schema.
 func least[T int | float64](n T) *T { return &n }
 
-var submitForm = &huma.Schema{Type: "object", AnyOf: fileOrText, Properties: map[string]*huma.Schema{
+var submitForm = &huma.Schema{Type: "object", Extensions: fileOrText, Properties: map[string]*huma.Schema{
 	"file": {Type: "array", MinItems: least(1), Items: &huma.Schema{Type: "string", Format: "binary", MinLength: least(1)},
 		Description: "Documents, or ZIP files of them"},
 	"text":     {Type: "string", Pattern: `\S`, Description: "A text, instead of or beside files"},
