@@ -129,7 +129,7 @@ func seenName(name any) string { return visible(fmt.Sprint(name)) }
 
 // shareBar is a share, 0 to 1, as the length of a bar. Its number stands beside it.
 func shareBar(share float64) template.HTML {
-	return template.HTML(fmt.Sprintf(`<svg class="share" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect width="%.1f" height="10"/></svg>`,
+	return template.HTML(fmt.Sprintf(`<svg class="sharebar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect width="%.1f" height="10"/></svg>`,
 		100*min(1, max(0, share))))
 }
 
