@@ -45,7 +45,7 @@ type Merge struct {
 
 const (
 	leastMerge = 1 << 20
-	lineBytes  = 24 // of a line in memory, beside its own
+	lineBytes  = 40 // of a line in memory, beside its own: the list of lines has room to grow
 	// mostRuns bounds the runs that are merged at once, each with a buffer of mergeBuffer bytes.
 	mostRuns    = 128
 	mergeBuffer = 1 << 16

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -109,6 +111,9 @@ the list of what could be removed.`,
 			if err := f.check(); err != nil {
 				return err
 			}
+			if os.Getenv("GOMEMLIMIT") == "" {
+				debug.SetMemoryLimit(int64(f.MemoryMiB+screenBase) << 20)
+			}
 			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error { return a.screen(cmd.Context(), o, f) })
 		},
 	}
@@ -118,6 +123,9 @@ the list of what could be removed.`,
 		a.screenFrequenciesCommand(), a.screenDocumentsCommand(), a.screenStageCommand())
 	return c
 }
+
+// screenBase is what the program takes beside --memory, in MiB, before it collects garbage more often.
+const screenBase = 96
 
 func (f *screenFlags) define(c *cobra.Command) {
 	fl := c.Flags()

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -267,6 +268,7 @@ func (a *commands) stageMerge() *cobra.Command {
 			if memory < 1 || memory > 1<<20 {
 				return cli.Usagef("--memory %d: want 1 to %d MiB", memory, 1<<20)
 			}
+			debug.SetMemoryLimit(int64(memory+mergeBase) << 20)
 			in := []io.Reader{a.Stdin}
 			for i, path := range args {
 				f, err := os.Open(path)
@@ -286,6 +288,9 @@ func (a *commands) stageMerge() *cobra.Command {
 	c.Flags().StringVar(&folder, "work", "", "folder for what has no room in memory (default: that of temporary files)")
 	return c
 }
+
+// mergeBase is the memory of merge in MiB beside its lines, from which on it collects garbage more often.
+const mergeBase = 24
 
 // spillFolder is room for sorting in files without a name, which are gone when the process ends.
 type spillFolder string
