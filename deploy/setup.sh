@@ -1,6 +1,7 @@
 #!/bin/sh
-# setup.sh build|test: installs what is missing with apt when run as root on Debian or Ubuntu, and
-# otherwise prints the line to run. "build" needs Go and a C++ compiler; "test" a browser as well.
+# setup.sh build|test|engines: installs what is missing with apt when run as root on Debian or Ubuntu, and
+# otherwise prints the line to run. "build" needs Go and a C++ compiler; "test" a browser as well; "engines" Slurm and
+# Spark, on which deploy/screen is tested.
 set -eu
 
 need=""
@@ -23,6 +24,12 @@ if [ "${1:-build}" = test ]; then
 	# The files alone: the service would be the package zookeeperd. Tests start servers of their own.
 	[ -e /usr/share/java/zookeeper.jar ] || need="$need zookeeper"
 fi
+if [ "${1:-build}" = engines ]; then
+	want slurmctld slurm-wlm
+	want munged munge
+	want java default-jre-headless
+	python3 -c 'import ensurepip, venv' 2>/dev/null || need="$need python3-venv"
+fi
 if ! command -v go >/dev/null 2>&1; then
 	need="$need golang-go"
 fi
@@ -37,6 +44,13 @@ if [ -n "$need" ]; then
 		echo "run: sudo apt-get install -y$need" >&2
 		exit 1
 	fi
+fi
+
+if [ "${1:-build}" = engines ]; then
+	venv=${ENGINES:-${XDG_CACHE_HOME:-$HOME/.cache}/concordat-engines}
+	[ -x "$venv/bin/python" ] || python3 -m venv "$venv"
+	"$venv/bin/python" -c 'import pyspark' 2>/dev/null || "$venv/bin/pip" install --quiet pyspark==3.5.9
+	echo "PYSPARK_PYTHON=$venv/bin/python CONCORDAT_LONG=1 go test ./deploy -run 'Spark|Slurm' -v"
 fi
 
 # From 1.21 on Go fetches the version that go.mod asks for. What a distribution ships may be older: then

@@ -1,0 +1,1 @@
+../../screen/task.sh
