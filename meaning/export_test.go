@@ -7,3 +7,22 @@ func seal(body []byte) []byte {
 	sum := sha256.Sum256(body)
 	return append(append([]byte{}, body...), sum[:]...)
 }
+
+// Background returns the background of a sentence of a source, as Leads finds it and by comparing it with every sentence.
+func Background(submission *Text, sources []*Text, d, j int) (got, want float32) {
+	c := newComparison(submission, sources)
+	var best []float32
+	for k, other := range sources {
+		if k == d || c.best[k] == nil {
+			continue
+		}
+		most := float32(0)
+		for m, s := range other.sentences {
+			if shared := Shared(sources[d].sentences[j].Pieces, s.Pieces); other.prose[m] && shared >= leastShared {
+				most = max(most, joined(shared, Dot(&c.across[d][j], &c.across[k][m])))
+			}
+		}
+		best = append(best, most)
+	}
+	return c.there(d, int32(j)), background(best)
+}

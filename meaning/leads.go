@@ -77,7 +77,22 @@ type comparison struct {
 	across     [][]Vector  // of each source, the centred vectors of its sentences; nil: not needed yet
 	sums       []float32
 	touched    []int32
+	// What follows is made by hold, once it is needed.
+	held   map[int32][]holder // of each piece, the sentences of sources that have it
+	places []place            // of sentences, by the number that a holder has
+	shared []float32          // by the same number; 0 between questions
+	met    []int32
 }
+
+type (
+	// place is a sentence of a source.
+	place struct{ source, sentence int32 }
+	// holder is a sentence, by its number in places, that has a piece.
+	holder struct {
+		at     int32
+		weight float32
+	}
+)
 
 type posted struct {
 	sentence int32
@@ -210,27 +225,57 @@ func (c *comparison) here(i int32, d int) float32 {
 	return background(best)
 }
 
-// there returns the background of a sentence of a source: how near sentences of other sources are.
+// there returns the background of a sentence of a source: how near sentences of other sources are. Words first: without any in
+// common the table alone does not reach the background that is assumed.
 func (c *comparison) there(d int, j int32) float32 {
-	s := &c.sources[d].sentences[j]
+	if c.held == nil {
+		c.hold()
+	}
+	for _, p := range c.sources[d].sentences[j].Pieces {
+		for _, x := range c.held[p.Piece] {
+			if c.shared[x.at] == 0 {
+				c.met = append(c.met, x.at)
+			}
+			c.shared[x.at] += p.Weight * x.weight
+		}
+	}
+	most := make([]float32, len(c.sources))
+	for _, at := range c.met {
+		shared := c.shared[at]
+		c.shared[at] = 0
+		if k := c.places[at].source; int(k) != d && shared >= leastShared {
+			most[k] = max(most[k], joined(shared, Dot(&c.across[d][j], &c.across[k][c.places[at].sentence])))
+		}
+	}
+	c.met = c.met[:0]
 	var best []float32
-	for k, other := range c.sources {
-		if k == d || c.best[k] == nil {
-			continue
+	for k := range most {
+		if k != d && c.best[k] != nil {
+			best = append(best, most[k])
 		}
-		most := float32(0)
-		for m := range other.sentences {
-			if !other.prose[m] {
-				continue
-			}
-			// Words first: without any in common the table alone does not reach the background that is assumed.
-			if shared := Shared(s.Pieces, other.sentences[m].Pieces); shared >= leastShared {
-				most = max(most, joined(shared, Dot(&c.across[d][j], &c.across[k][m])))
-			}
-		}
-		best = append(best, most)
 	}
 	return background(best)
+}
+
+// hold notes which sentences of the sources have which pieces.
+func (c *comparison) hold() {
+	c.held = map[int32][]holder{}
+	for k, source := range c.sources {
+		if c.best[k] == nil {
+			continue
+		}
+		for m := range source.sentences {
+			if !source.prose[m] {
+				continue
+			}
+			at := int32(len(c.places))
+			c.places = append(c.places, place{int32(k), int32(m)})
+			for _, p := range source.sentences[m].Pieces {
+				c.held[p.Piece] = append(c.held[p.Piece], holder{at, p.Weight})
+			}
+		}
+	}
+	c.shared = make([]float32, len(c.places))
 }
 
 // margins returns the pairs of a source that stand out by extend or more.

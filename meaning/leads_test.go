@@ -80,3 +80,23 @@ func TestNotProse(t *testing.T) {
 		t.Errorf("leads %+v", ls)
 	}
 }
+
+// TestBackground: the index of pieces finds what comparing every sentence with every other finds.
+func TestBackground(t *testing.T) {
+	texts := read(t, reworded, source, other, source+" "+other, "It is told so. "+reworded)
+	above := 0
+	for d, text := range texts[1:] {
+		for j := range text.Spans {
+			got, want := meaning.Background(texts[0], texts[1:], d, j)
+			if got != want {
+				t.Errorf("source %d, sentence %d: %v, want %v", d, j, got, want)
+			}
+			if want > 0.2 {
+				above++
+			}
+		}
+	}
+	if above < 8 {
+		t.Errorf("%d sentences are near others: the texts test nothing", above)
+	}
+}
