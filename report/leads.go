@@ -89,6 +89,14 @@ const LeadMeaning = "A lead is a reason to read two places side by side: they se
 // NoLeads says that leads were looked for and that there is none, in English, to be translated.
 const NoLeads = "No passage seems to say in other words what a document of this site says. Most rewording of a single sentence, summaries and translations are not found."
 
+// LeadsFound says how many leads there are; empty: nobody asked for them.
+func (r *Report) LeadsFound() string {
+	if r.Leads == nil {
+		return ""
+	}
+	return r.Language.Say("Leads to passages in other words: %s. They are no part of the shares.", Thousands(len(r.Leads)))
+}
+
 // LeadWords says of a lead how it relates to its source.
 func (r *Report) LeadWords(l Lead) string {
 	if l.Kind == LeadSummary {

@@ -299,6 +299,9 @@ func (r *Report) Statement() []string {
 	out = append(out, r.shownWithout()...)
 	out = append(out, r.citesWords()...)
 	out = append(out, r.shortStatement()...)
+	if found := r.LeadsFound(); found != "" {
+		out = append(out, found)
+	}
 	if len(r.Consulted) == 0 {
 		out = append(out, l.Say("No library is on record as asked."))
 	}

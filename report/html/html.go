@@ -108,9 +108,9 @@ func (d *doc) head() {
 	d.attr("aria-label", d.in.Say("Parts of this report"))
 	d.raw(">")
 	for _, part := range [][2]string{{"result", d.in.Say("Result")}, {"text", d.in.Say("Text")}, {"sources", d.in.Say("Sources")},
-		{"passages", d.in.Say("Passages")}, {"short", d.in.Say("Short texts")}, {"coverage", d.in.Say("What was checked")},
-		{"method", d.in.Say("Method and rules")}} {
-		if part[0] == "short" && d.r.Short == nil {
+		{"passages", d.in.Say("Passages")}, {"leads", d.in.Say("Leads")}, {"short", d.in.Say("Short texts")},
+		{"coverage", d.in.Say("What was checked")}, {"method", d.in.Say("Method and rules")}} {
+		if part[0] == "short" && d.r.Short == nil || part[0] == "leads" && d.r.Leads == nil {
 			continue
 		}
 		d.raw(`<a href="#`, part[0], `">`)
@@ -164,6 +164,11 @@ func (d *doc) result() {
 		d.text(c)
 		d.raw(` <a href="#meaning">`)
 		d.say("What the share means")
+		d.raw("</a></p>")
+	}
+	if len(d.r.Leads) > 0 {
+		d.raw(`<p><a href="#leads">`)
+		d.text(d.r.LeadsFound())
 		d.raw("</a></p>")
 	}
 	d.review()
