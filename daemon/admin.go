@@ -28,8 +28,8 @@ func (s *Daemon) administration() *web.Administration {
 			}
 			return web.Keys{Made: true, Identity: k.Site.String(), Exported: k.Exported, WantsExport: k.WantsExport()}, nil
 		},
-		LockedRoot: func(ctx context.Context, passphrase []byte) ([]byte, error) {
-			return s.o.LockedRoot(ctx, crypto.Passphrase(passphrase))
+		LockedRoot: func(ctx context.Context, passphrase []byte, notes ...store.AuditNote) ([]byte, error) {
+			return s.o.LockedRoot(ctx, crypto.Passphrase(passphrase), notes...)
 		},
 		PutOffRoot: s.o.PutOffRoot}
 }

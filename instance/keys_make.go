@@ -14,6 +14,7 @@ import (
 	"concordat"
 	"concordat/crypto"
 	"concordat/crypto/keyfile"
+	"concordat/store"
 )
 
 // Settings of the store about keys.
@@ -162,13 +163,24 @@ func (o *Instance) Keys(ctx context.Context) (KeysState, error) {
 	return out, err
 }
 
-// PutOffRoot notes that the root key is not exported now; nobody is asked again.
-func (o *Instance) PutOffRoot(ctx context.Context) error {
-	return o.Store.SetSetting(ctx, rootAskedSetting, "not now")
+// PutOffRoot notes that the root key is not exported now; nobody is asked again. The notes go into the audit with it.
+func (o *Instance) PutOffRoot(ctx context.Context, notes ...store.AuditNote) error {
+	return o.set(ctx, rootAskedSetting, "not now", notes)
+}
+
+// set keeps a setting and the audit entries that tell of it, in one transaction.
+func (o *Instance) set(ctx context.Context, name, value string, notes []store.AuditNote) error {
+	return o.Store.Atomic(ctx, func(tx *store.DB) error {
+		if err := tx.SetSetting(ctx, name, value); err != nil {
+			return err
+		}
+		return tx.Notes(ctx, notes...)
+	})
 }
 
 // LockedRoot returns the root key of the site under a passphrase, and notes that it was exported. It stays in the keystore.
-func (o *Instance) LockedRoot(ctx context.Context, passphrase crypto.Secret) ([]byte, error) {
+// The notes go into the audit with that.
+func (o *Instance) LockedRoot(ctx context.Context, passphrase crypto.Secret, notes ...store.AuditNote) ([]byte, error) {
 	_, id, err := o.OpenKeystore()
 	if err != nil {
 		return nil, err
@@ -180,7 +192,7 @@ func (o *Instance) LockedRoot(ctx context.Context, passphrase crypto.Secret) ([]
 	if err != nil {
 		return nil, err
 	}
-	return b, o.Store.SetSetting(ctx, RootExportSetting, time.Now().UTC().Format(time.RFC3339))
+	return b, o.set(ctx, RootExportSetting, time.Now().UTC().Format(time.RFC3339), notes)
 }
 
 // RefreshKeys renews the card of a site that has its root key and takes away private keys whose time is over. It does

@@ -18,8 +18,9 @@ const SessionTime = 12 * time.Hour
 const maxAgent = 200
 
 // Begin begins a session of an account and returns its secret: always a new one, so that nobody can have
-// prepared it. former is the secret that the browser had, whose session ends; empty: none.
-func (r *Registry) Begin(ctx context.Context, account, former, agent string) (secret string, err error) {
+// prepared it. former is the secret that the browser had, whose session ends; empty: none. The notes go into the audit
+// with it.
+func (r *Registry) Begin(ctx context.Context, account, former, agent string, notes ...store.AuditNote) (secret string, err error) {
 	agent = strings.ToValidUTF8(agent, "\ufffd")
 	agent = strings.ToValidUTF8(agent[:min(len(agent), maxAgent)], "")
 	secret = rand.Text()
@@ -30,8 +31,12 @@ func (r *Registry) Begin(ctx context.Context, account, former, agent string) (se
 				return err
 			}
 		}
-		return tx.PutToken(ctx, secret, store.Token{Purpose: store.PurposeSession, Account: account, Made: now,
+		err := tx.PutToken(ctx, secret, store.Token{Purpose: store.PurposeSession, Account: account, Made: now,
 			Expires: now.Add(SessionTime), Name: agent})
+		if err != nil {
+			return err
+		}
+		return tx.Notes(ctx, notes...)
 	})
 }
 

@@ -123,7 +123,7 @@ func TestBatchPanics(t *testing.T) {
 			ended := make(chan error, 1)
 			go func() { ended <- all.Run(ctx) }()
 			first, err := all.Submit(ctx, "ann", "First", batch.Job{}, []store.BatchInput{{Name: "a.txt", Place: "a.txt"},
-				{Name: "b.txt", Place: "b.txt"}})
+				{Name: "b.txt", Place: "b.txt"}}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -161,8 +161,10 @@ func (q *Queue) Submit(ctx context.Context, owner, batch string, j Job) (concord
 }
 
 // SubmitAll is Submit for several: all are in the queue, or none. Those whose job has a Fault have ended.
-// As none ends before all are there, the end of a batch is told once.
-func (q *Queue) SubmitAll(ctx context.Context, owner, batch string, jobs []Job) ([]concordat.TaskID, error) {
+// As none ends before all are there, the end of a batch is told once. also, if not nil, makes further changes, and audit
+// entries, in the transaction that puts the tasks into the queue.
+func (q *Queue) SubmitAll(ctx context.Context, owner, batch string, jobs []Job,
+	also func(tx *store.DB, ids []concordat.TaskID) error) ([]concordat.TaskID, error) {
 	var tasks []store.Task
 	var ids []concordat.TaskID
 	for _, j := range jobs {
@@ -172,7 +174,13 @@ func (q *Queue) SubmitAll(ctx context.Context, owner, batch string, jobs []Job) 
 		}
 		tasks, ids = append(tasks, t), append(ids, t.ID)
 	}
-	if err := q.o.Store.CreateTasks(ctx, tasks); err != nil {
+	err := q.o.Store.Atomic(ctx, func(tx *store.DB) error {
+		if err := tx.CreateTasks(ctx, tasks); err != nil || also == nil {
+			return err
+		}
+		return also(tx, ids)
+	})
+	if err != nil {
 		return nil, err
 	}
 	q.look()
@@ -196,16 +204,30 @@ func (q *Queue) task(id concordat.TaskID, owner, batch string, j Job) (store.Tas
 		Request: request, File: j.File}, nil
 }
 
-// SubmitTask is Submit under an identity that the caller chose; ErrExists: there is such a task.
-func (q *Queue) SubmitTask(ctx context.Context, id concordat.TaskID, owner, batch string, j Job) error {
+// SubmitTask is Submit under an identity that the caller chose; ErrExists: there is such a task. The notes go into the audit
+// with it.
+func (q *Queue) SubmitTask(ctx context.Context, id concordat.TaskID, owner, batch string, j Job, notes ...store.AuditNote) error {
 	t, err := q.task(id, owner, batch, j)
 	if err == nil {
-		err = q.o.Store.CreateTask(ctx, t)
+		err = q.noted(ctx, notes, func(s QueueStore) error { return s.CreateTask(ctx, t) })
 	}
 	if err == nil {
 		q.look()
 	}
 	return err
+}
+
+// noted makes a change of the store with the audit entries that tell of it, in one transaction.
+func (q *Queue) noted(ctx context.Context, notes []store.AuditNote, change func(QueueStore) error) error {
+	if len(notes) == 0 {
+		return change(q.o.Store)
+	}
+	return q.o.Store.Atomic(ctx, func(tx *store.DB) error {
+		if err := change(tx); err != nil {
+			return err
+		}
+		return tx.Notes(ctx, notes...)
+	})
 }
 
 // look wakes the workers that wait for a task.
@@ -225,18 +247,19 @@ type begun struct {
 }
 
 // Retry puts a failed task back into the queue, at its old place. It fails with concordat.ErrInvalid in
-// another state.
-func (q *Queue) Retry(ctx context.Context, id concordat.TaskID) error {
-	if err := q.o.Store.RetryTask(ctx, id); err != nil {
+// another state. The notes go into the audit with the change.
+func (q *Queue) Retry(ctx context.Context, id concordat.TaskID, notes ...store.AuditNote) error {
+	if err := q.noted(ctx, notes, func(s QueueStore) error { return s.RetryTask(ctx, id) }); err != nil {
 		return err
 	}
 	q.look()
 	return nil
 }
 
-// Cancel ends a task that is queued or running; one that has ended stays as it is.
-func (q *Queue) Cancel(ctx context.Context, id concordat.TaskID, cause string) error {
-	if err := q.o.Store.CancelTask(ctx, id, cause); err != nil {
+// Cancel ends a task that is queued or running; one that has ended stays as it is. The notes go into the audit with the
+// change.
+func (q *Queue) Cancel(ctx context.Context, id concordat.TaskID, cause string, notes ...store.AuditNote) error {
+	if err := q.noted(ctx, notes, func(s QueueStore) error { return s.CancelTask(ctx, id, cause) }); err != nil {
 		return err
 	}
 	q.mu.Lock()

@@ -20,6 +20,7 @@ import (
 
 // Store is the part of the store that a site uses; *store.DB has it.
 type Store interface {
+	Atomic(ctx context.Context, f func(tx *store.DB) error) error
 	Library(ctx context.Context, id concordat.LibraryID) (store.Library, error)
 	Libraries(ctx context.Context) ([]store.Library, error)
 	CreateLibrary(ctx context.Context, l store.Library) error

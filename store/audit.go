@@ -202,6 +202,22 @@ func (h *AuditHead) step(e AuditEntry, known map[int64]string) error {
 	return nil
 }
 
+// AuditNote is what an entry of the audit will say of a change that is about to be made.
+type AuditNote struct {
+	Actor, Action string
+	Detail        map[string]any
+}
+
+// Notes adds an entry for each note.
+func (db *AuditLog) Notes(ctx context.Context, notes ...AuditNote) error {
+	for _, n := range notes {
+		if err := db.Note(ctx, n.Actor, n.Action, n.Detail); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Note is AppendAudit with the members of detail as a JSON object; nil: an empty one.
 func (db *AuditLog) Note(ctx context.Context, actor, action string, detail map[string]any) error {
 	if detail == nil {

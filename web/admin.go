@@ -32,8 +32,8 @@ type Administration struct {
 	// Keys are those by which the site signs. LockedRoot returns the root key under a passphrase, which stays here too, and
 	// PutOffRoot notes that nobody is to be asked for it again.
 	Keys       func(ctx context.Context) (Keys, error)
-	LockedRoot func(ctx context.Context, passphrase []byte) ([]byte, error)
-	PutOffRoot func(ctx context.Context) error
+	LockedRoot func(ctx context.Context, passphrase []byte, notes ...store.AuditNote) ([]byte, error)
+	PutOffRoot func(ctx context.Context, notes ...store.AuditNote) error
 }
 
 // Storage is the disk and the index of a site.
@@ -255,11 +255,7 @@ func (w adminPages) changeTask(rw http.ResponseWriter, r *http.Request, v *visit
 }
 
 func (w adminPages) retryTask(ctx context.Context, v *visitor, t store.Task) error {
-	if err := w.o.Queue.Retry(ctx, t.ID); err != nil {
-		return err
-	}
-	w.audit(ctx, v.Name, "check_retried", map[string]any{"task": t.ID})
-	return nil
+	return w.o.Queue.Retry(ctx, t.ID, v.note("check_retried", map[string]any{"task": t.ID}))
 }
 
 func (w adminPages) storage(ctx context.Context) (Storage, error) {

@@ -267,6 +267,12 @@ func (w adminAPI) apiAdd(rw http.ResponseWriter, r *http.Request, v *visitor) er
 
 func (w adminAPI) addFile(rw http.ResponseWriter, r *http.Request, v *visitor, lib concordat.LibraryID, f AddedFile, content io.Reader,
 	out *apiAddedBody) error {
+	// The audit first, as a file may be taken in by several transactions. It keeps for ever what it is told: a name may be a
+	// person's, so it gets that of receipts, a hash.
+	if err := w.o.Store.Note(r.Context(), v.Name, "documents_added", map[string]any{"library": lib,
+		"name": retain.DocumentName(lib, f.ID)}); err != nil {
+		return err
+	}
 	docs, err := w.o.AddFile(r.Context(), lib, f, http.MaxBytesReader(rw, io.NopCloser(w.checks.whileRoom(content)), w.o.MaxUpload))
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Name, err)
@@ -279,8 +285,5 @@ func (w adminAPI) addFile(rw http.ResponseWriter, r *http.Request, v *visitor, l
 		}
 		out.Documents = append(out.Documents, one)
 	}
-	// The audit keeps for ever what it is told: a name may be a person's, so it gets that of receipts, a hash.
-	w.audit(r.Context(), v.Name, "documents_added", map[string]any{"library": lib, "name": retain.DocumentName(lib, f.ID),
-		"documents": len(docs)})
 	return nil
 }

@@ -162,13 +162,12 @@ func (w batchPages) handBatch(ctx context.Context, v *visitor, u *upload) (strin
 	if runes := []rune(title); len(runes) > 200 {
 		title = string(runes[:200])
 	}
-	id, err := w.o.Batches.Submit(ctx, v.Name, strings.ToValidUTF8(title, "\ufffd"), j, inputs)
-	if err != nil {
-		return "", err
-	}
-	w.plan(ctx, v, store.RecheckBatch, id)
-	w.audit(ctx, v.Name, "batch_submitted", map[string]any{"batch": id, "files": len(inputs)})
-	return id, nil
+	return w.o.Batches.Submit(ctx, v.Name, strings.ToValidUTF8(title, "\ufffd"), j, inputs, func(tx *store.DB, id string) error {
+		if err := w.plan(ctx, tx, v, store.RecheckBatch, id); err != nil {
+			return err
+		}
+		return tx.Note(ctx, v.Name, "batch_submitted", map[string]any{"batch": id, "files": len(inputs)})
+	})
 }
 
 func (w batchPages) batchJob(ctx context.Context, u *upload) (batch.Job, error) {
@@ -322,11 +321,8 @@ func (w batchPages) stopBatch(ctx context.Context, v *visitor, b store.Batch) er
 	if w.o.Batches == nil {
 		return errNoBatches
 	}
-	if err := w.o.Batches.Cancel(ctx, b.ID, store.Cause{Code: store.CauseCancelled, Who: v.Name}.String()); err != nil {
-		return err
-	}
-	w.audit(ctx, v.Name, "batch_cancelled", map[string]any{"batch": b.ID})
-	return nil
+	return w.o.Batches.Cancel(ctx, b.ID, store.Cause{Code: store.CauseCancelled, Who: v.Name}.String(),
+		v.note("batch_cancelled", map[string]any{"batch": b.ID}))
 }
 
 func (w batchPages) repeatBatch(ctx context.Context, v *visitor, b store.Batch) error {
@@ -336,11 +332,7 @@ func (w batchPages) repeatBatch(ctx context.Context, v *visitor, b store.Batch) 
 	case w.o.Batches == nil:
 		return errNoBatches
 	}
-	if err := w.o.Batches.Again(ctx, b.ID); err != nil {
-		return err
-	}
-	w.audit(ctx, v.Name, "batch_again", map[string]any{"batch": b.ID})
-	return nil
+	return w.o.Batches.Again(ctx, b.ID, v.note("batch_again", map[string]any{"batch": b.ID}))
 }
 
 func (w batchPages) setLineage(rw http.ResponseWriter, r *http.Request, v *visitor) {
@@ -353,11 +345,8 @@ func (w batchPages) setLineage(rw http.ResponseWriter, r *http.Request, v *visit
 }
 
 func (w batchPages) applyLineage(ctx context.Context, v *visitor, b store.Batch, rules batch.LineageRules) error {
-	if err := batch.SetLineage(ctx, w.o.Site, w.o.Store, b.ID, v.Name, rules, w.o.Rules()); err != nil {
-		return err
-	}
-	w.audit(ctx, v.Name, "batch_lineage", map[string]any{"batch": b.ID, "rules": rules})
-	return nil
+	return batch.SetLineage(ctx, w.o.Site, w.o.Store, b.ID, v.Name, rules, w.o.Rules(),
+		v.note("batch_lineage", map[string]any{"batch": b.ID, "rules": rules}))
 }
 
 func (w batchPages) decidePair(rw http.ResponseWriter, r *http.Request, v *visitor) {
@@ -378,11 +367,8 @@ func (w batchPages) applyVerdict(ctx context.Context, v *visitor, b store.Batch,
 	if err != nil {
 		return err
 	}
-	if err := batch.SetVerdict(ctx, w.o.Site, w.o.Store, b.ID, v.Name, x, y, verdict, why, w.o.Rules()); err != nil {
-		return err
-	}
-	w.audit(ctx, v.Name, "batch_pair", map[string]any{"batch": b.ID, "a": x + 1, "b": y + 1, "verdict": verdict})
-	return nil
+	return batch.SetVerdict(ctx, w.o.Site, w.o.Store, b.ID, v.Name, x, y, verdict, why, w.o.Rules(),
+		v.note("batch_pair", map[string]any{"batch": b.ID, "a": x + 1, "b": y + 1, "verdict": verdict}))
 }
 
 // batchBeat is how often the events of a batch are looked up. They come from the store, so that they go on

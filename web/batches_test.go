@@ -355,7 +355,7 @@ func TestBatchRules(t *testing.T) {
 		inputs = append(inputs, store.BatchInput{Name: f[0], Place: hash})
 	}
 	id, err := d.batches.Submit(t.Context(), "olga", "Call", batch.Job{NoLibraries: true, Rules: &report.Rules{ExcludeQuotes: true}},
-		inputs)
+		inputs, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

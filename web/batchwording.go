@@ -105,9 +105,6 @@ func (w batchPages) applyWording(ctx context.Context, v *visitor, b store.Batch,
 	if count && why == "" || len(why) > mostNote {
 		return message.Invalid("wrong.reason", mostNote)
 	}
-	if err := batch.CountWording(ctx, w.o.Site, w.o.Store, b.ID, v.Name, number, count, why, w.o.Rules()); err != nil {
-		return err
-	}
-	w.audit(ctx, v.Name, "batch_wording", map[string]any{"batch": b.ID, "wording": number, "count": count})
-	return nil
+	return batch.CountWording(ctx, w.o.Site, w.o.Store, b.ID, v.Name, number, count, why, w.o.Rules(),
+		v.note("batch_wording", map[string]any{"batch": b.ID, "wording": number, "count": count}))
 }

@@ -169,19 +169,24 @@ func reasonOf(text string) (string, error) {
 
 // eraseSome deletes documents of a library for an officer. No query finds them afterwards; their bytes go soon.
 func (w adminPages) eraseSome(ctx context.Context, v *visitor, reason string, lib concordat.LibraryID,
-	ids ...concordat.DocumentID) (*retain.Receipt, error) {
+	ids ...concordat.DocumentID) error {
 	if w.o.Eraser == nil {
-		return nil, errNoEraser
+		return errNoEraser
 	}
 	reason, err := reasonOf(reason)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		var notes []store.AuditNote
+		for _, id := range ids {
+			notes = append(notes, v.note("document_deleted", map[string]any{"library": lib, "document": id}))
+		}
+		_, err = w.o.Eraser.Begin(ctx, v.Name, reason, retain.Target{Library: lib, Documents: ids}, notes...)
 	}
-	return w.o.Eraser.Begin(ctx, v.Name, reason, retain.Target{Library: lib, Documents: ids})
+	return err
 }
 
 // erase deletes for a visitor who may: checks as an officer, documents as an administrator.
-func (w adminPages) erase(ctx context.Context, v *visitor, reason string, t retain.Target) (*retain.Receipt, error) {
+func (w adminPages) erase(ctx context.Context, v *visitor, reason string, t retain.Target,
+	notes ...store.AuditNote) (*retain.Receipt, error) {
 	switch {
 	case w.o.Eraser == nil:
 		return nil, errNoEraser
@@ -213,7 +218,7 @@ func (w adminPages) erase(ctx context.Context, v *visitor, reason string, t reta
 			return nil, err
 		}
 	}
-	r, err := w.o.Eraser.Erase(ctx, v.Name, reason, t)
+	r, err := w.o.Eraser.Erase(ctx, v.Name, reason, t, notes...)
 	for _, id := range t.Tasks {
 		w.cache.drop(id)
 	}

@@ -44,12 +44,11 @@ func (w adminPages) exportRoot(rw http.ResponseWriter, r *http.Request, v *visit
 		w.showHealth(rw, r, v, http.StatusBadRequest, "keys.short")
 		return
 	}
-	b, err := w.o.Admin.LockedRoot(r.Context(), []byte(one))
+	b, err := w.o.Admin.LockedRoot(r.Context(), []byte(one), v.note("root key exported", map[string]any{"kept": true}))
 	if err != nil {
 		w.fail(rw, r, v, fmt.Errorf("root key: %w", err))
 		return
 	}
-	w.audit(r.Context(), v.Name, "root key exported", map[string]any{"kept": true})
 	rw.Header().Set("Content-Type", "application/octet-stream")
 	rw.Header().Set("Cache-Control", "no-store")
 	rw.Header().Set("Content-Disposition", `attachment; filename="concordat-root.key"`)
@@ -60,12 +59,11 @@ func (w adminPages) exportRoot(rw http.ResponseWriter, r *http.Request, v *visit
 func (w adminPages) putOffRoot(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	err := errNoAdmin
 	if w.o.Admin != nil && w.o.Admin.PutOffRoot != nil {
-		err = w.o.Admin.PutOffRoot(r.Context())
+		err = w.o.Admin.PutOffRoot(r.Context(), v.note("root key not exported", nil))
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)
 		return
 	}
-	w.audit(r.Context(), v.Name, "root key not exported", map[string]any{})
 	http.Redirect(rw, r, "/admin", http.StatusSeeOther)
 }

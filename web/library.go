@@ -246,16 +246,12 @@ func (w libraryPages) deleteDocument(rw http.ResponseWriter, r *http.Request, v 
 			ids = append(ids, concordat.DocumentID(id))
 		}
 	}
-	var receipt *retain.Receipt
 	if err == nil {
-		receipt, err = w.admin.eraseSome(ctx, v, r.PostForm.Get("reason"), l.ID, ids...)
+		err = w.admin.eraseSome(ctx, v, r.PostForm.Get("reason"), l.ID, ids...)
 	}
 	if err != nil {
 		w.fail(rw, r, v, err)
 		return
-	}
-	for _, id := range ids {
-		w.audit(ctx, v.Name, "document_deleted", map[string]any{"library": l.ID, "document": id, "deletion": receipt.ID})
 	}
 	http.Redirect(rw, r, libraryPath(l.ID), http.StatusSeeOther)
 }
@@ -308,11 +304,9 @@ func (w libraryPages) changeWording(ctx context.Context, v *visitor, l store.Lib
 
 // deleteLibrary deletes a library with its documents. The receipt of the deletion tells of it too.
 func (w libraryPages) deleteLibrary(ctx context.Context, v *visitor, l store.Library, reason string) error {
-	if _, err := w.admin.erase(ctx, v, reason, retain.Target{Library: l.ID, Whole: true}); err != nil {
-		return err
-	}
-	w.audit(ctx, v.Name, "library_delete", map[string]any{"library": l.ID, "documents": l.Documents})
-	return nil
+	_, err := w.admin.erase(ctx, v, reason, retain.Target{Library: l.ID, Whole: true},
+		v.note("library_delete", map[string]any{"library": l.ID, "documents": l.Documents}))
+	return err
 }
 
 func (w libraryPages) setPolicy(ctx context.Context, v *visitor, l store.Library, f url.Values) error {

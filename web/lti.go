@@ -208,11 +208,16 @@ func (d *ltiDesk) leave(rw http.ResponseWriter, r *http.Request, p store.LTIPlat
 }
 
 func (d *ltiDesk) put(ctx context.Context, kind, secret string, v any, age time.Duration) error {
+	return d.putIn(ctx, d.w.o.Store, kind, secret, v, age)
+}
+
+// putIn is put in a transaction.
+func (d *ltiDesk) putIn(ctx context.Context, db *store.DB, kind, secret string, v any, age time.Duration) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	return d.w.o.Store.PutFlow(ctx, kind, secret, string(b), d.w.o.Now().Add(age))
+	return db.PutFlow(ctx, kind, secret, string(b), d.w.o.Now().Add(age))
 }
 
 func (d *ltiDesk) take(ctx context.Context, kind, secret string, v any) error {

@@ -118,12 +118,14 @@ func (d *ltiDesk) open(rw http.ResponseWriter, r *http.Request, p store.LTIPlatf
 		return fmt.Errorf("launch: %w: message type %q", concordat.ErrInvalid, m.Type)
 	}
 	secret := rand.Text()
-	if err := d.put(r.Context(), flowLTISession, secret, s, ltiSessionTime); err != nil {
+	err := d.w.change(r.Context(), s.visitor().Name, "lti_launch", map[string]any{"ok": true, "type": m.Type, "deployment": m.Deployment,
+		"context": s.Context, "teacher": s.Teacher}, func(tx *store.DB) error {
+		return d.putIn(r.Context(), tx, flowLTISession, secret, s, ltiSessionTime)
+	})
+	if err != nil {
 		return err
 	}
 	d.cookie(rw, ltiSessionCookie, secret, ltiSessionTime)
-	d.w.audit(r.Context(), s.visitor().Name, "lti_launch", map[string]any{"ok": true, "type": m.Type, "deployment": m.Deployment,
-		"context": s.Context, "teacher": s.Teacher})
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 	return nil
 }
@@ -246,7 +248,6 @@ func (d *ltiDesk) configure(rw http.ResponseWriter, r *http.Request, s *ltiSessi
 		d.w.fail(rw, r, nil, err)
 		return
 	}
-	d.w.audit(r.Context(), s.visitor().Name, "lti_configured", map[string]any{"processor": one.Processor, "context": s.Context})
 	if one.Message == nil {
 		d.w.show(rw, r, nil, http.StatusOK, "lti_kept", "title.lti.configure", nil)
 		return
@@ -287,5 +288,8 @@ func (d *ltiDesk) keepChoices(ctx context.Context, s *ltiSession, one pendingCho
 	if one.Message != nil {
 		context = "" // also those of copies of the course
 	}
-	return d.w.o.Store.PutLTIChoices(ctx, s.Platform, one.Processor, context, b)
+	detail := map[string]any{"processor": one.Processor, "context": s.Context}
+	return d.w.change(ctx, s.visitor().Name, "lti_configured", detail, func(tx *store.DB) error {
+		return tx.PutLTIChoices(ctx, s.Platform, one.Processor, context, b)
+	})
 }

@@ -111,12 +111,14 @@ func (d *ltiDesk) takeNotice(ctx context.Context, raw string) error {
 	}
 	// The name of a notice is the platform's; where it has none, its nonce serves.
 	name := strings.Join([]string{p.ID, m.Deployment, cmp.Or(m.Notice.ID, m.Nonce)}, "\n")
-	fresh, err := d.w.o.Store.TakeLTINotice(ctx, name, d.w.o.Now().Add(noticeTime), assets)
-	if err == nil && fresh {
-		d.w.audit(ctx, ltiOwner+p.ID, "lti_notice", map[string]any{"deployment": m.Deployment, "context": contextOf(m),
+	return d.w.o.Store.Atomic(ctx, func(tx *store.DB) error {
+		fresh, err := tx.TakeLTINotice(ctx, name, d.w.o.Now().Add(noticeTime), assets)
+		if err != nil || !fresh {
+			return err
+		}
+		return tx.Note(ctx, ltiOwner+p.ID, "lti_notice", map[string]any{"deployment": m.Deployment, "context": contextOf(m),
 			"submission": m.Submission.ID, "files": len(assets)})
-	}
-	return err
+	})
 }
 
 // sender returns the platform of which a notice says that it is.

@@ -86,13 +86,13 @@ func (d *ltiDesk) submit(rw http.ResponseWriter, r *http.Request, s *ltiSession)
 		err := d.w.o.Store.PutLTICheck(ctx, store.LTICheck{Task: id, Platform: s.Platform, Deployment: s.Deployment, Context: s.Context,
 			Learner: learner, Made: d.w.o.Now()})
 		if err == nil {
-			err = d.w.o.Queue.SubmitAs(ctx, id, ltiOwner+s.Platform, "", j)
+			err = d.w.o.Queue.SubmitAs(ctx, id, ltiOwner+s.Platform, "", j,
+				s.visitor().note("check_submitted", map[string]any{"task": id, "file": j.File, "context": s.Context}))
 		}
 		if err != nil {
 			d.w.fail(rw, r, nil, err)
 			return
 		}
-		d.w.audit(ctx, s.visitor().Name, "check_submitted", map[string]any{"task": id, "file": j.File, "context": s.Context})
 	}
 	http.Redirect(rw, r, "/lti/checks", http.StatusSeeOther)
 }

@@ -160,10 +160,11 @@ func (d *ltiDesk) fetch(ctx context.Context, p store.LTIPlatform, a *store.LTIAs
 			return err
 		}
 	}
-	if err := d.w.o.Queue.SubmitAs(ctx, a.Task, ltiOwner+a.Platform, "", j); err != nil {
+	note := store.AuditNote{Actor: ltiOwner + a.Platform, Action: "check_submitted",
+		Detail: map[string]any{"task": a.Task, "file": j.File, "context": a.Context}}
+	if err := d.w.o.Queue.SubmitAs(ctx, a.Task, ltiOwner+a.Platform, "", j, note); err != nil {
 		return err
 	}
-	d.w.audit(ctx, ltiOwner+a.Platform, "check_submitted", map[string]any{"task": a.Task, "file": j.File, "context": a.Context})
 	a.State, a.Told, a.Due, a.Cause = store.LTIChecks, "", d.w.o.Now(), ""
 	return nil
 }

@@ -147,12 +147,11 @@ func (w accountPages) oidcBack(rw http.ResponseWriter, r *http.Request) {
 		w.refuseLogin(rw, r, p, who, err)
 		return
 	}
-	w.audit(ctx, a.Name, "login", map[string]any{"ok": true, "provider": p.Name})
 	if err := w.rememberLogout(ctx, rw, p, who); err != nil {
 		w.fail(rw, r, nil, err)
 		return
 	}
-	if err := w.signIn(rw, r, a.Name); err != nil {
+	if err := w.signIn(rw, r, a.Name, loggedIn(a.Name, map[string]any{"provider": p.Name})); err != nil {
 		w.fail(rw, r, nil, err)
 		return
 	}

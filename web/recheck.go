@@ -207,16 +207,14 @@ func (w batchPages) dropRecheck(ctx context.Context, v *visitor, kind, target st
 
 // plan has what was handed in done again if the configuration says so. What was handed in stands without it,
 // so a failure goes to the log.
-func (w batchPages) plan(ctx context.Context, v *visitor, kind, target string) {
+func (w batchPages) plan(ctx context.Context, tx *store.DB, v *visitor, kind, target string) error {
 	if w.o.AgainDays == nil || w.o.Batches == nil {
-		return
+		return nil
 	}
 	days := w.o.AgainDays()
 	if days <= 0 {
-		return
+		return nil
 	}
 	r := store.Recheck{Kind: kind, Target: target, Owner: v.Name, Every: days, Next: w.o.Now().AddDate(0, 0, days)}
-	if err := w.o.Store.PutRecheck(context.WithoutCancel(ctx), r); err != nil {
-		w.o.Logger.Error("check again", "kind", kind, "target", target, "error", err)
-	}
+	return tx.PutRecheck(ctx, r)
 }

@@ -219,9 +219,6 @@ func (w checkPages) decideRequest(ctx context.Context, v *visitor, id, action, w
 	default:
 		err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
 	}
-	if err == nil {
-		w.audit(ctx, v.Name, "request_decided", map[string]any{"request": id, "site": d.Partner, "state": d.State})
-	}
 	return d, err
 }
 
@@ -349,7 +346,12 @@ func (w checkPages) askOne(ctx context.Context, v *visitor, t store.Task, partne
 	passages []int) ([]report.Disclosure, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	w.audit(ctx, v.Name, "passages_asked", map[string]any{"task": t.ID, "site": partner, "level": a.Level, "passages": len(passages)})
+	// The audit first: the partner keeps what it was asked.
+	err := w.o.Store.Note(ctx, v.Name, "passages_asked", map[string]any{"task": t.ID, "site": partner, "level": a.Level,
+		"passages": len(passages)})
+	if err != nil {
+		return nil, err
+	}
 	p, done, err := w.o.Partner(ctx, partner)
 	if err != nil {
 		return nil, err
@@ -374,6 +376,8 @@ func (w checkPages) refresh(ctx context.Context, v *visitor, t store.Task, f *re
 		defer done()
 		partners[d.Source.Site] = p
 	}
-	w.audit(ctx, v.Name, "passages_refreshed", map[string]any{"task": t.ID, "sites": len(partners)})
+	if err := w.o.Store.Note(ctx, v.Name, "passages_refreshed", map[string]any{"task": t.ID, "sites": len(partners)}); err != nil {
+		return nil, err
+	}
 	return w.o.Asks.RefreshDisclosures(ctx, t.ID, slices.Collect(maps.Values(partners))...)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -108,18 +109,25 @@ func (w *Web) visitor(r *http.Request) (*visitor, error) {
 }
 
 // signIn begins a session; the one that the browser had ends. From then on the browser is known.
-func (w *Web) signIn(rw http.ResponseWriter, r *http.Request, account string) error {
+func (w *Web) signIn(rw http.ResponseWriter, r *http.Request, account string, notes ...store.AuditNote) error {
 	former := ""
 	if c, err := r.Cookie(w.cookie()); err == nil {
 		former = c.Value
 	}
-	secret, err := w.people.Begin(r.Context(), account, former, r.UserAgent())
+	secret, err := w.people.Begin(r.Context(), account, former, r.UserAgent(), notes...)
 	if err != nil {
 		return err
 	}
 	http.SetCookie(rw, &http.Cookie{Name: w.cookie(), Value: secret, Path: "/", MaxAge: int(people.SessionTime.Seconds()), HttpOnly: true,
 		Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
 	return w.remember(rw, r, account)
+}
+
+// loggedIn is what the audit says of an account that signed in.
+func loggedIn(account string, detail map[string]any) store.AuditNote {
+	n := store.AuditNote{Actor: account, Action: "login", Detail: map[string]any{"ok": true}}
+	maps.Copy(n.Detail, detail)
+	return n
 }
 
 // form reads a small form.
@@ -169,8 +177,8 @@ func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 		w.fail(rw, r, nil, err)
 		return
 	}
-	w.audit(r.Context(), name, "login", map[string]any{"ok": ok})
 	if !ok {
+		w.audit(r.Context(), name, "login", map[string]any{"ok": false})
 		refuse(http.StatusForbidden, "login.wrong")
 		return
 	}
@@ -179,10 +187,11 @@ func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 		w.fail(rw, r, nil, err)
 		return
 	case !ok:
+		w.audit(r.Context(), name, "login", map[string]any{"ok": false, "password": "right"})
 		refuse(http.StatusForbidden, "login.provider")
 		return
 	}
-	if err := w.signIn(rw, r, name); err != nil {
+	if err := w.signIn(rw, r, name, loggedIn(name, nil)); err != nil {
 		w.fail(rw, r, nil, err)
 		return
 	}

@@ -253,18 +253,20 @@ func (w checkPages) enqueue(ctx context.Context, v *visitor, batch string, jobs 
 		all[i] = common
 		all[i].Name, all[i].File, all[i].Text, all[i].Title, all[i].Fault = j.Name, j.File, j.Text, j.Title, j.Fault
 	}
-	ids, err := w.o.Queue.SubmitAll(ctx, v.Name, batch, all)
-	for i, id := range ids {
-		if common.Into == "" {
-			w.batches.plan(ctx, v, store.RecheckCheck, string(id))
+	return w.o.Queue.SubmitAll(ctx, v.Name, batch, all, func(tx *store.DB, ids []concordat.TaskID) error {
+		for i, id := range ids {
+			detail := map[string]any{"task": id, "file": all[i].File}
+			if common.Into != "" {
+				detail["library"] = common.Into
+			} else if err := w.batches.plan(ctx, tx, v, store.RecheckCheck, string(id)); err != nil {
+				return err
+			}
+			if err := tx.Note(ctx, v.Name, action, detail); err != nil {
+				return err
+			}
 		}
-		detail := map[string]any{"task": id, "file": all[i].File}
-		if common.Into != "" {
-			detail["library"] = common.Into
-		}
-		w.audit(ctx, v.Name, action, detail)
-	}
-	return ids, err
+		return nil
+	})
 }
 
 // batchName is the form of a batch that a page was given.

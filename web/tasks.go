@@ -250,11 +250,13 @@ func (w checkPages) cancelTask(ctx context.Context, v *visitor, t store.Task) er
 	if !w.mayChange(v, t) {
 		return fmt.Errorf("cancel %s: %w", t.ID, concordat.ErrRefused)
 	}
-	if err := w.o.Queue.Cancel(ctx, t.ID, store.Cause{Code: store.CauseCancelled, Who: v.Name}.String()); err != nil {
-		return err
-	}
-	w.audit(ctx, v.Name, "check_cancelled", map[string]any{"task": t.ID})
-	return nil
+	return w.o.Queue.Cancel(ctx, t.ID, store.Cause{Code: store.CauseCancelled, Who: v.Name}.String(),
+		v.note("check_cancelled", map[string]any{"task": t.ID}))
+}
+
+// note is what the audit says of a change that the visitor makes.
+func (v *visitor) note(action string, detail map[string]any) store.AuditNote {
+	return store.AuditNote{Actor: v.Name, Action: action, Detail: detail}
 }
 
 // change makes a change of the store and its entry in the audit, both or neither; by is who makes it. What
@@ -268,9 +270,9 @@ func (w *Web) change(ctx context.Context, by, action string, detail map[string]a
 	})
 }
 
-// audit notes what somebody did that changed nothing in the store by itself: they read, tried to sign in, or had
-// something begin that is noted elsewhere too. A page is not refused because its line cannot be written; the
-// operator is told. What changes the store is noted by change.
+// audit notes what somebody did that changed nothing: they read, or were refused. A page is not refused because its line
+// cannot be written; the operator is told. A change is noted in its own transaction: by change, or by the notes that the
+// queues, the batches and the eraser take; what changes something outside the store is noted before it is done.
 func (w *Web) audit(ctx context.Context, actor, action string, detail map[string]any) {
 	if detail == nil {
 		detail = map[string]any{} // not null

@@ -324,15 +324,20 @@ func (s *Answerer) decide(ctx context.Context, id, from, to, actor, words string
 		}
 		until = s.o.Now().Add(lasts)
 	}
-	// First in the outbox: after a crash a partner that asks too early finds it pending.
 	n := concordat.Notice{Kind: concordat.NoticeDisclosure, Job: d.Job, Words: words, At: s.o.Now()}
-	if err := s.o.Store.Queue(ctx, d.Partner, n); err != nil {
-		return d, err
-	}
-	if err := s.o.Store.SetDisclosure(ctx, id, from, to, actor, words, until); err != nil {
-		return d, err
-	}
-	if err := s.audit(ctx, "", "disclosure", auditDecision{Disclosure: id, Partner: d.Partner, State: to}); err != nil {
+	err = s.o.Store.Atomic(ctx, func(tx *store.DB) error {
+		if err := tx.Queue(ctx, d.Partner, n); err != nil {
+			return err
+		}
+		if err := tx.SetDisclosure(ctx, id, from, to, actor, words, until); err != nil {
+			return err
+		}
+		if err := s.note(ctx, tx, "", "disclosure", auditDecision{Disclosure: id, Partner: d.Partner, State: to}); err != nil {
+			return err
+		}
+		return tx.Note(ctx, actor, "request_decided", map[string]any{"request": id, "site": d.Partner, "state": to})
+	})
+	if err != nil {
 		return d, err
 	}
 	return s.o.Store.Disclosure(ctx, id)

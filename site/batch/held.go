@@ -212,7 +212,7 @@ func shortText(s string, runes int) string {
 // CountWording counts wording that several documents of a batch hold in the reports of all of them, or does so no longer;
 // base is as in [RulesInForce]. It stays on record and can be undone by another call, or in each report by itself.
 func CountWording(ctx context.Context, s *site.Site, db Store, id, by string, number int, count bool, why string,
-	base report.Rules) error {
+	base report.Rules, notes ...store.AuditNote) error {
 	v, err := Open(ctx, db, id)
 	if err != nil {
 		return err
@@ -229,7 +229,7 @@ func CountWording(ctx context.Context, s *site.Site, db Store, id, by string, nu
 	if why != "" {
 		e.Text += ": " + why
 	}
-	if err := db.AppendBatchEvent(ctx, id, e); err != nil {
+	if err := noted(ctx, db, notes, func(db Store) error { return db.AppendBatchEvent(ctx, id, e) }); err != nil {
 		return err
 	}
 	of := map[int][]concordat.Span{}

@@ -78,7 +78,8 @@ func New(title, owner, runner string, j Job, made time.Time) (store.Batch, error
 
 // Submit puts a batch at the end of the queue and returns its identity. It is durable on return. A job without
 // rules gets those of today, so that a later change of the configuration leaves its reports and shares as they are.
-func (b *Queue) Submit(ctx context.Context, owner, title string, j Job, inputs []store.BatchInput) (string, error) {
+func (b *Queue) Submit(ctx context.Context, owner, title string, j Job, inputs []store.BatchInput,
+	also func(tx *store.DB, id string) error) (string, error) {
 	if len(inputs) == 0 {
 		return "", fmt.Errorf("a batch of no file: %w", concordat.ErrInvalid)
 	}
@@ -92,7 +93,12 @@ func (b *Queue) Submit(ctx context.Context, owner, title string, j Job, inputs [
 	UniqueNames(inputs)
 	one, err := New(title, owner, Runner, j, b.site.Options().Now())
 	if err == nil {
-		err = b.o.Store.CreateBatch(ctx, one, inputs)
+		err = b.o.Store.Atomic(ctx, func(tx *store.DB) error {
+			if err := tx.CreateBatch(ctx, one, inputs); err != nil || also == nil {
+				return err
+			}
+			return also(tx, one.ID)
+		})
 	}
 	b.wakeUp()
 	return one.ID, err
@@ -112,6 +118,19 @@ func UniqueNames(inputs []store.BatchInput) {
 	}
 }
 
+// noted makes a change of the store with the audit entries that tell of it, in one transaction.
+func noted(ctx context.Context, db Store, notes []store.AuditNote, change func(Store) error) error {
+	if len(notes) == 0 {
+		return change(db)
+	}
+	return db.Atomic(ctx, func(tx *store.DB) error {
+		if err := change(tx); err != nil {
+			return err
+		}
+		return tx.Notes(ctx, notes...)
+	})
+}
+
 // wakeUp lets Run look for batches.
 func (b *Queue) wakeUp() {
 	select {
@@ -122,18 +141,23 @@ func (b *Queue) wakeUp() {
 
 // Again puts a batch that has ended back into the queue: for another round against the libraries as they
 // are now, or, if it failed, to go on where it was.
-func (b *Queue) Again(ctx context.Context, id string) error {
+func (b *Queue) Again(ctx context.Context, id string, notes ...store.AuditNote) error {
 	one, err := b.o.Store.Batch(ctx, id)
 	if err == nil {
-		err = b.o.Store.ReopenBatch(ctx, id, Runner, one.State != concordat.TaskFailed)
+		err = b.o.Store.Atomic(ctx, func(tx *store.DB) error {
+			if err := tx.ReopenBatch(ctx, id, Runner, one.State != concordat.TaskFailed); err != nil {
+				return err
+			}
+			return tx.Notes(ctx, notes...)
+		})
 	}
 	b.wakeUp()
 	return err
 }
 
 // Cancel ends a batch that waits or runs; what it has found stays. One that has ended stays as it is.
-func (b *Queue) Cancel(ctx context.Context, id, cause string) error {
-	err := b.o.Store.FinishBatch(ctx, id, concordat.TaskFailed, cause)
+func (b *Queue) Cancel(ctx context.Context, id, cause string, notes ...store.AuditNote) error {
+	err := noted(ctx, b.o.Store, notes, func(db Store) error { return db.FinishBatch(ctx, id, concordat.TaskFailed, cause) })
 	if errors.Is(err, store.ErrLease) {
 		return nil
 	}

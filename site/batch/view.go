@@ -219,9 +219,11 @@ func (v *View) Picture(n int) (nodes []screen.Node, links []screen.Link) {
 }
 
 // SetLineage changes which pairs of a batch do not count; base are the rules of reports that nobody has
-// changed, for a batch that keeps none. What is decided stays on record and can be undone by another call. The reports of the documents
+// changed, for a batch that keeps none. What is decided stays on record and can be undone by another call. The reports of
+// the documents
 // concerned follow.
-func SetLineage(ctx context.Context, s *site.Site, db Store, id, by string, rules LineageRules, base report.Rules) error {
+func SetLineage(ctx context.Context, s *site.Site, db Store, id, by string, rules LineageRules, base report.Rules,
+	notes ...store.AuditNote) error {
 	v, err := Open(ctx, db, id)
 	if err != nil {
 		return err
@@ -244,12 +246,15 @@ func SetLineage(ctx context.Context, s *site.Site, db Store, id, by string, rule
 	if err != nil {
 		return err
 	}
-	if err := db.SetBatchLineage(ctx, id, data); err != nil {
-		return err
-	}
 	e := store.BatchEvent{At: s.Options().Now(), By: by, Action: "lineage",
 		Text: fmt.Sprintf("author %t, group %t, draft %t, metadata %t", rules.Author, rules.Group, rules.Draft, rules.Metadata)}
-	if err := db.AppendBatchEvent(ctx, id, e); err != nil {
+	err = noted(ctx, db, notes, func(db Store) error {
+		if err := db.SetBatchLineage(ctx, id, data); err != nil {
+			return err
+		}
+		return db.AppendBatchEvent(ctx, id, e)
+	})
+	if err != nil {
 		return err
 	}
 	return recountPairs(ctx, s, db, v, rules, changed, by, base)
@@ -257,7 +262,8 @@ func SetLineage(ctx context.Context, s *site.Site, db Store, id, by string, rule
 
 // SetVerdict decides whether the pair of the members of two numbers counts, or, with an empty verdict, that
 // the rules decide. See SetLineage.
-func SetVerdict(ctx context.Context, s *site.Site, db Store, id, by string, a, b int, verdict, why string, base report.Rules) error {
+func SetVerdict(ctx context.Context, s *site.Site, db Store, id, by string, a, b int, verdict, why string,
+	base report.Rules, notes ...store.AuditNote) error {
 	v, err := Open(ctx, db, id)
 	if err != nil {
 		return err
@@ -269,19 +275,22 @@ func SetVerdict(ctx context.Context, s *site.Site, db Store, id, by string, a, b
 	if members[b].Name < members[a].Name {
 		a, b = b, a
 	}
-	if err := db.SetPairVerdict(ctx, id, a, b, verdict); err != nil {
-		return err
-	}
-	p, err := db.BatchPair(ctx, id, a, b)
-	if err != nil {
-		return err
-	}
 	e := store.BatchEvent{At: s.Options().Now(), By: by, Action: "pair_" + cmp.Or(verdict, "rules"), Text: members[a].Name + " – " +
 		members[b].Name}
 	if why != "" {
 		e.Text += ": " + why
 	}
-	if err := db.AppendBatchEvent(ctx, id, e); err != nil {
+	var p store.BatchPair
+	err = noted(ctx, db, notes, func(db Store) error {
+		if err := db.SetPairVerdict(ctx, id, a, b, verdict); err != nil {
+			return err
+		}
+		if p, err = db.BatchPair(ctx, id, a, b); err != nil {
+			return err
+		}
+		return db.AppendBatchEvent(ctx, id, e)
+	})
+	if err != nil {
 		return err
 	}
 	return recountPairs(ctx, s, db, v, v.Rules, []store.BatchPair{p}, by, base)

@@ -70,6 +70,7 @@ type Area interface {
 
 // Store is the part of the store that an Eraser uses; *store.DB has it.
 type Store interface {
+	Atomic(ctx context.Context, f func(tx *store.DB) error) error
 	AppendAudit(ctx context.Context, actor, action string, detail json.RawMessage) (store.AuditEntry, error)
 	AskErasure(ctx context.Context, e store.Erasure) error
 	StepErasure(ctx context.Context, id string, state store.ErasureState, receipt json.RawMessage) error
@@ -141,8 +142,8 @@ func New(s *site.Site, o Options) *Eraser {
 }
 
 // Ask keeps that somebody wants something deleted, and returns the id of the deletion. It can be
-// called in any process of the site.
-func Ask(ctx context.Context, s *site.Site, db Store, actor, reason string, t Target) (string, error) {
+// called in any process of the site. The notes go into the audit with it, each with the id of the deletion.
+func Ask(ctx context.Context, s *site.Site, db Store, actor, reason string, t Target, notes ...store.AuditNote) (string, error) {
 	if err := t.Validate(); err != nil {
 		return "", err
 	}
@@ -151,13 +152,25 @@ func Ask(ctx context.Context, s *site.Site, db Store, actor, reason string, t Ta
 		return "", err
 	}
 	id := strings.ToLower(rand.Text())
-	return id, db.AskErasure(ctx, store.Erasure{ID: id, Made: s.Options().Now(), Actor: actor, Reason: reason, Target: target})
+	asked := store.Erasure{ID: id, Made: s.Options().Now(), Actor: actor, Reason: reason, Target: target}
+	if len(notes) == 0 {
+		return id, db.AskErasure(ctx, asked)
+	}
+	for i := range notes {
+		notes[i].Detail["deletion"] = id
+	}
+	return id, db.Atomic(ctx, func(tx *store.DB) error {
+		if err := tx.AskErasure(ctx, asked); err != nil {
+			return err
+		}
+		return tx.Notes(ctx, notes...)
+	})
 }
 
 // Erase deletes and returns the receipt, with Done set once no byte is left where this process can
-// reach it.
-func (e *Eraser) Erase(ctx context.Context, actor, reason string, t Target) (*Receipt, error) {
-	id, err := Ask(ctx, e.s, e.o.Store, actor, reason, t)
+// reach it. The notes are as in Ask.
+func (e *Eraser) Erase(ctx context.Context, actor, reason string, t Target, notes ...store.AuditNote) (*Receipt, error) {
+	id, err := Ask(ctx, e.s, e.o.Store, actor, reason, t, notes...)
 	if err != nil {
 		return nil, err
 	}
@@ -169,9 +182,9 @@ func (e *Eraser) Erase(ctx context.Context, actor, reason string, t Target) (*Re
 }
 
 // Begin deletes so far that no query finds anything of it, and returns the receipt as it is then. The bytes go
-// with the next Resume: that costs a copy of the index, which somebody at a page need not wait for.
-func (e *Eraser) Begin(ctx context.Context, actor, reason string, t Target) (*Receipt, error) {
-	id, err := Ask(ctx, e.s, e.o.Store, actor, reason, t)
+// with the next Resume: that costs a copy of the index, which somebody at a page need not wait for. The notes are as in Ask.
+func (e *Eraser) Begin(ctx context.Context, actor, reason string, t Target, notes ...store.AuditNote) (*Receipt, error) {
+	id, err := Ask(ctx, e.s, e.o.Store, actor, reason, t, notes...)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,64 @@
+package web_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// unchanging are the actions that the method audit may note: whoever does them changes nothing, or was refused.
+var unchanging = map[string]bool{"audit_verified": true, "audit_exported": true, "request_read": true, "batch_read": true,
+	"report_read": true, "original_read": true, "password_refused": true, "login": true, "lti_launch": true}
+
+// TestAuditedWithTheChange: an entry beside a change, which a crash between the two would lose, is no entry. What
+// changes something is noted in its transaction, so the method audit notes only what changes nothing.
+func TestAuditedWithTheChange(t *testing.T) {
+	paths, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) != 4 {
+				return true
+			}
+			if sel, ok := call.Fun.(*ast.SelectorExpr); !ok || sel.Sel.Name != "audit" {
+				return true
+			}
+			found++
+			action := ""
+			if lit, ok := call.Args[2].(*ast.BasicLit); ok {
+				action, _ = strconv.Unquote(lit.Value)
+			}
+			if !unchanging[action] {
+				t.Errorf("%s: %q is noted beside the change, not with it", path, action)
+			}
+			refused := false
+			ast.Inspect(call.Args[3], func(n ast.Node) bool {
+				id, ok := n.(*ast.Ident)
+				refused = refused || ok && id.Name == "false"
+				return true
+			})
+			if (action == "login" || action == "lti_launch") && !refused {
+				t.Errorf("%s: a session of %q is noted beside the change, not with it", path, action)
+			}
+			return true
+		})
+	}
+	if found == 0 {
+		t.Error("no call of audit is found")
+	}
+}
