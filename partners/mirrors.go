@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"concordat"
@@ -100,169 +97,6 @@ func (ms *MirrorStore) change(ctx context.Context, e concordat.Epoch, scheme con
 		}
 	}
 	return s, nil
-}
-
-// settleMirrors takes out of the index what no mirror has: a sync that was cut short puts into the index first.
-func settleMirrors(ctx context.Context, o *instance.Instance, s *index.Shard, e concordat.Epoch, rows []store.Mirror) error {
-	extra, err := unknownTo(ctx, o, s, e, rows)
-	if err != nil {
-		return err
-	}
-	return deleteAll(ctx, s, extra)
-}
-
-func deleteAll(ctx context.Context, s *index.Shard, refs []concordat.Ref) error {
-	for part := range slices.Chunk(refs, 500) {
-		if err := s.Delete(ctx, part...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// unknownTo returns the documents of the index that no mirror of the epoch has.
-func unknownTo(ctx context.Context, o *instance.Instance, s *index.Shard, e concordat.Epoch, rows []store.Mirror) ([]concordat.Ref, error) {
-	known := map[concordat.Ref]bool{}
-	for _, x := range rows {
-		if x.Epoch != e {
-			continue
-		}
-		for after := concordat.DocumentID(""); ; {
-			docs, err := o.Store.MirrorDocuments(ctx, x.MirrorKey, after, store.MaxPage)
-			if err != nil {
-				return nil, err
-			}
-			for _, d := range docs {
-				after = d.ID
-				known[o.Asks.Mirrored(site.MirroredLibrary{Site: x.Site, Library: x.Library, Epoch: e}, d.ID)] = true
-			}
-			if len(docs) < store.MaxPage {
-				break
-			}
-		}
-	}
-	return slices.DeleteFunc(s.Refs(), func(r concordat.Ref) bool { return known[r] }), nil
-}
-
-// SettleMirrors removes what syncs that were cut short left in the indexes of mirrors: documents that no mirror has, and
-// indexes of epochs of which there is no mirror. An index that another process has is left to the next time, a damaged one
-// of a known mirror to its next sync. told hears of each folder that was cleared and of how many documents.
-func SettleMirrors(ctx context.Context, o *instance.Instance, told func(folder string, documents int)) error {
-	folders, err := os.ReadDir(filepath.Join(o.Dir, MirrorsName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, f := range folders {
-		e, ok := epochOf(f.Name())
-		if !ok {
-			continue
-		}
-		n, cleared, err := settleFolder(ctx, o, e)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("mirrors of epoch %s: %w", e, err))
-		} else if cleared {
-			told(MirrorFolder(o.Dir, e), n)
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// epochOf reads the name of a folder that MirrorFolder made.
-func epochOf(name string) (e concordat.Epoch, ok bool) {
-	i := strings.LastIndexByte(name, '-')
-	if i <= 0 {
-		return e, false
-	}
-	n, err := strconv.ParseUint(name[i+1:], 10, 32)
-	e = concordat.Epoch{Federation: concordat.FederationID(name[:i]), Number: uint32(n)}
-	return e, err == nil && filepath.Base(MirrorFolder("", e)) == name
-}
-
-// settleFolder settles the index of one epoch. It looks beside checks that read, and takes the index alone only
-// where something is to be removed.
-func settleFolder(ctx context.Context, o *instance.Instance, e concordat.Epoch) (documents int, cleared bool, err error) {
-	if s, err := OpenMirrors(o, e, "", false); errors.Is(err, concordat.ErrLocked) {
-		return 0, false, nil
-	} else if err == nil {
-		mirrored, extra, err := leftIn(ctx, o, s, e)
-		if err = errors.Join(err, s.Close()); err != nil || mirrored && len(extra) == 0 {
-			return 0, false, err
-		}
-	}
-	s, err := OpenMirrors(o, e, "", true)
-	if errors.Is(err, concordat.ErrInvalid) { // of no scheme: its making was cut short
-		s, err = OpenMirrors(o, e, o.Profiler.Scheme(), true)
-	}
-	switch {
-	case errors.Is(err, concordat.ErrLocked):
-		return 0, false, nil
-	case errors.Is(err, concordat.ErrCorrupt):
-		rows, err := o.Asks.Mirrors(ctx)
-		if err != nil || isMirrored(rows, e) {
-			return 0, false, err
-		}
-		return 0, true, os.RemoveAll(MirrorFolder(o.Dir, e))
-	case err != nil:
-		return 0, false, err
-	}
-	mirrored, extra, err := leftIn(ctx, o, s, e)
-	if err == nil && mirrored {
-		if err = deleteAll(ctx, s, extra); err == nil {
-			err = purgeMirrors(ctx, o, s)
-		}
-	}
-	if err = errors.Join(err, s.Close()); err == nil && !mirrored {
-		err = os.RemoveAll(MirrorFolder(o.Dir, e))
-	}
-	return len(extra), err == nil, err
-}
-
-// leftIn returns whether the epoch has mirrors, and the documents of its index that none of them has. No sync may run.
-func leftIn(ctx context.Context, o *instance.Instance, s *index.Shard, e concordat.Epoch) (mirrored bool, extra []concordat.Ref,
-	err error) {
-	rows, err := o.Asks.Mirrors(ctx)
-	if err != nil {
-		return false, nil, err
-	}
-	extra, err = unknownTo(ctx, o, s, e, rows)
-	return isMirrored(rows, e), extra, err
-}
-
-func isMirrored(rows []store.Mirror, e concordat.Epoch) bool {
-	return slices.ContainsFunc(rows, func(x store.Mirror) bool { return x.Epoch == e })
-}
-
-// purgeMirrors takes what left a mirror off the disk.
-func purgeMirrors(ctx context.Context, o *instance.Instance, s *index.Shard) error {
-	err := s.Purge(ctx)
-	if err == nil {
-		_, err = o.Store.Purge(ctx, true)
-	}
-	return err
-}
-
-// closedBy closes s and returns err with what went wrong then, or does nothing where err is nil.
-func closedBy(s *index.Shard, err error) error {
-	if err == nil {
-		return nil
-	}
-	return errors.Join(err, s.Close())
-}
-
-// lost reports whether the index holds less than the mirrors of the epoch are known to have. What comes is put
-// into the index first.
-func lost(s *index.Shard, rows []store.Mirror, e concordat.Epoch) bool {
-	n := 0
-	for _, x := range rows {
-		if x.Epoch == e {
-			n += x.Sentences
-		}
-	}
-	return s.Stats().Sentences < n
 }
 
 // MirrorEpoch returns the epoch in which to fetch a partner's library: the one for which most of it has
@@ -370,15 +204,6 @@ func (ms *MirrorStore) drop(ctx context.Context, x store.Mirror) error {
 		return err
 	}
 	return tidyMirrors(ctx, ms.o, x.Epoch)
-}
-
-// tidyMirrors deletes the index of an epoch that has no mirror.
-func tidyMirrors(ctx context.Context, o *instance.Instance, e concordat.Epoch) error {
-	all, err := o.Asks.Mirrors(ctx)
-	if err != nil || isMirrored(all, e) {
-		return err
-	}
-	return os.RemoveAll(MirrorFolder(o.Dir, e))
 }
 
 // MirrorKey returns the maker of fingerprints of a mirror, or why checks do not use it.

@@ -1,6 +1,7 @@
 package layers
 
 import (
+	"bytes"
 	"go/ast"
 	"os"
 	"path/filepath"
@@ -11,19 +12,23 @@ import (
 const (
 	mostFiles   = 50  // of a folder, tests apart
 	mostMethods = 120 // declared on one type
+	mostLines   = 500 // of a file that is no test
 )
 
 // flat are folders that may hold more files. Each file of extract is one format. The pages and the API in web are 66 files;
 // the methods of each of their types are held to the bound.
 var flat = map[string]bool{"extract": true, "web": true}
 
-// TestSize: no folder and no type is so large that nobody finds a thing in it, and each folder at the top says what is in
+// TestSize: no folder, no file and no type is so large that nobody finds a thing in it, and each folder at the top says what is in
 // it.
 func TestSize(t *testing.T) {
 	files, top := map[string]int{}, map[string]bool{}
 	methods := map[[2]string]int{} // by package and type
 	for _, f := range sources(t) {
 		files[f.pkg]++
+		if text, err := os.ReadFile(filepath.Join("../..", f.path)); err != nil || bytes.Count(text, []byte{'\n'}) > mostLines {
+			t.Errorf("%s has %d lines, at most %d (%v)", f.path, bytes.Count(text, []byte{'\n'}), mostLines, err)
+		}
 		if first, _, _ := strings.Cut(f.pkg, "/"); first != "" {
 			top[first] = true
 		}

@@ -18,7 +18,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"concordat"
-	"concordat/align/wording"
 	"concordat/profile"
 	"concordat/store"
 )
@@ -443,60 +442,6 @@ func (q *question) fresh(f *found) (documents, hits int) {
 // name names an asked sentence.
 func (q *question) name(sentence int) [8]byte {
 	return q.set.sentence(q.from, q.ask.Job, q.ask.Sentences[sentence].Fingerprint)
-}
-
-// order brings documents and hits into the order that a Tell promises.
-func order(t *concordat.Tell) {
-	if len(t.Documents) == 0 {
-		return
-	}
-	at := make([]int, len(t.Documents))
-	for i := range at {
-		at[i] = i
-	}
-	slices.SortStableFunc(at, func(i, j int) int {
-		a, b := &t.Documents[i], &t.Documents[j]
-		return cmp.Or(cmp.Compare(b.Matches, a.Matches), bytes.Compare(a.Handle[:], b.Handle[:]))
-	})
-	documents := make([]concordat.DocumentTell, len(at))
-	place := make([]int, len(at))
-	for to, from := range at {
-		documents[to], place[from] = t.Documents[from], to
-	}
-	t.Documents = documents
-	for i := range t.Hits {
-		t.Hits[i].Document = place[t.Hits[i].Document]
-	}
-	slices.SortFunc(t.Hits, func(a, b concordat.Hit) int {
-		return cmp.Or(cmp.Compare(a.Sentence, b.Sentence), cmp.Compare(b.Closeness, a.Closeness),
-			cmp.Compare(a.Document, b.Document), cmp.Compare(a.Ordinal, b.Ordinal))
-	})
-}
-
-// leastHolders is the number of documents from which it is told about how many hold a sentence, whether the asker is told
-// of them or not: the wording is common.
-const leastHolders = wording.Absolute + 1
-
-// countHolders sets the numbers of documents that hold each sentence told.
-func countHolders(t *concordat.Tell) {
-	told := map[int]map[int]bool{} // documents of each sentence
-	for _, h := range t.Hits {
-		if told[h.Sentence] == nil {
-			told[h.Sentence] = map[int]bool{}
-		}
-		told[h.Sentence][h.Document] = true
-	}
-	for i := range t.Hits {
-		h := &t.Hits[i]
-		if h.Documents < leastHolders {
-			h.Documents = min(h.Documents, len(told[h.Sentence]))
-			continue
-		}
-		unit := 1
-		for ; h.Documents/unit >= 10; unit *= 10 {
-		}
-		h.Documents = max(h.Documents-h.Documents%unit, leastHolders)
-	}
 }
 
 // tidy forgets what no question can need any more.

@@ -1,0 +1,116 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/store"
+	"concordat/web/message"
+)
+
+// auditShown is how many entries of the audit a page shows.
+const auditShown = 100
+
+type auditPage struct {
+	adminFrame
+	Actor, Action, From, To string
+	Actions                 []string
+	Entries                 []store.AuditEntry
+	Older                   string // the next page; empty: these are the last
+	Head                    store.AuditHead
+	Verified                *store.AuditHead // the chain was followed to here
+	Broken                  string           // or it breaks, so
+}
+
+// auditFilter reads what of the audit is asked for; a day counts whole.
+func auditFilter(q url.Values) (store.AuditFilter, error) {
+	f := store.AuditFilter{Actor: strings.TrimSpace(q.Get("actor")), Action: q.Get("action")}
+	var err, err2 error
+	if s := q.Get("from"); s != "" {
+		f.From, err = time.ParseInLocation(time.DateOnly, s, time.Local)
+	}
+	if s := q.Get("to"); s != "" {
+		if f.To, err2 = time.ParseInLocation(time.DateOnly, s, time.Local); err2 == nil {
+			f.To = f.To.AddDate(0, 0, 1)
+		}
+	}
+	if err := errors.Join(err, err2); err != nil {
+		return f, message.Invalid("wrong.date", q.Get("from")+" "+q.Get("to"))
+	}
+	return f, nil
+}
+
+func (w adminPages) auditPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	w.showAudit(rw, r, v, auditPage{})
+}
+
+func (w adminPages) showAudit(rw http.ResponseWriter, r *http.Request, v *visitor, p auditPage) {
+	q := r.URL.Query()
+	p.adminFrame = adminFor(v)
+	p.Actor, p.Action, p.From, p.To = q.Get("actor"), q.Get("action"), q.Get("from"), q.Get("to")
+	f, err := auditFilter(q)
+	before, _ := strconv.ParseInt(q.Get("before"), 10, 64) // nonsense begins at the newest
+	if err == nil {
+		p.Entries, err = w.o.Store.SearchAudit(r.Context(), f, before, auditShown)
+	}
+	if err == nil {
+		p.Actions, err = w.o.Store.AuditActions(r.Context())
+	}
+	if err == nil {
+		p.Head, err = w.o.Store.AuditHead(r.Context())
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	if len(p.Entries) == auditShown {
+		q.Set("before", strconv.FormatInt(p.Entries[auditShown-1].Seq, 10))
+		p.Older = "/admin/audit?" + q.Encode()
+	}
+	w.show(rw, r, v, http.StatusOK, "admin_audit", "title.admin", p)
+}
+
+// verifyAudit follows the chain of the audit from its first entry.
+func (w adminPages) verifyAudit(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	head, err := w.o.Store.VerifyAudit(r.Context())
+	switch {
+	case errors.Is(err, concordat.ErrCorrupt):
+		w.audit(r.Context(), v.Name, "audit_verified", map[string]any{"broken": err.Error()})
+		w.showAudit(rw, r, v, auditPage{Broken: err.Error()})
+	case err != nil:
+		w.fail(rw, r, v, err)
+	default:
+		w.audit(r.Context(), v.Name, "audit_verified", map[string]any{"entries": head.Seq})
+		w.showAudit(rw, r, v, auditPage{Verified: &head})
+	}
+}
+
+// exportAudit writes the audit, oldest first, a JSON value on each line.
+func (w adminPages) exportAudit(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	w.audit(r.Context(), v.Name, "audit_exported", nil)
+	rw.Header().Set("Content-Type", "application/jsonl")
+	rw.Header().Set("Content-Disposition", `attachment; filename="audit.jsonl"`)
+	e := json.NewEncoder(rw)
+	for after := int64(0); ; {
+		entries, err := w.o.Store.Audit(r.Context(), after, 0)
+		if err == nil {
+			for i := 0; i < len(entries) && err == nil; i++ {
+				err = e.Encode(entries[i])
+			}
+		}
+		if err != nil { // the chain shows that the file was cut off: it ends before the head
+			w.o.Logger.Error("export of the audit", "error", err)
+			panic(http.ErrAbortHandler)
+		}
+		if len(entries) < store.MaxPage {
+			return
+		}
+		after = entries[len(entries)-1].Seq
+	}
+}

@@ -1,0 +1,135 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+
+	"concordat"
+	"concordat/site"
+	"concordat/web/limit"
+	"concordat/web/message"
+)
+
+// upload is what a form handed in.
+type upload struct {
+	jobs   []site.Job // one for each file; with Fault where it could not be taken
+	fields map[string][]string
+	bytes  int64 // of the files
+}
+
+func (u *upload) field(name string) string {
+	if f := u.fields[name]; len(f) > 0 {
+		return f[0]
+	}
+	return ""
+}
+
+// read reads the form as it comes in: files go to disk, never whole into memory. After an error the rest is
+// read away, as far as one file goes: a browser hears why only after it has sent all.
+func (w checkPages) read(rw http.ResponseWriter, r *http.Request) (*upload, error) {
+	limit.Unhurried(rw, r)
+	u, err := w.readForm(rw, r)
+	if err != nil {
+		_, _ = io.CopyN(io.Discard, r.Body, w.o.MaxUpload) // what fails here has failed already
+	}
+	return u, err
+}
+
+func (w checkPages) readForm(rw http.ResponseWriter, r *http.Request) (*upload, error) {
+	if err := w.anyRoom(); err != nil {
+		return nil, err
+	}
+	r.Body = http.MaxBytesReader(rw, r.Body, mostFiles*w.o.MaxUpload)
+	parts, err := r.MultipartReader()
+	if err != nil {
+		return nil, fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
+	}
+	u := &upload{fields: map[string][]string{}}
+	room := int64(mostForm)
+	for {
+		p, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			return u, nil
+		}
+		if err != nil {
+			return u, fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
+		}
+		if p.FormName() == "file" {
+			err = w.readFile(r, p, u)
+		} else {
+			var b []byte
+			if b, err = io.ReadAll(io.LimitReader(p, room+1)); err == nil {
+				if room -= int64(len(b)) + 64; room < 0 {
+					return u, message.Invalid("wrong.beside", mostForm>>20)
+				}
+				u.fields[p.FormName()] = append(u.fields[p.FormName()], string(b))
+			}
+		}
+		if err != nil {
+			return u, err
+		}
+	}
+}
+
+// anyRoom reports, by an error, that the disk takes no more files.
+func (w checkPages) anyRoom() error {
+	if w.o.Room == nil {
+		return nil
+	}
+	return w.o.Room()
+}
+
+// roomStep is after how many bytes the disk is looked at again.
+const roomStep = 1 << 20
+
+// whileRoom returns a reader of r that fails once the disk takes no more.
+func (w checkPages) whileRoom(r io.Reader) io.Reader { return &roomReader{r: r, room: w.anyRoom} }
+
+type roomReader struct {
+	r    io.Reader
+	room func() error
+	left int // bytes until the disk is looked at
+}
+
+// Read implements io.Reader.
+func (r *roomReader) Read(p []byte) (int, error) {
+	if r.left <= 0 {
+		if err := r.room(); err != nil {
+			return 0, err
+		}
+		r.left = roomStep
+	}
+	n, err := r.r.Read(p[:min(len(p), r.left)])
+	r.left -= n
+	return n, err
+}
+
+// readFile keeps one file. One that cannot be taken for what it is keeps the others not back.
+func (w checkPages) readFile(r *http.Request, p *multipart.Part, u *upload) error {
+	name := cleanName(p.FileName())
+	if name == "" {
+		return nil // a browser sends an empty part for a field without files
+	}
+	if len(u.jobs) == mostFiles {
+		return message.Invalid("wrong.many", mostFiles)
+	}
+	hash, size, err := w.o.Files.Put(r.Context(), w.whileRoom(p), w.o.MaxUpload)
+	job := site.Job{Name: name, File: hash}
+	var cut *http.MaxBytesError
+	switch {
+	case errors.Is(err, concordat.ErrInvalid) && !errors.As(err, &cut):
+		job.Fault = fmt.Sprintf(largeFault+"larger than %d MiB (raise extract.max_input to allow it)", w.o.MaxUpload>>20)
+	case err != nil:
+		return fmt.Errorf("%s: %w", name, err)
+	case size == 0:
+		job.File, job.Fault = "", "empty"
+	}
+	if job.Fault == "" {
+		u.bytes += size
+	}
+	u.jobs = append(u.jobs, job)
+	return nil
+}
