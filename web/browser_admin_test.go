@@ -44,7 +44,7 @@ func TestHandingInInBrowser(t *testing.T) {
 		}
 		ctx, complaints := browser(t, d.URL, width)
 		var list, words string
-		var overflow bool
+		var overflow string
 		d.full.Store(true)
 		run := func(actions ...chromedp.Action) {
 			t.Helper()
@@ -66,15 +66,15 @@ func TestHandingInInBrowser(t *testing.T) {
 		d.full.Store(false)
 		run(chromedp.Click("[data-again] button", chromedp.ByQuery),
 			chromedp.WaitVisible("[data-open] a", chromedp.ByQuery),
-			chromedp.Text(".files", &list, chromedp.ByQuery), wide(&overflow), shot(t, "sent", width),
+			chromedp.Text(".files", &list, chromedp.ByQuery), chromedp.Evaluate(standsOut, &overflow), shot(t, "sent", width),
 			chromedp.Click("[data-open] a", chromedp.ByQuery),
 			chromedp.WaitVisible("main table", chromedp.ByQuery),
 			shot(t, "handed", width))
 		if strings.Count(list, "accepted") != 2 || !strings.Contains(list, "rejected: The file is empty") {
 			t.Errorf("%d: the list says %q", width, list)
 		}
-		if overflow {
-			t.Errorf("%d pixels are too narrow", width)
+		if overflow != "" {
+			t.Errorf("%d pixels are too narrow: %s", width, overflow)
 		}
 		ids := d.await(t)
 		if len(ids) != 2 {
@@ -165,7 +165,7 @@ func TestAdministrationInBrowser(t *testing.T) {
 			chromedp.WaitVisible(".files li", chromedp.ByQuery),
 			chromedp.Focus("form[data-upload] button:not([type])", chromedp.ByQuery),
 			chromedp.KeyEvent(kb.Enter),
-			chromedp.WaitVisible("#additions", chromedp.ByQuery),
+			chromedp.WaitVisible("#lately", chromedp.ByQuery),
 			// When all is added the page reads itself again, and lists the document.
 			chromedp.WaitVisible("section[aria-labelledby=documents] tbody tr:nth-child(2)", chromedp.ByQuery),
 			chromedp.Text("main table", &text, chromedp.ByQuery), shot(t, "added", width)); err != nil {
