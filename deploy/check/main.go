@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/compose-spec/compose-go/v2/cli"
@@ -26,6 +27,7 @@ import (
 	"helm.sh/helm/v3/pkg/engine"
 	"helm.sh/helm/v3/pkg/lint"
 	"helm.sh/helm/v3/pkg/lint/support"
+	batchv1 "k8s.io/api/batch/v1"
 	"sigs.k8s.io/yaml"
 )
 
@@ -39,7 +41,8 @@ func main() {
 		name  string
 		check func(dir string) (string, error)
 	}{{"prometheus/alerts.yaml", rules}, {"grafana/concordat.json", dashboard}, {"container/Containerfile", containerfile},
-		{"container/compose.yaml", compose}, {"helm/concordat", chart}} {
+		{"container/compose.yaml", compose}, {"helm/concordat", chart},
+		{"helm/concordat-screen", jobs}} {
 		said, err := c.check(filepath.Join(dir, filepath.FromSlash(c.name)))
 		if err != nil {
 			failed = true
@@ -135,7 +138,7 @@ func compose(path string) (string, error) {
 	return fmt.Sprintf("Compose loads project %s with %d services and %d volumes", p.Name, len(p.Services), len(p.Volumes)), nil
 }
 
-// sets are values with which the chart is rendered, besides those that it comes with.
+// sets are values with which the chart of a site is rendered, besides those that it comes with.
 var sets = []string{"", `
 url: https://x.example
 federationPort: 8421
@@ -145,7 +148,53 @@ ingress: {enabled: true, className: nginx}
 storage: {className: fast}
 `}
 
-func chart(dir string) (string, error) {
+// screenSets are those of the chart of a screening.
+var screenSets = []string{"", `
+job: shingles
+splits: 100
+flags: {map: --modulus 8, pair: --threshold 0.5}
+`}
+
+func chart(dir string) (string, error) { return charted(dir, sets) }
+
+// jobs holds the chart of a screening, besides, to the types of the Kubernetes API: no field that they lack, no value of
+// another type.
+func jobs(dir string) (string, error) {
+	said, err := charted(dir, screenSets)
+	if err != nil {
+		return "", err
+	}
+	n := 0
+	for _, text := range screenSets {
+		values := map[string]any{}
+		if err := yaml.Unmarshal([]byte(text), &values); err != nil {
+			return "", err
+		}
+		err := render(dir, values, func(kind, one string) error {
+			if kind != "Job" {
+				return nil
+			}
+			var j batchv1.Job
+			if err := yaml.UnmarshalStrict([]byte(one), &j); err != nil {
+				return err
+			}
+			if j.Spec.CompletionMode == nil || *j.Spec.CompletionMode != batchv1.IndexedCompletion || *j.Spec.Completions < 1 {
+				return fmt.Errorf("%s is no indexed job", j.Name)
+			}
+			n++
+			return nil
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	if n != 7 {
+		return "", fmt.Errorf("%d jobs, want 3 and 4", n)
+	}
+	return fmt.Sprintf("%s; its %d jobs are indexed ones of the Kubernetes API", said, n), nil
+}
+
+func charted(dir string, sets []string) (string, error) {
 	var found []error
 	notes := 0
 	for _, text := range sets {
@@ -160,7 +209,8 @@ func chart(dir string) (string, error) {
 				notes++
 			}
 		}
-		objects, err := render(dir, values)
+		objects := 0
+		err := render(dir, values, func(_, _ string) error { objects++; return nil })
 		if err != nil {
 			return "", err
 		}
@@ -174,36 +224,43 @@ func chart(dir string) (string, error) {
 	return fmt.Sprintf("Helm lints and renders it with %d sets of values (%d notes)", len(sets), notes), nil
 }
 
-// render returns how many objects the chart gives.
-func render(dir string, values map[string]any) (int, error) {
+// render calls each with the objects that the chart gives.
+func render(dir string, values map[string]any, each func(kind, text string) error) error {
 	c, err := loader.LoadDir(dir)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	all, err := chartutil.ToRenderValues(c, values, chartutil.ReleaseOptions{Name: "site", Namespace: "concordat", IsInstall: true},
 		chartutil.DefaultCapabilities)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	files, err := engine.Render(c, all)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	n := 0
 	for name, text := range files {
 		if strings.TrimSpace(text) == "" || strings.HasSuffix(name, "NOTES.txt") {
 			continue
 		}
-		for _, one := range strings.Split(text, "\n---\n") {
+		for _, one := range strings.Split("\n"+text, "\n---\n") {
+			if bare.ReplaceAllString(one, "") == "" {
+				continue
+			}
 			var object struct {
 				APIVersion string `json:"apiVersion"`
 				Kind       string `json:"kind"`
 			}
 			if err := yaml.Unmarshal([]byte(one), &object); err != nil || object.APIVersion == "" || object.Kind == "" {
-				return n, fmt.Errorf("%s: %+v: %w", name, object, err)
+				return fmt.Errorf("%s: %+v: %w", name, object, err)
 			}
-			n++
+			if err := each(object.Kind, one); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
 		}
 	}
-	return n, nil
+	return nil
 }
+
+// bare matches comments and white space.
+var bare = regexp.MustCompile(`(?m)^\s*#.*$|\s`)
