@@ -204,6 +204,51 @@ func TestProbingAlarm(t *testing.T) {
 	alarms(x, "the next day", 2)
 }
 
+// TestOneDocumentAlarm: a partner whose jobs come to one document again and again raises an alarm, once a day; another one,
+// and drafts of a text, do not.
+func TestOneDocumentAlarm(t *testing.T) {
+	o := newOwner(t, "theses")
+	o.add(t, "theses", site.Incoming{ID: "a", Text: long(river+winter, 5)}, site.Incoming{ID: "b", Text: long(garden+harbour, 5)})
+	alarms := func(step string, partner concordat.SiteID, want int) {
+		t.Helper()
+		o.clock.move(2 * time.Hour)
+		must(t, o.CatchUp(t.Context()))
+		as, err := o.store.PartnerAlarms(t.Context(), partner, 0)
+		must(t, err)
+		if len(as) != want || want > 0 && (as[0].Kind != store.AlarmOneDocument || as[0].Library != "theses") {
+			t.Errorf("%s: alarms %+v, want %d", step, as, want)
+		}
+	}
+	n := uint32(0)
+	ask := func(partner concordat.SiteID, text string, jobs int) {
+		t.Helper()
+		a := o.ask(t, text, concordat.ShowMetadata, "theses")
+		for range jobs {
+			n++
+			binary.BigEndian.PutUint32(a.Job[4:], n)
+			if tell := o.answer(t, partner, a); len(tell.Documents) != 1 {
+				t.Fatalf("job %d is told of %d documents", n, len(tell.Documents))
+			}
+		}
+	}
+	for _, partner := range []concordat.SiteID{"north", "south"} {
+		o.share(t, "theses", partner, store.ShareRule{Level: concordat.ShowMetadata, Matches: 2,
+			Limits: store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1}})
+	}
+	ask("north", river+winter, 199)
+	ask("south", garden+harbour, 150)
+	ask("south", river+winter, 150)
+	alarms("less", "north", 0)
+	ask("north", river+winter, 1)
+	alarms("two hundred jobs", "north", 1)
+	alarms("an hour later", "north", 1)
+	alarms("two documents", "south", 0)
+	o.clock.move(25 * time.Hour)
+	alarms("the next day", "north", 2)
+	o.clock.move(31 * 24 * time.Hour)
+	alarms("when the jobs are forgotten", "north", 2)
+}
+
 // TestA3Withheld: the audit tells the owner how many sentences were not answered.
 func TestA3Withheld(t *testing.T) {
 	x := newOracle(t, unlimited)

@@ -215,6 +215,11 @@ func (b *brokenStore) AddShipped(ctx context.Context, partner concordat.SiteID, 
 	return b.fails("AddShipped", func() error { return b.DB.AddShipped(ctx, partner, e, ds) })
 }
 
+func (b *brokenStore) OftenAnswered(ctx context.Context, least int) (v []store.PartnerAlarm, err error) {
+	err = b.fails("OftenAnswered", func() error { v, err = b.DB.OftenAnswered(ctx, least); return err })
+	return v, err
+}
+
 func (b *brokenStore) RaiseAlarm(ctx context.Context, a store.PartnerAlarm) (raised bool, err error) {
 	err = b.fails("RaiseAlarm", func() error { raised, err = b.DB.RaiseAlarm(ctx, a); return err })
 	return raised, err

@@ -175,6 +175,17 @@ func (db *Peers) AnswerDocument(ctx context.Context, partner concordat.SiteID, j
 	return d, db.fail(err, "document of a job of %s", partner)
 }
 
+// OftenAnswered returns the partners that were told of one document in at least the given number of jobs, as far as jobs are
+// remembered, each with the library of the document that most jobs were told of first.
+func (db *Peers) OftenAnswered(ctx context.Context, least int) ([]PartnerAlarm, error) {
+	as, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (a PartnerAlarm, err error) {
+		a.Kind = AlarmOneDocument
+		return a, s.Scan(&a.Partner, &a.Library)
+	}, `SELECT partner, library FROM (SELECT partner, library, document, count(*) AS jobs FROM answer_document WHERE told <> ''
+		GROUP BY partner, library, document) AS told WHERE jobs >= ? GROUP BY partner, library ORDER BY max(jobs) DESC, partner, library`, least)
+	return as, db.fail(err, "documents that jobs come to again and again")
+}
+
 // AnswerHits returns the hits of one document in a job, in order of ordinal and sentence.
 func (db *Peers) AnswerHits(ctx context.Context, partner concordat.SiteID, job concordat.JobID, h concordat.Handle) ([]AnswerHit, error) {
 	hits, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (AnswerHit, error) {

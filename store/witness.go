@@ -137,6 +137,7 @@ const (
 	AlarmAuditContradicts = "audit_contradicts" // its audit was rewritten
 	AlarmFalse            = "false_answer"      // an answer of it cannot be, or answers something else
 	AlarmFlooding         = "flooding"          // it sends more than may be taken
+	AlarmOneDocument      = "one_document"      // its jobs come to one document again and again
 )
 
 // PartnerAlarm is something that a partner did and that somebody should look into.

@@ -79,7 +79,8 @@ type epochSets struct {
 	// changed has a place for one: documents or shares came or went.
 	changed chan struct{}
 	// fill keeps two passes from running at once.
-	fill sync.Mutex
+	fill   sync.Mutex
+	looked time.Time // when it was last looked for documents that jobs come to again and again; guarded by fill
 }
 
 // epochSet is a set in use.
@@ -307,7 +308,7 @@ func (s *Answerer) KeepEpochs(ctx context.Context) error {
 func (s *Answerer) CatchUp(ctx context.Context) error {
 	s.epochs.fill.Lock()
 	defer s.epochs.fill.Unlock()
-	if err := errors.Join(s.withdrawExpired(ctx), s.tidy(ctx, s.o.Now())); err != nil {
+	if err := errors.Join(s.withdrawExpired(ctx), s.tidy(ctx, s.o.Now()), s.lookAtJobs(ctx, s.o.Now())); err != nil {
 		return err
 	}
 	for _, e := range s.epochSets() {

@@ -56,6 +56,7 @@ type Store interface {
 	DropShipped(ctx context.Context, partner concordat.SiteID, lib concordat.LibraryID) error
 	ShippedDocument(ctx context.Context, partner concordat.SiteID, e concordat.Epoch, h concordat.Handle) (store.Shipped, error)
 
+	OftenAnswered(ctx context.Context, least int) ([]store.PartnerAlarm, error)
 	RaiseAlarm(ctx context.Context, a store.PartnerAlarm) (bool, error)
 	Show(ctx context.Context, xs ...store.Showing) error
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"time"
 
 	"concordat"
 	"concordat/profile"
@@ -105,6 +106,37 @@ func (s *Answerer) probing(ctx context.Context, g *grant, refused int) error {
 	}
 	s.o.Logger.Warn("a partner asks more variants of sentences than anybody needs", "site", g.from, "library", g.library.ID)
 	return s.audit(ctx, g.from, "probing", auditProbing{g.library.ID})
+}
+
+// mostJobsOfOne is how many jobs of a partner may be told of one document within jobLife before somebody is told: it is a
+// much used source, or somebody reads it out by pieces that no bound on one sentence counts.
+const mostJobsOfOne = 200
+
+// lookAtJobs raises an alarm about partners whose jobs come to one document again and again, where it was not looked for an
+// hour.
+func (s *Answerer) lookAtJobs(ctx context.Context, now time.Time) error {
+	if now.Sub(s.epochs.looked) < time.Hour {
+		return nil
+	}
+	s.epochs.looked = now
+	often, err := s.o.Store.OftenAnswered(ctx, mostJobsOfOne)
+	if err != nil {
+		return err
+	}
+	for _, a := range often {
+		raised, err := s.o.Store.RaiseAlarm(ctx, a)
+		if err != nil {
+			return err
+		}
+		if !raised {
+			continue
+		}
+		s.o.Logger.Warn("a partner's checks come to one document again and again", "site", a.Partner, "library", a.Library)
+		if err := s.audit(ctx, a.Partner, "one document", auditProbing{a.Library}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // variants returns the asked fingerprints that came near some sentence, in an order that the asker cannot know.
