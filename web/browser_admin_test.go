@@ -24,11 +24,6 @@ func (d *desk) enter(t *testing.T, name string, role store.Role) chromedp.Action
 	})
 }
 
-// wide reports into out whether the page is wider than the window.
-func wide(out *bool) chromedp.Action {
-	return chromedp.Evaluate(`document.documentElement.scrollWidth > document.documentElement.clientWidth`, out)
-}
-
 // TestHandingInInBrowser: several files, one of them bad, one cut off by a lost connection, go in one by one.
 func TestHandingInInBrowser(t *testing.T) {
 	for _, width := range []int{1200, 390} {
