@@ -501,7 +501,7 @@ func FuzzCursor(f *testing.F) {
 	f.Fuzz(func(t *testing.T, c string) {
 		var lib, after string
 		if err := bounds.ReadCursor(c, "documents", &lib, &after); err != nil {
-			if !errors.Is(err, concordat.ErrInvalid) {
+			if !errors.Is(err, concordat.ErrNotFound) {
 				t.Errorf("%q: %v", c, err)
 			}
 			return

@@ -34,10 +34,10 @@ func TestListShowsShares(t *testing.T) {
 	if c := coverage(prog); c == nil || *c < 0.5 {
 		t.Fatalf("coverage %v", c)
 	}
-	if page := olga.get("/checks", http.StatusOK); !strings.Contains(page, "%</td>") || strings.Contains(page, "reload to see") {
+	if page := olga.get("/checks", http.StatusOK); !strings.Contains(page, "%</strong>") || strings.Contains(page, "reload to see") {
 		t.Errorf("the list shows no share:\n%s", page)
 	}
-	if page := sue.get("/checks", http.StatusOK); !strings.Contains(page, "not shown") || strings.Contains(page, "%</td>") {
+	if page := sue.get("/checks", http.StatusOK); !strings.Contains(page, "not shown") || strings.Contains(page, "%</strong>") {
 		t.Errorf("the list shows the share to whom it is not shown:\n%s", page)
 	}
 	if c := coverage(sue.program("read")); c != nil {
