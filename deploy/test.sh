@@ -23,5 +23,5 @@ if [ "${1:-}" = race ]; then
 	exit
 fi
 sh deploy/lint.sh
-$run -timeout 8m ./cmd/concordat ./cmd/concordat-lab/eval ./web ./cluster ./store ./index ./cluster/zk ./...
-race -timeout 8m ./index ./site ./cluster ./federation ./cluster/zk ./webhook ./cluster/local ./client
+$run -timeout 15m ./cmd/concordat ./cmd/concordat-lab/eval ./web ./cluster ./store ./index ./cluster/zk ./...
+race -timeout 15m ./index ./site ./cluster ./federation ./cluster/zk ./webhook ./cluster/local ./client
