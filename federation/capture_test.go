@@ -205,6 +205,27 @@ func TestW1_Refused(t *testing.T) {
 	}
 }
 
+// proxyOf returns what a proxy before a site needs: the site's identity, the address at which it speaks plain HTTP, and a
+// listener with the TLS key that its card names.
+func proxyOf(t *testing.T, owner *fedtest.Site) (*crypto.Identity, *url.URL, net.Listener) {
+	t.Helper()
+	id, _ := owner.Roster.Self()
+	der, key, err := id.TLS(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := url.Parse("http://" + strings.TrimPrefix(owner.URL, "https://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{MinVersion: tls.VersionTLS13, ClientAuth: tls.RequestClientCert,
+		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id, plain, l
+}
+
 // TestW2_BehindAProxy: with a proxy that ends TLS the exchange works, and the proxy sees the two sites and
 // the padded size.
 func TestW2_BehindAProxy(t *testing.T) {
@@ -215,15 +236,7 @@ func TestW2_BehindAProxy(t *testing.T) {
 
 	// The proxy holds the TLS key that the site's card names, and speaks plain HTTP to the site.
 	owner := f.Sites[1]
-	id, _ := owner.Roster.Self()
-	der, key, err := id.TLS(time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain, err := url.Parse("http://" + strings.TrimPrefix(owner.URL, "https://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	id, plain, l := proxyOf(t, owner)
 	var seen struct {
 		sync.Mutex
 		up, down [][]byte
@@ -236,13 +249,6 @@ func TestW2_BehindAProxy(t *testing.T) {
 		seen.down = append(seen.down, b)
 		seen.Unlock()
 		return err
-	}
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
-		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS13,
-		ClientAuth: tls.RequestClientCert,
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	proxy := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		b, _ := io.ReadAll(req.Body)

@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -253,20 +252,7 @@ func dripNamed(t *testing.T, from, to *fedtest.Site, n int, dial func() (net.Con
 func endTLS(t *testing.T, f *fedtest.Federation) {
 	t.Helper()
 	owner := f.Sites[0]
-	id, _ := owner.Roster.Self()
-	der, key, err := id.TLS(time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain, err := url.Parse("http://" + strings.TrimPrefix(owner.URL, "https://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{MinVersion: tls.VersionTLS13, ClientAuth: tls.RequestClientCert,
-		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	id, plain, l := proxyOf(t, owner)
 	proxy := &http.Server{ReadHeaderTimeout: time.Minute, Handler: httputil.NewSingleHostReverseProxy(plain)}
 	go func() { _ = proxy.Serve(l) }()
 	t.Cleanup(func() { _ = proxy.Close() })

@@ -223,6 +223,7 @@ func (w *Words) paragraphs(ends, empty []int32) {
 			if n := to - from; n >= leastWords && n <= mostBlock {
 				w.pieces = append(w.pieces, piece{w.hashOf(int(from), int(to)), from, to})
 				if n >= 2*edgeWords {
+					// The complement keeps a beginning from being taken for the same words at an end.
 					w.pieces = append(w.pieces, piece{^w.hashOf(int(from), int(from+edgeWords)), from, to},
 						piece{w.hashOf(int(to-edgeWords), int(to)), from, to})
 				}

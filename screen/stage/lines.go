@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 )
 
@@ -62,17 +63,25 @@ func (r *reader) next() ([]byte, error) {
 	return bytes.TrimSuffix(line, []byte("\n")), nil
 }
 
+// lines yields every line without its end, valid until the next; an error is the last.
+func (r *reader) lines() iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for {
+			line, err := r.next()
+			if errors.Is(err, io.EOF) || !yield(line, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 func (r *reader) fault(err error) error { return &InputError{r.n, err} }
 
 // each calls do with the fields of every line, of which there must be so many. What do returns is the line's fault,
 // but for a failure to write.
 func each(in io.Reader, fields int, do func([]string) error) error {
 	r := newReader(in)
-	for {
-		line, err := r.next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
+	for line, err := range r.lines() {
 		if err != nil {
 			return err
 		}
@@ -84,6 +93,7 @@ func each(in io.Reader, fields int, do func([]string) error) error {
 			return r.blame(err)
 		}
 	}
+	return nil
 }
 
 // blame makes an error of a line one of the input; failures to write stay.
@@ -117,11 +127,7 @@ func groups(in io.Reader, fields int, do func(key string, lines [][]string) erro
 		}
 		return nil
 	}
-	for {
-		line, err := r.next()
-		if errors.Is(err, io.EOF) {
-			return flush()
-		}
+	for line, err := range r.lines() {
 		if err != nil {
 			return err
 		}
@@ -145,6 +151,7 @@ func groups(in io.Reader, fields int, do func(key string, lines [][]string) erro
 		}
 		lines = append(lines, f)
 	}
+	return flush()
 }
 
 // writeError is a failure to write, which is no fault of the input.
@@ -185,11 +192,7 @@ func document(line []byte) (id, text string, err error) {
 // documents calls do with every document.
 func documents(in io.Reader, do func(id, text string) error) error {
 	r := newReader(in)
-	for {
-		line, err := r.next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
+	for line, err := range r.lines() {
 		if err != nil {
 			return err
 		}
@@ -201,6 +204,7 @@ func documents(in io.Reader, do func(id, text string) error) error {
 			return r.blame(err)
 		}
 	}
+	return nil
 }
 
 // ordered returns two identifiers, the lesser first.

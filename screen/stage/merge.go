@@ -18,11 +18,7 @@ import (
 // Split writes every line to the output that the hash of its key names.
 func Split(in io.Reader, out []io.Writer) error {
 	r := newReader(in)
-	for {
-		line, err := r.next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
+	for line, err := range r.lines() {
 		if err != nil {
 			return err
 		}
@@ -32,6 +28,7 @@ func Split(in io.Reader, out []io.Writer) error {
 			return err
 		}
 	}
+	return nil
 }
 
 // Merge sorts lines by their bytes and drops repeated ones, in about so many bytes; the rest lies in Space. It ends the
@@ -81,11 +78,7 @@ func (m *Merge) Run(in []io.Reader, out io.Writer) (err error) {
 	}
 	for _, from := range in {
 		r := newReader(from)
-		for {
-			line, err := r.next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
+		for line, err := range r.lines() {
 			if err == nil && m.Sum {
 				if _, _, err = lastNumber(line); err != nil {
 					err = r.fault(err)

@@ -2,7 +2,6 @@ package eval
 
 import (
 	"context"
-	"encoding/csv"
 	"encoding/xml"
 	"fmt"
 	"slices"
@@ -13,11 +12,8 @@ import (
 	"concordat/site"
 )
 
-// What leads are measured on.
-const (
-	llmArchive    = "llm-reuse/llm-reuse.tar.zst"
-	cloughArchive = "clough-stevenson/clough-stevenson-ace.tar.gz"
-)
+// llmArchive has what a language model put in other words.
+const llmArchive = "llm-reuse/llm-reuse.tar.zst"
 
 // otherWords measures leads: which passages that were put in other words have one, and which texts have one that should not.
 func otherWords(r *run) error {
@@ -222,29 +218,16 @@ func bytesOf(text string, at, n int) concordat.Span {
 
 // answersWithLeads checks short answers to three questions against what some of them were made of.
 func (r *run) answersWithLeads() error {
-	files := map[string]string{}
-	if err := r.corpora.files(cloughArchive, func(name, text string) error {
-		files[name[strings.LastIndexByte(name, '/')+1:]] = strings.ToValidUTF8(text, "\ufffd")
-		return nil
-	}); err != nil {
-		return err
-	}
-	rows, err := csv.NewReader(strings.NewReader(files["file_information.csv"])).ReadAll()
+	files, rows, library, err := r.corpora.clough()
 	if err != nil {
 		return err
-	}
-	var library []Doc
-	for _, row := range rows[1:] {
-		if row[2] == "orig" {
-			library = append(library, Doc{row[0], files[row[0]]})
-		}
 	}
 	b, err := r.bench(library)
 	if err != nil {
 		return err
 	}
 	total, lead, either := map[string]int{}, map[string]int{}, map[string]int{}
-	for _, row := range rows[1:] {
+	for _, row := range rows {
 		if row[2] == "orig" {
 			continue
 		}

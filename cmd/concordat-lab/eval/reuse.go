@@ -252,25 +252,35 @@ func (b *Bench) query(p *concordat.Profile, probe concordat.Probe, except string
 		Exclude: []concordat.Ref{{Site: "bench", Library: "library", Document: concordat.DocumentID(except)}}}
 }
 
-// shortAnswers checks Clough and Stevenson's answers against the originals of all tasks.
-func shortAnswers(r *run) error {
-	files := map[string]string{}
-	err := r.corpora.files("clough-stevenson/clough-stevenson-ace.tar.gz", func(name, text string) error {
+// clough reads the short answers of Clough and Stevenson (2011): the texts by name, what is known of each (name, task,
+// class), and the originals, of class "orig".
+func (c corpusDir) clough() (files map[string]string, rows [][]string, originals []Doc, err error) {
+	files = map[string]string{}
+	err = c.files("clough-stevenson/clough-stevenson-ace.tar.gz", func(name, text string) error {
 		files[name[strings.LastIndexByte(name, '/')+1:]] = strings.ToValidUTF8(text, "\ufffd")
 		return nil
 	})
 	if err != nil {
-		return err
+		return nil, nil, nil, err
 	}
-	rows, err := csv.NewReader(strings.NewReader(files["file_information.csv"])).ReadAll()
+	rows, err = csv.NewReader(strings.NewReader(files["file_information.csv"])).ReadAll()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	rows = rows[1:]
+	for _, row := range rows {
+		if row[2] == "orig" {
+			originals = append(originals, Doc{row[0], files[row[0]]})
+		}
+	}
+	return files, rows, originals, nil
+}
+
+// shortAnswers checks Clough and Stevenson's answers against the originals of all tasks.
+func shortAnswers(r *run) error {
+	files, rows, library, err := r.corpora.clough()
 	if err != nil {
 		return err
-	}
-	var library []Doc
-	for _, row := range rows[1:] {
-		if row[2] == "orig" {
-			library = append(library, Doc{row[0], files[row[0]]})
-		}
 	}
 	b, err := r.bench(library)
 	if err != nil {
@@ -280,7 +290,7 @@ func shortAnswers(r *run) error {
 		var answers []labelled
 		var features [][]float64
 		var classes []int
-		for _, row := range rows[1:] {
+		for _, row := range rows {
 			class := slices.Index(answerClasses, row[2])
 			if class < 0 {
 				continue
