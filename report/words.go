@@ -399,5 +399,9 @@ func (r *Report) Reading() string {
 	case r.Reached():
 		return in.Say("This is at or above %s, the share from which a report deserves a close read. %s", Percent(r.Threshold), judge)
 	}
+	if Percent(r.Scores.Covered) == Percent(r.Threshold) { // the figure is rounded up to it
+		return in.Say("Before rounding this is just below %s, the share from which a report deserves a close read. %s",
+			Percent(r.Threshold), judge)
+	}
 	return in.Say("This is below %s, the share from which a report deserves a close read. %s", Percent(r.Threshold), judge)
 }
