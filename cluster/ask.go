@@ -15,6 +15,7 @@ import (
 	"concordat"
 	"concordat/cluster/coord"
 	"concordat/cluster/replica"
+	"concordat/index"
 )
 
 // How questions come to one copy of each shard: one message to each node that is asked, a second copy for
@@ -107,8 +108,37 @@ func (n *Node) answerShard(ctx context.Context, id concordat.ShardID, q *questio
 		a.Status = ShardStale
 		return a
 	}
-	ix := c.Index()
-	a.Status, a.Applied = ShardOK, ix.Applied().Seq
+	n.answerFrom(ctx, c, &a, q)
+	return a
+}
+
+// answerFrom answers from the index of a copy that has all that was asked for.
+func (n *Node) answerFrom(ctx context.Context, c *Copy, a *shardAnswer, q *question) {
+	a.Status = ShardOK
+	err := c.guard(func() error { return a.fill(ctx, c.Index(), q) })
+	if err == nil {
+		return
+	}
+	if errors.Is(err, concordat.ErrUnavailable) || ctx.Err() != nil {
+		a.Status = ShardGone
+		return
+	}
+	a.Status, a.Words = shardRefused, err.Error()
+	if errors.Is(err, concordat.ErrCorrupt) {
+		a.Status = ShardGone
+		c.step(replica.Broken{Reason: err.Error()})
+		n.log.Error("index is damaged", "shard", a.Shard, "error", err)
+	}
+	for name, kind := range kinds {
+		if errors.Is(err, kind) {
+			a.Kinds = append(a.Kinds, name)
+		}
+	}
+}
+
+// fill looks up in the index what is asked.
+func (a *shardAnswer) fill(ctx context.Context, ix *index.Shard, q *question) (err error) {
+	a.Applied = ix.Applied().Seq
 	switch {
 	case q.Match != nil:
 		a.Match, a.Found, err = ix.MatchFound(ctx, q.Match)
@@ -121,25 +151,7 @@ func (n *Node) answerShard(ctx context.Context, id concordat.ShardID, q *questio
 	default:
 		a.Stats, err = ix.TextStats(ctx, q.Terms)
 	}
-	if err == nil {
-		return a
-	}
-	if errors.Is(err, concordat.ErrUnavailable) || ctx.Err() != nil {
-		a.Status = ShardGone
-		return a
-	}
-	a.Status, a.Words = shardRefused, err.Error()
-	if errors.Is(err, concordat.ErrCorrupt) {
-		a.Status = ShardGone
-		c.step(replica.Broken{Reason: err.Error()})
-		n.log.Error("index is damaged", "shard", id, "error", err)
-	}
-	for name, kind := range kinds {
-		if errors.Is(err, kind) {
-			a.Kinds = append(a.Kinds, name)
-		}
-	}
-	return a
+	return err
 }
 
 // catchUp waits until the copy's index has every write that was acknowledged before, and the records up to low.

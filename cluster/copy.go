@@ -86,6 +86,9 @@ type CopyOptions struct {
 	Reprofile func(concordat.Document) (*concordat.Profile, error)
 	// Now is the clock from which revisions are drawn; default time.Now.
 	Now func() time.Time
+	// Panicked is told of a panic where a question is answered or a document is taken for the log, which then fails alone.
+	// It may be called at any time, by several goroutines. Nil: such a panic is the caller's.
+	Panicked func(value any, stack []byte)
 	// SlowSync is how long the disk may take to make a group of records durable before a master gives
 	// its leadership to another copy; default 2 s.
 	SlowSync time.Duration

@@ -36,21 +36,12 @@ const anyEpoch = 0
 // way must not have its way in a later one. The changes have the revisions from op.Rev on; 0: the newest. With a
 // lateError the changes that it does not name are acknowledged.
 func (c *Copy) writeIn(ctx context.Context, op operation, changes []index.Change) (uint64, error) {
-	records, size := make([]wal.Record, len(changes)), 0
-	for i := range changes {
-		if p := changes[i].Put; p != nil {
-			if err := c.Index().Check(p); err != nil {
-				return 0, err
-			}
-		}
-		var err error
-		if records[i], err = record(&changes[i]); err != nil {
-			return 0, err
-		}
-		size += records[i].Size()
-	}
 	if len(changes) == 0 {
 		return 0, nil
+	}
+	records, size, err := c.records(changes)
+	if err != nil {
+		return 0, err
 	}
 	if err := c.room(size); err != nil {
 		return 0, err
@@ -91,6 +82,26 @@ func (c *Copy) writeIn(ctx context.Context, op operation, changes []index.Change
 	case <-ctx.Done():
 		return 0, fmt.Errorf("write: %w", context.Cause(ctx))
 	}
+}
+
+// records returns the records of the changes, without their revisions, and how many bytes they take in the log.
+func (c *Copy) records(changes []index.Change) (records []wal.Record, size int, err error) {
+	records = make([]wal.Record, len(changes))
+	err = c.guard(func() (err error) {
+		for i := range changes {
+			if p := changes[i].Put; p != nil {
+				if err := c.Index().Check(p); err != nil {
+					return err
+				}
+			}
+			if records[i], err = record(&changes[i]); err != nil {
+				return err
+			}
+			size += records[i].Size()
+		}
+		return nil
+	})
+	return records, size, err
 }
 
 // room refuses what the log would: a master that cannot log an accepted write must step down.

@@ -17,6 +17,7 @@ import (
 	"concordat"
 	"concordat/cluster"
 	"concordat/index"
+	"concordat/site/compare"
 )
 
 // OneMachine is the folder of the index of a site of one machine.
@@ -45,6 +46,7 @@ func (o *Instance) fillCluster(ctx context.Context, log *slog.Logger) error {
 	for docs, err := range Batches(from.Documents(ctx), fillBatch) {
 		if err == nil {
 			err = Retry(ctx, func() error { return o.fillDocuments(ctx, docs) })
+			o.notePanic(err, "documents", len(docs))
 		}
 		if err != nil {
 			return errors.Join(fmt.Errorf("move documents into the shards: %d of %d: %w", n, all, err), from.Close())
@@ -97,7 +99,7 @@ func (o *Instance) fillDocuments(ctx context.Context, docs []*concordat.Document
 	profiles := make([]*concordat.Profile, len(docs))
 	g, gctx := errgroup.WithContext(ctx)
 	for i, d := range docs {
-		g.Go(func() error {
+		compare.Go(g, func() error {
 			there, err := o.Node.Document(gctx, concordat.Ref{Site: o.Config.Site.ID, Library: d.Library, Document: d.ID})
 			if err == nil && there.Text == d.Text && there.Title == d.Title {
 				return nil // by a start that was cut short

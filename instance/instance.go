@@ -21,6 +21,7 @@ import (
 	"concordat/site"
 	"concordat/site/answer"
 	"concordat/site/ask"
+	"concordat/site/compare"
 	"concordat/store"
 )
 
@@ -63,22 +64,23 @@ type Instance struct {
 	// Node takes the place of shard in the serving process of a site of several machines.
 	Node       *cluster.Node
 	nodeServer *http.Server
-	nodeDone   chan struct{}                 // closes when nodeServer ended
-	Failed     chan error                    // node cannot go on
-	Trusted    *cluster.Trust                // of node
-	supervised bool                          // by --supervised
-	ask        Ask                           // for the passphrase of the keystore
-	Index      concordat.Index               // that of the three which is there
-	lock       *os.File                      // nil with StoreOnly
-	Since      time.Time                     // when this process got the lock
-	Settled    site.Settled                  // what opening brought to agreement
-	Flags      map[string]string             // keys of the configuration that a flag has set, to the flag
-	Live       atomic.Pointer[config.Config] // config with what has changed since; nil: nothing has
-	Next       atomic.Pointer[config.Config] // what the next start would have; nil: the same
-	Central    atomic.Int64                  // version of the settings of all nodes that live has
-	Teller     *zk.Session                   // that tells of them; nil: none does
-	Keeping    atomic.Bool                   // this process deletes for all nodes of the site
-	keystore   atomic.Int64                  // version of the shared keystore of which the folder has a copy
+	nodeDone   chan struct{}                  // closes when nodeServer ended
+	Failed     chan error                     // node cannot go on
+	Trusted    *cluster.Trust                 // of node
+	supervised bool                           // by --supervised
+	ask        Ask                            // for the passphrase of the keystore
+	Index      concordat.Index                // that of the three which is there
+	lock       *os.File                       // nil with StoreOnly
+	Since      time.Time                      // when this process got the lock
+	Settled    site.Settled                   // what opening brought to agreement
+	Flags      map[string]string              // keys of the configuration that a flag has set, to the flag
+	Live       atomic.Pointer[config.Config]  // config with what has changed since; nil: nothing has
+	Next       atomic.Pointer[config.Config]  // what the next start would have; nil: the same
+	Central    atomic.Int64                   // version of the settings of all nodes that live has
+	Teller     *zk.Session                    // that tells of them; nil: none does
+	Keeping    atomic.Bool                    // this process deletes for all nodes of the site
+	panics     atomic.Pointer[compare.Panics] // where they are noted; nil: in the log
+	keystore   atomic.Int64                   // version of the shared keystore of which the folder has a copy
 }
 
 // Mode says which parts of a site a command needs.

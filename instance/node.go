@@ -21,6 +21,7 @@ import (
 	"concordat/cluster/local"
 	"concordat/cluster/zk"
 	"concordat/index"
+	"concordat/site/compare"
 )
 
 // A machine of a site of several.
@@ -151,7 +152,10 @@ func (o *Instance) openNode(ctx context.Context) error {
 		Client: &http.Client{Transport: &http.Transport{TLSClientConfig: t.ClientTLS(), MaxIdleConnsPerHost: 32, IdleConnTimeout: nodeIdleTime}},
 		Fatal:  func(err error) { o.Failed <- err },
 		Key:    t.Key(), Authority: cluster.HasAuthority(filepath.Join(o.Dir, ClusterName)), Restart: restart,
-		Copy: cluster.CopyOptions{Reprofile: func(d concordat.Document) (*concordat.Profile, error) { return o.Profiler.ForIndex(d) }},
+		Copy: cluster.CopyOptions{Reprofile: func(d concordat.Document) (*concordat.Profile, error) { return o.Profiler.ForIndex(d) },
+			Panicked: func(value any, stack []byte) {
+				o.notePanic(&compare.Fault{Value: value, Stack: stack}, "node", t.Node)
+			}},
 	})
 	if err != nil {
 		return errors.Join(fmt.Errorf("join the cluster: %w", err), l.Close())

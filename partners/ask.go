@@ -164,7 +164,7 @@ func (c *Client) ask(ctx context.Context, want []Wanted, how askOptions) (out []
 			cl.Close()
 		}
 	}
-	var group federation.Group
+	group := federation.Group{Timeout: min(how.deadline, 20*time.Second)}
 	for _, w := range want {
 		cl, err := c.Connect(w.Partner.Site, how.deadline)
 		if err != nil {
@@ -174,7 +174,21 @@ func (c *Client) ask(ctx context.Context, want []Wanted, how askOptions) (out []
 		clients = append(clients, cl)
 		group.Partners = append(group.Partners, cl)
 	}
-	group.Timeout = min(how.deadline, 20*time.Second)
+	catalogues := c.catalogues(ctx, group)
+	for i, w := range want {
+		p, err := c.askOne(ctx, w, clients[i], catalogues[w.Partner.Site], how)
+		if err != nil {
+			closing()
+			return nil, nil, err
+		}
+		out = append(out, *p)
+	}
+	return out, closing, ctx.Err()
+}
+
+// catalogues asks each of the partners which libraries it opens, and keeps what they say. Those that do not answer, or whose answer
+// meets a fault of this program, are absent.
+func (c *Client) catalogues(ctx context.Context, group federation.Group) map[concordat.SiteID]*concordat.Catalogue {
 	catalogues := map[concordat.SiteID]*concordat.Catalogue{}
 	for got, err := range federation.Gather(ctx, group, func(ctx context.Context, p concordat.Partner) (*concordat.Catalogue,
 		error) {
@@ -195,15 +209,7 @@ func (c *Client) ask(ctx context.Context, want []Wanted, how askOptions) (out []
 			}
 		}
 	}
-	for i, w := range want {
-		p, err := c.askOne(ctx, w, clients[i], catalogues[w.Partner.Site], how)
-		if err != nil {
-			closing()
-			return nil, nil, err
-		}
-		out = append(out, *p)
-	}
-	return out, closing, ctx.Err()
+	return catalogues
 }
 
 // askOne fills in what a check needs of one partner.

@@ -10,14 +10,16 @@ import (
 	"testing"
 	"time"
 
+	"concordat"
+	"concordat/federation"
 	"concordat/instance"
 	"concordat/profile"
 	"concordat/site/compare"
 )
 
-// TestRoundPanics: a panic of what is done now and then for partners ends that round alone, and is counted and logged with its
-// stack; an error is logged and not counted. The next round is done.
-func TestRoundPanics(t *testing.T) {
+// storeOnly opens a new site without its index.
+func storeOnly(t *testing.T) *instance.Instance {
+	t.Helper()
 	dir := filepath.Join(t.TempDir(), "site")
 	if _, err := instance.Create(t.Context(), dir, "test", "", profile.Natural, "", false); err != nil {
 		t.Fatal(err)
@@ -31,6 +33,13 @@ func TestRoundPanics(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	return o
+}
+
+// TestRoundPanics: a panic of what is done now and then for partners ends that round alone, and is counted and logged with its
+// stack; an error is logged and not counted. The next round is done.
+func TestRoundPanics(t *testing.T) {
+	o := storeOnly(t)
 	var log bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&log, nil))
 	counted := 0
@@ -54,5 +63,37 @@ func TestRoundPanics(t *testing.T) {
 	if rounds != 3 || counted != 1 || strings.Count(told, "msg=panic") != 1 || !strings.Contains(told, "TestRoundPanics") ||
 		!strings.Contains(told, "in the second one") {
 		t.Errorf("%d rounds, %d panics were counted; want 3 and 1, logged with its stack:\n%s", rounds, counted, told)
+	}
+}
+
+// faulty is a partner whose catalogue meets a fault of the program.
+type faulty struct{ concordat.Partner }
+
+func (faulty) Site() concordat.SiteID { return "faulty" }
+
+func (faulty) Catalogue(context.Context) (*concordat.Catalogue, error) { panic("in a catalogue") }
+
+// open is a partner whose catalogue is empty.
+type open struct{ faulty }
+
+func (open) Site() concordat.SiteID { return "open" }
+
+func (open) Catalogue(context.Context) (*concordat.Catalogue, error) {
+	return &concordat.Catalogue{}, nil
+}
+
+// TestCataloguePanics: a panic where the catalogue of a partner is read leaves that partner unanswered, and is counted and
+// logged with its stack; the others are heard.
+func TestCataloguePanics(t *testing.T) {
+	o := storeOnly(t)
+	var log bytes.Buffer
+	counted := 0
+	o.TellPanics(compare.Panics{Logger: slog.New(slog.NewTextHandler(&log, nil)), Counted: func() { counted++ }})
+	got := (&Client{o: o}).catalogues(t.Context(), federation.Group{Partners: []concordat.Partner{faulty{}, open{}}})
+	if len(got) != 1 || got["open"] == nil {
+		t.Errorf("got %v, want the catalogue of the other", got)
+	}
+	if told := log.String(); counted != 1 || strings.Count(told, "msg=panic") != 1 || !strings.Contains(told, "partners.faulty.Catalogue") {
+		t.Errorf("%d panics were counted, want 1, logged with its stack:\n%s", counted, told)
 	}
 }

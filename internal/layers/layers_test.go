@@ -79,7 +79,7 @@ var allowed = map[string][]string{
 	"instance": {"", "instance/backup", "cluster", "cluster/coord", "cluster/local", "cluster/zk", "instance/config", "crypto",
 		"crypto/keyfile",
 		"extract", "extract/sandbox", "index", "web/lti", "profile", "report", "report/language", "segment", "site", "store",
-		"site/answer", "site/ask", "site/retain"},
+		"site/answer", "site/ask", "site/compare", "site/retain"},
 	"instance/signing": {"", "instance/config", "crypto", "crypto/cms", "instance", "report", "report/pdf", "store"},
 	"partners": {"", "crypto", "crypto/keyfile", "federation", "federation/wire", "index", "instance", "profile", "site", "store",
 		"site/answer", "site/ask", "site/compare"},

@@ -1,0 +1,39 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"concordat"
+	"concordat/index"
+)
+
+// TestNodePanics: a question, or a document for the log, that meets a fault of the program ends its own call, says nothing of the cause,
+// and is told once with its stack. Nobody takes the node for one that is away and asks the next.
+func TestNodePanics(t *testing.T) {
+	var told []string
+	c := &Copy{o: CopyOptions{Panicked: func(value any, stack []byte) { told = append(told, string(stack)) }}} // without an index
+	a := shardAnswer{Shard: "00"}
+	n := &Node{log: slog.New(slog.DiscardHandler)}
+	n.answerFrom(t.Context(), c, &a, &question{Ref: &concordat.Ref{}})
+	if a.Status != shardRefused || !strings.HasPrefix(a.Words, "fault: ") || strings.Contains(a.Words, "nil pointer") {
+		t.Errorf("a question that panics is answered by %+v", a)
+	}
+	_, err := c.operate(t.Context(), operation{Sender: "s", Number: 1, Done: 1}, []index.Change{{Put: &concordat.Profile{}}})
+	if !errors.Is(err, errFault) || repeatable(err) {
+		t.Errorf("a document that panics: %v", err)
+	}
+	if len(told) != 2 || !strings.Contains(told[0], "answerFrom") || !strings.Contains(told[1], "writeIn") {
+		t.Errorf("%d panics were told, want 2 with their stacks: %s", len(told), told)
+	}
+	// Where nobody notes a panic, it is the caller's.
+	defer func() {
+		if recover() == nil {
+			t.Error("a panic was lost")
+		}
+	}()
+	_, _ = (&Copy{}).writeIn(context.Background(), operation{}, []index.Change{{Put: &concordat.Profile{}}})
+}

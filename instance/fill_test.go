@@ -1,0 +1,23 @@
+package instance
+
+import (
+	"errors"
+	"testing"
+
+	"concordat"
+	"concordat/site/compare"
+)
+
+// TestFillPanics: a document that meets a fault of the program while documents move into the shards ends that step, not the process.
+func TestFillPanics(t *testing.T) {
+	o := &Instance{} // without a node that could be asked for the document
+	err := o.fillDocuments(t.Context(), []*concordat.Document{{ID: "a"}})
+	if fault := (*compare.Fault)(nil); !errors.As(err, &fault) {
+		t.Fatalf("got %v, want a fault", err)
+	}
+	counted := 0
+	o.panics.Store(&compare.Panics{Counted: func() { counted++ }})
+	if !o.notePanic(err) || o.notePanic(nil) || counted != 1 {
+		t.Errorf("the fault was counted %d times, want once", counted)
+	}
+}
