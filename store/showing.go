@@ -65,8 +65,21 @@ func (db *Peers) Show(ctx context.Context, xs ...Showing) error {
 		return nil
 	}
 	err := db.write(ctx, func(c engine.Conn) error {
+		put, err := c.Prepare(ctx, `INSERT INTO showing (`+showingColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)
+			ON CONFLICT (partner, hash, form, library, document) DO UPDATE SET
+				federation = excluded.federation, number = excluded.number, last = excluded.last, times = showing.times + 1,
+				sentences = showing.sentences + excluded.sentences, characters = showing.characters + excluded.characters`)
+		if err != nil {
+			return err
+		}
+		defer put.Close()
+		now := stamp(db.now())
 		for _, x := range xs {
-			if err := show(ctx, c, stamp(db.now()), x); err != nil {
+			if err := mayShow(ctx, c, x); err != nil {
+				return err
+			}
+			if _, err := put.ExecContext(ctx, x.Partner, x.Hash, x.Form, x.Library, cleanText(string(x.Document)), x.Epoch.Federation,
+				x.Epoch.Number, now, now, x.Sentences, x.Characters); err != nil {
 				return err
 			}
 		}
@@ -75,31 +88,28 @@ func (db *Peers) Show(ctx context.Context, xs ...Showing) error {
 	return db.fail(err, "show to %s", xs[0].Partner)
 }
 
-func show(ctx context.Context, c engine.Conn, now int64, x Showing) error {
+// mayShow fails with concordat.ErrRefused where the partner has the other sketch of the text or document.
+func mayShow(ctx context.Context, c engine.Conn, x Showing) error {
 	for _, name := range []string{string(x.Partner), x.Hash, x.Form} {
 		if err := checkName("part of a showing", name); err != nil {
 			return err
 		}
 	}
-	if other := sketchForms[x.Form]; other != "" {
-		var hash string
-		err := c.Row(ctx, `SELECT hash FROM showing WHERE partner = ? AND form = ?
-			AND (hash = ? OR (library = ? AND document = ?)) LIMIT 1`,
-			x.Partner, other, x.Hash, x.Library, x.Document).Scan(&hash)
-		if err == nil {
-			return fmt.Errorf("%w: %s has %s of this text", concordat.ErrRefused, x.Partner, other)
-		}
-		if !errors.Is(err, sql.ErrNoRows) {
-			return err
-		}
+	other := sketchForms[x.Form]
+	if other == "" {
+		return nil
 	}
-	_, err := c.Exec(ctx, `INSERT INTO showing (`+showingColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)
-		ON CONFLICT (partner, hash, form, library, document) DO UPDATE SET
-			federation = excluded.federation, number = excluded.number, last = excluded.last, times = showing.times + 1,
-			sentences = showing.sentences + excluded.sentences, characters = showing.characters + excluded.characters`,
-		x.Partner, x.Hash, x.Form, x.Library, cleanText(string(x.Document)), x.Epoch.Federation, x.Epoch.Number,
-		now, now, x.Sentences, x.Characters)
-	return err
+	var hash string
+	err := c.Row(ctx, `SELECT hash FROM showing WHERE partner = ? AND form = ?
+		AND (hash = ? OR (library = ? AND document = ?)) LIMIT 1`,
+		x.Partner, other, x.Hash, x.Library, x.Document).Scan(&hash)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return err
+	}
+	return fmt.Errorf("%w: %s has %s of this text", concordat.ErrRefused, x.Partner, other)
 }
 
 // Showings returns what a partner was shown, the latest first: at most limit.
