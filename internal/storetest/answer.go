@@ -345,6 +345,58 @@ func testQuestions(t *testing.T, p Place) {
 	}
 }
 
+// testOftenAnswered: who was told of one document in many jobs is named once for each library, by the document that most jobs were told
+// of; documents that only matched, and jobs that are forgotten, do not count, and documents of the same name in two
+// libraries are two.
+func testOftenAnswered(t *testing.T, p Place) {
+	db, c := open(t, p)
+	ctx := t.Context()
+	used := byte(0)
+	told := func(partner concordat.SiteID, lib concordat.LibraryID, doc concordat.DocumentID, how concordat.Show, jobs int) {
+		t.Helper()
+		for range jobs {
+			used++
+			j := store.AnswerJob{Partner: partner, Job: concordat.JobID{used}, Epoch: epoch, Purpose: "thesis"}
+			_, err := db.UseAnswerJob(ctx, j)
+			must(t, err)
+			must(t, db.AddAnswerHits(ctx, partner, j.Job, []store.AnswerDocument{{Handle: concordat.Handle{used}, Library: lib, Document: doc,
+				Hash: "h", Told: how}}, nil))
+		}
+	}
+	often := func(least int, want string) {
+		t.Helper()
+		as, err := db.OftenAnswered(ctx, least)
+		must(t, err)
+		var got []string
+		for _, a := range as {
+			if a.Kind != store.AlarmOneDocument || !a.At.IsZero() {
+				t.Errorf("got %+v", a)
+			}
+			got = append(got, string(a.Partner)+"/"+string(a.Library))
+		}
+		if got := strings.Join(got, " "); got != want {
+			t.Errorf("in %d jobs and more: %q, want %q", least, got, want)
+		}
+	}
+	often(1, "")
+	told("north", "a", "1", concordat.ShowCounts, 2)
+	c.move(time.Hour)
+	told("north", "a", "1", concordat.ShowExists, 2)
+	told("north", "a", "2", concordat.ShowCounts, 3)
+	told("north", "a", "3", "", 9) // matched only
+	told("north", "b", "1", concordat.ShowCounts, 2)
+	told("south", "b", "1", concordat.ShowCounts, 5)
+	told("east", "c", "1", concordat.ShowCounts, 3)
+	told("east", "c", "2", concordat.ShowCounts, 3)
+	often(1, "south/b north/a east/c north/b")
+	often(3, "south/b north/a east/c")
+	often(4, "south/b north/a")
+	often(5, "south/b")
+	often(6, "")
+	must(t, db.ForgetAnswerJobs(ctx, c.now())) // two of four
+	often(3, "south/b east/c north/a")
+}
+
 func testShipped(t *testing.T, p Place) {
 	db, _ := open(t, p)
 	ctx := t.Context()

@@ -74,6 +74,7 @@ func Run(t *testing.T, newPlace func(t *testing.T) Place) {
 		{"EpochDocuments", testEpochDocuments},
 		{"AnswerJobs", testAnswerJobs},
 		{"Questions", testQuestions},
+		{"OftenAnswered", testOftenAnswered},
 		{"Shipped", testShipped},
 		{"Spend", testSpend},
 		{"SpendConcurrent", testSpendConcurrent},
