@@ -209,3 +209,19 @@ func TestWithholdShort(t *testing.T) {
 		t.Error("the pieces that were given are changed")
 	}
 }
+
+// TestTemplatesAreSaid: a report says how many given templates its score leaves out, and nothing of templates where there are none.
+func TestTemplatesAreSaid(t *testing.T) {
+	for n, want := range []string{"", "Left out: wording of 1 given template.", "Left out: wording of 2 given templates."} {
+		r := &Report{Language: English, Rules: Rules{ExcludeTemplate: make([]string, n)}}
+		var got string
+		for _, w := range r.RuleWords() {
+			if strings.Contains(w, "template") {
+				got = w
+			}
+		}
+		if got != want {
+			t.Errorf("of %d templates a report says %q, want %q", n, got, want)
+		}
+	}
+}

@@ -63,6 +63,7 @@ func TestNeighboursJoin(t *testing.T) {
 	}{
 		{"one sentence apart", of(10, at(1, 1, "x"), at(3, 3, "x")), []string{"123 x"}},
 		{"two sentences apart", of(10, at(1, 1, "x"), at(4, 4, "x")), []string{"1 x", "4 x"}},
+		{"one source overlaps", of(10, at(1, 3, "x"), at(3, 5, "x")), []string{"12345 x"}},
 		{"two sources do not join", of(10, at(1, 1, "x"), at(2, 2, "y")), []string{"1 x", "2 y"}},
 		{"two sources overlap", of(10, at(1, 4, "x"), at(3, 5, "y")), []string{"12345 x y"}},
 		{"a chain of three", of(10, at(1, 3, "x"), at(3, 5, "y"), at(5, 6, "z")), []string{"123456 x y z"}},
@@ -163,6 +164,28 @@ func TestSmallMatchesAndSources(t *testing.T) {
 	}
 }
 
+// TestOverlapIsOne: passages of one source that overlap are one for the rule of small matches.
+func TestOverlapIsOne(t *testing.T) {
+	r := Build(of(10, at(1, 2, "x"), at(2, 3, "x"), at(6, 7, "y")), Rules{MinCharacters: 100})
+	if d := cmp.Diff([]string{"123 x", "67 y-small"}, outline(r)); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestExcludedKindIsNoVerbatim: where what is verbatim is left out, nothing that another source covers is said to be verbatim.
+func TestExcludedKindIsNoVerbatim(t *testing.T) {
+	same := func() *Findings { // of one source too, so that it is part of what counts
+		p, q := at(2, 3, "x"), at(2, 3, "y")
+		p.Kind, q.Kind = concordat.KindVerbatim, concordat.KindVerbatim
+		return of(10, at(1, 4, "x"), p, q)
+	}
+	near(t, "verbatim", Build(same(), Rules{}).Scores.Verbatim, 0.2)
+	r := Build(same(), Rules{ExcludeKinds: []concordat.Kind{concordat.KindVerbatim}})
+	near(t, "covered", r.Scores.Covered, 0.4)
+	near(t, "verbatim without the kind", r.Scores.Verbatim, 0)
+	near(t, "changed without the kind", r.Scores.Changed, 0.4)
+}
+
 func TestVerbatimIsCountedByCharacter(t *testing.T) {
 	p := at(2, 3, "y")
 	p.Kind, p.Similarity = concordat.KindVerbatim, 1
@@ -217,6 +240,10 @@ func TestPartsJoin(t *testing.T) {
 			Text: source[sourceStart:sourceEnd], Before: source[max(0, sourceStart-10):sourceStart],
 			After: source[sourceEnd:min(len(source), sourceEnd+10)]}
 	}
+	withoutText := func(p concordat.Passage) concordat.Passage {
+		p.Text = "" // it may not be shown
+		return p
+	}
 	for _, x := range []struct {
 		name string
 		ps   []concordat.Passage
@@ -226,6 +253,9 @@ func TestPartsJoin(t *testing.T) {
 		{"the same block twice", []concordat.Passage{part(0, 12, 0, 18), part(5, 18, 0, 18)}, []string{"zero one two three"}},
 		{"with a gap that is known", []concordat.Passage{part(0, 8, 0, 8), part(10, 18, 13, 18)}, []string{"zero one two three"}},
 		{"with a gap that is not", []concordat.Passage{part(0, 8, 0, 8), part(10, 18, 40, 44)}, []string{"zero one", "ight"}},
+		{"without the words of the second", []concordat.Passage{part(0, 8, 0, 8), withoutText(part(8, 18, 8, 18))}, []string{"zero one", ""}},
+		{"without the words of the first", []concordat.Passage{withoutText(part(0, 8, 0, 8)), part(8, 18, 8, 18)}, []string{"", " two three"}},
+		{"without words", []concordat.Passage{withoutText(part(0, 8, 0, 8)), withoutText(part(8, 18, 8, 18))}, []string{""}},
 		{"in another order", []concordat.Passage{part(0, 8, 40, 49), part(9, 18, 0, 8)}, []string{"ight nine", "zero one"}},
 	} {
 		var got []string
