@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +35,8 @@ func against(t *testing.T, h http.HandlerFunc) *target {
 	mux.HandleFunc("GET /api/v1/tokens", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"tokens":[]}`) })
 	mux.HandleFunc("GET /api/v1/me", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
 	mux.HandleFunc("/api/v1/things/{id}", h)
+	mux.HandleFunc("POST /api/v1/webhooks", h)
+	mux.HandleFunc("GET /healthz", func(http.ResponseWriter, *http.Request) {})
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
 	path := filepath.Join(t.TempDir(), "token")
@@ -44,7 +47,7 @@ func against(t *testing.T, h http.HandlerFunc) *target {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.random, x.end = rand.New(rand.NewPCG(1, 2)), time.Now()
+	x.random, x.end = rand.New(rand.NewPCG(1, 2)), time.Now().Add(time.Minute)
 	return x
 }
 
@@ -98,23 +101,67 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestTimeOver: an attack that is cut off by the end of the time is no finding, and did not hold either.
+// TestTimeOver: an attack that hangs is cut short, is no finding, and is not said to have held; those behind it have their time. One
+// that ends has nothing of this, nor one that found something before.
 func TestTimeOver(t *testing.T) {
-	x := against(t, func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // else the server does not notice that the caller has gone
-		select {
-		case <-r.Context().Done():
-		case <-time.After(time.Minute):
+	for _, c := range []struct {
+		name    string
+		hangs   func(r *http.Request) bool
+		answers int
+		words   []string // at the heads of the lines of rights, hooks and bodies
+		want    error
+	}{
+		{"nothing hangs", func(*http.Request) bool { return false }, 401, []string{"held", "held", "held"}, nil},
+		{"rights hang", func(r *http.Request) bool { return r.Header.Get("Authorization") != "Bearer admin" }, 401,
+			[]string{"cut short", "held", "held"}, errTime},
+		{"hooks hang", func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "webhooks") }, 401,
+			[]string{"held", "cut short", "held"}, errTime},
+		{"bodies take long", func(r *http.Request) bool {
+			if r.Method == http.MethodPut && r.Header.Get("Authorization") == "Bearer admin" {
+				time.Sleep(100 * time.Millisecond)
+			}
+			return false
+		}, 401, []string{"held", "held", "held so far"}, errTime},
+		{"rights hang and bodies are taken", func(r *http.Request) bool { return r.Header.Get("Authorization") != "Bearer admin" }, 200,
+			[]string{"cut short", "held", "NOT HELD"}, nil},
+	} {
+		x := against(t, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body) // else the server does not notice that the caller has gone
+			if c.hangs(r) {
+				<-r.Context().Done()
+			}
+			if strings.HasSuffix(r.URL.Path, "webhooks") {
+				w.WriteHeader(http.StatusUnprocessableEntity)
+				return
+			}
+			w.WriteHeader(c.answers)
+		})
+		token := filepath.Join(t.TempDir(), "token")
+		if err := os.WriteFile(token, []byte("admin"), 0o600); err != nil {
+			t.Fatal(err)
 		}
-	})
-	token := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(token, []byte("admin"), 0o600); err != nil {
-		t.Fatal(err)
+		var out bytes.Buffer
+		held, err := run(t.Context(), options{site: x.base, tokenFile: token, lasts: time.Second, grace: time.Second, seed: 1}, &out)
+		if !errors.Is(err, c.want) || held != (err == nil && !strings.Contains(out.String(), "NOT HELD")) {
+			t.Errorf("%s: held %v, %v\n%s", c.name, held, err, &out)
+		}
+		for i, name := range []string{"rights", "hooks", "bodies"} {
+			m := regexp.MustCompile(`(?m)^(.*) ` + name + ` `).FindStringSubmatch(out.String())
+			if m == nil || strings.TrimSpace(m[1]) != c.words[i] {
+				t.Errorf("%s: %s is not %q:\n%s", c.name, name, c.words[i], &out)
+			}
+		}
 	}
-	var out bytes.Buffer
-	held, err := run(t.Context(), options{site: x.base, tokenFile: token, only: "bodies", lasts: 300*time.Millisecond - underWay}, &out)
-	if held || !errors.Is(err, errTime) || strings.Contains(out.String(), "bodies") {
-		t.Errorf("held %v, %v\n%s", held, err, &out)
+}
+
+// TestPlan: each attack has its share whatever those before it took, and more if they took less.
+func TestPlan(t *testing.T) {
+	p := plan{lasts: 100 * time.Second, shares: []float64{0.1, 0.2, 0.1, 0.1}} // half of what all have: -only
+	for i, step := range []struct{ has, took time.Duration }{{20, 50}, {40, 10}, {35, 35}, {35, 0}} {
+		if got := p.next(); got != step.has*time.Second {
+			t.Errorf("attack %d has %s, want %d s", i, got, step.has)
+		}
+		p.took(step.took * time.Second)
 	}
 }
 
@@ -157,7 +204,7 @@ func TestSearch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	found, err := search(dir, [][]byte{[]byte("mkplain"), []byte("mkframe"), []byte("mkblock"), []byte("mkother")})
+	found, err := search(t.Context(), dir, [][]byte{[]byte("mkplain"), []byte("mkframe"), []byte("mkblock"), []byte("mkother")})
 	if err != nil {
 		t.Fatal(err)
 	}

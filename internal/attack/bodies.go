@@ -80,26 +80,21 @@ func ofEach(value string, listed bool) func(operation, *document) []byte {
 	}
 }
 
-// attackBodies sends hostile bodies to every operation that takes JSON, as an administrator, until its time is over, at least
-// once each.
+// attackBodies sends each hostile body to every operation that takes JSON, as an administrator.
 func attackBodies(ctx context.Context, t *target, r *result) error {
-	bodies := hostileBodies()
-	for round := 0; round == 0 || time.Now().Before(t.end); round++ {
+	type call struct {
+		o operation
+		b hostileBody
+	}
+	var all []call
+	for _, b := range hostileBodies() {
 		for _, o := range t.doc.operations {
-			if !o.json {
-				continue
-			}
-			for _, b := range bodies {
-				if round > 0 && time.Now().After(t.end) {
-					return nil
-				}
-				if err := t.sendBody(ctx, r, o, b); err != nil {
-					return err
-				}
+			if o.json {
+				all = append(all, call{o, b})
 			}
 		}
 	}
-	return nil
+	return each(t, r, all, func(c call) error { return t.sendBody(ctx, r, c.o, c.b) })
 }
 
 func (t *target) sendBody(ctx context.Context, r *result, o operation, b hostileBody) error {

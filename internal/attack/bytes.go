@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -17,7 +18,7 @@ const longestPiece = 4 << 20 // that is unpacked
 
 // search looks for words in every byte of every file below a folder: as it stands, and in what can be unpacked as a frame of
 // zstd or as a block of snappy that begins anywhere. It returns the files in which each was found.
-func search(dir string, words [][]byte) (map[string][]string, error) {
+func search(ctx context.Context, dir string, words [][]byte) (map[string][]string, error) {
 	found := map[string][]string{}
 	look := func(b []byte, place string) {
 		for _, w := range words {
@@ -33,6 +34,9 @@ func search(dir string, words [][]byte) (map[string][]string, error) {
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // it went meanwhile
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		if err != nil || !d.Type().IsRegular() {
 			return err

@@ -125,7 +125,7 @@ func (t *target) crashRound(ctx context.Context, r *result, round int) error {
 	for _, m := range marks {
 		words = append(words, []byte(m))
 	}
-	found, err := search(filepath.Join(t.dir, "site"), words)
+	found, err := search(ctx, filepath.Join(t.dir, "site"), words)
 	if err != nil {
 		return err
 	}

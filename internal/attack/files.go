@@ -205,15 +205,15 @@ func attackFiles(ctx context.Context, t *target, r *result) error {
 		}
 		return nil
 	}
-	for _, f := range hostileFiles(secret) {
+	if err := each(t, r, hostileFiles(secret), func(f hostileFile) error {
 		b, err := f.make()
 		if err != nil {
 			return err
 		}
 		waiting = append(waiting, t.handIn(ctx, r, f.name, b))
-		if err := wait(atOnce); err != nil {
-			return err
-		}
+		return wait(atOnce)
+	}); err != nil {
+		return err
 	}
 	for n := 0; time.Now().Before(t.end); n++ {
 		name, b, err := t.mutated(n)
@@ -228,7 +228,7 @@ func attackFiles(ctx context.Context, t *target, r *result) error {
 	if err := wait(0); err != nil {
 		return err
 	}
-	found, err := search(filepath.Join(t.dir, "site"), [][]byte{[]byte(word)})
+	found, err := search(ctx, filepath.Join(t.dir, "site"), [][]byte{[]byte(word)})
 	if err != nil {
 		return err
 	}

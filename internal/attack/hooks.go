@@ -50,12 +50,12 @@ func attackHooks(ctx context.Context, t *target, r *result) error {
 	if err != nil {
 		return err
 	}
-	for _, to := range inward(port) {
+	if err := each(t, r, inward(port), func(to string) error {
 		r.tries++
 		made, err := t.api(ctx, t.admin, "POST", "/webhooks", map[string]any{"url": to, "title": "attack", "events": []string{"check.done"}})
 		if err != nil {
 			r.count("refused when made", 1)
-			continue
+			return ctx.Err()
 		}
 		id := url.PathEscape(fmt.Sprint(made["id"]))
 		if _, err := t.api(ctx, t.admin, "POST", "/webhooks/"+id+"/ping", nil); err != nil {
@@ -66,9 +66,10 @@ func attackHooks(ctx context.Context, t *target, r *result) error {
 		} else {
 			r.count("not delivered", 1)
 		}
-		if _, err := t.api(ctx, t.admin, "DELETE", "/webhooks/"+id, nil); err != nil {
-			return err
-		}
+		_, err = t.api(ctx, t.admin, "DELETE", "/webhooks/"+id, nil)
+		return err
+	}); err != nil {
+		return err
 	}
 	if n := reached.Load(); n > 0 {
 		r.fault("%d connections came to this machine", n)

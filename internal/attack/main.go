@@ -9,10 +9,11 @@
 // without the right to them, and webhooks to private addresses, at a bounded rate, with a token of an administrator. No
 // request goes to any other host.
 //
-// Exit status 1: something did not hold. 2: the attack could not be made.
+// Exit status 1: something did not hold. 2: the attack could not be made, or there was no time to try all; what was tried held.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -22,6 +23,7 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -35,6 +37,7 @@ type options struct {
 	seed            uint64
 	only            string
 	keep            bool
+	grace           time.Duration // that what an attack has under way may take when its time is over; 0: underWay
 }
 
 func main() {
@@ -42,7 +45,7 @@ func main() {
 	flag.StringVar(&o.site, "site", "", "address of the site; none: one is made for this")
 	flag.StringVar(&o.tokenFile, "token-file", "", "file with a token of an administrator of -site, with all scopes")
 	flag.StringVar(&o.bin, "bin", "bin/concordat", "the program that serves a site that is made")
-	flag.DurationVar(&o.lasts, "for", 10*time.Minute, "how long, at most")
+	flag.DurationVar(&o.lasts, "for", 10*time.Minute, "how long; each attack may end what it has under way, for two minutes at most")
 	flag.Uint64Var(&o.seed, "seed", 0, "of what is drawn; 0: any")
 	flag.StringVar(&o.only, "only", "", "attacks, separated by commas; none: all")
 	flag.BoolVar(&o.keep, "keep", false, "keep the folder of a site that is made")
@@ -86,20 +89,25 @@ func attacks() []attack {
 // result collects the findings of an attack. Its methods are for one goroutine.
 type result struct {
 	tries  int
+	left   int  // that there was no time for
+	cut    bool // it was ended in the midst
 	counts map[string]int
 	faults []string
-	more   int // faults beyond mostFaults
+	more   int         // faults beyond mostFaults
+	over   func() bool // the attack is being cut short: what fails may fail for that reason alone
 }
 
 const mostFaults = 20
 
 // fault notes that something did not hold.
 func (r *result) fault(format string, args ...any) {
-	if len(r.faults) >= mostFaults {
+	switch {
+	case r.over != nil && r.over():
+	case len(r.faults) >= mostFaults:
 		r.more++
-		return
+	default:
+		r.faults = append(r.faults, fmt.Sprintf(format, args...))
 	}
-	r.faults = append(r.faults, fmt.Sprintf(format, args...))
 }
 
 // count adds to a figure that is printed.
@@ -110,67 +118,145 @@ func (r *result) count(what string, n int) {
 	r.counts[what] += n
 }
 
-// underWay is how long what is under way when the time is over may take.
+// each tries all things in an order that is drawn, the first one in any case and the others until the time of the attack is over.
+func each[T any](t *target, r *result, all []T, try func(T) error) error {
+	t.random.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
+	for i, x := range all {
+		if i > 0 && time.Now().After(t.end) {
+			r.left += len(all) - i
+			return nil
+		}
+		if err := try(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// underWay is how long what an attack has under way when its time is over may take.
 const underWay = 2 * time.Minute
 
-// errTime: an attack had no time to end. Nothing is known of it, and it is not said that it held.
-var errTime = errors.New("the time was over before it ended: make -for longer, or name some attacks with -only")
+// errTime: some attacks had no time to end. What they did not try is not said to have held.
+var errTime = errors.New("the time was over before all was tried: make -for longer, or name some attacks with -only")
 
 func run(ctx context.Context, o options, out io.Writer) (held bool, err error) {
 	if o.seed == 0 {
 		o.seed = rand.Uint64()
 	}
+	o.grace = cmp.Or(o.grace, underWay)
 	t, err := newTarget(ctx, o)
 	if err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, t.close()) }()
-	fmt.Fprintf(out, "attacking %s for at most %s, seed %d\n", t.base, o.lasts, o.seed)
-	end := time.Now().Add(o.lasts)
-	ctx, cancel := context.WithDeadline(ctx, end.Add(underWay))
-	defer cancel()
-	held = true
+	fmt.Fprintf(out, "attacking %s for %s, seed %d\n", t.base, o.lasts, o.seed)
 	names := map[string]bool{}
 	for n := range strings.SplitSeq(o.only, ",") {
 		names[n] = n != ""
 	}
+	all := slices.DeleteFunc(attacks(), func(a attack) bool { return a.own && !t.made || o.only != "" && !names[a.name] })
+	p := plan{lasts: o.lasts}
+	for _, a := range all {
+		p.shares = append(p.shares, a.share)
+	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for i, a := range attacks() {
-		if a.own && !t.made || o.only != "" && !names[a.name] {
-			continue
-		}
-		t.random = rand.New(rand.NewPCG(o.seed, uint64(i)))
-		t.end = time.Now().Add(time.Duration(a.share * float64(o.lasts)))
-		var r result
+	held = true
+	var short []string
+	for i, a := range all {
 		began := time.Now()
-		err := a.run(ctx, t, &r)
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			// What failed may have failed for that reason alone: it is no finding.
-			return false, fmt.Errorf("%s: %w: it had %s; the machine may be busy", a.name, errTime, time.Since(began).Round(time.Second))
-		}
+		has := p.next()
+		t.random, t.end = rand.New(rand.NewPCG(o.seed, uint64(i))), began.Add(has)
+		r, err := t.attack(ctx, a, has+o.grace)
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", a.name, err)
 		}
-		if err := t.alive(ctx); err != nil {
-			r.fault("the site does not answer after it: %v", err)
-		}
+		took := time.Since(began)
+		p.took(took)
 		held = held && len(r.faults) == 0
-		r.print(w, a, time.Since(began))
+		if r.cut || r.left > 0 {
+			short = append(short, a.name)
+		}
+		r.print(w, a, took)
 		if err := w.Flush(); err != nil {
 			return false, err
 		}
 	}
+	if held && len(short) > 0 {
+		return false, fmt.Errorf("%s: %w", strings.Join(short, ", "), errTime)
+	}
 	return held, nil
 }
 
+// attack makes one attack, which is cut short after the given time.
+func (t *target) attack(ctx context.Context, a attack, most time.Duration) (r result, err error) {
+	own, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	r.over = func() bool { return own.Err() != nil }
+	err = a.run(own, t, &r)
+	r.over = nil
+	switch {
+	case ctx.Err() != nil:
+		return r, ctx.Err()
+	case own.Err() != nil:
+		r.cut = true
+		if err := t.revive(ctx); err != nil {
+			return r, err
+		}
+	case err != nil:
+		return r, err
+	}
+	if err := t.alive(ctx); err != nil {
+		r.fault("the site does not answer after it: %v", err)
+	}
+	return r, nil
+}
+
+// plan gives each attack its share of the time, whatever the others took: what one leaves goes to those after it, and
+// what one takes beyond its share is not taken from them.
+type plan struct {
+	lasts  time.Duration
+	shares []float64 // of the attacks to come
+	of     float64   // what all shares came to; 0: not begun
+	spare  time.Duration
+	given  time.Duration // to the attack that runs
+}
+
+// next returns the time of the next attack.
+func (p *plan) next() time.Duration {
+	left := 0.0
+	for _, s := range p.shares {
+		left += s
+	}
+	if p.of == 0 {
+		p.of = left
+	}
+	s := p.shares[0]
+	p.shares = p.shares[1:]
+	extra := time.Duration(float64(p.spare) * s / left)
+	p.spare -= extra
+	p.given = time.Duration(float64(p.lasts)*s/p.of) + extra
+	return p.given
+}
+
+// took notes how long the attack took that next was called for.
+func (p *plan) took(d time.Duration) { p.spare += max(0, p.given-d) }
+
 func (r *result) print(w io.Writer, a attack, took time.Duration) {
 	word := "held"
-	if len(r.faults) > 0 {
+	switch {
+	case len(r.faults) > 0:
 		word = "NOT HELD"
+	case r.cut:
+		word = "cut short"
+	case r.left > 0:
+		word = "held so far"
 	}
 	var counts []string
 	for _, k := range sortedKeys(r.counts) {
 		counts = append(counts, fmt.Sprintf("%d %s", r.counts[k], k))
+	}
+	if r.left > 0 {
+		counts = append(counts, fmt.Sprintf("%d not tried", r.left))
 	}
 	fmt.Fprintf(w, "%s\t%s\t%d tries\t%s\t%s\n", word, a.name, r.tries, took.Round(time.Second), strings.Join(counts, ", "))
 	fmt.Fprintf(w, "\t\t%s\n", a.promise)

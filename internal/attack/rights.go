@@ -97,27 +97,37 @@ func attackRights(ctx context.Context, t *target, r *result) error {
 	}
 	secret, _ := made["secret"].(string)
 	callers = append(callers, caller{"a token of an administrator to read alone", secret, "administrator", "read"})
+	type call struct {
+		o operation
+		c caller
+	}
+	var all []call
 	for _, o := range t.doc.operations {
 		for _, c := range callers {
 			may := slices.Contains(o.roles, c.role) && (c.scope == "" || o.scope == c.scope)
-			if may || o.path == "/api/v1/openapi.json" {
-				continue
-			}
-			body, kind := []byte(nil), ""
-			if o.json {
-				body, kind = []byte("{}"), "application/json"
-			}
-			a, err := t.raw(ctx, c.token, o.method, o.address(), kind, body)
-			r.tries++
-			if err != nil {
-				r.fault("%s %s with %s: %v", o.method, o.path, c.what, err)
-				continue
-			}
-			r.count(fmt.Sprintf("answered %d", a.status), 1)
-			if a.status != http.StatusUnauthorized && a.status != http.StatusForbidden && a.status != http.StatusTooManyRequests {
-				r.fault("%s %s with %s: %d, want 401 or 403", o.method, o.path, c.what, a.status)
+			if !may && o.path != "/api/v1/openapi.json" {
+				all = append(all, call{o, c})
 			}
 		}
+	}
+	if err := each(t, r, all, func(x call) error {
+		body, kind := []byte(nil), ""
+		if x.o.json {
+			body, kind = []byte("{}"), "application/json"
+		}
+		a, err := t.raw(ctx, x.c.token, x.o.method, x.o.address(), kind, body)
+		r.tries++
+		if err != nil {
+			r.fault("%s %s with %s: %v", x.o.method, x.o.path, x.c.what, err)
+			return ctx.Err()
+		}
+		r.count(fmt.Sprintf("answered %d", a.status), 1)
+		if a.status != http.StatusUnauthorized && a.status != http.StatusForbidden && a.status != http.StatusTooManyRequests {
+			r.fault("%s %s with %s: %d, want 401 or 403", x.o.method, x.o.path, x.c.what, a.status)
+		}
+		return nil
+	}); err != nil {
+		return err
 	}
 	return t.revoke(ctx, secret)
 }
@@ -157,29 +167,34 @@ var guarded = map[string][]string{
 // attackPages opens pages as the roles that they are not for, and as nobody.
 func attackPages(ctx context.Context, t *target, r *result) error {
 	stranger := &http.Client{Timeout: time.Minute, CheckRedirect: noRedirect}
+	type view struct{ path, role string }
+	var all []view
 	for _, path := range sortedKeys(guarded) {
 		for _, role := range append(sortedKeys(t.people), "") {
-			browser := stranger
-			if role != "" {
-				browser = t.people[role].browser
-			}
-			req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.base+path, nil)
-			if err != nil {
-				return err
-			}
-			a, err := t.do(browser, req)
-			if err != nil {
-				return err
-			}
-			r.tries++
-			seen := a.status == http.StatusOK
-			if may := slices.Contains(guarded[path], role); seen != may {
-				r.fault("%s as %q: %d, and the page is for %v", path, role, a.status, guarded[path])
-			}
-			r.count(fmt.Sprintf("answered %d", a.status), 1)
+			all = append(all, view{path, role})
 		}
 	}
-	return nil
+	return each(t, r, all, func(v view) error {
+		browser := stranger
+		if v.role != "" {
+			browser = t.people[v.role].browser
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.base+v.path, nil)
+		if err != nil {
+			return err
+		}
+		a, err := t.do(browser, req)
+		if err != nil {
+			return err
+		}
+		r.tries++
+		seen := a.status == http.StatusOK
+		if may := slices.Contains(guarded[v.path], v.role); seen != may {
+			r.fault("%s as %q: %d, and the page is for %v", v.path, v.role, a.status, guarded[v.path])
+		}
+		r.count(fmt.Sprintf("answered %d", a.status), 1)
+		return nil
+	})
 }
 
 // attackOrigins sends the forms of an administrator's pages from elsewhere.
@@ -201,24 +216,35 @@ func attackOrigins(ctx context.Context, t *target, r *result) error {
 		"/account/webhooks": {"url": {"https://evil.example/"}}, "/people/attack-officer": {"action": {"disable"}}, "/logout": {},
 		"/admin/audit": {},
 	}
+	type sent struct {
+		path, kind string
+		head       map[string]string
+	}
+	var all []sent
 	for _, path := range sortedKeys(forms) {
 		for _, h := range headers {
 			for _, kind := range []string{"application/x-www-form-urlencoded", "text/plain", "application/json", ""} {
-				a, err := t.post(ctx, admin, path, forms[path], func(r *http.Request) {
-					r.Header.Set("Content-Type", kind)
-					for k, v := range h {
-						r.Header.Set(k, v)
-					}
-				})
-				if err != nil {
-					return err
-				}
-				r.tries++
-				if a.status != http.StatusForbidden {
-					r.fault("POST %s as %q with %v: %d, want 403", path, kind, h, a.status)
-				}
+				all = append(all, sent{path, kind, h})
 			}
 		}
+	}
+	if err := each(t, r, all, func(s sent) error {
+		a, err := t.post(ctx, admin, s.path, forms[s.path], func(r *http.Request) {
+			r.Header.Set("Content-Type", s.kind)
+			for k, v := range s.head {
+				r.Header.Set(k, v)
+			}
+		})
+		if err != nil {
+			return err
+		}
+		r.tries++
+		if a.status != http.StatusForbidden {
+			r.fault("POST %s as %q with %v: %d, want 403", s.path, s.kind, s.head, a.status)
+		}
+		return nil
+	}); err != nil {
+		return err
 	}
 	after, err := t.api(ctx, t.admin, "GET", "/people", nil)
 	if err != nil {

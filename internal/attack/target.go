@@ -202,6 +202,23 @@ func (t *target) start(ctx context.Context, _ bool) (first string, err error) {
 	}
 }
 
+// revive serves a site that was made again, if an attack was cut short while it was down.
+func (t *target) revive(ctx context.Context) error {
+	if t.process == nil {
+		return nil
+	}
+	select {
+	case <-t.ended:
+	default:
+		if t.alive(ctx) == nil {
+			return nil
+		}
+		t.kill() // while it started
+	}
+	_, err := t.start(ctx, false)
+	return err
+}
+
 // kill ends the site as a crash does, with all its children.
 func (t *target) kill() {
 	_ = syscall.Kill(-t.process.Process.Pid, syscall.SIGKILL)
