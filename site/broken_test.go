@@ -295,6 +295,15 @@ func (b *brokenStore) DropStandingAsks(ctx context.Context, partner concordat.Si
 	return b.fails("DropStandingAsks", func() error { return b.DB.DropStandingAsks(ctx, partner, job) })
 }
 
+func (b *brokenStore) PutAlert(ctx context.Context, a store.Alert) (v int64, err error) {
+	err = b.fails("PutAlert", func() error { v, err = b.DB.PutAlert(ctx, a); return err })
+	return v, err
+}
+
+func (b *brokenStore) ForgetAlerts(ctx context.Context, before time.Time) error {
+	return b.fails("ForgetAlerts", func() error { return b.DB.ForgetAlerts(ctx, before) })
+}
+
 func (b *brokenStore) Queue(ctx context.Context, partner concordat.SiteID, ns ...concordat.Notice) error {
 	return b.fails("Queue", func() error { return b.DB.Queue(ctx, partner, ns...) })
 }

@@ -522,6 +522,14 @@ func twoSites(t *testing.T, form string) {
 	if err != nil || len(alerts) != 1 || alerts[0].Title != "A late one" || alerts[0].Task != f.Task {
 		t.Errorf("alerts %+v, %v", alerts, err)
 	}
+	mine, err := b.store.FilterAlerts(ctx, store.AlertFilter{}, 0, 0)
+	if err != nil || len(mine) != 1 {
+		t.Fatalf("alerts of the owner %+v, %v", mine, err)
+	}
+	late := concordat.Ref{Site: "b", Library: "theses", Document: "late"}
+	if x := mine[0]; x.Side != store.AlertTold || x.Partner != "a" || x.Source != late || x.Title != "A late one" || x.Sentences != alerts[0].Sentences || len(x.Spans) == 0 || x.Task != "" || x.Asked.IsZero() {
+		t.Errorf("alert of the owner %+v", x)
+	}
 	if err := a.EndStanding(ctx, f.Task, there.Partner); err != nil {
 		t.Error(err)
 	}

@@ -2,11 +2,14 @@ package site_test
 
 import (
 	"bytes"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"concordat"
 	"concordat/site"
@@ -290,6 +293,73 @@ func TestStandingAsk(t *testing.T) {
 	must(t, o.Receive(t.Context(), "north", &concordat.Notice{Kind: concordat.NoticeEnded, Job: a.Job}))
 	o.add(t, "theses", site.Incoming{ID: "five", Text: passage})
 	alerts("ended")
+}
+
+// TestOwnerIsAlerted: the owner's alert holds of the pair of documents what the partner is told of it, at each level, and no more.
+func TestOwnerIsAlerted(t *testing.T) {
+	for _, c := range []struct {
+		level concordat.Show
+		want  []store.Alert
+	}{
+		{concordat.ShowExists, []store.Alert{{Source: concordat.Ref{Site: "here", Library: "theses"}}}},
+		{concordat.ShowCounts, []store.Alert{{Source: concordat.Ref{Site: "here", Library: "theses"}, Sentences: 2}}},
+		{concordat.ShowMetadata, []store.Alert{{Source: concordat.Ref{Site: "here", Library: "theses", Document: "late"}, Title: "A late one",
+			Author: "Jane Doe", Sentences: 2, Spans: []concordat.Span{{Start: 0, End: 1}}}}},
+	} {
+		t.Run(string(c.level), func(t *testing.T) {
+			o := newOwner(t, "theses")
+			var some []site.Incoming
+			for i := range 25 {
+				some = append(some, site.Incoming{ID: concordat.DocumentID(strings.Repeat("d", i+1)), Text: mill + bridge})
+			}
+			o.add(t, "theses", some...)
+			o.share(t, "theses", "north", store.ShareRule{Level: c.level, Standing: true})
+			a := o.ask(t, passage, concordat.ShowPassage, "theses")
+			a.Standing = true
+			asked := o.clock.now()
+			if l := o.answer(t, "north", a).Libraries[0]; !l.Standing {
+				t.Fatalf("got %+v", l)
+			}
+			o.clock.move(time.Hour)
+			o.add(t, "theses", site.Incoming{ID: "one", Title: "one sentence is not told", Text: river})
+			if as, err := o.store.Alerts(t.Context(), 0, 0); err != nil || len(as) != 0 {
+				t.Fatalf("of what the partner is not told: %+v, %v", as, err)
+			}
+			o.add(t, "theses", site.Incoming{ID: "late", Title: "A late one", Author: "Jane Doe", Text: long(river+winter, 2)})
+			got, err := o.store.Alerts(t.Context(), 0, 0)
+			must(t, err)
+			for i := range c.want {
+				x := &c.want[i]
+				x.Seq, x.Side, x.At, x.Partner, x.Asked, x.Purpose, x.Level = int64(i+1), store.AlertTold, o.clock.now(), "north", asked, a.Purpose,
+					c.level
+				x.Job = hex.EncodeToString(a.Job[:])
+				if len(got) != len(c.want) {
+					continue
+				}
+				if c.level == concordat.ShowCounts { // the pseudonym that the partner knows
+					out, err := o.Outbox(t.Context(), 0)
+					must(t, err)
+					h := out[0].Notice.Tell.Documents[0].Handle
+					x.Source.Document = concordat.DocumentID(hex.EncodeToString(h[:]))
+				}
+				for _, s := range got[i].Spans { // sentences of the document that the partner was told of
+					if text := s.In(long(river+winter, 2)); !strings.Contains(river+winter, strings.TrimSpace(text)) {
+						t.Errorf("span %v is %q", s, text)
+					}
+				}
+				if len(x.Spans) > 0 && len(got[i].Spans) > 0 {
+					x.Spans = got[i].Spans
+				}
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Error(d)
+			}
+			must(t, o.CatchUp(t.Context()))
+			if as, err := o.store.Alerts(t.Context(), 0, 0); err != nil || len(as) != len(c.want) {
+				t.Errorf("again: %+v, %v", as, err)
+			}
+		})
+	}
 }
 
 // What is told and what is ended by others is checked before it is kept.

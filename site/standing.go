@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -197,4 +198,16 @@ func (s *Site) Alerts(ctx context.Context, after int64, limit int) ([]store.Aler
 // StandingChecks returns the tasks whose checks stay, in order.
 func (s *Site) StandingChecks(ctx context.Context) ([]concordat.TaskID, error) {
 	return s.o.Store.StandingTasks(ctx)
+}
+
+// ChangeAlert marks an alert and leaves an entry in the audit, both or neither. It reports whether the mark changed anything; an
+// alert that is so already leaves no entry.
+func ChangeAlert(ctx context.Context, db *store.DB, seq int64, change store.AlertChange, by string, at time.Time) (changed bool, err error) {
+	err = db.Atomic(ctx, func(tx *store.DB) error {
+		if changed, err = tx.ChangeAlert(ctx, seq, change, by, at); err != nil || !changed {
+			return err
+		}
+		return tx.Note(ctx, by, "alert_"+string(change), map[string]any{"alert": seq})
+	})
+	return changed, err
 }

@@ -27,13 +27,15 @@ const (
 	EventEvidenceRequest EventKind = "evidence.request" // a partner asks to read passages of a document of this site
 	EventEvidenceAnswer  EventKind = "evidence.answer"  // a request of this site to a partner was decided
 	EventPartnerAlarm    EventKind = "partner.alarm"    // a partner did what somebody should look into
+	EventAlertFound      EventKind = "alert.found"      // a later document matches a standing check of this site
+	EventAlertTold       EventKind = "alert.told"       // a later document of this site matches a partner's standing check, which was told
 	EventPing            EventKind = "ping"             // asked for by a person, to try a webhook
 )
 
 // EventKinds returns the kinds that a webhook can want; a ping goes to each that is asked for one.
 func EventKinds() []EventKind {
 	return []EventKind{EventCheckDone, EventCheckFailed, EventBatchDone, EventEvidenceRequest, EventEvidenceAnswer,
-		EventPartnerAlarm}
+		EventPartnerAlarm, EventAlertFound, EventAlertTold}
 }
 
 // HookState says whether a webhook is told.

@@ -85,7 +85,8 @@ func (db *DB) LeaveFederations(ctx context.Context) error {
 				return err
 			}
 		}
-		return nil
+		_, err := c.Exec(ctx, `DELETE FROM standing_alert WHERE side = ?`, AlertTold)
+		return err
 	})
 	return db.fail(err, "leave all federations")
 }

@@ -198,7 +198,7 @@ func (db *Retention) EraseTraces(ctx context.Context, site concordat.SiteID, lib
 	ids []concordat.DocumentID) (alerts, answers int64, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
 		for _, id := range ids {
-			n, err := c.Exec(ctx, `DELETE FROM alert WHERE site = ? AND library = ? AND document = ?`, site, lib, id)
+			n, err := c.Exec(ctx, `DELETE FROM standing_alert WHERE site = ? AND library = ? AND document = ?`, site, lib, id)
 			if err != nil {
 				return err
 			}

@@ -2,8 +2,11 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"concordat"
@@ -16,21 +19,6 @@ type Standing struct {
 	Scheme    concordat.Scheme
 	Made      time.Time
 	Sentences []concordat.Sentence // without their sections
-}
-
-// Alert says that a later document matches a standing check.
-type Alert struct {
-	Seq       int64 // set by the store, from 1
-	Task      concordat.TaskID
-	At        time.Time
-	Source    concordat.Ref // of a partner's document: its pseudonym; Document may be empty where it is not told
-	Title     string
-	Author    string
-	Contact   string
-	Level     concordat.Show   // of a partner; empty: a document of this site
-	Sentences int              // of the check that match
-	Words     string           // for people
-	Spans     []concordat.Span // of the submission, that match
 }
 
 // PutStanding keeps a standing check, replacing one of the same task. It fails with
@@ -74,46 +62,147 @@ func (db *Checks) Standing(ctx context.Context, task concordat.TaskID) (Standing
 	return s, db.fail(err, "standing check %s", task)
 }
 
-// MostAlerts is of how many documents of one partner alerts of a task are kept.
+// AlertSide says on which side of a standing check this site is.
+type AlertSide string
+
+// The sides.
+const (
+	AlertFound AlertSide = "found" // a check of this site found a later document, here or at a partner
+	AlertTold  AlertSide = "told"  // a partner's check was told of a later document of this site
+)
+
+// Alert says that a later document matches a standing check. Of a partner's check it holds what the partner was told of
+// the document, and nothing of the partner's own.
+type Alert struct {
+	Seq  int64 // set by the store, from 1
+	Side AlertSide
+	Task concordat.TaskID // of AlertFound; else empty
+	At   time.Time
+	// Partner asked the question named by Job, in hexadecimal, for a purpose and at a time; of AlertTold.
+	Partner concordat.SiteID
+	Job     string
+	Purpose string
+	Asked   time.Time
+	// Source is the document: a partner's by its pseudonym, and so one of this site with AlertTold where the partner was not told
+	// which it is, that is, where Spans is empty. Document is empty where not even how many there are is told.
+	Source    concordat.Ref
+	Title     string
+	Author    string
+	Contact   string
+	Level     concordat.Show   // of what was told between sites; empty: a check and a document of this site
+	Sentences int              // of the check that match; 0: not told
+	Words     string           // for people
+	Spans     []concordat.Span // that match: of the submission, and with AlertTold of this site's document
+	Read      AlertMark
+	Handled   AlertMark
+}
+
+// AlertMark says who has read or dealt with an alert, and when. The zero value: nobody.
+type AlertMark struct {
+	By string
+	At time.Time
+}
+
+// MostAlerts is of how many documents of one partner alerts of a task are kept, and of how many documents of this site
+// alerts of one question of a partner.
 const MostAlerts = 1000
 
-// PutAlert keeps an alert and returns its number, or 0 where one for the same task and document is
-// there: that one then has the new words and spans. Of a partner that told of MostAlerts no more are kept.
+// alertEvent is the data of an event about an alert. It names no document: the receiver asks for it with a token, and so with rights.
+type alertEvent struct {
+	Alert   int64               `json:"alert"`
+	Check   concordat.TaskID    `json:"check,omitempty"`
+	Partner concordat.SiteID    `json:"partner,omitempty"`
+	Library concordat.LibraryID `json:"library"`
+}
+
+// PutAlert keeps an alert, tells webhooks of it, and returns its number. It returns 0 where one for the same check and
+// document is there: that one then has the new words and spans; if they differ, or no document is named, it is unread
+// again and told again. Beyond MostAlerts none is kept. An empty Side is AlertFound.
 func (db *Checks) PutAlert(ctx context.Context, a Alert) (seq int64, err error) {
+	if a.Side == "" {
+		a.Side = AlertFound
+	}
 	err = db.write(ctx, func(c engine.Conn) error {
-		n, err := c.Exec(ctx, `UPDATE alert SET sentences = ?, words = ?, spans = ?, level = ?
-			WHERE task = ? AND site = ? AND library = ? AND document = ?`, a.Sentences, cleanText(a.Words), packSpans(a.Spans), a.Level,
-			a.Task, a.Source.Site, a.Source.Library, a.Source.Document)
-		if err != nil || n > 0 {
+		known, err := db.sameAlert(ctx, c, &a)
+		if err != nil || known {
 			return err
 		}
 		if a.Source.Site != "" {
 			var told int
-			if err := c.Row(ctx, `SELECT count(*) FROM alert WHERE task = ? AND site = ?`, a.Task, a.Source.Site).Scan(&told); err != nil {
+			err := c.Row(ctx, `SELECT count(*) FROM standing_alert WHERE side = ? AND COALESCE(task, '') = ? AND partner = ? AND job = ? AND site = ?`,
+				a.Side, a.Task, a.Partner, a.Job, a.Source.Site).Scan(&told)
+			if err != nil || told >= MostAlerts {
 				return err
 			}
-			if told >= MostAlerts {
-				return nil
-			}
 		}
-		return c.Row(ctx, `INSERT INTO alert (task, at, site, library, document, title, author, contact, level, sentences, words, spans)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq`,
-			a.Task, stamp(a.At), a.Source.Site, a.Source.Library, a.Source.Document, cleanText(a.Title), cleanText(a.Author),
-			cleanText(a.Contact), a.Level, a.Sentences, cleanText(a.Words), packSpans(a.Spans)).Scan(&seq)
+		var task any // absent, since it refers to a row
+		if a.Side == AlertFound {
+			task = a.Task
+		}
+		err = c.Row(ctx, `INSERT INTO standing_alert (side, task, at, partner, job, purpose, asked, site, library, document, title, author, contact,
+			level, sentences, words, spans, read_by, read_at, handled_by, handled_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, '', 0) RETURNING seq`,
+			a.Side, task, stamp(a.At), a.Partner, a.Job, cleanText(a.Purpose), stamp(a.Asked), a.Source.Site, a.Source.Library, a.Source.Document,
+			cleanText(a.Title), cleanText(a.Author), cleanText(a.Contact), a.Level, a.Sentences, cleanText(a.Words),
+			packSpans(a.Spans)).Scan(&seq)
+		if err != nil {
+			return err
+		}
+		return db.alerted(ctx, c, seq, &a)
 	})
-	return seq, db.fail(err, "put alert of task %s", a.Task)
+	return seq, db.fail(err, "put alert of task %s%s", a.Task, a.Job)
 }
+
+// sameAlert brings the alert of the same check and document up to date, and reports whether there is one.
+func (db base) sameAlert(ctx context.Context, c engine.Conn, a *Alert) (bool, error) {
+	const same = ` WHERE side = ? AND COALESCE(task, '') = ? AND partner = ? AND job = ? AND site = ? AND library = ? AND document = ?`
+	var seq int64
+	of := []any{a.Side, a.Task, a.Partner, a.Job, a.Source.Site, a.Source.Library, a.Source.Document}
+	now := []any{a.Sentences, packSpans(a.Spans)}
+	err := c.Row(ctx, `UPDATE standing_alert SET read_by = '', read_at = 0, handled_by = '', handled_at = 0`+same+
+		` AND (sentences <> ? OR spans <> ? OR document = '') RETURNING seq`, append(of[:len(of):len(of)], now...)...).Scan(&seq)
+	if err == nil {
+		err = db.alerted(ctx, c, seq, a)
+	} else if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	if err != nil {
+		return false, err
+	}
+	n, err := c.Exec(ctx, `UPDATE standing_alert SET sentences = ?, spans = ?, words = ?, level = ?, title = ?`+same,
+		append(append(now, cleanText(a.Words), a.Level, cleanText(a.Title)), of...)...)
+	return n > 0, err
+}
+
+// alerted announces an alert: of a check of this site to its owner too.
+func (db base) alerted(ctx context.Context, c engine.Conn, seq int64, a *Alert) error {
+	e := alertEvent{Alert: seq, Check: a.Task, Partner: a.Partner, Library: a.Source.Library}
+	if a.Side == AlertTold {
+		return db.announce(ctx, c, EventAlertTold, "", e)
+	}
+	if a.Level != "" {
+		e.Partner = a.Source.Site
+	}
+	var owner string
+	if err := c.Row(ctx, `SELECT owner FROM task WHERE id = ?`, a.Task).Scan(&owner); err != nil {
+		return err
+	}
+	return db.announce(ctx, c, EventAlertFound, owner, e)
+}
+
+const alertColumns = `seq, side, COALESCE(task, ''), at, partner, job, purpose, asked, site, library, document, title, author, contact, level,
+	sentences, words, spans, read_by, read_at, handled_by, handled_at`
 
 func scanAlert(s engine.Scanner) (Alert, error) {
 	var a Alert
-	var at int64
+	var at, asked, read, handled int64
 	var spans []byte
-	err := s.Scan(&a.Seq, &a.Task, &at, &a.Source.Site, &a.Source.Library, &a.Source.Document, &a.Title, &a.Author,
-		&a.Contact, &a.Level, &a.Sentences, &a.Words, &spans)
+	err := s.Scan(&a.Seq, &a.Side, &a.Task, &at, &a.Partner, &a.Job, &a.Purpose, &asked, &a.Source.Site, &a.Source.Library, &a.Source.Document,
+		&a.Title, &a.Author, &a.Contact, &a.Level, &a.Sentences, &a.Words, &spans, &a.Read.By, &read, &a.Handled.By, &handled)
 	if err != nil {
 		return a, err
 	}
-	a.At = instant(at)
+	a.At, a.Asked, a.Read.At, a.Handled.At = instant(at), instant(asked), instant(read), instant(handled)
 	a.Spans, err = unpackSpans(spans)
 	return a, err
 }
@@ -121,9 +210,107 @@ func scanAlert(s engine.Scanner) (Alert, error) {
 // Alerts returns the alerts after the given number, oldest first: at most limit, or MaxPage where
 // limit is 0 or larger.
 func (db *Checks) Alerts(ctx context.Context, after int64, limit int) ([]Alert, error) {
-	as, err := engine.Collect(ctx, db.read(), scanAlert, `SELECT seq, task, at, site, library, document, title, author, contact, level, sentences, words, spans
-		FROM alert WHERE seq > ? ORDER BY seq LIMIT ?`, after, page(limit))
+	as, err := engine.Collect(ctx, db.read(), scanAlert, `SELECT `+alertColumns+` FROM standing_alert WHERE seq > ? ORDER BY seq LIMIT ?`,
+		after, page(limit))
 	return as, db.fail(err, "alerts")
+}
+
+// AlertFilter chooses alerts. The zero value: all.
+type AlertFilter struct {
+	Side AlertSide        // empty: both
+	Task concordat.TaskID // empty: all
+	Open bool             // only those that nobody has handled
+}
+
+func (f AlertFilter) where() (string, []any) {
+	conditions, args := []string{"1 = 1"}, []any{}
+	if f.Side != "" {
+		conditions, args = append(conditions, "side = ?"), append(args, f.Side)
+	}
+	if f.Task != "" {
+		conditions, args = append(conditions, "task = ?"), append(args, f.Task)
+	}
+	if f.Open {
+		conditions = append(conditions, "handled_at = 0")
+	}
+	return strings.Join(conditions, " AND "), args
+}
+
+// FilterAlerts returns the chosen alerts before the given number, the latest first: at most limit, or MaxPage where limit is 0
+// or larger. Before 0 are all.
+func (db *Checks) FilterAlerts(ctx context.Context, f AlertFilter, before int64, limit int) ([]Alert, error) {
+	where, args := f.where()
+	if before > 0 {
+		where, args = where+" AND seq < ?", append(args, before)
+	}
+	as, err := engine.Collect(ctx, db.read(), scanAlert,
+		`SELECT `+alertColumns+` FROM standing_alert WHERE `+where+` ORDER BY seq DESC LIMIT ?`, append(args, page(limit))...)
+	return as, db.fail(err, "alerts")
+}
+
+// Alert returns an alert, or concordat.ErrNotFound.
+func (db *Checks) Alert(ctx context.Context, seq int64) (Alert, error) {
+	a, err := scanAlert(db.read().Row(ctx, `SELECT `+alertColumns+` FROM standing_alert WHERE seq = ?`, seq))
+	return a, db.fail(err, "alert %d", seq)
+}
+
+// UnreadAlerts returns how many alerts nobody has read, counted up to most.
+func (db *Checks) UnreadAlerts(ctx context.Context, most int) (n int, err error) {
+	err = db.read().Row(ctx, `SELECT count(*) FROM (SELECT 1 FROM standing_alert WHERE read_at = 0 LIMIT ?) AS some`, most).Scan(&n)
+	return n, db.fail(err, "unread alerts")
+}
+
+// AlertChange is what is done to an alert.
+type AlertChange string
+
+// The changes. What is handled is read.
+const (
+	AlertRead   AlertChange = "read"
+	AlertHandle AlertChange = "handle"
+	AlertReopen AlertChange = "reopen" // nobody has handled it
+)
+
+// ChangeAlert marks an alert and reports whether that changed anything: the first who read or handled it stays.
+// It fails with concordat.ErrNotFound or ErrInvalid.
+func (db *Checks) ChangeAlert(ctx context.Context, seq int64, change AlertChange, by string, at time.Time) (changed bool, err error) {
+	err = db.write(ctx, func(c engine.Conn) error {
+		var read, handled int64
+		if err := c.Row(ctx, `SELECT read_at, handled_at FROM standing_alert WHERE seq = ?`, seq).Scan(&read, &handled); err != nil {
+			return err
+		}
+		set := func(what string, args ...any) error {
+			n, err := c.Exec(ctx, `UPDATE standing_alert SET `+what+` WHERE seq = ?`, append(args, seq)...)
+			changed = changed || n > 0
+			return err
+		}
+		var err error
+		switch change {
+		case AlertRead, AlertHandle:
+			if read == 0 {
+				err = set(`read_by = ?, read_at = ?`, by, stamp(at))
+			}
+			if err == nil && change == AlertHandle && handled == 0 {
+				err = set(`handled_by = ?, handled_at = ?`, by, stamp(at))
+			}
+		case AlertReopen:
+			if handled != 0 {
+				err = set(`handled_by = '', handled_at = 0`)
+			}
+		default:
+			err = fmt.Errorf("%w: change %q", concordat.ErrInvalid, change)
+		}
+		return err
+	})
+	return changed, db.fail(err, "%s alert %d", change, seq)
+}
+
+// ForgetAlerts forgets what partners were told before then.
+func (db *Checks) ForgetAlerts(ctx context.Context, before time.Time) error {
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `DELETE FROM standing_alert WHERE side = ? AND at < ?`, AlertTold, stamp(before))
+		return err
+	})
+	return db.fail(err, "forget alerts")
 }
 
 // packSentences and unpackSentences are inverse: fingerprint, gate, and the span as in packSpans.

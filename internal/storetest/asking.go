@@ -129,7 +129,7 @@ func testStanding(t *testing.T, p Place) {
 	wantErr(t, err, concordat.ErrNotFound)
 	as, err := db.Alerts(ctx, 0, 1)
 	must(t, err)
-	alert.Seq, alert.Title = 1, "A\uFFFDtitle"
+	alert.Seq, alert.Side, alert.Title = 1, store.AlertFound, "A\uFFFDtitle"
 	if d := cmp.Diff([]store.Alert{alert}, as); d != "" {
 		t.Error(d)
 	}
@@ -138,10 +138,93 @@ func testStanding(t *testing.T, p Place) {
 	if len(as) != 1 || as[0].Source.Document != "" {
 		t.Errorf("got %+v", as)
 	}
+	told := toldAlerts(t, db)
 	must(t, db.DeleteTask(ctx, "t1"))
-	if as, err = db.Alerts(ctx, 0, 0); err != nil || len(as) != 0 {
+	if as, err = db.Alerts(ctx, 0, 0); err != nil || len(as) != 1 || as[0].Seq != told {
 		t.Errorf("after the task is gone: %+v, %v", as, err)
 	}
+	must(t, db.ForgetAlerts(ctx, start))
+	if _, err = db.Alert(ctx, told); err != nil {
+		t.Error(err)
+	}
+	must(t, db.ForgetAlerts(ctx, start.Add(time.Hour)))
+	_, err = db.Alert(ctx, told)
+	wantErr(t, err, concordat.ErrNotFound)
+}
+
+// putKnown puts an alert that is there already.
+func putKnown(t *testing.T, db *store.DB, a store.Alert) {
+	t.Helper()
+	if seq, err := db.PutAlert(t.Context(), a); err != nil || seq != 0 {
+		t.Errorf("known: number %d, %v", seq, err)
+	}
+}
+
+// toldAlerts tries alerts of a partner's question beside one of a check that is there, and marks; it returns the one that it leaves.
+func toldAlerts(t *testing.T, db *store.DB) int64 {
+	ctx := t.Context()
+	a := store.Alert{Side: store.AlertTold, At: start, Partner: "south", Job: "0a", Purpose: "thesis", Asked: start,
+		Source: concordat.Ref{Site: "here", Library: "l", Document: "mine"}, Level: concordat.ShowMetadata, Sentences: 2,
+		Spans: []concordat.Span{{Start: 3, End: 40}}}
+	seq, err := db.PutAlert(ctx, a)
+	must(t, err)
+	got, err := db.Alert(ctx, seq)
+	must(t, err)
+	a.Seq = seq
+	if d := cmp.Diff(a, got); d != "" {
+		t.Error(d)
+	}
+	for _, c := range []struct {
+		filter store.AlertFilter
+		want   int
+	}{{store.AlertFilter{}, 3}, {store.AlertFilter{Side: store.AlertTold}, 1}, {store.AlertFilter{Task: "t1"}, 2},
+		{store.AlertFilter{Open: true}, 3}} {
+		if as, err := db.FilterAlerts(ctx, c.filter, 0, 0); err != nil || len(as) != c.want || as[0].Seq < as[len(as)-1].Seq {
+			t.Errorf("%+v: %+v, %v", c.filter, as, err)
+		}
+	}
+	if as, err := db.FilterAlerts(ctx, store.AlertFilter{}, seq, 1); err != nil || len(as) != 1 || as[0].Seq >= seq {
+		t.Errorf("before the last: %+v, %v", as, err)
+	}
+	change := func(c store.AlertChange, by string, want bool) {
+		t.Helper()
+		if changed, err := db.ChangeAlert(ctx, seq, c, by, start.Add(time.Minute)); err != nil || changed != want {
+			t.Errorf("%s: %v, %v", c, changed, err)
+		}
+	}
+	change(store.AlertReopen, "eve", false)
+	change(store.AlertHandle, "ann", true)
+	change(store.AlertRead, "eve", false)
+	change(store.AlertHandle, "eve", false)
+	mark := store.AlertMark{By: "ann", At: start.Add(time.Minute)}
+	if got, err = db.Alert(ctx, seq); err != nil || got.Read != mark || got.Handled != mark {
+		t.Errorf("marks %+v, %v", got, err)
+	}
+	if n, err := db.UnreadAlerts(ctx, 10); err != nil || n != 2 {
+		t.Errorf("unread: %d, %v", n, err)
+	}
+	if n, err := db.UnreadAlerts(ctx, 1); err != nil || n != 1 {
+		t.Errorf("unread, up to one: %d, %v", n, err)
+	}
+	if as, err := db.FilterAlerts(ctx, store.AlertFilter{Open: true}, 0, 0); err != nil || len(as) != 2 {
+		t.Errorf("open: %+v, %v", as, err)
+	}
+	change(store.AlertReopen, "eve", true)
+	// The same again keeps its marks; what is new is unread.
+	putKnown(t, db, a)
+	if got, err = db.Alert(ctx, seq); err != nil || got.Read != mark || got.Handled != (store.AlertMark{}) {
+		t.Errorf("the same again: %+v, %v", got, err)
+	}
+	a.Sentences = 5
+	putKnown(t, db, a)
+	if got, err = db.Alert(ctx, seq); err != nil || got.Read != (store.AlertMark{}) || got.Sentences != 5 {
+		t.Errorf("changed: %+v, %v", got, err)
+	}
+	_, err = db.ChangeAlert(ctx, seq, "burn", "ann", start)
+	wantErr(t, err, concordat.ErrInvalid)
+	_, err = db.ChangeAlert(ctx, 1<<40, store.AlertRead, "ann", start)
+	wantErr(t, err, concordat.ErrNotFound)
+	return seq
 }
 
 func testMirrors(t *testing.T, p Place) {

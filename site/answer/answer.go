@@ -447,7 +447,7 @@ func (q *question) name(sentence int) [8]byte {
 // tidy forgets what no question can need any more.
 func (s *Answerer) tidy(ctx context.Context, now time.Time) error {
 	return errors.Join(s.o.Store.ForgetAnswerJobs(ctx, now.Add(-jobLife)), s.o.Store.ForgetSpent(ctx, now.Add(-year-Day)),
-		s.o.Store.ForgetQuestions(ctx, now.Add(-year)),
+		s.o.Store.ForgetQuestions(ctx, now.Add(-year)), s.o.Store.ForgetAlerts(ctx, now.Add(-year)),
 		s.o.Store.DropStandingAsks(ctx, "", concordat.JobID{}))
 }
 

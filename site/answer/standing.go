@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"concordat"
+	"concordat/site/compare"
 	"concordat/store"
 )
 
@@ -229,10 +230,53 @@ func (s *Answerer) alertOne(ctx context.Context, e *epochSet, lib concordat.Libr
 	if err := s.o.Store.Queue(ctx, x.Partner, n); err != nil {
 		return err
 	}
+	if err := s.alertOwner(ctx, x, t, left); err != nil {
+		return err
+	}
 	if err := keep(); err != nil {
 		return err
 	}
 	return s.audit(ctx, "", "alert", auditNotice{Kind: concordat.NoticeAlert, Job: hex.EncodeToString(x.Ask.Job[:]), Library: lib})
+}
+
+// alertOwner keeps an alert of what a partner is told: this site's officers see of the pair of documents what the partner sees of it,
+// and no more. Below metadata a document has its pseudonym only, and below counts none.
+func (s *Answerer) alertOwner(ctx context.Context, x *store.StandingAsk, t *concordat.Tell, all []*found) error {
+	l := &t.Libraries[0]
+	a := store.Alert{Side: store.AlertTold, At: s.o.Now(), Partner: x.Partner, Job: hex.EncodeToString(x.Ask.Job[:]), Purpose: x.Ask.Purpose,
+		Asked: x.Made, Level: l.Level, Source: s.ref(l.Library, "")}
+	if len(t.Documents) == 0 {
+		_, err := s.o.Store.PutAlert(ctx, a)
+		return err
+	}
+	by := map[concordat.Handle]*found{}
+	for _, f := range all {
+		by[f.handle] = f
+	}
+	for i, d := range t.Documents {
+		one, f := a, by[d.Handle]
+		for _, h := range t.Hits {
+			if h.Document == i {
+				one.Spans = append(one.Spans, f.span(h.Ordinal))
+			}
+		}
+		one.Sentences, one.Spans = d.Matches, compare.Joined(one.Spans)
+		if len(one.Spans) > 0 {
+			one.Source.Document, one.Title, one.Author = f.row.ID, f.row.Title, f.row.Author
+		} else { // told without saying which
+			one.Source.Document = concordat.DocumentID(hex.EncodeToString(d.Handle[:]))
+		}
+		if _, err := s.o.Store.PutAlert(ctx, one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// span returns where a sentence that was found stands.
+func (f *found) span(ordinal int) concordat.Span {
+	i := slices.IndexFunc(f.hits, func(h hit) bool { return h.Ordinal == ordinal })
+	return f.hits[i].span
 }
 
 // news returns a document that came, nil if the partner may not hear of it or has.

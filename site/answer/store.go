@@ -70,6 +70,8 @@ type Store interface {
 
 	AddStandingAsk(ctx context.Context, x store.StandingAsk, most int) error
 	StandingAsks(ctx context.Context, e concordat.Epoch) ([]store.StandingAsk, error)
+	PutAlert(ctx context.Context, a store.Alert) (int64, error)
+	ForgetAlerts(ctx context.Context, before time.Time) error
 	DropStandingAsks(ctx context.Context, partner concordat.SiteID, job concordat.JobID) error
 
 	Queue(ctx context.Context, partner concordat.SiteID, ns ...concordat.Notice) error

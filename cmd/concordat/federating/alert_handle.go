@@ -1,0 +1,53 @@
+package federating
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat/cmd/internal/cli"
+	"concordat/instance"
+	"concordat/site"
+	"concordat/store"
+)
+
+func (a *commands) alertHandle() *cobra.Command {
+	var reopen bool
+	c := &cobra.Command{
+		Use: "handle NUMBER...", Short: "Say that alerts are dealt with", Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var numbers []int64
+			for _, arg := range args {
+				n, err := strconv.ParseInt(arg, 10, 64)
+				if err != nil || n < 1 {
+					return cli.Usagef("alert %q: want its number; see concordat alert list", arg)
+				}
+				numbers = append(numbers, n)
+			}
+			change := store.AlertHandle
+			if reopen {
+				change = store.AlertReopen
+			}
+			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				for _, n := range numbers {
+					changed, err := site.ChangeAlert(cmd.Context(), o.Store, n, change, cli.Operator(), time.Now())
+					if err != nil {
+						return err
+					}
+					if a.JSON {
+						err = a.Line(map[string]any{"number": n, "changed": changed})
+					} else if !changed {
+						a.Say("alert %d is so already", n)
+					}
+					if err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+	c.Flags().BoolVar(&reopen, "reopen", false, "say instead that they are open again")
+	return c
+}
