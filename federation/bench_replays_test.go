@@ -31,7 +31,7 @@ func BenchmarkReplays(b *testing.B) {
 					if found != beginFresh {
 						return fmt.Errorf("found %d, want fresh", found)
 					}
-					if err := r.commit(e); err != nil {
+					if err := r.commit(b.Context(), e); err != nil {
 						return err
 					}
 					return r.finish(e, reply)

@@ -125,7 +125,7 @@ func TestReplaysBounded(t *testing.T) {
 		if found != beginFresh {
 			t.Fatalf("message %d of partner %d: found %d, want fresh", i, from, found)
 		}
-		if err := errors.Join(r.commit(e), r.finish(e, reply(i))); err != nil {
+		if err := errors.Join(r.commit(t.Context(), e), r.finish(e, reply(i))); err != nil {
 			t.Fatal(err)
 		}
 		return v

@@ -44,7 +44,7 @@ func TestReplaysOnTheDisk(t *testing.T) {
 		}
 		v := verified(1, now)
 		e, _ := r.begin(v, now)
-		if err := r.commit(e); err != nil {
+		if err := r.commit(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
 		if b := found(v); b != beginLost {

@@ -49,7 +49,7 @@ func TestReplaysPowerLoss(t *testing.T) {
 		if found != beginFresh {
 			t.Fatalf("request %d is found %d, want fresh", i, found)
 		}
-		if err := r.commit(e); err != nil {
+		if err := r.commit(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
 		run = append(run, v)
@@ -117,7 +117,7 @@ func TestReplaysFailingDisk(t *testing.T) {
 	}
 	e, _ := r.begin(verified(1, now), now)
 	d.Fail(powertest.Sync, broken)
-	if err := r.commit(e); !errors.Is(err, broken) {
+	if err := r.commit(t.Context(), e); !errors.Is(err, broken) {
 		t.Errorf("a request counts as run with error %v, though it is not on the disk", err)
 	}
 	if err := r.Close(); !errors.Is(err, broken) {
@@ -141,7 +141,7 @@ func TestReplaysFull(t *testing.T) {
 			if found != beginFresh {
 				t.Fatalf("found %d", found)
 			}
-			if err := r.commit(e); err != nil {
+			if err := r.commit(t.Context(), e); err != nil {
 				t.Fatal(err)
 			}
 			if err := r.finish(e, nil); err != nil {
@@ -180,7 +180,7 @@ func TestReplaysManyPartners(t *testing.T) {
 		if found != beginFresh {
 			return found
 		}
-		if err := errors.Join(r.commit(e), r.finish(e, make([]byte, reply))); err != nil {
+		if err := errors.Join(r.commit(t.Context(), e), r.finish(e, make([]byte, reply))); err != nil {
 			t.Fatal(err)
 		}
 		if first[from] == nil {
@@ -222,7 +222,7 @@ func TestReplaysFullOfReplies(t *testing.T) {
 		if found == beginFull {
 			break
 		}
-		if err := errors.Join(r.commit(e), r.finish(e, []byte("reply"))); err != nil {
+		if err := errors.Join(r.commit(t.Context(), e), r.finish(e, []byte("reply"))); err != nil {
 			t.Fatal(err)
 		}
 		run = append(run, v)
@@ -286,7 +286,7 @@ func TestReplaysReopened(t *testing.T) {
 	for i := range 5 {
 		v := verified(byte(i%2), now)
 		e, _ := r.begin(v, now)
-		if err := errors.Join(r.commit(e), r.finish(e, make([]byte, 500))); err != nil {
+		if err := errors.Join(r.commit(t.Context(), e), r.finish(e, make([]byte, 500))); err != nil {
 			t.Fatal(err)
 		}
 		run = append(run, v)
@@ -334,7 +334,7 @@ func TestReplaysLost(t *testing.T) {
 			v := verified(1, now)
 			v.Until = now.Add(crypto.MaxTTL)
 			e, _ := r.begin(v, now)
-			if err := errors.Join(r.commit(e), r.finish(e, []byte("reply")), r.Close(), lose(r.path)); err != nil {
+			if err := errors.Join(r.commit(t.Context(), e), r.finish(e, []byte("reply")), r.Close(), lose(r.path)); err != nil {
 				t.Fatal(err)
 			}
 			for start := range 3 {
@@ -375,15 +375,15 @@ func TestReplaysNotWritten(t *testing.T) {
 	r.most = 1
 	d.Fail(powertest.Rename, broken)
 	e := &replay{done: make(chan struct{})}
-	if err := r.commit(e); !errors.Is(err, broken) {
+	if err := r.commit(t.Context(), e); !errors.Is(err, broken) {
 		t.Errorf("the file cannot be rewritten: error %v", err)
 	}
 	r.most = 1 << 20
-	if err := r.commit(e); err != nil {
+	if err := r.commit(t.Context(), e); err != nil {
 		t.Errorf("the old file is there: error %v", err)
 	}
 	_ = r.file.Close()
-	if err := r.commit(e); !errors.Is(err, os.ErrClosed) {
+	if err := r.commit(t.Context(), e); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("nothing can be written: error %v", err)
 	}
 	if err := r.finish(e, []byte("reply")); !errors.Is(err, os.ErrClosed) || e.state != replayLost {

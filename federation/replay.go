@@ -1,6 +1,7 @@
 package federation
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -23,10 +24,14 @@ import (
 //
 // A request is on the disk before it runs, a reply as soon as the system writes it: after a crash a request
 // whose reply was lost is refused and not run again.
+//
+// The processes of one site share the claim on a request (ServerOptions.Claim): commit asks for it before the request is written, so
+// that one of them runs it. Replies stay in the file of the process that made them.
 type Replays struct {
-	path string
-	most int64 // bytes of the entries; the file is rewritten when it has twice as many
-	disk disk
+	path  string
+	claim func(context.Context, crypto.SiteID, crypto.MessageID, time.Time) (bool, error) // nil: no other process
+	most  int64                                                                           // bytes of the entries; the file is rewritten when it has twice as many
+	disk  disk
 
 	mu      sync.Mutex // guards what follows
 	file    *os.File
@@ -219,8 +224,19 @@ func (r *Replays) forget(e *replay) {
 	close(e.done)
 }
 
-// commit puts the request on the disk; from then on it has run.
-func (r *Replays) commit(e *replay) error {
+// errElsewhere: another process of the site has taken the request.
+var errElsewhere = errors.New("another process of the site has taken it")
+
+// commit claims the request for this process and puts it on the disk; from then on it has run. It fails with errElsewhere if another
+// process of the site has it.
+func (r *Replays) commit(ctx context.Context, e *replay) error {
+	if r.claim != nil {
+		if ours, err := r.claim(ctx, e.key.from, e.key.id, e.until); err != nil {
+			return fmt.Errorf("claim a request: %w", err)
+		} else if !ours {
+			return errElsewhere
+		}
+	}
 	r.mu.Lock()
 	if r.size > r.most && r.size > 2*r.live {
 		if err := r.rewrite(); err != nil {

@@ -40,8 +40,9 @@ type ServerOptions struct {
 	Registrar Registrar     // nil: nobody can enrol
 	Journal   Journal       // nil: none
 	Log       *slog.Logger  // nil: none
-	// Claim, if not nil, reports whether no other process of the site has taken a request, and takes it for this one.
-	// What another has taken is refused: its reply is there.
+	// Claim is the part of the memory of requests that the processes of a site share; see Replays. It reports whether no other
+	// process has taken a request, and takes it for this one: a request that another has taken is refused, since its reply is there.
+	// nil: this process answers alone.
 	Claim func(ctx context.Context, from crypto.SiteID, id crypto.MessageID, until time.Time) (bool, error)
 	// Newer is called when a partner says that it has a newer card than the roster; nil: nothing is.
 	Newer func(site concordat.SiteID)
@@ -114,6 +115,7 @@ type Server struct {
 // server has ended.
 func NewServer(roster Roster, a concordat.Answerer, k Keeper, replays *Replays, order [32]byte, o ServerOptions) *Server {
 	o.defaults()
+	replays.claim = o.Claim
 	s := &Server{roster: roster, replays: replays, o: o}
 	s.answers = answers{answerer: a, keeper: k, order: order, head: o.Journal.Head, others: o.Journal.Others, card: func() []byte {
 		_, card := roster.Self()
@@ -353,21 +355,11 @@ func (s *Server) fresh(ctx context.Context, e *replay, v *crypto.Verified, m Mem
 	if s.o.Newer != nil && request.Card > m.Card.Serial {
 		s.o.Newer(concordat.SiteID(m.Site.String()))
 	}
-	if s.o.Claim != nil {
-		ours, err := s.o.Claim(ctx, v.From, v.ID, v.Until)
-		if err != nil || !ours {
-			s.replays.forget(e)
-		}
-		if err != nil {
-			s.o.Log.Error("request not claimed, so not run", "err", err)
-			return s.seal(opened, answered{}, &concordat.Refusal{Reason: concordat.ReasonBusy})
-		}
-		if !ours {
-			return s.seal(opened, answered{}, &concordat.Refusal{Reason: concordat.ReasonUnknown,
-				Words: "another node of this site took it before: ask anew"})
-		}
-	}
-	if err := s.replays.commit(e); err != nil {
+	if err := s.replays.commit(ctx, e); errors.Is(err, errElsewhere) {
+		s.replays.forget(e)
+		return s.seal(opened, answered{}, &concordat.Refusal{Reason: concordat.ReasonUnknown,
+			Words: "another node of this site took it before: ask anew"})
+	} else if err != nil {
 		s.replays.forget(e)
 		s.o.Log.Error("request not remembered, so not run", "err", err)
 		return s.seal(opened, answered{}, &concordat.Refusal{Reason: concordat.ReasonBusy})
