@@ -63,19 +63,3 @@ func (h *Head) Check(c *Card) error {
 	}
 	return nil
 }
-
-// Follows fails with ErrFork where h cannot come after earlier in one honest audit: its end is
-// behind, or it is the same entry with another hash. Two heads that do not contradict each other
-// so can still do in between; the audit itself shows that.
-func (h *Head) Follows(earlier *Head) error {
-	if h.Site != earlier.Site {
-		return fmt.Errorf("audit head: %w: of two sites", ErrFormat)
-	}
-	if h.Seq < earlier.Seq {
-		return fmt.Errorf("%w: it ended at entry %d at %s, and at entry %d later", ErrFork, earlier.Seq, earlier.At.Format(time.RFC3339), h.Seq)
-	}
-	if h.Seq == earlier.Seq && h.Hash != earlier.Hash {
-		return fmt.Errorf("%w: entry %d differs from what was shown before", ErrFork, h.Seq)
-	}
-	return nil
-}

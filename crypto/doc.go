@@ -79,8 +79,6 @@ var (
 	ErrPassphrase = errors.New("wrong passphrase or altered keystore")
 	// ErrNoKey: the identity has no key for this at this time.
 	ErrNoKey = errors.New("no key in force")
-	// ErrFork: a site showed two audits that cannot both be its own.
-	ErrFork = errors.New("audit was rewritten")
 	// ErrInvitation: an invitation that is expired, used, or of another site.
 	ErrInvitation = errors.New("invitation refused")
 )

@@ -45,7 +45,6 @@ type Parts struct {
 
 // Table is read-only and safe for concurrent use.
 type Table struct {
-	notice  string
 	digest  string
 	unknown float32
 	trie    []unit
@@ -56,9 +55,6 @@ type Table struct {
 	norms   map[rune]string
 	pages   [utf8.MaxRune>>8 + 1]bool // of 256 characters that norms has one of
 }
-
-// Notice says whose work the table is, and its terms.
-func (t *Table) Notice() string { return t.notice }
 
 // Digest is the first 16 hexadecimal digits of the SHA-256 digest of the table. Vectors of different tables must not be compared.
 func (t *Table) Digest() string { return t.digest }
@@ -177,7 +173,7 @@ func Decode(b []byte) (*Table, error) {
 		t.norms[from] = string(r.bytes(n))
 		t.pages[from>>8] = true
 	}
-	t.notice = string(r.bytes(int(notice)))
+	r.bytes(int(notice)) // says where the vectors come from; for people who read the file
 	if r.short || len(r.b) > 0 {
 		return nil, fmt.Errorf("%w: it is cut short or too long", errTable)
 	}

@@ -100,19 +100,6 @@ func (d *Document) equal(first []uint64, others ...[]uint64) int {
 	return n - (len(first)*64/d.b - d.bins) // the hashes beyond the last are all zero
 }
 
-// Resemblance returns the unbiased estimate of the Jaccard resemblance of the sets of two sketches
-// and its standard error, from the variance of Li and König 2010 (section 3.2) at the estimate. The
-// estimate of very different sets may be a little below zero. Sketches of empty sets have none.
-func (d *Document) Resemblance(x, y []uint64) (r, deviation float64, err error) {
-	if err := d.check(x, y); err != nil {
-		return 0, 0, err
-	}
-	chance := math.Ldexp(1, -d.b)
-	e := float64(d.equal(x, y)) / float64(d.bins)
-	at := max(e, chance) // fewer agree by luck only
-	return (e - chance) / (1 - chance), math.Sqrt(at*(1-at)/float64(d.bins)) / (1 - chance), nil
-}
-
 func (d *Document) check(sketches ...[]uint64) error {
 	for _, s := range sketches {
 		if len(s) != d.Bytes()/8 {
@@ -191,4 +178,17 @@ func threeWay(b, bins, ab, ac, bc, all int) (ThreeWay, error) {
 	}
 	t.Deviation = math.Sqrt(max(0, square-mean*mean) / n)
 	return t, nil
+}
+
+// Resemblance returns the unbiased estimate of the Jaccard resemblance of the sets of two sketches
+// and its standard error, from the variance of Li and König 2010 (section 3.2) at the estimate. The
+// estimate of very different sets may be a little below zero. Sketches of empty sets have none.
+func (d *Document) Resemblance(x, y []uint64) (r, deviation float64, err error) {
+	if err := d.check(x, y); err != nil {
+		return 0, 0, err
+	}
+	chance := math.Ldexp(1, -d.b)
+	e := float64(d.equal(x, y)) / float64(d.bins)
+	at := max(e, chance) // fewer agree by luck only
+	return (e - chance) / (1 - chance), math.Sqrt(at*(1-at)/float64(d.bins)) / (1 - chance), nil
 }

@@ -50,9 +50,6 @@ func mix(x uint64) uint64 {
 	return x ^ x>>33
 }
 
-// BitsPerHash returns b.
-func (s *Sketcher) BitsPerHash() int { return s.b }
-
 // Sketch returns the fingerprint of the set of features; repeated features count once, their order
 // does not matter. Without features it is zero.
 //
@@ -132,17 +129,4 @@ func (s *Sketcher) pack(winner []uint64) concordat.Fingerprint {
 // theorem 1, in the limit of sparse data).
 func Resemblance(distance int) float64 {
 	return max(0, 1-float64(distance)/(concordat.Bits/2))
-}
-
-// Recall returns the chance that two feature sets of resemblance r become candidates: that they
-// share a band exactly, or, with one-nibble probing (b = 4), a band but for one hash.
-// With q = (1 + (2^b − 1) r) / 2^b per hash, m = 20/b hashes a band.
-func Recall(r float64, b int, probe concordat.Probe) float64 {
-	q := (1 + (math.Ldexp(1, b)-1)*r) / math.Ldexp(1, b)
-	m := float64(concordat.BandBits / b)
-	band := math.Pow(q, m)
-	if probe == concordat.ProbeOne && b == 4 {
-		band += m * math.Pow(q, m-1) * (1 - q)
-	}
-	return 1 - math.Pow(1-band, concordat.Bands)
 }

@@ -3,6 +3,7 @@ package report_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -31,7 +32,7 @@ func TestFindingsOfEveryVersionOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old, err := report.DecodeFindings(b)
+	old, err := decodeFindings(b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,14 +41,14 @@ func TestFindingsOfEveryVersionOpen(t *testing.T) {
 	}
 }
 
-func TestDecodeFindingsRefuses(t *testing.T) {
+func TestFindingsRefused(t *testing.T) {
 	for name, s := range map[string]string{
 		"no JSON":         `{`,
 		"another version": `{"version":2}`,
 		"a span outside":  `{"version":1,"submission":{"text":"abc"},"passages":[{"span":{"start":0,"end":4}}]}`,
 		"half a rune":     `{"version":1,"submission":{"text":"é"},"passages":[{"span":{"start":0,"end":1}}]}`,
 	} {
-		if _, err := report.DecodeFindings([]byte(s)); !errors.Is(err, concordat.ErrInvalid) {
+		if _, err := decodeFindings([]byte(s)); !errors.Is(err, concordat.ErrInvalid) {
 			t.Errorf("%s: error %v, want ErrInvalid", name, err)
 		}
 	}
@@ -67,4 +68,17 @@ func TestRulesValidate(t *testing.T) {
 	if !errors.As(err, &joined) || len(joined.Unwrap()) != 6 {
 		t.Errorf("faults %v, want all six", err)
 	}
+}
+
+// decodeFindings reads what json.Marshal made of Findings, of this version or an older one, and
+// refuses others with ErrInvalid, naming both versions.
+func decodeFindings(b []byte) (*report.Findings, error) {
+	var f report.Findings
+	if err := json.Unmarshal(b, &f); err != nil {
+		return nil, fmt.Errorf("read findings: %w: %w", concordat.ErrInvalid, err)
+	}
+	if err := f.Validate(); err != nil {
+		return nil, fmt.Errorf("read findings: %w", err)
+	}
+	return &f, nil
 }

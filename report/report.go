@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -101,19 +100,6 @@ type Signature struct {
 	Over  string           `json:"over"`  // what is signed, such as answer
 	Key   string           `json:"key"`   // fingerprint of the signing key
 	Value []byte           `json:"value"` // base64 in JSON
-}
-
-// DecodeFindings reads what json.Marshal made of Findings, of this version or an older one, and
-// refuses others with ErrInvalid, naming both versions.
-func DecodeFindings(b []byte) (*Findings, error) {
-	var f Findings
-	if err := json.Unmarshal(b, &f); err != nil {
-		return nil, fmt.Errorf("read findings: %w: %w", concordat.ErrInvalid, err)
-	}
-	if err := f.Validate(); err != nil {
-		return nil, fmt.Errorf("read findings: %w", err)
-	}
-	return &f, nil
 }
 
 // Validate reports every fault of f that would make a report of it wrong: another version, or a

@@ -92,15 +92,6 @@ func NewBatch(d *Design, queries []uint64) (*Batch, error) {
 	return b, nil
 }
 
-// Bytes returns the memory that the batch takes.
-func (b *Batch) Bytes() int64 {
-	n := int64(12 * len(b.tables.prints))
-	for i, f := range b.filters {
-		n += int64(8*len(f.bits) + 4*len(f.starts) + 8*len(b.tables.tables[i]))
-	}
-	return n
-}
-
 // Scan appends to dst every pair of a query and one of the stored prints within the design's
 // distance, once, by number of the stored print, then of the query. first is the number of the
 // first stored print. Prints of more than the design's bits are an error of the caller; their

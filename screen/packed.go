@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"iter"
 	"math"
 	"math/bits"
 	"slices"
@@ -201,12 +200,6 @@ func OpenPacked(r io.ReaderAt, size int64) (*Packed, error) {
 	return p, nil
 }
 
-// Len returns the number of prints.
-func (p *Packed) Len() int { return int(p.prints) }
-
-// Blocks returns the number of blocks.
-func (p *Packed) Blocks() int { return len(p.keys) }
-
 // Block appends the prints of block i, ascending, to dst.
 func (p *Packed) Block(i int, dst []uint64) ([]uint64, error) {
 	// A code word with its bits is at most 75 long: reads of 64 bits may pass the end by 16 bytes.
@@ -254,25 +247,6 @@ func peek(b *[packedBlock + 16]byte, at int) uint64 {
 	return binary.BigEndian.Uint64(b[at>>3:]) << (at & 7)
 }
 
-// All yields the prints, ascending. After an error it ends.
-func (p *Packed) All() iter.Seq2[uint64, error] {
-	return func(yield func(uint64, error) bool) {
-		var block []uint64
-		for i := range p.keys {
-			var err error
-			if block, err = p.Block(i, block[:0]); err != nil {
-				yield(0, err)
-				return
-			}
-			for _, x := range block {
-				if !yield(x, nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // Range appends to dst the prints x with low ≤ x ≤ high, ascending.
 func (p *Packed) Range(low, high uint64, dst []uint64) ([]uint64, error) {
 	for i := lowerBound(p.keys, low); i < len(p.keys); i++ {
@@ -301,9 +275,6 @@ type PackedTables struct {
 	design *Design
 	tables []*Packed
 }
-
-// Pack writes table i of the design packed, and returns its size.
-func (t *Tables) Pack(i int, w io.Writer) (int64, error) { return Pack(w, t.tables[i]) }
 
 // Pack writes the distinct ones of the prints, of at most 64 bits, packed as the table of the layout,
 // and returns the size. It takes the memory of two copies of the prints.

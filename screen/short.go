@@ -275,12 +275,6 @@ func (s *Short) Pairs(split, end int, emit func(a, b int, similarity float64) bo
 	return s.pairs(split, end, 0, 1, emit)
 }
 
-// PairsOf is Pairs of one part of the grams, of parts by their hash: the parts together emit every
-// pair once, and may be done side by side.
-func (s *Short) PairsOf(part, parts int, emit func(a, b int, similarity float64) bool) (measured int) {
-	return s.pairs(0, 0, part, parts, emit)
-}
-
 func (s *Short) pairs(split, end, part, parts int, emit func(a, b int, similarity float64) bool) (measured int) {
 	if end == 0 {
 		end = len(s.texts)

@@ -56,12 +56,6 @@ func NewTables(d *Design, prints []uint64) (*Tables, error) {
 	return t, nil
 }
 
-// Design returns the design of the tables.
-func (t *Tables) Design() *Design { return t.design }
-
-// Len returns the number of stored prints, equal ones counted each.
-func (t *Tables) Len() int { return len(t.prints) }
-
 // Near appends to dst the stored prints within distance K of q, each once, nearest first, then by
 // ID. Bits of q above the design's F are ignored.
 func (t *Tables) Near(q uint64, dst []Hit) []Hit {
@@ -118,9 +112,6 @@ type Hot struct {
 	Print uint64
 	Count int
 }
-
-// Hot returns the prints stored more than most times, most frequent first.
-func (t *Tables) Hot(most int) []Hot { return hot(t.prints, most) }
 
 // HotPrints returns the prints that occur more than most times, most frequent first. It sorts prints.
 func HotPrints(prints []uint64, most int) []Hot {

@@ -91,12 +91,6 @@ func NewWideTables(d *Design, prints []Wide) (*WideTables, error) {
 	return t, nil
 }
 
-// Design returns the design of the tables.
-func (t *WideTables) Design() *Design { return t.design }
-
-// Len returns the number of stored prints, equal ones counted each.
-func (t *WideTables) Len() int { return len(t.ids) }
-
 // Near appends to dst the stored prints within distance K of q, each once, nearest first, then by
 // ID. Bits of q above the design's F are ignored.
 func (t *WideTables) Near(q Wide, dst []Hit) []Hit {
@@ -159,15 +153,6 @@ func NewWideBatch(d *Design, queries []Wide) (*WideBatch, error) {
 		b.filters = append(b.filters, newFilter(t.tables[i].keys, t.tables[i].lead))
 	}
 	return b, nil
-}
-
-// Bytes returns the memory that the batch takes.
-func (b *WideBatch) Bytes() int64 {
-	n := int64(16*len(b.tables.prints) + 4*len(b.tables.starts) + 4*len(b.tables.ids))
-	for i, f := range b.filters {
-		n += int64(8*len(f.bits) + 4*len(f.starts) + 12*len(b.tables.tables[i].keys))
-	}
-	return n
 }
 
 // Scan appends to dst every pair of a query and one of the stored prints within the design's

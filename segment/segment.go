@@ -80,11 +80,6 @@ func (t *Text) Chars() int {
 // Folded returns the folded letters of word i.
 func (t *Text) Folded(i int) []byte { return t.Norm[t.Words[i].NormStart:t.Words[i].NormEnd] }
 
-// SpanOf returns the span of the original from word first to word last-1.
-func (t *Text) SpanOf(first, last int) Span {
-	return Span{int(t.Words[first].Start), int(t.Words[last-1].End)}
-}
-
 //go:embed data/runes.bin.gz
 var runesGz []byte
 

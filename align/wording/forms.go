@@ -60,13 +60,6 @@ var (
 	listed = regexp.MustCompile(`^\s*(?:[0-9]+(?:\.[0-9]+)+\.?\s+\S[^.。!?？]{0,80}$|\p{Lu}{2,8}\s+\S[^.。!?？]{0,50}$|[\p{Lu}0-9][\p{L}0-9.\-]{0,11}\s*(?:[-–—:=|]|\t)\s*\S|[^|]{1,60}\|[^|]{1,80}|[0-9]+(?:\.[0-9]+)*\s*[.|)]?\s*\|)|^(?:chapter|appendix|table|figure|kapitel|anhang|tabelle|第[一二三四五六七八九十0-9]+[章节])\b`)
 )
 
-// Forms returns the sentences and lines of a text that read like those of a form, in order and disjoint. It looks at
-// the text alone and is no finding: what it returns matters only if another text holds it too.
-func Forms(text string) []Form {
-	r := newReader(text)
-	return r.formsIn(concordat.Span{End: len(text)})
-}
-
 func lineEnd(text string, at int) int {
 	if n := strings.IndexByte(text[at:], '\n'); n >= 0 {
 		return at + n

@@ -23,7 +23,6 @@ type Disk struct {
 	synced map[inode][]byte // of each file what is on the disk
 	names  map[string]inode // of the folder what is on the disk
 	fails  map[string]error // what is to fail, by operation
-	steps  []string
 }
 
 type inode uint64
@@ -42,7 +41,7 @@ func New(t testing.TB, dir string) *Disk {
 	return d
 }
 
-// Operations that Fail names, and that Steps lists.
+// Operations that Fail names.
 const (
 	Sync    = "sync"
 	SyncDir = "sync folder"
@@ -56,23 +55,11 @@ func (d *Disk) Fail(operation string, err error) {
 	d.fails[operation] = err
 }
 
-// Steps returns the operations so far, in order.
-func (d *Disk) Steps() []string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return append([]string(nil), d.steps...)
-}
-
-func (d *Disk) step(operation string) error {
-	d.steps = append(d.steps, operation)
-	return d.fails[operation]
-}
-
 // Sync does what (*os.File).Sync does.
 func (d *Disk) Sync(f *os.File) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.step(Sync); err != nil {
+	if err := d.fails[Sync]; err != nil {
 		return err
 	}
 	info, err := f.Stat()
@@ -94,7 +81,7 @@ func (d *Disk) Sync(f *os.File) error {
 func (d *Disk) SyncDir(dir string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.step(SyncDir); err != nil {
+	if err := d.fails[SyncDir]; err != nil {
 		return err
 	}
 	if filepath.Clean(dir) != filepath.Clean(d.dir) {
@@ -108,7 +95,7 @@ func (d *Disk) SyncDir(dir string) error {
 func (d *Disk) Rename(from, to string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.step(Rename); err != nil {
+	if err := d.fails[Rename]; err != nil {
 		return err
 	}
 	return os.Rename(from, to)

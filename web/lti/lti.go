@@ -22,7 +22,6 @@ const (
 	TypeReview       = "LtiReportReviewRequest"
 
 	NoticeSubmission = "LtiAssetProcessorSubmissionNotice"
-	NoticeHello      = "LtiHelloWorldNotice"
 
 	// ItemProcessor is the content item that makes the site a processor of an activity.
 	ItemProcessor = "ltiAssetProcessor"
@@ -215,12 +214,5 @@ func (m *Message) Teaches() bool {
 			return true
 		}
 		return strings.HasPrefix(r, membership+"/Instructor#") || strings.HasPrefix(r, membership+"/Administrator#")
-	})
-}
-
-// Learns reports whether the message is of somebody who learns in the context it comes from.
-func (m *Message) Learns() bool {
-	return slices.ContainsFunc(m.Roles, func(r string) bool {
-		return r == membership+"#Learner" || r == "Learner" || strings.HasPrefix(r, membership+"/Learner#")
 	})
 }

@@ -1,0 +1,40 @@
+package screen
+
+import (
+	"io"
+	"iter"
+)
+
+// Blocks returns the number of blocks.
+func (p *Packed) Blocks() int { return len(p.keys) }
+
+// All yields the prints, ascending. After an error it ends.
+func (p *Packed) All() iter.Seq2[uint64, error] {
+	return func(yield func(uint64, error) bool) {
+		var block []uint64
+		for i := range p.keys {
+			var err error
+			if block, err = p.Block(i, block[:0]); err != nil {
+				yield(0, err)
+				return
+			}
+			for _, x := range block {
+				if !yield(x, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Pack writes table i of the design packed, and returns its size.
+func (t *Tables) Pack(i int, w io.Writer) (int64, error) { return Pack(w, t.tables[i]) }
+
+// Hot returns the prints stored more than most times, most frequent first.
+func (t *Tables) Hot(most int) []Hot { return hot(t.prints, most) }
+
+// PairsOf is Pairs of one part of the grams, of parts by their hash: the parts together emit every
+// pair once, and may be done side by side.
+func (s *Short) PairsOf(part, parts int, emit func(a, b int, similarity float64) bool) (measured int) {
+	return s.pairs(0, 0, part, parts, emit)
+}
