@@ -527,7 +527,8 @@ func twoSites(t *testing.T, form string) {
 		t.Fatalf("alerts of the owner %+v, %v", mine, err)
 	}
 	late := concordat.Ref{Site: "b", Library: "theses", Document: "late"}
-	if x := mine[0]; x.Side != store.AlertTold || x.Partner != "a" || x.Source != late || x.Title != "A late one" || x.Sentences != alerts[0].Sentences || len(x.Spans) == 0 || x.Task != "" || x.Asked.IsZero() {
+	if x := mine[0]; x.Side != store.AlertTold || x.Partner != "a" || x.Source != late || x.Title != "A late one" ||
+		x.Sentences != alerts[0].Sentences || len(x.Spans) == 0 || x.Task != "" || x.Asked.IsZero() {
 		t.Errorf("alert of the owner %+v", x)
 	}
 	if err := a.EndStanding(ctx, f.Task, there.Partner); err != nil {

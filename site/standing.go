@@ -200,9 +200,10 @@ func (s *Site) StandingChecks(ctx context.Context) ([]concordat.TaskID, error) {
 	return s.o.Store.StandingTasks(ctx)
 }
 
-// ChangeAlert marks an alert and leaves an entry in the audit, both or neither. It reports whether the mark changed anything; an
-// alert that is so already leaves no entry.
-func ChangeAlert(ctx context.Context, db *store.DB, seq int64, change store.AlertChange, by string, at time.Time) (changed bool, err error) {
+// ChangeAlert marks an alert and leaves an entry in the audit, both or neither. It reports whether the mark changed
+// anything; an alert that is so already leaves no entry.
+func ChangeAlert(ctx context.Context, db *store.DB, seq int64, change store.AlertChange, by string,
+	at time.Time) (changed bool, err error) {
 	err = db.Atomic(ctx, func(tx *store.DB) error {
 		if changed, err = tx.ChangeAlert(ctx, seq, change, by, at); err != nil || !changed {
 			return err
