@@ -81,16 +81,16 @@ DURATION ?= 10m
 attack: build
 	$(GO) run ./internal/attack -bin $(BIN) -for $(DURATION) $(FLAGS)
 
+# check-api: the validator of OpenAPI, Schemathesis and a generated client of another language hold a served site to doc/openapi.json.
+check-api: build
+	sh deploy/api/check.sh $(BIN)
+
 lint:
 	sh deploy/lint.sh
 
 # check-deploy: what deploy/ holds, read by Prometheus's, BuildKit's, Compose's and Helm's own code, a module of its own.
 check-deploy:
 	$(GO) -C deploy/check run . ..
-
-# check-api: the API against tools of others that read its description, on a site that is served for it; see deploy/check_api.sh.
-check-api: build
-	sh deploy/check_api.sh $(BIN)
 
 clean:
 	rm -rf bin demo/site

@@ -47,7 +47,7 @@ type NewToken struct {
 
 // MakeToken makes a token of an account and returns its secret, which is not kept. It lasts TokenTime
 // at most. MakeToken fails with a *RuleError, with concordat.ErrRefused beyond Within, and with
-// concordat.ErrInvalid if the account has store.MaxTokens already.
+// concordat.ErrChanged if the account has store.MaxTokens already.
 func (r *Registry) MakeToken(ctx context.Context, account string, n NewToken) (secret string, t store.Token, err error) {
 	n.Name = strings.TrimSpace(n.Name)
 	if n.Name == "" || utf8.RuneCountInString(n.Name) > MaxTokenName || len(n.Scopes) == 0 {

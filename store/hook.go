@@ -139,7 +139,7 @@ func newHookSecret() []byte {
 
 // CreateHook makes a webhook with a new ID and secret, active, and returns it; of h the Account, Whole,
 // URL, Title and Kinds are read. It fails with concordat.ErrNotFound if there is no such account,
-// and with concordat.ErrInvalid beyond MaxHooks of it.
+// and with concordat.ErrChanged beyond MaxHooks of it.
 func (db *Webhooks) CreateHook(ctx context.Context, h Hook) (Hook, error) {
 	h.ID, h.State, h.Cause, h.Made = HookID(strings.ToLower(rand.Text())), HookActive, "", instant(stamp(db.now()))
 	h.Secrets, h.Former, h.Title = [][]byte{newHookSecret()}, time.Time{}, cleanText(h.Title)
@@ -151,7 +151,7 @@ func (db *Webhooks) CreateHook(ctx context.Context, h Hook) (Hook, error) {
 				return err
 			}
 			if n >= MaxHooks {
-				return fmt.Errorf("%w: at most %d webhooks of an account", concordat.ErrInvalid, MaxHooks)
+				return full(fmt.Sprintf("at most %d webhooks of an account; delete one first", MaxHooks))
 			}
 			_, err := c.Exec(ctx, `INSERT INTO hook (id, account, whole, url, title, kinds, secret, former, former_until, made, state, cause)
 				VALUES (?, ?, ?, ?, ?, ?, ?, '', 0, ?, ?, '')`, h.ID, h.Account, flag(h.Whole), h.URL, h.Title, words(h.Kinds),

@@ -162,7 +162,7 @@ func tokenHash(secret string) string {
 const MaxTokens = 50
 
 // PutToken keeps the token whose secret this is. A secret is at least 128 random bits. Beyond MaxTokens of an account for programs it
-// fails with concordat.ErrInvalid.
+// fails with concordat.ErrChanged.
 func (db *People) PutToken(ctx context.Context, secret string, t Token) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		if _, err := c.Exec(ctx, `DELETE FROM token WHERE expires <= ?`, stamp(db.now())); err != nil {
@@ -174,7 +174,7 @@ func (db *People) PutToken(ctx context.Context, secret string, t Token) error {
 				return err
 			}
 			if n >= MaxTokens {
-				return fmt.Errorf("%w: at most %d tokens of an account; revoke one first", concordat.ErrInvalid, MaxTokens)
+				return full(fmt.Sprintf("at most %d tokens of an account; revoke one first", MaxTokens))
 			}
 		}
 		_, err := c.Exec(ctx, `INSERT INTO token (`+tokenColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, 0)`,

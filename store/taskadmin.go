@@ -30,7 +30,7 @@ func (db *Checks) TaskCounts(ctx context.Context) (map[concordat.State]int, erro
 }
 
 // RetryTask puts a failed task back into the queue at its old place, with its attempts, which tell one claim from
-// every other. It fails with concordat.ErrInvalid in another state, and with concordat.ErrNotFound if there is none.
+// every other. It fails with concordat.ErrChanged in another state, and with concordat.ErrNotFound if there is none.
 func (db *Checks) RetryTask(ctx context.Context, id concordat.TaskID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE task SET state = ?, cause = '', started = 0, finished = 0, lease_until = 0 WHERE id = ? AND state = ?`,
@@ -42,7 +42,7 @@ func (db *Checks) RetryTask(ctx context.Context, id concordat.TaskID) error {
 		if err := c.Row(ctx, `SELECT state FROM task WHERE id = ?`, id).Scan(&state); err != nil {
 			return err
 		}
-		return fmt.Errorf("%w: it is %s", concordat.ErrInvalid, state)
+		return fmt.Errorf("%w: it is %s", concordat.ErrChanged, state)
 	})
 	return db.fail(err, "retry task %s", id)
 }

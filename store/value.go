@@ -48,3 +48,13 @@ func checkName[S ~string](what string, s S) error {
 	}
 	return nil
 }
+
+// full refuses one thing more than there may be, with these words. It is concordat.ErrChanged, as it would fit if things stood
+// otherwise, and concordat.ErrInvalid.
+type full string
+
+// Error says it.
+func (f full) Error() string { return string(f) }
+
+// Unwrap returns what it is.
+func (f full) Unwrap() []error { return []error{concordat.ErrChanged, concordat.ErrInvalid} }

@@ -51,9 +51,7 @@ func readAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader
 		if files++; files > mostFiles {
 			return message.Invalid("wrong.many", mostFiles)
 		}
-		if f.Name = cleanName(p.FileName()); f.Name == "" {
-			return fmt.Errorf("%w: a file without a name", concordat.ErrInvalid)
-		}
+		f.Name = cmp.Or(cleanName(p.FileName()), namelessFile)
 		f.ID = cmp.Or(f.ID, concordat.DocumentID(f.Name))
 		if err := take(f, p); err != nil {
 			return err

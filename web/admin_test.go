@@ -179,7 +179,7 @@ func TestAdminTasks(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := "/admin/tasks/" + string(tasks[0].ID)
-	adam.post(path, http.StatusBadRequest, url.Values{"action": {"retry"}})
+	adam.post(path, http.StatusConflict, url.Values{"action": {"retry"}})
 	adam.post(path, http.StatusBadRequest, url.Values{"action": {"dance"}})
 	if page := adam.post(path, http.StatusOK, url.Values{"action": {"cancel"}}); !strings.Contains(page, "Cancelled by adam.") {
 		t.Error("not cancelled")
@@ -344,7 +344,7 @@ func TestAdminAPI(t *testing.T) {
 		}
 		ask(sue, http.MethodGet, path, "", http.StatusForbidden)
 	}
-	ask(adam, http.MethodGet, "/tasks?cursor=-", "", http.StatusNotFound)
+	ask(adam, http.MethodGet, "/tasks?cursor=-", "", http.StatusBadRequest)
 	ask(adam, http.MethodGet, "/partners/NONE/exposure", "", http.StatusNotFound)
 	if got := ask(axel, http.MethodPost, "/audit/verify", "", http.StatusOK); !strings.Contains(got, `"entries":`) {
 		t.Errorf("verify: %s", got)
@@ -353,7 +353,7 @@ func TestAdminAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask(adam, http.MethodPost, "/tasks/"+string(tasks[0].ID)+"/retry", "", http.StatusBadRequest)
+	ask(adam, http.MethodPost, "/tasks/"+string(tasks[0].ID)+"/retry", "", http.StatusConflict)
 	if err := d.store.CancelTask(t.Context(), tasks[0].ID, "no"); err != nil {
 		t.Fatal(err)
 	}

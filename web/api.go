@@ -76,11 +76,11 @@ func (w api) operations() {
 			return
 		}
 		limit.Known(rw, r)
-		if err := emptyTime(r, ctx.Operation()); err != nil {
-			w.problem(rw, err)
-			return
+		err = bounds.Query(r, ctx.Operation())
+		if err == nil {
+			err = bounds.Body(rw, r, ctx.Operation(), a.OpenAPI().Components.Schemas)
 		}
-		if err := bounds.Body(rw, r, ctx.Operation()); err != nil {
+		if err != nil {
 			w.problem(rw, err)
 			return
 		}
@@ -103,16 +103,6 @@ func (w api) operations() {
 	w.mux.HandleFunc(apiPrefix+"/", w.noOperation)
 	// The last: it describes all that is there.
 	w.describe(a)
-}
-
-// emptyTime refuses an instant that is named and empty: it would be taken for none.
-func emptyTime(r *http.Request, o *huma.Operation) error {
-	for _, p := range o.Parameters {
-		if p.In == "query" && p.Schema != nil && p.Schema.Format == "date-time" && r.URL.Query().Has(p.Name) && r.URL.Query().Get(p.Name) == "" {
-			return fmt.Errorf("%s: %w: an instant such as 2026-01-31T12:00:00Z, or leave it out", p.Name, concordat.ErrInvalid)
-		}
-	}
-	return nil
 }
 
 // errMethod: the path is known, and has no such method.
@@ -143,6 +133,9 @@ type operation struct {
 	roles                     []store.Role
 	status                    int // of success; 0: 200
 	body                      int // most bytes of a JSON body; 0: mostBody
+	// needs are alternatives of which a JSON body fits one, where fields depend on one another; nil: they do not. Handlers hold
+	// them, and the document tells them.
+	needs []*huma.Schema
 }
 
 const rolesKey = "roles"
@@ -179,6 +172,63 @@ func register[I, O any](w *Web, a huma.API, o operation, do func(context.Context
 		}
 		return out, nil
 	})
+	op := operationOf(a.OpenAPI().Paths[apiPrefix+o.path], o.method)
+	if o.needs != nil {
+		op.RequestBody.Content["application/json"].Schema = &huma.Schema{
+			AllOf: []*huma.Schema{op.RequestBody.Content["application/json"].Schema, {AnyOf: o.needs}}}
+	}
+	for _, p := range op.Parameters {
+		switch {
+		case p.Name == "cursor":
+			if i := slices.IndexFunc(lists, func(l bounds.List) bool { return l.Name() == o.id }); i >= 0 {
+				p.Schema.Pattern = lists[i].Pattern() // held by List.Read
+			}
+		case p.Name == "If-Match":
+			p.Required = true // without it the answer is 428, which huma does not know
+		}
+	}
+}
+
+// need is one of the needs of an operation: the fields are there, texts among them with more than white space. Fields with
+// values have one of these.
+func need(values map[string]any, fields ...string) *huma.Schema {
+	out := &huma.Schema{Properties: map[string]*huma.Schema{}, Required: fields}
+	for _, f := range fields {
+		out.Properties[f] = &huma.Schema{Pattern: `\S`} // of texts only
+	}
+	for f, v := range values {
+		out.Properties[f], out.Required = &huma.Schema{Enum: []any{v}}, append(out.Required, f)
+	}
+	return out
+}
+
+// addresses tells that these fields of a body are public addresses, where they are given. A site may allow others.
+func addresses(fields ...string) []*huma.Schema {
+	out := &huma.Schema{Properties: map[string]*huma.Schema{}}
+	for _, f := range fields {
+		out.Properties[f] = &huma.Schema{Format: "uri", Pattern: `^https://[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]{1,5})?(?:/[A-Za-z0-9/._~-]*)?$`}
+	}
+	return []*huma.Schema{out}
+}
+
+// operationOf returns the operation of a method; nil: there is none.
+func operationOf(p *huma.PathItem, method string) *huma.Operation {
+	if p == nil {
+		return nil
+	}
+	switch method {
+	case http.MethodGet:
+		return p.Get
+	case http.MethodPost:
+		return p.Post
+	case http.MethodPut:
+		return p.Put
+	case http.MethodPatch:
+		return p.Patch
+	case http.MethodDelete:
+		return p.Delete
+	}
+	return nil
 }
 
 // stream adds an operation that huma cannot do, because it reads or writes a stream. It is described by
@@ -301,3 +351,27 @@ func visitorOf(ctx context.Context) *visitor {
 	v, _ := ctx.Value(visitorKey{}).(*visitor)
 	return v
 }
+
+// The lists that come in pages, by the operations that give them. Parts of their cursors are where the next page begins: the
+// number or the name of the last entry, or how many came before.
+var (
+	listOfChecks     = bounds.NewList("list-checks", bounds.Number)
+	listOfEvidence   = bounds.NewList("list-evidence", bounds.Number, bounds.Number, bounds.Number) // revision of rules, findings, entries
+	listOfNotes      = bounds.NewList("list-notes", bounds.Number)
+	listOfRules      = bounds.NewList("list-rules", bounds.Number)
+	listOfBatches    = bounds.NewList("list-batches", bounds.Number)
+	listOfPairs      = bounds.NewList("list-batch-pairs", bounds.Number)
+	listOfLibraries  = bounds.NewList("list-libraries", bounds.Text)
+	listOfDocuments  = bounds.NewList("list-documents", bounds.Text)
+	listOfPartners   = bounds.NewList("list-partners", bounds.Text)
+	listOfPlatforms  = bounds.NewList("list-platforms", bounds.Text)
+	listOfPeople     = bounds.NewList("list-people", bounds.Text)
+	listOfTokens     = bounds.NewList("list-tokens", bounds.Number, bounds.Text) // microsecond, identifier
+	listOfWebhooks   = bounds.NewList("list-webhooks", bounds.Text)
+	listOfDeliveries = bounds.NewList("list-deliveries", bounds.Number)
+	listOfTasks      = bounds.NewList("list-tasks", bounds.Number)
+	listOfAudit      = bounds.NewList("search-audit", bounds.Number)
+)
+
+var lists = []bounds.List{listOfChecks, listOfEvidence, listOfNotes, listOfRules, listOfBatches, listOfPairs, listOfLibraries,
+	listOfDocuments, listOfPartners, listOfPlatforms, listOfPeople, listOfTokens, listOfWebhooks, listOfDeliveries, listOfTasks, listOfAudit}

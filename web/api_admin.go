@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -37,6 +36,7 @@ func (w adminAPI) apiOfAdmin(a huma.API) {
 	register(w.Web, a, operation{id: "verify-audit", method: http.MethodPost, path: "/admin/audit/verify",
 		summary: "Follow the chain of the audit", scope: scopeRead, roles: overseers}, w.apiVerify)
 	register(w.Web, a, operation{id: "create-library", method: http.MethodPost, path: "/admin/libraries", summary: "Make a library",
+		needs: []*huma.Schema{{Properties: map[string]*huma.Schema{"id": {Pattern: `^[0-9A-Za-z][0-9A-Za-z._-]*$`}}}},
 		scope: scopeDocuments, roles: officers}, w.apiMakeLibrary)
 	register(w.Web, a, operation{id: "delete-library", method: http.MethodDelete, path: "/admin/libraries/{id}",
 		summary: "Delete a library with all its documents", scope: scopeErase, roles: administrators, status: http.StatusNoContent},
@@ -120,19 +120,7 @@ type apiTasksInput struct {
 	State  string `query:"state" enum:",queued,running,done,partial,failed"`
 	Owner  string `query:"owner"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
-	Cursor string `query:"cursor" doc:"next of the page before"`
-}
-
-// cursor reads where a page begins; 0: at the newest.
-func cursor(s string) (int64, error) {
-	if s == "" {
-		return 0, nil
-	}
-	n, err := strconv.ParseInt(s, 36, 64)
-	if err != nil || n < 1 {
-		return 0, fmt.Errorf("cursor %q: %w", s, concordat.ErrNotFound)
-	}
-	return n, nil
+	Cursor string `query:"cursor" maxLength:"4096" doc:"next of the page before; empty: the first page"`
 }
 
 type apiTasksBody struct {
@@ -143,8 +131,8 @@ type apiTasksBody struct {
 func (w adminAPI) apiTasks(ctx context.Context, in *apiTasksInput) (*answer[apiTasksBody], error) {
 	return apiTell(ctx, w.Web, func(ctx context.Context) (apiTasksBody, error) {
 		out := apiTasksBody{Tasks: []apiTask{}}
-		before, err := cursor(in.Cursor)
-		if err != nil {
+		before := int64(0)
+		if err := listOfTasks.Read(in.Cursor, &before); err != nil {
 			return out, err
 		}
 		tasks, err := w.o.Store.FilterTasks(ctx, store.TaskFilter{States: oneState(concordat.State(in.State)), Owner: in.Owner}, before, in.Limit)
@@ -156,7 +144,7 @@ func (w adminAPI) apiTasks(ctx context.Context, in *apiTasksInput) (*answer[apiT
 			out.Tasks = append(out.Tasks, one)
 		}
 		if len(tasks) == in.Limit {
-			out.Next = strconv.FormatInt(tasks[len(tasks)-1].Seq, 36)
+			out.Next = listOfTasks.Cursor(tasks[len(tasks)-1].Seq)
 		}
 		return out, err
 	})
@@ -226,7 +214,7 @@ type apiAuditInput struct {
 	From   time.Time `query:"from" doc:"The first instant"`
 	To     time.Time `query:"to" doc:"The instant before which"`
 	Limit  int       `query:"limit" minimum:"1" maximum:"500" default:"100"`
-	Cursor string    `query:"cursor" doc:"next of the page before"`
+	Cursor string    `query:"cursor" maxLength:"4096" doc:"next of the page before; empty: the first page"`
 }
 
 // apiAuditEntry is an entry of the audit; Detail is any JSON.
@@ -248,8 +236,8 @@ type apiAuditBody struct {
 func (w adminAPI) apiAudit(ctx context.Context, in *apiAuditInput) (*answer[apiAuditBody], error) {
 	return apiTell(ctx, w.Web, func(ctx context.Context) (apiAuditBody, error) {
 		out := apiAuditBody{Entries: []apiAuditEntry{}}
-		before, err := cursor(in.Cursor)
-		if err != nil {
+		before := int64(0)
+		if err := listOfAudit.Read(in.Cursor, &before); err != nil {
 			return out, err
 		}
 		entries, err := w.o.Store.SearchAudit(ctx, store.AuditFilter{Actor: in.Actor, Action: in.Action, From: in.From, To: in.To}, before,
@@ -258,7 +246,7 @@ func (w adminAPI) apiAudit(ctx context.Context, in *apiAuditInput) (*answer[apiA
 			out.Entries = append(out.Entries, apiAuditEntry{e.Seq, e.At, e.Actor, e.Action, e.Detail, e.Prev, e.Hash})
 		}
 		if len(entries) == in.Limit {
-			out.Next = strconv.FormatInt(entries[len(entries)-1].Seq, 36)
+			out.Next = listOfAudit.Cursor(entries[len(entries)-1].Seq)
 		}
 		return out, err
 	})

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -13,6 +12,7 @@ import (
 	"concordat"
 	"concordat/site/batch"
 	"concordat/store"
+	"concordat/web/bounds"
 )
 
 func (w api) apiOfBatches(a huma.API) {
@@ -28,8 +28,10 @@ func (w api) apiOfBatches(a huma.API) {
 	register(w.Web, a, get("list-batch-clusters", "/batches/{id}/clusters", "Clusters of a batch, largest first"), w.apiClusters)
 	register(w.Web, a, get("list-batch-wording", "/batches/{id}/wording",
 		"Wording that at least three documents of a batch hold, what counts first"), w.apiBatchWording)
-	register(w.Web, a, do("count-batch-wording", http.MethodPut, "/batches/{id}/wording/{n}",
-		"Count such wording in the reports of its documents, or no longer", officers), w.apiCountBatchWording)
+	count := do("count-batch-wording", http.MethodPut, "/batches/{id}/wording/{n}",
+		"Count such wording in the reports of its documents, or no longer", officers)
+	count.needs = []*huma.Schema{{Required: []string{"comment"}}, {Properties: map[string]*huma.Schema{"count": {Enum: []any{false}}}}}
+	register(w.Web, a, count, w.apiCountBatchWording)
 	register(w.Web, a, do("cancel-batch", http.MethodPost, "/batches/{id}/cancel", "Cancel a batch that has not ended", checkers),
 		w.apiCancelBatch)
 	register(w.Web, a, do("repeat-batch", http.MethodPost, "/batches/{id}/again",
@@ -39,20 +41,20 @@ func (w api) apiOfBatches(a huma.API) {
 	register(w.Web, a, do("decide-batch-pair", http.MethodPut, "/batches/{id}/pairs/{a}/{b}", "Decide whether a pair counts", officers),
 		w.apiPairVerdict)
 	register(w.Web, a, get("list-rechecks", "/rechecks", "What is checked again, and what that found"), w.apiRechecks)
-	register(w.Web, a, do("set-recheck", http.MethodPut, "/rechecks/{kind}/{target}", "Have a check or a batch done again", checkers),
+	again := do("set-recheck", http.MethodPut, "/rechecks/{kind}/{target}", "Have a check or a batch done again", checkers)
+	again.needs = []*huma.Schema{need(nil, "on"), {Properties: map[string]*huma.Schema{"every": {Minimum: new(1.0)}}}}
+	register(w.Web, a, again,
 		w.apiSetRecheck)
 	drop := do("delete-recheck", http.MethodDelete, "/rechecks/{kind}/{target}", "Do not check again", checkers)
 	drop.status = http.StatusNoContent
 	register(w.Web, a, drop, w.apiDropRecheck)
 	names := &huma.Schema{Type: "array", Items: &huma.Schema{Type: "string"}}
-	above := 0.0
-	form := &huma.Schema{Type: "object", Required: []string{"file"}, Properties: map[string]*huma.Schema{
-		"file": {Type: "array", MinItems: least(1), Items: &huma.Schema{Type: "string", Format: "binary", MinLength: least(1)},
-			Description: "Documents, or ZIP files of them"},
+	form := &huma.Schema{Type: "object", AdditionalProperties: false, Required: []string{"file"}, Properties: map[string]*huma.Schema{
+		"file": filesOf("Documents, or ZIP files of them"),
 		"manifest": {Type: "string",
 			Description: "Table (CSV or tabs) of what is known of the files: file, title, author, group, draft_of, date"},
 		"title":     {Type: "string", Description: "Name of the batch"},
-		"threshold": {Type: "number", ExclusiveMinimum: &above, Maximum: least(100.0), Description: "Share of either document, in per cent, from which a pair joins a cluster; 30 if left out"},
+		"threshold": {Type: "number", ExclusiveMinimum: new(0.0), Maximum: new(100.0), Description: "Share of either document, in per cent, from which a pair joins a cluster; 30 if left out"},
 		"library":   names,
 		"partner":   names,
 		"purpose":   {Type: "string", Description: "Told to partners"},
@@ -64,7 +66,8 @@ func (w api) apiOfBatches(a huma.API) {
 		func(o *huma.Operation) {
 			o.Parameters = []*huma.Param{{Name: "Idempotency-Key", In: "header",
 				Description: "The same key with the same body within a day gives the same answer", Schema: &huma.Schema{Type: "string"}}}
-			o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: form}}}
+			o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: form,
+				Encoding: map[string]*huma.Encoding{"manifest": {ContentType: "text/csv"}}}}}
 			o.Responses = map[string]*huma.Response{"202": answers("The batch", "application/json", schemaOf[BatchLine](a))}
 		}, w.apiSubmitBatch)
 }
@@ -95,13 +98,10 @@ type apiBatchesOutput struct {
 	}
 }
 
-func (w api) apiBatches(ctx context.Context, in *apiChecksInput) (*apiBatchesOutput, error) {
+func (w api) apiBatches(ctx context.Context, in *bounds.PageInput) (*apiBatchesOutput, error) {
 	before := int64(0)
-	if in.Cursor != "" {
-		var err error
-		if before, err = strconv.ParseInt(in.Cursor, 36, 64); err != nil || before < 1 {
-			return nil, fmt.Errorf("cursor %q: %w", in.Cursor, concordat.ErrNotFound)
-		}
+	if err := listOfBatches.Read(in.Cursor, &before); err != nil {
+		return nil, err
 	}
 	bs, err := w.o.Store.Batches(ctx, ownerOf(visitorOf(ctx)), before, in.Limit)
 	out := &apiBatchesOutput{}
@@ -110,7 +110,7 @@ func (w api) apiBatches(ctx context.Context, in *apiChecksInput) (*apiBatchesOut
 		out.Body.Batches = append(out.Body.Batches, batchLine(b))
 	}
 	if len(bs) == in.Limit {
-		out.Body.Next = strconv.FormatInt(bs[len(bs)-1].Seq, 36)
+		out.Body.Next = listOfBatches.Cursor(bs[len(bs)-1].Seq)
 	}
 	return out, err
 }
@@ -138,7 +138,7 @@ func (w api) apiBatch(ctx context.Context, in *apiCheckInput) (*apiBatchOutput, 
 type apiPairsInput struct {
 	ID     string `path:"id"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"5000" default:"500"`
-	Cursor string `query:"cursor" doc:"next of the page before"`
+	Cursor string `query:"cursor" maxLength:"4096" doc:"next of the page before; empty: the first page"`
 }
 
 type apiPairsOutput struct {
@@ -150,11 +150,8 @@ type apiPairsOutput struct {
 
 func (w api) apiPairs(ctx context.Context, in *apiPairsInput) (*apiPairsOutput, error) {
 	from := 0
-	if in.Cursor != "" {
-		var err error
-		if from, err = strconv.Atoi(in.Cursor); err != nil || from < 0 {
-			return nil, fmt.Errorf("cursor %q: %w", in.Cursor, concordat.ErrNotFound)
-		}
+	if err := listOfPairs.Read(in.Cursor, &from); err != nil {
+		return nil, err
 	}
 	v, err := w.batches.pairsOf(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
@@ -165,7 +162,7 @@ func (w api) apiPairs(ctx context.Context, in *apiPairsInput) (*apiPairsOutput, 
 	to := min(from+in.Limit, len(all))
 	out := &apiPairsOutput{}
 	if out.Body.Pairs = all[from:to]; to < len(all) {
-		out.Body.Next = strconv.Itoa(to)
+		out.Body.Next = listOfPairs.Cursor(to)
 	}
 	return out, nil
 }
@@ -284,7 +281,7 @@ type apiSetRecheckInput struct {
 	Target string `path:"target"`
 	Body   struct {
 		Every int    `json:"every" minimum:"0" maximum:"3650" doc:"Days; 0: once, on the day"`
-		On    string `json:"on,omitempty" doc:"First day, YYYY-MM-DD; empty: after so many days"`
+		On    string `json:"on,omitempty" format:"date" doc:"First day, YYYY-MM-DD; absent: after so many days"`
 	}
 }
 
@@ -348,7 +345,7 @@ type apiCountBatchInput struct {
 	N    string `path:"n" doc:"Number of the wording, from 1"`
 	Body struct {
 		Count   bool   `json:"count" doc:"false: no longer"`
-		Comment string `json:"comment,omitempty" maxLength:"10000" doc:"Why it counts"`
+		Comment string `json:"comment,omitempty" maxLength:"10000" pattern:"\\S" doc:"Why it counts"`
 	}
 }
 

@@ -55,20 +55,20 @@ func (w api) apiOfChecks(a huma.API) {
 		text: "The data of each event is a CheckEvent in JSON. The stream ends with an event that has finally; where it ends without one, ask again."}, func(o *huma.Operation) {
 		o.Parameters = []*huma.Param{pathParam("id")}
 		schemaOf[apiEvent](a)
-		o.Responses = map[string]*huma.Response{"200": answers("Events", "text/event-stream", &huma.Schema{Type: "string"})}
+		o.Responses = map[string]*huma.Response{"200": answers("Events", "text/event-stream", eventSchema)}
 	}, w.apiEvents)
 }
 
-// fileOrText: a form hands in at least one of the two. Generators of clients read if and then over, and make nothing of anyOf.
-var fileOrText = map[string]any{"if": map[string]any{"not": map[string]any{"required": []string{"file"}}},
-	"then": map[string]any{"required": []string{"text"}}}
+// eventSchema is that of one event of a stream.
+var eventSchema = &huma.Schema{Type: "object", Required: []string{"data"}, Properties: map[string]*huma.Schema{
+	"data": {Type: "string", Description: "A CheckEvent in JSON"}}}
 
-// least is a bound of a schema.
-func least[T int | float64](n T) *T { return &n }
+// submitForm is a form with a file, or a text, or both.
+var submitForm = &huma.Schema{AllOf: []*huma.Schema{submitFields,
+	{AnyOf: []*huma.Schema{{Required: []string{"file"}}, {Required: []string{"text"}}}}}}
 
-var submitForm = &huma.Schema{Type: "object", Extensions: fileOrText, Properties: map[string]*huma.Schema{
-	"file": {Type: "array", MinItems: least(1), Items: &huma.Schema{Type: "string", Format: "binary", MinLength: least(1)},
-		Description: "Documents, or ZIP files of them"},
+var submitFields = &huma.Schema{Type: "object", AdditionalProperties: false, Properties: map[string]*huma.Schema{
+	"file":     filesOf("Documents, or ZIP files of them"),
 	"text":     {Type: "string", Pattern: `\S`, Description: "A text, instead of or beside files"},
 	"title":    {Type: "string", Description: "Title of the text"},
 	"library":  {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "Libraries to compare with; none: all"},
@@ -78,13 +78,19 @@ var submitForm = &huma.Schema{Type: "object", Extensions: fileOrText, Properties
 	"purpose": {Type: "string", Description: "Why, told to the partners"},
 	"forward": {Type: "string", Enum: []any{"unmatched", "all", "none"},
 		Description: "What partners are asked about; absent: as the site is set"},
-	"level": {Type: "string", Enum: []any{"exists", "counts", "metadata"}, Description: "The most that partners are asked to show"},
-	"deadline": {Type: "integer", Minimum: least(1.0), Maximum: least(float64(mostDeadline)),
-		Description: "Seconds that each partner may take"},
+	"level":    {Type: "string", Enum: []any{"exists", "counts", "metadata"}, Description: "The most that partners are asked to show"},
+	"deadline": {Type: "integer", Minimum: new(1.0), Maximum: new(float64(mostDeadline)), Description: "Seconds that each partner may take"},
 	"short":    {Type: "string", Description: "Not empty: titles, headings and short answers are compared too"},
-	"exclude":  {Type: "string", Description: "Documents that are not shown, LIBRARY/DOCUMENT, parted by white space; for officers"},
+	"exclude":  {Type: "string", Pattern: `^\s*(?:[^\s/]+/\S+(?:\s+[^\s/]+/\S+)*)?\s*$`, Description: "Documents that are not shown, LIBRARY/DOCUMENT, parted by white space; for officers"},
 	"no_store": {Type: "string", Description: "Not empty: text and original are deleted once the report is made"},
 }}
+
+// filesOf is the field of a form for files.
+func filesOf(what string) *huma.Schema {
+	one := 1
+	return &huma.Schema{Type: "array", MinItems: &one, Items: &huma.Schema{Type: "string", Format: "binary", MinLength: &one},
+		Description: what}
+}
 
 func answers(what, media string, s *huma.Schema) *huma.Response {
 	return &huma.Response{Description: what, Content: map[string]*huma.MediaType{media: {Schema: s}}}
@@ -166,7 +172,7 @@ func (w api) apiChecks(ctx context.Context, in *apiChecksInput) (*apiChecksOutpu
 		f.Owner = v.Name
 	}
 	before := int64(0)
-	if err := bounds.ReadCursor(in.Cursor, "checks", &before); err != nil {
+	if err := listOfChecks.Read(in.Cursor, &before); err != nil {
 		return nil, err
 	}
 	tasks, err := w.o.Store.FilterTasks(ctx, f, before, in.Limit)
@@ -183,7 +189,7 @@ func (w api) apiChecks(ctx context.Context, in *apiChecksInput) (*apiChecksOutpu
 		}
 	}
 	if len(tasks) == in.Limit {
-		out.Body.Next = bounds.CursorOf("checks", tasks[len(tasks)-1].Seq)
+		out.Body.Next = listOfChecks.Cursor(tasks[len(tasks)-1].Seq)
 	}
 	return out, err
 }
@@ -405,7 +411,7 @@ func (w api) apiEvidence(ctx context.Context, in *apiEvidenceInput) (*apiEvidenc
 		return nil, err
 	}
 	rules, found, from := now.Changes, findings, 0
-	if err := bounds.ReadCursor(in.Cursor, "evidence", &rules, &found, &from); err != nil {
+	if err := listOfEvidence.Read(in.Cursor, &rules, &found, &from); err != nil {
 		return nil, err
 	}
 	if rules != now.Changes || found != findings {
@@ -426,7 +432,7 @@ func (w api) apiEvidence(ctx context.Context, in *apiEvidenceInput) (*apiEvidenc
 		out.Body.Evidence = append(out.Body.Evidence, evidenceItem(item))
 	}
 	if to < len(rep.Evidence) {
-		out.Body.Next = bounds.CursorOf("evidence", now.Changes, findings, to)
+		out.Body.Next = listOfEvidence.Cursor(now.Changes, findings, to)
 	}
 	return out, err
 }

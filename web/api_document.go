@@ -45,7 +45,6 @@ func document(a huma.API) ([]byte, error) {
 	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(report.Schema), `"#/$defs/`, `"#/$defs/report_`)), &rep); err != nil {
 		return nil, err
 	}
-	describeConditions(doc)
 	components, ok := doc["components"].(map[string]any)
 	if !ok {
 		return nil, fmt.Errorf("no components")
@@ -63,37 +62,6 @@ func document(a huma.API) ([]byte, error) {
 		schemas[componentOf(name)] = moved(s)
 	}
 	return json.MarshalIndent(doc, "", " ")
-}
-
-// describeConditions says of the document what the tags of fields cannot: that If-Match is needed where it is read, which is
-// answered by 428 and not as other input, and that a deletion names something.
-func describeConditions(doc map[string]any) {
-	paths, _ := doc["paths"].(map[string]any)
-	for _, item := range paths {
-		methods, _ := item.(map[string]any)
-		for _, one := range methods {
-			o, _ := one.(map[string]any)
-			params, _ := o["parameters"].([]any)
-			for _, p := range params {
-				if p, _ := p.(map[string]any); p["name"] == "If-Match" {
-					p["required"] = true
-				}
-			}
-			if o["operationId"] == "delete" {
-				body, _ := o["requestBody"].(map[string]any)
-				content, _ := body["content"].(map[string]any)
-				media, _ := content["application/json"].(map[string]any)
-				named := func(field string, more ...any) map[string]any {
-					return map[string]any{"required": append([]any{field}, more...),
-						"properties": map[string]any{field: map[string]any{"type": "array", "minItems": 1}}}
-				}
-				some := named("documents", "library")
-				some["properties"].(map[string]any)["library"] = map[string]any{"minLength": 1}
-				media["schema"] = map[string]any{"allOf": []any{media["schema"],
-					map[string]any{"anyOf": []any{named("tasks"), named("batches"), some}}}}
-			}
-		}
-	}
 }
 
 // componentOf is the name that a definition of the report's schema has as a component.

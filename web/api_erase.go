@@ -15,6 +15,7 @@ import (
 
 func (w adminAPI) apiOfDeletions(a huma.API) {
 	register(w.Web, a, operation{id: "delete", method: http.MethodPost, path: "/deletions",
+		needs:   []*huma.Schema{{Required: []string{"tasks"}}, {Required: []string{"documents"}}, {Required: []string{"batches"}}},
 		summary: "Delete checks, or documents of a library, for good", scope: scopeErase, roles: officers, body: bounds.ListsBody,
 		text: "Answers once the bytes are gone from the disk, with the receipt. Officers delete checks and batches, administrators documents too."}, w.apiErase)
 	get := func(id, path, summary string) operation {
@@ -27,10 +28,10 @@ func (w adminAPI) apiOfDeletions(a huma.API) {
 type apiEraseInput struct {
 	Body struct {
 		Reason    string                 `json:"reason" minLength:"1" maxLength:"10000"`
-		Tasks     []concordat.TaskID     `json:"tasks,omitempty" maxItems:"1000"`
-		Library   concordat.LibraryID    `json:"library,omitempty"`
-		Documents []concordat.DocumentID `json:"documents,omitempty" maxItems:"1000"`
-		Batches   []string               `json:"batches,omitempty" maxItems:"100" doc:"With the checks of their documents"`
+		Tasks     []concordat.TaskID     `json:"tasks,omitempty" minItems:"1" maxItems:"1000" nullable:"false"`
+		Library   concordat.LibraryID    `json:"library,omitempty" minLength:"1" dependentRequired:"documents"`
+		Documents []concordat.DocumentID `json:"documents,omitempty" minItems:"1" maxItems:"1000" nullable:"false" dependentRequired:"library"`
+		Batches   []string               `json:"batches,omitempty" minItems:"1" maxItems:"100" nullable:"false" doc:"With the checks of their documents"`
 	}
 }
 

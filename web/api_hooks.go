@@ -22,9 +22,13 @@ func (w adminAPI) apiOfHooks(a huma.API) {
 			status: status}
 	}
 	register(w.Web, a, do("list-webhooks", http.MethodGet, "", "Webhooks of the own account; to an administrator: of the site", "", 0), w.apiHooks)
-	register(w.Web, a, do("make-webhook", http.MethodPost, "", "Make a webhook", "The secret is shown once. Only an administrator can be told of the whole site. The address is https and public, unless the site allows others.", http.StatusCreated), w.apiMakeHook)
+	made := do("make-webhook", http.MethodPost, "", "Make a webhook", "The secret is shown once. Only an administrator can be told of the whole site. The address is https and public, unless the site allows others.", http.StatusCreated)
+	made.needs = addresses("url")
+	register(w.Web, a, made, w.apiMakeHook)
 	register(w.Web, a, do("get-webhook", http.MethodGet, "/{id}", "One webhook", "", 0), w.apiHook)
-	register(w.Web, a, do("change-webhook", http.MethodPatch, "/{id}", "Change a webhook", "What is absent stays.", 0), w.apiChangeHook)
+	change := do("change-webhook", http.MethodPatch, "/{id}", "Change a webhook", "What is absent stays.", 0)
+	change.needs = addresses("url")
+	register(w.Web, a, change, w.apiChangeHook)
 	register(w.Web, a, do("delete-webhook", http.MethodDelete, "/{id}", "Delete a webhook with its deliveries", "", http.StatusNoContent),
 		w.apiDeleteHook)
 	register(w.Web, a, do("rotate-webhook", http.MethodPost, "/{id}/rotate", "Give a webhook a new secret",
@@ -72,22 +76,22 @@ type apiWebhooksOutput struct {
 
 func (w adminAPI) apiHooks(ctx context.Context, in *bounds.PageInput) (*apiWebhooksOutput, error) {
 	v := visitorOf(ctx)
-	var after store.HookID
-	if err := bounds.ReadCursor(in.Cursor, "webhooks", &after); err != nil {
+	var after string
+	if err := listOfWebhooks.Read(in.Cursor, &after); err != nil {
 		return nil, err
 	}
 	own := v.Name
 	if v.Role == store.RoleAdministrator {
 		own = ""
 	}
-	hs, err := w.o.Store.Hooks(ctx, own, after, in.Limit)
+	hs, err := w.o.Store.Hooks(ctx, own, store.HookID(after), in.Limit)
 	out := &apiWebhooksOutput{}
 	out.Body.Webhooks = []apiWebhook{}
 	for _, h := range hs {
 		out.Body.Webhooks = append(out.Body.Webhooks, webhookOf(h, false))
 	}
 	if len(hs) == in.Limit {
-		out.Body.Next = bounds.CursorOf("webhooks", hs[len(hs)-1].ID)
+		out.Body.Next = listOfWebhooks.Cursor(hs[len(hs)-1].ID)
 	}
 	return out, err
 }
@@ -236,7 +240,7 @@ func (w adminAPI) apiDeliveries(ctx context.Context, in *apiDeliveriesInput) (*a
 	h, err := w.admin.hookOf(ctx, visitorOf(ctx), in.ID)
 	before := int64(0)
 	if err == nil {
-		err = bounds.ReadCursor(in.Cursor, "deliveries", &before)
+		err = listOfDeliveries.Read(in.Cursor, &before)
 	}
 	if err != nil {
 		return nil, err
@@ -248,7 +252,7 @@ func (w adminAPI) apiDeliveries(ctx context.Context, in *apiDeliveriesInput) (*a
 		out.Body.Deliveries = append(out.Body.Deliveries, deliveryOf(d))
 	}
 	if len(ds) == in.Limit {
-		out.Body.Next = bounds.CursorOf("deliveries", ds[len(ds)-1].Seq)
+		out.Body.Next = listOfDeliveries.Cursor(ds[len(ds)-1].Seq)
 	}
 	return out, err
 }

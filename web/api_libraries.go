@@ -49,13 +49,13 @@ func (w adminAPI) apiOfLibraries(a huma.API) {
 		}, w.apiAdd)
 }
 
-var addForm = &huma.Schema{Type: "object", Required: []string{"file"}, Properties: map[string]*huma.Schema{
-	"id":     {Type: "string", Description: "Id of the document of the next file; empty: its name"},
+var addForm = &huma.Schema{Type: "object", AdditionalProperties: false, Required: []string{"file"}, Properties: map[string]*huma.Schema{
+	"id":     {Type: "string", Pattern: `^[^\x00-\x1f\x7f-\x9f]*$`, Description: "Id of the document of the next file; empty: its name"},
 	"title":  {Type: "string", Description: "Title; empty: the file's own"},
 	"author": {Type: "string", Description: "Author; empty: the file's own"},
-	"date":   {Type: "string", Description: "When it is from: YYYY, YYYY-MM or YYYY-MM-DD; empty: the file's own"},
-	"file": {Type: "array", MinItems: least(1), Items: &huma.Schema{Type: "string", Format: "binary"},
-		Description: "Documents, or ZIP files of them"},
+	"date": {Type: "string", AnyOf: []*huma.Schema{{Format: "date"}, {Pattern: `^([0-9]{4}(-(0[1-9]|1[0-2]))?)?$`}},
+		Description: "When it is from: YYYY, YYYY-MM or YYYY-MM-DD; empty: the file's own"},
+	"file": filesOf("Documents, or ZIP files of them"),
 }}
 
 // apiLibrary is a library as programs see it.
@@ -84,7 +84,7 @@ func (w adminAPI) apiLibraries(ctx context.Context, in *bounds.PageInput) (*apiL
 	out := &apiLibrariesOutput{}
 	out.Body.Libraries = []apiLibraryBody{}
 	if err == nil {
-		ls, out.Body.Next, err = bounds.PageOf(in, "libraries", ls, func(l store.Library) concordat.LibraryID { return l.ID })
+		ls, out.Body.Next, err = bounds.PageOf(in, listOfLibraries, ls, func(l store.Library) concordat.LibraryID { return l.ID })
 	}
 	for _, l := range ls {
 		out.Body.Libraries = append(out.Body.Libraries, libraryOf(l))
@@ -132,15 +132,11 @@ func (w adminAPI) apiDocuments(ctx context.Context, in *apiListInput) (*apiDocum
 	if _, err := w.o.Store.Library(ctx, lib); err != nil {
 		return nil, err
 	}
-	var after concordat.DocumentID
-	var of concordat.LibraryID = lib
-	if err := bounds.ReadCursor(in.Cursor, "documents", &of, &after); err != nil {
+	var after string
+	if err := listOfDocuments.Read(in.Cursor, &after); err != nil {
 		return nil, err
 	}
-	if of != lib {
-		return nil, fmt.Errorf("%w: the cursor is one of library %s", concordat.ErrInvalid, of)
-	}
-	rows, err := w.o.Store.Documents(ctx, lib, after, in.Limit)
+	rows, err := w.o.Store.Documents(ctx, lib, concordat.DocumentID(after), in.Limit)
 	out := &apiDocumentsOutput{}
 	out.Body.Documents = []apiDocument{}
 	for _, d := range rows {
@@ -148,7 +144,7 @@ func (w adminAPI) apiDocuments(ctx context.Context, in *apiListInput) (*apiDocum
 			d.Added, d.Changed, d.Revision, d.Dated, d.DatedBy})
 	}
 	if len(rows) == in.Limit {
-		out.Body.Next = bounds.CursorOf("documents", lib, rows[len(rows)-1].ID)
+		out.Body.Next = listOfDocuments.Cursor(rows[len(rows)-1].ID)
 	}
 	return out, err
 }
@@ -177,7 +173,7 @@ func (w adminAPI) apiPartners(ctx context.Context, in *bounds.PageInput) (*apiPa
 	out := &apiPartnersOutput{}
 	out.Body.Partners = []apiPartner{}
 	if err == nil {
-		all, out.Body.Next, err = bounds.PageOf(in, "partners", all, func(p Partner) concordat.SiteID { return p.Site })
+		all, out.Body.Next, err = bounds.PageOf(in, listOfPartners, all, func(p Partner) concordat.SiteID { return p.Site })
 	}
 	for _, p := range all {
 		one := apiPartner{p.Site, p.Name, []apiOpenLibrary{}, p.Libraries != nil}

@@ -2,14 +2,11 @@ package web
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"concordat"
 	"concordat/store"
 	"concordat/web/bounds"
 )
@@ -24,8 +21,10 @@ func (w adminAPI) apiOfLTI(a huma.API) {
 	}
 	register(w.Web, a, do("list-platforms", http.MethodGet, "/lti/platforms", "Learning platforms, in order of id", http.StatusOK),
 		w.apiPlatforms)
-	register(w.Web, a, do("add-platform", http.MethodPost, "/lti/platforms", "Register a learning platform", http.StatusCreated),
-		w.apiAddPlatform)
+	add := do("add-platform", http.MethodPost, "/lti/platforms", "Register a learning platform", http.StatusCreated)
+	add.needs = addresses("auth_url", "token_url", "keys_url")
+	add.needs[0].Properties["hosts"] = &huma.Schema{Items: &huma.Schema{Pattern: `^\.?(?:[A-Za-z0-9-]+\.)*[A-Za-z0-9-]+$`}}
+	register(w.Web, a, add, w.apiAddPlatform)
 	register(w.Web, a, do("change-platform", http.MethodPatch, "/lti/platforms/{id}",
 		"Change the deployments of a platform, or disable or enable it", http.StatusOK), w.apiChangePlatform)
 	register(w.Web, a, do("remove-platform", http.MethodDelete, "/lti/platforms/{id}", "Forget a platform; the checks it asked for stay",
@@ -34,10 +33,10 @@ func (w adminAPI) apiOfLTI(a huma.API) {
 
 // apiPlatform is a learning platform as programs see it.
 type apiPlatform struct {
-	ID            string    `json:"id" doc:"Short name: lower-case letters, digits and hyphens" maxLength:"32"`
+	ID            string    `json:"id" doc:"Short name: lower-case letters, digits and hyphens" pattern:"^[a-z0-9][a-z0-9-]{0,31}$"`
 	Name          string    `json:"name,omitempty" maxLength:"1000"`
-	Issuer        string    `json:"issuer" maxLength:"1000"`
-	Client        string    `json:"client" maxLength:"1000" doc:"Client id of this site there"`
+	Issuer        string    `json:"issuer" minLength:"1" maxLength:"1000"`
+	Client        string    `json:"client" minLength:"1" maxLength:"1000" doc:"Client id of this site there"`
 	AuthURL       string    `json:"auth_url" maxLength:"4000" doc:"Authentication request address"`
 	TokenURL      string    `json:"token_url" maxLength:"4000" doc:"Access token address"`
 	TokenAudience string    `json:"token_audience,omitempty" maxLength:"4000" doc:"Of requests for tokens; none: token_url"`
@@ -65,7 +64,7 @@ func (w adminAPI) apiPlatforms(ctx context.Context, in *bounds.PageInput) (*apiP
 	out := &apiPlatformsOutput{}
 	out.Body.Platforms = []apiPlatform{}
 	if err == nil {
-		all, out.Body.Next, err = bounds.PageOf(in, "platforms", all, func(p store.LTIPlatform) string { return p.ID })
+		all, out.Body.Next, err = bounds.PageOf(in, listOfPlatforms, all, func(p store.LTIPlatform) string { return p.ID })
 	}
 	for _, p := range all {
 		out.Body.Platforms = append(out.Body.Platforms, apiPlatformOf(p))
@@ -81,9 +80,6 @@ func (w adminAPI) apiAddPlatform(ctx context.Context, in *apiPlatformBody) (*api
 		TokenAudience: b.TokenAudience,
 		KeysURL:       b.KeysURL, Deployments: b.Deployments, Hosts: b.Hosts, Disabled: b.Disabled}
 	err := w.admin.addPlatform(ctx, visitorOf(ctx).Name, p)
-	if errors.Is(err, concordat.ErrExists) {
-		err = fmt.Errorf("%w: %v", concordat.ErrInvalid, err)
-	}
 	if err == nil {
 		p, err = w.o.Store.LTIPlatform(ctx, p.ID)
 	}

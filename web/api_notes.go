@@ -59,11 +59,11 @@ func (w api) reviews(ctx context.Context, in *apiListInput, rules bool) (out []s
 	if w.sees(visitorOf(ctx), now) != SeeEverything {
 		return nil, "", errNotShown // what officers wrote is theirs
 	}
-	list, after := "notes", 0
+	list, after := listOfNotes, 0
 	if rules {
-		list = "rules"
+		list = listOfRules
 	}
-	if err := bounds.ReadCursor(in.Cursor, list, &after); err != nil {
+	if err := list.Read(in.Cursor, &after); err != nil {
 		return nil, "", err
 	}
 	all, err := w.o.Store.Reviews(ctx, t.ID)
@@ -72,7 +72,7 @@ func (w api) reviews(ctx context.Context, in *apiListInput, rules bool) (out []s
 			continue
 		}
 		if len(out) == in.Limit {
-			return out, bounds.CursorOf(list, out[len(out)-1].Seq), err
+			return out, list.Cursor(out[len(out)-1].Seq), err
 		}
 		out = append(out, r)
 	}

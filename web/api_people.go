@@ -21,9 +21,11 @@ func (w adminAPI) apiOfPeople(a huma.API) {
 	register(w.Web, a, do("add-person", http.MethodPost, "/people", "Make an account",
 		"It has no password yet: the person chooses one by the link, which is shown once. 409 where the name is taken.", http.StatusCreated),
 		w.apiAddPerson)
-	register(w.Web, a, do("change-person", http.MethodPatch, "/people/{name}", "Disable or enable an account, or change its role",
+	change := do("change-person", http.MethodPatch, "/people/{name}", "Disable or enable an account, or change its role",
 		"What is absent stays as it is. Disabling, and a new role, end all its sessions and tokens. Nobody disables the own account, "+
-			"or changes the own role.", 0), w.apiChangePerson)
+			"or changes the own role.", 0)
+	change.needs = []*huma.Schema{need(nil, "role"), need(nil, "disabled")}
+	register(w.Web, a, change, w.apiChangePerson)
 	register(w.Web, a, do("new-link", http.MethodPost, "/people/{name}/link", "A new link by which the person chooses a password",
 		"It is shown once and works for three days.", http.StatusCreated), w.apiLink)
 }
@@ -52,7 +54,7 @@ func (w adminAPI) apiPeople(ctx context.Context, in *bounds.PageInput) (*apiPeop
 	out := &apiPeopleOutput{}
 	out.Body.People = []apiPerson{}
 	if err == nil {
-		all, out.Body.Next, err = bounds.PageOf(in, "people", all, func(a store.Account) string { return a.Name })
+		all, out.Body.Next, err = bounds.PageOf(in, listOfPeople, all, func(a store.Account) string { return a.Name })
 	}
 	for _, a := range all {
 		out.Body.People = append(out.Body.People, personOf(a))
@@ -164,8 +166,8 @@ type apiTokensOutput struct {
 
 func (w adminAPI) apiTokens(ctx context.Context, in *bounds.PageInput) (*apiTokensOutput, error) {
 	var made int64
-	var after store.TokenID
-	if err := bounds.ReadCursor(in.Cursor, "tokens", &made, &after); err != nil {
+	var after string
+	if err := listOfTokens.Read(in.Cursor, &made, &after); err != nil {
 		return nil, err
 	}
 	ids, tokens, err := w.o.Store.Tokens(ctx, visitorOf(ctx).Name, store.PurposeAPI)
@@ -175,12 +177,12 @@ func (w adminAPI) apiTokens(ctx context.Context, in *bounds.PageInput) (*apiToke
 	out := &apiTokensOutput{}
 	out.Body.Tokens = []apiToken{}
 	for i, t := range tokens {
-		if at := t.Made.UnixMicro(); in.Cursor != "" && (at > made || at == made && ids[i] <= after) {
+		if at := t.Made.UnixMicro(); in.Cursor != "" && (at > made || at == made && string(ids[i]) <= after) {
 			continue // of the pages before
 		}
 		if n := len(out.Body.Tokens); n == in.Limit {
 			last := out.Body.Tokens[n-1]
-			out.Body.Next = bounds.CursorOf("tokens", last.Made.UnixMicro(), last.ID)
+			out.Body.Next = listOfTokens.Cursor(last.Made.UnixMicro(), last.ID)
 			break
 		}
 		out.Body.Tokens = append(out.Body.Tokens, apiToken{ids[i], t.Name, append([]string{}, t.Scopes...), t.Made, t.Expires, moment(t.Used)})
@@ -191,7 +193,7 @@ func (w adminAPI) apiTokens(ctx context.Context, in *bounds.PageInput) (*apiToke
 type apiMakeTokenInput struct {
 	Body struct {
 		Name   string                  `json:"name" minLength:"1" maxLength:"200" doc:"What it is for"`
-		Scopes bounds.Distinct[string] `json:"scopes" minItems:"1" maxItems:"20"`
+		Scopes bounds.Distinct[string] `json:"scopes" minItems:"1" maxItems:"20" enum:"read,check,review,documents,people,tokens,hooks,erase,platforms"`
 		Days   int                     `json:"days,omitempty" minimum:"1" maximum:"365" default:"365" doc:"How long it lasts"`
 	}
 }

@@ -19,8 +19,11 @@ func (w api) apiOfRequests(a huma.API) {
 	register(w.Web, a, operation{id: "get-request", method: http.MethodGet, path: "/requests/{id}",
 		summary: "One request, with the passages of this site that it is about", scope: scopeRead, roles: officers}, w.apiRequest)
 	register(w.Web, a, operation{id: "decide-request", method: http.MethodPost, path: "/requests/{id}/decision",
+		needs:   []*huma.Schema{need(nil, "words"), need(map[string]any{"action": "approve"})},
 		summary: "Approve or refuse a partner's request, or withdraw an approval", scope: scopeReview, roles: officers}, w.apiDecide)
 	register(w.Web, a, operation{id: "ask-passages", method: http.MethodPost, path: "/checks/{id}/requests",
+		needs: []*huma.Schema{need(nil, "reason", "contact"), need(map[string]any{"level": concordat.ShowOverlap}),
+			need(map[string]any{"refresh": true})},
 		summary: "Ask partners to show more of a passage of a report", scope: scopeReview, roles: officers}, w.apiAsk)
 }
 

@@ -2,9 +2,12 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -20,9 +23,28 @@ func (w api) apiOfReviews(a huma.API) {
 	register(w.Web, a, operation{id: "get-review", method: http.MethodGet, path: "/checks/{id}/review",
 		summary: "Verdict, comments and changes of the rules of a report", scope: scopeRead, roles: everyone}, w.apiReview)
 	register(w.Web, a, operation{id: "change-rules", method: http.MethodPost, path: "/checks/{id}/rules",
+		needs:   rulesNeeds(),
 		summary: "Change what counts in a report; it is rescored at once", scope: scopeReview, roles: officers, body: bounds.ListsBody}, w.apiRules)
 	register(w.Web, a, operation{id: "add-note", method: http.MethodPost, path: "/checks/{id}/notes",
+		needs: []*huma.Schema{need(map[string]any{"kind": store.ReviewComment}, "text"),
+			need(map[string]any{"kind": store.ReviewVerdict}, "text", "verdict"), need(map[string]any{"kind": store.ReviewSignOff})},
 		summary: "Add a comment or a verdict, or sign a verdict off", scope: scopeReview, roles: officers, body: bounds.WordsBody}, w.apiNote)
+}
+
+// sourceActions are the actions of change-rules on a source.
+var sourceActions = []string{"exclude-source", "include-source", "own-work", "not-own-work"}
+
+// rulesNeeds are what the actions of change-rules need.
+func rulesNeeds() []*huma.Schema {
+	var out []*huma.Schema
+	for _, action := range []string{"set", "undo", "include-passage", "uncount-wording", "template-passage", "clear-templates"} {
+		out = append(out, need(map[string]any{"action": action}))
+	}
+	for _, action := range sourceActions {
+		out = append(out, need(map[string]any{"action": action}, "site"))
+	}
+	return append(out, need(map[string]any{"action": "exclude-passage"}, "comment"),
+		need(map[string]any{"action": "count-wording"}, "comment"), need(map[string]any{"action": "add-template"}, "text"))
 }
 
 type apiNoted struct {
@@ -129,7 +151,7 @@ type apiRulesInput struct {
 			CommonAbove    int              `json:"common_above,omitempty" minimum:"0" doc:"0: as it is"`
 			MinCharacters  int              `json:"min_characters,omitempty" minimum:"0"`
 			MinShare       float64          `json:"min_source_share,omitempty" minimum:"0" maximum:"1"`
-			Kinds          []concordat.Kind `json:"exclude_kinds,omitempty"`
+			Kinds          []concordat.Kind `json:"exclude_kinds,omitempty" enum:"verbatim,near,paraphrase,summary"`
 			Sections       []string         `json:"exclude_sections,omitempty"`
 		} `json:"set,omitzero" doc:"Rules of the whole report, for the action set"`
 	}
@@ -159,6 +181,9 @@ func (in *apiRulesInput) form(text string) url.Values {
 }
 
 func (w api) apiRules(ctx context.Context, in *apiRulesInput) (*apiReviewOutput, error) {
+	if slices.Contains(sourceActions, in.Body.Action) && strings.TrimSpace(string(in.Body.Site)) == "" {
+		return nil, fmt.Errorf("%w: the source names no site", concordat.ErrInvalid)
+	}
 	v, t, now, err := w.apiReviewed(ctx, in.ID)
 	var rep *report.Report
 	if err == nil {

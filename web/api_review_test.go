@@ -54,7 +54,7 @@ func TestReviewByProgram(t *testing.T) {
 	}
 	ask(ada, "/rules", `{"action":"exclude-passage","start":0,"end":10}`, http.StatusBadRequest)
 	ask(ada, "/notes", `{"kind":"verdict","verdict":"discuss","text":"see page 3"}`, http.StatusOK)
-	ask(ada, "/notes", `{"kind":"signoff"}`, http.StatusBadRequest)
+	ask(ada, "/notes", `{"kind":"signoff"}`, http.StatusConflict)
 	ask(bo, "/notes", `{"kind":"signoff","of":999}`, http.StatusConflict)
 	r = ask(bo, "/notes", `{"kind":"signoff"}`, http.StatusOK)
 	if r.Verdict != "discuss" || len(r.Signed) != 1 || r.Signed[0].By != "bo" || r.Stale || len(r.Notes) != 2 {

@@ -33,9 +33,19 @@ func (w api) apiOfRules(a huma.API) {
 	register(w.Web, a, do("undo-rules", http.MethodPost, "/rules/undo", "Go back to the rules before the latest change",
 		"If-Match as put-rules has it. Undoing again goes back further.", 0), w.apiUndoRules)
 	register(w.Web, a, get("list-rules", "/rules/history", "Every change of the rules, oldest first", ""), w.apiRulesHistory)
-	register(w.Web, a, do("exclude", http.MethodPost, "/exclusions", "Take a source or a passage out of the scores, or in again",
-		"Needs no If-Match: changes of others stay.", bounds.WordsBody), w.apiExclude)
-	register(w.Web, a, do("count-wording", http.MethodPost, "/counted-wording", "Count a stretch of shared wording, or no longer", "Wording that many documents hold, or that reads like a form, and a sentence that stands alone do not count by themselves. Needs no If-Match: changes of others stay.", bounds.WordsBody), w.apiCountWording)
+	exclude := do("exclude", http.MethodPost, "/exclusions", "Take a source or a passage out of the scores, or in again",
+		"Needs no If-Match: changes of others stay.", bounds.WordsBody)
+	source, passage := need(nil, "source"), need(nil, "passage")
+	source.Not, passage.Not = &huma.Schema{Required: []string{"passage"}}, &huma.Schema{Required: []string{"source"}}
+	source.Properties["source"] = &huma.Schema{AnyOf: []*huma.Schema{need(nil, "site", "library"), {Required: []string{"site"},
+		Properties: map[string]*huma.Schema{"site": {Pattern: `\S`}, "document": {Enum: []any{""}}}}}}
+	exclude.needs = []*huma.Schema{source, passage}
+	register(w.Web, a, exclude, w.apiExclude)
+	count := do("count-wording", http.MethodPost, "/counted-wording", "Count a stretch of shared wording, or no longer",
+		"Wording that many documents hold, or that reads like a form, and a sentence that stands alone do not count by themselves. "+
+			"Needs no If-Match: changes of others stay.", bounds.WordsBody)
+	count.needs = []*huma.Schema{need(nil, "comment"), need(map[string]any{"count": false})}
+	register(w.Web, a, count, w.apiCountWording)
 	register(w.Web, a, get("list-notes", "/notes", "Comments, verdicts and sign-offs, oldest first", ""), w.apiNotes)
 	register(w.Web, a, get("get-verdict", "/verdict", "The verdict in force", "Not found where nobody has given one."), w.apiVerdict)
 	register(w.Web, a, do("add-comment", http.MethodPost, "/comments", "Comment on a check", "", bounds.WordsBody), w.apiAddComment)
@@ -199,7 +209,7 @@ func (w api) apiGetRules(ctx context.Context, in *apiCheckInput) (*apiRulesOutpu
 // ConditionInput says what is changed, as the caller has seen it.
 type ConditionInput struct {
 	ID      string `path:"id"`
-	IfMatch string `header:"If-Match" doc:"ETag of what is changed"`
+	IfMatch string `header:"If-Match" pattern:"^\"[0-9]{1,18}\"$" doc:"ETag of what is changed"`
 }
 
 // revision is the ETag's number.
@@ -290,6 +300,9 @@ func (w api) apiExclude(ctx context.Context, in *apiExcludeInput) (*apiRulesOutp
 	if (in.Body.Source == nil) == (in.Body.Passage == nil) {
 		return nil, fmt.Errorf("%w: want a source or a passage", concordat.ErrInvalid)
 	}
+	if s := in.Body.Source; s != nil && strings.TrimSpace(string(s.Site)) == "" {
+		return nil, fmt.Errorf("%w: the source names no site", concordat.ErrInvalid)
+	}
 	return w.reviseRules(ctx, v, in.ID, func(r *reviewed, f url.Values) error {
 		what := "include-"
 		if in.Body.Exclude {
@@ -312,7 +325,7 @@ func (w api) apiExclude(ctx context.Context, in *apiExcludeInput) (*apiRulesOutp
 func (r *reviewed) place(f url.Values, s apiSpan) error {
 	at := r.count.Bytes(concordat.Span(s))
 	if at.Len() <= 0 {
-		return fmt.Errorf("%w: the passage is not one of the text", concordat.ErrInvalid)
+		return fmt.Errorf("%w: the text has no such passage", concordat.ErrNotFound)
 	}
 	f.Set("start", strconv.Itoa(at.Start))
 	f.Set("end", strconv.Itoa(at.End))

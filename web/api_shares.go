@@ -1,9 +1,11 @@
 package web
 
 import (
+	"cmp"
 	"concordat"
 	"concordat/store"
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -119,6 +121,9 @@ func (w adminAPI) apiPutShare(ctx context.Context, in *apiPutShareInput) (*apiSh
 		return nil, err
 	}
 	id := concordat.SiteID(in.Partner)
+	if known, err := w.library.knows(ctx, id); err != nil || !known {
+		return nil, cmp.Or(err, fmt.Errorf("partner %s: %w", in.Partner, concordat.ErrNotFound))
+	}
 	x, err := w.library.putShare(ctx, visitorOf(ctx), store.Share{Library: l.ID, Partner: id, Rule: in.Body.rule()})
 	return &apiShareOutput{apiShareBody{x.Partner, x.Version, x.Changed, shareRuleOf(x.Rule)}}, err
 }

@@ -143,7 +143,7 @@ func TestAPI(t *testing.T) {
 	if len(list.Checks) != 1 || list.Checks[0].Title != "essay.txt" {
 		t.Errorf("got %+v", list)
 	}
-	ada.call("GET", "/api/v1/checks?cursor=!", http.StatusNotFound, &p)
+	ada.call("GET", "/api/v1/checks?cursor=!", http.StatusBadRequest, &p)
 	var one check
 	ada.call("GET", "/api/v1/checks/"+string(made.Checks[0].ID), http.StatusOK, &one)
 	if one.State != concordat.TaskDone || one.Report == "" {

@@ -173,12 +173,12 @@ func (w batchPages) handBatch(ctx context.Context, v *visitor, u *upload) (strin
 func (w batchPages) batchJob(ctx context.Context, u *upload) (batch.Job, error) {
 	j := batch.Job{Template: u.field("template"), Purpose: strings.TrimSpace(u.field("purpose")), NoLibraries: u.field("alone") != ""}
 	if !w.checks.isTemplate(j.Template) {
-		return j, message.Invalid("wrong.template", j.Template)
+		return j, message.Absent("wrong.template", j.Template)
 	}
 	for _, name := range u.fields["library"] {
 		l, err := w.o.Store.Library(ctx, concordat.LibraryID(name))
 		if err != nil {
-			return j, message.Invalid("wrong.library", name)
+			return j, message.Absent("wrong.library", name)
 		}
 		j.Libraries = append(j.Libraries, l.ID)
 	}
@@ -206,7 +206,7 @@ func (w batchPages) chosen(ctx context.Context, names []string, purpose string) 
 	j := site.Job{Purpose: purpose}
 	err := w.checks.partnerWishes(ctx, &j, names)
 	if err == nil && len(j.PartnerLibraries) > 0 {
-		err = message.Invalid("wrong.partner", j.PartnerLibraries[0])
+		err = message.Absent("wrong.partner", j.PartnerLibraries[0])
 	}
 	return j.Partners, err
 }

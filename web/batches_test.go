@@ -232,7 +232,7 @@ func TestBatchAPI(t *testing.T) {
 	if len(list.Batches) != 1 || list.Next == "" {
 		t.Errorf("%+v", list)
 	}
-	bob.call("GET", "/api/v1/batches?cursor=!", http.StatusNotFound, &problem{})
+	bob.call("GET", "/api/v1/batches?cursor=!", http.StatusBadRequest, &problem{})
 	body := func(v any) func(*http.Request) {
 		return func(r *http.Request) {
 			data, err := json.Marshal(v)

@@ -97,7 +97,7 @@ func TestCountWording(t *testing.T) {
 		}
 	}
 	program.json("POST", path+"counted-wording", `{"count":true,"span":{"start":0,"end":68}}`, http.StatusBadRequest, nil)
-	program.json("POST", path+"counted-wording", `{"count":true,"span":{"start":9999,"end":9999},"comment":"x"}`, http.StatusBadRequest, nil)
+	program.json("POST", path+"counted-wording", `{"count":true,"span":{"start":9999,"end":9999},"comment":"x"}`, http.StatusNotFound, nil)
 	program.json("POST", path+"counted-wording", `{"count":true,"span":{"start":0,"end":68},"comment":"by a program"}`, http.StatusOK, &ruled)
 	if w := ruled.Rules.Wording; !ruled.Rules.Forms || len(w) != 1 || w[0].Comment != "by a program" || w[0].By != "ada" {
 		t.Errorf("rules %+v", ruled)

@@ -760,7 +760,7 @@ func TestRegisterPlatform(t *testing.T) {
 	prog := admin.program("platforms")
 	body := `{"id":"brightspace","issuer":"https://d2l.example.edu","client":"7","auth_url":"https://d2l.example.edu/a","token_url":"https://d2l.example.edu/t","keys_url":"https://d2l.example.edu/k","deployments":["d"]}`
 	prog.exchange(http.MethodPost, "/lti/platforms", body, http.StatusCreated)
-	prog.exchange(http.MethodPost, "/lti/platforms", body, http.StatusBadRequest)
+	prog.exchange(http.MethodPost, "/lti/platforms", body, http.StatusConflict)
 	if got := prog.exchange(http.MethodPatch, "/lti/platforms/brightspace", `{"disabled":true,"deployments":["x"]}`,
 		http.StatusOK); got["disabled"] != true || got["deployments"].([]any)[0] != "x" {
 		t.Errorf("changed to %v", got)

@@ -225,7 +225,10 @@ func TestVerdictGoesStale(t *testing.T) {
 	if page := bo.get("/checks/one", http.StatusOK); !strings.Contains(page, stale) || strings.Contains(page, `value="signoff"`) {
 		t.Errorf("not stale:\n%s", page)
 	}
-	bo.post("/checks/one/notes", http.StatusBadRequest, url.Values{"kind": {"signoff"}})
+	if page := bo.post("/checks/one/notes", http.StatusConflict, url.Values{"kind": {"signoff"}}); !strings.Contains(page,
+		"it has to be given again first") {
+		t.Errorf("it does not say why:\n%s", page)
+	}
 	rules("0")
 	page := bo.get("/checks/one", http.StatusOK)
 	seq := regexp.MustCompile(`name="verdict" value="([0-9]+)"`).FindStringSubmatch(page)

@@ -316,15 +316,15 @@ func (w reportPages) note(v *visitor, now *review, f url.Values) (store.Review, 
 	case store.ReviewSignOff:
 		switch {
 		case now.Verdict == nil:
-			return bad("wrong.none")
+			return n, message.Conflict("wrong.none")
 		case f.Get("verdict") != "" && f.Get("verdict") != strconv.Itoa(now.Verdict.Seq):
 			return n, fmt.Errorf("another verdict was given meanwhile: %w", concordat.ErrChanged)
 		case now.Stale:
-			return bad("wrong.stale")
+			return n, message.Conflict("wrong.stale")
 		case now.Verdict.By == v.Name:
-			return bad("wrong.self")
+			return n, message.Conflict("wrong.self")
 		case !now.MaySign(v.Name):
-			return bad("wrong.signed")
+			return n, message.Conflict("wrong.signed")
 		}
 		var err error
 		if n.Data, err = json.Marshal(now.Verdict.Seq); err != nil {

@@ -92,7 +92,7 @@ func TestTokensOfAPassword(t *testing.T) {
 	for range store.MaxTokens {
 		bo.post("/account/tokens", http.StatusOK, url.Values{"name": {"one"}, "scope": {"read", "tokens"}})
 	}
-	if page := bo.post("/account/tokens", http.StatusBadRequest, url.Values{"name": {"one"}, "scope": {"read"}}); !strings.Contains(page,
+	if page := bo.post("/account/tokens", http.StatusConflict, url.Values{"name": {"one"}, "scope": {"read"}}); !strings.Contains(page,
 		"at most 50 tokens") {
 		t.Errorf("one too many: %.300s", page)
 	}

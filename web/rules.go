@@ -183,8 +183,11 @@ func spanOf(f url.Values) (s concordat.Span, err error) {
 	if s.Start, err = strconv.Atoi(f.Get("start")); err == nil {
 		s.End, err = strconv.Atoi(f.Get("end"))
 	}
-	if err != nil || s.Start < 0 || s.End <= s.Start {
+	switch {
+	case err != nil:
 		return s, message.Invalid("wrong.passage")
+	case s.Start < 0 || s.End <= s.Start:
+		return s, message.Absent("wrong.passage")
 	}
 	return s, nil
 }
@@ -241,7 +244,7 @@ func (w reportPages) passageTemplate(ctx context.Context, id concordat.TaskID, r
 	}
 	text := got.report.Submission.Text
 	if s.End > len(text) {
-		return rules, "", message.Invalid("wrong.passage")
+		return rules, "", message.Absent("wrong.passage")
 	}
 	rules, err = addTemplate(rules, strings.ToValidUTF8(s.In(text), ""))
 	return rules, fmt.Sprintf("%d–%d", s.Start, s.End), err
@@ -253,8 +256,12 @@ func addTemplate(rules report.Rules, text string) (report.Rules, error) {
 	for _, t := range rules.ExcludeTemplate {
 		size += len(t)
 	}
+	refuse := message.Invalid
+	if text != "" && len(text) <= mostTemplateBytes {
+		refuse = message.Conflict // it would fit beside less
+	}
 	if text == "" || size > mostTemplateBytes || len(rules.ExcludeTemplate) >= mostTemplates {
-		return rules, message.Invalid("wrong.wording", mostTemplateBytes>>10, mostTemplates)
+		return rules, refuse("wrong.wording", mostTemplateBytes>>10, mostTemplates)
 	}
 	rules.ExcludeTemplate = append(slices.Clone(rules.ExcludeTemplate), text)
 	return rules, nil

@@ -41,16 +41,20 @@ func (w libraryPages) shareLibrary(ctx context.Context, v *visitor, l store.Libr
 
 // putShare keeps a share with a partner that is known, and returns it.
 func (w libraryPages) putShare(ctx context.Context, v *visitor, x store.Share) (store.Share, error) {
-	partners, err := w.o.Partners(ctx)
-	if err != nil {
+	if known, err := w.knows(ctx, x.Partner); err != nil {
 		return x, err
-	}
-	if !slices.ContainsFunc(partners, func(p Partner) bool { return p.Site == x.Partner }) {
+	} else if !known {
 		return x, message.Invalid("wrong.partner", x.Partner)
 	}
 	return w.o.Answers.Share(ctx, x, func(tx *store.DB) error {
 		return tx.Note(ctx, v.Name, "library_share", map[string]any{"library": x.Library, "partner": x.Partner, "level": x.Rule.Level})
 	})
+}
+
+// knows reports whether a site is a partner that can be asked.
+func (w libraryPages) knows(ctx context.Context, id concordat.SiteID) (bool, error) {
+	partners, err := w.o.Partners(ctx)
+	return slices.ContainsFunc(partners, func(p Partner) bool { return p.Site == id }), err
 }
 
 // unshare closes a library to a partner.

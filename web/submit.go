@@ -261,7 +261,7 @@ func (w checkPages) wishes(ctx context.Context, v *visitor, u *upload) (site.Job
 		Level: concordat.Show(u.field("level")), Short: u.field("short") != "", NoStore: w.o.Policy.NoStore || u.field("no_store") != ""}
 	switch {
 	case !w.isTemplate(j.Template):
-		return j, message.Invalid("wrong.template", j.Template)
+		return j, message.Absent("wrong.template", j.Template)
 	case j.Forward != "" && !slices.Contains(askForwards, j.Forward):
 		return j, fmt.Errorf("forward %q: %w: unmatched, all or none", j.Forward, concordat.ErrInvalid)
 	case j.Level != "" && !slices.Contains(askLevels, j.Level):
@@ -277,7 +277,7 @@ func (w checkPages) wishes(ctx context.Context, v *visitor, u *upload) (site.Job
 	for _, name := range u.fields["library"] {
 		l, err := w.o.Store.Library(ctx, concordat.LibraryID(name))
 		if err != nil {
-			return j, message.Invalid("wrong.library", name)
+			return j, message.Absent("wrong.library", name)
 		}
 		j.Libraries = append(j.Libraries, l.ID)
 	}
@@ -307,13 +307,13 @@ func (w checkPages) partnerWishes(ctx context.Context, j *site.Job, names []stri
 		id, lib, single := strings.Cut(name, "/")
 		i := slices.IndexFunc(all, func(p Partner) bool { return string(p.Site) == id })
 		if i < 0 {
-			return message.Invalid("wrong.partner", name)
+			return message.Absent("wrong.partner", name)
 		}
 		p := all[i]
 		if single {
 			p.Libraries = slices.DeleteFunc(slices.Clone(p.Libraries), func(l concordat.OpenLibrary) bool { return string(l.ID) != lib })
 			if len(p.Libraries) == 0 {
-				return message.Invalid("wrong.partner", name)
+				return message.Absent("wrong.partner", name)
 			}
 			if of := asked[p.Site]; of != nil {
 				p.Libraries = append(p.Libraries, of.Libraries...)
@@ -354,7 +354,7 @@ func (w checkPages) ruleWishes(ctx context.Context, v *visitor, j *site.Job, f u
 		}
 		ref := concordat.Ref{Site: w.o.Site.ID(), Library: concordat.LibraryID(lib), Document: concordat.DocumentID(id)}
 		if _, err := w.o.Store.DocumentRow(ctx, ref.Library, ref.Document); err != nil {
-			return message.Invalid("wrong.document", name)
+			return message.Absent("wrong.document", name)
 		}
 		j.Exclude = append(j.Exclude, ref)
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -107,16 +108,22 @@ func (r *roomReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// namelessFile is the name of a file that comes without one.
+const namelessFile = "document"
+
 // readFile keeps one file. One that cannot be taken for what it is keeps the others not back.
 func (w checkPages) readFile(r *http.Request, p *multipart.Part, u *upload) error {
-	name := cleanName(p.FileName())
+	name, content := cleanName(p.FileName()), bufio.NewReader(p)
 	if name == "" {
-		return nil // a browser sends an empty part for a field without files
+		if _, err := content.Peek(1); err != nil {
+			return nil // a browser sends an empty part for a field without files
+		}
+		name = namelessFile
 	}
 	if len(u.jobs) == mostFiles {
 		return message.Invalid("wrong.many", mostFiles)
 	}
-	hash, size, err := w.o.Files.Put(r.Context(), w.whileRoom(p), w.o.MaxUpload)
+	hash, size, err := w.o.Files.Put(r.Context(), w.whileRoom(content), w.o.MaxUpload)
 	job := site.Job{Name: name, File: hash}
 	var cut *http.MaxBytesError
 	switch {

@@ -440,8 +440,12 @@ func (w *Web) faultOf(rw http.ResponseWriter, r *http.Request, err error) (code 
 		key = "error.barred"
 		detail, _ = message.LanguageOf(r).Reason(err)
 	}
-	if code == http.StatusBadRequest {
-		detail, _ = message.LanguageOf(r).Reason(err)
+	switch code {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusConflict:
+		if errors.Is(err, concordat.ErrInvalid) { // the form is wrong, for example as it names what is not there
+			key = "error.invalid"
+			detail, _ = message.LanguageOf(r).Reason(err)
+		}
 	}
 	return code, key, detail
 }

@@ -592,7 +592,7 @@ func TestReview(t *testing.T) {
 	}
 
 	note := func(p *person, want int, fields url.Values) string { return p.post(id+"/notes", want, fields) }
-	note(bo, http.StatusBadRequest, url.Values{"kind": {"signoff"}})
+	note(bo, http.StatusConflict, url.Values{"kind": {"signoff"}})
 	note(ada, http.StatusBadRequest, url.Values{"kind": {"verdict"}, "verdict": {"suspected"}})
 	note(ada, http.StatusBadRequest, url.Values{"kind": {"verdict"}, "verdict": {"guilty"}, "text": {"x"}})
 	page := note(ada, http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"suspected"},
@@ -600,11 +600,11 @@ func TestReview(t *testing.T) {
 	if !strings.Contains(page, "<strong>Misconduct suspected</strong>") || strings.Contains(page, "<i>without") {
 		t.Errorf("no verdict, or markup, in\n%s", page)
 	}
-	note(ada, http.StatusBadRequest, url.Values{"kind": {"signoff"}}) // not the own one
+	note(ada, http.StatusConflict, url.Values{"kind": {"signoff"}}) // not the own one
 	if page := note(bo, http.StatusOK, url.Values{"kind": {"signoff"}}); !strings.Contains(page, "signed off by bo") {
 		t.Errorf("not signed off:\n%s", page)
 	}
-	note(bo, http.StatusBadRequest, url.Values{"kind": {"signoff"}})
+	note(bo, http.StatusConflict, url.Values{"kind": {"signoff"}})
 	if page := note(ada, http.StatusOK, url.Values{"kind": {"comment"}, "text": {"the author was told"}}); !strings.Contains(page,
 		"the author was told") {
 		t.Error("no comment")

@@ -28,7 +28,7 @@ func testTaskRetry(t *testing.T, p Place) {
 	db, c := open(t, p)
 	ctx := t.Context()
 	must(t, db.CreateTask(ctx, store.Task{Task: concordat.Task{ID: "a", Made: c.now()}}))
-	wantErr(t, db.RetryTask(ctx, "a"), concordat.ErrInvalid)
+	wantErr(t, db.RetryTask(ctx, "a"), concordat.ErrChanged)
 	wantErr(t, db.RetryTask(ctx, "none"), concordat.ErrNotFound)
 	old, err := db.ClaimTask(ctx, store.LaneAll, "serve", time.Minute)
 	must(t, err)
@@ -43,7 +43,7 @@ func testTaskRetry(t *testing.T, p Place) {
 	must(t, err)
 	wantErr(t, db.FinishTask(ctx, old, concordat.TaskDone, ""), store.ErrLease)
 	must(t, db.FinishTask(ctx, fresh, concordat.TaskDone, ""))
-	wantErr(t, db.RetryTask(ctx, "a"), concordat.ErrInvalid)
+	wantErr(t, db.RetryTask(ctx, "a"), concordat.ErrChanged)
 }
 
 func testAuditSearch(t *testing.T, p Place) {

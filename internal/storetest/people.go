@@ -117,7 +117,7 @@ func testAPITokens(t *testing.T, p Place) {
 			Expires: c.now().Add(time.Hour)}))
 	}
 	more := store.Token{Purpose: store.PurposeAPI, Account: "ada", Made: c.now(), Expires: c.now().Add(time.Hour)}
-	wantErr(t, db.PutToken(ctx, "one too many", more), concordat.ErrInvalid)
+	wantErr(t, db.PutToken(ctx, "one too many", more), concordat.ErrChanged)
 	more.Purpose = store.PurposeSession // browsers do not count
 	must(t, db.PutToken(ctx, "a browser", more))
 	more.Purpose, more.Account = store.PurposeAPI, "bo"

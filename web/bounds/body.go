@@ -34,8 +34,9 @@ const (
 var ErrSlow = errors.New("the body of the request came too slowly")
 
 // Body reads the body of a request to an operation and refuses one that would cost more than its size justifies: the
-// validator reports each fault by itself, so what it is given must be small. Operations without a JSON body pass.
-func Body(rw http.ResponseWriter, r *http.Request, op *huma.Operation) error {
+// validator reports each fault by itself, so what it is given must be small. It refuses null too, where the schema has none.
+// Operations without a JSON body pass.
+func Body(rw http.ResponseWriter, r *http.Request, op *huma.Operation, schemas huma.Registry) error {
 	if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
 		return nil
 	}
@@ -51,12 +52,16 @@ func Body(rw http.ResponseWriter, r *http.Request, op *huma.Operation) error {
 	if err := r.Body.Close(); err != nil {
 		return err
 	}
+	b = integers(b)
 	r.Body = io.NopCloser(bytes.NewReader(b))
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && media != "application/json" &&
 		!strings.HasSuffix(media, "+json") {
 		return nil // it is refused without being read
 	}
-	return JSON(b)
+	if err := JSON(b); err != nil {
+		return err
+	}
+	return noNulls(b, op.RequestBody.Content["application/json"].Schema, schemas)
 }
 
 // container is an object or an array whose end has not come.
@@ -138,6 +143,7 @@ type Distinct[T comparable] []T
 func (Distinct[T]) Schema(r huma.Registry) *huma.Schema {
 	s := huma.SchemaFromType(r, reflect.TypeFor[[]T]())
 	s.Extensions = map[string]any{"uniqueItems": true}
+	s.Nullable = false
 	return s
 }
 

@@ -3,9 +3,11 @@ package bounds
 import (
 	"cmp"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"concordat"
 )
@@ -13,41 +15,90 @@ import (
 // mostCursor bounds a cursor, in bytes: it may hold the id of a document.
 const mostCursor = 4 << 10
 
-// CursorOf returns a cursor: the name of its list and where to go on. Who holds it takes it for a
-// whole; it gives no rights.
-func CursorOf(list string, at ...any) string {
-	b, err := json.Marshal(append([]any{list}, at...))
-	if err != nil {
-		panic(err) // strings and numbers
-	}
-	return base64.RawURLEncoding.EncodeToString(b)
+// List is a list that comes in pages. A cursor of it is the name of the list and where to go on, parts after dots: a number in
+// at most 18 digits, or a text in base64url (RFC 4648, section 5). Who holds one takes it for a whole; it gives no rights.
+type List struct {
+	name    string
+	pattern *regexp.Regexp
 }
 
-// ReadCursor reads a cursor of a list into at, pointers to as many strings and numbers as it holds. An
-// empty one leaves them as they are. It fails with concordat.ErrNotFound for one that names no place of this list.
-func ReadCursor(cursor, list string, at ...any) error {
+// Part is a part of a cursor.
+type Part string
+
+// The parts.
+const (
+	Number Part = `[0-9]{1,18}`
+	Text   Part = `(?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-][AQgw]|[A-Za-z0-9_-]{2}[AEIMQUYcgkosw048])?`
+)
+
+// NewList returns a list whose cursors have the parts. The name consists of letters and hyphens.
+func NewList(name string, parts ...Part) List {
+	pattern := name
+	for _, p := range parts {
+		pattern += `\.` + string(p)
+	}
+	return List{name, regexp.MustCompile(`^(?:` + pattern + `)?$`)}
+}
+
+// Name is that of the list.
+func (l List) Name() string { return l.name }
+
+// Pattern is what a cursor of the list matches, and an empty one.
+func (l List) Pattern() string { return l.pattern.String() }
+
+// Cursor returns a cursor of the list that goes on at the parts: strings, and numbers from 0 to 10^18 - 1.
+func (l List) Cursor(at ...any) string {
+	c := l.name
+	for _, a := range at {
+		if s := fmt.Sprint(a); isText(a) {
+			c += "." + base64.RawURLEncoding.EncodeToString([]byte(s))
+		} else {
+			c += "." + s
+		}
+	}
+	return c
+}
+
+func isText(a any) bool {
+	switch a.(type) {
+	case int, int64:
+		return false
+	}
+	return true
+}
+
+// Read reads a cursor of the list into at, pointers to what Cursor was given: *int, *int64 and *string. An empty one leaves
+// them as they are. It fails with concordat.ErrInvalid for what matches no pattern of the list.
+func (l List) Read(cursor string, at ...any) error {
 	if cursor == "" {
 		return nil
 	}
-	bad := fmt.Errorf("%w: the cursor is not one of this list", concordat.ErrNotFound)
-	if len(cursor) > mostCursor {
-		return bad
-	}
-	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil {
-		return bad
-	}
-	var parts []json.RawMessage
-	var name string
-	if json.Unmarshal(b, &parts) != nil || len(parts) != len(at)+1 || json.Unmarshal(parts[0], &name) != nil || name != list {
-		return bad
+	parts := strings.Split(cursor, ".")
+	if len(cursor) > mostCursor || !l.pattern.MatchString(cursor) || len(parts) != len(at)+1 {
+		return fmt.Errorf("%w: the cursor is not one of this list", concordat.ErrInvalid)
 	}
 	for i, p := range at {
-		if json.Unmarshal(parts[i+1], p) != nil {
-			return bad
+		if err := readPart(parts[i+1], p); err != nil {
+			return fmt.Errorf("%w: the cursor is not one of this list", concordat.ErrInvalid)
 		}
 	}
 	return nil
+}
+
+func readPart(part string, into any) (err error) {
+	switch into := into.(type) {
+	case *int:
+		*into, err = strconv.Atoi(part)
+	case *int64:
+		*into, err = strconv.ParseInt(part, 10, 64)
+	case *string:
+		var b []byte
+		b, err = base64.RawURLEncoding.Strict().DecodeString(part)
+		*into = strings.ReplaceAll(strings.ToValidUTF8(string(b), "\uFFFD"), "\x00", "") // as databases want it
+	default:
+		panic(fmt.Sprintf("a part of a cursor of type %T", into))
+	}
+	return err
 }
 
 // PageInput asks for one page of a list. It and the other inputs that operations share are exported
@@ -58,19 +109,20 @@ type PageInput struct {
 }
 
 // PageOf returns the page that in asks for of a list that is in memory, and the cursor of the next one; empty: it
-// is the last. Entries come in ascending order of key, which no two share. The list is not changed.
-func PageOf[T any, K cmp.Ordered](in *PageInput, list string, all []T, key func(T) K) (page []T, next string, err error) {
-	var after K
-	if err := ReadCursor(in.Cursor, list, &after); err != nil {
+// is the last. Entries come in ascending order of key, which no two share; the cursors of the list have it as a text. The
+// list is not changed.
+func PageOf[T any, K ~string](in *PageInput, list List, all []T, key func(T) K) (page []T, next string, err error) {
+	var after string
+	if err := list.Read(in.Cursor, &after); err != nil {
 		return nil, "", err
 	}
 	page = slices.SortedFunc(slices.Values(all), func(a, b T) int { return cmp.Compare(key(a), key(b)) })
 	if in.Cursor != "" {
-		page = slices.DeleteFunc(page, func(x T) bool { return key(x) <= after })
+		page = slices.DeleteFunc(page, func(x T) bool { return string(key(x)) <= after })
 	}
 	if len(page) > in.Limit {
 		page = page[:in.Limit]
-		next = CursorOf(list, key(page[len(page)-1]))
+		next = list.Cursor(key(page[len(page)-1]))
 	}
 	return page, next, nil
 }

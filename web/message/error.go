@@ -10,7 +10,7 @@ import (
 
 // Error is an error that is said in words of every language, to whoever can do something about it.
 type Error struct {
-	kind error  // concordat.ErrInvalid or concordat.ErrRefused
+	kind error  // concordat.ErrInvalid, errAbsent, errConflict or concordat.ErrRefused
 	key  string // of a message
 	args []any
 }
@@ -21,6 +21,20 @@ func (e *Error) Unwrap() error { return e.kind }
 
 // Invalid refuses input for a reason that people are told.
 func Invalid(key string, args ...any) error { return &Error{concordat.ErrInvalid, key, args} }
+
+// errAbsent is both: what was named is not there, and the form that names it is wrong.
+var errAbsent = errors.Join(concordat.ErrNotFound, concordat.ErrInvalid)
+
+// Absent refuses input that names what is not there, for a reason that people are told. It is concordat.ErrNotFound and
+// concordat.ErrInvalid: programs get the former, and a page shows the form again.
+func Absent(key string, args ...any) error { return &Error{errAbsent, key, args} }
+
+// errConflict is both: what the form asks for does not fit how things stand now, and the form is wrong.
+var errConflict = errors.Join(concordat.ErrChanged, concordat.ErrInvalid)
+
+// Conflict refuses input that does not fit how things stand now, for a reason that people are told. It is
+// concordat.ErrChanged and concordat.ErrInvalid.
+func Conflict(key string, args ...any) error { return &Error{errConflict, key, args} }
 
 // Refused refuses what the site does not allow whoever asks, for a reason that people are told.
 func Refused(key string, args ...any) error { return &Error{concordat.ErrRefused, key, args} }
