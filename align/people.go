@@ -51,6 +51,9 @@ const (
 	rewordedOdds = 9.0
 	summaryOdds  = 8.0
 	mostNeeded   = 18.0
+	// mostFall is by how much the score of a stretch may fall and rise again: a sentence of the writer's own between
+	// two reworded ones falls by more, chance counterparts of its common words included (doc/evaluation/align.md).
+	mostFall = 12.0
 	// weakerSeed is the least score of two units, and weakerOdds that of a stretch of them, in a pair that shares a
 	// passage already.
 	weakerSeed = 0.28
@@ -252,10 +255,43 @@ func (e *evidence) local(s stretch, needed float64) []stretch {
 		for to = from + 1; to < len(steps) && !steps[to].breaks; to++ {
 		}
 		for _, m := range maximal(steps[from:to]) {
-			out = e.keep(out, s, steps[from+m.from:from+m.to], m.score, needed)
+			out = e.divided(out, s, steps[from+m.from:from+m.to], m.score, needed)
 		}
 	}
 	return out
+}
+
+// divided appends a stretch of highest score to out, without what is the writer's own between two parts of it. A part
+// of a maximal stretch scores at least as much as any fall beside it (Ruzzo and Tompa 1999), so both sides of one that
+// is deeper than mostFall say enough for themselves.
+func (e *evidence) divided(out []stretch, whole stretch, steps []step, score, needed float64) []stretch {
+	from, to, fall := deepest(steps)
+	if score < needed || fall > -mostFall {
+		return e.keep(out, whole, steps, score, needed)
+	}
+	for _, side := range [][]step{steps[:from], steps[to:]} {
+		for _, m := range maximal(side) {
+			out = e.divided(out, whole, side[m.from:m.to], m.score, needed)
+		}
+	}
+	return out
+}
+
+// deepest returns the fall of least score within steps: the gap before steps[from] and all up to the gap before
+// steps[to]. Without one it is 0.
+func deepest(steps []step) (from, to int, fall float64) {
+	sum, start := 0.0, 0
+	for i := 1; i < len(steps); i++ {
+		if sum >= 0 {
+			sum, start = 0, i
+		}
+		sum += steps[i].loss
+		if sum < fall {
+			from, to, fall = start, i, sum
+		}
+		sum += steps[i].gain
+	}
+	return from, to, fall
 }
 
 // step is a run of equal words and the gap before it.

@@ -79,3 +79,25 @@ func TestSentencesFromFarApart(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnSentenceBetweenReworded: between two reworded sentences each writer has one of their own. They share common
+// words in one order, which are no bridge.
+func TestOwnSentenceBetweenReworded(t *testing.T) {
+	here := []string{
+		"The committee found that traders counted barrels of salted fish beside the frozen harbour all through the long winter.",
+		"Most families of our valley bought new ploughs, because the price of strong horses fell by half that summer.",
+		"A small botanical garden behind the hospital gave physicians foxglove, chamomile and a pale kind of valerian."}
+	there := []string{first,
+		"Young teachers sent new letters to newspapers, although no answer by the ministry of schools came within weeks.", second}
+	text := strings.Join(here, " ")
+	reworded := 0
+	for _, p := range passages(text, strings.Join(there, " ")) {
+		if own := strings.Index(text, here[1]); p.A.Start < own+len(here[1])-20 && p.A.End > own+20 {
+			t.Errorf("%q is of a passage, beside %q", p.A.In(text), p.B.In(strings.Join(there, " ")))
+		}
+		reworded += p.A.Len()
+	}
+	if want := (len(here[0]) + len(here[2])) * 9 / 10; reworded < want {
+		t.Errorf("passages have %d letters, want %d at least", reworded, want)
+	}
+}

@@ -136,6 +136,7 @@ func Evaluations() []Evaluation {
 		{"zh-histories", "Real reuse between two Chinese histories", false, histories},
 		{"zh-laws", "Dated versions of Chinese laws", false, laws},
 		{"sentence-pairs", "Similarity of pairs of sentences with human labels: msrp, zh-sentence-pairs, arpa-armenian", false, sentencePairs},
+		{"own-sentences", "Sentences of the writer's own between reworded ones: msrp, paws-x-zh", false, ownSentences},
 		{"verse-retranslations", "The same verses in other words, eight languages", false, verses},
 		{"kau-arabic", "Arabic documents with copied passages", false, kauArabic},
 		{"grants", "Calls and awards with companions of nearly the same text", false, grants},
