@@ -31,7 +31,7 @@ func (s *Daemon) administration() *web.Administration {
 		LockedRoot: func(ctx context.Context, passphrase []byte, notes ...store.AuditNote) ([]byte, error) {
 			return s.o.LockedRoot(ctx, crypto.Passphrase(passphrase), notes...)
 		},
-		PutOffRoot: s.o.PutOffRoot}
+		PutOffRoot: s.o.PutOffRoot, Joining: s.joining()}
 }
 
 // webSettings are the keys of the configuration in force; a flag beats where the file had a value from. What waits for
@@ -117,7 +117,7 @@ func (s *Daemon) health(ctx context.Context) []web.HealthPart {
 	note("disk", detail, cmp.Or(err, s.o.CheckDisk()))
 	detail, err = s.partnersFit(ctx)
 	note("partners", detail, err)
-	if s.Partners != nil {
+	if s.Partners.Load() != nil {
 		detail, err = s.cardFits(ctx)
 		note("card", detail, err)
 		detail, err = s.epochsFit(ctx)
@@ -144,8 +144,8 @@ func (s *Daemon) indexFits(ctx context.Context, libraries []store.Library) (stri
 }
 
 func (s *Daemon) partnersFit(ctx context.Context) (string, error) {
-	if s.Partners != nil {
-		return s.Partners.Address, nil
+	if p := s.Partners.Load(); p != nil {
+		return p.Address, nil
 	}
 	ps, err := s.o.Store.Partners(ctx)
 	for _, p := range ps {
@@ -157,7 +157,7 @@ func (s *Daemon) partnersFit(ctx context.Context) (string, error) {
 }
 
 func (s *Daemon) cardFits(ctx context.Context) (string, error) {
-	id, _ := s.Partners.Self()
+	id, _ := s.Partners.Load().Self()
 	card, err := instance.OwnCard(ctx, s.o.Store, id)
 	return instance.CardState(card, err, time.Now())
 }

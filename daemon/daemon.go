@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -56,12 +57,14 @@ type Daemon struct {
 	monitor string // address of the metrics, as it came to be; empty: none
 	// ready is set while checks are taken: from the start of the queue to the signal to stop.
 	ready atomic.Bool
-	// Partners is nil where the site does not listen for them.
-	Partners *partners.Server
-	level    slog.LevelVar
-	registry *prometheus.Registry // of what is counted
-	meters   *Meters
-	eraser   *retain.Eraser
+	// Partners is empty while the site does not listen for them. joinMu guards that it begins to, which runPartners does.
+	Partners    atomic.Pointer[partners.Server]
+	joinMu      sync.Mutex
+	runPartners func(*partners.Server, net.Listener)
+	level       slog.LevelVar
+	registry    *prometheus.Registry // of what is counted
+	meters      *Meters
+	eraser      *retain.Eraser
 }
 
 // listeners are the addresses at which a site answers. Those that are not wanted are nil.
@@ -82,7 +85,7 @@ func (s *Daemon) listen() (l listeners, err error) {
 		return l, err
 	}
 	s.address = l.public.Addr().String()
-	if s.Partners != nil {
+	if s.Partners.Load() != nil {
 		if l.partners, err = instance.Listen("federation.listen", "", c.Federation.Listen); err != nil {
 			return l, err
 		}
@@ -120,9 +123,11 @@ func Run(ctx context.Context, o *instance.Instance, options Options) error {
 	if made {
 		s.log.Info("keys made", "site", o.ID())
 	}
-	if s.Partners, err = partners.Listen(ctx, o, s.partnerOptions()); err != nil {
+	p, err := partners.Listen(ctx, o, s.partnerOptions())
+	if err != nil {
 		return err
 	}
+	s.Partners.Store(p)
 	l, err := s.listen()
 	if err != nil {
 		return errors.Join(err, s.closePartners())
@@ -159,14 +164,18 @@ func (s *Daemon) partnerOptions() partners.Options {
 }
 
 func (s *Daemon) closePartners() error {
-	if s.Partners == nil {
-		return nil
+	if p := s.Partners.Load(); p != nil {
+		return p.Close()
 	}
-	return s.Partners.Close()
+	return nil
 }
 
 // start begins all that a serving process does, until ctx ends.
 func (s *Daemon) start(ctx context.Context, g *errgroup.Group, d *WebApp, l listeners) {
+	s.runPartners = s.partnersRunner(ctx, g)
+	if p := s.Partners.Load(); p != nil {
+		s.runPartners(p, l.partners)
+	}
 	// A batch of documents may take long, so calls on the socket have no deadline of their own.
 	serveAt(ctx, g, l.control, &http.Server{Handler: s.Control(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime})
 	people := d.Pages.Server(s.public(d.Pages))
@@ -182,12 +191,6 @@ func (s *Daemon) start(ctx context.Context, g *errgroup.Group, d *WebApp, l list
 	g.Go(func() error { return d.run(ctx, s) })
 	g.Go(func() error { return s.hooks().Run(ctx) })
 	g.Go(func() error { return d.Pages.RunLTI(ctx) })
-	if s.Partners != nil {
-		s.Partners.Run(ctx, g, l.partners, func(ctx context.Context, f func(context.Context) error) error {
-			return s.asLeader(ctx, TaskKeeper,
-				f)
-		})
-	}
 	g.Go(func() error { return s.tidy(ctx, s.eraser) })
 	g.Go(func() error { return s.asLeader(ctx, TaskKeeper, s.keepSite) })
 	g.Go(func() error { return s.watchNodes(ctx) })
@@ -277,7 +280,7 @@ func (s *Daemon) status() instance.Status {
 	panics, at := s.meters.panicsSoFar()
 	return instance.Status{Panics: panics, Panicked: at.UTC(), Site: s.o.ID(), Process: os.Getpid(), Started: s.started.UTC(),
 		Listen: s.address, Metrics: s.monitor, Documents: st.Documents, Sentences: st.Sentences,
-		Federation: s.Partners.Status(context.Background())}
+		Federation: s.Partners.Load().Status(context.Background())}
 }
 
 func writeJSON(w http.ResponseWriter, code int, v any) {

@@ -122,8 +122,8 @@ func (c *siteCollector) collectStore(ctx context.Context, gauge func(*prometheus
 	if made, err := c.s.o.LastBackup(ctx); err == nil && !made.IsZero() {
 		gauge(metricBackup, float64(made.Unix()))
 	}
-	if c.s.Partners != nil {
-		id, _ := c.s.Partners.Self()
+	if p := c.s.Partners.Load(); p != nil {
+		id, _ := p.Self()
 		if card, err := instance.OwnCard(ctx, c.s.o.Store, id); err == nil && card != nil {
 			gauge(MetricCard, float64(card.NotAfter.Unix()))
 		}

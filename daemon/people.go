@@ -86,7 +86,7 @@ func (s *Daemon) tellSwept(did *retain.Swept) {
 
 // refreshKeys renews the card of a site that does not listen for partners; their server renews that of one that does.
 func (s *Daemon) refreshKeys(ctx context.Context) {
-	if s.Partners != nil {
+	if s.Partners.Load() != nil {
 		return
 	}
 	if err := s.o.RefreshKeys(ctx); err != nil && ctx.Err() == nil {

@@ -44,6 +44,35 @@ func (v *visit) check(c *crypto.Card) error {
 	return nil
 }
 
+// Reach fetches the card of a site from its first address, as somebody does who knows no more than the card, and fails with an
+// Error where nobody or somebody else answers there. It needs no partnership.
+func Reach(ctx context.Context, card *crypto.Card, o ClientOptions) error {
+	o.defaults()
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	site := concordat.SiteID(card.Site.String())
+	if len(card.URLs) == 0 {
+		return &Error{Site: site, Kind: KindDown, Err: errors.New("its card has no address")}
+	}
+	v := newVisit(card.Site, o)
+	defer v.http.CloseIdleConnections()
+	b, err := fetchCard(ctx, v.http, card.URLs[0])
+	if err != nil {
+		return failure(ctx, site, KindDown, err)
+	}
+	now, err := crypto.ParseCard(b)
+	if err != nil {
+		return &Error{Site: site, Kind: KindGarbage, Err: err}
+	}
+	if now.Site != card.Site {
+		return &Error{Site: site, Kind: KindStranger, Err: fmt.Errorf("it is site %s", now.Site)}
+	}
+	if err := v.check(now); err != nil {
+		return &Error{Site: site, Kind: KindStranger, Err: err}
+	}
+	return nil
+}
+
 // fetchCard fetches the bytes of the card at an address.
 func fetchCard(ctx context.Context, c *http.Client, url string) ([]byte, error) {
 	b, _, err := callHTTP(ctx, c, http.MethodGet, address(url, pathCard), nil, crypto.MaxCard)

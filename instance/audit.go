@@ -15,12 +15,15 @@ func JSONLine(v any) (json.RawMessage, error) {
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
+// Administrator is the name in the audit of who uses the command line at this machine.
+const Administrator = "administrator"
+
 // Audit writes what an administrator did at this machine.
 func (o *Instance) Audit(ctx context.Context, action string, detail map[string]any) error {
 	b, err := JSONLine(detail)
 	if err != nil {
 		return err
 	}
-	_, err = o.Store.AppendAudit(ctx, "administrator", action, b)
+	_, err = o.Store.AppendAudit(ctx, Administrator, action, b)
 	return err
 }

@@ -168,10 +168,10 @@ func OwnCard(ctx context.Context, db *store.DB, id *crypto.Identity) (*crypto.Ca
 	return crypto.ParseCard(cards[0].Card)
 }
 
-// MakeCard makes a new card with the fields, keeps the keys it announces, and then the card. root is nil
-// where the keystore has the root key.
+// MakeCard makes a new card with the fields, keeps the keys it announces, and then the card, with an entry in the audit by
+// each of the actors. root is nil where the keystore has the root key.
 func MakeCard(ctx context.Context, db *store.DB, k *Keystore, f crypto.CardFields, root []byte,
-	now time.Time) (*crypto.Identity, *crypto.Card, error) {
+	now time.Time, by ...string) (*crypto.Identity, *crypto.Card, error) {
 	var card *crypto.Card
 	id, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
 		next, c, err := id.MakeCard(f, root, now, rand.Reader)
@@ -181,7 +181,17 @@ func MakeCard(ctx context.Context, db *store.DB, k *Keystore, f crypto.CardField
 	if err != nil {
 		return nil, nil, err
 	}
-	return id, card, db.PutCard(ctx, concordat.SiteID(card.Site.String()), card.Serial, card.Bytes())
+	return id, card, db.Atomic(ctx, func(tx *store.DB) error {
+		if err := tx.PutCard(ctx, concordat.SiteID(card.Site.String()), card.Serial, card.Bytes()); err != nil {
+			return err
+		}
+		for _, actor := range by {
+			if err := tx.Note(ctx, actor, "card made", map[string]any{"card": card.Serial, "ends": card.NotAfter, "urls": card.URLs}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // CardAge is how old a card may be before a site that has its root key makes a new one: partners that see

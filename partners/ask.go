@@ -199,17 +199,37 @@ func (c *Client) catalogues(ctx context.Context, group federation.Group) map[con
 	}) {
 		if err == nil {
 			catalogues[got.Site] = got.Value
-			kept := *got.Value
-			kept.Heads = nil // they are witnesses, and kept as such
-			if b, err := json.Marshal(kept); err == nil {
-				err = c.o.Store.SetSetting(ctx, CatalogueSetting(got.Site), string(b))
-				if err != nil {
-					c.roster.log.Warn("keep a catalogue", "site", got.Site, "error", err)
-				}
+			if err := c.keepCatalogue(ctx, got.Site, got.Value); err != nil {
+				c.roster.log.Warn("keep a catalogue", "site", got.Site, "error", err)
 			}
 		}
 	}
 	return catalogues
+}
+
+// keepCatalogue keeps what a partner opens as it has just told it.
+func (c *Client) keepCatalogue(ctx context.Context, site concordat.SiteID, v *concordat.Catalogue) error {
+	kept := *v
+	kept.Heads = nil // they are witnesses, and kept as such
+	b, err := json.Marshal(kept)
+	if err != nil {
+		return err
+	}
+	return c.o.Store.SetSetting(ctx, CatalogueSetting(site), string(b))
+}
+
+// FetchCatalogue asks a partner which libraries it opens to this site, and keeps the answer.
+func (c *Client) FetchCatalogue(ctx context.Context, site concordat.SiteID, timeout time.Duration) error {
+	cl, err := c.Connect(site, timeout)
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	v, err := cl.Catalogue(ctx)
+	if err != nil {
+		return err
+	}
+	return c.keepCatalogue(ctx, site, v)
 }
 
 // askOne fills in what a check needs of one partner.

@@ -66,6 +66,18 @@ func (c *Client) self() crypto.SiteID {
 	return id.Site()
 }
 
+// Identity is that of the site as it is now.
+func (c *Client) Identity() *crypto.Identity {
+	id, _ := c.roster.Self()
+	return id
+}
+
+// Roster is the site's view of its partners.
+func (c *Client) Roster() *Roster { return c.roster }
+
+// Keystore is that of the site.
+func (c *Client) Keystore() *instance.Keystore { return c.keys }
+
 // Connect returns a client of a partner, which its caller closes.
 func (c *Client) Connect(partner concordat.SiteID, timeout time.Duration) (*federation.Client, error) {
 	to, err := crypto.ParseSiteID(string(partner))

@@ -42,9 +42,9 @@ func Grant(ctx context.Context, db *store.DB, id *crypto.Identity, to concordat.
 }
 
 // Take keeps what the leader of a federation granted: the secrets first. changed tells whether the
-// keystore got anything new.
+// keystore got anything new. The notes go into the audit with the membership.
 func Take(ctx context.Context, db *store.DB, k *instance.Keystore, f concordat.FederationID, leader concordat.SiteID,
-	g *crypto.FederationGrant) (id *crypto.Identity, changed bool, err error) {
+	g *crypto.FederationGrant, notes ...store.AuditNote) (id *crypto.Identity, changed bool, err error) {
 	if concordat.FederationID(g.Federation.Name) != f || instance.PartnerName(g.Leader) != leader {
 		return nil, false, errors.New("the answer is about another federation")
 	}
@@ -66,7 +66,12 @@ func Take(ctx context.Context, db *store.DB, k *instance.Keystore, f concordat.F
 	for _, m := range g.Members {
 		sites = append(sites, instance.PartnerName(m))
 	}
-	return id, changed, db.Join(ctx, f, leader, sites...)
+	return id, changed, db.Atomic(ctx, func(tx *store.DB) error {
+		if err := tx.Join(ctx, f, leader, sites...); err != nil {
+			return err
+		}
+		return tx.Notes(ctx, notes...)
+	})
 }
 
 // grantEvery is how often a member asks the leader of a federation for what is new.

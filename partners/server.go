@@ -65,6 +65,11 @@ func Listen(ctx context.Context, o *instance.Instance, options Options) (*Server
 	if o.Config.Federation.Listen == "" {
 		return nil, nil
 	}
+	return NewServer(ctx, o, options)
+}
+
+// NewServer readies a site that has a card with an address for its partners.
+func NewServer(ctx context.Context, o *instance.Instance, options Options) (*Server, error) {
 	c, err := Open(ctx, o, options)
 	if err != nil {
 		return nil, fmt.Errorf("federation.listen is set: %w", err)
@@ -190,6 +195,12 @@ func (p *Server) reread(ctx context.Context) error {
 	}
 	return p.useSets(ctx)
 }
+
+// Client returns the site among its partners, as the server has it.
+func (p *Server) Client() *Client { return p.client }
+
+// Reread takes up at once what was changed of keys, card and federations.
+func (p *Server) Reread(ctx context.Context) error { return p.reread(ctx) }
 
 // useSets opens the sets of fingerprints of all epochs that are answered, and makes the site use them.
 func (p *Server) useSets(ctx context.Context) error {

@@ -11,7 +11,6 @@ import (
 
 	"concordat"
 	siteanswer "concordat/site/answer"
-	"concordat/site/ask"
 	"concordat/store"
 	"concordat/web/message"
 )
@@ -31,6 +30,7 @@ type Administration struct {
 	Keys       func(ctx context.Context) (Keys, error)
 	LockedRoot func(ctx context.Context, passphrase []byte, notes ...store.AuditNote) ([]byte, error)
 	PutOffRoot func(ctx context.Context, notes ...store.AuditNote) error
+	Joining    *Joining // nil: commands make partners
 }
 
 // Storage is the disk and the index of a site.
@@ -89,8 +89,7 @@ func (w adminPages) adminRoutes() {
 	w.page("GET /admin/storage", overseers, w.storagePage)
 	w.page("GET /admin/schemes", overseers, w.schemesPage)
 	w.page("GET /admin/settings", overseers, w.settingsPage)
-	w.page("GET /admin/partners", overseers, w.adminPartnersPage)
-	w.page("GET /admin/partners/{site}", overseers, w.partnerPage)
+	w.partnerRoutes()
 	w.page("GET /admin/audit", overseers, w.auditPage)
 	w.page("POST /admin/audit", overseers, w.verifyAudit)
 	w.page("GET /admin/audit/export", overseers, w.exportAudit)
@@ -326,93 +325,6 @@ func (w adminPages) settingsPage(rw http.ResponseWriter, r *http.Request, v *vis
 		Settings []Setting
 	}{adminFor(v), w.settings()}
 	w.show(rw, r, v, http.StatusOK, "admin_settings", "title.admin", p)
-}
-
-// partnerRow is a partner in the list.
-type partnerRow struct {
-	store.Partner
-	Title string // that it gives itself, or has here
-	Asked int    // texts of this site that it was asked about
-}
-
-func (w adminPages) adminPartners(ctx context.Context) ([]partnerRow, error) {
-	all, err := w.o.Store.Partners(ctx)
-	if err != nil {
-		return nil, err
-	}
-	asked, err := w.o.Store.Exposures(ctx)
-	if err != nil {
-		return nil, err
-	}
-	told, err := w.o.Partners(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out := []partnerRow{}
-	for _, p := range all {
-		one := partnerRow{p, p.Name, asked[p.Site]}
-		for _, x := range told {
-			if x.Site == p.Site {
-				one.Title = x.Name
-			}
-		}
-		if one.Title == "" {
-			one.Title = string(p.Site)
-		}
-		out = append(out, one)
-	}
-	return out, nil
-}
-
-func (w adminPages) adminPartnersPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	rows, err := w.adminPartners(r.Context())
-	if err != nil {
-		w.fail(rw, r, v, err)
-		return
-	}
-	p := struct {
-		adminFrame
-		Rows []partnerRow
-	}{adminFor(v), rows}
-	w.show(rw, r, v, http.StatusOK, "admin_partners", "title.admin", p)
-}
-
-// showingsShown is how many single showings a page lists.
-const showingsShown = 100
-
-func (w adminPages) partnerPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	rows, err := w.adminPartners(r.Context())
-	if err != nil {
-		w.fail(rw, r, v, err)
-		return
-	}
-	i := slices.IndexFunc(rows, func(p partnerRow) bool { return string(p.Site) == r.PathValue("site") })
-	if i < 0 {
-		w.fail(rw, r, v, fmt.Errorf("partner %s: %w", r.PathValue("site"), concordat.ErrNotFound))
-		return
-	}
-	x, err := w.o.Asks.Exposure(r.Context(), rows[i].Site, showingsShown)
-	var shares []store.Share
-	if err == nil {
-		shares, err = w.o.Store.Shares(r.Context(), "", rows[i].Site)
-	}
-	if err != nil {
-		w.fail(rw, r, v, err)
-		return
-	}
-	alarms, err := w.o.Store.PartnerAlarms(r.Context(), rows[i].Site, showingsShown)
-	if err != nil {
-		w.fail(rw, r, v, err)
-		return
-	}
-	p := struct {
-		adminFrame
-		Partner  partnerRow
-		Exposure *ask.Exposure
-		Shares   []store.Share
-		Alarms   []store.PartnerAlarm
-	}{adminFor(v), rows[i], x, shares, alarms}
-	w.show(rw, r, v, http.StatusOK, "admin_partner", "title.admin", p)
 }
 
 // bytesWords writes a number of bytes for people.

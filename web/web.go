@@ -386,6 +386,7 @@ type frame struct {
 	Visitor  *visitor // nil: nobody has signed in
 	LTI      bool     // learning platforms are used
 	Waiting  int      // requests of partners that somebody here decides on
+	Pending  int      // partners that an administrator has to confirm
 	Page     any
 }
 
@@ -399,7 +400,8 @@ func (w *Web) show(rw http.ResponseWriter, r *http.Request, v *visitor, code int
 	l := message.LanguageOf(r)
 	var b bytes.Buffer
 	if err := w.pages[l][name].Execute(&b, frame{Language: l, Site: w.o.Title, Title: title, Path: r.URL.Path, Next: rereadAt(r),
-		Visitor: v, LTI: w.lti != nil, Waiting: w.waiting(r.Context(), v), Page: page}); err != nil {
+		Visitor: v, LTI: w.lti != nil, Waiting: w.waiting(r.Context(), v),
+		Pending: w.unconfirmed(r.Context(), v), Page: page}); err != nil {
 		w.o.Logger.Error("page", "page", name, "error", err)
 		http.Error(rw, l.Say("error.fault"), http.StatusInternalServerError)
 		return

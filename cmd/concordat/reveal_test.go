@@ -58,9 +58,11 @@ func (p place) serve(notices time.Duration) *served {
 	s := daemon.New(o, daemon.Options{Sign: a.Signatures(), Tell: a.Warn})
 	options := a.PartnerOptions(o)
 	options.Log, options.Notices, options.Reread = slog.New(slog.DiscardHandler), notices, 50*time.Millisecond
-	if s.Partners, err = partners.Listen(t.Context(), o, options); err != nil {
+	answers, err := partners.Listen(t.Context(), o, options)
+	if err != nil {
 		t.Fatal(err)
 	}
+	s.Partners.Store(answers)
 	ctx, stop := context.WithCancel(context.Background())
 	g, ctx := errgroup.WithContext(ctx)
 	h := &http.Server{Handler: s.Control(), ReadHeaderTimeout: time.Minute}
@@ -74,14 +76,14 @@ func (p place) serve(notices time.Duration) *served {
 		<-ctx.Done()
 		return h.Close()
 	})
-	s.Partners.Run(ctx, g, l, func(ctx context.Context, f func(context.Context) error) error { return f(ctx) })
+	answers.Run(ctx, g, l, func(ctx context.Context, f func(context.Context) error) error { return f(ctx) })
 	t.Cleanup(func() {
 		stop()
-		if err := errors.Join(g.Wait(), s.Partners.Close(), o.Close()); err != nil {
+		if err := errors.Join(g.Wait(), answers.Close(), o.Close()); err != nil {
 			t.Error(err)
 		}
 	})
-	return &served{p, p.json("site", "key", "show")["site"].(string), o, s.Partners}
+	return &served{p, p.json("site", "key", "show")["site"].(string), o, answers}
 }
 
 // until waits for what a serving process is about to do.

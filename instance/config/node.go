@@ -35,7 +35,13 @@ func (c *Config) Files() []File {
 // ForNode returns the text of a configuration file as another machine of the site has it: without the group
 // cluster, and with other values of the keys in set; login.oidc.NAME is the client_secret_file of that
 // provider. An empty value takes a key out. Comments stay. Errors: concordat.ErrInvalid.
-func ForNode(text []byte, set map[string]string) ([]byte, error) {
+func ForNode(text []byte, set map[string]string) ([]byte, error) { return edit(text, set, "cluster") }
+
+// Set returns the text of a configuration file with other values of the keys in set; an empty one takes a key out. Comments
+// stay. Errors: concordat.ErrInvalid.
+func Set(text []byte, set map[string]string) ([]byte, error) { return edit(text, set) }
+
+func edit(text []byte, set map[string]string, without ...string) ([]byte, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
 		return nil, fmt.Errorf("configuration: %w: %w", concordat.ErrInvalid, err)
@@ -47,7 +53,9 @@ func ForNode(text []byte, set map[string]string) ([]byte, error) {
 	if root.Kind != yaml.MappingNode {
 		return nil, fmt.Errorf("configuration: %w: want keys with values", concordat.ErrInvalid)
 	}
-	remove(root, "cluster")
+	for _, group := range without {
+		remove(root, group)
+	}
 	keys := make([]string, 0, len(set))
 	for k := range set {
 		keys = append(keys, k)

@@ -27,15 +27,6 @@ a federation leads it: it says who is a member and begins each new epoch of the 
 	return c
 }
 
-// ledFederation is Membership of a federation that this site leads.
-func ledFederation(ctx context.Context, o *instance.Instance, id *crypto.Identity, f string) (store.Membership, error) {
-	m, err := o.Membership(ctx, f)
-	if err == nil && m.Leader != instance.PartnerName(id.Site()) {
-		err = cli.Usagef("federation %s is led by %s: ask its administrator", f, m.Leader)
-	}
-	return m, err
-}
-
 // changedFederation writes the audit and prints what the federation has become.
 func (a *commands) changedFederation(ctx context.Context, o *instance.Instance, id *crypto.Identity, f, action string,
 	detail map[string]any) error {
@@ -46,6 +37,10 @@ func (a *commands) changedFederation(ctx context.Context, o *instance.Instance, 
 	if err := o.Audit(ctx, action, d); err != nil {
 		return err
 	}
+	return a.showNamed(ctx, o, id, f)
+}
+
+func (a *commands) showNamed(ctx context.Context, o *instance.Instance, id *crypto.Identity, f string) error {
 	m, err := o.Membership(ctx, f)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"concordat/cmd/internal/cli"
 	"concordat/crypto"
 	"concordat/instance"
+	"concordat/partners"
 )
 
 func (a *commands) federationRemove() *cobra.Command {
@@ -22,7 +23,7 @@ old epoch it keeps: until --overlap has passed its knowledge of the old secret i
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, id *crypto.Identity) error {
 				ctx := cmd.Context()
-				m, err := ledFederation(ctx, o, id, args[0])
+				m, err := partners.Led(ctx, o, id, concordat.FederationID(args[0]))
 				if err != nil {
 					return err
 				}

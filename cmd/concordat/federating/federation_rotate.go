@@ -5,8 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"concordat"
 	"concordat/crypto"
 	"concordat/instance"
+	"concordat/partners"
 )
 
 func (a *commands) federationRotate() *cobra.Command {
@@ -18,7 +20,7 @@ old epoch is served beside it.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, id *crypto.Identity) error {
-				if _, err := ledFederation(cmd.Context(), o, id, args[0]); err != nil {
+				if _, err := partners.Led(cmd.Context(), o, id, concordat.FederationID(args[0])); err != nil {
 					return err
 				}
 				return a.newEpoch(cmd.Context(), o, k, args[0], overlap, "federation rotated", nil)

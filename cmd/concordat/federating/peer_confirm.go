@@ -11,6 +11,7 @@ import (
 
 	"concordat/cmd/internal/cli"
 	"concordat/instance"
+	"concordat/partners"
 	"concordat/store"
 )
 
@@ -57,19 +58,10 @@ func (a *commands) confirm(ctx context.Context, o *instance.Instance, who, words
 			return &cli.Exit{Code: cli.Failed,
 				Err: errors.New("not confirmed; if the words differ, revoke the site and tell the other administrator")}
 		}
-	} else if strings.Join(strings.Fields(strings.ToLower(words)), " ") != p.Words {
-		return &cli.Exit{Code: cli.Failed, Err: errors.New("the words differ: somebody may stand between the two sites; nothing was confirmed")}
+	} else if err := partners.SameWords(p, words); err != nil {
+		return &cli.Exit{Code: cli.Failed, Err: err}
 	}
-	// The rules first: they count for an active partner only.
-	for _, g := range p.Grants {
-		if _, err := o.Answers.Share(ctx, store.Share{Library: g.Library, Partner: p.Site, Rule: g.Rule}); err != nil {
-			return err
-		}
-	}
-	if err := o.Store.SetPartnerState(ctx, p.Site, store.PartnerPending, store.PartnerActive); err != nil {
-		return err
-	}
-	if err := o.Audit(ctx, "partner confirmed", map[string]any{"site": p.Site, "grants": p.Grants}); err != nil {
+	if err := partners.Confirm(ctx, o, p, instance.Administrator); err != nil {
 		return err
 	}
 	if p, err = o.Store.Partner(ctx, p.Site); err != nil {

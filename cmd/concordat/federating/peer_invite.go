@@ -2,8 +2,6 @@ package federating
 
 import (
 	"context"
-	"crypto/rand"
-	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +12,7 @@ import (
 	"concordat/cmd/internal/cli"
 	"concordat/crypto"
 	"concordat/instance"
+	"concordat/partners"
 	"concordat/store"
 )
 
@@ -114,36 +113,12 @@ whom you refuse, because the words will not be the same. The site must be served
 
 func (a *commands) invite(ctx context.Context, o *instance.Instance, id *crypto.Identity, f *grantFlags, life time.Duration, note,
 	url string) error {
-	card, err := instance.OwnCard(ctx, o.Store, id)
-	if err != nil {
-		return err
-	}
-	switch {
-	case o.Config.Federation.Listen == "":
-		return cli.Usagef("nobody can reach this site, so that the invitation could not be answered: set federation.listen, " +
-			"and serve the site")
-	case card == nil || url == "" && len(card.URLs) == 0:
-		return cli.Usagef("the site's card has no address yet: concordat site card --url https://HOST:PORT")
-	}
-	if url == "" {
-		url = card.URLs[0]
-	}
 	grants, err := f.grants(ctx, o)
 	if err != nil {
 		return err
 	}
-	inv, err := id.Invite(url, life, time.Now(), rand.Reader)
-	if errors.Is(err, crypto.ErrFormat) {
-		return cli.Usage(err)
-	}
+	inv, err := partners.Invite(ctx, o, id, partners.Offer{URL: url, Life: life, Note: note, Grants: grants}, instance.Administrator)
 	if err != nil {
-		return err
-	}
-	if err := o.Store.AddInvitation(ctx, store.Invitation{Hash: inv.TokenHash(), Digest: inv.Digest(), Note: note, Grants: grants,
-		Expires: inv.Expiry}); err != nil {
-		return err
-	}
-	if err := o.Audit(ctx, "invited", map[string]any{"note": note, "expires": inv.Expiry, "grants": grants}); err != nil {
 		return err
 	}
 	if a.JSON {

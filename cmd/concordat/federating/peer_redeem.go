@@ -3,16 +3,13 @@ package federating
 import (
 	"context"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"concordat/cmd/internal/cli"
 	"concordat/crypto"
-	"concordat/federation"
 	"concordat/instance"
-	"concordat/store"
+	"concordat/partners"
 )
 
 func (a *commands) peerRedeem() *cobra.Command {
@@ -30,9 +27,9 @@ func (a *commands) peerRedeem() *cobra.Command {
 				}
 				text = string(b)
 			}
-			inv, err := crypto.ParseInvitation(text)
+			inv, err := partners.ParseInvitation(text)
 			if err != nil {
-				return cli.Usage(err)
+				return err
 			}
 			return a.WithKeys(cmd.Context(), func(o *instance.Instance, _ *instance.Keystore, id *crypto.Identity) error {
 				return a.redeem(cmd.Context(), o, id, inv, as, timeout)
@@ -50,23 +47,7 @@ func (a *commands) redeem(ctx context.Context, o *instance.Instance, id *crypto.
 	if err != nil {
 		return err
 	}
-	if p, err := o.Store.Partner(ctx, instance.PartnerName(inv.Site)); err == nil && p.State == store.PartnerActive {
-		return cli.Usagef("%s is a partner already", inv.Site)
-	}
-	redeemed, err := federation.Redeem(ctx, inv, r, federation.ClientOptions{Timeout: timeout})
-	if err != nil {
-		return err
-	}
-	c := redeemed.Inviter
-	words := strings.Join(redeemed.Words[:], " ")
-	if err := o.Store.AddPartner(ctx, store.Partner{Site: instance.PartnerName(c.Site), Name: as, Words: words, Serial: c.Serial,
-		Card: c.Bytes()}); err != nil {
-		return err
-	}
-	if err := o.Audit(ctx, "invitation redeemed", map[string]any{"site": c.Site, "card": c.Serial}); err != nil {
-		return err
-	}
-	p, err := o.Store.Partner(ctx, instance.PartnerName(c.Site))
+	p, err := partners.Redeem(ctx, o, r, inv, as, timeout, instance.Administrator)
 	if err != nil {
 		return err
 	}

@@ -5,9 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"concordat/cmd/internal/cli"
 	"concordat/instance"
-	"concordat/store"
+	"concordat/partners"
 )
 
 func (a *commands) peerRevoke() *cobra.Command {
@@ -29,35 +28,12 @@ func (a *commands) revoke(ctx context.Context, o *instance.Instance, who string)
 	if err != nil {
 		return err
 	}
-	if p.State == store.PartnerRevoked {
-		return cli.Usagef("%s is revoked already", who)
-	}
-	// Fail closed: the state first.
-	if err := o.Store.SetPartnerState(ctx, p.Site, p.State, store.PartnerRevoked); err != nil {
-		return err
-	}
-	shares, err := o.Store.Shares(ctx, "", p.Site)
+	in, err := partners.Revoke(ctx, o, p, instance.Administrator)
 	if err != nil {
 		return err
 	}
-	for _, x := range shares {
-		if err := o.Answers.Unshare(ctx, x.Library, p.Site); err != nil {
-			return err
-		}
-	}
-	if err := o.Audit(ctx, "partner revoked", map[string]any{"site": p.Site}); err != nil {
-		return err
-	}
-	ms, err := o.Store.Memberships(ctx)
-	if err != nil {
-		return err
-	}
-	for _, m := range ms {
-		for _, x := range m.Members {
-			if x.Site == p.Site && x.Removed.IsZero() {
-				a.Warn("%s is still in federation %s: concordat federation remove %s %s", who, m.Federation, m.Federation, who)
-			}
-		}
+	for _, f := range in {
+		a.Warn("%s is still in federation %s: concordat federation remove %s %s", who, f, f, who)
 	}
 	if p, err = o.Store.Partner(ctx, p.Site); err != nil {
 		return err

@@ -1,0 +1,282 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/federation"
+	"concordat/instance"
+	"concordat/partners"
+	"concordat/store"
+	"concordat/web"
+)
+
+// joinTime is how long another site may take to answer an administrator who waits for it.
+const joinTime = 30 * time.Second
+
+// joining lets administrators join other sites on the pages: by the functions of package partners that the commands use.
+func (s *Daemon) joining() *web.Joining {
+	return &web.Joining{Standing: s.standing, Cards: s.partnerCards, SetAddress: s.setAddress,
+		Invite: s.invite, Redeem: s.redeem, Confirm: s.confirmPartner, Revoke: s.revokePartner, Reach: s.reachPartner,
+		Catalogue: s.fetchCatalogue, CreateFederation: s.createFederation, AddMember: s.addMember, JoinFederation: s.joinFederation}
+}
+
+func (s *Daemon) standing(ctx context.Context) (web.Standing, error) {
+	out := web.Standing{Listen: s.o.Now().Federation.Listen, Clustered: s.o.Clustered(), Listens: s.Partners.Load() != nil}
+	k, err := s.o.Keys(ctx)
+	if err != nil || !k.Made {
+		return out, err
+	}
+	out.Site, out.Exported, out.WantsExport = instance.PartnerName(k.Site), k.Exported, k.WantsExport()
+	if k.Card != nil {
+		out.Addresses = k.Card.URLs
+	}
+	return out, nil
+}
+
+func (s *Daemon) partnerCards(ctx context.Context) (map[concordat.SiteID]web.PartnerCard, error) {
+	ps, err := s.o.Store.Partners(ctx)
+	out := map[concordat.SiteID]web.PartnerCard{}
+	for _, p := range ps {
+		c, err := crypto.ParseCard(p.Card)
+		if err != nil {
+			s.log.Error("card of a partner", "site", p.Site, "error", err)
+			continue
+		}
+		out[p.Site] = web.PartnerCard{Name: c.Name, Addresses: c.URLs, Contact: c.Contact}
+	}
+	return out, err
+}
+
+// errClosed refuses what needs a site that listens for partners.
+var errClosed = &partners.RefusedError{Reason: partners.RefusedClosed,
+	Err: errors.New("this site does not listen for partners yet: give the address at which they reach it")}
+
+// client is the site among its partners.
+func (s *Daemon) client() (*partners.Client, error) {
+	p := s.Partners.Load()
+	if p == nil {
+		return nil, errClosed
+	}
+	return p.Client(), nil
+}
+
+// setAddress makes a card with the address at which partners reach the site, and listens for them where it does not yet.
+func (s *Daemon) setAddress(ctx context.Context, by, address, listen string) error {
+	s.joinMu.Lock()
+	defer s.joinMu.Unlock()
+	address, err := partnerAddress(address)
+	if err != nil {
+		return err
+	}
+	var l net.Listener
+	if s.Partners.Load() == nil {
+		if s.o.Clustered() {
+			return &partners.RefusedError{Reason: partners.RefusedCluster, Err: errors.New("set federation.listen of each machine, and start it again")}
+		}
+		if l, err = listenAt(listen); err != nil {
+			return err
+		}
+	}
+	if err = s.makeCard(ctx, by, address); err == nil && l != nil {
+		err = s.answerFrom(ctx, l, listen)
+	} else if err == nil {
+		err = s.Partners.Load().Reread(ctx)
+	}
+	if err != nil && l != nil {
+		return errors.Join(err, l.Close())
+	}
+	return err
+}
+
+// partnerAddress completes an address that was typed in: without a scheme it is one of https.
+func partnerAddress(text string) (string, error) {
+	text = strings.TrimRight(strings.TrimSpace(text), "/")
+	if !strings.Contains(text, "://") {
+		text = "https://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Hostname() == "" || u.Scheme != "https" {
+		return "", &partners.RefusedError{Reason: partners.RefusedAddress, Err: instance.Usagef("address %q: want https://HOST:PORT", text)}
+	}
+	return text, nil
+}
+
+func listenAt(address string) (net.Listener, error) {
+	_, _, err := net.SplitHostPort(address)
+	var l net.Listener
+	if err == nil {
+		l, err = instance.Listen("federation.listen", "", address)
+	}
+	if err != nil {
+		return nil, &partners.RefusedError{Reason: partners.RefusedListen, Err: err}
+	}
+	return l, nil
+}
+
+// makeCard makes a card with the address.
+func (s *Daemon) makeCard(ctx context.Context, by, address string) error {
+	k, id, err := s.o.OpenKeystore()
+	if err != nil {
+		return err
+	}
+	if !id.HasRoot() {
+		return &partners.RefusedError{Reason: partners.RefusedRoot,
+			Err: errors.New("the root key is kept elsewhere: concordat site card --url https://HOST:PORT --root FILE")}
+	}
+	card, err := instance.OwnCard(ctx, s.o.Store, id)
+	if err != nil {
+		return err
+	}
+	fields := s.o.CardFields()
+	if card != nil {
+		fields = card.CardFields
+	}
+	fields.URLs = []string{address}
+	_, _, err = instance.MakeCard(ctx, s.o.Store, k, fields, nil, time.Now(), by)
+	if errors.Is(err, crypto.ErrFormat) {
+		return &partners.RefusedError{Reason: partners.RefusedAddress, Err: err}
+	}
+	return err
+}
+
+// answerFrom answers partners at l from now on, and after the next start too.
+func (s *Daemon) answerFrom(ctx context.Context, l net.Listener, listen string) error {
+	p, err := partners.NewServer(ctx, s.o, s.partnerOptions())
+	if err != nil {
+		return err
+	}
+	if err := s.o.SetListen(listen); err != nil {
+		return errors.Join(&partners.RefusedError{Reason: partners.RefusedSettings, Err: err}, p.Close())
+	}
+	now := *s.o.Now()
+	now.Federation.Listen = listen
+	s.o.Live.Store(&now)
+	s.runPartners(p, l)
+	s.Partners.Store(p)
+	s.log.Info("partners are answered", "listen", p.Address)
+	return nil
+}
+
+// partnersRunner returns what begins to answer partners within g.
+func (s *Daemon) partnersRunner(ctx context.Context, g *errgroup.Group) func(*partners.Server, net.Listener) {
+	return func(p *partners.Server, l net.Listener) {
+		p.Run(ctx, g, l, func(ctx context.Context, f func(context.Context) error) error { return s.asLeader(ctx, TaskKeeper, f) })
+	}
+}
+
+func (s *Daemon) invite(ctx context.Context, by string, a web.InvitationOffer) (web.Invitation, error) {
+	c, err := s.client()
+	if err != nil {
+		return web.Invitation{}, err
+	}
+	inv, err := partners.Invite(ctx, s.o, c.Identity(), partners.Offer{Note: a.Note, Grants: a.Grants}, by)
+	if err != nil {
+		return web.Invitation{}, err
+	}
+	return web.Invitation{Text: inv.String(), Ends: inv.Expiry}, nil
+}
+
+func (s *Daemon) redeem(ctx context.Context, by, text string) (concordat.SiteID, error) {
+	c, err := s.client()
+	if err != nil {
+		return "", err
+	}
+	inv, err := partners.ParseInvitation(text)
+	if err != nil {
+		return "", err
+	}
+	p, err := partners.Redeem(ctx, s.o, c.Roster(), inv, "", joinTime, by)
+	return p.Site, err
+}
+
+func (s *Daemon) confirmPartner(ctx context.Context, by string, site concordat.SiteID, words string) error {
+	p, err := s.o.Store.Partner(ctx, site)
+	if err == nil && p.State == store.PartnerPending {
+		err = partners.SameWords(p, words)
+	}
+	if err != nil {
+		return err
+	}
+	return partners.Confirm(ctx, s.o, p, by)
+}
+
+func (s *Daemon) revokePartner(ctx context.Context, by string, site concordat.SiteID) error {
+	p, err := s.o.Store.Partner(ctx, site)
+	if err != nil {
+		return err
+	}
+	_, err = partners.Revoke(ctx, s.o, p, by)
+	return err
+}
+
+// reachPartner tries the address of a partner as it tells it.
+func (s *Daemon) reachPartner(ctx context.Context, site concordat.SiteID) error {
+	p, err := s.o.Store.Partner(ctx, site)
+	if err != nil {
+		return err
+	}
+	c, err := crypto.ParseCard(p.Card)
+	if err != nil {
+		return err
+	}
+	return partners.AnswerOf(federation.Reach(ctx, c, federation.ClientOptions{Timeout: joinTime}))
+}
+
+func (s *Daemon) fetchCatalogue(ctx context.Context, site concordat.SiteID) error {
+	c, err := s.client()
+	if err != nil {
+		return err
+	}
+	return partners.AnswerOf(c.FetchCatalogue(ctx, site, joinTime))
+}
+
+func (s *Daemon) createFederation(ctx context.Context, by string, f concordat.FederationID) error {
+	c, err := s.client()
+	if err != nil {
+		return err
+	}
+	if _, err := partners.CreateFederation(ctx, s.o, c.Keystore(), f, by); err != nil {
+		return err
+	}
+	return s.Partners.Load().Reread(ctx)
+}
+
+func (s *Daemon) addMember(ctx context.Context, by string, f concordat.FederationID, site concordat.SiteID) error {
+	c, err := s.client()
+	if err != nil {
+		return err
+	}
+	p, err := s.o.Store.Partner(ctx, site)
+	if err != nil {
+		return err
+	}
+	if err := partners.AddMembers(ctx, s.o, c.Identity(), f, []store.Partner{p}, by); err != nil {
+		return err
+	}
+	return s.Partners.Load().Reread(ctx)
+}
+
+func (s *Daemon) joinFederation(ctx context.Context, by string, f concordat.FederationID, site concordat.SiteID) error {
+	c, err := s.client()
+	if err != nil {
+		return err
+	}
+	cl, err := c.Connect(site, joinTime)
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	if _, err := partners.JoinFederation(ctx, s.o, c.Keystore(), cl, f, by); err != nil {
+		return partners.AnswerOf(err)
+	}
+	return s.Partners.Load().Reread(ctx)
+}

@@ -1,0 +1,35 @@
+package instance
+
+import (
+	"os"
+	"path/filepath"
+
+	"concordat/instance/config"
+)
+
+// SetListen writes into the configuration of a site of one machine where it listens for partners from its next start on; a
+// configuration that would not be in order is not written.
+func (o *Instance) SetListen(address string) error {
+	path := filepath.Join(o.Dir, ConfigName)
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	next, err := config.Set(text, map[string]string{"federation.listen": address})
+	if err != nil {
+		return err
+	}
+	tmp := path + ".next"
+	if err := os.WriteFile(tmp, next, info.Mode().Perm()); err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(tmp) }() // it is not there any more, if all went well
+	if _, err := LoadConfig(tmp); err != nil {
+		return err
+	}
+	return os.Rename(tmp, path)
+}

@@ -1,0 +1,191 @@
+package partners
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/federation"
+	"concordat/instance"
+	"concordat/store"
+)
+
+// Offer says what an invitation is to hold.
+type Offer struct {
+	URL    string        // of this site; empty: the first of its card
+	Life   time.Duration // for which it can be redeemed; 0: crypto.InvitationLife
+	Note   string        // whom it is for; stays here
+	Grants []store.Grant // libraries that it opens once both sides have confirmed
+}
+
+// Invite makes an invitation and keeps what is needed to know it again. One that nobody could redeem is refused. by, here and
+// in what follows, is who does it, as the audit names him.
+func Invite(ctx context.Context, o *instance.Instance, id *crypto.Identity, f Offer, by string) (*crypto.Invitation, error) {
+	card, err := instance.OwnCard(ctx, o.Store, id)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case o.Now().Federation.Listen == "":
+		return nil, refusedf(RefusedClosed, "nobody can reach this site, so that the invitation could not be answered: set "+
+			"federation.listen, and serve the site")
+	case card == nil || f.URL == "" && len(card.URLs) == 0:
+		return nil, refusedf(RefusedAddress, "the site's card has no address yet: concordat site card --url https://HOST:PORT")
+	}
+	if f.URL == "" {
+		f.URL = card.URLs[0]
+	}
+	for _, g := range f.Grants {
+		if _, err := o.Library(ctx, string(g.Library)); err != nil {
+			return nil, err
+		}
+		if err := g.Rule.Validate(); err != nil {
+			return nil, instance.Usage(err)
+		}
+	}
+	inv, err := id.Invite(f.URL, cmp.Or(f.Life, crypto.InvitationLife), time.Now(), rand.Reader)
+	if errors.Is(err, crypto.ErrFormat) {
+		return nil, &RefusedError{RefusedAddress, instance.Usage(err)}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return inv, o.Store.Atomic(ctx, func(tx *store.DB) error {
+		if err := tx.AddInvitation(ctx, store.Invitation{Hash: inv.TokenHash(), Digest: inv.Digest(), Note: f.Note, Grants: f.Grants,
+			Expires: inv.Expiry}); err != nil {
+			return err
+		}
+		return tx.Note(ctx, by, "invited", map[string]any{"note": f.Note, "expires": inv.Expiry, "grants": f.Grants})
+	})
+}
+
+// ParseInvitation reads an invitation, and refuses a text that is none.
+func ParseInvitation(text string) (*crypto.Invitation, error) {
+	inv, err := crypto.ParseInvitation(text)
+	if err != nil {
+		return nil, &RefusedError{RefusedFormat, instance.Usage(err)}
+	}
+	return inv, nil
+}
+
+// Redeem redeems an invitation and keeps the site that made it as a pending partner, under the name as, which may be empty.
+func Redeem(ctx context.Context, o *instance.Instance, r *Roster, inv *crypto.Invitation, as string, timeout time.Duration,
+	by string) (store.Partner, error) {
+	site := instance.PartnerName(inv.Site)
+	id, _ := r.Self()
+	p, err := o.Store.Partner(ctx, site)
+	switch {
+	case err != nil && !errors.Is(err, concordat.ErrNotFound):
+		return p, err
+	case inv.Site == id.Site():
+		return p, refusedf(RefusedOwn, "this site made the invitation itself: hand it to the administrator of the other site, who redeems it")
+	case err == nil && p.State == store.PartnerActive:
+		return p, refusedf(RefusedKnown, "%s is a partner already", inv.Site)
+	case time.Now().After(inv.Expiry):
+		return p, refusedf(RefusedEnded, "the invitation ended on %s: ask for another one", inv.Expiry.Local().Format(time.DateTime))
+	}
+	redeemed, err := federation.Redeem(ctx, inv, r, federation.ClientOptions{Timeout: timeout})
+	if err != nil {
+		return p, AnswerOf(err)
+	}
+	c := redeemed.Inviter
+	p = store.Partner{Site: site, Name: as, Words: strings.Join(redeemed.Words[:], " "), Serial: c.Serial, Card: c.Bytes()}
+	if err := o.Store.Atomic(ctx, func(tx *store.DB) error {
+		if err := tx.AddPartner(ctx, p); err != nil {
+			return err
+		}
+		return tx.Note(ctx, by, "invitation redeemed", map[string]any{"site": c.Site, "card": c.Serial})
+	}); err != nil {
+		return p, err
+	}
+	return o.Store.Partner(ctx, site)
+}
+
+// AnswerOf adds the reason to an error of another site, where it is one; the text stays.
+func AnswerOf(err error) error {
+	var e *federation.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	why := map[federation.Kind]Refused{federation.KindDown: RefusedSilent, federation.KindSilent: RefusedSilent,
+		federation.KindRejected: RefusedTurnedAway, federation.KindStranger: RefusedImpostor, federation.KindGarbage: RefusedImpostor}[e.Kind]
+	return &RefusedError{cmp.Or(why, RefusedSilent), err}
+}
+
+// SameWords refuses words that are not those of a pending partner; case and white space do not matter.
+func SameWords(p store.Partner, words string) error {
+	if strings.Join(strings.Fields(strings.ToLower(words)), " ") != p.Words {
+		return &RefusedError{RefusedWords, errors.New("the words differ: somebody may stand between the two sites; nothing was confirmed")}
+	}
+	return nil
+}
+
+// Confirm makes a pending partner an active one, whose words the caller has compared, and opens what its invitation gives. It
+// refuses where another enrolment with other words has taken the place of p meanwhile.
+func Confirm(ctx context.Context, o *instance.Instance, p store.Partner, by string) error {
+	if p.State != store.PartnerPending {
+		return refusedf(RefusedState, "%s is %s, not pending", cmp.Or(p.Name, string(p.Site)), p.State)
+	}
+	// The rules first: they count for an active partner only.
+	for _, g := range p.Grants {
+		if _, err := o.Answers.Share(ctx, store.Share{Library: g.Library, Partner: p.Site, Rule: g.Rule}); err != nil {
+			return err
+		}
+	}
+	return o.Store.Atomic(ctx, func(tx *store.DB) error {
+		now, err := tx.Partner(ctx, p.Site)
+		if err != nil {
+			return err
+		}
+		if now.Words != p.Words {
+			return &RefusedError{RefusedWords, errors.New("the site has enrolled again meanwhile, and its words are others: compare them anew")}
+		}
+		if err := tx.SetPartnerState(ctx, p.Site, store.PartnerPending, store.PartnerActive); err != nil {
+			return err
+		}
+		return tx.Note(ctx, by, "partner confirmed", map[string]any{"site": p.Site, "grants": p.Grants})
+	})
+}
+
+// Revoke refuses a partner from now on and closes all libraries to it. It returns the federations in which it still is.
+func Revoke(ctx context.Context, o *instance.Instance, p store.Partner, by string) ([]concordat.FederationID, error) {
+	if p.State == store.PartnerRevoked {
+		return nil, refusedf(RefusedState, "%s is revoked already", cmp.Or(p.Name, string(p.Site)))
+	}
+	// Fail closed: the state first.
+	if err := o.Store.Atomic(ctx, func(tx *store.DB) error {
+		if err := tx.SetPartnerState(ctx, p.Site, p.State, store.PartnerRevoked); err != nil {
+			return err
+		}
+		return tx.Note(ctx, by, "partner revoked", map[string]any{"site": p.Site})
+	}); err != nil {
+		return nil, err
+	}
+	shares, err := o.Store.Shares(ctx, "", p.Site)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range shares {
+		if err := o.Answers.Unshare(ctx, x.Library, p.Site); err != nil {
+			return nil, err
+		}
+	}
+	ms, err := o.Store.Memberships(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var in []concordat.FederationID
+	for _, m := range ms {
+		for _, x := range m.Members {
+			if x.Site == p.Site && x.Removed.IsZero() {
+				in = append(in, m.Federation)
+			}
+		}
+	}
+	return in, nil
+}

@@ -1,0 +1,104 @@
+package partners
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+	"time"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/federation"
+	"concordat/instance"
+	"concordat/store"
+)
+
+// CreateFederation makes a federation that this site leads, and returns the identity that holds its first secret.
+func CreateFederation(ctx context.Context, o *instance.Instance, k *instance.Keystore, f concordat.FederationID,
+	by string) (*crypto.Identity, error) {
+	ms, err := o.Store.Memberships(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(ms, func(m store.Membership) bool { return m.Federation == f }) {
+		return nil, refusedf(RefusedExists, "federation %s exists already", f)
+	}
+	id, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
+		return id.NewEpoch(string(f), time.Now(), 0, rand.Reader)
+	})
+	if errors.Is(err, crypto.ErrFormat) {
+		return nil, &RefusedError{RefusedName, instance.Usage(err)}
+	}
+	if err != nil {
+		return nil, err
+	}
+	self := instance.PartnerName(id.Site())
+	return id, o.Store.Atomic(ctx, func(tx *store.DB) error {
+		if err := tx.Join(ctx, f, self, self); err != nil {
+			return err
+		}
+		return tx.Note(ctx, by, "federation created", map[string]any{"federation": f})
+	})
+}
+
+// Led returns a federation that this site leads.
+func Led(ctx context.Context, o *instance.Instance, id *crypto.Identity, f concordat.FederationID) (store.Membership, error) {
+	m, err := o.Membership(ctx, string(f))
+	if err == nil && m.Leader != instance.PartnerName(id.Site()) {
+		err = refusedf(RefusedLed, "federation %s is led by %s: ask its administrator", f, m.Leader)
+	}
+	return m, err
+}
+
+// AddMembers makes active partners members of a federation that this site leads: they may fetch its secret.
+func AddMembers(ctx context.Context, o *instance.Instance, id *crypto.Identity, f concordat.FederationID, all []store.Partner,
+	by string) error {
+	m, err := Led(ctx, o, id, f)
+	if err != nil {
+		return err
+	}
+	sites := instance.Members(m)
+	var added []concordat.SiteID
+	for _, p := range all {
+		if p.State != store.PartnerActive {
+			return refusedf(RefusedState, "%s is %s: only active partners can be members", cmp.Or(p.Name, string(p.Site)), p.State)
+		}
+		if !slices.Contains(sites, p.Site) {
+			sites, added = append(sites, p.Site), append(added, p.Site)
+		}
+	}
+	if len(sites) > crypto.MostMembers {
+		return refusedf(RefusedFull, "a federation has at most %d members", crypto.MostMembers)
+	}
+	return o.Store.Atomic(ctx, func(tx *store.DB) error {
+		if err := tx.Join(ctx, m.Federation, m.Leader, sites...); err != nil {
+			return err
+		}
+		return tx.Note(ctx, by, "federation members added", map[string]any{"federation": f, "sites": added})
+	})
+}
+
+// JoinFederation fetches the secret of a federation from the partner that leads it, and returns the identity that holds it.
+func JoinFederation(ctx context.Context, o *instance.Instance, k *instance.Keystore, c *federation.Client, f concordat.FederationID,
+	by string) (*crypto.Identity, error) {
+	ms, err := o.Store.Memberships(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(ms, func(m store.Membership) bool { return m.Federation == f }); i >= 0 && ms[i].Leader != c.Site() {
+		return nil, refusedf(RefusedLed, "federation %s is led by %s", f, ms[i].Leader)
+	}
+	g, err := c.Grant(ctx, f)
+	var refusal *concordat.Refusal
+	if errors.As(err, &refusal) && refusal.Reason == concordat.ReasonUnknown {
+		return nil, &RefusedError{RefusedMember, err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	id, _, err := Take(ctx, o.Store, k, f, c.Site(), g,
+		store.AuditNote{Actor: by, Action: "federation joined", Detail: map[string]any{"federation": f, "leader": c.Site()}})
+	return id, err
+}

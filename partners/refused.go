@@ -1,0 +1,52 @@
+package partners
+
+import (
+	"concordat/instance"
+)
+
+// Refused names the reason for which something about partners is not done, so that pages can say it in every language.
+type Refused string
+
+// The reasons of a RefusedError.
+const (
+	RefusedClosed     Refused = "closed"     // nobody can reach this site
+	RefusedAddress    Refused = "address"    // an address is missing, or is none
+	RefusedListen     Refused = "listen"     // it cannot listen there
+	RefusedRoot       Refused = "root"       // the root key is elsewhere, so that no card can be made
+	RefusedCluster    Refused = "cluster"    // each machine of the site is told by its configuration
+	RefusedSettings   Refused = "settings"   // the configuration cannot be written
+	RefusedFormat     Refused = "format"     // no invitation
+	RefusedOwn        Refused = "own"        // the site's own invitation
+	RefusedEnded      Refused = "ended"      // its time is over
+	RefusedKnown      Refused = "known"      // the site is a partner already
+	RefusedSilent     Refused = "silent"     // the other site does not answer
+	RefusedTurnedAway Refused = "turnedaway" // the other site answers, and does not take the invitation
+	RefusedImpostor   Refused = "impostor"   // somebody else answers
+	RefusedState      Refused = "state"      // the partner is in another state
+	RefusedWords      Refused = "words"      // the six words differ
+	RefusedName       Refused = "name"       // no name of a federation
+	RefusedExists     Refused = "exists"     // the federation is known already
+	RefusedLed        Refused = "led"        // another site leads it
+	RefusedFull       Refused = "full"       // it has all the members that it can have
+	RefusedMember     Refused = "member"     // the leader says that this site is no member, or that there is no such federation
+)
+
+// RefusedError is an error of who asked, with its reason. Nothing was changed.
+type RefusedError struct {
+	Reason Refused
+	Err    error // what to do, for the command line
+}
+
+// Error returns the message of Err.
+func (e *RefusedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+// Why returns the reason as a word.
+func (e *RefusedError) Why() string { return string(e.Reason) }
+
+// refusedf is a usage error with a reason.
+func refusedf(why Refused, format string, args ...any) error {
+	return &RefusedError{why, instance.Usagef(format, args...)}
+}
