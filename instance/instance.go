@@ -16,6 +16,7 @@ import (
 	"concordat/cluster/zk"
 	"concordat/index"
 	"concordat/instance/config"
+	"concordat/meaning/remote"
 	"concordat/profile"
 	"concordat/segment"
 	"concordat/site"
@@ -58,6 +59,7 @@ type Instance struct {
 	Config   *config.Config
 	Store    *store.DB
 	Profiler *profile.Profiler
+	Encoder  *remote.Encoder // verifies leads; nil: none does
 	// With WithIndex either shard, and with it the lock, or remote, where another process serves the site.
 	shard  *cluster.Alone
 	Remote *cluster.Remote
@@ -132,6 +134,12 @@ func (o *Instance) openParts(ctx context.Context, w Mode) error {
 		return err
 	}
 	options := site.Options{Worker: o.Worker(), ID: o.Config.Site.ID, Store: o.Store, Profiler: o.Profiler}
+	if o.Encoder, err = NewEncoder(o.Dir, o.Config); err != nil {
+		return err
+	}
+	if o.Encoder != nil {
+		options.Encoder = compare.NewEncoder(o.Encoder)
+	}
 	if w >= Locked {
 		o.lock, err = LockIndex(o.Dir)
 		if w >= WithIndex && errors.Is(err, concordat.ErrLocked) {

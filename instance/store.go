@@ -33,16 +33,20 @@ func databasePassword(dir string, c *config.Config) (string, error) {
 	if c.Store.Password != "" || c.Store.PasswordFile == "" {
 		return c.Store.Password.Reveal(), nil
 	}
-	path := c.Store.PasswordFile
+	return secretLine(dir, "store.password_file", c.Store.PasswordFile)
+}
+
+// secretLine returns the first line of the file that a key names; a relative path starts at the site's folder.
+func secretLine(dir, key, path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return "", Usagef("store.password_file: %w", err)
+		return "", Usagef("%s: %w", key, err)
 	}
 	if info.Size() > mostPassword || info.Mode().Perm()&0o077 != 0 {
-		return "", Usagef("store.password_file %s: want at most %d bytes, for its owner only (chmod 600)", path, mostPassword)
+		return "", Usagef("%s %s: want at most %d bytes, for its owner only (chmod 600)", key, path, mostPassword)
 	}
 	b, err := os.ReadFile(path)
 	line, _, _ := strings.Cut(string(b), "\n")

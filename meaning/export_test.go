@@ -10,7 +10,7 @@ func seal(body []byte) []byte {
 
 // Background returns the background of a sentence of a source, as Leads finds it and by comparing it with every sentence.
 func Background(submission *Text, sources []*Text, d, j int) (got, want float32) {
-	c := newComparison(submission, sources)
+	c := Compare(submission, sources)
 	var best []float32
 	for k, other := range sources {
 		if k == d || c.best[k] == nil {

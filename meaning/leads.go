@@ -14,6 +14,8 @@ type Lead struct {
 	Score        float64 // the sum of margins by which it stands out, 0 upwards
 	Sentences    int     // of the side that has fewer of them
 	Pairs        []Pair  // by place in the submission
+
+	least *[4]float64 // scores from which it is worth reading, by Sentences
 }
 
 // Pair is a sentence of each side.
@@ -27,12 +29,9 @@ type Pair struct {
 const (
 	sharedPart  = 0.7  // of a similarity within one language is that of words, the rest that of the table
 	leastShared = 0.08 // of words, below which two sentences are not compared further
-	seed        = 0.12 // least margin of the pair from which a passage grows
-	extend      = 0.04 // least margin of another pair of it
 	gapHere     = 2    // sentences that may lie between two pairs
 	gapThere    = 3
-	counts      = 0.08 // of a margin counts what lies above
-	neighbours  = 4    // other documents whose nearness is the background of a sentence
+	neighbours  = 4 // other documents whose nearness is the background of a sentence
 	// prior is the nearness of an unrelated document, in place of one that is missing.
 	prior = 0.12
 	// rivals is how many other sentences of the same two texts are a sentence's background as well: two texts on one question
@@ -42,36 +41,45 @@ const (
 	many = 3
 )
 
-// leastScores are the scores from which a lead is worth reading, by the number of sentences of the side that has fewer: 1, 2, 3,
-// and 4 or more. Two sentences that are alike by their topic are common; four together that each have a partner of their own are
-// not (doc/evaluation/meaning.md).
-var leastScores = [...]float64{0.25, 0.2, 0.14, 0.09}
+// measure says how margins of one kind of vectors are joined to passages.
+type measure struct {
+	seed   float32 // least margin of the pair from which a passage grows
+	extend float32 // least margin of another pair of it
+	counts float64 // of a margin counts what lies above
+	// least are the scores from which a lead is worth reading, by the number of sentences of the side that has fewer: 1, 2, 3, and
+	// 4 or more. Two sentences that are alike by their topic are common; four together that each have a partner of their own are not
+	// (doc/evaluation/meaning.md).
+	least [4]float64
+}
+
+// byTable is the measure of words and table.
+var byTable = measure{seed: 0.12, extend: 0.04, counts: 0.08, least: [4]float64{0.25, 0.2, 0.14, 0.09}}
 
 // WorthReading reports whether a lead stands out more than texts on one topic do that have nothing to do with each other.
 func (l Lead) WorthReading() bool {
-	return l.Sentences > 0 && l.Score >= leastScores[min(l.Sentences, len(leastScores))-1]
+	return l.Sentences > 0 && l.Score >= l.least[min(l.Sentences, len(l.least))-1]
 }
 
-// Leads returns the leads from a submission to each of the sources, best first, of those of its writing. The sources are one
-// another's background: what several of them are as near to says nothing about one.
-func Leads(submission *Text, sources []*Text) [][]Lead {
-	out := make([][]Lead, len(sources))
-	c := newComparison(submission, sources)
-	for d := range sources {
-		out[d] = c.passages(d)
+// Leads returns the leads from the submission to each of the sources, best first, of those of its writing, by words and table. The
+// sources are one another's background: what several of them are as near to says nothing about one.
+func (c *Comparison) Leads() [][]Lead {
+	out := make([][]Lead, len(c.sources))
+	for d := range c.sources {
+		out[d] = c.passages(d, c.margins(d), &byTable, c.joinedAt)
 	}
-	c.dropCommon(out)
+	dropCommon(out)
 	return out
 }
 
-// comparison holds the similarities of a submission with its sources.
-type comparison struct {
+// Comparison holds the similarities of a submission with its sources. It is of one goroutine.
+type Comparison struct {
 	submission *Text
 	sources    []*Text
 	vectors    []Vector        // of the submission's sentences, centred
 	postings   [][]posted      // of each piece, the submission's sentences that have it
 	at         map[int32]int32 // index into postings of a piece
 	centre     Vector
+	other      *Vector     // the centre of the other writing; nil: not needed yet
 	near       [][]similar // of each source, pairs with some words in common, by sentence there, then here
 	best       [][]float32 // of each source, the greatest similarity with each sentence of the submission
 	across     [][]Vector  // of each source, the centred vectors of its sentences; nil: not needed yet
@@ -105,9 +113,10 @@ type similar struct {
 	similarity  float32
 }
 
-func newComparison(submission *Text, sources []*Text) *comparison {
+// Compare compares a submission with its sources, sentence by sentence.
+func Compare(submission *Text, sources []*Text) *Comparison {
 	n := len(submission.Spans)
-	c := &comparison{submission: submission, sources: sources, at: map[int32]int32{}, sums: make([]float32, n),
+	c := &Comparison{submission: submission, sources: sources, at: map[int32]int32{}, sums: make([]float32, n),
 		near: make([][]similar, len(sources)), best: make([][]float32, len(sources)), across: make([][]Vector, len(sources))}
 	c.centre = centreOf(append([]*Text{submission}, sources...), submission.wide)
 	c.vectors = make([]Vector, n)
@@ -159,7 +168,7 @@ func centreOf(texts []*Text, wide bool) Vector {
 }
 
 // compare finds the pairs of a source that have some words in common.
-func (c *comparison) compare(d int) {
+func (c *Comparison) compare(d int) {
 	source := c.sources[d]
 	c.best[d] = make([]float32, len(c.submission.Spans))
 	c.across[d] = make([]Vector, len(source.Spans))
@@ -215,7 +224,7 @@ func background(best []float32) float32 {
 }
 
 // here returns the background of a sentence of the submission, seen from a source.
-func (c *comparison) here(i int32, d int) float32 {
+func (c *Comparison) here(i int32, d int) float32 {
 	var best []float32
 	for k := range c.sources {
 		if k != d && c.best[k] != nil {
@@ -227,7 +236,7 @@ func (c *comparison) here(i int32, d int) float32 {
 
 // there returns the background of a sentence of a source: how near sentences of other sources are. Words first: without any in
 // common the table alone does not reach the background that is assumed.
-func (c *comparison) there(d int, j int32) float32 {
+func (c *Comparison) there(d int, j int32) float32 {
 	if c.held == nil {
 		c.hold()
 	}
@@ -258,7 +267,7 @@ func (c *comparison) there(d int, j int32) float32 {
 }
 
 // hold notes which sentences of the sources have which pieces.
-func (c *comparison) hold() {
+func (c *Comparison) hold() {
 	c.held = map[int32][]holder{}
 	for k, source := range c.sources {
 		if c.best[k] == nil {
@@ -279,12 +288,12 @@ func (c *comparison) hold() {
 }
 
 // margins returns the pairs of a source that stand out by extend or more.
-func (c *comparison) margins(d int) []similar {
+func (c *Comparison) margins(d int) []similar {
 	backHere, backThere := map[int32]float32{}, map[int32]float32{}
 	rivalsHere, rivalsThere := rivalsOf(c.near[d])
 	var out []similar
 	for _, p := range c.near[d] {
-		if p.similarity < prior+extend {
+		if p.similarity < prior+byTable.extend {
 			continue
 		}
 		h, ok := backHere[p.here]
@@ -293,7 +302,7 @@ func (c *comparison) margins(d int) []similar {
 			backHere[p.here] = h
 		}
 		// The other background is at least prior, and costs more.
-		if p.similarity-(h+prior)/2 < extend {
+		if p.similarity-(h+prior)/2 < byTable.extend {
 			continue
 		}
 		t, ok := backThere[p.there]
@@ -302,7 +311,7 @@ func (c *comparison) margins(d int) []similar {
 			backThere[p.there] = t
 		}
 		h, t = max(h, rivalsHere[p.here].mean()), max(t, rivalsThere[p.there].mean())
-		if m := p.similarity - (h+t)/2; m >= extend {
+		if m := p.similarity - (h+t)/2; m >= byTable.extend {
 			out = append(out, similar{p.here, p.there, m})
 		}
 	}
@@ -339,16 +348,16 @@ func rivalsOf(pairs []similar) (here, there map[int32]nearest) {
 	return here, there
 }
 
-// passages returns the leads to a source.
-func (c *comparison) passages(d int) []Lead {
-	pairs := c.margins(d)
+// passages returns the leads to a source by the pairs that stand out. similarity is of a sentence of the submission and one of the
+// source, 0 to 1.
+func (c *Comparison) passages(d int, pairs []similar, by *measure, similarity func(d int, here, there int32) float32) []Lead {
 	slices.SortFunc(pairs, func(a, b similar) int {
 		return cmp.Or(cmp.Compare(b.similarity, a.similarity), cmp.Compare(a.here, b.here), cmp.Compare(a.there, b.there))
 	})
 	taken := make([]bool, len(pairs))
 	var out []Lead
 	for first, p := range pairs {
-		if taken[first] || p.similarity < seed {
+		if taken[first] || p.similarity < by.seed {
 			continue
 		}
 		taken[first] = true
@@ -362,7 +371,7 @@ func (c *comparison) passages(d int) []Lead {
 				}
 			}
 		}
-		if l, ok := c.lead(d, pairs, group); ok {
+		if l, ok := c.lead(d, pairs, group, by, similarity); ok {
 			out = append(out, l)
 		}
 	}
@@ -373,7 +382,8 @@ func (c *comparison) passages(d int) []Lead {
 func abs(x int32) int32 { return max(x, -x) }
 
 // lead makes a lead of a group of pairs. One sentence on each side is none.
-func (c *comparison) lead(d int, pairs []similar, group []int) (Lead, bool) {
+func (c *Comparison) lead(d int, pairs []similar, group []int, by *measure,
+	similarity func(d int, here, there int32) float32) (Lead, bool) {
 	rows, columns := map[int32]similar{}, map[int32]float32{}
 	for _, k := range group {
 		p := pairs[k]
@@ -385,17 +395,15 @@ func (c *comparison) lead(d int, pairs []similar, group []int) (Lead, bool) {
 	if len(rows) < 2 && len(columns) < 2 {
 		return Lead{}, false
 	}
-	l := Lead{Score: math.Inf(1), Source: concordat.Span{Start: math.MaxInt}}
+	l := Lead{Source: concordat.Span{Start: math.MaxInt}, least: &by.least}
 	across, down := 0.0, 0.0
 	for _, m := range columns {
-		down += max(0, float64(m)-counts)
+		down += max(0, float64(m)-by.counts)
 	}
 	source := c.sources[d]
 	for i, p := range rows {
-		across += max(0, float64(p.similarity)-counts)
-		shared := Shared(c.submission.sentences[i].Pieces, source.sentences[p.there].Pieces)
-		similarity := joined(shared, Dot(&c.vectors[i], &c.across[d][p.there]))
-		l.Pairs = append(l.Pairs, Pair{c.submission.Spans[i], source.Spans[p.there], min(1, float64(similarity))})
+		across += max(0, float64(p.similarity)-by.counts)
+		l.Pairs = append(l.Pairs, Pair{c.submission.Spans[i], source.Spans[p.there], min(1, float64(similarity(d, i, p.there)))})
 	}
 	for j := range columns {
 		l.Source.Start, l.Source.End = min(l.Source.Start, source.Spans[j].Start), max(l.Source.End, source.Spans[j].End)
@@ -406,8 +414,14 @@ func (c *comparison) lead(d int, pairs []similar, group []int) (Lead, bool) {
 	return l, true
 }
 
+// joinedAt returns the similarity of two sentences by words and table.
+func (c *Comparison) joinedAt(d int, here, there int32) float32 {
+	shared := Shared(c.submission.sentences[here].Pieces, c.sources[d].sentences[there].Pieces)
+	return joined(shared, Dot(&c.vectors[here], &c.across[d][there]))
+}
+
 // dropCommon takes out the leads most of whose sentences many sources say alike.
-func (c *comparison) dropCommon(leads [][]Lead) {
+func dropCommon(leads [][]Lead) {
 	held := map[int]int{} // by the start of a sentence
 	for _, ls := range leads {
 		here := map[int]bool{}

@@ -38,7 +38,7 @@ func read(t *testing.T, texts ...string) (out []*meaning.Text) {
 // TestReworded: a passage in other words leads to its source and to no other, sentence by sentence.
 func TestReworded(t *testing.T) {
 	texts := read(t, reworded, source, other)
-	leads := meaning.Leads(texts[0], texts[1:])
+	leads := meaning.Compare(texts[0], texts[1:]).Leads()
 	if len(leads[0]) != 1 || len(leads[1]) != 0 {
 		t.Fatalf("leads %+v", leads)
 	}
@@ -56,7 +56,7 @@ func TestReworded(t *testing.T) {
 // TestManySay: what three sources say alike leads to none of them.
 func TestManySay(t *testing.T) {
 	texts := read(t, reworded, source, "It is told so. "+source, source+" So it is told here.", other)
-	for d, ls := range meaning.Leads(texts[0], texts[1:]) {
+	for d, ls := range meaning.Compare(texts[0], texts[1:]).Leads() {
 		if len(ls) > 0 {
 			t.Errorf("source %d: %+v", d, ls)
 		}
@@ -67,7 +67,7 @@ func TestManySay(t *testing.T) {
 func TestLeave(t *testing.T) {
 	texts := read(t, reworded, source)
 	texts[0].Leave([]concordat.Span{{Start: 0, End: len(reworded)}})
-	if ls := meaning.Leads(texts[0], texts[1:]); len(ls[0]) > 0 {
+	if ls := meaning.Compare(texts[0], texts[1:]).Leads(); len(ls[0]) > 0 {
 		t.Errorf("leads %+v", ls)
 	}
 }
@@ -76,7 +76,7 @@ func TestLeave(t *testing.T) {
 func TestNotProse(t *testing.T) {
 	list := strings.Repeat("Berg, M. (2011) 12-40; Harrow, B. (1994) 101-126; Quist, A. (2015) 7-19; Ndiaye, O. (2007) 3-5.\n", 4)
 	texts := read(t, list, list)
-	if ls := meaning.Leads(texts[0], texts[1:]); len(ls[0]) > 0 {
+	if ls := meaning.Compare(texts[0], texts[1:]).Leads(); len(ls[0]) > 0 {
 		t.Errorf("leads %+v", ls)
 	}
 }

@@ -10,6 +10,7 @@ import (
 // Text is a text cut into sentences with their meaning. It is read-only and safe for concurrent use.
 type Text struct {
 	Spans     []concordat.Span
+	Language  string // its code; empty: unknown
 	sentences []Sentence
 	prose     []bool // whether a sentence may be part of a lead
 	wide      bool   // it is written in Chinese characters, in the main

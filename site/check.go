@@ -223,9 +223,11 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 		taken = append(taken, x.Span)
 	}
 	if o.Leads {
-		if f.Leads, err = own.Leads(ctx, sub.Text, taken, found.Candidates); err != nil {
+		leads, err := own.Leads(ctx, sub.Text, taken, found.Candidates)
+		if err != nil {
 			return nil, fmt.Errorf("leads: %w", err)
 		}
+		f.Leads, f.Flags = leads.Leads, append(f.Flags, leads.Flags...)
 	}
 	f.Wording, f.WordingOf, f.SharedWorks = shared.Found, documentsOf(libraries)+1, shared.Cited
 	if err := s.complete(ctx, f, p, q, o); err != nil {
@@ -264,7 +266,7 @@ func (o *CheckOptions) find() compare.Options {
 
 // comparer returns the site's own index as something to compare with.
 func (s *Site) comparer() *compare.Comparer {
-	return &compare.Comparer{Index: s.o.Index, Profiler: s.o.Profiler, Workers: s.o.Workers, Known: s.catalogued}
+	return &compare.Comparer{Index: s.o.Index, Profiler: s.o.Profiler, Workers: s.o.Workers, Known: s.catalogued, Encoder: s.o.Encoder}
 }
 
 func idsOf(libraries []store.Library) []concordat.LibraryID {

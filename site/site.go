@@ -76,6 +76,8 @@ type Options struct {
 	Shared bool
 	// Sharing follows what is open to partners; nil: nothing is.
 	Sharing Sharing
+	// Encoder verifies leads; nil: they are those of the embedded table.
+	Encoder *compare.Encoder
 }
 
 // Sharing keeps what partners may ask about in step with the site's libraries.

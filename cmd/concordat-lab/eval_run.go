@@ -6,15 +6,18 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"concordat/cmd/concordat-lab/eval"
 	"concordat/cmd/internal/cli"
+	"concordat/meaning/remote"
 )
 
 func (l *lab) evalRun() *cobra.Command {
 	var o eval.Options
+	var encoder remote.Options
 	c := &cobra.Command{Use: "run [NAME...]", Short: "Run the evaluations of doc/evaluation/*.md on the corpora", Args: cobra.ArbitraryArgs,
 		Long: `Run measures the product on corpora with known reuse and prints each figure with the bounds it is held to.
 Without a name it runs all of:
@@ -24,6 +27,12 @@ The corpora lie in the folder that --corpora or CONCORDAT_CORPORA names; an eval
 is skipped. It exits with 1 if a figure misses its bounds.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Corpora = cmp.Or(o.Corpora, os.Getenv("CONCORDAT_CORPORA"))
+			if encoder.URL != "" {
+				var err error
+				if o.Encoder, err = remote.New(encoder); err != nil {
+					return cli.Usagef("--encoder: %v", err)
+				}
+			}
 			for _, name := range args {
 				if !slices.ContainsFunc(eval.Evaluations(), func(e eval.Evaluation) bool { return e.Name == name }) {
 					return cli.Usagef("no evaluation %s: there are\n%s", name, evaluationNames())
@@ -53,7 +62,11 @@ is skipped. It exits with 1 if a figure misses its bounds.`,
 	c.Flags().StringArrayVar(&o.Scenarios, "scenario", nil,
 		"folder of the innocent documents to be measured, such as 09-ring (repeatable; default all)")
 	c.Flags().StringArrayVar(&o.Modes, "mode", nil,
-		"way of comparing innocent documents to be measured, such as tmpl (repeatable; default all)")
+		"way of comparing innocent documents to be measured, such as tmpl, or part of the evaluation of leads: reworded, answers, innocent (repeatable; default all)")
+	c.Flags().StringVar(&encoder.URL, "encoder", "", "address of an encoder that verifies leads, such as http://127.0.0.1:8080/v1")
+	c.Flags().StringVar(&encoder.Model, "encoder-model", "", "its model")
+	c.Flags().StringVar(&encoder.Prefix, "encoder-prefix", "", "what the model wants before each text")
+	c.Flags().DurationVar(&encoder.Timeout, "encoder-timeout", 5*time.Minute, "how long a request may take")
 	c.Flags().StringVar(&o.Passages, "passages", "", "file for passages that reports on innocent documents count, one JSON object a line")
 	return c
 }

@@ -32,6 +32,7 @@ type checkFlags struct {
 	forward, channel   string
 	date               string
 	short, leads       bool
+	leadsGiven         bool // --leads stands over the configuration
 	shortThreshold     float64
 	exact, complete    bool
 	partners           []string
@@ -94,6 +95,7 @@ the site for that. A partner named with --partner is not asked about a library t
 }
 
 func (f *checkFlags) validate(fl *pflag.FlagSet) error {
+	f.leadsGiven = fl.Changed("leads")
 	share := func(name string, v float64) error {
 		if fl.Changed(name) && !(v > 0 && v <= 1) { // NaN too
 			return cli.Usagef("--%s %v: want a share above 0, at most 1", name, v)
@@ -147,6 +149,7 @@ func (a *app) check(ctx context.Context, o *instance.Instance, paths []string, f
 	c := checker{language: language, a: a, o: o, f: f, options: options, rules: rules, several: len(files) > 1 || isFolder(f.out.out),
 		names: map[string]bool{}, checked: map[string]bool{}, incomplete: busy, failures: failures{a: a}}
 	err = c.all(ctx, r, files)
+	a.tellEncoder(o)
 	if err = errors.Join(err, r.Close()); err != nil {
 		return err
 	}
@@ -159,10 +162,24 @@ func (a *app) check(ctx context.Context, o *instance.Instance, paths []string, f
 	return c.failures.err()
 }
 
+// tellEncoder says what the encoder was asked, if it was.
+func (a *app) tellEncoder(o *instance.Instance) {
+	if o.Encoder == nil || a.JSON {
+		return
+	}
+	if s := o.Encoder.Spent(); s.Requests > 0 {
+		a.Say("encoder %s: %d sentences in %d requests, %s; %d requests failed", o.Encoder.Name(), s.Texts, s.Requests,
+			s.Took.Round(time.Millisecond), s.Failures)
+	}
+}
+
 func (f *checkFlags) options(ctx context.Context, a *app, o *instance.Instance) (site.CheckOptions, error) {
 	out := site.CheckOptions{Exact: f.exact || o.Config.Check.Probe == concordat.ProbeExact, Candidates: f.candidates,
 		Threshold: cmp.Or(f.threshold, o.Config.Check.Threshold), Short: f.short || o.Config.Check.Short,
-		ShortThreshold: cmp.Or(f.shortThreshold, o.Config.Check.ShortThreshold), Leads: f.leads || o.Config.Meaning.Leads == config.LeadsOn}
+		ShortThreshold: cmp.Or(f.shortThreshold, o.Config.Check.ShortThreshold), Leads: o.Config.Meaning.Leads == config.LeadsOn}
+	if f.leadsGiven {
+		out.Leads = f.leads
+	}
 	for _, name := range f.libraries {
 		l, err := o.Library(ctx, name)
 		if err != nil {

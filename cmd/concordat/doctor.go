@@ -175,6 +175,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	}
 	d.ports(ctx, c, served)
 	d.proxies(c)
+	d.encoder(ctx, c)
 	err = d.a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
 		d.store(ctx, o)
 		d.originals(ctx, o)

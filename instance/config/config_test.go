@@ -114,7 +114,8 @@ check:
   short: true
   short_threshold: 0.7
   again_days: 30
-meaning: {leads: on}
+meaning: {leads: on, encoder: {url: 'https://encoder.example.edu/v1', model: e5, prefix: 'query: ', key_file: encoder.key, batch: 16,
+  timeout: 5s, dimensions: 384, allow_text_to_leave: true}}
 report:
   language: zh
   certificate: chain.pem
@@ -211,6 +212,9 @@ func TestFull(t *testing.T) {
 		"retention.cited": "withhold",
 		"store.url":       "postgres://ada@db/site", "store.password_file": "secret",
 		"serve.url": "https://check.example.edu", "login.password": "administrators", "meaning.leads": "on",
+		"meaning.encoder.url": "https://encoder.example.edu/v1", "meaning.encoder.model": "e5", "meaning.encoder.prefix": "query: ",
+		"meaning.encoder.key_file": "encoder.key", "meaning.encoder.batch": "16", "meaning.encoder.timeout": "5s",
+		"meaning.encoder.dimensions": "384", "meaning.encoder.allow_text_to_leave": "true",
 		"lti.learners": "true", "lti.private_addresses": "true",
 		"login.oidc.university": "https://id.example.edu client check, no secret, accounts are made, else submitter",
 		"templates.proposal":    `rationale /^1\./; budget /Budget/ skip`,
@@ -402,6 +406,24 @@ func TestDiff(t *testing.T) {
 	}
 	if d := cmp.Diff(want, Diff(a, b)); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestEncoder: an encoder is checked with all that is said of it, and a fault stands at the key that it is about.
+func TestEncoder(t *testing.T) {
+	for text, want := range map[string]string{
+		"meaning: {encoder: {url: 'http://127.0.0.1:1/v1'}}":                                                                       "",
+		"meaning: {encoder: {url: 'https://e.example.edu'}}":                                                                       "meaning.encoder.url: e.example.edu is another machine",
+		"meaning: {encoder: {url: 'http://e.example.edu', allow_text_to_leave: true}}":                                             "plain http",
+		"meaning: {encoder: {url: 'https://e.example.edu', allow_text_to_leave: true, model: '" + strings.Repeat("m", 300) + "'}}": "longer",
+		"meaning: {encoder: {url: nowhere}}":                                                                                       "want an address",
+		"meaning: {encoder: {batch: 0}}":                                                                                           "meaning.encoder.batch",
+		"meaning: {encoder: {allow_text: yes}}":                                                                                    "unknown key",
+	} {
+		_, err := load([]byte(text), "concordat.yaml", nil)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
 	}
 }
 

@@ -432,4 +432,5 @@ func (p *parser) together() {
 	if c.Login.Password == PasswordAdministrators && len(c.Login.OIDC) == 0 {
 		fault("login.password", "nobody but administrators could sign in: there is no login.oidc")
 	}
+	p.encoder()
 }

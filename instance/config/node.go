@@ -16,14 +16,15 @@ import (
 // File is a file that a configuration names.
 type File struct {
 	Key  string // that names it, as ForNode takes it
-	Path string // relative paths of store.password_file start at the site's folder
+	Path string // relative paths of store.password_file and meaning.encoder.key_file start at the site's folder
 	Name string // under which a copy of it may lie in the folder of another machine
 }
 
 // Files returns the files that the configuration names, in order of key.
 func (c *Config) Files() []File {
 	all := []File{{"report.certificate", c.Report.Certificate, "report-certificate.pem"}, {"report.key", c.Report.Key, "report-key.pem"},
-		{"store.password_file", c.Store.PasswordFile, "store-password"}}
+		{"store.password_file", c.Store.PasswordFile, "store-password"},
+		{"meaning.encoder.key_file", c.Meaning.Encoder.KeyFile, "encoder-key"}}
 	for _, p := range c.Login.OIDC {
 		all = append(all, File{"login.oidc." + p.Name, p.secretFile, "oidc-" + p.Name + "-secret"})
 	}

@@ -17,6 +17,8 @@ type Comparer struct {
 	Workers  int // of comparing, at least 1
 	// Known, if not nil, leaves out candidates that are not to be found.
 	Known func(context.Context, []*Candidate) ([]*Candidate, error)
+	// Encoder verifies leads; nil: they are those of the embedded table.
+	Encoder *Encoder
 }
 
 // Progress is told how far a stage is; it may be called concurrently.

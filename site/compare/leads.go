@@ -21,21 +21,29 @@ const (
 	languageBytes = 4 << 10
 )
 
+// Leads are passages that seem to say in other words what candidates say.
+type Leads struct {
+	Leads   []report.Lead // not nil
+	Flags   []concordat.Flag
+	Encoded int // sentences that an encoder was asked about
+}
+
 // Leads returns passages that seem to say in other words what candidates say, outside of taken: what is evidence or shared by
-// right. It is not nil. Only candidates that their words nominate are compared.
-func (m *Comparer) Leads(ctx context.Context, text string, taken []concordat.Span, candidates []*Candidate) ([]report.Lead, error) {
+// right. Only candidates that their words nominate are compared.
+func (m *Comparer) Leads(ctx context.Context, text string, taken []concordat.Span, candidates []*Candidate) (*Leads, error) {
 	table, err := meaning.Default()
 	if err != nil {
 		return nil, err
 	}
 	candidates = slices.DeleteFunc(slices.Clone(candidates), func(c *Candidate) bool { return !c.Text })
 	candidates = candidates[:min(len(candidates), leadCandidates)]
-	out := []report.Lead{}
+	out := &Leads{Leads: []report.Lead{}}
 	if len(candidates) == 0 {
 		return out, nil
 	}
 	submission := meaning.NewEncoder(table).Read(text)
 	submission.Leave(slices.Concat(taken, report.References(text)))
+	submission.Language = languageOf(text)
 	documents := make([]*concordat.Document, len(candidates))
 	texts := make([]*meaning.Text, len(candidates))
 	err = m.each(ctx, "meaning", candidates, NoProgress, func(ctx context.Context, i int) error {
@@ -46,12 +54,19 @@ func (m *Comparer) Leads(ctx context.Context, text string, taken []concordat.Spa
 		}
 		documents[i], texts[i] = d, meaning.NewEncoder(table).Read(d.Text)
 		texts[i].Leave(report.References(d.Text))
+		texts[i].Language = languageOf(d.Text)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	for i, leads := range meaning.Leads(submission, texts) {
+	found, err := m.verified(ctx, meaning.Compare(submission, texts), text, documents)
+	if err != nil {
+		return nil, err
+	}
+	out.Flags, out.Encoded = found.flags, found.count
+	by := cmp.Or(found.name, "table@"+table.Digest())
+	for i, leads := range found.leads {
 		var points *report.Counter
 		for _, l := range leads {
 			if !l.WorthReading() {
@@ -60,11 +75,25 @@ func (m *Comparer) Leads(ctx context.Context, text string, taken []concordat.Spa
 			if points == nil {
 				points = report.NewCounter(documents[i].Text)
 			}
-			out = append(out, leadOf(text, documents[i], points, candidates[i], l))
-			out[len(out)-1].Encoder = "table@" + table.Digest()
+			lead := leadOf(text, documents[i], points, candidates[i], l)
+			lead.Encoder = by
+			out.Leads = append(out.Leads, lead)
 		}
 	}
 	return out, nil
+}
+
+// verified returns the leads of a comparison, as the encoder sees them if there is one.
+func (m *Comparer) verified(ctx context.Context, c *meaning.Comparison, text string, documents []*concordat.Document) (verified, error) {
+	leads := c.Leads()
+	if m.Encoder == nil {
+		return verified{leads: leads}, nil
+	}
+	there := make([]string, len(documents))
+	for i, d := range documents {
+		there[i] = d.Text
+	}
+	return m.Encoder.verify(ctx, c, leads, text, there)
 }
 
 // leadOf returns a lead as findings keep it.

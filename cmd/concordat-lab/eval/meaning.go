@@ -10,6 +10,7 @@ import (
 	"concordat"
 	"concordat/report"
 	"concordat/site"
+	"concordat/site/compare"
 )
 
 // llmArchive has what a language model put in other words.
@@ -17,13 +18,34 @@ const llmArchive = "llm-reuse/llm-reuse.tar.zst"
 
 // otherWords measures leads: which passages that were put in other words have one, and which texts have one that should not.
 func otherWords(r *run) error {
-	if err := r.rewordings(); err != nil {
-		return err
+	for _, part := range []struct {
+		mode string
+		f    func() error
+	}{{"reworded", r.rewordings}, {"answers", r.answersWithLeads}, {"innocent", r.innocentLeads}} {
+		if len(r.o.Modes) > 0 && !slices.Contains(r.o.Modes, part.mode) {
+			continue
+		}
+		if err := part.f(); err != nil {
+			return err
+		}
 	}
-	if err := r.answersWithLeads(); err != nil {
-		return err
+	if e := r.o.Encoder; e != nil {
+		spent := e.Spent()
+		r.figure("the encoder", "sentences encoded", float64(spent.Texts))
+		r.figure("the encoder", "requests that failed", float64(spent.Failures)).most(0, 0)
 	}
-	return r.innocentLeads()
+	return nil
+}
+
+// leadsBench returns a bench of documents whose checks look for leads, with the encoder if there is one.
+func (r *run) leadsBench(library []Doc) (*Bench, error) {
+	b, err := r.bench(library)
+	if err == nil && r.o.Encoder != nil {
+		o := b.Site.Options()
+		o.Encoder = compare.NewEncoder(r.o.Encoder)
+		b.Site = site.New(o)
+	}
+	return b, err
 }
 
 // rewordedGroups are the kinds of passages that are counted together, by the number at the start of their folder.
@@ -62,7 +84,7 @@ func (r *run) rewordings() error {
 	slices.SortFunc(library, byID)
 	slices.SortFunc(asking, byID)
 	asking = asking[:r.pick(len(asking), min(10, len(asking)))]
-	b, err := r.bench(library)
+	b, err := r.leadsBench(library)
 	if err != nil {
 		return err
 	}
@@ -222,7 +244,7 @@ func (r *run) answersWithLeads() error {
 	if err != nil {
 		return err
 	}
-	b, err := r.bench(library)
+	b, err := r.leadsBench(library)
 	if err != nil {
 		return err
 	}
@@ -290,7 +312,7 @@ func (r *run) scenarioLeads(s *innocentScenario, templates []report.Template) (w
 				asking = append(asking, Doc{d.name, d.text})
 			}
 		}
-		b, err := r.bench(library)
+		b, err := r.leadsBench(library)
 		if err != nil {
 			return with, leads, err
 		}

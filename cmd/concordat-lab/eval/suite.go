@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"concordat/meaning/remote"
 	"concordat/profile"
 )
 
@@ -31,6 +32,8 @@ type Options struct {
 	Scenarios, Modes []string
 	// Passages, if not empty, is a file for the passages that such an evaluation judged, one JSON object a line.
 	Passages string
+	// Encoder verifies leads; nil: none does.
+	Encoder *remote.Encoder
 }
 
 // Figure is one measured value with the bounds it is held to.

