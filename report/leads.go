@@ -14,6 +14,8 @@ type LeadKind string
 const (
 	LeadRewording LeadKind = "rewording" // the same in other words
 	LeadSummary   LeadKind = "summary"   // a much longer passage in other words
+	// LeadTranslation is the same in another language, however long.
+	LeadTranslation LeadKind = "translation"
 )
 
 // Lead is a passage that seems to say in other words what a passage of a source says. It is a reason to read both, no
@@ -99,8 +101,11 @@ func (r *Report) LeadsFound() string {
 
 // LeadWords says of a lead how it relates to its source.
 func (r *Report) LeadWords(l Lead) string {
-	if l.Kind == LeadSummary {
+	switch l.Kind {
+	case LeadSummary:
 		return r.Language.Say("says in brief what the source says")
+	case LeadTranslation:
+		return r.Language.Say("says what the source says in another language")
 	}
 	return r.Language.Say("says the same in other words")
 }

@@ -43,7 +43,9 @@ func (m *Comparer) Leads(ctx context.Context, text string, taken []concordat.Spa
 	}
 	submission := meaning.NewEncoder(table).Read(text)
 	submission.Leave(slices.Concat(taken, report.References(text)))
-	submission.Language = languageOf(text)
+	if m.Encoder != nil {
+		submission.Language = languageOf(text)
+	}
 	documents := make([]*concordat.Document, len(candidates))
 	texts := make([]*meaning.Text, len(candidates))
 	err = m.each(ctx, "meaning", candidates, NoProgress, func(ctx context.Context, i int) error {
@@ -54,7 +56,9 @@ func (m *Comparer) Leads(ctx context.Context, text string, taken []concordat.Spa
 		}
 		documents[i], texts[i] = d, meaning.NewEncoder(table).Read(d.Text)
 		texts[i].Leave(report.References(d.Text))
-		texts[i].Language = languageOf(d.Text)
+		if m.Encoder != nil {
+			texts[i].Language = languageOf(d.Text)
+		}
 		return nil
 	})
 	if err != nil {
@@ -102,7 +106,9 @@ func leadOf(text string, d *concordat.Document, points *report.Counter, c *Candi
 	out := report.Lead{Span: l.Span, Source: c.Ref, Title: cmp.Or(d.Title, c.Title), SourceSpan: l.Source,
 		SourcePoints: points.Points(l.Source), Kind: report.LeadRewording, Text: there,
 		Languages: [2]string{languageOf(l.Span.In(text)), languageOf(there)}}
-	if meaning.Letters(there) >= condensed*meaning.Letters(l.Span.In(text)) {
+	if a, b := out.Languages[0], out.Languages[1]; a != b && a != "" && b != "" {
+		out.Kind = report.LeadTranslation
+	} else if meaning.Letters(there) >= condensed*meaning.Letters(l.Span.In(text)) {
 		out.Kind = report.LeadSummary
 	}
 	for _, p := range l.Pairs {
