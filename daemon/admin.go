@@ -21,6 +21,7 @@ import (
 func (s *Daemon) administration() *web.Administration {
 	return &web.Administration{Storage: s.storage, Schemes: s.schemes, Health: s.health,
 		Settings: func() []web.Setting { return webSettings(s.o) },
+		Set:      s.set,
 		Keys: func(ctx context.Context) (web.Keys, error) {
 			k, err := s.o.Keys(ctx)
 			if err != nil || !k.Made {
@@ -50,8 +51,17 @@ func webSettings(o *instance.Instance) []web.Setting {
 			}
 		}
 	}
+	keys := map[string]config.Key{}
+	for _, k := range config.Keys() {
+		keys[k.Name] = k
+	}
 	for _, r := range o.Now().Rows() {
-		out = append(out, web.Setting{Key: r.Key, Value: r.Value, Origin: cmp.Or(o.Flags[r.Key], r.Origin.String()) + next[r.Key], Live: r.Live})
+		one := web.Setting{Key: r.Key, Value: r.Value, Origin: cmp.Or(o.Flags[r.Key], r.Origin.String()) + next[r.Key], Live: r.Live}
+		if k, ok := keys[r.Key]; ok {
+			one.Kind, one.Doc, one.Words = k.Type, k.Doc, k.Words
+			one.Changeable = r.Live && r.Origin.Env == "" && o.Flags[r.Key] == "" && !o.Clustered()
+		}
+		out = append(out, one)
 	}
 	return out
 }

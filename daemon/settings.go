@@ -2,8 +2,16 @@ package daemon
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
+	"concordat"
+	"concordat/instance"
 	"concordat/instance/config"
+	"concordat/store"
+	"concordat/web"
 )
 
 // What an operator sets for all nodes of a site reaches each of them by ZooKeeper. A node keeps the newest
@@ -54,4 +62,33 @@ func (s *Daemon) watchSettings(ctx context.Context) error {
 			s.log.Info("settings of the cluster", "version", c.Version)
 		}
 	}
+}
+
+// set gives settings that change while the site runs other values, in the configuration file and in this process.
+func (s *Daemon) set(ctx context.Context, values []web.Setting, notes ...store.AuditNote) error {
+	var to []instance.Setting
+	for _, v := range values {
+		if !slices.ContainsFunc(config.Keys(), func(k config.Key) bool { return k.Name == v.Key && k.Live }) {
+			return fmt.Errorf("setting %s does not change while the site runs: %w", v.Key, concordat.ErrInvalid)
+		}
+		to = append(to, instance.Setting{Key: v.Key, Value: v.Value})
+	}
+	next, err := s.o.SetConfig(ctx, to, notes...)
+	if faults := (config.Faults)(nil); errors.As(err, &faults) {
+		return problems(faults)
+	}
+	if err != nil {
+		return err
+	}
+	s.use(next)
+	return nil
+}
+
+// problems are the faults of a configuration without the place in the file: whoever reads them has not seen it.
+func problems(faults config.Faults) error {
+	var all []string
+	for _, f := range faults {
+		all = append(all, f.Key+": "+f.Problem)
+	}
+	return fmt.Errorf("%w: %s", concordat.ErrInvalid, strings.Join(all, "; "))
 }

@@ -79,7 +79,8 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		return nil, errors.Join(err, d.reader.Close())
 	}
 	d.Pages, err = web.New(web.Options{
-		Site: o.Site, Answers: o.Answers, Asks: o.Asks, Title: cmp.Or(o.Config.Site.Title, string(o.ID())), Store: o.Store, Queue: d.queue,
+		Site: o.Site, Answers: o.Answers, Asks: o.Asks, Store: o.Store, Queue: d.queue,
+		Title: func() string { return cmp.Or(o.Now().Site.Title, string(o.ID())) },
 		Files: files, Logger: s.log,
 		Panicked:   s.meters.panic,
 		Rules:      func() report.Rules { return instance.Rules(o.Now()) },

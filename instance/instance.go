@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -83,6 +84,7 @@ type Instance struct {
 	Keeping    atomic.Bool                    // this process deletes for all nodes of the site
 	panics     atomic.Pointer[compare.Panics] // where they are noted; nil: in the log
 	keystore   atomic.Int64                   // version of the shared keystore of which the folder has a copy
+	setting    sync.Mutex                     // held by whoever changes the configuration file
 }
 
 // Mode says which parts of a site a command needs.

@@ -26,7 +26,7 @@ const (
 
 // CardFields are those of a first card: the site's name, and no address.
 func (o *Instance) CardFields() crypto.CardFields {
-	return crypto.CardFields{Name: cmp.Or(o.Config.Site.Title, string(o.Config.Site.ID)), Modes: crypto.ModeSealed}
+	return crypto.CardFields{Name: cmp.Or(o.Now().Site.Title, string(o.Config.Site.ID)), Modes: crypto.ModeSealed}
 }
 
 // EnsureKeys makes keys and a card without an address for a site that never had any, so that what it gives out is signed

@@ -130,6 +130,7 @@ var routeDecisions = map[string]string{
 	"GET /admin/schemes":          "au",
 	"GET /admin/cluster":          "au",
 	"GET /admin/settings":         "au",
+	"POST /admin/settings":        "a",
 	"GET /admin/partners":         "au",
 	"GET /admin/partners/{site}":  "au",
 	"POST /admin/partners":        "a", // makes partners

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"concordat"
@@ -25,6 +23,8 @@ type Administration struct {
 	Schemes  func(ctx context.Context) (Schemes, error)
 	Health   func(ctx context.Context) []HealthPart
 	Settings func() []Setting
+	// Set gives keys that change while the site runs other values; nil: pages change none.
+	Set func(ctx context.Context, values []Setting, notes ...store.AuditNote) error
 	// Keys are those by which the site signs. LockedRoot returns the root key under a passphrase, which stays here too, and
 	// PutOffRoot notes that nobody is to be asked for it again.
 	Keys       func(ctx context.Context) (Keys, error)
@@ -76,6 +76,11 @@ type Setting struct {
 	Origin string `json:"origin"` // default, FILE:LINE, $VARIABLE or --FLAG
 	Live   bool   `json:"live"`   // a change takes effect without a restart
 	Hidden bool   `json:"hidden"` // a secret: Value is empty
+	// The rest is for a page on which it is changed.
+	Changeable bool     `json:"-"` // by this page: it is Live, and no variable or flag stands over it
+	Words      []string `json:"-"` // the values that there are; nil: any of Kind
+	Kind       string   `json:"-"` // what is wanted, such as a number in a range
+	Doc        string   `json:"-"` // in English
 }
 
 // adminRoutes adds the pages of administration: an administrator changes, an auditor reads.
@@ -89,6 +94,7 @@ func (w adminPages) adminRoutes() {
 	w.page("GET /admin/storage", overseers, w.storagePage)
 	w.page("GET /admin/schemes", overseers, w.schemesPage)
 	w.page("GET /admin/settings", overseers, w.settingsPage)
+	w.page("POST /admin/settings", administrators, w.changeSettings)
 	w.partnerRoutes()
 	w.page("GET /admin/audit", overseers, w.auditPage)
 	w.page("POST /admin/audit", overseers, w.verifyAudit)
@@ -292,39 +298,6 @@ func (w adminPages) schemesPage(rw http.ResponseWriter, r *http.Request, v *visi
 		Schemes
 	}{adminFor(v), s}
 	w.show(rw, r, v, http.StatusOK, "admin_schemes", "title.admin", p)
-}
-
-// settings are those of the process, without secrets whatever it says of them.
-func (w adminPages) settings() []Setting {
-	if w.o.Admin == nil || w.o.Admin.Settings == nil {
-		return nil
-	}
-	all := slices.Clone(w.o.Admin.Settings())
-	for i := range all {
-		if secret(all[i].Key) && all[i].Value != "" {
-			all[i].Value, all[i].Hidden = "", true
-		}
-	}
-	return all
-}
-
-// secret reports whether the value of a key is nobody's business.
-func secret(key string) bool {
-	_, last, _ := strings.Cut("."+key, ".")
-	for _, word := range []string{"secret", "password", "passphrase", "token", "private"} {
-		if strings.Contains(last, word) {
-			return true
-		}
-	}
-	return false
-}
-
-func (w adminPages) settingsPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	p := struct {
-		adminFrame
-		Settings []Setting
-	}{adminFor(v), w.settings()}
-	w.show(rw, r, v, http.StatusOK, "admin_settings", "title.admin", p)
 }
 
 // bytesWords writes a number of bytes for people.

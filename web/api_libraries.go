@@ -215,7 +215,7 @@ type apiVersionOutput struct {
 func (w adminAPI) apiVersion(context.Context, *struct{}) (*apiVersionOutput, error) {
 	out := &apiVersionOutput{}
 	b := &out.Body
-	b.API, b.Site, b.Title, b.Scopes, b.Events = apiVersion, w.o.Site.ID(), w.o.Title, people.Scopes, store.EventKinds()
+	b.API, b.Site, b.Title, b.Scopes, b.Events = apiVersion, w.o.Site.ID(), w.o.Title(), people.Scopes, store.EventKinds()
 	b.Formats, b.Adds = []string{"json", "csv", "html", "pdf"}, w.o.AddFile != nil
 	b.MaxFile, b.MaxFiles, b.MaxPage = w.o.MaxUpload, mostFiles, 500
 	return out, nil

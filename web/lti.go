@@ -99,7 +99,7 @@ func (w *Web) ltiRoutes() {
 	w.page("POST /platforms", administrators, d.changePlatforms)
 }
 
-func (d *ltiDesk) tool() lti.Tool { return lti.Tool{Name: d.w.o.Title, Base: d.w.o.Base} }
+func (d *ltiDesk) tool() lti.Tool { return lti.Tool{Name: d.w.o.Title(), Base: d.w.o.Base} }
 
 func platformOf(p store.LTIPlatform) *lti.Platform {
 	return &lti.Platform{Issuer: p.Issuer, ClientID: p.Client, AuthURL: p.AuthURL, TokenURL: p.TokenURL, TokenAudience: p.TokenAudience,

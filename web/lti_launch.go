@@ -253,7 +253,7 @@ func (d *ltiDesk) configure(rw http.ResponseWriter, r *http.Request, s *ltiSessi
 		return
 	}
 	raw, err := d.o.Keys.DeepLinkingResponse(platformOf(s.platform), one.Message,
-		&lti.Item{Title: d.w.o.Title, Text: message.LanguageOf(r).Say("lti.item"),
+		&lti.Item{Title: d.w.o.Title(), Text: message.LanguageOf(r).Say("lti.item"),
 			Custom: map[string]string{customProcessor: one.Processor}, ReportURL: d.tool().LaunchURL()}, d.w.o.Now())
 	to, bad := url.Parse(one.Message.DeepLinking.ReturnURL)
 	if err = errors.Join(err, bad); err != nil {

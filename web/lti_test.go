@@ -126,7 +126,8 @@ func (c *course) start(working bool) {
 	if c.broken {
 		kept = nil
 	}
-	c.pages, err = web.New(web.Options{Site: s, Title: "Site", Store: db, Queue: q, Files: kept, MaxUpload: 1 << 20, Base: c.server.URL,
+	c.pages, err = web.New(web.Options{Site: s, Title: func() string { return "Site" },
+		Store: db, Queue: q, Files: kept, MaxUpload: 1 << 20, Base: c.server.URL,
 		LTI: &c.options, Logger: slog.New(slog.NewTextHandler(&c.log, nil)), Panicked: func() { c.panicked.Add(1) },
 		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return []string{"thesis"} }})
 	must(err)

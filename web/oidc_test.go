@@ -170,7 +170,7 @@ func newLoginDesk(t *testing.T, administratorsOnly bool, providers ...web.Provid
 	}
 	var pages *web.Web
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { pages.ServeHTTP(rw, r) }))
-	pages, err = web.New(web.Options{Title: "Site", Store: db, Files: store.OpenFiles(t.TempDir()), Base: server.URL,
+	pages, err = web.New(web.Options{Title: func() string { return "Site" }, Store: db, Files: store.OpenFiles(t.TempDir()), Base: server.URL,
 		Login: web.Login{AdministratorsOnly: administratorsOnly, Providers: providers}, Logger: slog.New(slog.DiscardHandler),
 		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return nil }})
 	if err != nil {

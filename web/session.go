@@ -141,6 +141,8 @@ func form(rw http.ResponseWriter, r *http.Request) error {
 
 type signPage struct {
 	Next, Key, Name, Title, Problem string
+	Site                            string // title that the site is to have; NamesSite: it is asked for
+	NamesSite                       bool
 	Public                          bool // people can make accounts
 
 	Providers      []providerLink // to sign in at
@@ -287,7 +289,23 @@ func (w *Web) firstPage(rw http.ResponseWriter, r *http.Request) {
 		w.fail(rw, r, nil, ofLink(err))
 		return
 	}
-	w.show(rw, r, nil, http.StatusOK, "first", "title.first", signPage{Key: key})
+	w.show(rw, r, nil, http.StatusOK, "first", "title.first", w.namingSite(signPage{Key: key}))
+}
+
+// titleKey is the setting of the site's title.
+const titleKey = "site.title"
+
+// namingSite adds to the first page whether it asks for the title of the site, and the title that was given.
+func (w *Web) namingSite(p signPage) signPage {
+	if w.o.Admin == nil || w.o.Admin.Set == nil {
+		return p
+	}
+	for _, one := range w.admin.settings() {
+		if one.Key == titleKey && one.Changeable {
+			p.NamesSite, p.Site = true, one.Value
+		}
+	}
+	return p
 }
 
 func (w *Web) first(rw http.ResponseWriter, r *http.Request) {
@@ -299,6 +317,12 @@ func (w *Web) first(rw http.ResponseWriter, r *http.Request) {
 	var a store.Account
 	if err == nil {
 		a, err = w.people.First(r.Context(), p.Key, store.Account{Name: p.Name, Title: p.Title, Password: hash})
+	}
+	if err == nil && p.NamesSite && p.Site != "" && p.Site != w.o.Title() {
+		note := store.AuditNote{Actor: a.Name, Action: "settings_changed", Detail: map[string]any{titleKey: p.Site}}
+		if err := w.o.Admin.Set(r.Context(), []Setting{{Key: titleKey, Value: p.Site}}, note); err != nil {
+			w.o.Logger.Error("title of the site", "error", err) // the account is made: it is set at the settings
+		}
 	}
 	w.joined(rw, r, a.Name, err)
 }
@@ -351,7 +375,10 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request, page string, named
 	}
 	f := r.PostForm
 	p = signPage{Key: f.Get("key"), Name: strings.TrimSpace(f.Get("name")), Title: f.Get("title")}
-	password = f.Get("password")
+	if password = f.Get("password"); named {
+		p = w.namingSite(p)
+		p.Site = strings.TrimSpace(f.Get("site"))
+	}
 	if !named { // the link knows for whom it is
 		t, err := w.o.Store.Token(r.Context(), p.Key, store.PurposeJoin)
 		if err != nil {
@@ -362,6 +389,9 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request, page string, named
 	}
 	if len(p.Title) > people.MaxTitle {
 		p.Title = "" // the form has no room for it
+	}
+	if len(p.Site) > people.MaxTitle {
+		p.Site = "" // likewise
 	}
 	if p.Problem = passwords.Fault(password, f.Get("again"), p.Name, p.Title); named && p.Name == "" {
 		p.Problem = "first.name"

@@ -43,7 +43,7 @@ type Options struct {
 	Site      *site.Site
 	Answers   *siteanswer.Answerer // partners are answered by
 	Asks      *ask.Asker           // and asked by
-	Title     string               // of the site, for people
+	Title     func() string        // of the site as it is now, for people
 	Store     *store.DB
 	Queue     *site.Queue
 	Files     *store.Files
@@ -399,7 +399,7 @@ func (f frame) Others() []message.Language {
 func (w *Web) show(rw http.ResponseWriter, r *http.Request, v *visitor, code int, name, title string, page any) {
 	l := message.LanguageOf(r)
 	var b bytes.Buffer
-	if err := w.pages[l][name].Execute(&b, frame{Language: l, Site: w.o.Title, Title: title, Path: r.URL.Path, Next: rereadAt(r),
+	if err := w.pages[l][name].Execute(&b, frame{Language: l, Site: w.o.Title(), Title: title, Path: r.URL.Path, Next: rereadAt(r),
 		Visitor: v, LTI: w.lti != nil, Waiting: w.waiting(r.Context(), v),
 		Pending: w.unconfirmed(r.Context(), v), Page: page}); err != nil {
 		w.o.Logger.Error("page", "page", name, "error", err)

@@ -111,7 +111,8 @@ func newDeskOf(t testing.TB, idle bool, change func(*web.Options)) *desk {
 	batches := newBatches(t, s, db, files, q, dir)
 	unsignable, full := new(atomic.Bool), new(atomic.Bool)
 	partner := new(south)
-	o := web.Options{Eraser: eraser, Site: s, Answers: answers, Asks: asks, Title: "North <University>", Store: db, Queue: q, Files: files,
+	o := web.Options{Eraser: eraser, Site: s, Answers: answers, Asks: asks,
+		Title: func() string { return "North <University>" }, Store: db, Queue: q, Files: files,
 		Batches:   batches,
 		MaxUpload: 1 << 20, Originals: plainOriginals{files},
 		ReportJSON: func(out io.Writer, rep *report.Report) error {

@@ -254,7 +254,7 @@ func TestOrigins(t *testing.T) {
 	for _, want := range [][]string{
 		{"check.threshold", "0.7", "$CONCORDAT_CHECK_THRESHOLD", "live"},
 		{"scheme", "natural", "default", "restart"},
-		{"site.title", "-", "$CONCORDAT_SITE_TITLE", "restart"},
+		{"site.title", "-", "$CONCORDAT_SITE_TITLE", "live"},
 	} {
 		found := false
 		for _, line := range lines {

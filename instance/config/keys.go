@@ -27,6 +27,7 @@ type Key struct {
 	Default string
 	Live    bool // takes effect while the site runs; else at its next start
 	Doc     string
+	Words   []string // the values that there are; nil: not these few
 
 	set func(*Config, string) error
 	get func(*Config) string
@@ -56,7 +57,7 @@ var keys = slices.Concat(siteKeys, meaningKeys, storeKeys, peopleKeys, logKeys, 
 var siteKeys = []Key{
 	matching("site.id", "local", restart, siteID, func(c *Config) *concordat.SiteID { return &c.Site.ID },
 		"Name of the site in the federation: lower-case letters, digits, dot, hyphen, underscore; at most 63."),
-	text("site.title", "", restart, func(c *Config) *string { return &c.Site.Title },
+	text("site.title", "", live, func(c *Config) *string { return &c.Site.Title },
 		"Name of the site for people, as partners and reports show it."),
 	word("scheme", "natural", restart, func(c *Config) *string { return &c.Scheme },
 		"Recipe of the fingerprints. An index keeps that with which it was made; reindex changes it.",
@@ -244,7 +245,7 @@ func matching(name, def string, live bool, pattern *regexp.Regexp, field func(*C
 }
 
 func word(name, def string, live bool, field func(*Config) *string, doc string, words ...string) Key {
-	return Key{Name: name, Type: oneOf(words), Default: def, Live: live, Doc: doc,
+	return Key{Name: name, Type: oneOf(words), Default: def, Live: live, Doc: doc, Words: words,
 		set: func(c *Config, s string) error {
 			if err := checkWord(s, words); err != nil {
 				return err
@@ -278,7 +279,7 @@ func checkWord(s string, words []string) error {
 func probe(name, def string, live bool, field func(*Config) *concordat.Probe, doc string) Key {
 	probes := []concordat.Probe{concordat.ProbeExact, concordat.ProbeOne}
 	words := []string{probes[0].String(), probes[1].String()}
-	return Key{Name: name, Type: oneOf(words), Default: def, Live: live, Doc: doc,
+	return Key{Name: name, Type: oneOf(words), Default: def, Live: live, Doc: doc, Words: words,
 		set: func(c *Config, s string) error {
 			if err := checkWord(s, words); err != nil {
 				return err
@@ -364,7 +365,7 @@ func threshold(name, def string, live bool, field func(*Config) *float64, doc st
 }
 
 func yesNo(name, def string, live bool, field func(*Config) *bool, doc string) Key {
-	return Key{Name: name, Type: "true or false", Default: def, Live: live, Doc: doc,
+	return Key{Name: name, Type: "true or false", Default: def, Live: live, Doc: doc, Words: []string{"true", "false"},
 		set: func(c *Config, s string) error {
 			if s != "true" && s != "false" {
 				return fmt.Errorf("%q, want true or false", s)
@@ -443,7 +444,7 @@ func bytesText(n int64) string {
 
 func level(name, def string, live bool, field func(*Config) *slog.Level, doc string) Key {
 	words := []string{"debug", "info", "warn", "error"}
-	return Key{Name: name, Type: oneOf(words), Default: def, Live: live, Doc: doc,
+	return Key{Name: name, Type: oneOf(words), Default: def, Live: live, Doc: doc, Words: words,
 		set: func(c *Config, s string) error {
 			if err := checkWord(s, words); err != nil {
 				return err

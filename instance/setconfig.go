@@ -1,0 +1,51 @@
+package instance
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"concordat"
+	"concordat/instance/config"
+	"concordat/store"
+)
+
+// Setting is a key of the configuration with the value that it is to have, written as in the environment.
+type Setting struct{ Key, Value string }
+
+// SetConfig writes values into the configuration file of the site and returns the configuration that results. The notes go
+// into the audit, or nothing is written. It refuses keys that this file does not decide, and a configuration with a fault.
+func (o *Instance) SetConfig(ctx context.Context, values []Setting, notes ...store.AuditNote) (*config.Config, error) {
+	if o.Clustered() {
+		return nil, fmt.Errorf("several machines share the settings, concordat cluster zookeeper set changes them: %w", concordat.ErrInvalid)
+	}
+	o.setting.Lock()
+	defer o.setting.Unlock()
+	path := filepath.Join(o.Dir, ConfigName)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range values {
+		if i := slices.IndexFunc(config.Keys(), func(k config.Key) bool { return k.Name == v.Key }); i >= 0 {
+			if env := config.Keys()[i].Env(); os.Getenv(env) != "" || o.Flags[v.Key] != "" {
+				return nil, fmt.Errorf("%s is set where the process is started, by %s or a flag: %w", v.Key, env, concordat.ErrInvalid)
+			}
+		}
+		if text, err = config.SetText(text, v.Key, v.Value); err != nil {
+			return nil, err
+		}
+	}
+	next, err := config.LoadText(text, path, config.Central{}, os.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	return next, o.Store.Atomic(ctx, func(tx *store.DB) error {
+		if err := tx.Notes(ctx, notes...); err != nil {
+			return err
+		}
+		return ReplaceFile(path, text)
+	})
+}

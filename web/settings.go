@@ -1,0 +1,105 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"concordat"
+	"concordat/web/message"
+)
+
+// settings are those of the process, without secrets whatever it says of them.
+func (w adminPages) settings() []Setting {
+	if w.o.Admin == nil || w.o.Admin.Settings == nil {
+		return nil
+	}
+	all := slices.Clone(w.o.Admin.Settings())
+	for i := range all {
+		if secret(all[i].Key) && all[i].Value != "" {
+			all[i].Value, all[i].Hidden = "", true
+		}
+	}
+	return all
+}
+
+// secret reports whether the value of a key is nobody's business.
+func secret(key string) bool {
+	_, last, _ := strings.Cut("."+key, ".")
+	for _, word := range []string{"secret", "password", "passphrase", "token", "private"} {
+		if strings.Contains(last, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// settingsView is the page of settings.
+type settingsView struct {
+	adminFrame
+	Here, There []Setting // what this page changes, and what it only shows
+	Saved       bool
+	Problem     string // what is wrong with what was asked for
+	Lang        string // of Problem, where it is not the page's
+}
+
+func (w adminPages) settingsPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	w.showSettings(rw, r, v, http.StatusOK, settingsView{Saved: r.URL.Query().Get("saved") != ""}, nil)
+}
+
+// showSettings shows the page, with what was typed into its form.
+func (w adminPages) showSettings(rw http.ResponseWriter, r *http.Request, v *visitor, code int, p settingsView, typed url.Values) {
+	p.adminFrame = adminFor(v)
+	for _, one := range w.settings() {
+		if !one.Changeable || one.Hidden || !p.MayChange || w.o.Admin.Set == nil {
+			p.There = append(p.There, one)
+			continue
+		}
+		if typed.Has("value:" + one.Key) {
+			one.Value = typed.Get("value:" + one.Key)
+		}
+		p.Here = append(p.Here, one)
+	}
+	w.show(rw, r, v, code, "admin_settings", "title.admin", p)
+}
+
+// changeSettings gives settings the values of the form. What its sender did not change stays as somebody else may have set
+// it since.
+func (w adminPages) changeSettings(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	if w.o.Admin == nil || w.o.Admin.Set == nil {
+		w.fail(rw, r, v, errNoAdmin)
+		return
+	}
+	if err := form(rw, r); err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	var values []Setting
+	detail := map[string]any{}
+	for _, one := range w.settings() {
+		was, to := r.PostForm.Get("was:"+one.Key), strings.TrimSpace(r.PostForm.Get("value:"+one.Key))
+		if !r.PostForm.Has("value:"+one.Key) || to == was || to == one.Value {
+			continue
+		}
+		if !one.Changeable || one.Hidden {
+			w.fail(rw, r, v, fmt.Errorf("setting %s: %w", one.Key, concordat.ErrInvalid))
+			return
+		}
+		values, detail[one.Key] = append(values, Setting{Key: one.Key, Value: to}), to
+	}
+	if len(values) > 0 {
+		if err := w.o.Admin.Set(r.Context(), values, v.note("settings_changed", detail)); err != nil {
+			code, key, why := w.faultOf(rw, r, err)
+			if code != http.StatusBadRequest {
+				w.fail(rw, r, v, err)
+				return
+			}
+			w.showSettings(rw, r, v, code, settingsView{Problem: cmp.Or(why, key), Lang: inOf(message.LanguageOf(r), err)}, r.PostForm)
+			return
+		}
+	}
+	http.Redirect(rw, r, "/admin/settings?saved=1", http.StatusSeeOther)
+}
