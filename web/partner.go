@@ -1,0 +1,213 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"concordat"
+	"concordat/site/ask"
+	"concordat/store"
+)
+
+// onePartnerPage is a partner: what it was shown, and what is to be done with it next.
+type onePartnerPage struct {
+	adminFrame
+	Partner     partnerRow
+	Card        PartnerCard
+	Exposure    *ask.Exposure
+	Shares      []store.Share
+	Alarms      []store.PartnerAlarm
+	Joins       bool // pages make partners
+	Federations []namedFederation
+	Opens       []concordat.OpenLibrary // to this site, as it told last
+	Told        bool                    // it has
+	Libraries   []store.Library
+	Levels      []concordat.Show
+
+	Problem, Detail string
+	Done            string // key of what was just done
+}
+
+// Common are the federations that both sites are in.
+func (p onePartnerPage) Common() []namedFederation {
+	return slices.DeleteFunc(slices.Clone(p.Federations), func(f namedFederation) bool { return !f.Has(p.Partner.Site) })
+}
+
+// ToAdd are the federations of this site of which the partner is no member yet.
+func (p onePartnerPage) ToAdd() []namedFederation {
+	return slices.DeleteFunc(slices.Clone(p.Federations), func(f namedFederation) bool { return !f.Led || f.Has(p.Partner.Site) })
+}
+
+func (w adminPages) partnerPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	w.showPartner(rw, r, v, http.StatusOK, onePartnerPage{})
+}
+
+func (w adminPages) showPartner(rw http.ResponseWriter, r *http.Request, v *visitor, code int, p onePartnerPage) {
+	ctx := r.Context()
+	rows, err := w.adminPartners(ctx)
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	i := slices.IndexFunc(rows, func(p partnerRow) bool { return string(p.Site) == r.PathValue("site") })
+	if i < 0 {
+		w.fail(rw, r, v, fmt.Errorf("partner %s: %w", r.PathValue("site"), concordat.ErrNotFound))
+		return
+	}
+	p.adminFrame, p.Partner, p.Card, p.Levels = adminFor(v), rows[i], rows[i].Card, concordat.Levels()[1:]
+	if p.Exposure, err = w.o.Asks.Exposure(ctx, p.Partner.Site, showingsShown); err == nil {
+		p.Shares, err = w.o.Store.Shares(ctx, "", p.Partner.Site)
+	}
+	if err == nil {
+		p.Alarms, err = w.o.Store.PartnerAlarms(ctx, p.Partner.Site, showingsShown)
+	}
+	if err == nil {
+		err = w.readJoining(ctx, &p, rows)
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	w.show(rw, r, v, code, "admin_partner", "title.admin", p)
+}
+
+// readJoining reads what the next steps with a partner need.
+func (w adminPages) readJoining(ctx context.Context, p *onePartnerPage, rows []partnerRow) error {
+	j, none := w.joining()
+	if none != nil {
+		return nil // commands make partners
+	}
+	p.Joins = true
+	s, err := j.Standing(ctx)
+	if err != nil {
+		return err
+	}
+	if p.Federations, err = w.federations(ctx, s.Site, rows); err != nil {
+		return err
+	}
+	if p.Libraries, err = w.o.Store.Libraries(ctx); err != nil {
+		return err
+	}
+	active, err := w.o.Partners(ctx)
+	for _, x := range active {
+		if x.Site == p.Partner.Site {
+			p.Opens, p.Told = x.Libraries, x.Libraries != nil
+		}
+	}
+	return err
+}
+
+// changePartner does what comes next with a partner.
+func (w adminPages) changePartner(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	j, err := w.joining()
+	if err == nil {
+		err = form(rw, r)
+	}
+	site := concordat.SiteID(r.PathValue("site"))
+	if err == nil {
+		_, err = w.o.Store.Partner(r.Context(), site)
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	done, err := w.doPartner(r.Context(), v, j, site, r.PostForm)
+	switch key, detail := partnerProblem(err); {
+	case key != "":
+		w.o.Logger.Info("refused", "path", r.URL.Path, "error", err)
+		w.showPartner(rw, r, v, http.StatusBadRequest, onePartnerPage{Problem: key, Detail: detail})
+	case err != nil:
+		w.fail(rw, r, v, err)
+	case done != "":
+		w.showPartner(rw, r, v, http.StatusOK, onePartnerPage{Done: done})
+	default:
+		http.Redirect(rw, r, partnerPath(site), http.StatusSeeOther)
+	}
+}
+
+// doPartner does what a form asks for, and returns the key of a message about it; empty: the page shows it.
+func (w adminPages) doPartner(ctx context.Context, v *visitor, j *Joining, site concordat.SiteID, f url.Values) (done string, err error) {
+	name := concordat.FederationID(strings.TrimSpace(f.Get("federation")))
+	switch action := f.Get("action"); action {
+	case "confirm":
+		return "", j.Confirm(ctx, v.Name, site, f.Get("words"))
+	case "revoke":
+		return "", j.Revoke(ctx, v.Name, site)
+	case "reach":
+		return "partner.reached", j.Reach(ctx, site)
+	case "libraries":
+		return "", j.Catalogue(ctx, site)
+	case "member":
+		return "", j.AddMember(ctx, v.Name, name, site)
+	case "join":
+		if err := j.JoinFederation(ctx, v.Name, name, site); err != nil {
+			return "", err
+		}
+		if err := j.Catalogue(ctx, site); err != nil { // the page has a button for it
+			w.o.Logger.Info("libraries of a partner", "site", site, "error", err)
+		}
+		return "", nil
+	case "share":
+		l, err := w.o.Store.Library(ctx, concordat.LibraryID(f.Get("library")))
+		if err != nil {
+			return "", err
+		}
+		f.Set("partner", string(site))
+		return "", w.library.shareLibrary(ctx, v, l, f)
+	default:
+		return "", fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
+	}
+}
+
+// partnerRow is a partner in the list.
+type partnerRow struct {
+	store.Partner
+	Card  PartnerCard
+	Title string // that it gives itself, or has here
+	Asked int    // texts of this site that it was asked about
+}
+
+func (w adminPages) adminPartners(ctx context.Context) ([]partnerRow, error) {
+	all, err := w.o.Store.Partners(ctx)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := w.o.Store.Exposures(ctx)
+	if err != nil {
+		return nil, err
+	}
+	told, err := w.o.Partners(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cards := map[concordat.SiteID]PartnerCard{}
+	if j, none := w.joining(); none == nil {
+		if cards, err = j.Cards(ctx); err != nil {
+			return nil, err
+		}
+	}
+	out := []partnerRow{}
+	for _, p := range all {
+		one := partnerRow{p, cards[p.Site], p.Name, asked[p.Site]}
+		if name := cards[p.Site].Name; name != "" {
+			one.Title = name
+		}
+		for _, x := range told {
+			if x.Site == p.Site {
+				one.Title = x.Name
+			}
+		}
+		if one.Title == "" {
+			one.Title = string(p.Site)
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// showingsShown is how many single showings a page lists.
+const showingsShown = 100
