@@ -192,8 +192,8 @@ func TestNextBestSourceSurfaces(t *testing.T) {
 	}
 	change(http.StatusBadRequest, "add-template", "text", "  ")
 	change(http.StatusBadRequest, "add-template", "text", strings.Repeat("x", 300<<10))
-	change(http.StatusBadRequest, "template-passage", "start", "0", "end", "1000000")
-	change(http.StatusBadRequest, "template-passage", "start", "5", "end", "5")
+	change(http.StatusNotFound, "template-passage", "start", "0", "end", "1000000")
+	change(http.StatusNotFound, "template-passage", "start", "5", "end", "5")
 	change(http.StatusBadRequest, "set", "min_characters", "0", "min_source", "0", "common_above", "0")
 	page = change(http.StatusOK, "set", "min_characters", "0", "min_source", "0", "common_above", "1")
 	if !strings.Contains(page, "or more than 1 of them, gives no score") {

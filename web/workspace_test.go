@@ -64,5 +64,5 @@ func TestTwoOfficers(t *testing.T) {
 	if !strings.Contains(page, "look here") || !strings.Contains(page, "Passage 3 of 10") {
 		t.Errorf("the comment is not on the passage:\n%s", page)
 	}
-	ada.post("/checks/one/notes", http.StatusBadRequest, url.Values{"kind": {"comment"}, "text": {"nowhere"}, "start": {"9"}, "end": {"9"}})
+	ada.post("/checks/one/notes", http.StatusNotFound, url.Values{"kind": {"comment"}, "text": {"nowhere"}, "start": {"9"}, "end": {"9"}})
 }
