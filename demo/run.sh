@@ -1,7 +1,7 @@
 #!/bin/sh
 # run.sh BIN: four sites as four processes on this machine, joined to a federation by the commands that
 # administrators use; one submission is checked at the first, whose sources lie at three of them, while the
-# fourth refuses. Everything it makes is in demo/site, which it removes first. Its last line is
+# fourth refuses. The check stays: of a document that the funder takes in later both sides are alerted. Everything it makes is in demo/site, which it removes first. Its last line is
 # "report: <absolute path>.html".
 set -eu
 if [ $# -ne 1 ] || [ ! -x "$1" ]; then
@@ -61,7 +61,7 @@ enrol() {
 	at university peer confirm "$1" --words "$words" >/dev/null
 	at "$1" peer confirm "$university" --words "$words" >/dev/null
 	# These texts are public, so one matching sentence is enough to tell of a document; the default is two.
-	at "$1" library share "$2" --with "$university" --k-match 1 >/dev/null
+	at "$1" library share "$2" --with "$university" --k-match 1 --standing >/dev/null
 }
 echo
 enrol funder calls thesis
@@ -79,7 +79,7 @@ done
 echo
 echo "checking $submission"
 echo
-at university check "$submission" --partner all --purpose thesis --out "$base/report.html"
+at university check "$submission" --partner all --purpose thesis --standing --out "$base/report.html"
 task=$(at university --json report list | field id)
 at university report export "$task" --out "$base/report.json" >/dev/null
 at university report export "$task" --out "$base/report.pdf" >/dev/null
@@ -89,5 +89,20 @@ at university report verify "$base/report.pdf"
 echo
 echo "what the funder showed the university:"
 at funder peer exposure "$university"
+echo
+echo "later the funder takes in a call with a paragraph of the submission, and both sides are alerted:"
+mkdir "$base/late"
+at funder extract "$submission" | grep '^To this list we would add' >"$base/late/call-of-next-year.txt"
+at funder add --quiet --library calls "$base/late"
+waited=0
+until at university alert list | grep -q call-of-next-year; do # its notice comes within seconds of the fingerprints
+	waited=$((waited + 1))
+	[ $waited -lt 300 ] || { echo "no alert came" >&2; cat "$base/funder.log" >&2; exit 1; }
+	sleep 0.5
+done
+for side in university funder; do
+	echo "$side:"
+	at $side alert list
+done
 echo "as PDF: $base/report.pdf"
 echo "report: $base/report.html"

@@ -105,6 +105,9 @@ var routeDecisions = map[string]string{
 	"POST /checks/{id}/ask":              "ao", // asks partners for passages
 	"GET /requests":                      "ao",
 	"GET /requests/{id}":                 "ao",
+	"GET /alerts":                        "ao",
+	"GET /alerts/{number}":               "ao", // marks it as read
+	"POST /alerts/{number}":              "ao",
 	"POST /requests/{id}":                "ao", // decides what a partner asks for
 
 	"GET /people":         "a",
@@ -177,6 +180,9 @@ var apiDecisions = map[string]string{
 	"GET /api/v1/requests/{id}":                               "read ao",
 	"POST /api/v1/checks/{id}/requests":                       "review ao",
 	"POST /api/v1/requests/{id}/decision":                     "review ao",
+	"GET /api/v1/alerts":                                      "read ao",
+	"GET /api/v1/alerts/{number}":                             "read ao",
+	"POST /api/v1/alerts/{number}":                            "review ao",
 	"GET /api/v1/libraries/{id}":                              "read aosu",
 	"GET /api/v1/libraries/{id}/shares":                       "documents a",
 	"PUT /api/v1/libraries/{id}/shares/{partner}":             "documents a",
@@ -245,6 +251,7 @@ var apiBodies = map[string]string{
 	"POST /api/v1/checks/{id}/requests":           `{"start":0,"end":1,"level":"overlap"}`,
 	"POST /api/v1/checks/{id}/rules":              `{"action":"undo"}`,
 	"POST /api/v1/checks/{id}/notes":              `{"kind":"comment","text":"x"}`,
+	"POST /api/v1/alerts/{number}":                `{"action":"handle"}`,
 	"POST /api/v1/requests/{id}/decision":         `{"action":"refuse","words":"x"}`,
 	"PUT /api/v1/checks/{id}/rules":               `{"exclude_quotes":false,"exclude_bibliography":false,"exclude_citations":false,"count_templates":false,"min_characters":0,"min_source_share":0,"common_above":0}`,
 	"POST /api/v1/checks/{id}/exclusions":         `{"exclude":true}`,

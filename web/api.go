@@ -98,6 +98,7 @@ func (w api) operations() {
 	w.apiOfBatches(a)
 	w.adminAPI.apiOfDeletions(a)
 	w.apiOfRequests(a)
+	w.apiOfAlerts(a)
 	w.adminAPI.apiOfLTI(a)
 	w.apiOfReviews(a)
 	w.mux.HandleFunc(apiPrefix+"/", w.noOperation)
@@ -371,7 +372,9 @@ var (
 	listOfDeliveries = bounds.NewList("list-deliveries", bounds.Number)
 	listOfTasks      = bounds.NewList("list-tasks", bounds.Number)
 	listOfAudit      = bounds.NewList("search-audit", bounds.Number)
+	listOfAlerts     = bounds.NewList("list-alerts", bounds.Number)
 )
 
 var lists = []bounds.List{listOfChecks, listOfEvidence, listOfNotes, listOfRules, listOfBatches, listOfPairs, listOfLibraries,
-	listOfDocuments, listOfPartners, listOfPlatforms, listOfPeople, listOfTokens, listOfWebhooks, listOfDeliveries, listOfTasks, listOfAudit}
+	listOfDocuments, listOfPartners, listOfPlatforms, listOfPeople, listOfTokens, listOfWebhooks, listOfDeliveries, listOfTasks, listOfAudit,
+	listOfAlerts}

@@ -29,6 +29,8 @@ var shownPages = map[string][]string{
 	"GET /libraries":                     {"/libraries"},
 	"GET /requests":                      {"/requests"},
 	"GET /requests/{id}":                 {"/requests/one"},
+	"GET /alerts":                        {"/alerts", "/alerts?all=yes"},
+	"GET /alerts/{number}":               {"/alerts/1", "/alerts/2"},
 	"GET /account":                       {"/account"},
 	"GET /people":                        {"/people"},
 	"GET /deletions":                     {"/deletions"},
@@ -92,6 +94,7 @@ func TestAccessible(t *testing.T) {
 	ada.upload(http.StatusOK, nil, "essay.txt", folios, "broken.bad", "x")
 	ids := d.await(t)
 	d.incoming(t, "one", time.Now().Add(24*time.Hour))
+	d.alerts(t, ids["essay.txt"])
 	ada.post("/account/tokens", http.StatusOK, url.Values{"action": {"add"}, "name": {"portal"}, "scope": {"read"}})
 	ids["essay"], ids["broken"] = ids["essay.txt"], ids["broken.bad"]
 	batch := ada.handBatch(http.StatusOK, nil, "a.txt", ledger+keeper, "b.txt", ledger)

@@ -22,6 +22,7 @@ var places = []place{
 	{"/batches", "title.batches", everyone, []string{"/rechecks"}},
 	{"/libraries", "title.libraries", everyone, nil},
 	{"/requests", "title.requests", officers, nil},
+	{"/alerts", "title.alerts", officers, nil},
 	{"/admin", "title.admin", overseers, []string{"/people", "/deletions", "/platforms"}},
 }
 

@@ -320,6 +320,7 @@ func (w *Web) routes() {
 	w.batches.batchesRoutes()
 	w.reports.readingRoutes()
 	w.checks.requestRoutes()
+	w.checks.alertRoutes()
 	w.api.operations()
 	m.HandleFunc("/", w.as(everyone, func(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		w.fail(rw, r, v, fmt.Errorf("page %s: %w", r.URL.Path, concordat.ErrNotFound))
@@ -387,6 +388,7 @@ type frame struct {
 	LTI      bool     // learning platforms are used
 	Waiting  int      // requests of partners that somebody here decides on
 	Pending  int      // partners that an administrator has to confirm
+	Unread   int      // alerts that nobody has read
 	Page     any
 }
 
@@ -401,7 +403,7 @@ func (w *Web) show(rw http.ResponseWriter, r *http.Request, v *visitor, code int
 	var b bytes.Buffer
 	if err := w.pages[l][name].Execute(&b, frame{Language: l, Site: w.o.Title(), Title: title, Path: r.URL.Path, Next: rereadAt(r),
 		Visitor: v, LTI: w.lti != nil, Waiting: w.waiting(r.Context(), v),
-		Pending: w.unconfirmed(r.Context(), v), Page: page}); err != nil {
+		Pending: w.unconfirmed(r.Context(), v), Unread: w.unreadAlerts(r.Context(), v), Page: page}); err != nil {
 		w.o.Logger.Error("page", "page", name, "error", err)
 		http.Error(rw, l.Say("error.fault"), http.StatusInternalServerError)
 		return

@@ -75,6 +75,15 @@ func TestDemo(t *testing.T) {
 		}
 	}
 
+	// Of the funder's later document both sides have an alert, and nobody else has one.
+	for name, want := range map[string]string{"university": `"side":"found"`, "funder": `"side":"told"`, "library": "", "archive": ""} {
+		out, _ := output(t, cli.Done, filepath.Join(base, name), "alert", "list", "--json")
+		if n := strings.Count(out, "\n"); (want == "") != (n == 0) || n > 1 || !strings.Contains(out, want) ||
+			want != "" && !strings.Contains(out, `"title":"call-of-next-year"`) {
+			t.Errorf("alerts of %s: %s", name, out)
+		}
+	}
+
 	truth, err := demo.ReadTruth()
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,205 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"concordat"
+	"concordat/site"
+	"concordat/store"
+)
+
+func (w checkPages) alertRoutes() {
+	w.page("GET /alerts", officers, w.alertsPage)
+	w.page("GET /alerts/{number}", officers, w.alertPage)
+	w.page("POST /alerts/{number}", officers, w.changeAlert)
+}
+
+// alertsOnPage is how many alerts a page lists.
+const alertsOnPage = 100
+
+// alert is an alert as people see it.
+type alert struct {
+	store.Alert
+	Name  string // of the partner that asks, or that has the document; empty: this site has the document, and the check
+	Check string // title of the check; empty: a partner's
+}
+
+// Told reports whether a partner's check was told of a document of this site.
+func (a alert) Told() bool { return a.Side == store.AlertTold }
+
+// Named reports whether it is told which document it is.
+func (a alert) Named() bool { return len(a.Spans) > 0 }
+
+// IsRead and IsHandled report whether somebody has read or handled it.
+func (a alert) IsRead() bool    { return !a.Read.At.IsZero() }
+func (a alert) IsHandled() bool { return !a.Handled.At.IsZero() }
+
+type alertsPage struct {
+	Open   bool // only those that nobody has handled
+	Alerts []alert
+	Next   int64 // the number to go on before; 0: these are the last
+}
+
+func (w checkPages) alertsPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // what is no number shows the latest
+	p := alertsPage{Open: r.URL.Query().Get("all") == ""}
+	var err error
+	if p.Alerts, p.Next, err = w.alerts(r.Context(), store.AlertFilter{Open: p.Open}, max(before, 0), alertsOnPage); err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	w.show(rw, r, v, http.StatusOK, "alerts", "title.alerts", p)
+}
+
+// alerts returns alerts before a number, the latest first, and the number to go on before.
+func (w checkPages) alerts(ctx context.Context, f store.AlertFilter, before int64, limit int) (out []alert, next int64, err error) {
+	all, err := w.o.Store.FilterAlerts(ctx, f, before, limit)
+	if err != nil {
+		return nil, 0, err
+	}
+	names, err := w.names(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, a := range all {
+		one, err := w.alert(ctx, a, names)
+		if err != nil {
+			return nil, 0, err
+		}
+		out = append(out, one)
+	}
+	if len(all) == limit {
+		next = all[limit-1].Seq
+	}
+	return out, next, nil
+}
+
+func (w checkPages) alert(ctx context.Context, a store.Alert, names map[concordat.SiteID]string) (alert, error) {
+	one := alert{Alert: a}
+	id := a.Partner
+	if a.Side == store.AlertFound {
+		if a.Level != "" {
+			id = a.Source.Site
+		}
+		t, err := w.o.Store.Task(ctx, a.Task)
+		if err != nil && !errors.Is(err, concordat.ErrNotFound) {
+			return one, err
+		}
+		one.Check = t.Title
+	}
+	if one.Name = names[id]; one.Name == "" {
+		one.Name = string(id)
+	}
+	return one, nil
+}
+
+// unreadAlerts is how many alerts people like the visitor have not read, up to alertsOnPage.
+func (w *Web) unreadAlerts(ctx context.Context, v *visitor) int {
+	if v == nil || !v.mayReview() {
+		return 0
+	}
+	n, err := w.o.Store.UnreadAlerts(ctx, alertsOnPage)
+	if err != nil {
+		w.o.Logger.Error("alerts that nobody has read", "error", err)
+	}
+	return n
+}
+
+type alertPage struct {
+	alert
+	Passages []string // of the check's document, or of this site's document of which a partner was told
+	Gone     bool     // they cannot be shown: the text is another, or is not kept
+}
+
+// alertPage shows an alert with its passages, and marks it as read.
+func (w checkPages) alertPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	n, err := alertNumber(r.PathValue("number"))
+	if err == nil {
+		_, err = site.ChangeAlert(r.Context(), w.o.Store, n, store.AlertRead, v.Name, w.o.Now())
+	}
+	var p alertPage
+	if err == nil {
+		p, err = w.oneAlert(r.Context(), n)
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	w.show(rw, r, v, http.StatusOK, "alert", "title.alert", p)
+}
+
+func alertNumber(s string) (int64, error) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("alert %q: %w", s, concordat.ErrNotFound)
+	}
+	return n, nil
+}
+
+func (w checkPages) oneAlert(ctx context.Context, n int64) (alertPage, error) {
+	var p alertPage
+	a, err := w.o.Store.Alert(ctx, n)
+	if err != nil {
+		return p, err
+	}
+	names, err := w.names(ctx)
+	if err != nil {
+		return p, err
+	}
+	if p.alert, err = w.alert(ctx, a, names); err != nil {
+		return p, err
+	}
+	text, err := w.alertText(ctx, a)
+	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
+		return p, err
+	}
+	for _, s := range a.Spans {
+		if p.Gone = p.Gone || err != nil || s.Start < 0 || s.End < s.Start || s.End > len(text); !p.Gone {
+			p.Passages = append(p.Passages, s.In(text))
+		}
+	}
+	return p, nil
+}
+
+// alertText returns the text in which the spans of an alert stand. It fails with concordat.ErrNotFound where it is not there any more.
+func (w checkPages) alertText(ctx context.Context, a store.Alert) (string, error) {
+	if a.Side == store.AlertFound {
+		f, err := w.o.Site.Findings(ctx, a.Task)
+		if err != nil {
+			return "", err
+		}
+		return f.Submission.Text, nil
+	}
+	if len(a.Spans) == 0 {
+		return "", nil
+	}
+	row, err := w.o.Store.DocumentRow(ctx, a.Source.Library, a.Source.Document)
+	if err == nil && row.Changed.After(a.At) {
+		err = fmt.Errorf("%s as of the alert: %w", a.Source, concordat.ErrNotFound)
+	}
+	if err != nil {
+		return "", err
+	}
+	return w.o.Site.DocumentText(ctx, a.Source)
+}
+
+// changeAlert marks an alert.
+func (w checkPages) changeAlert(rw http.ResponseWriter, r *http.Request, v *visitor) {
+	n, err := alertNumber(r.PathValue("number"))
+	if err == nil {
+		err = form(rw, r)
+	}
+	if err == nil {
+		_, err = site.ChangeAlert(r.Context(), w.o.Store, n, store.AlertChange(r.PostForm.Get("action")), v.Name, w.o.Now())
+	}
+	if err != nil {
+		w.fail(rw, r, v, err)
+		return
+	}
+	http.Redirect(rw, r, "/alerts/"+url.PathEscape(r.PathValue("number")), http.StatusSeeOther)
+}

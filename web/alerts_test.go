@@ -1,0 +1,145 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/site"
+	"concordat/store"
+)
+
+// alerts puts three alerts into the store: a check of this site found a document here, a partner was told of the first words of
+// folios, and a partner was told without saying of which document.
+func (d *desk) alerts(t testing.TB, task concordat.TaskID) (found, told, untold int64) {
+	t.Helper()
+	put := func(a store.Alert) int64 {
+		a.At = time.Now()
+		seq, err := d.store.PutAlert(t.Context(), a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return seq
+	}
+	here := concordat.Ref{Site: "here", Library: "theses", Document: "folios.txt"}
+	found = put(store.Alert{Task: task, Source: here, Title: "A <late> one", Sentences: 2, Spans: []concordat.Span{{Start: 4, End: 16}}})
+	of := store.Alert{Side: store.AlertTold, Partner: "SOUTH", Job: "0a0b", Purpose: "thesis", Asked: time.Now().Add(-time.Hour), Source: here}
+	named := of
+	named.Level, named.Title, named.Sentences, named.Spans = concordat.ShowMetadata, "On folios", 2, []concordat.Span{{Start: 4, End: 16}}
+	told = put(named)
+	of.Level, of.Source.Document, of.Job = concordat.ShowExists, "", "0c"
+	return found, told, put(of)
+}
+
+// TestAlertPages: an officer sees what later documents matched on both sides, reads it, and says that it is dealt with.
+func TestAlertPages(t *testing.T) {
+	d := newDesk(t, false)
+	olga := d.signedIn(t, "olga", store.RoleOfficer)
+	if page := olga.get("/alerts", http.StatusOK); !strings.Contains(page, "There is no such alert") || strings.Contains(page, "badge") {
+		t.Errorf("no alerts:\n%s", page)
+	}
+	found, told, untold := d.alerts(t, d.checkedBy(t, olga, "essay", folios))
+	list := olga.get("/alerts", http.StatusOK)
+	for _, want := range []string{"A &lt;late&gt; one", "South &lt;Site&gt; was told of a document of this site", "On folios", "It is not told which",
+		`<span class="badge">3<`} {
+		if !strings.Contains(list, want) {
+			t.Errorf("no %q in\n%s", want, list)
+		}
+	}
+	path := func(n int64) string { return "/alerts/" + strconv.FormatInt(n, 10) }
+	page := olga.get(path(told), http.StatusOK)
+	for _, want := range []string{folios[4:16], "0a0b", "thesis", "read</span> olga", `value="handle"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in\n%s", want, page)
+		}
+	}
+	if page = olga.get(path(untold), http.StatusOK); strings.Contains(page, "folios") || strings.Contains(page, "blockquote") {
+		t.Errorf("what was not told is shown:\n%s", page)
+	}
+	if page = olga.get(path(found), http.StatusOK); !strings.Contains(page, "<blockquote") || !strings.Contains(page, `href="/checks/`) {
+		t.Errorf("found:\n%s", page)
+	}
+	olga.post(path(told), http.StatusBadRequest, url.Values{"action": {"burn"}})
+	if page = olga.post(path(told), http.StatusOK, url.Values{"action": {"handle"}}); !strings.Contains(page, "handled</span> olga") {
+		t.Errorf("handled:\n%s", page)
+	}
+	if list = olga.get("/alerts", http.StatusOK); strings.Contains(list, "On folios") || strings.Contains(list, "badge") {
+		t.Errorf("after all is read and one handled:\n%s", list)
+	}
+	if list = olga.get("/alerts?all=yes", http.StatusOK); !strings.Contains(list, "On folios") {
+		t.Errorf("with those handled:\n%s", list)
+	}
+	if page = olga.post(path(told), http.StatusOK, url.Values{"action": {"reopen"}}); !strings.Contains(page, `value="handle"`) {
+		t.Errorf("opened again:\n%s", page)
+	}
+	for _, no := range []string{"/alerts/99", "/alerts/x", "/alerts/-1"} {
+		olga.get(no, http.StatusNotFound)
+	}
+	if n := d.actions(t); n["alert_read"] != 3 || n["alert_handle"] != 1 || n["alert_reopen"] != 1 {
+		t.Errorf("audit %v", n)
+	}
+	d.signedIn(t, "sue", store.RoleSubmitter).get(path(told), http.StatusForbidden)
+	// Passages of another text than that of the alert are not shown.
+	if err := d.site.Ingest(t.Context(), "theses", func(yield func(site.Incoming, error) bool) {
+		yield(site.Incoming{ID: "folios.txt", Text: "Quite another text stands here by now, and it says nothing of leaves."}, nil)
+	}, func(site.Ingested) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	page = olga.get(path(told), http.StatusOK)
+	if strings.Contains(page, "<blockquote") || !strings.Contains(page, "The text is not here any more") {
+		t.Errorf("of another text:\n%s", page)
+	}
+}
+
+// TestAlertAPI: programs see and mark alerts as people do.
+func TestAlertAPI(t *testing.T) {
+	d := newDesk(t, false)
+	olga := d.signedIn(t, "olga", store.RoleOfficer)
+	found, told, untold := d.alerts(t, d.checkedBy(t, olga, "essay", folios))
+	p := olga.program("read", "review")
+	var all struct {
+		Alerts []struct {
+			Number            int64
+			Document, Partner string
+			Read, Handled     *struct{ By string }
+		}
+		Next string
+	}
+	list := func(query string, want ...int64) {
+		t.Helper()
+		all.Alerts, all.Next = nil, ""
+		p.json("GET", "/api/v1/alerts"+query, "", http.StatusOK, &all)
+		if len(all.Alerts) != len(want) {
+			t.Fatalf("%s: %+v", query, all)
+		}
+		for i, n := range want {
+			if all.Alerts[i].Number != n {
+				t.Errorf("%s: %+v", query, all)
+			}
+		}
+	}
+	list("", untold, told, found)
+	list("?side=told", untold, told)
+	list("?limit=2", untold, told)
+	list("?limit=2&cursor="+url.QueryEscape(all.Next), found)
+	one := "/api/v1/alerts/" + strconv.FormatInt(told, 10)
+	var changed struct{ Passages []string }
+	if p.json("POST", one, `{"action":"handle"}`, http.StatusOK, &changed); len(changed.Passages) != 1 || changed.Passages[0] != folios[4:16] {
+		t.Errorf("handled %+v", changed)
+	}
+	p.json("POST", one, `{"action":"burn"}`, http.StatusUnprocessableEntity, nil)
+	p.json("GET", "/api/v1/alerts/99", "", http.StatusNotFound, nil)
+	p.json("GET", "/api/v1/alerts?cursor=x", "", http.StatusBadRequest, nil)
+	list("?open=true", untold, found)
+	list("?side=told", untold, told)
+	if a := all.Alerts[1]; a.Handled == nil || a.Read == nil || a.Partner != "SOUTH" || a.Document != "folios.txt" {
+		t.Errorf("handled %+v", a)
+	}
+	if a := all.Alerts[0]; a.Document != "" || a.Read != nil {
+		t.Errorf("without its document %+v", a)
+	}
+}
