@@ -246,6 +246,9 @@ func (w api) stream(a huma.API, o operation, describe func(*huma.Operation), do 
 			err = allowed(v, &op)
 		}
 		if err == nil {
+			err = bounds.Query(r, &op)
+		}
+		if err == nil {
 			limit.Known(rw, r)
 			err = do(rw, r, v)
 		}

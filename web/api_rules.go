@@ -35,11 +35,12 @@ func (w api) apiOfRules(a huma.API) {
 	register(w.Web, a, get("list-rules", "/rules/history", "Every change of the rules, oldest first", ""), w.apiRulesHistory)
 	exclude := do("exclude", http.MethodPost, "/exclusions", "Take a source or a passage out of the scores, or in again",
 		"Needs no If-Match: changes of others stay.", bounds.WordsBody)
-	source, passage := need(nil, "source"), need(nil, "passage")
-	source.Not, passage.Not = &huma.Schema{Required: []string{"passage"}}, &huma.Schema{Required: []string{"source"}}
+	source, passage, counted := need(nil, "source"), need(nil, "passage", "comment"), need(map[string]any{"exclude": false}, "passage")
+	source.Not = &huma.Schema{Required: []string{"passage"}}
+	passage.Not, counted.Not = &huma.Schema{Required: []string{"source"}}, &huma.Schema{Required: []string{"source"}}
 	source.Properties["source"] = &huma.Schema{AnyOf: []*huma.Schema{need(nil, "site", "library"), {Required: []string{"site"},
 		Properties: map[string]*huma.Schema{"site": {Pattern: `\S`}, "document": {Enum: []any{""}}}}}}
-	exclude.needs = []*huma.Schema{source, passage}
+	exclude.needs = []*huma.Schema{source, passage, counted}
 	register(w.Web, a, exclude, w.apiExclude)
 	count := do("count-wording", http.MethodPost, "/counted-wording", "Count a stretch of shared wording, or no longer",
 		"Wording that many documents hold, or that reads like a form, and a sentence that stands alone do not count by themselves. "+
