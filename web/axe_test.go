@@ -4,15 +4,18 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
 	"concordat/internal/axe"
+	"concordat/report/language"
 	"concordat/store"
 )
 
@@ -84,10 +87,43 @@ const standsOut = `(() => {
 	return last ? last.outerHTML.slice(0, 300) : "something";
 })()`
 
-// TestAccessible finds no fault of axe-core on any page, wide in English and narrow in Chinese.
+// look is how a page is looked at.
+type look struct {
+	language string
+	width    int
+	dark     bool
+}
+
+// looks are those of TestAccessible: each language, width and theme once, or where pictures are kept all of them together.
+func looks() []look {
+	if os.Getenv("CONCORDAT_SHOTS") == "" {
+		return []look{{"en", 1360, false}, {"zh-Hans", 390, false}, {"de", 390, true}}
+	}
+	var all []look
+	for _, l := range language.All() {
+		for _, width := range []int{1360, 390} {
+			all = append(all, look{l.Tag(), width, false}, look{l.Tag(), width, true})
+		}
+	}
+	return all
+}
+
+// name is that of a picture.
+func (l look) name(path string) string {
+	theme := map[bool]string{true: "dark", false: "light"}[l.dark]
+	return "page" + strings.NewReplacer("/", "_", "?", "_", "&", "_", "=", "_").Replace(path) + "-" + l.language + "-" + theme
+}
+
+// theme chooses the colours as the system of a person does.
+func (l look) theme() chromedp.Action {
+	value := map[bool]string{true: "dark", false: "light"}[l.dark]
+	return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: value}})
+}
+
+// TestAccessible finds no fault of axe-core on any page, wide in English, narrow in Chinese, and narrow and dark in German.
 func TestAccessible(t *testing.T) {
 	if testing.Short() {
-		t.Skip("opens every page twice")
+		t.Skip("opens every page three times")
 	}
 	d := newDesk(t, false)
 	ada := d.signedIn(t, "ada", store.RoleAdministrator)
@@ -119,17 +155,14 @@ func TestAccessible(t *testing.T) {
 			t.Errorf("shownPages has %s, which is no page", p)
 		}
 	}
-	for _, look := range []struct {
-		language string
-		width    int
-	}{{"en", 1200}, {"zh-Hans", 390}} {
+	for _, look := range looks() {
 		ctx := window(t, look.width)
 		visit := func(paths []string) {
 			for _, path := range paths {
 				var wide string // the first element that stands out
 				if err := chromedp.Run(ctx, chromedp.Navigate(d.URL+fill.Replace(path)), chromedp.WaitReady("main", chromedp.ByQuery),
 					chromedp.Evaluate(standsOut, &wide),
-					shot(t, "axe-"+strings.NewReplacer("/", "_", "?", "_", "&", "_", "=", "_").Replace(path), look.width)); err != nil {
+					shot(t, look.name(path), look.width)); err != nil {
 					t.Fatalf("%s: %v", path, err)
 				}
 				faults, err := axe.Violations(ctx)
@@ -137,7 +170,7 @@ func TestAccessible(t *testing.T) {
 					t.Fatalf("%s: %v", path, err)
 				}
 				for _, f := range faults {
-					t.Errorf("%s in %s, %d pixels: %s", path, look.language, look.width, f)
+					t.Errorf("%s: %s", look.name(path), f)
 				}
 				if wide != "" {
 					t.Errorf("%s in %s is wider than %d pixels: %s", path, look.language, look.width, wide)
@@ -147,7 +180,7 @@ func TestAccessible(t *testing.T) {
 		cookie := func(name, value string) chromedp.Action {
 			return network.SetCookie(name, value).WithURL(d.URL).WithPath("/")
 		}
-		if err := chromedp.Run(ctx, network.Enable(), chromedp.EmulateViewport(int64(look.width), 900),
+		if err := chromedp.Run(ctx, network.Enable(), chromedp.EmulateViewport(int64(look.width), 900), look.theme(),
 			cookie("language", look.language)); err != nil {
 			t.Fatal(err)
 		}
