@@ -20,14 +20,15 @@ import (
 
 // places is site.Followed in memory.
 type places struct {
-	mu sync.Mutex
-	at map[concordat.LibraryID]int64
+	mu     sync.Mutex
+	at     map[concordat.LibraryID]int64
+	unread error // of the next calls of Position
 }
 
 func (p *places) Position(lib concordat.LibraryID) (int64, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.at[lib], nil
+	return p.at[lib], p.unread
 }
 
 func (p *places) SetPosition(lib concordat.LibraryID, seq int64) error {
@@ -198,4 +199,37 @@ func TestBehindUnknown(t *testing.T) {
 			t.Errorf("the store fails: %v; catalogue %+v, error %v", failing, c, err)
 		}
 	}
+}
+
+// TestFollowStoreFails: each call of the store that fails while a set is followed is told, and so is a place that cannot be read; it is not
+// taken for all that there is.
+func TestFollowStoreFails(t *testing.T) {
+	o, b := newBroken(t)
+	seen := &places{at: map[concordat.LibraryID]int64{}}
+	set := o.newSet(t, testEpoch)
+	set.Followed = seen
+	o.rooms = open(site.Options{ID: "here", Index: o.index, Store: b, Profiler: profiler(t), Now: o.clock.now, Shared: true})
+	o.use(t, set)
+	o.share(t, "theses", "north", sharing(false))
+	o.add(t, "theses", site.Incoming{ID: "followed", Text: garden})
+	seen.unread = errIndex
+	if err := o.Follow(t.Context()); !errors.Is(err, errIndex) {
+		t.Errorf("its place cannot be read: got %v", err)
+	}
+	seen.unread = nil
+	for n := range 50 {
+		b.begin(n, false)
+		err := o.Follow(t.Context())
+		if calls := b.made(); len(calls) <= n {
+			must(t, err)
+			if n == 0 || !slices.Contains(calls, "EpochChanges") {
+				t.Errorf("the store is asked for %v", calls)
+			}
+			return
+		}
+		if !errors.Is(err, errStore) {
+			t.Errorf("call %d of the store failed: got %v", n, err)
+		}
+	}
+	t.Error("it does not come to an end")
 }

@@ -462,3 +462,44 @@ func TestHandles(t *testing.T) {
 		t.Errorf("got %+v", x)
 	}
 }
+
+// TestShipIsAudited: what a partner mirrors, and that it was refused, stands in the audit.
+func TestShipIsAudited(t *testing.T) {
+	o := newOwner(t, "theses")
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Ship: true})
+	o.share(t, "theses", "south", store.ShareRule{Level: concordat.ShowMetadata})
+	o.add(t, "theses", site.Incoming{ID: "a", Text: river + winter})
+	for from, want := range map[concordat.SiteID]string{"north": `"documents":1`, "south": `"refused":"level"`, "east": `"refused":"library"`} {
+		_, err := o.AnswerShip(t.Context(), from, &concordat.ShipAsk{Epoch: o.epoch, Library: "theses"})
+		lines, err2 := o.store.Audit(t.Context(), 0, 0)
+		must(t, err2)
+		last := lines[len(lines)-1]
+		if last.Action != "ship" || last.Actor != string(from) || !strings.Contains(string(last.Detail), want) ||
+			(err != nil) != strings.Contains(string(last.Detail), "refused") {
+			t.Errorf("%s: error %v, audit %s %s %s, want %s", from, err, last.Actor, last.Action, last.Detail, want)
+		}
+	}
+}
+
+// TestSetKeepsNothingDeleted: a set for partners from which a deleted document could not be removed is not taken for one that lacks it: it
+// is told, and removed the next time.
+func TestSetKeepsNothingDeleted(t *testing.T) {
+	o := newOwner(t, "theses")
+	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Matches: 1})
+	o.add(t, "theses", site.Incoming{ID: "a", Text: river}, site.Incoming{ID: "b", Text: garden})
+	must(t, o.DeleteDocuments(t.Context(), "theses", "a"))
+	broken := errors.New("the disk is broken")
+	o.set.del = broken
+	if err := o.CatchUp(t.Context()); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+	o.set.del = nil
+	must(t, o.CatchUp(t.Context()))
+	if tell := o.answer(t, "north", o.ask(t, river, concordat.ShowMetadata, "theses")); len(tell.Documents) != 0 {
+		t.Errorf("%d documents are told of, want none", len(tell.Documents))
+	}
+	held, err := o.set.Document(t.Context(), concordat.Ref{Site: "here", Library: "theses", Document: "a"})
+	if !errors.Is(err, concordat.ErrNotFound) {
+		t.Errorf("the set holds %v, %v", held, err)
+	}
+}

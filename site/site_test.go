@@ -54,6 +54,7 @@ func open(o site.Options) *rooms {
 type faulty struct {
 	concordat.Index
 	put, match error
+	del, read  error
 	missing    []concordat.ShardID
 	capped     int  // added to the look-ups that were cut short
 	panics     bool // where a document is asked for
@@ -63,6 +64,9 @@ type faulty struct {
 func (f *faulty) Document(ctx context.Context, ref concordat.Ref) (*concordat.Document, error) {
 	if f.panics {
 		panic("document")
+	}
+	if f.read != nil {
+		return nil, f.read
 	}
 	return f.Index.Document(ctx, ref)
 }
@@ -75,6 +79,13 @@ func (f *faulty) Put(ctx context.Context, ps ...*concordat.Profile) error {
 		return f.put
 	}
 	return f.Index.Put(ctx, ps...)
+}
+
+func (f *faulty) Delete(ctx context.Context, refs ...concordat.Ref) error {
+	if f.del != nil {
+		return f.del
+	}
+	return f.Index.Delete(ctx, refs...)
 }
 
 func (f *faulty) Match(ctx context.Context, q *concordat.Query) (*concordat.Answer, error) {
@@ -461,5 +472,16 @@ func TestDeleteLibrary(t *testing.T) {
 	}
 	if err := p.DeleteLibrary(t.Context(), "a", nil); !errors.Is(err, concordat.ErrNotFound) {
 		t.Errorf("again: got %v, want ErrNotFound", err)
+	}
+}
+
+// TestSourceUnread: a check whose sources cannot be read fails; it does not end with nothing found.
+func TestSourceUnread(t *testing.T) {
+	p := newSite(t, "theses")
+	must(t, p.Ingest(t.Context(), "theses", docs(site.Incoming{ID: "a", Text: river}), func(site.Ingested) error { return nil }))
+	p.index.read = errors.New("the disk is broken")
+	f, err := p.Check(t.Context(), site.Submission{ID: "essay", Text: river}, site.CheckOptions{})
+	if !errors.Is(err, p.index.read) {
+		t.Errorf("got %v, %v", f, err)
 	}
 }

@@ -38,11 +38,12 @@ func (l *lines) String() string {
 func TestPanic(t *testing.T) {
 	var log lines
 	var panics atomic.Int64
+	how := any("half way")
 	d := newDeskOf(t, false, func(o *web.Options) {
 		o.Templates = func() []string { panic("no templates") }
 		o.ReportJSON = func(w io.Writer, _ *report.Report) error {
 			_, _ = io.WriteString(w, strings.Repeat("half of a report", 1000))
-			panic("half way")
+			panic(how)
 		}
 		o.Logger, o.Panicked = slog.New(slog.NewTextHandler(&log, nil)), func() { panics.Add(1) }
 	})
@@ -78,4 +79,14 @@ func TestPanic(t *testing.T) {
 		t.Error("half an answer passes for a whole one")
 	}
 	held("half an answer", 3, "half way")
+
+	how = http.ErrAbortHandler // cut off on purpose: no fault of the program
+	if resp, err = p.Get(d.URL + "/checks/" + string(id) + "/report?format=json"); err == nil {
+		_, err = io.ReadAll(resp.Body)
+		resp.Body.Close()
+	}
+	if err == nil {
+		t.Error("an answer that was cut off passes for a whole one")
+	}
+	held("an answer that was cut off", 3, "half way")
 }
