@@ -194,7 +194,7 @@ func (s *Daemon) start(ctx context.Context, g *errgroup.Group, d *WebApp, l list
 	context.AfterFunc(ctx, func() { s.ready.Store(false) })
 	g.Go(func() error { return d.run(ctx, s) })
 	g.Go(func() error { return s.hooks().Run(ctx) })
-	g.Go(func() error { return d.Pages.RunLTI(ctx) })
+	g.Go(func() error { return d.tool.Run(ctx) })
 	g.Go(func() error { return s.tidy(ctx, s.eraser) })
 	g.Go(func() error { return s.asLeader(ctx, TaskKeeper, s.keepSite) })
 	g.Go(func() error { return s.watchNodes(ctx) })

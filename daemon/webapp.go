@@ -30,6 +30,7 @@ import (
 // WebApp is the web application: the pages, and the queue of checks behind them.
 type WebApp struct {
 	Pages   *web.Web
+	tool    *web.Tool
 	queue   *site.Queue
 	batches *batch.Queue
 	reader  *instance.Reader
@@ -107,9 +108,13 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		Base:         o.Config.BaseURL(),
 		Secure:       instance.OverTLS(o.Config),
 		Login:        loginOptions(o.Config),
-		LTI:          platforms,
 	})
-	return d, err
+	if err != nil {
+		return nil, err
+	}
+	d.tool = web.NewTool(d.Pages, platforms)
+	web.AddAPI(d.Pages, d.tool)
+	return d, nil
 }
 
 // Close ends the children that read files.

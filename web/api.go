@@ -21,7 +21,10 @@ import (
 )
 
 // api has the calls of the HTTP API about checks, reports, batches and requests.
-type api struct{ *Web }
+type api struct {
+	*Web
+	tool *Tool // nil: no learning platforms use the site
+}
 
 // Scopes of a token, as operations name them.
 const (
@@ -56,8 +59,10 @@ What is refused is described by RFC 9457 (application/problem+json); type is sta
 many faults the first 20 are listed. Unless an operation says otherwise a body in JSON has at most 64 KiB, 30000 values in 16 levels, and
 no key twice; a form that hands in files has at most 1000 of them and 4 MiB beside them.`
 
-// operations adds the programs' interface to the routes.
-func (w api) operations() {
+// AddAPI adds the API to the routes of the site. tool is nil where no learning platforms use it.
+func AddAPI(site *Web, tool *Tool) {
+	w := api{site, tool}
+	admin := adminAPI{w}
 	c := huma.DefaultConfig("Concordat", apiVersion)
 	c.Info.Description = apiWords
 	c.CreateHooks = nil // no $schema links: they would be built from the Host header
@@ -89,25 +94,22 @@ func (w api) operations() {
 	w.apiOfChecks(a)
 	w.apiOfPages(a)
 	w.apiOfRules(a)
-	w.adminAPI.apiOfLibraries(a)
-	w.adminAPI.apiOfPeople(a)
-	w.adminAPI.apiOfTokens(a)
-	w.adminAPI.apiOfHooks(a)
-	w.adminAPI.apiOfAdmin(a)
-	w.adminAPI.apiOfCluster(a)
+	admin.apiOfLibraries(a)
+	admin.apiOfPeople(a)
+	admin.apiOfTokens(a)
+	admin.apiOfHooks(a)
+	admin.apiOfAdmin(a)
+	admin.apiOfCluster(a)
 	w.apiOfBatches(a)
-	w.adminAPI.apiOfDeletions(a)
+	admin.apiOfDeletions(a)
 	w.apiOfRequests(a)
 	w.apiOfAlerts(a)
-	w.adminAPI.apiOfLTI(a)
+	admin.apiOfLTI(a)
 	w.apiOfReviews(a)
 	w.mux.HandleFunc(apiPrefix+"/", w.noOperation)
 	// The last: it describes all that is there.
 	w.describe(a)
 }
-
-// errMethod: the path is known, and has no such method.
-var errMethod = errors.New("the path does not have this method; Allow names those that it has")
 
 // noOperation answers what is no operation as a program understands it: by a problem, and with the methods that the path has
 // (RFC 9110, section 15.5.6).
@@ -165,11 +167,11 @@ func (o operation) huma() huma.Operation {
 }
 
 // register adds an operation; its errors become problems.
-func register[I, O any](w *Web, a huma.API, o operation, do func(context.Context, *I) (*O, error)) {
+func register[I, O any](w api, a huma.API, o operation, do func(context.Context, *I) (*O, error)) {
 	huma.Register(a, o.huma(), func(ctx context.Context, in *I) (*O, error) {
 		out, err := do(ctx, in)
 		if err != nil {
-			return nil, w.api.humaError(err)
+			return nil, w.humaError(err)
 		}
 		return out, nil
 	})
@@ -292,10 +294,10 @@ func (w api) callerToken(r *http.Request, scope string) (*visitor, store.Token, 
 	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	t, err := store.Token{}, error(errNoToken)
 	if ok {
-		t, err = w.o.Store.UseToken(r.Context(), secret, store.PurposeAPI)
+		t, err = w.Options().Store.UseToken(r.Context(), secret, store.PurposeAPI)
 	}
 	if errors.Is(err, errNoToken) || errors.Is(err, concordat.ErrNotFound) {
-		if err := w.calls.Allow("address/"+address, max(1, w.o.Policy.Calls/10)); err != nil {
+		if err := w.calls.Allow("address/"+address, max(1, w.Options().Policy.Calls/10)); err != nil {
 			return nil, store.Token{}, err // it has guessed at tokens
 		}
 		return nil, store.Token{}, errNoToken
@@ -303,10 +305,10 @@ func (w api) callerToken(r *http.Request, scope string) (*visitor, store.Token, 
 	if err != nil {
 		return nil, store.Token{}, err
 	}
-	if err := w.calls.Allow("token/"+string(store.SecretID(secret)), w.o.Policy.Calls); err != nil {
+	if err := w.calls.Allow("token/"+string(store.SecretID(secret)), w.Options().Policy.Calls); err != nil {
 		return nil, store.Token{}, err
 	}
-	a, err := w.o.Store.Account(r.Context(), t.Account)
+	a, err := w.Options().Store.Account(r.Context(), t.Account)
 	switch {
 	case err != nil:
 		return nil, t, err
@@ -322,7 +324,7 @@ func (w api) callerToken(r *http.Request, scope string) (*visitor, store.Token, 
 
 func (w api) problem(rw http.ResponseWriter, err error) {
 	m := w.model(err)
-	if _, words, retry, limited := limits(message.English, w.o.Now(), err); limited {
+	if _, words, retry, limited := limits(message.English, w.Options().Now(), err); limited {
 		limit.RetryAfter(rw.Header(), retry)
 		if words != "" {
 			m.Detail = words
@@ -338,7 +340,7 @@ func (w api) problem(rw http.ResponseWriter, err error) {
 func (w api) model(err error) *huma.ErrorModel {
 	m := problemOf(err)
 	if m.Status == http.StatusInternalServerError {
-		w.o.Logger.Error("api", "error", err)
+		w.Options().Logger.Error("api", "error", err)
 	}
 	return m
 }

@@ -16,29 +16,29 @@ import (
 )
 
 // adminAPI has the calls of the HTTP API about people, libraries, webhooks, platforms, deletions and the site itself.
-type adminAPI struct{ *Web }
+type adminAPI struct{ api }
 
 // apiOfAdmin adds what the pages of administration and of libraries do.
 func (w adminAPI) apiOfAdmin(a huma.API) {
 	get := func(id, path, summary string) operation {
 		return operation{id: id, method: http.MethodGet, path: "/admin" + path, summary: summary, scope: scopeRead, roles: overseers}
 	}
-	register(w.Web, a, get("get-health", "/health", "What was looked at, and whether it is in order"), w.apiHealth)
-	register(w.Web, a, get("get-storage", "/storage", "Disk and index"), w.apiStorage)
-	register(w.Web, a, get("get-schemes", "/schemes", "Recipes of the fingerprints, and those for partners"), w.apiSchemes)
-	register(w.Web, a, get("list-settings", "/settings", "Configuration in force, with where each value came from"), w.apiSettings)
-	register(w.Web, a, get("list-tasks", "/tasks", "Tasks, newest first"), w.apiTasks)
-	register(w.Web, a, operation{id: "retry-task", method: http.MethodPost, path: "/admin/tasks/{id}/retry",
+	register(w.api, a, get("get-health", "/health", "What was looked at, and whether it is in order"), w.apiHealth)
+	register(w.api, a, get("get-storage", "/storage", "Disk and index"), w.apiStorage)
+	register(w.api, a, get("get-schemes", "/schemes", "Recipes of the fingerprints, and those for partners"), w.apiSchemes)
+	register(w.api, a, get("list-settings", "/settings", "Configuration in force, with where each value came from"), w.apiSettings)
+	register(w.api, a, get("list-tasks", "/tasks", "Tasks, newest first"), w.apiTasks)
+	register(w.api, a, operation{id: "retry-task", method: http.MethodPost, path: "/admin/tasks/{id}/retry",
 		summary: "Begin a failed task again", scope: scopeCheck, roles: administrators}, w.apiRetry)
-	register(w.Web, a, get("list-partner-sites", "/partners", "Partner sites, with what each was asked"), w.apiPartnerSites)
-	register(w.Web, a, get("get-exposure", "/partners/{site}/exposure", "What a partner was shown"), w.apiExposure)
-	register(w.Web, a, get("search-audit", "/audit", "Entries of the audit, newest first"), w.apiAudit)
-	register(w.Web, a, operation{id: "verify-audit", method: http.MethodPost, path: "/admin/audit/verify",
+	register(w.api, a, get("list-partner-sites", "/partners", "Partner sites, with what each was asked"), w.apiPartnerSites)
+	register(w.api, a, get("get-exposure", "/partners/{site}/exposure", "What a partner was shown"), w.apiExposure)
+	register(w.api, a, get("search-audit", "/audit", "Entries of the audit, newest first"), w.apiAudit)
+	register(w.api, a, operation{id: "verify-audit", method: http.MethodPost, path: "/admin/audit/verify",
 		summary: "Follow the chain of the audit", scope: scopeRead, roles: overseers}, w.apiVerify)
-	register(w.Web, a, operation{id: "create-library", method: http.MethodPost, path: "/admin/libraries", summary: "Make a library",
+	register(w.api, a, operation{id: "create-library", method: http.MethodPost, path: "/admin/libraries", summary: "Make a library",
 		needs: []*huma.Schema{{Properties: map[string]*huma.Schema{"id": {Pattern: `^[0-9A-Za-z][0-9A-Za-z._-]*$`}}}},
 		scope: scopeDocuments, roles: officers}, w.apiMakeLibrary)
-	register(w.Web, a, operation{id: "delete-library", method: http.MethodDelete, path: "/admin/libraries/{id}",
+	register(w.api, a, operation{id: "delete-library", method: http.MethodDelete, path: "/admin/libraries/{id}",
 		summary: "Delete a library with all its documents", scope: scopeErase, roles: administrators, status: http.StatusNoContent},
 		w.apiDeleteLibrary)
 }
@@ -135,7 +135,7 @@ func (w adminAPI) apiTasks(ctx context.Context, in *apiTasksInput) (*answer[apiT
 		if err := listOfTasks.Read(in.Cursor, &before); err != nil {
 			return out, err
 		}
-		tasks, err := w.o.Store.FilterTasks(ctx, store.TaskFilter{States: oneState(concordat.State(in.State)), Owner: in.Owner}, before, in.Limit)
+		tasks, err := w.Options().Store.FilterTasks(ctx, store.TaskFilter{States: oneState(concordat.State(in.State)), Owner: in.Owner}, before, in.Limit)
 		for _, t := range tasks {
 			one, err := w.api.apiTask(ctx, t)
 			if err != nil {
@@ -197,10 +197,10 @@ type apiExposureInput struct {
 
 func (w adminAPI) apiExposure(ctx context.Context, in *apiExposureInput) (*answer[*ask.Exposure], error) {
 	return apiTell(ctx, w.Web, func(ctx context.Context) (*ask.Exposure, error) {
-		if _, err := w.o.Store.Partner(ctx, concordat.SiteID(in.Site)); err != nil {
+		if _, err := w.Options().Store.Partner(ctx, concordat.SiteID(in.Site)); err != nil {
 			return nil, err
 		}
-		x, err := w.o.Asks.Exposure(ctx, concordat.SiteID(in.Site), in.Limit)
+		x, err := w.Options().Asks.Exposure(ctx, concordat.SiteID(in.Site), in.Limit)
 		if x != nil && x.Sums == nil {
 			x.Sums = []store.ShowingSum{}
 		}
@@ -240,7 +240,7 @@ func (w adminAPI) apiAudit(ctx context.Context, in *apiAuditInput) (*answer[apiA
 		if err := listOfAudit.Read(in.Cursor, &before); err != nil {
 			return out, err
 		}
-		entries, err := w.o.Store.SearchAudit(ctx, store.AuditFilter{Actor: in.Actor, Action: in.Action, From: in.From, To: in.To}, before,
+		entries, err := w.Options().Store.SearchAudit(ctx, store.AuditFilter{Actor: in.Actor, Action: in.Action, From: in.From, To: in.To}, before,
 			in.Limit)
 		for _, e := range entries {
 			out.Entries = append(out.Entries, apiAuditEntry{e.Seq, e.At, e.Actor, e.Action, e.Detail, e.Prev, e.Hash})
@@ -259,7 +259,7 @@ type apiHead struct {
 
 func (w adminAPI) apiVerify(ctx context.Context, _ *struct{}) (*answer[apiHead], error) {
 	return apiTell(ctx, w.Web, func(ctx context.Context) (apiHead, error) {
-		h, err := w.o.Store.VerifyAudit(ctx)
+		h, err := w.Options().Store.VerifyAudit(ctx)
 		return apiHead{h.Seq, h.Hash}, err
 	})
 }
@@ -292,7 +292,7 @@ func (w adminAPI) apiDeleteLibrary(ctx context.Context, in *apiLibraryPath) (*st
 	v, err := apiMay(ctx, administrators...)
 	var l store.Library
 	if err == nil {
-		l, err = w.o.Store.Library(ctx, concordat.LibraryID(in.ID))
+		l, err = w.Options().Store.Library(ctx, concordat.LibraryID(in.ID))
 	}
 	if err == nil {
 		err = w.library.deleteLibrary(ctx, v, l, cmp.Or(in.Reason, "deleted by a program"))
@@ -302,7 +302,7 @@ func (w adminAPI) apiDeleteLibrary(ctx context.Context, in *apiLibraryPath) (*st
 
 // apiOfCluster adds what the page shows.
 func (w adminAPI) apiOfCluster(a huma.API) {
-	register(w.Web, a, operation{id: "get-cluster", method: http.MethodGet, path: "/admin/cluster",
+	register(w.api, a, operation{id: "get-cluster", method: http.MethodGet, path: "/admin/cluster",
 		summary: "Machines of this site, and the shards they hold", scope: scopeRead, roles: overseers},
 		func(ctx context.Context, _ *struct{}) (*answer[Cluster], error) {
 			return apiTell(ctx, w.Web, w.admin.cluster)

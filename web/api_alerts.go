@@ -15,13 +15,13 @@ import (
 
 // apiOfAlerts adds what later documents matched.
 func (w api) apiOfAlerts(a huma.API) {
-	register(w.Web, a, operation{id: "list-alerts", method: http.MethodGet, path: "/alerts",
+	register(w, a, operation{id: "list-alerts", method: http.MethodGet, path: "/alerts",
 		summary: "Later documents that match checks that stay, the latest first", scope: scopeRead, roles: officers,
 		text: "Found: a check of this site matches a document, here or at a partner. Told: a partner's check was told of a document of this site, of which no more is shown here than there."},
 		w.apiAlerts)
-	register(w.Web, a, operation{id: "get-alert", method: http.MethodGet, path: "/alerts/{number}",
+	register(w, a, operation{id: "get-alert", method: http.MethodGet, path: "/alerts/{number}",
 		summary: "One alert", scope: scopeRead, roles: officers}, w.apiAlert)
-	register(w.Web, a, operation{id: "change-alert", method: http.MethodPost, path: "/alerts/{number}",
+	register(w, a, operation{id: "change-alert", method: http.MethodPost, path: "/alerts/{number}",
 		summary: "Mark an alert as read or handled, or open it again", scope: scopeReview, roles: officers,
 		text: "What is handled is read. The first who did either stays."}, w.apiChangeAlert)
 }
@@ -127,7 +127,7 @@ type apiChangeAlertInput struct {
 }
 
 func (w api) apiChangeAlert(ctx context.Context, in *apiChangeAlertInput) (*apiAlertOutput, error) {
-	if _, err := site.ChangeAlert(ctx, w.o.Store, in.Number, in.Body.Action, visitorOf(ctx).Name, w.o.Now()); err != nil {
+	if _, err := site.ChangeAlert(ctx, w.Options().Store, in.Number, in.Body.Action, visitorOf(ctx).Name, w.Options().Now()); err != nil {
 		return nil, err
 	}
 	return w.apiAlert(ctx, &apiAlertInput{in.Number})

@@ -22,32 +22,32 @@ func (w api) apiOfBatches(a huma.API) {
 	do := func(id, method, path, summary string, roles []store.Role) operation {
 		return operation{id: id, method: method, path: path, summary: summary, scope: scopeCheck, roles: roles}
 	}
-	register(w.Web, a, get("list-batches", "/batches", "Batches, newest first"), w.apiBatches)
-	register(w.Web, a, get("get-batch", "/batches/{id}", "One batch with its documents"), w.apiBatch)
-	register(w.Web, a, get("list-batch-pairs", "/batches/{id}/pairs", "Pairs of a batch, largest share first"), w.apiPairs)
-	register(w.Web, a, get("list-batch-clusters", "/batches/{id}/clusters", "Clusters of a batch, largest first"), w.apiClusters)
-	register(w.Web, a, get("list-batch-wording", "/batches/{id}/wording",
+	register(w, a, get("list-batches", "/batches", "Batches, newest first"), w.apiBatches)
+	register(w, a, get("get-batch", "/batches/{id}", "One batch with its documents"), w.apiBatch)
+	register(w, a, get("list-batch-pairs", "/batches/{id}/pairs", "Pairs of a batch, largest share first"), w.apiPairs)
+	register(w, a, get("list-batch-clusters", "/batches/{id}/clusters", "Clusters of a batch, largest first"), w.apiClusters)
+	register(w, a, get("list-batch-wording", "/batches/{id}/wording",
 		"Wording that at least three documents of a batch hold, what counts first"), w.apiBatchWording)
 	count := do("count-batch-wording", http.MethodPut, "/batches/{id}/wording/{n}",
 		"Count such wording in the reports of its documents, or no longer", officers)
 	count.needs = []*huma.Schema{{Required: []string{"comment"}}, {Properties: map[string]*huma.Schema{"count": {Enum: []any{false}}}}}
-	register(w.Web, a, count, w.apiCountBatchWording)
-	register(w.Web, a, do("cancel-batch", http.MethodPost, "/batches/{id}/cancel", "Cancel a batch that has not ended", checkers),
+	register(w, a, count, w.apiCountBatchWording)
+	register(w, a, do("cancel-batch", http.MethodPost, "/batches/{id}/cancel", "Cancel a batch that has not ended", checkers),
 		w.apiCancelBatch)
-	register(w.Web, a, do("repeat-batch", http.MethodPost, "/batches/{id}/again",
+	register(w, a, do("repeat-batch", http.MethodPost, "/batches/{id}/again",
 		"Check a batch against the libraries again, or go on with one that failed", checkers), w.apiRepeatBatch)
-	register(w.Web, a, do("set-batch-lineage", http.MethodPut, "/batches/{id}/lineage", "Set which pairs do not count", officers),
+	register(w, a, do("set-batch-lineage", http.MethodPut, "/batches/{id}/lineage", "Set which pairs do not count", officers),
 		w.apiLineage)
-	register(w.Web, a, do("decide-batch-pair", http.MethodPut, "/batches/{id}/pairs/{a}/{b}", "Decide whether a pair counts", officers),
+	register(w, a, do("decide-batch-pair", http.MethodPut, "/batches/{id}/pairs/{a}/{b}", "Decide whether a pair counts", officers),
 		w.apiPairVerdict)
-	register(w.Web, a, get("list-rechecks", "/rechecks", "What is checked again, and what that found"), w.apiRechecks)
+	register(w, a, get("list-rechecks", "/rechecks", "What is checked again, and what that found"), w.apiRechecks)
 	again := do("set-recheck", http.MethodPut, "/rechecks/{kind}/{target}", "Have a check or a batch done again", checkers)
 	again.needs = []*huma.Schema{need(nil, "on"), {Properties: map[string]*huma.Schema{"every": {Minimum: new(1.0)}}}}
-	register(w.Web, a, again,
+	register(w, a, again,
 		w.apiSetRecheck)
 	drop := do("delete-recheck", http.MethodDelete, "/rechecks/{kind}/{target}", "Do not check again", checkers)
 	drop.status = http.StatusNoContent
-	register(w.Web, a, drop, w.apiDropRecheck)
+	register(w, a, drop, w.apiDropRecheck)
 	names := &huma.Schema{Type: "array", Items: &huma.Schema{Type: "string"}}
 	form := &huma.Schema{Type: "object", AdditionalProperties: false, Required: []string{"file"}, Properties: map[string]*huma.Schema{
 		"file": filesOf("Documents, or ZIP files of them"),
@@ -103,7 +103,7 @@ func (w api) apiBatches(ctx context.Context, in *bounds.PageInput) (*apiBatchesO
 	if err := listOfBatches.Read(in.Cursor, &before); err != nil {
 		return nil, err
 	}
-	bs, err := w.o.Store.Batches(ctx, ownerOf(visitorOf(ctx)), before, in.Limit)
+	bs, err := w.Options().Store.Batches(ctx, ownerOf(visitorOf(ctx)), before, in.Limit)
 	out := &apiBatchesOutput{}
 	out.Body.Batches = []BatchLine{}
 	for _, b := range bs {
@@ -307,7 +307,7 @@ func (w api) apiSubmitBatch(rw http.ResponseWriter, r *http.Request, v *visitor)
 		if err != nil {
 			return nil, err
 		}
-		b, err := w.o.Store.Batch(r.Context(), id)
+		b, err := w.Options().Store.Batch(r.Context(), id)
 		if err != nil {
 			return nil, err
 		}
@@ -336,7 +336,7 @@ func (w api) apiBatchWording(ctx context.Context, in *apiCheckInput) (*apiWordin
 		return nil, err
 	}
 	out := &apiWordingsOutput{}
-	out.Body.Wording, err = batch.WordingLines(ctx, w.o.Site, v)
+	out.Body.Wording, err = batch.WordingLines(ctx, w.Options().Site, v)
 	return out, err
 }
 

@@ -19,16 +19,16 @@ import (
 )
 
 func (w api) apiOfChecks(a huma.API) {
-	register(w.Web, a, operation{id: "list-checks", method: http.MethodGet, path: "/checks", summary: "Checks, newest first", scope: scopeRead,
+	register(w, a, operation{id: "list-checks", method: http.MethodGet, path: "/checks", summary: "Checks, newest first", scope: scopeRead,
 		roles: everyone,
 		text:  "A submitter gets own checks only."}, w.apiChecks)
-	register(w.Web, a, operation{id: "get-check", method: http.MethodGet, path: "/checks/{id}", summary: "One check", scope: scopeRead,
+	register(w, a, operation{id: "get-check", method: http.MethodGet, path: "/checks/{id}", summary: "One check", scope: scopeRead,
 		roles: everyone,
 		text:  "To a submitter the checks of others do not exist; so everywhere below."}, w.apiCheck)
-	register(w.Web, a, operation{id: "cancel-check", method: http.MethodPost, path: "/checks/{id}/cancel",
+	register(w, a, operation{id: "cancel-check", method: http.MethodPost, path: "/checks/{id}/cancel",
 		summary: "Cancel a check that has not ended", scope: scopeCheck, roles: checkers,
 		text: "One that has ended stays as it is."}, w.apiCancel)
-	register(w.Web, a, operation{id: "list-evidence", method: http.MethodGet, path: "/checks/{id}/evidence",
+	register(w, a, operation{id: "list-evidence", method: http.MethodGet, path: "/checks/{id}/evidence",
 		summary: "Passages of a report beside their sources, in text order", scope: scopeRead, roles: everyone,
 		text: "By the rules in force. When they change, a cursor of before is refused with 412: begin again."}, w.apiEvidence)
 	w.stream(a, operation{id: "submit-checks", method: http.MethodPost, path: "/checks", summary: "Hand in documents, each for a check",
@@ -121,7 +121,7 @@ func (w api) apiTask(ctx context.Context, t store.Task) (apiTask, error) {
 	out := apiTask{ID: t.ID, State: t.State, Title: t.Title, Cause: t.Cause, Owner: t.Owner, Batch: t.Batch, Made: t.Made,
 		Finished: moment(t.Finished)}
 	if t.State == concordat.TaskQueued {
-		queued, running, err := w.o.Store.Ahead(ctx, t)
+		queued, running, err := w.Options().Store.Ahead(ctx, t)
 		if err != nil {
 			return out, err
 		}
@@ -175,7 +175,7 @@ func (w api) apiChecks(ctx context.Context, in *apiChecksInput) (*apiChecksOutpu
 	if err := listOfChecks.Read(in.Cursor, &before); err != nil {
 		return nil, err
 	}
-	tasks, err := w.o.Store.FilterTasks(ctx, f, before, in.Limit)
+	tasks, err := w.Options().Store.FilterTasks(ctx, f, before, in.Limit)
 	var scores map[concordat.TaskID]shownScore
 	if err == nil {
 		scores, err = w.reports.scores(ctx, v, tasks)
@@ -252,7 +252,7 @@ func (w api) submitBody(ctx context.Context, v *visitor, u *upload) (*apiChecksB
 	}
 	out := &apiChecksBody{}
 	for _, id := range ids {
-		t, err := w.o.Store.Task(ctx, id)
+		t, err := w.Options().Store.Task(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -294,10 +294,10 @@ func (w api) apiReport(rw http.ResponseWriter, r *http.Request, v *visitor) erro
 		return w.reports.writePDF(rw, r, v, rep)
 	default:
 		rw.Header().Set("Content-Type", "application/json")
-		return w.o.ReportJSON(rw, rep)
+		return w.Options().ReportJSON(rw, rep)
 	}
 	if err != nil { // it has begun: only the log is left
-		w.o.Logger.Info("report", "task", t.ID, "error", err)
+		w.Options().Logger.Info("report", "task", t.ID, "error", err)
 	}
 	return nil
 }
@@ -325,11 +325,11 @@ func (w api) apiEvents(rw http.ResponseWriter, r *http.Request, v *visitor) erro
 		return err
 	}
 	defer leave()
-	events, stop := w.o.Queue.Watch(t.ID)
+	events, stop := w.Options().Queue.Watch(t.ID)
 	defer stop()
 	c := http.NewResponseController(rw)
 	if err := c.SetWriteDeadline(time.Time{}); err != nil {
-		w.o.Logger.Debug("events", "error", err) // such as a recorder in a test: it has no deadline
+		w.Options().Logger.Debug("events", "error", err) // such as a recorder in a test: it has no deadline
 	}
 	rw.Header().Set("Content-Type", "text/event-stream")
 	send := func(e apiEvent) bool {
@@ -343,12 +343,12 @@ func (w api) apiEvents(rw http.ResponseWriter, r *http.Request, v *visitor) erro
 	defer beat.Stop()
 	for {
 		// What the store says counts: an event may have been before we watched.
-		if t, err = w.o.Store.Task(ctx, t.ID); err != nil {
+		if t, err = w.Options().Store.Task(ctx, t.ID); err != nil {
 			return nil // deleted, or the caller has gone; the stream has begun
 		}
 		one, err := w.apiTask(ctx, t)
 		now := apiEvent{State: t.State, Ahead: one.Ahead, Finally: ended(t.State)}
-		if e, ok := w.o.Queue.Progress(ctx, t.ID); ok && t.State == concordat.TaskRunning {
+		if e, ok := w.Options().Queue.Progress(ctx, t.ID); ok && t.State == concordat.TaskRunning {
 			now.Stage, now.Done, now.Total = e.Stage, e.Done, e.Total
 		}
 		if err != nil || !send(now) {
@@ -406,7 +406,7 @@ func (w api) apiEvidence(ctx context.Context, in *apiEvidenceInput) (*apiEvidenc
 	if err != nil {
 		return nil, err
 	}
-	findings, err := w.o.Store.FindingsRevision(ctx, t.ID)
+	findings, err := w.Options().Store.FindingsRevision(ctx, t.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -14,15 +14,15 @@ import (
 )
 
 func (w adminAPI) apiOfDeletions(a huma.API) {
-	register(w.Web, a, operation{id: "delete", method: http.MethodPost, path: "/deletions",
+	register(w.api, a, operation{id: "delete", method: http.MethodPost, path: "/deletions",
 		needs:   []*huma.Schema{{Required: []string{"tasks"}}, {Required: []string{"documents"}}, {Required: []string{"batches"}}},
 		summary: "Delete checks, or documents of a library, for good", scope: scopeErase, roles: officers, body: bounds.ListsBody,
 		text: "Answers once the bytes are gone from the disk, with the receipt. Officers delete checks and batches, administrators documents too."}, w.apiErase)
 	get := func(id, path, summary string) operation {
 		return operation{id: id, method: http.MethodGet, path: path, summary: summary, scope: scopeRead, roles: overseers}
 	}
-	register(w.Web, a, get("list-deletions", "/deletions", "Receipts of deletions, newest first"), w.apiErasures)
-	register(w.Web, a, get("get-deletion", "/deletions/{id}", "One receipt"), w.apiErasure)
+	register(w.api, a, get("list-deletions", "/deletions", "Receipts of deletions, newest first"), w.apiErasures)
+	register(w.api, a, get("get-deletion", "/deletions/{id}", "One receipt"), w.apiErasure)
 }
 
 type apiEraseInput struct {
@@ -54,7 +54,7 @@ func (w adminAPI) apiErase(ctx context.Context, in *apiEraseInput) (*apiReceiptO
 }
 
 func (w adminAPI) apiReceipt(ctx context.Context, id string) (*apiReceiptOutput, error) {
-	e, err := w.o.Store.Erasure(ctx, id)
+	e, err := w.Options().Store.Erasure(ctx, id)
 	out := &apiReceiptOutput{}
 	out.Body.ID, out.Body.State, out.Body.Receipt = e.ID, e.State, e.Receipt
 	return out, err
@@ -89,7 +89,7 @@ type apiDeletion struct {
 }
 
 func (w adminAPI) apiErasures(ctx context.Context, in *apiErasuresInput) (*apiErasuresOutput, error) {
-	es, err := w.o.Store.Erasures(ctx, in.Cursor, in.Limit)
+	es, err := w.Options().Store.Erasures(ctx, in.Cursor, in.Limit)
 	out := &apiErasuresOutput{}
 	out.Body.Deletions = []apiDeletion{}
 	for _, e := range es {

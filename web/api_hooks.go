@@ -21,26 +21,26 @@ func (w adminAPI) apiOfHooks(a huma.API) {
 		return operation{id: id, method: method, path: "/webhooks" + path, summary: summary, text: text, scope: scopeHooks, roles: everyone,
 			status: status}
 	}
-	register(w.Web, a, do("list-webhooks", http.MethodGet, "", "Webhooks of the own account; to an administrator: of the site", "", 0), w.apiHooks)
+	register(w.api, a, do("list-webhooks", http.MethodGet, "", "Webhooks of the own account; to an administrator: of the site", "", 0), w.apiHooks)
 	made := do("make-webhook", http.MethodPost, "", "Make a webhook", "The secret is shown once. Only an administrator can be told of the whole site. The address is https and public, unless the site allows others.", http.StatusCreated)
 	made.needs = addresses("url")
-	register(w.Web, a, made, w.apiMakeHook)
-	register(w.Web, a, do("get-webhook", http.MethodGet, "/{id}", "One webhook", "", 0), w.apiHook)
+	register(w.api, a, made, w.apiMakeHook)
+	register(w.api, a, do("get-webhook", http.MethodGet, "/{id}", "One webhook", "", 0), w.apiHook)
 	change := do("change-webhook", http.MethodPatch, "/{id}", "Change a webhook", "What is absent stays.", 0)
 	change.needs = addresses("url")
-	register(w.Web, a, change, w.apiChangeHook)
-	register(w.Web, a, do("delete-webhook", http.MethodDelete, "/{id}", "Delete a webhook with its deliveries", "", http.StatusNoContent),
+	register(w.api, a, change, w.apiChangeHook)
+	register(w.api, a, do("delete-webhook", http.MethodDelete, "/{id}", "Delete a webhook with its deliveries", "", http.StatusNoContent),
 		w.apiDeleteHook)
-	register(w.Web, a, do("rotate-webhook", http.MethodPost, "/{id}/rotate", "Give a webhook a new secret",
+	register(w.api, a, do("rotate-webhook", http.MethodPost, "/{id}/rotate", "Give a webhook a new secret",
 		"It is shown once. For a day the former one signs too.", 0), w.apiRotateHook)
-	register(w.Web, a, do("ping-webhook", http.MethodPost, "/{id}/ping", "Send a ping", "", http.StatusAccepted), w.apiPingHook)
-	register(w.Web, a, do("list-deliveries", http.MethodGet, "/{id}/deliveries", "Deliveries of a webhook, newest first",
+	register(w.api, a, do("ping-webhook", http.MethodPost, "/{id}/ping", "Send a ping", "", http.StatusAccepted), w.apiPingHook)
+	register(w.api, a, do("list-deliveries", http.MethodGet, "/{id}/deliveries", "Deliveries of a webhook, newest first",
 		"Ended ones are kept for 30 days, and the newest 1000 of each webhook.", 0), w.apiDeliveries)
-	register(w.Web, a, do("get-delivery", http.MethodGet, "/{id}/deliveries/{delivery}", "One delivery with its attempts and what was sent",
+	register(w.api, a, do("get-delivery", http.MethodGet, "/{id}/deliveries/{delivery}", "One delivery with its attempts and what was sent",
 		"", 0), w.apiDelivery)
-	register(w.Web, a, do("replay-delivery", http.MethodPost, "/{id}/deliveries/{delivery}/replay", "Send one delivery again",
+	register(w.api, a, do("replay-delivery", http.MethodPost, "/{id}/deliveries/{delivery}/replay", "Send one delivery again",
 		"Under its old webhook-id.", http.StatusAccepted), w.apiReplayOne)
-	register(w.Web, a, do("replay-deliveries", http.MethodPost, "/{id}/replay", "Send many deliveries again",
+	register(w.api, a, do("replay-deliveries", http.MethodPost, "/{id}/replay", "Send many deliveries again",
 		"Those that have ended, in the given range; dead ones if no state is named.", http.StatusAccepted), w.apiReplay)
 }
 
@@ -84,7 +84,7 @@ func (w adminAPI) apiHooks(ctx context.Context, in *bounds.PageInput) (*apiWebho
 	if v.Role == store.RoleAdministrator {
 		own = ""
 	}
-	hs, err := w.o.Store.Hooks(ctx, own, store.HookID(after), in.Limit)
+	hs, err := w.Options().Store.Hooks(ctx, own, store.HookID(after), in.Limit)
 	out := &apiWebhooksOutput{}
 	out.Body.Webhooks = []apiWebhook{}
 	for _, h := range hs {
@@ -194,7 +194,7 @@ type apiReplayedOutput struct {
 func (w adminAPI) apiPingHook(ctx context.Context, in *HookInput) (*apiReplayedOutput, error) {
 	h, err := w.admin.hookOf(ctx, visitorOf(ctx), in.ID)
 	if err == nil {
-		err = w.o.Store.PingHook(ctx, h.ID)
+		err = w.Options().Store.PingHook(ctx, h.ID)
 	}
 	out := &apiReplayedOutput{}
 	out.Body.Deliveries = 1
@@ -245,7 +245,7 @@ func (w adminAPI) apiDeliveries(ctx context.Context, in *apiDeliveriesInput) (*a
 	if err != nil {
 		return nil, err
 	}
-	ds, err := w.o.Store.Deliveries(ctx, h.ID, in.State, before, in.Limit)
+	ds, err := w.Options().Store.Deliveries(ctx, h.ID, in.State, before, in.Limit)
 	out := &apiDeliveriesOutput{}
 	out.Body.Deliveries = []apiDeliveryItem{}
 	for _, d := range ds {
@@ -296,7 +296,7 @@ func (w adminAPI) apiDelivery(ctx context.Context, in *apiDeliveryInput) (*apiDe
 	if err != nil {
 		return nil, err
 	}
-	d, attempts, err := w.o.Store.Delivery(ctx, h.ID, in.Delivery)
+	d, attempts, err := w.Options().Store.Delivery(ctx, h.ID, in.Delivery)
 	out := &apiDeliveryOutput{}
 	out.Body.Delivery, out.Body.Attempts, out.Body.Sent = deliveryOf(d), []apiAttempt{}, apiSent(d.Body)
 	for _, a := range attempts {

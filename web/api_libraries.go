@@ -29,14 +29,14 @@ func (w adminAPI) apiOfLibraries(a huma.API) {
 	get := func(id, path, summary, scope string, roles []store.Role) operation {
 		return operation{id: id, method: http.MethodGet, path: path, summary: summary, scope: scope, roles: roles}
 	}
-	register(w.Web, a, get("list-libraries", "/libraries", "Libraries of this site", scopeRead, everyone), w.apiLibraries)
-	register(w.Web, a, get("get-library", "/libraries/{id}", "One library", scopeRead, everyone), w.apiOneLibrary)
-	register(w.Web, a, get("list-documents", "/libraries/{id}/documents", "Documents of a library, in order of id", scopeDocuments, lookers),
+	register(w.api, a, get("list-libraries", "/libraries", "Libraries of this site", scopeRead, everyone), w.apiLibraries)
+	register(w.api, a, get("get-library", "/libraries/{id}", "One library", scopeRead, everyone), w.apiOneLibrary)
+	register(w.api, a, get("list-documents", "/libraries/{id}/documents", "Documents of a library, in order of id", scopeDocuments, lookers),
 		w.apiDocuments)
-	register(w.Web, a, get("list-partners", "/partners", "Partner sites that a check can ask, with their libraries, in order of site",
+	register(w.api, a, get("list-partners", "/partners", "Partner sites that a check can ask, with their libraries, in order of site",
 		scopeRead, everyone), w.apiPartners)
-	register(w.Web, a, get("list-templates", "/templates", "Section templates", scopeRead, everyone), w.apiTemplates)
-	register(w.Web, a, get("get-version", "/version", "What this site can do, and its bounds", scopeRead, everyone), w.apiVersion)
+	register(w.api, a, get("list-templates", "/templates", "Section templates", scopeRead, everyone), w.apiTemplates)
+	register(w.api, a, get("get-version", "/version", "What this site can do, and its bounds", scopeRead, everyone), w.apiVersion)
 	w.apiOfShares(a)
 	w.api.stream(a, operation{id: "add-documents", method: http.MethodPost, path: "/libraries/{id}/documents",
 		summary: "Add documents to a library", scope: scopeDocuments, roles: keepers,
@@ -80,7 +80,7 @@ type apiLibrariesOutput struct {
 }
 
 func (w adminAPI) apiLibraries(ctx context.Context, in *bounds.PageInput) (*apiLibrariesOutput, error) {
-	ls, err := w.o.Store.Libraries(ctx)
+	ls, err := w.Options().Store.Libraries(ctx)
 	out := &apiLibrariesOutput{}
 	out.Body.Libraries = []apiLibraryBody{}
 	if err == nil {
@@ -99,7 +99,7 @@ type apiLibraryInput struct {
 type apiLibraryOutput struct{ Body apiLibraryBody }
 
 func (w adminAPI) apiOneLibrary(ctx context.Context, in *apiLibraryInput) (*apiLibraryOutput, error) {
-	l, err := w.o.Store.Library(ctx, concordat.LibraryID(in.ID))
+	l, err := w.Options().Store.Library(ctx, concordat.LibraryID(in.ID))
 	return &apiLibraryOutput{libraryOf(l)}, err
 }
 
@@ -129,14 +129,14 @@ type apiDocumentsOutput struct {
 
 func (w adminAPI) apiDocuments(ctx context.Context, in *apiListInput) (*apiDocumentsOutput, error) {
 	lib := concordat.LibraryID(in.ID)
-	if _, err := w.o.Store.Library(ctx, lib); err != nil {
+	if _, err := w.Options().Store.Library(ctx, lib); err != nil {
 		return nil, err
 	}
 	var after string
 	if err := listOfDocuments.Read(in.Cursor, &after); err != nil {
 		return nil, err
 	}
-	rows, err := w.o.Store.Documents(ctx, lib, concordat.DocumentID(after), in.Limit)
+	rows, err := w.Options().Store.Documents(ctx, lib, concordat.DocumentID(after), in.Limit)
 	out := &apiDocumentsOutput{}
 	out.Body.Documents = []apiDocument{}
 	for _, d := range rows {
@@ -169,7 +169,7 @@ type apiPartnersOutput struct {
 }
 
 func (w adminAPI) apiPartners(ctx context.Context, in *bounds.PageInput) (*apiPartnersOutput, error) {
-	all, err := w.o.Partners(ctx)
+	all, err := w.Options().Partners(ctx)
 	out := &apiPartnersOutput{}
 	out.Body.Partners = []apiPartner{}
 	if err == nil {
@@ -193,7 +193,7 @@ type apiTemplatesOutput struct {
 
 func (w adminAPI) apiTemplates(context.Context, *struct{}) (*apiTemplatesOutput, error) {
 	out := &apiTemplatesOutput{}
-	out.Body.Templates = append([]string{}, w.o.Templates()...)
+	out.Body.Templates = append([]string{}, w.Options().Templates()...)
 	return out, nil
 }
 
@@ -215,9 +215,9 @@ type apiVersionOutput struct {
 func (w adminAPI) apiVersion(context.Context, *struct{}) (*apiVersionOutput, error) {
 	out := &apiVersionOutput{}
 	b := &out.Body
-	b.API, b.Site, b.Title, b.Scopes, b.Events = apiVersion, w.o.Site.ID(), w.o.Title(), people.Scopes, store.EventKinds()
-	b.Formats, b.Adds = []string{"json", "csv", "html", "pdf"}, w.o.AddFile != nil
-	b.MaxFile, b.MaxFiles, b.MaxPage = w.o.MaxUpload, mostFiles, 500
+	b.API, b.Site, b.Title, b.Scopes, b.Events = apiVersion, w.Options().Site.ID(), w.Options().Title(), people.Scopes, store.EventKinds()
+	b.Formats, b.Adds = []string{"json", "csv", "html", "pdf"}, w.Options().AddFile != nil
+	b.MaxFile, b.MaxFiles, b.MaxPage = w.Options().MaxUpload, mostFiles, 500
 	return out, nil
 }
 
@@ -237,15 +237,15 @@ type apiAddedBody struct {
 
 // apiAdd takes files into a library as they come in.
 func (w adminAPI) apiAdd(rw http.ResponseWriter, r *http.Request, v *visitor) error {
-	l, err := w.o.Store.Library(r.Context(), concordat.LibraryID(r.PathValue("id")))
+	l, err := w.Options().Store.Library(r.Context(), concordat.LibraryID(r.PathValue("id")))
 	if err != nil {
 		return err
 	}
-	if w.o.AddFile == nil {
+	if w.Options().AddFile == nil {
 		return fmt.Errorf("%w: documents cannot be added here", concordat.ErrUnavailable)
 	}
 	limit.Unhurried(rw, r)
-	r.Body = http.MaxBytesReader(rw, r.Body, mostFiles*w.o.MaxUpload)
+	r.Body = http.MaxBytesReader(rw, r.Body, mostFiles*w.Options().MaxUpload)
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
@@ -265,11 +265,11 @@ func (w adminAPI) addFile(rw http.ResponseWriter, r *http.Request, v *visitor, l
 	out *apiAddedBody) error {
 	// The audit first, as a file may be taken in by several transactions. It keeps for ever what it is told: a name may be a
 	// person's, so it gets that of receipts, a hash.
-	if err := w.o.Store.Note(r.Context(), v.Name, "documents_added", map[string]any{"library": lib,
+	if err := w.Options().Store.Note(r.Context(), v.Name, "documents_added", map[string]any{"library": lib,
 		"name": retain.DocumentName(lib, f.ID)}); err != nil {
 		return err
 	}
-	docs, err := w.o.AddFile(r.Context(), lib, f, http.MaxBytesReader(rw, io.NopCloser(w.checks.whileRoom(content)), w.o.MaxUpload))
+	docs, err := w.Options().AddFile(r.Context(), lib, f, http.MaxBytesReader(rw, io.NopCloser(w.checks.whileRoom(content)), w.Options().MaxUpload))
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Name, err)
 	}

@@ -13,21 +13,21 @@ import (
 
 // apiOfLTI adds the learning platforms, where the site has them.
 func (w adminAPI) apiOfLTI(a huma.API) {
-	if !w.admin.hasPlatforms() {
+	if w.tool == nil {
 		return
 	}
 	do := func(id, method, path, summary string, status int) operation {
 		return operation{id: id, method: method, path: path, summary: summary, scope: scopePlatforms, roles: administrators, status: status}
 	}
-	register(w.Web, a, do("list-platforms", http.MethodGet, "/lti/platforms", "Learning platforms, in order of id", http.StatusOK),
+	register(w.api, a, do("list-platforms", http.MethodGet, "/lti/platforms", "Learning platforms, in order of id", http.StatusOK),
 		w.apiPlatforms)
 	add := do("add-platform", http.MethodPost, "/lti/platforms", "Register a learning platform", http.StatusCreated)
 	add.needs = addresses("auth_url", "token_url", "keys_url")
 	add.needs[0].Properties["hosts"] = &huma.Schema{Items: &huma.Schema{Pattern: `^\.?(?:[A-Za-z0-9-]+\.)*[A-Za-z0-9-]+$`}}
-	register(w.Web, a, add, w.apiAddPlatform)
-	register(w.Web, a, do("change-platform", http.MethodPatch, "/lti/platforms/{id}",
+	register(w.api, a, add, w.apiAddPlatform)
+	register(w.api, a, do("change-platform", http.MethodPatch, "/lti/platforms/{id}",
 		"Change the deployments of a platform, or disable or enable it", http.StatusOK), w.apiChangePlatform)
-	register(w.Web, a, do("remove-platform", http.MethodDelete, "/lti/platforms/{id}", "Forget a platform; the checks it asked for stay",
+	register(w.api, a, do("remove-platform", http.MethodDelete, "/lti/platforms/{id}", "Forget a platform; the checks it asked for stay",
 		http.StatusNoContent), w.apiRemovePlatform)
 }
 
@@ -60,7 +60,7 @@ type apiPlatformsOutput struct {
 }
 
 func (w adminAPI) apiPlatforms(ctx context.Context, in *bounds.PageInput) (*apiPlatformsOutput, error) {
-	all, err := w.o.Store.LTIPlatforms(ctx)
+	all, err := w.Options().Store.LTIPlatforms(ctx)
 	out := &apiPlatformsOutput{}
 	out.Body.Platforms = []apiPlatform{}
 	if err == nil {
@@ -79,9 +79,9 @@ func (w adminAPI) apiAddPlatform(ctx context.Context, in *apiPlatformBody) (*api
 	p := store.LTIPlatform{ID: b.ID, Name: b.Name, Issuer: b.Issuer, Client: b.Client, AuthURL: b.AuthURL, TokenURL: b.TokenURL,
 		TokenAudience: b.TokenAudience,
 		KeysURL:       b.KeysURL, Deployments: b.Deployments, Hosts: b.Hosts, Disabled: b.Disabled}
-	err := w.admin.addPlatform(ctx, visitorOf(ctx).Name, p)
+	err := w.tool.AddPlatform(ctx, visitorOf(ctx).Name, p)
 	if err == nil {
-		p, err = w.o.Store.LTIPlatform(ctx, p.ID)
+		p, err = w.Options().Store.LTIPlatform(ctx, p.ID)
 	}
 	return &apiPlatformBody{apiPlatformOf(p)}, err
 }
@@ -98,15 +98,15 @@ func (w adminAPI) apiChangePlatform(ctx context.Context, in *apiChangePlatformIn
 	v := visitorOf(ctx)
 	var err error
 	if in.Body.Deployments != nil {
-		err = w.admin.changePlatform(ctx, v.Name, in.ID, "deployments", *in.Body.Deployments)
+		err = w.tool.ChangePlatform(ctx, v.Name, in.ID, "deployments", *in.Body.Deployments)
 	}
 	if err == nil && in.Body.Disabled != nil {
 		action := map[bool]string{true: "disable", false: "enable"}[*in.Body.Disabled]
-		err = w.admin.changePlatform(ctx, v.Name, in.ID, action, nil)
+		err = w.tool.ChangePlatform(ctx, v.Name, in.ID, action, nil)
 	}
 	var p store.LTIPlatform
 	if err == nil {
-		p, err = w.o.Store.LTIPlatform(ctx, in.ID)
+		p, err = w.Options().Store.LTIPlatform(ctx, in.ID)
 	}
 	return &apiPlatformBody{apiPlatformOf(p)}, err
 }
@@ -116,5 +116,5 @@ type apiRemovePlatformInput struct {
 }
 
 func (w adminAPI) apiRemovePlatform(ctx context.Context, in *apiRemovePlatformInput) (*struct{}, error) {
-	return nil, w.admin.removePlatform(ctx, visitorOf(ctx).Name, in.ID)
+	return nil, w.tool.RemovePlatform(ctx, visitorOf(ctx).Name, in.ID)
 }

@@ -66,7 +66,7 @@ func (w api) reviews(ctx context.Context, in *apiListInput, rules bool) (out []s
 	if err := list.Read(in.Cursor, &after); err != nil {
 		return nil, "", err
 	}
-	all, err := w.o.Store.Reviews(ctx, t.ID)
+	all, err := w.Options().Store.Reviews(ctx, t.ID)
 	for _, r := range all {
 		if r.Seq <= after || (r.Kind == store.ReviewRules) != rules || r.Kind == store.ReviewAssign || r.Kind == store.ReviewDue {
 			continue

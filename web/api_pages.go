@@ -13,7 +13,7 @@ import (
 
 // apiOfPages adds the pages of originals to the programs' interface.
 func (w api) apiOfPages(a huma.API) {
-	register(w.Web, a, operation{id: "get-page", method: http.MethodGet, path: "/checks/{id}/pages/{page}",
+	register(w, a, operation{id: "get-page", method: http.MethodGet, path: "/checks/{id}/pages/{page}",
 		summary: "A page of what was handed in, with a passage marked",
 		text:    "Only of PDF files that are still kept. Page 0 is that on which the passage begins.", scope: scopeRead, roles: everyone},
 		w.apiPage)
@@ -68,7 +68,7 @@ func (w api) apiPage(ctx context.Context, in *apiPageInput) (*apiPageOutput, err
 	if err != nil {
 		return nil, err
 	}
-	p, err := w.o.Originals.Page(ctx, s.file, n)
+	p, err := w.Options().Originals.Page(ctx, s.file, n)
 	if err != nil {
 		return nil, err
 	}

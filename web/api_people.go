@@ -17,16 +17,16 @@ func (w adminAPI) apiOfPeople(a huma.API) {
 		return operation{id: id, method: method, path: path, summary: summary, text: text, scope: scopePeople, roles: administrators,
 			status: status}
 	}
-	register(w.Web, a, do("list-people", http.MethodGet, "/people", "Accounts, in order of name", "", 0), w.apiPeople)
-	register(w.Web, a, do("add-person", http.MethodPost, "/people", "Make an account",
+	register(w.api, a, do("list-people", http.MethodGet, "/people", "Accounts, in order of name", "", 0), w.apiPeople)
+	register(w.api, a, do("add-person", http.MethodPost, "/people", "Make an account",
 		"It has no password yet: the person chooses one by the link, which is shown once. 409 where the name is taken.", http.StatusCreated),
 		w.apiAddPerson)
 	change := do("change-person", http.MethodPatch, "/people/{name}", "Disable or enable an account, or change its role",
 		"What is absent stays as it is. Disabling, and a new role, end all its sessions and tokens. Nobody disables the own account, "+
 			"or changes the own role.", 0)
 	change.needs = []*huma.Schema{need(nil, "role"), need(nil, "disabled")}
-	register(w.Web, a, change, w.apiChangePerson)
-	register(w.Web, a, do("new-link", http.MethodPost, "/people/{name}/link", "A new link by which the person chooses a password",
+	register(w.api, a, change, w.apiChangePerson)
+	register(w.api, a, do("new-link", http.MethodPost, "/people/{name}/link", "A new link by which the person chooses a password",
 		"It is shown once and works for three days.", http.StatusCreated), w.apiLink)
 }
 
@@ -50,7 +50,7 @@ type apiPeopleOutput struct {
 }
 
 func (w adminAPI) apiPeople(ctx context.Context, in *bounds.PageInput) (*apiPeopleOutput, error) {
-	all, err := w.o.Store.Accounts(ctx)
+	all, err := w.Options().Store.Accounts(ctx)
 	out := &apiPeopleOutput{}
 	out.Body.People = []apiPerson{}
 	if err == nil {
@@ -118,14 +118,14 @@ func (w adminAPI) apiOfTokens(a huma.API) {
 	do := func(id, method, path, summary, text string, status int) operation {
 		return operation{id: id, method: method, path: path, summary: summary, text: text, scope: scopeTokens, roles: everyone, status: status}
 	}
-	register(w.Web, a, do("list-tokens", http.MethodGet, "/tokens", "Tokens of the own account, newest first", "", 0), w.apiTokens)
-	register(w.Web, a, do("make-token", http.MethodPost, "/tokens", "Make a token of the own account",
+	register(w.api, a, do("list-tokens", http.MethodGet, "/tokens", "Tokens of the own account, newest first", "", 0), w.apiTokens)
+	register(w.api, a, do("make-token", http.MethodPost, "/tokens", "Make a token of the own account",
 		"With no scope that this token lacks. The secret is shown once.", http.StatusCreated), w.apiMakeToken)
-	register(w.Web, a, do("revoke-token", http.MethodDelete, "/tokens/{id}", "Revoke a token of the own account",
+	register(w.api, a, do("revoke-token", http.MethodDelete, "/tokens/{id}", "Revoke a token of the own account",
 		"Also this one. One that is not there is no error.", http.StatusNoContent), w.apiRevokeToken)
 	me := operation{id: "get-me", method: http.MethodGet, path: "/me", summary: "For whom the token acts, and what it may do",
 		scope: scopeRead, roles: everyone}
-	register(w.Web, a, me, w.apiMe)
+	register(w.api, a, me, w.apiMe)
 }
 
 type apiMeOutput struct {
@@ -170,7 +170,7 @@ func (w adminAPI) apiTokens(ctx context.Context, in *bounds.PageInput) (*apiToke
 	if err := listOfTokens.Read(in.Cursor, &made, &after); err != nil {
 		return nil, err
 	}
-	ids, tokens, err := w.o.Store.Tokens(ctx, visitorOf(ctx).Name, store.PurposeAPI)
+	ids, tokens, err := w.Options().Store.Tokens(ctx, visitorOf(ctx).Name, store.PurposeAPI)
 	if err != nil {
 		return nil, err
 	}

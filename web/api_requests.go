@@ -14,14 +14,14 @@ import (
 
 // apiOfRequests adds the requests for passages between sites.
 func (w api) apiOfRequests(a huma.API) {
-	register(w.Web, a, operation{id: "list-requests", method: http.MethodGet, path: "/requests",
+	register(w, a, operation{id: "list-requests", method: http.MethodGet, path: "/requests",
 		summary: "Requests for passages, from partners and to them, the latest first", scope: scopeRead, roles: officers}, w.apiRequests)
-	register(w.Web, a, operation{id: "get-request", method: http.MethodGet, path: "/requests/{id}",
+	register(w, a, operation{id: "get-request", method: http.MethodGet, path: "/requests/{id}",
 		summary: "One request, with the passages of this site that it is about", scope: scopeRead, roles: officers}, w.apiRequest)
-	register(w.Web, a, operation{id: "decide-request", method: http.MethodPost, path: "/requests/{id}/decision",
+	register(w, a, operation{id: "decide-request", method: http.MethodPost, path: "/requests/{id}/decision",
 		needs:   []*huma.Schema{need(nil, "words"), need(map[string]any{"action": "approve"})},
 		summary: "Approve or refuse a partner's request, or withdraw an approval", scope: scopeReview, roles: officers}, w.apiDecide)
-	register(w.Web, a, operation{id: "ask-passages", method: http.MethodPost, path: "/checks/{id}/requests",
+	register(w, a, operation{id: "ask-passages", method: http.MethodPost, path: "/checks/{id}/requests",
 		needs: []*huma.Schema{need(nil, "reason", "contact"), need(map[string]any{"level": concordat.ShowOverlap}),
 			need(map[string]any{"refresh": true})},
 		summary: "Ask partners to show more of a passage of a report", scope: scopeReview, roles: officers}, w.apiAsk)
@@ -142,7 +142,7 @@ func (w api) apiAsk(ctx context.Context, in *apiAskInput) (*apiAskOutput, error)
 	if !hasReport(t) {
 		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	}
-	f, err := w.o.Site.Findings(ctx, t.ID)
+	f, err := w.Options().Site.Findings(ctx, t.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -20,12 +20,12 @@ import (
 
 // apiOfReviews adds what people decide about a report.
 func (w api) apiOfReviews(a huma.API) {
-	register(w.Web, a, operation{id: "get-review", method: http.MethodGet, path: "/checks/{id}/review",
+	register(w, a, operation{id: "get-review", method: http.MethodGet, path: "/checks/{id}/review",
 		summary: "Verdict, comments and changes of the rules of a report", scope: scopeRead, roles: everyone}, w.apiReview)
-	register(w.Web, a, operation{id: "change-rules", method: http.MethodPost, path: "/checks/{id}/rules",
+	register(w, a, operation{id: "change-rules", method: http.MethodPost, path: "/checks/{id}/rules",
 		needs:   rulesNeeds(),
 		summary: "Change what counts in a report; it is rescored at once", scope: scopeReview, roles: officers, body: bounds.ListsBody}, w.apiRules)
-	register(w.Web, a, operation{id: "add-note", method: http.MethodPost, path: "/checks/{id}/notes",
+	register(w, a, operation{id: "add-note", method: http.MethodPost, path: "/checks/{id}/notes",
 		needs: []*huma.Schema{need(map[string]any{"kind": store.ReviewComment}, "text"),
 			need(map[string]any{"kind": store.ReviewVerdict}, "text", "verdict"), need(map[string]any{"kind": store.ReviewSignOff})},
 		summary: "Add a comment or a verdict, or sign a verdict off", scope: scopeReview, roles: officers, body: bounds.WordsBody}, w.apiNote)

@@ -27,12 +27,12 @@ func (w api) apiOfRules(a huma.API) {
 		return operation{id: id, method: method, path: "/checks/{id}" + path, summary: summary, text: text, scope: scopeReview,
 			roles: officers, body: body}
 	}
-	register(w.Web, a, get("get-rules", "/rules", "Rules by which the report of a check is made",
+	register(w, a, get("get-rules", "/rules", "Rules by which the report of a check is made",
 		"ETag is their revision. Spans are code points of the submission."), w.apiGetRules)
-	register(w.Web, a, do("put-rules", http.MethodPut, "/rules", "Change the rules of one report", "If-Match is the ETag of the rules that are replaced: 428 without it, 412 when somebody has changed them meanwhile. The former rules stay in the history.", bounds.ListsBody), w.apiPutRules)
-	register(w.Web, a, do("undo-rules", http.MethodPost, "/rules/undo", "Go back to the rules before the latest change",
+	register(w, a, do("put-rules", http.MethodPut, "/rules", "Change the rules of one report", "If-Match is the ETag of the rules that are replaced: 428 without it, 412 when somebody has changed them meanwhile. The former rules stay in the history.", bounds.ListsBody), w.apiPutRules)
+	register(w, a, do("undo-rules", http.MethodPost, "/rules/undo", "Go back to the rules before the latest change",
 		"If-Match as put-rules has it. Undoing again goes back further.", 0), w.apiUndoRules)
-	register(w.Web, a, get("list-rules", "/rules/history", "Every change of the rules, oldest first", ""), w.apiRulesHistory)
+	register(w, a, get("list-rules", "/rules/history", "Every change of the rules, oldest first", ""), w.apiRulesHistory)
 	exclude := do("exclude", http.MethodPost, "/exclusions", "Take a source or a passage out of the scores, or in again",
 		"Needs no If-Match: changes of others stay.", bounds.WordsBody)
 	source, passage, counted := need(nil, "source"), need(nil, "passage", "comment"), need(map[string]any{"exclude": false}, "passage")
@@ -41,18 +41,18 @@ func (w api) apiOfRules(a huma.API) {
 	source.Properties["source"] = &huma.Schema{AnyOf: []*huma.Schema{need(nil, "site", "library"), {Required: []string{"site"},
 		Properties: map[string]*huma.Schema{"site": {Pattern: `\S`}, "document": {Enum: []any{""}}}}}}
 	exclude.needs = []*huma.Schema{source, passage, counted}
-	register(w.Web, a, exclude, w.apiExclude)
+	register(w, a, exclude, w.apiExclude)
 	count := do("count-wording", http.MethodPost, "/counted-wording", "Count a stretch of shared wording, or no longer",
 		"Wording that many documents hold, or that reads like a form, and a sentence that stands alone do not count by themselves. "+
 			"Needs no If-Match: changes of others stay.", bounds.WordsBody)
 	count.needs = []*huma.Schema{need(nil, "comment"), need(map[string]any{"count": false})}
-	register(w.Web, a, count, w.apiCountWording)
-	register(w.Web, a, get("list-notes", "/notes", "Comments, verdicts and sign-offs, oldest first", ""), w.apiNotes)
-	register(w.Web, a, get("get-verdict", "/verdict", "The verdict in force", "Not found where nobody has given one."), w.apiVerdict)
-	register(w.Web, a, do("add-comment", http.MethodPost, "/comments", "Comment on a check", "", bounds.WordsBody), w.apiAddComment)
-	register(w.Web, a, do("give-verdict", http.MethodPost, "/verdict", "Give a verdict, with the reason",
+	register(w, a, count, w.apiCountWording)
+	register(w, a, get("list-notes", "/notes", "Comments, verdicts and sign-offs, oldest first", ""), w.apiNotes)
+	register(w, a, get("get-verdict", "/verdict", "The verdict in force", "Not found where nobody has given one."), w.apiVerdict)
+	register(w, a, do("add-comment", http.MethodPost, "/comments", "Comment on a check", "", bounds.WordsBody), w.apiAddComment)
+	register(w, a, do("give-verdict", http.MethodPost, "/verdict", "Give a verdict, with the reason",
 		"It replaces the one before, and with it its sign-offs; both stay among the notes.", bounds.WordsBody), w.apiGiveVerdict)
-	register(w.Web, a, do("sign-off", http.MethodPost, "/sign-off", "Agree with the verdict in force",
+	register(w, a, do("sign-off", http.MethodPost, "/sign-off", "Agree with the verdict in force",
 		"Not by who gave it, and once each.", 0),
 		w.apiSignOff)
 }
@@ -234,7 +234,7 @@ type apiPutRulesInput struct {
 
 func (w api) apiPutRules(ctx context.Context, in *apiPutRulesInput) (*apiRulesOutput, error) {
 	return w.changeRulesIf(ctx, in.ConditionInput, "set", func(r *reviewed, v *visitor) (report.Rules, error) {
-		return in.Body.rules(r.now.Rules, r.count, v, w.o.Now()), nil
+		return in.Body.rules(r.now.Rules, r.count, v, w.Options().Now()), nil
 	})
 }
 

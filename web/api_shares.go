@@ -14,12 +14,12 @@ import (
 
 // apiOfShares adds to whom a library is open.
 func (w adminAPI) apiOfShares(a huma.API) {
-	register(w.Web, a, operation{id: "list-shares", method: http.MethodGet, path: "/libraries/{id}/shares",
+	register(w.api, a, operation{id: "list-shares", method: http.MethodGet, path: "/libraries/{id}/shares",
 		summary: "To which partners a library is open, in order of site", scope: scopeDocuments, roles: administrators}, w.apiShares)
-	register(w.Web, a, operation{id: "put-share", method: http.MethodPut, path: "/libraries/{id}/shares/{partner}",
+	register(w.api, a, operation{id: "put-share", method: http.MethodPut, path: "/libraries/{id}/shares/{partner}",
 		summary: "Open a library to a partner, or change what it may ask and is shown", scope: scopeDocuments, roles: administrators,
 		text: "The rule is set whole: what is absent becomes the default."}, w.apiPutShare)
-	register(w.Web, a, operation{id: "delete-share", method: http.MethodDelete, path: "/libraries/{id}/shares/{partner}",
+	register(w.api, a, operation{id: "delete-share", method: http.MethodDelete, path: "/libraries/{id}/shares/{partner}",
 		summary: "Close a library to a partner", scope: scopeDocuments, roles: administrators, status: http.StatusNoContent}, w.apiDeleteShare)
 }
 
@@ -102,11 +102,11 @@ type apiSharesOutput struct {
 }
 
 func (w adminAPI) apiShares(ctx context.Context, in *apiCheckInput) (*apiSharesOutput, error) {
-	l, err := w.o.Store.Library(ctx, concordat.LibraryID(in.ID))
+	l, err := w.Options().Store.Library(ctx, concordat.LibraryID(in.ID))
 	if err != nil {
 		return nil, err
 	}
-	shares, err := w.o.Store.Shares(ctx, l.ID, "")
+	shares, err := w.Options().Store.Shares(ctx, l.ID, "")
 	out := &apiSharesOutput{}
 	out.Body.Shares = []apiShareBody{}
 	for _, x := range shares {
@@ -116,7 +116,7 @@ func (w adminAPI) apiShares(ctx context.Context, in *apiCheckInput) (*apiSharesO
 }
 
 func (w adminAPI) apiPutShare(ctx context.Context, in *apiPutShareInput) (*apiShareOutput, error) {
-	l, err := w.o.Store.Library(ctx, concordat.LibraryID(in.ID))
+	l, err := w.Options().Store.Library(ctx, concordat.LibraryID(in.ID))
 	if err != nil {
 		return nil, err
 	}

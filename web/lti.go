@@ -31,9 +31,6 @@ type LTI struct {
 	Poll time.Duration
 }
 
-// ltiOwner begins the owner of checks that came from a learning platform; no account is named so.
-const ltiOwner = "lti:"
-
 // ltiForeign are the pages to which platforms send people by forms of their own.
 var ltiForeign = []string{"POST /lti/login", "POST /lti/launch"}
 
@@ -49,19 +46,17 @@ const (
 	ltiSessionTime = 4 * time.Hour
 )
 
-// ltiDesk is what the site does for learning platforms.
-type ltiDesk struct {
+// Tool is the site as a tool of learning platforms, as LTI calls it: it takes their launches and notices, checks the files that they
+// name, and tells them the results. It is safe for concurrent use.
+type Tool struct {
 	w      *Web
 	o      LTI
 	client *lti.Client
 	wake   chan struct{} // holds a token when a notice came
 }
 
-func newLTIDesk(w *Web) *ltiDesk {
-	if w.o.LTI == nil {
-		return nil
-	}
-	o := *w.o.LTI
+// NewTool adds the pages for learning platforms to the site.
+func NewTool(w *Web, o LTI) *Tool {
 	if o.Threshold == 0 {
 		o.Threshold = 0.3
 	}
@@ -71,15 +66,9 @@ func newLTIDesk(w *Web) *ltiDesk {
 	if o.Poll == 0 {
 		o.Poll = 2 * time.Second
 	}
-	return &ltiDesk{w: w, o: o, client: lti.NewClient(lti.Options{Keys: o.Keys, Private: o.Private, Now: w.o.Now}),
+	d := &Tool{w: w, o: o, client: lti.NewClient(lti.Options{Keys: o.Keys, Private: o.Private, Now: w.Options().Now}),
 		wake: make(chan struct{}, 1)}
-}
-
-func (w *Web) ltiRoutes() {
-	d := w.lti
-	if d == nil {
-		return
-	}
+	w.UsePlatforms(ltiForeign...)
 	m := w.mux
 	m.HandleFunc("GET /lti/login", d.login)
 	m.HandleFunc("POST /lti/login", d.login)
@@ -97,9 +86,12 @@ func (w *Web) ltiRoutes() {
 	m.HandleFunc("POST /lti/register", d.register)
 	w.page("GET /platforms", administrators, d.platformsPage)
 	w.page("POST /platforms", administrators, d.changePlatforms)
+	return d
 }
 
-func (d *ltiDesk) tool() lti.Tool { return lti.Tool{Name: d.w.o.Title(), Base: d.w.o.Base} }
+func (d *Tool) tool() lti.Tool {
+	return lti.Tool{Name: d.w.Options().Title(), Base: d.w.Options().Base}
+}
 
 func platformOf(p store.LTIPlatform) *lti.Platform {
 	return &lti.Platform{Issuer: p.Issuer, ClientID: p.Client, AuthURL: p.AuthURL, TokenURL: p.TokenURL, TokenAudience: p.TokenAudience,
@@ -108,8 +100,8 @@ func platformOf(p store.LTIPlatform) *lti.Platform {
 }
 
 // enabled returns a platform that may use the site now.
-func (d *ltiDesk) enabled(ctx context.Context, id string) (store.LTIPlatform, error) {
-	p, err := d.w.o.Store.LTIPlatform(ctx, id)
+func (d *Tool) enabled(ctx context.Context, id string) (store.LTIPlatform, error) {
+	p, err := d.w.Options().Store.LTIPlatform(ctx, id)
 	if err == nil && p.Disabled {
 		err = fmt.Errorf("platform %s is disabled: %w", id, concordat.ErrRefused)
 	}
@@ -117,7 +109,7 @@ func (d *ltiDesk) enabled(ctx context.Context, id string) (store.LTIPlatform, er
 }
 
 // jwks shows the public keys of the site.
-func (d *ltiDesk) jwks(rw http.ResponseWriter, r *http.Request) {
+func (d *Tool) jwks(rw http.ResponseWriter, r *http.Request) {
 	b, err := d.o.Keys.Public()
 	if err != nil {
 		d.w.fail(rw, r, nil, err)
@@ -129,10 +121,10 @@ func (d *ltiDesk) jwks(rw http.ResponseWriter, r *http.Request) {
 
 // cookie sets a cookie that also holds within a frame of the platform, kept apart for each platform
 // where the browser can (CHIPS).
-func (d *ltiDesk) cookie(rw http.ResponseWriter, name, value string, age time.Duration) {
+func (d *Tool) cookie(rw http.ResponseWriter, name, value string, age time.Duration) {
 	c := &http.Cookie{Name: d.w.accounts.hostCookie(name), Value: value, Path: "/", MaxAge: int(age.Seconds()), HttpOnly: true,
 		SameSite: http.SameSiteLaxMode}
-	if d.w.o.Secure {
+	if d.w.Options().Secure {
 		c.Secure, c.SameSite, c.Partitioned = true, http.SameSiteNoneMode, true
 	}
 	http.SetCookie(rw, c)
@@ -140,7 +132,7 @@ func (d *ltiDesk) cookie(rw http.ResponseWriter, name, value string, age time.Du
 
 // frame lets the pages of the platform show this answer in a frame, and its form lead to where, if
 // that is not empty.
-func (d *ltiDesk) frame(rw http.ResponseWriter, p store.LTIPlatform, base string) {
+func (d *Tool) frame(rw http.ResponseWriter, p store.LTIPlatform, base string) {
 	ancestors := "'none'"
 	if all := platformOf(p).Origins(); len(all) > 0 {
 		ancestors = "'self' " + strings.Join(all, " ")
@@ -155,7 +147,7 @@ type ltiState struct {
 }
 
 // login begins a launch (1EdTech Security Framework 1.0, section 5.1.1.1).
-func (d *ltiDesk) login(rw http.ResponseWriter, r *http.Request) {
+func (d *Tool) login(rw http.ResponseWriter, r *http.Request) {
 	if err := form(rw, r); err != nil {
 		d.w.fail(rw, r, nil, err)
 		return
@@ -174,8 +166,8 @@ func (d *ltiDesk) login(rw http.ResponseWriter, r *http.Request) {
 }
 
 // issuer returns the one enabled platform of an issuer and client.
-func (d *ltiDesk) issuer(ctx context.Context, issuer, client string) (store.LTIPlatform, error) {
-	all, err := d.w.o.Store.LTIIssuer(ctx, issuer, client)
+func (d *Tool) issuer(ctx context.Context, issuer, client string) (store.LTIPlatform, error) {
+	all, err := d.w.Options().Store.LTIIssuer(ctx, issuer, client)
 	all = slices.DeleteFunc(all, func(p store.LTIPlatform) bool { return p.Disabled })
 	switch {
 	case err != nil:
@@ -187,7 +179,7 @@ func (d *ltiDesk) issuer(ctx context.Context, issuer, client string) (store.LTIP
 }
 
 // leave sends the browser to the platform, to come back with a message (section 5.1.1.2).
-func (d *ltiDesk) leave(rw http.ResponseWriter, r *http.Request, p store.LTIPlatform, s ltiState) {
+func (d *Tool) leave(rw http.ResponseWriter, r *http.Request, p store.LTIPlatform, s ltiState) {
 	secret := rand.Text()
 	if c, err := r.Cookie(d.w.accounts.hostCookie(ltiStateCookie)); err == nil && len(c.Value) >= 20 && len(c.Value) <= 100 {
 		secret = c.Value // another tab is on its way too
@@ -207,21 +199,21 @@ func (d *ltiDesk) leave(rw http.ResponseWriter, r *http.Request, p store.LTIPlat
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
 
-func (d *ltiDesk) put(ctx context.Context, kind, secret string, v any, age time.Duration) error {
-	return d.putIn(ctx, d.w.o.Store, kind, secret, v, age)
+func (d *Tool) put(ctx context.Context, kind, secret string, v any, age time.Duration) error {
+	return d.putIn(ctx, d.w.Options().Store, kind, secret, v, age)
 }
 
 // putIn is put in a transaction.
-func (d *ltiDesk) putIn(ctx context.Context, db *store.DB, kind, secret string, v any, age time.Duration) error {
+func (d *Tool) putIn(ctx context.Context, db *store.DB, kind, secret string, v any, age time.Duration) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	return db.PutFlow(ctx, kind, secret, string(b), d.w.o.Now().Add(age))
+	return db.PutFlow(ctx, kind, secret, string(b), d.w.Options().Now().Add(age))
 }
 
-func (d *ltiDesk) take(ctx context.Context, kind, secret string, v any) error {
-	data, err := d.w.o.Store.TakeFlow(ctx, kind, secret)
+func (d *Tool) take(ctx context.Context, kind, secret string, v any) error {
+	data, err := d.w.Options().Store.TakeFlow(ctx, kind, secret)
 	if err != nil {
 		return err
 	}
@@ -229,7 +221,7 @@ func (d *ltiDesk) take(ctx context.Context, kind, secret string, v any) error {
 }
 
 // again begins a launch anew in a window of its own, where the browser keeps cookies.
-func (d *ltiDesk) again(rw http.ResponseWriter, r *http.Request) {
+func (d *Tool) again(rw http.ResponseWriter, r *http.Request) {
 	var s ltiState
 	err := d.take(r.Context(), flowLTIAgain, r.URL.Query().Get("key"), &s)
 	var p store.LTIPlatform
@@ -263,10 +255,10 @@ func (s *ltiSession) visitor() *visitor {
 }
 
 // mayUse reports whether the visitor may see anything here at all.
-func (d *ltiDesk) mayUse(s *ltiSession) bool { return s.Teacher || d.o.Learners && s.Subject != "" }
+func (d *Tool) mayUse(s *ltiSession) bool { return s.Teacher || d.o.Learners && s.Subject != "" }
 
 // as wraps a page that wants somebody who came from a platform.
-func (d *ltiDesk) as(page func(http.ResponseWriter, *http.Request, *ltiSession)) http.HandlerFunc {
+func (d *Tool) as(page func(http.ResponseWriter, *http.Request, *ltiSession)) http.HandlerFunc {
 	return func(rw http.ResponseWriter, r *http.Request) {
 		s, err := d.session(r)
 		if err == nil && !d.mayUse(s) {
@@ -286,12 +278,12 @@ func (d *ltiDesk) as(page func(http.ResponseWriter, *http.Request, *ltiSession))
 }
 
 // session returns who came from a platform, or concordat.ErrNotFound.
-func (d *ltiDesk) session(r *http.Request) (*ltiSession, error) {
+func (d *Tool) session(r *http.Request) (*ltiSession, error) {
 	c, err := r.Cookie(d.w.accounts.hostCookie(ltiSessionCookie))
 	if err != nil {
 		return nil, fmt.Errorf("launch: %w", concordat.ErrNotFound)
 	}
-	data, err := d.w.o.Store.Flow(r.Context(), flowLTISession, c.Value)
+	data, err := d.w.Options().Store.Flow(r.Context(), flowLTISession, c.Value)
 	if err != nil {
 		return nil, err
 	}

@@ -37,15 +37,15 @@ type platformsPage struct {
 // Field returns what was typed into a field, to be shown again.
 func (p platformsPage) Field(name string) string { return p.Form.Get(name) }
 
-func (d *ltiDesk) platformsPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (d *Tool) platformsPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	d.showPlatforms(rw, r, v, http.StatusOK, platformsPage{})
 }
 
-func (d *ltiDesk) showPlatforms(rw http.ResponseWriter, r *http.Request, v *visitor, code int, p platformsPage) {
+func (d *Tool) showPlatforms(rw http.ResponseWriter, r *http.Request, v *visitor, code int, p platformsPage) {
 	var err error
 	p.Tool = d.tool()
-	if p.Platforms, err = d.w.o.Store.LTIPlatforms(r.Context()); err == nil {
-		p.Assets, err = d.w.o.Store.LTIAssets(r.Context(), recentAssets)
+	if p.Platforms, err = d.w.Options().Store.LTIPlatforms(r.Context()); err == nil {
+		p.Assets, err = d.w.Options().Store.LTIAssets(r.Context(), recentAssets)
 	}
 	if err != nil {
 		d.w.fail(rw, r, v, err)
@@ -55,7 +55,7 @@ func (d *ltiDesk) showPlatforms(rw http.ResponseWriter, r *http.Request, v *visi
 }
 
 // changePlatforms adds, changes and removes platforms, and makes links by which they register.
-func (d *ltiDesk) changePlatforms(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (d *Tool) changePlatforms(rw http.ResponseWriter, r *http.Request, v *visitor) {
 	if err := form(rw, r); err != nil {
 		d.w.fail(rw, r, v, err)
 		return
@@ -65,20 +65,20 @@ func (d *ltiDesk) changePlatforms(rw http.ResponseWriter, r *http.Request, v *vi
 	var err error
 	switch action {
 	case "add":
-		err = d.w.admin.addPlatform(ctx, v.Name, platformForm(f))
+		err = d.AddPlatform(ctx, v.Name, platformForm(f))
 		if errors.Is(err, concordat.ErrInvalid) || errors.Is(err, concordat.ErrExists) {
 			d.showPlatforms(rw, r, v, http.StatusBadRequest, platformsPage{Problem: err.Error(), Form: f})
 			return
 		}
 	case "deployments", "enable", "disable":
-		err = d.w.admin.changePlatform(ctx, v.Name, f.Get("id"), action, lines(f.Get("deployments")))
+		err = d.ChangePlatform(ctx, v.Name, f.Get("id"), action, lines(f.Get("deployments")))
 	case "remove":
-		err = d.w.admin.removePlatform(ctx, v.Name, f.Get("id"))
+		err = d.RemovePlatform(ctx, v.Name, f.Get("id"))
 	case "link":
-		secret, now := rand.Text(), d.w.o.Now()
-		err = d.w.o.Store.PutToken(ctx, secret, store.Token{Purpose: purposeLTI, Account: v.Name, Made: now, Expires: now.Add(registerTime)})
+		secret, now := rand.Text(), d.w.Options().Now()
+		err = d.w.Options().Store.PutToken(ctx, secret, store.Token{Purpose: purposeLTI, Account: v.Name, Made: now, Expires: now.Add(registerTime)})
 		if err == nil {
-			d.showPlatforms(rw, r, v, http.StatusOK, platformsPage{Link: d.w.o.Base + "/lti/register?key=" + secret})
+			d.showPlatforms(rw, r, v, http.StatusOK, platformsPage{Link: d.w.Options().Base + "/lti/register?key=" + secret})
 			return
 		}
 	default:
@@ -114,14 +114,14 @@ func CheckLTIPlatform(p store.LTIPlatform, private bool) error {
 	return platformOf(p).Validate(private)
 }
 
-// addPlatform registers a platform; an id that is taken is concordat.ErrExists.
-func (w adminPages) addPlatform(ctx context.Context, who string, p store.LTIPlatform) error {
-	if err := CheckLTIPlatform(p, w.lti.o.Private); err != nil {
+// AddPlatform registers a platform; an id that is taken is concordat.ErrExists.
+func (d *Tool) AddPlatform(ctx context.Context, who string, p store.LTIPlatform) error {
+	if err := CheckLTIPlatform(p, d.o.Private); err != nil {
 		return err
 	}
-	p.Made = w.o.Now()
+	p.Made = d.w.Options().Now()
 	detail := map[string]any{"platform": p.ID, "issuer": p.Issuer, "client": p.Client}
-	return w.change(ctx, who, "lti_platform_added", detail, func(tx *store.DB) error {
+	return d.w.change(ctx, who, "lti_platform_added", detail, func(tx *store.DB) error {
 		if _, err := tx.LTIPlatform(ctx, p.ID); err == nil {
 			return fmt.Errorf("platform %s: %w", p.ID, concordat.ErrExists)
 		}
@@ -129,9 +129,10 @@ func (w adminPages) addPlatform(ctx context.Context, who string, p store.LTIPlat
 	})
 }
 
-func (w adminPages) changePlatform(ctx context.Context, who, id, action string, deployments []string) error {
+// ChangePlatform sets the deployments of a platform that are accepted, or disables or enables it.
+func (d *Tool) ChangePlatform(ctx context.Context, who, id, action string, deployments []string) error {
 	detail := map[string]any{"platform": id}
-	return w.change(ctx, who, "lti_platform_"+action, detail, func(tx *store.DB) error {
+	return d.w.change(ctx, who, "lti_platform_"+action, detail, func(tx *store.DB) error {
 		p, err := tx.LTIPlatform(ctx, id)
 		if err != nil {
 			return err
@@ -147,8 +148,9 @@ func (w adminPages) changePlatform(ctx context.Context, who, id, action string, 
 	})
 }
 
-func (w adminPages) removePlatform(ctx context.Context, who, id string) error {
-	return w.change(ctx, who, "lti_platform_removed", map[string]any{"platform": id}, func(tx *store.DB) error {
+// RemovePlatform forgets a platform; the checks it asked for stay.
+func (d *Tool) RemovePlatform(ctx context.Context, who, id string) error {
+	return d.w.change(ctx, who, "lti_platform_removed", map[string]any{"platform": id}, func(tx *store.DB) error {
 		return tx.DeleteLTIPlatform(ctx, id)
 	})
 }
@@ -157,10 +159,10 @@ type ltiRegisterPage struct{ Key, Offer, Token, Issuer, Family string }
 
 // registerPage asks whoever administers a platform whether it is to be registered (Dynamic Registration
 // 1.0, section 3.3). The link is a secret that an administrator of the site made.
-func (d *ltiDesk) registerPage(rw http.ResponseWriter, r *http.Request) {
+func (d *Tool) registerPage(rw http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	p := ltiRegisterPage{Key: q.Get("key"), Offer: q.Get("openid_configuration"), Token: q.Get("registration_token")}
-	if _, err := d.w.o.Store.Token(r.Context(), p.Key, purposeLTI); err != nil {
+	if _, err := d.w.Options().Store.Token(r.Context(), p.Key, purposeLTI); err != nil {
 		d.w.fail(rw, r, nil, err)
 		return
 	}
@@ -174,13 +176,13 @@ func (d *ltiDesk) registerPage(rw http.ResponseWriter, r *http.Request) {
 	d.w.show(rw, r, nil, http.StatusOK, "lti_register", "title.lti.register", p)
 }
 
-func (d *ltiDesk) register(rw http.ResponseWriter, r *http.Request) {
+func (d *Tool) register(rw http.ResponseWriter, r *http.Request) {
 	if err := form(rw, r); err != nil {
 		d.w.fail(rw, r, nil, err)
 		return
 	}
 	f, ctx := r.PostForm, r.Context()
-	t, err := d.w.o.Store.Token(ctx, f.Get("key"), purposeLTI)
+	t, err := d.w.Options().Store.Token(ctx, f.Get("key"), purposeLTI)
 	var o *lti.Offer
 	if err == nil {
 		o, err = d.client.ReadOffer(ctx, f.Get("openid_configuration"))
@@ -192,13 +194,13 @@ func (d *ltiDesk) register(rw http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		var id string
 		if id, err = d.freeID(ctx, o); err == nil {
-			err = d.w.admin.addPlatform(ctx, t.Account, store.LTIPlatform{ID: id, Name: o.Platform.Family, Issuer: p.Issuer, Client: p.ClientID,
+			err = d.AddPlatform(ctx, t.Account, store.LTIPlatform{ID: id, Name: o.Platform.Family, Issuer: p.Issuer, Client: p.ClientID,
 				AuthURL:  p.AuthURL,
 				TokenURL: p.TokenURL, TokenAudience: p.TokenAudience, KeysURL: p.KeysURL, Deployments: p.Deployments})
 		}
 	}
 	if err == nil {
-		err = d.w.o.Store.DeleteToken(ctx, f.Get("key"))
+		err = d.w.Options().Store.DeleteToken(ctx, f.Get("key"))
 	}
 	if err != nil {
 		d.w.fail(rw, r, nil, err)
@@ -209,7 +211,7 @@ func (d *ltiDesk) register(rw http.ResponseWriter, r *http.Request) {
 }
 
 // freeID makes an id of the host of a platform.
-func (d *ltiDesk) freeID(ctx context.Context, o *lti.Offer) (string, error) {
+func (d *Tool) freeID(ctx context.Context, o *lti.Offer) (string, error) {
 	u, err := url.Parse(o.Issuer)
 	if err != nil {
 		return "", err
@@ -221,7 +223,7 @@ func (d *ltiDesk) freeID(ctx context.Context, o *lti.Offer) (string, error) {
 		return '-'
 	}, strings.ToLower(u.Hostname())), "-")
 	name = strings.Trim(name[:min(len(name), 28)], "-")
-	all, err := d.w.o.Store.LTIPlatforms(ctx)
+	all, err := d.w.Options().Store.LTIPlatforms(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -235,6 +237,3 @@ func (d *ltiDesk) freeID(ctx context.Context, o *lti.Offer) (string, error) {
 		}
 	}
 }
-
-// hasPlatforms reports whether learning platforms can be registered.
-func (w adminPages) hasPlatforms() bool { return w.lti != nil }

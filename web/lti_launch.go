@@ -21,7 +21,7 @@ type windowPage struct{ Key string }
 
 // launch takes somebody who comes from a platform with a message (1EdTech Security Framework 1.0,
 // section 5.1.1.3).
-func (d *ltiDesk) launch(rw http.ResponseWriter, r *http.Request) {
+func (d *Tool) launch(rw http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(rw, r.Body, lti.MaxMessage+64<<10)
 	if err := r.ParseForm(); err != nil {
 		d.w.fail(rw, r, nil, fmt.Errorf("form: %w: %w", concordat.ErrInvalid, err))
@@ -58,7 +58,7 @@ func (d *ltiDesk) launch(rw http.ResponseWriter, r *http.Request) {
 }
 
 // ownWindow shows a link that begins the launch anew where cookies are kept.
-func (d *ltiDesk) ownWindow(rw http.ResponseWriter, r *http.Request, s ltiState) {
+func (d *Tool) ownWindow(rw http.ResponseWriter, r *http.Request, s ltiState) {
 	key := rand.Text()
 	if err := d.put(r.Context(), flowLTIAgain, key, s, flowTime); err != nil {
 		d.w.fail(rw, r, nil, err)
@@ -68,7 +68,7 @@ func (d *ltiDesk) ownWindow(rw http.ResponseWriter, r *http.Request, s ltiState)
 }
 
 // message returns what the platform says, after every check.
-func (d *ltiDesk) message(ctx context.Context, p store.LTIPlatform, s ltiState, browser string, f url.Values) (*lti.Message, error) {
+func (d *Tool) message(ctx context.Context, p store.LTIPlatform, s ltiState, browser string, f url.Values) (*lti.Message, error) {
 	if !equalText(hashText(browser), s.Browser) {
 		return nil, fmt.Errorf("launch: %w: another browser", concordat.ErrRefused)
 	}
@@ -88,7 +88,7 @@ func (d *ltiDesk) message(ctx context.Context, p store.LTIPlatform, s ltiState, 
 }
 
 // open signs somebody in to the course of a message and goes to what it is about.
-func (d *ltiDesk) open(rw http.ResponseWriter, r *http.Request, p store.LTIPlatform, m *lti.Message) error {
+func (d *Tool) open(rw http.ResponseWriter, r *http.Request, p store.LTIPlatform, m *lti.Message) error {
 	s := &ltiSession{Platform: p.ID, Deployment: m.Deployment, Context: contextOf(m), Course: m.Context.Title, Subject: m.Subject,
 		Name: m.Name, Teacher: m.Teaches(), platform: p}
 	if !d.mayUse(s) {
@@ -98,7 +98,7 @@ func (d *ltiDesk) open(rw http.ResponseWriter, r *http.Request, p store.LTIPlatf
 	switch m.Type {
 	case lti.TypeResourceLink:
 	case lti.TypeReview:
-		a, err := d.w.o.Store.FindLTIAsset(r.Context(), p.ID, m.Deployment, m.Asset.ID, m.Custom[customProcessor])
+		a, err := d.w.Options().Store.FindLTIAsset(r.Context(), p.ID, m.Deployment, m.Asset.ID, m.Custom[customProcessor])
 		if err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ type pendingChoice struct {
 	Message                      *lti.Message // of deep linking; nil: the choices are changed
 }
 
-func (d *ltiDesk) beginConfigure(ctx context.Context, s *ltiSession, m *lti.Message) (string, error) {
+func (d *Tool) beginConfigure(ctx context.Context, s *ltiSession, m *lti.Message) (string, error) {
 	if !s.Teacher {
 		return "", fmt.Errorf("configure: %w: not a teacher", concordat.ErrRefused)
 	}
@@ -167,7 +167,7 @@ func (d *ltiDesk) beginConfigure(ctx context.Context, s *ltiSession, m *lti.Mess
 }
 
 // subscribe asks the platform to tell of submissions, without which nothing would ever be checked.
-func (d *ltiDesk) subscribe(ctx context.Context, s *ltiSession, m *lti.Message) error {
+func (d *Tool) subscribe(ctx context.Context, s *ltiSession, m *lti.Message) error {
 	if m.Notices == nil || !slices.Contains(m.Notices.Types, lti.NoticeSubmission) {
 		return fmt.Errorf("configure: %w: the platform sends no %s", concordat.ErrInvalid, lti.NoticeSubmission)
 	}
@@ -189,8 +189,8 @@ func (p configurePage) Chosen(id concordat.LibraryID) bool {
 	return slices.Contains(p.Choices.Libraries, id)
 }
 
-func (d *ltiDesk) pending(ctx context.Context, s *ltiSession, key string) (one pendingChoice, err error) {
-	data, err := d.w.o.Store.Flow(ctx, flowLTIConfigure, key)
+func (d *Tool) pending(ctx context.Context, s *ltiSession, key string) (one pendingChoice, err error) {
+	data, err := d.w.Options().Store.Flow(ctx, flowLTIConfigure, key)
 	if err == nil {
 		err = json.Unmarshal([]byte(data), &one)
 	}
@@ -200,15 +200,15 @@ func (d *ltiDesk) pending(ctx context.Context, s *ltiSession, key string) (one p
 	return one, err
 }
 
-func (d *ltiDesk) configurePage(rw http.ResponseWriter, r *http.Request, s *ltiSession) {
+func (d *Tool) configurePage(rw http.ResponseWriter, r *http.Request, s *ltiSession) {
 	ctx, key := r.Context(), r.URL.Query().Get("key")
 	one, err := d.pending(ctx, s, key)
-	p := configurePage{Key: key, Templates: d.w.o.Templates(), New: one.Message != nil}
+	p := configurePage{Key: key, Templates: d.w.Options().Templates(), New: one.Message != nil}
 	if err == nil {
 		p.Choices, err = d.choices(ctx, s.Platform, one.Processor, s.Context)
 	}
 	if err == nil {
-		p.Libraries, err = d.w.o.Store.Libraries(ctx)
+		p.Libraries, err = d.w.Options().Store.Libraries(ctx)
 	}
 	if err != nil {
 		d.w.fail(rw, r, nil, err)
@@ -218,11 +218,11 @@ func (d *ltiDesk) configurePage(rw http.ResponseWriter, r *http.Request, s *ltiS
 }
 
 // choices returns what was chosen; nothing was is no error.
-func (d *ltiDesk) choices(ctx context.Context, platform, processor, context string) (c choices, err error) {
+func (d *Tool) choices(ctx context.Context, platform, processor, context string) (c choices, err error) {
 	if processor == "" {
 		return c, nil
 	}
-	b, err := d.w.o.Store.LTIChoices(ctx, platform, processor, context)
+	b, err := d.w.Options().Store.LTIChoices(ctx, platform, processor, context)
 	if errors.Is(err, concordat.ErrNotFound) {
 		return c, nil
 	}
@@ -235,7 +235,7 @@ func (d *ltiDesk) choices(ctx context.Context, platform, processor, context stri
 type answerPage struct{ URL, Token string }
 
 // configure keeps a teacher's choices and, for a new activity, answers the platform.
-func (d *ltiDesk) configure(rw http.ResponseWriter, r *http.Request, s *ltiSession) {
+func (d *Tool) configure(rw http.ResponseWriter, r *http.Request, s *ltiSession) {
 	err := form(rw, r)
 	var one pendingChoice
 	if err == nil {
@@ -253,8 +253,8 @@ func (d *ltiDesk) configure(rw http.ResponseWriter, r *http.Request, s *ltiSessi
 		return
 	}
 	raw, err := d.o.Keys.DeepLinkingResponse(platformOf(s.platform), one.Message,
-		&lti.Item{Title: d.w.o.Title(), Text: message.LanguageOf(r).Say("lti.item"),
-			Custom: map[string]string{customProcessor: one.Processor}, ReportURL: d.tool().LaunchURL()}, d.w.o.Now())
+		&lti.Item{Title: d.w.Options().Title(), Text: message.LanguageOf(r).Say("lti.item"),
+			Custom: map[string]string{customProcessor: one.Processor}, ReportURL: d.tool().LaunchURL()}, d.w.Options().Now())
 	to, bad := url.Parse(one.Message.DeepLinking.ReturnURL)
 	if err = errors.Join(err, bad); err != nil {
 		d.w.fail(rw, r, nil, err)
@@ -265,10 +265,10 @@ func (d *ltiDesk) configure(rw http.ResponseWriter, r *http.Request, s *ltiSessi
 	d.w.show(rw, r, nil, http.StatusOK, "lti_answer", "title.lti.configure", answerPage{to.String(), raw})
 }
 
-func (d *ltiDesk) keepChoices(ctx context.Context, s *ltiSession, one pendingChoice, f url.Values) error {
+func (d *Tool) keepChoices(ctx context.Context, s *ltiSession, one pendingChoice, f url.Values) error {
 	var c choices
 	for _, name := range f["library"] {
-		l, err := d.w.o.Store.Library(ctx, concordat.LibraryID(name))
+		l, err := d.w.Options().Store.Library(ctx, concordat.LibraryID(name))
 		if err != nil {
 			return fmt.Errorf("%w: %v", concordat.ErrInvalid, err)
 		}

@@ -44,7 +44,7 @@ func contextOf(m *lti.Message) string {
 // notice takes what a platform tells by itself (Platform Notification Service 1.0, section 4). It
 // answers 200 when all of it is on the disk, 503 where a platform should send again, and 400 where
 // something was none of its notices; what was good is kept all the same.
-func (d *ltiDesk) notice(rw http.ResponseWriter, r *http.Request) {
+func (d *Tool) notice(rw http.ResponseWriter, r *http.Request) {
 	b, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, mostNoticeBody))
 	var body struct {
 		Notices []struct {
@@ -55,7 +55,7 @@ func (d *ltiDesk) notice(rw http.ResponseWriter, r *http.Request) {
 		err = json.Unmarshal(b, &body)
 	}
 	if err != nil || len(body.Notices) == 0 || len(body.Notices) > mostNotices {
-		d.w.o.Logger.Info("notice refused", "error", err, "notices", len(body.Notices))
+		d.w.Options().Logger.Info("notice refused", "error", err, "notices", len(body.Notices))
 		http.Error(rw, "want notices", http.StatusBadRequest)
 		return
 	}
@@ -66,12 +66,12 @@ func (d *ltiDesk) notice(rw http.ResponseWriter, r *http.Request) {
 		switch err := d.takeNotice(ctx, n.JWT); {
 		case err == nil:
 		case errors.Is(err, concordat.ErrRefused), errors.Is(err, concordat.ErrInvalid):
-			d.w.o.Logger.Warn("notice refused", "error", err)
+			d.w.Options().Logger.Warn("notice refused", "error", err)
 			if code == http.StatusOK {
 				code = http.StatusBadRequest
 			}
 		default:
-			d.w.o.Logger.Error("notice", "error", err)
+			d.w.Options().Logger.Error("notice", "error", err)
 			code = http.StatusServiceUnavailable
 		}
 	}
@@ -83,7 +83,7 @@ func (d *ltiDesk) notice(rw http.ResponseWriter, r *http.Request) {
 }
 
 // takeNotice checks one notice and keeps its files as work to be done.
-func (d *ltiDesk) takeNotice(ctx context.Context, raw string) error {
+func (d *Tool) takeNotice(ctx context.Context, raw string) error {
 	p, err := d.sender(ctx, raw)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (d *ltiDesk) takeNotice(ctx context.Context, raw string) error {
 		return fmt.Errorf("notice: %w: not one", concordat.ErrInvalid)
 	}
 	if m.Notice.Type != lti.NoticeSubmission {
-		d.w.o.Logger.Info("notice", "platform", p.ID, "type", m.Notice.Type)
+		d.w.Options().Logger.Info("notice", "platform", p.ID, "type", m.Notice.Type)
 		return nil
 	}
 	var assets []store.LTIAsset
@@ -107,12 +107,12 @@ func (d *ltiDesk) takeNotice(ctx context.Context, raw string) error {
 		assets = append(assets, store.LTIAsset{ID: strings.ToLower(rand.Text()), Platform: p.ID, Deployment: m.Deployment, Context: contextOf(m),
 			Activity: m.Activity.ID, Submission: m.Submission.ID, Asset: a.ID, Learner: m.ForUser, Processor: m.Custom[customProcessor],
 			URL: a.URL, ReportURL: m.ReportURL, Title: cmp.Or(a.Title, a.Filename), Filename: a.Filename, Media: a.Media,
-			Digest: digestOf(a.Digest), Made: d.w.o.Now()})
+			Digest: digestOf(a.Digest), Made: d.w.Options().Now()})
 	}
 	// The name of a notice is the platform's; where it has none, its nonce serves.
 	name := strings.Join([]string{p.ID, m.Deployment, cmp.Or(m.Notice.ID, m.Nonce)}, "\n")
-	return d.w.o.Store.Atomic(ctx, func(tx *store.DB) error {
-		fresh, err := tx.TakeLTINotice(ctx, name, d.w.o.Now().Add(noticeTime), assets)
+	return d.w.Options().Store.Atomic(ctx, func(tx *store.DB) error {
+		fresh, err := tx.TakeLTINotice(ctx, name, d.w.Options().Now().Add(noticeTime), assets)
 		if err != nil || !fresh {
 			return err
 		}
@@ -122,12 +122,12 @@ func (d *ltiDesk) takeNotice(ctx context.Context, raw string) error {
 }
 
 // sender returns the platform of which a notice says that it is.
-func (d *ltiDesk) sender(ctx context.Context, raw string) (store.LTIPlatform, error) {
+func (d *Tool) sender(ctx context.Context, raw string) (store.LTIPlatform, error) {
 	issuer, audience, err := lti.Peek(raw)
 	if err != nil {
 		return store.LTIPlatform{}, err
 	}
-	all, err := d.w.o.Store.LTIIssuer(ctx, issuer, "")
+	all, err := d.w.Options().Store.LTIIssuer(ctx, issuer, "")
 	if err != nil {
 		return store.LTIPlatform{}, err
 	}

@@ -32,23 +32,23 @@ type ltiChecksPage struct {
 	Problem  string
 }
 
-func (d *ltiDesk) checksPage(rw http.ResponseWriter, r *http.Request, s *ltiSession) {
+func (d *Tool) checksPage(rw http.ResponseWriter, r *http.Request, s *ltiSession) {
 	d.showChecks(rw, r, s, http.StatusOK, "")
 }
 
-func (d *ltiDesk) showChecks(rw http.ResponseWriter, r *http.Request, s *ltiSession, code int, problem string) {
+func (d *Tool) showChecks(rw http.ResponseWriter, r *http.Request, s *ltiSession, code int, problem string) {
 	learner := s.Subject
 	if s.Teacher {
 		learner = ""
 	}
-	p := ltiChecksPage{Course: s.Course, Teacher: s.Teacher, MaxMiB: d.w.o.MaxUpload >> 20, MaxFiles: mostFiles, Problem: problem}
-	all, err := d.w.o.Store.LTIChecks(r.Context(), s.Platform, s.Deployment, s.Context, learner, taskPage)
+	p := ltiChecksPage{Course: s.Course, Teacher: s.Teacher, MaxMiB: d.w.Options().MaxUpload >> 20, MaxFiles: mostFiles, Problem: problem}
+	all, err := d.w.Options().Store.LTIChecks(r.Context(), s.Platform, s.Deployment, s.Context, learner, taskPage)
 	for _, k := range all {
 		if err != nil {
 			break
 		}
 		var t store.Task
-		if t, err = d.w.o.Store.Task(r.Context(), k.Task); errors.Is(err, concordat.ErrNotFound) {
+		if t, err = d.w.Options().Store.Task(r.Context(), k.Task); errors.Is(err, concordat.ErrNotFound) {
 			err = nil // deleted since
 			continue
 		}
@@ -62,7 +62,7 @@ func (d *ltiDesk) showChecks(rw http.ResponseWriter, r *http.Request, s *ltiSess
 }
 
 // submit takes files that somebody hands in within a course.
-func (d *ltiDesk) submit(rw http.ResponseWriter, r *http.Request, s *ltiSession) {
+func (d *Tool) submit(rw http.ResponseWriter, r *http.Request, s *ltiSession) {
 	u, err := d.w.checks.read(rw, r)
 	if err != nil {
 		d.w.fail(rw, r, nil, err)
@@ -83,10 +83,10 @@ func (d *ltiDesk) submit(rw http.ResponseWriter, r *http.Request, s *ltiSession)
 	ctx := r.Context()
 	for _, j := range jobs {
 		id := concordat.TaskID(strings.ToLower(rand.Text()))
-		err := d.w.o.Store.PutLTICheck(ctx, store.LTICheck{Task: id, Platform: s.Platform, Deployment: s.Deployment, Context: s.Context,
-			Learner: learner, Made: d.w.o.Now()})
+		err := d.w.Options().Store.PutLTICheck(ctx, store.LTICheck{Task: id, Platform: s.Platform, Deployment: s.Deployment, Context: s.Context,
+			Learner: learner, Made: d.w.Options().Now()})
 		if err == nil {
-			err = d.w.o.Queue.SubmitAs(ctx, id, ltiOwner+s.Platform, "", j,
+			err = d.w.Options().Queue.SubmitAs(ctx, id, ltiOwner+s.Platform, "", j,
 				s.visitor().note("check_submitted", map[string]any{"task": id, "file": j.File, "context": s.Context}))
 		}
 		if err != nil {
@@ -98,12 +98,12 @@ func (d *ltiDesk) submit(rw http.ResponseWriter, r *http.Request, s *ltiSession)
 }
 
 // visible returns a check of the course that the visitor may see; else it does not exist for them.
-func (d *ltiDesk) visible(r *http.Request, s *ltiSession) (store.Task, error) {
+func (d *Tool) visible(r *http.Request, s *ltiSession) (store.Task, error) {
 	id := concordat.TaskID(r.PathValue("id"))
-	k, err := d.w.o.Store.LTICheck(r.Context(), id)
+	k, err := d.w.Options().Store.LTICheck(r.Context(), id)
 	if errors.Is(err, concordat.ErrNotFound) { // a part of an archive belongs to whom the archive does
 		if whole, _, ok := cutLast(string(id), "-"); ok {
-			k, err = d.w.o.Store.LTICheck(r.Context(), concordat.TaskID(whole))
+			k, err = d.w.Options().Store.LTICheck(r.Context(), concordat.TaskID(whole))
 		}
 	}
 	switch {
@@ -112,7 +112,7 @@ func (d *ltiDesk) visible(r *http.Request, s *ltiSession) (store.Task, error) {
 	case k.Platform != s.Platform || k.Deployment != s.Deployment || k.Context != s.Context, !s.Teacher && k.Learner != s.Subject:
 		return store.Task{}, fmt.Errorf("check %s: %w", id, concordat.ErrNotFound)
 	}
-	return d.w.o.Store.Task(r.Context(), id)
+	return d.w.Options().Store.Task(r.Context(), id)
 }
 
 func cutLast(s, sep string) (before, after string, ok bool) {
@@ -130,7 +130,7 @@ type ltiCheckPage struct {
 	Open  bool           // it has not ended
 }
 
-func (d *ltiDesk) checkPage(rw http.ResponseWriter, r *http.Request, s *ltiSession) {
+func (d *Tool) checkPage(rw http.ResponseWriter, r *http.Request, s *ltiSession) {
 	t, err := d.visible(r, s)
 	p := ltiCheckPage{ltiRow: ltiRow{t, hasReport(t)}, Open: !ended(t.State)}
 	if err == nil && p.Report {
@@ -150,7 +150,7 @@ func (d *ltiDesk) checkPage(rw http.ResponseWriter, r *http.Request, s *ltiSessi
 	d.w.show(rw, r, nil, http.StatusOK, "lti_check", "title.lti", p)
 }
 
-func (d *ltiDesk) reportPage(rw http.ResponseWriter, r *http.Request, s *ltiSession) {
+func (d *Tool) reportPage(rw http.ResponseWriter, r *http.Request, s *ltiSession) {
 	t, err := d.visible(r, s)
 	var rep *report.Report
 	if err == nil {
@@ -165,7 +165,7 @@ func (d *ltiDesk) reportPage(rw http.ResponseWriter, r *http.Request, s *ltiSess
 	case "json":
 		h.Set("Content-Type", "application/json")
 		h.Set("Content-Disposition", attachment(t, "json"))
-		if err := d.w.o.ReportJSON(rw, rep); err != nil {
+		if err := d.w.Options().ReportJSON(rw, rep); err != nil {
 			h.Del("Content-Disposition")
 			d.w.fail(rw, r, nil, err)
 			return
@@ -180,6 +180,6 @@ func (d *ltiDesk) reportPage(rw http.ResponseWriter, r *http.Request, s *ltiSess
 		err = d.w.reportHTML(rw, rep)
 	}
 	if err != nil {
-		d.w.o.Logger.Error("report", "task", t.ID, "error", err)
+		d.w.Options().Logger.Error("report", "task", t.ID, "error", err)
 	}
 }

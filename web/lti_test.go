@@ -128,9 +128,11 @@ func (c *course) start(working bool) {
 	}
 	c.pages, err = web.New(web.Options{Site: s, Title: func() string { return "Site" },
 		Store: db, Queue: q, Files: kept, MaxUpload: 1 << 20, Base: c.server.URL,
-		LTI: &c.options, Logger: slog.New(slog.NewTextHandler(&c.log, nil)), Panicked: func() { c.panicked.Add(1) },
+		Logger: slog.New(slog.NewTextHandler(&c.log, nil)), Panicked: func() { c.panicked.Add(1) },
 		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return []string{"thesis"} }})
 	must(err)
+	tool := web.NewTool(c.pages, c.options)
+	web.AddAPI(c.pages, tool)
 	c.db = db
 	ran := make(chan error, 2)
 	if working {
@@ -142,7 +144,7 @@ func (c *course) start(working bool) {
 			ran <- err
 		}
 		go run(q.Run)
-		go run(c.pages.RunLTI)
+		go run(tool.Run)
 	} else {
 		ran <- nil
 		ran <- nil

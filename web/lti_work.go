@@ -31,16 +31,12 @@ const (
 	mostWait  = time.Hour
 )
 
-// RunLTI fetches what platforms asked to have checked and tells them the results, until ctx ends. How far
-// it is stands in the store. It does nothing where there are no platforms.
-func (w *Web) RunLTI(ctx context.Context) error {
-	if w.lti == nil {
-		return nil
-	}
-	defer w.lti.client.Close()
+// Run fetches what platforms asked to have checked and tells them the results, until ctx ends. The store holds how far it is.
+func (d *Tool) Run(ctx context.Context) error {
+	defer d.client.Close()
 	g, ctx := errgroup.WithContext(ctx)
 	for range ltiWorkers {
-		g.Go(func() error { return w.lti.work(ctx) })
+		g.Go(func() error { return d.work(ctx) })
 	}
 	if err := g.Wait(); ctx.Err() == nil || !errors.Is(err, context.Canceled) {
 		return err
@@ -49,23 +45,23 @@ func (w *Web) RunLTI(ctx context.Context) error {
 }
 
 // work takes one asset after the other.
-func (d *ltiDesk) work(ctx context.Context) error {
+func (d *Tool) work(ctx context.Context) error {
 	poll := time.NewTicker(d.o.Poll)
 	defer poll.Stop()
 	for {
-		a, err := d.w.o.Store.ClaimLTIAsset(ctx, ltiLease)
+		a, err := d.w.Options().Store.ClaimLTIAsset(ctx, ltiLease)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err == nil:
 			err := compare.Guard(func() error { d.step(ctx, a); return nil })
-			if (compare.Panics{Logger: d.w.o.Logger, Counted: d.w.o.Panicked}).Note(err, "asset", a.ID) {
+			if (compare.Panics{Logger: d.w.Options().Logger, Counted: d.w.Options().Panicked}).Note(err, "asset", a.ID) {
 				d.later(&a, err) // else its lease would end and it would panic again, for ever
 				d.keep(ctx, a)
 			}
 			continue
 		case !errors.Is(err, concordat.ErrNotFound):
-			d.w.o.Logger.Error("claim an asset", "error", err)
+			d.w.Options().Logger.Error("claim an asset", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -77,7 +73,7 @@ func (d *ltiDesk) work(ctx context.Context) error {
 }
 
 // step does what is to be done with an asset next and keeps how far it came.
-func (d *ltiDesk) step(ctx context.Context, a store.LTIAsset) {
+func (d *Tool) step(ctx context.Context, a store.LTIAsset) {
 	before := a.State
 	p, err := d.enabled(ctx, a.Platform)
 	switch {
@@ -94,7 +90,7 @@ func (d *ltiDesk) step(ctx context.Context, a store.LTIAsset) {
 	}
 	switch {
 	case ctx.Err() != nil: // the process ends: the next one begins with it
-		a.Due = d.w.o.Now()
+		a.Due = d.w.Options().Now()
 	case err != nil:
 		d.later(&a, err)
 	case a.State != before:
@@ -104,25 +100,25 @@ func (d *ltiDesk) step(ctx context.Context, a store.LTIAsset) {
 }
 
 // keep keeps how far an asset came, also when the process ends.
-func (d *ltiDesk) keep(ctx context.Context, a store.LTIAsset) {
-	if err := d.w.o.Store.SetLTIAsset(context.WithoutCancel(ctx), a); err != nil && !errors.Is(err, concordat.ErrNotFound) {
-		d.w.o.Logger.Error("keep an asset", "asset", a.ID, "error", err)
+func (d *Tool) keep(ctx context.Context, a store.LTIAsset) {
+	if err := d.w.Options().Store.SetLTIAsset(context.WithoutCancel(ctx), a); err != nil && !errors.Is(err, concordat.ErrNotFound) {
+		d.w.Options().Logger.Error("keep an asset", "asset", a.ID, "error", err)
 	}
 }
 
 // later puts a failed step off, or gives it up where no later try can do better.
-func (d *ltiDesk) later(a *store.LTIAsset, err error) {
+func (d *Tool) later(a *store.LTIAsset, err error) {
 	a.Attempts++
 	a.Cause = err.Error()
 	wait := min(d.o.Retry<<min(a.Attempts-1, 20), mostWait)
-	a.Due = d.w.o.Now().Add(wait)
+	a.Due = d.w.Options().Now().Add(wait)
 	lasting := !errors.Is(err, concordat.ErrUnavailable) && !errors.Is(err, concordat.ErrDiskFull)
-	d.w.o.Logger.Warn("asset", "platform", a.Platform, "asset", a.ID, "state", a.State, "attempt", a.Attempts, "error", err)
+	d.w.Options().Logger.Warn("asset", "platform", a.Platform, "asset", a.ID, "state", a.State, "attempt", a.Attempts, "error", err)
 	switch {
 	case !lasting && a.Attempts < mostTries:
 	case a.State == store.LTIFetch && a.Code == "":
 		// The platform is told why, which has its own tries.
-		a.Code, a.Attempts, a.Due = lti.CodeDownload, 0, d.w.o.Now()
+		a.Code, a.Attempts, a.Due = lti.CodeDownload, 0, d.w.Options().Now()
 	default:
 		a.State, a.Code = store.LTIFailed, cmp.Or(a.Code, lti.CodeFailed)
 	}
@@ -130,16 +126,16 @@ func (d *ltiDesk) later(a *store.LTIAsset, err error) {
 
 // fetch fetches a file and puts its check into the queue, both once: the task has its name before it
 // is there.
-func (d *ltiDesk) fetch(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset) error {
+func (d *Tool) fetch(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset) error {
 	if a.Told == "" { // only a word that it came; the result is not held up by it
 		if err := d.tell(ctx, p, a, lti.Report{Progress: lti.Pending}); err != nil && !errors.Is(err, concordat.ErrUnavailable) {
 			return err
 		}
 	}
 	if a.Task != "" {
-		if _, err := d.w.o.Store.Task(ctx, a.Task); err == nil {
+		if _, err := d.w.Options().Store.Task(ctx, a.Task); err == nil {
 			a.State, a.Told = store.LTIChecks, ""
-			a.Due = d.w.o.Now()
+			a.Due = d.w.Options().Now()
 			return nil
 		} else if !errors.Is(err, concordat.ErrNotFound) {
 			return err
@@ -156,25 +152,25 @@ func (d *ltiDesk) fetch(ctx context.Context, p store.LTIPlatform, a *store.LTIAs
 	j.Libraries, j.Template = c.Libraries, c.Template
 	if a.Task == "" {
 		a.Task = concordat.TaskID(strings.ToLower(rand.Text()))
-		if err := d.w.o.Store.SetLTIAsset(ctx, *a); err != nil {
+		if err := d.w.Options().Store.SetLTIAsset(ctx, *a); err != nil {
 			return err
 		}
 	}
 	note := store.AuditNote{Actor: ltiOwner + a.Platform, Action: "check_submitted",
 		Detail: map[string]any{"task": a.Task, "file": j.File, "context": a.Context}}
-	if err := d.w.o.Queue.SubmitAs(ctx, a.Task, ltiOwner+a.Platform, "", j, note); err != nil {
+	if err := d.w.Options().Queue.SubmitAs(ctx, a.Task, ltiOwner+a.Platform, "", j, note); err != nil {
 		return err
 	}
-	a.State, a.Told, a.Due, a.Cause = store.LTIChecks, "", d.w.o.Now(), ""
+	a.State, a.Told, a.Due, a.Cause = store.LTIChecks, "", d.w.Options().Now(), ""
 	return nil
 }
 
 // download keeps the file. What will never do is no error but sets a.Code.
-func (d *ltiDesk) download(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset) (j site.Job, err error) {
+func (d *Tool) download(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset) (j site.Job, err error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
 	refuse := func(code, cause string) (site.Job, error) {
-		a.Code, a.Cause, a.Attempts, a.Due = code, cause, 0, d.w.o.Now()
+		a.Code, a.Cause, a.Attempts, a.Due = code, cause, 0, d.w.Options().Now()
 		return j, nil
 	}
 	f, err := d.client.Asset(ctx, platformOf(p), a.URL, nil)
@@ -184,7 +180,7 @@ func (d *ltiDesk) download(ctx context.Context, p store.LTIPlatform, a *store.LT
 	case err != nil:
 		return j, err
 	}
-	hash, size, err := d.w.o.Files.Put(ctx, f, d.w.o.MaxUpload)
+	hash, size, err := d.w.Options().Files.Put(ctx, f, d.w.Options().MaxUpload)
 	_ = f.Close() // read to its end or given up
 	switch {
 	case errors.Is(err, concordat.ErrInvalid):
@@ -212,13 +208,13 @@ var endings = map[string]string{"text/html": ".html", "text/plain": ".txt", "app
 	"application/zip": ".zip"}
 
 // follow tells the platform that the check goes on, or what came of it.
-func (d *ltiDesk) follow(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset) error {
+func (d *Tool) follow(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset) error {
 	r, over, err := d.outcome(ctx, a)
 	switch {
 	case err != nil:
 		return err
 	case !over && a.Told == lti.Processing:
-		a.Due = d.w.o.Now().Add(d.o.Poll)
+		a.Due = d.w.Options().Now().Add(d.o.Poll)
 		return nil
 	case !over:
 		r = lti.Report{Progress: lti.Processing}
@@ -226,7 +222,7 @@ func (d *ltiDesk) follow(ctx context.Context, p store.LTIPlatform, a *store.LTIA
 	if err := d.tell(ctx, p, a, r); err != nil {
 		return err
 	}
-	a.Due, a.Cause = d.w.o.Now(), ""
+	a.Due, a.Cause = d.w.Options().Now(), ""
 	switch {
 	case over && r.Progress == lti.Failed: // a teacher may ask again, and it is fetched anew
 		a.State, a.Code = store.LTIFailed, r.Code
@@ -237,7 +233,7 @@ func (d *ltiDesk) follow(ctx context.Context, p store.LTIPlatform, a *store.LTIA
 }
 
 // tellFailure tells the platform why there is no result.
-func (d *ltiDesk) tellFailure(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset) error {
+func (d *Tool) tellFailure(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset) error {
 	if err := d.tell(ctx, p, a, lti.Report{Progress: lti.Failed, Code: a.Code, Comment: failureWords[a.Code]}); err != nil {
 		return err
 	}
@@ -254,8 +250,8 @@ var failureWords = map[string]string{
 	lti.CodeFailed:      "The file could not be checked.",
 }
 
-func (d *ltiDesk) tell(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset, r lti.Report) error {
-	r.Asset, r.Title, r.Visible = a.Asset, d.w.o.Title(), d.o.Learners
+func (d *Tool) tell(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset, r lti.Report) error {
+	r.Asset, r.Title, r.Visible = a.Asset, d.w.Options().Title(), d.o.Learners
 	if err := d.client.Report(ctx, platformOf(p), a.ReportURL, nil, r); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
@@ -264,7 +260,7 @@ func (d *ltiDesk) tell(ctx context.Context, p store.LTIPlatform, a *store.LTIAss
 }
 
 // outcome is what came of a check; over is false while it goes on. Of an archive the highest share counts.
-func (d *ltiDesk) outcome(ctx context.Context, a *store.LTIAsset) (r lti.Report, over bool, err error) {
+func (d *Tool) outcome(ctx context.Context, a *store.LTIAsset) (r lti.Report, over bool, err error) {
 	tasks, over, err := d.parts(ctx, a.Task)
 	switch {
 	case errors.Is(err, concordat.ErrNotFound):
@@ -280,7 +276,7 @@ func (d *ltiDesk) outcome(ctx context.Context, a *store.LTIAsset) (r lti.Report,
 			failed.Comment = failureWords[failed.Code]
 			continue
 		}
-		f, err := d.w.o.Site.Findings(ctx, t.ID)
+		f, err := d.w.Options().Site.Findings(ctx, t.ID)
 		if err != nil {
 			return r, false, err
 		}
@@ -330,8 +326,8 @@ func urgency(share, threshold float64) (int, string) {
 const mostParts = 10_000
 
 // parts returns a check, or those into which it was split; over is false while one goes on.
-func (d *ltiDesk) parts(ctx context.Context, id concordat.TaskID) (out []store.Task, over bool, err error) {
-	t, err := d.w.o.Store.Task(ctx, id)
+func (d *Tool) parts(ctx context.Context, id concordat.TaskID) (out []store.Task, over bool, err error) {
+	t, err := d.w.Options().Store.Task(ctx, id)
 	if err != nil || !ended(t.State) {
 		return nil, false, err
 	}
@@ -339,7 +335,7 @@ func (d *ltiDesk) parts(ctx context.Context, id concordat.TaskID) (out []store.T
 		return []store.Task{t}, true, nil
 	}
 	for i := 1; i <= mostParts; i++ {
-		one, err := d.w.o.Store.Task(ctx, concordat.TaskID(fmt.Sprintf("%s-%d", id, i)))
+		one, err := d.w.Options().Store.Task(ctx, concordat.TaskID(fmt.Sprintf("%s-%d", id, i)))
 		switch {
 		case errors.Is(err, concordat.ErrNotFound):
 			return out, len(out) > 0, nil

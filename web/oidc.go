@@ -22,6 +22,9 @@ import (
 	"concordat/store"
 )
 
+// ltiOwner begins the owner of checks that came from a learning platform; no account is named so.
+const ltiOwner = "lti:"
+
 // Login says how people sign in; the zero value is by password only.
 type Login struct {
 	// AdministratorsOnly: a password signs in administrators only.

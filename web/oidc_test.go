@@ -176,6 +176,7 @@ func newLoginDesk(t *testing.T, administratorsOnly bool, providers ...web.Provid
 	if err != nil {
 		t.Fatal(err)
 	}
+	web.AddAPI(pages, nil)
 	t.Cleanup(func() {
 		server.Close()
 		if err := db.Close(); err != nil {

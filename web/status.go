@@ -74,6 +74,9 @@ func refusalOf(err error) refusal {
 	return ourFault
 }
 
+// errMethod: the path is known, and has no such method.
+var errMethod = errors.New("the path does not have this method; Allow names those that it has")
+
 var errNoToken = errors.New("no valid token in Authorization: Bearer TOKEN")
 
 var (

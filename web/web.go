@@ -85,7 +85,6 @@ type Options struct {
 	MaxUpload int64            // bytes of one file; 0: 256 MiB
 	Base      string           // where people reach the site, without a slash at the end; for Login.Providers and LTI
 	Login     Login            // how people sign in beside a password
-	LTI       *LTI             // learning platforms; nil: none
 	Secure    bool             // people reach the site by https: cookies are bound to that
 	Logger    *slog.Logger     // nil: nothing is logged
 	Panicked  func()           // called after each panic of a request that was recovered; nil: they are only logged
@@ -127,8 +126,6 @@ type Web struct {
 	requestTime time.Duration // of a request without files of somebody known
 
 	// Handlers by subject. Each holds this Web, so that any reaches what they share, and another's by its field.
-	api      api
-	adminAPI adminAPI
 	admin    adminPages
 	reports  reportPages
 	batches  batchPages
@@ -139,7 +136,9 @@ type Web struct {
 	people *people.Registry // accounts, sessions, tokens and quotas
 	// providers are those at which people sign in.
 	providers []*provider
-	lti       *ltiDesk // nil: no learning platforms
+	// protection refuses forms of other sites.
+	protection *http.CrossOriginProtection
+	platforms  bool // learning platforms use the site
 }
 
 const (
@@ -178,7 +177,7 @@ func New(o Options) (*Web, error) {
 		throttle: limit.Throttle{Limiter: limit.Limiter{Now: o.Now, Window: limit.ThrottleTime}},
 		calls:    limit.Limiter{Now: o.Now, Window: time.Minute},
 		hashing:  passwords.NewHasher()}
-	w.api, w.adminAPI, w.admin, w.reports = api{w}, adminAPI{w}, adminPages{w}, reportPages{w}
+	w.admin, w.reports = adminPages{w}, reportPages{w}
 	w.batches, w.accounts, w.checks, w.library = batchPages{w}, accountPages{w}, checkPages{w}, libraryPages{w}
 	var err error
 	if w.static, err = static.New(map[string][]byte{"report.css": []byte(html.Style)}); err != nil {
@@ -189,18 +188,25 @@ func New(o Options) (*Web, error) {
 	if err := w.parse(); err != nil {
 		return nil, err
 	}
-	w.providers, w.lti = newProviders(o.Login), newLTIDesk(w)
+	w.providers = newProviders(o.Login)
 	w.routes()
 	// Requests of other pages that would change something here are refused by where they come from.
-	protection := http.NewCrossOriginProtection()
-	if w.lti != nil {
-		for _, pattern := range ltiForeign { // platforms send people there by forms; each is checked by its own signature
-			protection.AddInsecureBypassPattern(pattern)
-		}
-	}
-	w.handler = w.Headers(w.guard(protection.Handler(w.mux)))
+	w.protection = http.NewCrossOriginProtection()
+	w.handler = w.Headers(w.guard(w.protection.Handler(w.mux)))
 	return w, nil
 }
+
+// UsePlatforms lets pages lead to those about learning platforms, and takes forms of other sites at the given patterns: platforms send
+// people there, and each is checked by its own signature. It is called before the first request.
+func (w *Web) UsePlatforms(foreign ...string) {
+	w.platforms = true
+	for _, pattern := range foreign {
+		w.protection.AddInsecureBypassPattern(pattern)
+	}
+}
+
+// Options returns the options of the site, with what was left out filled in.
+func (w *Web) Options() *Options { return &w.o }
 
 // ServeHTTP answers one request.
 func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) { w.handler.ServeHTTP(rw, r) }
@@ -290,7 +296,6 @@ func (w *Web) routes() {
 	m.HandleFunc("POST /logout", w.logout)
 	m.HandleFunc("POST /language", w.language)
 	w.accounts.oidcRoutes()
-	w.ltiRoutes()
 
 	w.page("GET /{$}", everyone, func(rw http.ResponseWriter, r *http.Request, _ *visitor) {
 		http.Redirect(rw, r, "/checks", http.StatusSeeOther)
@@ -321,7 +326,6 @@ func (w *Web) routes() {
 	w.reports.readingRoutes()
 	w.checks.requestRoutes()
 	w.checks.alertRoutes()
-	w.api.operations()
 	m.HandleFunc("/", w.as(everyone, func(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		w.fail(rw, r, v, fmt.Errorf("page %s: %w", r.URL.Path, concordat.ErrNotFound))
 	}))
@@ -402,7 +406,7 @@ func (w *Web) show(rw http.ResponseWriter, r *http.Request, v *visitor, code int
 	l := message.LanguageOf(r)
 	var b bytes.Buffer
 	if err := w.pages[l][name].Execute(&b, frame{Language: l, Site: w.o.Title(), Title: title, Path: r.URL.Path, Next: rereadAt(r),
-		Visitor: v, LTI: w.lti != nil, Waiting: w.waiting(r.Context(), v),
+		Visitor: v, LTI: w.platforms, Waiting: w.waiting(r.Context(), v),
 		Pending: w.unconfirmed(r.Context(), v), Unread: w.unreadAlerts(r.Context(), v), Page: page}); err != nil {
 		w.o.Logger.Error("page", "page", name, "error", err)
 		http.Error(rw, l.Say("error.fault"), http.StatusInternalServerError)

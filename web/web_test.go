@@ -146,6 +146,7 @@ func newDeskOf(t testing.TB, idle bool, change func(*web.Options)) *desk {
 	if w, err = web.New(o); err != nil {
 		t.Fatal(err)
 	}
+	web.AddAPI(w, nil)
 	d := &desk{httptest.NewServer(w), w, s, db, q, batches, unsignable, full, partner, dir}
 	ctx, cancel := context.WithCancel(ctx)
 	ran := make(chan error, 1)
