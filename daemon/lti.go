@@ -2,11 +2,12 @@ package daemon
 
 import (
 	"concordat/instance"
-	"concordat/web"
+	"concordat/web/platforms"
 )
 
 // ltiOptions returns how learning platforms use the site.
-func ltiOptions(o *instance.Instance) (web.LTI, error) {
+func ltiOptions(o *instance.Instance) (platforms.Options, error) {
 	keys, err := instance.LTIKeys(o.Dir)
-	return web.LTI{Keys: keys, Private: o.Config.LTI.Private, Learners: o.Config.LTI.Learners, Threshold: o.Config.Check.Threshold}, err
+	return platforms.Options{Keys: keys, Private: o.Config.LTI.Private, Learners: o.Config.LTI.Learners,
+		Threshold: o.Config.Check.Threshold}, err
 }

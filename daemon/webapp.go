@@ -25,12 +25,14 @@ import (
 	"concordat/site/compare"
 	"concordat/store"
 	"concordat/web"
+	"concordat/web/api"
+	"concordat/web/platforms"
 )
 
 // WebApp is the web application: the pages, and the queue of checks behind them.
 type WebApp struct {
 	Pages   *web.Web
-	tool    *web.Tool
+	tool    *platforms.Tool
 	queue   *site.Queue
 	batches *batch.Queue
 	reader  *instance.Reader
@@ -75,7 +77,7 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		},
 	})
 	d.batches = s.openBatches(d, files)
-	platforms, err := ltiOptions(o)
+	learning, err := ltiOptions(o)
 	if err != nil {
 		return nil, errors.Join(err, d.reader.Close())
 	}
@@ -110,10 +112,10 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		Login:        loginOptions(o.Config),
 	})
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, d.reader.Close())
 	}
-	d.tool = web.NewTool(d.Pages, platforms)
-	web.AddAPI(d.Pages, d.tool)
+	d.tool = platforms.New(d.Pages, learning)
+	api.Add(d.Pages, d.tool)
 	return d, nil
 }
 

@@ -272,14 +272,7 @@ var letters = map[store.Role]string{store.RoleAdministrator: "a", store.RoleOffi
 // Handle and HandleFunc with a literal in the first place.
 func registered(t *testing.T) (out []string) {
 	t.Helper()
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
+	for _, name := range handlerFiles(t) {
 		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -295,7 +288,7 @@ func registered(t *testing.T) (out []string) {
 			}
 			if p, ok := literal(call.Args[0]); ok {
 				out = append(out, p)
-			} else if name != "web.go" && name != "api.go" { // there the pattern is that of page
+			} else if name != "web.go" && name != "api/api.go" { // there the pattern is that of page
 				t.Errorf("%s registers a pattern that this test cannot read", name)
 			}
 			return true
@@ -304,14 +297,29 @@ func registered(t *testing.T) (out []string) {
 	return out
 }
 
-// literal returns the value of a string literal, or of a sum of such and apiPrefix.
+// handlerFiles returns the files that have handlers: of the pages, of the API, and of the pages for learning platforms.
+func handlerFiles(t *testing.T) (out []string) {
+	t.Helper()
+	for _, pattern := range []string{"*.go", "api/*.go", "platforms/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+		}
+		out = append(out, slices.DeleteFunc(files, func(name string) bool { return strings.HasSuffix(name, "_test.go") })...)
+	}
+	return out
+}
+
+// literal returns the value of a string literal, or of a sum of such and APIPrefix.
 func literal(e ast.Expr) (string, bool) {
 	switch x := e.(type) {
 	case *ast.BasicLit:
 		s, err := strconv.Unquote(x.Value)
 		return s, err == nil
 	case *ast.Ident:
-		return "/api/v1", x.Name == "apiPrefix"
+		return "/api/v1", x.Name == "APIPrefix"
+	case *ast.SelectorExpr:
+		return literal(x.Sel)
 	case *ast.BinaryExpr:
 		a, ok := literal(x.X)
 		b, ok2 := literal(x.Y)

@@ -34,14 +34,14 @@ type tokenRow struct {
 	store.Token
 }
 
-func (w accountPages) accountPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w accountPages) accountPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	w.showAccount(rw, r, v, http.StatusOK, accountPage{Changed: r.URL.Query().Has("changed")})
 }
 
-func (w accountPages) showAccount(rw http.ResponseWriter, r *http.Request, v *visitor, code int, p accountPage) {
+func (w accountPages) showAccount(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, p accountPage) {
 	ids, tokens, err := w.o.Store.Tokens(r.Context(), v.Name, store.PurposeAPI)
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	p.Name, p.Scopes = v.Name, people.Scopes
@@ -49,35 +49,35 @@ func (w accountPages) showAccount(rw http.ResponseWriter, r *http.Request, v *vi
 		p.Tokens = append(p.Tokens, tokenRow{ids[i], tokens[i]})
 	}
 	if ids, tokens, err = w.o.Store.Tokens(r.Context(), v.Name, store.PurposeSession); err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	for i := range tokens {
 		p.Sessions = append(p.Sessions, sessionRow{ids[i], ids[i] == v.session, tokens[i]})
 	}
 	p.Quota = w.quotaRows(v)
-	w.show(rw, r, v, code, "account", "title.account", p)
+	w.Show(rw, r, v, code, "account", "title.account", p)
 }
 
 // changeTokens makes a token for a program, or revokes one.
-func (w accountPages) changeTokens(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	if err := form(rw, r); err != nil {
-		w.fail(rw, r, v, err)
+func (w accountPages) changeTokens(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	if err := ParseForm(rw, r); err != nil {
+		w.Fail(rw, r, v, err)
 		return
 	}
 	f := r.PostForm
 	if id := f.Get("revoke"); id != "" {
-		if err := w.people.RevokeToken(r.Context(), v.Name, store.TokenID(id)); err != nil {
-			w.fail(rw, r, v, err)
+		if err := w.People.RevokeToken(r.Context(), v.Name, store.TokenID(id)); err != nil {
+			w.Fail(rw, r, v, err)
 			return
 		}
 		http.Redirect(rw, r, "/account", http.StatusSeeOther)
 		return
 	}
-	secret, _, err := w.people.MakeToken(r.Context(), v.Name, people.NewToken{Name: f.Get("name"), Scopes: f["scope"],
+	secret, _, err := w.People.MakeToken(r.Context(), v.Name, people.NewToken{Name: f.Get("name"), Scopes: f["scope"],
 		Lasts: people.TokenTime})
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	w.showAccount(rw, r, v, http.StatusOK, accountPage{Secret: secret})

@@ -26,9 +26,9 @@ type AddedDocument struct {
 	Err error // why it is not in the library; nil: it is
 }
 
-// readAdded reads the form of add-documents and gives each file to take, which reads as much of it as
+// ReadAdded reads the form of add-documents and gives each file to take, which reads as much of it as
 // it wants.
-func readAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader) error) error {
+func ReadAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader) error) error {
 	room, files := mostForm, 0
 	var f AddedFile
 	for {
@@ -48,10 +48,10 @@ func readAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader
 			}
 			continue
 		}
-		if files++; files > mostFiles {
-			return message.Invalid("wrong.many", mostFiles)
+		if files++; files > MostFiles {
+			return message.Invalid("wrong.many", MostFiles)
 		}
-		f.Name = cmp.Or(cleanName(p.FileName()), namelessFile)
+		f.Name = cmp.Or(CleanName(p.FileName()), namelessFile)
 		f.ID = cmp.Or(f.ID, concordat.DocumentID(f.Name))
 		if err := take(f, p); err != nil {
 			return err

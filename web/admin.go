@@ -85,31 +85,31 @@ type Setting struct {
 
 // adminRoutes adds the pages of administration: an administrator changes, an auditor reads.
 func (w adminPages) adminRoutes() {
-	w.page("GET /admin", overseers, w.healthPage)
-	w.page("POST /admin/keys", administrators, w.exportRoot)
-	w.page("POST /admin/keys/later", administrators, w.putOffRoot)
-	w.page("GET /admin/design", administrators, w.designPage)
-	w.page("GET /admin/tasks", overseers, w.adminTasksPage)
-	w.page("POST /admin/tasks/{id}", administrators, w.changeTask)
-	w.page("GET /admin/storage", overseers, w.storagePage)
-	w.page("GET /admin/schemes", overseers, w.schemesPage)
-	w.page("GET /admin/settings", overseers, w.settingsPage)
-	w.page("POST /admin/settings", administrators, w.changeSettings)
+	w.AddPage("GET /admin", Overseers, w.healthPage)
+	w.AddPage("POST /admin/keys", Administrators, w.exportRoot)
+	w.AddPage("POST /admin/keys/later", Administrators, w.putOffRoot)
+	w.AddPage("GET /admin/design", Administrators, w.designPage)
+	w.AddPage("GET /admin/tasks", Overseers, w.adminTasksPage)
+	w.AddPage("POST /admin/tasks/{id}", Administrators, w.changeTask)
+	w.AddPage("GET /admin/storage", Overseers, w.storagePage)
+	w.AddPage("GET /admin/schemes", Overseers, w.schemesPage)
+	w.AddPage("GET /admin/settings", Overseers, w.settingsPage)
+	w.AddPage("POST /admin/settings", Administrators, w.changeSettings)
 	w.partnerRoutes()
-	w.page("GET /admin/audit", overseers, w.auditPage)
-	w.page("POST /admin/audit", overseers, w.verifyAudit)
-	w.page("GET /admin/audit/export", overseers, w.exportAudit)
+	w.AddPage("GET /admin/audit", Overseers, w.auditPage)
+	w.AddPage("POST /admin/audit", Overseers, w.verifyAudit)
+	w.AddPage("GET /admin/audit/export", Overseers, w.exportAudit)
 }
 
 // adminFrame is what every page of administration shows.
 type adminFrame struct{ MayChange bool }
 
-func adminFor(v *visitor) adminFrame { return adminFrame{v.Role == store.RoleAdministrator} }
+func adminFor(v *Visitor) adminFrame { return adminFrame{v.Role == store.RoleAdministrator} }
 
 var errNoAdmin = fmt.Errorf("the process tells nothing of this: %w", concordat.ErrNotFound)
 
-// health looks at all parts; what the pages themselves know comes last.
-func (w adminPages) health(ctx context.Context) []HealthPart {
+// Health looks at all parts; what the pages themselves know comes last.
+func (w adminPages) Health(ctx context.Context) []HealthPart {
 	var out []HealthPart
 	if w.o.Admin != nil && w.o.Admin.Health != nil {
 		out = w.o.Admin.Health(ctx)
@@ -151,19 +151,19 @@ func (w adminPages) lately(ctx context.Context) HealthPart {
 	return p
 }
 
-func (w adminPages) healthPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) healthPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	w.showHealth(rw, r, v, http.StatusOK, "")
 }
 
 // showHealth shows the page with the key of what is wrong with the passphrase that was given, or with nothing wrong.
-func (w adminPages) showHealth(rw http.ResponseWriter, r *http.Request, v *visitor, status int, wrong string) {
+func (w adminPages) showHealth(rw http.ResponseWriter, r *http.Request, v *Visitor, status int, wrong string) {
 	counts, err := w.o.Store.TaskCounts(r.Context())
 	var keys *Keys
 	if err == nil {
 		keys, err = w.keysFor(r.Context())
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	p := struct {
@@ -173,8 +173,8 @@ func (w adminPages) showHealth(rw http.ResponseWriter, r *http.Request, v *visit
 		Counts map[concordat.State]int
 		Keys   *Keys
 		Wrong  string
-	}{adminFor(v), w.health(r.Context()), taskStates, counts, keys, wrong}
-	w.show(rw, r, v, status, "admin_health", "title.admin", p)
+	}{adminFor(v), w.Health(r.Context()), taskStates, counts, keys, wrong}
+	w.Show(rw, r, v, status, "admin_health", "title.admin", p)
 }
 
 var taskStates = []concordat.State{concordat.TaskRunning, concordat.TaskQueued, concordat.TaskFailed, concordat.TaskPartial,
@@ -196,108 +196,108 @@ type adminTask struct {
 	Now progress
 }
 
-// oneState is a filter for one state, or for any where it is empty.
-func oneState(s concordat.State) []concordat.State {
+// OneState is a filter for one state, or for any where it is empty.
+func OneState(s concordat.State) []concordat.State {
 	if s == "" {
 		return nil
 	}
 	return []concordat.State{s}
 }
 
-func (w adminPages) adminTasksPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) adminTasksPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	q := r.URL.Query()
 	p := adminTasks{adminFrame: adminFor(v), States: taskStates,
 		State: concordat.State(q.Get("state")), Owner: q.Get("owner")}
 	before, _ := strconv.ParseInt(q.Get("before"), 10, 64) // nonsense begins at the newest
-	tasks, err := w.o.Store.FilterTasks(r.Context(), store.TaskFilter{States: oneState(p.State), Owner: p.Owner}, before, taskPage)
+	tasks, err := w.o.Store.FilterTasks(r.Context(), store.TaskFilter{States: OneState(p.State), Owner: p.Owner}, before, TaskPage)
 	if err == nil {
 		p.Counts, err = w.o.Store.TaskCounts(r.Context())
 	}
 	way := &onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}
 	for _, t := range tasks {
 		one := adminTask{Task: t}
-		if err == nil && !ended(t.State) {
+		if err == nil && !Ended(t.State) {
 			p.Busy = true
 			one.Now, err = way.now(r.Context(), t)
 		}
 		p.Rows = append(p.Rows, one)
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
-	if len(tasks) == taskPage {
-		q.Set("before", strconv.FormatInt(tasks[taskPage-1].Seq, 10))
+	if len(tasks) == TaskPage {
+		q.Set("before", strconv.FormatInt(tasks[TaskPage-1].Seq, 10))
 		p.Older = "/admin/tasks?" + q.Encode()
 	}
-	w.show(rw, r, v, http.StatusOK, "admin_tasks", "title.admin", p)
+	w.Show(rw, r, v, http.StatusOK, "admin_tasks", "title.admin", p)
 }
 
 // changeTask begins a failed task again, or cancels one that has not ended.
-func (w adminPages) changeTask(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) changeTask(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	t, err := w.task(r, v)
 	if err == nil {
-		err = form(rw, r)
+		err = ParseForm(rw, r)
 	}
 	if err == nil {
 		switch action := r.PostForm.Get("action"); action {
 		case "retry":
-			err = w.retryTask(r.Context(), v, t)
+			err = w.RetryTask(r.Context(), v, t)
 		case "cancel":
-			err = w.checks.cancelTask(r.Context(), v, t)
+			err = w.Checks.CancelTask(r.Context(), v, t)
 		default:
 			err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
 		}
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, "/admin/tasks", http.StatusSeeOther)
 }
 
-func (w adminPages) retryTask(ctx context.Context, v *visitor, t store.Task) error {
-	return w.o.Queue.Retry(ctx, t.ID, v.note("check_retried", map[string]any{"task": t.ID}))
+func (w adminPages) RetryTask(ctx context.Context, v *Visitor, t store.Task) error {
+	return w.o.Queue.Retry(ctx, t.ID, v.Note("check_retried", map[string]any{"task": t.ID}))
 }
 
-func (w adminPages) storage(ctx context.Context) (Storage, error) {
+func (w adminPages) Storage(ctx context.Context) (Storage, error) {
 	if w.o.Admin == nil || w.o.Admin.Storage == nil {
 		return Storage{}, errNoAdmin
 	}
 	return w.o.Admin.Storage(ctx)
 }
 
-func (w adminPages) storagePage(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	s, err := w.storage(r.Context())
+func (w adminPages) storagePage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	s, err := w.Storage(r.Context())
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	p := struct {
 		adminFrame
 		Storage
 	}{adminFor(v), s}
-	w.show(rw, r, v, http.StatusOK, "admin_storage", "title.admin", p)
+	w.Show(rw, r, v, http.StatusOK, "admin_storage", "title.admin", p)
 }
 
-func (w adminPages) schemes(ctx context.Context) (Schemes, error) {
+func (w adminPages) Schemes(ctx context.Context) (Schemes, error) {
 	if w.o.Admin == nil || w.o.Admin.Schemes == nil {
 		return Schemes{}, errNoAdmin
 	}
 	return w.o.Admin.Schemes(ctx)
 }
 
-func (w adminPages) schemesPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	s, err := w.schemes(r.Context())
+func (w adminPages) schemesPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	s, err := w.Schemes(r.Context())
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	p := struct {
 		adminFrame
 		Schemes
 	}{adminFor(v), s}
-	w.show(rw, r, v, http.StatusOK, "admin_schemes", "title.admin", p)
+	w.Show(rw, r, v, http.StatusOK, "admin_schemes", "title.admin", p)
 }
 
 // bytesWords writes a number of bytes for people.

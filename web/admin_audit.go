@@ -46,11 +46,11 @@ func auditFilter(q url.Values) (store.AuditFilter, error) {
 	return f, nil
 }
 
-func (w adminPages) auditPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) auditPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	w.showAudit(rw, r, v, auditPage{})
 }
 
-func (w adminPages) showAudit(rw http.ResponseWriter, r *http.Request, v *visitor, p auditPage) {
+func (w adminPages) showAudit(rw http.ResponseWriter, r *http.Request, v *Visitor, p auditPage) {
 	q := r.URL.Query()
 	p.adminFrame = adminFor(v)
 	p.Actor, p.Action, p.From, p.To = q.Get("actor"), q.Get("action"), q.Get("from"), q.Get("to")
@@ -66,34 +66,34 @@ func (w adminPages) showAudit(rw http.ResponseWriter, r *http.Request, v *visito
 		p.Head, err = w.o.Store.AuditHead(r.Context())
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	if len(p.Entries) == auditShown {
 		q.Set("before", strconv.FormatInt(p.Entries[auditShown-1].Seq, 10))
 		p.Older = "/admin/audit?" + q.Encode()
 	}
-	w.show(rw, r, v, http.StatusOK, "admin_audit", "title.admin", p)
+	w.Show(rw, r, v, http.StatusOK, "admin_audit", "title.admin", p)
 }
 
 // verifyAudit follows the chain of the audit from its first entry.
-func (w adminPages) verifyAudit(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) verifyAudit(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	head, err := w.o.Store.VerifyAudit(r.Context())
 	switch {
 	case errors.Is(err, concordat.ErrCorrupt):
-		w.audit(r.Context(), v.Name, "audit_verified", map[string]any{"broken": err.Error()})
+		w.Audit(r.Context(), v.Name, "audit_verified", map[string]any{"broken": err.Error()})
 		w.showAudit(rw, r, v, auditPage{Broken: err.Error()})
 	case err != nil:
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 	default:
-		w.audit(r.Context(), v.Name, "audit_verified", map[string]any{"entries": head.Seq})
+		w.Audit(r.Context(), v.Name, "audit_verified", map[string]any{"entries": head.Seq})
 		w.showAudit(rw, r, v, auditPage{Verified: &head})
 	}
 }
 
 // exportAudit writes the audit, oldest first, a JSON value on each line.
-func (w adminPages) exportAudit(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	w.audit(r.Context(), v.Name, "audit_exported", nil)
+func (w adminPages) exportAudit(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	w.Audit(r.Context(), v.Name, "audit_exported", nil)
 	rw.Header().Set("Content-Type", "application/jsonl")
 	rw.Header().Set("Content-Disposition", `attachment; filename="audit.jsonl"`)
 	e := json.NewEncoder(rw)

@@ -14,50 +14,50 @@ import (
 )
 
 func (w checkPages) alertRoutes() {
-	w.page("GET /alerts", officers, w.alertsPage)
-	w.page("GET /alerts/{number}", officers, w.alertPage)
-	w.page("POST /alerts/{number}", officers, w.changeAlert)
+	w.AddPage("GET /alerts", Officers, w.alertsPage)
+	w.AddPage("GET /alerts/{number}", Officers, w.alertPage)
+	w.AddPage("POST /alerts/{number}", Officers, w.changeAlert)
 }
 
 // alertsOnPage is how many alerts a page lists.
 const alertsOnPage = 100
 
-// alert is an alert as people see it.
-type alert struct {
+// Alert is an alert as people see it.
+type Alert struct {
 	store.Alert
 	Name  string // of the partner that asks, or that has the document; empty: this site has the document, and the check
 	Check string // title of the check; empty: a partner's
 }
 
 // Told reports whether a partner's check was told of a document of this site.
-func (a alert) Told() bool { return a.Side == store.AlertTold }
+func (a Alert) Told() bool { return a.Side == store.AlertTold }
 
 // Named reports whether it is told which document it is.
-func (a alert) Named() bool { return len(a.Spans) > 0 }
+func (a Alert) Named() bool { return len(a.Spans) > 0 }
 
 // IsRead and IsHandled report whether somebody has read or handled it.
-func (a alert) IsRead() bool    { return !a.Read.At.IsZero() }
-func (a alert) IsHandled() bool { return !a.Handled.At.IsZero() }
+func (a Alert) IsRead() bool    { return !a.Read.At.IsZero() }
+func (a Alert) IsHandled() bool { return !a.Handled.At.IsZero() }
 
 type alertsPage struct {
 	Open   bool // only those that nobody has handled
-	Alerts []alert
+	Alerts []Alert
 	Next   int64 // the number to go on before; 0: these are the last
 }
 
-func (w checkPages) alertsPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w checkPages) alertsPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // what is no number shows the latest
 	p := alertsPage{Open: r.URL.Query().Get("all") == ""}
 	var err error
-	if p.Alerts, p.Next, err = w.alerts(r.Context(), store.AlertFilter{Open: p.Open}, max(before, 0), alertsOnPage); err != nil {
-		w.fail(rw, r, v, err)
+	if p.Alerts, p.Next, err = w.Alerts(r.Context(), store.AlertFilter{Open: p.Open}, max(before, 0), alertsOnPage); err != nil {
+		w.Fail(rw, r, v, err)
 		return
 	}
-	w.show(rw, r, v, http.StatusOK, "alerts", "title.alerts", p)
+	w.Show(rw, r, v, http.StatusOK, "alerts", "title.alerts", p)
 }
 
-// alerts returns alerts before a number, the latest first, and the number to go on before.
-func (w checkPages) alerts(ctx context.Context, f store.AlertFilter, before int64, limit int) (out []alert, next int64, err error) {
+// Alerts returns alerts before a number, the latest first, and the number to go on before.
+func (w checkPages) Alerts(ctx context.Context, f store.AlertFilter, before int64, limit int) (out []Alert, next int64, err error) {
 	all, err := w.o.Store.FilterAlerts(ctx, f, before, limit)
 	if err != nil {
 		return nil, 0, err
@@ -79,8 +79,8 @@ func (w checkPages) alerts(ctx context.Context, f store.AlertFilter, before int6
 	return out, next, nil
 }
 
-func (w checkPages) alert(ctx context.Context, a store.Alert, names map[concordat.SiteID]string) (alert, error) {
-	one := alert{Alert: a}
+func (w checkPages) alert(ctx context.Context, a store.Alert, names map[concordat.SiteID]string) (Alert, error) {
+	one := Alert{Alert: a}
 	id := a.Partner
 	if a.Side == store.AlertFound {
 		if a.Level != "" {
@@ -99,8 +99,8 @@ func (w checkPages) alert(ctx context.Context, a store.Alert, names map[concorda
 }
 
 // unreadAlerts is how many alerts people like the visitor have not read, up to alertsOnPage.
-func (w *Web) unreadAlerts(ctx context.Context, v *visitor) int {
-	if v == nil || !v.mayReview() {
+func (w *Web) unreadAlerts(ctx context.Context, v *Visitor) int {
+	if v == nil || !v.MayReview() {
 		return 0
 	}
 	n, err := w.o.Store.UnreadAlerts(ctx, alertsOnPage)
@@ -111,26 +111,26 @@ func (w *Web) unreadAlerts(ctx context.Context, v *visitor) int {
 }
 
 type alertPage struct {
-	alert
+	Alert
 	Passages []string // of the check's document, or of this site's document of which a partner was told
 	Gone     bool     // they cannot be shown: the text is another, or is not kept
 }
 
 // alertPage shows an alert with its passages, and marks it as read.
-func (w checkPages) alertPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w checkPages) alertPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	n, err := alertNumber(r.PathValue("number"))
 	if err == nil {
 		_, err = site.ChangeAlert(r.Context(), w.o.Store, n, store.AlertRead, v.Name, w.o.Now())
 	}
 	var p alertPage
 	if err == nil {
-		p, err = w.oneAlert(r.Context(), n)
+		p, err = w.OneAlert(r.Context(), n)
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
-	w.show(rw, r, v, http.StatusOK, "alert", "title.alert", p)
+	w.Show(rw, r, v, http.StatusOK, "alert", "title.alert", p)
 }
 
 func alertNumber(s string) (int64, error) {
@@ -141,7 +141,7 @@ func alertNumber(s string) (int64, error) {
 	return n, nil
 }
 
-func (w checkPages) oneAlert(ctx context.Context, n int64) (alertPage, error) {
+func (w checkPages) OneAlert(ctx context.Context, n int64) (alertPage, error) {
 	var p alertPage
 	a, err := w.o.Store.Alert(ctx, n)
 	if err != nil {
@@ -151,7 +151,7 @@ func (w checkPages) oneAlert(ctx context.Context, n int64) (alertPage, error) {
 	if err != nil {
 		return p, err
 	}
-	if p.alert, err = w.alert(ctx, a, names); err != nil {
+	if p.Alert, err = w.alert(ctx, a, names); err != nil {
 		return p, err
 	}
 	text, err := w.alertText(ctx, a)
@@ -189,16 +189,16 @@ func (w checkPages) alertText(ctx context.Context, a store.Alert) (string, error
 }
 
 // changeAlert marks an alert.
-func (w checkPages) changeAlert(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w checkPages) changeAlert(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	n, err := alertNumber(r.PathValue("number"))
 	if err == nil {
-		err = form(rw, r)
+		err = ParseForm(rw, r)
 	}
 	if err == nil {
 		_, err = site.ChangeAlert(r.Context(), w.o.Store, n, store.AlertChange(r.PostForm.Get("action")), v.Name, w.o.Now())
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, "/alerts/"+url.PathEscape(r.PathValue("number")), http.StatusSeeOther)

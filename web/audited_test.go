@@ -4,28 +4,19 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 )
 
-// unchanging are the actions that the method audit may note: whoever does them changes nothing, or was refused.
+// unchanging are the actions that the method Audit may note: whoever does them changes nothing, or was refused.
 var unchanging = map[string]bool{"audit_verified": true, "audit_exported": true, "request_read": true, "batch_read": true,
 	"report_read": true, "original_read": true, "password_refused": true, "login": true, "lti_launch": true}
 
 // TestAuditedWithTheChange: an entry beside a change, which a crash between the two would lose, is no entry. What
-// changes something is noted in its transaction, so the method audit notes only what changes nothing.
+// changes something is noted in its transaction, so the method Audit notes only what changes nothing.
 func TestAuditedWithTheChange(t *testing.T) {
-	paths, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	found := 0
-	for _, path := range paths {
-		if strings.HasSuffix(path, "_test.go") {
-			continue
-		}
+	for _, path := range handlerFiles(t) {
 		f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -35,7 +26,7 @@ func TestAuditedWithTheChange(t *testing.T) {
 			if !ok || len(call.Args) != 4 {
 				return true
 			}
-			if sel, ok := call.Fun.(*ast.SelectorExpr); !ok || sel.Sel.Name != "audit" {
+			if sel, ok := call.Fun.(*ast.SelectorExpr); !ok || sel.Sel.Name != "Audit" {
 				return true
 			}
 			found++
@@ -59,6 +50,6 @@ func TestAuditedWithTheChange(t *testing.T) {
 		})
 	}
 	if found == 0 {
-		t.Error("no call of audit is found")
+		t.Error("no call of Audit is found")
 	}
 }

@@ -23,29 +23,29 @@ import (
 type batchPages struct{ *Web }
 
 func (w batchPages) batchesRoutes() {
-	w.page("GET /batches", everyone, w.batchesPage)
-	w.page("GET /batches/new", checkers, w.newBatchPage)
-	w.page("POST /batches", checkers, w.submitBatch)
-	w.page("GET /batches/{id}", everyone, w.batchPage)
-	w.page("GET /batches/{id}/events", everyone, w.batchEvents)
-	w.page("GET /batches/{id}/charts", everyone, w.batchCharts)
-	w.page("GET /batches/{id}/tables/{name}", everyone, w.batchTable)
-	w.page("GET /batches/{id}/pairs/{a}/{b}", everyone, w.batchPairPage)
-	w.page("POST /batches/{id}/pairs/{a}/{b}", officers, w.decidePair)
-	w.page("GET /batches/{id}/wording/{n}", everyone, w.batchWordingPage)
-	w.page("POST /batches/{id}/wording/{n}", officers, w.countBatchWording)
-	w.page("POST /batches/{id}/cancel", checkers, w.cancelBatch)
-	w.page("POST /batches/{id}/again", checkers, w.batchAgain)
-	w.page("POST /batches/{id}/lineage", officers, w.setLineage)
+	w.AddPage("GET /batches", Everyone, w.batchesPage)
+	w.AddPage("GET /batches/new", Checkers, w.newBatchPage)
+	w.AddPage("POST /batches", Checkers, w.submitBatch)
+	w.AddPage("GET /batches/{id}", Everyone, w.batchPage)
+	w.AddPage("GET /batches/{id}/events", Everyone, w.batchEvents)
+	w.AddPage("GET /batches/{id}/charts", Everyone, w.batchCharts)
+	w.AddPage("GET /batches/{id}/tables/{name}", Everyone, w.batchTable)
+	w.AddPage("GET /batches/{id}/pairs/{a}/{b}", Everyone, w.batchPairPage)
+	w.AddPage("POST /batches/{id}/pairs/{a}/{b}", Officers, w.decidePair)
+	w.AddPage("GET /batches/{id}/wording/{n}", Everyone, w.batchWordingPage)
+	w.AddPage("POST /batches/{id}/wording/{n}", Officers, w.countBatchWording)
+	w.AddPage("POST /batches/{id}/cancel", Checkers, w.cancelBatch)
+	w.AddPage("POST /batches/{id}/again", Checkers, w.batchAgain)
+	w.AddPage("POST /batches/{id}/lineage", Officers, w.setLineage)
 	w.recheckRoutes()
 }
 
 // errNoBatches is what a site without a queue of batches answers.
 var errNoBatches = fmt.Errorf("batches: %w", concordat.ErrUnavailable)
 
-// ownerOf is whose things the visitor sees; nil: everyone's.
-func ownerOf(v *visitor) *string {
-	if v.seesAll() {
+// OwnerOf is whose things the visitor sees; nil: everyone's.
+func OwnerOf(v *Visitor) *string {
+	if v.SeesAll() {
 		return nil
 	}
 	return &v.Name
@@ -57,77 +57,77 @@ type batchesPage struct {
 	Busy    bool
 }
 
-func (w batchPages) batchesPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w batchPages) batchesPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // nonsense begins at the newest
-	bs, err := w.o.Store.Batches(r.Context(), ownerOf(v), before, taskPage)
+	bs, err := w.o.Store.Batches(r.Context(), OwnerOf(v), before, TaskPage)
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
-	p := batchesPage{Batches: bs, Busy: slices.ContainsFunc(bs, func(b store.Batch) bool { return !ended(b.State) })}
-	if len(bs) == taskPage {
+	p := batchesPage{Batches: bs, Busy: slices.ContainsFunc(bs, func(b store.Batch) bool { return !Ended(b.State) })}
+	if len(bs) == TaskPage {
 		p.Older = bs[len(bs)-1].Seq
 	}
-	w.show(rw, r, v, http.StatusOK, "batches", "title.batches", p)
+	w.Show(rw, r, v, http.StatusOK, "batches", "title.batches", p)
 }
 
-// visibleBatch returns a batch that the visitor may see; another does not exist for them.
-func (w batchPages) visibleBatch(ctx context.Context, v *visitor, id string) (store.Batch, error) {
+// VisibleBatch returns a batch that the visitor may see; another does not exist for them.
+func (w batchPages) VisibleBatch(ctx context.Context, v *Visitor, id string) (store.Batch, error) {
 	b, err := w.o.Store.Batch(ctx, id)
-	if err == nil && !v.seesAll() && b.Owner != v.Name {
+	if err == nil && !v.SeesAll() && b.Owner != v.Name {
 		err = fmt.Errorf("batch %s: %w", id, concordat.ErrNotFound)
 	}
 	return b, err
 }
 
-func (w batchPages) newBatchPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w batchPages) newBatchPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	w.showNewBatch(rw, r, v, http.StatusOK, refused{})
 }
 
-func (w batchPages) showNewBatch(rw http.ResponseWriter, r *http.Request, v *visitor, code int, was refused) {
-	p := newCheck{Templates: w.o.Templates(), MaxMiB: w.o.MaxUpload >> 20, MaxFiles: mostFiles}
+func (w batchPages) showNewBatch(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, was refused) {
+	p := newCheck{Templates: w.o.Templates(), MaxMiB: w.o.MaxUpload >> 20, MaxFiles: MostFiles}
 	p.tell(was, message.LanguageOf(r))
 	var err error
 	if p.Libraries, err = w.o.Store.Libraries(r.Context()); err == nil {
 		p.Partners, err = w.o.Partners(r.Context())
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	p.Purposes, p.AnyOther = purposesOf(p.Partners)
-	w.show(rw, r, v, code, "batches_new", "title.batches.new", p)
+	w.Show(rw, r, v, code, "batches_new", "title.batches.new", p)
 }
 
-func (w batchPages) submitBatch(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	u, err := w.readUpload(rw, r, v)
+func (w batchPages) submitBatch(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	u, err := w.ReadUpload(rw, r, v)
 	var id string
 	if err == nil {
-		if id, err = w.handBatch(r.Context(), v, u); err != nil {
-			w.lose(r.Context(), v, u)
+		if id, err = w.HandBatch(r.Context(), v, u); err != nil {
+			w.Lose(r.Context(), v, u)
 		}
 	}
 	var untaken *untakenError
 	switch {
 	case errors.Is(err, errNothing):
-		w.showNewBatch(rw, r, v, http.StatusBadRequest, refused{problem: "batch.nothing", sent: u.fields})
+		w.showNewBatch(rw, r, v, http.StatusBadRequest, refused{problem: "batch.nothing", sent: u.Fields})
 	case errors.As(err, &untaken):
-		w.showNewBatch(rw, r, v, http.StatusBadRequest, refused{problem: "new.untaken", faults: untaken.faults(), sent: u.fields})
+		w.showNewBatch(rw, r, v, http.StatusBadRequest, refused{problem: "new.untaken", faults: untaken.faults(), sent: u.Fields})
 	case errors.Is(err, concordat.ErrInvalid) && u != nil:
-		w.showNewBatch(rw, r, v, http.StatusBadRequest, refused{problem: "error.invalid", err: err, sent: u.fields})
+		w.showNewBatch(rw, r, v, http.StatusBadRequest, refused{problem: "error.invalid", err: err, sent: u.Fields})
 	case err != nil:
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 	default:
 		http.Redirect(rw, r, "/batches/"+id, http.StatusSeeOther)
 	}
 }
 
-// handBatch puts what a form handed in into the queue of batches.
-func (w batchPages) handBatch(ctx context.Context, v *visitor, u *upload) (string, error) {
+// HandBatch puts what a form handed in into the queue of batches.
+func (w batchPages) HandBatch(ctx context.Context, v *Visitor, u *Upload) (string, error) {
 	if w.o.Batches == nil {
 		return "", errNoBatches
 	}
-	if err := checkJobs(u.jobs); err != nil {
+	if err := checkJobs(u.Jobs); err != nil {
 		return "", err
 	}
 	if w.o.Policy.NoStore {
@@ -140,13 +140,13 @@ func (w batchPages) handBatch(ctx context.Context, v *visitor, u *upload) (strin
 	if v.Public && len(j.Partners) > 0 {
 		return "", message.Refused("barred.partners")
 	}
-	done, err := w.people.Spend(ctx, v.Account, v.address, len(taken(u.jobs)), u.bytes)
+	done, err := w.People.Spend(ctx, v.Account, v.Address, len(taken(u.Jobs)), u.bytes)
 	if err != nil {
 		return "", err
 	}
 	defer done()
 	var inputs []store.BatchInput
-	for _, one := range u.jobs {
+	for _, one := range u.Jobs {
 		inputs = append(inputs, store.BatchInput{Name: one.Name, Place: one.File})
 		if one.Fault != "" {
 			if j.Faults == nil {
@@ -155,7 +155,7 @@ func (w batchPages) handBatch(ctx context.Context, v *visitor, u *upload) (strin
 			j.Faults[one.Name] = one.Fault
 		}
 	}
-	title := strings.TrimSpace(u.field("title"))
+	title := strings.TrimSpace(u.Field("title"))
 	if title == "" {
 		title = inputs[0].Name
 	}
@@ -170,12 +170,12 @@ func (w batchPages) handBatch(ctx context.Context, v *visitor, u *upload) (strin
 	})
 }
 
-func (w batchPages) batchJob(ctx context.Context, u *upload) (batch.Job, error) {
-	j := batch.Job{Template: u.field("template"), Purpose: strings.TrimSpace(u.field("purpose")), NoLibraries: u.field("alone") != ""}
-	if !w.checks.isTemplate(j.Template) {
+func (w batchPages) batchJob(ctx context.Context, u *Upload) (batch.Job, error) {
+	j := batch.Job{Template: u.Field("template"), Purpose: strings.TrimSpace(u.Field("purpose")), NoLibraries: u.Field("alone") != ""}
+	if !w.Checks.IsTemplate(j.Template) {
 		return j, message.Absent("wrong.template", j.Template)
 	}
-	for _, name := range u.fields["library"] {
+	for _, name := range u.Fields["library"] {
 		l, err := w.o.Store.Library(ctx, concordat.LibraryID(name))
 		if err != nil {
 			return j, message.Absent("wrong.library", name)
@@ -183,17 +183,17 @@ func (w batchPages) batchJob(ctx context.Context, u *upload) (batch.Job, error) 
 		j.Libraries = append(j.Libraries, l.ID)
 	}
 	var err error
-	if j.Partners, err = w.chosen(ctx, u.fields["partner"], j.Purpose); err != nil {
+	if j.Partners, err = w.chosen(ctx, u.Fields["partner"], j.Purpose); err != nil {
 		return j, err
 	}
-	if t := u.field("threshold"); t != "" {
+	if t := u.Field("threshold"); t != "" {
 		percent, err := strconv.ParseFloat(t, 64)
 		if err != nil || !(percent > 0 && percent <= 100) {
 			return j, message.Invalid("wrong.threshold", t)
 		}
 		j.Threshold = percent / 100
 	}
-	if m := u.field("manifest"); m != "" {
+	if m := u.Field("manifest"); m != "" {
 		if j.Manifest, err = batch.ParseManifest(strings.NewReader(m)); err != nil {
 			return j, err
 		}
@@ -204,7 +204,7 @@ func (w batchPages) batchJob(ctx context.Context, u *upload) (batch.Job, error) 
 // chosen returns the partners of a form, each of which must be one that can be asked.
 func (w batchPages) chosen(ctx context.Context, names []string, purpose string) ([]concordat.SiteID, error) {
 	j := site.Job{Purpose: purpose}
-	err := w.checks.partnerWishes(ctx, &j, names)
+	err := w.Checks.partnerWishes(ctx, &j, names)
 	if err == nil && len(j.PartnerLibraries) > 0 {
 		err = message.Absent("wrong.partner", j.PartnerLibraries[0])
 	}
@@ -212,8 +212,8 @@ func (w batchPages) chosen(ctx context.Context, names []string, purpose string) 
 }
 
 // mayChangeBatch reports whether the visitor may cancel a batch or have it done again.
-func (w batchPages) mayChangeBatch(v *visitor, b store.Batch) bool {
-	return v.Role != store.RoleAuditor && (b.Owner == v.Name || v.mayReview())
+func (w batchPages) mayChangeBatch(v *Visitor, b store.Batch) bool {
+	return v.Role != store.RoleAuditor && (b.Owner == v.Name || v.MayReview())
 }
 
 // batchTables are the tables of a batch by the names of their files.
@@ -228,21 +228,21 @@ var batchTables = map[string]func(*batch.View, http.ResponseWriter) error{
 	},
 }
 
-func (w batchPages) batchTable(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	view, see, err := w.seenBatch(r.Context(), v, r.PathValue("id"))
+func (w batchPages) batchTable(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	view, see, err := w.SeenBatch(r.Context(), v, r.PathValue("id"))
 	name := r.PathValue("name")
 	switch {
 	case err != nil:
 	case batchTables[name] == nil:
 		err = fmt.Errorf("table %q: %w", name, concordat.ErrNotFound)
 	case !shows(see, SeeReport) && name != "documents.csv": // an empty table would say that nothing was found
-		err = errNotShown
+		err = ErrNotShown
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
-	w.audit(r.Context(), v.Name, "batch_read", map[string]any{"batch": view.ID, "table": name})
+	w.Audit(r.Context(), v.Name, "batch_read", map[string]any{"batch": view.ID, "table": name})
 	rw.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	rw.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
 	if err := batchTables[name](view, rw); err != nil {
@@ -261,60 +261,60 @@ func pairOf(a, b string) (x, y int, err error) {
 }
 
 // batchPairPage sets two documents of a batch side by side: what the first has in common with the second.
-func (w batchPages) batchPairPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	b, see, err := w.seenBatch(r.Context(), v, r.PathValue("id"))
+func (w batchPages) batchPairPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	b, see, err := w.SeenBatch(r.Context(), v, r.PathValue("id"))
 	var x, y int
 	if err == nil {
 		x, y, err = pairOf(r.PathValue("a"), r.PathValue("b"))
 	}
 	if err == nil && !shows(see, SeeReport) {
-		err = errNotShown
+		err = ErrNotShown
 	}
 	var rep *report.Report
 	if err == nil {
 		rep, err = batch.PairReport(r.Context(), w.o.Site, w.o.Store, b.ID, x, y, w.o.Rules())
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
-	w.audit(r.Context(), v.Name, "report_read", map[string]any{"task": rep.Task, "batch": b.ID, "with": y + 1})
+	w.Audit(r.Context(), v.Name, "report_read", map[string]any{"task": rep.Task, "batch": b.ID, "with": y + 1})
 	rep = seen(rep, see)
 	rep.Language = message.LanguageOf(r).Report()
 	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
 	// The page stands alone and carries the stricter policy of its own style and script.
 	rw.Header().Set("Content-Security-Policy", "frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
-	if err := w.reportHTML(rw, rep); err != nil {
+	if err := w.ReportHTML(rw, rep); err != nil {
 		w.o.Logger.Error("pair", "batch", b.ID, "error", err)
 	}
 }
 
-func (w batchPages) cancelBatch(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	w.changeBatch(rw, r, v, w.stopBatch)
+func (w batchPages) cancelBatch(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	w.changeBatch(rw, r, v, w.StopBatch)
 }
 
-func (w batchPages) batchAgain(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	w.changeBatch(rw, r, v, w.repeatBatch)
+func (w batchPages) batchAgain(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	w.changeBatch(rw, r, v, w.RepeatBatch)
 }
 
 // changeBatch does something to a batch and shows it.
-func (w batchPages) changeBatch(rw http.ResponseWriter, r *http.Request, v *visitor,
-	do func(context.Context, *visitor, store.Batch) error) {
-	b, err := w.visibleBatch(r.Context(), v, r.PathValue("id"))
+func (w batchPages) changeBatch(rw http.ResponseWriter, r *http.Request, v *Visitor,
+	do func(context.Context, *Visitor, store.Batch) error) {
+	b, err := w.VisibleBatch(r.Context(), v, r.PathValue("id"))
 	if err == nil {
-		err = form(rw, r)
+		err = ParseForm(rw, r)
 	}
 	if err == nil {
 		err = do(r.Context(), v, b)
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, "/batches/"+b.ID, http.StatusSeeOther)
 }
 
-func (w batchPages) stopBatch(ctx context.Context, v *visitor, b store.Batch) error {
+func (w batchPages) StopBatch(ctx context.Context, v *Visitor, b store.Batch) error {
 	if !w.mayChangeBatch(v, b) {
 		return fmt.Errorf("cancel %s: %w", b.ID, concordat.ErrRefused)
 	}
@@ -322,41 +322,41 @@ func (w batchPages) stopBatch(ctx context.Context, v *visitor, b store.Batch) er
 		return errNoBatches
 	}
 	return w.o.Batches.Cancel(ctx, b.ID, store.Cause{Code: store.CauseCancelled, Who: v.Name}.String(),
-		v.note("batch_cancelled", map[string]any{"batch": b.ID}))
+		v.Note("batch_cancelled", map[string]any{"batch": b.ID}))
 }
 
-func (w batchPages) repeatBatch(ctx context.Context, v *visitor, b store.Batch) error {
+func (w batchPages) RepeatBatch(ctx context.Context, v *Visitor, b store.Batch) error {
 	switch {
 	case !w.mayChangeBatch(v, b):
 		return fmt.Errorf("repeat %s: %w", b.ID, concordat.ErrRefused)
 	case w.o.Batches == nil:
 		return errNoBatches
 	}
-	return w.o.Batches.Again(ctx, b.ID, v.note("batch_again", map[string]any{"batch": b.ID}))
+	return w.o.Batches.Again(ctx, b.ID, v.Note("batch_again", map[string]any{"batch": b.ID}))
 }
 
-func (w batchPages) setLineage(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	w.changeBatch(rw, r, v, func(ctx context.Context, v *visitor, b store.Batch) error {
+func (w batchPages) setLineage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	w.changeBatch(rw, r, v, func(ctx context.Context, v *Visitor, b store.Batch) error {
 		f := r.PostForm
 		rules := batch.LineageRules{Author: f.Get("author") != "", Group: f.Get("group") != "", Draft: f.Get("draft") != "",
 			Metadata: f.Get("metadata") != ""}
-		return w.applyLineage(ctx, v, b, rules)
+		return w.ApplyLineage(ctx, v, b, rules)
 	})
 }
 
-func (w batchPages) applyLineage(ctx context.Context, v *visitor, b store.Batch, rules batch.LineageRules) error {
+func (w batchPages) ApplyLineage(ctx context.Context, v *Visitor, b store.Batch, rules batch.LineageRules) error {
 	return batch.SetLineage(ctx, w.o.Site, w.o.Store, b.ID, v.Name, rules, w.o.Rules(),
-		v.note("batch_lineage", map[string]any{"batch": b.ID, "rules": rules}))
+		v.Note("batch_lineage", map[string]any{"batch": b.ID, "rules": rules}))
 }
 
-func (w batchPages) decidePair(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	w.changeBatch(rw, r, v, func(ctx context.Context, v *visitor, b store.Batch) error {
-		return w.applyVerdict(ctx, v, b, r.PathValue("a"), r.PathValue("b"), r.PostForm.Get("verdict"),
+func (w batchPages) decidePair(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	w.changeBatch(rw, r, v, func(ctx context.Context, v *Visitor, b store.Batch) error {
+		return w.ApplyVerdict(ctx, v, b, r.PathValue("a"), r.PathValue("b"), r.PostForm.Get("verdict"),
 			strings.TrimSpace(r.PostForm.Get("reason")))
 	})
 }
 
-func (w batchPages) applyVerdict(ctx context.Context, v *visitor, b store.Batch, first, second, verdict, why string) error {
+func (w batchPages) ApplyVerdict(ctx context.Context, v *Visitor, b store.Batch, first, second, verdict, why string) error {
 	if verdict == "rules" {
 		verdict = ""
 	}
@@ -368,7 +368,7 @@ func (w batchPages) applyVerdict(ctx context.Context, v *visitor, b store.Batch,
 		return err
 	}
 	return batch.SetVerdict(ctx, w.o.Site, w.o.Store, b.ID, v.Name, x, y, verdict, why, w.o.Rules(),
-		v.note("batch_pair", map[string]any{"batch": b.ID, "a": x + 1, "b": y + 1, "verdict": verdict}))
+		v.Note("batch_pair", map[string]any{"batch": b.ID, "a": x + 1, "b": y + 1, "verdict": verdict}))
 }
 
 // batchBeat is how often the events of a batch are looked up. They come from the store, so that they go on
@@ -376,14 +376,14 @@ func (w batchPages) applyVerdict(ctx context.Context, v *visitor, b store.Batch,
 const batchBeat = time.Second
 
 // batchEvents sends how far a batch is until it ends.
-func (w batchPages) batchEvents(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	b, err := w.visibleBatch(r.Context(), v, r.PathValue("id"))
+func (w batchPages) batchEvents(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	b, err := w.VisibleBatch(r.Context(), v, r.PathValue("id"))
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	l := message.LanguageOf(r)
-	w.checks.follow(rw, r, v, nil, batchBeat, func(ctx context.Context) (progress, error) {
+	w.Checks.follow(rw, r, v, nil, batchBeat, func(ctx context.Context) (progress, error) {
 		now, err := w.o.Store.Batch(ctx, b.ID)
 		return batchProgress(now, l), err
 	})
@@ -391,7 +391,7 @@ func (w batchPages) batchEvents(rw http.ResponseWriter, r *http.Request, v *visi
 
 func batchProgress(b store.Batch, l message.Language) progress {
 	switch {
-	case ended(b.State):
+	case Ended(b.State):
 		return progress{State: b.State, Finally: true}
 	case b.Stage == "":
 		return progress{State: b.State, Words: l.Say("batch.waits")}

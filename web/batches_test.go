@@ -70,7 +70,7 @@ const (
 	keeper = "Nobody had asked the lighthouse keeper what he thought about the new timetable of the ferries that crossed the sound at night. "
 )
 
-// handBatch hands in a batch of files, NAME and CONTENT in turn, and returns the path of its page.
+// HandBatch hands in a batch of files, NAME and CONTENT in turn, and returns the path of its page.
 func (p *person) handBatch(want int, fields url.Values, files ...string) string {
 	p.t.Helper()
 	r := p.form("/batches", fields, files...)

@@ -128,8 +128,8 @@ type charts struct {
 }
 
 // batchCharts answers what the pictures of a batch are drawn from.
-func (w batchPages) batchCharts(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	view, err := w.pairsOf(r.Context(), v, r.PathValue("id"))
+func (w batchPages) batchCharts(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	view, err := w.PairsOf(r.Context(), v, r.PathValue("id"))
 	out := charts{Documents: []chartDocument{}, Order: []int{}, Pairs: [][5]any{}}
 	if err == nil {
 		for i := range view.Members {
@@ -157,7 +157,7 @@ func (w batchPages) batchCharts(rw http.ResponseWriter, r *http.Request, v *visi
 		})
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	rw.Header().Set("Content-Type", "application/json")

@@ -14,8 +14,8 @@ var seesMore = []See{SeeNothing, SeeScore, SeeReport, SeeEverything}
 
 // batchSees returns what the visitor sees today of what was found among documents of a batch: the least of
 // what is seen of any of their reports, for a pair says something of both.
-func (w batchPages) batchSees(ctx context.Context, v *visitor, members []store.BatchMember) (See, error) {
-	if v.seesAll() {
+func (w batchPages) batchSees(ctx context.Context, v *Visitor, members []store.BatchMember) (See, error) {
+	if v.SeesAll() {
 		return SeeEverything, nil
 	}
 	if w.o.Policy.From == FromDone {
@@ -29,11 +29,11 @@ func (w batchPages) batchSees(ctx context.Context, v *visitor, members []store.B
 		case m.Task == "":
 			return SeeNothing, nil
 		}
-		now, err := w.review(ctx, m.Task)
+		now, err := w.Review(ctx, m.Task)
 		if err != nil {
 			return SeeNothing, err
 		}
-		if s := w.sees(v, now); !shows(s, least) {
+		if s := w.Sees(v, now); !shows(s, least) {
 			least = s
 		}
 	}
@@ -43,9 +43,9 @@ func (w batchPages) batchSees(ctx context.Context, v *visitor, members []store.B
 // shows reports whether somebody who sees s sees what needs at least the other.
 func shows(s, least See) bool { return slices.Index(seesMore, s) >= slices.Index(seesMore, least) }
 
-// seenBatch returns what the visitor may see of what a batch has found so far, and how much that is.
-func (w batchPages) seenBatch(ctx context.Context, v *visitor, id string) (*batch.View, See, error) {
-	b, err := w.visibleBatch(ctx, v, id)
+// SeenBatch returns what the visitor may see of what a batch has found so far, and how much that is.
+func (w batchPages) SeenBatch(ctx context.Context, v *Visitor, id string) (*batch.View, See, error) {
+	b, err := w.VisibleBatch(ctx, v, id)
 	if err != nil {
 		return nil, SeeNothing, err
 	}
@@ -66,19 +66,19 @@ func (w batchPages) seenBatch(ctx context.Context, v *visitor, id string) (*batc
 	return view, s, nil
 }
 
-// pairsOf is seenBatch for somebody who asks for pairs: errNotShown if they are not shown.
-func (w batchPages) pairsOf(ctx context.Context, v *visitor, id string) (*batch.View, error) {
-	view, s, err := w.seenBatch(ctx, v, id)
+// PairsOf is SeenBatch for somebody who asks for pairs: ErrNotShown if they are not shown.
+func (w batchPages) PairsOf(ctx context.Context, v *Visitor, id string) (*batch.View, error) {
+	view, s, err := w.SeenBatch(ctx, v, id)
 	if err == nil && !shows(s, SeeReport) {
-		return nil, errNotShown
+		return nil, ErrNotShown
 	}
 	return view, err
 }
 
 // seesFresh reports whether the visitor is told which sources a check or a batch that is done again was the
 // first to find.
-func (w batchPages) seesFresh(ctx context.Context, v *visitor, r store.Recheck) (bool, error) {
-	if v.seesAll() {
+func (w batchPages) seesFresh(ctx context.Context, v *Visitor, r store.Recheck) (bool, error) {
+	if v.SeesAll() {
 		return true, nil
 	}
 	if r.Kind == store.RecheckBatch {

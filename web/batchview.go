@@ -108,25 +108,25 @@ func matrixOf(v *batch.View, label string, docs []int, all int) *shownMatrix {
 	return m
 }
 
-func (w batchPages) batchPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w batchPages) batchPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	p, err := w.viewBatch(r.Context(), v, r.PathValue("id"), message.LanguageOf(r))
 	if err == nil && p.ShowsPairs() {
 		err = w.listPairs(r.Context(), r.URL.Query(), p)
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
-	w.show(rw, r, v, http.StatusOK, "batch", "title.batch", p)
+	w.Show(rw, r, v, http.StatusOK, "batch", "title.batch", p)
 }
 
-func (w batchPages) viewBatch(ctx context.Context, v *visitor, id string, l message.Language) (*batchPage, error) {
-	view, see, err := w.seenBatch(ctx, v, id)
+func (w batchPages) viewBatch(ctx context.Context, v *Visitor, id string, l message.Language) (*batchPage, error) {
+	view, see, err := w.SeenBatch(ctx, v, id)
 	if err != nil {
 		return nil, err
 	}
 	b := view.Batch
-	p := &batchPage{View: view, MayCancel: w.mayChangeBatch(v, b), MayReview: v.mayReview(), MayDelete: v.mayReview() &&
+	p := &batchPage{View: view, MayCancel: w.mayChangeBatch(v, b), MayReview: v.MayReview(), MayDelete: v.MayReview() &&
 		w.o.Eraser != nil, Today: w.o.Now().Format(time.DateOnly), Now: batchProgress(b, l)}
 	if see != SeeEverything {
 		p.Limited = see
@@ -142,7 +142,7 @@ func (w batchPages) viewBatch(ctx context.Context, v *visitor, id string, l mess
 		}
 		p.wordsOfClusters()
 	}
-	if ended(b.State) {
+	if Ended(b.State) {
 		p.Strays = batch.Strays(view.Job.Manifest, view.Members)
 	}
 	if p.Limited == "" { // what officers wrote is theirs

@@ -57,10 +57,10 @@ type wordingPage struct {
 	MayReview bool
 }
 
-func (w batchPages) wordingOf(ctx context.Context, v *visitor, id, n string) (*batch.View, *batch.ViewedWording, error) {
-	view, see, err := w.seenBatch(ctx, v, id)
+func (w batchPages) wordingOf(ctx context.Context, v *Visitor, id, n string) (*batch.View, *batch.ViewedWording, error) {
+	view, see, err := w.SeenBatch(ctx, v, id)
 	if err == nil && !shows(see, SeeReport) {
-		err = errNotShown
+		err = ErrNotShown
 	}
 	if err != nil {
 		return nil, nil, err
@@ -74,29 +74,29 @@ func (w batchPages) wordingOf(ctx context.Context, v *visitor, id, n string) (*b
 }
 
 // batchWordingPage shows wording that several documents of a batch hold, and which do.
-func (w batchPages) batchWordingPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	p := &wordingPage{MayReview: v.mayReview()}
+func (w batchPages) batchWordingPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	p := &wordingPage{MayReview: v.MayReview()}
 	view, one, err := w.wordingOf(r.Context(), v, r.PathValue("id"), r.PathValue("n"))
 	var shown []shownWording
 	if err == nil {
 		shown, err = w.showWording(r.Context(), view, []batch.ViewedWording{*one}, wordingWhole, message.LanguageOf(r))
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	p.View, p.One = view, shown[0]
-	w.audit(r.Context(), v.Name, "batch_read", map[string]any{"batch": view.ID, "wording": one.Number})
-	w.show(rw, r, v, http.StatusOK, "wording", "title.wording", p)
+	w.Audit(r.Context(), v.Name, "batch_read", map[string]any{"batch": view.ID, "wording": one.Number})
+	w.Show(rw, r, v, http.StatusOK, "wording", "title.wording", p)
 }
 
-func (w batchPages) countBatchWording(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	w.changeBatch(rw, r, v, func(ctx context.Context, v *visitor, b store.Batch) error {
-		return w.applyWording(ctx, v, b, r.PathValue("n"), r.PostForm.Get("action") != "uncount-wording", r.PostForm.Get("comment"))
+func (w batchPages) countBatchWording(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	w.changeBatch(rw, r, v, func(ctx context.Context, v *Visitor, b store.Batch) error {
+		return w.ApplyWording(ctx, v, b, r.PathValue("n"), r.PostForm.Get("action") != "uncount-wording", r.PostForm.Get("comment"))
 	})
 }
 
-func (w batchPages) applyWording(ctx context.Context, v *visitor, b store.Batch, n string, count bool, why string) error {
+func (w batchPages) ApplyWording(ctx context.Context, v *Visitor, b store.Batch, n string, count bool, why string) error {
 	number, err := strconv.Atoi(n)
 	if err != nil {
 		return fmt.Errorf("wording %q: %w", n, concordat.ErrNotFound)
@@ -106,5 +106,5 @@ func (w batchPages) applyWording(ctx context.Context, v *visitor, b store.Batch,
 		return message.Invalid("wrong.reason", mostNote)
 	}
 	return batch.CountWording(ctx, w.o.Site, w.o.Store, b.ID, v.Name, number, count, why, w.o.Rules(),
-		v.note("batch_wording", map[string]any{"batch": b.ID, "wording": number, "count": count}))
+		v.Note("batch_wording", map[string]any{"batch": b.ID, "wording": number, "count": count}))
 }

@@ -44,7 +44,7 @@ func caseFilterOf(q url.Values) caseFilter {
 }
 
 // narrow makes the filter of tasks what f shows to the visitor.
-func (f caseFilter) narrow(t *store.TaskFilter, v *visitor) {
+func (f caseFilter) narrow(t *store.TaskFilter, v *Visitor) {
 	t.Query = f.Query
 	if f.Mine {
 		t.Assigned = v.Name
@@ -97,7 +97,7 @@ func (f caseFilter) Links(reviewer bool) (out []caseLink) {
 func (w *Web) reviewers(ctx context.Context) (out []string, err error) {
 	all, err := w.o.Store.Accounts(ctx)
 	for _, a := range all {
-		if !a.Disabled && (&visitor{Account: a}).mayReview() {
+		if !a.Disabled && (&Visitor{Account: a}).MayReview() {
 			out = append(out, a.Name)
 		}
 	}
@@ -106,8 +106,8 @@ func (w *Web) reviewers(ctx context.Context) (out []string, err error) {
 
 // changeCases assigns the checks that were chosen to somebody, or sets the day by which they are to be decided: all, or none
 // where one is not there.
-func (w reportPages) changeCases(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	err := form(rw, r)
+func (w reportPages) changeCases(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	err := ParseForm(rw, r)
 	var n store.Review
 	if err == nil {
 		n, err = w.caseNote(r.Context(), v, r.PostForm)
@@ -115,15 +115,15 @@ func (w reportPages) changeCases(rw http.ResponseWriter, r *http.Request, v *vis
 	var ids []concordat.TaskID
 	for _, id := range r.PostForm["check"] {
 		if err == nil {
-			_, err = w.visible(r.Context(), v, concordat.TaskID(id))
+			_, err = w.Visible(r.Context(), v, concordat.TaskID(id))
 			ids = append(ids, concordat.TaskID(id))
 		}
 	}
-	if err == nil && (len(ids) == 0 || len(ids) > taskPage) {
+	if err == nil && (len(ids) == 0 || len(ids) > TaskPage) {
 		err = message.Invalid("cases.nothing")
 	}
 	if err == nil {
-		err = w.change(r.Context(), v.Name, "review_"+string(n.Kind), map[string]any{"tasks": ids, "to": n.Text}, func(tx *store.DB) error {
+		err = w.Change(r.Context(), v.Name, "review_"+string(n.Kind), map[string]any{"tasks": ids, "to": n.Text}, func(tx *store.DB) error {
 			for _, id := range ids {
 				if _, err := tx.AppendReview(r.Context(), id, n); err != nil {
 					return err
@@ -133,7 +133,7 @@ func (w reportPages) changeCases(rw http.ResponseWriter, r *http.Request, v *vis
 		})
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	to := "/checks"
@@ -146,7 +146,7 @@ func (w reportPages) changeCases(rw http.ResponseWriter, r *http.Request, v *vis
 }
 
 // caseNote is what a form sets: who reviews, or by when.
-func (w reportPages) caseNote(ctx context.Context, v *visitor, f url.Values) (store.Review, error) {
+func (w reportPages) caseNote(ctx context.Context, v *Visitor, f url.Values) (store.Review, error) {
 	n := store.Review{At: w.o.Now(), By: v.Name}
 	switch f.Get("action") {
 	case "assign":

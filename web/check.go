@@ -124,40 +124,40 @@ type fault struct{ Name, Cause string }
 var (
 	askLevels   = []concordat.Show{concordat.ShowMetadata, concordat.ShowCounts, concordat.ShowExists}
 	askForwards = []string{site.ForwardUnmatched, site.ForwardAll, site.ForwardNone}
-	// askDeadlines are offered, in seconds; any whole number to mostDeadline is taken.
+	// askDeadlines are offered, in seconds; any whole number to MostDeadline is taken.
 	askDeadlines = []int{60, 15, 300, 900}
 )
 
-const mostDeadline = 3600
+const MostDeadline = 3600
 
-func (w checkPages) newPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w checkPages) newPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	w.showNew(rw, r, v, http.StatusOK, refused{})
 }
 
-func (w checkPages) showNew(rw http.ResponseWriter, r *http.Request, v *visitor, code int, was refused) {
+func (w checkPages) showNew(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, was refused) {
 	libraries, err := w.o.Store.Libraries(r.Context())
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	partners, err := w.o.Partners(r.Context())
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	p := newCheck{Libraries: libraries, Partners: partners, Templates: w.o.Templates(),
-		MaxMiB: w.o.MaxUpload >> 20, MaxFiles: mostFiles, Batch: strings.ToLower(rand.Text()), Rules: w.o.Rules(), MayRule: v.mayReview(),
+		MaxMiB: w.o.MaxUpload >> 20, MaxFiles: MostFiles, Batch: strings.ToLower(rand.Text()), Rules: w.o.Rules(), MayRule: v.MayReview(),
 		Kinds: exclusible, Levels: askLevels, Forwards: askForwards, Deadlines: askDeadlines, NoStore: w.o.Policy.NoStore}
 	p.Purposes, p.AnyOther = purposesOf(partners)
 	p.tell(was, message.LanguageOf(r))
-	w.show(rw, r, v, code, "new", "title.new", p)
+	w.Show(rw, r, v, code, "new", "title.new", p)
 }
 
 // exclusible are the kinds of evidence that rules can leave out.
 var exclusible = []concordat.Kind{concordat.KindVerbatim, concordat.KindNear, concordat.KindParaphrase, concordat.KindSummary}
 
-// cleanName returns the last part of a file's name without what could do harm where it is shown.
-func cleanName(name string) string {
+// CleanName returns the last part of a file's name without what could do harm where it is shown.
+func CleanName(name string) string {
 	name = path.Base("/" + strings.ReplaceAll(strings.ToValidUTF8(name, "\ufffd"), `\`, "/"))
 	name = visible(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

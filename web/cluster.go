@@ -118,19 +118,19 @@ func (Cluster) Join(names []string) string { return strings.Join(names, ", ") }
 func (s ClusterShard) Key() string { return "cluster." + strings.ReplaceAll(string(s.State), " ", "") }
 
 // clusterRoutes adds the page of the cluster.
-func (w adminPages) clusterRoutes() { w.page("GET /admin/cluster", overseers, w.clusterPage) }
+func (w adminPages) clusterRoutes() { w.AddPage("GET /admin/cluster", Overseers, w.clusterPage) }
 
-func (w adminPages) cluster(ctx context.Context) (Cluster, error) {
+func (w adminPages) Cluster(ctx context.Context) (Cluster, error) {
 	if w.o.Cluster == nil {
 		return Cluster{Alone: true, Nodes: []ClusterNode{}, Shards: []ClusterShard{}}, nil
 	}
 	return w.o.Cluster(ctx)
 }
 
-func (w adminPages) clusterPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	c, err := w.cluster(r.Context())
+func (w adminPages) clusterPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	c, err := w.Cluster(r.Context())
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	p := struct {
@@ -142,5 +142,5 @@ func (w adminPages) clusterPage(rw http.ResponseWriter, r *http.Request, v *visi
 	if vs := c.Versions(); len(vs) > 1 {
 		p.Mixed = strings.Join(vs, ", ")
 	}
-	w.show(rw, r, v, http.StatusOK, "admin_cluster", "title.admin", p)
+	w.Show(rw, r, v, http.StatusOK, "admin_cluster", "title.admin", p)
 }

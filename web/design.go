@@ -17,8 +17,8 @@ type designPage struct {
 	Shares        []float64
 }
 
-func (w adminPages) designPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	w.show(rw, r, v, http.StatusOK, "admin_design", "title.admin", designPage{adminFrame: adminFor(v),
+func (w adminPages) designPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	w.Show(rw, r, v, http.StatusOK, "admin_design", "title.admin", designPage{adminFrame: adminFor(v),
 		Colours: []string{"ink", "soft", "paper", "card", "line", "edge", "accent", "accent-wash", "good", "good-wash", "bad", "bad-wash",
 			"wait", "wait-wash"},
 		Heat:   []string{"heat-0", "heat-1", "heat-2", "heat-3", "heat-4", "heat-5"},

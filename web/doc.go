@@ -1,8 +1,9 @@
-// Package web is the site as people see it in a browser, and as programs see it by HTTP: they sign in, hand in documents,
+// Package web is the site as people see it in a browser: they sign in, hand in documents,
 // watch the checks, and read reports. What happens to a document is not here (package site), nor what a report says (package
 // report), nor the words of the pages (package web/message). Open web.go first. Handlers are methods of a type by subject:
-// checkPages, reportPages, batchPages, libraryPages, accountPages and adminPages for the pages, api and adminAPI for the API in
-// api*.go. Each holds the Web, which has what all of them use: signing in, who may see what, quotas, errors and the audit.
+// checkPages, reportPages, batchPages, libraryPages, accountPages and AdminPages. Each holds the Web, which has what all of them
+// use: signing in, who may see what, quotas, errors and the audit. Package web/api adds the API and package web/platforms the pages for
+// learning platforms, over the exported methods of these types.
 //
 // Start from New, which returns a handler. Pages are made by the server and work without JavaScript;
 // a little of it shows progress as it happens. Nothing is loaded from anywhere else, which a

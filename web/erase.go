@@ -17,11 +17,11 @@ import (
 
 // eraseRoutes are the pages that delete for good, and that show what was deleted.
 func (w adminPages) eraseRoutes() {
-	w.page("POST /checks/{id}/delete", officers, w.eraseCheck)
-	w.page("POST /batches/{id}/delete", officers, w.eraseBatch)
-	w.page("GET /deletions", overseers, w.deletionsPage)
-	w.page("POST /deletions", administrators, w.eraseDocument)
-	w.page("GET /deletions/{id}", overseers, w.receiptFile)
+	w.AddPage("POST /checks/{id}/delete", Officers, w.eraseCheck)
+	w.AddPage("POST /batches/{id}/delete", Officers, w.eraseBatch)
+	w.AddPage("GET /deletions", Overseers, w.deletionsPage)
+	w.AddPage("POST /deletions", Administrators, w.eraseDocument)
+	w.AddPage("GET /deletions/{id}", Overseers, w.receiptFile)
 }
 
 const deletionsOnPage = 100
@@ -38,7 +38,7 @@ type deletionsPage struct {
 	Libraries []store.Library
 }
 
-func (w adminPages) deletionsPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) deletionsPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // nonsense begins at the newest
 	p := deletionsPage{MayDelete: v.Role == store.RoleAdministrator && w.o.Eraser != nil}
 	rows, err := w.o.Store.Erasures(r.Context(), before, deletionsOnPage)
@@ -55,23 +55,23 @@ func (w adminPages) deletionsPage(rw http.ResponseWriter, r *http.Request, v *vi
 		p.Libraries, err = w.o.Store.Libraries(r.Context())
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	if len(rows) == deletionsOnPage {
 		p.Older = rows[len(rows)-1].Seq
 	}
-	w.show(rw, r, v, http.StatusOK, "deletions", "title.deletions", p)
+	w.Show(rw, r, v, http.StatusOK, "deletions", "title.deletions", p)
 }
 
 // receiptFile hands out a receipt as it is kept.
-func (w adminPages) receiptFile(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) receiptFile(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	e, err := w.o.Store.Erasure(r.Context(), r.PathValue("id"))
 	if err == nil && e.Receipt == nil {
 		err = fmt.Errorf("receipt %s: %w: nothing was deleted yet", e.ID, concordat.ErrNotFound)
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	rw.Header().Set("Content-Type", "application/json")
@@ -80,16 +80,16 @@ func (w adminPages) receiptFile(rw http.ResponseWriter, r *http.Request, v *visi
 }
 
 // eraseCheck deletes a check with its report for good.
-func (w adminPages) eraseCheck(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) eraseCheck(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	t, err := w.task(r, v)
 	if err == nil {
-		err = form(rw, r)
+		err = ParseForm(rw, r)
 	}
 	if err == nil {
-		_, err = w.erase(r.Context(), v, r.PostForm.Get("reason"), retain.Target{Tasks: []concordat.TaskID{t.ID}})
+		_, err = w.Erase(r.Context(), v, r.PostForm.Get("reason"), retain.Target{Tasks: []concordat.TaskID{t.ID}})
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, "/checks", http.StatusSeeOther)
@@ -105,17 +105,17 @@ func (w adminPages) batchAtWork(ctx context.Context, task concordat.TaskID) (str
 	if err == nil {
 		b, err = w.o.Store.Batch(ctx, id)
 	}
-	if err != nil || ended(b.State) {
+	if err != nil || Ended(b.State) {
 		return "", err
 	}
 	return id, nil
 }
 
 // restBatch sees to it that nobody works on a batch that is to be deleted.
-func (w adminPages) restBatch(ctx context.Context, v *visitor, id string) error {
-	b, err := w.batches.visibleBatch(ctx, v, id)
-	if err == nil && !ended(b.State) {
-		err = w.batches.stopBatch(ctx, v, b)
+func (w adminPages) restBatch(ctx context.Context, v *Visitor, id string) error {
+	b, err := w.Batches.VisibleBatch(ctx, v, id)
+	if err == nil && !Ended(b.State) {
+		err = w.Batches.StopBatch(ctx, v, b)
 	}
 	if err != nil || w.o.Batches == nil {
 		return err
@@ -124,33 +124,33 @@ func (w adminPages) restBatch(ctx context.Context, v *visitor, id string) error 
 }
 
 // eraseBatch deletes a batch with the checks of its documents for good.
-func (w adminPages) eraseBatch(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	b, err := w.batches.visibleBatch(r.Context(), v, r.PathValue("id"))
+func (w adminPages) eraseBatch(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	b, err := w.Batches.VisibleBatch(r.Context(), v, r.PathValue("id"))
 	if err == nil {
-		err = form(rw, r)
+		err = ParseForm(rw, r)
 	}
 	if err == nil {
-		_, err = w.erase(r.Context(), v, r.PostForm.Get("reason"), retain.Target{Batches: []string{b.ID}})
+		_, err = w.Erase(r.Context(), v, r.PostForm.Get("reason"), retain.Target{Batches: []string{b.ID}})
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, "/batches", http.StatusSeeOther)
 }
 
 // eraseDocument deletes a document of a library for good.
-func (w adminPages) eraseDocument(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	err := form(rw, r)
+func (w adminPages) eraseDocument(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	err := ParseForm(rw, r)
 	lib, id := concordat.LibraryID(r.PostForm.Get("library")), concordat.DocumentID(strings.TrimSpace(r.PostForm.Get("document")))
 	if err == nil {
 		_, err = w.o.Store.DocumentRow(r.Context(), lib, id)
 	}
 	if err == nil {
-		_, err = w.erase(r.Context(), v, r.PostForm.Get("reason"), retain.Target{Library: lib, Documents: []concordat.DocumentID{id}})
+		_, err = w.Erase(r.Context(), v, r.PostForm.Get("reason"), retain.Target{Library: lib, Documents: []concordat.DocumentID{id}})
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, "/deletions", http.StatusSeeOther)
@@ -168,7 +168,7 @@ func reasonOf(text string) (string, error) {
 }
 
 // eraseSome deletes documents of a library for an officer. No query finds them afterwards; their bytes go soon.
-func (w adminPages) eraseSome(ctx context.Context, v *visitor, reason string, lib concordat.LibraryID,
+func (w adminPages) eraseSome(ctx context.Context, v *Visitor, reason string, lib concordat.LibraryID,
 	ids ...concordat.DocumentID) error {
 	if w.o.Eraser == nil {
 		return errNoEraser
@@ -177,20 +177,20 @@ func (w adminPages) eraseSome(ctx context.Context, v *visitor, reason string, li
 	if err == nil {
 		var notes []store.AuditNote
 		for _, id := range ids {
-			notes = append(notes, v.note("document_deleted", map[string]any{"library": lib, "document": id}))
+			notes = append(notes, v.Note("document_deleted", map[string]any{"library": lib, "document": id}))
 		}
 		_, err = w.o.Eraser.Begin(ctx, v.Name, reason, retain.Target{Library: lib, Documents: ids}, notes...)
 	}
 	return err
 }
 
-// erase deletes for a visitor who may: checks as an officer, documents as an administrator.
-func (w adminPages) erase(ctx context.Context, v *visitor, reason string, t retain.Target,
+// Erase deletes for a visitor who may: checks as an officer, documents as an administrator.
+func (w adminPages) Erase(ctx context.Context, v *Visitor, reason string, t retain.Target,
 	notes ...store.AuditNote) (*retain.Receipt, error) {
 	switch {
 	case w.o.Eraser == nil:
 		return nil, errNoEraser
-	case !v.mayReview(), t.Library != "" && v.Role != store.RoleAdministrator:
+	case !v.MayReview(), t.Library != "" && v.Role != store.RoleAdministrator:
 		return nil, fmt.Errorf("deletion as %s: %w", v.Role, concordat.ErrRefused)
 	}
 	reason, err := reasonOf(reason)
@@ -198,7 +198,7 @@ func (w adminPages) erase(ctx context.Context, v *visitor, reason string, t reta
 		return nil, err
 	}
 	for _, id := range t.Tasks {
-		task, err := w.visible(ctx, v, id)
+		task, err := w.Visible(ctx, v, id)
 		if err != nil {
 			return nil, err
 		}
@@ -207,8 +207,8 @@ func (w adminPages) erase(ctx context.Context, v *visitor, reason string, t reta
 		} else if b != "" {
 			return nil, fmt.Errorf("check %s is of batch %s, which has not ended: %w", id, b, concordat.ErrChanged)
 		}
-		if !ended(task.State) {
-			if err := w.checks.cancelTask(ctx, v, task); err != nil {
+		if !Ended(task.State) {
+			if err := w.Checks.CancelTask(ctx, v, task); err != nil {
 				return nil, err
 			}
 		}

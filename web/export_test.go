@@ -16,9 +16,6 @@ import (
 	"concordat/web/message"
 )
 
-// CleanName is cleanName, for tests.
-var CleanName = cleanName
-
 // HasMessage reports whether there is a message of that key.
 func HasMessage(key string) bool { return slices.Contains(message.Keys(), key) }
 
@@ -66,8 +63,8 @@ func (w *Web) Shelved() int {
 
 // JoinLink makes a link by which somebody chooses a password, and returns its path.
 func (w *Web) JoinLink(ctx context.Context, name string) (string, error) {
-	_, link, err := w.people.NewLink(ctx, "test", name)
-	return joinPath(link), err
+	_, link, err := w.People.NewLink(ctx, "test", name)
+	return JoinPath(link), err
 }
 
 // LockAccount uses up the wrong passwords of an account, from as many addresses as that takes.
@@ -105,13 +102,13 @@ func (w *Way) Proven() { w.w.proven() }
 // StatusOf returns the statuses with which a page and the API answer an error, the type of the API's problem, and the page.
 func (w *Web) StatusOf(err error) (page, api int, kind, text string) {
 	rec := httptest.NewRecorder()
-	w.fail(rec, httptest.NewRequest(http.MethodGet, "/", nil), nil, err)
-	m := problemOf(err)
+	w.Fail(rec, httptest.NewRequest(http.MethodGet, "/", nil), nil, err)
+	m := ProblemOf(err)
 	return rec.Code, m.Status, strings.TrimPrefix(m.Type, bounds.ProblemPrefix), rec.Body.String()
 }
 
 // Refusals are errors of each row of the table of refusals that callers have to tell apart.
 func Refusals() []error {
-	return []error{errNoToken, &http.MaxBytesError{}, &store.QuotaUsed{}, &limit.TooMany{Key: "error.often", Retry: time.Second},
-		bounds.ErrSlow, errNotShown, errLink, errSignedOut, errRevision, errCondition, errKey, &limit.Busy{Retry: time.Second}}
+	return []error{ErrNoToken, &http.MaxBytesError{}, &store.QuotaUsed{}, &limit.TooMany{Key: "error.often", Retry: time.Second},
+		bounds.ErrSlow, ErrNotShown, errLink, errSignedOut, ErrRevision, ErrCondition, errKey, &limit.Busy{Retry: time.Second}}
 }

@@ -41,12 +41,12 @@ func (w *Web) guard(next http.Handler) http.Handler {
 
 // answerFault tells the caller that the fault is the site's.
 func (w *Web) answerFault(rw http.ResponseWriter, r *http.Request) {
-	if strings.HasPrefix(r.URL.Path, apiPrefix+"/") {
+	if strings.HasPrefix(r.URL.Path, APIPrefix+"/") {
 		bounds.WriteProblem(rw, &huma.ErrorModel{Type: bounds.ProblemPrefix + "fault", Title: http.StatusText(http.StatusInternalServerError),
 			Status: http.StatusInternalServerError})
 		return
 	}
-	w.show(rw, r, nil, http.StatusInternalServerError, "error", "title.error", map[string]string{"Key": "error.fault", "Detail": "", "In": ""})
+	w.Show(rw, r, nil, http.StatusInternalServerError, "error", "title.error", map[string]string{"Key": "error.fault", "Detail": "", "In": ""})
 }
 
 // begunWriter remembers whether an answer has begun. http.ResponseController finds what is below it.
@@ -68,5 +68,5 @@ func (b *begunWriter) Write(p []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (b *begunWriter) Unwrap() http.ResponseWriter { return b.ResponseWriter }
 
-// apiPrefix is how the paths of the API begin.
-const apiPrefix = "/api/v1"
+// APIPrefix is how the paths of the API begin.
+const APIPrefix = "/api/v1"

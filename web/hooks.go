@@ -19,14 +19,14 @@ import (
 const formerSecretTime = 24 * time.Hour
 
 func (w adminPages) hookRoutes() {
-	w.page("GET /account/webhooks", everyone, w.hooksPage)
-	w.page("POST /account/webhooks", everyone, w.addHookForm)
-	w.page("GET /account/webhooks/{id}", everyone, w.hookPage)
-	w.page("POST /account/webhooks/{id}", everyone, w.changeHookForm)
+	w.AddPage("GET /account/webhooks", Everyone, w.hooksPage)
+	w.AddPage("POST /account/webhooks", Everyone, w.addHookForm)
+	w.AddPage("GET /account/webhooks/{id}", Everyone, w.hookPage)
+	w.AddPage("POST /account/webhooks/{id}", Everyone, w.changeHookForm)
 }
 
-// hookOf returns a webhook if the visitor may see it: an own one, or any to an administrator.
-func (w adminPages) hookOf(ctx context.Context, v *visitor, id string) (store.Hook, error) {
+// HookOf returns a webhook if the visitor may see it: an own one, or any to an administrator.
+func (w adminPages) HookOf(ctx context.Context, v *Visitor, id string) (store.Hook, error) {
 	h, err := w.o.Store.Hook(ctx, store.HookID(id))
 	if err == nil && h.Account != v.Name && v.Role != store.RoleAdministrator {
 		err = fmt.Errorf("webhook %s: %w", id, concordat.ErrNotFound)
@@ -34,8 +34,8 @@ func (w adminPages) hookOf(ctx context.Context, v *visitor, id string) (store.Ho
 	return h, err
 }
 
-// makeHook makes a webhook of the visitor.
-func (w adminPages) makeHook(ctx context.Context, v *visitor, h store.Hook) (store.Hook, error) {
+// MakeHook makes a webhook of the visitor.
+func (w adminPages) MakeHook(ctx context.Context, v *Visitor, h store.Hook) (store.Hook, error) {
 	if h.Whole && v.Role != store.RoleAdministrator {
 		return h, fmt.Errorf("%w: an administrator is told of the whole site", concordat.ErrRefused)
 	}
@@ -46,7 +46,7 @@ func (w adminPages) makeHook(ctx context.Context, v *visitor, h store.Hook) (sto
 	h.Account = v.Name
 	// The rest of the address may hold a secret.
 	detail := map[string]any{"host": u.Host, "whole": h.Whole, "events": h.Kinds}
-	err = w.change(ctx, v.Name, "webhook_made", detail, func(tx *store.DB) error {
+	err = w.Change(ctx, v.Name, "webhook_made", detail, func(tx *store.DB) error {
 		h, err = tx.CreateHook(ctx, h)
 		detail["webhook"] = h.ID
 		return err
@@ -54,33 +54,33 @@ func (w adminPages) makeHook(ctx context.Context, v *visitor, h store.Hook) (sto
 	return h, err
 }
 
-// updateHook changes a webhook that the visitor may see.
-func (w adminPages) updateHook(ctx context.Context, v *visitor, h store.Hook) error {
+// UpdateHook changes a webhook that the visitor may see.
+func (w adminPages) UpdateHook(ctx context.Context, v *Visitor, h store.Hook) error {
 	u, err := webhook.CheckURL(h.URL, w.o.HookNetworks)
 	if err != nil {
 		return err
 	}
 	detail := map[string]any{"webhook": h.ID, "host": u.Host, "events": h.Kinds, "state": h.State}
-	return w.change(ctx, v.Name, "webhook_changed", detail, func(tx *store.DB) error { return tx.UpdateHook(ctx, h) })
+	return w.Change(ctx, v.Name, "webhook_changed", detail, func(tx *store.DB) error { return tx.UpdateHook(ctx, h) })
 }
 
-func (w adminPages) rotateHook(ctx context.Context, v *visitor, id store.HookID) (store.Hook, error) {
+func (w adminPages) RotateHook(ctx context.Context, v *Visitor, id store.HookID) (store.Hook, error) {
 	var h store.Hook
-	err := w.change(ctx, v.Name, "webhook_rotated", map[string]any{"webhook": id}, func(tx *store.DB) (err error) {
+	err := w.Change(ctx, v.Name, "webhook_rotated", map[string]any{"webhook": id}, func(tx *store.DB) (err error) {
 		h, err = tx.RotateHook(ctx, id, formerSecretTime)
 		return err
 	})
 	return h, err
 }
 
-func (w adminPages) deleteHook(ctx context.Context, v *visitor, id store.HookID) error {
-	return w.change(ctx, v.Name, "webhook_deleted", map[string]any{"webhook": id}, func(tx *store.DB) error { return tx.DeleteHook(ctx, id) })
+func (w adminPages) DeleteHook(ctx context.Context, v *Visitor, id store.HookID) error {
+	return w.Change(ctx, v.Name, "webhook_deleted", map[string]any{"webhook": id}, func(tx *store.DB) error { return tx.DeleteHook(ctx, id) })
 }
 
-func (w adminPages) replayHook(ctx context.Context, v *visitor, id store.HookID, r store.Replay) (int64, error) {
+func (w adminPages) ReplayHook(ctx context.Context, v *Visitor, id store.HookID, r store.Replay) (int64, error) {
 	var n int64
 	detail := map[string]any{"webhook": id}
-	err := w.change(ctx, v.Name, "webhook_replayed", detail, func(tx *store.DB) (err error) {
+	err := w.Change(ctx, v.Name, "webhook_replayed", detail, func(tx *store.DB) (err error) {
 		n, err = tx.ReplayDeliveries(ctx, id, r)
 		detail["deliveries"] = n
 		return err
@@ -95,17 +95,17 @@ type hooksPage struct {
 	Me       string
 }
 
-func (w adminPages) hooksPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) hooksPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	own := v.Name
 	if v.Role == store.RoleAdministrator {
 		own = ""
 	}
 	hs, err := w.o.Store.Hooks(r.Context(), own, "", 0)
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
-	w.show(rw, r, v, http.StatusOK, "hooks", "title.hooks", hooksPage{hs, store.EventKinds(), v.Role == store.RoleAdministrator, v.Name})
+	w.Show(rw, r, v, http.StatusOK, "hooks", "title.hooks", hooksPage{hs, store.EventKinds(), v.Role == store.RoleAdministrator, v.Name})
 }
 
 func kindsOf(f url.Values) (out []store.EventKind) {
@@ -115,15 +115,15 @@ func kindsOf(f url.Values) (out []store.EventKind) {
 	return out
 }
 
-func (w adminPages) addHookForm(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	err := form(rw, r)
+func (w adminPages) addHookForm(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	err := ParseForm(rw, r)
 	var h store.Hook
 	if err == nil {
-		h, err = w.makeHook(r.Context(), v, store.Hook{Whole: r.PostForm.Get("whole") != "", URL: strings.TrimSpace(r.PostForm.Get("url")),
+		h, err = w.MakeHook(r.Context(), v, store.Hook{Whole: r.PostForm.Get("whole") != "", URL: strings.TrimSpace(r.PostForm.Get("url")),
 			Title: strings.TrimSpace(r.PostForm.Get("title")), Kinds: kindsOf(r.PostForm)})
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	w.showHook(rw, r, v, h, webhook.SecretText(h.Secrets[0]), 0)
@@ -147,21 +147,21 @@ type hookPage struct {
 // Wants reports whether the webhook is told of a kind.
 func (p hookPage) Wants(k store.EventKind) bool { return slices.Contains(p.Kinds, k) }
 
-func (w adminPages) hookPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	h, err := w.hookOf(r.Context(), v, r.PathValue("id"))
+func (w adminPages) hookPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	h, err := w.HookOf(r.Context(), v, r.PathValue("id"))
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // nonsense begins at the newest
 	w.showHook(rw, r, v, h, "", before)
 }
 
-func (w adminPages) showHook(rw http.ResponseWriter, r *http.Request, v *visitor, h store.Hook, secret string, before int64) {
+func (w adminPages) showHook(rw http.ResponseWriter, r *http.Request, v *Visitor, h store.Hook, secret string, before int64) {
 	p := hookPage{Hook: h, All: store.EventKinds(), Secret: secret}
 	var err error
 	if p.Deliveries, err = w.o.Store.Deliveries(r.Context(), h.ID, "", before, deliveriesPage); err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	for _, d := range p.Deliveries {
@@ -173,22 +173,22 @@ func (w adminPages) showHook(rw http.ResponseWriter, r *http.Request, v *visitor
 	if seq, err := strconv.ParseInt(r.URL.Query().Get("delivery"), 10, 64); err == nil {
 		d, attempts, err := w.o.Store.Delivery(r.Context(), h.ID, seq)
 		if err != nil {
-			w.fail(rw, r, v, err)
+			w.Fail(rw, r, v, err)
 			return
 		}
 		p.Delivery, p.Attempts = &d, attempts
 	}
-	w.show(rw, r, v, http.StatusOK, "hook", "title.hook", p)
+	w.Show(rw, r, v, http.StatusOK, "hook", "title.hook", p)
 }
 
-func (w adminPages) changeHookForm(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) changeHookForm(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	ctx := r.Context()
-	h, err := w.hookOf(ctx, v, r.PathValue("id"))
+	h, err := w.HookOf(ctx, v, r.PathValue("id"))
 	if err == nil {
-		err = form(rw, r)
+		err = ParseForm(rw, r)
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	f := r.PostForm
@@ -196,15 +196,15 @@ func (w adminPages) changeHookForm(rw http.ResponseWriter, r *http.Request, v *v
 	switch action := f.Get("action"); action {
 	case "save":
 		h.URL, h.Title, h.Kinds = strings.TrimSpace(f.Get("url")), strings.TrimSpace(f.Get("title")), kindsOf(f)
-		err = w.updateHook(ctx, v, h)
+		err = w.UpdateHook(ctx, v, h)
 	case "pause":
 		h.State = store.HookPaused
-		err = w.updateHook(ctx, v, h)
+		err = w.UpdateHook(ctx, v, h)
 	case "resume":
 		h.State = store.HookActive
-		err = w.updateHook(ctx, v, h)
+		err = w.UpdateHook(ctx, v, h)
 	case "rotate":
-		if h, err = w.rotateHook(ctx, v, h.ID); err == nil {
+		if h, err = w.RotateHook(ctx, v, h.ID); err == nil {
 			w.showHook(rw, r, v, h, webhook.SecretText(h.Secrets[0]), 0)
 			return
 		}
@@ -212,7 +212,7 @@ func (w adminPages) changeHookForm(rw http.ResponseWriter, r *http.Request, v *v
 		err = w.o.Store.PingHook(ctx, h.ID)
 	case "delete":
 		to = "/account/webhooks"
-		err = w.deleteHook(ctx, v, h.ID)
+		err = w.DeleteHook(ctx, v, h.ID)
 	case "replay", "replay-dead":
 		again := store.Replay{State: store.DeliveryDead}
 		if action == "replay" {
@@ -222,13 +222,13 @@ func (w adminPages) changeHookForm(rw http.ResponseWriter, r *http.Request, v *v
 			}
 		}
 		if err == nil {
-			_, err = w.replayHook(ctx, v, h.ID, again)
+			_, err = w.ReplayHook(ctx, v, h.ID, again)
 		}
 	default:
 		err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, to, http.StatusSeeOther)

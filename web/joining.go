@@ -71,10 +71,10 @@ type Invitation struct {
 }
 
 func (w adminPages) partnerRoutes() {
-	w.page("GET /admin/partners", overseers, w.adminPartnersPage)
-	w.page("POST /admin/partners", administrators, w.changePartners)
-	w.page("GET /admin/partners/{site}", overseers, w.partnerPage)
-	w.page("POST /admin/partners/{site}", administrators, w.changePartner)
+	w.AddPage("GET /admin/partners", Overseers, w.adminPartnersPage)
+	w.AddPage("POST /admin/partners", Administrators, w.changePartners)
+	w.AddPage("GET /admin/partners/{site}", Overseers, w.partnerPage)
+	w.AddPage("POST /admin/partners/{site}", Administrators, w.changePartner)
 }
 
 // joining is what makes partners; it fails where nothing does.
@@ -105,7 +105,7 @@ func partnerProblem(err error) (key, detail string) {
 }
 
 // unconfirmed is how many partners wait until an administrator has compared the six words.
-func (w *Web) unconfirmed(ctx context.Context, v *visitor) int {
+func (w *Web) unconfirmed(ctx context.Context, v *Visitor) int {
 	if v == nil || v.Role != store.RoleAdministrator {
 		return 0
 	}
@@ -201,15 +201,15 @@ func (p partnersPage) Address() string {
 	return p.Standing.Addresses[0]
 }
 
-func (w adminPages) adminPartnersPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) adminPartnersPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	w.showPartners(rw, r, v, http.StatusOK, partnersPage{})
 }
 
-func (w adminPages) showPartners(rw http.ResponseWriter, r *http.Request, v *visitor, code int, p partnersPage) {
+func (w adminPages) showPartners(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, p partnersPage) {
 	ctx := r.Context()
 	var err error
 	p.adminFrame, p.Levels = adminFor(v), concordat.Levels()[1:]
-	if p.Rows, err = w.adminPartners(ctx); err == nil {
+	if p.Rows, err = w.AdminPartners(ctx); err == nil {
 		p.Libraries, err = w.o.Store.Libraries(ctx)
 	}
 	if j, none := w.joining(); none == nil && err == nil {
@@ -224,7 +224,7 @@ func (w adminPages) showPartners(rw http.ResponseWriter, r *http.Request, v *vis
 		all, err = w.o.Store.Invitations(ctx)
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	for _, i := range all {
@@ -232,17 +232,17 @@ func (w adminPages) showPartners(rw http.ResponseWriter, r *http.Request, v *vis
 			p.Open = append(p.Open, i)
 		}
 	}
-	w.show(rw, r, v, code, "admin_partners", "title.admin", p)
+	w.Show(rw, r, v, code, "admin_partners", "title.admin", p)
 }
 
 // changePartners does a step of the guide.
-func (w adminPages) changePartners(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) changePartners(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	j, err := w.joining()
 	if err == nil {
-		err = form(rw, r)
+		err = ParseForm(rw, r)
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	ctx, f, to := r.Context(), r.PostForm, "/admin/partners"
@@ -275,7 +275,7 @@ func (w adminPages) changePartners(rw http.ResponseWriter, r *http.Request, v *v
 		return
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, to, http.StatusSeeOther)

@@ -30,9 +30,9 @@ func (w adminPages) keysFor(ctx context.Context) (*Keys, error) {
 }
 
 // exportRoot gives the root key under a passphrase as a file.
-func (w adminPages) exportRoot(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) exportRoot(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	if w.o.Admin == nil || w.o.Admin.LockedRoot == nil {
-		w.fail(rw, r, v, errNoAdmin)
+		w.Fail(rw, r, v, errNoAdmin)
 		return
 	}
 	one, two := r.PostFormValue("passphrase"), r.PostFormValue("again")
@@ -44,9 +44,9 @@ func (w adminPages) exportRoot(rw http.ResponseWriter, r *http.Request, v *visit
 		w.showHealth(rw, r, v, http.StatusBadRequest, "keys.short")
 		return
 	}
-	b, err := w.o.Admin.LockedRoot(r.Context(), []byte(one), v.note("root key exported", map[string]any{"kept": true}))
+	b, err := w.o.Admin.LockedRoot(r.Context(), []byte(one), v.Note("root key exported", map[string]any{"kept": true}))
 	if err != nil {
-		w.fail(rw, r, v, fmt.Errorf("root key: %w", err))
+		w.Fail(rw, r, v, fmt.Errorf("root key: %w", err))
 		return
 	}
 	rw.Header().Set("Content-Type", "application/octet-stream")
@@ -56,13 +56,13 @@ func (w adminPages) exportRoot(rw http.ResponseWriter, r *http.Request, v *visit
 }
 
 // putOffRoot notes that the root key is not exported now.
-func (w adminPages) putOffRoot(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) putOffRoot(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	err := errNoAdmin
 	if w.o.Admin != nil && w.o.Admin.PutOffRoot != nil {
-		err = w.o.Admin.PutOffRoot(r.Context(), v.note("root key not exported", nil))
+		err = w.o.Admin.PutOffRoot(r.Context(), v.Note("root key not exported", nil))
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, "/admin", http.StatusSeeOther)

@@ -23,15 +23,15 @@ type libraryPages struct{ *Web }
 
 // libraryRoutes adds the pages of libraries.
 func (w libraryPages) libraryRoutes() {
-	w.page("GET /libraries", everyone, w.librariesPage)
-	w.page("POST /libraries", officers, w.makeLibrary)
-	w.page("GET /libraries/{id}", readers, w.libraryPage)
-	w.page("GET /libraries/{id}/settings", administrators, w.settingsPage)
-	w.page("GET /libraries/{id}/additions", readers, w.additionsPage)
-	w.page("POST /libraries/{id}/additions", officers, w.retryAdditions)
-	w.page("POST /libraries/{id}", administrators, w.changeLibrary)
-	w.page("POST /libraries/{id}/documents", officers, w.addDocuments)
-	w.page("POST /libraries/{id}/documents/delete", officers, w.deleteDocument)
+	w.AddPage("GET /libraries", Everyone, w.librariesPage)
+	w.AddPage("POST /libraries", Officers, w.makeLibrary)
+	w.AddPage("GET /libraries/{id}", readers, w.libraryPage)
+	w.AddPage("GET /libraries/{id}/settings", Administrators, w.settingsPage)
+	w.AddPage("GET /libraries/{id}/additions", readers, w.additionsPage)
+	w.AddPage("POST /libraries/{id}/additions", Officers, w.retryAdditions)
+	w.AddPage("POST /libraries/{id}", Administrators, w.changeLibrary)
+	w.AddPage("POST /libraries/{id}/documents", Officers, w.addDocuments)
+	w.AddPage("POST /libraries/{id}/documents/delete", Officers, w.deleteDocument)
 }
 
 // readers see what documents a library holds.
@@ -46,41 +46,41 @@ type librariesPage struct {
 	Title     string
 }
 
-func (w libraryPages) librariesPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w libraryPages) librariesPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	w.showLibraries(rw, r, v, http.StatusOK, librariesPage{})
 }
 
-func (w libraryPages) showLibraries(rw http.ResponseWriter, r *http.Request, v *visitor, code int, p librariesPage) {
+func (w libraryPages) showLibraries(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, p librariesPage) {
 	var err error
 	if p.Libraries, err = w.o.Store.Libraries(r.Context()); err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
-	p.MayMake, p.MayOpen = v.mayReview(), v.seesAll()
-	w.show(rw, r, v, code, "libraries", "title.libraries", p)
+	p.MayMake, p.MayOpen = v.MayReview(), v.SeesAll()
+	w.Show(rw, r, v, code, "libraries", "title.libraries", p)
 }
 
 // makeLibrary makes an empty library.
-func (w libraryPages) makeLibrary(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	if err := form(rw, r); err != nil {
-		w.fail(rw, r, v, err)
+func (w libraryPages) makeLibrary(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	if err := ParseForm(rw, r); err != nil {
+		w.Fail(rw, r, v, err)
 		return
 	}
 	name, title := strings.TrimSpace(r.PostForm.Get("name")), r.PostForm.Get("title")
-	l, err := w.createLibrary(r.Context(), v, name, title)
+	l, err := w.CreateLibrary(r.Context(), v, name, title)
 	switch {
 	case errors.Is(err, concordat.ErrExists):
 		w.showLibraries(rw, r, v, http.StatusConflict, librariesPage{Problem: "libraries.taken", Name: name, Title: title})
 	case errors.Is(err, concordat.ErrInvalid):
 		w.showLibraries(rw, r, v, http.StatusBadRequest, librariesPage{Problem: "libraries.badname", Name: name, Title: title})
 	case err != nil:
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 	default:
 		http.Redirect(rw, r, libraryPath(l.ID), http.StatusSeeOther)
 	}
 }
 
-func (w libraryPages) createLibrary(ctx context.Context, v *visitor, name, title string) (store.Library, error) {
+func (w libraryPages) CreateLibrary(ctx context.Context, v *Visitor, name, title string) (store.Library, error) {
 	title, err := people.Title(title)
 	if err != nil {
 		return store.Library{}, err
@@ -89,7 +89,7 @@ func (w libraryPages) createLibrary(ctx context.Context, v *visitor, name, title
 	if err := site.CheckLibraryName(name); err != nil {
 		return l, message.Invalid("libraries.badname")
 	}
-	return l, w.change(ctx, v.Name, "library_made", map[string]any{"library": l.ID}, func(tx *store.DB) error {
+	return l, w.Change(ctx, v.Name, "library_made", map[string]any{"library": l.ID}, func(tx *store.DB) error {
 		return tx.CreateLibrary(ctx, l)
 	})
 }
@@ -147,17 +147,17 @@ func (w libraryPages) library(ctx context.Context, r *http.Request) (store.Libra
 	return w.o.Store.Library(ctx, concordat.LibraryID(r.PathValue("id")))
 }
 
-func (w libraryPages) libraryPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w libraryPages) libraryPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	w.showLibrary(rw, r, v, http.StatusOK, "")
 }
 
-func (w libraryPages) showLibrary(rw http.ResponseWriter, r *http.Request, v *visitor, code int, problem string, faults ...fault) {
-	p := libraryPage{Problem: problem, Faults: faults, MaxMiB: w.o.MaxUpload >> 20, MaxFiles: mostFiles, MayAdd: v.mayReview(),
+func (w libraryPages) showLibrary(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, problem string, faults ...fault) {
+	p := libraryPage{Problem: problem, Faults: faults, MaxMiB: w.o.MaxUpload >> 20, MaxFiles: MostFiles, MayAdd: v.MayReview(),
 		MayChange: v.Role == store.RoleAdministrator}
 	ctx := r.Context()
 	var err error
 	if p.Library, err = w.library(ctx, r); err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	p.Path = libraryPath(p.ID)
@@ -165,13 +165,13 @@ func (w libraryPages) showLibrary(rw http.ResponseWriter, r *http.Request, v *vi
 		err = w.readAdditions(ctx, r, v, &p)
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
-	w.show(rw, r, v, code, "library", "title.library", p)
+	w.Show(rw, r, v, code, "library", "title.library", p)
 }
 
-func (w libraryPages) readAdditions(ctx context.Context, r *http.Request, v *visitor, p *libraryPage) error {
+func (w libraryPages) readAdditions(ctx context.Context, r *http.Request, v *Visitor, p *libraryPage) error {
 	sum, failed, err := w.countAdditions(ctx, p.ID)
 	if err != nil {
 		return err
@@ -210,18 +210,18 @@ func (w libraryPages) readShares(ctx context.Context, p *librarySettings) (err e
 }
 
 // addDocuments takes files into a library: each becomes a task that adds what it holds.
-func (w libraryPages) addDocuments(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w libraryPages) addDocuments(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	l, err := w.library(r.Context(), r)
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
-	w.checks.take(rw, r, v, uploadHandler{done: libraryPath(l.ID),
-		hand: func(ctx context.Context, v *visitor, u *upload) ([]concordat.TaskID, error) {
-			if err := checkJobs(u.jobs); err != nil {
+	w.Checks.take(rw, r, v, uploadHandler{done: libraryPath(l.ID),
+		hand: func(ctx context.Context, v *Visitor, u *Upload) ([]concordat.TaskID, error) {
+			if err := checkJobs(u.Jobs); err != nil {
 				return nil, err
 			}
-			return w.checks.enqueue(ctx, v, additions(l.ID), u.jobs, site.Job{Into: l.ID}, "documents_submitted")
+			return w.Checks.enqueue(ctx, v, additions(l.ID), u.Jobs, site.Job{Into: l.ID}, "documents_submitted")
 		},
 		show: func(was refused) {
 			w.showLibrary(rw, r, v, http.StatusBadRequest, was.problem, was.faults...)
@@ -229,11 +229,11 @@ func (w libraryPages) addDocuments(rw http.ResponseWriter, r *http.Request, v *v
 }
 
 // deleteDocument deletes the documents that were chosen; none if one of them is not there.
-func (w libraryPages) deleteDocument(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w libraryPages) deleteDocument(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	ctx := r.Context()
 	l, err := w.library(ctx, r)
 	if err == nil {
-		err = form(rw, r)
+		err = ParseForm(rw, r)
 	}
 	var ids []concordat.DocumentID
 	if err == nil && len(r.PostForm["document"]) == 0 {
@@ -247,23 +247,23 @@ func (w libraryPages) deleteDocument(rw http.ResponseWriter, r *http.Request, v 
 		}
 	}
 	if err == nil {
-		err = w.admin.eraseSome(ctx, v, r.PostForm.Get("reason"), l.ID, ids...)
+		err = w.Admin.eraseSome(ctx, v, r.PostForm.Get("reason"), l.ID, ids...)
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, libraryPath(l.ID), http.StatusSeeOther)
 }
 
 // changeLibrary changes the policy of a library, to whom it is open, its wordings, or deletes it.
-func (w libraryPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w libraryPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	l, err := w.library(r.Context(), r)
 	if err == nil {
-		err = form(rw, r)
+		err = ParseForm(rw, r)
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	f, to := r.PostForm, libraryPath(l.ID)+"/settings"
@@ -273,7 +273,7 @@ func (w libraryPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *
 	case "share":
 		err = w.shareLibrary(r.Context(), v, l, f)
 	case "unshare":
-		err = w.unshare(r.Context(), v, l.ID, concordat.SiteID(f.Get("partner")))
+		err = w.Unshare(r.Context(), v, l.ID, concordat.SiteID(f.Get("partner")))
 	case "wording", "unword":
 		err = w.changeWording(r.Context(), v, l, action, f.Get("name"), f.Get("text"))
 	case "delete":
@@ -281,20 +281,20 @@ func (w libraryPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *
 			w.showSettings(rw, r, v, http.StatusBadRequest, "library.confirm")
 			return
 		}
-		to, err = "/deletions", w.deleteLibrary(r.Context(), v, l, f.Get("reason"))
+		to, err = "/deletions", w.DeleteLibrary(r.Context(), v, l, f.Get("reason"))
 	default:
 		err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
 
 // changeWording keeps template wording of a library, or, as unword, forgets it.
-func (w libraryPages) changeWording(ctx context.Context, v *visitor, l store.Library, action, name, text string) error {
-	return w.change(ctx, v.Name, "library_"+action, map[string]any{"library": l.ID, "name": name}, func(tx *store.DB) error {
+func (w libraryPages) changeWording(ctx context.Context, v *Visitor, l store.Library, action, name, text string) error {
+	return w.Change(ctx, v.Name, "library_"+action, map[string]any{"library": l.ID, "name": name}, func(tx *store.DB) error {
 		if action == "unword" {
 			return tx.DeleteTemplate(ctx, l.ID, name)
 		}
@@ -302,14 +302,14 @@ func (w libraryPages) changeWording(ctx context.Context, v *visitor, l store.Lib
 	})
 }
 
-// deleteLibrary deletes a library with its documents. The receipt of the deletion tells of it too.
-func (w libraryPages) deleteLibrary(ctx context.Context, v *visitor, l store.Library, reason string) error {
-	_, err := w.admin.erase(ctx, v, reason, retain.Target{Library: l.ID, Whole: true},
-		v.note("library_delete", map[string]any{"library": l.ID, "documents": l.Documents}))
+// DeleteLibrary deletes a library with its documents. The receipt of the deletion tells of it too.
+func (w libraryPages) DeleteLibrary(ctx context.Context, v *Visitor, l store.Library, reason string) error {
+	_, err := w.Admin.Erase(ctx, v, reason, retain.Target{Library: l.ID, Whole: true},
+		v.Note("library_delete", map[string]any{"library": l.ID, "documents": l.Documents}))
 	return err
 }
 
-func (w libraryPages) setPolicy(ctx context.Context, v *visitor, l store.Library, f url.Values) error {
+func (w libraryPages) setPolicy(ctx context.Context, v *Visitor, l store.Library, f url.Values) error {
 	day := func(name string) (time.Time, error) {
 		if f.Get(name) == "" {
 			return time.Time{}, nil
@@ -331,7 +331,7 @@ func (w libraryPages) setPolicy(ctx context.Context, v *visitor, l store.Library
 	if l.Policy.Template != "" && !slices.Contains(w.o.Templates(), l.Policy.Template) {
 		return message.Invalid("wrong.template", l.Policy.Template)
 	}
-	return w.change(ctx, v.Name, "library_policy", map[string]any{"library": l.ID}, func(tx *store.DB) error {
+	return w.Change(ctx, v.Name, "library_policy", map[string]any{"library": l.ID}, func(tx *store.DB) error {
 		return tx.UpdateLibrary(ctx, l)
 	})
 }

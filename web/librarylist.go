@@ -114,7 +114,7 @@ func (c additionCounts) Ended() int { return c.Files - c.Waiting }
 func (c *additionCounts) count(t store.Task) {
 	c.Files++
 	switch {
-	case !ended(t.State):
+	case !Ended(t.State):
 		c.Waiting++
 		return
 	case t.State == concordat.TaskFailed:
@@ -159,12 +159,12 @@ type additionsPage struct {
 	MayAdd bool
 }
 
-func (w libraryPages) additionsPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w libraryPages) additionsPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	ctx, q := r.Context(), r.URL.Query()
-	p := additionsPage{State: concordat.State(q.Get("state")), MayAdd: v.mayReview()}
+	p := additionsPage{State: concordat.State(q.Get("state")), MayAdd: v.MayReview()}
 	var err error
 	if p.Library, err = w.library(ctx, r); err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	if p.State != concordat.TaskFailed {
@@ -172,32 +172,32 @@ func (w libraryPages) additionsPage(rw http.ResponseWriter, r *http.Request, v *
 	}
 	p.Path = libraryPath(p.ID)
 	before, _ := strconv.ParseInt(q.Get("before"), 10, 64) // nonsense begins at the newest
-	tasks, err := w.o.Store.FilterTasks(ctx, store.TaskFilter{Batch: additions(p.ID), States: oneState(p.State)}, before, taskPage)
+	tasks, err := w.o.Store.FilterTasks(ctx, store.TaskFilter{Batch: additions(p.ID), States: OneState(p.State)}, before, TaskPage)
 	if err == nil {
 		p.Tasks, p.Busy, err = w.shownAdditions(ctx, r, v, tasks)
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
-	if len(tasks) == taskPage {
-		older := url.Values{"before": {strconv.FormatInt(tasks[taskPage-1].Seq, 10)}}
+	if len(tasks) == TaskPage {
+		older := url.Values{"before": {strconv.FormatInt(tasks[TaskPage-1].Seq, 10)}}
 		if p.State != "" {
 			older.Set("state", string(p.State))
 		}
 		p.Older = p.Path + "/additions?" + older.Encode()
 	}
-	w.show(rw, r, v, http.StatusOK, "additions", "title.library", p)
+	w.Show(rw, r, v, http.StatusOK, "additions", "title.library", p)
 }
 
 // shownAdditions are tasks that add to a library as pages show them; busy says that some have not ended.
-func (w libraryPages) shownAdditions(ctx context.Context, r *http.Request, v *visitor,
+func (w libraryPages) shownAdditions(ctx context.Context, r *http.Request, v *Visitor,
 	tasks []store.Task) (out []addition, busy bool, err error) {
 	way := &onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}
 	for _, t := range tasks {
 		t.Title = visible(t.Title)
 		one := addition{Task: t}
-		if !ended(t.State) {
+		if !Ended(t.State) {
 			busy = true
 			if one.Now, err = way.now(ctx, t); err != nil {
 				return nil, busy, err
@@ -209,28 +209,28 @@ func (w libraryPages) shownAdditions(ctx context.Context, r *http.Request, v *vi
 }
 
 // retryAdditions reads a file again that failed, or, without one, all of the last day.
-func (w libraryPages) retryAdditions(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w libraryPages) retryAdditions(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	ctx := r.Context()
 	l, err := w.library(ctx, r)
 	if err == nil {
-		err = form(rw, r)
+		err = ParseForm(rw, r)
 	}
 	var todo []store.Task
 	if err == nil {
 		if id := r.PostForm.Get("task"); id != "" {
 			todo, err = w.oneAddition(ctx, l.ID, concordat.TaskID(id))
 		} else {
-			todo, err = w.o.Store.FilterTasks(ctx, store.TaskFilter{Batch: additions(l.ID), States: oneState(concordat.TaskFailed),
+			todo, err = w.o.Store.FilterTasks(ctx, store.TaskFilter{Batch: additions(l.ID), States: OneState(concordat.TaskFailed),
 				From: w.o.Now().Add(-additionsTime)}, 0, 0)
 		}
 	}
 	for _, t := range todo {
 		if err == nil {
-			err = w.admin.retryTask(ctx, v, t)
+			err = w.Admin.RetryTask(ctx, v, t)
 		}
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, libraryPath(l.ID), http.StatusSeeOther)
@@ -245,11 +245,11 @@ func (w libraryPages) oneAddition(ctx context.Context, lib concordat.LibraryID, 
 }
 
 // settingsPage shows the policy of a library, to whom it is open, and its wordings, to be changed.
-func (w libraryPages) settingsPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w libraryPages) settingsPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	w.showSettings(rw, r, v, http.StatusOK, "")
 }
 
-func (w libraryPages) showSettings(rw http.ResponseWriter, r *http.Request, v *visitor, code int, problem string) {
+func (w libraryPages) showSettings(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, problem string) {
 	p := librarySettings{Problem: problem, Sections: w.o.Templates(), Levels: concordat.Levels()[1:], Forwards: askForwards}
 	var err error
 	if p.Library, err = w.library(r.Context(), r); err == nil {
@@ -257,8 +257,8 @@ func (w libraryPages) showSettings(rw http.ResponseWriter, r *http.Request, v *v
 		err = w.readShares(r.Context(), &p)
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
-	w.show(rw, r, v, code, "library_settings", "library.settings", p)
+	w.Show(rw, r, v, code, "library_settings", "library.settings", p)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"concordat/store"
-	"concordat/web"
 	"concordat/web/lti"
+	"concordat/web/platforms"
 )
 
 // keepShot keeps a picture of the page where CONCORDAT_SHOTS names a folder, for somebody to look at.
@@ -26,7 +26,7 @@ func keepShot(t *testing.T, name string, b *[]byte) {
 // TestLTIInBrowser registers, configures and opens a report in a real browser, whose policies must let
 // each step happen, on a narrow screen.
 func TestLTIInBrowser(t *testing.T) {
-	c := newCourse(t, web.LTI{})
+	c := newCourse(t, platforms.Options{})
 	c.send(200, c.Submission("u1", nil, c.Put("a1", "essay.txt", []byte(folios))))
 	c.Await(t.Context(), "a1", lti.Processed, 0)
 	ctx, complaints := browser(t, c.server.URL, 390)

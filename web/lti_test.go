@@ -29,7 +29,9 @@ import (
 	"concordat/site"
 	"concordat/store"
 	"concordat/web"
+	"concordat/web/api"
 	"concordat/web/lti"
+	"concordat/web/platforms"
 )
 
 // course is a site that serves a platform.
@@ -38,7 +40,7 @@ type course struct {
 	t       *testing.T
 	dir     string
 	keys    *lti.Keys
-	options web.LTI
+	options platforms.Options
 	server  *httptest.Server
 	pages   *web.Web
 	db      *store.DB
@@ -51,7 +53,7 @@ type course struct {
 }
 
 // newCourse makes a site with one library, a platform that is registered there, and starts both.
-func newCourse(t *testing.T, o web.LTI) *course {
+func newCourse(t *testing.T, o platforms.Options) *course {
 	t.Helper()
 	keys, err := lti.NewKeys()
 	if err != nil {
@@ -131,8 +133,8 @@ func (c *course) start(working bool) {
 		Logger: slog.New(slog.NewTextHandler(&c.log, nil)), Panicked: func() { c.panicked.Add(1) },
 		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return []string{"thesis"} }})
 	must(err)
-	tool := web.NewTool(c.pages, c.options)
-	web.AddAPI(c.pages, tool)
+	tool := platforms.New(c.pages, c.options)
+	api.Add(c.pages, tool)
 	c.db = db
 	ran := make(chan error, 2)
 	if working {
@@ -234,7 +236,7 @@ func (c *course) get(b *http.Client, path string, want int) (string, http.Header
 // TestSubmission goes the whole way: a notice, the file, a real check, reports of progress, and the
 // report opened by the teacher and by nobody else.
 func TestSubmission(t *testing.T) {
-	c := newCourse(t, web.LTI{})
+	c := newCourse(t, platforms.Options{})
 	ctx := t.Context()
 	essay := c.Put("a1", "essay.txt", []byte(folios+" And here is a sentence of my own, which nobody has written before in this place."))
 	clean := c.Put("a2", "own.txt",
@@ -339,7 +341,7 @@ func TestSubmission(t *testing.T) {
 
 // TestLearners: where the site allows it, learners see their own work and no other.
 func TestLearners(t *testing.T) {
-	c := newCourse(t, web.LTI{Learners: true})
+	c := newCourse(t, platforms.Options{Learners: true})
 	c.send(http.StatusOK, c.Submission("u1", nil, c.Put("a1", "essay.txt", []byte(folios))))
 	if r := c.Await(t.Context(), "a1", lti.Processed, 0); r["visibleToOwner"] != true {
 		t.Errorf("report %v", r)
@@ -356,7 +358,7 @@ func TestLearners(t *testing.T) {
 // TestForgedNotices: nothing is checked that the platform has not signed for this site, and no address
 // of another host is asked.
 func TestForgedNotices(t *testing.T) {
-	c := newCourse(t, web.LTI{})
+	c := newCourse(t, platforms.Options{})
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
@@ -450,7 +452,7 @@ func (c *course) awaitState(asset, state string) store.LTIAsset {
 // TestPlatformFails: what fails for a while is tried again, tokens that are not taken are renewed, and a
 // stop of the site in the middle loses nothing.
 func TestPlatformFails(t *testing.T) {
-	c := newCourse(t, web.LTI{})
+	c := newCourse(t, platforms.Options{})
 	ctx := t.Context()
 	c.restart(false)
 	c.Fail("/jwks", 1)
@@ -500,7 +502,7 @@ func TestPlatformFails(t *testing.T) {
 // TestAssetPanics: a file that meets a fault of the program fails alone, once, and the platform is told; asked for again, it
 // is checked.
 func TestAssetPanics(t *testing.T) {
-	c := newCourse(t, web.LTI{})
+	c := newCourse(t, platforms.Options{})
 	ctx := t.Context()
 	c.broken = true
 	c.restart(true)
@@ -518,7 +520,7 @@ func TestAssetPanics(t *testing.T) {
 
 // TestLaunchAttacks: state and nonce are of this browser and used once, and roles are the platform's.
 func TestLaunchAttacks(t *testing.T) {
-	c := newCourse(t, web.LTI{})
+	c := newCourse(t, platforms.Options{})
 	link := map[string]any{"sub": "t1", "/message_type": lti.TypeResourceLink, "/roles": []string{membership + "Instructor"}}
 	status := func(b *http.Client, claims map[string]any, change func(url.Values)) int {
 		t.Helper()
@@ -614,7 +616,7 @@ func TestLaunchAttacks(t *testing.T) {
 // TestConfigure makes the site a processor of an activity; what the teacher chose counts for what is
 // handed in there.
 func TestConfigure(t *testing.T) {
-	c := newCourse(t, web.LTI{})
+	c := newCourse(t, platforms.Options{})
 	ctx := t.Context()
 	ask := map[string]any{"sub": "t1", "/message_type": lti.TypeDeepLinking, "/roles": []string{membership + "Instructor"},
 		"https://purl.imsglobal.org/spec/lti-dl/claim/deep_linking_settings": map[string]any{"deep_link_return_url": c.URL + "/return",
@@ -701,7 +703,7 @@ func TestConfigure(t *testing.T) {
 
 // TestHandInWithinCourse: a platform without asset processors has a link at which teachers hand in.
 func TestHandInWithinCourse(t *testing.T) {
-	c := newCourse(t, web.LTI{})
+	c := newCourse(t, platforms.Options{})
 	b := fresh(t)
 	c.open(b, map[string]any{"sub": "t1", "/message_type": lti.TypeResourceLink, "/roles": []string{membership + "Instructor"}}, http.StatusOK)
 	teacher := &person{t, b, c.server.URL}
@@ -720,7 +722,7 @@ func TestHandInWithinCourse(t *testing.T) {
 
 // TestRegisterPlatform: by hand, and by a platform itself with a link that works once.
 func TestRegisterPlatform(t *testing.T) {
-	c := newCourse(t, web.LTI{})
+	c := newCourse(t, platforms.Options{})
 	p := ltitest.New(t)
 	admin := (&desk{Server: c.server, store: c.db}).signedIn(t, "adam", store.RoleAdministrator)
 	page := admin.post("/platforms", http.StatusOK, url.Values{"action": {"link"}})

@@ -22,8 +22,8 @@ import (
 	"concordat/store"
 )
 
-// ltiOwner begins the owner of checks that came from a learning platform; no account is named so.
-const ltiOwner = "lti:"
+// PlatformOwner begins the owner of checks that came from a learning platform; no account is named so.
+const PlatformOwner = "lti:"
 
 // Login says how people sign in; the zero value is by password only.
 type Login struct {
@@ -53,10 +53,10 @@ type Provider struct {
 const (
 	flowOIDC   = "oidc"
 	flowLogout = "oidc-logout"
-	// flowTime is how long somebody may take to sign in at a provider.
-	flowTime = 15 * time.Minute
-	// signTime bounds all that is asked of a provider for one visit.
-	signTime = 20 * time.Second
+	// FlowTime is how long somebody may take to sign in at a provider.
+	FlowTime = 15 * time.Minute
+	// SignTime bounds all that is asked of a provider for one visit.
+	SignTime = 20 * time.Second
 )
 
 // oidcFlow is what a visit waits with. Browser is a hash of the cookie: who comes back must be who
@@ -68,19 +68,19 @@ type oidcFlow struct {
 type logoutFlow struct{ Provider, Token string }
 
 func (w accountPages) oidcRoutes() {
-	w.mux.HandleFunc("GET /login/oidc/{provider}", w.oidcBegin)
-	w.mux.HandleFunc("GET /login/oidc/{provider}/back", w.oidcBack)
+	w.Mux.HandleFunc("GET /login/oidc/{provider}", w.oidcBegin)
+	w.Mux.HandleFunc("GET /login/oidc/{provider}/back", w.oidcBack)
 }
 
-// hostCookie returns the name of a cookie that holds for this very host only.
-func (w accountPages) hostCookie(name string) string {
+// HostCookie returns the name of a cookie that holds for this very host only.
+func (w accountPages) HostCookie(name string) string {
 	if w.o.Secure {
 		return "__Host-" + name
 	}
 	return name
 }
 
-func hashText(s string) string {
+func HashText(s string) string {
 	h := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(h[:])
 }
@@ -88,10 +88,10 @@ func hashText(s string) string {
 // browserCookie returns the secret by which a browser is known again, a new one if it has none.
 func (w accountPages) browserCookie(rw http.ResponseWriter, r *http.Request, name string) string {
 	secret := rand.Text()
-	if c, err := r.Cookie(w.hostCookie(name)); err == nil && len(c.Value) >= 20 && len(c.Value) <= 100 {
+	if c, err := r.Cookie(w.HostCookie(name)); err == nil && len(c.Value) >= 20 && len(c.Value) <= 100 {
 		secret = c.Value // another tab is on its way too
 	}
-	http.SetCookie(rw, &http.Cookie{Name: w.hostCookie(name), Value: secret, Path: "/", MaxAge: int(flowTime.Seconds()), HttpOnly: true,
+	http.SetCookie(rw, &http.Cookie{Name: w.HostCookie(name), Value: secret, Path: "/", MaxAge: int(FlowTime.Seconds()), HttpOnly: true,
 		Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
 	return secret
 }
@@ -100,25 +100,25 @@ func (w accountPages) browserCookie(rw http.ResponseWriter, r *http.Request, nam
 func (w accountPages) oidcBegin(rw http.ResponseWriter, r *http.Request) {
 	p, err := w.provider(r.PathValue("provider"))
 	if err != nil {
-		w.fail(rw, r, nil, err)
+		w.Fail(rw, r, nil, err)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), signTime)
+	ctx, cancel := context.WithTimeout(r.Context(), SignTime)
 	defer cancel()
 	known, err := p.discover(ctx, w.o.Now())
 	if err != nil {
-		w.fail(rw, r, nil, fmt.Errorf("provider %s: %w: %w", p.Name, concordat.ErrUnavailable, err))
+		w.Fail(rw, r, nil, fmt.Errorf("provider %s: %w: %w", p.Name, concordat.ErrUnavailable, err))
 		return
 	}
 	state := rand.Text()
 	f := oidcFlow{Provider: p.Name, Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Next: local(r.URL.Query().Get("next"))}
-	f.Browser = hashText(w.browserCookie(rw, r, "oidc"))
+	f.Browser = HashText(w.browserCookie(rw, r, "oidc"))
 	data, err := json.Marshal(f)
 	if err == nil {
-		err = w.o.Store.PutFlow(ctx, flowOIDC, state, string(data), w.o.Now().Add(flowTime))
+		err = w.o.Store.PutFlow(ctx, flowOIDC, state, string(data), w.o.Now().Add(FlowTime))
 	}
 	if err != nil {
-		w.fail(rw, r, nil, err)
+		w.Fail(rw, r, nil, err)
 		return
 	}
 	options := []oauth2.AuthCodeOption{oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)}
@@ -132,10 +132,10 @@ func (w accountPages) oidcBegin(rw http.ResponseWriter, r *http.Request) {
 func (w accountPages) oidcBack(rw http.ResponseWriter, r *http.Request) {
 	p, err := w.provider(r.PathValue("provider"))
 	if err != nil {
-		w.fail(rw, r, nil, err)
+		w.Fail(rw, r, nil, err)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), signTime)
+	ctx, cancel := context.WithTimeout(r.Context(), SignTime)
 	defer cancel()
 	f, err := w.takeFlow(ctx, r, p)
 	var who *identity
@@ -151,11 +151,11 @@ func (w accountPages) oidcBack(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := w.rememberLogout(ctx, rw, p, who); err != nil {
-		w.fail(rw, r, nil, err)
+		w.Fail(rw, r, nil, err)
 		return
 	}
 	if err := w.signIn(rw, r, a.Name, loggedIn(a.Name, map[string]any{"provider": p.Name})); err != nil {
-		w.fail(rw, r, nil, err)
+		w.Fail(rw, r, nil, err)
 		return
 	}
 	http.Redirect(rw, r, f.Next, http.StatusSeeOther)
@@ -175,8 +175,8 @@ func (w accountPages) refuseLogin(rw http.ResponseWriter, r *http.Request, p *pr
 		subject = who.Subject
 	}
 	w.o.Logger.Info("sign in refused", "provider", p.Name, "error", err)
-	w.audit(r.Context(), "", "login", map[string]any{"ok": false, "provider": p.Name, "subject": subject})
-	w.show(rw, r, nil, code, "login", "title.login", w.signPage(signPage{Problem: problem}))
+	w.Audit(r.Context(), "", "login", map[string]any{"ok": false, "provider": p.Name, "subject": subject})
+	w.Show(rw, r, nil, code, "login", "title.login", w.signPage(signPage{Problem: problem}))
 }
 
 // errStale: what comes back does not belong to a visit that this browser began a while ago.
@@ -193,8 +193,8 @@ func (w accountPages) takeFlow(ctx context.Context, r *http.Request, p *provider
 	if err != nil {
 		return f, err
 	}
-	c, err := r.Cookie(w.hostCookie("oidc"))
-	if err != nil || !equalText(hashText(c.Value), f.Browser) {
+	c, err := r.Cookie(w.HostCookie("oidc"))
+	if err != nil || !EqualText(HashText(c.Value), f.Browser) {
 		return f, fmt.Errorf("%w: another browser", errStale)
 	}
 	if f.Provider != p.Name { // RFC 9700, section 4.4: mix-up
@@ -203,7 +203,7 @@ func (w accountPages) takeFlow(ctx context.Context, r *http.Request, p *provider
 	return f, nil
 }
 
-func equalText(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+func EqualText(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 // rememberLogout keeps what it takes to sign out at the provider as well.
 func (w accountPages) rememberLogout(ctx context.Context, rw http.ResponseWriter, p *provider, who *identity) error {
@@ -215,7 +215,7 @@ func (w accountPages) rememberLogout(ctx context.Context, rw http.ResponseWriter
 	if err != nil {
 		return err
 	}
-	http.SetCookie(rw, &http.Cookie{Name: w.hostCookie("provider"), Value: key, Path: "/", MaxAge: int(people.SessionTime.Seconds()),
+	http.SetCookie(rw, &http.Cookie{Name: w.HostCookie("provider"), Value: key, Path: "/", MaxAge: int(people.SessionTime.Seconds()),
 		HttpOnly: true, Secure: w.o.Secure, SameSite: http.SameSiteLaxMode})
 	return nil
 }
@@ -226,12 +226,12 @@ type signedOut struct{ Provider, URL string }
 // the way to sign out there too (OpenID Connect RP-Initiated Logout 1.0). It is a link and not a
 // redirection, since forms of this site lead nowhere else.
 func (w accountPages) afterLogout(rw http.ResponseWriter, r *http.Request) {
-	c, err := r.Cookie(w.hostCookie("provider"))
+	c, err := r.Cookie(w.HostCookie("provider"))
 	if err != nil {
 		http.Redirect(rw, r, "/login", http.StatusSeeOther)
 		return
 	}
-	http.SetCookie(rw, &http.Cookie{Name: w.hostCookie("provider"), Path: "/", MaxAge: -1, HttpOnly: true, Secure: w.o.Secure,
+	http.SetCookie(rw, &http.Cookie{Name: w.HostCookie("provider"), Path: "/", MaxAge: -1, HttpOnly: true, Secure: w.o.Secure,
 		SameSite: http.SameSiteLaxMode})
 	data, err := w.o.Store.TakeFlow(r.Context(), flowLogout, c.Value)
 	var f logoutFlow
@@ -244,7 +244,7 @@ func (w accountPages) afterLogout(rw http.ResponseWriter, r *http.Request) {
 	}
 	var end string
 	if err == nil {
-		ctx, cancel := context.WithTimeout(r.Context(), signTime)
+		ctx, cancel := context.WithTimeout(r.Context(), SignTime)
 		defer cancel()
 		end, err = p.endSession(ctx, f.Token, w.o.Base, w.o.Now())
 	}
@@ -252,7 +252,7 @@ func (w accountPages) afterLogout(rw http.ResponseWriter, r *http.Request) {
 		http.Redirect(rw, r, "/login", http.StatusSeeOther)
 		return
 	}
-	w.show(rw, r, nil, http.StatusOK, "signedout", "title.signedout", signedOut{p.Title, end})
+	w.Show(rw, r, nil, http.StatusOK, "signedout", "title.signedout", signedOut{p.Title, end})
 }
 
 // providerLink is a button of the page to sign in.
@@ -302,8 +302,8 @@ func accountName(claim string, who *identity) string {
 	if runes := []rune(name); len(runes) > 80 {
 		name = string(runes[:80])
 	}
-	if name == "" || strings.HasPrefix(name, ltiOwner) {
-		name = "person-" + hashText(who.Issuer + "\n" + who.Subject)[:12]
+	if name == "" || strings.HasPrefix(name, PlatformOwner) {
+		name = "person-" + HashText(who.Issuer + "\n" + who.Subject)[:12]
 	}
 	return name
 }

@@ -64,7 +64,7 @@ func newProviders(l Login) []*provider {
 	for _, one := range l.Providers {
 		p := &provider{Provider: one, client: l.Client, way: newWay(one.Issuer)}
 		if p.client == nil {
-			p.client = &http.Client{Timeout: signTime, Transport: bounded{p.way.transport()}}
+			p.client = &http.Client{Timeout: SignTime, Transport: bounded{p.way.transport()}}
 		}
 		out = append(out, p)
 	}
@@ -229,7 +229,7 @@ func (p *provider) check(ctx context.Context, d *discovered, raw, nonce string, 
 		return nil, errors.New("no subject")
 	case more.AZP != "" && more.AZP != p.ClientID, more.AZP == "" && len(t.Audience) > 1:
 		return nil, fmt.Errorf("issued to %q", more.AZP)
-	case !equalText(t.Nonce, nonce):
+	case !EqualText(t.Nonce, nonce):
 		return nil, errors.New("another nonce")
 	}
 	return who, nil
@@ -320,7 +320,7 @@ func (w accountPages) accountOf(ctx context.Context, p *provider, who *identity)
 	i, err := w.o.Store.Identity(ctx, who.Issuer, who.Subject)
 	switch {
 	case err == nil:
-		return w.people.Recognize(ctx, p.person(who), i.Account, p.UpdateRole)
+		return w.People.Recognize(ctx, p.person(who), i.Account, p.UpdateRole)
 	case !errors.Is(err, concordat.ErrNotFound):
 		return store.Account{}, err
 	}
@@ -349,7 +349,7 @@ func (w accountPages) linkVerified(ctx context.Context, p *provider, who *identi
 	if email == "" || verified != true {
 		return store.Account{}, fmt.Errorf("no verified address: %w", concordat.ErrNotFound)
 	}
-	return w.people.Connect(ctx, p.person(who), email)
+	return w.People.Connect(ctx, p.person(who), email)
 }
 
 func (w accountPages) newAccount(ctx context.Context, p *provider, who *identity) (store.Account, error) {
@@ -364,10 +364,10 @@ func (w accountPages) newAccount(ctx context.Context, p *provider, who *identity
 		if n > 1 {
 			name = fmt.Sprintf("%s-%d", first, n)
 		}
-		a, err := w.people.AddPerson(ctx, person, name)
+		a, err := w.People.AddPerson(ctx, person, name)
 		if errors.Is(err, concordat.ErrExists) {
 			if i, found := w.o.Store.Identity(ctx, who.Issuer, who.Subject); found == nil { // another tab was faster
-				return w.people.Recognize(ctx, person, i.Account, p.UpdateRole)
+				return w.People.Recognize(ctx, person, i.Account, p.UpdateRole)
 			}
 			continue
 		}

@@ -22,6 +22,7 @@ import (
 	"concordat/report"
 	"concordat/store"
 	"concordat/web"
+	"concordat/web/api"
 )
 
 // idp is an OpenID Connect provider: real HTTP, real signatures, and whatever lies a test wants.
@@ -176,7 +177,7 @@ func newLoginDesk(t *testing.T, administratorsOnly bool, providers ...web.Provid
 	if err != nil {
 		t.Fatal(err)
 	}
-	web.AddAPI(pages, nil)
+	api.Add(pages, nil)
 	t.Cleanup(func() {
 		server.Close()
 		if err := db.Close(); err != nil {

@@ -29,7 +29,7 @@ type way struct {
 }
 
 func newWay(issuer string) *way {
-	w := &way{dialer: net.Dialer{Timeout: signTime, KeepAlive: 30 * time.Second}}
+	w := &way{dialer: net.Dialer{Timeout: SignTime, KeepAlive: 30 * time.Second}}
 	if u, err := url.Parse(issuer); err == nil {
 		w.own = hostPort(u)
 	}

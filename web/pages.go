@@ -48,8 +48,8 @@ type OriginalPage struct {
 
 // pagesRoutes adds the pages of originals.
 func (w *Web) pagesRoutes() {
-	w.page("GET /checks/{id}/pages", everyone, w.findPage)
-	w.page("GET /checks/{id}/pages/{n}", everyone, w.originalPage)
+	w.AddPage("GET /checks/{id}/pages", Everyone, w.findPage)
+	w.AddPage("GET /checks/{id}/pages/{n}", Everyone, w.originalPage)
 }
 
 // original returns the hash of what a task was handed in as, or concordat.ErrNotFound where it has no
@@ -71,10 +71,10 @@ func (p *checkPage) originalLink(passage string) string {
 	return "/checks/" + url.PathEscape(string(p.ID)) + "/pages?passage=" + passage
 }
 
-// shownPassage is a request for a page with a passage marked.
+// ShownPassage is a request for a page with a passage marked.
 type shownPassage struct {
 	task    store.Task
-	file    string
+	File    string
 	rep     *report.Report
 	passage int // its index, from 1; 0: none
 }
@@ -87,49 +87,49 @@ func (s shownPassage) number() string {
 	return s.rep.Number(s.passage - 1)
 }
 
-// shownPassage returns what the visitor asks to see of a task, passage k, "" for none, and notes who has
+// ShownPassage returns what the visitor asks to see of a task, passage k, "" for none, and notes who has
 // looked at the original.
-func (w *Web) shownPassage(ctx context.Context, v *visitor, id concordat.TaskID, k string, in report.Language) (s shownPassage, err error) {
-	if s.task, err = w.visible(ctx, v, id); err != nil {
+func (w *Web) ShownPassage(ctx context.Context, v *Visitor, id concordat.TaskID, k string, in report.Language) (s shownPassage, err error) {
+	if s.task, err = w.Visible(ctx, v, id); err != nil {
 		return s, err
 	}
-	if s.file, err = w.original(ctx, s.task); err != nil {
+	if s.File, err = w.original(ctx, s.task); err != nil {
 		return s, err
 	}
 	if k != "" {
-		if s.rep, err = w.currentReport(ctx, v, s.task, in); err != nil {
+		if s.rep, err = w.CurrentReport(ctx, v, s.task, in); err != nil {
 			return s, err
 		}
 		if s.passage = s.rep.Numbered(k) + 1; s.passage < 1 {
 			return s, fmt.Errorf("passage %q: %w", k, concordat.ErrNotFound)
 		}
 	}
-	w.audit(ctx, v.Name, "original_read", map[string]any{"task": s.task.ID})
+	w.Audit(ctx, v.Name, "original_read", map[string]any{"task": s.task.ID})
 	return s, nil
 }
 
-// shownByPage is shownPassage of a request for a page.
-func (w *Web) shownByPage(r *http.Request, v *visitor) (shownPassage, error) {
-	return w.shownPassage(r.Context(), v, concordat.TaskID(r.PathValue("id")), r.URL.Query().Get("passage"), message.LanguageOf(r).Report())
+// shownByPage is ShownPassage of a request for a page.
+func (w *Web) shownByPage(r *http.Request, v *Visitor) (shownPassage, error) {
+	return w.ShownPassage(r.Context(), v, concordat.TaskID(r.PathValue("id")), r.URL.Query().Get("passage"), message.LanguageOf(r).Report())
 }
 
-// find returns where the passage stands, with its marks on page n; zero without one.
-func (w *Web) find(ctx context.Context, s shownPassage, n int) (Found, error) {
+// Find returns where the passage stands, with its marks on page n; zero without one.
+func (w *Web) Find(ctx context.Context, s shownPassage, n int) (Found, error) {
 	if s.passage == 0 {
 		return Found{}, nil
 	}
-	return w.o.Originals.Find(ctx, s.file, s.rep.Submission.Text, s.rep.Evidence[s.passage-1].Span, n)
+	return w.o.Originals.Find(ctx, s.File, s.rep.Submission.Text, s.rep.Evidence[s.passage-1].Span, n)
 }
 
 // findPage leads to the page on which a passage begins.
-func (w *Web) findPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w *Web) findPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	s, err := w.shownByPage(r, v)
 	var at Found
 	if err == nil {
-		at, err = w.find(r.Context(), s, 0)
+		at, err = w.Find(r.Context(), s, 0)
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	to := url.URL{Path: fmt.Sprintf("/checks/%s/pages/%d", s.task.ID, max(at.Page, 1))}
@@ -159,7 +159,7 @@ func (v originalView) Query() string {
 }
 
 // originalPage shows page n with the passage marked, or its picture alone where n ends in .png.
-func (w *Web) originalPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w *Web) originalPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	name, picture := strings.CutSuffix(r.PathValue("n"), ".png")
 	n, err := strconv.Atoi(name)
 	if err != nil {
@@ -171,7 +171,7 @@ func (w *Web) originalPage(rw http.ResponseWriter, r *http.Request, v *visitor) 
 	}
 	var p *OriginalPage
 	if err == nil {
-		p, err = w.o.Originals.Page(r.Context(), s.file, n)
+		p, err = w.o.Originals.Page(r.Context(), s.File, n)
 	}
 	if err == nil && picture {
 		rw.Header().Set("Content-Type", "image/png")
@@ -180,14 +180,14 @@ func (w *Web) originalPage(rw http.ResponseWriter, r *http.Request, v *visitor) 
 	}
 	view := originalView{OriginalPage: p, Task: s.task.ID, Name: s.task.Title, Passage: s.number()}
 	if err == nil {
-		view.Found, err = w.find(r.Context(), s, n)
+		view.Found, err = w.Find(r.Context(), s, n)
 	}
 	if err != nil {
 		if errors.Is(err, concordat.ErrNotFound) && picture {
 			http.NotFound(rw, r)
 			return
 		}
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	view.Back = "/checks/" + string(s.task.ID)
@@ -195,5 +195,5 @@ func (w *Web) originalPage(rw http.ResponseWriter, r *http.Request, v *visitor) 
 		view.Text = s.rep.Evidence[s.passage-1].Span.In(s.rep.Submission.Text)
 		view.Back += "/passages/" + s.number()
 	}
-	w.show(rw, r, v, http.StatusOK, "pages", "title.original", view)
+	w.Show(rw, r, v, http.StatusOK, "pages", "title.original", view)
 }

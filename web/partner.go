@@ -42,20 +42,20 @@ func (p onePartnerPage) ToAdd() []namedFederation {
 	return slices.DeleteFunc(slices.Clone(p.Federations), func(f namedFederation) bool { return !f.Led || f.Has(p.Partner.Site) })
 }
 
-func (w adminPages) partnerPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) partnerPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	w.showPartner(rw, r, v, http.StatusOK, onePartnerPage{})
 }
 
-func (w adminPages) showPartner(rw http.ResponseWriter, r *http.Request, v *visitor, code int, p onePartnerPage) {
+func (w adminPages) showPartner(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, p onePartnerPage) {
 	ctx := r.Context()
-	rows, err := w.adminPartners(ctx)
+	rows, err := w.AdminPartners(ctx)
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	i := slices.IndexFunc(rows, func(p partnerRow) bool { return string(p.Site) == r.PathValue("site") })
 	if i < 0 {
-		w.fail(rw, r, v, fmt.Errorf("partner %s: %w", r.PathValue("site"), concordat.ErrNotFound))
+		w.Fail(rw, r, v, fmt.Errorf("partner %s: %w", r.PathValue("site"), concordat.ErrNotFound))
 		return
 	}
 	p.adminFrame, p.Partner, p.Card, p.Levels = adminFor(v), rows[i], rows[i].Card, concordat.Levels()[1:]
@@ -69,10 +69,10 @@ func (w adminPages) showPartner(rw http.ResponseWriter, r *http.Request, v *visi
 		err = w.readJoining(ctx, &p, rows)
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
-	w.show(rw, r, v, code, "admin_partner", "title.admin", p)
+	w.Show(rw, r, v, code, "admin_partner", "title.admin", p)
 }
 
 // readJoining reads what the next steps with a partner need.
@@ -102,17 +102,17 @@ func (w adminPages) readJoining(ctx context.Context, p *onePartnerPage, rows []p
 }
 
 // changePartner does what comes next with a partner.
-func (w adminPages) changePartner(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) changePartner(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	j, err := w.joining()
 	if err == nil {
-		err = form(rw, r)
+		err = ParseForm(rw, r)
 	}
 	site := concordat.SiteID(r.PathValue("site"))
 	if err == nil {
 		_, err = w.o.Store.Partner(r.Context(), site)
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	done, err := w.doPartner(r.Context(), v, j, site, r.PostForm)
@@ -121,7 +121,7 @@ func (w adminPages) changePartner(rw http.ResponseWriter, r *http.Request, v *vi
 		w.o.Logger.Info("refused", "path", r.URL.Path, "error", err)
 		w.showPartner(rw, r, v, http.StatusBadRequest, onePartnerPage{Problem: key, Detail: detail})
 	case err != nil:
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 	case done != "":
 		w.showPartner(rw, r, v, http.StatusOK, onePartnerPage{Done: done})
 	default:
@@ -130,7 +130,7 @@ func (w adminPages) changePartner(rw http.ResponseWriter, r *http.Request, v *vi
 }
 
 // doPartner does what a form asks for, and returns the key of a message about it; empty: the page shows it.
-func (w adminPages) doPartner(ctx context.Context, v *visitor, j *Joining, site concordat.SiteID, f url.Values) (done string, err error) {
+func (w adminPages) doPartner(ctx context.Context, v *Visitor, j *Joining, site concordat.SiteID, f url.Values) (done string, err error) {
 	name := concordat.FederationID(strings.TrimSpace(f.Get("federation")))
 	switch action := f.Get("action"); action {
 	case "confirm":
@@ -157,7 +157,7 @@ func (w adminPages) doPartner(ctx context.Context, v *visitor, j *Joining, site 
 			return "", err
 		}
 		f.Set("partner", string(site))
-		return "", w.library.shareLibrary(ctx, v, l, f)
+		return "", w.Library.shareLibrary(ctx, v, l, f)
 	default:
 		return "", fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
 	}
@@ -171,7 +171,7 @@ type partnerRow struct {
 	Asked int    // texts of this site that it was asked about
 }
 
-func (w adminPages) adminPartners(ctx context.Context) ([]partnerRow, error) {
+func (w adminPages) AdminPartners(ctx context.Context) ([]partnerRow, error) {
 	all, err := w.o.Store.Partners(ctx)
 	if err != nil {
 		return nil, err

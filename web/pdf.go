@@ -27,20 +27,20 @@ func (w pdfWriter) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// writePDF writes the report with the comments on it, if the visitor sees those.
-func (w reportPages) writePDF(rw http.ResponseWriter, r *http.Request, v *visitor, rep *report.Report) error {
-	now, err := w.review(r.Context(), rep.Task)
+// WritePDF writes the report with the comments on it, if the visitor sees those.
+func (w reportPages) WritePDF(rw http.ResponseWriter, r *http.Request, v *Visitor, rep *report.Report) error {
+	now, err := w.Review(r.Context(), rep.Task)
 	if err != nil {
 		return err
 	}
-	return w.o.ReportPDF(r.Context(), pdfWriter{rw}, rep, w.sees(v, now) == SeeEverything)
+	return w.o.ReportPDF(r.Context(), pdfWriter{rw}, rep, w.Sees(v, now) == SeeEverything)
 }
 
 // pdf answers with the report as a PDF file.
-func (w reportPages) pdf(rw http.ResponseWriter, r *http.Request, v *visitor, t store.Task, rep *report.Report) {
-	rw.Header().Set("Content-Disposition", attachment(t, "pdf"))
-	if err := w.writePDF(rw, r, v, rep); err != nil {
+func (w reportPages) pdf(rw http.ResponseWriter, r *http.Request, v *Visitor, t store.Task, rep *report.Report) {
+	rw.Header().Set("Content-Disposition", Attachment(t, "pdf"))
+	if err := w.WritePDF(rw, r, v, rep); err != nil {
 		rw.Header().Del("Content-Disposition")
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 	}
 }

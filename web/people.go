@@ -19,29 +19,29 @@ type peoplePage struct {
 	Asked    store.Account // what was asked for, beside a problem
 }
 
-func (w adminPages) peoplePage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) peoplePage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	w.showPeople(rw, r, v, http.StatusOK, peoplePage{})
 }
 
-func (w adminPages) showPeople(rw http.ResponseWriter, r *http.Request, v *visitor, code int, p peoplePage) {
+func (w adminPages) showPeople(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, p peoplePage) {
 	var err error
 	if p.Accounts, err = w.o.Store.Accounts(r.Context()); err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	p.Roles = people.Roles
-	w.show(rw, r, v, code, "people", "title.people", p)
+	w.Show(rw, r, v, code, "people", "title.people", p)
 }
 
 // addPerson makes an account without a password and shows the link by which the person chooses one.
-func (w adminPages) addPerson(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	if err := form(rw, r); err != nil {
-		w.fail(rw, r, v, err)
+func (w adminPages) addPerson(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	if err := ParseForm(rw, r); err != nil {
+		w.Fail(rw, r, v, err)
 		return
 	}
 	f := r.PostForm
 	asked := store.Account{Name: f.Get("name"), Title: f.Get("title"), Role: store.Role(f.Get("role"))}
-	a, link, err := w.people.Add(r.Context(), v.Name, asked)
+	a, link, err := w.People.Add(r.Context(), v.Name, asked)
 	var broken *people.RuleError
 	switch {
 	case errors.As(err, &broken) && broken.Rule == people.RuleName:
@@ -49,19 +49,19 @@ func (w adminPages) addPerson(rw http.ResponseWriter, r *http.Request, v *visito
 	case errors.Is(err, concordat.ErrExists):
 		w.showPeople(rw, r, v, http.StatusConflict, peoplePage{Problem: "people.taken", Asked: a})
 	case err != nil:
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 	default:
 		w.showLink(rw, r, v, a.Name, link)
 	}
 }
 
 // showLink shows a new link by which somebody chooses a password.
-func (w adminPages) showLink(rw http.ResponseWriter, r *http.Request, v *visitor, name string, link people.Link) {
-	w.showPeople(rw, r, v, http.StatusOK, peoplePage{Link: w.addressOf(r) + joinPath(link), For: name})
+func (w adminPages) showLink(rw http.ResponseWriter, r *http.Request, v *Visitor, name string, link people.Link) {
+	w.showPeople(rw, r, v, http.StatusOK, peoplePage{Link: w.addressOf(r) + JoinPath(link), For: name})
 }
 
-// joinPath is the path of the page behind a link to choose a password.
-func joinPath(l people.Link) string { return "/join?key=" + l.Key }
+// JoinPath is the path of the page behind a link to choose a password.
+func JoinPath(l people.Link) string { return "/join?key=" + l.Key }
 
 // addressOf is where people reach the site: as it is configured where it stands behind https, else where
 // the request came, since the address on which it listens may be one that nobody can open.
@@ -76,9 +76,9 @@ func (w adminPages) addressOf(r *http.Request) string {
 }
 
 // changePerson disables or enables an account, changes its role, or gives a new link to choose a password.
-func (w adminPages) changePerson(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	if err := form(rw, r); err != nil {
-		w.fail(rw, r, v, err)
+func (w adminPages) changePerson(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	if err := ParseForm(rw, r); err != nil {
+		w.Fail(rw, r, v, err)
 		return
 	}
 	name, action, role := r.PathValue("name"), r.PostForm.Get("action"), store.Role(r.PostForm.Get("role"))
@@ -86,12 +86,12 @@ func (w adminPages) changePerson(rw http.ResponseWriter, r *http.Request, v *vis
 	switch action {
 	case "disable", "enable":
 		disabled := action == "disable"
-		_, err = w.people.Change(r.Context(), v.Name, name, people.Change{Disabled: &disabled})
+		_, err = w.People.Change(r.Context(), v.Name, name, people.Change{Disabled: &disabled})
 	case "role":
-		_, err = w.people.Change(r.Context(), v.Name, name, people.Change{Role: &role})
+		_, err = w.People.Change(r.Context(), v.Name, name, people.Change{Role: &role})
 	case "link":
 		var link people.Link
-		if _, link, err = w.people.NewLink(r.Context(), v.Name, name); err == nil {
+		if _, link, err = w.People.NewLink(r.Context(), v.Name, name); err == nil {
 			w.showLink(rw, r, v, name, link)
 			return
 		}
@@ -99,7 +99,7 @@ func (w adminPages) changePerson(rw http.ResponseWriter, r *http.Request, v *vis
 		err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, "/people", http.StatusSeeOther)

@@ -17,29 +17,29 @@ type place struct {
 
 // places are the pages of the main navigation: what people work with, and the door to administration.
 var places = []place{
-	{"/checks", "title.checks", everyone, nil},
-	{"/checks/new", "title.new", checkers, nil},
-	{"/batches", "title.batches", everyone, []string{"/rechecks"}},
-	{"/libraries", "title.libraries", everyone, nil},
-	{"/requests", "title.requests", officers, nil},
-	{"/alerts", "title.alerts", officers, nil},
-	{"/admin", "title.admin", overseers, []string{"/people", "/deletions", "/platforms"}},
+	{"/checks", "title.checks", Everyone, nil},
+	{"/checks/new", "title.new", Checkers, nil},
+	{"/batches", "title.batches", Everyone, []string{"/rechecks"}},
+	{"/libraries", "title.libraries", Everyone, nil},
+	{"/requests", "title.requests", Officers, nil},
+	{"/alerts", "title.alerts", Officers, nil},
+	{"/admin", "title.admin", Overseers, []string{"/people", "/deletions", "/platforms"}},
 }
 
 // adminPlaces are the pages of administration, in the order of their navigation: people and what comes in
 // through them first, then the machine.
 var adminPlaces = []place{
-	{"/admin", "admin.health", overseers, nil},
-	{"/admin/tasks", "admin.tasks", overseers, nil},
-	{"/people", "title.people", administrators, nil},
-	{"/admin/partners", "admin.partners", overseers, nil},
-	{"/platforms", "title.platforms", administrators, nil},
-	{"/deletions", "title.deletions", overseers, nil},
-	{"/admin/audit", "admin.audit", overseers, nil},
-	{"/admin/storage", "admin.storage", overseers, nil},
-	{"/admin/schemes", "admin.schemes", overseers, nil},
-	{"/admin/cluster", "admin.cluster", overseers, nil},
-	{"/admin/settings", "admin.settings", overseers, nil},
+	{"/admin", "admin.health", Overseers, nil},
+	{"/admin/tasks", "admin.tasks", Overseers, nil},
+	{"/people", "title.people", Administrators, nil},
+	{"/admin/partners", "admin.partners", Overseers, nil},
+	{"/platforms", "title.platforms", Administrators, nil},
+	{"/deletions", "title.deletions", Overseers, nil},
+	{"/admin/audit", "admin.audit", Overseers, nil},
+	{"/admin/storage", "admin.storage", Overseers, nil},
+	{"/admin/schemes", "admin.schemes", Overseers, nil},
+	{"/admin/cluster", "admin.cluster", Overseers, nil},
+	{"/admin/settings", "admin.settings", Overseers, nil},
 }
 
 // shownPlace is a place as a page shows it. Current is the value of aria-current (WAI-ARIA 1.2): page for

@@ -57,9 +57,9 @@ func (p *Policy) fill() {
 	p.Calls = cmp.Or(p.Calls, 600)
 }
 
-// address returns where a request comes from: who connects, or whom trusted proxies name. A network
+// Address returns where a request comes from: who connects, or whom trusted proxies name. A network
 // stands for IPv6, of which one customer has a /64.
-func (w *Web) address(r *http.Request) string {
+func (w *Web) Address(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		host = r.RemoteAddr
@@ -92,9 +92,9 @@ func (w *Web) trusted(a netip.Addr) bool {
 	return slices.ContainsFunc(w.o.Policy.Proxies, func(p netip.Prefix) bool { return p.Contains(a.Unmap()) || p.Contains(a) })
 }
 
-// sees returns what the visitor may see today of a report whose review this is.
-func (w *Web) sees(v *visitor, now *review) See {
-	if v.seesAll() {
+// Sees returns what the visitor may see today of a report whose review this is.
+func (w *Web) Sees(v *Visitor, now *Review) See {
+	if v.SeesAll() {
 		return SeeEverything
 	}
 	p := w.o.Policy

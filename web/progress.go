@@ -18,8 +18,8 @@ import (
 const (
 	// heartBeat keeps a connection open that has nothing to say.
 	heartBeat = 15 * time.Second
-	// queueBeat is how often the place of a waiting check is looked up for somebody who watches it.
-	queueBeat = 3 * time.Second
+	// QueueBeat is how often the place of a waiting check is looked up for somebody who watches it.
+	QueueBeat = 3 * time.Second
 )
 
 // progress is how far a check is, as a page shows it and as one event tells it.
@@ -42,7 +42,7 @@ type partnerProgress struct {
 // onItsWay tells people how far a check is that has not ended.
 type onItsWay struct {
 	w *Web
-	v *visitor
+	v *Visitor
 	l message.Language
 	// names of partners, read when the first one has a word.
 	names map[concordat.SiteID]string
@@ -139,7 +139,7 @@ func (o *onItsWay) busy(ctx context.Context, running []concordat.TaskID) string 
 	var out []string
 	others := 0
 	for _, id := range running {
-		t, err := o.w.visible(ctx, o.v, id)
+		t, err := o.w.Visible(ctx, o.v, id)
 		if err != nil {
 			others++
 			continue
@@ -157,22 +157,22 @@ func (o *onItsWay) busy(ctx context.Context, running []concordat.TaskID) string 
 }
 
 // events sends what happens to a check until it ends.
-func (w checkPages) events(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w checkPages) events(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	t, err := w.task(r, v)
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	events, stop := w.o.Queue.Watch(t.ID)
 	defer stop()
 	o := &onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}
-	w.follow(rw, r, v, events, queueBeat, func(ctx context.Context) (progress, error) {
+	w.follow(rw, r, v, events, QueueBeat, func(ctx context.Context) (progress, error) {
 		// What the store says counts: an event may have been before we watched.
 		t, err := w.o.Store.Task(ctx, t.ID)
 		switch {
 		case err != nil:
 			return progress{}, err
-		case ended(t.State):
+		case Ended(t.State):
 			return progress{State: t.State, Finally: true}, nil
 		}
 		return o.now(ctx, t)
@@ -182,11 +182,11 @@ func (w checkPages) events(rw http.ResponseWriter, r *http.Request, v *visitor) 
 // follow sends what now returns, at every event and every so often, until it says that it was the last or
 // fails: what it tells of was deleted, or the reader has gone (HTML living standard, server-sent events). An
 // account follows a bounded number of things at once, and all streams end with EndStreams.
-func (w checkPages) follow(rw http.ResponseWriter, r *http.Request, v *visitor, events <-chan site.Event, every time.Duration,
+func (w checkPages) follow(rw http.ResponseWriter, r *http.Request, v *Visitor, events <-chan site.Event, every time.Duration,
 	now func(context.Context) (progress, error)) {
-	over, leave, err := w.openStream(v)
+	over, leave, err := w.OpenStream(v)
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	defer leave()

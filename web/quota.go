@@ -18,36 +18,36 @@ import (
 
 // mayUpload refuses somebody whose quota is used up before anything is read, and bounds what is read
 // by what a day allows.
-func (w *Web) mayUpload(rw http.ResponseWriter, r *http.Request, v *visitor) error {
-	if err := w.people.MayUpload(r.Context(), v.Account, v.address); err != nil {
+func (w *Web) mayUpload(rw http.ResponseWriter, r *http.Request, v *Visitor) error {
+	if err := w.People.MayUpload(r.Context(), v.Account, v.Address); err != nil {
 		return err
 	}
-	if q := w.people.Quota(v.Account); q.Bytes > 0 {
+	if q := w.People.Quota(v.Account); q.Bytes > 0 {
 		r.Body = http.MaxBytesReader(rw, r.Body, q.Bytes+mostForm)
 	}
 	return nil
 }
 
-// readUpload reads what somebody hands in, if the quota leaves anything. What is read and comes to nothing costs
+// ReadUpload reads what somebody hands in, if the quota leaves anything. What is read and comes to nothing costs
 // its bytes all the same: it lies on the disk until it is tidied away.
-func (w *Web) readUpload(rw http.ResponseWriter, r *http.Request, v *visitor) (*upload, error) {
+func (w *Web) ReadUpload(rw http.ResponseWriter, r *http.Request, v *Visitor) (*Upload, error) {
 	if err := w.mayUpload(rw, r, v); err != nil {
 		return nil, err
 	}
-	u, err := w.checks.read(rw, r)
+	u, err := w.Checks.Read(rw, r)
 	if err != nil {
-		w.lose(r.Context(), v, u)
+		w.Lose(r.Context(), v, u)
 		return nil, err
 	}
 	return u, nil
 }
 
-// lose charges for files that came to nothing.
-func (w *Web) lose(ctx context.Context, v *visitor, u *upload) {
+// Lose charges for files that came to nothing.
+func (w *Web) Lose(ctx context.Context, v *Visitor, u *Upload) {
 	if u == nil || u.bytes == 0 {
 		return
 	}
-	if err := w.people.Lose(context.WithoutCancel(ctx), v.Account, v.address, u.bytes); err != nil {
+	if err := w.People.Lose(context.WithoutCancel(ctx), v.Account, v.Address, u.bytes); err != nil {
 		w.o.Logger.Error("quota", "error", err)
 	}
 }
@@ -58,7 +58,7 @@ func (w *Web) Admit(ctx context.Context, t store.Task, _ site.Job, items []site.
 	for _, i := range items {
 		n += int64(utf8.RuneCountInString(i.Text))
 	}
-	return plainQuota(w.people.Admit(ctx, t.Owner, len(items), n))
+	return plainQuota(w.People.Admit(ctx, t.Owner, len(items), n))
 }
 
 // plainQuota makes the error of a quota readable for whoever finds it as the cause of a check.
@@ -79,8 +79,8 @@ func quotaWords(l message.Language, q *store.QuotaUsed) string {
 	return l.Say("quota.used", kind, int(q.Left), int(q.Most), q.Retry.UTC().Format("2006-01-02 15:04 UTC"))
 }
 
-// limits turns an error into a status of 429 with when to come back; nil: it is none of a limit.
-func limits(l message.Language, now time.Time, err error) (key, detail string, retry time.Duration, ok bool) {
+// Limits turns an error into a status of 429 with when to come back; nil: it is none of a limit.
+func Limits(l message.Language, now time.Time, err error) (key, detail string, retry time.Duration, ok bool) {
 	var many *limit.TooMany
 	var crowded *people.Crowded
 	var used *store.QuotaUsed

@@ -24,11 +24,11 @@ import (
 type reportPages struct{ *Web }
 
 func (w reportPages) readingRoutes() {
-	w.page("GET /checks/{id}/text/{page}", everyone, w.textPart)
-	w.page("GET /checks/{id}/sources", everyone, w.sourcesPage)
-	w.page("GET /checks/{id}/changes", everyone, w.changesPart)
-	w.page("GET /checks/{id}/passages/{number}", everyone, w.passagePage)
-	w.page("GET /checks/{id}/compare", everyone, w.comparePage)
+	w.AddPage("GET /checks/{id}/text/{page}", Everyone, w.textPart)
+	w.AddPage("GET /checks/{id}/sources", Everyone, w.sourcesPage)
+	w.AddPage("GET /checks/{id}/changes", Everyone, w.changesPart)
+	w.AddPage("GET /checks/{id}/passages/{number}", Everyone, w.passagePage)
+	w.AddPage("GET /checks/{id}/compare", Everyone, w.comparePage)
 }
 
 // fewSources is how many of the ranked sources stand on a page.
@@ -38,7 +38,7 @@ const fewSources = 25
 type checkPage struct {
 	row
 	Report    *report.Report // nil: none, or not yet
-	Review    *review
+	Review    *Review
 	MayReview bool
 	MayDelete bool
 	Limited   See // what the visitor sees of the report; empty: everything
@@ -86,9 +86,9 @@ type Comparison struct {
 }
 
 // reader prepares a page about the report of the request's check.
-func (w reportPages) reader(r *http.Request, v *visitor, part bool) (*checkPage, *reading, error) {
+func (w reportPages) reader(r *http.Request, v *Visitor, part bool) (*checkPage, *reading, error) {
 	t, err := w.task(r, v)
-	if err == nil && !hasReport(t) {
+	if err == nil && !HasReport(t) {
 		err = fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	}
 	if err != nil {
@@ -97,19 +97,19 @@ func (w reportPages) reader(r *http.Request, v *visitor, part bool) (*checkPage,
 	return w.readTask(r, v, t, part)
 }
 
-func (w reportPages) readTask(r *http.Request, v *visitor, t store.Task, part bool) (*checkPage, *reading, error) {
-	p := &checkPage{MayReview: v.mayReview(), Me: v.Name, Verdicts: verdicts, Page: 1, Orders: sourceOrders, Filter: sourceFilterOf(nil),
+func (w reportPages) readTask(r *http.Request, v *Visitor, t store.Task, part bool) (*checkPage, *reading, error) {
+	p := &checkPage{MayReview: v.MayReview(), Me: v.Name, Verdicts: verdicts, Page: 1, Orders: sourceOrders, Filter: sourceFilterOf(nil),
 		Kinds: []concordat.Kind{concordat.KindVerbatim, concordat.KindNear, concordat.KindParaphrase, concordat.KindSummary}}
 	var err error
-	if p.row, err = w.checks.row(r.Context(), v, t); err != nil || !hasReport(t) {
+	if p.row, err = w.Checks.row(r.Context(), v, t); err != nil || !HasReport(t) {
 		return p, nil, err
 	}
-	if p.Review, err = w.review(r.Context(), t.ID); err != nil {
+	if p.Review, err = w.Review(r.Context(), t.ID); err != nil {
 		return nil, nil, err
 	}
-	see := w.sees(v, p.Review)
-	p.MayDelete = v.mayReview() && w.o.Eraser != nil
-	got, err := w.reading(r.Context(), t.ID, p.Review.Rules, message.LanguageOf(r).Report(), see)
+	see := w.Sees(v, p.Review)
+	p.MayDelete = v.MayReview() && w.o.Eraser != nil
+	got, err := w.Reading(r.Context(), t.ID, p.Review.Rules, message.LanguageOf(r).Report(), see)
 	p.Review.mark(v.Name)
 	if see != SeeEverything {
 		p.Limited, p.Review = see, nil // what officers wrote is theirs
@@ -117,29 +117,29 @@ func (w reportPages) readTask(r *http.Request, v *visitor, t store.Task, part bo
 	if err != nil {
 		return p, nil, err
 	}
-	p.Report, p.Pages, p.Of = got.report, got.view.Pages(), got.report.LastNumber
+	p.Report, p.Pages, p.Of = got.Report, got.view.Pages(), got.Report.LastNumber
 	_, missing := w.original(r.Context(), t)
 	p.HasOriginal = missing == nil
-	w.noteRead(r.Context(), v, t.ID, part)
+	w.NoteRead(r.Context(), v, t.ID, part)
 	return p, got, nil
 }
 
 // checkPage shows how a check stands, and its report once there is one.
-func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	t, err := w.task(r, v)
 	var p *checkPage
 	var got *reading
 	if err == nil {
 		p, got, err = w.readTask(r, v, t, false)
 	}
-	if errors.Is(err, errNotShown) {
+	if errors.Is(err, ErrNotShown) {
 		err = nil // the page says so
 	}
-	if err == nil && !ended(t.State) {
+	if err == nil && !Ended(t.State) {
 		p.Now, err = (&onItsWay{w: w.Web, v: v, l: message.LanguageOf(r)}).now(r.Context(), t)
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	if got != nil {
@@ -148,22 +148,22 @@ func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *visit
 			p.Page = min(max(n, 1), p.Pages) // nonsense begins at the first
 		}
 		l := w.links(message.LanguageOf(r), p)
-		for i := range got.report.Sources {
-			if s := &got.report.Sources[i]; s.Letter() == q.Get("only") {
+		for i := range got.Report.Sources {
+			if s := &got.Report.Sources[i]; s.Letter() == q.Get("only") {
 				p.Only, l.Only = s, s.Ordinal
 			}
 		}
 		p.Told = w.changed(r, v, p)
-		p.Numbers = strings.Join(got.report.Numbers, " ")
+		p.Numbers = strings.Join(got.Report.Numbers, " ")
 		p.Result, p.Map, p.Legend = got.view.Result(l), got.view.Map(l), got.view.Legend()
 		p.Text, p.Short = got.view.Text(p.Page-1, l), got.view.Leads()+got.view.Short()
 		p.Coverage, p.Method = got.view.Coverage(), got.view.Method()
 		p.Sources, p.SourceNext = p.Filter.page(got, 0, l)
-		if first := got.view.FirstOn(p.Page - 1); first < len(got.report.Evidence) {
-			p.First = got.report.Number(first)
+		if first := got.view.FirstOn(p.Page - 1); first < len(got.Report.Evidence) {
+			p.First = got.Report.Number(first)
 		}
 	}
-	w.show(rw, r, v, http.StatusOK, "check", "title.check", p)
+	w.Show(rw, r, v, http.StatusOK, "check", "title.check", p)
 }
 
 // links says where the parts of a report are on these pages.
@@ -272,24 +272,24 @@ func numbered(r *http.Request, name string, most int) (int, error) {
 }
 
 // textPart writes a page of the text, for the page that is read.
-func (w reportPages) textPart(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w reportPages) textPart(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	p, got, err := w.reader(r, v, true)
 	n := 0
 	if err == nil {
 		n, err = numbered(r, "page", p.Pages)
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	part(rw, r, got.view.Text(n-1, w.links(message.LanguageOf(r), p)))
 }
 
 // sourcesPage lists the ranked sources, or those whose title or place has some words.
-func (w reportPages) sourcesPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w reportPages) sourcesPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	p, got, err := w.reader(r, v, true)
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	q := r.URL.Query()
@@ -301,29 +301,29 @@ func (w reportPages) sourcesPage(rw http.ResponseWriter, r *http.Request, v *vis
 		part(rw, r, p.Sources+w.piece(message.LanguageOf(r), "more-sources", p))
 		return
 	}
-	w.show(rw, r, v, http.StatusOK, "sources", "title.sources", p)
+	w.Show(rw, r, v, http.StatusOK, "sources", "title.sources", p)
 }
 
 // passagePage shows one passage beside all its sources.
-func (w reportPages) passagePage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w reportPages) passagePage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	q := r.URL.Query().Get("part") != ""
 	p, got, err := w.reader(r, v, q)
 	k := 0
 	if err == nil {
-		if k = got.report.Numbered(r.PathValue("number")); k < 0 {
+		if k = got.Report.Numbered(r.PathValue("number")); k < 0 {
 			err = fmt.Errorf("passage %q: %w", r.PathValue("number"), concordat.ErrNotFound)
 		}
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
-	p.Number = got.report.Number(k)
+	p.Number = got.Report.Number(k)
 	if k > 0 {
-		p.Earlier = got.report.Number(k - 1)
+		p.Earlier = got.Report.Number(k - 1)
 	}
-	if k+1 < len(got.report.Evidence) {
-		p.Later = got.report.Number(k + 1)
+	if k+1 < len(got.Report.Evidence) {
+		p.Later = got.Report.Number(k + 1)
 	}
 	p.Passage, p.TextPage = got.view.Passage(k, w.links(message.LanguageOf(r), p)), got.view.PageOf(k)+1
 	p.Told = w.changed(r, v, p)
@@ -331,36 +331,36 @@ func (w reportPages) passagePage(rw http.ResponseWriter, r *http.Request, v *vis
 		part(rw, r, w.piece(message.LanguageOf(r), "passage", p))
 		return
 	}
-	w.show(rw, r, v, http.StatusOK, "check", "title.passage", p)
+	w.Show(rw, r, v, http.StatusOK, "check", "title.passage", p)
 }
 
 // comparePage shows the submission and one source side by side.
-func (w reportPages) comparePage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w reportPages) comparePage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	p, got, err := w.reader(r, v, false)
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	q := r.URL.Query()
 	ref := refOf(q)
-	i := slices.IndexFunc(got.report.Sources, func(s report.RankedSource) bool { return s.Ref == ref })
+	i := slices.IndexFunc(got.Report.Sources, func(s report.RankedSource) bool { return s.Ref == ref })
 	if i < 0 {
-		w.fail(rw, r, v, fmt.Errorf("source %s: %w", ref, concordat.ErrNotFound))
+		w.Fail(rw, r, v, fmt.Errorf("source %s: %w", ref, concordat.ErrNotFound))
 		return
 	}
 	text, err := w.sourceText(r.Context(), v, ref)
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	from, _ := strconv.Atoi(q.Get("from")) // nonsense begins at the first
-	if e := got.report.Numbered(q.Get("passage")); e >= 0 {
+	if e := got.Report.Numbered(q.Get("passage")); e >= 0 {
 		from = got.view.PlaceOf(i, e) / html.ComparePlaces * html.ComparePlaces
 	}
-	p.Comparison = Comparison{got.view.Compare(i, from, text, w.links(message.LanguageOf(r), p)), got.report.Sources[i],
-		got.report.Place(ref), i + 1, text != "", 0}
+	p.Comparison = Comparison{got.view.Compare(i, from, text, w.links(message.LanguageOf(r), p)), got.Report.Sources[i],
+		got.Report.Place(ref), i + 1, text != "", 0}
 	p.Before = max(0, p.From-html.ComparePlaces)
-	w.show(rw, r, v, http.StatusOK, "compare", "title.compare", p)
+	w.Show(rw, r, v, http.StatusOK, "compare", "title.compare", p)
 }
 
 // Base is the address of this comparison, to which from can be added.
@@ -370,8 +370,8 @@ func (p checkPage) Base() string {
 
 // sourceText returns the text of a source of this site for those who see all checks; others see the
 // passages that the report has.
-func (w reportPages) sourceText(ctx context.Context, v *visitor, ref concordat.Ref) (string, error) {
-	if !v.seesAll() {
+func (w reportPages) sourceText(ctx context.Context, v *Visitor, ref concordat.Ref) (string, error) {
+	if !v.SeesAll() {
 		return "", nil
 	}
 	return w.o.Site.DocumentText(ctx, ref)

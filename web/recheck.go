@@ -16,8 +16,8 @@ import (
 )
 
 func (w batchPages) recheckRoutes() {
-	w.page("GET /rechecks", everyone, w.rechecksPage)
-	w.page("POST /rechecks", checkers, w.setRecheck)
+	w.AddPage("GET /rechecks", Everyone, w.rechecksPage)
+	w.AddPage("POST /rechecks", Checkers, w.setRecheck)
 }
 
 // shownRecheck is what is done again as people and programs see it.
@@ -30,15 +30,15 @@ type shownRecheck struct {
 	Withheld bool
 }
 
-// rechecks returns what the visitor may see of what is done again.
-func (w batchPages) rechecks(ctx context.Context, v *visitor) ([]shownRecheck, error) {
+// Rechecks returns what the visitor may see of what is done again.
+func (w batchPages) Rechecks(ctx context.Context, v *Visitor) ([]shownRecheck, error) {
 	all, err := w.o.Store.Rechecks(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var out []shownRecheck
 	for _, r := range all {
-		if !v.seesAll() && r.Owner != v.Name {
+		if !v.SeesAll() && r.Owner != v.Name {
 			continue
 		}
 		one := shownRecheck{Recheck: r}
@@ -85,13 +85,13 @@ type rechecksPage struct {
 	Today    string
 }
 
-func (w batchPages) rechecksPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w batchPages) rechecksPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	p := rechecksPage{Today: w.o.Now().Format(time.DateOnly)}
 	var err error
-	if p.Rechecks, err = w.rechecks(r.Context(), v); err == nil {
+	if p.Rechecks, err = w.Rechecks(r.Context(), v); err == nil {
 		if id := r.URL.Query().Get("check"); id != "" {
 			var t store.Task
-			t, err = w.visible(r.Context(), v, concordat.TaskID(id))
+			t, err = w.Visible(r.Context(), v, concordat.TaskID(id))
 			p.Check = &t
 			if err == nil {
 				var now store.Recheck
@@ -103,14 +103,14 @@ func (w batchPages) rechecksPage(rw http.ResponseWriter, r *http.Request, v *vis
 		}
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
-	w.show(rw, r, v, http.StatusOK, "rechecks", "title.rechecks", p)
+	w.Show(rw, r, v, http.StatusOK, "rechecks", "title.rechecks", p)
 }
 
-func (w batchPages) setRecheck(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	err := form(rw, r)
+func (w batchPages) setRecheck(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	err := ParseForm(rw, r)
 	kind, target := r.PostForm.Get("kind"), r.PostForm.Get("target")
 	if err == nil {
 		every := 0
@@ -122,13 +122,13 @@ func (w batchPages) setRecheck(rw http.ResponseWriter, r *http.Request, v *visit
 		switch {
 		case err != nil:
 		case r.PostForm.Get("action") == "never":
-			err = w.dropRecheck(r.Context(), v, kind, target)
+			err = w.DropRecheck(r.Context(), v, kind, target)
 		default:
-			err = w.putRecheck(r.Context(), v, kind, target, every, r.PostForm.Get("on"))
+			err = w.PutRecheck(r.Context(), v, kind, target, every, r.PostForm.Get("on"))
 		}
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	to := "/rechecks"
@@ -139,23 +139,23 @@ func (w batchPages) setRecheck(rw http.ResponseWriter, r *http.Request, v *visit
 }
 
 // mayRecheck returns nil if the visitor may have something done again.
-func (w batchPages) mayRecheck(ctx context.Context, v *visitor, kind, target string) error {
+func (w batchPages) mayRecheck(ctx context.Context, v *Visitor, kind, target string) error {
 	if w.o.Batches == nil {
 		return errNoBatches
 	}
 	may := false
 	if kind == store.RecheckBatch {
-		b, err := w.visibleBatch(ctx, v, target)
+		b, err := w.VisibleBatch(ctx, v, target)
 		if err != nil {
 			return err
 		}
 		may = w.mayChangeBatch(v, b)
 	} else {
-		t, err := w.visible(ctx, v, concordat.TaskID(target))
+		t, err := w.Visible(ctx, v, concordat.TaskID(target))
 		if err != nil {
 			return err
 		}
-		if !hasReport(t) {
+		if !HasReport(t) {
 			return message.Invalid("wrong.nofinding")
 		}
 		may = w.mayChange(v, t)
@@ -166,8 +166,8 @@ func (w batchPages) mayRecheck(ctx context.Context, v *visitor, kind, target str
 	return nil
 }
 
-// putRecheck has something done again every so many days, the first time on a day; empty: after so many days.
-func (w batchPages) putRecheck(ctx context.Context, v *visitor, kind, target string, every int, on string) error {
+// PutRecheck has something done again every so many days, the first time on a day; empty: after so many days.
+func (w batchPages) PutRecheck(ctx context.Context, v *Visitor, kind, target string, every int, on string) error {
 	if err := w.mayRecheck(ctx, v, kind, target); err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (w batchPages) putRecheck(ctx context.Context, v *visitor, kind, target str
 		return err
 	}
 	detail := map[string]any{"kind": kind, "target": target, "every": every, "next": next}
-	return w.change(ctx, v.Name, "recheck_set", detail, func(tx *store.DB) error {
+	return w.Change(ctx, v.Name, "recheck_set", detail, func(tx *store.DB) error {
 		now, err := tx.Recheck(ctx, kind, target)
 		if errors.Is(err, concordat.ErrNotFound) {
 			now, err = store.Recheck{Kind: kind, Target: target, Owner: v.Name}, nil
@@ -196,18 +196,18 @@ func (w batchPages) putRecheck(ctx context.Context, v *visitor, kind, target str
 	})
 }
 
-func (w batchPages) dropRecheck(ctx context.Context, v *visitor, kind, target string) error {
+func (w batchPages) DropRecheck(ctx context.Context, v *Visitor, kind, target string) error {
 	if err := w.mayRecheck(ctx, v, kind, target); err != nil {
 		return err
 	}
-	return w.change(ctx, v.Name, "recheck_dropped", map[string]any{"kind": kind, "target": target}, func(tx *store.DB) error {
+	return w.Change(ctx, v.Name, "recheck_dropped", map[string]any{"kind": kind, "target": target}, func(tx *store.DB) error {
 		return tx.DeleteRecheck(ctx, kind, target)
 	})
 }
 
 // plan has what was handed in done again if the configuration says so. What was handed in stands without it,
 // so a failure goes to the log.
-func (w batchPages) plan(ctx context.Context, tx *store.DB, v *visitor, kind, target string) error {
+func (w batchPages) plan(ctx context.Context, tx *store.DB, v *Visitor, kind, target string) error {
 	if w.o.AgainDays == nil || w.o.Batches == nil {
 		return nil
 	}

@@ -15,8 +15,8 @@ import (
 var handle = regexp.MustCompile(`^[a-z0-9][a-z0-9._+@-]{2,63}$`)
 
 func (w accountPages) registerRoutes() {
-	w.mux.HandleFunc("GET /register", w.registerPage)
-	w.mux.HandleFunc("POST /register", w.register)
+	w.Mux.HandleFunc("GET /register", w.registerPage)
+	w.Mux.HandleFunc("POST /register", w.register)
 }
 
 type registerPage struct {
@@ -28,14 +28,14 @@ type registerPage struct {
 // closed refuses to make accounts where the site is not open to everybody.
 func (w accountPages) closed(rw http.ResponseWriter, r *http.Request) bool {
 	if !w.o.Policy.Public {
-		w.fail(rw, r, nil, fmt.Errorf("page %s: %w", r.URL.Path, concordat.ErrNotFound))
+		w.Fail(rw, r, nil, fmt.Errorf("page %s: %w", r.URL.Path, concordat.ErrNotFound))
 	}
 	return !w.o.Policy.Public
 }
 
 func (w accountPages) registerPage(rw http.ResponseWriter, r *http.Request) {
 	if !w.closed(rw, r) {
-		w.show(rw, r, nil, http.StatusOK, "register", "title.register", registerPage{})
+		w.Show(rw, r, nil, http.StatusOK, "register", "title.register", registerPage{})
 	}
 }
 
@@ -45,27 +45,27 @@ func (w accountPages) register(rw http.ResponseWriter, r *http.Request) {
 	if w.closed(rw, r) {
 		return
 	}
-	if err := form(rw, r); err != nil {
-		w.fail(rw, r, nil, err)
+	if err := ParseForm(rw, r); err != nil {
+		w.Fail(rw, r, nil, err)
 		return
 	}
 	name := strings.ToLower(strings.TrimSpace(r.PostForm.Get("name")))
 	refuse := func(code int, problem string) {
-		w.show(rw, r, nil, code, "register", "title.register", registerPage{Name: name, Problem: problem})
+		w.Show(rw, r, nil, code, "register", "title.register", registerPage{Name: name, Problem: problem})
 	}
 	if !handle.MatchString(name) {
 		refuse(http.StatusBadRequest, "register.name")
 		return
 	}
-	link, err := w.people.Register(r.Context(), people.PublicMark+name, w.address(r), retain.UnjoinedTime)
+	link, err := w.People.Register(r.Context(), people.PublicMark+name, w.Address(r), retain.UnjoinedTime)
 	switch {
 	case errors.Is(err, concordat.ErrExists):
 		refuse(http.StatusConflict, "people.taken")
 	case errors.Is(err, people.ErrFull):
 		refuse(http.StatusServiceUnavailable, "register.full")
 	case err != nil:
-		w.fail(rw, r, nil, err)
+		w.Fail(rw, r, nil, err)
 	default:
-		w.show(rw, r, nil, http.StatusOK, "register", "title.register", registerPage{Key: link.Key, Account: people.PublicMark + name})
+		w.Show(rw, r, nil, http.StatusOK, "register", "title.register", registerPage{Key: link.Key, Account: people.PublicMark + name})
 	}
 }

@@ -52,7 +52,7 @@ type cachedReport struct {
 type reading struct {
 	rules    string // JSON, and what the reader sees
 	language report.Language
-	report   *report.Report
+	Report   *report.Report
 	view     *html.View
 }
 
@@ -111,11 +111,11 @@ func weight(f *report.Findings) int {
 	return 2 * n // the reports made of them
 }
 
-// reading returns the report of a task by rules, as much of it as a reader sees, prepared to be shown in
+// Reading returns the report of a task by rules, as much of it as a reader sees, prepared to be shown in
 // parts.
-func (w reportPages) reading(ctx context.Context, id concordat.TaskID, rules report.Rules, in report.Language, see See) (*reading, error) {
+func (w reportPages) Reading(ctx context.Context, id concordat.TaskID, rules report.Rules, in report.Language, see See) (*reading, error) {
 	if see == SeeNothing {
-		return nil, fmt.Errorf("report of %s: %w", id, errNotShown)
+		return nil, fmt.Errorf("report of %s: %w", id, ErrNotShown)
 	}
 	key, err := json.Marshal(rules)
 	if err != nil {
@@ -151,14 +151,14 @@ func (b *cachedReport) view(key string, in report.Language, rules report.Rules, 
 			b.views = append(append(b.views[:i:i], b.views[i+1:]...), v)
 			return v
 		}
-		same = v.report
+		same = v.Report
 	}
 	if same == nil {
 		same = seen(b.prepared.Build(rules), see)
 	}
 	rep := *same
 	rep.Language = in
-	v := &reading{rules: key, language: in, report: &rep, view: html.NewView(&rep)}
+	v := &reading{rules: key, language: in, Report: &rep, view: html.NewView(&rep)}
 	b.views = append(b.views, v)
 	if len(b.views) > cacheViews {
 		b.views = b.views[1:]
@@ -181,10 +181,10 @@ func (w reportPages) readsOn(id concordat.TaskID, name string) bool {
 	return false
 }
 
-// noteRead notes that somebody reads a report: each page of its own, and once in a while for its parts.
-func (w reportPages) noteRead(ctx context.Context, v *visitor, id concordat.TaskID, part bool) {
+// NoteRead notes that somebody reads a report: each page of its own, and once in a while for its parts.
+func (w reportPages) NoteRead(ctx context.Context, v *Visitor, id concordat.TaskID, part bool) {
 	if !w.readsOn(id, v.Name) || !part {
-		w.audit(ctx, v.Name, "report_read", map[string]any{"task": id})
+		w.Audit(ctx, v.Name, "report_read", map[string]any{"task": id})
 	}
 }
 

@@ -20,10 +20,10 @@ import (
 )
 
 func (w checkPages) requestRoutes() {
-	w.page("GET /requests", officers, w.requestsPage)
-	w.page("GET /requests/{id}", officers, w.requestPage)
-	w.page("POST /requests/{id}", officers, w.decide)
-	w.page("POST /checks/{id}/ask", officers, w.ask)
+	w.AddPage("GET /requests", Officers, w.requestsPage)
+	w.AddPage("GET /requests/{id}", Officers, w.requestPage)
+	w.AddPage("POST /requests/{id}", Officers, w.decide)
+	w.AddPage("POST /checks/{id}/ask", Officers, w.ask)
 }
 
 const (
@@ -33,8 +33,8 @@ const (
 	askTime = time.Minute
 )
 
-// request is a request for passages, as people see it.
-type request struct {
+// Request is a request for passages, as people see it.
+type Request struct {
 	store.Disclosure
 	Name  string // of the partner
 	Title string // of the document, where it is ours
@@ -44,12 +44,12 @@ type request struct {
 }
 
 // In reports whether a partner asks us.
-func (r request) In() bool { return r.Direction == store.DisclosureIn }
+func (r Request) In() bool { return r.Direction == store.DisclosureIn }
 
 type requestsPage struct {
 	State    string
 	States   []string
-	Requests []request
+	Requests []Request
 	Next     string // the request to go on from; empty: these are the last
 }
 
@@ -57,22 +57,22 @@ type requestsPage struct {
 var requestStates = []string{concordat.DisclosurePending, concordat.DisclosureGranted, concordat.DisclosureRefused,
 	concordat.DisclosureExpired, concordat.DisclosureWithdrawn}
 
-func (w checkPages) requestsPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w checkPages) requestsPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	state := r.URL.Query().Get("state")
 	if !slices.Contains(requestStates, state) {
 		state = ""
 	}
-	all, next, err := w.requests(r.Context(), state, r.URL.Query().Get("after"), requestsOnPage)
+	all, next, err := w.Requests(r.Context(), state, r.URL.Query().Get("after"), requestsOnPage)
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
-	w.show(rw, r, v, http.StatusOK, "requests", "title.requests", requestsPage{state, requestStates, all, next})
+	w.Show(rw, r, v, http.StatusOK, "requests", "title.requests", requestsPage{state, requestStates, all, next})
 }
 
-// requests returns requests for passages in both directions, the latest first, behind the one with an ID, and
+// Requests returns requests for passages in both directions, the latest first, behind the one with an ID, and
 // the ID to go on from.
-func (w checkPages) requests(ctx context.Context, state, after string, limit int) (out []request, next string, err error) {
+func (w checkPages) Requests(ctx context.Context, state, after string, limit int) (out []Request, next string, err error) {
 	ds, next, err := w.o.Answers.DisclosuresAfter(ctx, state, after, limit)
 	if err != nil {
 		return nil, "", err
@@ -92,8 +92,8 @@ func (w checkPages) requests(ctx context.Context, state, after string, limit int
 }
 
 // waiting is how many requests of partners wait for a decision of people like the visitor, up to requestsOnPage.
-func (w *Web) waiting(ctx context.Context, v *visitor) int {
-	if v == nil || !v.mayReview() || w.o.Answers == nil {
+func (w *Web) waiting(ctx context.Context, v *Visitor) int {
+	if v == nil || !v.MayReview() || w.o.Answers == nil {
 		return 0
 	}
 	ds, _, err := w.o.Answers.DisclosuresAfter(ctx, concordat.DisclosurePending, "", requestsOnPage)
@@ -119,8 +119,8 @@ func (w checkPages) names(ctx context.Context) (map[concordat.SiteID]string, err
 	return out, err
 }
 
-func (w checkPages) request(ctx context.Context, d store.Disclosure, names map[concordat.SiteID]string) (request, error) {
-	one := request{Disclosure: d, Name: names[d.Partner]}
+func (w checkPages) request(ctx context.Context, d store.Disclosure, names map[concordat.SiteID]string) (Request, error) {
+	one := Request{Disclosure: d, Name: names[d.Partner]}
 	if one.Name == "" {
 		one.Name = string(d.Partner)
 	}
@@ -146,23 +146,23 @@ func (w checkPages) request(ctx context.Context, d store.Disclosure, names map[c
 }
 
 type requestPage struct {
-	request
+	Request
 	Passages []string // of our document
 	Gone     bool     // it is not what was asked for any more
 }
 
 // requestPage shows a request with the passages that the partner asks to read.
-func (w checkPages) requestPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	p, err := w.oneRequest(r.Context(), r.PathValue("id"))
+func (w checkPages) requestPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	p, err := w.OneRequest(r.Context(), r.PathValue("id"))
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
-	w.audit(r.Context(), v.Name, "request_read", map[string]any{"request": p.ID, "site": p.Partner})
-	w.show(rw, r, v, http.StatusOK, "request", "title.request", p)
+	w.Audit(r.Context(), v.Name, "request_read", map[string]any{"request": p.ID, "site": p.Partner})
+	w.Show(rw, r, v, http.StatusOK, "request", "title.request", p)
 }
 
-func (w checkPages) oneRequest(ctx context.Context, id string) (requestPage, error) {
+func (w checkPages) OneRequest(ctx context.Context, id string) (requestPage, error) {
 	var p requestPage
 	d, err := w.o.Store.Disclosure(ctx, id)
 	if err != nil {
@@ -181,25 +181,25 @@ func (w checkPages) oneRequest(ctx context.Context, id string) (requestPage, err
 	}
 	names, err := w.names(ctx)
 	if err == nil {
-		p.request, err = w.request(ctx, d, names)
+		p.Request, err = w.request(ctx, d, names)
 	}
 	return p, err
 }
 
 // decide grants or refuses a partner's request, or takes a grant back.
-func (w checkPages) decide(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	err := form(rw, r)
+func (w checkPages) decide(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	err := ParseForm(rw, r)
 	if err == nil {
-		_, err = w.decideRequest(r.Context(), v, r.PathValue("id"), r.PostForm.Get("action"), r.PostForm.Get("words"))
+		_, err = w.DecideRequest(r.Context(), v, r.PathValue("id"), r.PostForm.Get("action"), r.PostForm.Get("words"))
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, "/requests/"+url.PathEscape(r.PathValue("id")), http.StatusSeeOther)
 }
 
-func (w checkPages) decideRequest(ctx context.Context, v *visitor, id, action, words string) (store.Disclosure, error) {
+func (w checkPages) DecideRequest(ctx context.Context, v *Visitor, id, action, words string) (store.Disclosure, error) {
 	var d store.Disclosure
 	var err error
 	words = strings.TrimSpace(words)
@@ -269,10 +269,10 @@ func (a askedFor) Waits() bool {
 
 // ask asks the partners that hold the sources of a passage to show more of it, or how what was asked
 // for stands.
-func (w checkPages) ask(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w checkPages) ask(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	t, err := w.task(r, v)
 	if err == nil {
-		err = form(rw, r)
+		err = ParseForm(rw, r)
 	}
 	var at concordat.Span
 	f := r.PostForm
@@ -280,11 +280,11 @@ func (w checkPages) ask(rw http.ResponseWriter, r *http.Request, v *visitor) {
 		at, err = spanOf(f)
 	}
 	if err == nil {
-		_, err = w.askFor(r.Context(), v, t, askPassages{At: at, Partner: concordat.SiteID(f.Get("site")), Level: concordat.Show(f.Get("level")),
+		_, err = w.AskFor(r.Context(), v, t, AskPassages{At: at, Partner: concordat.SiteID(f.Get("site")), Level: concordat.Show(f.Get("level")),
 			Reason: f.Get("reason"), Contact: f.Get("contact"), Refresh: f.Get("action") == "refresh"})
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	to := "/checks/" + string(t.ID)
@@ -297,8 +297,8 @@ func (w checkPages) ask(rw http.ResponseWriter, r *http.Request, v *visitor) {
 // passageNumber is the form of report.Report.Number.
 var passageNumber = regexp.MustCompile(`^[0-9]{1,9}[a-z]{0,4}$`)
 
-// askPassages says what to ask for.
-type askPassages struct {
+// AskPassages says what to ask for.
+type AskPassages struct {
 	At              concordat.Span   // of the submission
 	Partner         concordat.SiteID // empty: all that hold sources
 	Level           concordat.Show   // ShowOverlap or ShowPassage
@@ -306,13 +306,13 @@ type askPassages struct {
 	Refresh         bool             // ask again for what waits, and nothing else
 }
 
-// askFor asks, and returns how the requests stand.
-func (w checkPages) askFor(ctx context.Context, v *visitor, t store.Task, a askPassages) ([]report.Disclosure, error) {
+// AskFor asks, and returns how the requests stand.
+func (w checkPages) AskFor(ctx context.Context, v *Visitor, t store.Task, a AskPassages) ([]report.Disclosure, error) {
 	a.Reason, a.Contact = strings.TrimSpace(a.Reason), strings.TrimSpace(a.Contact)
 	switch {
 	case w.o.Partner == nil:
 		return nil, fmt.Errorf("ask partners: %w", concordat.ErrUnavailable)
-	case !hasReport(t):
+	case !HasReport(t):
 		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	case a.Refresh:
 	case a.Level != concordat.ShowOverlap && a.Level != concordat.ShowPassage:
@@ -342,7 +342,7 @@ func (w checkPages) askFor(ctx context.Context, v *visitor, t store.Task, a askP
 	return out, errors.Join(errs...)
 }
 
-func (w checkPages) askOne(ctx context.Context, v *visitor, t store.Task, partner concordat.SiteID, a askPassages,
+func (w checkPages) askOne(ctx context.Context, v *Visitor, t store.Task, partner concordat.SiteID, a AskPassages,
 	passages []int) ([]report.Disclosure, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -361,7 +361,7 @@ func (w checkPages) askOne(ctx context.Context, v *visitor, t store.Task, partne
 }
 
 // refresh asks again for what waits.
-func (w checkPages) refresh(ctx context.Context, v *visitor, t store.Task, f *report.Findings) ([]report.Disclosure, error) {
+func (w checkPages) refresh(ctx context.Context, v *Visitor, t store.Task, f *report.Findings) ([]report.Disclosure, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	partners := map[concordat.SiteID]concordat.Partner{}

@@ -25,8 +25,8 @@ var verdicts = []string{"clear", "discuss", "suspected"}
 // mostNote bounds a comment or a reason, in bytes.
 const mostNote = 10_000
 
-// review is what people decided about a check.
-type review struct {
+// Review is what people decided about a check.
+type Review struct {
 	Notes   []store.Review // comments, verdicts and sign-offs, oldest first
 	Rules   report.Rules   // in force
 	Changes int            // of the rules
@@ -55,17 +55,17 @@ type change struct {
 	before, after report.Rules
 }
 
-// review reads what people decided about a task.
-func (w *Web) review(ctx context.Context, id concordat.TaskID) (*review, error) {
+// Review reads what people decided about a task.
+func (w *Web) Review(ctx context.Context, id concordat.TaskID) (*Review, error) {
 	all, err := w.o.Store.Reviews(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	first, err := w.checks.firstRules(ctx, id)
+	first, err := w.Checks.firstRules(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	out := &review{Rules: first}
+	out := &Review{Rules: first}
 	var then report.Rules // when the verdict was given
 	for i := range all {
 		r := &all[i]
@@ -116,7 +116,7 @@ func (w *Web) review(ctx context.Context, id concordat.TaskID) (*review, error) 
 }
 
 // undo notes that a change was taken back.
-func (r *review) undo(seq int) {
+func (r *Review) undo(seq int) {
 	for i := range r.Log {
 		if seq > 0 && r.Log[i].Seq == seq {
 			r.Log[i].Undone = true
@@ -125,14 +125,14 @@ func (r *review) undo(seq int) {
 }
 
 // mark notes which changes are those of who reads them.
-func (r *review) mark(me string) {
+func (r *Review) mark(me string) {
 	for i := range r.Log {
 		r.Log[i].Mine = r.Log[i].By == me
 	}
 }
 
 // MayUndo reports whether who reads it has a change to take back.
-func (r *review) MayUndo() bool {
+func (r *Review) MayUndo() bool {
 	return slices.ContainsFunc(r.Log, func(c change) bool { return c.Mine && c.MayUndo() })
 }
 
@@ -143,8 +143,8 @@ func signs(data json.RawMessage, verdict int) bool {
 	return json.Unmarshal(data, &n) != nil || n == nil || *n == verdict
 }
 
-// code is the latest verdict; empty without.
-func (r *review) code() string {
+// Code is the latest verdict; empty without.
+func (r *Review) Code() string {
 	var v string
 	if r.Verdict == nil || json.Unmarshal(r.Verdict.Data, &v) != nil || !slices.Contains(verdicts, v) {
 		return ""
@@ -153,7 +153,7 @@ func (r *review) code() string {
 }
 
 // Stage is how far people are with a check that has a report.
-func (r *review) Stage() store.CaseStage {
+func (r *Review) Stage() store.CaseStage {
 	switch {
 	case r.Verdict != nil && len(r.Signed) > 0:
 		return store.StageSigned
@@ -166,49 +166,49 @@ func (r *review) Stage() store.CaseStage {
 }
 
 // inReport is what of it stands in a report; nil without a verdict.
-func (r *review) inReport() *report.Review {
+func (r *Review) inReport() *report.Review {
 	if r.Verdict == nil {
 		return nil
 	}
-	return &report.Review{Verdict: r.code(), Reason: r.Verdict.Text, By: r.Verdict.By, At: r.Verdict.At, Signed: r.Signed, Stale: r.Stale}
+	return &report.Review{Verdict: r.Code(), Reason: r.Verdict.Text, By: r.Verdict.By, At: r.Verdict.At, Signed: r.Signed, Stale: r.Stale}
 }
 
 // MaySign reports whether somebody can sign the latest verdict off.
-func (r *review) MaySign(name string) bool {
+func (r *Review) MaySign(name string) bool {
 	return r.Verdict != nil && r.Verdict.By != name && !slices.ContainsFunc(r.Signed, func(s report.SignedOff) bool { return s.By == name })
 }
 
 // HasExcludedTemplates reports whether wording was given in these rules.
-func (r *review) HasExcludedTemplates() bool { return len(r.Rules.ExcludeTemplate) > 0 }
+func (r *Review) HasExcludedTemplates() bool { return len(r.Rules.ExcludeTemplate) > 0 }
 
 // VerdictKey is the key of the message for the latest verdict.
-func (r *review) VerdictKey() string {
-	if v := r.code(); v != "" {
+func (r *Review) VerdictKey() string {
+	if v := r.Code(); v != "" {
 		return "verdict." + v
 	}
 	return "verdict.none"
 }
 
-// mayReview reports whether the visitor decides about checks.
-func (v *visitor) mayReview() bool {
+// MayReview reports whether the visitor decides about checks.
+func (v *Visitor) MayReview() bool {
 	return v.Role == store.RoleAdministrator || v.Role == store.RoleOfficer
 }
 
 // reviewForm reads a form about a task that the visitor may see, and what was decided about it so far.
-func (w reportPages) reviewForm(rw http.ResponseWriter, r *http.Request, v *visitor) (store.Task, *review, error) {
+func (w reportPages) reviewForm(rw http.ResponseWriter, r *http.Request, v *Visitor) (store.Task, *Review, error) {
 	t, err := w.task(r, v)
 	if err == nil {
-		err = form(rw, r)
+		err = ParseForm(rw, r)
 	}
 	if err != nil {
 		return t, nil, err
 	}
-	now, err := w.review(r.Context(), t.ID)
+	now, err := w.Review(r.Context(), t.ID)
 	return t, now, err
 }
 
-// formerRules returns the rules before the latest change that was not itself undone.
-func (w reportPages) formerRules(ctx context.Context, id concordat.TaskID) (report.Rules, error) {
+// FormerRules returns the rules before the latest change that was not itself undone.
+func (w reportPages) FormerRules(ctx context.Context, id concordat.TaskID) (report.Rules, error) {
 	all, err := w.o.Store.Reviews(ctx, id)
 	if err != nil {
 		return report.Rules{}, err
@@ -224,7 +224,7 @@ func (w reportPages) formerRules(ctx context.Context, id concordat.TaskID) (repo
 		}
 	}
 	if len(stack) < 2 {
-		return w.checks.firstRules(ctx, id)
+		return w.Checks.firstRules(ctx, id)
 	}
 	var rules report.Rules
 	if err := json.Unmarshal(stack[len(stack)-2], &rules); err != nil {
@@ -234,13 +234,13 @@ func (w reportPages) formerRules(ctx context.Context, id concordat.TaskID) (repo
 }
 
 // addNote keeps a comment, a verdict, or that a second person agrees with one.
-func (w reportPages) addNote(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w reportPages) addNote(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	t, now, err := w.reviewForm(rw, r, v)
 	if err == nil {
-		_, err = w.keepNote(r.Context(), v, t, now, r.PostForm)
+		_, err = w.KeepNote(r.Context(), v, t, now, r.PostForm)
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	to := "/checks/" + string(t.ID) + "#notes"
@@ -253,22 +253,22 @@ func (w reportPages) addNote(rw http.ResponseWriter, r *http.Request, v *visitor
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
 
-// keepNote keeps what a form says of a task, and returns it.
-func (w reportPages) keepNote(ctx context.Context, v *visitor, t store.Task, now *review, f url.Values) (store.Review, error) {
+// KeepNote keeps what a form says of a task, and returns it.
+func (w reportPages) KeepNote(ctx context.Context, v *Visitor, t store.Task, now *Review, f url.Values) (store.Review, error) {
 	n, err := w.note(v, now, f)
 	if err != nil {
 		return n, err
 	}
-	err = w.change(ctx, v.Name, "review_"+string(n.Kind), map[string]any{"task": t.ID}, func(tx *store.DB) error {
+	err = w.Change(ctx, v.Name, "review_"+string(n.Kind), map[string]any{"task": t.ID}, func(tx *store.DB) error {
 		n, err = tx.AppendReview(ctx, t.ID, n)
 		return err
 	})
 	return n, err
 }
 
-// appendRules keeps new rules of a task, unless they were changed since there were so many changes;
+// AppendRules keeps new rules of a task, unless they were changed since there were so many changes;
 // store.AnyRules: whatever happened. subject says of what the change is; it may be empty.
-func (w reportPages) appendRules(ctx context.Context, v *visitor, id concordat.TaskID, rules report.Rules, action, subject string,
+func (w reportPages) AppendRules(ctx context.Context, v *Visitor, id concordat.TaskID, rules report.Rules, action, subject string,
 	changes int) error {
 	if err := rules.Validate(); err != nil {
 		return err
@@ -278,14 +278,14 @@ func (w reportPages) appendRules(ctx context.Context, v *visitor, id concordat.T
 		return err
 	}
 	detail := map[string]any{"task": id, "action": action, "subject": shortened(subject)}
-	return w.change(ctx, v.Name, "rules_changed", detail, func(tx *store.DB) error {
+	return w.Change(ctx, v.Name, "rules_changed", detail, func(tx *store.DB) error {
 		_, err := tx.AppendReviewIf(ctx, id, store.Review{At: w.o.Now(), By: v.Name, Kind: store.ReviewRules,
 			Text: strings.TrimSpace(action + " " + subject), Data: data}, changes)
 		return err
 	})
 }
 
-func (w reportPages) note(v *visitor, now *review, f url.Values) (store.Review, error) {
+func (w reportPages) note(v *Visitor, now *Review, f url.Values) (store.Review, error) {
 	n := store.Review{At: w.o.Now(), By: v.Name, Kind: store.ReviewKind(f.Get("kind")), Text: strings.TrimSpace(f.Get("text"))}
 	bad := func(key string, args ...any) (store.Review, error) { return n, message.Invalid(key, args...) }
 	if len(n.Text) > mostNote {

@@ -22,28 +22,28 @@ const (
 )
 
 // changeRules changes the rules of one report; the former ones stay and can be had back.
-func (w reportPages) changeRules(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w reportPages) changeRules(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	t, now, err := w.reviewForm(rw, r, v)
 	var rules report.Rules
 	if err == nil {
-		rules, err = w.applyRules(r.Context(), v, t, now, r.PostForm)
+		rules, err = w.ApplyRules(r.Context(), v, t, now, r.PostForm)
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	seq := 0
-	if now, err := w.review(r.Context(), t.ID); err == nil && len(now.Log) > 0 {
+	if now, err := w.Review(r.Context(), t.ID); err == nil && len(now.Log) > 0 {
 		seq = now.Log[len(now.Log)-1].Seq
 	}
 	http.Redirect(rw, r, w.afterRules(r, t, rules, seq), http.StatusSeeOther)
 }
 
-// applyRules keeps what a form makes of the rules in force.
-func (w reportPages) applyRules(ctx context.Context, v *visitor, t store.Task, now *review, f url.Values) (report.Rules, error) {
-	rules, subject, err := w.newRules(ctx, v, t.ID, now.Rules, f)
+// ApplyRules keeps what a form makes of the rules in force.
+func (w reportPages) ApplyRules(ctx context.Context, v *Visitor, t store.Task, now *Review, f url.Values) (report.Rules, error) {
+	rules, subject, err := w.NewRules(ctx, v, t.ID, now.Rules, f)
 	if err == nil {
-		err = w.appendRules(ctx, v, t.ID, rules, f.Get("action"), subject, store.AnyRules)
+		err = w.AppendRules(ctx, v, t.ID, rules, f.Get("action"), subject, store.AnyRules)
 	}
 	return rules, err
 }
@@ -67,10 +67,10 @@ func (w reportPages) afterRules(r *http.Request, t store.Task, rules report.Rule
 	case "passage", "text":
 		// Passages fall apart and together with the rules; the place stays.
 		start, err := strconv.Atoi(f.Get("start"))
-		got, err2 := w.reading(r.Context(), t.ID, rules, message.LanguageOf(r).Report(), SeeEverything)
+		got, err2 := w.Reading(r.Context(), t.ID, rules, message.LanguageOf(r).Report(), SeeEverything)
 		if err == nil && err2 == nil {
-			if i := slices.IndexFunc(got.report.Evidence, func(e concordat.Evidence) bool { return e.Span.End > start }); i >= 0 {
-				if n := got.report.Number(i); at == "text" {
+			if i := slices.IndexFunc(got.Report.Evidence, func(e concordat.Evidence) bool { return e.Span.End > start }); i >= 0 {
+				if n := got.Report.Number(i); at == "text" {
 					to.Fragment = "m" + n
 				} else {
 					to.Path += "/passages/" + n
@@ -92,8 +92,8 @@ func (w reportPages) afterRules(r *http.Request, t store.Task, rules report.Rule
 	return to.String()
 }
 
-// newRules is what the form makes of the rules in force, and of what the change is.
-func (w reportPages) newRules(ctx context.Context, v *visitor, id concordat.TaskID, rules report.Rules,
+// NewRules is what the form makes of the rules in force, and of what the change is.
+func (w reportPages) NewRules(ctx context.Context, v *Visitor, id concordat.TaskID, rules report.Rules,
 	f url.Values) (report.Rules, string, error) {
 	ref := refOf(f)
 	name := strings.TrimRight(ref.String(), "/")
@@ -192,7 +192,7 @@ func spanOf(f url.Values) (s concordat.Span, err error) {
 	return s, nil
 }
 
-func (w reportPages) passageRules(v *visitor, rules report.Rules, f url.Values) (report.Rules, string, error) {
+func (w reportPages) passageRules(v *Visitor, rules report.Rules, f url.Values) (report.Rules, string, error) {
 	s, err := spanOf(f)
 	if err != nil {
 		return rules, "", err
@@ -213,7 +213,7 @@ func (w reportPages) passageRules(v *visitor, rules report.Rules, f url.Values) 
 }
 
 // wordingRules counts a stretch of shared wording, or does so no longer.
-func (w reportPages) wordingRules(v *visitor, rules report.Rules, f url.Values) (report.Rules, string, error) {
+func (w reportPages) wordingRules(v *Visitor, rules report.Rules, f url.Values) (report.Rules, string, error) {
 	s, err := spanOf(f)
 	if err != nil {
 		return rules, "", err
@@ -238,11 +238,11 @@ func (w reportPages) passageTemplate(ctx context.Context, id concordat.TaskID, r
 	if err != nil {
 		return rules, "", err
 	}
-	got, err := w.reading(ctx, id, rules, report.English, SeeEverything)
+	got, err := w.Reading(ctx, id, rules, report.English, SeeEverything)
 	if err != nil {
 		return rules, "", err
 	}
-	text := got.report.Submission.Text
+	text := got.Report.Submission.Text
 	if s.End > len(text) {
 		return rules, "", message.Absent("wrong.passage")
 	}

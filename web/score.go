@@ -18,8 +18,8 @@ import (
 // the next list.
 const scoreTime = 200 * time.Millisecond
 
-// shownScore is what a list says of the report of a check.
-type shownScore struct {
+// ShownScore is what a list says of the report of a check.
+type ShownScore struct {
 	Share    *float64 // that counts; nil: see the rest
 	Unasked  bool     // nothing was compared
 	Withheld bool     // the policy does not show it to the visitor
@@ -31,11 +31,11 @@ type shownScore struct {
 	Late          bool // the day has passed, and there is no verdict
 }
 
-// scores returns the scores of those checks that have a report.
-func (w reportPages) scores(ctx context.Context, v *visitor, tasks []store.Task) (map[concordat.TaskID]shownScore, error) {
+// Scores returns the scores of those checks that have a report.
+func (w reportPages) Scores(ctx context.Context, v *Visitor, tasks []store.Task) (map[concordat.TaskID]ShownScore, error) {
 	var ids []concordat.TaskID
 	for _, t := range tasks {
-		if hasReport(t) {
+		if HasReport(t) {
 			ids = append(ids, t.ID)
 		}
 	}
@@ -43,20 +43,20 @@ func (w reportPages) scores(ctx context.Context, v *visitor, tasks []store.Task)
 	if err != nil {
 		return nil, err
 	}
-	out := map[concordat.TaskID]shownScore{}
+	out := map[concordat.TaskID]ShownScore{}
 	began := time.Now() // bounds work, and is no time that anybody sees
 	for _, id := range ids {
-		now, err := w.review(ctx, id)
+		now, err := w.Review(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		see := w.sees(v, now)
+		see := w.Sees(v, now)
 		if see == SeeNothing {
-			out[id] = shownScore{Withheld: true}
+			out[id] = ShownScore{Withheld: true}
 			continue
 		}
-		one := shownScore{}
-		if v.seesAll() {
+		one := ShownScore{}
+		if v.SeesAll() {
 			one.Stage, one.Assigned, one.Due = now.Stage(), now.Assigned, now.Due
 			one.Late = now.Due != "" && now.Verdict == nil && now.Due < w.o.Now().Local().Format(time.DateOnly)
 		}

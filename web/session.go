@@ -22,15 +22,15 @@ import (
 	"concordat/web/passwords"
 )
 
-// visitor is somebody who has signed in.
-type visitor struct {
+// Visitor is somebody who has signed in.
+type Visitor struct {
 	store.Account
 	session store.TokenID // empty: a program
-	address string        // where the request comes from
+	Address string        // where the request comes from
 }
 
-// seesAll reports whether the visitor may read other people's reports.
-func (v *visitor) seesAll() bool { return v.Role != store.RoleSubmitter }
+// SeesAll reports whether the visitor may read other people's reports.
+func (v *Visitor) SeesAll() bool { return v.Role != store.RoleSubmitter }
 
 const (
 	// mostName bounds the name with which somebody signs in, in bytes.
@@ -54,7 +54,7 @@ var (
 )
 
 // as wraps a page that wants somebody with one of the roles.
-func (w *Web) as(roles []store.Role, page func(http.ResponseWriter, *http.Request, *visitor)) http.HandlerFunc {
+func (w *Web) as(roles []store.Role, page func(http.ResponseWriter, *http.Request, *Visitor)) http.HandlerFunc {
 	return func(rw http.ResponseWriter, r *http.Request) {
 		v, err := w.visitor(r)
 		switch {
@@ -65,14 +65,14 @@ func (w *Web) as(roles []store.Role, page func(http.ResponseWriter, *http.Reques
 				w.signInFirst(rw, r)
 				return
 			default:
-				w.fail(rw, r, nil, errSignedOut)
+				w.Fail(rw, r, nil, errSignedOut)
 				return
 			}
 			http.Redirect(rw, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
 		case err != nil:
-			w.fail(rw, r, nil, err)
+			w.Fail(rw, r, nil, err)
 		case !slices.Contains(roles, v.Role):
-			w.fail(rw, r, v, fmt.Errorf("%s as %s: %w", r.URL.Path, v.Role, concordat.ErrRefused))
+			w.Fail(rw, r, v, fmt.Errorf("%s as %s: %w", r.URL.Path, v.Role, concordat.ErrRefused))
 		default:
 			limit.Known(rw, r)
 			page(rw, r, v)
@@ -89,7 +89,7 @@ func (w *Web) signInFirst(rw http.ResponseWriter, r *http.Request) {
 }
 
 // visitor returns who is signed in, or concordat.ErrNotFound.
-func (w *Web) visitor(r *http.Request) (*visitor, error) {
+func (w *Web) visitor(r *http.Request) (*Visitor, error) {
 	c, err := r.Cookie(w.cookie())
 	if err != nil {
 		return nil, fmt.Errorf("session: %w", concordat.ErrNotFound)
@@ -105,7 +105,7 @@ func (w *Web) visitor(r *http.Request) (*visitor, error) {
 	if a.Disabled {
 		return nil, fmt.Errorf("account %s is disabled: %w", a.Name, concordat.ErrNotFound)
 	}
-	return &visitor{a, store.SecretID(c.Value), w.address(r)}, nil
+	return &Visitor{a, store.SecretID(c.Value), w.Address(r)}, nil
 }
 
 // signIn begins a session; the one that the browser had ends. From then on the browser is known.
@@ -114,7 +114,7 @@ func (w *Web) signIn(rw http.ResponseWriter, r *http.Request, account string, no
 	if c, err := r.Cookie(w.cookie()); err == nil {
 		former = c.Value
 	}
-	secret, err := w.people.Begin(r.Context(), account, former, r.UserAgent(), notes...)
+	secret, err := w.People.Begin(r.Context(), account, former, r.UserAgent(), notes...)
 	if err != nil {
 		return err
 	}
@@ -130,8 +130,8 @@ func loggedIn(account string, detail map[string]any) store.AuditNote {
 	return n
 }
 
-// form reads a small form.
-func form(rw http.ResponseWriter, r *http.Request) error {
+// ParseForm reads a small form.
+func ParseForm(rw http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(rw, r.Body, mostForm)
 	if err := r.ParseForm(); err != nil {
 		return fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
@@ -150,19 +150,19 @@ type signPage struct {
 }
 
 func (w *Web) loginPage(rw http.ResponseWriter, r *http.Request) {
-	w.show(rw, r, nil, http.StatusOK, "login", "title.login", w.accounts.signPage(signPage{Next: r.URL.Query().Get("next")}))
+	w.Show(rw, r, nil, http.StatusOK, "login", "title.login", w.Accounts.signPage(signPage{Next: r.URL.Query().Get("next")}))
 }
 
 func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
-	if err := form(rw, r); err != nil {
-		w.fail(rw, r, nil, err)
+	if err := ParseForm(rw, r); err != nil {
+		w.Fail(rw, r, nil, err)
 		return
 	}
 	name, next := r.PostForm.Get("name"), r.PostForm.Get("next")
 	refuse := func(code int, problem string) {
-		w.show(rw, r, nil, code, "login", "title.login", w.accounts.signPage(signPage{Next: next, Name: name, Problem: problem}))
+		w.Show(rw, r, nil, code, "login", "title.login", w.Accounts.signPage(signPage{Next: next, Name: name, Problem: problem}))
 	}
-	address := w.address(r)
+	address := w.Address(r)
 	if len(name) > mostName { // nobody's: it is not kept, not even in the audit
 		if try, wait := w.throttle.Begin("", address); wait == 0 {
 			try.Failed()
@@ -176,25 +176,25 @@ func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err != nil {
-		w.fail(rw, r, nil, err)
+		w.Fail(rw, r, nil, err)
 		return
 	}
 	if !ok {
-		w.audit(r.Context(), name, "login", map[string]any{"ok": false})
+		w.Audit(r.Context(), name, "login", map[string]any{"ok": false})
 		refuse(http.StatusForbidden, "login.wrong")
 		return
 	}
-	switch ok, err := w.accounts.mayUsePassword(r.Context(), name); {
+	switch ok, err := w.Accounts.mayUsePassword(r.Context(), name); {
 	case err != nil:
-		w.fail(rw, r, nil, err)
+		w.Fail(rw, r, nil, err)
 		return
 	case !ok:
-		w.audit(r.Context(), name, "login", map[string]any{"ok": false, "password": "right"})
+		w.Audit(r.Context(), name, "login", map[string]any{"ok": false, "password": "right"})
 		refuse(http.StatusForbidden, "login.provider")
 		return
 	}
 	if err := w.signIn(rw, r, name, loggedIn(name, nil)); err != nil {
-		w.fail(rw, r, nil, err)
+		w.Fail(rw, r, nil, err)
 		return
 	}
 	http.Redirect(rw, r, local(next), http.StatusSeeOther)
@@ -273,23 +273,23 @@ func local(next string) string {
 
 func (w *Web) logout(rw http.ResponseWriter, r *http.Request) {
 	if c, err := r.Cookie(w.cookie()); err == nil {
-		if err := w.people.End(r.Context(), c.Value); err != nil {
-			w.fail(rw, r, nil, err)
+		if err := w.People.End(r.Context(), c.Value); err != nil {
+			w.Fail(rw, r, nil, err)
 			return
 		}
 	}
 	http.SetCookie(rw, &http.Cookie{Name: w.cookie(), Path: "/", MaxAge: -1, HttpOnly: true, Secure: w.o.Secure,
 		SameSite: http.SameSiteLaxMode})
-	w.accounts.afterLogout(rw, r)
+	w.Accounts.afterLogout(rw, r)
 }
 
 func (w *Web) firstPage(rw http.ResponseWriter, r *http.Request) {
 	key := r.URL.Query().Get("key")
 	if _, err := w.o.Store.Token(r.Context(), key, store.PurposeFirst); err != nil {
-		w.fail(rw, r, nil, ofLink(err))
+		w.Fail(rw, r, nil, ofLink(err))
 		return
 	}
-	w.show(rw, r, nil, http.StatusOK, "first", "title.first", w.namingSite(signPage{Key: key}))
+	w.Show(rw, r, nil, http.StatusOK, "first", "title.first", w.namingSite(signPage{Key: key}))
 }
 
 // titleKey is the setting of the site's title.
@@ -300,7 +300,7 @@ func (w *Web) namingSite(p signPage) signPage {
 	if w.o.Admin == nil || w.o.Admin.Set == nil {
 		return p
 	}
-	for _, one := range w.admin.settings() {
+	for _, one := range w.Admin.Settings() {
 		if one.Key == titleKey && one.Changeable {
 			p.NamesSite, p.Site = true, one.Value
 		}
@@ -316,7 +316,7 @@ func (w *Web) first(rw http.ResponseWriter, r *http.Request) {
 	hash, err := w.hashFor(r, p.Key, store.PurposeFirst, password)
 	var a store.Account
 	if err == nil {
-		a, err = w.people.First(r.Context(), p.Key, store.Account{Name: p.Name, Title: p.Title, Password: hash})
+		a, err = w.People.First(r.Context(), p.Key, store.Account{Name: p.Name, Title: p.Title, Password: hash})
 	}
 	if err == nil && p.NamesSite && p.Site != "" && p.Site != w.o.Title() {
 		note := store.AuditNote{Actor: a.Name, Action: "settings_changed", Detail: map[string]any{titleKey: p.Site}}
@@ -331,10 +331,10 @@ func (w *Web) joinPage(rw http.ResponseWriter, r *http.Request) {
 	key := r.URL.Query().Get("key")
 	t, err := w.o.Store.Token(r.Context(), key, store.PurposeJoin)
 	if err != nil {
-		w.fail(rw, r, nil, ofLink(err))
+		w.Fail(rw, r, nil, ofLink(err))
 		return
 	}
-	w.show(rw, r, nil, http.StatusOK, "join", "title.join", signPage{Key: key, Name: t.Account})
+	w.Show(rw, r, nil, http.StatusOK, "join", "title.join", signPage{Key: key, Name: t.Account})
 }
 
 func (w *Web) join(rw http.ResponseWriter, r *http.Request) {
@@ -345,7 +345,7 @@ func (w *Web) join(rw http.ResponseWriter, r *http.Request) {
 	hash, err := w.hashFor(r, p.Key, store.PurposeJoin, password)
 	var a store.Account
 	if err == nil {
-		a, err = w.people.Join(r.Context(), p.Key, hash)
+		a, err = w.People.Join(r.Context(), p.Key, hash)
 	}
 	w.joined(rw, r, a.Name, err)
 }
@@ -369,8 +369,8 @@ func (w *Web) hashFor(r *http.Request, key string, purpose store.Purpose, passwo
 // choose reads the form in which somebody chooses a password, and shows it again where something is
 // wrong with it.
 func (w *Web) choose(rw http.ResponseWriter, r *http.Request, page string, named bool) (p signPage, password string, ok bool) {
-	if err := form(rw, r); err != nil {
-		w.fail(rw, r, nil, err)
+	if err := ParseForm(rw, r); err != nil {
+		w.Fail(rw, r, nil, err)
 		return p, "", false
 	}
 	f := r.PostForm
@@ -382,7 +382,7 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request, page string, named
 	if !named { // the link knows for whom it is
 		t, err := w.o.Store.Token(r.Context(), p.Key, store.PurposeJoin)
 		if err != nil {
-			w.fail(rw, r, nil, ofLink(err))
+			w.Fail(rw, r, nil, ofLink(err))
 			return p, "", false
 		}
 		p.Name = t.Account
@@ -397,7 +397,7 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request, page string, named
 		p.Problem = "first.name"
 	}
 	if p.Problem != "" {
-		w.show(rw, r, nil, http.StatusBadRequest, page, "title."+page, p)
+		w.Show(rw, r, nil, http.StatusBadRequest, page, "title."+page, p)
 	}
 	return p, password, p.Problem == ""
 }
@@ -408,7 +408,7 @@ func (w *Web) joined(rw http.ResponseWriter, r *http.Request, name string, err e
 		err = w.signIn(rw, r, name)
 	}
 	if err != nil {
-		w.fail(rw, r, nil, err)
+		w.Fail(rw, r, nil, err)
 		return
 	}
 	http.Redirect(rw, r, "/checks", http.StatusSeeOther)
@@ -416,8 +416,8 @@ func (w *Web) joined(rw http.ResponseWriter, r *http.Request, name string, err e
 
 // language keeps the language that somebody chose.
 func (w *Web) language(rw http.ResponseWriter, r *http.Request) {
-	if err := form(rw, r); err != nil {
-		w.fail(rw, r, nil, err)
+	if err := ParseForm(rw, r); err != nil {
+		w.Fail(rw, r, nil, err)
 		return
 	}
 	http.SetCookie(rw, &http.Cookie{Name: message.Cookie, Value: string(message.LanguageNamed(r.PostForm.Get("language"))), Path: "/",

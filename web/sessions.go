@@ -14,8 +14,8 @@ type quotaRow struct {
 	Most int64
 }
 
-func (w accountPages) quotaRows(v *visitor) (out []quotaRow) {
-	q := w.people.Quota(v.Account)
+func (w accountPages) quotaRows(v *Visitor) (out []quotaRow) {
+	q := w.People.Quota(v.Account)
 	for _, r := range []quotaRow{{"quota." + people.KindDocuments, int64(q.Documents)}, {"quota." + people.KindBytes, q.Bytes},
 		{"quota." + people.KindCharacters, int64(q.Characters)}, {"quota.open", int64(q.Open)}} {
 		if r.Most > 0 {
@@ -26,22 +26,22 @@ func (w accountPages) quotaRows(v *visitor) (out []quotaRow) {
 }
 
 // endSessions signs a browser out, or all but this one.
-func (w accountPages) endSessions(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	err := form(rw, r)
+func (w accountPages) endSessions(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	err := ParseForm(rw, r)
 	if err == nil {
-		err = w.people.EndSessions(r.Context(), v.Name, store.TokenID(r.PostForm.Get("end")), v.session)
+		err = w.People.EndSessions(r.Context(), v.Name, store.TokenID(r.PostForm.Get("end")), v.session)
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, "/account#sessions", http.StatusSeeOther)
 }
 
 // changePassword takes the present password and a new one, and signs all other browsers out.
-func (w accountPages) changePassword(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	if err := form(rw, r); err != nil {
-		w.fail(rw, r, v, err)
+func (w accountPages) changePassword(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	if err := ParseForm(rw, r); err != nil {
+		w.Fail(rw, r, v, err)
 		return
 	}
 	f := r.PostForm
@@ -52,13 +52,13 @@ func (w accountPages) changePassword(rw http.ResponseWriter, r *http.Request, v 
 		refuse(http.StatusBadRequest, problem)
 		return
 	}
-	ok, err := w.tryPassword(r, v.Name, v.address, f.Get("old"))
+	ok, err := w.tryPassword(r, v.Name, v.Address, f.Get("old"))
 	if problem, code := problemOfTry(rw, err); problem != "" {
 		refuse(code, problem)
 		return
 	}
 	if err == nil && !ok {
-		w.audit(r.Context(), v.Name, "password_refused", nil)
+		w.Audit(r.Context(), v.Name, "password_refused", nil)
 		refuse(http.StatusForbidden, "password.wrong")
 		return
 	}
@@ -67,13 +67,13 @@ func (w accountPages) changePassword(rw http.ResponseWriter, r *http.Request, v 
 		hash, err = w.hashing.Hash(r.Context(), f.Get("password"))
 	}
 	if err == nil {
-		err = w.people.SetPassword(r.Context(), v.Name, hash, f.Get("tokens") == "revoke")
+		err = w.People.SetPassword(r.Context(), v.Name, hash, f.Get("tokens") == "revoke")
 	}
 	if err == nil {
 		err = w.signIn(rw, r, v.Name) // a new session: the old ones are gone with the old password
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, "/account?changed", http.StatusSeeOther)

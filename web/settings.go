@@ -12,8 +12,8 @@ import (
 	"concordat/web/message"
 )
 
-// settings are those of the process, without secrets whatever it says of them.
-func (w adminPages) settings() []Setting {
+// Settings are those of the process, without secrets whatever it says of them.
+func (w adminPages) Settings() []Setting {
 	if w.o.Admin == nil || w.o.Admin.Settings == nil {
 		return nil
 	}
@@ -46,14 +46,14 @@ type settingsView struct {
 	Lang        string // of Problem, where it is not the page's
 }
 
-func (w adminPages) settingsPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) settingsPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	w.showSettings(rw, r, v, http.StatusOK, settingsView{Saved: r.URL.Query().Get("saved") != ""}, nil)
 }
 
 // showSettings shows the page, with what was typed into its form.
-func (w adminPages) showSettings(rw http.ResponseWriter, r *http.Request, v *visitor, code int, p settingsView, typed url.Values) {
+func (w adminPages) showSettings(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, p settingsView, typed url.Values) {
 	p.adminFrame = adminFor(v)
-	for _, one := range w.settings() {
+	for _, one := range w.Settings() {
 		if !one.Changeable || one.Hidden || !p.MayChange || w.o.Admin.Set == nil {
 			p.There = append(p.There, one)
 			continue
@@ -63,38 +63,38 @@ func (w adminPages) showSettings(rw http.ResponseWriter, r *http.Request, v *vis
 		}
 		p.Here = append(p.Here, one)
 	}
-	w.show(rw, r, v, code, "admin_settings", "title.admin", p)
+	w.Show(rw, r, v, code, "admin_settings", "title.admin", p)
 }
 
 // changeSettings gives settings the values of the form. What its sender did not change stays as somebody else may have set
 // it since.
-func (w adminPages) changeSettings(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w adminPages) changeSettings(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	if w.o.Admin == nil || w.o.Admin.Set == nil {
-		w.fail(rw, r, v, errNoAdmin)
+		w.Fail(rw, r, v, errNoAdmin)
 		return
 	}
-	if err := form(rw, r); err != nil {
-		w.fail(rw, r, v, err)
+	if err := ParseForm(rw, r); err != nil {
+		w.Fail(rw, r, v, err)
 		return
 	}
 	var values []Setting
 	detail := map[string]any{}
-	for _, one := range w.settings() {
+	for _, one := range w.Settings() {
 		was, to := r.PostForm.Get("was:"+one.Key), strings.TrimSpace(r.PostForm.Get("value:"+one.Key))
 		if !r.PostForm.Has("value:"+one.Key) || to == was || to == one.Value {
 			continue
 		}
 		if !one.Changeable || one.Hidden {
-			w.fail(rw, r, v, fmt.Errorf("setting %s: %w", one.Key, concordat.ErrInvalid))
+			w.Fail(rw, r, v, fmt.Errorf("setting %s: %w", one.Key, concordat.ErrInvalid))
 			return
 		}
 		values, detail[one.Key] = append(values, Setting{Key: one.Key, Value: to}), to
 	}
 	if len(values) > 0 {
-		if err := w.o.Admin.Set(r.Context(), values, v.note("settings_changed", detail)); err != nil {
+		if err := w.o.Admin.Set(r.Context(), values, v.Note("settings_changed", detail)); err != nil {
 			code, key, why := w.faultOf(rw, r, err)
 			if code != http.StatusBadRequest {
-				w.fail(rw, r, v, err)
+				w.Fail(rw, r, v, err)
 				return
 			}
 			w.showSettings(rw, r, v, code, settingsView{Problem: cmp.Or(why, key), Lang: inOf(message.LanguageOf(r), err)}, r.PostForm)

@@ -23,7 +23,7 @@ func shareLimits(r *store.ShareRule) map[string]*int {
 
 // shareLibrary opens a library to a partner, or changes how much it is shown; what the form leaves empty of
 // an earlier share stays.
-func (w libraryPages) shareLibrary(ctx context.Context, v *visitor, l store.Library, f url.Values) error {
+func (w libraryPages) shareLibrary(ctx context.Context, v *Visitor, l store.Library, f url.Values) error {
 	id := concordat.SiteID(f.Get("partner"))
 	x, err := w.o.Store.Share(ctx, l.ID, id)
 	if errors.Is(err, concordat.ErrNotFound) {
@@ -35,13 +35,13 @@ func (w libraryPages) shareLibrary(ctx context.Context, v *visitor, l store.Libr
 	if err := readShare(&x.Rule, f); err != nil {
 		return err
 	}
-	_, err = w.putShare(ctx, v, x)
+	_, err = w.PutShare(ctx, v, x)
 	return err
 }
 
-// putShare keeps a share with a partner that is known, and returns it.
-func (w libraryPages) putShare(ctx context.Context, v *visitor, x store.Share) (store.Share, error) {
-	if known, err := w.knows(ctx, x.Partner); err != nil {
+// PutShare keeps a share with a partner that is known, and returns it.
+func (w libraryPages) PutShare(ctx context.Context, v *Visitor, x store.Share) (store.Share, error) {
+	if known, err := w.Knows(ctx, x.Partner); err != nil {
 		return x, err
 	} else if !known {
 		return x, message.Invalid("wrong.partner", x.Partner)
@@ -51,14 +51,14 @@ func (w libraryPages) putShare(ctx context.Context, v *visitor, x store.Share) (
 	})
 }
 
-// knows reports whether a site is a partner that can be asked.
-func (w libraryPages) knows(ctx context.Context, id concordat.SiteID) (bool, error) {
+// Knows reports whether a site is a partner that can be asked.
+func (w libraryPages) Knows(ctx context.Context, id concordat.SiteID) (bool, error) {
 	partners, err := w.o.Partners(ctx)
 	return slices.ContainsFunc(partners, func(p Partner) bool { return p.Site == id }), err
 }
 
-// unshare closes a library to a partner.
-func (w libraryPages) unshare(ctx context.Context, v *visitor, lib concordat.LibraryID, partner concordat.SiteID) error {
+// Unshare closes a library to a partner.
+func (w libraryPages) Unshare(ctx context.Context, v *Visitor, lib concordat.LibraryID, partner concordat.SiteID) error {
 	return w.o.Answers.Unshare(ctx, lib, partner, func(tx *store.DB) error {
 		return tx.Note(ctx, v.Name, "library_unshare", map[string]any{"library": lib, "partner": partner})
 	})

@@ -86,7 +86,7 @@ func datesOf(r *report.Report) map[concordat.Ref]concordat.Date {
 
 // page returns the sources of the filter from the one of an index on, and where to go on; 0: that is all.
 func (f sourceFilter) page(got *reading, from int, l html.Links) (out template.HTML, next int) {
-	all := f.list(got.report)
+	all := f.list(got.Report)
 	from = min(from, len(all))
 	for _, i := range all[from:min(from+fewSources, len(all))] {
 		out += got.view.Sources(i, 1, l)

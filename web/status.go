@@ -25,23 +25,23 @@ type refusal struct {
 // refusals are the errors that callers can do something about. The first that fits counts: an error that
 // wraps another stands before it.
 var refusals = []refusal{
-	{wraps(errNoToken), http.StatusUnauthorized, "token", "error.signed"},
-	{wraps(errMethod), http.StatusMethodNotAllowed, "method", "error.absent"},
+	{wraps(ErrNoToken), http.StatusUnauthorized, "token", "error.signed"},
+	{wraps(ErrMethod), http.StatusMethodNotAllowed, "method", "error.absent"},
 	{is[*http.MaxBytesError], http.StatusRequestEntityTooLarge, "large", "error.large"},
 	{tooLarge, http.StatusRequestEntityTooLarge, "large", "error.large"},
 	{is[*store.QuotaUsed], http.StatusTooManyRequests, "quota", "error.quota"},
 	{is[*people.Crowded], http.StatusTooManyRequests, "too_many", "error.open"},
 	{is[*limit.TooMany], http.StatusTooManyRequests, "too_many", "error.often"},
 	{wraps(bounds.ErrSlow), http.StatusRequestTimeout, "slow", "wrong.form"},
-	{wraps(errNotShown), http.StatusForbidden, "refused", "error.notshown"},
+	{wraps(ErrNotShown), http.StatusForbidden, "refused", "error.notshown"},
 	{wraps(errLink), http.StatusNotFound, "not_found", "error.link"},
 	{wraps(errSignedOut), http.StatusForbidden, "refused", "error.signed"},
 	{wraps(concordat.ErrNotFound), http.StatusNotFound, "not_found", "error.absent"},
 	{wraps(concordat.ErrRefused), http.StatusForbidden, "refused", "error.refused"},
 	{wraps(concordat.ErrDiskFull), http.StatusInsufficientStorage, "disk_full", "error.full"},
-	{wraps(errRevision), http.StatusPreconditionFailed, "changed", "error.changed"},
+	{wraps(ErrRevision), http.StatusPreconditionFailed, "changed", "error.changed"},
 	{wraps(concordat.ErrChanged), http.StatusConflict, "changed", "error.changed"},
-	{wraps(errCondition), http.StatusPreconditionRequired, "condition", "error.changed"},
+	{wraps(ErrCondition), http.StatusPreconditionRequired, "condition", "error.changed"},
 	{wraps(concordat.ErrExists), http.StatusConflict, "exists", "error.exists"},
 	{wraps(errKey), http.StatusUnprocessableEntity, "idempotency_key", "error.invalid"},
 	{wraps(concordat.ErrInvalid), http.StatusBadRequest, "invalid", "error.invalid"},
@@ -74,20 +74,20 @@ func refusalOf(err error) refusal {
 	return ourFault
 }
 
-// errMethod: the path is known, and has no such method.
-var errMethod = errors.New("the path does not have this method; Allow names those that it has")
+// ErrMethod: the path is known, and has no such method.
+var ErrMethod = errors.New("the path does not have this method; Allow names those that it has")
 
-var errNoToken = errors.New("no valid token in Authorization: Bearer TOKEN")
+var ErrNoToken = errors.New("no valid token in Authorization: Bearer TOKEN")
 
 var (
 	errKey = errors.New("the Idempotency-Key was used for another request")
-	// errRevision: what was to be changed is not as the caller has seen it.
-	errRevision  = fmt.Errorf("%w since it was read", concordat.ErrChanged)
-	errCondition = errors.New("the request needs If-Match with the ETag of what it changes")
+	// ErrRevision: what was to be changed is not as the caller has seen it.
+	ErrRevision  = fmt.Errorf("%w since it was read", concordat.ErrChanged)
+	ErrCondition = errors.New("the request needs If-Match with the ETag of what it changes")
 )
 
-// problemOf describes an error as RFC 9457 has it, by the table in status.go. Types are stable.
-func problemOf(err error) *huma.ErrorModel {
+// ProblemOf describes an error as RFC 9457 has it, by the table in status.go. Types are stable.
+func ProblemOf(err error) *huma.ErrorModel {
 	of := refusalOf(err)
 	m := &huma.ErrorModel{Type: bounds.ProblemPrefix + of.kind, Title: http.StatusText(of.status), Status: of.status}
 	if of.kind != kindFault {

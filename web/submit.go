@@ -23,43 +23,43 @@ import (
 
 // uploadHandler does something with the files of an upload: checks them, or adds them to a library.
 type uploadHandler struct {
-	hand func(ctx context.Context, v *visitor, u *upload) ([]concordat.TaskID, error)
+	hand func(ctx context.Context, v *Visitor, u *Upload) ([]concordat.TaskID, error)
 	// show shows the form again with what was wrong; done is where somebody goes after several files.
 	show func(was refused)
 	done string
 }
 
 // submit takes files or a text and makes a check of each.
-func (w checkPages) submit(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	w.take(rw, r, v, uploadHandler{hand: w.hand, done: "/checks", show: func(was refused) {
+func (w checkPages) submit(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	w.take(rw, r, v, uploadHandler{hand: w.HandIn, done: "/checks", show: func(was refused) {
 		w.showNew(rw, r, v, http.StatusBadRequest, was)
 	}})
 }
 
 // take reads what was handed in; the files are on disk before anything is answered. A script that hands in
 // file by file asks for JSON, and gives each its Idempotency-Key.
-func (w checkPages) take(rw http.ResponseWriter, r *http.Request, v *visitor, t uploadHandler) {
+func (w checkPages) take(rw http.ResponseWriter, r *http.Request, v *Visitor, t uploadHandler) {
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
 		w.takeScript(rw, r, v, t)
 		return
 	}
-	u, err := w.readUpload(rw, r, v)
+	u, err := w.ReadUpload(rw, r, v)
 	var ids []concordat.TaskID
 	if err == nil {
 		if ids, err = t.hand(r.Context(), v, u); len(ids) == 0 {
-			w.lose(r.Context(), v, u)
+			w.Lose(r.Context(), v, u)
 		}
 	}
 	var untaken *untakenError
 	switch {
 	case errors.Is(err, errNothing):
-		t.show(refused{problem: "new.nothing", sent: u.fields})
+		t.show(refused{problem: "new.nothing", sent: u.Fields})
 	case errors.As(err, &untaken):
-		t.show(refused{problem: "new.untaken", faults: untaken.faults(), sent: u.fields})
-	case errors.Is(err, concordat.ErrInvalid) && u != nil && u.fields != nil:
-		t.show(refused{problem: "error.invalid", err: err, sent: u.fields})
+		t.show(refused{problem: "new.untaken", faults: untaken.faults(), sent: u.Fields})
+	case errors.Is(err, concordat.ErrInvalid) && u != nil && u.Fields != nil:
+		t.show(refused{problem: "error.invalid", err: err, sent: u.Fields})
 	case err != nil:
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 	case len(ids) == 1 && t.done == "/checks":
 		http.Redirect(rw, r, "/checks/"+string(ids[0]), http.StatusSeeOther)
 	default:
@@ -118,18 +118,18 @@ type handedFault struct {
 }
 
 // takeScript is take for a script: once for each key, and answered in JSON.
-func (w checkPages) takeScript(rw http.ResponseWriter, r *http.Request, v *visitor, t uploadHandler) {
-	u, err := w.readUpload(rw, r, v)
+func (w checkPages) takeScript(rw http.ResponseWriter, r *http.Request, v *Visitor, t uploadHandler) {
+	u, err := w.ReadUpload(rw, r, v)
 	var answer *handed
 	if err == nil {
 		key := r.Header.Get("Idempotency-Key")
 		if key != "" {
 			key = "page " + key // apart from those of programs of the same account
 		}
-		if answer, err = once(r.Context(), w.Web, v, key, []any{u.jobs, u.fields}, func() (*handed, error) {
+		if answer, err = Once(r.Context(), w.Web, v, key, []any{u.Jobs, u.Fields}, func() (*handed, error) {
 			return w.handScript(r.Context(), v, u, t)
 		}); err != nil {
-			w.lose(r.Context(), v, u)
+			w.Lose(r.Context(), v, u)
 		}
 	}
 	rw.Header().Set("Content-Type", "application/json")
@@ -159,7 +159,7 @@ func (w checkPages) takeScript(rw http.ResponseWriter, r *http.Request, v *visit
 	_ = json.NewEncoder(rw).Encode(out)
 }
 
-func (w checkPages) handScript(ctx context.Context, v *visitor, u *upload, by uploadHandler) (*handed, error) {
+func (w checkPages) handScript(ctx context.Context, v *Visitor, u *Upload, by uploadHandler) (*handed, error) {
 	ids, err := by.hand(ctx, v, u)
 	if err != nil {
 		return nil, err
@@ -175,12 +175,12 @@ func (w checkPages) handScript(ctx context.Context, v *visitor, u *upload, by up
 	return out, nil
 }
 
-// hand puts a check of each file and text into the queue. A file that could not be taken becomes a
+// HandIn puts a check of each file and text into the queue. A file that could not be taken becomes a
 // failed check if another one could.
-func (w checkPages) hand(ctx context.Context, v *visitor, u *upload) ([]concordat.TaskID, error) {
-	jobs := u.jobs
-	if text := u.field("text"); strings.TrimSpace(text) != "" {
-		jobs = append(jobs, site.Job{Name: "text", Title: u.field("title"), Text: strings.ToValidUTF8(text, "\ufffd")})
+func (w checkPages) HandIn(ctx context.Context, v *Visitor, u *Upload) ([]concordat.TaskID, error) {
+	jobs := u.Jobs
+	if text := u.Field("text"); strings.TrimSpace(text) != "" {
+		jobs = append(jobs, site.Job{Name: "text", Title: u.Field("title"), Text: strings.ToValidUTF8(text, "\ufffd")})
 	}
 	if err := checkJobs(jobs); err != nil {
 		return nil, err
@@ -192,12 +192,12 @@ func (w checkPages) hand(ctx context.Context, v *visitor, u *upload) ([]concorda
 	if v.Public && len(common.Partners)+len(common.PartnerLibraries) > 0 {
 		return nil, message.Refused("barred.partners")
 	}
-	done, err := w.people.Spend(ctx, v.Account, v.address, len(taken(jobs)), u.bytes+int64(len(u.field("text"))))
+	done, err := w.People.Spend(ctx, v.Account, v.Address, len(taken(jobs)), u.bytes+int64(len(u.Field("text"))))
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	batch := u.field("batch")
+	batch := u.Field("batch")
 	switch {
 	case batch != "" && !batchName.MatchString(batch):
 		return nil, fmt.Errorf("batch %q: %w", batch, concordat.ErrInvalid)
@@ -229,7 +229,7 @@ func taken(jobs []site.Job) (out []site.Job) {
 }
 
 // enqueue puts a task of each job into the queue, with what is common to all.
-func (w checkPages) enqueue(ctx context.Context, v *visitor, batch string, jobs []site.Job, common site.Job,
+func (w checkPages) enqueue(ctx context.Context, v *Visitor, batch string, jobs []site.Job, common site.Job,
 	action string) ([]concordat.TaskID, error) {
 	all := make([]site.Job, len(jobs))
 	for i, j := range jobs {
@@ -241,7 +241,7 @@ func (w checkPages) enqueue(ctx context.Context, v *visitor, batch string, jobs 
 			detail := map[string]any{"task": id, "file": all[i].File}
 			if common.Into != "" {
 				detail["library"] = common.Into
-			} else if err := w.batches.plan(ctx, tx, v, store.RecheckCheck, string(id)); err != nil {
+			} else if err := w.Batches.plan(ctx, tx, v, store.RecheckCheck, string(id)); err != nil {
 				return err
 			}
 			if err := tx.Note(ctx, v.Name, action, detail); err != nil {
@@ -256,39 +256,39 @@ func (w checkPages) enqueue(ctx context.Context, v *visitor, batch string, jobs 
 var batchName = regexp.MustCompile(`^[a-z2-7]{26}$`)
 
 // wishes reads from a form what is wanted of its checks.
-func (w checkPages) wishes(ctx context.Context, v *visitor, u *upload) (site.Job, error) {
-	j := site.Job{Template: u.field("template"), Purpose: strings.TrimSpace(u.field("purpose")), Forward: u.field("forward"),
-		Level: concordat.Show(u.field("level")), Short: u.field("short") != "", NoStore: w.o.Policy.NoStore || u.field("no_store") != ""}
+func (w checkPages) wishes(ctx context.Context, v *Visitor, u *Upload) (site.Job, error) {
+	j := site.Job{Template: u.Field("template"), Purpose: strings.TrimSpace(u.Field("purpose")), Forward: u.Field("forward"),
+		Level: concordat.Show(u.Field("level")), Short: u.Field("short") != "", NoStore: w.o.Policy.NoStore || u.Field("no_store") != ""}
 	switch {
-	case !w.isTemplate(j.Template):
+	case !w.IsTemplate(j.Template):
 		return j, message.Absent("wrong.template", j.Template)
 	case j.Forward != "" && !slices.Contains(askForwards, j.Forward):
 		return j, fmt.Errorf("forward %q: %w: unmatched, all or none", j.Forward, concordat.ErrInvalid)
 	case j.Level != "" && !slices.Contains(askLevels, j.Level):
 		return j, fmt.Errorf("level %q: %w: exists, counts or metadata", j.Level, concordat.ErrInvalid)
 	}
-	if d := u.field("deadline"); d != "" {
+	if d := u.Field("deadline"); d != "" {
 		seconds, err := strconv.Atoi(d)
-		if err != nil || seconds < 1 || seconds > mostDeadline {
-			return j, message.Invalid("wrong.deadline", d, mostDeadline)
+		if err != nil || seconds < 1 || seconds > MostDeadline {
+			return j, message.Invalid("wrong.deadline", d, MostDeadline)
 		}
 		j.Deadline = time.Duration(seconds) * time.Second
 	}
-	for _, name := range u.fields["library"] {
+	for _, name := range u.Fields["library"] {
 		l, err := w.o.Store.Library(ctx, concordat.LibraryID(name))
 		if err != nil {
 			return j, message.Absent("wrong.library", name)
 		}
 		j.Libraries = append(j.Libraries, l.ID)
 	}
-	if err := w.partnerWishes(ctx, &j, u.fields["partner"]); err != nil {
+	if err := w.partnerWishes(ctx, &j, u.Fields["partner"]); err != nil {
 		return j, err
 	}
-	return j, w.ruleWishes(ctx, v, &j, u.fields)
+	return j, w.ruleWishes(ctx, v, &j, u.Fields)
 }
 
-// isTemplate reports whether a form can name a section template so: empty is that of the libraries, "none" is none.
-func (w checkPages) isTemplate(name string) bool {
+// IsTemplate reports whether a form can name a section template so: empty is that of the libraries, "none" is none.
+func (w checkPages) IsTemplate(name string) bool {
 	return name == "" || name == "none" || slices.Contains(w.o.Templates(), name)
 }
 
@@ -339,12 +339,12 @@ func (w checkPages) partnerWishes(ctx context.Context, j *site.Job, names []stri
 }
 
 // ruleWishes reads what is not to count, or not to be shown. That is for those who decide about checks.
-func (w checkPages) ruleWishes(ctx context.Context, v *visitor, j *site.Job, f url.Values) error {
+func (w checkPages) ruleWishes(ctx context.Context, v *Visitor, j *site.Job, f url.Values) error {
 	documents := strings.Fields(f.Get("exclude"))
 	if f.Get("rules") == "" && len(documents) == 0 {
 		return nil
 	}
-	if !v.mayReview() {
+	if !v.MayReview() {
 		return message.Refused("barred.rules")
 	}
 	for _, name := range documents {

@@ -23,15 +23,15 @@ import (
 // checkPages has the pages that take a submission, follow its check and ask partners for passages.
 type checkPages struct{ *Web }
 
-// taskPage is how many checks a page of the list shows.
-const taskPage = 50
+// TaskPage is how many checks a page of the list shows.
+const TaskPage = 50
 
 // row is a check in the list.
 type row struct {
 	store.Task
 	Queued, Running int // before it
 	MayCancel       bool
-	Score           shownScore // in a list; of those without a report: zero
+	Score           ShownScore // in a list; of those without a report: zero
 	HasReport       bool
 }
 
@@ -52,58 +52,58 @@ type checksPage struct {
 	Documents int
 }
 
-func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w checkPages) checksPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64) // nonsense begins at the newest
 	f := store.TaskFilter{Without: store.AddingBatch}                  // a library lists what is added to it
-	if !v.seesAll() {
+	if !v.SeesAll() {
 		f.Owner = v.Name
 	}
 	show := caseFilterOf(r.URL.Query())
 	show.narrow(&f, v)
-	tasks, err := w.o.Store.FilterTasks(r.Context(), f, before, taskPage)
-	p := checksPage{MayCheck: v.Role != store.RoleAuditor, MayAdd: v.mayReview(), Filter: show,
-		Views: show.Links(v.seesAll()), List: r.URL.RawQuery}
-	if err == nil && v.mayReview() {
+	tasks, err := w.o.Store.FilterTasks(r.Context(), f, before, TaskPage)
+	p := checksPage{MayCheck: v.Role != store.RoleAuditor, MayAdd: v.MayReview(), Filter: show,
+		Views: show.Links(v.SeesAll()), List: r.URL.RawQuery}
+	if err == nil && v.MayReview() {
 		p.Reviewers, err = w.reviewers(r.Context())
 	}
-	var scores map[concordat.TaskID]shownScore
+	var scores map[concordat.TaskID]ShownScore
 	if err == nil {
-		scores, err = w.reports.scores(r.Context(), v, tasks)
+		scores, err = w.Reports.Scores(r.Context(), v, tasks)
 	}
 	for _, t := range tasks {
 		if err == nil {
 			var one row
 			one, err = w.row(r.Context(), v, t)
-			one.Score, one.HasReport = scores[t.ID], hasReport(t)
+			one.Score, one.HasReport = scores[t.ID], HasReport(t)
 			p.Rows = append(p.Rows, one)
-			p.Busy = p.Busy || !ended(t.State)
+			p.Busy = p.Busy || !Ended(t.State)
 		}
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
-	if len(tasks) == taskPage {
+	if len(tasks) == TaskPage {
 		p.Older = show.Path(tasks[len(tasks)-1].Seq)
 	}
 	if len(tasks) == 0 && p.MayAdd {
 		ls, err := w.o.Store.Libraries(r.Context())
 		if err != nil {
-			w.fail(rw, r, v, err)
+			w.Fail(rw, r, v, err)
 			return
 		}
 		for _, l := range ls {
 			p.Library, p.Documents = cmp.Or(p.Library, l.ID), p.Documents+l.Documents
 		}
 	}
-	w.show(rw, r, v, http.StatusOK, "checks", "title.checks", p)
+	w.Show(rw, r, v, http.StatusOK, "checks", "title.checks", p)
 }
 
-func ended(s concordat.State) bool { return s != concordat.TaskQueued && s != concordat.TaskRunning }
+func Ended(s concordat.State) bool { return s != concordat.TaskQueued && s != concordat.TaskRunning }
 
-func (w checkPages) row(ctx context.Context, v *visitor, t store.Task) (row, error) {
+func (w checkPages) row(ctx context.Context, v *Visitor, t store.Task) (row, error) {
 	t.Title = visible(t.Title)
-	one := row{Task: t, MayCancel: !ended(t.State) && w.mayChange(v, t)}
+	one := row{Task: t, MayCancel: !Ended(t.State) && w.mayChange(v, t)}
 	if t.State == concordat.TaskQueued {
 		var err error
 		if one.Queued, one.Running, err = w.o.Store.Ahead(ctx, t); err != nil {
@@ -134,72 +134,72 @@ func shareBar(share float64) template.HTML {
 }
 
 // mayChange reports whether the visitor may cancel a task.
-func (w *Web) mayChange(v *visitor, t store.Task) bool {
+func (w *Web) mayChange(v *Visitor, t store.Task) bool {
 	return t.Owner == v.Name || v.Role == store.RoleAdministrator || v.Role == store.RoleOfficer
 }
 
 // task returns the task of the request if the visitor may see it; else it does not exist for them.
-func (w *Web) task(r *http.Request, v *visitor) (store.Task, error) {
-	return w.visible(r.Context(), v, concordat.TaskID(r.PathValue("id")))
+func (w *Web) task(r *http.Request, v *Visitor) (store.Task, error) {
+	return w.Visible(r.Context(), v, concordat.TaskID(r.PathValue("id")))
 }
 
-func (w *Web) visible(ctx context.Context, v *visitor, id concordat.TaskID) (store.Task, error) {
+func (w *Web) Visible(ctx context.Context, v *Visitor, id concordat.TaskID) (store.Task, error) {
 	t, err := w.o.Store.Task(ctx, id)
-	if err == nil && !v.seesAll() && t.Owner != v.Name {
+	if err == nil && !v.SeesAll() && t.Owner != v.Name {
 		err = fmt.Errorf("task %s: %w", t.ID, concordat.ErrNotFound)
 	}
 	return t, err
 }
 
-// hasReport reports whether a check has ended with findings: an archive was split into others.
-func hasReport(t store.Task) bool {
+// HasReport reports whether a check has ended with findings: an archive was split into others.
+func HasReport(t store.Task) bool {
 	return (t.State == concordat.TaskDone || t.State == concordat.TaskPartial) && t.Cause == ""
 }
 
-// errNotShown refuses a report that the policy of the site does not show to submitters, or not yet.
-var errNotShown = fmt.Errorf("%w: the policy of the site does not show this report, or not yet", concordat.ErrRefused)
+// ErrNotShown refuses a report that the policy of the site does not show to submitters, or not yet.
+var ErrNotShown = fmt.Errorf("%w: the policy of the site does not show this report, or not yet", concordat.ErrRefused)
 
-// currentReport is the report by the rules in force, with what was decided about it, and notes who has
+// CurrentReport is the report by the rules in force, with what was decided about it, and notes who has
 // read it.
-func (w *Web) currentReport(ctx context.Context, v *visitor, t store.Task, in report.Language) (*report.Report, error) {
-	if !hasReport(t) {
+func (w *Web) CurrentReport(ctx context.Context, v *Visitor, t store.Task, in report.Language) (*report.Report, error) {
+	if !HasReport(t) {
 		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	}
-	now, err := w.review(ctx, t.ID)
+	now, err := w.Review(ctx, t.ID)
 	if err != nil {
 		return nil, err
 	}
-	see := w.sees(v, now)
-	got, err := w.reports.reading(ctx, t.ID, now.Rules, in, see)
+	see := w.Sees(v, now)
+	got, err := w.Reports.Reading(ctx, t.ID, now.Rules, in, see)
 	if err != nil {
 		return nil, err
 	}
-	w.reports.noteRead(ctx, v, t.ID, false)
-	rep := *got.report
+	w.Reports.NoteRead(ctx, v, t.ID, false)
+	rep := *got.Report
 	if see == SeeEverything {
 		rep.Review = now.inReport() // what officers wrote is theirs
 	}
 	return &rep, nil
 }
 
-func (w reportPages) reportPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w reportPages) reportPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	t, err := w.task(r, v)
 	var rep *report.Report
 	if err == nil {
-		rep, err = w.currentReport(r.Context(), v, t, message.LanguageOf(r).Report())
+		rep, err = w.CurrentReport(r.Context(), v, t, message.LanguageOf(r).Report())
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	h := rw.Header()
 	switch r.URL.Query().Get("format") {
 	case "json":
 		h.Set("Content-Type", "application/json")
-		h.Set("Content-Disposition", attachment(t, "json"))
+		h.Set("Content-Disposition", Attachment(t, "json"))
 		if err := w.o.ReportJSON(rw, rep); err != nil {
 			h.Del("Content-Disposition")
-			w.fail(rw, r, v, err)
+			w.Fail(rw, r, v, err)
 			return
 		}
 	case "pdf":
@@ -207,61 +207,61 @@ func (w reportPages) reportPage(rw http.ResponseWriter, r *http.Request, v *visi
 		return
 	case "csv":
 		h.Set("Content-Type", "text/csv; charset=utf-8")
-		h.Set("Content-Disposition", attachment(t, "csv"))
-		err = w.reportCSV(rw, rep, report.CSVOptions{BOM: true})
+		h.Set("Content-Disposition", Attachment(t, "csv"))
+		err = w.ReportCSV(rw, rep, report.CSVOptions{BOM: true})
 	default:
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		// The page stands alone and carries the stricter policy of its own style and script.
 		h.Set("Content-Security-Policy", "frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
-		err = w.reportHTML(rw, rep)
+		err = w.ReportHTML(rw, rep)
 	}
 	if err != nil {
 		w.o.Logger.Error("report", "task", t.ID, "error", err)
 	}
 }
 
-// reportHTML and reportCSV write a report as a file that stands alone, signed where the site has keys.
-func (w *Web) reportHTML(to io.Writer, rep *report.Report) error {
+// ReportHTML and ReportCSV write a report as a file that stands alone, signed where the site has keys.
+func (w *Web) ReportHTML(to io.Writer, rep *report.Report) error {
 	return w.o.ReportFile(to, formHTML, func(to io.Writer) error { return html.Write(to, rep) })
 }
 
-func (w *Web) reportCSV(to io.Writer, rep *report.Report, o report.CSVOptions) error {
+func (w *Web) ReportCSV(to io.Writer, rep *report.Report, o report.CSVOptions) error {
 	return w.o.ReportFile(to, formCSV, func(to io.Writer) error { return report.WriteCSV(to, rep, o) })
 }
 
-// attachment names the file of a download (RFC 6266, section 4), otherwise than the document of which it reports.
-func attachment(t store.Task, ending string) string {
-	return "attachment; filename*=UTF-8''" + url.PathEscape(cleanName(t.Title)+".report."+ending)
+// Attachment names the file of a download (RFC 6266, section 4), otherwise than the document of which it reports.
+func Attachment(t store.Task, ending string) string {
+	return "attachment; filename*=UTF-8''" + url.PathEscape(CleanName(t.Title)+".report."+ending)
 }
 
-func (w checkPages) cancel(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w checkPages) cancel(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	t, err := w.task(r, v)
 	if err == nil {
-		err = w.cancelTask(r.Context(), v, t)
+		err = w.CancelTask(r.Context(), v, t)
 	}
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, "/checks/"+string(t.ID), http.StatusSeeOther)
 }
 
-func (w checkPages) cancelTask(ctx context.Context, v *visitor, t store.Task) error {
+func (w checkPages) CancelTask(ctx context.Context, v *Visitor, t store.Task) error {
 	if !w.mayChange(v, t) {
 		return fmt.Errorf("cancel %s: %w", t.ID, concordat.ErrRefused)
 	}
 	return w.o.Queue.Cancel(ctx, t.ID, store.Cause{Code: store.CauseCancelled, Who: v.Name}.String(),
-		v.note("check_cancelled", map[string]any{"task": t.ID}))
+		v.Note("check_cancelled", map[string]any{"task": t.ID}))
 }
 
-// note is what the audit says of a change that the visitor makes.
-func (v *visitor) note(action string, detail map[string]any) store.AuditNote {
+// Note is what the audit says of a change that the visitor makes.
+func (v *Visitor) Note(action string, detail map[string]any) store.AuditNote {
 	return store.AuditNote{Actor: v.Name, Action: action, Detail: detail}
 }
 
-// change makes a change of the store and its entry in the audit, both or neither; by is who makes it. What
+// Change makes a change of the store and its entry in the audit, both or neither; by is who makes it. What
 // detail refers to may be set by f.
-func (w *Web) change(ctx context.Context, by, action string, detail map[string]any, f func(tx *store.DB) error) error {
+func (w *Web) Change(ctx context.Context, by, action string, detail map[string]any, f func(tx *store.DB) error) error {
 	return w.o.Store.Atomic(ctx, func(tx *store.DB) error {
 		if err := f(tx); err != nil {
 			return err
@@ -270,10 +270,10 @@ func (w *Web) change(ctx context.Context, by, action string, detail map[string]a
 	})
 }
 
-// audit notes what somebody did that changed nothing: they read, or were refused. A page is not refused because its line
+// Audit notes what somebody did that changed nothing: they read, or were refused. A page is not refused because its line
 // cannot be written; the operator is told. A change is noted in its own transaction: by change, or by the notes that the
 // queues, the batches and the eraser take; what changes something outside the store is noted before it is done.
-func (w *Web) audit(ctx context.Context, actor, action string, detail map[string]any) {
+func (w *Web) Audit(ctx context.Context, actor, action string, detail map[string]any) {
 	if detail == nil {
 		detail = map[string]any{} // not null
 	}

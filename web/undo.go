@@ -88,8 +88,8 @@ func undoneList(before, after, now json.RawMessage) (json.RawMessage, bool) {
 
 // undoOwn returns the rules without one change of the visitor's own, and what the change was; seq 0: the latest that
 // is not undone. What others changed stays.
-func (w reportPages) undoOwn(ctx context.Context, v *visitor, id concordat.TaskID, seq int) (report.Rules, string, error) {
-	now, err := w.review(ctx, id)
+func (w reportPages) undoOwn(ctx context.Context, v *Visitor, id concordat.TaskID, seq int) (report.Rules, string, error) {
+	now, err := w.Review(ctx, id)
 	if err != nil {
 		return report.Rules{}, "", err
 	}
@@ -136,7 +136,7 @@ type notices struct {
 func (p *checkPage) Notices() notices { return notices{Told: p.Told} }
 
 // tell says a change of the rules, with the scores before and after it.
-func (w reportPages) tell(ctx context.Context, v *visitor, id concordat.TaskID, c change, rep *report.Report) told {
+func (w reportPages) tell(ctx context.Context, v *Visitor, id concordat.TaskID, c change, rep *report.Report) told {
 	one := told{Task: id, Key: "change." + c.Action, Subject: subjectOf(rep, c.Action, c.Subject)}
 	if c.By != v.Name {
 		one.By = c.By
@@ -149,11 +149,11 @@ func (w reportPages) tell(ctx context.Context, v *visitor, id concordat.TaskID, 
 		one.Key, one.Subject = "undone."+action, subjectOf(rep, action, subject)
 	}
 	for i, rules := range []report.Rules{c.before, c.after} {
-		got, err := w.reading(ctx, id, rules, rep.Language, SeeEverything)
-		if err != nil || !got.report.Scores.Measured() {
+		got, err := w.Reading(ctx, id, rules, rep.Language, SeeEverything)
+		if err != nil || !got.Report.Scores.Measured() {
 			return one
 		}
-		if share := got.report.Scores.Covered; i == 0 {
+		if share := got.Report.Scores.Covered; i == 0 {
 			one.Was = &share
 		} else {
 			one.Now = &share
@@ -192,7 +192,7 @@ func subjectOf(rep *report.Report, action, subject string) string {
 }
 
 // changed returns what the page says of the change after which it is shown.
-func (w reportPages) changed(r *http.Request, v *visitor, p *checkPage) []told {
+func (w reportPages) changed(r *http.Request, v *Visitor, p *checkPage) []told {
 	seq, err := strconv.Atoi(r.URL.Query().Get("changed"))
 	if err != nil || p.Review == nil {
 		return nil
@@ -206,10 +206,10 @@ func (w reportPages) changed(r *http.Request, v *visitor, p *checkPage) []told {
 }
 
 // changesPart tells what others did to a check since the visitor's page was made, as a piece of it.
-func (w reportPages) changesPart(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (w reportPages) changesPart(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	p, _, err := w.reader(r, v, true)
 	if err != nil {
-		w.fail(rw, r, v, err)
+		w.Fail(rw, r, v, err)
 		return
 	}
 	after, _ := strconv.Atoi(r.URL.Query().Get("after")) // nonsense: everything

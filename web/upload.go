@@ -14,23 +14,23 @@ import (
 	"concordat/web/message"
 )
 
-// upload is what a form handed in.
-type upload struct {
-	jobs   []site.Job // one for each file; with Fault where it could not be taken
-	fields map[string][]string
+// Upload is what a form handed in.
+type Upload struct {
+	Jobs   []site.Job // one for each file; with Fault where it could not be taken
+	Fields map[string][]string
 	bytes  int64 // of the files
 }
 
-func (u *upload) field(name string) string {
-	if f := u.fields[name]; len(f) > 0 {
+func (u *Upload) Field(name string) string {
+	if f := u.Fields[name]; len(f) > 0 {
 		return f[0]
 	}
 	return ""
 }
 
-// read reads the form as it comes in: files go to disk, never whole into memory. After an error the rest is
+// Read reads the form as it comes in: files go to disk, never whole into memory. After an error the rest is
 // read away, as far as one file goes: a browser hears why only after it has sent all.
-func (w checkPages) read(rw http.ResponseWriter, r *http.Request) (*upload, error) {
+func (w checkPages) Read(rw http.ResponseWriter, r *http.Request) (*Upload, error) {
 	limit.Unhurried(rw, r)
 	u, err := w.readForm(rw, r)
 	if err != nil {
@@ -39,16 +39,16 @@ func (w checkPages) read(rw http.ResponseWriter, r *http.Request) (*upload, erro
 	return u, err
 }
 
-func (w checkPages) readForm(rw http.ResponseWriter, r *http.Request) (*upload, error) {
+func (w checkPages) readForm(rw http.ResponseWriter, r *http.Request) (*Upload, error) {
 	if err := w.anyRoom(); err != nil {
 		return nil, err
 	}
-	r.Body = http.MaxBytesReader(rw, r.Body, mostFiles*w.o.MaxUpload)
+	r.Body = http.MaxBytesReader(rw, r.Body, MostFiles*w.o.MaxUpload)
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return nil, fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
 	}
-	u := &upload{fields: map[string][]string{}}
+	u := &Upload{Fields: map[string][]string{}}
 	room := int64(mostForm)
 	for {
 		p, err := parts.NextPart()
@@ -66,7 +66,7 @@ func (w checkPages) readForm(rw http.ResponseWriter, r *http.Request) (*upload, 
 				if room -= int64(len(b)) + 64; room < 0 {
 					return u, message.Invalid("wrong.beside", mostForm>>20)
 				}
-				u.fields[p.FormName()] = append(u.fields[p.FormName()], string(b))
+				u.Fields[p.FormName()] = append(u.Fields[p.FormName()], string(b))
 			}
 		}
 		if err != nil {
@@ -86,8 +86,8 @@ func (w checkPages) anyRoom() error {
 // roomStep is after how many bytes the disk is looked at again.
 const roomStep = 1 << 20
 
-// whileRoom returns a reader of r that fails once the disk takes no more.
-func (w checkPages) whileRoom(r io.Reader) io.Reader { return &roomReader{r: r, room: w.anyRoom} }
+// WhileRoom returns a reader of r that fails once the disk takes no more.
+func (w checkPages) WhileRoom(r io.Reader) io.Reader { return &roomReader{r: r, room: w.anyRoom} }
 
 type roomReader struct {
 	r    io.Reader
@@ -112,18 +112,18 @@ func (r *roomReader) Read(p []byte) (int, error) {
 const namelessFile = "document"
 
 // readFile keeps one file. One that cannot be taken for what it is keeps the others not back.
-func (w checkPages) readFile(r *http.Request, p *multipart.Part, u *upload) error {
-	name, content := cleanName(p.FileName()), bufio.NewReader(p)
+func (w checkPages) readFile(r *http.Request, p *multipart.Part, u *Upload) error {
+	name, content := CleanName(p.FileName()), bufio.NewReader(p)
 	if name == "" {
 		if _, err := content.Peek(1); err != nil {
 			return nil // a browser sends an empty part for a field without files
 		}
 		name = namelessFile
 	}
-	if len(u.jobs) == mostFiles {
-		return message.Invalid("wrong.many", mostFiles)
+	if len(u.Jobs) == MostFiles {
+		return message.Invalid("wrong.many", MostFiles)
 	}
-	hash, size, err := w.o.Files.Put(r.Context(), w.whileRoom(content), w.o.MaxUpload)
+	hash, size, err := w.o.Files.Put(r.Context(), w.WhileRoom(content), w.o.MaxUpload)
 	job := site.Job{Name: name, File: hash}
 	var cut *http.MaxBytesError
 	switch {
@@ -137,6 +137,6 @@ func (w checkPages) readFile(r *http.Request, p *multipart.Part, u *upload) erro
 	if job.Fault == "" {
 		u.bytes += size
 	}
-	u.jobs = append(u.jobs, job)
+	u.Jobs = append(u.Jobs, job)
 	return nil
 }

@@ -111,11 +111,11 @@ type Partner struct {
 type Web struct {
 	o        Options
 	pages    map[message.Language]map[string]*template.Template
-	mux      *http.ServeMux
+	Mux      *http.ServeMux
 	handler  http.Handler
 	throttle limit.Throttle
 	hashing  *passwords.Hasher // of passwords
-	calls    limit.Limiter     // of the API, by token or address, in a minute
+	Calls    limit.Limiter     // of the API, by token or address, in a minute
 	streams  limit.Crowd       // events that are being followed
 	access   []access
 	over     chan struct{} // closed when streams are to end
@@ -126,14 +126,14 @@ type Web struct {
 	requestTime time.Duration // of a request without files of somebody known
 
 	// Handlers by subject. Each holds this Web, so that any reaches what they share, and another's by its field.
-	admin    adminPages
-	reports  reportPages
-	batches  batchPages
-	accounts accountPages
-	checks   checkPages
-	library  libraryPages
+	Admin    adminPages
+	Reports  reportPages
+	Batches  batchPages
+	Accounts accountPages
+	Checks   checkPages
+	Library  libraryPages
 
-	people *people.Registry // accounts, sessions, tokens and quotas
+	People *people.Registry // accounts, sessions, tokens and quotas
 	// providers are those at which people sign in.
 	providers []*provider
 	// protection refuses forms of other sites.
@@ -145,8 +145,8 @@ const (
 	defaultUpload = 256 << 20
 	// mostForm bounds what is not a file in a request.
 	mostForm = 4 << 20
-	// mostFiles bounds the files of one request.
-	mostFiles = 1000
+	// MostFiles bounds the files of one request.
+	MostFiles = 1000
 )
 
 // New returns the pages of a site.
@@ -172,19 +172,19 @@ func New(o Options) (*Web, error) {
 	if o.ReportPDF == nil {
 		o.ReportPDF = plainPDF
 	}
-	w := &Web{requestTime: limit.RequestTime, o: o, pages: map[message.Language]map[string]*template.Template{}, mux: http.NewServeMux(),
+	w := &Web{requestTime: limit.RequestTime, o: o, pages: map[message.Language]map[string]*template.Template{}, Mux: http.NewServeMux(),
 		cache: reportCache{most: cacheBytes}, over: make(chan struct{}),
 		throttle: limit.Throttle{Limiter: limit.Limiter{Now: o.Now, Window: limit.ThrottleTime}},
-		calls:    limit.Limiter{Now: o.Now, Window: time.Minute},
+		Calls:    limit.Limiter{Now: o.Now, Window: time.Minute},
 		hashing:  passwords.NewHasher()}
-	w.admin, w.reports = adminPages{w}, reportPages{w}
-	w.batches, w.accounts, w.checks, w.library = batchPages{w}, accountPages{w}, checkPages{w}, libraryPages{w}
+	w.Admin, w.Reports = adminPages{w}, reportPages{w}
+	w.Batches, w.Accounts, w.Checks, w.Library = batchPages{w}, accountPages{w}, checkPages{w}, libraryPages{w}
 	var err error
 	if w.static, err = static.New(map[string][]byte{"report.css": []byte(html.Style)}); err != nil {
 		return nil, err
 	}
 	w.o.Policy.fill()
-	w.people = people.New(people.Options{Store: o.Store, Now: o.Now, Policy: w.o.Policy.Accounts})
+	w.People = people.New(people.Options{Store: o.Store, Now: o.Now, Policy: w.o.Policy.Accounts})
 	if err := w.parse(); err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func New(o Options) (*Web, error) {
 	w.routes()
 	// Requests of other pages that would change something here are refused by where they come from.
 	w.protection = http.NewCrossOriginProtection()
-	w.handler = w.Headers(w.guard(w.protection.Handler(w.mux)))
+	w.handler = w.Headers(w.guard(w.protection.Handler(w.Mux)))
 	return w, nil
 }
 
@@ -214,7 +214,7 @@ func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) { w.handler.Ser
 // Route returns the pattern of the page or call that answers the request, such as GET /checks/{id}: one of
 // few, for counting. Empty: there is none.
 func (w *Web) Route(r *http.Request) string {
-	_, pattern := w.mux.Handler(r)
+	_, pattern := w.Mux.Handler(r)
 	return pattern
 }
 
@@ -222,8 +222,8 @@ func (w *Web) Route(r *http.Request) string {
 // Browsers ask again, and find the site that takes its place.
 func (w *Web) EndStreams() { w.endOnce.Do(func() { close(w.over) }) }
 
-// openStream lets the visitor follow events. They end when over is closed; leave is called when nobody follows them any longer.
-func (w *Web) openStream(v *visitor) (over <-chan struct{}, leave func(), err error) {
+// OpenStream lets the visitor follow events. They end when over is closed; leave is called when nobody follows them any longer.
+func (w *Web) OpenStream(v *Visitor) (over <-chan struct{}, leave func(), err error) {
 	if err := w.streams.Enter(v.Name); err != nil {
 		return nil, nil, err
 	}
@@ -233,7 +233,7 @@ func (w *Web) openStream(v *visitor) (over <-chan struct{}, leave func(), err er
 // FirstLink returns the path of a page that makes the first administrator, which works once and for
 // a day; empty if there is an account already.
 func (w *Web) FirstLink(ctx context.Context) (string, error) {
-	link, err := w.people.FirstLink(ctx)
+	link, err := w.People.FirstLink(ctx)
 	if err != nil || link.Key == "" {
 		return "", err
 	}
@@ -282,52 +282,52 @@ func (w *Web) parse() error {
 }
 
 func (w *Web) routes() {
-	m := w.mux
+	m := w.Mux
 	m.Handle("GET /static/", w.static)
 	m.HandleFunc("GET /robots.txt", robots)
 	m.HandleFunc("GET /first", w.firstPage)
 	m.HandleFunc("POST /first", w.first)
-	w.accounts.registerRoutes()
-	w.admin.eraseRoutes()
+	w.Accounts.registerRoutes()
+	w.Admin.eraseRoutes()
 	m.HandleFunc("GET /join", w.joinPage)
 	m.HandleFunc("POST /join", w.join)
 	m.HandleFunc("GET /login", w.loginPage)
 	m.HandleFunc("POST /login", w.login)
 	m.HandleFunc("POST /logout", w.logout)
 	m.HandleFunc("POST /language", w.language)
-	w.accounts.oidcRoutes()
+	w.Accounts.oidcRoutes()
 
-	w.page("GET /{$}", everyone, func(rw http.ResponseWriter, r *http.Request, _ *visitor) {
+	w.AddPage("GET /{$}", Everyone, func(rw http.ResponseWriter, r *http.Request, _ *Visitor) {
 		http.Redirect(rw, r, "/checks", http.StatusSeeOther)
 	})
-	w.page("GET /checks", everyone, w.checks.checksPage)
-	w.page("GET /checks/new", checkers, w.checks.newPage)
-	w.page("POST /checks", checkers, w.checks.submit)
-	w.page("POST /checks/cases", officers, w.reports.changeCases)
-	w.page("GET /checks/{id}", everyone, w.reports.checkPage)
-	w.page("GET /checks/{id}/events", everyone, w.checks.events)
-	w.page("POST /checks/{id}/cancel", checkers, w.checks.cancel)
-	w.page("GET /checks/{id}/report", everyone, w.reports.reportPage)
-	w.page("POST /checks/{id}/rules", officers, w.reports.changeRules)
-	w.page("POST /checks/{id}/notes", officers, w.reports.addNote)
-	w.library.libraryRoutes()
-	w.admin.adminRoutes()
-	w.admin.clusterRoutes()
-	w.page("GET /account", everyone, w.accounts.accountPage)
-	w.page("POST /account/tokens", everyone, w.accounts.changeTokens)
-	w.page("POST /account/sessions", everyone, w.accounts.endSessions)
-	w.page("POST /account/password", everyone, w.accounts.changePassword)
-	w.page("GET /people", administrators, w.admin.peoplePage)
-	w.page("POST /people", administrators, w.admin.addPerson)
-	w.page("POST /people/{name}", administrators, w.admin.changePerson)
+	w.AddPage("GET /checks", Everyone, w.Checks.checksPage)
+	w.AddPage("GET /checks/new", Checkers, w.Checks.newPage)
+	w.AddPage("POST /checks", Checkers, w.Checks.submit)
+	w.AddPage("POST /checks/cases", Officers, w.Reports.changeCases)
+	w.AddPage("GET /checks/{id}", Everyone, w.Reports.checkPage)
+	w.AddPage("GET /checks/{id}/events", Everyone, w.Checks.events)
+	w.AddPage("POST /checks/{id}/cancel", Checkers, w.Checks.cancel)
+	w.AddPage("GET /checks/{id}/report", Everyone, w.Reports.reportPage)
+	w.AddPage("POST /checks/{id}/rules", Officers, w.Reports.changeRules)
+	w.AddPage("POST /checks/{id}/notes", Officers, w.Reports.addNote)
+	w.Library.libraryRoutes()
+	w.Admin.adminRoutes()
+	w.Admin.clusterRoutes()
+	w.AddPage("GET /account", Everyone, w.Accounts.accountPage)
+	w.AddPage("POST /account/tokens", Everyone, w.Accounts.changeTokens)
+	w.AddPage("POST /account/sessions", Everyone, w.Accounts.endSessions)
+	w.AddPage("POST /account/password", Everyone, w.Accounts.changePassword)
+	w.AddPage("GET /people", Administrators, w.Admin.peoplePage)
+	w.AddPage("POST /people", Administrators, w.Admin.addPerson)
+	w.AddPage("POST /people/{name}", Administrators, w.Admin.changePerson)
 	w.pagesRoutes()
-	w.admin.hookRoutes()
-	w.batches.batchesRoutes()
-	w.reports.readingRoutes()
-	w.checks.requestRoutes()
-	w.checks.alertRoutes()
-	m.HandleFunc("/", w.as(everyone, func(rw http.ResponseWriter, r *http.Request, v *visitor) {
-		w.fail(rw, r, v, fmt.Errorf("page %s: %w", r.URL.Path, concordat.ErrNotFound))
+	w.Admin.hookRoutes()
+	w.Batches.batchesRoutes()
+	w.Reports.readingRoutes()
+	w.Checks.requestRoutes()
+	w.Checks.alertRoutes()
+	m.HandleFunc("/", w.as(Everyone, func(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+		w.Fail(rw, r, v, fmt.Errorf("page %s: %w", r.URL.Path, concordat.ErrNotFound))
 	}))
 }
 
@@ -339,18 +339,18 @@ func robots(rw http.ResponseWriter, _ *http.Request) {
 
 // Who may open a page.
 var (
-	everyone       = []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleSubmitter, store.RoleAuditor}
-	checkers       = []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleSubmitter}
-	officers       = []store.Role{store.RoleAdministrator, store.RoleOfficer}
-	administrators = []store.Role{store.RoleAdministrator}
-	overseers      = []store.Role{store.RoleAdministrator, store.RoleAuditor}
+	Everyone       = []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleSubmitter, store.RoleAuditor}
+	Checkers       = []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleSubmitter}
+	Officers       = []store.Role{store.RoleAdministrator, store.RoleOfficer}
+	Administrators = []store.Role{store.RoleAdministrator}
+	Overseers      = []store.Role{store.RoleAdministrator, store.RoleAuditor}
 )
 
-// page adds a page that wants somebody with one of the roles, and notes the two for the test that
+// AddPage adds a page that wants somebody with one of the roles, and notes the two for the test that
 // tries every role at every page.
-func (w *Web) page(pattern string, roles []store.Role, page func(http.ResponseWriter, *http.Request, *visitor)) {
+func (w *Web) AddPage(pattern string, roles []store.Role, page func(http.ResponseWriter, *http.Request, *Visitor)) {
 	w.access = append(w.access, access{pattern, roles})
-	w.mux.HandleFunc(pattern, w.as(roles, page))
+	w.Mux.HandleFunc(pattern, w.as(roles, page))
 }
 
 // access is who may open which page.
@@ -359,14 +359,14 @@ type access struct {
 	roles   []store.Role
 }
 
-// policy is what a page may load: what the site itself serves, and nothing inline.
-const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+// ContentPolicy is what a page may load: what the site itself serves, and nothing inline.
+const ContentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // Headers sets what holds for every answer, and for those that others give at the same address.
 func (w *Web) Headers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		h := rw.Header()
-		h.Set("Content-Security-Policy", policy)
+		h.Set("Content-Security-Policy", ContentPolicy)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
@@ -388,7 +388,7 @@ type frame struct {
 	Title    string // key of a message
 	Path     string
 	Next     string   // where the page is read again, for example in another language
-	Visitor  *visitor // nil: nobody has signed in
+	Visitor  *Visitor // nil: nobody has signed in
 	LTI      bool     // learning platforms are used
 	Waiting  int      // requests of partners that somebody here decides on
 	Pending  int      // partners that an administrator has to confirm
@@ -401,8 +401,8 @@ func (f frame) Others() []message.Language {
 	return slices.DeleteFunc(message.Languages(), func(l message.Language) bool { return l == f.Language })
 }
 
-// show writes a page.
-func (w *Web) show(rw http.ResponseWriter, r *http.Request, v *visitor, code int, name, title string, page any) {
+// Show writes a page.
+func (w *Web) Show(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, name, title string, page any) {
 	l := message.LanguageOf(r)
 	var b bytes.Buffer
 	if err := w.pages[l][name].Execute(&b, frame{Language: l, Site: w.o.Title(), Title: title, Path: r.URL.Path, Next: rereadAt(r),
@@ -423,11 +423,11 @@ func rereadAt(r *http.Request) string {
 	return r.URL.Path
 }
 
-// fail shows an error in the visitor's language. What only an administrator can use goes to the log.
-func (w *Web) fail(rw http.ResponseWriter, r *http.Request, v *visitor, err error) {
+// Fail shows an error in the visitor's language. What only an administrator can use goes to the log.
+func (w *Web) Fail(rw http.ResponseWriter, r *http.Request, v *Visitor, err error) {
 	code, key, detail := w.faultOf(rw, r, err)
 	w.o.Logger.Info("refused", "path", r.URL.Path, "status", code, "error", err)
-	w.show(rw, r, v, code, "error", "title.error", map[string]string{"Key": key, "Detail": detail, "In": inOf(message.LanguageOf(r), err)})
+	w.Show(rw, r, v, code, "error", "title.error", map[string]string{"Key": key, "Detail": detail, "In": inOf(message.LanguageOf(r), err)})
 }
 
 // faultOf returns the status of an answer that tells of err, the key of its message, and what else can be
@@ -435,7 +435,7 @@ func (w *Web) fail(rw http.ResponseWriter, r *http.Request, v *visitor, err erro
 func (w *Web) faultOf(rw http.ResponseWriter, r *http.Request, err error) (code int, key, detail string) {
 	of := refusalOf(err)
 	code, key = of.status, of.key
-	most, detail, retry, limited := limits(message.LanguageOf(r), w.o.Now(), err)
+	most, detail, retry, limited := Limits(message.LanguageOf(r), w.o.Now(), err)
 	var crowded *limit.Busy
 	switch {
 	case code == http.StatusTooManyRequests && limited:

@@ -30,6 +30,7 @@ import (
 	"concordat/site/retain"
 	"concordat/store"
 	"concordat/web"
+	"concordat/web/api"
 )
 
 const folios = "The reading room of the old library kept its shutters closed until noon, because the paper of the folios had begun to fade in the morning light."
@@ -146,7 +147,7 @@ func newDeskOf(t testing.TB, idle bool, change func(*web.Options)) *desk {
 	if w, err = web.New(o); err != nil {
 		t.Fatal(err)
 	}
-	web.AddAPI(w, nil)
+	api.Add(w, nil)
 	d := &desk{httptest.NewServer(w), w, s, db, q, batches, unsignable, full, partner, dir}
 	ctx, cancel := context.WithCancel(ctx)
 	ran := make(chan error, 1)

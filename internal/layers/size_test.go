@@ -15,9 +15,8 @@ const (
 	mostLines   = 500 // of a file that is no test
 )
 
-// flat are folders that may hold more files. Each file of extract is one format. The pages and the API in web are 66 files;
-// the methods of each of their types are held to the bound.
-var flat = map[string]bool{"extract": true, "web": true}
+// flat are the folders that may hold more files. Each file of extract is one format.
+var flat = map[string]bool{"extract": true}
 
 // TestSize: no folder, no file and no type is so large that nobody finds a thing in it, and each folder at the top says what is in
 // it.

@@ -12,7 +12,7 @@ import (
 	"concordat/cmd/internal/cli"
 	"concordat/instance"
 	"concordat/instance/config"
-	"concordat/web"
+	"concordat/web/platforms"
 )
 
 // CheckPlatforms reports what is wrong with the registered platforms, without asking any of them. A
@@ -32,7 +32,7 @@ func CheckPlatforms(ctx context.Context, a *cli.Site, c *config.Config) error {
 		}
 		var bad []string
 		for _, p := range all {
-			if err := web.CheckLTIPlatform(p, c.LTI.Private); err != nil {
+			if err := platforms.Check(p, c.LTI.Private); err != nil {
 				bad = append(bad, fmt.Sprintf("platform %s: %v", p.ID, err))
 			}
 			if len(p.Deployments) == 0 {

@@ -11,7 +11,7 @@ import (
 	"concordat/cmd/internal/cli"
 	"concordat/instance"
 	"concordat/store"
-	"concordat/web"
+	"concordat/web/platforms"
 )
 
 // ltiPresets fill in what every platform of that kind has alike.
@@ -46,7 +46,7 @@ given count more. What to enter at the platform is told by concordat lti show.`,
 			}
 			one.ID, one.Made = args[0], time.Now()
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
-				if err := web.CheckLTIPlatform(one, o.Config.LTI.Private); err != nil {
+				if err := platforms.Check(one, o.Config.LTI.Private); err != nil {
 					return cli.Usage(err)
 				}
 				if _, err := o.Store.LTIPlatform(cmd.Context(), one.ID); err == nil {

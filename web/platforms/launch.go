@@ -1,4 +1,4 @@
-package web
+package platforms
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"concordat"
 	"concordat/store"
+	"concordat/web"
 	"concordat/web/lti"
 	"concordat/web/message"
 )
@@ -24,25 +25,25 @@ type windowPage struct{ Key string }
 func (d *Tool) launch(rw http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(rw, r.Body, lti.MaxMessage+64<<10)
 	if err := r.ParseForm(); err != nil {
-		d.w.fail(rw, r, nil, fmt.Errorf("form: %w: %w", concordat.ErrInvalid, err))
+		d.w.Fail(rw, r, nil, fmt.Errorf("form: %w: %w", concordat.ErrInvalid, err))
 		return
 	}
-	var s ltiState
+	var s launchState
 	err := d.take(r.Context(), flowLTI, r.PostForm.Get("state"), &s)
 	var p store.LTIPlatform
 	if err == nil {
 		p, err = d.enabled(r.Context(), s.Platform)
 	}
 	if errors.Is(err, concordat.ErrNotFound) {
-		d.w.show(rw, r, nil, http.StatusBadRequest, "lti_lost", "title.lti", nil)
+		d.w.Show(rw, r, nil, http.StatusBadRequest, "lti_lost", "title.lti", nil)
 		return
 	}
 	if err != nil {
-		d.w.fail(rw, r, nil, err)
+		d.w.Fail(rw, r, nil, err)
 		return
 	}
-	d.frame(rw, p, policy)
-	c, err := r.Cookie(d.w.accounts.hostCookie(ltiStateCookie))
+	d.frame(rw, p, web.ContentPolicy)
+	c, err := r.Cookie(d.w.Accounts.HostCookie(stateCookie))
 	if err != nil { // the browser keeps no cookies here: nothing that came is used
 		d.ownWindow(rw, r, s)
 		return
@@ -52,24 +53,24 @@ func (d *Tool) launch(rw http.ResponseWriter, r *http.Request) {
 		err = d.open(rw, r, p, m)
 	}
 	if err != nil {
-		d.w.audit(r.Context(), ltiOwner+p.ID, "lti_launch", map[string]any{"ok": false, "error": err.Error()})
-		d.w.fail(rw, r, nil, err)
+		d.w.Audit(r.Context(), web.PlatformOwner+p.ID, "lti_launch", map[string]any{"ok": false, "error": err.Error()})
+		d.w.Fail(rw, r, nil, err)
 	}
 }
 
 // ownWindow shows a link that begins the launch anew where cookies are kept.
-func (d *Tool) ownWindow(rw http.ResponseWriter, r *http.Request, s ltiState) {
+func (d *Tool) ownWindow(rw http.ResponseWriter, r *http.Request, s launchState) {
 	key := rand.Text()
-	if err := d.put(r.Context(), flowLTIAgain, key, s, flowTime); err != nil {
-		d.w.fail(rw, r, nil, err)
+	if err := d.put(r.Context(), flowLTIAgain, key, s, web.FlowTime); err != nil {
+		d.w.Fail(rw, r, nil, err)
 		return
 	}
-	d.w.show(rw, r, nil, http.StatusOK, "lti_window", "title.lti", windowPage{key})
+	d.w.Show(rw, r, nil, http.StatusOK, "lti_window", "title.lti", windowPage{key})
 }
 
 // message returns what the platform says, after every check.
-func (d *Tool) message(ctx context.Context, p store.LTIPlatform, s ltiState, browser string, f url.Values) (*lti.Message, error) {
-	if !equalText(hashText(browser), s.Browser) {
+func (d *Tool) message(ctx context.Context, p store.LTIPlatform, s launchState, browser string, f url.Values) (*lti.Message, error) {
+	if !web.EqualText(web.HashText(browser), s.Browser) {
 		return nil, fmt.Errorf("launch: %w: another browser", concordat.ErrRefused)
 	}
 	if e := f.Get("error"); e != "" {
@@ -79,7 +80,7 @@ func (d *Tool) message(ctx context.Context, p store.LTIPlatform, s ltiState, bro
 	switch {
 	case err != nil:
 		return nil, err
-	case !equalText(m.Nonce, s.Nonce):
+	case !web.EqualText(m.Nonce, s.Nonce):
 		return nil, fmt.Errorf("launch: %w: another nonce", concordat.ErrRefused)
 	case s.Deployment != "" && s.Deployment != m.Deployment:
 		return nil, fmt.Errorf("launch: %w: begun for deployment %q, came for %q", concordat.ErrRefused, s.Deployment, m.Deployment)
@@ -89,7 +90,7 @@ func (d *Tool) message(ctx context.Context, p store.LTIPlatform, s ltiState, bro
 
 // open signs somebody in to the course of a message and goes to what it is about.
 func (d *Tool) open(rw http.ResponseWriter, r *http.Request, p store.LTIPlatform, m *lti.Message) error {
-	s := &ltiSession{Platform: p.ID, Deployment: m.Deployment, Context: contextOf(m), Course: m.Context.Title, Subject: m.Subject,
+	s := &session{Platform: p.ID, Deployment: m.Deployment, Context: contextOf(m), Course: m.Context.Title, Subject: m.Subject,
 		Name: m.Name, Teacher: m.Teaches(), platform: p}
 	if !d.mayUse(s) {
 		return fmt.Errorf("launch: %w: %s has none of the roles that may", concordat.ErrRefused, m.Subject)
@@ -118,14 +119,14 @@ func (d *Tool) open(rw http.ResponseWriter, r *http.Request, p store.LTIPlatform
 		return fmt.Errorf("launch: %w: message type %q", concordat.ErrInvalid, m.Type)
 	}
 	secret := rand.Text()
-	err := d.w.change(r.Context(), s.visitor().Name, "lti_launch", map[string]any{"ok": true, "type": m.Type, "deployment": m.Deployment,
+	err := d.w.Change(r.Context(), s.visitor().Name, "lti_launch", map[string]any{"ok": true, "type": m.Type, "deployment": m.Deployment,
 		"context": s.Context, "teacher": s.Teacher}, func(tx *store.DB) error {
-		return d.putIn(r.Context(), tx, flowLTISession, secret, s, ltiSessionTime)
+		return d.putIn(r.Context(), tx, flowLTISession, secret, s, sessionTime)
 	})
 	if err != nil {
 		return err
 	}
-	d.cookie(rw, ltiSessionCookie, secret, ltiSessionTime)
+	d.cookie(rw, sessionCookie, secret, sessionTime)
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 	return nil
 }
@@ -145,7 +146,7 @@ type pendingChoice struct {
 	Message                      *lti.Message // of deep linking; nil: the choices are changed
 }
 
-func (d *Tool) beginConfigure(ctx context.Context, s *ltiSession, m *lti.Message) (string, error) {
+func (d *Tool) beginConfigure(ctx context.Context, s *session, m *lti.Message) (string, error) {
 	if !s.Teacher {
 		return "", fmt.Errorf("configure: %w: not a teacher", concordat.ErrRefused)
 	}
@@ -163,15 +164,15 @@ func (d *Tool) beginConfigure(ctx context.Context, s *ltiSession, m *lti.Message
 		one.Processor, one.Message = strings.ToLower(rand.Text()), m
 	}
 	key := rand.Text()
-	return key, d.put(ctx, flowLTIConfigure, key, one, ltiSessionTime)
+	return key, d.put(ctx, flowLTIConfigure, key, one, sessionTime)
 }
 
 // subscribe asks the platform to tell of submissions, without which nothing would ever be checked.
-func (d *Tool) subscribe(ctx context.Context, s *ltiSession, m *lti.Message) error {
+func (d *Tool) subscribe(ctx context.Context, s *session, m *lti.Message) error {
 	if m.Notices == nil || !slices.Contains(m.Notices.Types, lti.NoticeSubmission) {
 		return fmt.Errorf("configure: %w: the platform sends no %s", concordat.ErrInvalid, lti.NoticeSubmission)
 	}
-	ctx, cancel := context.WithTimeout(ctx, signTime)
+	ctx, cancel := context.WithTimeout(ctx, web.SignTime)
 	defer cancel()
 	return d.client.Subscribe(ctx, platformOf(s.platform), m.Notices, lti.NoticeSubmission, d.tool().NoticeURL())
 }
@@ -189,7 +190,7 @@ func (p configurePage) Chosen(id concordat.LibraryID) bool {
 	return slices.Contains(p.Choices.Libraries, id)
 }
 
-func (d *Tool) pending(ctx context.Context, s *ltiSession, key string) (one pendingChoice, err error) {
+func (d *Tool) pending(ctx context.Context, s *session, key string) (one pendingChoice, err error) {
 	data, err := d.w.Options().Store.Flow(ctx, flowLTIConfigure, key)
 	if err == nil {
 		err = json.Unmarshal([]byte(data), &one)
@@ -200,7 +201,7 @@ func (d *Tool) pending(ctx context.Context, s *ltiSession, key string) (one pend
 	return one, err
 }
 
-func (d *Tool) configurePage(rw http.ResponseWriter, r *http.Request, s *ltiSession) {
+func (d *Tool) configurePage(rw http.ResponseWriter, r *http.Request, s *session) {
 	ctx, key := r.Context(), r.URL.Query().Get("key")
 	one, err := d.pending(ctx, s, key)
 	p := configurePage{Key: key, Templates: d.w.Options().Templates(), New: one.Message != nil}
@@ -211,10 +212,10 @@ func (d *Tool) configurePage(rw http.ResponseWriter, r *http.Request, s *ltiSess
 		p.Libraries, err = d.w.Options().Store.Libraries(ctx)
 	}
 	if err != nil {
-		d.w.fail(rw, r, nil, err)
+		d.w.Fail(rw, r, nil, err)
 		return
 	}
-	d.w.show(rw, r, nil, http.StatusOK, "lti_configure", "title.lti.configure", p)
+	d.w.Show(rw, r, nil, http.StatusOK, "lti_configure", "title.lti.configure", p)
 }
 
 // choices returns what was chosen; nothing was is no error.
@@ -235,8 +236,8 @@ func (d *Tool) choices(ctx context.Context, platform, processor, context string)
 type answerPage struct{ URL, Token string }
 
 // configure keeps a teacher's choices and, for a new activity, answers the platform.
-func (d *Tool) configure(rw http.ResponseWriter, r *http.Request, s *ltiSession) {
-	err := form(rw, r)
+func (d *Tool) configure(rw http.ResponseWriter, r *http.Request, s *session) {
+	err := web.ParseForm(rw, r)
 	var one pendingChoice
 	if err == nil {
 		one, err = d.pending(r.Context(), s, r.PostForm.Get("key"))
@@ -245,11 +246,11 @@ func (d *Tool) configure(rw http.ResponseWriter, r *http.Request, s *ltiSession)
 		err = d.keepChoices(r.Context(), s, one, r.PostForm)
 	}
 	if err != nil {
-		d.w.fail(rw, r, nil, err)
+		d.w.Fail(rw, r, nil, err)
 		return
 	}
 	if one.Message == nil {
-		d.w.show(rw, r, nil, http.StatusOK, "lti_kept", "title.lti.configure", nil)
+		d.w.Show(rw, r, nil, http.StatusOK, "lti_kept", "title.lti.configure", nil)
 		return
 	}
 	raw, err := d.o.Keys.DeepLinkingResponse(platformOf(s.platform), one.Message,
@@ -257,15 +258,15 @@ func (d *Tool) configure(rw http.ResponseWriter, r *http.Request, s *ltiSession)
 			Custom: map[string]string{customProcessor: one.Processor}, ReportURL: d.tool().LaunchURL()}, d.w.Options().Now())
 	to, bad := url.Parse(one.Message.DeepLinking.ReturnURL)
 	if err = errors.Join(err, bad); err != nil {
-		d.w.fail(rw, r, nil, err)
+		d.w.Fail(rw, r, nil, err)
 		return
 	}
 	// This one form leads to the platform.
-	d.frame(rw, s.platform, strings.Replace(policy, "form-action 'self'", "form-action "+to.Scheme+"://"+to.Host, 1))
-	d.w.show(rw, r, nil, http.StatusOK, "lti_answer", "title.lti.configure", answerPage{to.String(), raw})
+	d.frame(rw, s.platform, strings.Replace(web.ContentPolicy, "form-action 'self'", "form-action "+to.Scheme+"://"+to.Host, 1))
+	d.w.Show(rw, r, nil, http.StatusOK, "lti_answer", "title.lti.configure", answerPage{to.String(), raw})
 }
 
-func (d *Tool) keepChoices(ctx context.Context, s *ltiSession, one pendingChoice, f url.Values) error {
+func (d *Tool) keepChoices(ctx context.Context, s *session, one pendingChoice, f url.Values) error {
 	var c choices
 	for _, name := range f["library"] {
 		l, err := d.w.Options().Store.Library(ctx, concordat.LibraryID(name))
@@ -274,7 +275,7 @@ func (d *Tool) keepChoices(ctx context.Context, s *ltiSession, one pendingChoice
 		}
 		c.Libraries = append(c.Libraries, l.ID)
 	}
-	if c.Template = f.Get("template"); !d.w.checks.isTemplate(c.Template) {
+	if c.Template = f.Get("template"); !d.w.Checks.IsTemplate(c.Template) {
 		return fmt.Errorf("template %q: %w", c.Template, concordat.ErrInvalid)
 	}
 	b, err := json.Marshal(c)
@@ -289,7 +290,7 @@ func (d *Tool) keepChoices(ctx context.Context, s *ltiSession, one pendingChoice
 		context = "" // also those of copies of the course
 	}
 	detail := map[string]any{"processor": one.Processor, "context": s.Context}
-	return d.w.change(ctx, s.visitor().Name, "lti_configured", detail, func(tx *store.DB) error {
+	return d.w.Change(ctx, s.visitor().Name, "lti_configured", detail, func(tx *store.DB) error {
 		return tx.PutLTIChoices(ctx, s.Platform, one.Processor, context, b)
 	})
 }

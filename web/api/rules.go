@@ -1,4 +1,4 @@
-package web
+package api
 
 import (
 	"context"
@@ -15,21 +15,23 @@ import (
 	"concordat"
 	"concordat/report"
 	"concordat/store"
+	"concordat/web"
 	"concordat/web/bounds"
 )
 
 func (w api) apiOfRules(a huma.API) {
 	get := func(id, path, summary, text string) operation {
 		return operation{id: id, method: http.MethodGet, path: "/checks/{id}" + path, summary: summary, text: text, scope: scopeRead,
-			roles: everyone}
+			roles: web.Everyone}
 	}
 	do := func(id, method, path, summary, text string, body int) operation {
 		return operation{id: id, method: method, path: "/checks/{id}" + path, summary: summary, text: text, scope: scopeReview,
-			roles: officers, body: body}
+			roles: web.Officers, body: body}
 	}
 	register(w, a, get("get-rules", "/rules", "Rules by which the report of a check is made",
 		"ETag is their revision. Spans are code points of the submission."), w.apiGetRules)
-	register(w, a, do("put-rules", http.MethodPut, "/rules", "Change the rules of one report", "If-Match is the ETag of the rules that are replaced: 428 without it, 412 when somebody has changed them meanwhile. The former rules stay in the history.", bounds.ListsBody), w.apiPutRules)
+	register(w, a, do("put-rules", http.MethodPut, "/rules", "Change the rules of one report",
+		"If-Match is the ETag of the rules that are replaced: 428 without it, 412 when somebody has changed them meanwhile. The former rules stay in the history.", bounds.ListsBody), w.apiPutRules)
 	register(w, a, do("undo-rules", http.MethodPost, "/rules/undo", "Go back to the rules before the latest change",
 		"If-Match as put-rules has it. Undoing again goes back further.", 0), w.apiUndoRules)
 	register(w, a, get("list-rules", "/rules/history", "Every change of the rules, oldest first", ""), w.apiRulesHistory)
@@ -123,7 +125,7 @@ func ruleSet(r report.Rules, count *report.Counter) apiRuleSet {
 
 // rules is the inverse of ruleSet. Passages that were there before keep who took them out, and when;
 // new ones are the visitor's.
-func (s apiRuleSet) rules(before report.Rules, count *report.Counter, v *visitor, now time.Time) report.Rules {
+func (s apiRuleSet) rules(before report.Rules, count *report.Counter, v *web.Visitor, now time.Time) report.Rules {
 	out := report.Rules{ExcludeQuotes: s.Quotes, ExcludeBibliography: s.Bibliography, ExcludeCitations: s.Citations,
 		CountTemplates: s.Counted, CountForms: s.Forms, CountSentences: s.Sentences,
 		MinCharacters: s.MinCharacters, MinSourceShare: s.MinShare, CommonAbove: s.CommonAbove, ExcludeSections: s.Sections,
@@ -173,30 +175,30 @@ func etag(revision int) string { return `"` + strconv.Itoa(revision) + `"` }
 // reviewed is what an operation on the rules of a check needs.
 type reviewed struct {
 	task  store.Task
-	now   *review
+	now   *web.Review
 	count *report.Counter // of the submission's text
 }
 
-func (w api) reviewed(ctx context.Context, v *visitor, id string) (*reviewed, error) {
-	t, err := w.visible(ctx, v, concordat.TaskID(id))
+func (w api) reviewed(ctx context.Context, v *web.Visitor, id string) (*reviewed, error) {
+	t, err := w.Visible(ctx, v, concordat.TaskID(id))
 	if err != nil {
 		return nil, err
 	}
-	if !hasReport(t) {
+	if !web.HasReport(t) {
 		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	}
-	now, err := w.review(ctx, t.ID)
+	now, err := w.Review(ctx, t.ID)
 	if err != nil {
 		return nil, err
 	}
-	if w.sees(v, now) != SeeEverything {
-		return nil, errNotShown // what officers decided is theirs
+	if w.Sees(v, now) != web.SeeEverything {
+		return nil, web.ErrNotShown // what officers decided is theirs
 	}
-	got, err := w.reports.reading(ctx, t.ID, now.Rules, report.English, SeeEverything)
+	got, err := w.Reports.Reading(ctx, t.ID, now.Rules, report.English, web.SeeEverything)
 	if err != nil {
 		return nil, err
 	}
-	return &reviewed{t, now, report.NewCounter(got.report.Submission.Text)}, nil
+	return &reviewed{t, now, report.NewCounter(got.Report.Submission.Text)}, nil
 }
 
 func (w api) apiGetRules(ctx context.Context, in *apiCheckInput) (*apiRulesOutput, error) {
@@ -216,13 +218,13 @@ type ConditionInput struct {
 // revision is the ETag's number.
 func (c ConditionInput) revision() (int, error) {
 	if c.IfMatch == "" {
-		return 0, errCondition
+		return 0, web.ErrCondition
 	}
 	s, ok := strings.CutPrefix(c.IfMatch, `"`)
 	s, ok2 := strings.CutSuffix(s, `"`)
 	n, err := strconv.Atoi(s)
 	if !ok || !ok2 || err != nil || n < 0 {
-		return 0, fmt.Errorf("%w: If-Match %q is no ETag of rules", errRevision, c.IfMatch)
+		return 0, fmt.Errorf("%w: If-Match %q is no ETag of rules", web.ErrRevision, c.IfMatch)
 	}
 	return n, nil
 }
@@ -233,23 +235,23 @@ type apiPutRulesInput struct {
 }
 
 func (w api) apiPutRules(ctx context.Context, in *apiPutRulesInput) (*apiRulesOutput, error) {
-	return w.changeRulesIf(ctx, in.ConditionInput, "set", func(r *reviewed, v *visitor) (report.Rules, error) {
+	return w.changeRulesIf(ctx, in.ConditionInput, "set", func(r *reviewed, v *web.Visitor) (report.Rules, error) {
 		return in.Body.rules(r.now.Rules, r.count, v, w.Options().Now()), nil
 	})
 }
 
 func (w api) apiUndoRules(ctx context.Context, in *ConditionInput) (*apiRulesOutput, error) {
-	return w.changeRulesIf(ctx, *in, "undo", func(r *reviewed, _ *visitor) (report.Rules, error) {
+	return w.changeRulesIf(ctx, *in, "undo", func(r *reviewed, _ *web.Visitor) (report.Rules, error) {
 		if r.now.Changes == 0 {
 			return report.Rules{}, fmt.Errorf("%w: the rules were not changed", concordat.ErrInvalid)
 		}
-		return w.reports.formerRules(ctx, r.task.ID)
+		return w.Reports.FormerRules(ctx, r.task.ID)
 	})
 }
 
 // changeRulesIf changes rules that are as the caller has seen them.
 func (w api) changeRulesIf(ctx context.Context, in ConditionInput, action string,
-	change func(*reviewed, *visitor) (report.Rules, error)) (*apiRulesOutput, error) {
+	change func(*reviewed, *web.Visitor) (report.Rules, error)) (*apiRulesOutput, error) {
 	v := visitorOf(ctx)
 	seen, err := in.revision()
 	if err != nil {
@@ -260,7 +262,7 @@ func (w api) changeRulesIf(ctx context.Context, in ConditionInput, action string
 		return nil, err
 	}
 	if seen != r.now.Changes {
-		return nil, fmt.Errorf("%w: the rules have revision %d, not %d", errRevision, r.now.Changes, seen)
+		return nil, fmt.Errorf("%w: the rules have revision %d, not %d", web.ErrRevision, r.now.Changes, seen)
 	}
 	rules, err := change(r, v)
 	if err != nil {
@@ -270,11 +272,11 @@ func (w api) changeRulesIf(ctx context.Context, in ConditionInput, action string
 }
 
 // keepRules keeps new rules unless somebody else has changed them since r was read.
-func (w api) keepRules(ctx context.Context, v *visitor, r *reviewed, rules report.Rules, action string) (*apiRulesOutput, error) {
+func (w api) keepRules(ctx context.Context, v *web.Visitor, r *reviewed, rules report.Rules, action string) (*apiRulesOutput, error) {
 	what, subject, _ := strings.Cut(action, " ")
-	err := w.reports.appendRules(ctx, v, r.task.ID, rules, what, subject, r.now.Changes)
+	err := w.Reports.AppendRules(ctx, v, r.task.ID, rules, what, subject, r.now.Changes)
 	if errors.Is(err, concordat.ErrChanged) {
-		err = fmt.Errorf("%w: %w", errRevision, err)
+		err = fmt.Errorf("%w: %w", web.ErrRevision, err)
 	}
 	if err != nil {
 		return nil, err
@@ -335,7 +337,8 @@ func (r *reviewed) place(f url.Values, s apiSpan) error {
 
 // reviseRules changes the rules in force as a page's form does, which fill fills in, and tries again when somebody else
 // has changed them meanwhile.
-func (w api) reviseRules(ctx context.Context, v *visitor, id string, fill func(*reviewed, url.Values) error) (*apiRulesOutput, error) {
+func (w api) reviseRules(ctx context.Context, v *web.Visitor, id string, fill func(*reviewed, url.Values) error) (*apiRulesOutput,
+	error) {
 	for tries := 1; ; tries++ {
 		r, err := w.reviewed(ctx, v, id)
 		if err != nil {
@@ -345,12 +348,12 @@ func (w api) reviseRules(ctx context.Context, v *visitor, id string, fill func(*
 		if err := fill(r, f); err != nil {
 			return nil, err
 		}
-		rules, subject, err := w.reports.newRules(ctx, v, r.task.ID, r.now.Rules, f)
+		rules, subject, err := w.Reports.NewRules(ctx, v, r.task.ID, r.now.Rules, f)
 		if err != nil {
 			return nil, err
 		}
 		out, err := w.keepRules(ctx, v, r, rules, strings.TrimSpace(f.Get("action")+" "+subject))
-		if errors.Is(err, errRevision) && tries < mostRuleTries {
+		if errors.Is(err, web.ErrRevision) && tries < mostRuleTries {
 			continue
 		}
 		return out, err

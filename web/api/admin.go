@@ -1,4 +1,4 @@
-package web
+package api
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 	siteanswer "concordat/site/answer"
 	"concordat/site/ask"
 	"concordat/store"
+	"concordat/web"
 )
 
 // adminAPI has the calls of the HTTP API about people, libraries, webhooks, platforms, deletions and the site itself.
@@ -21,7 +22,7 @@ type adminAPI struct{ api }
 // apiOfAdmin adds what the pages of administration and of libraries do.
 func (w adminAPI) apiOfAdmin(a huma.API) {
 	get := func(id, path, summary string) operation {
-		return operation{id: id, method: http.MethodGet, path: "/admin" + path, summary: summary, scope: scopeRead, roles: overseers}
+		return operation{id: id, method: http.MethodGet, path: "/admin" + path, summary: summary, scope: scopeRead, roles: web.Overseers}
 	}
 	register(w.api, a, get("get-health", "/health", "What was looked at, and whether it is in order"), w.apiHealth)
 	register(w.api, a, get("get-storage", "/storage", "Disk and index"), w.apiStorage)
@@ -29,22 +30,22 @@ func (w adminAPI) apiOfAdmin(a huma.API) {
 	register(w.api, a, get("list-settings", "/settings", "Configuration in force, with where each value came from"), w.apiSettings)
 	register(w.api, a, get("list-tasks", "/tasks", "Tasks, newest first"), w.apiTasks)
 	register(w.api, a, operation{id: "retry-task", method: http.MethodPost, path: "/admin/tasks/{id}/retry",
-		summary: "Begin a failed task again", scope: scopeCheck, roles: administrators}, w.apiRetry)
+		summary: "Begin a failed task again", scope: scopeCheck, roles: web.Administrators}, w.apiRetry)
 	register(w.api, a, get("list-partner-sites", "/partners", "Partner sites, with what each was asked"), w.apiPartnerSites)
 	register(w.api, a, get("get-exposure", "/partners/{site}/exposure", "What a partner was shown"), w.apiExposure)
 	register(w.api, a, get("search-audit", "/audit", "Entries of the audit, newest first"), w.apiAudit)
 	register(w.api, a, operation{id: "verify-audit", method: http.MethodPost, path: "/admin/audit/verify",
-		summary: "Follow the chain of the audit", scope: scopeRead, roles: overseers}, w.apiVerify)
+		summary: "Follow the chain of the audit", scope: scopeRead, roles: web.Overseers}, w.apiVerify)
 	register(w.api, a, operation{id: "create-library", method: http.MethodPost, path: "/admin/libraries", summary: "Make a library",
 		needs: []*huma.Schema{{Properties: map[string]*huma.Schema{"id": {Pattern: `^[0-9A-Za-z][0-9A-Za-z._-]*$`}}}},
-		scope: scopeDocuments, roles: officers}, w.apiMakeLibrary)
+		scope: scopeDocuments, roles: web.Officers}, w.apiMakeLibrary)
 	register(w.api, a, operation{id: "delete-library", method: http.MethodDelete, path: "/admin/libraries/{id}",
-		summary: "Delete a library with all its documents", scope: scopeErase, roles: administrators, status: http.StatusNoContent},
+		summary: "Delete a library with all its documents", scope: scopeErase, roles: web.Administrators, status: http.StatusNoContent},
 		w.apiDeleteLibrary)
 }
 
 // apiMay returns who calls, if it has one of the roles.
-func apiMay(ctx context.Context, roles ...store.Role) (*visitor, error) {
+func apiMay(ctx context.Context, roles ...store.Role) (*web.Visitor, error) {
 	v := visitorOf(ctx)
 	for _, r := range roles {
 		if v != nil && v.Role == r {
@@ -58,8 +59,8 @@ func apiMay(ctx context.Context, roles ...store.Role) (*visitor, error) {
 type answer[T any] struct{ Body T }
 
 // apiTell answers an overseer with what f returns.
-func apiTell[T any](ctx context.Context, w *Web, f func(context.Context) (T, error)) (*answer[T], error) {
-	if _, err := apiMay(ctx, overseers...); err != nil {
+func apiTell[T any](ctx context.Context, w *web.Web, f func(context.Context) (T, error)) (*answer[T], error) {
+	if _, err := apiMay(ctx, web.Overseers...); err != nil {
 		return nil, err
 	}
 	body, err := f(ctx)
@@ -70,13 +71,13 @@ func apiTell[T any](ctx context.Context, w *Web, f func(context.Context) (T, err
 }
 
 type apiHealthBody struct {
-	OK    bool         `json:"ok"`
-	Parts []HealthPart `json:"parts"`
+	OK    bool             `json:"ok"`
+	Parts []web.HealthPart `json:"parts"`
 }
 
 func (w adminAPI) apiHealth(ctx context.Context, _ *struct{}) (*answer[apiHealthBody], error) {
 	return apiTell(ctx, w.Web, func(ctx context.Context) (apiHealthBody, error) {
-		out := apiHealthBody{OK: true, Parts: w.admin.health(ctx)}
+		out := apiHealthBody{OK: true, Parts: w.Admin.Health(ctx)}
 		for _, p := range out.Parts {
 			out.OK = out.OK && p.OK
 		}
@@ -84,8 +85,8 @@ func (w adminAPI) apiHealth(ctx context.Context, _ *struct{}) (*answer[apiHealth
 	})
 }
 
-func (w adminAPI) apiStorage(ctx context.Context, _ *struct{}) (*answer[Storage], error) {
-	return apiTell(ctx, w.Web, w.admin.storage)
+func (w adminAPI) apiStorage(ctx context.Context, _ *struct{}) (*answer[web.Storage], error) {
+	return apiTell(ctx, w.Web, w.Admin.Storage)
 }
 
 // apiScheme is Schemes as programs see it.
@@ -98,7 +99,7 @@ type apiScheme struct {
 
 func (w adminAPI) apiSchemes(ctx context.Context, _ *struct{}) (*answer[apiScheme], error) {
 	return apiTell(ctx, w.Web, func(ctx context.Context) (apiScheme, error) {
-		s, err := w.admin.schemes(ctx)
+		s, err := w.Admin.Schemes(ctx)
 		if s.Epochs == nil {
 			s.Epochs = []siteanswer.EpochState{}
 		}
@@ -107,12 +108,12 @@ func (w adminAPI) apiSchemes(ctx context.Context, _ *struct{}) (*answer[apiSchem
 }
 
 type apiSettingsBody struct {
-	Settings []Setting `json:"settings"`
+	Settings []web.Setting `json:"settings"`
 }
 
 func (w adminAPI) apiSettings(ctx context.Context, _ *struct{}) (*answer[apiSettingsBody], error) {
 	return apiTell(ctx, w.Web, func(context.Context) (apiSettingsBody, error) {
-		return apiSettingsBody{append([]Setting{}, w.admin.settings()...)}, nil
+		return apiSettingsBody{append([]web.Setting{}, w.Admin.Settings()...)}, nil
 	})
 }
 
@@ -135,7 +136,8 @@ func (w adminAPI) apiTasks(ctx context.Context, in *apiTasksInput) (*answer[apiT
 		if err := listOfTasks.Read(in.Cursor, &before); err != nil {
 			return out, err
 		}
-		tasks, err := w.Options().Store.FilterTasks(ctx, store.TaskFilter{States: oneState(concordat.State(in.State)), Owner: in.Owner}, before, in.Limit)
+		tasks, err := w.Options().Store.FilterTasks(ctx, store.TaskFilter{States: web.OneState(concordat.State(in.State)),
+			Owner: in.Owner}, before, in.Limit)
 		for _, t := range tasks {
 			one, err := w.api.apiTask(ctx, t)
 			if err != nil {
@@ -151,13 +153,13 @@ func (w adminAPI) apiTasks(ctx context.Context, in *apiTasksInput) (*answer[apiT
 }
 
 func (w adminAPI) apiRetry(ctx context.Context, in *apiCheckInput) (*apiCheckOutput, error) {
-	v, err := apiMay(ctx, administrators...)
+	v, err := apiMay(ctx, web.Administrators...)
 	if err != nil {
 		return nil, err
 	}
-	t, err := w.visible(ctx, v, concordat.TaskID(in.ID))
+	t, err := w.Visible(ctx, v, concordat.TaskID(in.ID))
 	if err == nil {
-		err = w.admin.retryTask(ctx, v, t)
+		err = w.Admin.RetryTask(ctx, v, t)
 	}
 	if err != nil {
 		return nil, err
@@ -182,7 +184,7 @@ type apiPartnerSitesBody struct {
 func (w adminAPI) apiPartnerSites(ctx context.Context, _ *struct{}) (*answer[apiPartnerSitesBody], error) {
 	return apiTell(ctx, w.Web, func(ctx context.Context) (apiPartnerSitesBody, error) {
 		out := apiPartnerSitesBody{Partners: []apiPartnerSite{}}
-		rows, err := w.admin.adminPartners(ctx)
+		rows, err := w.Admin.AdminPartners(ctx)
 		for _, p := range rows {
 			out.Partners = append(out.Partners, apiPartnerSite{p.Site, p.Title, p.State, p.Made, p.Confirmed, p.Asked})
 		}
@@ -240,7 +242,8 @@ func (w adminAPI) apiAudit(ctx context.Context, in *apiAuditInput) (*answer[apiA
 		if err := listOfAudit.Read(in.Cursor, &before); err != nil {
 			return out, err
 		}
-		entries, err := w.Options().Store.SearchAudit(ctx, store.AuditFilter{Actor: in.Actor, Action: in.Action, From: in.From, To: in.To}, before,
+		entries, err := w.Options().Store.SearchAudit(ctx, store.AuditFilter{Actor: in.Actor, Action: in.Action, From: in.From,
+			To: in.To}, before,
 			in.Limit)
 		for _, e := range entries {
 			out.Entries = append(out.Entries, apiAuditEntry{e.Seq, e.At, e.Actor, e.Action, e.Detail, e.Prev, e.Hash})
@@ -272,11 +275,11 @@ type apiNewLibraryInput struct {
 }
 
 func (w adminAPI) apiMakeLibrary(ctx context.Context, in *apiNewLibraryInput) (*answer[apiLibraryBody], error) {
-	v, err := apiMay(ctx, officers...)
+	v, err := apiMay(ctx, web.Officers...)
 	if err != nil {
 		return nil, err
 	}
-	l, err := w.library.createLibrary(ctx, v, in.Body.ID, in.Body.Title)
+	l, err := w.Library.CreateLibrary(ctx, v, in.Body.ID, in.Body.Title)
 	if err != nil {
 		return nil, err
 	}
@@ -289,13 +292,13 @@ type apiLibraryPath struct {
 }
 
 func (w adminAPI) apiDeleteLibrary(ctx context.Context, in *apiLibraryPath) (*struct{}, error) {
-	v, err := apiMay(ctx, administrators...)
+	v, err := apiMay(ctx, web.Administrators...)
 	var l store.Library
 	if err == nil {
 		l, err = w.Options().Store.Library(ctx, concordat.LibraryID(in.ID))
 	}
 	if err == nil {
-		err = w.library.deleteLibrary(ctx, v, l, cmp.Or(in.Reason, "deleted by a program"))
+		err = w.Library.DeleteLibrary(ctx, v, l, cmp.Or(in.Reason, "deleted by a program"))
 	}
 	return nil, err
 }
@@ -303,8 +306,8 @@ func (w adminAPI) apiDeleteLibrary(ctx context.Context, in *apiLibraryPath) (*st
 // apiOfCluster adds what the page shows.
 func (w adminAPI) apiOfCluster(a huma.API) {
 	register(w.api, a, operation{id: "get-cluster", method: http.MethodGet, path: "/admin/cluster",
-		summary: "Machines of this site, and the shards they hold", scope: scopeRead, roles: overseers},
-		func(ctx context.Context, _ *struct{}) (*answer[Cluster], error) {
-			return apiTell(ctx, w.Web, w.admin.cluster)
+		summary: "Machines of this site, and the shards they hold", scope: scopeRead, roles: web.Overseers},
+		func(ctx context.Context, _ *struct{}) (*answer[web.Cluster], error) {
+			return apiTell(ctx, w.Web, w.Admin.Cluster)
 		})
 }

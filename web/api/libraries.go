@@ -1,4 +1,4 @@
-package web
+package api
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"concordat/people"
 	"concordat/site/retain"
 	"concordat/store"
+	"concordat/web"
 	"concordat/web/bounds"
 	"concordat/web/limit"
 	"concordat/web/message"
@@ -21,7 +22,7 @@ import (
 
 // keepers may look into libraries and add to them.
 var (
-	keepers = officers
+	keepers = web.Officers
 	lookers = []store.Role{store.RoleAdministrator, store.RoleOfficer, store.RoleAuditor}
 )
 
@@ -29,14 +30,14 @@ func (w adminAPI) apiOfLibraries(a huma.API) {
 	get := func(id, path, summary, scope string, roles []store.Role) operation {
 		return operation{id: id, method: http.MethodGet, path: path, summary: summary, scope: scope, roles: roles}
 	}
-	register(w.api, a, get("list-libraries", "/libraries", "Libraries of this site", scopeRead, everyone), w.apiLibraries)
-	register(w.api, a, get("get-library", "/libraries/{id}", "One library", scopeRead, everyone), w.apiOneLibrary)
+	register(w.api, a, get("list-libraries", "/libraries", "Libraries of this site", scopeRead, web.Everyone), w.apiLibraries)
+	register(w.api, a, get("get-library", "/libraries/{id}", "One library", scopeRead, web.Everyone), w.apiOneLibrary)
 	register(w.api, a, get("list-documents", "/libraries/{id}/documents", "Documents of a library, in order of id", scopeDocuments, lookers),
 		w.apiDocuments)
 	register(w.api, a, get("list-partners", "/partners", "Partner sites that a check can ask, with their libraries, in order of site",
-		scopeRead, everyone), w.apiPartners)
-	register(w.api, a, get("list-templates", "/templates", "Section templates", scopeRead, everyone), w.apiTemplates)
-	register(w.api, a, get("get-version", "/version", "What this site can do, and its bounds", scopeRead, everyone), w.apiVersion)
+		scopeRead, web.Everyone), w.apiPartners)
+	register(w.api, a, get("list-templates", "/templates", "Section templates", scopeRead, web.Everyone), w.apiTemplates)
+	register(w.api, a, get("get-version", "/version", "What this site can do, and its bounds", scopeRead, web.Everyone), w.apiVersion)
 	w.apiOfShares(a)
 	w.api.stream(a, operation{id: "add-documents", method: http.MethodPost, path: "/libraries/{id}/documents",
 		summary: "Add documents to a library", scope: scopeDocuments, roles: keepers,
@@ -140,7 +141,8 @@ func (w adminAPI) apiDocuments(ctx context.Context, in *apiListInput) (*apiDocum
 	out := &apiDocumentsOutput{}
 	out.Body.Documents = []apiDocument{}
 	for _, d := range rows {
-		out.Body.Documents = append(out.Body.Documents, apiDocument{d.ID, d.Title, d.Author, d.Hash, d.Bytes, d.Sentences, d.Characters, d.Scheme,
+		out.Body.Documents = append(out.Body.Documents, apiDocument{d.ID, d.Title, d.Author, d.Hash, d.Bytes, d.Sentences, d.Characters,
+			d.Scheme,
 			d.Added, d.Changed, d.Revision, d.Dated, d.DatedBy})
 	}
 	if len(rows) == in.Limit {
@@ -173,7 +175,7 @@ func (w adminAPI) apiPartners(ctx context.Context, in *bounds.PageInput) (*apiPa
 	out := &apiPartnersOutput{}
 	out.Body.Partners = []apiPartner{}
 	if err == nil {
-		all, out.Body.Next, err = bounds.PageOf(in, listOfPartners, all, func(p Partner) concordat.SiteID { return p.Site })
+		all, out.Body.Next, err = bounds.PageOf(in, listOfPartners, all, func(p web.Partner) concordat.SiteID { return p.Site })
 	}
 	for _, p := range all {
 		one := apiPartner{p.Site, p.Name, []apiOpenLibrary{}, p.Libraries != nil}
@@ -217,7 +219,7 @@ func (w adminAPI) apiVersion(context.Context, *struct{}) (*apiVersionOutput, err
 	b := &out.Body
 	b.API, b.Site, b.Title, b.Scopes, b.Events = apiVersion, w.Options().Site.ID(), w.Options().Title(), people.Scopes, store.EventKinds()
 	b.Formats, b.Adds = []string{"json", "csv", "html", "pdf"}, w.Options().AddFile != nil
-	b.MaxFile, b.MaxFiles, b.MaxPage = w.Options().MaxUpload, mostFiles, 500
+	b.MaxFile, b.MaxFiles, b.MaxPage = w.Options().MaxUpload, web.MostFiles, 500
 	return out, nil
 }
 
@@ -236,7 +238,7 @@ type apiAddedBody struct {
 }
 
 // apiAdd takes files into a library as they come in.
-func (w adminAPI) apiAdd(rw http.ResponseWriter, r *http.Request, v *visitor) error {
+func (w adminAPI) apiAdd(rw http.ResponseWriter, r *http.Request, v *web.Visitor) error {
 	l, err := w.Options().Store.Library(r.Context(), concordat.LibraryID(r.PathValue("id")))
 	if err != nil {
 		return err
@@ -245,13 +247,13 @@ func (w adminAPI) apiAdd(rw http.ResponseWriter, r *http.Request, v *visitor) er
 		return fmt.Errorf("%w: documents cannot be added here", concordat.ErrUnavailable)
 	}
 	limit.Unhurried(rw, r)
-	r.Body = http.MaxBytesReader(rw, r.Body, mostFiles*w.Options().MaxUpload)
+	r.Body = http.MaxBytesReader(rw, r.Body, web.MostFiles*w.Options().MaxUpload)
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
 	}
 	out := &apiAddedBody{Documents: []apiAdded{}}
-	if err := readAdded(parts, func(f AddedFile, content io.Reader) error {
+	if err := web.ReadAdded(parts, func(f web.AddedFile, content io.Reader) error {
 		return w.addFile(rw, r, v, l.ID, f, content, out)
 	}); err != nil {
 		return err
@@ -261,7 +263,8 @@ func (w adminAPI) apiAdd(rw http.ResponseWriter, r *http.Request, v *visitor) er
 	return nil
 }
 
-func (w adminAPI) addFile(rw http.ResponseWriter, r *http.Request, v *visitor, lib concordat.LibraryID, f AddedFile, content io.Reader,
+func (w adminAPI) addFile(rw http.ResponseWriter, r *http.Request, v *web.Visitor, lib concordat.LibraryID, f web.AddedFile,
+	content io.Reader,
 	out *apiAddedBody) error {
 	// The audit first, as a file may be taken in by several transactions. It keeps for ever what it is told: a name may be a
 	// person's, so it gets that of receipts, a hash.
@@ -269,7 +272,8 @@ func (w adminAPI) addFile(rw http.ResponseWriter, r *http.Request, v *visitor, l
 		"name": retain.DocumentName(lib, f.ID)}); err != nil {
 		return err
 	}
-	docs, err := w.Options().AddFile(r.Context(), lib, f, http.MaxBytesReader(rw, io.NopCloser(w.checks.whileRoom(content)), w.Options().MaxUpload))
+	docs, err := w.Options().AddFile(r.Context(), lib, f, http.MaxBytesReader(rw, io.NopCloser(w.Checks.WhileRoom(content)),
+		w.Options().MaxUpload))
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Name, err)
 	}

@@ -1,4 +1,4 @@
-package web
+package api
 
 import (
 	"context"
@@ -15,20 +15,21 @@ import (
 	"concordat"
 	"concordat/report"
 	"concordat/store"
+	"concordat/web"
 	"concordat/web/bounds"
 )
 
 // apiOfReviews adds what people decide about a report.
 func (w api) apiOfReviews(a huma.API) {
 	register(w, a, operation{id: "get-review", method: http.MethodGet, path: "/checks/{id}/review",
-		summary: "Verdict, comments and changes of the rules of a report", scope: scopeRead, roles: everyone}, w.apiReview)
+		summary: "Verdict, comments and changes of the rules of a report", scope: scopeRead, roles: web.Everyone}, w.apiReview)
 	register(w, a, operation{id: "change-rules", method: http.MethodPost, path: "/checks/{id}/rules",
 		needs:   rulesNeeds(),
-		summary: "Change what counts in a report; it is rescored at once", scope: scopeReview, roles: officers, body: bounds.ListsBody}, w.apiRules)
+		summary: "Change what counts in a report; it is rescored at once", scope: scopeReview, roles: web.Officers, body: bounds.ListsBody}, w.apiRules)
 	register(w, a, operation{id: "add-note", method: http.MethodPost, path: "/checks/{id}/notes",
 		needs: []*huma.Schema{need(map[string]any{"kind": store.ReviewComment}, "text"),
 			need(map[string]any{"kind": store.ReviewVerdict}, "text", "verdict"), need(map[string]any{"kind": store.ReviewSignOff})},
-		summary: "Add a comment or a verdict, or sign a verdict off", scope: scopeReview, roles: officers, body: bounds.WordsBody}, w.apiNote)
+		summary: "Add a comment or a verdict, or sign a verdict off", scope: scopeReview, roles: web.Officers, body: bounds.WordsBody}, w.apiNote)
 }
 
 // sourceActions are the actions of change-rules on a source.
@@ -79,14 +80,14 @@ type apiReviewOutput struct {
 
 func (w api) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput, error) {
 	v := visitorOf(ctx)
-	t, err := w.visible(ctx, v, concordat.TaskID(in.ID))
+	t, err := w.Visible(ctx, v, concordat.TaskID(in.ID))
 	var rep *report.Report
 	if err == nil {
-		rep, err = w.currentReport(ctx, v, t, report.English)
+		rep, err = w.CurrentReport(ctx, v, t, report.English)
 	}
-	var now *review
+	var now *web.Review
 	if err == nil {
-		now, err = w.review(ctx, t.ID)
+		now, err = w.Review(ctx, t.ID)
 	}
 	if err != nil {
 		return nil, err
@@ -98,17 +99,17 @@ func (w api) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput
 	if rep.Scores.Measured() {
 		b.Coverage = &rep.Scores.Covered
 	}
-	if w.sees(v, now) != SeeEverything { // what officers wrote is theirs
+	if w.Sees(v, now) != web.SeeEverything { // what officers wrote is theirs
 		b.Signed, b.Stale = []report.SignedOff{}, false
 		return out, nil
 	}
 	if now.Verdict != nil {
-		b.Verdict, b.By, b.At = now.code(), now.Verdict.By, now.Verdict.At
+		b.Verdict, b.By, b.At = now.Code(), now.Verdict.By, now.Verdict.At
 	}
 	for _, n := range now.Notes {
 		one := apiNoted{n.Seq, n.At, n.By, n.Kind, n.Text, ""}
 		if n.Kind == store.ReviewVerdict {
-			one.Verdict = (&review{Verdict: &n}).code()
+			one.Verdict = (&web.Review{Verdict: &n}).Code()
 		}
 		b.Notes = append(b.Notes, one)
 	}
@@ -119,13 +120,13 @@ func (w api) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput
 }
 
 // apiReviewed is the task whose report a program decides about.
-func (w api) apiReviewed(ctx context.Context, id string) (*visitor, store.Task, *review, error) {
+func (w api) apiReviewed(ctx context.Context, id string) (*web.Visitor, store.Task, *web.Review, error) {
 	v := visitorOf(ctx)
-	t, err := w.visible(ctx, v, concordat.TaskID(id))
+	t, err := w.Visible(ctx, v, concordat.TaskID(id))
 	if err != nil {
 		return v, t, nil, err
 	}
-	now, err := w.review(ctx, t.ID)
+	now, err := w.Review(ctx, t.ID)
 	return v, t, now, err
 }
 
@@ -187,10 +188,10 @@ func (w api) apiRules(ctx context.Context, in *apiRulesInput) (*apiReviewOutput,
 	v, t, now, err := w.apiReviewed(ctx, in.ID)
 	var rep *report.Report
 	if err == nil {
-		rep, err = w.currentReport(ctx, v, t, report.English)
+		rep, err = w.CurrentReport(ctx, v, t, report.English)
 	}
 	if err == nil {
-		_, err = w.reports.applyRules(ctx, v, t, now, in.form(rep.Submission.Text))
+		_, err = w.Reports.ApplyRules(ctx, v, t, now, in.form(rep.Submission.Text))
 	}
 	if err != nil {
 		return nil, err
@@ -218,7 +219,7 @@ func (w api) apiNote(ctx context.Context, in *apiNoteInput) (*apiReviewOutput, e
 				f.Set("verdict", strconv.Itoa(in.Body.Of))
 			}
 		}
-		_, err = w.reports.keepNote(ctx, v, t, now, f)
+		_, err = w.Reports.KeepNote(ctx, v, t, now, f)
 	}
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package web
+package api
 
 import (
 	"context"
@@ -9,12 +9,13 @@ import (
 
 	"concordat/people"
 	"concordat/store"
+	"concordat/web"
 	"concordat/web/bounds"
 )
 
 func (w adminAPI) apiOfPeople(a huma.API) {
 	do := func(id, method, path, summary, text string, status int) operation {
-		return operation{id: id, method: method, path: path, summary: summary, text: text, scope: scopePeople, roles: administrators,
+		return operation{id: id, method: method, path: path, summary: summary, text: text, scope: scopePeople, roles: web.Administrators,
 			status: status}
 	}
 	register(w.api, a, do("list-people", http.MethodGet, "/people", "Accounts, in order of name", "", 0), w.apiPeople)
@@ -80,12 +81,12 @@ type apiAddPersonInput struct {
 
 func (w adminAPI) apiAddPerson(ctx context.Context, in *apiAddPersonInput) (*apiPersonLinkOutput, error) {
 	asked := store.Account{Name: in.Body.Name, Title: in.Body.Title, Role: in.Body.Role}
-	a, link, err := w.people.Add(ctx, visitorOf(ctx).Name, asked)
+	a, link, err := w.People.Add(ctx, visitorOf(ctx).Name, asked)
 	return linkOutput(a, link), err
 }
 
 func linkOutput(a store.Account, l people.Link) *apiPersonLinkOutput {
-	return &apiPersonLinkOutput{apiPersonLink{personOf(a), joinPath(l), l.Expires}}
+	return &apiPersonLinkOutput{apiPersonLink{personOf(a), web.JoinPath(l), l.Expires}}
 }
 
 // PersonInput names an account.
@@ -105,18 +106,19 @@ type apiPersonOutput struct{ Body apiPerson }
 
 func (w adminAPI) apiChangePerson(ctx context.Context, in *apiChangePersonInput) (*apiPersonOutput, error) {
 	change := people.Change{Disabled: in.Body.Disabled, Role: in.Body.Role}
-	a, err := w.people.Change(ctx, visitorOf(ctx).Name, in.Name, change)
+	a, err := w.People.Change(ctx, visitorOf(ctx).Name, in.Name, change)
 	return &apiPersonOutput{personOf(a)}, err
 }
 
 func (w adminAPI) apiLink(ctx context.Context, in *PersonInput) (*apiPersonLinkOutput, error) {
-	a, link, err := w.people.NewLink(ctx, visitorOf(ctx).Name, in.Name)
+	a, link, err := w.People.NewLink(ctx, visitorOf(ctx).Name, in.Name)
 	return linkOutput(a, link), err
 }
 
 func (w adminAPI) apiOfTokens(a huma.API) {
 	do := func(id, method, path, summary, text string, status int) operation {
-		return operation{id: id, method: method, path: path, summary: summary, text: text, scope: scopeTokens, roles: everyone, status: status}
+		return operation{id: id, method: method, path: path, summary: summary, text: text, scope: scopeTokens, roles: web.Everyone,
+			status: status}
 	}
 	register(w.api, a, do("list-tokens", http.MethodGet, "/tokens", "Tokens of the own account, newest first", "", 0), w.apiTokens)
 	register(w.api, a, do("make-token", http.MethodPost, "/tokens", "Make a token of the own account",
@@ -124,7 +126,7 @@ func (w adminAPI) apiOfTokens(a huma.API) {
 	register(w.api, a, do("revoke-token", http.MethodDelete, "/tokens/{id}", "Revoke a token of the own account",
 		"Also this one. One that is not there is no error.", http.StatusNoContent), w.apiRevokeToken)
 	me := operation{id: "get-me", method: http.MethodGet, path: "/me", summary: "For whom the token acts, and what it may do",
-		scope: scopeRead, roles: everyone}
+		scope: scopeRead, roles: web.Everyone}
 	register(w.api, a, me, w.apiMe)
 }
 
@@ -206,7 +208,7 @@ type apiMadeTokenOutput struct {
 }
 
 func (w adminAPI) apiMakeToken(ctx context.Context, in *apiMakeTokenInput) (*apiMadeTokenOutput, error) {
-	secret, t, err := w.people.MakeToken(ctx, visitorOf(ctx).Name, people.NewToken{Name: in.Body.Name, Scopes: in.Body.Scopes,
+	secret, t, err := w.People.MakeToken(ctx, visitorOf(ctx).Name, people.NewToken{Name: in.Body.Name, Scopes: in.Body.Scopes,
 		Lasts: time.Duration(in.Body.Days) * 24 * time.Hour, Within: append([]string{}, tokenOf(ctx).Scopes...)})
 	out := &apiMadeTokenOutput{}
 	out.Body.Secret, out.Body.Expires = secret, t.Expires
@@ -218,5 +220,5 @@ type apiRevokeTokenInput struct {
 }
 
 func (w adminAPI) apiRevokeToken(ctx context.Context, in *apiRevokeTokenInput) (*struct{}, error) {
-	return &struct{}{}, w.people.RevokeToken(ctx, visitorOf(ctx).Name, store.TokenID(in.ID))
+	return &struct{}{}, w.People.RevokeToken(ctx, visitorOf(ctx).Name, store.TokenID(in.ID))
 }

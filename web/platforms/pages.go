@@ -1,4 +1,4 @@
-package web
+package platforms
 
 import (
 	"crypto/rand"
@@ -11,38 +11,39 @@ import (
 	"concordat/report"
 	"concordat/site"
 	"concordat/store"
+	"concordat/web"
 	"concordat/web/message"
 )
 
 // ltiReportPolicy is that of a report, which brings the stricter policy of its own style and script.
 const ltiReportPolicy = "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
-// ltiRow is a check as a course shows it.
-type ltiRow struct {
+// checkRow is a check as a course shows it.
+type checkRow struct {
 	store.Task
 	Report bool // there is one
 }
 
-type ltiChecksPage struct {
+type checksView struct {
 	Course   string
 	Teacher  bool
-	Rows     []ltiRow
+	Rows     []checkRow
 	MaxMiB   int64
 	MaxFiles int
 	Problem  string
 }
 
-func (d *Tool) checksPage(rw http.ResponseWriter, r *http.Request, s *ltiSession) {
+func (d *Tool) checksPage(rw http.ResponseWriter, r *http.Request, s *session) {
 	d.showChecks(rw, r, s, http.StatusOK, "")
 }
 
-func (d *Tool) showChecks(rw http.ResponseWriter, r *http.Request, s *ltiSession, code int, problem string) {
+func (d *Tool) showChecks(rw http.ResponseWriter, r *http.Request, s *session, code int, problem string) {
 	learner := s.Subject
 	if s.Teacher {
 		learner = ""
 	}
-	p := ltiChecksPage{Course: s.Course, Teacher: s.Teacher, MaxMiB: d.w.Options().MaxUpload >> 20, MaxFiles: mostFiles, Problem: problem}
-	all, err := d.w.Options().Store.LTIChecks(r.Context(), s.Platform, s.Deployment, s.Context, learner, taskPage)
+	p := checksView{Course: s.Course, Teacher: s.Teacher, MaxMiB: d.w.Options().MaxUpload >> 20, MaxFiles: web.MostFiles, Problem: problem}
+	all, err := d.w.Options().Store.LTIChecks(r.Context(), s.Platform, s.Deployment, s.Context, learner, web.TaskPage)
 	for _, k := range all {
 		if err != nil {
 			break
@@ -52,25 +53,25 @@ func (d *Tool) showChecks(rw http.ResponseWriter, r *http.Request, s *ltiSession
 			err = nil // deleted since
 			continue
 		}
-		p.Rows = append(p.Rows, ltiRow{t, hasReport(t)})
+		p.Rows = append(p.Rows, checkRow{t, web.HasReport(t)})
 	}
 	if err != nil {
-		d.w.fail(rw, r, nil, err)
+		d.w.Fail(rw, r, nil, err)
 		return
 	}
-	d.w.show(rw, r, nil, code, "lti_checks", "title.lti", p)
+	d.w.Show(rw, r, nil, code, "lti_checks", "title.lti", p)
 }
 
 // submit takes files that somebody hands in within a course.
-func (d *Tool) submit(rw http.ResponseWriter, r *http.Request, s *ltiSession) {
-	u, err := d.w.checks.read(rw, r)
+func (d *Tool) submit(rw http.ResponseWriter, r *http.Request, s *session) {
+	u, err := d.w.Checks.Read(rw, r)
 	if err != nil {
-		d.w.fail(rw, r, nil, err)
+		d.w.Fail(rw, r, nil, err)
 		return
 	}
-	jobs := u.jobs
-	if text := u.field("text"); strings.TrimSpace(text) != "" {
-		jobs = append(jobs, site.Job{Name: "text", Title: u.field("title"), Text: strings.ToValidUTF8(text, "\ufffd")})
+	jobs := u.Jobs
+	if text := u.Field("text"); strings.TrimSpace(text) != "" {
+		jobs = append(jobs, site.Job{Name: "text", Title: u.Field("title"), Text: strings.ToValidUTF8(text, "\ufffd")})
 	}
 	if len(jobs) == 0 {
 		d.showChecks(rw, r, s, http.StatusBadRequest, "new.nothing")
@@ -86,11 +87,11 @@ func (d *Tool) submit(rw http.ResponseWriter, r *http.Request, s *ltiSession) {
 		err := d.w.Options().Store.PutLTICheck(ctx, store.LTICheck{Task: id, Platform: s.Platform, Deployment: s.Deployment, Context: s.Context,
 			Learner: learner, Made: d.w.Options().Now()})
 		if err == nil {
-			err = d.w.Options().Queue.SubmitAs(ctx, id, ltiOwner+s.Platform, "", j,
-				s.visitor().note("check_submitted", map[string]any{"task": id, "file": j.File, "context": s.Context}))
+			err = d.w.Options().Queue.SubmitAs(ctx, id, web.PlatformOwner+s.Platform, "", j,
+				s.visitor().Note("check_submitted", map[string]any{"task": id, "file": j.File, "context": s.Context}))
 		}
 		if err != nil {
-			d.w.fail(rw, r, nil, err)
+			d.w.Fail(rw, r, nil, err)
 			return
 		}
 	}
@@ -98,7 +99,7 @@ func (d *Tool) submit(rw http.ResponseWriter, r *http.Request, s *ltiSession) {
 }
 
 // visible returns a check of the course that the visitor may see; else it does not exist for them.
-func (d *Tool) visible(r *http.Request, s *ltiSession) (store.Task, error) {
+func (d *Tool) visible(r *http.Request, s *session) (store.Task, error) {
 	id := concordat.TaskID(r.PathValue("id"))
 	k, err := d.w.Options().Store.LTICheck(r.Context(), id)
 	if errors.Is(err, concordat.ErrNotFound) { // a part of an archive belongs to whom the archive does
@@ -123,61 +124,61 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-type ltiCheckPage struct {
-	ltiRow
+type checkView struct {
+	checkRow
 	Rep   *report.Report // nil: none, or not yet
-	Parts []ltiRow       // of an archive
+	Parts []checkRow     // of an archive
 	Open  bool           // it has not ended
 }
 
-func (d *Tool) checkPage(rw http.ResponseWriter, r *http.Request, s *ltiSession) {
+func (d *Tool) checkPage(rw http.ResponseWriter, r *http.Request, s *session) {
 	t, err := d.visible(r, s)
-	p := ltiCheckPage{ltiRow: ltiRow{t, hasReport(t)}, Open: !ended(t.State)}
+	p := checkView{checkRow: checkRow{t, web.HasReport(t)}, Open: !web.Ended(t.State)}
 	if err == nil && p.Report {
-		p.Rep, err = d.w.currentReport(r.Context(), s.visitor(), t, message.LanguageOf(r).Report())
+		p.Rep, err = d.w.CurrentReport(r.Context(), s.visitor(), t, message.LanguageOf(r).Report())
 	}
 	if err == nil && store.ReadCause(t.Cause).Code == store.CauseSplit {
 		var parts []store.Task
 		parts, _, err = d.parts(r.Context(), t.ID)
 		for _, one := range parts {
-			p.Parts = append(p.Parts, ltiRow{one, hasReport(one)})
+			p.Parts = append(p.Parts, checkRow{one, web.HasReport(one)})
 		}
 	}
 	if err != nil {
-		d.w.fail(rw, r, nil, err)
+		d.w.Fail(rw, r, nil, err)
 		return
 	}
-	d.w.show(rw, r, nil, http.StatusOK, "lti_check", "title.lti", p)
+	d.w.Show(rw, r, nil, http.StatusOK, "lti_check", "title.lti", p)
 }
 
-func (d *Tool) reportPage(rw http.ResponseWriter, r *http.Request, s *ltiSession) {
+func (d *Tool) reportPage(rw http.ResponseWriter, r *http.Request, s *session) {
 	t, err := d.visible(r, s)
 	var rep *report.Report
 	if err == nil {
-		rep, err = d.w.currentReport(r.Context(), s.visitor(), t, message.LanguageOf(r).Report())
+		rep, err = d.w.CurrentReport(r.Context(), s.visitor(), t, message.LanguageOf(r).Report())
 	}
 	if err != nil {
-		d.w.fail(rw, r, nil, err)
+		d.w.Fail(rw, r, nil, err)
 		return
 	}
 	h := rw.Header()
 	switch r.URL.Query().Get("format") {
 	case "json":
 		h.Set("Content-Type", "application/json")
-		h.Set("Content-Disposition", attachment(t, "json"))
+		h.Set("Content-Disposition", web.Attachment(t, "json"))
 		if err := d.w.Options().ReportJSON(rw, rep); err != nil {
 			h.Del("Content-Disposition")
-			d.w.fail(rw, r, nil, err)
+			d.w.Fail(rw, r, nil, err)
 			return
 		}
 	case "csv":
 		h.Set("Content-Type", "text/csv; charset=utf-8")
-		h.Set("Content-Disposition", attachment(t, "csv"))
-		err = d.w.reportCSV(rw, rep, report.CSVOptions{BOM: true})
+		h.Set("Content-Disposition", web.Attachment(t, "csv"))
+		err = d.w.ReportCSV(rw, rep, report.CSVOptions{BOM: true})
 	default:
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		d.frame(rw, s.platform, ltiReportPolicy)
-		err = d.w.reportHTML(rw, rep)
+		err = d.w.ReportHTML(rw, rep)
 	}
 	if err != nil {
 		d.w.Options().Logger.Error("report", "task", t.ID, "error", err)

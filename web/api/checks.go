@@ -1,4 +1,4 @@
-package web
+package api
 
 import (
 	"context"
@@ -14,25 +14,26 @@ import (
 	"concordat/report"
 	"concordat/site"
 	"concordat/store"
+	"concordat/web"
 	"concordat/web/bounds"
 	"concordat/web/message"
 )
 
 func (w api) apiOfChecks(a huma.API) {
 	register(w, a, operation{id: "list-checks", method: http.MethodGet, path: "/checks", summary: "Checks, newest first", scope: scopeRead,
-		roles: everyone,
+		roles: web.Everyone,
 		text:  "A submitter gets own checks only."}, w.apiChecks)
 	register(w, a, operation{id: "get-check", method: http.MethodGet, path: "/checks/{id}", summary: "One check", scope: scopeRead,
-		roles: everyone,
+		roles: web.Everyone,
 		text:  "To a submitter the checks of others do not exist; so everywhere below."}, w.apiCheck)
 	register(w, a, operation{id: "cancel-check", method: http.MethodPost, path: "/checks/{id}/cancel",
-		summary: "Cancel a check that has not ended", scope: scopeCheck, roles: checkers,
+		summary: "Cancel a check that has not ended", scope: scopeCheck, roles: web.Checkers,
 		text: "One that has ended stays as it is."}, w.apiCancel)
 	register(w, a, operation{id: "list-evidence", method: http.MethodGet, path: "/checks/{id}/evidence",
-		summary: "Passages of a report beside their sources, in text order", scope: scopeRead, roles: everyone,
+		summary: "Passages of a report beside their sources, in text order", scope: scopeRead, roles: web.Everyone,
 		text: "By the rules in force. When they change, a cursor of before is refused with 412: begin again."}, w.apiEvidence)
 	w.stream(a, operation{id: "submit-checks", method: http.MethodPost, path: "/checks", summary: "Hand in documents, each for a check",
-		scope: scopeCheck, roles: checkers, status: http.StatusAccepted,
+		scope: scopeCheck, roles: web.Checkers, status: http.StatusAccepted,
 		text: "Files go to disk as they come in. At most 1000 of them; each at most what get-version tells. Other fields together at most 4 MiB."}, func(o *huma.Operation) {
 		o.Parameters = []*huma.Param{{Name: "Idempotency-Key", In: "header",
 			Description: "The same key with the same body within a day gives the same answer; at most 255 bytes",
@@ -41,7 +42,7 @@ func (w api) apiOfChecks(a huma.API) {
 		o.Responses = map[string]*huma.Response{"202": answers("The checks", "application/json", schemaOf[apiChecksBody](a))}
 	}, w.apiSubmit)
 	w.stream(a, operation{id: "get-report", method: http.MethodGet, path: "/checks/{id}/report",
-		summary: "The report of a check that is done", scope: scopeRead, roles: everyone,
+		summary: "The report of a check that is done", scope: scopeRead, roles: web.Everyone,
 		text: "By the rules in force. JSON is signed where the site has a key, and described in doc/format-report.md."}, func(o *huma.Operation) {
 		o.Parameters = []*huma.Param{pathParam("id"), {Name: "format", In: "query", Description: "json if absent",
 			Schema: &huma.Schema{Type: "string", Enum: []any{"json", "csv", "html", "pdf"}}}}
@@ -51,7 +52,7 @@ func (w api) apiOfChecks(a huma.API) {
 		o.Responses = map[string]*huma.Response{"200": r}
 	}, w.apiReport)
 	w.stream(a, operation{id: "watch-check", method: http.MethodGet, path: "/checks/{id}/events",
-		summary: "What happens to a check, as server-sent events", scope: scopeRead, roles: everyone,
+		summary: "What happens to a check, as server-sent events", scope: scopeRead, roles: web.Everyone,
 		text: "The data of each event is a CheckEvent in JSON. The stream ends with an event that has finally; where it ends without one, ask again."}, func(o *huma.Operation) {
 		o.Parameters = []*huma.Param{pathParam("id")}
 		schemaOf[apiEvent](a)
@@ -78,10 +79,12 @@ var submitFields = &huma.Schema{Type: "object", AdditionalProperties: false, Pro
 	"purpose": {Type: "string", Description: "Why, told to the partners"},
 	"forward": {Type: "string", Enum: []any{"unmatched", "all", "none"},
 		Description: "What partners are asked about; absent: as the site is set"},
-	"level":    {Type: "string", Enum: []any{"exists", "counts", "metadata"}, Description: "The most that partners are asked to show"},
-	"deadline": {Type: "integer", Minimum: new(1.0), Maximum: new(float64(mostDeadline)), Description: "Seconds that each partner may take"},
-	"short":    {Type: "string", Description: "Not empty: titles, headings and short answers are compared too"},
-	"exclude":  {Type: "string", Pattern: `^\s*(?:[^\s/]+/\S+(?:\s+[^\s/]+/\S+)*)?\s*$`, Description: "Documents that are not shown, LIBRARY/DOCUMENT, parted by white space; for officers"},
+	"level": {Type: "string", Enum: []any{"exists", "counts", "metadata"}, Description: "The most that partners are asked to show"},
+	"deadline": {Type: "integer", Minimum: new(1.0), Maximum: new(float64(web.MostDeadline)),
+		Description: "Seconds that each partner may take"},
+	"short": {Type: "string", Description: "Not empty: titles, headings and short answers are compared too"},
+	"exclude": {Type: "string", Pattern: `^\s*(?:[^\s/]+/\S+(?:\s+[^\s/]+/\S+)*)?\s*$`,
+		Description: "Documents that are not shown, LIBRARY/DOCUMENT, parted by white space; for officers"},
 	"no_store": {Type: "string", Description: "Not empty: text and original are deleted once the report is made"},
 }}
 
@@ -128,8 +131,8 @@ func (w api) apiTask(ctx context.Context, t store.Task) (apiTask, error) {
 		n := queued + running
 		out.Ahead = &n
 	}
-	if hasReport(t) {
-		out.Report = apiPrefix + "/checks/" + string(t.ID) + "/report"
+	if web.HasReport(t) {
+		out.Report = web.APIPrefix + "/checks/" + string(t.ID) + "/report"
 	}
 	return out, nil
 }
@@ -165,7 +168,7 @@ func (w api) apiChecks(ctx context.Context, in *apiChecksInput) (*apiChecksOutpu
 		f.States = append(f.States, concordat.State(s))
 	}
 	out := &apiChecksOutput{apiChecksBody{Checks: []apiTask{}}}
-	if !v.seesAll() {
+	if !v.SeesAll() {
 		if f.Owner != "" && f.Owner != v.Name {
 			return out, nil
 		}
@@ -176,9 +179,9 @@ func (w api) apiChecks(ctx context.Context, in *apiChecksInput) (*apiChecksOutpu
 		return nil, err
 	}
 	tasks, err := w.Options().Store.FilterTasks(ctx, f, before, in.Limit)
-	var scores map[concordat.TaskID]shownScore
+	var scores map[concordat.TaskID]web.ShownScore
 	if err == nil {
-		scores, err = w.reports.scores(ctx, v, tasks)
+		scores, err = w.Reports.Scores(ctx, v, tasks)
 	}
 	for _, t := range tasks {
 		if err == nil {
@@ -201,7 +204,7 @@ type apiCheckInput struct {
 type apiCheckOutput struct{ Body apiTask }
 
 func (w api) apiCheck(ctx context.Context, in *apiCheckInput) (*apiCheckOutput, error) {
-	t, err := w.visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
+	t, err := w.Visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
 	if err != nil {
 		return nil, err
 	}
@@ -209,16 +212,16 @@ func (w api) apiCheck(ctx context.Context, in *apiCheckInput) (*apiCheckOutput, 
 	if err != nil {
 		return nil, err
 	}
-	scores, err := w.reports.scores(ctx, visitorOf(ctx), []store.Task{t})
+	scores, err := w.Reports.Scores(ctx, visitorOf(ctx), []store.Task{t})
 	one.Coverage = scores[t.ID].Share
 	return &apiCheckOutput{one}, err
 }
 
 func (w api) apiCancel(ctx context.Context, in *apiCheckInput) (*apiCheckOutput, error) {
 	v := visitorOf(ctx)
-	t, err := w.visible(ctx, v, concordat.TaskID(in.ID))
+	t, err := w.Visible(ctx, v, concordat.TaskID(in.ID))
 	if err == nil {
-		err = w.checks.cancelTask(ctx, v, t)
+		err = w.Checks.CancelTask(ctx, v, t)
 	}
 	if err != nil {
 		return nil, err
@@ -227,16 +230,16 @@ func (w api) apiCancel(ctx context.Context, in *apiCheckInput) (*apiCheckOutput,
 }
 
 // apiSubmit takes what submit takes, once for each Idempotency-Key.
-func (w api) apiSubmit(rw http.ResponseWriter, r *http.Request, v *visitor) error {
-	u, err := w.readUpload(rw, r, v)
+func (w api) apiSubmit(rw http.ResponseWriter, r *http.Request, v *web.Visitor) error {
+	u, err := w.ReadUpload(rw, r, v)
 	if err != nil {
 		return err
 	}
-	out, err := once(r.Context(), w.Web, v, r.Header.Get("Idempotency-Key"), []any{u.jobs, u.fields}, func() (*apiChecksBody, error) {
+	out, err := web.Once(r.Context(), w.Web, v, r.Header.Get("Idempotency-Key"), []any{u.Jobs, u.Fields}, func() (*apiChecksBody, error) {
 		return w.submitBody(r.Context(), v, u)
 	})
 	if err != nil {
-		w.lose(r.Context(), v, u)
+		w.Lose(r.Context(), v, u)
 		return err
 	}
 	rw.Header().Set("Content-Type", "application/json")
@@ -245,8 +248,8 @@ func (w api) apiSubmit(rw http.ResponseWriter, r *http.Request, v *visitor) erro
 	return nil
 }
 
-func (w api) submitBody(ctx context.Context, v *visitor, u *upload) (*apiChecksBody, error) {
-	ids, err := w.checks.hand(ctx, v, u)
+func (w api) submitBody(ctx context.Context, v *web.Visitor, u *web.Upload) (*apiChecksBody, error) {
+	ids, err := w.Checks.HandIn(ctx, v, u)
 	if err != nil {
 		return nil, err
 	}
@@ -270,28 +273,28 @@ type KeyInput struct {
 	Key string `header:"Idempotency-Key" maxLength:"255" doc:"The same key with the same request within a day gives the same answer, and does nothing again"`
 }
 
-func (w api) apiReport(rw http.ResponseWriter, r *http.Request, v *visitor) error {
+func (w api) apiReport(rw http.ResponseWriter, r *http.Request, v *web.Visitor) error {
 	format := r.URL.Query().Get("format")
 	if !slices.Contains([]string{"", "json", "csv", "html", "pdf"}, format) {
 		return fmt.Errorf("format %q: %w", format, concordat.ErrInvalid)
 	}
-	t, err := w.visible(r.Context(), v, concordat.TaskID(r.PathValue("id")))
+	t, err := w.Visible(r.Context(), v, concordat.TaskID(r.PathValue("id")))
 	if err != nil {
 		return err
 	}
-	rep, err := w.currentReport(r.Context(), v, t, message.LanguageOf(r).Report())
+	rep, err := w.CurrentReport(r.Context(), v, t, message.LanguageOf(r).Report())
 	if err != nil {
 		return err
 	}
 	switch format {
 	case "csv":
 		rw.Header().Set("Content-Type", "text/csv; charset=utf-8")
-		err = w.reportCSV(rw, rep, report.CSVOptions{})
+		err = w.ReportCSV(rw, rep, report.CSVOptions{})
 	case "html":
 		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
-		err = w.reportHTML(rw, rep)
+		err = w.ReportHTML(rw, rep)
 	case "pdf":
-		return w.reports.writePDF(rw, r, v, rep)
+		return w.Reports.WritePDF(rw, r, v, rep)
 	default:
 		rw.Header().Set("Content-Type", "application/json")
 		return w.Options().ReportJSON(rw, rep)
@@ -314,13 +317,13 @@ type apiEvent struct {
 
 // apiEvents sends what happens to a check until it ends (HTML living standard, server-sent events). The
 // bound and the end of streams are those of follow.
-func (w api) apiEvents(rw http.ResponseWriter, r *http.Request, v *visitor) error {
+func (w api) apiEvents(rw http.ResponseWriter, r *http.Request, v *web.Visitor) error {
 	ctx := r.Context()
-	t, err := w.visible(ctx, v, concordat.TaskID(r.PathValue("id")))
+	t, err := w.Visible(ctx, v, concordat.TaskID(r.PathValue("id")))
 	if err != nil {
 		return err
 	}
-	over, leave, err := w.openStream(v)
+	over, leave, err := w.OpenStream(v)
 	if err != nil {
 		return err
 	}
@@ -339,7 +342,7 @@ func (w api) apiEvents(rw http.ResponseWriter, r *http.Request, v *visitor) erro
 		}
 		return err == nil && c.Flush() == nil && !e.Finally
 	}
-	beat := time.NewTicker(queueBeat) // another process may be at it, whose events do not come here
+	beat := time.NewTicker(web.QueueBeat) // another process may be at it, whose events do not come here
 	defer beat.Stop()
 	for {
 		// What the store says counts: an event may have been before we watched.
@@ -347,7 +350,7 @@ func (w api) apiEvents(rw http.ResponseWriter, r *http.Request, v *visitor) erro
 			return nil // deleted, or the caller has gone; the stream has begun
 		}
 		one, err := w.apiTask(ctx, t)
-		now := apiEvent{State: t.State, Ahead: one.Ahead, Finally: ended(t.State)}
+		now := apiEvent{State: t.State, Ahead: one.Ahead, Finally: web.Ended(t.State)}
 		if e, ok := w.Options().Queue.Progress(ctx, t.ID); ok && t.State == concordat.TaskRunning {
 			now.Stage, now.Done, now.Total = e.Stage, e.Done, e.Total
 		}
@@ -395,14 +398,14 @@ type apiEvidenceOutput struct {
 
 func (w api) apiEvidence(ctx context.Context, in *apiEvidenceInput) (*apiEvidenceOutput, error) {
 	v := visitorOf(ctx)
-	t, err := w.visible(ctx, v, concordat.TaskID(in.ID))
+	t, err := w.Visible(ctx, v, concordat.TaskID(in.ID))
 	if err != nil {
 		return nil, err
 	}
-	if !hasReport(t) {
+	if !web.HasReport(t) {
 		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	}
-	now, err := w.review(ctx, t.ID)
+	now, err := w.Review(ctx, t.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -415,14 +418,14 @@ func (w api) apiEvidence(ctx context.Context, in *apiEvidenceInput) (*apiEvidenc
 		return nil, err
 	}
 	if rules != now.Changes || found != findings {
-		return nil, fmt.Errorf("the report has changed: %w", errRevision)
+		return nil, fmt.Errorf("the report has changed: %w", web.ErrRevision)
 	}
-	got, err := w.reports.reading(ctx, t.ID, now.Rules, report.English, w.sees(v, now))
+	got, err := w.Reports.Reading(ctx, t.ID, now.Rules, report.English, w.Sees(v, now))
 	if err != nil {
 		return nil, err
 	}
-	w.reports.noteRead(ctx, v, t.ID, from > 0)
-	rep := got.report
+	w.Reports.NoteRead(ctx, v, t.ID, from > 0)
+	rep := got.Report
 	out := &apiEvidenceOutput{}
 	out.Body.Revision, out.Body.Total, out.Body.Evidence = now.Changes, len(rep.Evidence), []evidenceItem{}
 	from = min(max(from, 0), len(rep.Evidence))

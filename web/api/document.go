@@ -1,4 +1,4 @@
-package web
+package api
 
 import (
 	"encoding/json"
@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"concordat/report"
+	"concordat/web"
 )
 
 // schemaOf returns a reference to the schema of T, which is noted in the document.
@@ -24,7 +25,7 @@ func (w api) describe(a huma.API) {
 	if err != nil {
 		panic(fmt.Sprintf("the OpenAPI document: %v", err)) // all of it is compiled in
 	}
-	w.mux.HandleFunc("GET "+apiPrefix+"/openapi.json", func(rw http.ResponseWriter, _ *http.Request) {
+	w.Mux.HandleFunc("GET "+web.APIPrefix+"/openapi.json", func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Content-Type", "application/vnd.oai.openapi+json;version=3.1")
 		_, _ = rw.Write(b) // a caller that went away misses nothing
 	})

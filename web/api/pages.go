@@ -1,4 +1,4 @@
-package web
+package api
 
 import (
 	"context"
@@ -9,13 +9,14 @@ import (
 
 	"concordat"
 	"concordat/report"
+	"concordat/web"
 )
 
 // apiOfPages adds the pages of originals to the programs' interface.
 func (w api) apiOfPages(a huma.API) {
 	register(w, a, operation{id: "get-page", method: http.MethodGet, path: "/checks/{id}/pages/{page}",
 		summary: "A page of what was handed in, with a passage marked",
-		text:    "Only of PDF files that are still kept. Page 0 is that on which the passage begins.", scope: scopeRead, roles: everyone},
+		text:    "Only of PDF files that are still kept. Page 0 is that on which the passage begins.", scope: scopeRead, roles: web.Everyone},
 		w.apiPage)
 }
 
@@ -52,23 +53,23 @@ func (w api) apiPage(ctx context.Context, in *apiPageInput) (*apiPageOutput, err
 	if in.Passage > 0 {
 		k = strconv.Itoa(in.Passage)
 	}
-	s, err := w.shownPassage(ctx, v, concordat.TaskID(in.ID), k, report.English)
+	s, err := w.ShownPassage(ctx, v, concordat.TaskID(in.ID), k, report.English)
 	if err != nil {
 		return nil, err
 	}
 	n := in.Page
 	if n == 0 {
-		at, err := w.find(ctx, s, 0)
+		at, err := w.Find(ctx, s, 0)
 		if err != nil {
 			return nil, err
 		}
 		n = max(at.Page, 1)
 	}
-	at, err := w.find(ctx, s, n)
+	at, err := w.Find(ctx, s, n)
 	if err != nil {
 		return nil, err
 	}
-	p, err := w.Options().Originals.Page(ctx, s.file, n)
+	p, err := w.Options().Originals.Page(ctx, s.File, n)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package web
+package api
 
 import (
 	"context"
@@ -10,21 +10,22 @@ import (
 
 	"concordat"
 	"concordat/report"
+	"concordat/web"
 )
 
 // apiOfRequests adds the requests for passages between sites.
 func (w api) apiOfRequests(a huma.API) {
 	register(w, a, operation{id: "list-requests", method: http.MethodGet, path: "/requests",
-		summary: "Requests for passages, from partners and to them, the latest first", scope: scopeRead, roles: officers}, w.apiRequests)
+		summary: "Requests for passages, from partners and to them, the latest first", scope: scopeRead, roles: web.Officers}, w.apiRequests)
 	register(w, a, operation{id: "get-request", method: http.MethodGet, path: "/requests/{id}",
-		summary: "One request, with the passages of this site that it is about", scope: scopeRead, roles: officers}, w.apiRequest)
+		summary: "One request, with the passages of this site that it is about", scope: scopeRead, roles: web.Officers}, w.apiRequest)
 	register(w, a, operation{id: "decide-request", method: http.MethodPost, path: "/requests/{id}/decision",
 		needs:   []*huma.Schema{need(nil, "words"), need(map[string]any{"action": "approve"})},
-		summary: "Approve or refuse a partner's request, or withdraw an approval", scope: scopeReview, roles: officers}, w.apiDecide)
+		summary: "Approve or refuse a partner's request, or withdraw an approval", scope: scopeReview, roles: web.Officers}, w.apiDecide)
 	register(w, a, operation{id: "ask-passages", method: http.MethodPost, path: "/checks/{id}/requests",
 		needs: []*huma.Schema{need(nil, "reason", "contact"), need(map[string]any{"level": concordat.ShowOverlap}),
 			need(map[string]any{"refresh": true})},
-		summary: "Ask partners to show more of a passage of a report", scope: scopeReview, roles: officers}, w.apiAsk)
+		summary: "Ask partners to show more of a passage of a report", scope: scopeReview, roles: web.Officers}, w.apiAsk)
 }
 
 // oneDisclosure is a request for passages as programs see it.
@@ -49,7 +50,7 @@ type oneDisclosure struct {
 	Passages  []string             `json:"passages,omitempty" doc:"Of this site's document; of one request only"`
 }
 
-func apiOneRequest(r request) oneDisclosure {
+func apiOneRequest(r web.Request) oneDisclosure {
 	return oneDisclosure{r.ID, r.Direction, r.Partner, r.Name, r.Library, r.Document, r.Title, r.Task, r.Purpose, r.Reason, r.Contact,
 		r.State, r.Words, r.Actor, r.Asked, r.Decided, r.Until, nil}
 }
@@ -70,9 +71,9 @@ type apiRequestsOutput struct {
 func (w api) apiRequests(ctx context.Context, in *apiRequestsInput) (*apiRequestsOutput, error) {
 	out := &apiRequestsOutput{}
 	out.Body.Requests = []oneDisclosure{}
-	var all []request
+	var all []web.Request
 	var err error
-	all, out.Body.Next, err = w.checks.requests(ctx, in.State, in.Cursor, in.Limit)
+	all, out.Body.Next, err = w.Checks.Requests(ctx, in.State, in.Cursor, in.Limit)
 	for _, r := range all {
 		out.Body.Requests = append(out.Body.Requests, apiOneRequest(r))
 	}
@@ -86,12 +87,12 @@ type apiRequestInput struct {
 type apiRequestOutput struct{ Body oneDisclosure }
 
 func (w api) apiRequest(ctx context.Context, in *apiRequestInput) (*apiRequestOutput, error) {
-	p, err := w.checks.oneRequest(ctx, in.ID)
+	p, err := w.Checks.OneRequest(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	w.audit(ctx, visitorOf(ctx).Name, "request_read", map[string]any{"request": p.ID, "site": p.Partner})
-	out := &apiRequestOutput{apiOneRequest(p.request)}
+	w.Audit(ctx, visitorOf(ctx).Name, "request_read", map[string]any{"request": p.ID, "site": p.Partner})
+	out := &apiRequestOutput{apiOneRequest(p.Request)}
 	out.Body.Passages = p.Passages
 	return out, nil
 }
@@ -105,7 +106,7 @@ type apiDecideInput struct {
 }
 
 func (w api) apiDecide(ctx context.Context, in *apiDecideInput) (*apiRequestOutput, error) {
-	_, err := w.checks.decideRequest(ctx, visitorOf(ctx), in.ID, in.Body.Action, in.Body.Words)
+	_, err := w.Checks.DecideRequest(ctx, visitorOf(ctx), in.ID, in.Body.Action, in.Body.Words)
 	if err != nil {
 		return nil, err
 	}
@@ -135,11 +136,11 @@ func (w api) apiAsk(ctx context.Context, in *apiAskInput) (*apiAskOutput, error)
 	out := &apiAskOutput{}
 	out.Body.Requests = []report.Disclosure{}
 	v := visitorOf(ctx)
-	t, err := w.visible(ctx, v, concordat.TaskID(in.ID))
+	t, err := w.Visible(ctx, v, concordat.TaskID(in.ID))
 	if err != nil {
 		return nil, err
 	}
-	if !hasReport(t) {
+	if !web.HasReport(t) {
 		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	}
 	f, err := w.Options().Site.Findings(ctx, t.ID)
@@ -147,7 +148,8 @@ func (w api) apiAsk(ctx context.Context, in *apiAskInput) (*apiAskOutput, error)
 		return nil, err
 	}
 	at := report.NewCounter(f.Submission.Text).Bytes(concordat.Span{Start: in.Body.Start, End: in.Body.End})
-	ds, err := w.checks.askFor(ctx, v, t, askPassages{at, in.Body.Partner, in.Body.Level, in.Body.Reason, in.Body.Contact, in.Body.Refresh})
+	ds, err := w.Checks.AskFor(ctx, v, t, web.AskPassages{At: at, Partner: in.Body.Partner, Level: in.Body.Level,
+		Reason: in.Body.Reason, Contact: in.Body.Contact, Refresh: in.Body.Refresh})
 	out.Body.Requests = append(out.Body.Requests, ds...)
 	return out, err
 }

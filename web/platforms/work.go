@@ -1,4 +1,4 @@
-package web
+package platforms
 
 import (
 	"cmp"
@@ -17,13 +17,14 @@ import (
 	"concordat/site"
 	"concordat/site/compare"
 	"concordat/store"
+	"concordat/web"
 	"concordat/web/lti"
 )
 
 const (
-	ltiWorkers = 3
-	// ltiLease is how long one step with an asset may take; after a crash it is done again then.
-	ltiLease = 6 * time.Minute
+	workers = 3
+	// assetLease is how long one step with an asset may take; after a crash it is done again then.
+	assetLease = 6 * time.Minute
 	// fetchTime bounds the transfer of one file.
 	fetchTime = 5 * time.Minute
 	// mostTries is how often a step is tried, over about a day, before it is given up.
@@ -35,7 +36,7 @@ const (
 func (d *Tool) Run(ctx context.Context) error {
 	defer d.client.Close()
 	g, ctx := errgroup.WithContext(ctx)
-	for range ltiWorkers {
+	for range workers {
 		g.Go(func() error { return d.work(ctx) })
 	}
 	if err := g.Wait(); ctx.Err() == nil || !errors.Is(err, context.Canceled) {
@@ -49,7 +50,7 @@ func (d *Tool) work(ctx context.Context) error {
 	poll := time.NewTicker(d.o.Poll)
 	defer poll.Stop()
 	for {
-		a, err := d.w.Options().Store.ClaimLTIAsset(ctx, ltiLease)
+		a, err := d.w.Options().Store.ClaimLTIAsset(ctx, assetLease)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -156,9 +157,9 @@ func (d *Tool) fetch(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset
 			return err
 		}
 	}
-	note := store.AuditNote{Actor: ltiOwner + a.Platform, Action: "check_submitted",
+	note := store.AuditNote{Actor: web.PlatformOwner + a.Platform, Action: "check_submitted",
 		Detail: map[string]any{"task": a.Task, "file": j.File, "context": a.Context}}
-	if err := d.w.Options().Queue.SubmitAs(ctx, a.Task, ltiOwner+a.Platform, "", j, note); err != nil {
+	if err := d.w.Options().Queue.SubmitAs(ctx, a.Task, web.PlatformOwner+a.Platform, "", j, note); err != nil {
 		return err
 	}
 	a.State, a.Told, a.Due, a.Cause = store.LTIChecks, "", d.w.Options().Now(), ""
@@ -194,7 +195,7 @@ func (d *Tool) download(ctx context.Context, p store.LTIPlatform, a *store.LTIAs
 	case a.Digest != "" && a.Digest != hash:
 		return j, fmt.Errorf("%w: the file is not the one that the platform named (SHA-256 differs)", concordat.ErrUnavailable)
 	}
-	name := cleanName(cmp.Or(a.Filename, f.Filename, a.Title, "submission"))
+	name := web.CleanName(cmp.Or(a.Filename, f.Filename, a.Title, "submission"))
 	if path.Ext(name) == "" {
 		name += endings[cmp.Or(f.Media, a.Media)]
 	}
@@ -271,7 +272,7 @@ func (d *Tool) outcome(ctx context.Context, a *store.LTIAsset) (r lti.Report, ov
 	failed := lti.Report{Progress: lti.Failed, Code: lti.CodeTooSmall, Comment: failureWords[lti.CodeTooSmall]}
 	best, any, measured := -1.0, false, false
 	for _, t := range tasks {
-		if !hasReport(t) {
+		if !web.HasReport(t) {
 			failed.Code = failureCode(t.Cause)
 			failed.Comment = failureWords[failed.Code]
 			continue
@@ -280,7 +281,7 @@ func (d *Tool) outcome(ctx context.Context, a *store.LTIAsset) (r lti.Report, ov
 		if err != nil {
 			return r, false, err
 		}
-		now, err := d.w.review(ctx, t.ID)
+		now, err := d.w.Review(ctx, t.ID)
 		if err != nil {
 			return r, false, err
 		}
@@ -328,7 +329,7 @@ const mostParts = 10_000
 // parts returns a check, or those into which it was split; over is false while one goes on.
 func (d *Tool) parts(ctx context.Context, id concordat.TaskID) (out []store.Task, over bool, err error) {
 	t, err := d.w.Options().Store.Task(ctx, id)
-	if err != nil || !ended(t.State) {
+	if err != nil || !web.Ended(t.State) {
 		return nil, false, err
 	}
 	if t.State != concordat.TaskDone || store.ReadCause(t.Cause).Code != store.CauseSplit {
@@ -339,7 +340,7 @@ func (d *Tool) parts(ctx context.Context, id concordat.TaskID) (out []store.Task
 		switch {
 		case errors.Is(err, concordat.ErrNotFound):
 			return out, len(out) > 0, nil
-		case err != nil || !ended(one.State):
+		case err != nil || !web.Ended(one.State):
 			return out, false, err
 		}
 		out = append(out, one)

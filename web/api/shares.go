@@ -1,9 +1,10 @@
-package web
+package api
 
 import (
 	"cmp"
 	"concordat"
 	"concordat/store"
+	"concordat/web"
 	"context"
 	"fmt"
 	"net/http"
@@ -15,12 +16,13 @@ import (
 // apiOfShares adds to whom a library is open.
 func (w adminAPI) apiOfShares(a huma.API) {
 	register(w.api, a, operation{id: "list-shares", method: http.MethodGet, path: "/libraries/{id}/shares",
-		summary: "To which partners a library is open, in order of site", scope: scopeDocuments, roles: administrators}, w.apiShares)
+		summary: "To which partners a library is open, in order of site", scope: scopeDocuments, roles: web.Administrators}, w.apiShares)
 	register(w.api, a, operation{id: "put-share", method: http.MethodPut, path: "/libraries/{id}/shares/{partner}",
-		summary: "Open a library to a partner, or change what it may ask and is shown", scope: scopeDocuments, roles: administrators,
+		summary: "Open a library to a partner, or change what it may ask and is shown", scope: scopeDocuments, roles: web.Administrators,
 		text: "The rule is set whole: what is absent becomes the default."}, w.apiPutShare)
 	register(w.api, a, operation{id: "delete-share", method: http.MethodDelete, path: "/libraries/{id}/shares/{partner}",
-		summary: "Close a library to a partner", scope: scopeDocuments, roles: administrators, status: http.StatusNoContent}, w.apiDeleteShare)
+		summary: "Close a library to a partner", scope: scopeDocuments, roles: web.Administrators,
+		status: http.StatusNoContent}, w.apiDeleteShare)
 }
 
 // apiShareRule is a store.ShareRule as programs have it.
@@ -121,13 +123,13 @@ func (w adminAPI) apiPutShare(ctx context.Context, in *apiPutShareInput) (*apiSh
 		return nil, err
 	}
 	id := concordat.SiteID(in.Partner)
-	if known, err := w.library.knows(ctx, id); err != nil || !known {
+	if known, err := w.Library.Knows(ctx, id); err != nil || !known {
 		return nil, cmp.Or(err, fmt.Errorf("partner %s: %w", in.Partner, concordat.ErrNotFound))
 	}
-	x, err := w.library.putShare(ctx, visitorOf(ctx), store.Share{Library: l.ID, Partner: id, Rule: in.Body.rule()})
+	x, err := w.Library.PutShare(ctx, visitorOf(ctx), store.Share{Library: l.ID, Partner: id, Rule: in.Body.rule()})
 	return &apiShareOutput{apiShareBody{x.Partner, x.Version, x.Changed, shareRuleOf(x.Rule)}}, err
 }
 
 func (w adminAPI) apiDeleteShare(ctx context.Context, in *apiShareInput) (*struct{}, error) {
-	return nil, w.library.unshare(ctx, visitorOf(ctx), concordat.LibraryID(in.ID), concordat.SiteID(in.Partner))
+	return nil, w.Library.Unshare(ctx, visitorOf(ctx), concordat.LibraryID(in.ID), concordat.SiteID(in.Partner))
 }

@@ -1,4 +1,4 @@
-package web
+package api
 
 import (
 	"context"
@@ -12,12 +12,13 @@ import (
 	"concordat"
 	"concordat/site/batch"
 	"concordat/store"
+	"concordat/web"
 	"concordat/web/bounds"
 )
 
 func (w api) apiOfBatches(a huma.API) {
 	get := func(id, path, summary string) operation {
-		return operation{id: id, method: http.MethodGet, path: path, summary: summary, scope: scopeRead, roles: everyone}
+		return operation{id: id, method: http.MethodGet, path: path, summary: summary, scope: scopeRead, roles: web.Everyone}
 	}
 	do := func(id, method, path, summary string, roles []store.Role) operation {
 		return operation{id: id, method: method, path: path, summary: summary, scope: scopeCheck, roles: roles}
@@ -29,23 +30,23 @@ func (w api) apiOfBatches(a huma.API) {
 	register(w, a, get("list-batch-wording", "/batches/{id}/wording",
 		"Wording that at least three documents of a batch hold, what counts first"), w.apiBatchWording)
 	count := do("count-batch-wording", http.MethodPut, "/batches/{id}/wording/{n}",
-		"Count such wording in the reports of its documents, or no longer", officers)
+		"Count such wording in the reports of its documents, or no longer", web.Officers)
 	count.needs = []*huma.Schema{{Required: []string{"comment"}}, {Properties: map[string]*huma.Schema{"count": {Enum: []any{false}}}}}
 	register(w, a, count, w.apiCountBatchWording)
-	register(w, a, do("cancel-batch", http.MethodPost, "/batches/{id}/cancel", "Cancel a batch that has not ended", checkers),
+	register(w, a, do("cancel-batch", http.MethodPost, "/batches/{id}/cancel", "Cancel a batch that has not ended", web.Checkers),
 		w.apiCancelBatch)
 	register(w, a, do("repeat-batch", http.MethodPost, "/batches/{id}/again",
-		"Check a batch against the libraries again, or go on with one that failed", checkers), w.apiRepeatBatch)
-	register(w, a, do("set-batch-lineage", http.MethodPut, "/batches/{id}/lineage", "Set which pairs do not count", officers),
+		"Check a batch against the libraries again, or go on with one that failed", web.Checkers), w.apiRepeatBatch)
+	register(w, a, do("set-batch-lineage", http.MethodPut, "/batches/{id}/lineage", "Set which pairs do not count", web.Officers),
 		w.apiLineage)
-	register(w, a, do("decide-batch-pair", http.MethodPut, "/batches/{id}/pairs/{a}/{b}", "Decide whether a pair counts", officers),
+	register(w, a, do("decide-batch-pair", http.MethodPut, "/batches/{id}/pairs/{a}/{b}", "Decide whether a pair counts", web.Officers),
 		w.apiPairVerdict)
 	register(w, a, get("list-rechecks", "/rechecks", "What is checked again, and what that found"), w.apiRechecks)
-	again := do("set-recheck", http.MethodPut, "/rechecks/{kind}/{target}", "Have a check or a batch done again", checkers)
+	again := do("set-recheck", http.MethodPut, "/rechecks/{kind}/{target}", "Have a check or a batch done again", web.Checkers)
 	again.needs = []*huma.Schema{need(nil, "on"), {Properties: map[string]*huma.Schema{"every": {Minimum: new(1.0)}}}}
 	register(w, a, again,
 		w.apiSetRecheck)
-	drop := do("delete-recheck", http.MethodDelete, "/rechecks/{kind}/{target}", "Do not check again", checkers)
+	drop := do("delete-recheck", http.MethodDelete, "/rechecks/{kind}/{target}", "Do not check again", web.Checkers)
 	drop.status = http.StatusNoContent
 	register(w, a, drop, w.apiDropRecheck)
 	names := &huma.Schema{Type: "array", Items: &huma.Schema{Type: "string"}}
@@ -53,16 +54,17 @@ func (w api) apiOfBatches(a huma.API) {
 		"file": filesOf("Documents, or ZIP files of them"),
 		"manifest": {Type: "string",
 			Description: "Table (CSV or tabs) of what is known of the files: file, title, author, group, draft_of, date"},
-		"title":     {Type: "string", Description: "Name of the batch"},
-		"threshold": {Type: "number", ExclusiveMinimum: new(0.0), Maximum: new(100.0), Description: "Share of either document, in per cent, from which a pair joins a cluster; 30 if left out"},
-		"library":   names,
-		"partner":   names,
-		"purpose":   {Type: "string", Description: "Told to partners"},
-		"alone":     {Type: "string", Description: "Not empty: compare with no library"},
-		"template":  {Type: "string", Description: "Section template; empty: that which all named libraries have; none: none"},
+		"title": {Type: "string", Description: "Name of the batch"},
+		"threshold": {Type: "number", ExclusiveMinimum: new(0.0), Maximum: new(100.0),
+			Description: "Share of either document, in per cent, from which a pair joins a cluster; 30 if left out"},
+		"library":  names,
+		"partner":  names,
+		"purpose":  {Type: "string", Description: "Told to partners"},
+		"alone":    {Type: "string", Description: "Not empty: compare with no library"},
+		"template": {Type: "string", Description: "Section template; empty: that which all named libraries have; none: none"},
 	}}
 	w.stream(a, operation{id: "submit-batch", method: http.MethodPost, path: "/batches",
-		summary: "Hand in documents to be compared with one another", scope: scopeCheck, roles: checkers, status: http.StatusAccepted},
+		summary: "Hand in documents to be compared with one another", scope: scopeCheck, roles: web.Checkers, status: http.StatusAccepted},
 		func(o *huma.Operation) {
 			o.Parameters = []*huma.Param{{Name: "Idempotency-Key", In: "header",
 				Description: "The same key with the same body within a day gives the same answer", Schema: &huma.Schema{Type: "string"}}}
@@ -103,7 +105,7 @@ func (w api) apiBatches(ctx context.Context, in *bounds.PageInput) (*apiBatchesO
 	if err := listOfBatches.Read(in.Cursor, &before); err != nil {
 		return nil, err
 	}
-	bs, err := w.Options().Store.Batches(ctx, ownerOf(visitorOf(ctx)), before, in.Limit)
+	bs, err := w.Options().Store.Batches(ctx, web.OwnerOf(visitorOf(ctx)), before, in.Limit)
 	out := &apiBatchesOutput{}
 	out.Body.Batches = []BatchLine{}
 	for _, b := range bs {
@@ -125,7 +127,7 @@ type apiBatchOutput struct {
 }
 
 func (w api) apiBatch(ctx context.Context, in *apiCheckInput) (*apiBatchOutput, error) {
-	v, _, err := w.batches.seenBatch(ctx, visitorOf(ctx), in.ID)
+	v, _, err := w.Batches.SeenBatch(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +155,7 @@ func (w api) apiPairs(ctx context.Context, in *apiPairsInput) (*apiPairsOutput, 
 	if err := listOfPairs.Read(in.Cursor, &from); err != nil {
 		return nil, err
 	}
-	v, err := w.batches.pairsOf(ctx, visitorOf(ctx), in.ID)
+	v, err := w.Batches.PairsOf(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +176,7 @@ type apiClustersOutput struct {
 }
 
 func (w api) apiClusters(ctx context.Context, in *apiCheckInput) (*apiClustersOutput, error) {
-	v, err := w.batches.pairsOf(ctx, visitorOf(ctx), in.ID)
+	v, err := w.Batches.PairsOf(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -184,9 +186,10 @@ func (w api) apiClusters(ctx context.Context, in *apiCheckInput) (*apiClustersOu
 }
 
 // apiChange does something to a batch and returns it.
-func (w api) apiChange(ctx context.Context, id string, do func(context.Context, *visitor, store.Batch) error) (*apiBatchOutput, error) {
+func (w api) apiChange(ctx context.Context, id string, do func(context.Context, *web.Visitor, store.Batch) error) (*apiBatchOutput,
+	error) {
 	v := visitorOf(ctx)
-	b, err := w.batches.visibleBatch(ctx, v, id)
+	b, err := w.Batches.VisibleBatch(ctx, v, id)
 	if err == nil {
 		err = do(ctx, v, b)
 	}
@@ -197,11 +200,11 @@ func (w api) apiChange(ctx context.Context, id string, do func(context.Context, 
 }
 
 func (w api) apiCancelBatch(ctx context.Context, in *apiCheckInput) (*apiBatchOutput, error) {
-	return w.apiChange(ctx, in.ID, w.batches.stopBatch)
+	return w.apiChange(ctx, in.ID, w.Batches.StopBatch)
 }
 
 func (w api) apiRepeatBatch(ctx context.Context, in *apiCheckInput) (*apiBatchOutput, error) {
-	return w.apiChange(ctx, in.ID, w.batches.repeatBatch)
+	return w.apiChange(ctx, in.ID, w.Batches.RepeatBatch)
 }
 
 type apiLineageInput struct {
@@ -212,11 +215,11 @@ type apiLineageInput struct {
 var errReviewers = fmt.Errorf("%w: an officer or an administrator decides that", concordat.ErrRefused)
 
 func (w api) apiLineage(ctx context.Context, in *apiLineageInput) (*apiBatchOutput, error) {
-	return w.apiChange(ctx, in.ID, func(ctx context.Context, v *visitor, b store.Batch) error {
-		if !v.mayReview() {
+	return w.apiChange(ctx, in.ID, func(ctx context.Context, v *web.Visitor, b store.Batch) error {
+		if !v.MayReview() {
 			return errReviewers
 		}
-		return w.batches.applyLineage(ctx, v, b, in.Body)
+		return w.Batches.ApplyLineage(ctx, v, b, in.Body)
 	})
 }
 
@@ -231,11 +234,11 @@ type apiPairVerdictInput struct {
 }
 
 func (w api) apiPairVerdict(ctx context.Context, in *apiPairVerdictInput) (*apiBatchOutput, error) {
-	return w.apiChange(ctx, in.ID, func(ctx context.Context, v *visitor, b store.Batch) error {
-		if !v.mayReview() {
+	return w.apiChange(ctx, in.ID, func(ctx context.Context, v *web.Visitor, b store.Batch) error {
+		if !v.MayReview() {
 			return errReviewers
 		}
-		return w.batches.applyVerdict(ctx, v, b, in.A, in.B, in.Body.Verdict, in.Body.Reason)
+		return w.Batches.ApplyVerdict(ctx, v, b, in.A, in.B, in.Body.Verdict, in.Body.Reason)
 	})
 }
 
@@ -258,7 +261,7 @@ type apiRechecksOutput struct {
 }
 
 func (w api) apiRechecks(ctx context.Context, _ *struct{}) (*apiRechecksOutput, error) {
-	all, err := w.batches.rechecks(ctx, visitorOf(ctx))
+	all, err := w.Batches.Rechecks(ctx, visitorOf(ctx))
 	out := &apiRechecksOutput{}
 	out.Body.Rechecks = []apiRecheck{}
 	for _, r := range all {
@@ -286,36 +289,37 @@ type apiSetRecheckInput struct {
 }
 
 func (w api) apiSetRecheck(ctx context.Context, in *apiSetRecheckInput) (*apiRechecksOutput, error) {
-	if err := w.batches.putRecheck(ctx, visitorOf(ctx), in.Kind, in.Target, in.Body.Every, in.Body.On); err != nil {
+	if err := w.Batches.PutRecheck(ctx, visitorOf(ctx), in.Kind, in.Target, in.Body.Every, in.Body.On); err != nil {
 		return nil, err
 	}
 	return w.apiRechecks(ctx, nil)
 }
 
 func (w api) apiDropRecheck(ctx context.Context, in *apiRecheckPath) (*struct{}, error) {
-	return nil, w.batches.dropRecheck(ctx, visitorOf(ctx), in.Kind, in.Target)
+	return nil, w.Batches.DropRecheck(ctx, visitorOf(ctx), in.Kind, in.Target)
 }
 
 // apiSubmitBatch takes what submitBatch takes, once for each Idempotency-Key.
-func (w api) apiSubmitBatch(rw http.ResponseWriter, r *http.Request, v *visitor) error {
-	u, err := w.readUpload(rw, r, v)
+func (w api) apiSubmitBatch(rw http.ResponseWriter, r *http.Request, v *web.Visitor) error {
+	u, err := w.ReadUpload(rw, r, v)
 	if err != nil {
 		return err
 	}
-	answer, err := once(r.Context(), w.Web, v, r.Header.Get("Idempotency-Key"), []any{"batch", u.jobs, u.fields}, func() (*BatchLine, error) {
-		id, err := w.batches.handBatch(r.Context(), v, u)
-		if err != nil {
-			return nil, err
-		}
-		b, err := w.Options().Store.Batch(r.Context(), id)
-		if err != nil {
-			return nil, err
-		}
-		line := batchLine(b)
-		return &line, nil
-	})
+	answer, err := web.Once(r.Context(), w.Web, v, r.Header.Get("Idempotency-Key"), []any{"batch", u.Jobs, u.Fields},
+		func() (*BatchLine, error) {
+			id, err := w.Batches.HandBatch(r.Context(), v, u)
+			if err != nil {
+				return nil, err
+			}
+			b, err := w.Options().Store.Batch(r.Context(), id)
+			if err != nil {
+				return nil, err
+			}
+			line := batchLine(b)
+			return &line, nil
+		})
 	if err != nil {
-		w.lose(r.Context(), v, u)
+		w.Lose(r.Context(), v, u)
 		return err
 	}
 	rw.Header().Set("Content-Type", "application/json")
@@ -331,7 +335,7 @@ type apiWordingsOutput struct {
 }
 
 func (w api) apiBatchWording(ctx context.Context, in *apiCheckInput) (*apiWordingsOutput, error) {
-	v, err := w.batches.pairsOf(ctx, visitorOf(ctx), in.ID)
+	v, err := w.Batches.PairsOf(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -350,10 +354,10 @@ type apiCountBatchInput struct {
 }
 
 func (w api) apiCountBatchWording(ctx context.Context, in *apiCountBatchInput) (*apiBatchOutput, error) {
-	return w.apiChange(ctx, in.ID, func(ctx context.Context, v *visitor, b store.Batch) error {
-		if !v.mayReview() {
+	return w.apiChange(ctx, in.ID, func(ctx context.Context, v *web.Visitor, b store.Batch) error {
+		if !v.MayReview() {
 			return errReviewers
 		}
-		return w.batches.applyWording(ctx, v, b, in.N, in.Body.Count, in.Body.Comment)
+		return w.Batches.ApplyWording(ctx, v, b, in.N, in.Body.Count, in.Body.Comment)
 	})
 }

@@ -1,4 +1,4 @@
-package web
+package platforms
 
 import (
 	"cmp"
@@ -17,6 +17,7 @@ import (
 
 	"concordat"
 	"concordat/store"
+	"concordat/web"
 	"concordat/web/lti"
 )
 
@@ -104,7 +105,8 @@ func (d *Tool) takeNotice(ctx context.Context, raw string) error {
 		if a.ID == "" || a.URL == "" || m.ReportURL == "" {
 			return fmt.Errorf("notice: %w: a file without a name, or no place for its report", concordat.ErrInvalid)
 		}
-		assets = append(assets, store.LTIAsset{ID: strings.ToLower(rand.Text()), Platform: p.ID, Deployment: m.Deployment, Context: contextOf(m),
+		assets = append(assets, store.LTIAsset{ID: strings.ToLower(rand.Text()), Platform: p.ID, Deployment: m.Deployment,
+			Context:  contextOf(m),
 			Activity: m.Activity.ID, Submission: m.Submission.ID, Asset: a.ID, Learner: m.ForUser, Processor: m.Custom[customProcessor],
 			URL: a.URL, ReportURL: m.ReportURL, Title: cmp.Or(a.Title, a.Filename), Filename: a.Filename, Media: a.Media,
 			Digest: digestOf(a.Digest), Made: d.w.Options().Now()})
@@ -116,7 +118,7 @@ func (d *Tool) takeNotice(ctx context.Context, raw string) error {
 		if err != nil || !fresh {
 			return err
 		}
-		return tx.Note(ctx, ltiOwner+p.ID, "lti_notice", map[string]any{"deployment": m.Deployment, "context": contextOf(m),
+		return tx.Note(ctx, web.PlatformOwner+p.ID, "lti_notice", map[string]any{"deployment": m.Deployment, "context": contextOf(m),
 			"submission": m.Submission.ID, "files": len(assets)})
 	})
 }

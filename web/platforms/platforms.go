@@ -1,4 +1,4 @@
-package web
+package platforms
 
 import (
 	"context"
@@ -13,11 +13,12 @@ import (
 
 	"concordat"
 	"concordat/store"
+	"concordat/web"
 	"concordat/web/lti"
 )
 
-// LTI says how learning platforms use the site. Keys are required.
-type LTI struct {
+// Options says how learning platforms use the site. Keys are required.
+type Options struct {
 	Keys *lti.Keys
 	// Private lets platforms be at private addresses and at http.
 	Private bool
@@ -31,8 +32,8 @@ type LTI struct {
 	Poll time.Duration
 }
 
-// ltiForeign are the pages to which platforms send people by forms of their own.
-var ltiForeign = []string{"POST /lti/login", "POST /lti/launch"}
+// foreign are the pages to which platforms send people by forms of their own.
+var foreign = []string{"POST /lti/login", "POST /lti/launch"}
 
 const (
 	flowLTI          = "lti-state"
@@ -40,23 +41,23 @@ const (
 	flowLTISession   = "lti-session"
 	flowLTIConfigure = "lti-configure"
 
-	ltiStateCookie   = "lti-state"
-	ltiSessionCookie = "lti"
-	// ltiSessionTime is how long a launch is good.
-	ltiSessionTime = 4 * time.Hour
+	stateCookie   = "lti-state"
+	sessionCookie = "lti"
+	// sessionTime is how long a launch is good.
+	sessionTime = 4 * time.Hour
 )
 
 // Tool is the site as a tool of learning platforms, as LTI calls it: it takes their launches and notices, checks the files that they
 // name, and tells them the results. It is safe for concurrent use.
 type Tool struct {
-	w      *Web
-	o      LTI
+	w      *web.Web
+	o      Options
 	client *lti.Client
 	wake   chan struct{} // holds a token when a notice came
 }
 
-// NewTool adds the pages for learning platforms to the site.
-func NewTool(w *Web, o LTI) *Tool {
+// New adds the pages for learning platforms to the site.
+func New(w *web.Web, o Options) *Tool {
 	if o.Threshold == 0 {
 		o.Threshold = 0.3
 	}
@@ -68,8 +69,8 @@ func NewTool(w *Web, o LTI) *Tool {
 	}
 	d := &Tool{w: w, o: o, client: lti.NewClient(lti.Options{Keys: o.Keys, Private: o.Private, Now: w.Options().Now}),
 		wake: make(chan struct{}, 1)}
-	w.UsePlatforms(ltiForeign...)
-	m := w.mux
+	w.UsePlatforms(foreign...)
+	m := w.Mux
 	m.HandleFunc("GET /lti/login", d.login)
 	m.HandleFunc("POST /lti/login", d.login)
 	m.HandleFunc("GET /lti/again", d.again)
@@ -84,8 +85,8 @@ func NewTool(w *Web, o LTI) *Tool {
 	m.HandleFunc("GET /lti/checks/{id}/report", d.as(d.reportPage))
 	m.HandleFunc("GET /lti/register", d.registerPage)
 	m.HandleFunc("POST /lti/register", d.register)
-	w.page("GET /platforms", administrators, d.platformsPage)
-	w.page("POST /platforms", administrators, d.changePlatforms)
+	w.AddPage("GET /platforms", web.Administrators, d.platformsPage)
+	w.AddPage("POST /platforms", web.Administrators, d.changePlatforms)
 	return d
 }
 
@@ -112,7 +113,7 @@ func (d *Tool) enabled(ctx context.Context, id string) (store.LTIPlatform, error
 func (d *Tool) jwks(rw http.ResponseWriter, r *http.Request) {
 	b, err := d.o.Keys.Public()
 	if err != nil {
-		d.w.fail(rw, r, nil, err)
+		d.w.Fail(rw, r, nil, err)
 		return
 	}
 	rw.Header().Set("Content-Type", "application/json")
@@ -122,7 +123,7 @@ func (d *Tool) jwks(rw http.ResponseWriter, r *http.Request) {
 // cookie sets a cookie that also holds within a frame of the platform, kept apart for each platform
 // where the browser can (CHIPS).
 func (d *Tool) cookie(rw http.ResponseWriter, name, value string, age time.Duration) {
-	c := &http.Cookie{Name: d.w.accounts.hostCookie(name), Value: value, Path: "/", MaxAge: int(age.Seconds()), HttpOnly: true,
+	c := &http.Cookie{Name: d.w.Accounts.HostCookie(name), Value: value, Path: "/", MaxAge: int(age.Seconds()), HttpOnly: true,
 		SameSite: http.SameSiteLaxMode}
 	if d.w.Options().Secure {
 		c.Secure, c.SameSite, c.Partitioned = true, http.SameSiteNoneMode, true
@@ -140,16 +141,16 @@ func (d *Tool) frame(rw http.ResponseWriter, p store.LTIPlatform, base string) {
 	rw.Header().Set("Content-Security-Policy", strings.Replace(base, "frame-ancestors 'none'", "frame-ancestors "+ancestors, 1))
 }
 
-// ltiState is what a launch waits with.
-type ltiState struct {
+// launchState is what a launch waits with.
+type launchState struct {
 	Platform, Nonce, Browser, Deployment string
 	Login, Hint                          string // of the platform, to begin anew
 }
 
 // login begins a launch (1EdTech Security Framework 1.0, section 5.1.1.1).
 func (d *Tool) login(rw http.ResponseWriter, r *http.Request) {
-	if err := form(rw, r); err != nil {
-		d.w.fail(rw, r, nil, err)
+	if err := web.ParseForm(rw, r); err != nil {
+		d.w.Fail(rw, r, nil, err)
 		return
 	}
 	f := r.Form
@@ -158,10 +159,10 @@ func (d *Tool) login(rw http.ResponseWriter, r *http.Request) {
 		err = fmt.Errorf("login_hint: %w", concordat.ErrInvalid)
 	}
 	if err != nil {
-		d.w.fail(rw, r, nil, err)
+		d.w.Fail(rw, r, nil, err)
 		return
 	}
-	d.leave(rw, r, p, ltiState{Platform: p.ID, Deployment: f.Get("lti_deployment_id"), Login: f.Get("login_hint"),
+	d.leave(rw, r, p, launchState{Platform: p.ID, Deployment: f.Get("lti_deployment_id"), Login: f.Get("login_hint"),
 		Hint: f.Get("lti_message_hint")})
 }
 
@@ -179,21 +180,21 @@ func (d *Tool) issuer(ctx context.Context, issuer, client string) (store.LTIPlat
 }
 
 // leave sends the browser to the platform, to come back with a message (section 5.1.1.2).
-func (d *Tool) leave(rw http.ResponseWriter, r *http.Request, p store.LTIPlatform, s ltiState) {
+func (d *Tool) leave(rw http.ResponseWriter, r *http.Request, p store.LTIPlatform, s launchState) {
 	secret := rand.Text()
-	if c, err := r.Cookie(d.w.accounts.hostCookie(ltiStateCookie)); err == nil && len(c.Value) >= 20 && len(c.Value) <= 100 {
+	if c, err := r.Cookie(d.w.Accounts.HostCookie(stateCookie)); err == nil && len(c.Value) >= 20 && len(c.Value) <= 100 {
 		secret = c.Value // another tab is on its way too
 	}
 	state := rand.Text()
-	s.Nonce, s.Browser = rand.Text(), hashText(secret)
-	if err := d.put(r.Context(), flowLTI, state, s, flowTime); err != nil {
-		d.w.fail(rw, r, nil, err)
+	s.Nonce, s.Browser = rand.Text(), web.HashText(secret)
+	if err := d.put(r.Context(), flowLTI, state, s, web.FlowTime); err != nil {
+		d.w.Fail(rw, r, nil, err)
 		return
 	}
-	d.cookie(rw, ltiStateCookie, secret, flowTime)
+	d.cookie(rw, stateCookie, secret, web.FlowTime)
 	to, err := lti.SignInURL(platformOf(p), d.tool(), lti.SignIn{State: state, Nonce: s.Nonce, Login: s.Login, Hint: s.Hint})
 	if err != nil {
-		d.w.fail(rw, r, nil, err)
+		d.w.Fail(rw, r, nil, err)
 		return
 	}
 	http.Redirect(rw, r, to, http.StatusSeeOther)
@@ -222,22 +223,22 @@ func (d *Tool) take(ctx context.Context, kind, secret string, v any) error {
 
 // again begins a launch anew in a window of its own, where the browser keeps cookies.
 func (d *Tool) again(rw http.ResponseWriter, r *http.Request) {
-	var s ltiState
+	var s launchState
 	err := d.take(r.Context(), flowLTIAgain, r.URL.Query().Get("key"), &s)
 	var p store.LTIPlatform
 	if err == nil {
 		p, err = d.enabled(r.Context(), s.Platform)
 	}
 	if err != nil {
-		d.w.fail(rw, r, nil, err)
+		d.w.Fail(rw, r, nil, err)
 		return
 	}
 	d.leave(rw, r, p, s)
 }
 
-// ltiSession is somebody who came from a platform. They have no account at the site and see what
+// session is somebody who came from a platform. They have no account at the site and see what
 // belongs to their course only.
-type ltiSession struct {
+type session struct {
 	Platform, Deployment, Context, Course string
 	Subject, Name                         string
 	Teacher                               bool
@@ -246,40 +247,40 @@ type ltiSession struct {
 }
 
 // visitor is the session for what notes who did something.
-func (s *ltiSession) visitor() *visitor {
+func (s *session) visitor() *web.Visitor {
 	role := store.RoleSubmitter
 	if s.Teacher {
 		role = store.RoleOfficer
 	}
-	return &visitor{Account: store.Account{Name: ltiOwner + s.Platform + ":" + s.Subject, Title: s.Name, Role: role}}
+	return &web.Visitor{Account: store.Account{Name: web.PlatformOwner + s.Platform + ":" + s.Subject, Title: s.Name, Role: role}}
 }
 
 // mayUse reports whether the visitor may see anything here at all.
-func (d *Tool) mayUse(s *ltiSession) bool { return s.Teacher || d.o.Learners && s.Subject != "" }
+func (d *Tool) mayUse(s *session) bool { return s.Teacher || d.o.Learners && s.Subject != "" }
 
 // as wraps a page that wants somebody who came from a platform.
-func (d *Tool) as(page func(http.ResponseWriter, *http.Request, *ltiSession)) http.HandlerFunc {
+func (d *Tool) as(page func(http.ResponseWriter, *http.Request, *session)) http.HandlerFunc {
 	return func(rw http.ResponseWriter, r *http.Request) {
 		s, err := d.session(r)
 		if err == nil && !d.mayUse(s) {
 			err = fmt.Errorf("%s at %s: %w", s.Subject, s.Platform, concordat.ErrRefused)
 		}
 		if errors.Is(err, concordat.ErrNotFound) {
-			d.w.show(rw, r, nil, http.StatusForbidden, "lti_lost", "title.lti", nil)
+			d.w.Show(rw, r, nil, http.StatusForbidden, "lti_lost", "title.lti", nil)
 			return
 		}
 		if err != nil {
-			d.w.fail(rw, r, nil, err)
+			d.w.Fail(rw, r, nil, err)
 			return
 		}
-		d.frame(rw, s.platform, policy)
+		d.frame(rw, s.platform, web.ContentPolicy)
 		page(rw, r, s)
 	}
 }
 
 // session returns who came from a platform, or concordat.ErrNotFound.
-func (d *Tool) session(r *http.Request) (*ltiSession, error) {
-	c, err := r.Cookie(d.w.accounts.hostCookie(ltiSessionCookie))
+func (d *Tool) session(r *http.Request) (*session, error) {
+	c, err := r.Cookie(d.w.Accounts.HostCookie(sessionCookie))
 	if err != nil {
 		return nil, fmt.Errorf("launch: %w", concordat.ErrNotFound)
 	}
@@ -287,7 +288,7 @@ func (d *Tool) session(r *http.Request) (*ltiSession, error) {
 	if err != nil {
 		return nil, err
 	}
-	var s ltiSession
+	var s session
 	if err := json.Unmarshal([]byte(data), &s); err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package web
+package api
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"concordat"
 	"concordat/report"
 	"concordat/store"
+	"concordat/web"
 	"concordat/web/bounds"
 )
 
@@ -48,16 +49,16 @@ func noteOf(r store.Review) (apiNote, error) {
 
 // reviews returns a page of the reviews of a check: of the rules, or all others.
 func (w api) reviews(ctx context.Context, in *apiListInput, rules bool) (out []store.Review, next string, err error) {
-	t, err := w.visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
+	t, err := w.Visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
 	if err != nil {
 		return nil, "", err
 	}
-	now, err := w.review(ctx, t.ID)
+	now, err := w.Review(ctx, t.ID)
 	if err != nil {
 		return nil, "", err
 	}
-	if w.sees(visitorOf(ctx), now) != SeeEverything {
-		return nil, "", errNotShown // what officers wrote is theirs
+	if w.Sees(visitorOf(ctx), now) != web.SeeEverything {
+		return nil, "", web.ErrNotShown // what officers wrote is theirs
 	}
 	list, after := listOfNotes, 0
 	if rules {
@@ -142,7 +143,7 @@ type apiVerdictOutput struct {
 }
 
 // signers are those who agree with the verdict in force.
-func signers(r *review) (out []string) {
+func signers(r *web.Review) (out []string) {
 	for _, s := range r.Signed {
 		out = append(out, s.By)
 	}
@@ -150,16 +151,16 @@ func signers(r *review) (out []string) {
 }
 
 func (w api) apiVerdict(ctx context.Context, in *apiCheckInput) (*apiVerdictOutput, error) {
-	t, err := w.visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
+	t, err := w.Visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
 	if err != nil {
 		return nil, err
 	}
-	now, err := w.review(ctx, t.ID)
+	now, err := w.Review(ctx, t.ID)
 	if err != nil {
 		return nil, err
 	}
-	if w.sees(visitorOf(ctx), now) != SeeEverything {
-		return nil, errNotShown
+	if w.Sees(visitorOf(ctx), now) != web.SeeEverything {
+		return nil, web.ErrNotShown
 	}
 	if now.Verdict == nil {
 		return nil, fmt.Errorf("verdict of %s: %w", t.ID, concordat.ErrNotFound)
@@ -209,16 +210,16 @@ func (w api) apiSignOff(ctx context.Context, in *apiSignOffInput) (*apiOneNoteOu
 
 func (w api) apiAddNote(ctx context.Context, id, key string, f url.Values) (*apiOneNoteOutput, error) {
 	v := visitorOf(ctx)
-	return once(ctx, w.Web, v, key, []any{"note", id, f}, func() (*apiOneNoteOutput, error) {
-		t, err := w.visible(ctx, v, concordat.TaskID(id))
+	return web.Once(ctx, w.Web, v, key, []any{"note", id, f}, func() (*apiOneNoteOutput, error) {
+		t, err := w.Visible(ctx, v, concordat.TaskID(id))
 		if err != nil {
 			return nil, err
 		}
-		now, err := w.review(ctx, t.ID)
+		now, err := w.Review(ctx, t.ID)
 		if err != nil {
 			return nil, err
 		}
-		n, err := w.reports.keepNote(ctx, v, t, now, f)
+		n, err := w.Reports.KeepNote(ctx, v, t, now, f)
 		if err != nil {
 			return nil, err
 		}

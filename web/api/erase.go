@@ -1,4 +1,4 @@
-package web
+package api
 
 import (
 	"context"
@@ -10,16 +10,17 @@ import (
 	"concordat"
 	"concordat/site/retain"
 	"concordat/store"
+	"concordat/web"
 	"concordat/web/bounds"
 )
 
 func (w adminAPI) apiOfDeletions(a huma.API) {
 	register(w.api, a, operation{id: "delete", method: http.MethodPost, path: "/deletions",
 		needs:   []*huma.Schema{{Required: []string{"tasks"}}, {Required: []string{"documents"}}, {Required: []string{"batches"}}},
-		summary: "Delete checks, or documents of a library, for good", scope: scopeErase, roles: officers, body: bounds.ListsBody,
+		summary: "Delete checks, or documents of a library, for good", scope: scopeErase, roles: web.Officers, body: bounds.ListsBody,
 		text: "Answers once the bytes are gone from the disk, with the receipt. Officers delete checks and batches, administrators documents too."}, w.apiErase)
 	get := func(id, path, summary string) operation {
-		return operation{id: id, method: http.MethodGet, path: path, summary: summary, scope: scopeRead, roles: overseers}
+		return operation{id: id, method: http.MethodGet, path: path, summary: summary, scope: scopeRead, roles: web.Overseers}
 	}
 	register(w.api, a, get("list-deletions", "/deletions", "Receipts of deletions, newest first"), w.apiErasures)
 	register(w.api, a, get("get-deletion", "/deletions/{id}", "One receipt"), w.apiErasure)
@@ -45,7 +46,7 @@ type apiReceiptOutput struct {
 
 func (w adminAPI) apiErase(ctx context.Context, in *apiEraseInput) (*apiReceiptOutput, error) {
 	b := in.Body
-	r, err := w.admin.erase(ctx, visitorOf(ctx), b.Reason, retain.Target{Tasks: b.Tasks, Library: b.Library, Documents: b.Documents,
+	r, err := w.Admin.Erase(ctx, visitorOf(ctx), b.Reason, retain.Target{Tasks: b.Tasks, Library: b.Library, Documents: b.Documents,
 		Batches: b.Batches})
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package web
+package platforms
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"concordat"
 	"concordat/store"
+	"concordat/web"
 	"concordat/web/lti"
 )
 
@@ -37,27 +38,27 @@ type platformsPage struct {
 // Field returns what was typed into a field, to be shown again.
 func (p platformsPage) Field(name string) string { return p.Form.Get(name) }
 
-func (d *Tool) platformsPage(rw http.ResponseWriter, r *http.Request, v *visitor) {
+func (d *Tool) platformsPage(rw http.ResponseWriter, r *http.Request, v *web.Visitor) {
 	d.showPlatforms(rw, r, v, http.StatusOK, platformsPage{})
 }
 
-func (d *Tool) showPlatforms(rw http.ResponseWriter, r *http.Request, v *visitor, code int, p platformsPage) {
+func (d *Tool) showPlatforms(rw http.ResponseWriter, r *http.Request, v *web.Visitor, code int, p platformsPage) {
 	var err error
 	p.Tool = d.tool()
 	if p.Platforms, err = d.w.Options().Store.LTIPlatforms(r.Context()); err == nil {
 		p.Assets, err = d.w.Options().Store.LTIAssets(r.Context(), recentAssets)
 	}
 	if err != nil {
-		d.w.fail(rw, r, v, err)
+		d.w.Fail(rw, r, v, err)
 		return
 	}
-	d.w.show(rw, r, v, code, "platforms", "title.platforms", p)
+	d.w.Show(rw, r, v, code, "platforms", "title.platforms", p)
 }
 
 // changePlatforms adds, changes and removes platforms, and makes links by which they register.
-func (d *Tool) changePlatforms(rw http.ResponseWriter, r *http.Request, v *visitor) {
-	if err := form(rw, r); err != nil {
-		d.w.fail(rw, r, v, err)
+func (d *Tool) changePlatforms(rw http.ResponseWriter, r *http.Request, v *web.Visitor) {
+	if err := web.ParseForm(rw, r); err != nil {
+		d.w.Fail(rw, r, v, err)
 		return
 	}
 	f, ctx := r.PostForm, r.Context()
@@ -76,7 +77,8 @@ func (d *Tool) changePlatforms(rw http.ResponseWriter, r *http.Request, v *visit
 		err = d.RemovePlatform(ctx, v.Name, f.Get("id"))
 	case "link":
 		secret, now := rand.Text(), d.w.Options().Now()
-		err = d.w.Options().Store.PutToken(ctx, secret, store.Token{Purpose: purposeLTI, Account: v.Name, Made: now, Expires: now.Add(registerTime)})
+		err = d.w.Options().Store.PutToken(ctx, secret, store.Token{Purpose: purposeLTI, Account: v.Name, Made: now,
+			Expires: now.Add(registerTime)})
 		if err == nil {
 			d.showPlatforms(rw, r, v, http.StatusOK, platformsPage{Link: d.w.Options().Base + "/lti/register?key=" + secret})
 			return
@@ -85,7 +87,7 @@ func (d *Tool) changePlatforms(rw http.ResponseWriter, r *http.Request, v *visit
 		err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
 	}
 	if err != nil {
-		d.w.fail(rw, r, v, err)
+		d.w.Fail(rw, r, v, err)
 		return
 	}
 	http.Redirect(rw, r, "/platforms", http.StatusSeeOther)
@@ -106,8 +108,8 @@ func platformForm(f url.Values) store.LTIPlatform {
 
 var platformID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 
-// CheckLTIPlatform reports what is wrong with a registration; private as in LTI.
-func CheckLTIPlatform(p store.LTIPlatform, private bool) error {
+// Check reports what is wrong with a registration; private as in Options.
+func Check(p store.LTIPlatform, private bool) error {
 	if !platformID.MatchString(p.ID) {
 		return fmt.Errorf("%w: id %q: want lower-case letters, digits and hyphens, at most 32", concordat.ErrInvalid, p.ID)
 	}
@@ -116,12 +118,12 @@ func CheckLTIPlatform(p store.LTIPlatform, private bool) error {
 
 // AddPlatform registers a platform; an id that is taken is concordat.ErrExists.
 func (d *Tool) AddPlatform(ctx context.Context, who string, p store.LTIPlatform) error {
-	if err := CheckLTIPlatform(p, d.o.Private); err != nil {
+	if err := Check(p, d.o.Private); err != nil {
 		return err
 	}
 	p.Made = d.w.Options().Now()
 	detail := map[string]any{"platform": p.ID, "issuer": p.Issuer, "client": p.Client}
-	return d.w.change(ctx, who, "lti_platform_added", detail, func(tx *store.DB) error {
+	return d.w.Change(ctx, who, "lti_platform_added", detail, func(tx *store.DB) error {
 		if _, err := tx.LTIPlatform(ctx, p.ID); err == nil {
 			return fmt.Errorf("platform %s: %w", p.ID, concordat.ErrExists)
 		}
@@ -132,7 +134,7 @@ func (d *Tool) AddPlatform(ctx context.Context, who string, p store.LTIPlatform)
 // ChangePlatform sets the deployments of a platform that are accepted, or disables or enables it.
 func (d *Tool) ChangePlatform(ctx context.Context, who, id, action string, deployments []string) error {
 	detail := map[string]any{"platform": id}
-	return d.w.change(ctx, who, "lti_platform_"+action, detail, func(tx *store.DB) error {
+	return d.w.Change(ctx, who, "lti_platform_"+action, detail, func(tx *store.DB) error {
 		p, err := tx.LTIPlatform(ctx, id)
 		if err != nil {
 			return err
@@ -150,35 +152,35 @@ func (d *Tool) ChangePlatform(ctx context.Context, who, id, action string, deplo
 
 // RemovePlatform forgets a platform; the checks it asked for stay.
 func (d *Tool) RemovePlatform(ctx context.Context, who, id string) error {
-	return d.w.change(ctx, who, "lti_platform_removed", map[string]any{"platform": id}, func(tx *store.DB) error {
+	return d.w.Change(ctx, who, "lti_platform_removed", map[string]any{"platform": id}, func(tx *store.DB) error {
 		return tx.DeleteLTIPlatform(ctx, id)
 	})
 }
 
-type ltiRegisterPage struct{ Key, Offer, Token, Issuer, Family string }
+type registerView struct{ Key, Offer, Token, Issuer, Family string }
 
 // registerPage asks whoever administers a platform whether it is to be registered (Dynamic Registration
 // 1.0, section 3.3). The link is a secret that an administrator of the site made.
 func (d *Tool) registerPage(rw http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	p := ltiRegisterPage{Key: q.Get("key"), Offer: q.Get("openid_configuration"), Token: q.Get("registration_token")}
+	p := registerView{Key: q.Get("key"), Offer: q.Get("openid_configuration"), Token: q.Get("registration_token")}
 	if _, err := d.w.Options().Store.Token(r.Context(), p.Key, purposeLTI); err != nil {
-		d.w.fail(rw, r, nil, err)
+		d.w.Fail(rw, r, nil, err)
 		return
 	}
 	o, err := d.client.ReadOffer(r.Context(), p.Offer)
 	if err != nil {
-		d.w.fail(rw, r, nil, err)
+		d.w.Fail(rw, r, nil, err)
 		return
 	}
 	p.Issuer, p.Family = o.Issuer, o.Platform.Family
-	d.frame(rw, store.LTIPlatform{Issuer: o.Issuer, AuthURL: o.AuthURL}, policy)
-	d.w.show(rw, r, nil, http.StatusOK, "lti_register", "title.lti.register", p)
+	d.frame(rw, store.LTIPlatform{Issuer: o.Issuer, AuthURL: o.AuthURL}, web.ContentPolicy)
+	d.w.Show(rw, r, nil, http.StatusOK, "lti_register", "title.lti.register", p)
 }
 
 func (d *Tool) register(rw http.ResponseWriter, r *http.Request) {
-	if err := form(rw, r); err != nil {
-		d.w.fail(rw, r, nil, err)
+	if err := web.ParseForm(rw, r); err != nil {
+		d.w.Fail(rw, r, nil, err)
 		return
 	}
 	f, ctx := r.PostForm, r.Context()
@@ -203,11 +205,11 @@ func (d *Tool) register(rw http.ResponseWriter, r *http.Request) {
 		err = d.w.Options().Store.DeleteToken(ctx, f.Get("key"))
 	}
 	if err != nil {
-		d.w.fail(rw, r, nil, err)
+		d.w.Fail(rw, r, nil, err)
 		return
 	}
-	d.frame(rw, store.LTIPlatform{Issuer: o.Issuer, AuthURL: o.AuthURL}, policy)
-	d.w.show(rw, r, nil, http.StatusOK, "lti_registered", "title.lti.register", len(p.Deployments) == 0)
+	d.frame(rw, store.LTIPlatform{Issuer: o.Issuer, AuthURL: o.AuthURL}, web.ContentPolicy)
+	d.w.Show(rw, r, nil, http.StatusOK, "lti_registered", "title.lti.register", len(p.Deployments) == 0)
 }
 
 // freeID makes an id of the host of a platform.

@@ -1,4 +1,4 @@
-package web
+package api
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"concordat/store"
+	"concordat/web"
 	"concordat/web/bounds"
 )
 
@@ -17,7 +18,7 @@ func (w adminAPI) apiOfLTI(a huma.API) {
 		return
 	}
 	do := func(id, method, path, summary string, status int) operation {
-		return operation{id: id, method: method, path: path, summary: summary, scope: scopePlatforms, roles: administrators, status: status}
+		return operation{id: id, method: method, path: path, summary: summary, scope: scopePlatforms, roles: web.Administrators, status: status}
 	}
 	register(w.api, a, do("list-platforms", http.MethodGet, "/lti/platforms", "Learning platforms, in order of id", http.StatusOK),
 		w.apiPlatforms)

@@ -1,4 +1,4 @@
-package web
+package api
 
 import (
 	"cmp"
@@ -15,15 +15,17 @@ import (
 	"concordat"
 	"concordat/people"
 	"concordat/store"
+	"concordat/web"
 	"concordat/web/bounds"
 	"concordat/web/limit"
 	"concordat/web/message"
+	"concordat/web/platforms"
 )
 
 // api has the calls of the HTTP API about checks, reports, batches and requests.
 type api struct {
-	*Web
-	tool *Tool // nil: no learning platforms use the site
+	*web.Web
+	tool *platforms.Tool // nil: no learning platforms use the site
 }
 
 // Scopes of a token, as operations name them.
@@ -59,8 +61,8 @@ What is refused is described by RFC 9457 (application/problem+json); type is sta
 many faults the first 20 are listed. Unless an operation says otherwise a body in JSON has at most 64 KiB, 30000 values in 16 levels, and
 no key twice; a form that hands in files has at most 1000 of them and 4 MiB beside them.`
 
-// AddAPI adds the API to the routes of the site. tool is nil where no learning platforms use it.
-func AddAPI(site *Web, tool *Tool) {
+// Add adds the API to the routes of the site. tool is nil where no learning platforms use it.
+func Add(site *web.Web, tool *platforms.Tool) {
 	w := api{site, tool}
 	admin := adminAPI{w}
 	c := huma.DefaultConfig("Concordat", apiVersion)
@@ -69,7 +71,7 @@ func AddAPI(site *Web, tool *Tool) {
 	c.DocsPath, c.SchemasPath, c.OpenAPIPath = "", "", ""
 	c.Transformers = append(c.Transformers, bounds.Named)
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}}
-	a := humago.New(w.mux, c)
+	a := humago.New(w.Mux, c)
 	a.UseMiddleware(func(ctx huma.Context, next func(huma.Context)) {
 		r, rw := humago.Unwrap(ctx)
 		v, t, err := w.callerToken(r, scopeOf(ctx.Operation()))
@@ -106,7 +108,7 @@ func AddAPI(site *Web, tool *Tool) {
 	w.apiOfAlerts(a)
 	admin.apiOfLTI(a)
 	w.apiOfReviews(a)
-	w.mux.HandleFunc(apiPrefix+"/", w.noOperation)
+	w.Mux.HandleFunc(web.APIPrefix+"/", w.noOperation)
 	// The last: it describes all that is there.
 	w.describe(a)
 }
@@ -116,7 +118,7 @@ func AddAPI(site *Web, tool *Tool) {
 func (w api) noOperation(rw http.ResponseWriter, r *http.Request) {
 	var methods []string
 	for _, m := range []string{http.MethodGet, http.MethodPut, http.MethodPost, http.MethodPatch, http.MethodDelete} {
-		if _, pattern := w.mux.Handler(&http.Request{Method: m, URL: r.URL, Host: r.Host}); strings.HasPrefix(pattern, m+" "+apiPrefix) {
+		if _, pattern := w.Mux.Handler(&http.Request{Method: m, URL: r.URL, Host: r.Host}); strings.HasPrefix(pattern, m+" "+web.APIPrefix) {
 			methods = append(methods, m)
 		}
 	}
@@ -125,7 +127,7 @@ func (w api) noOperation(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rw.Header().Set("Allow", strings.Join(methods, ", "))
-	w.problem(rw, errMethod)
+	w.problem(rw, web.ErrMethod)
 }
 
 // operation is what is said of one operation in the document, and held to.
@@ -160,7 +162,7 @@ func (o operation) huma() huma.Operation {
 	if o.body > 0 {
 		extra["x-concordat-max-body"] = o.body
 	}
-	return huma.Operation{OperationID: o.id, Method: o.method, Path: apiPrefix + o.path, Summary: o.summary, Description: text,
+	return huma.Operation{OperationID: o.id, Method: o.method, Path: web.APIPrefix + o.path, Summary: o.summary, Description: text,
 		Security: scope(o.scope), DefaultStatus: o.status, Metadata: map[string]any{rolesKey: o.roles},
 		MaxBodyBytes: int64(cmp.Or(o.body, bounds.MostBody)), BodyReadTimeout: -1, Extensions: extra} // it is read before huma sees it
 
@@ -175,7 +177,7 @@ func register[I, O any](w api, a huma.API, o operation, do func(context.Context,
 		}
 		return out, nil
 	})
-	op := operationOf(a.OpenAPI().Paths[apiPrefix+o.path], o.method)
+	op := operationOf(a.OpenAPI().Paths[web.APIPrefix+o.path], o.method)
 	if o.needs != nil {
 		op.RequestBody.Content["application/json"].Schema = &huma.Schema{
 			AllOf: []*huma.Schema{op.RequestBody.Content["application/json"].Schema, {AnyOf: o.needs}}}
@@ -236,13 +238,14 @@ func operationOf(p *huma.PathItem, method string) *huma.Operation {
 
 // stream adds an operation that huma cannot do, because it reads or writes a stream. It is described by
 // hand, and a test holds the description to what it does.
-func (w api) stream(a huma.API, o operation, describe func(*huma.Operation), do func(http.ResponseWriter, *http.Request, *visitor) error) {
+func (w api) stream(a huma.API, o operation, describe func(*huma.Operation), do func(http.ResponseWriter, *http.Request,
+	*web.Visitor) error) {
 	op := o.huma()
 	describe(&op)
 	op.Responses["default"] = &huma.Response{Description: "Error", Content: map[string]*huma.MediaType{
 		"application/problem+json": {Schema: schemaOf[huma.ErrorModel](a)}}}
 	a.OpenAPI().AddOperation(&op)
-	w.mux.HandleFunc(o.method+" "+apiPrefix+o.path, func(rw http.ResponseWriter, r *http.Request) {
+	w.Mux.HandleFunc(o.method+" "+web.APIPrefix+o.path, func(rw http.ResponseWriter, r *http.Request) {
 		v, err := w.caller(r, o.scope)
 		if err == nil {
 			err = allowed(v, &op)
@@ -261,7 +264,7 @@ func (w api) stream(a huma.API, o operation, describe func(*huma.Operation), do 
 }
 
 // allowed reports whether the role of the caller may do an operation; one that names none is everyone's.
-func allowed(v *visitor, o *huma.Operation) error {
+func allowed(v *web.Visitor, o *huma.Operation) error {
 	roles, ok := o.Metadata[rolesKey].([]store.Role)
 	if ok && !slices.Contains(roles, v.Role) {
 		return fmt.Errorf("%w: %s is not for the role %s", concordat.ErrRefused, o.OperationID, v.Role)
@@ -282,30 +285,30 @@ func scopeOf(o *huma.Operation) string {
 }
 
 // caller returns for whom the program acts, if its token has the scope.
-func (w api) caller(r *http.Request, scope string) (*visitor, error) {
+func (w api) caller(r *http.Request, scope string) (*web.Visitor, error) {
 	v, _, err := w.callerToken(r, scope)
 	return v, err
 }
 
 // callerToken is caller, with its token.
-func (w api) callerToken(r *http.Request, scope string) (*visitor, store.Token, error) {
-	address := w.address(r)
+func (w api) callerToken(r *http.Request, scope string) (*web.Visitor, store.Token, error) {
+	address := w.Address(r)
 	// The token is looked up first, by its hash: who has a good one does not wait for strangers at the same address.
 	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	t, err := store.Token{}, error(errNoToken)
+	t, err := store.Token{}, error(web.ErrNoToken)
 	if ok {
 		t, err = w.Options().Store.UseToken(r.Context(), secret, store.PurposeAPI)
 	}
-	if errors.Is(err, errNoToken) || errors.Is(err, concordat.ErrNotFound) {
-		if err := w.calls.Allow("address/"+address, max(1, w.Options().Policy.Calls/10)); err != nil {
+	if errors.Is(err, web.ErrNoToken) || errors.Is(err, concordat.ErrNotFound) {
+		if err := w.Calls.Allow("address/"+address, max(1, w.Options().Policy.Calls/10)); err != nil {
 			return nil, store.Token{}, err // it has guessed at tokens
 		}
-		return nil, store.Token{}, errNoToken
+		return nil, store.Token{}, web.ErrNoToken
 	}
 	if err != nil {
 		return nil, store.Token{}, err
 	}
-	if err := w.calls.Allow("token/"+string(store.SecretID(secret)), w.Options().Policy.Calls); err != nil {
+	if err := w.Calls.Allow("token/"+string(store.SecretID(secret)), w.Options().Policy.Calls); err != nil {
 		return nil, store.Token{}, err
 	}
 	a, err := w.Options().Store.Account(r.Context(), t.Account)
@@ -313,18 +316,18 @@ func (w api) callerToken(r *http.Request, scope string) (*visitor, store.Token, 
 	case err != nil:
 		return nil, t, err
 	case a.Disabled:
-		return nil, t, errNoToken
+		return nil, t, web.ErrNoToken
 	case !slices.Contains(t.Scopes, scope):
 		return nil, t, fmt.Errorf("%w: the token does not have the scope %q", concordat.ErrRefused, scope)
 	case scope == scopeCheck && a.Role == store.RoleAuditor:
 		return nil, t, fmt.Errorf("%w: an auditor hands nothing in", concordat.ErrRefused)
 	}
-	return &visitor{Account: a, address: address}, t, nil
+	return &web.Visitor{Account: a, Address: address}, t, nil
 }
 
 func (w api) problem(rw http.ResponseWriter, err error) {
 	m := w.model(err)
-	if _, words, retry, limited := limits(message.English, w.Options().Now(), err); limited {
+	if _, words, retry, limited := web.Limits(message.English, w.Options().Now(), err); limited {
 		limit.RetryAfter(rw.Header(), retry)
 		if words != "" {
 			m.Detail = words
@@ -336,9 +339,9 @@ func (w api) problem(rw http.ResponseWriter, err error) {
 	bounds.WriteProblem(rw, m)
 }
 
-// model is problemOf, and what is our fault goes to the log.
+// model is ProblemOf, and what is our fault goes to the log.
 func (w api) model(err error) *huma.ErrorModel {
-	m := problemOf(err)
+	m := web.ProblemOf(err)
 	if m.Status == http.StatusInternalServerError {
 		w.Options().Logger.Error("api", "error", err)
 	}
@@ -353,8 +356,8 @@ func (w api) humaError(err error) error {
 	return w.model(err)
 }
 
-func visitorOf(ctx context.Context) *visitor {
-	v, _ := ctx.Value(visitorKey{}).(*visitor)
+func visitorOf(ctx context.Context) *web.Visitor {
+	v, _ := ctx.Value(visitorKey{}).(*web.Visitor)
 	return v
 }
 

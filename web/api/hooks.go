@@ -1,4 +1,4 @@
-package web
+package api
 
 import (
 	"context"
@@ -12,17 +12,20 @@ import (
 
 	"concordat"
 	"concordat/store"
+	"concordat/web"
 	"concordat/web/bounds"
 	"concordat/webhook"
 )
 
 func (w adminAPI) apiOfHooks(a huma.API) {
 	do := func(id, method, path, summary, text string, status int) operation {
-		return operation{id: id, method: method, path: "/webhooks" + path, summary: summary, text: text, scope: scopeHooks, roles: everyone,
+		return operation{id: id, method: method, path: "/webhooks" + path, summary: summary, text: text, scope: scopeHooks, roles: web.Everyone,
 			status: status}
 	}
-	register(w.api, a, do("list-webhooks", http.MethodGet, "", "Webhooks of the own account; to an administrator: of the site", "", 0), w.apiHooks)
-	made := do("make-webhook", http.MethodPost, "", "Make a webhook", "The secret is shown once. Only an administrator can be told of the whole site. The address is https and public, unless the site allows others.", http.StatusCreated)
+	register(w.api, a, do("list-webhooks", http.MethodGet, "", "Webhooks of the own account; to an administrator: of the site", "", 0),
+		w.apiHooks)
+	made := do("make-webhook", http.MethodPost, "", "Make a webhook",
+		"The secret is shown once. Only an administrator can be told of the whole site. The address is https and public, unless the site allows others.", http.StatusCreated)
 	made.needs = addresses("url")
 	register(w.api, a, made, w.apiMakeHook)
 	register(w.api, a, do("get-webhook", http.MethodGet, "/{id}", "One webhook", "", 0), w.apiHook)
@@ -109,7 +112,7 @@ type apiWebhookOutput struct{ Body apiWebhook }
 
 func (w adminAPI) apiMakeHook(ctx context.Context, in *apiMakeHookInput) (*apiWebhookOutput, error) {
 	b := in.Body
-	h, err := w.admin.makeHook(ctx, visitorOf(ctx), store.Hook{URL: b.URL, Title: b.Title, Kinds: b.Events, Whole: b.Whole})
+	h, err := w.Admin.MakeHook(ctx, visitorOf(ctx), store.Hook{URL: b.URL, Title: b.Title, Kinds: b.Events, Whole: b.Whole})
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +125,7 @@ type HookInput struct {
 }
 
 func (w adminAPI) apiHook(ctx context.Context, in *HookInput) (*apiWebhookOutput, error) {
-	h, err := w.admin.hookOf(ctx, visitorOf(ctx), in.ID)
+	h, err := w.Admin.HookOf(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +144,7 @@ type apiChangeHookInput struct {
 
 func (w adminAPI) apiChangeHook(ctx context.Context, in *apiChangeHookInput) (*apiWebhookOutput, error) {
 	v := visitorOf(ctx)
-	h, err := w.admin.hookOf(ctx, v, in.ID)
+	h, err := w.Admin.HookOf(ctx, v, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +161,7 @@ func (w adminAPI) apiChangeHook(ctx context.Context, in *apiChangeHookInput) (*a
 	if b.State != "" {
 		h.State = b.State
 	}
-	if err := w.admin.updateHook(ctx, v, h); err != nil {
+	if err := w.Admin.UpdateHook(ctx, v, h); err != nil {
 		return nil, err
 	}
 	return w.apiHook(ctx, &in.HookInput)
@@ -166,18 +169,18 @@ func (w adminAPI) apiChangeHook(ctx context.Context, in *apiChangeHookInput) (*a
 
 func (w adminAPI) apiDeleteHook(ctx context.Context, in *HookInput) (*struct{}, error) {
 	v := visitorOf(ctx)
-	h, err := w.admin.hookOf(ctx, v, in.ID)
+	h, err := w.Admin.HookOf(ctx, v, in.ID)
 	if err == nil {
-		err = w.admin.deleteHook(ctx, v, h.ID)
+		err = w.Admin.DeleteHook(ctx, v, h.ID)
 	}
 	return &struct{}{}, err
 }
 
 func (w adminAPI) apiRotateHook(ctx context.Context, in *HookInput) (*apiWebhookOutput, error) {
 	v := visitorOf(ctx)
-	h, err := w.admin.hookOf(ctx, v, in.ID)
+	h, err := w.Admin.HookOf(ctx, v, in.ID)
 	if err == nil {
-		h, err = w.admin.rotateHook(ctx, v, h.ID)
+		h, err = w.Admin.RotateHook(ctx, v, h.ID)
 	}
 	if err != nil {
 		return nil, err
@@ -192,7 +195,7 @@ type apiReplayedOutput struct {
 }
 
 func (w adminAPI) apiPingHook(ctx context.Context, in *HookInput) (*apiReplayedOutput, error) {
-	h, err := w.admin.hookOf(ctx, visitorOf(ctx), in.ID)
+	h, err := w.Admin.HookOf(ctx, visitorOf(ctx), in.ID)
 	if err == nil {
 		err = w.Options().Store.PingHook(ctx, h.ID)
 	}
@@ -237,7 +240,7 @@ type apiDeliveriesOutput struct {
 }
 
 func (w adminAPI) apiDeliveries(ctx context.Context, in *apiDeliveriesInput) (*apiDeliveriesOutput, error) {
-	h, err := w.admin.hookOf(ctx, visitorOf(ctx), in.ID)
+	h, err := w.Admin.HookOf(ctx, visitorOf(ctx), in.ID)
 	before := int64(0)
 	if err == nil {
 		err = listOfDeliveries.Read(in.Cursor, &before)
@@ -292,7 +295,7 @@ type apiDeliveryOutput struct {
 }
 
 func (w adminAPI) apiDelivery(ctx context.Context, in *apiDeliveryInput) (*apiDeliveryOutput, error) {
-	h, err := w.admin.hookOf(ctx, visitorOf(ctx), in.ID)
+	h, err := w.Admin.HookOf(ctx, visitorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -328,11 +331,11 @@ func (w adminAPI) apiReplay(ctx context.Context, in *apiReplayInput) (*apiReplay
 
 func (w adminAPI) replayed(ctx context.Context, id string, r store.Replay) (*apiReplayedOutput, error) {
 	v := visitorOf(ctx)
-	h, err := w.admin.hookOf(ctx, v, id)
+	h, err := w.Admin.HookOf(ctx, v, id)
 	if err != nil {
 		return nil, err
 	}
 	out := &apiReplayedOutput{}
-	out.Body.Deliveries, err = w.admin.replayHook(ctx, v, h.ID, r)
+	out.Body.Deliveries, err = w.Admin.ReplayHook(ctx, v, h.ID, r)
 	return out, err
 }

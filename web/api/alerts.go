@@ -1,4 +1,4 @@
-package web
+package api
 
 import (
 	"context"
@@ -10,19 +10,20 @@ import (
 	"concordat"
 	"concordat/site"
 	"concordat/store"
+	"concordat/web"
 	"concordat/web/bounds"
 )
 
 // apiOfAlerts adds what later documents matched.
 func (w api) apiOfAlerts(a huma.API) {
 	register(w, a, operation{id: "list-alerts", method: http.MethodGet, path: "/alerts",
-		summary: "Later documents that match checks that stay, the latest first", scope: scopeRead, roles: officers,
+		summary: "Later documents that match checks that stay, the latest first", scope: scopeRead, roles: web.Officers,
 		text: "Found: a check of this site matches a document, here or at a partner. Told: a partner's check was told of a document of this site, of which no more is shown here than there."},
 		w.apiAlerts)
 	register(w, a, operation{id: "get-alert", method: http.MethodGet, path: "/alerts/{number}",
-		summary: "One alert", scope: scopeRead, roles: officers}, w.apiAlert)
+		summary: "One alert", scope: scopeRead, roles: web.Officers}, w.apiAlert)
 	register(w, a, operation{id: "change-alert", method: http.MethodPost, path: "/alerts/{number}",
-		summary: "Mark an alert as read or handled, or open it again", scope: scopeReview, roles: officers,
+		summary: "Mark an alert as read or handled, or open it again", scope: scopeReview, roles: web.Officers,
 		text: "What is handled is read. The first who did either stays."}, w.apiChangeAlert)
 }
 
@@ -64,7 +65,7 @@ type apiOneAlert struct {
 	Passages  []string             `json:"passages,omitempty" doc:"Of the check's document, or of this site's document of which a partner was told; of one alert only"`
 }
 
-func oneAPIAlert(a alert) apiOneAlert {
+func oneAPIAlert(a web.Alert) apiOneAlert {
 	partner := a.Partner
 	if !a.Told() && a.Level != "" {
 		partner = a.Source.Site
@@ -93,7 +94,7 @@ func (w api) apiAlerts(ctx context.Context, in *apiAlertsInput) (*apiAlertsOutpu
 	if err := listOfAlerts.Read(in.Cursor, &before); err != nil {
 		return nil, err
 	}
-	all, next, err := w.checks.alerts(ctx, store.AlertFilter{Side: store.AlertSide(in.Side), Open: in.Open}, before, in.Limit)
+	all, next, err := w.Checks.Alerts(ctx, store.AlertFilter{Side: store.AlertSide(in.Side), Open: in.Open}, before, in.Limit)
 	for _, a := range all {
 		out.Body.Alerts = append(out.Body.Alerts, oneAPIAlert(a))
 	}
@@ -110,11 +111,11 @@ type apiAlertInput struct {
 type apiAlertOutput struct{ Body apiOneAlert }
 
 func (w api) apiAlert(ctx context.Context, in *apiAlertInput) (*apiAlertOutput, error) {
-	p, err := w.checks.oneAlert(ctx, in.Number)
+	p, err := w.Checks.OneAlert(ctx, in.Number)
 	if err != nil {
 		return nil, err
 	}
-	out := &apiAlertOutput{oneAPIAlert(p.alert)}
+	out := &apiAlertOutput{oneAPIAlert(p.Alert)}
 	out.Body.Passages = p.Passages
 	return out, nil
 }
