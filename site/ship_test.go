@@ -469,7 +469,8 @@ func TestShipIsAudited(t *testing.T) {
 	o.share(t, "theses", "north", store.ShareRule{Level: concordat.ShowMetadata, Ship: true})
 	o.share(t, "theses", "south", store.ShareRule{Level: concordat.ShowMetadata})
 	o.add(t, "theses", site.Incoming{ID: "a", Text: river + winter})
-	for from, want := range map[concordat.SiteID]string{"north": `"documents":1`, "south": `"refused":"level"`, "east": `"refused":"library"`} {
+	for from, want := range map[concordat.SiteID]string{"north": `"documents":1`, "south": `"refused":"level"`,
+		"east": `"refused":"library"`} {
 		_, err := o.AnswerShip(t.Context(), from, &concordat.ShipAsk{Epoch: o.epoch, Library: "theses"})
 		lines, err2 := o.store.Audit(t.Context(), 0, 0)
 		must(t, err2)

@@ -256,7 +256,7 @@ func (db *Checks) Alert(ctx context.Context, seq int64) (Alert, error) {
 
 // UnreadAlerts returns how many alerts nobody has read, counted up to most.
 func (db *Checks) UnreadAlerts(ctx context.Context, most int) (n int, err error) {
-	err = db.read().Row(ctx, `SELECT count(*) FROM (SELECT 1 FROM standing_alert WHERE read_at = 0 LIMIT ?) AS some`, most).Scan(&n)
+	err = db.read().Row(ctx, `SELECT count(*) FROM (SELECT 1 FROM standing_alert WHERE read_at = 0 LIMIT ?) AS unread`, most).Scan(&n)
 	return n, db.fail(err, "unread alerts")
 }
 

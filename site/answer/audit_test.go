@@ -104,7 +104,8 @@ func TestReadyIsRounded(t *testing.T) {
 
 // TestOpenedSentences: a passage that is opened counts as all the sentences that it may hold, one for each begun length of one.
 func TestOpenedSentences(t *testing.T) {
-	for letters, want := range map[int]int{1: 1, sentenceLetters - 1: 1, sentenceLetters: 1, sentenceLetters + 1: 2, 3*sentenceLetters + 1: 4} {
+	for letters, want := range map[int]int{1: 1, sentenceLetters - 1: 1, sentenceLetters: 1, sentenceLetters + 1: 2,
+		3*sentenceLetters + 1: 4} {
 		p := concordat.RevealPassage{Span: concordat.Span{Start: 7, End: 7 + letters}}
 		if got := openedSentences([]concordat.RevealPassage{p, p}); got != 2*want {
 			t.Errorf("two passages of %d letters count as %d sentences, want %d", letters, got, 2*want)
