@@ -14,7 +14,7 @@ type pairing struct {
 	// account starts the books of one cluster: what it returns tells for a cell how much the two
 	// units share that no cell before has used.
 	account func(c *cluster) func(cell) float32
-	// totalA and totalB are what each unit has to share; unit is the worth of a rare word in that.
+	// totalA and totalB are the weights of all words of each unit; unit is the weight of one rare word.
 	totalA, totalB []float32
 	unit           float32
 	prints         bool // similarities are estimated from fingerprints

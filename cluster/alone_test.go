@@ -87,7 +87,7 @@ func TestAloneSurvives(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		// The log is written with plain writes, so a copy of the file is what a killed process leaves.
+		// The log is written with plain writes, so a copy of the file equals the file of a killed process.
 		// Bleve's files change by themselves; without them the whole content has to come from the log.
 		dead := filepath.Join(t.TempDir(), "dead")
 		x, err := index.Open(dead, aloneOptions)

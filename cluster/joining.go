@@ -156,8 +156,8 @@ type joinAnswer struct {
 	Files       map[string][]byte `json:"files"`
 }
 
-// LetIn answers Join's calls on the node with the authority's key in dir. files are what a new node needs
-// besides: its configuration and keys.
+// LetIn answers Join's calls on the node with the authority's key in dir. files returns the other files of a new
+// node: its configuration and keys.
 func (n *Node) LetIn(dir string, files func() (map[string][]byte, error)) http.Handler {
 	m := http.NewServeMux()
 	m.HandleFunc("POST "+joinPath, func(w http.ResponseWriter, r *http.Request) {

@@ -45,7 +45,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// FuzzMessages: bytes from another node are refused, or are what would be written.
+// FuzzMessages: bytes from another node are refused, or equal the encoding of the message read from them.
 func FuzzMessages(f *testing.F) {
 	f.Add(appendFetch(nil, &someFetch))
 	f.Add(appendReply(nil, &someReply))

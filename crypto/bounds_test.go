@@ -13,7 +13,8 @@ import (
 	"concordat/crypto"
 )
 
-// cardBody is what a card says, to be written as doc/format-federation.md has it: also what MakeCard would not make.
+// cardBody holds the fields of a card, to be encoded as in doc/format-federation.md, including values that MakeCard
+// refuses.
 type cardBody struct {
 	magic             string
 	version           byte

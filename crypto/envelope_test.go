@@ -133,8 +133,8 @@ func TestT2(t *testing.T) {
 	}
 }
 
-// TestR1 is the table of messages that must not be taken. The cache itself is package federation's;
-// here is what it needs: one key and one digest for the same bytes, and an end.
+// TestR1 is the table of messages that must be refused. The cache itself is in package federation; this tests
+// the values that it needs: one key and one digest for the same bytes, and an expiry.
 func TestR1(t *testing.T) {
 	a, b, c := newSite(t, "asker", 1), newSite(t, "owner", 2), newSite(t, "other", 3)
 	env, _ := request(t, a, b, start, "the question")

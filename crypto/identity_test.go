@@ -272,8 +272,8 @@ func TestCardBytes(t *testing.T) {
 	}
 }
 
-// TestE2 is what a partner holds against a new card: rollback, other content under one serial,
-// another site, an end.
+// TestE2 lists a partner's reasons to refuse a new card: rollback, other content under one serial, another site,
+// expiry.
 func TestE2(t *testing.T) {
 	a, other := newSite(t, "asker", 1), newSite(t, "other", 2)
 	r := source(3)

@@ -297,7 +297,7 @@ func (st *htmlState) meta(t html.Token) {
 	}
 }
 
-// alternative writes the text that stands for a picture: it is what a reader without pictures sees.
+// alternative writes the alternative text of a picture, as a reader without pictures sees it.
 func (st *htmlState) alternative(t html.Token) {
 	if st.skip > 0 {
 		return

@@ -14,7 +14,7 @@ import (
 	"concordat/extract"
 )
 
-// listed is what Members gives, as lines "path: text" or "path: error code".
+// listed returns the result of Members as lines "path: text" or "path: error code".
 func listed(name string, data []byte, o extract.Options) []string {
 	var out []string
 	for m := range extract.Members(name, data, o) {

@@ -303,7 +303,7 @@ func (d *pdfDoc) writeLine(p *pdfPage, prev, l *pdfLine, joined bool, words *voc
 	switch {
 	case l.off:
 		b.spans.add(FlagOffPage, "text outside the visible page", from, len(b.para))
-	case l.invisible && !p.scan: // over the picture of a page it is what character recognition read
+	case l.invisible && !p.scan: // over the picture of a page it is the output of character recognition
 		b.spans.add(FlagHidden, "text drawn without ink", from, len(b.para))
 	case l.white:
 		b.spans.add(FlagWhite, "text in white on no dark ground", from, len(b.para))

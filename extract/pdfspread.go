@@ -30,8 +30,8 @@ func isSpread(chars []pdfChar) bool {
 	return solid >= spreadLeast && float64(alone) >= spreadShare*float64(solid)
 }
 
-// spreadText writes such a line with two blanks where a gap is wider than between letters: they are what is
-// left of the words.
+// spreadText writes such a line with two blanks where a gap is wider than between letters, which is the only
+// trace of the word boundaries.
 func spreadText(chars []pdfChar) string {
 	var gaps []float64
 	var solid []pdfChar

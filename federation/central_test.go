@@ -34,8 +34,8 @@ func sorted(all []found) []found {
 	return all
 }
 
-// TestFederatedEqualsCentral: what the sites of a federation find together in their parts of a collection is
-// what one site finds in the whole, for every way of dealing the documents out.
+// TestFederatedEqualsCentral: the sites of a federation find together, in their parts of a collection, the same
+// as one site in the whole, however the documents are dealt out.
 func TestFederatedEqualsCentral(t *testing.T) {
 	r := newRand(t)
 	central := library(r, "Thesis", 24, 12)

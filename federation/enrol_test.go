@@ -71,7 +71,7 @@ func (d *desk) Enrol(_ context.Context, e *crypto.Enrolment) error {
 	return nil
 }
 
-// words are what the inviting site shows.
+// words are the six words that the inviting site shows.
 func (d *desk) words(token [32]byte) [6]string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -44,8 +44,8 @@ func sortedTell(t *concordat.Tell) *concordat.Tell {
 
 var ignoreStatements = cmpopts.IgnoreTypes(concordat.Statement{})
 
-// TestAskEqualsDirect: what comes back over the wire is what the answerer says to an ask that is
-// neither padded nor shuffled, in the caller's numbers.
+// TestAskEqualsDirect: the answer over the wire equals the answerer's answer to the question before padding and
+// shuffling, in the caller's numbering.
 func TestAskEqualsDirect(t *testing.T) {
 	r := newRand(t)
 	answers := library(r, "Thesis", 6, 40)

@@ -142,7 +142,7 @@ func (w *workbench) reopen(t *testing.T, o federation.ServerOptions) {
 	w.server = federation.NewServer(w.owner.Roster, w.answers, w.owner.Keeper, w.replays, w.owner.Order, o)
 }
 
-// outcomes are what a Server told its observer.
+// outcomes are the events that a Server reported to its observer.
 type outcomes struct {
 	mu   sync.Mutex
 	seen []federation.Outcome

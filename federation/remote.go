@@ -333,7 +333,7 @@ func (r *remote) call(ctx context.Context, method, url string, body []byte, most
 	return answer, nil
 }
 
-// callHTTP is call for whoever answers there. date is what the answer says of the time.
+// callHTTP is call without a check of who answers. date is the Date header of the answer.
 func callHTTP(ctx context.Context, c *http.Client, method, url string, body []byte, most int) (answer []byte, date time.Time, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 )
 
 // Bounds on the number of Bleve documents that become one segment before all are merged. One
-// segment is quickest, 65,536 documents are what two bytes of document number can tell apart, and
-// texts wait in memory until their segment is written.
+// segment is quickest, two bytes of document number can tell 65,536 documents apart, and texts wait in memory
+// until their segment is written.
 const (
 	leastBatch = 1 << 10
 	mostBatch  = 1 << 16

@@ -73,8 +73,8 @@ func asyncError(err error, path string) {
 		e.fail(err)
 		return
 	}
-	// The persister and the merger retry at once and for ever. They call this function
-	// themselves, so that waiting here is what keeps them from filling a processor, the disk's time and the log.
+	// The persister and the merger retry at once and for ever. They call this function themselves, so waiting
+	// here keeps them from filling a processor, the disk's time and the log.
 	select {
 	case <-time.After(e.retries.next(time.Now())):
 	case <-e.closing:

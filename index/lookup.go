@@ -201,8 +201,8 @@ func within(distance, differing, most, hashes int) bool {
 }
 
 // verify reports the entry at position p of band i unless it is too far or an earlier band than i
-// reaches it. x and y are what rest gives of the difference from f; with the bucket they are all of
-// it, so that nothing else is read of an entry.
+// reaches it. x and y are the difference from f as rest returns it; together with the bucket they are the whole
+// difference, so that nothing else of an entry is read.
 func (k *lookup) verify(b *band, i int, s span, p uint32, f concordat.Fingerprint, x uint64, y uint16, number int) {
 	for j := range min(i, 3) {
 		if bandReaches(k.probe, uint32(x>>(concordat.BandBits*j))&(values-1)) {

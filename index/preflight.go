@@ -17,8 +17,8 @@ import (
 
 var errPanic = errors.New("panic")
 
-// guard calls f and turns a panic, and a fault in mapped memory, into an error: both are what
-// Bleve and bbolt make of damaged files.
+// guard calls f and turns a panic, and a fault in mapped memory, into an error, because Bleve and bbolt do both
+// on damaged files.
 func guard(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

@@ -399,7 +399,7 @@ func (s *Shard) saveTable() error {
 	}
 	docs := s.view.docs
 	if !slices.IsSortedFunc(docs, func(a, b *document) int { return int(int64(a.number) - int64(b.number)) }) {
-		return nil // two writers have crossed: rare, and numbers are what the next start goes by
+		return nil // two writers have crossed: rare, and the next start goes by the numbers
 	}
 	temp := filepath.Join(s.dir, tableTemp)
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)

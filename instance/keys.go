@@ -82,7 +82,7 @@ func (k *Keystore) Update(ctx context.Context, change func(*crypto.Identity) (*c
 	return keyfile.Update(k.Path, k.Secret, k.later(), change)
 }
 
-// later is what opens the keystore after an Update.
+// later returns the secret that opens the keystore after an Update.
 func (k *Keystore) later() crypto.Secret {
 	if k.opens != nil {
 		return *k.opens

@@ -33,7 +33,7 @@ type Piece struct {
 	Score float32
 }
 
-// Parts are what a table is made of.
+// Parts are the contents of a table.
 type Parts struct {
 	Pieces  []Piece               // distinct, without an empty one
 	Vectors [][Dimensions]float32 // of each piece

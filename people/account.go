@@ -34,7 +34,7 @@ func (r *Registry) Add(ctx context.Context, by string, a store.Account) (store.A
 	return a, link, err
 }
 
-// Change is what is changed of an account; nil: it stays.
+// Change holds the new values of an account; a nil field stays.
 type Change struct {
 	Disabled *bool
 	// Role is the new role; a public account that is given one is public no longer.

@@ -10,8 +10,8 @@ import (
 	"concordat/store"
 )
 
-// Quota is what may be handed in within Window, and Open how many checks may wait or run at once; 0: no
-// limit.
+// Quota limits the documents and bytes handed in within Window, and, by Open, the checks that wait or run at
+// once; 0: no limit.
 type Quota struct {
 	Documents, Characters, Open int
 	Bytes                       int64
@@ -36,7 +36,7 @@ func (r *Registry) Quota(a store.Account) Quota {
 	return r.o.Policy.Quota
 }
 
-// charges are what a handing-in costs an account, and an address if the account is public.
+// charges returns the charges of a submission to an account, and to an address if the account is public.
 func (r *Registry) charges(a store.Account, address string, documents, bytes int64) (out []store.Charge) {
 	q := r.Quota(a)
 	add := func(who, kind string, n int64, most int64) {

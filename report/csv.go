@@ -9,7 +9,7 @@ import (
 	"concordat"
 )
 
-// CSVOptions say how a table is written. The zero value is what programs read.
+// CSVOptions say how a table is written. The zero value suits programs.
 type CSVOptions struct {
 	// BOM begins the file with a byte order mark, without which spreadsheet programs on Windows
 	// take UTF-8 for a local encoding.

@@ -44,7 +44,7 @@ type Item struct {
 	Fields []byte   // four bytes of each field's digest, by name: they tell which one was changed
 }
 
-// hintSize is how much of a field's digest an item keeps. Digest is what protects; these only name.
+// hintSize is how much of a field's digest an item keeps. The Digest protects; these only name the field.
 const hintSize = 4
 
 // Sum is the digest that is signed: SHA-256 over a label and, of each item, its path and its fields, each after its

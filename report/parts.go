@@ -8,8 +8,8 @@ import (
 
 // partGap is the number of source bytes that may stand between two passages shown as one piece, and ownGap that of bytes
 // of the submission: more are somebody's own words, of which a piece must hold none. Where both texts were compared word
-// by word ownGap holds for the source too: what stands between is what the comparison has left out, such as the next
-// question of a form, or would not join.
+// by word ownGap holds for the source too: the comparison has left the text between them out, for example the next
+// question of a form, or would not join them.
 const (
 	partGap = 200
 	ownGap  = 24

@@ -39,7 +39,7 @@ type Findings struct {
 	WordingOf int `json:"wording_of,omitempty"`
 	// SharedWorks are the works that sources cite too, in any order: no evidence.
 	SharedWorks []SharedWorks `json:"shared_works,omitempty"`
-	// Leads are what seems to say the same in other words, in any order: no evidence. Nil: nobody asked for them.
+	// Leads are passages that seem to say the same in other words, in any order: no evidence. Nil: not asked for.
 	Leads     []Lead                `json:"leads,omitzero"`
 	Consulted []concordat.Consulted `json:"consulted"`
 	Flags     []concordat.Flag      `json:"flags"`

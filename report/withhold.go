@@ -14,7 +14,8 @@ import (
 // they were by any rules. Spans are bytes of the text.
 type Withheld struct {
 	Digest string `json:"digest"` // SHA-256 of the text, hexadecimal
-	// Quotes, References and Citations are what the rules can leave out; Given is wording of Templates.
+	// Quotes, References and Citations are the spans that the rules can leave out; Given is wording of
+	// Templates.
 	Quotes     []concordat.Span `json:"quotes"`
 	References []concordat.Span `json:"references"`
 	Citations  []concordat.Span `json:"citations"`

@@ -148,8 +148,8 @@ func Percent(share float64) string {
 	return strconv.Itoa(n) + " %"
 }
 
-// ChangedWords prints the changed share so that it adds up: what is shown of word for word and of changed wording is
-// what is shown of both, wherever rounding alone would part them.
+// ChangedWords prints the changed share so that it adds up: the shown shares of word-for-word and of changed wording
+// add up to the shown share of both, even where rounding alone would not.
 func (s Scores) ChangedWords() string {
 	n := int(s.Covered*100+0.5) - int(s.Verbatim*100+0.5)
 	if n < 1 || s.Covered < 0.005 || s.Verbatim > 0 && s.Verbatim < 0.005 || math.Abs(float64(n)-100*s.Changed) > 1 {

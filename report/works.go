@@ -197,7 +197,7 @@ func familyName(names string) string {
 	return fold(name)
 }
 
-// titleOf returns the title of an entry, as far as it can be told: rest is what stands behind the year in parentheses.
+// titleOf returns the title of an entry, as far as it can be told: rest is the text after the year in parentheses.
 func titleOf(entry, names, rest string) string {
 	if m := workQuoted.FindStringSubmatch(entry); m != nil {
 		return m[1]

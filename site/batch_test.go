@@ -114,7 +114,7 @@ func (b *batchParts) view(t *testing.T) *batch.View {
 	return v
 }
 
-// said is what a batch says of its pairs, whatever the numbers of its members.
+// said lists the pairs of a batch independently of the numbers of its members.
 func said(v *batch.View) (out []string) {
 	for _, p := range v.PairLines() {
 		out = append(out, fmt.Sprintf("%s %s %.4f %.4f %s", p.A, p.B, p.ShareA, p.ShareB, p.Reason))

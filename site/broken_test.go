@@ -13,7 +13,7 @@ import (
 	"concordat/store"
 )
 
-// errStore is what a broken store fails with.
+// errStore is the error of a broken store.
 var errStore = errors.New("the store is broken")
 
 // brokenStore is a store of which one call fails, by script, without doing anything.

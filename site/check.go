@@ -122,7 +122,7 @@ func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*repo
 		err = s.Keep(ctx, task, f)
 	}
 	if err != nil {
-		// The cause is kept even if ctx is what ended the check.
+		// The cause is kept even if the end of ctx ended the check.
 		return nil, errors.Join(err, s.o.Store.FinishTask(context.WithoutCancel(ctx), task, concordat.TaskFailed, err.Error()))
 	}
 	return s.redactHidden(ctx, f)

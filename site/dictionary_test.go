@@ -14,8 +14,8 @@ import (
 	"concordat/store"
 )
 
-// dictionary is what a member knows of the language: each word once, the most frequent ones first, with its value in a word set
-// and in an order of words under a key.
+// dictionary is a member's knowledge of the language: each word once, the most frequent ones first, with its value in a word
+// set and in an order of words under a key.
 type dictionary struct {
 	words []dictionaryWord
 	by    map[string]dictionaryWord

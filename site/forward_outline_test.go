@@ -142,8 +142,8 @@ func TestOneSentenceAlone(t *testing.T) {
 	}
 }
 
-// TestSameTextAtTwoSites: it is two sources, and common wording is what is common everywhere. What eight of 68 documents
-// hold is not common at this site.
+// TestSameTextAtTwoSites: it is two sources, and wording is common if it is common everywhere. Wording of eight of 68
+// documents is not common at this site.
 func TestSameTextAtTwoSites(t *testing.T) {
 	p := newSite(t, "a")
 	var docs []site.Incoming

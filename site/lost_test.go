@@ -29,8 +29,8 @@ func sharing(ship bool) store.ShareRule {
 		Limits: store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1, Characters: -1, Opened: -1}}
 }
 
-// operation is something that a site does with its store. make puts the site into the state before it and returns what
-// is done; whole is what must hold after a failure, if there is more than that it is told.
+// operation is something that a site does with its store. make puts the site into the state before it and returns the
+// operation; whole checks the state after a failure, if reporting the failure is not enough.
 type operation struct {
 	name  string
 	make  func(t *testing.T, o *owner) func() error

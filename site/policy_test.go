@@ -16,7 +16,7 @@ import (
 	"concordat/store"
 )
 
-// view is what of a Tell a partner can tell, with documents by the names that the test knows.
+// view is the part of a Tell that a partner can see, with documents by the names that the test knows.
 type view struct {
 	Level                concordat.Show
 	Exists               bool

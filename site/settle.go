@@ -130,7 +130,7 @@ func (s *Site) catalogued(ctx context.Context, cs []*compare.Candidate) ([]*comp
 	return slices.DeleteFunc(cs, func(c *compare.Candidate) bool { return s.inCatalogue(c.Ref) && !known[c.Ref] }), nil
 }
 
-// inCatalogue reports whether the catalogue is what knows of a source: it is not of another site, nor of a batch.
+// inCatalogue reports whether a source belongs in the catalogue: it is of neither another site nor a batch.
 func (s *Site) inCatalogue(r concordat.Ref) bool {
 	_, batch := r.Library.Batch()
 	return r.Site == s.o.ID && !batch

@@ -16,7 +16,7 @@ import (
 	"concordat/store"
 )
 
-// mirror is what a partner has of a library.
+// mirror is a partner's copy of a library.
 type mirror struct {
 	cursor []byte
 	docs   map[concordat.Handle]concordat.ShippedDocument

@@ -6,7 +6,7 @@ import (
 	"concordat/store/engine"
 )
 
-// transaction is what the calls of a DB belong to that Atomic gave to its function.
+// transaction is the open transaction of the DB that Atomic passes to its function.
 type transaction struct {
 	conn engine.Conn
 	err  error // of the first call that failed to change something

@@ -202,7 +202,7 @@ func (h *AuditHead) step(e AuditEntry, known map[int64]string) error {
 	return nil
 }
 
-// AuditNote is what an entry of the audit will say of a change that is about to be made.
+// AuditNote is the content of the audit entry for a change about to be made.
 type AuditNote struct {
 	Actor, Action string
 	Detail        map[string]any

@@ -188,7 +188,7 @@ func (db *Catalogue) ListDocuments(ctx context.Context, lib concordat.LibraryID,
 	return out, all, db.fail(err, "list documents of %s", lib)
 }
 
-// likeText is what LIKE with ESCAPE '\' compares with, in lower case, to find text anywhere.
+// likeText returns the pattern, in lower case, by which LIKE with ESCAPE '\' finds text anywhere.
 func likeText(text string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(cleanText(text))) + "%"
 }

@@ -125,7 +125,7 @@ const (
 	PurposeAPI     Purpose = "api"     // a program that acts for an account
 )
 
-// Token is what proves who somebody is. The store keeps its hash only.
+// Token is a credential of an account. The store keeps only its hash.
 type Token struct {
 	Purpose Purpose
 	Account string // empty for PurposeFirst

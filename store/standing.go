@@ -260,7 +260,7 @@ func (db *Checks) UnreadAlerts(ctx context.Context, most int) (n int, err error)
 	return n, db.fail(err, "unread alerts")
 }
 
-// AlertChange is what is done to an alert.
+// AlertChange is an action on an alert.
 type AlertChange string
 
 // The changes. What is handled is read.

@@ -20,7 +20,7 @@ type AddedFile struct {
 	Date   concordat.Date       // empty: the file's own
 }
 
-// AddedDocument is what became of one document of a file.
+// AddedDocument is the outcome for one document of a file.
 type AddedDocument struct {
 	site.Ingested
 	Err error // why it is not in the library; nil: it is
@@ -60,7 +60,7 @@ func ReadAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader
 	}
 }
 
-// field reads a field of the form of add-documents; room is what all fields may still have.
+// field reads a field of the form of add-documents; room is the number of bytes left for all fields.
 func (f *AddedFile) field(p *multipart.Part, room *int) error {
 	b, err := io.ReadAll(io.LimitReader(p, int64(*room)+1))
 	if err != nil {

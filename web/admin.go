@@ -16,7 +16,7 @@ import (
 // adminPages has the pages of administration.
 type adminPages struct{ *Web }
 
-// Administration is what the pages of administration ask the process for. All functions may be called
+// Administration holds the functions of the process that the administration pages call. All may be called
 // concurrently; a nil one leaves its part out.
 type Administration struct {
 	Storage  func(ctx context.Context) (Storage, error)
@@ -101,7 +101,7 @@ func (w adminPages) adminRoutes() {
 	w.AddPage("GET /admin/audit/export", Overseers, w.exportAudit)
 }
 
-// adminFrame is what every page of administration shows.
+// adminFrame is the data common to every administration page.
 type adminFrame struct{ MayChange bool }
 
 func adminFor(v *Visitor) adminFrame { return adminFrame{v.Role == store.RoleAdministrator} }

@@ -40,7 +40,7 @@ func (w batchPages) batchesRoutes() {
 	w.recheckRoutes()
 }
 
-// errNoBatches is what a site without a queue of batches answers.
+// errNoBatches is the error of a site without a queue of batches.
 var errNoBatches = fmt.Errorf("batches: %w", concordat.ErrUnavailable)
 
 // OwnerOf is whose things the visitor sees; nil: everyone's.

@@ -24,7 +24,7 @@ const (
 	chartLeast = 0.01
 )
 
-// memberName is what people call a document of a batch: its title, else the name of its file.
+// memberName returns the name of a document of a batch for people: its title, else the name of its file.
 func memberName(m *store.BatchMember) string {
 	name := m.Name
 	if i := strings.LastIndex(name, "!/"); i >= 0 {
@@ -118,7 +118,7 @@ type chartDocument struct {
 	Path    string         `json:"path,omitempty"` // of its report
 }
 
-// charts is what pictures of a batch are drawn from.
+// charts is the data of the charts of a batch.
 type charts struct {
 	Documents []chartDocument `json:"documents"`
 	// Order are the documents by cluster, the largest first, and by name.

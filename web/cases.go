@@ -16,7 +16,7 @@ import (
 	"concordat/web/message"
 )
 
-// caseFilter is what of the list of checks is shown. Its links are addresses, so that people keep and share them.
+// caseFilter selects the checks that the list shows. Its links are addresses that people can keep and share.
 type caseFilter struct {
 	View  string // one of caseViews
 	Query string
@@ -145,7 +145,7 @@ func (w reportPages) changeCases(rw http.ResponseWriter, r *http.Request, v *Vis
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
 
-// caseNote is what a form sets: who reviews, or by when.
+// caseNote returns the fields that a form sets: the reviewer, or the due date.
 func (w reportPages) caseNote(ctx context.Context, v *Visitor, f url.Values) (store.Review, error) {
 	n := store.Review{At: w.o.Now(), By: v.Name}
 	switch f.Get("action") {

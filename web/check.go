@@ -75,7 +75,7 @@ type newCheck struct {
 	NoStore   bool     // by the policy of the site
 	Detail    string   // of the problem
 	DetailIn  string   // its language, where it is not that of the page
-	// Sent is what somebody entered before, which could not be taken; nil: the form is new.
+	// Sent holds the values of a refused form, to be shown again; nil: the form is new.
 	Sent url.Values
 }
 

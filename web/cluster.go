@@ -10,7 +10,7 @@ import (
 	"concordat"
 )
 
-// Cluster is what a coordinator says of the machines of this site.
+// Cluster is a coordinator's account of the machines of this site.
 type Cluster struct {
 	Alone    bool             `json:"alone" doc:"The site is one machine, and there is no coordinator"`
 	Site     concordat.SiteID `json:"site,omitempty"`

@@ -156,7 +156,7 @@ func (w adminPages) eraseDocument(rw http.ResponseWriter, r *http.Request, v *Vi
 	http.Redirect(rw, r, "/deletions", http.StatusSeeOther)
 }
 
-// errNoEraser is what a site answers whose pages do not delete.
+// errNoEraser is the error of a site whose pages do not delete.
 var errNoEraser = fmt.Errorf("deletion: %w: not here", concordat.ErrUnavailable)
 
 // reasonOf returns why something is deleted, without which nothing is.

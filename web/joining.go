@@ -19,7 +19,7 @@ import (
 // that has a method Why is the administrator's to mend, who is told so in his language. Safe for concurrent use.
 type Joining struct {
 	Standing func(ctx context.Context) (Standing, error)
-	// Cards are what the partners say of themselves.
+	// Cards returns the partners' own descriptions of themselves.
 	Cards func(ctx context.Context) (map[concordat.SiteID]PartnerCard, error)
 	// SetAddress says where partners reach this site, and begins to listen for them if it does not yet.
 	SetAddress func(ctx context.Context, by, address, listen string) error
@@ -51,7 +51,7 @@ type Standing struct {
 // Reachable reports whether partners can reach the site, as far as it knows itself.
 func (s Standing) Reachable() bool { return s.Listens && len(s.Addresses) > 0 }
 
-// PartnerCard is what a partner says of itself.
+// PartnerCard is a partner's own description of itself.
 type PartnerCard struct {
 	Name      string
 	Addresses []string
@@ -77,7 +77,7 @@ func (w adminPages) partnerRoutes() {
 	w.AddPage("POST /admin/partners/{site}", Administrators, w.changePartner)
 }
 
-// joining is what makes partners; it fails where nothing does.
+// joining returns the functions that join partners; it fails if the site has none.
 func (w *Web) joining() (*Joining, error) {
 	if w.o.Admin == nil || w.o.Admin.Joining == nil {
 		return nil, errNoAdmin

@@ -114,7 +114,7 @@ type libraryPage struct {
 	MaxFiles          int
 }
 
-// librarySettings are what an administrator changes of a library.
+// librarySettings are the settings of a library that an administrator can change.
 type librarySettings struct {
 	store.Library
 	Path      string

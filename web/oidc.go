@@ -59,8 +59,9 @@ const (
 	SignTime = 20 * time.Second
 )
 
-// oidcFlow is what a visit waits with. Browser is a hash of the cookie: who comes back must be who
-// left, or somebody could be signed in as somebody else without knowing (RFC 6749, section 10.12).
+// oidcFlow is the state of a pending sign-in. Browser is a hash of the cookie: the browser that comes back must
+// be the one that left, or somebody could be signed in as somebody else without knowing (RFC 6749, section
+// 10.12).
 type oidcFlow struct {
 	Provider, Nonce, Verifier, Next, Browser string
 }

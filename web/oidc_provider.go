@@ -48,14 +48,15 @@ type provider struct {
 	failed error
 }
 
-// discovered is what a provider's discovery document says (OpenID Connect Discovery 1.0, section 3).
+// discovered holds the fields read from a provider's discovery document (OpenID Connect Discovery 1.0, section
+// 3).
 type discovered struct {
 	*oidc.Provider
 	verifier *oidc.IDTokenVerifier
 	said
 }
 
-// said is what the library does not tell.
+// said holds the fields that the library does not return.
 type said struct {
 	EndSession string   `json:"end_session_endpoint"`
 	IssParam   bool     `json:"authorization_response_iss_parameter_supported"`

@@ -23,7 +23,7 @@ var rewrite = flag.Bool("rewrite", false, "rewrite doc/openapi.json")
 
 const openAPIPath = "../doc/openapi.json"
 
-// openAPI is what the tests need of the document.
+// openAPI holds the parts of the document that the tests need.
 type openAPI struct {
 	OpenAPI string
 	Paths   map[string]map[string]struct {

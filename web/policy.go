@@ -29,7 +29,7 @@ type Policy struct {
 	NoStore     bool          // nothing that is handed in is kept once its report is made
 }
 
-// See is what submitters see of reports about own documents.
+// See is the part of the reports about their own documents that submitters see.
 type See string
 
 // What they see.

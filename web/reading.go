@@ -36,7 +36,7 @@ func (w reportPages) readingRoutes() {
 // fewSources is how many of the ranked sources stand on a page.
 const fewSources = 25
 
-// checkPage is what a page about one check shows. Only one about a report has more than a row.
+// checkPage is the data of a page about one check. Only a report page has more than a row.
 type checkPage struct {
 	row
 	Report    *report.Report // nil: none, or not yet

@@ -20,7 +20,7 @@ func (w batchPages) recheckRoutes() {
 	w.AddPage("POST /rechecks", Checkers, w.setRecheck)
 }
 
-// shownRecheck is what is done again as people and programs see it.
+// shownRecheck is a recheck as people and programs see it.
 type shownRecheck struct {
 	store.Recheck
 	Title string

@@ -25,7 +25,7 @@ var verdicts = []string{"clear", "discuss", "suspected"}
 // mostNote bounds a comment or a reason, in bytes.
 const mostNote = 10_000
 
-// Review is what people decided about a check.
+// Review is the decision of people about a check.
 type Review struct {
 	Notes   []store.Review // comments, verdicts and sign-offs, oldest first
 	Rules   report.Rules   // in force
@@ -165,7 +165,7 @@ func (r *Review) Stage() store.CaseStage {
 	return store.StageNew
 }
 
-// inReport is what of it stands in a report; nil without a verdict.
+// inReport returns the part of the review that a report shows; nil without a verdict.
 func (r *Review) inReport() *report.Review {
 	if r.Verdict == nil {
 		return nil

@@ -92,7 +92,7 @@ func (w reportPages) afterRules(r *http.Request, t store.Task, rules report.Rule
 	return to.String()
 }
 
-// NewRules is what the form makes of the rules in force, and of what the change is.
+// NewRules applies the form f to the rules in force. It returns the new rules and the subject of the change.
 func (w reportPages) NewRules(ctx context.Context, v *Visitor, id concordat.TaskID, rules report.Rules,
 	f url.Values) (report.Rules, string, error) {
 	ref := refOf(f)

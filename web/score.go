@@ -18,7 +18,7 @@ import (
 // the next list.
 const scoreTime = 200 * time.Millisecond
 
-// ShownScore is what a list says of the report of a check.
+// ShownScore is the score of a report as a list shows it.
 type ShownScore struct {
 	Share    *float64 // that counts; nil: see the rest
 	Unasked  bool     // nothing was compared

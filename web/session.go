@@ -123,7 +123,7 @@ func (w *Web) signIn(rw http.ResponseWriter, r *http.Request, account string, no
 	return w.remember(rw, r, account)
 }
 
-// loggedIn is what the audit says of an account that signed in.
+// loggedIn returns the audit entry of a sign-in.
 func loggedIn(account string, detail map[string]any) store.AuditNote {
 	n := store.AuditNote{Actor: account, Action: "login", Detail: map[string]any{"ok": true}}
 	maps.Copy(n.Detail, detail)

@@ -254,7 +254,7 @@ func (w checkPages) CancelTask(ctx context.Context, v *Visitor, t store.Task) er
 		v.Note("check_cancelled", map[string]any{"task": t.ID}))
 }
 
-// Note is what the audit says of a change that the visitor makes.
+// Note returns the audit entry of a change that the visitor makes.
 func (v *Visitor) Note(action string, detail map[string]any) store.AuditNote {
 	return store.AuditNote{Actor: v.Name, Action: action, Detail: detail}
 }

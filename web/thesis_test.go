@@ -96,8 +96,8 @@ func corpusText(t testing.TB, path string, size int) string {
 	return b.String()
 }
 
-// thesis is what a check of a long text finds: passages of many sources, each held by one to three, with
-// their wording and words compared.
+// thesis returns the findings of a check of a long text: passages of many sources, each held by one to three,
+// with their wording and words compared.
 func thesis(t testing.TB, characters, passages, sources int) *report.Findings {
 	text := thesisText(t, characters)[:characters]
 	text = strings.ToValidUTF8(text, "")

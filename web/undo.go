@@ -17,9 +17,9 @@ import (
 	"concordat/web/message"
 )
 
-// undone is what is left of a change of the rules when it is taken back and what came later stays: before and after are the
-// rules around the change, now those in force. A rule that changed again since keeps its present value; of lists only the
-// entries that the change added or removed are touched.
+// undone returns the rules now in force with one change taken back and later changes kept: before and after are the rules
+// before and after that change. A rule that changed again since keeps its present value; of lists only the entries that the
+// change added or removed are touched.
 func undone(before, after, now report.Rules) (report.Rules, error) {
 	var maps [3]map[string]json.RawMessage
 	for i, r := range []report.Rules{before, after, now} {
@@ -126,13 +126,13 @@ type told struct {
 	Undo     int      // the change that the visitor can take back; 0: none
 }
 
-// notices are what a page tells.
+// notices are the messages of a page.
 type notices struct {
 	Told   []told
 	Latest int // number of the latest note or change that they know; 0: not said
 }
 
-// Notices is what the page tells of what the visitor did just now.
+// Notices returns the messages about the visitor's last action.
 func (p *checkPage) Notices() notices { return notices{Told: p.Told} }
 
 // tell says a change of the rules, with the scores before and after it.

@@ -14,7 +14,7 @@ import (
 	"concordat/web/message"
 )
 
-// Upload is what a form handed in.
+// Upload is the content of a submitted form.
 type Upload struct {
 	Jobs   []site.Job // one for each file; with Fault where it could not be taken
 	Fields map[string][]string

@@ -359,7 +359,7 @@ type access struct {
 	roles   []store.Role
 }
 
-// ContentPolicy is what a page may load: what the site itself serves, and nothing inline.
+// ContentPolicy is the Content-Security-Policy of a page: resources of the site itself, and nothing inline.
 const ContentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // Headers sets what holds for every answer, and for those that others give at the same address.
@@ -381,7 +381,7 @@ func (w *Web) Headers(next http.Handler) http.Handler {
 	})
 }
 
-// frame is what every page shows around its content.
+// frame is the data around the content of every page.
 type frame struct {
 	Language message.Language
 	Site     string

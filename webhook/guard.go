@@ -51,7 +51,7 @@ func CheckURL(raw string, allow []netip.Prefix) (*url.URL, error) {
 // newClient returns a client that connects to where webhooks may go and follows no redirection.
 func newClient(o Options) *http.Client {
 	d := &net.Dialer{Timeout: o.Timeout, Resolver: o.Resolver,
-		// What is checked is what is dialled: a name cannot resolve to something else in between.
+		// The address checked is the address dialled: a name cannot resolve to another one in between.
 		ControlContext: func(ctx context.Context, _, address string, _ syscall.RawConn) error {
 			at, err := netip.ParseAddrPort(address)
 			if err != nil {

@@ -24,7 +24,7 @@ import (
 	"concordat/store"
 )
 
-// Store is what a Sender needs; *store.DB has it.
+// Store is the part of the store that a Sender uses; *store.DB implements it.
 type Store interface {
 	ClaimDelivery(ctx context.Context, lease time.Duration, busy ...store.HookID) (store.Delivery, store.Hook, error)
 	EndAttempt(ctx context.Context, d store.Delivery, a store.Attempt, state store.DeliveryState, due time.Time) error
@@ -67,7 +67,8 @@ const (
 	pollTime = time.Second
 	// forgetTime is how often what is old is dropped.
 	forgetTime = time.Hour
-	// mostAnswer is what is read of an answer, to use the connection decently; nothing of it is kept.
+	// mostAnswer is the number of bytes read of an answer so that the connection can be reused; nothing of it is
+	// kept.
 	mostAnswer = 4 << 10
 )
 

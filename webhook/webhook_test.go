@@ -103,8 +103,8 @@ func TestVector(t *testing.T) {
 	}
 }
 
-// TestFaultyReceivers: whatever the receiver does and however often the process ends, each event comes
-// at least once, and what is signed is what is sent.
+// TestFaultyReceivers: whatever the receiver does and however often the process ends, each event comes at least
+// once, and the signature covers the body sent.
 func TestFaultyReceivers(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

@@ -119,7 +119,7 @@ func (w *Words) hashOf(from, to int) uint64 {
 // Len returns the number of words.
 func (w *Words) Len() int { return len(w.hashes) }
 
-// Grams returns the number of grams, which is what a [Counter] keeps of a text.
+// Grams returns the number of grams. A [Counter] keeps nothing else of a text.
 func (w *Words) Grams() int { return len(w.grams) }
 
 // span returns where words [first, last) stand.

@@ -224,8 +224,8 @@ func (s *Server) join(in call) (answer, error) {
 	return answer{Client: name, Timeout: s.timeout}, nil
 }
 
-// view waits for a view newer than the one seen. Half a third of the timeout is what it waits at most: the call is the
-// sign of life as well.
+// view waits for a view newer than the one seen. It waits at most a sixth of the timeout, because the call is also the
+// node's heartbeat.
 func (s *Server) view(ctx context.Context, c *served, seen int64) answer {
 	c.poll.Lock()
 	defer c.poll.Unlock()

@@ -12,7 +12,7 @@ import (
 
 // A simulated node and its disk.
 
-// start begins a life of the node: what its disk holds is what there is.
+// start begins a life of the node, with the content of its disk and nothing else.
 func (n *simNode) start() {
 	n.down, n.inc, n.gen, n.syncing = false, n.inc+1, n.gen+1, false
 	n.log = n.log[:n.durable-n.base]
@@ -72,7 +72,8 @@ func (n *simNode) later(d time.Duration, f func()) {
 	n.w.after(d, try)
 }
 
-// contact is what the coordinator's client says: its own count of the session ends before the coordinator's.
+// contact is the state reported by the coordinator's client, whose own session timer expires before the
+// coordinator's.
 func (n *simNode) contact() Contact {
 	if n.w.now-n.heard < 800*ms {
 		return Contact{n.session}

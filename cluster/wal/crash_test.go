@@ -9,7 +9,7 @@ import (
 	"concordat"
 )
 
-// damaged is what came of opening a changed copy of a log.
+// damaged is the outcome of opening a changed copy of a log.
 type damaged struct {
 	end  uint64 // records 1 to end came back
 	lost uint64 // what Damaged was told

@@ -128,7 +128,7 @@ func outage(t *testing.T, e *zktest.Ensemble, s *zk.Session, me coord.Incarnatio
 		if _, err := s.CAS(t.Context(), "00", 0, state(9, "a"), me); !unmade(err) {
 			t.Errorf("got %v", err)
 		}
-		time.Sleep(more) // the outage's length is what is tested
+		time.Sleep(more) // the test varies the length of the outage
 		for i := range 3 {
 			e.Run(i)
 		}

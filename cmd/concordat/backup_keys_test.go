@@ -36,8 +36,8 @@ func holding(t *testing.T, dir string, part []byte) (names []string) {
 // middle returns a part of a secret that stands in one piece wherever the secret is kept, pages of a database included.
 func middle(secret []byte) []byte { return secret[len(secret)/2:][:min(24, len(secret)/2)] }
 
-// A backup without keys has none of their bytes, is of no use alone, and with the keys from elsewhere the site is
-// what it was.
+// A backup without keys has none of their bytes and is of no use alone; with the keys from elsewhere it restores
+// the whole site.
 func TestBackupWithoutKeys(t *testing.T) {
 	t.Parallel()
 	data, bare, whole := newSite(t), filepath.Join(t.TempDir(), "bare"), filepath.Join(t.TempDir(), "whole")

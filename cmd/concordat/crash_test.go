@@ -81,7 +81,7 @@ func newSite(t *testing.T) string {
 	return data
 }
 
-// totals are what a run of add says at its end.
+// totals are the counts that add prints at its end.
 type totals struct{ Added, Replaced, Unchanged, Sentences int }
 
 func addAll(t *testing.T, data, table string) totals {

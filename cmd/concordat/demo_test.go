@@ -18,7 +18,7 @@ import (
 	"concordat/internal/scripttest"
 )
 
-// demoReport is what the test reads of the JSON of a report.
+// demoReport holds the fields of a JSON report that the test reads.
 type demoReport struct {
 	Coverage float64
 	Evidence []struct {

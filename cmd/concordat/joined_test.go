@@ -44,7 +44,7 @@ type joinedNode struct {
 	pages    string // as it came to be
 }
 
-// syncedLog is what a process wrote so far.
+// syncedLog is the output of a process so far.
 type syncedLog struct {
 	mu sync.Mutex
 	b  bytes.Buffer

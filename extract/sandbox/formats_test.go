@@ -42,7 +42,7 @@ func formatsSet(t *testing.T) []string {
 	return all
 }
 
-// tally is what became of the files of one kind.
+// tally counts the outcomes for the files of one kind.
 type tally struct{ files, text, partial, errors int }
 
 // TestFormats sends the development set through children: every file ends as text, as partial text

@@ -23,8 +23,8 @@ import (
 	"concordat/extract/sandbox"
 )
 
-// probe is what a hostile reader would try after the locks are on. It runs in a process of its own
-// and prints one line per attempt. bystander is a process of the same user.
+// probe attempts what a hostile reader would try after the locks are on. It runs in a process of its own and
+// prints one line per attempt. bystander is a process of the same user.
 func probe(kind string) {
 	kind, bystander, _ := strings.Cut(kind, "-")
 	memory := int64(512 << 20)
@@ -121,7 +121,8 @@ func escape(bystander string) {
 	fmt.Println("work:", sum == 20<<20 && flags == 0 && self == 0)
 }
 
-// A setting is what a child may find: who started it, and whether the system lets it make namespaces.
+// A setting is the environment of a child: the user who started it, and whether the system lets it make
+// namespaces.
 type setting struct {
 	name       string
 	user       int

@@ -79,7 +79,7 @@ var messages = []message{
 	of("reply", (*gen).reply, wire.AppendReply, wire.ParseReply),
 }
 
-// TestRoundTrip: what is read is what was written, the same message always gives the same bytes, and
+// TestRoundTrip: a message read equals the message written, the same message always gives the same bytes, and
 // every shorter or longer message is refused.
 func TestRoundTrip(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())

@@ -53,7 +53,7 @@ type FileSignature struct {
 	Signature []byte           `json:"signature"`
 }
 
-// fileSum is what is signed of the content of a form.
+// fileSum returns the digest that is signed for the content of a form.
 func fileSum(f Form, content [32]byte) [32]byte {
 	return sha256.Sum256(append([]byte(fileLabel+string(f)+"\x00"), content[:]...))
 }

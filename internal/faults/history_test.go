@@ -95,7 +95,7 @@ func readHistory(r io.Reader) ([]entry, error) {
 	}
 }
 
-// verdict is what the checker says of a history.
+// verdict is the checker's judgement of a history.
 type verdict struct {
 	Acknowledged, Unknown int // writes
 	Reads, CompleteReads  int
@@ -121,7 +121,7 @@ func (v *verdict) say(count *int, format string, args ...any) {
 // writes are the operations on one document, in order.
 type writes []entry
 
-// value is what a read finds after the operation; 0: nothing.
+// value returns the value that a read finds after the operation; 0: none.
 func value(e *entry) int {
 	if e.Delete {
 		return 0

@@ -32,7 +32,7 @@ const (
 	groups  = 16
 )
 
-// nodeSpec is what the process of a node is told, as JSON in the environment.
+// nodeSpec is the configuration of a node's process, given as JSON in the environment.
 type nodeSpec struct {
 	Name      coord.NodeID
 	Dir       string
@@ -132,7 +132,7 @@ func serveNode(spec nodeSpec) error {
 	return <-fatal
 }
 
-// found is what a reader gets, or a copy holds: documents with their revisions.
+// found maps documents to their revisions, as a reader gets them or a copy holds them.
 type found struct {
 	Docs     map[string]int
 	Complete bool

@@ -24,7 +24,7 @@ const (
 	mostLiteral = 50
 )
 
-// columns are what gofmt aligns with.
+// columns matches the blanks that gofmt aligns with.
 var columns = regexp.MustCompile(`  +`)
 
 // TestLines: no line of code or prose is too wide to be read.

@@ -57,7 +57,7 @@ type Encoder struct {
 	spent      Spent
 }
 
-// Spent is what an Encoder has cost.
+// Spent is the cost of an Encoder so far.
 type Spent struct {
 	Texts, Requests, Failures int
 	Took                      time.Duration // of all requests together

@@ -163,7 +163,7 @@ func (d *doc) thereSide(ps []pairing, text string) {
 	}
 }
 
-// fits reports whether text is what the places are of: it may have changed since the check.
+// fits reports whether text is the one that the places refer to: it may have changed since the check.
 func fits(ps []pairing, text string) bool {
 	return text != "" && !slices.ContainsFunc(ps, func(p pairing) bool {
 		s := p.SourceSpan

@@ -87,7 +87,7 @@ func ParseObjects(b []byte) (*Objects, error) {
 var objectHead = regexp.MustCompile(`(?m)^(\d{1,9}) 0 obj\n`)
 
 // ObjectsOf lists the objects of pages that Write made, without the elements of the structure, which hold no text and
-// would be most of the list. In a file in which something was added, it is what stands first that is listed.
+// would be most of the list. If a file was added to, only the original objects, which come first, are listed.
 func ObjectsOf(pages []byte) []Object {
 	var out []Object
 	seen := map[int]bool{}

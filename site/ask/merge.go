@@ -80,8 +80,8 @@ func (t tally) documents(h compare.Hit) int {
 	return max(n, h.Documents)
 }
 
-// recount counts again in how many documents each passage stands, now of all sites: common wording
-// is what is common in the federation.
+// recount counts again the documents that hold each passage, now over all sites: wording is common if it is
+// common in the federation.
 func recount(own concordat.SiteID, f *report.Findings, local []*compare.Candidate, all []*told) {
 	t := tally{}
 	by := map[concordat.Ref]*compare.Candidate{}

@@ -32,7 +32,7 @@ const (
 	FlagTextSent      = "text_sent"      // sentences went to another machine
 )
 
-// verified is what an encoder says of a comparison.
+// verified is an encoder's verdict on a comparison.
 type verified struct {
 	leads [][]meaning.Lead
 	flags []concordat.Flag

@@ -130,7 +130,7 @@ func (w api) noOperation(rw http.ResponseWriter, r *http.Request) {
 	w.problem(rw, web.ErrMethod)
 }
 
-// operation is what is said of one operation in the document, and held to.
+// operation describes one operation of the OpenAPI document; requests are validated against it.
 type operation struct {
 	id, method, path, summary string
 	text                      string // more than the summary
@@ -272,7 +272,7 @@ func allowed(v *web.Visitor, o *huma.Operation) error {
 	return nil
 }
 
-// scope is what the token of a caller must allow.
+// scope returns the security requirement of a token with the scope s.
 func scope(s string) []map[string][]string { return []map[string][]string{{"token": {s}}} }
 
 func scopeOf(o *huma.Operation) string {

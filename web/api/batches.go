@@ -242,7 +242,7 @@ func (w api) apiPairVerdict(ctx context.Context, in *apiPairVerdictInput) (*apiB
 	})
 }
 
-// apiRecheck is what is done again as programs see it.
+// apiRecheck is a recheck as programs see it.
 type apiRecheck struct {
 	Kind   string              `json:"kind" enum:"check,batch"`
 	Target string              `json:"target" doc:"The check or the batch"`

@@ -35,7 +35,7 @@ func (w api) apiOfReviews(a huma.API) {
 // sourceActions are the actions of change-rules on a source.
 var sourceActions = []string{"exclude-source", "include-source", "own-work", "not-own-work"}
 
-// rulesNeeds are what the actions of change-rules need.
+// rulesNeeds returns one schema per action of change-rules: the fields that it needs.
 func rulesNeeds() []*huma.Schema {
 	var out []*huma.Schema
 	for _, action := range []string{"set", "undo", "include-passage", "uncount-wording", "template-passage", "clear-templates"} {

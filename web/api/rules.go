@@ -172,7 +172,7 @@ type apiRulesOutput struct {
 
 func etag(revision int) string { return `"` + strconv.Itoa(revision) + `"` }
 
-// reviewed is what an operation on the rules of a check needs.
+// reviewed is a check whose rules an operation changes.
 type reviewed struct {
 	task  store.Task
 	now   *web.Review

@@ -15,7 +15,8 @@ import (
 
 var listOfTest = NewList("list-things", Number, Text)
 
-// FuzzCursor: a cursor of the list is what matches its pattern, no other text; what was read comes back.
+// FuzzCursor: a text is a cursor of the list if and only if it matches the pattern; reading and writing it gives
+// the same text.
 func FuzzCursor(f *testing.F) {
 	for _, c := range []string{"", listOfTest.Cursor(12, "a.txt"), listOfTest.Cursor(0, ""), "list-things.1.QR", "list-others.1.QQ",
 		"list-things.1.AA", "list-things..QQ", "list-things.1.QQ.QQ", "!", "list-things.9999999999999999999.QQ", "list-things.1._w"} {

@@ -43,7 +43,7 @@ func NewList(name string, parts ...Part) List {
 // Name is that of the list.
 func (l List) Name() string { return l.name }
 
-// Pattern is what a cursor of the list matches, and an empty one.
+// Pattern returns the regular expression that every cursor of the list matches, the empty one too.
 func (l List) Pattern() string { return l.pattern.String() }
 
 // Cursor returns a cursor of the list that goes on at the parts: strings, and numbers from 0 to 10^18 - 1.

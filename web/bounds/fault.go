@@ -51,7 +51,7 @@ func Brief(m *huma.ErrorModel) *huma.ErrorModel {
 	return m
 }
 
-// scalar is what is told of a faulty value: nothing of an object or array.
+// scalar returns a faulty value as an error message shows it: nil for an object or array.
 func scalar(v any) any {
 	switch v := v.(type) {
 	case string:

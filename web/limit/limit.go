@@ -45,7 +45,7 @@ type Limiter struct {
 
 const mostKeys = 10_000
 
-// counted is what one key did since a moment.
+// counted is the number of calls of one key since a moment.
 type counted struct {
 	key   string
 	since time.Time

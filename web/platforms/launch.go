@@ -134,7 +134,7 @@ func (d *Tool) open(rw http.ResponseWriter, r *http.Request, p store.LTIPlatform
 // customProcessor is the parameter by which a platform names the choices of an activity.
 const customProcessor = "concordat_processor"
 
-// choices are what a teacher chooses for an activity.
+// choices are a teacher's settings for an activity.
 type choices struct {
 	Libraries []concordat.LibraryID `json:"libraries,omitempty"` // none: all
 	Template  string                `json:"template,omitempty"`

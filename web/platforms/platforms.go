@@ -141,7 +141,7 @@ func (d *Tool) frame(rw http.ResponseWriter, p store.LTIPlatform, base string) {
 	rw.Header().Set("Content-Security-Policy", strings.Replace(base, "frame-ancestors 'none'", "frame-ancestors "+ancestors, 1))
 }
 
-// launchState is what a launch waits with.
+// launchState is the state of a pending launch.
 type launchState struct {
 	Platform, Nonce, Browser, Deployment string
 	Login, Hint                          string // of the platform, to begin anew

@@ -242,7 +242,7 @@ func (d *Tool) tellFailure(ctx context.Context, p store.LTIPlatform, a *store.LT
 	return nil
 }
 
-// failureWords are what people at the platform read; the cause is for the administrator of the site.
+// failureWords are the messages for people at the platform; the cause is for the administrator of the site.
 var failureWords = map[string]string{
 	lti.CodeDownload:    "The file could not be fetched.",
 	lti.CodeTooLarge:    "The file is larger than is accepted.",
@@ -260,7 +260,7 @@ func (d *Tool) tell(ctx context.Context, p store.LTIPlatform, a *store.LTIAsset,
 	return nil
 }
 
-// outcome is what came of a check; over is false while it goes on. Of an archive the highest share counts.
+// outcome returns the result of a check; over is false while it runs. For an archive the highest share counts.
 func (d *Tool) outcome(ctx context.Context, a *store.LTIAsset) (r lti.Report, over bool, err error) {
 	tasks, over, err := d.parts(ctx, a.Task)
 	switch {

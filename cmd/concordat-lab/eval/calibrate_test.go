@@ -47,9 +47,9 @@ func (c *calibration) bench(library []Doc) *Bench {
 	return b
 }
 
-// shared is what the library's texts have in long runs: a definition of "no reuse" that owes nothing to
-// what is measured. A text without a run of twelve words, or of 24 Chinese characters, in common with the library
-// is clean; one with such a run is set aside, since a template or a real copy may be behind it.
+// shared holds the long runs of words of the library's texts. It defines "no reuse" independently of the measured
+// method. A text without a run of twelve words, or of 24 Chinese characters, in common with the library is clean;
+// one with such a run is set aside, since a template or a real copy may be behind it.
 type shared map[uint64]bool
 
 const runWords, runHan = 12, 24

@@ -151,7 +151,8 @@ func (c *madeCall) template() string {
 	return strings.Join(parts, "\n\n")
 }
 
-// madeCorpus is what is made of a language: a mix of all calls, each call, and the two of each copy.
+// madeCorpus holds the scenarios of one language: a mix of all calls, each call alone, and both documents of
+// each copy.
 type madeCorpus struct{ mixed, calls, pairs []*innocentScenario }
 
 // addCalls makes the documents of a language. The seed gives the same ones on every machine of one version of Go.

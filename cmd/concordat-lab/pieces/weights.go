@@ -11,7 +11,8 @@ import (
 	"concordat/meaning"
 )
 
-// Weights is what a table needs of a model: the pieces of its language model, and a row of numbers for each.
+// Weights are the parts of a model that a table is made from: the pieces of its language model, and a vector for
+// each.
 type Weights struct {
 	Pieces  []meaning.Piece // by number; those that stand for no text are empty
 	Unknown float32         // score of a character without a piece

@@ -195,8 +195,8 @@ func (s *screening) compare(ctx context.Context) error {
 	return s.byFingerprint(ctx, u)
 }
 
-// bySketch estimates from sketches, which are read from the work file as they are needed. A unit is
-// what is found for so many texts.
+// bySketch estimates from sketches, which are read from the work file as they are needed. A unit holds the pairs
+// found for a fixed number of texts.
 func (s *screening) bySketch(ctx context.Context, u *units) error {
 	const texts = 20_000
 	size := s.Shingle.Sketch
@@ -264,7 +264,7 @@ func (u *units) finish(r unit) error {
 	return u.keep(r)
 }
 
-// byPrint finds prints a few bits apart. A unit is what is found for so many.
+// byPrint finds prints a few bits apart. A unit holds the pairs found for a fixed number of prints.
 func (s *screening) byPrint(ctx context.Context, u *units) error {
 	const prints = 100_000
 	var all []screen.Wide

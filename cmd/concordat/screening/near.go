@@ -137,7 +137,7 @@ func nearPacked(dir string) (near nearFunc, done func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	closeTables := done // done is what is returned
+	closeTables := done // done is the result
 	names, err := openNames(dir)
 	if err != nil {
 		return nil, nil, err

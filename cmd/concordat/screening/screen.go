@@ -124,7 +124,8 @@ the list of what could be removed.`,
 	return c
 }
 
-// screenBase is what the program takes beside --memory, in MiB, before it collects garbage more often.
+// screenBase is the memory, in MiB, that the program may take beside --memory before it collects garbage more
+// often.
 const screenBase = 96
 
 func (f *screenFlags) define(c *cobra.Command) {

@@ -218,7 +218,7 @@ func (s *sweeper) prints(text string) ([]sweepPrint, error) {
 	return out, nil
 }
 
-// cost is what a print of the kind costs a text, beside dividing it into words.
+// cost returns the time that a print of the kind takes for a text, without that of dividing it into words.
 func (s *sweeper) cost(kind int) time.Duration {
 	if s.texts == 0 {
 		return 0

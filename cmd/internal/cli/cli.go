@@ -1,6 +1,6 @@
-// Package cli is what the commands of this project share: exit codes and errors that carry one, the run of a command
-// line from its arguments to its exit code, the terminal that a command writes to ([Terminal]), and the site that it
-// works on ([Site]).
+// Package cli holds the parts that the commands of this project share: exit codes and errors that carry one, the run
+// of a command line from its arguments to its exit code, the terminal that a command writes to ([Terminal]), and the
+// site that it works on ([Site]).
 package cli
 
 import (
