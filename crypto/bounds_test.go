@@ -290,6 +290,33 @@ func TestEnrolmentHead(t *testing.T) {
 	}
 }
 
+// TestReceiptIsForThisRequest: a receipt that the inviting site signed is refused if its magic, version, status, site or
+// request is another one.
+func TestReceiptIsForThisRequest(t *testing.T) {
+	a, b := newSite(t, "asker", 1), newSite(t, "owner", 2)
+	inv, err := b.Invite("https://owner.example", time.Hour, start, source(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, mine, err := inv.Enrol(a.card, b.card, start, source(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := b.ReadEnrolment(req, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	receipt, err := b.Receipt(e, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 6 + 32 + 32 { // magic, version, status; site; digest
+		if err := mine.Accepted(crypto.Rereceipt(b.Identity, receipt, i, start), b.card, start); !errors.Is(err, crypto.ErrFormat) {
+			t.Errorf("byte %d changed before it was signed: error %v, want ErrFormat", i, err)
+		}
+	}
+}
+
 // TestRootSeed: a keystore that opens, and holds a root key of another length, gives none.
 func TestRootSeed(t *testing.T) {
 	a := newSite(t, "asker", 1)

@@ -91,3 +91,14 @@ func SiteIDWithTail(s SiteID, bits byte) string {
 	}
 	return string(b)
 }
+
+// Rereceipt signs a receipt again after the byte at i has been changed, as the inviting site could.
+func Rereceipt(id *Identity, receipt []byte, i int, now time.Time) []byte {
+	k, err := id.signer(now)
+	if err != nil {
+		panic(err)
+	}
+	b := append([]byte(nil), receipt[:len(receipt)-ed25519.SignatureSize]...)
+	b[i] ^= 1
+	return append(b, ed25519.Sign(ed25519.NewKeyFromSeed(k.seed), append([]byte(labelEnrolled), b...))...)
+}
