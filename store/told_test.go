@@ -1,0 +1,257 @@
+package store_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/store"
+)
+
+var errLost = errors.New("the statement failed")
+
+// losing is a context with which the statement of number at fails, and no other one: database/sql asks it once before each.
+type losing struct {
+	context.Context
+	mu   sync.Mutex
+	at   int  // statements left before the one that fails
+	lost bool // it has failed
+	err  error
+}
+
+var over = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+func (l *losing) Done() <-chan struct{} {
+	var caller [1]uintptr
+	runtime.Callers(2, caller[:])
+	f, _ := runtime.CallersFrames(caller[:]).Next()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.err = nil
+	if f.Function != "database/sql.(*Tx).grabConn" && f.Function != "database/sql.(*DB).conn" {
+		return nil
+	}
+	if l.at--; l.at == -1 {
+		l.lost, l.err = true, errLost
+		return over
+	}
+	return nil
+}
+
+func (l *losing) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+// sample returns a value of a type: x for texts, 1 for numbers, one element for lists, and otherwise what samples say.
+func sample(typ reflect.Type) reflect.Value {
+	v := reflect.New(typ).Elem()
+	if x, ok := samples[typ]; ok {
+		v.Set(reflect.ValueOf(x))
+		return v
+	}
+	switch typ.Kind() {
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Int, reflect.Int64:
+		v.SetInt(1)
+	case reflect.Uint8, reflect.Uint32, reflect.Uint64:
+		v.SetUint(1)
+	case reflect.Float64:
+		v.SetFloat(0.5)
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Slice:
+		v.Set(reflect.Append(v, sample(typ.Elem())))
+	case reflect.Array:
+		for i := range v.Len() {
+			v.Index(i).Set(sample(typ.Elem()))
+		}
+	case reflect.Map:
+		v.Set(reflect.MakeMap(typ))
+		v.SetMapIndex(sample(typ.Key()), sample(typ.Elem()))
+	case reflect.Pointer:
+		v.Set(reflect.New(typ.Elem()))
+		v.Elem().Set(sample(typ.Elem()))
+	case reflect.Struct:
+		for i := range v.NumField() {
+			f := typ.Field(i)
+			if f.Name == "Embargo" {
+				v.Field(i).Set(reflect.ValueOf(sampleTime)) // before it expires
+			} else if x, ok := sampleFields[typ.Name()+"."+f.Name]; ok {
+				v.Field(i).SetString(x)
+			} else if v.Field(i).CanSet() {
+				v.Field(i).Set(sample(f.Type))
+			}
+		}
+	}
+	return v
+}
+
+var sampleTime = time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
+
+var samples = map[reflect.Type]any{
+	reflect.TypeFor[time.Time]():                  sampleTime.Add(time.Hour),
+	reflect.TypeFor[time.Duration]():              time.Minute,
+	reflect.TypeFor[json.RawMessage]():            json.RawMessage("{}"),
+	reflect.TypeFor[store.Role]():                 store.RoleOfficer,
+	reflect.TypeFor[store.ReviewKind]():           store.ReviewComment,
+	reflect.TypeFor[store.HookState]():            store.HookActive,
+	reflect.TypeFor[store.EventKind]():            store.EventCheckDone,
+	reflect.TypeFor[store.DeliveryState]():        store.DeliveryDead,
+	reflect.TypeFor[store.PartnerState]():         store.PartnerActive,
+	reflect.TypeFor[store.DocumentOrder]():        store.ByAdded,
+	reflect.TypeFor[store.CaseStage]():            store.StageNew,
+	reflect.TypeFor[store.ErasureState]():         store.ErasureDeleted,
+	reflect.TypeFor[store.Purpose]():              store.PurposeAPI,
+	reflect.TypeFor[store.Lane]():                 store.LaneAll,
+	reflect.TypeFor[store.AlertSide]():            store.AlertFound,
+	reflect.TypeFor[store.AlertChange]():          store.AlertRead,
+	reflect.TypeFor[concordat.State]():            concordat.TaskDone,
+	reflect.TypeFor[concordat.Date]():             concordat.Date("2026"),
+	reflect.TypeFor[concordat.DateOrigin]():       concordat.DateOrigin(""),
+	reflect.TypeFor[concordat.Show]():             concordat.ShowExists,
+	reflect.TypeFor[concordat.Span]():             concordat.Span{End: 1},
+	reflect.TypeFor[[]concordat.Span]():           []concordat.Span{{End: 1}},
+	reflect.TypeFor[func(*store.DB) error]():      func(tx *store.DB) error { return tx.Note(context.Background(), "x", "x", nil) },
+	reflect.TypeFor[func(store.ShortText) bool](): func(store.ShortText) bool { return true },
+}
+
+var sampleFields = map[string]string{"Policy.Forward": "all", "ShareRule.Outline": "", "Recheck.Kind": "check",
+	"LTIAsset.State": store.LTIFetch, "Hook.URL": "https://x.example"}
+
+// samplesOf are arguments of methods that samples do not suit.
+var samplesOf = map[string][]any{
+	"AppendReviewIf": {concordat.TaskID("x"), store.Review{Kind: store.ReviewComment}, store.AnyRules},
+	"BatchPair":      {"x", 0, 1}, "SetPairVerdict": {"x", 0, 1, store.VerdictCount}, "EraseBatchMember": {"x", 0},
+	"PutChecked": {"x", store.BatchMember{Name: "x", Task: "x"}}, "PutCompared": {"x", 0, []store.BatchPair{{B: 1}}},
+	"PutKeystore": {int64(0)}, "Recheck": {"check"},
+	"SetPartnerState": {concordat.SiteID("x"), store.PartnerPending, store.PartnerActive},
+	"VerifyAudit":     {store.AuditHead{}},
+}
+
+const (
+	running = `UPDATE task SET state = 'running', worker = 'x', attempts = 1, lease_until = 9000000000000`
+	noTask  = `DELETE FROM batch_pair; DELETE FROM batch_member; DELETE FROM batch; DELETE FROM original; DELETE FROM task`
+	claimed = `UPDATE hook_delivery SET seq = 1, state = 'pending', attempts = 1`
+)
+
+// before is what the state of methods has to be besides.
+var before = map[string]string{
+	"FinishTask": running, "ReleaseTask": running, "RenewTask": running, "PutTaskProgress": running,
+	"RetryTask": `UPDATE task SET state = 'failed'`, "SetRequest": `UPDATE task SET state = 'done'`,
+	"StartTask": noTask, "CreateTasks": noTask, "ClaimTask": `UPDATE task SET state = 'queued'`,
+	"TaskProgress": `INSERT INTO task_progress (task, event) VALUES ('x', '{}')`,
+	"BatchOfTask":  `UPDATE batch_member SET task = 'x'`,
+	"ClaimIntake":  `UPDATE intake SET id = 'x'`, "FinishIntake": `UPDATE intake SET id = 'x'`,
+	"CreateLinked": `DELETE FROM identity; DELETE FROM account`, "DeleteLibrary": `DELETE FROM document`,
+	"ClaimDelivery": claimed, "EndAttempt": claimed,
+	"JoinAccount":  `UPDATE token SET purpose = 'join'`,
+	"FirstAccount": `DELETE FROM account; UPDATE token SET purpose = 'first', account = ''`,
+	"UseSession":   `UPDATE token SET purpose = 'session'`,
+}
+
+// call calls a method of the store with samples, and returns its error.
+func call(ctx context.Context, db *store.DB, method string) error {
+	m := reflect.ValueOf(db).MethodByName(method)
+	in := []reflect.Value{reflect.ValueOf(ctx)}
+	for i := 1; i < m.Type().NumIn(); i++ {
+		typ := m.Type().In(i)
+		if m.Type().IsVariadic() && i == m.Type().NumIn()-1 {
+			typ = typ.Elem()
+		}
+		if args := samplesOf[method]; i <= len(args) {
+			in = append(in, reflect.ValueOf(args[i-1]))
+		} else {
+			in = append(in, sample(typ))
+		}
+	}
+	out := m.Call(in)
+	err, _ := out[len(out)-1].Interface().(error)
+	return err
+}
+
+// lose calls a method once for each statement that it runs and lets that one fail, then once without a fault.
+func lose(t *testing.T, db *store.DB, method string) (statements int, err error) {
+	t.Helper()
+	for {
+		ctx := &losing{Context: context.Background(), at: statements}
+		err := call(ctx, db, method)
+		if !ctx.lost {
+			return statements, err
+		}
+		if !errors.Is(err, errLost) {
+			t.Errorf("%s: statement %d failed, and the call returned the error %v", method, statements, err)
+		}
+		statements++
+	}
+}
+
+// filling are methods that fill an empty store, in an order in which they succeed.
+var filling = strings.Fields(`CreateAccount CreateLibrary PutDocuments BeginIntake CreateTask PutFindings PutResults PutScore PutAsk
+	PutStanding CreateBatch PutBatchMembers PutCompared CreateHook PingHook PutToken AddPartner PutShare AddInvitation AppendAudit PutLTIPlatform
+	PutLTIChoices PutLTICheck TakeLTINotice PutTemplate PutSourceState PutAlert AskErasure PutDisclosure SeeEpoch UseAnswerJob AddAnswerHits
+	AddShipped
+	PutMirror PutRecheck SetTerm SetSetting PutFlow LinkIdentity AddStandingAsk Queue PutReceived Show RaiseAlarm AddWitness Join`)
+
+// refused are methods that fail with samples, after their first statements.
+var refused = strings.Fields(`ClaimDelivery HeldDocument JoinAccount Keystore SetPassword`)
+
+// TestLostStatements lets each statement of each method of the store fail, alone: the caller is told. A change whose
+// statement failed is undone as a whole, since all of it is one transaction.
+func TestLostStatements(t *testing.T) {
+	options := store.Options{Now: func() time.Time { return sampleTime }}
+	full := filepath.Join(t.TempDir(), "full.db")
+	db, err := options.Open(t.Context(), full)
+	must(t, err)
+	statements := 0
+	for _, m := range filling {
+		n, err := lose(t, db, m)
+		if err != nil {
+			t.Errorf("%s: %v", m, err)
+		}
+		statements += n
+		if m == "CreateHook" {
+			raw(t, full, `UPDATE hook SET id = 'x'`) // the store draws them
+		}
+	}
+	must(t, db.Close())
+	whole, err := os.ReadFile(full)
+	must(t, err)
+	typ := reflect.TypeFor[*store.DB]()
+	var ended []string
+	for i := range typ.NumMethod() {
+		m := typ.Method(i)
+		if m.Type.NumIn() < 2 || m.Type.In(1) != reflect.TypeFor[context.Context]() || slices.Contains(filling, m.Name) ||
+			m.Name == "CopyTo" || m.Name == "Snapshot" { // of the engine
+			continue
+		}
+		path := filepath.Join(t.TempDir(), "x.db")
+		must(t, os.WriteFile(path, whole, 0o600))
+		raw(t, path, before[m.Name])
+		db, err := options.Open(t.Context(), path)
+		must(t, err)
+		n, err := lose(t, db, m.Name)
+		statements += n
+		if err != nil && !slices.Contains(refused, m.Name) {
+			ended = append(ended, m.Name+": "+err.Error())
+		}
+		must(t, db.Close())
+	}
+	t.Logf("%d statements", statements)
+	if statements < 600 || len(ended) > 0 {
+		t.Errorf("%d statements; methods whose samples are refused, so that they do not run all of theirs:\n%s", statements,
+			strings.Join(ended, "\n"))
+	}
+}
