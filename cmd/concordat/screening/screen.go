@@ -120,7 +120,7 @@ the list of what could be removed.`,
 	f.define(c)
 	c.AddCommand(a.screenPrintsCommand(), a.screenBatchCommand(), a.screenJoinCommand(), a.screenPackCommand(), a.screenNearCommand(),
 		a.screenPlanCommand(), a.screenDistributionCommand(), a.screenGramsCommand(), a.screenSweepCommand(), a.screenThreeCommand(),
-		a.screenFrequenciesCommand(), a.screenDocumentsCommand(), a.screenStageCommand())
+		a.screenFrequenciesCommand(), a.screenDocumentsCommand(), a.screenStageCommand(), a.screenSampleCommand(), a.screenPrecisionCommand())
 	return c
 }
 

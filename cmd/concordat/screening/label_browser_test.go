@@ -1,0 +1,245 @@
+package screening
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"concordat"
+	"concordat/internal/axe"
+	"concordat/screen"
+)
+
+// labelled is a page of three pairs, one of which holds what would be markup, in a folder of its own.
+func labelled(t *testing.T) (dir string, pairs []samplePair) {
+	t.Helper()
+	dir = t.TempDir()
+	texts := [][2]string{
+		{strings.Repeat("The river carried logs to the harbour every spring. ", 20) + "It froze in 1911.",
+			strings.Repeat("The river carried logs to the harbour every spring. ", 20) + "It froze in 1912."},
+		{"<img src=x onerror=alert(1)></script><script>alert(2)</script> & <!--", "quite another matter"},
+		{"上海市住宅物业管理规定，自2010年起施行。", "上海市住宅物业管理规定，自2020年起施行。"},
+	}
+	page := labelPage{Sample: sampleHeader{"sample", "wells & <b>", "P", 1, 20, []int{1, 0, 2}}}
+	for i, x := range texts {
+		a := &concordat.Document{ID: concordat.DocumentID(fmt.Sprintf("a%d", i)), Title: "Of <wells>", Text: x[0]}
+		b := &concordat.Document{ID: concordat.DocumentID(fmt.Sprintf("b%d", i)), Text: x[1]}
+		p, err := newLabelPair(i+1, a, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, own := range []labelText{p.A, p.B} {
+			if got := strings.Join(own.Pieces, ""); got != x[k] {
+				t.Errorf("the pieces are %q, want the text %q", got, x[k])
+			}
+		}
+		page.Pairs = append(page.Pairs, p)
+		pairs = append(pairs, samplePair{"pair", i + 1, min(i*2, 2), a.ID, b.ID})
+	}
+	f, err := os.Create(filepath.Join(dir, samplePage))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := page.write(f); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir, pairs
+}
+
+// chromium opens the file and collects what the browser complains about or asks for.
+func chromium(t *testing.T, path, profile string) (context.Context, func() []string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes seconds")
+	}
+	program, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("no chromium in PATH: the page is not tried in a browser")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox,
+		chromedp.DisableGPU, chromedp.UserDataDir(profile), chromedp.WindowSize(1200, 900))...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {}))
+	t.Cleanup(cancel)
+	var complaints []string
+	chromedp.ListenTarget(ctx, func(ev any) {
+		switch ev := ev.(type) {
+		case *runtime.EventExceptionThrown:
+			complaints = append(complaints, "exception: "+ev.ExceptionDetails.Error())
+		case *log.EventEntryAdded:
+			complaints = append(complaints, ev.Entry.Text)
+		case *network.EventRequestWillBeSent:
+			if !strings.HasPrefix(ev.Request.URL, "file:") && !strings.HasPrefix(ev.Request.URL, "blob:") {
+				complaints = append(complaints, "request for "+ev.Request.URL)
+			}
+		}
+	})
+	err = chromedp.Run(ctx, network.Enable(), log.Enable(),
+		browser.SetDownloadBehavior(browser.SetDownloadBehaviorBehaviorAllow).WithDownloadPath(filepath.Dir(path)),
+		chromedp.Navigate((&url.URL{Scheme: "file", Path: path}).String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ctx, func() []string { return complaints }
+}
+
+// TestLabelInBrowser labels pairs with keys, leaves the page, goes on where it was, and saves a file that precision reads.
+func TestLabelInBrowser(t *testing.T) {
+	dir, pairs := labelled(t)
+	path := filepath.Join(dir, samplePage)
+	ctx, complaints := chromium(t, path, t.TempDir())
+	run := func(actions ...chromedp.Action) {
+		t.Helper()
+		if err := chromedp.Run(ctx, actions...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	state := func(want string) {
+		t.Helper()
+		var got string
+		run(chromedp.Text("#state", &got, chromedp.ByQuery))
+		if !strings.HasPrefix(got, want) {
+			t.Fatalf("the page says %q, want %q", got, want)
+		}
+	}
+	texts := func(selector string) (s string) {
+		t.Helper()
+		run(chromedp.Evaluate(fmt.Sprintf(`[...document.querySelectorAll(%q)].map(x => x.textContent).join("|")`, selector), &s))
+		return s
+	}
+	state("Pair 1 of 3, 0 labelled")
+	if got := texts("#text-a mark"); got != "1911." {
+		t.Errorf("of the first text %q is marked, want the year alone", got)
+	}
+	if got := texts(".left"); strings.Count(got, "letters that both have") != 2 {
+		t.Errorf("long common wording is not left out: %q", got)
+	}
+	run(chromedp.KeyEvent("x"))
+	if got := texts(".left"); got != "" {
+		t.Errorf("after x %q is left out", got)
+	}
+	run(chromedp.KeyEvent("x"), chromedp.KeyEvent("s"))
+	state("Pair 2 of 3, 1 labelled")
+	if got, want := texts("#text-a"), "<img src=x onerror=alert(1)></script><script>alert(2)</script> & <!--"; got != want {
+		t.Errorf("the second text reads %q, want %q", got, want)
+	}
+	run(chromedp.KeyEvent("d"))
+	state("Pair 3 of 3, 2 labelled")
+	if got := texts("#text-b mark"); got != "2020" {
+		t.Errorf("of the third text %q is marked, want 2020", got)
+	}
+
+	// Another visit goes on here, and a label can be changed.
+	run(chromedp.Reload())
+	state("Pair 3 of 3, 2 labelled")
+	run(chromedp.KeyEvent("k"))
+	if got := texts(`[aria-pressed="true"]`); !strings.HasPrefix(got, "Different") {
+		t.Errorf("of the second pair %q is pressed, want Different", got)
+	}
+	run(chromedp.KeyEvent("u"))
+	state("Pair 3 of 3, 2 labelled")
+	for _, scheme := range []string{"light", "dark"} {
+		run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+		found, err := axe.Violations(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range found {
+			t.Errorf("%s: %s", scheme, v)
+		}
+	}
+
+	run(chromedp.KeyEvent("w"))
+	saved := filepath.Join(dir, sampleLabels)
+	for until := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if _, err := os.Stat(saved); err == nil {
+			break
+		} else if time.Now().After(until) {
+			t.Fatal("no file is saved")
+		}
+	}
+	labels, err := readLabels(saved, pairs)
+	if err != nil || len(labels) != 2 || labels[1] != screen.LabelSame || labels[2] != screen.LabelUnknown {
+		t.Fatalf("saved %v, %v", labels, err)
+	}
+
+	// A file adds to the labels of the page; one with a fault changes none, and the fault is named with its line.
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	run(chromedp.SetUploadFiles("#open", []string{write("bad.tsv", labelsHeader+"\n3\ta2\tb2\tsame\n1\ta0\tb0\tperhaps\n")}, chromedp.ByQuery),
+		chromedp.WaitVisible("#state.bad", chromedp.ByQuery))
+	state(`bad.tsv line 3: label perhaps: want same, different or unknown`)
+	run(chromedp.SetUploadFiles("#open", []string{write("more.tsv", labelsHeader+"\n3\ta2\tb2\tdifferent\n")}, chromedp.ByQuery),
+		chromedp.WaitVisible("#state:not(.bad)", chromedp.ByQuery))
+	state("Pair 3 of 3, 3 labelled. All are labelled")
+	for _, c := range complaints() {
+		t.Errorf("the browser complains: %s", c)
+	}
+}
+
+// TestLabelsRefused: what is no label of the sample is refused by its line.
+func TestLabelsRefused(t *testing.T) {
+	pairs := []samplePair{{"pair", 1, 0, "a", "b"}, {"pair", 2, 3, "a", "c"}}
+	for text, want := range map[string]string{
+		"":                                                "is empty",
+		"1\ta\tb\tsame\n":                                 "line 1: want the columns pair, a, b, label",
+		labelsHeader + "\n1\ta\tb\n":                      "line 2: 3 columns, want 4",
+		labelsHeader + "\n3\ta\tb\tsame\n":                `line 2: no pair "3": want 1 to 2`,
+		labelsHeader + "\nx\ta\tb\tsame\n":                `line 2: no pair "x"`,
+		labelsHeader + "\n2\ta\tb\tsame\n":                "line 2: pair 2 is of other documents",
+		labelsHeader + "\n1\ta\tb\tperhaps\n":             `line 2: label "perhaps": want same, different or unknown`,
+		labelsHeader + "\n1\ta\tb\tsame\n\n":              "line 3: 1 columns",
+		labelsHeader + "\n1\ta\tb\tsame\n1\ta\tb\tsame\n": "line 3: pair 1 is labelled same before",
+	} {
+		path := filepath.Join(t.TempDir(), sampleLabels)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readLabels(path, pairs); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestPrecisionLines: each distance is weighed by its pairs, and a distance without a deciding label leaves those above it
+// unsaid.
+func TestPrecisionLines(t *testing.T) {
+	h := sampleHeader{Pairs: []int{100, 0, 50}}
+	pairs := []samplePair{{"pair", 1, 0, "a", "b"}, {"pair", 2, 0, "a", "c"}, {"pair", 3, 2, "a", "d"}, {"pair", 4, 2, "b", "d"}, {"pair", 5, 2, "c", "d"}}
+	lines := precisionLines(sampleStrata(h, pairs, map[int]screen.Label{1: screen.LabelSame, 2: screen.LabelSame, 3: screen.LabelSame,
+		4: screen.LabelDifferent, 5: screen.LabelUnknown}))
+	if *lines[0].Precision != 1 || *lines[2].Precision != 0.5 || lines[1].Precision != nil {
+		t.Errorf("precision at the distances: %+v", lines)
+	}
+	// 100 of 125 near-duplicates lie at distance 0; of the 150 pairs 125 are some.
+	if *lines[0].Recall != 0.8 || *lines[2].Recall != 1 || *lines[2].UpTo < 0.8333 || *lines[2].UpTo > 0.8334 {
+		t.Errorf("up to the distances: %+v", lines)
+	}
+	lines = precisionLines(sampleStrata(h, pairs, map[int]screen.Label{1: screen.LabelSame, 5: screen.LabelUnknown}))
+	if lines[0].UpTo == nil || lines[0].Recall != nil || lines[2].UpTo != nil || lines[2].Precision != nil || lines[2].Unknown != 1 {
+		t.Errorf("with one distance undecided: %+v", lines)
+	}
+}

@@ -1,0 +1,181 @@
+package screening
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"html/template"
+	"io"
+	"strconv"
+	"strings"
+
+	"concordat"
+	"concordat/cmd/internal/cli"
+	"concordat/screen"
+	"concordat/segment"
+)
+
+// labelsHeader is the first line of labels.tsv. The page writes the same.
+const labelsHeader = "pair\ta\tb\tlabel"
+
+// readLabels reads labels.tsv: the labels of the pairs by number. A line that labels none of them, or one a second time, is
+// refused by its number.
+func readLabels(path string, pairs []samplePair) (map[int]screen.Label, error) {
+	labels := map[int]screen.Label{}
+	line := 0
+	err := eachLineOf(path, func(text string) error {
+		line++
+		text = strings.TrimSuffix(text, "\r")
+		if line == 1 {
+			if text != labelsHeader {
+				return cli.Usagef("%s line 1: want the columns %s, separated by tabs", path, strings.ReplaceAll(labelsHeader, "\t", ", "))
+			}
+			return nil
+		}
+		cells := strings.Split(text, "\t")
+		if len(cells) != 4 {
+			return cli.Usagef("%s line %d: %d columns, want 4", path, line, len(cells))
+		}
+		n, err := strconv.Atoi(cells[0])
+		if err != nil || n < 1 || n > len(pairs) {
+			return cli.Usagef("%s line %d: no pair %q: want 1 to %d", path, line, cells[0], len(pairs))
+		}
+		if p := pairs[n-1]; cells[1] != string(p.A) || cells[2] != string(p.B) {
+			return cli.Usagef("%s line %d: pair %d is of other documents: the labels belong to another sample", path, line, n)
+		}
+		l := screen.Label(cells[3])
+		switch l {
+		case screen.LabelSame, screen.LabelDifferent, screen.LabelUnknown:
+		default:
+			return cli.Usagef("%s line %d: label %q: want same, different or unknown", path, line, cells[3])
+		}
+		if old, twice := labels[n]; twice {
+			return cli.Usagef("%s line %d: pair %d is labelled %s before", path, line, n, old)
+		}
+		labels[n] = l
+		return nil
+	})
+	if err == nil && line == 0 {
+		err = cli.Usagef("%s is empty", path)
+	}
+	return labels, err
+}
+
+// labelPage is the page on which a person labels the pairs of a sample: one file that asks nothing of the network.
+type labelPage struct {
+	Sample sampleHeader `json:"sample"`
+	Pairs  []labelPair  `json:"pairs"`
+}
+
+// labelPair is what the page shows of a pair.
+type labelPair struct {
+	Pair int       `json:"pair"`
+	A    labelText `json:"a"`
+	B    labelText `json:"b"`
+}
+
+// labelText is a document in pieces: by turns what the other has too and what only this one has, from the former on.
+type labelText struct {
+	ID     concordat.DocumentID `json:"id"`
+	Title  string               `json:"title,omitempty"`
+	Cut    bool                 `json:"cut,omitempty"` // the text goes on
+	Pieces []string             `json:"pieces"`
+}
+
+const (
+	longestLabelled = 200_000 // bytes of a text on the page
+	labelRun        = 3       // words in a row that both texts have are no difference
+)
+
+func newLabelPair(number int, x, y *concordat.Document) (labelPair, error) {
+	a, err := segment.Split(x.Text)
+	if err != nil {
+		return labelPair{}, err
+	}
+	b, err := segment.Split(y.Text)
+	return labelPair{number, newLabelText(x, a, b), newLabelText(y, b, a)}, err
+}
+
+func newLabelText(d *concordat.Document, own, other *segment.Text) labelText {
+	out := labelText{ID: d.ID, Title: d.Title}
+	end := len(d.Text)
+	if end > longestLabelled {
+		end, out.Cut = longestLabelled, true
+		for end > 0 && d.Text[end]&0xc0 == 0x80 { // within a letter
+			end--
+		}
+	}
+	// A boundary is where pieces meet: at the first word of the next one.
+	at, common := 0, true
+	for i, shared := range sharedWords(own, other) {
+		start := int(own.Words[i].Start)
+		if start >= end {
+			break
+		}
+		if shared != common {
+			out.Pieces = append(out.Pieces, d.Text[at:start])
+			at, common = start, shared
+		}
+	}
+	out.Pieces = append(out.Pieces, d.Text[at:end])
+	return out
+}
+
+// sharedWords says of each word of own whether it lies in a run of labelRun words that other has too, wherever. A text of
+// fewer words is one run.
+func sharedWords(own, other *segment.Text) []bool {
+	run := max(1, min(labelRun, len(own.Words), len(other.Words)))
+	key := func(t *segment.Text, i int) (k [labelRun]uint64) {
+		for j := range run {
+			k[j] = t.Words[i+j].Hash
+		}
+		return k
+	}
+	has := map[[labelRun]uint64]bool{}
+	for i := 0; i+run <= len(other.Words); i++ {
+		has[key(other, i)] = true
+	}
+	shared := make([]bool, len(own.Words))
+	for i := 0; i+run <= len(own.Words); i++ {
+		if has[key(own, i)] {
+			for j := range run {
+				shared[i+j] = true
+			}
+		}
+	}
+	return shared
+}
+
+//go:embed label.css
+var labelStyle string
+
+//go:embed label.js
+var labelScript string
+
+//go:embed label.html
+var labelHTML string
+
+var labelTemplate = template.Must(template.New("label").Parse(labelHTML))
+
+// write writes the page. Its style and script are named by their digests: the browser runs nothing else, whatever the
+// texts say, and asks nothing of the network.
+func (p *labelPage) write(w io.Writer) error {
+	var data bytes.Buffer
+	if err := json.NewEncoder(&data).Encode(p); err != nil { // escapes what could end the element
+		return err
+	}
+	digest := func(s string) string {
+		sum := sha256.Sum256([]byte(s))
+		return base64.StdEncoding.EncodeToString(sum[:])
+	}
+	return labelTemplate.Execute(w, map[string]any{
+		"Library": p.Sample.Library, "Pairs": len(p.Pairs), "Columns": labelsHeader,
+		// All four are our own, or JSON.
+		"Policy": "default-src 'none'; style-src 'sha256-" + digest(labelStyle) + "'; script-src 'sha256-" + digest(labelScript) +
+			"'; base-uri 'none'; form-action 'none'",
+		"Sample": digest(data.String()), // under which the browser keeps the labels
+		"Style":  template.CSS(labelStyle), "Script": template.JS(labelScript), "Data": template.JS(data.Bytes()),
+	})
+}

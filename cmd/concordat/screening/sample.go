@@ -1,0 +1,310 @@
+package screening
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/cmd/internal/cli"
+	"concordat/instance"
+	"concordat/screen"
+)
+
+// The files of a sample. Their formats are in doc/screening.md.
+const (
+	samplePairs  = "pairs.jsonl"
+	sampleLabels = "labels.tsv"
+	samplePage   = "index.html"
+)
+
+// sampleHeader is the first line of pairs.jsonl.
+type sampleHeader struct {
+	Type    string              `json:"type"` // sample
+	Library concordat.LibraryID `json:"library"`
+	Prints  string              `json:"prints"` // name of their file
+	Seed    uint64              `json:"seed"`
+	Each    int                 `json:"each"`
+	Pairs   []int               `json:"pairs"` // there are at exactly each distance, from 0
+}
+
+// samplePair is a drawn pair; its number is that of its line among the pairs, from 1.
+type samplePair struct {
+	Type     string               `json:"type"` // pair
+	Pair     int                  `json:"pair"`
+	Distance int                  `json:"distance"`
+	A        concordat.DocumentID `json:"a"`
+	B        concordat.DocumentID `json:"b"`
+}
+
+type sampleFlags struct {
+	library, out       string
+	most, each, memory int
+	seed               uint64
+}
+
+func (a *commands) screenSampleCommand() *cobra.Command {
+	var f sampleFlags
+	c := &cobra.Command{
+		Use: "sample FILE --library L --out DIR", Short: "Draw pairs at each exact distance for a person to label", Args: cobra.ExactArgs(1),
+		Long: `Sample finds the pairs of 64-bit prints of a file, such as prints has written of the library, and draws --each of
+them at every exact distance from 0 to --most by lot. DIR gets pairs.jsonl with the pairs and how many there are at
+each distance, and index.html, a page with both texts of each pair side by side, what differs marked, on which the keys
+s, d and u say same, different and unknown. The page asks nothing of the network, goes on where it was left, and saves
+labels.tsv; concordat screen precision DIR says what the labels give.
+
+Of equal prints the first stands for all, as in screen join. The page does not show the distance of a pair.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case f.library == "" || f.out == "":
+				return cli.Usagef("want --library, whose documents the prints are of, and --out, the folder to write")
+			case f.most < 0 || f.most >= 64 || f.each < 1 || f.each > 1000:
+				return cli.Usagef("--most %d, --each %d: want 0 to 63 bits, and 1 to 1000 pairs", f.most, f.each)
+			case f.memory < 24 || f.memory > 1<<20:
+				return cli.Usagef("--memory %d: want 24 to %d MiB", f.memory, 1<<20)
+			}
+			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error { return a.screenSample(cmd.Context(), o, args[0], f) })
+		},
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.library, "library", "", "library of the documents of the prints")
+	fl.StringVar(&f.out, "out", "", "folder to write")
+	fl.IntVar(&f.most, "most", 10, "greatest distance in bits")
+	fl.IntVar(&f.each, "each", 20, "pairs to draw at each distance; all where there are fewer")
+	fl.Uint64Var(&f.seed, "seed", 1, "another seed draws other pairs")
+	fl.IntVar(&f.memory, "memory", 1024, "memory for sorting in MiB, from 24")
+	return c
+}
+
+func (a *commands) screenSample(ctx context.Context, o *instance.Instance, path string, f sampleFlags) error {
+	file, err := openPrintFile(path, 64)
+	if err != nil {
+		return err
+	}
+	ids, err := file.ids()
+	if err != nil {
+		return err
+	}
+	if ids == nil {
+		return cli.Usagef("%s.ids is missing: the documents of the prints, as concordat screen prints writes them", path)
+	}
+	// Labels belong to the pairs beside them.
+	if _, err := os.Stat(filepath.Join(f.out, sampleLabels)); err == nil {
+		return cli.Usagef("%s has labels of an earlier sample: take another folder", f.out)
+	}
+	d, err := designOf(ctx, path, f.most, nil)
+	if err != nil {
+		return err
+	}
+	s := screen.NewStratifiedSample(f.most, f.each, f.seed)
+	b := a.Progress(-1, "joining")
+	defer b.Done()
+	j := screen.SelfJoin{Design: d, Stored: file.narrow, Bytes: int64(f.memory) << 20}
+	err = j.Run(ctx, int64(file.prints()), 0, func(t screen.Twin) error {
+		s.Add(t)
+		return nil
+	}, func(screen.Progress) error {
+		b.Add(1)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	drawn, pairs := s.Drawn()
+	if len(drawn) == 0 {
+		return cli.Usagef("%s: no two prints are within %d bits: take a greater --most", path, f.most)
+	}
+	h := sampleHeader{"sample", concordat.LibraryID(f.library), filepath.Base(path), f.seed, f.each, pairs}
+	if err := a.writeSample(ctx, o, h, drawn, ids, f.out); err != nil {
+		return err
+	}
+	return a.Report(map[string]any{"type": "sample", "pairs": pairs, "drawn": len(drawn), "page": filepath.Join(f.out, samplePage)},
+		"%d pairs to label: open %s in a browser", len(drawn), filepath.Join(f.out, samplePage))
+}
+
+// writeSample writes pairs.jsonl and the page, both or none.
+func (a *commands) writeSample(ctx context.Context, o *instance.Instance, h sampleHeader, drawn []screen.Twin, ids []string,
+	out string) error {
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	document := func(id string) (*concordat.Document, error) {
+		d, err := o.Index.Document(ctx, concordat.Ref{Site: o.Config.Site.ID, Library: h.Library, Document: concordat.DocumentID(id)})
+		if errors.Is(err, concordat.ErrNotFound) {
+			err = cli.Usagef("no document %q in library %q: the prints are of another library, or older than it is", id, h.Library)
+		}
+		return d, err
+	}
+	var lines []any
+	page := labelPage{Sample: h}
+	lines = append(lines, h)
+	for i, t := range drawn {
+		x, err := document(ids[t.A])
+		if err != nil {
+			return err
+		}
+		y, err := document(ids[t.B])
+		if err != nil {
+			return err
+		}
+		p := samplePair{"pair", i + 1, t.Distance, x.ID, y.ID}
+		lines = append(lines, p)
+		shown, err := newLabelPair(p.Pair, x, y)
+		if err != nil {
+			return err
+		}
+		page.Pairs = append(page.Pairs, shown)
+	}
+	return cli.WriteFiles(func(w []*bufio.Writer) error {
+		e := json.NewEncoder(w[0])
+		e.SetEscapeHTML(false)
+		for _, l := range lines {
+			if err := e.Encode(l); err != nil {
+				return err
+			}
+		}
+		return page.write(w[1])
+	}, filepath.Join(out, samplePairs), filepath.Join(out, samplePage))
+}
+
+// readSample reads pairs.jsonl.
+func readSample(path string) (h sampleHeader, pairs []samplePair, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return h, nil, cli.Usage(err)
+	}
+	defer f.Close()
+	in := json.NewDecoder(bufio.NewReader(io.LimitReader(f, longestSample)))
+	if err := in.Decode(&h); err != nil || h.Type != "sample" {
+		return h, nil, cli.Usagef("%s: does not begin as concordat screen sample writes it", path)
+	}
+	for {
+		var p samplePair
+		if err := in.Decode(&p); errors.Is(err, io.EOF) {
+			return h, pairs, nil
+		} else if err != nil {
+			return h, nil, cli.Usagef("%s: pair %d: %w", path, len(pairs)+1, err)
+		}
+		if p.Type != "pair" || p.Pair != len(pairs)+1 || p.Distance < 0 || p.Distance >= len(h.Pairs) {
+			return h, nil, cli.Usagef("%s: pair %d: want it numbered so, at a distance of 0 to %d", path, len(pairs)+1, len(h.Pairs)-1)
+		}
+		pairs = append(pairs, p)
+	}
+}
+
+// longestSample bounds pairs.jsonl: 64 distances of 1,000 pairs of 512 bytes.
+const longestSample = 64 * 1000 * 512
+
+// sampleStrata counts the labels of the pairs by distance.
+func sampleStrata(h sampleHeader, pairs []samplePair, labels map[int]screen.Label) []screen.Stratum {
+	strata := make([]screen.Stratum, len(h.Pairs))
+	for k, n := range h.Pairs {
+		strata[k] = screen.Stratum{Distance: k, Pairs: n}
+	}
+	for _, p := range pairs {
+		if l, ok := labels[p.Pair]; ok {
+			strata[p.Distance].Add(l)
+		}
+	}
+	return strata
+}
+
+// precisionLine is what the labels say of a distance.
+type precisionLine struct {
+	Type string `json:"type"` // precision
+	screen.Stratum
+	Precision *float64 `json:"precision"` // of exactly the distance; null where no label decides
+	Low       float64  `json:"precision_low"`
+	High      float64  `json:"precision_high"`
+	UpTo      *float64 `json:"precision_up_to"` // of the distance and all below; null where one has pairs and no deciding label
+	UpToLow   float64  `json:"precision_up_to_low"`
+	UpToHigh  float64  `json:"precision_up_to_high"`
+	Recall    *float64 `json:"recall_up_to"` // of the near-duplicates within the greatest distance; null where not all are known
+}
+
+// precisionLines works out what the labels say of each distance.
+func precisionLines(strata []screen.Stratum) (lines []precisionLine) {
+	all, _, _, known := screen.StratifiedPrecision(strata, 0.95)
+	same := func(precision float64, of []screen.Stratum) (n float64) {
+		for _, s := range of {
+			n += precision * float64(s.Pairs)
+		}
+		return n
+	}
+	for i, s := range strata {
+		l := precisionLine{Type: "precision", Stratum: s}
+		e := s.Precision()
+		if l.Low, l.High = e.Interval(0.95); e.Trials > 0 {
+			v := e.Value()
+			l.Precision = &v
+		}
+		p, low, high, ok := screen.StratifiedPrecision(strata[:i+1], 0.95)
+		l.UpToLow, l.UpToHigh = low, high
+		if ok {
+			l.UpTo = &p
+			if total := same(all, strata); known && total > 0 {
+				r := math.Min(1, same(p, strata[:i+1])/total)
+				l.Recall = &r
+			}
+		}
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+func (a *commands) screenPrecisionCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "precision DIR [LABELS]", Short: "Say how many pairs at each distance are near-duplicates by their labels", Args: cobra.RangeArgs(1, 2),
+		Long: `Precision reads the pairs that concordat screen sample has drawn into DIR, and their labels: LABELS, or labels.tsv of
+DIR. For each exact distance it says which share of the pairs labelled same or different is the same, with the exact 95 %
+interval; for each distance and those below it, the share among all pairs of the file of prints (stratified Wilson
+interval), and which share of the near-duplicates within the greatest distance lies within it.`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			h, pairs, err := readSample(filepath.Join(args[0], samplePairs))
+			if err != nil {
+				return err
+			}
+			path := filepath.Join(args[0], sampleLabels)
+			if len(args) > 1 {
+				path = args[1]
+			}
+			labels, err := readLabels(path, pairs)
+			if err != nil {
+				return err
+			}
+			return a.printPrecision(h, pairs, labels)
+		},
+	}
+	return c
+}
+
+func (a *commands) printPrecision(h sampleHeader, pairs []samplePair, labels map[int]screen.Label) error {
+	number := func(v *float64, low, high float64) string {
+		if v == nil {
+			return "-"
+		}
+		return fmt.Sprintf("%.3f (%.3f to %.3f)", *v, low, high)
+	}
+	a.Say("  k     pairs  same  different  unknown  precision at k (95 %%)     up to k (95 %%)            recall")
+	for _, l := range precisionLines(sampleStrata(h, pairs, labels)) {
+		recall := "-"
+		if l.Recall != nil {
+			recall = fmt.Sprintf("%.3f", *l.Recall)
+		}
+		err := a.Report(l, "%3d  %8d  %4d  %9d  %7d  %-25s  %-25s  %s", l.Distance, l.Pairs, l.Same, l.Different, l.Unknown,
+			number(l.Precision, l.Low, l.High), number(l.UpTo, l.UpToLow, l.UpToHigh), recall)
+		if err != nil {
+			return err
+		}
+	}
+	return a.Report(map[string]any{"type": "summary", "drawn": len(pairs), "labelled": len(labels)}, "%d of %d pairs are labelled",
+		len(labels), len(pairs))
+}
