@@ -16,7 +16,7 @@ type DateOrigin string
 // The origins of a date.
 const (
 	DateOfFile DateOrigin = "file"  // the file's own metadata, which nobody has verified
-	DateGiven  DateOrigin = "given" // whoever added the document
+	DateGiven  DateOrigin = "given" // the person who added the document
 )
 
 // dateForms are the layouts of a Date, from year to day.

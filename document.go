@@ -15,7 +15,7 @@ type (
 )
 
 // Scheme names a fingerprint recipe: a short stable name, "@", and the first 16 hexadecimal digits
-// of the recipe's SHA-256 digest, such as natural@0123456789abcdef. Equal values mean equal
+// of the recipe's SHA-256 digest, for example natural@0123456789abcdef. Equal values mean equal
 // fingerprints for equal text; profiles of different schemes must not be compared.
 type Scheme string
 

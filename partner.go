@@ -17,7 +17,7 @@ type Epoch struct {
 	Number     uint32       `json:"number"` // from 1
 }
 
-// String returns the federation and the number, such as health-sciences/3.
+// String returns the federation and the number, for example health-sciences/3.
 func (e Epoch) String() string { return fmt.Sprintf("%s/%d", e.Federation, e.Number) }
 
 // Show is a level of disclosure, each including the ones before it.
@@ -94,7 +94,7 @@ func (r *Refusal) Unwrap() error {
 // report can be checked by somebody who trusts only the partner's site card.
 type Statement struct {
 	Site     SiteID    `json:"site"`
-	Kind     string    `json:"kind"`      // of the answer, such as answer or outline
+	Kind     string    `json:"kind"`      // of the answer, for example answer or outline
 	KeyEpoch uint32    `json:"key_epoch"` // of the site's signing key
 	At       time.Time `json:"at"`
 	// Asker is the site that the answer was given to. Empty in answers of versions that signed neither the asker nor
@@ -148,7 +148,7 @@ type Ask struct {
 	Sentences  []AskedSentence // 1 to MostAsked; their order says nothing
 	Probe      Probe
 	Level      Show   // the most that is wanted
-	Purpose    string // a word agreed in the federation, such as thesis
+	Purpose    string // a word agreed in the federation, for example thesis
 	Standing   bool   // asks to be told of later documents, where the partner agrees
 	Authors    [][16]byte
 	Commitment [32]byte // to the submission's text, see Commit
@@ -431,7 +431,7 @@ const (
 )
 
 // A Partner is another site as this one sees it. Its methods are safe for concurrent use, end when
-// ctx does, and fail with a *Refusal where the partner says no and with ErrUnavailable where it
+// ctx does, and fail with a *Refusal where the partner says no and with ErrUnavailable if it
 // does not answer.
 type Partner interface {
 	Site() SiteID

@@ -24,7 +24,7 @@ const (
 // Flag is something about a text that a reader should know: hidden text, look-alike letters,
 // pages without a text layer.
 type Flag struct {
-	Code   string `json:"code"`             // stable, such as no_text_layer
+	Code   string `json:"code"`             // stable, for example no_text_layer
 	Detail string `json:"detail,omitempty"` // a plain sentence
 	Count  int    `json:"count,omitempty"`
 	Span   *Span  `json:"span,omitempty"` // where, if it has a place
@@ -36,8 +36,8 @@ type Passage struct {
 	Source     Ref    `json:"source"`
 	Title      string `json:"title"`
 	SourceSpan Span   `json:"source_span"` // bytes of the source's text
-	// SourcePoints is SourceSpan in Unicode code points, filled in by whoever holds the source's
-	// text; zero where nobody did.
+	// SourcePoints is SourceSpan in Unicode code points, filled in by the site that holds the source's text;
+	// zero where nobody did.
 	SourcePoints Span    `json:"source_points,omitzero"`
 	Kind         Kind    `json:"kind"`
 	Similarity   float64 `json:"similarity"` // 0 to 1: share of the passage's words in common
@@ -134,7 +134,7 @@ type Exclusion string
 const (
 	ExcludedQuote        Exclusion = "quote"        // it stands in quotation marks or a block quotation
 	ExcludedBibliography Exclusion = "bibliography" // it stands in the list of references
-	ExcludedCitation     Exclusion = "citation"     // it is the mark of a citation, such as (Author, 2020)
+	ExcludedCitation     Exclusion = "citation"     // it is the mark of a citation, for example (Author, 2020)
 	ExcludedSection      Exclusion = "section"      // its section is left out
 	ExcludedTemplate     Exclusion = "template"     // it is wording of a given template
 	ExcludedForm         Exclusion = "form"         // it reads like wording of a form
@@ -164,7 +164,7 @@ type Consulted struct {
 
 	Level    Show    `json:"level,omitempty"`    // of disclosure, as granted
 	Reason   Reason  `json:"reason,omitempty"`   // why it did not answer, or not whole
-	Epoch    string  `json:"epoch,omitempty"`    // of the fingerprints, such as health-sciences/3
+	Epoch    string  `json:"epoch,omitempty"`    // of the fingerprints, for example health-sciences/3
 	Unready  float64 `json:"unready,omitempty"`  // share of its documents without fingerprints of the epoch, 0 to 1: not measured
 	Withheld int     `json:"withheld,omitempty"` // sentences that were not sent, as the partner holds them in another form
 	Exposed  Exposed `json:"exposed,omitzero"`
@@ -182,7 +182,7 @@ type Exposed struct {
 }
 
 // Shown counts the parts of a partner's library that became known here. Below ShowMetadata numbers below three are
-// told as two.
+// reported as two.
 type Shown struct {
 	Exists    bool `json:"exists,omitempty"`    // something matches
 	Documents int  `json:"documents,omitempty"` // that match

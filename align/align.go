@@ -134,7 +134,7 @@ type stretch struct {
 // Pair returns the passages of a that stand in b, in order of a; equal input gives equal output.
 // a is the text under examination, b the possible source. Time and memory are linear in both.
 //
-// Where one side is a sketch ([Sketch.Text]) the other must be one made with the same key and bits.
+// If one side is a sketch ([Sketch.Text]) the other must be one made with the same key and bits.
 // Spans are then those of whole units, Words is nil, Similarity is estimated from the sketches, and
 // equal runs are not looked for: see [Literal].
 func Pair(a, b *Text, o Options) []Passage {

@@ -160,7 +160,7 @@ func held(t *Text, found []stretch, side func(stretch) (from, to int32)) []bool 
 	return out
 }
 
-// missed returns the stretches of the copies of which less than half lies in one of found.
+// missed returns the stretches of the copies that lie by less than half in one of found.
 func (e *evidence) missed(found []stretch, copies []copied) []stretch {
 	held := held(e.a, found, func(s stretch) (from, to int32) { return s.a0, s.a1 })
 	var out []stretch

@@ -26,8 +26,8 @@ const printHashes = concordat.Nibbles
 const mostPrintCells = 1 << 24
 
 // PairPrints returns the passages of a that stand in b as far as fingerprints of one scheme with four
-// bits a hash can tell, in order of a. a and b are in order of their texts. Spans are those of whole
-// sentences, Similarity is estimated, Words is nil; [LiteralPrints] tells where exact edges can be had.
+// bits a hash can tell, in order of a. a and b are in order of their texts. Spans cover whole sentences,
+// Similarity is estimated, Words is nil; [LiteralPrints] tells where exact edges can be had.
 func PairPrints(a, b []Print, o Options) []Passage {
 	o = o.forPrints(overlapping(a, b))
 	p := newPrintPairing(a, b, &o)

@@ -291,9 +291,9 @@ func (t *Text) Order(key []byte, span concordat.Span) (Order, error) {
 // checkWords is the number of words that a check is of.
 const checkWords = 8
 
-// Check is a keyed hash, 1 to 2^31 - 1, of eight words of t in a row within span, or of all where there are fewer: of
+// Check is a keyed hash, 1 to 2^31 - 1, of eight words of t in a row within span, or of all if there are fewer: of
 // those eight whose hash is the least, so that sentences that overlap mostly have the same. Who tells it knows the words.
-// It is 0 where there are none, and of a sketch.
+// It is 0 if there are none, and of a sketch.
 func (t *Text) Check(key []byte, span concordat.Span) int {
 	from, _ := slices.BinarySearchFunc(t.words, int32(span.Start), func(w token, at int32) int { return int(w.start - at) })
 	to := from

@@ -43,7 +43,7 @@ func (s *scratch) tokens(text string) (words []token, sentences []sentence, fold
 	if t.Split(text) != nil {
 		return nil, nil, nil
 	}
-	defer func() { t.Source = "" }() // of which words and Norm are no part
+	defer func() { t.Source = "" }() // words and Norm do not refer to it
 	words = make([]token, 0, len(t.Words))
 	norms := s.norms[:0]
 	language := t.Language()

@@ -272,8 +272,8 @@ type Event struct {
 // pollTime is how often Wait asks where it cannot watch.
 const pollTime = 2 * time.Second
 
-// Wait returns a check when it has ended, watching its events; where they do not come through, such as
-// by a proxy that holds them up, it asks again and again. told, if not nil, is called with each event.
+// Wait returns a check when it has ended, watching its events; if they do not come through, for example because
+// a proxy buffers them, it polls. told, if not nil, is called with each event.
 func (c *Client) Wait(ctx context.Context, id concordat.TaskID, told func(Event)) (Check, error) {
 	for {
 		if err := c.watch(ctx, id, told); err != nil {
@@ -328,7 +328,7 @@ func (c *Client) watch(ctx context.Context, id concordat.TaskID, told func(Event
 }
 
 // Report writes the report of a check to w; format is json, csv, html or another that Version tells,
-// empty: json. Where it fails, what was written is of no use.
+// empty: json. If it fails, what was written is of no use.
 func (c *Client) Report(ctx context.Context, id concordat.TaskID, format string, w io.Writer) error {
 	path := "/checks/" + escape(string(id)) + "/report"
 	resp, err := c.send(ctx, request{method: http.MethodGet, path: path, query: url.Values{"format": {cmp.Or(format, "json")}}},

@@ -19,7 +19,7 @@ import (
 
 // Options of a Client. Address and Token are required.
 type Options struct {
-	Address string       // of the site, such as https://site.example; what stands below is kept
+	Address string       // of the site, for example https://site.example; what stands below is kept
 	Token   string       // as the account page has shown it
 	HTTP    *http.Client // nil: one without a time limit of its own; contexts have theirs
 	// Tries is how often a request that may be repeated is sent at most; 0: 5, 1: once.
@@ -196,7 +196,7 @@ func (c *Client) once(ctx context.Context, r request, body io.Reader, media stri
 	return nil, fmt.Errorf("%s %s: %w", r.method, r.path, problemOf(resp))
 }
 
-// problemOf reads a refusal, and makes one of what is none, such as the page of a proxy.
+// problemOf reads a refusal; from any other body, for example the page of a proxy, it makes one.
 func problemOf(resp *http.Response) *Problem {
 	defer func() { _ = resp.Body.Close() }()
 	p := &Problem{}

@@ -31,14 +31,14 @@ func (c *Client) Version(ctx context.Context) (Version, error) {
 	return out, err
 }
 
-// Me is for whom a token acts.
+// Me is the account of a token.
 type Me struct {
 	Account Person    `json:"account"`
 	Scopes  []string  `json:"scopes"`
 	Expires time.Time `json:"expires"` // of the token
 }
 
-// Me returns for whom the client acts.
+// Me returns the account of the client's token.
 func (c *Client) Me(ctx context.Context) (Me, error) {
 	var out Me
 	_, err := c.call(ctx, request{method: http.MethodGet, path: "/me"}, &out)
@@ -108,8 +108,8 @@ type Added struct {
 	Cause     string               `json:"cause"` // why it failed
 }
 
-// AddDocuments takes files into a library; they are streamed. One that cannot be read is told among the
-// others and does not stop them. Adding the same again changes nothing.
+// AddDocuments takes files into a library; they are streamed. The result lists an unreadable file among the
+// others; it does not stop them. Adding the same again changes nothing.
 func (c *Client) AddDocuments(ctx context.Context, lib concordat.LibraryID, docs ...NewDocument) ([]Added, error) {
 	var out struct{ Documents []Added }
 	err := c.upload(ctx, "/libraries/"+escape(string(lib))+"/documents", nil, func(m *multipart.Writer) error {

@@ -136,7 +136,7 @@ func (n *Node) answerFrom(ctx context.Context, c *Copy, a *shardAnswer, q *quest
 	}
 }
 
-// fill looks up in the index what is asked.
+// fill looks the question up in the index.
 func (a *shardAnswer) fill(ctx context.Context, ix *index.Shard, q *question) (err error) {
 	a.Applied = ix.Applied().Seq
 	switch {
@@ -339,7 +339,7 @@ func (r *round) send(ctx context.Context, shards []concordat.ShardID) {
 	}
 }
 
-// tell hands an answer to whoever asks, if he still waits.
+// tell passes an answer to its caller if that still waits.
 func (r *round) tell(ctx context.Context, a answered) {
 	select {
 	case r.in <- a:
@@ -347,7 +347,7 @@ func (r *round) tell(ctx context.Context, a answered) {
 	}
 }
 
-// giveUp puts the shard aside, to be asked again soon: a master may be about to be elected. Where no copy is
+// giveUp puts the shard aside, to be asked again soon: a master may be about to be elected. If no copy is
 // there, or for too long, it is missing.
 func (r *round) giveUp(id concordat.ShardID, o *openShard) {
 	if !o.hope || time.Now().After(r.until) || len(candidates(r.view, id)) == 0 {

@@ -75,7 +75,7 @@ func (a *asking) end(n coord.NodeID, took time.Duration, ok bool) {
 	}
 }
 
-// patience returns how long an answer may take before a second copy is asked: what 95 of 100 need.
+// patience returns the time after which a second copy is asked: the 95th percentile of answers.
 func (a *asking) patience() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()

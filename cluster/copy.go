@@ -86,7 +86,7 @@ type CopyOptions struct {
 	Reprofile func(concordat.Document) (*concordat.Profile, error)
 	// Now is the clock from which revisions are drawn; default time.Now.
 	Now func() time.Time
-	// Panicked is told of a panic where a question is answered or a document is taken for the log, which then fails alone.
+	// Panicked is called after a panic in answering a question or in taking a document for the log; only that call fails.
 	// It may be called at any time, by several goroutines. Nil: such a panic is the caller's.
 	Panicked func(value any, stack []byte)
 	// SlowSync is how long the disk may take to make a group of records durable before a master gives
@@ -420,7 +420,7 @@ func (c *Copy) Status() (replica.Status, error) {
 	return c.replica.Status(), c.failed
 }
 
-// Question returns the status as of now: what it says of Sure and End holds for whoever asks now.
+// Question returns the status as of now: its Sure and End hold for a question asked now.
 func (c *Copy) Question() (replica.Status, error) {
 	me := c.o.Coordinator.Confirmed()
 	c.mu.Lock()

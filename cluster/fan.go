@@ -8,8 +8,8 @@ import (
 	"concordat/cluster/coord"
 )
 
-// fan hands the views of one session to the many copies of a node. Whoever runs it calls pass with each
-// view, in order.
+// fan hands the views of one session to the many copies of a node. Its owner calls pass with each view, in
+// order.
 type fan struct {
 	session coord.Session
 

@@ -29,7 +29,7 @@ func TestNodePanics(t *testing.T) {
 	if len(told) != 2 || !strings.Contains(told[0], "answerFrom") || !strings.Contains(told[1], "writeIn") {
 		t.Errorf("%d panics were told, want 2 with their stacks: %s", len(told), told)
 	}
-	// Where nobody notes a panic, it is the caller's.
+	// If nobody notes a panic, it is the caller's.
 	defer func() {
 		if recover() == nil {
 			t.Error("a panic was lost")

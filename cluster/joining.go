@@ -26,7 +26,7 @@ import (
 )
 
 // Joining: a token, made where the authority's key is, lets one node in once. It names the address, the
-// authority's certificate by its hash and a secret; whoever has it before the node that was meant is in.
+// authority's certificate by its hash and a secret; anybody who has it before the intended node can join.
 
 const (
 	joinPath   = "/cluster/join/1"

@@ -31,9 +31,9 @@ type NodeOptions struct {
 	Node coord.Node
 	// Session is the node's link to the coordinator; Close of the Node ends it.
 	Session coord.Session
-	// Index is that of every copy; Shard is set.
+	// Index holds the options of the index of every copy; Shard is set.
 	Index index.Options
-	// Client reaches the other nodes, over Scheme; it knows whom to trust.
+	// Client reaches the other nodes, over Scheme; it knows the nodes to trust.
 	Client *http.Client
 	Scheme string // https by default
 	// Copy holds limits and times for every copy; what a Node decides is set.

@@ -28,7 +28,7 @@ const (
 	maxSenders = 1024
 )
 
-// operations are those of one copy while it is master.
+// operations are the running operations of one copy while it is master.
 type operations struct {
 	mu      sync.Mutex // guards all below
 	senders map[string]*sender

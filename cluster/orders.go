@@ -59,7 +59,7 @@ func (n *Node) serveRestart(w http.ResponseWriter, _ *http.Request) {
 	n.o.Restart()
 }
 
-// Restart tells a node to end, where its service manager starts it again: concordat.ErrRefused where there is none.
+// Restart tells a node to end, where its service manager starts it again: concordat.ErrRefused if there is none.
 func (p *HTTPPeers) Restart(ctx context.Context, to coord.Node) error {
 	var done bool
 	return p.exchange(ctx, to, "-", "restart", true, &done)

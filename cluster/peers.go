@@ -66,7 +66,7 @@ func serveFetch(w http.ResponseWriter, r *http.Request, c *Copy) error {
 
 // HTTPPeers are the other nodes, by HTTP at the addresses that they announced.
 type HTTPPeers struct {
-	// Client makes the calls; it knows whom to trust. Its Timeout must be 0.
+	// Client makes the calls; it knows the nodes to trust. Its Timeout must be 0.
 	Client *http.Client
 	// Scheme of the addresses; default https.
 	Scheme string

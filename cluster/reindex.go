@@ -29,7 +29,7 @@ type Reindexing struct {
 	// Profile makes the profiles of documents by Scheme, in their order, and may note them elsewhere.
 	Profile       func(context.Context, []*concordat.Document) ([]*concordat.Profile, error)
 	StockSegments bool // of the new copies; see index.Options
-	// Progress, if not nil, is told how many documents were done since the last call.
+	// Progress, if not nil, is called with the number of documents done since the last call.
 	Progress func(documents int)
 }
 
@@ -145,7 +145,7 @@ func moveIndex(next, dir string) error {
 	return errors.Join(syncDir(dir), os.RemoveAll(next))
 }
 
-// Copies returns the names of the shards of which the folder of a node's copies has one.
+// Copies returns the names of the shards that have a copy in the folder of a node's copies.
 func Copies(dir string) []concordat.ShardID {
 	var out []concordat.ShardID
 	for i := range MaxShards {

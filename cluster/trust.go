@@ -190,7 +190,7 @@ func LoadTrust(dir string) (*Trust, error) {
 	return t, nil
 }
 
-// verify returns whom a certificate of the authority names.
+// verify returns the node that a certificate of the authority names.
 func (t *Trust) verify(certs []*x509.Certificate) (string, coord.NodeID, error) {
 	if len(certs) == 0 {
 		return "", "", fmt.Errorf("no certificate: %w", concordat.ErrRefused)

@@ -266,7 +266,7 @@ func (c *Card) Bytes() []byte { return c.raw }
 // Digest returns SHA-256 of Bytes.
 func (c *Card) Digest() [32]byte { return sha256.Sum256(c.raw) }
 
-// Valid fails with ErrCard where the card is not in force at the time.
+// Valid fails with ErrCard if the card is not in force at the time.
 func (c *Card) Valid(now time.Time) error {
 	if now.Before(c.NotBefore.Add(-Skew)) {
 		return fmt.Errorf("%w: in force from %s", ErrCard, c.NotBefore.Format(time.RFC3339))

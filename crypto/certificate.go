@@ -16,7 +16,7 @@ import (
 var documentSigning = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 36}
 
 // ReportCertificate returns the key by which the site signs documents for programs that know X.509 and
-// not Ed25519, such as PDF readers, with its self-signed certificate (ECDSA P-256), both of the signing key
+// not Ed25519, for example PDF readers, with its self-signed certificate (ECDSA P-256), both of the signing key
 // in force. They are made from that key alone, always the same: a reader who has once accepted the
 // certificate meets it again. title is the site's name for people.
 func (id *Identity) ReportCertificate(now time.Time, title string) (*x509.Certificate, *ecdsa.PrivateKey, error) {
@@ -47,7 +47,7 @@ func (id *Identity) ReportCertificate(now time.Time, title string) (*x509.Certif
 		BasicConstraintsValid: true,
 		SignatureAlgorithm:    x509.ECDSAWithSHA256,
 	}
-	// Without a random source the signature is that of RFC 6979, which the key and the content determine.
+	// Without a random source the signature follows RFC 6979, which the key and the content determine.
 	der, err := x509.CreateCertificate(nil, template, template, key.Public(), key)
 	if err != nil {
 		return nil, nil, fmt.Errorf("certificate: %w", err)

@@ -99,9 +99,8 @@ type Enrolment struct {
 	proof  [32]byte
 }
 
-// ReadEnrolment opens a request. It fails with ErrFormat, ErrOpen, ErrSignature or ErrCard; who sent
-// it is told nothing but that it failed. TokenHash then tells which invitation it is, and Check
-// whether it may be redeemed.
+// ReadEnrolment opens a request. It fails with ErrFormat, ErrOpen, ErrSignature or ErrCard; its sender learns
+// only that it failed. TokenHash then tells which invitation it is, and Check whether it may be redeemed.
 func (id *Identity) ReadEnrolment(b []byte, now time.Time) (*Enrolment, error) {
 	if len(b) > MaxEnrolment {
 		return nil, fmt.Errorf("enrolment: %w: %d bytes", ErrFormat, len(b))
@@ -138,7 +137,7 @@ func (id *Identity) ReadEnrolment(b []byte, now time.Time) (*Enrolment, error) {
 // TokenHash names the invitation that is redeemed.
 func (e *Enrolment) TokenHash() [32]byte { return tokenHash(e.token) }
 
-// Check fails with ErrInvitation where the request does not prove the token for its card and one of
+// Check fails with ErrInvitation if the request does not prove the token for its card and one of
 // the cards of the inviting site that the asker can have seen, or where the invitation has ended.
 // That it is used only once is the caller's to see to.
 func (e *Enrolment) Check(expiry, now time.Time, own ...*Card) error {
@@ -200,8 +199,8 @@ var wordFile string
 func WordList() []string { return strings.Fields(wordFile) }
 
 // Words returns the six words of a pairing: the first 66 bits of SHA-256 over both sites, the
-// invitation and the asker's nonce, eleven a word. The nonce comes last and from the asker, so
-// whoever stands between the two must meet 66 given bits, and cannot search for a pair that agrees.
+// invitation and the asker's nonce, eleven a word. The nonce comes last and from the asker, so a man in the
+// middle must meet 66 given bits, and cannot search for a pair that agrees.
 func Words(inviter, asker SiteID, invitation [32]byte, nonce [16]byte) [6]string {
 	b := slices.Concat([]byte(labelWords), inviter[:], asker[:], invitation[:], nonce[:])
 	sum := sha256.Sum256(b)

@@ -228,7 +228,7 @@ type Verified struct {
 // VerifyRequest checks an envelope up to its decryption, in this order: length and magic, recipient,
 // sender, suite and type by the policy, layout, signature, time. It fails with ErrEnvelope up to the
 // signature and with ErrStale after it. from must be the card of the partner that ParseHeader names,
-// nil where there is none; a card that is not in force is as good as none.
+// nil if there is none; a card that is not in force is as good as none.
 //
 // After it, the caller looks (From, ID) up in its cache: with the same Digest the stored reply is
 // sent again and nothing runs; with another one the envelope is refused. Otherwise it calls Open,

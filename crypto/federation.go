@@ -273,7 +273,7 @@ func ParseFederationGrant(b []byte) (*FederationGrant, error) {
 }
 
 // Join returns the identity with the epochs of the grant. A grant never changes an epoch's secret and
-// never takes back an end: it fails with ErrFormat where it tries to.
+// never takes back an end: it fails with ErrFormat if it tries to.
 func (id *Identity) Join(g *FederationGrant) (*Identity, error) {
 	held, err := id.Federation(g.Federation.Name)
 	if err != nil {

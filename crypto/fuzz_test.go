@@ -9,7 +9,7 @@ import (
 	"concordat/crypto"
 )
 
-// The targets of F1. Each reads outside bytes with the signature made good where there is one, so that
+// The targets of F1. Each reads outside bytes with the signature made good if there is one, so that
 // the fuzzer gets behind it, and asks that what is accepted is written back as it was.
 
 func FuzzF1Card(f *testing.F) {

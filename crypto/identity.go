@@ -161,7 +161,7 @@ type termed interface{ at() term }
 
 func (k term) at() term { return k }
 
-// lastTerm returns the term of the last key, the zero term where there is none.
+// lastTerm returns the term of the last key, the zero term if there is none.
 func lastTerm[K termed](keys []K) term {
 	if len(keys) == 0 {
 		return term{}

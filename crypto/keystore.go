@@ -25,7 +25,7 @@ const (
 // Passphrase is a secret that a person remembers.
 func Passphrase(p []byte) Secret { return Secret{kind: kindPassphrase, key: p} }
 
-// RawKey is a secret of 32 random bytes, such as the system's credential store hands to a service.
+// RawKey is a secret of 32 random bytes, as the system's credential store hands to a service.
 func RawKey(k [32]byte) Secret { return Secret{kind: kindKey, key: k[:]} }
 
 // Costs of Argon2id for new keystores, and the bounds for those that are read.

@@ -22,12 +22,12 @@ type Answer struct {
 }
 
 // SignAnswer returns the epoch of the signing key and the signature over a. It fails with ErrFormat for a bad kind and
-// with ErrNoKey where no signing key is in force.
+// with ErrNoKey if no signing key is in force.
 func (id *Identity) SignAnswer(a *Answer) (epoch uint32, signature []byte, err error) {
 	return id.sign(a.At, func(epoch uint32) ([]byte, error) { return a.signed(id.Site(), epoch) })
 }
 
-// VerifyAnswer checks the signature of the card's site over a. It fails with ErrSignature, and with ErrNoKey where the
+// VerifyAnswer checks the signature of the card's site over a. It fails with ErrSignature, and with ErrNoKey if the
 // card has no such signing key for that time. The card need not be in force: an old answer stays what it was.
 func (c *Card) VerifyAnswer(epoch uint32, a *Answer, signature []byte) error {
 	b, err := a.signed(c.Site, epoch)
@@ -49,7 +49,7 @@ func (a *Answer) signed(site SiteID, epoch uint32) ([]byte, error) {
 	return digests(b, a.Request, a.Payload), nil
 }
 
-// SignStatement signs a document that the site made, such as a report: kind (1 to 32 small ASCII letters and hyphens),
+// SignStatement signs a document that the site made, for example a report: kind (1 to 32 small ASCII letters and hyphens),
 // the moment in whole milliseconds (at is cut to them), the digest of a request, zero for none, and the payload. It
 // returns the epoch of the signing key and the signature. Answers to partners are signed by [Identity.SignAnswer].
 func (id *Identity) SignStatement(kind string, at time.Time, request [32]byte, payload []byte) (uint32, []byte, error) {

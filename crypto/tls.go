@@ -74,9 +74,9 @@ func selfSigned(key ed25519.PrivateKey, serial *big.Int, t term, random io.Reade
 	return cert, nil
 }
 
-// GuestTLS returns a certificate (DER) and key, made for one visit to the site: who is to fetch its card from whoever
-// answers there, and must not show a key that tells who asks. The certificate tells one who knows the site's name that the
-// bearer knows it too, and nobody anything else: each is of a key of its own.
+// GuestTLS returns a certificate (DER) and key, made for one visit to the site: the caller fetches the card from the
+// unknown server there, and must not show a key that tells who asks. The certificate tells one who knows the site's name
+// that the bearer knows it too, and nobody anything else: each is of a key of its own.
 func GuestTLS(to SiteID, now time.Time, random io.Reader) (cert []byte, key ed25519.PrivateKey, err error) {
 	seed, err := draw(random, ed25519.SeedSize)
 	if err != nil {

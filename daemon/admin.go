@@ -35,8 +35,8 @@ func (s *Daemon) administration() *web.Administration {
 		PutOffRoot: s.o.PutOffRoot, Joining: s.joining()}
 }
 
-// webSettings are the keys of the configuration in force; a flag beats where the file had a value from. What waits for
-// the next start is told with the origin.
+// webSettings are the keys of the configuration in force; a flag beats where the file had a value from. A value that
+// waits for the next start is shown with its origin.
 func webSettings(o *instance.Instance) []web.Setting {
 	var out []web.Setting
 	next := map[string]string{}

@@ -42,8 +42,8 @@ const (
 type Options struct {
 	Log  io.Writer       // where the log goes
 	Sign *signing.Source // signs reports and receipts
-	// Started is told once where the site is served. first is the path of the page that makes the first administrator;
-	// empty: there is one.
+	// Started is called once with the addresses of the site. first is the path of the page that makes the first
+	// administrator; empty: there is one.
 	Started func(st instance.Status, first string) error
 	Tell    func(format string, args ...any) // tells a person what a check leaves out, and why
 }
@@ -110,7 +110,7 @@ func (l listeners) close() error {
 	return errors.Join(errs...)
 }
 
-// Run serves the site, opened with instance.Serve, until ctx ends. It fails with instance.ErrRestart where the
+// Run serves the site, opened with instance.Serve, until ctx ends. It fails with instance.ErrRestart if the
 // operator of the cluster ordered that.
 func Run(ctx context.Context, o *instance.Instance, options Options) error {
 	s := New(o, options)
@@ -254,7 +254,7 @@ type headed interface {
 
 var _ headed = (*web.Web)(nil)
 
-// public answers people, and whoever watches over the process.
+// public answers people and the supervisor of the process.
 func (s *Daemon) public(pages http.Handler) http.Handler {
 	m := http.NewServeMux()
 	m.Handle("/", s.meters.counted(pages, s.log))

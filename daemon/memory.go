@@ -16,7 +16,7 @@ import (
 // read files, for SQLite, and for what lies between two collections.
 const heapShare = 0.75
 
-// boundMemory sets Go's soft memory limit (GOMEMLIMIT) to a share of what the system grants the process, such as MemoryMax of
+// boundMemory sets Go's soft memory limit (GOMEMLIMIT) to a share of what the system grants the process, for example MemoryMax of
 // systemd or the memory limit of a container, so that the collector works harder before the system ends the process.
 // A value of the environment stays.
 func boundMemory(log *slog.Logger) {
@@ -38,8 +38,8 @@ const (
 	groupsRoot = "sys/fs/cgroup"
 )
 
-// grantedMemory returns the bytes that the control groups of the process allow it, version 2 or 1; not ok: there is no limit, or
-// none is told. root is the file system.
+// grantedMemory returns the bytes that the control groups of the process allow it, version 2 or 1; not ok: there is no
+// limit, or it is not known. root is the file system.
 func grantedMemory(root fs.FS) (bytes int64, ok bool) {
 	b, err := fs.ReadFile(root, ownGroups)
 	if err != nil {

@@ -30,7 +30,7 @@ type Meters struct {
 	mu    sync.Mutex // guards what follows
 	at    map[concordat.TaskID]stageAt
 	begin map[concordat.TaskID]time.Time
-	// panics are those of all work since the start, and panicAt is when the latest was.
+	// panics counts the panics of all work since the start; panicAt is the time of the latest.
 	panics  int
 	panicAt time.Time
 }

@@ -16,8 +16,8 @@ import (
 	"concordat/store"
 )
 
-// metrics answers Prometheus, and whoever watches over the process, at an address of its own: what is told
-// there is nobody's business outside, and needs no signing in.
+// metrics answers Prometheus and the supervisor of the process at an address of its own: it is not for the
+// outside, and needs no signing in.
 func (s *Daemon) metrics(q *site.Queue) http.Handler {
 	r := s.registry
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),

@@ -11,7 +11,7 @@ import (
 )
 
 // What a node of a site of several machines tells Prometheus. Nodes and shards are as this node sees them, so
-// that every instance tells of all; logs are those of its own copies.
+// that every instance tells of all; logs are the logs of its own copies.
 var (
 	metricOnline   = metric("cluster_coordinator_up", "1 while the coordinator has confirmed the node's session within its timeout.")
 	metricSessions = metric("cluster_sessions_total",

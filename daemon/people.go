@@ -75,7 +75,7 @@ func (s *Daemon) guarded(ctx context.Context, work string, f func() error) bool 
 	return err == nil
 }
 
-// tellSwept logs what the rules of the site deleted; nothing is told of nothing.
+// tellSwept logs the deletions made by the rules of the site; if there were none, it logs nothing.
 func (s *Daemon) tellSwept(did *retain.Swept) {
 	if did == nil || did.Resumed+did.Reports+did.Texts+did.Originals+did.Documents+did.Files+did.Accounts == 0 {
 		return

@@ -84,7 +84,7 @@ func (s *Daemon) set(ctx context.Context, values []web.Setting, notes ...store.A
 	return nil
 }
 
-// problems are the faults of a configuration without the place in the file: whoever reads them has not seen it.
+// problems are the faults of a configuration without the place in the file: their reader has not seen it.
 func problems(faults config.Faults) error {
 	var all []string
 	for _, f := range faults {

@@ -14,7 +14,7 @@ type Truth struct {
 	Own        []string  `json:"own"`      // what was written for it, in pieces; without the list of references
 }
 
-// Passage is one reused passage. Its texts are those of the documents, white space folded.
+// Passage is one reused passage. Its texts are quoted from the documents, with white space folded.
 type Passage struct {
 	Kind       string   `json:"kind"` // verbatim, near or paraphrase
 	Quoted     bool     `json:"quoted,omitempty"`

@@ -60,7 +60,7 @@ func (b *builder) text(s string) {
 	}
 }
 
-// interrupted is a paragraph inside which another text stands, such as a note or a text box.
+// interrupted is a paragraph inside which another text stands, for example a note or a text box.
 type interrupted struct {
 	para   []byte
 	spans  []paraSpan

@@ -309,7 +309,7 @@ func (g *docxGround) stop(name string) {
 	}
 }
 
-// under is the colour at this place, "" if it is that of paper.
+// under is the background colour at this place, "" if it is white.
 func (g *docxGround) under() colour {
 	if n := len(g.boxes); n > 0 {
 		return g.boxes[n-1]

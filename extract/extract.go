@@ -79,7 +79,7 @@ func (o Options) WithDefaults() Options {
 // Result is the text of one file.
 type Result struct {
 	Text     string `json:"text"`
-	Format   string `json:"format"`             // such as docx; see Format
+	Format   string `json:"format"`             // for example docx; see Format
 	Encoding string `json:"encoding,omitempty"` // of text formats, IANA name in lower case
 	Title    string `json:"title,omitempty"`
 	Author   string `json:"author,omitempty"`
@@ -94,7 +94,7 @@ type Result struct {
 // Place names where the text from Offset on stands in the file.
 type Place struct {
 	Offset int    `json:"offset"` // in bytes of Result.Text
-	Label  string `json:"label"`  // such as "page 3" or "slide 2"
+	Label  string `json:"label"`  // for example "page 3" or "slide 2"
 }
 
 // PlaceAt returns the label of the last place at or before offset, or "".

@@ -17,7 +17,7 @@ type Located struct {
 }
 
 // SureShare is the share from which a passage counts as found: letters that differ are those that
-// extraction read otherwise, such as a header that stands within the passage.
+// extraction read otherwise, for example a header that stands within the passage.
 const SureShare = 0.8
 
 // Sure reports whether the place can be shown as that of the passage.
@@ -126,8 +126,8 @@ func eachHash(s []rune, k int, visit func(i int, h uint64)) {
 	}
 }
 
-// best returns the chain of anchors, ascending on both sides, that holds the most letters; of equal ones
-// that which begins nearest to a place. Runs that overlap are cut.
+// best returns the chain of anchors, ascending on both sides, that holds the most letters; among equal ones, the
+// one that begins nearest to a place. Runs that overlap are cut.
 func best(as []anchor, near float64, size int) []anchor {
 	score := make([]float64, len(as))
 	before := make([]int, len(as))

@@ -29,7 +29,7 @@ type look struct {
 // colour is a colour in a form that can be compared; "" is one that is not known.
 type colour string
 
-// pageLook is that of a page without any style: black on white, 16 pixels.
+// pageLook is the look of a page without any style: black on white, 16 pixels.
 var pageLook = look{size: 16, ink: "#000000", paper: "#ffffff"}
 
 // code is the flag that text of this look needs, or "".

@@ -12,7 +12,7 @@ import (
 // Member is one file of an archive, or the file itself where it is none. Exactly one of Result and
 // Err is set.
 type Member struct {
-	Path   string  `json:"path"` // such as work.zip!/chapter/one.docx
+	Path   string  `json:"path"` // for example work.zip!/chapter/one.docx
 	Result *Result `json:"result,omitempty"`
 	Err    *Error  `json:"error,omitempty"`
 	Scans  []Scan  `json:"scans,omitempty"` // pages without a text layer; see Options.MaxScans

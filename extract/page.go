@@ -18,7 +18,8 @@ type Page struct {
 	Width  float64 `json:"width"`  // points, as shown
 	Height float64 `json:"height"`
 	PNG    []byte  `json:"png"`
-	// Letters are those of Letters for this page, in the same order; boxes are nil beyond mostBoxes.
+	// Letters are the letters of this page, in the order of the function Letters; boxes are nil beyond
+	// mostBoxes.
 	Letters string `json:"letters"`
 	Boxes   []Box  `json:"boxes"` // of each rune of Letters
 }

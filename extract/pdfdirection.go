@@ -75,8 +75,8 @@ func turnLigatures(chars []pdfChar) []pdfChar {
 	return out
 }
 
-// oneGlyph reports whether two neighbouring letters share one glyph: its box is that of both, or each has a
-// part of it, the later one the part at the right.
+// oneGlyph reports whether two neighbouring letters share one glyph: both have its box, or each has a part of
+// it, the later one the part at the right.
 func oneGlyph(a, b pdfChar) bool {
 	const play = 0.02 // points
 	if b.right <= b.left || a.low != b.low || a.high != b.high {

@@ -36,7 +36,7 @@ type whitePart struct {
 
 func (l *pdfLine) size() float64 { return l.high - l.low }
 
-// splitLines cuts the characters of a page at the line ends that PDFium found. Where it took a hyphen
+// splitLines cuts the characters of a page at the line ends that PDFium found. If it took a hyphen
 // for a divided word it gives U+0002 instead of hyphen and line end.
 func splitLines(chars []pdfChar) []pdfLine {
 	type printed struct {

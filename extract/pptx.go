@@ -100,7 +100,7 @@ func (p *parts) slideOrder(main string) []string {
 	return order
 }
 
-// partNumber is the number at the end of a part's base name, such as 12 of slide12.xml.
+// partNumber is the number at the end of a part's base name, for example 12 of slide12.xml.
 func partNumber(name string) int {
 	s := strings.TrimSuffix(path.Base(name), ".xml")
 	n, err := strconv.Atoi(strings.TrimLeftFunc(s, func(r rune) bool { return r < '0' || r > '9' }))
@@ -153,7 +153,7 @@ type slideReader struct {
 	size   slideSize
 }
 
-// slideSize is that of all slides, in English metric units; 0 is not known.
+// slideSize is the size of all slides, in English metric units; 0 is not known.
 type slideSize struct{ width, height int64 }
 
 // slideShape is the shape being read.

@@ -78,7 +78,7 @@ func scanLanguage(b *builder, s string) {
 	}
 }
 
-// script is one of the scripts whose letters are told apart; 0 for any other.
+// script is one of the scripts whose letters are distinguished; 0 for any other.
 type script byte
 
 const (

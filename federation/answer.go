@@ -166,8 +166,9 @@ func (s *answers) ask(ctx context.Context, from concordat.SiteID, payload []byte
 // mostAnswer is the most bytes of a payload that fit into one reply beside what the transport adds.
 const mostAnswer = crypto.MaxPayload - 4096
 
-// appendFitting returns the payload of t. Where it is too long for one message, each sentence keeps its
-// nearest hits, and libraries whose sentences lost some are told to be capped. It fails if even one hit a sentence is too much.
+// appendFitting returns the payload of t. If it is too long for one message, each sentence keeps its
+// nearest hits, and libraries whose sentences lost some are marked as capped. It fails if even one hit a sentence is too
+// much.
 func appendFitting(t *wire.Told) ([]byte, error) {
 	b, err := wire.AppendTold(nil, t)
 	most := 0

@@ -19,7 +19,7 @@ const (
 	// leastRate is how many bytes of a message must come in each leastRateFor from its beginning on.
 	leastRate    = 64 << 10
 	leastRateFor = 5 * time.Second
-	// firstRead is how much is read before anything is asked about a message: more than the least one has.
+	// firstRead is the number of bytes read before a message is checked at all: more than the shortest has.
 	firstRead = 8 << 10
 )
 
@@ -60,7 +60,7 @@ func (b *bodies) begin(site crypto.SiteID, known bool, giveUp func()) *body {
 	return x
 }
 
-// hold takes n bytes more. It fails with errBusy where there is no room, and with errSlow for a message that gave way.
+// hold takes n bytes more. It fails with errBusy if there is no room, and with errSlow for a message that gave way.
 func (x *body) hold(n int) error {
 	b := x.of
 	b.mu.Lock()
@@ -132,7 +132,7 @@ func (x *body) end() {
 }
 
 // read reads the message of a request, of at most the given number of bytes, as long as it comes fast enough. After the
-// first bytes, or all where there are fewer, it asks check whether to go on.
+// first bytes, or all if there are fewer, it asks check whether to go on.
 func (x *body) read(w http.ResponseWriter, r *http.Request, most int, longest time.Duration,
 	check func(first []byte) error) (b []byte, err error) {
 	c := http.NewResponseController(w)

@@ -9,8 +9,8 @@ import (
 )
 
 // bounded is a listener with a bounded number of connections, of all addresses and of each, and of new
-// ones of an address in a second: whoever opens more has them closed at once, before a byte is read or a
-// key is used.
+// ones of an address in a second: connections beyond that are closed at once, before a byte is read or a key is
+// used.
 type bounded struct {
 	net.Listener
 	most, each int

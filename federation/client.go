@@ -19,9 +19,9 @@ type Client struct {
 	site  concordat.SiteID
 	order [32]byte // key of the order of sentences
 	link  link
-	// journal is told of the audits of other sites.
+	// journal receives the audit heads of other sites.
 	journal Journal
-	// observe is told what came of each call; nil: nobody is.
+	// observe receives the outcome of each call; nil: nobody is.
 	observe func(site concordat.SiteID, outcome Outcome, took time.Duration)
 }
 

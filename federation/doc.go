@@ -1,7 +1,8 @@
 // Package federation carries what partners say to each other: it is the wire and the transport between a
 // concordat.Partner, which [Client] is for one partner, and a concordat.Answerer, which [Server] serves to all of them.
-// What a site answers is not here (package site/answer), nor whom it knows (package partners) or the envelopes
-// themselves (package crypto). Open federation.go first, then client.go and server.go, which are the two ends.
+// The content of answers is not here (package site/answer), nor the list of partners (package partners) or the
+// envelopes themselves (package crypto). Open federation.go first, then client.go and server.go, which are the two
+// ends.
 //
 // A request is sealed to the partner's key and signed by the asking site; its answer is sealed to a key
 // that serves this one request, and is signed twice: as a message, and as a statement that can be kept

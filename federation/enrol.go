@@ -12,8 +12,8 @@ import (
 	"concordat/crypto"
 )
 
-// visit fetches a site's card from whoever answers: it takes any TLS key, and remembers which, until the card says which
-// keys are good. A card proves itself, by the signature of its site's root. Who comes is not told.
+// visit fetches a site's card from an unverified server: it takes any TLS key, and remembers which, until the card says
+// which keys are good. A card proves itself, by the signature of its site's root. Who comes is not told.
 type visit struct {
 	http *http.Client
 

@@ -27,8 +27,8 @@ type ClientOptions struct {
 	Parallel int              // calls under way at once, further ones wait here; 0: eight
 	Journal  Journal          // nil: none
 	Now      func() time.Time // nil: time.Now
-	// Observe, if not nil, is told what came of each call. The outcome is one of Outcome; that of KindGarbage if the
-	// partner's answer, or its card, cannot be or answers something else.
+	// Observe, if not nil, receives the outcome of each call. The outcome is one of Outcome; that of KindGarbage if
+	// the partner's answer, or its card, cannot be or answers something else.
 	Observe func(site concordat.SiteID, outcome Outcome, took time.Duration)
 	// Dial replaces the way connections are made, for tests; nil: TCP, ten seconds.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -441,7 +441,7 @@ func (r *remote) renew(ctx context.Context) (*crypto.Card, error) {
 }
 
 // fetch fetches the card at an address: as the partner that this site is where a key answers that the card held names, and
-// else as a guest, so that whoever answers instead does not learn by this site's own key who asks.
+// else as a guest, so that an impostor does not learn by this site's own key who asks.
 func (r *remote) fetch(ctx context.Context, url string, held *crypto.Card) (*crypto.Card, error) {
 	b, err := fetchCard(ctx, r.http, url)
 	check := func(*crypto.Card) error { return nil }

@@ -17,7 +17,7 @@ import (
 
 // Replays remembers the requests that a site has taken, with their replies, until they are too old to
 // be taken again. Of one message it runs at most one: the same bytes get the same reply, and other bytes
-// under the same name are refused. Where a partner's replies grow too many, the oldest are dropped, and their
+// under the same name are refused. If a partner's replies grow too many, the oldest are dropped, and their
 // requests refused if they come again; where all grow too many, those of the partner that has the most. It is a file
 // that is only appended to, rewritten without what expired when it has grown. It is safe for concurrent use; one process has
 // a file open at a time.

@@ -71,7 +71,7 @@ type Journal interface {
 type Exchange struct {
 	Partner concordat.SiteID
 	Asked   bool   // by this site; else by the partner
-	Kind    string // of the answer, such as tell
+	Kind    string // of the answer, for example tell
 	At      time.Time
 	Took    time.Duration
 	Request [32]byte // SHA-256 of the request's envelope

@@ -21,12 +21,12 @@ import (
 type ServerOptions struct {
 	Parallel int // requests answered at once; 0: twice the processors
 	PerSite  int // of one partner at once; 0: half of Parallel, at least one
-	Waiting  int // requests of one partner that wait; more are told to come later; 0: 32
+	Waiting  int // requests of one partner that wait; more are refused for now; 0: 32
 	// Bytes is how many bytes of messages of one partner may be coming or wait for their answers; 0: 16 MiB. Strangers is
 	// how many of those who are not known, as everybody is behind a proxy until his message has come; 0: 64 MiB.
 	Bytes, Strangers int
-	// Rate is how many requests a second one partner may make, five hundred times as many at once; 0: 10. More are told to
-	// come later, and leave no entry in the audit.
+	// Rate is how many requests a second one partner may make, five hundred times as many at once; 0: 10. More are refused
+	// for now, and leave no entry in the audit.
 	Rate    int
 	Timeout time.Duration // of answering; 0: two minutes; at most crypto.MaxTTL
 	// Beat: answers leave at whole multiples of it after their message came, so that the time an answer
@@ -47,9 +47,9 @@ type ServerOptions struct {
 	// Newer is called when a partner says that it has a newer card than the roster; nil: nothing is.
 	Newer func(site concordat.SiteID)
 	Now   func() time.Time // nil: time.Now
-	// Observe, if not nil, is told what came of each message; site is empty where it is not known for certain. A partner is
-	// OutcomeBusy that sends more than it may, and OutcomeRejected where its message was not in order or came too slowly.
-	// The outcome is one of Outcome.
+	// Observe, if not nil, receives the outcome of each message; site is empty where it is not known for certain. A partner
+	// is OutcomeBusy that sends more than it may, and OutcomeRejected where its message was not in order or came too
+	// slowly. The outcome is one of Outcome.
 	Observe func(site concordat.SiteID, outcome Outcome, took time.Duration)
 	// Panicked, if not nil, is called after each request whose answering panicked, which is logged and refused.
 	Panicked func()
@@ -111,8 +111,8 @@ type Server struct {
 	mux     *http.ServeMux
 }
 
-// NewServer returns a Server. order is that of this site's Clients. The caller closes replays when the
-// server has ended.
+// NewServer returns a Server. order is the order of requests shared with this site's Clients. The caller closes
+// replays when the server has ended.
 func NewServer(roster Roster, a concordat.Answerer, k Keeper, replays *Replays, order [32]byte, o ServerOptions) *Server {
 	o.defaults()
 	replays.claim = o.Claim

@@ -240,7 +240,7 @@ func (s *Shard) apply(ctx context.Context, changes []Change, at Applied) error {
 	return nil
 }
 
-// persistedTo is told by Bleve that the batch is on disk.
+// Bleve calls persistedTo when the batch is on disk.
 func (s *Shard) persistedTo(at Applied, bytes int, err error) {
 	s.logged.mu.Lock()
 	defer s.logged.mu.Unlock()

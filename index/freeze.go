@@ -13,8 +13,8 @@ import (
 	"concordat"
 )
 
-// Frozen is the state of a shard at one moment, of which a copy can be written while the shard goes on.
-// Its segments stay on the disk until Close. It is for one goroutine.
+// Frozen is the state of a shard at one moment; a copy of it can be written while the shard goes on. Its
+// segments stay on the disk until Close. It is for one goroutine.
 type Frozen struct {
 	shard  *Shard
 	reader bleve.CopyReader
@@ -85,7 +85,7 @@ func (f *Frozen) Send(ctx context.Context, scratch string, file func(name string
 	return nil
 }
 
-// sending is a directory of which only bbolt's file, which has to be one, is on the disk.
+// sending is a directory with only bbolt's file, which has to be a real one, on the disk.
 type sending struct {
 	directory
 	file func(name string) io.WriteCloser

@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// huge returns n zeroes in memory that the system is asked to give in pages of 2 MB: a look-up reads from some ten
-// places that have nothing to do with one another, and with pages of 4 KB finding out where those are takes as long as reading.
-// The system may decline, which costs time and nothing else.
+// huge returns n zeroes in memory, in pages of 2 MB if the system can: a look-up reads from some ten places that have
+// nothing to do with one another, and with pages of 4 KB finding out where those are takes as long as reading. The system
+// may decline, which costs time and nothing else.
 func huge[T any](n int) []T {
 	const page = 2 << 20
 	s := make([]T, n)

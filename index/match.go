@@ -135,7 +135,7 @@ func (m *matcher) wants(d *document) bool {
 	return !excluded
 }
 
-// add appends the matches of asked fingerprint number i, of which fs are the entries found.
+// add appends the matches of asked fingerprint number i; fs are the entries found for it.
 func (m *matcher) add(ctx context.Context, i int, fs []found) error {
 	if len(fs) > 1 {
 		slices.SortFunc(fs, func(a, b found) int {

@@ -62,7 +62,7 @@ func preflight(dir string) (storedState, error) {
 	return stored, err
 }
 
-// wholeRoot reads what bbolt reads when it opens a file for writing, the list of free pages. Where that panics, the
+// wholeRoot reads what bbolt reads when it opens a file for writing, the list of free pages. If that panics, the
 // lock on the file stays taken: one for readers does not keep anybody from finding the damage again.
 func wholeRoot(path string) error {
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, PreLoadFreelist: true, Timeout: time.Second})

@@ -235,7 +235,7 @@ func syncTree(dir string) error {
 	return syncDir(dir)
 }
 
-// diskError marks err as ErrDiskFull where it is one; nil stays nil.
+// diskError marks err as ErrDiskFull if it is one; nil stays nil.
 func (s *Shard) diskError(what string, err error) error {
 	if err == nil {
 		return nil

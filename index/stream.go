@@ -20,7 +20,7 @@ import (
 // the processor time and give occurrence numbers of different segments that collide. What is written goes to
 // the file as it comes; the fingerprints go to a second file, from which each band's terms are read again, a
 // range of values at a time. In memory stay 40 bytes for each block, a range of terms, and one field's dictionary,
-// about four bytes a sentence. The bytes are those of the merge in memory (TestStream).
+// about four bytes a sentence. The bytes equal those of the merge in memory (TestStream).
 
 // streamTerms is the number of terms of one range, 16 bytes each.
 const streamTerms = 16 << 20

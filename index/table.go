@@ -100,8 +100,8 @@ func (b *band) rec(p uint32) (sig uint64, ext uint16) {
 	return binary.LittleEndian.Uint64(r), binary.LittleEndian.Uint16(r[8:])
 }
 
-// whole returns the fingerprint of which the band is v and rest gives sig and ext; it serves
-// differences of fingerprints as well.
+// whole returns the fingerprint with band v whose rest is sig and ext; it serves differences of fingerprints as
+// well.
 func whole(band int, v uint32, sig uint64, ext uint16) concordat.Fingerprint {
 	const mask = values - 1
 	low, fourth := sig&(1<<60-1), sig>>60|uint64(ext)<<4

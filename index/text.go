@@ -52,7 +52,7 @@ const (
 
 // SearchText returns the best documents for each window from Bleve's posting lists, a term at a
 // time. It sees every document whose Put had returned when it was called; one that is being put
-// may be in the answer, whole. Its cost is that of the posting lists: about 50 ns a posting.
+// may be in the answer, whole. It costs as much as reading the posting lists: about 50 ns a posting.
 func (s *Shard) SearchText(ctx context.Context, q *concordat.TextQuery) (*concordat.TextAnswer, error) {
 	if err := checkTextQuery(q); err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ var (
 	_ retain.Places = BatchFolders{}
 )
 
-// BatchFolders are the folders of batches, of which each has the texts of its documents.
+// BatchFolders are the folders of batches; each has the texts of its documents.
 type BatchFolders struct{ o *Instance }
 
 // Name is that in receipts.

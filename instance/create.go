@@ -37,7 +37,7 @@ func Create(ctx context.Context, dir, id, title, scheme, database string, public
 		return nil, err
 	}
 	c, err := LoadConfig(path)
-	if err != nil { // such as an identity that configuration refuses
+	if err != nil { // for example an identity that configuration refuses
 		if wrote {
 			err = errors.Join(err, os.Remove(path))
 		}
@@ -114,7 +114,7 @@ func HoldsSite(ctx context.Context, dir string) (bool, error) {
 	return held == string(c.Site.ID), errors.Join(err, db.Close())
 }
 
-// storeLines are those of the configuration file that name a database.
+// storeLines returns the lines of the configuration file that name a database.
 func storeLines(database string) string {
 	if database == "" {
 		return ""

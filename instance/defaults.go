@@ -31,7 +31,7 @@ func (o *Instance) Template(name string) (*segment.Template, error) {
 	return nil, Usagef("no template %s: there are %s", name, NameList(names))
 }
 
-// SectionTemplate returns the section template that is wanted; none: "none". Where nobody says, it is the one that all the
+// SectionTemplate returns the section template that is wanted; none: "none". If nobody says, it is the one that all the
 // libraries named have for their documents: what is handed in to a call has the form of its earlier applications.
 func (o *Instance) SectionTemplate(ctx context.Context, wanted string, libraries []concordat.LibraryID) (*segment.Template, error) {
 	all := Templates(o.Config)

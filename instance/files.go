@@ -49,7 +49,7 @@ func WriteFile(path string, b []byte) error {
 	return nil
 }
 
-// ReadBounded reads a file of at most so many bytes. It fails with concordat.ErrInvalid where there are more.
+// ReadBounded reads a file of at most so many bytes. It fails with concordat.ErrInvalid if there are more.
 func ReadBounded(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -77,7 +77,7 @@ func (o *Instance) fillCluster(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
-// fillTime is how long a shard may be without a master, such as while the node starts.
+// fillTime is how long a shard may be without a master, for example while the node starts.
 const fillTime = 2 * time.Minute
 
 // Retry calls f until it does not fail with concordat.ErrUnavailable, for fillTime at most.

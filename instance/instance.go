@@ -84,7 +84,7 @@ type Instance struct {
 	Keeping    atomic.Bool                    // this process deletes for all nodes of the site
 	panics     atomic.Pointer[compare.Panics] // where they are noted; nil: in the log
 	keystore   atomic.Int64                   // version of the shared keystore of which the folder has a copy
-	setting    sync.Mutex                     // held by whoever changes the configuration file
+	setting    sync.Mutex                     // held while the configuration file is changed
 }
 
 // Mode says which parts of a site a command needs.
@@ -103,8 +103,8 @@ type Options struct {
 	Supervised bool // a service manager starts the process again when it ends
 }
 
-// Open opens the site in dir, which init has made. Close closes it. It fails with a UsageError where there is no
-// site or its configuration is not in order, and with concordat.ErrLocked where another process has what mode needs.
+// Open opens the site in dir, which init has made. Close closes it. It fails with a UsageError if there is no
+// site or its configuration is not in order, and with concordat.ErrLocked if another process has what mode needs.
 func Open(ctx context.Context, dir string, w Mode, options Options) (*Instance, error) {
 	c, err := ReadConfig(dir)
 	if err != nil {
@@ -197,7 +197,7 @@ func (o *Instance) openParts(ctx context.Context, w Mode) error {
 	return o.settle(ctx)
 }
 
-// ShardOptions are those of an index of the site on one machine.
+// ShardOptions returns the options of the site's index on one machine.
 func (o *Instance) ShardOptions() index.Options {
 	return index.Options{Site: o.Config.Site.ID, Scheme: o.Profiler.Scheme(), Shard: "00", Warm: o.Config.Index.KeepTable,
 		StockSegments: o.Config.Index.StockSegments}

@@ -53,7 +53,7 @@ func (o *Instance) OpenKeystore() (*Keystore, *crypto.Identity, error) {
 }
 
 // OpenKeystore finds the keystore of the folder and its secret, and opens it. It fails with ErrNoKeys
-// where there is none.
+// if there is none.
 func OpenKeystore(dir string, ask Ask) (*Keystore, *crypto.Identity, error) {
 	k := &Keystore{Path: filepath.Join(dir, KeystoreName)}
 	b, err := keyfile.Bytes(k.Path)
@@ -233,7 +233,7 @@ type Ask func(prompt string) (crypto.Secret, error)
 func PartnerName(s crypto.SiteID) concordat.SiteID { return concordat.SiteID(s.String()) }
 
 // SigningIdentity returns the identity by which the site in dir signs, or nil where it has no keys. A keystore under a
-// passphrase signs only where the passphrase is in a file: nobody is asked for it to write a report.
+// passphrase signs only if the passphrase is in a file: writing a report prompts nobody.
 func SigningIdentity(dir string, ask Ask) (*crypto.Identity, error) {
 	b, err := keyfile.Bytes(filepath.Join(dir, KeystoreName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -249,7 +249,7 @@ func SigningIdentity(dir string, ask Ask) (*crypto.Identity, error) {
 	return id, err
 }
 
-// CardState returns until when a card is in force, or what is wrong with it; err is that of reading it.
+// CardState returns until when a card is in force, or what is wrong with it; err is the error of reading it.
 func CardState(card *crypto.Card, err error, now time.Time) (string, error) {
 	switch {
 	case err != nil:

@@ -24,7 +24,7 @@ const (
 	RootExportSetting = "root key exported" // when
 )
 
-// CardFields are those of a first card: the site's name, and no address.
+// CardFields returns the fields of a first card: the site's name, and no address.
 func (o *Instance) CardFields() crypto.CardFields {
 	return crypto.CardFields{Name: cmp.Or(o.Now().Site.Title, string(o.Config.Site.ID)), Modes: crypto.ModeSealed}
 }
@@ -111,7 +111,7 @@ func absolute(path string) string {
 	return path
 }
 
-// MakeKeyFile returns the key in the file, which it makes where there is none.
+// MakeKeyFile returns the key in the file, which it makes if there is none.
 func MakeKeyFile(path string) (crypto.Secret, error) {
 	s, err := RawKeyFrom(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -138,7 +138,7 @@ type KeysState struct {
 // WantsExport reports whether people are to be asked for the export of the root key.
 func (k KeysState) WantsExport() bool { return k.Made && k.Root && k.Exported.IsZero() && !k.Asked }
 
-// Keys returns the state of the site's keys. Where nobody can be asked for the passphrase of the keystore, Made is false.
+// Keys returns the state of the site's keys. If nobody can be asked for the passphrase of the keystore, Made is false.
 func (o *Instance) Keys(ctx context.Context) (KeysState, error) {
 	id, err := SigningIdentity(o.Dir, o.ask)
 	if err != nil || id == nil {

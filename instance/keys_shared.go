@@ -15,7 +15,7 @@ import (
 	"concordat/store"
 )
 
-// The nodes of a site are one site to its partners: what one of them changes in the keystore, such as the
+// The nodes of a site are one site to its partners: what one of them changes in the keystore, for example the
 // keys of the week that its card announces, the others need at once. So the store has the keystore,
 // encrypted as its file is, and each node a copy of it; what opens it stays out of the store.
 

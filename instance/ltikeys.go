@@ -12,7 +12,7 @@ import (
 // LTIKeyName holds the keys with which the site signs what it says to learning platforms.
 const LTIKeyName = "lti-keys.json"
 
-// LTIKeys reads the keys of the site in dir, and makes them where there are none.
+// LTIKeys reads the keys of the site in dir, and makes them if there are none.
 func LTIKeys(dir string) (*lti.Keys, error) {
 	path := filepath.Join(dir, LTIKeyName)
 	b, err := os.ReadFile(path)

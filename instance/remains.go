@@ -53,7 +53,7 @@ func (o *Instance) sharesFolder() bool { return o.Clustered() && o.Config.Store.
 // RecentUploads is how far back uploads are looked for that nothing came of: the hourly sweep has removed older ones.
 const RecentUploads = 48 * time.Hour
 
-// ForgetUploads removes files that were handed in whole, and of which the process ended before anybody was told. The
+// ForgetUploads removes files that were uploaded whole but not reported to anybody before the process ended. The
 // caller serves the site and has not begun to.
 func (o *Instance) ForgetUploads(ctx context.Context, files *store.Files) error {
 	if o.Clustered() || o.Config.Store.URL != "" {

@@ -40,8 +40,8 @@ func (o *Instance) copyClusterState(ctx context.Context, to string) (t Snapshot,
 	return t, t.readCopy(ctx, path)
 }
 
-// HoldsShards reports whether the index in dir is that of a node: of a machine that is one, or that was
-// restored and is none yet.
+// HoldsShards reports whether the index in dir belongs to a node: of a machine that is one, or that was restored
+// and is none yet.
 func HoldsShards(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, IndexName, NodeDirName, string(cluster.ShardName(0))))
 	return err == nil

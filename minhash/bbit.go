@@ -116,7 +116,7 @@ type ThreeWay struct {
 	Deviation  float64 // standard error of All
 }
 
-// ThreeWay estimates the resemblance of three sets, such as a text and two sources: how much of what
+// ThreeWay estimates the resemblance of three sets, for example a text and two sources: how much of what
 // the text has from one it has from the other as well (Li, König and Gui 2010). It needs b of 2 or
 // more: with one bit, whether three hashes agree follows from the pairs, and says nothing more.
 func (d *Document) ThreeWay(a, b, c []uint64) (ThreeWay, error) {

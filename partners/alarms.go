@@ -19,7 +19,8 @@ type refused struct {
 	n     int
 }
 
-// messageEnded is told what came of a message of a partner, and raises an alarm about one that floods this site.
+// messageEnded receives the outcome of each message of a partner, and raises an alarm about one that floods this
+// site.
 func (r *Roster) messageEnded(site concordat.SiteID, o federation.Outcome) {
 	if site == "" || o != federation.OutcomeBusy && o != federation.OutcomeRejected {
 		return
@@ -38,7 +39,7 @@ func (r *Roster) messageEnded(site concordat.SiteID, o federation.Outcome) {
 	}
 }
 
-// callEnded is told what came of a call to a partner, and raises an alarm about an answer that cannot be.
+// callEnded receives the outcome of each call to a partner, and raises an alarm about an impossible answer.
 func (r *Roster) callEnded(site concordat.SiteID, o federation.Outcome) {
 	if o == federation.Outcome(federation.KindGarbage) {
 		r.alarm(store.PartnerAlarm{Partner: site, Kind: store.AlarmFalse}, "a partner's answer cannot be, or answers something else",

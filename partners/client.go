@@ -26,7 +26,7 @@ type Client struct {
 	o      *instance.Instance
 	keys   *instance.Keystore
 	roster *Roster
-	// observe is told of each exchange with a partner; nil: nobody is.
+	// observe receives each exchange with a partner; nil: nobody is.
 	observe func(concordat.SiteID, federation.Outcome, time.Duration)
 	tell    func(format string, args ...any)
 
@@ -39,7 +39,7 @@ type Client struct {
 // Options say how a site speaks with its partners.
 type Options struct {
 	Log *slog.Logger
-	// Observe is told of each question to a partner and Answered of each of its; nil: nobody is.
+	// Observe receives each question to a partner and Answered each question from it; nil: nobody is.
 	Observe, Answered func(concordat.SiteID, federation.Outcome, time.Duration)
 	Panicked          func()                           // called after each request of a partner that ended in a panic; nil: nobody is
 	Tell              func(format string, args ...any) // tells a person what is left out, and why
@@ -47,7 +47,7 @@ type Options struct {
 	Notices, Reread time.Duration
 }
 
-// Open opens the keystore and the card of the site. It fails with instance.ErrNoKeys where there are no keys.
+// Open opens the keystore and the card of the site. It fails with instance.ErrNoKeys if there are no keys.
 func Open(ctx context.Context, o *instance.Instance, options Options) (*Client, error) {
 	k, id, err := o.OpenKeystore()
 	if err != nil {
@@ -66,7 +66,7 @@ func (c *Client) self() crypto.SiteID {
 	return id.Site()
 }
 
-// Identity is that of the site as it is now.
+// Identity returns the site's current identity.
 func (c *Client) Identity() *crypto.Identity {
 	id, _ := c.roster.Self()
 	return id
@@ -75,7 +75,7 @@ func (c *Client) Identity() *crypto.Identity {
 // Roster is the site's view of its partners.
 func (c *Client) Roster() *Roster { return c.roster }
 
-// Keystore is that of the site.
+// Keystore is the site's keystore.
 func (c *Client) Keystore() *instance.Keystore { return c.keys }
 
 // Connect returns a client of a partner, which its caller closes.

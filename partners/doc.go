@@ -1,6 +1,6 @@
-// Package partners is a site among its partners: whom it knows, how it asks them, and how it answers. The protocol is
-// in package federation, what is asked and answered in packages site/ask and site/answer. Open client.go and server.go
-// first.
+// Package partners is a site among its partners: the list of partners, questions to them, and answers to theirs. The
+// protocol is in package federation, the content of questions and answers in packages site/ask and site/answer. Open
+// client.go and server.go first.
 //
 // Start from [Open], whose [Client] connects to partners, takes in what leaders of federations grant, and reads mirrors;
 // [Comparison] adds partners and mirrors to a check. [Listen] makes the [Server] that answers partners and delivers

@@ -67,7 +67,7 @@ func NewMirrorStore(o *instance.Instance, tell func(format string, args ...any))
 	return &MirrorStore{o, tell}
 }
 
-// change opens the index of the mirrors of an epoch to change it. Where it was lost, is damaged or of an earlier
+// change opens the index of the mirrors of an epoch to change it. If it was lost, is damaged or of an earlier
 // recipe, all that the store says to be in it is dropped, since a sync would go on from there.
 func (ms *MirrorStore) change(ctx context.Context, e concordat.Epoch, scheme concordat.Scheme) (*index.Shard, error) {
 	s, err := OpenMirrors(ms.o, e, scheme, true)

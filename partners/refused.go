@@ -13,7 +13,7 @@ const (
 	RefusedAddress    Refused = "address"    // an address is missing, or is none
 	RefusedListen     Refused = "listen"     // it cannot listen there
 	RefusedRoot       Refused = "root"       // the root key is elsewhere, so that no card can be made
-	RefusedCluster    Refused = "cluster"    // each machine of the site is told by its configuration
+	RefusedCluster    Refused = "cluster"    // each machine of the site reads it from its configuration
 	RefusedSettings   Refused = "settings"   // the configuration cannot be written
 	RefusedFormat     Refused = "format"     // no invitation
 	RefusedOwn        Refused = "own"        // the site's own invitation

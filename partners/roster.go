@@ -173,8 +173,8 @@ func (r *Roster) Inviting() bool {
 	return false
 }
 
-// Invitation implements federation.Registrar. One that is used is told too: Enrol knows whether the same
-// request comes again.
+// Invitation implements federation.Registrar. A used one is returned too: Enrol knows whether the same request
+// comes again.
 func (r *Roster) Invitation(ctx context.Context, hash [32]byte) (time.Time, error) {
 	i, err := r.db.Invitation(ctx, hash)
 	return i.Expires, err
@@ -270,7 +270,8 @@ func (r *Roster) witness(ctx context.Context, h *crypto.Head, told concordat.Sit
 	}
 }
 
-// mostOfOne is how many heads of one site a partner is told: a contradiction, and the newest.
+// mostOfOne is the number of heads of one site sent to a partner: two that contradict each other, and the
+// newest.
 const mostOfOne = 4
 
 // Others implements federation.Journal: heads of the members of federations that the partner is in too.

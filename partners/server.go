@@ -134,8 +134,8 @@ func (p *Server) Close() error {
 // Self returns the identity and the card of the site as they are now.
 func (p *Server) Self() (*crypto.Identity, *crypto.Card) { return p.client.roster.Self() }
 
-// Run answers at l and does what is due until ctx ends. alone runs what one process does for the site, as long as it
-// is this one.
+// Run answers at l and runs the periodic work until ctx ends. alone runs what one process does for the site, as long
+// as it is this one.
 func (p *Server) Run(ctx context.Context, g *errgroup.Group, l net.Listener,
 	alone func(context.Context, func(context.Context) error) error) {
 	p.Address = l.Addr().String()
@@ -147,7 +147,7 @@ func (p *Server) Run(ctx context.Context, g *errgroup.Group, l net.Listener,
 	}
 }
 
-// keep does what one process does for the site until ctx ends.
+// keep runs, until ctx ends, the work that one process does for the whole site.
 func (p *Server) keep(ctx context.Context) error {
 	p.keeper.Store(true)
 	defer p.keeper.Store(false)
@@ -284,7 +284,7 @@ func (p *Server) set(f crypto.Federation, e crypto.FederationEpoch, others []con
 		PairKey: func(asker concordat.SiteID) []byte {
 			to, err := crypto.ParseSiteID(string(asker))
 			if err != nil {
-				return e.AuthorKey() // nobody: whoever asks has a card
+				return e.AuthorKey() // nobody: every caller has a card
 			}
 			return e.SketchKey(to, id.Site())
 		}}, nil
@@ -351,7 +351,7 @@ func (p *Server) deliver(ctx context.Context, to concordat.SiteID, n *concordat.
 	return cl.Notify(ctx, n)
 }
 
-// takeIn does what follows from notices that came.
+// takeIn acts on received notices.
 func (p *Server) takeIn(ctx context.Context) error {
 	text, err := p.client.o.Store.Setting(ctx, inboxSetting)
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) {

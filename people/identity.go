@@ -9,7 +9,7 @@ import (
 	"concordat/store"
 )
 
-// Person is somebody whom a provider has identified.
+// Person is a person identified by a provider.
 type Person struct {
 	Provider        string // as it is configured
 	Issuer, Subject string // for ever this person (OpenID Connect Core 1.0, section 5.7)

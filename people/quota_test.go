@@ -25,7 +25,7 @@ func accounts(t *testing.T, db *store.DB) map[string]store.Account {
 	return out
 }
 
-// used returns the kind of a quota that an error says is used up, and whose it is; ok where there is no error.
+// used returns the kind of a quota that an error says is used up, and whose it is; ok if there is no error.
 func used(t *testing.T, err error) string {
 	t.Helper()
 	var q *store.QuotaUsed

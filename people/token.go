@@ -36,7 +36,7 @@ const (
 	TokenPrefix = "concordat_"
 )
 
-// NewToken is a token that is asked for.
+// NewToken is a request for a token.
 type NewToken struct {
 	Name   string   // what it is for
 	Scopes []string // what it may do; one that is named twice counts once

@@ -53,7 +53,7 @@ func (s *scratch) short(sections []concordat.Section, excluded []bool) []concord
 	return out
 }
 
-// list returns the pieces of a text of two lines and more that are all short, such as a list of titles: its lines.
+// list returns the pieces of a text of two lines and more that are all short, for example a list of titles: its lines.
 // nil: it is none. A paragraph of running text is seldom broken into lines below 40 characters.
 func (s *scratch) list() []concordat.ShortPiece {
 	t := &s.text

@@ -21,8 +21,8 @@ const joinGap = 40
 const muchQuoted = 0.1
 
 // Build sees findings through rules. It is pure: equal findings and rules give an equal report,
-// the order of passages does not matter, and neither argument is changed. The cost is that of
-// sorting the passages and of the text's length.
+// the order of passages does not matter, and neither argument is changed. It takes the time of sorting the
+// passages and of one pass over the text.
 //
 // Passages of one source that overlap, or lie no farther apart than a short sentence, are joined.
 // What overlaps then, of whatever source, is one Evidence with all its sources, so no character is

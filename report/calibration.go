@@ -20,13 +20,13 @@ type Rate struct {
 	Third     int // documents with 0.3 or more
 }
 
-// Calibration has the measurements of the document score on documents of which is known whether they
-// reuse text of the library. Classes without reuse: clean ones share no long run of words with the library; near are those of
-// them that have its subjects and kind of page, the hard cases; forms share forms, declarations, statutes, quotations and lists of
+// Calibration has the measurements of the document score on documents that are known to reuse, or not to reuse, text of the
+// library. Classes without reuse: clean ones share no long run of words with the library; near are those of them that have
+// its subjects and kind of page, the hard cases; forms share forms, declarations, statutes, quotations and lists of
 // references by right. Classes with reuse, of a tenth of the document or more: reworded is copied, edited, translated there
 // and back or reworded by programs or people; copied forms are documents that share forms as well; condensed is a summary of
-// a source (of a tenth to three tenths); machine was rewritten by a language model.
-// doc/evaluation/score.md has the corpora and the command, which a test compares with this table.
+// a source (of a tenth to three tenths); machine was rewritten by a language model. doc/evaluation/score.md has the corpora
+// and the command, which a test compares with this table.
 func Calibration() []Rate {
 	return []Rate{
 		{false, "en", "clean", 1492, 5, 2},

@@ -29,7 +29,7 @@ var (
 	datedNotCited = regexp.MustCompile(`(?i)^\s*(?:(?:in|since|until|before|after|from|early|late|mid|spring|summer|autumn|winter|fall)\s+)*(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?,?\s*(?:[0-9]{1,2},?\s+)?(?:1[5-9]|20)[0-9]{2}|(?:公元|成立于|始于|截至|至|从|自|于)\s*(?:1[5-9]|20)[0-9]{2}`)
 )
 
-// citations returns the marks of citations in the text, such as [3], (Author, 2020), （作者，2020）,
+// citations returns the marks of citations in the text, for example [3], (Author, 2020), （作者，2020）,
 // Author (2020), and titles of works in 《》. The number of an entry in a list, which begins its line,
 // is none.
 func citations(text string) spans {

@@ -161,7 +161,7 @@ func appendItems(items []Item, path string, o map[string]any) []Item {
 		var sum [32]byte
 		switch v := o[name].(type) {
 		case map[string]any:
-			if path == "" { // such as scores; deeper ones, such as spans, are values
+			if path == "" { // for example scores; deeper ones, for example spans, are values
 				sum = sha256.Sum256([]byte("object"))
 				items = appendItems(items, below, v)
 				break
@@ -276,7 +276,7 @@ func parseItem(s string) (Item, error) {
 	return i, nil
 }
 
-// ReadManifest returns the manifest of a report, or concordat.ErrNotFound where it has none. What it says
+// ReadManifest returns the manifest of a report, or concordat.ErrNotFound if it has none. What it says
 // is to be believed only when its signature was checked.
 func ReadManifest(report []byte) (*Manifest, error) {
 	var r struct {

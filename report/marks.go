@@ -12,7 +12,8 @@ import (
 const (
 	// leadIn is the number of bytes before a quotation in which what introduces it is looked for: a clause or so.
 	leadIn = 240
-	// leastAttributed is the number of bytes of the shortest quotation that is told of as one. Shorter ones are terms.
+	// leastAttributed is the number of bytes of the shortest quotation that is reported as one. Shorter ones are
+	// terms.
 	leastAttributed = 40
 	// mostAttributed is the largest part of a text that quotations with their sources can make and still be shared by
 	// right: of a text made of quotations somebody judges by hand.

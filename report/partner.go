@@ -14,7 +14,7 @@ type PartnerSource struct {
 	concordat.Ref
 	Title   string          `json:"title,omitempty"`
 	Author  string          `json:"author,omitempty"`
-	Contact string          `json:"contact,omitempty"` // whom to turn to
+	Contact string          `json:"contact,omitempty"` // the contact
 	Date    time.Time       `json:"date,omitzero"`     // of the document
 	Level   concordat.Show  `json:"level"`             // of disclosure, as granted
 	Job     string          `json:"job,omitempty"`     // of the ask, hexadecimal; empty: a mirror told it
@@ -32,7 +32,7 @@ type Disclosure struct {
 	State  string         `json:"state"` // see concordat.DisclosureGranted and its neighbours
 	Words  string         `json:"words,omitempty"`
 	Reason string         `json:"reason,omitempty"` // as given with the request
-	// Contact as given with the request: to whom the partner may turn.
+	// Contact is the contact for the partner, as given with the request.
 	Contact string    `json:"contact,omitempty"`
 	Asked   time.Time `json:"asked"`
 	Changed time.Time `json:"changed"` // of State
@@ -150,7 +150,7 @@ func (l Language) shown(c concordat.Consulted) string {
 	return strings.Join(out, l.Say(", "))
 }
 
-// few says a number of which those below three are told as two.
+// few writes a number, those below three as two.
 func (l Language) few(n int, one, many string) string {
 	if n == 2 {
 		return l.Say("few") + " " + l.Say(many)
@@ -194,8 +194,8 @@ func (r *Report) hidden() bool {
 // shownIdentity is how much of an identity that no person can read is shown.
 const shownIdentity = 7
 
-// SiteName is the name of a site for people: that which a partner gives itself, with the beginning of its
-// identity, since two may take one name.
+// SiteName is the name of a site for people: the partner's own name with the beginning of its identity, since
+// two may take one name.
 func (r *Report) SiteName(id concordat.SiteID) string {
 	if n := r.Sites[id]; n != "" {
 		return n + " (" + string(id[:min(len(id), shownIdentity)]) + ")"
@@ -203,7 +203,7 @@ func (r *Report) SiteName(id concordat.SiteID) string {
 	return string(id)
 }
 
-// Place says where a document is. A partner's document has a pseudonym, of which the beginning is shown.
+// Place says where a document is. A partner's document is shown by the beginning of its pseudonym.
 func (r *Report) Place(ref concordat.Ref) string {
 	if _, ok := ref.Library.Batch(); ok {
 		return r.Language.Say("another document of this batch: %s", string(ref.Document))
@@ -231,8 +231,7 @@ func (r *Report) libraryPlace(s concordat.SiteID, id concordat.LibraryID) string
 	return r.SiteName(s) + "/" + string(id)
 }
 
-// SourceWords says of a partner's source whom to turn to, and how much of it is known; "" for a
-// source of this site.
+// SourceWords gives the contact for a partner's source, and the known part of it; "" for a source of this site.
 func (r *Report) SourceWords(ref concordat.Ref) string {
 	p, ok := r.Partner(ref)
 	if !ok {

@@ -7,7 +7,7 @@ import (
 )
 
 // partGap is the number of source bytes that may stand between two passages shown as one piece, and ownGap that of bytes
-// of the submission: more are somebody's own words, of which a piece must hold none. Where both texts were compared word
+// of the submission: more are somebody's own words, of which a piece must hold none. If both texts were compared word
 // by word ownGap holds for the source too: the comparison has left the text between them out, for example the next
 // question of a form, or would not join them.
 const (

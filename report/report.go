@@ -97,7 +97,7 @@ type Template struct {
 // check it.
 type Signature struct {
 	Site  concordat.SiteID `json:"site"`
-	Over  string           `json:"over"`  // what is signed, such as answer
+	Over  string           `json:"over"`  // what is signed, for example answer
 	Key   string           `json:"key"`   // fingerprint of the signing key
 	Value []byte           `json:"value"` // base64 in JSON
 }
@@ -123,7 +123,7 @@ func (f *Findings) Validate() error {
 type Rules struct {
 	ExcludeQuotes       bool `json:"exclude_quotes,omitempty"`
 	ExcludeBibliography bool `json:"exclude_bibliography,omitempty"`
-	// ExcludeCitations takes the marks of citations, such as (Author, 2020) or [1], out; not what they cite.
+	// ExcludeCitations takes the marks of citations, for example (Author, 2020) or [1], out; not what they cite.
 	ExcludeCitations bool `json:"exclude_citations,omitempty"`
 	// CountTemplates counts the wording of the findings' Templates, which else gives no score.
 	CountTemplates bool `json:"count_templates,omitempty"`

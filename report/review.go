@@ -85,7 +85,7 @@ func (r *Report) Mirrored(ref concordat.Ref) bool {
 	return ok && p.Job == ""
 }
 
-// MirrorDate returns the date of the copy of a partner's library; zero where there is none.
+// MirrorDate returns the date of the copy of a partner's library; zero if there is none.
 func (r *Report) MirrorDate(ref concordat.Ref) time.Time {
 	i := slices.IndexFunc(r.Consulted, func(c concordat.Consulted) bool {
 		return c.Site == ref.Site && c.Library == ref.Library && !c.Mirror.IsZero()

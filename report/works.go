@@ -41,8 +41,8 @@ const (
 )
 
 // Works returns the works that a text cites in its lists of references, in order and each once, of the first mostWorks entries. An
-// entry may go on over several lines, be numbered or stand apart; one of which neither a DOI nor author and year can be
-// told is left out.
+// entry may go on over several lines, be numbered or stand apart; an entry with neither a DOI nor author and year is left
+// out.
 func Works(text string) []Work {
 	var out []Work
 	seen := newWorkSet(nil)
@@ -310,7 +310,7 @@ func (s *workSet) has(w Work) bool {
 	})
 }
 
-// sameTitles reports whether two titles are those of one work.
+// sameTitles reports whether two titles name one work.
 func sameTitles(a, b map[string]bool) bool {
 	both := 0
 	for w := range a {
@@ -344,7 +344,7 @@ func clipAll(text string, spans []concordat.Span) []concordat.Span {
 	return out
 }
 
-// mostCiting is the number of sources of which it is said that both cite the same works; the JSON form has all.
+// mostCiting is the number of sources listed as citing the same works; the JSON form has all.
 const mostCiting = 10
 
 // citesWords says which works the submission and its sources both cite, a line for each source.

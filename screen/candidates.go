@@ -39,7 +39,7 @@ type Joined struct {
 const crowd = 4096
 
 // Candidates returns the pairs of documents that have an indexed fingerprint each within their
-// gates and the probe. It fails with ErrMemory only, where there are more than o.Most pairs. To use more than one
+// gates and the probe. It fails with ErrMemory only, if there are more than o.Most pairs. To use more than one
 // core, see Join.
 func Candidates(docs []Document, o JoinOptions) (Joined, error) {
 	j, err := NewJoin(docs, o)
@@ -55,9 +55,9 @@ func Candidates(docs []Document, o JoinOptions) (Joined, error) {
 }
 
 // Join is Candidates in passes that may go side by side. Each is a sort of all fingerprints by a band and a
-// comparison within equal values (sort-merge join), so that its work is that of sorting; with ProbeOne each leaves
-// out one nibble of the band. Memory, beside the documents, is about 70 bytes a fingerprint, 32 for each pass that
-// goes on, and up to 40 a pair. The documents must not change.
+// comparison within equal values (sort-merge join), so that its work is sorting; with ProbeOne each leaves out one
+// nibble of the band. Memory, beside the documents, is about 70 bytes a fingerprint, 32 for each pass that goes
+// on, and up to 40 a pair. The documents must not change.
 type Join struct {
 	o         JoinOptions
 	documents int
@@ -174,7 +174,7 @@ func (j *Join) nibbles() int {
 }
 
 // Pass does pass number n, 0 ≤ n < Passes. Several goroutines may do passes at once, each of them once. It fails with ErrMemory
-// where there are more than o.Most pairs, as Joined would.
+// if there are more than o.Most pairs, as Joined would.
 func (j *Join) Pass(n int) error {
 	r := j.room()
 	defer j.leave(r)
@@ -334,7 +334,7 @@ func (j *Join) full() error {
 	return nil
 }
 
-// Joined returns what all passes found, which must have been done, and fails with ErrMemory where there are more
+// Joined returns what all passes found, which must have been done, and fails with ErrMemory if there are more
 // than o.Most pairs. The join is at its end.
 func (j *Join) Joined() (Joined, error) {
 	j.mu.Lock()
@@ -359,8 +359,8 @@ type pairSet struct {
 	full   bool
 }
 
-// add adds pairs. Repeats are dropped when they may be as many as what is known, so that memory is that of the
-// distinct pairs, twice.
+// add adds pairs. Repeats are dropped when they may be as many as what is known, so that it takes the memory of
+// the distinct pairs, twice.
 func (s *pairSet) add(pairs []uint64) {
 	if s.full {
 		return

@@ -24,7 +24,7 @@ const half = 0.5
 //
 // The weight of a link is its Resemblance to six decimals; of several between two documents the largest counts.
 // Those that are Aside are left out. The order of links does not matter, and that of documents only among those of
-// equal weight and number of links. The cost is that of sorting the links, a few times over.
+// equal weight and number of links. It takes the time of sorting the links, a few times over.
 func Communities(n int, links []Link) [][]int {
 	g := newWeighted(n, links)
 	c := make([]int32, n) // the community of each document: the number of one that is or was in it
@@ -180,8 +180,8 @@ func (g *weighted) part(c []int32) bool {
 	return len(after) > len(before)
 }
 
-// join makes one of two communities while the weight between them is more than it may be. In each round those pairs
-// become one of which either is the best for the other.
+// join makes one of two communities while the weight between them is more than it may be. In each round the pairs
+// that are each other's best are joined.
 func (g *weighted) join(c []int32) {
 	inner, into := make([]int64, len(c)), make([]int32, len(c))
 	var bonds []bond

@@ -16,7 +16,7 @@ type Overlap struct {
 	ContainedA, ContainedB float64 // covered share of each
 }
 
-// Compare returns the overlap of two documents. Where both have their runs of words, what is covered
+// Compare returns the overlap of two documents. If both have their runs of words, what is covered
 // is the runs they share and the asked sentences that are lightly edited copies of an indexed sentence of
 // the other; else the asked sentences within the gate of one. Every sentence is compared with every
 // one of the other.
@@ -62,7 +62,7 @@ func covered(a, b *Document) int {
 }
 
 // near reports whether a passage lies within limit and both gates of one of the others. It is where
-// screening spends its time: nearly all pairs are told apart by the first 60 bits.
+// screening spends its time: the first 60 bits decide nearly all pairs.
 func near(p *Passage, others []Passage, limit int) bool {
 	limit = min(limit, int(p.Gate))
 	for i := range others {

@@ -12,7 +12,7 @@ import (
 const Buckets = 128
 
 // Distribution counts how prints spread (Manku, Jain and Das Sarma 2007, section 5.2 and figure 2): prints of real
-// documents are not uniform, and a bucket far above the others holds hot prints, such as those of
+// documents are not uniform, and a bucket far above the others holds hot prints, for example those of
 // empty pages. The zero value has counted none.
 type Distribution struct {
 	Prints int

@@ -147,8 +147,8 @@ const (
 	longestName  = 1 << 12 // of a section, bytes
 )
 
-// AppendBinary appends a form of the document that ParseDocument reads, for work files: it is that of
-// this version of the program, and is not kept. It never fails.
+// AppendBinary appends a form of the document that ParseDocument reads, for work files: the form belongs to this
+// version of the program, and is not kept. It never fails.
 func (d *Document) AppendBinary(b []byte) ([]byte, error) {
 	b = binary.LittleEndian.AppendUint64(b, uint64(d.Characters))
 	for _, ps := range [2][]Passage{d.Indexed, d.Asked} {

@@ -158,7 +158,7 @@ type Packed struct {
 	prints uint64
 }
 
-// OpenPacked opens the packed table of size bytes in r. It fails with ErrPacked where the bytes
+// OpenPacked opens the packed table of size bytes in r. It fails with ErrPacked if the bytes
 // are not what Pack wrote; blocks are checked when they are read.
 func OpenPacked(r io.ReaderAt, size int64) (*Packed, error) {
 	const blockAndKey = packedBlock + keyBytes

@@ -139,7 +139,7 @@ type Node struct {
 // MostDrawn is the number of documents of a cluster that WriteCluster draws.
 const MostDrawn = 60
 
-// WriteCluster draws the documents of a cluster in a row, in the order given, such as that of their
+// WriteCluster draws the documents of a cluster in a row, in the order given, for example that of their
 // dates, and their pairs as arcs, the darker the more they resemble each other. Of more than
 // MostDrawn documents the first are drawn; links to others are left out. Links name nodes by place.
 func WriteCluster(w io.Writer, title string, nodes []Node, links []Link) error {

@@ -26,9 +26,9 @@ type SelfJoin struct {
 	// Hot is the number of equal prints from which on they are left out as saying nothing about reuse
 	// (section 5.2 there); 0: none are.
 	Hot int
-	// Stop holds prints that are left out from the start, such as those found hot before.
+	// Stop holds prints that are left out from the start, for example those found hot before.
 	Stop map[uint64]bool
-	// Watch, if not nil, is told what begins, over and over: for those who take the time.
+	// Watch, if not nil, is called with the name of each step as it begins, for measuring time.
 	Watch func(Stage)
 }
 
@@ -81,7 +81,7 @@ func (s *SelfJoin) parts(n int64) int {
 // one over the same stored prints. n is the number of stored prints, at most 2^32-1. Equal prints
 // are one: each copy is paired with the first, and only the first with what is near. Run fails
 // with the first error of the stream or of emit, with the cause of a cancelled ctx, and with
-// ErrMemory where more equal leading bits occur than fit.
+// ErrMemory if more equal leading bits occur than fit.
 func (s *SelfJoin) Run(ctx context.Context, n int64, start int, emit func(Twin) error, done func(Progress) error) error {
 	if s.Bytes < selfLeast || n < 0 || n > mostSelfJoin || s.Design.F > 64 {
 		return fmt.Errorf("self-join of %d prints of %d bits in %d bytes: want at most %d of 64 bits, in at least %d bytes", n, s.Design.F,

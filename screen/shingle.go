@@ -127,8 +127,8 @@ type SketchOptions struct {
 	// stay connected. 0: 200.
 	Common int
 	// Super brings documents together by super-shingles of so many neighbouring values instead of by
-	// single ones: far fewer candidates, of which those that hardly resemble each other are missing
-	// (Broder 1997, section 4; minhash.MinSketch.Super). 0: by values.
+	// single ones: far fewer candidates, without the pairs that hardly resemble each other (Broder 1997, section
+	// 4; minhash.MinSketch.Super). 0: by values.
 	Super int
 }
 

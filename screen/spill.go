@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// Space gives room outside memory, such as files of a folder.
+// Space gives room outside memory, for example files of a folder.
 type Space interface {
 	// Create returns an empty Spill.
 	Create() (Spill, error)

@@ -34,7 +34,7 @@ const (
 // a small letter) with abbreviations and initials excepted. A single line end inside a paragraph is
 // a space, unless the line is markedly shorter than its neighbours, the text is not wrapped at all,
 // or a list item follows; a blank line ends the paragraph. Words whose letters are written apart are
-// joined (package spaced); their place is that of all their letters.
+// joined (package spaced); their place covers all their letters.
 func Split(text string) (*Text, error) {
 	t := &Text{}
 	if err := t.Split(text); err != nil {
@@ -43,7 +43,7 @@ func Split(text string) (*Text, error) {
 	return t, nil
 }
 
-// Split does what the function Split does, reusing the memory of t, whose former content is lost.
+// Split is the function Split, reusing the memory of t, whose former content is lost.
 func (t *Text) Split(text string) error {
 	return t.splitAll(text, true)
 }

@@ -324,7 +324,7 @@ func NewFrequencies(documents uint32, counts iter.Seq2[uint64, uint32]) (*Freque
 	return f, nil
 }
 
-// Features returns the number of distinct features counted, each of which takes some 40 bytes.
+// Features returns the number of distinct features counted; each takes some 40 bytes.
 func (f *Frequencies) Features() int { return len(f.count) }
 
 // IDF returns log2((1+N)/(1+n)) + 1/256 in units of 1/256, for a feature of n of the N documents:

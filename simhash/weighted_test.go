@@ -8,7 +8,7 @@ import (
 	"concordat"
 )
 
-// Weighted returns the fingerprint in which features[i] weighs weights[i], such as its frequency
+// Weighted returns the fingerprint in which features[i] weighs weights[i], for example its frequency
 // times its inverse document frequency; negative weights count on the other side. It fails if the
 // slices differ in length or a weight is not a finite number.
 func (s *Sketcher) Weighted(features []uint64, weights []float64) (concordat.Fingerprint, error) {

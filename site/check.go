@@ -59,7 +59,7 @@ type CheckOptions struct {
 	// Standing keeps the check: documents that come later and match raise an alert, here and at
 	// partners that keep standing asks, until they are ended.
 	Standing bool
-	// Progress, if not nil, is told how far the check is. It may be called concurrently.
+	// Progress, if not nil, is called with the progress of the check. It may be called concurrently.
 	Progress func(Progress)
 }
 

@@ -26,18 +26,18 @@ type Asking struct {
 	Options    *CheckOptions
 	Findings   *report.Findings       // so far, and completed by Ask
 	Candidates []*compare.Candidate   // documents of this site that were compared
-	Shared     *compare.SharedWording // what of the submission is shared by right, as known before anybody is asked
+	Shared     *compare.SharedWording // wording of the submission that is shared by right, as known before anybody is asked
 	Progress   func(Progress)
 }
 
-// What partners are asked of a submission (CheckOptions.Forward). Sentences of which half or more is shared by right, as
-// far as is known before partners are asked, are never asked: templates, lists of references, and what enough documents
-// of this site or of a batch hold.
+// What partners are asked of a submission (CheckOptions.Forward). Sentences at least half of which is shared by right,
+// as far as is known before partners are asked, are never asked: templates, lists of references, and what enough
+// documents of this site or of a batch hold.
 const (
-	// ForwardUnmatched asks about the sentences of which less than half of the letters, marks and
-	// digits stand in passages that were found at this site, before any rule of a report. What is found
-	// in mirrors does not count. A sentence is one of the submission's questions under the partner's
-	// scheme, [concordat.Profile.Questions]; one without letters is never asked.
+	// ForwardUnmatched asks about the sentences with less than half of their letters, marks and digits in
+	// passages found at this site, before any rule of a report. What is found in mirrors does not count. A
+	// sentence is one of the submission's questions under the partner's scheme, [concordat.Profile.Questions];
+	// one without letters is never asked.
 	ForwardUnmatched = "unmatched"
 	ForwardAll       = "all"  // every sentence
 	ForwardNone      = "none" // nothing: partners are not spoken to
@@ -56,7 +56,7 @@ type PartnerLibraries struct {
 	Level     concordat.Show // the most that is wanted; empty: metadata
 	// Deadline bounds all rounds with the partner together; 0: DefaultDeadline.
 	Deadline time.Duration
-	Purpose  string     // a word agreed in the federation, such as thesis
+	Purpose  string     // a word agreed in the federation, for example thesis
 	Authors  [][16]byte // pseudonyms of the submission's authors
 	// MostAsked is the most sentences of one ask; 0, or more than it: concordat.MostAsked.
 	MostAsked int

@@ -100,11 +100,11 @@ type QueueOptions struct {
 	Read func(ctx context.Context, j Job) ([]Item, error)
 	// Options returns what the job's check compares with; done, if not nil, is called after the check.
 	Options func(ctx context.Context, j Job) (o CheckOptions, done func(), err error)
-	// Hold, if not nil, is asked before a task is begun: while it returns an error, none is, and what
-	// is queued waits for it.
+	// Hold, if not nil, is called before a task is begun: while it returns an error, none is begun, and queued
+	// tasks wait.
 	Hold func() error
-	// Admit, if not nil, is asked once the texts of a task are read and before they are compared; an
-	// error, such as of a quota, ends the task with it as the cause.
+	// Admit, if not nil, is called after the texts of a task are read and before they are compared; an error,
+	// for example of a quota, ends the task with it as the cause.
 	Admit func(ctx context.Context, t store.Task, j Job, items []Item) error
 	// Discard, if not nil, is called after a task of a job with NoStore has ended, and removes the text
 	// and the original. What it misses is for a sweep of package retain.
@@ -137,7 +137,7 @@ type Queue struct {
 
 const (
 	queueLease = time.Minute
-	// shareEvery is how often other processes are told how far a task is.
+	// shareEvery is the interval at which a task's progress is shared with other processes.
 	shareEvery = time.Second
 	QueuePoll  = 2 * time.Second // for tasks that another process hands in
 )
@@ -161,8 +161,8 @@ func (q *Queue) Submit(ctx context.Context, owner, batch string, j Job) (concord
 }
 
 // SubmitAll is Submit for several: all are in the queue, or none. Those whose job has a Fault have ended.
-// As none ends before all are there, the end of a batch is told once. also, if not nil, makes further changes, and audit
-// entries, in the transaction that puts the tasks into the queue.
+// As none ends before all are there, the end of a batch is reported once. also, if not nil, makes further changes, and
+// audit entries, in the transaction that puts the tasks into the queue.
 func (q *Queue) SubmitAll(ctx context.Context, owner, batch string, jobs []Job,
 	also func(tx *store.DB, ids []concordat.TaskID) error) ([]concordat.TaskID, error) {
 	var tasks []store.Task

@@ -49,7 +49,7 @@ func (q *Queue) Progress(ctx context.Context, id concordat.TaskID) (e Event, ok 
 		return e, ok
 	}
 	b, err := q.o.Store.TaskProgress(ctx, id)
-	if err != nil { // nothing was told yet, or nothing can be told now
+	if err != nil { // no progress yet, or it cannot be had now
 		return e, false
 	}
 	return e, json.Unmarshal(b, &e) == nil

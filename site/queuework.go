@@ -92,7 +92,7 @@ func (q *Queue) work(ctx context.Context, lane store.Lane) error {
 			continue
 		case err != nil:
 			q.o.Logger.Error("claim a task", "error", err)
-			_ = q.held(func() error { return err }) // until it is asked again
+			_ = q.held(func() error { return err }) // until it is polled again
 			select {                                // a store that is out of reach for a while must not end the site
 			case <-ctx.Done():
 				return ctx.Err()
@@ -158,7 +158,7 @@ func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 // own scavenger takes minutes for what one large text has used.
 const idleMemory = 256 << 20
 
-// releaseEvery is the least time between two such calls, each of which collects everything.
+// releaseEvery is the least time between two such calls; each collects everything.
 const releaseEvery = 5 * time.Second
 
 // releaseMemory gives memory back to the system after a task that used much: a check of 200 MB of text needs eight times as

@@ -106,7 +106,7 @@ func (b *batchNames) has(ctx context.Context, id string, d concordat.DocumentID)
 }
 
 // wasDeleted reports whether a source that the catalogue does not have was deleted, also one whose name a deletion has
-// taken out of the findings. Documents of which no deletion tells were never taken in.
+// taken out of the findings. Documents without a deletion were never taken in.
 func (s *Site) wasDeleted(ctx context.Context, r concordat.Ref) (bool, error) {
 	if name, ok := strings.CutPrefix(string(r.Document), DeletedPrefix); ok && len(name) == DeletedDigits {
 		if was, err := s.o.Store.WasDeletedAs(ctx, name); was || err != nil {

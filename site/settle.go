@@ -57,7 +57,7 @@ func (s *Site) settleAll(ctx context.Context, open []store.Intake) (sum Settled,
 	return sum, nil
 }
 
-// settle settles one intake. It fails with store.ErrLease where that has ended or is another's.
+// settle settles one intake. It fails with store.ErrLease if that has ended or is another's.
 func (s *Site) settle(ctx context.Context, one store.Intake, sum *Settled) error {
 	s.taking.Lock()
 	defer s.taking.Unlock()

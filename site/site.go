@@ -76,13 +76,13 @@ type Options struct {
 	Shared bool
 	// Sharing follows what is open to partners; nil: nothing is.
 	Sharing Sharing
-	// Encoder verifies leads; nil: they are those of the embedded table.
+	// Encoder verifies leads; nil: the embedded table.
 	Encoder *compare.Encoder
 }
 
 // Sharing keeps what partners may ask about in step with the site's libraries.
 type Sharing interface {
-	// Changed is told that documents came or went. It returns at once.
+	// Changed is called after documents came or went. It returns at once.
 	Changed()
 	// Close ends every share of a library that is deleted.
 	Close(ctx context.Context, lib concordat.LibraryID) error
@@ -212,8 +212,8 @@ func (s *Site) DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids
 // DeletePage is how many documents of a library are deleted at a time.
 const DeletePage = 500
 
-// DeleteLibrary forgets a library with all its documents; progress, if not nil, is told how many
-// are gone. A call that was cut short can be repeated.
+// DeleteLibrary forgets a library with all its documents; progress, if not nil, is called with the number of
+// documents gone. A call that was cut short can be repeated.
 func (s *Site) DeleteLibrary(ctx context.Context, lib concordat.LibraryID, progress func(done int)) error {
 	if _, err := s.o.Store.Library(ctx, lib); err != nil {
 		return fmt.Errorf("library %s: %w", lib, err)

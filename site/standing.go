@@ -85,7 +85,7 @@ type watchCache struct {
 	table *watchTable
 }
 
-// watched returns the table of the standing checks of the site's scheme, nil where there are none.
+// watched returns the table of the standing checks of the site's scheme, nil if there are none.
 func (s *Site) watched(ctx context.Context) (*watchTable, error) {
 	tasks, err := s.o.Store.StandingTasks(ctx)
 	if err != nil || len(tasks) == 0 {

@@ -30,7 +30,7 @@ type AnswerDocument struct {
 	Library  concordat.LibraryID
 	Document concordat.DocumentID
 	Hash     string         // of the text that matched
-	Told     concordat.Show // the most that was told of it
+	Told     concordat.Show // the highest level told of it
 }
 
 // AnswerHit is a sentence of such a document near one that was asked.
@@ -68,7 +68,7 @@ func scanJob(s engine.Scanner) (AnswerJob, error) {
 const jobColumns = `partner, job, federation, number, purpose, commitment, made, used, asks, sentences`
 
 // UseAnswerJob notes another ask of a job and returns the job. Of j everything but Made, Used and
-// Asks is read. It fails with concordat.ErrInvalid where the partner's job had another epoch, purpose
+// Asks is read. It fails with concordat.ErrInvalid if the partner's job had another epoch, purpose
 // or commitment.
 func (db *Peers) UseAnswerJob(ctx context.Context, j AnswerJob) (AnswerJob, error) {
 	var out AnswerJob
@@ -215,7 +215,7 @@ type NearSentence struct {
 	Within   bool // within the gate: it would be told. Else it lies a little beyond.
 }
 
-// Asking is of whom, and in what, questions are counted.
+// Asking names the partner and the library whose questions are counted.
 type Asking struct {
 	Partner concordat.SiteID
 	Epoch   concordat.Epoch
@@ -226,7 +226,7 @@ type Asking struct {
 // CountQuestions counts, for each sentence of ours, the different questions that came near it since a moment, and returns
 // which of the given ones may not be answered: those that would be told of a sentence of which most questions were counted
 // before, or of which an earlier ask of the same job told already by another question. The others are counted; one that is
-// known costs nothing. Questions that lie beyond the gate count for sentences of which some question was told before.
+// known costs nothing. Questions beyond the gate count for sentences about which some question was answered before.
 // Concurrent calls never count more than most together.
 func (db *Peers) CountQuestions(ctx context.Context, a Asking, since time.Time, most int,
 	questions []Question) (withheld []bool, err error) {

@@ -42,7 +42,7 @@ func scanAsk(s engine.Scanner) (Ask, error) {
 	return a, nil
 }
 
-// PutAsk keeps a question before it is sent. It fails with concordat.ErrNotFound where there is no
+// PutAsk keeps a question before it is sent. It fails with concordat.ErrNotFound if there is no
 // such task.
 func (db *Peers) PutAsk(ctx context.Context, a Ask) error {
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -81,7 +81,7 @@ func (db *Peers) Asks(ctx context.Context, task concordat.TaskID) ([]Ask, error)
 // Digest names a sentence without telling it.
 type Digest [16]byte
 
-// Expose records that a partner is shown sentences in a form, such as fingerprints of an epoch, and
+// Expose records that a partner is shown sentences in a form, for example fingerprints of an epoch, and
 // returns for each whether it must not be: the partner has it in another form already. The record
 // is made before anything is sent, and stays.
 func (db *Peers) Expose(ctx context.Context, site concordat.SiteID, form string, digests []Digest) (withheld []bool, err error) {

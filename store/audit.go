@@ -148,7 +148,7 @@ func (db *AuditLog) VerifyAudit(ctx context.Context, known ...AuditHead) (AuditH
 	}, known...)
 }
 
-// VerifyEntries is VerifyAudit for entries from elsewhere, such as a partner's export.
+// VerifyEntries is VerifyAudit for entries from elsewhere, for example a partner's export.
 func VerifyEntries(entries iter.Seq2[AuditEntry, error], known ...AuditHead) (AuditHead, error) {
 	want := make(map[int64]string, len(known))
 	last := int64(0)

@@ -17,7 +17,7 @@ type Batch struct {
 	ID     string
 	Title  string
 	Owner  string // the account that wants it; empty: the command line
-	Runner string // who works on it, such as serve
+	Runner string // the worker, for example serve
 	// Work is a hash of the question: a command finds the unfinished batch of its question by it.
 	Work    string
 	Request json.RawMessage // in the caller's own form
@@ -57,7 +57,7 @@ type BatchInput struct {
 }
 
 // CreateBatch puts a batch with its files at the end of the queue, all or nothing. It fails with
-// concordat.ErrExists where the id is taken.
+// concordat.ErrExists if the id is taken.
 func (db *Checks) CreateBatch(ctx context.Context, b Batch, inputs []BatchInput) error {
 	err := checkName("batch", b.ID)
 	if err == nil {
@@ -120,8 +120,8 @@ func (db *Checks) BatchOfWork(ctx context.Context, work string) (Batch, error) {
 	return b, db.fail(err, "batch of %s", work)
 }
 
-// BatchProgress notes how far a batch is and sets it running; it fails with ErrLease where the batch has
-// ended, such as by CancelBatch, and with concordat.ErrNotFound where it is gone.
+// BatchProgress notes how far a batch is and sets it running; it fails with ErrLease if the batch has
+// ended, for example by CancelBatch, and with concordat.ErrNotFound if it is gone.
 func (db *Checks) BatchProgress(ctx context.Context, id, stage string, done, total int) error {
 	now := stamp(db.now())
 	err := db.changeBatch(ctx, id, `state = ?, stage = ?, done = ?, total = ?, started = CASE WHEN started = 0 THEN ? ELSE started END`,

@@ -17,7 +17,7 @@ type BatchMember struct {
 	Author   string
 	AuthorBy string // AuthorDeclared or AuthorMetadata; empty: unknown
 	Group    string
-	DraftOf  string // name of the member of which it is an earlier or later version
+	DraftOf  string // name of a member that it is an earlier or later version of
 	Dated    concordat.Date
 	DatedBy  concordat.DateOrigin
 	Flags    []concordat.Flag
@@ -38,7 +38,7 @@ type BatchMember struct {
 
 // Who says who the author of a member is.
 const (
-	AuthorDeclared = "declared" // whoever handed the batch in
+	AuthorDeclared = "declared" // the person who handed the batch in
 	AuthorMetadata = "metadata" // the file's own metadata, which nobody has verified
 )
 

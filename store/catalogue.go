@@ -50,7 +50,7 @@ func scanDocument(s engine.Scanner) (DocumentRow, error) {
 
 // PutDocuments notes the documents, each replacing the row of its library and id; of two for one
 // document the later counts. All or none is stored. A document whose Hash is a new one gets the next
-// Revision; the same text put again keeps it. It fails with concordat.ErrNotFound where a library
+// Revision; the same text put again keeps it. It fails with concordat.ErrNotFound if a library
 // does not exist.
 func (db *Catalogue) PutDocuments(ctx context.Context, rows []DocumentRow) error {
 	if err := db.checkDocuments(rows); err != nil || len(rows) == 0 {

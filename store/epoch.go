@@ -113,7 +113,7 @@ func (db *Peers) Leftover(ctx context.Context, e concordat.Epoch, lib concordat.
 	return ids, db.fail(err, "leftovers of %s in epoch %s", lib, e)
 }
 
-// EpochLibraries returns the libraries of which the epoch's set may hold documents, in order.
+// EpochLibraries returns the libraries that may have documents in the epoch's set, in order.
 func (db *Peers) EpochLibraries(ctx context.Context, e concordat.Epoch) ([]concordat.LibraryID, error) {
 	ids, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (concordat.LibraryID, error) {
 		var id concordat.LibraryID
@@ -252,7 +252,7 @@ func (db *Peers) EpochChanges(ctx context.Context, e concordat.Epoch, lib concor
 	return ds, db.fail(err, "changes of %s in epoch %s", lib, e)
 }
 
-// EpochEver returns the libraries of which the epoch's set holds or held documents, in order.
+// EpochEver returns the libraries that have or had documents in the epoch's set, in order.
 func (db *Peers) EpochEver(ctx context.Context, e concordat.Epoch) ([]concordat.LibraryID, error) {
 	ids, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (concordat.LibraryID, error) {
 		var id concordat.LibraryID

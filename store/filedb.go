@@ -30,7 +30,7 @@ const (
 
 // Fetch returns where the file with the hash can be read on this machine, for reading only, or
 // concordat.ErrNotFound. What the database has is copied at the first time, with memory for one part, and
-// fails with concordat.ErrCorrupt where it is not the file of that hash. The file may go a day later.
+// fails with concordat.ErrCorrupt if it is not the file of that hash. The file may go a day later.
 func (f *Files) Fetch(ctx context.Context, hash string) (string, error) {
 	if f.db == nil {
 		return f.Path(hash)
@@ -232,7 +232,7 @@ func (f *Files) All(ctx context.Context, each func(hash string) error) error {
 	}
 }
 
-// Name is that of the files in a receipt of a deletion.
+// Name is the name of the files in a receipt of a deletion.
 func (*Files) Name() string { return "originals" }
 
 // Erase forgets originals of a task, and returns how many were there. Their names are gone from the disk

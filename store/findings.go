@@ -43,8 +43,8 @@ func (db *Checks) PutFindings(ctx context.Context, id concordat.TaskID, data []b
 }
 
 // ReplaceFindings replaces findings that are still of the revision given, as FindingsAt returned it,
-// and fails with concordat.ErrChanged, and changes nothing, where somebody else has replaced them. Other
-// errors are those of PutFindings.
+// and fails with concordat.ErrChanged, and changes nothing, where somebody else has replaced them. It also fails
+// like PutFindings.
 func (db *Checks) ReplaceFindings(ctx context.Context, id concordat.TaskID, revision int64, data []byte) error {
 	if len(data) > MaxFindings {
 		return db.fail(fmt.Errorf("%w: %d bytes, at most %d", concordat.ErrInvalid, len(data), MaxFindings),
@@ -77,9 +77,9 @@ func pack(data []byte) ([]byte, error) {
 	return enc.EncodeAll(data, nil), nil
 }
 
-// Findings returns what PutFindings kept. It fails with concordat.ErrNotFound where there is
-// nothing, with concordat.ErrCorrupt where the bytes are not those that were kept, and with
-// concordat.ErrInvalid where a newer program packed them.
+// Findings returns what PutFindings kept. It fails with concordat.ErrNotFound if there is
+// nothing, with concordat.ErrCorrupt if the bytes are not those that were kept, and with
+// concordat.ErrInvalid if a newer program packed them.
 func (db *Checks) Findings(ctx context.Context, id concordat.TaskID) ([]byte, error) {
 	data, _, err := db.FindingsAt(ctx, id)
 	return data, err

@@ -28,17 +28,17 @@ const (
 	EventEvidenceAnswer  EventKind = "evidence.answer"  // a request of this site to a partner was decided
 	EventPartnerAlarm    EventKind = "partner.alarm"    // a partner did what somebody should look into
 	EventAlertFound      EventKind = "alert.found"      // a later document matches a standing check of this site
-	EventAlertTold       EventKind = "alert.told"       // a later document of this site matches a partner's standing check, which was told
+	EventAlertTold       EventKind = "alert.told"       // a partner was told of a later document that matches its standing check
 	EventPing            EventKind = "ping"             // asked for by a person, to try a webhook
 )
 
-// EventKinds returns the kinds that a webhook can want; a ping goes to each that is asked for one.
+// EventKinds returns the kinds that a webhook can want; a ping goes to each webhook for which one is requested.
 func EventKinds() []EventKind {
 	return []EventKind{EventCheckDone, EventCheckFailed, EventBatchDone, EventEvidenceRequest, EventEvidenceAnswer,
 		EventPartnerAlarm, EventAlertFound, EventAlertTold}
 }
 
-// HookState says whether a webhook is told.
+// HookState says whether a webhook receives events.
 type HookState string
 
 // The states of a webhook.
@@ -53,11 +53,11 @@ const MaxHooks = 20
 // HookSecretBytes is the length of a webhook's secret.
 const HookSecretBytes = 32
 
-// Hook is a webhook: an address that is told what happens.
+// Hook is a webhook: an address that events are sent to.
 type Hook struct {
 	ID      HookID
-	Account string // whose checks it is told of
-	Whole   bool   // it is told of the whole site, as long as the account is an administrator's
+	Account string // the account whose checks it reports
+	Whole   bool   // it reports the whole site, as long as the account is an administrator's
 	URL     string
 	Title   string // for people
 	Kinds   []EventKind
@@ -71,8 +71,8 @@ type Hook struct {
 
 const hookColumns = `h.id, h.account, h.whole, h.url, h.title, h.kinds, h.secret, h.former, h.former_until, h.made, h.state, h.cause`
 
-// ableHooks are those that may hear of events, and activeHooks those of them that are told: a webhook
-// acts for its account and ends with its rights.
+// ableHooks are the webhooks that may receive events, and activeHooks those of them that do: a webhook acts for
+// its account and ends with its rights.
 const (
 	ableHooks = `(SELECT h.id FROM hook h JOIN account a ON a.name = h.account
 		WHERE a.disabled = 0 AND (h.whole = 0 OR a.role = 'administrator'))`
@@ -175,7 +175,7 @@ func (db *Webhooks) UpdateHook(ctx context.Context, h Hook) error {
 	return db.fail(err, "update webhook %s", h.ID)
 }
 
-// PauseHook pauses a webhook for a cause, such as a receiver that is gone.
+// PauseHook pauses a webhook for a cause, for example a receiver that is gone.
 func (db *Webhooks) PauseHook(ctx context.Context, id HookID, cause string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		return oneOf(c.Exec(ctx, `UPDATE hook SET state = ?, cause = ? WHERE id = ?`, HookPaused, cleanText(cause), id))

@@ -62,7 +62,7 @@ func scanDelivery(s engine.Scanner) (Delivery, error) {
 }
 
 // ClaimDelivery gives the caller the delivery that has been due longest, with its webhook, until the
-// lease ends; none of the webhooks in busy. It fails with concordat.ErrNotFound where nothing is due.
+// lease ends; none of the webhooks in busy. It fails with concordat.ErrNotFound if nothing is due.
 // Deliveries whose time is over become dead on the way.
 func (db *Webhooks) ClaimDelivery(ctx context.Context, lease time.Duration, busy ...HookID) (Delivery, Hook, error) {
 	now := stamp(db.now())
@@ -105,8 +105,8 @@ func (db *Webhooks) ClaimDelivery(ctx context.Context, lease time.Duration, busy
 }
 
 // EndAttempt notes how the attempt of a claimed delivery went, and what comes of it: state and, of
-// DeliveryPending, when it is due again. It fails with ErrLease where another has begun the next
-// attempt, and with concordat.ErrNotFound where the delivery is gone.
+// DeliveryPending, when it is due again. It fails with ErrLease if another has begun the next
+// attempt, and with concordat.ErrNotFound if the delivery is gone.
 func (db *Webhooks) EndAttempt(ctx context.Context, d Delivery, a Attempt, state DeliveryState, due time.Time) error {
 	ended := int64(0)
 	switch state {

@@ -12,7 +12,7 @@ import (
 	"concordat/store/engine"
 )
 
-// HookTime is how long an event is told again and again before its delivery is dead.
+// HookTime is the time for which an event is retried before its delivery is dead.
 const HookTime = 72 * time.Hour
 
 // maxWaiting bounds the deliveries of one webhook that wait; what comes beyond is dead at once.
@@ -57,7 +57,7 @@ type alarmEvent struct {
 }
 
 // Announce tells all webhooks that want it of an event: the site's, and those of the account owner where
-// it is not empty; what a paused one is told waits. data is JSON.
+// it is not empty; events for a paused one wait. data is JSON.
 func (db *Webhooks) Announce(ctx context.Context, kind EventKind, owner string, data json.RawMessage) error {
 	err := db.write(ctx, func(c engine.Conn) error { return db.announce(ctx, c, kind, owner, data) })
 	return db.fail(err, "announce %s", kind)
@@ -104,7 +104,7 @@ func (db base) deliver(ctx context.Context, c engine.Conn, kind EventKind, data 
 	return nil
 }
 
-// PingHook makes an event that only this webhook is told of.
+// PingHook makes an event for this webhook only.
 func (db *Webhooks) PingHook(ctx context.Context, id HookID) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		return db.deliver(ctx, c, EventPing, map[string]HookID{"webhook": id}, id)
@@ -117,7 +117,7 @@ func (db *Webhooks) PingHook(ctx context.Context, id HookID) error {
 func (db base) taskEnded(ctx context.Context, c engine.Conn, id concordat.TaskID) error {
 	var some int
 	if err := c.Row(ctx, `SELECT count(*) FROM hook`).Scan(&some); err != nil || some == 0 {
-		return err // nobody is told of anything
+		return err // no webhook receives it
 	}
 	t, err := scanTask(c.Row(ctx, `SELECT `+taskColumns+` FROM task WHERE id = ?`, id))
 	if err != nil {

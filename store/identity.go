@@ -9,8 +9,8 @@ import (
 	"concordat/store/engine"
 )
 
-// Identity is who somebody is at a provider to whom people sign in. Issuer and subject together name
-// a person for ever (OpenID Connect Core 1.0, section 5.7); an e-mail address does not.
+// Identity is a person's account at a provider for signing in. Issuer and subject together name a person for
+// ever (OpenID Connect Core 1.0, section 5.7); an e-mail address does not.
 type Identity struct {
 	Issuer, Subject string
 	Account         string
@@ -28,7 +28,7 @@ func scanIdentity(s engine.Scanner) (Identity, error) {
 }
 
 // LinkIdentity links a person at a provider to an account. It fails with concordat.ErrExists where
-// the person is linked already, and with concordat.ErrNotFound where there is no such account.
+// the person is linked already, and with concordat.ErrNotFound if there is no such account.
 func (db *People) LinkIdentity(ctx context.Context, i Identity) error {
 	err := i.validate()
 	if err == nil {
@@ -120,7 +120,7 @@ func (db *People) UnlinkIdentity(ctx context.Context, issuer, subject string) er
 const maxFlows = 100_000
 
 // PutFlow keeps data under a secret of at least 128 random bits until it expires. It fails with
-// concordat.ErrUnavailable where too much waits, and with concordat.ErrExists where the secret was
+// concordat.ErrUnavailable if too much waits, and with concordat.ErrExists if the secret was
 // put before.
 func (db *People) PutFlow(ctx context.Context, kind, secret, data string, expires time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -141,7 +141,7 @@ func (db *People) PutFlow(ctx context.Context, kind, secret, data string, expire
 }
 
 // TakeFlow returns the data under a secret and forgets it: of two callers one gets it. It fails with
-// concordat.ErrNotFound where it is unknown, taken or expired.
+// concordat.ErrNotFound if it is unknown, taken or expired.
 func (db *People) TakeFlow(ctx context.Context, kind, secret string) (string, error) {
 	var data string
 	err := db.write(ctx, func(c engine.Conn) error {

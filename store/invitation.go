@@ -15,7 +15,7 @@ import (
 type Invitation struct {
 	Hash    [32]byte // of the token
 	Digest  [32]byte // of the invitation, for the words
-	Note    string   // whom it is for
+	Note    string   // the intended recipient
 	Grants  []Grant
 	Made    time.Time // set by the store
 	Expires time.Time

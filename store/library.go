@@ -20,8 +20,8 @@ type Library struct {
 	Documents int // counted by the store; not read from a caller
 }
 
-// Policy holds the rules that the owner of a library sets for everyone; to whom it is open stands in a
-// Share for each partner.
+// Policy holds the rules that the owner of a library sets for everyone; each partner that it is open to has a
+// Share.
 type Policy struct {
 	// Forward is the forwarding of checks that name this library: unmatched, all or none; empty: the
 	// site's setting. Of several libraries the strictest counts, and a check's own wish before all.
@@ -73,7 +73,7 @@ func scanLibrary(s engine.Scanner) (Library, error) {
 	return l, nil
 }
 
-// CreateLibrary makes l. It fails with concordat.ErrExists where its id is taken.
+// CreateLibrary makes l. It fails with concordat.ErrExists if its id is taken.
 func (db *Catalogue) CreateLibrary(ctx context.Context, l Library) error {
 	policy, err := encodeLibrary(l)
 	if err == nil {

@@ -15,7 +15,7 @@ import (
 const (
 	LTIFetch  = "fetch"  // its file is to be fetched
 	LTIChecks = "check"  // its check is to come to an end, and the platform is to be told
-	LTIDone   = "done"   // the platform was told the result
+	LTIDone   = "done"   // the platform has the result
 	LTIFailed = "failed" // given up; Code and Cause say why
 )
 
@@ -34,7 +34,7 @@ type LTIAsset struct {
 	// What follows is how far it is.
 
 	State    string
-	Told     string // the progress that the platform was told last
+	Told     string // the progress last sent to the platform
 	Code     string // of a failure
 	Cause    string // for the administrator
 	Task     concordat.TaskID
@@ -60,8 +60,8 @@ const flowNotice = "lti-notice"
 
 // TakeLTINotice takes the assets of a notice, all or none, and remembers the notice until forget. It
 // reports whether the notice is new: one that was taken before changes nothing. An asset that is
-// known already keeps its ID; it is fetched anew where it had failed, and the platform is told its
-// result again where it was done.
+// known already keeps its ID; it is fetched anew if it had failed, and its result is sent to the platform again
+// if it was done.
 func (db *LTI) TakeLTINotice(ctx context.Context, notice string, forget time.Time, assets []LTIAsset) (bool, error) {
 	fresh := true
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -128,7 +128,7 @@ func (db *LTI) ClaimLTIAsset(ctx context.Context, lease time.Duration) (LTIAsset
 }
 
 // SetLTIAsset keeps how far an asset is; with a Task also whose its check is. It fails with
-// concordat.ErrNotFound where the asset is gone.
+// concordat.ErrNotFound if the asset is gone.
 func (db *LTI) SetLTIAsset(ctx context.Context, a LTIAsset) error {
 	var err error
 	switch a.State {

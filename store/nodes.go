@@ -25,7 +25,7 @@ func (db *DB) KeystoreVersion(ctx context.Context) (version int64, err error) {
 }
 
 // PutKeystore makes content the version after the given one, which 0 says is none yet, and returns it. It
-// fails with concordat.ErrChanged where another version is there.
+// fails with concordat.ErrChanged if another version is there.
 func (db *DB) PutKeystore(ctx context.Context, version int64, content []byte) (int64, error) {
 	err := db.write(ctx, func(c engine.Conn) error {
 		var n int64

@@ -152,7 +152,7 @@ type StandingAsk struct {
 	Ask     concordat.Ask
 }
 
-// AddStandingAsk keeps a question until it expires; the same one twice counts once. It fails with concordat.ErrRefused where the
+// AddStandingAsk keeps a question until it expires; the same one twice counts once. It fails with concordat.ErrRefused if the
 // partner would have more than most sentences standing in the epoch.
 func (db *Peers) AddStandingAsk(ctx context.Context, x StandingAsk, most int) error {
 	err := checkName("partner", x.Partner)

@@ -106,7 +106,7 @@ func (db *Peers) Cards(ctx context.Context, site concordat.SiteID) ([]SignedCard
 	return cs, db.fail(err, "cards of %s", site)
 }
 
-// CardSites returns the sites of which there are cards, this one included.
+// CardSites returns the sites that have cards here, this one included.
 func (db *Peers) CardSites(ctx context.Context) ([]concordat.SiteID, error) {
 	ss, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (concordat.SiteID, error) {
 		var site concordat.SiteID
@@ -189,7 +189,7 @@ func (db *Peers) Partners(ctx context.Context) ([]Partner, error) {
 }
 
 // SetPartnerState moves a partner from one state to another and forgets its words. It fails with
-// concordat.ErrInvalid where it is in another state, and with concordat.ErrNotFound.
+// concordat.ErrInvalid if it is in another state, and with concordat.ErrNotFound.
 func (db *Peers) SetPartnerState(ctx context.Context, site concordat.SiteID, from, to PartnerState) error {
 	column := map[PartnerState]string{PartnerActive: "confirmed", PartnerRevoked: "revoked"}[to]
 	if column == "" {
@@ -211,7 +211,7 @@ func (db *Peers) SetPartnerState(ctx context.Context, site concordat.SiteID, fro
 }
 
 // NamePartner gives a partner a name for commands; empty takes it away. It fails with
-// concordat.ErrExists where another partner has it.
+// concordat.ErrExists if another partner has it.
 func (db *Peers) NamePartner(ctx context.Context, site concordat.SiteID, name string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE partner SET name = ? WHERE site = ?`, cleanText(name), site)

@@ -55,7 +55,7 @@ func (a Account) validate() error {
 	return checkName("account", a.Name)
 }
 
-// CreateAccount makes a. It fails with concordat.ErrExists where its name is taken.
+// CreateAccount makes a. It fails with concordat.ErrExists if its name is taken.
 func (db *People) CreateAccount(ctx context.Context, a Account) error {
 	err := a.validate()
 	if err == nil {
@@ -236,10 +236,10 @@ const (
 	workTime = time.Hour
 )
 
-// BeginOnce begins work that an account asked for under a key, such as an Idempotency-Key, or returns
-// the answer of the one before. It fails with concordat.ErrInvalid where the key was used for
-// another request, and with concordat.ErrUnavailable while the first is still at work. request is a
-// hash of what is asked.
+// BeginOnce begins work that an account asked for under a key, for example an Idempotency-Key, or returns
+// the answer of the one before. It fails with concordat.ErrInvalid if the key was used for
+// another request, and with concordat.ErrUnavailable while the first is still at work. request is a hash of the
+// request.
 func (db *People) BeginOnce(ctx context.Context, account, key, request string) (answer string, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
 		now := db.now()
@@ -294,7 +294,7 @@ func (db *People) DeleteToken(ctx context.Context, secret string) error {
 
 // JoinAccount uses up the token of PurposeJoin and sets the password of its account, both or
 // neither; the account is signed out everywhere and other links to it stop working. It returns the
-// account, and fails with concordat.ErrNotFound where the token is unknown, used or expired.
+// account, and fails with concordat.ErrNotFound if the token is unknown, used or expired.
 func (db *People) JoinAccount(ctx context.Context, secret, password string) (Account, error) {
 	var a Account
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -315,8 +315,8 @@ func (db *People) JoinAccount(ctx context.Context, secret, password string) (Acc
 }
 
 // FirstAccount uses up the token of PurposeFirst and makes an administrator, both or neither. It
-// fails with concordat.ErrNotFound where the token is unknown, used or expired, and with
-// concordat.ErrExists where there is an account already.
+// fails with concordat.ErrNotFound if the token is unknown, used or expired, and with
+// concordat.ErrExists if there is an account already.
 func (db *People) FirstAccount(ctx context.Context, secret string, a Account) error {
 	a.Role = RoleAdministrator
 	err := a.validate()

@@ -11,7 +11,7 @@ import (
 
 // Charge is an amount that somebody spends of a limit.
 type Charge struct {
-	Who    string // such as account/ada or address/2001:db8::/64
+	Who    string // for example account/ada or address/2001:db8::/64
 	Kind   string // of what is spent
 	Amount int64  // 0 or more
 	Most   int64  // within Within up to the moment; negative: no limit

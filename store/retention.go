@@ -98,7 +98,7 @@ func (db *Retention) Citing(ctx context.Context, r concordat.Ref) ([]concordat.T
 	return ids, db.fail(err, "tasks that cite %s", r)
 }
 
-// SetRequest replaces what a task that has ended was to do, such as by less, and forgets that it needs
+// SetRequest replaces what a task that has ended was to do, for example by less, and forgets that it needs
 // its file. It fails with concordat.ErrInvalid while the task has not ended.
 func (db *Retention) SetRequest(ctx context.Context, id concordat.TaskID, request []byte) error {
 	err := db.write(ctx, func(c engine.Conn) error {
@@ -193,7 +193,7 @@ const (
 )
 
 // EraseTraces forgets what else names documents of this site: alerts of standing checks, and the matches
-// that were told to partners; it returns how many. What was shown to whom stays.
+// that were told to partners; it returns how many. The record of showings to partners stays.
 func (db *Retention) EraseTraces(ctx context.Context, site concordat.SiteID, lib concordat.LibraryID,
 	ids []concordat.DocumentID) (alerts, answers int64, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {

@@ -12,7 +12,7 @@ import (
 // sessionGrain is how exactly the last use of a session is known: one write a minute, not one a request.
 const sessionGrain = time.Minute
 
-// UseSession returns the session of that secret, or concordat.ErrNotFound where there is none, it has
+// UseSession returns the session of that secret, or concordat.ErrNotFound if there is none, it has
 // expired, or it was not used for longer than idle, 0: however long; and notes that it was used.
 func (db *People) UseSession(ctx context.Context, secret string, idle time.Duration) (Token, error) {
 	t, err := db.Token(ctx, secret, PurposeSession)
@@ -53,7 +53,7 @@ func (db *People) EndSessions(ctx context.Context, account string, but TokenID) 
 
 // SetPassword sets the password of an account that may sign in, signs it out everywhere and ends links
 // by which its password could be chosen; its programs' tokens stay. It fails with
-// concordat.ErrNotFound where there is no such account, or it is disabled.
+// concordat.ErrNotFound if there is no such account, or it is disabled.
 func (db *People) SetPassword(ctx context.Context, account, password string) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE account SET password = ? WHERE name = ? AND disabled = 0`, password, account)

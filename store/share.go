@@ -38,8 +38,8 @@ type ShareRule struct {
 	// Closeness is the largest distance in bits that counts as a match, 1 to 100; 0: the gate of
 	// the scheme.
 	Closeness int `json:"closeness,omitempty"`
-	// Matches is how many sentences of one job must match sentences of one document before the
-	// document is told at all; 0: 2.
+	// Matches is the number of sentences of one job that must match sentences of one document before the
+	// document is named at all; 0: 2.
 	Matches int `json:"matches,omitempty"`
 	// Limits bound what the partner asks and is shown.
 	Limits Limits `json:"limits,omitzero"`
@@ -51,12 +51,12 @@ type ShareRule struct {
 	Ship bool `json:"ship,omitempty"`
 	// Standing lets the partner leave questions that later documents answer.
 	Standing bool `json:"standing,omitempty"`
-	// ExcludeAuthors leaves out documents of the authors whom the asker names.
+	// ExcludeAuthors leaves out documents of the authors named by the asker.
 	ExcludeAuthors bool `json:"exclude_authors,omitempty"`
 	// Approval is how long a request for a passage waits for a person, and for how long a granted
 	// one can be read; 0: 14 days.
 	Approval time.Duration `json:"approval,omitempty"`
-	// Contact is whom the partner's people turn to.
+	// Contact is the contact for the partner's people.
 	Contact string `json:"contact,omitempty"`
 }
 
@@ -147,7 +147,7 @@ func scanShare(s engine.Scanner) (Share, error) {
 }
 
 // PutShare opens the library to the partner under the rule, or exchanges the rule, and returns what
-// is stored. It fails with concordat.ErrNotFound where the library does not exist.
+// is stored. It fails with concordat.ErrNotFound if the library does not exist.
 func (db *Peers) PutShare(ctx context.Context, x Share) (Share, error) {
 	rule, err := encodeShare(x)
 	if err != nil {

@@ -124,7 +124,7 @@ const longestList = 10_000
 
 // ShortCandidates calls each, in no order, with every short text that shares at least least of the
 // given grams and has low to high of them itself; it may call it with others too. It reads the
-// shortest lists that are sure to hold all of those: whoever shares least of n grams has one of any
+// shortest lists that are sure to hold all of those: a document that shares least of n grams has one of any
 // n-least+1. each returning false ends it.
 func (db *Catalogue) ShortCandidates(ctx context.Context, grams []uint32, least, low, high int, each func(ShortText) bool) error {
 	if least < 1 || least > len(grams) {

@@ -35,7 +35,7 @@ type Showing struct {
 	Document concordat.DocumentID `json:"document"`
 	Epoch    concordat.Epoch      `json:"epoch"` // of the latest time
 
-	// Sentences and Characters are those of this time when noted, and add up when listed.
+	// Sentences and Characters count this showing when noted, and all showings when listed.
 	Sentences  int `json:"sentences"`
 	Characters int `json:"characters"`
 
@@ -57,7 +57,7 @@ func scanShowing(s engine.Scanner) (Showing, error) {
 	return x, err
 }
 
-// Show notes the showings, all or none. It fails with concordat.ErrRefused where one is a sketch
+// Show notes the showings, all or none. It fails with concordat.ErrRefused if one is a sketch
 // of a text, or of a document under whatever text, of which the partner has the other sketch. Concurrent
 // calls never show both.
 func (db *Peers) Show(ctx context.Context, xs ...Showing) error {
@@ -88,7 +88,7 @@ func (db *Peers) Show(ctx context.Context, xs ...Showing) error {
 	return db.fail(err, "show to %s", xs[0].Partner)
 }
 
-// mayShow fails with concordat.ErrRefused where the partner has the other sketch of the text or document.
+// mayShow fails with concordat.ErrRefused if the partner has the other sketch of the text or document.
 func mayShow(ctx context.Context, c engine.Conn, x Showing) error {
 	for _, name := range []string{string(x.Partner), x.Hash, x.Form} {
 		if err := checkName("part of a showing", name); err != nil {

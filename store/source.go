@@ -22,7 +22,7 @@ type SourceState struct {
 	Modified  time.Time
 	Hash      string    // SHA-256 of the file, hexadecimal; empty: not taken
 	Documents int       // taken from the file
-	Code      string    // of the failure, such as encrypted; empty: handled
+	Code      string    // of the failure, for example encrypted; empty: handled
 	Detail    string    // a plain sentence about the failure
 	Handled   time.Time // when
 }
@@ -52,7 +52,7 @@ func scanSource(s engine.Scanner) (SourceState, error) {
 }
 
 // PutSourceState notes the states, each replacing that of its library and path; all or none. It
-// fails with concordat.ErrNotFound where a library does not exist.
+// fails with concordat.ErrNotFound if a library does not exist.
 func (db *Catalogue) PutSourceState(ctx context.Context, states ...SourceState) error {
 	for _, s := range states {
 		if err := checkName("path", pathKey(s.Path)); err != nil {

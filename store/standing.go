@@ -84,12 +84,12 @@ type Alert struct {
 	Purpose string
 	Asked   time.Time
 	// Source is the document: a partner's by its pseudonym, and so one of this site with AlertTold where the partner was not told
-	// which it is, that is, where Spans is empty. Document is empty where not even how many there are is told.
+	// which it is, that is, where Spans is empty. Document is empty if not even their number is told.
 	Source    concordat.Ref
 	Title     string
 	Author    string
 	Contact   string
-	Level     concordat.Show   // of what was told between sites; empty: a check and a document of this site
+	Level     concordat.Show   // of the notice between sites; empty: a check and a document of this site
 	Sentences int              // of the check that match; 0: not told
 	Words     string           // for people
 	Spans     []concordat.Span // that match: of the submission, and with AlertTold of this site's document

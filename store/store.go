@@ -33,7 +33,7 @@ type (
 	People struct{ base }
 	// AuditLog holds the audit, a chain of entries.
 	AuditLog struct{ base }
-	// Webhooks holds the addresses that are told of events, and the deliveries to them.
+	// Webhooks holds the addresses that events are sent to, and the deliveries to them.
 	Webhooks struct{ base }
 	// LTI holds learning platforms and what they handed in.
 	LTI struct{ base }
@@ -78,8 +78,8 @@ func (b base) now() time.Time { return b.engine.Now() }
 type Options engine.Options
 
 // Open opens the SQLite file at path with default options, and makes it (readable by its owner only) if it does not
-// exist; its folder must exist. A path for which [IsURL] holds is the address of a PostgreSQL database instead. Errors
-// are those of [engine.Options.Open].
+// exist; its folder must exist. A path for which [IsURL] holds is the address of a PostgreSQL database instead. It
+// fails like [engine.Options.Open].
 func Open(ctx context.Context, path string) (*DB, error) {
 	return Options{}.Open(ctx, path)
 }

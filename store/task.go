@@ -52,13 +52,13 @@ func scanTask(s engine.Scanner) (Task, error) {
 }
 
 // CreateTask puts a task at the end of the queue; of t the ID, Title, Made, Owner, Batch and
-// Request are read. It fails with concordat.ErrExists where the id is taken.
+// Request are read. It fails with concordat.ErrExists if the id is taken.
 func (db *Checks) CreateTask(ctx context.Context, t Task) error {
 	_, err := db.insertTask(ctx, t, concordat.TaskQueued, "", 0)
 	return db.fail(err, "create task %s", t.ID)
 }
 
-// CreateTasks is CreateTask for several, of which all are there or none.
+// CreateTasks is CreateTask for several, all or none.
 func (db *Checks) CreateTasks(ctx context.Context, ts []Task) error {
 	err := db.write(ctx, func(c engine.Conn) error {
 		for _, t := range ts {
@@ -201,7 +201,7 @@ func (db *Checks) ClaimTask(ctx context.Context, lane Lane, worker string, lease
 }
 
 // changeClaimed runs an UPDATE of the task that the claim t holds, or fails with ErrLease, or with
-// concordat.ErrNotFound where the task is gone. An ended lease that nobody has claimed is still t's.
+// concordat.ErrNotFound if the task is gone. An ended lease that nobody has claimed is still t's.
 func (db *Checks) changeClaimed(ctx context.Context, t Task, set string, args ...any) error {
 	return db.write(ctx, func(c engine.Conn) error { return db.changeClaimedIn(ctx, c, t, set, args...) })
 }
@@ -219,7 +219,7 @@ func (db *Checks) changeClaimedIn(ctx context.Context, c engine.Conn, t Task, se
 	return ErrLease
 }
 
-// RenewTask lets the claim t run for another lease from now. It fails with ErrLease where the task
+// RenewTask lets the claim t run for another lease from now. It fails with ErrLease if the task
 // has gone to another worker or has ended.
 func (db *Checks) RenewTask(ctx context.Context, t Task, lease time.Duration) error {
 	if err := checkClaim(t.Worker, lease); err != nil {

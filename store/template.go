@@ -13,7 +13,7 @@ import (
 // submission holds of it shows no reuse.
 type Template struct {
 	Library concordat.LibraryID
-	Name    string // within the library, such as the file it came from
+	Name    string // within the library, for example the file it came from
 	Text    string
 	Added   time.Time
 }
@@ -25,7 +25,7 @@ const (
 )
 
 // PutTemplate notes a template, replacing that of its library and name. It fails with
-// concordat.ErrNotFound where the library does not exist, with concordat.ErrInvalid for an empty or
+// concordat.ErrNotFound if the library does not exist, with concordat.ErrInvalid for an empty or
 // overlong one and for more than MaxTemplates.
 func (db *Catalogue) PutTemplate(ctx context.Context, t Template) error {
 	err := checkName("template", t.Name)

@@ -133,7 +133,7 @@ func (db *Peers) LatestWitnesses(ctx context.Context, site concordat.SiteID, lim
 // Kinds of a PartnerAlarm.
 const (
 	AlarmProbing          = "probing"           // it asks more variants of a sentence than anybody needs
-	AlarmAuditStopped     = "audit_stopped"     // its audit does not go on, or is told no more
+	AlarmAuditStopped     = "audit_stopped"     // its audit does not continue the known one, or no longer arrives
 	AlarmAuditContradicts = "audit_contradicts" // its audit was rewritten
 	AlarmFalse            = "false_answer"      // an answer of it cannot be, or answers something else
 	AlarmFlooding         = "flooding"          // it sends more than may be taken

@@ -79,7 +79,7 @@ type Setting struct {
 	// The rest is for a page on which it is changed.
 	Changeable bool     `json:"-"` // by this page: it is Live, and no variable or flag stands over it
 	Words      []string `json:"-"` // the values that there are; nil: any of Kind
-	Kind       string   `json:"-"` // what is wanted, such as a number in a range
+	Kind       string   `json:"-"` // what is wanted, for example a number in a range
 	Doc        string   `json:"-"` // in English
 }
 
@@ -313,7 +313,7 @@ func bytesWords(n int64) string {
 	return strconv.FormatInt(n, 10) + " B"
 }
 
-// designPage shows every component of the pages in its states, for whoever changes one. No page leads there.
+// designPage shows every component of the pages in all its states, for developers. No page leads there.
 type designPage struct {
 	adminFrame
 	Colours, Heat []string // tokens

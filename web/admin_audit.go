@@ -28,7 +28,7 @@ type auditPage struct {
 	Broken                  string           // or it breaks, so
 }
 
-// auditFilter reads what of the audit is asked for; a day counts whole.
+// auditFilter reads the filter of the audit page from a query; a day counts whole.
 func auditFilter(q url.Values) (store.AuditFilter, error) {
 	f := store.AuditFilter{Actor: strings.TrimSpace(q.Get("actor")), Action: q.Get("action")}
 	var err, err2 error

@@ -32,7 +32,7 @@ type Alert struct {
 // Told reports whether a partner's check was told of a document of this site.
 func (a Alert) Told() bool { return a.Side == store.AlertTold }
 
-// Named reports whether it is told which document it is.
+// Named reports whether the document is named.
 func (a Alert) Named() bool { return len(a.Spans) > 0 }
 
 // IsRead and IsHandled report whether somebody has read or handled it.
@@ -112,7 +112,7 @@ func (w *Web) unreadAlerts(ctx context.Context, v *Visitor) int {
 
 type alertPage struct {
 	Alert
-	Passages []string // of the check's document, or of this site's document of which a partner was told
+	Passages []string // of the check's document, or of this site's document that a partner was told of
 	Gone     bool     // they cannot be shown: the text is another, or is not kept
 }
 
@@ -166,7 +166,7 @@ func (w checkPages) OneAlert(ctx context.Context, n int64) (alertPage, error) {
 	return p, nil
 }
 
-// alertText returns the text in which the spans of an alert stand. It fails with concordat.ErrNotFound where it is not there any more.
+// alertText returns the text in which the spans of an alert stand. It fails with concordat.ErrNotFound if it is not there any more.
 func (w checkPages) alertText(ctx context.Context, a store.Alert) (string, error) {
 	if a.Side == store.AlertFound {
 		f, err := w.o.Site.Findings(ctx, a.Task)

@@ -201,7 +201,7 @@ func (w batchPages) batchJob(ctx context.Context, u *Upload) (batch.Job, error) 
 	return j, nil
 }
 
-// chosen returns the partners of a form, each of which must be one that can be asked.
+// chosen returns the partners of a form; each must be one that can be asked.
 func (w batchPages) chosen(ctx context.Context, names []string, purpose string) ([]concordat.SiteID, error) {
 	j := site.Job{Purpose: purpose}
 	err := w.Checks.partnerWishes(ctx, &j, names)

@@ -51,7 +51,7 @@ func memberBy(m *store.BatchMember) string {
 type pairList struct {
 	Query    string
 	Least    string // per cent
-	New      bool   // only pairs of which nobody has decided
+	New      bool   // only undecided pairs
 	Rows     []shownPair
 	All      int // that fit
 	From, To int // of those on this page, from 1

@@ -75,8 +75,7 @@ func (w batchPages) PairsOf(ctx context.Context, v *Visitor, id string) (*batch.
 	return view, err
 }
 
-// seesFresh reports whether the visitor is told which sources a check or a batch that is done again was the
-// first to find.
+// seesFresh reports whether the visitor may see which sources a repeated check or batch was the first to find.
 func (w batchPages) seesFresh(ctx context.Context, v *Visitor, r store.Recheck) (bool, error) {
 	if v.SeesAll() {
 		return true, nil

@@ -41,10 +41,10 @@ type batchPage struct {
 	Now                             progress // of a batch that has not ended
 }
 
-// ShowsPairs reports whether the visitor is told which documents share wording.
+// ShowsPairs reports whether the visitor may see which documents share wording.
 func (p *batchPage) ShowsPairs() bool { return p.Limited == "" || shows(p.Limited, SeeReport) }
 
-// ShowsShares reports whether the visitor is told how much was found.
+// ShowsShares reports whether the visitor may see the shares found.
 func (p *batchPage) ShowsShares() bool { return p.Limited == "" || shows(p.Limited, SeeScore) }
 
 // Address is where the page is.

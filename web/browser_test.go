@@ -16,7 +16,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// window opens a Chromium of its own with a window of the given width. It skips the test where there is none.
+// window opens a Chromium of its own with a window of the given width. It skips the test if there is none.
 // One process for all tests would begin faster, and stops what moves in a window that another one hides.
 func window(t testing.TB, width int) context.Context {
 	t.Helper()
@@ -65,11 +65,11 @@ func browser(t testing.TB, base string, width int) (context.Context, func() []st
 		case *runtime.EventConsoleAPICalled:
 			complaints = append(complaints, "console: "+string(ev.Type))
 		case *log.EventEntryAdded:
-			if !strings.HasSuffix(ev.Entry.URL, "/favicon.ico") { // which a page of another, such as a platform, does not have
+			if !strings.HasSuffix(ev.Entry.URL, "/favicon.ico") { // which a page of another, for example a platform, does not have
 				complaints = append(complaints, ev.Entry.Text+" "+ev.Entry.URL)
 			}
 		case *network.EventRequestWillBeSent:
-			// What begins with data: is a picture of the browser's own, such as a calendar's: the policy refuses others.
+			// What begins with data: is a picture of the browser's own, for example a calendar's: the policy refuses others.
 			if !strings.HasPrefix(ev.Request.URL, base) && !strings.HasPrefix(ev.Request.URL, "data:") {
 				complaints = append(complaints, "request for "+ev.Request.URL)
 			}

@@ -42,8 +42,8 @@ func opensFor(l concordat.OpenLibrary, purpose string) bool {
 	return len(l.Purposes) == 0 || slices.Contains(l.Purposes, anyPurpose) || slices.Contains(l.Purposes, purpose)
 }
 
-// checkPurpose refuses a purpose for which a partner opens nothing of what it is asked about: it would only say so at the
-// end of the check. What a partner has not told yet is not known.
+// checkPurpose refuses a purpose for which a partner opens none of the chosen libraries: the partner would only say so at
+// the end of the check. What a partner has not told yet is not known.
 func checkPurpose(purpose string, asked []Partner) error {
 	for _, p := range asked {
 		if len(p.Libraries) == 0 || slices.ContainsFunc(p.Libraries, func(l concordat.OpenLibrary) bool { return opensFor(l, purpose) }) {

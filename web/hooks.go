@@ -144,7 +144,7 @@ type hookPage struct {
 	Attempts []store.Attempt
 }
 
-// Wants reports whether the webhook is told of a kind.
+// Wants reports whether the webhook receives events of a kind.
 func (p hookPage) Wants(k store.EventKind) bool { return slices.Contains(p.Kinds, k) }
 
 func (w adminPages) hookPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {

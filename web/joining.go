@@ -15,8 +15,9 @@ import (
 	"concordat/web/message"
 )
 
-// Joining is how a site becomes a partner of others, for the pages of administration. by is the account that does it. An error
-// that has a method Why is the administrator's to mend, who is told so in his language. Safe for concurrent use.
+// Joining is how a site becomes a partner of others, for the pages of administration. by is the account that does it. An
+// error with a method Why is one that an administrator can mend; it is shown in the administrator's language. Safe for
+// concurrent use.
 type Joining struct {
 	Standing func(ctx context.Context) (Standing, error)
 	// Cards returns the partners' own descriptions of themselves.
@@ -43,7 +44,7 @@ type Standing struct {
 	Addresses   []string         // of its card
 	Listens     bool
 	Listen      string    // where, as configured
-	Clustered   bool      // each machine is told by its configuration where to listen
+	Clustered   bool      // each machine reads its address from its configuration
 	Exported    time.Time // when the root key was written elsewhere; zero: never
 	WantsExport bool
 }
@@ -60,7 +61,7 @@ type PartnerCard struct {
 
 // InvitationOffer says what an invitation is to hold.
 type InvitationOffer struct {
-	Note   string // whom it is for
+	Note   string // the intended recipient
 	Grants []store.Grant
 }
 

@@ -256,7 +256,7 @@ func (w libraryPages) deleteDocument(rw http.ResponseWriter, r *http.Request, v 
 	http.Redirect(rw, r, libraryPath(l.ID), http.StatusSeeOther)
 }
 
-// changeLibrary changes the policy of a library, to whom it is open, its wordings, or deletes it.
+// changeLibrary changes the policy, the shares or the wordings of a library, or deletes it.
 func (w libraryPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	l, err := w.library(r.Context(), r)
 	if err == nil {

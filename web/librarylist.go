@@ -21,7 +21,7 @@ const (
 	additionsShown = 20
 	// additionsTime is how far back the summary of what was added goes.
 	additionsTime = 24 * time.Hour
-	// mostAdditions bounds the tasks of which a summary tells.
+	// mostAdditions bounds the tasks in a summary.
 	mostAdditions = 10_000
 )
 
@@ -44,7 +44,7 @@ type documentList struct {
 // Orders are those that can be chosen.
 func (documentList) Orders() []store.DocumentOrder { return documentOrders }
 
-// address is that of another page of the list.
+// address returns the address of another page of the list.
 func (l documentList) address(page int) string {
 	q := url.Values{}
 	if l.Query != "" {
@@ -244,7 +244,7 @@ func (w libraryPages) oneAddition(ctx context.Context, lib concordat.LibraryID, 
 	return []store.Task{t}, err
 }
 
-// settingsPage shows the policy of a library, to whom it is open, and its wordings, to be changed.
+// settingsPage shows the policy, the shares and the wordings of a library, to be changed.
 func (w libraryPages) settingsPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	w.showSettings(rw, r, v, http.StatusOK, "")
 }

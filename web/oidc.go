@@ -42,7 +42,7 @@ type Provider struct {
 	Scopes                 []string
 	RoleClaim              string // dots go into objects
 	Roles                  map[string]store.Role
-	DefaultRole            store.Role // of whom Roles does not name; empty: refused
+	DefaultRole            store.Role // of people whom Roles does not name; empty: refused
 	AccountClaim           string     // names a new account
 	Create                 bool       // an account is made at the first visit
 	LinkVerified           bool       // by the verified e-mail address, once
@@ -55,7 +55,7 @@ const (
 	flowLogout = "oidc-logout"
 	// FlowTime is how long somebody may take to sign in at a provider.
 	FlowTime = 15 * time.Minute
-	// SignTime bounds all that is asked of a provider for one visit.
+	// SignTime bounds all requests to a provider for one visit.
 	SignTime = 20 * time.Second
 )
 

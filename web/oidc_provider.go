@@ -35,8 +35,8 @@ const (
 	mostToken = 64 << 10
 )
 
-// provider is a Provider with what discovery told of it. A provider that is down is asked again when
-// somebody wants to sign in; nothing waits for it before.
+// provider is a Provider with what discovery told of it. A provider that is down is tried again when somebody
+// wants to sign in; nothing waits for it before.
 type provider struct {
 	Provider
 	client *http.Client

@@ -10,8 +10,7 @@ import (
 	"fmt"
 )
 
-// Once does what is asked, or returns what it returned before for the same key. asked tells one request
-// from another.
+// Once runs a request, or returns its earlier answer for the same key. asked tells one request from another.
 func Once[O any](ctx context.Context, w *Web, v *Visitor, key string, asked any, do func() (*O, error)) (*O, error) {
 	if len(key) > 255 {
 		return nil, fmt.Errorf("Idempotency-Key of %d bytes, at most 255: %w", len(key), concordat.ErrInvalid)

@@ -52,7 +52,7 @@ func (w *Web) pagesRoutes() {
 	w.AddPage("GET /checks/{id}/pages/{n}", Everyone, w.originalPage)
 }
 
-// original returns the hash of what a task was handed in as, or concordat.ErrNotFound where it has no
+// original returns the hash of what a task was handed in as, or concordat.ErrNotFound if it has no
 // pages: it was a text, or of another format, or is not kept.
 func (w *Web) original(ctx context.Context, t store.Task) (string, error) {
 	var j site.Job

@@ -37,7 +37,7 @@ func (p onePartnerPage) Common() []namedFederation {
 	return slices.DeleteFunc(slices.Clone(p.Federations), func(f namedFederation) bool { return !f.Has(p.Partner.Site) })
 }
 
-// ToAdd are the federations of this site of which the partner is no member yet.
+// ToAdd are the federations of this site that the partner is not a member of yet.
 func (p onePartnerPage) ToAdd() []namedFederation {
 	return slices.DeleteFunc(slices.Clone(p.Federations), func(f namedFederation) bool { return !f.Led || f.Has(p.Partner.Site) })
 }
@@ -101,7 +101,7 @@ func (w adminPages) readJoining(ctx context.Context, p *onePartnerPage, rows []p
 	return err
 }
 
-// changePartner does what comes next with a partner.
+// changePartner takes the next step with a partner.
 func (w adminPages) changePartner(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	j, err := w.joining()
 	if err == nil {
@@ -129,7 +129,8 @@ func (w adminPages) changePartner(rw http.ResponseWriter, r *http.Request, v *Vi
 	}
 }
 
-// doPartner does what a form asks for, and returns the key of a message about it; empty: the page shows it.
+// doPartner carries out the action of a form, and returns the key of a message about it; empty: the page shows
+// it.
 func (w adminPages) doPartner(ctx context.Context, v *Visitor, j *Joining, site concordat.SiteID, f url.Values) (done string, err error) {
 	name := concordat.FederationID(strings.TrimSpace(f.Get("federation")))
 	switch action := f.Get("action"); action {

@@ -57,8 +57,8 @@ func (p *Policy) fill() {
 	p.Calls = cmp.Or(p.Calls, 600)
 }
 
-// Address returns where a request comes from: who connects, or whom trusted proxies name. A network
-// stands for IPv6, of which one customer has a /64.
+// Address returns the address of a request's client: the peer of the connection, or the one named by trusted
+// proxies. A network stands for IPv6, of which one customer has a /64.
 func (w *Web) Address(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -85,7 +85,8 @@ func (w *Web) Listener(l net.Listener, most int) net.Listener {
 	return limit.NewListener(l, most, w.o.Logger, w.trusted)
 }
 
-// Server returns a server of h, which is w or leads to it, with limits of time; see limit.Server. Its listener is that of Listener.
+// Server returns a server of h, which is w or leads to it, with limits of time; see limit.Server. It must be served on the
+// listener that Listener returns.
 func (w *Web) Server(h http.Handler) *http.Server { return limit.Server(h, w.requestTime) }
 
 func (w *Web) trusted(a netip.Addr) bool {

@@ -93,7 +93,7 @@ func (o *onItsWay) stage(p site.Progress) string {
 	return words
 }
 
-// name is that of a partner for people.
+// name returns the name of a partner for people.
 func (o *onItsWay) name(ctx context.Context, id concordat.SiteID) string {
 	if o.names == nil {
 		o.names = map[concordat.SiteID]string{}
@@ -192,7 +192,7 @@ func (w checkPages) follow(rw http.ResponseWriter, r *http.Request, v *Visitor, 
 	defer leave()
 	s := stream{rw: rw, c: http.NewResponseController(rw)}
 	if err := s.c.SetWriteDeadline(time.Time{}); err != nil {
-		w.o.Logger.Debug("events", "error", err) // such as a recorder in a test: it has no deadline
+		w.o.Logger.Debug("events", "error", err) // for example a recorder in a test: it has no deadline
 	}
 	rw.Header().Set("Content-Type", "text/event-stream")
 	beat := time.NewTicker(heartBeat)

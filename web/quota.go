@@ -61,7 +61,7 @@ func (w *Web) Admit(ctx context.Context, t store.Task, _ site.Job, items []site.
 	return plainQuota(w.People.Admit(ctx, t.Owner, len(items), n))
 }
 
-// plainQuota makes the error of a quota readable for whoever finds it as the cause of a check.
+// plainQuota makes the error of a quota readable as the cause of a check.
 func plainQuota(err error) error {
 	var q *store.QuotaUsed
 	if !errors.As(err, &q) {

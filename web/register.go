@@ -39,8 +39,8 @@ func (w accountPages) registerPage(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// register makes an account for whoever asks, and shows once the link by which its password is chosen.
-// A name that nobody takes into use within an hour is free again.
+// register makes an account for anybody, and shows once the link for choosing its password. A name that nobody
+// takes into use within an hour is free again.
 func (w accountPages) register(rw http.ResponseWriter, r *http.Request) {
 	if w.closed(rw, r) {
 		return

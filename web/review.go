@@ -48,7 +48,7 @@ type change struct {
 	Seq           int // of the note that keeps it
 	At            time.Time
 	By            string
-	Action        string // such as exclude-source
+	Action        string // for example exclude-source
 	Subject       string // what of; may be empty
 	Undone        bool
 	Mine          bool // of who reads it
@@ -124,7 +124,7 @@ func (r *Review) undo(seq int) {
 	}
 }
 
-// mark notes which changes are those of who reads them.
+// mark marks the reader's own changes.
 func (r *Review) mark(me string) {
 	for i := range r.Log {
 		r.Log[i].Mine = r.Log[i].By == me

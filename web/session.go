@@ -200,8 +200,8 @@ func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 	http.Redirect(rw, r, local(next), http.StatusSeeOther)
 }
 
-// tryPassword reports whether the password is that of the account, and counts the try unless it is. It fails with a *tooMany error
-// if too many were wrong, and with a *busy one if too many are being tried.
+// tryPassword reports whether the password is right for the account, and counts the try if not. It fails with a *tooMany
+// error if too many were wrong, and with a *busy one if too many are being tried.
 func (w *Web) tryPassword(r *http.Request, name, address, password string) (bool, error) {
 	mark, err := w.knownAs(r.Context(), r, name)
 	if err != nil {
@@ -247,8 +247,7 @@ func problemOfTry(rw http.ResponseWriter, err error) (key string, code int) {
 	return "", 0
 }
 
-// authentic reports whether the password is that of the account. It takes as long for a name that
-// nobody has.
+// authentic reports whether the password is right for the account. It takes as long for a name that nobody has.
 func (w *Web) authentic(ctx context.Context, rank int, name, password string) (bool, error) {
 	a, err := w.o.Store.Account(ctx, name)
 	if err != nil && !errors.Is(err, concordat.ErrNotFound) {

@@ -52,7 +52,7 @@ var refusals = []refusal{
 // ourFault answers all other errors.
 var ourFault = refusal{nil, http.StatusInternalServerError, kindFault, "error.fault"}
 
-// kindFault is the kind of ourFault, of which callers are told no more.
+// kindFault is the kind of ourFault; callers learn no more about it.
 const kindFault = "fault"
 
 func wraps(target error) func(error) bool {

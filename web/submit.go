@@ -287,13 +287,13 @@ func (w checkPages) wishes(ctx context.Context, v *Visitor, u *Upload) (site.Job
 	return j, w.ruleWishes(ctx, v, &j, u.Fields)
 }
 
-// IsTemplate reports whether a form can name a section template so: empty is that of the libraries, "none" is none.
+// IsTemplate reports whether a form can name a section template so: empty is the libraries' own template, "none" is
+// none.
 func (w checkPages) IsTemplate(name string) bool {
 	return name == "" || name == "none" || slices.Contains(w.o.Templates(), name)
 }
 
-// partnerWishes reads the partners of a form, SITE or SITE/LIBRARY, each of which must be one that can be
-// asked.
+// partnerWishes reads the partners of a form, SITE or SITE/LIBRARY; each must be one that can be asked.
 func (w checkPages) partnerWishes(ctx context.Context, j *site.Job, names []string) error {
 	if len(names) == 0 {
 		return nil

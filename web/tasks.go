@@ -40,7 +40,7 @@ type checksPage struct {
 	Older     string // the next page; empty: these are the last
 	Filter    caseFilter
 	Views     []caseLink
-	Reviewers []string // to whom checks can be assigned; nil: the visitor does not decide
+	Reviewers []string // accounts that checks can be assigned to; nil: the visitor does not decide
 	List      string   // the query of the list, for forms to come back
 	Busy      bool     // something is still to come
 	// MayAdd: the visitor adds documents to libraries.
@@ -229,7 +229,7 @@ func (w *Web) ReportCSV(to io.Writer, rep *report.Report, o report.CSVOptions) e
 	return w.o.ReportFile(to, formCSV, func(to io.Writer) error { return report.WriteCSV(to, rep, o) })
 }
 
-// Attachment names the file of a download (RFC 6266, section 4), otherwise than the document of which it reports.
+// Attachment names the file of a download (RFC 6266, section 4), not by the name of the reported document.
 func Attachment(t store.Task, ending string) string {
 	return "attachment; filename*=UTF-8''" + url.PathEscape(CleanName(t.Title)+".report."+ending)
 }
@@ -271,8 +271,8 @@ func (w *Web) Change(ctx context.Context, by, action string, detail map[string]a
 }
 
 // Audit notes what somebody did that changed nothing: they read, or were refused. A page is not refused because its line
-// cannot be written; the operator is told. A change is noted in its own transaction: by change, or by the notes that the
-// queues, the batches and the eraser take; what changes something outside the store is noted before it is done.
+// cannot be written; it is logged. A change is noted in its own transaction: by change, or by the notes that the queues,
+// the batches and the eraser take; what changes something outside the store is noted before it is done.
 func (w *Web) Audit(ctx context.Context, actor, action string, detail map[string]any) {
 	if detail == nil {
 		detail = map[string]any{} // not null

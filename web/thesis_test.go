@@ -60,7 +60,7 @@ func thesisText(t testing.TB, size int) string {
 	return b.String()
 }
 
-// corpusText returns the source texts of an archive one after the other, up to size bytes; "" where there is none.
+// corpusText returns the source texts of an archive one after the other, up to size bytes; "" if there is none.
 func corpusText(t testing.TB, path string, size int) string {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

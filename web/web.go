@@ -49,13 +49,13 @@ type Options struct {
 	Files     *store.Files
 	Rules     func() report.Rules // of new reports
 	Templates func() []string     // names of section templates
-	// ReportJSON writes a report in JSON, such as signed. Where it fails it has written nothing, or the
+	// ReportJSON writes a report in JSON, signed or not. If it fails it has written nothing, or the
 	// reader is gone. nil: report.WriteJSON.
 	ReportJSON func(io.Writer, *report.Report) error
-	// ReportFile writes a report in HTML or CSV, as write does, such as with a signature. nil: write alone.
+	// ReportFile writes a report in HTML or CSV, as write does, with a signature or without. nil: write alone.
 	ReportFile func(w io.Writer, form ReportForm, write func(io.Writer) error) error
-	// ReportPDF writes a report as a PDF, such as signed, with or without the comments of those who
-	// review it. Where it fails it has written nothing, or the reader is gone. nil: the pages alone.
+	// ReportPDF writes a report as a PDF, signed or not, with or without the comments of those who
+	// review it. If it fails it has written nothing, or the reader is gone. nil: the pages alone.
 	ReportPDF func(ctx context.Context, w io.Writer, rep *report.Report, comments bool) error
 	// Originals shows the pages of what was handed in; nil: they are not shown.
 	Originals Originals
@@ -67,8 +67,8 @@ type Options struct {
 	// HookNetworks are networks that are not public and yet may be told by webhooks.
 	HookNetworks []netip.Prefix
 
-	// Room, if not nil, is asked before files are taken and again with every MiB of them, so that many at once do not go beyond it
-	// by more than that each: an error, such as concordat.ErrDiskFull, refuses them.
+	// Room, if not nil, is called before files are taken and again after every MiB of them, so that many at once do not go
+	// beyond it by more than that each: an error, for example concordat.ErrDiskFull, refuses them.
 	Room func() error
 	// Admin tells the pages of administration about the process and its folder; nil: they say less.
 	Admin *Administration
@@ -211,14 +211,14 @@ func (w *Web) Options() *Options { return &w.o }
 // ServeHTTP answers one request.
 func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) { w.handler.ServeHTTP(rw, r) }
 
-// Route returns the pattern of the page or call that answers the request, such as GET /checks/{id}: one of
+// Route returns the pattern of the page or call that answers the request, for example GET /checks/{id}: one of
 // few, for counting. Empty: there is none.
 func (w *Web) Route(r *http.Request) string {
 	_, pattern := w.Mux.Handler(r)
 	return pattern
 }
 
-// EndStreams ends the answers that go on, such as the progress of checks: for a server that shuts down.
+// EndStreams ends the answers that go on, for example the progress of checks: for a server that shuts down.
 // Browsers ask again, and find the site that takes its place.
 func (w *Web) EndStreams() { w.endOnce.Do(func() { close(w.over) }) }
 

@@ -63,7 +63,7 @@ type Sender struct {
 const (
 	// mostBusy bounds the attempts at one webhook at a time: a slow receiver holds up itself only.
 	mostBusy = 2
-	// pollTime is how often the store is asked for what is due.
+	// pollTime is the interval at which the store is polled for due deliveries.
 	pollTime = time.Second
 	// forgetTime is how often what is old is dropped.
 	forgetTime = time.Hour
@@ -241,7 +241,7 @@ func Backoff(attempts int, random float64) time.Duration {
 	return wait - time.Duration(random*float64(wait)/2)
 }
 
-// send makes the request. It returns the status, 0 where there was no answer, how long the receiver
+// send makes the request. It returns the status, 0 if there was no answer, how long the receiver
 // asks to be left alone, and in words what failed: of the network only, nothing the receiver wrote.
 func (s *Sender) send(ctx context.Context, d store.Delivery, h store.Hook, now time.Time) (status int, after time.Duration, cause string) {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)

@@ -166,7 +166,7 @@ func TestFaultyReceivers(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// Where all tries failed by chance, a person sends it again.
+				// If all tries failed by chance, a person sends it again.
 				n, err := p.ReplayDeliveries(t.Context(), h.ID, store.Replay{State: store.DeliveryDead})
 				if err != nil {
 					t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 // call are known by the form itself: they share several short paragraphs to the letter, in different places, and have their
 // own text between. A ring of copiers shares a block.
 //
-// A form that is one block, such as a declaration, is known by more documents: each has it as a paragraph that is no more
+// A form that is one block, for example a declaration, is known by more documents: each has it as a paragraph that is no more
 // than half of its text. That is a fifth of a call of forty, and more than a ring; those who copy from one source that many
 // know take other parts of it, and put their own words in between.
 const (
@@ -31,8 +31,8 @@ type piece struct {
 // edgeWords is the number of words at an edge of a paragraph by which it is known, of twice as many at least.
 const edgeWords = 6
 
-// Calls finds the forms that the documents of a call hold among those of others. It is told every text, in any order. The
-// zero value is ready; it is not safe for concurrent use.
+// Calls finds the forms that the documents of a call hold among those of others. It receives every text, in any order.
+// The zero value is ready; it is not safe for concurrent use.
 type Calls struct {
 	texts  [][]piece // paragraphs of mostPiece words or fewer
 	blocks [][]piece // of mostBlock words or fewer, and no more than half of the text

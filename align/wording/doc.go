@@ -2,11 +2,11 @@
 // declaration hands to everybody. Such wording is found before texts are compared, so that it is neither evidence nor a
 // bridge between two pieces of evidence.
 //
-// Start from [Split]. A [Counter] is told every text of a batch, or those that a check compares, and [Counter.Common]
+// Start from [Split]. A [Counter] receives every text of a batch, or the texts that a check compares, and [Counter.Common]
 // returns the grams that at least [Least] of them hold; [Common.In] finds the stretches of a text that are made of such
-// grams. [Calls] finds the forms of calls of which a library holds many. [Forms] finds sentences that read like those of a
-// form, for two texts and nothing else. Grams are runs of five words, compared letter by letter as far as the folding of
-// package segment keeps letters apart.
+// grams. [Calls] finds the forms of calls in a library that holds many calls. [Forms] finds sentences that read like those
+// of a form, for two texts and nothing else. Grams are runs of five words, compared letter by letter as far as the folding
+// of package segment keeps letters apart.
 //
 // The package is pure: no files, network, clock, logger or goroutines. It decides for stretches of text, never for
 // passages between two texts, so that a stretch has one fate whatever it is compared with.

@@ -184,8 +184,8 @@ func ClausesAreForms(w *Words, shared []Stretch) bool {
 	return float64(n) <= mostClauses*float64(w.Len())
 }
 
-// Reader tells of passages of one text whether they read like those of a form. It reads the lines that it is asked about.
-// It is safe for concurrent use.
+// Reader tells of passages of one text whether they read like those of a form. It reads a line when it is first asked
+// about it. It is safe for concurrent use.
 type Reader struct {
 	text  string
 	lines []concordat.Span
@@ -195,7 +195,7 @@ type Reader struct {
 	all func() bool
 }
 
-// NewReader returns a reader of a text. In a text most of which reads like a form nothing does.
+// NewReader returns a reader of a text. If most of a text reads like a form, none of it counts as one.
 func NewReader(text string) *Reader {
 	r := newReader(text)
 	r.all = sync.OnceValue(func() bool {

@@ -98,7 +98,7 @@ type Shard struct {
 	State
 }
 
-// Config is the configuration common to all nodes of the site, such as the scheme: bytes to the coordinator.
+// Config is the configuration common to all nodes of the site, for example the scheme: bytes to the coordinator.
 // Version 0 means that nothing was set.
 type Config struct {
 	Version int64

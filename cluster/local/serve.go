@@ -268,7 +268,7 @@ type Client struct {
 
 var _ coord.Session = (*Client)(nil)
 
-// Dial begins a session of the node with the Server at base, such as http://127.0.0.1:8430.
+// Dial begins a session of the node with the Server at base, for example http://127.0.0.1:8430.
 func Dial(ctx context.Context, base string, node coord.NodeID) (*Client, error) {
 	c := &Client{base: base, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}, node: node,
 		views: make(chan coord.View, 1)}

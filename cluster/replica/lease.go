@@ -68,7 +68,7 @@ func (r *Replica) lend(n coord.NodeID, p *peer) time.Duration {
 		return 0
 	}
 	if r.offline {
-		// Whoever bears witness to that is no candidate before this; nor does this copy.
+		// A copy that has confirmed that is no candidate before this; nor does this copy.
 		if left = min(left, r.witnessed()-r.now); left <= 0 {
 			return 0
 		}

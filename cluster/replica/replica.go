@@ -50,7 +50,7 @@ const (
 	r4                   // a restarted master goes on
 	r5                   // any answer is taken for the one that is awaited
 	r7                   // a damaged copy may lead
-	r13                  // whoever thinks that it is in sync answers questions
+	r13                  // a copy that believes itself in sync answers questions
 	r14                  // a master takes writes that come too late
 )
 

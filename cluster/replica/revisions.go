@@ -31,7 +31,7 @@ type revised struct {
 // mostRevisions is how many records Revisions remembers: 32 bytes each in ring, about 40 in last.
 const mostRevisions = 1 << 14
 
-// NewRevisions returns what is known of a log of which records up to the revision horizon were removed.
+// NewRevisions returns the knowledge about a log whose records up to the revision horizon were removed.
 func NewRevisions(horizon uint64) *Revisions { return &Revisions{horizon: horizon, newest: horizon} }
 
 // Add notes a record that was put behind the log.

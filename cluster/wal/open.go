@@ -207,8 +207,8 @@ func (l *Log) follows(r *Record) bool {
 	return r.Seq == l.extent.End+1 && r.Epoch >= l.extent.EpochAt(l.extent.End) && r.Kind != 0
 }
 
-// mend cuts the end of the last segment at its first bad byte, after Damaged was told if the part
-// had been acknowledged.
+// mend cuts the last segment at its first bad byte; if the part cut off had been acknowledged, it calls Damaged
+// first.
 func (l *Log) mend(s *segment, bad *CorruptError) error {
 	lost, err := s.acknowledged(bad, l.extent.End, headerFixed+len(l.o.Shard))
 	if err != nil {

@@ -25,7 +25,7 @@ type segment struct {
 	size            int64   // where the next group goes
 }
 
-// Version is that of the format of the log.
+// Version is the version of the format of the log.
 const Version = 1
 
 var magic = []byte("concwal\x01") // the last byte is Version

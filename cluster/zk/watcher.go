@@ -129,7 +129,7 @@ func (w *watcher) list(ctx context.Context, dir string) ([]string, error) {
 }
 
 // read reads a znode, and watches it. The library keeps a channel for each time that a watch was asked
-// for, until it fires: it is asked for only where none is.
+// for, until it fires: it is set only if none is.
 func (w *watcher) read(ctx context.Context, p string) (znode, error) {
 	if w.plain || w.armed[p] {
 		return w.l.get(ctx, p)

@@ -112,8 +112,8 @@ func (o Options) Validate() error {
 	return err
 }
 
-// ErrIdentity is why ErrRefused: this node, or this ZooKeeper, is not what the other was told. An
-// operator has to decide; the error's words say between what.
+// ErrIdentity is a reason for ErrRefused: this node, or this ZooKeeper, is not the one that the other expects.
+// An operator has to decide; the error's words say between what.
 var ErrIdentity = fmt.Errorf("the node does not belong here: %w", concordat.ErrRefused)
 
 // Session is one node's link to ZooKeeper. Safe for concurrent use.

@@ -50,7 +50,7 @@ func dropKeys(ctx context.Context, path string) (err error) {
 	return err
 }
 
-// addNamed adds the files in the folder of the site that its configuration names, such as those that a
+// addNamed adds the files in the folder of the site that its configuration names, for example those that a
 // node got when it joined, under the names that they have on such a one.
 func addNamed(o *instance.Instance, m *backup.Making) error {
 	for _, f := range o.Config.Files() {

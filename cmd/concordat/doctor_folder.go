@@ -199,7 +199,7 @@ func (d *doctor) oddMirrors(ctx context.Context, o *instance.Instance, odd func(
 		if held(d.path(path)) {
 			return nil
 		}
-		mirrors, err := o.Store.Mirrors(ctx) // now, after whoever held it
+		mirrors, err := o.Store.Mirrors(ctx) // now, after the process that held it
 		known := func(m store.Mirror) bool { return partners.MirrorFolder(".", m.Epoch) == path }
 		if _, gone := os.Stat(d.path(path)); err == nil && gone == nil && !slices.ContainsFunc(mirrors, known) {
 			odd(path)

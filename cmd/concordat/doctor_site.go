@@ -374,7 +374,7 @@ func (d *doctor) index(ctx context.Context, c *config.Config, served *instance.S
 			return o.EachDocument(ctx, func(concordat.Ref) { st.Missing++ })
 		})
 	} else {
-		err = d.a.With(ctx, instance.Locked, func(*instance.Instance) error { return nil }) // so that a lock is told as such
+		err = d.a.With(ctx, instance.Locked, func(*instance.Instance) error { return nil }) // so that a lock is reported as such
 		if err == nil {
 			err = d.a.With(ctx, instance.WithIndex, func(o *instance.Instance) error {
 				st, err = o.CheckIndex(ctx, d.o.quick)

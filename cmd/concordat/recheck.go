@@ -50,7 +50,7 @@ then. concordat serve does it; the sources that were not found the time before a
 	return c
 }
 
-// recheckKind says whether an identity is that of a batch or of a check.
+// recheckKind returns whether an identity names a batch or a check.
 func recheckKind(ctx context.Context, o *instance.Instance, id string) (string, error) {
 	_, err := o.Store.Batch(ctx, id)
 	if err == nil {

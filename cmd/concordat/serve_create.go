@@ -20,7 +20,7 @@ import (
 // firstLibrary is the library with which a site that serve creates begins.
 const firstLibrary concordat.LibraryID = "documents"
 
-// createToServe makes the site of --data where there is none, with a first library. A folder that holds
+// createToServe makes the site of --data if there is none, with a first library. A folder that holds
 // anything but the beginning of a site is refused.
 func (a *app) createToServe(ctx context.Context, title string) error {
 	dir, err := a.Dir()

@@ -53,7 +53,7 @@ func Sign(content []byte, key crypto.Signer, chain []*x509.Certificate) ([]byte,
 }
 
 // Verify checks a detached signature in DER over content and returns the certificate that made it. It
-// fails with ErrSignature where the content is another. It does not ask whether the certificate is
+// fails with ErrSignature if the content is another. It does not ask whether the certificate is
 // trusted, nor whether it is in force now.
 func Verify(der, content []byte) (*x509.Certificate, error) {
 	p, err := pkcs7.Parse(der)

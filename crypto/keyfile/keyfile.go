@@ -31,7 +31,7 @@ func Read(path string, s crypto.Secret) (*crypto.Identity, error) {
 	return id, nil
 }
 
-// Bytes returns the file's content, encrypted as it is. It fails with ErrMode where others than the
+// Bytes returns the file's content, encrypted as it is. It fails with ErrMode if others than the
 // owner may read it.
 func Bytes(path string) ([]byte, error) {
 	f, err := os.Open(path)
@@ -56,7 +56,7 @@ func Bytes(path string) ([]byte, error) {
 	return b, nil
 }
 
-// Create writes a new keystore; it fails with fs.ErrExist where there is one.
+// Create writes a new keystore; it fails with fs.ErrExist if there is one.
 func Create(path string, id *crypto.Identity, s crypto.Secret) error {
 	return locked(path, func() error {
 		if _, err := os.Lstat(path); err == nil {

@@ -1,4 +1,4 @@
-// Command module gives the module another path, such as that of the place where its code has a home, so that other
+// Command module gives the module another path, for example that of the place where its code has a home, so that other
 // modules can import package client:
 //
 //	make module NAME=example.org/integrity/concordat

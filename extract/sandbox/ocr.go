@@ -21,7 +21,7 @@ import (
 type OCR struct {
 	// Command is the program; default "tesseract", looked up in PATH.
 	Command string
-	// Languages as Tesseract names them, such as "eng+chi_sim"; default "eng".
+	// Languages as Tesseract names them, for example "eng+chi_sim"; default "eng".
 	Languages string
 	// MaxPages is the most pages of one file; default 50.
 	MaxPages int

@@ -392,7 +392,7 @@ const (
 	maxTitle = 4096 // bytes of a title, author or contact
 )
 
-// refusal codes *r, all fields of which are zero where there is none.
+// refusal codes *r, all fields of which are zero if there is none.
 func (c *coder) refusal(r **concordat.Refusal) {
 	v := concordat.Refusal{}
 	if *r != nil {

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Version is the version of every payload that is asked or answered, its first byte. In version 1 hits told distances in
+// Version is the version of every payload, question or answer, and its first byte. In version 1 hits told distances in
 // bits.
 const Version = 2
 
-// frameVersion is that of what payloads travel in, and of refusals: who speaks another version of payloads must read
-// those.
+// frameVersion is the version of the frames around payloads, and of refusals, which speakers of other payload
+// versions must be able to read.
 const frameVersion = 1
 
 // ErrVersion is wrapped, beside ErrFormat, by the error of a payload of another version.
@@ -74,8 +74,8 @@ func ParseRequest(b []byte) (*Request, error) {
 	return &r, nil
 }
 
-// Reply is the content of a sealed reply. At, KeyEpoch and Signature are those of the statement that the
-// answering site makes of Payload.
+// Reply is the content of a sealed reply. At, KeyEpoch and Signature belong to the statement that the answering
+// site makes about Payload.
 type Reply struct {
 	Card      uint64 // serial of the sender's card
 	Head      Head   // of the sender's audit

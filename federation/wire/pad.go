@@ -75,10 +75,10 @@ func Pad(a *concordat.Ask, key [32]byte, random io.Reader) (*concordat.Ask, []in
 	return &v, order, nil
 }
 
-// Restore turns t, told of a padded ask, into what it would be without dummies: sentences have the
-// numbers of the caller, of whom there were n, hits of dummies vanish, and so do documents without any
-// other. Where matches are told by number only, chance matches of dummies cannot be taken out. It fails
-// on a sentence that was not asked.
+// Restore turns t, the answer to a padded ask, into the answer without dummies: sentences have the numbers of
+// the caller, of whom there were n, hits of dummies vanish, and so do documents without any other. If only
+// numbers of matches are told, chance matches of dummies cannot be taken out. It fails on a sentence that was
+// not asked.
 func Restore(t *concordat.Tell, order []int, n int) error {
 	r := restoration{dummies: sets{}, sentences: sets{}, dummiesIn: sets{}, sentencesIn: sets{}}
 	hits := t.Hits[:0]

@@ -29,7 +29,8 @@ import (
 const (
 	// Format is the version of the folder; see doc/format.md.
 	Format = 1
-	// FormatShards is that of a backup of several shards, which earlier programs must not take for one of one.
+	// FormatShards is the format of a backup of several shards; earlier programs must not read it as a backup of
+	// one shard.
 	FormatShards = 2
 
 	manifestName = "manifest.json"
@@ -86,7 +87,7 @@ type Backup struct {
 }
 
 // Open reads the manifest of the backup in dir and checks it, but reads no files. It fails with
-// concordat.ErrNotFound where there is no whole backup, with concordat.ErrInvalid for one of a later
+// concordat.ErrNotFound if there is no whole backup, with concordat.ErrInvalid for one of a later
 // format, and with concordat.ErrCorrupt.
 func Open(dir string) (*Backup, error) {
 	path := filepath.Join(dir, manifestName)
@@ -193,7 +194,8 @@ type Fault struct {
 }
 
 // Verify reads every file and returns those that are missing or have other bytes. progress, if not nil, is
-// told the bytes as they are read. The error is that of a manifest and list that do not fit, or of progress.
+// called with the number of bytes as they are read. It fails if the manifest and the list do not fit, or with
+// the error of progress.
 func (b *Backup) Verify(progress func(bytes int) error) ([]Fault, error) {
 	var faults []Fault
 	// The list is compared as a whole first: of a damaged one no line is worth a word.

@@ -20,7 +20,8 @@ import (
 
 // Making is a backup on its way. It is for one goroutine, and only one may be on its way in a folder.
 type Making struct {
-	// Progress, if not nil, is told the bytes as they are copied or read. Its error ends everything.
+	// Progress, if not nil, is called with the number of bytes as they are copied or read. Its error ends
+	// everything.
 	Progress func(bytes int) error
 
 	dir   string

@@ -146,9 +146,9 @@ type Lookup func(name string) (value string, ok bool)
 const MaxFile = 1 << 20
 
 // Load reads the file at path, where empty means none, then the environment; nil means none. All
-// that is wrong comes back at once as [Faults], which wraps concordat.ErrInvalid; other errors are
-// those of reading the file. Relative paths of the file are taken from its folder, those of the
-// environment from the working folder.
+// that is wrong comes back at once as [Faults], which wraps concordat.ErrInvalid; other errors come from reading
+// the file. Relative paths of the file are taken from its folder, those of the environment from the working
+// folder.
 func Load(path string, env Lookup) (*Config, error) { return LoadCentral(path, Central{}, env) }
 
 // LoadCentral is Load with what holds on all machines of the site.
@@ -268,7 +268,7 @@ func readFile(path string) ([]byte, error) {
 type Fault struct {
 	File    string // or the variable, after a $
 	Line    int    // from 1; 0: none
-	Key     string // such as check.threshold; empty: of no key
+	Key     string // for example check.threshold; empty: of no key
 	Problem string
 }
 

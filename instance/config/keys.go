@@ -21,7 +21,7 @@ import (
 
 // Key is one setting that has a single value.
 type Key struct {
-	Name    string // in the file, such as check.threshold
+	Name    string // in the file, for example check.threshold
 	Type    string // with its range or its words
 	Unit    string
 	Default string

@@ -89,7 +89,7 @@ const (
 	maxSecret    = 4096 // bytes
 )
 
-// roleNames are those of store.Role; a test of cmd/concordat holds the two together.
+// roleNames are the values of store.Role; a test of cmd/concordat holds the two together.
 var roleNames = []string{"administrator", "officer", "submitter", "auditor"}
 
 // Roles returns the roles that a provider's claims may give.

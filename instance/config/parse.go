@@ -23,7 +23,7 @@ func (p *parser) fault(n *yaml.Node, key, format string, args ...any) {
 	p.faults = append(p.faults, Fault{File: p.file, Line: n.Line, Key: key, Problem: fmt.Sprintf(format, args...)})
 }
 
-// document returns the root of the one YAML document in text, or nil where there is none or a fault.
+// document returns the root of the one YAML document in text, or nil if there is none or a fault.
 func (p *parser) document(text []byte) *yaml.Node {
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	var doc, more yaml.Node

@@ -127,7 +127,7 @@ func cas(t *testing.T, s *suite) {
 	if v != 1 {
 		t.Errorf("version %d, want 1", v)
 	}
-	// What one was told, the other reads.
+	// One reads what the other has written.
 	got, err := a.Read(t.Context(), shard)
 	must(t, err)
 	if got.Version != 1 || !got.Equal(full) {

@@ -305,7 +305,7 @@ func (n *nemesis) flip(node coord.NodeID, kind string) string {
 	return fmt.Sprintf("bit %d of %s", bit, rel)
 }
 
-// move wants a shard's copies on other nodes, where there are more nodes than copies; else in another order.
+// move wants a shard's copies on other nodes, if there are more nodes than copies; else in another order.
 func (n *nemesis) move() string {
 	shard := cluster.ShardName(n.r.IntN(n.p.layout.Shards))
 	var nodes []coord.NodeID

@@ -20,7 +20,7 @@ type Subject struct {
 	Open func(t *testing.T) concordat.Index
 	// Reopen closes the index and opens what it left; nil if it leaves nothing.
 	Reopen func(t *testing.T, x concordat.Index) concordat.Index
-	// Disturb does something that must not change any answer, such as a merge; nil for nothing.
+	// Disturb does something that must not change any answer, for example a merge; nil for nothing.
 	Disturb func(t *testing.T, x concordat.Index)
 	// Also is another way to ask x; its answers must be the same. Nil: none.
 	Also func(x concordat.Index) concordat.Matcher

@@ -163,7 +163,7 @@ func SignWith(t testing.TB, key *rsa.PrivateKey, kid string, claims map[string]a
 	return raw
 }
 
-// Claims are those of every message, with more over them; a nil value takes one out.
+// Claims returns the claims of every message, overridden by more; a nil value takes one out.
 func (p *Platform) Claims(more map[string]any) map[string]any {
 	c := map[string]any{"iss": p.URL, "aud": Client, "iat": time.Now().Unix(), "exp": time.Now().Add(5 * time.Minute).Unix(),
 		"nonce":            rand.Text(),
@@ -182,7 +182,7 @@ func (p *Platform) Claims(more map[string]any) map[string]any {
 	return c
 }
 
-// token hands out access tokens to whom proves to be the tool (RFC 7523).
+// token issues access tokens to a caller that proves to be the tool (RFC 7523).
 func (p *Platform) token(rw http.ResponseWriter, r *http.Request) {
 	refuse := func(why string) {
 		answer(rw, http.StatusBadRequest, map[string]string{"error": "invalid_client", "error_description": why})

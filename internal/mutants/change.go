@@ -77,7 +77,7 @@ func changesOf(name string, src []byte) ([]Change, error) {
 	return c.out, nil
 }
 
-// number counts the changes that are told apart by nothing else.
+// number counts changes that do not otherwise differ.
 func number(cs []Change) {
 	seen := map[string]int{}
 	for i := range cs {

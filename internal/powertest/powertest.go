@@ -55,7 +55,7 @@ func (d *Disk) Fail(operation string, err error) {
 	d.fails[operation] = err
 }
 
-// Sync does what (*os.File).Sync does.
+// Sync stands for (*os.File).Sync.
 func (d *Disk) Sync(f *os.File) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -91,7 +91,7 @@ func (d *Disk) SyncDir(dir string) error {
 	return nil
 }
 
-// Rename does what os.Rename does.
+// Rename stands for os.Rename.
 func (d *Disk) Rename(from, to string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

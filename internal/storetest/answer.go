@@ -245,7 +245,7 @@ func testAnswerJobs(t *testing.T, p Place) {
 	add(doc, told, second)
 	hits(second, told)
 	doc.Told = ""
-	add(doc, hit) // again, untold: what was told stays told
+	add(doc, hit) // again, without an answer: earlier answers stay recorded
 	hits(second, told)
 	if d, err := db.AnswerDocument(ctx, "north", j.Job, h); err != nil || d.Told != concordat.ShowMetadata || d.Document != "1" {
 		t.Errorf("got %+v, %v", d, err)

@@ -117,7 +117,7 @@ func testHookEvents(t *testing.T, p Place) {
 	}
 	must(t, db.FinishTask(ctx, claim(t, db, "w", "t1"), concordat.TaskPartial, ""))
 	must(t, db.CancelTask(ctx, "t2", "by ada"))
-	must(t, db.CancelTask(ctx, "t2", "again")) // it has ended: nothing is told
+	must(t, db.CancelTask(ctx, "t2", "again")) // it has ended: no event
 	for range store.MaxAttempts {
 		claim(t, db, "w", "t3")
 		c.move(lease)

@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// driver is that of package store, which registers it.
+// driver is the name of the driver that package store registers.
 const driver = "pgx"
 
 // A Server is a private PostgreSQL of the test process, in a folder of its own, which it reaches by a
@@ -143,7 +143,8 @@ func startServer() (*Server, error) {
 	return s, s.Start()
 }
 
-// serverUser returns who the server runs as under root: postgres, whom its package makes, else nobody.
+// serverUser returns the user that the server runs as under root: postgres, which its package creates, else
+// nobody.
 func serverUser() (*syscall.Credential, error) {
 	for _, name := range []string{"postgres", "nobody"} {
 		out, err := exec.Command("id", "-u", name).Output()

@@ -130,7 +130,7 @@ func Run(t *testing.T, newPlace func(t *testing.T) Place) {
 // start is the first instant of every test's clock.
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// A clock stands still until it is told to move. It is safe for concurrent use.
+// A clock stands still until it is moved. It is safe for concurrent use.
 type clock struct {
 	mu sync.Mutex
 	t  time.Time // guarded by mu

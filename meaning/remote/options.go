@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Options say whom to ask, and how.
+// Options name the server and how to ask it.
 type Options struct {
-	URL   string // of the protocol's root, such as http://127.0.0.1:8080/v1; /embeddings is asked below it
+	URL   string // of the protocol's root, for example http://127.0.0.1:8080/v1; /embeddings is asked below it
 	Model string // as the server names it; empty: none is named
 	Key   string // sent as a bearer token; empty: none
 	// Prefix is put before each text, as some models want it: "query: " for those of the E5 family.

@@ -24,7 +24,7 @@ import (
 )
 
 // browser starts Chromium on a page of r and collects what it complains about. It skips the test
-// where there is no Chromium.
+// if there is no Chromium.
 func browser(t *testing.T, r *report.Report) (context.Context, func() []string) {
 	t.Helper()
 	path := ""

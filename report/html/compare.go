@@ -171,8 +171,8 @@ func fits(ps []pairing, text string) bool {
 	})
 }
 
-// side writes what stands around spans of a text, which begin in order, and each of them by write, which is
-// told how far the text is written already and returns how far it is then.
+// side writes a text with spans, in order of their beginnings. It writes the text between them itself and each
+// span by write, which receives the end of the text written so far and returns the new end.
 func (d *doc) side(text string, spans []concordat.Span, write func(i, from int) int) {
 	end := 0
 	for i, s := range spans {

@@ -151,7 +151,7 @@ func (v *View) pageAt(at int) int {
 }
 
 // FirstOn returns the first passage that begins on a page of the text, or that begins behind it; the number
-// of passages where there is none.
+// of passages if there is none.
 func (v *View) FirstOn(page int) int {
 	start := v.pages[page].span.Start
 	i, _ := slices.BinarySearchFunc(v.base.r.Evidence, start, func(e concordat.Evidence, at int) int {
@@ -190,7 +190,7 @@ func (v *View) Method() template.HTML { return v.part(Links{}, (*doc).method) }
 // Short returns what was found of the short texts; nothing where they were not asked.
 func (v *View) Short() template.HTML { return v.part(Links{}, (*doc).short) }
 
-// Leads returns what seems to say the same in other words; nothing where there is none.
+// Leads returns what seems to say the same in other words; nothing if there is none.
 func (v *View) Leads() template.HTML { return v.part(Links{}, (*doc).leads) }
 
 // Map returns the whole text as a strip with its passages in their places.

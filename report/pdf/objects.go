@@ -40,7 +40,7 @@ type Objects struct {
 // Object is one object of a PDF file.
 type Object struct {
 	Number int    `json:"object"`
-	Page   int    `json:"page,omitempty"` // from 1; 0: of no page alone, such as a font
+	Page   int    `json:"page,omitempty"` // from 1; 0: of no page alone, for example a font
 	Digest string `json:"sha256"`         // of its bytes, from its number to endobj
 }
 
@@ -48,7 +48,7 @@ type Object struct {
 const objectsLabel = "concordat/pdf-pages/1\x00"
 
 // Sum is the digest that is signed: SHA-256 over a label, the certificate's digest and, of each object, its number and
-// page as 4 bytes and its digest. It fails with concordat.ErrInvalid where a digest is none.
+// page as 4 bytes and its digest. It fails with concordat.ErrInvalid if a digest is none.
 func (o *Objects) Sum() ([32]byte, error) {
 	b := []byte(objectsLabel)
 	add := func(digest string) error {

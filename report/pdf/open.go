@@ -33,7 +33,7 @@ const (
 )
 
 // Open reads a file that Seal wrote, or what became of it. It is no reader of any PDF: it finds the parts
-// by the form in which Seal writes them, and fails with concordat.ErrInvalid where there are none, as in a
+// by the form in which Seal writes them, and fails with concordat.ErrInvalid if there are none, as in a
 // file that another program has written anew. It vouches for nothing: check the signature.
 func Open(b []byte) (*Sealed, error) {
 	s := &Sealed{}
@@ -161,7 +161,7 @@ func plainName(s string) string {
 	return out
 }
 
-// File returns the attachment of a name; ok is false where there is none, or several.
+// File returns the attachment of a name; ok is false if there is none, or several.
 func (s *Sealed) File(name string) (content []byte, ok bool) {
 	for _, f := range s.Files {
 		if f.Name == name {

@@ -5,7 +5,7 @@
 // none: what is signed is handed to the caller, who has the keys.
 //
 // Pages hold the wording of passages and sources whole. A character that the two embedded fonts lack, or
-// that has no look of its own, stands as its code point in a box, such as [U+3400]; none is left out. The
+// that has no look of its own, stands as its code point in a box, for example [U+3400]; none is left out. The
 // HTML form is the accessible one: the PDF is not tagged.
 package pdf
 
@@ -27,7 +27,7 @@ type Options struct {
 	Site    string // name for people of the site that made the report
 	Program string // that made it, with its version
 	Notes   []Note // what people said about the check, oldest first
-	// Signing says for people what signs the file, such as the fingerprint of a certificate; empty: the
+	// Signing says for people what signs the file, for example the fingerprint of a certificate; empty: the
 	// pages say that the file is not signed.
 	Signing string
 }

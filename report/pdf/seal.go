@@ -17,7 +17,7 @@ import (
 
 // File is a file that belongs to the report and stands in the PDF as an attachment.
 type File struct {
-	Name    string // such as report.json
+	Name    string // for example report.json
 	Type    string // MIME type
 	About   string // for people
 	Content []byte
@@ -91,7 +91,7 @@ type update struct {
 
 var (
 	trailer = regexp.MustCompile(`trailer\s*<<\s*/Size (\d+)\s*/Root (\d+) 0 R\s*/Info (\d+) 0 R\s*>>\s*startxref\s*(\d+)\s*%%EOF\s*$`)
-	// fpdf lists attachments where there are none.
+	// fpdf lists attachments if there are none.
 	noNames    = regexp.MustCompile(`/Names\s*<<\s*(/EmbeddedFiles\s*<<\s*/Names\s*\[\s*\]\s*>>\s*)?>>`)
 	errForeign = errors.New("not a file that Write made")
 )

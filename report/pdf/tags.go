@@ -24,7 +24,7 @@ type element struct {
 // mark is a piece of marked content: number id of a page.
 type mark struct{ page, id int }
 
-// Structure types of which the elements hold lines; all others hold elements.
+// Structure types whose elements hold lines; all others hold elements.
 var leaves = []string{"H1", "H2", "H3", "H4", "P", "Lbl", "LBody", "TH", "TD"}
 
 func (e *element) leaf() bool { return slices.Contains(leaves, e.kind) }

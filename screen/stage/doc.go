@@ -1,5 +1,5 @@
 // Package stage divides screening among machines: programs that read lines and write lines, for an engine that places,
-// sorts, repeats and collects, such as Spark or Slurm.
+// sorts, repeats and collects, for example Spark or Slurm.
 //
 // A line is fields divided by tabs; the first is its key. A map reads any part of its input in any order and writes for
 // each line what depends on that line alone. Between map and reduce lines are divided by their keys, and sorted by

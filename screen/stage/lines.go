@@ -77,7 +77,7 @@ func (r *reader) lines() iter.Seq2[[]byte, error] {
 
 func (r *reader) fault(err error) error { return &InputError{r.n, err} }
 
-// each calls do with the fields of every line, of which there must be so many. What do returns is the line's fault,
+// each calls do with the fields of every line. Each line must have n of them. What do returns is the line's fault,
 // but for a failure to write.
 func each(in io.Reader, fields int, do func([]string) error) error {
 	r := newReader(in)

@@ -88,7 +88,7 @@ func Grams(in io.Reader, out io.Writer, threshold float64, c *Counts) error {
 
 // Alike reads the lines of Grams by gram and writes the pairs of similar texts: both identifiers, the lesser first, and
 // the Jaccard similarity of their grams. Each is written for the first gram that is among the rarest of both, so once.
-// Threshold and counts are those of Grams.
+// Threshold and counts are as in Grams.
 func Alike(in io.Reader, out io.Writer, threshold float64, c *Counts) error {
 	type entry struct {
 		id     string

@@ -175,7 +175,7 @@ func setRune(t *runetab.Table, r rune, simple map[rune]rune) {
 			t.Set(r, runetab.Make(class, 0, runetab.ScriptNone, false))
 			return
 		}
-		class = runetab.Letter // a symbol made of letters, such as ℡ or ㎏
+		class = runetab.Letter // a symbol made of letters, for example ℡ or ㎏
 	}
 	folded := fold(r, simple)
 	script := runetab.ScriptNone

@@ -100,7 +100,7 @@ type found struct {
 	before []store.AnswerHit
 }
 
-// hit is a Hit, whose Document is set when it is told, with what is not told of it.
+// hit is a Hit with the fields that are not told; its Document is set when it is told.
 type hit struct {
 	concordat.Hit
 	span concordat.Span
@@ -122,7 +122,7 @@ func (s *Answerer) Answer(ctx context.Context, from concordat.SiteID, a *concord
 	return t, err
 }
 
-// answer returns what is told, and how many sentences of each library were not answered.
+// answer returns the answer, and the number of unanswered sentences of each library.
 func (s *Answerer) answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (t *concordat.Tell,
 	withheld map[concordat.LibraryID]int, err error) {
 	set, err := s.checkAsk(from, a)

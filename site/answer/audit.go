@@ -39,7 +39,7 @@ type auditProbing struct {
 	Library concordat.LibraryID `json:"library"`
 }
 
-// take fills in what was told.
+// take fills in the answer.
 func (l *auditAnswer) take(a *concordat.Ask, t *concordat.Tell, withheld map[concordat.LibraryID]int, err error) {
 	if err != nil {
 		l.Refused = reasonOf(err)

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// AuthorHashes returns the keyed hashes of the authors whom s names, for Ask.Authors: what two sites
-// with the same sketch key make of the same names, whatever their order, case, accents and
-// punctuation. "Doe, Jane" and "Jane Doe" are the same name; "J. Doe" is another.
+// AuthorHashes returns the keyed hashes of the authors named in s, for Ask.Authors: two sites with the same
+// sketch key get the same hashes from the same names, whatever their order, case, accents and punctuation. "Doe,
+// Jane" and "Jane Doe" are the same name; "J. Doe" is another.
 func AuthorHashes(sketchKey []byte, s string) [][16]byte {
 	names := authorNames(s)
 	out := make([][16]byte, len(names))

@@ -37,8 +37,8 @@ func order(t *concordat.Tell) {
 	})
 }
 
-// leastHolders is the number of documents from which it is told about how many hold a sentence, whether the asker is told
-// of them or not: the wording is common.
+// leastHolders is the least number of documents holding a sentence that the answer states, roughly, even of documents
+// that the asker may not see: the wording is common.
 const leastHolders = wording.Absolute + 1
 
 // countHolders sets the numbers of documents that hold each sentence told.

@@ -48,8 +48,8 @@ func (q *question) hits(f *found, told bool) []store.AnswerHit {
 	return out
 }
 
-// keep records with the job what was told of documents: of the first, metadata of them, their hits at level metadata, of
-// the others the given level, and of those below nothing.
+// keep records with the job the level at which each document was told: level metadata for the first metadata documents
+// and their hits, the given level for the others, nothing for those below.
 func (s *Answerer) keep(ctx context.Context, q *question, docs []*found, metadata int, level concordat.Show, below []*found) error {
 	var rows []store.AnswerDocument
 	var hits []store.AnswerHit

@@ -27,7 +27,7 @@ const (
 
 func isNotFound(err error) bool { return errors.Is(err, concordat.ErrNotFound) }
 
-// known is a document of a job that its partner was told of, as it stands now.
+// known is the present state of a document of a job that its partner has seen.
 type known struct {
 	*grant
 	set    *epochSet
@@ -86,7 +86,7 @@ func (s *Answerer) known(ctx context.Context, from concordat.SiteID, set *epochS
 	return k, err
 }
 
-// errChanged refuses to show more of a text that is no longer the one that was told of.
+// errChanged refuses to show more of a text that has changed since the job's answer.
 var errChanged = unknown("the document has changed or is gone: ask again")
 
 // read reads the text of the document. What it costs is paid before.
@@ -182,8 +182,8 @@ func (s *Answerer) outline(ctx context.Context, from concordat.SiteID, a *concor
 	return o, s.show(ctx, k, form, len(o.Units), 0)
 }
 
-// withhold takes out of an outline what lies in sentences that the partner has in another form, such
-// as the fingerprints of a submission that was asked about there, and records the rest.
+// withhold takes sentences out of an outline that the partner has in another form, for example as the fingerprints of
+// a submission that was asked about there, and records the rest.
 func (s *Answerer) withhold(ctx context.Context, k *known, o *concordat.Outline) error {
 	sentences, err := k.set.Profiler.Asked(k.text, func(x concordat.Span) bool {
 		return slices.ContainsFunc(o.Units, func(u concordat.OutlineUnit) bool { return u.Span.Overlaps(x) })
@@ -228,7 +228,7 @@ func (s *Answerer) show(ctx context.Context, k *known, form string, sentences, c
 	return err
 }
 
-// matched returns the spans of the asked ordinals that the job was told of, in order.
+// matched returns the spans of the asked ordinals that the job's answer named, in order.
 func (k *known) matched(ordinals []int) []concordat.Span {
 	var out []concordat.Span
 	for i, h := range k.hits { // in order of ordinal
@@ -385,8 +385,8 @@ func (k *known) copies(ps []concordat.EdgePassage) (*concordat.Edges, int, error
 	return e, told, nil
 }
 
-// near returns what lies within around units of a sentence that the job was told of, as spans in
-// order that do not touch.
+// near returns the text within around units of a sentence that the job's answer named, as spans in order that do
+// not touch.
 func (k *known) near(text *align.Text, around int) ([]concordat.Span, error) {
 	sketch, err := text.Sketch(k.key, align.DefaultSketchBits)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"concordat/store"
 )
 
-// leastDocuments is the size of a library from which existence or counts alone are told: in a
-// smaller one they say too much of single documents.
+// leastDocuments is the least size of a library that answers at level existence or counts: in a smaller one they
+// reveal too much about single documents.
 const leastDocuments = 20
 
 // few is the number that stands for those below three at level counts.
@@ -74,7 +74,7 @@ func refuse(r concordat.Reason, format string, args ...any) *concordat.Refusal {
 const anyPurpose = "\x00"
 
 // grant returns what the partner may have of a library for a purpose, or why it may have nothing.
-// Libraries that are closed to it and such as do not exist are told alike.
+// Closed libraries and missing ones get the same answer.
 func (s *Answerer) grant(ctx context.Context, from concordat.SiteID, lib concordat.LibraryID,
 	purpose string) (*grant, *concordat.Refusal, error) {
 	g := &grant{from: from}
@@ -186,7 +186,7 @@ func (g *grant) compared(id concordat.DocumentID, n int) store.Spending {
 
 // Share opens a library to a partner under a rule, or exchanges the rule, and returns what stands.
 // The fingerprints that its partners need are made by [Answerer.KeepEpochs]. The change, the notice to
-// the partner, the entry in the audit, and what is given as also, such as an entry that names who asked
+// the partner, the entry in the audit, and what is given as also, for example an entry that names who asked
 // for it, are one transaction.
 func (s *Answerer) Share(ctx context.Context, x store.Share, also ...func(tx *store.DB) error) (store.Share, error) {
 	err := s.o.Store.Atomic(ctx, func(tx *store.DB) error {
@@ -224,7 +224,7 @@ func all(tx *store.DB, fs []func(tx *store.DB) error) error {
 	return nil
 }
 
-// Unshare closes a library to a partner, which is told if it may have a mirror; all of it is one
+// Unshare closes a library to a partner, with a notice if the partner may have a mirror; all of it is one
 // transaction, as in Share.
 func (s *Answerer) Unshare(ctx context.Context, lib concordat.LibraryID, partner concordat.SiteID,
 	also ...func(tx *store.DB) error) error {
@@ -288,7 +288,7 @@ func (s *Answerer) withdrawExpired(ctx context.Context) error {
 		if err := s.withdraw(ctx, s.o.Store, x.Partner, x.Library, "the share has expired"); err != nil {
 			return err
 		}
-		x.Rule.Ship = false // so that it is told once, or twice after a crash
+		x.Rule.Ship = false // so that it is sent once, or twice after a crash
 		if _, err := s.o.Store.PutShare(ctx, x); err != nil {
 			return err
 		}

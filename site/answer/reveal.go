@@ -29,8 +29,8 @@ const (
 	leastShared = 0.5
 )
 
-// AnswerReveal shows more of passages of a document that the job was told of, one of whose sentences
-// lies within each passage and matched closely.
+// AnswerReveal shows more of passages of a document that the job's answer named. Each passage must hold a
+// sentence that matched closely.
 //
 // At level overlap it tells which runs of the asker's own words each passage has in the same order,
 // and nothing else: never a word that the asker did not send. At level passage a person decides
@@ -208,7 +208,7 @@ func (s *Answerer) passages(ctx context.Context, k *known, a *concordat.RevealAs
 	return s.open(ctx, k, a, out, true, line)
 }
 
-// request returns the partner's request for these passages, which it makes where there is none, or
+// request returns the partner's request for these passages, which it makes if there is none, or
 // only one that has expired before anybody decided.
 func (s *Answerer) request(ctx context.Context, k *known, a *concordat.RevealAsk, spans []concordat.Span) (store.Disclosure, error) {
 	all, err := s.o.Store.DisclosuresOf(ctx, store.DisclosureIn, k.from, a.Job, a.Handle)
@@ -265,7 +265,7 @@ func (s *Answerer) Disclosures(ctx context.Context, state string, limit int) ([]
 }
 
 // DisclosuresAfter is Disclosures behind the request with an ID. next is the ID to go on from, empty
-// where there are no more; of one state there may be fewer than limit before it.
+// if there are no more; of one state there may be fewer than limit before it.
 func (s *Answerer) DisclosuresAfter(ctx context.Context, state, id string, limit int) (out []store.Disclosure, next string, err error) {
 	all, err := s.o.Store.DisclosuresAfter(ctx, id, limit)
 	if err != nil {
@@ -287,7 +287,7 @@ func (s *Answerer) DisclosuresAfter(ctx context.Context, state, id string, limit
 	return out, next, nil
 }
 
-// Decide grants or refuses a pending request, with words for the partner, which is told. A granted
+// Decide grants or refuses a pending request, and sends the decision with a comment to the partner. A granted
 // one can be read for as long as the rule of the library says.
 func (s *Answerer) Decide(ctx context.Context, id, actor string, granted bool, words string) (store.Disclosure, error) {
 	to := concordat.DisclosureRefused
@@ -356,7 +356,7 @@ func (s *Answerer) approval(ctx context.Context, d store.Disclosure) (time.Durat
 }
 
 // Asked returns a partner's request with the passages that it is about, for the person who decides. It
-// fails with concordat.ErrNotFound where the document has changed or is gone.
+// fails with concordat.ErrNotFound if the document has changed or is gone.
 func (s *Answerer) Asked(ctx context.Context, id string) (store.Disclosure, []string, error) {
 	d, err := s.o.Store.Disclosure(ctx, id)
 	if err != nil {

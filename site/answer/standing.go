@@ -137,8 +137,7 @@ func (e *epochSet) forgetStanding() {
 }
 
 // alert looks for standing questions that documents just put into the set answer, and puts what may
-// be told of it into the outbox. It may be called again for the same documents: what was told is
-// not told twice.
+// be told of it into the outbox. It may be called again for the same documents: no match is told twice.
 func (s *Answerer) alert(ctx context.Context, e *epochSet, lib concordat.LibraryID, profiles []*concordat.Profile, hashes []string) error {
 	t, err := s.standing(ctx, e)
 	if err != nil || len(t.sentences) == 0 {
@@ -239,8 +238,8 @@ func (s *Answerer) alertOne(ctx context.Context, e *epochSet, lib concordat.Libr
 	return s.audit(ctx, "", "alert", auditNotice{Kind: concordat.NoticeAlert, Job: hex.EncodeToString(x.Ask.Job[:]), Library: lib})
 }
 
-// alertOwner keeps an alert of what a partner is told: this site's officers see of the pair of documents what the partner sees of it,
-// and no more. Below metadata a document has its pseudonym only, and below counts none.
+// alertOwner keeps an alert about a notice to a partner: this site's officers see the pair of documents as the partner sees
+// it, and no more. Below metadata a document has its pseudonym only, and below counts none.
 func (s *Answerer) alertOwner(ctx context.Context, x *store.StandingAsk, t *concordat.Tell, all []*found) error {
 	l := &t.Libraries[0]
 	a := store.Alert{Side: store.AlertTold, At: s.o.Now(), Partner: x.Partner, Job: hex.EncodeToString(x.Ask.Job[:]), Purpose: x.Ask.Purpose,

@@ -9,8 +9,8 @@ import (
 	"concordat/site/compare"
 )
 
-// Wording that a library hands out is no answer to a partner: everybody who was given it has it. The owner knows it by
-// the fingerprints of its templates' sentences under the key of the epoch, as it is asked.
+// Wording that a library hands out is no answer to a partner: everybody who was given it has it. The owner recognises
+// it by the fingerprints of its templates' sentences under the key of the epoch, the form of the question.
 
 // askedTemplates returns which of the asked sentences are wording of a template of the library, or nearly.
 func (s *Answerer) askedTemplates(ctx context.Context, q *question, g *grant) (map[int]bool, error) {

@@ -54,7 +54,7 @@ type variant struct {
 }
 
 // once returns the matches of the questions that may be answered, and counts these. A question is answered whole or not
-// at all: wording of which some documents were not told would seem rarer than it is.
+// at all: with some of its documents left out, wording would seem rarer than it is.
 func (s *Answerer) once(ctx context.Context, q *question, g *grant, matches []concordat.Match) ([]concordat.Match, error) {
 	if len(matches) == 0 {
 		return nil, nil
@@ -88,7 +88,8 @@ func (s *Answerer) once(ctx context.Context, q *question, g *grant, matches []co
 	return slices.DeleteFunc(matches, func(m concordat.Match) bool { return !told[m.Sentence] }), nil
 }
 
-// dailyVariants is how many questions of a partner a library may leave unanswered in a day before somebody is told.
+// dailyVariants is the number of questions of a partner that a library may leave unanswered in a day before an
+// alarm.
 const dailyVariants = 50
 
 // probing counts questions that were left unanswered because too many like them were asked, and raises an alarm.
@@ -108,8 +109,8 @@ func (s *Answerer) probing(ctx context.Context, g *grant, refused int) error {
 	return s.audit(ctx, g.from, "probing", auditProbing{g.library.ID})
 }
 
-// mostJobsOfOne is how many jobs of a partner may be told of one document within jobLife before somebody is told: it is a
-// much used source, or somebody reads it out by pieces that no bound on one sentence counts.
+// mostJobsOfOne is the number of jobs of a partner that may see one document within jobLife before an alarm: it is a much
+// used source, or somebody reads it out in pieces, which bounds on single sentences do not notice.
 const mostJobsOfOne = 200
 
 // lookAtJobs raises an alarm about partners whose jobs come to one document again and again, where it was not looked for an

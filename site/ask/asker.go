@@ -13,7 +13,7 @@ type Options struct {
 	Store  Store
 	Logger *slog.Logger     // nil: the site's
 	Now    func() time.Time // nil: the site's
-	// Room fails where the disk has no room for what a partner sends; it is asked before each shipment of a
+	// Room fails where the disk has no room for what a partner sends; it is called before each shipment of a
 	// mirror, whose size the partner decides. nil: there is always room.
 	Room func() error
 }

@@ -21,8 +21,8 @@ type ElsewhereDocument struct {
 	// Contained is the share of the text's letters, marks and digits that stand in passages of the
 	// document, 0 to 1.
 	Contained float64
-	// ContainedThere is the share of the document's text, in bytes, that stands in them; valid only where
-	// Length, the bytes of that text, was told and is not 0.
+	// ContainedThere is the share of the document's text, in bytes, that stands in them; valid only if the
+	// partner gave Length, the bytes of that text, and it is not 0.
 	ContainedThere float64
 	Length         int
 }

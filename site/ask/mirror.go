@@ -44,10 +44,10 @@ type Synced struct {
 }
 
 // SyncMirror fetches what changed in a partner's library since the last time and puts it into the
-// mirror's index; progress, if not nil, is told of every shipment. A call that was cut short, or one
-// after the partner failed, goes on from the last shipment that was put. The index must be used by this
-// site alone. A library that is no longer open here is deleted, and that is no error. It fails as Options.Room does where there is no
-// room for more, and with a partner that goes on without sending anything.
+// mirror's index; progress, if not nil, is called after every shipment. A call that was cut short, or one after the partner
+// failed, goes on from the last shipment that was put. The index must be used by this site alone. A library that is no
+// longer open here is deleted, and that is no error. It fails as Options.Room does if there is no room for more, and with a
+// partner that goes on without sending anything.
 func (s *Asker) SyncMirror(ctx context.Context, partner concordat.Partner, m site.MirroredLibrary, progress func(Synced)) (Synced, error) {
 	var done Synced
 	if err := m.Validate(); err != nil {

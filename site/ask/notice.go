@@ -86,7 +86,7 @@ func (s *Asker) alerted(ctx context.Context, a *store.Ask, n *concordat.Notice) 
 	if err := validTell(ask, t); err != nil {
 		return fmt.Errorf("%w: %w", concordat.ErrInvalid, err)
 	}
-	told := map[int]bool{} // libraries of which documents are told
+	told := map[int]bool{} // libraries of the documents told
 	for i, d := range t.Documents {
 		l := t.Libraries[d.Library]
 		told[d.Library] = true

@@ -21,8 +21,8 @@ const (
 	// closeDistance is the distance in bits within which one sentence alone is evidence: among a
 	// third of a billion pairs of unrelated sentences the nearest lay at 24 (doc/security.md).
 	closeDistance = 15
-	// mostOutlined is the most documents of one partner of which an outline is asked for; the
-	// matched sentences of others are shown as they are.
+	// mostOutlined bounds the documents of one partner whose outlines are asked for; the matched sentences of
+	// others are shown as they are.
 	mostOutlined = 64
 	// mostEdges is the most documents of one partner whose edges are asked for at a time.
 	mostEdges = 8
@@ -85,7 +85,7 @@ func (r *round) compare(ctx context.Context) error {
 	return err
 }
 
-// source returns what is told of a document of the partner.
+// source returns a document of the partner as far as the answer shows it.
 func (r *round) source(n *nominated) report.PartnerSource {
 	return report.PartnerSource{Ref: n.ref, Title: n.Title, Author: n.Author, Contact: n.Contact, Date: n.Date,
 		Level: n.level, Job: fmt.Sprintf("%x", n.job), Epoch: r.p.Epoch, Matches: n.Matches}
@@ -99,7 +99,7 @@ func matched(c *compare.Candidate, p concordat.Passage) bool {
 
 func isEvidence(p concordat.Passage) bool { return p.Wording == "" }
 
-// addBeside adds the common wording that documents hold, and those documents that are told of for that alone.
+// addBeside adds the common wording that documents hold, and the documents named for that alone.
 func (r *round) addBeside(beside []concordat.Passage, docs map[concordat.Ref]*nominated) {
 	for _, p := range beside {
 		if !slices.ContainsFunc(r.told.sources, func(x report.PartnerSource) bool { return x.Ref == p.Source }) {
@@ -109,7 +109,7 @@ func (r *round) addBeside(beside []concordat.Passage, docs map[concordat.Ref]*no
 	r.told.passages = append(r.told.passages, beside...)
 }
 
-// leastWorth is the worth of a document's matches from which its outline is asked for.
+// leastWorth is the least worth of a document's matches for which its outline is asked for.
 const leastWorth = 0.3
 
 // worthAsking reports whether the matches of a document are worth a second look: chance matches are far,

@@ -117,8 +117,8 @@ func (s *Asker) newForwarding(sub site.Submission, o *site.CheckOptions, task co
 	return fw, nil
 }
 
-// all asks every partner at once and returns what they told, in the order of the options. each is
-// told of one that is done, one at a time. It fails only with the error of ctx, or of the store.
+// all asks every partner at once and returns what they told, in the order of the options. each is called after
+// each partner, never concurrently. It fails only with the error of ctx, or of the store.
 func (fw *forwarding) all(ctx context.Context, progress func(site.Progress), each func(*told) error) ([]*told, error) {
 	if fw.o.Forwarded() == site.ForwardNone {
 		return nil, nil

@@ -22,7 +22,7 @@ type RevealRequest struct {
 	// ShowPassage: the source's words, after a person there agreed.
 	Level   concordat.Show
 	Reason  string // for that person
-	Contact string // to whom that person may turn
+	Contact string // the contact for that person
 }
 
 // Reveal sends the submission's wording of passages to the partner that holds their sources, and

@@ -57,8 +57,8 @@ func newRound(fw *forwarding, p *site.PartnerLibraries) *round {
 	return r
 }
 
-// prepare chooses what is asked and records that it becomes known at the partner. What the partner
-// holds in another form is left out: two forms together tell far more than either.
+// prepare chooses the questions and records that they become known at the partner. What the partner holds in
+// another form is left out: two forms together tell far more than either.
 func (r *round) prepare(ctx context.Context) error {
 	walls := r.fw.shared.Unasked()
 	for i, q := range r.told.questions {
@@ -82,7 +82,7 @@ func (r *round) prepare(ctx context.Context) error {
 	if r.fw.task == "" { // nothing is kept of this check, yet the partner will know
 		r.fw.s.o.Logger.Debug("sentences are shown to a partner outside a check", "site", r.told.site)
 	}
-	// A text of which the partner has word sets, as a document of ours, is not sent at all.
+	// A text whose word sets the partner has, as a document of ours, is not sent at all.
 	err := r.fw.s.o.Store.Show(ctx, store.Showing{Partner: r.told.site, Hash: store.TextHash(r.fw.sub.Text), Form: store.FormFingerprints,
 		Epoch: r.p.Epoch, Sentences: len(r.chosen)})
 	if errors.Is(err, concordat.ErrRefused) {
@@ -242,7 +242,7 @@ func (r *round) take(ctx context.Context, a *concordat.Ask, t *concordat.Tell, p
 	return nil
 }
 
-// takeLibrary adds what was told of one library to its line.
+// takeLibrary adds the answer about one library to its line.
 func (r *round) takeLibrary(c *concordat.Consulted, l *concordat.LibraryTell, n int) {
 	c.Unready = 1 - l.Ready
 	if l.Refusal != nil {

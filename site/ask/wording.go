@@ -71,7 +71,7 @@ func (fw *forwarding) commonAt(questions []concordat.Sentence, matches []concord
 	return w
 }
 
-// quotationsAt returns the quotations that name their source of which a partner's documents hold a sentence. of is how
+// quotationsAt returns the quotations with a named source that share a sentence with a partner's documents. of is how
 // many documents there are.
 func (fw *forwarding) quotationsAt(questions []concordat.Sentence, holders map[int]holding, of int) []report.Wording {
 	var out []report.Wording
@@ -277,7 +277,7 @@ func (w *partWording) prints(p *profile.Profiler) ([]align.Print, error) {
 	return all, nil
 }
 
-// addWording adds common wording that partners told to that of this site. A stretch is told of once.
+// addWording adds common wording that partners told to that of this site. A stretch is reported once.
 func addWording(f *report.Findings, told []report.Wording) {
 	if len(told) == 0 {
 		return

@@ -35,8 +35,8 @@ type Job struct {
 	// two nominates is compared.
 	Candidates int            `json:"candidates,omitempty"`
 	Manifest   []ManifestLine `json:"manifest,omitempty"`
-	// Rules are those of the documents' reports and of the shares, until somebody changes those of a report; nil,
-	// as batches of early versions have it: those in force when the report is looked at.
+	// Rules are the rules of the documents' reports and of the shares, until somebody changes the rules of a
+	// report; nil, as batches of early versions have it: those in force when the report is looked at.
 	Rules *report.Rules `json:"rules,omitempty"`
 	// Faults says why a file could not be taken, by its name; it is in the batch and is not read.
 	Faults map[string]string `json:"faults,omitempty"`
@@ -82,9 +82,9 @@ type Options struct {
 	// Options returns what each document is compared with beside the batch; done, if not nil, is called at the end.
 	Options func(ctx context.Context, j Job) (o site.CheckOptions, done func(), err error)
 	Rules   report.Rules // of the documents' reports and of the shares, unless the batch keeps its own
-	// Progress, if not nil, is told how far the batch is. It may be called concurrently.
+	// Progress, if not nil, is called with the progress of the batch. It may be called concurrently.
 	Progress func(stage string, done, total int)
-	// Failed, if not nil, is told of each file that gives no text.
+	// Failed, if not nil, is called for each file that gives no text.
 	Failed func(name, reason string)
 	Logger *slog.Logger // nil: nothing is logged
 }
@@ -105,7 +105,7 @@ const (
 // compared once, from the document whose name comes first, and both reports show what was found.
 //
 // A file that cannot be read is a member with its reason and stops nothing. When ctx ends RunBatch returns its
-// error and the batch can go on; it returns store.ErrLease where the batch was cancelled meanwhile. After
+// error and the batch can go on; it returns store.ErrLease if the batch was cancelled meanwhile. After
 // another error the batch has failed with that cause.
 func Run(ctx context.Context, s *site.Site, id string, o Options) error {
 	b, err := o.Store.Batch(ctx, id)
@@ -177,7 +177,7 @@ type batchRun struct {
 
 	mu      sync.Mutex // guards what follows
 	stage   string
-	told    time.Time       // when the store was told last
+	told    time.Time       // time of the last progress in the store
 	claimed map[[2]int]bool // pairs that this run compares or has compared
 }
 

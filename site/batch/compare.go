@@ -242,12 +242,12 @@ func (k *Passage) turn() {
 }
 
 // mostPrepared bounds the texts that a batch keeps prepared for alignment, in bytes; prepared they take some nine times
-// as much, and twice that with what the collector leaves. A text of which others leave out something else than it does
+// as much, and twice that with what the collector leaves. A text in which others leave out other spans than it does
 // itself is kept once more, as the source of the last of them.
 const mostPrepared = 8 << 20
 
-// preparedTexts keeps texts prepared for alignment, each of which is compared with many. The zero value is ready and
-// safe for concurrent use.
+// preparedTexts keeps texts prepared for alignment; each is compared with many. The zero value is ready and safe for
+// concurrent use.
 type preparedTexts struct {
 	mu    sync.Mutex
 	texts map[string]preparedText

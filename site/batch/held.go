@@ -20,9 +20,9 @@ import (
 const (
 	// LeastHeld is the number of documents of a batch that must hold wording for it to be told of by itself.
 	LeastHeld = 3
-	// leastHeldWords is the number of words of the shortest rest of a stretch, beside common wording, that is told of.
+	// leastHeldWords is the number of words of the shortest reported rest of a stretch, without common wording.
 	leastHeldWords = 8
-	// mostHeldAlike bounds the stretches of wording that are told of, of each kind.
+	// mostHeldAlike bounds the reported stretches of wording of each kind.
 	mostHeldAlike = 50
 )
 

@@ -14,13 +14,14 @@ import (
 	"concordat/store"
 )
 
-// ManifestLine is the declaration about one file by whoever hands in a batch. What is empty stays as the file says.
+// ManifestLine is the declaration about one file by the person who hands in a batch. What is empty stays as the
+// file says.
 type ManifestLine struct {
 	File    string         `json:"file"` // its whole name in the batch, or the last part of it
 	Title   string         `json:"title,omitempty"`
 	Author  string         `json:"author,omitempty"` // several with semicolons
 	Group   string         `json:"group,omitempty"`
-	DraftOf string         `json:"draft_of,omitempty"` // the file of which it is an earlier or later version
+	DraftOf string         `json:"draft_of,omitempty"` // a file that it is an earlier or later version of
 	Date    concordat.Date `json:"date,omitempty"`
 }
 
@@ -44,7 +45,7 @@ var manifestColumns = map[string]func(*ManifestLine) *string{
 type ManifestError struct {
 	Line   int    // from 1; 0: the whole
 	Code   string // large, empty, table, column, file, twice, date or many
-	Detail string // such as the word that is no date
+	Detail string // for example the word that is no date
 }
 
 func (e *ManifestError) Error() string {

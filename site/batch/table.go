@@ -180,7 +180,7 @@ func (v *View) WriteMembers(w io.Writer) error {
 }
 
 // WriteMatrix writes which share of the document of a row stands in that of a column, as CSV: of all
-// documents where there are few, else of those in clusters, where a blank is a pair of two clusters below the threshold.
+// documents if there are few, else of those in clusters, where a blank is a pair of two clusters below the threshold.
 func (v *View) WriteMatrix(w io.Writer) error {
 	docs := v.Matrix(0)
 	for n := range v.Clusters {

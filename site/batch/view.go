@@ -65,7 +65,7 @@ func (p ViewedPair) Reason() string {
 // MostMatrix is the most documents of one matrix.
 const MostMatrix = 40
 
-// Open returns what a batch has found so far. Its memory is that of the members and of the pairs above the threshold.
+// Open returns what a batch has found so far. It takes memory for the members and for the pairs above the threshold.
 func Open(ctx context.Context, db Store, id string) (*View, error) {
 	b, err := db.Batch(ctx, id)
 	if err != nil {
@@ -94,7 +94,7 @@ func Open(ctx context.Context, db Store, id string) (*View, error) {
 	if v.Wording, err = viewedWording(ctx, db, id, index, v.Members); err != nil {
 		return nil, err
 	}
-	// What is below the threshold is of use within a cluster, and in a batch of which one matrix shows all.
+	// Pairs below the threshold are of use within a cluster, and in a batch shown by one matrix.
 	err = eachPair(ctx, db, id, 0, func(p store.BatchPair) {
 		one := v.pair(index, p)
 		if g := v.cluster[one.A]; len(v.Members) <= MostMatrix || g > 0 && g == v.cluster[one.B] {
@@ -181,7 +181,7 @@ func (v *View) Unread() []store.BatchMember {
 	return out
 }
 
-// Matrix returns the documents of which a matrix is shown: of all where there are few, else of the first
+// Matrix returns the documents of which a matrix is shown: of all if there are few, else of the first
 // of cluster n, from 1.
 func (v *View) Matrix(n int) []int {
 	if n == 0 {

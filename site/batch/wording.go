@@ -52,7 +52,7 @@ func (r *batchRun) learn(ctx context.Context, members []store.BatchMember) error
 	for _, m := range members {
 		size += m.Characters
 	}
-	parts := 1 + size/4/mostGrams // words of four letters, or of fewer characters where there are fewer words
+	parts := 1 + size/4/mostGrams // words of four letters, or of fewer characters if there are fewer words
 	calls := &wording.Calls{}
 	for part := range parts {
 		counter := &wording.Counter{Part: part, Parts: parts}

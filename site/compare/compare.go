@@ -20,7 +20,7 @@ import (
 // mostHeld bounds the texts of candidates that wait in memory, in bytes; those above are read again.
 const mostHeld = 64 << 20
 
-// mostHeldWords bounds the same of which the words wait too, which take some ten times as much.
+// mostHeldWords bounds the same for texts held with their words, which take some ten times as much.
 const mostHeldWords = mostHeld / 16
 
 // Align compares the submission with the text of each candidate and returns all passages, those of
@@ -112,8 +112,8 @@ func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concorda
 }
 
 // countExact counts the documents that hold a sentence of the submission exactly, candidates or not: of wording that very
-// many hold only some are candidates. Documents that the question excludes, such as an earlier version of the submission,
-// are not told apart in an answer and may be among those counted: they are taken off.
+// many hold only some are candidates. Documents that the question excludes, for example an earlier version of the submission,
+// cannot be distinguished in an answer and may be among those counted: they are subtracted.
 func (m *Comparer) countExact(ctx context.Context, counter *wording.Counter, shared *SharedWording, q *concordat.Query,
 	asked []concordat.Sentence) error {
 	if len(asked) == 0 {

@@ -17,14 +17,14 @@ type Comparer struct {
 	Workers  int // of comparing, at least 1
 	// Known, if not nil, leaves out candidates that are not to be found.
 	Known func(context.Context, []*Candidate) ([]*Candidate, error)
-	// Encoder verifies leads; nil: they are those of the embedded table.
+	// Encoder verifies leads; nil: the embedded table.
 	Encoder *Encoder
 }
 
-// Progress is told how far a stage is; it may be called concurrently.
+// Progress receives the progress of a stage; it may be called concurrently.
 type Progress func(stage string, done, total int)
 
-// NoProgress is told and does nothing.
+// NoProgress does nothing.
 func NoProgress(string, int, int) {}
 
 // Options say what of an index a submission is compared with.

@@ -28,7 +28,7 @@ func NewEncoder(server Embedder) *Encoder { return &Encoder{server: server} }
 
 // The codes of flags about an encoder.
 const (
-	FlagEncoderFailed = "encoder_failed" // leads are those of the table alone
+	FlagEncoderFailed = "encoder_failed" // leads come from the table alone
 	FlagTextSent      = "text_sent"      // sentences went to another machine
 )
 

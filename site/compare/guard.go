@@ -36,7 +36,7 @@ func Guard(f func() error) (err error) {
 	return f()
 }
 
-// Go starts f in g under Guard: a panic of a goroutine that nobody recovers ends the process, whoever waits for it.
+// Go starts f in g under Guard: an unrecovered panic of any goroutine ends the process.
 func Go(g *errgroup.Group, f func() error) {
 	g.Go(func() error { return Guard(f) })
 }

@@ -25,8 +25,8 @@ type Hit struct {
 // commonDocuments is the number of documents from which a sentence counts little for nominating.
 const commonDocuments = 20
 
-// ByBits says how far within the gate of a sentence a match lies of which only bits are known: 1 is the same fingerprint,
-// and 0 or less lies outside.
+// ByBits says how far within the gate of a sentence a match lies, from its bits alone: 1 is the same fingerprint, and 0
+// or less lies outside.
 func ByBits(s concordat.Sentence, m concordat.Match) float64 {
 	return float64(s.Gate+1-m.Distance) / float64(s.Gate+1)
 }

@@ -207,7 +207,7 @@ func (p place) copied() bool {
 	return p.letters >= pieceLetters && (k == concordat.KindVerbatim || k == concordat.KindNear)
 }
 
-// markCrumbs marks the passages of a few words of which no other passage of the source is near, on both sides.
+// markCrumbs marks the passages of a few words that have no other passage of the source nearby on both sides.
 func (w *SharedWording) markCrumbs(passages []concordat.Passage) {
 	for i := range passages {
 		p := &passages[i]

@@ -18,7 +18,7 @@ import (
 // Places is where batches keep their own indexes, with the texts of their documents.
 type Places interface {
 	// OpenBatch opens the index of a batch; done closes it. It fails with concordat.ErrLocked while somebody
-	// works on the batch, and with concordat.ErrNotFound where it has none.
+	// works on the batch, and with concordat.ErrNotFound if it has none.
 	OpenBatch(id string) (index concordat.Index, done func() error, err error)
 	// RemoveBatch removes all files of a batch and returns how many there were. It fails with
 	// concordat.ErrLocked while somebody works on the batch.

@@ -28,9 +28,9 @@ const (
 	CitedWithhold CitedPolicy = "withhold" // title, wording and name go; places, kinds and scores stay
 )
 
-// Area is a place outside of index and store that keeps something of checks, such as originals.
+// Area is a place outside of index and store that keeps something of checks, for example originals.
 type Area interface {
-	// Name is that of a receipt's Place.
+	// Name is the name in a receipt's Place.
 	Name() string
 	// Erase removes what it keeps of a task that has been deleted, and the given originals, which no
 	// other task needs, and returns how many files went. It is durable on return and may be repeated.
@@ -99,7 +99,7 @@ type Eraser struct {
 	s *site.Site
 	o Options
 
-	at sync.Mutex // held by whoever deletes
+	at sync.Mutex // held during a deletion
 }
 
 // New returns an Eraser of the site.

@@ -10,7 +10,7 @@ import (
 	"concordat/store"
 )
 
-// ReceiptVersion is that of the form of a Receipt.
+// ReceiptVersion is the version of the form of a Receipt.
 const ReceiptVersion = 1
 
 // Receipt says what was deleted where. It names neither titles nor documents: a document is the SHA-256

@@ -16,7 +16,7 @@ import (
 )
 
 // finish takes the bytes of deleted things off the disk, once for all of the receipts, and hands out
-// the receipts. Where a part of the index or a fingerprint set is out of reach they stay open.
+// the receipts. If a part of the index or a fingerprint set is out of reach they stay open.
 func (e *Eraser) finish(ctx context.Context, rs ...*Receipt) error {
 	if len(rs) == 0 {
 		return nil

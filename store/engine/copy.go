@@ -39,12 +39,12 @@ type Copy struct {
 	Report func(table string, rows, all int64)
 }
 
-// fileTables are those of the files that the database keeps.
+// fileTables are the tables of the files that the database keeps.
 var fileTables = []string{"file", "file_part"}
 
 // CopyTo copies the store, as of one moment, to another one of whatever engine, which must be empty; else
 // it fails with concordat.ErrExists. All of it is there on return, or nothing. What the other store then
-// holds is read back and compared row by row; concordat.ErrCorrupt where it differs.
+// holds is read back and compared row by row; concordat.ErrCorrupt if it differs.
 func (db *DB) CopyTo(ctx context.Context, to *DB, o Copy) ([]Copied, error) {
 	report := o.Report
 	if report == nil {

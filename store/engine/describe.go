@@ -15,7 +15,7 @@ type table struct {
 	key     []string // columns of the primary key, in order
 	number  string   // the column that the engine numbers; empty: none
 	parents []string // tables that it refers to, in order of name
-	indexes []string // "unique (a, b)" or "(a, b)", with " partial" where there is a condition; in order
+	indexes []string // "unique (a, b)" or "(a, b)", with " partial" if there is a condition; in order
 }
 
 type column struct {

@@ -9,7 +9,7 @@ import (
 // retrying runs statements that change nothing, and runs them again where the connection broke.
 type retrying struct{ db *DB }
 
-// retryPause is how long a server that went away is left alone before it is asked again.
+// retryPause is the pause after the server went away before the next attempt.
 const retryPause = 100 * time.Millisecond
 
 // retry runs f until it does not fail for a lost connection, for as long as Options.Busy. Each

@@ -14,8 +14,8 @@ import (
 	"concordat"
 )
 
-// Snapshot is the state of the store at one moment, of which a copy can be written while writers go on.
-// It is for one goroutine.
+// Snapshot is the state of the store at one moment; a copy of it can be written while writers go on. It is for
+// one goroutine.
 type Snapshot struct {
 	db    *DB
 	state frozen
@@ -28,7 +28,7 @@ type frozen interface {
 }
 
 // Snapshot returns the present state of the store; it costs no time to speak of. The log of the store
-// grows until Close. It fails with concordat.ErrInvalid where the database has its own means.
+// grows until Close. It fails with concordat.ErrInvalid if the database has its own means.
 func (db *DB) Snapshot(ctx context.Context) (*Snapshot, error) {
 	if db.d.freeze == nil {
 		return nil, db.Fail(fmt.Errorf("%w: back the database up by its own means", concordat.ErrInvalid), "snapshot")
@@ -41,7 +41,7 @@ func (db *DB) Snapshot(ctx context.Context) (*Snapshot, error) {
 }
 
 // CopyTo writes the state to a new file at path, which only its owner can read, and returns when it is on
-// the disk. It fails with concordat.ErrExists where there is a file. After another error nothing is left
+// the disk. It fails with concordat.ErrExists if there is a file. After another error nothing is left
 // at path. [Open] opens the copy.
 func (s *Snapshot) CopyTo(ctx context.Context, path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)

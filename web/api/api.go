@@ -41,7 +41,7 @@ const (
 	scopePlatforms = people.ScopePlatforms
 )
 
-// apiVersion is that of the interface, not of the program.
+// apiVersion is the version of the interface, not of the program.
 const apiVersion = "1.1.0"
 
 type (
@@ -138,8 +138,8 @@ type operation struct {
 	roles                     []store.Role
 	status                    int // of success; 0: 200
 	body                      int // most bytes of a JSON body; 0: mostBody
-	// needs are alternatives of which a JSON body fits one, where fields depend on one another; nil: they do not. Handlers hold
-	// them, and the document tells them.
+	// needs are alternatives for a JSON body whose fields depend on one another; it fits at least one; nil: they do not.
+	// Handlers hold them, and the document tells them.
 	needs []*huma.Schema
 }
 
@@ -284,7 +284,7 @@ func scopeOf(o *huma.Operation) string {
 	return "" // nobody has it
 }
 
-// caller returns for whom the program acts, if its token has the scope.
+// caller returns the account behind the request if its token has the scope.
 func (w api) caller(r *http.Request, scope string) (*web.Visitor, error) {
 	v, _, err := w.callerToken(r, scope)
 	return v, err

@@ -60,7 +60,7 @@ func (w api) apiOfChecks(a huma.API) {
 	}, w.apiEvents)
 }
 
-// eventSchema is that of one event of a stream.
+// eventSchema is the schema of one event of a stream.
 var eventSchema = &huma.Schema{Type: "object", Required: []string{"data"}, Properties: map[string]*huma.Schema{
 	"data": {Type: "string", Description: "A CheckEvent in JSON"}}}
 
@@ -315,8 +315,8 @@ type apiEvent struct {
 	Finally bool            `json:"finally,omitempty" doc:"It has ended: this is the last event"`
 }
 
-// apiEvents sends what happens to a check until it ends (HTML living standard, server-sent events). The
-// bound and the end of streams are those of follow.
+// apiEvents sends what happens to a check until it ends (HTML living standard, server-sent events). Streams are
+// bounded and end as in follow.
 func (w api) apiEvents(rw http.ResponseWriter, r *http.Request, v *web.Visitor) error {
 	ctx := r.Context()
 	t, err := w.Visible(ctx, v, concordat.TaskID(r.PathValue("id")))
@@ -332,7 +332,7 @@ func (w api) apiEvents(rw http.ResponseWriter, r *http.Request, v *web.Visitor) 
 	defer stop()
 	c := http.NewResponseController(rw)
 	if err := c.SetWriteDeadline(time.Time{}); err != nil {
-		w.Options().Logger.Debug("events", "error", err) // such as a recorder in a test: it has no deadline
+		w.Options().Logger.Debug("events", "error", err) // for example a recorder in a test: it has no deadline
 	}
 	rw.Header().Set("Content-Type", "text/event-stream")
 	send := func(e apiEvent) bool {
@@ -382,7 +382,7 @@ type evidenceItem json.RawMessage
 // MarshalJSON returns the item as it is.
 func (e evidenceItem) MarshalJSON() ([]byte, error) { return e, nil }
 
-// Schema is that of the report.
+// Schema returns the schema of the report.
 func (evidenceItem) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Ref: "#/components/schemas/ReportEvidence"}
 }

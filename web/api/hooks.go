@@ -279,7 +279,7 @@ type apiSent json.RawMessage
 // MarshalJSON returns the body as it is.
 func (s apiSent) MarshalJSON() ([]byte, error) { return s, nil }
 
-// Schema is that of every event.
+// Schema returns the schema of every event.
 func (apiSent) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: "object", Required: []string{"type", "timestamp", "data"}, AdditionalProperties: false,
 		Properties: map[string]*huma.Schema{

@@ -266,8 +266,8 @@ func (w adminAPI) apiAdd(rw http.ResponseWriter, r *http.Request, v *web.Visitor
 func (w adminAPI) addFile(rw http.ResponseWriter, r *http.Request, v *web.Visitor, lib concordat.LibraryID, f web.AddedFile,
 	content io.Reader,
 	out *apiAddedBody) error {
-	// The audit first, as a file may be taken in by several transactions. It keeps for ever what it is told: a name may be a
-	// person's, so it gets that of receipts, a hash.
+	// The audit first, as a file may be taken in by several transactions. The audit keeps its entries for ever, and a name
+	// may be a person's: the entry has the hash used in receipts.
 	if err := w.Options().Store.Note(r.Context(), v.Name, "documents_added", map[string]any{"library": lib,
 		"name": retain.DocumentName(lib, f.ID)}); err != nil {
 		return err

@@ -158,7 +158,7 @@ type apiRulesInput struct {
 	}
 }
 
-// form is the input as the page's form has it. text is that of the submission.
+// form is the input as the page's form has it. text is the text of the submission.
 func (in *apiRulesInput) form(text string) url.Values {
 	b, s := in.Body, in.Body.Set
 	span := report.NewCounter(text).Bytes(concordat.Span{Start: b.Start, End: b.End})

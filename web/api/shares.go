@@ -13,7 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// apiOfShares adds to whom a library is open.
+// apiOfShares adds the partners that a library is open to.
 func (w adminAPI) apiOfShares(a huma.API) {
 	register(w.api, a, operation{id: "list-shares", method: http.MethodGet, path: "/libraries/{id}/shares",
 		summary: "To which partners a library is open, in order of site", scope: scopeDocuments, roles: web.Administrators}, w.apiShares)

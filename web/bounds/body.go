@@ -139,7 +139,7 @@ func (c *container) add(t json.Token) error {
 // objects and arrays as keys: it would panic. Here the values have their type before they are compared.
 type Distinct[T comparable] []T
 
-// Schema is that of the array. uniqueItems is said and not handed to the validator.
+// Schema returns the schema of the array. uniqueItems is said and not handed to the validator.
 func (Distinct[T]) Schema(r huma.Registry) *huma.Schema {
 	s := huma.SchemaFromType(r, reflect.TypeFor[[]T]())
 	s.Extensions = map[string]any{"uniqueItems": true}

@@ -40,7 +40,7 @@ func NewList(name string, parts ...Part) List {
 	return List{name, regexp.MustCompile(`^(?:` + pattern + `)?$`)}
 }
 
-// Name is that of the list.
+// Name is the name of the list.
 func (l List) Name() string { return l.name }
 
 // Pattern returns the regular expression that every cursor of the list matches, the empty one too.

@@ -7,7 +7,7 @@ import (
 )
 
 // Line lets a few do at a time what is dear, and a few more wait. Who has the lowest rank is next, of equal ranks who came first.
-// Where no place to wait is left, the highest rank goes away, so that somebody who tries for the first time does not wait
+// If no place to wait is left, the highest rank goes away, so that somebody who tries for the first time does not wait
 // behind hundreds who guess. It is safe for concurrent use.
 type Line struct {
 	Running, Waiting int // at most

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestLine: the lowest rank is next, equal ranks in the order in which they came, and the highest goes away where there is no room.
+// TestLine: the lowest rank is next, equal ranks in the order in which they came, and the highest goes away if there is no room.
 func TestLine(t *testing.T) {
 	l := &limit.Line{Running: 1, Waiting: 3}
 	if err := l.Enter(t.Context(), 9); err != nil {

@@ -13,7 +13,7 @@ import (
 // Listener accepts at most so many connections at a time. One beyond that is let in and another one closed: of strangers while
 // they have more than half of all, else of those known, in either case the oldest of the address that has most. An
 // address has at most a quarter of all for strangers, unless it is a trusted proxy. A connection is known once Known was
-// called for a request on it. So whoever opens many closes their own, and somebody who comes gets in. Its Accept is called by
+// called for a request on it. So an address that opens many loses its own, and a newcomer gets in. Its Accept is called by
 // one goroutine at a time.
 type Listener struct {
 	net.Listener
@@ -28,7 +28,8 @@ type Listener struct {
 	logged         time.Time // in the log
 }
 
-// NewListener returns l with at most most connections, at least 4, of people and programs; log is told of those closed for others.
+// NewListener returns l with at most most connections, at least 4, of people and programs; log receives the connections
+// closed in favour of others.
 func NewListener(l net.Listener, most int, log *slog.Logger, trusted func(netip.Addr) bool) *Listener {
 	return &Listener{Listener: l, most: max(most, 4), log: log, trusted: trusted, addresses: map[string]*sharers{}}
 }

@@ -252,8 +252,8 @@ type Download struct {
 }
 
 // Asset begins to fetch a file. Redirections lead to hosts of the platform only. It fails with
-// concordat.ErrRefused for another host, concordat.ErrNotFound where it is gone, and with
-// concordat.ErrUnavailable where a later try may do. ctx bounds the whole transfer; bounding its length
+// concordat.ErrRefused for another host, concordat.ErrNotFound if it is gone, and with
+// concordat.ErrUnavailable if a later try may do. ctx bounds the whole transfer; bounding its length
 // is the reader's part.
 func (c *Client) Asset(ctx context.Context, p *Platform, address string, scopes []string) (*Download, error) {
 	if len(scopes) == 0 {

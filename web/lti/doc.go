@@ -6,7 +6,7 @@
 // Security Framework 1.0, sections 4 and 5), launches, Deep Linking 2.0 as far as an asset processor
 // needs it, the Platform Notification Service 1.0, the Asset Processor with its asset and report
 // services 1.0, and Dynamic Registration 1.0. The package keeps nothing but tokens and keys of
-// platforms, in memory; whoever uses it makes state and nonce, and lets each be used once.
+// platforms, in memory; the caller makes state and nonce, and lets each be used once.
 //
 // Everything that a platform says about where its services are is checked against the hosts it was
 // registered with, and an address in a private network is not asked unless that is allowed.

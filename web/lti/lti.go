@@ -11,7 +11,7 @@ import (
 	"concordat"
 )
 
-// Version is that of every message.
+// Version is the version of every message.
 const Version = "1.3.0"
 
 // Types of messages and notices.

@@ -30,7 +30,7 @@ const (
 	leastRSA = 2048
 )
 
-// Peek returns of whom a token says that it is, without checking anything.
+// Peek returns the issuer that a token claims, without checking anything.
 func Peek(raw string) (issuer string, audience []string, err error) {
 	t, err := open(raw)
 	if err != nil {
@@ -56,8 +56,8 @@ func open(raw string) (*jose.JSONWebSignature, error) {
 
 // Verify returns the message of a token that the platform has signed for this site a short while ago
 // (1EdTech Security Framework 1.0, section 5.1.3; LTI Core 1.3, section 5.3). It fails with
-// concordat.ErrRefused where any check fails, with concordat.ErrInvalid for what is no message, and with
-// concordat.ErrUnavailable where the platform's keys cannot be had. Nonce and notice are the
+// concordat.ErrRefused if any check fails, with concordat.ErrInvalid for what is no message, and with
+// concordat.ErrUnavailable if the platform's keys cannot be had. Nonce and notice are the
 // caller's to check.
 func (c *Client) Verify(ctx context.Context, p *Platform, raw string) (*Message, error) {
 	t, err := open(raw)

@@ -8,7 +8,7 @@ import (
 	"concordat/site/batch"
 )
 
-// Error is an error that is said in words of every language, to whoever can do something about it.
+// Error is an error with a message in every language, for the person who can act on it.
 type Error struct {
 	kind error  // concordat.ErrInvalid, errAbsent, errConflict or concordat.ErrRefused
 	key  string // of a message
@@ -19,24 +19,24 @@ type Error struct {
 func (e *Error) Error() string { return English.Say(e.key, e.args...) }
 func (e *Error) Unwrap() error { return e.kind }
 
-// Invalid refuses input for a reason that people are told.
+// Invalid refuses input for a reason that people read.
 func Invalid(key string, args ...any) error { return &Error{concordat.ErrInvalid, key, args} }
 
 // errAbsent is both: what was named is not there, and the form that names it is wrong.
 var errAbsent = errors.Join(concordat.ErrNotFound, concordat.ErrInvalid)
 
-// Absent refuses input that names what is not there, for a reason that people are told. It is concordat.ErrNotFound and
+// Absent refuses input that names a missing thing, for a reason that people read. It is concordat.ErrNotFound and
 // concordat.ErrInvalid: programs get the former, and a page shows the form again.
 func Absent(key string, args ...any) error { return &Error{errAbsent, key, args} }
 
 // errConflict is both: what the form asks for does not fit how things stand now, and the form is wrong.
 var errConflict = errors.Join(concordat.ErrChanged, concordat.ErrInvalid)
 
-// Conflict refuses input that does not fit how things stand now, for a reason that people are told. It is
+// Conflict refuses input that contradicts the present state, for a reason that people read. It is
 // concordat.ErrChanged and concordat.ErrInvalid.
 func Conflict(key string, args ...any) error { return &Error{errConflict, key, args} }
 
-// Refused refuses what the site does not allow whoever asks, for a reason that people are told.
+// Refused refuses a request that the visitor is not allowed to make, for a reason that people read.
 func Refused(key string, args ...any) error { return &Error{concordat.ErrRefused, key, args} }
 
 // Reason says what is wrong as far as words are known in the language; else in English, and then in is english.

@@ -11,7 +11,7 @@ import (
 // Language is one in which the pages speak.
 type Language language.Code
 
-// English is the language of the API, and of whoever asks for none that there is.
+// English is the language of the API, and the default for unknown languages.
 const English = Language(language.English)
 
 // Cookie is the name of the cookie that holds the language a visitor chose.

@@ -97,7 +97,8 @@ const (
 	MaxBytes    = 1024
 )
 
-// Fault returns the key of what is wrong with a chosen password; empty: nothing. names are those of its account.
+// Fault returns the key of what is wrong with a chosen password; empty: nothing. names are the names of its
+// account.
 func Fault(password, again string, names ...string) string {
 	switch n := len([]rune(password)); {
 	case n < leastSecret || len(password) > MaxBytes:

@@ -25,8 +25,8 @@ const (
 )
 
 // Bounds of the memory that passwords take, and of how long one waits: each holds 64 MiB while it is tried, for about a tenth of
-// a second. As each works on argonThreads processors, a second one at a time makes both slower where there are no more than
-// that, so that whoever is next would wait longer.
+// a second. As each works on argonThreads processors, a second one at a time makes both slower if there are no more than
+// that, so that the next one would wait longer.
 const (
 	mostHashing = 2
 	mostWaiting = 32
@@ -43,7 +43,7 @@ func NewHasher() *Hasher {
 	return &Hasher{limit.Line{Running: hashingAtOnce(runtime.GOMAXPROCS(0)), Waiting: mostWaiting}}
 }
 
-// Hash returns the password in PHC form, such as $argon2id$v=19$m=65536,t=3,p=4$SALT$KEY. It waits for its turn, and
+// Hash returns the password in PHC form, for example $argon2id$v=19$m=65536,t=3,p=4$SALT$KEY. It waits for its turn, and
 // fails if too many do.
 func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 	if err := h.line.Enter(ctx, 0); err != nil { // who chooses a password has shown a link or the former one
@@ -62,8 +62,8 @@ func hashOf(password string) string {
 		b64.EncodeToString(salt), b64.EncodeToString(key))
 }
 
-// Verify reports whether hash, in PHC form, is that of the password. It waits for its turn by rank, and fails if too
-// many are before it.
+// Verify reports whether hash, in PHC form, is a hash of the password. It waits for its turn by rank, and fails if
+// too many are before it.
 func (h *Hasher) Verify(ctx context.Context, rank int, hash, password string) (bool, error) {
 	var version int
 	var t, m uint32

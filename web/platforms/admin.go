@@ -159,8 +159,8 @@ func (d *Tool) RemovePlatform(ctx context.Context, who, id string) error {
 
 type registerView struct{ Key, Offer, Token, Issuer, Family string }
 
-// registerPage asks whoever administers a platform whether it is to be registered (Dynamic Registration
-// 1.0, section 3.3). The link is a secret that an administrator of the site made.
+// registerPage asks the administrator of a platform whether to register it (Dynamic Registration 1.0, section
+// 3.3). The link is a secret that an administrator of the site made.
 func (d *Tool) registerPage(rw http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	p := registerView{Key: q.Get("key"), Offer: q.Get("openid_configuration"), Token: q.Get("registration_token")}

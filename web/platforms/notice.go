@@ -123,7 +123,7 @@ func (d *Tool) takeNotice(ctx context.Context, raw string) error {
 	})
 }
 
-// sender returns the platform of which a notice says that it is.
+// sender returns the platform that a notice names as its own.
 func (d *Tool) sender(ctx context.Context, raw string) (store.LTIPlatform, error) {
 	issuer, audience, err := lti.Peek(raw)
 	if err != nil {

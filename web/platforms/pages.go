@@ -15,7 +15,7 @@ import (
 	"concordat/web/message"
 )
 
-// ltiReportPolicy is that of a report, which brings the stricter policy of its own style and script.
+// ltiReportPolicy is the policy of a report; the report adds the stricter policy of its own style and script.
 const ltiReportPolicy = "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
 // checkRow is a check as a course shows it.
@@ -102,7 +102,7 @@ func (d *Tool) submit(rw http.ResponseWriter, r *http.Request, s *session) {
 func (d *Tool) visible(r *http.Request, s *session) (store.Task, error) {
 	id := concordat.TaskID(r.PathValue("id"))
 	k, err := d.w.Options().Store.LTICheck(r.Context(), id)
-	if errors.Is(err, concordat.ErrNotFound) { // a part of an archive belongs to whom the archive does
+	if errors.Is(err, concordat.ErrNotFound) { // a part of an archive belongs to the archive's owner
 		if whole, _, ok := cutLast(string(id), "-"); ok {
 			k, err = d.w.Options().Store.LTICheck(r.Context(), concordat.TaskID(whole))
 		}

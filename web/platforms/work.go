@@ -73,7 +73,7 @@ func (d *Tool) work(ctx context.Context) error {
 	}
 }
 
-// step does what is to be done with an asset next and keeps how far it came.
+// step takes the next step for an asset and keeps its progress.
 func (d *Tool) step(ctx context.Context, a store.LTIAsset) {
 	before := a.State
 	p, err := d.enabled(ctx, a.Platform)
@@ -118,7 +118,7 @@ func (d *Tool) later(a *store.LTIAsset, err error) {
 	switch {
 	case !lasting && a.Attempts < mostTries:
 	case a.State == store.LTIFetch && a.Code == "":
-		// The platform is told why, which has its own tries.
+		// The platform learns the reason, with retries of its own.
 		a.Code, a.Attempts, a.Due = lti.CodeDownload, 0, d.w.Options().Now()
 	default:
 		a.State, a.Code = store.LTIFailed, cmp.Or(a.Code, lti.CodeFailed)
@@ -202,7 +202,7 @@ func (d *Tool) download(ctx context.Context, p store.LTIPlatform, a *store.LTIAs
 	return site.Job{Name: name, File: hash, Title: a.Title}, nil
 }
 
-// endings of names that platforms give without one, such as what was typed into a form.
+// endings of names that platforms give without one, for example what was typed into a form.
 var endings = map[string]string{"text/html": ".html", "text/plain": ".txt", "application/pdf": ".pdf", "application/rtf": ".rtf",
 	"text/markdown": ".md",
 	"application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx", "application/vnd.oasis.opendocument.text": ".odt",

@@ -20,7 +20,7 @@ import (
 //go:embed *.css *.js *.svg
 var embedded embed.FS
 
-// icons are those of Lucide 1.62.0, under the ISC licence in their folder: what stands within the svg element of each.
+// icons are the icons of Lucide 1.62.0, under the ISC licence in their folder: the content of the svg element of each.
 //
 //go:embed icons
 var icons embed.FS
@@ -148,7 +148,7 @@ func takesGzip(r *http.Request) bool {
 const leastZipped = 1400
 
 // Send writes a page or a piece of one, compressed where the browser takes that. Answers to anything but GET are not: what
-// is shown once, such as a token, stands in them.
+// is shown once, for example a token, stands in them.
 func Send(rw http.ResponseWriter, r *http.Request, code int, body []byte) {
 	h := rw.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")

@@ -235,9 +235,9 @@ type QueryResult struct {
 	Lines      float64 `json:"lines"`        // how many such lines take as long as a sentence
 }
 
-// QueryOptions say how an index is asked.
+// QueryOptions are the options of a query benchmark.
 type QueryOptions struct {
-	Rounds int    // times that every question is asked; default 1
+	Rounds int    // repetitions of every question; default 1
 	Path   string // table, bleve, or empty for both
 }
 

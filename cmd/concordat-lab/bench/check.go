@@ -200,7 +200,7 @@ func checkOne(ctx context.Context, s *site.Site, channel compare.Channel, text s
 }
 
 // writer makes text of made-up words, as frequent as words are (Zipf), the most frequent ones real
-// function words. Document i is the same whenever it is asked for.
+// function words. Document i is the same on every call.
 type writer struct {
 	seed  uint64
 	words []string

@@ -73,7 +73,7 @@ func add(a []uint64) uint64 {
 // resident returns the resident size of the process in megabytes, 0 where that is not known.
 func resident() float64 { return status("self", "VmRSS:") }
 
-// status returns a value of /proc/PROCESS/status in megabytes, 0 where there is none.
+// status returns a value of /proc/PROCESS/status in megabytes, 0 if there is none.
 func status(process, name string) float64 {
 	b, err := os.ReadFile("/proc/" + process + "/status")
 	if err != nil {

@@ -29,7 +29,7 @@ type WebOptions struct {
 	Cookie   string // name of the session cookie
 	Sessions []string
 	Library  concordat.LibraryID // empty, to be filled
-	// Documents and Sentences are those of the library and of each of them.
+	// Documents is the size of the library, Sentences that of each document.
 	Documents, Sentences int
 	Checks               int // done before anything is measured, and read then
 	Rounds               int // of each page, by each session
@@ -415,7 +415,7 @@ func (m *meter) end(report func(WebResult) error) error {
 const userTick = 10 * time.Millisecond
 
 // usedBy returns the processor time that a process has used. It fails with concordat.ErrUnavailable
-// where there is no proc file system.
+// if there is no proc file system.
 func usedBy(process int) (time.Duration, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", process))
 	if err != nil {

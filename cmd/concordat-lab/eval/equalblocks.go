@@ -7,7 +7,7 @@ type equalBlock struct{ a, b, n int }
 
 // equalBlocks returns the equal blocks of two sequences, in order on both sides: the longest one, the first of
 // several, and in the same way those before and behind it (Ratcliff and Metzener 1988). Blocks that touch on
-// both sides are one. Memory is that of the sequences; time grows with the number of pairs of equal elements.
+// both sides are one. It keeps both sequences in memory; time grows with the number of pairs of equal elements.
 func equalBlocks[T comparable](a, b []T) []equalBlock {
 	at := map[T][]int{}
 	for j, x := range b {

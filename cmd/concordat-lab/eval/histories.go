@@ -9,9 +9,9 @@ const (
 	noReuse                  // alike by chance or subject
 )
 
-// readHistories are the pairs outside the list of zh-histories of which evidence was read, both passages in full
-// (doc/evaluation/README.md). The list is exact in what it says, pairs with twenty equal runs of eight characters, and does not hold
-// what was reworded more than that.
+// readHistories are the pairs outside the list of zh-histories whose evidence was read, both passages in full
+// (doc/evaluation/README.md). The list is exact in what it says, pairs with twenty equal runs of eight characters, and does
+// not hold what was reworded more than that.
 var readHistories = map[DocumentPair]verdict{
 	{"汉书/传/公孙刘田王杨蔡陈郑传.txt", "史记/七十列传/卫将军骠骑列传.txt"}: reuse,
 	{"汉书/传/张周赵任申屠传.txt", "史记/十二本纪/孝文本纪.txt"}:       reuse,

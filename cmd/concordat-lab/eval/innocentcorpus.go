@@ -186,7 +186,7 @@ func (s *innocentScenario) of(name string) *innocentDoc {
 	return s.docs[i]
 }
 
-// names are those of all documents.
+// names are the names of all documents.
 func (s *innocentScenario) names() map[string]bool {
 	out := map[string]bool{}
 	for _, d := range s.docs {

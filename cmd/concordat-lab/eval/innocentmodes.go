@@ -79,7 +79,7 @@ func (i *innocentSite) run(ctx context.Context, m innocentMode) (*innocentRow, e
 	return row, i.runBatch(ctx, m, docs, row)
 }
 
-// rules are those of the reports of a mode.
+// rules returns the rules for the reports of a mode.
 func (m innocentMode) rules() report.Rules {
 	return report.Rules{ExcludeQuotes: m.exclude, ExcludeBibliography: m.exclude}
 }

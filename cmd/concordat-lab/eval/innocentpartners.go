@@ -35,8 +35,8 @@ var partnerModes = []partnerMode{
 }
 
 // innocentPartners measures false accusations without the text of the sources: half of the documents of each
-// scenario are at a partner, and each document is checked at its site. Pairs and text are those of sources at
-// the other site.
+// scenario are at a partner, and each document is checked at its site. Pairs and text count sources at the other
+// site only.
 func innocentPartners(r *run) error {
 	want, modes := r.o.Scenarios, r.o.Modes
 	if r.short {

@@ -59,7 +59,7 @@ var rewordedGroups = []struct {
 	{"lightly edited, or translated to and fro", []string{"03", "04", "12", "16"}, 0.95},
 }
 
-// marked is a passage of which is known where it comes from. Spans are bytes.
+// marked is a passage whose origin is known. Spans are bytes.
 type marked struct {
 	kind, susp, source string
 	span, sourceSpan   concordat.Span

@@ -38,7 +38,7 @@ type Options struct {
 
 // Figure is one measured value with the bounds it is held to.
 type Figure struct {
-	Of      string   `json:"of"` // what was measured, such as a kind of reuse
+	Of      string   `json:"of"` // what was measured, for example a kind of reuse
 	Measure string   `json:"measure"`
 	Value   float64  `json:"value"`
 	Total   int      `json:"total,omitempty"` // above 0: Value is a number out of this many

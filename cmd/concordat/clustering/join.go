@@ -79,7 +79,7 @@ func (a *commands) join(ctx context.Context, token string, j joining) error {
 	if err := settle(dir, files, t.Node, j); err != nil {
 		return err
 	}
-	// What is missing is told now and not by the first serve.
+	// A missing file is reported now and not by the first serve.
 	if err := a.With(ctx, instance.StoreOnly, func(*instance.Instance) error { return nil }); err != nil {
 		return fmt.Errorf("this machine is node %s, but cannot open the store of the site yet; mend that before concordat serve: %w", t.Node, err)
 	}
@@ -170,6 +170,6 @@ func FileStoreAdvice(path string) string {
 		"stop concordat serve, run concordat store copy --to postgres://USER@HOST/DATABASE, set store.url, and start again", path)
 }
 
-// NamedFiles are those of config.Files that stand at a key of their own.
+// NamedFiles are the entries of config.Files that have a key of their own.
 var NamedFiles = map[string]string{"report.certificate": "report-certificate.pem", "report.key": "report-key.pem",
 	"store.password_file": "store-password"}

@@ -80,7 +80,7 @@ func notToJoin(o *instance.Instance) (out []string) {
 	return out
 }
 
-// zookeeperAccountOutside reports whether the account is that of the environment.
+// zookeeperAccountOutside reports whether the account comes from the environment.
 func zookeeperAccountOutside(address string) bool {
 	_, named := instance.FilesOfCoordinator(address)[instance.CoordinatorFile+"account"]
 	return strings.HasPrefix(address, "zk://") && !named && os.Getenv(zk.AccountVariable) != ""

@@ -2,5 +2,5 @@ package deleting
 
 import "concordat/cmd/internal/cli"
 
-// commands are those of this package, on one site.
+// commands holds the state that the commands of this package share, for one site.
 type commands struct{ *cli.Site }

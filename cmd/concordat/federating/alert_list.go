@@ -47,7 +47,7 @@ type alertLine struct {
 	Side      store.AlertSide  `json:"side"`
 	Task      concordat.TaskID `json:"task,omitempty"`
 	At        time.Time        `json:"at"`
-	Partner   concordat.SiteID `json:"partner,omitempty"` // whose check was told
+	Partner   concordat.SiteID `json:"partner,omitempty"` // the partner whose check was told
 	Job       string           `json:"job,omitempty"`     // of it
 	Purpose   string           `json:"purpose,omitempty"`
 	Asked     time.Time        `json:"asked,omitzero"`
@@ -107,7 +107,7 @@ func (a *commands) printAlert(x store.Alert) error {
 	return nil
 }
 
-// told says in words what a partner was told of a document of this site.
+// told describes the part of a document of this site that a partner has seen.
 func told(x store.Alert) string {
 	what := "something in " + string(x.Source.Library)
 	switch {

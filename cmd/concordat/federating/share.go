@@ -25,7 +25,7 @@ func AnswerCommands(s *cli.Site, root *cobra.Command) {
 	root.AddCommand(a.disclosureCommand())
 }
 
-// commandGroup returns the command of the given name below root, which it makes where there is none.
+// commandGroup returns the command of the given name below root, which it makes if there is none.
 func commandGroup(root *cobra.Command, name, short string) *cobra.Command {
 	for _, c := range root.Commands() {
 		if c.Name() == name {

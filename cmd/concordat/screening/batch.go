@@ -88,7 +88,7 @@ func (f *printFile) narrowPart(from, to int) iter.Seq2[[]uint64, error] {
 	}
 }
 
-// ids returns the documents of the prints, one a line in FILE.ids; nil where there is no such file.
+// ids returns the documents of the prints, one a line in FILE.ids; nil if there is no such file.
 func (f *printFile) ids() ([]string, error) {
 	b, err := os.ReadFile(f.Path + ".ids")
 	if errors.Is(err, os.ErrNotExist) {

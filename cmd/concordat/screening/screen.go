@@ -81,7 +81,7 @@ type shortFlags struct {
 
 var measures = map[string]screen.Measure{"jaccard": screen.Jaccard, "cosine": screen.Cosine, "edit": screen.Edit}
 
-// commands are those of screening, on the site of a folder.
+// commands holds the state that the screening commands share, for the site of a folder.
 type commands struct{ *cli.Site }
 
 // Command returns screen with its subcommands, on the site of s.

@@ -173,7 +173,7 @@ func eachLineOf(path string, each func(string) error) error {
 	return eachLine(r, each)
 }
 
-// sweepDocuments bounds the documents of which all pairs are compared.
+// sweepDocuments bounds the number of documents; all their pairs are compared.
 const sweepDocuments = 100_000
 
 func (a *commands) sweepLibrary(ctx context.Context, o *instance.Instance, f *sweepFlags) error {
@@ -253,7 +253,7 @@ func (a *commands) sweepLibrary(ctx context.Context, o *instance.Instance, f *sw
 	return a.printSweep(s, f, f.library)
 }
 
-// readTruth reads pairs of documents, with a number where there is a third column.
+// readTruth reads pairs of documents, with a number if there is a third column.
 func readTruth(path string, number map[string]int, least float64, same map[[2]int]bool) error {
 	unknown := 0
 	err := eachLineOf(path, func(line string) error {

@@ -140,7 +140,7 @@ func ChannelFlag(name string) (compare.Channel, error) {
 	return "", Usagef("--channel %s: want both, fingerprints or text", name)
 }
 
-// Parse returns what is wrong with a command line, without running it. Where it is not whole, arguments may be missing.
+// Parse returns what is wrong with a command line, without running it. If it is not whole, arguments may be missing.
 func Parse(root *cobra.Command, args []string, whole bool) error {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(args...)

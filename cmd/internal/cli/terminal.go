@@ -60,7 +60,7 @@ func (t *Terminal) Progress(total int64, title string) Bar {
 		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionFullWidth())}
 }
 
-// The errors of a bar are those of a terminal that went away: nobody is left to tell.
+// A bar fails only if its terminal went away: nobody is left to tell.
 
 // Add moves the bar n steps on.
 func (b Bar) Add(n int) {

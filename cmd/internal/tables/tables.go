@@ -238,7 +238,7 @@ func parseJSONL(line []byte) (site.Incoming, error) {
 	return d, errors.Join(site.CheckName(*row.ID), d.Dated.Validate())
 }
 
-// Absolute returns the absolute form of a path, or the path itself where there is none.
+// Absolute returns the absolute form of a path, or the path itself if there is none.
 func Absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		return abs

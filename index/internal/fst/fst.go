@@ -4,7 +4,7 @@
 // Vellum's own builder keeps a table of nodes to share and a pool of them, for terms of any length; terms of equal length
 // form a plain tree, whose nodes hardly ever repeat, so a list of edges for each byte of a term is all that is needed. That
 // is five to ten times quicker, and was half of the time of a merge. Only nodes of one term, of which small dictionaries
-// have many, are shared. TestWriter compares the bytes with those of vellum's builder where there is nothing to share, and
+// have many, are shared. TestWriter compares the bytes with those of vellum's builder if there is nothing to share, and
 // what vellum reads everywhere.
 package fst
 
