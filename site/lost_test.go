@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"concordat"
+	"concordat/internal/storetest"
 	"concordat/site"
 	"concordat/store"
 )
@@ -33,7 +35,7 @@ func sharing(ship bool) store.ShareRule {
 // operation; whole checks the state after a failure, if reporting the failure is not enough.
 type operation struct {
 	name  string
-	make  func(t *testing.T, o *owner) func() error
+	make  func(t *testing.T, o *owner) func(context.Context) error
 	whole func(t *testing.T, o *owner, call string)
 }
 
@@ -69,12 +71,12 @@ func toldOfEnd(t *testing.T, o *owner, call string) {
 }
 
 func operations() []operation {
-	share := func(o *owner, r store.ShareRule) error {
-		_, err := o.Share(context.Background(), store.Share{Library: "theses", Partner: "north", Rule: r})
+	share := func(ctx context.Context, o *owner, r store.ShareRule) error {
+		_, err := o.Share(ctx, store.Share{Library: "theses", Partner: "north", Rule: r})
 		return err
 	}
-	reveal := func(level concordat.Show, decided bool) func(t *testing.T, o *owner) func() error {
-		return func(t *testing.T, o *owner) func() error {
+	reveal := func(level concordat.Show, decided bool) func(t *testing.T, o *owner) func(context.Context) error {
+		return func(t *testing.T, o *owner) func(context.Context) error {
 			o.clock.move(time.Second)
 			o.share(t, "theses", "north", sharing(false))
 			a, d, _ := o.told(t, "north", passage, "theses")
@@ -82,7 +84,7 @@ func operations() []operation {
 			if decided {
 				o.decided(t, q, true)
 			}
-			return func() error { _, err := o.AnswerReveal(context.Background(), "north", q); return err }
+			return func(ctx context.Context) error { _, err := o.AnswerReveal(ctx, "north", q); return err }
 		}
 	}
 	pending := func(t *testing.T, o *owner) (store.Disclosure, *concordat.RevealAsk) {
@@ -95,109 +97,109 @@ func operations() []operation {
 		return o.last(t), q
 	}
 	return []operation{
-		{"Share, which ends a mirror", func(t *testing.T, o *owner) func() error {
-			must(t, share(o, sharing(true)))
+		{"Share, which ends a mirror", func(t *testing.T, o *owner) func(context.Context) error {
+			must(t, share(t.Context(), o, sharing(true)))
 			o.forgetNotices(t)
-			return func() error { return share(o, sharing(false)) }
+			return func(ctx context.Context) error { return share(ctx, o, sharing(false)) }
 		}, toldOfEnd},
-		{"Unshare", func(t *testing.T, o *owner) func() error {
-			must(t, share(o, sharing(true)))
+		{"Unshare", func(t *testing.T, o *owner) func(context.Context) error {
+			must(t, share(t.Context(), o, sharing(true)))
 			o.forgetNotices(t)
-			return func() error { return o.Unshare(context.Background(), "theses", "north") }
+			return func(ctx context.Context) error { return o.Unshare(ctx, "theses", "north") }
 		}, toldOfEnd},
-		{"CatchUp, with a share that has expired", func(t *testing.T, o *owner) func() error {
+		{"CatchUp, with a share that has expired", func(t *testing.T, o *owner) func(context.Context) error {
 			r := sharing(true)
 			r.Expires = o.clock.now().Add(time.Hour)
-			must(t, share(o, r))
+			must(t, share(t.Context(), o, r))
 			o.forgetNotices(t)
 			o.clock.move(2 * time.Hour)
-			return func() error { return o.CatchUp(context.Background()) }
+			return func(ctx context.Context) error { return o.CatchUp(ctx) }
 		}, toldOfEnd},
-		{"CatchUp, with a document to add and one to take out", func(t *testing.T, o *owner) func() error {
+		{"CatchUp, with a document to add and one to take out", func(t *testing.T, o *owner) func(context.Context) error {
 			o.share(t, "theses", "north", sharing(false))
 			must(t, o.DeleteDocuments(context.Background(), "theses", "b", "c"))
 			must(t, o.Ingest(context.Background(), "theses", docs(site.Incoming{ID: "b", Text: mill}), func(site.Ingested) error { return nil }))
 			must(t, o.CatchUp(context.Background()))
 			must(t, o.DeleteDocuments(context.Background(), "theses", "b"))
 			must(t, o.Ingest(context.Background(), "theses", docs(site.Incoming{ID: "c", Text: bridge}), func(site.Ingested) error { return nil }))
-			return func() error { return o.CatchUp(context.Background()) }
+			return func(ctx context.Context) error { return o.CatchUp(ctx) }
 		}, nil},
-		{"Answer", func(t *testing.T, o *owner) func() error {
+		{"Answer", func(t *testing.T, o *owner) func(context.Context) error {
 			o.share(t, "theses", "north", sharing(false))
 			o.clock.move(time.Minute) // so that readiness is looked up
 			a := o.ask(t, passage, concordat.ShowMetadata, "theses")
-			return func() error { _, err := o.Answer(context.Background(), "north", a); return err }
+			return func(ctx context.Context) error { _, err := o.Answer(ctx, "north", a); return err }
 		}, nil},
-		{"Answer, of a later ask of a job", func(t *testing.T, o *owner) func() error {
+		{"Answer, of a later ask of a job", func(t *testing.T, o *owner) func(context.Context) error {
 			o.share(t, "theses", "north", sharing(false))
 			a := o.ask(t, passage, concordat.ShowMetadata, "theses")
 			o.answer(t, "north", a)
-			return func() error { _, err := o.Answer(context.Background(), "north", a); return err }
+			return func(ctx context.Context) error { _, err := o.Answer(ctx, "north", a); return err }
 		}, nil},
-		{"Answer, of an ask that stands", func(t *testing.T, o *owner) func() error {
+		{"Answer, of an ask that stands", func(t *testing.T, o *owner) func(context.Context) error {
 			r := sharing(false)
 			r.Standing = true
 			o.share(t, "theses", "north", r)
 			o.clock.move(time.Minute) // so that readiness is looked up
 			a := o.ask(t, passage, concordat.ShowMetadata, "theses")
 			a.Standing = true
-			return func() error { _, err := o.Answer(context.Background(), "north", a); return err }
+			return func(ctx context.Context) error { _, err := o.Answer(ctx, "north", a); return err }
 		}, nil},
-		{"AnswerOutline", func(t *testing.T, o *owner) func() error {
+		{"AnswerOutline", func(t *testing.T, o *owner) func(context.Context) error {
 			o.share(t, "theses", "north", sharing(false))
 			a, d, ordinals := o.told(t, "north", passage, "theses")
 			ask := &concordat.OutlineAsk{Job: a.Job, Epoch: a.Epoch, Documents: []concordat.OutlineOf{{Handle: d.Handle, Ordinals: ordinals}}}
-			return func() error { _, err := o.AnswerOutline(context.Background(), "north", ask); return err }
+			return func(ctx context.Context) error { _, err := o.AnswerOutline(ctx, "north", ask); return err }
 		}, nil},
 		{"AnswerReveal of common words", reveal(concordat.ShowOverlap, false), nil},
 		{"AnswerReveal, which asks a person", reveal(concordat.ShowPassage, false), nil},
 		{"AnswerReveal of what was granted", reveal(concordat.ShowPassage, true), nil},
-		{"AnswerShip", func(t *testing.T, o *owner) func() error {
-			must(t, share(o, sharing(true)))
-			return func() error {
-				_, err := o.AnswerShip(context.Background(), "north", &concordat.ShipAsk{Epoch: o.epoch, Library: "theses"})
+		{"AnswerShip", func(t *testing.T, o *owner) func(context.Context) error {
+			must(t, share(t.Context(), o, sharing(true)))
+			return func(ctx context.Context) error {
+				_, err := o.AnswerShip(ctx, "north", &concordat.ShipAsk{Epoch: o.epoch, Library: "theses"})
 				return err
 			}
 		}, nil},
-		{"OpenTo", func(t *testing.T, o *owner) func() error {
-			must(t, share(o, sharing(true)))
+		{"OpenTo", func(t *testing.T, o *owner) func(context.Context) error {
+			must(t, share(t.Context(), o, sharing(true)))
 			o.clock.move(time.Minute)
-			return func() error { _, err := o.OpenTo(context.Background(), "north"); return err }
+			return func(ctx context.Context) error { _, err := o.OpenTo(ctx, "north"); return err }
 		}, nil},
-		{"Decide", func(t *testing.T, o *owner) func() error {
+		{"Decide", func(t *testing.T, o *owner) func(context.Context) error {
 			d, _ := pending(t, o)
-			return func() error { _, err := o.Decide(context.Background(), d.ID, "librarian", true, "yes"); return err }
+			return func(ctx context.Context) error { _, err := o.Decide(ctx, d.ID, "librarian", true, "yes"); return err }
 		}, func(t *testing.T, o *owner, call string) {
 			if d := o.last(t); d.State == concordat.DisclosureGranted && !d.Until.Equal(o.clock.now().Add(2*time.Hour)) {
 				t.Errorf("%s failed: granted until %v, and the rule says two hours", call, d.Until)
 			}
 		}},
-		{"Withdraw", func(t *testing.T, o *owner) func() error {
+		{"Withdraw", func(t *testing.T, o *owner) func(context.Context) error {
 			d, q := pending(t, o)
 			o.decided(t, q, true)
-			return func() error { _, err := o.Withdraw(context.Background(), d.ID, "librarian", "no"); return err }
+			return func(ctx context.Context) error { _, err := o.Withdraw(ctx, d.ID, "librarian", "no"); return err }
 		}, nil},
-		{"Disclosures, of which one has expired", func(t *testing.T, o *owner) func() error {
+		{"Disclosures, of which one has expired", func(t *testing.T, o *owner) func(context.Context) error {
 			pending(t, o)
 			o.clock.move(3 * time.Hour)
-			return func() error { _, err := o.Disclosures(context.Background(), "", 0); return err }
+			return func(ctx context.Context) error { _, err := o.Disclosures(ctx, "", 0); return err }
 		}, nil},
-		{"Asked", func(t *testing.T, o *owner) func() error {
+		{"Asked", func(t *testing.T, o *owner) func(context.Context) error {
 			d, _ := pending(t, o)
-			return func() error { _, _, err := o.Asked(context.Background(), d.ID); return err }
+			return func(ctx context.Context) error { _, _, err := o.Asked(ctx, d.ID); return err }
 		}, nil},
-		{"Requested", func(t *testing.T, o *owner) func() error {
+		{"Requested", func(t *testing.T, o *owner) func(context.Context) error {
 			a := o.ask(t, passage, concordat.ShowPassage, "theses")
 			q := &concordat.RevealAsk{Job: a.Job, Epoch: a.Epoch, Level: concordat.ShowPassage,
 				Passages: []concordat.RevealPassage{{Span: concordat.Span{End: 9}}}}
 			must(t, o.Requested(context.Background(), "north", q, &concordat.Revealed{State: concordat.DisclosurePending}))
-			return func() error {
-				return o.Requested(context.Background(), "north", q, &concordat.Revealed{State: concordat.DisclosureGranted})
+			return func(ctx context.Context) error {
+				return o.Requested(ctx, "north", q, &concordat.Revealed{State: concordat.DisclosureGranted})
 			}
 		}, nil},
-		{"EpochStates", func(t *testing.T, o *owner) func() error {
+		{"EpochStates", func(t *testing.T, o *owner) func(context.Context) error {
 			o.share(t, "theses", "north", sharing(false))
-			return func() error { _, err := o.EpochStates(context.Background()); return err }
+			return func(ctx context.Context) error { _, err := o.EpochStates(ctx); return err }
 		}, nil},
 	}
 }
@@ -230,7 +232,7 @@ func TestStoreFails(t *testing.T) {
 			o, b := newBroken(t)
 			do := op.make(t, o)
 			b.begin(-1, false)
-			must(t, do())
+			must(t, do(t.Context()))
 			calls := b.made()
 			b.begin(-1, false)
 			if len(calls) == 0 {
@@ -243,7 +245,7 @@ func TestStoreFails(t *testing.T) {
 				for n, call := range calls {
 					do := op.make(t, o)
 					b.begin(n, stays)
-					err := do()
+					err := do(t.Context())
 					b.begin(-1, false)
 					if !errors.Is(err, errStore) {
 						t.Errorf("call %d, %s, failed, the later ones too: %v: error %v, want that of the store", n, call, stays, err)
@@ -251,6 +253,33 @@ func TestStoreFails(t *testing.T) {
 					if op.whole != nil {
 						op.whole(t, o, call)
 					}
+				}
+			}
+		})
+	}
+}
+
+// TestStatementsFail lets each statement of each operation fail, those of a transaction too: the caller is told.
+func TestStatementsFail(t *testing.T) {
+	for _, op := range operations() {
+		t.Run(op.name, func(t *testing.T) {
+			o, _ := newBroken(t)
+			for n := 0; ; n++ {
+				do := op.make(t, o)
+				ctx := storetest.NewLosing(t.Context(), n)
+				err := do(ctx)
+				if !ctx.Lost() {
+					must(t, err)
+					if n == 0 {
+						t.Fatal("the operation does not use the store")
+					}
+					return
+				}
+				if !errors.Is(err, storetest.ErrLost) {
+					t.Errorf("statement %d failed: error %v, want its own", n, err)
+				}
+				if op.whole != nil {
+					op.whole(t, o, fmt.Sprintf("statement %d", n))
 				}
 			}
 		})

@@ -7,52 +7,15 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"concordat"
+	"concordat/internal/storetest"
 	"concordat/store"
 )
-
-var errLost = errors.New("the statement failed")
-
-// losing is a context with which the statement of number at fails, and no other one: database/sql asks it once before each.
-type losing struct {
-	context.Context
-	mu   sync.Mutex
-	at   int  // statements left before the one that fails
-	lost bool // it has failed
-	err  error
-}
-
-var over = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
-
-func (l *losing) Done() <-chan struct{} {
-	var caller [1]uintptr
-	runtime.Callers(2, caller[:])
-	f, _ := runtime.CallersFrames(caller[:]).Next()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.err = nil
-	if f.Function != "database/sql.(*Tx).grabConn" && f.Function != "database/sql.(*DB).conn" {
-		return nil
-	}
-	if l.at--; l.at == -1 {
-		l.lost, l.err = true, errLost
-		return over
-	}
-	return nil
-}
-
-func (l *losing) Err() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.err
-}
 
 // sample returns a value of a type: x for texts, 1 for numbers, one element for lists, and otherwise what samples say.
 func sample(typ reflect.Type) reflect.Value {
@@ -186,12 +149,12 @@ func call(ctx context.Context, db *store.DB, method string) error {
 func lose(t *testing.T, db *store.DB, method string) (statements int, err error) {
 	t.Helper()
 	for {
-		ctx := &losing{Context: context.Background(), at: statements}
+		ctx := storetest.NewLosing(context.Background(), statements)
 		err := call(ctx, db, method)
-		if !ctx.lost {
+		if !ctx.Lost() {
 			return statements, err
 		}
-		if !errors.Is(err, errLost) {
+		if !errors.Is(err, storetest.ErrLost) {
 			t.Errorf("%s: statement %d failed, and the call returned the error %v", method, statements, err)
 		}
 		statements++
@@ -200,10 +163,10 @@ func lose(t *testing.T, db *store.DB, method string) (statements int, err error)
 
 // filling are methods that fill an empty store, in an order in which they succeed.
 var filling = strings.Fields(`CreateAccount CreateLibrary PutDocuments BeginIntake CreateTask PutFindings PutResults PutScore PutAsk
-	PutStanding CreateBatch PutBatchMembers PutCompared CreateHook PingHook PutToken AddPartner PutShare AddInvitation AppendAudit PutLTIPlatform
-	PutLTIChoices PutLTICheck TakeLTINotice PutTemplate PutSourceState PutAlert AskErasure PutDisclosure SeeEpoch UseAnswerJob AddAnswerHits
-	AddShipped
-	PutMirror PutRecheck SetTerm SetSetting PutFlow LinkIdentity AddStandingAsk Queue PutReceived Show RaiseAlarm AddWitness Join`)
+	PutStanding CreateBatch PutBatchMembers PutCompared CreateHook PingHook PutToken AddPartner PutShare AddInvitation AppendAudit
+	PutLTIPlatform PutLTIChoices PutLTICheck TakeLTINotice PutTemplate PutSourceState PutAlert AskErasure PutDisclosure SeeEpoch UseAnswerJob
+	AddAnswerHits AddShipped PutMirror PutRecheck SetTerm SetSetting PutFlow LinkIdentity AddStandingAsk Queue
+	PutReceived Show RaiseAlarm AddWitness Join`)
 
 // refused are methods that fail with samples, after their first statements.
 var refused = strings.Fields(`ClaimDelivery HeldDocument JoinAccount Keystore SetPassword`)

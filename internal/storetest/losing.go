@@ -1,0 +1,70 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+)
+
+// ErrLost is the error of a statement that a Losing let fail.
+var ErrLost = errors.New("the statement failed")
+
+// Losing is a context with which one statement of a store fails, and no other one. The store sees the failure of a context
+// that has ended, which database/sql looks for once before each statement; what has begun is not disturbed.
+type Losing struct {
+	context.Context
+
+	mu   sync.Mutex
+	at   int // statements left before the one that fails
+	lost bool
+	told bool // database/sql has asked for the reason
+}
+
+// NewLosing returns a context that lets the statement of number at fail, from 0.
+func NewLosing(ctx context.Context, at int) *Losing { return &Losing{Context: ctx, at: at} }
+
+var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// statement reports whether the caller of its caller is the place of database/sql that begins a statement.
+func statement() bool {
+	var caller [1]uintptr
+	runtime.Callers(3, caller[:])
+	f, _ := runtime.CallersFrames(caller[:]).Next()
+	return f.Function == "database/sql.(*Tx).grabConn" || f.Function == "database/sql.(*DB).conn"
+}
+
+// Done returns a closed channel to database/sql where it is about to run the statement, and otherwise nil.
+func (l *Losing) Done() <-chan struct{} {
+	if !statement() {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.at--; l.at != -1 {
+		return nil
+	}
+	l.lost = true
+	return closed
+}
+
+// Err returns ErrLost to database/sql, once, and otherwise nil.
+func (l *Losing) Err() error {
+	if !statement() {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.lost || l.told {
+		return nil
+	}
+	l.told = true
+	return ErrLost
+}
+
+// Lost reports whether the statement has failed.
+func (l *Losing) Lost() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lost
+}
