@@ -317,6 +317,44 @@ func TestReceiptIsForThisRequest(t *testing.T) {
 	}
 }
 
+// TestKeystoreContent: a keystore that opens, and holds bytes behind the keys of its site or fewer of them, gives none.
+func TestKeystoreContent(t *testing.T) {
+	a := newSite(t, "asker", 1)
+	s := crypto.RawKey([32]byte{7})
+	plain := crypto.Plain(a.Identity)
+	for name, bad := range map[string][]byte{"longer": append(bytes.Clone(plain), 0), "shorter": plain[:len(plain)-1], "empty": nil} {
+		b, err := crypto.LockPlain(a.Site(), bad, s, source(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id, err := crypto.Unlock(b, s); !errors.Is(err, crypto.ErrFormat) || id != nil {
+			t.Errorf("%s: error %v, want ErrFormat and no keys", name, err)
+		}
+	}
+	b, err := crypto.LockPlain(newSite(t, "owner", 2).Site(), plain, s, source(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id, err := crypto.Unlock(b, s); !errors.Is(err, crypto.ErrFormat) || id != nil {
+		t.Errorf("the keys of another site: error %v, want ErrFormat and no keys", err)
+	}
+}
+
+// TestInvitationBounds: an invitation of 4,096 characters is read, white space included, and a longer one is not looked at.
+func TestInvitationBounds(t *testing.T) {
+	inv, err := newSite(t, "owner", 2).Invite("https://owner.example", time.Hour, start, source(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, good := range map[int]bool{4096: true, 4097: false} {
+		text := inv.String()
+		text += strings.Repeat(" ", n-len(text))
+		if _, err := crypto.ParseInvitation(text); (err == nil) != good || !good && !errors.Is(err, crypto.ErrFormat) {
+			t.Errorf("%d characters: error %v", n, err)
+		}
+	}
+}
+
 // TestRootSeed: a keystore that opens, and holds a root key of another length, gives none.
 func TestRootSeed(t *testing.T) {
 	a := newSite(t, "asker", 1)

@@ -102,3 +102,8 @@ func Rereceipt(id *Identity, receipt []byte, i int, now time.Time) []byte {
 	b[i] ^= 1
 	return append(b, ed25519.Sign(ed25519.NewKeyFromSeed(k.seed), append([]byte(labelEnrolled), b...))...)
 }
+
+// LockPlain is Lock with whatever is to be taken for the keys of a site.
+func LockPlain(site SiteID, plain []byte, s Secret, random io.Reader) ([]byte, error) {
+	return lock(holdsIdentity, site, plain, s, random)
+}

@@ -23,6 +23,9 @@ func TestS1(t *testing.T) {
 	if !changed {
 		t.Fatal("nothing expired after a year")
 	}
+	if _, again := late.Expire(start.Add(crypto.SigningLife + time.Hour)); again {
+		t.Error("what has expired is to be written again")
+	}
 	secrets := map[string][2]crypto.Secret{
 		"passphrase": {crypto.Passphrase([]byte("correct horse")), crypto.Passphrase([]byte("correct hors"))},
 		"key":        {crypto.RawKey([32]byte{1}), crypto.RawKey([32]byte{2})},

@@ -97,7 +97,10 @@ func TestNotWritten(t *testing.T) {
 	refusal := func(r concordat.Refusal) error { _, err := wire.AppendRefusal(nil, &r); return err }
 
 	good := map[string]error{
-		"ask":              ask(func(a *concordat.Ask) {}),
+		"ask": ask(func(a *concordat.Ask) {}),
+		"names of a letter": ask(func(a *concordat.Ask) {
+			a.Libraries, a.Scheme, a.Epoch.Federation = []concordat.LibraryID{"l"}, "s", "f"
+		}),
 		"tell":             told(func(*concordat.Tell) {}),
 		"library":          library(func(l *concordat.LibraryTell) { l.Ready, l.LeftSentences = 1, math.MaxUint32-1 }),
 		"outline":          outline(func(*concordat.Outline) {}),
