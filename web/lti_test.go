@@ -48,6 +48,7 @@ type course struct {
 
 	// Whoever keeps a file meets a panic. Set before start.
 	broken   bool
+	secure   bool         // the site says that it is reached by HTTPS
 	log      bytes.Buffer // of the pages
 	panicked atomic.Int32
 }
@@ -129,7 +130,7 @@ func (c *course) start(working bool) {
 		kept = nil
 	}
 	c.pages, err = web.New(web.Options{Site: s, Title: func() string { return "Site" },
-		Store: db, Queue: q, Files: kept, MaxUpload: 1 << 20, Base: c.server.URL,
+		Store: db, Queue: q, Files: kept, MaxUpload: 1 << 20, Base: c.server.URL, Secure: c.secure,
 		Logger: slog.New(slog.NewTextHandler(&c.log, nil)), Panicked: func() { c.panicked.Add(1) },
 		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return []string{"thesis"} }})
 	must(err)

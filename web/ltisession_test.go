@@ -1,0 +1,153 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"concordat/internal/ltitest"
+	"concordat/store"
+	"concordat/web/lti"
+	"concordat/web/platforms"
+)
+
+// teaches is the launch of a link by a teacher.
+func teaches(more map[string]any) map[string]any {
+	out := map[string]any{"sub": "t1", "/message_type": lti.TypeResourceLink, "/roles": []string{membership + "Instructor"}}
+	for k, v := range more {
+		out[k] = v
+	}
+	return out
+}
+
+// change changes the platform as an administrator does.
+func (c *course) change(f func(*store.LTIPlatform)) {
+	c.t.Helper()
+	p, err := c.db.LTIPlatform(c.t.Context(), "moodle")
+	if err == nil {
+		f(&p)
+		err = c.db.PutLTIPlatform(c.t.Context(), p)
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// TestLaunchOfDeployment: a launch that was begun for one deployment is not ended for another one, though the site knows both;
+// and one that the platform refused signs nobody in.
+func TestLaunchOfDeployment(t *testing.T) {
+	c := newCourse(t, platforms.Options{})
+	c.change(func(p *store.LTIPlatform) { p.Deployments = append(p.Deployments, "2") })
+	b := fresh(t)
+	c.open(b, teaches(map[string]any{"/deployment_id": "2"}), http.StatusForbidden)
+	c.get(b, "/lti/checks", http.StatusForbidden)
+	resp := c.Launch(b, c.loginURL(), teaches(nil), func(f url.Values) { f.Set("error", "login_required") })
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusForbidden {
+		t.Errorf("refused by the platform: %d", resp.StatusCode)
+	}
+	c.get(b, "/lti/checks", http.StatusForbidden)
+}
+
+// TestPlatformSessionsEnd: who came from a platform sees nothing any more once the platform is switched off, or its deployment
+// is taken away, or learners may no longer come; a launch is refused as well.
+func TestPlatformSessionsEnd(t *testing.T) {
+	c := newCourse(t, platforms.Options{Learners: true})
+	teacher, learner := fresh(t), fresh(t)
+	c.open(teacher, teaches(nil), http.StatusOK)
+	c.open(learner, teaches(map[string]any{"sub": "u1", "/roles": []string{membership + "Learner"}}), http.StatusOK)
+	want := func(b *http.Client, status int) {
+		t.Helper()
+		c.get(b, "/lti/checks", status)
+	}
+	want(teacher, http.StatusOK)
+	want(learner, http.StatusOK)
+	c.change(func(p *store.LTIPlatform) { p.Disabled = true })
+	want(teacher, http.StatusForbidden)
+	at := c.server.URL + "/lti/login?" + url.Values{"iss": {c.URL}, "client_id": {ltitest.Client}, "login_hint": {"user-7"}}.Encode()
+	resp, err := fresh(t).Get(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusForbidden {
+		t.Errorf("a launch from a platform that is switched off: %d", resp.StatusCode)
+	}
+	c.change(func(p *store.LTIPlatform) { p.Disabled, p.Deployments = false, []string{"2"} })
+	want(teacher, http.StatusForbidden)
+	c.change(func(p *store.LTIPlatform) { p.Deployments = []string{ltitest.Deployment} })
+	want(teacher, http.StatusOK)
+	c.options.Learners = false
+	c.restart(true)
+	want(teacher, http.StatusOK)
+	want(learner, http.StatusForbidden)
+}
+
+// TestConfigureOfLaunch: choices are made by a teacher, with the key of a launch of the same course, of templates and libraries
+// that there are, for an activity that the platform names.
+func TestConfigureOfLaunch(t *testing.T) {
+	c := newCourse(t, platforms.Options{Learners: true})
+	settings := func(course, role string) map[string]any {
+		return teaches(map[string]any{"/message_type": lti.TypeSettings, "/roles": []string{membership + role},
+			"/context": map[string]any{"id": course}, "/custom": map[string]any{"concordat_processor": "p1"}})
+	}
+	c.open(fresh(t), settings("course-1", "Learner"), http.StatusForbidden)
+	teacher, other := fresh(t), fresh(t)
+	_, at := c.open(teacher, settings("course-1", "Instructor"), http.StatusOK)
+	c.open(other, settings("course-2", "Instructor"), http.StatusOK)
+	key := at.Query().Get("key")
+	post := func(b *http.Client, key, template string) int {
+		t.Helper()
+		resp, err := b.PostForm(c.server.URL+"/lti/configure", url.Values{"key": {key}, "template": {template}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	c.get(other, "/lti/configure?key="+key, http.StatusForbidden)
+	if got := post(other, key, "thesis"); got != http.StatusForbidden {
+		t.Errorf("with the key of another course: %d", got)
+	}
+	if got := post(teacher, key, "nonsense"); got != http.StatusBadRequest {
+		t.Errorf("an unknown template: %d", got)
+	}
+	if got := post(teacher, key, "thesis"); got != http.StatusOK {
+		t.Errorf("a teacher of the course: %d", got)
+	}
+	if _, err := c.db.LTIChoices(t.Context(), "moodle", "p1", "course-1"); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.db.LTIChoices(t.Context(), "moodle", "p1", "course-2"); err == nil {
+		t.Error("the choices count in another course")
+	}
+	nameless := settings("course-1", "Instructor")
+	delete(nameless, "/custom")
+	_, at = c.open(teacher, nameless, http.StatusOK)
+	if got := post(teacher, at.Query().Get("key"), "thesis"); got != http.StatusBadRequest {
+		t.Errorf("for no activity: %d", got)
+	}
+}
+
+// TestPlatformCookies: where a site is reached by HTTPS its cookies for platforms hold within their frames, travel encrypted,
+// are kept apart for each platform and cannot be read by scripts.
+func TestPlatformCookies(t *testing.T) {
+	c := newCourse(t, platforms.Options{})
+	for _, secure := range []bool{false, true} {
+		c.stop()
+		c.secure = secure
+		c.start(true)
+		b := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		resp, err := b.Get(c.LoginAt(c.loginURL()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		all := resp.Cookies()
+		if len(all) != 1 || !all[0].HttpOnly || all[0].Secure != secure || all[0].Partitioned != secure ||
+			strings.HasPrefix(all[0].Name, "__Host-") != secure || (all[0].SameSite == http.SameSiteNoneMode) != secure {
+			t.Errorf("by HTTPS %v: %v", secure, all)
+		}
+	}
+}

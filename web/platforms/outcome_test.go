@@ -1,0 +1,51 @@
+package platforms
+
+import (
+	"testing"
+
+	"concordat/web/lti"
+)
+
+// TestFailureCode: a platform is told why a file gave nothing by the code of its own specification, with words for each.
+func TestFailureCode(t *testing.T) {
+	for cause, want := range map[string]string{
+		"unsupported: x": lti.CodeUnsupported, "binary: x": lti.CodeUnsupported, "encrypted: x": lti.CodeUnsupported,
+		"no_text_layer: x": lti.CodeUnsupported, "encoding: x": lti.CodeUnsupported, "limit: x": lti.CodeTooLarge,
+		"empty: x": lti.CodeTooSmall, "crashed: x": lti.CodeFailed, "": lti.CodeFailed, "something else": lti.CodeFailed,
+	} {
+		if got := failureCode(cause); got != want || failureWords[got] == "" {
+			t.Errorf("%q: %s (%q), want %s", cause, got, failureWords[got], want)
+		}
+	}
+}
+
+// TestUrgency: a third of the threshold is a step of the priority, red from the threshold on, and 5 is the highest.
+func TestUrgency(t *testing.T) {
+	for share, want := range map[float64]struct {
+		priority int
+		colour   string
+	}{
+		0: {0, "#2E6B34"}, 0.099: {0, "#2E6B34"}, 0.1: {1, "#8A5A00"}, 0.2: {2, "#8A5A00"}, 0.299: {2, "#8A5A00"}, 0.3: {3, "#B3261E"},
+		0.4: {4, "#B3261E"}, 0.5: {5, "#B3261E"}, 1: {5, "#B3261E"},
+	} {
+		if n, colour := urgency(share, 0.3); n != want.priority || colour != want.colour {
+			t.Errorf("%v: %d %s, want %d %s", share, n, colour, want.priority, want.colour)
+		}
+	}
+}
+
+// TestContextOf: what belongs to a course is kept apart by the course, or else by the activity or the link.
+func TestContextOf(t *testing.T) {
+	m := &lti.Message{}
+	if got := contextOf(m); got != "" {
+		t.Errorf("nothing told: %q", got)
+	}
+	m.Link.ID = "x"
+	link := contextOf(m)
+	m.Activity.ID = "x"
+	activity := contextOf(m)
+	m.Context.ID = "x"
+	if course := contextOf(m); course != "x" || link == activity || link == course || activity == course || link == "" || activity == "" {
+		t.Errorf("a course %q, an activity %q, a link %q", course, activity, link)
+	}
+}
