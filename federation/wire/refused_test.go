@@ -241,3 +241,77 @@ func TestPad(t *testing.T) {
 		t.Error("padded with too little randomness")
 	}
 }
+
+// TestSmallest: of each list the smallest elements are read, at the very end of the message where they stand there.
+func TestSmallest(t *testing.T) {
+	epoch := concordat.Epoch{Federation: "f", Number: 1}
+	no := &concordat.Refusal{Reason: concordat.ReasonBusy}
+	all := map[string]any{
+		"outline ask": &concordat.OutlineAsk{Epoch: epoch, Documents: make([]concordat.OutlineOf, 3)},
+		"outlines":    &concordat.Outlines{Documents: []concordat.Outline{{Refusal: no}, {Refusal: no}}},
+		"edges ask":   &concordat.EdgesAsk{Epoch: epoch, Passages: make([]concordat.EdgePassage, 3)},
+		"edges":       &concordat.Edges{Passages: make([][]concordat.EdgeCopy, 3)},
+		"revealed":    &concordat.Revealed{State: concordat.DisclosureGranted, Passages: make([]concordat.RevealedPassage, 3)},
+		"catalogue":   &concordat.Catalogue{Heads: [][]byte{make([]byte, 148)}},
+		"tell": &wire.Told{Epoch: epoch, Scheme: "s", Tell: concordat.Tell{Libraries: []concordat.LibraryTell{{Library: "l",
+			Level: concordat.ShowExists}}, Documents: make([]concordat.DocumentTell, 1), Hits: make([]concordat.Hit, 1)}},
+		"shipment": &concordat.Shipment{Scheme: "s", Documents: make([]concordat.ShippedDocument, 1)},
+	}
+	for _, m := range messages {
+		v, ok := all[m.name]
+		if !ok {
+			continue
+		}
+		b, err := m.write(v)
+		if err != nil {
+			t.Fatalf("%s: %v", m.name, err)
+		}
+		if _, err := m.read(b); err != nil {
+			t.Errorf("%s: %v", m.name, err)
+		}
+		delete(all, m.name)
+	}
+	for name, v := range map[string]*concordat.Edges{
+		"copies": {Passages: [][]concordat.EdgeCopy{make([]concordat.EdgeCopy, 1)}}} {
+		b, err := wire.AppendEdges(nil, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := wire.ParseEdges(b); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for form, units := range map[string][]concordat.OutlineUnit{concordat.OutlineWords: make([]concordat.OutlineUnit, 1),
+		concordat.OutlineFingerprints: make([]concordat.OutlineUnit, 1)} {
+		o := concordat.Outline{Form: form, Units: units}
+		if form == concordat.OutlineWords {
+			o.Bits = 6
+		}
+		b, err := wire.AppendOutlines(nil, &concordat.Outlines{Documents: []concordat.Outline{o}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := wire.ParseOutlines(b); err != nil {
+			t.Errorf("a unit of %s: %v", form, err)
+		}
+	}
+	if len(all) > 0 {
+		t.Errorf("not tried: %v", all)
+	}
+}
+
+// TestWordPadding: the bits behind the last word of a set are zeros.
+func TestWordPadding(t *testing.T) {
+	o := concordat.Outline{Form: concordat.OutlineWords, Bits: 6, Units: []concordat.OutlineUnit{{Words: []uint16{1}}}}
+	b, err := wire.AppendOutlines(nil, &concordat.Outlines{Documents: []concordat.Outline{o}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bit := range []byte{1, 2, 3} {
+		bad := bytes.Clone(b)
+		bad[len(bad)-1] |= bit
+		if _, err := wire.ParseOutlines(bad); !errors.Is(err, wire.ErrFormat) {
+			t.Errorf("bits %b behind the last word: error %v, want ErrFormat", bit, err)
+		}
+	}
+}
