@@ -110,7 +110,7 @@ const (
 	claimed = `UPDATE hook_delivery SET seq = 1, state = 'pending', attempts = 1`
 )
 
-// before is what the state of methods has to be besides.
+// before holds statements that put the store into the state that a method needs.
 var before = map[string]string{
 	"FinishTask": running, "ReleaseTask": running, "RenewTask": running, "PutTaskProgress": running,
 	"RetryTask": `UPDATE task SET state = 'failed'`, "SetRequest": `UPDATE task SET state = 'done'`,
