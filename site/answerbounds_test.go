@@ -78,7 +78,7 @@ func TestAnswerBounds(t *testing.T) {
 		"edges of nothing": nil, "edges of too many": many, "edges before the text": {edge(-1, 5, 1)}, "edges of no length": {edge(5, 5, 1)},
 		"edges that end before they start": {edge(5, 4, 1)}, "edges without words": {edge(0, 5, 0)},
 		"edges of too many words": {edge(0, 5, 1<<17+1)},
-		"edges of too much text": {edge(0, 3<<20, 1), edge(0, 1<<20+1, 1)},
+		"edges of too much text":  {edge(0, 3<<20, 1), edge(0, 1<<20+1, 1)},
 	} {
 		_, err := o.AnswerEdges(t.Context(), "north", &concordat.EdgesAsk{Job: a.Job, Epoch: a.Epoch, Handle: d.Handle, Passages: passages})
 		invalid(name, err)
