@@ -228,7 +228,8 @@ func TestLabelsRefused(t *testing.T) {
 // unsaid.
 func TestPrecisionLines(t *testing.T) {
 	h := sampleHeader{Pairs: []int{100, 0, 50}}
-	pairs := []samplePair{{"pair", 1, 0, "a", "b"}, {"pair", 2, 0, "a", "c"}, {"pair", 3, 2, "a", "d"}, {"pair", 4, 2, "b", "d"}, {"pair", 5, 2, "c", "d"}}
+	pairs := []samplePair{{"pair", 1, 0, "a", "b"}, {"pair", 2, 0, "a", "c"}, {"pair", 3, 2, "a", "d"}, {"pair", 4, 2, "b", "d"},
+		{"pair", 5, 2, "c", "d"}}
 	lines := precisionLines(sampleStrata(h, pairs, map[int]screen.Label{1: screen.LabelSame, 2: screen.LabelSame, 3: screen.LabelSame,
 		4: screen.LabelDifferent, 5: screen.LabelUnknown}))
 	if *lines[0].Precision != 1 || *lines[2].Precision != 0.5 || lines[1].Precision != nil {

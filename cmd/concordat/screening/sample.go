@@ -71,7 +71,9 @@ Of equal prints the first stands for all, as in screen join. The page does not s
 			case f.memory < 24 || f.memory > 1<<20:
 				return cli.Usagef("--memory %d: want 24 to %d MiB", f.memory, 1<<20)
 			}
-			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error { return a.screenSample(cmd.Context(), o, args[0], f) })
+			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
+				return a.screenSample(cmd.Context(), o, args[0], f)
+			})
 		},
 	}
 	fl := c.Flags()

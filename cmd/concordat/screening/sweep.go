@@ -60,20 +60,11 @@ Where the labels come from:
                             pairs of which one holds --least of the other's shingles, counted exactly
   --library L --planted N   N documents, each with a copy of which --share of the words is changed`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.check(); err != nil {
+			if err := errors.Join(f.checkSource(cmd.Flags().Changed), f.check(cmd.Flags().Changed)); err != nil {
 				return err
 			}
 			if f.pairs != "" {
 				return a.sweepPairs(cmd.Context(), &f)
-			}
-			n := 0
-			for _, given := range []bool{f.truth != "", f.exact != "", f.planted > 0} {
-				if given {
-					n++
-				}
-			}
-			if f.library == "" || n != 1 || !(f.share >= 0 && f.share <= 1) {
-				return cli.Usagef("want --pairs, or --library with one of --truth, --exact and --planted, and a --share of 0 to 1")
 			}
 			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error { return a.sweepLibrary(cmd.Context(), o, &f) })
 		},
@@ -81,7 +72,7 @@ Where the labels come from:
 	f.print.defineFeatures(c)
 	f.print.defineWeights(c)
 	fl := c.Flags()
-	fl.IntSliceVar(&f.widths, "widths", []int{64, 100, 128}, "bits of the prints, 1 to 256")
+	fl.IntSliceVar(&f.widths, "widths", []int{64, 100, 128}, "bits of the prints, 1 to 256; with --vary one width (default 64)")
 	fl.StringVar(&f.vary, "vary", "", "compare the values of this option: hash, bits, features, stop-words, stem, tf or idf")
 	fl.StringVar(&f.pairs, "pairs", "", "file of labelled pairs of texts, perhaps .gz")
 	fl.StringVar(&f.columns, "columns", "1,2,3", "columns of the two texts and the label in --pairs")
@@ -94,6 +85,26 @@ Where the labels come from:
 	fl.Float64Var(&f.least, "least", 0.2, "least number of --truth, or containment of --exact, of a near-duplicate")
 	fl.StringVar(&f.svg, "svg", "", "write a picture to this file")
 	return c
+}
+
+// checkSource refuses options that the source of the labels has no use for.
+func (f *sweepFlags) checkSource(given func(string) bool) error {
+	sources := 0
+	for _, s := range []string{"pairs", "truth", "exact", "planted"} {
+		if given(s) {
+			sources++
+		}
+	}
+	if sources != 1 || (f.pairs == "") == (f.library == "") || given("planted") && f.planted < 1 || !(f.share >= 0 && f.share <= 1) {
+		return cli.Usagef("want --pairs, or --library with one of --truth, --exact and --planted, and a --share of 0 to 1")
+	}
+	for _, o := range []struct{ option, of, or string }{{"columns", "pairs", ""}, {"header", "pairs", ""}, {"share", "planted", ""},
+		{"least", "truth", "exact"}} {
+		if given(o.option) && !given(o.of) && (o.or == "" || !given(o.or)) {
+			return cli.Usagef("--%s: only with --%s", o.option, strings.TrimSuffix(o.of+" or --"+o.or, " or --"))
+		}
+	}
+	return nil
 }
 
 func (a *commands) sweepPairs(ctx context.Context, f *sweepFlags) error {
@@ -181,10 +192,17 @@ func (a *commands) sweepLibrary(ctx context.Context, o *instance.Instance, f *sw
 	if err != nil {
 		return err
 	}
+	counted := map[[3]string]*printMaker{} // those that differ in other options share their frequencies
 	for _, m := range s.makers {
+		of := [3]string{m.flags.Features + strconv.FormatBool(m.flags.Stem), m.flags.StopWords, m.flags.IDF}
+		if c := counted[of]; c != nil {
+			m.weigh.Frequencies, m.flags.Counted = c.weigh.Frequencies, c.flags.Counted
+			continue
+		}
 		if err := a.weighFeatures(ctx, o, m, 1<<30, f.library); err != nil {
 			return err
 		}
+		counted[of] = m
 	}
 	s.weighed()
 	var exact screen.Shingling

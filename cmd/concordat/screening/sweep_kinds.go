@@ -45,8 +45,21 @@ type sweeper struct {
 	own     []time.Duration // by kind
 }
 
-func (f *sweepFlags) check() error {
+// check refuses what makes no prints, and what changes none.
+func (f *sweepFlags) check(given func(string) bool) error {
 	f.print.Bits, f.print.Distance = 64, 0
+	if f.vary != "" && !given("widths") {
+		f.widths = f.widths[:1]
+	}
+	letters := strings.HasPrefix(f.print.Features, "letters")
+	switch {
+	case f.vary == "bits" && given("widths") || given(f.vary):
+		return cli.Usagef("--vary %s: compares its values, so give none", f.vary)
+	case f.vary != "" && len(f.widths) > 1:
+		return cli.Usagef("--vary %s: of one width; give one of --widths", f.vary)
+	case letters && (given("stop-words") || f.vary == "stop-words"):
+		return cli.Usagef("--features %s: stop words are words; without --stop-words", f.print.Features)
+	}
 	for _, w := range f.widths {
 		if w < 1 || w > simhash.MostBits {
 			return cli.Usagef("--widths %d: want 1 to %d bits", w, simhash.MostBits)

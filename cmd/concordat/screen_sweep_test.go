@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"concordat/cmd/concordat/screening"
+	"concordat/cmd/internal/cli"
+)
+
+// TestSweepOptions: every option of screen sweep changes what it prints, or is refused where it would change nothing.
+func TestSweepOptions(t *testing.T) {
+	dir := t.TempDir()
+	site := filepath.Join(dir, "site")
+	concordat := func(args ...string) (int, string) {
+		var out, errs bytes.Buffer
+		code := run(t.Context(), append(args, "--data", site), strings.NewReader(""), &out, &errs)
+		return code, out.String() + errs.String()
+	}
+	must := func(args ...string) string {
+		t.Helper()
+		code, out := concordat(args...)
+		if code != 0 {
+			t.Fatalf("concordat %s: exit %d\n%s", strings.Join(args, " "), code, out)
+		}
+		return out
+	}
+	write := func(name string, lines ...string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	words := strings.Fields("the river carried logs and barges from northern forests to a harbour while engineers were measuring rusted bridges " +
+		"beneath fresh paint for seven committees that had been meeting monthly in the library of an old observatory")
+	text := func(i int) string {
+		var b strings.Builder
+		for j := range 60 {
+			b.WriteString(words[(i*i*7+j*j*(i%5+1)+j)%len(words)])
+			if b.WriteString(" "); j%9 == 8 {
+				b.WriteString("stop. The ")
+			}
+		}
+		return b.String()
+	}
+	var rows, pairs, truth []string
+	for i := range 24 {
+		rows = append(rows, fmt.Sprintf("d%d\t%s", i, text(i)), fmt.Sprintf("e%d\t%s", i, strings.Replace(text(i), "the", "some rusty", 2)))
+		truth = append(truth, fmt.Sprintf("d%d\te%d\t0.%d", i, i, i%9+1))
+		pairs = append(pairs, fmt.Sprintf("%s\t%s\t1\t0\t%s", text(i), strings.Replace(text(i), "the", "some rusty", 2), text(i+40)),
+			fmt.Sprintf("%s\t%s\t0\t1\t%s", text(i), text(i+1), text(i)))
+	}
+	must("init")
+	must("library", "create", "l")
+	must("add", "--library", "l", write("rows.tsv", rows...))
+	p, q := write("pairs.tsv", pairs...), write("truth.tsv", truth...)
+	idf := filepath.Join(dir, "l.idf")
+	must("screen", "frequencies", "--library", "l", "--out", idf)
+
+	// figures are what a sweep prints but for what it measures of time.
+	figures := func(args ...string) string {
+		t.Helper()
+		var out strings.Builder
+		for line := range strings.Lines(must(append([]string{"screen", "sweep", "--json"}, args...)...)) {
+			var v map[string]any
+			if err := json.Unmarshal([]byte(line), &v); err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			delete(v, "text_ns")
+			b, err := json.Marshal(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out.Write(append(b, '\n'))
+		}
+		return out.String()
+	}
+	onPairs, onTruth := []string{"--pairs", p}, []string{"--library", "l", "--truth", q}
+	onPlanted := []string{"--library", "l", "--planted", "20"}
+	type option struct {
+		of      []string // where it is heeded
+		values  []string // each gives figures of its own
+		without []string // with these it is refused, since it would change nothing
+	}
+	options := map[string]option{
+		"hash":       {onPairs, []string{"mix", "xxhash", "md5", "sha1", "sha256"}, append(onPairs, "--vary", "hash")},
+		"features":   {onPairs, []string{"words", "words1-3", "letters3", "sentences"}, append(onPairs, "--vary", "features")},
+		"stop-words": {onPairs, []string{"drop", "keep"}, append(onPairs, "--features", "letters3")},
+		"stem":       {onPairs, []string{"true", "false"}, append(onPairs, "--features", "letters3")},
+		"tf":         {onPairs, []string{"log", "count", "once"}, append(onPairs, "--vary", "tf")},
+		"idf":        {onPairs, []string{"none", "collection", idf}, append(onPairs, "--vary", "idf")},
+		"widths":     {onPairs, []string{"32", "64", "256"}, append(onPairs, "--vary", "bits")},
+		"vary":       {onPairs, []string{"hash", "bits", "features", "stop-words", "stem", "tf", "idf"}, append(onPairs, "--widths", "64,128")},
+		"columns":    {onPairs, []string{"1,2,3", "1,5,4"}, onTruth},
+		"header":     {onPairs, []string{"true", "false"}, onTruth},
+		"least":      {onTruth, []string{"0.2", "0.8"}, onPlanted},
+		"share":      {onPlanted, []string{"0.1", "0.5"}, onTruth},
+		"pairs":      {nil, []string{p}, onTruth},
+		"library":    {[]string{"--truth", q}, []string{"l"}, onPairs},
+		"truth":      {[]string{"--library", "l"}, []string{q}, onPairs},
+		"exact":      {[]string{"--library", "l"}, []string{"letters8", "words5"}, onTruth},
+		"planted":    {[]string{"--library", "l"}, []string{"5", "10"}, onTruth},
+	}
+	sweep, _, err := screening.Command(&cli.Site{}).Find([]string{"sweep"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sweep.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		o, ok := options[f.Name]
+		switch {
+		case f.Name == "svg": // screen.txtar has it written
+			return
+		case !ok:
+			t.Errorf("this test does not know --%s", f.Name)
+			return
+		}
+		delete(options, f.Name)
+		seen := map[string]string{}
+		for _, v := range o.values {
+			got := figures(append(o.of, "--"+f.Name+"="+v)...)
+			if twin, twice := seen[got]; twice {
+				t.Errorf("--%s %s gives the figures of %s", f.Name, v, twin)
+			}
+			seen[got] = v
+		}
+		code, out := concordat(append([]string{"screen", "sweep", "--" + f.Name + "=" + o.values[0]}, o.without...)...)
+		if code != cli.Misused {
+			t.Errorf("--%s with %q: exit %d, want it refused\n%s", f.Name, o.without, code, out)
+		}
+	})
+	for name := range options {
+		t.Errorf("screen sweep has no --%s", name)
+	}
+}
