@@ -4,7 +4,7 @@ GO ?= go
 BIN := bin/concordat
 LAB := bin/concordat-lab
 
-.PHONY: build lab module demo test race lint mutants attack screenshots check-deploy check-api bench eval long faults kills package clean FORCE
+.PHONY: build lab module demo test race lint mutants attack screenshots check-deploy check-api check-pages bench eval long faults kills package clean FORCE
 
 build: $(BIN)
 
@@ -84,6 +84,11 @@ attack: build
 # check-api: the validator of OpenAPI, Schemathesis and a generated client of another language hold a served site to doc/openapi.json.
 check-api: build
 	sh deploy/api/check.sh $(BIN)
+
+# check-pages: the Nu HTML checker on every page and state, and Lighthouse on the pages that people see most; ONLY=html or
+# ONLY=lighthouse takes one of them.
+check-pages:
+	sh deploy/pages/check.sh $(ONLY)
 
 # screenshots: every page in every language, light and dark, 1360 and 390 pixels wide, into SHOTS; a browser has to be there.
 SHOTS ?= build/screenshots

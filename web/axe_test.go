@@ -120,11 +120,9 @@ func (l look) theme() chromedp.Action {
 	return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: value}})
 }
 
-// TestAccessible finds no fault of axe-core on any page, wide in English, narrow in Chinese, and narrow and dark in German.
-func TestAccessible(t *testing.T) {
-	if testing.Short() {
-		t.Skip("opens every page three times")
-	}
+// shownDesk is a site with something on every page, whose administrator is ada, and what makes the addresses of shownPages its own.
+func shownDesk(t *testing.T) (*desk, *person, *strings.Replacer) {
+	t.Helper()
 	d := newDesk(t, false)
 	ada := d.signedIn(t, "ada", store.RoleAdministrator)
 	ada.upload(http.StatusOK, nil, "essay.txt", folios, "broken.bad", "x")
@@ -138,9 +136,17 @@ func TestAccessible(t *testing.T) {
 	hook := hookPath.FindString(ada.post("/account/webhooks", http.StatusOK,
 		url.Values{"url": {"https://hooks.example/"}, "title": {"portal"}, "event": {"check.done"}}))
 	ada.post(hook, http.StatusOK, url.Values{"action": {"ping"}})
-	fill := strings.NewReplacer("/C", "/"+string(ids["essay"]), "/BATCH", strings.TrimPrefix(batch, "/batches"), "/BAD",
+	return d, ada, strings.NewReplacer("/C", "/"+string(ids["essay"]), "/BATCH", strings.TrimPrefix(batch, "/batches"), "/BAD",
 		"/"+string(ids["broken"]),
 		"/HOOK", strings.TrimPrefix(hook, "/account/webhooks"))
+}
+
+// TestAccessible finds no fault of axe-core on any page, wide in English, narrow in Chinese, and narrow and dark in German.
+func TestAccessible(t *testing.T) {
+	if testing.Short() {
+		t.Skip("opens every page three times")
+	}
+	d, _, fill := shownDesk(t)
 	known := map[string]bool{}
 	for _, a := range d.web.Access() {
 		if strings.HasPrefix(a.Pattern, "GET ") && slices.Contains(a.Roles, store.RoleAdministrator) {

@@ -58,6 +58,8 @@ type doc struct {
 	rank  map[concordat.Ref]int // of each source in r.Sources
 	links Links
 	slot  map[concordat.Ref]int // colour of each source, from 1; see colours
+
+	textured bool // patterns stand elsewhere on the page
 }
 
 // maxPairs bounds the bytes of wording in comparisons: enough for every source of a thesis with
@@ -204,7 +206,10 @@ func (d *doc) bar() {
 	d.raw(`<svg class="bar" viewBox="0 0 1000 26" preserveAspectRatio="none" role="img" aria-label="`)
 	d.text(d.in.Say("Word for word %s, changed %s, common wording %s, excluded by rules %s, not found %s",
 		report.Percent(s.Verbatim), s.ChangedWords(), report.Percent(s.Common), report.Percent(s.Excluded), report.Percent(1-s.Found)))
-	d.raw(`">`, patterns)
+	d.raw(`">`)
+	if !d.textured {
+		d.raw(patterns)
+	}
 	at := 0.0
 	for _, x := range []struct {
 		share float64

@@ -9,7 +9,7 @@ import (
 )
 
 // patterns are the textures of kinds, so that colour is never the only sign. They are used by the
-// bar and the map.
+// bar and the map, and stand once on a page: they have ids.
 const patterns = `<defs>` +
 	`<pattern id="t-near" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="p0" width="7" height="7"/><rect class="p1" width="2.5" height="7"/></pattern>` +
 	`<pattern id="t-paraphrase" width="6" height="6" patternUnits="userSpaceOnUse"><rect class="p0" width="6" height="6"/><circle class="p1" cx="3" cy="3" r="1.6"/></pattern>` +

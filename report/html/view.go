@@ -175,8 +175,13 @@ func (v *View) part(l Links, write func(d *doc)) template.HTML {
 	return template.HTML(b.String())
 }
 
-// Result returns the scores, the sections and the flags.
-func (v *View) Result(l Links) template.HTML { return v.part(l, (*doc).result) }
+// Result returns the scores, the sections and the flags, for a page that has the Map too.
+func (v *View) Result(l Links) template.HTML {
+	return v.part(l, func(d *doc) {
+		d.textured = true
+		d.result()
+	})
+}
 
 // Legend returns the signs of the kinds of passages.
 func (v *View) Legend() template.HTML { return v.part(Links{}, (*doc).legend) }

@@ -1,0 +1,171 @@
+package web_test
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"concordat/store"
+)
+
+// voidElements have no end tag (HTML, section 13.1.2).
+var voidElements = strings.Fields("area base br col embed hr img input link meta source track wbr")
+
+// markupFaults are what a browser mends silently and the Nu HTML checker refuses: an element that is not closed, or not in its
+// order; an id that comes twice; a reference to an id that no element of the page has; a form in a form.
+func markupFaults(page string) (faults []string) {
+	ids, wanted := map[string]bool{}, map[string]bool{}
+	var open []string
+	z := html.NewTokenizer(strings.NewReader(page))
+	for {
+		kind := z.Next()
+		token := z.Token()
+		switch kind {
+		case html.ErrorToken:
+			if err := z.Err(); err != io.EOF {
+				faults = append(faults, err.Error())
+			}
+			for _, name := range open {
+				faults = append(faults, "<"+name+"> is not closed")
+			}
+			for _, id := range slices.Sorted(maps.Keys(wanted)) {
+				if !ids[id] {
+					faults = append(faults, "no element has the id "+id)
+				}
+			}
+			return faults
+		case html.StartTagToken:
+			if slices.Contains(open, "svg") && z.Raw()[len(z.Raw())-2] == '/' {
+				continue
+			}
+			if token.Data == "form" && slices.Contains(open, "form") {
+				faults = append(faults, "a form in a form")
+			}
+			if !slices.Contains(voidElements, token.Data) {
+				open = append(open, token.Data)
+			}
+			faults = append(faults, attributeFaults(token, ids, wanted)...)
+		case html.SelfClosingTagToken:
+			faults = append(faults, attributeFaults(token, ids, wanted)...)
+		case html.EndTagToken:
+			if last := len(open) - 1; last < 0 || open[last] != token.Data {
+				faults = append(faults, fmt.Sprintf("</%s> within %s", token.Data, open))
+				return faults // all that follows would be said again
+			}
+			open = open[:len(open)-1]
+		}
+	}
+}
+
+// attributeFaults are those of one start tag; its ids and those to which it refers are noted.
+func attributeFaults(token html.Token, ids, wanted map[string]bool) (faults []string) {
+	for _, a := range token.Attr {
+		switch a.Key {
+		case "id":
+			if ids[a.Val] || a.Val == "" || strings.ContainsAny(a.Val, " \t\n") {
+				faults = append(faults, fmt.Sprintf("id %q, empty, with a space or of another element, in %s", a.Val, token))
+			}
+			ids[a.Val] = true
+		case "for", "form", "list", "aria-labelledby", "aria-describedby", "aria-controls", "aria-owns":
+			for _, id := range strings.Fields(a.Val) {
+				wanted[id] = true
+			}
+		case "href":
+			if id, inside := strings.CutPrefix(a.Val, "#"); inside && id != "" {
+				wanted[id] = true
+			}
+		}
+	}
+	return faults
+}
+
+// TestMarkupFaults: each class of faults is found, and what is right is not one.
+func TestMarkupFaults(t *testing.T) {
+	right := `<!doctype html><p id="a">x<br><input aria-describedby="a"></p><svg><path d="M0 0"/></svg><a href="#a">x</a>`
+	if faults := markupFaults(right); faults != nil {
+		t.Errorf("%s has faults: %q", right, faults)
+	}
+	for _, wrong := range []string{"<div>", "<div><p>x</div>", "</p>", `<p id="a"></p><p id="a"></p>`, `<p id=""></p>`, `<p id="a b"></p>`,
+		`<label for="a"></label>`, `<a href="#a"></a>`, `<form><form></form></form>`} {
+		if markupFaults(wrong) == nil {
+			t.Errorf("%s has no fault", wrong)
+		}
+	}
+}
+
+// TestMarkup finds no fault of markup on any page: those of TestAccessible and those of a check with a verdict, a comment and an
+// exclusion, of one that waits, of an empty site, of a submitter and of refusals, and in reports that stand alone. With
+// CONCORDAT_PAGES they are kept in that folder for the Nu HTML checker (make check-pages).
+func TestMarkup(t *testing.T) {
+	if folder := os.Getenv("CONCORDAT_PAGES"); folder != "" {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, ada, fill := shownDesk(t)
+	looked := 0
+	look := func(state, path, page string) {
+		t.Helper()
+		looked++
+		for _, f := range markupFaults(page) {
+			t.Errorf("%s %s: %s", state, path, f)
+		}
+		if folder := os.Getenv("CONCORDAT_PAGES"); folder != "" {
+			name := state + strings.NewReplacer("/", "_", "?", "_", "&", "_", "=", "_").Replace(path) + ".html"
+			if err := os.WriteFile(filepath.Join(folder, name), []byte(page), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	get := func(state string, p *person, paths ...string) {
+		t.Helper()
+		for _, path := range paths {
+			resp, err := p.Do(p.request(http.MethodGet, fill.Replace(path), nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			page, err := io.ReadAll(resp.Body)
+			if resp.Body.Close(); err != nil {
+				t.Fatal(err)
+			}
+			look(state, path, string(page))
+		}
+	}
+	get("stranger", d.person(t), openPages...)
+	look("refused", "/login", d.person(t).post("/login", http.StatusForbidden, url.Values{"name": {"ada"}, "password": {"wrong"}}))
+	for _, p := range slices.Sorted(maps.Keys(shownPages)) {
+		get("administrator", ada, shownPages[p]...)
+	}
+	d.finished(t, "long", "ada", thesis(t, 60_000, 100, 20))
+	get("long", ada, "/checks/long", "/checks/long/report?format=html", "/checks/long/sources")
+	get("nowhere", ada, "/nowhere")
+	get("alone", ada, "/checks/C/report?format=html")
+	get("submitter", d.signedIn(t, "sue", store.RoleSubmitter), "/checks", "/checks/new", "/checks/C", "/batches", "/libraries", "/account")
+	bo := d.signedIn(t, "bo", store.RoleOfficer)
+	check := fill.Replace("/checks/C")
+	look("commented", "/checks/C", bo.post(check+"/notes", http.StatusOK, url.Values{"kind": {"comment"}, "text": {"to be read <again>"},
+		"passage": {"1"}}))
+	look("judged", "/checks/C", bo.post(check+"/notes", http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"suspected"},
+		"text": {"no quotation marks"}}))
+	look("excluded", "/checks/C", ada.post(check+"/rules", http.StatusOK, url.Values{"action": {"exclude-source"}, "site": {"here"},
+		"library": {"theses"}, "document": {"folios.txt"}}))
+	get("reviewed", bo, "/checks/C/report?format=html", "/checks", "/checks/C/passages/1")
+
+	empty := newDesk(t, true)
+	eve := empty.signedIn(t, "eve", store.RoleAdministrator)
+	get("empty", eve, "/checks", "/libraries", "/libraries/theses", "/batches", "/requests", "/alerts", "/people", "/deletions", "/rechecks",
+		"/account/webhooks", "/admin/partners")
+	look("waiting", "/checks", eve.upload(http.StatusOK, nil, "essay.txt", folios, "other.txt", keeper))
+	look("waiting", "/checks/C", eve.upload(http.StatusOK, nil, "essay.txt", folios))
+	get("waiting", eve, eve.handBatch(http.StatusOK, nil, "a.txt", ledger+keeper, "b.txt", ledger))
+	t.Logf("%d pages", looked)
+}
