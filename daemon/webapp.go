@@ -99,6 +99,9 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		Admin:     s.administration(),
 		Cluster:   clusterPages(o),
 		Batches:   d.batches,
+		Adding: func() web.Adding {
+			return web.Adding{Rule: web.AddingRule(o.Now().Submission.Add), Library: concordat.LibraryID(o.Now().Submission.Library)}
+		},
 		AgainDays: func() int { return o.Now().Check.AgainDays },
 		Partner:   s.partnerOf,
 		MaxUpload: o.Config.Extract.MaxInput,

@@ -44,6 +44,10 @@ type Job struct {
 	Fault string `json:"fault,omitempty"`
 	// Into is the library that the texts are added to, instead of being checked; empty: none.
 	Into concordat.LibraryID `json:"into,omitempty"`
+	// From is the check whose submission is added, instead of a file or Text; empty: none.
+	From concordat.TaskID `json:"from,omitempty"`
+	// Again is the check that this one repeats; empty: none. The document that came from it is not shown.
+	Again concordat.TaskID `json:"again,omitempty"`
 }
 
 // Item is one text of a job's file, or why it has none.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"runtime/metrics"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -246,11 +247,15 @@ func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, string, 
 	}
 	q.tell(Event{Task: t.ID, State: concordat.TaskRunning, Progress: Progress{Stage: StageRead, Total: 1}})
 	items := []Item{{Submission: Submission{ID: concordat.DocumentID(cmp.Or(j.Name, "text")), Title: j.Title, Text: j.Text, Flags: j.Flags}}}
-	if j.File != "" {
-		var err error
-		if items, err = q.o.Read(ctx, j); err != nil {
-			return "", "", err
-		}
+	var err error
+	switch {
+	case j.From != "":
+		items[0].Submission, err = q.site.caseSubmission(ctx, j.From, cmp.Or(j.Again, j.From))
+	case j.File != "":
+		items, err = q.o.Read(ctx, j)
+	}
+	if err != nil {
+		return "", "", err
 	}
 	if q.o.Admit != nil && j.Into == "" { // what is added is no submission
 		if err := q.o.Admit(ctx, t, j, items); err != nil {
@@ -298,6 +303,11 @@ func (q *Queue) check(ctx context.Context, t store.Task, j Job, sub Submission) 
 	if err != nil {
 		return nil, err
 	}
+	own, err := q.site.CaseDocuments(ctx, cmp.Or(j.Again, t.ID), libraries)
+	if err != nil {
+		return nil, err
+	}
+	o.Exclude = slices.Concat(o.Exclude, own)
 	f, err := q.site.find(ctx, t.ID, sub, o, libraries)
 	if err != nil {
 		return nil, err

@@ -133,6 +133,9 @@ func (s *Site) watch(ctx context.Context, profiles []*concordat.Profile) error {
 			}
 		}
 		for task, hits := range by {
+			if p.Document.ID == CaseDocument(t.tasks[task]) {
+				continue // its own text
+			}
 			compare.Go(g, func() error { return s.alertHere(ctx, t.tasks[task], p, hits) })
 		}
 	}

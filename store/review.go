@@ -21,6 +21,7 @@ const (
 	ReviewSignOff ReviewKind = "signoff" // somebody else agrees with the latest verdict
 	ReviewAssign  ReviewKind = "assign"  // Data is the account that reviews it from then on; "" for nobody
 	ReviewDue     ReviewKind = "due"     // Data is the day, YYYY-MM-DD, by which it is to be decided; "" for none
+	ReviewLibrary ReviewKind = "library" // Data says to which library the submission was added; "" there: it was removed
 )
 
 // Review is one thing that somebody decided about a check.
@@ -55,7 +56,7 @@ const AnyRules = -1
 // else fails with concordat.ErrChanged: of two people who change the rules of one revision the first does.
 func (db *Checks) AppendReviewIf(ctx context.Context, id concordat.TaskID, r Review, changes int) (Review, error) {
 	switch r.Kind {
-	case ReviewRules, ReviewComment, ReviewVerdict, ReviewSignOff, ReviewAssign, ReviewDue:
+	case ReviewRules, ReviewComment, ReviewVerdict, ReviewSignOff, ReviewAssign, ReviewDue, ReviewLibrary:
 	default:
 		return r, db.fail(fmt.Errorf("%w: review of kind %q", concordat.ErrInvalid, r.Kind), "review %s", id)
 	}

@@ -1,8 +1,10 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -12,6 +14,8 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/site"
+	"concordat/site/batch"
 	"concordat/store"
 	"concordat/web/message"
 )
@@ -169,4 +173,278 @@ func (w reportPages) caseNote(ctx context.Context, v *Visitor, f url.Values) (st
 	var err error
 	n.Data, err = json.Marshal(n.Text)
 	return n, err
+}
+
+// AddingRule says when the submission of a case is added to a library, so that later submissions are compared with it.
+type AddingRule string
+
+// The rules.
+const (
+	AddNever        AddingRule = "never"
+	AddOnRequest    AddingRule = "ask"     // when an officer asks for it
+	AddAfterVerdict AddingRule = "verdict" // after every verdict, and when an officer asks for it
+)
+
+// Adding is the rule of a site with the library to which submissions are added unless another one is named. The library is
+// made when the first one is added.
+type Adding struct {
+	Rule    AddingRule
+	Library concordat.LibraryID
+}
+
+// allowed reports whether a submission may be added.
+func (a Adding) allowed() bool { return a.Rule == AddOnRequest || a.Rule == AddAfterVerdict }
+
+// addedCase is where the submission of a case was added, as its review keeps it.
+type addedCase struct {
+	Library concordat.LibraryID `json:"library"`        // empty: nowhere
+	Task    concordat.TaskID    `json:"task,omitempty"` // that adds it
+}
+
+// CaseState is how far the submission of a case is on its way into a library.
+type CaseState string
+
+// The states.
+const (
+	CaseOut     CaseState = "out" // of every library
+	CaseWaiting CaseState = "waiting"
+	CaseAdded   CaseState = "added"
+	CaseFailed  CaseState = "failed"
+)
+
+// CaseLibrary says in which library the submission of a case is.
+type CaseLibrary struct {
+	State    CaseState
+	Library  concordat.LibraryID // empty: none
+	Title    string              // of the library
+	Document concordat.DocumentID
+	Cause    string // why it failed
+	// MayAdd: by the rule of the site, and as the text is kept.
+	MayAdd bool
+	// Choices are the libraries to which it may be added, the site's own first.
+	Choices []store.Library
+}
+
+// caseOrigin returns the check with which a case began: t itself, unless it repeats another one.
+func (w *Web) caseOrigin(ctx context.Context, t store.Task) (concordat.TaskID, error) {
+	var j site.Job
+	if len(t.Request) > 0 {
+		if err := json.Unmarshal(t.Request, &j); err != nil {
+			return "", fmt.Errorf("task %s: %w: %v", t.ID, concordat.ErrCorrupt, err)
+		}
+	}
+	if j.Again != "" {
+		return j.Again, nil
+	}
+	id, member, err := w.o.Store.BatchOfTask(ctx, t.ID)
+	switch {
+	case errors.Is(err, concordat.ErrNotFound):
+		return t.ID, nil
+	case err != nil:
+		return "", err
+	}
+	return batch.TaskOf(id, member, 1), nil
+}
+
+// CaseLibrary returns in which library the submission of a case is.
+func (w *Web) CaseLibrary(ctx context.Context, t store.Task, now *Review) (CaseLibrary, error) {
+	out := CaseLibrary{State: CaseOut}
+	origin, err := w.caseOrigin(ctx, t)
+	if err != nil {
+		return out, err
+	}
+	out.Document = site.CaseDocument(origin)
+	if lib := now.Added.Library; lib != "" {
+		if err := w.caseProgress(ctx, now.Added, &out); err != nil {
+			return out, err
+		}
+		l, err := w.o.Store.Library(ctx, lib)
+		switch {
+		case errors.Is(err, concordat.ErrNotFound): // deleted since
+			out.State = CaseOut
+		case err != nil:
+			return out, err
+		}
+		if out.State != CaseOut {
+			out.Library, out.Title = lib, l.Title
+			return out, nil
+		}
+	}
+	adding := w.o.Adding()
+	if !adding.allowed() {
+		return out, nil
+	}
+	if out.MayAdd, err = w.o.Site.HasText(ctx, t.ID); err != nil && !errors.Is(err, concordat.ErrNotFound) || !out.MayAdd {
+		return out, err
+	}
+	all, err := w.o.Store.Libraries(ctx)
+	own := store.Library{ID: adding.Library}
+	for _, l := range all {
+		if l.ID == own.ID {
+			own = l
+		} else {
+			out.Choices = append(out.Choices, l)
+		}
+	}
+	out.Choices = slices.Insert(out.Choices, 0, own)
+	return out, err
+}
+
+// caseProgress sets how far an addition is.
+func (w *Web) caseProgress(ctx context.Context, added addedCase, out *CaseLibrary) error {
+	_, err := w.o.Store.DocumentRow(ctx, added.Library, out.Document)
+	if err == nil {
+		out.State = CaseAdded
+		return nil
+	}
+	if !errors.Is(err, concordat.ErrNotFound) {
+		return err
+	}
+	t, err := w.o.Store.Task(ctx, added.Task)
+	switch {
+	case errors.Is(err, concordat.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	case !Ended(t.State):
+		out.State = CaseWaiting
+	case t.State == concordat.TaskFailed:
+		out.State, out.Cause = CaseFailed, t.Cause
+	}
+	return nil // else it was added, and deleted since
+}
+
+// AddCase adds the submission of a case to a library; empty: that of the site. It is done when the queue has come to it.
+func (w reportPages) AddCase(ctx context.Context, v *Visitor, t store.Task, lib concordat.LibraryID) error {
+	adding := w.o.Adding()
+	if !adding.allowed() {
+		return message.Refused("case.never")
+	}
+	now, err := w.Review(ctx, t.ID)
+	var in CaseLibrary
+	if err == nil {
+		in, err = w.CaseLibrary(ctx, t, now)
+	}
+	if err != nil {
+		return err
+	}
+	lib = cmp.Or(lib, in.Library, adding.Library)
+	switch {
+	case in.State != CaseOut && in.State != CaseFailed && in.Library == lib:
+		return nil
+	case in.State != CaseOut && in.State != CaseFailed:
+		return message.Conflict("case.elsewhere", in.Library)
+	}
+	if has, err := w.o.Site.HasText(ctx, t.ID); err != nil {
+		return err
+	} else if !has {
+		return message.Conflict("case.notext")
+	}
+	return w.enqueueCase(ctx, v, t, lib, func(*store.DB) error { return nil })
+}
+
+// enqueueCase puts a task into the queue that adds the submission of a case to a library. also is done in its transaction,
+// before it.
+func (w reportPages) enqueueCase(ctx context.Context, v *Visitor, t store.Task, lib concordat.LibraryID, also func(*store.DB) error) error {
+	origin, err := w.caseOrigin(ctx, t)
+	if err != nil {
+		return err
+	}
+	_, err = w.o.Store.Library(ctx, lib)
+	missing := errors.Is(err, concordat.ErrNotFound)
+	switch {
+	case missing && lib != w.o.Adding().Library:
+		return message.Absent("wrong.library", lib)
+	case err != nil && !missing:
+		return err
+	}
+	j := site.Job{Name: t.Title, Title: t.Title, Into: lib, From: t.ID, Again: origin}
+	_, err = w.o.Queue.SubmitAll(ctx, v.Name, additions(lib), []site.Job{j}, func(tx *store.DB, ids []concordat.TaskID) error {
+		if err := also(tx); err != nil {
+			return err
+		}
+		if missing {
+			l := store.Library{ID: lib, Created: w.o.Now()}
+			if err := tx.CreateLibrary(ctx, l); err != nil {
+				return err
+			}
+			if err := tx.Note(ctx, v.Name, "library_made", map[string]any{"library": lib}); err != nil {
+				return err
+			}
+		}
+		return w.noteCase(ctx, tx, v, t.ID, addedCase{lib, ids[0]}, "submission_added", map[string]any{"task": t.ID, "library": lib,
+			"document": site.CaseDocument(origin)})
+	})
+	return err
+}
+
+// noteCase keeps where the submission of a case is, with an entry of the audit.
+func (w reportPages) noteCase(ctx context.Context, tx *store.DB, v *Visitor, id concordat.TaskID, in addedCase, action string,
+	detail map[string]any) error {
+	data, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.AppendReview(ctx, id, store.Review{At: w.o.Now(), By: v.Name, Kind: store.ReviewLibrary, Text: string(in.Library),
+		Data: data}); err != nil {
+		return err
+	}
+	return tx.Note(ctx, v.Name, action, detail)
+}
+
+// removedCase is the reason in the receipt of a document that was removed at its case.
+const removedCase = "removed from the library at its case"
+
+// RemoveCase removes the submission of a case from the library to which it was added.
+func (w reportPages) RemoveCase(ctx context.Context, v *Visitor, t store.Task) error {
+	now, err := w.Review(ctx, t.ID)
+	var in CaseLibrary
+	if err == nil {
+		in, err = w.CaseLibrary(ctx, t, now)
+	}
+	if err != nil {
+		return err
+	}
+	switch in.State {
+	case CaseOut:
+		return fmt.Errorf("document of %s: %w: it is in no library", t.ID, concordat.ErrNotFound)
+	case CaseWaiting:
+		err = w.o.Queue.Cancel(ctx, now.Added.Task, store.Cause{Code: store.CauseCancelled, Who: v.Name}.String())
+	case CaseAdded:
+		err = w.Admin.eraseSome(ctx, v, removedCase, in.Library, in.Document)
+	}
+	if err != nil {
+		return err
+	}
+	return w.o.Store.Atomic(ctx, func(tx *store.DB) error {
+		return w.noteCase(ctx, tx, v, t.ID, addedCase{}, "submission_removed", map[string]any{"task": t.ID, "library": in.Library,
+			"document": in.Document})
+	})
+}
+
+// changeLibrary adds the submission of a case to a library, or removes it.
+func (w reportPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	t, _, err := w.reviewForm(rw, r, v)
+	if err == nil && !HasReport(t) {
+		err = fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
+	}
+	if err == nil {
+		switch action := r.PostForm.Get("action"); action {
+		case "add":
+			err = w.AddCase(r.Context(), v, t, concordat.LibraryID(r.PostForm.Get("library")))
+		case "remove":
+			err = w.RemoveCase(r.Context(), v, t)
+		default:
+			err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
+		}
+	}
+	var now *Review
+	if err == nil {
+		now, err = w.Review(r.Context(), t.ID)
+	}
+	if err != nil {
+		w.Fail(rw, r, v, err)
+		return
+	}
+	http.Redirect(rw, r, fmt.Sprintf("/checks/%s?changed=%d#notes", t.ID, now.Latest), http.StatusSeeOther)
 }

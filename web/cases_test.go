@@ -1,13 +1,17 @@
 package web_test
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"concordat"
 	"concordat/store"
+	"concordat/web"
 )
 
 // TestCases: the list of checks shows them by how far people are, by who reviews and by title, and several are assigned and
@@ -57,4 +61,104 @@ func TestCases(t *testing.T) {
 	if page := sue.get("/checks", http.StatusOK); strings.Contains(page, "view=signed") || strings.Contains(page, "assignee") {
 		t.Error("a submitter sees how far the people of the site are")
 	}
+}
+
+// TestSubmissionsMeet: what two people hand in alike meets once the first is in a library, to which it is added when an officer
+// asks for it, or after a verdict, by the rule of the site; a repetition of the first is not compared with itself, and once it
+// is removed, nobody meets it.
+func TestSubmissionsMeet(t *testing.T) {
+	var rule atomic.Value
+	rule.Store(web.AddNever)
+	d := newDeskOf(t, false, func(o *web.Options) {
+		o.Adding = func() web.Adding { return web.Adding{Rule: rule.Load().(web.AddingRule), Library: "submissions"} }
+	})
+	olga, sue := d.signedIn(t, "olga", store.RoleOfficer), d.signedIn(t, "sue", store.RoleSubmitter)
+	prog := olga.program("read", "review")
+	const essay = "Bees that return from distant meadows dance longer than those which fed at the hedge. The watchers of the hive counted " +
+		"every turn for eleven summers and wrote them into small green books. No two colonies agreed about the angle, yet all of them " +
+		"slowed down when a storm was near, an hour before the glass began to fall."
+	sources := func(id concordat.TaskID) string {
+		t.Helper()
+		return olga.get("/checks/"+string(id)+"/report?format=json", http.StatusOK)
+	}
+	first := d.checkedBy(t, sue, "first essay", essay)
+	name := "check-" + string(first)
+	path := "/checks/" + string(first) + "/library"
+	add := url.Values{"action": {"add"}}
+	olga.post(path, http.StatusForbidden, add) // by the rule
+	if page := olga.get("/checks/"+string(first), http.StatusOK); strings.Contains(page, "Add to library") {
+		t.Error("a site that adds nothing offers to")
+	}
+	rule.Store(web.AddOnRequest)
+	sue.post(path, http.StatusForbidden, add)
+	olga.post(path, http.StatusNotFound, url.Values{"action": {"add"}, "library": {"nowhere"}})
+	olga.wants(olga.get("/checks/"+string(first), http.StatusOK), "Add to library")
+	second := d.checkedBy(t, olga, "alone", essay)
+	if strings.Contains(sources(second), name) {
+		t.Fatal("two submissions meet though neither is in a library")
+	}
+	olga.wants(olga.post(path, http.StatusOK, add), "added the submission to the library", `value="remove"`)
+	d.await(t)
+	olga.wants(olga.get("/checks/"+string(first), http.StatusOK), "In library", `href="/libraries/submissions"`)
+	olga.wants(olga.get("/libraries/submissions", http.StatusOK), name, "first essay")
+	olga.post(path, http.StatusOK, add) // once
+	second = d.checkedBy(t, sue, "second essay", essay)
+	if got := sources(second); !strings.Contains(got, name) || !strings.Contains(got, "first essay") {
+		t.Errorf("two submissions do not meet:\n%s", got)
+	}
+	// The first, checked again, does not meet itself, and the second meets it still.
+	olga.post("/rechecks", http.StatusOK, url.Values{"kind": {store.RecheckCheck}, "target": {string(first)},
+		"on": {time.Now().Format(time.DateOnly)}})
+	if err := d.batches.Rechecks(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d.await(t)
+	planned, err := d.store.Recheck(t.Context(), store.RecheckCheck, string(first))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := concordat.TaskID(cmp.Or(planned.Due, planned.Latest))
+	if again == "" {
+		t.Fatal("it was not checked again")
+	}
+	if strings.Contains(sources(again), name) {
+		t.Error("a repeated check is compared with its own submission")
+	}
+	// A repetition is the same case: the same document, which is there already.
+	olga.post("/checks/"+string(again)+"/library", http.StatusOK, add)
+	d.await(t)
+	l, err := d.store.Library(t.Context(), "submissions")
+	if err != nil || l.Documents != 1 {
+		t.Errorf("%d documents, %v; want one of the case", l.Documents, err)
+	}
+	// Removed, it is not met any longer.
+	sue.post(path, http.StatusForbidden, url.Values{"action": {"remove"}})
+	olga.wants(olga.post(path, http.StatusOK, url.Values{"action": {"remove"}}), "removed the submission from its library", "Add to library")
+	olga.post(path, http.StatusNotFound, url.Values{"action": {"remove"}})
+	third := d.checkedBy(t, sue, "third essay", essay)
+	if strings.Contains(sources(third), name) {
+		t.Error("a submission that was removed is met")
+	}
+	// After a verdict it is added without being asked, by that rule.
+	rule.Store(web.AddAfterVerdict)
+	olga.post("/checks/"+string(third)+"/notes", http.StatusOK, url.Values{"kind": {"comment"}, "text": {"to be looked at"}})
+	if got := prog.exchange(http.MethodGet, "/checks/"+string(third)+"/library", "", http.StatusOK); got["state"] != "out" ||
+		got["may_add"] != true {
+		t.Errorf("after a comment: %v", got)
+	}
+	olga.post("/checks/"+string(third)+"/notes", http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"clear"}, "text": {"own"}})
+	d.await(t)
+	if got := prog.exchange(http.MethodGet, "/checks/"+string(third)+"/library", "", http.StatusOK); got["state"] != "added" ||
+		got["library"] != "submissions" || got["document"] != "check-"+string(third) {
+		t.Errorf("after the verdict: %v", got)
+	}
+	if !strings.Contains(sources(d.checkedBy(t, sue, "fourth essay", essay)), "check-"+string(third)) {
+		t.Error("what was added after a verdict is not met")
+	}
+	prog.exchange(http.MethodPut, "/checks/"+string(third)+"/library", `{"library": "theses"}`, http.StatusConflict)
+	prog.exchange(http.MethodDelete, "/checks/"+string(third)+"/library", "", http.StatusNoContent)
+	prog.exchange(http.MethodDelete, "/checks/"+string(third)+"/library", "", http.StatusNotFound)
+	prog.exchange(http.MethodPut, "/checks/"+string(third)+"/library", `{"library": "theses"}`, http.StatusAccepted)
+	audit := d.signedIn(t, "ada", store.RoleAdministrator).get("/admin/audit", http.StatusOK)
+	olga.wants(audit, "submission_added", "submission_removed")
 }

@@ -46,6 +46,7 @@ type checkPage struct {
 	Limited   See // what the visitor sees of the report; empty: everything
 	Me        string
 	Verdicts  []string
+	InLibrary *CaseLibrary // nil: it is not for the visitor
 	Kinds     []concordat.Kind
 	// Parts of the report.
 	Result, Map, Legend, Text, Short, Coverage, Method template.HTML
@@ -154,6 +155,14 @@ func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *Visit
 			if s := &got.Report.Sources[i]; s.Letter() == q.Get("only") {
 				p.Only, l.Only = s, s.Ordinal
 			}
+		}
+		if p.Review != nil {
+			in, err := w.CaseLibrary(r.Context(), t, p.Review)
+			if err != nil {
+				w.Fail(rw, r, v, err)
+				return
+			}
+			p.InLibrary = &in
 		}
 		p.Told = w.changed(r, v, p)
 		p.Numbers = strings.Join(got.Report.Numbers, " ")

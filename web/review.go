@@ -39,6 +39,10 @@ type Review struct {
 	Assigned, Due string
 	// Touched: somebody of the site has decided something about it.
 	Touched bool
+	// Handling holds the changes of who reviews the case, by when, and in which library it is, oldest first.
+	Handling []store.Review
+	// Added is where the submission was added; zero: nowhere, or it was removed.
+	Added addedCase
 	// Stale: the rules are not those by which the verdict was given.
 	Stale bool
 }
@@ -91,7 +95,14 @@ func (w *Web) Review(ctx context.Context, id concordat.TaskID) (*Review, error) 
 			if err := json.Unmarshal(r.Data, field); err != nil {
 				return nil, fmt.Errorf("%s of %s: %w: %v", r.Kind, id, concordat.ErrCorrupt, err)
 			}
-			out.Touched = true
+			out.Touched, out.Handling = true, append(out.Handling, *r)
+			continue
+		case store.ReviewLibrary:
+			out.Added = addedCase{}
+			if err := json.Unmarshal(r.Data, &out.Added); err != nil {
+				return nil, fmt.Errorf("library of %s: %w: %v", id, concordat.ErrCorrupt, err)
+			}
+			out.Touched, out.Handling = true, append(out.Handling, *r)
 			continue
 		case store.ReviewVerdict:
 			out.Verdict, out.Signed, then = r, nil, out.Rules
@@ -259,11 +270,22 @@ func (w reportPages) KeepNote(ctx context.Context, v *Visitor, t store.Task, now
 	if err != nil {
 		return n, err
 	}
-	err = w.Change(ctx, v.Name, "review_"+string(n.Kind), map[string]any{"task": t.ID}, func(tx *store.DB) error {
-		n, err = tx.AppendReview(ctx, t.ID, n)
-		return err
-	})
-	return n, err
+	keep := func(tx *store.DB) error {
+		if n, err = tx.AppendReview(ctx, t.ID, n); err != nil {
+			return err
+		}
+		return tx.Note(ctx, v.Name, "review_"+string(n.Kind), map[string]any{"task": t.ID})
+	}
+	if adding := w.o.Adding(); n.Kind == store.ReviewVerdict && adding.Rule == AddAfterVerdict && now.Added.Library == "" {
+		has, err := w.o.Site.HasText(ctx, t.ID)
+		if err == nil && has {
+			err = w.enqueueCase(ctx, v, t, adding.Library, keep)
+		}
+		if err != nil || has {
+			return n, err
+		}
+	}
+	return n, w.o.Store.Atomic(ctx, keep)
 }
 
 // AppendRules keeps new rules of a task, unless they were changed since there were so many changes;

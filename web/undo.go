@@ -124,6 +124,7 @@ type told struct {
 	Subject  string
 	Was, Now *float64 // scores around it; nil: not measured, or it does not change them
 	Undo     int      // the change that the visitor can take back; 0: none
+	Remove   bool     // the visitor can remove the submission from the library again
 }
 
 // notices are the messages of a page.
@@ -202,7 +203,26 @@ func (w reportPages) changed(r *http.Request, v *Visitor, p *checkPage) []told {
 			return []told{w.tell(r.Context(), v, p.ID, c, p.Report)}
 		}
 	}
+	for _, n := range p.Review.Handling {
+		if n.Seq == seq {
+			return []told{tellHandling(v, p.ID, n)}
+		}
+	}
 	return nil
+}
+
+// tellHandling says what somebody did with a case.
+func tellHandling(v *Visitor, id concordat.TaskID, n store.Review) told {
+	one := told{Task: id, Key: "told." + string(n.Kind), Subject: n.Text}
+	if n.Text == "" {
+		one.Key += ".none"
+	}
+	if n.By != v.Name {
+		one.By = n.By
+	} else {
+		one.Remove = n.Kind == store.ReviewLibrary && n.Text != ""
+	}
+	return one
 }
 
 // changesPart tells what others did to a check since the visitor's page was made, as a piece of it.
@@ -224,6 +244,11 @@ func (w reportPages) changesPart(rw http.ResponseWriter, r *http.Request, v *Vis
 		for _, n := range p.Review.Notes {
 			if n.Seq > after && n.By != v.Name {
 				all = append(all, told{Task: p.ID, By: n.By, Key: "told." + string(n.Kind), Subject: shortened(n.Text)})
+			}
+		}
+		for _, n := range p.Review.Handling {
+			if n.Seq > after && n.By != v.Name {
+				all = append(all, tellHandling(v, p.ID, n))
 			}
 		}
 		if len(all) > 0 {

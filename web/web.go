@@ -76,6 +76,8 @@ type Options struct {
 	Cluster func(ctx context.Context) (Cluster, error)
 	// Batches runs batches of documents and what is checked again; nil: there are none.
 	Batches *batch.Queue
+	// Adding says when submissions are added to a library, and to which; nil: never.
+	Adding func() Adding
 	// AgainDays is after how many days what is handed in is checked again; nil or 0: when somebody says so.
 	AgainDays func() int
 	// Partner connects with a partner, to ask for passages; nil: none can be asked.
@@ -168,6 +170,9 @@ func New(o Options) (*Web, error) {
 	}
 	if o.ReportJSON == nil {
 		o.ReportJSON = report.WriteJSON
+	}
+	if o.Adding == nil {
+		o.Adding = func() Adding { return Adding{Rule: AddNever} }
 	}
 	if o.ReportPDF == nil {
 		o.ReportPDF = plainPDF
@@ -310,6 +315,7 @@ func (w *Web) routes() {
 	w.AddPage("GET /checks/{id}/report", Everyone, w.Reports.reportPage)
 	w.AddPage("POST /checks/{id}/rules", Officers, w.Reports.changeRules)
 	w.AddPage("POST /checks/{id}/notes", Officers, w.Reports.addNote)
+	w.AddPage("POST /checks/{id}/library", Officers, w.Reports.changeLibrary)
 	w.Library.libraryRoutes()
 	w.Admin.adminRoutes()
 	w.Admin.clusterRoutes()

@@ -38,6 +38,7 @@ type Config struct {
 	Federation Federation
 	People     People
 	Retention  Retention
+	Submission Submission
 	Log        Log
 	Segment    Segment
 	Index      Index

@@ -155,6 +155,7 @@ cluster: {coordinator: 'http://127.0.0.1:8430', node: a, zone: east, listen: ':8
 submitters: {see: score, from: signed}
 quota: {documents: 5, bytes: 1MiB, characters: 6, open: 7}
 public: {documents: 8, bytes: 2MiB, characters: 9, open: 11, queue: 12, accounts: 13, registrations: 14}
+submissions: {add: verdict, library: theses}
 retention: {reports_days: 15, texts_days: 16, originals_days: 17, no_store: true, cited: withhold}
 log: {level: debug, format: json}
 store: {url: 'postgres://ada@db/site', password_file: secret}
@@ -204,6 +205,7 @@ func TestFull(t *testing.T) {
 		"cluster.address": "10.0.0.1:8422", "federation.behind_proxy": "true", "webhooks.allow": "10.0.0.0/8 fd00::/8", "log.level": "debug",
 		"log.format": "json", "segment.gojieba": "true", "index.keep_table": "false", "index.stock_segments": "true",
 		"serve.public": "true", "serve.trusted_proxies": "10.0.0.0/8, ::1/128", "serve.session_idle": "30m", "serve.api_calls": "60",
+		"submissions.add": "verdict", "submissions.library": "theses",
 		"submitters.see": "score", "submitters.from": "signed",
 		"quota.documents": "5", "quota.bytes": "1MiB", "quota.characters": "6", "quota.open": "7",
 		"public.documents": "8", "public.bytes": "2MiB", "public.characters": "9", "public.open": "11", "public.queue": "12",

@@ -244,6 +244,21 @@ func matching(name, def string, live bool, pattern *regexp.Regexp, field func(*C
 		get: func(c *Config) string { return string(*field(c)) }}
 }
 
+// libraryPattern are the names of libraries that a setting can give.
+var libraryPattern = regexp.MustCompile(`^[\pL\p{Nd}][\pL\p{Nd}._-]{0,62}$`)
+
+func libraryName(name, def string, live bool, field func(*Config) *string, doc string) Key {
+	return Key{Name: name, Type: "name", Default: def, Live: live, Doc: doc,
+		set: func(c *Config, s string) error {
+			if !libraryPattern.MatchString(s) {
+				return fmt.Errorf("%q is no name of a library: want letters, digits and . _ - after the first, at most 63", s)
+			}
+			*field(c) = s
+			return nil
+		},
+		get: func(c *Config) string { return *field(c) }}
+}
+
 func word(name, def string, live bool, field func(*Config) *string, doc string, words ...string) Key {
 	return Key{Name: name, Type: oneOf(words), Default: def, Live: live, Doc: doc, Words: words,
 		set: func(c *Config, s string) error {

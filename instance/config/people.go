@@ -35,7 +35,13 @@ type Retention struct {
 	Cited                     string // keep or withhold
 }
 
-// peopleKeys are the settings of People and Retention.
+// Submission says when submissions are added to a library, so that later ones are compared with them.
+type Submission struct {
+	Add     string // never, ask or verdict
+	Library string // to which, unless another one is named
+}
+
+// peopleKeys are the settings of People, Submission and Retention.
 var peopleKeys = []Key{
 	yesNo("serve.public", "false", restart, func(c *Config) *bool { return &c.People.Public },
 		"Anybody who reaches the pages may make an account and hand in, within the quotas of public.*."),
@@ -77,6 +83,12 @@ var peopleKeys = []Key{
 		"Most public accounts."),
 	number("public.registrations", "3", restart, "per 24 hours", 1, 10_000, func(c *Config) *int { return &c.People.Registrations },
 		"Most accounts that are made from one address: of IPv6, from one /64."),
+
+	word("submissions.add", "ask", live, func(c *Config) *string { return &c.Submission.Add },
+		"When the submission of a case is added to a library, so that later ones are compared with it: never, when an officer asks for it, or after every verdict as well.",
+		"never", "ask", "verdict"),
+	libraryName("submissions.library", "submissions", live, func(c *Config) *string { return &c.Submission.Library },
+		"The library to which submissions are added unless an officer names another one. It is made when the first is added."),
 
 	number("retention.reports_days", "0", restart, "days", 0, 100_000, func(c *Config) *int { return &c.Retention.Reports },
 		"A check is deleted with its report so long after it has ended. 0: never."),

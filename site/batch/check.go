@@ -140,6 +140,11 @@ func (r *batchRun) checkText(ctx context.Context, id concordat.TaskID, m *store.
 		return nil, err
 	}
 	sub := site.Submission{ID: concordat.DocumentID(m.Name), Title: m.Title, Text: d.Text, Flags: m.Flags, Dated: m.Dated, DatedBy: m.DatedBy}
+	own, err := r.s.CaseDocuments(ctx, TaskOf(r.id, m.Number, 1), libraries)
+	if err != nil {
+		return nil, err
+	}
+	o.Exclude = slices.Concat(o.Exclude, own)
 	f, err := r.s.CompareAll(ctx, id, sub, o, libraries, r.wording.shared(d.Text).Found)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -200,13 +201,14 @@ func (b *Queue) jobOf(ctx context.Context, r store.Recheck) (site.Job, error) {
 		if err := json.Unmarshal(t.Request, &j); err != nil {
 			return j, fmt.Errorf("task %s: %w: %v", t.ID, concordat.ErrCorrupt, err)
 		}
+		j.Again = cmp.Or(j.Again, t.ID)
 		return j, nil
 	}
 	f, err := b.site.Findings(ctx, t.ID)
 	if err != nil {
 		return j, err
 	}
-	j = site.Job{Name: string(f.Submission.ID), Title: t.Title, Text: f.Submission.Text, Flags: f.Flags, Forward: f.Forward}
+	j = site.Job{Name: string(f.Submission.ID), Title: t.Title, Text: f.Submission.Text, Flags: f.Flags, Forward: f.Forward, Again: t.ID}
 	for _, c := range f.Consulted {
 		if _, ok := c.Library.Batch(); c.Site == b.site.Options().ID && !ok {
 			j.Libraries = append(j.Libraries, c.Library)

@@ -47,6 +47,11 @@ func noteOf(r store.Review) (apiNote, error) {
 	return out, nil
 }
 
+// isNote reports whether a review is a note, and neither a change of the rules nor of how the case is handled.
+func isNote(k store.ReviewKind) bool {
+	return k == store.ReviewComment || k == store.ReviewVerdict || k == store.ReviewSignOff
+}
+
 // reviews returns a page of the reviews of a check: of the rules, or all others.
 func (w api) reviews(ctx context.Context, in *apiListInput, rules bool) (out []store.Review, next string, err error) {
 	t, err := w.Visible(ctx, visitorOf(ctx), concordat.TaskID(in.ID))
@@ -69,7 +74,7 @@ func (w api) reviews(ctx context.Context, in *apiListInput, rules bool) (out []s
 	}
 	all, err := w.Options().Store.Reviews(ctx, t.ID)
 	for _, r := range all {
-		if r.Seq <= after || (r.Kind == store.ReviewRules) != rules || r.Kind == store.ReviewAssign || r.Kind == store.ReviewDue {
+		if r.Seq <= after || (r.Kind == store.ReviewRules) != rules || !isNote(r.Kind) && !rules {
 			continue
 		}
 		if len(out) == in.Limit {

@@ -30,6 +30,16 @@ func (w api) apiOfReviews(a huma.API) {
 		needs: []*huma.Schema{need(map[string]any{"kind": store.ReviewComment}, "text"),
 			need(map[string]any{"kind": store.ReviewVerdict}, "text", "verdict"), need(map[string]any{"kind": store.ReviewSignOff})},
 		summary: "Add a comment or a verdict, or sign a verdict off", scope: scopeReview, roles: web.Officers, body: bounds.WordsBody}, w.apiNote)
+	register(w, a, operation{id: "get-case-library", method: http.MethodGet, path: "/checks/{id}/library",
+		summary: "In which library the submission of a check is", scope: scopeReview, roles: web.Officers}, w.apiCaseLibrary)
+	register(w, a, operation{id: "add-case-to-library", method: http.MethodPut, path: "/checks/{id}/library",
+		summary: "Add the submission of a check to a library, so that later ones are compared with it", scope: scopeReview,
+		roles: web.Officers, status: http.StatusAccepted,
+		text: "By the rule of the site, the setting submissions.add. It is there when state is added; once it is, the same call changes nothing. A repetition of the check leaves the document out."},
+		w.apiAddCase)
+	register(w, a, operation{id: "remove-case-from-library", method: http.MethodDelete, path: "/checks/{id}/library",
+		summary: "Remove the submission of a check from the library to which it was added", scope: scopeReview, roles: web.Officers,
+		status: http.StatusNoContent}, w.apiRemoveCase)
 }
 
 // sourceActions are the actions of change-rules on a source.
@@ -225,4 +235,53 @@ func (w api) apiNote(ctx context.Context, in *apiNoteInput) (*apiReviewOutput, e
 		return nil, err
 	}
 	return w.apiReview(ctx, &apiCheckInput{in.ID})
+}
+
+type apiCaseLibraryBody struct {
+	State    web.CaseState        `json:"state" enum:"out,waiting,added,failed" doc:"out: it is in no library"`
+	Library  concordat.LibraryID  `json:"library,omitempty"`
+	Document concordat.DocumentID `json:"document" doc:"Its name there, or that which it would have"`
+	Cause    string               `json:"cause,omitempty" doc:"Why it failed"`
+	MayAdd   bool                 `json:"may_add" doc:"By the rule of the site, and as its text is kept"`
+}
+
+func (w api) apiCaseLibrary(ctx context.Context, in *apiCheckInput) (*answer[apiCaseLibraryBody], error) {
+	_, t, now, err := w.apiReviewed(ctx, in.ID)
+	if err == nil && !web.HasReport(t) {
+		err = fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, err := w.CaseLibrary(ctx, t, now)
+	return &answer[apiCaseLibraryBody]{apiCaseLibraryBody{c.State, c.Library, c.Document, c.Cause, c.MayAdd}}, err
+}
+
+type apiAddCaseInput struct {
+	ID   string `path:"id"`
+	Body struct {
+		Library concordat.LibraryID `json:"library,omitempty" doc:"Absent: that of the setting submissions.library, which is made when the first submission is added"`
+	}
+}
+
+func (w api) apiAddCase(ctx context.Context, in *apiAddCaseInput) (*answer[apiCaseLibraryBody], error) {
+	v, t, _, err := w.apiReviewed(ctx, in.ID)
+	if err == nil && !web.HasReport(t) {
+		err = fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
+	}
+	if err == nil {
+		err = w.Reports.AddCase(ctx, v, t, in.Body.Library)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w.apiCaseLibrary(ctx, &apiCheckInput{in.ID})
+}
+
+func (w api) apiRemoveCase(ctx context.Context, in *apiCheckInput) (*struct{}, error) {
+	v, t, _, err := w.apiReviewed(ctx, in.ID)
+	if err == nil {
+		err = w.Reports.RemoveCase(ctx, v, t)
+	}
+	return nil, err
 }

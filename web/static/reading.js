@@ -303,6 +303,7 @@
 				const box = one(".toasts");
 				if (box) box.append(...got.children);
 				else document.body.append(got);
+				dispatchEvent(new Event("changed")); // score, notes and verdict follow
 			}, 8000);
 		}
 		const opened = /^#m([0-9]+[a-z]*)$/.exec(location.hash);

@@ -1,0 +1,53 @@
+package site
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"concordat"
+	"concordat/store"
+)
+
+// CaseDocument is the name, in any library, of the document that is made of the submission of a check.
+func CaseDocument(check concordat.TaskID) concordat.DocumentID {
+	return "check-" + concordat.DocumentID(check)
+}
+
+// CaseDocuments returns the documents of the libraries that were made of the submission of a check. When the check is
+// repeated, they are excluded: they are its own text.
+func (s *Site) CaseDocuments(ctx context.Context, check concordat.TaskID, libraries []store.Library) (out []concordat.Ref, err error) {
+	for _, l := range libraries {
+		_, err := s.o.Store.DocumentRow(ctx, l.ID, CaseDocument(check))
+		if errors.Is(err, concordat.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s.Ref(l.ID, CaseDocument(check)))
+	}
+	return out, nil
+}
+
+// HasText reports whether the text of a check that has ended is still kept. It fails with concordat.ErrNotFound if there are
+// no findings.
+func (s *Site) HasText(ctx context.Context, check concordat.TaskID) (bool, error) {
+	f, err := s.KeptFindings(ctx, check)
+	return err == nil && f.Withheld == nil && f.Submission.Text != "", err
+}
+
+// caseSubmission returns the submission of a check that has ended as the document of a case, to be added to a library. It
+// fails with concordat.ErrNotFound if there are no findings, or their text is not kept.
+func (s *Site) caseSubmission(ctx context.Context, check, origin concordat.TaskID) (Submission, error) {
+	f, err := s.KeptFindings(ctx, check)
+	if err != nil {
+		return Submission{}, err
+	}
+	if f.Withheld != nil || f.Submission.Text == "" {
+		return Submission{}, fmt.Errorf("text of %s: %w: it is not kept", check, concordat.ErrNotFound)
+	}
+	return Submission{ID: CaseDocument(origin), Title: cmp.Or(f.Submission.Title, string(f.Submission.ID)), Text: f.Submission.Text,
+		Dated: f.Dated, DatedBy: f.DatedBy}, nil
+}
