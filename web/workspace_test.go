@@ -1,9 +1,18 @@
 package web_test
 
 import (
+	"encoding/csv"
+	"encoding/json"
+	"html"
+	"maps"
 	"net/http"
 	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -65,4 +74,138 @@ func TestTwoOfficers(t *testing.T) {
 		t.Errorf("the comment is not on the passage:\n%s", page)
 	}
 	ada.post("/checks/one/notes", http.StatusNotFound, url.Values{"kind": {"comment"}, "text": {"nowhere"}, "start": {"9"}, "end": {"9"}})
+}
+
+// TestSameNumbers: after an exclusion every view and export names what is left by the numbers that it had before: the page,
+// the JSON, the CSV, the pages of the PDF, and each source beside the text, which has its colour and letter there too.
+func TestSameNumbers(t *testing.T) {
+	d := newDesk(t, true)
+	ada := d.signedIn(t, "ada", store.RoleOfficer)
+	d.finished(t, "one", "ada", thesis(t, 20_000, 10, 5))
+	type passage struct {
+		Number string
+		Start  int
+		By     []string // documents
+	}
+	passages := func() (out []passage) {
+		t.Helper()
+		var r struct {
+			Evidence []struct {
+				Number  string
+				Span    struct{ Start, End int }
+				Sources []struct{ Document string }
+			}
+		}
+		if err := json.Unmarshal([]byte(ada.get("/checks/one/report?format=json", http.StatusOK)), &r); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range r.Evidence {
+			one := passage{Number: e.Number, Start: e.Span.Start}
+			for _, s := range e.Sources {
+				one.By = append(one.By, s.Document)
+			}
+			out = append(out, one)
+		}
+		return out
+	}
+	before := map[int]string{}
+	for _, p := range passages() {
+		before[p.Start] = p.Number
+	}
+	if len(before) != 10 {
+		t.Fatalf("%d passages", len(before))
+	}
+	chips := regexp.MustCompile(`<span class="sq( so so[0-9])">([A-Z]+)</span><h3 dir="auto"><a class="only"[^>]*>([^<]*)`)
+	letters := map[string]string{} // by title
+	for _, m := range chips.FindAllStringSubmatch(ada.get("/checks/one", http.StatusOK), -1) {
+		letters[m[3]] = m[1] + m[2]
+	}
+	beside := regexp.MustCompile(`href="(/checks/one/compare\?[^"]*document=([^"&]*)[^"]*)"`)
+	excluded := beside.FindStringSubmatch(ada.get("/checks/one", http.StatusOK))
+	page := ada.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"exclude-source"}, "site": {"here"}, "library": {"theses"},
+		"document": {excluded[2]}})
+	left := passages()
+	var numbers []string
+	for _, p := range left {
+		numbers = append(numbers, p.Number)
+		if before[p.Start] != p.Number {
+			t.Errorf("the passage at %d was %s, and is %s", p.Start, before[p.Start], p.Number)
+		}
+	}
+	if len(left) == 0 || numbers[len(numbers)-1] == strconv.Itoa(len(numbers)) {
+		t.Fatalf("the exclusion left %v, of which nothing can be seen", numbers)
+	}
+	for _, m := range chips.FindAllStringSubmatch(page, -1) {
+		if letters[m[3]] != m[1]+m[2] {
+			t.Errorf("%s was%s, and is%s", m[3], letters[m[3]], m[1]+m[2])
+		}
+	}
+	if want := `data-numbers="` + strings.Join(numbers, " ") + `"`; !strings.Contains(page, want) {
+		t.Errorf("the page lacks %s", want)
+	}
+	table := strings.TrimPrefix(ada.get("/checks/one/report?format=csv", http.StatusOK), "\ufeff")
+	rows, err := csv.NewReader(strings.NewReader(table)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for _, row := range rows[1:] {
+		if !slices.Contains(listed, row[0]) {
+			listed = append(listed, row[0])
+		}
+	}
+	if !slices.Equal(listed, numbers) {
+		t.Errorf("CSV has %v, want %v", listed, numbers)
+	}
+	text, err := pdfText(t, ada.get("/checks/one/report?format=pdf", http.StatusOK))
+	if err != nil {
+		t.Log(err) // the rest is looked at
+	} else {
+		var printed []string
+		heads := regexp.MustCompile(`(?m)^\s*(\d+[a-z]*)\. (?:Word for word|Lightly edited|Reworded)`)
+		for _, m := range heads.FindAllStringSubmatch(text, -1) {
+			printed = append(printed, m[1])
+		}
+		if !slices.Equal(printed, numbers) {
+			t.Errorf("the PDF has %v, want %v in\n%s", printed, numbers, text)
+		}
+	}
+	seen := 0
+	for _, m := range beside.FindAllStringSubmatch(page, -1) {
+		side := ada.get(html.UnescapeString(m[1]), http.StatusOK)
+		var want, got []string
+		for _, p := range left {
+			if slices.Contains(p.By, m[2]) {
+				want = append(want, p.Number)
+			}
+		}
+		here, _, _ := strings.Cut(side, `id="there"`)
+		places := regexp.MustCompile(`<span class="m k-\S+ so so[0-9]" id="h\d+"[^>]*><a class="no"[^>]*>([^&]+)&nbsp;`)
+		for _, n := range places.FindAllStringSubmatch(here, -1) {
+			if !slices.Contains(got, n[1]) {
+				got = append(got, n[1])
+			}
+		}
+		if seen++; !slices.Equal(got, want) {
+			t.Errorf("beside %s: %v, want %v", m[2], got, want)
+		}
+		chip := regexp.MustCompile(`<span class="sq( so so[0-9])">([A-Z]+)</span>`).FindStringSubmatch(side)
+		if chip == nil || !slices.Contains(slices.Collect(maps.Values(letters)), chip[1]+chip[2]) {
+			t.Errorf("beside %s: no letter, or another: %v", m[2], chip)
+		}
+	}
+	if seen < 3 {
+		t.Errorf("%d sources were looked at", seen)
+	}
+}
+
+// pdfText returns the words of a PDF; it fails if poppler is not there.
+func pdfText(t *testing.T, file string) (string, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "report.pdf")
+	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), "pdftotext", "-layout", path, "-").Output()
+	return string(out), err
 }

@@ -76,6 +76,11 @@ func letterOf(d *doc, ref concordat.Ref) string {
 	return ""
 }
 
+// chip writes the letter of a source in its colour.
+func (d *doc) chip(ref concordat.Ref) {
+	d.raw(`<span class="sq`, soClass(d.slot[ref]), `">`, letterOf(d, ref), `</span>`)
+}
+
 // drawn are the fills of a map in the order in which they are drawn, the strongest last.
 var drawn = func() []string {
 	out := []string{"out", "common", "template", "form", "sentence", "quotation", "summary", "paraphrase", "near", "verbatim"}

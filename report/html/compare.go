@@ -14,8 +14,9 @@ import (
 // A Comparison is the submission beside one source: two texts whose places belong together in pairs.
 type Comparison struct {
 	Here, There template.HTML
-	Places      int // pairs of places in all
-	From, To    int // those that are shown, half-open
+	Source      template.HTML // its letter in its colour
+	Places      int           // pairs of places in all
+	From, To    int           // those that are shown, half-open
 }
 
 // Places beside each other.
@@ -30,7 +31,7 @@ const (
 type pairing struct {
 	concordat.Passage
 	evidence int
-	number   int // of the place, from 1, in the order of the submission
+	number   int // of the place, from 1, in the order of the submission; people read that of the passage
 	of       int // places
 	source   concordat.Source
 }
@@ -43,6 +44,7 @@ func (v *View) Compare(s, from int, text string, l Links) Comparison {
 	out := Comparison{Places: len(all), From: min(max(from, 0), len(all))}
 	out.To = min(out.From+ComparePlaces, len(all))
 	some := all[out.From:out.To]
+	out.Source = v.part(l, func(d *doc) { d.chip(v.base.r.Sources[s].Ref) })
 	out.Here = v.part(l, func(d *doc) { d.hereSide(some) })
 	out.There = v.part(l, func(d *doc) {
 		d.thereSide(slices.SortedStableFunc(slices.Values(some), func(a, b pairing) int {
@@ -78,15 +80,13 @@ func (v *View) pairings(s int) []pairing {
 	return out
 }
 
-// begin writes the beginning of a place: its number, which links to the same place of the other side.
+// begin writes the beginning of a place: the number of its passage, which links to the same place of the other side.
 func (d *doc) begin(p pairing, side, other string) {
-	c := class(p.Kind, p.source.Excluded)
-	d.raw(fmt.Sprintf(`<span class="m k-%s" id="%s%d" data-place="%d"><a class="no" href="#%s%d"`, c, side, p.number, p.number, other,
-		p.number))
-	d.attr("aria-label", d.in.Say("%s, %s", d.in.Say("Place %d of %d", p.number, p.of), d.how(p.Kind, p.Similarity)))
-	d.raw(">")
-	d.num(p.number)
-	d.raw("&nbsp;", sign(c), "</a>")
+	c, number := class(p.Kind, p.source.Excluded), d.r.Number(p.evidence)
+	d.raw(fmt.Sprintf(`<span class="m k-%s%s" id="%s%d" data-place="%d"><a class="no" href="#%s%d"`, c, soClass(d.slot[p.source.Ref]), side,
+		p.number, p.number, other, p.number))
+	d.attr("aria-label", d.in.Say("%s, %s", d.in.Say("Passage %s, place %d of %d", number, p.number, p.of), d.how(p.Kind, p.Similarity)))
+	d.raw(">", number, "&nbsp;", sign(c), "</a>")
 }
 
 // hereSide writes the submission around the places.

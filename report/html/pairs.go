@@ -118,7 +118,9 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 	if k == 0 {
 		d.raw(" open")
 	}
-	d.raw(`><summary><span class="sq`, soClass(d.slot[s.Ref]), `">`, letterOf(d, s.Ref), `</span> <span class="src" dir="auto">`)
+	d.raw(`><summary>`)
+	d.chip(s.Ref)
+	d.raw(` <span class="src" dir="auto">`)
 	d.text(name(s.Title, s.Ref))
 	d.raw(`</span> <span class="how">`)
 	d.text(d.how(s.Kind, s.Similarity))

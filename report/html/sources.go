@@ -37,7 +37,9 @@ func (d *doc) rankedSource(i int, s report.RankedSource) {
 	if s.Excluded != "" {
 		d.raw(` class="off"`)
 	}
-	d.raw(`><div class="head"><span class="sq`, soClass(d.slot[s.Ref]), `">`, s.Letter(), `</span><h3 dir="auto">`)
+	d.raw(`><div class="head">`)
+	d.chip(s.Ref)
+	d.raw(`<h3 dir="auto">`)
 	if only := d.links.Choose; only != nil && len(s.Evidence) > 0 {
 		d.raw(`<a class="only"`)
 		d.attr("href", only(i))

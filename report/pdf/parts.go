@@ -212,7 +212,7 @@ func (d *doc) sources() {
 	}
 	d.note("Each source with the share of the compared text that it holds. Shares overlap where sources hold the same passage.")
 	var rows [][]string
-	for i, s := range d.r.Sources {
+	for _, s := range d.r.Sources {
 		about := ""
 		if s.Excluded != "" {
 			about = d.in.Say("Not counted: %s. ", d.in.Exclusion(s.Excluded))
@@ -221,8 +221,8 @@ func (d *doc) sources() {
 		if s.Excluded == "" {
 			about += d.in.Say(", %s in no other source", report.Percent(s.Alone))
 		}
-		rows = append(rows, []string{strconv.Itoa(i + 1), report.Percent(s.Share), name(s.Title, s.Ref) + "\n" + d.r.Place(s.Ref), about,
-			numbers(s.Evidence)})
+		rows = append(rows, []string{s.Letter(), report.Percent(s.Share), name(s.Title, s.Ref) + "\n" + d.r.Place(s.Ref), about,
+			d.numbers(s.Evidence)})
 	}
 	d.table("", []float64{0.06, 0.1, 0.42, 0.24, 0.18}, []string{"No.", "Share", "Source", "Of it", "Passages"}, rows)
 }
@@ -230,20 +230,25 @@ func (d *doc) sources() {
 // mostNumbers is how many passages are named beside a source.
 const mostNumbers = 40
 
-// numbers lists passages: 1, 4–7.
-func numbers(evidence []int) string {
+// numbers lists passages by their numbers: 1, 4–7, 9b.
+func (d *doc) numbers(evidence []int) string {
+	follows := func(a, b string) bool {
+		m, err := strconv.Atoi(a)
+		n, err2 := strconv.Atoi(b)
+		return err == nil && err2 == nil && n == m+1
+	}
 	var out []string
 	for i := 0; i < len(evidence); {
 		j := i
-		for j+1 < len(evidence) && evidence[j+1] == evidence[j]+1 {
+		for j+1 < len(evidence) && follows(d.r.Number(evidence[j]), d.r.Number(evidence[j+1])) {
 			j++
 		}
 		if len(out) == mostNumbers {
 			return strings.Join(append(out, "…"), ", ")
 		}
-		s := strconv.Itoa(evidence[i] + 1)
+		s := d.r.Number(evidence[i])
 		if j > i {
-			s += "–" + strconv.Itoa(evidence[j]+1)
+			s += "–" + d.r.Number(evidence[j])
 		}
 		out = append(out, s)
 		i = j + 1

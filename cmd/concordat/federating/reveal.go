@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,12 +50,8 @@ own words after a person there agreed; until then the request is pending, and --
 			if err := f.validate(); err != nil {
 				return err
 			}
-			numbers, err := passageNumbers(args[1:])
-			if err != nil {
-				return err
-			}
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
-				return a.reveal(cmd.Context(), o, concordat.TaskID(args[0]), numbers, &f)
+				return a.reveal(cmd.Context(), o, concordat.TaskID(args[0]), args[1:], &f)
 			})
 		},
 	}
@@ -82,21 +77,8 @@ func (f *revealFlags) validate() error {
 	return nil
 }
 
-// passageNumbers reads the numbers of passages, from 1.
-func passageNumbers(args []string) ([]int, error) {
-	var out []int
-	for _, s := range args {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 1 {
-			return nil, cli.Usagef("passage %s: want a number, as concordat report show prints it", s)
-		}
-		out = append(out, n)
-	}
-	return out, nil
-}
-
 // reveal runs the command.
-func (a *commands) reveal(ctx context.Context, o *instance.Instance, task concordat.TaskID, numbers []int, f *revealFlags) error {
+func (a *commands) reveal(ctx context.Context, o *instance.Instance, task concordat.TaskID, numbers []string, f *revealFlags) error {
 	found, err := o.Findings(ctx, task)
 	if errors.Is(err, concordat.ErrNotFound) {
 		return cli.Usagef("no report %s; see concordat report list", task)
@@ -170,7 +152,7 @@ func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
 
 // atPartners returns the indices of the passages in the findings that stand in the numbered evidence of their
 // report and whose sources partners can be asked about, by partner. What was shown or is pending is left out.
-func (a *commands) atPartners(ctx context.Context, o *instance.Instance, f *report.Findings, numbers []int,
+func (a *commands) atPartners(ctx context.Context, o *instance.Instance, f *report.Findings, numbers []string,
 	level concordat.Show) (map[concordat.SiteID][]int, error) {
 	rules, err := site.RulesInForce(ctx, o.Store, f.Task, instance.Rules(o.Config))
 	if err != nil {
@@ -179,10 +161,11 @@ func (a *commands) atPartners(ctx context.Context, o *instance.Instance, f *repo
 	rep := report.Build(f, rules)
 	out := map[concordat.SiteID][]int{}
 	for _, n := range numbers {
-		if n > len(rep.Evidence) {
-			return nil, cli.Usagef("passage %d: the report has %d", n, len(rep.Evidence))
+		at := rep.Numbered(n)
+		if at < 0 {
+			return nil, cli.Usagef("passage %s: want a number, as concordat report show prints it", n)
 		}
-		can := o.Asks.Revealable(f, rep.Evidence[n-1].Span, level)
+		can := o.Asks.Revealable(f, rep.Evidence[at].Span, level)
 		for partner, passages := range can.Passages {
 			for _, i := range passages {
 				if !slices.Contains(out[partner], i) {
@@ -193,9 +176,9 @@ func (a *commands) atPartners(ctx context.Context, o *instance.Instance, f *repo
 		switch {
 		case can.Placed:
 		case can.Mirrored:
-			return nil, cli.Usagef("passage %d is known from a mirror, whose owner was not asked: check again with --partner and --no-mirrors", n)
+			return nil, cli.Usagef("passage %s is known from a mirror, whose owner was not asked: check again with --partner and --no-mirrors", n)
 		default:
-			return nil, cli.Usagef("passage %d has no source with a known place at a partner", n)
+			return nil, cli.Usagef("passage %s has no source with a known place at a partner", n)
 		}
 	}
 	return out, nil
