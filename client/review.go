@@ -26,12 +26,23 @@ type Rules struct {
 	Sections      []string          `json:"exclude_sections,omitempty"`
 	Templates     []string          `json:"exclude_template,omitempty"`
 	Passages      []ExcludedPassage `json:"exclude_passages,omitempty"`
-	Wording       []ExcludedPassage `json:"count_wording,omitempty"` // shared wording and single sentences that somebody counts
+	Wording       []ExcludedPassage `json:"count_wording,omitempty"`   // shared wording and single sentences that somebody counts
+	CountLeads    []LeadRuling      `json:"count_leads,omitempty"`     // leads that somebody counts
+	SetAside      []LeadRuling      `json:"set_aside_leads,omitempty"` // leads that somebody says are none
 }
 
 // ExcludedPassage is a passage that somebody took out, with the reason. By and At are set by the site.
 type ExcludedPassage struct {
 	Span    concordat.Span `json:"span"`
+	Comment string         `json:"comment"`
+	By      string         `json:"by,omitempty"`
+	At      time.Time      `json:"at,omitzero"`
+}
+
+// LeadRuling is what somebody decided about a lead, with the reason. By and At are set by the site.
+type LeadRuling struct {
+	Span    concordat.Span `json:"span"`
+	Source  concordat.Span `json:"source_span"` // code points of the source
 	Comment string         `json:"comment"`
 	By      string         `json:"by,omitempty"`
 	At      time.Time      `json:"at,omitzero"`
@@ -123,6 +134,19 @@ func (c *Client) UncountWording(ctx context.Context, id concordat.TaskID, span c
 type countedWording struct {
 	Count   bool           `json:"count"`
 	Span    concordat.Span `json:"span"`
+	Comment string         `json:"comment,omitempty"`
+}
+
+// DecideLead says of a lead, named by its span and source_span as the report has them, that it counts (counted), that it is none
+// (set_aside), or neither (open), which needs no reason.
+func (c *Client) DecideLead(ctx context.Context, id concordat.TaskID, span, source concordat.Span, state, reason string) (Ruled, error) {
+	return c.ruled(ctx, request{method: http.MethodPost, path: at(id, "/leads"), body: decidedLead{span, source, state, reason}, once: true})
+}
+
+type decidedLead struct {
+	Span    concordat.Span `json:"span"`
+	Source  concordat.Span `json:"source_span"`
+	State   string         `json:"state"`
 	Comment string         `json:"comment,omitempty"`
 }
 

@@ -73,6 +73,7 @@ func (p *Prepared) Build(r Rules) *Report {
 	covered := coveredBy(chains)
 	rep.Covered = b.stretches(chains, covered)
 	rep.Scores = b.scores(chains, covered)
+	rep.Scores.Leads = b.leadShare(rep.Leads, covered)
 	rep.Sources = b.ranked(chains, of)
 	for i := range rep.Sources {
 		rep.Sources[i].Ordinal = p.numbers.sources[rep.Sources[i].Ref]

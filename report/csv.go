@@ -20,12 +20,12 @@ type CSVOptions struct {
 var csvColumns = []string{"passage", "start", "end", "kind", "counted", "why_not", "section", "site", "library", "document",
 	"title", "source_start", "source_end", "source_kind", "closeness", "similarity", "text", "source_text",
 	"characters", "cited", "documents", "source_date", "date_of", "oldest", "later", "place", "shared_words",
-	"verdict", "verdict_by", "signed_off", "verdict_stale"}
+	"verdict", "verdict_by", "signed_off", "verdict_stale", "lead", "lead_by", "lead_reason"}
 
 // CSVColumns is the number of columns of WriteCSV.
 func CSVColumns() int { return len(csvColumns) }
 
-// WriteCSV writes one row for each passage and source (RFC 4180, CRLF), under a row of column
+// WriteCSV writes one row for each passage and source, and then one for each lead (RFC 4180, CRLF), under a row of column
 // names. Positions are Unicode code points; those of a source are empty where only its bytes are
 // known. A cell that a spreadsheet would take for a formula begins with an apostrophe.
 func WriteCSV(w io.Writer, r *Report, o CSVOptions) error {
@@ -47,8 +47,30 @@ func WriteCSV(w io.Writer, r *Report, o CSVOptions) error {
 			}
 		}
 	}
+	for _, l := range r.Leads {
+		if err := c.Write(r.csvLead(count, l)); err != nil {
+			return err
+		}
+	}
 	c.Flush()
 	return c.Error()
+}
+
+// csvLead is the row of a lead, which is no passage: it is never counted as one, and its last columns say what somebody decided.
+func (r *Report) csvLead(count *Counter, l RuledLead) []string {
+	here, characters, similarity := count.Points(l.Span), 0, 0.0
+	for _, p := range l.Pairs {
+		characters += count.Characters(p.Span)
+		similarity += p.Similarity / float64(len(l.Pairs))
+	}
+	row := []string{
+		l.Number, strconv.Itoa(here.Start), strconv.Itoa(here.End), string(concordat.KindLead), yes(false), string(concordat.KindLead), "",
+		Cell(string(l.Source.Site)), Cell(string(l.Source.Library)), Cell(string(l.Source.Document)), Cell(l.Title),
+		strconv.Itoa(l.SourcePoints.Start), strconv.Itoa(l.SourcePoints.End), Cell(string(l.Kind)), "",
+		strconv.FormatFloat(round(similarity), 'f', -1, 64), Cell(l.Span.In(r.Submission.Text)), Cell(l.Text),
+		strconv.Itoa(characters), "", "", "", "", "", "", Cell(r.Place(l.Source)), "",
+	}
+	return append(append(row, r.csvReview()...), string(l.State), Cell(l.Ruling.By), Cell(l.Ruling.Comment))
 }
 
 func (r *Report) csvRow(count *Counter, i int, e concordat.Evidence, s concordat.Source) []string {
@@ -82,7 +104,7 @@ func (r *Report) csvRow(count *Counter, i int, e concordat.Evidence, s concordat
 		strconv.Itoa(e.Characters), yes(e.Cited), documents, Cell(string(s.Date)), Cell(string(s.By)), yes(s.Oldest), yes(s.Later),
 		Cell(r.Place(s.Ref)), Cell(strings.Join(shared, "\n[…]\n")),
 	}
-	return append(row, r.csvReview()...)
+	return append(append(row, r.csvReview()...), "", "", "")
 }
 
 // csvReview has the decisions of people about the report, the same on each row: the verdict, who gave it, who signed it off,

@@ -160,6 +160,7 @@ type (
 		Excluded    *float64 `json:"excluded"`
 		Quoted      *float64 `json:"quoted"`
 		Largest     *float64 `json:"largest_source"`
+		Leads       *float64 `json:"counted_leads"`
 		Literalness *float64 `json:"literalness"`
 	}
 	jsonEvidence struct {
@@ -258,6 +259,8 @@ type (
 		Templates     []string         `json:"exclude_template"`
 		Passages      []jsonExcluded   `json:"exclude_passages"`
 		Wording       []jsonExcluded   `json:"count_wording"`
+		CountLeads    []jsonRuling     `json:"count_leads"`
+		SetAside      []jsonRuling     `json:"set_aside_leads"`
 	}
 	jsonExcluded struct {
 		Span    concordat.Span `json:"span"`
@@ -361,6 +364,7 @@ func (r *Report) jsonScores() jsonScores {
 	j.Found, j.Covered, j.Verbatim, j.Changed = rounded(s.Found), rounded(s.Covered), rounded(s.Verbatim), rounded(s.Changed)
 	j.Common, j.Template, j.Form, j.Excluded, j.Quoted, j.Largest = rounded(s.Common), rounded(s.Template), rounded(s.Form),
 		rounded(s.Excluded), rounded(s.Quoted), rounded(s.Largest)
+	j.Leads = rounded(s.Leads)
 	if s.Covered > 0 {
 		j.Literalness = rounded(s.Literalness)
 	}
@@ -411,7 +415,8 @@ func (r *Report) jsonRules(count *Counter) jsonRules {
 		MinShare: u.MinSourceShare, CommonAbove: u.CommonAbove, OwnWork: u.OwnWork,
 		Sources: append([]concordat.Ref{}, u.ExcludeSources...), Kinds: append([]concordat.Kind{}, u.ExcludeKinds...),
 		Sections: append([]string{}, u.ExcludeSections...), Templates: append([]string{}, u.ExcludeTemplate...),
-		Passages: []jsonExcluded{}, Wording: []jsonExcluded{}}
+		Passages: []jsonExcluded{}, Wording: []jsonExcluded{}, CountLeads: r.jsonRulings(count, u.CountLeads),
+		SetAside: r.jsonRulings(count, u.SetAsideLeads)}
 	if j.CommonAbove == 0 {
 		j.CommonAbove = DefaultCommonAbove
 	}
@@ -425,11 +430,7 @@ func (r *Report) jsonRules(count *Counter) jsonRules {
 }
 
 func (r *Report) jsonExcluded(count *Counter, p ExcludedPassage) jsonExcluded {
-	x := jsonExcluded{Span: count.Points(clip(r.Submission.Text, p.Span)), Comment: p.Comment, By: p.By}
-	if !p.At.IsZero() {
-		x.At = &p.At
-	}
-	return x
+	return jsonExcluded{count.Points(clip(r.Submission.Text, p.Span)), p.Comment, p.By, moment(p.At)}
 }
 
 func ageJSON(a concordat.Age) jsonAge {

@@ -3,8 +3,12 @@ package report
 import (
 	"cmp"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"concordat"
+	"concordat/report/language"
 )
 
 // LeadKind says how a lead relates to its source.
@@ -43,14 +47,51 @@ type LeadPair struct {
 	Text         string         `json:"text,omitempty"`
 }
 
+// LeadRuling is what somebody decided about a lead, with the reason: that it counts, or that it is none.
+type LeadRuling struct {
+	// Span is the lead's in the submission's text, in bytes, and Source that of the source's text, in code points: they name
+	// the lead whatever its source is called.
+	Span    concordat.Span `json:"span"`
+	Source  concordat.Span `json:"source_span"`
+	Comment string         `json:"comment"`
+	By      string         `json:"by,omitempty"`
+	At      time.Time      `json:"at,omitzero"`
+}
+
+// Of reports whether the ruling is about a lead. Evidence may have taken some of the lead's pairs since, so its place is the
+// source's, and touches that of the submission.
+func (d LeadRuling) Of(l Lead) bool { return d.Source == l.SourcePoints && d.Span.Overlaps(l.Span) }
+
+// RuledLead is a lead seen through rules.
+type RuledLead struct {
+	Lead
+	Number string // L1, L2: the same under all rules
+	State  LeadState
+	Ruling LeadRuling // zero: the lead is open
+}
+
+// LeadState says what somebody decided about a lead.
+type LeadState string
+
+// The states of a lead.
+const (
+	LeadOpen     LeadState = "open"
+	LeadCounted  LeadState = "counted"   // its share is told apart from that of evidence
+	LeadSetAside LeadState = "set_aside" // it is no lead
+)
+
 // leads returns the leads that can be placed in the text outside the evidence, by place; nil: nobody asked for them.
-func (b *builder) leads(evidence []concordat.Evidence) []Lead {
+func (b *builder) leads(evidence []concordat.Evidence) []RuledLead {
 	if b.f.Leads == nil {
 		return nil
 	}
-	out := []Lead{}
-	for _, l := range b.f.Leads {
-		if clip(b.text, l.Span) != l.Span || l.Span.Len() == 0 || b.sources.has(l.Source) || b.own.has(l.Source) {
+	all := slices.DeleteFunc(slices.Clone(b.f.Leads), func(l Lead) bool { return clip(b.text, l.Span) != l.Span || l.Span.Len() == 0 })
+	slices.SortStableFunc(all, func(x, y Lead) int {
+		return cmp.Or(bySpan(x.Span, y.Span), compareRefs(x.Source, y.Source))
+	})
+	out := []RuledLead{}
+	for i, l := range all {
+		if b.sources.has(l.Source) || b.own.has(l.Source) {
 			continue
 		}
 		l.Pairs = slices.DeleteFunc(slices.Clone(l.Pairs), func(p LeadPair) bool {
@@ -61,21 +102,54 @@ func (b *builder) leads(evidence []concordat.Evidence) []Lead {
 			continue
 		}
 		l.Span = concordat.Span{Start: l.Pairs[0].Span.Start, End: l.Pairs[len(l.Pairs)-1].Span.End}
-		out = append(out, l)
+		out = append(out, b.ruled(l, "L"+strconv.Itoa(i+1)))
 	}
-	slices.SortStableFunc(out, func(x, y Lead) int {
-		return cmp.Or(bySpan(x.Span, y.Span), compareRefs(x.Source, y.Source))
-	})
 	return out
 }
 
-// withoutText returns leads without wording of their sources.
-func withoutText(ls []Lead) []Lead {
+// ruled returns a lead with what somebody decided about it. Who sets it aside has the last word if two have decided at once.
+func (b *builder) ruled(l Lead, number string) RuledLead {
+	isOf := func(d LeadRuling) bool { return d.Of(l) }
+	if i := slices.IndexFunc(b.r.SetAsideLeads, isOf); i >= 0 {
+		return RuledLead{l, number, LeadSetAside, b.r.SetAsideLeads[i]}
+	}
+	if i := slices.IndexFunc(b.r.CountLeads, isOf); i >= 0 {
+		return RuledLead{l, number, LeadCounted, b.r.CountLeads[i]}
+	}
+	return RuledLead{Lead: l, Number: number, State: LeadOpen}
+}
+
+// leadShare returns the share of the leads that somebody counts, outside of what is covered.
+func (b *builder) leadShare(leads []RuledLead, covered spans) float64 {
+	var counted []concordat.Span
+	for _, l := range leads {
+		if l.State != LeadCounted {
+			continue
+		}
+		for _, p := range l.Pairs {
+			counted = append(counted, p.Span)
+		}
+	}
+	return b.share(union(counted).and(b.checked).without(covered))
+}
+
+// withoutWording returns leads without the wording of their sources and without what people wrote about them.
+func withoutWording(ls []RuledLead) []RuledLead {
 	ls = slices.Clone(ls)
 	for i := range ls {
 		ls[i].hide()
+		ls[i].Ruling = LeadRuling{}
 	}
 	return ls
+}
+
+// unsigned returns rulings without what people wrote, and without who did.
+func unsigned(ds []LeadRuling) []LeadRuling {
+	ds = slices.Clone(ds)
+	for i := range ds {
+		ds[i].Comment, ds[i].By = "", ""
+	}
+	return ds
 }
 
 func (l *Lead) hide() {
@@ -91,27 +165,93 @@ const LeadMeaning = "A lead is a reason to read two places side by side: they se
 // NoLeads says that leads were looked for and that there is none, in English, to be translated.
 const NoLeads = "No passage seems to say in other words what a document of this site says. Most rewording of a single sentence, summaries and translations are not found."
 
-// LeadsFound says how many leads there are; empty: nobody asked for them.
+// LeadsFound says how many leads there are, and how much of the text those are that somebody counts; empty: nobody asked for
+// them.
 func (r *Report) LeadsFound() string {
 	if r.Leads == nil {
 		return ""
 	}
-	return r.Language.Say("Leads to passages in other words: %s. They are no part of the shares.", Thousands(len(r.Leads)))
+	l := r.Language
+	found := l.Say("Leads to passages in other words: %s. They are no part of the shares.", Thousands(len(r.Leads)))
+	if counted := r.CountedLeads(); counted != "" {
+		return l.Join([]string{found, counted})
+	}
+	return found
 }
 
-// LeadWords says of a lead how it relates to its source.
+// CountedLeads says how many leads somebody counts, who, and how much of the text they are; empty: none.
+func (r *Report) CountedLeads() string {
+	n, by := 0, []string{}
+	for _, d := range r.Leads {
+		if d.State != LeadCounted {
+			continue
+		}
+		n++
+		if who := d.Ruling.By; who != "" && !slices.Contains(by, who) {
+			by = append(by, who)
+		}
+	}
+	l := r.Language
+	switch {
+	case n == 0:
+		return ""
+	case len(by) == 0: // who is not shown to everybody
+		return l.Say("Counted by a person: %s, %s of the text beside the share of evidence.", l.Plural(n, "lead", "leads"), Percent(r.Scores.Leads))
+	}
+	slices.Sort(by)
+	return l.Say("Counted by %s: %s, %s of the text beside the share of evidence.", strings.Join(by, ", "), l.Plural(n, "lead", "leads"),
+		Percent(r.Scores.Leads))
+}
+
+// LeadWords says of a lead how it relates to its source, with the languages of both where they differ.
 func (r *Report) LeadWords(l Lead) string {
+	in := r.Language
 	switch l.Kind {
 	case LeadSummary:
-		return r.Language.Say("says in brief what the source says")
+		return in.Say("says in brief what the source says")
 	case LeadTranslation:
-		return r.Language.Say("says what the source says in another language")
+		return in.Say("says the same in other words (%s, from %s)", in.languageName(l.Languages[0]), in.languageName(l.Languages[1]))
 	}
-	return r.Language.Say("says the same in other words")
+	return in.Say("says the same in other words")
+}
+
+// languageName returns the name of a language by its code, which stands for itself if the tables have no name of it.
+func (l Language) languageName(code string) string {
+	if name, ok := language.Code(l).Lookup("lang." + code); ok {
+		return name
+	}
+	return code
+}
+
+// RulingWords says what somebody decided about a lead, who, when and why; empty: it is open.
+func (r *Report) RulingWords(l RuledLead) string {
+	in, what := r.Language, ""
+	switch l.State {
+	case LeadCounted:
+		what = in.Say("Counted by a person")
+		if l.Ruling.By != "" {
+			what = in.Say("Counted by %s", l.Ruling.By)
+		}
+	case LeadSetAside:
+		what = in.Say("Not a lead")
+		if l.Ruling.By != "" {
+			what = in.Say("Not a lead, by %s", l.Ruling.By)
+		}
+	default:
+		return ""
+	}
+	if !l.Ruling.At.IsZero() {
+		what = in.Say("%s, %s", what, l.Ruling.At.UTC().Format(in.TimeLayout()))
+	}
+	if l.Ruling.Comment != "" {
+		what = in.Say("%s: %s", what, l.Ruling.Comment)
+	}
+	return what
 }
 
 type (
 	jsonLead struct {
+		Number     string         `json:"number"`
 		Span       concordat.Span `json:"span"`
 		Source     jsonLeadSource `json:"source"`
 		SourceSpan concordat.Span `json:"source_span"`
@@ -120,6 +260,18 @@ type (
 		Encoder    string         `json:"encoder"`
 		Pairs      []jsonLeadPair `json:"pairs"`
 		Text       string         `json:"text,omitempty"`
+		State      LeadState      `json:"state"`
+		Comment    string         `json:"comment,omitempty"`
+		By         string         `json:"by,omitempty"`
+		At         *time.Time     `json:"at,omitempty"`
+	}
+	// jsonRuling is what somebody decided about a lead.
+	jsonRuling struct {
+		Span    concordat.Span `json:"span"`
+		Source  concordat.Span `json:"source_span"`
+		Comment string         `json:"comment"`
+		By      string         `json:"by,omitempty"`
+		At      *time.Time     `json:"at,omitempty"`
 	}
 	jsonLeadSource struct {
 		Site     concordat.SiteID     `json:"site"`
@@ -140,13 +292,29 @@ func (r *Report) jsonLeads(count *Counter) []jsonLead {
 	}
 	out := []jsonLead{}
 	for _, l := range r.Leads {
-		x := jsonLead{Span: count.Points(l.Span), Source: jsonLeadSource{l.Source.Site, l.Source.Library, l.Source.Document, l.Title},
+		x := jsonLead{Number: l.Number, Span: count.Points(l.Span),
+			Source:     jsonLeadSource{l.Source.Site, l.Source.Library, l.Source.Document, l.Title},
 			SourceSpan: l.SourcePoints, Kind: l.Kind, Languages: l.Languages, Encoder: l.Encoder,
-			Pairs: []jsonLeadPair{}, Text: l.Text}
+			Pairs: []jsonLeadPair{}, Text: l.Text, State: l.State, Comment: l.Ruling.Comment, By: l.Ruling.By, At: moment(l.Ruling.At)}
 		for _, p := range l.Pairs {
 			x.Pairs = append(x.Pairs, jsonLeadPair{count.Points(p.Span), p.SourcePoints, round(p.Similarity)})
 		}
 		out = append(out, x)
 	}
 	return out
+}
+
+func (r *Report) jsonRulings(count *Counter, ds []LeadRuling) []jsonRuling {
+	out := []jsonRuling{}
+	for _, d := range ds {
+		out = append(out, jsonRuling{count.Points(clip(r.Submission.Text, d.Span)), d.Source, d.Comment, d.By, moment(d.At)})
+	}
+	return out
+}
+
+func moment(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
 }

@@ -131,6 +131,9 @@ type Rules struct {
 	CountForms bool `json:"count_forms,omitempty"`
 	// CountWording are stretches of shared wording, or sentences that stand alone, that somebody counts.
 	CountWording []CountedWording `json:"count_wording,omitempty"`
+	// CountLeads are leads that somebody counts, apart from evidence, and SetAsideLeads those that somebody says are none.
+	CountLeads    []LeadRuling `json:"count_leads,omitempty"`
+	SetAsideLeads []LeadRuling `json:"set_aside_leads,omitempty"`
 	// CountSentences counts a sentence in common that stands alone.
 	CountSentences bool `json:"count_sentences,omitempty"`
 	// MinCharacters is the least number of letters, marks and digits of a match; 0: any.
@@ -184,6 +187,11 @@ func (r *Rules) Validate() error {
 			fault("counted wording %d from %d to %d", i, w.Span.Start, w.Span.End)
 		}
 	}
+	for i, d := range slices.Concat(r.CountLeads, r.SetAsideLeads) {
+		if d.Span.Start < 0 || d.Span.End <= d.Span.Start || d.Source.Start < 0 || d.Source.End <= d.Source.Start {
+			fault("ruling %d about a lead from %d to %d, in its source from %d to %d", i, d.Span.Start, d.Span.End, d.Source.Start, d.Source.End)
+		}
+	}
 	return errors.Join(errs...)
 }
 
@@ -234,7 +242,7 @@ type Report struct {
 	Citations   []concordat.Span    // marks of citations, in text order, disjoint
 	Wording     []SharedWording     // what others share by right, in text order
 	SharedWorks []SharedWorks       // works that sources cite too, most first; no part of any share
-	Leads       []Lead              // what seems to say the same in other words, in text order, no part of any share; nil: not asked
+	Leads       []RuledLead         // what seems to say the same in other words, in text order, never evidence; nil: not asked
 	Templates   []Template          // whose wording gives no score unless Rules.CountTemplates
 	Dated       concordat.Date      // of the submission; empty: unknown
 	Short       *ShortTexts         // the short pieces; nil: they were not asked
@@ -273,6 +281,7 @@ type Scores struct {
 	Quoted     float64 // found, and standing in a quotation, whether or not quotations count
 	Quotes     float64 // of Quoted, what counts
 	Largest    float64 // the largest share of a single source
+	Leads      float64 // of leads that somebody counts, beside Covered and no part of it
 	// Literalness is the mean similarity of Covered to the closest source, 0 to 1; 0 if nothing
 	// is covered. Taking out a source may raise it: it is no share of the text.
 	Literalness float64

@@ -23,7 +23,8 @@ func WithoutWording(r *Report) *Report {
 			}
 		}
 	}
-	out.Leads = withoutText(r.Leads)
+	out.Leads = withoutWording(r.Leads)
+	out.Rules.CountLeads, out.Rules.SetAsideLeads = unsigned(r.Rules.CountLeads), unsigned(r.Rules.SetAsideLeads)
 	if r.Short != nil {
 		out.Short = r.Short.withoutWording()
 	}

@@ -119,6 +119,9 @@ func (t textWriter) summary(r *Report, n int) {
 		t.WriteString("\n")
 		t.line(t.Say("covered %s (word for word %s, changed %s), largest source %s", Percent(s.Covered), Percent(s.Verbatim),
 			s.ChangedWords(), Percent(s.Largest)))
+		if counted := r.CountedLeads(); counted != "" {
+			t.wrap("  ", counted)
+		}
 		t.line(t.Say("in quotations %s, common wording %s, taken out by rules %s", Percent(s.Quoted), Percent(s.Common), Percent(s.Excluded)))
 		reached := ""
 		if r.Reached() {
@@ -246,7 +249,14 @@ func (t textWriter) leads(r *Report, count *Counter) {
 	t.wrap("", t.Say(LeadMeaning))
 	for _, l := range r.Leads {
 		at := count.Points(l.Span)
-		t.wrap("- ", t.Say("characters %d to %d", at.Start, at.End)+" <- "+t.Say("%s (%s)", l.Title, r.Place(l.Source))+": "+r.LeadWords(l))
+		t.wrap("["+l.Number+"] ", t.Say("characters %d to %d", at.Start, at.End)+" <- "+t.Say("%s (%s)", l.Title, r.Place(l.Source))+": "+
+			r.LeadWords(l.Lead))
+		if ruling := r.RulingWords(l); ruling != "" {
+			t.wrap("    ", ruling)
+		}
+		if l.State == LeadSetAside {
+			continue
+		}
 		for _, p := range l.Pairs {
 			t.wrap("    ", strings.TrimSpace(p.Span.In(r.Submission.Text)))
 			if p.Text != "" {

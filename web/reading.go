@@ -167,7 +167,7 @@ func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *Visit
 		p.Told = w.changed(r, v, p)
 		p.Numbers = strings.Join(got.Report.Numbers, " ")
 		p.Result, p.Map, p.Legend = got.view.Result(l), got.view.Map(l), got.view.Legend()
-		p.Text, p.Short = got.view.Text(p.Page-1, l), got.view.Leads()+got.view.Short()
+		p.Text, p.Short = got.view.Text(p.Page-1, l), got.view.Leads(l)+got.view.Short()
 		p.Coverage, p.Method = got.view.Coverage(), got.view.Method()
 		p.Sources, p.SourceNext = p.Filter.page(got, 0, l)
 		if first := got.view.FirstOn(p.Page - 1); first < len(got.Report.Evidence) {
@@ -191,6 +191,9 @@ func (w reportPages) links(in message.Language, p *checkPage) html.Links {
 	l.SourceTools = func(i int) template.HTML {
 		return w.piece(in, "source-tools", sourceTools{p.ID, p.Report.Sources[i], l.Source(i), p.MayReview})
 	}
+	l.LeadTools = func(i int) template.HTML {
+		return w.piece(in, "lead-tools", leadTools{p.ID, p.Report.Leads[i], p.MayReview})
+	}
 	l.PassageTools = func(i int) template.HTML {
 		e := p.Report.Evidence[i]
 		return w.piece(in, "passage-tools", passageTools{Task: p.ID, Number: p.Report.Number(i), Evidence: e, Notes: p.notesOf(e.Span),
@@ -206,6 +209,12 @@ type sourceTools struct {
 	Source report.RankedSource
 	Beside string
 	May    bool
+}
+
+type leadTools struct {
+	Task concordat.TaskID
+	report.RuledLead
+	May bool
 }
 
 type passageTools struct {

@@ -118,6 +118,8 @@ func (w reportPages) NewRules(ctx context.Context, v *Visitor, id concordat.Task
 		return w.passageRules(v, rules, f)
 	case "count-wording", "uncount-wording":
 		return w.wordingRules(v, rules, f)
+	case "count-lead", "set-aside-lead", "open-lead":
+		return w.leadRules(ctx, v, id, rules, f)
 	case "template-passage":
 		return w.passageTemplate(ctx, id, rules, f)
 	case "add-template":
@@ -229,6 +231,46 @@ func (w reportPages) wordingRules(v *Visitor, rules report.Rules, f url.Values) 
 	}
 	rules.CountWording = append(slices.Clone(rules.CountWording), report.CountedWording{Span: s, Comment: why, By: v.Name, At: w.o.Now()})
 	return rules, place + ": " + why, nil
+}
+
+// leadRules decides about a lead: that it counts, that it is none, or neither.
+func (w reportPages) leadRules(ctx context.Context, v *Visitor, id concordat.TaskID, rules report.Rules,
+	f url.Values) (report.Rules, string, error) {
+	at, err := spanOf(f)
+	if err != nil {
+		return rules, "", err
+	}
+	there, err := spanOf(url.Values{"start": f["source_start"], "end": f["source_end"]})
+	if err != nil {
+		return rules, "", err
+	}
+	got, err := w.Reading(ctx, id, rules, report.English, SeeEverything)
+	if err != nil {
+		return rules, "", err
+	}
+	one := report.LeadRuling{Span: at, Source: there, Comment: strings.TrimSpace(f.Get("comment")), By: v.Name, At: w.o.Now()}
+	i := slices.IndexFunc(got.Report.Leads, func(l report.RuledLead) bool { return one.Of(l.Lead) })
+	if i < 0 {
+		return rules, "", message.Absent("wrong.lead")
+	}
+	lead, subject := got.Report.Leads[i], got.Report.Leads[i].Number
+	others := func(ds []report.LeadRuling) []report.LeadRuling {
+		return slices.DeleteFunc(slices.Clone(ds), func(d report.LeadRuling) bool { return d.Of(lead.Lead) })
+	}
+	rules.CountLeads, rules.SetAsideLeads = others(rules.CountLeads), others(rules.SetAsideLeads)
+	action := f.Get("action")
+	if action == "open-lead" {
+		return rules, subject, nil
+	}
+	if one.Comment == "" || len(one.Comment) > mostNote {
+		return rules, "", message.Invalid("wrong.reason", mostNote)
+	}
+	if action == "count-lead" {
+		rules.CountLeads = append(rules.CountLeads, one)
+	} else {
+		rules.SetAsideLeads = append(rules.SetAsideLeads, one)
+	}
+	return rules, subject + ": " + one.Comment, nil
 }
 
 // passageTemplate makes the wording of a passage that of a template, wherever else it stands.

@@ -154,7 +154,11 @@ func (w reportPages) tell(ctx context.Context, v *Visitor, id concordat.TaskID, 
 		if err != nil || !got.Report.Scores.Measured() {
 			return one
 		}
-		if share := got.Report.Scores.Covered; i == 0 {
+		share := got.Report.Scores.Covered
+		if strings.HasSuffix(one.Key, "-lead") {
+			share = got.Report.Scores.Leads
+		}
+		if i == 0 {
 			one.Was = &share
 		} else {
 			one.Now = &share

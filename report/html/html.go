@@ -260,6 +260,9 @@ func (d *doc) scoreTable() {
 	if n := d.withoutScore(concordat.ExcludedSentence, ""); n != "" {
 		row("sentence", "A sentence or so that stands alone", "", n)
 	}
+	if s.Leads > 0 {
+		row("lead", "In leads that a person counts", report.Percent(s.Leads), "beside the share of evidence, no part of it")
+	}
 	d.raw("</tbody></table>")
 }
 

@@ -29,6 +29,8 @@ type Links struct {
 	Source  func(source int) string  // the whole text beside one source
 	// PassageTools and SourceTools return markup that stands at the end of a passage or a source.
 	PassageTools, SourceTools func(index int) template.HTML
+	// LeadTools returns markup that stands at the end of a lead.
+	LeadTools func(lead int) template.HTML
 	// Choose returns the address of the text with the passages of one source only; nil: there is none.
 	Choose func(source int) string
 	// Only is the source whose passages alone are marked in the text, an ordinal; 0: those of all.
@@ -196,7 +198,7 @@ func (v *View) Method() template.HTML { return v.part(Links{}, (*doc).method) }
 func (v *View) Short() template.HTML { return v.part(Links{}, (*doc).short) }
 
 // Leads returns what seems to say the same in other words; nothing if there is none.
-func (v *View) Leads() template.HTML { return v.part(Links{}, (*doc).leads) }
+func (v *View) Leads(l Links) template.HTML { return v.part(l, (*doc).leads) }
 
 // Map returns the whole text as a strip with its passages in their places.
 func (v *View) Map(l Links) template.HTML { return v.part(l, (*doc).smallMap) }

@@ -99,6 +99,10 @@ func (d *doc) scores() {
 		rows = append(rows, []string{say("of it wording that reads like a form"), report.Percent(s.Form),
 			say("no template of it was given; not counted")})
 	}
+	if s.Leads > 0 {
+		rows = append(rows, []string{say("In leads that a person counts"), report.Percent(s.Leads),
+			say("beside the share of evidence, no part of it")})
+	}
 	d.table(d.in.Say("Shares of the %s letters and digits that were compared", report.Thousands(s.Checked)), []float64{0.4, 0.15, 0.45},
 		nil, rows)
 }
@@ -275,8 +279,17 @@ func (d *doc) leads() {
 		return
 	}
 	d.note(report.LeadMeaning)
+	if counted := d.r.CountedLeads(); counted != "" {
+		d.para(margin, textWidth, strong(counted))
+	}
 	for _, l := range d.r.Leads {
-		d.para(margin, textWidth, strong(name(l.Title, l.Source)+" "), body(d.r.LeadWords(l)))
+		d.para(margin, textWidth, strong(l.Number+" · "+name(l.Title, l.Source)+" "), body(d.r.LeadWords(l.Lead)))
+		if ruling := d.r.RulingWords(l); ruling != "" {
+			d.para(margin, textWidth, wording([]run{body(ruling)})...)
+		}
+		if l.State == report.LeadSetAside {
+			continue
+		}
 		var rows [][]string
 		for _, p := range l.Pairs {
 			rows = append(rows, []string{strings.TrimSpace(p.Span.In(d.r.Submission.Text)), strings.TrimSpace(p.Text)})

@@ -49,6 +49,11 @@ func (w api) apiOfRules(a huma.API) {
 			"Needs no If-Match: changes of others stay.", bounds.WordsBody)
 	count.needs = []*huma.Schema{need(nil, "comment"), need(map[string]any{"count": false})}
 	register(w, a, count, w.apiCountWording)
+	decide := do("decide-lead", http.MethodPost, "/leads", "Count a lead, say that it is none, or neither",
+		"A lead is named by its span and source_span as the report has them. It never counts by itself, and one that somebody counts "+
+			"has a share of its own. Needs no If-Match: changes of others stay.", bounds.WordsBody)
+	decide.needs = []*huma.Schema{need(nil, "comment"), need(map[string]any{"state": report.LeadOpen})}
+	register(w, a, decide, w.apiDecideLead)
 	register(w, a, get("list-notes", "/notes", "Comments, verdicts and sign-offs, oldest first", ""), w.apiNotes)
 	register(w, a, get("get-verdict", "/verdict", "The verdict in force", "Not found where nobody has given one."), w.apiVerdict)
 	register(w, a, do("add-comment", http.MethodPost, "/comments", "Comment on a check", "", bounds.WordsBody), w.apiAddComment)
@@ -78,6 +83,38 @@ type apiPassage struct {
 	At      *time.Time `json:"at,omitempty" doc:"Set by the site for new ones"`
 }
 
+// apiRuling is what somebody decided about a lead.
+type apiRuling struct {
+	Span    apiSpan    `json:"span"`
+	Source  apiSpan    `json:"source_span" doc:"Of the source, in code points"`
+	Comment string     `json:"comment" minLength:"1" maxLength:"10000"`
+	By      string     `json:"by,omitempty" doc:"Set by the site for new ones"`
+	At      *time.Time `json:"at,omitempty" doc:"Set by the site for new ones"`
+}
+
+func rulings(ds []report.LeadRuling, count *report.Counter) (out []apiRuling) {
+	for _, d := range ds {
+		out = append(out, apiRuling{apiSpan(count.Points(d.Span)), apiSpan(d.Source), d.Comment, d.By, moment(d.At)})
+	}
+	return out
+}
+
+// leadRulings is the inverse of rulings. Those that were there before keep who decided, and when; new ones are the visitor's.
+func leadRulings(ds []apiRuling, before []report.LeadRuling, count *report.Counter, v *web.Visitor,
+	now time.Time) (out []report.LeadRuling) {
+	for _, d := range ds {
+		one := report.LeadRuling{Span: count.Bytes(concordat.Span(d.Span)), Source: concordat.Span(d.Source),
+			Comment: strings.TrimSpace(d.Comment), By: v.Name, At: now}
+		for _, old := range before {
+			if old.Span == one.Span && old.Source == one.Source && old.Comment == one.Comment {
+				one = old
+			}
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
 // apiRuleSet is report.Rules as programs see them.
 type apiRuleSet struct {
 	Quotes        bool         `json:"exclude_quotes"`
@@ -96,6 +133,8 @@ type apiRuleSet struct {
 	Templates     []string     `json:"exclude_template,omitempty" maxItems:"100"`
 	Passages      []apiPassage `json:"exclude_passages,omitempty" maxItems:"1000"`
 	Wording       []apiPassage `json:"count_wording,omitempty" maxItems:"1000" doc:"Shared wording and single sentences that somebody counts"`
+	CountLeads    []apiRuling  `json:"count_leads,omitempty" maxItems:"1000" doc:"Leads that somebody counts"`
+	SetAside      []apiRuling  `json:"set_aside_leads,omitempty" maxItems:"1000" doc:"Leads that somebody says are none"`
 }
 
 func ruleSet(r report.Rules, count *report.Counter) apiRuleSet {
@@ -120,6 +159,7 @@ func ruleSet(r report.Rules, count *report.Counter) apiRuleSet {
 		s := count.Points(c.Span)
 		out.Wording = append(out.Wording, apiPassage{apiSpan{s.Start, s.End}, c.Comment, c.By, moment(c.At)})
 	}
+	out.CountLeads, out.SetAside = rulings(r.CountLeads, count), rulings(r.SetAsideLeads, count)
 	return out
 }
 
@@ -157,6 +197,8 @@ func (s apiRuleSet) rules(before report.Rules, count *report.Counter, v *web.Vis
 		}
 		out.CountWording = append(out.CountWording, one)
 	}
+	out.CountLeads = leadRulings(s.CountLeads, before.CountLeads, count, v, now)
+	out.SetAsideLeads = leadRulings(s.SetAside, before.SetAsideLeads, count, v, now)
 	return out
 }
 
@@ -375,6 +417,27 @@ func (w api) apiCountWording(ctx context.Context, in *apiCountWordingInput) (*ap
 		if in.Body.Count {
 			f.Set("action", "count-wording")
 		}
+		f.Set("comment", in.Body.Comment)
+		return r.place(f, in.Body.Span)
+	})
+}
+
+type apiDecideLeadInput struct {
+	ID   string `path:"id"`
+	Body struct {
+		Span    apiSpan          `json:"span" doc:"Of the lead, in code points of the submission"`
+		Source  apiSpan          `json:"source_span" doc:"Of the lead, in code points of the source"`
+		State   report.LeadState `json:"state" enum:"open,counted,set_aside"`
+		Comment string           `json:"comment,omitempty" maxLength:"10000" doc:"Why"`
+	}
+}
+
+func (w api) apiDecideLead(ctx context.Context, in *apiDecideLeadInput) (*apiRulesOutput, error) {
+	return w.reviseRules(ctx, visitorOf(ctx), in.ID, func(r *reviewed, f url.Values) error {
+		f.Set("action", map[report.LeadState]string{report.LeadOpen: "open-lead", report.LeadCounted: "count-lead",
+			report.LeadSetAside: "set-aside-lead"}[in.Body.State])
+		f.Set("source_start", strconv.Itoa(in.Body.Source.Start))
+		f.Set("source_end", strconv.Itoa(in.Body.Source.End))
 		f.Set("comment", in.Body.Comment)
 		return r.place(f, in.Body.Span)
 	})

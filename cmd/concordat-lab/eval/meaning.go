@@ -131,7 +131,7 @@ func one(b bool) int {
 }
 
 // told reports whether a lead points from the passage to where it comes from.
-func (c *marked) told(l report.Lead) bool {
+func (c *marked) told(l report.RuledLead) bool {
 	return string(l.Source.Document) == c.source && l.Span.Overlaps(c.span) && l.SourceSpan.Overlaps(c.sourceSpan)
 }
 

@@ -1,0 +1,149 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/report"
+	"concordat/report/html"
+)
+
+const (
+	leadText  = "Floods are measured at gauges. Nobody owned the river for a hundred years. Then two towns did."
+	leadThere = "For a century the river belonged to no one. After that it belonged to two cities."
+)
+
+// withLeads are findings with a lead of two sentences from another language, and one that evidence covers.
+func withLeads(t *testing.T) *report.Findings {
+	t.Helper()
+	at := func(text, phrase string) concordat.Span {
+		i := strings.Index(text, phrase)
+		if i < 0 {
+			t.Fatalf("no %q", phrase)
+		}
+		return concordat.Span{Start: i, End: i + len(phrase)}
+	}
+	source := concordat.Ref{Site: "here", Library: "theses", Document: "river.txt"}
+	pair := func(here, there string) report.LeadPair {
+		return report.LeadPair{Span: at(leadText, here), SourceSpan: at(leadThere, there), SourcePoints: at(leadThere, there), Similarity: 0.5,
+			Text: there}
+	}
+	lead := report.Lead{Span: at(leadText, leadText[strings.Index(leadText, "Nobody"):]), Source: source, Title: "The river",
+		SourceSpan:   concordat.Span{End: len(leadThere)},
+		SourcePoints: concordat.Span{End: len(leadThere)},
+		Kind:         report.LeadTranslation,
+		Languages:    [2]string{"en", "zh"}, Encoder: "table@0", Text: leadThere,
+		Pairs: []report.LeadPair{pair("Nobody owned the river for a hundred years.", "For a century the river belonged to no one."),
+			pair("Then two towns did.", "After that it belonged to two cities.")}}
+	covered := lead
+	covered.Span, covered.Pairs = at(leadText, "Floods are measured at gauges."), []report.LeadPair{
+		pair("Floods are measured at gauges.", "For a century the river belonged to no one.")}
+	return &report.Findings{Version: report.Version, Submission: concordat.Document{ID: "a", Text: leadText},
+		Leads: []report.Lead{lead, covered},
+		Passages: []concordat.Passage{{Span: at(leadText, "Floods are measured at gauges."), Source: source, Kind: concordat.KindVerbatim,
+			Similarity: 1, SourceSpan: concordat.Span{End: 10}}}}
+}
+
+// TestCountedLead: a lead counts beside the share of evidence, and only once somebody says so, by name; one that is set aside says
+// why. That holds under another name of its source.
+func TestCountedLead(t *testing.T) {
+	f := withLeads(t)
+	open := report.Build(f, report.Rules{})
+	if len(open.Leads) != 1 || open.Leads[0].Number != "L2" || open.Leads[0].State != report.LeadOpen || open.Scores.Leads != 0 ||
+		open.CountedLeads() != "" {
+		t.Fatalf("open: %+v, share %v", open.Leads, open.Scores.Leads)
+	}
+	if got := open.LeadWords(open.Leads[0].Lead); got != "says the same in other words (English, from Chinese)" {
+		t.Errorf("words %q", got)
+	}
+	ruling := report.LeadRuling{Span: open.Leads[0].Span, Source: open.Leads[0].SourcePoints, Comment: "read both", By: "ada",
+		At: time.Date(2026, 3, 4, 5, 6, 0, 0, time.UTC)}
+	counted := report.Rules{CountLeads: []report.LeadRuling{ruling}}
+	to := open.Leads[0].Source
+	to.Document = "deleted-0123456789abcdef"
+	renamed := report.Renamed(f, map[concordat.Ref]concordat.Ref{open.Leads[0].Source: to})
+	for _, f := range []*report.Findings{f, renamed} {
+		r := report.Build(f, counted)
+		const want = 50.0 / 75 // letters of the two sentences, and of the text
+		if got := r.Scores.Leads; got < want-0.02 || got > want+0.02 || r.Scores.Covered != open.Scores.Covered {
+			t.Errorf("counted: share %v, want about %v; covered %v, without %v", got, want, r.Scores.Covered, open.Scores.Covered)
+		}
+		forms(t, r, "Counted by ada", "read both")
+		for name, less := range map[string]*report.Report{"without wording": report.WithoutWording(r), "scores only": report.ScoreOnly(r)} {
+			if text := written(t, less); strings.Contains(text, "ada") || strings.Contains(text, "read both") ||
+				strings.Contains(text, "For a century") || less.Scores.Leads == 0 {
+				t.Errorf("%s, share %v:\n%s", name, less.Scores.Leads, text)
+			}
+		}
+	}
+	aside := report.Build(f, report.Rules{CountLeads: counted.CountLeads, SetAsideLeads: []report.LeadRuling{ruling}})
+	if aside.Scores.Leads != 0 || aside.Leads[0].State != report.LeadSetAside {
+		t.Errorf("set aside: share %v, %+v", aside.Scores.Leads, aside.Leads[0])
+	}
+	forms(t, aside, "Not a lead, by ada", "read both")
+	elsewhere := ruling
+	elsewhere.Source.Start++
+	if r := report.Build(f, report.Rules{CountLeads: []report.LeadRuling{elsewhere}}); r.Scores.Leads != 0 {
+		t.Error("a ruling about another place of the source counts the lead")
+	}
+	if err := (&report.Rules{CountLeads: []report.LeadRuling{{Span: ruling.Span}}}).Validate(); err == nil {
+		t.Error("a ruling that names no place of a source is valid")
+	}
+}
+
+// written is a report in words and as a page.
+func written(t *testing.T, r *report.Report) string {
+	t.Helper()
+	var b, page bytes.Buffer
+	if err := report.WriteText(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := html.Write(&page, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.String() + assets.ReplaceAllString(page.String(), "")
+}
+
+// forms looks for what a report says of its only lead in every form but the PDF.
+func forms(t *testing.T, r *report.Report, words ...string) {
+	t.Helper()
+	for _, w := range words {
+		if text := written(t, r); strings.Count(strings.Join(strings.Fields(text), " "), w) < 2 {
+			t.Errorf("text or page do not say %q:\n%s", w, text)
+		}
+	}
+	s := schema(t)
+	if err := check(s, s, parse(t, r), "report"); err != nil {
+		t.Error(err)
+	}
+	var got struct {
+		Leads []struct{ Number, State, Comment, By string }
+		Rules struct {
+			Count    []struct{ By string } `json:"count_leads"`
+			SetAside []struct{ By string } `json:"set_aside_leads"`
+		}
+	}
+	b, err := json.Marshal(r)
+	if err == nil {
+		err = json.Unmarshal(b, &got)
+	}
+	if err != nil || len(got.Leads) != 1 || got.Leads[0].State != string(r.Leads[0].State) || got.Leads[0].By != "ada" ||
+		got.Leads[0].Comment != "read both" || len(got.Rules.Count)+len(got.Rules.SetAside) == 0 {
+		t.Errorf("JSON: %+v, %v", got, err)
+	}
+	var table strings.Builder
+	if err := report.WriteCSV(&table, r, report.CSVOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(strings.NewReader(table.String())).ReadAll()
+	last := rows[len(rows)-1]
+	if err != nil || last[0] != "L2" || last[3] != "lead" || last[4] != "no" ||
+		strings.Join(last[len(last)-3:], ",") != string(r.Leads[0].State)+",ada,read both" {
+		t.Errorf("CSV: %q, %v", last, err)
+	}
+}
