@@ -49,7 +49,7 @@ type checkPage struct {
 	InLibrary *CaseLibrary // nil: it is not for the visitor
 	Kinds     []concordat.Kind
 	// Parts of the report.
-	Result, Map, Legend, Text, Short, Coverage, Method template.HTML
+	Result, Map, Legend, Text, Short, Leads, Coverage, Method template.HTML
 
 	Sources    template.HTML
 	SourceFrom int // index of the first of Sources
@@ -167,7 +167,7 @@ func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *Visit
 		p.Told = w.changed(r, v, p)
 		p.Numbers = strings.Join(got.Report.Numbers, " ")
 		p.Result, p.Map, p.Legend = got.view.Result(l), got.view.Map(l), got.view.Legend()
-		p.Text, p.Short = got.view.Text(p.Page-1, l), got.view.Leads(l)+got.view.Short()
+		p.Text, p.Short, p.Leads = got.view.Text(p.Page-1, l), got.view.Short(), got.view.Leads(l)
 		p.Coverage, p.Method = got.view.Coverage(), got.view.Method()
 		p.Sources, p.SourceNext = p.Filter.page(got, 0, l)
 		if first := got.view.FirstOn(p.Page - 1); first < len(got.Report.Evidence) {

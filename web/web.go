@@ -185,7 +185,7 @@ func New(o Options) (*Web, error) {
 	w.Admin, w.Reports = adminPages{w}, reportPages{w}
 	w.Batches, w.Accounts, w.Checks, w.Library = batchPages{w}, accountPages{w}, checkPages{w}, libraryPages{w}
 	var err error
-	if w.static, err = static.New(map[string][]byte{"report.css": []byte(html.Style)}); err != nil {
+	if w.static, err = static.New(map[string][]byte{"report.css": []byte(html.Style), "lines.js": []byte(html.LinesScript)}); err != nil {
 		return nil, err
 	}
 	w.o.Policy.fill()

@@ -83,7 +83,7 @@ func (d *doc) chip(ref concordat.Ref) {
 
 // drawn are the fills of a map in the order in which they are drawn, the strongest last.
 var drawn = func() []string {
-	out := []string{"out", "common", "template", "form", "sentence", "quotation", "summary", "paraphrase", "near", "verbatim"}
+	out := []string{"lead", "out", "common", "template", "form", "sentence", "quotation", "summary", "paraphrase", "near", "verbatim"}
 	for n := colours + 1; n > 0; n-- {
 		out = append(out, fmt.Sprintf("so%d", n))
 	}

@@ -25,7 +25,7 @@ func (d *doc) document() {
 		d.attr("lang", d.lang)
 	}
 	d.raw(">")
-	m := marker{doc: d, cuts: d.cuts(), places: d.places()}
+	m := marker{doc: d, cuts: d.cuts(), places: d.places(), leads: d.leadMarks()}
 	for _, s := range paragraphs(d.full) {
 		m.paragraph(s)
 	}
@@ -71,6 +71,9 @@ func (d *doc) cuts() []int {
 	for _, f := range d.r.Flags {
 		add(d.flagSpan(f))
 	}
+	for _, l := range d.leadMarks() {
+		add(l.Span)
+	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
@@ -84,6 +87,8 @@ type marker struct {
 	numbered                     int // evidence that has its number
 	places                       []place
 	flag                         int
+	leads                        []leadMark
+	lead                         int
 }
 
 func (m *marker) paragraph(p concordat.Span) {
@@ -191,13 +196,36 @@ func (m *marker) plain(s concordat.Span) {
 		m.raw(fmt.Sprintf(`<span class="flag" id="f%d">`, m.places[m.flag].number))
 		flags++
 	}
+	in := m.beginLead(s)
 	m.text(s.In(m.full))
+	if in {
+		m.raw("</span>")
+	}
 	for range flags {
 		m.raw("</span>")
 	}
 	if skipped {
 		m.raw("</span>")
 	}
+}
+
+// beginLead opens the mark of a lead if s is part of one, with links to the leads that begin there; it reports whether it did.
+func (m *marker) beginLead(s concordat.Span) bool {
+	for m.lead < len(m.leads) && m.leads[m.lead].End <= s.Start {
+		m.lead++
+	}
+	if m.lead == len(m.leads) || m.leads[m.lead].Start > s.Start {
+		return false
+	}
+	m.raw(`<span class="ld">`)
+	if m.leads[m.lead].Start == s.Start {
+		for _, n := range m.leads[m.lead].begins {
+			m.raw(`<a class="no" id="t`, n, `" href="#`, n, `"`)
+			m.attr("aria-label", m.in.Say("Lead %s", n))
+			m.raw(">", n, "&nbsp;", leadSign, "</a>")
+		}
+	}
+	return true
 }
 
 // place is where a flag points.

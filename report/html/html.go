@@ -21,7 +21,8 @@ var (
 	pageStyle string
 	style     = Style + pageStyle
 	//go:embed script.js
-	script string
+	pageScript string
+	script     = pageScript + LinesScript
 )
 
 // Write writes r to w as one HTML file in UTF-8. The same report gives the same bytes. The cost is

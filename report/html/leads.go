@@ -1,13 +1,27 @@
 package html
 
 import (
+	"cmp"
+	"slices"
+	"strconv"
 	"strings"
 
+	_ "embed"
+
+	"concordat"
 	"concordat/report"
 )
 
-// leads shows what seems to say the same in other words, apart from the passages: sentence beside sentence. What somebody set aside
-// is folded.
+// LinesScript joins the sentences of a lead that belong together by lines. Without it they have equal numbers.
+//
+//go:embed lines.js
+var LinesScript string
+
+// leadSign stands beside the number of a lead.
+const leadSign = "↝"
+
+// leads shows what seems to say the same in other words, apart from the passages: passage beside passage, their sentences joined. What
+// somebody set aside is folded.
 func (d *doc) leads() {
 	if d.r.Leads == nil {
 		return
@@ -18,9 +32,10 @@ func (d *doc) leads() {
 		d.note(report.NoLeads)
 	} else {
 		d.note(report.LeadMeaning)
+		d.note("Sentences that belong together have the same number.")
 	}
 	if counted := d.r.CountedLeads(); counted != "" {
-		d.raw(`<p class="counted">`)
+		d.raw(`<p class="lead-share">`)
 		d.text(counted)
 		d.raw("</p>")
 	}
@@ -34,11 +49,15 @@ func (d *doc) lead(i int, l report.RuledLead) {
 	d.raw(`<article class="lead `, string(l.State), `" id="`, l.Number, `" aria-labelledby="h`, l.Number, `"><header><h3 id="h`, l.Number,
 		`"><span class="key k-lead">`, l.Number, `&nbsp;`, leadSign, `</span> <span class="src" dir="auto">`)
 	d.text(name(l.Title, l.Source))
-	d.raw(`</span></h3><p><span class="place">`)
+	d.raw(`</span></h3><p>`)
+	d.text(capital(d.r.LeadWords(l.Lead)))
+	d.raw(` <span class="place">`)
 	d.text(d.r.Place(l.Source))
-	d.raw("</span> ")
-	d.text(d.r.LeadWords(l.Lead))
-	d.raw("</p></header>")
+	d.raw(`</span></p><a class="back"`)
+	d.attr("href", d.links.place(l.Span.Start)+"#t"+l.Number)
+	d.raw(">")
+	d.say("in the text")
+	d.raw("</a></header>")
 	if ruling := d.r.RulingWords(l); ruling != "" {
 		d.raw(`<p class="ruling" dir="auto">`)
 		d.text(ruling)
@@ -49,15 +68,7 @@ func (d *doc) lead(i int, l report.RuledLead) {
 		d.say("Show it")
 		d.raw("</summary>")
 	}
-	d.caption("Pairs of a lead", "Checked text", "Source text")
-	for _, p := range l.Pairs {
-		d.raw(`<tr><td dir="auto" class="k-lead">`)
-		d.text(strings.TrimSpace(p.Span.In(d.full)))
-		d.raw(`</td><td dir="auto">`)
-		d.text(strings.TrimSpace(p.Text))
-		d.raw("</td></tr>")
-	}
-	d.raw("</tbody></table></div>")
+	d.joined(l.Lead)
 	if l.State == report.LeadSetAside {
 		d.raw("</details>")
 	}
@@ -67,5 +78,101 @@ func (d *doc) lead(i int, l report.RuledLead) {
 	d.raw("</article>\n")
 }
 
-// leadSign stands beside the number of a lead.
-const leadSign = "↝"
+// numberedSpan is a sentence of a lead with the numbers of its pairs.
+type numberedSpan struct {
+	concordat.Span
+	numbers []string
+}
+
+// numberedSpans returns the sentences of one side in text order, each once, disjoint.
+func numberedSpans(pairs []report.LeadPair, of func(report.LeadPair) concordat.Span) []numberedSpan {
+	var all []numberedSpan
+	for i, p := range pairs {
+		all = append(all, numberedSpan{of(p), []string{strconv.Itoa(i + 1)}})
+	}
+	slices.SortStableFunc(all, func(a, b numberedSpan) int { return cmp.Compare(a.Start, b.Start) })
+	var out []numberedSpan
+	for _, s := range all {
+		if n := len(out); n > 0 && s.Start < out[n-1].End {
+			out[n-1].End = max(out[n-1].End, s.End)
+			out[n-1].numbers = append(out[n-1].numbers, s.numbers...)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// joined sets both passages of a lead beside each other, their sentences numbered by pair.
+func (d *doc) joined(l report.Lead) {
+	d.raw(`<div class="two joined"><div class="side here"><h4>`)
+	d.say("Checked text")
+	d.raw(`</h4><p dir="auto"`)
+	if d.lang != "" {
+		d.attr("lang", d.lang)
+	}
+	d.raw(">")
+	d.numberedSide(d.full, l.Span, numberedSpans(l.Pairs, func(p report.LeadPair) concordat.Span { return p.Span }))
+	d.raw(`</p></div><div class="side there"><h4>`)
+	d.say("Source")
+	d.raw("</h4>")
+	if len(l.Text) != l.SourceSpan.Len() {
+		d.note("The wording of the source is not shown.")
+		d.raw("</div></div>")
+		return
+	}
+	d.raw(`<p dir="auto"`)
+	if in := language(l.Text); in != "" {
+		d.attr("lang", in)
+	}
+	d.raw(">")
+	d.numberedSide(l.Text, concordat.Span{End: len(l.Text)}, numberedSpans(l.Pairs, func(p report.LeadPair) concordat.Span {
+		return concordat.Span{Start: p.SourceSpan.Start - l.SourceSpan.Start, End: p.SourceSpan.End - l.SourceSpan.Start}
+	}))
+	d.raw("</p></div></div>")
+}
+
+// numberedSide writes a span of a text with its sentences marked. What lies outside of the span is left out.
+func (d *doc) numberedSide(text string, s concordat.Span, sentences []numberedSpan) {
+	at := s.Start
+	for _, x := range sentences {
+		x.Start, x.End = report.RuneStart(text, max(x.Start, at)), report.RuneStart(text, min(x.End, s.End))
+		if x.Start >= x.End {
+			continue
+		}
+		d.text(text[at:x.Start])
+		d.raw(`<mark class="ld" data-pairs="`, strings.Join(x.numbers, " "), `"><span class="no">`, strings.Join(x.numbers, "&nbsp;"), `</span>`)
+		d.text(strings.TrimRight(x.In(text), " \n"))
+		d.raw("</mark>")
+		at = x.Start + len(strings.TrimRight(x.In(text), " \n"))
+	}
+	d.text(text[at:s.End])
+}
+
+// leadMark is a stretch of the text in leads that nobody set aside.
+type leadMark struct {
+	concordat.Span
+	begins []string // numbers of the leads that begin here
+}
+
+// leadMarks returns the sentences of leads in the text, in order and disjoint.
+func (d *doc) leadMarks() []leadMark {
+	var pairs []report.LeadPair
+	for _, l := range d.r.Leads {
+		if l.State == report.LeadSetAside {
+			continue
+		}
+		pairs = append(pairs, l.Pairs...)
+	}
+	var out []leadMark
+	for _, s := range numberedSpans(pairs, func(p report.LeadPair) concordat.Span { return p.Span }) {
+		m := leadMark{Span: s.Span}
+		for _, l := range d.r.Leads {
+			if l.State != report.LeadSetAside && s.Start <= l.Span.Start && l.Span.Start < s.End {
+				m.begins = append(m.begins, l.Number)
+			}
+		}
+		out = append(out, m)
+	}
+	return out
+}

@@ -15,7 +15,9 @@ const patterns = `<defs>` +
 	`<pattern id="t-paraphrase" width="6" height="6" patternUnits="userSpaceOnUse"><rect class="p0" width="6" height="6"/><circle class="p1" cx="3" cy="3" r="1.6"/></pattern>` +
 	`<pattern id="t-summary" width="6" height="6" patternUnits="userSpaceOnUse"><rect class="p0" width="6" height="6"/><rect class="p1" width="6" height="2"/></pattern>` +
 	`<pattern id="t-common" width="5" height="5" patternUnits="userSpaceOnUse"><rect class="p0" width="5" height="5"/><rect class="p1" width="1.2" height="5"/></pattern>` +
-	`<pattern id="t-out" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)"><rect class="p0" width="8" height="8"/><rect class="p1" width="1.5" height="8"/></pattern>` + sourcePatterns + `</defs>`
+	`<pattern id="t-out" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)"><rect class="p0" width="8" height="8"/><rect class="p1" width="1.5" height="8"/></pattern>` +
+	`<pattern id="t-lead" width="8" height="4" patternUnits="userSpaceOnUse"><rect class="p0" width="8" height="4"/><path class="p1" d="M0 3q2 -4 4 -1t4 -1" fill="none" stroke-width="1.4"/></pattern>` +
+	sourcePatterns + `</defs>`
 
 // class names the look of an evidence or a source.
 func class(k concordat.Kind, e concordat.Exclusion) string {
@@ -112,6 +114,9 @@ func (d *doc) mapStrip() {
 		}
 		d.raw("</a>")
 	}
+	for _, l := range d.leadMarks() {
+		d.block(l.Span, "lead", "")
+	}
 	d.raw(`</svg><p class="axis" aria-hidden="true"><span>`)
 	d.say("beginning")
 	d.raw("</span><span>")
@@ -154,6 +159,11 @@ func (d *doc) legend() {
 		d.raw(`<li><span class="key k-`, k.Code, `">`, sign(k.Code), `</span> `)
 		d.say("%s: %s", k.Name, k.Words)
 		d.raw(`</li>`)
+	}
+	if len(d.r.Leads) > 0 {
+		d.raw(`<li><span class="key k-lead">`, leadSign, `</span> `)
+		d.say("lead: seems to say the same in other words; no evidence")
+		d.raw("</li>")
 	}
 	d.raw(`<li><span class="key k-out">`, sign("out"), `</span> `)
 	d.say("found, but excluded by a rule")

@@ -74,6 +74,7 @@ type View struct {
 	all     []concordat.Span // paragraphs
 	cutting []int
 	flagged []place
+	leads   []leadMark
 	pages   []textPage
 }
 
@@ -95,7 +96,7 @@ func NewView(r *report.Report) *View {
 	for _, p := range paragraphs(v.base.full) {
 		v.all = append(v.all, pieces(v.base.full, p)...)
 	}
-	v.cutting, v.flagged = v.base.cuts(), v.base.places()
+	v.cutting, v.flagged, v.leads = v.base.cuts(), v.base.places(), v.base.leadMarks()
 	v.paginate()
 	return v
 }
@@ -228,11 +229,12 @@ func (v *View) Text(n int, l Links) template.HTML {
 func (v *View) marker(d *doc, at int) marker {
 	ends := func(s concordat.Span, at int) int { return cmp.Or(cmp.Compare(s.End, at), -1) }
 	begins := func(s concordat.Span, at int) int { return cmp.Or(cmp.Compare(s.Start, at), 1) }
-	m := marker{doc: d, cuts: v.cutting, places: v.flagged}
+	m := marker{doc: d, cuts: v.cutting, places: v.flagged, leads: v.leads}
 	m.cut, _ = slices.BinarySearch(m.cuts, at)
 	m.evidence, _ = slices.BinarySearchFunc(d.r.Evidence, at, func(e concordat.Evidence, at int) int { return ends(e.Span, at) })
 	m.numbered, _ = slices.BinarySearchFunc(d.r.Evidence, at, func(e concordat.Evidence, at int) int { return begins(e.Span, at) })
 	m.covered, _ = slices.BinarySearchFunc(d.r.Covered, at, func(s report.Stretch, at int) int { return ends(s.Span, at) })
+	m.lead, _ = slices.BinarySearchFunc(m.leads, at, func(l leadMark, at int) int { return ends(l.Span, at) })
 	m.skip, _ = slices.BinarySearchFunc(d.r.Skipped, at, func(s concordat.Skipped, at int) int { return ends(s.Span, at) })
 	if at > 0 {
 		m.flag, _ = slices.BinarySearchFunc(m.places, at, func(p place, at int) int { return begins(p.at, at) })
@@ -292,6 +294,9 @@ func (d *doc) smallMap() {
 		for ; len(covered) > 0 && covered[0].Start < e.Span.End; covered = covered[1:] {
 			add(covered[0].Span, class(covered[0].Kind, ""), d.colour(i))
 		}
+	}
+	for _, l := range d.leadMarks() {
+		add(l.Span, "lead", "")
 	}
 	for _, c := range drawn {
 		if by[c] != nil {

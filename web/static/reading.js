@@ -256,7 +256,7 @@
 				return;
 			}
 			const to = href && address(href);
-			if (to && of.has(to.page) && /^(m[0-9]+[a-z]*|f[0-9]+)$/.test(to.id)) {
+			if (to && of.has(to.page) && /^(m[0-9]+[a-z]*|f[0-9]+|tL[0-9]+)$/.test(to.id)) {
 				event.preventDefault();
 				if (to.id[0] === "m") show(to.id.slice(1)).catch(() => { location.href = href; });
 				else go(to.page, to.id).catch(() => { location.href = href; });
