@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/report/language"
 )
 
 // LeadKind says how a lead relates to its source.
@@ -215,13 +214,17 @@ func (r *Report) LeadWords(l Lead) string {
 	return in.Say("says the same in other words")
 }
 
-// languageName returns the name of a language by its code, which stands for itself if the tables have no name of it.
-func (l Language) languageName(code string) string {
-	if name, ok := language.Code(l).Lookup("lang." + code); ok {
-		return name
-	}
-	return code
+// languageNames are the English names of the languages that are told apart, by their codes.
+var languageNames = map[string]string{
+	"ar": "Arabic", "bg": "Bulgarian", "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek",
+	"en": "English", "es": "Spanish", "eu": "Basque", "fa": "Persian", "fi": "Finnish", "fr": "French", "ga": "Irish",
+	"gl": "Galician", "hi": "Hindi", "hr": "Croatian", "hu": "Hungarian", "hy": "Armenian", "id": "Indonesian", "it": "Italian",
+	"nl": "Dutch", "no": "Norwegian", "pl": "Polish", "pt": "Portuguese", "ro": "Romanian", "ru": "Russian", "sv": "Swedish",
+	"tr": "Turkish", "zh": "Chinese",
 }
+
+// languageName returns the name of a language by its code, which stands for itself if it is none of languageNames.
+func (l Language) languageName(code string) string { return l.Say(cmp.Or(languageNames[code], code)) }
 
 // RulingWords says what somebody decided about a lead, who, when and why; empty: it is open.
 func (r *Report) RulingWords(l RuledLead) string {
