@@ -1,7 +1,6 @@
 "use strict";
 // Lines between the sentences of a lead that belong together. Where the sides stand below one another, numbers alone join them.
 (() => {
-	const boxes = Array.from(document.querySelectorAll(".joined"));
 	const make = (name) => document.createElementNS("http://www.w3.org/2000/svg", name);
 	function draw(box) {
 		const [here, there] = box.querySelectorAll(".side");
@@ -34,7 +33,9 @@
 		}
 	}
 	const sizes = new ResizeObserver((entries) => { for (const e of entries) draw(e.target); });
-	for (const box of boxes) {
+	// adopt begins with the boxes that have come: a part of a page is put in anew when somebody else has changed something.
+	const adopt = () => document.querySelectorAll(".joined:not([data-drawn])").forEach((box) => {
+		box.dataset.drawn = "";
 		sizes.observe(box);
 		// The pair under the pointer stands out.
 		box.addEventListener("pointerover", (event) => {
@@ -42,5 +43,7 @@
 			const on = mark ? mark.dataset.pairs.split(" ") : [];
 			for (const x of box.querySelectorAll("[data-pairs]")) x.classList.toggle("on", x.dataset.pairs.split(" ").some((n) => on.includes(n)));
 		});
-	}
+	});
+	adopt();
+	new MutationObserver(adopt).observe(document.body, { childList: true, subtree: true });
 })();
