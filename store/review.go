@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"concordat"
@@ -21,6 +22,8 @@ const (
 	ReviewSignOff ReviewKind = "signoff" // somebody else agrees with the latest verdict
 	ReviewAssign  ReviewKind = "assign"  // Data is the account that reviews it from then on; "" for nobody
 	ReviewDue     ReviewKind = "due"     // Data is the day, YYYY-MM-DD, by which it is to be decided; "" for none
+	ReviewEdited  ReviewKind = "edited"  // a comment, whose number is Data, got another text; by ChangeComment only
+	ReviewRemoved ReviewKind = "removed" // a comment, whose number is Data, was deleted; by ChangeComment only
 	ReviewLibrary ReviewKind = "library" // Data says to which library the submission was added; "" there: it was removed
 )
 
@@ -79,14 +82,50 @@ func (db *Checks) AppendReviewIf(ctx context.Context, id concordat.TaskID, r Rev
 		if changes != AnyRules && n != changes {
 			return fmt.Errorf("%w: the rules have revision %d, not %d", concordat.ErrChanged, n, changes)
 		}
-		if err := c.Row(ctx, `SELECT COALESCE(MAX(seq), 0) + 1 FROM review WHERE task = ?`, id).Scan(&r.Seq); err != nil {
-			return err
-		}
-		_, err := c.Exec(ctx, `INSERT INTO review (task, seq, at, by, kind, text, data) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-			id, r.Seq, stamp(r.At), cleanText(r.By), r.Kind, r.Text, cleanText(string(r.Data)))
-		return err
+		return insertReview(ctx, c, id, &r)
 	})
 	return r, db.fail(err, "review %s", id)
+}
+
+// insertReview adds r as the latest review of a task, and sets its number.
+func insertReview(ctx context.Context, c engine.Conn, id concordat.TaskID, r *Review) error {
+	if err := c.Row(ctx, `SELECT COALESCE(MAX(seq), 0) + 1 FROM review WHERE task = ?`, id).Scan(&r.Seq); err != nil {
+		return err
+	}
+	_, err := c.Exec(ctx, `INSERT INTO review (task, seq, at, by, kind, text, data) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		id, r.Seq, stamp(r.At), cleanText(r.By), r.Kind, r.Text, cleanText(string(r.Data)))
+	return err
+}
+
+// ChangeComment gives the comment of a number another text, or deletes it if text is empty; the former text is not kept. That
+// it was done is a review of its own, which is returned. It fails with concordat.ErrNotFound if there is no such comment, and
+// with concordat.ErrRefused if somebody else wrote it.
+func (db *Checks) ChangeComment(ctx context.Context, id concordat.TaskID, number int, by, text string, at time.Time) (Review, error) {
+	r := Review{At: instant(stamp(at)), By: cleanText(by), Kind: ReviewEdited, Data: json.RawMessage(strconv.Itoa(number))}
+	if text == "" {
+		r.Kind = ReviewRemoved
+	}
+	err := db.write(ctx, func(c engine.Conn) error {
+		var author string
+		if err := c.Row(ctx, `SELECT by FROM review WHERE task = ? AND seq = ? AND kind = ?`, id, number, ReviewComment).
+			Scan(&author); err != nil {
+			return err
+		}
+		if author != r.By {
+			return fmt.Errorf("%w: it is a comment of %s", concordat.ErrRefused, author)
+		}
+		if err := insertReview(ctx, c, id, &r); err != nil { // first: numbers are not used again
+			return err
+		}
+		var err error
+		if text == "" {
+			_, err = c.Exec(ctx, `DELETE FROM review WHERE task = ? AND seq = ?`, id, number)
+		} else {
+			_, err = c.Exec(ctx, `UPDATE review SET text = ? WHERE task = ? AND seq = ?`, cleanText(text), id, number)
+		}
+		return err
+	})
+	return r, db.fail(err, "comment %d on %s", number, id)
 }
 
 // Reviews returns the reviews of a task, oldest first; none for a task that is not there.

@@ -196,9 +196,9 @@ func (w reportPages) links(in message.Language, p *checkPage) html.Links {
 	}
 	l.PassageTools = func(i int) template.HTML {
 		e := p.Report.Evidence[i]
-		return w.piece(in, "passage-tools", passageTools{Task: p.ID, Number: p.Report.Number(i), Evidence: e, Notes: p.notesOf(e.Span),
-			MayReview: p.MayReview,
-			MayAsk:    p.MayReview && w.o.Partner != nil, Asked: asked(p.Report, e.Span, w.o.Now()), Original: p.originalLink(p.Report.Number(i)),
+		return w.piece(in, "passage-tools", passageTools{Task: p.ID, Number: p.Report.Number(i), Evidence: e,
+			Notes: p.notesOf(e.Span, p.Report.Number(i)), MayReview: p.MayReview,
+			MayAsk: p.MayReview && w.o.Partner != nil, Asked: asked(p.Report, e.Span, w.o.Now()), Original: p.originalLink(p.Report.Number(i)),
 			Counted: slices.ContainsFunc(p.Report.Rules.CountWording, func(c report.CountedWording) bool { return c.Span.Overlaps(e.Span) })})
 	}
 	return l
@@ -220,7 +220,7 @@ type leadTools struct {
 type passageTools struct {
 	Task      concordat.TaskID
 	Number    string
-	Notes     []store.Review // comments on it, oldest first
+	Notes     []noted // comments on it, oldest first
 	Evidence  concordat.Evidence
 	MayReview bool
 	MayAsk    bool
@@ -246,13 +246,15 @@ func (p passageTools) Partners() (out []askedFor) {
 }
 
 // notesOf returns the comments on a passage.
-func (p *checkPage) notesOf(at concordat.Span) (out []store.Review) {
+func (p *checkPage) notesOf(at concordat.Span, number string) (out []noted) {
 	if p.Review == nil {
 		return nil
 	}
 	for _, n := range p.Review.Notes {
 		if s := passageOf(n); s.Len() > 0 && s.Overlaps(at) {
-			out = append(out, n)
+			one := p.noted(n)
+			one.Passage, one.Where = number, "passage"
+			out = append(out, one)
 		}
 	}
 	return out

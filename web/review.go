@@ -39,7 +39,9 @@ type Review struct {
 	Assigned, Due string
 	// Touched: somebody of the site has decided something about it.
 	Touched bool
-	// Handling holds the changes of who reviews the case, by when, and in which library it is, oldest first.
+	// Edited is when comments, by their numbers, got another text.
+	Edited map[int]time.Time
+	// Handling holds the changes of who reviews the case, by when, in which library it is, and of comments, oldest first.
 	Handling []store.Review
 	// Added is where the submission was added; zero: nowhere, or it was removed.
 	Added addedCase
@@ -69,7 +71,7 @@ func (w *Web) Review(ctx context.Context, id concordat.TaskID) (*Review, error) 
 	if err != nil {
 		return nil, err
 	}
-	out := &Review{Rules: first}
+	out := &Review{Rules: first, Edited: map[int]time.Time{}}
 	var then report.Rules // when the verdict was given
 	for i := range all {
 		r := &all[i]
@@ -101,6 +103,16 @@ func (w *Web) Review(ctx context.Context, id concordat.TaskID) (*Review, error) 
 			out.Added = addedCase{}
 			if err := json.Unmarshal(r.Data, &out.Added); err != nil {
 				return nil, fmt.Errorf("library of %s: %w: %v", id, concordat.ErrCorrupt, err)
+			}
+			out.Touched, out.Handling = true, append(out.Handling, *r)
+			continue
+		case store.ReviewEdited, store.ReviewRemoved:
+			var number int
+			if err := json.Unmarshal(r.Data, &number); err != nil {
+				return nil, fmt.Errorf("comment of %s: %w: %v", id, concordat.ErrCorrupt, err)
+			}
+			if r.Kind == store.ReviewEdited {
+				out.Edited[number] = r.At
 			}
 			out.Touched, out.Handling = true, append(out.Handling, *r)
 			continue
@@ -247,17 +259,27 @@ func (w reportPages) FormerRules(ctx context.Context, id concordat.TaskID) (repo
 // addNote keeps a comment, a verdict, or that a second person agrees with one.
 func (w reportPages) addNote(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	t, now, err := w.reviewForm(rw, r, v)
-	if err == nil {
-		_, err = w.KeepNote(r.Context(), v, t, now, r.PostForm)
+	f := r.PostForm
+	number, bad := strconv.Atoi(f.Get("comment"))
+	switch kind := f.Get("kind"); {
+	case err != nil:
+	case kind != "edit" && kind != "remove":
+		_, err = w.KeepNote(r.Context(), v, t, now, f)
+	case bad != nil || kind == "edit" && strings.TrimSpace(f.Get("text")) == "":
+		err = message.Invalid("wrong.comment")
+	case kind == "remove":
+		err = w.ChangeComment(r.Context(), v, t, number, "")
+	default:
+		err = w.ChangeComment(r.Context(), v, t, number, f.Get("text"))
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)
 		return
 	}
 	to := "/checks/" + string(t.ID) + "#notes"
-	if n := r.PostForm.Get("number"); passageNumber.MatchString(n) {
+	if n := f.Get("number"); passageNumber.MatchString(n) {
 		to = "/checks/" + string(t.ID) + "/passages/" + n
-		if r.PostForm.Get("at") == "text" {
+		if f.Get("at") == "text" {
 			to = "/checks/" + string(t.ID) + "#m" + n
 		}
 	}
@@ -286,6 +308,22 @@ func (w reportPages) KeepNote(ctx context.Context, v *Visitor, t store.Task, now
 		}
 	}
 	return n, w.o.Store.Atomic(ctx, keep)
+}
+
+// ChangeComment gives a comment of the visitor's own another text, or deletes it if the text is empty.
+func (w reportPages) ChangeComment(ctx context.Context, v *Visitor, t store.Task, number int, text string) error {
+	text = strings.TrimSpace(text)
+	if len(text) > mostNote {
+		return message.Invalid("wrong.long", mostNote)
+	}
+	action := "comment_edited"
+	if text == "" {
+		action = "comment_removed"
+	}
+	return w.Change(ctx, v.Name, action, map[string]any{"task": t.ID, "comment": number}, func(tx *store.DB) error {
+		_, err := tx.ChangeComment(ctx, t.ID, number, v.Name, text, w.o.Now())
+		return err
+	})
 }
 
 // AppendRules keeps new rules of a task, unless they were changed since there were so many changes;

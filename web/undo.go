@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"concordat"
 	"concordat/report"
@@ -218,7 +219,7 @@ func (w reportPages) changed(r *http.Request, v *Visitor, p *checkPage) []told {
 // tellHandling says what somebody did with a case.
 func tellHandling(v *Visitor, id concordat.TaskID, n store.Review) told {
 	one := told{Task: id, Key: "told." + string(n.Kind), Subject: n.Text}
-	if n.Text == "" {
+	if n.Text == "" && n.Kind != store.ReviewEdited && n.Kind != store.ReviewRemoved {
 		one.Key += ".none"
 	}
 	if n.By != v.Name {
@@ -266,7 +267,11 @@ func (w reportPages) changesPart(rw http.ResponseWriter, r *http.Request, v *Vis
 // noted is a note as a page shows it.
 type noted struct {
 	store.Review
-	Passage string // number of the passage that it is about; empty: of the whole
+	Task    concordat.TaskID
+	Passage string    // number of the passage that it is about; empty: of the whole
+	Edited  time.Time // zero: it is as it was written
+	Own     bool      // a comment of the visitor, who can change it
+	Where   string    // where the page shows it, for the form to come back; empty: among all notes
 }
 
 // passageOf returns the place that a comment is about; empty: the whole.
@@ -278,19 +283,32 @@ func passageOf(n store.Review) concordat.Span {
 	return concordat.Span{Start: at.Start, End: at.End}
 }
 
+// PassageOf returns the number of the passage of a report that a comment is about; empty: the whole, or none that stands by the
+// rules of the report, or rep is nil.
+func PassageOf(n store.Review, rep *report.Report) string {
+	at := passageOf(n)
+	if at.Len() == 0 || rep == nil {
+		return ""
+	}
+	for i, e := range rep.Evidence {
+		if e.Span.Overlaps(at) {
+			return rep.Number(i)
+		}
+	}
+	return ""
+}
+
+// noted is a note as the page shows it.
+func (p *checkPage) noted(n store.Review) noted {
+	return noted{Review: n, Task: p.ID, Edited: p.Review.Edited[n.Seq], Own: p.MayReview && n.Kind == store.ReviewComment && n.By == p.Me}
+}
+
 // Noted returns the notes, oldest first, with the passages that they are about.
 func (p *checkPage) Noted() []noted {
 	var out []noted
 	for _, n := range p.Review.Notes {
-		one := noted{Review: n}
-		if at := passageOf(n); at.Len() > 0 {
-			for i, e := range p.Report.Evidence {
-				if e.Span.Overlaps(at) {
-					one.Passage = p.Report.Number(i)
-					break
-				}
-			}
-		}
+		one := p.noted(n)
+		one.Passage = PassageOf(n, p.Report)
 		out = append(out, one)
 	}
 	return out

@@ -1,9 +1,11 @@
 package web_test
 
 import (
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"html"
+	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -16,7 +18,11 @@ import (
 	"strings"
 	"testing"
 
+	"concordat/instance/signing"
+	"concordat/report"
+	"concordat/report/pdf"
 	"concordat/store"
+	"concordat/web"
 )
 
 // TestTwoOfficers: a change tells the score before and after; each takes back the own one, while the other's stays and is
@@ -208,4 +214,72 @@ func pdfText(t *testing.T, file string) (string, error) {
 	}
 	out, err := exec.CommandContext(t.Context(), "pdftotext", "-layout", path, "-").Output()
 	return string(out), err
+}
+
+// TestComments: who wrote a comment edits and deletes it, nobody else does; it says that it was edited, belongs to its passage in
+// the page, the API and the PDF, and other officers are told.
+func TestComments(t *testing.T) {
+	d := newDeskOf(t, true, func(o *web.Options) {
+		o.ReportPDF = func(ctx context.Context, out io.Writer, rep *report.Report, _ bool) error {
+			notes, err := signing.Notes(ctx, o.Store, rep.Task)
+			if err != nil {
+				return err
+			}
+			b, err := pdf.Write(rep, pdf.Options{Notes: notes})
+			if err == nil {
+				_, err = out.Write(b)
+			}
+			return err
+		}
+	})
+	ada, bo := d.signedIn(t, "ada", store.RoleOfficer), d.signedIn(t, "bo", store.RoleOfficer)
+	d.finished(t, "one", "ada", thesis(t, 20_000, 10, 5))
+	prog := ada.program("read", "review")
+	const path = "/checks/one/comments"
+	note := prog.exchange(http.MethodPost, path, `{"text": "look here", "passage": "3"}`, http.StatusOK)
+	if note["passage"] != "3" || note["seq"] != 1.0 {
+		t.Fatalf("a comment on passage 3 is %v", note)
+	}
+	prog.exchange(http.MethodPost, path, `{"text": "nowhere", "passage": "99"}`, http.StatusNotFound)
+	edit := func(text string) url.Values { return url.Values{"kind": {"edit"}, "comment": {"1"}, "text": {text}} }
+	bo.post("/checks/one/notes", http.StatusForbidden, edit("not mine"))
+	bo.post("/checks/one/notes", http.StatusForbidden, url.Values{"kind": {"remove"}, "comment": {"1"}})
+	if page := bo.get("/checks/one", http.StatusOK); strings.Contains(page, `value="remove"`) {
+		t.Error("others are offered to delete it")
+	}
+	ada.post("/checks/one/notes", http.StatusBadRequest, edit(" "))
+	page := ada.post("/checks/one/notes", http.StatusOK, edit("seen <twice>"))
+	ada.wants(page, "seen &lt;twice&gt;", "· edited ", `value="remove"`)
+	if strings.Contains(page, "look here") {
+		t.Error("the former text is still there")
+	}
+	ada.wants(ada.get("/checks/one/passages/3", http.StatusOK), "seen &lt;twice&gt;", "· edited ")
+	if told := bo.get("/checks/one/changes?after=1", http.StatusOK); !strings.Contains(told, "<strong>ada</strong> edited a comment") {
+		t.Errorf("bo is told %q", told)
+	}
+	text, err := pdfText(t, ada.get("/checks/one/report?format=pdf", http.StatusOK))
+	if err == nil && !strings.Contains(text, "comment on passage 3") {
+		t.Errorf("the PDF does not say on which passage the comment is:\n%.3000s", text)
+	}
+	// After an exclusion the passage keeps its number, and the comment with it.
+	prog.exchange(http.MethodPost, "/checks/one/exclusions", `{"exclude": true, "source": {"site": "here", "library": "theses", "document": "source-001.txt"}}`,
+		http.StatusOK)
+	var list struct {
+		Notes []struct{ Text, Passage, Edited string }
+	}
+	prog.json(http.MethodGet, "/api/v1/checks/one/notes", "", http.StatusOK, &list)
+	if len(list.Notes) != 1 || list.Notes[0].Text != "seen <twice>" || list.Notes[0].Passage != "3" || list.Notes[0].Edited == "" {
+		t.Errorf("notes %+v", list.Notes)
+	}
+	bo.program("review").exchange(http.MethodPut, path+"/1", `{"text": "x"}`, http.StatusForbidden)
+	if n := prog.exchange(http.MethodPut, path+"/1", `{"text": "third"}`, http.StatusOK); n["text"] != "third" {
+		t.Errorf("edited: %v", n)
+	}
+	prog.exchange(http.MethodDelete, path+"/1", "", http.StatusNoContent)
+	prog.exchange(http.MethodDelete, path+"/1", "", http.StatusNotFound)
+	page = bo.get("/checks/one", http.StatusOK)
+	if strings.Contains(page, "third") {
+		t.Error("a deleted comment is still shown")
+	}
+	ada.wants(d.signedIn(t, "admin", store.RoleAdministrator).get("/admin/audit", http.StatusOK), "comment_edited", "comment_removed")
 }

@@ -46,6 +46,11 @@ func Notes(ctx context.Context, db *store.DB, id concordat.TaskID) ([]pdf.Note, 
 	var out []pdf.Note
 	for _, r := range all {
 		n := pdf.Note{At: r.At, By: r.By, Kind: pdf.NoteKind(r.Kind), Text: r.Text}
+		if r.Kind == store.ReviewComment {
+			if err := json.Unmarshal(r.Data, &n.Place); err != nil {
+				return nil, fmt.Errorf("comment on %s: %w: %v", id, concordat.ErrCorrupt, err)
+			}
+		}
 		switch n.Kind {
 		case pdf.NoteVerdict:
 			if err := json.Unmarshal(r.Data, &n.Verdict); err != nil {

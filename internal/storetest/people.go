@@ -312,6 +312,31 @@ func testReviews(t *testing.T, p Place) {
 	wantErr(t, err, concordat.ErrInvalid)
 	_, err = db.AppendReview(ctx, "t1", store.Review{Kind: store.ReviewRules, Data: []byte("{")})
 	wantErr(t, err, concordat.ErrInvalid)
+	// A comment is changed or deleted by who wrote it; its number is not used again.
+	_, err = db.ChangeComment(ctx, "t1", 2, "ada", "mine", start)
+	wantErr(t, err, concordat.ErrRefused)
+	_, err = db.ChangeComment(ctx, "t1", 1, "ada", "no comment", start)
+	wantErr(t, err, concordat.ErrNotFound)
+	edited, err := db.ChangeComment(ctx, "t1", 2, "波", "quoted", start.Add(time.Minute))
+	must(t, err)
+	want[1].Text = "quoted"
+	got, err = db.Reviews(ctx, "t1")
+	must(t, err)
+	if d := cmp.Diff(append(want, edited), got); d != "" || edited.Seq != 3 || edited.Kind != store.ReviewEdited ||
+		string(edited.Data) != "2" {
+		t.Errorf("%+v: %s", edited, d)
+	}
+	last, err := db.AppendReview(ctx, "t1", store.Review{By: "波", Kind: store.ReviewComment, Text: "again"})
+	must(t, err)
+	removed, err := db.ChangeComment(ctx, "t1", last.Seq, "波", "", start)
+	must(t, err)
+	got, err = db.Reviews(ctx, "t1")
+	must(t, err)
+	if d := cmp.Diff(append(want, edited, removed), got); d != "" || removed.Seq != last.Seq+1 || removed.Kind != store.ReviewRemoved {
+		t.Errorf("%+v: %s", removed, d)
+	}
+	_, err = db.ChangeComment(ctx, "t1", last.Seq, "波", "again", start)
+	wantErr(t, err, concordat.ErrNotFound)
 	must(t, db.DeleteTask(ctx, "t1"))
 	if got, err := db.Reviews(ctx, "t1"); got != nil || err != nil {
 		t.Errorf("reviews of a deleted task: %v, %v", got, err)

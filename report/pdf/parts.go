@@ -175,6 +175,12 @@ func (d *doc) notes() {
 	d.y += 4
 	for _, n := range d.o.Notes {
 		what := d.in.Say("comment")
+		for i, e := range d.r.Evidence {
+			if n.Place.Len() > 0 && e.Span.Overlaps(n.Place) {
+				what = d.in.Say("comment on passage %s", d.r.Number(i))
+				break
+			}
+		}
 		switch n.Kind {
 		case NoteVerdict:
 			what = d.in.Say("verdict: %s", d.in.Verdict(n.Verdict))

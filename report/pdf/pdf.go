@@ -49,6 +49,7 @@ type Note struct {
 	Kind    NoteKind
 	Verdict string // of a verdict: clear, discuss or suspected
 	Text    string
+	Place   concordat.Span // of the submission, that a comment is about; empty: the whole
 }
 
 // A4, in points.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"concordat/store"
 	"concordat/web"
 	"concordat/web/bounds"
+	"concordat/web/message"
 )
 
 type apiListInput struct {
@@ -28,6 +30,8 @@ type apiNote struct {
 	Kind    string    `json:"kind" enum:"comment,verdict,signoff"`
 	Text    string    `json:"text,omitempty"`
 	Verdict string    `json:"verdict,omitempty" enum:"clear,discuss,suspected"`
+	Edited  time.Time `json:"edited,omitzero" doc:"When a comment got another text"`
+	Passage string    `json:"passage,omitempty" doc:"Number of the passage that a comment is about, as the report has it; absent: the whole, or the passage does not stand by the rules in force"`
 }
 
 type apiNotesOutput struct {
@@ -37,8 +41,10 @@ type apiNotesOutput struct {
 	}
 }
 
-func noteOf(r store.Review) (apiNote, error) {
-	out := apiNote{Seq: r.Seq, At: r.At, By: r.By, Kind: string(r.Kind), Text: r.Text}
+// noteOf is a note as programs see it; now is the review that it is of.
+func noteOf(r store.Review, now *web.Review, rep *report.Report) (apiNote, error) {
+	out := apiNote{Seq: r.Seq, At: r.At, By: r.By, Kind: string(r.Kind), Text: r.Text, Edited: now.Edited[r.Seq],
+		Passage: web.PassageOf(r, rep)}
 	if r.Kind == store.ReviewVerdict {
 		if err := json.Unmarshal(r.Data, &out.Verdict); err != nil {
 			return out, fmt.Errorf("verdict %d: %w: %v", r.Seq, concordat.ErrCorrupt, err)
@@ -90,10 +96,14 @@ func (w api) apiNotes(ctx context.Context, in *apiListInput) (*apiNotesOutput, e
 	if err != nil {
 		return nil, err
 	}
+	now, rep, err := w.noted(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
 	out := &apiNotesOutput{}
 	out.Body.Notes, out.Body.Next = []apiNote{}, next
 	for _, r := range rs {
-		n, err := noteOf(r)
+		n, err := noteOf(r, now, rep)
 		if err != nil {
 			return nil, err
 		}
@@ -172,7 +182,7 @@ func (w api) apiVerdict(ctx context.Context, in *apiCheckInput) (*apiVerdictOutp
 	}
 	out := &apiVerdictOutput{}
 	out.Body.SignedOff = append([]string{}, signers(now)...)
-	out.Body.Verdict, err = noteOf(*now.Verdict)
+	out.Body.Verdict, err = noteOf(*now.Verdict, now, nil)
 	return out, err
 }
 
@@ -182,12 +192,88 @@ type apiCommentInput struct {
 	ID string `path:"id"`
 	KeyInput
 	Body struct {
-		Text string `json:"text" minLength:"1" maxLength:"10000"`
+		Text    string `json:"text" minLength:"1" maxLength:"10000"`
+		Passage string `json:"passage,omitempty" pattern:"^([1-9][0-9]*[a-z]*)?$" maxLength:"20" doc:"Number of the passage that it is about, as the report has it; absent: the whole"`
 	}
 }
 
 func (w api) apiAddComment(ctx context.Context, in *apiCommentInput) (*apiOneNoteOutput, error) {
-	return w.apiAddNote(ctx, in.ID, in.Key, url.Values{"kind": {string(store.ReviewComment)}, "text": {in.Body.Text}})
+	f := url.Values{"kind": {string(store.ReviewComment)}, "text": {in.Body.Text}}
+	if in.Body.Passage != "" {
+		_, rep, err := w.noted(ctx, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		i := -1
+		if rep != nil {
+			i = rep.Numbered(in.Body.Passage)
+		}
+		if i < 0 {
+			return nil, fmt.Errorf("passage %s of %s: %w", in.Body.Passage, in.ID, concordat.ErrNotFound)
+		}
+		f.Set("start", strconv.Itoa(rep.Evidence[i].Span.Start))
+		f.Set("end", strconv.Itoa(rep.Evidence[i].Span.End))
+	}
+	return w.apiAddNote(ctx, in.ID, in.Key, f, in.Body.Passage)
+}
+
+// noted returns the review of a check, and its report by the rules in force; nil: it has none.
+func (w api) noted(ctx context.Context, id string) (*web.Review, *report.Report, error) {
+	t, err := w.Visible(ctx, visitorOf(ctx), concordat.TaskID(id))
+	if err != nil {
+		return nil, nil, err
+	}
+	now, err := w.Review(ctx, t.ID)
+	if err != nil || !web.HasReport(t) {
+		return now, nil, err
+	}
+	rep, err := w.CurrentReport(ctx, visitorOf(ctx), t, report.English)
+	return now, rep, err
+}
+
+type apiChangeCommentInput struct {
+	ID      string `path:"id"`
+	Comment int    `path:"comment" minimum:"1" doc:"Its seq"`
+	Body    struct {
+		Text string `json:"text" minLength:"1" maxLength:"10000"`
+	}
+}
+
+func (w api) apiChangeComment(ctx context.Context, in *apiChangeCommentInput) (*apiOneNoteOutput, error) {
+	if strings.TrimSpace(in.Body.Text) == "" {
+		return nil, message.Invalid("wrong.comment")
+	}
+	v, t, _, err := w.apiReviewed(ctx, in.ID)
+	if err == nil {
+		err = w.Reports.ChangeComment(ctx, v, t, in.Comment, in.Body.Text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	now, rep, err := w.noted(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range now.Notes {
+		if n.Seq == in.Comment {
+			one, err := noteOf(n, now, rep)
+			return &apiOneNoteOutput{one}, err
+		}
+	}
+	return nil, fmt.Errorf("comment %d on %s: %w", in.Comment, in.ID, concordat.ErrNotFound)
+}
+
+type apiCommentPath struct {
+	ID      string `path:"id"`
+	Comment int    `path:"comment" minimum:"1" doc:"Its seq"`
+}
+
+func (w api) apiRemoveComment(ctx context.Context, in *apiCommentPath) (*struct{}, error) {
+	v, t, _, err := w.apiReviewed(ctx, in.ID)
+	if err == nil {
+		err = w.Reports.ChangeComment(ctx, v, t, in.Comment, "")
+	}
+	return nil, err
 }
 
 type apiGiveVerdictInput struct {
@@ -201,7 +287,7 @@ type apiGiveVerdictInput struct {
 
 func (w api) apiGiveVerdict(ctx context.Context, in *apiGiveVerdictInput) (*apiOneNoteOutput, error) {
 	return w.apiAddNote(ctx, in.ID, in.Key, url.Values{"kind": {string(store.ReviewVerdict)}, "verdict": {in.Body.Verdict},
-		"text": {in.Body.Text}})
+		"text": {in.Body.Text}}, "")
 }
 
 type apiSignOffInput struct {
@@ -210,10 +296,11 @@ type apiSignOffInput struct {
 }
 
 func (w api) apiSignOff(ctx context.Context, in *apiSignOffInput) (*apiOneNoteOutput, error) {
-	return w.apiAddNote(ctx, in.ID, in.Key, url.Values{"kind": {string(store.ReviewSignOff)}})
+	return w.apiAddNote(ctx, in.ID, in.Key, url.Values{"kind": {string(store.ReviewSignOff)}}, "")
 }
 
-func (w api) apiAddNote(ctx context.Context, id, key string, f url.Values) (*apiOneNoteOutput, error) {
+// apiAddNote adds a note that a form describes; passage is the number of the passage that it is about.
+func (w api) apiAddNote(ctx context.Context, id, key string, f url.Values, passage string) (*apiOneNoteOutput, error) {
 	v := visitorOf(ctx)
 	return web.Once(ctx, w.Web, v, key, []any{"note", id, f}, func() (*apiOneNoteOutput, error) {
 		t, err := w.Visible(ctx, v, concordat.TaskID(id))
@@ -228,7 +315,8 @@ func (w api) apiAddNote(ctx context.Context, id, key string, f url.Values) (*api
 		if err != nil {
 			return nil, err
 		}
-		one, err := noteOf(n)
+		one, err := noteOf(n, now, nil)
+		one.Passage = passage
 		return &apiOneNoteOutput{one}, err
 	})
 }

@@ -65,6 +65,8 @@ type apiNoted struct {
 	Kind    store.ReviewKind `json:"kind" enum:"comment,verdict,signoff"`
 	Text    string           `json:"text,omitempty"`
 	Verdict string           `json:"verdict,omitempty" enum:"clear,discuss,suspected"`
+	Edited  time.Time        `json:"edited,omitzero" doc:"When a comment got another text"`
+	Passage string           `json:"passage,omitempty" doc:"Number of the passage that a comment is about"`
 }
 
 type apiChange struct {
@@ -117,7 +119,7 @@ func (w api) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput
 		b.Verdict, b.By, b.At = now.Code(), now.Verdict.By, now.Verdict.At
 	}
 	for _, n := range now.Notes {
-		one := apiNoted{n.Seq, n.At, n.By, n.Kind, n.Text, ""}
+		one := apiNoted{n.Seq, n.At, n.By, n.Kind, n.Text, "", now.Edited[n.Seq], web.PassageOf(n, rep)}
 		if n.Kind == store.ReviewVerdict {
 			one.Verdict = (&web.Review{Verdict: &n}).Code()
 		}

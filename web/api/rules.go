@@ -57,6 +57,11 @@ func (w api) apiOfRules(a huma.API) {
 	register(w, a, get("list-notes", "/notes", "Comments, verdicts and sign-offs, oldest first", ""), w.apiNotes)
 	register(w, a, get("get-verdict", "/verdict", "The verdict in force", "Not found where nobody has given one."), w.apiVerdict)
 	register(w, a, do("add-comment", http.MethodPost, "/comments", "Comment on a check", "", bounds.WordsBody), w.apiAddComment)
+	register(w, a, do("change-comment", http.MethodPut, "/comments/{comment}", "Give a comment of one's own another text", "",
+		bounds.WordsBody), w.apiChangeComment)
+	remove := do("delete-comment", http.MethodDelete, "/comments/{comment}", "Delete a comment of one's own", "Its text is not kept.", 0)
+	remove.status = http.StatusNoContent
+	register(w, a, remove, w.apiRemoveComment)
 	register(w, a, do("give-verdict", http.MethodPost, "/verdict", "Give a verdict, with the reason",
 		"It replaces the one before, and with it its sign-offs; both stay among the notes.", bounds.WordsBody), w.apiGiveVerdict)
 	register(w, a, do("sign-off", http.MethodPost, "/sign-off", "Agree with the verdict in force",
