@@ -28,6 +28,29 @@ func (d *desk) sql(t *testing.T, statements ...string) {
 	}
 }
 
+// tables returns the names of the tables of the store.
+func (d *desk) tables(t *testing.T) (names []string) {
+	t.Helper()
+	db, err := sql.Open("sqlite3", filepath.Join(d.dir, "site.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	rows, err := db.QueryContext(t.Context(), "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
 // without runs f while the store has no such table, so that all that reads it fails.
 func (d *desk) without(t *testing.T, table string, f func()) {
 	t.Helper()

@@ -1,0 +1,78 @@
+package web_test
+
+import (
+	"io"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"concordat/store"
+)
+
+// varies matches the parts of a page that differ from one showing to the next; badges are the numbers beside the names of other
+// pages, which are left out when they cannot be read.
+var (
+	badges = regexp.MustCompile(`<span class="badge">[0-9]+<span class="hidden">[^<]*</span></span>`)
+	varies = regexp.MustCompile(`nonce-[A-Za-z0-9+/=_-]+|nonce="[^"]*"|[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+Z?|value="[A-Z0-9]{26}"|[0-9.,]+ (ms|s|MiB|KiB)`)
+)
+
+// TestWholePages: each page is shown whole or not at all. Where a table of the store cannot be read, whoever opens a page
+// that needs it is told that something went wrong; nobody sees less and takes it for all there is.
+func TestWholePages(t *testing.T) {
+	d := newDesk(t, true)
+	d.finished(t, "case-1", "adam", thesis(t, 20_000, 10, 3))
+	d.incoming(t, "one", time.Now().Add(time.Hour))
+	adam := d.signedIn(t, "adam", store.RoleAdministrator)
+	adam.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	show := func(path string) (int, string) {
+		t.Helper()
+		resp, err := adam.Do(adam.request(http.MethodGet, path, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, varies.ReplaceAllString(badges.ReplaceAllString(string(b), ""), "…")
+	}
+	ids := map[string]string{"/checks/": "case-1", "/libraries/": "theses", "/requests/": "one", "/documents/": "theses"}
+	pages := map[string]string{}
+	for _, pattern := range slices.Sorted(maps.Keys(routeDecisions)) {
+		if !strings.HasPrefix(pattern, "GET ") || !strings.Contains(routeDecisions[pattern], "a") || strings.Contains(pattern, "events") {
+			continue
+		}
+		id := "none"
+		for prefix, one := range ids {
+			if strings.HasPrefix(pattern, "GET "+prefix) {
+				id = one
+			}
+		}
+		_, path := filled(pattern, id)
+		if code, page := show(path); code == http.StatusOK {
+			pages[path] = page
+		}
+	}
+	for path, page := range pages {
+		if _, again := show(path); again != page {
+			delete(pages, path)
+		}
+	}
+	if len(pages) < 25 {
+		t.Errorf("only %d pages are compared: %v", len(pages), slices.Sorted(maps.Keys(pages)))
+	}
+	for _, table := range d.tables(t) {
+		d.without(t, table, func() {
+			for path, page := range pages {
+				if code, got := show(path); code < 500 && (code != http.StatusOK || got != page) {
+					t.Errorf("%s without the table %s: %d, and another page than before", path, table, code)
+				}
+			}
+		})
+	}
+}
