@@ -38,6 +38,7 @@ type options struct {
 	funcs    string
 	only     string
 	tests    string
+	blind    bool
 	json     bool
 	list     bool
 }
@@ -67,6 +68,7 @@ func main() {
 	flag.StringVar(&o.funcs, "funcs", "", "only functions whose name (Type.method) matches this regular expression")
 	flag.StringVar(&o.only, "run", "", "only tests that match, as go test -run")
 	flag.StringVar(&o.tests, "tests", "", "packages whose tests are run, separated by commas; none: the package itself")
+	flag.BoolVar(&o.blind, "blind", false, "do not measure what the tests cover, for which a large package is built anew: a change in no test is run too")
 	flag.BoolVar(&o.json, "json", false, "print one JSON object a mutant, then one for each package")
 	flag.BoolVar(&o.list, "list", false, "list what would be run")
 	flag.Parse()
@@ -165,7 +167,7 @@ func mutate(ctx context.Context, o options, root, pkg string, known map[string]s
 	if err := os.Chmod(dir, 0o711); err != nil {
 		return s, err
 	}
-	t := &tester{root: root, pkg: pkg, tests: []string{pkg}, only: o.only, dir: dir, limit: o.limit}
+	t := &tester{root: root, pkg: pkg, tests: []string{pkg}, only: o.only, dir: dir, limit: o.limit, blind: o.blind}
 	if o.tests != "" {
 		t.tests = strings.Split(o.tests, ",")
 	}

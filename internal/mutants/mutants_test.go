@@ -238,6 +238,14 @@ func TestRun(t *testing.T) {
 	if survived != sum.Survived+sum.Uncovered || sum.Drawn != len(states) || sum.Killed < 3 {
 		t.Errorf("%d survived; %+v", survived, sum)
 	}
+	out.Reset()
+	blind, err := run(context.Background(), options{packages: []string{"p"}, known: "none", funcs: "^unused$", blind: true}, &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if blind == 0 || strings.Contains(out.String(), "uncovered") {
+		t.Errorf("what is in no test was not run:\n%s", out.String())
+	}
 	if b, err := os.ReadFile("p/p.go"); err != nil || string(b) != sample {
 		t.Errorf("the source has changed (%v)", err)
 	}

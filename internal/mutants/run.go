@@ -32,6 +32,7 @@ type tester struct {
 	only      string   // -run
 	dir       string   // for overlays and binaries
 	limit     time.Duration
+	blind     bool // it is not known what the tests cover: every change is run
 	covered   map[string][]span
 }
 
@@ -43,7 +44,11 @@ type span struct{ from, to int }
 func (t *tester) prepare(ctx context.Context) error {
 	profile := filepath.Join(t.dir, "cover")
 	began := time.Now()
-	out, err := t.gotest(ctx, 10*time.Minute, "-coverprofile="+profile, "-coverpkg=./"+t.pkg)
+	var cover []string
+	if !t.blind {
+		cover = []string{"-coverprofile=" + profile, "-coverpkg=./" + t.pkg}
+	}
+	out, err := t.gotest(ctx, 10*time.Minute, cover...)
 	if err != nil {
 		return fmt.Errorf("%s fails without a change: %w\n%s", t.pkg, err, out)
 	}
@@ -51,6 +56,9 @@ func (t *tester) prepare(ctx context.Context) error {
 		t.limit = 3*time.Since(began) + 20*time.Second
 	}
 	t.limit = t.limit.Round(time.Second)
+	if t.blind {
+		return nil
+	}
 	b, err := os.ReadFile(profile)
 	if err != nil {
 		return err
@@ -103,7 +111,7 @@ func (t *tester) covers(c Change) bool {
 
 // try runs the tests with the change, through an overlay: the tree is not touched.
 func (t *tester) try(ctx context.Context, c Change) (State, error) {
-	if !c.InCase && !t.covers(c) {
+	if !t.blind && !c.InCase && !t.covers(c) {
 		return Uncovered, nil
 	}
 	path := filepath.Join(t.root, c.File)
