@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/internal/storetest"
 	"concordat/site/batch"
 	"concordat/site/retain"
 	"concordat/store"
@@ -91,75 +92,90 @@ func (b failingErasure) DeleteBatch(ctx context.Context, id string) error {
 	return b.fails("DeleteBatch", func() error { return b.DB.DeleteBatch(ctx, id) })
 }
 
+// erasures are deletions of each kind: the eraser, the store that it uses, and a function that makes the next thing to delete
+// and looks whether it is gone.
+var erasures = map[string]func(t *testing.T) (e *retain.Eraser, b *brokenStore, next func() (retain.Target, func())){
+	"a document that a report cites": func(t *testing.T) (*retain.Eraser, *brokenStore, func() (retain.Target, func())) {
+		s := newShelf(t)
+		b := &brokenStore{DB: s.store, fail: -1}
+		e := retain.New(s.Site, retain.Options{Answers: s.Answerer, Store: failingErasure{b}, Areas: []retain.Area{s.files},
+			Cited: func() retain.CitedPolicy { return retain.CitedWithhold }})
+		n := 0
+		return e, b, func() (retain.Target, func()) {
+			n++
+			id := concordat.DocumentID(fmt.Sprintf("%s-%d.txt", mark, n))
+			s.add(id, marked)
+			task := s.check(marked, nil)
+			return retain.Target{Library: "theses", Documents: []concordat.DocumentID{id}}, func() {
+				if _, err := s.store.DocumentRow(t.Context(), "theses", id); !errors.Is(err, concordat.ErrNotFound) {
+					t.Errorf("the document: %v", err)
+				}
+				f, err := s.Findings(t.Context(), task)
+				if err != nil || len(f.Passages) == 0 || strings.Contains(wording(f), mark) {
+					t.Errorf("the report that cites it: %v, %q", err, wording(f))
+				}
+			}
+		}
+	},
+	"a check": func(t *testing.T) (*retain.Eraser, *brokenStore, func() (retain.Target, func())) {
+		s := newShelf(t)
+		b := &brokenStore{DB: s.store, fail: -1}
+		e := retain.New(s.Site, retain.Options{Store: failingErasure{b}, Areas: []retain.Area{s.files}})
+		return e, b, func() (retain.Target, func()) {
+			task := s.check(marked, nil)
+			return retain.Target{Tasks: []concordat.TaskID{task}}, func() {
+				if _, err := s.store.Task(t.Context(), task); !errors.Is(err, concordat.ErrNotFound) {
+					t.Errorf("the check: %v", err)
+				}
+				if in := s.holding([]byte(mark)); len(in) > 0 {
+					t.Errorf("its text is still in %v", in)
+				}
+			}
+		}
+	},
+	"a document of a batch": func(t *testing.T) (*retain.Eraser, *brokenStore, func() (retain.Target, func())) {
+		p := newSite(t)
+		b := &brokenStore{DB: p.store, fail: -1}
+		place := &onePlace{}
+		e := retain.New(p.Site, retain.Options{Store: failingErasure{b}, Batches: place})
+		shared := prose(1, 12)
+		return e, b, func() (retain.Target, func()) {
+			x := newBatch(t, p, map[string]string{"x.txt": shared + prose(2, 8), "y.txt": shared + prose(3, 8)}, []string{"x.txt", "y.txt"},
+				batch.Job{NoLibraries: true})
+			place.index = x.index
+			tasks := map[string]concordat.TaskID{}
+			for _, m := range x.run(t).Members {
+				tasks[m.Name] = m.Task
+			}
+			return retain.Target{Tasks: []concordat.TaskID{tasks["x.txt"]}}, func() {
+				f, err := p.Findings(t.Context(), tasks["y.txt"])
+				if err != nil || len(f.Passages) == 0 || strings.Contains(wording(f), "x.txt") {
+					t.Errorf("the report of the other: %v, %q", err, wording(f))
+				}
+				ref := concordat.Ref{Site: "here", Library: concordat.BatchLibrary(x.id), Document: "x.txt"}
+				if _, err := x.index.Document(t.Context(), ref); !errors.Is(err, concordat.ErrNotFound) {
+					t.Errorf("its text: %v", err)
+				}
+			}
+		}
+	},
+}
+
+// resume is what the next start does. A part of the index may be in use, and then a deletion stays open.
+func resume(t *testing.T, e *retain.Eraser) (done int, err error) {
+	t.Helper()
+	for range 4 {
+		if done, err = e.Resume(t.Context()); !errors.Is(err, concordat.ErrUnavailable) {
+			break
+		}
+	}
+	return done, err
+}
+
 // TestErasureStoreFails lets each call of the store fail in a deletion of each kind: who asked is told, and with the next
 // start all of it goes, also what other reports say in the words of what is deleted.
 func TestErasureStoreFails(t *testing.T) {
-	for name, kind := range map[string]func(t *testing.T) (e *retain.Eraser, b *brokenStore, next func() (retain.Target, func())){
-		"a document that a report cites": func(t *testing.T) (*retain.Eraser, *brokenStore, func() (retain.Target, func())) {
-			s := newShelf(t)
-			b := &brokenStore{DB: s.store, fail: -1}
-			e := retain.New(s.Site, retain.Options{Answers: s.Answerer, Store: failingErasure{b}, Areas: []retain.Area{s.files},
-				Cited: func() retain.CitedPolicy { return retain.CitedWithhold }})
-			n := 0
-			return e, b, func() (retain.Target, func()) {
-				n++
-				id := concordat.DocumentID(fmt.Sprintf("%s-%d.txt", mark, n))
-				s.add(id, marked)
-				task := s.check(marked, nil)
-				return retain.Target{Library: "theses", Documents: []concordat.DocumentID{id}}, func() {
-					if _, err := s.store.DocumentRow(t.Context(), "theses", id); !errors.Is(err, concordat.ErrNotFound) {
-						t.Errorf("the document: %v", err)
-					}
-					f, err := s.Findings(t.Context(), task)
-					if err != nil || len(f.Passages) == 0 || strings.Contains(wording(f), mark) {
-						t.Errorf("the report that cites it: %v, %q", err, wording(f))
-					}
-				}
-			}
-		},
-		"a check": func(t *testing.T) (*retain.Eraser, *brokenStore, func() (retain.Target, func())) {
-			s := newShelf(t)
-			b := &brokenStore{DB: s.store, fail: -1}
-			e := retain.New(s.Site, retain.Options{Store: failingErasure{b}, Areas: []retain.Area{s.files}})
-			return e, b, func() (retain.Target, func()) {
-				task := s.check(marked, nil)
-				return retain.Target{Tasks: []concordat.TaskID{task}}, func() {
-					if _, err := s.store.Task(t.Context(), task); !errors.Is(err, concordat.ErrNotFound) {
-						t.Errorf("the check: %v", err)
-					}
-					if in := s.holding([]byte(mark)); len(in) > 0 {
-						t.Errorf("its text is still in %v", in)
-					}
-				}
-			}
-		},
-		"a document of a batch": func(t *testing.T) (*retain.Eraser, *brokenStore, func() (retain.Target, func())) {
-			p := newSite(t)
-			b := &brokenStore{DB: p.store, fail: -1}
-			place := &onePlace{}
-			e := retain.New(p.Site, retain.Options{Store: failingErasure{b}, Batches: place})
-			shared := prose(1, 12)
-			return e, b, func() (retain.Target, func()) {
-				x := newBatch(t, p, map[string]string{"x.txt": shared + prose(2, 8), "y.txt": shared + prose(3, 8)}, []string{"x.txt", "y.txt"},
-					batch.Job{NoLibraries: true})
-				place.index = x.index
-				tasks := map[string]concordat.TaskID{}
-				for _, m := range x.run(t).Members {
-					tasks[m.Name] = m.Task
-				}
-				return retain.Target{Tasks: []concordat.TaskID{tasks["x.txt"]}}, func() {
-					f, err := p.Findings(t.Context(), tasks["y.txt"])
-					if err != nil || len(f.Passages) == 0 || strings.Contains(wording(f), "x.txt") {
-						t.Errorf("the report of the other: %v, %q", err, wording(f))
-					}
-					ref := concordat.Ref{Site: "here", Library: concordat.BatchLibrary(x.id), Document: "x.txt"}
-					if _, err := x.index.Document(t.Context(), ref); !errors.Is(err, concordat.ErrNotFound) {
-						t.Errorf("its text: %v", err)
-					}
-				}
-			}
-		},
-	} {
+	for name, kind := range erasures {
 		t.Run(name, func(t *testing.T) {
 			e, b, next := kind(t)
 			target, gone := next()
@@ -185,13 +201,7 @@ func TestErasureStoreFails(t *testing.T) {
 						t.Fatal(err)
 					}
 				} else {
-					done, err := e.Resume(t.Context())
-					for range 3 { // a part of the index is in use, and the deletion stays open
-						if !errors.Is(err, concordat.ErrUnavailable) {
-							break
-						}
-						done, err = e.Resume(t.Context())
-					}
+					done, err := resume(t, e)
 					if done != 1 || err != nil {
 						t.Errorf("after call %d, %s, failed: went on with %d deletions, error %v", n, call, done, err)
 					}
@@ -200,6 +210,35 @@ func TestErasureStoreFails(t *testing.T) {
 			}
 			if len(calls) < 5 {
 				t.Errorf("a deletion of %d calls of the store, too few for this test", len(calls))
+			}
+		})
+	}
+}
+
+// TestErasureStatementsFail is the same with each statement, those of a transaction too.
+func TestErasureStatementsFail(t *testing.T) {
+	for name, kind := range erasures {
+		t.Run(name, func(t *testing.T) {
+			e, _, next := kind(t)
+			for n := 0; ; n++ {
+				target, gone := next()
+				ctx := storetest.NewLosing(t.Context(), n)
+				_, err := e.Erase(ctx, "ada", "asked", target)
+				if !ctx.Lost() {
+					must(t, err)
+					gone()
+					return
+				}
+				if !errors.Is(err, storetest.ErrLost) {
+					t.Errorf("statement %d failed: error %v, want its own", n, err)
+				}
+				done, err := resume(t, e)
+				must(t, err)
+				if done == 0 { // nothing was begun, or all was done
+					_, err = e.Erase(t.Context(), "ada", "asked", target)
+					must(t, err)
+				}
+				gone()
 			}
 		})
 	}
