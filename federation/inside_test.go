@@ -231,6 +231,9 @@ func TestCallerOf(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", address, got, want)
 		}
 	}
+	if got := callerOf(&net.UnixAddr{Name: "/run/one"}); got != "/run/one" {
+		t.Errorf("an address of another kind: %s", got)
+	}
 }
 
 // TestBounded: connections of an address are bounded in number and rate, and what it may do comes back

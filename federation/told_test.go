@@ -116,6 +116,32 @@ func TestCauses(t *testing.T) {
 	}
 }
 
+// TestMalformed: a request of any kind whose payload does not follow the format is refused as such, and the site is asked
+// nothing.
+func TestMalformed(t *testing.T) {
+	panicked := 0
+	w := newWorkbench(t, time.Now)
+	w.reopen(t, federation.ServerOptions{Panicked: func() { panicked++ }})
+	for _, typ := range []crypto.MessageType{crypto.TypeQuery, crypto.TypeCatalogue, crypto.TypeReveal, crypto.TypeCard,
+		crypto.TypeAuditHead, crypto.TypeOutline, crypto.TypeEdges, crypto.TypeShip, crypto.TypeNotice, crypto.TypeFederation} {
+		for _, payload := range [][]byte{nil, {wire.Version, wire.ModeSealed, 1}} {
+			env, pending := w.seal(t, typ, payload, time.Minute)
+			status, body := w.post(env)
+			if status != http.StatusOK {
+				t.Errorf("type %d: status %d", typ, status)
+				continue
+			}
+			_, refusal := w.opened(t, body, pending, crypto.TypeReply)
+			if refusal == nil || refusal.Reason != concordat.ReasonFault || refusal.Words == "" {
+				t.Errorf("type %d, %d bytes: refusal %+v", typ, len(payload), refusal)
+			}
+		}
+	}
+	if n := w.answers.asked(); n != 0 || panicked != 0 {
+		t.Errorf("%d requests ran, %d panicked", n, panicked)
+	}
+}
+
 // TestAnswerPanics: a panic while a partner is answered refuses that request alone, is counted once and logged with its stack.
 func TestAnswerPanics(t *testing.T) {
 	var log bytes.Buffer
