@@ -27,7 +27,8 @@ func TestRootKeyFile(t *testing.T) {
 	})
 	adam := d.signedIn(t, "adam", store.RoleAdministrator)
 	adam.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	for one, two := range map[string]string{"correct horse": "correct horsf", "eleven char": "eleven char", "": "", "ééééééééééé": "ééééééééééé"} {
+	for one, two := range map[string]string{"correct horse": "correct horsf", "eleven char": "eleven char", "": "",
+		"ééééééééééé": "ééééééééééé"} {
 		page := adam.post("/admin/keys", http.StatusBadRequest, url.Values{"passphrase": {one}, "again": {two}})
 		if under != nil || len(notes) != 0 || strings.Contains(page, "locked") {
 			t.Errorf("%q and %q: the key was given", one, two)
