@@ -69,12 +69,12 @@ type Node struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
-	mu      sync.Mutex // guards all below
-	copies  map[concordat.ShardID]*hosted
-	written map[concordat.ShardID]uint64 // newest record that this node wrote: its readers see it
-	said    coord.Incarnation            // announced
-	pause   *writePause                  // a moment that is being taken
-	fatal   error
+	mu        sync.Mutex // guards all below
+	copies    map[concordat.ShardID]*hosted
+	written   map[concordat.ShardID]uint64 // newest record that this node wrote: its readers see it
+	announced coord.Incarnation            // announced
+	pause     *writePause                  // a moment that is being taken
+	fatal     error
 
 	opened   atomic.Uint64 // copies, since the start
 	sessions atomic.Int64  // with the coordinator, since the start
@@ -153,7 +153,7 @@ func (n *Node) join(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := n.elsewhere(known, &v); err != nil {
+		if err := n.refuseCopiedFolder(known, &v); err != nil {
 			return err
 		}
 		me := l.Members[n.o.Node.ID]
@@ -343,7 +343,7 @@ func (n *Node) readyFor(id concordat.ShardID, i coord.Incarnation) {
 // announce makes the node live once every copy is where others may believe it (R7).
 func (n *Node) announce(v *coord.View) {
 	n.mu.Lock()
-	ready := v.Me != "" && n.said != v.Me
+	ready := v.Me != "" && n.announced != v.Me
 	for _, h := range n.copies {
 		ready = ready && h.ready == v.Me
 	}
@@ -368,7 +368,7 @@ func (n *Node) announce(v *coord.View) {
 		return
 	}
 	n.mu.Lock()
-	n.said = v.Me
+	n.announced = v.Me
 	n.mu.Unlock()
 }
 

@@ -23,9 +23,9 @@ type nodeFile struct {
 	Folder uint64 `json:"folder,omitempty"`
 }
 
-// elsewhere refuses to start from a copy of the folder of a node that runs: a folder copied from under a process lacks what that
+// refuseCopiedFolder refuses to start from a copy of the folder of a node that runs: a folder copied from under a process lacks what that
 // acknowledges afterwards. From the folder itself nobody else runs, as the caller holds its lock.
-func (n *Node) elsewhere(known nodeFile, v *coord.View) error {
+func (n *Node) refuseCopiedFolder(known nodeFile, v *coord.View) error {
 	other, live := v.Live[n.o.Node.ID]
 	if !live || known.Folder == 0 || known.Folder == inode(n.o.Dir) {
 		return nil

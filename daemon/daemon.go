@@ -196,7 +196,7 @@ func (s *Daemon) start(ctx context.Context, g *errgroup.Group, d *WebApp, l list
 	g.Go(func() error { return s.hooks().Run(ctx) })
 	g.Go(func() error { return d.tool.Run(ctx) })
 	g.Go(func() error { return s.tidy(ctx, s.eraser) })
-	g.Go(func() error { return s.asLeader(ctx, TaskKeeper, s.keepSite) })
+	g.Go(func() error { return s.asLeader(ctx, TaskMaintenance, s.keepSite) })
 	g.Go(func() error { return s.watchNodes(ctx) })
 	g.Go(func() error { return s.watchSettings(ctx) })
 	g.Go(func() error { return s.reload(ctx) })

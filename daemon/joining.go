@@ -169,7 +169,9 @@ func (s *Daemon) answerFrom(ctx context.Context, l net.Listener, listen string) 
 // partnersRunner returns what begins to answer partners within g.
 func (s *Daemon) partnersRunner(ctx context.Context, g *errgroup.Group) func(*partners.Server, net.Listener) {
 	return func(p *partners.Server, l net.Listener) {
-		p.Run(ctx, g, l, func(ctx context.Context, f func(context.Context) error) error { return s.asLeader(ctx, TaskKeeper, f) })
+		p.Run(ctx, g, l, func(ctx context.Context, f func(context.Context) error) error {
+			return s.asLeader(ctx, TaskMaintenance, f)
+		})
 	}
 }
 

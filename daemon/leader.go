@@ -16,8 +16,8 @@ import (
 
 // The leader tasks, as the store names them.
 const (
-	TaskBatches = "batches" // runs batches and what is done again
-	TaskKeeper  = "keeper"  // deletes, applies retention, keeps the fingerprint sets of partners, delivers notices
+	TaskBatches     = "batches" // runs batches and what is done again
+	TaskMaintenance = "keeper"  // deletes, applies retention, keeps the fingerprint sets of partners, delivers notices
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 // runLook is how the text of a run of a word processor is shown, as far as that decides whether it can be read. The zero
 // value sets nothing.
 type runLook struct {
-	hidden, tiny toggle
-	ink, fill    colour // "" is not set, or not known
+	hidden, tiny     toggle
+	foreground, fill colour // "" is not set, or not known
 }
 
 // toggle is a property that a style or a run sets or leaves alone.
@@ -39,8 +39,8 @@ func (r runLook) over(s runLook) runLook {
 	if s.tiny != unset {
 		r.tiny = s.tiny
 	}
-	if s.ink != "" {
-		r.ink = s.ink
+	if s.foreground != "" {
+		r.foreground = s.foreground
 	}
 	if s.fill != "" {
 		r.fill = s.fill
@@ -57,7 +57,7 @@ func (r runLook) code() string {
 	switch {
 	case r.hidden == on:
 		return FlagHidden
-	case r.ink != "" && r.ink != "auto" && alike(r.ink, fill):
+	case r.foreground != "" && r.foreground != "auto" && alike(r.foreground, fill):
 		return FlagWhite
 	case r.tiny == on:
 		return FlagTiny
@@ -71,7 +71,7 @@ func (r *runLook) property(name string, a attrs) bool {
 	case "w:vanish":
 		r.hidden = toggled(isOn(a))
 	case "w:color":
-		r.ink = docxColour(a.get("val"))
+		r.foreground = docxColour(a.get("val"))
 	case "w:shd":
 		if c := docxColour(a.get("fill")); c != "auto" {
 			r.fill = c

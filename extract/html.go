@@ -42,7 +42,7 @@ func (st *htmlState) look() look {
 	if n := len(st.stack); n > 0 {
 		return st.stack[n-1].look
 	}
-	return pageLook
+	return pageStyle
 }
 
 // htmlText writes the text of s.

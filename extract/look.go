@@ -19,18 +19,18 @@ var lookProperties = map[string]bool{
 
 // look is how the text of an element is shown, as far as that decides whether it can be read.
 type look struct {
-	gone      string // flag code of an element that hides all that is in it, or ""
-	invisible bool   // visibility, which an element inside may set back
-	size      float64
-	ink       colour
-	paper     colour
+	gone       string // flag code of an element that hides all that is in it, or ""
+	invisible  bool   // visibility, which an element inside may set back
+	size       float64
+	foreground colour
+	background colour
 }
 
 // colour is a colour in a form that can be compared; "" is one that is not known.
 type colour string
 
-// pageLook is the look of a page without any style: black on white, 16 pixels.
-var pageLook = look{size: 16, ink: "#000000", paper: "#ffffff"}
+// pageStyle is the look of a page without any style: black on white, 16 pixels.
+var pageStyle = look{size: 16, foreground: "#000000", background: "#ffffff"}
 
 // code is the flag that text of this look needs, or "".
 func (l *look) code() string {
@@ -41,7 +41,7 @@ func (l *look) code() string {
 		return FlagHidden
 	case l.size <= tinyPixels:
 		return FlagTiny
-	case l.ink == "transparent", l.ink != "" && l.paper != "" && alike(l.ink, l.paper):
+	case l.foreground == "transparent", l.foreground != "" && l.background != "" && alike(l.foreground, l.background):
 		return FlagWhite
 	}
 	return ""
@@ -107,16 +107,16 @@ func (l *look) attributes(n *html.Node, b *box) {
 		case "hidden":
 			b.none = true
 		case "bgcolor":
-			l.paper = readColour(a.Val)
+			l.background = readColour(a.Val)
 		case "background":
-			l.paper = ""
+			l.background = ""
 		case "text":
 			if n.DataAtom == atom.Body {
-				l.ink = readColour(a.Val)
+				l.foreground = readColour(a.Val)
 			}
 		case "color":
 			if n.DataAtom == atom.Font {
-				l.ink = readColour(a.Val)
+				l.foreground = readColour(a.Val)
 			}
 		}
 	}
@@ -150,12 +150,12 @@ func (l *look) set(b *box, d setting, outer *look) {
 	case "color", "-webkit-text-fill-color":
 		switch v {
 		case "inherit", "unset", "currentcolor":
-			l.ink = outer.ink
+			l.foreground = outer.foreground
 		default:
-			l.ink = readColour(v)
+			l.foreground = readColour(v)
 		}
 	case "background", "background-color", "background-image":
-		l.setPaper(d.name, v, outer)
+		l.setBackground(d.name, v, outer)
 	case "position":
 		b.placed = v == "absolute" || v == "fixed"
 	case "left", "top", "right", "bottom", "text-indent", "margin-left":
@@ -169,10 +169,10 @@ func (l *look) set(b *box, d setting, outer *look) {
 	}
 }
 
-// setPaper reads a background; a picture may be of any colour.
-func (l *look) setPaper(name, v string, outer *look) {
+// setBackground reads a background; a picture may be of any colour.
+func (l *look) setBackground(name, v string, outer *look) {
 	if strings.Contains(v, "url(") || strings.Contains(v, "gradient(") {
-		l.paper = ""
+		l.background = ""
 		return
 	}
 	if name == "background-image" {
@@ -181,9 +181,9 @@ func (l *look) setPaper(name, v string, outer *look) {
 	for _, f := range splitValue(v) {
 		switch c := readColour(f); {
 		case c == "transparent" || f == "none" || f == "inherit" || f == "initial":
-			l.paper = outer.paper
+			l.background = outer.background
 		case c != "":
-			l.paper = c
+			l.background = c
 		}
 	}
 }

@@ -119,10 +119,10 @@ func (r *runLook) odfProperties(name string, a attrs) {
 			r.hidden = toggled(d == "none")
 		}
 		if c := a.get("color"); c != "" {
-			r.ink = readColour(c)
+			r.foreground = readColour(c)
 		}
 		if a.get("use-window-font-color") == "true" {
-			r.ink = "auto"
+			r.foreground = "auto"
 		}
 		if n, err := strconv.ParseFloat(strings.TrimSuffix(a.get("font-size"), "pt"), 64); err == nil {
 			r.tiny = toggled(n <= tinyPoints)

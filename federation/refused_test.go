@@ -303,10 +303,12 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// failingDesk is a desk that cannot keep who enrols.
-type failingDesk struct{ *desk }
+// failingRegistrar is a desk that cannot keep who enrols.
+type failingRegistrar struct{ *desk }
 
-func (failingDesk) Enrol(context.Context, *crypto.Enrolment) error { return concordat.ErrUnavailable }
+func (failingRegistrar) Enrol(context.Context, *crypto.Enrolment) error {
+	return concordat.ErrUnavailable
+}
 
 // TestEnrolmentBehindProxy posts enrolments below HTTP, as from a proxy that ends TLS: the good one is taken, and of the
 // others none is, all are answered alike, and none takes the place of the next.
@@ -357,7 +359,7 @@ func TestEnrolmentBehindProxy(t *testing.T) {
 			t.Errorf("%s: status %d, %q", name, rec.Code, rec.Body)
 		}
 	}
-	if rec := post(serving(failingDesk{desk}), good); rec.Code != http.StatusBadRequest {
+	if rec := post(serving(failingRegistrar{desk}), good); rec.Code != http.StatusBadRequest {
 		t.Errorf("an enrolment that was not kept: status %d", rec.Code)
 	}
 	if len(desk.enrolled) != 0 {

@@ -224,17 +224,17 @@ func (r *Replays) forget(e *replay) {
 	close(e.done)
 }
 
-// errElsewhere: another process of the site has taken the request.
-var errElsewhere = errors.New("another process of the site has taken it")
+// errTaken: another process of the site has taken the request.
+var errTaken = errors.New("another process of the site has taken it")
 
-// commit claims the request for this process and puts it on the disk; from then on it has run. It fails with errElsewhere if another
+// commit claims the request for this process and puts it on the disk; from then on it has run. It fails with errTaken if another
 // process of the site has it.
 func (r *Replays) commit(ctx context.Context, e *replay) error {
 	if r.claim != nil {
 		if ours, err := r.claim(ctx, e.key.from, e.key.id, e.until); err != nil {
 			return fmt.Errorf("claim a request: %w", err)
 		} else if !ours {
-			return errElsewhere
+			return errTaken
 		}
 	}
 	r.mu.Lock()

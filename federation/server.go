@@ -355,7 +355,7 @@ func (s *Server) fresh(ctx context.Context, e *replay, v *crypto.Verified, m Mem
 	if s.o.Newer != nil && request.Card > m.Card.Serial {
 		s.o.Newer(concordat.SiteID(m.Site.String()))
 	}
-	if err := s.replays.commit(ctx, e); errors.Is(err, errElsewhere) {
+	if err := s.replays.commit(ctx, e); errors.Is(err, errTaken) {
 		s.replays.forget(e)
 		return s.seal(opened, answered{}, &concordat.Refusal{Reason: concordat.ReasonUnknown,
 			Words: "another node of this site took it before: ask anew"})

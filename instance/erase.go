@@ -11,14 +11,14 @@ import (
 // retain.Options.
 func Eraser(o *Instance, sign func([32]byte) (json.RawMessage, error), log *slog.Logger) *retain.Eraser {
 	return retain.New(o.Site, retain.Options{
-		Store:     o.Store,
-		Areas:     []retain.Area{o.Originals(), o.BatchFolders()},
-		Batches:   o.BatchFolders(),
-		Remains:   o.ClearRemains,
-		Cited:     func() retain.CitedPolicy { return retain.CitedPolicy(o.Config.Retention.Cited) },
-		Logger:    log,
-		Elsewhere: o.KeptElsewhere,
-		Sign:      sign,
-		Answers:   o.Answers,
+		Store:        o.Store,
+		Areas:        []retain.Area{o.Originals(), o.BatchFolders()},
+		Batches:      o.BatchFolders(),
+		Remains:      o.ClearRemains,
+		Cited:        func() retain.CitedPolicy { return retain.CitedPolicy(o.Config.Retention.Cited) },
+		Logger:       log,
+		OtherProcess: o.OtherProcessDeletes,
+		Sign:         sign,
+		Answers:      o.Answers,
 	})
 }

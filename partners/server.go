@@ -52,7 +52,7 @@ type Server struct {
 	// notice and again are how often notices, and what commands change, are looked after.
 	notice, again time.Duration
 
-	keeper atomic.Bool // this process does what one process does for the site
+	maintains atomic.Bool // this process does what one process does for the site
 
 	mu     sync.Mutex // guards the rest
 	shards map[concordat.Epoch]*index.Shard
@@ -149,8 +149,8 @@ func (p *Server) Run(ctx context.Context, g *errgroup.Group, l net.Listener,
 
 // keep runs, until ctx ends, the work that one process does for the whole site.
 func (p *Server) keep(ctx context.Context) error {
-	p.keeper.Store(true)
-	defer p.keeper.Store(false)
+	p.maintains.Store(true)
+	defer p.maintains.Store(false)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return p.client.o.Answers.KeepEpochs(ctx) })
 	g.Go(func() error { return p.every(ctx, p.notice, "notices", p.DeliverNotices) })
@@ -164,7 +164,7 @@ func (p *Server) keep(ctx context.Context) error {
 // follow takes over what the process that keeps the fingerprint sets makes of them.
 func (p *Server) follow(ctx context.Context) error {
 	return p.every(ctx, followEvery, "fingerprint sets", func(ctx context.Context) error {
-		if p.keeper.Load() {
+		if p.maintains.Load() {
 			return nil
 		}
 		return p.client.o.Answers.Follow(ctx)

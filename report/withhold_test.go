@@ -96,16 +96,16 @@ func TestWithhold(t *testing.T) {
 	}
 }
 
-func TestVeil(t *testing.T) {
+func TestRedact(t *testing.T) {
 	f := withheldFindings()
 	for _, doc := range []concordat.DocumentID{"a", "b"} {
 		ref := concordat.Ref{Site: "north", Library: "l", Document: doc}
 		f.Partners = append(f.Partners, report.PartnerSource{Ref: ref, Title: "Wells", Author: "A. Writer"})
 		f.SharedWorks = append(f.SharedWorks, report.SharedWorks{Source: ref, Title: "Wells"})
 	}
-	out := report.Veil(f, func(r concordat.Ref) bool { return r.Document == "b" })
+	out := report.Redact(f, func(r concordat.Ref) bool { return r.Document == "b" })
 	for i, p := range out.Passages {
-		if veiled := p.Source.Document == "b"; veiled != (p.Text == "") || veiled == (strings.HasPrefix(p.Title, "Title of")) {
+		if redacted := p.Source.Document == "b"; redacted != (p.Text == "") || redacted == (strings.HasPrefix(p.Title, "Title of")) {
 			t.Errorf("passage %d: %+v", i, p)
 		}
 		if f.Passages[i].Text == "" {

@@ -65,7 +65,7 @@ type Text struct {
 
 	hanAt []int32 // byte of Source of each rune in Han runs, while splitting
 	spare []Word  // memory
-	room  words.Room
+	room  words.Scratch
 }
 
 // Chars returns the number of folded characters of the text.

@@ -74,7 +74,7 @@ func (s *Site) redactHidden(ctx context.Context, f *report.Findings) (*report.Fi
 		}
 	}
 	if len(hidden) > 0 {
-		f = report.Flagged(report.Veil(f, func(r concordat.Ref) bool { return hidden[r] }), report.HiddenFlag(len(hidden), until))
+		f = report.Flagged(report.Redact(f, func(r concordat.Ref) bool { return hidden[r] }), report.HiddenFlag(len(hidden), until))
 	}
 	if gone > 0 {
 		f = report.Flagged(f, report.DeletedFlag(gone))

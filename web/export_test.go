@@ -40,8 +40,8 @@ func (w *Web) Forget() {
 	w.cache.entries, w.cache.bytes = nil, 0
 }
 
-// BoundShelf sets how many bytes of findings are kept, about.
-func (w *Web) BoundShelf(bytes int) {
+// BoundReportCache sets how many bytes of findings are kept, about.
+func (w *Web) BoundReportCache(bytes int) {
 	w.cache.mu.Lock()
 	defer w.cache.mu.Unlock()
 	w.cache.most = bytes

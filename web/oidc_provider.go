@@ -53,11 +53,11 @@ type provider struct {
 type discovered struct {
 	*oidc.Provider
 	verifier *oidc.IDTokenVerifier
-	said
+	discoveryExtras
 }
 
-// said holds the fields that the library does not return.
-type said struct {
+// discoveryExtras holds the fields that the library does not return.
+type discoveryExtras struct {
 	EndSession string   `json:"end_session_endpoint"`
 	IssParam   bool     `json:"authorization_response_iss_parameter_supported"`
 	Auth       []string `json:"token_endpoint_auth_methods_supported"`
@@ -122,7 +122,7 @@ func (p *provider) ask(ctx context.Context, now time.Time) (*discovered, error) 
 		return nil, err
 	}
 	d := &discovered{Provider: known}
-	if err := known.Claims(&d.said); err != nil {
+	if err := known.Claims(&d.discoveryExtras); err != nil {
 		return nil, err
 	}
 	for _, one := range []string{known.Endpoint().AuthURL, known.Endpoint().TokenURL, d.Keys} {

@@ -11,9 +11,9 @@ import (
 	"concordat/store"
 )
 
-// TestShelf: whatever is put away in between, and however many read at the same time, each sees the report that
+// TestReportCache: whatever is put away in between, and however many read at the same time, each sees the report that
 // was asked for, and what is kept stays within its bound.
-func TestShelf(t *testing.T) {
+func TestReportCache(t *testing.T) {
 	d := newDesk(t, true)
 	const tasks, bound = 6, 300 << 10 // two or three of them
 	for i := range tasks {
@@ -21,7 +21,7 @@ func TestShelf(t *testing.T) {
 		f.Submission.Title = fmt.Sprintf("Thesis %d.", i)
 		d.finished(t, concordat.TaskID(fmt.Sprint("t", i)), "ada", f)
 	}
-	d.web.BoundShelf(bound)
+	d.web.BoundReportCache(bound)
 	readers := make([]*person, 4)
 	for i := range readers {
 		readers[i] = d.signedIn(t, fmt.Sprint("reader", i), store.RoleAuditor)

@@ -504,7 +504,7 @@ func (s *joinedSite) answers(south place, n *joinedNode) {
 // erase deletes at a node that does not keep the site, and wants nothing found at any.
 func (s *joinedSite) erase() {
 	s.t.Helper()
-	holder := storetest.Holder(s.t, s.db, daemon.TaskKeeper, time.Now().UnixMicro())
+	holder := storetest.Holder(s.t, s.db, daemon.TaskMaintenance, time.Now().UnixMicro())
 	other := s.nodes[slices.IndexFunc(s.nodes, func(n *joinedNode) bool { return instance.NodeWorker(coord.NodeID(n.name)) != holder })]
 	path := filepath.Join(s.t.TempDir(), "bell.txt")
 	if err := os.WriteFile(path, []byte(bellText), 0o600); err != nil {

@@ -13,8 +13,8 @@ import (
 	"concordat/site/ask"
 )
 
-// TestBorneOut: what a report attributes to a partner stands in what the partner signed, or is named.
-func TestBorneOut(t *testing.T) {
+// TestVerifyAttribution: what a report attributes to a partner stands in what the partner signed, or is named.
+func TestVerifyAttribution(t *testing.T) {
 	t.Parallel()
 	north := newSigning(t, "north")
 	handle := concordat.Handle{1, 2, 3}

@@ -230,17 +230,17 @@ func sum(path string, w io.Writer, progress func(int) error) ([32]byte, error) {
 	}
 	defer func() { _ = f.Close() }() // only read
 	h := sha256.New()
-	_, err = io.Copy(io.MultiWriter(h, w), &told{f, progress})
+	_, err = io.Copy(io.MultiWriter(h, w), &countingReader{f, progress})
 	return [32]byte(h.Sum(nil)), err
 }
 
-// told reads, and tells how much.
-type told struct {
+// countingReader reads, and tells how much.
+type countingReader struct {
 	r        io.Reader
 	progress func(int) error
 }
 
-func (t *told) Read(p []byte) (int, error) {
+func (t *countingReader) Read(p []byte) (int, error) {
 	n, err := t.r.Read(p)
 	if n > 0 && t.progress != nil {
 		if stop := t.progress(n); stop != nil {

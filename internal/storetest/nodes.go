@@ -56,7 +56,7 @@ func testKeystore(t *testing.T, p Place) {
 }
 
 // A duty has one holder at a time, whose time may pass.
-func testDuties(t *testing.T, p Place) {
+func testLeaderTasks(t *testing.T, p Place) {
 	db, c := open(t, p)
 	ctx := t.Context()
 	want := func(holder string, want bool) {

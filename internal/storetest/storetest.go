@@ -112,7 +112,7 @@ func Run(t *testing.T, newPlace func(t *testing.T) Place) {
 		{"LTIPlatforms", testLTIPlatforms},
 		{"LTIAssets", testLTIAssets},
 		{"Keystore", testKeystore},
-		{"Duties", testDuties},
+		{"LeaderTasks", testLeaderTasks},
 		{"Taken", testTaken},
 		{"TaskProgress", testTaskProgress},
 		{"ReadWhileWriting", testReadWhileWriting},

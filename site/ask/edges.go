@@ -26,14 +26,14 @@ func (r *round) edges(ctx context.Context, job concordat.JobID, n *nominated, fu
 		a.Passages = append(a.Passages, concordat.EdgePassage{Span: l.B, Words: own[i].Words})
 		words += len(own[i].Words)
 	}
-	showing := store.Showing{Partner: r.told.site, Hash: store.TextHash(r.fw.sub.Text), Form: store.FormEdges, Epoch: r.p.Epoch}
+	showing := store.Showing{Partner: r.answer.site, Hash: store.TextHash(r.fw.sub.Text), Form: store.FormEdges, Epoch: r.p.Epoch}
 	for _, l := range literal {
 		showing.Characters += l.A.Len()
 	}
 	if err := r.fw.s.o.Store.Show(ctx, showing); errors.Is(err, concordat.ErrRefused) {
 		return nil, 0, nil, nil
 	} else if err != nil {
-		return nil, 0, nil, fmt.Errorf("record what %s is shown: %w", r.told.site, err)
+		return nil, 0, nil, fmt.Errorf("record what %s is shown: %w", r.answer.site, err)
 	}
 	e, err := r.p.Partner.Edges(ctx, a)
 	if refused := (*concordat.Refusal)(nil); errors.As(err, &refused) && !errors.Is(err, concordat.ErrUnavailable) {

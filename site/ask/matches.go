@@ -47,7 +47,7 @@ func (s *Asker) Matches(ctx context.Context, sub site.Submission, o site.CheckOp
 }
 
 // add merges what partners told.
-func (m *Matched) add(all []*told) {
+func (m *Matched) add(all []*partnerAnswer) {
 	t := tally{}
 	enter := func(questions []concordat.Sentence, ms []concordat.Match) {
 		for _, x := range ms {

@@ -24,7 +24,7 @@ func byMatch(a, b concordat.Match) int {
 }
 
 // add puts what partners and mirrors told into the findings.
-func add(f *report.Findings, all []*told) {
+func add(f *report.Findings, all []*partnerAnswer) {
 	for _, t := range all {
 		f.Passages = append(f.Passages, t.passages...)
 		f.Consulted = append(f.Consulted, t.consulted...)
@@ -82,7 +82,7 @@ func (t tally) documents(h compare.Hit) int {
 
 // recount counts again the documents that hold each passage, now over all sites: wording is common if it is
 // common in the federation.
-func recount(own concordat.SiteID, f *report.Findings, local []*compare.Candidate, all []*told) {
+func recount(own concordat.SiteID, f *report.Findings, local []*compare.Candidate, all []*partnerAnswer) {
 	t := tally{}
 	by := map[concordat.Ref]*compare.Candidate{}
 	enter := func(site concordat.SiteID, cs []*compare.Candidate) {
@@ -153,16 +153,16 @@ type soFar struct {
 	f    *report.Findings // of this site and of mirrors; does not change
 	o    *site.CheckOptions
 
-	mu    sync.Mutex // guards the rest
-	told  []*told
-	dirty bool
+	mu      sync.Mutex // guards the rest
+	answers []*partnerAnswer
+	dirty   bool
 }
 
 // tell takes what a partner told.
-func (k *soFar) tell(t *told) error {
+func (k *soFar) tell(t *partnerAnswer) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.told, k.dirty = append(k.told, t), true
+	k.answers, k.dirty = append(k.answers, t), true
 	return nil
 }
 
@@ -194,7 +194,7 @@ func (k *soFar) keepOn(ctx context.Context) error {
 		case <-tick.C:
 		}
 		k.mu.Lock()
-		so, dirty := slices.Clone(k.told), k.dirty
+		so, dirty := slices.Clone(k.answers), k.dirty
 		k.dirty = false
 		k.mu.Unlock()
 		if !dirty {
@@ -208,7 +208,7 @@ func (k *soFar) keepOn(ctx context.Context) error {
 
 // keep stores the findings so far. A partner that has not come back is in them as one that has not
 // answered.
-func (k *soFar) keep(ctx context.Context, so []*told) error {
+func (k *soFar) keep(ctx context.Context, so []*partnerAnswer) error {
 	f, o := k.f, k.o
 	g := *f
 	g.Task = k.task
@@ -216,7 +216,7 @@ func (k *soFar) keep(ctx context.Context, so []*told) error {
 		slices.Clone(f.Partners), slices.Clone(f.Statements), slices.Clone(f.Flags), slices.Clone(f.Wording)
 	add(&g, so)
 	for _, p := range o.Partners {
-		if slices.ContainsFunc(so, func(t *told) bool { return t.site == p.Partner.Site() }) {
+		if slices.ContainsFunc(so, func(t *partnerAnswer) bool { return t.site == p.Partner.Site() }) {
 			continue
 		}
 		for _, l := range p.Libraries {

@@ -243,8 +243,8 @@ func (s *Asker) DropMirror(ctx context.Context, m site.MirroredLibrary) error {
 func (s *Asker) Mirrors(ctx context.Context) ([]store.Mirror, error) { return s.o.Store.Mirrors(ctx) }
 
 // mirrors compares the submission with every mirror, and tells nobody.
-func (fw *forwarding) mirrors(ctx context.Context) ([]*told, error) {
-	var out []*told
+func (fw *forwarding) mirrors(ctx context.Context) ([]*partnerAnswer, error) {
+	var out []*partnerAnswer
 	for i := range fw.o.Mirrors {
 		m := &fw.o.Mirrors[i]
 		state, err := fw.s.o.Store.Mirror(ctx, keyOf(*m))
@@ -263,9 +263,9 @@ func (fw *forwarding) mirrors(ctx context.Context) ([]*told, error) {
 	return out, nil
 }
 
-func (fw *forwarding) mirror(ctx context.Context, m *site.MirroredLibrary, state *store.Mirror) (*told, error) {
+func (fw *forwarding) mirror(ctx context.Context, m *site.MirroredLibrary, state *store.Mirror) (*partnerAnswer, error) {
 	began := time.Now()
-	t := &told{site: m.Site, questions: fw.profiles[m.Profiler].Questions()}
+	t := &partnerAnswer{site: m.Site, questions: fw.profiles[m.Profiler].Questions()}
 	q := fw.query(fw.profiles[m.Profiler])
 	q.Libraries = []concordat.LibraryID{within(m)}
 	a := &concordat.Answer{}

@@ -36,28 +36,28 @@ const (
 // compare nominates documents by the matches and asks for more about them: the second round. What
 // a failure leaves unanswered is shown as the matched sentences.
 func (r *round) compare(ctx context.Context) error {
-	slices.SortFunc(r.told.matches, byMatch)
-	r.wording = r.fw.commonAt(r.told.questions, r.told.matches, r.p.Documents, byStep)
-	r.told.wording = r.wording.common
-	evidence, common := r.wording.apart(r.told.questions, r.told.matches)
-	all := compare.Nominate(r.told.questions, evidence, byStep)
+	slices.SortFunc(r.answer.matches, byMatch)
+	r.wording = r.fw.commonAt(r.answer.questions, r.answer.matches, r.p.Documents, byStep)
+	r.answer.wording = r.wording.common
+	evidence, common := r.wording.apart(r.answer.questions, r.answer.matches)
+	all := compare.Nominate(r.answer.questions, evidence, byStep)
 	if few := r.p.Documents > 0 && r.p.Documents <= mostOutlined; !few {
 		all = slices.DeleteFunc(all, func(c *compare.Candidate) bool { return !worthAsking(c) })
 	}
 	most := cmp.Or(r.fw.o.Candidates, compare.DefaultCandidates)
 	if left := len(all) - most; left > 0 {
-		r.told.flags = append(r.told.flags, concordat.Flag{Code: "candidates_left_out", Count: left,
+		r.answer.flags = append(r.answer.flags, concordat.Flag{Code: "candidates_left_out", Count: left,
 			Detail: fmt.Sprintf("%d more documents of site %s share a little wording with the submission; the %d closest are shown", left,
-				r.told.site, most)})
+				r.answer.site, most)})
 		all = all[:most]
 	}
-	r.told.candidates = all
+	r.answer.candidates = all
 	docs := make(map[concordat.Ref]*nominated, len(r.order))
 	for _, n := range r.order {
 		docs[n.ref] = n
 	}
 	found, err := r.outlines(ctx, all, docs)
-	beside := r.wording.beside(r.told.questions, common, r.p.Profiler)
+	beside := r.wording.beside(r.answer.questions, common, r.p.Profiler)
 	for i, c := range all {
 		n := docs[c.Ref]
 		src := r.source(n)
@@ -67,7 +67,7 @@ func (r *round) compare(ctx context.Context) error {
 			ps = r.fw.fromHits(c.Hits, r.p.Profiler)
 		case found[i].form != "":
 			src.Outline = found[i].form
-			r.told.lengths[n.ref] = found[i].length
+			r.answer.lengths[n.ref] = found[i].length
 			ps = append(ps, r.fw.fromHits(notHeld(c.Hits, ps), r.p.Profiler)...)
 		}
 		ps = r.wording.judged(ps)
@@ -78,7 +78,7 @@ func (r *round) compare(ctx context.Context) error {
 			ps[k].Source, ps[k].Title, ps[k].Documents = n.ref, n.Title, c.Documents(ps[k].Span)
 		}
 		if len(ps) > 0 {
-			r.told.passages, r.told.sources = append(r.told.passages, ps...), append(r.told.sources, src)
+			r.answer.passages, r.answer.sources = append(r.answer.passages, ps...), append(r.answer.sources, src)
 		}
 	}
 	r.addBeside(beside, docs)
@@ -102,11 +102,11 @@ func isEvidence(p concordat.Passage) bool { return p.Wording == "" }
 // addBeside adds the common wording that documents hold, and the documents named for that alone.
 func (r *round) addBeside(beside []concordat.Passage, docs map[concordat.Ref]*nominated) {
 	for _, p := range beside {
-		if !slices.ContainsFunc(r.told.sources, func(x report.PartnerSource) bool { return x.Ref == p.Source }) {
-			r.told.sources = append(r.told.sources, r.source(docs[p.Source]))
+		if !slices.ContainsFunc(r.answer.sources, func(x report.PartnerSource) bool { return x.Ref == p.Source }) {
+			r.answer.sources = append(r.answer.sources, r.source(docs[p.Source]))
 		}
 	}
-	r.told.passages = append(r.told.passages, beside...)
+	r.answer.passages = append(r.answer.passages, beside...)
 }
 
 // leastWorth is the least worth of a document's matches for which its outline is asked for.
@@ -347,9 +347,9 @@ func (r *round) outlinesOf(ctx context.Context, job concordat.JobID, of []int, c
 		return fmt.Errorf("%w: outlines", errGarbage)
 	}
 	if len(shown.Statement.Payload) > 0 {
-		r.told.statements = append(r.told.statements, shown.Statement)
+		r.answer.statements = append(r.answer.statements, shown.Statement)
 	}
-	var mu sync.Mutex // guards r.told, and bad
+	var mu sync.Mutex // guards r.answer, and bad
 	var bad error
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(mostEdges)
@@ -367,7 +367,7 @@ func (r *round) outlinesOf(ctx context.Context, job concordat.JobID, of []int, c
 				bad = errors.Join(errGarbage, err)
 				return nil
 			}
-			shown := &r.told.consulted[n.Library].Shown
+			shown := &r.answer.consulted[n.Library].Shown
 			if got.form != "" {
 				shown.Outlines++
 				shown.Units += len(o.Units)
@@ -375,7 +375,7 @@ func (r *round) outlinesOf(ctx context.Context, job concordat.JobID, of []int, c
 				out[i] = got
 			}
 			if st != nil && len(st.Payload) > 0 {
-				r.told.statements = append(r.told.statements, *st)
+				r.answer.statements = append(r.answer.statements, *st)
 			}
 			return err
 		})

@@ -40,7 +40,7 @@ type forwarding struct {
 }
 
 // told is the answer of one partner, or of one mirror.
-type told struct {
+type partnerAnswer struct {
 	site       concordat.SiteID
 	name       string               // for people; may be empty
 	questions  []concordat.Sentence // of the submission, under the partner's scheme
@@ -59,7 +59,7 @@ type told struct {
 
 // outcome says how a partner that is done has answered: refused, silent or failed where none of its
 // libraries did. The reason is the first that it gave for a library without an answer.
-func (t *told) outcome() (site.PartnerState, concordat.Reason) {
+func (t *partnerAnswer) outcome() (site.PartnerState, concordat.Reason) {
 	var why concordat.Reason
 	whole := 0
 	for _, c := range t.consulted {
@@ -119,11 +119,11 @@ func (s *Asker) newForwarding(sub site.Submission, o *site.CheckOptions, task co
 
 // all asks every partner at once and returns what they told, in the order of the options. each is called after
 // each partner, never concurrently. It fails only with the error of ctx, or of the store.
-func (fw *forwarding) all(ctx context.Context, progress func(site.Progress), each func(*told) error) ([]*told, error) {
+func (fw *forwarding) all(ctx context.Context, progress func(site.Progress), each func(*partnerAnswer) error) ([]*partnerAnswer, error) {
 	if fw.o.Forwarded() == site.ForwardNone {
 		return nil, nil
 	}
-	out := make([]*told, len(fw.o.Partners))
+	out := make([]*partnerAnswer, len(fw.o.Partners))
 	var mu sync.Mutex // guards done, and calls of each
 	done := 0
 	g, ctx := errgroup.WithContext(ctx)
@@ -159,7 +159,7 @@ func (fw *forwarding) all(ctx context.Context, progress func(site.Progress), eac
 }
 
 // one speaks to one partner within its deadline. A partner that fails is no error.
-func (fw *forwarding) one(ctx context.Context, p *site.PartnerLibraries, say func(site.PartnerState)) (*told, error) {
+func (fw *forwarding) one(ctx context.Context, p *site.PartnerLibraries, say func(site.PartnerState)) (*partnerAnswer, error) {
 	r := newRound(fw, p)
 	if err := r.prepare(ctx); err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func (fw *forwarding) one(ctx context.Context, p *site.PartnerLibraries, say fun
 		r.blame(ctx, err)
 	}
 	r.finish()
-	return r.told, nil
+	return r.answer, nil
 }
 
 // unmatched reports whether less than half of a sentence stands in the passages found at this site.

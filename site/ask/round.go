@@ -26,7 +26,7 @@ var errGarbage = errors.New("not an answer")
 type round struct {
 	fw     *forwarding
 	p      *site.PartnerLibraries
-	told   *told
+	answer *partnerAnswer
 	began  time.Time
 	chosen []int // questions to be asked, in an order that says nothing
 	// sent and answered are numbers of sentences: the rest was cut off by a failure.
@@ -49,9 +49,10 @@ type nominated struct {
 
 func newRound(fw *forwarding, p *site.PartnerLibraries) *round {
 	r := &round{fw: fw, p: p, began: time.Now(), documents: map[concordat.Handle]*nominated{}}
-	r.told = &told{site: p.Partner.Site(), name: p.Name, questions: fw.profiles[p.Profiler].Questions(), lengths: map[concordat.Ref]int{}}
+	r.answer = &partnerAnswer{site: p.Partner.Site(), name: p.Name, questions: fw.profiles[p.Profiler].Questions(),
+		lengths: map[concordat.Ref]int{}}
 	for _, l := range p.Libraries {
-		r.told.consulted = append(r.told.consulted, concordat.Consulted{Site: r.told.site, Library: l, Epoch: p.Epoch.String(),
+		r.answer.consulted = append(r.answer.consulted, concordat.Consulted{Site: r.answer.site, Library: l, Epoch: p.Epoch.String(),
 			Level: concordat.ShowNothing, Missing: []concordat.ShardID{}})
 	}
 	return r
@@ -61,7 +62,7 @@ func newRound(fw *forwarding, p *site.PartnerLibraries) *round {
 // another form is left out: two forms together tell far more than either.
 func (r *round) prepare(ctx context.Context) error {
 	walls := r.fw.shared.Unasked()
-	for i, q := range r.told.questions {
+	for i, q := range r.answer.questions {
 		if r.fw.share(q.Span, walls) >= compare.MostlyShared {
 			continue // nothing that anybody holds of it would be evidence
 		}
@@ -77,27 +78,27 @@ func (r *round) prepare(ctx context.Context) error {
 	}
 	digests := make([]store.Digest, len(r.chosen))
 	for i, q := range r.chosen {
-		digests[i] = store.SentenceDigest(r.told.questions[q].Span.In(r.fw.sub.Text))
+		digests[i] = store.SentenceDigest(r.answer.questions[q].Span.In(r.fw.sub.Text))
 	}
 	if r.fw.task == "" { // nothing is kept of this check, yet the partner will know
-		r.fw.s.o.Logger.Debug("sentences are shown to a partner outside a check", "site", r.told.site)
+		r.fw.s.o.Logger.Debug("sentences are shown to a partner outside a check", "site", r.answer.site)
 	}
 	// A text whose word sets the partner has, as a document of ours, is not sent at all.
-	err := r.fw.s.o.Store.Show(ctx, store.Showing{Partner: r.told.site, Hash: store.TextHash(r.fw.sub.Text), Form: store.FormFingerprints,
+	err := r.fw.s.o.Store.Show(ctx, store.Showing{Partner: r.answer.site, Hash: store.TextHash(r.fw.sub.Text), Form: store.FormFingerprints,
 		Epoch: r.p.Epoch, Sentences: len(r.chosen)})
 	if errors.Is(err, concordat.ErrRefused) {
-		for i := range r.told.consulted {
-			r.told.consulted[i].Withheld = len(r.chosen)
+		for i := range r.answer.consulted {
+			r.answer.consulted[i].Withheld = len(r.chosen)
 		}
 		r.chosen = nil
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("record what %s is shown: %w", r.told.site, err)
+		return fmt.Errorf("record what %s is shown: %w", r.answer.site, err)
 	}
-	withheld, err := r.fw.s.o.Store.Expose(ctx, r.told.site, store.FingerprintsForm(r.p.Epoch, r.p.Profiler.Scheme()), digests)
+	withheld, err := r.fw.s.o.Store.Expose(ctx, r.answer.site, store.FingerprintsForm(r.p.Epoch, r.p.Profiler.Scheme()), digests)
 	if err != nil {
-		return fmt.Errorf("record what %s is shown: %w", r.told.site, err)
+		return fmt.Errorf("record what %s is shown: %w", r.answer.site, err)
 	}
 	kept := r.chosen[:0]
 	for i, q := range r.chosen {
@@ -105,8 +106,8 @@ func (r *round) prepare(ctx context.Context) error {
 			kept = append(kept, q)
 		}
 	}
-	for i := range r.told.consulted {
-		r.told.consulted[i].Withheld = len(r.chosen) - len(kept)
+	for i := range r.answer.consulted {
+		r.answer.consulted[i].Withheld = len(r.chosen) - len(kept)
 	}
 	r.chosen = kept
 	return nil
@@ -158,12 +159,12 @@ func (r *round) askPart(ctx context.Context, part []int) error {
 	a.Commitment = concordat.Commit(salt, sha256.Sum256([]byte(r.fw.sub.Text)))
 	spans := make([]concordat.Span, len(part))
 	for i, q := range part {
-		s := r.told.questions[q]
+		s := r.answer.questions[q]
 		a.Sentences = append(a.Sentences, concordat.AskedSentence{Fingerprint: s.Fingerprint, Gate: s.Gate})
 		spans[i] = s.Span
 	}
 	if r.fw.task != "" {
-		err := r.fw.s.o.Store.PutAsk(ctx, store.Ask{Job: a.Job, Task: r.fw.task, Site: r.told.site, Epoch: a.Epoch,
+		err := r.fw.s.o.Store.PutAsk(ctx, store.Ask{Job: a.Job, Task: r.fw.task, Site: r.answer.site, Epoch: a.Epoch,
 			Made: r.fw.s.o.Now(), Salt: salt, Spans: spans})
 		if err != nil {
 			r.fault = err
@@ -216,7 +217,7 @@ func validTell(a *concordat.Ask, t *concordat.Tell) error {
 func (r *round) take(ctx context.Context, a *concordat.Ask, t *concordat.Tell, part []int) error {
 	standing := false
 	for i, l := range t.Libraries {
-		r.takeLibrary(&r.told.consulted[i], &l, len(part))
+		r.takeLibrary(&r.answer.consulted[i], &l, len(part))
 		standing = standing || l.Standing && l.Refusal == nil
 	}
 	if standing && r.fw.task != "" {
@@ -233,11 +234,11 @@ func (r *round) take(ctx context.Context, a *concordat.Ask, t *concordat.Tell, p
 		q := part[h.Sentence]
 		d := docs[h.Document]
 		d.jobs[a.Job] = append(d.jobs[a.Job], h.Ordinal)
-		r.told.matches = append(r.told.matches, concordat.Match{Sentence: q, Source: d.ref, Title: d.Title, Ordinal: h.Ordinal,
+		r.answer.matches = append(r.answer.matches, concordat.Match{Sentence: q, Source: d.ref, Title: d.Title, Ordinal: h.Ordinal,
 			Distance: stepDistance[h.Closeness], Documents: h.Documents})
 	}
 	if len(t.Statement.Payload) > 0 {
-		r.told.statements = append(r.told.statements, t.Statement)
+		r.answer.statements = append(r.answer.statements, t.Statement)
 	}
 	return nil
 }
@@ -270,7 +271,7 @@ func (r *round) document(d concordat.DocumentTell, job concordat.JobID, level co
 		d.Title, d.Author, d.Contact = plain(d.Title, mostName), plain(d.Author, mostName), plain(d.Contact, mostName)
 		n = &nominated{DocumentTell: d, level: level, jobs: map[concordat.JobID][]int{}}
 		n.Matches = 0
-		n.ref = concordat.Ref{Site: r.told.site, Library: r.p.Libraries[d.Library], Document: HandleName(d.Handle)}
+		n.ref = concordat.Ref{Site: r.answer.site, Library: r.p.Libraries[d.Library], Document: HandleName(d.Handle)}
 		r.documents[d.Handle] = n
 		r.order = append(r.order, n)
 	}
@@ -300,18 +301,18 @@ func (r *round) blame(ctx context.Context, err error) {
 	if err == nil {
 		return
 	}
-	r.fw.s.lied(ctx, r.told.site, err)
-	r.fw.s.o.Logger.Warn("partner did not answer whole", "site", r.told.site, "err", err)
-	r.told.failed = r.answered == 0
+	r.fw.s.lied(ctx, r.answer.site, err)
+	r.fw.s.o.Logger.Warn("partner did not answer whole", "site", r.answer.site, "err", err)
+	r.answer.failed = r.answered == 0
 	deadline := r.p.Deadline
 	if deadline == 0 {
 		deadline = site.DefaultDeadline
 	}
 	reason, words := failure(err, deadline)
 	var refused *concordat.Refusal
-	r.told.silent = reason == concordat.ReasonBusy && !errors.As(err, &refused)
-	for i := range r.told.consulted {
-		if c := &r.told.consulted[i]; c.Err == "" {
+	r.answer.silent = reason == concordat.ReasonBusy && !errors.As(err, &refused)
+	for i := range r.answer.consulted {
+		if c := &r.answer.consulted[i]; c.Err == "" {
 			c.Reason, c.Err = reason, words
 		}
 	}
@@ -319,8 +320,8 @@ func (r *round) blame(ctx context.Context, err error) {
 
 // finish fills in the lines and puts matches in order.
 func (r *round) finish() {
-	for i := range r.told.consulted {
-		c := &r.told.consulted[i]
+	for i := range r.answer.consulted {
+		c := &r.answer.consulted[i]
 		c.Asked = len(r.chosen)
 		c.Exposed.Sentences = r.sent
 		c.Took = time.Since(r.began)
@@ -328,8 +329,8 @@ func (r *round) finish() {
 			c.Answered = 0
 		}
 	}
-	slices.SortFunc(r.told.matches, byMatch)
-	r.told.matches = slices.CompactFunc(r.told.matches, func(a, b concordat.Match) bool { return byMatch(a, b) == 0 })
+	slices.SortFunc(r.answer.matches, byMatch)
+	r.answer.matches = slices.CompactFunc(r.answer.matches, func(a, b concordat.Match) bool { return byMatch(a, b) == 0 })
 }
 
 // query returns the question to a mirror.

@@ -87,9 +87,9 @@ type Options struct {
 	Logger *slog.Logger       // nil: nothing is logged
 	// Answers keeps the fingerprint sets of partners; nil: there are none.
 	Answers *answer.Answerer
-	// Elsewhere reports whether another process of the site carries deletions out at present: then this one
+	// OtherProcess reports whether another process of the site carries deletions out at present: then this one
 	// asks for them only, and waits. Nil: none does.
-	Elsewhere func() bool
+	OtherProcess func() bool
 }
 
 // Eraser deletes for good and hands out receipts. It is safe for concurrent use; only one process of a
@@ -171,7 +171,7 @@ func (e *Eraser) Begin(ctx context.Context, actor, reason string, t Target, note
 // await waits while another process carries out a deletion, until it is far enough, and returns the receipt; nil: none
 // does.
 func (e *Eraser) await(ctx context.Context, id string, enough func(store.ErasureState) bool) (*Receipt, error) {
-	for e.elsewhere() {
+	for e.otherProcess() {
 		row, err := e.o.Store.Erasure(ctx, id)
 		if err != nil {
 			return nil, err
@@ -183,16 +183,16 @@ func (e *Eraser) await(ctx context.Context, id string, enough func(store.Erasure
 		select {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("deletion %s goes on: %w: %w", id, concordat.ErrUnavailable, ctx.Err())
-		case <-time.After(elsewherePoll):
+		case <-time.After(otherProcessPoll):
 		}
 	}
 	return nil, nil
 }
 
-// elsewherePoll is how often a deletion that another process carries out is looked at.
-const elsewherePoll = 200 * time.Millisecond
+// otherProcessPoll is how often a deletion that another process carries out is looked at.
+const otherProcessPoll = 200 * time.Millisecond
 
-func (e *Eraser) elsewhere() bool { return e.o.Elsewhere != nil && e.o.Elsewhere() }
+func (e *Eraser) otherProcess() bool { return e.o.OtherProcess != nil && e.o.OtherProcess() }
 
 // Tidy removes copies in the areas of what is gone; see Area.
 func (e *Eraser) Tidy(ctx context.Context) error {
@@ -222,7 +222,7 @@ func (e *Eraser) Run(ctx context.Context, id string) (*Receipt, error) {
 
 // Resume goes on with every deletion that is not done, and returns how many are now.
 func (e *Eraser) Resume(ctx context.Context) (int, error) {
-	if e.elsewhere() {
+	if e.otherProcess() {
 		return 0, nil
 	}
 	e.at.Lock()
@@ -454,7 +454,7 @@ func (e *Eraser) uncite(ctx context.Context, policy CitedPolicy, task concordat.
 	}
 	var rows []store.Result
 	err := e.s.ChangeFindings(ctx, task, func(f *report.Findings) {
-		*f = *report.Renamed(report.Veil(f, func(r concordat.Ref) bool { _, ok := anonymous[r]; return ok }), anonymous)
+		*f = *report.Renamed(report.Redact(f, func(r concordat.Ref) bool { _, ok := anonymous[r]; return ok }), anonymous)
 		rows = site.ResultsOf(f)
 	})
 	if errors.Is(err, concordat.ErrNotFound) {

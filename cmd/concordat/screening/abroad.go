@@ -98,17 +98,17 @@ func (x *abroad) close() {
 
 // abroadUnit is a record of work.found: what partners told of one text.
 type abroadUnit struct {
-	Text      int                     `json:"text"`
-	Documents []ask.ElsewhereDocument `json:"documents,omitempty"`
-	Refused   []string                `json:"refused,omitempty"` // libraries with the reason, for good
-	Hidden    bool                    `json:"hidden,omitempty"`  // something matches that is not shown
-	Withheld  int                     `json:"withheld,omitempty"`
-	Sent      int                     `json:"sent,omitempty"` // sentences
+	Text      int                   `json:"text"`
+	Documents []ask.MatchedDocument `json:"documents,omitempty"`
+	Refused   []string              `json:"refused,omitempty"` // libraries with the reason, for good
+	Hidden    bool                  `json:"hidden,omitempty"`  // something matches that is not shown
+	Withheld  int                   `json:"withheld,omitempty"`
+	Sent      int                   `json:"sent,omitempty"` // sentences
 }
 
-// elsewhere asks partners about each text that has not been asked about yet, and stops where one of them
+// matchPartners asks partners about each text that has not been asked about yet, and stops where one of them
 // does not answer for now.
-func (s *screening) elsewhere(ctx context.Context) error {
+func (s *screening) matchPartners(ctx context.Context) error {
 	done := map[int]*abroadUnit{}
 	err := s.work.found.replay(func(b []byte, _ int64) bool {
 		var u abroadUnit
@@ -187,7 +187,7 @@ func (s *screening) askAbroad(ctx context.Context, text int) (*abroadUnit, error
 		return nil, err
 	}
 	first := s.docs[s.texts[text].members[0][0]]
-	got, err := s.site.Asks.Elsewhere(ctx, site.Submission{ID: first.ID, Title: first.Title, Text: string(body)}, s.abroad.options)
+	got, err := s.site.Asks.PartnerMatches(ctx, site.Submission{ID: first.ID, Title: first.Title, Text: string(body)}, s.abroad.options)
 	if err != nil {
 		return nil, err
 	}

@@ -178,7 +178,7 @@ func (u *units) keep(r unit) error {
 
 func (s *screening) compare(ctx context.Context) error {
 	if s.abroad != nil {
-		return s.elsewhere(ctx)
+		return s.matchPartners(ctx)
 	}
 	u, err := s.found()
 	if err != nil {

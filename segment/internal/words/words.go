@@ -220,8 +220,8 @@ func (c *Cutter) model(b []byte) error {
 	return nil
 }
 
-// Room is the working memory of Cut. The zero value is ready; it is not safe for concurrent use.
-type Room struct {
+// Scratch is the working memory of Cut. The zero value is ready; it is not safe for concurrent use.
+type Scratch struct {
 	best  []float64 // weight of the best path from each character on
 	next  []int32   // end of the first word of that path
 	from  [][states]uint8
@@ -231,7 +231,7 @@ type Room struct {
 
 // Cut returns where the words of text end, as numbers of characters, ascending; the last is
 // len(text). The result is valid until the next call with the same room.
-func (c *Cutter) Cut(text []rune, room *Room) []int32 {
+func (c *Cutter) Cut(text []rune, room *Scratch) []int32 {
 	n := len(text)
 	room.best, room.next, room.ends = sized(room.best, n+1), sized(room.next, n), room.ends[:0]
 	c.paths(text, room)
@@ -257,7 +257,7 @@ func (c *Cutter) Cut(text []rune, room *Room) []int32 {
 
 // paths finds the path of greatest weight from each character to the end, from the last one on. Of equal ones the
 // one with the shorter word is taken.
-func (c *Cutter) paths(text []rune, room *Room) {
+func (c *Cutter) paths(text []rune, room *Scratch) {
 	n := len(text)
 	best, next := room.best, room.next
 	best[n] = 0
@@ -287,7 +287,7 @@ func (c *Cutter) paths(text []rune, room *Room) {
 
 // guess appends the ends of the words of a run of at least two characters, which begins at character
 // at, by the most probable states (Viterbi 1967).
-func (c *Cutter) guess(run []rune, at int, room *Room) {
+func (c *Cutter) guess(run []rune, at int, room *Scratch) {
 	room.from, room.state = sized(room.from, len(run)), sized(room.state, len(run))
 	var now [states]float64
 	e := c.emitted(run[0])

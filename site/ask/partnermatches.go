@@ -9,14 +9,14 @@ import (
 	"concordat/site/compare"
 )
 
-// Elsewhere lists the documents of partners, and of mirrors of theirs, that are like one text.
-type Elsewhere struct {
-	Documents []ElsewhereDocument
+// PartnerMatches lists the documents of partners, and of mirrors of theirs, that are like one text.
+type PartnerMatches struct {
+	Documents []MatchedDocument
 	Consulted []concordat.Consulted
 }
 
-// ElsewhereDocument is a document of a partner that shares wording with the text.
-type ElsewhereDocument struct {
+// MatchedDocument is a document of a partner that shares wording with the text.
+type MatchedDocument struct {
 	report.PartnerSource
 	// Contained is the share of the text's letters, marks and digits that stand in passages of the
 	// document, 0 to 1.
@@ -27,12 +27,12 @@ type ElsewhereDocument struct {
 	Length         int
 }
 
-// Elsewhere asks the partners of o about every sentence of a text, and compares it with the mirrors of o:
+// PartnerMatches asks the partners of o about every sentence of a text, and compares it with the mirrors of o:
 // what a check does, without this site's own libraries, and no task is kept. What becomes known at a
 // partner is recorded as in Check, and a text that a partner holds in another form is not sent. It fails
 // with concordat.ErrInvalid for options that cannot be met; a partner that refuses or does not answer is
 // a line of Consulted.
-func (s *Asker) Elsewhere(ctx context.Context, sub site.Submission, o site.CheckOptions) (*Elsewhere, error) {
+func (s *Asker) PartnerMatches(ctx context.Context, sub site.Submission, o site.CheckOptions) (*PartnerMatches, error) {
 	o.Forward = site.ForwardAll
 	if err := o.ValidatePartners(); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (s *Asker) Elsewhere(ctx context.Context, sub site.Submission, o site.Check
 	if err != nil {
 		return nil, err
 	}
-	out := &Elsewhere{}
+	out := &PartnerMatches{}
 	for _, t := range append(all, asked...) {
 		out.Consulted = append(out.Consulted, t.consulted...)
 		for _, src := range t.sources {
@@ -63,8 +63,8 @@ func (s *Asker) Elsewhere(ctx context.Context, sub site.Submission, o site.Check
 }
 
 // shares measures how much of the text and of a partner's document stands in their passages.
-func (fw *forwarding) shares(src report.PartnerSource, passages []concordat.Passage, length int) ElsewhereDocument {
-	out := ElsewhereDocument{PartnerSource: src, Length: max(length, 0)}
+func (fw *forwarding) shares(src report.PartnerSource, passages []concordat.Passage, length int) MatchedDocument {
+	out := MatchedDocument{PartnerSource: src, Length: max(length, 0)}
 	var here, there []concordat.Span
 	for _, p := range passages {
 		if p.Source == src.Ref {

@@ -16,14 +16,14 @@ const (
 // HiddenTitle stands for the title of a source that is not shown.
 const HiddenTitle = "—"
 
-// Veil returns the findings without the titles and the wording of some sources, which still count. The
+// Redact returns the findings without the titles and the wording of some sources, which still count. The
 // findings are not changed.
-func Veil(f *Findings, veiled func(concordat.Ref) bool) *Findings {
+func Redact(f *Findings, redacted func(concordat.Ref) bool) *Findings {
 	out := *f
 	out.Passages = slices.Clone(f.Passages)
 	for i := range out.Passages {
 		p := &out.Passages[i]
-		if veiled(p.Source) {
+		if redacted(p.Source) {
 			p.Title, p.Text, p.Before, p.After, p.Words, p.Shared = HiddenTitle, "", "", "", nil, nil
 		}
 	}
@@ -31,7 +31,7 @@ func Veil(f *Findings, veiled func(concordat.Ref) bool) *Findings {
 		short := *f.Short
 		short.Matches = slices.Clone(short.Matches)
 		for i := range short.Matches {
-			if m := &short.Matches[i]; veiled(m.Source) {
+			if m := &short.Matches[i]; redacted(m.Source) {
 				m.Title, m.Text = HiddenTitle, ""
 			}
 		}
@@ -39,20 +39,20 @@ func Veil(f *Findings, veiled func(concordat.Ref) bool) *Findings {
 	}
 	out.SharedWorks = slices.Clone(f.SharedWorks)
 	for i := range out.SharedWorks {
-		if w := &out.SharedWorks[i]; veiled(w.Source) {
+		if w := &out.SharedWorks[i]; redacted(w.Source) {
 			w.Title = HiddenTitle
 		}
 	}
 	out.Leads = slices.Clone(f.Leads)
 	for i := range out.Leads {
-		if l := &out.Leads[i]; veiled(l.Source) {
+		if l := &out.Leads[i]; redacted(l.Source) {
 			l.Title = HiddenTitle
 			l.hide()
 		}
 	}
 	out.Partners = slices.Clone(f.Partners)
 	for i := range out.Partners {
-		if veiled(out.Partners[i].Ref) {
+		if redacted(out.Partners[i].Ref) {
 			out.Partners[i].Title, out.Partners[i].Author = HiddenTitle, ""
 		}
 	}
