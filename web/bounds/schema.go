@@ -40,7 +40,7 @@ func integers(b []byte) []byte {
 			}
 			f, err := strconv.ParseFloat(string(literal), 64)
 			if err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<63 && bytes.ContainsAny(literal, ".eE") {
-				out = strconv.AppendFloat(out, f, 'f', -1, 64)
+				out = strconv.AppendFloat(out, f, 'f', 0, 64)
 			} else {
 				out = append(out, literal...)
 			}

@@ -1,0 +1,140 @@
+package bounds
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"concordat"
+)
+
+// TestJSONBounds: each bound of a body is held at its last good value and passed by one, wherever in the body it is met, and
+// a key is there once in its object, in either case, and again in another object.
+func TestJSONBounds(t *testing.T) {
+	nested := func(n int) string { return strings.Repeat(`[`, n) + strings.Repeat(`]`, n) }
+	keys := func(n int) string {
+		all := make([]string, n)
+		for i := range all {
+			all[i] = fmt.Sprintf(`"k%d":0`, i)
+		}
+		return `{` + strings.Join(all, ",") + `}`
+	}
+	list := func(n int) string { return `[0` + strings.Repeat(`,0`, n-1) + `]` }
+	for name, test := range map[string]struct{ good, bad string }{
+		"levels":               {nested(MostDepth), nested(MostDepth + 1)},
+		"levels behind others": {`[` + nested(15) + `,` + nested(15) + `]`, `[` + nested(15) + `,` + nested(16) + `]`},
+		"keys":                 {keys(MostObjectKeys), keys(MostObjectKeys + 1)},
+		"keys of two objects": {`[` + keys(MostObjectKeys) + `,` + keys(MostObjectKeys) + `]`,
+			`[0,` + keys(MostObjectKeys+1) + `]`},
+		"values":                  {list(MostValues - 1), list(MostValues)},
+		"digits":                  {strings.Repeat("1", MostNumber), strings.Repeat("1", MostNumber+1)},
+		"a key twice":             {`{"a":"a","b":"a"}`, `{"a":0,"a":0}`},
+		"a key in either case":    {`{"a":0,"b":0}`, `{"a":0,"A":0}`},
+		"a key behind an object":  {`{"a":{"a":{}},"b":{"a":0}}`, `{"a":{"b":0},"a":0}`},
+		"a key behind an array":   {`{"a":["a","a",{"a":0}],"b":0}`, `{"a":["a"],"a":0}`},
+		"a key within an array":   {`[{"a":0},{"a":0}]`, `[{"a":0,"a":0}]`},
+		"texts that are no keys":  {`["a","a"]`, `["a",{"b":"c","b":"c"}]`},
+		"a value that is a key":   {`{"a":"b","b":"a"}`, `{"a":"b","b":"a","a":"c"}`},
+		"an object after a value": {`{"a":1,"b":{"a":1}}`, `{"a":1,"b":{"c":1,"c":1}}`},
+	} {
+		if err := JSON([]byte(test.good)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := JSON([]byte(test.bad)); !errors.Is(err, concordat.ErrInvalid) {
+			t.Errorf("%s, one too many: error %v, want ErrInvalid", name, err)
+		}
+	}
+}
+
+// TestBodyBroken: a body whose connection breaks at its end was not read.
+func TestBodyBroken(t *testing.T) {
+	op := &huma.Operation{MaxBodyBytes: MostBody, RequestBody: &huma.RequestBody{Content: map[string]*huma.MediaType{"application/json": {}}}}
+	r := httptest.NewRequest("POST", "/", nil)
+	r.Body = brokenBody{strings.NewReader("{}")}
+	if err := Body(httptest.NewRecorder(), r, op, nil); !errors.Is(err, errBroken) {
+		t.Errorf("error %v", err)
+	}
+}
+
+var errBroken = errors.New("broken")
+
+type brokenBody struct{ io.Reader }
+
+func (brokenBody) Close() error { return errBroken }
+
+// TestPages: a list is shown in pages that hold every entry once, in order, also one whose key is empty.
+func TestPages(t *testing.T) {
+	list := NewList("list-words", Text)
+	all := []string{"d", "", "b", "c", "a"}
+	for limit := 1; limit < 7; limit++ {
+		var got []string
+		in := &PageInput{Limit: limit}
+		for {
+			page, next, err := PageOf(in, list, all, func(s string) string { return s })
+			if err != nil || len(page) > limit {
+				t.Fatalf("a page of %d entries, %v", len(page), err)
+			}
+			got = append(got, page...)
+			if in.Cursor = next; next == "" {
+				break
+			}
+		}
+		if !slices.Equal(got, []string{"", "a", "b", "c", "d"}) || all[0] != "d" {
+			t.Errorf("pages of %d: %q", limit, got)
+		}
+	}
+	for _, cursor := range []string{"list-other.YQ", "list-words", "list-words.!"} {
+		if _, _, err := PageOf(&PageInput{Limit: 2, Cursor: cursor}, list, all, func(s string) string { return s }); !errors.Is(err,
+			concordat.ErrInvalid) {
+			t.Errorf("%s: error %v, want ErrInvalid", cursor, err)
+		}
+	}
+}
+
+// TestBrief: a problem lists the first 20 faults and says how many there were; what it echoes of a request is cut, and objects
+// and arrays are not echoed.
+func TestBrief(t *testing.T) {
+	long := strings.Repeat("x", 10*MostEcho)
+	for n := mostFaults - 1; n <= mostFaults+1; n++ {
+		m := &huma.ErrorModel{Detail: "faulty"}
+		for range n {
+			m.Errors = append(m.Errors, &huma.ErrorDetail{Message: "is " + long, Location: long, Value: long})
+		}
+		m.Errors[1] = nil
+		Brief(m)
+		if len(m.Errors) != min(n, mostFaults) || strings.Contains(m.Detail, "first 20 of 21") != (n > mostFaults) {
+			t.Errorf("%d faults: %d are listed, %q", n, len(m.Errors), m.Detail)
+		}
+		for _, e := range m.Errors {
+			if e != nil && (len(e.Message) > MostEcho || len(e.Location) > MostEcho || len(fmt.Sprint(e.Value)) > MostEcho) {
+				t.Errorf("echoed: %d, %d, %d bytes", len(e.Message), len(e.Location), len(fmt.Sprint(e.Value)))
+			}
+		}
+	}
+	for want, v := range map[any]any{nil: []any{1}, "x": "x", true: true, 1.5: 1.5, "12": json.Number("12")} {
+		if got := scalar(v); got != want {
+			t.Errorf("%v is shown as %v", v, got)
+		}
+	}
+	if got := scalar(map[string]any{}); got != nil {
+		t.Errorf("an object is shown as %v", got)
+	}
+}
+
+// TestLargeIntegers: a number with a fraction of zeros is read as a whole one only if 64 bits hold it.
+func TestLargeIntegers(t *testing.T) {
+	for text, want := range map[string]string{"9223372036854774784.0": "9223372036854774784", "4611686018427387904.0": "4611686018427387904",
+		"9223372036854775808.0":  "9223372036854775808.0",
+		"-9223372036854775808.0": "-9223372036854775808.0"} {
+		if got := string(integers([]byte(text))); got != want {
+			t.Errorf("%s becomes %s, want %s", text, got, want)
+		}
+	}
+}
