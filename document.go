@@ -139,3 +139,12 @@ type ShortPiece struct {
 	Letters string // folded, without spaces: what is compared
 	Text    string // as the document has it
 }
+
+// SentenceVector is the vector of a sentence by an encoder, kept so that the sentence is not encoded again. It goes with what the
+// sentence stands in: a document of this site, or the submission of a task; with neither it belongs to nobody.
+type SentenceVector struct {
+	Digest [32]byte // of the sentence and of what encodes it
+	Of     Ref
+	Task   TaskID
+	Vector []float32 // of length 1
+}

@@ -39,7 +39,7 @@ type ExcludedPassage struct {
 	At      time.Time      `json:"at,omitzero"`
 }
 
-// LeadRuling is what somebody decided about a lead, with the reason. By and At are set by the site.
+// LeadRuling is a decision about a lead, with the reason. By and At are set by the site.
 type LeadRuling struct {
 	Span    concordat.Span `json:"span"`
 	Source  concordat.Span `json:"source_span"` // code points of the source

@@ -46,7 +46,7 @@ type LeadPair struct {
 	Text         string         `json:"text,omitempty"`
 }
 
-// LeadRuling is what somebody decided about a lead, with the reason: that it counts, or that it is none.
+// LeadRuling is a decision about a lead, with the reason: it counts, or it is none.
 type LeadRuling struct {
 	// Span is the lead's in the submission's text, in bytes, and Source that of the source's text, in code points: they name
 	// the lead whatever its source is called.
@@ -268,7 +268,7 @@ type (
 		By         string         `json:"by,omitempty"`
 		At         *time.Time     `json:"at,omitempty"`
 	}
-	// jsonRuling is what somebody decided about a lead.
+	// jsonRuling is a decision about a lead.
 	jsonRuling struct {
 		Span    concordat.Span `json:"span"`
 		Source  concordat.Span `json:"source_span"`

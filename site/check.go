@@ -42,6 +42,8 @@ type CheckOptions struct {
 	// least similarity ShortThreshold on, above 0 to 1; 0: 0.5.
 	Short          bool
 	ShortThreshold float64
+	// NoStore: nothing is kept of the submission's text, nor vectors of its sentences.
+	NoStore bool
 	// Leads asks for passages that say in other words what a document of this site says as well.
 	Leads bool
 	// Candidates is the most source documents whose text is compared, best first; 0: 200. What is
@@ -184,6 +186,9 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 		}
 	}
 	own := s.comparer()
+	if !o.NoStore {
+		own.Task = task
+	}
 	stage := func(stage string, done, total int) { progress(Progress{Stage: stage, Done: done, Total: total}) }
 	q := own.Query(p, o.find(), idsOf(libraries))
 	began := time.Now()

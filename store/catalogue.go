@@ -83,6 +83,11 @@ func putDocuments(ctx context.Context, c engine.Conn, rows []DocumentRow) error 
 	}
 	defer put.Close()
 	for _, d := range rows {
+		// Vectors are of the text that the document had.
+		if _, err := c.Exec(ctx, `DELETE FROM sentence_vector WHERE library = ? AND document = ? AND NOT EXISTS
+			(SELECT 1 FROM document d WHERE d.library = ? AND d.id = ? AND d.hash = ?)`, d.Library, d.ID, d.Library, d.ID, d.Hash); err != nil {
+			return err
+		}
 		_, err := put.ExecContext(ctx, d.Library, d.ID, cleanText(d.Title), d.Hash, pathKey(d.Source), d.Bytes,
 			d.Sentences, d.Characters, d.Scheme, stamp(d.Added), stamp(d.Added), d.Dated, d.DatedBy, d.Short != nil, cleanText(d.Author))
 		if err == nil {

@@ -167,9 +167,9 @@ func (a *app) tellEncoder(o *instance.Instance) {
 	if o.Encoder == nil || a.JSON {
 		return
 	}
-	if s := o.Encoder.Spent(); s.Requests > 0 {
-		a.Say("encoder %s: %d sentences in %d requests, %s; %d requests failed", o.Encoder.Name(), s.Texts, s.Requests,
-			s.Took.Round(time.Millisecond), s.Failures)
+	if s, kept := o.Encoder.Spent(), o.Site.Options().Encoder.Kept(); s.Requests > 0 || kept > 0 {
+		a.Say("encoder %s: %d sentences in %d requests, %s; %d requests failed; vectors of %d sentences were kept from before", o.Encoder.Name(),
+			s.Texts, s.Requests, s.Took.Round(time.Millisecond), s.Failures, kept)
 	}
 }
 

@@ -37,7 +37,7 @@ func (d *doctor) encoder(ctx context.Context, c *config.Config) {
 		texts = append(texts, s.Text)
 	}
 	began := time.Now()
-	vectors, err := e.Encode(ctx, texts)
+	vectors, _, err := e.Encode(ctx, texts)
 	if err != nil {
 		d.warning("encoder", "start the server, or mend meaning.encoder: meanwhile leads are those of the embedded table, which finds less", "%v", err)
 		return

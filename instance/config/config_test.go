@@ -115,7 +115,7 @@ check:
   short_threshold: 0.7
   again_days: 30
 meaning: {leads: on, encoder: {url: 'https://encoder.example.edu/v1', model: e5, prefix: 'query: ', key_file: encoder.key, batch: 16,
-  timeout: 5s, dimensions: 384, allow_text_to_leave: true}}
+  timeout: 5s, dimensions: 384, keep: 5000, allow_text_to_leave: true}}
 report:
   language: zh
   certificate: chain.pem
@@ -216,7 +216,7 @@ func TestFull(t *testing.T) {
 		"serve.url": "https://check.example.edu", "login.password": "administrators", "meaning.leads": "on",
 		"meaning.encoder.url": "https://encoder.example.edu/v1", "meaning.encoder.model": "e5", "meaning.encoder.prefix": "query: ",
 		"meaning.encoder.key_file": "encoder.key", "meaning.encoder.batch": "16", "meaning.encoder.timeout": "5s",
-		"meaning.encoder.dimensions": "384", "meaning.encoder.allow_text_to_leave": "true",
+		"meaning.encoder.dimensions": "384", "meaning.encoder.keep": "5000", "meaning.encoder.allow_text_to_leave": "true",
 		"lti.learners": "true", "lti.private_addresses": "true",
 		"login.oidc.university": "https://id.example.edu client check, no secret, accounts are made, else submitter",
 		"templates.proposal":    `rationale /^1\./; budget /Budget/ skip`,

@@ -19,6 +19,7 @@ type Encoder struct {
 	Batch                       int
 	Timeout                     time.Duration
 	Dimensions                  int
+	Keep                        int // vectors; 0: none
 	AllowTextToLeave            bool
 }
 
@@ -33,6 +34,9 @@ const (
 	LeadsOff = "off"
 	LeadsOn  = "on"
 )
+
+// mostVectors bounds meaning.encoder.keep.
+const mostVectors = 10_000_000
 
 var meaningKeys = []Key{
 	word("meaning.leads", LeadsOff, live, func(c *Config) *string { return &c.Meaning.Leads },
@@ -53,6 +57,9 @@ var meaningKeys = []Key{
 		"Longest time for a request. A check does without a server that takes longer."),
 	number("meaning.encoder.dimensions", "0", restart, "numbers", 0, remote.MostDimensions,
 		func(c *Config) *int { return &c.Meaning.Encoder.Dimensions }, "Numbers of a vector. 0: as many as the first one has."),
+	number("meaning.encoder.keep", "100000", restart, "sentences", 0, mostVectors,
+		func(c *Config) *int { return &c.Meaning.Encoder.Keep },
+		"Sentences whose vectors the store keeps, so that none is sent twice: about 1 kB each. A vector goes with its document or check. 0: none."),
 	yesNo("meaning.encoder.allow_text_to_leave", "false", restart, func(c *Config) *bool { return &c.Meaning.Encoder.AllowTextToLeave },
 		"Sentences of submissions and documents may go to a server on another machine."),
 }

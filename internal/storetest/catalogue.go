@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -278,6 +280,64 @@ func testDocumentsDelete(t *testing.T, p Place) {
 			t.Errorf("source of %s/%s: got %v, want it there: %v", tt.lib, tt.id, err, tt.want)
 		}
 	}
+}
+
+// testSentenceVectors: vectors come back, are bounded, and go with the document or the check that their sentence stands in, and with
+// the text that a document had.
+func testSentenceVectors(t *testing.T, p Place) {
+	db, _ := open(t, p)
+	ctx := t.Context()
+	withLibraries(t, db, "a", "b")
+	must(t, db.PutDocuments(ctx, []store.DocumentRow{row("a", "1", "h"), row("a", "2", "h"), row("b", "1", "h")}))
+	queue(t, db, "t")
+	vector := func(n byte, x float32) concordat.SentenceVector {
+		return concordat.SentenceVector{Digest: [32]byte{n}, Vector: []float32{x, -1, 0.5}}
+	}
+	of := func(v concordat.SentenceVector, lib concordat.LibraryID, id concordat.DocumentID) concordat.SentenceVector {
+		v.Of = concordat.Ref{Site: "here", Library: lib, Document: id}
+		return v
+	}
+	task := vector(4, 0.4)
+	task.Task = "t"
+	gone := vector(5, 0.5)
+	gone.Task = "none"
+	must(t, db.PutSentenceVectors(ctx, []concordat.SentenceVector{of(vector(1, 0.1), "a", "1"), of(vector(2, 0.2), "a", "2"),
+		of(vector(3, 0.3), "b", "1"), task, gone, of(vector(6, 0.6), "a", "none"), vector(7, 0.7)}, 100))
+	there := func(want ...byte) {
+		t.Helper()
+		all := make([][32]byte, 600)
+		for i := range all {
+			all[i] = [32]byte{byte(i), byte(i >> 8)}
+		}
+		got, err := db.SentenceVectors(ctx, all)
+		must(t, err)
+		for n := range byte(10) {
+			v := got[[32]byte{n}]
+			if (v != nil) != slices.Contains(want, n) {
+				t.Errorf("vector %d: %v, want those of %v", n, v, want)
+			}
+			if v != nil && (len(v) != 3 || math.Abs(float64(v[0])-float64(n)/10) > 2e-5 || v[1] != -1) {
+				t.Errorf("vector %d is %v", n, v)
+			}
+		}
+	}
+	there(1, 2, 3, 4, 7)
+	must(t, db.PutDocuments(ctx, []store.DocumentRow{row("a", "2", "h")})) // the same text again
+	there(1, 2, 3, 4, 7)
+	must(t, db.PutDocuments(ctx, []store.DocumentRow{row("a", "2", "other")}))
+	there(1, 3, 4, 7)
+	must(t, db.DeleteDocuments(ctx, "a", "1"))
+	there(3, 4, 7)
+	_, err := db.EraseTask(ctx, "t")
+	must(t, err)
+	there(3, 7)
+	must(t, db.DeleteDocuments(ctx, "b", "1"))
+	there(7)
+	again := vector(7, 0.7) // in place of the one that is there, and no newer for it
+	must(t, db.PutSentenceVectors(ctx, []concordat.SentenceVector{again, vector(8, 0.8), vector(9, 0.9)}, 2))
+	there(8, 9)
+	must(t, db.PutSentenceVectors(ctx, nil, 2))
+	there(8, 9)
 }
 
 // Prose from outside never makes a call fail; it is cleaned.

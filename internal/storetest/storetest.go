@@ -33,6 +33,7 @@ func Run(t *testing.T, newPlace func(t *testing.T) Place) {
 		{"DocumentsPaging", testDocumentsPaging},
 		{"DocumentsOrder", testDocumentsOrder},
 		{"DocumentsDelete", testDocumentsDelete},
+		{"SentenceVectors", testSentenceVectors},
 		{"Intakes", testIntakes},
 		{"DeletedNames", testDeletedNames},
 		{"Names", testNames},

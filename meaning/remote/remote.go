@@ -11,9 +11,11 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -107,8 +109,18 @@ func (e *Encoder) Spent() Spent {
 	return e.spent
 }
 
-// Encode returns a vector of length 1 for each text, in their order. Equal texts are asked once.
-func (e *Encoder) Encode(ctx context.Context, texts []string) ([][]float32, error) {
+// Recipe names what the vectors depend on beside the texts: of two encoders with one recipe the vectors can be compared.
+func (e *Encoder) Recipe() string {
+	where := ""
+	if e.o.Model == "" { // the server alone tells models apart
+		where = e.url
+	}
+	return fmt.Sprintf("%q %q %q %d", where, e.o.Model, e.o.Prefix, e.o.Dimensions)
+}
+
+// Encode returns a vector of length 1 for each text, in their order, and how many different texts went out to the server: after an
+// error too, as a server that answers nonsense has read them. Equal texts are asked once.
+func (e *Encoder) Encode(ctx context.Context, texts []string) (vectors [][]float32, sent int, err error) {
 	at := make(map[string]int, len(texts))
 	var distinct []string
 	for _, t := range texts {
@@ -117,34 +129,42 @@ func (e *Encoder) Encode(ctx context.Context, texts []string) ([][]float32, erro
 			distinct = append(distinct, t)
 		}
 	}
-	vectors := make([][]float32, 0, len(distinct))
+	all := make([][]float32, 0, len(distinct))
 	for from := 0; from < len(distinct); from += e.o.Batch {
-		got, err := e.batch(ctx, distinct[from:min(from+e.o.Batch, len(distinct))])
-		if err != nil {
-			return nil, err
+		part := distinct[from:min(from+e.o.Batch, len(distinct))]
+		got, out, err := e.batch(ctx, part)
+		if out {
+			sent += len(part)
 		}
-		vectors = append(vectors, got...)
+		if err != nil {
+			return nil, sent, err
+		}
+		all = append(all, got...)
 	}
-	out := make([][]float32, len(texts))
+	vectors = make([][]float32, len(texts))
 	for i, t := range texts {
-		out[i] = vectors[at[t]]
+		vectors[i] = all[at[t]]
 	}
-	return out, nil
+	return vectors, sent, nil
 }
 
-// batch asks for some texts, unless a failure is too near. A caller that gives up is no failure of the server.
-func (e *Encoder) batch(ctx context.Context, texts []string) ([][]float32, error) {
+// batch asks for some texts, unless a failure is too near, and reports whether they went out. A caller that gives up is no failure of
+// the server.
+func (e *Encoder) batch(ctx context.Context, texts []string) (vectors [][]float32, sent bool, err error) {
 	select {
 	case e.turns <- struct{}{}:
 		defer func() { <-e.turns }()
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, false, ctx.Err()
 	}
 	if err := e.paused(); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	began := e.o.Now()
-	vectors, err := e.ask(ctx, texts)
+	var wrote atomic.Bool // a transport that gives up may still write
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }})
+	vectors, err = e.ask(traced, texts)
+	sent = wrote.Load()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.spent.Requests++
@@ -155,11 +175,11 @@ func (e *Encoder) batch(ctx context.Context, texts []string) ([][]float32, error
 			e.rest = min(max(2*e.rest, shortestRest), longestRest)
 			e.until = e.o.Now().Add(e.rest)
 		}
-		return nil, err
+		return nil, sent, err
 	}
 	e.spent.Texts += len(texts)
 	e.rest = 0
-	return vectors, nil
+	return vectors, sent, nil
 }
 
 func (e *Encoder) paused() error {

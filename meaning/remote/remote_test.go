@@ -75,7 +75,7 @@ func TestEncode(t *testing.T) {
 		}
 	})
 	e := encoder(t, remote.Options{URL: url, Model: "m", Key: "secret", Prefix: "q: ", Batch: 2, Dimensions: 2})
-	got, err := e.Encode(context.Background(), []string{"", "abc", "", "abcdef"})
+	got, sent, err := e.Encode(context.Background(), []string{"", "abc", "", "abcdef"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestEncode(t *testing.T) {
 	if fmt.Sprint(asked) != "[[m q:  q: abc] [m q: abcdef]]" {
 		t.Errorf("asked %q", asked)
 	}
-	if s := e.Spent(); s.Texts != 3 || s.Requests != 2 || s.Failures != 0 {
+	if s := e.Spent(); sent != 3 || s.Texts != 3 || s.Requests != 2 || s.Failures != 0 {
 		t.Errorf("spent %+v", s)
 	}
 }
@@ -103,7 +103,8 @@ func TestNonsense(t *testing.T) {
 		"words": vector(`{"embedding":["a"]},{"embedding":[1]}`), "long": strings.Repeat(" ", 2<<20),
 	} {
 		url, _ := answer(t, 200, body)
-		if v, err := encoder(t, remote.Options{URL: url}).Encode(context.Background(), []string{"a", "b"}); !errors.Is(err, remote.ErrNonsense) {
+		v, _, err := encoder(t, remote.Options{URL: url}).Encode(context.Background(), []string{"a", "b"})
+		if !errors.Is(err, remote.ErrNonsense) {
 			t.Errorf("%s: %v, %v", name, v, err)
 		}
 	}
@@ -118,10 +119,10 @@ func TestDimensions(t *testing.T) {
 	}))
 	defer s.Close()
 	e := encoder(t, remote.Options{URL: s.URL})
-	if _, err := e.Encode(context.Background(), []string{"a"}); err != nil {
+	if _, _, err := e.Encode(context.Background(), []string{"a"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Encode(context.Background(), []string{"b"}); !errors.Is(err, remote.ErrNonsense) {
+	if _, _, err := e.Encode(context.Background(), []string{"b"}); !errors.Is(err, remote.ErrNonsense) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -131,7 +132,7 @@ func TestRest(t *testing.T) {
 	url, asked := answer(t, 503, `{"error":{"message":"model is loading"}}`)
 	now := time.Now()
 	e := encoder(t, remote.Options{URL: url, Now: func() time.Time { return now }})
-	once := func() error { _, err := e.Encode(context.Background(), []string{"a"}); return err }
+	once := func() error { _, _, err := e.Encode(context.Background(), []string{"a"}); return err }
 	for i, rest := range []time.Duration{5, 10, 20, 40, 80, 160, 300, 300} {
 		if err := once(); !errors.Is(err, remote.ErrUnavailable) || !strings.Contains(err.Error(), "model is loading") {
 			t.Fatal(err)
@@ -156,7 +157,7 @@ func TestGivingUp(t *testing.T) {
 	}))
 	defer s.Close()
 	e := encoder(t, remote.Options{URL: s.URL})
-	if _, err := e.Encode(ctx, []string{"a"}); !errors.Is(err, context.Canceled) {
+	if _, _, err := e.Encode(ctx, []string{"a"}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if s := e.Spent(); s.Failures != 0 {
@@ -172,8 +173,32 @@ func TestSlow(t *testing.T) {
 	}))
 	defer s.Close()
 	e := encoder(t, remote.Options{URL: s.URL, Timeout: 20 * time.Millisecond})
-	if _, err := e.Encode(context.Background(), []string{"a"}); !errors.Is(err, remote.ErrUnavailable) {
+	if _, _, err := e.Encode(context.Background(), []string{"a"}); !errors.Is(err, remote.ErrUnavailable) {
 		t.Error(err)
+	}
+}
+
+// TestSent: texts went out if a server had them, whatever it made of them, and did not if nobody took them or nobody was asked.
+func TestSent(t *testing.T) {
+	now := time.Now()
+	nonsense, _ := answer(t, 200, "{}")
+	down := httptest.NewServer(http.NotFoundHandler())
+	down.Close()
+	for url, want := range map[string]int{nonsense: 2, down.URL: 0} {
+		e := encoder(t, remote.Options{URL: url, Now: func() time.Time { return now }})
+		for _, want := range []int{want, 0} { // the second time it is paused
+			if _, sent, err := e.Encode(context.Background(), []string{"a", "b", "a"}); err == nil || sent != want {
+				t.Errorf("%s: %d went out, want %d: %v", url, sent, want, err)
+			}
+		}
+	}
+	url, _ := answer(t, 200, `{"data":[{"embedding":[1]}]}`)
+	e := encoder(t, remote.Options{URL: url, Batch: 1})
+	if _, sent, err := e.Encode(context.Background(), []string{"a", "b"}); err != nil || sent != 2 {
+		t.Errorf("%d went out: %v", sent, err)
+	}
+	if a, b := e.Recipe(), encoder(t, remote.Options{URL: url, Prefix: "q: "}).Recipe(); a == b {
+		t.Errorf("two recipes are %s", a)
 	}
 }
 
@@ -182,7 +207,7 @@ func TestRedirection(t *testing.T) {
 	other, asked := answer(t, 200, "")
 	s := httptest.NewServer(http.RedirectHandler(other, http.StatusTemporaryRedirect))
 	defer s.Close()
-	if _, err := encoder(t, remote.Options{URL: s.URL}).Encode(context.Background(), []string{"a"}); !errors.Is(err, remote.ErrRefused) {
+	if _, _, err := encoder(t, remote.Options{URL: s.URL}).Encode(context.Background(), []string{"a"}); !errors.Is(err, remote.ErrRefused) {
 		t.Error(err)
 	}
 	if asked.Load() != 0 {

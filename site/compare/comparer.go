@@ -19,6 +19,8 @@ type Comparer struct {
 	Known func(context.Context, []*Candidate) ([]*Candidate, error)
 	// Encoder verifies leads; nil: the embedded table.
 	Encoder *Encoder
+	// Task is that of the submission, with which vectors of its sentences are kept; empty: they are not.
+	Task concordat.TaskID
 }
 
 // Progress receives the progress of a stage; it may be called concurrently.

@@ -2,29 +2,54 @@ package compare
 
 import (
 	"context"
+	"crypto/sha256"
+	"errors"
 	"fmt"
-	"sync"
+	"slices"
+	"sync/atomic"
 
 	"concordat"
 	"concordat/meaning"
 )
 
-// Embedder turns texts into vectors of length 1, all of as many numbers, in the order of the texts.
+// Embedder turns texts into vectors of length 1, all of as many numbers, in the order of the texts. It says how many different texts
+// went out to it, whether or not it fails.
 type Embedder interface {
-	Encode(ctx context.Context, texts []string) ([][]float32, error)
-	Name() string  // of the model, as reports name it
-	Where() string // the machine that texts go to; empty: they stay on this one
+	Encode(ctx context.Context, texts []string) (vectors [][]float32, sent int, err error)
+	Name() string   // of the model, as reports name it
+	Where() string  // the machine that texts go to; empty: they stay on this one
+	Recipe() string // what vectors depend on beside the texts
+}
+
+// Vectors keeps vectors of sentences.
+type Vectors interface {
+	SentenceVectors(ctx context.Context, digests [][32]byte) (map[[32]byte][]float32, error)
+	PutSentenceVectors(ctx context.Context, vectors []concordat.SentenceVector, most int) error
 }
 
 // Encoder verifies leads by an embedder. It is safe for concurrent use.
 type Encoder struct {
-	server  Embedder
-	mu      sync.Mutex  // guards samples
-	samples [][]float32 // nil: not encoded yet
+	server Embedder
+	keep   Vectors
+	most   int          // vectors that keep holds
+	kept   atomic.Int64 // sentences that were not asked about
 }
 
-// NewEncoder returns an encoder.
-func NewEncoder(server Embedder) *Encoder { return &Encoder{server: server} }
+// NewEncoder returns an encoder. Vectors are kept in keep, at most so many; with most 0 or without keep, none are.
+func NewEncoder(server Embedder, keep Vectors, most int) *Encoder {
+	if most <= 0 {
+		keep = nil
+	}
+	return &Encoder{server: server, keep: keep, most: most}
+}
+
+// Kept returns of how many sentences vectors were kept from before, so that nothing was asked.
+func (e *Encoder) Kept() int {
+	if e == nil {
+		return 0
+	}
+	return int(e.kept.Load())
+}
 
 // The codes of flags about an encoder.
 const (
@@ -40,66 +65,177 @@ type verified struct {
 	count int    // of sentences that were nominated
 }
 
+// sentence is a text with what it stands in, with which its vector goes.
+type sentence struct {
+	text string
+	of   concordat.Ref
+	task concordat.TaskID
+	// owned: its vector may be kept.
+	owned bool
+}
+
+// question holds a comparison whose sentences are asked about.
+type question struct {
+	compared *meaning.Comparison
+	leads    [][]meaning.Lead // by the table
+	here     string           // text of the submission
+	task     concordat.TaskID // of the submission; empty: vectors of its sentences are not kept
+	there    []string         // texts of the sources
+	refs     []concordat.Ref  // of the sources
+}
+
+// sentences returns what is asked about places: those of the submission first, then those of each source.
+func (q *question) sentences(p meaning.Places) []sentence {
+	texts := q.compared.Texts(p, q.here, q.there)
+	out := make([]sentence, 0, len(texts))
+	for _, text := range texts[:len(p.Here)] {
+		out = append(out, sentence{text: text, task: q.task, owned: q.task != ""})
+	}
+	texts = texts[len(p.Here):]
+	for d, at := range p.There {
+		for _, text := range texts[:len(at)] {
+			out = append(out, sentence{text: text, of: q.refs[d], owned: true})
+		}
+		texts = texts[len(at):]
+	}
+	return out
+}
+
 // verify asks about the places that the table nominates. A server that fails costs nothing but the report's saying so; an error is
-// the context's.
-func (e *Encoder) verify(ctx context.Context, c *meaning.Comparison, leads [][]meaning.Lead, here string,
-	there []string) (verified, error) {
-	places := c.Places(leads)
-	out := verified{leads: leads, count: places.Count()}
+// the context's, or that of what keeps vectors.
+func (e *Encoder) verify(ctx context.Context, q question) (verified, error) {
+	places := q.compared.Places(q.leads)
+	out := verified{leads: q.leads, count: places.Count()}
 	if len(places.Here) == 0 {
 		return out, nil
 	}
-	texts := c.Texts(places, here, there)
-	if where := e.server.Where(); where != "" {
-		out.flags = append(out.flags, concordat.Flag{Code: FlagTextSent, Count: len(texts),
-			Detail: fmt.Sprintf("%d sentences of the text and of documents were sent to %s to be compared there", len(texts), where)})
+	var samples []sentence
+	for _, s := range meaning.Samples() {
+		samples = append(samples, sentence{text: s.Text, owned: true})
 	}
-	vectors, err := e.vectors(ctx, places, texts)
-	if ctx.Err() != nil {
+	all, sent, err := e.encode(ctx, samples, q.sentences(places))
+	if where := e.server.Where(); where != "" && sent > 0 {
+		out.flags = append(out.flags, concordat.Flag{Code: FlagTextSent, Count: sent,
+			Detail: fmt.Sprintf("%d sentences of the text and of documents were sent to %s to be compared there", sent, where)})
+	}
+	var failed *serverError
+	switch {
+	case ctx.Err() != nil:
 		return out, ctx.Err()
-	}
-	if err != nil {
+	case errors.As(err, &failed):
 		out.flags = append(out.flags, concordat.Flag{Code: FlagEncoderFailed,
 			Detail: fmt.Sprintf("The leads are those of the embedded table alone, which finds less: %v", err)})
 		return out, nil
-	}
-	out.leads, out.name = c.Verified(places, vectors), e.server.Name()
-	return out, nil
-}
-
-// vectors encodes the texts of places, and the samples at the first time.
-func (e *Encoder) vectors(ctx context.Context, p meaning.Places, texts []string) (meaning.Vectors, error) {
-	var out meaning.Vectors
-	var err error
-	if out.Samples, err = e.sampled(ctx); err != nil {
+	case err != nil:
 		return out, err
 	}
-	all, err := e.server.Encode(ctx, texts)
-	if err != nil {
-		return out, err
-	}
-	out.Here, all = all[:len(p.Here)], all[len(p.Here):]
-	for _, at := range p.There {
-		out.There = append(out.There, all[:len(at)])
+	v := meaning.Vectors{Samples: all[:len(samples)]}
+	all = all[len(samples):]
+	v.Here, all = all[:len(places.Here)], all[len(places.Here):]
+	for _, at := range places.There {
+		v.There = append(v.There, all[:len(at)])
 		all = all[len(at):]
 	}
+	out.leads, out.name = q.compared.Verified(places, v), e.server.Name()
 	return out, nil
 }
 
-// sampled returns the vectors of the samples.
-func (e *Encoder) sampled(ctx context.Context) ([][]float32, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.samples != nil {
-		return e.samples, nil
+// serverError says that the embedder failed.
+type serverError struct{ err error }
+
+// Error says how.
+func (e *serverError) Error() string { return e.err.Error() }
+
+// Unwrap returns the embedder's error.
+func (e *serverError) Unwrap() error { return e.err }
+
+// digest names a sentence and what encodes it.
+func (e *Encoder) digest(text string) [32]byte {
+	return sha256.Sum256([]byte("concordat/vector/1\x00" + e.server.Recipe() + "\x00" + text))
+}
+
+// encode returns the vectors of the samples and then of the sentences. It asks about those of which none is kept, and keeps what it
+// learns; sent counts the sentences that went out, without samples, which are of nobody's text.
+func (e *Encoder) encode(ctx context.Context, samples, sentences []sentence) (vectors [][]float32, sent int, err error) {
+	vectors = make([][]float32, len(samples)+len(sentences))
+	if e.keep != nil {
+		if err := e.known(ctx, slices.Concat(samples, sentences), vectors); err != nil {
+			return nil, 0, err
+		}
 	}
+	for range 2 {
+		var out int
+		if _, err = e.learn(ctx, samples, vectors[:len(samples)]); err == nil {
+			out, err = e.learn(ctx, sentences, vectors[len(samples):])
+		}
+		sent = max(sent, out)
+		if err != nil || evenly(vectors) {
+			break
+		}
+		clear(vectors) // those that were kept are of another model under the same name: all is asked again
+	}
+	return vectors, sent, err
+}
+
+// evenly reports whether all vectors that are there have as many numbers.
+func evenly(vectors [][]float32) bool {
+	n := 0
+	for _, v := range vectors {
+		if v != nil && n > 0 && len(v) != n {
+			return false
+		}
+		n = max(n, len(v))
+	}
+	return true
+}
+
+// known fills in the vectors that are kept.
+func (e *Encoder) known(ctx context.Context, all []sentence, vectors [][]float32) error {
+	digests := make([][32]byte, len(all))
+	for i, s := range all {
+		digests[i] = e.digest(s.text)
+	}
+	kept, err := e.keep.SentenceVectors(ctx, digests)
+	if err != nil {
+		return fmt.Errorf("vectors: %w", err)
+	}
+	for i := range all {
+		vectors[i] = kept[digests[i]]
+		if vectors[i] != nil && (all[i].task != "" || all[i].of != (concordat.Ref{})) {
+			e.kept.Add(1)
+		}
+	}
+	return nil
+}
+
+// learn asks about the sentences without a vector, and keeps what it is told. It returns how many went out.
+func (e *Encoder) learn(ctx context.Context, sentences []sentence, vectors [][]float32) (sent int, err error) {
 	var texts []string
-	for _, s := range meaning.Samples() {
-		texts = append(texts, s.Text)
+	var at []int
+	for i, s := range sentences {
+		if vectors[i] == nil {
+			texts, at = append(texts, s.text), append(at, i)
+		}
 	}
-	vectors, err := e.server.Encode(ctx, texts)
-	if err == nil {
-		e.samples = vectors
+	if len(texts) == 0 {
+		return 0, nil
 	}
-	return vectors, err
+	got, sent, err := e.server.Encode(ctx, texts)
+	if err != nil {
+		return sent, &serverError{err}
+	}
+	var keep []concordat.SentenceVector
+	for k, i := range at {
+		vectors[i] = got[k]
+		if s := sentences[i]; s.owned {
+			keep = append(keep, concordat.SentenceVector{Digest: e.digest(s.text), Of: s.of, Task: s.task, Vector: got[k]})
+		}
+	}
+	if e.keep == nil || len(keep) == 0 {
+		return sent, nil
+	}
+	if err := e.keep.PutSentenceVectors(ctx, keep, e.most); err != nil {
+		return sent, fmt.Errorf("vectors: %w", err)
+	}
+	return sent, nil
 }

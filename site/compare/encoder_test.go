@@ -6,9 +6,11 @@ import (
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
+	"concordat"
 	"concordat/meaning"
 )
 
@@ -28,23 +30,30 @@ type scripted struct {
 	words []string
 	fail  error
 	where string
+	gone  bool // nothing reaches it
+	more  int  // numbers of a vector beside the usual
 	asked int
 }
 
 func (s *scripted) Name() string  { return "scripted" }
 func (s *scripted) Where() string { return s.where }
 
-func (s *scripted) Encode(_ context.Context, texts []string) ([][]float32, error) {
+func (s *scripted) Recipe() string { return "scripted" }
+
+func (s *scripted) Encode(_ context.Context, texts []string) ([][]float32, int, error) {
+	if s.gone {
+		return nil, 0, s.fail
+	}
 	s.asked += len(texts)
 	if s.fail != nil {
-		return nil, s.fail
+		return nil, len(texts), s.fail
 	}
 	out := make([][]float32, len(texts))
 	for i, t := range texts {
 		h := fnv.New64a()
 		h.Write([]byte(t))
 		rng := rand.New(rand.NewPCG(h.Sum64(), 1))
-		v := make([]float32, len(s.words)+64)
+		v := make([]float32, len(s.words)+64+s.more)
 		for k, w := range s.words {
 			if strings.Contains(t, w) {
 				v[k] = 8
@@ -60,7 +69,7 @@ func (s *scripted) Encode(_ context.Context, texts []string) ([][]float32, error
 		}
 		out[i] = v
 	}
-	return out, nil
+	return out, len(texts), nil
 }
 
 func compared(t *testing.T) (*meaning.Comparison, [][]meaning.Lead) {
@@ -77,14 +86,113 @@ func compared(t *testing.T) (*meaning.Comparison, [][]meaning.Lead) {
 	return c, leads
 }
 
-// TestEncoderFails: the table's leads stand, and the report is told why.
+// memory keeps vectors.
+type memory struct {
+	vectors map[[32]byte][]float32
+	put     []concordat.SentenceVector
+}
+
+func (m *memory) SentenceVectors(_ context.Context, digests [][32]byte) (map[[32]byte][]float32, error) {
+	out := map[[32]byte][]float32{}
+	for _, d := range digests {
+		if v := m.vectors[d]; v != nil {
+			out[d] = v
+		}
+	}
+	return out, nil
+}
+
+func (m *memory) PutSentenceVectors(_ context.Context, vectors []concordat.SentenceVector, _ int) error {
+	if m.vectors == nil {
+		m.vectors = map[[32]byte][]float32{}
+	}
+	for _, v := range vectors {
+		m.vectors[v.Digest] = v.Vector
+	}
+	m.put = append(m.put, vectors...)
+	return nil
+}
+
+// library is where the source of compared is.
+var library = concordat.Ref{Site: "here", Library: "books", Document: "glass"}
+
+// asking is the question about compared, of a task.
+func asking(c *meaning.Comparison, leads [][]meaning.Lead) question {
+	return question{compared: c, leads: leads, here: retold, task: "task", there: []string{told}, refs: []concordat.Ref{library}}
+}
+
+// TestEncoderFails: the table's leads stand, and the report is told why; that text was sent it says only if it was.
 func TestEncoderFails(t *testing.T) {
 	c, leads := compared(t)
-	e := NewEncoder(&scripted{fail: errors.New("the encoder does not answer")})
-	got, err := e.verify(context.Background(), c, leads, retold, []string{told})
+	e := NewEncoder(&scripted{fail: errors.New("the encoder does not answer")}, nil, 0)
+	got, err := e.verify(context.Background(), asking(c, leads))
 	if err != nil || len(got.leads[0]) != 1 || got.name != "" || len(got.flags) != 1 || got.flags[0].Code != FlagEncoderFailed ||
 		!strings.Contains(got.flags[0].Detail, "does not answer") {
 		t.Errorf("%+v, %v", got, err)
+	}
+	for _, gone := range []bool{true, false} {
+		s := &scripted{fail: errors.New("nonsense"), where: "encoder.example.edu", gone: gone}
+		keep := &memory{vectors: map[[32]byte][]float32{}}
+		e := NewEncoder(s, keep, 1000)
+		for _, x := range meaning.Samples() { // which are of nobody's text
+			keep.vectors[e.digest(x.Text)] = []float32{1}
+		}
+		got, err := e.verify(context.Background(), asking(c, leads))
+		told := slices.ContainsFunc(got.flags, func(f concordat.Flag) bool { return f.Code == FlagTextSent })
+		if err != nil || told == gone {
+			t.Errorf("unreachable %v: flags %+v, %v", gone, got.flags, err)
+		}
+	}
+}
+
+// TestVectorsAreKept: each with what its sentence stands in, none of a submission that is not kept; those of another model under the
+// same name are asked again.
+func TestVectorsAreKept(t *testing.T) {
+	c, leads := compared(t)
+	s, keep := &scripted{}, &memory{}
+	q := asking(c, leads)
+	q.task = ""
+	if _, err := NewEncoder(s, keep, 1000).verify(context.Background(), q); err != nil {
+		t.Fatal(err)
+	}
+	count := func() (task, of, nobody int) {
+		for _, v := range keep.put {
+			switch {
+			case v.Task == "task" && v.Of == (concordat.Ref{}):
+				task++
+			case v.Task == "" && v.Of == library:
+				of++
+			case v.Task == "" && v.Of == (concordat.Ref{}):
+				nobody++
+			default:
+				t.Errorf("a vector of %+v, task %q", v.Of, v.Task)
+			}
+		}
+		return task, of, nobody
+	}
+	samples := len(meaning.Samples())
+	if task, of, nobody := count(); task != 0 || of != 4 || nobody != samples {
+		t.Errorf("without its text: %d of the submission, %d of the source, %d samples of %d", task, of, nobody, samples)
+	}
+	keep.put = nil
+	e := NewEncoder(s, keep, 1000)
+	if _, err := e.verify(context.Background(), asking(c, leads)); err != nil {
+		t.Fatal(err)
+	}
+	if task, of, nobody := count(); task != 4 || of != 0 || nobody != 0 || e.Kept() != 4 {
+		t.Errorf("then %d of the submission, %d of the source, %d samples are put, %d were kept", task, of, nobody, e.Kept())
+	}
+	s.more, s.asked = 8, 0
+	for d := range keep.vectors { // one is asked about, and comes as long as no other
+		delete(keep.vectors, d)
+		break
+	}
+	got, err := e.verify(context.Background(), asking(c, leads))
+	if err != nil || got.name != "scripted" || s.asked < samples+2*4 {
+		t.Errorf("another model: %+v, %v, asked about %d", got.flags, err, s.asked)
+	}
+	if off := NewEncoder(s, keep, 0); off.keep != nil {
+		t.Error("vectors are kept though none may be")
 	}
 }
 
@@ -97,9 +205,10 @@ func TestEncoderVerifies(t *testing.T) {
 		want  int
 	}{{[]string{"Lissa", "lagoon", "oath", "Lorraine"}, 1}, {nil, 0}} {
 		s := &scripted{words: x.words, where: "encoder.example.edu"}
-		e := NewEncoder(s)
-		for range 2 {
-			got, err := e.verify(context.Background(), c, leads, retold, []string{told})
+		keep := &memory{}
+		for run := range 2 {
+			before := s.asked
+			got, err := NewEncoder(s, keep, 1000).verify(context.Background(), asking(c, leads))
 			worth := 0
 			for _, l := range got.leads[0] {
 				if l.WorthReading() {
@@ -109,11 +218,18 @@ func TestEncoderVerifies(t *testing.T) {
 			if err != nil || worth != x.want || got.name != "scripted" {
 				t.Errorf("%v: %+v, %v", x.words, got, err)
 			}
-			if len(got.flags) != 1 || got.flags[0].Code != FlagTextSent || !strings.Contains(got.flags[0].Detail, "encoder.example.edu") {
+			if sent := s.asked - before; run > 0 {
+				if sent != 0 || len(got.flags) != 0 {
+					t.Errorf("the second check sends %d texts, flags %+v", sent, got.flags)
+				}
+				continue
+			}
+			if len(got.flags) != 1 || got.flags[0].Count != 2*4 || got.flags[0].Code != FlagTextSent ||
+				!strings.Contains(got.flags[0].Detail, "encoder.example.edu") {
 				t.Errorf("flags %+v", got.flags)
 			}
 		}
-		if want := len(meaning.Samples()) + 2*8; s.asked != want {
+		if want := len(meaning.Samples()) + 8; s.asked != want {
 			t.Errorf("asked about %d texts, want %d", s.asked, want)
 		}
 	}
@@ -128,7 +244,8 @@ func TestEncoderAsksNothing(t *testing.T) {
 	const other = "The railway reached the valley late, and for a generation the mill had to send its cloth by mule over two passes."
 	c := meaning.Compare(meaning.NewEncoder(table).Read(other), []*meaning.Text{meaning.NewEncoder(table).Read(told)})
 	s := &scripted{}
-	got, err := NewEncoder(s).verify(context.Background(), c, c.Leads(), other, []string{told})
+	got, err := NewEncoder(s, nil, 0).verify(context.Background(), question{compared: c, leads: c.Leads(), here: other, there: []string{told},
+		refs: make([]concordat.Ref, 1)})
 	if err != nil || got.count != 0 || s.asked != 0 {
 		t.Errorf("%+v, %v, asked %d", got, err, s.asked)
 	}

@@ -64,7 +64,7 @@ func (m *Comparer) Leads(ctx context.Context, text string, taken []concordat.Spa
 	if err != nil {
 		return nil, err
 	}
-	found, err := m.verified(ctx, meaning.Compare(submission, texts), text, documents)
+	found, err := m.verified(ctx, meaning.Compare(submission, texts), text, documents, candidates)
 	if err != nil {
 		return nil, err
 	}
@@ -88,16 +88,17 @@ func (m *Comparer) Leads(ctx context.Context, text string, taken []concordat.Spa
 }
 
 // verified returns the leads of a comparison, as the encoder sees them if there is one.
-func (m *Comparer) verified(ctx context.Context, c *meaning.Comparison, text string, documents []*concordat.Document) (verified, error) {
+func (m *Comparer) verified(ctx context.Context, c *meaning.Comparison, text string, documents []*concordat.Document,
+	candidates []*Candidate) (verified, error) {
 	leads := c.Leads()
 	if m.Encoder == nil {
 		return verified{leads: leads}, nil
 	}
-	there := make([]string, len(documents))
+	q := question{compared: c, leads: leads, here: text, task: m.Task}
 	for i, d := range documents {
-		there[i] = d.Text
+		q.there, q.refs = append(q.there, d.Text), append(q.refs, candidates[i].Ref)
 	}
-	return m.Encoder.verify(ctx, c, leads, text, there)
+	return m.Encoder.verify(ctx, q)
 }
 
 // leadOf returns a lead as findings keep it.

@@ -88,7 +88,7 @@ type apiPassage struct {
 	At      *time.Time `json:"at,omitempty" doc:"Set by the site for new ones"`
 }
 
-// apiRuling is what somebody decided about a lead.
+// apiRuling is a decision about a lead.
 type apiRuling struct {
 	Span    apiSpan    `json:"span"`
 	Source  apiSpan    `json:"source_span" doc:"Of the source, in code points"`

@@ -42,7 +42,7 @@ func (r *run) leadsBench(library []Doc) (*Bench, error) {
 	b, err := r.bench(library)
 	if err == nil && r.o.Encoder != nil {
 		o := b.Site.Options()
-		o.Encoder = compare.NewEncoder(r.o.Encoder)
+		o.Encoder = compare.NewEncoder(r.o.Encoder, nil, 0)
 		b.Site = site.New(o)
 	}
 	return b, err
