@@ -39,3 +39,59 @@ func TestStored(t *testing.T) {
 		}
 	}
 }
+
+// TestCosts: a password costs whoever has stolen its hash what doc/security.md says, under a salt of its own.
+func TestCosts(t *testing.T) {
+	h := NewHasher()
+	seen := map[string]bool{Nobody(): true}
+	for range 2 {
+		hash, err := h.Hash(t.Context(), "correct horse battery")
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts := strings.Split(hash, "$")
+		if seen[hash] || parts[3] != "m=65536,t=3,p=4" || len(parts[4]) != 22 || len(parts[5]) != 43 {
+			t.Errorf("%s", hash)
+		}
+		seen[hash] = true
+	}
+	if ok, err := h.Verify(t.Context(), 0, Nobody(), ""); ok || err != nil {
+		t.Errorf("a name that does not exist has a password: %v, %v", ok, err)
+	}
+	if h.Waiters() != 0 {
+		t.Errorf("%d wait", h.Waiters())
+	}
+}
+
+// TestCommon: what somebody tries first is no password: the list, in any case and between signs, and what repeats or counts.
+func TestCommon(t *testing.T) {
+	for password, want := range map[string]bool{
+		"123456789.": true, "password123": true, "PassWord123": true, "!!password123??": true, "": true, "aaabbbccc": true, "aabb": true,
+		"abcabcabc": true, "abcabcab": true, "1234567890": true, "7890123": true, "3210987": true, "abcdefghij": true, "zyxwvut": true,
+		"correct horse battery": false, "abcabcabd": false, "1234567892": false, "abcdefghik": false, "abcd": true, "wüstenrot-tee": false,
+	} {
+		if got := common(password); got != want {
+			t.Errorf("%q is common: %v, want %v", password, got, want)
+		}
+	}
+}
+
+// TestFault: a chosen password has 10 characters at least and 1,024 bytes at most, says more than the names of its account, in
+// either direction and case, and was given twice.
+func TestFault(t *testing.T) {
+	names := []string{" Ada.Lovelace ", "Al"}
+	for password, want := range map[string]string{
+		"größte-52": "first.short", "größte-527": "", strings.Repeat("xk7-", 256) + "w": "first.short",
+		"ab7-" + strings.Repeat("xkq9", 254): "",
+		"password123":                        "first.common", "ada.lovelace": "first.own",
+		"ADA.LOVELACE12345": "first.own", "ecalevol.ada-7": "first.own",
+		"ada.lovelace123456": "", "ada.lovelace 4 ada.lovelace": "first.own", "al-xk7-xk8-w": "",
+	} {
+		if got := Fault(password, password, names...); got != want {
+			t.Errorf("%.30q of %d bytes: %q, want %q", password, len(password), got, want)
+		}
+	}
+	if got := Fault("größte-527", "größte-528"); got != "first.differ" {
+		t.Errorf("given differently: %q", got)
+	}
+}
