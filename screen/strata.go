@@ -8,7 +8,7 @@ import (
 	"concordat/minhash"
 )
 
-// Label is what a person says of a pair of documents. Unknown is an answer of its own, as in Manku, Jain and Das Sarma
+// Label is the answer of a person about a pair of documents. Unknown is an answer of its own, as in Manku, Jain and Das Sarma
 // 2007 (section 5.1): it counts neither for nor against a distance.
 type Label string
 

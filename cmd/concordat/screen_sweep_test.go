@@ -65,7 +65,7 @@ func TestSweepOptions(t *testing.T) {
 	idf := filepath.Join(dir, "l.idf")
 	must("screen", "frequencies", "--library", "l", "--out", idf)
 
-	// figures are what a sweep prints but for what it measures of time.
+	// figures returns the lines of a sweep without the time that it took.
 	figures := func(args ...string) string {
 		t.Helper()
 		var out strings.Builder

@@ -69,7 +69,7 @@ type labelPage struct {
 	Pairs  []labelPair  `json:"pairs"`
 }
 
-// labelPair is what the page shows of a pair.
+// labelPair is a pair as the page shows it.
 type labelPair struct {
 	Pair int       `json:"pair"`
 	A    labelText `json:"a"`

@@ -219,7 +219,7 @@ func sampleStrata(h sampleHeader, pairs []samplePair, labels map[int]screen.Labe
 	return strata
 }
 
-// precisionLine is what the labels say of a distance.
+// precisionLine is the precision at a distance, by the labels.
 type precisionLine struct {
 	Type string `json:"type"` // precision
 	screen.Stratum
