@@ -54,6 +54,7 @@ type (
 		Signatures []Signature      `json:"signatures"`
 
 		Review      *jsonReview                 `json:"review,omitempty"`
+		Later       []jsonLater                 `json:"later,omitempty"`
 		Partners    []PartnerSource             `json:"partners,omitempty"`
 		Disclosures []jsonDisclosure            `json:"disclosures,omitempty"`
 		Statements  []concordat.Statement       `json:"statements,omitempty"`
@@ -297,7 +298,7 @@ func asJSON(r *Report) *jsonReport {
 		Legend:     r.jsonLegend(),
 		Conclusion: r.Conclusion(),
 	}
-	j.Coverage, j.Review = j.Scores.Covered, r.jsonReview()
+	j.Coverage, j.Review, j.Later = j.Scores.Covered, r.jsonReview(), r.jsonLater()
 	for i := range r.Evidence {
 		j.Evidence = append(j.Evidence, r.jsonEvidence(count, i))
 	}

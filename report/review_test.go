@@ -6,9 +6,56 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"concordat"
 	"concordat/report"
 )
+
+// TestLaterIsInTheReport: documents found since stand in the JSON form, with who has dealt with them, and in words of each
+// language; a partner's document is named only where it was told.
+func TestLaterIsInTheReport(t *testing.T) {
+	r := report.Build(load(t, "english"), report.Rules{})
+	if b := parse(t, r); b["later"] != nil || r.LaterWords() != nil {
+		t.Errorf("of a check without alerts: %v, %q", b["later"], r.LaterWords())
+	}
+	day := time.Date(2026, 3, 4, 5, 6, 0, 0, time.UTC)
+	r.Later = []report.Later{
+		{Alert: 9, Source: concordat.Ref{Site: "north", Library: "calls"}, At: day, Level: concordat.ShowExists},
+		{Alert: 7, Source: concordat.Ref{Site: "here", Library: "theses", Document: "late.txt"}, At: day, Sentences: 3,
+			Read: report.LaterMark{By: "ada", At: day}, Handled: report.LaterMark{By: "bo", At: day}},
+		{Alert: 6, Source: concordat.Ref{Site: "north", Library: "calls", Document: "f00d"}, Title: "A <call>", At: day,
+			Level: concordat.ShowMetadata, Sentences: 2, Read: report.LaterMark{By: "ada", At: day}},
+	}
+	if s := schema(t); check(s, s, parse(t, r), "report") != nil {
+		t.Error(check(s, s, parse(t, r), "report"))
+	}
+	want := []string{
+		"Since then found, on 2026-03-04 05:06 UTC: a document that is not named, of north/calls. Nobody has read this alert yet.",
+		"Since then found, on 2026-03-04 05:06 UTC: late.txt, of theses. Sentences that match: 3. Dealt with by bo on 2026-03-04 05:06 UTC.",
+		"Since then found, on 2026-03-04 05:06 UTC: A <call>, of north/calls. Sentences that match: 2. " +
+			"Read by ada on 2026-03-04 05:06 UTC, not dealt with yet.",
+	}
+	if d := cmp.Diff(want, r.LaterWords()); d != "" {
+		t.Error(d)
+	}
+	for _, code := range []string{"de", "zh"} {
+		l, err := report.ParseLanguage(code)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Language = l
+		for _, s := range r.LaterWords() {
+			if strings.Contains(s, "found") || strings.Contains(s, "Nobody") {
+				t.Errorf("%s: %s", code, s)
+			}
+		}
+	}
+	var text strings.Builder
+	if err := report.WriteText(&text, r); err != nil || !strings.Contains(text.String(), "此后发现") {
+		t.Errorf("%v, the text form:\n%s", err, text.String())
+	}
+}
 
 // TestReviewIsInTheReport: a verdict, who signed it off and whether it is stale stand in every form.
 func TestReviewIsInTheReport(t *testing.T) {

@@ -26,6 +26,12 @@ func WriteSummary(w io.Writer, r *Report) error {
 func WriteText(w io.Writer, r *Report) error {
 	t := textWriter{bufio.NewWriter(w), r.Language}
 	t.summary(r, len(r.Sources))
+	if words := r.LaterWords(); len(words) > 0 {
+		t.heading(t.Say("Since then found"))
+		for _, s := range words {
+			t.wrap("- ", s)
+		}
+	}
 	t.heading(t.Say("Passages"))
 	count := NewCounter(r.Submission.Text)
 	for i, e := range r.Evidence {

@@ -95,6 +95,39 @@ func TestAlertPages(t *testing.T) {
 	}
 }
 
+// TestLaterInReport: the report of a check that stays names the documents found since, on its page and in each file, for
+// officers alone, with who has read and handled them.
+func TestLaterInReport(t *testing.T) {
+	d := newDesk(t, false)
+	olga, sue := d.signedIn(t, "olga", store.RoleOfficer), d.signedIn(t, "sue", store.RoleSubmitter)
+	task := d.checkedBy(t, sue, "essay", folios)
+	page := "/checks/" + string(task)
+	if got := olga.get(page, http.StatusOK); strings.Contains(got, "Since then found") {
+		t.Errorf("before any alert:\n%s", got)
+	}
+	found, _, _ := d.alerts(t, task)
+	alert := "/alerts/" + strconv.FormatInt(found, 10)
+	if got := olga.get(page, http.StatusOK); !strings.Contains(got, "Since then found") || !strings.Contains(got, `href="`+alert+`"`) ||
+		!strings.Contains(got, "A &lt;late&gt; one") || !strings.Contains(got, ">not read<") {
+		t.Errorf("the page:\n%s", got)
+	}
+	olga.post(alert, http.StatusOK, url.Values{"action": {"handle"}})
+	for format, want := range map[string]string{"html": "A &lt;late&gt; one, of theses", "json": `"later": [`} {
+		got := olga.get(page+"/report?format="+format, http.StatusOK)
+		words := strings.Join(strings.Fields(got), " ")
+		if !strings.Contains(words, want) || format != "json" && !strings.Contains(words, "Dealt with by olga on ") ||
+			format == "json" && !strings.Contains(words, `"handled": { "by": "olga",`) {
+			t.Errorf("%s:\n%s", format, got)
+		}
+		if got := sue.get(page+"/report?format="+format, http.StatusOK); strings.Contains(got, `"later"`) || strings.Contains(got, "Since then") {
+			t.Errorf("a submitter's %s:\n%s", format, got)
+		}
+	}
+	if got := sue.get(page, http.StatusOK); strings.Contains(got, "Since then found") {
+		t.Errorf("a submitter's page:\n%s", got)
+	}
+}
+
 // TestAlertAPI: programs see and mark alerts as people do.
 func TestAlertAPI(t *testing.T) {
 	d := newDesk(t, false)

@@ -36,6 +36,9 @@ func (w reportPages) readingRoutes() {
 // fewSources is how many of the ranked sources stand on a page.
 const fewSources = 25
 
+// sinceShown is how many alerts of its check stand on a page.
+const sinceShown = 10
+
 // checkPage is the data of a page about one check. Only a report page has more than a row.
 type checkPage struct {
 	row
@@ -62,6 +65,8 @@ type checkPage struct {
 	Numbers    string               // of all passages, in text order
 	Only       *report.RankedSource // whose passages alone are marked; nil: those of all
 	Told       []told               // what the visitor did just now
+	Since      []Alert              // later documents that match a check that stays, the latest first
+	MoreSince  bool                 // there are more of them
 
 	Number         string // of the passage that the page is about; empty: it is about all
 	Earlier, Later string // numbers of its neighbours; empty: none
@@ -119,6 +124,13 @@ func (w reportPages) readTask(r *http.Request, v *Visitor, t store.Task, part bo
 	}
 	if err != nil {
 		return p, nil, err
+	}
+	if p.MayReview {
+		var next int64
+		p.Since, next, err = w.Checks.Alerts(r.Context(), store.AlertFilter{Side: store.AlertFound, Task: t.ID}, 0, sinceShown)
+		if p.MoreSince = next > 0; err != nil {
+			return p, nil, err
+		}
 	}
 	p.Report, p.Pages, p.Of = got.Report, got.view.Pages(), got.Report.LastNumber
 	_, missing := w.original(r.Context(), t)

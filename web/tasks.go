@@ -16,6 +16,7 @@ import (
 	"concordat"
 	"concordat/report"
 	"concordat/report/html"
+	"concordat/site"
 	"concordat/store"
 	"concordat/web/message"
 )
@@ -178,6 +179,11 @@ func (w *Web) CurrentReport(ctx context.Context, v *Visitor, t store.Task, in re
 	rep := *got.Report
 	if see == SeeEverything {
 		rep.Review = now.inReport() // what officers wrote is theirs
+	}
+	if v.MayReview() { // alerts are for officers
+		if rep.Later, err = site.Later(ctx, w.o.Store, t.ID); err != nil {
+			return nil, err
+		}
 	}
 	return &rep, nil
 }

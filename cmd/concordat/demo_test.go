@@ -83,6 +83,23 @@ func TestDemo(t *testing.T) {
 			t.Errorf("alerts of %s: %s", name, out)
 		}
 	}
+	// The report of the check that stays says what was found since, and that somebody has dealt with it.
+	listed, _ := output(t, cli.Done, data, "alert", "list", "--json")
+	var alert struct {
+		Number int64
+		Task   string
+	}
+	if err := json.Unmarshal([]byte(listed), &alert); err != nil {
+		t.Fatal(err)
+	}
+	output(t, cli.Done, data, "alert", "handle", strconv.FormatInt(alert.Number, 10))
+	for format, want := range map[string][2]string{"json": {`"title": "call-of-next-year"`, `"handled": { "by":`},
+		"text": {"call-of-next-year, of ", "Dealt with by"}, "html": {"call-of-next-year, of ", "Dealt with by"}} {
+		rep, _ := output(t, cli.Done, data, "report", "export", alert.Task, "-f", format, "-o", "-")
+		if said := strings.Join(strings.Fields(rep), " "); !strings.Contains(said, want[0]) || !strings.Contains(said, want[1]) {
+			t.Errorf("the report as %s does not say what was found since: %.3000s", format, said)
+		}
+	}
 
 	truth, err := demo.ReadTruth()
 	if err != nil {

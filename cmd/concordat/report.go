@@ -125,6 +125,9 @@ func (a *app) withReport(ctx context.Context, id string, rules *ruleFlags, confi
 		if rep.Language, err = o.Language(language); err != nil {
 			return err
 		}
+		if rep.Later, err = site.Later(ctx, o.Store, found.Task); err != nil {
+			return err
+		}
 		return f(o, rep)
 	})
 }

@@ -174,7 +174,8 @@ func (d *doc) result() {
 		d.text(d.r.LeadsFound())
 		d.raw("</a></p>")
 	}
-	d.review()
+	d.said("Verdict", d.r.ReviewWords())
+	d.said("Since then found", d.r.LaterWords())
 	if s.Measured() {
 		d.bar()
 		d.scoreTable()
@@ -184,14 +185,13 @@ func (d *doc) result() {
 	d.raw("</section>\n")
 }
 
-// review says what people decided.
-func (d *doc) review() {
-	words := d.r.ReviewWords()
+// said lists sentences about the report, such as the decisions of people, under a heading.
+func (d *doc) said(heading string, words []string) {
 	if len(words) == 0 {
 		return
 	}
 	d.raw(`<div class="decided" role="note"><h3>`)
-	d.say("Verdict")
+	d.say(heading)
 	d.raw("</h3><ul>")
 	for _, s := range words {
 		d.raw(`<li dir="auto">`)

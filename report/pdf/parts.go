@@ -144,6 +144,18 @@ func (d *doc) flags() {
 	}
 }
 
+// later lists the documents that came since and match.
+func (d *doc) later() {
+	words := d.r.LaterWords()
+	if len(words) == 0 {
+		return
+	}
+	d.heading("Since then found")
+	for _, s := range words {
+		d.item(body(s))
+	}
+}
+
 // notes shows what people decided.
 func (d *doc) notes() {
 	if len(d.o.Notes) == 0 && d.r.Review == nil {

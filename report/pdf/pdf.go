@@ -111,6 +111,7 @@ func Write(r *report.Report, o Options) ([]byte, error) {
 	d.page()
 	d.front()
 	d.result()
+	d.later()
 	d.notes()
 	d.coverage()
 	d.sources()

@@ -133,6 +133,19 @@ func pagesOf(t *testing.T, b []byte) []string {
 	return out
 }
 
+// TestLater: the documents that came since stand in the file.
+func TestLater(t *testing.T) {
+	rep := report.Build(findings(t, "english"), report.Rules{})
+	rep.Later = []report.Later{{Source: concordat.Ref{Library: "theses"}, Title: "A late one", At: time.Unix(0, 0),
+		Handled: report.LaterMark{By: "ada", At: time.Unix(60, 0)}}}
+	pages := pagesOf(t, write(t, rep))
+	for _, s := range append(rep.LaterWords(), "Since then found") {
+		if !stands(pages, solid(s)) {
+			t.Errorf("the file does not say %q", s)
+		}
+	}
+}
+
 // Every letter of every passage and of its source stands in the file, as another program reads it.
 func TestWording(t *testing.T) {
 	lacks := func(rune) bool { return false }

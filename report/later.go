@@ -1,0 +1,96 @@
+package report
+
+import (
+	"time"
+
+	"concordat"
+)
+
+// Later is a document that came after the report was made and matches its check, which stays: an alert.
+type Later struct {
+	Alert     int64 // its number
+	Source    concordat.Ref
+	Title     string
+	At        time.Time
+	Level     concordat.Show // of a partner that told of it; empty: it is a document of this site
+	Sentences int            // of the submission that match; 0: not told
+	Read      LaterMark
+	Handled   LaterMark
+}
+
+// LaterMark says who has read or dealt with an alert, and when. The zero value: nobody.
+type LaterMark struct {
+	By string
+	At time.Time
+}
+
+// MostLater is the most later documents that a report names.
+const MostLater = 100
+
+type (
+	jsonLater struct {
+		Alert     int64                `json:"alert"`
+		Site      concordat.SiteID     `json:"site"`
+		Library   concordat.LibraryID  `json:"library"`
+		Document  concordat.DocumentID `json:"document"`
+		Title     string               `json:"title"`
+		At        time.Time            `json:"at"`
+		Level     concordat.Show       `json:"level,omitempty"`
+		Sentences int                  `json:"sentences"`
+		Read      *jsonMark            `json:"read"`
+		Handled   *jsonMark            `json:"handled"`
+	}
+	jsonMark struct {
+		By string    `json:"by"`
+		At time.Time `json:"at"`
+	}
+)
+
+func (m LaterMark) json() *jsonMark {
+	if m.At.IsZero() {
+		return nil
+	}
+	return &jsonMark{m.By, m.At}
+}
+
+func (r *Report) jsonLater() (out []jsonLater) {
+	for _, l := range r.Later {
+		out = append(out, jsonLater{l.Alert, l.Source.Site, l.Source.Library, l.Source.Document, l.Title, l.At, l.Level, l.Sentences,
+			l.Read.json(), l.Handled.json()})
+	}
+	return out
+}
+
+// LaterWords says which documents came since and match, one each, the latest first, and who has dealt with that.
+func (r *Report) LaterWords() (out []string) {
+	l := r.Language
+	minute := func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
+	for _, d := range r.Later {
+		title := d.Title
+		switch {
+		case title != "":
+		case d.Source.Document != "" && d.Level == "":
+			title = string(d.Source.Document)
+		default:
+			title = l.Say("a document that is not named")
+		}
+		place := string(d.Source.Library)
+		if d.Level != "" {
+			place = r.libraryPlace(d.Source.Site, d.Source.Library)
+		}
+		said := []string{l.Say("Since then found, on %s: %s, of %s.", minute(d.At), title, place)}
+		if d.Sentences > 0 {
+			said = append(said, l.Say("Sentences that match: %d.", d.Sentences))
+		}
+		switch {
+		case !d.Handled.At.IsZero():
+			said = append(said, l.Say("Dealt with by %s on %s.", d.Handled.By, minute(d.Handled.At)))
+		case !d.Read.At.IsZero():
+			said = append(said, l.Say("Read by %s on %s, not dealt with yet.", d.Read.By, minute(d.Read.At)))
+		default:
+			said = append(said, l.Say("Nobody has read this alert yet."))
+		}
+		out = append(out, l.Join(said))
+	}
+	return out
+}
