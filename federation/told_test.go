@@ -55,6 +55,27 @@ func TestGrantOfNoFederation(t *testing.T) {
 	}
 }
 
+// TestNotAsked: what the format cannot hold is asked of nobody, and the caller is told in every round.
+func TestNotAsked(t *testing.T) {
+	f := fedtest.Join(t, scheme, &scan{}, &scan{})
+	c := f.Partner(0, 1)
+	c.Close() // what is sent all the same fails otherwise
+	ctx := t.Context()
+	_, unpadded := c.Ask(ctx, &concordat.Ask{})
+	_, ask := c.Ask(ctx, &concordat.Ask{Sentences: make([]concordat.AskedSentence, 1)})
+	_, outline := c.Outline(ctx, &concordat.OutlineAsk{})
+	_, edges := c.Edges(ctx, &concordat.EdgesAsk{})
+	_, reveal := c.Reveal(ctx, &concordat.RevealAsk{})
+	_, ship := c.Ship(ctx, &concordat.ShipAsk{})
+	notice := c.Notify(ctx, &concordat.Notice{})
+	for name, err := range map[string]error{"ask without sentences": unpadded, "ask without libraries": ask, "outline": outline,
+		"edges": edges, "reveal": reveal, "ship": ship, "notice": notice} {
+		if !errors.Is(err, concordat.ErrInvalid) {
+			t.Errorf("%s: error %v, want ErrInvalid", name, err)
+		}
+	}
+}
+
 // TestRefusedAgain: a message that did not run is not remembered: it is answered as before when it comes again, and who sent
 // it does not wait for an answer that nobody works on.
 func TestRefusedAgain(t *testing.T) {
