@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"concordat"
 	"concordat/store"
@@ -50,4 +51,45 @@ func (s *Site) caseSubmission(ctx context.Context, check, origin concordat.TaskI
 	}
 	return Submission{ID: CaseDocument(origin), Title: cmp.Or(f.Submission.Title, string(f.Submission.ID)), Text: f.Submission.Text,
 		Dated: f.Dated, DatedBy: f.DatedBy}, nil
+}
+
+// readParts reads the files of one submission and puts their texts together, in order: each stands below its name, and is a
+// section of that name, unless there is only one. It fails with the fault of the first document that cannot be read.
+func (q *Queue) readParts(ctx context.Context, j Job) (Item, error) {
+	var all []Item
+	for _, p := range j.Parts {
+		items := []Item{{Submission: Submission{ID: concordat.DocumentID(p.Name), Text: p.Text}}}
+		if p.File != "" {
+			var err error
+			if items, err = q.o.Read(ctx, Job{Name: p.Name, File: p.File}); err != nil {
+				return Item{}, err
+			}
+		}
+		all = append(all, items...)
+	}
+	out := Item{Submission: Submission{ID: concordat.DocumentID(j.Name), Title: j.Title}}
+	var text strings.Builder
+	for _, item := range all {
+		if item.Err != nil {
+			out.Err = fmt.Errorf("%w (%s)", item.Err, item.ID)
+			return out, nil
+		}
+		if len(all) == 1 {
+			return item, nil
+		}
+		begin := text.Len()
+		text.WriteString(string(item.ID) + "\n\n")
+		at := text.Len()
+		text.WriteString(strings.TrimRight(item.Text, "\n") + "\n\n")
+		out.Sections = append(out.Sections, concordat.Section{Name: string(item.ID), Span: concordat.Span{Start: begin, End: text.Len()}})
+		for _, f := range item.Flags {
+			if f.Span != nil {
+				f.Span = &concordat.Span{Start: f.Span.Start + at, End: f.Span.End + at}
+			}
+			out.Flags = append(out.Flags, f)
+		}
+		out.Title, out.Dated, out.DatedBy = cmp.Or(out.Title, item.Title), cmp.Or(out.Dated, item.Dated), cmp.Or(out.DatedBy, item.DatedBy)
+	}
+	out.Text = text.String()
+	return out, nil
 }

@@ -27,6 +27,8 @@ type Submission struct {
 	// Dated is when it is from, and DatedBy who says so; empty: unknown.
 	Dated   concordat.Date
 	DatedBy concordat.DateOrigin
+	// Sections are those of its files if it has several, in text order; a section template goes before them.
+	Sections []concordat.Section
 }
 
 // CheckOptions say what a check compares with. The zero value asks all libraries with probes.
@@ -201,6 +203,9 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 		Checked: checked(p), Characters: p.Characters, Flags: sub.Flags, Made: s.o.Now(),
 		Threshold: cmp.Or(o.Threshold, DefaultThreshold), Probe: q.Probe.String(),
 		Dated: sub.Dated, DatedBy: sub.DatedBy,
+	}
+	if len(f.Sections) == 0 {
+		f.Sections = sub.Sections
 	}
 	for _, l := range libraries {
 		c := concordat.Consulted{Site: s.o.ID, Library: l.ID, Asked: len(q.Fingerprints), Answered: len(q.Fingerprints),

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -42,12 +43,31 @@ type Job struct {
 	NoStore bool `json:"no_store,omitempty"`
 	// Fault is why there is no text to check, as CODE: WORDS; the task ends as failed with it.
 	Fault string `json:"fault,omitempty"`
+	// Parts are the files of one submission, in order, instead of File and Text: all that they hold is one text.
+	Parts []Part `json:"parts,omitempty"`
 	// Into is the library that the texts are added to, instead of being checked; empty: none.
 	Into concordat.LibraryID `json:"into,omitempty"`
 	// From is the check whose submission is added, instead of a file or Text; empty: none.
 	From concordat.TaskID `json:"from,omitempty"`
 	// Again is the check that this one repeats; empty: none. The document that came from it is not shown.
 	Again concordat.TaskID `json:"again,omitempty"`
+}
+
+// Part is one of several files, or texts, that are one submission.
+type Part struct {
+	Name string `json:"name"`           // of the file as it was handed in
+	File string `json:"file,omitempty"` // hash of the original; empty: Text
+	Text string `json:"text,omitempty"` // what was pasted
+}
+
+// HasOriginals reports whether files that were handed in are kept for the job.
+func (j *Job) HasOriginals() bool {
+	return j.File != "" || slices.ContainsFunc(j.Parts, func(p Part) bool { return p.File != "" })
+}
+
+// HasText reports whether the job holds text itself.
+func (j *Job) HasText() bool {
+	return j.Text != "" || slices.ContainsFunc(j.Parts, func(p Part) bool { return p.Text != "" })
 }
 
 // Item is one text of a job's file, or why it has none.
@@ -204,8 +224,14 @@ func (q *Queue) task(id concordat.TaskID, owner, batch string, j Job) (store.Tas
 	if err != nil {
 		return store.Task{}, fmt.Errorf("submit: %w", err)
 	}
-	return store.Task{Task: concordat.Task{ID: id, Title: cmp.Or(j.Title, j.Name), Made: q.site.o.Now()}, Owner: owner, Batch: batch,
-		Request: request, File: j.File}, nil
+	t := store.Task{Task: concordat.Task{ID: id, Title: cmp.Or(j.Title, j.Name), Made: q.site.o.Now()}, Owner: owner, Batch: batch,
+		Request: request, File: j.File}
+	for _, p := range j.Parts {
+		if p.File != "" && !slices.Contains(t.Files, p.File) {
+			t.Files = append(t.Files, p.File)
+		}
+	}
+	return t, nil
 }
 
 // SubmitTask is Submit under an identity that the caller chose; ErrExists: there is such a task. The notes go into the audit

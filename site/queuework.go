@@ -251,6 +251,8 @@ func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, string, 
 	switch {
 	case j.From != "":
 		items[0].Submission, err = q.site.caseSubmission(ctx, j.From, cmp.Or(j.Again, j.From))
+	case len(j.Parts) > 0:
+		items[0], err = q.readParts(ctx, j)
 	case j.File != "":
 		items, err = q.o.Read(ctx, j)
 	}

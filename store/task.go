@@ -29,6 +29,8 @@ type Task struct {
 	// File is the hash of the file that it needs, for CreateTask and StartTask; see Originals. It is
 	// not read back.
 	File string
+	// Files are more of these, none twice, where several are needed.
+	Files []string
 
 	// The rest is set by the store.
 
@@ -102,7 +104,10 @@ func insertTaskIn(ctx context.Context, c engine.Conn, t Task, state concordat.St
 	if state == concordat.TaskRunning {
 		attempts = 1
 	}
-	request, file := t.Request, t.File
+	request, files := t.Request, t.Files
+	if t.File != "" {
+		files = append([]string{t.File}, files...)
+	}
 	if request == nil {
 		request = []byte{} // the column takes no NULL
 	}
@@ -110,8 +115,10 @@ func insertTaskIn(ctx context.Context, c engine.Conn, t Task, state concordat.St
 		(id, state, title, cause, request, made, started, finished, attempts, worker, lease_until, owner, batch)
 		VALUES (?, ?, ?, '', ?, ?, ?, 0, ?, ?, ?, ?, ?) RETURNING `+taskColumns,
 		t.ID, state, cleanText(t.Title), request, stamp(t.Made), started, attempts, worker, until, cleanText(t.Owner), cleanText(t.Batch)))
-	if err == nil && file != "" {
-		_, err = c.Exec(ctx, `INSERT INTO original (hash, task) VALUES (?, ?)`, file, t.ID)
+	for _, file := range files {
+		if err == nil {
+			_, err = c.Exec(ctx, `INSERT INTO original (hash, task) VALUES (?, ?)`, file, t.ID)
+		}
 	}
 	return t, err
 }

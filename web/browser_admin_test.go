@@ -3,6 +3,7 @@ package web_test
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -171,5 +172,68 @@ func TestAdministrationInBrowser(t *testing.T) {
 				t.Errorf("%d: %s", width, c)
 			}
 		}
+	}
+}
+
+// TestOneSubmissionInBrowser: files that are one submission go in by one request, and the page of their check opens.
+func TestOneSubmissionInBrowser(t *testing.T) {
+	d := newDesk(t, false)
+	dir := t.TempDir()
+	var files []string
+	for _, f := range [][2]string{{"thesis.txt", folios}, {"annex.txt", folios + " More of it."}} {
+		path := filepath.Join(dir, f[0])
+		if err := os.WriteFile(path, []byte(f[1]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, path)
+	}
+	ctx, complaints := browser(t, d.URL, 1200)
+	var title string
+	if err := chromedp.Run(ctx, d.enter(t, "olga", store.RoleOfficer), chromedp.Navigate(d.URL+"/checks/new"),
+		chromedp.WaitVisible("#file", chromedp.ByQuery), chromedp.SetUploadFiles("#file", files, chromedp.ByQuery),
+		chromedp.WaitVisible(".files li:nth-child(2)", chromedp.ByQuery), chromedp.Click("#together", chromedp.ByQuery),
+		chromedp.Click("main form button:not([type])", chromedp.ByQuery),
+		chromedp.WaitVisible("header.workbar h1", chromedp.ByQuery), chromedp.Text("h1", &title, chromedp.ByQuery)); err != nil {
+		t.Fatal(err)
+	}
+	if tasks, err := d.store.Tasks(t.Context(), 0, 0); err != nil || len(tasks) != 1 || title != tasks[0].Title {
+		t.Errorf("%d checks, %v; the page is of %q", len(tasks), err, title)
+	}
+	if c := complaints(); len(c) > 0 {
+		t.Error(c)
+	}
+}
+
+// TestOfficersSeeEachOther: what one officer does, another who reads the case sees without reloading: who did it, the score, the
+// verdict and the comments.
+func TestOfficersSeeEachOther(t *testing.T) {
+	d := newDesk(t, true)
+	bo := d.signedIn(t, "bo", store.RoleOfficer)
+	d.finished(t, "one", "ada", thesis(t, 20_000, 10, 5))
+	ctx, complaints := browser(t, d.URL, 1200)
+	var before, after, told, remarks, verdict string
+	if err := chromedp.Run(ctx, d.enter(t, "ada", store.RoleOfficer), chromedp.Navigate(d.URL+"/checks/one"),
+		chromedp.WaitVisible("#score", chromedp.ByQuery), chromedp.Text("#score", &before, chromedp.ByQuery)); err != nil {
+		t.Fatal(err)
+	}
+	bo.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {"700"}, "min_source": {"0"}})
+	bo.post("/checks/one/notes", http.StatusOK, url.Values{"kind": {"comment"}, "text": {"look at this"}})
+	bo.post("/checks/one/notes", http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"discuss"}, "text": {"to be discussed"}})
+	bo.post("/checks/cases", http.StatusOK, url.Values{"check": {"one"}, "action": {"assign"}, "assignee": {"ada"}})
+	if err := chromedp.Run(ctx, chromedp.WaitVisible(".toast:nth-child(4)", chromedp.ByQuery),
+		chromedp.Text(".toasts", &told, chromedp.ByQuery),
+		chromedp.WaitReady("#remarks .remark:nth-child(2)", chromedp.ByQuery), chromedp.TextContent("#remarks", &remarks, chromedp.ByQuery),
+		chromedp.TextContent("#decided", &verdict, chromedp.ByQuery), chromedp.Text("#score", &after, chromedp.ByQuery)); err != nil {
+		t.Fatal(err)
+	}
+	if after == before || !strings.Contains(told, after) || strings.Count(told, "bo") < 4 ||
+		!strings.Contains(told, "assigned the check to ada") {
+		t.Errorf("the score was %q and is %q; told %q", before, after, told)
+	}
+	if !strings.Contains(remarks, "look at this") || !strings.Contains(verdict, "ada") {
+		t.Errorf("remarks %q, decided %q", remarks, verdict)
+	}
+	if c := complaints(); len(c) > 0 {
+		t.Error(c)
 	}
 }

@@ -185,6 +185,13 @@ func (w checkPages) HandIn(ctx context.Context, v *Visitor, u *Upload) ([]concor
 	if err := checkJobs(jobs); err != nil {
 		return nil, err
 	}
+	if u.Field("together") != "" {
+		one, err := together(jobs, u.Field("title"))
+		if err != nil {
+			return nil, err
+		}
+		jobs = []site.Job{one}
+	}
 	common, err := w.wishes(ctx, v, u)
 	if err != nil {
 		return nil, err
@@ -205,6 +212,18 @@ func (w checkPages) HandIn(ctx context.Context, v *Visitor, u *Upload) ([]concor
 		batch = strings.ToLower(rand.Text())
 	}
 	return w.enqueue(ctx, v, batch, jobs, common, "check_submitted")
+}
+
+// together makes one job of files that are one submission. None of them may be missing.
+func together(jobs []site.Job, title string) (site.Job, error) {
+	out := site.Job{Name: jobs[0].Name, Title: strings.TrimSpace(title)}
+	for _, j := range jobs {
+		if j.Fault != "" {
+			return out, &untakenError{slices.DeleteFunc(slices.Clone(jobs), func(j site.Job) bool { return j.Fault == "" })}
+		}
+		out.Parts = append(out.Parts, site.Part{Name: j.Name, File: j.File, Text: j.Text})
+	}
+	return out, nil
 }
 
 // checkJobs refuses what was handed in where nothing of it could be taken.
@@ -235,10 +254,14 @@ func (w checkPages) enqueue(ctx context.Context, v *Visitor, batch string, jobs 
 	for i, j := range jobs {
 		all[i] = common
 		all[i].Name, all[i].File, all[i].Text, all[i].Title, all[i].Fault = j.Name, j.File, j.Text, j.Title, j.Fault
+		all[i].Parts = j.Parts
 	}
 	return w.o.Queue.SubmitAll(ctx, v.Name, batch, all, func(tx *store.DB, ids []concordat.TaskID) error {
 		for i, id := range ids {
 			detail := map[string]any{"task": id, "file": all[i].File}
+			if len(all[i].Parts) > 0 {
+				detail["file"] = filesOf(all[i].Parts)
+			}
 			if common.Into != "" {
 				detail["library"] = common.Into
 			} else if err := w.Batches.plan(ctx, tx, v, store.RecheckCheck, string(id)); err != nil {
@@ -250,6 +273,14 @@ func (w checkPages) enqueue(ctx context.Context, v *Visitor, batch string, jobs 
 		}
 		return nil
 	})
+}
+
+// filesOf are the hashes of the files of one submission.
+func filesOf(parts []site.Part) (out []string) {
+	for _, p := range parts {
+		out = append(out, p.File)
+	}
+	return out
 }
 
 // batchName is the form of a batch that a page was given.

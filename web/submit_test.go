@@ -3,11 +3,15 @@ package web_test
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/url"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"concordat"
 	"concordat/site"
 	"concordat/store"
 	"concordat/web/message"
@@ -207,4 +211,75 @@ func FuzzCause(f *testing.F) {
 			t.Errorf("%q: no words", s)
 		}
 	})
+}
+
+// TestOneSubmission: files that are one submission get one check with one report, in which each is a section; all of them are
+// kept for it, and a part that cannot be read fails the whole, by its name.
+func TestOneSubmission(t *testing.T) {
+	d := newDesk(t, false)
+	olga := d.signedIn(t, "olga", store.RoleOfficer)
+	const thesis = "The thesis says a few words of its own about the hives of the valley and their keepers."
+	olga.upload(http.StatusOK, url.Values{"together": {"yes"}, "title": {"Thesis with annex"}}, "thesis.txt", thesis,
+		"annex.txt", folios+" Nobody had asked for them in a generation.")
+	id, ok := d.await(t)["Thesis with annex"]
+	if tasks, err := d.store.Tasks(t.Context(), 0, 0); err != nil || len(tasks) != 1 || !ok {
+		t.Fatalf("%d checks, %v, want one", len(tasks), err)
+	}
+	var r struct {
+		Sections []struct {
+			Name  string
+			Share *float64
+			Span  struct{ Start, End int }
+		}
+	}
+	if err := json.Unmarshal([]byte(olga.get("/checks/"+string(id)+"/report?format=json", http.StatusOK)), &r); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Sections) != 2 || r.Sections[0].Name != "thesis.txt" || r.Sections[1].Name != "annex.txt" ||
+		r.Sections[1].Span.Start != len("thesis.txt\n\n"+thesis+"\n\n") {
+		t.Errorf("sections %+v", r.Sections)
+	}
+	if a, b := r.Sections[0].Share, r.Sections[1].Share; b == nil || *b < 0.5 || a != nil && *a > 0 {
+		t.Errorf("the annex was copied, and the thesis not: %v", r.Sections)
+	}
+	files, err := d.store.Originals(t.Context(), id)
+	if err != nil || len(files) != 2 {
+		t.Errorf("originals %v, %v", files, err)
+	}
+	olga.wants(olga.get("/checks/"+string(id), http.StatusOK), "annex.txt", "<h1>Thesis with annex")
+	// What an archive holds is one submission too, if people say so.
+	olga.upload(http.StatusOK, url.Values{"together": {"yes"}}, "all.many", "alpha beta gamma")
+	all := d.await(t)["all.many"]
+	if task, err := d.store.Task(t.Context(), all); err != nil || task.State != concordat.TaskDone || task.Cause != "" {
+		t.Errorf("an archive as one submission: %+v, %v", task, err)
+	}
+	olga.upload(http.StatusOK, url.Values{"together": {"yes"}}, "good.txt", folios, "annex.bad", "x")
+	bad := d.await(t)["good.txt"]
+	if task, err := d.store.Task(t.Context(), bad); err != nil || task.State != concordat.TaskFailed ||
+		!strings.Contains(task.Cause, "annex.bad") {
+		t.Errorf("with a part that cannot be read: %+v, %v", task, err)
+	}
+	page := olga.upload(http.StatusBadRequest, url.Values{"together": {"yes"}}, "good.txt", folios, "empty.txt", "")
+	if !strings.Contains(page, "empty.txt") || strings.Contains(page, "<strong>good.txt") {
+		t.Errorf("of a part that is empty: %s", page)
+	}
+	kept := func() (n int) {
+		err := filepath.WalkDir(filepath.Join(d.dir, "originals"), func(path string, e fs.DirEntry, err error) error {
+			if err == nil && slices.ContainsFunc(files, func(hash string) bool { return strings.Contains(e.Name(), hash) }) {
+				n++
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if n := kept(); n != 2 {
+		t.Fatalf("%d files are kept, want 2", n)
+	}
+	olga.post("/checks/"+string(id)+"/delete", http.StatusOK, url.Values{"reason": {"a test"}})
+	if n := kept(); n != 0 {
+		t.Errorf("%d files of a deleted check are kept", n)
+	}
 }

@@ -3,6 +3,7 @@ package storetest
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -131,6 +132,15 @@ func testEraseTask(t *testing.T, p Place) {
 	must(t, db.SetRequest(ctx, "two", []byte("{}")))
 	needed(false)
 	wantErr(t, db.SetRequest(ctx, "none", nil), concordat.ErrNotFound)
+	// A submission of several files needs each of them.
+	must(t, db.CreateTask(ctx, store.Task{Task: concordat.Task{ID: "three"}, File: "f2", Files: []string{"f3", "f1"}}))
+	files, err = db.Originals(ctx, "three")
+	must(t, err)
+	slices.Sort(files)
+	if d := cmp.Diff([]string{"f1", "f2", "f3"}, files); d != "" {
+		t.Error(d)
+	}
+	needed(true)
 }
 
 func testErasures(t *testing.T, p Place) {

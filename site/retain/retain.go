@@ -311,15 +311,15 @@ func (e *Eraser) thin(ctx context.Context, p Retention, t store.Task, age time.D
 	if json.Unmarshal(t.Request, &j) != nil {
 		return nil // from the command line, without a request
 	}
-	text := j.Text != "" || t.Cause == "" && !j.NoStore
+	text := j.HasText() || t.Cause == "" && !j.NoStore
 	switch {
-	case j.NoStore && (j.Text != "" || j.File != ""), text && p.Texts > 0 && age > p.Texts:
+	case j.NoStore && (j.HasText() || j.HasOriginals()), text && p.Texts > 0 && age > p.Texts:
 		changed, err := e.discard(ctx, t, j, true, dry)
 		if changed {
 			out.Texts++
 		}
 		return err
-	case p.Originals > 0 && age > p.Originals && j.File != "":
+	case p.Originals > 0 && age > p.Originals && j.HasOriginals():
 		changed, err := e.discard(ctx, t, j, false, dry)
 		if changed {
 			out.Originals++
@@ -354,7 +354,7 @@ func (e *Eraser) Discard(ctx context.Context, id concordat.TaskID) error {
 
 // discard takes the original of a check away, and with text its text, and reports whether there was any.
 func (e *Eraser) discard(ctx context.Context, t store.Task, j site.Job, text, dry bool) (bool, error) {
-	changed := j.File != "" || text && j.Text != ""
+	changed := j.HasOriginals() || text && j.HasText()
 	if text {
 		if err := e.unwrite(ctx, t.ID, dry); err != nil {
 			return false, err
@@ -387,8 +387,11 @@ func (e *Eraser) discard(ctx context.Context, t store.Task, j site.Job, text, dr
 		return false, err
 	}
 	j.File = ""
+	for i := range j.Parts {
+		j.Parts[i].File = ""
+	}
 	if text {
-		j.Text = ""
+		j.Text, j.Parts = "", nil
 	}
 	request, err := json.Marshal(j)
 	if err != nil {

@@ -72,6 +72,7 @@ var submitFields = &huma.Schema{Type: "object", AdditionalProperties: false, Pro
 	"file":     filesOf("Documents, or ZIP files of them"),
 	"text":     {Type: "string", Pattern: `\S`, Description: "A text, instead of or beside files"},
 	"title":    {Type: "string", Description: "Title of the text"},
+	"together": {Type: "string", Description: "Not empty: all files are one submission with one report, in which each is a section"},
 	"library":  {Type: "array", Items: &huma.Schema{Type: "string"}, Description: "Libraries to compare with; none: all"},
 	"template": {Type: "string", Description: "Section template; empty: that which all named libraries have; none: none"},
 	"partner": {Type: "array", Items: &huma.Schema{Type: "string"},

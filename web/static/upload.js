@@ -75,7 +75,8 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
 			for (const [name, value] of new FormData(form)) {
 				if (!(value instanceof File) && name !== "text" && name !== "title") data.append(name, value);
 			}
-			data.append("file", item.file, item.file.name);
+			for (const file of item.files || [item.file]) data.append("file", file, file.name);
+			if (item.files) data.set("title", item.title);
 		}
 		if (several && words.batch) data.set("batch", words.batch);
 		const request = new XMLHttpRequest();
@@ -129,7 +130,16 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
 		busy = true;
 		again.hidden = true;
 		button.disabled = true;
-		const todo = items.filter((item) => item.state === "waiting" || item.state === "unsent");
+		let todo = items.filter((item) => item.state === "waiting" || item.state === "unsent");
+		if (form.querySelector("[name=together]:checked") && todo.length > 1 && todo.every((item) => item.file)) {
+			const [first, ...rest] = todo; // one submission is one request
+			first.files = todo.flatMap((item) => item.files || [item.file]);
+			first.title = form.querySelector("[name=title]").value;
+			first.row.querySelector("strong").textContent = first.files.map((file) => file.name).join(", ");
+			for (const item of rest) item.row.remove();
+			items = items.filter((item) => !rest.includes(item));
+			todo = [first];
+		}
 		for (const item of todo) item.remove.hidden = true;
 		const several = items.length > 1;
 		for (const item of todo) await one(item, several);
