@@ -4,7 +4,7 @@ GO ?= go
 BIN := bin/concordat
 LAB := bin/concordat-lab
 
-.PHONY: build lab module demo test race lint mutants attack screenshots check-deploy check-api check-pages bench eval long faults kills package clean FORCE
+.PHONY: build lab module demo test race lint mutants attack screenshots picture check-deploy check-api check-pages bench eval long faults kills package clean FORCE
 
 build: $(BIN)
 
@@ -95,6 +95,10 @@ SHOTS ?= build/screenshots
 screenshots:
 	mkdir -p $(SHOTS)
 	CONCORDAT_SHOTS=$(abspath $(SHOTS)) $(GO) test -vet=off -count=1 -timeout 30m -run TestAccessible ./web
+
+# picture: the lead that README.md shows, into doc/pictures; a browser has to be there.
+picture:
+	CONCORDAT_PICTURE=$(abspath doc/pictures/lead.png) $(GO) test -vet=off -count=1 -run 'TestLead$$' ./demo
 
 lint:
 	sh deploy/lint.sh

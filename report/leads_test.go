@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -93,6 +95,31 @@ func TestCountedLead(t *testing.T) {
 	}
 	if err := (&report.Rules{CountLeads: []report.LeadRuling{{Span: ruling.Span}}}).Validate(); err == nil {
 		t.Error("a ruling that names no place of a source is valid")
+	}
+}
+
+// TestLeadsMeasured: the report says the figures of doc/evaluation/meaning.md, and of an encoder those with one.
+func TestLeadsMeasured(t *testing.T) {
+	b, err := os.ReadFile("../doc/evaluation/meaning.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := withLeads(t)
+	for encoder, words := range map[string]string{"table@0": "the embedded table", "e5": "multilingual-e5-small"} {
+		for i := range f.Leads {
+			f.Leads[i].Encoder = encoder
+		}
+		r := report.Build(f, report.Rules{})
+		said := r.LeadsMeasured()
+		figures := regexp.MustCompile(`[0-9]+ of [0-9]+`).FindAllString(said, -1)
+		for _, figure := range figures {
+			if !regexp.MustCompile(`\b` + figure + `\b`).Match(b) {
+				t.Errorf("doc/evaluation/meaning.md has no %q", figure)
+			}
+		}
+		if len(figures) < 2 || !strings.Contains(said, words) || strings.Count(written(t, r), words) != 2 {
+			t.Errorf("%s: %q", encoder, said)
+		}
 	}
 }
 

@@ -253,6 +253,7 @@ func (t textWriter) leads(r *Report, count *Counter) {
 		return
 	}
 	t.wrap("", t.Say(LeadMeaning))
+	t.wrap("", r.LeadsMeasured())
 	for _, l := range r.Leads {
 		at := count.Points(l.Span)
 		t.wrap("["+l.Number+"] ", t.Say("characters %d to %d", at.Start, at.End)+" <- "+t.Say("%s (%s)", l.Title, r.Place(l.Source))+": "+

@@ -32,6 +32,9 @@ func (d *doc) leads() {
 		d.note(report.NoLeads)
 	} else {
 		d.note(report.LeadMeaning)
+		d.raw(`<p class="note">`)
+		d.text(d.r.LeadsMeasured())
+		d.raw("</p>")
 		d.note("Sentences that belong together have the same number.")
 	}
 	if counted := d.r.CountedLeads(); counted != "" {

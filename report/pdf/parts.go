@@ -297,6 +297,7 @@ func (d *doc) leads() {
 		return
 	}
 	d.note(report.LeadMeaning)
+	d.text(d.r.LeadsMeasured())
 	if counted := d.r.CountedLeads(); counted != "" {
 		d.para(margin, textWidth, strong(counted))
 	}
