@@ -69,8 +69,11 @@ func (c *Comparison) Places(leads [][]Lead) Places {
 	}
 	peaks := c.peaks()
 	n := len(here)
+	for _, js := range there {
+		n += len(js)
+	}
 	for _, x := range c.nominations(peaks) {
-		if n >= mostEncoded {
+		if n+stretch+placesEach*(2*around+1) > mostEncoded { // what a nomination adds at most
 			break
 		}
 		end := min(x.from+stretch, len(c.submission.Spans))

@@ -43,7 +43,7 @@ func Calibration() []Rate {
 	}
 }
 
-// leadRates are what was measured of leads: how many lay outside of the passages that were put in other words, how many documents
+// leadRates counts leads in measurements: how many lay outside of the passages that were put in other words, how many documents
 // that share nothing but forms and subjects had one, and how many answers to one question that people wrote independently. Without
 // documents they were not measured. doc/evaluation/meaning.md has the corpora and the command, and a test compares it with these.
 type leadRates struct {
