@@ -1,6 +1,6 @@
 #!/bin/sh
 # setup.sh build|test|engines: installs what is missing with apt when run as root on Debian or Ubuntu, and
-# otherwise prints the line to run. "build" needs Go and a C++ compiler; "test" a browser as well; "engines" Slurm and
+# otherwise prints the line to run. "build" needs Go and a C++ compiler; "test" a browser and a Chinese font as well; "engines" Slurm and
 # Spark, on which deploy/screen is tested.
 set -eu
 
@@ -16,6 +16,7 @@ want make make
 want zstd zstd
 if [ "${1:-build}" = test ]; then
 	want chromium chromium
+	[ -n "$(fc-list :lang=zh 2>/dev/null)" ] || need="$need fonts-noto-cjk" # or pictures of Chinese pages show boxes
 	want pdftotext poppler-utils
 	want qpdf qpdf
 	want openssl openssl

@@ -160,7 +160,7 @@ func TestBatchPages(t *testing.T) {
 	ann.post(path+"/pairs/1/2", http.StatusForbidden, url.Values{"verdict": {"discount"}})
 
 	officer.wants(officer.post(path+"/pairs/2/1", http.StatusOK, url.Values{"verdict": {"discount"}, "reason": {"agreed <x>"}}),
-		"somebody decided so", "agreed &lt;x&gt;", "the pair does not count")
+		"decided by a person", "agreed &lt;x&gt;", "the pair does not count")
 	officer.wants(officer.post(path+"/lineage", http.StatusOK, url.Values{"group": {"on"}}), "rules set", "olga")
 	officer.post(path+"/pairs/1/2", http.StatusBadRequest, url.Values{"verdict": {"perhaps"}})
 
@@ -185,7 +185,7 @@ func TestBatchCancelled(t *testing.T) {
 	ann := d.signedIn(t, "ann", store.RoleSubmitter)
 	path := ann.handBatch(http.StatusOK, nil, "a.txt", ledger)
 	ann.wants(ann.get(path, http.StatusOK), "data-events", "Waits for its turn")
-	ann.wants(ann.post(path+"/cancel", http.StatusOK, nil), "Cancelled by ann", "Go on where it stopped")
+	ann.wants(ann.post(path+"/cancel", http.StatusOK, nil), "Cancelled by ann", "Resume")
 	ann.post(path+"/cancel", http.StatusOK, nil) // it has ended
 }
 

@@ -18,7 +18,7 @@ import (
 
 const (
 	// pairsOnPage is how many pairs a page of a batch lists.
-	pairsOnPage = 20
+	pairsOnPage = 15
 	// chartPairs bounds the pairs that pictures are drawn from, and chartLeast is the least share of one.
 	chartPairs = 50_000
 	chartLeast = 0.01

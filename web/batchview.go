@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,9 +18,11 @@ import (
 	"concordat/web/message"
 )
 
-// The most of each that a page of a batch shows; tables have all.
+// The most of each that a page of a batch shows without being asked; tables have all.
 const (
-	batchShownClusters = 50
+	batchShownClusters  = 50
+	batchShownMatrices  = 3   // of clusters, with their pictures
+	batchShownDocuments = 100 // of the table of documents
 )
 
 type batchPage struct {
@@ -31,6 +34,8 @@ type batchPage struct {
 	List                            pairList
 	Least                           int // per cent of the threshold, for the slider
 	Documents                       []shownMember
+	Listed                          bool           // the table of documents is on the page
+	Rest                            bool           // one of the smaller clusters is open
 	Held                            []shownWording // wording that several documents hold
 	MoreHeld                        int
 	Events                          []store.BatchEvent
@@ -71,8 +76,9 @@ type shownCluster struct {
 	Largest float64        // share of a pair of it
 	Words   []shownWording // wording that only its documents hold
 	Bridges int            // pairs that count, with documents of other clusters
+	Open    bool
 	Picture template.HTML
-	Matrix  *shownMatrix
+	Matrix  *shownMatrix // with Picture: nil unless asked for, or one of the largest
 }
 
 // shownBelongs is a document of a cluster.
@@ -109,18 +115,22 @@ func matrixOf(v *batch.View, label string, docs []int, all int) *shownMatrix {
 }
 
 func (w batchPages) batchPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
-	p, err := w.viewBatch(r.Context(), v, r.PathValue("id"), message.LanguageOf(r))
+	q := r.URL.Query()
+	cluster, _ := strconv.Atoi(q.Get("cluster")) // 0, of no cluster, if it is no number
+	p, err := w.viewBatch(r.Context(), v, r.PathValue("id"), message.LanguageOf(r), cluster)
 	if err == nil && p.ShowsPairs() {
-		err = w.listPairs(r.Context(), r.URL.Query(), p)
+		err = w.listPairs(r.Context(), q, p)
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)
 		return
 	}
+	p.Listed = len(p.Documents) <= batchShownDocuments || q.Get("documents") != ""
 	w.Show(rw, r, v, http.StatusOK, "batch", "title.batch", p)
 }
 
-func (w batchPages) viewBatch(ctx context.Context, v *Visitor, id string, l message.Language) (*batchPage, error) {
+// viewBatch reads a batch for its page; the cluster of a number, from 1, is shown with its matrix and picture, as the largest are.
+func (w batchPages) viewBatch(ctx context.Context, v *Visitor, id string, l message.Language, cluster int) (*batchPage, error) {
 	view, see, err := w.SeenBatch(ctx, v, id)
 	if err != nil {
 		return nil, err
@@ -131,7 +141,7 @@ func (w batchPages) viewBatch(ctx context.Context, v *Visitor, id string, l mess
 	if see != SeeEverything {
 		p.Limited = see
 	}
-	if err := p.fill(l); err != nil {
+	if err := p.fill(l, cluster); err != nil {
 		return nil, err
 	}
 	if p.ShowsPairs() {
@@ -160,15 +170,17 @@ func (w batchPages) viewBatch(ctx context.Context, v *Visitor, id string, l mess
 }
 
 // fill makes what is shown of the view.
-func (p *batchPage) fill(l message.Language) error {
+func (p *batchPage) fill(l message.Language, cluster int) error {
 	details := p.Details()
 	p.MoreClusters = max(0, len(details)-batchShownClusters)
 	for n := range details[:len(details)-p.MoreClusters] {
-		one, err := showCluster(p.View, n+1, details[n], l)
+		one, err := showCluster(p.View, n+1, details[n], l, n < batchShownMatrices || n+1 == cluster)
 		if err != nil {
 			return err
 		}
+		one.Open = n < batchShownMatrices && cluster == 0 || n+1 == cluster
 		p.Shown = append(p.Shown, one)
+		p.Rest = p.Rest || one.Open && n >= batchShownMatrices
 	}
 	if docs := p.Matrix(0); len(docs) > 1 && p.ShowsPairs() {
 		p.All = matrixOf(p.View, l.Say("batch.table", l.Say("batch.all")), docs, len(docs))
@@ -211,9 +223,8 @@ func (p *batchPage) shown(pair batch.ViewedPair) shownPair {
 	return shownPair{ViewedPair: pair, First: &p.Members[pair.A], Second: &p.Members[pair.B], Cluster: p.PairCluster(pair)}
 }
 
-func showCluster(v *batch.View, n int, d batch.Cluster, l message.Language) (shownCluster, error) {
-	one := shownCluster{Number: n, Bridges: len(d.Bridges), Matrix: matrixOf(v,
-		l.Say("batch.table", l.Say("batch.cluster", n, len(v.Clusters[n-1]))), v.Matrix(n), len(v.Clusters[n-1]))}
+func showCluster(v *batch.View, n int, d batch.Cluster, l message.Language, whole bool) (shownCluster, error) {
+	one := shownCluster{Number: n, Bridges: len(d.Bridges)}
 	of := map[int]batch.ClusterDocument{}
 	for _, x := range d.Documents {
 		of[x.Member] = x
@@ -224,6 +235,12 @@ func showCluster(v *batch.View, n int, d batch.Cluster, l message.Language) (sho
 	for _, i := range v.Clusters[n-1] { // in the order of the picture
 		one.Members = append(one.Members, shownBelongs{&v.Members[i], of[i]})
 	}
+	if !whole {
+		return one, nil
+	}
+	size := len(v.Clusters[n-1])
+	name := l.Say("batch.cluster", n, l.Report().Plural(size, "document", "documents"))
+	one.Matrix = matrixOf(v, l.Say("batch.table", name), v.Matrix(n), size)
 	var b strings.Builder
 	nodes, links := v.Picture(n)
 	err := screen.WriteCluster(&b, l.Say("batch.picture", n, len(nodes)), nodes, links)

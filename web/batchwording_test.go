@@ -25,9 +25,9 @@ func TestBatchWordingPages(t *testing.T) {
 	path := ann.handBatch(http.StatusOK, url.Values{"title": {"Call"}}, files...)
 	b := d.awaitBatch(t, path)
 	page := officer.get(path, http.StatusOK)
-	officer.wants(page, "Wording that several documents hold", "Describe the &lt;i&gt;aims", `href="`+path+`/wording/1"`, "4 of 4")
+	officer.wants(page, "Wording found in several documents", "Describe the &lt;i&gt;aims", `href="`+path+`/wording/1"`, "4 of 4")
 	one := officer.get(path+"/wording/1", http.StatusOK)
-	officer.wants(one, "Held by 4 of 4 documents", `value="count-wording"`, "/checks/"+b.ID+"-1", "3.txt")
+	officer.wants(one, "Found in 4 of 4 documents", `value="count-wording"`, "/checks/"+b.ID+"-1", "3.txt")
 	if mine := ann.get(path+"/wording/1", http.StatusOK); strings.Contains(mine, `value="count-wording"`) {
 		t.Error("a submitter is offered to count wording")
 	}

@@ -20,6 +20,11 @@ import (
 // enter gives a browser the session of a new account.
 func (d *desk) enter(t *testing.T, name string, role store.Role) chromedp.Action {
 	d.signedIn(t, name, role)
+	return sessionOf(d, name)
+}
+
+// sessionOf makes the browser that of somebody who is signed in.
+func sessionOf(d *desk, name string) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		return network.SetCookie("session", "secret-of-"+name).WithURL(d.URL).Do(ctx)
 	})

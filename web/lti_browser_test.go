@@ -82,8 +82,8 @@ func TestLoginInBrowser(t *testing.T) {
 	if err := chromedp.Run(ctx, chromedp.EmulateViewport(390, 900), chromedp.Navigate(d.URL+"/login?next=/account"),
 		chromedp.WaitVisible(".providers a", chromedp.ByQuery), fits(&wide),
 		chromedp.FullScreenshot(&login, 90), chromedp.Click(".providers a", chromedp.ByQuery),
-		chromedp.WaitVisible(`form[action="/logout"] button`, chromedp.ByQuery),
-		chromedp.Click(`form[action="/logout"] button`, chromedp.ByQuery), chromedp.WaitVisible(`a[href*="/end?"]`, chromedp.ByQuery),
+		chromedp.Click(".who summary", chromedp.ByQuery), chromedp.Click(`form[action="/logout"] button`, chromedp.ByQuery),
+		chromedp.WaitVisible(`a[href*="/end?"]`, chromedp.ByQuery),
 		chromedp.FullScreenshot(&out, 90)); err != nil {
 		t.Fatal(err)
 	}

@@ -197,7 +197,7 @@ func TestRequestsInBrowser(t *testing.T) {
 		); err != nil {
 			t.Fatal(err)
 		}
-		if wide != [3]bool{} || state != "granted" {
+		if wide != [3]bool{} || state != "Granted" {
 			t.Errorf("%d: too wide %v, state %q", width, wide, state)
 		}
 		for _, c := range complaints() {

@@ -254,6 +254,7 @@ func (w *Web) parse() error {
 	for _, l := range message.Languages() {
 		functions := template.FuncMap{
 			"t":       l.Say,
+			"many":    l.Report().Plural,
 			"asset":   w.static.Path,
 			"percent": report.Percent,
 			"add":     func(a, b int) int { return a + b },

@@ -167,7 +167,7 @@ func TestJoiningByPages(t *testing.T) {
 	if page := north.get(list); strings.Contains(page, "Make an invitation") || !strings.Contains(page, "An address at which partners reach") {
 		t.Errorf("the guide begins with the address:\n%s", page)
 	}
-	north.refused(list, "Give the address at which partners reach it first", "action", "invite")
+	north.refused(list, "First give the address where partners reach it", "action", "invite")
 	north.refused(list, "no address that partners can use", "action", "address", "address", "http://north.example", "listen", ":0")
 	north.refused(list, "cannot listen there", "action", "address", "address", "north.example:8421", "listen", "192.0.2.1:8421")
 	for _, n := range []*newcomer{north, south} {
@@ -177,7 +177,7 @@ func TestJoiningByPages(t *testing.T) {
 	page := north.does(list, "The invitation, shown only now", "action", "invite", "note", "for the south", "library", "documents",
 		"level", "metadata", "purposes", "thesis")
 	invitation := invitationText.FindString(page)
-	if !strings.Contains(page, "for the south: good until") || strings.Contains(north.get(list), invitation) {
+	if !strings.Contains(page, "for the south: valid until") || strings.Contains(north.get(list), invitation) {
 		t.Errorf("an open invitation, whose text is shown once:\n%s", page)
 	}
 	north.refused(list, "This site made that invitation itself", "action", "redeem", "invitation", invitation)

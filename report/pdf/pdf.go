@@ -6,7 +6,7 @@
 //
 // Pages hold the wording of passages and sources whole. A character that the two embedded fonts lack, or
 // that has no look of its own, stands as its code point in a box, for example [U+3400]; none is left out. The
-// HTML form is the accessible one: the PDF is not tagged.
+// file is tagged for screen readers, as PDF/UA-1 wants.
 package pdf
 
 import (

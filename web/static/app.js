@@ -22,6 +22,18 @@ setInterval(() => {
 	if (!document.hidden && document.querySelector("[data-refresh]")) live();
 }, 2000);
 
+// Menus close when somebody clicks elsewhere, or presses Escape.
+const closeMenus = (except) => {
+	for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(except)) menu.open = false;
+};
+addEventListener("click", (event) => closeMenus(event.target));
+addEventListener("keydown", (event) => {
+	if (event.key !== "Escape") return;
+	const menu = document.activeElement?.closest("details.menu[open]");
+	closeMenus(null);
+	menu?.querySelector("summary").focus();
+});
+
 // A folder is chosen whole where the browser can do that.
 for (const input of document.querySelectorAll("input[data-directory]")) input.webkitdirectory = true;
 

@@ -4,7 +4,7 @@
 
 const box = document.querySelector("[data-charts]");
 const words = box.dataset;
-const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const css = (name) => getComputedStyle(box).getPropertyValue(name).trim();
 const heat = () => [0, 1, 2, 3, 4, 5].map((i) => css("--heat-" + i));
 const percent = (share) => share > 0 && share < 0.01 ? "< 1 %" : Math.round(100 * share) + " %";
 const make = (tag, attributes = {}, of = null, text = "") => {
@@ -37,7 +37,7 @@ const draw = (data) => {
 
 	// The histogram: pairs by share, in bins of five per cent. Its bars are on a root scale, since most pairs share little.
 	const histogram = (svg) => {
-		const width = 640, height = 120, bins = d3.bin().domain([0, 1]).thresholds(20).value((p) => Math.min(p.share, 0.9999))(pairs);
+		const width = Math.max(280, svg.clientWidth), height = 120, bins = d3.bin().domain([0, 1]).thresholds(20).value((p) => Math.min(p.share, 0.9999))(pairs);
 		const y = d3.scaleSqrt([0, Math.max(1, d3.max(bins, (b) => b.length))], [0, height - 34]);
 		svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
 		svg.replaceChildren();
@@ -132,7 +132,7 @@ const draw = (data) => {
 	let simulation = null;
 	const graph = (svg) => {
 		simulation?.stop();
-		const width = 900, height = 520, chosen = Number(which.value);
+		const width = Math.max(320, svg.clientWidth), height = Math.round(width < 600 ? width : 520), chosen = Number(which.value);
 		const links = above().filter((p) => !chosen || docs[p.a].cluster === chosen && docs[p.b].cluster === chosen)
 			.sort((x, y) => y.share - x.share).slice(0, 400).map((p) => ({...p, source: p.a, target: p.b, pair: p}));
 		const used = [...new Set(links.flatMap((l) => [l.a, l.b]))], nodes = used.map((i) => ({id: i}));
@@ -148,7 +148,7 @@ const draw = (data) => {
 		});
 		const dots = nodes.map((node) => {
 			const g = make("g", {class: "node"}, svg);
-			make("circle", {r: 7, fill: clusterColour(docs[node.id].cluster)}, g);
+			make("circle", {r: nodes.length > 60 ? 5 : 7, fill: clusterColour(docs[node.id].cluster)}, g);
 			if (nodes.length <= 30) make("text", {x: 10, y: 4}, g, docs[node.id].title.slice(0, 34) + (docs[node.id].title.length > 34 ? "…" : ""));
 			g.addEventListener("mousemove", (event) => tell(event, label(node.id)));
 			g.addEventListener("mouseenter", () => lines.forEach((line, i) => line.classList.toggle("dim", links[i].a !== node.id && links[i].b !== node.id)));
@@ -156,14 +156,18 @@ const draw = (data) => {
 			if (docs[node.id].path) g.addEventListener("click", () => location.assign(docs[node.id].path));
 			return g;
 		});
-		simulation = d3.forceSimulation(nodes).force("link", d3.forceLink(links).id((d) => d.id).distance((l) => 140 - 90 * l.share).strength(0.6))
-			.force("charge", d3.forceManyBody().strength(-160)).force("x", d3.forceX(width / 2).strength(0.05))
-			.force("y", d3.forceY(height / 2).strength(0.08)).force("collide", d3.forceCollide(14)).stop();
-		simulation.tick(160); // at once: nothing moves on the page
-		for (const node of nodes) {
-			node.x = Math.max(12, Math.min(width - 60, node.x));
-			node.y = Math.max(12, Math.min(height - 12, node.y));
-		}
+		const spread = Math.max(0.3, Math.min(1, 40 / nodes.length)); // many documents stand closer
+		simulation = d3.forceSimulation(nodes).force("link", d3.forceLink(links).id((d) => d.id).distance((l) => (140 - 90 * l.share) * spread).strength(0.6))
+			.force("charge", d3.forceManyBody().strength(-160 * spread)).force("x", d3.forceX(width / 2).strength(0.05))
+			.force("y", d3.forceY(height / 2).strength(0.08)).force("collide", d3.forceCollide(nodes.length > 60 ? 9 : 14)).stop();
+		simulation.tick(nodes.length > 60 ? 80 : 160); // at once: nothing moves on the page
+		const fit = (axis, from, to) => {
+			const [low, high] = d3.extent(nodes, (node) => node[axis]);
+			if (low >= from && high <= to) return;
+			for (const node of nodes) node[axis] = from + (node[axis] - low) / (high - low || 1) * (to - from);
+		};
+		fit("x", 12, width - (nodes.length > 30 ? 12 : 60));
+		fit("y", 12, height - 12);
 		links.forEach((l, i) => {
 			for (const [name, value] of [["x1", l.source.x], ["y1", l.source.y], ["x2", l.target.x], ["y2", l.target.y]]) lines[i].setAttribute(name, value);
 		});
@@ -175,20 +179,21 @@ const draw = (data) => {
 	const dated = docs.map((d, i) => ({i, at: d.date ? new Date(d.date.length === 4 ? d.date + "-07-01" : d.date.length === 7 ? d.date + "-15" : d.date) : null}))
 		.filter((d) => d.at && !Number.isNaN(+d.at));
 	const timeline = (svg) => {
-		const width = 900, height = 300, line = height - 40, x = d3.scaleTime(d3.extent(dated, (d) => d.at), [30, width - 30]);
+		const width = Math.max(320, svg.clientWidth), height = 300, line = height - 40, x = d3.scaleTime(d3.extent(dated, (d) => d.at), [30, width - 30]);
 		const where = new Map(dated.map((d) => [d.i, x(d.at)]));
 		svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
 		svg.replaceChildren();
 		const head = make("marker", {id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 6, markerHeight: 6, orient: "auto"}, make("defs", {}, svg));
 		make("path", {d: "M0 0 8 4 0 8z", class: "arrow"}, head);
 		make("line", {x1: 20, x2: width - 20, y1: line, y2: line, class: "axis"}, svg);
-		for (const tick of x.ticks(8)) make("text", {x: x(tick), y: height - 12, "text-anchor": "middle"}, svg, tick.toISOString().slice(0, 10));
-		for (const p of above().sort((u, v) => v.share - u.share).slice(0, 200)) {
+		for (const tick of x.ticks(Math.floor(width / 110))) make("text", {x: x(tick), y: height - 12, "text-anchor": "middle"}, svg, tick.toISOString().slice(0, 10));
+		const strongest = above().sort((u, v) => v.share - u.share).slice(0, 200), thick = strongest.length > 60 ? 1.5 : 4;
+		for (const p of strongest) {
 			if (!where.has(p.a) || !where.has(p.b)) continue;
 			const [from, to] = where.get(p.a) <= where.get(p.b) ? [p.a, p.b] : [p.b, p.a], u = where.get(from), v = where.get(to);
 			if (v - u < 1) continue; // of one day: neither is the earlier
-			const arc = make("path", {d: `M${u} ${line - 6}Q${(u + v) / 2} ${Math.max(8, line - 30 - (v - u) * 0.55)} ${v} ${line - 7}`, class: "arc" + (p.counts ? "" : " aside"),
-				"stroke-width": 1 + 4 * p.share, "marker-end": "url(#arrow)"}, svg);
+			const arc = make("path", {d: `M${u} ${line - 6}Q${(u + v) / 2} ${line - 40 - 2 * (line - 40) * (v - u) / width} ${v} ${line - 7}`, class: "arc" + (p.counts ? "" : " aside"),
+				"stroke-width": 0.75 + thick * p.share, "marker-end": "url(#arrow)"}, svg);
 			arc.addEventListener("mousemove", (event) => tell(event, words.later.replace("%1", percent(p.share)).replace("%2", label(from)).replace("%3", label(to))));
 			arc.addEventListener("mouseleave", () => tell(null, ""));
 			arc.addEventListener("click", () => location.assign(pairPath(p)));
@@ -235,12 +240,15 @@ const draw = (data) => {
 	});
 	addEventListener("resize", redraw);
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-	box.hidden = false;
+	box.removeAttribute("aria-busy");
 	show("heat");
 	redraw();
 };
 
-fetch(words.charts).then((answer) => answer.ok ? answer.json() : null).then((data) => data && data.documents.length > 1 && draw(data));
+fetch(words.charts).then((answer) => answer.ok ? answer.json() : null).then((data) => {
+	if (data && data.documents.length > 1) draw(data);
+	else box.hidden = true;
+});
 
 // Filters of the list of pairs are applied in place.
 document.addEventListener("submit", async (event) => {

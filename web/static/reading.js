@@ -309,14 +309,15 @@
 		const opened = /^#m([0-9]+[a-z]*)$/.exec(location.hash);
 		if (opened && numbers.includes(opened[1])) show(opened[1]).catch(() => {});
 		if (new URLSearchParams(location.search).has("changed")) history.replaceState(null, "", base + location.hash);
-		// The statistics are behind their heading; without this they are open.
-		for (const fold of all(".below > details[open]")) if (!location.hash || !one(location.hash, fold) && fold.id !== location.hash.slice(1)) fold.open = false;
+		// What a link names within a fold is shown.
 		const reveal = () => {
 			const x = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
 			for (let f = x && x.closest("details"); f; f = f.parentElement.closest("details")) f.open = true;
 			if (x) x.scrollIntoView();
 		};
-		window.addEventListener("hashchange", () => { if (!/^#m[0-9]/.test(location.hash)) reveal(); });
+		const revealed = () => { if (!/^#m[0-9]/.test(location.hash)) reveal(); };
+		window.addEventListener("hashchange", revealed);
+		revealed();
 		commands({
 			n: () => step(1),
 			p: () => step(-1),

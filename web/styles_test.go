@@ -1,0 +1,85 @@
+package web_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	cssComments  = regexp.MustCompile(`(?s)/\*.*?\*/`)
+	cssSelectors = regexp.MustCompile(`([^{}]+)\{`)
+	cssNames     = regexp.MustCompile(`[.#][A-Za-z][\w-]*`)
+	markedUp     = regexp.MustCompile(`class="([^"]*)"`)
+	templated    = regexp.MustCompile(`\{\{.*?\}\}`)
+	oneClass     = regexp.MustCompile(`[A-Za-z][\w-]*`)
+)
+
+// selectorsOf are the selectors of a style sheet, one for each of a list; those in brackets stay together.
+func selectorsOf(t *testing.T, path string) (all []string) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range cssSelectors.FindAllStringSubmatch(cssComments.ReplaceAllString(string(b), ""), -1) {
+		depth := 0
+		for _, s := range strings.FieldsFunc(m[1], func(r rune) bool {
+			depth += strings.Count(string(r), "(") - strings.Count(string(r), ")")
+			return r == ',' && depth == 0
+		}) {
+			if s = strings.TrimSpace(s); s != "" && !strings.HasPrefix(s, "@") {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+// TestStylesDoNotMeet: the pages and the parts of a report that they show have style sheets of their own, loaded together.
+// No rule of the pages has only classes of the parts, and no template gives an element of its own a class that the parts style.
+func TestStylesDoNotMeet(t *testing.T) {
+	// These hold parts of a report, but for the last: the parts have it on lists, the pages on buttons.
+	shared := []string{"body", "map", "ranked", "plain"}
+	parts := map[string]bool{}
+	for _, s := range selectorsOf(t, filepath.Join("..", "report", "html", "parts.css")) {
+		for _, name := range cssNames.FindAllString(s, -1) {
+			parts[name] = true
+		}
+	}
+	for _, s := range selectorsOf(t, filepath.Join("static", "style.css")) {
+		names := cssNames.FindAllString(s, -1)
+		if len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !parts[name] || name == ".plain" }) {
+			t.Errorf("the rule %q of the pages has only classes of the parts of a report", s)
+		}
+	}
+	used := map[string]string{}
+	for _, pattern := range []string{"templates/*.html", "templates/parts/*.html"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			b, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range markedUp.FindAllStringSubmatch(string(b), -1) {
+				for _, class := range oneClass.FindAllString(templated.ReplaceAllString(m[1], " "), -1) {
+					used[class] = f
+				}
+			}
+		}
+	}
+	for _, class := range slices.Sorted(maps.Keys(used)) {
+		if parts["."+class] && !slices.Contains(shared, class) {
+			t.Errorf("%s has the class %s, which parts of a report have", used[class], class)
+		}
+	}
+	if len(used) < 50 || len(parts) < 50 {
+		t.Errorf("read %d classes of templates and %d of parts", len(used), len(parts))
+	}
+}
