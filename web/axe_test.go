@@ -52,7 +52,7 @@ var shownPages = map[string][]string{
 	"GET /admin/partners/{site}":         {"/admin/partners/SOUTH"},
 	"GET /admin/audit":                   {"/admin/audit"},
 	"GET /account/webhooks/{id}":         {"/account/webhooks/HOOK"},
-	"GET /checks/{id}/pages":             {"/checks/C/pages"},
+	"GET /checks/{id}/pages":             {"/checks/PDF/pages"},
 	"GET /batches":                       {"/batches"},
 	"GET /batches/new":                   {"/batches/new"},
 	"GET /batches/{id}":                  {"/batches/BATCH", "/batches/BATCH?min=100&q=nothing"},
@@ -125,20 +125,25 @@ func shownDesk(t *testing.T) (*desk, *person, *strings.Replacer) {
 	t.Helper()
 	d := newDesk(t, false)
 	ada := d.signedIn(t, "ada", store.RoleAdministrator)
-	ada.upload(http.StatusOK, nil, "essay.txt", folios, "broken.bad", "x")
+	ada.upload(http.StatusOK, nil, "essay.txt", folios, "broken.bad", "x", "paged.pdf", paged)
 	ids := d.await(t)
 	d.incoming(t, "one", time.Now().Add(24*time.Hour))
 	d.alerts(t, ids["essay.txt"])
 	ada.post("/account/tokens", http.StatusOK, url.Values{"action": {"add"}, "name": {"portal"}, "scope": {"read"}})
 	ids["essay"], ids["broken"] = ids["essay.txt"], ids["broken.bad"]
-	batch := ada.handBatch(http.StatusOK, nil, "a.txt", ledger+keeper, "b.txt", ledger)
+	if err := d.store.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"), Words: "six words"}); err != nil {
+		t.Fatal(err)
+	}
+	const question = "Describe the aims of your project in no more than two hundred words of plain language for the panel.\n\n"
+	batch := ada.handBatch(http.StatusOK, url.Values{"title": {"Call"}}, "a.txt", question+ledger+keeper, "b.txt", question+ledger,
+		"c.txt", question+folios, "d.txt", question+strings.Repeat("The granary was counted every year by another clerk. ", 3))
 	d.awaitBatch(t, batch)
 	hook := hookPath.FindString(ada.post("/account/webhooks", http.StatusOK,
 		url.Values{"url": {"https://hooks.example/"}, "title": {"portal"}, "event": {"check.done"}}))
 	ada.post(hook, http.StatusOK, url.Values{"action": {"ping"}})
 	return d, ada, strings.NewReplacer("/C", "/"+string(ids["essay"]), "/BATCH", strings.TrimPrefix(batch, "/batches"), "/BAD",
 		"/"+string(ids["broken"]),
-		"/HOOK", strings.TrimPrefix(hook, "/account/webhooks"))
+		"/PDF", "/"+string(ids["paged.pdf"]), "/HOOK", strings.TrimPrefix(hook, "/account/webhooks"))
 }
 
 // TestAccessible finds no fault of axe-core on any page, wide in English, narrow in Chinese, and narrow and dark in German.

@@ -137,6 +137,9 @@ func TestMarkup(t *testing.T) {
 			if resp.Body.Close(); err != nil {
 				t.Fatal(err)
 			}
+			if state == "administrator" && resp.StatusCode != http.StatusOK && path != "/checks/no-such-check" {
+				t.Errorf("%s: status %d: what it shows is looked at by nobody", path, resp.StatusCode)
+			}
 			look(state, path, string(page))
 		}
 	}

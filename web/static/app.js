@@ -34,6 +34,18 @@ addEventListener("keydown", (event) => {
 	menu?.querySelector("summary").focus();
 });
 
+// A zone whose files go with the form takes them where they are dropped, and says which were chosen.
+for (const drop of document.querySelectorAll("form:not([data-upload]) [data-drop]")) {
+	const field = drop.querySelector("input[type=file]"), chosen = drop.querySelector("[data-chosen]");
+	drop.classList.add("easy");
+	field.addEventListener("change", () => {
+		const names = Array.from(field.files, (file) => file.name);
+		chosen.textContent = names.length > 4 ? names.slice(0, 3).join(", ") + ", … (" + names.length + ")" : names.join(", ");
+	});
+	for (const kind of ["dragenter", "dragover"]) drop.addEventListener(kind, () => drop.classList.add("over"));
+	for (const kind of ["dragleave", "drop"]) drop.addEventListener(kind, () => drop.classList.remove("over"));
+}
+
 // A folder is chosen whole where the browser can do that.
 for (const input of document.querySelectorAll("input[data-directory]")) input.webkitdirectory = true;
 
