@@ -1,0 +1,77 @@
+package web_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"concordat/store"
+)
+
+// workspaceOrder is the way of the Tab key through the workspace of a report, as doc/report.md has it: each part by the
+// nearest element that names it. A part that has several things to stop at is there once. The map leads where the text leads, and
+// is no stop.
+var workspaceOrder = []string{"skip link", "site", "pages of the site", "account", "parts of the report", "export", "text", "sources",
+	"signs", "keys", "about", "review", "rules"}
+
+// whereFocusIs names the part of the workspace in which the focus is.
+const whereFocusIs = `(() => {
+	const at = document.activeElement, parts = [["skip link", "a.jump"], ["site", ".site"], ["account", ".who"],
+		["pages of the site", "body > header nav"], ["export", ".workbar .menu"], ["parts of the report", ".workbar"], ["map", ".map"],
+		["text", "#read"], ["sources", "#sources"], ["keys", ".keys"], ["signs", ".side-column"], ["about", "#about"], ["review", "#notes"],
+		["rules", "#rules"], ["end", ".below"]];
+	const part = parts.find(([, selector]) => at.closest(selector));
+	return part ? part[0] : at.tagName;
+})()`
+
+// headingsRead are the headings in the order in which a screen reader meets them.
+const headingsRead = `[...document.querySelectorAll("h1, h2, h3")].filter((h) => h.checkVisibility()).map((h) => h.tagName + " " + h.textContent.trim()).join("\n")`
+
+// TestWorkspaceByKeyboard walks through a report with the Tab key alone, from the top of the page: the parts come in the order of
+// the page, the text before its sources, none twice. The headings come in the same order, and none is skipped a level.
+func TestWorkspaceByKeyboard(t *testing.T) {
+	d := newDesk(t, true)
+	ctx, complaints := browser(t, d.URL, 1360)
+	d.finished(t, "one", "olga", thesis(t, 6_000, 6, 3))
+	if err := chromedp.Run(ctx, d.enter(t, "olga", store.RoleOfficer), chromedp.Navigate(d.URL+"/checks/one"),
+		chromedp.WaitVisible(".workbar .percent", chromedp.ByQuery)); err != nil {
+		t.Fatal(err)
+	}
+	var walked []string
+	for range 200 {
+		var at string
+		if err := chromedp.Run(ctx, chromedp.KeyEvent(kb.Tab), chromedp.Evaluate(whereFocusIs, &at)); err != nil {
+			t.Fatal(err)
+		}
+		if at == "end" || at == "BODY" {
+			break
+		}
+		if len(walked) == 0 || walked[len(walked)-1] != at {
+			walked = append(walked, at)
+		}
+	}
+	if !slices.Equal(walked, workspaceOrder) {
+		t.Errorf("the Tab key goes by\n%s\nwant\n%s", strings.Join(walked, ", "), strings.Join(workspaceOrder, ", "))
+	}
+	var headings string
+	if err := chromedp.Run(ctx, chromedp.Evaluate(headingsRead, &headings)); err != nil {
+		t.Fatal(err)
+	}
+	level := 0
+	for h := range strings.Lines(headings) {
+		if n := int(h[1] - '0'); n > level+1 {
+			t.Errorf("%q follows a heading of level %d", h, level)
+		} else {
+			level = n
+		}
+	}
+	if !strings.HasPrefix(headings, "H1 A long thesis\nH2 The text\nH2 Sources\n") {
+		t.Errorf("the headings are\n%s", headings)
+	}
+	for _, c := range complaints() {
+		t.Error(c)
+	}
+}
