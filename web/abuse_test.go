@@ -325,7 +325,7 @@ func TestPublic(t *testing.T) {
 		t.Errorf("open checks are not explained:\n%s", page)
 	}
 	eve.upload(http.StatusOK, nil, "one.txt", "one")
-	if page := eve.upload(http.StatusTooManyRequests, nil, "two.txt", "two"); !strings.Contains(page, "public accounts are waiting") {
+	if page := eve.upload(http.StatusTooManyRequests, nil, "two.txt", "two"); !strings.Contains(page, "queue for public accounts is full") {
 		t.Errorf("the crowd is not explained:\n%s", page)
 	}
 	d.cancelAll(t)

@@ -39,7 +39,7 @@ func (d *desk) alerts(t testing.TB, task concordat.TaskID) (found, told, untold 
 func TestAlertPages(t *testing.T) {
 	d := newDesk(t, false)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
-	if page := olga.get("/alerts", http.StatusOK); !strings.Contains(page, "There is no such alert") || strings.Contains(page, "badge") {
+	if page := olga.get("/alerts", http.StatusOK); !strings.Contains(page, "No alerts here") || strings.Contains(page, "badge") {
 		t.Errorf("no alerts:\n%s", page)
 	}
 	found, told, untold := d.alerts(t, d.checkedBy(t, olga, "essay", folios))
@@ -52,7 +52,7 @@ func TestAlertPages(t *testing.T) {
 	}
 	path := func(n int64) string { return "/alerts/" + strconv.FormatInt(n, 10) }
 	page := olga.get(path(told), http.StatusOK)
-	for _, want := range []string{folios[4:16], "0a0b", "thesis", "read</span> olga", `value="handle"`} {
+	for _, want := range []string{folios[4:16], "0a0b", "thesis", "Read</span> olga", `value="handle"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in\n%s", want, page)
 		}
@@ -64,7 +64,7 @@ func TestAlertPages(t *testing.T) {
 		t.Errorf("found:\n%s", page)
 	}
 	olga.post(path(told), http.StatusBadRequest, url.Values{"action": {"burn"}})
-	if page = olga.post(path(told), http.StatusOK, url.Values{"action": {"handle"}}); !strings.Contains(page, "handled</span> olga") {
+	if page = olga.post(path(told), http.StatusOK, url.Values{"action": {"handle"}}); !strings.Contains(page, "Handled</span> olga") {
 		t.Errorf("handled:\n%s", page)
 	}
 	if list = olga.get("/alerts", http.StatusOK); strings.Contains(list, "On folios") || strings.Contains(list, "badge") {

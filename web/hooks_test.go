@@ -61,7 +61,7 @@ func TestHookPages(t *testing.T) {
 		t.Errorf("not saved:\n%s", page)
 	}
 	if page := ada.post(at, http.StatusOK, url.Values{"action": {"rotate"}}); !strings.Contains(page, "whsec_") ||
-		!strings.Contains(page, "former secret") {
+		!strings.Contains(page, "previous secret") {
 		t.Errorf("no new secret in\n%s", page)
 	}
 	for _, bad := range []url.Values{{}, {"action": {"sing"}}, {"action": {"replay"}},

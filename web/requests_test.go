@@ -184,11 +184,11 @@ func TestAskPartner(t *testing.T) {
 		t.Fatal("the partner was asked")
 	}
 	if page := ask(http.StatusOK, "overlap", "", ""); !strings.Contains(page, "Only the words that both sides have") ||
-		!strings.Contains(page, "granted") {
+		!strings.Contains(page, "Granted") {
 		t.Errorf("the words in common:\n%s", page)
 	}
 	page = ask(http.StatusOK, "passage", "a case", "dean@north")
-	if !strings.Contains(page, "waiting") || !strings.Contains(page, `value="refresh"`) || !strings.Contains(page, "until") {
+	if !strings.Contains(page, "Waiting") || !strings.Contains(page, `value="refresh"`) || !strings.Contains(page, "until") {
 		t.Errorf("not waiting:\n%s", page)
 	}
 	n := d.partner.asks.Load()
