@@ -95,6 +95,8 @@ var routeDecisions = map[string]string{
 	"POST /checks/{id}/notes":  "ao",
 	"POST /checks/{id}/delete": "ao",
 
+	"POST /checks/{id}/library": "ao", // adds the submission to a library, or takes it out
+
 	"GET /checks/{id}/text/{page}":       "aosu", // parts of a report, as the report
 	"GET /checks/{id}/sources":           "aosu",
 	"GET /checks/{id}/passages/{number}": "aosu",
@@ -207,6 +209,11 @@ var apiDecisions = map[string]string{
 	"GET /api/v1/checks/{id}/verdict":                         "read aosu",
 	"POST /api/v1/checks/{id}/verdict":                        "review ao",
 	"POST /api/v1/checks/{id}/sign-off":                       "review ao",
+	"PUT /api/v1/checks/{id}/comments/{comment}":              "review ao",
+	"DELETE /api/v1/checks/{id}/comments/{comment}":           "review ao",
+	"GET /api/v1/checks/{id}/library":                         "review ao",
+	"PUT /api/v1/checks/{id}/library":                         "review ao",
+	"DELETE /api/v1/checks/{id}/library":                      "review ao",
 	"GET /api/v1/people":                                      "people a",
 	"POST /api/v1/people":                                     "people a",
 	"PATCH /api/v1/people/{name}":                             "people a",
