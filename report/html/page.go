@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"html"
 	"io"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -25,9 +24,6 @@ func (p *page) raw(parts ...string) {
 		p.w.WriteString(s)
 	}
 }
-
-// num writes a number.
-func (p *page) num(n int) { p.w.Write(strconv.AppendInt(p.w.AvailableBuffer(), int64(n), 10)) }
 
 // text writes s so that it is read as text, in element content and in a quoted attribute alike.
 func (p *page) text(s string) { p.w.WriteString(escape(s)) }
