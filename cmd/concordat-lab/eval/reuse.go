@@ -130,15 +130,11 @@ func histories(r *run) error {
 	return nil
 }
 
-// laws checks the later version of a law among 1,729 laws.
-func laws(r *run) error {
-	texts := map[string]string{}
-	var docs []Doc
-	var pairs []DocumentPair
-	err := r.corpora.files("zh-laws/zh-laws.tar.zst", func(name, text string) error {
+// lawTexts returns the Chinese laws, and the pairs of dated versions of one, the later first.
+func lawTexts(c corpusDir) (docs []Doc, pairs []DocumentPair, err error) {
+	err = c.files("zh-laws/zh-laws.tar.zst", func(name, text string) error {
 		if strings.HasSuffix(name, ".md") {
 			docs = append(docs, Doc{name, text})
-			texts[name] = text
 		}
 		if name == "revision-pairs.tsv" {
 			for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
@@ -149,17 +145,33 @@ func laws(r *run) error {
 		}
 		return nil
 	})
+	return docs, pairs, err
+}
+
+// someLaws leaves of the laws, for the short form, those of the pairs and every eighth of the others.
+func someLaws(r *run, docs []Doc, pairs []DocumentPair) []Doc {
+	if !r.short {
+		return docs
+	}
+	wanted := map[string]bool{}
+	for _, p := range pairs {
+		wanted[p.Susp], wanted[p.Source] = true, true
+	}
+	i := 0
+	return slices.DeleteFunc(docs, func(d Doc) bool { i++; return !wanted[d.ID] && i%8 != 0 })
+}
+
+// laws checks the later version of a law among 1,729 laws.
+func laws(r *run) error {
+	docs, pairs, err := lawTexts(r.corpora)
 	if err != nil {
 		return err
 	}
-	if r.short { // the laws of the pairs and every eighth of the others
-		wanted := map[string]bool{}
-		for _, p := range pairs {
-			wanted[p.Susp], wanted[p.Source] = true, true
-		}
-		i := 0
-		docs = slices.DeleteFunc(docs, func(d Doc) bool { i++; return !wanted[d.ID] && i%8 != 0 })
+	texts := map[string]string{}
+	for _, d := range docs {
+		texts[d.ID] = d.Text
 	}
+	docs = someLaws(r, docs, pairs)
 	b, err := r.bench(docs)
 	if err != nil {
 		return err

@@ -1,0 +1,244 @@
+package eval
+
+import (
+	"context"
+	"iter"
+	"math/rand/v2"
+	"strings"
+
+	"concordat/minhash"
+	"concordat/screen"
+	"concordat/segment"
+	"concordat/simhash"
+)
+
+// printed is a way of making prints of 64 bits.
+type printed struct {
+	name    string
+	content bool // without stop words
+	idf     bool
+	widths  int // runs of 1 to so many words
+}
+
+// waysOfPrinting has the default of screen prints first.
+var waysOfPrinting = []printed{{"default: words, idf, without stop words", true, true, 1}, {"words alone", false, false, 1},
+	{"runs of one to three words, idf, without stop words", true, true, 3}}
+
+// prints returns a print for each text, and the signatures of I-Match of the same features.
+func (p printed) prints(texts []string) (prints []uint64, signatures [][4]uint64, err error) {
+	df := &simhash.Frequencies{}
+	features := make([][]uint64, len(texts))
+	for i, text := range texts {
+		t, err := segment.Split(text)
+		if err != nil {
+			return nil, nil, err
+		}
+		for w := range p.widths {
+			from := len(features[i])
+			features[i] = screen.Shingling{Width: w + 1, Content: p.content}.Append(t, features[i])
+			for j := range features[i][from:] {
+				features[i][from+j] ^= uint64(w) * 0x9e3779b97f4a7c15
+			}
+		}
+		df.Add(append([]uint64(nil), features[i]...))
+	}
+	printer, err := simhash.NewPrinter(simhash.HashMix, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	weigh := simhash.Weighting{TF: simhash.TFLog}
+	if p.idf {
+		weigh.Frequencies = df
+	}
+	for _, f := range features {
+		prints = append(prints, printer.Print64(weigh.Weigh(f, nil)))
+		signatures = append(signatures, screen.IMatch(f, df))
+	}
+	return prints, signatures, nil
+}
+
+// within3 returns the pairs of prints within 3 bits by four tables, each with the lower number first.
+func within3(ctx context.Context, prints []uint64) (map[[2]int]bool, error) {
+	d, err := screen.NewDesign(64, 3, 4)
+	if err != nil {
+		return nil, err
+	}
+	out := map[[2]int]bool{}
+	j := screen.SelfJoin{Design: d, Bytes: 64 << 20, Stored: func() iter.Seq2[[]uint64, error] {
+		return func(yield func([]uint64, error) bool) { yield(prints, nil) }
+	}}
+	err = j.Run(ctx, int64(len(prints)), 0, func(t screen.Twin) error {
+		out[[2]int{int(t.A), int(t.B)}] = true
+		return nil
+	}, func(screen.Progress) error { return nil })
+	return out, err
+}
+
+// screened measures the ways of printing on texts of which the wanted pairs are near-duplicates, and I-Match, and returns the
+// count of the default's pairs and of the wanted ones among them.
+func (r *run) screened(of string, texts []string, wanted map[[2]int]bool) (pairs, found int, err error) {
+	table := Table{Title: of, Columns: []string{"prints", "pairs within 3 bits", "of them wanted", "wanted", "spread"}}
+	row := func(name string, n, hits int, spread any) {
+		table.Rows = append(table.Rows, []any{name, n, hits, len(wanted), spread})
+	}
+	for i, way := range waysOfPrinting {
+		prints, signatures, err := way.prints(texts)
+		if err != nil {
+			return 0, 0, err
+		}
+		near, err := within3(r.ctx, prints)
+		if err != nil {
+			return 0, 0, err
+		}
+		hits := common(near, wanted)
+		var spread screen.Distribution
+		spread.Add(prints...)
+		row(way.name, len(near), hits, spread.Spread())
+		if i > 0 {
+			continue
+		}
+		pairs, found = len(near), hits
+		same := map[[2]int]bool{}
+		first := map[[4]uint64]int{}
+		for n, s := range signatures {
+			if f, ok := first[s]; ok {
+				same[[2]int{f, n}] = true
+			} else {
+				first[s] = n
+			}
+		}
+		row("I-Match, the same signature", len(same), common(same, wanted), nil)
+	}
+	r.tables = append(r.tables, table)
+	return pairs, found, nil
+}
+
+func common(a, b map[[2]int]bool) (n int) {
+	for p := range a {
+		if b[p] {
+			n++
+		}
+	}
+	return n
+}
+
+// screening measures the prints that screen makes by default beside others: on the laws by which they were chosen, and on
+// texts that had no part in that, each with a copy of which one word in twenty is another. And it holds estimates of
+// resemblance against the exact values.
+func screening(r *run) error {
+	docs, revisions, err := lawTexts(r.corpora)
+	if err != nil {
+		return err
+	}
+	docs = someLaws(r, docs, revisions)
+	number := map[string]int{}
+	var texts []string
+	for i, d := range docs {
+		number[d.ID] = i
+		texts = append(texts, d.Text)
+	}
+	wanted := map[[2]int]bool{}
+	for _, p := range revisions {
+		a, b := number[p.Susp], number[p.Source]
+		wanted[[2]int{min(a, b), max(a, b)}] = true
+	}
+	pairs, found, err := r.screened("dated versions of laws", texts, wanted)
+	if err != nil {
+		return err
+	}
+	r.count("dated versions of laws", "within 3 bits", found, len(wanted)).least(15, 16)
+	r.figure("dated versions of laws", "other pairs within 3 bits", float64(pairs-found)).most(4, 4)
+
+	for _, held := range []struct {
+		of          string
+		read        func(int) ([]Doc, error)
+		whole, less int
+		least       float64 // recall of the short form
+	}{{"changed chapters in modern Chinese", r.corpora.modern, 1000, 150, 0.25},
+		{"changed reviews", r.corpora.reviews, 2000, 400, 0.2}} {
+		docs, err := held.read(r.pick(held.whole, held.less))
+		if err != nil {
+			return err
+		}
+		rng := rand.New(rand.NewPCG(21, 3))
+		var texts []string
+		wanted := map[[2]int]bool{}
+		for _, d := range docs {
+			other, err := reworded(rng, d.Text)
+			if err != nil {
+				return err
+			}
+			wanted[[2]int{len(texts), len(texts) + 1}] = true
+			texts = append(texts, d.Text, other)
+		}
+		pairs, found, err := r.screened(held.of, texts, wanted)
+		if err != nil {
+			return err
+		}
+		r.figure(held.of, "recall within 3 bits", float64(found)/float64(len(wanted))).least(0.25, held.least)
+		r.figure(held.of, "precision within 3 bits", float64(found)/float64(max(1, pairs))).least(0.9, 0.95)
+	}
+	return sketches(r)
+}
+
+// reworded returns the text with about one word in twenty replaced by another of its words.
+func reworded(rng *rand.Rand, text string) (string, error) {
+	t, err := segment.Split(text)
+	if err != nil || len(t.Words) == 0 {
+		return text, err
+	}
+	var b strings.Builder
+	at := int32(0)
+	for _, w := range t.Words {
+		if rng.IntN(20) == 0 {
+			other := t.Words[rng.IntN(len(t.Words))]
+			b.WriteString(text[at:w.Start] + text[other.Start:other.End])
+			at = w.End
+		}
+	}
+	b.WriteString(text[at:])
+	return b.String(), nil
+}
+
+// sketches holds the resemblance that sketches of 100 values estimate against the exact one, for all calls that share a run
+// of five words.
+func sketches(r *run) error {
+	var sets [][]uint64
+	var failed error
+	err := r.corpora.rows("grants/nih-calls.tsv.gz", func(f []string) bool {
+		t, err := segment.Split(f[2])
+		failed = err
+		sets = append(sets, screen.Shingling{Width: 5}.Append(t, nil))
+		return err == nil && len(sets) < r.pick(1000, 150)
+	})
+	if err == nil {
+		err = failed
+	}
+	if err != nil {
+		return err
+	}
+	shingler := minhash.NewShingler(nil)
+	var drawn []minhash.MinSketch
+	for _, s := range sets {
+		drawn = append(drawn, shingler.Min(append([]uint64(nil), s...), 100))
+	}
+	var shared []screen.Shared
+	sizes, err := screen.ExactPairs(sets, func(p screen.Shared) bool { shared = append(shared, p); return true })
+	if err != nil {
+		return err
+	}
+	square, inside := 0.0, 0
+	for _, p := range shared {
+		truth := float64(p.Common) / float64(sizes[p.A]+sizes[p.B]-p.Common)
+		e, _, _ := minhash.MinEstimates(drawn[p.A], drawn[p.B])
+		low, high := e.Interval(0.95)
+		square += (e.Value() - truth) * (e.Value() - truth)
+		if low <= truth && truth <= high {
+			inside++
+		}
+	}
+	const of = "resemblance of calls by sketches of 100 values"
+	r.figure(of, "mean square error", square/float64(len(shared))).most(0.002, 0.002)
+	r.figure(of, "truth within the 95 % interval", float64(inside)/float64(len(shared))).least(0.93, 0.93)
+	return nil
+}
