@@ -75,7 +75,7 @@ func TestApplications(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = resp.Body.Close() // the address is what is wanted
+	_ = resp.Body.Close() // only the address is wanted
 	path := resp.Request.URL.Path
 	if b := d.awaitBatch(t, path); b.State != "done" {
 		t.Fatalf("the batch is %s: %v", b.State, b.Cause)

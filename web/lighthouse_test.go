@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// lighthouseSeen is what TestLighthouse reads of the JSON that Lighthouse 13 prints.
+// lighthouseSeen is the part of the JSON of Lighthouse 13 that TestLighthouse reads.
 type lighthouseSeen struct {
 	RuntimeError struct{ Message string }
 	Categories   map[string]struct {

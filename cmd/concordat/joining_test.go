@@ -164,11 +164,11 @@ var (
 func TestJoiningByPages(t *testing.T) {
 	north, south := newNewcomer(t, "north", "nora"), newNewcomer(t, "south", "sol")
 	const list = "/admin/partners"
-	if page := north.get(list); strings.Contains(page, "Make an invitation") || !strings.Contains(page, "An address at which partners reach") {
+	if page := north.get(list); strings.Contains(page, "Make an invitation") || !strings.Contains(page, "The address where partners reach") {
 		t.Errorf("the guide begins with the address:\n%s", page)
 	}
 	north.refused(list, "First give the address where partners reach it", "action", "invite")
-	north.refused(list, "no address that partners can use", "action", "address", "address", "http://north.example", "listen", ":0")
+	north.refused(list, "Partners cannot use that address", "action", "address", "address", "http://north.example", "listen", ":0")
 	north.refused(list, "cannot listen there", "action", "address", "address", "north.example:8421", "listen", "192.0.2.1:8421")
 	for _, n := range []*newcomer{north, south} {
 		at := freeAddress(t)
@@ -181,7 +181,7 @@ func TestJoiningByPages(t *testing.T) {
 		t.Errorf("an open invitation, whose text is shown once:\n%s", page)
 	}
 	north.refused(list, "This site made that invitation itself", "action", "redeem", "invitation", invitation)
-	south.refused(list, "cut off", "action", "redeem", "invitation", invitation[:70])
+	south.refused(list, "part of it is missing", "action", "redeem", "invitation", invitation[:70])
 	page = south.does(list, "Compare the six words", "action", "redeem", "invitation", " "+invitation[:50]+"\n"+invitation[50:])
 	words := sixWords.FindStringSubmatch(page)
 	toNorth := partnerLink.FindString(page)
@@ -210,7 +210,7 @@ func TestJoiningByPages(t *testing.T) {
 
 func testFederationByPages(t *testing.T, north, south *newcomer, toNorth, toSouth string) {
 	t.Helper()
-	north.refused("/admin/partners", "no name of a federation", "action", "federation", "federation", "No Name/")
+	north.refused("/admin/partners", "not a name for a federation", "action", "federation", "federation", "No Name/")
 	north.does("/admin/partners", "led by this site", "action", "federation", "federation", "health")
 	north.refused("/admin/partners", "in a federation of that name already", "action", "federation", "federation", "health")
 	south.refused(toNorth, "has not made this site a member yet", "action", "join", "federation", "health")
