@@ -163,7 +163,7 @@ func (a *commands) atPartners(ctx context.Context, o *instance.Instance, f *repo
 	for _, n := range numbers {
 		at := rep.Numbered(n)
 		if at < 0 {
-			return nil, cli.Usagef("passage %s: want a number, as concordat report show prints it", n)
+			return nil, cli.Usagef("passage %s: the report has no such number; concordat report show prints them", n)
 		}
 		can := o.Asks.Revealable(f, rep.Evidence[at].Span, level)
 		for partner, passages := range can.Passages {
