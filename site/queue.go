@@ -107,6 +107,7 @@ type QueueStore interface {
 	CreateTasks(ctx context.Context, ts []store.Task) error
 	ClaimTask(ctx context.Context, lane store.Lane, worker string, lease time.Duration) (store.Task, error)
 	RenewTask(ctx context.Context, t store.Task, lease time.Duration) error
+	RetitleTask(ctx context.Context, t store.Task, title string) error
 	ReleaseTask(ctx context.Context, t store.Task) error
 	CancelTask(ctx context.Context, id concordat.TaskID, cause string) error
 	ReclaimTasks(ctx context.Context, worker string) error

@@ -292,6 +292,11 @@ func (q *Queue) check(ctx context.Context, t store.Task, j Job, sub Submission) 
 	if err := CheckText(sub.Text); err != nil {
 		return nil, err
 	}
+	if j.Title == "" && sub.Title != "" && sub.Title != t.Title { // one name for one document: lists have that of the report
+		if err := q.o.Store.RetitleTask(ctx, t, sub.Title); err != nil {
+			return nil, err
+		}
+	}
 	sub.Title = cmp.Or(j.Title, sub.Title)
 	o, done, err := q.o.Options(ctx, j)
 	if err != nil {

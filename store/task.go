@@ -236,6 +236,12 @@ func (db *Checks) RenewTask(ctx context.Context, t Task, lease time.Duration) er
 	return db.fail(err, "renew task %s", t.ID)
 }
 
+// RetitleTask gives the claimed task t another title: that of its document, once it is read. It fails with ErrLease as
+// RenewTask does.
+func (db *Checks) RetitleTask(ctx context.Context, t Task, title string) error {
+	return db.fail(db.changeClaimed(ctx, t, `title = ?`, cleanText(title)), "retitle task %s", t.ID)
+}
+
 // ReleaseTask puts the claimed task t back to its place in the queue, as if it had not been begun:
 // for a worker that shuts down. It fails with ErrLease as RenewTask does.
 func (db *Checks) ReleaseTask(ctx context.Context, t Task) error {

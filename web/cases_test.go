@@ -99,7 +99,8 @@ func TestSubmissionsMeet(t *testing.T) {
 	}
 	olga.wants(olga.post(path, http.StatusOK, add), "added the submission to the library", `value="remove"`)
 	d.await(t)
-	olga.wants(olga.get("/checks/"+string(first), http.StatusOK), "In library", `href="/libraries/submissions"`)
+	olga.wants(olga.get("/checks/"+string(first), http.StatusOK), "In library", `href="/libraries/submissions"`,
+		"Its document in the library submissions stays")
 	olga.wants(olga.get("/libraries/submissions", http.StatusOK), name, "first essay")
 	olga.post(path, http.StatusOK, add) // once
 	second = d.checkedBy(t, sue, "second essay", essay)

@@ -283,3 +283,32 @@ func TestOneSubmission(t *testing.T) {
 		t.Errorf("%d files of a deleted check are kept", n)
 	}
 }
+
+// TestOneName: a document has one name in the list, on its page, in every export and in the API: its title, with the name of its
+// file beside it; a title that was given goes before.
+func TestOneName(t *testing.T) {
+	d := newDesk(t, false)
+	olga := d.signedIn(t, "olga", store.RoleOfficer)
+	olga.upload(http.StatusOK, nil, "v2 (final).titled", folios)
+	d.await(t)
+	tasks, err := d.store.Tasks(t.Context(), 0, 0)
+	if err != nil || len(tasks) != 1 || tasks[0].Title != "Of the document" {
+		t.Fatalf("checks %+v, %v, want one with the title of its document", tasks, err)
+	}
+	path := "/checks/" + string(tasks[0].ID)
+	olga.wants(olga.get("/checks", http.StatusOK), "<bdi>Of the document</bdi>", "<bdi>v2 (final).titled</bdi>")
+	olga.wants(olga.get("/checks?q=of+the+doc", http.StatusOK), "<bdi>Of the document</bdi>")
+	olga.wants(olga.get(path, http.StatusOK), "<h1>Of the document</h1>", "<bdi>v2 (final).titled</bdi>")
+	olga.wants(olga.get(path+"/report?format=json", http.StatusOK), `"title": "Of the document"`)
+	olga.wants(olga.get(path+"/report", http.StatusOK), "Of the document")
+	if one := olga.program("read").exchange(http.MethodGet, path, "", http.StatusOK); one["title"] != "Of the document" ||
+		one["file"] != "v2 (final).titled" {
+		t.Errorf("the API has %v", one)
+	}
+	olga.upload(http.StatusOK, url.Values{"together": {"yes"}, "title": {"Given"}}, "a.titled", folios, "b.titled", folios)
+	if given, ok := d.await(t)["Given"]; !ok {
+		t.Error("a title that was given is lost")
+	} else {
+		olga.wants(olga.get("/checks/"+string(given), http.StatusOK), "<h1>Given</h1>", "<bdi>a.titled, b.titled</bdi>")
+	}
+}

@@ -32,6 +32,7 @@ type row struct {
 	store.Task
 	Queued, Running int // before it
 	MayCancel       bool
+	File            string     // as it was handed in, where that is not the title; empty: it was a text, or is not known
 	Score           ShownScore // in a list; of those without a report: zero
 	HasReport       bool
 }
@@ -104,7 +105,10 @@ func Ended(s concordat.State) bool { return s != concordat.TaskQueued && s != co
 
 func (w checkPages) row(ctx context.Context, v *Visitor, t store.Task) (row, error) {
 	t.Title = visible(t.Title)
-	one := row{Task: t, MayCancel: !Ended(t.State) && w.mayChange(v, t)}
+	one := row{Task: t, MayCancel: !Ended(t.State) && w.mayChange(v, t), File: FileName(t)}
+	if one.File == t.Title {
+		one.File = ""
+	}
 	if t.State == concordat.TaskQueued {
 		var err error
 		if one.Queued, one.Running, err = w.o.Store.Ahead(ctx, t); err != nil {
@@ -112,6 +116,23 @@ func (w checkPages) row(ctx context.Context, v *Visitor, t store.Task) (row, err
 		}
 	}
 	return one, nil
+}
+
+// FileName returns the name under which the file of a check was handed in, within its archive if it came in one; empty: it was
+// a text, or is not known.
+func FileName(t store.Task) string {
+	var j site.Job
+	if len(t.Request) == 0 || json.Unmarshal(t.Request, &j) != nil || j.Name == "text" {
+		return ""
+	}
+	if len(j.Parts) > 1 {
+		var names []string
+		for _, p := range j.Parts {
+			names = append(names, p.Name)
+		}
+		return visible(strings.Join(names, ", "))
+	}
+	return visible(j.Name)
 }
 
 // visible returns a name with U+FFFD in place of what is not seen or turns the order of letters, so that a file named

@@ -104,7 +104,11 @@ func newDeskOf(t testing.TB, idle bool, change func(*web.Options)) *desk {
 				return []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(j.Name)},
 					Err: errors.New("damaged: the file ends in the middle")}}, nil
 			}
-			return []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(j.Name), Text: string(b)}}}, err
+			one := site.Submission{ID: concordat.DocumentID(j.Name), Text: string(b)}
+			if strings.HasSuffix(j.Name, ".titled") {
+				one.Title = "Of the document"
+			}
+			return []site.Item{{Submission: one}}, err
 		},
 		Options: func(_ context.Context, j site.Job) (site.CheckOptions, func(), error) {
 			return site.CheckOptions{Libraries: j.Libraries, Exclude: j.Exclude}, nil, nil

@@ -110,7 +110,8 @@ func pathParam(name string) *huma.Param {
 type apiTask struct {
 	ID       concordat.TaskID `json:"id"`
 	State    concordat.State  `json:"state" enum:"queued,running,done,partial,failed"`
-	Title    string           `json:"title"`
+	Title    string           `json:"title" doc:"Given, or that of the document once it is read; before, and without one, the name of the file"`
+	File     string           `json:"file,omitempty" doc:"Name of the file as it was handed in"`
 	Cause    string           `json:"cause,omitempty" doc:"Why it failed, or what became of it"`
 	Owner    string           `json:"owner"`
 	Batch    string           `json:"batch,omitempty" doc:"Shared by checks that were handed in together"`
@@ -122,8 +123,8 @@ type apiTask struct {
 }
 
 func (w api) apiTask(ctx context.Context, t store.Task) (apiTask, error) {
-	out := apiTask{ID: t.ID, State: t.State, Title: t.Title, Cause: t.Cause, Owner: t.Owner, Batch: t.Batch, Made: t.Made,
-		Finished: moment(t.Finished)}
+	out := apiTask{ID: t.ID, State: t.State, Title: t.Title, File: web.FileName(t), Cause: t.Cause, Owner: t.Owner, Batch: t.Batch,
+		Made: t.Made, Finished: moment(t.Finished)}
 	if t.State == concordat.TaskQueued {
 		queued, running, err := w.Options().Store.Ahead(ctx, t)
 		if err != nil {
