@@ -1,9 +1,11 @@
 package site_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"concordat"
 	"concordat/report"
@@ -39,6 +41,20 @@ func (p *onePlace) RemoveWritten(string) (int, error) {
 	return 1, nil
 }
 
+// erasedFiles notes which files an eraser removes.
+type erasedFiles struct{ erased []string }
+
+func (*erasedFiles) Name() string { return "originals" }
+
+func (f *erasedFiles) Erase(_ context.Context, _ concordat.TaskID, originals []string) (int, error) {
+	f.erased = append(f.erased, originals...)
+	return len(originals), nil
+}
+
+func (*erasedFiles) Tidy(context.Context, time.Time, func(string) (bool, error)) (int, error) {
+	return 0, nil
+}
+
 // wording returns all that a report's findings say of others' words.
 func wording(f *report.Findings) string {
 	var b strings.Builder
@@ -65,8 +81,8 @@ func TestEraseMember(t *testing.T) {
 	if err != nil || !strings.Contains(wording(before), "x.txt") || !strings.Contains(wording(before), "z.txt") {
 		t.Fatalf("the report of y.txt names %q, %v: nothing can be shown", wording(before), err)
 	}
-	place := &onePlace{index: b.index, busy: true}
-	e := retain.New(p.Site, retain.Options{Answers: p.Answerer, Store: p.store, Batches: place})
+	place, files := &onePlace{index: b.index, busy: true}, &erasedFiles{}
+	e := retain.New(p.Site, retain.Options{Answers: p.Answerer, Store: p.store, Batches: place, Areas: []retain.Area{files}})
 	if _, err := e.Erase(t.Context(), "ada", "asked", retain.Target{Tasks: []concordat.TaskID{tasks["x.txt"]}}); !errors.Is(err,
 		concordat.ErrLocked) {
 		t.Errorf("while somebody works on the batch: %v", err)
@@ -106,6 +122,10 @@ func TestEraseMember(t *testing.T) {
 	row, err := p.store.Batch(t.Context(), b.id)
 	if err != nil || strings.Contains(string(row.Request), "Xenia") || !strings.Contains(string(row.Request), "Yves") {
 		t.Errorf("the list of the batch: %s, %v", row.Request, err)
+	}
+
+	if len(files.erased) != 1 || files.erased[0] != "x.txt" {
+		t.Errorf("the files that went are %v, want the one that was handed in", files.erased)
 	}
 
 	// A document named by the batch goes with its check.
