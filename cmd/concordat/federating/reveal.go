@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -50,6 +51,11 @@ own words after a person there agreed; until then the request is pending, and --
 			if err := f.validate(); err != nil {
 				return err
 			}
+			for _, n := range args[1:] {
+				if !passageNumber.MatchString(n) {
+					return cli.Usagef("passage %s: want a number, as concordat report show prints it", n)
+				}
+			}
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
 				return a.reveal(cmd.Context(), o, concordat.TaskID(args[0]), args[1:], &f)
 			})
@@ -63,6 +69,9 @@ own words after a person there agreed; until then the request is pending, and --
 	fl.BoolVar(&f.refresh, "refresh", false, "ask again for what is pending")
 	return c
 }
+
+// passageNumber is the form of the number of a passage, such as 7 or 7b.
+var passageNumber = regexp.MustCompile(`^[1-9][0-9]*[a-z]*$`)
 
 func (f *revealFlags) validate() error {
 	level := concordat.Show(f.level)
