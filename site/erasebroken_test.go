@@ -161,7 +161,7 @@ var erasures = map[string]func(t *testing.T) (e *retain.Eraser, b *brokenStore, 
 	},
 }
 
-// resume is what the next start does. A part of the index may be in use, and then a deletion stays open.
+// resume goes on with open deletions, as the next start would. A part of the index may be in use, and then a deletion stays open.
 func resume(t *testing.T, e *retain.Eraser) (done int, err error) {
 	t.Helper()
 	for range 4 {
