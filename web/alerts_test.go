@@ -108,7 +108,7 @@ func TestLaterInReport(t *testing.T) {
 	found, _, _ := d.alerts(t, task)
 	alert := "/alerts/" + strconv.FormatInt(found, 10)
 	if got := olga.get(page, http.StatusOK); !strings.Contains(got, "Since then found") || !strings.Contains(got, `href="`+alert+`"`) ||
-		!strings.Contains(got, "A &lt;late&gt; one") || !strings.Contains(got, ">not read<") {
+		!strings.Contains(got, "A &lt;late&gt; one") || !strings.Contains(got, ">Unread<") {
 		t.Errorf("the page:\n%s", got)
 	}
 	olga.post(alert, http.StatusOK, url.Values{"action": {"handle"}})
