@@ -221,7 +221,9 @@ func (s *Shard) addProfile(a *arena, number uint32, p *concordat.Profile) *docum
 		added: p.Document.Added, sentences: len(p.Indexed), text: p.Document.Text != "",
 	}
 	for _, t := range p.Terms {
-		m.words += t.Count
+		if !t.Term.Cell() {
+			m.words += t.Count
+		}
 	}
 	d := m.document(number)
 	size, blocks := blockSize(len(p.Indexed)), blockCount(len(p.Indexed))

@@ -123,7 +123,7 @@ func (o *Instance) openParts(ctx context.Context, w Mode) error {
 	if err != nil {
 		return err
 	}
-	if o.Profiler, err = profile.New(profile.Options{Recipe: o.Config.Scheme, Key: key}); err != nil {
+	if o.Profiler, err = profile.New(profile.Options{Recipe: o.Config.Scheme, Key: key, Meaning: o.Config.Meaning.Index}); err != nil {
 		return Usage(err)
 	}
 	if o.Store, err = OpenStore(ctx, o.Dir, o.Config); err != nil {

@@ -47,6 +47,18 @@ const longestWord = 1 << 10
 
 // Encode sets s to the meaning of text, keeping the memory of its pieces. text may be any bytes.
 func (e *Encoder) Encode(text string, s *Sentence) {
+	s.Mean = e.mean(text)
+	s.Pieces = e.weigh(s.Pieces[:0])
+}
+
+// Cut returns the numbers of the pieces of text, valid until the next call of e.
+func (e *Encoder) Cut(text string) []int32 {
+	e.mean(text)
+	return e.pieces
+}
+
+// mean returns Sentence.Mean, and leaves the pieces of text in e.
+func (e *Encoder) mean(text string) Vector {
 	e.normalise(text)
 	e.pieces = e.pieces[:0]
 	for rest := e.text; len(rest) > 0; {
@@ -57,18 +69,18 @@ func (e *Encoder) Encode(text string, s *Sentence) {
 		e.cut(rest[:n])
 		rest = rest[n:]
 	}
-	s.Mean = Vector{}
+	var out Vector
 	total := float32(0)
 	for _, p := range e.pieces {
-		e.t.add(&s.Mean, p)
+		e.t.add(&out, p)
 		total += e.t.weights[p]
 	}
 	if total > 0 {
-		for i := range s.Mean {
-			s.Mean[i] /= total
+		for i := range out {
+			out[i] /= total
 		}
 	}
-	s.Pieces = e.weigh(s.Pieces[:0])
+	return out
 }
 
 // normalise writes the text into e.text as the model's normaliser does, in lower case: a space before each word and none else.

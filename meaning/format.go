@@ -59,6 +59,9 @@ type Table struct {
 // Digest is the first 16 hexadecimal digits of the SHA-256 digest of the table. Vectors of different tables must not be compared.
 func (t *Table) Digest() string { return t.digest }
 
+// Weight returns how much a piece counts in the mean of a sentence, 0 to 1.
+func (t *Table) Weight(piece int32) float32 { return t.weights[piece] }
+
 var errTable = errors.New("damaged table of pieces")
 
 // Encode returns the bytes of a table. It fails if the pieces are not distinct.

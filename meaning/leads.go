@@ -43,6 +43,7 @@ const (
 
 // measure says how margins of one kind of vectors are joined to passages.
 type measure struct {
+	prior  float32 // background of a sentence at least
 	seed   float32 // least margin of the pair from which a passage grows
 	extend float32 // least margin of another pair of it
 	counts float64 // of a margin counts what lies above
@@ -53,19 +54,27 @@ type measure struct {
 }
 
 // byTable is the measure of words and table.
-var byTable = measure{seed: 0.12, extend: 0.04, counts: 0.08, least: [4]float64{0.25, 0.2, 0.14, 0.09}}
+var byTable = measure{seed: 0.12, extend: 0.04, counts: 0.08, least: [4]float64{0.21, 0.17, 0.115, 0.075}}
 
 // WorthReading reports whether a lead stands out more than texts on one topic do that have nothing to do with each other.
 func (l Lead) WorthReading() bool {
 	return l.Sentences > 0 && l.Score >= l.least[min(l.Sentences, len(l.least))-1]
 }
 
-// Leads returns the leads from the submission to each of the sources, best first, of those of its writing, by words and table. The
-// sources are one another's background: what several of them are as near to says nothing about one.
+// Leads returns the leads from the submission to each of the sources, best first: by words and table within one language, by the table
+// alone between two. The sources are one another's background: what several of them are as near to says nothing about one.
 func (c *Comparison) Leads() [][]Lead {
 	out := make([][]Lead, len(c.sources))
+	var x *verification
 	for d := range c.sources {
-		out[d] = c.passages(d, c.margins(d), &byTable, c.joinedAt)
+		if !c.foreign(d) {
+			out[d] = c.passages(d, c.margins(d), &byTable, c.joinedAt)
+			continue
+		}
+		if x == nil {
+			x = c.tableVectors()
+		}
+		out[d] = c.passages(d, x.margins(d, &acrossLanguages), &acrossLanguages, x.similarity)
 	}
 	dropCommon(out)
 	return out

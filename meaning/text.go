@@ -13,6 +13,7 @@ type Text struct {
 	Language  string // its code; empty: unknown
 	sentences []Sentence
 	prose     []bool // whether a sentence may be part of a lead
+	chinese   []bool // whether a sentence is written in Chinese characters, in the main
 	wide      bool   // it is written in Chinese characters, in the main
 }
 
@@ -23,10 +24,12 @@ const mostSentences = 4000
 func (e *Encoder) Read(text string) *Text {
 	spans := Sentences(text)
 	spans = spans[:min(len(spans), mostSentences)]
-	t := &Text{Spans: spans, sentences: make([]Sentence, len(spans)), prose: make([]bool, len(spans)), wide: Wide(text)}
+	t := &Text{Spans: spans, sentences: make([]Sentence, len(spans)), prose: make([]bool, len(spans)),
+		chinese: make([]bool, len(spans)), wide: Wide(text)}
 	for i, s := range spans {
 		if t.prose[i] = prose(s.In(text)); t.prose[i] {
 			e.Encode(s.In(text), &t.sentences[i])
+			t.chinese[i] = Wide(s.In(text))
 		}
 	}
 	return t

@@ -33,7 +33,7 @@ func (c *Comparison) Verified(p Places, v Vectors) [][]Lead {
 	x := c.centred(p, v)
 	out := make([][]Lead, len(c.sources))
 	for d := range c.sources {
-		out[d] = c.passages(d, x.margins(d), &byEncoder, x.similarity)
+		out[d] = c.passages(d, x.margins(d, &byEncoder), &byEncoder, x.similarity)
 	}
 	dropCommon(out)
 	return out
@@ -112,11 +112,11 @@ func (x *verification) usual(v []float32, language string, but int) float32 {
 }
 
 // margins returns the pairs of a source that stand out.
-func (x *verification) margins(d int) []similar {
+func (x *verification) margins(d int, by *measure) []similar {
 	var near, out []similar
 	for i, v := range x.here {
 		for _, j := range x.order[d] {
-			if s := dot(v, x.there[d][j]); s >= byEncoder.extend {
+			if s := dot(v, x.there[d][j]); s >= by.prior+by.extend {
 				near = append(near, similar{i, j, s})
 			}
 		}
@@ -126,15 +126,18 @@ func (x *verification) margins(d int) []similar {
 	for _, p := range near {
 		h, ok := here[p.here]
 		if !ok {
-			h = max(x.usual(x.here[p.here], x.c.sources[d].Language, d), rivalsHere[p.here].mean())
+			h = max(by.prior, x.usual(x.here[p.here], x.c.sources[d].Language, d), rivalsHere[p.here].mean())
 			here[p.here] = h
+		}
+		if p.similarity-(h+by.prior)/2 < by.extend {
+			continue // whatever the other background is
 		}
 		t, ok := there[p.there]
 		if !ok {
-			t = max(x.usual(x.there[d][p.there], x.c.submission.Language, d), rivalsThere[p.there].mean())
+			t = max(by.prior, x.usual(x.there[d][p.there], x.c.submission.Language, d), rivalsThere[p.there].mean())
 			there[p.there] = t
 		}
-		if m := p.similarity - (h+t)/2; m >= byEncoder.extend {
+		if m := p.similarity - (h+t)/2; m >= by.extend {
 			out = append(out, similar{p.here, p.there, m})
 		}
 	}

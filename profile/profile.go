@@ -60,6 +60,9 @@ type Options struct {
 	// fingerprint holds. Sites of one federation epoch share one, of 32 random bytes; empty is the
 	// public key, which everybody has.
 	Key []byte
+	// Meaning has ForIndex add the cells of sentences to the terms, by which a check finds documents that say the same in other
+	// words or in another language.
+	Meaning bool
 }
 
 // Profiler makes profiles. It is safe for concurrent use.
@@ -71,6 +74,7 @@ type Profiler struct {
 	simhash  bool
 	hashes   bool      // the sketch has four bits a hash, which are compared by hash
 	scratch  sync.Pool // of *scratch
+	cells    *cells    // nil: none are made
 }
 
 type scratch struct {
@@ -112,6 +116,12 @@ func New(o Options) (*Profiler, error) {
 		p.sketcher = s
 	}
 	p.scheme = schemeOf(o.Recipe, p.packing, o.Key)
+	if o.Meaning {
+		var err error
+		if p.cells, err = newCells(); err != nil {
+			return nil, err
+		}
+	}
 	return p, nil
 }
 
@@ -179,7 +189,7 @@ func (p *Profiler) profile(d concordat.Document, template *segment.Template, ask
 	if asking {
 		out.Windows = s.windows(out.Sections, excluded)
 	} else {
-		out.Terms = s.terms()
+		out.Terms = p.cells.add(s.terms(), d.Text)
 	}
 	out.Short = s.short(out.Sections, excluded)
 	title, err := s.title(d.Title) // the last to use the split text

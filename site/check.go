@@ -233,7 +233,7 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 		taken = append(taken, x.Span)
 	}
 	if o.Leads {
-		leads, err := own.Leads(ctx, sub.Text, taken, found.Candidates)
+		leads, err := own.Leads(ctx, sub.Text, q, taken, found.Candidates)
 		if err != nil {
 			return nil, fmt.Errorf("leads: %w", err)
 		}

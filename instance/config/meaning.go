@@ -10,6 +10,7 @@ import (
 // Meaning says how texts are compared by what they say.
 type Meaning struct {
 	Leads   string // LeadsOff or LeadsOn
+	Index   bool   // documents are indexed by the cells of their sentences
 	Encoder Encoder
 }
 
@@ -42,6 +43,8 @@ var meaningKeys = []Key{
 	word("meaning.leads", LeadsOff, live, func(c *Config) *string { return &c.Meaning.Leads },
 		"Whether checks look for leads: passages that seem to say in other words what a document says. They count nowhere.",
 		LeadsOff, LeadsOn),
+	yesNo("meaning.index", "false", restart, func(c *Config) *bool { return &c.Meaning.Index },
+		"Documents are indexed by their meaning, so that leads are found to those that share few words, or are in another language. Reindex adds it to those that are there."),
 	text("meaning.encoder.url", "", restart, func(c *Config) *string { return &c.Meaning.Encoder.URL },
 		"Server of the OpenAI embeddings protocol that verifies leads, such as http://127.0.0.1:8080/v1. Empty: leads are those of the embedded table."),
 	text("meaning.encoder.model", "", restart, func(c *Config) *string { return &c.Meaning.Encoder.Model },

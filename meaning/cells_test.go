@@ -1,0 +1,203 @@
+package meaning
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"concordat"
+)
+
+func defaultCells(t testing.TB) *Cells {
+	t.Helper()
+	c, err := DefaultCells()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestCellsGolden: cells are those of testdata/cells.txt, which another implementation can use.
+func TestCellsGolden(t *testing.T) {
+	c, e := defaultCells(t), NewEncoder(table(t))
+	var b strings.Builder
+	fmt.Fprintf(&b, "cells %s\n", c.Digest())
+	for _, text := range samples[:5] {
+		mean := e.mean(text)
+		v := c.Direction(&mean, Wide(text))
+		p := c.Point(&v)
+		fmt.Fprintf(&b, "%q\n %05x\n near the first %05x\n", text, c.Of(&p), c.Near(nil, &p, 0, 8))
+	}
+	const name = "testdata/cells.txt"
+	if *rewrite {
+		if err := os.WriteFile(name, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != string(want) {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+}
+
+// TestNear: the nearest cells are those that trying all cells finds, the nearest being the point's own.
+func TestNear(t *testing.T) {
+	c := defaultCells(t)
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 3 {
+		var p Point
+		for i := range p {
+			p[i] = float32(r.NormFloat64())
+		}
+		band := r.IntN(concordat.Bands)
+		d := c.distances(&p, band)
+		all := make([]ranked, 1<<concordat.BandBits)
+		for v := range all {
+			all[v].cell = uint32(v)
+			// In pairs, as Near adds.
+			all[v].distance = (d[0][v>>15] + d[1][v>>10&31]) + (d[2][v>>5&31] + d[3][v&31])
+		}
+		sortRanked(all)
+		got := c.Near(nil, &p, band, 100)
+		for k, cell := range got {
+			if cell != all[k].cell {
+				t.Fatalf("cell %d is %05x, want %05x", k, cell, all[k].cell)
+			}
+		}
+		if own := c.Of(&p)[band]; got[0] != own {
+			t.Errorf("the nearest cell is %05x, that of the point %05x", got[0], own)
+		}
+	}
+}
+
+// TestRotation: a rotation keeps lengths, and those of two bands differ.
+func TestRotation(t *testing.T) {
+	c := defaultCells(t)
+	var p Point
+	for i := range p {
+		p[i] = float32(i%7) - 3
+	}
+	length := func(p Point) (sum float64) {
+		for _, x := range p {
+			sum += float64(x) * float64(x)
+		}
+		return sum
+	}
+	for band := range concordat.Bands {
+		if got, want := length(c.Rotated(&p, band)), length(p); got < want*0.999 || got > want*1.001 {
+			t.Errorf("band %d: length %v, want %v", band, got, want)
+		}
+	}
+	if c.Rotated(&p, 0) == c.Rotated(&p, 1) {
+		t.Error("two bands have one rotation")
+	}
+}
+
+// TestTerms: what a text asks finds what a text that says the same in other words is indexed by, within a writing, and more of it
+// than of an unrelated one.
+func TestTerms(t *testing.T) {
+	c, e := defaultCells(t), NewEncoder(table(t))
+	text := e.Read("In 1767 the British legislature made tea dearer by a levy, which the colonies would not pay. " +
+		"Since they had no seat in it, the merchants of Boston threw the cargo of three ships into the harbour.")
+	asked := text.Stretches(c)
+	if len(asked) != 1 || asked[0].End != len(text.Spans) {
+		t.Fatalf("stretches %+v", asked)
+	}
+	met := func(chinese bool, text string) (sum float64) {
+		terms := e.Terms(text, c)
+		if !slices.IsSorted(terms) || len(slices.Compact(slices.Clone(terms))) != len(terms) {
+			t.Error("terms are not distinct and ascending")
+		}
+		for _, x := range asked[0].Terms(chinese) {
+			if !x.Term.Cell() {
+				t.Fatalf("term %08x is of no cell", x.Term)
+			}
+			if _, ok := slices.BinarySearch(terms, x.Term); ok {
+				sum += x.Weight
+			}
+		}
+		return sum
+	}
+	same := "Parliament in London raised the taxes on tea in 1767, and the American colonists refused to pay them. " +
+		"Having no vote there, traders in Boston emptied the load of three vessels into the port."
+	other := "Bees cannot find flowers easily when the air is full of exhaust fumes from the roads near by. " +
+		"The painter destroyed his early works because he was ashamed of them and of his youth."
+	if a, b := met(false, same), met(false, other); a <= 2*b {
+		t.Errorf("the same in other words weighs %v, an unrelated text %v", a, b)
+	}
+	if x := met(true, same); x != 0 {
+		t.Errorf("cells of the other writing weigh %v", x)
+	}
+}
+
+// TestCellsDamage: cells of which a byte is another, or which end early, are refused.
+func TestCellsDamage(t *testing.T) {
+	for _, i := range []int{0, 4, 100, len(embeddedCells) - 1} {
+		b := bytes.Clone(embeddedCells)
+		b[i] ^= 1
+		if _, err := DecodeCells(b); err == nil {
+			t.Errorf("byte %d changed, and the cells were taken", i)
+		}
+		if _, err := DecodeCells(b[:i]); err == nil {
+			t.Errorf("%d bytes were taken", i)
+		}
+	}
+	if _, err := DecodeCells(seal(append(embeddedCells[:len(embeddedCells)-32:len(embeddedCells)-32], 'x'))); err == nil {
+		t.Error("a notice longer than it says was taken")
+	}
+}
+
+// FuzzDecodeCells: no bytes make cells that fail later.
+func FuzzDecodeCells(f *testing.F) {
+	f.Add(embeddedCells[:len(embeddedCells)-32])
+	f.Add(make([]byte, cellsBytes))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		c, err := DecodeCells(seal(body))
+		if err != nil {
+			return
+		}
+		var p Point
+		p[3] = 1
+		for band, cell := range c.Of(&p) {
+			if cell >= 1<<concordat.BandBits || len(c.Near(nil, &p, band, 40)) != 40 {
+				t.Fatalf("band %d: cell %x", band, cell)
+			}
+		}
+	})
+}
+
+func BenchmarkCells(b *testing.B) {
+	c, e := defaultCells(b), NewEncoder(table(b))
+	mean := e.mean(samples[0])
+	v := c.Direction(&mean, false)
+	b.Run("point", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			c.Point(&v)
+		}
+	})
+	p := c.Point(&v)
+	b.Run("of", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			c.Of(&p)
+		}
+	})
+	b.Run("near", func(b *testing.B) {
+		b.ReportAllocs()
+		var dst []uint32
+		for b.Loop() {
+			dst = dst[:0]
+			for band := range concordat.Bands {
+				dst = c.Near(dst, &p, band, cellProbes)
+			}
+		}
+	})
+}

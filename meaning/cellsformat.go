@@ -1,0 +1,115 @@
+package meaning
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+
+	"concordat"
+)
+
+//go:embed data/cells.bin
+var embeddedCells []byte
+
+// DefaultCells returns the embedded cells, which are those of the embedded table.
+var DefaultCells = sync.OnceValues(func() (*Cells, error) { return DecodeCells(embeddedCells) })
+
+// CellParts are what cells are made of.
+type CellParts struct {
+	Centres [2]Vector              // of sentences in an alphabet, and in Chinese characters
+	Axes    [cellDimensions]Vector // a point is the scalar products with them
+	Words   CellWords
+	Notice  string // of what text they were learned
+}
+
+// CellWords are points of each part of each band.
+type CellWords [concordat.Bands][cellParts][cellWords][partDimensions]float32
+
+// The bytes of cells (doc/format.md, Cells).
+const (
+	cellsMagic  = "CMC1"
+	cellNumbers = 2*Dimensions + cellDimensions*Dimensions + concordat.Bands*cellParts*cellWords*partDimensions
+	cellsBytes  = 4 + 4 + cellNumbers*4
+)
+
+var errCells = errors.New("damaged cells")
+
+// numbers calls do with each number, in the order of their bytes.
+func (p *CellParts) numbers(do func(*float32)) {
+	for _, vs := range [][]Vector{p.Centres[:], p.Axes[:]} {
+		for i := range vs {
+			for k := range vs[i] {
+				do(&vs[i][k])
+			}
+		}
+	}
+	for band := range p.Words {
+		for part := range p.Words[band] {
+			for w := range p.Words[band][part] {
+				for i := range p.Words[band][part][w] {
+					do(&p.Words[band][part][w][i])
+				}
+			}
+		}
+	}
+}
+
+// EncodeCells returns the bytes of cells.
+func EncodeCells(p *CellParts) []byte {
+	b := binary.LittleEndian.AppendUint32([]byte(cellsMagic), uint32(len(p.Notice)))
+	p.numbers(func(x *float32) { b = appendFloat(b, *x) })
+	b = append(b, p.Notice...)
+	sum := sha256.Sum256(b)
+	return append(b, sum[:]...)
+}
+
+// DecodeCells reads cells.
+func DecodeCells(b []byte) (*Cells, error) {
+	if len(b) < cellsBytes+sha256.Size || string(b[:4]) != cellsMagic {
+		return nil, fmt.Errorf("%w: they do not begin with %s, or are cut short", errCells, cellsMagic)
+	}
+	body, sum := b[:len(b)-sha256.Size], b[len(b)-sha256.Size:]
+	if want := sha256.Sum256(body); !bytes.Equal(want[:], sum) {
+		return nil, fmt.Errorf("%w: their digest is another", errCells)
+	}
+	r := reader{b: body[4:]}
+	notice := r.uint32()
+	var p CellParts
+	finite := true
+	p.numbers(func(x *float32) {
+		*x = r.float32()
+		finite = finite && !math.IsNaN(float64(*x)) && !math.IsInf(float64(*x), 0)
+	})
+	if uint64(len(r.b)) != uint64(notice) || !finite {
+		return nil, fmt.Errorf("%w: %d bytes of a notice of %d, or a number that is none", errCells, len(r.b), notice)
+	}
+	return CellsOf(&p, hex.EncodeToString(sum)[:16]), nil
+}
+
+// CellsOf returns cells of parts, without writing them.
+func CellsOf(p *CellParts, digest string) *Cells {
+	c := &Cells{digest: digest, centres: p.Centres, axes: p.Axes, words: p.Words}
+	for band := range c.words {
+		for round := range c.signs[band] {
+			sum := sha256.Sum256(fmt.Appendf(nil, "concordat/meaning/signs/%d/%d", band, round))
+			c.signs[band][round] = binary.LittleEndian.Uint64(sum[:])
+		}
+		for part := range c.words[band] {
+			for w := range c.words[band][part] {
+				for _, x := range c.words[band][part][w] {
+					c.squares[band][part][w] += float32(x * x)
+				}
+			}
+		}
+	}
+	return c
+}
+
+// Rotated returns a point as the words of a band are compared with it.
+func (c *Cells) Rotated(p *Point, band int) Point { return c.rotated(p, band) }

@@ -1,0 +1,132 @@
+package meaning
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"concordat"
+)
+
+// Terms returns the terms of the cells of a text, distinct and ascending: those of each sentence of prose, and of each two that
+// follow one another. An index of terms holds them beside those of words.
+func (e *Encoder) Terms(text string, c *Cells) []concordat.Term {
+	spans := Sentences(text)
+	var out []concordat.Term
+	var before Vector
+	follows := false
+	for _, s := range spans[:min(len(spans), mostSentences)] {
+		in := s.In(text)
+		if !prose(in) {
+			follows = false
+			continue
+		}
+		mean := e.mean(in)
+		chinese := Wide(in)
+		v := c.Direction(&mean, chinese)
+		out = c.appendTerms(out, &v, chinese)
+		if follows {
+			w := together(&before, &v)
+			out = c.appendTerms(out, &w, chinese)
+		}
+		before, follows = v, true
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func (c *Cells) appendTerms(dst []concordat.Term, v *Vector, chinese bool) []concordat.Term {
+	p := c.Point(v)
+	for band, cell := range c.Of(&p) {
+		dst = append(dst, concordat.CellTerm(chinese, band, cell))
+	}
+	return dst
+}
+
+// together returns the direction of two sentences.
+func together(a, b *Vector) Vector {
+	var sum Vector
+	for i := range sum {
+		sum[i] = a[i] + b[i]
+	}
+	return Centred(&sum, &Vector{})
+}
+
+// Stretch is a run of sentences of a text, with the cells near to them.
+type Stretch struct {
+	First, End int // of Text.Spans
+	cells      []nearCell
+}
+
+// nearCell is a cell near to sentences, with what meeting a document there counts.
+type nearCell struct {
+	band   int
+	cell   uint32
+	weight float64
+}
+
+// Terms returns what to ask an index of terms for to find documents in one of the writings, ascending.
+func (s *Stretch) Terms(chinese bool) []concordat.WeightedTerm {
+	out := make([]concordat.WeightedTerm, len(s.cells))
+	for i, x := range s.cells {
+		out[i] = concordat.WeightedTerm{Term: concordat.CellTerm(chinese, x.band, x.cell), Weight: x.weight}
+	}
+	return out
+}
+
+// cellProbes is the number of cells of a band that a sentence asks about: with twice as many, no more documents were found
+// (doc/evaluation/meaning.md).
+const cellProbes = 40
+
+// Stretches returns the stretches of a text that have sentences of prose, in order: of each sentence and each two that follow one
+// another the nearest cells, the nearer weighing more.
+func (t *Text) Stretches(c *Cells) []Stretch {
+	near := make([][]nearCell, len(t.Spans))
+	var before Vector
+	var cells []uint32
+	add := func(i int, v *Vector) {
+		p := c.Point(v)
+		for band := range concordat.Bands {
+			cells = c.Near(cells[:0], &p, band, cellProbes)
+			for k, cell := range cells {
+				near[i] = append(near[i], nearCell{band, cell, 1 / math.Sqrt(float64(1+k))})
+			}
+		}
+	}
+	for i := range t.Spans {
+		if !t.prose[i] {
+			continue
+		}
+		v := c.Direction(&t.sentences[i].Mean, t.chinese[i])
+		add(i, &v)
+		if i > 0 && t.prose[i-1] {
+			w := together(&before, &v)
+			add(i, &w)
+		}
+		before = v
+	}
+	var out []Stretch
+	for from := 0; from == 0 || from+stretchStep < len(t.Spans); from += stretchStep {
+		s := Stretch{First: from, End: min(from+stretch, len(t.Spans))}
+		if s.cells = merged(near[s.First:s.End]); len(s.cells) > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// merged returns the cells of all by number, the weights of equal ones added.
+func merged(all [][]nearCell) []nearCell {
+	out := slices.Concat(all...)
+	slices.SortFunc(out, func(a, b nearCell) int { return cmp.Or(cmp.Compare(a.band, b.band), cmp.Compare(a.cell, b.cell)) })
+	n := 0
+	for _, x := range out {
+		if n > 0 && out[n-1].band == x.band && out[n-1].cell == x.cell {
+			out[n-1].weight += x.weight
+			continue
+		}
+		out[n] = x
+		n++
+	}
+	return out[:n]
+}

@@ -1,0 +1,80 @@
+package compare
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"concordat"
+	"concordat/meaning"
+)
+
+// How documents are nominated by their cells (doc/evaluation/meaning.md).
+const (
+	stretchDocuments = 7  // of each writing, for one stretch
+	cellDocuments    = 40 // of each writing in all
+	// cellLength is how many times the average a document is that loses half of what it would count if it were short.
+	cellLength = 3
+)
+
+// nominateMeaning returns the documents that are nearest to stretches of a text by the cells of their sentences, for each writing
+// the best first; none if the index has no cells.
+func (m *Comparer) nominateMeaning(ctx context.Context, t *meaning.Text, q *concordat.Query) ([]*Candidate, error) {
+	if !m.Profiler.Meaning() || len(q.Libraries) == 0 {
+		return nil, nil
+	}
+	cells, err := meaning.DefaultCells()
+	if err != nil {
+		return nil, err
+	}
+	stats, err := m.Index.TextStats(ctx, nil)
+	if err != nil || stats.Documents == 0 || stats.Words == 0 {
+		return nil, err
+	}
+	var out []*Candidate
+	stretches := t.Stretches(cells)
+	for _, chinese := range []bool{false, true} {
+		ask := &concordat.TextQuery{Libraries: q.Libraries, Exclude: q.Exclude, Limit: stretchDocuments,
+			AverageLength: cellLength * float64(stats.Words) / float64(stats.Documents)}
+		for i := range stretches {
+			ask.Windows = append(ask.Windows, stretches[i].Terms(chinese))
+		}
+		a, err := m.Index.SearchText(ctx, ask)
+		if err != nil {
+			return nil, fmt.Errorf("search by meaning: %w", err)
+		}
+		by := map[concordat.Ref]*Candidate{}
+		var of []*Candidate
+		for _, x := range a.Matches {
+			c := by[x.Source]
+			if c == nil {
+				c = &Candidate{Ref: x.Source, Title: x.Title}
+				by[x.Source] = c
+				of = append(of, c)
+			}
+			c.Score = max(c.Score, x.Score)
+		}
+		sortCandidates(of)
+		out = append(out, of[:min(len(of), cellDocuments)]...)
+	}
+	if m.Known != nil {
+		return m.Known(ctx, out)
+	}
+	return out, nil
+}
+
+// joinCandidates returns what words nominate, at most leadCandidates, and what cells nominate besides.
+func joinCandidates(words, cells []*Candidate) []*Candidate {
+	out := slices.DeleteFunc(slices.Clone(words), func(c *Candidate) bool { return !c.Text })
+	out = out[:min(len(out), leadCandidates)]
+	known := map[concordat.Ref]bool{}
+	for _, c := range out {
+		known[c.Ref] = true
+	}
+	for _, c := range cells {
+		if !known[c.Ref] {
+			out = append(out, c)
+		}
+	}
+	return out
+}
