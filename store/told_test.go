@@ -53,7 +53,7 @@ func sample(typ reflect.Type) reflect.Value {
 			if f.Name == "Embargo" {
 				v.Field(i).Set(reflect.ValueOf(sampleTime)) // before it expires
 			} else if x, ok := sampleFields[typ.Name()+"."+f.Name]; ok {
-				v.Field(i).SetString(x)
+				v.Field(i).Set(reflect.ValueOf(x).Convert(f.Type))
 			} else if v.Field(i).CanSet() {
 				v.Field(i).Set(sample(f.Type))
 			}
@@ -91,7 +91,7 @@ var samples = map[reflect.Type]any{
 	reflect.TypeFor[func(store.ShortText) bool](): func(store.ShortText) bool { return true },
 }
 
-var sampleFields = map[string]string{"Policy.Forward": "all", "ShareRule.Outline": "", "Recheck.Kind": "check",
+var sampleFields = map[string]any{"Task.Files": []string{"y"}, "Policy.Forward": "all", "ShareRule.Outline": "", "Recheck.Kind": "check",
 	"LTIAsset.State": store.LTIFetch, "Hook.URL": "https://x.example"}
 
 // samplesOf are arguments of methods that samples do not suit.
@@ -112,8 +112,9 @@ const (
 
 // before holds statements that put the store into the state that a method needs.
 var before = map[string]string{
-	"FinishTask": running, "ReleaseTask": running, "RenewTask": running, "PutTaskProgress": running,
-	"RetryTask": `UPDATE task SET state = 'failed'`, "SetRequest": `UPDATE task SET state = 'done'`,
+	"FinishTask": running, "ReleaseTask": running, "RenewTask": running, "RetitleTask": running, "PutTaskProgress": running,
+	"ChangeComment": `INSERT INTO review (task, seq, at, by, kind, text, data) VALUES ('x', 1, 0, 'x', 'comment', 'x', 'null')`,
+	"RetryTask":     `UPDATE task SET state = 'failed'`, "SetRequest": `UPDATE task SET state = 'done'`,
 	"StartTask": noTask, "CreateTasks": noTask, "ClaimTask": `UPDATE task SET state = 'queued'`,
 	"TaskProgress": `INSERT INTO task_progress (task, event) VALUES ('x', '{}')`,
 	"BatchOfTask":  `UPDATE batch_member SET task = 'x'`,
