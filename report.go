@@ -211,6 +211,5 @@ type Task struct {
 	ID    TaskID    `json:"id"`
 	State State     `json:"state"`
 	Title string    `json:"title"` // of the submission
-	Cause string    `json:"cause,omitempty"`
 	Made  time.Time `json:"made"`
 }

@@ -43,6 +43,9 @@ func (e *Error) Error() string {
 	return s
 }
 
+// Reason returns the code, the detail and the advice of the error, as Error writes them, for the cause of a task.
+func (e *Error) Reason() (code, detail, advice string) { return e.Code, e.Detail, e.advice() }
+
 func (e *Error) advice() string {
 	if e.Advice != "" {
 		return e.Advice

@@ -69,7 +69,7 @@ func TestNotedTogether(t *testing.T) {
 		change func(store.AuditNote) error
 	}{
 		{"submit", func() any { return state() }, func(n store.AuditNote) error { return q.SubmitTask(ctx, id, "olga", "", site.Job{}, n) }},
-		{"cancel", func() any { return state() }, func(n store.AuditNote) error { return q.Cancel(ctx, id, "enough", n) }},
+		{"cancel", func() any { return state() }, func(n store.AuditNote) error { return q.Cancel(ctx, id, store.Cause{Detail: "enough"}, n) }},
 		{"retry", func() any { return state() }, func(n store.AuditNote) error { return q.Retry(ctx, id, n) }},
 		{"submit all", func() any { n, _ := p.store.Tasks(ctx, 0, 0); return len(n) }, func(n store.AuditNote) error {
 			_, err := q.SubmitAll(ctx, "olga", "", []site.Job{{}, {}}, func(tx *store.DB, _ []concordat.TaskID) error { return tx.Notes(ctx, n) })
@@ -85,7 +85,7 @@ func TestNotedTogether(t *testing.T) {
 			return all.Again(ctx, b.id, n)
 		}},
 		{"end", func() any { x, _ := p.store.Batch(ctx, b.id); return x.State }, func(n store.AuditNote) error {
-			return all.Cancel(ctx, b.id, "enough", n)
+			return all.Cancel(ctx, b.id, store.Cause{Detail: "enough"}, n)
 		}},
 		{"erase", func() any { return erasures() }, func(n store.AuditNote) error {
 			_, err := retain.Ask(ctx, p.Site, p.store, "olga", "asked", retain.Target{Tasks: []concordat.TaskID{id}}, n)

@@ -140,7 +140,7 @@ func TestBatchSeesBothWaysInAnyOrder(t *testing.T) {
 		p := newSite(t, "theses")
 		b := newBatch(t, p, texts, order, batch.Job{})
 		v := b.run(t)
-		if v.State != concordat.TaskDone || v.Cause != "1 of 6 documents could not be read" {
+		if v.State != concordat.TaskDone || v.Cause.String() != "1 of 6 documents could not be read" {
 			t.Errorf("ended as %s: %s", v.State, v.Cause)
 		}
 		if len(v.Pairs) != 2 || len(v.Clusters) != 2 || len(v.Unread()) != 1 {

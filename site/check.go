@@ -127,7 +127,7 @@ func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*repo
 	}
 	if err != nil {
 		// The cause is kept even if the end of ctx ended the check.
-		return nil, errors.Join(err, s.o.Store.FinishTask(context.WithoutCancel(ctx), task, concordat.TaskFailed, err.Error()))
+		return nil, errors.Join(err, s.o.Store.FinishTask(context.WithoutCancel(ctx), task, concordat.TaskFailed, CauseOf(err)))
 	}
 	return s.redactHidden(ctx, f)
 }
@@ -339,7 +339,7 @@ func (s *Site) Keep(ctx context.Context, task store.Task, f *report.Findings) er
 			state = concordat.TaskPartial
 		}
 	}
-	return s.o.Store.FinishTask(ctx, task, state, "")
+	return s.o.Store.FinishTask(ctx, task, state, store.Cause{})
 }
 
 // ResultsOf returns the rows of the results table: one for each passage, one for each source of works that both

@@ -127,7 +127,7 @@ func TestBatchPanics(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := awaitBatch(t, p, first); got.State != c.want || strings.Contains(got.Cause, "goroutine") {
+			if got := awaitBatch(t, p, first); got.State != c.want || strings.Contains(got.Cause.String(), "goroutine") {
 				t.Errorf("got %s, %q, want %s", got.State, got.Cause, c.want)
 			}
 			stop()
@@ -153,7 +153,8 @@ func TestBatchTellingPanics(t *testing.T) {
 	if err := batch.Run(t.Context(), b.Site, b.id, b.options); !errors.As(err, &fault) {
 		t.Errorf("got %v, want a fault", err)
 	}
-	if got, err := b.store.Batch(t.Context(), b.id); err != nil || got.State != concordat.TaskFailed || strings.Contains(got.Cause, "told") {
+	got, err := b.store.Batch(t.Context(), b.id)
+	if err != nil || got.State != concordat.TaskFailed || strings.Contains(got.Cause.String(), "told") {
 		t.Errorf("the batch is %s, %q, %v", got.State, got.Cause, err)
 	}
 }

@@ -41,8 +41,8 @@ type Job struct {
 	Short bool          `json:"short,omitempty"` // titles, headings and answers are compared too, whatever the site's setting
 	// NoStore: text and original go once the report is made.
 	NoStore bool `json:"no_store,omitempty"`
-	// Fault is why there is no text to check, as CODE: WORDS; the task ends as failed with it.
-	Fault string `json:"fault,omitempty"`
+	// Fault is the reason why there is no text to check; the task ends as failed with it.
+	Fault store.Cause `json:"fault,omitzero"`
 	// Parts are the files of one submission, in order, instead of File and Text: all that they hold is one text.
 	Parts []Part `json:"parts,omitempty"`
 	// Into is the library that the texts are added to, instead of being checked; empty: none.
@@ -109,7 +109,7 @@ type QueueStore interface {
 	RenewTask(ctx context.Context, t store.Task, lease time.Duration) error
 	RetitleTask(ctx context.Context, t store.Task, title string) error
 	ReleaseTask(ctx context.Context, t store.Task) error
-	CancelTask(ctx context.Context, id concordat.TaskID, cause string) error
+	CancelTask(ctx context.Context, id concordat.TaskID, cause store.Cause) error
 	ReclaimTasks(ctx context.Context, worker string) error
 	RetryTask(ctx context.Context, id concordat.TaskID) error
 	PutTaskProgress(ctx context.Context, id concordat.TaskID, event json.RawMessage) error
@@ -210,7 +210,7 @@ func (q *Queue) SubmitAll(ctx context.Context, owner, batch string, jobs []Job,
 	}
 	q.look()
 	for i, j := range jobs {
-		if j.Fault == "" {
+		if j.Fault.IsZero() {
 			continue
 		}
 		if err := q.Cancel(context.WithoutCancel(ctx), ids[i], j.Fault); err != nil { // it need not wait for its turn
@@ -289,7 +289,7 @@ func (q *Queue) Retry(ctx context.Context, id concordat.TaskID, notes ...store.A
 
 // Cancel ends a task that is queued or running; one that has ended stays as it is. The notes go into the audit with the
 // change.
-func (q *Queue) Cancel(ctx context.Context, id concordat.TaskID, cause string, notes ...store.AuditNote) error {
+func (q *Queue) Cancel(ctx context.Context, id concordat.TaskID, cause store.Cause, notes ...store.AuditNote) error {
 	if err := q.noted(ctx, notes, func(s QueueStore) error { return s.CancelTask(ctx, id, cause) }); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"concordat"
 	"concordat/site"
+	"concordat/store"
 )
 
 const folios = "The reading room of the old library kept its shutters closed until noon, because the paper of the folios had begun to fade in the morning light."
@@ -59,7 +60,7 @@ func await(t *testing.T, p *parts, q *site.Queue, id concordat.TaskID) (concorda
 		switch task.State {
 		case concordat.TaskQueued, concordat.TaskRunning:
 		default:
-			return task.State, task.Cause
+			return task.State, task.Cause.String()
 		}
 		select {
 		case <-events:
@@ -199,14 +200,14 @@ func TestQueueCancel(t *testing.T) {
 	start(t, q)
 	<-reading
 	for _, id := range []concordat.TaskID{waiting, running} {
-		if err := q.Cancel(t.Context(), id, "cancelled by ada"); err != nil {
+		if err := q.Cancel(t.Context(), id, store.Cause{Detail: "cancelled by ada"}); err != nil {
 			t.Fatal(err)
 		}
 		if state, cause := await(t, p, q, id); state != concordat.TaskFailed || cause != "cancelled by ada" {
 			t.Errorf("got %s, %q", state, cause)
 		}
 	}
-	if err := q.Cancel(t.Context(), "none", ""); !errors.Is(err, concordat.ErrNotFound) {
+	if err := q.Cancel(t.Context(), "none", store.Cause{}); !errors.Is(err, concordat.ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
 }

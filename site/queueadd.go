@@ -15,7 +15,7 @@ const StageAdd = "add"
 
 // add takes the texts of a job's file into its library. A text that cannot be taken becomes a failed
 // task of its own and keeps nothing else back. Doing it again changes nothing.
-func (q *Queue) add(ctx context.Context, t store.Task, j Job, items []Item) (concordat.State, string, error) {
+func (q *Queue) add(ctx context.Context, t store.Task, j Job, items []Item) (concordat.State, store.Cause, error) {
 	var docs []Incoming
 	failed := 0
 	for i, item := range items {
@@ -33,11 +33,11 @@ func (q *Queue) add(ctx context.Context, t store.Task, j Job, items []Item) (con
 			continue
 		}
 		if len(items) == 1 {
-			return concordat.TaskFailed, err.Error(), nil
+			return concordat.TaskFailed, CauseOf(err), nil
 		}
 		failed++
 		if err := q.fail(ctx, t, j, i, item, err); err != nil {
-			return "", "", err
+			return "", store.Cause{}, err
 		}
 	}
 	n := map[Outcome]int{}
@@ -59,20 +59,20 @@ func (q *Queue) add(ctx context.Context, t store.Task, j Job, items []Item) (con
 		return nil
 	})
 	if err != nil {
-		return "", "", err
+		return "", store.Cause{}, err
 	}
 	state := concordat.TaskDone
 	if failed > 0 {
 		state = concordat.TaskPartial
 	}
 	return state, store.Cause{Code: store.CauseAdded,
-		Numbers: []int{n[Added], n[Replaced], n[Unchanged], failed}}.String(), nil
+		Numbers: []int{n[Added], n[Replaced], n[Unchanged], failed}}, nil
 }
 
 // fail makes a failed task of a text that cannot be added.
 func (q *Queue) fail(ctx context.Context, t store.Task, j Job, i int, item Item, cause error) error {
 	one := j
-	one.File, one.Name, one.Title, one.Fault = "", cmp.Or(string(item.ID), j.Name), item.Title, cause.Error()
+	one.File, one.Name, one.Title, one.Fault = "", cmp.Or(string(item.ID), j.Name), item.Title, CauseOf(cause)
 	id := concordat.TaskID(fmt.Sprintf("%s-%d", t.ID, i+1))
 	err := q.SubmitTask(ctx, id, t.Owner, cmp.Or(t.Batch, string(t.ID)), one)
 	if err == nil {

@@ -10,6 +10,7 @@ import (
 
 	"concordat"
 	"concordat/site"
+	"concordat/store"
 )
 
 // TestQueueHolds: while something holds the queue nothing is begun, and Status says what it is.
@@ -98,7 +99,7 @@ func TestQueueAdds(t *testing.T) {
 	if l, err := p.store.Library(t.Context(), "a"); err != nil || l.Documents != 2 {
 		t.Errorf("library %+v, %v; want the source and the new one", l, err)
 	}
-	fault := submit(t, q, site.Job{Name: "large.txt", Fault: "limit: too large"})
+	fault := submit(t, q, site.Job{Name: "large.txt", Fault: store.Cause{Detail: "limit: too large"}})
 	if state, cause := await(t, p, q, fault); state != concordat.TaskFailed || cause != "limit: too large" {
 		t.Errorf("got %s, %q", state, cause)
 	}

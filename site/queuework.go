@@ -139,7 +139,7 @@ func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 	case err != nil && ctx.Err() != nil:
 		err = q.o.Store.ReleaseTask(last, t)
 	case err != nil:
-		state, cause = concordat.TaskFailed, err.Error()
+		state, cause = concordat.TaskFailed, CauseOf(err)
 		err = q.o.Store.FinishTask(last, t, state, cause)
 	case state != "": // else the findings were kept and the task has ended with them
 		err = q.o.Store.FinishTask(last, t, state, cause)
@@ -225,24 +225,24 @@ func (q *Queue) panics() compare.Panics {
 }
 
 // guarded is do; a panic in there is this task's fault and no other's.
-func (q *Queue) guarded(ctx context.Context, t store.Task) (state concordat.State, cause string, err error) {
+func (q *Queue) guarded(ctx context.Context, t store.Task) (state concordat.State, cause store.Cause, err error) {
 	err = compare.Guard(func() error {
 		state, cause, err = q.do(ctx, t)
 		return err
 	})
 	if q.panics().Note(err, "task", t.ID) {
-		return "", "", err
+		return "", store.Cause{}, err
 	}
 	return state, cause, err
 }
 
 // do does the work of a task. With findings it ends the task itself and returns no state.
-func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, string, error) {
+func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, store.Cause, error) {
 	var j Job
 	if err := json.Unmarshal(t.Request, &j); err != nil {
-		return "", "", fmt.Errorf("task: %w: %v", concordat.ErrCorrupt, err)
+		return "", store.Cause{}, fmt.Errorf("task: %w: %v", concordat.ErrCorrupt, err)
 	}
-	if j.Fault != "" {
+	if !j.Fault.IsZero() {
 		return concordat.TaskFailed, j.Fault, nil
 	}
 	q.tell(Event{Task: t.ID, State: concordat.TaskRunning, Progress: Progress{Stage: StageRead, Total: 1}})
@@ -257,31 +257,31 @@ func (q *Queue) do(ctx context.Context, t store.Task) (concordat.State, string, 
 		items, err = q.o.Read(ctx, j)
 	}
 	if err != nil {
-		return "", "", err
+		return "", store.Cause{}, err
 	}
 	if q.o.Admit != nil && j.Into == "" { // what is added is no submission
 		if err := q.o.Admit(ctx, t, j, items); err != nil {
-			return "", "", err
+			return "", store.Cause{}, err
 		}
 	}
 	switch {
 	case j.Into != "" && len(items) > 0:
 		return q.add(ctx, t, j, items)
 	case len(items) == 0:
-		return concordat.TaskFailed, "empty: the file holds no document", nil
+		return concordat.TaskFailed, store.Cause{Code: store.CauseEmpty, Detail: "the file holds no document"}, nil
 	case len(items) > 1:
-		return concordat.TaskDone, store.Cause{Code: store.CauseSplit, Numbers: []int{len(items)}}.String(), q.split(ctx, t, j, items)
+		return concordat.TaskDone, store.Cause{Code: store.CauseSplit, Numbers: []int{len(items)}}, q.split(ctx, t, j, items)
 	case items[0].Err != nil:
-		return concordat.TaskFailed, items[0].Err.Error(), nil
+		return concordat.TaskFailed, CauseOf(items[0].Err), nil
 	}
 	f, err := q.check(ctx, t, j, items[0].Submission)
 	if err != nil {
-		return "", "", err
+		return "", store.Cause{}, err
 	}
 	if j.NoStore {
 		report.Withhold(f)
 	}
-	return "", "", q.site.Keep(ctx, t, f)
+	return "", store.Cause{}, q.site.Keep(ctx, t, f)
 }
 
 // check does the check of a task.
@@ -331,10 +331,10 @@ func (q *Queue) split(ctx context.Context, t store.Task, j Job, items []Item) er
 		one := j
 		one.File, one.Name, one.Title, one.Text, one.Flags = "", string(item.ID), item.Title, item.Text, item.Flags
 		if item.Err != nil {
-			one.Fault = item.Err.Error()
+			one.Fault = CauseOf(item.Err)
 		}
 		err := q.SubmitTask(ctx, id, t.Owner, cmp.Or(t.Batch, string(t.ID)), one)
-		if err == nil && one.Fault != "" {
+		if err == nil && !one.Fault.IsZero() {
 			err = q.o.Store.CancelTask(ctx, id, one.Fault)
 		}
 		if err != nil && !errors.Is(err, concordat.ErrExists) {

@@ -43,7 +43,7 @@ type Store interface {
 	ShortPlaces(ctx context.Context, text int64, libraries []concordat.LibraryID, limit int) ([]store.ShortPlace, int, error)
 	ShortUnknown(ctx context.Context, libraries []concordat.LibraryID) (int, error)
 	StartTask(ctx context.Context, t store.Task, worker string, lease time.Duration) (store.Task, error)
-	FinishTask(ctx context.Context, t store.Task, state concordat.State, cause string) error
+	FinishTask(ctx context.Context, t store.Task, state concordat.State, cause store.Cause) error
 	Task(ctx context.Context, id concordat.TaskID) (store.Task, error)
 	PutFindings(ctx context.Context, id concordat.TaskID, data []byte) error
 	ReplaceFindings(ctx context.Context, id concordat.TaskID, revision int64, data []byte) error

@@ -438,7 +438,7 @@ func TestFailedCheckIsKept(t *testing.T) {
 		t.Fatalf("got %v, want ErrUnavailable", err)
 	}
 	tasks, err := p.store.Tasks(t.Context(), 0, 0)
-	if err != nil || len(tasks) != 1 || tasks[0].State != concordat.TaskFailed || !strings.Contains(tasks[0].Cause, "unavailable") {
+	if err != nil || len(tasks) != 1 || tasks[0].State != concordat.TaskFailed || !strings.Contains(tasks[0].Cause.String(), "unavailable") {
 		t.Errorf("tasks: got %+v, %v", tasks, err)
 	}
 }

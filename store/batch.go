@@ -28,7 +28,7 @@ type Batch struct {
 
 	Seq         int64 // order of creation, from 1
 	State       concordat.State
-	Cause       string
+	Cause       Cause
 	Stage       string
 	Done, Total int // of Stage
 	Round       int // from 1: how often it was compared with the libraries
@@ -40,12 +40,15 @@ const batchColumns = `seq, id, title, owner, runner, work, request, lineage, sta
 
 func scanBatch(s engine.Scanner) (Batch, error) {
 	var b Batch
-	var request, lineage string
+	var request, lineage, cause string
 	var made, started, finished int64
-	err := s.Scan(&b.Seq, &b.ID, &b.Title, &b.Owner, &b.Runner, &b.Work, &request, &lineage, &b.State, &b.Cause, &b.Stage, &b.Done,
+	err := s.Scan(&b.Seq, &b.ID, &b.Title, &b.Owner, &b.Runner, &b.Work, &request, &lineage, &b.State, &cause, &b.Stage, &b.Done,
 		&b.Total, &b.Round, &made, &started, &finished)
 	b.Request, b.Lineage = json.RawMessage(request), json.RawMessage(lineage)
 	b.Made, b.Started, b.Finished = instant(made), instant(started), instant(finished)
+	if err == nil {
+		b.Cause, err = causeOf(cause)
+	}
 	return b, err
 }
 
@@ -149,12 +152,15 @@ func changeBatchIn(ctx context.Context, c engine.Conn, id, set string, args ...a
 
 // FinishBatch ends a batch as done, partial or failed, with the cause if there is one. It fails as
 // BatchProgress does.
-func (db *Checks) FinishBatch(ctx context.Context, id string, state concordat.State, cause string) error {
-	var err error
+func (db *Checks) FinishBatch(ctx context.Context, id string, state concordat.State, cause Cause) error {
+	text, err := cause.column()
+	if err != nil {
+		return db.fail(err, "finish batch %s", id)
+	}
 	switch state {
 	case concordat.TaskDone, concordat.TaskPartial, concordat.TaskFailed:
 		err = db.write(ctx, func(c engine.Conn) error {
-			if err := changeBatchIn(ctx, c, id, `state = ?, cause = ?, finished = ?`, state, cleanText(cause), stamp(db.now())); err != nil {
+			if err := changeBatchIn(ctx, c, id, `state = ?, cause = ?, finished = ?`, state, text, stamp(db.now())); err != nil {
 				return err
 			}
 			return db.batchFinished(ctx, c, id)

@@ -86,7 +86,7 @@ func BenchmarkTask(b *testing.B) {
 		must(b, db.CreateTask(b.Context(), store.Task{Task: concordat.Task{ID: concordat.TaskID(fmt.Sprint(i))}}))
 		x, err := db.ClaimTask(b.Context(), store.LaneAll, "w", time.Minute)
 		must(b, err)
-		must(b, db.FinishTask(b.Context(), x, concordat.TaskDone, ""))
+		must(b, db.FinishTask(b.Context(), x, concordat.TaskDone, store.Cause{}))
 		i++
 	}
 	cputime.Report(b, from, b.N, "task")
@@ -197,7 +197,7 @@ func BenchmarkEngines(b *testing.B) {
 					err = db.PutResults(b.Context(), t.ID, twenty())
 				}
 				if err == nil {
-					err = db.FinishTask(b.Context(), t, concordat.TaskDone, "")
+					err = db.FinishTask(b.Context(), t, concordat.TaskDone, store.Cause{})
 				}
 				return err
 			})

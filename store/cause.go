@@ -1,47 +1,71 @@
 package store
 
 import (
+	"encoding/json"
 	"fmt"
-	"strings"
+
+	"concordat"
 )
 
-// Cause says why a task ended as it did. String writes the form in which a task keeps it, and ReadCause is its only reader.
+// Cause says why a task or a batch ended as it did. The zero value is no cause.
 type Cause struct {
 	// Code is one of the codes below, one of package extract, or empty if there is none: then Detail is all.
-	Code string
-	// Numbers are those of CauseAdded (new, replaced, unchanged and unreadable texts) and CauseSplit (checks).
-	Numbers []int
-	Who     string // of CauseCancelled
-	Detail  string // what was found; may be empty
-	Advice  string // what can be done; may be empty
+	Code CauseCode `json:"code,omitempty"`
+	// Numbers are the arguments of the code, in its order.
+	Numbers []int  `json:"numbers,omitempty"`
+	Who     string `json:"who,omitempty"`    // of CauseCancelled
+	Detail  string `json:"detail,omitempty"` // for example what was found in the file
+	Advice  string `json:"advice,omitempty"` // what can be done
 }
 
-// The codes of causes that the queue writes.
+// CauseCode names a reason. Codes are kept in stores, so they are never changed.
+type CauseCode string
+
+// The codes of causes that the queues write, with their Numbers.
 const (
-	CauseAdded     = "added"
-	CauseSplit     = "split"
-	CauseCancelled = "cancelled"
-	CauseGivenUp   = "given up"
+	CauseAdded     CauseCode = "added"     // new, replaced, unchanged and unreadable texts
+	CauseSplit     CauseCode = "split"     // checks made of an archive
+	CauseUnread    CauseCode = "unread"    // unreadable documents of a batch, and all of them
+	CauseCancelled CauseCode = "cancelled" // none
+	CauseGivenUp   CauseCode = "given up"  // attempts that ended without a result
 )
 
-// Forms of causes, which rows of all versions have.
+// Codes of package extract and of a panic that others compare with; they have a Detail and an Advice.
 const (
-	addedForm     = "added: %d new, %d replaced, %d unchanged, %d not readable"
-	splitForm     = "split into %d checks"
-	cancelledForm = "cancelled by "
+	CauseEmpty   CauseCode = "empty"
+	CauseLimit   CauseCode = "limit" // the advice names the limit
+	CauseCrashed CauseCode = "crashed"
+	CauseFault   CauseCode = "fault"
 )
 
-// String returns the form that ReadCause reads.
-func (c Cause) String() string {
-	switch {
-	case c.Code == CauseAdded && len(c.Numbers) == 4:
-		return fmt.Sprintf(addedForm, c.Numbers[0], c.Numbers[1], c.Numbers[2], c.Numbers[3])
-	case c.Code == CauseSplit && len(c.Numbers) == 1:
-		return fmt.Sprintf(splitForm, c.Numbers[0])
-	case c.Code == CauseCancelled:
-		return cancelledForm + c.Who
+// Number returns Numbers[i], 0 if it is missing.
+func (c Cause) Number(i int) int {
+	if i < len(c.Numbers) {
+		return c.Numbers[i]
 	}
-	s := c.Code
+	return 0
+}
+
+// IsZero reports whether there is no cause.
+func (c Cause) IsZero() bool {
+	return c.Code == "" && c.Who == "" && c.Detail == "" && c.Advice == "" && len(c.Numbers) == 0
+}
+
+// String returns the cause in English, for the API, the log and the command line. Nothing reads it back.
+func (c Cause) String() string {
+	switch c.Code {
+	case CauseAdded:
+		return fmt.Sprintf("added: %d new, %d replaced, %d unchanged, %d not readable", c.Number(0), c.Number(1), c.Number(2), c.Number(3))
+	case CauseSplit:
+		return fmt.Sprintf("split into %d checks", c.Number(0))
+	case CauseUnread:
+		return fmt.Sprintf("%d of %d documents could not be read", c.Number(0), c.Number(1))
+	case CauseCancelled:
+		return "cancelled by " + c.Who
+	case CauseGivenUp:
+		return fmt.Sprintf("given up: stopped without a word %d times", c.Number(0))
+	}
+	s := string(c.Code)
 	if s != "" && c.Detail != "" {
 		s += ": "
 	}
@@ -52,40 +76,34 @@ func (c Cause) String() string {
 	return s
 }
 
-// ReadCause reads the cause of a task. What it does not know becomes Code, up to a colon and a space, Detail, and Advice, which is in
-// parentheses at the end.
-func ReadCause(s string) Cause {
-	var n [4]int
-	if _, err := fmt.Sscanf(s, addedForm, &n[0], &n[1], &n[2], &n[3]); err == nil {
-		return Cause{Code: CauseAdded, Numbers: n[:]}
+// UnmarshalJSON reads a cause, and a JSON string as a cause that has nothing but a Detail: jobs that an earlier version
+// queued hold one.
+func (c *Cause) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '"' {
+		*c = Cause{}
+		return json.Unmarshal(b, &c.Detail)
 	}
-	if _, err := fmt.Sscanf(s, splitForm, &n[0]); err == nil {
-		return Cause{Code: CauseSplit, Numbers: n[:1]}
-	}
-	if who, ok := strings.CutPrefix(s, cancelledForm); ok {
-		return Cause{Code: CauseCancelled, Who: who}
-	}
-	rest, advice := cutAdvice(s)
-	code, detail, _ := strings.Cut(rest, ": ")
-	return Cause{Code: code, Detail: detail, Advice: advice}
+	type plain Cause
+	return json.Unmarshal(b, (*plain)(c))
 }
 
-// cutAdvice cuts a text before what is in parentheses at its end, which may hold others.
-func cutAdvice(s string) (rest, advice string) {
-	if !strings.HasSuffix(s, ")") {
-		return s, ""
+// column returns the cause as its column keeps it: JSON, empty for no cause.
+func (c Cause) column() (string, error) {
+	if c.IsZero() {
+		return "", nil
 	}
-	depth := 0
-	for i := len(s) - 1; i >= 0; i-- {
-		switch s[i] {
-		case ')':
-			depth++
-		case '(':
-			depth--
-		}
-		if depth == 0 {
-			return strings.TrimSuffix(s[:i], " "), s[i+1 : len(s)-1]
-		}
+	c.Who, c.Detail, c.Advice = cleanText(c.Who), cleanText(c.Detail), cleanText(c.Advice)
+	b, err := json.Marshal(c)
+	return string(b), err
+}
+
+// causeOf reads the column of a cause.
+func causeOf(column string) (c Cause, err error) {
+	if column == "" {
+		return c, nil
 	}
-	return s, ""
+	if err := json.Unmarshal([]byte(column), &c); err != nil {
+		return c, fmt.Errorf("%w: cause: %v", concordat.ErrCorrupt, err)
+	}
+	return c, nil
 }

@@ -35,6 +35,7 @@ type Task struct {
 	// The rest is set by the store.
 
 	Seq      int64     // order of creation, from 1
+	Cause    Cause     // of its end; zero: it has not ended, or as it should
 	Started  time.Time // of the latest attempt; zero: never
 	Finished time.Time // zero: not yet
 	Attempts int       // begun so far; with Worker it tells one claim from every other
@@ -47,9 +48,13 @@ const taskColumns = `seq, id, state, title, cause, request, made, started, finis
 func scanTask(s engine.Scanner) (Task, error) {
 	var t Task
 	var made, started, finished, lease int64
-	err := s.Scan(&t.Seq, &t.ID, &t.State, &t.Title, &t.Cause, &t.Request, &made, &started, &finished,
+	var cause string
+	err := s.Scan(&t.Seq, &t.ID, &t.State, &t.Title, &cause, &t.Request, &made, &started, &finished,
 		&t.Attempts, &t.Worker, &lease, &t.Owner, &t.Batch)
 	t.Made, t.Started, t.Finished, t.Lease = instant(made), instant(started), instant(finished), instant(lease)
+	if err == nil {
+		t.Cause, err = causeOf(cause)
+	}
 	return t, err
 }
 
@@ -169,16 +174,18 @@ func (db *Checks) ClaimTask(ctx context.Context, lane Lane, worker string, lease
 	if err := checkClaim(worker, lease); err != nil {
 		return Task{}, db.fail(err, "claim task")
 	}
+	givenUp, err := Cause{Code: CauseGivenUp, Numbers: []int{MaxAttempts}}.column()
+	if err != nil {
+		return Task{}, db.fail(err, "claim task")
+	}
 	now := db.now()
 	var t Task
 	none := false
-	err := db.write(ctx, func(c engine.Conn) error {
+	err = db.write(ctx, func(c engine.Conn) error {
 		given, err := engine.Collect(ctx, c, func(s engine.Scanner) (id concordat.TaskID, err error) { return id, s.Scan(&id) },
 			`UPDATE task SET state = ?, cause = ?, finished = ?, lease_until = 0
 			WHERE state = ? AND lease_until <= ? AND attempts >= ? RETURNING id`,
-			concordat.TaskFailed,
-			Cause{Code: CauseGivenUp, Detail: fmt.Sprintf("stopped without a word %d times", MaxAttempts)}.String(), stamp(now),
-			concordat.TaskRunning, stamp(now), MaxAttempts)
+			concordat.TaskFailed, givenUp, stamp(now), concordat.TaskRunning, stamp(now), MaxAttempts)
 		for _, id := range given {
 			if err == nil {
 				err = db.taskEnded(ctx, c, id)
@@ -251,14 +258,18 @@ func (db *Checks) ReleaseTask(ctx context.Context, t Task) error {
 
 // FinishTask ends the claimed task t as done, partial or failed, with the cause if there is one. It
 // fails with ErrLease as RenewTask does.
-func (db *Checks) FinishTask(ctx context.Context, t Task, state concordat.State, cause string) error {
+func (db *Checks) FinishTask(ctx context.Context, t Task, state concordat.State, cause Cause) error {
 	switch state {
 	case concordat.TaskDone, concordat.TaskPartial, concordat.TaskFailed:
 	default:
 		return db.fail(fmt.Errorf("%w: state %q", concordat.ErrInvalid, state), "finish task %s", t.ID)
 	}
-	err := db.write(ctx, func(c engine.Conn) error {
-		err := db.changeClaimedIn(ctx, c, t, `state = ?, cause = ?, finished = ?, lease_until = 0`, state, cleanText(cause), stamp(db.now()))
+	text, err := cause.column()
+	if err != nil {
+		return db.fail(err, "finish task %s", t.ID)
+	}
+	err = db.write(ctx, func(c engine.Conn) error {
+		err := db.changeClaimedIn(ctx, c, t, `state = ?, cause = ?, finished = ?, lease_until = 0`, state, text, stamp(db.now()))
 		if err != nil {
 			return err
 		}
@@ -296,10 +307,14 @@ func (db *Checks) Ahead(ctx context.Context, t Task) (queued, running int, err e
 
 // CancelTask ends a queued or running task as failed with the cause; its worker meets ErrLease. A
 // task that has ended stays as it is. It fails with concordat.ErrNotFound if there is no such task.
-func (db *Checks) CancelTask(ctx context.Context, id concordat.TaskID, cause string) error {
-	err := db.write(ctx, func(c engine.Conn) error {
+func (db *Checks) CancelTask(ctx context.Context, id concordat.TaskID, cause Cause) error {
+	text, err := cause.column()
+	if err != nil {
+		return db.fail(err, "cancel task %s", id)
+	}
+	err = db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx, `UPDATE task SET state = ?, cause = ?, finished = ?, lease_until = 0 WHERE id = ? AND state IN (?, ?)`,
-			concordat.TaskFailed, cleanText(cause), stamp(db.now()), id, concordat.TaskQueued, concordat.TaskRunning)
+			concordat.TaskFailed, text, stamp(db.now()), id, concordat.TaskQueued, concordat.TaskRunning)
 		if err == nil && n == 1 {
 			return db.taskEnded(ctx, c, id)
 		}

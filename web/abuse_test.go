@@ -357,7 +357,7 @@ func (d *desk) cancelAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, one := range tasks {
-		if err := d.store.CancelTask(t.Context(), one.ID, "over"); err != nil {
+		if err := d.store.CancelTask(t.Context(), one.ID, store.Cause{Detail: "over"}); err != nil {
 			t.Fatal(err)
 		}
 	}

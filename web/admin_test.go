@@ -354,7 +354,7 @@ func TestAdminAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask(adam, http.MethodPost, "/tasks/"+string(tasks[0].ID)+"/retry", "", http.StatusConflict)
-	if err := d.store.CancelTask(t.Context(), tasks[0].ID, "no"); err != nil {
+	if err := d.store.CancelTask(t.Context(), tasks[0].ID, store.Cause{Detail: "no"}); err != nil {
 		t.Fatal(err)
 	}
 	ask(sue, http.MethodPost, "/tasks/"+string(tasks[0].ID)+"/retry", "", http.StatusForbidden)

@@ -148,11 +148,11 @@ func (w batchPages) HandBatch(ctx context.Context, v *Visitor, u *Upload) (strin
 	var inputs []store.BatchInput
 	for _, one := range u.Jobs {
 		inputs = append(inputs, store.BatchInput{Name: one.Name, Place: one.File})
-		if one.Fault != "" {
+		if !one.Fault.IsZero() {
 			if j.Faults == nil {
 				j.Faults = map[string]string{}
 			}
-			j.Faults[one.Name] = one.Fault
+			j.Faults[one.Name] = one.Fault.String()
 		}
 	}
 	title := strings.TrimSpace(u.Field("title"))
@@ -321,7 +321,7 @@ func (w batchPages) StopBatch(ctx context.Context, v *Visitor, b store.Batch) er
 	if w.o.Batches == nil {
 		return errNoBatches
 	}
-	return w.o.Batches.Cancel(ctx, b.ID, store.Cause{Code: store.CauseCancelled, Who: v.Name}.String(),
+	return w.o.Batches.Cancel(ctx, b.ID, store.Cause{Code: store.CauseCancelled, Who: v.Name},
 		v.Note("batch_cancelled", map[string]any{"batch": b.ID}))
 }
 

@@ -218,7 +218,7 @@ type CaseLibrary struct {
 	Library  concordat.LibraryID // empty: none
 	Title    string              // of the library
 	Document concordat.DocumentID
-	Cause    string // why it failed
+	Cause    store.Cause // why it failed
 	// MayAdd: by the rule of the site, and as the text is kept.
 	MayAdd bool
 	// Choices are the libraries to which it may be added, the site's own first.
@@ -409,7 +409,7 @@ func (w reportPages) RemoveCase(ctx context.Context, v *Visitor, t store.Task) e
 	case CaseOut:
 		return fmt.Errorf("document of %s: %w: it is in no library", t.ID, concordat.ErrNotFound)
 	case CaseWaiting:
-		err = w.o.Queue.Cancel(ctx, now.Added.Task, store.Cause{Code: store.CauseCancelled, Who: v.Name}.String())
+		err = w.o.Queue.Cancel(ctx, now.Added.Task, store.Cause{Code: store.CauseCancelled, Who: v.Name})
 	case CaseAdded:
 		err = w.Admin.eraseSome(ctx, v, removedCase, in.Library, in.Document)
 	}

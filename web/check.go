@@ -118,7 +118,10 @@ func (n *newCheck) tell(r refused, l message.Language) {
 }
 
 // fault is a file that was not taken, and why.
-type fault struct{ Name, Cause string }
+type fault struct {
+	Name  string
+	Cause store.Cause
+}
 
 // What partners can be asked.
 var (

@@ -121,9 +121,9 @@ func (c *additionCounts) count(t store.Task) {
 		c.Failed++
 		return
 	}
-	if cause := store.ReadCause(t.Cause); cause.Code == store.CauseAdded && len(cause.Numbers) == 4 {
-		c.Added, c.Replaced, c.Same = c.Added+cause.Numbers[0], c.Replaced+cause.Numbers[1], c.Same+cause.Numbers[2]
-		c.Faulty += cause.Numbers[3]
+	if n := t.Cause.Number; t.Cause.Code == store.CauseAdded {
+		c.Added, c.Replaced, c.Same = c.Added+n(0), c.Replaced+n(1), c.Same+n(2)
+		c.Faulty += n(3)
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/extract"
 	"concordat/index"
 	"concordat/internal/ltitest"
 	"concordat/profile"
@@ -113,7 +114,7 @@ func (c *course) start(working bool) {
 			b, err := os.ReadFile(path)
 			if strings.HasSuffix(j.Name, ".exe") {
 				return []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(j.Name)},
-					Err: errors.New("binary: not text, and no known format")}}, nil
+					Err: &extract.Error{Code: extract.Binary, Detail: "not text, and no known format"}}}, nil
 			}
 			if strings.HasSuffix(j.Name, ".zip") {
 				return []site.Item{{Submission: site.Submission{ID: "a.txt", Title: "a", Text: string(b)}},

@@ -75,7 +75,7 @@ type untakenError struct{ jobs []site.Job }
 func (e *untakenError) Error() string {
 	var all []string
 	for _, j := range e.jobs {
-		all = append(all, j.Name+": "+j.Fault)
+		all = append(all, j.Name+": "+j.Fault.String())
 	}
 	return strings.Join(all, "; ")
 }
@@ -83,11 +83,8 @@ func (e *untakenError) Error() string {
 // tooLarge reports whether nothing could be taken because all of it is too large.
 func tooLarge(err error) bool {
 	var e *untakenError
-	return errors.As(err, &e) && !slices.ContainsFunc(e.jobs, func(j site.Job) bool { return !strings.HasPrefix(j.Fault, largeFault) })
+	return errors.As(err, &e) && !slices.ContainsFunc(e.jobs, func(j site.Job) bool { return j.Fault.Code != store.CauseLimit })
 }
-
-// largeFault begins the fault of a file that is larger than the site takes.
-const largeFault = "limit: "
 
 func (e *untakenError) Unwrap() error { return concordat.ErrInvalid }
 
@@ -218,8 +215,8 @@ func (w checkPages) HandIn(ctx context.Context, v *Visitor, u *Upload) ([]concor
 func together(jobs []site.Job, title string) (site.Job, error) {
 	out := site.Job{Name: jobs[0].Name, Title: strings.TrimSpace(title)}
 	for _, j := range jobs {
-		if j.Fault != "" {
-			return out, &untakenError{slices.DeleteFunc(slices.Clone(jobs), func(j site.Job) bool { return j.Fault == "" })}
+		if !j.Fault.IsZero() {
+			return out, &untakenError{slices.DeleteFunc(slices.Clone(jobs), func(j site.Job) bool { return j.Fault.IsZero() })}
 		}
 		out.Parts = append(out.Parts, site.Part{Name: j.Name, File: j.File, Text: j.Text})
 	}
@@ -231,7 +228,7 @@ func checkJobs(jobs []site.Job) error {
 	switch {
 	case len(jobs) == 0:
 		return errNothing
-	case !slices.ContainsFunc(jobs, func(j site.Job) bool { return j.Fault == "" }):
+	case !slices.ContainsFunc(jobs, func(j site.Job) bool { return j.Fault.IsZero() }):
 		return &untakenError{jobs}
 	}
 	return nil
@@ -240,7 +237,7 @@ func checkJobs(jobs []site.Job) error {
 // taken are the jobs that have something to check.
 func taken(jobs []site.Job) (out []site.Job) {
 	for _, j := range jobs {
-		if j.Fault == "" {
+		if j.Fault.IsZero() {
 			out = append(out, j)
 		}
 	}

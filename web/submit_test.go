@@ -180,37 +180,43 @@ func TestWhyItWaits(t *testing.T) {
 }
 
 func TestCauses(t *testing.T) {
-	for cause, want := range map[string]string{
-		"": "",
-		"encrypted: it wants a password (remove the password and hand it in again)": "The file is encrypted: it wants a password. Remove the password and submit it again.",
-		"no_text_layer (run OCR)": "The pages are pictures without text. Run character",
-		"limit: unpacked size: 600 MiB (raise extract.max_unpacked (CONCORDAT_EXTRACT_MAX_UNPACKED) to it)": "ask the administrator: raise extract.max_unpacked (CONCORDAT_EXTRACT_MAX_UNPACKED) to it.",
-		"cancelled by eve":    "Cancelled by eve.",
-		"split into 3 checks": "3 checks",
-		"added: 1 new, 2 replaced, 0 unchanged, 4 not readable": "1 new, 2 replaced, 0 unchanged; 4 could not",
-		"given up: stopped without a word 3 times":              "The check was abandoned: stopped without a word 3 times. It crashed",
-		"something else: happened":                              "something else: happened",
-		"damaged)":                                              "damaged)",
+	for _, c := range []struct {
+		cause store.Cause
+		want  string
+		fault bool // of the site
+	}{
+		{store.Cause{Code: "encrypted", Detail: "it wants a password", Advice: "remove the password and hand it in again"},
+			"The file is encrypted: it wants a password. Remove the password and submit it again.", false},
+		{store.Cause{Code: "no_text_layer", Advice: "run OCR"}, "The pages are pictures without text. Run character", false},
+		{store.Cause{Code: store.CauseLimit, Detail: "unpacked size: 600 MiB",
+			Advice: "raise extract.max_unpacked (CONCORDAT_EXTRACT_MAX_UNPACKED) to it"},
+			"ask the administrator: raise extract.max_unpacked (CONCORDAT_EXTRACT_MAX_UNPACKED) to it.", false},
+		{store.Cause{Code: store.CauseCancelled, Who: "eve"}, "Cancelled by eve.", false},
+		{store.Cause{Code: store.CauseSplit, Numbers: []int{3}}, "3 checks", true},
+		{store.Cause{Code: store.CauseAdded, Numbers: []int{1, 2, 0, 4}}, "1 new, 2 replaced, 0 unchanged; 4 could not", true},
+		{store.Cause{Code: store.CauseUnread, Numbers: []int{1, 6}}, "1 of 6 documents could not be read.", true},
+		{store.Cause{Code: store.CauseGivenUp, Numbers: []int{3}}, "The check was abandoned after 3 attempts that ended without a result. It crashed",
+			true},
+		{store.Cause{Code: store.CauseFault, Detail: "the program failed"}, "Tell the administrator", true},
+		{store.Cause{Code: store.CauseCrashed}, "crashed the program", true},
+		{store.Cause{Detail: "something else: happened"}, "something else: happened", true},
+		{store.Cause{Code: "of a later version", Detail: "x"}, "of a later version: x", true},
+		{store.Cause{Detail: "cancelled by eve"}, "cancelled by eve", true}, // words alone are never read
 	} {
-		if got := message.English.Cause(cause); !strings.Contains(got, want) {
-			t.Errorf("%q: got %q, want %q", cause, got, want)
+		if got := message.English.Cause(c.cause); !strings.Contains(got, c.want) {
+			t.Errorf("%q: got %q, want %q", c.cause, got, c.want)
+		}
+		if got := message.IsSiteFault(c.cause); got != c.fault {
+			t.Errorf("%q is a fault of the site: %v", c.cause, got)
 		}
 	}
-	if got := message.Language("zh-Hans").Cause("empty: no byte"); !strings.HasPrefix(got, "文件为空：no byte。请提交") {
+	if got := message.English.Cause(store.Cause{}); got != "" {
+		t.Errorf("no cause is %q", got)
+	}
+	empty := store.Cause{Code: store.CauseEmpty, Detail: "no byte"}
+	if got := message.Language("zh-Hans").Cause(empty); !strings.HasPrefix(got, "文件为空：no byte。请提交") {
 		t.Errorf("got %q", got)
 	}
-}
-
-// FuzzCause: a cause comes from files of strangers.
-func FuzzCause(f *testing.F) {
-	for _, s := range []string{"damaged: x (y)", ")", "(()", "limit: a (b (c) d)", "added: 1 new"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		if got := message.English.Cause(s); s != "" && got == "" {
-			t.Errorf("%q: no words", s)
-		}
-	})
 }
 
 // TestOneSubmission: files that are one submission get one check with one report, in which each is a section; all of them are
@@ -250,13 +256,13 @@ func TestOneSubmission(t *testing.T) {
 	// What an archive holds is one submission too, if people say so.
 	olga.upload(http.StatusOK, url.Values{"together": {"yes"}}, "all.many", "alpha beta gamma")
 	all := d.await(t)["all.many"]
-	if task, err := d.store.Task(t.Context(), all); err != nil || task.State != concordat.TaskDone || task.Cause != "" {
+	if task, err := d.store.Task(t.Context(), all); err != nil || task.State != concordat.TaskDone || !task.Cause.IsZero() {
 		t.Errorf("an archive as one submission: %+v, %v", task, err)
 	}
 	olga.upload(http.StatusOK, url.Values{"together": {"yes"}}, "good.txt", folios, "annex.bad", "x")
 	bad := d.await(t)["good.txt"]
 	if task, err := d.store.Task(t.Context(), bad); err != nil || task.State != concordat.TaskFailed ||
-		!strings.Contains(task.Cause, "annex.bad") {
+		!strings.Contains(task.Cause.String(), "annex.bad") {
 		t.Errorf("with a part that cannot be read: %+v, %v", task, err)
 	}
 	page := olga.upload(http.StatusBadRequest, url.Values{"together": {"yes"}}, "good.txt", folios, "empty.txt", "")

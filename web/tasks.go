@@ -175,7 +175,7 @@ func (w *Web) Visible(ctx context.Context, v *Visitor, id concordat.TaskID) (sto
 
 // HasReport reports whether a check has ended with findings: an archive was split into others.
 func HasReport(t store.Task) bool {
-	return (t.State == concordat.TaskDone || t.State == concordat.TaskPartial) && t.Cause == ""
+	return (t.State == concordat.TaskDone || t.State == concordat.TaskPartial) && t.Cause.IsZero()
 }
 
 // ErrNotShown refuses a report that the policy of the site does not show to submitters, or not yet.
@@ -277,7 +277,7 @@ func (w checkPages) CancelTask(ctx context.Context, v *Visitor, t store.Task) er
 	if !w.mayChange(v, t) {
 		return fmt.Errorf("cancel %s: %w", t.ID, concordat.ErrRefused)
 	}
-	return w.o.Queue.Cancel(ctx, t.ID, store.Cause{Code: store.CauseCancelled, Who: v.Name}.String(),
+	return w.o.Queue.Cancel(ctx, t.ID, store.Cause{Code: store.CauseCancelled, Who: v.Name},
 		v.Note("check_cancelled", map[string]any{"task": t.ID}))
 }
 

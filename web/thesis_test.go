@@ -159,7 +159,7 @@ func (d *desk) finished(t testing.TB, id concordat.TaskID, owner string, f *repo
 		err = d.store.PutFindings(t.Context(), id, data)
 	}
 	if err == nil {
-		err = d.store.FinishTask(t.Context(), task, concordat.TaskDone, "")
+		err = d.store.FinishTask(t.Context(), task, concordat.TaskDone, store.Cause{})
 	}
 	if err != nil {
 		t.Fatal(err)

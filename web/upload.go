@@ -10,6 +10,7 @@ import (
 
 	"concordat"
 	"concordat/site"
+	"concordat/store"
 	"concordat/web/limit"
 	"concordat/web/message"
 )
@@ -128,13 +129,14 @@ func (w checkPages) readFile(r *http.Request, p *multipart.Part, u *Upload) erro
 	var cut *http.MaxBytesError
 	switch {
 	case errors.Is(err, concordat.ErrInvalid) && !errors.As(err, &cut):
-		job.Fault = fmt.Sprintf(largeFault+"larger than %d MiB (raise extract.max_input to allow it)", w.o.MaxUpload>>20)
+		job.Fault = store.Cause{Code: store.CauseLimit, Detail: fmt.Sprintf("larger than %d MiB", w.o.MaxUpload>>20),
+			Advice: "raise extract.max_input to allow it"}
 	case err != nil:
 		return fmt.Errorf("%s: %w", name, err)
 	case size == 0:
-		job.File, job.Fault = "", "empty"
+		job.File, job.Fault = "", store.Cause{Code: store.CauseEmpty}
 	}
-	if job.Fault == "" {
+	if job.Fault.IsZero() {
 		u.bytes += size
 	}
 	u.Jobs = append(u.Jobs, job)

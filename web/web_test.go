@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/extract"
 	"concordat/index"
 	"concordat/profile"
 	"concordat/report"
@@ -102,7 +103,7 @@ func newDeskOf(t testing.TB, idle bool, change func(*web.Options)) *desk {
 			}
 			if strings.HasSuffix(j.Name, ".bad") {
 				return []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(j.Name)},
-					Err: errors.New("damaged: the file ends in the middle")}}, nil
+					Err: &extract.Error{Code: extract.Damaged, Detail: "the file ends in the middle"}}}, nil
 			}
 			one := site.Submission{ID: concordat.DocumentID(j.Name), Text: string(b)}
 			if strings.HasSuffix(j.Name, ".titled") {

@@ -164,8 +164,8 @@ type batchSummary struct {
 }
 
 func (w *batchWriter) summary() batchSummary {
-	s := batchSummary{Type: "batch", ID: w.v.ID, State: string(w.v.State), Cause: w.v.Cause, Round: w.v.Round, Documents: len(w.v.Members),
-		Unread:    len(w.v.Unread()),
+	s := batchSummary{Type: "batch", ID: w.v.ID, State: string(w.v.State), Cause: w.v.Cause.String(), Round: w.v.Round,
+		Documents: len(w.v.Members), Unread: len(w.v.Unread()),
 		Threshold: w.v.Job.PairThreshold(), Clusters: len(w.v.Clusters)}
 	for _, p := range w.v.Pairs {
 		if p.Counted() {

@@ -69,7 +69,7 @@ func (a *app) batchTools() []*cobra.Command {
 	cancel := &cobra.Command{Use: "cancel ID", Short: "Stop a batch; what it has found stays", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withBatch(cmd, args[0], func(ctx context.Context, o *instance.Instance, b store.Batch) error {
-				err := o.Store.FinishBatch(ctx, b.ID, concordat.TaskFailed, "cancelled on the command line")
+				err := o.Store.FinishBatch(ctx, b.ID, concordat.TaskFailed, store.Cause{Detail: "cancelled on the command line"})
 				if errors.Is(err, store.ErrLease) {
 					return nil // it has ended
 				}
@@ -128,7 +128,7 @@ func (a *app) listBatches(ctx context.Context, o *instance.Instance, limit int) 
 	}
 	for _, b := range bs {
 		if a.JSON {
-			err = a.Line(map[string]any{"type": "batch", "id": b.ID, "title": b.Title, "state": b.State, "cause": b.Cause, "stage": b.Stage,
+			err = a.Line(map[string]any{"type": "batch", "id": b.ID, "title": b.Title, "state": b.State, "cause": b.Cause.String(), "stage": b.Stage,
 				"done": b.Done, "total": b.Total, "round": b.Round, "made": b.Made})
 		} else {
 			a.Say("%s  %s  %-7s  %s %d/%d  %s %s", b.ID, b.Made.Local().Format(time.DateTime), b.State, b.Stage, b.Done, b.Total, b.Title, b.Cause)

@@ -15,7 +15,7 @@ func testTaskCounts(t *testing.T, p Place) {
 	for _, id := range []concordat.TaskID{"a", "b", "c"} {
 		must(t, db.CreateTask(ctx, store.Task{Task: concordat.Task{ID: id, Made: c.now()}}))
 	}
-	must(t, db.CancelTask(ctx, "c", "no"))
+	must(t, db.CancelTask(ctx, "c", store.Cause{Detail: "no"}))
 	n, err := db.TaskCounts(ctx)
 	must(t, err)
 	if n[concordat.TaskQueued] != 2 || n[concordat.TaskFailed] != 1 || n[concordat.TaskRunning] != 0 {
@@ -32,17 +32,17 @@ func testTaskRetry(t *testing.T, p Place) {
 	wantErr(t, db.RetryTask(ctx, "none"), concordat.ErrNotFound)
 	old, err := db.ClaimTask(ctx, store.LaneAll, "serve", time.Minute)
 	must(t, err)
-	must(t, db.CancelTask(ctx, "a", "cancelled"))
+	must(t, db.CancelTask(ctx, "a", store.Cause{Detail: "cancelled"}))
 	must(t, db.RetryTask(ctx, "a"))
 	now, err := db.Task(ctx, "a")
 	must(t, err)
-	if now.State != concordat.TaskQueued || now.Cause != "" || !now.Finished.IsZero() {
+	if now.State != concordat.TaskQueued || !now.Cause.IsZero() || !now.Finished.IsZero() {
 		t.Errorf("after retry: %+v", now)
 	}
 	fresh, err := db.ClaimTask(ctx, store.LaneAll, "serve", time.Minute)
 	must(t, err)
-	wantErr(t, db.FinishTask(ctx, old, concordat.TaskDone, ""), store.ErrLease)
-	must(t, db.FinishTask(ctx, fresh, concordat.TaskDone, ""))
+	wantErr(t, db.FinishTask(ctx, old, concordat.TaskDone, store.Cause{}), store.ErrLease)
+	must(t, db.FinishTask(ctx, fresh, concordat.TaskDone, store.Cause{}))
 	wantErr(t, db.RetryTask(ctx, "a"), concordat.ErrChanged)
 }
 

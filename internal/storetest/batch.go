@@ -71,9 +71,9 @@ func testBatches(t *testing.T, p Place) {
 	if got.State != concordat.TaskRunning || got.Stage != "read" || got.Done != 1 || got.Total != 2 || got.Started.IsZero() {
 		t.Errorf("running: %+v", got)
 	}
-	wantErr(t, db.FinishBatch(ctx, "one", concordat.TaskQueued, ""), concordat.ErrInvalid)
-	must(t, db.FinishBatch(ctx, "one", concordat.TaskDone, "1 of 2"))
-	wantErr(t, db.FinishBatch(ctx, "one", concordat.TaskDone, ""), store.ErrLease)
+	wantErr(t, db.FinishBatch(ctx, "one", concordat.TaskQueued, store.Cause{}), concordat.ErrInvalid)
+	must(t, db.FinishBatch(ctx, "one", concordat.TaskDone, store.Cause{Detail: "1 of 2"}))
+	wantErr(t, db.FinishBatch(ctx, "one", concordat.TaskDone, store.Cause{}), store.ErrLease)
 	wantErr(t, db.BatchProgress(ctx, "one", "read", 2, 2), store.ErrLease)
 	wantErr(t, db.BatchProgress(ctx, "three", "read", 2, 2), concordat.ErrNotFound)
 	_, err = db.BatchOfWork(ctx, "w-one")
@@ -82,7 +82,7 @@ func testBatches(t *testing.T, p Place) {
 	must(t, db.ReopenBatch(ctx, "one", "serve", true)) // it has not ended
 	got, err = db.Batch(ctx, "one")
 	must(t, err)
-	if got.State != concordat.TaskQueued || got.Round != 2 || got.Runner != "command" || got.Cause != "" || !got.Finished.IsZero() {
+	if got.State != concordat.TaskQueued || got.Round != 2 || got.Runner != "command" || !got.Cause.IsZero() || !got.Finished.IsZero() {
 		t.Errorf("reopened: %+v", got)
 	}
 	wantErr(t, db.ReopenBatch(ctx, "three", "serve", true), concordat.ErrNotFound)

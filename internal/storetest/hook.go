@@ -115,14 +115,14 @@ func testHookEvents(t *testing.T, p Place) {
 		one.Owner, one.Batch = x.owner, x.batch
 		must(t, db.CreateTask(ctx, one))
 	}
-	must(t, db.FinishTask(ctx, claim(t, db, "w", "t1"), concordat.TaskPartial, ""))
-	must(t, db.CancelTask(ctx, "t2", "by ada"))
-	must(t, db.CancelTask(ctx, "t2", "again")) // it has ended: no event
+	must(t, db.FinishTask(ctx, claim(t, db, "w", "t1"), concordat.TaskPartial, store.Cause{}))
+	must(t, db.CancelTask(ctx, "t2", store.Cause{Detail: "by ada"}))
+	must(t, db.CancelTask(ctx, "t2", store.Cause{Detail: "again"})) // it has ended: no event
 	for range store.MaxAttempts {
 		claim(t, db, "w", "t3")
 		c.move(lease)
 	}
-	must(t, db.FinishTask(ctx, claim(t, db, "w", "t4"), concordat.TaskDone, ""))
+	must(t, db.FinishTask(ctx, claim(t, db, "w", "t4"), concordat.TaskDone, store.Cause{}))
 	must(t, db.PutDisclosure(ctx, store.Disclosure{ID: "d1", Direction: store.DisclosureIn, Partner: "south",
 		State: concordat.DisclosurePending}))
 	must(t, db.PutDisclosure(ctx, store.Disclosure{ID: "d2", Direction: store.DisclosureOut, Partner: "south",
@@ -271,7 +271,7 @@ func testTaskFilter(t *testing.T, p Place) {
 		one.Owner, one.Batch, one.Made = string(id[:1]), string(id[1:]), start.Add(time.Duration(i)*time.Hour)
 		must(t, db.CreateTask(ctx, one))
 	}
-	must(t, db.CancelTask(ctx, "b2", ""))
+	must(t, db.CancelTask(ctx, "b2", store.Cause{}))
 	for _, x := range []struct {
 		f      store.TaskFilter
 		before int64

@@ -67,11 +67,11 @@ func testBatchDone(t *testing.T, p Place) {
 		ts = append(ts, one)
 	}
 	must(t, db.CreateTasks(ctx, ts))
-	must(t, db.CancelTask(ctx, "t1", "empty"))
+	must(t, db.CancelTask(ctx, "t1", store.Cause{Detail: "empty"}))
 	if got := kinds(t, db, h); len(got) != 0 {
 		t.Errorf("told %v while one waits", got)
 	}
-	must(t, db.CancelTask(ctx, "t2", "empty"))
+	must(t, db.CancelTask(ctx, "t2", store.Cause{Detail: "empty"}))
 
 	must(t, db.CreateBatch(ctx, store.Batch{ID: "b", Title: "b", Owner: "ada", Runner: "serve", Request: []byte("{}"),
 		Lineage: []byte("{}"), Made: start},
@@ -82,13 +82,13 @@ func testBatchDone(t *testing.T, p Place) {
 	one.Owner, one.Batch = "ada", "b"
 	one, err := db.StartTask(ctx, one, "w", lease)
 	must(t, err)
-	must(t, db.FinishTask(ctx, one, concordat.TaskDone, ""))
+	must(t, db.FinishTask(ctx, one, concordat.TaskDone, store.Cause{}))
 	want := []string{"batch.done together"}
 	if d := cmp.Diff(want, kinds(t, db, h)); d != "" {
 		t.Error(d)
 	}
-	must(t, db.FinishBatch(ctx, "b", concordat.TaskDone, ""))
-	wantErr(t, db.FinishBatch(ctx, "b", concordat.TaskDone, ""), store.ErrLease) // it is told once
+	must(t, db.FinishBatch(ctx, "b", concordat.TaskDone, store.Cause{}))
+	wantErr(t, db.FinishBatch(ctx, "b", concordat.TaskDone, store.Cause{}), store.ErrLease) // it is told once
 	if d := cmp.Diff(append(want, "batch.done b"), kinds(t, db, h)); d != "" {
 		t.Error(d)
 	}

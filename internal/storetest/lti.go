@@ -169,7 +169,7 @@ func testLTIAssets(t *testing.T, p Place) {
 	b.State, b.Code, b.Cause, b.Due = store.LTIFailed, "DOWNLOAD_FAILED", "gone", c.now()
 	must(t, db.SetLTIAsset(ctx, b))
 	none()
-	must(t, db.CancelTask(ctx, "task-1", "stop"))
+	must(t, db.CancelTask(ctx, "task-1", store.Cause{Detail: "stop"}))
 	if a = claim(); a.ID != "id-1" || a.Task != "task-1" || a.Told != "Processing" {
 		t.Fatalf("claimed %v", a)
 	}

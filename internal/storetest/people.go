@@ -251,23 +251,23 @@ func testTaskCancel(t *testing.T, p Place) {
 	db, c := open(t, p)
 	ctx := t.Context()
 	queue(t, db, "t1", "t2")
-	must(t, db.CancelTask(ctx, "t2", "by ada"))
+	must(t, db.CancelTask(ctx, "t2", store.Cause{Detail: "by ada"}))
 	t1 := claim(t, db, "w", "t1")
 	noClaim(t, db)
-	must(t, db.CancelTask(ctx, "t1", "by ada"))
-	wantErr(t, db.FinishTask(ctx, t1, concordat.TaskDone, ""), store.ErrLease)
+	must(t, db.CancelTask(ctx, "t1", store.Cause{Detail: "by ada"}))
+	wantErr(t, db.FinishTask(ctx, t1, concordat.TaskDone, store.Cause{}), store.ErrLease)
 	for _, id := range []concordat.TaskID{"t1", "t2"} {
 		got, err := db.Task(ctx, id)
 		must(t, err)
-		if got.State != concordat.TaskFailed || got.Cause != "by ada" || !got.Finished.Equal(c.now()) {
+		if got.State != concordat.TaskFailed || got.Cause.Detail != "by ada" || !got.Finished.Equal(c.now()) {
 			t.Errorf("got %+v", got)
 		}
 	}
-	must(t, db.CancelTask(ctx, "t1", "again"))
-	if got, _ := db.Task(ctx, "t1"); got.Cause != "by ada" {
+	must(t, db.CancelTask(ctx, "t1", store.Cause{Detail: "again"}))
+	if got, _ := db.Task(ctx, "t1"); got.Cause.Detail != "by ada" {
 		t.Errorf("an ended task changed: %+v", got)
 	}
-	wantErr(t, db.CancelTask(ctx, "none", ""), concordat.ErrNotFound)
+	wantErr(t, db.CancelTask(ctx, "none", store.Cause{}), concordat.ErrNotFound)
 }
 
 func testTaskReclaim(t *testing.T, p Place) {

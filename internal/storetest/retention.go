@@ -81,7 +81,7 @@ func testEraseTask(t *testing.T, p Place) {
 		{Source: concordat.Ref{Site: "s", Library: "a", Document: "1"}, Kind: "near"}}))
 	_, err := db.AppendReview(ctx, "one", store.Review{At: start, By: "ada", Kind: store.ReviewComment, Text: "x"})
 	must(t, err)
-	must(t, db.FinishTask(ctx, one, concordat.TaskDone, ""))
+	must(t, db.FinishTask(ctx, one, concordat.TaskDone, store.Cause{}))
 	citing, err := db.Citing(ctx, concordat.Ref{Site: "s", Library: "a", Document: "1"})
 	must(t, err)
 	if d := cmp.Diff([]concordat.TaskID{"one"}, citing); d != "" {
@@ -122,7 +122,7 @@ func testEraseTask(t *testing.T, p Place) {
 	if e != (store.Erased{}) {
 		t.Errorf("again %+v", e)
 	}
-	must(t, db.FinishTask(ctx, two, concordat.TaskDone, ""))
+	must(t, db.FinishTask(ctx, two, concordat.TaskDone, store.Cause{}))
 	ended("two")
 	files, err := db.Originals(ctx, "two")
 	must(t, err)

@@ -75,11 +75,12 @@ func testTaskLife(t *testing.T, p Place) {
 	check()
 
 	c.move(time.Second)
-	wantErr(t, db.FinishTask(ctx, got, concordat.TaskQueued, ""), concordat.ErrInvalid)
-	must(t, db.FinishTask(ctx, got, concordat.TaskPartial, "site south did not answer"))
-	want.State, want.Cause, want.Finished, want.Lease = concordat.TaskPartial, "site south did not answer", c.now(), time.Time{}
+	silent := store.Cause{Detail: "site south did not answer"}
+	wantErr(t, db.FinishTask(ctx, got, concordat.TaskQueued, store.Cause{}), concordat.ErrInvalid)
+	must(t, db.FinishTask(ctx, got, concordat.TaskPartial, silent))
+	want.State, want.Cause, want.Finished, want.Lease = concordat.TaskPartial, silent, c.now(), time.Time{}
 	check()
-	wantErr(t, db.FinishTask(ctx, got, concordat.TaskDone, ""), store.ErrLease)
+	wantErr(t, db.FinishTask(ctx, got, concordat.TaskDone, store.Cause{}), store.ErrLease)
 	wantErr(t, db.RenewTask(ctx, got, lease), store.ErrLease)
 	wantErr(t, db.ReleaseTask(ctx, got), store.ErrLease)
 	check()
@@ -111,7 +112,7 @@ func testTaskQueueOrder(t *testing.T, p Place) {
 		claim(t, db, "w", id)
 	}
 	noClaim(t, db)
-	must(t, db.FinishTask(ctx, started, concordat.TaskDone, ""))
+	must(t, db.FinishTask(ctx, started, concordat.TaskDone, store.Cause{}))
 }
 
 // A crashed worker's task comes back when the lease has ended, not before, and ahead of the queue;
@@ -132,12 +133,12 @@ func testTaskLease(t *testing.T, p Place) {
 		t.Errorf("got attempt %d started %s, want 2 and now", renewed.Attempts, renewed.Started)
 	}
 	wantErr(t, db.RenewTask(ctx, old, lease), store.ErrLease)
-	wantErr(t, db.FinishTask(ctx, old, concordat.TaskFailed, "late"), store.ErrLease)
+	wantErr(t, db.FinishTask(ctx, old, concordat.TaskFailed, store.Cause{Detail: "late"}), store.ErrLease)
 	wantErr(t, db.ReleaseTask(ctx, old), store.ErrLease)
-	must(t, db.FinishTask(ctx, renewed, concordat.TaskDone, ""))
+	must(t, db.FinishTask(ctx, renewed, concordat.TaskDone, store.Cause{}))
 	got, err := db.Task(ctx, "t1")
 	must(t, err)
-	if got.State != concordat.TaskDone || got.Cause != "" {
+	if got.State != concordat.TaskDone || !got.Cause.IsZero() {
 		t.Errorf("got %s %q, want done", got.State, got.Cause)
 	}
 
@@ -147,7 +148,7 @@ func testTaskLease(t *testing.T, p Place) {
 	must(t, db.RenewTask(ctx, late, lease))
 	claim(t, db, "w5", "t2")
 	noClaim(t, db)
-	must(t, db.FinishTask(ctx, late, concordat.TaskDone, ""))
+	must(t, db.FinishTask(ctx, late, concordat.TaskDone, store.Cause{}))
 }
 
 // A claim is told from a later one of the same worker.
@@ -157,7 +158,7 @@ func testTaskSameWorker(t *testing.T, p Place) {
 	old := claim(t, db, "w", "t1")
 	c.move(lease)
 	claim(t, db, "w", "t1")
-	wantErr(t, db.FinishTask(t.Context(), old, concordat.TaskDone, ""), store.ErrLease)
+	wantErr(t, db.FinishTask(t.Context(), old, concordat.TaskDone, store.Cause{}), store.ErrLease)
 }
 
 func testTaskRelease(t *testing.T, p Place) {
@@ -181,7 +182,7 @@ func testTaskGivenUp(t *testing.T, p Place) {
 	claim(t, db, "w", "next")
 	got, err := db.Task(t.Context(), "deadly")
 	must(t, err)
-	if got.State != concordat.TaskFailed || got.Cause == "" || !got.Finished.Equal(c.now()) {
+	if got.State != concordat.TaskFailed || got.Cause.Code != store.CauseGivenUp || !got.Finished.Equal(c.now()) {
 		t.Errorf("got %+v, want failed with a cause, now", got)
 	}
 	// It is given up even when nothing else waits.
@@ -230,7 +231,7 @@ func testTaskClaimedOnce(t *testing.T, p Place) {
 				mu.Lock()
 				got[x.ID]++
 				mu.Unlock()
-				if err := own.FinishTask(t.Context(), x, concordat.TaskDone, ""); err != nil {
+				if err := own.FinishTask(t.Context(), x, concordat.TaskDone, store.Cause{}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -264,7 +265,7 @@ func testTaskLeaseRace(t *testing.T, p Place) {
 		}
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			err := db.FinishTask(t.Context(), old, concordat.TaskDone, "")
+			err := db.FinishTask(t.Context(), old, concordat.TaskDone, store.Cause{})
 			if err == nil {
 				won()
 			} else if !errors.Is(err, store.ErrLease) {
@@ -282,7 +283,7 @@ func testTaskLeaseRace(t *testing.T, p Place) {
 					return
 				}
 				won()
-				if err := db.FinishTask(t.Context(), x, concordat.TaskDone, ""); err != nil {
+				if err := db.FinishTask(t.Context(), x, concordat.TaskDone, store.Cause{}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -337,7 +338,7 @@ func testTaskDelete(t *testing.T, p Place) {
 	must(t, db.PutResults(ctx, "t1", []store.Result{result(1)}))
 	must(t, db.DeleteTask(ctx, "t1"))
 	must(t, db.DeleteTask(ctx, "t1"))
-	wantErr(t, db.FinishTask(ctx, got, concordat.TaskDone, ""), concordat.ErrNotFound)
+	wantErr(t, db.FinishTask(ctx, got, concordat.TaskDone, store.Cause{}), concordat.ErrNotFound)
 	wantErr(t, db.PutFindings(ctx, "t1", []byte("x")), concordat.ErrNotFound)
 	wantErr(t, db.PutResults(ctx, "t1", nil), concordat.ErrNotFound)
 	queue(t, db, "t1") // the id is free again, and nothing of the former task is left

@@ -51,7 +51,7 @@ type Store interface {
 	Batch(ctx context.Context, id string) (store.Batch, error)
 	BatchInputs(ctx context.Context, id string, waiting bool) ([]store.BatchInput, error)
 	BatchProgress(ctx context.Context, id, stage string, done, total int) error
-	FinishBatch(ctx context.Context, id string, state concordat.State, cause string) error
+	FinishBatch(ctx context.Context, id string, state concordat.State, cause store.Cause) error
 	PutBatchMembers(ctx context.Context, id string, input int, members []store.BatchMember) error
 	BatchMembers(ctx context.Context, id string) ([]store.BatchMember, error)
 	PutCompared(ctx context.Context, id string, member int, pairs []store.BatchPair) error
@@ -115,7 +115,7 @@ func Run(ctx context.Context, s *site.Site, id string, o Options) error {
 	r := &batchRun{s: s, o: o, b: b, id: id, library: concordat.BatchLibrary(id), claimed: map[[2]int]bool{}, lineage: DefaultLineage()}
 	if err := errors.Join(json.Unmarshal(b.Request, &r.job), json.Unmarshal(b.Lineage, &r.lineage)); err != nil {
 		return errors.Join(fmt.Errorf("batch %s: %w: %v", id, concordat.ErrCorrupt, err),
-			o.Store.FinishBatch(ctx, id, concordat.TaskFailed, err.Error()))
+			o.Store.FinishBatch(ctx, id, concordat.TaskFailed, site.CauseOf(err)))
 	}
 	if r.job.Rules != nil {
 		r.o.Rules = *r.job.Rules
@@ -139,13 +139,13 @@ func (r *batchRun) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, store.ErrLease) {
 		return err
 	}
-	return errors.Join(err, r.o.Store.FinishBatch(context.WithoutCancel(ctx), r.id, concordat.TaskFailed, err.Error()))
+	return errors.Join(err, r.o.Store.FinishBatch(context.WithoutCancel(ctx), r.id, concordat.TaskFailed, site.CauseOf(err)))
 }
 
 // outcome says how the batch ends.
-func (r *batchRun) outcome(ctx context.Context) (concordat.State, string, error) {
+func (r *batchRun) outcome(ctx context.Context) (concordat.State, store.Cause, error) {
 	members, err := r.o.Store.BatchMembers(ctx, r.id)
-	state, cause, unread := concordat.TaskDone, "", 0
+	state, unread := concordat.TaskDone, 0
 	for _, m := range members {
 		if m.Reason != "" {
 			unread++
@@ -154,10 +154,10 @@ func (r *batchRun) outcome(ctx context.Context) (concordat.State, string, error)
 			state = concordat.TaskPartial
 		}
 	}
-	if unread > 0 {
-		cause = fmt.Sprintf("%d of %d documents could not be read", unread, len(members))
+	if unread == 0 {
+		return state, store.Cause{}, err
 	}
-	return state, cause, err
+	return state, store.Cause{Code: store.CauseUnread, Numbers: []int{unread, len(members)}}, err
 }
 
 // batchRun is one run of a batch.

@@ -156,7 +156,7 @@ func (b *Queue) Again(ctx context.Context, id string, notes ...store.AuditNote) 
 }
 
 // Cancel ends a batch that waits or runs; what it has found stays. One that has ended stays as it is.
-func (b *Queue) Cancel(ctx context.Context, id, cause string, notes ...store.AuditNote) error {
+func (b *Queue) Cancel(ctx context.Context, id string, cause store.Cause, notes ...store.AuditNote) error {
 	err := noted(ctx, b.o.Store, notes, func(db Store) error { return db.FinishBatch(ctx, id, concordat.TaskFailed, cause) })
 	if errors.Is(err, store.ErrLease) {
 		return nil
@@ -253,7 +253,7 @@ func (b *Queue) next(ctx context.Context) bool {
 	case err != nil && !errors.Is(err, store.ErrLease) && !errors.Is(err, context.Canceled):
 		b.o.Logger.Error("batch", "batch", one.ID, "error", err)
 		// What failed before the run could note it must not be tried for ever.
-		if end := b.o.Store.FinishBatch(ctx, one.ID, concordat.TaskFailed, err.Error()); end != nil && !errors.Is(end, store.ErrLease) &&
+		if end := b.o.Store.FinishBatch(ctx, one.ID, concordat.TaskFailed, site.CauseOf(err)); end != nil && !errors.Is(end, store.ErrLease) &&
 			!errors.Is(end, concordat.ErrNotFound) {
 			b.o.Logger.Error("end a batch", "batch", one.ID, "error", end)
 			return false

@@ -24,6 +24,11 @@ func (*Fault) Error() string {
 	return "fault: the program failed at this document (tell the administrator; the log has the cause)"
 }
 
+// Reason returns the parts of the message, for the cause of a task.
+func (*Fault) Reason() (code, detail, advice string) {
+	return "fault", "the program failed at this document", "tell the administrator; the log has the cause"
+}
+
 // Guard calls f and returns its error, or a *Fault if it panics. Texts come from strangers: one that meets a fault of the program must
 // end its own check, not the site.
 func Guard(f func() error) (err error) {

@@ -311,7 +311,7 @@ func (e *Eraser) thin(ctx context.Context, p Retention, t store.Task, age time.D
 	if json.Unmarshal(t.Request, &j) != nil {
 		return nil // from the command line, without a request
 	}
-	text := j.HasText() || t.Cause == "" && !j.NoStore
+	text := j.HasText() || t.Cause.IsZero() && !j.NoStore
 	switch {
 	case j.NoStore && (j.HasText() || j.HasOriginals()), text && p.Texts > 0 && age > p.Texts:
 		changed, err := e.discard(ctx, t, j, true, dry)

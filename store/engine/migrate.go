@@ -106,7 +106,8 @@ func (d *dialect) steps() ([]*goose.Migration, error) {
 		}
 		out = append(out, goose.NewGoMigration(version, &goose.GoFunc{RunTx: run}, nil))
 	}
-	return out, nil
+	causes := func(ctx context.Context, tx *sql.Tx) error { return migrateCauses(ctx, Conn{d, tx}) }
+	return append(out, goose.NewGoMigration(causesVersion, &goose.GoFunc{RunTx: causes}, nil)), nil
 }
 
 var onlyLine = regexp.MustCompile(`^-- \+only ([a-z]+)\s*$`)

@@ -90,7 +90,7 @@ type BatchLine struct {
 }
 
 func batchLine(b store.Batch) BatchLine {
-	return BatchLine{b.ID, b.State, b.Title, b.Cause, b.Owner, b.Stage, b.Done, b.Total, b.Round, b.Made, b.Finished}
+	return BatchLine{b.ID, b.State, b.Title, b.Cause.String(), b.Owner, b.Stage, b.Done, b.Total, b.Round, b.Made, b.Finished}
 }
 
 type apiBatchesOutput struct {

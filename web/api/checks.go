@@ -123,8 +123,8 @@ type apiTask struct {
 }
 
 func (w api) apiTask(ctx context.Context, t store.Task) (apiTask, error) {
-	out := apiTask{ID: t.ID, State: t.State, Title: t.Title, File: web.FileName(t), Cause: t.Cause, Owner: t.Owner, Batch: t.Batch,
-		Made: t.Made, Finished: moment(t.Finished)}
+	out := apiTask{ID: t.ID, State: t.State, Title: t.Title, File: web.FileName(t), Cause: t.Cause.String(), Owner: t.Owner,
+		Batch: t.Batch, Made: t.Made, Finished: moment(t.Finished)}
 	if t.State == concordat.TaskQueued {
 		queued, running, err := w.Options().Store.Ahead(ctx, t)
 		if err != nil {

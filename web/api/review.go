@@ -256,7 +256,7 @@ func (w api) apiCaseLibrary(ctx context.Context, in *apiCheckInput) (*answer[api
 		return nil, err
 	}
 	c, err := w.CaseLibrary(ctx, t, now)
-	return &answer[apiCaseLibraryBody]{apiCaseLibraryBody{c.State, c.Library, c.Document, c.Cause, c.MayAdd}}, err
+	return &answer[apiCaseLibraryBody]{apiCaseLibraryBody{c.State, c.Library, c.Document, c.Cause.String(), c.MayAdd}}, err
 }
 
 type apiAddCaseInput struct {

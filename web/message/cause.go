@@ -2,39 +2,49 @@ package message
 
 import "concordat/store"
 
-// causes are the codes with which a task's cause begins and for which there are words and advice in
-// every language: those of package extract, and those of the queue.
-var causes = map[string]bool{"no_text_layer": true, "empty": true, "encrypted": true, "damaged": true, "unsupported": true, "limit": true,
-	"timeout": true, "crashed": true, "binary": true, "encoding": true, "archive": true, "unreadable": true, "given up": true}
+// causes are the codes with words and advice in every language: the codes of package extract, and of the queue.
+var causes = map[store.CauseCode]bool{"no_text_layer": true, "empty": true, "encrypted": true, "damaged": true,
+	"unsupported": true, "limit": true,
+	"timeout": true, "crashed": true, "binary": true, "encoding": true, "archive": true, "unreadable": true, store.CauseGivenUp: true,
+	store.CauseFault: true}
 
 // IsSiteFault reports whether a task with this cause failed by a fault of the site.
-func IsSiteFault(cause string) bool {
-	c := store.ReadCause(cause)
-	return c.Code != store.CauseCancelled && (!causes[c.Code] || c.Code == store.CauseGivenUp || c.Code == "crashed")
+func IsSiteFault(c store.Cause) bool {
+	switch c.Code {
+	case store.CauseCancelled:
+		return false
+	case store.CauseGivenUp, store.CauseCrashed, store.CauseFault:
+		return true
+	}
+	return !causes[c.Code]
 }
 
 // Cause says in words why a task ended as it did, and what can be done about it.
-func (l Language) Cause(cause string) string {
-	c := store.ReadCause(cause)
-	switch {
-	case cause == "":
-		return ""
-	case c.Code == store.CauseAdded && len(c.Numbers) == 4:
-		return l.Say("cause.added", c.Numbers[0], c.Numbers[1], c.Numbers[2], c.Numbers[3])
-	case c.Code == store.CauseSplit && len(c.Numbers) == 1:
-		return l.Say("cause.split", c.Numbers[0])
-	case c.Code == store.CauseCancelled:
+func (l Language) Cause(c store.Cause) string {
+	switch c.Code {
+	case store.CauseAdded:
+		return l.Say("cause.added", c.Number(0), c.Number(1), c.Number(2), c.Number(3))
+	case store.CauseSplit:
+		return l.Say("cause.split", c.Number(0))
+	case store.CauseUnread:
+		return l.Say("cause.unread", c.Number(0), c.Number(1))
+	case store.CauseCancelled:
 		return l.Say("cause.cancelled", c.Who)
-	case !causes[c.Code]:
-		return cause
+	case store.CauseGivenUp:
+		return l.Say("cause.given up", c.Number(0)) + l.Say("cause.given up.how")
+	case store.CauseFault:
+		return l.Say("cause.fault")
 	}
-	words := l.Say("cause." + c.Code)
+	if !causes[c.Code] {
+		return c.String()
+	}
+	words := l.Say("cause." + string(c.Code))
 	if c.Detail != "" {
 		words += l.Say("colon") + c.Detail
 	}
 	words += l.Say("stop")
-	if c.Code == "limit" && c.Advice != "" { // it names the limit
+	if c.Code == store.CauseLimit && c.Advice != "" { // it names the limit
 		return words + l.Say("cause.limit.how", c.Advice)
 	}
-	return words + l.Say("cause."+c.Code+".how")
+	return words + l.Say("cause."+string(c.Code)+".how")
 }

@@ -3,17 +3,18 @@ package platforms
 import (
 	"testing"
 
+	"concordat/store"
 	"concordat/web/lti"
 )
 
 // TestFailureCode: a platform is told why a file gave nothing by the code of its own specification, with words for each.
 func TestFailureCode(t *testing.T) {
-	for cause, want := range map[string]string{
-		"unsupported: x": lti.CodeUnsupported, "binary: x": lti.CodeUnsupported, "encrypted: x": lti.CodeUnsupported,
-		"no_text_layer: x": lti.CodeUnsupported, "encoding: x": lti.CodeUnsupported, "limit: x": lti.CodeTooLarge,
-		"empty: x": lti.CodeTooSmall, "crashed: x": lti.CodeFailed, "": lti.CodeFailed, "something else": lti.CodeFailed,
+	for cause, want := range map[store.CauseCode]string{
+		"unsupported": lti.CodeUnsupported, "binary": lti.CodeUnsupported, "encrypted": lti.CodeUnsupported,
+		"no_text_layer": lti.CodeUnsupported, "encoding": lti.CodeUnsupported, "limit": lti.CodeTooLarge,
+		"empty": lti.CodeTooSmall, "crashed": lti.CodeFailed, "": lti.CodeFailed, "something else": lti.CodeFailed,
 	} {
-		if got := failureCode(cause); got != want || failureWords[got] == "" {
+		if got := failureCode(store.Cause{Code: cause, Detail: "x"}); got != want || failureWords[got] == "" {
 			t.Errorf("%q: %s (%q), want %s", cause, got, failureWords[got], want)
 		}
 	}

@@ -137,7 +137,7 @@ func (d *Tool) checkPage(rw http.ResponseWriter, r *http.Request, s *session) {
 	if err == nil && p.Report {
 		p.Rep, err = d.w.CurrentReport(r.Context(), s.visitor(), t, message.LanguageOf(r).Report())
 	}
-	if err == nil && store.ReadCause(t.Cause).Code == store.CauseSplit {
+	if err == nil && t.Cause.Code == store.CauseSplit {
 		var parts []store.Task
 		parts, _, err = d.parts(r.Context(), t.ID)
 		for _, one := range parts {

@@ -332,7 +332,7 @@ func (d *Tool) parts(ctx context.Context, id concordat.TaskID) (out []store.Task
 	if err != nil || !web.Ended(t.State) {
 		return nil, false, err
 	}
-	if t.State != concordat.TaskDone || store.ReadCause(t.Cause).Code != store.CauseSplit {
+	if t.State != concordat.TaskDone || t.Cause.Code != store.CauseSplit {
 		return []store.Task{t}, true, nil
 	}
 	for i := 1; i <= mostParts; i++ {
@@ -349,8 +349,8 @@ func (d *Tool) parts(ctx context.Context, id concordat.TaskID) (out []store.Task
 }
 
 // failureCode is the code of a platform for the cause of a check that gave nothing.
-func failureCode(cause string) string {
-	switch store.ReadCause(cause).Code {
+func failureCode(cause store.Cause) string {
+	switch cause.Code {
 	case "unsupported", "binary", "encrypted", "no_text_layer", "encoding":
 		return lti.CodeUnsupported
 	case "limit":

@@ -1,0 +1,27 @@
+package site
+
+import (
+	"errors"
+	"strings"
+
+	"concordat/store"
+)
+
+// reasoned is an error that names its reason by a code, as those of package extract do.
+type reasoned interface {
+	error
+	Reason() (code, detail, advice string)
+}
+
+// CauseOf returns an error as the cause of a task. An error without a reason becomes a detail alone.
+func CauseOf(err error) store.Cause {
+	var r reasoned
+	if !errors.As(err, &r) {
+		return store.Cause{Detail: err.Error()}
+	}
+	code, detail, advice := r.Reason()
+	if before, after, ok := strings.Cut(err.Error(), r.Error()); ok {
+		detail = before + detail + after // for example the name of a file
+	}
+	return store.Cause{Code: store.CauseCode(code), Detail: detail, Advice: advice}
+}

@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// causesVersion is the version of the schema in which causes are data. Before, task.cause and batch.cause held English.
+const causesVersion = 115
+
+// cause is the JSON of store.Cause.
+type cause struct {
+	Code    string `json:"code,omitempty"`
+	Numbers []int  `json:"numbers,omitempty"`
+	Who     string `json:"who,omitempty"`
+	Detail  string `json:"detail,omitempty"`
+	Advice  string `json:"advice,omitempty"`
+}
+
+// causeCodes are the codes with which an English cause could begin, before a colon.
+var causeCodes = []string{"no_text_layer", "empty", "encrypted", "damaged", "unsupported", "limit", "timeout", "crashed", "binary",
+	"encoding", "archive", "unreadable", "fault"}
+
+// migrateCauses turns the English of all causes into data.
+func migrateCauses(ctx context.Context, c Conn) error {
+	type row struct {
+		seq  int64
+		text string
+	}
+	for _, table := range []string{"task", "batch"} {
+		rows, err := Collect(ctx, c, func(s Scanner) (r row, err error) { return r, s.Scan(&r.seq, &r.text) },
+			`SELECT seq, cause FROM `+table+` WHERE cause <> ''`)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			b, err := json.Marshal(readCause(r.text))
+			if err != nil {
+				return err
+			}
+			if _, err := c.Exec(ctx, `UPDATE `+table+` SET cause = ? WHERE seq = ?`, string(b), r.seq); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readCause reads the English of a cause. A text of another form is kept whole as the detail.
+func readCause(s string) cause {
+	for _, f := range []struct {
+		code, form string
+		numbers    int
+	}{
+		{"added", "added: %d new, %d replaced, %d unchanged, %d not readable", 4},
+		{"split", "split into %d checks", 1},
+		{"unread", "%d of %d documents could not be read", 2},
+		{"given up", "given up: stopped without a word %d times", 1},
+	} {
+		n := make([]int, f.numbers)
+		into := make([]any, f.numbers)
+		for i := range n {
+			into[i] = &n[i]
+		}
+		if _, err := fmt.Sscanf(s, f.form, into...); err == nil && fmt.Sprintf(f.form, values(n)...) == s {
+			return cause{Code: f.code, Numbers: n}
+		}
+	}
+	if who, ok := strings.CutPrefix(s, "cancelled by "); ok {
+		return cause{Code: "cancelled", Who: who}
+	}
+	rest, advice := cutAdvice(s)
+	if code, detail, _ := strings.Cut(rest, ": "); slices.Contains(causeCodes, code) {
+		return cause{Code: code, Detail: detail, Advice: advice}
+	}
+	return cause{Detail: s}
+}
+
+func values(n []int) (out []any) {
+	for _, x := range n {
+		out = append(out, x)
+	}
+	return out
+}
+
+// cutAdvice cuts a text before the parentheses at its end, which may hold others.
+func cutAdvice(s string) (rest, advice string) {
+	if !strings.HasSuffix(s, ")") {
+		return s, ""
+	}
+	depth := 0
+	for i := len(s) - 1; i >= 0; i-- {
+		switch s[i] {
+		case ')':
+			depth++
+		case '(':
+			depth--
+		}
+		if depth == 0 {
+			return strings.TrimSuffix(s[:i], " "), s[i+1 : len(s)-1]
+		}
+	}
+	return s, ""
+}
