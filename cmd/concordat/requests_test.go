@@ -81,7 +81,7 @@ func (o *officer) post(path string, f url.Values) string {
 func testRequestsByPages(t *testing.T, north, south *served, task string) {
 	nora, sol := north.officer("nora"), south.officer("sol")
 	page := sol.get("/checks/" + task + "/passages/1")
-	if !strings.Contains(page, "Ask the partner for the wording") || strings.Contains(page, "waiting") {
+	if !strings.Contains(page, "Ask the partner for the wording") || strings.Contains(page, ">Waiting<") {
 		t.Fatalf("nothing to ask for in\n%s", page)
 	}
 	f, err := south.o.Findings(t.Context(), concordat.TaskID(task))
@@ -92,7 +92,7 @@ func testRequestsByPages(t *testing.T, north, south *served, task string) {
 	page = sol.post("/checks/"+task+"/ask", url.Values{"action": {"ask"}, "number": {"1"}, "start": {strconv.Itoa(span.Start)},
 		"end":   {strconv.Itoa(span.End)},
 		"level": {"passage"}, "reason": {"a case by the pages"}, "contact": {"sol@south"}})
-	if !strings.Contains(page, "waiting") {
+	if !strings.Contains(page, ">Waiting<") {
 		t.Fatalf("not waiting:\n%s", page)
 	}
 	list := nora.get("/requests?state=pending")
@@ -105,21 +105,21 @@ func testRequestsByPages(t *testing.T, north, south *served, task string) {
 		!strings.Contains(request, "theses") {
 		t.Errorf("the request:\n%s", request)
 	}
-	if page := nora.post(link[1], url.Values{"action": {"approve"}, "words": {"for this case"}}); !strings.Contains(page, "granted") {
+	if page := nora.post(link[1], url.Values{"action": {"approve"}, "words": {"for this case"}}); !strings.Contains(page, ">Granted<") {
 		t.Errorf("approved:\n%s", page)
 	}
 	south.until("the passage", func() bool {
 		if err := south.p.DeliverNotices(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		return !strings.Contains(sol.get("/checks/"+task+"/passages/1"), "waiting")
+		return !strings.Contains(sol.get("/checks/"+task+"/passages/1"), ">Waiting<")
 	})
 	page = sol.get("/checks/" + task + "/passages/1")
 	_, source, _ := strings.Cut(page, ">Source<")
 	if !strings.Contains(source, "Bakers of the lower town petitioned") || !strings.Contains(page, "for this case") {
 		t.Errorf("what was granted:\n%s", page)
 	}
-	if list := sol.get("/requests"); !strings.Contains(list, "granted") || !strings.Contains(list, "/checks/"+task) {
+	if list := sol.get("/requests"); !strings.Contains(list, ">Granted<") || !strings.Contains(list, "/checks/"+task) {
 		t.Errorf("as who asked sees it:\n%s", list)
 	}
 }
