@@ -11,9 +11,11 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -66,6 +68,7 @@ type Daemon struct {
 	registry    *prometheus.Registry // of what is counted
 	meters      *Meters
 	eraser      *retain.Eraser
+	hangup      chan os.Signal // SIGHUP
 }
 
 // listeners are the addresses at which a site answers. Those that are not wanted are nil.
@@ -117,6 +120,9 @@ func Run(ctx context.Context, o *instance.Instance, options Options) error {
 	s.level.Set(o.Config.Log.Level)
 	s.log = slog.New(s.meters.log(logHandler(options.Log, o.Config.Log.Format, &s.level)))
 	boundMemory(s.log)
+	// From here on SIGHUP is no end of the process, though it is heeded only once the site serves.
+	signal.Notify(s.hangup, syscall.SIGHUP)
+	defer signal.Stop(s.hangup)
 	made, err := o.EnsureKeys(ctx)
 	if err != nil {
 		return fmt.Errorf("make the site's keys: %w", err)
@@ -156,7 +162,8 @@ func Run(ctx context.Context, o *instance.Instance, options Options) error {
 
 // New returns the serving process of a site, which answers nobody yet; Run is New and all that follows.
 func New(o *instance.Instance, options Options) *Daemon {
-	s := &Daemon{o: o, options: options, started: time.Now(), registry: prometheus.NewRegistry(), log: slog.New(slog.DiscardHandler)}
+	s := &Daemon{o: o, options: options, started: time.Now(), registry: prometheus.NewRegistry(), log: slog.New(slog.DiscardHandler),
+		hangup: make(chan os.Signal, 1)}
 	s.meters = NewMeters(s.registry)
 	return s
 }

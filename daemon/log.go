@@ -4,10 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
-	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 
 	"concordat/instance"
 )
@@ -24,14 +21,11 @@ func logHandler(w io.Writer, format string, level slog.Leveler) slog.Handler {
 // reload reads the keys that change while the site runs again at each SIGHUP. A configuration that is not in order
 // changes nothing.
 func (s *Daemon) reload(ctx context.Context) error {
-	c := make(chan os.Signal, 1)
-	signal.Notify(c, syscall.SIGHUP)
-	defer signal.Stop(c)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-c:
+		case <-s.hangup:
 		}
 		next, err := instance.LoadConfig(filepath.Join(s.o.Dir, instance.ConfigName))
 		if err != nil {

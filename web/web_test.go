@@ -297,7 +297,7 @@ func (d *desk) await(t *testing.T) map[string]concordat.TaskID {
 	}
 	out := map[string]concordat.TaskID{}
 	for _, one := range tasks {
-		out[one.Title] = one.ID
+		out[one.Title], out[web.FileName(one)] = one.ID, one.ID // its title may become that of the document any time
 		events, stop := d.queue.Watch(one.ID)
 		for one.State == concordat.TaskQueued || one.State == concordat.TaskRunning {
 			select {
