@@ -328,6 +328,9 @@ func (e *engine) merge(ctx context.Context) error {
 		return errors.Join(err, context.Cause(ctx))
 	case <-e.failed:
 		return e.err()
+	case <-ctx.Done():
+		// ForceMerge heeds its context only while it merges: the merger may be about to fail again and again at a damaged segment.
+		return context.Cause(ctx)
 	}
 }
 
