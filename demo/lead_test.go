@@ -1,16 +1,13 @@
 package demo_test
 
 import (
-	"cmp"
-	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 
+	"concordat/internal/chromium"
 	"concordat/report"
 	"concordat/report/html"
 	"concordat/site"
@@ -37,27 +34,9 @@ func TestLead(t *testing.T) {
 	must(t, err)
 	must(t, html.Write(w, r))
 	must(t, w.Close())
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browserPath(t)), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.WindowSize(1100, 900))
-	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer stop()
-	ctx, stop = chromedp.NewExecAllocator(ctx, options...)
-	defer stop()
-	ctx, stop = chromedp.NewContext(ctx, chromedp.WithErrorf(t.Logf)) // events newer than the client are no fault of the page
-	defer stop()
+	ctx := chromium.Window(t, 1100, 900)
 	var picture []byte
 	must(t, chromedp.Run(ctx, chromedp.Navigate("file://"+page), chromedp.WaitReady("#L1 svg.lines path", chromedp.ByQuery),
 		chromedp.Screenshot("#L1", &picture, chromedp.ByQuery)))
 	must(t, os.WriteFile(file, picture, 0o644))
-}
-
-// browserPath returns where a Chromium is.
-func browserPath(t *testing.T) string {
-	t.Helper()
-	path, err := exec.LookPath(cmp.Or(os.Getenv("CHROMIUM"), "chromium"))
-	if err != nil {
-		path, err = exec.LookPath("google-chrome")
-	}
-	must(t, err)
-	return path
 }

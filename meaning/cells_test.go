@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -32,19 +31,7 @@ func TestCellsGolden(t *testing.T) {
 		p := c.Point(&v)
 		fmt.Fprintf(&b, "%q\n %05x\n near the first %05x\n", text, c.Of(&p), c.Near(nil, &p, 0, 8))
 	}
-	const name = "testdata/cells.txt"
-	if *rewrite {
-		if err := os.WriteFile(name, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b.String() != string(want) {
-		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
-	}
+	golden(t, "testdata/cells.txt", b.String())
 }
 
 // TestNear: the nearest cells are those that trying all cells finds, the nearest being the point's own.

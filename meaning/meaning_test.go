@@ -45,9 +45,14 @@ func TestGolden(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "\n vector %.3f\n", s.Mean[:12])
 	}
-	const name = "testdata/golden.txt"
+	golden(t, "testdata/golden.txt", b.String())
+}
+
+// golden compares a text with that of a file, or writes it there with -rewrite.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
 	if *rewrite {
-		if err := os.WriteFile(name, []byte(b.String()), 0o644); err != nil {
+		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -55,8 +60,8 @@ func TestGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.String() != string(want) {
-		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	if got != string(want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 

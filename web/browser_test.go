@@ -3,83 +3,30 @@ package web_test
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"concordat/internal/chromium"
 )
 
-// window opens a Chromium of its own with a window of the given width. It skips the test if there is none.
-// One process for all tests would begin faster, and stops what moves in a window that another one hides.
+// window opens Chromium as wide as it says. One process for all tests would begin faster, and stops what moves in a window
+// that another one hides.
 func window(t testing.TB, width int) context.Context {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("a browser takes seconds for each page")
-	}
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if p, err := exec.LookPath(name); err == nil {
-			path = p
-			break
-		}
-	}
-	if path == "" {
-		t.Skip("no chromium in PATH: the pages are not tried in a browser")
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
-		chromedp.DisableGPU, chromedp.Flag("disable-quic", true), chromedp.Flag("force-prefers-reduced-motion", true),
-		chromedp.WindowSize(1200, 900), chromedp.WSURLReadTimeout(browserTime/2))
-	var err error
-	for range 3 { // a Chromium ends at times before it has begun
-		ctx, cancel := context.WithTimeout(context.Background(), browserTime)
-		t.Cleanup(cancel)
-		ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
-		t.Cleanup(cancel)
-		// events newer than the client are no fault of the page
-		ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {}))
-		t.Cleanup(cancel)
-		if err = chromedp.Run(ctx, network.Enable(), log.Enable(), chromedp.EmulateViewport(int64(width), 900)); err == nil {
-			return ctx
-		}
-	}
-	t.Fatal(err)
-	return nil
+	return chromium.Window(t, width, 900)
 }
 
 // browser is window, and collects what Chromium complains about.
 func browser(t testing.TB, base string, width int) (context.Context, func() []string) {
 	t.Helper()
 	ctx := window(t, width)
-	var complaints []string
-	chromedp.ListenTarget(ctx, func(ev any) {
-		switch ev := ev.(type) {
-		case *runtime.EventExceptionThrown:
-			complaints = append(complaints, "exception: "+ev.ExceptionDetails.Error())
-		case *runtime.EventConsoleAPICalled:
-			complaints = append(complaints, "console: "+string(ev.Type))
-		case *log.EventEntryAdded:
-			if !strings.HasSuffix(ev.Entry.URL, "/favicon.ico") { // which a page of another, for example a platform, does not have
-				complaints = append(complaints, ev.Entry.Text+" "+ev.Entry.URL)
-			}
-		case *network.EventRequestWillBeSent:
-			// What begins with data: is a picture of the browser's own, for example a calendar's: the policy refuses others.
-			if !strings.HasPrefix(ev.Request.URL, base) && !strings.HasPrefix(ev.Request.URL, "data:") {
-				complaints = append(complaints, "request for "+ev.Request.URL)
-			}
-		}
-	})
-	return ctx, func() []string { return complaints }
+	// What begins with data: is a picture of the browser's own, for example a calendar's: the policy refuses others.
+	return ctx, chromium.Complaints(ctx, base, "data:")
 }
-
-// browserTime ends a test that waits for what never comes.
-const browserTime = 2 * time.Minute
 
 // TestInBrowser goes from the first link to a report, with the keyboard alone, on a wide and on a
 // narrow screen.

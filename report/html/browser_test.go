@@ -3,40 +3,25 @@ package html_test
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"concordat"
+	"concordat/internal/chromium"
 	"concordat/report"
 	"concordat/report/html"
 )
 
-// browser starts Chromium on a page of r and collects what it complains about. It skips the test
-// if there is no Chromium.
+// browser opens a page of r and collects what Chromium complains about.
 func browser(t *testing.T, r *report.Report) (context.Context, func() []string) {
 	t.Helper()
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if p, err := exec.LookPath(name); err == nil {
-			path = p
-			break
-		}
-	}
-	if path == "" {
-		t.Skip("no chromium in PATH: the page is not tried in a browser")
-	}
 	file := filepath.Join(t.TempDir(), "report.html")
 	w, err := os.Create(file)
 	if err != nil {
@@ -48,35 +33,12 @@ func browser(t *testing.T, r *report.Report) (context.Context, func() []string) 
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
-		chromedp.DisableGPU, chromedp.Flag("disable-quic", true), chromedp.WindowSize(1300, 900))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(t.Logf)) // events newer than the client are no fault of the page
-	t.Cleanup(cancel)
-	var complaints []string
-	chromedp.ListenTarget(ctx, func(ev any) {
-		switch ev := ev.(type) {
-		case *runtime.EventExceptionThrown:
-			complaints = append(complaints, "exception: "+ev.ExceptionDetails.Error())
-		case *runtime.EventConsoleAPICalled:
-			complaints = append(complaints, "console: "+string(ev.Type))
-		case *log.EventEntryAdded:
-			complaints = append(complaints, ev.Entry.Text)
-		case *network.EventRequestWillBeSent:
-			if !strings.HasPrefix(ev.Request.URL, "file://") {
-				complaints = append(complaints, "request for "+ev.Request.URL)
-			}
-		case *page.EventJavascriptDialogOpening:
-			complaints = append(complaints, "dialog: "+ev.Message)
-		}
-	})
-	if err := chromedp.Run(ctx, network.Enable(), log.Enable(), chromedp.Navigate("file://"+file)); err != nil {
+	ctx := chromium.Window(t, 1300, 900)
+	complaints := chromium.Complaints(ctx, "file://")
+	if err := chromedp.Run(ctx, chromedp.Navigate("file://"+file)); err != nil {
 		t.Fatal(err)
 	}
-	return ctx, func() []string { return complaints }
+	return ctx, complaints
 }
 
 func TestKeyboardInBrowser(t *testing.T) {

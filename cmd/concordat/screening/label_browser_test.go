@@ -1,11 +1,9 @@
 package screening
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,13 +11,11 @@ import (
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
 	"concordat"
 	"concordat/internal/axe"
+	"concordat/internal/chromium"
 	"concordat/screen"
 )
 
@@ -62,50 +58,12 @@ func labelled(t *testing.T) (dir string, pairs []samplePair) {
 	return dir, pairs
 }
 
-// chromium opens the file and collects what the browser complains about or asks for.
-func chromium(t *testing.T, path, profile string) (context.Context, func() []string) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("a browser takes seconds")
-	}
-	program, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("no chromium in PATH: the page is not tried in a browser")
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program),
-		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(profile), chromedp.WindowSize(1200, 900))...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {}))
-	t.Cleanup(cancel)
-	var complaints []string
-	chromedp.ListenTarget(ctx, func(ev any) {
-		switch ev := ev.(type) {
-		case *runtime.EventExceptionThrown:
-			complaints = append(complaints, "exception: "+ev.ExceptionDetails.Error())
-		case *log.EventEntryAdded:
-			complaints = append(complaints, ev.Entry.Text)
-		case *network.EventRequestWillBeSent:
-			if !strings.HasPrefix(ev.Request.URL, "file:") && !strings.HasPrefix(ev.Request.URL, "blob:") {
-				complaints = append(complaints, "request for "+ev.Request.URL)
-			}
-		}
-	})
-	err = chromedp.Run(ctx, network.Enable(), log.Enable(),
-		browser.SetDownloadBehavior(browser.SetDownloadBehaviorBehaviorAllow).WithDownloadPath(filepath.Dir(path)),
-		chromedp.Navigate((&url.URL{Scheme: "file", Path: path}).String()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ctx, func() []string { return complaints }
-}
-
 // TestLabelInBrowser labels pairs with keys, leaves the page, goes on where it was, and saves a file that precision reads.
 func TestLabelInBrowser(t *testing.T) {
 	dir, pairs := labelled(t)
 	path := filepath.Join(dir, samplePage)
-	ctx, complaints := chromium(t, path, t.TempDir())
+	ctx := chromium.Window(t, 1200, 900)
+	complaints := chromium.Complaints(ctx, "file:", "blob:")
 	run := func(actions ...chromedp.Action) {
 		t.Helper()
 		if err := chromedp.Run(ctx, actions...); err != nil {
@@ -125,6 +83,8 @@ func TestLabelInBrowser(t *testing.T) {
 		run(chromedp.Evaluate(fmt.Sprintf(`[...document.querySelectorAll(%q)].map(x => x.textContent).join("|")`, selector), &s))
 		return s
 	}
+	run(browser.SetDownloadBehavior(browser.SetDownloadBehaviorBehaviorAllow).WithDownloadPath(dir),
+		chromedp.Navigate((&url.URL{Scheme: "file", Path: path}).String()))
 	state("Pair 1 of 3, 0 labelled")
 	if got := texts("#text-a mark"); got != "1911." {
 		t.Errorf("of the first text %q is marked, want the year alone", got)
