@@ -23,6 +23,23 @@ type Shingling struct {
 	Content, Stems bool
 }
 
+// Features returns the features of a text that its print is made of: its shingles of each of runs, at least one, those of
+// different runs told apart. A text of nothing but stop words has its words.
+func Features(t *segment.Text, runs []Shingling) []uint64 {
+	var out []uint64
+	for i, r := range runs {
+		from := len(out)
+		out = r.Append(t, out)
+		for j := range out[from:] {
+			out[from+j] ^= uint64(i) * 0x9e3779b97f4a7c15 // a short text is no run of its own length
+		}
+	}
+	if len(out) > 0 || len(t.Words) == 0 || !runs[0].Content {
+		return out
+	}
+	return Shingling{Width: 1}.Append(t, out)
+}
+
 // Append appends the shingles of t to dst: xxHash64 values, with repeats, in order of the text. A
 // text shorter than Width has one shingle, itself; an empty text none.
 func (s Shingling) Append(t *segment.Text, dst []uint64) []uint64 {

@@ -1,9 +1,7 @@
 package pieces
 
 import (
-	"cmp"
 	"math"
-	"slices"
 
 	"concordat/meaning"
 )
@@ -68,29 +66,17 @@ func MakeCells(samples []Sample) []byte {
 
 // learnAxes sets the axes to the principal ones of directions, half whitened.
 func learnAxes(p *meaning.CellParts, directions []meaning.Vector) {
-	covariance := make([][]float64, meaning.Dimensions)
-	for i := range covariance {
-		covariance[i] = make([]float64, meaning.Dimensions)
-	}
+	covariance := square(meaning.Dimensions)
+	row := make([]float64, meaning.Dimensions)
 	for _, v := range directions {
 		for i, x := range v {
-			for k, y := range v[:i+1] {
-				covariance[i][k] += float64(x) * float64(y)
-			}
+			row[i] = float64(x)
 		}
+		addOuter(covariance, row, 1)
 	}
-	for i := range covariance {
-		for k := range covariance[i][:i+1] {
-			covariance[i][k] /= float64(len(directions))
-			covariance[k][i] = covariance[i][k]
-		}
-	}
+	finish(covariance, float64(len(directions)))
 	values, axes := eigen(covariance)
-	order := make([]int, len(values))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[b], values[a]) })
+	order := descending(values)
 	for d := range p.Axes {
 		for i := range p.Axes[d] {
 			p.Axes[d][i] = float32(axes[i][order[d]] / math.Pow(values[order[d]], 0.25))

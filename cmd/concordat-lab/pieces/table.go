@@ -166,13 +166,9 @@ func discriminant(within, all [][]float64) [][]float64 {
 		}
 	}
 	values, turn := eigen(product(transposed(whiten), product(all, whiten)))
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[b], values[a]) })
 	axes := product(whiten, turn)
 	out := square(n)
+	order := descending(values)
 	for i := range out {
 		for d, k := range order {
 			out[i][d] = axes[i][k]
@@ -207,9 +203,8 @@ func product(a, b [][]float64) [][]float64 {
 // rotations (Golub and Van Loan 2013, section 8.5.5).
 func eigen(a [][]float64) (values []float64, vectors [][]float64) {
 	n := len(a)
-	vectors = make([][]float64, n)
+	vectors = square(n)
 	for i := range vectors {
-		vectors[i] = make([]float64, n)
 		vectors[i][i] = 1
 	}
 	for range 30 {
@@ -234,6 +229,16 @@ func eigen(a [][]float64) (values []float64, vectors [][]float64) {
 		values = append(values, a[i][i])
 	}
 	return values, vectors
+}
+
+// descending returns the indexes of values, that of the greatest first.
+func descending(values []float64) []int {
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[b], values[a]) })
+	return order
 }
 
 // rotate makes a[p][q] zero.

@@ -171,24 +171,9 @@ func (f *printOptions) shinglings() (runs []screen.Shingling, err error) {
 	return runs, nil
 }
 
-func (m *printMaker) features(t *segment.Text) []uint64 {
-	var out []uint64
-	for i, r := range m.runs {
-		from := len(out)
-		out = r.Append(t, out)
-		for j := range out[from:] {
-			out[from+j] ^= uint64(i) * 0x9e3779b97f4a7c15 // a short text is no run of its own length
-		}
-	}
-	if len(out) > 0 || len(t.Words) == 0 || !m.runs[0].Content {
-		return out
-	}
-	return screen.Shingling{Width: 1}.Append(t, out) // nothing but stop words
-}
-
 // print returns the print of a text and whether it has any features.
 func (m *printMaker) print(t *segment.Text) (screen.Wide, bool, error) {
-	weighed := m.weigh.Weigh(m.features(t), nil)
+	weighed := m.weigh.Weigh(screen.Features(t, m.runs), nil)
 	if m.flags.Bits == 64 {
 		return screen.Wide{m.printer.Print64(weighed)}, len(weighed) > 0, nil
 	}
@@ -293,7 +278,7 @@ func (a *commands) countFeatures(ctx context.Context, o *instance.Instance, m *p
 			if err != nil {
 				return nil, fmt.Errorf("document %s/%s: %w", d.Library, d.ID, err)
 			}
-			counted.Add(m.features(t))
+			counted.Add(screen.Features(t, m.runs))
 			b.Add(1)
 			if int64(counted.Features())*featureBytes > memory {
 				counted.Prune(int(memory / featureBytes / 2))

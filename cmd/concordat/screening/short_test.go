@@ -39,7 +39,7 @@ func TestShortAgainstSimhash(t *testing.T) {
 	}
 	m.weigh.Frequencies = &simhash.Frequencies{}
 	for _, cut := range texts {
-		m.weigh.Frequencies.Add(m.features(cut))
+		m.weigh.Frequencies.Add(screen.Features(cut, m.runs))
 	}
 	prints := make([]uint64, len(texts))
 	for i, cut := range texts {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math/bits"
 	"os"
 	"path/filepath"
 	"slices"
@@ -237,7 +236,7 @@ func (a *commands) sweepLibrary(ctx context.Context, o *instance.Instance, f *sw
 			sets = append(sets, exact.Append(t, nil))
 		}
 		if f.planted > 0 {
-			if p, err = s.prints(changed(d.Text, f.share, uint64(len(prints)))); err != nil {
+			if p, err = s.prints(screen.Changed(d.Text, f.share, uint64(len(prints)))); err != nil {
 				return err
 			}
 			prints = append(prints, p)
@@ -315,35 +314,6 @@ func exactTruth(sets [][]uint64, least float64, same map[[2]int]bool) error {
 		}
 	}
 	return err
-}
-
-// changed returns the text with a share of its words replaced by others of it, left out or said twice,
-// always the same for the same seed.
-func changed(text string, share float64, seed uint64) string {
-	t, err := segment.Split(text)
-	if err != nil || len(t.Words) == 0 {
-		return text
-	}
-	next := func() uint64 {
-		seed += 0x9e3779b97f4a7c15
-		x := (seed ^ seed>>30) * 0xbf58476d1ce4e5b9
-		x = (x ^ x>>27) * 0x94d049bb133111eb
-		return x ^ x>>31
-	}
-	var b strings.Builder
-	at := 0
-	for _, w := range t.Words {
-		b.WriteString(t.Source[at:w.Start])
-		word := t.Source[w.Start:w.End]
-		at = int(w.End)
-		if high, _ := bits.Mul64(next(), 1_000_000); float64(high) < share*1_000_000 {
-			other := t.Words[next()%uint64(len(t.Words))]
-			word = []string{t.Source[other.Start:other.End], "", word + " " + word}[next()%3]
-		}
-		b.WriteString(word)
-	}
-	b.WriteString(t.Source[at:])
-	return b.String()
 }
 
 // sweepLine is one point of a curve.

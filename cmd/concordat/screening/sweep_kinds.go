@@ -190,7 +190,7 @@ func (s *sweeper) weighTexts(each func(count func(text string) error) error) err
 		err := each(func(text string) error {
 			t, err := segment.Split(text)
 			if err == nil {
-				counted.Add(m.features(t))
+				counted.Add(screen.Features(t, m.runs))
 			}
 			return err
 		})
@@ -215,7 +215,7 @@ func (s *sweeper) prints(text string) ([]sweepPrint, error) {
 	out := make([]sweepPrint, len(s.kinds))
 	for i, m := range s.makers {
 		since := time.Now()
-		features := m.features(t)
+		features := screen.Features(t, m.runs)
 		weighed := m.weigh.Weigh(features, nil)
 		s.shared[i] += time.Since(since)
 		for j, k := range s.kinds {
