@@ -64,11 +64,11 @@ func (r *Report) LeadsMeasured() string {
 	byTable := !slices.ContainsFunc(r.Leads, func(x RuledLead) bool { return !strings.HasPrefix(x.Encoder, "table@") })
 	if byTable {
 		m := tableLeads
-		return l.Say("Measured on English and Chinese texts, with the embedded table: %d of %d leads lay outside of what a language model had put in other words; %d of %d documents that share nothing but forms and subjects had a lead, and so had %d of %d answers to one question that people wrote independently.",
+		return l.Say("Measured on English and Chinese texts, with few German and Spanish sources, with the embedded table and the index of meaning: %d of %d leads lay outside of what a language model had put in other words; %d of %d documents that share nothing but forms and subjects had a lead, and so had %d of %d answers to one question that people wrote independently.",
 			m.outside, m.leads, m.innocent, m.document, m.answered, m.answers)
 	}
 	m := encoderLeads
-	return l.Say("Measured on English and Chinese texts, with multilingual-e5-small as the encoder: %d of %d leads lay outside of what a language model had put in other words; %d of %d answers to one question that people wrote independently had a lead. Other encoders were not measured.",
+	return l.Say("Measured on English and Chinese texts, with few German and Spanish sources, with multilingual-e5-small as the encoder and an earlier table: %d of %d leads lay outside of what a language model had put in other words; %d of %d answers to one question that people wrote independently had a lead. Other encoders were not measured.",
 		m.outside, m.leads, m.answered, m.answers)
 }
 

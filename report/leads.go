@@ -159,10 +159,10 @@ func (l *Lead) hide() {
 }
 
 // LeadMeaning says what a lead is, in English, to be translated.
-const LeadMeaning = "A lead is a reason to read two places side by side: they seem to say the same in other words. It is no evidence and no part of any share."
+const LeadMeaning = "A lead is a reason to read two places side by side: they seem to say the same in other words. It is no evidence and no part of the shares of evidence."
 
 // NoLeads says that leads were looked for and that there is none, in English, to be translated.
-const NoLeads = "No passage seems to say in other words what a document of this site says. Most rewording of a single sentence, summaries and translations are not found."
+const NoLeads = "No passage seems to say in other words what a document of this site says. Most rewording of a single sentence, most summaries and many translations are not found."
 
 // LeadsFound says how many leads there are, and how much of the text those are that somebody counts; empty: nobody asked for
 // them.
@@ -320,4 +320,19 @@ func moment(t time.Time) *time.Time {
 		return nil
 	}
 	return &t
+}
+
+// OpenLeads says how many leads wait for a person's decision; empty: none.
+func (r *Report) OpenLeads() string {
+	n := 0
+	for _, d := range r.Leads {
+		if d.State == LeadOpen {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	l := r.Language
+	return l.Say("Not decided: %s to passages that seem to say the same in other words. They count in no share.", l.Plural(n, "lead", "leads"))
 }

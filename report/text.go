@@ -136,6 +136,9 @@ func (t textWriter) summary(r *Report, n int) {
 		t.line(t.Say("compared %s of %s letters and digits; threshold %s%s", Thousands(s.Checked), Thousands(s.Characters),
 			Percent(r.Threshold), reached))
 	}
+	if open := r.OpenLeads(); open != "" {
+		t.wrap("  ", open)
+	}
 	for _, x := range append(r.shownWithout(), r.shortStatement()...) {
 		t.wrap("  ", x)
 	}
