@@ -240,7 +240,7 @@ func (s *Shard) apply(ctx context.Context, changes []Change, at Applied) error {
 	return nil
 }
 
-// Bleve calls persistedTo when the batch is on disk.
+// persistedTo notes that a batch is on disk; Bleve calls it.
 func (s *Shard) persistedTo(at Applied, bytes int, err error) {
 	s.logged.mu.Lock()
 	defer s.logged.mu.Unlock()

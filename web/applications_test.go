@@ -114,8 +114,9 @@ func TestApplications(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("%v", m)
-	if m["windows"] > 6 {
-		t.Errorf("the page is %.1f windows high", m["windows"])
+	if m["windows"] > 6 || m["listed"] < 1 || m["listed"] > 20 || m["pairs"] < 100 || m["clusters"] < 30 {
+		t.Errorf("the page is %.1f windows high and lists %.0f of %.0f pairs, in %.0f clusters", m["windows"], m["listed"], m["pairs"],
+			m["clusters"])
 	}
 	for _, c := range complaints() {
 		t.Error(c)
@@ -128,10 +129,13 @@ func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithA
 const (
 	nextFrame = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))`
 
-	// measured are the kB of the page as sent, the ms until it was there, its height in windows of 900 pixels, and its elements.
+	// measured are the kB of the page as sent, the ms until it was there, its height in windows of 900 pixels, its elements, the
+	// pairs that it lists, and the figures at its head: pairs and clusters.
 	measured = `(() => {
+	const figures = document.querySelectorAll(".figures strong"); // documents, pairs, clusters
 	const n = performance.getEntriesByType("navigation")[0];
 	return { kB: Math.round(n.transferSize / 1000), there: Math.round(n.responseEnd), windows: document.documentElement.scrollHeight / 900,
-		elements: document.querySelectorAll("*").length };
+		elements: document.querySelectorAll("*").length, listed: document.querySelectorAll("#pairs-list tbody tr").length,
+	pairs: Number(figures[1].textContent), clusters: Number(figures[2].textContent) };
 })()`
 )

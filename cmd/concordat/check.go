@@ -74,7 +74,7 @@ the site for that. A partner named with --partner is not asked about a library t
 		"name of the section template of the submission, or a file of any format whose wording gives no score: a form, a cover page (repeatable)")
 	fl.BoolVar(&f.short, "short", false, "also compare titles, headings and answers too short for fingerprints (default: configuration)")
 	fl.Float64Var(&f.shortThreshold, "short-threshold", 0, "least similarity of two short texts (default: configuration, 0.5)")
-	fl.BoolVar(&f.leads, "leads", false, "also look for passages in other words, which count nowhere (default: configuration)")
+	fl.BoolVar(&f.leads, "leads", false, "also look for passages in other words, which are no part of the share (default: configuration)")
 	fl.StringVar(&f.date, "date", "", "when the submission is from: YYYY, YYYY-MM or YYYY-MM-DD (default: what its file says)")
 	fl.StringVar(&f.forward, "forward", "", "what partner sites are asked: unmatched, all or none (default: configuration)")
 	fl.StringArrayVar(&f.partners, "partner", nil, "partner site to ask, as SITE, SITE/LIBRARY or all (repeatable); its name or its identity")

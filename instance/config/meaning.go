@@ -41,7 +41,7 @@ const mostVectors = 10_000_000
 
 var meaningKeys = []Key{
 	word("meaning.leads", LeadsOff, live, func(c *Config) *string { return &c.Meaning.Leads },
-		"Whether checks look for leads: passages that seem to say in other words what a document says. They count nowhere.",
+		"Whether checks look for leads: passages that seem to say in other words what a document says. They count nowhere until an officer counts one.",
 		LeadsOff, LeadsOn),
 	yesNo("meaning.index", "false", restart, func(c *Config) *bool { return &c.Meaning.Index },
 		"Documents are indexed by their meaning, so that leads are found to those that share few words, or are in another language. Reindex adds it to those that are there."),

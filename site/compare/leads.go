@@ -13,7 +13,7 @@ import (
 
 // How leads are looked for and told (doc/evaluation/meaning.md).
 const (
-	// leadCandidates is the most documents that are compared by meaning: those whose words fit best.
+	// leadCandidates is the most documents that words nominate to be compared by meaning.
 	leadCandidates = 40
 	// condensed is how much longer than its summary a passage is.
 	condensed = 2
