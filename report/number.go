@@ -76,6 +76,16 @@ func (r *Report) Numbered(number string) int {
 	return -1
 }
 
+// NumberAt returns the number of the first passage that shares text with a span; empty: none does.
+func (r *Report) NumberAt(at concordat.Span) string {
+	for i, e := range r.Evidence {
+		if e.Span.Overlaps(at) {
+			return r.Number(i)
+		}
+	}
+	return ""
+}
+
 // Letter returns the letters by which people name the source, A to Z, AA and so on, in order of rank without rules.
 func (s RankedSource) Letter() string { return letters(s.Ordinal) }
 

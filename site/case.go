@@ -32,10 +32,12 @@ func (s *Site) CaseDocuments(ctx context.Context, check concordat.TaskID, librar
 	return out, nil
 }
 
-// HasText reports whether the text of a check that has ended is still kept. It fails with concordat.ErrNotFound if there are
-// no findings.
+// HasText reports whether the text of a check that has ended is still kept.
 func (s *Site) HasText(ctx context.Context, check concordat.TaskID) (bool, error) {
 	f, err := s.KeptFindings(ctx, check)
+	if errors.Is(err, concordat.ErrNotFound) {
+		return false, nil
+	}
 	return err == nil && f.Withheld == nil && f.Submission.Text != "", err
 }
 

@@ -49,7 +49,7 @@ type Job struct {
 	Into concordat.LibraryID `json:"into,omitempty"`
 	// From is the check whose submission is added, instead of a file or Text; empty: none.
 	From concordat.TaskID `json:"from,omitempty"`
-	// Again is the check that this one repeats; empty: none. The document that came from it is not shown.
+	// Again is the check that this one repeats; empty: none. It is not compared with the document that came from it.
 	Again concordat.TaskID `json:"again,omitempty"`
 }
 

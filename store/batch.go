@@ -124,7 +124,7 @@ func (db *Checks) BatchOfWork(ctx context.Context, work string) (Batch, error) {
 }
 
 // BatchProgress notes how far a batch is and sets it running; it fails with ErrLease if the batch has
-// ended, for example by CancelBatch, and with concordat.ErrNotFound if it is gone.
+// ended, for example because it was cancelled, and with concordat.ErrNotFound if it is gone.
 func (db *Checks) BatchProgress(ctx context.Context, id, stage string, done, total int) error {
 	now := stamp(db.now())
 	err := db.changeBatch(ctx, id, `state = ?, stage = ?, done = ?, total = ?, started = CASE WHEN started = 0 THEN ? ELSE started END`,

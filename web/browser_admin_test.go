@@ -180,7 +180,8 @@ func TestAdministrationInBrowser(t *testing.T) {
 	}
 }
 
-// TestOneSubmissionInBrowser: files that are one submission go in by one request, and the page of their check opens.
+// TestOneSubmissionInBrowser: files and a pasted text that are one submission go in by one request, under one title, and the page
+// of their check opens.
 func TestOneSubmissionInBrowser(t *testing.T) {
 	d := newDesk(t, false)
 	dir := t.TempDir()
@@ -197,12 +198,19 @@ func TestOneSubmissionInBrowser(t *testing.T) {
 	if err := chromedp.Run(ctx, d.enter(t, "olga", store.RoleOfficer), chromedp.Navigate(d.URL+"/checks/new"),
 		chromedp.WaitVisible("#file", chromedp.ByQuery), chromedp.SetUploadFiles("#file", files, chromedp.ByQuery),
 		chromedp.WaitVisible(".files li:nth-child(2)", chromedp.ByQuery), chromedp.Click("#together", chromedp.ByQuery),
+		chromedp.SetValue("[name=title]", "Thesis with annex", chromedp.ByQuery),
+		chromedp.SetValue("[name=text]", "A note that was pasted beside the files.", chromedp.ByQuery),
 		chromedp.Click("main form button:not([type])", chromedp.ByQuery),
 		chromedp.WaitVisible("header.workbar h1", chromedp.ByQuery), chromedp.Text("h1", &title, chromedp.ByQuery)); err != nil {
 		t.Fatal(err)
 	}
-	if tasks, err := d.store.Tasks(t.Context(), 0, 0); err != nil || len(tasks) != 1 || title != tasks[0].Title {
-		t.Errorf("%d checks, %v; the page is of %q", len(tasks), err, title)
+	tasks, err := d.store.Tasks(t.Context(), 0, 0)
+	if err != nil || len(tasks) != 1 || title != "Thesis with annex" {
+		t.Fatalf("%d checks, %v; the page is of %q", len(tasks), err, title)
+	}
+	f, err := d.site.KeptFindings(t.Context(), tasks[0].ID)
+	if err != nil || !strings.Contains(f.Submission.Text, "A note that was pasted") || !strings.Contains(f.Submission.Text, "More of it.") {
+		t.Errorf("the submission lacks a part: %v", err)
 	}
 	if c := complaints(); len(c) > 0 {
 		t.Error(c)

@@ -246,7 +246,7 @@ func (w *Web) caseOrigin(ctx context.Context, t store.Task) (concordat.TaskID, e
 	return batch.TaskOf(id, member, 1), nil
 }
 
-// CaseLibrary returns in which library the submission of a case is.
+// CaseLibrary returns in which library the submission of a case is, whichever of its checks t is.
 func (w *Web) CaseLibrary(ctx context.Context, t store.Task, now *Review) (CaseLibrary, error) {
 	out := CaseLibrary{State: CaseOut}
 	origin, err := w.caseOrigin(ctx, t)
@@ -254,40 +254,41 @@ func (w *Web) CaseLibrary(ctx context.Context, t store.Task, now *Review) (CaseL
 		return out, err
 	}
 	out.Document = site.CaseDocument(origin)
-	if lib := now.Added.Library; lib != "" {
+	all, err := w.o.Store.Libraries(ctx)
+	if err != nil {
+		return out, err
+	}
+	titles := map[concordat.LibraryID]string{}
+	for _, l := range all {
+		titles[l.ID] = l.Title
+	}
+	if _, there := titles[now.Added.Library]; there { // else it is deleted, or there is none
 		if err := w.caseProgress(ctx, now.Added, &out); err != nil {
 			return out, err
 		}
-		l, err := w.o.Store.Library(ctx, lib)
-		switch {
-		case errors.Is(err, concordat.ErrNotFound): // deleted since
-			out.State = CaseOut
-		case err != nil:
+	}
+	if out.State == CaseOut { // another check of the case may have added it
+		in, err := w.o.Site.CaseDocuments(ctx, origin, all)
+		if err != nil {
 			return out, err
 		}
-		if out.State != CaseOut {
-			out.Library, out.Title = lib, l.Title
-			return out, nil
+		if len(in) > 0 {
+			out.State, out.Library = CaseAdded, in[0].Library
 		}
+	} else {
+		out.Library = now.Added.Library
 	}
+	out.Title = titles[out.Library]
 	adding := w.o.Adding()
-	if !adding.allowed() {
+	if out.State == CaseAdded || out.State == CaseWaiting || !adding.allowed() {
 		return out, nil
 	}
-	if out.MayAdd, err = w.o.Site.HasText(ctx, t.ID); err != nil && !errors.Is(err, concordat.ErrNotFound) || !out.MayAdd {
+	if out.MayAdd, err = w.o.Site.HasText(ctx, t.ID); err != nil || !out.MayAdd {
 		return out, err
 	}
-	all, err := w.o.Store.Libraries(ctx)
-	own := store.Library{ID: adding.Library}
-	for _, l := range all {
-		if l.ID == own.ID {
-			own = l
-		} else {
-			out.Choices = append(out.Choices, l)
-		}
-	}
-	out.Choices = slices.Insert(out.Choices, 0, own)
-	return out, err
+	own := store.Library{ID: adding.Library, Title: titles[adding.Library]}
+	out.Choices = append([]store.Library{own}, slices.DeleteFunc(all, func(l store.Library) bool { return l.ID == own.ID })...)
+	return out, nil
 }
 
 // caseProgress sets how far an addition is.
@@ -329,15 +330,13 @@ func (w reportPages) AddCase(ctx context.Context, v *Visitor, t store.Task, lib 
 		return err
 	}
 	lib = cmp.Or(lib, in.Library, adding.Library)
+	there := in.State == CaseAdded || in.State == CaseWaiting
 	switch {
-	case in.State != CaseOut && in.State != CaseFailed && in.Library == lib:
+	case there && in.Library == lib:
 		return nil
-	case in.State != CaseOut && in.State != CaseFailed:
+	case there:
 		return message.Conflict("case.elsewhere", in.Library)
-	}
-	if has, err := w.o.Site.HasText(ctx, t.ID); err != nil {
-		return err
-	} else if !has {
+	case !in.MayAdd:
 		return message.Conflict("case.notext")
 	}
 	return w.enqueueCase(ctx, v, t, lib, func(*store.DB) error { return nil })
@@ -350,20 +349,19 @@ func (w reportPages) enqueueCase(ctx context.Context, v *Visitor, t store.Task, 
 	if err != nil {
 		return err
 	}
-	_, err = w.o.Store.Library(ctx, lib)
-	missing := errors.Is(err, concordat.ErrNotFound)
-	switch {
-	case missing && lib != w.o.Adding().Library:
-		return message.Absent("wrong.library", lib)
-	case err != nil && !missing:
-		return err
-	}
 	j := site.Job{Name: t.Title, Title: t.Title, Into: lib, From: t.ID, Again: origin}
 	_, err = w.o.Queue.SubmitAll(ctx, v.Name, additions(lib), []site.Job{j}, func(tx *store.DB, ids []concordat.TaskID) error {
 		if err := also(tx); err != nil {
 			return err
 		}
-		if missing {
+		_, err := tx.Library(ctx, lib)
+		missing := errors.Is(err, concordat.ErrNotFound)
+		switch {
+		case missing && lib != w.o.Adding().Library:
+			return message.Absent("wrong.library", lib)
+		case err != nil && !missing:
+			return err
+		case missing:
 			l := store.Library{ID: lib, Created: w.o.Now()}
 			if err := tx.CreateLibrary(ctx, l); err != nil {
 				return err
@@ -409,7 +407,7 @@ func (w reportPages) RemoveCase(ctx context.Context, v *Visitor, t store.Task) e
 	case CaseOut:
 		return fmt.Errorf("document of %s: %w: it is in no library", t.ID, concordat.ErrNotFound)
 	case CaseWaiting:
-		err = w.o.Queue.Cancel(ctx, now.Added.Task, store.Cause{Code: store.CauseCancelled, Who: v.Name})
+		err = w.cancelCase(ctx, v, now.Added, in.Document)
 	case CaseAdded:
 		err = w.Admin.eraseSome(ctx, v, removedCase, in.Library, in.Document)
 	}
@@ -420,6 +418,26 @@ func (w reportPages) RemoveCase(ctx context.Context, v *Visitor, t store.Task) e
 		return w.noteCase(ctx, tx, v, t.ID, addedCase{}, "submission_removed", map[string]any{"task": t.ID, "library": in.Library,
 			"document": in.Document})
 	})
+}
+
+// cancelCase ends an addition that waits. One that runs is refused: its document may be there by now, or in a moment.
+func (w reportPages) cancelCase(ctx context.Context, v *Visitor, added addedCase, document concordat.DocumentID) error {
+	running := message.Conflict("case.running")
+	t, err := w.o.Store.Task(ctx, added.Task)
+	if err == nil && t.State != concordat.TaskQueued {
+		return running
+	}
+	if err == nil {
+		err = w.o.Queue.Cancel(ctx, added.Task, store.Cause{Code: store.CauseCancelled, Who: v.Name})
+	}
+	if err != nil {
+		return err
+	}
+	// A worker may have claimed it in between.
+	if t, err = w.o.Store.Task(ctx, added.Task); err == nil && t.Attempts > 0 {
+		return running
+	}
+	return err
 }
 
 // changeLibrary adds the submission of a case to a library, or removes it.

@@ -126,6 +126,10 @@ func TestSubmissionsMeet(t *testing.T) {
 		t.Error("a repeated check is compared with its own submission")
 	}
 	// A repetition is the same case: the same document, which is there already.
+	if got := prog.exchange(http.MethodGet, "/checks/"+string(again)+"/library", "", http.StatusOK); got["state"] != "added" {
+		t.Errorf("of a repeated check: %v", got)
+	}
+	prog.exchange(http.MethodPut, "/checks/"+string(again)+"/library", `{"library": "theses"}`, http.StatusConflict)
 	olga.post("/checks/"+string(again)+"/library", http.StatusOK, add)
 	d.await(t)
 	l, err := d.store.Library(t.Context(), "submissions")

@@ -9,11 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"golang.org/x/net/html"
 
+	"concordat"
 	"concordat/store"
 )
 
@@ -155,8 +157,13 @@ func TestMarkup(t *testing.T) {
 	get("submitter", d.signedIn(t, "sue", store.RoleSubmitter), "/checks", "/checks/new", "/checks/C", "/batches", "/libraries", "/account")
 	bo := d.signedIn(t, "bo", store.RoleOfficer)
 	check := fill.Replace("/checks/C")
+	f, err := d.site.KeptFindings(t.Context(), concordat.TaskID(strings.TrimPrefix(check, "/checks/")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := f.Passages[0].Span
 	look("commented", "/checks/C", bo.post(check+"/notes", http.StatusOK, url.Values{"kind": {"comment"}, "text": {"to be read <again>"},
-		"passage": {"1"}}))
+		"number": {"1"}, "start": {strconv.Itoa(at.Start)}, "end": {strconv.Itoa(at.End)}}))
 	look("judged", "/checks/C", bo.post(check+"/notes", http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"suspected"},
 		"text": {"no quotation marks"}}))
 	look("excluded", "/checks/C", ada.post(check+"/rules", http.StatusOK, url.Values{"action": {"exclude-source"}, "site": {"here"},

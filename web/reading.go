@@ -125,13 +125,6 @@ func (w reportPages) readTask(r *http.Request, v *Visitor, t store.Task, part bo
 	if err != nil {
 		return p, nil, err
 	}
-	if p.MayReview {
-		var next int64
-		p.Since, next, err = w.Checks.Alerts(r.Context(), store.AlertFilter{Side: store.AlertFound, Task: t.ID}, 0, sinceShown)
-		if p.MoreSince = next > 0; err != nil {
-			return p, nil, err
-		}
-	}
 	p.Report, p.Pages, p.Of = got.Report, got.view.Pages(), got.Report.LastNumber
 	_, missing := w.original(r.Context(), t)
 	p.HasOriginal = missing == nil
@@ -161,6 +154,15 @@ func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *Visit
 		q := r.URL.Query()
 		if n, err := strconv.Atoi(q.Get("page")); err == nil {
 			p.Page = min(max(n, 1), p.Pages) // nonsense begins at the first
+		}
+		if p.MayReview {
+			var next int64
+			p.Since, next, err = w.Checks.Alerts(r.Context(), store.AlertFilter{Side: store.AlertFound, Task: t.ID}, 0, sinceShown)
+			if err != nil {
+				w.Fail(rw, r, v, err)
+				return
+			}
+			p.MoreSince = next > 0
 		}
 		l := w.links(message.LanguageOf(r), p)
 		for i := range got.Report.Sources {

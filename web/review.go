@@ -299,15 +299,17 @@ func (w reportPages) KeepNote(ctx context.Context, v *Visitor, t store.Task, now
 		return tx.Note(ctx, v.Name, "review_"+string(n.Kind), map[string]any{"task": t.ID})
 	}
 	if adding := w.o.Adding(); n.Kind == store.ReviewVerdict && adding.Rule == AddAfterVerdict && now.Added.Library == "" {
-		has, err := w.o.Site.HasText(ctx, t.ID)
-		if err == nil && has {
-			err = w.enqueueCase(ctx, v, t, adding.Library, keep)
+		in, err := w.CaseLibrary(ctx, t, now)
+		if err != nil {
+			return n, err
 		}
-		if err != nil || has {
+		if in.State == CaseOut && in.MayAdd {
+			err = w.enqueueCase(ctx, v, t, adding.Library, keep)
 			return n, err
 		}
 	}
-	return n, w.o.Store.Atomic(ctx, keep)
+	err = w.o.Store.Atomic(ctx, keep)
+	return n, err
 }
 
 // ChangeComment gives a comment of the visitor's own another text, or deletes it if the text is empty.

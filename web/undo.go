@@ -186,15 +186,14 @@ func subjectOf(rep *report.Report, action, subject string) string {
 		return subject
 	}
 	at := concordat.Span{Start: start, End: end}
-	for i, e := range rep.Evidence {
-		if e.Span.Overlaps(at) {
-			if why != "" {
-				why = ": " + why
-			}
-			return rep.Number(i) + why
-		}
+	number := rep.NumberAt(at)
+	switch {
+	case number == "":
+		return subject
+	case why != "":
+		return number + ": " + why
 	}
-	return subject
+	return number
 }
 
 // changed returns what the page says of the change after which it is shown.
@@ -290,12 +289,7 @@ func PassageOf(n store.Review, rep *report.Report) string {
 	if at.Len() == 0 || rep == nil {
 		return ""
 	}
-	for i, e := range rep.Evidence {
-		if e.Span.Overlaps(at) {
-			return rep.Number(i)
-		}
-	}
-	return ""
+	return rep.NumberAt(at)
 }
 
 // noted is a note as the page shows it.

@@ -187,10 +187,9 @@ func (d *doc) notes() {
 	d.y += 4
 	for _, n := range d.o.Notes {
 		what := d.in.Say("comment")
-		for i, e := range d.r.Evidence {
-			if n.Place.Len() > 0 && e.Span.Overlaps(n.Place) {
-				what = d.in.Say("comment on passage %s", d.r.Number(i))
-				break
+		if n.Place.Len() > 0 {
+			if number := d.r.NumberAt(n.Place); number != "" {
+				what = d.in.Say("comment on passage %s", number)
 			}
 		}
 		switch n.Kind {

@@ -39,7 +39,7 @@ type forwarding struct {
 	everything bool
 }
 
-// told is the answer of one partner, or of one mirror.
+// partnerAnswer is the answer of one partner, or of one mirror.
 type partnerAnswer struct {
 	site       concordat.SiteID
 	name       string               // for people; may be empty

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 
 	"concordat"
@@ -159,8 +158,17 @@ func (e *Encoder) digest(text string) [32]byte {
 func (e *Encoder) encode(ctx context.Context, samples, sentences []sentence) (vectors [][]float32, sent int, err error) {
 	vectors = make([][]float32, len(samples)+len(sentences))
 	if e.keep != nil {
-		if err := e.known(ctx, slices.Concat(samples, sentences), vectors); err != nil {
+		err := e.known(ctx, samples, vectors[:len(samples)])
+		if err == nil {
+			err = e.known(ctx, sentences, vectors[len(samples):])
+		}
+		if err != nil {
 			return nil, 0, err
+		}
+		for _, v := range vectors[len(samples):] {
+			if v != nil {
+				e.kept.Add(1)
+			}
 		}
 	}
 	for range 2 {
@@ -170,11 +178,11 @@ func (e *Encoder) encode(ctx context.Context, samples, sentences []sentence) (ve
 		}
 		sent = max(sent, out)
 		if err != nil || evenly(vectors) {
-			break
+			return vectors, sent, err
 		}
 		clear(vectors) // those that were kept are of another model under the same name: all is asked again
 	}
-	return vectors, sent, err
+	return nil, sent, &serverError{errors.New("its vectors are of several lengths")}
 }
 
 // evenly reports whether all vectors that are there have as many numbers.
@@ -201,9 +209,6 @@ func (e *Encoder) known(ctx context.Context, all []sentence, vectors [][]float32
 	}
 	for i := range all {
 		vectors[i] = kept[digests[i]]
-		if vectors[i] != nil && (all[i].task != "" || all[i].of != (concordat.Ref{})) {
-			e.kept.Add(1)
-		}
 	}
 	return nil
 }

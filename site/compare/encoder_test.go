@@ -145,6 +145,24 @@ func TestEncoderFails(t *testing.T) {
 	}
 }
 
+// unsteady answers each request with vectors of another length.
+type unsteady struct{ scripted }
+
+func (s *unsteady) Encode(ctx context.Context, texts []string) ([][]float32, int, error) {
+	s.more++
+	return s.scripted.Encode(ctx, texts)
+}
+
+// TestUnsteadyEncoder: vectors of several lengths verify nothing. They are asked about once more, and then the table's leads stand.
+func TestUnsteadyEncoder(t *testing.T) {
+	c, leads := compared(t)
+	server := &unsteady{}
+	v, err := NewEncoder(server, nil, 0).verify(t.Context(), asking(c, leads))
+	if err != nil || v.name != "" || len(v.flags) != 1 || v.flags[0].Code != FlagEncoderFailed || server.more != 4 {
+		t.Errorf("%+v, %v after %d requests", v, err, server.more)
+	}
+}
+
 // TestVectorsAreKept: each with what its sentence stands in, none of a submission that is not kept; those of another model under the
 // same name are asked again.
 func TestVectorsAreKept(t *testing.T) {

@@ -20,8 +20,9 @@ type Fault struct {
 }
 
 // Error says nothing of the cause, which is for the log: people read it.
-func (*Fault) Error() string {
-	return "fault: the program failed at this document (tell the administrator; the log has the cause)"
+func (f *Fault) Error() string {
+	code, detail, advice := f.Reason()
+	return code + ": " + detail + " (" + advice + ")"
 }
 
 // Reason returns the parts of the message, for the cause of a task.

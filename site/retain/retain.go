@@ -391,7 +391,10 @@ func (e *Eraser) discard(ctx context.Context, t store.Task, j site.Job, text, dr
 		j.Parts[i].File = ""
 	}
 	if text {
-		j.Text, j.Parts = "", nil
+		j.Text = ""
+		for i := range j.Parts {
+			j.Parts[i].Text = "" // their names stay, as that of the whole does
+		}
 	}
 	request, err := json.Marshal(j)
 	if err != nil {

@@ -198,23 +198,24 @@ type apiCommentInput struct {
 }
 
 func (w api) apiAddComment(ctx context.Context, in *apiCommentInput) (*apiOneNoteOutput, error) {
-	f := url.Values{"kind": {string(store.ReviewComment)}, "text": {in.Body.Text}}
-	if in.Body.Passage != "" {
-		_, rep, err := w.noted(ctx, in.ID)
-		if err != nil {
-			return nil, err
-		}
-		i := -1
-		if rep != nil {
-			i = rep.Numbered(in.Body.Passage)
-		}
-		if i < 0 {
-			return nil, fmt.Errorf("passage %s of %s: %w", in.Body.Passage, in.ID, concordat.ErrNotFound)
-		}
-		f.Set("start", strconv.Itoa(rep.Evidence[i].Span.Start))
-		f.Set("end", strconv.Itoa(rep.Evidence[i].Span.End))
+	return w.apiAddNote(ctx, in.ID, in.Key, url.Values{"kind": {string(store.ReviewComment)}, "text": {in.Body.Text}}, in.Body.Passage)
+}
+
+// passageAt returns where the passage of a number stands, by the rules in force.
+func (w api) passageAt(ctx context.Context, v *web.Visitor, t store.Task, number string) (concordat.Span, error) {
+	absent := fmt.Errorf("passage %s of %s: %w", number, t.ID, concordat.ErrNotFound)
+	if !web.HasReport(t) {
+		return concordat.Span{}, absent
 	}
-	return w.apiAddNote(ctx, in.ID, in.Key, f, in.Body.Passage)
+	rep, err := w.CurrentReport(ctx, v, t, report.English)
+	if err != nil {
+		return concordat.Span{}, err
+	}
+	i := rep.Numbered(number)
+	if i < 0 {
+		return concordat.Span{}, absent
+	}
+	return rep.Evidence[i].Span, nil
 }
 
 // noted returns the review of a check, and its report by the rules in force; nil: it has none.
@@ -302,7 +303,7 @@ func (w api) apiSignOff(ctx context.Context, in *apiSignOffInput) (*apiOneNoteOu
 // apiAddNote adds a note that a form describes; passage is the number of the passage that it is about.
 func (w api) apiAddNote(ctx context.Context, id, key string, f url.Values, passage string) (*apiOneNoteOutput, error) {
 	v := visitorOf(ctx)
-	return web.Once(ctx, w.Web, v, key, []any{"note", id, f}, func() (*apiOneNoteOutput, error) {
+	return web.Once(ctx, w.Web, v, key, []any{"note", id, f, passage}, func() (*apiOneNoteOutput, error) {
 		t, err := w.Visible(ctx, v, concordat.TaskID(id))
 		if err != nil {
 			return nil, err
@@ -310,6 +311,14 @@ func (w api) apiAddNote(ctx context.Context, id, key string, f url.Values, passa
 		now, err := w.Review(ctx, t.ID)
 		if err != nil {
 			return nil, err
+		}
+		if passage != "" {
+			at, err := w.passageAt(ctx, v, t, passage)
+			if err != nil {
+				return nil, err
+			}
+			f.Set("start", strconv.Itoa(at.Start))
+			f.Set("end", strconv.Itoa(at.End))
 		}
 		n, err := w.Reports.KeepNote(ctx, v, t, now, f)
 		if err != nil {

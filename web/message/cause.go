@@ -2,21 +2,14 @@ package message
 
 import "concordat/store"
 
-// causes are the codes with words and advice in every language: the codes of package extract, and of the queue.
+// causes are the codes of package extract: they have words and advice in every language.
 var causes = map[store.CauseCode]bool{"no_text_layer": true, "empty": true, "encrypted": true, "damaged": true,
-	"unsupported": true, "limit": true,
-	"timeout": true, "crashed": true, "binary": true, "encoding": true, "archive": true, "unreadable": true, store.CauseGivenUp: true,
-	store.CauseFault: true}
+	"unsupported": true, "limit": true, "timeout": true, "crashed": true, "binary": true, "encoding": true, "archive": true,
+	"unreadable": true}
 
 // IsSiteFault reports whether a task with this cause failed by a fault of the site.
 func IsSiteFault(c store.Cause) bool {
-	switch c.Code {
-	case store.CauseCancelled:
-		return false
-	case store.CauseGivenUp, store.CauseCrashed, store.CauseFault:
-		return true
-	}
-	return !causes[c.Code]
+	return c.Code == store.CauseCrashed || c.Code != store.CauseCancelled && !causes[c.Code]
 }
 
 // Cause says in words why a task ended as it did, and what can be done about it.

@@ -77,6 +77,7 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
 			}
 			for (const file of item.files || [item.file]) data.append("file", file, file.name);
 			if (item.files) data.set("title", item.title);
+			if (item.pasted) data.set("text", item.pasted);
 		}
 		if (several && words.batch) data.set("batch", words.batch);
 		const request = new XMLHttpRequest();
@@ -131,11 +132,14 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
 		again.hidden = true;
 		button.disabled = true;
 		let todo = items.filter((item) => item.state === "waiting" || item.state === "unsent");
-		if (form.querySelector("[name=together]:checked") && todo.length > 1 && todo.every((item) => item.file)) {
-			const [first, ...rest] = todo; // one submission is one request
-			first.files = todo.flatMap((item) => item.files || [item.file]);
+		const first = form.querySelector("[name=together]:checked") && todo.find((item) => item.file);
+		if (first) { // one submission is one request
+			const rest = todo.filter((item) => item !== first);
 			first.title = form.querySelector("[name=title]").value;
-			first.row.querySelector("strong").textContent = first.files.map((file) => file.name).join(", ");
+			first.files = todo.flatMap((item) => item.files || (item.file ? [item.file] : []));
+			first.pasted = todo.map((item) => item.pasted || (item.text ? item.text.get("text") : "")).filter(Boolean).join("\n\n");
+			first.row.querySelector("strong").textContent = [...first.files.map((file) => file.name),
+				...(first.pasted ? [words.text] : [])].join(", ");
 			for (const item of rest) item.row.remove();
 			items = items.filter((item) => !rest.includes(item));
 			todo = [first];
