@@ -108,8 +108,8 @@ type WeightedTerm struct {
 	Weight float64
 }
 
-// BM25Most is the bound, never reached, of what a term of weight 1 adds to a score: k1 + 1.
-const BM25Most = 2.2
+// BM25Max is the bound, never reached, of what a term of weight 1 adds to a score: k1 + 1.
+const BM25Max = 2.2
 
 // TextQuery asks which documents fit windows of a text best. The score of a document in a window is
 // Okapi BM25 (Robertson and Zaragoza 2009, section 3.4) with k1 = 1.2 and b = 0.75:

@@ -122,8 +122,8 @@ type AskedSentence struct {
 	Gate        int // bits: that which the scheme gives the sentence; see Sentence
 }
 
-// MostAsked is the most sentences of one Ask; longer documents are asked in several.
-const MostAsked = 8192
+// MaxAsked is the most sentences of one Ask; longer documents are asked in several.
+const MaxAsked = 8192
 
 // Padded returns the number of sentences that an ask of n shows, with dummies, and costs: the next of 64, 80, 96, 112, 128,
 // 160, 192, 224, 256 and so on, at most a quarter more than n from 64 on.
@@ -136,8 +136,8 @@ func Padded(n int) int {
 	return max(64, (n+step-1)/step*step)
 }
 
-// MostRevealed is the most passages of one RevealAsk.
-const MostRevealed = 64
+// MaxRevealed is the most passages of one RevealAsk.
+const MaxRevealed = 64
 
 // Ask is the question of one check to one partner: the first round. The fingerprints are of the epoch's key.
 type Ask struct {
@@ -145,7 +145,7 @@ type Ask struct {
 	Epoch      Epoch
 	Scheme     Scheme
 	Libraries  []LibraryID     // at least one
-	Sentences  []AskedSentence // 1 to MostAsked; their order says nothing
+	Sentences  []AskedSentence // 1 to MaxAsked; their order says nothing
 	Probe      Probe
 	Level      Show   // the most that is wanted
 	Purpose    string // a word agreed in the federation, for example thesis

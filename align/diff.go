@@ -2,13 +2,13 @@ package align
 
 import "concordat"
 
-// mostEdits bounds the edit distance that Diff follows; between anchors that differ by more, nothing
+// maxEdits bounds the edit distance that Diff follows; between anchors that differ by more, nothing
 // is paired.
-const mostEdits = 256
+const maxEdits = 256
 
 // Diff returns the runs of words that a and b have in common in the same order, for display. The
 // comparison is a longest common subsequence (Myers 1986) of stretches between phrases, and then words,
-// that occur once on each side; stretches more than mostEdits words apart are left unpaired, so the
+// that occur once on each side; stretches more than maxEdits words apart are left unpaired, so the
 // cost is linear.
 func Diff(a, b string) []concordat.SpanPair {
 	wa, _ := tokens(a)
@@ -147,7 +147,7 @@ func increasing(rs []run) []run {
 }
 
 // myers calls pair for each pair of a longest common subsequence of a and b (Myers 1986, section 3),
-// in order; for none if more than mostEdits words must change.
+// in order; for none if more than maxEdits words must change.
 func myers(a, b []token, pair func(i, j int32)) {
 	pre := int32(0)
 	for int(pre) < min(len(a), len(b)) && a[pre].hash == b[pre].hash {
@@ -159,7 +159,7 @@ func myers(a, b []token, pair func(i, j int32)) {
 	if n == 0 || m == 0 {
 		return
 	}
-	limit := min(n+m, mostEdits)
+	limit := min(n+m, maxEdits)
 	v := make([]int32, 2*limit+2)
 	var trace [][]int32 // copy of v before each step
 	for d := int32(0); d <= limit; d++ {

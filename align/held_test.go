@@ -85,7 +85,7 @@ func TestExchangedSentences(t *testing.T) {
 	}
 }
 
-// TestGain: each word of a run says what its rarity says, at most mostGain; the one that it begins with, which was found among
+// TestGain: each word of a run says what its rarity says, at most maxGain; the one that it begins with, which was found among
 // many, is a word of all that are within reach, and counts once.
 func TestGain(t *testing.T) {
 	a, b := Prepare(long), Prepare(essay)
@@ -94,7 +94,7 @@ func TestGain(t *testing.T) {
 	rare := func(i int32) float64 { return float64(e.count[e.stemsA[i].hash]) / e.words }
 	for at := range int32(20) {
 		begin := math.Log(alignedReused / min(reach*rare(at), alignedReused))
-		next := min(math.Log(nextReused/min(rare(at+1), nextReused)), mostGain)
+		next := min(math.Log(nextReused/min(rare(at+1), nextReused)), maxGain)
 		if got := e.gain(run{a: at, n: 1}); math.Abs(got-begin) > 1e-9 {
 			t.Errorf("word %d alone gains %v, want %v", at, got, begin)
 		}

@@ -15,12 +15,12 @@ import (
 // (Karlin and Altschul 1990). PAN's measure, which counts units, does without.
 
 const (
-	// mostBare is the number of words in a row that may be without a counterpart on either side of a passage. Forty
+	// maxBare is the number of words in a row that may be without a counterpart on either side of a passage. Forty
 	// Chinese characters say as much as 25 English words.
-	mostBare    = 25.0
-	hanBare     = mostBare / 40
-	mostOwn     = 12  // the same in content words, on the side that is examined
-	mostWider   = 3.0 // the source's side over the other
+	maxBare     = 25.0
+	hanBare     = maxBare / 40
+	maxOwn      = 12  // the same in content words, on the side that is examined
+	maxWider    = 3.0 // the source's side over the other
 	leastDense  = 0.4 // share of the words that have a counterpart
 	copiedWords = 8   // equal words in a row from which both sides of a gap are literal,
 	copiedOwn   = 4   // and the content words between that are then the writer's own
@@ -40,7 +40,7 @@ const (
 	nextReused    = 0.7
 	reach         = 10.0  // words of the source among which an alignment may choose
 	background    = 600.0 // words of other text that frequencies assume
-	mostGain      = 4.0   // of one word: a word that nothing else holds may still be a name
+	maxGain       = 4.0   // of one word: a word that nothing else holds may still be a name
 	bareContent   = -0.75 // a content word without a counterpart
 	bareStop      = -0.4
 	bareSource    = -0.3 // a word of the source's side without a counterpart
@@ -50,10 +50,10 @@ const (
 	// found to be one.
 	rewordedOdds = 9.0
 	summaryOdds  = 8.0
-	mostNeeded   = 18.0
-	// mostFall is by how much the score of a stretch may fall and rise again: a sentence of the writer's own between
+	maxNeeded    = 18.0
+	// maxFall is by how much the score of a stretch may fall and rise again: a sentence of the writer's own between
 	// two reworded ones falls by more, chance counterparts of its common words included (doc/evaluation/align.md).
-	mostFall = 12.0
+	maxFall = 12.0
 	// weakerSeed is the least score of two units, and weakerOdds that of a stretch of them, in a pair that shares a
 	// passage already.
 	weakerSeed = 0.28
@@ -72,12 +72,12 @@ type evidence struct {
 	again          int              // comparisons left for what a first one leaves unpaired
 }
 
-// mostAgain bounds the comparisons of leftovers of one pair, so that its cost stays linear.
-const mostAgain = 64
+// maxAgain bounds the comparisons of leftovers of one pair, so that its cost stays linear.
+const maxAgain = 64
 
 func newEvidence(a, b *Text, o *Options) *evidence {
 	e := &evidence{a: a, b: b, stemsA: a.byStems(), stemsB: b.byStems(), count: make(map[uint64]int32, len(a.words)),
-		least: int32(o.LeastVerbatim) / 2, again: mostAgain}
+		least: int32(o.LeastVerbatim) / 2, again: maxAgain}
 	for _, words := range [][]token{e.stemsA, e.stemsB} {
 		for i := range words {
 			e.count[words[i].hash]++
@@ -85,7 +85,7 @@ func newEvidence(a, b *Text, o *Options) *evidence {
 	}
 	e.words = float64(len(a.words)+len(b.words)) + background
 	places := math.Log(float64(len(a.words)+1)) + math.Log(float64(len(b.words)+1))
-	e.needed = min(places+leastOdds, mostNeeded)
+	e.needed = min(places+leastOdds, maxNeeded)
 	return e
 }
 
@@ -263,10 +263,10 @@ func (e *evidence) local(s stretch, needed float64) []stretch {
 
 // divided appends a stretch of highest score to out, without what is the writer's own between two parts of it. A part
 // of a maximal stretch scores at least as much as any fall beside it (Ruzzo and Tompa 1999), so both sides of one that
-// is deeper than mostFall say enough for themselves.
+// is deeper than maxFall say enough for themselves.
 func (e *evidence) divided(out []stretch, whole stretch, steps []step, score, needed float64) []stretch {
 	from, to, fall := deepest(steps)
-	if score < needed || fall > -mostFall {
+	if score < needed || fall > -maxFall {
 		return e.keep(out, whole, steps, score, needed)
 	}
 	for _, side := range [][]step{steps[:from], steps[to:]} {
@@ -310,7 +310,7 @@ func apart(steps []step) {
 	own, net := 0, 0.0
 	for i := range steps {
 		s := &steps[i]
-		s.breaks = s.breaks || s.bareA > mostBare || s.bareB > mostBare || s.own > mostOwn
+		s.breaks = s.breaks || s.bareA > maxBare || s.bareB > maxBare || s.own > maxOwn
 		own, net = own+s.own, net+s.loss
 		if s.n < copiedWords {
 			net += s.gain
@@ -330,7 +330,7 @@ func (e *evidence) keep(out []stretch, whole stretch, steps []step, score, neede
 	if score < needed || letters(e.a.words[s.a0:s.a1]) < e.least || !e.dense(s, steps) {
 		return out
 	}
-	if bare(e.b.words[s.b0:s.b1]) > mostWider*bare(e.a.words[s.a0:s.a1]) {
+	if bare(e.b.words[s.b0:s.b1]) > maxWider*bare(e.a.words[s.a0:s.a1]) {
 		widest := 1
 		for i := range steps[1:] {
 			if steps[i+1].bareB > steps[widest].bareB {
@@ -367,7 +367,7 @@ func (e *evidence) gain(r run) float64 {
 			sum += math.Log(alignedReused / min(reach*f, alignedReused))
 			continue
 		}
-		sum += min(math.Log(nextReused/min(f, nextReused)), mostGain)
+		sum += min(math.Log(nextReused/min(f, nextReused)), maxGain)
 	}
 	return sum
 }

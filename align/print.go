@@ -21,9 +21,9 @@ type Print struct {
 // printHashes is the number of hashes in a fingerprint of a scheme with b = 4, which alone is meant.
 const printHashes = concordat.Nibbles
 
-// mostPrintCells bounds the comparisons of fingerprints, which have no inverted list: beyond it only
+// maxPrintCells bounds the comparisons of fingerprints, which have no inverted list: beyond it only
 // sentences around equal bands are compared.
-const mostPrintCells = 1 << 24
+const maxPrintCells = 1 << 24
 
 // PairPrints returns the passages of a that stand in b as far as fingerprints of one scheme with four
 // bits a hash can tell, in order of a. a and b are in order of their texts. Spans cover whole sentences,
@@ -129,7 +129,7 @@ func comparePrints(a, b []Print, o *Options) []cell {
 // columnsOf returns which sentences of b to compare with sentence i of a, ascending: all of them, or
 // in large documents those around one that shares a band with a sentence around i.
 func columnsOf(a, b []Print) func(i int) []int32 {
-	if len(a)*len(b) <= mostPrintCells {
+	if len(a)*len(b) <= maxPrintCells {
 		all := make([]int32, 0, len(b))
 		for j := range b {
 			if b[j].Features > 0 {
@@ -139,14 +139,14 @@ func columnsOf(a, b []Print) func(i int) []int32 {
 		return func(int) []int32 { return all }
 	}
 	const (
-		around   = 3  // sentences, on either side
-		mostHeld = 16 // sentences of one band that are followed
+		around  = 3  // sentences, on either side
+		maxHeld = 16 // sentences of one band that are followed
 	)
 	var held [concordat.Bands]map[uint32][]int32
 	for k := range held {
 		held[k] = make(map[uint32][]int32)
 		for j := range b {
-			if band := b[j].Fingerprint.Band(k); len(held[k][band]) < mostHeld {
+			if band := b[j].Fingerprint.Band(k); len(held[k][band]) < maxHeld {
 				held[k][band] = append(held[k][band], int32(j))
 			}
 		}

@@ -11,7 +11,7 @@ import (
 // the bounds are letters of whole units.
 const (
 	// bareLetters is the most letters in a row without a counterpart on either side: two short sentences or a long one,
-	// about mostBare words.
+	// about maxBare words.
 	bareLetters = 150
 	// leastLike is the least similarity of two units that are each other's counterpart: less only looks alike because the
 	// units around do. Of fingerprints, leastLikePrints: six of 25 hashes are equal by chance once in 270
@@ -84,7 +84,7 @@ func (p *pairing) keepPiece(out []cluster, cells []cell, summary bool) []cluster
 	if len(c.seeds) == 0 || p.short(c) || !p.says(&c, summary) {
 		return out
 	}
-	if na, nb := charsOf(p.a[c.a0:c.a1]), charsOf(p.b[c.b0:c.b1]); float64(nb) > mostWider*float64(na) {
+	if na, nb := charsOf(p.a[c.a0:c.a1]), charsOf(p.b[c.b0:c.b1]); float64(nb) > maxWider*float64(na) {
 		if one, other := p.divided(c.seeds); len(other) > 0 {
 			return p.keepPiece(p.keepPiece(out, one, summary), other, summary)
 		}

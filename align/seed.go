@@ -17,8 +17,8 @@ const (
 	// workPerUnit bounds the products of one pair: the stems that cost most, which are those held by
 	// most units and so weigh least, are left out until the rest keeps below this many for each unit.
 	workPerUnit = 2000
-	// mostCells is how many cells a row or a column keeps, the most similar.
-	mostCells = 48
+	// maxCells is how many cells a row or a column keeps, the most similar.
+	maxCells = 48
 )
 
 // weights gives every stem of both texts its weight and pairs the ranks of the stems they share.
@@ -169,7 +169,7 @@ func compare(a, b *Text, w *weights, o *Options) []cell {
 			// Dice's measure on weighted vectors keeps a short unit from matching a long one.
 			if d > least*x*y && 2*d > floor*(x*x+y*y) {
 				cells = append(cells, cell{row: int32(i), col: j, sim: d / (x * y)})
-				if len(cells)-begin == 4*mostCells {
+				if len(cells)-begin == 4*maxCells {
 					cells = cells[:begin+len(strongest(cells[begin:]))]
 					least = cells[len(cells)-1].sim
 				}
@@ -182,9 +182,9 @@ func compare(a, b *Text, w *weights, o *Options) []cell {
 	return thin(cells, len(b.units))
 }
 
-// strongest moves the most similar cells of a row to its front and returns at most mostCells.
+// strongest moves the most similar cells of a row to its front and returns at most maxCells.
 func strongest(row []cell) []cell {
-	if len(row) <= mostCells {
+	if len(row) <= maxCells {
 		return row
 	}
 	slices.SortFunc(row, func(x, y cell) int {
@@ -196,16 +196,16 @@ func strongest(row []cell) []cell {
 		}
 		return int(x.col - y.col)
 	})
-	return row[:mostCells]
+	return row[:maxCells]
 }
 
-// thin leaves each column at most mostCells cells, the most similar, in the order of rows.
+// thin leaves each column at most maxCells cells, the most similar, in the order of rows.
 func thin(cells []cell, cols int) []cell {
 	held := make([]int32, cols)
 	over := false
 	for i := range cells {
 		held[cells[i].col]++
-		over = over || held[cells[i].col] > mostCells
+		over = over || held[cells[i].col] > maxCells
 	}
 	if !over {
 		return cells
@@ -224,7 +224,7 @@ func thin(cells []cell, cols int) []cell {
 	})
 	kept := cells[:0]
 	for i := range byCol {
-		if i < mostCells || byCol[i-mostCells].col != byCol[i].col {
+		if i < maxCells || byCol[i-maxCells].col != byCol[i].col {
 			kept = append(kept, byCol[i])
 		}
 	}

@@ -46,8 +46,8 @@ type entry struct{ term, count int32 }
 const (
 	// leastWords: a shorter unit says too little by itself and joins the next.
 	leastWords = 6
-	// mostChars: passages begin and end at units, so long ones blur their edges.
-	mostChars = 125
+	// maxChars: passages begin and end at units, so long ones blur their edges.
+	maxChars = 125
 )
 
 // Prepare cuts text into units and words. Its cost is linear in the text, about 0.3 ms for 3,000
@@ -166,17 +166,17 @@ func cut(words []token, sentences []sentence) []unit {
 	return units
 }
 
-// divide appends s, cut into pieces of at most mostChars letters where it is longer: before the
+// divide appends s, cut into pieces of at most maxChars letters where it is longer: before the
 // last word that follows a clause mark, if the piece then keeps a quarter of that, else at a word.
 func divide(units []unit, words []token, s sentence) []unit {
 	first := s.first
 	chars, cutAt, cutChars := int32(0), int32(0), int32(0)
 	for i := s.first; i < s.last; i++ {
 		w := &words[i]
-		if i > first && w.flags&afterClause != 0 && chars >= mostChars/4 {
+		if i > first && w.flags&afterClause != 0 && chars >= maxChars/4 {
 			cutAt, cutChars = i, chars
 		}
-		if chars+w.chars > mostChars && i > first {
+		if chars+w.chars > maxChars && i > first {
 			if cutAt <= first {
 				cutAt, cutChars = i, chars
 			}
@@ -284,8 +284,8 @@ func (t *Text) rank(hashes []uint64, of []int32) {
 // mutedTerm stands for the stem of a word that takes no part.
 const mutedTerm = -1
 
-// mostMarks bounds the punctuation that clings to a passage's first and last word.
-const mostMarks = 3
+// maxMarks bounds the punctuation that clings to a passage's first and last word.
+const maxMarks = 3
 
 // span returns where words [first, last) stand, with the punctuation that clings to their outer ends:
 // quotation marks and brackets before, full stops and the like behind.
@@ -298,14 +298,14 @@ func (t *Text) span(first, last int32) concordat.Span {
 	if int(last) < len(t.words) {
 		to = int(t.words[last].start)
 	}
-	for range mostMarks {
+	for range maxMarks {
 		r, size := utf8.DecodeRuneInString(t.source[s.End:to])
 		if size == 0 || r == utf8.RuneError || unicode.IsSpace(r) || opening(r) {
 			break
 		}
 		s.End += size
 	}
-	for range mostMarks {
+	for range maxMarks {
 		r, size := utf8.DecodeLastRuneInString(t.source[from:s.Start])
 		if size == 0 || r == utf8.RuneError || !opening(r) && !unicode.Is(unicode.Pf, r) && r != '"' && r != '\'' {
 			break

@@ -11,10 +11,10 @@ type run struct{ a, b, n int32 }
 const (
 	// gram is the number of words by which a run is found; a shorter one is not.
 	gram = 5
-	// mostPlaces bounds the places of B that are tried for one word of A.
-	mostPlaces = 8
-	// mostBack bounds how far a run is followed backwards into the one before it.
-	mostBack = 64
+	// maxPlaces bounds the places of B that are tried for one word of A.
+	maxPlaces = 8
+	// maxBack bounds how far a run is followed backwards into the one before it.
+	maxBack = 64
 )
 
 // places finds the positions of B at which a gram of words begins.
@@ -57,7 +57,7 @@ func placesOf(words []token) *places {
 
 // runs returns the runs of equal words of both texts with at least least letters, in order of A. Of A, whose words are as
 // long as those of B that they equal, it looks at the hashes alone.
-// At every word of A it takes the longest of the last mostPlaces places in B, then goes on behind
+// At every word of A it takes the longest of the last maxPlaces places in B, then goes on behind
 // it, so each word is compared at most a fixed number of times.
 func runs(a, b []token, least int32) []run {
 	if len(a) < gram || len(b) < gram {
@@ -70,7 +70,7 @@ func runs(a, b []token, least int32) []run {
 	for i := 0; i < len(hashes); {
 		best := run{}
 		tried := 0
-		for j := p.head[hashes[i]]; j != 0 && tried < mostPlaces; j = p.next[j-1] {
+		for j := p.head[hashes[i]]; j != 0 && tried < maxPlaces; j = p.next[j-1] {
 			tried++
 			n := equal(a[i:], b[j-1:])
 			if n > best.n {
@@ -82,7 +82,7 @@ func runs(a, b []token, least int32) []run {
 			continue
 		}
 		i += int(best.n)
-		for k := 0; k < mostBack && best.a > 0 && best.b > 0 && a[best.a-1].hash == b[best.b-1].hash && a[best.a-1].hash != mutedHash; k++ {
+		for k := 0; k < maxBack && best.a > 0 && best.b > 0 && a[best.a-1].hash == b[best.b-1].hash && a[best.a-1].hash != mutedHash; k++ {
 			best.a, best.b, best.n = best.a-1, best.b-1, best.n+1
 		}
 		if letters(b[best.b:best.b+best.n]) >= least {

@@ -36,10 +36,10 @@ type Client struct {
 
 const (
 	prefix = "/api/v1"
-	// mostWait bounds the pause between two tries.
-	mostWait = 30 * time.Second
-	// mostProblem bounds what is read of a refusal.
-	mostProblem = 1 << 20
+	// maxWait bounds the pause between two tries.
+	maxWait = 30 * time.Second
+	// maxProblem bounds what is read of a refusal.
+	maxProblem = 1 << 20
 )
 
 // New returns a client. It fails where the address is no http or https URL or the token is empty.
@@ -148,9 +148,9 @@ func (c *Client) send(ctx context.Context, r request, body func() io.Reader, med
 		}
 		pause := time.Duration((0.5 + mathrand.Float64()/2) * float64(wait))
 		if refused {
-			pause = max(pause, min(p.After, mostWait))
+			pause = max(pause, min(p.After, maxWait))
 		}
-		wait = min(2*wait, mostWait)
+		wait = min(2*wait, maxWait)
 		if err := sleep(ctx, pause); err != nil {
 			return nil, err
 		}
@@ -200,7 +200,7 @@ func (c *Client) once(ctx context.Context, r request, body io.Reader, media stri
 func problemOf(resp *http.Response) *Problem {
 	defer func() { _ = resp.Body.Close() }()
 	p := &Problem{}
-	b, err := io.ReadAll(io.LimitReader(resp.Body, mostProblem))
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
 	if err != nil || json.Unmarshal(b, p) != nil || p.Status == 0 {
 		*p = Problem{}
 	}

@@ -28,8 +28,8 @@ type Notification struct {
 	Data      json.RawMessage `json:"data"`
 }
 
-// mostSignatures bounds the signatures of one header that are tried.
-const mostSignatures = 20
+// maxSignatures bounds the signatures of one header that are tried.
+const maxSignatures = 20
 
 // Verify returns what a webhook's request tells, or an error that wraps ErrSignature. secret is as the
 // site has shown it, beginning with whsec_; body is the request's, byte for byte; now is the time.
@@ -52,7 +52,7 @@ func Verify(secret string, h http.Header, body []byte, now time.Time) (*Notifica
 	_, _ = m.Write(body)
 	want := m.Sum(nil)
 	for i, one := range strings.Fields(h.Get("Webhook-Signature")) {
-		if i == mostSignatures {
+		if i == maxSignatures {
 			break
 		}
 		text, ok := strings.CutPrefix(one, "v1,")

@@ -183,7 +183,7 @@ func (c *Copy) catchUp(ctx context.Context, low uint64) bool {
 // serveAsk answers another node.
 func (n *Node) serveAsk(w http.ResponseWriter, r *http.Request) {
 	var q question
-	if err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, mostBody)).Decode(&q); err != nil {
+	if err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&q); err != nil {
 		fail(w, fmt.Errorf("question: %w: %w", concordat.ErrInvalid, err))
 		return
 	}

@@ -33,7 +33,7 @@ const (
 	tokensName = "tokens.json"
 	// TokenTime is how long a token is good.
 	TokenTime = time.Hour
-	mostJoin  = 1 << 20
+	maxJoin   = 1 << 20
 	maxTokens = 100
 )
 
@@ -79,7 +79,7 @@ func readTokens(dir string) (ts []storedToken, err error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	if err == nil && (len(b) > mostJoin || json.Unmarshal(b, &ts) != nil) {
+	if err == nil && (len(b) > maxJoin || json.Unmarshal(b, &ts) != nil) {
 		err = fmt.Errorf("%s: %w", filepath.Join(dir, tokensName), concordat.ErrCorrupt)
 	}
 	return ts, err
@@ -174,7 +174,7 @@ func (n *Node) LetIn(dir string, files func() (map[string][]byte, error)) http.H
 
 func (n *Node) letIn(r *http.Request, dir string, files func() (map[string][]byte, error)) (out joinAnswer, err error) {
 	var in joinRequest
-	if err := json.NewDecoder(http.MaxBytesReader(nil, r.Body, mostJoin)).Decode(&in); err != nil {
+	if err := json.NewDecoder(http.MaxBytesReader(nil, r.Body, maxJoin)).Decode(&in); err != nil {
 		return out, fmt.Errorf("%w: %w", concordat.ErrInvalid, err)
 	}
 	now := time.Now()
@@ -245,7 +245,7 @@ func Join(ctx context.Context, dir string, t Token, zone string) (map[string][]b
 		return nil, readError(resp)
 	}
 	var out joinAnswer
-	if err := json.NewDecoder(io.LimitReader(resp.Body, 16*mostJoin)).Decode(&out); err != nil {
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 16*maxJoin)).Decode(&out); err != nil {
 		return nil, fmt.Errorf("node at %s: %w: %w", t.Address, concordat.ErrInvalid, err)
 	}
 	block, _ := pem.Decode(out.Authority)

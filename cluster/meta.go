@@ -21,7 +21,7 @@ const (
 
 const (
 	metaFormat = 1
-	mostMeta   = 64 << 10
+	maxMeta    = 64 << 10
 )
 
 type storedMeta struct {
@@ -40,7 +40,7 @@ func readMeta(dir string) (replica.Meta, error) {
 		return replica.Meta{}, err
 	}
 	var m storedMeta
-	if len(b) > mostMeta || json.Unmarshal(b, &m) != nil {
+	if len(b) > maxMeta || json.Unmarshal(b, &m) != nil {
 		return replica.Meta{}, fmt.Errorf("%s: %w", path, concordat.ErrCorrupt)
 	}
 	if m.Format != metaFormat {

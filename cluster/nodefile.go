@@ -50,7 +50,7 @@ func readNodeFile(dir string) (f nodeFile, err error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return f, nil
 	}
-	if err == nil && (len(b) > mostMeta || json.Unmarshal(b, &f) != nil || f.Format != 1) {
+	if err == nil && (len(b) > maxMeta || json.Unmarshal(b, &f) != nil || f.Format != 1) {
 		err = fmt.Errorf("%s: %w", filepath.Join(dir, nodeFileName), concordat.ErrCorrupt)
 	}
 	return f, err

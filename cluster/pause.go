@@ -229,7 +229,7 @@ func (c *Copy) frozenOf(moment string) (*frozenIndex, error) {
 
 func (n *Node) serveHold(w http.ResponseWriter, r *http.Request) {
 	var in pauseRequest
-	err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, mostFetch)).Decode(&in)
+	err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, maxFetch)).Decode(&in)
 	if err == nil {
 		err = n.pauseWrites(r.Context(), in)
 	}
@@ -242,7 +242,7 @@ func (n *Node) serveHold(w http.ResponseWriter, r *http.Request) {
 
 func (n *Node) serveRelease(w http.ResponseWriter, r *http.Request) {
 	var moment string
-	if err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, mostFetch)).Decode(&moment); err != nil {
+	if err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, maxFetch)).Decode(&moment); err != nil {
 		fail(w, fmt.Errorf("%w: %w", concordat.ErrInvalid, err))
 		return
 	}
@@ -251,7 +251,7 @@ func (n *Node) serveRelease(w http.ResponseWriter, r *http.Request) {
 
 func (n *Node) serveDrop(w http.ResponseWriter, r *http.Request) {
 	var moment string
-	if err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, mostFetch)).Decode(&moment); err != nil || moment == "" {
+	if err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, maxFetch)).Decode(&moment); err != nil || moment == "" {
 		fail(w, fmt.Errorf("moment: %w: %w", concordat.ErrInvalid, err))
 		return
 	}

@@ -21,9 +21,9 @@ import (
 
 const (
 	peerPrefix = "/cluster/node/" + version + "/"
-	mostFetch  = 64 << 10
-	// mostReply bounds an answer: one record of the greatest size, or many small ones.
-	mostReply = wal.MaxPayload + 1<<20
+	maxFetch   = 64 << 10
+	// maxReply bounds an answer: one record of the greatest size, or many small ones.
+	maxReply = wal.MaxPayload + 1<<20
 )
 
 // NodeHandler answers HTTPPeers' calls with the copies that lookup knows.
@@ -48,7 +48,7 @@ func NodeHandler(lookup func(concordat.ShardID) (*Copy, bool)) http.Handler {
 }
 
 func serveFetch(w http.ResponseWriter, r *http.Request, c *Copy) error {
-	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostFetch))
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxFetch))
 	if err != nil {
 		return fmt.Errorf("fetch: %w: %w", concordat.ErrInvalid, err)
 	}
@@ -120,7 +120,7 @@ func (p *HTTPPeers) exchange(ctx context.Context, to coord.Node, shard concordat
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
-	if err := gob.NewDecoder(io.LimitReader(resp.Body, mostBody)).Decode(answer); err != nil {
+	if err := gob.NewDecoder(io.LimitReader(resp.Body, maxBody)).Decode(answer); err != nil {
 		if ctx.Err() != nil {
 			return fmt.Errorf("node %s: %w", to.ID, context.Cause(ctx))
 		}
@@ -136,7 +136,7 @@ func (p *HTTPPeers) Fetch(ctx context.Context, to coord.Node, shard concordat.Sh
 		return replica.Reply{}, err
 	}
 	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
-	whole, err := io.ReadAll(io.LimitReader(resp.Body, mostReply+mostFetch))
+	whole, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+maxFetch))
 	if err != nil {
 		return replica.Reply{}, err
 	}

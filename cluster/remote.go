@@ -20,8 +20,8 @@ const version = "1"
 
 const (
 	prefix = "/cluster/" + version + "/"
-	// mostBody bounds one message: a batch of profiles with their texts.
-	mostBody    = 1 << 30
+	// maxBody bounds one message: a batch of profiles with their texts.
+	maxBody     = 1 << 30
 	dialTimeout = 10 * time.Second
 )
 
@@ -46,7 +46,7 @@ func Handler(lookup func(name string) (concordat.Index, bool)) http.Handler {
 				fail(w, fmt.Errorf("index %s: %w", r.PathValue("name"), concordat.ErrNotFound))
 				return
 			}
-			out, err := answer(r.Context(), ix, gob.NewDecoder(http.MaxBytesReader(w, r.Body, mostBody)))
+			out, err := answer(r.Context(), ix, gob.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)))
 			if err != nil {
 				fail(w, err)
 				return
@@ -152,8 +152,8 @@ func (r *Remote) call(ctx context.Context, call string, question, answer any) er
 	if err := gob.NewEncoder(&b).Encode(question); err != nil {
 		return fmt.Errorf("%s: %w: %w", call, concordat.ErrInvalid, err)
 	}
-	if b.Len() > mostBody {
-		return fmt.Errorf("%s: %w: %d MiB in one call, at most %d", call, concordat.ErrInvalid, b.Len()>>20, mostBody>>20)
+	if b.Len() > maxBody {
+		return fmt.Errorf("%s: %w: %d MiB in one call, at most %d", call, concordat.ErrInvalid, b.Len()>>20, maxBody>>20)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.base+call, &b)
 	if err != nil {

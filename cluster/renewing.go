@@ -59,7 +59,7 @@ func (t *Trust) renewal(dir string, r *http.Request) (coord.NodeID, []byte, erro
 		return node, nil, err
 	}
 	var in renewRequest
-	if err := json.NewDecoder(http.MaxBytesReader(nil, r.Body, mostJoin)).Decode(&in); err != nil {
+	if err := json.NewDecoder(http.MaxBytesReader(nil, r.Body, maxJoin)).Decode(&in); err != nil {
 		return node, nil, fmt.Errorf("%w: %w", concordat.ErrInvalid, err)
 	}
 	key, err := requestKey(in.Request)
@@ -139,6 +139,6 @@ func (t *Trust) askRenewal(ctx context.Context, from coord.Node, request []byte)
 	if resp.StatusCode != http.StatusOK {
 		return nil, errors.Join(readError(resp), resp.Body.Close())
 	}
-	cert, err := io.ReadAll(io.LimitReader(resp.Body, mostJoin))
+	cert, err := io.ReadAll(io.LimitReader(resp.Body, maxJoin))
 	return cert, errors.Join(err, resp.Body.Close())
 }

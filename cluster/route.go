@@ -217,7 +217,7 @@ func (p *HTTPPeers) write(ctx context.Context, to coord.Node, id concordat.Shard
 }
 
 func serveWrite(w http.ResponseWriter, r *http.Request, c *Copy) error {
-	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		return fmt.Errorf("write: %w: %w", concordat.ErrInvalid, err)
 	}

@@ -36,15 +36,15 @@ import (
 //	end: a name of length 0              2
 
 const (
-	callSnapshot   = "snapshot2"
-	snapshotMagic  = "concsnap\x01"
-	snapshotPiece  = 256 << 10
-	mostFiles      = 1 << 16
-	mostSnapName   = 1 << 10
-	syncEvery      = 8 << 20 // bytes of a file after which the disk may begin
-	syncsAtOnce    = 4
-	sendingSuffix  = ".sending" // of the folders from which small files are sent
-	mostSnapPieces = 1 << 24    // of one file
+	callSnapshot  = "snapshot2"
+	snapshotMagic = "concsnap\x01"
+	snapshotPiece = 256 << 10
+	maxFiles      = 1 << 16
+	maxSnapName   = 1 << 10
+	syncEvery     = 8 << 20 // bytes of a file after which the disk may begin
+	syncsAtOnce   = 4
+	sendingSuffix = ".sending" // of the folders from which small files are sent
+	maxSnapPieces = 1 << 24    // of one file
 )
 
 // serveSnapshot sends a snapshot of c.
@@ -190,7 +190,7 @@ func (r *receiver) all() (newest uint64, err error) {
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return 0, err
 	}
-	for range mostFiles {
+	for range maxFiles {
 		name, err := r.name()
 		if err != nil {
 			return 0, err
@@ -202,7 +202,7 @@ func (r *receiver) all() (newest uint64, err error) {
 			return 0, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return 0, fmt.Errorf("more than %d files: %w", mostFiles, concordat.ErrInvalid)
+	return 0, fmt.Errorf("more than %d files: %w", maxFiles, concordat.ErrInvalid)
 }
 
 // name reads the name of the next file; there is none after the last.
@@ -215,7 +215,7 @@ func (r *receiver) name() (string, error) {
 	if k == 0 {
 		return "", nil
 	}
-	if k > mostSnapName {
+	if k > maxSnapName {
 		return "", fmt.Errorf("name of %d bytes: %w", k, concordat.ErrInvalid)
 	}
 	b := make([]byte, k)
@@ -256,7 +256,7 @@ func (r *receiver) pieces(out *os.File) error {
 	busy <- struct{}{}
 	defer func() { <-busy }()
 	written := 0
-	for range mostSnapPieces {
+	for range maxSnapPieces {
 		var n [4]byte
 		if _, err := io.ReadFull(r.in, n[:]); err != nil {
 			return err
@@ -284,7 +284,7 @@ func (r *receiver) pieces(out *os.File) error {
 			}
 		}
 	}
-	return fmt.Errorf("more than %d pieces: %w", mostSnapPieces, concordat.ErrInvalid)
+	return fmt.Errorf("more than %d pieces: %w", maxSnapPieces, concordat.ErrInvalid)
 }
 
 func (r *receiver) compare(h hash.Hash) error {

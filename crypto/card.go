@@ -32,10 +32,10 @@ const (
 
 // Bounds of a card.
 const (
-	MaxCard   = 64 << 10
-	mostURLs  = 8
-	mostKeys  = 48
-	mostSuite = 8
+	MaxCard  = 64 << 10
+	maxURLs  = 8
+	maxKeys  = 48
+	maxSuite = 8
 )
 
 // CardFields are the fields of a card besides the keys: a site's own description.
@@ -151,8 +151,8 @@ func (f CardFields) validate() error {
 	if len(f.Contact) > 1024 || !printable(f.Contact) {
 		errs = append(errs, fmt.Errorf("card: contact: %w: at most 1024 bytes of printable text", ErrFormat))
 	}
-	if len(f.URLs) > mostURLs {
-		errs = append(errs, fmt.Errorf("card: %w: %d addresses, not at most %d", ErrFormat, len(f.URLs), mostURLs))
+	if len(f.URLs) > maxURLs {
+		errs = append(errs, fmt.Errorf("card: %w: %d addresses, not at most %d", ErrFormat, len(f.URLs), maxURLs))
 	}
 	for _, u := range f.URLs {
 		errs = append(errs, checkURL(u))
@@ -215,23 +215,23 @@ func (c *Card) read(d *decoder) {
 	c.Root = ed25519.PublicKey(d.take(ed25519.PublicKeySize))
 	c.Serial, c.NotBefore, c.NotAfter = d.u64(), d.time(), d.time()
 	c.Name = d.text(int(d.u8()))
-	for range d.count(mostURLs) {
+	for range d.count(maxURLs) {
 		c.URLs = append(c.URLs, d.text(int(d.u16())))
 	}
-	for range d.count(mostKeys) {
+	for range d.count(maxKeys) {
 		c.Signing = append(c.Signing, PublicKey{Epoch: d.u32(), Key: d.take(ed25519.PublicKeySize), From: d.time(), To: d.time()})
 	}
-	for range d.count(mostKeys) {
+	for range d.count(maxKeys) {
 		k := PublicKey{Epoch: d.u32(), Suite: Suite(d.u8())}
 		k.Key = d.take(int(d.u16()))
 		k.From, k.To = d.time(), d.time()
 		c.Sealing = append(c.Sealing, k)
 	}
-	for range d.count(mostKeys) {
+	for range d.count(maxKeys) {
 		c.TLS = append(c.TLS, d.array32())
 	}
 	c.Modes = Modes(d.u8())
-	for range d.count(mostSuite) {
+	for range d.count(maxSuite) {
 		c.Suites = append(c.Suites, Suite(d.u8()))
 	}
 	c.Contact = d.text(int(d.u16()))

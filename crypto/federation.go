@@ -193,8 +193,8 @@ func federationName(s string) bool {
 
 // Most epochs and members of a grant.
 const (
-	mostEpochs  = 8
-	MostMembers = 1024
+	maxEpochs  = 8
+	MaxMembers = 1024
 )
 
 // FederationGrant has the keys that the leading site of a federation sends each member, sealed, in a message of
@@ -210,7 +210,7 @@ const grantMagic = "CCDG"
 // Bytes returns the payload of the grant. It holds the secrets: seal it, keep it nowhere.
 func (g *FederationGrant) Bytes() ([]byte, error) {
 	f := g.Federation
-	if !federationName(f.Name) || len(f.Epochs) == 0 || len(f.Epochs) > mostEpochs || len(g.Members) > MostMembers {
+	if !federationName(f.Name) || len(f.Epochs) == 0 || len(f.Epochs) > maxEpochs || len(g.Members) > MaxMembers {
 		return nil, fmt.Errorf("federation %q: %w", f.Name, ErrFormat)
 	}
 	b := append([]byte(grantMagic), 1)
@@ -241,7 +241,7 @@ func (f Federation) append(b []byte) []byte {
 
 func readFederation(d *decoder) Federation {
 	f := Federation{Name: string(d.take(int(d.u8())))}
-	for range d.count(mostEpochs) {
+	for range d.count(maxEpochs) {
 		e := FederationEpoch{Number: d.u32(), From: d.time(), To: d.time(), secret: d.array32()}
 		if e.To.UnixMilli() == 0 {
 			e.To = time.Time{}
@@ -266,7 +266,7 @@ func ParseFederationGrant(b []byte) (*FederationGrant, error) {
 	for n := d.u16(); n > 0 && !d.bad; n-- {
 		g.Members = append(g.Members, d.array32())
 	}
-	if magic != grantMagic || version != 1 || len(g.Members) > MostMembers {
+	if magic != grantMagic || version != 1 || len(g.Members) > MaxMembers {
 		d.bad = true
 	}
 	return g, d.end("federation grant")

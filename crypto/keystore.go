@@ -34,8 +34,8 @@ const (
 	argonPasses = 3
 	argonLanes  = 1
 
-	mostArgonMemory = 1 << 20 // KiB
-	mostArgonPasses = 16
+	maxArgonMemory = 1 << 20 // KiB
+	maxArgonPasses = 16
 )
 
 const (
@@ -117,7 +117,7 @@ func unlock(b []byte, want byte, s Secret) (SiteID, []byte, error) {
 	case kind != s.kind:
 		return site, nil, fmt.Errorf("keystore: %w: it opens with a %s", ErrPassphrase,
 			map[byte]string{kindPassphrase: "passphrase", kindKey: "key file"}[kind])
-	case kind == kindPassphrase && (memory < 8 || memory > mostArgonMemory || passes < 1 || passes > mostArgonPasses || lanes != argonLanes):
+	case kind == kindPassphrase && (memory < 8 || memory > maxArgonMemory || passes < 1 || passes > maxArgonPasses || lanes != argonLanes):
 		return site, nil, fmt.Errorf("keystore: %w: cost of the passphrase", ErrFormat)
 	}
 	a, err := chacha20poly1305.NewX(s.wrapping(salt, memory, passes, lanes))

@@ -36,8 +36,8 @@ const (
 	headerTime   = 10 * time.Second
 	idleTime     = 2 * time.Minute
 
-	// mostConnections bounds those of people and programs, however many descriptors there are.
-	mostConnections = 8192
+	// maxConnections bounds those of people and programs, however many descriptors there are.
+	maxConnections = 8192
 )
 
 // Options say how a site is served.
@@ -192,7 +192,7 @@ func (s *Daemon) start(ctx context.Context, g *errgroup.Group, d *WebApp, l list
 	people := d.Pages.Server(s.public(d.Pages))
 	people.RegisterOnShutdown(d.Pages.EndStreams)
 	// The other half of the descriptors is for the store, the index, files and partners.
-	serveAt(ctx, g, d.Pages.Listener(l.public, min(instance.Descriptors()/2, mostConnections)), people)
+	serveAt(ctx, g, d.Pages.Listener(l.public, min(instance.Descriptors()/2, maxConnections)), people)
 	if l.metrics != nil {
 		serveAt(ctx, g, l.metrics, &http.Server{Handler: s.metrics(d.queue), ReadHeaderTimeout: headerTime, ReadTimeout: headerTime,
 			IdleTimeout: idleTime})

@@ -20,10 +20,10 @@ import (
 const (
 	// pageWidth is the width of a page's picture in pixels: what a screen shows, twice as sharp as its text needs.
 	pageWidth = 1200
-	// mostPageBytes bounds the pictures and letters of pages that are kept for the next look.
-	mostPageBytes = 64 << 20
-	// mostPageReaders bounds the children that draw pages at a time; others wait.
-	mostPageReaders = 2
+	// maxPageBytes bounds the pictures and letters of pages that are kept for the next look.
+	maxPageBytes = 64 << 20
+	// maxPageReaders bounds the children that draw pages at a time; others wait.
+	maxPageReaders = 2
 )
 
 // originals draws pages of what was handed in, in children of the reader. It is safe for concurrent use.
@@ -42,7 +42,7 @@ type originals struct {
 var _ web.Originals = (*originals)(nil)
 
 func newOriginals(files *store.Files, r *instance.Reader) *originals {
-	return &originals{files: files, reader: r, turn: make(chan struct{}, mostPageReaders), kept: map[string]any{}, sizes: map[string]int{}}
+	return &originals{files: files, reader: r, turn: make(chan struct{}, maxPageReaders), kept: map[string]any{}, sizes: map[string]int{}}
 }
 
 // pdfHead is how many bytes of a file are looked at for the signature of PDF.
@@ -175,13 +175,13 @@ func (o *originals) touch(key string) {
 func (o *originals) put(key string, v any, size int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if _, ok := o.kept[key]; ok || size > mostPageBytes {
+	if _, ok := o.kept[key]; ok || size > maxPageBytes {
 		return
 	}
 	o.kept[key], o.sizes[key] = v, size
 	o.bytes += size
 	o.touch(key)
-	for o.bytes > mostPageBytes {
+	for o.bytes > maxPageBytes {
 		old := o.order[0]
 		o.order = o.order[1:]
 		o.bytes -= o.sizes[old]

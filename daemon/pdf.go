@@ -10,12 +10,12 @@ import (
 	"concordat/report/pdf"
 )
 
-// mostPDFs bounds the PDF reports that are made at a time: a long one takes about 100 MB meanwhile.
-const mostPDFs = 2
+// maxPDFs bounds the PDF reports that are made at a time: a long one takes about 100 MB meanwhile.
+const maxPDFs = 2
 
 // pdfWriter returns what writes a report for the pages in a browser.
 func pdfWriter(o *instance.Instance, sign *signing.Source) func(context.Context, io.Writer, *report.Report, bool) error {
-	turn := make(chan struct{}, mostPDFs)
+	turn := make(chan struct{}, maxPDFs)
 	return func(ctx context.Context, w io.Writer, rep *report.Report, comments bool) error {
 		select {
 		case turn <- struct{}{}:

@@ -35,8 +35,8 @@ type paraPlace struct {
 	label string
 }
 
-// mostFlags bounds the flags of one code that carry a place; further ones are only counted.
-const mostFlags = 100
+// maxFlags bounds the flags of one code that carry a place; further ones are only counted.
+const maxFlags = 100
 
 func newBuilder(f Format, o Options, lim *budget) *builder {
 	return &builder{res: Result{Format: string(f)}, opt: o, lim: lim, counts: map[string]int{}}
@@ -223,7 +223,7 @@ func (b *builder) flag(f Flag) {
 			}
 		}
 	}
-	if b.counts[f.Code]++; b.counts[f.Code] > mostFlags {
+	if b.counts[f.Code]++; b.counts[f.Code] > maxFlags {
 		for i := len(b.res.Flags) - 1; i >= 0; i-- {
 			if g := &b.res.Flags[i]; g.Code == f.Code {
 				g.Count += f.Count

@@ -13,9 +13,9 @@ import (
 // Bounds of what is read of style sheets. A page of the largest site has some 5,000 rules; steps are
 // comparisons of one part of a selector with one element.
 const (
-	mostStyleBytes = 4 << 20
-	mostStyleRules = 20000
-	mostStyleSteps = 20_000_000
+	maxStyleBytes = 4 << 20
+	maxStyleRules = 20000
+	maxStyleSteps = 20_000_000
 )
 
 // styleSheet is the rules of a page that can hide text: those that set one of the properties of look.
@@ -49,11 +49,11 @@ type setting struct {
 // depend on neighbours or on what the reader does are left out: what they hide is shown at times.
 func parseStyles(text string) *styleSheet {
 	s := &styleSheet{byKey: map[string][]*styleRule{}}
-	p := css.NewParser(parse.NewInputString(text[:min(len(text), mostStyleBytes)]), false)
+	p := css.NewParser(parse.NewInputString(text[:min(len(text), maxStyleBytes)]), false)
 	var selectors []string
 	var sets []setting
 	var shut []bool // of each open block, whether its rules do not always hold
-	for s.rules < mostStyleRules {
+	for s.rules < maxStyleRules {
 		kind, _, data := p.Next()
 		switch kind {
 		case css.ErrorGrammar:
@@ -113,7 +113,7 @@ func newSetting(name, value string) setting {
 // inlineStyle reads the value of an attribute style.
 func inlineStyle(text string) []setting {
 	var sets []setting
-	p := css.NewParser(parse.NewInputString(text[:min(len(text), mostStyleBytes)]), true)
+	p := css.NewParser(parse.NewInputString(text[:min(len(text), maxStyleBytes)]), true)
 	for {
 		kind, _, data := p.Next()
 		switch kind {
@@ -144,8 +144,8 @@ func (s *styleSheet) add(selectors []string, sets []setting) {
 	}
 }
 
-// mostParts bounds the parts of a selector.
-const mostParts = 12
+// maxParts bounds the parts of a selector.
+const maxParts = 12
 
 // parseSelector cuts a selector into its parts and names what its last part asks for: "#id", ".class",
 // an element or "*".
@@ -161,7 +161,7 @@ func parseSelector(text string) (parts []selectorPart, key string, ok bool) {
 			continue
 		}
 		m, err := cascadia.Parse(f)
-		if err != nil || len(parts) == mostParts {
+		if err != nil || len(parts) == maxParts {
 			return nil, "", false
 		}
 		parts, key = append(parts, selectorPart{m, child}), f
@@ -192,7 +192,7 @@ func lastKey(part string) string {
 // settings gives what the sheet sets for the last of the open elements, in the order of the cascade
 // (CSS Cascading and Inheritance Level 3, section 6.1) without important ones first.
 func (s *styleSheet) settings(open []*html.Node) []setting {
-	if s == nil || s.steps > mostStyleSteps {
+	if s == nil || s.steps > maxStyleSteps {
 		return nil
 	}
 	n := open[len(open)-1]

@@ -125,8 +125,8 @@ type docxStyle struct {
 // defaultStyle stands for what holds for all text.
 const defaultStyle = "\x00"
 
-// mostBases bounds the styles that rest on one another.
-const mostBases = 30
+// maxBases bounds the styles that rest on one another.
+const maxBases = 30
 
 func newDocxStyles() *docxStyles {
 	return &docxStyles{styles: map[string]docxStyle{}, level: map[string]int{}, shaded: map[string]bool{}}
@@ -139,7 +139,7 @@ func (s *docxStyles) look(id string) runLook {
 
 func (s *docxStyles) lookOf(id string, depth int) runLook {
 	st, ok := s.styles[id]
-	if !ok || depth > mostBases {
+	if !ok || depth > maxBases {
 		return runLook{}
 	}
 	if st.base == "" {
@@ -202,7 +202,7 @@ func isShade(c colour) bool { return c != "auto" && c != "" && !alike(c, "#fffff
 
 // shades reports whether a style of tables, or one it rests on, shades cells.
 func (s *docxStyles) shades(id string) bool {
-	for range mostBases {
+	for range maxBases {
 		if s.shaded[id] {
 			return true
 		}

@@ -57,7 +57,7 @@ func readEPUB(b *builder, data []byte) error {
 func (p *parts) styleSheets(opf *epubSpine) string {
 	var out strings.Builder
 	for _, href := range opf.styles {
-		if d, err := p.read(path.Join(path.Dir(opf.root), href)); err == nil && out.Len()+len(d) <= mostStyleBytes {
+		if d, err := p.read(path.Join(path.Dir(opf.root), href)); err == nil && out.Len()+len(d) <= maxStyleBytes {
 			out.Write(d)
 			out.WriteByte('\n')
 		}

@@ -63,7 +63,7 @@ func (b *builder) styledText(s, styles string) {
 				b.partial(Damaged, "HTML: "+err.Error())
 			}
 			b.end()
-			if st.styles != nil && st.styles.steps > mostStyleSteps {
+			if st.styles != nil && st.styles.steps > maxStyleSteps {
 				b.flag(Flag{Code: Limit, Detail: "the style sheet is too large: hidden text is not told apart everywhere"})
 			}
 			return
@@ -85,7 +85,7 @@ func ownStyles(s string) string {
 	var out strings.Builder
 	z := html.NewTokenizer(strings.NewReader(s))
 	z.SetMaxBuf(0)
-	for open := false; out.Len() < mostStyleBytes; {
+	for open := false; out.Len() < maxStyleBytes; {
 		switch z.Next() {
 		case html.ErrorToken:
 			return out.String()

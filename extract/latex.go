@@ -42,8 +42,8 @@ type latex struct {
 	depth   int
 }
 
-// mostLatexDepth bounds groups in groups, macros in macros and includes in includes.
-const mostLatexDepth = 100
+// maxLatexDepth bounds groups in groups, macros in macros and includes in includes.
+const maxLatexDepth = 100
 
 // whole reads a file: its preamble for title, author and macros, its body as text. A file without
 // \begin{document} is all body.
@@ -111,7 +111,7 @@ func (x *latex) preamble(s string) {
 
 // includeMacros reads the definitions of a file that the preamble includes.
 func (x *latex) includeMacros(name string) {
-	if x.b.include == nil || x.depth >= mostLatexDepth {
+	if x.b.include == nil || x.depth >= maxLatexDepth {
 		return
 	}
 	if d, ok := x.b.include(strings.TrimSpace(name)); ok && len(d) <= x.fuel {
@@ -155,7 +155,7 @@ func (x *latex) define(kind string, p *latexScan) {
 // plain is the text of s as one line.
 func (x *latex) plain(s string) string {
 	y := &latex{b: newBuilder(LaTeX, x.b.opt, x.b.lim), macros: x.macros, fuel: min(len(s)*10+1000, x.fuel), body: true, depth: x.depth + 1}
-	if y.depth < mostLatexDepth {
+	if y.depth < maxLatexDepth {
 		y.text(s)
 		y.endParagraph()
 	}
@@ -174,7 +174,7 @@ func (x *latex) endParagraph() {
 
 // text writes the printed text of s.
 func (x *latex) text(s string) {
-	if x.depth >= mostLatexDepth {
+	if x.depth >= maxLatexDepth {
 		x.b.flag(Flag{Code: Limit, Detail: "LaTeX groups nested too deep were left out"})
 		return
 	}

@@ -26,11 +26,11 @@ func (l Located) Sure() bool { return l.Share >= SureShare }
 const (
 	// anchorRunes is how many letters a piece of a passage has at least that is found on its own.
 	anchorRunes = 12
-	// mostGap is how many letters may stand between two pieces on the pages: a header, a footnote, a
+	// maxGap is how many letters may stand between two pieces on the pages: a header, a footnote, a
 	// table.
-	mostGap = 3000
-	// mostAnchors bounds the pieces that are put in order, which takes the square of their number.
-	mostAnchors = 2000
+	maxGap = 3000
+	// maxAnchors bounds the pieces that are put in order, which takes the square of their number.
+	maxAnchors = 2000
 )
 
 // anchor is a run of letters that the passage and the pages share.
@@ -91,9 +91,9 @@ func anchors(want, all []rune, k int) []anchor {
 			out = append(out, anchor{i, j, n})
 		}
 	})
-	if len(out) > mostAnchors {
+	if len(out) > maxAnchors {
 		sort.Slice(out, func(a, b int) bool { return out[a].n > out[b].n })
-		out = out[:mostAnchors]
+		out = out[:maxAnchors]
 		sort.Slice(out, func(a, b int) bool { return out[a].there < out[b].there })
 	}
 	return out
@@ -140,7 +140,7 @@ func best(as []anchor, near float64, size int) []anchor {
 			b := as[y]
 			gap := a.there - (b.there + b.n)
 			cut := max(b.here+b.n-a.here, b.there+b.n-a.there, 0)
-			if gap > mostGap || cut >= a.n || b.here >= a.here {
+			if gap > maxGap || cut >= a.n || b.here >= a.here {
 				continue
 			}
 			if s := score[y] + float64(a.n-cut); s > score[x] {

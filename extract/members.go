@@ -109,7 +109,7 @@ func MayHoldPDF(data []byte) bool {
 	if !bytes.HasPrefix(data, []byte("PK")) {
 		return bytes.Contains(data, []byte("%PDF-")) || bytes.Contains(data, []byte("JVBERi0"))
 	}
-	if declaredEntries(data) > mostSniffed {
+	if declaredEntries(data) > maxSniffed {
 		return false
 	}
 	zr, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))

@@ -140,7 +140,7 @@ func (s *odfStyles) chars(string) {}
 // look returns the properties that a style and its ancestors set.
 func (s *odfStyles) look(id string, depth int) runLook {
 	st, ok := s.styles[id]
-	if !ok || depth > mostBases {
+	if !ok || depth > maxBases {
 		return runLook{}
 	}
 	if st.base == "" {

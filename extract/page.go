@@ -19,7 +19,7 @@ type Page struct {
 	Height float64 `json:"height"`
 	PNG    []byte  `json:"png"`
 	// Letters are the letters of this page, in the order of the function Letters; boxes are nil beyond
-	// mostBoxes.
+	// maxBoxes.
 	Letters string `json:"letters"`
 	Boxes   []Box  `json:"boxes"` // of each rune of Letters
 }
@@ -33,10 +33,10 @@ type Box struct {
 }
 
 const (
-	// mostBoxes bounds the letters of a page whose place is given; a page of dense print has 10,000.
-	mostBoxes = 100_000
-	// mostPageSide and leastPageSide bound the sides of a page's picture, in pixels.
-	mostPageSide  = 4000
+	// maxBoxes bounds the letters of a page whose place is given; a page of dense print has 10,000.
+	maxBoxes = 100_000
+	// maxPageSide and leastPageSide bound the sides of a page's picture, in pixels.
+	maxPageSide   = 4000
 	leastPageSide = 8
 )
 
@@ -125,7 +125,7 @@ func (f *pdfium) letters(doc uint64, index int) string {
 	}
 	defer f.call("FPDFText_ClosePage", text)
 	var b strings.Builder
-	for i := range max(min(f.integer("FPDFText_CountChars", text), mostPageChars), 0) {
+	for i := range max(min(f.integer("FPDFText_CountChars", text), maxPageChars), 0) {
 		foldRune(&b, rune(uint32(f.call("FPDFText_GetUnicode", text, uint64(i)))))
 	}
 	return b.String()
@@ -168,7 +168,7 @@ func (p *Page) place(chars []pdfChar) {
 		from := b.Len()
 		foldRune(&b, c.r)
 		for range []rune(b.String()[from:]) {
-			if len(p.Boxes) < mostBoxes {
+			if len(p.Boxes) < maxBoxes {
 				p.Boxes = append(p.Boxes, Box{float32(c.left), float32(p.Height - c.high), float32(c.right), float32(p.Height - c.low)})
 			}
 		}
@@ -182,8 +182,8 @@ func (f *pdfium) draw(page uint64, width, height float64, wide int) ([]byte, err
 		return nil, &Error{Code: Damaged, Detail: "the page has no size"}
 	}
 	scale := float64(wide) / width
-	if side := max(width, height); side*scale > mostPageSide {
-		scale = mostPageSide / side
+	if side := max(width, height); side*scale > maxPageSide {
+		scale = maxPageSide / side
 	}
 	w, h := max(int(width*scale), leastPageSide), max(int(height*scale), leastPageSide)
 	const bgrx, annotations = 3, 0x01 // fpdfview.h

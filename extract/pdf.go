@@ -16,8 +16,8 @@ const (
 	pdfErrSecurity = 5
 )
 
-// mostPageChars bounds the characters of one page; a page of dense print has 10,000.
-const mostPageChars = 2_000_000
+// maxPageChars bounds the characters of one page; a page of dense print has 10,000.
+const maxPageChars = 2_000_000
 
 // readPDF reads the text layer page by page. Pages without one are named, and make the result partial.
 func readPDF(b *builder, data []byte) error {
@@ -237,7 +237,7 @@ func (f *pdfium) pageChars(text uint64, g geometry) []pdfChar {
 	if n <= 0 {
 		return nil
 	}
-	n = min(n, mostPageChars)
+	n = min(n, maxPageChars)
 	chars := make([]pdfChar, 0, n)
 	s := uint64(f.scratch)
 	object, invisible := uint64(0), false
@@ -285,7 +285,7 @@ const (
 	pdfObjectImage  = 3
 	pdfObjectForm   = 5
 	renderInvisible = 3
-	mostObjects     = 5000
+	maxObjects      = 5000
 )
 
 // pictures counts the page's objects and tells whether one picture covers most of the page.
@@ -297,7 +297,7 @@ func (f *pdfium) pictures(page uint64, p *pdfPage) {
 
 // countObjects counts n objects, those inside forms too: scanners put the picture of a page into one.
 func (f *pdfium) countObjects(p *pdfPage, depth, n int, object func(i uint64) uint64) {
-	for i := range max(min(n, mostObjects-p.objects), 0) {
+	for i := range max(min(n, maxObjects-p.objects), 0) {
 		o := object(uint64(i))
 		if o == 0 || f.err != nil {
 			continue
@@ -316,7 +316,7 @@ func (f *pdfium) countObjects(p *pdfPage, depth, n int, object func(i uint64) ui
 			p.scan = p.scan || depth == 0 && f.area(o) > 0.5*p.width*p.height
 		case pdfObjectForm:
 			p.scan = p.scan || depth == 0 && p.pictures == 0 && f.area(o) > 0.9*p.width*p.height && f.formIsPicture(o)
-			if depth < mostForms {
+			if depth < maxForms {
 				f.countObjects(p, depth+1, f.integer("FPDFFormObj_CountObjects", o), func(i uint64) uint64 {
 					return f.call("FPDFFormObj_GetObject", o, i)
 				})
@@ -325,8 +325,8 @@ func (f *pdfium) countObjects(p *pdfPage, depth, n int, object func(i uint64) ui
 	}
 }
 
-// mostForms bounds forms in forms.
-const mostForms = 4
+// maxForms bounds forms in forms.
+const maxForms = 4
 
 // formIsPicture reports whether a form consists of one picture.
 func (f *pdfium) formIsPicture(form uint64) bool {
@@ -361,7 +361,7 @@ func (f *pdfium) shades(page uint64, g geometry, p *pdfPage) {
 		return
 	}
 	s := uint64(f.scratch)
-	n := min(f.integer("FPDFPage_CountObjects", page), mostObjects)
+	n := min(f.integer("FPDFPage_CountObjects", page), maxObjects)
 	for i := range max(n, 0) {
 		o := f.call("FPDFPage_GetObject", page, uint64(i))
 		kind := f.integer("FPDFPageObj_GetType", o)
@@ -396,15 +396,15 @@ func (f *pdfium) shades(page uint64, g geometry, p *pdfPage) {
 
 // Subtypes of annotations whose text is shown on the page, fpdf_annot.h.
 const (
-	annotFreeText   = 3
-	annotWidget     = 20
-	mostAnnotations = 2000
+	annotFreeText  = 3
+	annotWidget    = 20
+	maxAnnotations = 2000
 )
 
 // annotations takes the text of free-text annotations and the values of form fields: both are seen
 // on the page and stand in no text layer.
 func (f *pdfium) annotations(page uint64, p *pdfPage) {
-	n := min(f.integer("FPDFPage_GetAnnotCount", page), mostAnnotations)
+	n := min(f.integer("FPDFPage_GetAnnotCount", page), maxAnnotations)
 	for i := range max(n, 0) {
 		a := f.call("FPDFPage_GetAnnot", page, uint64(i))
 		if a == 0 {

@@ -53,7 +53,7 @@ func (d *pdfDoc) pageAttachments(index int) bool {
 		return f.err == nil
 	}
 	defer f.call("FPDF_ClosePage", page)
-	n := min(f.integer("FPDFPage_GetAnnotCount", page), mostAnnotations)
+	n := min(f.integer("FPDFPage_GetAnnotCount", page), maxAnnotations)
 	for i := range max(n, 0) {
 		a := f.call("FPDFPage_GetAnnot", page, uint64(i))
 		if a == 0 {

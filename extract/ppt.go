@@ -84,14 +84,14 @@ func (f *pptFile) recordAt(offset int) (pptRecord, bool) {
 	return r, ok
 }
 
-// mostEdits bounds the chain of saves.
-const mostEdits = 10000
+// maxEdits bounds the chain of saves.
+const maxEdits = 10000
 
 // directory follows the saves from the last to the first; the newest place of a part counts. It
 // returns the part number of the document.
 func (f *pptFile) directory(edit int) (uint32, error) {
 	document := uint32(0)
-	for n := 0; n < mostEdits; n++ {
+	for n := 0; n < maxEdits; n++ {
 		r, ok := f.recordAt(edit)
 		if !ok || r.kind != pptUserEdit || len(r.body) < 20 {
 			break

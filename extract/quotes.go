@@ -6,11 +6,11 @@ import (
 )
 
 // longQuotation is the length in bytes from which a quotation in strange marks is flagged, and
-// mostQuotation that beyond which its closing mark is taken to be another's: such a one is no quotation
+// maxQuotation that beyond which its closing mark is taken to be another's: such a one is no quotation
 // for a report either, nor is one of several paragraphs.
 const (
 	longQuotation = 300
-	mostQuotation = 3000
+	maxQuotation  = 3000
 )
 
 // strangeQuote says to which text a quotation mark is strange.
@@ -49,14 +49,14 @@ func scanQuotes(b *builder, s string) {
 		}
 		last = r
 		if open >= 0 && strings.ContainsRune(mark.closers, r) {
-			if q := s[open:i]; len(q) >= longQuotation && len(q) <= mostQuotation && mark.strange(q, english) {
+			if q := s[open:i]; len(q) >= longQuotation && len(q) <= maxQuotation && mark.strange(q, english) {
 				b.flag(Flag{Code: FlagQuoted, Start: open, End: i + len(string(r)),
 					Detail: "a long passage between quotation marks that are strange to its language"})
 			}
 			open = -1
 			continue
 		}
-		if m, ok := strangeQuotes[r]; ok && (open < 0 || i-open > mostQuotation || m.to < mark.to) {
+		if m, ok := strangeQuotes[r]; ok && (open < 0 || i-open > maxQuotation || m.to < mark.to) {
 			open, mark = i, m
 		}
 	}

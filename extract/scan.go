@@ -29,10 +29,10 @@ func scanText(b *builder) {
 // given in doc/evaluation/extract.md); after most permutations of the letters fewer are. Private
 // characters mean nothing at all.
 const (
-	leastWords    = 200 // Latin words of three letters or more, below which nothing is said
-	mostVowelless = 30  // per cent of them without a vowel
-	leastVowels   = 28  // per cent of their letters
-	mostPrivate   = 5   // per cent of characters that have no public meaning
+	leastWords   = 200 // Latin words of three letters or more, below which nothing is said
+	maxVowelless = 30  // per cent of them without a vowel
+	leastVowels  = 28  // per cent of their letters
+	maxPrivate   = 5   // per cent of characters that have no public meaning
 )
 
 // scanLanguage flags text that cannot be language.
@@ -69,9 +69,9 @@ func scanLanguage(b *builder, s string) {
 	}
 	endWord()
 	switch {
-	case private*100 > chars*mostPrivate:
+	case private*100 > chars*maxPrivate:
 		b.flag(Flag{Code: FlagGlyphs, Detail: "characters without a public meaning", Count: private})
-	case words >= leastWords && without*100 > words*mostVowelless:
+	case words >= leastWords && without*100 > words*maxVowelless:
 		b.flag(Flag{Code: FlagGlyphs, Detail: fmt.Sprintf("%d of %d words have no vowel: the text is not language", without, words)})
 	case words >= leastWords && vowels*100 < letters*leastVowels:
 		b.flag(Flag{Code: FlagGlyphs, Detail: fmt.Sprintf("%d of %d letters are vowels: the text is not language", vowels, letters)})
@@ -181,8 +181,8 @@ func scanWords(b *builder, s string) {
 // one or two are a formula that lost its spaces.
 const leastGreek = 5
 
-// mostSuspects bounds the words that are remembered.
-const mostSuspects = 10000
+// maxSuspects bounds the words that are remembered.
+const maxSuspects = 10000
 
 // wordScan gathers the suspect words of a text.
 type wordScan struct {
@@ -208,11 +208,11 @@ func (k *wordScan) word(w word) {
 	case scripts == 1 && main != latin && w.alike[main] < w.count[main]:
 		k.real[main] = k.real[main] || w.count[main] >= 2
 	case scripts == 1 && main != latin && w.count[main] >= 3:
-		if len(k.whole) < mostSuspects {
+		if len(k.whole) < maxSuspects {
 			k.whole = append(k.whole, w)
 		}
 	case scripts == 2:
-		if other := rarer(w, main); mixedWord(&w, main, other, k.s[w.from:w.to]) && len(k.mixed) < mostSuspects {
+		if other := rarer(w, main); mixedWord(&w, main, other, k.s[w.from:w.to]) && len(k.mixed) < maxSuspects {
 			k.mixed = append(k.mixed, w)
 		}
 	}

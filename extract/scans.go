@@ -16,9 +16,9 @@ type Scan struct {
 }
 
 const (
-	scanDPI       = 200
-	mostScanSide  = 6000     // pixels
-	mostScanBytes = 64 << 20 // of all pages of a file, as PNG
+	scanDPI      = 200
+	maxScanSide  = 6000     // pixels
+	maxScanBytes = 64 << 20 // of all pages of a file, as PNG
 )
 
 // keepScan adds a picture if there is still room for it.
@@ -34,7 +34,7 @@ func (b *builder) keepScan(page int, img image.Image) {
 	for _, s := range b.scans {
 		total += len(s.PNG)
 	}
-	if total <= mostScanBytes {
+	if total <= maxScanBytes {
 		b.scans = append(b.scans, Scan{page, buf.Bytes()})
 	}
 }
@@ -46,8 +46,8 @@ func (d *pdfDoc) renderScan(index int) {
 	}
 	f, p := d.f, &d.pages[index]
 	scale := scanDPI / 72.0
-	if side := max(p.width, p.height); side*scale > mostScanSide {
-		scale = mostScanSide / side
+	if side := max(p.width, p.height); side*scale > maxScanSide {
+		scale = maxScanSide / side
 	}
 	w, h := int(p.width*scale), int(p.height*scale)
 	if w < 8 || h < 8 {
@@ -80,7 +80,7 @@ func (d *pdfDoc) renderScan(index int) {
 // readImage has no text to give; it keeps the picture for character recognition.
 func readImage(b *builder, data []byte) error {
 	conf, _, err := image.DecodeConfig(bytes.NewReader(data))
-	if err == nil && b.opt.MaxScans > 0 && conf.Width > 8 && conf.Height > 8 && conf.Width <= 2*mostScanSide && conf.Height <= 2*mostScanSide {
+	if err == nil && b.opt.MaxScans > 0 && conf.Width > 8 && conf.Height > 8 && conf.Width <= 2*maxScanSide && conf.Height <= 2*maxScanSide {
 		if img, _, err := image.Decode(bytes.NewReader(data)); err == nil {
 			grey := image.NewGray(img.Bounds())
 			for y := img.Bounds().Min.Y; y < img.Bounds().Max.Y; y++ {

@@ -80,12 +80,12 @@ func Sniff(name string, data []byte) (Format, error) {
 	return sniffText(name, data)
 }
 
-// mostSniffed is the number of entries above which no office document is looked for in a zip.
-const mostSniffed = 20000
+// maxSniffed is the number of entries above which no office document is looked for in a zip.
+const maxSniffed = 20000
 
 // sniffZip looks for the parts that tell office formats apart.
 func sniffZip(name string, data []byte) (Format, error) {
-	if declaredEntries(data) > mostSniffed {
+	if declaredEntries(data) > maxSniffed {
 		return ZIP, nil // whose reader refuses it before it builds the directory
 	}
 	zr, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))

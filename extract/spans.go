@@ -32,7 +32,7 @@ func (f *spanFlags) add(code, detail string, from, to int) {
 		f.open[n-1].to = to
 		return
 	}
-	if from < to && len(f.open) < mostFlags {
+	if from < to && len(f.open) < maxFlags {
 		f.open = append(f.open, paraSpan{code, detail, from, to})
 	}
 }

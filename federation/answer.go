@@ -163,8 +163,8 @@ func (s *answers) ask(ctx context.Context, from concordat.SiteID, payload []byte
 	return appendFitting(&wire.Told{Epoch: a.Epoch, Scheme: a.Scheme, Tell: *t})
 }
 
-// mostAnswer is the most bytes of a payload that fit into one reply beside what the transport adds.
-const mostAnswer = crypto.MaxPayload - 4096
+// maxAnswer is the most bytes of a payload that fit into one reply beside what the transport adds.
+const maxAnswer = crypto.MaxPayload - 4096
 
 // appendFitting returns the payload of t. If it is too long for one message, each sentence keeps its
 // nearest hits, and libraries whose sentences lost some are marked as capped. It fails if even one hit a sentence is too
@@ -175,7 +175,7 @@ func appendFitting(t *wire.Told) ([]byte, error) {
 	for _, n := range hitsPerSentence(t.Tell.Hits) {
 		most = max(most, n)
 	}
-	for limit := most / 2; err == nil && len(b) > mostAnswer && limit > 0; limit /= 2 {
+	for limit := most / 2; err == nil && len(b) > maxAnswer && limit > 0; limit /= 2 {
 		v := *t
 		v.Tell = nearest(&t.Tell, limit)
 		b, err = wire.AppendTold(nil, &v)

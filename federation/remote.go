@@ -40,7 +40,7 @@ const (
 	clientParallel = 8
 	dialTimeout    = 10 * time.Second
 	firstPause     = 100 * time.Millisecond
-	mostPause      = 30 * time.Second
+	maxPause       = 30 * time.Second
 	followEvery    = time.Minute
 	followFor      = 5 * time.Second
 )
@@ -244,7 +244,7 @@ func (r *remote) deliver(ctx context.Context, id *crypto.Identity, card *crypto.
 			if !busy {
 				return answer, opened, nil
 			}
-			wait = min(max(wait, later.Sub(r.o.Now())), mostPause)
+			wait = min(max(wait, later.Sub(r.o.Now())), maxPause)
 		}
 		if try >= r.o.Tries || err != nil && !passing(err) {
 			return answer, opened, err

@@ -58,7 +58,7 @@ type Journal interface {
 	// Heard keeps the head of a partner's audit, whose signature was checked, and compares it with
 	// what was heard before. One of number 0 says that the partner told none.
 	Heard(h *crypto.Head)
-	// Others returns the ends of the audits of other sites that a partner may know, at most wire.MostHeads: it compares
+	// Others returns the ends of the audits of other sites that a partner may know, at most wire.MaxHeads: it compares
 	// them with what it heard itself.
 	Others(to concordat.SiteID) []*crypto.Head
 	// HeardOthers keeps ends of the audits of other sites that a partner heard. Nothing of them has been checked.

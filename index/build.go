@@ -18,7 +18,7 @@ import (
 // until their segment is written.
 const (
 	leastBatch = 1 << 10
-	mostBatch  = 1 << 16
+	maxBatch   = 1 << 16
 	batchBytes = 96 << 20 // of waiting documents, about
 )
 
@@ -150,7 +150,7 @@ func (s *Shard) sample(next func() (*concordat.Profile, error, bool)) (first []*
 		size += 60*len(p.Indexed) + 40*len(p.Terms) + len(p.Document.Text)/2
 	}
 	each := max(1, size/max(1, entries))
-	return first, min(max(batchBytes/each, leastBatch), mostBatch), nil
+	return first, min(max(batchBytes/each, leastBatch), maxBatch), nil
 }
 
 // feeder gives profiles to the builder.

@@ -84,7 +84,7 @@ func asyncError(err error, path string) {
 // Pauses between attempts of a background goroutine that fails: each twice the one before.
 const (
 	leastRetry = 50 * time.Millisecond
-	mostRetry  = time.Second
+	maxRetry   = time.Second
 )
 
 // backoff says how long to pause after a failure. The zero value is ready and safe for concurrent use.
@@ -98,10 +98,10 @@ type backoff struct {
 func (b *backoff) next(now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if now.Sub(b.until) > 10*mostRetry {
+	if now.Sub(b.until) > 10*maxRetry {
 		b.pause = 0
 	}
-	b.pause = min(max(2*b.pause, leastRetry), mostRetry)
+	b.pause = min(max(2*b.pause, leastRetry), maxRetry)
 	b.until = now.Add(b.pause)
 	return b.pause
 }

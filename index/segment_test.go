@@ -133,7 +133,7 @@ func TestSegment(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(n), 1))
 			c := new(counters)
 			made := compareSegments(t, testEntries(r, 0, n, c), testEntries(r, n, n, c))
-			if most := mostPostings(t, made); n == 5000 && most <= 1024 {
+			if most := maxPostings(t, made); n == 5000 && most <= 1024 {
 				t.Errorf("at most %d postings of a term; more than 1024 make a second chunk", most)
 			}
 		})
@@ -226,8 +226,8 @@ func checkNumbers(t *testing.T, from []segment.Segment, drops []*roaring.Bitmap,
 	}
 }
 
-// mostPostings returns the length of the longest posting list.
-func mostPostings(t *testing.T, s segment.Segment) (most uint64) {
+// maxPostings returns the length of the longest posting list.
+func maxPostings(t *testing.T, s segment.Segment) (most uint64) {
 	t.Helper()
 	for _, name := range append(bandFields[:], fieldTerms) {
 		d, err := s.Dictionary(name)

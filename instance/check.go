@@ -56,8 +56,8 @@ type IndexState struct {
 	Some      []string `json:"some,omitempty"`  // of both, as LIBRARY/DOCUMENT
 }
 
-// mostNamed bounds the documents that are named.
-const mostNamed = 20
+// maxNamed bounds the documents that are named.
+const maxNamed = 20
 
 // CheckIndex compares the index with the catalogue and, unless quick, reads every byte of it.
 func (o *Instance) CheckIndex(ctx context.Context, quick bool) (*IndexState, error) {
@@ -75,7 +75,7 @@ func (o *Instance) CheckIndex(ctx context.Context, quick bool) (*IndexState, err
 		return nil, err
 	}
 	name := func(r concordat.Ref) {
-		if len(out.Some) < mostNamed {
+		if len(out.Some) < maxNamed {
 			out.Some = append(out.Some, string(r.Library)+"/"+string(r.Document))
 		}
 	}

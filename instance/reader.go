@@ -84,14 +84,14 @@ func (r *Reader) Open(ctx context.Context, name string, f *os.File, size int64) 
 	return runner.Stream(ctx, name, f, size)
 }
 
-// mostPlain bounds the plain text that is read in this process, in bytes.
-const mostPlain = 8 << 20
+// maxPlain bounds the plain text that is read in this process, in bytes.
+const maxPlain = 8 << 20
 
 // readPlain reads a plain-text file of the site's own and reports whether it was one.
 func (r *Reader) readPlain(path string) (sandbox.Item, bool) {
 	item := sandbox.Item{Path: path}
 	info, err := os.Stat(path)
-	if !r.Own || err != nil || info.Size() > mostPlain {
+	if !r.Own || err != nil || info.Size() > maxPlain {
 		return item, false
 	}
 	data, err := os.ReadFile(path)

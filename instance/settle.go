@@ -49,8 +49,8 @@ func (o *Instance) settle(ctx context.Context) error {
 
 // A catalogue that lacks more than this of the index is not that of the index: nothing is removed then, and doctor says so.
 const (
-	mostExtra      = 1000
-	mostExtraShare = 10 // one of so many
+	maxExtra      = 1000
+	maxExtraShare = 10 // one of so many
 )
 
 // settleWhole takes out of the index what the catalogue does not have.
@@ -61,7 +61,7 @@ func (o *Instance) settleWhole(ctx context.Context) error {
 	}
 	all := o.shard.Refs()
 	extra := slices.DeleteFunc(slices.Clone(all), func(r concordat.Ref) bool { return known[r] })
-	if len(extra) > mostExtra && len(extra) > len(all)/mostExtraShare {
+	if len(extra) > maxExtra && len(extra) > len(all)/maxExtraShare {
 		return nil
 	}
 	for part := range slices.Chunk(extra, fillBatch) {

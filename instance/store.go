@@ -26,8 +26,8 @@ func StoreOptions(dir string, c *config.Config) (place string, o store.Options, 
 	return c.Store.URL, o, err
 }
 
-// mostPassword bounds the file of a password, in bytes.
-const mostPassword = 4096
+// maxPassword bounds the file of a password, in bytes.
+const maxPassword = 4096
 
 func databasePassword(dir string, c *config.Config) (string, error) {
 	if c.Store.Password != "" || c.Store.PasswordFile == "" {
@@ -45,8 +45,8 @@ func secretLine(dir, key, path string) (string, error) {
 	if err != nil {
 		return "", Usagef("%s: %w", key, err)
 	}
-	if info.Size() > mostPassword || info.Mode().Perm()&0o077 != 0 {
-		return "", Usagef("%s %s: want at most %d bytes, for its owner only (chmod 600)", key, path, mostPassword)
+	if info.Size() > maxPassword || info.Mode().Perm()&0o077 != 0 {
+		return "", Usagef("%s %s: want at most %d bytes, for its owner only (chmod 600)", key, path, maxPassword)
 	}
 	b, err := os.ReadFile(path)
 	line, _, _ := strings.Cut(string(b), "\n")

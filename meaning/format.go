@@ -17,14 +17,14 @@ const Dimensions = 128
 
 // The bytes of a table (doc/format.md, Table of pieces).
 const (
-	magic        = "CMT1"
-	headerBytes  = 4 + 5*4
-	vectorBytes  = Dimensions / 2
-	mostPieces   = 1 << 20
-	mostUnits    = 1 << 24
-	mostNorms    = 1 << 16
-	mostNotice   = 1 << 16
-	mostReplaced = 64 // bytes that take the place of one character
+	magic       = "CMT1"
+	headerBytes = 4 + 5*4
+	vectorBytes = Dimensions / 2
+	maxPieces   = 1 << 20
+	maxUnits    = 1 << 24
+	maxNorms    = 1 << 16
+	maxNotice   = 1 << 16
+	maxReplaced = 64 // bytes that take the place of one character
 )
 
 // Piece is a run of letters with its logarithmic probability. A space at its start stands for the start of a word.
@@ -66,7 +66,7 @@ var errTable = errors.New("damaged table of pieces")
 
 // Encode returns the bytes of a table. It fails if the pieces are not distinct.
 func Encode(p Parts) ([]byte, error) {
-	if len(p.Vectors) != len(p.Pieces) || len(p.Pieces) > mostPieces {
+	if len(p.Vectors) != len(p.Pieces) || len(p.Pieces) > maxPieces {
 		return nil, fmt.Errorf("%d pieces with %d vectors", len(p.Pieces), len(p.Vectors))
 	}
 	trie, err := buildTrie(p.Pieces)
@@ -147,7 +147,7 @@ func Decode(b []byte) (*Table, error) {
 	}
 	r := reader{b: body[4:]}
 	pieces, units, norms, notice := r.uint32(), r.uint32(), r.uint32(), r.uint32()
-	if pieces > mostPieces || units > mostUnits || norms > mostNorms || notice > mostNotice {
+	if pieces > maxPieces || units > maxUnits || norms > maxNorms || notice > maxNotice {
 		return nil, fmt.Errorf("%w: %d pieces, %d units, %d norms, a notice of %d bytes", errTable, pieces, units, norms, notice)
 	}
 	t := &Table{digest: hex.EncodeToString(sum)[:16], unknown: r.float32()}
@@ -170,7 +170,7 @@ func Decode(b []byte) (*Table, error) {
 	t.norms = make(map[rune]string, norms)
 	for range norms {
 		from, n := rune(r.uint32()), int(r.byte())
-		if from < 0 || from > utf8.MaxRune || n > mostReplaced {
+		if from < 0 || from > utf8.MaxRune || n > maxReplaced {
 			return nil, fmt.Errorf("%w: character %x has %d bytes", errTable, from, n)
 		}
 		t.norms[from] = string(r.bytes(n))

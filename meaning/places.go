@@ -15,7 +15,7 @@ const (
 	leastStandOut = 0.1 // by which a source must stand out over a stretch
 	placesEach    = 2   // places of a source that a stretch nominates
 	around        = 2   // sentences on either side of a place
-	mostEncoded   = 1000
+	maxEncoded    = 1000
 )
 
 // Places are sentences, by index, ascending: what an encoder is to see.
@@ -73,7 +73,7 @@ func (c *Comparison) Places(leads [][]Lead) Places {
 		n += len(js)
 	}
 	for _, x := range c.nominations(peaks) {
-		if n+stretch+placesEach*(2*around+1) > mostEncoded { // what a nomination adds at most
+		if n+stretch+placesEach*(2*around+1) > maxEncoded { // what a nomination adds at most
 			break
 		}
 		end := min(x.from+stretch, len(c.submission.Spans))

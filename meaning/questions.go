@@ -15,7 +15,7 @@ func (e *Encoder) Terms(text string, c *Cells) []concordat.Term {
 	var out []concordat.Term
 	var before Vector
 	follows := false
-	for _, s := range spans[:min(len(spans), mostSentences)] {
+	for _, s := range spans[:min(len(spans), maxSentences)] {
 		in := s.In(text)
 		if !prose(in) {
 			follows = false

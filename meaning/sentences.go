@@ -13,7 +13,7 @@ import (
 const (
 	shortLetters  = 60
 	leastLetters  = 40
-	mostLetters   = 420
+	maxLetters    = 420
 	pieceLetters  = 300
 	hanLetters    = 3
 	firstWide     = 0x2e80
@@ -110,18 +110,18 @@ func trimmed(text string, s concordat.Span) concordat.Span {
 	return s
 }
 
-// cutLong cuts what is longer than mostLetters into parts of about pieceLetters, behind a space or a mark.
+// cutLong cuts what is longer than maxLetters into parts of about pieceLetters, behind a space or a mark.
 func cutLong(text string, spans []concordat.Span) []concordat.Span {
 	out := make([]concordat.Span, 0, len(spans))
 	for _, s := range spans {
-		if Letters(s.In(text)) <= mostLetters {
+		if Letters(s.In(text)) <= maxLetters {
 			out = append(out, s)
 			continue
 		}
 		start, letters := s.Start, 0
 		for i, r := range s.In(text) {
 			at := s.Start + i
-			if letters >= pieceLetters && (strings.ContainsRune(" ,;:，、；：", r) || letters >= mostLetters) {
+			if letters >= pieceLetters && (strings.ContainsRune(" ,;:，、；：", r) || letters >= maxLetters) {
 				if part := trimmed(text, concordat.Span{Start: start, End: at}); part.Len() > 0 {
 					out = append(out, part)
 				}

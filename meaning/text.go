@@ -17,13 +17,13 @@ type Text struct {
 	wide      bool   // it is written in Chinese characters, in the main
 }
 
-// mostSentences bounds the sentences of a text: a longer one is compared up to there.
-const mostSentences = 4000
+// maxSentences bounds the sentences of a text: a longer one is compared up to there.
+const maxSentences = 4000
 
 // Read cuts a text into sentences and encodes them.
 func (e *Encoder) Read(text string) *Text {
 	spans := Sentences(text)
-	spans = spans[:min(len(spans), mostSentences)]
+	spans = spans[:min(len(spans), maxSentences)]
 	t := &Text{Spans: spans, sentences: make([]Sentence, len(spans)), prose: make([]bool, len(spans)),
 		chinese: make([]bool, len(spans)), wide: Wide(text)}
 	for i, s := range spans {

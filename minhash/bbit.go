@@ -18,14 +18,14 @@ type Document struct {
 	last    uint64
 }
 
-// mostBins bounds the hashes of a document sketch.
-const mostBins = 1 << 16
+// maxBins bounds the hashes of a document sketch.
+const maxBins = 1 << 16
 
 // NewDocument returns the maker of sketches of the given number of hashes, 1 to 65,536, of b bits
 // each, 1, 2, 4 or 8, whose hash functions are drawn by key; the empty key is the public one.
 func NewDocument(b, hashes int, key []byte) (*Document, error) {
-	if b != 1 && b != 2 && b != 4 && b != 8 || hashes < 1 || hashes > mostBins {
-		return nil, fmt.Errorf("document sketch of %d hashes of %d bits: want 1 to %d of 1, 2, 4 or 8", hashes, b, mostBins)
+	if b != 1 && b != 2 && b != 4 && b != 8 || hashes < 1 || hashes > maxBins {
+		return nil, fmt.Errorf("document sketch of %d hashes of %d bits: want 1 to %d of 1, 2, 4 or 8", hashes, b, maxBins)
 	}
 	d := &Document{b: b, bins: hashes, seeds: make([]uint64, 2*hashes)}
 	label := binary.BigEndian.AppendUint32([]byte("document\x00"), uint32(hashes))

@@ -9,9 +9,9 @@ import (
 	"concordat/store"
 )
 
-// mostRefused is how many messages of a partner in an hour may be refused because more came from it than may, were out of
+// maxRefused is how many messages of a partner in an hour may be refused because more came from it than may, were out of
 // order or came too slowly, before somebody is told. A partner in order has a few: while its keys change, or in a busy moment.
-const mostRefused = 100
+const maxRefused = 100
 
 // refused counts the messages of a partner that were not taken.
 type refused struct {
@@ -33,7 +33,7 @@ func (r *Roster) messageEnded(site concordat.SiteID, o federation.Outcome) {
 	x.n++
 	r.refused[site] = x
 	r.mu.Unlock()
-	if x.n == mostRefused {
+	if x.n == maxRefused {
 		r.alarm(store.PartnerAlarm{Partner: site, Kind: store.AlarmFlooding}, "a partner sends more than may be taken", "flooding",
 			map[string]any{"refused": x.n, "seconds": int(now.Sub(x.since).Seconds())})
 	}

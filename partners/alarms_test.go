@@ -160,7 +160,7 @@ func TestFloodIsSeen(t *testing.T) {
 	}
 	ask(1, 520)
 	w.raised("in a hurry", f.ID(1), "", "", "")
-	ask(2, 500+mostRefused+50)
+	ask(2, 500+maxRefused+50)
 	w.raised("without end", f.ID(2), store.AlarmFlooding, "a partner sends more than may be taken", "flooding")
 }
 
@@ -174,18 +174,18 @@ func TestSlownessIsSeen(t *testing.T) {
 	w := watch(t, id, &crypto.Card{})
 	now := time.Now()
 	w.now = func() time.Time { return now }
-	for range 5 * mostRefused {
+	for range 5 * maxRefused {
 		w.messageEnded("", federation.OutcomeRejected)
 		w.messageEnded("NORTH", federation.OutcomeAnswered)
 	}
 	for range 3 {
-		for range mostRefused - 1 {
+		for range maxRefused - 1 {
 			w.messageEnded("NORTH", federation.OutcomeRejected)
 		}
 		now = now.Add(time.Hour)
 	}
 	w.raised("some each hour", "NORTH", "", "", "")
-	for range mostRefused {
+	for range maxRefused {
 		w.messageEnded("NORTH", federation.OutcomeRejected)
 	}
 	w.raised("many in an hour", "NORTH", store.AlarmFlooding, "a partner sends more than may be taken", "flooding")
@@ -255,7 +255,7 @@ func TestTwoAuditsAreSeen(t *testing.T) {
 	w = watchOver(t, silent[0].db, silent[0].id, silent[0].card)
 	now := time.Now()
 	w.now = func() time.Time { return now }
-	for range 2 * mostAgain {
+	for range 2 * maxAgain {
 		w.Heard(silent[1].end(t, 7, 1, now))
 		now = now.Add(2 * time.Hour)
 	}

@@ -150,7 +150,7 @@ func TestL4TwoAudits(t *testing.T) {
 				b.Heard(liar.end(t, seq, c.hashB, began.Add(time.Duration(i)*15*time.Minute+time.Second)))
 			}
 			told := b.Others(a.name)
-			if len(told) == 0 || len(told) > mostOfOne {
+			if len(told) == 0 || len(told) > maxOfOne {
 				t.Fatalf("%d heads are told", len(told))
 			}
 			a.HeardOthers(b.name, told)

@@ -69,8 +69,8 @@ func AddMembers(ctx context.Context, o *instance.Instance, id *crypto.Identity, 
 			sites, added = append(sites, p.Site), append(added, p.Site)
 		}
 	}
-	if len(sites) > crypto.MostMembers {
-		return refusedf(RefusedFull, "a federation has at most %d members", crypto.MostMembers)
+	if len(sites) > crypto.MaxMembers {
+		return refusedf(RefusedFull, "a federation has at most %d members", crypto.MaxMembers)
 	}
 	return o.Store.Atomic(ctx, func(tx *store.DB) error {
 		if err := tx.Join(ctx, m.Federation, m.Leader, sites...); err != nil {

@@ -45,11 +45,11 @@ type heads struct {
 	alarmed time.Time
 }
 
-// Every exchange adds an entry to the audits of both sides. A head that was heard mostAgain times and for longer than
-// mostSilent has stopped.
+// Every exchange adds an entry to the audits of both sides. A head that was heard maxAgain times and for longer than
+// maxSilent has stopped.
 const (
-	mostAgain  = 16
-	mostSilent = 24 * time.Hour
+	maxAgain  = 16
+	maxSilent = 24 * time.Hour
 )
 
 // self is this site at one moment.
@@ -270,9 +270,9 @@ func (r *Roster) witness(ctx context.Context, h *crypto.Head, told concordat.Sit
 	}
 }
 
-// mostOfOne is the number of heads of one site sent to a partner: two that contradict each other, and the
+// maxOfOne is the number of heads of one site sent to a partner: two that contradict each other, and the
 // newest.
-const mostOfOne = 4
+const maxOfOne = 4
 
 // Others implements federation.Journal: heads of the members of federations that the partner is in too.
 func (r *Roster) Others(to concordat.SiteID) []*crypto.Head {
@@ -295,12 +295,12 @@ func (r *Roster) Others(to concordat.SiteID) []*crypto.Head {
 				continue
 			}
 			done[site] = true
-			ws, err := r.db.LatestWitnesses(ctx, site, mostOfOne)
+			ws, err := r.db.LatestWitnesses(ctx, site, maxOfOne)
 			if err != nil {
 				r.log.Error("witness", "site", site, "error", err)
 			}
 			for _, w := range ws {
-				if h, err := crypto.ParseHead(w.Head); err == nil && len(out) < wire.MostHeads {
+				if h, err := crypto.ParseHead(w.Head); err == nil && len(out) < wire.MaxHeads {
 					out = append(out, h)
 				}
 			}
@@ -361,7 +361,7 @@ func (r *Roster) stopped(ctx context.Context, h *crypto.Head) string {
 		return ""
 	}
 	x.again++
-	if now.Sub(x.alarmed) < mostSilent || told && (x.again < mostAgain || now.Sub(x.since) < mostSilent) {
+	if now.Sub(x.alarmed) < maxSilent || told && (x.again < maxAgain || now.Sub(x.since) < maxSilent) {
 		return ""
 	}
 	x.alarmed = now

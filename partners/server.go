@@ -36,7 +36,7 @@ const (
 	refreshEvery = 24 * time.Hour   // of partners' cards
 	noticeTime   = time.Minute      // for the delivery of one notice
 	leaveTime    = 30 * time.Second // for answers under way when the process is to stop
-	mostNotices  = 32               // delivered in a row
+	maxNotices   = 32               // delivered in a row
 
 	// inboxSetting is the number of the last notice that was taken in.
 	inboxSetting = "notices taken in"
@@ -320,7 +320,7 @@ func (p *Server) Grant(ctx context.Context, to concordat.SiteID, f concordat.Fed
 
 // DeliverNotices delivers what partners are to be told, and takes in what they told.
 func (p *Server) DeliverNotices(ctx context.Context) error {
-	out, err := p.client.o.Answers.Outbox(ctx, mostNotices)
+	out, err := p.client.o.Answers.Outbox(ctx, maxNotices)
 	if err != nil {
 		return err
 	}
@@ -358,7 +358,7 @@ func (p *Server) takeIn(ctx context.Context) error {
 		return err
 	}
 	last, _ := strconv.ParseInt(text, 10, 64) // absent: from the beginning
-	got, err := p.client.o.Answers.Inbox(ctx, last, mostNotices)
+	got, err := p.client.o.Answers.Inbox(ctx, last, maxNotices)
 	if err != nil {
 		return err
 	}

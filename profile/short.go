@@ -21,8 +21,8 @@ const (
 	// that can be told from any other: dates and page numbers have none.
 	leastLetters = 4
 	leastWords   = 3
-	// mostShort bounds the short pieces of a document: a list of words is no set of headings.
-	mostShort = 2000
+	// maxShort bounds the short pieces of a document: a list of words is no set of headings.
+	maxShort = 2000
 )
 
 // short returns the short pieces of the text that is split, those of excluded sections left out: its short paragraphs
@@ -38,7 +38,7 @@ func (s *scratch) short(sections []concordat.Section, excluded []bool) []concord
 		for i := p.First; i < p.Last; i++ {
 			chars += t.Sentences[i].Chars
 		}
-		if chars < leastLetters || chars >= shortBelow || len(out) == mostShort {
+		if chars < leastLetters || chars >= shortBelow || len(out) == maxShort {
 			continue
 		}
 		first, last := &t.Sentences[p.First], &t.Sentences[p.Last-1]
@@ -72,7 +72,7 @@ func (s *scratch) list() []concordat.ShortPiece {
 		case n >= shortBelow:
 			return nil
 		case n > 0:
-			if lines++; n >= leastLetters && telling(letters) && len(out) < mostShort {
+			if lines++; n >= leastLetters && telling(letters) && len(out) < maxShort {
 				span := concordat.Span{Start: int(t.Words[first].Start), End: max(end, int(t.Words[word-1].End))}
 				span.End = span.Start + len(strings.TrimRightFunc(span.In(t.Source), unicode.IsSpace))
 				out = append(out, concordat.ShortPiece{Span: span, Letters: letters, Text: span.In(t.Source)})

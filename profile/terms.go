@@ -8,13 +8,13 @@ import (
 
 // Windows of a check: stretches of 450 letters, which is three to four sentences, one every 300
 // (doc/evaluation/retrieval.md: longer ones cost recall, shorter ones more candidates). Chinese
-// characters count threefold. A text of more than mostWindows such steps has longer ones, so that a
+// characters count threefold. A text of more than maxWindows such steps has longer ones, so that a
 // check stays bounded.
 const (
 	windowLetters = 450
 	windowStep    = 300
 	unitLetters   = 150 // divides both
-	mostWindows   = 2000
+	maxWindows    = 2000
 )
 
 // terms returns the distinct terms of the whole text.
@@ -88,7 +88,7 @@ func (s *scratch) windows(sections []concordat.Section, excluded []bool) [][]con
 	for i := range words {
 		letters += words[i].Letters()
 	}
-	unit := max(unitLetters, letters/mostWindows*unitLetters/windowStep)
+	unit := max(unitLetters, letters/maxWindows*unitLetters/windowStep)
 	language := s.text.Language()
 	s.found = s.found[:0]
 	starts := []int{0} // of the units in s.found

@@ -24,8 +24,8 @@ type LaterMark struct {
 	At time.Time
 }
 
-// MostLater is the most later documents that a report names.
-const MostLater = 100
+// MaxLater is the most later documents that a report names.
+const MaxLater = 100
 
 type (
 	jsonLater struct {

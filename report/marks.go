@@ -15,9 +15,9 @@ const (
 	// leastAttributed is the number of bytes of the shortest quotation that is reported as one. Shorter ones are
 	// terms.
 	leastAttributed = 40
-	// mostAttributed is the largest part of a text that quotations with their sources can make and still be shared by
+	// maxAttributed is the largest part of a text that quotations with their sources can make and still be shared by
 	// right: of a text made of quotations somebody judges by hand.
-	mostAttributed = 0.25
+	maxAttributed = 0.25
 )
 
 // legalSource is a provision of a statute, a regulation or a contract, by its number.
@@ -28,7 +28,7 @@ var clauseEnd = regexp.MustCompile(`[\n。！？!?;；]|[\pL\pN)\]”"]{3}\.\s+`
 
 // AttributedQuotations returns the quotations of a text that name their source, in order and disjoint: a citation, the
 // title of a work or a provision of a statute stands before the quotation, in the clause that introduces it, or right
-// behind. None where they make more than mostAttributed of the text.
+// behind. None where they make more than maxAttributed of the text.
 func AttributedQuotations(text string) []concordat.Span {
 	var out []concordat.Span
 	var cites spans
@@ -45,7 +45,7 @@ func AttributedQuotations(text string) []concordat.Span {
 			sum += q.Len()
 		}
 	}
-	if float64(sum) > mostAttributed*float64(len(text)) {
+	if float64(sum) > maxAttributed*float64(len(text)) {
 		return nil
 	}
 	return out

@@ -255,7 +255,7 @@ type Report struct {
 	Sites       map[concordat.SiteID]string // of Findings
 	// Review has the decisions of people about it; nil: none. Build leaves it to the caller.
 	Review *Review
-	// Later has the documents that came since and match, if the check stays, the latest first, at most MostLater. Build leaves it
+	// Later has the documents that came since and match, if the check stays, the latest first, at most MaxLater. Build leaves it
 	// to the caller.
 	Later []Later
 	// Unplaced counts the passages of the findings that lie outside the text and were left out.

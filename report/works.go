@@ -33,14 +33,14 @@ type Work struct {
 }
 
 const (
-	mostWorks      = 5000 // entries of one text that are read
-	mostEntry      = 2000 // bytes of an entry that are looked at
-	mostTitleWords = 12   // of a title that are compared
+	maxWorks      = 5000 // entries of one text that are read
+	maxEntry      = 2000 // bytes of an entry that are looked at
+	maxTitleWords = 12   // of a title that are compared
 	// sameTitle is the least part of the shorter title's words that the other must have.
 	sameTitle = 0.7
 )
 
-// Works returns the works that a text cites in its lists of references, in order and each once, of the first mostWorks entries. An
+// Works returns the works that a text cites in its lists of references, in order and each once, of the first maxWorks entries. An
 // entry may go on over several lines, be numbered or stand apart; an entry with neither a DOI nor author and year is left
 // out.
 func Works(text string) []Work {
@@ -49,7 +49,7 @@ func Works(text string) []Work {
 	read := 0
 	for _, list := range bibliography(text) {
 		for _, s := range entriesOf(text, list) {
-			if read++; read > mostWorks {
+			if read++; read > maxWorks {
 				return out
 			}
 			if w, ok := parseWork(text, s); ok && !seen.has(w) {
@@ -128,7 +128,7 @@ func isWhole(entry string) bool {
 	entry = strings.TrimSpace(entry)
 	last, _ := utf8.DecodeLastRuneInString(entry)
 	i := strings.LastIndexAny(entry, " \n")
-	return entryYear.MatchString(tail(entry, mostEntry)) && (strings.ContainsRune(".。．)）", last) || unicode.IsDigit(last) ||
+	return entryYear.MatchString(tail(entry, maxEntry)) && (strings.ContainsRune(".。．)）", last) || unicode.IsDigit(last) ||
 		strings.Contains(entry[i+1:], "://"))
 }
 
@@ -158,8 +158,8 @@ var (
 // parseWork reads an entry. ok is false if it tells neither a DOI nor an author with a year or a title.
 func parseWork(text string, s concordat.Span) (w Work, ok bool) {
 	entry := s.In(text)
-	if len(entry) > mostEntry {
-		entry = entry[:RuneStart(entry, mostEntry)]
+	if len(entry) > maxEntry {
+		entry = entry[:RuneStart(entry, maxEntry)]
 	}
 	entry = strings.Join(strings.Fields(norm.NFC.String(entry)), " ")
 	w.Span = s
@@ -226,7 +226,7 @@ func titleOf(entry, names, rest string) string {
 func titleWords(title string) map[string]bool {
 	out := map[string]bool{}
 	add := func(w string) {
-		if w != "" && len(out) < mostTitleWords {
+		if w != "" && len(out) < maxTitleWords {
 			out[w] = true
 		}
 	}
@@ -294,8 +294,8 @@ func (s *workSet) add(w Work) {
 	}
 }
 
-// mostAlike bounds the works of one author and year that one is compared with.
-const mostAlike = 50
+// maxAlike bounds the works of one author and year that one is compared with.
+const maxAlike = 50
 
 func (s *workSet) has(w Work) bool {
 	if w.doi != "" && s.dois[w.doi] {
@@ -305,7 +305,7 @@ func (s *workSet) has(w Work) bool {
 	if w.author == "" {
 		return false
 	}
-	return slices.ContainsFunc(alike[:min(len(alike), mostAlike)], func(x Work) bool {
+	return slices.ContainsFunc(alike[:min(len(alike), maxAlike)], func(x Work) bool {
 		return (w.doi == "" || x.doi == "" || w.doi == x.doi) && sameTitles(w.title, x.title)
 	})
 }
@@ -344,18 +344,18 @@ func clipAll(text string, spans []concordat.Span) []concordat.Span {
 	return out
 }
 
-// mostCiting is the number of sources listed as citing the same works; the JSON form has all.
-const mostCiting = 10
+// maxCiting is the number of sources listed as citing the same works; the JSON form has all.
+const maxCiting = 10
 
 // citesWords says which works the submission and its sources both cite, a line for each source.
 func (r *Report) citesWords() []string {
 	l := r.Language
 	var out []string
-	for _, w := range r.SharedWorks[:min(len(r.SharedWorks), mostCiting)] {
+	for _, w := range r.SharedWorks[:min(len(r.SharedWorks), maxCiting)] {
 		out = append(out, l.Say("Both cite the same works: %s of %s with %s. That is no part of any share.", Thousands(w.Works),
 			Thousands(w.Of), cmp.Or(w.Title, string(w.Source.Document))))
 	}
-	if n := len(r.SharedWorks) - mostCiting; n > 0 {
+	if n := len(r.SharedWorks) - maxCiting; n > 0 {
 		out = append(out, l.Say("Some of the same works are cited by %s.", l.Plural(n, "more source", "more sources")))
 	}
 	return out

@@ -39,7 +39,7 @@ type filter struct {
 
 func newFilter(table []uint64, lead int) filter {
 	width := 6
-	for 1<<width < filterShare*len(table) && width < lead && width < mostFilter {
+	for 1<<width < filterShare*len(table) && width < lead && width < maxFilter {
 		width++
 	}
 	width = min(width, lead)
@@ -48,7 +48,7 @@ func newFilter(table []uint64, lead int) filter {
 		v := p >> f.shift
 		f.bits[v>>6] |= 1 << (v & 63)
 	}
-	width = min(lead, bits.Len(uint(len(table))), mostFilter)
+	width = min(lead, bits.Len(uint(len(table))), maxFilter)
 	f.startShift = 64 - width
 	f.starts = make([]uint32, 1<<width+1)
 	at := 0
@@ -70,8 +70,8 @@ func (f *filter) has(permuted uint64) bool {
 const (
 	// filterShare is the number of filter bits per query, about.
 	filterShare = 32
-	// mostFilter is the largest width of a filter in leading bits.
-	mostFilter = 34
+	// maxFilter is the largest width of a filter in leading bits.
+	maxFilter = 34
 	// scanned is the number of stored prints that are taken through one table at a time, in the
 	// order of their first eight leading bits: so the filter and the table are read nearly in their
 	// order, not at random. It is 2^numberBits, for the number to fit beside the leading bits.
@@ -148,7 +148,7 @@ func ordered(l *Layout, part, scratch []uint64) []uint64 {
 	}
 	at := 64
 	for _, run := range l.fields {
-		if at <= 64-mostFilter {
+		if at <= 64-maxFilter {
 			break // nobody looks at further bits
 		}
 		at -= run.width

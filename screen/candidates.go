@@ -278,14 +278,14 @@ func (j *Join) pair(r *joinRoom, a, b uint32) {
 	if a == b || r.full || j.o.Split > 0 && (a < uint32(j.o.Split)) == (b < uint32(j.o.Split)) {
 		return
 	}
-	if len(r.pairs) == mostLocal {
+	if len(r.pairs) == maxLocal {
 		r.full = j.add(r) != nil
 	}
 	r.pairs = append(r.pairs, uint64(min(a, b))<<32|uint64(max(a, b)))
 }
 
-// mostLocal is the number of pairs that a pass holds before it hands them over.
-const mostLocal = 1 << 18
+// maxLocal is the number of pairs that a pass holds before it hands them over.
+const maxLocal = 1 << 18
 
 // joinRoom is the memory of a pass.
 type joinRoom struct {

@@ -41,12 +41,12 @@ func (p CurvePoint) F1() float64 {
 // Sweep counts labelled pairs by distance: the sample by which Manku, Jain and Das Sarma 2007
 // (section 5.1, figure 1) choose k. The zero value has counted none.
 type Sweep struct {
-	same, other [mostBits + 1]int
+	same, other [maxBits + 1]int
 }
 
 // Add counts a pair. A distance outside 0 to 128 is taken for the nearest of those.
 func (s *Sweep) Add(l Labelled) {
-	d := max(0, min(l.Distance, mostBits))
+	d := max(0, min(l.Distance, maxBits))
 	if l.Same {
 		s.same[d]++
 	} else {
@@ -62,7 +62,7 @@ func (s *Sweep) Curve(most int) []CurvePoint {
 	}
 	var out []CurvePoint
 	p := CurvePoint{Same: same}
-	for k := 0; k <= min(most, mostBits); k++ {
+	for k := 0; k <= min(most, maxBits); k++ {
 		p.K = k
 		p.Found += s.same[k]
 		p.Reported += s.same[k] + s.other[k]

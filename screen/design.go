@@ -35,15 +35,15 @@ type field struct{ low, width int }
 // It refuses levels that are not greater than k or divide into more blocks than there are bits, and
 // more than 65,536 tables.
 func NewDesign(f, k int, levels ...int) (*Design, error) {
-	if f < 1 || f > mostBits || k < 0 || k >= f || len(levels) == 0 {
+	if f < 1 || f > maxBits || k < 0 || k >= f || len(levels) == 0 {
 		return nil, fmt.Errorf("design of %d bits, distance %d, %d levels: want 1 to 128 bits, a distance below that, and a level", f, k,
 			len(levels))
 	}
 	tables := 1
 	for _, r := range levels {
 		c := binomial(r, k)
-		if r <= k || r > f || c > mostTables || tables*c > mostTables {
-			return nil, fmt.Errorf("design of %d bits, distance %d: level of %d blocks: want more than %d blocks, at most %d, and %d tables in all", f, k, r, k, f, mostTables)
+		if r <= k || r > f || c > maxTables || tables*c > maxTables {
+			return nil, fmt.Errorf("design of %d bits, distance %d: level of %d blocks: want more than %d blocks, at most %d, and %d tables in all", f, k, r, k, f, maxTables)
 		}
 		tables *= c
 	}
@@ -55,8 +55,8 @@ func NewDesign(f, k int, levels ...int) (*Design, error) {
 }
 
 const (
-	mostTables = 1 << 16
-	mostBits   = 128
+	maxTables = 1 << 16
+	maxBits   = 128
 )
 
 // divide adds the tables in which the fields of lead come first, for all choices of the levels.
@@ -229,7 +229,7 @@ func bytesOf(f, tables, n int) int64 {
 	return int64(n) * int64(8*tables+12)
 }
 
-// binomial returns n over k, or more than mostTables where it is that large.
+// binomial returns n over k, or more than maxTables where it is that large.
 func binomial(n, k int) int {
 	if k < 0 || k > n {
 		return 0
@@ -237,7 +237,7 @@ func binomial(n, k int) int {
 	c := 1
 	for i := range min(k, n-k) {
 		c = c * (n - i) / (i + 1)
-		if c > mostTables {
+		if c > maxTables {
 			return c
 		}
 	}

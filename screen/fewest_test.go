@@ -5,7 +5,7 @@ package screen
 // average: 1 where d ≤ tau, else the least C(r, k)·X(fk/r, k, d-(r-k)f/r) over r > k. It returns 0
 // where no number below 65,536 does. Block sizes are real numbers here, as in the paper.
 func FewestTables(f float64, k int, d, tau float64) int {
-	return fewest(f, k, d, tau, mostTables)
+	return fewest(f, k, d, tau, maxTables)
 }
 
 func fewest(f float64, k int, d, tau float64, most int) int {

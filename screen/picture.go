@@ -136,15 +136,15 @@ type Node struct {
 	Mark  bool // drawn full: the representative
 }
 
-// MostDrawn is the number of documents of a cluster that WriteCluster draws.
-const MostDrawn = 60
+// MaxDrawn is the number of documents of a cluster that WriteCluster draws.
+const MaxDrawn = 60
 
 // WriteCluster draws the documents of a cluster in a row, in the order given, for example that of their
 // dates, and their pairs as arcs, the darker the more they resemble each other. Of more than
-// MostDrawn documents the first are drawn; links to others are left out. Links name nodes by place.
+// MaxDrawn documents the first are drawn; links to others are left out. Links name nodes by place.
 func WriteCluster(w io.Writer, title string, nodes []Node, links []Link) error {
-	more := len(nodes) - MostDrawn
-	nodes = nodes[:min(len(nodes), MostDrawn)]
+	more := len(nodes) - MaxDrawn
+	nodes = nodes[:min(len(nodes), MaxDrawn)]
 	step := 26.0
 	span := 0
 	for _, l := range links {
@@ -189,8 +189,8 @@ func WriteCluster(w io.Writer, title string, nodes []Node, links []Link) error {
 // the fragment #cluster-N of the page, N from 1. Of very many the first 400 are drawn.
 func WriteOverview(w io.Writer, sizes []int) error {
 	const width = 900.0
-	const mostCircles = 400
-	drawn := sizes[:min(len(sizes), mostCircles)]
+	const maxCircles = 400
+	drawn := sizes[:min(len(sizes), maxCircles)]
 	largest := 1
 	for _, n := range drawn {
 		largest = max(largest, n)

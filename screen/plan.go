@@ -37,8 +37,8 @@ const (
 )
 
 const (
-	mostTried   = 200 // designs whose candidates are counted
-	mostCrowded = 50  // how many times the cost for uniform prints a design is still tried at
+	maxTried   = 200 // designs whose candidates are counted
+	maxCrowded = 50  // how many times the cost for uniform prints a design is still tried at
 )
 
 // NewPlan returns the design that answers queries with the least processor time among those whose
@@ -50,7 +50,7 @@ func NewPlan(o PlanOptions) (*Design, error) {
 	if o.F == 0 {
 		o.F = 64
 	}
-	if o.F < 1 || o.F > mostBits || o.K < 0 || o.K >= o.F || o.Prints < 0 || o.Bytes < 0 || o.Lead < 0 || o.Lead > o.F || o.Within < 0 ||
+	if o.F < 1 || o.F > maxBits || o.K < 0 || o.K >= o.F || o.Prints < 0 || o.Bytes < 0 || o.Lead < 0 || o.Lead > o.F || o.Within < 0 ||
 		o.F > 64 && (o.Packed || o.Sample != nil) {
 		return nil, fmt.Errorf("plan of %d bits, distance %d, %d prints, %d bytes: out of range", o.F, o.K, o.Prints, o.Bytes)
 	}
@@ -60,11 +60,11 @@ func NewPlan(o PlanOptions) (*Design, error) {
 		least  float64 // cost if the prints were uniform
 	}
 	var trials []trial
-	few, enough := mostPlanned+1, math.Inf(1)
+	few, enough := maxPlanned+1, math.Inf(1)
 	if o.Within > 0 {
 		enough = float64(o.Within) + 1
 	}
-	eachLevels(o.F, o.K, o.mostTables(), nil, func(levels []int) {
+	eachLevels(o.F, o.K, o.maxTables(), nil, func(levels []int) {
 		tables := 1
 		for _, r := range levels {
 			tables *= binomial(r, o.K)
@@ -84,13 +84,13 @@ func NewPlan(o PlanOptions) (*Design, error) {
 		case !fewest && o.Sample == nil:
 			enough = min(enough, cost)
 		case !fewest:
-			enough = min(enough, mostCrowded*cost)
+			enough = min(enough, maxCrowded*cost)
 		}
 	})
-	if len(trials) == 0 && o.mostTables() > o.K && o.Lead > 0 && o.Within == 0 {
-		return nil, fmt.Errorf("plan: no design of at most %d tables leads with %d bits: %w", o.mostTables(), o.Lead, ErrMemory)
+	if len(trials) == 0 && o.maxTables() > o.K && o.Lead > 0 && o.Within == 0 {
+		return nil, fmt.Errorf("plan: no design of at most %d tables leads with %d bits: %w", o.maxTables(), o.Lead, ErrMemory)
 	}
-	if len(trials) == 0 && o.mostTables() > o.K && o.Within > 0 {
+	if len(trials) == 0 && o.maxTables() > o.K && o.Within > 0 {
 		return nil, fmt.Errorf("plan: %w within %s a query: entering %d tables takes longer", ErrTime, o.Within, o.K+1)
 	}
 	slices.SortStableFunc(trials, func(a, b trial) int {
@@ -102,7 +102,7 @@ func NewPlan(o PlanOptions) (*Design, error) {
 	var best *Design
 	least := math.Inf(1)
 	for i, t := range trials {
-		if !fewest && t.least >= least || i >= mostTried && o.Sample != nil {
+		if !fewest && t.least >= least || i >= maxTried && o.Sample != nil {
 			break
 		}
 		cost := t.least
@@ -139,17 +139,17 @@ func (o *PlanOptions) cost(d *Design, candidates float64) float64 {
 	return cost
 }
 
-// mostTables is how many tables fit.
-func (o *PlanOptions) mostTables() int {
+// maxTables is how many tables fit.
+func (o *PlanOptions) maxTables() int {
 	n := int64(max(1, o.Prints))
 	if o.Packed {
-		return int(min(mostPlanned, float64(o.Bytes)/max(1, packedShare(o.Prints)*8*float64(n))))
+		return int(min(maxPlanned, float64(o.Bytes)/max(1, packedShare(o.Prints)*8*float64(n))))
 	}
 	each, fixed := int64(8), int64(12)
 	if o.F > 64 {
 		each, fixed = 12, 24
 	}
-	return int(min(mostPlanned, (o.Bytes/n-fixed)/each))
+	return int(min(maxPlanned, (o.Bytes/n-fixed)/each))
 }
 
 func (o *PlanOptions) bytes(tables int) int64 {
@@ -202,8 +202,8 @@ var ErrTime = errors.New("no design answers")
 // ErrMemory: the work does not fit into the memory that was allowed.
 var ErrMemory = errors.New("not enough memory")
 
-// mostPlanned bounds the tables of a plan: with more, entering them costs more than any candidates.
-const mostPlanned = 2048
+// maxPlanned bounds the tables of a plan: with more, entering them costs more than any candidates.
+const maxPlanned = 2048
 
 // eachLevels calls each with every division of f bits whose tables number at most most.
 func eachLevels(f, k, most int, levels []int, each func([]int)) {

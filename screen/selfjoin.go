@@ -58,16 +58,16 @@ type Twin struct {
 type Progress struct{ Done, Units int }
 
 const (
-	selfRecord   = 24       // two keys and two numbers, for the sort
-	selfLeast    = 24 << 20 // bytes
-	mostParts    = 1 << 12
-	mostSelfJoin = math.MaxUint32
+	selfRecord  = 24       // two keys and two numbers, for the sort
+	selfLeast   = 24 << 20 // bytes
+	maxParts    = 1 << 12
+	maxSelfJoin = math.MaxUint32
 )
 
 // parts returns the number of parts of each table for n prints, a power of two. No part divides prints with equal leading
 // bits: what does not fit into so many is divided as far as they allow, or fails with ErrMemory.
 func (s *SelfJoin) parts(n int64) int {
-	most := min(mostParts, 1<<min(s.Design.Lead(), 62))
+	most := min(maxParts, 1<<min(s.Design.Lead(), 62))
 	parts := 1
 	// A quarter is left for parts that are larger than the average one.
 	for int64(parts)*s.Bytes*3/4 < n*selfRecord && parts < most {
@@ -83,9 +83,9 @@ func (s *SelfJoin) parts(n int64) int {
 // with the first error of the stream or of emit, with the cause of a cancelled ctx, and with
 // ErrMemory if more equal leading bits occur than fit.
 func (s *SelfJoin) Run(ctx context.Context, n int64, start int, emit func(Twin) error, done func(Progress) error) error {
-	if s.Bytes < selfLeast || n < 0 || n > mostSelfJoin || s.Design.F > 64 {
+	if s.Bytes < selfLeast || n < 0 || n > maxSelfJoin || s.Design.F > 64 {
 		return fmt.Errorf("self-join of %d prints of %d bits in %d bytes: want at most %d of 64 bits, in at least %d bytes", n, s.Design.F,
-			s.Bytes, uint32(mostSelfJoin), selfLeast)
+			s.Bytes, uint32(maxSelfJoin), selfLeast)
 	}
 	parts := s.parts(n)
 	units := parts * len(s.Design.Tables)

@@ -149,8 +149,8 @@ type SketchOptions struct {
 	Super int
 }
 
-// mostSharing is the default of Common.
-const mostSharing = 200
+// maxSharing is the default of Common.
+const maxSharing = 200
 
 // keys returns the numbers by which a sketch meets others, distinct, in any order.
 func (o *SketchOptions) keys(m minhash.MinSketch) []uint64 {

@@ -41,7 +41,7 @@ func (j *SketchJoin) Run(ctx context.Context, emit func(SketchPair) error) (stat
 		return stats, fmt.Errorf("sketch join of %d documents at threshold %v: out of range", j.Documents, j.Options.Threshold)
 	}
 	if j.Options.Common == 0 {
-		j.Options.Common = mostSharing
+		j.Options.Common = maxSharing
 	}
 	pairs := newSorter(j.Space, j.Bytes/2, true)
 	stats.Common, err = j.share(ctx, pairs)

@@ -28,7 +28,7 @@ func SketchPairs(sketches []minhash.MinSketch, o SketchOptions, split, end int, 
 		return 0, fmt.Errorf("sketch pairs: %w: %d values, at most %d at once", ErrMemory, total, uint32(math.MaxUint32))
 	}
 	if o.Common == 0 {
-		o.Common = mostSharing
+		o.Common = maxSharing
 	}
 	if end == 0 {
 		end = len(sketches)

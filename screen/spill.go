@@ -45,8 +45,8 @@ type sortedSpill struct {
 const (
 	recordBytes = 16
 	leastHeld   = 1 << 12
-	// mostSpills bounds the spills that are merged at once, each with a buffer of mergeBuffer bytes.
-	mostSpills  = 256
+	// maxSpills bounds the spills that are merged at once, each with a buffer of mergeBuffer bytes.
+	maxSpills   = 256
 	mergeBuffer = 1 << 16
 )
 
@@ -96,7 +96,7 @@ func addUp(sorted []sortRecord) []sortRecord {
 
 // spill writes what is held, sorted, aside.
 func (s *sorter) spill() error {
-	if len(s.spills) == mostSpills {
+	if len(s.spills) == maxSpills {
 		if err := s.join(); err != nil {
 			return err
 		}

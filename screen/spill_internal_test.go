@@ -71,11 +71,11 @@ func TestSelfJoinParts(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := SelfJoin{Design: d, Bytes: selfLeast}
-		parts := s.parts(mostSelfJoin)
+		parts := s.parts(maxSelfJoin)
 		if parts > 1<<d.Lead() || parts&(parts-1) != 0 {
 			t.Errorf("k %d: %d parts of tables by %d bits", k, parts, d.Lead())
 		}
-		if parts < mostParts {
+		if parts < maxParts {
 			few++
 		}
 	}

@@ -34,8 +34,8 @@ const (
 	HashSHA256
 )
 
-// MostBits is the greatest width of a print.
-const MostBits = 256
+// MaxBits is the greatest width of a print.
+const MaxBits = 256
 
 // Feature is a feature of a document with its weight in units of 1/256. Negative weights count on
 // the other side.
@@ -134,8 +134,8 @@ func (p *Printer) digest(f uint64, part byte) (out [4]uint64) {
 
 // Print returns the print of the given width, 1 to 256 bits, or to 64 with HashPlain; those above are zero. Its first
 // word is Print64, its first two are Print128, as far as it reaches.
-func (p *Printer) Print(features []Feature, width int) (out [MostBits / 64]uint64, err error) {
-	if width < 1 || width > MostBits || width > 64 && p.hash == HashPlain {
+func (p *Printer) Print(features []Feature, width int) (out [MaxBits / 64]uint64, err error) {
+	if width < 1 || width > MaxBits || width > 64 && p.hash == HashPlain {
 		return out, fmt.Errorf("simhash: %d bits: want 1 to 256, and at most 64 of plain hashes", width)
 	}
 	if len(features) == 0 {

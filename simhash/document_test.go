@@ -201,7 +201,7 @@ func TestPrintOfAnyWidth(t *testing.T) {
 			continue
 		}
 		features := simhash.Weighting{}.Weigh(random(rng, 51), nil) // odd: no sum is zero
-		whole, err := printer(t, h).Print(features, simhash.MostBits)
+		whole, err := printer(t, h).Print(features, simhash.MaxBits)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -216,7 +216,7 @@ func TestPrintOfAnyWidth(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for b := range simhash.MostBits {
+			for b := range simhash.MaxBits {
 				want := b < width && whole[b/64]>>(b%64)&1 == 1
 				if got[b/64]>>(b%64)&1 == 1 != want {
 					t.Fatalf("hash %d, %d bits: bit %d is wrong", h, width, b)

@@ -31,7 +31,7 @@ func TestAnswerBounds(t *testing.T) {
 	for name, change := range map[string]func(*concordat.Ask){
 		"no job":                    func(a *concordat.Ask) { a.Job = concordat.JobID{} },
 		"no sentences":              func(a *concordat.Ask) { a.Sentences = nil },
-		"too many sentences":        func(a *concordat.Ask) { a.Sentences = make([]concordat.AskedSentence, concordat.MostAsked+1) },
+		"too many sentences":        func(a *concordat.Ask) { a.Sentences = make([]concordat.AskedSentence, concordat.MaxAsked+1) },
 		"no libraries":              func(a *concordat.Ask) { a.Libraries = nil },
 		"too many libraries":        func(a *concordat.Ask) { a.Libraries = libraries },
 		"a library twice":           func(a *concordat.Ask) { a.Libraries = []concordat.LibraryID{"theses", "theses"} },
@@ -58,7 +58,7 @@ func TestAnswerBounds(t *testing.T) {
 	of := concordat.OutlineOf{Handle: d.Handle, Ordinals: ordinals}
 	for name, documents := range map[string][]concordat.OutlineOf{
 		"outlines of no documents": nil, "outlines of too many": make([]concordat.OutlineOf, 201),
-		"too many sentences": {{Handle: d.Handle, Ordinals: make([]int, concordat.MostAsked+1)}},
+		"too many sentences": {{Handle: d.Handle, Ordinals: make([]int, concordat.MaxAsked+1)}},
 	} {
 		_, err := o.AnswerOutline(t.Context(), "north", &concordat.OutlineAsk{Job: a.Job, Epoch: a.Epoch, Documents: documents})
 		invalid(name, err)
@@ -87,7 +87,7 @@ func TestAnswerBounds(t *testing.T) {
 	for name, change := range map[string]func(*concordat.RevealAsk){
 		"a level that reveals nothing":       func(q *concordat.RevealAsk) { q.Level = concordat.ShowMetadata },
 		"a reveal of nothing":                func(q *concordat.RevealAsk) { q.Passages = nil },
-		"a reveal of too much":               func(q *concordat.RevealAsk) { q.Passages = make([]concordat.RevealPassage, concordat.MostRevealed+1) },
+		"a reveal of too much":               func(q *concordat.RevealAsk) { q.Passages = make([]concordat.RevealPassage, concordat.MaxRevealed+1) },
 		"a long reason":                      func(q *concordat.RevealAsk) { q.Reason = strings.Repeat("x", 4<<10+1) },
 		"a long contact":                     func(q *concordat.RevealAsk) { q.Contact = strings.Repeat("x", 4<<10+1) },
 		"a passage before the text":          func(q *concordat.RevealAsk) { q.Passages[0].Span.Start = -1 },

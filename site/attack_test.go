@@ -114,12 +114,12 @@ func TestA3OneAsk(t *testing.T) {
 	}
 }
 
-// mostLearnt is how many questions about one sentence are answered in a year, of which each tells at most two bits.
-const mostLearnt = 12
+// maxLearnt is how many questions about one sentence are answered in a year, of which each tells at most two bits.
+const maxLearnt = 12
 
 // TestA3ManyJobs: a partner that no budget stops asks variants in a thousand jobs, each chosen by the answers before: it
 // makes the guess worse until it is just not near any more, and then tries each value of each hash for whether it leads
-// back. Of 1,000 answers it would learn every hash; it gets [mostLearnt], and ends where it began.
+// back. Of 1,000 answers it would learn every hash; it gets [maxLearnt], and ends where it began.
 func TestA3ManyJobs(t *testing.T) {
 	x := newOracle(t, unlimited)
 	const asks = 1000
@@ -149,8 +149,8 @@ func TestA3ManyJobs(t *testing.T) {
 	}
 	t.Logf("%d asks, %d questions answered, at most %d bits; the guess differed in %d hashes and differs in %d", x.jobs, len(x.told),
 		2*len(x.told), x.base.NibbleDistance(x.truth), got.NibbleDistance(x.truth))
-	if n := len(x.told); n > mostLearnt {
-		t.Errorf("%d questions about one sentence are answered, want at most %d", n, mostLearnt)
+	if n := len(x.told); n > maxLearnt {
+		t.Errorf("%d questions about one sentence are answered, want at most %d", n, maxLearnt)
 	}
 	if before, after := x.base.NibbleDistance(x.truth), got.NibbleDistance(x.truth); after < before-2 {
 		t.Errorf("the fingerprint is found out: %d hashes differed, %d differ", before, after)
@@ -252,7 +252,7 @@ func TestOneDocumentAlarm(t *testing.T) {
 // TestA3Withheld: the audit tells the owner how many sentences were not answered.
 func TestA3Withheld(t *testing.T) {
 	x := newOracle(t, unlimited)
-	for i := range mostLearnt + 3 {
+	for i := range maxLearnt + 3 {
 		x.steps(withHash(x.base, i, 7))
 	}
 	es, err := x.o.store.Audit(t.Context(), 0, 0)

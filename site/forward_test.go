@@ -262,7 +262,7 @@ func TestManySentences(t *testing.T) {
 	north.put(t, "lib", "pear", orchard+foundry)
 	text := strings.Join([]string{glacier + bakery, orchard + foundry, winter + garden, river}, "\n\n")
 	l := north.libraries("lib")
-	l.MostAsked = 2
+	l.MaxAsked = 2
 	f := p.check(t, text, site.CheckOptions{Forward: site.ForwardAll, Partners: []site.PartnerLibraries{l}})
 	if got := from(f); !slices.Equal(got, []string{"north/Title of ice", "north/Title of pear"}) {
 		t.Errorf("sources %v", got)

@@ -58,8 +58,8 @@ type PartnerLibraries struct {
 	Deadline time.Duration
 	Purpose  string     // a word agreed in the federation, for example thesis
 	Authors  [][16]byte // pseudonyms of the submission's authors
-	// MostAsked is the most sentences of one ask; 0, or more than it: concordat.MostAsked.
-	MostAsked int
+	// MaxAsked is the most sentences of one ask; 0, or more than it: concordat.MaxAsked.
+	MaxAsked int
 }
 
 // DefaultDeadline is how long a partner may take for all rounds of a check.

@@ -200,7 +200,7 @@ func (s *Site) Alerts(ctx context.Context, after int64, limit int) ([]store.Aler
 
 // Later returns the documents that matched a standing check after its report was made, the latest first, for the report.
 func Later(ctx context.Context, db *store.DB, task concordat.TaskID) (out []report.Later, err error) {
-	alerts, err := db.FilterAlerts(ctx, store.AlertFilter{Side: store.AlertFound, Task: task}, 0, report.MostLater)
+	alerts, err := db.FilterAlerts(ctx, store.AlertFilter{Side: store.AlertFound, Task: task}, 0, report.MaxLater)
 	for _, a := range alerts {
 		out = append(out, report.Later{Alert: a.Seq, Source: a.Source, Title: a.Title, At: a.At, Level: a.Level, Sentences: a.Sentences,
 			Read: report.LaterMark(a.Read), Handled: report.LaterMark(a.Handled)})

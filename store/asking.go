@@ -178,18 +178,18 @@ func packSpans(spans []concordat.Span) []byte {
 	return b
 }
 
-// mostOffset bounds a span, in bytes of a text.
-const mostOffset = 1 << 40
+// maxOffset bounds a span, in bytes of a text.
+const maxOffset = 1 << 40
 
 func unpackSpans(b []byte) ([]concordat.Span, error) {
 	var out []concordat.Span
 	for len(b) > 0 {
 		start, n := binary.Uvarint(b)
-		if n <= 0 || start > mostOffset {
+		if n <= 0 || start > maxOffset {
 			return nil, concordat.ErrCorrupt
 		}
 		length, m := binary.Uvarint(b[n:])
-		if m <= 0 || length > mostOffset {
+		if m <= 0 || length > maxOffset {
 			return nil, concordat.ErrCorrupt
 		}
 		b = b[n+m:]

@@ -260,16 +260,16 @@ func (db *Checks) BatchEvents(ctx context.Context, id string) ([]BatchEvent, err
 	return es, db.fail(err, "events of batch %s", id)
 }
 
-// mostPassages bounds the passages of a pair, in bytes before compression.
-const mostPassages = 64 << 20
+// maxPassages bounds the passages of a pair, in bytes before compression.
+const maxPassages = 64 << 20
 
 // packPassages packs what a pair has in common; nothing stays nothing.
 func packPassages(data []byte) ([]byte, error) {
 	if len(data) == 0 {
 		return []byte{}, nil
 	}
-	if len(data) > mostPassages {
-		return nil, fmt.Errorf("%w: passages of %d bytes, at most %d", concordat.ErrInvalid, len(data), mostPassages)
+	if len(data) > maxPassages {
+		return nil, fmt.Errorf("%w: passages of %d bytes, at most %d", concordat.ErrInvalid, len(data), maxPassages)
 	}
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true), zstd.WithEncoderLevel(zstd.SpeedFastest))
 	if err != nil {
@@ -282,7 +282,7 @@ func unpackPassages(packed []byte) ([]byte, error) {
 	if len(packed) == 0 {
 		return nil, nil
 	}
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(mostPassages))
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxPassages))
 	if err != nil {
 		return nil, err
 	}

@@ -90,10 +90,10 @@ func (db *Peers) Undelivered(ctx context.Context, seq int64, next time.Time, cau
 	return db.fail(err, "undelivered notice %d", seq)
 }
 
-// MostReceived is the most notices of one partner that are kept until they are taken in.
-const MostReceived = 1000
+// MaxReceived is the most notices of one partner that are kept until they are taken in.
+const MaxReceived = 1000
 
-// PutReceived keeps a notice of a partner. Beyond MostReceived it fails with concordat.ErrUnavailable.
+// PutReceived keeps a notice of a partner. Beyond MaxReceived it fails with concordat.ErrUnavailable.
 func (db *Peers) PutReceived(ctx context.Context, partner concordat.SiteID, n *concordat.Notice) error {
 	err := checkName("partner", partner)
 	if err == nil {
@@ -102,7 +102,7 @@ func (db *Peers) PutReceived(ctx context.Context, partner concordat.SiteID, n *c
 			if err := c.Row(ctx, `SELECT count(*) FROM inbox WHERE partner = ?`, partner).Scan(&held); err != nil {
 				return err
 			}
-			if held >= MostReceived {
+			if held >= MaxReceived {
 				return fmt.Errorf("%w: %d notices are unread", concordat.ErrUnavailable, held)
 			}
 			b, err := json.Marshal(n)

@@ -68,13 +68,13 @@ func (db *Checks) PutSentenceVectors(ctx context.Context, vectors []concordat.Se
 	return db.fail(err, "keep %d vectors", len(vectors))
 }
 
-// mostDigests bounds a question for vectors.
-const mostDigests = 500
+// maxDigests bounds a question for vectors.
+const maxDigests = 500
 
 // SentenceVectors returns the vectors that are kept, by digest.
 func (db *Checks) SentenceVectors(ctx context.Context, digests [][32]byte) (map[[32]byte][]float32, error) {
 	out := map[[32]byte][]float32{}
-	for part := range slices.Chunk(digests, mostDigests) {
+	for part := range slices.Chunk(digests, maxDigests) {
 		args := make([]any, len(part))
 		for i := range part {
 			args[i] = part[i][:]

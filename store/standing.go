@@ -103,9 +103,9 @@ type AlertMark struct {
 	At time.Time
 }
 
-// MostAlerts is of how many documents of one partner alerts of a task are kept, and of how many documents of this site
+// MaxAlerts is of how many documents of one partner alerts of a task are kept, and of how many documents of this site
 // alerts of one question of a partner.
-const MostAlerts = 1000
+const MaxAlerts = 1000
 
 // alertEvent is the data of an event about an alert. It names no document: the receiver asks for it with a token, and so with rights.
 type alertEvent struct {
@@ -117,7 +117,7 @@ type alertEvent struct {
 
 // PutAlert keeps an alert, tells webhooks of it, and returns its number. It returns 0 where one for the same check and
 // document is there: that one then has the new words and spans; if they differ, or no document is named, it is unread
-// again and told again. Beyond MostAlerts none is kept. An empty Side is AlertFound.
+// again and told again. Beyond MaxAlerts none is kept. An empty Side is AlertFound.
 func (db *Checks) PutAlert(ctx context.Context, a Alert) (seq int64, err error) {
 	if a.Side == "" {
 		a.Side = AlertFound
@@ -131,7 +131,7 @@ func (db *Checks) PutAlert(ctx context.Context, a Alert) (seq int64, err error) 
 			var told int
 			err := c.Row(ctx, `SELECT count(*) FROM standing_alert WHERE side = ? AND COALESCE(task, '') = ? AND partner = ? AND job = ? AND site = ?`,
 				a.Side, a.Task, a.Partner, a.Job, a.Source.Site).Scan(&told)
-			if err != nil || told >= MostAlerts {
+			if err != nil || told >= MaxAlerts {
 				return err
 			}
 		}
@@ -338,11 +338,11 @@ func unpackSentences(b []byte) ([]concordat.Sentence, error) {
 		s := concordat.Sentence{Fingerprint: f, Gate: int(b[concordat.FingerprintBytes]), Section: -1}
 		b = b[concordat.FingerprintBytes+1:]
 		start, n := binary.Uvarint(b)
-		if n <= 0 || start > mostOffset {
+		if n <= 0 || start > maxOffset {
 			return nil, fmt.Errorf("%w: sentence without its place", concordat.ErrCorrupt)
 		}
 		length, m := binary.Uvarint(b[n:])
-		if m <= 0 || length > mostOffset {
+		if m <= 0 || length > maxOffset {
 			return nil, fmt.Errorf("%w: sentence without its place", concordat.ErrCorrupt)
 		}
 		s.Span = concordat.Span{Start: int(start), End: int(start + length)}

@@ -48,7 +48,7 @@ const witnessSkew = 2 * time.Minute
 // whatever it says. The result is one kept before that cannot be of the same audit: with the same
 // number and another hash, or behind it by number and ahead of it in time or the reverse; nil: none.
 //
-// Of ends that contradict no other, the first and the newest of an hour stay; of those that do, the first mostForks, so
+// Of ends that contradict no other, the first and the newest of an hour stay; of those that do, the first maxForks, so
 // that a partner fills nothing by contradicting itself.
 func (db *Peers) AddWitness(ctx context.Context, w Witness) (*Witness, error) {
 	var fork *Witness
@@ -65,8 +65,8 @@ func (db *Peers) AddWitness(ctx context.Context, w Witness) (*Witness, error) {
 	return fork, db.fail(err, "witness of %s", w.Site)
 }
 
-// mostForks is how many ends of a partner's audit that contradict others are kept: two are proof.
-const mostForks = 100
+// maxForks is how many ends of a partner's audit that contradict others are kept: two are proof.
+const maxForks = 100
 
 func addWitness(ctx context.Context, c engine.Conn, w Witness, now time.Time) (*Witness, error) {
 	fork, err := contradicts(ctx, c, w)
@@ -86,7 +86,7 @@ func addWitness(ctx context.Context, c engine.Conn, w Witness, now time.Time) (*
 	}
 	if fork != nil {
 		var forks int
-		if err := c.Row(ctx, `SELECT count(*) FROM witness WHERE site = ? AND fork = 1`, w.Site).Scan(&forks); err != nil || forks >= mostForks {
+		if err := c.Row(ctx, `SELECT count(*) FROM witness WHERE site = ? AND fork = 1`, w.Site).Scan(&forks); err != nil || forks >= maxForks {
 			return fork, err
 		}
 	}

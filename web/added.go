@@ -29,7 +29,7 @@ type AddedDocument struct {
 // ReadAdded reads the form of add-documents and gives each file to take, which reads as much of it as
 // it wants.
 func ReadAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader) error) error {
-	room, files := mostForm, 0
+	room, files := maxForm, 0
 	var f AddedFile
 	for {
 		p, err := parts.NextPart()
@@ -48,8 +48,8 @@ func ReadAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader
 			}
 			continue
 		}
-		if files++; files > MostFiles {
-			return message.Invalid("wrong.many", MostFiles)
+		if files++; files > MaxFiles {
+			return message.Invalid("wrong.many", MaxFiles)
 		}
 		f.Name = cmp.Or(CleanName(p.FileName()), namelessFile)
 		f.ID = cmp.Or(f.ID, concordat.DocumentID(f.Name))
@@ -67,7 +67,7 @@ func (f *AddedFile) field(p *multipart.Part, room *int) error {
 		return fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
 	}
 	if *room -= len(b) + 64; *room < 0 {
-		return fmt.Errorf("form: %w: more than %d MiB beside the files", concordat.ErrInvalid, mostForm>>20)
+		return fmt.Errorf("form: %w: more than %d MiB beside the files", concordat.ErrInvalid, maxForm>>20)
 	}
 	switch s := string(b); p.FormName() {
 	case "id":

@@ -122,14 +122,14 @@ func (w adminPages) Health(ctx context.Context) []HealthPart {
 	return append(out, part, w.lately(ctx))
 }
 
-// mostFailed bounds the failed tasks that are looked at.
-const mostFailed = 500
+// maxFailed bounds the failed tasks that are looked at.
+const maxFailed = 500
 
 // lately counts the checks that failed in the last day by a fault of the site, and, behind a plus sign, the others: for
 // what was handed in, or cancelled.
 func (w adminPages) lately(ctx context.Context) HealthPart {
 	p := HealthPart{Code: "failed"}
-	tasks, err := w.o.Store.FilterTasks(ctx, store.TaskFilter{States: []concordat.State{concordat.TaskFailed}}, 0, mostFailed)
+	tasks, err := w.o.Store.FilterTasks(ctx, store.TaskFilter{States: []concordat.State{concordat.TaskFailed}}, 0, maxFailed)
 	if err != nil {
 		p.Detail = err.Error()
 		return p

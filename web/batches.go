@@ -85,7 +85,7 @@ func (w batchPages) newBatchPage(rw http.ResponseWriter, r *http.Request, v *Vis
 }
 
 func (w batchPages) showNewBatch(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, was refused) {
-	p := newCheck{Templates: w.o.Templates(), MaxMiB: w.o.MaxUpload >> 20, MaxFiles: MostFiles}
+	p := newCheck{Templates: w.o.Templates(), MaxMiB: w.o.MaxUpload >> 20, MaxFiles: MaxFiles}
 	p.tell(was, message.LanguageOf(r))
 	var err error
 	if p.Libraries, err = w.o.Store.Libraries(r.Context()); err == nil {
@@ -360,8 +360,8 @@ func (w batchPages) ApplyVerdict(ctx context.Context, v *Visitor, b store.Batch,
 	if verdict == "rules" {
 		verdict = ""
 	}
-	if len(why) > mostNote {
-		return message.Invalid("wrong.reason", mostNote)
+	if len(why) > maxNote {
+		return message.Invalid("wrong.reason", maxNote)
 	}
 	x, y, err := pairOf(first, second)
 	if err != nil {

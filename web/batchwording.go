@@ -102,8 +102,8 @@ func (w batchPages) ApplyWording(ctx context.Context, v *Visitor, b store.Batch,
 		return fmt.Errorf("wording %q: %w", n, concordat.ErrNotFound)
 	}
 	why = strings.TrimSpace(why)
-	if count && why == "" || len(why) > mostNote {
-		return message.Invalid("wrong.reason", mostNote)
+	if count && why == "" || len(why) > maxNote {
+		return message.Invalid("wrong.reason", maxNote)
 	}
 	return batch.CountWording(ctx, w.o.Site, w.o.Store, b.ID, v.Name, number, count, why, w.o.Rules(),
 		v.Note("batch_wording", map[string]any{"batch": b.ID, "wording": number, "count": count}))

@@ -20,9 +20,9 @@ import (
 
 // Bounds of what one request may cost, whatever is in its body.
 const (
-	mostAnswerBytes  = 10_000
-	mostAnswerTime   = 500 * time.Millisecond
-	mostAnswerMemory = 50 << 20 // allocated for it, by the caller of the test too
+	maxAnswerBytes  = 10_000
+	maxAnswerTime   = 500 * time.Millisecond
+	maxAnswerMemory = 50 << 20 // allocated for it, by the caller of the test too
 )
 
 // listOf writes a JSON array of n times one value.
@@ -153,7 +153,7 @@ func (p *program) hostile(method, path, what, body string, reads bool) {
 		resp.Body.Close()
 		took := time.Since(began)
 		runtime.ReadMemStats(&after)
-		if took > mostAnswerTime && try < 3 {
+		if took > maxAnswerTime && try < 3 {
 			continue
 		}
 		allocated := after.TotalAlloc - before.TotalAlloc
@@ -163,13 +163,13 @@ func (p *program) hostile(method, path, what, body string, reads bool) {
 		case !reads:
 		case err != nil || resp.StatusCode < 400 && strings.Contains(what, "000"):
 			p.t.Errorf("%s: %d, %v", what, resp.StatusCode, err)
-		case resp.StatusCode >= 400 && len(answer) > mostAnswerBytes:
+		case resp.StatusCode >= 400 && len(answer) > maxAnswerBytes:
 			p.t.Errorf("%s: an answer of %d bytes", what, len(answer))
 		case bytes.Contains(answer, bytes.Repeat([]byte("s"), 201)) || bytes.Contains(answer, bytes.Repeat([]byte("9"), 201)) ||
 			bytes.Contains(answer, bytes.Repeat([]byte("k"), 201)):
 			p.t.Errorf("%s: the answer repeats more than 200 bytes of it: %.500s", what, answer)
 		}
-		if took > mostAnswerTime || allocated > mostAnswerMemory {
+		if took > maxAnswerTime || allocated > maxAnswerMemory {
 			p.t.Errorf("%s: %d in %v with %d MB allocated", what, resp.StatusCode, took, allocated>>20)
 		}
 		return
@@ -216,14 +216,14 @@ func TestBoundJSON(t *testing.T) {
 		"a scalar":                    {"1", true},
 		"not JSON":                    {`{"a" 1}`, true}, // the decoder says so
 		"an unfinished key":           {`{"a":1,`, true},
-		"as deep as may be":           {deep(bounds.MostDepth), true},
-		"one level more":              {deep(bounds.MostDepth + 1), false},
-		"as many keys as may be":      {objectOf(bounds.MostObjectKeys, key), true},
-		"one key more":                {objectOf(bounds.MostObjectKeys+1, key), false},
-		"as many values as may be":    {listOf(bounds.MostValues-1, "0"), true},
-		"one value more":              {listOf(bounds.MostValues, "0"), false},
-		"as long a number as may be":  {strings.Repeat("7", bounds.MostNumber), true},
-		"one digit more":              {strings.Repeat("7", bounds.MostNumber+1), false},
+		"as deep as may be":           {deep(bounds.MaxDepth), true},
+		"one level more":              {deep(bounds.MaxDepth + 1), false},
+		"as many keys as may be":      {objectOf(bounds.MaxObjectKeys, key), true},
+		"one key more":                {objectOf(bounds.MaxObjectKeys+1, key), false},
+		"as many values as may be":    {listOf(bounds.MaxValues-1, "0"), true},
+		"one value more":              {listOf(bounds.MaxValues, "0"), false},
+		"as long a number as may be":  {strings.Repeat("7", bounds.MaxNumber), true},
+		"one digit more":              {strings.Repeat("7", bounds.MaxNumber+1), false},
 		"a key twice":                 {`{"a":{},"b":[1,{"c":2}],"a":1}`, false},
 		"a key twice, in other case":  {`{"name":1,"NAME":2}`, false},
 		"a key twice, as an escape":   {`{"a":1,"\u0061":2}`, false},
@@ -250,11 +250,11 @@ func FuzzBoundJSON(f *testing.F) {
 			return
 		}
 		depth, values := measure(v)
-		if err == nil && (depth > bounds.MostDepth || values > bounds.MostValues) {
+		if err == nil && (depth > bounds.MaxDepth || values > bounds.MaxValues) {
 			t.Errorf("accepted with %d levels and %d values", depth, values)
 		}
 		// Without a key that is there twice the two counts are the same; a refusal then has one of these reasons.
-		if err != nil && depth <= bounds.MostDepth && values <= bounds.MostValues && !strings.Contains(err.Error(), "twice") &&
+		if err != nil && depth <= bounds.MaxDepth && values <= bounds.MaxValues && !strings.Contains(err.Error(), "twice") &&
 			!strings.Contains(err.Error(), "characters") && !strings.Contains(err.Error(), "keys") && !strings.Contains(err.Error(), "levels") &&
 			!strings.Contains(err.Error(), "values") {
 			t.Errorf("refused: %v", err)

@@ -127,11 +127,11 @@ type fault struct {
 var (
 	askLevels   = []concordat.Show{concordat.ShowMetadata, concordat.ShowCounts, concordat.ShowExists}
 	askForwards = []string{site.ForwardUnmatched, site.ForwardAll, site.ForwardNone}
-	// askDeadlines are offered, in seconds; any whole number to MostDeadline is taken.
+	// askDeadlines are offered, in seconds; any whole number to MaxDeadline is taken.
 	askDeadlines = []int{60, 15, 300, 900}
 )
 
-const MostDeadline = 3600
+const MaxDeadline = 3600
 
 func (w checkPages) newPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	w.showNew(rw, r, v, http.StatusOK, refused{})
@@ -149,7 +149,7 @@ func (w checkPages) showNew(rw http.ResponseWriter, r *http.Request, v *Visitor,
 		return
 	}
 	p := newCheck{Libraries: libraries, Partners: partners, Templates: w.o.Templates(),
-		MaxMiB: w.o.MaxUpload >> 20, MaxFiles: MostFiles, Batch: strings.ToLower(rand.Text()), Rules: w.o.Rules(), MayRule: v.MayReview(),
+		MaxMiB: w.o.MaxUpload >> 20, MaxFiles: MaxFiles, Batch: strings.ToLower(rand.Text()), Rules: w.o.Rules(), MayRule: v.MayReview(),
 		Kinds: exclusible, Levels: askLevels, Forwards: askForwards, Deadlines: askDeadlines, NoStore: w.o.Policy.NoStore}
 	p.Purposes, p.AnyOther = purposesOf(partners)
 	p.tell(was, message.LanguageOf(r))

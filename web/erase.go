@@ -161,8 +161,8 @@ var errNoEraser = fmt.Errorf("deletion: %w: not here", concordat.ErrUnavailable)
 
 // reasonOf returns why something is deleted, without which nothing is.
 func reasonOf(text string) (string, error) {
-	if text = strings.TrimSpace(text); text == "" || len(text) > mostNote {
-		return "", message.Invalid("wrong.reason", mostNote)
+	if text = strings.TrimSpace(text); text == "" || len(text) > maxNote {
+		return "", message.Invalid("wrong.reason", maxNote)
 	}
 	return text, nil
 }

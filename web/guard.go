@@ -26,7 +26,7 @@ func (w *Web) guard(next http.Handler) http.Handler {
 			if err, ok := v.(error); ok && (errors.Is(err, http.ErrAbortHandler) || errors.As(err, new(*net.OpError))) {
 				panic(http.ErrAbortHandler) // the caller is gone, or was cut off on purpose
 			}
-			w.o.Logger.Error("panic", "route", w.Route(r), "value", bounds.Cut(fmt.Sprint(v), bounds.MostEcho), "stack", string(debug.Stack()))
+			w.o.Logger.Error("panic", "route", w.Route(r), "value", bounds.Cut(fmt.Sprint(v), bounds.MaxEcho), "stack", string(debug.Stack()))
 			if w.o.Panicked != nil {
 				w.o.Panicked()
 			}

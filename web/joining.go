@@ -285,8 +285,8 @@ func (w adminPages) changePartners(rw http.ResponseWriter, r *http.Request, v *V
 // readOffer takes what an invitation is to open from a form: the same rule for each library.
 func readOffer(f url.Values) (InvitationOffer, error) {
 	o := InvitationOffer{Note: strings.TrimSpace(f.Get("note"))}
-	if len(o.Note) > mostNote {
-		return o, message.Invalid("wrong.long", mostNote)
+	if len(o.Note) > maxNote {
+		return o, message.Invalid("wrong.long", maxNote)
 	}
 	for _, id := range f["library"] {
 		g := store.Grant{Library: concordat.LibraryID(id), Rule: store.ShareRule{Outline: concordat.OutlineWords}}

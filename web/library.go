@@ -152,7 +152,7 @@ func (w libraryPages) libraryPage(rw http.ResponseWriter, r *http.Request, v *Vi
 }
 
 func (w libraryPages) showLibrary(rw http.ResponseWriter, r *http.Request, v *Visitor, code int, problem string, faults ...fault) {
-	p := libraryPage{Problem: problem, Faults: faults, MaxMiB: w.o.MaxUpload >> 20, MaxFiles: MostFiles, MayAdd: v.MayReview(),
+	p := libraryPage{Problem: problem, Faults: faults, MaxMiB: w.o.MaxUpload >> 20, MaxFiles: MaxFiles, MayAdd: v.MayReview(),
 		MayChange: v.Role == store.RoleAdministrator}
 	ctx := r.Context()
 	var err error

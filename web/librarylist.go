@@ -21,8 +21,8 @@ const (
 	additionsShown = 20
 	// additionsTime is how far back the summary of what was added goes.
 	additionsTime = 24 * time.Hour
-	// mostAdditions bounds the tasks in a summary.
-	mostAdditions = 10_000
+	// maxAdditions bounds the tasks in a summary.
+	maxAdditions = 10_000
 )
 
 // documentOrders are the orders in which a page lists documents.
@@ -141,7 +141,7 @@ func (w libraryPages) countAdditions(ctx context.Context, lib concordat.LibraryI
 				failed = append(failed, t)
 			}
 		}
-		if len(tasks) < store.MaxPage || sum.Files >= mostAdditions {
+		if len(tasks) < store.MaxPage || sum.Files >= maxAdditions {
 			return sum, failed, nil
 		}
 		before = tasks[len(tasks)-1].Seq

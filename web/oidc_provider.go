@@ -29,10 +29,10 @@ const (
 	discoverTime = time.Hour
 	// retryTime is how long a provider that failed is left alone.
 	retryTime = 5 * time.Second
-	// mostAnswer bounds what a provider may answer, in bytes.
-	mostAnswer = 1 << 20
-	// mostToken bounds an identity token, in bytes.
-	mostToken = 64 << 10
+	// maxAnswer bounds what a provider may answer, in bytes.
+	maxAnswer = 1 << 20
+	// maxToken bounds an identity token, in bytes.
+	maxToken = 64 << 10
 )
 
 // provider is a Provider with what discovery told of it. A provider that is down is tried again when somebody
@@ -86,7 +86,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 		resp.Body = struct {
 			io.Reader
 			io.Closer
-		}{io.LimitReader(resp.Body, mostAnswer), resp.Body}
+		}{io.LimitReader(resp.Body, maxAnswer), resp.Body}
 	}
 	return resp, err
 }
@@ -195,7 +195,7 @@ func (p *provider) identify(ctx context.Context, q url.Values, f oidcFlow, base 
 		return nil, fmt.Errorf("%w: code: %w", concordat.ErrUnavailable, err)
 	}
 	raw, _ := t.Extra("id_token").(string)
-	if raw == "" || len(raw) > mostToken {
+	if raw == "" || len(raw) > maxToken {
 		return nil, fmt.Errorf("%w: an identity token of %d bytes", concordat.ErrRefused, len(raw))
 	}
 	who, err := p.check(ctx, d, raw, f.Nonce, now)

@@ -23,7 +23,7 @@ func (w *Web) mayUpload(rw http.ResponseWriter, r *http.Request, v *Visitor) err
 		return err
 	}
 	if q := w.People.Quota(v.Account); q.Bytes > 0 {
-		r.Body = http.MaxBytesReader(rw, r.Body, q.Bytes+mostForm)
+		r.Body = http.MaxBytesReader(rw, r.Body, q.Bytes+maxForm)
 	}
 	return nil
 }

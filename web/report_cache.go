@@ -86,14 +86,14 @@ func (s *reportCache) resize(b *cachedReport, bytes int) {
 
 // trim keeps the bounds. s.mu is held.
 func (s *reportCache) trim() {
-	for len(s.entries) > 0 && (s.bytes > s.most || len(s.entries) > mostCached) {
+	for len(s.entries) > 0 && (s.bytes > s.most || len(s.entries) > maxCached) {
 		s.bytes -= s.entries[0].bytes
 		s.entries = s.entries[1:]
 	}
 }
 
-// mostCached bounds the entries of a cache, whatever their size.
-const mostCached = 64
+// maxCached bounds the entries of a cache, whatever their size.
+const maxCached = 64
 
 // weight is about the memory that findings take, in bytes.
 func weight(f *report.Findings) int {

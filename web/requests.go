@@ -204,8 +204,8 @@ func (w checkPages) DecideRequest(ctx context.Context, v *Visitor, id, action, w
 	var err error
 	words = strings.TrimSpace(words)
 	switch {
-	case len(words) > mostNote:
-		return d, message.Invalid("wrong.long", mostNote)
+	case len(words) > maxNote:
+		return d, message.Invalid("wrong.long", maxNote)
 	case action != "approve" && words == "":
 		return d, message.Invalid("wrong.words")
 	}

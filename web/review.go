@@ -22,8 +22,8 @@ import (
 // The verdicts that an officer can give.
 var verdicts = []string{"clear", "discuss", "suspected"}
 
-// mostNote bounds a comment or a reason, in bytes.
-const mostNote = 10_000
+// maxNote bounds a comment or a reason, in bytes.
+const maxNote = 10_000
 
 // Review is the decision of people about a check.
 type Review struct {
@@ -315,8 +315,8 @@ func (w reportPages) KeepNote(ctx context.Context, v *Visitor, t store.Task, now
 // ChangeComment gives a comment of the visitor's own another text, or deletes it if the text is empty.
 func (w reportPages) ChangeComment(ctx context.Context, v *Visitor, t store.Task, number int, text string) error {
 	text = strings.TrimSpace(text)
-	if len(text) > mostNote {
-		return message.Invalid("wrong.long", mostNote)
+	if len(text) > maxNote {
+		return message.Invalid("wrong.long", maxNote)
 	}
 	action := "comment_edited"
 	if text == "" {
@@ -350,8 +350,8 @@ func (w reportPages) AppendRules(ctx context.Context, v *Visitor, id concordat.T
 func (w reportPages) note(v *Visitor, now *Review, f url.Values) (store.Review, error) {
 	n := store.Review{At: w.o.Now(), By: v.Name, Kind: store.ReviewKind(f.Get("kind")), Text: strings.TrimSpace(f.Get("text"))}
 	bad := func(key string, args ...any) (store.Review, error) { return n, message.Invalid(key, args...) }
-	if len(n.Text) > mostNote {
-		return bad("wrong.long", mostNote)
+	if len(n.Text) > maxNote {
+		return bad("wrong.long", maxNote)
 	}
 	switch n.Kind {
 	case store.ReviewComment:

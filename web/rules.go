@@ -17,8 +17,8 @@ import (
 
 // Bounds of wording that is given with the rules of one report.
 const (
-	mostTemplates     = 20
-	mostTemplateBytes = 200 << 10
+	maxTemplates     = 20
+	maxTemplateBytes = 200 << 10
 )
 
 // changeRules changes the rules of one report; the former ones stay and can be had back.
@@ -206,8 +206,8 @@ func (w reportPages) passageRules(v *Visitor, rules report.Rules, f url.Values) 
 		return rules, place, nil
 	}
 	why := strings.TrimSpace(f.Get("comment"))
-	if why == "" || len(why) > mostNote {
-		return rules, "", message.Invalid("wrong.reason", mostNote)
+	if why == "" || len(why) > maxNote {
+		return rules, "", message.Invalid("wrong.reason", maxNote)
 	}
 	rules.ExcludePassages = append(slices.Clone(rules.ExcludePassages),
 		report.ExcludedPassage{Span: s, Comment: why, By: v.Name, At: w.o.Now()})
@@ -226,8 +226,8 @@ func (w reportPages) wordingRules(v *Visitor, rules report.Rules, f url.Values) 
 		return rules, place, nil
 	}
 	why := strings.TrimSpace(f.Get("comment"))
-	if why == "" || len(why) > mostNote {
-		return rules, "", message.Invalid("wrong.reason", mostNote)
+	if why == "" || len(why) > maxNote {
+		return rules, "", message.Invalid("wrong.reason", maxNote)
 	}
 	rules.CountWording = append(slices.Clone(rules.CountWording), report.CountedWording{Span: s, Comment: why, By: v.Name, At: w.o.Now()})
 	return rules, place + ": " + why, nil
@@ -262,8 +262,8 @@ func (w reportPages) leadRules(ctx context.Context, v *Visitor, id concordat.Tas
 	if action == "open-lead" {
 		return rules, subject, nil
 	}
-	if one.Comment == "" || len(one.Comment) > mostNote {
-		return rules, "", message.Invalid("wrong.reason", mostNote)
+	if one.Comment == "" || len(one.Comment) > maxNote {
+		return rules, "", message.Invalid("wrong.reason", maxNote)
 	}
 	if action == "count-lead" {
 		rules.CountLeads = append(rules.CountLeads, one)
@@ -299,11 +299,11 @@ func addTemplate(rules report.Rules, text string) (report.Rules, error) {
 		size += len(t)
 	}
 	refuse := message.Invalid
-	if text != "" && len(text) <= mostTemplateBytes {
+	if text != "" && len(text) <= maxTemplateBytes {
 		refuse = message.Conflict // it would fit beside less
 	}
-	if text == "" || size > mostTemplateBytes || len(rules.ExcludeTemplate) >= mostTemplates {
-		return rules, refuse("wrong.wording", mostTemplateBytes>>10, mostTemplates)
+	if text == "" || size > maxTemplateBytes || len(rules.ExcludeTemplate) >= maxTemplates {
+		return rules, refuse("wrong.wording", maxTemplateBytes>>10, maxTemplates)
 	}
 	rules.ExcludeTemplate = append(slices.Clone(rules.ExcludeTemplate), text)
 	return rules, nil

@@ -33,8 +33,8 @@ type Visitor struct {
 func (v *Visitor) SeesAll() bool { return v.Role != store.RoleSubmitter }
 
 const (
-	// mostName bounds the name with which somebody signs in, in bytes.
-	mostName = 512
+	// maxName bounds the name with which somebody signs in, in bytes.
+	maxName = 512
 )
 
 // cookie returns the session cookie's name: a browser takes one that begins with __Host- by https
@@ -132,7 +132,7 @@ func loggedIn(account string, detail map[string]any) store.AuditNote {
 
 // ParseForm reads a small form.
 func ParseForm(rw http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(rw, r.Body, mostForm)
+	r.Body = http.MaxBytesReader(rw, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
 		return fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
 	}
@@ -163,7 +163,7 @@ func (w *Web) login(rw http.ResponseWriter, r *http.Request) {
 		w.Show(rw, r, nil, code, "login", "title.login", w.Accounts.signPage(signPage{Next: next, Name: name, Problem: problem}))
 	}
 	address := w.Address(r)
-	if len(name) > mostName { // nobody's: it is not kept, not even in the audit
+	if len(name) > maxName { // nobody's: it is not kept, not even in the audit
 		if try, wait := w.throttle.Begin("", address); wait == 0 {
 			try.Failed()
 		}

@@ -297,8 +297,8 @@ func (w checkPages) wishes(ctx context.Context, v *Visitor, u *Upload) (site.Job
 	}
 	if d := u.Field("deadline"); d != "" {
 		seconds, err := strconv.Atoi(d)
-		if err != nil || seconds < 1 || seconds > MostDeadline {
-			return j, message.Invalid("wrong.deadline", d, MostDeadline)
+		if err != nil || seconds < 1 || seconds > MaxDeadline {
+			return j, message.Invalid("wrong.deadline", d, MaxDeadline)
 		}
 		j.Deadline = time.Duration(seconds) * time.Second
 	}

@@ -44,13 +44,13 @@ func (w checkPages) readForm(rw http.ResponseWriter, r *http.Request) (*Upload, 
 	if err := w.anyRoom(); err != nil {
 		return nil, err
 	}
-	r.Body = http.MaxBytesReader(rw, r.Body, MostFiles*w.o.MaxUpload)
+	r.Body = http.MaxBytesReader(rw, r.Body, MaxFiles*w.o.MaxUpload)
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return nil, fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
 	}
 	u := &Upload{Fields: map[string][]string{}}
-	room := int64(mostForm)
+	room := int64(maxForm)
 	for {
 		p, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
@@ -65,7 +65,7 @@ func (w checkPages) readForm(rw http.ResponseWriter, r *http.Request) (*Upload, 
 			var b []byte
 			if b, err = io.ReadAll(io.LimitReader(p, room+1)); err == nil {
 				if room -= int64(len(b)) + 64; room < 0 {
-					return u, message.Invalid("wrong.beside", mostForm>>20)
+					return u, message.Invalid("wrong.beside", maxForm>>20)
 				}
 				u.Fields[p.FormName()] = append(u.Fields[p.FormName()], string(b))
 			}
@@ -121,8 +121,8 @@ func (w checkPages) readFile(r *http.Request, p *multipart.Part, u *Upload) erro
 		}
 		name = namelessFile
 	}
-	if len(u.Jobs) == MostFiles {
-		return message.Invalid("wrong.many", MostFiles)
+	if len(u.Jobs) == MaxFiles {
+		return message.Invalid("wrong.many", MaxFiles)
 	}
 	hash, size, err := w.o.Files.Put(r.Context(), w.WhileRoom(content), w.o.MaxUpload)
 	job := site.Job{Name: name, File: hash}

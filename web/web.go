@@ -145,10 +145,10 @@ type Web struct {
 
 const (
 	defaultUpload = 256 << 20
-	// mostForm bounds what is not a file in a request.
-	mostForm = 4 << 20
-	// MostFiles bounds the files of one request.
-	MostFiles = 1000
+	// maxForm bounds what is not a file in a request.
+	maxForm = 4 << 20
+	// MaxFiles bounds the files of one request.
+	MaxFiles = 1000
 )
 
 // New returns the pages of a site.

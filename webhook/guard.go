@@ -20,8 +20,8 @@ type plainKey struct{}
 
 var errPrivate = errors.New("the address is not public")
 
-// mostURL bounds an address, in bytes.
-const mostURL = 2000
+// maxURL bounds an address, in bytes.
+const maxURL = 2000
 
 // CheckURL returns the parsed address of a webhook, or an error that wraps concordat.ErrInvalid: it
 // wants https, or http where the host is an address in allow or a name that may turn out to be one;
@@ -30,7 +30,7 @@ func CheckURL(raw string, allow []netip.Prefix) (*url.URL, error) {
 	bad := func(why string) (*url.URL, error) {
 		return nil, fmt.Errorf("address: %w: %s", concordat.ErrInvalid, why)
 	}
-	if len(raw) > mostURL {
+	if len(raw) > maxURL {
 		return bad("too long")
 	}
 	u, err := url.Parse(raw)

@@ -61,15 +61,15 @@ type Sender struct {
 }
 
 const (
-	// mostBusy bounds the attempts at one webhook at a time: a slow receiver holds up itself only.
-	mostBusy = 2
+	// maxBusy bounds the attempts at one webhook at a time: a slow receiver holds up itself only.
+	maxBusy = 2
 	// pollTime is the interval at which the store is polled for due deliveries.
 	pollTime = time.Second
 	// forgetTime is how often what is old is dropped.
 	forgetTime = time.Hour
-	// mostAnswer is the number of bytes read of an answer so that the connection can be reused; nothing of it is
+	// maxAnswer is the number of bytes read of an answer so that the connection can be reused; nothing of it is
 	// kept.
-	mostAnswer = 4 << 10
+	maxAnswer = 4 << 10
 )
 
 // New returns a Sender.
@@ -157,7 +157,7 @@ func (s *Sender) claim(ctx context.Context) (store.Delivery, store.Hook, bool) {
 	defer s.mu.Unlock()
 	var busy []store.HookID
 	for id, n := range s.busy {
-		if n >= mostBusy {
+		if n >= maxBusy {
 			busy = append(busy, id)
 		}
 	}
@@ -224,7 +224,7 @@ func (s *Sender) next(d store.Delivery, status int, after time.Duration) (store.
 
 const (
 	firstWait = 5 * time.Second
-	mostWait  = 6 * time.Hour
+	maxWait   = 6 * time.Hour
 )
 
 // Backoff returns how long to wait after so many attempts, from 1: three times as long each time, from
@@ -233,8 +233,8 @@ const (
 func Backoff(attempts int, random float64) time.Duration {
 	wait := firstWait
 	for range attempts - 1 {
-		if wait *= 3; wait >= mostWait {
-			wait = mostWait
+		if wait *= 3; wait >= maxWait {
+			wait = maxWait
 			break
 		}
 	}
@@ -265,12 +265,12 @@ func (s *Sender) send(ctx context.Context, d store.Delivery, h store.Hook, now t
 		return 0, 0, wordsOf(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, mostAnswer)) // the status has said it all
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer)) // the status has said it all
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		return resp.StatusCode, 0, ""
 	}
 	if n, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && n > 0 {
-		after = min(time.Duration(min(n, int(mostWait/time.Second)))*time.Second, mostWait)
+		after = min(time.Duration(min(n, int(maxWait/time.Second)))*time.Second, maxWait)
 	}
 	cause = "answered " + strconv.Itoa(resp.StatusCode)
 	if resp.StatusCode >= 300 && resp.StatusCode < 400 {

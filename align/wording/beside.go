@@ -23,8 +23,8 @@ func (w *Words) Places(c *Common) *Places {
 	return p
 }
 
-// mostAside is how many words of the other text may lie between two grams of one stretch.
-const mostAside = 12
+// maxAside is how many words of the other text may lie between two grams of one stretch.
+const maxAside = 12
 
 // Beside is a stretch of a text beside the same wording of another.
 type Beside struct {
@@ -47,7 +47,7 @@ func (p *Places) Beside(w *Words, s concordat.Span) (out Beside, ok bool) {
 			switch {
 			case n <= 0:
 				return
-			case b < r.b+r.n || b > r.b+r.n+mostAside:
+			case b < r.b+r.n || b > r.b+r.n+maxAside:
 				return
 			case a == r.a+r.n && b == r.b+r.n:
 				r.n += n

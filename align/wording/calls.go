@@ -15,10 +15,10 @@ import (
 const (
 	leastPieces = 3   // places at which two documents of a call share paragraphs
 	ownBetween  = 20  // words of own text between two places
-	mostPiece   = 60  // words of such a paragraph
-	mostBlock   = 150 // words of a paragraph that is a form by itself: half a page
+	maxPiece    = 60  // words of such a paragraph
+	maxBlock    = 150 // words of a paragraph that is a form by itself: half a page
 	leastBlock  = 8   // documents that have it as a paragraph of their own
-	mostPlace   = 100 // words of paragraphs in a row: more is a copied page
+	maxPlace    = 100 // words of paragraphs in a row: more is a copied page
 )
 
 // piece is a paragraph of a few words, by the hash of all of them, or of those at an edge: where a slot is filled in, the
@@ -34,8 +34,8 @@ const edgeWords = 6
 // Calls finds the forms that the documents of a call hold among those of others. It receives every text, in any order.
 // The zero value is ready; it is not safe for concurrent use.
 type Calls struct {
-	texts  [][]piece // paragraphs of mostPiece words or fewer
-	blocks [][]piece // of mostBlock words or fewer, and no more than half of the text
+	texts  [][]piece // paragraphs of maxPiece words or fewer
+	blocks [][]piece // of maxBlock words or fewer, and no more than half of the text
 }
 
 // Add notes the paragraphs of a text.
@@ -43,7 +43,7 @@ func (c *Calls) Add(w *Words) {
 	var short, blocks []piece
 	for _, p := range w.pieces {
 		n := int(p.last - p.first)
-		if n <= mostPiece {
+		if n <= maxPiece {
 			short = append(short, p)
 		}
 		if 2*n <= w.Len() {
@@ -149,7 +149,7 @@ func (c *Calls) formsOf(i int32, holders map[uint64][]int32, out Pieces) {
 		return n
 	}
 	for _, place := range places(c.texts[i], func(p piece) bool { return 3*within(p) >= 2*len(call) }) {
-		if place[len(place)-1].last-place[0].first <= mostPlace {
+		if place[len(place)-1].last-place[0].first <= maxPlace {
 			for _, p := range place {
 				if f, ok := out[p.hash]; !ok || f.most || int32(within(p)) < f.least {
 					out[p.hash] = formPiece{least: int32(within(p))}
@@ -220,7 +220,7 @@ func (w *Words) paragraphs(ends, empty []int32) {
 	add := func(bounds []int32) {
 		from := int32(0)
 		for _, to := range append(bounds, int32(len(w.hashes))) {
-			if n := to - from; n >= leastWords && n <= mostBlock {
+			if n := to - from; n >= leastWords && n <= maxBlock {
 				w.pieces = append(w.pieces, piece{w.hashOf(int(from), int(to)), from, to})
 				if n >= 2*edgeWords {
 					// The complement keeps a beginning from being taken for the same words at an end.

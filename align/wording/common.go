@@ -25,12 +25,12 @@ func Least(n int) int {
 	return min(max(3, (n+4)/5), Absolute+1)
 }
 
-// LeastLong is [Least] for a stretch of MostWords words or more: a third of the documents. So much wording in a row is a
+// LeastLong is [Least] for a stretch of MaxWords words or more: a third of the documents. So much wording in a row is a
 // copied page more often than a form, and a few drafts or copiers must not hide it.
 func LeastLong(n int) int { return max(Least(n), (n+2)/3) }
 
-// MostWords is the number of words from which a stretch must be held by more documents: see [LeastLong].
-const MostWords = 250
+// MaxWords is the number of words from which a stretch must be held by more documents: see [LeastLong].
+const MaxWords = 250
 
 // A stretch of wholeWords or more words that makes wholeShare of a text is that text copied whole, however many hold it:
 // no form leaves so little room to answer. In short texts a stretch is long from half of their words on, wholeWords at least.
@@ -40,7 +40,7 @@ const (
 )
 
 // longFrom returns the number of words from which a stretch of the text is long, and must be held by more documents.
-func (w *Words) longFrom() int { return min(MostWords, max(wholeWords, w.Len()/2)) }
+func (w *Words) longFrom() int { return min(MaxWords, max(wholeWords, w.Len()/2)) }
 
 // Counter counts the texts that hold each gram. Memory is 8 bytes a gram. The zero value counts all grams; a counter of
 // one part in several counts those whose hash falls to it, so that a large batch is counted in parts.
@@ -205,7 +205,7 @@ type run struct {
 }
 
 // In returns the stretches of a text that are made of common grams, in order and disjoint: at least leastWords words,
-// with up to mostSlot words filled in between, or a whole line. Of a long one only what enough texts hold is common, and
+// with up to maxSlot words filled in between, or a whole line. Of a long one only what enough texts hold is common, and
 // what makes nearly all of the text is not.
 func (c *Common) In(w *Words) []Stretch {
 	if c == nil || len(c.held) == 0 {
@@ -259,12 +259,12 @@ func words(stretches [][]run) int {
 	return int(n)
 }
 
-// joined divides runs where more than mostSlot words lie between two.
+// joined divides runs where more than maxSlot words lie between two.
 func joined(runs []run) [][]run {
 	var out [][]run
 	for i := 0; i < len(runs); {
 		from, last := i, runs[i].last
-		for i++; i < len(runs) && runs[i].first <= last+mostSlot; i++ {
+		for i++; i < len(runs) && runs[i].first <= last+maxSlot; i++ {
 			last = max(last, runs[i].last)
 		}
 		out = append(out, runs[from:i])

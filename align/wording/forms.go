@@ -83,8 +83,8 @@ func formsOfLine(out []Form, text string, line concordat.Span, apart bool) []For
 	return out
 }
 
-// mostHeading is the most characters of a heading.
-const mostHeading = 90
+// maxHeading is the most characters of a heading.
+const maxHeading = 90
 
 // whyLine says why a line of one sentence reads like one of a form. Empty: it does not.
 func whyLine(s string, apart bool) Why {
@@ -94,7 +94,7 @@ func whyLine(s string, apart bool) Why {
 		return WhyList
 	case apart && (last == '?' || last == '？'):
 		return WhyQuestion
-	case apart && !strings.ContainsRune(".!。！；;", last) && utf8.RuneCountInString(s) <= mostHeading:
+	case apart && !strings.ContainsRune(".!。！；;", last) && utf8.RuneCountInString(s) <= maxHeading:
 		return WhyHeading
 	}
 	return ""
@@ -149,9 +149,9 @@ const (
 	// mostlyForm is the least part of a shared stretch that must read like a form for all of it to be one. A paragraph
 	// that was copied with the instruction above it is more than that.
 	mostlyForm = 0.6
-	// mostClauses is the part of a text up to which what it shares can be the clauses of a contract or a statute that
+	// maxClauses is the part of a text up to which what it shares can be the clauses of a contract or a statute that
 	// everybody writes so. Of two versions of one statute more is equal.
-	mostClauses = 0.2
+	maxClauses = 0.2
 )
 
 // FormStretch is a stretch of shared wording that reads like that of a form.
@@ -181,7 +181,7 @@ func ClausesAreForms(w *Words, shared []Stretch) bool {
 	for _, s := range shared {
 		n += w.Count(s.Span)
 	}
-	return float64(n) <= mostClauses*float64(w.Len())
+	return float64(n) <= maxClauses*float64(w.Len())
 }
 
 // Reader tells of passages of one text whether they read like those of a form. It reads a line when it is first asked

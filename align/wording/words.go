@@ -14,10 +14,10 @@ import (
 const (
 	// gramWords is the number of words of a gram.
 	gramWords = 5
-	// mostLine is the number of words up to which a whole line is a gram of its own: a heading, a label.
-	mostLine = 12
-	// mostSlot is the number of words between two common grams that belong to them: what somebody filled in.
-	mostSlot = 4
+	// maxLine is the number of words up to which a whole line is a gram of its own: a heading, a label.
+	maxLine = 12
+	// maxSlot is the number of words between two common grams that belong to them: what somebody filled in.
+	maxSlot = 4
 	// leastWords is the number of words of the shortest stretch that is common unless it is a whole line. Shorter ones
 	// are phrases of the language.
 	leastWords = 8
@@ -72,7 +72,7 @@ func (w *Words) lines(text string) {
 		for j < len(w.hashes) && strings.IndexByte(text[w.end[j-1]:w.start[j]], '\n') < 0 {
 			j++
 		}
-		if j-i <= mostLine {
+		if j-i <= maxLine {
 			w.grams = append(w.grams, gram{^w.hashOf(i, j), int32(i), int32(j)})
 		}
 		if j < len(w.hashes) {

@@ -43,8 +43,8 @@ type storedShard struct {
 
 const format = 1
 
-// mostFile bounds the file that Open reads.
-const mostFile = 16 << 20
+// maxFile bounds the file that Open reads.
+const maxFile = 16 << 20
 
 // Open returns a Hub whose state is in the file at path, which need not exist. One process may have it
 // open: its caller holds the lock of the folder. Errors: concordat.ErrCorrupt.
@@ -57,7 +57,7 @@ func Open(path string) (*Hub, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() > mostFile {
+	if info.Size() > maxFile {
 		return nil, fmt.Errorf("%s: %d bytes: %w", path, info.Size(), concordat.ErrCorrupt)
 	}
 	b, err := os.ReadFile(path)

@@ -23,7 +23,7 @@ import (
 const DefaultTimeout = 10 * time.Second
 
 const (
-	mostCall   = 1 << 20
+	maxCall    = 1 << 20
 	maxClients = 1024
 )
 
@@ -148,7 +148,7 @@ func (h *Hub) end(s *Session) error {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var in call
 	var out answer
-	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, mostCall)).Decode(&in)
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCall)).Decode(&in)
 	if err != nil {
 		err = fmt.Errorf("%w: %w", concordat.ErrInvalid, err)
 	} else {

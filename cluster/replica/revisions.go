@@ -19,7 +19,7 @@ type Revisions struct {
 	from    int               // ring begins here; what is before is forgotten
 	last    map[uint64]uint64 // revision of the newest of them by document
 	newest  uint64            // never falls
-	most    int               // records remembered; 0: mostRevisions
+	most    int               // records remembered; 0: maxRevisions
 	without bool              // tests take the rule away
 }
 
@@ -28,8 +28,8 @@ type revised struct {
 	sum           uint32 // of what was written
 }
 
-// mostRevisions is how many records Revisions remembers: 32 bytes each in ring, about 40 in last.
-const mostRevisions = 1 << 14
+// maxRevisions is how many records Revisions remembers: 32 bytes each in ring, about 40 in last.
+const maxRevisions = 1 << 14
 
 // NewRevisions returns the knowledge about a log whose records up to the revision horizon were removed.
 func NewRevisions(horizon uint64) *Revisions { return &Revisions{horizon: horizon, newest: horizon} }
@@ -44,7 +44,7 @@ func (v *Revisions) Add(rec *wal.Record) {
 	}
 	most := v.most
 	if most == 0 {
-		most = mostRevisions
+		most = maxRevisions
 	}
 	if len(v.ring)-v.from >= most {
 		v.forget()

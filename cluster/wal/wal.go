@@ -319,7 +319,7 @@ func (l *Log) Read(from uint64, maxBytes int) ([]Record, error) {
 			from++
 			continue
 		}
-		more, err := l.segmentOf(from).read(from, min(l.written, from+mostRead-1), maxBytes-size)
+		more, err := l.segmentOf(from).read(from, min(l.written, from+maxRead-1), maxBytes-size)
 		if err != nil {
 			return nil, err
 		}
@@ -334,8 +334,8 @@ func (l *Log) Read(from uint64, maxBytes int) ([]Record, error) {
 	return rs, nil
 }
 
-// mostRead bounds the records of one read of the disk.
-const mostRead = 1024
+// maxRead bounds the records of one read of the disk.
+const maxRead = 1024
 
 // segmentOf returns the segment that holds record seq. mu is held.
 func (l *Log) segmentOf(seq uint64) *segment {

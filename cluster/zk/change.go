@@ -158,13 +158,13 @@ func (s *Session) announce(ctx context.Context, l *link, n coord.Node) error {
 	return err
 }
 
-// mostCreated bounds the shards of one Create, so that it fits in one message.
-const mostCreated = 1024
+// maxCreated bounds the shards of one Create, so that it fits in one message.
+const maxCreated = 1024
 
 // Create implements coord.Session; at most 1024 shards at once.
 func (s *Session) Create(ctx context.Context, shards map[concordat.ShardID]coord.State) error {
-	if len(shards) > mostCreated {
-		return fmt.Errorf("%d shards at once, at most %d: %w", len(shards), mostCreated, concordat.ErrInvalid)
+	if len(shards) > maxCreated {
+		return fmt.Errorf("%d shards at once, at most %d: %w", len(shards), maxCreated, concordat.ErrInvalid)
 	}
 	var ids []concordat.ShardID
 	for id, st := range shards {

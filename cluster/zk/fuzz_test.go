@@ -30,7 +30,7 @@ func FuzzDecode(f *testing.F) {
 			escape(string(n.Incarnation)) != name) {
 			t.Errorf("%q: got %+v", name, n)
 		}
-		if level := escape(name); name != "" && len(name) <= mostName {
+		if level := escape(name); name != "" && len(name) <= maxName {
 			if back, ok := unescape(level); !ok || back != name || strings.Contains(level, "/") {
 				t.Errorf("%q becomes %q becomes %q", name, level, back)
 			}

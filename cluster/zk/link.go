@@ -29,9 +29,9 @@ var (
 
 // Bounds of one link.
 const (
-	mostCalls  = 64      // at a time; others wait for their turn
-	mostAnswer = 4 << 20 // bytes of one answer: a list of names, or a znode
-	mostDirty  = 4096    // paths that wait to be read again; with more, everything is
+	maxCalls  = 64      // at a time; others wait for their turn
+	maxAnswer = 4 << 20 // bytes of one answer: a list of names, or a znode
+	maxDirty  = 4096    // paths that wait to be read again; with more, everything is
 )
 
 // link is one session with ZooKeeper over one client of the library. The library's client begins another
@@ -66,14 +66,14 @@ type link struct {
 // newLink begins to connect.
 func newLink(o *Options) (*link, error) {
 	l := &link{
-		wanted: o.Timeout, tls: o.TLS, open: o.dial, log: o.Log, slots: make(chan struct{}, mostCalls),
+		wanted: o.Timeout, tls: o.TLS, open: o.dial, log: o.Log, slots: make(chan struct{}, maxCalls),
 		dead: make(chan struct{}), ended: make(chan struct{}), wake: make(chan struct{}, 1), dirty: map[string]struct{}{},
 	}
 	l.granted.Store(int64(o.Timeout))
 	servers := append([]string(nil), o.Servers...) // the library shuffles them
 	conn, _, err := zkclient.Connect(servers, o.Timeout,
 		zkclient.WithDialer(l.dial), zkclient.WithHostProvider(new(hosts)), zkclient.WithEventCallback(l.onEvent),
-		zkclient.WithMaxBufferSize(mostAnswer), zkclient.WithLogger(libraryLog{o.Log}), zkclient.WithLogInfo(false))
+		zkclient.WithMaxBufferSize(maxAnswer), zkclient.WithLogger(libraryLog{o.Log}), zkclient.WithLogInfo(false))
 	if err != nil {
 		return nil, fmt.Errorf("ZooKeeper: %w", err)
 	}
@@ -114,7 +114,7 @@ func (l *link) onEvent(e zkclient.Event) {
 // soil marks a znode as to be read again.
 func (l *link) soil(path string) {
 	l.mu.Lock()
-	if len(l.dirty) < mostDirty {
+	if len(l.dirty) < maxDirty {
 		l.dirty[path] = struct{}{}
 	} else {
 		l.all = true
@@ -182,7 +182,7 @@ func (l *link) close() <-chan struct{} {
 			defer close(l.ended)
 			l.conn.Close()
 			l.kill()
-			for range mostCalls {
+			for range maxCalls {
 				l.slots <- struct{}{} // until every call has ended
 			}
 		}()

@@ -39,8 +39,8 @@ func (t tree) incarnation(i coord.Incarnation) string { return t.live() + "/" + 
 func (t tree) shard(id concordat.ShardID) string      { return t.shards() + "/" + escape(string(id)) }
 func (t tree) node(n coord.NodeID) string             { return t.nodes() + "/" + escape(string(n)) }
 
-// mostName bounds a name within the tree, in bytes before it is escaped.
-const mostName = 255
+// maxName bounds a name within the tree, in bytes before it is escaped.
+const maxName = 255
 
 // escape makes one level of a path of any name: as in a URL, and a name of dots only is escaped too.
 func escape(name string) string {
@@ -54,7 +54,7 @@ func escape(name string) string {
 // unescape is the inverse of escape.
 func unescape(level string) (string, bool) {
 	name, err := url.PathUnescape(level)
-	return name, err == nil && name != "" && len(name) <= mostName && escape(name) == level
+	return name, err == nil && name != "" && len(name) <= maxName && escape(name) == level
 }
 
 // Formats of what is in the znodes.
@@ -136,8 +136,8 @@ func ofNode(n coord.NodeID, incarnation string) bool {
 
 // checkSize refuses a name that cannot be a level of a path.
 func checkName(name string) error {
-	if name == "" || len(name) > mostName {
-		return fmt.Errorf("name of %d bytes, want 1 to %d: %w", len(name), mostName, concordat.ErrInvalid)
+	if name == "" || len(name) > maxName {
+		return fmt.Errorf("name of %d bytes, want 1 to %d: %w", len(name), maxName, concordat.ErrInvalid)
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ type Options struct {
 	dial func(ctx context.Context, network, address string) (net.Conn, error) // instead of net.Dialer's, for tests
 }
 
-const mostServers = 16
+const maxServers = 16
 
 var (
 	nodeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
@@ -88,7 +88,7 @@ func (o Options) complete() (Options, error) {
 			wrong = append(wrong, fmt.Sprintf(format, args...))
 		}
 	}
-	bad(len(o.Servers) == 0 || len(o.Servers) > mostServers, "%d ZooKeeper servers, want 1 to %d", len(o.Servers), mostServers)
+	bad(len(o.Servers) == 0 || len(o.Servers) > maxServers, "%d ZooKeeper servers, want 1 to %d", len(o.Servers), maxServers)
 	for _, s := range o.Servers {
 		host, port, err := net.SplitHostPort(s)
 		bad(err != nil || host == "" || port == "", "ZooKeeper server %q is not host:port", s)

@@ -15,8 +15,8 @@ import (
 	"concordat/profile"
 )
 
-// mostBenchText bounds the text of one file that bench fingerprint reads, in bytes.
-const mostBenchText = 32 << 20
+// maxBenchText bounds the text of one file that bench fingerprint reads, in bytes.
+const maxBenchText = 32 << 20
 
 func (l *lab) benchFingerprint() *cobra.Command {
 	var scheme string
@@ -67,11 +67,11 @@ func readText(path string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, mostBenchText))
+	b, err := io.ReadAll(io.LimitReader(f, maxBenchText))
 	if err != nil {
 		return "", err
 	}
-	for i := 0; i < utf8.UTFMax && len(b) == mostBenchText-i && !utf8.Valid(b); i++ {
+	for i := 0; i < utf8.UTFMax && len(b) == maxBenchText-i && !utf8.Valid(b); i++ {
 		b = b[:len(b)-1] // a rune that the limit cut
 	}
 	if !utf8.Valid(b) {

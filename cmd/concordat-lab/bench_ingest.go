@@ -59,7 +59,7 @@ func benchFiles(path string) ([]bench.File, error) {
 	defer f.Close()
 	var out []bench.File
 	in := bufio.NewScanner(f)
-	in.Buffer(nil, mostBenchText)
+	in.Buffer(nil, maxBenchText)
 	for in.Scan() {
 		line := in.Text()
 		out = append(out, bench.File{Name: "row", Text: strings.ToValidUTF8(line[strings.LastIndexByte(line, '\t')+1:], "?")})

@@ -36,9 +36,9 @@ const leastFound = 60
 // leastCovered is the share of a passage that its source has to cover.
 const leastCovered = 0.9
 
-// mostHolders is the number of documents beside its own from which wording that was copied word by word may be left out: it
+// maxHolders is the number of documents beside its own from which wording that was copied word by word may be left out: it
 // is the usual wording of such documents, and whether a site knows that depends on which of them its partners nominate.
-const mostHolders = 4
+const maxHolders = 4
 
 // The demonstration runs from nothing to the page it promises, and its report finds the passages
 // that demo/truth.json lists, in the documents they come from, and little of the rest: the words around
@@ -122,7 +122,7 @@ func TestDemo(t *testing.T) {
 		}
 		switch {
 		case span.Len() < leastFound, share >= leastCovered:
-		case len(p.Also) > mostHolders:
+		case len(p.Also) > maxHolders:
 			t.Logf("%s: wording of %d documents is covered to %.2f", p.Document, 1+len(p.Also), share)
 		case partner && (p.Kind != "verbatim" || p.Quoted):
 			// Partners nominate by fingerprints alone, which a reworded sentence may escape, and a quotation is in one

@@ -44,8 +44,8 @@ const momentTime = time.Hour
 // screeningTime is the same for a screening, which may take days between two notes.
 const screeningTime = 7 * 24 * time.Hour
 
-// mostUnexplained bounds the files that are named.
-const mostUnexplained = 20
+// maxUnexplained bounds the files that are named.
+const maxUnexplained = 20
 
 // contents names what lies in the folder for no reason that the program knows.
 func (d *doctor) contents(ctx context.Context, o *instance.Instance) {
@@ -57,7 +57,7 @@ func (d *doctor) contents(ctx context.Context, o *instance.Instance) {
 		d.fault("contents", "", err)
 	case len(odd) > 0:
 		d.warning("contents", "look what they are: no deletion and no retention reaches them; remove them, or keep them elsewhere",
-			"%d files or folders belong to nothing: %s", len(odd), strings.Join(odd[:min(len(odd), mostUnexplained)], ", "))
+			"%d files or folders belong to nothing: %s", len(odd), strings.Join(odd[:min(len(odd), maxUnexplained)], ", "))
 	case len(d.findings) == before:
 		d.ok("contents", "every file belongs to something")
 	}

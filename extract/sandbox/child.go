@@ -64,7 +64,7 @@ func start(o Options, k kind, namespaces bool) (*child, error) {
 // ready waits for the child's first message.
 func (c *child) ready() (ready, error) {
 	c.readyOnce.Do(func() {
-		c.readyErr = readFrame(c.stdout, &c.readyMsg, mostFrame)
+		c.readyErr = readFrame(c.stdout, &c.readyMsg, maxFrame)
 		if c.readyErr == nil && c.readyMsg.Error != "" {
 			c.readyErr = fmt.Errorf("%s", c.readyMsg.Error)
 		}
@@ -104,14 +104,14 @@ func (e *errReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// mostScanBytes bounds the bytes of the pictures of a member in a message.
-const mostScanBytes = 96 << 20
+// maxScanBytes bounds the bytes of the pictures of a member in a message.
+const maxScanBytes = 96 << 20
 
 // answer reads the next message. JSON may write a byte of text as six.
 func (c *child) answer(o extract.Options) (answer, error) {
 	most := 6*o.MaxText + 16<<20
 	if o.MaxScans > 0 {
-		most += mostScanBytes
+		most += maxScanBytes
 	}
 	var a answer
 	err := readFrame(c.stdout, &a, most)

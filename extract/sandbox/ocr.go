@@ -56,8 +56,8 @@ func (o OCR) check() error {
 	return nil
 }
 
-// mostPageText bounds what is taken from one page.
-const mostPageText = 1 << 20
+// maxPageText bounds what is taken from one page.
+const maxPageText = 1 << 20
 
 // page returns the text of one picture, paragraphs apart.
 func (o OCR) page(ctx context.Context, png []byte) (string, error) {
@@ -74,7 +74,7 @@ func (o OCR) page(ctx context.Context, png []byte) (string, error) {
 	if err := cmd.Start(); err != nil {
 		return "", err
 	}
-	text, readErr := io.ReadAll(io.LimitReader(out, mostPageText))
+	text, readErr := io.ReadAll(io.LimitReader(out, maxPageText))
 	_, _ = io.Copy(io.Discard, out) // so that the program can end
 	if err := errors.Join(cmd.Wait(), readErr); err != nil {
 		return "", err

@@ -409,8 +409,8 @@ type request struct {
 	Pages *pageRequest `json:"pages,omitempty"`
 }
 
-// mostFrame bounds a message whose size is not bounded by the text limit.
-const mostFrame = 1 << 20
+// maxFrame bounds a message whose size is not bounded by the text limit.
+const maxFrame = 1 << 20
 
 // writeFrame writes a length of 8 bytes, big-endian, and v as JSON.
 func writeFrame(w io.Writer, v any) error {

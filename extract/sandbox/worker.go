@@ -32,7 +32,7 @@ func Main() {
 func serve(in io.Reader, out io.Writer) error {
 	runtime.GOMAXPROCS(2) // one for the reader, one for the collector and the watch on the parent
 	var s setup
-	if err := readFrame(in, &s, mostFrame); err != nil {
+	if err := readFrame(in, &s, maxFrame); err != nil {
 		return err
 	}
 	if err := s.Extract.Validate(); err != nil {
@@ -44,7 +44,7 @@ func serve(in io.Reader, out io.Writer) error {
 		return err
 	}
 	var rq request
-	if err := readFrame(in, &rq, mostFrame); err != nil {
+	if err := readFrame(in, &rq, maxFrame); err != nil {
 		if err == io.EOF {
 			return nil // not needed
 		}

@@ -38,7 +38,7 @@ func (c *coder) ask(a *concordat.Ask) {
 	c.bytes(a.Commitment[:])
 	list(c, &a.Libraries, 2, 1, maxLibraries, 3, func(l *concordat.LibraryID) { name(c, l, 1) })
 	list(c, &a.Authors, 1, 0, maxAuthors, 16, func(p *[16]byte) { c.bytes(p[:]) })
-	list(c, &a.Sentences, 4, 1, concordat.MostAsked, entryBytes, func(s *concordat.AskedSentence) {
+	list(c, &a.Sentences, 4, 1, concordat.MaxAsked, entryBytes, func(s *concordat.AskedSentence) {
 		c.fingerprint(&s.Fingerprint)
 		c.num(&s.Gate, 1, concordat.Bits)
 	})
@@ -115,7 +115,7 @@ func (c *coder) documentTell(d *concordat.DocumentTell) {
 }
 
 func (c *coder) hit(h *concordat.Hit) {
-	c.num(&h.Sentence, 2, concordat.MostAsked-1)
+	c.num(&h.Sentence, 2, concordat.MaxAsked-1)
 	c.num(&h.Document, 4, math.MaxInt32)
 	c.num(&h.Ordinal, 4, math.MaxInt32)
 	c.closeness(&h.Closeness)
@@ -158,7 +158,7 @@ func AppendTold(b []byte, t *Told) ([]byte, error) {
 }
 
 // ParseTold reads a payload, of earlier versions too: reports keep what was signed. The indexes of documents and
-// libraries are within bounds; those of sentences are below MostAsked.
+// libraries are within bounds; those of sentences are below MaxAsked.
 func ParseTold(b []byte) (*Told, error) {
 	var t Told
 	if err := read(b, "tell", func(c *coder) { c.told(&t) }); err != nil {

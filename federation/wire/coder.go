@@ -192,7 +192,7 @@ func (c *coder) share(v *float64) {
 const (
 	noTime   = math.MinInt64
 	leastMs  = -62135596800000
-	mostMs   = 253402300799999
+	maxMs    = 253402300799999
 	maxNames = 512 // bytes: what an identity may have (doc/operations.md)
 )
 
@@ -200,7 +200,7 @@ func (c *coder) time(t *time.Time) {
 	ms := int64(noTime)
 	if !c.reading && !t.IsZero() {
 		ms = t.UnixMilli()
-		if ms < leastMs || ms > mostMs {
+		if ms < leastMs || ms > maxMs {
 			c.fail("year %d is not within 1 to 9999", t.Year())
 			return
 		}
@@ -215,7 +215,7 @@ func (c *coder) time(t *time.Time) {
 		return
 	}
 	// The zero time itself has one code only.
-	if ms <= leastMs || ms > mostMs {
+	if ms <= leastMs || ms > maxMs {
 		c.fail("time %d ms is out of range", ms)
 		return
 	}

@@ -11,8 +11,8 @@ const (
 	maxCursor      = 64
 )
 
-// MostHeads is the most audit heads of other sites in a catalogue.
-const MostHeads = 64
+// MaxHeads is the most audit heads of other sites in a catalogue.
+const MaxHeads = 64
 
 // headBytes is the length of an audit head that names its site (crypto.HeadSize).
 const headBytes = 148
@@ -28,7 +28,7 @@ func ParseCatalogueAsk(b []byte) error { return read(b, "catalogue ask", (*coder
 func (c *coder) catalogue(v *concordat.Catalogue) {
 	c.payload(Version)
 	list(c, &v.Libraries, 2, 0, math.MaxUint16, 41, c.openLibrary)
-	list(c, &v.Heads, 1, 0, MostHeads, headBytes, func(h *[]byte) {
+	list(c, &v.Heads, 1, 0, MaxHeads, headBytes, func(h *[]byte) {
 		if c.reading {
 			*h = make([]byte, headBytes)
 		}

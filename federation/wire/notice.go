@@ -11,7 +11,7 @@ func (c *coder) notice(n *concordat.Notice) {
 	enum(c, &n.Kind, noticeKinds)
 	c.bytes(n.Job[:])
 	name(c, &n.Library, 0)
-	c.num(&n.Asked, 4, concordat.MostAsked)
+	c.num(&n.Asked, 4, concordat.MaxAsked)
 	alert := n.Kind == concordat.NoticeAlert
 	if !c.reading && alert != (n.Tell != nil) {
 		c.fail("a tell goes with an alert and with nothing else")

@@ -48,8 +48,8 @@ func Order(key [32]byte, n int) []int {
 // fingerprint from random with the gate of a random sentence, so that neither tells it from others.
 func Pad(a *concordat.Ask, key [32]byte, random io.Reader) (*concordat.Ask, []int, error) {
 	n := len(a.Sentences)
-	if n < 1 || n > concordat.MostAsked {
-		return nil, nil, fmt.Errorf("ask of %d sentences, want 1 to %d: %w", n, concordat.MostAsked, concordat.ErrInvalid)
+	if n < 1 || n > concordat.MaxAsked {
+		return nil, nil, fmt.Errorf("ask of %d sentences, want 1 to %d: %w", n, concordat.MaxAsked, concordat.ErrInvalid)
 	}
 	v := *a
 	v.Sentences = make([]concordat.AskedSentence, concordat.Padded(n))

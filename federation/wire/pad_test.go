@@ -18,8 +18,8 @@ func TestPadded(t *testing.T) {
 			t.Errorf("Padded(%d) = %d, want %d", n, got, want)
 		}
 	}
-	a := &concordat.Ask{Sentences: make([]concordat.AskedSentence, concordat.MostAsked+1)}
-	for _, n := range []int{0, concordat.MostAsked + 1} {
+	a := &concordat.Ask{Sentences: make([]concordat.AskedSentence, concordat.MaxAsked+1)}
+	for _, n := range []int{0, concordat.MaxAsked + 1} {
 		a.Sentences = a.Sentences[:n]
 		if _, _, err := wire.Pad(a, [32]byte{}, nil); !errors.Is(err, concordat.ErrInvalid) {
 			t.Errorf("%d sentences: error %v, want ErrInvalid", n, err)

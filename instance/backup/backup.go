@@ -39,8 +39,8 @@ const (
 	// Originals is the folder of files that are named by their SHA-256, as aa/bb/HASH.
 	Originals = "originals"
 
-	mostManifest = 1 << 20
-	mostPath     = 1024
+	maxManifest = 1 << 20
+	maxPath     = 1024
 )
 
 // Manifest says what a backup is of.
@@ -91,7 +91,7 @@ type Backup struct {
 // format, and with concordat.ErrCorrupt.
 func Open(dir string) (*Backup, error) {
 	path := filepath.Join(dir, manifestName)
-	b, err := readBounded(path, mostManifest)
+	b, err := readBounded(path, maxManifest)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s holds no whole backup: %w", dir, concordat.ErrNotFound)
 	}
@@ -140,7 +140,7 @@ func readBounded(path string, most int64) ([]byte, error) {
 
 // plain reports whether a path with slashes stays below its folder, on every system.
 func plain(path string) bool {
-	return len(path) <= mostPath && fs.ValidPath(path) && path != "." && !strings.ContainsAny(path, "\\:\x00\n\r")
+	return len(path) <= maxPath && fs.ValidPath(path) && path != "." && !strings.ContainsAny(path, "\\:\x00\n\r")
 }
 
 // ParseFile reads a line of the list: 64 hexadecimal digits, two spaces, a path.
@@ -163,7 +163,7 @@ func (b *Backup) Each(f func(File) error) error {
 	defer func() { _ = list.Close() }() // only read
 	h := sha256.New()
 	lines := bufio.NewScanner(io.TeeReader(list, h))
-	lines.Buffer(make([]byte, 0, 4096), mostPath+256)
+	lines.Buffer(make([]byte, 0, 4096), maxPath+256)
 	n := 0
 	for lines.Scan() {
 		file, err := ParseFile(lines.Text())

@@ -36,8 +36,8 @@ const (
 	LeadsOn  = "on"
 )
 
-// mostVectors bounds meaning.encoder.keep.
-const mostVectors = 10_000_000
+// maxVectors bounds meaning.encoder.keep.
+const maxVectors = 10_000_000
 
 var meaningKeys = []Key{
 	word("meaning.leads", LeadsOff, live, func(c *Config) *string { return &c.Meaning.Leads },
@@ -53,14 +53,14 @@ var meaningKeys = []Key{
 		"What the model wants before each sentence: 'query: ' for those of the E5 family."),
 	text("meaning.encoder.key_file", "", restart, func(c *Config) *string { return &c.Meaning.Encoder.KeyFile },
 		"File whose first line is the key of the server, readable by the site only; a relative path starts at the folder of the site. Empty: none."),
-	number("meaning.encoder.batch", "32", restart, "sentences", 1, remote.MostBatch, func(c *Config) *int { return &c.Meaning.Encoder.Batch },
+	number("meaning.encoder.batch", "32", restart, "sentences", 1, remote.MaxBatch, func(c *Config) *int { return &c.Meaning.Encoder.Batch },
 		"Most sentences of a request."),
-	duration("meaning.encoder.timeout", "30s", restart, time.Second, remote.MostTimeout,
+	duration("meaning.encoder.timeout", "30s", restart, time.Second, remote.MaxTimeout,
 		func(c *Config) *time.Duration { return &c.Meaning.Encoder.Timeout },
 		"Longest time for a request. A check does without a server that takes longer."),
-	number("meaning.encoder.dimensions", "0", restart, "numbers", 0, remote.MostDimensions,
+	number("meaning.encoder.dimensions", "0", restart, "numbers", 0, remote.MaxDimensions,
 		func(c *Config) *int { return &c.Meaning.Encoder.Dimensions }, "Numbers of a vector. 0: as many as the first one has."),
-	number("meaning.encoder.keep", "100000", restart, "sentences", 0, mostVectors,
+	number("meaning.encoder.keep", "100000", restart, "sentences", 0, maxVectors,
 		func(c *Config) *int { return &c.Meaning.Encoder.Keep },
 		"Sentences whose vectors the store keeps, so that none is sent twice: about 1 kB each. A vector goes with its document or check. 0: none."),
 	yesNo("meaning.encoder.allow_text_to_leave", "false", restart, func(c *Config) *bool { return &c.Meaning.Encoder.AllowTextToLeave },

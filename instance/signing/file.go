@@ -31,7 +31,7 @@ const KindFile = "report-file"
 const (
 	fileMark  = "concordat-signature 1 "
 	fileLabel = "concordat/report-file/1\x00"
-	mostMark  = 4096 // bytes of the last line
+	maxMark   = 4096 // bytes of the last line
 )
 
 // around returns what is before and behind the signature in its line. In a table it is the first cell of a last row.
@@ -105,7 +105,7 @@ func (e *ending) Write(b []byte) (int, error) {
 func ReadFile(b []byte) (*FileSignature, [32]byte, error) {
 	start := bytes.LastIndexByte(bytes.TrimRight(b, "\r\n"), '\n') + 1
 	line := b[start:]
-	if len(line) > mostMark {
+	if len(line) > maxMark {
 		return nil, [32]byte{}, fmt.Errorf("signature of the file: %w", concordat.ErrNotFound)
 	}
 	for _, f := range []Form{HTML, CSV, Text} {

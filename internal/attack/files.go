@@ -19,9 +19,9 @@ import (
 
 // What a file may lead to.
 const (
-	mostChecksOfFile = 10
-	fileTime         = 4 * time.Minute // until its checks have ended
-	atOnce           = 8               // files of which checks are waited for
+	maxChecksOfFile = 10
+	fileTime        = 4 * time.Minute // until its checks have ended
+	atOnce          = 8               // files of which checks are waited for
 )
 
 // hostileFile is a file that nobody means well with.
@@ -318,7 +318,7 @@ func (t *target) countChecks(ctx context.Context, r *result, h handed) error {
 	if err != nil {
 		return err
 	}
-	if n := strings.Count(string(a.body), h.name); n > mostChecksOfFile {
+	if n := strings.Count(string(a.body), h.name); n > maxChecksOfFile {
 		r.fault("%s: led to %d checks and more", h.name, n)
 	}
 	return nil

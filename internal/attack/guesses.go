@@ -13,9 +13,9 @@ import (
 
 // Bounds of wrong passwords within ten minutes (doc/security-pages.md).
 const (
-	mostOfAccountAndAddress = 5
-	mostOfAddress           = 50
-	mostOfAccount           = 100
+	maxOfAccountAndAddress = 5
+	maxOfAddress           = 50
+	maxOfAccount           = 100
 
 	// What it may take somebody else to sign in meanwhile: a second, or, on a machine that is busy with other things, some times
 	// what it takes alone.
@@ -90,9 +90,9 @@ func attackGuesses(ctx context.Context, t *target, r *result) error {
 		all  []guess
 		most int
 	}{
-		{"of one account from one address", same, mostOfAccountAndAddress},
-		{"of 300 accounts from one address", many, mostOfAddress},
-		{"of one account from 300 addresses", spread, mostOfAccount},
+		{"of one account from one address", same, maxOfAccountAndAddress},
+		{"of 300 accounts from one address", many, maxOfAddress},
+		{"of one account from 300 addresses", spread, maxOfAccount},
 	} {
 		done := make(chan struct{})
 		var took time.Duration

@@ -93,17 +93,17 @@ type result struct {
 	cut    bool // it was ended in the midst
 	counts map[string]int
 	faults []string
-	more   int         // faults beyond mostFaults
+	more   int         // faults beyond maxFaults
 	over   func() bool // the attack is being cut short: what fails may fail for that reason alone
 }
 
-const mostFaults = 20
+const maxFaults = 20
 
 // fault notes that something did not hold.
 func (r *result) fault(format string, args ...any) {
 	switch {
 	case r.over != nil && r.over():
-	case len(r.faults) >= mostFaults:
+	case len(r.faults) >= maxFaults:
 		r.more++
 	default:
 		r.faults = append(r.faults, fmt.Sprintf(format, args...))

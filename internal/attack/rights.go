@@ -25,7 +25,7 @@ type operation struct {
 	scope        string
 	json, form   bool // what body it takes
 	body         schema
-	mostBody     int
+	maxBody      int
 }
 
 // schema is as much of a JSON schema as the attacks need.

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	mostSlow  = 6000
+	maxSlow   = 6000
 	slowEnds  = 45 * time.Second // connections that say nothing are ended by then
 	pageTime  = 5 * time.Second  // on a machine that is busy with other things, signInTimes what it takes alone
 	slowLines = "POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 4000000\r\n\r\nn"
@@ -23,7 +23,7 @@ const (
 // attackSlow opens connections that send a form without end, heads without end, or nothing, and looks whether the site works
 // beside them, and whether they are ended.
 func attackSlow(ctx context.Context, t *target, r *result) error {
-	n := mostSlow
+	n := maxSlow
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) == nil {
 		n = min(n, int(limit.Cur)-200)

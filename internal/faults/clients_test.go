@@ -21,7 +21,7 @@ const (
 	readEvery = 30 * time.Millisecond // between two questions to one node
 	writeWait = 10 * time.Second
 	readWait  = 12 * time.Second
-	mostDocs  = 40 // of a writer, before one in four operations makes another
+	maxDocs   = 40 // of a writer, before one in four operations makes another
 )
 
 // clients write, delete and read until they are stopped.
@@ -81,7 +81,7 @@ func (c *clients) write(number int, r *rand.Rand) {
 			continue
 		}
 		doc := ""
-		if len(docs) < mostDocs || r.IntN(4) == 0 {
+		if len(docs) < maxDocs || r.IntN(4) == 0 {
 			doc = fmt.Sprintf("%d-%d", number, next)
 			next++
 			docs = append(docs, doc)

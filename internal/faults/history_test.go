@@ -110,10 +110,10 @@ type verdict struct {
 
 func (v *verdict) violations() int { return v.Lost + v.Resurrected + v.Missed + v.Differ + v.Other }
 
-const mostWords = 40
+const maxWords = 40
 
 func (v *verdict) say(count *int, format string, args ...any) {
-	if *count++; len(v.Words) < mostWords {
+	if *count++; len(v.Words) < maxWords {
 		v.Words = append(v.Words, fmt.Sprintf(format, args...))
 	}
 }

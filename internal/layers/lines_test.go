@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// mostCode is the number of characters of a line of code, columns of gofmt counted as one space, unless a literal
-	// longer than mostLiteral makes it longer.
-	mostCode  = 140
-	mostPage  = 400 // lines of a page of doc
-	mostProse = 120 // of a line of a document, unless it is a row of a table, code, or a word
-	// mostLiteral is the number of characters from which a string is left on one line: it is read as a whole.
-	mostLiteral = 50
+	// maxCode is the number of characters of a line of code, columns of gofmt counted as one space, unless a literal
+	// longer than maxLiteral makes it longer.
+	maxCode  = 140
+	maxPage  = 400 // lines of a page of doc
+	maxProse = 120 // of a line of a document, unless it is a row of a table, code, or a word
+	// maxLiteral is the number of characters from which a string is left on one line: it is read as a whole.
+	maxLiteral = 50
 )
 
 // columns matches the blanks that gofmt aligns with.
@@ -71,7 +71,7 @@ func wideCode(t *testing.T, path string, text []byte) {
 		if tok == token.EOF {
 			break
 		}
-		if tok == token.STRING && utf8.RuneCountInString(lit) > mostLiteral {
+		if tok == token.STRING && utf8.RuneCountInString(lit) > maxLiteral {
 			first := file.Line(pos)
 			for n := range strings.Count(lit, "\n") + 1 {
 				literal[first+n] = true
@@ -85,8 +85,8 @@ func wideCode(t *testing.T, path string, text []byte) {
 	n := 0
 	for line := range strings.Lines(strings.ReplaceAll(string(text), module+"/", "concordat/")) { // whatever its path
 		n++
-		if w := utf8.RuneCountInString(columns.ReplaceAllString(strings.TrimRight(line, "\n"), " ")); w > mostCode && !literal[n] {
-			t.Errorf("%s:%d has %d characters, at most %d", path, n, w, mostCode)
+		if w := utf8.RuneCountInString(columns.ReplaceAllString(strings.TrimRight(line, "\n"), " ")); w > maxCode && !literal[n] {
+			t.Errorf("%s:%d has %d characters, at most %d", path, n, w, maxCode)
 		}
 	}
 }
@@ -97,8 +97,8 @@ func wideProse(t *testing.T, path string, text []byte) {
 	code := false
 	n := 1
 	defer func() {
-		if strings.HasPrefix(path, "doc") && n-1 > mostPage {
-			t.Errorf("%s has %d lines, at most %d", path, n-1, mostPage)
+		if strings.HasPrefix(path, "doc") && n-1 > maxPage {
+			t.Errorf("%s has %d lines, at most %d", path, n-1, maxPage)
 		}
 	}()
 	for ; lines.Scan(); n++ {
@@ -110,8 +110,8 @@ func wideProse(t *testing.T, path string, text []byte) {
 		if code || strings.HasPrefix(strings.TrimSpace(line), "|") || strings.HasPrefix(line, "    ") {
 			continue
 		}
-		if w := utf8.RuneCountInString(line); w > mostProse && len(strings.Fields(line)) > 3 {
-			t.Errorf("%s:%d has %d characters, at most %d", path, n, w, mostProse)
+		if w := utf8.RuneCountInString(line); w > maxProse && len(strings.Fields(line)) > 3 {
+			t.Errorf("%s:%d has %d characters, at most %d", path, n, w, maxProse)
 		}
 	}
 }

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	mostFiles   = 50  // of a folder, tests apart
-	mostMethods = 120 // declared on one type
-	mostLines   = 500 // of a file that is no test
+	maxFiles   = 50  // of a folder, tests apart
+	maxMethods = 120 // declared on one type
+	maxLines   = 500 // of a file that is no test
 )
 
 // flat are the folders that may hold more files. Each file of extract is one format.
@@ -25,8 +25,8 @@ func TestSize(t *testing.T) {
 	methods := map[[2]string]int{} // by package and type
 	for _, f := range sources(t) {
 		files[f.pkg]++
-		if text, err := os.ReadFile(filepath.Join("../..", f.path)); err != nil || bytes.Count(text, []byte{'\n'}) > mostLines {
-			t.Errorf("%s has %d lines, at most %d (%v)", f.path, bytes.Count(text, []byte{'\n'}), mostLines, err)
+		if text, err := os.ReadFile(filepath.Join("../..", f.path)); err != nil || bytes.Count(text, []byte{'\n'}) > maxLines {
+			t.Errorf("%s has %d lines, at most %d (%v)", f.path, bytes.Count(text, []byte{'\n'}), maxLines, err)
 		}
 		if first, _, _ := strings.Cut(f.pkg, "/"); first != "" {
 			top[first] = true
@@ -38,13 +38,13 @@ func TestSize(t *testing.T) {
 		}
 	}
 	for pkg, n := range files {
-		if n > mostFiles && !flat[pkg] {
-			t.Errorf("folder %q has %d files, at most %d", pkg, n, mostFiles)
+		if n > maxFiles && !flat[pkg] {
+			t.Errorf("folder %q has %d files, at most %d", pkg, n, maxFiles)
 		}
 	}
 	for of, n := range methods {
-		if n > mostMethods {
-			t.Errorf("type %s of %q has %d methods, at most %d", of[1], of[0], n, mostMethods)
+		if n > maxMethods {
+			t.Errorf("type %s of %q has %d methods, at most %d", of[1], of[0], n, maxMethods)
 		}
 	}
 	for dir := range top {

@@ -32,12 +32,12 @@ type Options struct {
 // Bounds of Options and their defaults.
 const (
 	DefaultBatch   = 32
-	MostBatch      = 1024
+	MaxBatch       = 1024
 	DefaultTimeout = 30 * time.Second
-	MostTimeout    = 10 * time.Minute
-	MostDimensions = 8192
-	mostKey        = 4096 // bytes
-	mostName       = 200  // bytes of a model's name, and of a prefix
+	MaxTimeout     = 10 * time.Minute
+	MaxDimensions  = 8192
+	maxKey         = 4096 // bytes
+	maxName        = 200  // bytes of a model's name, and of a prefix
 )
 
 // Validate reports all faults of the options at once.
@@ -54,16 +54,16 @@ func (o Options) Validate() error {
 	case u.Scheme == "http" && !isHere(u.Hostname()) && !isNear(u.Hostname()):
 		errs = append(errs, fmt.Errorf("url: texts would go to %s in plain http: want https, or an address of a private network", u.Hostname()))
 	}
-	if o.Batch < 0 || o.Batch > MostBatch {
-		errs = append(errs, fmt.Errorf("batch: %d: want 1 to %d texts", o.Batch, MostBatch))
+	if o.Batch < 0 || o.Batch > MaxBatch {
+		errs = append(errs, fmt.Errorf("batch: %d: want 1 to %d texts", o.Batch, MaxBatch))
 	}
-	if o.Timeout < 0 || o.Timeout > MostTimeout {
-		errs = append(errs, fmt.Errorf("timeout: %s: want up to %s", o.Timeout, MostTimeout))
+	if o.Timeout < 0 || o.Timeout > MaxTimeout {
+		errs = append(errs, fmt.Errorf("timeout: %s: want up to %s", o.Timeout, MaxTimeout))
 	}
-	if o.Dimensions < 0 || o.Dimensions > MostDimensions {
-		errs = append(errs, fmt.Errorf("dimensions: %d: want up to %d", o.Dimensions, MostDimensions))
+	if o.Dimensions < 0 || o.Dimensions > MaxDimensions {
+		errs = append(errs, fmt.Errorf("dimensions: %d: want up to %d", o.Dimensions, MaxDimensions))
 	}
-	if len(o.Model) > mostName || len(o.Prefix) > mostName || len(o.Key) > mostKey || strings.ContainsAny(o.Key, "\r\n") {
+	if len(o.Model) > maxName || len(o.Prefix) > maxName || len(o.Key) > maxKey || strings.ContainsAny(o.Key, "\r\n") {
 		errs = append(errs, errors.New("model, prefix or key: longer than allowed, or a key of several lines"))
 	}
 	return errors.Join(errs...)

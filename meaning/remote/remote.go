@@ -40,8 +40,8 @@ const (
 	atOnce       = 2       // requests of an Encoder
 	shortestRest = 5 * time.Second
 	longestRest  = 5 * time.Minute
-	// mostText bounds a text, in bytes: what is longer is cut, as models read some hundred words.
-	mostText = 8 << 10
+	// maxText bounds a text, in bytes: what is longer is cut, as models read some hundred words.
+	maxText = 8 << 10
 )
 
 // Encoder asks one server. It is safe for concurrent use.
@@ -226,7 +226,7 @@ func (e *Encoder) ask(ctx context.Context, texts []string) ([][]float32, error) 
 	if response.StatusCode != http.StatusOK {
 		return nil, failure(response)
 	}
-	most := int64(len(texts))*int64(cmp.Or(e.known(), MostDimensions))*perNumber + perAnswer
+	most := int64(len(texts))*int64(cmp.Or(e.known(), MaxDimensions))*perNumber + perAnswer
 	answer, err := io.ReadAll(io.LimitReader(response.Body, most+1))
 	switch {
 	case ctx.Err() != nil:
@@ -256,10 +256,10 @@ func (e *Encoder) known() int {
 
 // cut returns the start of a text that is longer than a server is sent.
 func cut(text string) string {
-	if len(text) <= mostText {
+	if len(text) <= maxText {
 		return text
 	}
-	return strings.ToValidUTF8(text[:mostText], "")
+	return strings.ToValidUTF8(text[:maxText], "")
 }
 
 // failure is the error of an answer that is not 200. What the server says of it is repeated in one short line.
@@ -305,7 +305,7 @@ func read(answer []byte, texts, dimensions int) ([][]float32, error) {
 		if dimensions == 0 {
 			dimensions = len(d.Embedding)
 		}
-		if n := len(d.Embedding); n != dimensions || n == 0 || n > MostDimensions {
+		if n := len(d.Embedding); n != dimensions || n == 0 || n > MaxDimensions {
 			return nil, fmt.Errorf("%w: a vector of %d numbers, want %d", ErrNonsense, n, dimensions)
 		}
 		var err error

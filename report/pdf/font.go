@@ -44,15 +44,15 @@ var faces = sync.OnceValues(func() ([]*face, error) {
 	return out, nil
 })
 
-// mostFont bounds an unpacked font.
-const mostFont = 32 << 20
+// maxFont bounds an unpacked font.
+const maxFont = 32 << 20
 
 func newFace(name string, gz []byte) (*face, error) {
 	z, err := gzip.NewReader(bytes.NewReader(gz))
 	if err != nil {
 		return nil, err
 	}
-	b, err := io.ReadAll(io.LimitReader(z, mostFont))
+	b, err := io.ReadAll(io.LimitReader(z, maxFont))
 	if err != nil {
 		return nil, err
 	}

@@ -26,10 +26,10 @@ type Sealed struct {
 var byteRange = regexp.MustCompile(`/ByteRange \[0 (\d{1,10}) *(\d{1,10}) *(\d{1,10}) *\]`)
 
 const (
-	mostFile  = 1 << 30 // bytes of one attachment when it is unpacked
-	mostFiles = 16      // attachments
-	// mostSignature bounds a signature, in bytes of the file.
-	mostSignature = 1 << 20
+	maxFile  = 1 << 30 // bytes of one attachment when it is unpacked
+	maxFiles = 16      // attachments
+	// maxSignature bounds a signature, in bytes of the file.
+	maxSignature = 1 << 20
 )
 
 // Open reads a file that Seal wrote, or what became of it. It is no reader of any PDF: it finds the parts
@@ -66,7 +66,7 @@ func (s *Sealed) signature(b []byte) error {
 	if open < 0 || after < open+2 || after > len(b) || b[open] != '<' || b[after-1] != '>' {
 		return fmt.Errorf("the signature is not where it says")
 	}
-	if after-open > mostSignature {
+	if after-open > maxSignature {
 		return fmt.Errorf("a signature of %d bytes", after-open)
 	}
 	if rest > len(b)-after {
@@ -120,9 +120,9 @@ func (s *Sealed) files(b []byte) error {
 		}
 		names[string(m[2])] = string(name)
 	}
-	for _, m := range embedded.FindAllSubmatchIndex(b, mostFiles+1) {
-		if len(s.Files) == mostFiles {
-			return fmt.Errorf("more than %d attachments", mostFiles)
+	for _, m := range embedded.FindAllSubmatchIndex(b, maxFiles+1) {
+		if len(s.Files) == maxFiles {
+			return fmt.Errorf("more than %d attachments", maxFiles)
 		}
 		length, err := strconv.Atoi(string(b[m[6]:m[7]]))
 		if err != nil {
@@ -133,7 +133,7 @@ func (s *Sealed) files(b []byte) error {
 			return err
 		}
 		name := names[string(b[m[2]:m[3]])]
-		if length > len(b)-m[1] || size > mostFile {
+		if length > len(b)-m[1] || size > maxFile {
 			return fmt.Errorf("attachment %q does not fit the file", name)
 		}
 		z, err := zlib.NewReader(bytes.NewReader(b[m[1] : m[1]+length]))

@@ -248,8 +248,8 @@ func (d *doc) sources() {
 	d.table("", []float64{0.06, 0.1, 0.42, 0.24, 0.18}, []string{"No.", "Share", "Source", "Of it", "Passages"}, rows)
 }
 
-// mostNumbers is how many passages are named beside a source.
-const mostNumbers = 40
+// maxNumbers is how many passages are named beside a source.
+const maxNumbers = 40
 
 // numbers lists passages by their numbers: 1, 4–7, 9b.
 func (d *doc) numbers(evidence []int) string {
@@ -264,7 +264,7 @@ func (d *doc) numbers(evidence []int) string {
 		for j+1 < len(evidence) && follows(d.r.Number(evidence[j]), d.r.Number(evidence[j+1])) {
 			j++
 		}
-		if len(out) == mostNumbers {
+		if len(out) == maxNumbers {
 			return strings.Join(append(out, "…"), ", ")
 		}
 		s := d.r.Number(evidence[i])

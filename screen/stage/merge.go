@@ -43,8 +43,8 @@ type Merge struct {
 const (
 	leastMerge = 1 << 20
 	lineBytes  = 40 // of a line in memory, beside its own: the list of lines has room to grow
-	// mostRuns bounds the runs that are merged at once, each with a buffer of mergeBuffer bytes.
-	mostRuns    = 128
+	// maxRuns bounds the runs that are merged at once, each with a buffer of mergeBuffer bytes.
+	maxRuns     = 128
 	mergeBuffer = 1 << 16
 )
 
@@ -63,7 +63,7 @@ func (m *Merge) Run(in []io.Reader, out io.Writer) (err error) {
 			return err
 		}
 		held.reset()
-		if runs = append(runs, r); len(runs) < mostRuns {
+		if runs = append(runs, r); len(runs) < maxRuns {
 			return nil
 		}
 		all, err := m.create(func(w *combiner) error { return merge(runs, w) })

@@ -31,7 +31,7 @@ const (
 	leastLetters   = 8
 	leastDifferent = 5
 	leastVowels    = 20 // per cent
-	mostVowels     = 70
+	maxVowels      = 70
 )
 
 // probeStep is the distance in bytes at which a text is probed for runs: shorter than any run.
@@ -94,13 +94,13 @@ func apart(text string, p int) bool {
 	return true
 }
 
-// mostBack bounds how far before a probe the beginning of its run is looked for, in bytes.
-const mostBack = 64
+// maxBack bounds how far before a probe the beginning of its run is looked for, in bytes.
+const maxBack = 64
 
 // lineStart is the beginning of the run of single letters that holds byte p, not before done.
 func lineStart(text string, p, done int) int {
 	last := other
-	for at, least := p, max(done, p-mostBack); at > least; {
+	for at, least := p, max(done, p-maxBack); at > least; {
 		r, size := utf8.DecodeLastRuneInString(text[:at])
 		k := classOf(r)
 		if k == letter && last == letter {
@@ -149,8 +149,8 @@ func readTokens(text string, at int) (tokens []token, end int) {
 	return tokens, at
 }
 
-// mostSigns is how many signs may stand at a letter.
-const mostSigns = 3
+// maxSigns is how many signs may stand at a letter.
+const maxSigns = 3
 
 func readToken(text string, at int) (t token, next int, ok bool) {
 	t.from = at
@@ -169,7 +169,7 @@ func readToken(text string, at int) (t token, next int, ok bool) {
 			t.letter = r
 		case other:
 			// Of formulas, tables and markup, and of other scripts.
-			if signs++; signs > mostSigns || r >= 0x2e80 || r >= 0x2190 && r <= 0x2bff || strings.ContainsRune("=+*/<>|^_~\\{}[]#@$%&×÷±", r) {
+			if signs++; signs > maxSigns || r >= 0x2e80 || r >= 0x2190 && r <= 0x2bff || strings.ContainsRune("=+*/<>|^_~\\{}[]#@$%&×÷±", r) {
 				return t, at + size, false
 			}
 		}
@@ -240,7 +240,7 @@ func judge(text string, tokens []token) (Run, bool) {
 	}
 	k := r.Letters
 	r.Small = small*10 >= k*8
-	if len(seen) < leastDifferent || vowels*100 < k*leastVowels || vowels*100 > k*mostVowels || inOrder*2 >= k {
+	if len(seen) < leastDifferent || vowels*100 < k*leastVowels || vowels*100 > k*maxVowels || inOrder*2 >= k {
 		return r, false
 	}
 	j := newJoiner(text, tokens)

@@ -26,11 +26,11 @@ var _ concordat.Answerer = (*Answerer)(nil)
 
 // Bounds of what a partner may ask at once.
 const (
-	mostAskedLibraries = 256
-	mostAuthors        = 64
-	mostPurpose        = 128 // bytes
-	// mostTold is the most documents of one library that a Tell lists.
-	mostTold = 1000
+	maxAskedLibraries = 256
+	maxAuthors        = 64
+	maxPurpose        = 128 // bytes
+	// maxTold is the most documents of one library that a Tell lists.
+	maxTold = 1000
 )
 
 // limited returns a group of at most n goroutines.
@@ -168,13 +168,13 @@ func (s *Answerer) checkAsk(from concordat.SiteID, a *concordat.Ask) (*epochSet,
 	switch {
 	case a.Job == concordat.JobID{}:
 		return nil, invalid("no job")
-	case len(a.Sentences) == 0 || len(a.Sentences) > concordat.MostAsked:
+	case len(a.Sentences) == 0 || len(a.Sentences) > concordat.MaxAsked:
 		return nil, invalid("%d sentences", len(a.Sentences))
-	case len(a.Libraries) == 0 || len(a.Libraries) > mostAskedLibraries:
+	case len(a.Libraries) == 0 || len(a.Libraries) > maxAskedLibraries:
 		return nil, invalid("%d libraries", len(a.Libraries))
-	case len(a.Authors) > mostAuthors:
+	case len(a.Authors) > maxAuthors:
 		return nil, invalid("%d authors", len(a.Authors))
-	case len(a.Purpose) > mostPurpose || strings.IndexFunc(a.Purpose, unicode.IsControl) >= 0:
+	case len(a.Purpose) > maxPurpose || strings.IndexFunc(a.Purpose, unicode.IsControl) >= 0:
 		return nil, invalid("a purpose of %d bytes, or with control characters", len(a.Purpose))
 	case rank(a.Level) < 1:
 		return nil, invalid("level %q", a.Level)
@@ -343,13 +343,13 @@ func (s *Answerer) tell(ctx context.Context, q *question, g *grant, all []*found
 	l.Documents, l.Sentences = len(docs), len(sentences)
 	metadata := 0
 	if atLeast(l.Level, concordat.ShowMetadata) {
-		if metadata, err = s.disclose(ctx, q, g, docs[:min(len(docs), mostTold)], l); err != nil {
+		if metadata, err = s.disclose(ctx, q, g, docs[:min(len(docs), maxTold)], l); err != nil {
 			return nil, err
 		}
 	} else {
 		l.Documents, l.Sentences = atLeastFew(l.Documents), atLeastFew(l.Sentences)
 	}
-	for n, f := range docs[:min(len(docs), mostTold)] {
+	for n, f := range docs[:min(len(docs), maxTold)] {
 		t.Documents = append(t.Documents, g.documentTell(f, i, n < metadata))
 		if n >= metadata {
 			continue

@@ -43,7 +43,7 @@ type auditProbing struct {
 func (l *auditAnswer) take(a *concordat.Ask, t *concordat.Tell, withheld map[concordat.LibraryID]int, err error) {
 	if err != nil {
 		l.Refused = reasonOf(err)
-		for _, lib := range a.Libraries[:min(len(a.Libraries), mostAskedLibraries)] {
+		for _, lib := range a.Libraries[:min(len(a.Libraries), maxAskedLibraries)] {
 			l.Libraries = append(l.Libraries, auditLibraryTell{Library: cut(lib), Level: concordat.ShowNothing})
 		}
 		return
@@ -120,15 +120,15 @@ func reasonOf(err error) string {
 	return string(concordat.ReasonFault)
 }
 
-// mostAuditName bounds what a partner can write into the audit, in bytes.
-const mostAuditName = 128
+// maxAuditName bounds what a partner can write into the audit, in bytes.
+const maxAuditName = 128
 
 // cut shortens a partner's word for the audit.
 func cut[S ~string](s S) S {
-	if len(s) <= mostAuditName {
+	if len(s) <= maxAuditName {
 		return s
 	}
-	end := mostAuditName
+	end := maxAuditName
 	for end > 0 && !utf8.RuneStart(s[end]) {
 		end--
 	}

@@ -20,8 +20,8 @@ func AuthorHashes(sketchKey []byte, s string) [][16]byte {
 	return out
 }
 
-// mostNames bounds the authors of one document.
-const mostNames = 64
+// maxNames bounds the authors of one document.
+const maxNames = 64
 
 // authorNames returns the names in s, each as its words in order of the alphabet.
 func authorNames(s string) []string {
@@ -34,7 +34,7 @@ func authorNames(s string) []string {
 	}
 	var out []string
 	add := func(name string) {
-		if words := nameWords(name); len(words) > 0 && len(out) < mostNames {
+		if words := nameWords(name); len(words) > 0 && len(out) < maxNames {
 			out = append(out, strings.Join(words, " "))
 		}
 	}

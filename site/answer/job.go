@@ -34,12 +34,12 @@ func (s *Answerer) readBefore(ctx context.Context, q *question, f *found) error 
 	return err
 }
 
-// mostHits is the most hits of one document that a job keeps of one ask.
-const mostHits = 4096
+// maxHits is the most hits of one document that a job keeps of one ask.
+const maxHits = 4096
 
 // hits returns the hits of a document as the store keeps them.
 func (q *question) hits(f *found, told bool) []store.AnswerHit {
-	n := min(len(f.hits), mostHits)
+	n := min(len(f.hits), maxHits)
 	out := make([]store.AnswerHit, n)
 	for i, h := range f.hits[:n] {
 		out[i] = store.AnswerHit{Handle: f.handle, Sentence: q.name(h.Sentence), Ordinal: h.Ordinal, Span: h.span, Distance: h.bits,
@@ -98,7 +98,7 @@ func (q *question) paired(f *found, n int) bool {
 	for _, h := range f.before {
 		add(h.Sentence, h.Ordinal)
 	}
-	for _, h := range f.hits[:min(len(f.hits), mostHits)] {
+	for _, h := range f.hits[:min(len(f.hits), maxHits)] {
 		add(q.name(h.Sentence), h.Ordinal)
 	}
 	held := map[int][8]byte{} // ordinal to its sentence

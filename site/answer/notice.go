@@ -13,7 +13,7 @@ import (
 
 // Bounds of notices: of the words of one, in bytes, and of how many one partner may send.
 const (
-	mostWords     = 4 << 10
+	maxWords      = 4 << 10
 	hourlyNotices = 1000
 	dailyNotices  = 5000
 )
@@ -73,7 +73,7 @@ func checkNotice(n *concordat.Notice) error {
 	default:
 		return invalid("kind %q", cut(n.Kind))
 	}
-	if len(n.Words) > mostWords || len(n.Library) > site.LongestName {
+	if len(n.Words) > maxWords || len(n.Library) > site.LongestName {
 		return invalid("%d bytes of words", len(n.Words))
 	}
 	return nil

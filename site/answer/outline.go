@@ -19,10 +19,10 @@ const (
 	outlineAround = 20 // units or sentences; doc/evaluation/align.md
 	edgesAround   = 4  // units: a passage's gaps of two and two more at each end
 	// Bounds of one question.
-	mostOutlines = 200
-	mostSpans    = 256
-	mostOrdered  = 1 << 17 // words of one passage
-	mostCompared = 4 << 20 // bytes of text
+	maxOutlines = 200
+	maxSpans    = 256
+	maxOrdered  = 1 << 17 // words of one passage
+	maxCompared = 4 << 20 // bytes of text
 )
 
 func isNotFound(err error) bool { return errors.Is(err, concordat.ErrNotFound) }
@@ -118,12 +118,12 @@ func (s *Answerer) pay(ctx context.Context, xs ...store.Spending) error {
 // of with metadata, the sentences within 20 of its matches, in the form that its library's rule
 // names, as long as the partner has the text in no other form. Each costs the asker a document.
 func (s *Answerer) AnswerOutline(ctx context.Context, from concordat.SiteID, a *concordat.OutlineAsk) (*concordat.Outlines, error) {
-	if len(a.Documents) == 0 || len(a.Documents) > mostOutlines {
+	if len(a.Documents) == 0 || len(a.Documents) > maxOutlines {
 		return nil, fmt.Errorf("outlines of %d documents: %w", len(a.Documents), concordat.ErrInvalid)
 	}
 	out := &concordat.Outlines{}
 	for i, of := range a.Documents {
-		if len(of.Ordinals) > concordat.MostAsked {
+		if len(of.Ordinals) > concordat.MaxAsked {
 			return nil, fmt.Errorf("outline %d around %d sentences: %w", i, len(of.Ordinals), concordat.ErrInvalid)
 		}
 		line := auditDocument{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Handle: hex.EncodeToString(of.Handle[:])}
@@ -315,12 +315,12 @@ func (s *Answerer) edges(ctx context.Context, from concordat.SiteID, a *concorda
 	}
 	chars := 0
 	for i, p := range a.Passages {
-		if p.Span.Start < 0 || p.Span.End <= p.Span.Start || len(p.Words) == 0 || len(p.Words) > mostOrdered {
+		if p.Span.Start < 0 || p.Span.End <= p.Span.Start || len(p.Words) == 0 || len(p.Words) > maxOrdered {
 			return nil, fmt.Errorf("passage %d is %d to %d, %d words: %w", i, p.Span.Start, p.Span.End, len(p.Words), concordat.ErrInvalid)
 		}
 		chars += p.Span.Len()
 	}
-	if n := len(a.Passages); n == 0 || n > mostSpans || chars > mostCompared {
+	if n := len(a.Passages); n == 0 || n > maxSpans || chars > maxCompared {
 		return nil, fmt.Errorf("%d passages of %d bytes: %w", n, chars, concordat.ErrInvalid)
 	}
 	k, err := s.known(ctx, from, set, a.Job, a.Handle)

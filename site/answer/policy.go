@@ -169,13 +169,13 @@ func (g *grant) shipped(n int) store.Spending {
 	return g.spending(spendShipped, n, store.Window{Within: Day, Most: 4*g.library.Documents + 2000})
 }
 
-// mostComparisons is the most passages of one document whose edges a partner may ask for in a year. The draft after next of
+// maxComparisons is the most passages of one document whose edges a partner may ask for in a year. The draft after next of
 // a thesis needs a few dozen; who tries what the next word is needs 256 for a byte of its hash.
-const mostComparisons = 200
+const maxComparisons = 200
 
 // compared is the spending of n comparisons with a document.
 func (g *grant) compared(id concordat.DocumentID, n int) store.Spending {
-	most := mostComparisons
+	most := maxComparisons
 	if g.rule.Limits.Opened < 0 {
 		most = -1
 	}

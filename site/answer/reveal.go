@@ -19,9 +19,9 @@ import (
 
 // Bounds of a reveal.
 const (
-	mostPassageText = 64 << 10 // bytes of the asker's text for one passage
-	mostReason      = 4 << 10
-	mostPending     = 100 // requests of one partner that wait for a person
+	maxPassageText = 64 << 10 // bytes of the asker's text for one passage
+	maxReason      = 4 << 10
+	maxPending     = 100 // requests of one partner that wait for a person
 	// sentenceLetters is the length of text that counts as one opened sentence.
 	sentenceLetters = 150
 	// leastShared is the share of the asker's own words, by their letters, that a passage must have
@@ -82,14 +82,14 @@ func (s *Answerer) reveal(ctx context.Context, from concordat.SiteID, a *concord
 
 // checkReveal refuses what cannot be asked of any document.
 func checkReveal(a *concordat.RevealAsk) error {
-	if len(a.Passages) == 0 || len(a.Passages) > concordat.MostRevealed || len(a.Reason) > mostReason || len(a.Contact) > mostReason {
+	if len(a.Passages) == 0 || len(a.Passages) > concordat.MaxRevealed || len(a.Reason) > maxReason || len(a.Contact) > maxReason {
 		return fmt.Errorf("reveal %d passages: %w", len(a.Passages), concordat.ErrInvalid)
 	}
 	for i, p := range a.Passages {
 		switch {
 		case p.Span.Start < 0 || p.Span.End <= p.Span.Start || p.Span.End > math.MaxInt32:
 			return fmt.Errorf("passage %d is %d to %d: %w", i, p.Span.Start, p.Span.End, concordat.ErrInvalid)
-		case len(p.Text) > mostPassageText || !utf8.ValidString(p.Text):
+		case len(p.Text) > maxPassageText || !utf8.ValidString(p.Text):
 			return fmt.Errorf("passage %d: %w: text of %d bytes, or not UTF-8", i, concordat.ErrInvalid, len(p.Text))
 		}
 	}
@@ -231,7 +231,7 @@ func (s *Answerer) request(ctx context.Context, k *known, a *concordat.RevealAsk
 	if err != nil {
 		return store.Disclosure{}, err
 	}
-	if pending >= mostPending {
+	if pending >= maxPending {
 		return store.Disclosure{}, refuse(concordat.ReasonBusy, "%d of your requests wait for a person", pending)
 	}
 	if err := s.look(ctx, k, a); err != nil {

@@ -15,9 +15,9 @@ import (
 // Standing questions.
 const (
 	standingLife = year
-	// mostStanding is the most sentences of one partner that stand in an epoch: some 100 bytes of
+	// maxStanding is the most sentences of one partner that stand in an epoch: some 100 bytes of
 	// memory each.
-	mostStanding = 200_000
+	maxStanding = 200_000
 )
 
 // keepStanding keeps the ask for later documents of the library, if both sides want it.
@@ -31,7 +31,7 @@ func (s *Answerer) keepStanding(ctx context.Context, q *question, g *grant) (boo
 	}
 	kept := *q.ask
 	kept.Libraries = []concordat.LibraryID{g.library.ID}
-	err := s.o.Store.AddStandingAsk(ctx, store.StandingAsk{Partner: q.from, Expires: expires, Ask: kept}, mostStanding)
+	err := s.o.Store.AddStandingAsk(ctx, store.StandingAsk{Partner: q.from, Expires: expires, Ask: kept}, maxStanding)
 	if errors.Is(err, concordat.ErrRefused) {
 		return false, nil
 	}

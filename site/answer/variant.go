@@ -17,9 +17,9 @@ import (
 // of each other are answered once, and of each sentence of ours only so many different questions are answered in a year.
 
 const (
-	// mostVariants is the most different questions that are answered of one sentence, of one partner in a year. Each tells
+	// maxVariants is the most different questions that are answered of one sentence, of one partner in a year. Each tells
 	// at most two bits of its fingerprint: same, near, far, or beyond the gate.
-	mostVariants = 12
+	maxVariants = 12
 	// variantBits is the distance within which two sentences of one ask are variants.
 	variantBits = profile.MaxGate
 	// approachHashes and approachBits are how far beyond the gate a question counts.
@@ -66,7 +66,7 @@ func (s *Answerer) once(ctx context.Context, q *question, g *grant, matches []co
 		questions[i] = v.question
 	}
 	withheld, err := s.o.Store.CountQuestions(ctx, store.Asking{Partner: q.from, Epoch: q.set.Epoch, Library: g.library.ID, Job: q.ask.Job},
-		s.o.Now().Add(-year), mostVariants, questions)
+		s.o.Now().Add(-year), maxVariants, questions)
 	if err != nil {
 		return nil, err
 	}
@@ -109,9 +109,9 @@ func (s *Answerer) probing(ctx context.Context, g *grant, refused int) error {
 	return s.audit(ctx, g.from, "probing", auditProbing{g.library.ID})
 }
 
-// mostJobsOfOne is the number of jobs of a partner that may see one document within jobLife before an alarm: it is a much
+// maxJobsOfOne is the number of jobs of a partner that may see one document within jobLife before an alarm: it is a much
 // used source, or somebody reads it out in pieces, which bounds on single sentences do not notice.
-const mostJobsOfOne = 200
+const maxJobsOfOne = 200
 
 // lookAtJobs raises an alarm about partners whose jobs come to one document again and again, where it was not looked for an
 // hour.
@@ -120,7 +120,7 @@ func (s *Answerer) lookAtJobs(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	s.epochs.looked = now
-	often, err := s.o.Store.OftenAnswered(ctx, mostJobsOfOne)
+	often, err := s.o.Store.OftenAnswered(ctx, maxJobsOfOne)
 	if err != nil {
 		return err
 	}

@@ -82,7 +82,7 @@ func (fw *forwarding) together(rough, copies []align.Passage) []concordat.Passag
 			for _, c := range copied {
 				left -= max(0, min(c.End, x.B.End)-max(c.Start, x.B.Start))
 			}
-			if x.A.Len() == 0 || !whole && fw.count.Characters(x.A) < leastRest || mostWider*left < x.A.Len() && (!whole || left < x.B.Len()) {
+			if x.A.Len() == 0 || !whole && fw.count.Characters(x.A) < leastRest || maxWider*left < x.A.Len() && (!whole || left < x.B.Len()) {
 				continue // nothing is left, here or in the source: what has been copied is no counterpart of other wording
 			}
 			out = append(out, concordat.Passage{Span: x.A, SourceSpan: x.B, Kind: p.Kind, Similarity: steps(p.Similarity)})
@@ -91,8 +91,8 @@ func (fw *forwarding) together(rough, copies []align.Passage) []concordat.Passag
 	return out
 }
 
-// mostWider is how many times as long one side of what is left of a passage may be as the other.
-const mostWider = 3
+// maxWider is how many times as long one side of what is left of a passage may be as the other.
+const maxWider = 3
 
 // between returns what of a rough passage lies between the copies in it, each part beside what of the source lies between
 // the same copies.

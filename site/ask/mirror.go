@@ -84,7 +84,7 @@ func (s *Asker) SyncMirror(ctx context.Context, partner concordat.Partner, m sit
 		case err != nil:
 		case len(sh.Documents) > 0:
 			empty = 0
-		case empty >= mostEmptyShipments:
+		case empty >= maxEmptyShipments:
 			err = fmt.Errorf("%w: %d shipments in a row without a document", errGarbage, empty)
 		default:
 			empty++
@@ -110,10 +110,10 @@ func closed(err error) bool {
 }
 
 const (
-	mostCursor            = 64
-	mostShippedSentences  = 1 << 20 // of one document
-	mostShippedDocuments  = 1 << 20
-	mostEmptyShipments    = 1000 // in a row; a page of changes may hold nothing that is shipped
+	maxCursor             = 64
+	maxShippedSentences   = 1 << 20 // of one document
+	maxShippedDocuments   = 1 << 20
+	maxEmptyShipments     = 1000 // in a row; a page of changes may hold nothing that is shipped
 	mirrorBatchDocuments  = 500
 	mirrorBatchOfDeletion = 500
 )
@@ -128,7 +128,7 @@ func (s *Asker) takeShipment(ctx context.Context, m *site.MirroredLibrary, state
 		}
 		return fmt.Errorf("shipment of scheme %s, want %s: %w", got, state.Scheme, concordat.ErrScheme)
 	}
-	if len(sh.Cursor) > mostCursor || len(sh.Documents) > mostShippedDocuments || sh.More && string(sh.Cursor) == string(state.Cursor) {
+	if len(sh.Cursor) > maxCursor || len(sh.Documents) > maxShippedDocuments || sh.More && string(sh.Cursor) == string(state.Cursor) {
 		return fmt.Errorf("%w: shipment", errGarbage)
 	}
 	var rows []store.MirrorDocument
@@ -158,8 +158,8 @@ func (s *Asker) takeShipment(ctx context.Context, m *site.MirroredLibrary, state
 			return err
 		}
 		profiles = append(profiles, p)
-		rows = append(rows, store.MirrorDocument{ID: id, Title: p.Document.Title, Author: plain(d.Author, mostName),
-			Contact: plain(d.Contact, mostName), Date: d.Date, Sentences: len(p.Indexed)})
+		rows = append(rows, store.MirrorDocument{ID: id, Title: p.Document.Title, Author: plain(d.Author, maxName),
+			Contact: plain(d.Contact, maxName), Date: d.Date, Sentences: len(p.Indexed)})
 		done.Sentences += len(p.Indexed)
 	}
 	if err := m.Index.Delete(ctx, refs...); err != nil {
@@ -185,11 +185,11 @@ func (s *Asker) takeShipment(ctx context.Context, m *site.MirroredLibrary, state
 // shipped returns the profile of a mirrored document. It has no text: the place of a sentence is its
 // ordinal.
 func (s *Asker) shipped(m *site.MirroredLibrary, d *concordat.ShippedDocument) (*concordat.Profile, error) {
-	if len(d.Sentences) > mostShippedSentences {
+	if len(d.Sentences) > maxShippedSentences {
 		return nil, fmt.Errorf("%w: document of %d sentences", errGarbage, len(d.Sentences))
 	}
 	p := &concordat.Profile{Scheme: m.Profiler.Scheme(), Document: concordat.Document{Library: within(m), ID: HandleName(d.Handle),
-		Title: plain(d.Title, mostName), Added: d.Date}}
+		Title: plain(d.Title, maxName), Added: d.Date}}
 	before := -1
 	for _, x := range d.Sentences {
 		if x.Ordinal <= before || x.Ordinal > 1<<30 {

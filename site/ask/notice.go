@@ -70,13 +70,13 @@ func (s *Asker) Noticed(ctx context.Context, from concordat.SiteID, n *concordat
 	return a.Task, fmt.Errorf("notice %q: %w", plain(n.Kind, 40), concordat.ErrInvalid)
 }
 
-// mostAlerts bounds the documents of one notice.
-const mostAlerts = 1000
+// maxAlerts bounds the documents of one notice.
+const maxAlerts = 1000
 
 // alerted keeps the alerts of a partner's notice.
 func (s *Asker) alerted(ctx context.Context, a *store.Ask, n *concordat.Notice) error {
 	t := n.Tell
-	if t == nil || len(t.Documents) > mostAlerts {
+	if t == nil || len(t.Documents) > maxAlerts {
 		return fmt.Errorf("alert without its matches: %w", concordat.ErrInvalid)
 	}
 	ask := &concordat.Ask{Sentences: make([]concordat.AskedSentence, len(a.Spans))}
@@ -90,8 +90,8 @@ func (s *Asker) alerted(ctx context.Context, a *store.Ask, n *concordat.Notice) 
 	for i, d := range t.Documents {
 		l := t.Libraries[d.Library]
 		told[d.Library] = true
-		x := store.Alert{Task: a.Task, At: s.o.Now(), Level: l.Level, Sentences: d.Matches, Title: plain(d.Title, mostName),
-			Author: plain(d.Author, mostName), Contact: plain(d.Contact, mostName), Words: plain(n.Words, mostName),
+		x := store.Alert{Task: a.Task, At: s.o.Now(), Level: l.Level, Sentences: d.Matches, Title: plain(d.Title, maxName),
+			Author: plain(d.Author, maxName), Contact: plain(d.Contact, maxName), Words: plain(n.Words, maxName),
 			Source: concordat.Ref{Site: a.Site, Library: l.Library, Document: HandleName(d.Handle)}}
 		for _, h := range t.Hits {
 			if h.Document == i {
@@ -108,7 +108,7 @@ func (s *Asker) alerted(ctx context.Context, a *store.Ask, n *concordat.Notice) 
 			continue
 		}
 		_, err := s.o.Store.PutAlert(ctx, store.Alert{Task: a.Task, At: s.o.Now(), Level: l.Level, Sentences: l.Sentences,
-			Source: concordat.Ref{Site: a.Site, Library: l.Library}, Words: plain(n.Words, mostName)})
+			Source: concordat.Ref{Site: a.Site, Library: l.Library}, Words: plain(n.Words, maxName)})
 		if err != nil {
 			return err
 		}

@@ -21,16 +21,16 @@ const (
 	// closeDistance is the distance in bits within which one sentence alone is evidence: among a
 	// third of a billion pairs of unrelated sentences the nearest lay at 24 (doc/security.md).
 	closeDistance = 15
-	// mostOutlined bounds the documents of one partner whose outlines are asked for; the matched sentences of
+	// maxOutlined bounds the documents of one partner whose outlines are asked for; the matched sentences of
 	// others are shown as they are.
-	mostOutlined = 64
-	// mostEdges is the most documents of one partner whose edges are asked for at a time.
-	mostEdges = 8
+	maxOutlined = 64
+	// maxEdges is the most documents of one partner whose edges are asked for at a time.
+	maxEdges = 8
 	// leastRest is the number of letters and digits from which the rest of a passage beside an exact
 	// copy is shown by itself: more than the ragged edge that a passage of whole sentences has.
 	leastRest = 150
-	// mostOutlineUnits bounds the units of one outline.
-	mostOutlineUnits = 1 << 16
+	// maxOutlineUnits bounds the units of one outline.
+	maxOutlineUnits = 1 << 16
 )
 
 // compare nominates documents by the matches and asks for more about them: the second round. What
@@ -41,7 +41,7 @@ func (r *round) compare(ctx context.Context) error {
 	r.answer.wording = r.wording.common
 	evidence, common := r.wording.apart(r.answer.questions, r.answer.matches)
 	all := compare.Nominate(r.answer.questions, evidence, byStep)
-	if few := r.p.Documents > 0 && r.p.Documents <= mostOutlined; !few {
+	if few := r.p.Documents > 0 && r.p.Documents <= maxOutlined; !few {
 		all = slices.DeleteFunc(all, func(c *compare.Candidate) bool { return !worthAsking(c) })
 	}
 	most := cmp.Or(r.fw.o.Candidates, compare.DefaultCandidates)
@@ -114,7 +114,7 @@ const leastWorth = 0.3
 
 // worthAsking reports whether the matches of a document are worth a second look: chance matches are far,
 // so a few of them are worth a fifth at most, and neighbour each other hardly ever. Among the sentences of
-// mostOutlined documents hardly any match is chance, and a reworded text may have one only: there each is worth it.
+// maxOutlined documents hardly any match is chance, and a reworded text may have one only: there each is worth it.
 func worthAsking(c *compare.Candidate) bool {
 	return c.Score >= leastWorth || enough(c) || anyTwo(c, neighbours)
 }
@@ -313,7 +313,7 @@ func (r *round) outlines(ctx context.Context, cs []*compare.Candidate, docs map[
 	for i, c := range cs {
 		n := docs[c.Ref]
 		words := n.Outline == concordat.OutlineWords && r.p.SketchKey != nil
-		if !words && n.Outline != concordat.OutlineFingerprints || asked == mostOutlined || len(n.jobs[n.job]) == 0 {
+		if !words && n.Outline != concordat.OutlineFingerprints || asked == maxOutlined || len(n.jobs[n.job]) == 0 {
 			continue
 		}
 		if byJob[n.job] == nil {
@@ -352,7 +352,7 @@ func (r *round) outlinesOf(ctx context.Context, job concordat.JobID, of []int, c
 	var mu sync.Mutex // guards r.answer, and bad
 	var bad error
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(mostEdges)
+	g.SetLimit(maxEdges)
 	for k, i := range of {
 		o := &shown.Documents[k]
 		if o.Refusal != nil {
@@ -387,7 +387,7 @@ func (r *round) outlinesOf(ctx context.Context, job concordat.JobID, of []int, c
 // copied word for word. After a failed edge round it returns the passages as the outline has them.
 func (r *round) aligned(ctx context.Context, job concordat.JobID, n *nominated,
 	o *concordat.Outline) (outlined, int, *concordat.Statement, error) {
-	if o.Handle != n.Handle || o.Form != n.Outline || len(o.Units) > mostOutlineUnits {
+	if o.Handle != n.Handle || o.Form != n.Outline || len(o.Units) > maxOutlineUnits {
 		return outlined{}, 0, nil, fmt.Errorf("%w: outline", errGarbage)
 	}
 	var rough, literal []align.Passage

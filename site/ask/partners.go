@@ -18,8 +18,8 @@ import (
 	"concordat/site/compare"
 )
 
-// mostPartners bounds how many partners are spoken to at a time.
-const mostPartners = 32
+// maxPartners bounds how many partners are spoken to at a time.
+const maxPartners = 32
 
 // forwarding is one submission on its way to the partners.
 type forwarding struct {
@@ -127,7 +127,7 @@ func (fw *forwarding) all(ctx context.Context, progress func(site.Progress), eac
 	var mu sync.Mutex // guards done, and calls of each
 	done := 0
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(mostPartners)
+	g.SetLimit(maxPartners)
 	for i := range fw.o.Partners {
 		compare.Go(g, func() error {
 			p := &fw.o.Partners[i]

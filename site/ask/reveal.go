@@ -63,7 +63,7 @@ func (s *Asker) Reveal(ctx context.Context, task concordat.TaskID, o RevealReque
 	}
 	var made []int
 	for _, ref := range sortedRefs(by) {
-		for some := range slices.Chunk(by[ref], concordat.MostRevealed) {
+		for some := range slices.Chunk(by[ref], concordat.MaxRevealed) {
 			now := s.o.Now()
 			f.Disclosures = append(f.Disclosures, report.Disclosure{Source: ref, Level: o.Level, State: concordat.DisclosurePending,
 				Reason: o.Reason, Contact: o.Contact, Asked: now, Changed: now, Passages: some})
@@ -222,7 +222,7 @@ func (s *Asker) revealOne(ctx context.Context, f *report.Findings, d report.Disc
 	if d.State != got.State {
 		out.disclosure.Changed = s.o.Now()
 	}
-	out.disclosure.State, out.disclosure.Words, out.disclosure.Until = got.State, plain(got.Words, mostName), got.Until
+	out.disclosure.State, out.disclosure.Words, out.disclosure.Until = got.State, plain(got.Words, maxName), got.Until
 	if got.State == concordat.DisclosureGranted {
 		out.passages = got.Passages
 	}

@@ -128,9 +128,9 @@ func shuffle(xs []int) error {
 
 // ask asks the chosen sentences, in several asks where they are many. Answers before a failure stay.
 func (r *round) ask(ctx context.Context) error {
-	most := r.p.MostAsked
-	if most <= 0 || most > concordat.MostAsked {
-		most = concordat.MostAsked
+	most := r.p.MaxAsked
+	if most <= 0 || most > concordat.MaxAsked {
+		most = concordat.MaxAsked
 	}
 	for part := range slices.Chunk(r.chosen, most) {
 		if err := r.askPart(ctx, part); err != nil {
@@ -183,8 +183,8 @@ func (r *round) askPart(ctx context.Context, part []int) error {
 	return r.take(ctx, a, t, part)
 }
 
-// mostName bounds a partner's strings, in characters.
-const mostName = 512
+// maxName bounds a partner's strings, in characters.
+const maxName = 512
 
 // validTell returns errGarbage for a Tell that does not answer a.
 func validTell(a *concordat.Ask, t *concordat.Tell) error {
@@ -268,7 +268,7 @@ func (r *round) takeLibrary(c *concordat.Consulted, l *concordat.LibraryTell, n 
 func (r *round) document(d concordat.DocumentTell, job concordat.JobID, level concordat.Show) *nominated {
 	n := r.documents[d.Handle]
 	if n == nil {
-		d.Title, d.Author, d.Contact = plain(d.Title, mostName), plain(d.Author, mostName), plain(d.Contact, mostName)
+		d.Title, d.Author, d.Contact = plain(d.Title, maxName), plain(d.Author, maxName), plain(d.Contact, maxName)
 		n = &nominated{DocumentTell: d, level: level, jobs: map[concordat.JobID][]int{}}
 		n.Matches = 0
 		n.ref = concordat.Ref{Site: r.answer.site, Library: r.p.Libraries[d.Library], Document: HandleName(d.Handle)}

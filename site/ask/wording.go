@@ -140,7 +140,7 @@ func (fw *forwarding) longHeld(run []report.Wording, long int) []report.Wording 
 		}
 		return n
 	}
-	if words(run) < wording.MostWords {
+	if words(run) < wording.MaxWords {
 		return run
 	}
 	var held, rest []report.Wording
@@ -151,7 +151,7 @@ func (fw *forwarding) longHeld(run []report.Wording, long int) []report.Wording 
 			rest = append(rest, w)
 		}
 	}
-	if words(rest) < wording.MostWords {
+	if words(rest) < wording.MaxWords {
 		return run
 	}
 	return held

@@ -241,10 +241,10 @@ func (k *Passage) turn() {
 	k.Words = words
 }
 
-// mostPrepared bounds the texts that a batch keeps prepared for alignment, in bytes; prepared they take some nine times
+// maxPrepared bounds the texts that a batch keeps prepared for alignment, in bytes; prepared they take some nine times
 // as much, and twice that with what the collector leaves. A text in which others leave out other spans than it does
 // itself is kept once more, as the source of the last of them.
-const mostPrepared = 8 << 20
+const maxPrepared = 8 << 20
 
 // preparedTexts keeps texts prepared for alignment; each is compared with many. The zero value is ready and safe for
 // concurrent use.
@@ -271,11 +271,11 @@ func (p *preparedTexts) of(w *batchWording, name, text string) *member {
 	t = preparedText{&member{SharedWording: shared, prepared: shared.Prepare()}, len(text)}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, ok := p.texts[name]; ok || t.size > mostPrepared {
+	if _, ok := p.texts[name]; ok || t.size > maxPrepared {
 		return t.member
 	}
 	for other, o := range p.texts {
-		if p.size+t.size <= mostPrepared {
+		if p.size+t.size <= maxPrepared {
 			break
 		}
 		delete(p.texts, other)

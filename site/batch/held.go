@@ -22,8 +22,8 @@ const (
 	LeastHeld = 3
 	// leastHeldWords is the number of words of the shortest reported rest of a stretch, without common wording.
 	leastHeldWords = 8
-	// mostHeldAlike bounds the reported stretches of wording of each kind.
-	mostHeldAlike = 50
+	// maxHeldAlike bounds the reported stretches of wording of each kind.
+	maxHeldAlike = 50
 )
 
 // Wording is wording that several documents of a batch hold. It is kept with the batch, as JSON, without text.
@@ -79,7 +79,7 @@ func (r *batchRun) keepHeld(ctx context.Context, h *heldAlike, members []store.B
 	readers := map[int]*wording.Reader{}
 	out := []Wording{}
 	for common, groups := range map[bool]*wording.Groups{true: &h.many, false: &h.few} {
-		for _, g := range groups.Held(LeastHeld, mostHeldAlike) {
+		for _, g := range groups.Held(LeastHeld, maxHeldAlike) {
 			one := Wording{Words: g.Words, Of: h.w.of, Common: common}
 			for _, p := range g.Places {
 				one.Places = append(one.Places, wordingPlace{p.Text, p.Span})

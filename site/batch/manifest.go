@@ -26,9 +26,9 @@ type ManifestLine struct {
 }
 
 const (
-	mostManifest = 100_000 // lines
-	// mostManifestBytes bounds a manifest.
-	mostManifestBytes = 16 << 20
+	maxManifest = 100_000 // lines
+	// maxManifestBytes bounds a manifest.
+	maxManifestBytes = 16 << 20
 )
 
 // manifestColumns are the columns of a manifest by the words that name them.
@@ -66,7 +66,7 @@ func (e *ManifestError) Unwrap() error { return concordat.ErrInvalid }
 // any of title, author, group, draft_of and date; others are passed over. It fails with
 // ManifestError.
 func ParseManifest(r io.Reader) ([]ManifestLine, error) {
-	in := bufio.NewReader(io.LimitReader(r, mostManifestBytes+1))
+	in := bufio.NewReader(io.LimitReader(r, maxManifestBytes+1))
 	if mark, err := in.Peek(3); err == nil && bytes.Equal(mark, []byte("\xef\xbb\xbf")) {
 		_, _ = in.Discard(3) // they were just seen
 	}
@@ -75,8 +75,8 @@ func ParseManifest(r io.Reader) ([]ManifestLine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("manifest: %w", err)
 	}
-	if len(data) > mostManifestBytes {
-		return nil, &ManifestError{0, "large", fmt.Sprintf("%d MiB", mostManifestBytes>>20)}
+	if len(data) > maxManifestBytes {
+		return nil, &ManifestError{0, "large", fmt.Sprintf("%d MiB", maxManifestBytes>>20)}
 	}
 	first, _, _ := bytes.Cut(data, []byte("\n"))
 	c := csv.NewReader(bytes.NewReader(data))
@@ -134,8 +134,8 @@ func manifestLines(c *csv.Reader, columns []func(*ManifestLine) *string) ([]Mani
 		if err := l.Date.Validate(); err != nil {
 			return nil, &ManifestError{n, "date", string(l.Date)}
 		}
-		if len(out) == mostManifest {
-			return nil, &ManifestError{n, "many", strconv.Itoa(mostManifest)}
+		if len(out) == maxManifest {
+			return nil, &ManifestError{n, "many", strconv.Itoa(maxManifest)}
 		}
 		seen[l.File] = true
 		out = append(out, l)

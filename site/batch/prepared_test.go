@@ -32,18 +32,18 @@ func TestPreparedTexts(t *testing.T) {
 	if first := p.of(alone, "1", text(1)); first != p.of(alone, "1", text(1)) {
 		t.Error("a text is prepared twice")
 	}
-	large := strings.Repeat("a ", mostPrepared/6)
+	large := strings.Repeat("a ", maxPrepared/6)
 	for i := range 5 {
 		p.of(alone, fmt.Sprint("large", i), large)
 		kept := 0
 		for _, k := range p.texts {
 			kept += k.size
 		}
-		if kept != p.size || kept > mostPrepared {
-			t.Fatalf("%d bytes kept, counted as %d, at most %d", kept, p.size, mostPrepared)
+		if kept != p.size || kept > maxPrepared {
+			t.Fatalf("%d bytes kept, counted as %d, at most %d", kept, p.size, maxPrepared)
 		}
 	}
-	if p.of(alone, "too large", strings.Repeat("a ", mostPrepared)); p.texts["too large"].member != nil {
+	if p.of(alone, "too large", strings.Repeat("a ", maxPrepared)); p.texts["too large"].member != nil {
 		t.Error("a text above the bound is kept")
 	}
 }

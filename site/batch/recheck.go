@@ -17,15 +17,15 @@ import (
 	"concordat/store"
 )
 
-// mostEvery is the most days between two checks.
-const mostEvery = 3650
+// maxEvery is the most days between two checks.
+const maxEvery = 3650
 
 // RecheckTime returns when something that is done again every so many days is done first: on a day, as
 // YYYY-MM-DD in local time, or, where that is empty, so many days from now. 0 days means once, on the day. It
 // fails with concordat.ErrInvalid.
 func RecheckTime(now time.Time, every int, on string) (time.Time, error) {
-	if every < 0 || every > mostEvery {
-		return time.Time{}, fmt.Errorf("every %d days: %w: 0 to %d", every, concordat.ErrInvalid, mostEvery)
+	if every < 0 || every > maxEvery {
+		return time.Time{}, fmt.Errorf("every %d days: %w: 0 to %d", every, concordat.ErrInvalid, maxEvery)
 	}
 	if on == "" {
 		if every == 0 {

@@ -96,12 +96,12 @@ type WordingLine struct {
 	Text      string   `json:"text"`          // its beginning; empty: not kept
 }
 
-// mostWordingText is how many code points of wording a line tells.
-const mostWordingText = 400
+// maxWordingText is how many code points of wording a line tells.
+const maxWordingText = 400
 
 // WordingLines returns the wording that several documents hold, what counts first.
 func WordingLines(ctx context.Context, s *site.Site, v *View) ([]WordingLine, error) {
-	texts, err := WordingTexts(ctx, s, v, v.Wording, mostWordingText)
+	texts, err := WordingTexts(ctx, s, v, v.Wording, maxWordingText)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +184,7 @@ func (v *View) WriteMembers(w io.Writer) error {
 func (v *View) WriteMatrix(w io.Writer) error {
 	docs := v.Matrix(0)
 	for n := range v.Clusters {
-		if len(v.Members) > MostMatrix {
+		if len(v.Members) > MaxMatrix {
 			docs = append(docs, v.Clusters[n]...)
 		}
 	}
@@ -197,7 +197,7 @@ func (v *View) WriteMatrix(w io.Writer) error {
 		row := []string{v.Members[i].Name}
 		for _, j := range docs {
 			cell := ""
-			if share, ok := v.Shares[[2]int{i, j}]; ok || i != j && (len(v.Members) <= MostMatrix || v.Cluster(i) == v.Cluster(j)) {
+			if share, ok := v.Shares[[2]int{i, j}]; ok || i != j && (len(v.Members) <= MaxMatrix || v.Cluster(i) == v.Cluster(j)) {
 				cell = shareText(share)
 			}
 			row = append(row, cell)

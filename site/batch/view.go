@@ -62,8 +62,8 @@ func (p ViewedPair) Reason() string {
 	return p.Lineage
 }
 
-// MostMatrix is the most documents of one matrix.
-const MostMatrix = 40
+// MaxMatrix is the most documents of one matrix.
+const MaxMatrix = 40
 
 // Open returns what a batch has found so far. It takes memory for the members and for the pairs above the threshold.
 func Open(ctx context.Context, db Store, id string) (*View, error) {
@@ -97,7 +97,7 @@ func Open(ctx context.Context, db Store, id string) (*View, error) {
 	// Pairs below the threshold are of use within a cluster, and in a batch shown by one matrix.
 	err = eachPair(ctx, db, id, 0, func(p store.BatchPair) {
 		one := v.pair(index, p)
-		if g := v.cluster[one.A]; len(v.Members) <= MostMatrix || g > 0 && g == v.cluster[one.B] {
+		if g := v.cluster[one.A]; len(v.Members) <= MaxMatrix || g > 0 && g == v.cluster[one.B] {
 			v.note(one)
 		}
 	})
@@ -185,7 +185,7 @@ func (v *View) Unread() []store.BatchMember {
 // of cluster n, from 1.
 func (v *View) Matrix(n int) []int {
 	if n == 0 {
-		if len(v.Members) > MostMatrix {
+		if len(v.Members) > MaxMatrix {
 			return nil
 		}
 		var all []int
@@ -197,7 +197,7 @@ func (v *View) Matrix(n int) []int {
 		return all
 	}
 	c := v.Clusters[n-1]
-	return c[:min(len(c), MostMatrix)]
+	return c[:min(len(c), MaxMatrix)]
 }
 
 // Picture returns what a picture of cluster n, from 1, is drawn from: its documents and all pairs among

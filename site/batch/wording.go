@@ -18,9 +18,9 @@ type batchWording struct {
 	held      *wording.Common // grams that at least two of the documents hold
 	of        int             // documents
 	templates []string
-	// holders are the documents, by name and at most mostBeside, beside which common wording is shown, by its first gram.
+	// holders are the documents, by name and at most maxBeside, beside which common wording is shown, by its first gram.
 	holders map[uint64][]string
-	first   []string // the first documents, by name and at most mostBeside, beside which templates are shown
+	first   []string // the first documents, by name and at most maxBeside, beside which templates are shown
 }
 
 // common returns the grams that so many of the documents hold that they do not count.
@@ -28,8 +28,8 @@ func (w *batchWording) common() *wording.Common {
 	return w.held.Least(wording.Least(w.of), wording.LeastLong(w.of))
 }
 
-// mostGrams bounds the grams that are counted at a time, 8 bytes each: larger batches are counted in parts.
-const mostGrams = 16 << 20
+// maxGrams bounds the grams that are counted at a time, 8 bytes each: larger batches are counted in parts.
+const maxGrams = 16 << 20
 
 // learn counts the wording of all documents, before any two are compared, unless that was done.
 func (r *batchRun) learn(ctx context.Context, members []store.BatchMember) error {
@@ -46,13 +46,13 @@ func (r *batchRun) learn(ctx context.Context, members []store.BatchMember) error
 	w := &batchWording{held: &wording.Common{}, of: len(members), templates: compare.TemplateTexts(o.Templates),
 		holders: map[uint64][]string{}}
 	size := 0
-	for _, m := range members[:min(len(members), compare.MostBeside)] {
+	for _, m := range members[:min(len(members), compare.MaxBeside)] {
 		w.first = append(w.first, m.Name)
 	}
 	for _, m := range members {
 		size += m.Characters
 	}
-	parts := 1 + size/4/mostGrams // words of four letters, or of fewer characters if there are fewer words
+	parts := 1 + size/4/maxGrams // words of four letters, or of fewer characters if there are fewer words
 	calls := &wording.Calls{}
 	for part := range parts {
 		counter := &wording.Counter{Part: part, Parts: parts}
@@ -74,7 +74,7 @@ func (r *batchRun) learn(ctx context.Context, members []store.BatchMember) error
 	held := newHeldAlike(w)
 	err = r.eachText(ctx, members, func(m store.BatchMember, text string, words *wording.Words) {
 		for _, s := range held.common.In(words) {
-			if hs := w.holders[s.Gram]; len(hs) < compare.MostBeside && !slices.Contains(hs, m.Name) {
+			if hs := w.holders[s.Gram]; len(hs) < compare.MaxBeside && !slices.Contains(hs, m.Name) {
 				w.holders[s.Gram] = append(hs, m.Name)
 			}
 		}

@@ -17,11 +17,11 @@ import (
 	"concordat/report"
 )
 
-// mostHeld bounds the texts of candidates that wait in memory, in bytes; those above are read again.
-const mostHeld = 64 << 20
+// maxHeld bounds the texts of candidates that wait in memory, in bytes; those above are read again.
+const maxHeld = 64 << 20
 
-// mostHeldWords bounds the same for texts held with their words, which take some ten times as much.
-const mostHeldWords = mostHeld / 16
+// maxHeldWords bounds the same for texts held with their words, which take some ten times as much.
+const maxHeldWords = maxHeld / 16
 
 // Align compares the submission with the text of each candidate and returns all passages, those of
 // the best candidate first. What a cheap look rules out is not compared. Before anything is compared, shared learns
@@ -57,10 +57,10 @@ func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concorda
 		calls.Add(words)
 		mu.Unlock()
 		size := held.Add(int64(len(d.Text)))
-		if size <= mostHeldWords {
+		if size <= maxHeldWords {
 			split[i] = words
 		}
-		if size > mostHeld {
+		if size > maxHeld {
 			d = &concordat.Document{}
 		}
 		texts[i] = d

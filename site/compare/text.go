@@ -65,7 +65,7 @@ func (m *Comparer) nominateText(ctx context.Context, p *concordat.Profile,
 	for i, window := range p.Windows {
 		t.Windows = append(t.Windows, w.best(window))
 		for _, term := range t.Windows[i] {
-			highest[i] += term.Weight * concordat.BM25Most
+			highest[i] += term.Weight * concordat.BM25Max
 		}
 	}
 	a, err := m.Index.SearchText(ctx, t)

@@ -130,7 +130,7 @@ func (w *SharedWording) Prepare() *align.Text { return align.PrepareWithout(w.Te
 // sentences. Of a short text it may be a large part, and a mosaic is made of many.
 const (
 	placeApart    = 40   // words between two places, but for what is shared by right
-	mostFormWords = 60   // of the passages at one place that reads like a form
+	maxFormWords  = 60   // of the passages at one place that reads like a form
 	aloneLetters  = 180  // of a sentence that stands alone, a Chinese character counting as three
 	summaryFactor = 2    // as many of a summary, whose pieces say least
 	aloneShare    = 0.15 // of the words of the text, with all else of the source: a larger part counts
@@ -157,7 +157,7 @@ func (w *SharedWording) Judge(passages []concordat.Passage) {
 			here.words += w.Words.Count(passages[i].Span)
 			end = max(end, passages[i].Span.End)
 		}
-		if here.words <= mostFormWords && w.markForms(here.passages) {
+		if here.words <= maxFormWords && w.markForms(here.passages) {
 			continue
 		}
 		if len(here.passages) == 1 && here.passages[0].Wording != "" {
@@ -309,14 +309,14 @@ func (w *SharedWording) Add(known []report.Wording) {
 	w.Walls = Joined(w.Walls)
 }
 
-// MostBeside is the number of documents of a batch, or of a partner, that common and template wording is shown beside; a
+// MaxBeside is the number of documents of a batch, or of a partner, that common and template wording is shown beside; a
 // check of one document shows it beside every source.
-const MostBeside = 8
+const MaxBeside = 8
 
 // leastBeside is the number of words of the shortest shared wording that is shown beside a source: headings are not.
 const leastBeside = 5
 
-// FewBeside leaves each stretch of common and template wording mostBeside sources, those that come first by name: more
+// FewBeside leaves each stretch of common and template wording maxBeside sources, those that come first by name: more
 // of them tell a reader nothing.
 func FewBeside(passages []concordat.Passage) []concordat.Passage {
 	type key struct {
@@ -335,7 +335,7 @@ func FewBeside(passages []concordat.Passage) []concordat.Passage {
 	}
 	for k, refs := range by {
 		slices.SortFunc(refs, func(x, y concordat.Ref) int { return strings.Compare(x.String(), y.String()) })
-		by[k] = refs[:min(len(refs), MostBeside)]
+		by[k] = refs[:min(len(refs), MaxBeside)]
 	}
 	return slices.DeleteFunc(passages, func(p concordat.Passage) bool {
 		return many(p) && !slices.Contains(by[key{p.Wording, p.Span.Start}], p.Source)

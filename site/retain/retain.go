@@ -228,7 +228,7 @@ func (e *Eraser) sweepDocuments(ctx context.Context, _ Retention, dry bool, out 
 		}
 	}
 	now := e.s.Options().Now()
-	expired, err := e.o.Store.ExpiredDocuments(ctx, now, MostTargets)
+	expired, err := e.o.Store.ExpiredDocuments(ctx, now, MaxTargets)
 	if err != nil {
 		return err
 	}
@@ -243,7 +243,7 @@ func (e *Eraser) sweepDocuments(ctx context.Context, _ Retention, dry bool, out 
 		if l.Policy.KeepDays == 0 {
 			continue
 		}
-		rows, err := e.o.Store.OldDocuments(ctx, l.ID, now.Add(-time.Duration(l.Policy.KeepDays)*answer.Day), MostTargets)
+		rows, err := e.o.Store.OldDocuments(ctx, l.ID, now.Add(-time.Duration(l.Policy.KeepDays)*answer.Day), MaxTargets)
 		if err != nil {
 			return err
 		}
@@ -255,7 +255,7 @@ func (e *Eraser) sweepDocuments(ctx context.Context, _ Retention, dry bool, out 
 		return nil
 	}
 	for _, l := range libraries {
-		for part := range slices.Chunk(by[l.ID], MostTargets) {
+		for part := range slices.Chunk(by[l.ID], MaxTargets) {
 			if err := e.ask(ctx, out, "documents expired", Target{Library: l.ID, Documents: part}); err != nil {
 				return err
 			}
@@ -297,7 +297,7 @@ func (e *Eraser) sweepTasks(ctx context.Context, p Retention, dry bool, out *Swe
 	if dry {
 		return nil
 	}
-	for part := range slices.Chunk(old, MostTargets) {
+	for part := range slices.Chunk(old, MaxTargets) {
 		if err := e.ask(ctx, out, "reports expired", Target{Tasks: part}); err != nil {
 			return err
 		}

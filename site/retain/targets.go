@@ -17,8 +17,8 @@ type Target struct {
 	Batches []string `json:"batches,omitempty"`
 }
 
-// MostTargets bounds the tasks and the documents of one deletion.
-const MostTargets = 10_000
+// MaxTargets bounds the tasks and the documents of one deletion.
+const MaxTargets = 10_000
 
 // Validate returns nil or an error that wraps concordat.ErrInvalid.
 func (t Target) Validate() error {
@@ -27,9 +27,9 @@ func (t Target) Validate() error {
 		return fmt.Errorf("deletion of nothing: %w", concordat.ErrInvalid)
 	case (len(t.Documents) > 0 || t.Whole) && t.Library == "":
 		return fmt.Errorf("documents of no library: %w", concordat.ErrInvalid)
-	case len(t.Tasks)+len(t.Documents)+len(t.Batches) > MostTargets:
+	case len(t.Tasks)+len(t.Documents)+len(t.Batches) > MaxTargets:
 		return fmt.Errorf("deletion of %d things: %w: at most %d", len(t.Tasks)+len(t.Documents)+len(t.Batches), concordat.ErrInvalid,
-			MostTargets)
+			MaxTargets)
 	}
 	return nil
 }

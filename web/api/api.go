@@ -137,7 +137,7 @@ type operation struct {
 	scope                     string
 	roles                     []store.Role
 	status                    int // of success; 0: 200
-	body                      int // most bytes of a JSON body; 0: mostBody
+	body                      int // most bytes of a JSON body; 0: maxBody
 	// needs are alternatives for a JSON body whose fields depend on one another; it fits at least one; nil: they do not.
 	// Handlers hold them, and the document tells them.
 	needs []*huma.Schema
@@ -164,7 +164,7 @@ func (o operation) huma() huma.Operation {
 	}
 	return huma.Operation{OperationID: o.id, Method: o.method, Path: web.APIPrefix + o.path, Summary: o.summary, Description: text,
 		Security: scope(o.scope), DefaultStatus: o.status, Metadata: map[string]any{rolesKey: o.roles},
-		MaxBodyBytes: int64(cmp.Or(o.body, bounds.MostBody)), BodyReadTimeout: -1, Extensions: extra} // it is read before huma sees it
+		MaxBodyBytes: int64(cmp.Or(o.body, bounds.MaxBody)), BodyReadTimeout: -1, Extensions: extra} // it is read before huma sees it
 
 }
 

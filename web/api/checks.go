@@ -81,7 +81,7 @@ var submitFields = &huma.Schema{Type: "object", AdditionalProperties: false, Pro
 	"forward": {Type: "string", Enum: []any{"unmatched", "all", "none"},
 		Description: "What partners are asked about; absent: as the site is set"},
 	"level": {Type: "string", Enum: []any{"exists", "counts", "metadata"}, Description: "The most that partners are asked to show"},
-	"deadline": {Type: "integer", Minimum: new(1.0), Maximum: new(float64(web.MostDeadline)),
+	"deadline": {Type: "integer", Minimum: new(1.0), Maximum: new(float64(web.MaxDeadline)),
 		Description: "Seconds that each partner may take"},
 	"short": {Type: "string", Description: "Not empty: titles, headings and short answers are compared too"},
 	"exclude": {Type: "string", Pattern: `^\s*(?:[^\s/]+/\S+(?:\s+[^\s/]+/\S+)*)?\s*$`,

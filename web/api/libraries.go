@@ -219,7 +219,7 @@ func (w adminAPI) apiVersion(context.Context, *struct{}) (*apiVersionOutput, err
 	b := &out.Body
 	b.API, b.Site, b.Title, b.Scopes, b.Events = apiVersion, w.Options().Site.ID(), w.Options().Title(), people.Scopes, store.EventKinds()
 	b.Formats, b.Adds = []string{"json", "csv", "html", "pdf"}, w.Options().AddFile != nil
-	b.MaxFile, b.MaxFiles, b.MaxPage = w.Options().MaxUpload, web.MostFiles, 500
+	b.MaxFile, b.MaxFiles, b.MaxPage = w.Options().MaxUpload, web.MaxFiles, 500
 	return out, nil
 }
 
@@ -247,7 +247,7 @@ func (w adminAPI) apiAdd(rw http.ResponseWriter, r *http.Request, v *web.Visitor
 		return fmt.Errorf("%w: documents cannot be added here", concordat.ErrUnavailable)
 	}
 	limit.Unhurried(rw, r)
-	r.Body = http.MaxBytesReader(rw, r.Body, web.MostFiles*w.Options().MaxUpload)
+	r.Body = http.MaxBytesReader(rw, r.Body, web.MaxFiles*w.Options().MaxUpload)
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)

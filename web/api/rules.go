@@ -342,8 +342,8 @@ type apiExcludeInput struct {
 	}
 }
 
-// mostRuleTries bounds how often a change is tried that others get in the way of.
-const mostRuleTries = 10
+// maxRuleTries bounds how often a change is tried that others get in the way of.
+const maxRuleTries = 10
 
 func (w api) apiExclude(ctx context.Context, in *apiExcludeInput) (*apiRulesOutput, error) {
 	v := visitorOf(ctx)
@@ -400,7 +400,7 @@ func (w api) reviseRules(ctx context.Context, v *web.Visitor, id string, fill fu
 			return nil, err
 		}
 		out, err := w.keepRules(ctx, v, r, rules, strings.TrimSpace(f.Get("action")+" "+subject))
-		if errors.Is(err, web.ErrRevision) && tries < mostRuleTries {
+		if errors.Is(err, web.ErrRevision) && tries < maxRuleTries {
 			continue
 		}
 		return out, err

@@ -19,13 +19,13 @@ import (
 
 // Bounds of a JSON body. The largest that an operation can use, 1,000 passages of rules, has 13,000 values in six levels.
 const (
-	MostBody       = 64 << 10 // bytes, unless the operation needs more
-	MostDepth      = 16       // objects and arrays within one another
-	MostObjectKeys = 1000     // of one object
-	MostValues     = 30_000   // objects, arrays and scalars
-	MostNumber     = 64       // characters of a number
+	MaxBody       = 64 << 10 // bytes, unless the operation needs more
+	MaxDepth      = 16       // objects and arrays within one another
+	MaxObjectKeys = 1000     // of one object
+	MaxValues     = 30_000   // objects, arrays and scalars
+	MaxNumber     = 64       // characters of a number
 
-	// Of operations that need more than mostBody.
+	// Of operations that need more than maxBody.
 	WordsBody = 128 << 10 // words of 10,000 characters, each written as an escape
 	ListsBody = 1 << 20   // lists of 1,000 names or passages, or the wording of a template
 )
@@ -100,17 +100,17 @@ func JSON(b []byte) error {
 		if in != nil && in.keys != nil {
 			in.key = true // after this value
 		}
-		if values++; values > MostValues {
-			return fmt.Errorf("body: %w: more than %d values", concordat.ErrInvalid, MostValues)
+		if values++; values > MaxValues {
+			return fmt.Errorf("body: %w: more than %d values", concordat.ErrInvalid, MaxValues)
 		}
 		switch t := t.(type) {
 		case json.Number:
-			if len(t) > MostNumber {
-				return fmt.Errorf("body: %w: a number of more than %d characters", concordat.ErrInvalid, MostNumber)
+			if len(t) > MaxNumber {
+				return fmt.Errorf("body: %w: a number of more than %d characters", concordat.ErrInvalid, MaxNumber)
 			}
 		case json.Delim:
-			if len(open) == MostDepth {
-				return fmt.Errorf("body: %w: more than %d levels", concordat.ErrInvalid, MostDepth)
+			if len(open) == MaxDepth {
+				return fmt.Errorf("body: %w: more than %d levels", concordat.ErrInvalid, MaxDepth)
 			}
 			c := &container{}
 			if t == '{' {
@@ -126,10 +126,10 @@ func (c *container) add(t json.Token) error {
 	name, _ := t.(string) // the decoder takes nothing else for a key
 	folded := strings.ToLower(name)
 	if c.keys[folded] {
-		return fmt.Errorf("body: %w: the key %q is there twice", concordat.ErrInvalid, Cut(name, MostEcho))
+		return fmt.Errorf("body: %w: the key %q is there twice", concordat.ErrInvalid, Cut(name, MaxEcho))
 	}
-	if len(c.keys) == MostObjectKeys {
-		return fmt.Errorf("body: %w: an object of more than %d keys", concordat.ErrInvalid, MostObjectKeys)
+	if len(c.keys) == MaxObjectKeys {
+		return fmt.Errorf("body: %w: an object of more than %d keys", concordat.ErrInvalid, MaxObjectKeys)
 	}
 	c.keys[folded], c.key = true, false
 	return nil
@@ -156,7 +156,7 @@ func (d *Distinct[T]) UnmarshalJSON(b []byte) error {
 	seen := make(map[T]bool, len(all))
 	for i, v := range all {
 		if seen[v] {
-			return fmt.Errorf("expected array items to be unique: %q is there again at %d", Cut(fmt.Sprint(v), MostEcho), i)
+			return fmt.Errorf("expected array items to be unique: %q is there again at %d", Cut(fmt.Sprint(v), MaxEcho), i)
 		}
 		seen[v] = true
 	}

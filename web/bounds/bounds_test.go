@@ -29,7 +29,7 @@ func FuzzCursor(f *testing.F) {
 		if err != nil && !errors.Is(err, concordat.ErrInvalid) {
 			t.Errorf("%q: %v", c, err)
 		}
-		if matches := listOfTest.pattern.MatchString(c) && len(c) <= mostCursor; matches != (err == nil) {
+		if matches := listOfTest.pattern.MatchString(c) && len(c) <= maxCursor; matches != (err == nil) {
 			t.Errorf("%q: matches the pattern: %v, and reading it says %v", c, matches, err)
 		}
 		if err != nil || c == "" {

@@ -12,8 +12,8 @@ import (
 	"concordat"
 )
 
-// mostCursor bounds a cursor, in bytes: it may hold the id of a document.
-const mostCursor = 4 << 10
+// maxCursor bounds a cursor, in bytes: it may hold the id of a document.
+const maxCursor = 4 << 10
 
 // List is a list that comes in pages. A cursor of it is the name of the list and where to go on, parts after dots: a number in
 // at most 18 digits, or a text in base64url (RFC 4648, section 5). Who holds one takes it for a whole; it gives no rights.
@@ -74,7 +74,7 @@ func (l List) Read(cursor string, at ...any) error {
 		return nil
 	}
 	parts := strings.Split(cursor, ".")
-	if len(cursor) > mostCursor || !l.pattern.MatchString(cursor) || len(parts) != len(at)+1 {
+	if len(cursor) > maxCursor || !l.pattern.MatchString(cursor) || len(parts) != len(at)+1 {
 		return fmt.Errorf("%w: the cursor is not one of this list", concordat.ErrInvalid)
 	}
 	for i, p := range at {

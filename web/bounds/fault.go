@@ -12,9 +12,9 @@ import (
 
 // Bounds of a problem. What is refused comes back in part only: an answer must not grow with the request.
 const (
-	mostFaults = 20   // of one request
-	MostEcho   = 200  // bytes of one value, or of its place
-	mostDetail = 2000 // bytes of the sentence that says what is wrong
+	maxFaults = 20   // of one request
+	MaxEcho   = 200  // bytes of one value, or of its place
+	maxDetail = 2000 // bytes of the sentence that says what is wrong
 )
 
 // Named gives a type to the problems that huma finds itself, and bounds all.
@@ -38,14 +38,14 @@ func Named(_ huma.Context, _ string, v any) (any, error) {
 
 // Brief bounds a problem, in place: the first faults are listed, with scalars only, and words of the request are cut.
 func Brief(m *huma.ErrorModel) *huma.ErrorModel {
-	m.Detail = words(m.Detail, mostDetail)
-	if n := len(m.Errors); n > mostFaults {
-		m.Errors = m.Errors[:mostFaults:mostFaults]
-		m.Detail = fmt.Sprintf("%s: the first %d of %d faults", m.Detail, mostFaults, n)
+	m.Detail = words(m.Detail, maxDetail)
+	if n := len(m.Errors); n > maxFaults {
+		m.Errors = m.Errors[:maxFaults:maxFaults]
+		m.Detail = fmt.Sprintf("%s: the first %d of %d faults", m.Detail, maxFaults, n)
 	}
 	for i, e := range m.Errors {
 		if e != nil {
-			m.Errors[i] = &huma.ErrorDetail{Message: words(e.Message, MostEcho), Location: Cut(e.Location, MostEcho), Value: scalar(e.Value)}
+			m.Errors[i] = &huma.ErrorDetail{Message: words(e.Message, MaxEcho), Location: Cut(e.Location, MaxEcho), Value: scalar(e.Value)}
 		}
 	}
 	return m
@@ -55,9 +55,9 @@ func Brief(m *huma.ErrorModel) *huma.ErrorModel {
 func scalar(v any) any {
 	switch v := v.(type) {
 	case string:
-		return Cut(v, MostEcho)
+		return Cut(v, MaxEcho)
 	case json.Number:
-		return Cut(string(v), MostEcho)
+		return Cut(string(v), MaxEcho)
 	case bool, float64, float32, int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64:
 		return v
 	}
@@ -67,12 +67,12 @@ func scalar(v any) any {
 // long finds what may come from a request within a sentence of ours: what it quotes, and what has no space.
 var long = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\S+`)
 
-// words cuts a sentence to most bytes, and what it quotes to mostEcho.
+// words cuts a sentence to most bytes, and what it quotes to maxEcho.
 func words(s string, most int) string {
-	if len(s) <= MostEcho {
+	if len(s) <= MaxEcho {
 		return s
 	}
-	return Cut(long.ReplaceAllStringFunc(s, func(w string) string { return Cut(w, MostEcho) }), most)
+	return Cut(long.ReplaceAllStringFunc(s, func(w string) string { return Cut(w, MaxEcho) }), most)
 }
 
 // Cut returns at most so many bytes of s, of whole characters; … stands for what is missing.

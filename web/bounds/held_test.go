@@ -28,13 +28,13 @@ func TestJSONBounds(t *testing.T) {
 	}
 	list := func(n int) string { return `[0` + strings.Repeat(`,0`, n-1) + `]` }
 	for name, test := range map[string]struct{ good, bad string }{
-		"levels":               {nested(MostDepth), nested(MostDepth + 1)},
+		"levels":               {nested(MaxDepth), nested(MaxDepth + 1)},
 		"levels behind others": {`[` + nested(15) + `,` + nested(15) + `]`, `[` + nested(15) + `,` + nested(16) + `]`},
-		"keys":                 {keys(MostObjectKeys), keys(MostObjectKeys + 1)},
-		"keys of two objects": {`[` + keys(MostObjectKeys) + `,` + keys(MostObjectKeys) + `]`,
-			`[0,` + keys(MostObjectKeys+1) + `]`},
-		"values":                  {list(MostValues - 1), list(MostValues)},
-		"digits":                  {strings.Repeat("1", MostNumber), strings.Repeat("1", MostNumber+1)},
+		"keys":                 {keys(MaxObjectKeys), keys(MaxObjectKeys + 1)},
+		"keys of two objects": {`[` + keys(MaxObjectKeys) + `,` + keys(MaxObjectKeys) + `]`,
+			`[0,` + keys(MaxObjectKeys+1) + `]`},
+		"values":                  {list(MaxValues - 1), list(MaxValues)},
+		"digits":                  {strings.Repeat("1", MaxNumber), strings.Repeat("1", MaxNumber+1)},
 		"a key twice":             {`{"a":"a","b":"a"}`, `{"a":0,"a":0}`},
 		"a key in either case":    {`{"a":0,"b":0}`, `{"a":0,"A":0}`},
 		"a key behind an object":  {`{"a":{"a":{}},"b":{"a":0}}`, `{"a":{"b":0},"a":0}`},
@@ -55,7 +55,7 @@ func TestJSONBounds(t *testing.T) {
 
 // TestBodyBroken: a body whose connection breaks at its end was not read.
 func TestBodyBroken(t *testing.T) {
-	op := &huma.Operation{MaxBodyBytes: MostBody, RequestBody: &huma.RequestBody{Content: map[string]*huma.MediaType{"application/json": {}}}}
+	op := &huma.Operation{MaxBodyBytes: MaxBody, RequestBody: &huma.RequestBody{Content: map[string]*huma.MediaType{"application/json": {}}}}
 	r := httptest.NewRequest("POST", "/", nil)
 	r.Body = brokenBody{strings.NewReader("{}")}
 	if err := Body(httptest.NewRecorder(), r, op, nil); !errors.Is(err, errBroken) {
@@ -101,19 +101,19 @@ func TestPages(t *testing.T) {
 // TestBrief: a problem lists the first 20 faults and says how many there were; what it echoes of a request is cut, and objects
 // and arrays are not echoed.
 func TestBrief(t *testing.T) {
-	long := strings.Repeat("x", 10*MostEcho)
-	for n := mostFaults - 1; n <= mostFaults+1; n++ {
+	long := strings.Repeat("x", 10*MaxEcho)
+	for n := maxFaults - 1; n <= maxFaults+1; n++ {
 		m := &huma.ErrorModel{Detail: "faulty"}
 		for range n {
 			m.Errors = append(m.Errors, &huma.ErrorDetail{Message: "is " + long, Location: long, Value: long})
 		}
 		m.Errors[1] = nil
 		Brief(m)
-		if len(m.Errors) != min(n, mostFaults) || strings.Contains(m.Detail, "first 20 of 21") != (n > mostFaults) {
+		if len(m.Errors) != min(n, maxFaults) || strings.Contains(m.Detail, "first 20 of 21") != (n > maxFaults) {
 			t.Errorf("%d faults: %d are listed, %q", n, len(m.Errors), m.Detail)
 		}
 		for _, e := range m.Errors {
-			if e != nil && (len(e.Message) > MostEcho || len(e.Location) > MostEcho || len(fmt.Sprint(e.Value)) > MostEcho) {
+			if e != nil && (len(e.Message) > MaxEcho || len(e.Location) > MaxEcho || len(fmt.Sprint(e.Value)) > MaxEcho) {
 				t.Errorf("echoed: %d, %d, %d bytes", len(e.Message), len(e.Location), len(fmt.Sprint(e.Value)))
 			}
 		}

@@ -36,14 +36,14 @@ func (e *Busy) Unwrap() error { return concordat.ErrUnavailable }
 type Limiter struct {
 	Now    func() time.Time
 	Window time.Duration
-	keys   int // remembered; 0: mostKeys
+	keys   int // remembered; 0: maxKeys
 
 	mu    sync.Mutex // guards the rest
 	by    map[string]*list.Element
 	order *list.List // of *counted, the one used last in front
 }
 
-const mostKeys = 10_000
+const maxKeys = 10_000
 
 // counted is the number of calls of one key since a moment.
 type counted struct {
@@ -135,7 +135,7 @@ func (l *Limiter) count(key string) *counted {
 	}
 	most := l.keys
 	if most == 0 {
-		most = mostKeys
+		most = maxKeys
 	}
 	for len(l.by) >= most {
 		last := l.order.Back()
@@ -223,13 +223,13 @@ type Crowd struct {
 	by map[string]int
 }
 
-// mostStreams is how many pages of one account follow their checks: each holds a connection.
-const mostStreams = 20
+// maxStreams is how many pages of one account follow their checks: each holds a connection.
+const maxStreams = 20
 
 func (c *Crowd) Enter(name string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.by[name] >= mostStreams {
+	if c.by[name] >= maxStreams {
 		return &TooMany{"error.streams", time.Minute}
 	}
 	if c.by == nil {

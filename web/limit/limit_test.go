@@ -162,10 +162,10 @@ func TestKeysAreBounded(t *testing.T) {
 		}
 	}
 	l.keys = 0
-	for i := range mostKeys + 50 {
+	for i := range maxKeys + 50 {
 		count(fmt.Sprint(i))
 	}
-	if len(l.by) != mostKeys || l.order.Len() != mostKeys {
-		t.Errorf("%d keys, %d in order, want %d", len(l.by), l.order.Len(), mostKeys)
+	if len(l.by) != maxKeys || l.order.Len() != maxKeys {
+		t.Errorf("%d keys, %d in order, want %d", len(l.by), l.order.Len(), maxKeys)
 	}
 }

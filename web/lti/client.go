@@ -48,12 +48,12 @@ type token struct {
 }
 
 const (
-	callTime   = 20 * time.Second
-	mostAnswer = 1 << 20 // bytes of an answer that is no file
-	mostHops   = 5
+	callTime  = 20 * time.Second
+	maxAnswer = 1 << 20 // bytes of an answer that is no file
+	maxHops   = 5
 	// leastToken is how long an access token must still be good to be used.
 	leastToken = 30 * time.Second
-	mostTokens = 10_000
+	maxTokens  = 10_000
 )
 
 // NewClient returns a client.
@@ -169,12 +169,12 @@ func (c *Client) call(ctx context.Context, method string, u *url.URL, bearer, me
 		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }() // read or given up
-	b, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer+1))
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w: %w", u.Host, concordat.ErrUnavailable, err)
-	case len(b) > mostAnswer:
-		return nil, fmt.Errorf("%s: %w: an answer of more than %d bytes", u.Host, concordat.ErrRefused, mostAnswer)
+	case len(b) > maxAnswer:
+		return nil, fmt.Errorf("%s: %w: an answer of more than %d bytes", u.Host, concordat.ErrRefused, maxAnswer)
 	}
 	if err := statusError(resp); err != nil {
 		return b, err
@@ -217,7 +217,7 @@ func (c *Client) token(ctx context.Context, p *Platform, scopes []string, used s
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.tokens) > mostTokens {
+	if len(c.tokens) > maxTokens {
 		clear(c.tokens)
 	}
 	c.tokens[key] = token{got.Token, c.o.Now().Add(time.Duration(min(float64(got.Expires), 86400)) * time.Second)}
@@ -278,7 +278,7 @@ func (c *Client) fetch(ctx context.Context, p *Platform, address, token string) 
 		return nil, false, err
 	}
 	first := u.Host
-	for range mostHops {
+	for range maxHops {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 		if err != nil {
 			return nil, false, fmt.Errorf("%w: %w", concordat.ErrRefused, err)
@@ -312,7 +312,7 @@ func (c *Client) fetch(ctx context.Context, p *Platform, address, token string) 
 		}
 		return d, false, nil
 	}
-	return nil, false, fmt.Errorf("%s: %w: more than %d redirections", first, concordat.ErrRefused, mostHops)
+	return nil, false, fmt.Errorf("%s: %w: more than %d redirections", first, concordat.ErrRefused, maxHops)
 }
 
 // ReportType is the type of the reports that the site sends.

@@ -28,19 +28,19 @@ const (
 // a second. As each works on argonThreads processors, a second one at a time makes both slower if there are no more than
 // that, so that the next one would wait longer.
 const (
-	mostHashing = 2
-	mostWaiting = 32
+	maxHashing = 2
+	maxWaiting = 32
 )
 
 // hashingAtOnce returns how many passwords are hashed at a time on so many processors.
-func hashingAtOnce(processors int) int { return min(max(processors/argonThreads, 1), mostHashing) }
+func hashingAtOnce(processors int) int { return min(max(processors/argonThreads, 1), maxHashing) }
 
 // Hasher hashes passwords, a few at a time. It is safe for concurrent use.
 type Hasher struct{ line limit.Line }
 
 // NewHasher returns a hasher.
 func NewHasher() *Hasher {
-	return &Hasher{limit.Line{Running: hashingAtOnce(runtime.GOMAXPROCS(0)), Waiting: mostWaiting}}
+	return &Hasher{limit.Line{Running: hashingAtOnce(runtime.GOMAXPROCS(0)), Waiting: maxWaiting}}
 }
 
 // Hash returns the password in PHC form, for example $argon2id$v=19$m=65536,t=3,p=4$SALT$KEY. It waits for its turn, and

@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	// mostNotices bounds the notices of one call, each of at most lti.MaxMessage bytes.
-	mostNotices    = 100
-	mostNoticeBody = 4 << 20
+	// maxNotices bounds the notices of one call, each of at most lti.MaxMessage bytes.
+	maxNotices    = 100
+	maxNoticeBody = 4 << 20
 	// noticeTime is how long a notice is remembered, far longer than its signature is good.
 	noticeTime = 30 * 24 * time.Hour
 )
@@ -46,7 +46,7 @@ func contextOf(m *lti.Message) string {
 // answers 200 when all of it is on the disk, 503 where a platform should send again, and 400 where
 // something was none of its notices; what was good is kept all the same.
 func (d *Tool) notice(rw http.ResponseWriter, r *http.Request) {
-	b, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, mostNoticeBody))
+	b, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, maxNoticeBody))
 	var body struct {
 		Notices []struct {
 			JWT string `json:"jwt"`
@@ -55,7 +55,7 @@ func (d *Tool) notice(rw http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = json.Unmarshal(b, &body)
 	}
-	if err != nil || len(body.Notices) == 0 || len(body.Notices) > mostNotices {
+	if err != nil || len(body.Notices) == 0 || len(body.Notices) > maxNotices {
 		d.w.Options().Logger.Info("notice refused", "error", err, "notices", len(body.Notices))
 		http.Error(rw, "want notices", http.StatusBadRequest)
 		return

@@ -27,9 +27,9 @@ const (
 	assetLease = 6 * time.Minute
 	// fetchTime bounds the transfer of one file.
 	fetchTime = 5 * time.Minute
-	// mostTries is how often a step is tried, over about a day, before it is given up.
-	mostTries = 30
-	mostWait  = time.Hour
+	// maxTries is how often a step is tried, over about a day, before it is given up.
+	maxTries = 30
+	maxWait  = time.Hour
 )
 
 // Run fetches what platforms asked to have checked and tells them the results, until ctx ends. The store holds how far it is.
@@ -111,12 +111,12 @@ func (d *Tool) keep(ctx context.Context, a store.LTIAsset) {
 func (d *Tool) later(a *store.LTIAsset, err error) {
 	a.Attempts++
 	a.Cause = err.Error()
-	wait := min(d.o.Retry<<min(a.Attempts-1, 20), mostWait)
+	wait := min(d.o.Retry<<min(a.Attempts-1, 20), maxWait)
 	a.Due = d.w.Options().Now().Add(wait)
 	lasting := !errors.Is(err, concordat.ErrUnavailable) && !errors.Is(err, concordat.ErrDiskFull)
 	d.w.Options().Logger.Warn("asset", "platform", a.Platform, "asset", a.ID, "state", a.State, "attempt", a.Attempts, "error", err)
 	switch {
-	case !lasting && a.Attempts < mostTries:
+	case !lasting && a.Attempts < maxTries:
 	case a.State == store.LTIFetch && a.Code == "":
 		// The platform learns the reason, with retries of its own.
 		a.Code, a.Attempts, a.Due = lti.CodeDownload, 0, d.w.Options().Now()
@@ -323,8 +323,8 @@ func urgency(share, threshold float64) (int, string) {
 	return n, "#2E6B34"
 }
 
-// mostParts bounds the texts of an archive that are looked at.
-const mostParts = 10_000
+// maxParts bounds the texts of an archive that are looked at.
+const maxParts = 10_000
 
 // parts returns a check, or those into which it was split; over is false while one goes on.
 func (d *Tool) parts(ctx context.Context, id concordat.TaskID) (out []store.Task, over bool, err error) {
@@ -335,7 +335,7 @@ func (d *Tool) parts(ctx context.Context, id concordat.TaskID) (out []store.Task
 	if t.State != concordat.TaskDone || t.Cause.Code != store.CauseSplit {
 		return []store.Task{t}, true, nil
 	}
-	for i := 1; i <= mostParts; i++ {
+	for i := 1; i <= maxParts; i++ {
 		one, err := d.w.Options().Store.Task(ctx, concordat.TaskID(fmt.Sprintf("%s-%d", id, i)))
 		switch {
 		case errors.Is(err, concordat.ErrNotFound):

@@ -10,8 +10,8 @@ import (
 	"concordat"
 )
 
-// mostPrints bounds what ReadPrints takes: 100 million fingerprints or questions.
-const mostPrints = 100_000_000
+// maxPrints bounds what ReadPrints takes: 100 million fingerprints or questions.
+const maxPrints = 100_000_000
 
 // ReadPrints reads the exchange format, all integers 64 bits big-endian: the number of fingerprints
 // and of questions; each fingerprint as hi and lo of the 100-bit number hi·2^64 + lo; each question
@@ -23,9 +23,9 @@ func ReadPrints(r io.Reader) ([]concordat.Fingerprint, []Question, error) {
 	if err := read(in, head[:]); err != nil {
 		return nil, nil, fmt.Errorf("read prints: %w", err)
 	}
-	if head[0] > mostPrints || head[1] > mostPrints {
+	if head[0] > maxPrints || head[1] > maxPrints {
 		return nil, nil, fmt.Errorf("read prints: %w: %d fingerprints and %d questions, at most %d", concordat.ErrInvalid, head[0], head[1],
-			mostPrints)
+			maxPrints)
 	}
 	var prints []concordat.Fingerprint
 	for i := range head[0] {

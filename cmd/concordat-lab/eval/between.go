@@ -84,15 +84,15 @@ func (r *run) betweenReworded(of string, same [][2]string, own []string) {
 		measure := fmt.Sprintf("%d own sentences between: ", many)
 		r.figure(of, measure+"reworded text that is covered", float64(covered[0])/float64(max(1, all[0]))).least(leastReworded, leastReworded)
 		if many > 0 {
-			r.figure(of, measure+"own text that is covered", float64(covered[1])/float64(max(1, all[1]))).most(mostOwnCovered, 2*mostOwnCovered)
+			r.figure(of, measure+"own text that is covered", float64(covered[1])/float64(max(1, all[1]))).most(maxOwnCovered, 2*maxOwnCovered)
 		}
 	}
 }
 
 // Bounds of [ownSentences].
 const (
-	leastReworded  = 0.83
-	mostOwnCovered = 0.05
+	leastReworded = 0.83
+	maxOwnCovered = 0.05
 )
 
 // sandwich is a text in the making; own tells of each byte whether it is of an own sentence.

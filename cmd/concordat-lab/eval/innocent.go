@@ -17,8 +17,8 @@ import (
 
 // The bounds on what innocent documents may be accused of.
 const (
-	mostFalse10 = 0.001 // of the pairs, listed at a share of 0.1; none may be at 0.3
-	mostOver    = 0.01  // of the letters of the median document, covered and not copied
+	maxFalse10  = 0.001 // of the pairs, listed at a share of 0.1; none may be at 0.3
+	maxOver     = 0.01  // of the letters of the median document, covered and not copied
 	worstOver   = 0.03  // of those of any document
 	worstAlien  = 0.01  // of those of any document, covered and shared with nobody
 	leastCopied = 0.95  // of the letters that were really copied, covered
@@ -201,9 +201,9 @@ func (r *run) innocentBounds(rows []*innocentRow) {
 		most := r.figure(of, "the same, worst document", worst(all.over))
 		if !all.open() {
 			pairs30.most(0, 0)
-			false10 := math.Floor(mostFalse10 * float64(all.pairs))
+			false10 := math.Floor(maxFalse10 * float64(all.pairs))
 			pairs10.most(false10, false10)
-			middle.most(mostOver, mostOver)
+			middle.most(maxOver, maxOver)
 			most.most(worstOver, worstOver)
 		}
 		r.figure(of, "covered, and nobody else has it: worst document", worst(all.alien)).most(worstAlien, worstAlien)

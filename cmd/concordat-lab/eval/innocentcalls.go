@@ -342,14 +342,14 @@ func (r *run) madeFigures(mode string, rows []*innocentRow) {
 	middle := r.figure(of, "covered and not copied: median document", median(all.over))
 	most := r.figure(of, "the same, worst document", worst(all.over))
 	if mode != "two" && mode != "pair" {
-		few := math.Floor(mostFalse10 * float64(all.pairs))
+		few := math.Floor(maxFalse10 * float64(all.pairs))
 		if mode == "library" { // sources of 3 % or more
 			strong.most(few, few)
 		} else {
 			strong.most(0, 0)
 		}
 		weak.most(few, few)
-		middle.most(mostOver, mostOver)
+		middle.most(maxOver, maxOver)
 		if mode == "pair+tmpl" {
 			most.most(worstMadePair, worstMadePair)
 		} else {

@@ -93,8 +93,8 @@ func innocentPartners(r *run) error {
 func (r *run) innocentFigures(all *innocentRow) {
 	of := "mode " + all.mode
 	r.count(of, "pairs that are no copies, listed at 0.3", all.false30, all.pairs).most(0, none)
-	r.count(of, "the same at 0.1", all.false10, all.pairs).most(math.Floor(mostFalse10*float64(all.pairs)), none)
-	r.figure(of, "covered and not copied: median document", median(all.over)).most(mostOver, none)
+	r.count(of, "the same at 0.1", all.false10, all.pairs).most(math.Floor(maxFalse10*float64(all.pairs)), none)
+	r.figure(of, "covered and not copied: median document", median(all.over)).most(maxOver, none)
 	r.figure(of, "the same, worst document", worst(all.over)).most(worstOver, none)
 	r.figure(of, "covered, and nobody else has it: worst document", worst(all.alien))
 	missed := r.count(of, "real copies that are not listed", all.missed, all.copies)

@@ -24,7 +24,7 @@ type Weights struct {
 const (
 	blockNumbers = 32
 	blockBytes   = 2 + blockNumbers/2
-	mostWidth    = 1 << 12
+	maxWidth     = 1 << 12
 	// unknownBelow is how much less probable than the rarest piece an unknown character is.
 	unknownBelow = 10
 	wordMark     = '▁' // stands for the space before a word
@@ -46,7 +46,7 @@ func ReadWeights(b []byte) (*Weights, error) {
 		special[int(r.uint32())] = true
 	}
 	blob := int(r.uint64())
-	if n > 1<<20 || blob > len(b) || w.Width%blockNumbers != 0 || w.Width > mostWidth {
+	if n > 1<<20 || blob > len(b) || w.Width%blockNumbers != 0 || w.Width > maxWidth {
 		return nil, fmt.Errorf("%w: %d pieces in %d bytes, %d wide", errWeights, n, blob, w.Width)
 	}
 	offsets := make([]int, n+1)

@@ -247,8 +247,8 @@ func (s *screening) takeAbroad(done map[int]*abroadUnit) error {
 				s.docs = append(s.docs, screenDoc{Side: 1, Site: d.Site, Library: d.Library, ID: d.Document, Title: d.Title, Added: d.Date,
 					Letters: d.Length, Text: to})
 			}
-			if p.B = to; len(s.pairs) == mostPairs {
-				return fmt.Errorf("more than %d pairs; ask with a higher --threshold", mostPairs)
+			if p.B = to; len(s.pairs) == maxPairs {
+				return fmt.Errorf("more than %d pairs; ask with a higher --threshold", maxPairs)
 			}
 			s.pairs = append(s.pairs, p)
 		}

@@ -31,7 +31,7 @@ type frequencyHeader struct {
 
 const (
 	frequencyBytes = 12
-	mostFrequency  = 1 << 30 // features of a file
+	maxFrequency   = 1 << 30 // features of a file
 )
 
 func (a *commands) screenFrequenciesCommand() *cobra.Command {
@@ -130,7 +130,7 @@ func parseFrequencies(r io.Reader) (h frequencyHeader, counted *simhash.Frequenc
 		}
 		line = append(line, c)
 	}
-	if err := json.Unmarshal(line, &h); err != nil || h.Type != "frequencies" || h.Counts < 0 || h.Counts > mostFrequency ||
+	if err := json.Unmarshal(line, &h); err != nil || h.Type != "frequencies" || h.Counts < 0 || h.Counts > maxFrequency ||
 		h.Documents > math.MaxUint32-1 {
 		return h, nil, fmt.Errorf("no file of concordat screen frequencies")
 	}

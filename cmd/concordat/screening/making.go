@@ -292,12 +292,12 @@ func (a *commands) countFeatures(ctx context.Context, o *instance.Instance, m *p
 	return counted, nil
 }
 
-// mostCrowded is the crowding of prints above which tables compare clearly more of them than planned for uniform ones.
-const mostCrowded = 1.5
+// maxCrowded is the crowding of prints above which tables compare clearly more of them than planned for uniform ones.
+const maxCrowded = 1.5
 
 // warnUneven says that prints crowd, and what to do.
 func (a *commands) warnUneven(d *screen.Distribution) {
-	if d.Prints < 1000 || d.Crowding() <= mostCrowded {
+	if d.Prints < 1000 || d.Crowding() <= maxCrowded {
 		return
 	}
 	a.Warn("the prints are uneven: they share leading bits %.1f times as often as uniform ones, so that near ones are often no "+

@@ -165,8 +165,8 @@ func (u *units) keep(r unit) error {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if len(u.s.pairs)+len(r.Pairs) > mostPairs {
-		return fmt.Errorf("more than %d pairs: %w; ask with a higher --threshold", mostPairs, screen.ErrMemory)
+	if len(u.s.pairs)+len(r.Pairs) > maxPairs {
+		return fmt.Errorf("more than %d pairs: %w; ask with a higher --threshold", maxPairs, screen.ErrMemory)
 	}
 	u.s.pairs = append(u.s.pairs, r.Pairs...)
 	u.s.sum.Candidates += r.Candidates

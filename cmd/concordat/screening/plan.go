@@ -133,7 +133,7 @@ func (a *commands) screenPlan(o screen.PlanOptions, best *screen.Design) error {
 	}
 	for _, levels := range [][]int{{o.K + 1}, {o.K + 2}, {o.K + 3}, {o.K + 4}, {o.K + 1, o.K + 1}, {o.K + 2, o.K + 1}} {
 		d, err := screen.NewDesign(o.F, o.K, levels...)
-		if err != nil || len(d.Tables) > mostShown {
+		if err != nil || len(d.Tables) > maxShown {
 			continue // more blocks than bits, or out of the question
 		}
 		if best != nil && slices.Equal(best.Levels, levels) {
@@ -157,5 +157,5 @@ func (a *commands) screenPlan(o screen.PlanOptions, best *screen.Design) error {
 	return nil
 }
 
-// mostShown is the number of tables above which a design that was not chosen is not shown.
-const mostShown = 2048
+// maxShown is the number of tables above which a design that was not chosen is not shown.
+const maxShown = 2048

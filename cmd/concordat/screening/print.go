@@ -210,7 +210,7 @@ func (s *screening) exact(add func(a, b int, p screenPair)) {
 		}
 		all := t.members[0]
 		for i, a := range all {
-			if i > 0 && len(all) > mostFolded {
+			if i > 0 && len(all) > maxFolded {
 				s.sum.Folded += len(all) - i - 1
 				continue
 			}
@@ -259,7 +259,7 @@ func (s *screening) expand(f foundPair, add func(a, b int, p screenPair)) {
 func (s *screening) product(as, bs []int32, each func(a, b int)) {
 	for i, a := range as {
 		for j, b := range bs {
-			if i > 0 && j > 0 && len(as)*len(bs) > mostFolded*mostFolded {
+			if i > 0 && j > 0 && len(as)*len(bs) > maxFolded*maxFolded {
 				s.sum.Folded += len(bs) - j
 				break
 			}
@@ -372,7 +372,7 @@ func (a *commands) printScreened(s *screening, r *screenResults) error {
 		a.Say("%s of less resemblance not listed: --top %d", number(t.Beyond, "pair"), s.top)
 	}
 	if t.Folded > 0 {
-		a.Say("%d further pairs of copies are not listed: of more than %d copies of a text each is paired with the first", t.Folded, mostFolded)
+		a.Say("%d further pairs of copies are not listed: of more than %d copies of a text each is paired with the first", t.Folded, maxFolded)
 	}
 	if s.abroad != nil {
 		a.Say("%d sentences became known at partners as keyed fingerprints, %d were withheld; of %d texts partners hold something that they do not show", t.Sent, t.Withheld, t.Hidden)

@@ -31,7 +31,7 @@ const (
 	methodShort       = "short"
 )
 
-const mostFolded = 100 // copies of one text whose pairs are all printed
+const maxFolded = 100 // copies of one text whose pairs are all printed
 
 // screenFlags are the question. What is not in its JSON says only how the answer is shown or worked
 // out, and may differ when a screening goes on.
@@ -291,8 +291,8 @@ type foundPair struct {
 	Sections    []screenSections `json:"s,omitempty"`
 }
 
-// mostPairs bounds the pairs of a result, which are held in memory.
-const mostPairs = 5_000_000
+// maxPairs bounds the pairs of a result, which are held in memory.
+const maxPairs = 5_000_000
 
 // FolderName is the folder of screenings that are under way.
 const FolderName = "screen"

@@ -16,7 +16,7 @@ import (
 )
 
 // sweepPrint is a print of a sweep, of up to 256 bits.
-type sweepPrint [simhash.MostBits / 64]uint64
+type sweepPrint [simhash.MaxBits / 64]uint64
 
 func (p sweepPrint) distance(q sweepPrint) (n int) {
 	for i := range p {
@@ -61,8 +61,8 @@ func (f *sweepFlags) check(given func(string) bool) error {
 		return cli.Usagef("--features %s: stop words are words; without --stop-words", f.print.Features)
 	}
 	for _, w := range f.widths {
-		if w < 1 || w > simhash.MostBits {
-			return cli.Usagef("--widths %d: want 1 to %d bits", w, simhash.MostBits)
+		if w < 1 || w > simhash.MaxBits {
+			return cli.Usagef("--widths %d: want 1 to %d bits", w, simhash.MaxBits)
 		}
 		if w > 64 && f.print.Hash == "plain" && f.vary != "hash" {
 			return cli.Usagef("--hash plain: fills 64 bits, not %d; give --widths", w)

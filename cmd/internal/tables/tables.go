@@ -24,8 +24,8 @@ import (
 const (
 	// longestLine bounds a line of a table, in bytes: one document.
 	longestLine = 64 << 20
-	// mostUnpacked bounds a compressed table, in bytes.
-	mostUnpacked = 64 << 30
+	// maxUnpacked bounds a compressed table, in bytes.
+	maxUnpacked = 64 << 30
 )
 
 // Kind returns tsv or jsonl for a table of documents by its name, compressed or not, else "".
@@ -75,7 +75,7 @@ func scan(path string, each func(site.Incoming) error) error {
 	if Kind(path) == "jsonl" {
 		parse = parseJSONL
 	}
-	sc := bufio.NewScanner(io.LimitReader(in, mostUnpacked))
+	sc := bufio.NewScanner(io.LimitReader(in, maxUnpacked))
 	sc.Buffer(make([]byte, 0, 1<<20), longestLine)
 	seen := map[concordat.DocumentID]int{}
 	n := 0

@@ -43,7 +43,7 @@ const (
 	version   = 1
 	alone     = 1 << 7 // a node of one edge,
 	following = 1 << 6 // to the node before it, without value
-	mostHere  = 1<<6 - 1
+	maxHere   = 1<<6 - 1
 	// shared is how far back a node is shared: beyond, its address costs more than the node.
 	shared = 1 << 15
 )
@@ -186,7 +186,7 @@ func (d *Writer) several(edges []edge, base uint64) {
 	switch n := len(edges); {
 	case n == 256:
 		d.b = append(d.b, 1, 0) // a lone edge is never written so
-	case n > mostHere || n == 0:
+	case n > maxHere || n == 0:
 		d.b = append(d.b, byte(n), 0)
 	default:
 		d.b = append(d.b, byte(n))
