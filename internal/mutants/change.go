@@ -22,6 +22,10 @@ type Change struct {
 	From, To   string
 	Nth        int  // among the changes of the function with the same From and To, from 0
 	InCase     bool // in the condition of a case, which coverage counts with the body behind it
+	Form       form // how it can be switched on while the program runs
+	// Of operators of numbers: where the left operand ends and the right one begins, and the two operators.
+	LeftEnd, RightStart int
+	Op, ToOp            string
 }
 
 // Key names a change without its line, so that it is found again after edits elsewhere.
@@ -120,22 +124,22 @@ func (c *collector) text(n ast.Node) string {
 	return string(c.src[c.offset(n.Pos()):c.offset(n.End())])
 }
 
-func (c *collector) replace(kind string, n ast.Node, to string) {
+func (c *collector) replace(kind string, f form, n ast.Node, to string) {
 	c.out = append(c.out, Change{File: c.name, Line: c.fset.Position(n.Pos()).Line, Func: c.fn, Kind: kind,
-		Start: c.offset(n.Pos()), End: c.offset(n.End()), From: c.text(n), To: to, InCase: n.End() <= c.casesEnd})
+		Start: c.offset(n.Pos()), End: c.offset(n.End()), From: c.text(n), To: to, InCase: n.End() <= c.casesEnd, Form: f})
 }
 
 // visit notes the changes at one node. What does not compile is found out when it is run, and left out.
 func (c *collector) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.IfStmt:
-		c.replace("condition", n.Cond, "false && ("+c.text(n.Cond)+")")
-		c.replace("condition", n.Cond, "true || ("+c.text(n.Cond)+")")
+		c.replace("condition", formTruth, n.Cond, "false && ("+c.text(n.Cond)+")")
+		c.replace("condition", formTruth, n.Cond, "true || ("+c.text(n.Cond)+")")
 	case *ast.CaseClause:
 		for _, x := range n.List {
 			c.casesEnd = max(c.casesEnd, x.End())
 			if isCondition(x) {
-				c.replace("condition", x, "false && ("+c.text(x)+")")
+				c.replace("condition", formTruth, x, "false && ("+c.text(x)+")")
 			}
 		}
 	case *ast.BinaryExpr:
@@ -147,7 +151,7 @@ func (c *collector) visit(n ast.Node) bool {
 	case *ast.CallExpr:
 		switch called(n) {
 		case "Sync", "SyncDir", "sync", "syncDir":
-			c.replace("sync", n, "error(nil)")
+			c.replace("sync", formNoError, n, "error(nil)")
 		}
 	case *ast.BlockStmt:
 		c.statements(n.List)
@@ -155,7 +159,7 @@ func (c *collector) visit(n ast.Node) bool {
 		c.statements(n.Body)
 	case *ast.UnaryExpr:
 		if n.Op == token.NOT {
-			c.replace("negation", n, c.text(n.X))
+			c.replace("negation", formTruth, n, c.text(n.X))
 		}
 	}
 	return true
@@ -171,18 +175,27 @@ var swapped = map[token.Token][]string{
 	token.AND: {"|"}, token.OR: {"&"}, token.SHL: {">>"}, token.SHR: {"<<"}, token.AND_NOT: {"&"},
 }
 
+// numeric lists the operators of numbers.
+var numeric = []token.Token{token.ADD, token.SUB, token.MUL, token.QUO, token.REM, token.AND, token.OR, token.SHL, token.SHR, token.AND_NOT}
+
 func (c *collector) binary(n *ast.BinaryExpr) {
 	x, y := c.text(n.X), c.text(n.Y)
 	for _, op := range swapped[n.Op] {
 		if n.Op == token.EQL && y == "nil" || n.Op == token.NEQ && y == "nil" {
 			continue // the condition that holds it is changed as a whole
 		}
-		c.replace("operator", n, x+" "+op+" "+y)
+		if slices.Contains(numeric, n.Op) {
+			c.replace("operator", formOf(n.Op.String()), n, x+" "+op+" "+y)
+			last := &c.out[len(c.out)-1]
+			last.LeftEnd, last.RightStart, last.Op, last.ToOp = c.offset(n.X.End()), c.offset(n.Y.Pos()), n.Op.String(), op
+			continue
+		}
+		c.replace("operator", formTruth, n, x+" "+op+" "+y)
 	}
 	if n.Op == token.LAND || n.Op == token.LOR {
 		off := map[token.Token]string{token.LAND: "true || ", token.LOR: "false && "}[n.Op]
-		c.replace("operand", n, "("+off+"("+x+")) "+n.Op.String()+" "+y)
-		c.replace("operand", n, x+" "+n.Op.String()+" ("+off+"("+y+"))")
+		c.replace("operand", formTruth, n, "("+off+"("+x+")) "+n.Op.String()+" "+y)
+		c.replace("operand", formTruth, n, x+" "+n.Op.String()+" ("+off+"("+y+"))")
 	}
 }
 
@@ -192,7 +205,7 @@ func (c *collector) literal(n *ast.BasicLit) {
 		return
 	}
 	if v, err := strconv.ParseInt(n.Value, 10, 32); err == nil && v > 0 {
-		c.replace("number", n, strconv.FormatInt(v+1, 10))
+		c.replace("number", formValue, n, strconv.FormatInt(v+1, 10))
 	}
 }
 
@@ -201,11 +214,11 @@ func (c *collector) returned(n *ast.ReturnStmt) {
 	for _, x := range n.Results {
 		switch t := c.text(x); {
 		case t == "true":
-			c.replace("answer", x, "false")
+			c.replace("answer", formTruth, x, "false")
 		case t == "false":
-			c.replace("answer", x, "true")
+			c.replace("answer", formTruth, x, "true")
 		case t == "err":
-			c.replace("lost error", x, "error(nil)")
+			c.replace("lost error", formValue, x, "error(nil)")
 		}
 	}
 }
@@ -215,18 +228,20 @@ func (c *collector) statements(list []ast.Stmt) {
 	for _, s := range list {
 		switch s := s.(type) {
 		case *ast.ExprStmt:
-			c.replace("statement", s, "{}")
-		case *ast.IncDecStmt:
-			c.replace("statement", s, "{}")
-		case *ast.DeferStmt:
-			c.replace("statement", s, "{}")
+			f := formDropped
+			if call, ok := s.X.(*ast.CallExpr); ok && called(call) == "panic" {
+				f = formApart // a function may end there
+			}
+			c.replace("statement", f, s, "{}")
+		case *ast.IncDecStmt, *ast.DeferStmt:
+			c.replace("statement", formDropped, s, "{}")
 		case *ast.AssignStmt:
 			if s.Tok != token.DEFINE {
-				c.replace("statement", s, "{}")
+				c.replace("statement", formDropped, s, "{}")
 			}
 		case *ast.BranchStmt:
 			if s.Tok == token.CONTINUE || s.Tok == token.BREAK {
-				c.replace("statement", s, "{}")
+				c.replace("statement", formDropped, s, "{}")
 			}
 		}
 	}

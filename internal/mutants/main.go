@@ -4,6 +4,7 @@
 //
 //	go run ./internal/mutants -n 40 -seed 1 federation crypto
 //	go run ./internal/mutants -n 40 -seed 1 -tests site,site/answer site/answer
+//	go run ./internal/mutants -n 40 -seed 1 -together report/html
 //
 // Which changes are drawn depends on the seed and on the sources alone. The tree is not touched: a mutant is given to
 // go test as an overlay. Exit status 1: something survived.
@@ -39,6 +40,7 @@ type options struct {
 	only     string
 	tests    string
 	blind    bool
+	together bool
 	json     bool
 	list     bool
 }
@@ -69,6 +71,8 @@ func main() {
 	flag.StringVar(&o.only, "run", "", "only tests that match, as go test -run")
 	flag.StringVar(&o.tests, "tests", "", "packages whose tests are run, separated by commas; none: the package itself")
 	flag.BoolVar(&o.blind, "blind", false, "do not measure what the tests cover, for which a large package is built anew: a change in no test is run too")
+	flag.BoolVar(&o.together, "together", false, "build all mutants of a package into one binary of its tests, and run with each the tests that "+
+		"reach it: much cheaper; those that cannot be switched on while a program runs are told and not run")
 	flag.BoolVar(&o.json, "json", false, "print one JSON object a mutant, then one for each package")
 	flag.BoolVar(&o.list, "list", false, "list what would be run")
 	flag.Parse()
@@ -130,7 +134,14 @@ type Summary struct {
 	Survived  int    `json:"survived"`
 	Uncovered int    `json:"uncovered"`
 	Broken    int    `json:"broken"`
+	Apart     int    `json:"apart"`
 	NotRun    int    `json:"not_run"` // the time was over
+}
+
+// runner runs the tests with one change at a time, prepare first.
+type runner interface {
+	prepare(ctx context.Context) error
+	try(ctx context.Context, c Change) (State, error)
 }
 
 func mutate(ctx context.Context, o options, root, pkg string, known map[string]string, out io.Writer) (Summary, error) {
@@ -171,7 +182,11 @@ func mutate(ctx context.Context, o options, root, pkg string, known map[string]s
 	if o.tests != "" {
 		t.tests = strings.Split(o.tests, ",")
 	}
-	if err := t.prepare(ctx); err != nil {
+	var r runner = t
+	if o.together {
+		r = newTogether(t, picked)
+	}
+	if err := r.prepare(ctx); err != nil {
 		return s, err
 	}
 	for i, c := range picked {
@@ -180,7 +195,7 @@ func mutate(ctx context.Context, o options, root, pkg string, known map[string]s
 			break
 		}
 		began := time.Now()
-		state, err := t.try(ctx, c)
+		state, err := r.try(ctx, c)
 		if errors.Is(err, context.DeadlineExceeded) {
 			s.NotRun = len(picked) - i
 			break
@@ -209,6 +224,8 @@ func (s *Summary) count(state State) {
 		s.Uncovered++
 	case Broken:
 		s.Broken++
+	case Apart:
+		s.Apart++
 	}
 }
 
@@ -217,8 +234,9 @@ func (s *Summary) show(out io.Writer, asJSON bool) error {
 		return json.NewEncoder(out).Encode(s)
 	}
 	_, err := fmt.Fprintf(out,
-		"%s: %d changes, %d listed as equivalent; %d drawn: %d killed, %d by time, %d survived, %d in no test, %d do not compile, %d not run\n",
-		s.Package, s.Changes, s.Known, s.Drawn, s.Killed, s.TimedOut, s.Survived, s.Uncovered, s.Broken, s.NotRun)
+		"%s: %d changes, %d listed as equivalent; %d drawn: %d killed, %d by time, %d survived, %d in no test, %d do not compile, "+
+			"%d only apart from others, %d not run\n",
+		s.Package, s.Changes, s.Known, s.Drawn, s.Killed, s.TimedOut, s.Survived, s.Uncovered, s.Broken, s.Apart, s.NotRun)
 	return err
 }
 

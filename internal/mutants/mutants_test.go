@@ -191,14 +191,12 @@ func TestReadCover(t *testing.T) {
 	}
 }
 
-// TestRun runs the mutants of a small module: which ones die, survive, do not compile or stand in no test, and that the
-// sources are left as they were.
-func TestRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a package for each mutant")
-	}
+// module makes a module m of some files in a new folder and enters it.
+func module(t *testing.T, files map[string]string) {
+	t.Helper()
 	dir := t.TempDir()
-	for name, content := range map[string]string{"go.mod": "module m\n\ngo 1.26\n", "p/p.go": sample, "p/p_test.go": sampleTest} {
+	files["go.mod"] = "module m\n\ngo 1.26\n"
+	for name, content := range files {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -207,6 +205,15 @@ func TestRun(t *testing.T) {
 		}
 	}
 	t.Chdir(dir)
+}
+
+// TestRun runs the mutants of a small module: which ones die, survive, do not compile or stand in no test, and that the
+// sources are left as they were.
+func TestRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a package for each mutant")
+	}
+	module(t, map[string]string{"p/p.go": sample, "p/p_test.go": sampleTest})
 	var out bytes.Buffer
 	survived, err := run(context.Background(), options{packages: []string{"p"}, json: true, known: "none"}, &out)
 	if err != nil {
@@ -256,24 +263,16 @@ func TestTestsElsewhere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a package for each mutant")
 	}
-	dir := t.TempDir()
-	for name, content := range map[string]string{"go.mod": "module m\n\ngo 1.26\n",
-		"p/p.go": "package p\n\nfunc Large(n int) bool { return n > 3 }\n",
+	module(t, map[string]string{"p/p.go": "package p\n\nfunc Large(n int) bool { return n > 3 }\n",
 		"q/q_test.go": "package q\n\nimport (\n\t\"testing\"\n\n\t\"m/p\"\n)\n\n" +
-			"func TestLarge(t *testing.T) {\n\tif p.Large(3) || !p.Large(4) {\n\t\tt.Error(\"large\")\n\t}\n}\n"} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Chdir(dir)
+			"func TestLarge(t *testing.T) {\n\tif p.Large(3) || !p.Large(4) {\n\t\tt.Error(\"large\")\n\t}\n}\n"})
 	for tests, all := range map[string]bool{"": true, "q": false} {
-		var out bytes.Buffer
-		survived, err := run(context.Background(), options{packages: []string{"p"}, tests: tests, known: "none"}, &out)
-		if err != nil || (survived > 0) != all {
-			t.Errorf("with the tests of %q %d survived, %v\n%s", tests, survived, err, &out)
+		for _, together := range []bool{false, true} {
+			var out bytes.Buffer
+			survived, err := run(context.Background(), options{packages: []string{"p"}, tests: tests, known: "none", together: together}, &out)
+			if err != nil || (survived > 0) != all {
+				t.Errorf("with the tests of %q %d survived, %v\n%s", tests, survived, err, &out)
+			}
 		}
 	}
 }

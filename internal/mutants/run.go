@@ -23,6 +23,7 @@ const (
 	Survived  State = "survived"  // the tests ran its line and passed
 	Uncovered State = "uncovered" // no test runs its line: it survives without being run
 	Broken    State = "broken"    // it does not compile, and does not count
+	Apart     State = "apart"     // it compiles, and not together with others: it was not run
 )
 
 // tester runs the quick tests of one package, which may stand in others.
@@ -114,22 +115,8 @@ func (t *tester) try(ctx context.Context, c Change) (State, error) {
 	if !t.blind && !c.InCase && !t.covers(c) {
 		return Uncovered, nil
 	}
-	path := filepath.Join(t.root, c.File)
-	src, err := os.ReadFile(path)
+	list, err := t.overlay(c)
 	if err != nil {
-		return "", err
-	}
-	changed, err := c.apply(src)
-	if err != nil {
-		return "", err
-	}
-	with := filepath.Join(t.dir, "mutant.go")
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {path: with}})
-	if err != nil {
-		return "", err
-	}
-	list := filepath.Join(t.dir, "overlay.json")
-	if err := errors.Join(os.WriteFile(with, changed, 0o600), os.WriteFile(list, overlay, 0o600)); err != nil {
 		return "", err
 	}
 	out, err := t.gotest(ctx, t.limit, "-overlay="+list)
@@ -149,15 +136,33 @@ func (t *tester) try(ctx context.Context, c Change) (State, error) {
 	return Killed, nil
 }
 
+// overlay writes the file with the change made, and returns the path of the overlay that gives it to the Go command.
+func (t *tester) overlay(c Change) (string, error) {
+	path := filepath.Join(t.root, c.File)
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	changed, err := c.apply(src)
+	if err != nil {
+		return "", err
+	}
+	with := filepath.Join(t.dir, "mutant.go")
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {path: with}})
+	if err != nil {
+		return "", err
+	}
+	list := filepath.Join(t.dir, "overlay.json")
+	return list, errors.Join(os.WriteFile(with, changed, 0o600), os.WriteFile(list, overlay, 0o600))
+}
+
 // late reports whether tests were ended by the limit.
 func late(out string, err error) bool {
 	return strings.Contains(out, "panic: test timed out") || errors.Is(err, context.DeadlineExceeded)
 }
 
-// gotest runs go test and returns what it printed. The command and all that it started end with the limit.
+// gotest runs go test and returns what it printed.
 func (t *tester) gotest(ctx context.Context, limit time.Duration, more ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit+time.Minute) // to build
-	defer cancel()
 	args := append([]string{"test", "-short", "-failfast", "-count=1", "-vet=off", "-timeout=" + limit.String()}, more...)
 	if t.only != "" {
 		args = append(args, "-run="+t.only)
@@ -165,10 +170,17 @@ func (t *tester) gotest(ctx context.Context, limit time.Duration, more ...string
 	for _, pkg := range t.tests {
 		args = append(args, "./"+pkg)
 	}
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = t.root
+	return t.command(ctx, limit+time.Minute, t.root, nil, "go", args...) // a minute to build
+}
+
+// command runs a command and returns what it printed. It and all that it started end with the limit.
+func (t *tester) command(ctx context.Context, limit time.Duration, dir string, env []string, name string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = dir
 	// What tests leave when they are cut short goes with the folder.
-	cmd.Env = append(os.Environ(), "TMPDIR="+t.dir)
+	cmd.Env = append(append(os.Environ(), "TMPDIR="+t.dir), env...)
 	endTogether(cmd)
 	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.CombinedOutput()

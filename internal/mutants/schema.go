@@ -1,0 +1,218 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// form says how a change is written so that it can be switched on while the program runs.
+type form int
+
+// The forms.
+const (
+	formApart   form = iota // it cannot be switched
+	formTruth               // a condition: both readings are there, and one is evaluated
+	formValue               // a value: both are evaluated, neither calls anything
+	formNumber              // + - * / of numbers
+	formWhole               // operators of whole numbers
+	formShift               // << and >>
+	formDropped             // a statement that is left out
+	formNoError             // a call that answers with an error and is left out
+)
+
+// formOf returns the form of an arithmetic operator.
+func formOf(op string) form {
+	switch op {
+	case "+", "-", "*", "/":
+		return formNumber
+	case "<<", ">>":
+		return formShift
+	}
+	return formWhole
+}
+
+// marked tells the compiler that what was written for a change stands in a file of its own, named by its number, and
+// what follows in that of the change around it, or else in the same: a compiler gives no columns beyond 255.
+func marked(k, around int, s string) string {
+	return fmt.Sprintf("/*line mutant%d.go:1:1*/%s/*line mutant%d.go:1:1*/", k, s, cmp.Or(around, k))
+}
+
+// schema returns the source of a file with all the changes in it, each behind its number (Untch, Offutt and Harrold 1993,
+// Mutation analysis using mutant schemata). Spans of changes lie within one another or apart, as those of syntax do.
+func schema(src []byte, cs []Change, number map[string]int) string {
+	in := slices.Clone(cs)
+	slices.SortStableFunc(in, func(a, b Change) int {
+		if a.Start != b.Start {
+			return a.Start - b.Start
+		}
+		return b.End - a.End
+	})
+	return between(src, 0, len(src), in, 0, number)
+}
+
+// between writes the bytes from start to end with the changes that lie within them, the outermost first; around is the
+// number of the change that they lie in.
+func between(src []byte, start, end int, cs []Change, around int, number map[string]int) string {
+	var out strings.Builder
+	at := start
+	for len(cs) > 0 {
+		one := cs[0]
+		n := 1
+		for n < len(cs) && cs[n].Start == one.Start && cs[n].End == one.End {
+			n++
+		}
+		same := cs[:n]
+		last := n
+		for last < len(cs) && cs[last].End <= one.End {
+			last++
+		}
+		out.Write(src[at:one.Start])
+		out.WriteString(switched(src, same, cs[n:last], around, number))
+		at, cs = one.End, cs[last:]
+	}
+	out.Write(src[at:end])
+	return out.String()
+}
+
+// switched writes the changes of one span, around those within it.
+func switched(src []byte, same, inner []Change, around int, number map[string]int) string {
+	one := same[0]
+	if one.Form == formNumber || one.Form == formWhole || one.Form == formShift {
+		k := number[one.Key()]
+		left := slices.DeleteFunc(slices.Clone(inner), func(c Change) bool { return c.End > one.LeftEnd })
+		right := slices.DeleteFunc(slices.Clone(inner), func(c Change) bool { return c.Start < one.RightStart })
+		name := map[form]string{formNumber: "mutantNumber", formWhole: "mutantWhole", formShift: "mutantShift"}[one.Form]
+		return marked(k, around, fmt.Sprintf("%s(%d, %s, %s, %q, %q)", name, k, between(src, one.Start, one.LeftEnd, left, k, number),
+			between(src, one.RightStart, one.End, right, k, number), one.Op, one.ToOp))
+	}
+	text := between(src, one.Start, one.End, inner, number[one.Key()], number)
+	// A statement can be one call: what leaves out the statement stands around what changes the call.
+	for _, c := range slices.SortedStableFunc(slices.Values(same), func(a, b Change) int { return dropsLast(a) - dropsLast(b) }) {
+		k := number[c.Key()]
+		switch c.Form {
+		case formTruth:
+			text = marked(k, around, fmt.Sprintf("(mutantIs(%d) && (%s) || !mutantIs(%d) && (%s))", k, c.To, k, text))
+		case formValue:
+			text = marked(k, around, fmt.Sprintf("mutantPick(%d, %s, %s)", k, text, c.To))
+		case formNoError:
+			text = marked(k, around, fmt.Sprintf("mutantNoError(%d, func() error { return %s })", k, text))
+		case formDropped:
+			text = marked(k, around, fmt.Sprintf("if !mutantIs(%d) { %s }", k, text))
+		}
+	}
+	return text
+}
+
+func dropsLast(c Change) int {
+	if c.Form == formDropped {
+		return 1
+	}
+	return 0
+}
+
+var compileError = regexp.MustCompile(`(?m)^\S*mutant(\d+)\.go:\d+`)
+
+// faulty returns the numbers of the changes that a compiler complains of.
+func faulty(messages string) map[int]bool {
+	out := map[int]bool{}
+	for _, m := range compileError.FindAllStringSubmatch(messages, -1) {
+		if k, err := strconv.Atoi(m[1]); err == nil {
+			out[k] = true
+		}
+	}
+	return out
+}
+
+// switches is the file that a package gets for its changes to be switched by.
+const switches = `package %s
+
+import (
+	"os"
+	"strconv"
+	"sync"
+)
+
+var (
+	mutantChosen, _ = strconv.Atoi(os.Getenv("MUTANT"))
+	mutantReached   = os.Getenv("MUTANTS_REACHED")
+	mutantSeen      sync.Map
+)
+
+// mutantIs reports whether a change is made. If it is asked to, it notes that the place was reached.
+func mutantIs(k int) bool {
+	if mutantReached != "" {
+		if _, seen := mutantSeen.LoadOrStore(k, true); !seen {
+			mutantNote(k)
+		}
+	}
+	return k == mutantChosen
+}
+
+func mutantNote(k int) {
+	f, err := os.OpenFile(mutantReached, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	if _, err := f.WriteString(strconv.Itoa(k) + "\n"); err != nil {
+		panic(err)
+	}
+	if err := f.Close(); err != nil {
+		panic(err)
+	}
+}
+
+func mutantPick[T any](k int, from, to T) T {
+	if mutantIs(k) {
+		return to
+	}
+	return from
+}
+
+func mutantNoError(k int, call func() error) error {
+	if mutantIs(k) {
+		return nil
+	}
+	return call()
+}
+
+type mutantInt interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr
+}
+
+func mutantNumber[T mutantInt | ~float32 | ~float64](k int, x, y T, from, to string) T {
+	switch mutantPick(k, from, to) {
+	case "+":
+		return x + y
+	case "-":
+		return x - y
+	case "*":
+		return x * y
+	}
+	return x / y
+}
+
+func mutantWhole[T mutantInt](k int, x, y T, from, to string) T {
+	switch mutantPick(k, from, to) {
+	case "%%":
+		return x %% y
+	case "*":
+		return x * y
+	case "&":
+		return x & y
+	case "|":
+		return x | y
+	}
+	return x &^ y
+}
+
+func mutantShift[T, S mutantInt](k int, x T, y S, from, to string) T {
+	if mutantPick(k, from, to) == "<<" {
+		return x << y
+	}
+	return x >> y
+}
+`

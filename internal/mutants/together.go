@@ -1,0 +1,273 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// together runs the tests of a package that is built once with all the changes in it. Which one is made is said by the
+// environment, to processes that a test starts too unless it gives them another one. Each test is run by itself first and
+// notes which places it reaches: with a change only those run that reach it, the quickest first.
+type together struct {
+	*tester
+	changes []Change
+	number  map[string]int // by Key, from 1
+	apart   map[int]bool   // those that cannot be switched, by number
+	tests   []oneTest
+}
+
+// oneTest is one test function.
+type oneTest struct {
+	pkg, binary, name string
+	took              time.Duration
+	reaches           map[int]bool
+}
+
+// quickFirst is how many of the quickest tests that reach a place are run before the others.
+const quickFirst = 6
+
+func newTogether(t *tester, cs []Change) *together {
+	g := &together{tester: t, changes: cs, number: map[string]int{}, apart: map[int]bool{}}
+	for i, c := range cs {
+		g.number[c.Key()] = i + 1
+		g.apart[i+1] = c.Form == formApart
+	}
+	return g
+}
+
+// prepare builds the tests and runs each by itself: all must pass.
+func (g *together) prepare(ctx context.Context) error {
+	overlay, err := g.compile(ctx)
+	if err != nil {
+		return err
+	}
+	for i, pkg := range g.tester.tests {
+		binary := filepath.Join(g.dir, strconv.Itoa(i)+".test")
+		if out, err := g.command(ctx, 20*time.Minute, g.root, nil, "go", "test", "-c", "-overlay="+overlay, "-o", binary, "./"+pkg); err != nil {
+			return fmt.Errorf("build the tests of %s: %w\n%s", pkg, err, out)
+		}
+		if _, err := os.Stat(binary); errors.Is(err, fs.ErrNotExist) {
+			continue // it has no tests
+		}
+		names, err := g.names(ctx, pkg, binary)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			one, err := g.alone(ctx, oneTest{pkg: pkg, binary: binary, name: name})
+			if err != nil {
+				return err
+			}
+			g.tests = append(g.tests, one)
+		}
+	}
+	slices.SortStableFunc(g.tests, func(a, b oneTest) int { return cmp.Compare(a.took, b.took) })
+	return nil
+}
+
+// compile writes the package with the changes until it compiles, without those that do not compile so. It returns the
+// path of the overlay.
+func (g *together) compile(ctx context.Context) (string, error) {
+	paths, err := filepath.Glob(filepath.Join(g.root, g.pkg, "*.go"))
+	if err != nil {
+		return "", err
+	}
+	if len(paths) == 0 {
+		return "", fmt.Errorf("%s: no Go files", g.pkg)
+	}
+	list := filepath.Join(g.dir, "together.json")
+	for {
+		if err := g.write(list, paths); err != nil {
+			return "", err
+		}
+		out, err := g.command(ctx, 20*time.Minute, g.root, nil, "go", "build", "-gcflags=-e", "-overlay="+list, "-o", os.DevNull, "./"+g.pkg)
+		if err == nil {
+			return list, nil
+		}
+		bad := faulty(out)
+		if len(bad) == 0 || ctx.Err() != nil {
+			return "", fmt.Errorf("%s with all changes: %w\n%s", g.pkg, err, out)
+		}
+		for k := range bad {
+			g.apart[k] = true
+		}
+	}
+}
+
+// write makes the overlay of what is switched by now.
+func (g *together) write(list string, paths []string) error {
+	replace := map[string]string{}
+	name := ""
+	for _, path := range paths {
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if name == "" || !strings.HasSuffix(path, "_test.go") {
+			f, err := parser.ParseFile(token.NewFileSet(), path, src, parser.PackageClauseOnly)
+			if err != nil {
+				return err
+			}
+			name = f.Name.Name
+		}
+		rel := filepath.ToSlash(filepath.Join(g.pkg, filepath.Base(path)))
+		var own []Change
+		for _, c := range g.changes {
+			if c.File != rel || g.apart[g.number[c.Key()]] {
+				continue
+			}
+			if _, err := c.apply(src); err != nil {
+				return err
+			}
+			own = append(own, c)
+		}
+		if len(own) == 0 {
+			continue
+		}
+		with := filepath.Join(g.dir, filepath.Base(path))
+		if err := os.WriteFile(with, []byte(schema(src, own, g.number)), 0o600); err != nil {
+			return err
+		}
+		replace[path] = with
+	}
+	with := filepath.Join(g.dir, "switches.go")
+	if err := os.WriteFile(with, fmt.Appendf(nil, switches, name), 0o600); err != nil {
+		return err
+	}
+	replace[filepath.Join(g.root, g.pkg, "mutants_switches.go")] = with
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(list, overlay, 0o600)
+}
+
+// names returns the tests of a binary that are run.
+func (g *together) names(ctx context.Context, pkg, binary string) ([]string, error) {
+	only, _, _ := strings.Cut(g.only, "/")
+	out, err := g.command(ctx, time.Minute, filepath.Join(g.root, pkg), nil, binary, "-test.list="+cmp.Or(only, "."))
+	if err != nil {
+		return nil, fmt.Errorf("tests of %s: %w\n%s", pkg, err, out)
+	}
+	var names []string
+	for name := range strings.FieldsSeq(out) {
+		if strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Example") || strings.HasPrefix(name, "Fuzz") {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// alone runs one test without a change, and notes which places it reaches and how long it takes.
+func (g *together) alone(ctx context.Context, one oneTest) (oneTest, error) {
+	reached := filepath.Join(g.dir, "reached")
+	if err := os.Remove(reached); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return one, err
+	}
+	began := time.Now()
+	out, err := g.run(ctx, 10*time.Minute, one.pkg, one.binary, []string{one.name}, "MUTANTS_REACHED="+reached)
+	if err != nil {
+		return one, fmt.Errorf("%s: %s fails without a change: %w\n%s", one.pkg, one.name, err, out)
+	}
+	one.took, one.reaches = time.Since(began), map[int]bool{}
+	b, err := os.ReadFile(reached)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return one, err
+	}
+	for line := range strings.FieldsSeq(string(b)) {
+		k, err := strconv.Atoi(line)
+		if err != nil {
+			return one, fmt.Errorf("places that %s reaches: %w", one.name, err)
+		}
+		one.reaches[k] = true
+	}
+	return one, nil
+}
+
+// try runs the tests that reach a change with the change made.
+func (g *together) try(ctx context.Context, c Change) (State, error) {
+	k := g.number[c.Key()]
+	if g.apart[k] {
+		return g.compiles(ctx, c)
+	}
+	var reaching []oneTest
+	for _, one := range g.tests {
+		if one.reaches[k] {
+			reaching = append(reaching, one)
+		}
+	}
+	if len(reaching) == 0 {
+		return Uncovered, nil
+	}
+	n := min(quickFirst, len(reaching))
+	state, err := g.with(ctx, k, reaching[:n])
+	if err == nil && state == Survived && n < len(reaching) {
+		state, err = g.with(ctx, k, reaching[n:])
+	}
+	return state, err
+}
+
+// with runs some tests with a change, those of each package in one process.
+func (g *together) with(ctx context.Context, k int, tests []oneTest) (State, error) {
+	for len(tests) > 0 {
+		first := tests[0]
+		var names []string
+		var rest []oneTest
+		limit := 20 * time.Second
+		for _, one := range tests {
+			if one.binary != first.binary {
+				rest = append(rest, one)
+				continue
+			}
+			names = append(names, one.name)
+			limit += 3 * one.took
+		}
+		if g.limit > 0 {
+			limit = g.limit
+		}
+		out, err := g.run(ctx, limit, first.pkg, first.binary, names, "MUTANT="+strconv.Itoa(k))
+		if late(out, err) && ctx.Err() == nil { // the machine may have been busy
+			out, err = g.run(ctx, 3*limit, first.pkg, first.binary, names, "MUTANT="+strconv.Itoa(k))
+		}
+		switch {
+		case ctx.Err() != nil:
+			return "", ctx.Err()
+		case late(out, err):
+			return TimedOut, nil
+		case err != nil:
+			return Killed, nil
+		}
+		tests = rest
+	}
+	return Survived, nil
+}
+
+// compiles tells a change that only cannot be switched from one that does not compile at all.
+func (g *together) compiles(ctx context.Context, c Change) (State, error) {
+	list, err := g.overlay(c)
+	if err != nil {
+		return "", err
+	}
+	if _, err := g.command(ctx, 20*time.Minute, g.root, nil, "go", "build", "-overlay="+list, "-o", os.DevNull, "./"+g.pkg); err != nil {
+		return Broken, ctx.Err()
+	}
+	return Apart, nil
+}
+
+// run runs tests of a binary in one process.
+func (g *together) run(ctx context.Context, limit time.Duration, pkg, binary string, names []string, env string) (string, error) {
+	return g.command(ctx, limit+10*time.Second, filepath.Join(g.root, pkg), []string{env}, binary, "-test.short", "-test.failfast",
+		"-test.timeout="+limit.String(), "-test.run=^("+strings.Join(names, "|")+")$")
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// forms has a change of each form, one within another, and some that do not compile, alone or together.
+const forms = `package p
+
+import (
+	"errors"
+	"os"
+	"time"
+)
+
+var errOdd = errors.New("odd")
+
+type small int8
+
+const most = small(100)
+
+// Sum adds what is not refused.
+func Sum(ns []int, limit time.Duration) (sum int, err error) {
+	defer func() { calls++ }()
+	for i, n := range ns {
+		switch {
+		case n == 3, n > 1<<6 && !(i*2 > 5):
+			continue
+		case n%2 == 1 && limit > 2*time.Second:
+			return sum, errOdd
+		}
+		if v, err := half(n); err != nil || (v+1)*3 < 7 {
+			return sum, err
+		}
+		sum += n&^1 | n>>3 - n/4
+		var s small = most - 7
+		if s == 93 {
+			sum--
+		}
+	}
+	return sum, err
+}
+
+var calls int
+
+func half(n int) (int, error) {
+	if n < 0 {
+		panic("negative" + "!")
+	}
+	if err := os.ErrExist; n == 40 && err != nil {
+		return 0, err
+	}
+	return n / 2, nil
+}
+
+type file struct{ synced bool }
+
+func (f *file) Sync() error { f.synced = true; return nil }
+
+func (f *file) Close() error {
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	f.Sync()
+	return nil
+}
+
+func name(s string) string {
+	if s != "" || calls < 0 {
+		return s + "."
+	}
+	return "nobody"
+}
+
+func wait(done chan bool) bool {
+	for {
+		select {
+		case ok := <-done:
+			if !ok {
+				break
+			}
+			return true
+		}
+	}
+}
+`
+
+const formsTest = `package p
+
+import (
+	"testing"
+	"time"
+)
+
+func TestSum(t *testing.T) {
+	if n, err := Sum([]int{3, 4, 8, 100, 9}, time.Second); err != nil || n != 96 {
+		t.Error(n, err)
+	}
+	if n, err := Sum([]int{4, 9, 8}, time.Minute); err != errOdd || n != 2 {
+		t.Error(n, err)
+	}
+	if calls == 0 {
+		t.Error("no call")
+	}
+}
+
+func TestSumFails(t *testing.T) {
+	if _, err := Sum([]int{40}, 0); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestClose(t *testing.T) {
+	var f file
+	if err := f.Close(); err != nil || !f.synced {
+		t.Error(err)
+	}
+}
+
+func TestWait(t *testing.T) {
+	done := make(chan bool, 2)
+	done <- false
+	done <- true
+	if !wait(done) {
+		t.Error("waited for nothing")
+	}
+}
+
+func ExampleSum() {}
+
+func TestName(t *testing.T) {
+	if name("a") != "a." {
+		t.Error(name("a"))
+	}
+}
+`
+
+// TestTogether: mutants that were built together meet the same fate as those that were built one at a time.
+func TestTogether(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a package for each mutant")
+	}
+	module(t, map[string]string{"p/p.go": forms, "p/p_test.go": formsTest})
+	fate := func(o options) (map[string]Result, Summary) {
+		o.packages, o.json, o.known = []string{"p"}, true, "none"
+		var out bytes.Buffer
+		if _, err := run(t.Context(), o, &out); err != nil {
+			t.Fatal(err)
+		}
+		results, sum := map[string]Result{}, Summary{}
+		for line := range strings.Lines(out.String()) {
+			var r Result
+			if err := json.Unmarshal([]byte(line), &r); err != nil {
+				t.Fatal(err)
+			}
+			if r.File == "" {
+				if err := json.Unmarshal([]byte(line), &sum); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			results[Change{File: r.File, Func: r.Func, Nth: r.Nth, From: r.From, To: r.To}.Key()] = r
+		}
+		return results, sum
+	}
+	// What no test reaches survives as surely as what they pass with.
+	verdict := func(s State) State {
+		switch s {
+		case Uncovered:
+			return Survived
+		case TimedOut:
+			return Killed
+		}
+		return s
+	}
+	single, _ := fate(options{limit: 5e9, n: 24, seed: 2})
+	all, sum := fate(options{limit: 5e9, together: true})
+	if len(single) != 24 || sum.Drawn != len(all) || sum.Killed < 20 || sum.Survived < 3 || sum.Broken < 2 {
+		t.Errorf("%d mutants one at a time, %d together: %+v", len(single), len(all), sum)
+	}
+	for key, r := range single {
+		got := all[key].State
+		if got == Apart && r.State != Broken {
+			continue
+		}
+		if verdict(got) != verdict(r.State) {
+			t.Errorf("%s: %s alone, %s together", strings.ReplaceAll(key, "\t", " | "), r.State, got)
+		}
+	}
+	if sum.Apart > len(all)/10 {
+		t.Errorf("too many cannot be switched: %+v", sum)
+	}
+}
