@@ -116,12 +116,9 @@ const (
 	assignedTo = `(SELECT r.data FROM review r WHERE r.task = task.id AND r.kind = 'assign' ORDER BY r.seq DESC LIMIT 1) = ?`
 )
 
-// FilterTasks is Tasks of those that the filter lets through.
-func (db *Checks) FilterTasks(ctx context.Context, f TaskFilter, before int64, limit int) ([]Task, error) {
-	if before <= 0 {
-		before = 1<<63 - 1
-	}
-	where, args := `seq < ?`, []any{before}
+// condition returns the filter in SQL, with its arguments.
+func (f TaskFilter) condition() (where string, args []any, err error) {
+	where = `1 = 1`
 	add := func(condition string, values ...any) { where, args = where+" AND "+condition, append(args, values...) }
 	if f.Owner != "" {
 		add(`owner = ?`, f.Owner)
@@ -142,14 +139,14 @@ func (db *Checks) FilterTasks(ctx context.Context, f TaskFilter, before int64, l
 	if f.Stage != "" {
 		condition, ok := caseStages[f.Stage]
 		if !ok {
-			return nil, db.fail(fmt.Errorf("%w: stage %q", concordat.ErrInvalid, f.Stage), "list tasks")
+			return "", nil, fmt.Errorf("%w: stage %q", concordat.ErrInvalid, f.Stage)
 		}
 		add(condition)
 	}
 	if f.Assigned != "" {
 		name, err := json.Marshal(f.Assigned)
 		if err != nil {
-			return nil, db.fail(err, "list tasks")
+			return "", nil, err
 		}
 		add(assignedTo, string(name))
 	}
@@ -162,7 +159,43 @@ func (db *Checks) FilterTasks(ctx context.Context, f TaskFilter, before int64, l
 	if !f.To.IsZero() {
 		add(`made < ?`, stamp(f.To))
 	}
+	return where, args, nil
+}
+
+// FilterTasks is Tasks of those that the filter lets through.
+func (db *Checks) FilterTasks(ctx context.Context, f TaskFilter, before int64, limit int) ([]Task, error) {
+	if before <= 0 {
+		before = 1<<63 - 1
+	}
+	where, args, err := f.condition()
+	if err != nil {
+		return nil, db.fail(err, "list tasks")
+	}
 	ts, err := engine.Collect(ctx, db.read(), scanTask,
-		`SELECT `+taskColumns+` FROM task WHERE `+where+` ORDER BY seq DESC LIMIT ?`, append(args, page(limit))...)
+		`SELECT `+taskColumns+` FROM task WHERE `+where+` AND seq < ? ORDER BY seq DESC LIMIT ?`, append(args, before, page(limit))...)
 	return ts, db.fail(err, "list tasks")
+}
+
+// TaskSum is how many tasks are in one state; those that are done, for one cause.
+type TaskSum struct {
+	State concordat.State
+	Cause Cause // none of others: each failure has its own
+	Tasks int
+}
+
+// SumTasks counts the tasks that the filter lets through, by state, those that are done by cause too.
+func (db *Checks) SumTasks(ctx context.Context, f TaskFilter) ([]TaskSum, error) {
+	where, args, err := f.condition()
+	if err != nil {
+		return nil, db.fail(err, "sum up tasks")
+	}
+	sums, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (one TaskSum, err error) {
+		var cause string
+		if err := s.Scan(&one.State, &cause, &one.Tasks); err != nil {
+			return one, err
+		}
+		one.Cause, err = causeOf(cause)
+		return one, err
+	}, `SELECT state, CASE state WHEN 'done' THEN cause ELSE '' END AS why, COUNT(*) FROM task WHERE `+where+` GROUP BY state, why`, args...)
+	return sums, db.fail(err, "sum up tasks")
 }

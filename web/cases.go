@@ -321,7 +321,7 @@ func (w reportPages) AddCase(ctx context.Context, v *Visitor, t store.Task, lib 
 	if !adding.allowed() {
 		return message.Refused("case.never")
 	}
-	now, err := w.Review(ctx, t.ID)
+	now, err := w.Review(ctx, t)
 	var in CaseLibrary
 	if err == nil {
 		in, err = w.CaseLibrary(ctx, t, now)
@@ -395,7 +395,7 @@ const removedCase = "removed from the library at its case"
 
 // RemoveCase removes the submission of a case from the library to which it was added.
 func (w reportPages) RemoveCase(ctx context.Context, v *Visitor, t store.Task) error {
-	now, err := w.Review(ctx, t.ID)
+	now, err := w.Review(ctx, t)
 	var in CaseLibrary
 	if err == nil {
 		in, err = w.CaseLibrary(ctx, t, now)
@@ -458,7 +458,7 @@ func (w reportPages) changeLibrary(rw http.ResponseWriter, r *http.Request, v *V
 	}
 	var now *Review
 	if err == nil {
-		now, err = w.Review(r.Context(), t.ID)
+		now, err = w.Review(r.Context(), t)
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)

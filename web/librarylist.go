@@ -21,8 +21,6 @@ const (
 	additionsShown = 20
 	// additionsTime is how far back the summary of what was added goes.
 	additionsTime = 24 * time.Hour
-	// maxAdditions bounds the tasks in a summary.
-	maxAdditions = 10_000
 )
 
 // documentOrders are the orders in which a page lists documents.
@@ -111,17 +109,18 @@ func (c additionCounts) Unread() int { return c.Failed + c.Faulty }
 // Ended is how many files have been read, or failed.
 func (c additionCounts) Ended() int { return c.Files - c.Waiting }
 
-func (c *additionCounts) count(t store.Task) {
-	c.Files++
+func (c *additionCounts) count(s store.TaskSum) {
+	c.Files += s.Tasks
 	switch {
-	case !Ended(t.State):
-		c.Waiting++
+	case !Ended(s.State):
+		c.Waiting += s.Tasks
 		return
-	case t.State == concordat.TaskFailed:
-		c.Failed++
+	case s.State == concordat.TaskFailed:
+		c.Failed += s.Tasks
 		return
 	}
-	if n := t.Cause.Number; t.Cause.Code == store.CauseAdded {
+	if s.Cause.Code == store.CauseAdded {
+		n := func(i int) int { return s.Tasks * s.Cause.Number(i) }
 		c.Added, c.Replaced, c.Same = c.Added+n(0), c.Replaced+n(1), c.Same+n(2)
 		c.Faulty += n(3)
 	}
@@ -130,22 +129,18 @@ func (c *additionCounts) count(t store.Task) {
 // countAdditions sums up what was handed in for a library lately, and returns the latest files that failed.
 func (w libraryPages) countAdditions(ctx context.Context, lib concordat.LibraryID) (sum additionCounts, failed []store.Task, err error) {
 	f := store.TaskFilter{Batch: additions(lib), From: w.o.Now().Add(-additionsTime)}
-	for before := int64(0); ; {
-		tasks, err := w.o.Store.FilterTasks(ctx, f, before, 0)
-		if err != nil {
-			return sum, nil, err
-		}
-		for _, t := range tasks {
-			sum.count(t)
-			if t.State == concordat.TaskFailed && len(failed) < additionsShown {
-				failed = append(failed, t)
-			}
-		}
-		if len(tasks) < store.MaxPage || sum.Files >= maxAdditions {
-			return sum, failed, nil
-		}
-		before = tasks[len(tasks)-1].Seq
+	sums, err := w.o.Store.SumTasks(ctx, f)
+	if err != nil {
+		return sum, nil, err
 	}
+	for _, s := range sums {
+		sum.count(s)
+	}
+	if sum.Failed > 0 {
+		f.States = OneState(concordat.TaskFailed)
+		failed, err = w.o.Store.FilterTasks(ctx, f, 0, additionsShown)
+	}
+	return sum, failed, err
 }
 
 // additionsPage lists what was handed in for a library.

@@ -112,7 +112,7 @@ func (w reportPages) readTask(r *http.Request, v *Visitor, t store.Task, part bo
 	if p.row, err = w.Checks.row(r.Context(), v, t); err != nil || !HasReport(t) {
 		return p, nil, err
 	}
-	if p.Review, err = w.Review(r.Context(), t.ID); err != nil {
+	if p.Review, err = w.Review(r.Context(), t); err != nil {
 		return nil, nil, err
 	}
 	see := w.Sees(v, p.Review)
@@ -432,7 +432,7 @@ func (w pdfWriter) Write(b []byte) (int, error) {
 
 // WritePDF writes the report with the comments on it, if the visitor sees those.
 func (w reportPages) WritePDF(rw http.ResponseWriter, r *http.Request, v *Visitor, rep *report.Report) error {
-	now, err := w.Review(r.Context(), rep.Task)
+	now, err := w.ReviewOf(r.Context(), rep.Task)
 	if err != nil {
 		return err
 	}

@@ -61,13 +61,23 @@ type change struct {
 	before, after report.Rules
 }
 
+// ReviewOf reads what people decided about the task of this ID.
+func (w *Web) ReviewOf(ctx context.Context, id concordat.TaskID) (*Review, error) {
+	t, err := w.o.Store.Task(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return w.Review(ctx, t)
+}
+
 // Review reads what people decided about a task.
-func (w *Web) Review(ctx context.Context, id concordat.TaskID) (*Review, error) {
+func (w *Web) Review(ctx context.Context, t store.Task) (*Review, error) {
+	id := t.ID
 	all, err := w.o.Store.Reviews(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	first, err := w.Checks.firstRules(ctx, id)
+	first, err := w.Checks.firstRules(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -226,13 +236,13 @@ func (w reportPages) reviewForm(rw http.ResponseWriter, r *http.Request, v *Visi
 	if err != nil {
 		return t, nil, err
 	}
-	now, err := w.Review(r.Context(), t.ID)
+	now, err := w.Review(r.Context(), t)
 	return t, now, err
 }
 
 // FormerRules returns the rules before the latest change that was not itself undone.
-func (w reportPages) FormerRules(ctx context.Context, id concordat.TaskID) (report.Rules, error) {
-	all, err := w.o.Store.Reviews(ctx, id)
+func (w reportPages) FormerRules(ctx context.Context, t store.Task) (report.Rules, error) {
+	all, err := w.o.Store.Reviews(ctx, t.ID)
 	if err != nil {
 		return report.Rules{}, err
 	}
@@ -247,11 +257,11 @@ func (w reportPages) FormerRules(ctx context.Context, id concordat.TaskID) (repo
 		}
 	}
 	if len(stack) < 2 {
-		return w.Checks.firstRules(ctx, id)
+		return w.Checks.firstRules(ctx, t)
 	}
 	var rules report.Rules
 	if err := json.Unmarshal(stack[len(stack)-2], &rules); err != nil {
-		return rules, fmt.Errorf("rules of %s: %w: %v", id, concordat.ErrCorrupt, err)
+		return rules, fmt.Errorf("rules of %s: %w: %v", t.ID, concordat.ErrCorrupt, err)
 	}
 	return rules, nil
 }

@@ -33,7 +33,7 @@ func (w reportPages) changeRules(rw http.ResponseWriter, r *http.Request, v *Vis
 		return
 	}
 	seq := 0
-	if now, err := w.Review(r.Context(), t.ID); err == nil && len(now.Log) > 0 {
+	if now, err := w.Review(r.Context(), t); err == nil && len(now.Log) > 0 {
 		seq = now.Log[len(now.Log)-1].Seq
 	}
 	http.Redirect(rw, r, w.afterRules(r, t, rules, seq), http.StatusSeeOther)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"concordat"
@@ -33,11 +34,10 @@ type ShownScore struct {
 
 // Scores returns the scores of those checks that have a report.
 func (w reportPages) Scores(ctx context.Context, v *Visitor, tasks []store.Task) (map[concordat.TaskID]ShownScore, error) {
-	var ids []concordat.TaskID
-	for _, t := range tasks {
-		if HasReport(t) {
-			ids = append(ids, t.ID)
-		}
+	tasks = slices.DeleteFunc(slices.Clone(tasks), func(t store.Task) bool { return !HasReport(t) })
+	ids := make([]concordat.TaskID, len(tasks))
+	for i, t := range tasks {
+		ids[i] = t.ID
 	}
 	known, err := w.o.Store.Scores(ctx, ids)
 	if err != nil {
@@ -45,8 +45,12 @@ func (w reportPages) Scores(ctx context.Context, v *Visitor, tasks []store.Task)
 	}
 	out := map[concordat.TaskID]ShownScore{}
 	began := time.Now() // bounds work, and is no time that anybody sees
-	for _, id := range ids {
-		now, err := w.Review(ctx, id)
+	for _, t := range tasks {
+		id := t.ID
+		now, err := w.Review(ctx, t)
+		if errors.Is(err, concordat.ErrNotFound) {
+			continue // deleted since
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -416,10 +416,6 @@ func (w checkPages) ruleWishes(ctx context.Context, v *Visitor, j *site.Job, f u
 
 // firstRules are the rules with which the report of a task begins: those chosen when it was handed in,
 // else those of its batch, else those of the site.
-func (w checkPages) firstRules(ctx context.Context, id concordat.TaskID) (report.Rules, error) {
-	t, err := w.o.Store.Task(ctx, id)
-	if err != nil {
-		return report.Rules{}, err
-	}
+func (w checkPages) firstRules(ctx context.Context, t store.Task) (report.Rules, error) {
 	return site.FirstRules(ctx, w.o.Store, t, w.o.Rules())
 }

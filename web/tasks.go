@@ -187,7 +187,7 @@ func (w *Web) CurrentReport(ctx context.Context, v *Visitor, t store.Task, in re
 	if !HasReport(t) {
 		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	}
-	now, err := w.Review(ctx, t.ID)
+	now, err := w.Review(ctx, t)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -21,6 +22,36 @@ func testTaskCounts(t *testing.T, p Place) {
 	if n[concordat.TaskQueued] != 2 || n[concordat.TaskFailed] != 1 || n[concordat.TaskRunning] != 0 {
 		t.Errorf("counts %v", n)
 	}
+}
+
+// Tasks are summed up by state, those that are done by cause as well; the filter holds here too.
+func testTaskSums(t *testing.T, p Place) {
+	db, c := open(t, p)
+	ctx := t.Context()
+	for i, batch := range []string{"b", "b", "b", "b", "b", "b", "other"} {
+		must(t, db.CreateTask(ctx, store.Task{Task: concordat.Task{ID: concordat.TaskID('a' + rune(i)), Made: c.now()}, Batch: batch}))
+	}
+	added := store.Cause{Code: store.CauseAdded, Numbers: []int{2, 0, 1, 0}}
+	for _, cause := range []store.Cause{added, added, {}} {
+		claimed, err := db.ClaimTask(ctx, store.LaneAll, "serve", time.Minute)
+		must(t, err)
+		must(t, db.FinishTask(ctx, claimed, concordat.TaskDone, cause))
+	}
+	must(t, db.CancelTask(ctx, "d", store.Cause{Detail: "one"}))
+	must(t, db.CancelTask(ctx, "e", store.Cause{Detail: "another"}))
+	must(t, db.CancelTask(ctx, "g", store.Cause{Detail: "elsewhere"}))
+	sums, err := db.SumTasks(ctx, store.TaskFilter{Batch: "b"})
+	must(t, err)
+	got := map[string]int{}
+	for _, s := range sums {
+		got[string(s.State)+" "+s.Cause.String()] += s.Tasks
+	}
+	want := map[string]int{"done " + added.String(): 2, "done ": 1, "failed ": 2, "queued ": 1}
+	if len(sums) != len(want) || !maps.Equal(got, want) {
+		t.Errorf("sums %v, want %v", got, want)
+	}
+	_, err = db.SumTasks(ctx, store.TaskFilter{Stage: "none"})
+	wantErr(t, err, concordat.ErrInvalid)
 }
 
 // A failed task can be begun again; one that is at work, or done, cannot, and no former claim of it counts.

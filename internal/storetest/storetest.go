@@ -87,6 +87,7 @@ func Run(t *testing.T, newPlace func(t *testing.T) Place) {
 		{"AuditConcurrent", testAuditConcurrent},
 		{"AuditSearch", testAuditSearch},
 		{"TaskCounts", testTaskCounts},
+		{"TaskSums", testTaskSums},
 		{"TaskFilter", testTaskFilter},
 		{"TaskRetry", testTaskRetry},
 		{"Cards", testCards},

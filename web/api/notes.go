@@ -64,7 +64,7 @@ func (w api) reviews(ctx context.Context, in *apiListInput, rules bool) (out []s
 	if err != nil {
 		return nil, "", err
 	}
-	now, err := w.Review(ctx, t.ID)
+	now, err := w.Review(ctx, t)
 	if err != nil {
 		return nil, "", err
 	}
@@ -170,7 +170,7 @@ func (w api) apiVerdict(ctx context.Context, in *apiCheckInput) (*apiVerdictOutp
 	if err != nil {
 		return nil, err
 	}
-	now, err := w.Review(ctx, t.ID)
+	now, err := w.Review(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func (w api) noted(ctx context.Context, id string) (*web.Review, *report.Report,
 	if err != nil {
 		return nil, nil, err
 	}
-	now, err := w.Review(ctx, t.ID)
+	now, err := w.Review(ctx, t)
 	if err != nil || !web.HasReport(t) {
 		return now, nil, err
 	}
@@ -308,7 +308,7 @@ func (w api) apiAddNote(ctx context.Context, id, key string, f url.Values, passa
 		if err != nil {
 			return nil, err
 		}
-		now, err := w.Review(ctx, t.ID)
+		now, err := w.Review(ctx, t)
 		if err != nil {
 			return nil, err
 		}

@@ -99,7 +99,7 @@ func (w api) apiReview(ctx context.Context, in *apiCheckInput) (*apiReviewOutput
 	}
 	var now *web.Review
 	if err == nil {
-		now, err = w.Review(ctx, t.ID)
+		now, err = w.Review(ctx, t)
 	}
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (w api) apiReviewed(ctx context.Context, id string) (*web.Visitor, store.Ta
 	if err != nil {
 		return v, t, nil, err
 	}
-	now, err := w.Review(ctx, t.ID)
+	now, err := w.Review(ctx, t)
 	return v, t, now, err
 }
 

@@ -234,7 +234,7 @@ func (w api) reviewed(ctx context.Context, v *web.Visitor, id string) (*reviewed
 	if !web.HasReport(t) {
 		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	}
-	now, err := w.Review(ctx, t.ID)
+	now, err := w.Review(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -292,7 +292,7 @@ func (w api) apiUndoRules(ctx context.Context, in *ConditionInput) (*apiRulesOut
 		if r.now.Changes == 0 {
 			return report.Rules{}, fmt.Errorf("%w: the rules were not changed", concordat.ErrInvalid)
 		}
-		return w.Reports.FormerRules(ctx, r.task.ID)
+		return w.Reports.FormerRules(ctx, r.task)
 	})
 }
 

@@ -281,7 +281,7 @@ func (d *Tool) outcome(ctx context.Context, a *store.LTIAsset) (r lti.Report, ov
 		if err != nil {
 			return r, false, err
 		}
-		now, err := d.w.Review(ctx, t.ID)
+		now, err := d.w.Review(ctx, t)
 		if err != nil {
 			return r, false, err
 		}

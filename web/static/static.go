@@ -4,7 +4,6 @@ package static
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -14,7 +13,10 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 //go:embed *.css *.js *.svg
@@ -69,21 +71,29 @@ func New(further map[string][]byte) (Files, error) {
 func newAsset(name string, b []byte) *asset {
 	sum := sha256.Sum256(b)
 	a := &asset{content: b, kind: mime.TypeByExtension(path.Ext(name)), digest: hex.EncodeToString(sum[:8])}
-	if z := zipped(b, gzip.BestCompression); len(z) < len(b) {
+	if z := zipped(b, newZipper(gzip.BestCompression)); len(z) < len(b) {
 		a.zipped = z
 	}
 	return a
 }
 
-// zipped returns b in the form of gzip (RFC 1952).
-func zipped(b []byte, level int) []byte {
-	var out bytes.Buffer
-	z, err := gzip.NewWriterLevel(&out, level)
+func newZipper(level int) *gzip.Writer {
+	z, err := gzip.NewWriterLevel(nil, level)
 	if err != nil {
 		panic(err) // a level of the package's own
 	}
-	_, _ = z.Write(b) // a buffer takes everything
-	_ = z.Close()
+	return z
+}
+
+// pageZippers compress pages. Their tables, of some 100 KiB, are used again: to make them costs more than most pages do.
+var pageZippers = sync.Pool{New: func() any { return newZipper(gzip.BestSpeed) }}
+
+// zipped returns b in the form of gzip (RFC 1952).
+func zipped(b []byte, by *gzip.Writer) []byte {
+	var out bytes.Buffer
+	by.Reset(&out)
+	_, _ = by.Write(b) // a buffer takes everything
+	_ = by.Close()
 	return out.Bytes()
 }
 
@@ -155,7 +165,9 @@ func Send(rw http.ResponseWriter, r *http.Request, code int, body []byte) {
 	h.Add("Vary", "Accept-Encoding")
 	if len(body) >= leastZipped && r.Method == http.MethodGet && takesGzip(r) {
 		h.Set("Content-Encoding", "gzip")
-		body = zipped(body, gzip.BestSpeed)
+		z := pageZippers.Get().(*gzip.Writer)
+		body = zipped(body, z)
+		pageZippers.Put(z)
 	}
 	rw.WriteHeader(code)
 	_, _ = rw.Write(body) // a browser that went away misses nothing
