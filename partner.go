@@ -161,16 +161,16 @@ func Commit(salt []byte, text [sha256.Size]byte) [sha256.Size]byte {
 	return sha256.Sum256(append(b, text[:]...))
 }
 
-// Tell is the answer to an Ask.
-type Tell struct {
-	Libraries []LibraryTell  // one for each library asked, in its order
-	Documents []DocumentTell // of libraries with level counts or above, most matches first
-	Hits      []Hit          // of libraries with level metadata or above: by Sentence, falling Closeness, Document, Ordinal
-	Statement Statement      `json:"-"`
+// SiteAnswer is the answer to an Ask.
+type SiteAnswer struct {
+	Libraries []LibraryAnswer  // one for each library asked, in its order
+	Documents []DocumentAnswer // of libraries with level counts or above, most matches first
+	Hits      []Hit            // of libraries with level metadata or above: by Sentence, falling Closeness, Document, Ordinal
+	Statement Statement        `json:"-"`
 }
 
-// LibraryTell is the part of a Tell about one library.
-type LibraryTell struct {
+// LibraryAnswer is the part of a SiteAnswer about one library.
+type LibraryAnswer struct {
 	Library   LibraryID
 	Level     Show     // granted; ShowNothing with a Refusal
 	Refusal   *Refusal // nil: answered
@@ -185,10 +185,10 @@ type LibraryTell struct {
 	Standing                       bool // the ask stays, and later matches will be told
 }
 
-// DocumentTell is a partner's document with matches. From ShowMetadata on it says which.
-type DocumentTell struct {
+// DocumentAnswer is a partner's document with matches. From ShowMetadata on it says which.
+type DocumentAnswer struct {
 	Handle  Handle
-	Library int // index into Tell.Libraries
+	Library int // index into SiteAnswer.Libraries
 	Matches int // sentences of the ask that it matches; at ShowCounts fewer than three are 2
 	Title   string
 	Author  string
@@ -213,7 +213,7 @@ const (
 // Hit is one sentence of a partner near one that was asked.
 type Hit struct {
 	Sentence  int // index into Ask.Sentences
-	Document  int // index into Tell.Documents
+	Document  int // index into SiteAnswer.Documents
 	Ordinal   int // of the sentence in its document
 	Closeness Closeness
 	// Documents is the number of documents of the partner's that hold the sentence: up to 20 those of this answer, above
@@ -350,25 +350,25 @@ type Catalogue struct {
 
 // OpenLibrary is a library as a partner sees it.
 type OpenLibrary struct {
-	ID          LibraryID   `json:"id"`
-	Title       string      `json:"title"`
-	Description string      `json:"description,omitempty"`
-	Documents   int         `json:"documents"` // rounded up to two digits
-	Level       Show        `json:"level"`     // the most that is shown
-	Outline     string      `json:"outline,omitempty"`
-	Purposes    []string    `json:"purposes,omitempty"` // empty: any
-	Ship        bool        `json:"ship,omitempty"`     // may be mirrored
-	Standing    bool        `json:"standing,omitempty"` // keeps standing asks
-	Ready       []EpochTell `json:"ready"`
-	Embargo     time.Time   `json:"embargo,omitzero"`
-	Expires     time.Time   `json:"expires,omitzero"`
+	ID          LibraryID        `json:"id"`
+	Title       string           `json:"title"`
+	Description string           `json:"description,omitempty"`
+	Documents   int              `json:"documents"` // rounded up to two digits
+	Level       Show             `json:"level"`     // the most that is shown
+	Outline     string           `json:"outline,omitempty"`
+	Purposes    []string         `json:"purposes,omitempty"` // empty: any
+	Ship        bool             `json:"ship,omitempty"`     // may be mirrored
+	Standing    bool             `json:"standing,omitempty"` // keeps standing asks
+	Ready       []EpochReadiness `json:"ready"`
+	Embargo     time.Time        `json:"embargo,omitzero"`
+	Expires     time.Time        `json:"expires,omitzero"`
 	// Budget of sentences and of disclosures a day; negative: no limit.
 	Sentences   int `json:"sentences"`
 	Disclosures int `json:"disclosures"`
 }
 
-// EpochTell says how much of a library has fingerprints of an epoch.
-type EpochTell struct {
+// EpochReadiness says how much of a library has fingerprints of an epoch.
+type EpochReadiness struct {
 	Epoch  Epoch   `json:"epoch"`
 	Scheme Scheme  `json:"scheme"`
 	Ready  float64 `json:"ready"` // share of documents, 0 to 1
@@ -411,12 +411,12 @@ type ShippedSentence struct {
 
 // Notice tells a partner something it did not ask for now.
 type Notice struct {
-	Kind    string    // NoticeAlert, NoticeWithdrawn, NoticeDisclosure, NoticeEnded
-	Job     JobID     // of the ask; zero for NoticeWithdrawn
-	Library LibraryID // withdrawn
-	Tell    *Tell     // alerts: what matches now
+	Kind    string      // NoticeAlert, NoticeWithdrawn, NoticeDisclosure, NoticeEnded
+	Job     JobID       // of the ask; zero for NoticeWithdrawn
+	Library LibraryID   // withdrawn
+	Answer  *SiteAnswer `json:"Tell"` // alerts: what matches now
 	// Asked is len(Ask.Sentences) of the standing ask as the partner received it, padding included. The
-	// transport needs it to give the hits of Tell the asker's own sentence numbers; 0 drops them.
+	// transport needs it to give the hits of SiteAnswer the asker's own sentence numbers; 0 drops them.
 	Asked int
 	Words string
 	At    time.Time
@@ -436,7 +436,7 @@ const (
 type Partner interface {
 	Site() SiteID
 	Catalogue(ctx context.Context) (*Catalogue, error)
-	Ask(ctx context.Context, a *Ask) (*Tell, error)
+	Ask(ctx context.Context, a *Ask) (*SiteAnswer, error)
 	Outline(ctx context.Context, a *OutlineAsk) (*Outlines, error)
 	Edges(ctx context.Context, a *EdgesAsk) (*Edges, error)
 	Reveal(ctx context.Context, a *RevealAsk) (*Revealed, error)
@@ -449,7 +449,7 @@ type Partner interface {
 // caller.
 type Answerer interface {
 	OpenTo(ctx context.Context, from SiteID) (*Catalogue, error)
-	Answer(ctx context.Context, from SiteID, a *Ask) (*Tell, error)
+	Answer(ctx context.Context, from SiteID, a *Ask) (*SiteAnswer, error)
 	AnswerOutline(ctx context.Context, from SiteID, a *OutlineAsk) (*Outlines, error)
 	AnswerEdges(ctx context.Context, from SiteID, a *EdgesAsk) (*Edges, error)
 	AnswerReveal(ctx context.Context, from SiteID, a *RevealAsk) (*Revealed, error)

@@ -160,7 +160,7 @@ func (s *answers) ask(ctx context.Context, from concordat.SiteID, payload []byte
 	if err != nil {
 		return nil, err
 	}
-	return appendFitting(&wire.Told{Epoch: a.Epoch, Scheme: a.Scheme, Tell: *t})
+	return appendFitting(&wire.EpochAnswer{Epoch: a.Epoch, Scheme: a.Scheme, Answer: *t})
 }
 
 // maxAnswer is the most bytes of a payload that fit into one reply beside what the transport adds.
@@ -169,16 +169,16 @@ const maxAnswer = crypto.MaxPayload - 4096
 // appendFitting returns the payload of t. If it is too long for one message, each sentence keeps its
 // nearest hits, and libraries whose sentences lost some are marked as capped. It fails if even one hit a sentence is too
 // much.
-func appendFitting(t *wire.Told) ([]byte, error) {
-	b, err := wire.AppendTold(nil, t)
+func appendFitting(t *wire.EpochAnswer) ([]byte, error) {
+	b, err := wire.AppendAnswer(nil, t)
 	most := 0
-	for _, n := range hitsPerSentence(t.Tell.Hits) {
+	for _, n := range hitsPerSentence(t.Answer.Hits) {
 		most = max(most, n)
 	}
 	for limit := most / 2; err == nil && len(b) > maxAnswer && limit > 0; limit /= 2 {
 		v := *t
-		v.Tell = nearest(&t.Tell, limit)
-		b, err = wire.AppendTold(nil, &v)
+		v.Answer = nearest(&t.Answer, limit)
+		b, err = wire.AppendAnswer(nil, &v)
 	}
 	return b, err
 }
@@ -192,7 +192,7 @@ func hitsPerSentence(hits []concordat.Hit) map[int]int {
 }
 
 // nearest returns t with at most limit hits for each sentence. Hits of one sentence come nearest first.
-func nearest(t *concordat.Tell, limit int) concordat.Tell {
+func nearest(t *concordat.SiteAnswer, limit int) concordat.SiteAnswer {
 	v := *t
 	v.Libraries, v.Hits = slices.Clone(t.Libraries), nil
 	kept := map[int]int{}
@@ -217,12 +217,12 @@ func (s *answers) notice(ctx context.Context, from concordat.SiteID, payload []b
 	if err != nil {
 		return nil, err
 	}
-	if n.Tell != nil {
+	if n.Answer != nil {
 		order := wire.Order(orderKey(s.order, from, n.Job, n.Asked), n.Asked)
 		if n.Asked == 0 {
-			n.Tell.Hits = nil
+			n.Answer.Hits = nil
 		}
-		if err := wire.Restore(n.Tell, order, len(order)); err != nil {
+		if err := wire.Restore(n.Answer, order, len(order)); err != nil {
 			return nil, err
 		}
 	}

@@ -16,12 +16,12 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// tellOf answers n sentences with two hits each, in twenty documents.
-func tellOf(n int) concordat.Tell {
-	t := concordat.Tell{Libraries: []concordat.LibraryTell{{Library: "theses", Level: concordat.ShowMetadata, Exists: true, Ready: 1,
+// answerOf answers n sentences with two hits each, in twenty documents.
+func answerOf(n int) concordat.SiteAnswer {
+	t := concordat.SiteAnswer{Libraries: []concordat.LibraryAnswer{{Library: "theses", Level: concordat.ShowMetadata, Exists: true, Ready: 1,
 		Documents: 20, Sentences: n, LeftSentences: 1000, LeftDisclosures: 10}}}
 	for d := range 20 {
-		t.Documents = append(t.Documents, concordat.DocumentTell{Handle: handleOf(d), Matches: n / 10,
+		t.Documents = append(t.Documents, concordat.DocumentAnswer{Handle: handleOf(d), Matches: n / 10,
 			Title: "On the Measurement of Things, Volume 1", Author: "A. Author", Contact: "library@example.org", Outline: concordat.OutlineWords})
 	}
 	for i := range 2 * n {
@@ -42,7 +42,7 @@ func BenchmarkSealing(b *testing.B) {
 			ownerID, _ := owner.Roster.Self()
 			r := mathrand.New(mathrand.NewPCG(1, 2))
 			a := submission(r, library(r, "", 1, 10), n)
-			told := wire.Told{Epoch: a.Epoch, Scheme: a.Scheme, Tell: tellOf(n)}
+			told := wire.EpochAnswer{Epoch: a.Epoch, Scheme: a.Scheme, Answer: answerOf(n)}
 			policy := crypto.Policy{Types: []crypto.MessageType{crypto.TypeQuery}}
 			var up, down int
 			start := cputime.Used()
@@ -62,7 +62,7 @@ func BenchmarkSealing(b *testing.B) {
 				got, err := wire.ParseRequest(o.Payload)
 				check(b, err)
 				_, err = wire.ParseAsk(got.Payload)
-				body := must(b, wire.AppendTold, &told, err)
+				body := must(b, wire.AppendAnswer, &told, err)
 				signed := federation.AnswerTo(crypto.TypeQuery, got.Payload)
 				signed.Asker, signed.At, signed.Payload = askerID.Site(), now, body
 				_, signature, err := ownerID.SignAnswer(&signed)
@@ -77,9 +77,9 @@ func BenchmarkSealing(b *testing.B) {
 				signed = federation.AnswerTo(crypto.TypeQuery, payload)
 				signed.Asker, signed.At, signed.Payload = askerID.Site(), now, r.Payload
 				check(b, to.VerifyAnswer(1, &signed, r.Signature[:]))
-				t, err := wire.ParseTold(r.Payload)
+				t, err := wire.ParseAnswer(r.Payload)
 				check(b, err)
-				check(b, wire.Restore(&t.Tell, order, n))
+				check(b, wire.Restore(&t.Answer, order, n))
 				up, down = len(env), len(answer)
 			}
 			cputime.Report(b, start, b.N, "op")

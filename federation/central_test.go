@@ -19,7 +19,7 @@ type found struct {
 	close    concordat.Closeness
 }
 
-func collect(t *concordat.Tell) []found {
+func collect(t *concordat.SiteAnswer) []found {
 	var all []found
 	for _, h := range t.Hits {
 		all = append(all, found{h.Sentence, t.Documents[h.Document].Title, h.Ordinal, h.Closeness})
@@ -60,7 +60,7 @@ func TestFederatedEqualsCentral(t *testing.T) {
 		}
 		var got []found
 		for tell, err := range federation.Gather(t.Context(), federation.Group{Partners: f.Partners(0)},
-			func(ctx context.Context, p concordat.Partner) (*concordat.Tell, error) {
+			func(ctx context.Context, p concordat.Partner) (*concordat.SiteAnswer, error) {
 				return p.Ask(ctx, a)
 			}) {
 			if err != nil {
@@ -80,7 +80,7 @@ type part struct {
 	numbers []int
 }
 
-func (p *part) Answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (*concordat.Tell, error) {
+func (p *part) Answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (*concordat.SiteAnswer, error) {
 	t, err := p.scan.Answer(ctx, from, a)
 	if err != nil {
 		return nil, err

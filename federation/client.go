@@ -107,7 +107,7 @@ func (c *Client) Catalogue(ctx context.Context) (*concordat.Catalogue, error) {
 }
 
 // Ask asks the first round. What leaves is padded and shuffled; the answer has the caller's numbers.
-func (c *Client) Ask(ctx context.Context, a *concordat.Ask) (*concordat.Tell, error) {
+func (c *Client) Ask(ctx context.Context, a *concordat.Ask) (*concordat.SiteAnswer, error) {
 	padded, order, err := wire.Pad(a, orderKey(c.order, c.site, a.Job, concordat.Padded(len(a.Sentences))), rand.Reader)
 	if err != nil {
 		return nil, err
@@ -116,21 +116,21 @@ func (c *Client) Ask(ctx context.Context, a *concordat.Ask) (*concordat.Tell, er
 	if err != nil {
 		return nil, err
 	}
-	v, statement, err := exchange(ctx, c, crypto.TypeQuery, payload, answering(wire.ParseTold, func(v *wire.Told) error {
+	v, statement, err := exchange(ctx, c, crypto.TypeQuery, payload, answering(wire.ParseAnswer, func(v *wire.EpochAnswer) error {
 		if v.Epoch != a.Epoch || v.Scheme != a.Scheme {
 			return fmt.Errorf("fingerprints of %s, %s were compared, not of %s, %s: %w", v.Epoch, v.Scheme, a.Epoch, a.Scheme,
 				concordat.ErrScheme)
 		}
-		if err := checkTell(a, &v.Tell); err != nil {
+		if err := checkAnswer(a, &v.Answer); err != nil {
 			return err
 		}
-		return wire.Restore(&v.Tell, order, len(a.Sentences))
+		return wire.Restore(&v.Answer, order, len(a.Sentences))
 	}))
 	if err != nil {
 		return nil, err
 	}
-	v.Tell.Statement = statement
-	return &v.Tell, nil
+	v.Answer.Statement = statement
+	return &v.Answer, nil
 }
 
 // orderKey returns the key of the order in which the n padded sentences of a job go to a partner. It
@@ -144,8 +144,8 @@ func orderKey(key [32]byte, site concordat.SiteID, job concordat.JobID, n int) [
 	return [32]byte(mac.Sum(nil))
 }
 
-// checkTell refuses a tell that does not answer a, or shows more than it says it may.
-func checkTell(a *concordat.Ask, t *concordat.Tell) error {
+// checkAnswer refuses a tell that does not answer a, or shows more than it says it may.
+func checkAnswer(a *concordat.Ask, t *concordat.SiteAnswer) error {
 	if len(t.Libraries) != len(a.Libraries) {
 		return fmt.Errorf("%d libraries answered, %d asked", len(t.Libraries), len(a.Libraries))
 	}

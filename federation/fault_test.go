@@ -135,7 +135,7 @@ func (s *script) seal(o *crypto.Opened, t crypto.MessageType, kind string, reque
 }
 
 // liar answers asks with what lie makes of the true tell.
-func liar(lie func(*wire.Told), spoil func(*wire.Reply), kind string, tail ...byte) func(*script) http.HandlerFunc {
+func liar(lie func(*wire.EpochAnswer), spoil func(*wire.Reply), kind string, tail ...byte) func(*script) http.HandlerFunc {
 	return func(s *script) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			o, request, err := s.open(r)
@@ -146,14 +146,14 @@ func liar(lie func(*wire.Told), spoil func(*wire.Reply), kind string, tail ...by
 			if err != nil {
 				panic(err)
 			}
-			told := &wire.Told{Epoch: a.Epoch, Scheme: a.Scheme, Tell: concordat.Tell{
-				Libraries: []concordat.LibraryTell{{Library: a.Libraries[0], Level: concordat.ShowMetadata, Ready: 1, Exists: true, Documents: 1,
+			told := &wire.EpochAnswer{Epoch: a.Epoch, Scheme: a.Scheme, Answer: concordat.SiteAnswer{
+				Libraries: []concordat.LibraryAnswer{{Library: a.Libraries[0], Level: concordat.ShowMetadata, Ready: 1, Exists: true, Documents: 1,
 					Sentences: 1}},
-				Documents: []concordat.DocumentTell{{Matches: 1, Title: "A title"}},
+				Documents: []concordat.DocumentAnswer{{Matches: 1, Title: "A title"}},
 				Hits:      []concordat.Hit{{Sentence: 0, Closeness: concordat.CloseNear}},
 			}}
 			lie(told)
-			payload, err := wire.AppendTold(nil, told)
+			payload, err := wire.AppendAnswer(nil, told)
 			if err != nil {
 				panic(err)
 			}
@@ -162,7 +162,7 @@ func liar(lie func(*wire.Told), spoil func(*wire.Reply), kind string, tail ...by
 	}
 }
 
-func truth(*wire.Told) {}
+func truth(*wire.EpochAnswer) {}
 
 // faults are ways in which a peer does not do its part, each with the kind of error it is to give.
 func faults() map[string]struct {
@@ -265,14 +265,14 @@ func faults() map[string]struct {
 			}
 		}), federation.KindGarbage},
 	}
-	for name, told := range map[string]func(*wire.Told){
-		"lies about its scheme":          func(v *wire.Told) { v.Scheme = "natural@fedcba9876543210" },
-		"lies about its epoch":           func(v *wire.Told) { v.Epoch.Number = 7 },
-		"answers for another library":    func(v *wire.Told) { v.Tell.Libraries[0].Library = "other" },
-		"answers for too many libraries": func(v *wire.Told) { v.Tell.Libraries = append(v.Tell.Libraries, v.Tell.Libraries[0]) },
-		"hits what was not asked":        func(v *wire.Told) { v.Tell.Hits[0].Sentence = 64 },
-		"shows more than was asked":      func(v *wire.Told) { v.Tell.Libraries[0].Level = concordat.ShowPassage },
-		"shows more than it grants":      func(v *wire.Told) { v.Tell.Libraries[0].Level = concordat.ShowCounts },
+	for name, told := range map[string]func(*wire.EpochAnswer){
+		"lies about its scheme":          func(v *wire.EpochAnswer) { v.Scheme = "natural@fedcba9876543210" },
+		"lies about its epoch":           func(v *wire.EpochAnswer) { v.Epoch.Number = 7 },
+		"answers for another library":    func(v *wire.EpochAnswer) { v.Answer.Libraries[0].Library = "other" },
+		"answers for too many libraries": func(v *wire.EpochAnswer) { v.Answer.Libraries = append(v.Answer.Libraries, v.Answer.Libraries[0]) },
+		"hits what was not asked":        func(v *wire.EpochAnswer) { v.Answer.Hits[0].Sentence = 64 },
+		"shows more than was asked":      func(v *wire.EpochAnswer) { v.Answer.Libraries[0].Level = concordat.ShowPassage },
+		"shows more than it grants":      func(v *wire.EpochAnswer) { v.Answer.Libraries[0].Level = concordat.ShowCounts },
 	} {
 		m[name] = fault{web(liar(told, nil, "tell")), federation.KindGarbage}
 	}
@@ -319,7 +319,7 @@ func TestFaults(t *testing.T) {
 		kind[s.ID], name[s.ID] = fault.kind, what
 	}
 	seen := 0
-	for got, err := range federation.Gather(t.Context(), g, func(ctx context.Context, p concordat.Partner) (*concordat.Tell,
+	for got, err := range federation.Gather(t.Context(), g, func(ctx context.Context, p concordat.Partner) (*concordat.SiteAnswer,
 		error) {
 		return p.Ask(ctx, a)
 	}) {
@@ -327,7 +327,7 @@ func TestFaults(t *testing.T) {
 		if got.Site == f.ID(1) {
 			if err != nil {
 				t.Errorf("the honest peer: %v", err)
-			} else if diff := gocmp.Diff(sortedTell(want), sortedTell(got.Value), ignoreStatements, cmpopts.EquateEmpty()); diff != "" {
+			} else if diff := gocmp.Diff(sortedAnswer(want), sortedAnswer(got.Value), ignoreStatements, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("the honest peer says something else (-alone +among others):\n%s", diff)
 			}
 			continue

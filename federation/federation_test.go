@@ -19,8 +19,8 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// sortedTell returns t with documents in the order of their handles, so that answers can be compared.
-func sortedTell(t *concordat.Tell) *concordat.Tell {
+// sortedAnswer returns t with documents in the order of their handles, so that answers can be compared.
+func sortedAnswer(t *concordat.SiteAnswer) *concordat.SiteAnswer {
 	v := *t
 	place := make([]int, len(t.Documents))
 	for i := range place {
@@ -60,7 +60,7 @@ func TestAskEqualsDirect(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%d sentences: %v", n, err)
 		}
-		if diff := gocmp.Diff(sortedTell(want), sortedTell(got), ignoreStatements, cmpopts.EquateEmpty()); diff != "" {
+		if diff := gocmp.Diff(sortedAnswer(want), sortedAnswer(got), ignoreStatements, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%d sentences (-direct +over the wire):\n%s", n, diff)
 		}
 	}
@@ -130,7 +130,7 @@ func TestRounds(t *testing.T) {
 		t.Errorf("catalogue: got %+v, want %+v", c, want)
 	}
 	tell, err := p.Ask(ctx, submission(r, answers, 20))
-	check("ask", "tell", tell.Statement, err, func(b []byte) error { _, err := wire.ParseTold(b); return err })
+	check("ask", "tell", tell.Statement, err, func(b []byte) error { _, err := wire.ParseAnswer(b); return err })
 	o, err := p.Outline(ctx, &concordat.OutlineAsk{Job: job, Epoch: fedtest.Epoch,
 		Documents: []concordat.OutlineOf{{Handle: handleOf(1), Ordinals: []int{3, 4}}, {Handle: handleOf(2)}}})
 	check("outline", "outlines", o.Statement, err, func(b []byte) error { _, err := wire.ParseOutlines(b); return err })
@@ -226,11 +226,12 @@ type crowd struct{ scan }
 
 const crowded = 64 // hits of a sentence
 
-func (c *crowd) Answer(_ context.Context, _ concordat.SiteID, a *concordat.Ask) (*concordat.Tell, error) {
-	t := &concordat.Tell{Libraries: []concordat.LibraryTell{{Library: a.Libraries[0], Level: concordat.ShowMetadata, Ready: 1, Exists: true,
+func (c *crowd) Answer(_ context.Context, _ concordat.SiteID, a *concordat.Ask) (*concordat.SiteAnswer, error) {
+	t := &concordat.SiteAnswer{Libraries: []concordat.LibraryAnswer{{
+		Library: a.Libraries[0], Level: concordat.ShowMetadata, Ready: 1, Exists: true,
 		Documents: crowded, Sentences: len(a.Sentences)}}}
 	for d := range crowded {
-		t.Documents = append(t.Documents, concordat.DocumentTell{Handle: handleOf(d), Matches: len(a.Sentences)})
+		t.Documents = append(t.Documents, concordat.DocumentAnswer{Handle: handleOf(d), Matches: len(a.Sentences)})
 	}
 	for i := range a.Sentences {
 		for d := range crowded {

@@ -57,11 +57,11 @@ func titleOf(title string, document int) string { return fmt.Sprintf("%s %d", ti
 func (s *scan) OpenTo(context.Context, concordat.SiteID) (*concordat.Catalogue, error) {
 	return &concordat.Catalogue{Libraries: []concordat.OpenLibrary{{
 		ID: "theses", Title: s.title, Documents: len(s.documents), Level: s.level, Sentences: -1, Disclosures: 500,
-		Ready: []concordat.EpochTell{{Epoch: fedtest.Epoch, Scheme: scheme, Ready: 1}},
+		Ready: []concordat.EpochReadiness{{Epoch: fedtest.Epoch, Scheme: scheme, Ready: 1}},
 	}}}, nil
 }
 
-func (s *scan) Answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (*concordat.Tell, error) {
+func (s *scan) Answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (*concordat.SiteAnswer, error) {
 	s.mu.Lock()
 	s.asks, s.from = append(s.asks, a), append(s.from, from)
 	before := s.before
@@ -71,7 +71,7 @@ func (s *scan) Answer(ctx context.Context, from concordat.SiteID, a *concordat.A
 			return nil, err
 		}
 	}
-	t := &concordat.Tell{Libraries: []concordat.LibraryTell{{Library: a.Libraries[0], Level: s.level, Ready: 1, LeftSentences: -1,
+	t := &concordat.SiteAnswer{Libraries: []concordat.LibraryAnswer{{Library: a.Libraries[0], Level: s.level, Ready: 1, LeftSentences: -1,
 		LeftDisclosures: 400}}}
 	sentences := map[int]bool{}
 	for d, prints := range s.documents {
@@ -85,7 +85,7 @@ func (s *scan) Answer(ctx context.Context, from concordat.SiteID, a *concordat.A
 			}
 		}
 		if len(matched) > 0 {
-			t.Documents = append(t.Documents, concordat.DocumentTell{Handle: handleOf(d), Matches: len(matched), Title: titleOf(s.title, d),
+			t.Documents = append(t.Documents, concordat.DocumentAnswer{Handle: handleOf(d), Matches: len(matched), Title: titleOf(s.title, d),
 				Outline: concordat.OutlineWords})
 		}
 	}

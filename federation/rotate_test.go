@@ -199,13 +199,13 @@ func TestAlert(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &concordat.Notice{Kind: concordat.NoticeAlert, Job: a.Job, Tell: later, Asked: len(padded.Sentences),
+	n := &concordat.Notice{Kind: concordat.NoticeAlert, Job: a.Job, Answer: later, Asked: len(padded.Sentences),
 		At: time.Now().UTC().Truncate(time.Millisecond)}
 	if err := f.Partner(1, 0).Notify(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}
 	var got []concordat.Hit
-	for _, h := range asking.notices[0].Tell.Hits {
+	for _, h := range asking.notices[0].Answer.Hits {
 		if h.Sentence < len(a.Sentences) { // not a dummy
 			got = append(got, h)
 		}
@@ -217,7 +217,7 @@ func TestAlert(t *testing.T) {
 	if err := f.Partner(1, 0).Notify(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}
-	if hits := asking.notices[1].Tell.Hits; len(hits) != 0 {
+	if hits := asking.notices[1].Answer.Hits; len(hits) != 0 {
 		t.Errorf("without the number asked: %d hits, want none", len(hits))
 	}
 }

@@ -218,7 +218,7 @@ type holding struct {
 	came, proceed chan struct{}
 }
 
-func (h *holding) Answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (*concordat.Tell, error) {
+func (h *holding) Answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (*concordat.SiteAnswer, error) {
 	if from == h.hold {
 		h.came <- struct{}{}
 		<-h.proceed

@@ -138,9 +138,9 @@ func TestExchangeVector(t *testing.T) {
 	if err := ownerCard.VerifyAnswer(reply.KeyEpoch, &signed, reply.Signature[:]); err != nil {
 		t.Error(err)
 	}
-	told, err := wire.ParseTold(reply.Payload)
-	if err != nil || told.Tell.Documents[0].Title != "A title" || told.Scheme != scheme {
-		t.Errorf("the reply holds something else: %+v, %v", told, err)
+	answer, err := wire.ParseAnswer(reply.Payload)
+	if err != nil || answer.Answer.Documents[0].Title != "A title" || answer.Scheme != scheme {
+		t.Errorf("the reply holds something else: %+v, %v", answer, err)
 	}
 }
 
@@ -156,10 +156,10 @@ func writeExchange(t *testing.T, asker, owner *crypto.Identity, askerCard, owner
 	check(t, err)
 	o, err := v.Open()
 	check(t, err)
-	body, err := wire.AppendTold(nil, &wire.Told{Epoch: fedtest.Epoch, Scheme: scheme, Tell: concordat.Tell{
-		Libraries: []concordat.LibraryTell{{Library: "theses", Level: concordat.ShowMetadata, Ready: 1, Exists: true, Documents: 1,
+	body, err := wire.AppendAnswer(nil, &wire.EpochAnswer{Epoch: fedtest.Epoch, Scheme: scheme, Answer: concordat.SiteAnswer{
+		Libraries: []concordat.LibraryAnswer{{Library: "theses", Level: concordat.ShowMetadata, Ready: 1, Exists: true, Documents: 1,
 			Sentences: 1, LeftSentences: -1, LeftDisclosures: 499}},
-		Documents: []concordat.DocumentTell{{Handle: concordat.Handle{4}, Matches: 1, Title: "A title", Outline: concordat.OutlineWords}},
+		Documents: []concordat.DocumentAnswer{{Handle: concordat.Handle{4}, Matches: 1, Title: "A title", Outline: concordat.OutlineWords}},
 		Hits:      []concordat.Hit{{Sentence: 5, Ordinal: 17, Closeness: concordat.CloseNear, Documents: 1}},
 	}})
 	check(t, err)

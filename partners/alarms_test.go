@@ -121,14 +121,14 @@ func (w *watcher) raised(step string, about concordat.SiteID, kind, words, actio
 // answerer answers catalogues, and asks by a function.
 type answerer struct {
 	concordat.Answerer
-	answer func(a *concordat.Ask) *concordat.Tell
+	answer func(a *concordat.Ask) *concordat.SiteAnswer
 }
 
 func (a answerer) OpenTo(context.Context, concordat.SiteID) (*concordat.Catalogue, error) {
 	return &concordat.Catalogue{}, nil
 }
 
-func (a answerer) Answer(_ context.Context, _ concordat.SiteID, q *concordat.Ask) (*concordat.Tell, error) {
+func (a answerer) Answer(_ context.Context, _ concordat.SiteID, q *concordat.Ask) (*concordat.SiteAnswer, error) {
 	return a.answer(q), nil
 }
 
@@ -195,9 +195,9 @@ func TestSlownessIsSeen(t *testing.T) {
 // order does not.
 func TestLiesAreSeen(t *testing.T) {
 	f := fedtest.New(t, 3, alarmScheme)
-	told := func(level concordat.Show) func(*concordat.Ask) *concordat.Tell {
-		return func(a *concordat.Ask) *concordat.Tell {
-			return &concordat.Tell{Libraries: []concordat.LibraryTell{{Library: a.Libraries[0], Level: level, Ready: 1}}}
+	told := func(level concordat.Show) func(*concordat.Ask) *concordat.SiteAnswer {
+		return func(a *concordat.Ask) *concordat.SiteAnswer {
+			return &concordat.SiteAnswer{Libraries: []concordat.LibraryAnswer{{Library: a.Libraries[0], Level: level, Ready: 1}}}
 		}
 	}
 	f.Answer(1, answerer{answer: told(concordat.ShowCounts)})

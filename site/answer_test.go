@@ -150,7 +150,7 @@ func (o *owner) ask(t testing.TB, text string, level concordat.Show, libs ...con
 	return a
 }
 
-func (o *owner) answer(t testing.TB, from concordat.SiteID, a *concordat.Ask) *concordat.Tell {
+func (o *owner) answer(t testing.TB, from concordat.SiteID, a *concordat.Ask) *concordat.SiteAnswer {
 	t.Helper()
 	tell, err := o.Answer(t.Context(), from, a)
 	must(t, err)
@@ -167,7 +167,7 @@ func refused(t testing.TB, err error, want concordat.Reason) {
 }
 
 // reason returns why a library did not answer.
-func reason(t concordat.LibraryTell) concordat.Reason {
+func reason(t concordat.LibraryAnswer) concordat.Reason {
 	if t.Refusal == nil {
 		return ""
 	}
@@ -241,7 +241,7 @@ func TestGates(t *testing.T) {
 	o.add(t, "small", site.Incoming{ID: "a", Text: river + winter + garden})
 	all := store.ShareRule{Level: concordat.ShowMetadata}
 	now := o.clock.now()
-	one := func(rule store.ShareRule, a *concordat.Ask) (*concordat.Tell, concordat.LibraryTell) {
+	one := func(rule store.ShareRule, a *concordat.Ask) (*concordat.SiteAnswer, concordat.LibraryAnswer) {
 		t.Helper()
 		o.share(t, "theses", "north", rule)
 		tell := o.answer(t, "north", a)

@@ -387,13 +387,13 @@ func TestS2WithdrawnMirror(t *testing.T) {
 // them is kept now, and a partner that goes on with them is told to come later.
 func TestA4Inbox(t *testing.T) {
 	o := newOwner(t, "theses")
-	tell := &concordat.Tell{Libraries: []concordat.LibraryTell{{Library: "theses", Level: concordat.ShowMetadata, Exists: true,
+	tell := &concordat.SiteAnswer{Libraries: []concordat.LibraryAnswer{{Library: "theses", Level: concordat.ShowMetadata, Exists: true,
 		LeftSentences: -1, LeftDisclosures: -1}}}
 	for range 300 {
-		tell.Documents = append(tell.Documents, concordat.DocumentTell{Matches: 1, Title: strings.Repeat("\u0001", 4096)})
+		tell.Documents = append(tell.Documents, concordat.DocumentAnswer{Matches: 1, Title: strings.Repeat("\u0001", 4096)})
 	}
 	notices := []*concordat.Notice{
-		{Kind: concordat.NoticeAlert, Job: concordat.JobID{7}, Library: "theses", At: o.clock.now(), Asked: 64, Tell: tell},
+		{Kind: concordat.NoticeAlert, Job: concordat.JobID{7}, Library: "theses", At: o.clock.now(), Asked: 64, Answer: tell},
 		{Kind: concordat.NoticeDisclosure, Job: concordat.JobID{7}, Words: strings.Repeat("x", 4096), At: o.clock.now()},
 	}
 	for _, n := range notices {

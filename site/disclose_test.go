@@ -32,7 +32,7 @@ func long(passage string, around int) string {
 
 // told asks about the text at level metadata and returns the one document that is named.
 func (o *owner) told(t testing.TB, from concordat.SiteID, text string,
-	lib concordat.LibraryID) (*concordat.Ask, concordat.DocumentTell, []int) {
+	lib concordat.LibraryID) (*concordat.Ask, concordat.DocumentAnswer, []int) {
 	t.Helper()
 	a := o.ask(t, text, concordat.ShowPassage, lib)
 	tell := o.answer(t, from, a)
@@ -211,7 +211,7 @@ func TestOutlineAligns(t *testing.T) {
 	refused(t, err, concordat.ReasonLevel)
 }
 
-func (o *owner) revealAsk(a *concordat.Ask, d concordat.DocumentTell, level concordat.Show, text, mine,
+func (o *owner) revealAsk(a *concordat.Ask, d concordat.DocumentAnswer, level concordat.Show, text, mine,
 	theirs string) *concordat.RevealAsk {
 	at := strings.Index(text, theirs)
 	return &concordat.RevealAsk{Job: a.Job, Epoch: a.Epoch, Handle: d.Handle, Level: level,

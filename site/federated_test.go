@@ -36,7 +36,7 @@ func (l inProcess) Site() concordat.SiteID { return l.id }
 func (l inProcess) Catalogue(ctx context.Context) (*concordat.Catalogue, error) {
 	return l.to.OpenTo(ctx, l.from)
 }
-func (l inProcess) Ask(ctx context.Context, a *concordat.Ask) (*concordat.Tell, error) {
+func (l inProcess) Ask(ctx context.Context, a *concordat.Ask) (*concordat.SiteAnswer, error) {
 	return l.to.Answer(ctx, l.from, a)
 }
 func (l inProcess) Outline(ctx context.Context, a *concordat.OutlineAsk) (*concordat.Outlines, error) {

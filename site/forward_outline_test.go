@@ -127,7 +127,7 @@ func TestOneSentenceAlone(t *testing.T) {
 	p := here(t, "")
 	north := newPartner(t, "north")
 	north.put(t, "lib", "exact", glacier)
-	north.mangle = func(x *concordat.Tell) {
+	north.mangle = func(x *concordat.SiteAnswer) {
 		for i := range x.Hits {
 			x.Hits[i].Closeness = concordat.CloseNear
 		}

@@ -31,7 +31,7 @@ type partner struct {
 	refuse  *concordat.Refusal // of the whole ask
 	library map[concordat.LibraryID]*concordat.Refusal
 	silent  bool // answers nothing until the caller gives up
-	mangle  func(*concordat.Tell)
+	mangle  func(*concordat.SiteAnswer)
 	late    bool // the second round is silent
 	outlaws func(*concordat.Outlines)
 	decide  string // state of requests for passages
@@ -112,7 +112,7 @@ func (p *partner) Catalogue(context.Context) (*concordat.Catalogue, error) {
 	return &concordat.Catalogue{}, nil
 }
 
-func (p *partner) Ask(ctx context.Context, a *concordat.Ask) (*concordat.Tell, error) {
+func (p *partner) Ask(ctx context.Context, a *concordat.Ask) (*concordat.SiteAnswer, error) {
 	p.mu.Lock()
 	p.asks = append(p.asks, a)
 	p.mu.Unlock()
@@ -123,7 +123,7 @@ func (p *partner) Ask(ctx context.Context, a *concordat.Ask) (*concordat.Tell, e
 	if p.refuse != nil {
 		return nil, p.refuse
 	}
-	t := &concordat.Tell{Statement: concordat.Statement{Site: p.id, Kind: "answer", KeyEpoch: 1, Payload: []byte("told"),
+	t := &concordat.SiteAnswer{Statement: concordat.Statement{Site: p.id, Kind: "answer", KeyEpoch: 1, Payload: []byte("told"),
 		Signature: []byte("signed")}}
 	for _, l := range a.Libraries {
 		if err := p.tellLibrary(ctx, a, t, l); err != nil {
@@ -140,9 +140,9 @@ func (p *partner) Ask(ctx context.Context, a *concordat.Ask) (*concordat.Tell, e
 	return t, nil
 }
 
-func (p *partner) tellLibrary(ctx context.Context, a *concordat.Ask, t *concordat.Tell, l concordat.LibraryID) error {
+func (p *partner) tellLibrary(ctx context.Context, a *concordat.Ask, t *concordat.SiteAnswer, l concordat.LibraryID) error {
 	n := len(t.Libraries)
-	t.Libraries = append(t.Libraries, concordat.LibraryTell{Library: l, Level: p.level, Ready: 1, Standing: a.Standing, LeftSentences: -1,
+	t.Libraries = append(t.Libraries, concordat.LibraryAnswer{Library: l, Level: p.level, Ready: 1, Standing: a.Standing, LeftSentences: -1,
 		LeftDisclosures: -1})
 	lib := &t.Libraries[n]
 	if r := p.library[l]; r != nil {
@@ -179,10 +179,10 @@ func (p *partner) tellLibrary(ctx context.Context, a *concordat.Ask, t *concorda
 		}
 		lib.Documents, lib.Sentences = lib.Documents+1, len(sentences)
 		if p.level == concordat.ShowCounts {
-			t.Documents = append(t.Documents, concordat.DocumentTell{Handle: p.handle(l, id), Library: n, Matches: len(distinct)})
+			t.Documents = append(t.Documents, concordat.DocumentAnswer{Handle: p.handle(l, id), Library: n, Matches: len(distinct)})
 			continue
 		}
-		t.Documents = append(t.Documents, concordat.DocumentTell{Handle: p.handle(l, id), Library: n, Matches: len(distinct),
+		t.Documents = append(t.Documents, concordat.DocumentAnswer{Handle: p.handle(l, id), Library: n, Matches: len(distinct),
 			Title: "Title of " + string(id), Author: "A. Writer", Contact: "librarian@" + string(p.id), Outline: p.outline})
 		for _, m := range ms {
 			c, _ := p.profiler.Closeness(concordat.Sentence{Gate: a.Sentences[m.Sentence].Gate}, m)

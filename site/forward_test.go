@@ -134,7 +134,7 @@ func TestUnmatchedRule(t *testing.T) {
 
 // TestPartnersThatFail: whatever a partner does, the check ends, says so, and has what others told.
 func TestPartnersThatFail(t *testing.T) {
-	garbage := func(f func(*concordat.Tell)) func(*partner) { return func(p *partner) { p.mangle = f } }
+	garbage := func(f func(*concordat.SiteAnswer)) func(*partner) { return func(p *partner) { p.mangle = f } }
 	for name, c := range map[string]struct {
 		spoil  func(*partner)
 		reason concordat.Reason
@@ -149,11 +149,11 @@ func TestPartnersThatFail(t *testing.T) {
 		"refuses library": {func(p *partner) {
 			p.library = map[concordat.LibraryID]*concordat.Refusal{"lib": {Reason: concordat.ReasonBudget}}
 		}, concordat.ReasonBudget, "used up"},
-		"no libraries":     {garbage(func(t *concordat.Tell) { t.Libraries = nil }), concordat.ReasonFault, "could not be read"},
-		"sentence":         {garbage(func(t *concordat.Tell) { t.Hits[0].Sentence = 1 << 30 }), concordat.ReasonFault, "could not be read"},
-		"negative":         {garbage(func(t *concordat.Tell) { t.Hits[0].Document = -1 }), concordat.ReasonFault, "could not be read"},
-		"document":         {garbage(func(t *concordat.Tell) { t.Documents = nil }), concordat.ReasonFault, "could not be read"},
-		"library of a doc": {garbage(func(t *concordat.Tell) { t.Documents[0].Library = 7 }), concordat.ReasonFault, "could not be read"},
+		"no libraries":     {garbage(func(t *concordat.SiteAnswer) { t.Libraries = nil }), concordat.ReasonFault, "could not be read"},
+		"sentence":         {garbage(func(t *concordat.SiteAnswer) { t.Hits[0].Sentence = 1 << 30 }), concordat.ReasonFault, "could not be read"},
+		"negative":         {garbage(func(t *concordat.SiteAnswer) { t.Hits[0].Document = -1 }), concordat.ReasonFault, "could not be read"},
+		"document":         {garbage(func(t *concordat.SiteAnswer) { t.Documents = nil }), concordat.ReasonFault, "could not be read"},
+		"library of a doc": {garbage(func(t *concordat.SiteAnswer) { t.Documents[0].Library = 7 }), concordat.ReasonFault, "could not be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := here(t, river)
@@ -279,7 +279,7 @@ func TestManySentences(t *testing.T) {
 		t.Errorf("%d asks of %d sentences, line %+v", len(north.asks), asked, c)
 	}
 	n := 0
-	north.mangle = func(x *concordat.Tell) {
+	north.mangle = func(x *concordat.SiteAnswer) {
 		if n++; n == 2 {
 			x.Libraries = nil
 		}

@@ -19,7 +19,7 @@ import (
 // steady is a partner whose own store is sound, whatever happens to that of who asks.
 type steady struct{ concordat.Answerer }
 
-func (s steady) Answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (*concordat.Tell, error) {
+func (s steady) Answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (*concordat.SiteAnswer, error) {
 	return s.Answerer.Answer(context.WithoutCancel(ctx), from, a)
 }
 

@@ -107,7 +107,7 @@ func TestFingerprintingPanics(t *testing.T) {
 func TestAskingPanics(t *testing.T) {
 	text := mine + essay + " And I close it with a remark of my own as well."
 	for name, spoil := range map[string]func(*partner){
-		"asked":    func(p *partner) { p.mangle = func(*concordat.Tell) { panic("asked") } },
+		"asked":    func(p *partner) { p.mangle = func(*concordat.SiteAnswer) { panic("asked") } },
 		"outlined": func(p *partner) { p.outlaws = func(*concordat.Outlines) { panic("outlined") } },
 		"compared": func(p *partner) { p.edgesPanic = true },
 	} {
@@ -142,7 +142,7 @@ func TestKeptMeanwhile(t *testing.T) {
 	check := func(o site.CheckOptions) (meanwhile report.Findings, err error) {
 		db.kept = make(chan []byte, 100)
 		var once sync.Once
-		north.mangle = func(*concordat.Tell) {
+		north.mangle = func(*concordat.SiteAnswer) {
 			once.Do(func() {
 				select {
 				case data := <-db.kept:

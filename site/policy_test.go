@@ -90,7 +90,7 @@ func edited(rng *rand.Rand, sentence string) string {
 }
 
 // seen reduces a Tell of one library.
-func seen(t *concordat.Tell) view {
+func seen(t *concordat.SiteAnswer) view {
 	l := t.Libraries[0]
 	v := view{Level: l.Level, Exists: l.Exists, Documents: l.Documents, Sentences: l.Sentences, Named: map[string]int{}}
 	for _, d := range t.Documents {

@@ -243,8 +243,8 @@ func TestStandingAsk(t *testing.T) {
 		}
 		for i, x := range out {
 			if x.Partner != "north" || x.Notice.Kind != concordat.NoticeAlert || x.Notice.Job != a.Job ||
-				x.Notice.Tell.Documents[0].Title != want[i] {
-				t.Errorf("%s: got %+v, %+v", step, x, x.Notice.Tell)
+				x.Notice.Answer.Documents[0].Title != want[i] {
+				t.Errorf("%s: got %+v, %+v", step, x, x.Notice.Answer)
 			}
 			must(t, o.Delivered(t.Context(), x))
 		}
@@ -256,7 +256,7 @@ func TestStandingAsk(t *testing.T) {
 	o.add(t, "theses", site.Incoming{ID: "two", Title: "later", Text: long(river+winter, 2)})
 	out, err := o.Outbox(t.Context(), 0)
 	must(t, err)
-	if n := out[0].Notice.Tell; len(n.Hits) != 2 || out[0].Notice.Asked != len(a.Sentences) || n.Hits[0].Sentence != 0 ||
+	if n := out[0].Notice.Answer; len(n.Hits) != 2 || out[0].Notice.Asked != len(a.Sentences) || n.Hits[0].Sentence != 0 ||
 		n.Hits[1].Sentence != 1 || n.Documents[0].Matches != 2 || n.Libraries[0].Library != "theses" {
 		t.Errorf("got tell %+v", n)
 	}
@@ -267,7 +267,7 @@ func TestStandingAsk(t *testing.T) {
 	o.add(t, "theses", site.Incoming{ID: "two", Title: "replaced", Text: long(winter+garden, 3)})
 	alerts("another text", "replaced")
 	// What the alert told can be asked about.
-	handle := out[0].Notice.Tell.Documents[0].Handle
+	handle := out[0].Notice.Answer.Documents[0].Handle
 	if x := o.outline(t, "north", a, concordat.OutlineOf{Handle: handle, Ordinals: []int{0, 1, 2, 3, 4, 5, 6}})[0]; x.Refusal == nil ||
 		x.Refusal.Reason != concordat.ReasonLevel {
 		t.Errorf("outline after an alert: %+v, want a refusal of the level", x)
@@ -339,7 +339,7 @@ func TestOwnerIsAlerted(t *testing.T) {
 				if c.level == concordat.ShowCounts { // the pseudonym that the partner knows
 					out, err := o.Outbox(t.Context(), 0)
 					must(t, err)
-					h := out[0].Notice.Tell.Documents[0].Handle
+					h := out[0].Notice.Answer.Documents[0].Handle
 					x.Source.Document = concordat.DocumentID(hex.EncodeToString(h[:]))
 				}
 				for _, s := range got[i].Spans { // sentences of the document that the partner was told of
@@ -369,7 +369,7 @@ func TestReceive(t *testing.T) {
 	for name, n := range map[string]*concordat.Notice{
 		"kind":     {Kind: "gossip", Job: job},
 		"nothing":  {Kind: concordat.NoticeAlert, Job: job},
-		"no job":   {Kind: concordat.NoticeAlert, Tell: &concordat.Tell{}},
+		"no job":   {Kind: concordat.NoticeAlert, Answer: &concordat.SiteAnswer{}},
 		"library":  {Kind: concordat.NoticeWithdrawn},
 		"decision": {Kind: concordat.NoticeDisclosure},
 		"words":    {Kind: concordat.NoticeDisclosure, Job: job, Words: strings.Repeat("x", 5000)},

@@ -70,7 +70,7 @@ func TestStandingThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	notice := &concordat.Notice{Kind: concordat.NoticeAlert, Job: north.asks[0].Job, Tell: tell, Words: "a thesis of May"}
+	notice := &concordat.Notice{Kind: concordat.NoticeAlert, Job: north.asks[0].Job, Answer: tell, Words: "a thesis of May"}
 	if _, err := p.Noticed(ctx, "south", notice); !errors.Is(err, concordat.ErrRefused) {
 		t.Errorf("another site's alert: %v", err)
 	}
@@ -89,9 +89,9 @@ func TestStandingThere(t *testing.T) {
 	bad.Hits = append(slices.Clone(tell.Hits), concordat.Hit{Sentence: 1 << 20})
 	for name, n := range map[string]*concordat.Notice{
 		"no tell":      {Kind: concordat.NoticeAlert, Job: notice.Job},
-		"bad tell":     {Kind: concordat.NoticeAlert, Job: notice.Job, Tell: &bad},
+		"bad tell":     {Kind: concordat.NoticeAlert, Job: notice.Job, Answer: &bad},
 		"unknown kind": {Kind: "gossip", Job: notice.Job},
-		"unknown job":  {Kind: concordat.NoticeAlert, Tell: tell},
+		"unknown job":  {Kind: concordat.NoticeAlert, Answer: tell},
 	} {
 		if _, err := p.Noticed(ctx, "north", n); err == nil {
 			t.Errorf("%s: taken", name)

@@ -31,11 +31,11 @@ type signedClaims struct {
 func (s *signedClaims) add(x concordat.Statement) error {
 	switch x.Kind {
 	case kindTell:
-		t, err := wire.ParseTold(x.Payload)
+		t, err := wire.ParseAnswer(x.Payload)
 		if err != nil {
 			return err
 		}
-		for _, d := range t.Tell.Documents {
+		for _, d := range t.Answer.Documents {
 			s.titles[ask.HandleName(d.Handle)] = d.Title
 		}
 	case kindRevealed:

@@ -18,11 +18,11 @@ func TestVerifyAttribution(t *testing.T) {
 	t.Parallel()
 	north := newSigning(t, "north")
 	handle := concordat.Handle{1, 2, 3}
-	told, err := wire.AppendTold(nil, &wire.Told{
+	told, err := wire.AppendAnswer(nil, &wire.EpochAnswer{
 		Epoch: concordat.Epoch{Federation: "health", Number: 1}, Scheme: "natural@0123456789abcdef",
-		Tell: concordat.Tell{
-			Libraries: []concordat.LibraryTell{{Library: "laws", Level: concordat.ShowMetadata, Exists: true, Documents: 1, Sentences: 2}},
-			Documents: []concordat.DocumentTell{{Handle: handle, Matches: 2, Title: "On records: a \u202Etale"}},
+		Answer: concordat.SiteAnswer{
+			Libraries: []concordat.LibraryAnswer{{Library: "laws", Level: concordat.ShowMetadata, Exists: true, Documents: 1, Sentences: 2}},
+			Documents: []concordat.DocumentAnswer{{Handle: handle, Matches: 2, Title: "On records: a \u202Etale"}},
 		},
 	})
 	if err != nil {

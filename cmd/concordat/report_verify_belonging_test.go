@@ -38,9 +38,9 @@ func TestV5Belonging(t *testing.T) {
 	t.Parallel()
 	own, other, north, south := newSigning(t, "own"), newSigning(t, "other"), newSigning(t, "north"), newSigning(t, "south")
 	const text, salt = "Undertakings shall keep the records that are needed.", "a salt that nobody knows"
-	payload, err := wire.AppendTold(nil, &wire.Told{Epoch: concordat.Epoch{Federation: "health", Number: 1},
+	payload, err := wire.AppendAnswer(nil, &wire.EpochAnswer{Epoch: concordat.Epoch{Federation: "health", Number: 1},
 		Scheme: "natural@0123456789abcdef",
-		Tell:   concordat.Tell{Libraries: []concordat.LibraryTell{{Library: "laws", Level: concordat.ShowMetadata, Exists: true}}}})
+		Answer: concordat.SiteAnswer{Libraries: []concordat.LibraryAnswer{{Library: "laws", Level: concordat.ShowMetadata, Exists: true}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,17 +61,17 @@ func ParseAsk(b []byte) (*concordat.Ask, error) {
 	return &a, nil
 }
 
-// Told is a Tell with the epoch and the scheme that its fingerprints were compared in: the answering
+// EpochAnswer is a SiteAnswer with the epoch and the scheme that its fingerprints were compared in: the answering
 // site signs that too.
-type Told struct {
+type EpochAnswer struct {
 	Epoch  concordat.Epoch
 	Scheme concordat.Scheme
-	Tell   concordat.Tell
+	Answer concordat.SiteAnswer `json:"Tell"`
 }
 
-func (c *coder) tell(t *concordat.Tell) {
-	list(c, &t.Libraries, 2, 0, maxLibraries, 45, c.libraryTell)
-	list(c, &t.Documents, 4, 0, math.MaxInt32, 37, c.documentTell)
+func (c *coder) siteAnswer(t *concordat.SiteAnswer) {
+	list(c, &t.Libraries, 2, 0, maxLibraries, 45, c.libraryAnswer)
+	list(c, &t.Documents, 4, 0, math.MaxInt32, 37, c.documentAnswer)
 	list(c, &t.Hits, 4, 0, math.MaxInt32, 15, c.hit)
 	if c.err != nil {
 		return
@@ -88,7 +88,7 @@ func (c *coder) tell(t *concordat.Tell) {
 	}
 }
 
-func (c *coder) libraryTell(l *concordat.LibraryTell) {
+func (c *coder) libraryAnswer(l *concordat.LibraryAnswer) {
 	name(c, &l.Library, 1)
 	enum(c, &l.Level, levels)
 	c.refusal(&l.Refusal)
@@ -103,7 +103,7 @@ func (c *coder) libraryTell(l *concordat.LibraryTell) {
 	c.flag(&l.Standing)
 }
 
-func (c *coder) documentTell(d *concordat.DocumentTell) {
+func (c *coder) documentAnswer(d *concordat.DocumentAnswer) {
 	c.bytes(d.Handle[:])
 	c.num(&d.Library, 2, maxLibraries)
 	c.num(&d.Matches, 4, math.MaxInt32)
@@ -145,23 +145,23 @@ func (c *coder) closeness(v *concordat.Closeness) {
 // nearBits is the distance within which a match of version 1 was near.
 const nearBits = 20
 
-func (c *coder) told(t *Told) {
+func (c *coder) epochAnswer(t *EpochAnswer) {
 	c.payload(1)
 	c.epoch(&t.Epoch)
 	name(c, &t.Scheme, 1)
-	c.tell(&t.Tell)
+	c.siteAnswer(&t.Answer)
 }
 
-// AppendTold appends the payload of t.
-func AppendTold(b []byte, t *Told) ([]byte, error) {
-	return write(b, "tell", func(c *coder) { c.told(t) })
+// AppendAnswer appends the payload of t.
+func AppendAnswer(b []byte, t *EpochAnswer) ([]byte, error) {
+	return write(b, "tell", func(c *coder) { c.epochAnswer(t) })
 }
 
-// ParseTold reads a payload, of earlier versions too: reports keep what was signed. The indexes of documents and
+// ParseAnswer reads a payload, of earlier versions too: reports keep what was signed. The indexes of documents and
 // libraries are within bounds; those of sentences are below MaxAsked.
-func ParseTold(b []byte) (*Told, error) {
-	var t Told
-	if err := read(b, "tell", func(c *coder) { c.told(&t) }); err != nil {
+func ParseAnswer(b []byte) (*EpochAnswer, error) {
+	var t EpochAnswer
+	if err := read(b, "tell", func(c *coder) { c.epochAnswer(&t) }); err != nil {
 		return nil, err
 	}
 	return &t, nil

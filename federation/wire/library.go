@@ -50,7 +50,7 @@ func (c *coder) openLibrary(l *concordat.OpenLibrary) {
 	list(c, &l.Purposes, 1, 0, math.MaxUint8, 3, func(s *string) { name(c, s, 1) })
 	c.flag(&l.Ship)
 	c.flag(&l.Standing)
-	list(c, &l.Ready, 1, 0, math.MaxUint8, 14, func(e *concordat.EpochTell) {
+	list(c, &l.Ready, 1, 0, math.MaxUint8, 14, func(e *concordat.EpochReadiness) {
 		c.epoch(&e.Epoch)
 		name(c, &e.Scheme, 1)
 		c.share(&e.Ready)

@@ -13,19 +13,19 @@ func (c *coder) notice(n *concordat.Notice) {
 	name(c, &n.Library, 0)
 	c.num(&n.Asked, 4, concordat.MaxAsked)
 	alert := n.Kind == concordat.NoticeAlert
-	if !c.reading && alert != (n.Tell != nil) {
+	if !c.reading && alert != (n.Answer != nil) {
 		c.fail("a tell goes with an alert and with nothing else")
 	}
-	var t concordat.Tell
-	if n.Tell != nil {
-		t = *n.Tell
+	var t concordat.SiteAnswer
+	if n.Answer != nil {
+		t = *n.Answer
 	}
-	c.tell(&t)
+	c.siteAnswer(&t)
 	if !alert && (t.Libraries != nil || t.Documents != nil) {
 		c.fail("a notice of %s tells of libraries", n.Kind)
 	}
 	if c.reading && alert {
-		n.Tell = &t
+		n.Answer = &t
 	}
 	c.prose(&n.Words, maxWords)
 	c.time(&n.At)

@@ -79,7 +79,7 @@ func Pad(a *concordat.Ask, key [32]byte, random io.Reader) (*concordat.Ask, []in
 // the caller, of whom there were n, hits of dummies vanish, and so do documents without any other. If only
 // numbers of matches are told, chance matches of dummies cannot be taken out. It fails on a sentence that was
 // not asked.
-func Restore(t *concordat.Tell, order []int, n int) error {
+func Restore(t *concordat.SiteAnswer, order []int, n int) error {
 	r := restoration{dummies: sets{}, sentences: sets{}, dummiesIn: sets{}, sentencesIn: sets{}}
 	hits := t.Hits[:0]
 	for _, h := range t.Hits {
@@ -119,7 +119,7 @@ func (s sets) add(at, sentence int) {
 type restoration struct{ dummies, sentences, dummiesIn, sentencesIn sets }
 
 // documents corrects the counts of t and drops the documents that only dummies match.
-func (r *restoration) documents(t *concordat.Tell) {
+func (r *restoration) documents(t *concordat.SiteAnswer) {
 	kept := t.Documents[:0]
 	moved := make([]int, len(t.Documents))
 	for i, d := range t.Documents {

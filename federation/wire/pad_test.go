@@ -58,15 +58,15 @@ func TestRestore(t *testing.T) {
 		for p, i := range order {
 			place[i] = p
 		}
-		want := concordat.Tell{Libraries: make([]concordat.LibraryTell, 2)}
+		want := concordat.SiteAnswer{Libraries: make([]concordat.LibraryAnswer, 2)}
 		for l := range want.Libraries {
 			want.Libraries[l].LeftSentences = r.IntN(100)
 		}
-		got := concordat.Tell{Libraries: slices.Clone(want.Libraries)}
+		got := concordat.SiteAnswer{Libraries: slices.Clone(want.Libraries)}
 		inLibrary := [2]map[int]bool{{}, {}}
 		chance := [2]map[int]bool{{}, {}}
 		for d := range r.IntN(6) {
-			document := concordat.DocumentTell{Handle: concordat.Handle{byte(d)}, Library: r.IntN(2)}
+			document := concordat.DocumentAnswer{Handle: concordat.Handle{byte(d)}, Library: r.IntN(2)}
 			genuine, dummies := r.IntN(4), r.IntN(3)
 			if n == len(order) {
 				dummies = 0
@@ -124,7 +124,7 @@ func TestRestore(t *testing.T) {
 			t.Fatalf("seed %d: got %+v\nwant %+v", seed, got, want)
 		}
 	}
-	bad := concordat.Tell{Libraries: make([]concordat.LibraryTell, 1), Documents: make([]concordat.DocumentTell, 1),
+	bad := concordat.SiteAnswer{Libraries: make([]concordat.LibraryAnswer, 1), Documents: make([]concordat.DocumentAnswer, 1),
 		Hits: []concordat.Hit{{Sentence: 64}}}
 	if err := wire.Restore(&bad, wire.Order([32]byte{}, 64), 3); !errors.Is(err, wire.ErrFormat) {
 		t.Errorf("a sentence that was not asked: error %v, want ErrFormat", err)

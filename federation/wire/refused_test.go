@@ -60,17 +60,17 @@ func TestNotWritten(t *testing.T) {
 		_, err := wire.AppendAsk(nil, a)
 		return err
 	}
-	told := func(change func(*concordat.Tell)) error {
-		v := &wire.Told{Epoch: g.epoch(), Scheme: "s", Tell: concordat.Tell{
-			Libraries: []concordat.LibraryTell{{Library: "l", Level: concordat.ShowExists}},
-			Documents: []concordat.DocumentTell{{}}, Hits: []concordat.Hit{{}},
+	told := func(change func(*concordat.SiteAnswer)) error {
+		v := &wire.EpochAnswer{Epoch: g.epoch(), Scheme: "s", Answer: concordat.SiteAnswer{
+			Libraries: []concordat.LibraryAnswer{{Library: "l", Level: concordat.ShowExists}},
+			Documents: []concordat.DocumentAnswer{{}}, Hits: []concordat.Hit{{}},
 		}}
-		change(&v.Tell)
-		_, err := wire.AppendTold(nil, v)
+		change(&v.Answer)
+		_, err := wire.AppendAnswer(nil, v)
 		return err
 	}
-	library := func(change func(*concordat.LibraryTell)) error {
-		return told(func(t *concordat.Tell) { change(&t.Libraries[0]) })
+	library := func(change func(*concordat.LibraryAnswer)) error {
+		return told(func(t *concordat.SiteAnswer) { change(&t.Libraries[0]) })
 	}
 	outline := func(change func(*concordat.Outline)) error {
 		o := concordat.Outline{Form: concordat.OutlineWords, Bits: 8, Units: []concordat.OutlineUnit{{Words: []uint16{1, 255}}}}
@@ -101,8 +101,8 @@ func TestNotWritten(t *testing.T) {
 		"names of a letter": ask(func(a *concordat.Ask) {
 			a.Libraries, a.Scheme, a.Epoch.Federation = []concordat.LibraryID{"l"}, "s", "f"
 		}),
-		"tell":             told(func(*concordat.Tell) {}),
-		"library":          library(func(l *concordat.LibraryTell) { l.Ready, l.LeftSentences = 1, math.MaxUint32-1 }),
+		"tell":             told(func(*concordat.SiteAnswer) {}),
+		"library":          library(func(l *concordat.LibraryAnswer) { l.Ready, l.LeftSentences = 1, math.MaxUint32-1 }),
 		"outline":          outline(func(*concordat.Outline) {}),
 		"refused outline":  outline(func(o *concordat.Outline) { *o = concordat.Outline{Refusal: g.refusal()} }),
 		"outline ask":      outlineAsk(concordat.OutlineOf{Ordinals: []int{0, 1, 7}}),
@@ -114,9 +114,9 @@ func TestNotWritten(t *testing.T) {
 		"removed":          shipped(concordat.ShippedDocument{Removed: true}),
 		"withheld":         shipped(concordat.ShippedDocument{Withheld: true}),
 		"withdrawn":        notice(concordat.Notice{Kind: concordat.NoticeWithdrawn}),
-		"alert":            notice(concordat.Notice{Kind: concordat.NoticeAlert, Tell: &concordat.Tell{}}),
+		"alert":            notice(concordat.Notice{Kind: concordat.NoticeAlert, Answer: &concordat.SiteAnswer{}}),
 		"most sentences":   notice(concordat.Notice{Kind: concordat.NoticeEnded, Asked: concordat.MaxAsked}),
-		"share of nothing": library(func(l *concordat.LibraryTell) { l.Ready = 0 }),
+		"share of nothing": library(func(l *concordat.LibraryAnswer) { l.Ready = 0 }),
 	}
 	for name, err := range good {
 		if err != nil {
@@ -136,21 +136,21 @@ func TestNotWritten(t *testing.T) {
 		"gate of more bits than there are": ask(func(a *concordat.Ask) { a.Sentences[0].Gate = concordat.Bits + 1 }),
 		"gate below zero":                  ask(func(a *concordat.Ask) { a.Sentences[0].Gate = -1 }),
 		"too many authors":                 ask(func(a *concordat.Ask) { a.Authors = make([][16]byte, 256) }),
-		"document of no library":           told(func(t *concordat.Tell) { t.Documents[0].Library = 1 }),
-		"hit of no document":               told(func(t *concordat.Tell) { t.Hits[0].Document = 1 }),
-		"hit before the first document":    told(func(t *concordat.Tell) { t.Hits[0].Document = -1 }),
-		"sentence that nobody asks":        told(func(t *concordat.Tell) { t.Hits[0].Sentence = concordat.MaxAsked }),
-		"closer than the same":             told(func(t *concordat.Tell) { t.Hits[0].Closeness = concordat.CloseSame + 1 }),
-		"unknown outline":                  told(func(t *concordat.Tell) { t.Documents[0].Outline = "text" }),
-		"more than all is ready":           library(func(l *concordat.LibraryTell) { l.Ready = 1.000001 }),
-		"less than nothing is ready":       library(func(l *concordat.LibraryTell) { l.Ready = -0.000001 }),
-		"ready is no number":               library(func(l *concordat.LibraryTell) { l.Ready = math.NaN() }),
-		"documents below zero":             library(func(l *concordat.LibraryTell) { l.Documents = -1 }),
-		"too many documents":               library(func(l *concordat.LibraryTell) { l.Documents = over }),
-		"too many missing":                 library(func(l *concordat.LibraryTell) { l.Missing = over }),
-		"a number that means no limit":     library(func(l *concordat.LibraryTell) { l.LeftSentences = math.MaxUint32 }),
-		"refused without a reason":         library(func(l *concordat.LibraryTell) { l.Refusal = &concordat.Refusal{Words: "no"} }),
-		"refused for an unknown reason":    library(func(l *concordat.LibraryTell) { l.Refusal = &concordat.Refusal{Reason: "x"} }),
+		"document of no library":           told(func(t *concordat.SiteAnswer) { t.Documents[0].Library = 1 }),
+		"hit of no document":               told(func(t *concordat.SiteAnswer) { t.Hits[0].Document = 1 }),
+		"hit before the first document":    told(func(t *concordat.SiteAnswer) { t.Hits[0].Document = -1 }),
+		"sentence that nobody asks":        told(func(t *concordat.SiteAnswer) { t.Hits[0].Sentence = concordat.MaxAsked }),
+		"closer than the same":             told(func(t *concordat.SiteAnswer) { t.Hits[0].Closeness = concordat.CloseSame + 1 }),
+		"unknown outline":                  told(func(t *concordat.SiteAnswer) { t.Documents[0].Outline = "text" }),
+		"more than all is ready":           library(func(l *concordat.LibraryAnswer) { l.Ready = 1.000001 }),
+		"less than nothing is ready":       library(func(l *concordat.LibraryAnswer) { l.Ready = -0.000001 }),
+		"ready is no number":               library(func(l *concordat.LibraryAnswer) { l.Ready = math.NaN() }),
+		"documents below zero":             library(func(l *concordat.LibraryAnswer) { l.Documents = -1 }),
+		"too many documents":               library(func(l *concordat.LibraryAnswer) { l.Documents = over }),
+		"too many missing":                 library(func(l *concordat.LibraryAnswer) { l.Missing = over }),
+		"a number that means no limit":     library(func(l *concordat.LibraryAnswer) { l.LeftSentences = math.MaxUint32 }),
+		"refused without a reason":         library(func(l *concordat.LibraryAnswer) { l.Refusal = &concordat.Refusal{Words: "no"} }),
+		"refused for an unknown reason":    library(func(l *concordat.LibraryAnswer) { l.Refusal = &concordat.Refusal{Reason: "x"} }),
 		"words out of order":               outline(func(o *concordat.Outline) { o.Units[0].Words = []uint16{2, 1} }),
 		"a word twice":                     outline(func(o *concordat.Outline) { o.Units[0].Words = []uint16{2, 2} }),
 		"a word of more bits":              outline(func(o *concordat.Outline) { o.Units[0].Words = []uint16{256} }),
@@ -184,9 +184,9 @@ func TestNotWritten(t *testing.T) {
 		"the sentences of a withheld document": shipped(concordat.ShippedDocument{Withheld: true,
 			Sentences: make([]concordat.ShippedSentence, 1)}),
 		"alert without a tell":     notice(concordat.Notice{Kind: concordat.NoticeAlert}),
-		"tell with another notice": notice(concordat.Notice{Kind: concordat.NoticeEnded, Tell: &concordat.Tell{}}),
+		"tell with another notice": notice(concordat.Notice{Kind: concordat.NoticeEnded, Answer: &concordat.SiteAnswer{}}),
 		"libraries of another notice": notice(concordat.Notice{Kind: concordat.NoticeEnded,
-			Tell: &concordat.Tell{Libraries: []concordat.LibraryTell{{Library: "l", Level: concordat.ShowExists}}}}),
+			Answer: &concordat.SiteAnswer{Libraries: []concordat.LibraryAnswer{{Library: "l", Level: concordat.ShowExists}}}}),
 		"unknown notice":       notice(concordat.Notice{Kind: "news"}),
 		"asked too much":       notice(concordat.Notice{Kind: concordat.NoticeEnded, Asked: concordat.MaxAsked + 1}),
 		"year 0":               refusal(concordat.Refusal{Reason: concordat.ReasonBusy, Retry: year(1).Add(-time.Millisecond)}),
@@ -253,8 +253,8 @@ func TestSmallest(t *testing.T) {
 		"edges":       &concordat.Edges{Passages: make([][]concordat.EdgeCopy, 3)},
 		"revealed":    &concordat.Revealed{State: concordat.DisclosureGranted, Passages: make([]concordat.RevealedPassage, 3)},
 		"catalogue":   &concordat.Catalogue{Heads: [][]byte{make([]byte, 148)}},
-		"tell": &wire.Told{Epoch: epoch, Scheme: "s", Tell: concordat.Tell{Libraries: []concordat.LibraryTell{{Library: "l",
-			Level: concordat.ShowExists}}, Documents: make([]concordat.DocumentTell, 1), Hits: make([]concordat.Hit, 1)}},
+		"tell": &wire.EpochAnswer{Epoch: epoch, Scheme: "s", Answer: concordat.SiteAnswer{Libraries: []concordat.LibraryAnswer{{Library: "l",
+			Level: concordat.ShowExists}}, Documents: make([]concordat.DocumentAnswer, 1), Hits: make([]concordat.Hit, 1)}},
 		"shipment": &concordat.Shipment{Scheme: "s", Documents: make([]concordat.ShippedDocument, 1)},
 	}
 	for _, m := range messages {

@@ -86,7 +86,7 @@ func TestEarlierVersion(t *testing.T) {
 		}
 		return b
 	}
-	told, err := wire.ParseTold(payload("tell"))
+	answer, err := wire.ParseAnswer(payload("tell"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,11 +99,11 @@ func TestEarlierVersion(t *testing.T) {
 	if err := json.Unmarshal([]byte(all["tell"][0]), &want); err != nil {
 		t.Fatal(err)
 	}
-	if len(told.Tell.Hits) == 0 || len(told.Tell.Hits) != len(want.Tell.Hits) || len(told.Tell.Documents) != len(want.Tell.Documents) {
-		t.Fatalf("%d hits in %d documents, want %d in %d", len(told.Tell.Hits), len(told.Tell.Documents), len(want.Tell.Hits),
-			len(want.Tell.Documents))
+	got := answer.Answer
+	if len(got.Hits) == 0 || len(got.Hits) != len(want.Tell.Hits) || len(got.Documents) != len(want.Tell.Documents) {
+		t.Fatalf("%d hits in %d documents, want %d in %d", len(got.Hits), len(got.Documents), len(want.Tell.Hits), len(want.Tell.Documents))
 	}
-	for i, h := range told.Tell.Hits {
+	for i, h := range got.Hits {
 		step := concordat.CloseFar
 		if d := want.Tell.Hits[i].Distance; d == 0 {
 			step = concordat.CloseSame

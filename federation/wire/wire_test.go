@@ -45,7 +45,7 @@ func bare(name string, write func([]byte) ([]byte, error), read func([]byte) err
 
 var messages = []message{
 	of("ask", (*gen).ask, wire.AppendAsk, wire.ParseAsk),
-	of("tell", (*gen).told, wire.AppendTold, wire.ParseTold),
+	of("tell", (*gen).epochAnswer, wire.AppendAnswer, wire.ParseAnswer),
 	of("error", (*gen).refusal, wire.AppendRefusal, wire.ParseRefusal),
 	bare("catalogue ask", wire.AppendCatalogueAsk, wire.ParseCatalogueAsk),
 	of("catalogue", (*gen).catalogue, wire.AppendCatalogue, wire.ParseCatalogue),
@@ -242,7 +242,7 @@ func fuzz(f *testing.F, names ...string) {
 }
 
 func FuzzAsk(f *testing.F)        { fuzz(f, "ask") }
-func FuzzTell(f *testing.F)       { fuzz(f, "tell") }
+func FuzzAnswer(f *testing.F)     { fuzz(f, "tell") }
 func FuzzError(f *testing.F)      { fuzz(f, "error") }
 func FuzzCatalogue(f *testing.F)  { fuzz(f, "catalogue") }
 func FuzzOutlineAsk(f *testing.F) { fuzz(f, "outline ask") }
@@ -354,16 +354,16 @@ func (g *gen) ask() *concordat.Ask {
 	return a
 }
 
-func (g *gen) tell() concordat.Tell {
-	t := concordat.Tell{Libraries: some(g, 1, 4, func() concordat.LibraryTell {
-		return concordat.LibraryTell{
+func (g *gen) siteAnswer() concordat.SiteAnswer {
+	t := concordat.SiteAnswer{Libraries: some(g, 1, 4, func() concordat.LibraryAnswer {
+		return concordat.LibraryAnswer{
 			Library: concordat.LibraryID(g.id()), Level: g.level(), Refusal: g.maybe(), Ready: g.share(), Exists: g.bool(),
 			Documents: g.number(), Sentences: g.number(), Missing: g.number(), Capped: g.number(),
 			LeftSentences: g.left(), LeftDisclosures: g.left(), Standing: g.bool(),
 		}
 	})}
-	t.Documents = some(g, 0, 5, func() concordat.DocumentTell {
-		d := concordat.DocumentTell{
+	t.Documents = some(g, 0, 5, func() concordat.DocumentAnswer {
+		d := concordat.DocumentAnswer{
 			Library: g.IntN(len(t.Libraries)), Matches: g.number(), Title: g.text(300), Author: g.text(80),
 			Contact: g.text(80), Date: g.time(), Outline: g.form(),
 		}
@@ -379,8 +379,8 @@ func (g *gen) tell() concordat.Tell {
 	return t
 }
 
-func (g *gen) told() *wire.Told {
-	return &wire.Told{Epoch: g.epoch(), Scheme: concordat.Scheme(g.id()), Tell: g.tell()}
+func (g *gen) epochAnswer() *wire.EpochAnswer {
+	return &wire.EpochAnswer{Epoch: g.epoch(), Scheme: concordat.Scheme(g.id()), Answer: g.siteAnswer()}
 }
 
 func (g *gen) catalogue() *concordat.Catalogue {
@@ -394,8 +394,8 @@ func (g *gen) catalogue() *concordat.Catalogue {
 		return concordat.OpenLibrary{
 			ID: concordat.LibraryID(g.id()), Title: g.text(100), Description: g.text(1000), Documents: g.number(), Level: g.level(),
 			Outline: g.form(), Purposes: some(g, 0, 3, g.id), Ship: g.bool(), Standing: g.bool(),
-			Ready: some(g, 0, 3, func() concordat.EpochTell {
-				return concordat.EpochTell{Epoch: g.epoch(), Scheme: concordat.Scheme(g.id()), Ready: g.share()}
+			Ready: some(g, 0, 3, func() concordat.EpochReadiness {
+				return concordat.EpochReadiness{Epoch: g.epoch(), Scheme: concordat.Scheme(g.id()), Ready: g.share()}
 			}),
 			Embargo: g.time(), Expires: g.time(), Sentences: g.left(), Disclosures: g.left(),
 		}
@@ -514,8 +514,8 @@ func (g *gen) notice() *concordat.Notice {
 		concordat.NoticeEnded), Library: concordat.LibraryID(g.text(20)), Words: g.text(100), At: g.time()}
 	g.fill(n.Job[:])
 	if n.Kind == concordat.NoticeAlert {
-		t := g.tell()
-		n.Tell, n.Asked = &t, 64
+		t := g.siteAnswer()
+		n.Answer, n.Asked = &t, 64
 	}
 	return n
 }

@@ -369,7 +369,7 @@ func (s *switchboard) OpenTo(ctx context.Context, from concordat.SiteID) (*conco
 	return a.OpenTo(ctx, from)
 }
 
-func (s *switchboard) Answer(ctx context.Context, from concordat.SiteID, q *concordat.Ask) (*concordat.Tell, error) {
+func (s *switchboard) Answer(ctx context.Context, from concordat.SiteID, q *concordat.Ask) (*concordat.SiteAnswer, error) {
 	a, err := s.get()
 	if err != nil {
 		return nil, err

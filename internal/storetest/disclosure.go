@@ -112,8 +112,9 @@ func testDisclosures(t *testing.T, p Place) {
 func testNotices(t *testing.T, p Place) {
 	db, c := open(t, p)
 	ctx := t.Context()
-	n := concordat.Notice{Kind: concordat.NoticeAlert, Job: concordat.JobID{1}, Tell: &concordat.Tell{Hits: []concordat.Hit{{Sentence: 3}}},
-		Words: "中", At: start}
+	n := concordat.Notice{Kind: concordat.NoticeAlert, Job: concordat.JobID{1},
+		Answer: &concordat.SiteAnswer{Hits: []concordat.Hit{{Sentence: 3}}},
+		Words:  "中", At: start}
 	must(t, db.Queue(ctx, "north", n, n))
 	must(t, db.Queue(ctx, "south", n))
 	out, err := db.Outbox(ctx, 2)

@@ -111,7 +111,7 @@ type hit struct {
 // near those it asks, as much of that as each library's rule shows, and charges it. It fails with a
 // *concordat.Refusal where the whole ask cannot be answered; a library that is not is refused in its
 // own LibraryTell. Every call leaves a line in the audit.
-func (s *Answerer) Answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (*concordat.Tell, error) {
+func (s *Answerer) Answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (*concordat.SiteAnswer, error) {
 	t, withheld, err := s.answer(ctx, from, a)
 	line := auditAnswer{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Purpose: cut(a.Purpose), Level: a.Level,
 		Sentences: concordat.Padded(len(a.Sentences)), Commitment: hex.EncodeToString(a.Commitment[:])}
@@ -123,14 +123,14 @@ func (s *Answerer) Answer(ctx context.Context, from concordat.SiteID, a *concord
 }
 
 // answer returns the answer, and the number of unanswered sentences of each library.
-func (s *Answerer) answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (t *concordat.Tell,
+func (s *Answerer) answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (t *concordat.SiteAnswer,
 	withheld map[concordat.LibraryID]int, err error) {
 	set, err := s.checkAsk(from, a)
 	if err != nil {
 		return nil, nil, err
 	}
 	q := newQuestion(from, a, set)
-	t = &concordat.Tell{Libraries: make([]concordat.LibraryTell, len(a.Libraries))}
+	t = &concordat.SiteAnswer{Libraries: make([]concordat.LibraryAnswer, len(a.Libraries))}
 	grants, err := s.grants(ctx, q, t)
 	if err != nil {
 		return nil, nil, err
@@ -202,11 +202,11 @@ func (s *Answerer) checkAsk(from concordat.SiteID, a *concordat.Ask) (*epochSet,
 }
 
 // grants decides on each library asked and charges its budget; refused ones are nil.
-func (s *Answerer) grants(ctx context.Context, q *question, t *concordat.Tell) ([]*grant, error) {
+func (s *Answerer) grants(ctx context.Context, q *question, t *concordat.SiteAnswer) ([]*grant, error) {
 	out := make([]*grant, len(q.ask.Libraries))
 	for i, lib := range q.ask.Libraries {
 		l := &t.Libraries[i]
-		*l = concordat.LibraryTell{Library: lib, Level: concordat.ShowNothing, LeftSentences: -1, LeftDisclosures: -1}
+		*l = concordat.LibraryAnswer{Library: lib, Level: concordat.ShowNothing, LeftSentences: -1, LeftDisclosures: -1}
 		g, refusal, err := s.grant(ctx, q.from, lib, q.ask.Purpose)
 		if err != nil {
 			return nil, err
@@ -233,7 +233,7 @@ func (s *Answerer) grants(ctx context.Context, q *question, t *concordat.Tell) (
 }
 
 // answerLibrary looks in one library and tells what its rule shows.
-func (s *Answerer) answerLibrary(ctx context.Context, q *question, g *grant, i int, t *concordat.Tell) error {
+func (s *Answerer) answerLibrary(ctx context.Context, q *question, g *grant, i int, t *concordat.SiteAnswer) error {
 	l := &t.Libraries[i]
 	ready, err := s.readyOf(ctx, q.set, g.library.ID)
 	if err != nil {
@@ -314,7 +314,8 @@ func (q *question) leftOut(g *grant, author string) bool {
 
 // tell adds to t what the rule shows of the matching documents, and returns what records it with the job. Hits of
 // documents with fewer than the rule wants are kept there too: they count when more come.
-func (s *Answerer) tell(ctx context.Context, q *question, g *grant, all []*found, i int, t *concordat.Tell) (keep func() error, err error) {
+func (s *Answerer) tell(ctx context.Context, q *question, g *grant, all []*found, i int,
+	t *concordat.SiteAnswer) (keep func() error, err error) {
 	l := &t.Libraries[i]
 	if err := s.readJob(ctx, q, all); err != nil {
 		return nil, err
@@ -381,17 +382,17 @@ func (f *found) sentences() int {
 	return n
 }
 
-func (g *grant) documentTell(f *found, library int, metadata bool) concordat.DocumentTell {
+func (g *grant) documentTell(f *found, library int, metadata bool) concordat.DocumentAnswer {
 	if !metadata {
-		return concordat.DocumentTell{Handle: f.handle, Library: library, Matches: atLeastFew(f.sentences())}
+		return concordat.DocumentAnswer{Handle: f.handle, Library: library, Matches: atLeastFew(f.sentences())}
 	}
-	return concordat.DocumentTell{Handle: f.handle, Library: library, Matches: f.sentences(), Title: f.row.Title,
+	return concordat.DocumentAnswer{Handle: f.handle, Library: library, Matches: f.sentences(), Title: f.row.Title,
 		Author: f.row.Author, Contact: g.rule.Contact, Date: f.row.Added, Outline: g.rule.Outline}
 }
 
 // disclose charges for the documents and hits that are told for the first time, and returns how many
 // of the documents, from the first on, the budget allows to be told with metadata.
-func (s *Answerer) disclose(ctx context.Context, q *question, g *grant, docs []*found, l *concordat.LibraryTell) (int, error) {
+func (s *Answerer) disclose(ctx context.Context, q *question, g *grant, docs []*found, l *concordat.LibraryAnswer) (int, error) {
 	var all, each []store.Spending
 	documents, hits := 0, 0
 	for _, f := range docs {

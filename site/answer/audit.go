@@ -15,17 +15,17 @@ import (
 
 // auditAnswer is the detail of an answered or refused ask.
 type auditAnswer struct {
-	Job        string             `json:"job"`
-	Epoch      string             `json:"epoch"`
-	Purpose    string             `json:"purpose,omitempty"`
-	Level      concordat.Show     `json:"level"`
-	Sentences  int                `json:"sentences"` // padded
-	Commitment string             `json:"commitment"`
-	Refused    string             `json:"refused,omitempty"` // the whole ask
-	Libraries  []auditLibraryTell `json:"libraries,omitempty"`
+	Job        string               `json:"job"`
+	Epoch      string               `json:"epoch"`
+	Purpose    string               `json:"purpose,omitempty"`
+	Level      concordat.Show       `json:"level"`
+	Sentences  int                  `json:"sentences"` // padded
+	Commitment string               `json:"commitment"`
+	Refused    string               `json:"refused,omitempty"` // the whole ask
+	Libraries  []auditLibraryAnswer `json:"libraries,omitempty"`
 }
 
-type auditLibraryTell struct {
+type auditLibraryAnswer struct {
 	Library   concordat.LibraryID `json:"library"`
 	Level     concordat.Show      `json:"level"`
 	Refused   concordat.Reason    `json:"refused,omitempty"`
@@ -40,17 +40,17 @@ type auditProbing struct {
 }
 
 // take fills in the answer.
-func (l *auditAnswer) take(a *concordat.Ask, t *concordat.Tell, withheld map[concordat.LibraryID]int, err error) {
+func (l *auditAnswer) take(a *concordat.Ask, t *concordat.SiteAnswer, withheld map[concordat.LibraryID]int, err error) {
 	if err != nil {
 		l.Refused = reasonOf(err)
 		for _, lib := range a.Libraries[:min(len(a.Libraries), maxAskedLibraries)] {
-			l.Libraries = append(l.Libraries, auditLibraryTell{Library: cut(lib), Level: concordat.ShowNothing})
+			l.Libraries = append(l.Libraries, auditLibraryAnswer{Library: cut(lib), Level: concordat.ShowNothing})
 		}
 		return
 	}
 	for i := range t.Libraries {
 		x := &t.Libraries[i]
-		out := auditLibraryTell{Library: cut(x.Library), Level: x.Level, Withheld: withheld[x.Library]}
+		out := auditLibraryAnswer{Library: cut(x.Library), Level: x.Level, Withheld: withheld[x.Library]}
 		if x.Refusal != nil {
 			out.Refused = x.Refusal.Reason
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // order brings documents and hits into the order that a Tell promises.
-func order(t *concordat.Tell) {
+func order(t *concordat.SiteAnswer) {
 	if len(t.Documents) == 0 {
 		return
 	}
@@ -22,7 +22,7 @@ func order(t *concordat.Tell) {
 		a, b := &t.Documents[i], &t.Documents[j]
 		return cmp.Or(cmp.Compare(b.Matches, a.Matches), bytes.Compare(a.Handle[:], b.Handle[:]))
 	})
-	documents := make([]concordat.DocumentTell, len(at))
+	documents := make([]concordat.DocumentAnswer, len(at))
 	place := make([]int, len(at))
 	for to, from := range at {
 		documents[to], place[from] = t.Documents[from], to
@@ -42,7 +42,7 @@ func order(t *concordat.Tell) {
 const leastHolders = wording.Absolute + 1
 
 // countHolders sets the numbers of documents that hold each sentence told.
-func countHolders(t *concordat.Tell) {
+func countHolders(t *concordat.SiteAnswer) {
 	told := map[int]map[int]bool{} // documents of each sentence
 	for _, h := range t.Hits {
 		if told[h.Sentence] == nil {

@@ -59,7 +59,7 @@ func checkNotice(n *concordat.Notice) error {
 	job := n.Job != concordat.JobID{}
 	switch n.Kind {
 	case concordat.NoticeAlert:
-		if n.Tell == nil || !job {
+		if n.Answer == nil || !job {
 			return invalid("an alert of nothing")
 		}
 	case concordat.NoticeDisclosure, concordat.NoticeEnded:

@@ -211,7 +211,7 @@ func (s *Answerer) openLibrary(ctx context.Context, g *grant) (*concordat.OpenLi
 	r := &g.rule
 	l := &concordat.OpenLibrary{ID: g.library.ID, Title: g.library.Title, Documents: roundUp(g.library.Documents), Level: r.Level,
 		Outline: r.Outline, Purposes: r.Purposes, Ship: r.Ship, Standing: r.Standing, Embargo: r.Embargo, Expires: r.Expires,
-		Sentences: r.Limits.Sentences, Disclosures: r.Limits.Disclosures, Ready: []concordat.EpochTell{}}
+		Sentences: r.Limits.Sentences, Disclosures: r.Limits.Disclosures, Ready: []concordat.EpochReadiness{}}
 	if p := g.library.Policy; p.Embargo.After(l.Embargo) {
 		l.Embargo = p.Embargo
 	}
@@ -226,7 +226,7 @@ func (s *Answerer) openLibrary(ctx context.Context, g *grant) (*concordat.OpenLi
 		if err != nil {
 			return nil, err
 		}
-		l.Ready = append(l.Ready, concordat.EpochTell{Epoch: e.Epoch, Scheme: e.Profiler.Scheme(), Ready: ready.share()})
+		l.Ready = append(l.Ready, concordat.EpochReadiness{Epoch: e.Epoch, Scheme: e.Profiler.Scheme(), Ready: ready.share()})
 	}
 	return l, nil
 }

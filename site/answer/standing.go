@@ -213,7 +213,7 @@ func (s *Answerer) alertOne(ctx context.Context, e *epochSet, lib concordat.Libr
 	if left = slices.DeleteFunc(left, func(f *found) bool { return len(f.hits) == 0 }); len(left) == 0 {
 		return nil
 	}
-	t := &concordat.Tell{Libraries: []concordat.LibraryTell{{Library: lib, Level: lower(x.Ask.Level, g.rule.Level), LeftSentences: -1,
+	t := &concordat.SiteAnswer{Libraries: []concordat.LibraryAnswer{{Library: lib, Level: lower(x.Ask.Level, g.rule.Level), LeftSentences: -1,
 		LeftDisclosures: -1, Standing: true}}}
 	keep, err := s.tell(ctx, q, g, left, 0, t)
 	if err != nil {
@@ -225,7 +225,7 @@ func (s *Answerer) alertOne(ctx context.Context, e *epochSet, lib concordat.Libr
 	order(t)
 	countHolders(t)
 	// Before it is kept: after a crash in between it is told twice rather than never.
-	n := concordat.Notice{Kind: concordat.NoticeAlert, Job: x.Ask.Job, Library: lib, Tell: t, Asked: len(x.Ask.Sentences), At: s.o.Now()}
+	n := concordat.Notice{Kind: concordat.NoticeAlert, Job: x.Ask.Job, Library: lib, Answer: t, Asked: len(x.Ask.Sentences), At: s.o.Now()}
 	if err := s.o.Store.Queue(ctx, x.Partner, n); err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (s *Answerer) alertOne(ctx context.Context, e *epochSet, lib concordat.Libr
 
 // alertOwner keeps an alert about a notice to a partner: this site's officers see the pair of documents as the partner sees
 // it, and no more. Below metadata a document has its pseudonym only, and below counts none.
-func (s *Answerer) alertOwner(ctx context.Context, x *store.StandingAsk, t *concordat.Tell, all []*found) error {
+func (s *Answerer) alertOwner(ctx context.Context, x *store.StandingAsk, t *concordat.SiteAnswer, all []*found) error {
 	l := &t.Libraries[0]
 	a := store.Alert{Side: store.AlertTold, At: s.o.Now(), Partner: x.Partner, Job: hex.EncodeToString(x.Ask.Job[:]), Purpose: x.Ask.Purpose,
 		Asked: x.Made, Level: l.Level, Source: s.ref(l.Library, "")}

@@ -75,7 +75,7 @@ const maxAlerts = 1000
 
 // alerted keeps the alerts of a partner's notice.
 func (s *Asker) alerted(ctx context.Context, a *store.Ask, n *concordat.Notice) error {
-	t := n.Tell
+	t := n.Answer
 	if t == nil || len(t.Documents) > maxAlerts {
 		return fmt.Errorf("alert without its matches: %w", concordat.ErrInvalid)
 	}
@@ -83,7 +83,7 @@ func (s *Asker) alerted(ctx context.Context, a *store.Ask, n *concordat.Notice) 
 	for _, l := range t.Libraries {
 		ask.Libraries = append(ask.Libraries, l.Library)
 	}
-	if err := validTell(ask, t); err != nil {
+	if err := validAnswer(ask, t); err != nil {
 		return fmt.Errorf("%w: %w", concordat.ErrInvalid, err)
 	}
 	told := map[int]bool{} // libraries of the documents told

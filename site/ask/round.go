@@ -39,7 +39,7 @@ type round struct {
 
 // nominated is a document of the partner that matches.
 type nominated struct {
-	concordat.DocumentTell
+	concordat.DocumentAnswer
 	ref   concordat.Ref
 	level concordat.Show
 	job   concordat.JobID // the one under which most of its sentences match
@@ -174,7 +174,7 @@ func (r *round) askPart(ctx context.Context, part []int) error {
 	r.sent += len(part)
 	t, err := r.p.Partner.Ask(ctx, a)
 	if err == nil {
-		err = validTell(a, t)
+		err = validAnswer(a, t)
 	}
 	if err != nil {
 		return err
@@ -186,8 +186,8 @@ func (r *round) askPart(ctx context.Context, part []int) error {
 // maxName bounds a partner's strings, in characters.
 const maxName = 512
 
-// validTell returns errGarbage for a Tell that does not answer a.
-func validTell(a *concordat.Ask, t *concordat.Tell) error {
+// validAnswer returns errGarbage for a Tell that does not answer a.
+func validAnswer(a *concordat.Ask, t *concordat.SiteAnswer) error {
 	bad := func(what string) error { return fmt.Errorf("%w: %s", errGarbage, what) }
 	if t == nil || len(t.Libraries) != len(a.Libraries) {
 		return bad("libraries")
@@ -214,7 +214,7 @@ func validTell(a *concordat.Ask, t *concordat.Tell) error {
 }
 
 // take adds what a partner told about some sentences.
-func (r *round) take(ctx context.Context, a *concordat.Ask, t *concordat.Tell, part []int) error {
+func (r *round) take(ctx context.Context, a *concordat.Ask, t *concordat.SiteAnswer, part []int) error {
 	standing := false
 	for i, l := range t.Libraries {
 		r.takeLibrary(&r.answer.consulted[i], &l, len(part))
@@ -244,7 +244,7 @@ func (r *round) take(ctx context.Context, a *concordat.Ask, t *concordat.Tell, p
 }
 
 // takeLibrary adds the answer about one library to its line.
-func (r *round) takeLibrary(c *concordat.Consulted, l *concordat.LibraryTell, n int) {
+func (r *round) takeLibrary(c *concordat.Consulted, l *concordat.LibraryAnswer, n int) {
 	c.Unready = 1 - l.Ready
 	if l.Refusal != nil {
 		c.Reason, c.Err = failure(l.Refusal, 0)
@@ -265,11 +265,11 @@ func (r *round) takeLibrary(c *concordat.Consulted, l *concordat.LibraryTell, n 
 }
 
 // document returns the document that d tells of, known from an earlier part or new.
-func (r *round) document(d concordat.DocumentTell, job concordat.JobID, level concordat.Show) *nominated {
+func (r *round) document(d concordat.DocumentAnswer, job concordat.JobID, level concordat.Show) *nominated {
 	n := r.documents[d.Handle]
 	if n == nil {
 		d.Title, d.Author, d.Contact = plain(d.Title, maxName), plain(d.Author, maxName), plain(d.Contact, maxName)
-		n = &nominated{DocumentTell: d, level: level, jobs: map[concordat.JobID][]int{}}
+		n = &nominated{DocumentAnswer: d, level: level, jobs: map[concordat.JobID][]int{}}
 		n.Matches = 0
 		n.ref = concordat.Ref{Site: r.answer.site, Library: r.p.Libraries[d.Library], Document: HandleName(d.Handle)}
 		r.documents[d.Handle] = n

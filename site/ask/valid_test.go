@@ -8,64 +8,64 @@ import (
 	"concordat"
 )
 
-// TestValidTell: each number of a partner's answer is taken from its least to its most good value and not beyond, since the
+// TestValidAnswer: each number of a partner's answer is taken from its least to its most good value and not beyond, since the
 // report indexes by it and counts with it.
-func TestValidTell(t *testing.T) {
+func TestValidAnswer(t *testing.T) {
 	ask := &concordat.Ask{Libraries: []concordat.LibraryID{"a", "b"}, Sentences: make([]concordat.AskedSentence, 3)}
-	whole := func() *concordat.Tell {
-		return &concordat.Tell{
-			Libraries: []concordat.LibraryTell{{Library: "a", Level: concordat.ShowMetadata, Ready: 1, Documents: 1},
+	whole := func() *concordat.SiteAnswer {
+		return &concordat.SiteAnswer{
+			Libraries: []concordat.LibraryAnswer{{Library: "a", Level: concordat.ShowMetadata, Ready: 1, Documents: 1},
 				{Library: "b", Level: concordat.ShowExists}},
-			Documents: []concordat.DocumentTell{{Library: 0, Matches: 1}, {Library: 1}},
+			Documents: []concordat.DocumentAnswer{{Library: 0, Matches: 1}, {Library: 1}},
 			Hits:      []concordat.Hit{{Sentence: 2, Document: 1, Ordinal: 7, Closeness: concordat.CloseNear, Documents: 1}},
 		}
 	}
 	for name, c := range map[string]struct {
-		edit func(x *concordat.Tell)
+		edit func(x *concordat.SiteAnswer)
 		good bool
 	}{
-		"as it is":                {func(*concordat.Tell) {}, true},
-		"another library":         {func(x *concordat.Tell) { x.Libraries[0].Library = "b" }, false},
-		"a level to come":         {func(x *concordat.Tell) { x.Libraries[0].Level = "all" }, false},
-		"no level":                {func(x *concordat.Tell) { x.Libraries[0].Level = "" }, false},
-		"no level, refused":       {func(x *concordat.Tell) { x.Libraries[0].Level, x.Libraries[0].Refusal = "", &concordat.Refusal{} }, true},
-		"not ready":               {func(x *concordat.Tell) { x.Libraries[0].Ready = 0 }, true},
-		"less than not ready":     {func(x *concordat.Tell) { x.Libraries[0].Ready = -0.1 }, false},
-		"more than ready":         {func(x *concordat.Tell) { x.Libraries[0].Ready = 1.1 }, false},
-		"ready is no number":      {func(x *concordat.Tell) { x.Libraries[0].Ready = math.NaN() }, false},
-		"documents below 0":       {func(x *concordat.Tell) { x.Libraries[0].Documents = -1 }, false},
-		"sentences below 0":       {func(x *concordat.Tell) { x.Libraries[0].Sentences = -1 }, false},
-		"missing below 0":         {func(x *concordat.Tell) { x.Libraries[0].Missing = -1 }, false},
-		"capped below 0":          {func(x *concordat.Tell) { x.Libraries[0].Capped = -1 }, false},
-		"document of no library":  {func(x *concordat.Tell) { x.Documents[0].Library = 2 }, false},
-		"document before all":     {func(x *concordat.Tell) { x.Documents[0].Library = -1 }, false},
-		"document of the last":    {func(x *concordat.Tell) { x.Documents[0].Library = 1 }, true},
-		"matches below 0":         {func(x *concordat.Tell) { x.Documents[0].Matches = -1 }, false},
-		"sentence before all":     {func(x *concordat.Tell) { x.Hits[0].Sentence = -1 }, false},
-		"the first sentence":      {func(x *concordat.Tell) { x.Hits[0].Sentence = 0 }, true},
-		"sentence behind all":     {func(x *concordat.Tell) { x.Hits[0].Sentence = 3 }, false},
-		"hit before all":          {func(x *concordat.Tell) { x.Hits[0].Document = -1 }, false},
-		"hit in the first":        {func(x *concordat.Tell) { x.Hits[0].Document = 0 }, true},
-		"hit behind all":          {func(x *concordat.Tell) { x.Hits[0].Document = 2 }, false},
-		"ordinal below 0":         {func(x *concordat.Tell) { x.Hits[0].Ordinal = -1 }, false},
-		"ordinal 0":               {func(x *concordat.Tell) { x.Hits[0].Ordinal = 0 }, true},
-		"the last ordinal":        {func(x *concordat.Tell) { x.Hits[0].Ordinal = math.MaxInt32 }, true},
-		"one behind it":           {func(x *concordat.Tell) { x.Hits[0].Ordinal = math.MaxInt32 + 1 }, false},
-		"the same":                {func(x *concordat.Tell) { x.Hits[0].Closeness = concordat.CloseSame }, true},
-		"closer than the same":    {func(x *concordat.Tell) { x.Hits[0].Closeness = concordat.CloseSame + 1 }, false},
-		"held by fewer than none": {func(x *concordat.Tell) { x.Hits[0].Documents = -1 }, false},
-		"held by none":            {func(x *concordat.Tell) { x.Hits[0].Documents = 0 }, true},
+		"as it is":                {func(*concordat.SiteAnswer) {}, true},
+		"another library":         {func(x *concordat.SiteAnswer) { x.Libraries[0].Library = "b" }, false},
+		"a level to come":         {func(x *concordat.SiteAnswer) { x.Libraries[0].Level = "all" }, false},
+		"no level":                {func(x *concordat.SiteAnswer) { x.Libraries[0].Level = "" }, false},
+		"no level, refused":       {func(x *concordat.SiteAnswer) { x.Libraries[0].Level, x.Libraries[0].Refusal = "", &concordat.Refusal{} }, true},
+		"not ready":               {func(x *concordat.SiteAnswer) { x.Libraries[0].Ready = 0 }, true},
+		"less than not ready":     {func(x *concordat.SiteAnswer) { x.Libraries[0].Ready = -0.1 }, false},
+		"more than ready":         {func(x *concordat.SiteAnswer) { x.Libraries[0].Ready = 1.1 }, false},
+		"ready is no number":      {func(x *concordat.SiteAnswer) { x.Libraries[0].Ready = math.NaN() }, false},
+		"documents below 0":       {func(x *concordat.SiteAnswer) { x.Libraries[0].Documents = -1 }, false},
+		"sentences below 0":       {func(x *concordat.SiteAnswer) { x.Libraries[0].Sentences = -1 }, false},
+		"missing below 0":         {func(x *concordat.SiteAnswer) { x.Libraries[0].Missing = -1 }, false},
+		"capped below 0":          {func(x *concordat.SiteAnswer) { x.Libraries[0].Capped = -1 }, false},
+		"document of no library":  {func(x *concordat.SiteAnswer) { x.Documents[0].Library = 2 }, false},
+		"document before all":     {func(x *concordat.SiteAnswer) { x.Documents[0].Library = -1 }, false},
+		"document of the last":    {func(x *concordat.SiteAnswer) { x.Documents[0].Library = 1 }, true},
+		"matches below 0":         {func(x *concordat.SiteAnswer) { x.Documents[0].Matches = -1 }, false},
+		"sentence before all":     {func(x *concordat.SiteAnswer) { x.Hits[0].Sentence = -1 }, false},
+		"the first sentence":      {func(x *concordat.SiteAnswer) { x.Hits[0].Sentence = 0 }, true},
+		"sentence behind all":     {func(x *concordat.SiteAnswer) { x.Hits[0].Sentence = 3 }, false},
+		"hit before all":          {func(x *concordat.SiteAnswer) { x.Hits[0].Document = -1 }, false},
+		"hit in the first":        {func(x *concordat.SiteAnswer) { x.Hits[0].Document = 0 }, true},
+		"hit behind all":          {func(x *concordat.SiteAnswer) { x.Hits[0].Document = 2 }, false},
+		"ordinal below 0":         {func(x *concordat.SiteAnswer) { x.Hits[0].Ordinal = -1 }, false},
+		"ordinal 0":               {func(x *concordat.SiteAnswer) { x.Hits[0].Ordinal = 0 }, true},
+		"the last ordinal":        {func(x *concordat.SiteAnswer) { x.Hits[0].Ordinal = math.MaxInt32 }, true},
+		"one behind it":           {func(x *concordat.SiteAnswer) { x.Hits[0].Ordinal = math.MaxInt32 + 1 }, false},
+		"the same":                {func(x *concordat.SiteAnswer) { x.Hits[0].Closeness = concordat.CloseSame }, true},
+		"closer than the same":    {func(x *concordat.SiteAnswer) { x.Hits[0].Closeness = concordat.CloseSame + 1 }, false},
+		"held by fewer than none": {func(x *concordat.SiteAnswer) { x.Hits[0].Documents = -1 }, false},
+		"held by none":            {func(x *concordat.SiteAnswer) { x.Hits[0].Documents = 0 }, true},
 	} {
 		x := whole()
 		c.edit(x)
-		if err := validTell(ask, x); (err == nil) != c.good || err != nil && !errors.Is(err, errGarbage) {
+		if err := validAnswer(ask, x); (err == nil) != c.good || err != nil && !errors.Is(err, errGarbage) {
 			t.Errorf("%s: error %v, is to be taken: %v", name, err, c.good)
 		}
 	}
 	less := whole()
 	less.Libraries, less.Documents, less.Hits = less.Libraries[:1], nil, nil
-	for name, x := range map[string]*concordat.Tell{"nothing": nil, "a library less": less} {
-		if err := validTell(ask, x); !errors.Is(err, errGarbage) {
+	for name, x := range map[string]*concordat.SiteAnswer{"nothing": nil, "a library less": less} {
+		if err := validAnswer(ask, x); !errors.Is(err, errGarbage) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
@@ -90,10 +90,10 @@ func TestHandles(t *testing.T) {
 func TestTakeLibrary(t *testing.T) {
 	var c concordat.Consulted
 	r := &round{}
-	r.takeLibrary(&c, &concordat.LibraryTell{Level: concordat.ShowCounts, Ready: 0.5, Standing: true, Documents: 3, Sentences: 4,
+	r.takeLibrary(&c, &concordat.LibraryAnswer{Level: concordat.ShowCounts, Ready: 0.5, Standing: true, Documents: 3, Sentences: 4,
 		Missing: 2, Capped: 1}, 10)
-	r.takeLibrary(&c, &concordat.LibraryTell{Level: concordat.ShowCounts, Ready: 0.75, Documents: 2, Sentences: 5, Missing: 1, Capped: 2}, 7)
-	r.takeLibrary(&c, &concordat.LibraryTell{Ready: 0.75, Documents: 90, Refusal: &concordat.Refusal{Reason: concordat.ReasonBudget}}, 9)
+	r.takeLibrary(&c, &concordat.LibraryAnswer{Level: concordat.ShowCounts, Ready: 0.75, Documents: 2, Sentences: 5, Missing: 1, Capped: 2}, 7)
+	r.takeLibrary(&c, &concordat.LibraryAnswer{Ready: 0.75, Documents: 90, Refusal: &concordat.Refusal{Reason: concordat.ReasonBudget}}, 9)
 	if !c.Standing || c.Answered != 17 || c.Capped != 3 || len(c.Missing) != 2 || c.Unready != 0.25 || c.Level != concordat.ShowCounts {
 		t.Errorf("got %+v", c)
 	}
