@@ -38,6 +38,36 @@ func TestHangulComposes(t *testing.T) {
 			t.Errorf("가 and %U are %+q, want %+q", r, got, want)
 		}
 	}
+	// Behind the last syllable stand jamo of old Korean, which compose with nothing.
+	if got, want := string(split(t, "\ud7c0\u11a8").Norm), "\ud7c0\u11a8"; got != want {
+		t.Errorf("U+D7C0 and U+11A8 are %+q, want %+q", got, want)
+	}
+}
+
+// TestQuotedSpeechGoesOn: speech that ends within marks and is followed by a comma is part of the sentence around it.
+func TestQuotedSpeechGoesOn(t *testing.T) {
+	for _, text := range []string{"老师说：“明天会下雨。”，然后离开了教室。", "“Stop!”, the warden cried to the crowd.", "They sold pears etc., and went home."} {
+		if got := split(t, text); len(got.Sentences) != 1 {
+			t.Errorf("%q is %d sentences", text, len(got.Sentences))
+		}
+	}
+}
+
+// TestStopWordsOfNoLanguage: where fewer than a tenth of the words are in a stop list the text is of no language, and none of
+// them is a stop word.
+func TestStopWordsOfNoLanguage(t *testing.T) {
+	for others, want := range map[int]int{9: 1, 10: 0} {
+		text := "which" + strings.Repeat(" xqzt", others)
+		n := 0
+		for _, stop := range split(t, text).StopWords() {
+			if stop {
+				n++
+			}
+		}
+		if n != want {
+			t.Errorf("one listed word and %d others: %d stop words, want %d", others, n, want)
+		}
+	}
 }
 
 // TestLanguages: each stop list has a bit of its own, Chinese none.

@@ -122,6 +122,29 @@ func TestSecondRoundFails(t *testing.T) {
 	})
 }
 
+// TestEdgesNotAnswered: a partner that does not compare the order of words as a rule leaves the edges of whole sentences, and
+// its line is clean; one that was busy then, or failed, has not answered whole, and its line says which.
+func TestEdgesNotAnswered(t *testing.T) {
+	for reason, clean := range map[concordat.Reason]bool{
+		concordat.ReasonLevel: true, concordat.ReasonBudget: true, concordat.ReasonBusy: false, concordat.ReasonFault: false,
+	} {
+		t.Run(string(reason), func(t *testing.T) {
+			p := here(t, "")
+			north := newPartner(t, "north")
+			north.outline, north.edgesRefuse = concordat.OutlineWords, &concordat.Refusal{Reason: reason}
+			north.put(t, "lib", "essay", essay)
+			f := p.check(t, mine+essay, site.CheckOptions{Partners: []site.PartnerLibraries{north.libraries("lib")}})
+			c := line(t, f, "north", "lib")
+			if north.edges != 1 || len(f.Passages) == 0 {
+				t.Errorf("asked for edges %d times, %d passages", north.edges, len(f.Passages))
+			}
+			if clean != (c.Err == "") || !clean && c.Reason != reason {
+				t.Errorf("the line says %q, %q", c.Reason, c.Err)
+			}
+		})
+	}
+}
+
 // TestOneSentenceAlone: one sentence that is only somewhat alike is no evidence without its text.
 func TestOneSentenceAlone(t *testing.T) {
 	p := here(t, "")

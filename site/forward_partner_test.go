@@ -37,6 +37,8 @@ type partner struct {
 	decide  string // state of requests for passages
 	// edgesPanic: the call that asks for the order of words panics.
 	edgesPanic bool
+	// edgesRefuse: it is refused.
+	edgesRefuse *concordat.Refusal
 
 	mu      sync.Mutex
 	docs    map[concordat.Handle]*concordat.Profile
@@ -242,6 +244,9 @@ func (p *partner) Edges(_ context.Context, a *concordat.EdgesAsk) (*concordat.Ed
 	p.mu.Unlock()
 	if p.edgesPanic {
 		panic("compared")
+	}
+	if p.edgesRefuse != nil {
+		return nil, p.edgesRefuse
 	}
 	out := &concordat.Edges{}
 	text := align.Prepare(p.docs[a.Handle].Document.Text)

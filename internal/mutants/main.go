@@ -4,7 +4,7 @@
 //
 //	go run ./internal/mutants -n 40 -seed 1 federation crypto
 //	go run ./internal/mutants -n 40 -seed 1 -tests site,site/answer site/answer
-//	go run ./internal/mutants -n 40 -seed 1 -together report/html
+//	go run ./internal/mutants -n 40 -seed 1 -together -tests site site site/ask site/batch
 //
 // Which changes are drawn depends on the seed and on the sources alone. The tree is not touched: a mutant is given to
 // go test as an overlay. Exit status 1: something survived.
@@ -71,8 +71,8 @@ func main() {
 	flag.StringVar(&o.only, "run", "", "only tests that match, as go test -run")
 	flag.StringVar(&o.tests, "tests", "", "packages whose tests are run, separated by commas; none: the package itself")
 	flag.BoolVar(&o.blind, "blind", false, "do not measure what the tests cover, for which a large package is built anew: a change in no test is run too")
-	flag.BoolVar(&o.together, "together", false, "build all mutants of a package into one binary of its tests, and run with each the tests that "+
-		"reach it: much cheaper; those that cannot be switched on while a program runs are told and not run")
+	flag.BoolVar(&o.together, "together", false, "build all mutants of all packages into one binary of each package of tests, and run with each the "+
+		"tests that reach it: much cheaper; those that cannot be switched on while a program runs are told and not run")
 	flag.BoolVar(&o.json, "json", false, "print one JSON object a mutant, then one for each package")
 	flag.BoolVar(&o.list, "list", false, "list what would be run")
 	flag.Parse()
@@ -112,13 +112,20 @@ func run(ctx context.Context, o options, out io.Writer) (int, error) {
 		ctx, cancel = context.WithTimeout(ctx, o.within)
 		defer cancel()
 	}
-	survived := 0
+	groups := [][]string{}
 	for _, pkg := range o.packages {
-		s, err := mutate(ctx, o, root, filepath.Clean(pkg), known, out)
+		groups = append(groups, []string{filepath.Clean(pkg)})
+	}
+	if o.together {
+		groups = [][]string{slices.Concat(groups...)}
+	}
+	survived := 0
+	for _, pkgs := range groups {
+		n, err := mutate(ctx, o, root, pkgs, known, out)
+		survived += n
 		if err != nil {
 			return survived, err
 		}
-		survived += s.Survived + s.Uncovered
 	}
 	return survived, nil
 }
@@ -144,51 +151,80 @@ type runner interface {
 	try(ctx context.Context, c Change) (State, error)
 }
 
-func mutate(ctx context.Context, o options, root, pkg string, known map[string]string, out io.Writer) (Summary, error) {
+// pick draws the changes of a package.
+func pick(o options, root, pkg string, known map[string]string) ([]Change, Summary, error) {
 	s := Summary{Package: pkg}
 	all, err := changes(root, pkg)
 	if err != nil {
-		return s, err
+		return nil, s, err
 	}
 	files, err := regexp.Compile(o.files)
 	if err != nil {
-		return s, err
+		return nil, s, err
 	}
 	funcs, err := regexp.Compile(o.funcs)
 	if err != nil {
-		return s, err
+		return nil, s, err
 	}
 	all = slices.DeleteFunc(all, func(c Change) bool { return !files.MatchString(c.File) || !funcs.MatchString(c.Func) })
 	s.Changes = len(all)
 	all, s.Known = without(all, known)
 	picked := draw(all, o.n, o.seed)
 	s.Drawn = len(picked)
-	if o.list {
-		for _, c := range picked {
-			fmt.Fprintf(out, "%s:%d\t%s\n", c.File, c.Line, c.Key())
+	return picked, s, nil
+}
+
+// mutate runs the mutants of packages, by the tests of all of them where none are named, and returns how many survived.
+func mutate(ctx context.Context, o options, root string, pkgs []string, known map[string]string, out io.Writer) (survived int, err error) {
+	picked := make([][]Change, len(pkgs))
+	sums := make([]Summary, len(pkgs))
+	for i, pkg := range pkgs {
+		if picked[i], sums[i], err = pick(o, root, pkg, known); err != nil {
+			return 0, err
 		}
-		return Summary{}, nil
+		if o.list {
+			for _, c := range picked[i] {
+				fmt.Fprintf(out, "%s:%d\t%s\n", c.File, c.Line, c.Key())
+			}
+		}
+	}
+	if o.list {
+		return 0, nil
 	}
 	dir, err := os.MkdirTemp("", "mutants-")
 	if err != nil {
-		return s, err
+		return 0, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	// Tests start a database server there as another user, who must be able to enter the folder.
 	if err := os.Chmod(dir, 0o711); err != nil {
-		return s, err
+		return 0, err
 	}
-	t := &tester{root: root, pkg: pkg, tests: []string{pkg}, only: o.only, dir: dir, limit: o.limit, blind: o.blind}
+	t := &tester{root: root, pkgs: pkgs, tests: pkgs, only: o.only, dir: dir, limit: o.limit, blind: o.blind}
 	if o.tests != "" {
 		t.tests = strings.Split(o.tests, ",")
 	}
 	var r runner = t
 	if o.together {
-		r = newTogether(t, picked)
+		r = newTogether(t, slices.Concat(picked...))
 	}
 	if err := r.prepare(ctx); err != nil {
-		return s, err
+		return 0, err
 	}
+	for i := range pkgs {
+		if err := sums[i].run(ctx, o, r, picked[i], out); err != nil {
+			return survived, err
+		}
+		survived += sums[i].Survived + sums[i].Uncovered
+		if err := sums[i].show(out, o.json); err != nil {
+			return survived, err
+		}
+	}
+	return survived, nil
+}
+
+// run runs the mutants of a package, and counts them.
+func (s *Summary) run(ctx context.Context, o options, r runner, picked []Change, out io.Writer) error {
 	for i, c := range picked {
 		if ctx.Err() != nil {
 			s.NotRun = len(picked) - i
@@ -201,15 +237,15 @@ func mutate(ctx context.Context, o options, root, pkg string, known map[string]s
 			break
 		}
 		if err != nil {
-			return s, err
+			return err
 		}
 		s.count(state)
-		if err := show(out, o.json, Result{Package: pkg, File: c.File, Line: c.Line, Func: c.Func, Nth: c.Nth, Kind: c.Kind,
+		if err := show(out, o.json, Result{Package: s.Package, File: c.File, Line: c.Line, Func: c.Func, Nth: c.Nth, Kind: c.Kind,
 			From: oneLine(c.From), To: oneLine(c.To), State: state, Took: time.Since(began)}); err != nil {
-			return s, err
+			return err
 		}
 	}
-	return s, s.show(out, o.json)
+	return nil
 }
 
 func (s *Summary) count(state State) {

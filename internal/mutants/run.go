@@ -26,15 +26,16 @@ const (
 	Apart     State = "apart"     // it compiles, and not together with others: it was not run
 )
 
-// tester runs the quick tests of one package, which may stand in others.
+// tester runs quick tests with one change at a time.
 type tester struct {
-	root, pkg string
-	tests     []string // packages whose tests are run
-	only      string   // -run
-	dir       string   // for overlays and binaries
-	limit     time.Duration
-	blind     bool // it is not known what the tests cover: every change is run
-	covered   map[string][]span
+	root    string
+	pkgs    []string // packages that are changed: one, but for those that are built together
+	tests   []string // packages whose tests are run
+	only    string   // -run
+	dir     string   // for overlays and binaries
+	limit   time.Duration
+	blind   bool // it is not known what the tests cover: every change is run
+	covered map[string][]span
 }
 
 // span is lines that a test runs, both ends included.
@@ -47,11 +48,11 @@ func (t *tester) prepare(ctx context.Context) error {
 	began := time.Now()
 	var cover []string
 	if !t.blind {
-		cover = []string{"-coverprofile=" + profile, "-coverpkg=./" + t.pkg}
+		cover = []string{"-coverprofile=" + profile, "-coverpkg=./" + t.pkgs[0]}
 	}
 	out, err := t.gotest(ctx, 10*time.Minute, cover...)
 	if err != nil {
-		return fmt.Errorf("%s fails without a change: %w\n%s", t.pkg, err, out)
+		return fmt.Errorf("%s fails without a change: %w\n%s", t.pkgs[0], err, out)
 	}
 	if t.limit <= 0 {
 		t.limit = 3*time.Since(began) + 20*time.Second

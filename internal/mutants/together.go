@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// together runs the tests of a package that is built once with all the changes in it. Which one is made is said by the
+// together runs the tests of packages that are built once with all the changes in them. Which one is made is said by the
 // environment, to processes that a test starts too unless it gives them another one. Each test is run by itself first and
 // notes which places it reaches: with a change only those run that reach it, the quickest first.
 type together struct {
@@ -25,7 +25,7 @@ type together struct {
 	changes []Change
 	number  map[string]int // by Key, from 1
 	apart   map[int]bool   // those that cannot be switched, by number
-	tests   []oneTest
+	alone   []oneTest
 }
 
 // oneTest is one test function.
@@ -53,7 +53,7 @@ func (g *together) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for i, pkg := range g.tester.tests {
+	for i, pkg := range g.tests {
 		binary := filepath.Join(g.dir, strconv.Itoa(i)+".test")
 		if out, err := g.command(ctx, 20*time.Minute, g.root, nil, "go", "test", "-c", "-overlay="+overlay, "-o", binary, "./"+pkg); err != nil {
 			return fmt.Errorf("build the tests of %s: %w\n%s", pkg, err, out)
@@ -66,39 +66,32 @@ func (g *together) prepare(ctx context.Context) error {
 			return err
 		}
 		for _, name := range names {
-			one, err := g.alone(ctx, oneTest{pkg: pkg, binary: binary, name: name})
+			one, err := g.measure(ctx, oneTest{pkg: pkg, binary: binary, name: name})
 			if err != nil {
 				return err
 			}
-			g.tests = append(g.tests, one)
+			g.alone = append(g.alone, one)
 		}
 	}
-	slices.SortStableFunc(g.tests, func(a, b oneTest) int { return cmp.Compare(a.took, b.took) })
+	slices.SortStableFunc(g.alone, func(a, b oneTest) int { return cmp.Compare(a.took, b.took) })
 	return nil
 }
 
-// compile writes the package with the changes until it compiles, without those that do not compile so. It returns the
+// compile writes the packages with the changes until they compile, without those that do not compile so. It returns the
 // path of the overlay.
 func (g *together) compile(ctx context.Context) (string, error) {
-	paths, err := filepath.Glob(filepath.Join(g.root, g.pkg, "*.go"))
-	if err != nil {
-		return "", err
-	}
-	if len(paths) == 0 {
-		return "", fmt.Errorf("%s: no Go files", g.pkg)
-	}
 	list := filepath.Join(g.dir, "together.json")
 	for {
-		if err := g.write(list, paths); err != nil {
+		if err := g.write(list); err != nil {
 			return "", err
 		}
-		out, err := g.command(ctx, 20*time.Minute, g.root, nil, "go", "build", "-gcflags=-e", "-overlay="+list, "-o", os.DevNull, "./"+g.pkg)
+		out, err := g.build(ctx, list, "-gcflags=-e")
 		if err == nil {
 			return list, nil
 		}
 		bad := faulty(out)
 		if len(bad) == 0 || ctx.Err() != nil {
-			return "", fmt.Errorf("%s with all changes: %w\n%s", g.pkg, err, out)
+			return "", fmt.Errorf("with all changes: %w\n%s", err, out)
 		}
 		for k := range bad {
 			g.apart[k] = true
@@ -106,52 +99,74 @@ func (g *together) compile(ctx context.Context) (string, error) {
 	}
 }
 
+// build compiles the packages with an overlay and keeps nothing of it.
+func (g *together) build(ctx context.Context, list string, flags ...string) (string, error) {
+	args := append([]string{"build", "-overlay=" + list}, flags...)
+	if len(g.pkgs) == 1 {
+		args = append(args, "-o", os.DevNull) // it may be a program
+	}
+	for _, pkg := range g.pkgs {
+		args = append(args, "./"+pkg)
+	}
+	return g.command(ctx, 20*time.Minute, g.root, nil, "go", args...)
+}
+
 // write makes the overlay of what is switched by now.
-func (g *together) write(list string, paths []string) error {
+func (g *together) write(list string) error {
 	replace := map[string]string{}
-	name := ""
-	for _, path := range paths {
-		src, err := os.ReadFile(path)
-		if err != nil {
+	for i, pkg := range g.pkgs {
+		in := filepath.Join(g.dir, "package"+strconv.Itoa(i))
+		if err := os.MkdirAll(in, 0o700); err != nil {
 			return err
 		}
-		if name == "" || !strings.HasSuffix(path, "_test.go") {
-			f, err := parser.ParseFile(token.NewFileSet(), path, src, parser.PackageClauseOnly)
-			if err != nil {
-				return err
-			}
-			name = f.Name.Name
-		}
-		rel := filepath.ToSlash(filepath.Join(g.pkg, filepath.Base(path)))
-		var own []Change
-		for _, c := range g.changes {
-			if c.File != rel || g.apart[g.number[c.Key()]] {
-				continue
-			}
-			if _, err := c.apply(src); err != nil {
-				return err
-			}
-			own = append(own, c)
-		}
-		if len(own) == 0 {
-			continue
-		}
-		with := filepath.Join(g.dir, filepath.Base(path))
-		if err := os.WriteFile(with, []byte(schema(src, own, g.number)), 0o600); err != nil {
+		if err := g.writePackage(pkg, in, replace); err != nil {
 			return err
 		}
-		replace[path] = with
 	}
-	with := filepath.Join(g.dir, "switches.go")
-	if err := os.WriteFile(with, fmt.Appendf(nil, switches, name), 0o600); err != nil {
-		return err
-	}
-	replace[filepath.Join(g.root, g.pkg, "mutants_switches.go")] = with
 	overlay, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(list, overlay, 0o600)
+}
+
+// writePackage writes the files of a package that have changes, and what switches them.
+func (g *together) writePackage(pkg, in string, replace map[string]string) error {
+	paths, err := filepath.Glob(filepath.Join(g.root, pkg, "*.go"))
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		var own []Change
+		for _, c := range g.changes {
+			if c.File == filepath.ToSlash(filepath.Join(pkg, filepath.Base(path))) && !g.apart[g.number[c.Key()]] {
+				own = append(own, c)
+			}
+		}
+		if len(own) == 0 {
+			continue
+		}
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, c := range own {
+			if _, err := c.apply(src); err != nil {
+				return err
+			}
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, src, parser.PackageClauseOnly)
+		if err != nil {
+			return err
+		}
+		with, switching := filepath.Join(in, filepath.Base(path)), filepath.Join(in, "mutants_switches.go")
+		if err := errors.Join(os.WriteFile(with, []byte(schema(src, own, g.number)), 0o600),
+			os.WriteFile(switching, fmt.Appendf(nil, switches, f.Name.Name), 0o600)); err != nil {
+			return err
+		}
+		replace[path], replace[filepath.Join(g.root, pkg, "mutants_switches.go")] = with, switching
+	}
+	return nil
 }
 
 // names returns the tests of a binary that are run.
@@ -170,8 +185,8 @@ func (g *together) names(ctx context.Context, pkg, binary string) ([]string, err
 	return names, nil
 }
 
-// alone runs one test without a change, and notes which places it reaches and how long it takes.
-func (g *together) alone(ctx context.Context, one oneTest) (oneTest, error) {
+// measure runs one test without a change, and notes which places it reaches and how long it takes.
+func (g *together) measure(ctx context.Context, one oneTest) (oneTest, error) {
 	reached := filepath.Join(g.dir, "reached")
 	if err := os.Remove(reached); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return one, err
@@ -203,7 +218,7 @@ func (g *together) try(ctx context.Context, c Change) (State, error) {
 		return g.compiles(ctx, c)
 	}
 	var reaching []oneTest
-	for _, one := range g.tests {
+	for _, one := range g.alone {
 		if one.reaches[k] {
 			reaching = append(reaching, one)
 		}
@@ -260,7 +275,7 @@ func (g *together) compiles(ctx context.Context, c Change) (State, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := g.command(ctx, 20*time.Minute, g.root, nil, "go", "build", "-overlay="+list, "-o", os.DevNull, "./"+g.pkg); err != nil {
+	if _, err := g.build(ctx, list); err != nil {
 		return Broken, ctx.Err()
 	}
 	return Apart, nil
