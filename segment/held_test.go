@@ -38,6 +38,9 @@ func TestHangulComposes(t *testing.T) {
 			t.Errorf("가 and %U are %+q, want %+q", r, got, want)
 		}
 	}
+	if got, want := string(split(t, "각\u11a8").Norm), "각\u11a8"; got != want {
+		t.Errorf("a syllable that has its last consonant and another one are %+q, want %+q", got, want)
+	}
 	// Behind the last syllable stand jamo of old Korean, which compose with nothing.
 	if got, want := string(split(t, "\ud7c0\u11a8").Norm), "\ud7c0\u11a8"; got != want {
 		t.Errorf("U+D7C0 and U+11A8 are %+q, want %+q", got, want)

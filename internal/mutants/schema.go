@@ -114,14 +114,24 @@ func dropsLast(c Change) int {
 	return 0
 }
 
-var compileError = regexp.MustCompile(`(?m)^\S*mutant(\d+)\.go:\d+`)
+var (
+	quotedSwitch = regexp.MustCompile(`mutant[A-Z]\w*\((\d+)`)
+	placeOfError = regexp.MustCompile(`^\S*mutant(\d+)\.go:\d+`)
+)
 
-// faulty returns the numbers of the changes that a compiler complains of.
+// faulty returns the numbers of the changes that a compiler complains of: those that a message quotes, else the one that it
+// is placed in.
 func faulty(messages string) map[int]bool {
 	out := map[int]bool{}
-	for _, m := range compileError.FindAllStringSubmatch(messages, -1) {
-		if k, err := strconv.Atoi(m[1]); err == nil {
-			out[k] = true
+	for line := range strings.Lines(messages) {
+		found := quotedSwitch.FindAllStringSubmatch(line, -1)
+		if found == nil {
+			found = placeOfError.FindAllStringSubmatch(line, 1)
+		}
+		for _, m := range found {
+			if k, err := strconv.Atoi(m[1]); err == nil {
+				out[k] = true
+			}
 		}
 	}
 	return out

@@ -55,7 +55,8 @@ func (g *together) prepare(ctx context.Context) error {
 	}
 	for i, pkg := range g.tests {
 		binary := filepath.Join(g.dir, strconv.Itoa(i)+".test")
-		if out, err := g.command(ctx, 20*time.Minute, g.root, nil, "go", "test", "-c", "-overlay="+overlay, "-o", binary, "./"+pkg); err != nil {
+		out, err := g.command(ctx, 20*time.Minute, g.root, nil, "go", "test", "-c", "-vet=off", "-overlay="+overlay, "-o", binary, "./"+pkg)
+		if err != nil {
 			return fmt.Errorf("build the tests of %s: %w\n%s", pkg, err, out)
 		}
 		if _, err := os.Stat(binary); errors.Is(err, fs.ErrNotExist) {
