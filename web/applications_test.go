@@ -104,7 +104,8 @@ func TestApplications(t *testing.T) {
 	cost("", sessionOf(d, "olga"), performance.Enable().WithTimeDomain(performance.EnableTimeDomainThreadTicks))
 	cost("page with heat map", chromedp.Navigate(d.URL+path), chromedp.WaitReady("[data-charts]:not([aria-busy])", chromedp.ByQuery))
 	for _, tab := range []string{"graph", "time", "heat"} {
-		cost(tab, chromedp.Evaluate(`document.querySelector("[data-tab=`+tab+`]").click()`, nil))
+		cost(tab, chromedp.Evaluate(`document.querySelector("[data-tab=`+tab+`]").click()`, nil),
+			chromedp.WaitReady("[data-charts]:not([aria-busy])", chromedp.ByQuery))
 		cost("", shot(t, "applications-"+tab, 1360))
 	}
 	cost("threshold moved", chromedp.Evaluate(`document.querySelector("#threshold").value = 5;

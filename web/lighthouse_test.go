@@ -1,7 +1,6 @@
 package web_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -27,13 +26,22 @@ type lighthouseSeen struct {
 		Score            *float64 // nil: does not apply
 		NumericValue     float64  // ms, or bytes
 		ScoreDisplayMode string
+		Details          struct{ Items json.RawMessage } // each audit has its own form
 	}
 }
 
-// TestLighthouse wants full marks of Lighthouse for accessibility and good practice on the pages that people see most, at least
-// 0.9 for speed, as a desktop and as a phone, and the first text within half a second as a desktop. It runs where
-// CONCORDAT_LIGHTHOUSE is the folder of its npm package (make check-pages). Search engines are kept out, which halves its mark
-// for them.
+// lighthousePages are the pages that people see most, with the most bytes that each may be, as sent, with all that it loads.
+var lighthousePages = []struct {
+	path  string
+	bytes float64
+}{{"/login", 20_000}, {"/checks", 22_000}, {"/checks/C", 40_000}, {"/checks/long", 75_000}, {"/batches/BATCH", 32_000}, {"/libraries/theses", 30_000}}
+
+// TestLighthouse wants of the pages that people see most, as a desktop and as a phone, full marks of Lighthouse for accessibility
+// and good practice, and what makes a page quick on any machine: few bytes, at most two files before the first text and none of
+// them a script, nothing that moves while it loads (a shift of 0.1 is its bound of good), few ms for which the page's thread is
+// blocked, in processor time, and as a desktop the first text within half a second. Its mark for speed is logged: it counts what
+// else the machine does. It runs where CONCORDAT_LIGHTHOUSE is the folder of its npm package (make check-pages). Search engines are
+// kept out, which halves its mark for them.
 func TestLighthouse(t *testing.T) {
 	folder := os.Getenv("CONCORDAT_LIGHTHOUSE")
 	if folder == "" {
@@ -46,51 +54,131 @@ func TestLighthouse(t *testing.T) {
 	d, _, fill := shownDesk(t)
 	d.finished(t, "long", "ada", thesis(t, thesisCharacters, thesisPassages, thesisSources))
 	const cookie = "session=secret-of-ada"
-	for _, window := range []string{"desktop", "mobile"} {
-		for _, path := range []string{"/login", "/checks", "/checks/C", "/checks/long", "/batches/BATCH", "/libraries/theses"} {
-			out := filepath.Join(t.TempDir(), "seen.json")
-			args := []string{filepath.Join(folder, "cli", "index.js"), d.URL + fill.Replace(path), "--quiet", "--output=json",
-				"--output-path=" + out, "--chrome-flags=--headless=new --no-sandbox --disable-gpu", "--only-categories=performance,accessibility,best-practices,seo"}
-			if window == "desktop" {
+	for _, window := range []struct {
+		name    string
+		slower  float64 // than this processor
+		blocked float64 // most ms
+		first   float64 // most ms until the first text; 0: not bound, since it counts the processor
+	}{{"desktop", 1, 150, 500}, {"mobile", 4, 300, 0}} {
+		for _, page := range lighthousePages {
+			address := d.URL + fill.Replace(page.path)
+			out := t.TempDir()
+			args := []string{filepath.Join(folder, "cli", "index.js"), address, "--quiet", "--output=json", "-GA=" + out,
+				"--output-path=" + filepath.Join(out, "seen.json"), "--chrome-flags=--headless=new --no-sandbox --disable-gpu",
+				"--only-categories=performance,accessibility,best-practices,seo"}
+			if window.name == "desktop" {
 				args = append(args, "--preset=desktop")
 			}
-			if path != "/login" {
+			if page.path != "/login" {
 				args = append(args, `--extra-headers={"Cookie":"`+cookie+`"}`)
 			}
 			c := exec.CommandContext(t.Context(), "node", args...)
 			c.Env = append(os.Environ(), "CHROME_PATH="+chromium)
 			if said, err := c.CombinedOutput(); err != nil {
-				t.Fatalf("%s: %v\n%s", path, err, said)
+				t.Fatalf("%s: %v\n%s", page.path, err, said)
 			}
-			b, err := os.ReadFile(out)
 			var seen lighthouseSeen
-			if err == nil {
-				err = json.NewDecoder(bytes.NewReader(b)).Decode(&seen)
+			readJSON(t, filepath.Join(out, "seen.json"), &seen)
+			if seen.RuntimeError.Message != "" {
+				t.Fatalf("%s: %s", page.path, seen.RuntimeError.Message)
 			}
-			if err != nil || seen.RuntimeError.Message != "" {
-				t.Fatalf("%s: %v %s", path, err, seen.RuntimeError.Message)
-			}
-			line := fmt.Sprintf("%-8s %-18s", window, path)
+			line := fmt.Sprintf("%-8s %-18s", window.name, page.path)
 			for _, c := range []struct {
 				name  string
 				least float64
-			}{{"performance", 0.9}, {"accessibility", 1}, {"best-practices", 1}, {"seo", 0.5}} {
+			}{{"performance", 0}, {"accessibility", 1}, {"best-practices", 1}, {"seo", 0.5}} {
 				score := seen.Categories[c.name].Score
 				line += fmt.Sprintf(" %s %3.0f", c.name, 100*score)
 				if score < c.least {
-					t.Errorf("%s, %s: %s %.2f, %.2f wanted", window, path, c.name, score, c.least)
+					t.Errorf("%s, %s: %s %.2f, %.2f wanted", window.name, page.path, c.name, score, c.least)
 				}
 			}
-			for _, m := range []struct{ name, audit string }{{"first text", "first-contentful-paint"}, {"largest", "largest-contentful-paint"},
-				{"blocked", "total-blocking-time"}, {"bytes", "total-byte-weight"}} {
-				line += fmt.Sprintf(" %s %.0f", m.name, seen.Audits[m.audit].NumericValue)
+			styles, scripts := seen.blocking(t)
+			most := func(name string, is, bound float64) {
+				line += fmt.Sprintf(", %s %.3g", name, is)
+				if bound > 0 && is > bound {
+					t.Errorf("%s, %s: %s %.6g, at most %.6g wanted", window.name, page.path, name, is, bound)
+				}
 			}
-			t.Logf("%s shift %.3f%s", line, seen.Audits["cumulative-layout-shift"].NumericValue, lighthouseFaults(seen))
-			if first := seen.Audits["first-contentful-paint"].NumericValue; window == "desktop" && first > 500 {
-				t.Errorf("%s: the first text after %.0f ms", path, first)
+			most("first text", seen.Audits["first-contentful-paint"].NumericValue, window.first)
+			most("largest", seen.Audits["largest-contentful-paint"].NumericValue, 0)
+			most("blocked by the clock", seen.Audits["total-blocking-time"].NumericValue, 0)
+			most("blocked", blockedTime(t, filepath.Join(out, "trace.json"), address, window.slower), window.blocked)
+			most("shift", seen.Audits["cumulative-layout-shift"].NumericValue, 0.1)
+			most("bytes", seen.Audits["total-byte-weight"].NumericValue, page.bytes)
+			most("styles before the text", float64(styles), 2)
+			if scripts != 0 {
+				t.Errorf("%s, %s: the first text waits for %d scripts", window.name, page.path, scripts)
 			}
+			t.Log(line + lighthouseFaults(seen))
 		}
 	}
+}
+
+// blocking counts the files for which the first text waits.
+func (s lighthouseSeen) blocking(t *testing.T) (styles, scripts int) {
+	t.Helper()
+	var files []struct{ URL string }
+	if err := json.Unmarshal(s.Audits["render-blocking-insight"].Details.Items, &files); err != nil {
+		t.Fatalf("files that block the first text: %v", err)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file.URL, ".css") {
+			styles++
+		} else {
+			scripts++
+		}
+	}
+	return styles, scripts
+}
+
+// traceEvent is the part of an event of a trace of Chromium that blockedTime reads.
+type traceEvent struct {
+	Name, Ph string
+	PID, TID int
+	TS       float64 // µs
+	Tdur     float64 // µs of the processor
+	Args     struct {
+		Data struct{ DocumentLoaderURL string }
+	}
+}
+
+// readJSON reads a file that Lighthouse wrote.
+func readJSON(t *testing.T, path string, to any) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(b, to)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// blockedTime returns for how many ms the thread of a page was blocked while it loaded, on a processor so many times slower: of
+// every task what it takes above 50 ms. A task takes the processor time of the thread as Chromium's trace has it, which other
+// work on the machine does not stretch as it stretches Lighthouse's own figure.
+func blockedTime(t *testing.T, trace, address string, slower float64) (ms float64) {
+	t.Helper()
+	var seen struct{ TraceEvents []traceEvent }
+	readJSON(t, trace, &seen)
+	start := slices.IndexFunc(seen.TraceEvents, func(e traceEvent) bool {
+		return e.Name == "navigationStart" && e.Args.Data.DocumentLoaderURL == address
+	})
+	if start < 0 {
+		t.Fatalf("the trace does not know %s", address)
+	}
+	first, all := seen.TraceEvents[start], 0.0
+	for _, e := range seen.TraceEvents {
+		if e.PID == first.PID && e.TID == first.TID && e.TS >= first.TS && e.Ph == "X" && strings.HasSuffix(e.Name, "RunTask") {
+			all += e.Tdur / 1000
+			ms += max(0, e.Tdur/1000*slower-50)
+		}
+	}
+	if all == 0 {
+		t.Fatalf("the trace has no processor time of %s", address)
+	}
+	return ms
 }
 
 // lighthouseFaults are the audits that did not pass, with their scores.

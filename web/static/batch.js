@@ -1,5 +1,7 @@
 // A batch as pictures: how many pairs share how much, with a threshold that all of them follow; who shares with whom, as a
-// map of all documents, as a graph, and along time. The tables of the page say the same; this script adds to them.
+// map of all documents, as a graph, and along time. The tables of the page say the same; this script adds to them. What is seen at
+// first, the histogram and the map, is drawn here; D3, six times as large, comes when somebody asks for what it is needed for: the
+// graph, the timeline, and a closer look at the map.
 "use strict";
 
 const box = document.querySelector("[data-charts]");
@@ -14,6 +16,20 @@ const make = (tag, attributes = {}, of = null, text = "") => {
 	if (of) of.append(e);
 	return e;
 };
+
+let loading = null;
+// library brings D3, once; what could not be had is asked for again.
+const library = () => loading ??= new Promise((done, failed) => {
+	const s = document.createElement("script");
+	s.src = words.library;
+	s.onload = () => done();
+	s.onerror = () => {
+		loading = null;
+		s.remove();
+		failed(new Error(s.src));
+	};
+	document.head.append(s);
+});
 
 // Six colours of clusters, and a shape for each after them; documents in none are grey.
 const clusterColour = (n) => n ? css("--mark-" + ((n - 1) % 6 + 1)) : css("--soft");
@@ -37,15 +53,16 @@ const draw = (data) => {
 
 	// The histogram: pairs by share, in bins of five per cent. Its bars are on a root scale, since most pairs share little.
 	const histogram = (svg) => {
-		const width = Math.max(280, svg.clientWidth), height = 120, bins = d3.bin().domain([0, 1]).thresholds(20).value((p) => Math.min(p.share, 0.9999))(pairs);
-		const y = d3.scaleSqrt([0, Math.max(1, d3.max(bins, (b) => b.length))], [0, height - 34]);
+		const width = Math.max(280, svg.clientWidth), height = 120, bins = Array(20).fill(0);
+		for (const p of pairs) bins[Math.min(Math.floor(p.share * 20 + 1e-9), 19)]++;
+		const most = Math.max(1, ...bins);
 		svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
 		svg.replaceChildren();
-		bins.forEach((b) => {
-			const h = y(b.length), x = 8 + b.x0 * (width - 16), w = (b.x1 - b.x0) * (width - 16) - 2;
-			const bar = make("rect", {x, y: height - 20 - h, width: Math.max(1, w), height: h, rx: 2, class: b.x1 > threshold() ? "over" : "under"}, svg);
-			make("title", {}, bar, words.bin.replace("%1", percent(b.x0)).replace("%2", percent(b.x1)).replace("%3", b.length));
-			if (b.length) make("text", {x: x + w / 2, y: height - 24 - h, "text-anchor": "middle"}, svg, b.length);
+		bins.forEach((count, i) => {
+			const h = Math.sqrt(count / most) * (height - 34), x = 8 + i / 20 * (width - 16), w = (width - 16) / 20 - 2;
+			const bar = make("rect", {x, y: height - 20 - h, width: Math.max(1, w), height: h, rx: 2, class: (i + 1) / 20 > threshold() ? "over" : "under"}, svg);
+			make("title", {}, bar, words.bin.replace("%1", percent(i / 20)).replace("%2", percent((i + 1) / 20)).replace("%3", count));
+			if (count) make("text", {x: x + w / 2, y: height - 24 - h, "text-anchor": "middle"}, svg, count);
 		});
 		for (const tick of [0, 0.25, 0.5, 0.75, 1]) {
 			make("text", {x: 8 + tick * (width - 16), y: height - 4, "text-anchor": tick === 0 ? "start" : tick === 1 ? "end" : "middle"}, svg, percent(tick));
@@ -63,12 +80,13 @@ const draw = (data) => {
 		cells.set(place.get(p.b) * order.length + place.get(p.a), [p, p.ba]);
 	}
 	const canvas = box.querySelector("canvas");
-	let view = d3.zoomIdentity, cursor = null;
+	let view = {x: 0, y: 0, k: 1}, cursor = null; // a transform of D3 once it is there
 	const heatMap = () => {
 		const size = canvas.clientWidth, ratio = devicePixelRatio || 1, n = order.length, colours = heat();
 		if (!size) return;
 		if (canvas.width !== Math.round(size * ratio)) canvas.width = canvas.height = Math.round(size * ratio);
-		const c = canvas.getContext("2d"), colour = d3.scaleQuantize([0, 0.6], colours.slice(1)), cell = size / n;
+		const c = canvas.getContext("2d"), cell = size / n;
+		const colour = (share) => colours[1 + Math.min(Math.floor(share / 0.6 * 5), 4)]; // of 60 % and more: the last
 		c.setTransform(ratio, 0, 0, ratio, 0, 0);
 		c.fillStyle = colours[0];
 		c.fillRect(0, 0, size, size);
@@ -77,7 +95,7 @@ const draw = (data) => {
 		for (const [at, [p, share]] of cells) {
 			if (!share) continue;
 			c.globalAlpha = p.share >= threshold() ? 1 : 0.5;
-			c.fillStyle = colour(Math.min(share, 0.6));
+			c.fillStyle = colour(share);
 			c.fillRect(at % n * cell, Math.floor(at / n) * cell, Math.max(cell, 0.5), Math.max(cell, 0.5));
 		}
 		c.globalAlpha = 1;
@@ -96,7 +114,7 @@ const draw = (data) => {
 		}
 	};
 	const cellAt = (event) => {
-		const r = canvas.getBoundingClientRect(), [x, y] = view.invert([event.clientX - r.left, event.clientY - r.top]);
+		const r = canvas.getBoundingClientRect(), x = (event.clientX - r.left - view.x) / view.k, y = (event.clientY - r.top - view.y) / view.k;
 		const i = Math.floor(x / r.width * order.length), j = Math.floor(y / r.width * order.length);
 		return i >= 0 && j >= 0 && i < order.length && j < order.length ? [i, j] : null;
 	};
@@ -109,8 +127,12 @@ const draw = (data) => {
 		const cell = at && cells.get(at[1] * order.length + at[0]);
 		if (cell) location.assign(pairPath(cell[0]));
 	};
-	d3.select(canvas).call(d3.zoom().scaleExtent([1, Math.max(1, order.length / 8)]).translateExtent([[0, 0], [canvas.clientWidth || 640, canvas.clientWidth || 640]])
-		.on("zoom", (event) => { view = event.transform; heatMap(); }));
+	const closer = () => library().then(() => {
+		const width = canvas.clientWidth || 640;
+		d3.select(canvas).call(d3.zoom().scaleExtent([1, Math.max(1, order.length / 8)]).translateExtent([[0, 0], [width, width]])
+			.on("zoom", (event) => { view = event.transform; heatMap(); }));
+	}, () => {}); // without it the map stays as it is
+	canvas.addEventListener("pointerenter", closer, {once: true});
 	canvas.addEventListener("mousemove", (event) => {
 		const at = cellAt(event);
 		tell(event, at ? sayCell(at) : "");
@@ -208,7 +230,12 @@ const draw = (data) => {
 	// One of the pictures is shown at a time; the histogram always.
 	const tabs = [...box.querySelectorAll("[data-tab]")];
 	const panels = new Map([...box.querySelectorAll("[data-panel]")].map((p) => [p.dataset.panel, p]));
-	const drawings = {heat: heatMap, graph: () => graph(panels.get("graph").querySelector("svg")), time: () => timeline(panels.get("time").querySelector("svg"))};
+	const later = (name, draw) => () => {
+		box.setAttribute("aria-busy", "true");
+		library().then(() => { if (shown === name) draw(panels.get(name).querySelector("svg")); }, () => show("heat"))
+			.finally(() => box.removeAttribute("aria-busy"));
+	};
+	const drawings = {heat: heatMap, graph: later("graph", graph), time: later("time", timeline)};
 	if (dated.length < 2) tabs.find((t) => t.dataset.tab === "time").hidden = true;
 	let shown = "heat";
 	const show = (name) => {

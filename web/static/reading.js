@@ -49,7 +49,6 @@
 		let wanted = ""; // passage asked for last
 		let only = null; // {letter, passages}: of one source, which alone are marked
 
-		for (const nav of all("nav.pages", one("#read"))) nav.hidden = true;
 		const given = one(".sheet", sheets);
 		of.set(first, given);
 		loading.set(first, Promise.resolve(given));
@@ -275,7 +274,6 @@
 		// Sources are sorted and sifted in their place.
 		const sift = one("form.find");
 		if (sift) {
-			one("button", sift).hidden = true;
 			let last = 0;
 			const again = () => {
 				const mine = ++last;
