@@ -118,7 +118,7 @@ func TestBatchPages(t *testing.T) {
 	d := newDesk(t, false)
 	ann, bob, officer := d.signedIn(t, "ann", store.RoleSubmitter), d.signedIn(t, "bob", store.RoleSubmitter),
 		d.signedIn(t, "olga", store.RoleOfficer)
-	ann.wants(ann.get("/batches/new", http.StatusOK), `name="manifest"`, "data-directory", "All &lt;theses&gt;")
+	ann.wants(ann.get("/batches/new", http.StatusOK), `name="manifest"`, "data-folder", "All &lt;theses&gt;")
 	ann.handBatch(http.StatusBadRequest, nil)
 	ann.handBatch(http.StatusBadRequest, url.Values{"threshold": {"101"}}, "a.txt", ledger)
 	ann.handBatch(http.StatusBadRequest, url.Values{"manifest": {"name\nx\n"}}, "a.txt", ledger)

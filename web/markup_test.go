@@ -179,3 +179,36 @@ func TestMarkup(t *testing.T) {
 	get("waiting", eve, eve.handBatch(http.StatusOK, nil, "a.txt", ledger+keeper, "b.txt", ledger))
 	t.Logf("%d pages", looked)
 }
+
+// TestFilesAreDropped: files are dropped where they are asked for, on every page, and the field that the browser draws is covered
+// by the zone.
+func TestFilesAreDropped(t *testing.T) {
+	fields := 0
+	for _, pattern := range []string{"templates/*.html", "templates/parts/*.html"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatal(names, err)
+		}
+		for _, name := range names {
+			b, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := ""
+			for i, part := range strings.Split(string(b), `type="file"`) {
+				tag, _, _ := strings.Cut(part, ">")
+				if i > 0 && !strings.HasSuffix(tag, " hidden") {
+					fields++
+					zone := before[max(0, strings.LastIndex(before, "<div")):]
+					if !strings.HasPrefix(zone, `<div class="drop`) {
+						t.Errorf("%s: a field for files that stands in no zone to drop them", name)
+					}
+				}
+				before = part
+			}
+		}
+	}
+	if fields < 4 {
+		t.Errorf("%d fields for files, want four at least", fields)
+	}
+}

@@ -36,18 +36,24 @@ addEventListener("keydown", (event) => {
 
 // A zone whose files go with the form takes them where they are dropped, and says which were chosen.
 for (const drop of document.querySelectorAll("form:not([data-upload]) [data-drop]")) {
-	const field = drop.querySelector("input[type=file]"), chosen = drop.querySelector("[data-chosen]");
+	const fields = [...drop.querySelectorAll("input[type=file]")], chosen = drop.querySelector("[data-chosen]");
 	drop.classList.add("easy");
-	field.addEventListener("change", () => {
-		const names = Array.from(field.files, (file) => file.name);
-		chosen.textContent = names.length > 4 ? names.slice(0, 3).join(", ") + ", … (" + names.length + ")" : names.join(", ");
-	});
+	for (const field of fields) {
+		field.addEventListener("change", () => {
+			const names = fields.flatMap((one) => Array.from(one.files, (file) => file.name));
+			chosen.textContent = names.length > 4 ? names.slice(0, 3).join(", ") + ", … (" + names.length + ")" : names.join(", ");
+		});
+	}
+	// A folder is chosen whole, by a field of its own, where the browser can do that.
+	const folder = drop.querySelector("[data-folder]");
+	if (folder && "webkitdirectory" in fields[1]) {
+		fields[1].webkitdirectory = true;
+		folder.hidden = false;
+		folder.querySelector("button").addEventListener("click", () => fields[1].click());
+	}
 	for (const kind of ["dragenter", "dragover"]) drop.addEventListener(kind, () => drop.classList.add("over"));
 	for (const kind of ["dragleave", "drop"]) drop.addEventListener(kind, () => drop.classList.remove("over"));
 }
-
-// A folder is chosen whole where the browser can do that.
-for (const input of document.querySelectorAll("input[data-directory]")) input.webkitdirectory = true;
 
 // A form is sent once: a second press while the answer is on its way does nothing. A page that comes back
 // with the browser's own button can be sent again.
