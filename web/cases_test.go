@@ -167,3 +167,34 @@ func TestSubmissionsMeet(t *testing.T) {
 	audit := d.signedIn(t, "ada", store.RoleAdministrator).get("/admin/audit", http.StatusOK)
 	olga.wants(audit, "submission_added", "submission_removed")
 }
+
+// TestAdditionCancelled: an addition that waits is taken back, and one that a worker has begun is refused until it is done: the
+// document may be there any moment.
+func TestAdditionCancelled(t *testing.T) {
+	d := newDeskOf(t, true, func(o *web.Options) {
+		o.Adding = func() web.Adding { return web.Adding{Rule: web.AddOnRequest, Library: "submissions"} }
+	})
+	d.finished(t, "case", "sue", thesis(t, 2_000, 2, 2))
+	olga := d.signedIn(t, "olga", store.RoleOfficer)
+	prog := olga.program("read", "review")
+	const path = "/checks/case/library"
+	add, remove := url.Values{"action": {"add"}}, url.Values{"action": {"remove"}}
+	olga.wants(olga.post(path, http.StatusOK, add), `value="remove"`)
+	olga.wants(olga.post(path, http.StatusOK, remove), "removed the submission from its library", `value="add"`)
+	if counts, err := d.store.TaskCounts(t.Context()); err != nil || counts[concordat.TaskQueued] != 0 {
+		t.Errorf("%v tasks, %v, want none that waits", counts, err)
+	}
+	olga.post(path, http.StatusOK, add)
+	claimed, err := d.store.ClaimTask(t.Context(), store.LaneAdding, "a worker", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	olga.wants(olga.post(path, http.StatusConflict, remove), "is being added at this moment")
+	prog.exchange(http.MethodDelete, path, "", http.StatusConflict)
+	if now, err := d.store.Task(t.Context(), claimed.ID); err != nil || now.State != concordat.TaskRunning {
+		t.Errorf("the addition is %s, %v, want running", now.State, err)
+	}
+	if got := prog.exchange(http.MethodGet, path, "", http.StatusOK); got["state"] != "waiting" {
+		t.Errorf("the submission is %v", got)
+	}
+}
