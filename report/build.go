@@ -84,8 +84,8 @@ func (p *Prepared) Build(r Rules) *Report {
 	rep.Sections = b.sections(covered)
 	rep.Short = b.short()
 	if rep.Scores.Quoted-rep.Scores.Quotes >= muchQuoted {
-		rep.Flags = append(rep.Flags, concordat.Flag{Code: "much_quoted", Detail: "Much of what was found stands in quotation marks " +
-			"and is not counted. See whether these are quotations: marks can be set to escape a check."})
+		rep.Flags = append(rep.Flags, concordat.Flag{Code: "much_quoted", Detail: "Much of what was found is in quotation marks " +
+			"and is not counted. Check whether these are quotations: marks can be set to escape a check."})
 	}
 	return rep
 }

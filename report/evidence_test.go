@@ -236,7 +236,7 @@ func TestOnlyShortTexts(t *testing.T) {
 	f.Short.Pieces = []report.ShortPiece{{Text: "Wells"}}
 	f.Short.Matches = []report.ShortMatch{{Piece: 0, Source: ref("one"), Title: "Old wells", Similarity: 1, Documents: 1}}
 	got = strings.Join(strings.Fields(summary()), " ")
-	for _, want := range []string{"1 of 1 compared short text also stands in", "only the title was compared", "line by line where"} {
+	for _, want := range []string{"1 of 1 compared short text also appears in", "only the title was compared", "line by line where"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the summary of a title alone lacks %q:\n%s", want, got)
 		}

@@ -212,7 +212,7 @@ func TestWithholdShort(t *testing.T) {
 
 // TestTemplatesAreSaid: a report says how many given templates its score leaves out, and nothing of templates if there are none.
 func TestTemplatesAreSaid(t *testing.T) {
-	for n, want := range []string{"", "Left out: wording of 1 given template.", "Left out: wording of 2 given templates."} {
+	for n, want := range []string{"", "Excluded: wording of 1 given template.", "Excluded: wording of 2 given templates."} {
 		r := &Report{Language: English, Rules: Rules{ExcludeTemplate: make([]string, n)}}
 		var got string
 		for _, w := range r.RuleWords() {

@@ -8,11 +8,11 @@ import (
 // RuleWords says the rules of a report, one line each.
 func (r *Report) RuleWords() []string {
 	u, l := r.Rules, r.Language
-	yes := func(out bool) string { return l.Say(map[bool]string{true: "left out", false: "counted"}[out]) }
+	yes := func(out bool) string { return l.Say(map[bool]string{true: "excluded", false: "counted"}[out]) }
 	out := []string{
 		l.Say("Quotations: %s.", yes(u.ExcludeQuotes)),
 		l.Say("List of references: %s.", yes(u.ExcludeBibliography)),
-		l.Say("Marks of citations: %s.", yes(u.ExcludeCitations)),
+		l.Say("Citation markers: %s.", yes(u.ExcludeCitations)),
 	}
 	if n := len(r.Templates); n > 0 {
 		out = append(out, l.Say("Wording of %s: %s.", l.Plural(n, "registered template", "registered templates"), yes(!u.CountTemplates)))
@@ -34,19 +34,19 @@ func (r *Report) RuleWords() []string {
 		out = append(out, l.Say("Common wording: what at least a fifth of the documents asked hold, at least three, or more than %d of them, gives no score; nor does the form that a call among them answered.", cmp.Or(u.CommonAbove, DefaultCommonAbove)))
 	}
 	for _, k := range u.ExcludeKinds {
-		out = append(out, l.Say("Left out: passages of the kind “%s”.", l.Kind(k)))
+		out = append(out, l.Say("Excluded: passages of the kind “%s”.", l.Kind(k)))
 	}
 	for _, s := range u.ExcludeSections {
-		out = append(out, l.Say("Left out: section “%s”.", s))
+		out = append(out, l.Say("Excluded: section “%s”.", s))
 	}
 	for _, s := range u.ExcludeSources {
-		out = append(out, l.Say("Left out: source %s.", strings.TrimRight(s.String(), "/")))
+		out = append(out, l.Say("Excluded: source %s.", strings.TrimRight(s.String(), "/")))
 	}
 	for _, s := range u.OwnWork {
-		out = append(out, l.Say("Left out, as earlier work of the author: %s.", strings.TrimRight(s.String(), "/")))
+		out = append(out, l.Say("Excluded as earlier work of the author: %s.", strings.TrimRight(s.String(), "/")))
 	}
 	if n := len(u.ExcludeTemplate); n > 0 {
-		out = append(out, l.Say("Left out: wording of %s.", l.Plural(n, "given template", "given templates")))
+		out = append(out, l.Say("Excluded: wording of %s.", l.Plural(n, "given template", "given templates")))
 	}
 	return out
 }

@@ -184,9 +184,9 @@ func (b *builder) shortEvidence(p ShortPiece, sources []ShortSource) ShortEviden
 // Stand is the end of a sentence about the texts found, in English: so many of those compared also stand elsewhere.
 func (s *ShortTexts) Stand() string {
 	if s.Found == 1 {
-		return "also stands in other documents."
+		return "also appears in other documents."
 	}
-	return "also stand in other documents."
+	return "also appear in other documents."
 }
 
 // listHint says how a list of short texts is given.
@@ -201,9 +201,9 @@ func (r *Report) shortStatement() []string {
 	if s.Asked == 0 {
 		return []string{l.Say("No short text was compared: it is a title, or a paragraph of 4 to 39 letters."), l.Say(listHint)}
 	}
-	stand := "Short texts (titles, headings, answers): %s of %s also stand in other documents. They are no part of the shares."
+	stand := "Short texts (titles, headings, answers): %s of %s also appear in other documents. They are no part of the shares."
 	if s.Found == 1 {
-		stand = "Short texts (titles, headings, answers): %s of %s also stands in other documents. They are no part of the shares."
+		stand = "Short texts (titles, headings, answers): %s of %s also appears in other documents. They are no part of the shares."
 	}
 	out := []string{l.Say(stand, Thousands(s.Found), l.Plural(s.Asked, "compared short text", "compared short texts"))}
 	if s.titleOnly {

@@ -65,13 +65,13 @@ func exclusionWords(e concordat.Exclusion) string {
 	case "":
 		return ""
 	case concordat.ExcludedQuote:
-		return "stands in a quotation"
+		return "is in a quotation"
 	case concordat.ExcludedBibliography:
-		return "stands in the list of references"
+		return "is in the list of references"
 	case concordat.ExcludedCitation:
 		return "is the mark of a citation"
 	case concordat.ExcludedSection:
-		return "its section is left out"
+		return "its section is excluded"
 	case concordat.ExcludedTemplate:
 		return "is wording of a given template"
 	case concordat.ExcludedForm:
@@ -91,7 +91,7 @@ func exclusionWords(e concordat.Exclusion) string {
 	case concordat.ExcludedSmallSource:
 		return "its source holds less than the least share"
 	case concordat.ExcludedKind:
-		return "its kind of evidence is left out"
+		return "its kind of evidence is excluded"
 	}
 	return "was taken out by a rule"
 }

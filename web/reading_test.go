@@ -200,7 +200,7 @@ func TestNextBestSourceSurfaces(t *testing.T) {
 		t.Errorf("rules in\n%s", page)
 	}
 	page = change(http.StatusOK, "set", "min_characters", "0", "min_source", "0", "count_common", "on", "citations", "on")
-	if !strings.Contains(page, "Common wording: counted.") || !strings.Contains(page, "Marks of citations: left out.") {
+	if !strings.Contains(page, "Common wording: counted.") || !strings.Contains(page, "Citation markers: excluded.") {
 		t.Errorf("rules in\n%s", page)
 	}
 	if !strings.Contains(page, "Log of changes (10)") || !strings.Contains(page, "excluded source") {

@@ -303,7 +303,7 @@ func (d *doc) sections() {
 		}
 		d.raw("</td><td>")
 		if s.Excluded {
-			d.say("left out by a rule")
+			d.say("excluded by a rule")
 		}
 		d.raw("</td></tr>")
 	}

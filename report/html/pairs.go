@@ -67,7 +67,7 @@ func (d *doc) further(sources []concordat.Source) {
 		return
 	}
 	d.raw(`<p class="further">`)
-	d.say("Also in %s, whose wording stands in the JSON form of this report: ", d.in.Plural(len(sources), "further source", "further sources"))
+	d.say("Also in %s; the wording is in the JSON form of this report: ", d.in.Plural(len(sources), "further source", "further sources"))
 	for i, s := range sources {
 		if i > 0 {
 			d.raw(", ")
@@ -152,7 +152,7 @@ func (d *doc) pair(e concordat.Evidence, k int) {
 		d.text(d.in.Say("; holds characters %s to %s of the checked text", report.Thousands(at.Start), report.Thousands(at.End)))
 	}
 	if n := s.Documents(); n > 1 {
-		d.text(d.in.Say("; a sentence of it stands in %s documents", report.Thousands(n)))
+		d.text(d.in.Say("; one of its sentences appears in %s documents", report.Thousands(n)))
 	}
 	if words := d.r.SourceWords(s.Ref); words != "" {
 		d.text("; " + words)

@@ -59,7 +59,7 @@ func TestSaid(t *testing.T) {
 		{Section: concordat.Section{Name: "Left out"}, Excluded: true}}
 	says(r, "50 %", true)
 	says(r, "not measured", true)
-	says(r, "left out by a rule", true)
+	says(r, "excluded by a rule", true)
 	nothing := report.Build(&report.Findings{Submission: concordat.Document{Text: "Words."}, Checked: []concordat.Span{}}, report.Rules{})
 	for _, n := range parse(t, write(t, nothing)) {
 		if n.Data == "p" && attr(n, "class") == "big" && textOf(n) != "not measured" {

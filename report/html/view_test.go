@@ -144,7 +144,7 @@ func TestCompare(t *testing.T) {
 		t.Errorf("here:\n%s", h)
 	}
 	if strings.Index(th, `id="t2"`) > strings.Index(th, `id="t1"`) || !strings.Contains(th, `href="#h1"`) ||
-		!strings.Contains(th, "&lt;End&gt;") || !strings.Contains(th, "characters left out") {
+		!strings.Contains(th, "&lt;End&gt;") || !strings.Contains(th, "characters omitted") {
 		t.Errorf("there:\n%s", th)
 	}
 	if !strings.Contains(h, "<u>brown</u>") || !strings.Contains(th, "<u>red</u>") {
@@ -153,7 +153,7 @@ func TestCompare(t *testing.T) {
 	// Without the text, or with one that has changed since, what the report has of it is shown.
 	for _, text := range []string{"", "short", strings.ToUpper(there)} {
 		if th := string(v.Compare(0, 0, text, html.Links{}).There); !strings.Contains(th, "<u>red</u>") ||
-			strings.Contains(th, "characters left out") {
+			strings.Contains(th, "characters omitted") {
 			t.Errorf("with %.10q:\n%s", text, th)
 		}
 	}

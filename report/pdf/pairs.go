@@ -68,7 +68,7 @@ func (d *doc) further(sources []concordat.Source) {
 	if len(sources) == 0 {
 		return
 	}
-	s := d.in.Say("Also in %s, whose wording stands in the JSON form of this report: ",
+	s := d.in.Say("Also in %s; the wording is in the JSON form of this report: ",
 		d.in.Plural(len(sources), "further source", "further sources"))
 	names := make([]string, len(sources))
 	for i, x := range sources {
@@ -109,7 +109,7 @@ func (d *doc) place(e concordat.Evidence, s concordat.Source) string {
 		out += d.in.Say("; holds characters %s to %s of the checked text", report.Thousands(at.Start), report.Thousands(at.End))
 	}
 	if n := s.Documents(); n > 1 {
-		out += d.in.Say("; a sentence of it stands in %s documents", report.Thousands(n))
+		out += d.in.Say("; one of its sentences appears in %s documents", report.Thousands(n))
 	}
 	for _, words := range []string{d.r.SourceWords(s.Ref), d.in.DateWords(s.Age)} {
 		if words != "" {

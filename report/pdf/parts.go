@@ -115,7 +115,7 @@ func (d *doc) sections() {
 			share = report.Percent(s.Share)
 		}
 		if s.Excluded {
-			why = d.in.Say("left out by a rule")
+			why = d.in.Say("excluded by a rule")
 		}
 		rows = append(rows, []string{s.Name, share, why})
 	}
