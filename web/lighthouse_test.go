@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -34,14 +35,17 @@ type lighthouseSeen struct {
 var lighthousePages = []struct {
 	path  string
 	bytes float64
-}{{"/login", 20_000}, {"/checks", 22_000}, {"/checks/C", 40_000}, {"/checks/long", 75_000}, {"/batches/BATCH", 32_000}, {"/libraries/theses", 30_000}}
+}{
+	{"/login", 20_000}, {"/checks", 22_000}, {"/checks/C", 40_000}, {"/checks/long", 75_000}, {"/batches/BATCH", 32_000},
+	{"/libraries/theses", 30_000},
+}
 
 // TestLighthouse wants of the pages that people see most, as a desktop and as a phone, full marks of Lighthouse for accessibility
-// and good practice, and what makes a page quick on any machine: few bytes, at most two files before the first text and none of
-// them a script, nothing that moves while it loads (a shift of 0.1 is its bound of good), few ms for which the page's thread is
-// blocked, in processor time, and as a desktop the first text within half a second. Its mark for speed is logged: it counts what
-// else the machine does. It runs where CONCORDAT_LIGHTHOUSE is the folder of its npm package (make check-pages). Search engines are
-// kept out, which halves its mark for them.
+// and good practice, and the causes of speed on any machine: few bytes, at most two files before the first text and none of them a
+// script, nothing that moves while it loads (a shift of 0.1 is Lighthouse's bound of good), few ms for which the page's thread is
+// blocked, in processor time, and as a desktop the first text within half a second. A page may try three times. Its mark for speed
+// is logged: it counts whatever else the machine does. The test runs where CONCORDAT_LIGHTHOUSE is the folder of its npm package
+// (make check-pages). Search engines are kept out, which halves its mark for them.
 func TestLighthouse(t *testing.T) {
 	folder := os.Getenv("CONCORDAT_LIGHTHOUSE")
 	if folder == "" {
@@ -53,66 +57,91 @@ func TestLighthouse(t *testing.T) {
 	}
 	d, _, fill := shownDesk(t)
 	d.finished(t, "long", "ada", thesis(t, thesisCharacters, thesisPassages, thesisSources))
-	const cookie = "session=secret-of-ada"
-	for _, window := range []struct {
-		name    string
-		slower  float64 // than this processor
-		blocked float64 // most ms
-		first   float64 // most ms until the first text; 0: not bound, since it counts the processor
-	}{{"desktop", 1, 150, 500}, {"mobile", 4, 300, 0}} {
+	for _, window := range lighthouseWindows {
 		for _, page := range lighthousePages {
 			address := d.URL + fill.Replace(page.path)
-			out := t.TempDir()
-			args := []string{filepath.Join(folder, "cli", "index.js"), address, "--quiet", "--output=json", "-GA=" + out,
-				"--output-path=" + filepath.Join(out, "seen.json"), "--chrome-flags=--headless=new --no-sandbox --disable-gpu",
-				"--only-categories=performance,accessibility,best-practices,seo"}
-			if window.name == "desktop" {
-				args = append(args, "--preset=desktop")
-			}
-			if page.path != "/login" {
-				args = append(args, `--extra-headers={"Cookie":"`+cookie+`"}`)
-			}
-			c := exec.CommandContext(t.Context(), "node", args...)
-			c.Env = append(os.Environ(), "CHROME_PATH="+chromium)
-			if said, err := c.CombinedOutput(); err != nil {
-				t.Fatalf("%s: %v\n%s", page.path, err, said)
-			}
-			var seen lighthouseSeen
-			readJSON(t, filepath.Join(out, "seen.json"), &seen)
-			if seen.RuntimeError.Message != "" {
-				t.Fatalf("%s: %s", page.path, seen.RuntimeError.Message)
-			}
-			line := fmt.Sprintf("%-8s %-18s", window.name, page.path)
-			for _, c := range []struct {
-				name  string
-				least float64
-			}{{"performance", 0}, {"accessibility", 1}, {"best-practices", 1}, {"seo", 0.5}} {
-				score := seen.Categories[c.name].Score
-				line += fmt.Sprintf(" %s %3.0f", c.name, 100*score)
-				if score < c.least {
-					t.Errorf("%s, %s: %s %.2f, %.2f wanted", window.name, page.path, c.name, score, c.least)
+			var faults []string
+			for range 3 { // what else the machine does makes a page slower, never quicker
+				var line string
+				line, faults = lighthouse(t, filepath.Join(folder, "cli", "index.js"), chromium, address, window, page.bytes)
+				t.Logf("%-8s %-18s %s", window.name, page.path, line)
+				if len(faults) == 0 {
+					break
 				}
 			}
-			styles, scripts := seen.blocking(t)
-			most := func(name string, is, bound float64) {
-				line += fmt.Sprintf(", %s %.3g", name, is)
-				if bound > 0 && is > bound {
-					t.Errorf("%s, %s: %s %.6g, at most %.6g wanted", window.name, page.path, name, is, bound)
-				}
+			for _, fault := range faults {
+				t.Errorf("%s, %s: %s", window.name, page.path, fault)
 			}
-			most("first text", seen.Audits["first-contentful-paint"].NumericValue, window.first)
-			most("largest", seen.Audits["largest-contentful-paint"].NumericValue, 0)
-			most("blocked by the clock", seen.Audits["total-blocking-time"].NumericValue, 0)
-			most("blocked", blockedTime(t, filepath.Join(out, "trace.json"), address, window.slower), window.blocked)
-			most("shift", seen.Audits["cumulative-layout-shift"].NumericValue, 0.1)
-			most("bytes", seen.Audits["total-byte-weight"].NumericValue, page.bytes)
-			most("styles before the text", float64(styles), 2)
-			if scripts != 0 {
-				t.Errorf("%s, %s: the first text waits for %d scripts", window.name, page.path, scripts)
-			}
-			t.Log(line + lighthouseFaults(seen))
 		}
 	}
+}
+
+// lighthouseWindow is a machine on which a page is opened, and its bounds.
+type lighthouseWindow struct {
+	name    string
+	slower  float64 // its processor than this one
+	blocked float64 // most ms for which the page's thread is blocked
+	first   float64 // most ms until the first text; 0: not bound
+}
+
+var lighthouseWindows = []lighthouseWindow{{"desktop", 1, 150, 500}, {"mobile", 4, 300, 0}}
+
+// lighthouse opens a page once, as ada, and says what it saw and what is not as it should be. bytes is the most that the page may be.
+func lighthouse(t *testing.T, program, chromium, address string, window lighthouseWindow, bytes float64) (line string, faults []string) {
+	t.Helper()
+	out := t.TempDir()
+	args := []string{program, address, "--quiet", "--output=json", "-GA=" + out, "--output-path=" + filepath.Join(out, "seen.json"),
+		"--chrome-flags=--headless=new --no-sandbox --disable-gpu", "--only-categories=performance,accessibility,best-practices,seo"}
+	if window.name == "desktop" {
+		args = append(args, "--preset=desktop")
+	}
+	if !strings.HasSuffix(address, "/login") {
+		args = append(args, `--extra-headers={"Cookie":"session=secret-of-ada"}`)
+	}
+	c := exec.CommandContext(t.Context(), "node", args...)
+	c.Env = append(os.Environ(), "CHROME_PATH="+chromium)
+	if said, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", address, err, said)
+	}
+	var seen lighthouseSeen
+	readJSON(t, filepath.Join(out, "seen.json"), &seen)
+	if seen.RuntimeError.Message != "" {
+		t.Fatalf("%s: %s", address, seen.RuntimeError.Message)
+	}
+	for _, c := range []struct {
+		name  string
+		least float64
+	}{{"performance", 0}, {"accessibility", 1}, {"best-practices", 1}, {"seo", 0.5}} {
+		score := seen.Categories[c.name].Score
+		line += fmt.Sprintf("%s %.0f, ", c.name, 100*score)
+		if score < c.least {
+			faults = append(faults, fmt.Sprintf("%s %.2f, at least %.2f wanted", c.name, score, c.least))
+		}
+	}
+	styles, scripts := seen.blocking(t)
+	for _, m := range []struct {
+		name  string
+		is    float64
+		bound float64 // negative: none
+	}{
+		{"first text", seen.Audits["first-contentful-paint"].NumericValue, cmp.Or(window.first, -1)},
+		{"largest", seen.Audits["largest-contentful-paint"].NumericValue, -1},
+		{"blocked by the clock", seen.Audits["total-blocking-time"].NumericValue, -1},
+		{"blocked", blockedTime(t, filepath.Join(out, "trace.json"), address, window.slower), window.blocked},
+		{"bytes", seen.Audits["total-byte-weight"].NumericValue, bytes},
+		{"styles before the text", float64(styles), 2},
+		{"scripts before the text", float64(scripts), 0},
+	} {
+		line += fmt.Sprintf("%s %.0f, ", m.name, m.is)
+		if m.bound >= 0 && m.is > m.bound {
+			faults = append(faults, fmt.Sprintf("%s %.0f, at most %.0f wanted", m.name, m.is, m.bound))
+		}
+	}
+	shift := seen.Audits["cumulative-layout-shift"].NumericValue
+	if shift > 0.1 { // the bound of good
+		faults = append(faults, fmt.Sprintf("a layout shift of %.3f, at most 0.1 wanted", shift))
+	}
+	return line + fmt.Sprintf("shift %.3f%s", shift, lighthouseFaults(seen)), faults
 }
 
 // blocking counts the files for which the first text waits.
