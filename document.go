@@ -113,6 +113,9 @@ type Profile struct {
 	// Terms are the distinct search terms of the text, ascending, each with a count above 0: what an
 	// index stores for a TextSearcher. Nil: the text cannot be searched by words.
 	Terms []TermCount
+	// Cells are the distinct cells of meaning of its sentences, ascending: what an index stores for a TextSearcher. Nil: they
+	// were not made. Empty: it has none.
+	Cells []Cell
 	// Windows are the queries by words of a check: the distinct terms, ascending, of each of the
 	// overlapping stretches of the text. Nil where the profile is not made for a check.
 	Windows  [][]TermCount

@@ -72,21 +72,20 @@ type Matcher interface {
 // spaces, of a short run of characters. Package segment makes terms.
 type Term uint32
 
-// FirstCell is the least term that stands for a cell of meaning (package meaning), of either writing, and no word. One word in 410
-// has a number that is a cell's too: it finds a few documents more, and is not counted in the length of a text.
-const FirstCell = ^Term(0) - 2*Bands<<BandBits + 1
+// Cell names a cell of meaning (package meaning) in which a sentence lies: a band, the writing, and 20 bits.
+type Cell uint32
 
-// CellTerm returns the term of a cell of a band, of which the lower 20 bits count, for 0 ≤ band < Bands. chinese says that it is of
-// a sentence in Chinese characters; the cells of others are others.
-func CellTerm(chinese bool, band int, cell uint32) Term {
+// Cells is the number of cells: every Cell is less.
+const Cells Cell = 2 * Bands << BandBits
+
+// CellOf returns the cell of a band, of which the lower 20 bits count, for 0 ≤ band < Bands. chinese says that it is of a sentence in
+// Chinese characters; the cells of others are others.
+func CellOf(chinese bool, band int, cell uint32) Cell {
 	if chinese {
 		band += Bands
 	}
-	return FirstCell + Term(band)<<BandBits + Term(cell&bandMask)
+	return Cell(band)<<BandBits | Cell(cell&bandMask)
 }
-
-// Cell reports whether a term stands for a cell.
-func (t Term) Cell() bool { return t >= FirstCell }
 
 // TermCount is a term and how often it occurs.
 type TermCount struct {
@@ -97,7 +96,8 @@ type TermCount struct {
 // TextStats are the statistics on which the weight of a term depends. Stats of several indexes add up.
 type TextStats struct {
 	Documents int       // documents with terms, of whatever library
-	Words     int64     // occurrences of terms of words in all of them
+	Words     int64     // occurrences of terms in all of them
+	Meant     int       // documents whose cells are known, whether or not they have any
 	Holding   []int     // for each term asked, in its order: the documents that hold it
 	Missing   []ShardID // shards that did not answer; empty: complete
 }
@@ -116,9 +116,12 @@ const BM25Max = 2.2
 //
 //	sum over terms of Weight * f * (k1+1) / (f + k1 * (1 - b + b*length/AverageLength))
 //
-// for f occurrences of the term. length is the document's number of occurrences of terms of words, of which
-// only the four highest binary digits count, up to 2^18-1.
+// for f occurrences of the term. length is the document's number of occurrences of terms, of which only the four
+// highest binary digits count, up to 2^18-1.
 type TextQuery struct {
+	// Cells has each Term of Windows stand for the Cell of that number: the documents are those with sentences in the cells,
+	// and f is 1.
+	Cells         bool
 	Libraries     []LibraryID // empty: all the asker may see
 	Exclude       []Ref       // documents that are never matched
 	Windows       [][]WeightedTerm

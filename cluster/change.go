@@ -14,8 +14,12 @@ import (
 	"concordat/index"
 )
 
-// changeVersion begins the payload of a put; doc/cluster.md has the layout.
-const changeVersion = 1
+// The payload of a put begins with the version of its layout (doc/cluster.md).
+const (
+	changeVersion = 1
+	// cellsVersion has the cells of meaning at the end.
+	cellsVersion = 2
+)
 
 // Slot returns the slot of a document, 0 to 255: xxhash64 of library, NUL and identity, mod 256.
 func Slot(lib concordat.LibraryID, id concordat.DocumentID) uint8 {
@@ -70,13 +74,17 @@ func change(r *wal.Record, site concordat.SiteID) (c index.Change, ok bool, err 
 // appendProfile adds what an index stores of p, but for library and identity.
 func appendProfile(b []byte, p *concordat.Profile) []byte {
 	if b == nil {
-		b = make([]byte, 0, 128+len(p.Document.Text)+len(p.Document.Title)+18*len(p.Indexed)+4*len(p.Terms))
+		b = make([]byte, 0, 128+len(p.Document.Text)+len(p.Document.Title)+18*len(p.Indexed)+4*len(p.Terms)+3*len(p.Cells))
 	}
 	str := func(s string) {
 		b = binary.AppendUvarint(b, uint64(len(s)))
 		b = append(b, s...)
 	}
-	b = append(b, changeVersion)
+	version := byte(changeVersion)
+	if p.Cells != nil {
+		version = cellsVersion
+	}
+	b = append(b, version)
 	str(string(p.Scheme))
 	str(p.Document.Title)
 	b = binary.AppendVarint(b, p.Document.Added.Unix())
@@ -97,6 +105,15 @@ func appendProfile(b []byte, p *concordat.Profile) []byte {
 		b = binary.AppendUvarint(b, uint64(t.Term-last))
 		b = binary.AppendUvarint(b, uint64(t.Count))
 		last = t.Term
+	}
+	if p.Cells == nil {
+		return b
+	}
+	b = binary.AppendUvarint(b, uint64(len(p.Cells)))
+	before := concordat.Cell(0)
+	for _, c := range p.Cells {
+		b = binary.AppendUvarint(b, uint64(c-before))
+		before = c
 	}
 	return b
 }
@@ -148,7 +165,8 @@ func (r *reader) count(size int) int {
 // parseProfile is the inverse of appendProfile. Whether an index takes the profile is not its question.
 func parseProfile(b []byte) (*concordat.Profile, bool) {
 	r := &reader{b, true}
-	if v := r.bytes(1); !r.ok || v[0] != changeVersion {
+	version := r.bytes(1)
+	if !r.ok || version[0] != changeVersion && version[0] != cellsVersion {
 		return nil, false
 	}
 	p := &concordat.Profile{Scheme: concordat.Scheme(r.str())}
@@ -181,6 +199,14 @@ func parseProfile(b []byte) (*concordat.Profile, bool) {
 	for i := range p.Terms {
 		last += concordat.Term(r.uvarint())
 		p.Terms[i] = concordat.TermCount{Term: last, Count: int(r.uvarint())}
+	}
+	if version[0] == cellsVersion {
+		p.Cells = make([]concordat.Cell, r.count(1))
+		before := concordat.Cell(0)
+		for i := range p.Cells {
+			before += concordat.Cell(r.uvarint())
+			p.Cells[i] = before
+		}
 	}
 	return p, r.ok && len(r.b) == 0 && utf8.ValidString(p.Document.Text)
 }

@@ -24,10 +24,28 @@ func sample() *concordat.Profile {
 	}
 }
 
+// meant returns a sample whose cells are known.
+func meant(cells ...concordat.Cell) *concordat.Profile {
+	p := sample()
+	p.Cells = append([]concordat.Cell{}, cells...)
+	return p
+}
+
+// TestChangeVersions: a document without cells has the bytes that it had before there were any, and one with cells those and more.
+func TestChangeVersions(t *testing.T) {
+	plain, with := appendProfile(nil, sample()), appendProfile(nil, meant(5, 300))
+	want := append(append([]byte{2}, plain[1:]...), 2, 5, 0xa7, 0x02)
+	if plain[0] != 1 || !bytes.Equal(with, want) {
+		t.Errorf("got %x, want %x", with, want)
+	}
+}
+
 func TestChange(t *testing.T) {
 	for _, want := range []index.Change{
 		{Put: sample()},
 		{Put: &concordat.Profile{Scheme: "s@1", Document: concordat.Document{Library: "l", ID: "d", Added: time.Time{}}}},
+		{Put: meant(1, 2<<20, concordat.Cells-1)},
+		{Put: meant()},
 		{Delete: concordat.Ref{Site: "here", Library: "l", Document: "d"}},
 	} {
 		r, err := record(&want)
@@ -68,6 +86,7 @@ func TestSlot(t *testing.T) {
 
 func FuzzProfile(f *testing.F) {
 	f.Add(appendProfile(nil, sample()))
+	f.Add(appendProfile(nil, meant(5, 300)))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		p, ok := parseProfile(b)

@@ -128,6 +128,7 @@ func (n *Node) TextStats(ctx context.Context, terms []concordat.Term) (*concorda
 		}
 		out.Documents += a.Stats.Documents
 		out.Words += a.Stats.Words
+		out.Meant += a.Stats.Meant
 		for i, h := range a.Stats.Holding {
 			out.Holding[i] += h
 		}

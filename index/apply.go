@@ -234,9 +234,7 @@ func (s *Shard) apply(ctx context.Context, changes []Change, at Applied) error {
 	s.logged.mu.Lock()
 	s.logged.applied = at
 	s.logged.mu.Unlock()
-	if s.commit(keys, docs, fps) > manyFresh {
-		s.current(0)
-	}
+	s.commit(keys, docs, fps)
 	return nil
 }
 

@@ -30,7 +30,9 @@ const (
 	maxName  = 4 << 10 // bytes of a library or document identity
 	maxTitle = 64 << 10
 
-	metaVersion = 2
+	metaVersion = 3
+	// plainVersion is that of a document whose cells are not known, which it has no room for.
+	plainVersion = 2
 )
 
 // blockSize returns the number of sentences in each block but the last of a document.
@@ -178,8 +180,10 @@ type meta struct {
 	title     string
 	added     time.Time
 	sentences int
-	text      bool // a text is stored
-	words     int  // occurrences of terms in the text
+	text      bool   // a text is stored
+	words     int    // occurrences of terms in the text
+	meant     bool   // its cells are known
+	cells     []byte // as appendCells gives them
 }
 
 // appendMeta appends the stored form of m.
@@ -188,7 +192,11 @@ func appendMeta(b []byte, m *meta) []byte {
 	if m.text {
 		flags |= 1
 	}
-	b = append(b, metaVersion, flags)
+	version := byte(plainVersion)
+	if m.meant {
+		version = metaVersion
+	}
+	b = append(b, version, flags)
 	b = binary.AppendUvarint(b, uint64(m.sentences))
 	b = binary.AppendUvarint(b, uint64(m.words))
 	b = binary.AppendVarint(b, m.added.Unix())
@@ -197,21 +205,21 @@ func appendMeta(b []byte, m *meta) []byte {
 		b = binary.AppendUvarint(b, uint64(len(s)))
 		b = append(b, s...)
 	}
-	return b
+	return append(b, m.cells...)
 }
 
-// decodeMeta returns what appendMeta wrote.
+// decodeMeta returns what appendMeta wrote; its cells are part of b.
 func decodeMeta(b []byte) (*meta, error) {
 	if len(b) < 2 {
 		return nil, fmt.Errorf("document data of %d bytes: %w", len(b), errStored)
 	}
-	if b[0] != metaVersion {
-		return nil, fmt.Errorf("document data of version %d, this program reads %d", b[0], metaVersion)
+	if b[0] != metaVersion && b[0] != plainVersion {
+		return nil, fmt.Errorf("document data of version %d, this program reads %d and %d", b[0], plainVersion, metaVersion)
 	}
 	if b[1] > 1 {
 		return nil, fmt.Errorf("document flags %#x: %w", b[1], errStored)
 	}
-	m := &meta{text: b[1]&1 != 0}
+	m := &meta{text: b[1]&1 != 0, meant: b[0] == metaVersion}
 	r := reader{b: b[2:]}
 	m.sentences = int(r.uvarint(maxSentences))
 	m.words = int(r.uvarint(maxWords))
@@ -219,6 +227,9 @@ func decodeMeta(b []byte) (*meta, error) {
 	m.library = concordat.LibraryID(r.str(maxName))
 	m.id = concordat.DocumentID(r.str(maxName))
 	m.title = r.str(maxTitle)
+	if m.meant {
+		m.cells, r.b = r.b, nil
+	}
 	if r.bad || len(r.b) != 0 {
 		return nil, fmt.Errorf("document data: %w", errStored)
 	}

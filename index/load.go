@@ -70,7 +70,7 @@ func (s *state) init() {
 
 // reset empties a state that is not in use yet.
 func (s *state) reset() {
-	s.view = view{}
+	s.view, s.cells = view{}, cellTable{}
 	s.nextNumber, s.sentences, s.texts, s.words = 0, 0, 0, 0
 	s.init()
 }
@@ -92,6 +92,7 @@ func (l *loader) visit(id []byte, fields map[string][]byte) error {
 		if l.metas[number] != nil {
 			return fmt.Errorf("document %d is there twice: %w", number, errStored)
 		}
+		m.cells = slices.Clone(m.cells)
 		l.metas[number] = m
 	}
 	b := block{number: number, ordinal: uint16(ordinal), start: uint32(len(l.fps))}
@@ -151,6 +152,7 @@ func (s *state) fill(l *loader) error {
 		s.view.levels = []*level{l}
 		s.counters.of(l)
 	}
+	s.rebuildCells(true)
 	return nil
 }
 
@@ -164,6 +166,10 @@ func (l *loader) assemble(number uint32, blocks []block) (*document, error) {
 		return nil, fmt.Errorf("document %s/%s has %d blocks, not %d: %w", m.library, m.id, len(blocks), blockCount(m.sentences), errStored)
 	}
 	d := m.document(number)
+	if err := decodeCells(m.cells, func(c concordat.Cell) { d.cells = append(d.cells, c) }); err != nil {
+		return nil, fmt.Errorf("document %s/%s: %w", m.library, m.id, err)
+	}
+	m.cells = nil
 	size := blockSize(m.sentences)
 	for i, b := range blocks {
 		if want := min(size, m.sentences-i*size); int(b.ordinal) != i || int(b.end-b.start) != want {

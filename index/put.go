@@ -84,7 +84,7 @@ func (s *Shard) checkProfile(p *concordat.Profile) error {
 	case !utf8.ValidString(d.Text):
 		return invalid("text is not UTF-8")
 	}
-	if err := checkTerms(p.Terms); err != nil {
+	if err := errors.Join(checkTerms(p.Terms), checkCells(p.Cells)); err != nil {
 		return invalid("%v", err)
 	}
 	end, none := 0, true
@@ -162,9 +162,7 @@ func (s *Shard) putBatch(ctx context.Context, ps []*concordat.Profile) error {
 	}
 	// After an error the batch is in memory all the same and goes to disk when that is possible
 	// again, so the table must know it.
-	if s.commit(nil, docs, fps) > manyFresh {
-		s.current(0)
-	}
+	s.commit(nil, docs, fps)
 	return err
 }
 
@@ -221,11 +219,14 @@ func (s *Shard) addProfile(a *arena, number uint32, p *concordat.Profile) *docum
 		added: p.Document.Added, sentences: len(p.Indexed), text: p.Document.Text != "",
 	}
 	for _, t := range p.Terms {
-		if !t.Term.Cell() {
-			m.words += t.Count
-		}
+		m.words += t.Count
+	}
+	if p.Cells != nil {
+		m.meant, m.cells = true, appendCells(nil, p.Cells)
+		a.bytes += len(m.cells)
 	}
 	d := m.document(number)
+	d.cells = p.Cells
 	size, blocks := blockSize(len(p.Indexed)), blockCount(len(p.Indexed))
 	for b := range blocks {
 		ss := p.Indexed[b*size : min((b+1)*size, len(p.Indexed))]
@@ -265,7 +266,7 @@ func (s *Shard) addProfile(a *arena, number uint32, p *concordat.Profile) *docum
 
 // document returns what memory holds of a document, but for its spans.
 func (m *meta) document(number uint32) *document {
-	d := &document{key: key{m.library, m.id}, number: number, title: m.title, sentences: m.sentences, words: m.words}
+	d := &document{key: key{m.library, m.id}, number: number, title: m.title, sentences: m.sentences, words: m.words, meant: m.meant}
 	if blockCount(m.sentences) > 1 {
 		d.blocks = append(d.blocks, 0)
 	}

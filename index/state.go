@@ -24,7 +24,10 @@ type document struct {
 	title   string
 
 	sentences int
-	words     int // occurrences of terms
+	words     int              // occurrences of terms
+	meant     bool             // its cells are known
+	cellCount int              // of them, those in the table of cells
+	cells     []concordat.Cell // on the way to that table
 	// spans is the stored form of the spans, block after block; blocks holds where each begins and
 	// is nil for a single block. About four bytes a sentence, and a match needs no read from disk.
 	spans  []byte
@@ -68,6 +71,7 @@ func (v *view) lives(d *document) bool {
 type state struct {
 	mu    sync.Mutex // guards all below but where said; held for moments
 	view  view       // of the next Match
+	cells cellTable  // of the next question by cells
 	byKey map[key]*document
 	// byNumber holds the same documents.
 	byNumber map[uint32]*document
@@ -157,8 +161,19 @@ func (s *state) library(id concordat.LibraryID) uint32 {
 }
 
 // commit makes one batch visible at once: the keys lose their document, and the additions, whose
-// fingerprints follow one another in fps, take their place. It returns the number of fresh sentences.
-func (s *state) commit(gone []key, added []*document, fps []concordat.Fingerprint) int {
+// fingerprints follow one another in fps, take their place. It builds levels if much is fresh.
+func (s *state) commit(gone []key, added []*document, fps []concordat.Fingerprint) {
+	sentences, cells := s.enterBatch(gone, added, fps)
+	if sentences > manyFresh {
+		s.current(0)
+	}
+	if cells > manyFreshCells {
+		s.currentCells()
+	}
+}
+
+// enterBatch is commit without levels. It returns the numbers of fresh sentences and fresh entries of cells.
+func (s *state) enterBatch(gone []key, added []*document, fps []concordat.Fingerprint) (sentences, cells int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.view.epoch++
@@ -176,7 +191,7 @@ func (s *state) commit(gone []key, added []*document, fps []concordat.Fingerprin
 		s.enter(d)
 	}
 	s.view.fresh = append(s.view.fresh, fps...)
-	return len(s.view.fresh)
+	return len(s.view.fresh), len(s.cells.fresh)
 }
 
 // kill marks the document of k as dead from the present epoch on. mu is held.
@@ -185,6 +200,7 @@ func (s *state) kill(k key) {
 	if !ok {
 		return
 	}
+	s.cells.kill(d)
 	d.died.Store(s.view.epoch)
 	delete(s.byKey, k)
 	delete(s.byNumber, d.number)
@@ -198,6 +214,7 @@ func (s *state) kill(k key) {
 
 // enter makes d the document of its key and counts it. mu is held.
 func (s *state) enter(d *document) {
+	s.cells.add(d)
 	s.byKey[d.key] = d
 	s.byNumber[d.number] = d
 	s.sentences += d.sentences
@@ -248,6 +265,7 @@ func (s *state) consolidate() {
 	v := s.view
 	s.mu.Unlock()
 	s.rebuild(v, true)
+	s.rebuildCells(true)
 }
 
 // rebuild puts the fresh sentences of v into a level, together with the last levels as long as

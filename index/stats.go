@@ -27,7 +27,7 @@ func (s *Shard) Stats() Stats {
 	}
 	defer done()
 	s.mu.Lock()
-	v := s.view
+	v, cells := s.view, s.cells
 	st := Stats{Documents: len(s.byKey), Sentences: s.sentences}
 	s.mu.Unlock()
 	st.Levels, st.Fresh = len(v.levels), len(v.fresh)
@@ -35,6 +35,10 @@ func (s *Shard) Stats() Stats {
 	st.TableBytes = int64(len(v.fresh)) * 24
 	for _, l := range v.levels {
 		st.Distinct += len(l.first)
+		st.TableBytes += l.bytes()
+	}
+	st.TableBytes += int64(len(cells.fresh)) * 8
+	for _, l := range cells.levels {
 		st.TableBytes += l.bytes()
 	}
 	if snapshot, err := s.engine.snapshot(); err == nil {

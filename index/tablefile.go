@@ -29,7 +29,7 @@ import (
 const (
 	tableName  = "table"
 	tableTemp  = "table.tmp"
-	tableMagic = "concordat table\x01" // the last byte is the version
+	tableMagic = "concordat table\x02" // the last byte is the version
 
 	// tableLeast is the number of sentences from which deriving takes longer than one would notice.
 	tableLeast = 100_000
@@ -94,13 +94,14 @@ func segmentSum(path string) (size int64, sum [4]byte, err error) {
 type tableCounts struct {
 	DocBytes, Docs, Entries, More uint64
 	Big                           [concordat.Bands]uint64
+	Cells                         uint64 // entries of the table of cells; 0: it has no level
 }
 
-const tableHead = len(tableMagic) + sha256.Size + 8*(4+concordat.Bands)
+const tableHead = len(tableMagic) + sha256.Size + 8*(5+concordat.Bands)
 
 // size returns the bytes of the file; counts above limit are refused.
 func (c *tableCounts) size(limit uint64) (uint64, error) {
-	for _, n := range append([]uint64{c.DocBytes, c.Docs, c.Entries, c.More}, c.Big[:]...) {
+	for _, n := range append([]uint64{c.DocBytes, c.Docs, c.Entries, c.More, c.Cells}, c.Big[:]...) {
 		if n > limit {
 			return 0, fmt.Errorf("table of %d entries: %w", c.Entries, errStored)
 		}
@@ -108,6 +109,9 @@ func (c *tableCounts) size(limit uint64) (uint64, error) {
 	n := uint64(tableHead) + crc32.Size + c.DocBytes + 8*c.More + (8+5*recBytes+4*4)*c.Entries + 5*20*groups
 	for _, b := range c.Big {
 		n += 17 * 4 * b
+	}
+	if c.Cells > 0 {
+		n += 6*c.Cells + 4*uint64(cellGroups(cellShift(int(c.Cells)))+1)
 	}
 	return n, nil
 }
@@ -130,11 +134,35 @@ func (l *level) arrays() [][]byte {
 	return out
 }
 
-// writeTable writes the documents and the level, which holds all their sentences.
-func writeTable(w io.Writer, key [sha256.Size]byte, docs []*document, l *level) error {
+// arrays returns the memory of a level of cells in the order of the file.
+func (l *cellLevel) arrays() [][]byte { return [][]byte{raw(l.starts), raw(l.low), raw(l.docs)} }
+
+// cellsOf returns the entries of the table of cells with documents numbered as in docs, which has all of them; nil if it has no entry.
+func (t *cellTable) cellsOf(docs []*document) *cellLevel {
+	if t.size == 0 {
+		return nil
+	}
+	at := make(map[*document]uint32, len(docs))
+	for i, d := range docs {
+		at[d] = uint32(i)
+	}
+	out := *t.levels[0]
+	out.docs = slices.Clone(out.docs)
+	for i, slot := range out.docs {
+		out.docs[i] = at[t.docs[slot]]
+	}
+	return &out
+}
+
+// writeTable writes the documents and the levels, which hold all their sentences and cells; cells may be nil.
+func writeTable(w io.Writer, key [sha256.Size]byte, docs []*document, l *level, cells *cellLevel) error {
 	var blob []byte
 	for _, d := range docs {
-		for _, v := range []int{int(d.number), d.sentences, d.words, len(d.spans)} {
+		known := 0 // one more than the number of its cells, if they are known
+		if d.meant {
+			known = 1 + d.cellCount
+		}
+		for _, v := range []int{int(d.number), d.sentences, d.words, known, len(d.spans)} {
 			blob = binary.AppendUvarint(blob, uint64(v))
 		}
 		for _, s := range []string{string(d.key.library), string(d.key.id), d.title} {
@@ -152,13 +180,18 @@ func writeTable(w io.Writer, key [sha256.Size]byte, docs []*document, l *level) 
 	for i := range l.bands {
 		c.Big[i] = uint64(len(l.bands[i].big))
 	}
+	arrays := l.arrays()
+	if cells != nil {
+		c.Cells = uint64(len(cells.docs))
+		arrays = append(arrays, cells.arrays()...)
+	}
 	head := append([]byte(tableMagic), key[:]...)
 	head, err := binary.Append(head, binary.LittleEndian, &c)
 	if err != nil {
 		return err
 	}
 	sum := uint32(0)
-	for _, b := range append([][]byte{head, blob}, l.arrays()...) {
+	for _, b := range append([][]byte{head, blob}, arrays...) {
 		sum = crc32.Update(sum, castagnoli, b)
 		if _, err := w.Write(b); err != nil {
 			return err
@@ -170,20 +203,20 @@ func writeTable(w io.Writer, key [sha256.Size]byte, docs []*document, l *level) 
 
 // readTable reads what writeTable wrote, size bytes in all. Whatever the bytes are, it fails or returns a level that can
 // be asked.
-func readTable(r io.Reader, size int64, key [sha256.Size]byte) ([]*document, *level, error) {
+func readTable(r io.Reader, size int64, key [sha256.Size]byte) ([]*document, *level, *cellLevel, error) {
 	head := make([]byte, tableHead)
 	if _, err := io.ReadFull(r, head); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if string(head[:len(tableMagic)]) != tableMagic || !bytes.Equal(head[len(tableMagic):][:sha256.Size], key[:]) {
-		return nil, nil, errors.New("of another state of the shard, or another version")
+		return nil, nil, nil, errors.New("of another state of the shard, or another version")
 	}
 	var c tableCounts
 	if _, err := binary.Decode(head[len(tableMagic)+sha256.Size:], binary.LittleEndian, &c); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if want, err := c.size(uint64(size)); err != nil || want != uint64(size) {
-		return nil, nil, fmt.Errorf("%d bytes for %d entries: %w", size, c.Entries, errStored)
+		return nil, nil, nil, fmt.Errorf("%d bytes for %d entries: %w", size, c.Entries, errStored)
 	}
 	l := &level{first: huge[occurrence](int(c.Entries)), more: make([]occurrence, c.More)}
 	for i := range l.bands {
@@ -193,26 +226,36 @@ func readTable(r io.Reader, size int64, key [sha256.Size]byte) ([]*document, *le
 			b.ids = huge[uint32](int(c.Entries))
 		}
 	}
+	arrays := l.arrays()
+	var cells *cellLevel
+	if n := int(c.Cells); n > 0 {
+		cells = &cellLevel{shift: cellShift(n), low: make([]uint16, n), docs: make([]uint32, n)}
+		cells.starts = make([]uint32, cellGroups(cells.shift)+1)
+		arrays = append(arrays, cells.arrays()...)
+	}
 	blob := make([]byte, c.DocBytes)
 	sum := crc32.Update(0, castagnoli, head)
-	for _, b := range append([][]byte{blob}, l.arrays()...) {
+	for _, b := range append([][]byte{blob}, arrays...) {
 		if _, err := io.ReadFull(r, b); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		sum = crc32.Update(sum, castagnoli, b)
 	}
 	var last [crc32.Size]byte
 	if _, err := io.ReadFull(r, last[:]); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if binary.LittleEndian.Uint32(last[:]) != sum {
-		return nil, nil, errors.New("wrong checksum")
+		return nil, nil, nil, errors.New("wrong checksum")
 	}
 	docs, err := tableDocuments(blob, int(c.Docs))
 	if err == nil {
 		err = l.check(docs)
 	}
-	return docs, l, err
+	if err == nil {
+		err = cells.check(docs)
+	}
+	return docs, l, cells, err
 }
 
 // tableDocuments returns the n documents of a table file.
@@ -221,9 +264,9 @@ func tableDocuments(b []byte, n int) ([]*document, error) {
 	r := reader{b: b}
 	last := -1
 	for range n {
-		number, sentences, words := r.uvarint(1<<32-1), r.uvarint(maxSentences), r.uvarint(maxWords)
+		number, sentences, words, known := r.uvarint(1<<32-1), r.uvarint(maxSentences), r.uvarint(maxWords), r.uvarint(uint64(concordat.Cells))
 		spans := r.uvarint(uint64(len(r.b)))
-		m := meta{sentences: int(sentences), words: int(words)}
+		m := meta{sentences: int(sentences), words: int(words), meant: known > 0}
 		m.library = concordat.LibraryID(r.str(maxName))
 		m.id = concordat.DocumentID(r.str(maxName))
 		m.title = r.str(maxTitle)
@@ -232,6 +275,7 @@ func tableDocuments(b []byte, n int) ([]*document, error) {
 		}
 		last = int(number)
 		d := m.document(uint32(number))
+		d.cellCount = max(0, int(known)-1)
 		if spans > 0 {
 			d.spans = bytes.Clone(r.b[:spans])
 		}
@@ -342,7 +386,7 @@ func (s *Shard) readTable(path string) error {
 	if err != nil {
 		return err
 	}
-	docs, l, err := readTable(f, fi.Size(), tableKey(s.header(), s.engine.stored))
+	docs, l, cells, err := readTable(f, fi.Size(), tableKey(s.header(), s.engine.stored))
 	if err != nil {
 		return err
 	}
@@ -355,6 +399,9 @@ func (s *Shard) readTable(path string) error {
 		s.enter(d)
 	}
 	s.view.docs = docs
+	if cells != nil {
+		s.cells.docs, s.cells.levels, s.cells.size = slices.Clip(docs), []*cellLevel{cells}, len(cells.docs)
+	}
 	if len(docs) > 0 {
 		s.nextNumber = uint64(docs[len(docs)-1].number) + 1
 	}
@@ -390,7 +437,8 @@ func (s *Shard) saveTable() error {
 		return nil // else segments were merged in the background
 	}
 	key := tableKey(s.header(), st)
-	if len(s.view.levels) != 1 || len(s.view.fresh) > 0 || s.waste > 0 || len(s.view.docs) != len(s.byKey) {
+	if len(s.view.levels) != 1 || len(s.view.fresh) > 0 || s.waste > 0 || len(s.view.docs) != len(s.byKey) ||
+		len(s.cells.levels) > 1 || len(s.cells.fresh) > 0 || s.cells.waste > 0 {
 		s.consolidate()
 	}
 	l := s.view.levels[0]
@@ -407,7 +455,7 @@ func (s *Shard) saveTable() error {
 		return err
 	}
 	w := bufio.NewWriterSize(f, 1<<16)
-	err = errors.Join(writeTable(w, key, docs, l), w.Flush(), f.Close())
+	err = errors.Join(writeTable(w, key, docs, l, s.cells.cellsOf(docs)), w.Flush(), f.Close())
 	if err == nil {
 		err = os.Rename(temp, filepath.Join(s.dir, tableName))
 	}

@@ -42,6 +42,9 @@ func warmShard(t testing.TB, dir string) []concordat.Fingerprint {
 			asked = append(asked, f)
 			p.Indexed = append(p.Indexed, concordat.Sentence{Fingerprint: f, Span: concordat.Span{Start: 100 * i, End: 100*i + 90}})
 		}
+		if d%4 != 3 {
+			p.Cells = randomCells(r, 5*(d%3))
+		}
 		if err := s.Put(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
@@ -314,12 +317,17 @@ func FuzzTable(f *testing.F) {
 		}
 		docs[o.doc].sentences++
 	}
+	cells := cellTable{}
+	r := rand.New(rand.NewPCG(5, 9))
 	var list []*document
 	for i := range uint32(len(docs)) {
 		list = append(list, docs[i])
+		docs[i].meant, docs[i].cells = true, randomCells(r, 20)
+		cells.add(docs[i])
 	}
+	cells.levels = []*cellLevel{newCellLevel(sortTerms(cells.fresh, make([]termDoc, len(cells.fresh)), 24))}
 	var valid bytes.Buffer
-	if err := writeTable(&valid, key, list, l); err != nil {
+	if err := writeTable(&valid, key, list, l, cells.cellsOf(list)); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(uint32(0), uint64(0), uint32(0), uint64(0))
@@ -337,7 +345,7 @@ func FuzzTable(f *testing.F) {
 			binary.LittleEndian.PutUint64(body[at:], binary.LittleEndian.Uint64(body[at:])^c.x)
 		}
 		binary.LittleEndian.PutUint32(b[len(b)-4:], crc32.Checksum(b[:len(b)-4], castagnoli))
-		docs, l, err := readTable(bytes.NewReader(b), int64(len(b)), key)
+		docs, l, cells, err := readTable(bytes.NewReader(b), int64(len(b)), key)
 		if at1 == 0 && x1 == 0 && x2 == 0 && err != nil {
 			t.Errorf("a table as written: %v", err)
 		}
@@ -350,6 +358,11 @@ func FuzzTable(f *testing.F) {
 		}
 		if n != len(l.first) {
 			t.Errorf("%d entries in buckets, %d in all", n, len(l.first))
+		}
+		for c := concordat.Cell(0); cells != nil && c < concordat.Cells; c += 1 << 16 {
+			for _, d := range cells.find(c) {
+				_ = docs[d]
+			}
 		}
 		k := &lookup{probe: concordat.ProbeOne, most: 40, cap: defaultBandCap}
 		for _, q := range fps[:20] {

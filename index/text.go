@@ -21,7 +21,7 @@ func (s *Shard) TextStats(ctx context.Context, terms []concordat.Term) (*concord
 	out := &concordat.TextStats{Holding: make([]int, len(terms))}
 	err := s.readText(func(r *textReader) error {
 		s.mu.Lock()
-		out.Documents, out.Words = s.texts, s.words
+		out.Documents, out.Words, out.Meant = s.texts, s.words, s.cells.known
 		s.mu.Unlock()
 		for i := range r.segments {
 			seg := &r.segments[i]
@@ -52,10 +52,14 @@ const (
 
 // SearchText returns the best documents for each window from Bleve's posting lists, a term at a
 // time. It sees every document whose Put had returned when it was called; one that is being put
-// may be in the answer, whole. It costs as much as reading the posting lists: about 50 ns a posting.
+// may be in the answer, whole. It costs as much as reading the posting lists: about 50 ns a posting. By cells it reads a table in
+// memory instead.
 func (s *Shard) SearchText(ctx context.Context, q *concordat.TextQuery) (*concordat.TextAnswer, error) {
 	if err := checkTextQuery(q); err != nil {
 		return nil, err
+	}
+	if q.Cells {
+		return s.searchCells(ctx, q)
 	}
 	a := &concordat.TextAnswer{Site: s.opt.Site}
 	err := s.readText(func(r *textReader) error {
@@ -147,7 +151,7 @@ type textSearch struct {
 	query    *concordat.TextQuery
 	excluded map[key]struct{}
 	best     [][]concordat.TextMatch // of each window, best first
-	// norms is k1 * (1 - b + b*length/average) for each lengthCode.
+	// norms is lengthNorm for each lengthCode.
 	norms   [maxLengthCode + 1]float64
 	scores  []float64 // by document of the segment; zero outside touched
 	touched []uint32
@@ -170,9 +174,14 @@ func newTextSearch(s *Shard, q *concordat.TextQuery) *textSearch {
 		}
 	}
 	for code := range t.norms {
-		t.norms[code] = bm25K1 * (1 - bm25B + bm25B*float64(codedLength(code))/q.AverageLength)
+		t.norms[code] = lengthNorm(code, q.AverageLength)
 	}
 	return t
+}
+
+// lengthNorm returns k1 * (1 - b + b*length/average) for a lengthCode.
+func lengthNorm(code int, average float64) float64 {
+	return bm25K1 * (1 - bm25B + bm25B*float64(codedLength(code))/average)
 }
 
 // search merges the best documents of one segment into best.
@@ -201,7 +210,8 @@ func (t *textSearch) search(ctx context.Context, snapshot *scorch.IndexSnapshot,
 				return err
 			}
 			if src.wanted {
-				t.keep(concordat.TextMatch{Window: window, Source: src.ref, Title: src.title, Score: score})
+				t.best[window] = keepBest(t.best[window], concordat.TextMatch{Window: window, Source: src.ref, Title: src.title, Score: score},
+					t.query.Limit)
 			}
 		}
 		t.touched = t.touched[:0]
@@ -230,19 +240,6 @@ func (t *textSearch) score(seg *textSegment, term concordat.WeightedTerm) error 
 		f := float64(p.Frequency())
 		t.scores[doc] += term.Weight * f * (bm25K1 + 1) / (f + t.norms[code])
 	}
-}
-
-// keep puts m in its place among the best of its window, if it has one.
-func (t *textSearch) keep(m concordat.TextMatch) {
-	best := t.best[m.Window]
-	at, _ := slices.BinarySearchFunc(best, m, compareTextMatches)
-	if at == t.query.Limit {
-		return
-	}
-	if len(best) == t.query.Limit {
-		best = best[:len(best)-1]
-	}
-	t.best[m.Window] = slices.Insert(best, at, m)
 }
 
 // compareTextMatches orders the matches of one window.

@@ -87,9 +87,9 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestTerms: what a text asks finds what a text that says the same in other words is indexed by, within a writing, and more of it
+// TestAskedCells: what a text asks finds what a text that says the same in other words is indexed by, within a writing, and more of it
 // than of an unrelated one.
-func TestTerms(t *testing.T) {
+func TestAskedCells(t *testing.T) {
 	c, e := defaultCells(t), NewEncoder(table(t))
 	text := e.Read("In 1767 the British legislature made tea dearer by a levy, which the colonies would not pay. " +
 		"Since they had no seat in it, the merchants of Boston threw the cargo of three ships into the harbour.")
@@ -98,15 +98,15 @@ func TestTerms(t *testing.T) {
 		t.Fatalf("stretches %+v", asked)
 	}
 	met := func(chinese bool, text string) (sum float64) {
-		terms := e.Terms(text, c)
-		if !slices.IsSorted(terms) || len(slices.Compact(slices.Clone(terms))) != len(terms) {
-			t.Error("terms are not distinct and ascending")
+		cells := e.Cells(text, c)
+		if !slices.IsSorted(cells) || len(slices.Compact(slices.Clone(cells))) != len(cells) {
+			t.Error("cells are not distinct and ascending")
 		}
-		for _, x := range asked[0].Terms(chinese) {
-			if !x.Term.Cell() {
-				t.Fatalf("term %08x is of no cell", x.Term)
+		for _, x := range asked[0].Cells(chinese) {
+			if x.Term >= concordat.Term(concordat.Cells) {
+				t.Fatalf("term %08x is no cell", x.Term)
 			}
-			if _, ok := slices.BinarySearch(terms, x.Term); ok {
+			if _, ok := slices.BinarySearch(cells, concordat.Cell(x.Term)); ok {
 				sum += x.Weight
 			}
 		}

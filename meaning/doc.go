@@ -14,7 +14,7 @@
 // language or two. What it finds is a reason to read both places, never evidence: Lead.WorthReading tells which of it stands out at all.
 //
 // Cells, of which DefaultCells returns the embedded one, tells in which five cells of 20 bits a sentence lies, so that an index can
-// find sentences near to it. Encoder.Terms returns the terms that a document is indexed by, Text.Stretches those that a check asks;
+// find sentences near to it. Encoder.Cells returns the cells that a document is indexed by, Text.Stretches those that a check asks;
 // Cells.Direction, Point, Of and Near do the single steps. Whoever compares cells compares digests first: those of another table or
 // other cells mean nothing.
 package meaning

@@ -8,11 +8,11 @@ import (
 	"concordat"
 )
 
-// Terms returns the terms of the cells of a text, distinct and ascending: those of each sentence of prose, and of each two that
-// follow one another. An index of terms holds them beside those of words.
-func (e *Encoder) Terms(text string, c *Cells) []concordat.Term {
+// Cells returns the cells of a text, distinct and ascending, not nil: those of each sentence of prose, and of each two that follow one
+// another.
+func (e *Encoder) Cells(text string, c *Cells) []concordat.Cell {
 	spans := Sentences(text)
-	var out []concordat.Term
+	out := make([]concordat.Cell, 0, 2*concordat.Bands*len(spans))
 	var before Vector
 	follows := false
 	for _, s := range spans[:min(len(spans), maxSentences)] {
@@ -24,10 +24,10 @@ func (e *Encoder) Terms(text string, c *Cells) []concordat.Term {
 		mean := e.mean(in)
 		chinese := Wide(in)
 		v := c.Direction(&mean, chinese)
-		out = c.appendTerms(out, &v, chinese)
+		out = c.appendCells(out, &v, chinese)
 		if follows {
 			w := together(&before, &v)
-			out = c.appendTerms(out, &w, chinese)
+			out = c.appendCells(out, &w, chinese)
 		}
 		before, follows = v, true
 	}
@@ -35,10 +35,10 @@ func (e *Encoder) Terms(text string, c *Cells) []concordat.Term {
 	return slices.Compact(out)
 }
 
-func (c *Cells) appendTerms(dst []concordat.Term, v *Vector, chinese bool) []concordat.Term {
+func (c *Cells) appendCells(dst []concordat.Cell, v *Vector, chinese bool) []concordat.Cell {
 	p := c.Point(v)
 	for band, cell := range c.Of(&p) {
-		dst = append(dst, concordat.CellTerm(chinese, band, cell))
+		dst = append(dst, concordat.CellOf(chinese, band, cell))
 	}
 	return dst
 }
@@ -65,11 +65,11 @@ type nearCell struct {
 	weight float64
 }
 
-// Terms returns what to ask an index of terms for to find documents in one of the writings, ascending.
-func (s *Stretch) Terms(chinese bool) []concordat.WeightedTerm {
+// Cells returns what to ask an index for to find documents in one of the writings, ascending: each term is the number of a cell.
+func (s *Stretch) Cells(chinese bool) []concordat.WeightedTerm {
 	out := make([]concordat.WeightedTerm, len(s.cells))
 	for i, x := range s.cells {
-		out[i] = concordat.WeightedTerm{Term: concordat.CellTerm(chinese, x.band, x.cell), Weight: x.weight}
+		out[i] = concordat.WeightedTerm{Term: concordat.Term(concordat.CellOf(chinese, x.band, x.cell)), Weight: x.weight}
 	}
 	return out
 }

@@ -189,7 +189,7 @@ func (p *Profiler) profile(d concordat.Document, template *segment.Template, ask
 	if asking {
 		out.Windows = s.windows(out.Sections, excluded)
 	} else {
-		out.Terms = p.cells.add(s.terms(), d.Text)
+		out.Terms, out.Cells = s.terms(), p.cells.of(d.Text)
 	}
 	out.Short = s.short(out.Sections, excluded)
 	title, err := s.title(d.Title) // the last to use the split text

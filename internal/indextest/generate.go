@@ -77,7 +77,7 @@ func (g *Generator) Profile(library concordat.LibraryID, id concordat.DocumentID
 		p.Indexed = append(p.Indexed, s)
 	}
 	p.Document.Text = text.String()
-	p.Terms = g.Terms()
+	p.Terms, p.Cells = g.Terms(), g.Cells()
 	return p
 }
 

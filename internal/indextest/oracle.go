@@ -47,13 +47,18 @@ func (o *Oracle) Put(ctx context.Context, ps ...*concordat.Profile) error {
 				return fmt.Errorf("term %v: %w", t, concordat.ErrInvalid)
 			}
 		}
+		for i, c := range p.Cells {
+			if c >= concordat.Cells || i > 0 && c <= p.Cells[i-1] {
+				return fmt.Errorf("cell %d: %w", c, concordat.ErrInvalid)
+			}
+		}
 		if p.Document.Library == "" || p.Document.ID == "" {
 			return fmt.Errorf("no identity: %w", concordat.ErrInvalid)
 		}
 	}
 	for _, p := range ps {
 		c := *p
-		c.Indexed, c.Terms = slices.Clone(p.Indexed), slices.Clone(p.Terms)
+		c.Indexed, c.Terms, c.Cells = slices.Clone(p.Indexed), slices.Clone(p.Terms), slices.Clone(p.Cells)
 		if o.docs == nil {
 			o.docs = make(map[concordat.Ref]*concordat.Profile)
 		}

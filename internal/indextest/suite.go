@@ -313,6 +313,8 @@ func (s *Subject) refusals(t *testing.T) {
 			{Term: 7, Count: 1}}
 	})
 	bad("a term that does not occur", concordat.ErrInvalid, func(p *concordat.Profile) { p.Terms = []concordat.TermCount{{Term: 7}} })
+	bad("a cell twice", concordat.ErrInvalid, func(p *concordat.Profile) { p.Cells = []concordat.Cell{7, 7} })
+	bad("a cell beyond all", concordat.ErrInvalid, func(p *concordat.Profile) { p.Cells = []concordat.Cell{concordat.Cells} })
 	for _, q := range []concordat.Query{{Scheme: Scheme, MaxDistance: -1}, {Scheme: Scheme, MaxDistance: 101}, {Scheme: Scheme, Limit: -1},
 		{Scheme: Scheme, MaxHashes: -1}, {Scheme: Scheme, MaxHashes: 26}} {
 		if _, err := x.Match(t.Context(), &q); !errors.Is(err, concordat.ErrInvalid) {

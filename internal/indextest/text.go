@@ -17,20 +17,21 @@ import (
 // vocabulary is the number of terms of generated documents.
 const vocabulary = 40
 
-// term returns term number i of the vocabulary, spread over all values; one in ten stands for a cell.
-func term(i int) concordat.Term {
-	if i%10 == 7 {
-		return concordat.CellTerm(i%20 == 7, i%concordat.Bands, uint32(i)*0x9e3779b1)
+// term returns term number i of the vocabulary, spread over all values.
+func term(i int) concordat.Term { return concordat.Term(uint32(i) * 0x9e3779b1) }
+
+// cell returns cell number i of as many, some of them neighbours and the last of all among them.
+func cell(i int) concordat.Cell {
+	if i%4 == 3 {
+		return concordat.Cells - 1 - concordat.Cell(i/4)
 	}
-	return concordat.Term(uint32(i) * 0x9e3779b1)
+	return concordat.CellOf(i%8 == 1, i%concordat.Bands, uint32(i)*0x9e3779b1)
 }
 
-// length returns the number of occurrences of words.
+// length returns the number of occurrences of terms.
 func length(doc []concordat.TermCount) (n int) {
 	for _, t := range doc {
-		if !t.Term.Cell() {
-			n += t.Count
-		}
+		n += t.Count
 	}
 	return n
 }
@@ -55,13 +56,32 @@ func (g *Generator) Terms() []concordat.TermCount {
 	return out
 }
 
-// TextQuery returns a question of n windows.
+// Cells returns the cells of a text, few of them frequent; nil: they are not known.
+func (g *Generator) Cells() []concordat.Cell {
+	if g.words.IntN(4) == 0 {
+		return nil
+	}
+	out := []concordat.Cell{}
+	for i := range vocabulary {
+		if g.words.IntN(2+i) <= 3 {
+			out = append(out, cell(i))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// TextQuery returns a question of n windows, in one of two cases by cells.
 func (g *Generator) TextQuery(n int) *concordat.TextQuery {
-	q := &concordat.TextQuery{AverageLength: 1 + 99*g.words.Float64(), Limit: 1 + g.words.IntN(4)}
+	q := &concordat.TextQuery{Cells: g.words.IntN(2) == 0, AverageLength: 1 + 99*g.words.Float64(), Limit: 1 + g.words.IntN(4)}
 	for range n {
 		var w []concordat.WeightedTerm
 		for range g.words.IntN(8) {
-			w = append(w, concordat.WeightedTerm{Term: term(g.words.IntN(vocabulary + 5)), Weight: 0.1 + g.words.Float64()})
+			t := term(g.words.IntN(vocabulary + 5))
+			if q.Cells {
+				t = concordat.Term(cell(g.words.IntN(vocabulary + 5)))
+			}
+			w = append(w, concordat.WeightedTerm{Term: t, Weight: 0.1 + g.words.Float64()})
 		}
 		q.Windows = append(q.Windows, w)
 	}
@@ -85,6 +105,9 @@ func (o *Oracle) TextStats(ctx context.Context, terms []concordat.Term) (*concor
 	for _, p := range o.docs {
 		if len(p.Terms) > 0 {
 			out.Documents++
+		}
+		if p.Cells != nil {
+			out.Meant++
 		}
 		out.Words += int64(length(p.Terms))
 		for _, t := range p.Terms {
@@ -122,7 +145,14 @@ func (o *Oracle) SearchText(ctx context.Context, q *concordat.TextQuery) (*conco
 			if len(q.Libraries) > 0 && !slices.Contains(q.Libraries, r.Library) || slices.Contains(q.Exclude, r) {
 				continue
 			}
-			if score := score(p.Terms, w, q.AverageLength); score > 0 {
+			terms := p.Terms
+			if q.Cells {
+				terms = nil
+				for _, c := range p.Cells {
+					terms = append(terms, concordat.TermCount{Term: concordat.Term(c), Count: 1})
+				}
+			}
+			if score := score(length(p.Terms), terms, w, q.AverageLength); score > 0 {
 				ms = append(ms, concordat.TextMatch{Window: i, Source: r, Title: p.Document.Title, Score: score})
 			}
 		}
@@ -136,9 +166,9 @@ func (o *Oracle) SearchText(ctx context.Context, q *concordat.TextQuery) (*conco
 }
 
 // score is the formula of concordat.TextQuery.
-func score(doc []concordat.TermCount, window []concordat.WeightedTerm, average float64) float64 {
+func score(length int, doc []concordat.TermCount, window []concordat.WeightedTerm, average float64) float64 {
 	const k1, b = 1.2, 0.75
-	length := min(length(doc), 1<<18-1)
+	length = min(length, 1<<18-1)
 	unit := 1 // all below the four highest digits
 	for length/unit >= 16 {
 		unit *= 2
@@ -196,7 +226,7 @@ func (s *Subject) texts(t *testing.T) {
 	for i := range 50 {
 		p := g.Profile(concordat.LibraryID(fmt.Sprintf("lib%d", i%4)), concordat.DocumentID(fmt.Sprintf("d%02d", i)), 2)
 		if i%2 == 0 { // all alike: the order of identities decides
-			p.Terms = []concordat.TermCount{{Term: term(0), Count: 2}}
+			p.Terms, p.Cells = []concordat.TermCount{{Term: term(0), Count: 2}}, []concordat.Cell{cell(0)}
 		}
 		put(t, x, p)
 		put(t, o, p)

@@ -41,10 +41,11 @@ func (m *Comparer) Leads(ctx context.Context, text string, q *concordat.Query, t
 	submission := meaning.NewEncoder(table).Read(text)
 	submission.Leave(slices.Concat(taken, report.References(text)))
 	submission.Language = languageOf(text)
-	near, err := m.nominateMeaning(ctx, submission, q)
+	near, missing, err := m.nominateMeaning(ctx, submission, q)
 	if err != nil {
 		return nil, err
 	}
+	out.Flags = notMeant(missing)
 	if candidates = joinCandidates(candidates, near); len(candidates) == 0 {
 		return out, nil
 	}
@@ -68,7 +69,7 @@ func (m *Comparer) Leads(ctx context.Context, text string, q *concordat.Query, t
 	if err != nil {
 		return nil, err
 	}
-	out.Flags, out.Encoded = found.flags, found.count
+	out.Flags, out.Encoded = append(out.Flags, found.flags...), found.count
 	by := cmp.Or(found.name, "table@"+table.Digest())
 	for i, leads := range found.leads {
 		var points *report.Counter

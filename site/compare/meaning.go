@@ -18,30 +18,31 @@ const (
 )
 
 // nominateMeaning returns the documents that are nearest to stretches of a text by the cells of their sentences, for each writing
-// the best first; none if the index has no cells.
-func (m *Comparer) nominateMeaning(ctx context.Context, t *meaning.Text, q *concordat.Query) ([]*Candidate, error) {
+// the best first; none if the index has no cells. missing is the number of documents whose cells are not known.
+func (m *Comparer) nominateMeaning(ctx context.Context, t *meaning.Text, q *concordat.Query) (near []*Candidate, missing int, err error) {
 	if !m.Profiler.Meaning() || len(q.Libraries) == 0 {
-		return nil, nil
+		return nil, 0, nil
 	}
 	cells, err := meaning.DefaultCells()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	stats, err := m.Index.TextStats(ctx, nil)
 	if err != nil || stats.Documents == 0 || stats.Words == 0 {
-		return nil, err
+		return nil, 0, err
 	}
+	missing = max(0, stats.Documents-stats.Meant)
 	var out []*Candidate
 	stretches := t.Stretches(cells)
 	for _, chinese := range []bool{false, true} {
-		ask := &concordat.TextQuery{Libraries: q.Libraries, Exclude: q.Exclude, Limit: stretchDocuments,
+		ask := &concordat.TextQuery{Cells: true, Libraries: q.Libraries, Exclude: q.Exclude, Limit: stretchDocuments,
 			AverageLength: cellLength * float64(stats.Words) / float64(stats.Documents)}
 		for i := range stretches {
-			ask.Windows = append(ask.Windows, stretches[i].Terms(chinese))
+			ask.Windows = append(ask.Windows, stretches[i].Cells(chinese))
 		}
 		a, err := m.Index.SearchText(ctx, ask)
 		if err != nil {
-			return nil, fmt.Errorf("search by meaning: %w", err)
+			return nil, 0, fmt.Errorf("search by meaning: %w", err)
 		}
 		by := map[concordat.Ref]*Candidate{}
 		var of []*Candidate
@@ -58,9 +59,22 @@ func (m *Comparer) nominateMeaning(ctx context.Context, t *meaning.Text, q *conc
 		out = append(out, of[:min(len(of), cellDocuments)]...)
 	}
 	if m.Known != nil {
-		return m.Known(ctx, out)
+		out, err = m.Known(ctx, out)
 	}
-	return out, nil
+	return out, missing, err
+}
+
+// FlagNotMeant says that leads to some documents are found by their words alone.
+const FlagNotMeant = "not_meant"
+
+// notMeant returns the flag that so many documents have no cells, none for 0.
+func notMeant(documents int) []concordat.Flag {
+	if documents == 0 {
+		return nil
+	}
+	return []concordat.Flag{{Code: FlagNotMeant, Count: documents, Detail: fmt.Sprintf(
+		"%d documents were added before this site kept the cells of meaning: leads to them are found by shared words alone until concordat reindex has run",
+		documents)}}
 }
 
 // joinCandidates returns what words nominate, at most leadCandidates, and what cells nominate besides.

@@ -1,0 +1,264 @@
+package index
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"concordat"
+)
+
+// This file holds the table of cells of meaning: which documents have sentences in a cell. Like the table of fingerprints it stands
+// in memory and is derived from what is stored; it has documents of its own, so that either is rebuilt alone.
+
+// appendCells appends the stored form of cells, which are ascending: for each the distance from the one before (from 0 for the
+// first), as uvarints. About 20 bytes for a sentence, which has ten cells.
+func appendCells(b []byte, cells []concordat.Cell) []byte {
+	last := concordat.Cell(0)
+	for _, c := range cells {
+		b = binary.AppendUvarint(b, uint64(c-last))
+		last = c
+	}
+	return b
+}
+
+// decodeCells calls do with each cell of the stored form, ascending.
+func decodeCells(b []byte, do func(concordat.Cell)) error {
+	at := uint64(0)
+	for first := true; len(b) > 0; first = false {
+		gap, n := binary.Uvarint(b)
+		if n <= 0 || gap == 0 && !first || gap >= uint64(concordat.Cells)-at {
+			return fmt.Errorf("cells: %w", errStored)
+		}
+		at += gap
+		b = b[n:]
+		do(concordat.Cell(at))
+	}
+	return nil
+}
+
+// checkCells refuses what could not be stored.
+func checkCells(cells []concordat.Cell) error {
+	for i, c := range cells {
+		if c >= concordat.Cells || i > 0 && c <= cells[i-1] {
+			return fmt.Errorf("cell %d: %d of %d, or not above the one before", i, c, concordat.Cells)
+		}
+	}
+	return nil
+}
+
+// cellTable says which documents have sentences in a cell. Slices only grow, so that a copy of it stays as it is while writers go on.
+type cellTable struct {
+	docs   []*document // the second half of fresh, and cellLevel.docs, point here
+	levels []*cellLevel
+	fresh  []termDoc // in no level yet: a cell and its document
+	size   int       // entries of levels and fresh
+	waste  int       // of them, those of dead documents
+	known  int       // living documents whose cells are known
+}
+
+const (
+	// manyFreshCells is where a writer builds a level itself.
+	manyFreshCells = 1 << 21
+	// groupCells is about the number of entries that a look-up scans.
+	groupCells = 16
+	lowBits    = 16
+)
+
+// add enters a document with its cells, which it then lets go of.
+func (t *cellTable) add(d *document) {
+	if !d.meant {
+		return
+	}
+	t.known++
+	if len(d.cells) == 0 {
+		return
+	}
+	slot := uint32(len(t.docs))
+	t.docs = append(t.docs, d)
+	for _, c := range d.cells {
+		t.fresh = append(t.fresh, termDoc{uint32(c), slot})
+	}
+	t.size += len(d.cells)
+	d.cellCount, d.cells = len(d.cells), nil
+}
+
+// kill notes that a document is dead.
+func (t *cellTable) kill(d *document) {
+	if d.meant {
+		t.known--
+		t.waste += d.cellCount
+	}
+}
+
+// currentCells returns the table and the epoch for a question, with all entries in levels.
+func (s *state) currentCells() (cellTable, uint64) {
+	s.mu.Lock()
+	t, epoch := s.cells, s.view.epoch
+	s.mu.Unlock()
+	if len(t.fresh) == 0 {
+		return t, epoch
+	}
+	s.building.Lock()
+	defer s.building.Unlock()
+	s.rebuildCells(false)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cells, s.view.epoch
+}
+
+// rebuildCells puts the fresh entries into a level, together with the last levels as long as those are less than fanout times as
+// big, or with all of them. building is held.
+func (s *state) rebuildCells(all bool) {
+	s.mu.Lock()
+	t, epoch := s.cells, s.view.epoch
+	s.mu.Unlock()
+	if len(t.fresh) == 0 && len(t.levels) <= 1 && t.waste == 0 {
+		return
+	}
+	all = all || 2*t.waste > t.size
+	keep, n := len(t.levels), len(t.fresh)
+	for keep > 0 && (all || len(t.levels[keep-1].docs) < fanout*n) {
+		keep--
+		n += len(t.levels[keep].docs)
+	}
+	if n == 0 {
+		return
+	}
+	lives := func(slot uint32) bool {
+		died := t.docs[slot].died.Load()
+		return died == 0 || died > epoch
+	}
+	docs, slots := t.docs, []uint32(nil)
+	if keep == 0 { // slots of dead documents go with the last level that may name them
+		docs, slots = make([]*document, 0, len(t.docs)), make([]uint32, len(t.docs))
+		for i, d := range t.docs {
+			slots[i] = uint32(len(docs))
+			if lives(uint32(i)) {
+				docs = append(docs, d)
+			}
+		}
+	}
+	entries := make([]termDoc, 0, n)
+	add := func(e termDoc) {
+		if !lives(e.doc) {
+			return
+		}
+		if slots != nil {
+			e.doc = slots[e.doc]
+		}
+		entries = append(entries, e)
+	}
+	for _, l := range t.levels[keep:] {
+		l.all(add)
+	}
+	for _, e := range t.fresh {
+		add(e)
+	}
+	built := newCellLevel(sortTerms(entries, make([]termDoc, len(entries)), 24))
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := &s.cells
+	c.levels = append(slices.Clip(t.levels[:keep]), built)
+	c.fresh = slices.Clone(c.fresh[len(t.fresh):])
+	if keep == 0 {
+		moved := uint32(len(t.docs) - len(docs))
+		c.docs = append(docs, c.docs[len(t.docs):]...)
+		for i := range c.fresh {
+			c.fresh[i].doc -= moved
+		}
+	}
+	gone := n - len(entries)
+	c.size -= gone
+	c.waste -= gone
+}
+
+// cellLevel holds entries by cell. It never changes.
+type cellLevel struct {
+	shift  uint     // the cells of a group differ in as many of the lowest bits, lowBits at most
+	starts []uint32 // of each group; at last, the number of entries
+	low    []uint16 // the lowest bits of the cell of each entry, ascending within a group
+	docs   []uint32 // of each entry
+}
+
+// cellShift returns the shift of a level of n entries.
+func cellShift(n int) uint {
+	shift := uint(lowBits)
+	for shift > 4 && int(concordat.Cells>>shift) < n/groupCells {
+		shift--
+	}
+	return shift
+}
+
+// cellGroups returns the number of groups.
+func cellGroups(shift uint) int { return int((concordat.Cells-1)>>shift) + 1 }
+
+// newCellLevel returns a level of entries in order of cell; it keeps none of them.
+func newCellLevel(entries []termDoc) *cellLevel {
+	l := &cellLevel{shift: cellShift(len(entries))}
+	l.starts = make([]uint32, cellGroups(l.shift)+1)
+	l.low, l.docs = make([]uint16, len(entries)), make([]uint32, len(entries))
+	for i, e := range entries {
+		l.starts[e.term>>l.shift+1]++
+		l.low[i], l.docs[i] = uint16(e.term), e.doc
+	}
+	for g := 1; g < len(l.starts); g++ {
+		l.starts[g] += l.starts[g-1]
+	}
+	return l
+}
+
+// all calls do with each entry, in order of cell.
+func (l *cellLevel) all(do func(termDoc)) {
+	for g := range len(l.starts) - 1 {
+		high := uint32(g) << l.shift &^ (1<<lowBits - 1)
+		for i := l.starts[g]; i < l.starts[g+1]; i++ {
+			do(termDoc{high | uint32(l.low[i]), l.docs[i]})
+		}
+	}
+}
+
+// find returns the documents of a cell.
+func (l *cellLevel) find(c concordat.Cell) []uint32 {
+	from, to := l.starts[c>>l.shift], l.starts[c>>l.shift+1]
+	low, want := l.low[from:to], uint16(c)
+	at := 0
+	if len(low) > 4*groupCells {
+		at, _ = slices.BinarySearch(low, want)
+	}
+	for at < len(low) && low[at] < want {
+		at++
+	}
+	end := at
+	for end < len(low) && low[end] == want {
+		end++
+	}
+	return l.docs[from:to][at:end]
+}
+
+// bytes returns the memory that l takes.
+func (l *cellLevel) bytes() int64 {
+	return int64(len(l.starts)*int(unsafe.Sizeof(l.starts[0])) + cap(l.low)*2 + cap(l.docs)*4)
+}
+
+// check reports whether look-ups in l stay within it and the documents, each of which has as many entries as it says. A nil l has none.
+func (l *cellLevel) check(docs []*document) error {
+	left := 0
+	for _, d := range docs {
+		left += d.cellCount
+	}
+	if l == nil && left == 0 {
+		return nil
+	}
+	if l == nil || left != len(l.docs) || l.starts[0] != 0 || int(l.starts[len(l.starts)-1]) != len(l.docs) || !slices.IsSorted(l.starts) {
+		return fmt.Errorf("groups of cells: %w", errStored)
+	}
+	for _, d := range l.docs {
+		if int(d) >= len(docs) {
+			return fmt.Errorf("document %d of a cell: %w", d, errStored)
+		}
+	}
+	return nil
+}
