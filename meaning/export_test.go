@@ -1,6 +1,9 @@
 package meaning
 
-import "crypto/sha256"
+import (
+	"crypto/sha256"
+	"math"
+)
 
 // seal puts a digest behind the body of a table.
 func seal(body []byte) []byte {
@@ -24,5 +27,5 @@ func Background(submission *Text, sources []*Text, d, j int) (got, want float32)
 		}
 		best = append(best, most)
 	}
-	return c.there(d, int32(j)), background(best)
+	return c.there(d, int32(j), float32(math.Inf(1))), background(best)
 }

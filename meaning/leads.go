@@ -94,8 +94,10 @@ type Comparison struct {
 	across     [][]Vector  // of each source, the centred vectors of its sentences; nil: not needed yet
 	sums       []float32
 	touched    []int32
+	nearest    [][neighbours + 1]nearSource // of each sentence of the submission, the sources nearest to it; nil: not needed yet
 	// What follows is made by hold, once it is needed.
 	held   map[int32][]holder // of each piece, the sentences of sources that have it
+	most   []float32          // of each source; memory of there
 	places []place            // of sentences, by the number that a holder has
 	shared []float32          // by the same number; 0 between questions
 	met    []int32
@@ -218,109 +220,33 @@ func joined(shared, cosine float32) float32 {
 	return sharedPart*shared + (1-sharedPart)*max(0, cosine)
 }
 
-// background returns the mean of the greatest of best, which has one number for each other document.
-func background(best []float32) float32 {
-	slices.SortFunc(best, func(a, b float32) int { return cmp.Compare(b, a) })
-	sum := float32(0)
-	for k := range neighbours {
-		if k < len(best) {
-			sum += max(best[k], prior)
-		} else {
-			sum += prior
-		}
-	}
-	return sum / neighbours
-}
-
-// here returns the background of a sentence of the submission, seen from a source.
-func (c *Comparison) here(i int32, d int) float32 {
-	var best []float32
-	for k := range c.sources {
-		if k != d && c.best[k] != nil {
-			best = append(best, c.best[k][i])
-		}
-	}
-	return background(best)
-}
-
-// there returns the background of a sentence of a source: how near sentences of other sources are. Words first: without any in
-// common the table alone does not reach the background that is assumed.
-func (c *Comparison) there(d int, j int32) float32 {
-	if c.held == nil {
-		c.hold()
-	}
-	for _, p := range c.sources[d].sentences[j].Pieces {
-		for _, x := range c.held[p.Piece] {
-			if c.shared[x.at] == 0 {
-				c.met = append(c.met, x.at)
-			}
-			c.shared[x.at] += p.Weight * x.weight
-		}
-	}
-	most := make([]float32, len(c.sources))
-	for _, at := range c.met {
-		shared := c.shared[at]
-		c.shared[at] = 0
-		if k := c.places[at].source; int(k) != d && shared >= leastShared {
-			most[k] = max(most[k], joined(shared, Dot(&c.across[d][j], &c.across[k][c.places[at].sentence])))
-		}
-	}
-	c.met = c.met[:0]
-	var best []float32
-	for k := range most {
-		if k != d && c.best[k] != nil {
-			best = append(best, most[k])
-		}
-	}
-	return background(best)
-}
-
-// hold notes which sentences of the sources have which pieces.
-func (c *Comparison) hold() {
-	c.held = map[int32][]holder{}
-	for k, source := range c.sources {
-		if c.best[k] == nil {
-			continue
-		}
-		for m := range source.sentences {
-			if !source.prose[m] {
-				continue
-			}
-			at := int32(len(c.places))
-			c.places = append(c.places, place{int32(k), int32(m)})
-			for _, p := range source.sentences[m].Pieces {
-				c.held[p.Piece] = append(c.held[p.Piece], holder{at, p.Weight})
-			}
-		}
-	}
-	c.shared = make([]float32, len(c.places))
-}
-
 // margins returns the pairs of a source that stand out by extend or more.
 func (c *Comparison) margins(d int) []similar {
-	backHere, backThere := map[int32]float32{}, map[int32]float32{}
 	rivalsHere, rivalsThere := rivalsOf(c.near[d])
-	var out []similar
+	var likely []similar
+	var backHere []float32        // of the pairs of likely
+	enough := map[int32]float32{} // background of a sentence there above which none of its pairs stands out
 	for _, p := range c.near[d] {
 		if p.similarity < prior+byTable.extend {
 			continue
 		}
-		h, ok := backHere[p.here]
-		if !ok {
-			h = c.here(p.here, d)
-			backHere[p.here] = h
-		}
-		// The other background is at least prior, and costs more.
-		if p.similarity-(h+prior)/2 < byTable.extend {
+		h := max(c.here(p.here, d), rivalsHere[p.here].mean())
+		// The other background is at least that of the same two texts, and costs more.
+		if p.similarity-(h+max(prior, rivalsThere[p.there].mean()))/2 < byTable.extend {
 			continue
 		}
+		likely, backHere = append(likely, p), append(backHere, h)
+		enough[p.there] = max(enough[p.there], 2*(p.similarity-byTable.extend)-h)
+	}
+	backThere := map[int32]float32{}
+	var out []similar
+	for n, p := range likely {
 		t, ok := backThere[p.there]
 		if !ok {
-			t = c.there(d, p.there)
+			t = max(c.there(d, p.there, enough[p.there]), rivalsThere[p.there].mean())
 			backThere[p.there] = t
 		}
-		h, t = max(h, rivalsHere[p.here].mean()), max(t, rivalsThere[p.there].mean())
-		if m := p.similarity - (h+t)/2; m >= byTable.extend {
+		if m := p.similarity - (backHere[n]+t)/2; m >= byTable.extend {
 			out = append(out, similar{p.here, p.there, m})
 		}
 	}

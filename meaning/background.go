@@ -1,0 +1,151 @@
+package meaning
+
+import "math"
+
+// highest are the greatest of the numbers of other documents, descending, prior standing for those that are less.
+type highest [neighbours]float32
+
+func newHighest() (h highest) {
+	for k := range h {
+		h[k] = prior
+	}
+	return h
+}
+
+func (h *highest) add(s float32) {
+	for k := range h {
+		if s > h[k] {
+			s, h[k] = h[k], s
+		}
+	}
+}
+
+func (h *highest) mean() float32 {
+	sum := float32(0)
+	for _, s := range h {
+		sum += s
+	}
+	return sum / neighbours
+}
+
+// background returns the mean of the greatest of best, which has one number for each other document.
+func background(best []float32) float32 {
+	h := newHighest()
+	for _, s := range best {
+		h.add(s)
+	}
+	return h.mean()
+}
+
+// nearSource is how near a source is to a sentence.
+type nearSource struct {
+	source     int
+	similarity float32
+}
+
+// here returns the background of a sentence of the submission, seen from a source.
+func (c *Comparison) here(i int32, d int) float32 {
+	if c.nearest == nil {
+		c.nearest = make([][neighbours + 1]nearSource, len(c.submission.Spans))
+		for k, best := range c.best {
+			for i, s := range best {
+				x := nearSource{k, s}
+				for n := range c.nearest[i] {
+					if at := &c.nearest[i][n]; x.similarity > at.similarity {
+						x, *at = *at, x
+					}
+				}
+			}
+		}
+	}
+	h := newHighest()
+	for _, x := range c.nearest[i] {
+		if x.source != d {
+			h.add(x.similarity)
+		}
+	}
+	return h.mean()
+}
+
+// sharedSteps are the shares of words, descending, by which the background of a sentence of a source is looked for: what shares most
+// first.
+var sharedSteps = [...]float32{0.3, 0.2, 0.13, leastShared}
+
+// roundOff is above what the last digits of a similarity add up to.
+const roundOff = 1e-4
+
+// there returns the background of a sentence of a source: how near sentences of other sources are. Words first: without any in
+// common the table alone does not reach the background that is assumed. A background above enough may be too low, but above it.
+func (c *Comparison) there(d int, j int32, enough float32) float32 {
+	if c.held == nil {
+		c.hold()
+	}
+	for _, p := range c.sources[d].sentences[j].Pieces {
+		for _, x := range c.held[p.Piece] {
+			if c.shared[x.at] == 0 {
+				c.met = append(c.met, x.at)
+			}
+			c.shared[x.at] += p.Weight * x.weight
+		}
+	}
+	clear(c.most)
+	v := &c.across[d][j]
+	var h highest
+	above := float32(math.Inf(1))
+	for _, least := range sharedSteps {
+		h = newHighest()
+		for k, s := range c.most {
+			if k != d {
+				h.add(s)
+			}
+		}
+		if h.mean() > enough+roundOff {
+			break
+		}
+		last := h[neighbours-1]
+		for _, at := range c.met {
+			shared := c.shared[at]
+			if shared < least || shared >= above {
+				continue
+			}
+			k := c.places[at].source
+			if most := joined(shared, 1) + roundOff; int(k) == d || most <= c.most[k] || most <= last {
+				continue
+			}
+			c.most[k] = max(c.most[k], joined(shared, Dot(v, &c.across[k][c.places[at].sentence])))
+		}
+		above = least
+	}
+	for _, at := range c.met {
+		c.shared[at] = 0
+	}
+	c.met = c.met[:0]
+	h = newHighest()
+	for k, s := range c.most {
+		if k != d {
+			h.add(s)
+		}
+	}
+	return h.mean()
+}
+
+// hold notes which sentences of the sources have which pieces.
+func (c *Comparison) hold() {
+	c.held = map[int32][]holder{}
+	for k, source := range c.sources {
+		if c.best[k] == nil {
+			continue
+		}
+		for m := range source.sentences {
+			if !source.prose[m] {
+				continue
+			}
+			at := int32(len(c.places))
+			c.places = append(c.places, place{int32(k), int32(m)})
+			for _, p := range source.sentences[m].Pieces {
+				c.held[p.Piece] = append(c.held[p.Piece], holder{at, p.Weight})
+			}
+		}
+	}
+	c.shared, c.most = make([]float32, len(c.places)), make([]float32, len(c.sources))
+}
