@@ -13,9 +13,10 @@ type Lead struct {
 	Span, Source concordat.Span
 	Score        float64 // the sum of margins by which it stands out, 0 upwards
 	Sentences    int     // of the side that has fewer of them
+	Across       bool    // the two are in different languages
 	Pairs        []Pair  // by place in the submission
 
-	least *[4]float64 // scores from which it is worth reading, by Sentences
+	by *measure
 }
 
 // Pair is a sentence of each side.
@@ -47,19 +48,13 @@ type measure struct {
 	seed   float32 // least margin of the pair from which a passage grows
 	extend float32 // least margin of another pair of it
 	counts float64 // of a margin counts what lies above
-	// least are the scores from which a lead is worth reading, by the number of sentences of the side that has fewer: 1, 2, 3, and
-	// 4 or more. Two sentences that are alike by their topic are common; four together that each have a partner of their own are not
-	// (doc/evaluation/meaning.md).
+	// least are the scores from which a lead is worth reading if its likelihood was not measured, by the number of sentences of the
+	// side that has fewer: 1, 2, 3, and 4 or more.
 	least [4]float64
 }
 
 // byTable is the measure of words and table.
-var byTable = measure{seed: 0.12, extend: 0.04, counts: 0.08, least: [4]float64{0.21, 0.17, 0.115, 0.075}}
-
-// WorthReading reports whether a lead stands out more than texts on one topic do that have nothing to do with each other.
-func (l Lead) WorthReading() bool {
-	return l.Sentences > 0 && l.Score >= l.least[min(l.Sentences, len(l.least))-1]
-}
+var byTable = measure{seed: 0.12, extend: 0.04, counts: 0.08}
 
 // Leads returns the leads from the submission to each of the sources, best first: by words and table within one language, by the table
 // alone between two. The sources are one another's background: what several of them are as near to says nothing about one.
@@ -330,7 +325,7 @@ func (c *Comparison) lead(d int, pairs []similar, group []int, by *measure,
 	if len(rows) < 2 && len(columns) < 2 {
 		return Lead{}, false
 	}
-	l := Lead{Source: concordat.Span{Start: math.MaxInt}, least: &by.least}
+	l := Lead{Source: concordat.Span{Start: math.MaxInt}, by: by}
 	across, down := 0.0, 0.0
 	for _, m := range columns {
 		down += max(0, float64(m)-by.counts)
@@ -345,7 +340,7 @@ func (c *Comparison) lead(d int, pairs []similar, group []int, by *measure,
 	}
 	slices.SortFunc(l.Pairs, func(a, b Pair) int { return cmp.Compare(a.Span.Start, b.Span.Start) })
 	l.Span = concordat.Span{Start: l.Pairs[0].Span.Start, End: l.Pairs[len(l.Pairs)-1].Span.End}
-	l.Score, l.Sentences = min(across, down), min(len(rows), len(columns))
+	l.Score, l.Sentences, l.Across = min(across, down), min(len(rows), len(columns)), c.foreign(d)
 	return l, true
 }
 

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,9 +33,12 @@ type Lead struct {
 	SourcePoints concordat.Span `json:"source_points,omitzero"`
 	Kind         LeadKind       `json:"kind"`
 	Languages    [2]string      `json:"languages"` // of the submission and of the source: codes, empty: unknown
-	Encoder      string         `json:"encoder"`   // what compared: table@ and its digest
-	Pairs        []LeadPair     `json:"pairs"`     // sentences that belong together, by place in the submission
-	Text         string         `json:"text,omitempty"`
+	// Likelihood is how many times more often places stand out as much as these two in a passage put in other words than outside of
+	// such passages (meaning.Lead.Likelihood); 0: it was not measured.
+	Likelihood float64    `json:"likelihood,omitempty"`
+	Encoder    string     `json:"encoder"` // what compared: table@ and its digest
+	Pairs      []LeadPair `json:"pairs"`   // sentences that belong together, by place in the submission
+	Text       string     `json:"text,omitempty"`
 }
 
 // LeadPair is a sentence of the submission and the one of the source that is nearest to it.
@@ -260,6 +264,7 @@ type (
 		SourceSpan concordat.Span `json:"source_span"`
 		Kind       LeadKind       `json:"kind"`
 		Languages  [2]string      `json:"languages"`
+		Likelihood *float64       `json:"likelihood"` // null: not measured
 		Encoder    string         `json:"encoder"`
 		Pairs      []jsonLeadPair `json:"pairs"`
 		Text       string         `json:"text,omitempty"`
@@ -298,13 +303,40 @@ func (r *Report) jsonLeads(count *Counter) []jsonLead {
 		x := jsonLead{Number: l.Number, Span: count.Points(l.Span),
 			Source:     jsonLeadSource{l.Source.Site, l.Source.Library, l.Source.Document, l.Title},
 			SourceSpan: l.SourcePoints, Kind: l.Kind, Languages: l.Languages, Encoder: l.Encoder,
-			Pairs: []jsonLeadPair{}, Text: l.Text, State: l.State, Comment: l.Ruling.Comment, By: l.Ruling.By, At: moment(l.Ruling.At)}
+			Likelihood: likelihood(l.Lead), Pairs: []jsonLeadPair{}, Text: l.Text,
+			State: l.State, Comment: l.Ruling.Comment, By: l.Ruling.By, At: moment(l.Ruling.At)}
 		for _, p := range l.Pairs {
 			x.Pairs = append(x.Pairs, jsonLeadPair{count.Points(p.Span), p.SourcePoints, round(p.Similarity)})
 		}
 		out = append(out, x)
 	}
 	return out
+}
+
+// likelihood returns that of a lead to two digits, as it is said; nil: it was not measured.
+func likelihood(l Lead) *float64 {
+	if l.Likelihood <= 0 {
+		return nil
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(l.Likelihood))-1)
+	x := math.Round(math.Round(l.Likelihood/unit)*unit*1e6) / 1e6
+	return &x
+}
+
+// MostLikely is the most that is said of a likelihood: the texts that were measured show no more.
+const MostLikely = 20
+
+// LikelihoodWords says how likely a lead is, and what that means; empty: it was not measured.
+func (r *Report) LikelihoodWords(l Lead) string {
+	x := likelihood(l)
+	switch {
+	case x == nil:
+		return ""
+	case *x >= MostLikely:
+		return r.Language.Say("Places that stand out as much as these were %d or more times as frequent in passages put in other words as elsewhere.", MostLikely)
+	}
+	return r.Language.Say("Places that stand out as much as these were %s times as frequent in passages put in other words as elsewhere.",
+		strconv.FormatFloat(*x, 'f', -1, 64))
 }
 
 func (r *Report) jsonRulings(count *Counter, ds []LeadRuling) []jsonRuling {

@@ -123,6 +123,40 @@ func TestLeadsMeasured(t *testing.T) {
 	}
 }
 
+// TestLikelihood: a report says of each lead how likely it is, to two digits, and of one that was not measured nothing.
+func TestLikelihood(t *testing.T) {
+	f := withLeads(t)
+	for _, x := range []struct {
+		likelihood float64
+		says, json string
+	}{
+		{12.345, "these were 12 times as frequent", `"likelihood": 12,`}, {2.449, "these were 2.4 times as frequent", `"likelihood": 2.4,`},
+		{20, "these were 20 or more times as frequent", `"likelihood": 20,`}, {0, "", `"likelihood": null,`},
+	} {
+		for i := range f.Leads {
+			f.Leads[i].Likelihood = x.likelihood
+		}
+		r := report.Build(f, report.Rules{})
+		if x.says == "" {
+			if text := written(t, r); strings.Contains(text, "as frequent in passages") {
+				t.Errorf("not measured:\n%s", text)
+			}
+		} else if text := strings.Join(strings.Fields(written(t, r)), " "); strings.Count(text, x.says) != 2 {
+			t.Errorf("text or page do not say %q:\n%s", x.says, text)
+		}
+		var b bytes.Buffer
+		if err := report.WriteJSON(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), x.json) {
+			t.Errorf("%v: no %s in JSON", x.likelihood, x.json)
+		}
+		if err := check(schema(t), schema(t), parse(t, r), "report"); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // written is a report in words and as a page.
 func written(t *testing.T, r *report.Report) string {
 	t.Helper()

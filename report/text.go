@@ -261,6 +261,9 @@ func (t textWriter) leads(r *Report, count *Counter) {
 		at := count.Points(l.Span)
 		t.wrap("["+l.Number+"] ", t.Say("characters %d to %d", at.Start, at.End)+" <- "+t.Say("%s (%s)", l.Title, r.Place(l.Source))+": "+
 			r.LeadWords(l.Lead))
+		if likely := r.LikelihoodWords(l.Lead); likely != "" {
+			t.wrap("    ", likely)
+		}
 		if ruling := r.RulingWords(l); ruling != "" {
 			t.wrap("    ", ruling)
 		}

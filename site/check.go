@@ -48,6 +48,8 @@ type CheckOptions struct {
 	NoStore bool
 	// Leads asks for passages that say in other words what a document of this site says as well.
 	Leads bool
+	// EachLead, if not nil, is called with each place that stands out, worth reading or not: for measurements.
+	EachLead compare.EachLead
 	// Candidates is the most source documents whose text is compared, best first; 0: 200. What is
 	// left out is said in the findings.
 	Candidates int
@@ -233,6 +235,7 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 		taken = append(taken, x.Span)
 	}
 	if o.Leads {
+		own.EachLead = o.EachLead
 		leads, err := own.Leads(ctx, sub.Text, q, taken, found.Candidates)
 		if err != nil {
 			return nil, fmt.Errorf("leads: %w", err)

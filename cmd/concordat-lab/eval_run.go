@@ -62,11 +62,12 @@ is skipped. It exits with 1 if a figure misses its bounds.`,
 	c.Flags().StringArrayVar(&o.Scenarios, "scenario", nil,
 		"folder of the innocent documents to be measured, such as 09-ring (repeatable; default all)")
 	c.Flags().StringArrayVar(&o.Modes, "mode", nil,
-		"way of comparing innocent documents to be measured, such as tmpl, or part of the evaluation of leads: reworded, answers, innocent (repeatable; default all)")
+		"way of comparing innocent documents to be measured, such as tmpl, or part of the evaluation of leads: reworded, answers, innocent, academic (repeatable; default all)")
 	c.Flags().StringVar(&encoder.URL, "encoder", "", "address of an encoder that verifies leads, such as http://127.0.0.1:8080/v1")
 	c.Flags().StringVar(&encoder.Model, "encoder-model", "", "its model")
 	c.Flags().StringVar(&encoder.Prefix, "encoder-prefix", "", "what the model wants before each text")
 	c.Flags().DurationVar(&encoder.Timeout, "encoder-timeout", 5*time.Minute, "how long a request may take")
+	c.Flags().StringVar(&o.Leads, "leads", "", "file for all places that stand out in the evaluation of leads, worth reading or not, a document a line")
 	c.Flags().StringVar(&o.Passages, "passages", "", "file for passages that reports on innocent documents count, one JSON object a line")
 	return c
 }

@@ -55,7 +55,7 @@ Exit codes: 0 done, 1 failed or a figure misses its bounds, 2 usage.`,
 		},
 	}
 	root.PersistentFlags().BoolVar(&l.JSON, "json", false, "print JSON lines on stdout")
-	root.AddCommand(l.evalCommand(), l.benchCommand(), l.piecesCommand(), l.cellsCommand())
+	root.AddCommand(l.evalCommand(), l.benchCommand(), l.piecesCommand(), l.cellsCommand(), l.likelihoodCommand())
 	cli.Strict(root)
 	return root
 }

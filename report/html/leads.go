@@ -61,6 +61,11 @@ func (d *doc) lead(i int, l report.RuledLead) {
 	d.raw(">")
 	d.say("in the text")
 	d.raw("</a></header>")
+	if likely := d.r.LikelihoodWords(l.Lead); likely != "" {
+		d.raw(`<p class="likelihood note">`)
+		d.text(likely)
+		d.raw("</p>")
+	}
 	if ruling := d.r.RulingWords(l); ruling != "" {
 		d.raw(`<p class="ruling" dir="auto">`)
 		d.text(ruling)

@@ -302,6 +302,9 @@ func (d *doc) leads() {
 	}
 	for _, l := range d.r.Leads {
 		d.para(margin, textWidth, strong(l.Number+" · "+name(l.Title, l.Source)+" "), body(d.r.LeadWords(l.Lead)))
+		if likely := d.r.LikelihoodWords(l.Lead); likely != "" {
+			d.text(likely)
+		}
 		if ruling := d.r.RulingWords(l); ruling != "" {
 			d.para(margin, textWidth, wording([]run{body(ruling)})...)
 		}

@@ -21,6 +21,8 @@ type Comparer struct {
 	Encoder *Encoder
 	// Task is that of the submission, with which vectors of its sentences are kept; empty: they are not.
 	Task concordat.TaskID
+	// EachLead, if not nil, is called with each place that stands out, worth reading or not.
+	EachLead EachLead
 }
 
 // Progress receives the progress of a stage; it may be called concurrently.

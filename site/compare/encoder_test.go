@@ -12,6 +12,7 @@ import (
 
 	"concordat"
 	"concordat/meaning"
+	"concordat/report"
 )
 
 const (
@@ -266,5 +267,12 @@ func TestEncoderAsksNothing(t *testing.T) {
 		refs: make([]concordat.Ref, 1)})
 	if err != nil || got.count != 0 || s.asked != 0 {
 		t.Errorf("%+v, %v, asked %d", got, err, s.asked)
+	}
+}
+
+// TestMostLikely: a report says no more of a likelihood than was measured.
+func TestMostLikely(t *testing.T) {
+	if most := meaning.Calibrated().Most; most != report.MostLikely {
+		t.Errorf("measured up to %v, a report says %d at most", most, report.MostLikely)
 	}
 }

@@ -28,6 +28,9 @@ type Leads struct {
 	Encoded int // sentences that an encoder was asked about
 }
 
+// EachLead is called with a place of a document that stands out.
+type EachLead func(concordat.Ref, meaning.Lead)
+
 // Leads returns passages that seem to say in other words, or in another language, what documents say, outside of taken: what is
 // evidence or shared by right. Compared are the candidates that their words nominate, and the documents of the question's libraries
 // that are near by the cells of sentences.
@@ -74,6 +77,9 @@ func (m *Comparer) Leads(ctx context.Context, text string, q *concordat.Query, t
 	for i, leads := range found.leads {
 		var points *report.Counter
 		for _, l := range leads {
+			if m.EachLead != nil {
+				m.EachLead(candidates[i].Ref, l)
+			}
 			if !l.WorthReading() {
 				continue
 			}
@@ -106,7 +112,7 @@ func (m *Comparer) verified(ctx context.Context, c *meaning.Comparison, text str
 func leadOf(text string, d *concordat.Document, points *report.Counter, c *Candidate, l meaning.Lead) report.Lead {
 	there := l.Source.In(d.Text)
 	out := report.Lead{Span: l.Span, Source: c.Ref, Title: cmp.Or(d.Title, c.Title), SourceSpan: l.Source,
-		SourcePoints: points.Points(l.Source), Kind: report.LeadRewording, Text: there,
+		SourcePoints: points.Points(l.Source), Kind: report.LeadRewording, Text: there, Likelihood: l.Likelihood(),
 		Languages: [2]string{languageOf(l.Span.In(text)), languageOf(there)}}
 	if a, b := out.Languages[0], out.Languages[1]; a != b && a != "" && b != "" {
 		out.Kind = report.LeadTranslation

@@ -26,7 +26,7 @@ func TestTranslation(t *testing.T) {
 		if err := b.Add(t.Context(), library); err != nil {
 			t.Fatal(err)
 		}
-		rep, err := b.withLeads(t.Context(), asked, nil)
+		rep, err := (&run{ctx: t.Context()}).leadsOf(b, asked, observing{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,9 +1,11 @@
 package eval
 
 import (
-	"context"
+	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -18,11 +20,19 @@ import (
 const llmArchive = "llm-reuse/llm-reuse.tar.zst"
 
 // otherWords measures leads: which passages that were put in other words have one, and which texts have one that should not.
-func otherWords(r *run) error {
+func otherWords(r *run) (err error) {
+	if r.o.Leads != "" {
+		f, err := os.Create(r.o.Leads)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		r.observed = json.NewEncoder(f).Encode
+	}
 	for _, part := range []struct {
 		mode string
 		f    func() error
-	}{{"reworded", r.rewordings}, {"answers", r.answersWithLeads}, {"innocent", r.innocentLeads}} {
+	}{{"reworded", r.rewordings}, {"answers", r.answersWithLeads}, {"innocent", r.innocentLeads}, {"academic", r.academicLeads}} {
 		if len(r.o.Modes) > 0 && !slices.Contains(r.o.Modes, part.mode) {
 			continue
 		}
@@ -60,7 +70,7 @@ var rewordedGroups = []struct {
 	kinds []string
 	least float64
 }{
-	{"rewritten, English", []string{"01"}, 0.55}, {"rewritten, Chinese", []string{"02"}, 0.9}, {"summed up", []string{"05", "06"}, 0},
+	{"rewritten, English", []string{"01"}, 0.5}, {"rewritten, Chinese", []string{"02"}, 0.9}, {"summed up", []string{"05", "06"}, 0},
 	{"translated", []string{"07", "08", "09", "10"}, 0.5}, {"rewritten twice", []string{"11", "15"}, 0.5},
 	{"lightly edited, or translated to and fro", []string{"03", "04", "12", "16"}, 0.95},
 }
@@ -73,7 +83,7 @@ type marked struct {
 
 // rewordings checks documents with passages that a language model put in other words.
 func (r *run) rewordings() error {
-	texts, cases, err := r.corpora.markedPassages()
+	texts, cases, books, err := r.corpora.markedPassages()
 	if err != nil {
 		return err
 	}
@@ -96,7 +106,13 @@ func (r *run) rewordings() error {
 	}
 	found, leads, outside := map[*marked][2]bool{}, 0, 0
 	for _, d := range asking {
-		rep, err := b.withLeads(r.ctx, d, nil)
+		var of []marked
+		for _, c := range cases {
+			if c.susp == d.ID {
+				of = append(of, c)
+			}
+		}
+		rep, err := r.leadsOf(b, d, observing{texts: "reworded", passages: of, books: books})
 		if err != nil {
 			return err
 		}
@@ -125,7 +141,7 @@ func (r *run) rewordings() error {
 		r.count(of, g.name+", evidence alone", evidence, n)
 		r.count(of, g.name+", evidence or lead", either, n).least(g.least*float64(n), none)
 	}
-	r.count(of, "leads outside the marked passages", outside, leads).most(2, none)
+	r.count(of, "leads outside the marked passages", outside, leads).most(6, none)
 	return nil
 }
 
@@ -170,29 +186,25 @@ func (c *marked) found(rep *report.Report) (evidence, either bool) {
 	return evidence, share()
 }
 
-// withLeads checks a document against the others of the library, with leads.
-func (b *Bench) withLeads(ctx context.Context, d Doc, templates []report.Template) (*report.Report, error) {
-	id := concordat.DocumentID(d.ID)
-	f, err := b.Site.Check(ctx, site.Submission{ID: id, Text: d.Text}, site.CheckOptions{Leads: true, Templates: templates,
-		Exclude: []concordat.Ref{{Site: "bench", Library: "library", Document: id}}})
-	if err != nil {
-		return nil, err
-	}
-	return report.Build(f, report.Rules{}), nil
-}
-
-// markedPassages returns the texts and the passages of the archive.
-func (c corpusDir) markedPassages() (map[string]string, []marked, error) {
-	texts := map[string]string{}
-	var cases []marked
+// markedPassages returns the texts and the passages of the archive, and by the name of a source the book or article it is from.
+func (c corpusDir) markedPassages() (texts map[string]string, cases []marked, books map[string]string, err error) {
+	texts, books = map[string]string{}, map[string]string{}
 	type points struct {
 		m                  marked
 		at, n, from, count int
 	}
 	var found []points
-	err := c.files(llmArchive, func(name, text string) error {
+	err = c.files(llmArchive, func(name, text string) error {
 		dir, file, _ := strings.Cut(name, "/")
 		switch {
+		case name == "documents.json":
+			var of map[string]struct{ Origin string }
+			if err := json.Unmarshal([]byte(text), &of); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			for file, d := range of {
+				books[file] = bookOf(d.Origin)
+			}
 		case dir == "src" || dir == "susp":
 			texts[name] = text
 		case strings.HasSuffix(file, ".xml") && !strings.HasPrefix(dir, "17"):
@@ -224,7 +236,15 @@ func (c corpusDir) markedPassages() (map[string]string, []marked, error) {
 		p.m.sourceSpan = bytesOf(texts["src/"+p.m.source], p.from, p.count)
 		cases = append(cases, p.m)
 	}
-	return texts, cases, err
+	return texts, cases, books, err
+}
+
+// bookOf returns the book of a chapter; an encyclopaedia's article is one by itself.
+func bookOf(origin string) string {
+	if dir := collection(origin); !strings.HasPrefix(dir, "xq-") && dir != "cmrc" {
+		return dir
+	}
+	return origin
 }
 
 // bytesOf returns the bytes of a stretch of code points.
@@ -259,7 +279,7 @@ func (r *run) answersWithLeads() error {
 		if row[2] == "orig" {
 			continue
 		}
-		rep, err := b.withLeads(r.ctx, Doc{row[0], files[row[0]]}, nil)
+		rep, err := r.leadsOf(b, Doc{row[0], files[row[0]]}, observing{texts: "answers " + row[2]})
 		if err != nil {
 			return err
 		}
@@ -323,7 +343,7 @@ func (r *run) scenarioLeads(s *innocentScenario, templates []report.Template) (w
 			return with, leads, err
 		}
 		for _, d := range asking {
-			rep, err := b.withLeads(r.ctx, d, templates)
+			rep, err := r.leadsOf(b, d, observing{texts: "innocent", templates: templates, scenario: s})
 			if err != nil {
 				return with, leads, err
 			}

@@ -32,6 +32,8 @@ type Options struct {
 	Scenarios, Modes []string
 	// Passages, if not empty, is a file for the passages that such an evaluation judged, one JSON object a line.
 	Passages string
+	// Leads, if not empty, is a file for all places that stand out in an evaluation of leads, one checked document a line.
+	Leads string
 	// Encoder verifies leads; nil: none does.
 	Encoder *remote.Encoder
 }
@@ -166,6 +168,8 @@ type run struct {
 	figures []Figure
 	tables  []Table
 	benches []*Bench
+	// observed, if not nil, is told of each document that was checked for leads.
+	observed func(any) error
 }
 
 // figure adds a measured value and returns it for its bounds.

@@ -1,0 +1,144 @@
+package eval
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"concordat"
+	"concordat/meaning"
+	"concordat/report"
+	"concordat/site"
+)
+
+// ObservedDocument is a checked document of known origin with the places that stand out in it, whether or not they are worth reading.
+type ObservedDocument struct {
+	Texts    string            `json:"texts"` // which measurement: reworded, answers, innocent or academic
+	Document string            `json:"document"`
+	Passages []ObservedPassage `json:"passages,omitempty"` // that are known to be put in other words
+	Leads    []ObservedLead    `json:"leads,omitempty"`
+}
+
+// ObservedPassage is a passage that is known to be put in other words.
+type ObservedPassage struct {
+	Book string `json:"book"` // the work that its source is from
+	Kind string `json:"kind"` // the number of the folder
+}
+
+// ObservedLead is a place that stands out.
+type ObservedLead struct {
+	Book      string  `json:"book"` // the work that its source is from
+	Across    bool    `json:"across,omitempty"`
+	Sentences int     `json:"sentences"`
+	Score     float64 `json:"score"`
+	// Passage is the number of the passage that the lead joins with what it was made of, from 1; 0: none.
+	Passage int `json:"passage,omitempty"`
+}
+
+// observing says what is known of a document that is checked for leads.
+type observing struct {
+	texts     string
+	templates []report.Template
+	passages  []marked
+	books     map[string]string // of sources; nil: the first folder of their names
+	scenario  *innocentScenario // copies are no mistakes
+}
+
+// leadsOf checks a document against the others of a library, with leads, and notes all that stands out.
+func (r *run) leadsOf(b *Bench, d Doc, of observing) (*report.Report, error) {
+	id := concordat.DocumentID(d.ID)
+	o := site.CheckOptions{Leads: true, Templates: of.templates,
+		Exclude: []concordat.Ref{{Site: "bench", Library: "library", Document: id}}}
+	noted := ObservedDocument{Texts: of.texts, Document: d.ID}
+	for _, p := range of.passages {
+		noted.Passages = append(noted.Passages, ObservedPassage{of.books[p.source], p.kind})
+	}
+	o.EachLead = func(source concordat.Ref, l meaning.Lead) {
+		if of.scenario != nil && of.scenario.copied(d.ID, string(source.Document)) {
+			return
+		}
+		book := of.books[string(source.Document)]
+		if of.books == nil {
+			book = collection(string(source.Document))
+		}
+		x := ObservedLead{Book: book, Across: l.Across, Sentences: l.Sentences, Score: l.Score}
+		for i, p := range of.passages {
+			if p.source == string(source.Document) && l.Span.Overlaps(p.span) && l.Source.Overlaps(p.sourceSpan) {
+				x.Passage = i + 1
+			}
+		}
+		noted.Leads = append(noted.Leads, x)
+	}
+	f, err := b.Site.Check(r.ctx, site.Submission{ID: id, Text: d.Text}, o)
+	if err != nil {
+		return nil, err
+	}
+	if r.observed != nil {
+		if err := r.observed(noted); err != nil {
+			return nil, err
+		}
+	}
+	return report.Build(f, report.Rules{}), nil
+}
+
+// ReadObserved reads observations, one JSON object a line.
+func ReadObserved(in io.Reader) ([]ObservedDocument, error) {
+	var out []ObservedDocument
+	d := json.NewDecoder(bufio.NewReader(in))
+	for {
+		var o ObservedDocument
+		switch err := d.Decode(&o); {
+		case errors.Is(err, io.EOF):
+			return out, nil
+		case err != nil:
+			return nil, fmt.Errorf("observation %d: %w", len(out)+1, err)
+		}
+		out = append(out, o)
+	}
+}
+
+// collection returns the first folder of a name.
+func collection(name string) string {
+	dir, _, _ := strings.Cut(name, "/")
+	return dir
+}
+
+// academicLeads checks scientific papers against all other texts of their collection, of other authors on the same subjects.
+func (r *run) academicLeads() error {
+	library, err := r.corpora.docs("academic/academic.tar.zst", func(name string) bool { return strings.HasSuffix(name, ".txt") })
+	if err != nil {
+		return err
+	}
+	var papers []Doc
+	for _, d := range library {
+		if collection(d.ID) == "SemEval2010" {
+			papers = append(papers, d)
+		}
+	}
+	papers = every(papers, r.pick(1, 40))
+	if r.short {
+		library = papers
+	}
+	b, err := r.leadsBench(library)
+	if err != nil {
+		return err
+	}
+	t := Table{Title: "leads in papers, to be read", Columns: []string{"paper", "source", "likelihood", "text", "text of the source"}}
+	with := 0
+	for _, d := range papers {
+		rep, err := r.leadsOf(b, d, observing{texts: "academic"})
+		if err != nil {
+			return err
+		}
+		with += one(len(rep.Leads) > 0)
+		for _, l := range rep.Leads {
+			t.Rows = append(t.Rows, []any{d.ID, string(l.Source.Document), l.Likelihood, l.Span.In(d.Text), l.Text})
+		}
+	}
+	r.tables = append(r.tables, t)
+	r.count("papers among others", "with a lead", with, len(papers)).most(float64(len(papers))/3, none)
+	return nil
+}

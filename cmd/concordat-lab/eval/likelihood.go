@@ -1,0 +1,267 @@
+package eval
+
+import (
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"concordat/meaning"
+)
+
+// innocentTexts are the observed texts outside of whose marked passages nothing is put in other words: the outside of passages, answers
+// that people wrote on their own, documents that share forms, and papers.
+var innocentTexts = []string{"reworded", "answers non", "innocent", "academic"}
+
+// rewordedKinds and translatedKinds are the kinds of passages whose leads are looked for within one language and between two; those
+// that evidence covers are none of them.
+var (
+	rewordedKinds   = []string{"01", "02", "05", "06", "11", "14", "15"}
+	translatedKinds = []string{"07", "08", "09", "10"}
+)
+
+// exampleLead is a lead of known origin with its weight: those of passages weigh, together, as much as there are leads in a passage,
+// and the others as much as there are in a document, each of the innocent texts counting alike.
+type exampleLead struct {
+	ObservedLead
+	right  bool
+	weight float64
+}
+
+// examples returns the leads of observed documents within one language or between two, with the number of passages and documents. Of a
+// passage the best lead counts.
+func examples(all []ObservedDocument, across bool) (out []exampleLead, passages, documents int) {
+	kinds := rewordedKinds
+	if across {
+		kinds = translatedKinds
+	}
+	of := map[string]int{}
+	for _, o := range all {
+		if slices.Contains(innocentTexts, o.Texts) && !(across && o.Texts == "answers non") { // they have no source in another language
+			of[o.Texts]++
+			documents++
+		}
+		for _, p := range o.Passages {
+			passages += one(slices.Contains(kinds, p.Kind))
+		}
+	}
+	for _, o := range all {
+		if of[o.Texts] == 0 {
+			continue
+		}
+		best := map[int]ObservedLead{}
+		for _, l := range o.Leads {
+			switch {
+			case l.Across != across:
+			case l.Passage == 0:
+				out = append(out, exampleLead{l, false, 1 / float64(len(of)*of[o.Texts])})
+			case slices.Contains(kinds, o.Passages[l.Passage-1].Kind) && l.Score > best[l.Passage].Score:
+				best[l.Passage] = l
+			}
+		}
+		for k := range len(o.Passages) {
+			if l, ok := best[k+1]; ok {
+				out = append(out, exampleLead{l, true, 1 / float64(passages)})
+			}
+		}
+	}
+	return out, passages, documents
+}
+
+// ridge holds the slopes of few examples back (Hastie, Tibshirani and Friedman 2009, section 3.4.1). Scores are taken in tenths, so that
+// both slopes are of one size.
+const ridge, tenths = 0.3, 10
+
+// fitCurve fits a logistic regression by Newton's method (Hastie, Tibshirani and Friedman 2009, section 4.4.1).
+func fitCurve(of []exampleLead) meaning.Curve {
+	total := 0.0
+	for _, x := range of {
+		total += x.weight
+	}
+	var b [3]float64
+	for range 60 {
+		var g [3]float64
+		h := [3][3]float64{{1e-9}, {0, ridge}, {0, 0, ridge}}
+		for i := 1; i < 3; i++ {
+			g[i] = -ridge * b[i]
+		}
+		for _, x := range of {
+			f := [3]float64{1, tenths * x.Score, math.Log(float64(x.Sentences))}
+			p := 1 / (1 + math.Exp(-(b[0] + b[1]*f[1] + b[2]*f[2])))
+			w := x.weight / total * float64(len(of))
+			for i := range f {
+				g[i] += w * (float64(one(x.right)) - p) * f[i]
+				for j := range f {
+					h[i][j] += w * p * (1 - p) * f[i] * f[j]
+				}
+			}
+		}
+		step := solve3(h, g)
+		for i := range b {
+			b[i] += step[i]
+		}
+	}
+	return meaning.Curve{Base: digits4(b[0]), Score: digits4(max(tenths*b[1], 0)), Sentences: digits4(max(b[2], 0))}
+}
+
+// digits4 rounds to four decimals, so that machines agree.
+func digits4(x float64) float64 { return math.Round(x*1e4) / 1e4 }
+
+// solve3 solves three linear equations by elimination; the matrix is positive definite.
+func solve3(a [3][3]float64, b [3]float64) [3]float64 {
+	for i := range 3 {
+		for k := i + 1; k < 3; k++ {
+			f := a[k][i] / a[i][i]
+			for j := i; j < 3; j++ {
+				a[k][j] -= f * a[i][j]
+			}
+			b[k] -= f * b[i]
+		}
+	}
+	for i := 2; i >= 0; i-- {
+		for j := i + 1; j < 3; j++ {
+			b[i] -= a[i][j] * b[j]
+		}
+		b[i] /= a[i][i]
+	}
+	return b
+}
+
+// How the calibration is said: from what likelihood a lead is shown, chosen so that all bounds of the evaluation hold, and the most
+// that is said: what is likelier by the curves was about as much likelier on other books, whatever they say.
+const (
+	likelihoodShown = 2
+	likelihoodMost  = 20
+)
+
+// Likelihoods makes the calibration from observed documents.
+func Likelihoods(all []ObservedDocument, table string) meaning.Calibration {
+	c := meaning.Calibration{Table: table, WorthReading: likelihoodShown, Most: likelihoodMost}
+	for _, across := range []bool{false, true} {
+		curve := &c.Within
+		if across {
+			curve = &c.Across
+		}
+		of, passages, documents := examples(all, across)
+		*curve = fitCurve(of)
+		curve.Passages, curve.Documents = passages, documents
+	}
+	return c
+}
+
+// ReliabilityRow compares the likelihoods said with what leads are, of those between two likelihoods.
+type ReliabilityRow struct {
+	From, To      float64
+	Said          float64 // mean, by the geometric mean of the leads
+	Seen          float64 // how often a passage has such a lead, divided by how often a document has one outside; NaN: none has
+	Right, Others int     // leads
+}
+
+// Reliability is how good likelihoods are on books on which they were not fitted.
+type Reliability struct {
+	Rows []ReliabilityRow
+	// Brier is the mean squared error (Brier 1950) of the probability that a lead is right where passages and documents are
+	// equally many, and Guess that of saying for each lead how often leads are right.
+	Brier, Guess float64
+}
+
+// likelihoodSteps divide likelihoods into rows.
+var likelihoodSteps = []float64{0, 0.3, 1, 2, 5, 10, math.Inf(1)}
+
+// likelihoodFolds is the number of parts of the books, of which each is predicted by the others.
+const likelihoodFolds = 5
+
+// CrossValidated measures the likelihoods of leads, each fitted on leads to other books than its own.
+func CrossValidated(all []ObservedDocument, across bool) Reliability {
+	of, _, _ := examples(all, across)
+	said := make([]float64, len(of))
+	for fold := range likelihoodFolds {
+		var rest []exampleLead
+		for _, x := range of {
+			if foldOf(x.Book) != fold {
+				rest = append(rest, x)
+			}
+		}
+		curve := fitCurve(rest)
+		for i, x := range of {
+			if foldOf(x.Book) == fold {
+				said[i] = curve.At(x.Score, x.Sentences)
+			}
+		}
+	}
+	var out Reliability
+	mass, right := 0.0, 0.0
+	for i, x := range of {
+		p := said[i] / (1 + said[i])
+		out.Brier += x.weight * (float64(one(x.right)) - p) * (float64(one(x.right)) - p)
+		mass += x.weight
+		right += x.weight * float64(one(x.right))
+	}
+	out.Brier /= mass
+	out.Guess = right / mass * (1 - right/mass)
+	for k, from := range likelihoodSteps[:len(likelihoodSteps)-1] {
+		row := ReliabilityRow{From: from, To: likelihoodSteps[k+1]}
+		logs, hits, others := 0.0, 0.0, 0.0
+		for i, x := range of {
+			if said[i] < row.From || said[i] >= row.To {
+				continue
+			}
+			logs += math.Log(said[i])
+			if x.right {
+				row.Right++
+				hits += x.weight
+			} else {
+				row.Others++
+				others += x.weight
+			}
+		}
+		if n := row.Right + row.Others; n > 0 {
+			row.Said, row.Seen = math.Exp(logs/float64(n)), hits/others
+			out.Rows = append(out.Rows, row)
+		}
+	}
+	return out
+}
+
+func foldOf(book string) int {
+	h := fnv.New32a()
+	h.Write([]byte(book))
+	return int(h.Sum32() % likelihoodFolds)
+}
+
+// WriteReliability writes the quality of likelihoods as tables in Markdown.
+func WriteReliability(w io.Writer, all []ObservedDocument) error {
+	var b strings.Builder
+	for _, across := range []bool{false, true} {
+		r := CrossValidated(all, across)
+		_, passages, documents := examples(all, across)
+		fmt.Fprintf(&b, "%s: %d passages, %d documents; Brier score %.3f, of the mean rate %.3f\n\n",
+			map[bool]string{false: "within a language", true: "between two languages"}[across], passages, documents, r.Brier, r.Guess)
+		b.WriteString("| likelihood | said, mean | seen | right | others |\n|---|---|---|---|---|\n")
+		for _, x := range r.Rows {
+			fmt.Fprintf(&b, "| %s | %.2g | %s | %d | %d |\n", interval(x.From, x.To), x.Said, often(x.Seen), x.Right, x.Others)
+		}
+		b.WriteString("\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func interval(from, to float64) string {
+	switch {
+	case from == 0:
+		return fmt.Sprintf("below %g", to)
+	case math.IsInf(to, 1):
+		return fmt.Sprintf("%g or more", from)
+	}
+	return fmt.Sprintf("%g to %g", from, to)
+}
+
+func often(x float64) string {
+	if math.IsInf(x, 1) {
+		return "no others"
+	}
+	return fmt.Sprintf("%.2g", x)
+}

@@ -1,0 +1,80 @@
+package meaning
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"math"
+	"sync"
+)
+
+// Calibration says how likely leads are, as the lab command likelihood measured it on texts of known origin
+// (doc/evaluation/meaning.md).
+type Calibration struct {
+	Table string `json:"table"` // digest of the table whose leads were measured
+	// WorthReading is the likelihood from which a lead is shown, and Most that beyond which the texts are too few to tell.
+	WorthReading float64 `json:"worth_reading"`
+	Most         float64 `json:"most"`
+	Within       Curve   `json:"within"` // one language, by words and table
+	Across       Curve   `json:"across"` // two languages, by the table
+	Encoder      *Curve  `json:"encoder,omitempty"`
+}
+
+// Curve is a logistic regression of what leads are on their scores and lengths: it rises with both.
+type Curve struct {
+	Base      float64 `json:"base"`
+	Score     float64 `json:"score"`     // for each unit of Lead.Score, 0 or more
+	Sentences float64 `json:"sentences"` // for each natural logarithm of Lead.Sentences, 0 or more
+	Passages  int     `json:"passages"`  // in other words, that were measured
+	Documents int     `json:"documents"` // that were measured
+}
+
+// At returns the likelihood of a lead, 0 upwards: how many times more often places stand out so much in a passage put in other words
+// than in a document outside of such passages.
+func (c *Curve) At(score float64, sentences int) float64 {
+	return math.Exp(c.Base + c.Score*score + c.Sentences*math.Log(float64(max(sentences, 1))))
+}
+
+//go:embed data/likelihood.json
+var likelihoodData []byte
+
+// Calibrated returns the embedded calibration.
+var Calibrated = sync.OnceValue(func() *Calibration {
+	c := new(Calibration)
+	if err := json.Unmarshal(likelihoodData, c); err != nil {
+		panic(fmt.Sprintf("meaning: data/likelihood.json: %v", err)) // a test reads it
+	}
+	return c
+})
+
+// curve returns what tells the likelihood of leads by a measure; nil: it was not measured.
+func (m *measure) curve() *Curve {
+	c := Calibrated()
+	switch m {
+	case &byTable:
+		return &c.Within
+	case &acrossLanguages:
+		return &c.Across
+	}
+	return c.Encoder
+}
+
+// Likelihood returns how many times more often places stand out as much as these in a passage put in other words than in a document
+// outside of such passages, up to Calibration.Most; 0: it was not measured.
+func (l Lead) Likelihood() float64 {
+	if l.by == nil || l.by.curve() == nil {
+		return 0
+	}
+	return min(l.by.curve().At(l.Score, l.Sentences), Calibrated().Most)
+}
+
+// WorthReading reports whether a lead is likely enough to be shown.
+func (l Lead) WorthReading() bool {
+	switch {
+	case l.by == nil || l.Sentences == 0:
+		return false
+	case l.by.curve() == nil:
+		return l.Score >= l.by.least[min(l.Sentences, len(l.by.least))-1]
+	}
+	return l.Likelihood() >= Calibrated().WorthReading
+}
