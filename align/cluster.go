@@ -18,10 +18,10 @@ const maxRounds = 32
 // seeds is sorted by row and is reordered.
 func joined(seeds []cell, gap [2]int32, least int, out []cluster) []cluster {
 	type group struct {
-		seeds []cell
-		byB   bool // sorted by column
-		still int  // rounds in which it was not divided
-		round int
+		seeds     []cell
+		byB       bool // sorted by column
+		undivided int  // rounds in which it was not divided
+		round     int
 	}
 	todo := []group{{seeds: seeds}}
 	for len(todo) > 0 {
@@ -30,7 +30,7 @@ func joined(seeds []cell, gap [2]int32, least int, out []cluster) []cluster {
 		if len(g.seeds) < least {
 			continue
 		}
-		if g.still == 2 || g.round == maxRounds {
+		if g.undivided == 2 || g.round == maxRounds {
 			out = append(out, newCluster(g.seeds))
 			continue
 		}
@@ -48,7 +48,7 @@ func joined(seeds []cell, gap [2]int32, least int, out []cluster) []cluster {
 			}
 			next := group{seeds: g.seeds[from:i], byB: !g.byB, round: g.round + 1}
 			if from == 0 && i == len(g.seeds) {
-				next.still = g.still + 1
+				next.undivided = g.undivided + 1
 			}
 			todo = append(todo, next)
 			from = i

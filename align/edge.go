@@ -73,23 +73,23 @@ func (p *pairing) worth(shared []float32) float32 {
 	return sum / p.unit
 }
 
-// books keep which words of two passages are still free to be evidence.
-type books struct {
+// unusedWords keep which words of two passages are still free to be evidence.
+type unusedWords struct {
 	a, b         *Text
 	w            *weights
 	fromA, fromB int32   // first entry of each side
 	leftA, leftB []int32 // words left, by entry
 }
 
-func newBooks(a, b *Text, w *weights, c *cluster) *books {
-	k := &books{a: a, b: b, w: w, fromA: a.units[c.a0].from, fromB: b.units[c.b0].from}
+func newUnusedWords(a, b *Text, w *weights, c *cluster) *unusedWords {
+	k := &unusedWords{a: a, b: b, w: w, fromA: a.units[c.a0].from, fromB: b.units[c.b0].from}
 	k.leftA = counts(a.entries[k.fromA:a.units[c.a1-1].to])
 	k.leftB = counts(b.entries[k.fromB:b.units[c.b1-1].to])
 	return k
 }
 
 // claim takes the words that both units of s still have and returns their weight.
-func (k *books) claim(s cell) float32 {
+func (k *unusedWords) claim(s cell) float32 {
 	x, y := k.a.units[s.row], k.b.units[s.col]
 	var sum float32
 	j := y.from

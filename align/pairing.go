@@ -33,7 +33,7 @@ func newPairing(a, b *Text, o *Options) *pairing {
 	w := weigh(a, b, o)
 	p := &pairing{a: a.units, b: b.units, o: o, unit: w.rare}
 	p.totalA, p.totalB = a.totals(w.a), b.totals(w.b)
-	p.account = func(c *cluster) func(cell) float32 { return newBooks(a, b, w, c).claim }
+	p.account = func(c *cluster) func(cell) float32 { return newUnusedWords(a, b, w, c).claim }
 	p.cells = compare(a, b, w, o)
 	support(p.cells, o)
 	return p

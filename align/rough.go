@@ -127,9 +127,9 @@ func (p *pairing) divided(cells []cell) (one, other []cell) {
 // unbridged divides cells, in order of row, where too much without a counterpart lies between two, on either side.
 func (p *pairing) unbridged(cells []cell) [][]cell {
 	type group struct {
-		cells []cell
-		byB   bool
-		still int // sides by which it was not divided
+		cells     []cell
+		byB       bool
+		undivided int // sides by which it was not divided
 	}
 	var out [][]cell
 	todo := []group{{cells: cells}}
@@ -139,7 +139,7 @@ func (p *pairing) unbridged(cells []cell) [][]cell {
 		if len(g.cells) == 0 {
 			continue
 		}
-		if g.still == 2 {
+		if g.undivided == 2 {
 			out = append(out, g.cells)
 			continue
 		}
@@ -155,7 +155,7 @@ func (p *pairing) unbridged(cells []cell) [][]cell {
 			}
 			next := group{cells: g.cells[from:i:i], byB: !g.byB}
 			if from == 0 && i == len(g.cells) {
-				next.still = g.still + 1
+				next.undivided = g.undivided + 1
 			}
 			todo = append(todo, next)
 			from = i

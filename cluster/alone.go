@@ -24,7 +24,7 @@ type Alone struct {
 	copy    *Copy
 	session *local.Session
 
-	gate sync.RWMutex // held for reading by every write, for writing by Still
+	gate sync.RWMutex // held for reading by every write, for writing by PauseWrites
 }
 
 var _ concordat.Index = (*Alone)(nil)
@@ -155,9 +155,9 @@ func (a *Alone) Delete(ctx context.Context, refs ...concordat.Ref) error {
 	return err
 }
 
-// Still calls f while no write is under way and none begins: all that was acknowledged is visible. What f
+// PauseWrites calls f while no write is under way and none begins: all that was acknowledged is visible. What f
 // does should be quick, for writers wait.
-func (a *Alone) Still(f func() error) error {
+func (a *Alone) PauseWrites(f func() error) error {
 	a.gate.Lock()
 	defer a.gate.Unlock()
 	return f()

@@ -50,8 +50,8 @@ type Copy struct {
 	clock      clock
 	operations operations // of other nodes and this one, while the copy is master
 
-	gate  sync.RWMutex            // held for reading by every write, for writing while a moment is taken
-	still map[string]*frozenIndex // by moment; under mu
+	gate   sync.RWMutex            // held for reading by every write, for writing while a moment is taken
+	frozen map[string]*frozenIndex // by moment; under mu
 
 	toSync  chan struct{} // capacity 1: there is something to sync
 	toApply chan struct{} // capacity 1: target rose

@@ -193,7 +193,7 @@ func TestSnapshot(t *testing.T) {
 	c.settle(seq, want)
 }
 
-// TestStepDown moves the office on request; nobody loses a write.
+// TestStepDown moves the leadership on request; nobody loses a write.
 func TestStepDown(t *testing.T) {
 	c := newCluster(t, "a", "b")
 	c.settle(c.write(index.Change{Put: profileOf("x", "1")}), nil)
@@ -230,7 +230,7 @@ func TestCutFromCoordinator(t *testing.T) {
 func (c *testCluster) succeeded(m coord.NodeID) {
 	for name := range c.nodes {
 		if name != m {
-			c.await(name, "office", func(s replica.Status) bool { return s.Role == replica.Master })
+			c.await(name, "leadership", func(s replica.Status) bool { return s.Role == replica.Master })
 		}
 	}
 }

@@ -106,7 +106,7 @@ func (s *testSite) open(name coord.NodeID) (*running, error) {
 	return r, nil
 }
 
-// stop ends a node; the others take its offices.
+// stop ends a node; the others take over what it leads.
 func (s *testSite) stop(name coord.NodeID) {
 	s.t.Helper()
 	n := s.nodes[name]

@@ -127,7 +127,7 @@ func (n *Node) pauseWrites(ctx context.Context, in pauseRequest) (err error) {
 	defer func() {
 		if err != nil {
 			n.resumeWrites(in.Moment)
-			n.dropStill(in.Moment)
+			n.dropFrozen(in.Moment)
 		}
 	}()
 	for id, epoch := range in.Epochs {
@@ -176,10 +176,10 @@ func (c *Copy) freeze(moment string, epoch uint64) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.still == nil {
-		c.still = map[string]*frozenIndex{}
+	if c.frozen == nil {
+		c.frozen = map[string]*frozenIndex{}
 	}
-	c.still[moment] = &frozenIndex{frozen: f}
+	c.frozen[moment] = &frozenIndex{frozen: f}
 	time.AfterFunc(frozenTime, func() { _ = c.thaw(moment) }) // closed by then, or given up
 	return nil
 }
@@ -188,10 +188,10 @@ func (c *Copy) freeze(moment string, epoch uint64) error {
 func (c *Copy) thaw(moment string) error {
 	c.mu.Lock()
 	var all []*frozenIndex
-	for m, s := range c.still {
+	for m, s := range c.frozen {
 		if moment == "" || m == moment {
 			all = append(all, s)
-			delete(c.still, m)
+			delete(c.frozen, m)
 		}
 	}
 	c.mu.Unlock()
@@ -220,14 +220,14 @@ func (c *Copy) copyFrozen(ctx context.Context, moment, dir string) error {
 func (c *Copy) frozenOf(moment string) (*frozenIndex, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.still[moment]
+	s := c.frozen[moment]
 	if s == nil {
 		return nil, errGivenUp
 	}
 	return s, nil
 }
 
-func (n *Node) serveHold(w http.ResponseWriter, r *http.Request) {
+func (n *Node) servePause(w http.ResponseWriter, r *http.Request) {
 	var in pauseRequest
 	err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, maxFetch)).Decode(&in)
 	if err == nil {
@@ -240,7 +240,7 @@ func (n *Node) serveHold(w http.ResponseWriter, r *http.Request) {
 	_ = gob.NewEncoder(w).Encode(true) // a caller that went away: the timer lets writes go on
 }
 
-func (n *Node) serveRelease(w http.ResponseWriter, r *http.Request) {
+func (n *Node) serveResume(w http.ResponseWriter, r *http.Request) {
 	var moment string
 	if err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, maxFetch)).Decode(&moment); err != nil {
 		fail(w, fmt.Errorf("%w: %w", concordat.ErrInvalid, err))
@@ -255,12 +255,12 @@ func (n *Node) serveDrop(w http.ResponseWriter, r *http.Request) {
 		fail(w, fmt.Errorf("moment: %w: %w", concordat.ErrInvalid, err))
 		return
 	}
-	n.dropStill(moment)
+	n.dropFrozen(moment)
 	_ = gob.NewEncoder(w).Encode(true) // nothing is left to be told
 }
 
-// dropStill gives up the indexes of the moment.
-func (n *Node) dropStill(moment string) {
+// dropFrozen gives up the indexes of the moment.
+func (n *Node) dropFrozen(moment string) {
 	for _, id := range n.layout.names() {
 		if c, ok := n.Copy(id); ok {
 			_ = c.thaw(moment) // the index itself says what is wrong with it
@@ -268,20 +268,20 @@ func (n *Node) dropStill(moment string) {
 	}
 }
 
-func (n *Node) serveStill(w http.ResponseWriter, r *http.Request) {
+func (n *Node) serveFrozen(w http.ResponseWriter, r *http.Request) {
 	id := concordat.ShardID(r.PathValue("shard"))
 	c, ok := n.Copy(id)
 	err := fmt.Errorf("shard %s: %w", id, concordat.ErrNotFound)
 	if ok {
-		err = c.sendStill(r.Context(), w, r.PathValue("moment"))
+		err = c.sendFrozenOf(r.Context(), w, r.PathValue("moment"))
 	}
 	if err != nil {
 		fail(w, err)
 	}
 }
 
-// sendStill sends the index of the moment as a snapshot, once.
-func (c *Copy) sendStill(ctx context.Context, w http.ResponseWriter, moment string) error {
+// sendFrozenOf sends the index of the moment as a snapshot, once.
+func (c *Copy) sendFrozenOf(ctx context.Context, w http.ResponseWriter, moment string) error {
 	s, err := c.frozenOf(moment)
 	if err != nil {
 		return err
@@ -297,8 +297,8 @@ func (c *Copy) sendStill(ctx context.Context, w http.ResponseWriter, moment stri
 	return c.sendFrozen(ctx, w, s.frozen)
 }
 
-// ShardMoment says what a copy of a shard has.
-type ShardMoment struct {
+// ShardSnapshot says what a copy of a shard has.
+type ShardSnapshot struct {
 	Shard     concordat.ShardID `json:"shard"`
 	Epoch     uint64            `json:"epoch"`
 	Seq       uint64            `json:"seq"`
@@ -309,7 +309,7 @@ type ShardMoment struct {
 // CopyAll writes the indexes of all shards, as they were at one moment, into folders of dir that have the
 // shards' names. It calls moment, which should be quick, while no write is under way on any node and none
 // begins. It fails with concordat.ErrUnavailable if a shard has no master or another one took over meanwhile.
-func (n *Node) CopyAll(ctx context.Context, dir string, moment func(context.Context) error) ([]ShardMoment, error) {
+func (n *Node) CopyAll(ctx context.Context, dir string, moment func(context.Context) error) ([]ShardSnapshot, error) {
 	v, _ := n.fan.now()
 	name := rand.Text()
 	by := map[coord.NodeID]map[concordat.ShardID]uint64{}
@@ -328,22 +328,22 @@ func (n *Node) CopyAll(ctx context.Context, dir string, moment func(context.Cont
 		defer cancel()
 		for id := range by {
 			if id == n.o.Node.ID {
-				n.dropStill(name)
+				n.dropFrozen(name)
 				continue
 			}
 			var done bool
 			_ = n.peers.exchange(late, v.Live[id], "-", "drop", name, &done) // else an hour later
 		}
 	}()
-	if err := n.takeMoment(ctx, v, name, by, moment); err != nil {
+	if err := n.pauseAll(ctx, v, name, by, moment); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	var out []ShardMoment
+	var out []ShardSnapshot
 	for _, id := range n.layout.names() {
-		m, err := n.fetchStill(ctx, v.Live[v.Shards[id].ISR[0]], id, name, filepath.Join(dir, string(id)))
+		m, err := n.fetchFrozen(ctx, v.Live[v.Shards[id].ISR[0]], id, name, filepath.Join(dir, string(id)))
 		if err != nil {
 			return nil, fmt.Errorf("shard %s: %w", id, err)
 		}
@@ -352,8 +352,8 @@ func (n *Node) CopyAll(ctx context.Context, dir string, moment func(context.Cont
 	return out, nil
 }
 
-// takeMoment holds the writes of all shards while moment is called.
-func (n *Node) takeMoment(ctx context.Context, v *coord.View, name string, by map[coord.NodeID]map[concordat.ShardID]uint64,
+// pauseAll holds the writes of all shards while moment is called.
+func (n *Node) pauseAll(ctx context.Context, v *coord.View, name string, by map[coord.NodeID]map[concordat.ShardID]uint64,
 	moment func(context.Context) error) (err error) {
 	released := false
 	release := func() error {
@@ -414,8 +414,8 @@ func (n *Node) takeMoment(ctx context.Context, v *coord.View, name string, by ma
 	return nil
 }
 
-// fetchStill gets the index of the moment and says what it has.
-func (n *Node) fetchStill(ctx context.Context, from coord.Node, id concordat.ShardID, moment, dir string) (m ShardMoment, err error) {
+// fetchFrozen gets the index of the moment and says what it has.
+func (n *Node) fetchFrozen(ctx context.Context, from coord.Node, id concordat.ShardID, moment, dir string) (m ShardSnapshot, err error) {
 	if from.ID == n.o.Node.ID {
 		c, ok := n.Copy(id)
 		if !ok {
@@ -432,22 +432,22 @@ func (n *Node) fetchStill(ctx context.Context, from coord.Node, id concordat.Sha
 	if err != nil {
 		return m, err
 	}
-	return ReadMoment(dir, id)
+	return ReadSnapshot(dir, id)
 }
 
 // Adopt readies the copies of shards that a backup put into the folder of a node's copies, so that a node
 // that founds a cluster on them takes them for the truth: each gets a log that begins where its index
 // stands. It returns what they have, in order, or nothing if there are none. It may be called again, as long as
 // the node was not started.
-func Adopt(dir string) ([]ShardMoment, error) {
-	var out []ShardMoment
+func Adopt(dir string) ([]ShardSnapshot, error) {
+	var out []ShardSnapshot
 	for i := range MaxShards {
 		id := ShardName(i)
 		at := filepath.Join(dir, string(id))
 		if !exists(at) {
 			break
 		}
-		m, err := ReadMoment(at, id)
+		m, err := ReadSnapshot(at, id)
 		if err != nil {
 			return nil, err
 		}
@@ -468,8 +468,8 @@ func Adopt(dir string) ([]ShardMoment, error) {
 	return out, nil
 }
 
-// ReadMoment opens the copy of a shard in dir, which shows that it can be, and returns what it has.
-func ReadMoment(dir string, id concordat.ShardID) (m ShardMoment, err error) {
+// ReadSnapshot opens the copy of a shard in dir, which shows that it can be, and returns what it has.
+func ReadSnapshot(dir string, id concordat.ShardID) (m ShardSnapshot, err error) {
 	ix, err := index.Open(dir, index.Options{ReadOnly: true})
 	if err != nil {
 		return m, err
@@ -478,5 +478,6 @@ func ReadMoment(dir string, id concordat.ShardID) (m ShardMoment, err error) {
 	if ix.ID() != id {
 		err = fmt.Errorf("%s holds shard %s, not %s: %w", dir, ix.ID(), id, concordat.ErrCorrupt)
 	}
-	return ShardMoment{Shard: id, Epoch: at.Epoch, Seq: at.Seq, Documents: st.Documents, Sentences: st.Sentences}, errors.Join(err, ix.Close())
+	m = ShardSnapshot{Shard: id, Epoch: at.Epoch, Seq: at.Seq, Documents: st.Documents, Sentences: st.Sentences}
+	return m, errors.Join(err, ix.Close())
 }

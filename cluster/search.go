@@ -179,10 +179,10 @@ func (n *Node) Handler() http.Handler {
 	m.HandleFunc("POST "+peerPrefix+"{shard}/force", n.serveOrder(func(c *Copy, _ context.Context) error { c.Force(); return nil }))
 	m.HandleFunc("POST "+peerPrefix+"{shard}/stepdown", n.serveOrder(func(c *Copy, _ context.Context) error { c.StepDown(); return nil }))
 	m.HandleFunc("POST "+peerPrefix+"-/restart", n.serveRestart)
-	m.HandleFunc("POST "+peerPrefix+"-/hold", n.serveHold)
-	m.HandleFunc("POST "+peerPrefix+"-/release", n.serveRelease)
+	m.HandleFunc("POST "+peerPrefix+"-/hold", n.servePause)
+	m.HandleFunc("POST "+peerPrefix+"-/release", n.serveResume)
 	m.HandleFunc("POST "+peerPrefix+"-/drop", n.serveDrop)
-	m.HandleFunc("GET "+peerPrefix+"{shard}/still/{moment}", n.serveStill)
+	m.HandleFunc("GET "+peerPrefix+"{shard}/still/{moment}", n.serveFrozen)
 	m.Handle("/", NodeHandler(n.Copy))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c := r.Header.Get(clusterHeader); c != n.layout.Cluster {

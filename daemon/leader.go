@@ -138,8 +138,8 @@ func (s *Daemon) watchNodes(ctx context.Context) error {
 
 // keepSite deletes what is to be deleted, as the one process that does, until ctx ends.
 func (s *Daemon) keepSite(ctx context.Context) error {
-	s.o.Keeping.Store(true)
-	defer s.o.Keeping.Store(false)
+	s.o.Deleting.Store(true)
+	defer s.o.Deleting.Store(false)
 	return s.sweep(ctx, s.eraser)
 }
 

@@ -163,8 +163,8 @@ func (m *Meters) begun(wait time.Duration) {
 	}
 }
 
-// told measures stages by when the next one begins. What partners do overlaps, and is measured by asks.
-func (m *Meters) told(e site.Event) {
+// stage measures stages by when the next one begins. What partners do overlaps, and is measured by asks.
+func (m *Meters) stage(e site.Event) {
 	if m == nil {
 		return
 	}

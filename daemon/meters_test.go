@@ -30,9 +30,9 @@ func TestMeters(t *testing.T) {
 		}
 		m.begun(time.Minute)
 		for _, stage := range []string{site.StageRead, "match", "match", site.StageEnded} {
-			m.told(site.Event{Task: "t", Progress: site.Progress{Stage: stage}})
+			m.stage(site.Event{Task: "t", Progress: site.Progress{Stage: stage}})
 		}
-		m.told(site.Event{Task: "cancelled", Progress: site.Progress{Stage: site.StageEnded}})
+		m.stage(site.Event{Task: "cancelled", Progress: site.Progress{Stage: site.StageEnded}})
 		m.reading()([]site.Item{{}, {Err: errors.New("x")}}, nil)
 		m.Answered("", federation.OutcomeRejected, time.Second)
 		m.Asked(concordat.SiteID("p"), federation.OutcomeAnswered, time.Second)

@@ -35,14 +35,14 @@ func (s *Daemon) use(next *config.Config) {
 
 // watchSettings takes each new version of the settings of all nodes until ctx ends.
 func (s *Daemon) watchSettings(ctx context.Context) error {
-	if s.o.Teller == nil {
+	if s.o.Watch == nil {
 		return nil
 	}
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case c, ok := <-s.o.Teller.Settings():
+		case c, ok := <-s.o.Watch.Settings():
 			if !ok {
 				return nil
 			}

@@ -59,7 +59,7 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		},
 		Discard: s.eraser.Discard,
 		Begun:   s.meters.begun,
-		Told:    s.meters.told,
+		Told:    s.meters.stage,
 		// Like one of a request: metrics and doctor show it.
 		Panicked: s.meters.panic,
 		Read: func(ctx context.Context, j site.Job) ([]site.Item, error) {

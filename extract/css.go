@@ -69,7 +69,7 @@ func parseStyles(text string) *styleSheet {
 		case css.BeginRulesetGrammar:
 			selectors, sets = append(selectors, joinTokens(p.Values())), nil
 		case css.DeclarationGrammar:
-			if d := newSetting(string(data), joinTokens(p.Values())); lookProperties[d.name] {
+			if d := newSetting(string(data), joinTokens(p.Values())); hidingProperties[d.name] {
 				sets = append(sets, d)
 			}
 		case css.EndRulesetGrammar:
@@ -122,7 +122,7 @@ func inlineStyle(text string) []setting {
 				return sets
 			}
 		case css.DeclarationGrammar:
-			if d := newSetting(string(data), joinTokens(p.Values())); lookProperties[d.name] {
+			if d := newSetting(string(data), joinTokens(p.Values())); hidingProperties[d.name] {
 				sets = append(sets, d)
 			}
 		}

@@ -153,9 +153,9 @@ type docxReader struct {
 	skip    int // depth inside elements that are not text
 	inText  int // inside w:t, m:t
 	inRPr   int
-	inCell  int     // inside the properties of a table cell
-	run     runLook // of the run being read
-	para    runLook // of the paragraph
+	inCell  int      // inside the properties of a table cell
+	run     runStyle // of the run being read
+	para    runStyle // of the paragraph
 	ground  docxGround
 	heading int
 	start0  int // offset at which the heading began
@@ -229,7 +229,7 @@ func (r *docxReader) property(name string, a attrs) {
 			r.para.property(name, a)
 		}
 	case name == "w:rStyle":
-		r.run = r.run.over(r.styles.look(a.get("val")))
+		r.run = r.run.over(r.styles.style(a.get("val")))
 	default:
 		r.run.property(name, a)
 	}
@@ -291,11 +291,11 @@ func (r *docxReader) chars(s string) {
 func (r *docxReader) write(s string) {
 	code := ""
 	if strings.TrimSpace(s) != "" {
-		look := r.run
-		if look.fill == "" {
-			look.fill = r.ground.under()
+		style := r.run
+		if style.fill == "" {
+			style.fill = r.ground.under()
 		}
-		code = look.code()
+		code = style.code()
 	}
 	r.b.spans.write(r.b, s, code, hiddenDetail[code])
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// runLook is how the text of a run of a word processor is shown, as far as that decides whether it can be read. The zero
+// runStyle is how the text of a run of a word processor is shown, as far as that decides whether it can be read. The zero
 // value sets nothing.
-type runLook struct {
+type runStyle struct {
 	hidden, tiny     toggle
 	foreground, fill colour // "" is not set, or not known
 }
@@ -32,7 +32,7 @@ func toggled(set bool) toggle {
 }
 
 // over returns r with what is set in s over it.
-func (r runLook) over(s runLook) runLook {
+func (r runStyle) over(s runStyle) runStyle {
 	if s.hidden != unset {
 		r.hidden = s.hidden
 	}
@@ -49,7 +49,7 @@ func (r runLook) over(s runLook) runLook {
 }
 
 // code is the flag that text of this look needs, or "".
-func (r runLook) code() string {
+func (r runStyle) code() string {
 	fill := r.fill
 	if fill == "" {
 		fill = "#ffffff"
@@ -66,7 +66,7 @@ func (r runLook) code() string {
 }
 
 // property reads one property of a run, and reports whether it was one of those.
-func (r *runLook) property(name string, a attrs) bool {
+func (r *runStyle) property(name string, a attrs) bool {
 	switch name {
 	case "w:vanish":
 		r.hidden = toggled(isOn(a))
@@ -119,7 +119,7 @@ type docxStyles struct {
 
 type docxStyle struct {
 	base string
-	set  runLook
+	set  runStyle
 }
 
 // defaultStyle stands for what holds for all text.
@@ -132,28 +132,28 @@ func newDocxStyles() *docxStyles {
 	return &docxStyles{styles: map[string]docxStyle{}, level: map[string]int{}, shaded: map[string]bool{}}
 }
 
-// look returns the properties that a style and its ancestors set.
-func (s *docxStyles) look(id string) runLook {
-	return s.lookOf(id, 0)
+// style returns the properties that a style and its ancestors set.
+func (s *docxStyles) style(id string) runStyle {
+	return s.styleOf(id, 0)
 }
 
-func (s *docxStyles) lookOf(id string, depth int) runLook {
+func (s *docxStyles) styleOf(id string, depth int) runStyle {
 	st, ok := s.styles[id]
 	if !ok || depth > maxBases {
-		return runLook{}
+		return runStyle{}
 	}
 	if st.base == "" {
 		return st.set
 	}
-	return s.lookOf(st.base, depth+1).over(st.set)
+	return s.styleOf(st.base, depth+1).over(st.set)
 }
 
 // paragraph is how the text of a paragraph of the given style is shown; "" is the usual style.
-func (s *docxStyles) paragraph(id string) runLook {
+func (s *docxStyles) paragraph(id string) runStyle {
 	if id == "" {
 		id = s.normal
 	}
-	return s.look(defaultStyle).over(s.look(id))
+	return s.style(defaultStyle).over(s.style(id))
 }
 
 func (s *docxStyles) start(name string, a attrs) {

@@ -32,15 +32,15 @@ type htmlState struct {
 }
 
 type htmlTag struct {
-	name atom.Atom
-	raw  string
-	look look
+	name  atom.Atom
+	raw   string
+	style textStyle
 }
 
-// look is how text at this place is shown.
-func (st *htmlState) look() look {
+// style is how text at this place is shown.
+func (st *htmlState) style() textStyle {
 	if n := len(st.stack); n > 0 {
-		return st.stack[n-1].look
+		return st.stack[n-1].style
 	}
 	return pageStyle
 }
@@ -126,7 +126,7 @@ func (st *htmlState) text(s string) {
 
 // mark flags the text from byte from of the paragraph on, if its look asks for it.
 func (st *htmlState) mark(from int) {
-	l := st.look()
+	l := st.style()
 	code := l.code()
 	if code == "" || from > len(st.b.para) || strings.TrimSpace(string(st.b.para[from:])) == "" {
 		return
@@ -226,7 +226,7 @@ func (st *htmlState) start(t html.Token) {
 
 // push opens an element and settles its look.
 func (st *htmlState) push(t html.Token) {
-	outer := st.look()
+	outer := st.style()
 	n := &html.Node{Type: html.ElementNode, Data: t.Data, DataAtom: t.DataAtom, Attr: t.Attr}
 	st.stack, st.nodes = append(st.stack, htmlTag{t.DataAtom, t.Data, outer}), append(st.nodes, n)
 	sets := st.styles.settings(st.nodes)
@@ -236,7 +236,7 @@ func (st *htmlState) push(t html.Token) {
 		}
 	}
 	if len(sets) > 0 || len(t.Attr) > 0 {
-		st.stack[len(st.stack)-1].look = outer.of(n, sets)
+		st.stack[len(st.stack)-1].style = outer.of(n, sets)
 	}
 }
 

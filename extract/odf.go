@@ -83,7 +83,7 @@ type odfStyles struct {
 
 type odfStyle struct {
 	base string
-	set  runLook
+	set  runStyle
 }
 
 func (s *odfStyles) start(name string, a attrs) {
@@ -101,7 +101,7 @@ func (s *odfStyles) start(name string, a attrs) {
 }
 
 // odfProperties reads one element of properties.
-func (r *runLook) odfProperties(name string, a attrs) {
+func (r *runStyle) odfProperties(name string, a attrs) {
 	switch bg := a.get("background-color"); bg {
 	case "", "transparent":
 	default:
@@ -137,16 +137,16 @@ func (s *odfStyles) stop(name string) {
 }
 func (s *odfStyles) chars(string) {}
 
-// look returns the properties that a style and its ancestors set.
-func (s *odfStyles) look(id string, depth int) runLook {
+// style returns the properties that a style and its ancestors set.
+func (s *odfStyles) style(id string, depth int) runStyle {
 	st, ok := s.styles[id]
 	if !ok || depth > maxBases {
-		return runLook{}
+		return runStyle{}
 	}
 	if st.base == "" {
 		return st.set
 	}
-	return s.look(st.base, depth+1).over(st.set)
+	return s.style(st.base, depth+1).over(st.set)
 }
 
 // odfReader reads content.xml.
@@ -154,8 +154,8 @@ type odfReader struct {
 	b       *builder
 	styles  odfStyles
 	skip    int
-	depth   int       // of open paragraphs
-	looks   []runLook // per open element
+	depth   int        // of open paragraphs
+	open    []runStyle // per open element
 	slide   int
 	heading bool
 }
@@ -182,7 +182,7 @@ func (r *odfReader) start(name string, a attrs) {
 		r.skip++
 		return
 	}
-	r.looks = append(r.looks, r.lookOf(name, a))
+	r.open = append(r.open, r.styleOf(name, a))
 	switch name {
 	case "text:p", "text:h":
 		if r.depth > 0 {
@@ -208,14 +208,14 @@ func (r *odfReader) start(name string, a attrs) {
 	}
 }
 
-// lookOf is how text inside the element is shown.
-func (r *odfReader) lookOf(name string, a attrs) runLook {
-	var l runLook
-	if n := len(r.looks); n > 0 {
-		l = r.looks[n-1]
+// styleOf is how text inside the element is shown.
+func (r *odfReader) styleOf(name string, a attrs) runStyle {
+	var l runStyle
+	if n := len(r.open); n > 0 {
+		l = r.open[n-1]
 	}
 	if id := a.get("style-name"); id != "" {
-		l = l.over(r.styles.look(id, 0))
+		l = l.over(r.styles.style(id, 0))
 	}
 	if name == "text:section" && a.get("display") == "none" {
 		l.hidden = on
@@ -229,8 +229,8 @@ func (r *odfReader) stop(name string) {
 		r.skip--
 		return
 	}
-	if n := len(r.looks); n > 0 {
-		r.looks = r.looks[:n-1]
+	if n := len(r.open); n > 0 {
+		r.open = r.open[:n-1]
 	}
 	switch name {
 	case "text:p", "text:h":
@@ -265,8 +265,8 @@ func (r *odfReader) chars(s string) {
 
 func (r *odfReader) write(s string) {
 	code := ""
-	if n := len(r.looks); n > 0 && strings.TrimSpace(s) != "" {
-		code = r.looks[n-1].code()
+	if n := len(r.open); n > 0 && strings.TrimSpace(s) != "" {
+		code = r.open[n-1].code()
 	}
 	r.b.spans.write(r.b, s, code, hiddenDetail[code])
 }

@@ -11,9 +11,9 @@ import (
 	"concordat/federation/wire"
 )
 
-// A Keeper knows the epochs of the federations that the site is a member of. Its methods are safe for
+// Epochs knows the epochs of the federations that the site is a member of. Its methods are safe for
 // concurrent use.
-type Keeper interface {
+type Epochs interface {
 	// Scheme returns the scheme of the epoch's fingerprints, or false if the site does not serve it now.
 	Scheme(e concordat.Epoch) (concordat.Scheme, bool)
 	// Grant returns the bytes of the crypto.FederationGrant for a member of a federation that the site
@@ -24,7 +24,7 @@ type Keeper interface {
 // answers turns the payloads of requests into payloads of replies.
 type answers struct {
 	answerer concordat.Answerer
-	keeper   Keeper
+	epochs   Epochs
 	order    [32]byte
 	card     func() []byte    // the site's own card, signed
 	head     func() wire.Head // of its audit
@@ -96,7 +96,7 @@ func (s *answers) dispatch(ctx context.Context, from concordat.SiteID, t crypto.
 		if err != nil {
 			return nil, err
 		}
-		grant, err := s.keeper.Grant(ctx, from, a.Federation)
+		grant, err := s.epochs.Grant(ctx, from, a.Federation)
 		if err != nil {
 			return nil, err
 		}
@@ -136,7 +136,7 @@ func answerEpoch[A, R any](ctx context.Context, s *answers, from concordat.SiteI
 
 // scheme returns the scheme of the epoch, or a refusal.
 func (s *answers) scheme(e concordat.Epoch) (concordat.Scheme, error) {
-	scheme, ok := s.keeper.Scheme(e)
+	scheme, ok := s.epochs.Scheme(e)
 	if !ok {
 		return "", &concordat.Refusal{Reason: concordat.ReasonEpoch, Words: "no fingerprints of " + e.String()}
 	}

@@ -12,17 +12,17 @@ import (
 	"concordat/crypto"
 )
 
-// visit fetches a site's card from an unverified server: it takes any TLS key, and remembers which, until the card says
+// unverifiedClient fetches a site's card from an unverified server: it takes any TLS key, and remembers which, until the card says
 // which keys are good. A card proves itself, by the signature of its site's root. Who comes is not told.
-type visit struct {
+type unverifiedClient struct {
 	http *http.Client
 
 	mu   sync.Mutex // guards what follows
 	seen map[crypto.Pin]bool
 }
 
-func newVisit(to crypto.SiteID, o ClientOptions) *visit {
-	v := &visit{seen: map[crypto.Pin]bool{}}
+func newUnverifiedClient(to crypto.SiteID, o ClientOptions) *unverifiedClient {
+	v := &unverifiedClient{seen: map[crypto.Pin]bool{}}
 	v.http = httpClient(o.Dial, guestTLS(to, o.Now, func(p crypto.Pin) bool {
 		v.mu.Lock()
 		defer v.mu.Unlock()
@@ -33,7 +33,7 @@ func newVisit(to crypto.SiteID, o ClientOptions) *visit {
 }
 
 // check fails if the card was fetched from somebody whose key it does not name: somebody stands in between.
-func (v *visit) check(c *crypto.Card) error {
+func (v *unverifiedClient) check(c *crypto.Card) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for p := range v.seen {
@@ -54,7 +54,7 @@ func Reach(ctx context.Context, card *crypto.Card, o ClientOptions) error {
 	if len(card.URLs) == 0 {
 		return &Error{Site: site, Kind: KindDown, Err: errors.New("its card has no address")}
 	}
-	v := newVisit(card.Site, o)
+	v := newUnverifiedClient(card.Site, o)
 	defer v.http.CloseIdleConnections()
 	b, err := fetchCard(ctx, v.http, card.URLs[0])
 	if err != nil {
@@ -127,7 +127,7 @@ func redeem(ctx context.Context, i *crypto.Invitation, roster Roster, o ClientOp
 
 // inviter fetches the card of the site that made an invitation.
 func inviter(ctx context.Context, i *crypto.Invitation, o ClientOptions) (*crypto.Card, error) {
-	v := newVisit(i.Site, o)
+	v := newUnverifiedClient(i.Site, o)
 	defer v.http.CloseIdleConnections()
 	b, err := fetchCard(ctx, v.http, i.URL)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"concordat/internal/fedtest"
 )
 
-// desk is a federation.Registrar in memory: open invitations, and who redeemed them.
-type desk struct {
+// registrar is a federation.Registrar in memory: open invitations, and who redeemed them.
+type registrar struct {
 	mu       sync.Mutex
 	open     map[[32]byte]time.Time
 	digests  map[[32]byte][32]byte // of invitations
@@ -24,13 +24,13 @@ type desk struct {
 	roster   *fedtest.Roster
 }
 
-var _ federation.Registrar = (*desk)(nil)
+var _ federation.Registrar = (*registrar)(nil)
 
-func newDesk(r *fedtest.Roster) *desk {
-	return &desk{open: map[[32]byte]time.Time{}, digests: map[[32]byte][32]byte{}, enrolled: map[[32]byte]*crypto.Enrolment{}, roster: r}
+func newRegistrar(r *fedtest.Roster) *registrar {
+	return &registrar{open: map[[32]byte]time.Time{}, digests: map[[32]byte][32]byte{}, enrolled: map[[32]byte]*crypto.Enrolment{}, roster: r}
 }
 
-func (d *desk) invite(t *testing.T, url string) *crypto.Invitation {
+func (d *registrar) invite(t *testing.T, url string) *crypto.Invitation {
 	t.Helper()
 	id, _ := d.roster.Self()
 	i, err := id.Invite(url, crypto.InvitationLife, time.Now(), rand.Reader)
@@ -43,13 +43,13 @@ func (d *desk) invite(t *testing.T, url string) *crypto.Invitation {
 	return i
 }
 
-func (d *desk) Inviting() bool {
+func (d *registrar) Inviting() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.open) > 0
 }
 
-func (d *desk) Invitation(_ context.Context, token [32]byte) (time.Time, error) {
+func (d *registrar) Invitation(_ context.Context, token [32]byte) (time.Time, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	expiry, ok := d.open[token]
@@ -59,7 +59,7 @@ func (d *desk) Invitation(_ context.Context, token [32]byte) (time.Time, error) 
 	return expiry, nil
 }
 
-func (d *desk) Enrol(_ context.Context, e *crypto.Enrolment) error {
+func (d *registrar) Enrol(_ context.Context, e *crypto.Enrolment) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, ok := d.open[e.TokenHash()]; !ok {
@@ -72,7 +72,7 @@ func (d *desk) Enrol(_ context.Context, e *crypto.Enrolment) error {
 }
 
 // words are the six words that the inviting site shows.
-func (d *desk) words(token [32]byte) [6]string {
+func (d *registrar) words(token [32]byte) [6]string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	id, _ := d.roster.Self()
@@ -80,11 +80,11 @@ func (d *desk) words(token [32]byte) [6]string {
 	return crypto.Words(id.Site(), e.Card.Site, d.digests[token], e.Nonce)
 }
 
-// startInviting returns a site that serves and has a desk.
-func startInviting(t *testing.T) (*fedtest.Site, *desk) {
+// startInviting returns a site that serves and has a registrar.
+func startInviting(t *testing.T) (*fedtest.Site, *registrar) {
 	t.Helper()
 	s := fedtest.NewSite(t, scheme)
-	d := newDesk(s.Roster)
+	d := newRegistrar(s.Roster)
 	s.Options.Registrar = d
 	s.Answer(&scan{title: "of the inviting site", level: concordat.ShowMetadata})
 	s.Start(t)
@@ -102,14 +102,14 @@ func kindOf(err error) federation.Kind {
 // TestE1_Enrolment: from an invitation to the first answer. Nothing is answered before both sites have
 // confirmed, and the federation's secret arrives sealed.
 func TestE1_Enrolment(t *testing.T) {
-	b, desk := startInviting(t)
+	b, registrar := startInviting(t)
 	a := fedtest.NewSite(t, scheme)
-	invitation := desk.invite(t, b.URL)
+	invitation := registrar.invite(t, b.URL)
 	redeemed, err := federation.Redeem(t.Context(), invitation, a.Roster, federation.ClientOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if redeemed.Words != desk.words(invitation.TokenHash()) {
+	if redeemed.Words != registrar.words(invitation.TokenHash()) {
 		t.Error("the two sites show other words")
 	}
 	if !bytes.Equal(redeemed.Inviter.Bytes(), b.Member(federation.StateActive).Card.Bytes()) {
@@ -118,7 +118,7 @@ func TestE1_Enrolment(t *testing.T) {
 
 	// Only A has confirmed: B answers nothing, though its TLS lets A in while another invitation is open.
 	a.Roster.Set(federation.Member{Site: redeemed.Inviter.Site, State: federation.StateActive, Card: redeemed.Inviter})
-	desk.invite(t, b.URL)
+	registrar.invite(t, b.URL)
 	if _, err := a.NewClient(t, b, federation.ClientOptions{}).Catalogue(t.Context()); kindOf(err) != federation.KindRejected {
 		t.Errorf("pending at B: error %v, want kind %s", err, federation.KindRejected)
 	}
@@ -138,7 +138,7 @@ func TestE1_Enrolment(t *testing.T) {
 	if _, err := c.Grant(t.Context(), "health"); !errors.Is(err, concordat.ErrRefused) {
 		t.Errorf("no member yet: error %v, want ErrRefused", err)
 	}
-	b.Keeper.Give(a.ID, grantOf(t, id, "health"))
+	b.Epochs.Give(a.ID, grantOf(t, id, "health"))
 	grant, err := c.Grant(t.Context(), "health")
 	if err != nil {
 		t.Fatal(err)
@@ -187,28 +187,28 @@ func fingerprintKey(t *testing.T, id *crypto.Identity, name string, epoch uint32
 // TestE1_Refused: an invitation serves once, at the site that made it, and a stranger without one does not
 // get through TLS.
 func TestE1_Refused(t *testing.T) {
-	b, desk := startInviting(t)
+	b, registrar := startInviting(t)
 	a, thief := fedtest.NewSite(t, scheme), fedtest.NewSite(t, scheme)
 	a.Roster.Set(b.Member(federation.StateActive))
 	if _, err := a.NewClient(t, b, federation.ClientOptions{Tries: 1}).Catalogue(t.Context()); err == nil {
 		t.Error("a stranger was answered")
 	}
-	used := desk.invite(t, b.URL)
+	used := registrar.invite(t, b.URL)
 	if _, err := federation.Redeem(t.Context(), used, a.Roster, federation.ClientOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	desk.invite(t, b.URL) // keeps the door open
+	registrar.invite(t, b.URL) // keeps the door open
 	if _, err := federation.Redeem(t.Context(), used, thief.Roster, federation.ClientOptions{}); kindOf(err) != federation.KindRejected {
 		t.Errorf("a used invitation: error %v, want kind %s", err, federation.KindRejected)
 	}
-	forged := *desk.invite(t, b.URL)
+	forged := *registrar.invite(t, b.URL)
 	forged.Token[0] ^= 1
 	if _, err := federation.Redeem(t.Context(), &forged, thief.Roster, federation.ClientOptions{}); kindOf(err) != federation.KindRejected {
 		t.Errorf("a forged token: error %v, want kind %s", err, federation.KindRejected)
 	}
 	elsewhere, other := startInviting(t)
 	other.invite(t, elsewhere.URL)
-	moved := *desk.invite(t, b.URL)
+	moved := *registrar.invite(t, b.URL)
 	moved.URL = elsewhere.URL
 	if _, err := federation.Redeem(t.Context(), &moved, thief.Roster, federation.ClientOptions{}); kindOf(err) != federation.KindStranger {
 		t.Errorf("another site answers: error %v, want kind %s", err, federation.KindStranger)
@@ -218,10 +218,10 @@ func TestE1_Refused(t *testing.T) {
 // TestStolenCard: a card is public; who shows another's, and does not hold its keys, becomes nobody's
 // partner and answers for nobody.
 func TestStolenCard(t *testing.T) {
-	b, desk := startInviting(t)
+	b, registrar := startInviting(t)
 	victim, thief := fedtest.NewSite(t, scheme), fedtest.NewSite(t, scheme)
 	stolen := victim.Member(federation.StateActive).Card
-	_, err := federation.Redeem(t.Context(), desk.invite(t, b.URL), withCard{thief.Roster, stolen}, federation.ClientOptions{})
+	_, err := federation.Redeem(t.Context(), registrar.invite(t, b.URL), withCard{thief.Roster, stolen}, federation.ClientOptions{})
 	if kindOf(err) != federation.KindRejected {
 		t.Errorf("enrolling with another's card: error %v, want kind %s", err, federation.KindRejected)
 	}

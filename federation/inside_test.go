@@ -240,7 +240,7 @@ func TestCallerOf(t *testing.T) {
 // with time.
 func TestBounded(t *testing.T) {
 	now := time.Now()
-	b := newBounded(nil, 5, 3, 2)
+	b := newBoundedListener(nil, 5, 3, 2)
 	b.now = func() time.Time { return now }
 	enter := func(peer string, want bool) {
 		t.Helper()

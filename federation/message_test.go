@@ -51,7 +51,7 @@ func (w *workbench) open(t testing.TB) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.replays.Close() })
-	w.server = federation.NewServer(w.owner.Roster, w.answers, w.owner.Keeper, w.replays, w.owner.Order,
+	w.server = federation.NewServer(w.owner.Roster, w.answers, w.owner.Epochs, w.replays, w.owner.Order,
 		federation.ServerOptions{Behind: true, Now: w.now})
 }
 

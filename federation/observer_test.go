@@ -100,8 +100,8 @@ func TestW1_ActiveObserver(t *testing.T) {
 			if err := c.Refresh(t.Context()); err == nil {
 				t.Error("a card was taken from the observer")
 			}
-			inviting, desk := startInviting(t)
-			if _, err := federation.Redeem(t.Context(), desk.invite(t, inviting.URL), asker.Roster, to); err == nil {
+			inviting, registrar := startInviting(t)
+			if _, err := federation.Redeem(t.Context(), registrar.invite(t, inviting.URL), asker.Roster, to); err == nil {
 				t.Error("an invitation was redeemed at the observer")
 			}
 			if n := o.keys(t, test.what, own); n < 3 {

@@ -107,7 +107,7 @@ func TestPartition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := federation.NewServer(owner.Roster, answers, owner.Keeper, replays, owner.Order, federation.ServerOptions{})
+	server := federation.NewServer(owner.Roster, answers, owner.Epochs, replays, owner.Order, federation.ServerOptions{})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {

@@ -122,7 +122,7 @@ func TestRefusalNotSealed(t *testing.T) {
 	journal := newDiary(t, w.owner, 9)
 	env, _ := w.seal(t, crypto.TypeQuery, w.query(t, 5), time.Minute)
 	w.reopen(t, federation.ServerOptions{Journal: journal})
-	w.server = federation.NewServer(&fading{Roster: w.owner.Roster, after: 1}, w.answers, w.owner.Keeper, w.replays, w.owner.Order,
+	w.server = federation.NewServer(&fading{Roster: w.owner.Roster, after: 1}, w.answers, w.owner.Epochs, w.replays, w.owner.Order,
 		federation.ServerOptions{Behind: true, Journal: journal})
 	if code, _ := w.post(env); code != http.StatusServiceUnavailable || len(journal.exchanges) != 0 {
 		t.Errorf("status %d, %d exchanges in the journal", code, len(journal.exchanges))
@@ -139,7 +139,7 @@ func (w *workbench) reopen(t *testing.T, o federation.ServerOptions) {
 	}
 	t.Cleanup(func() { _ = w.replays.Close() })
 	o.Behind, o.Now = true, w.now
-	w.server = federation.NewServer(w.owner.Roster, w.answers, w.owner.Keeper, w.replays, w.owner.Order, o)
+	w.server = federation.NewServer(w.owner.Roster, w.answers, w.owner.Epochs, w.replays, w.owner.Order, o)
 }
 
 // outcomes are the events that a Server reported to its observer.
@@ -188,7 +188,7 @@ func TestCannotSeal(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	roster := &fading{Roster: w.owner.Roster}
 	told := &outcomes{}
-	w.server = federation.NewServer(roster, w.answers, w.owner.Keeper, w.replays, w.owner.Order,
+	w.server = federation.NewServer(roster, w.answers, w.owner.Epochs, w.replays, w.owner.Order,
 		federation.ServerOptions{Behind: true, Observe: told.observe})
 	w.answers.setBefore(func(context.Context) error {
 		roster.mu.Lock()
@@ -257,7 +257,7 @@ func TestNothingReadOfStrangers(t *testing.T) {
 	t.Cleanup(func() { _ = replays.Close() })
 	told := &outcomes{}
 	server := func(behind bool, r federation.Registrar) *federation.Server {
-		return federation.NewServer(b.Roster, &scan{}, b.Keeper, replays, b.Order,
+		return federation.NewServer(b.Roster, &scan{}, b.Epochs, replays, b.Order,
 			federation.ServerOptions{Behind: behind, Registrar: r, Observe: told.observe})
 	}
 	for _, test := range []struct {
@@ -303,8 +303,8 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// failingRegistrar is a desk that cannot keep who enrols.
-type failingRegistrar struct{ *desk }
+// failingRegistrar is a registrar that cannot keep who enrols.
+type failingRegistrar struct{ *registrar }
 
 func (failingRegistrar) Enrol(context.Context, *crypto.Enrolment) error {
 	return concordat.ErrUnavailable
@@ -313,8 +313,8 @@ func (failingRegistrar) Enrol(context.Context, *crypto.Enrolment) error {
 // TestEnrolmentBehindProxy posts enrolments below HTTP, as from a proxy that ends TLS: the good one is taken, and of the
 // others none is, all are answered alike, and none takes the place of the next.
 func TestEnrolmentBehindProxy(t *testing.T) {
-	b, desk := startInviting(t)
-	invitation := desk.invite(t, b.URL)
+	b, registrar := startInviting(t)
+	invitation := registrar.invite(t, b.URL)
 	a := fedtest.NewSite(t, scheme)
 	_, own := a.Roster.Self()
 	_, inviter := b.Roster.Self()
@@ -324,7 +324,7 @@ func TestEnrolmentBehindProxy(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = replays.Close() })
 	serving := func(r federation.Registrar) *federation.Server {
-		return federation.NewServer(b.Roster, &scan{}, b.Keeper, replays, b.Order,
+		return federation.NewServer(b.Roster, &scan{}, b.Epochs, replays, b.Order,
 			federation.ServerOptions{Behind: true, Strangers: 128 << 10, Registrar: r})
 	}
 	post := func(s *federation.Server, body []byte) *httptest.ResponseRecorder {
@@ -344,13 +344,13 @@ func TestEnrolmentBehindProxy(t *testing.T) {
 		return body
 	}
 	good := enrol(invitation)
-	s := serving(desk)
+	s := serving(registrar)
 	unknown := *invitation
 	unknown.Token[3] ^= 1
-	ended := desk.invite(t, b.URL)
-	desk.mu.Lock()
-	desk.open[ended.TokenHash()] = time.Now().Add(-time.Minute)
-	desk.mu.Unlock()
+	ended := registrar.invite(t, b.URL)
+	registrar.mu.Lock()
+	registrar.open[ended.TokenHash()] = time.Now().Add(-time.Minute)
+	registrar.mu.Unlock()
 	for name, body := range map[string][]byte{
 		"no enrolment": []byte("hello"), "nothing": nil, "cut": good[:len(good)-1], "an unknown token": enrol(&unknown),
 		"an ended invitation": enrol(ended),
@@ -359,17 +359,17 @@ func TestEnrolmentBehindProxy(t *testing.T) {
 			t.Errorf("%s: status %d, %q", name, rec.Code, rec.Body)
 		}
 	}
-	if rec := post(serving(failingRegistrar{desk}), good); rec.Code != http.StatusBadRequest {
+	if rec := post(serving(failingRegistrar{registrar}), good); rec.Code != http.StatusBadRequest {
 		t.Errorf("an enrolment that was not kept: status %d", rec.Code)
 	}
-	if len(desk.enrolled) != 0 {
-		t.Fatalf("%d sites are enrolled", len(desk.enrolled))
+	if len(registrar.enrolled) != 0 {
+		t.Fatalf("%d sites are enrolled", len(registrar.enrolled))
 	}
-	if rec := post(s, good); rec.Code != http.StatusOK || len(desk.enrolled) != 1 {
-		t.Errorf("the good one: status %d, %d sites are enrolled", rec.Code, len(desk.enrolled))
+	if rec := post(s, good); rec.Code != http.StatusOK || len(registrar.enrolled) != 1 {
+		t.Errorf("the good one: status %d, %d sites are enrolled", rec.Code, len(registrar.enrolled))
 	}
-	desk.invite(t, b.URL)
-	if rec := post(s, good); rec.Code != http.StatusBadRequest || len(desk.enrolled) != 1 {
-		t.Errorf("the good one again: status %d, %d sites are enrolled", rec.Code, len(desk.enrolled))
+	registrar.invite(t, b.URL)
+	if rec := post(s, good); rec.Code != http.StatusBadRequest || len(registrar.enrolled) != 1 {
+		t.Errorf("the good one again: status %d, %d sites are enrolled", rec.Code, len(registrar.enrolled))
 	}
 }

@@ -446,7 +446,7 @@ func (r *remote) fetch(ctx context.Context, url string, held *crypto.Card) (*cry
 	b, err := fetchCard(ctx, r.http, url)
 	check := func(*crypto.Card) error { return nil }
 	if errors.Is(err, errPin) {
-		v := newVisit(r.site, r.o)
+		v := newUnverifiedClient(r.site, r.o)
 		defer v.http.CloseIdleConnections()
 		check = v.check
 		b, err = fetchCard(ctx, v.http, url)

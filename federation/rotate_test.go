@@ -78,7 +78,7 @@ type members struct {
 	in   []concordat.SiteID
 }
 
-var _ federation.Keeper = (*members)(nil)
+var _ federation.Epochs = (*members)(nil)
 
 func (k *members) Scheme(e concordat.Epoch) (concordat.Scheme, bool) {
 	k.mu.Lock()

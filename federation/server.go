@@ -113,11 +113,11 @@ type Server struct {
 
 // NewServer returns a Server. order is the order of requests shared with this site's Clients. The caller closes
 // replays when the server has ended.
-func NewServer(roster Roster, a concordat.Answerer, k Keeper, replays *Replays, order [32]byte, o ServerOptions) *Server {
+func NewServer(roster Roster, a concordat.Answerer, k Epochs, replays *Replays, order [32]byte, o ServerOptions) *Server {
 	o.defaults()
 	replays.claim = o.Claim
 	s := &Server{roster: roster, replays: replays, o: o}
-	s.answers = answers{answerer: a, keeper: k, order: order, head: o.Journal.Head, others: o.Journal.Others, card: func() []byte {
+	s.answers = answers{answerer: a, epochs: k, order: order, head: o.Journal.Head, others: o.Journal.Others, card: func() []byte {
 		_, card := roster.Self()
 		return card.Bytes()
 	}}
@@ -427,7 +427,7 @@ func (s *Server) http() *http.Server {
 // Serve answers what comes in at l, in TLS unless a proxy ends it, until ctx ends; then it takes no more
 // and waits up to grace for what is running. It closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration) error {
-	l = newBounded(l, s.o.Conns, s.o.ConnsPer, s.o.ConnRate)
+	l = newBoundedListener(l, s.o.Conns, s.o.ConnsPer, s.o.ConnRate)
 	if !s.o.Behind {
 		l = newTLSListener(l, serverTLS(s.roster, s.o.Registrar, s.o.Now))
 	}

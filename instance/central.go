@@ -68,7 +68,7 @@ func (o *Instance) TakeCentral(c coord.Config) (*config.Config, CentralSettings,
 func (o *Instance) firstSettings(ctx context.Context, z *zk.Session) error {
 	ctx, cancel := context.WithTimeout(ctx, joinTime)
 	defer cancel()
-	o.Teller = z
+	o.Watch = z
 	select {
 	case c, ok := <-z.Settings():
 		if !ok {

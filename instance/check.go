@@ -67,7 +67,7 @@ func (o *Instance) CheckIndex(ctx context.Context, quick bool) (*IndexState, err
 	// writers kept out for the moment of the two looks, only what was cut short differs.
 	var refs []concordat.Ref
 	known := map[concordat.Ref]bool{}
-	err := o.shard.Still(func() error {
+	err := o.shard.PauseWrites(func() error {
 		refs = o.shard.Refs()
 		return o.EachDocument(ctx, func(r concordat.Ref) { known[r] = true })
 	})

@@ -80,8 +80,8 @@ type Instance struct {
 	Live       atomic.Pointer[config.Config]  // config with what has changed since; nil: nothing has
 	Next       atomic.Pointer[config.Config]  // what the next start would have; nil: the same
 	Central    atomic.Int64                   // version of the settings of all nodes that live has
-	Teller     *zk.Session                    // that tells of them; nil: none does
-	Keeping    atomic.Bool                    // this process deletes for all nodes of the site
+	Watch      *zk.Session                    // that tells of them; nil: none does
+	Deleting   atomic.Bool                    // this process deletes for all nodes of the site
 	panics     atomic.Pointer[compare.Panics] // where they are noted; nil: in the log
 	keystore   atomic.Int64                   // version of the shared keystore of which the folder has a copy
 	setting    sync.Mutex                     // held while the configuration file is changed

@@ -211,7 +211,7 @@ func (o *Instance) mayJoin(ctx context.Context, t *cluster.Trust) (err error) {
 	return nil
 }
 
-// closeNode hands the offices over and leaves.
+// closeNode hands its leadership over and leaves.
 func (o *Instance) closeNode() error {
 	err := o.Node.Close()
 	if o.nodeServer != nil {

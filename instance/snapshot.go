@@ -47,7 +47,7 @@ func (o *Instance) CopyState(ctx context.Context, to string) (t Snapshot, err er
 	}()
 	// A document is in the index before it is in the catalogue. While writes to the index stand still, both are
 	// as they would be after a crash at this moment, which every part of the site copes with.
-	err = o.shard.Still(func() (err error) {
+	err = o.shard.PauseWrites(func() (err error) {
 		if state, err = o.Store.Snapshot(ctx); err != nil {
 			return err
 		}

@@ -301,7 +301,7 @@ func (p *Server) retire(ctx context.Context, e concordat.Epoch, s *index.Shard) 
 	return errors.Join(os.RemoveAll(EpochFolder(p.client.o.Dir, e)), os.RemoveAll(EpochFolder(p.client.o.Dir, e)+FollowedEnd))
 }
 
-// Scheme implements federation.Keeper.
+// Scheme implements federation.Epochs.
 func (p *Server) Scheme(e concordat.Epoch) (concordat.Scheme, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -309,7 +309,7 @@ func (p *Server) Scheme(e concordat.Epoch) (concordat.Scheme, bool) {
 	return s, ok
 }
 
-// Grant implements federation.Keeper.
+// Grant implements federation.Epochs.
 func (p *Server) Grant(ctx context.Context, to concordat.SiteID, f concordat.FederationID) ([]byte, error) {
 	if err := p.client.reread(ctx); err != nil { // a command may have made the federation a moment ago
 		return nil, err

@@ -59,7 +59,7 @@ func (r *Registry) charges(a store.Account, address string, documents, bytes int
 }
 
 // MayUpload refuses an account whose quota is used up, before anything is read: with a *store.QuotaUsed
-// or a *Crowded.
+// or a *TooManyOpen.
 func (r *Registry) MayUpload(ctx context.Context, a store.Account, address string) error {
 	if err := r.o.Store.Charge(ctx, r.charges(a, address, 0, 0)...); err != nil {
 		return err
@@ -80,16 +80,18 @@ func (r *Registry) Lose(ctx context.Context, a store.Account, address string, by
 	return r.o.Store.Charge(ctx, out...)
 }
 
-// Crowded refuses checks beyond those that may be open at once. It wraps concordat.ErrRefused.
-type Crowded struct {
+// TooManyOpen refuses checks beyond those that may be open at once. It wraps concordat.ErrRefused.
+type TooManyOpen struct {
 	Public bool // it is all public accounts together that have too many
 	Retry  time.Duration
 }
 
-func (e *Crowded) Error() string { return fmt.Sprintf("too many requests: try again in %s", e.Retry) }
+func (e *TooManyOpen) Error() string {
+	return fmt.Sprintf("too many requests: try again in %s", e.Retry)
+}
 
 // Unwrap returns concordat.ErrRefused.
-func (e *Crowded) Unwrap() error { return concordat.ErrRefused }
+func (e *TooManyOpen) Unwrap() error { return concordat.ErrRefused }
 
 // room refuses an account that has as many checks open as it may, with n more.
 func (r *Registry) room(ctx context.Context, a store.Account, n int) error {
@@ -102,9 +104,9 @@ func (r *Registry) room(ctx context.Context, a store.Account, n int) error {
 	case err != nil:
 		return err
 	case q.Open > 0 && own+n > q.Open:
-		return &Crowded{false, time.Minute}
+		return &TooManyOpen{false, time.Minute}
 	case a.Public && public+n > r.o.Policy.PublicQueue:
-		return &Crowded{true, time.Minute}
+		return &TooManyOpen{true, time.Minute}
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func accounts(t *testing.T, db *store.DB) map[string]store.Account {
 func used(t *testing.T, err error) string {
 	t.Helper()
 	var q *store.QuotaUsed
-	var c *people.Crowded
+	var c *people.TooManyOpen
 	switch {
 	case err == nil:
 		return "ok"

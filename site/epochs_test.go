@@ -141,7 +141,7 @@ func TestSetSurvivesACut(t *testing.T) {
 				if tell := o.answer(t, "north", o.ask(t, river+mill+garden, concordat.ShowMetadata, "theses")); tell.Libraries[0].Exists {
 					t.Errorf("after the cut, texts that are gone are told: %+v", tell)
 				}
-				o.parts.rooms = open(site.Options{ID: "here", Index: o.index, Store: o.store, Profiler: profiler(t), Now: o.clock.now})
+				o.parts.services = open(site.Options{ID: "here", Index: o.index, Store: o.store, Profiler: profiler(t), Now: o.clock.now})
 				set := o.newSetOver(t, o.set)
 				o.use(t, set)
 				must(t, o.CatchUp(t.Context()))

@@ -28,9 +28,9 @@ const mark = "QZXWVKJ9"
 
 const marked = mark + " marks a sentence of a hundred and fifty letters, which nobody else has written and which is to be found on the disk until it has been purged away."
 
-// shelf is a site in one folder, as it is on disk.
-type shelf struct {
-	*rooms
+// erasureSite is a site in one folder, as it is on disk.
+type erasureSite struct {
+	*services
 	t      *testing.T
 	dir    string
 	now    time.Time
@@ -42,9 +42,9 @@ type shelf struct {
 	cited  retain.CitedPolicy
 }
 
-func newShelf(t *testing.T) *shelf {
+func newErasureSite(t *testing.T) *erasureSite {
 	t.Helper()
-	s := &shelf{t: t, dir: t.TempDir(), now: time.Now().Truncate(time.Second), cited: retain.CitedKeep}
+	s := &erasureSite{t: t, dir: t.TempDir(), now: time.Now().Truncate(time.Second), cited: retain.CitedKeep}
 	p, err := profile.New(profile.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func newShelf(t *testing.T) *shelf {
 		}
 	})
 	s.files = store.OpenFiles(filepath.Join(s.dir, "originals"))
-	s.rooms = open(site.Options{ID: "here", Index: s.shard, Store: s.store, Profiler: p, Now: func() time.Time { return s.now }})
+	s.services = open(site.Options{ID: "here", Index: s.shard, Store: s.store, Profiler: p, Now: func() time.Time { return s.now }})
 	s.eraser = retain.New(s.Site, retain.Options{Answers: s.Answerer, Store: s.store, Areas: []retain.Area{s.files},
 		Cited: func() retain.CitedPolicy { return s.cited },
 		Sign:  func(sum [32]byte) (json.RawMessage, error) { return json.Marshal(sum[:4]) }})
@@ -84,7 +84,7 @@ func newShelf(t *testing.T) *shelf {
 	return s
 }
 
-func (s *shelf) add(id concordat.DocumentID, text string) {
+func (s *erasureSite) add(id concordat.DocumentID, text string) {
 	s.t.Helper()
 	if err := s.Ingest(s.t.Context(), "theses", docs(site.Incoming{ID: id, Title: "Title " + string(id), Text: text}),
 		func(site.Ingested) error { return nil }); err != nil {
@@ -93,7 +93,7 @@ func (s *shelf) add(id concordat.DocumentID, text string) {
 }
 
 // check hands in a text as a file and waits for its report.
-func (s *shelf) check(text string, change func(*site.Job)) concordat.TaskID {
+func (s *erasureSite) check(text string, change func(*site.Job)) concordat.TaskID {
 	s.t.Helper()
 	hash, _, err := s.files.Put(s.t.Context(), strings.NewReader(text), 1<<20)
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *shelf) check(text string, change func(*site.Job)) concordat.TaskID {
 	}
 	id := submit(s.t, s.queue, j)
 	stop := start(s.t, s.queue)
-	if state, cause := await(s.t, &parts{rooms: s.rooms, store: s.store}, s.queue, id); state != concordat.TaskDone {
+	if state, cause := await(s.t, &parts{services: s.services, store: s.store}, s.queue, id); state != concordat.TaskDone {
 		s.t.Fatalf("check: %s, %s", state, cause)
 	}
 	stop()
@@ -113,7 +113,7 @@ func (s *shelf) check(text string, change func(*site.Job)) concordat.TaskID {
 }
 
 // holding returns the files of the site that hold the bytes.
-func (s *shelf) holding(needle []byte) (out []string) {
+func (s *erasureSite) holding(needle []byte) (out []string) {
 	s.t.Helper()
 	err := filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -132,7 +132,7 @@ func (s *shelf) holding(needle []byte) (out []string) {
 }
 
 // packed returns a piece of a task's findings as they stand on disk.
-func (s *shelf) packed(id concordat.TaskID) []byte {
+func (s *erasureSite) packed(id concordat.TaskID) []byte {
 	s.t.Helper()
 	var b []byte
 	storetest.Query(s.t, s.store, func(r *sql.Rows) error { return r.Scan(&b) }, `SELECT data FROM findings WHERE task = ?`, id)
@@ -142,7 +142,7 @@ func (s *shelf) packed(id concordat.TaskID) []byte {
 	return b[100:140]
 }
 
-func (s *shelf) erase(t retain.Target) *retain.Receipt {
+func (s *erasureSite) erase(t retain.Target) *retain.Receipt {
 	s.t.Helper()
 	r, err := s.eraser.Erase(s.t.Context(), "ada", "the author of "+mark[4:]+" asks", t)
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *shelf) erase(t retain.Target) *retain.Receipt {
 // TestErasedBytesAreGone: after a deletion no file of the site holds a byte of the text, of its title,
 // of the original, or of the findings.
 func TestErasedBytesAreGone(t *testing.T) {
-	s := newShelf(t)
+	s := newErasureSite(t)
 	s.add(mark+".txt", marked)
 	task := s.check(marked+" "+folios, func(j *site.Job) { j.Title = mark + " essay" })
 	other := s.check(folios, nil)
@@ -220,7 +220,7 @@ func TestErasedBytesAreGone(t *testing.T) {
 func TestCitedWording(t *testing.T) {
 	for _, policy := range []retain.CitedPolicy{retain.CitedKeep, retain.CitedWithhold} {
 		t.Run(string(policy), func(t *testing.T) {
-			s := newShelf(t)
+			s := newErasureSite(t)
 			s.cited = policy
 			s.add(mark+".txt", marked)
 			task := s.check(marked, nil)
@@ -263,7 +263,7 @@ func flagged(f *report.Findings, code string) bool {
 
 // TestNoStore: text and original are gone when the report is there, and the report stays.
 func TestNoStore(t *testing.T) {
-	s := newShelf(t)
+	s := newErasureSite(t)
 	kept := s.check(marked+" "+folios, nil)
 	want, err := s.Findings(t.Context(), kept)
 	if err != nil {
@@ -304,7 +304,7 @@ func TestNoStore(t *testing.T) {
 
 // TestEmbargo: a hidden source counts and is not shown, until its day.
 func TestEmbargo(t *testing.T) {
-	s := newShelf(t)
+	s := newErasureSite(t)
 	s.add(mark+".txt", marked)
 	if err := s.store.SetTerm(t.Context(), store.Term{Library: "theses", Document: mark + ".txt",
 		Hidden: s.now.Add(48 * time.Hour)}); err != nil {
@@ -336,7 +336,7 @@ func TestEmbargo(t *testing.T) {
 // TestSweep: what is over its time goes, once; a dry run only counts; what was cut short goes on.
 func TestSweep(t *testing.T) {
 	const day = 24 * time.Hour
-	s := newShelf(t)
+	s := newErasureSite(t)
 	ctx := t.Context()
 	s.add("old", "An old document of the second library, whose term of three days has come to its end by the time of the sweep, says a sentence of its own here.")
 	if err := s.store.SetTerm(ctx, store.Term{Library: "theses", Document: "old", Expires: s.now.Add(3 * day)}); err != nil {
@@ -398,7 +398,7 @@ func TestSweep(t *testing.T) {
 // TestErasureGoesOn: a deletion that fails in the middle is carried out by the next sweep, with one
 // receipt that counts everything once.
 func TestErasureGoesOn(t *testing.T) {
-	s := newShelf(t)
+	s := newErasureSite(t)
 	s.add(mark+".txt", marked)
 	task := s.check(marked, nil)
 	broken := &brokenArea{Files: s.files, fail: true}

@@ -96,7 +96,7 @@ func (b failingErasure) DeleteBatch(ctx context.Context, id string) error {
 // and looks whether it is gone.
 var erasures = map[string]func(t *testing.T) (e *retain.Eraser, b *brokenStore, next func() (retain.Target, func())){
 	"a document that a report cites": func(t *testing.T) (*retain.Eraser, *brokenStore, func() (retain.Target, func())) {
-		s := newShelf(t)
+		s := newErasureSite(t)
 		b := &brokenStore{DB: s.store, fail: -1}
 		e := retain.New(s.Site, retain.Options{Answers: s.Answerer, Store: failingErasure{b}, Areas: []retain.Area{s.files},
 			Cited: func() retain.CitedPolicy { return retain.CitedWithhold }})
@@ -118,7 +118,7 @@ var erasures = map[string]func(t *testing.T) (e *retain.Eraser, b *brokenStore, 
 		}
 	},
 	"a check": func(t *testing.T) (*retain.Eraser, *brokenStore, func() (retain.Target, func())) {
-		s := newShelf(t)
+		s := newErasureSite(t)
 		b := &brokenStore{DB: s.store, fail: -1}
 		e := retain.New(s.Site, retain.Options{Store: failingErasure{b}, Areas: []retain.Area{s.files}})
 		return e, b, func() (retain.Target, func()) {

@@ -76,7 +76,7 @@ func newMember(t testing.TB, id concordat.SiteID, libraries ...concordat.Library
 	p := keyed(t, federationKey)
 	m := &member{id: id, profiler: p}
 	m.parts = &parts{store: db, index: &faulty{Index: &indextest.Oracle{Site: id, Scheme: p.Scheme()}}}
-	m.rooms = open(site.Options{ID: id, Index: m.index, Store: db, Profiler: p})
+	m.services = open(site.Options{ID: id, Index: m.index, Store: db, Profiler: p})
 	for _, l := range libraries {
 		if err := db.CreateLibrary(t.Context(), store.Library{ID: l, Title: string(l)}); err != nil {
 			t.Fatal(err)

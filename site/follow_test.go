@@ -45,7 +45,7 @@ func TestFollow(t *testing.T) {
 	b := &owner{parts: &parts{store: a.store, index: a.index}, clock: a.clock}
 	seen := map[*owner]*places{}
 	for _, o := range []*owner{a, b} {
-		o.rooms = open(site.Options{ID: "here", Index: a.index, Store: a.store, Profiler: profiler(t), Now: a.clock.now, Shared: true})
+		o.services = open(site.Options{ID: "here", Index: a.index, Store: a.store, Profiler: profiler(t), Now: a.clock.now, Shared: true})
 		set := o.newSet(t, testEpoch)
 		seen[o] = &places{at: map[concordat.LibraryID]int64{}}
 		set.Followed = seen[o]
@@ -109,7 +109,7 @@ func TestBatchRegain(t *testing.T) {
 	alone := said(newBatch(t, newSite(t, "theses"), texts, names, batch.Job{}).run(t))
 
 	b := newBatch(t, newSite(t, "theses"), texts, names, batch.Job{})
-	b.rooms = open(site.Options{ID: "here", Index: b.parts.index, Store: b.store, Profiler: profiler(t), Shared: true})
+	b.services = open(site.Options{ID: "here", Index: b.parts.index, Store: b.store, Profiler: profiler(t), Shared: true})
 	ctx, stop := context.WithCancel(t.Context())
 	b.options.Progress = func(stage string, done, _ int) {
 		if stage == batch.StageCompare && done > 1 {
@@ -141,7 +141,7 @@ func TestFollowFails(t *testing.T) {
 	b := &owner{parts: &parts{store: a.store, index: a.index}, clock: a.clock}
 	seen := &places{at: map[concordat.LibraryID]int64{}}
 	for o, i := range map[*owner]concordat.Index{a: a.index, b: broken} {
-		o.rooms = open(site.Options{ID: "here", Index: i, Store: a.store, Profiler: profiler(t), Now: a.clock.now, Shared: true})
+		o.services = open(site.Options{ID: "here", Index: i, Store: a.store, Profiler: profiler(t), Now: a.clock.now, Shared: true})
 		set := o.newSet(t, testEpoch)
 		set.Followed = &places{at: map[concordat.LibraryID]int64{}}
 		if o == b {
@@ -181,7 +181,7 @@ func TestBehindUnknown(t *testing.T) {
 	o, b := newBroken(t)
 	set := o.newSet(t, testEpoch)
 	set.Followed = &places{at: map[concordat.LibraryID]int64{}}
-	o.rooms = open(site.Options{ID: "here", Index: o.index, Store: b, Profiler: profiler(t), Now: o.clock.now, Shared: true})
+	o.services = open(site.Options{ID: "here", Index: o.index, Store: b, Profiler: profiler(t), Now: o.clock.now, Shared: true})
 	o.use(t, set)
 	o.share(t, "theses", "north", sharing(false))
 	for _, failing := range []bool{false, true} {
@@ -208,7 +208,7 @@ func TestFollowStoreFails(t *testing.T) {
 	seen := &places{at: map[concordat.LibraryID]int64{}}
 	set := o.newSet(t, testEpoch)
 	set.Followed = seen
-	o.rooms = open(site.Options{ID: "here", Index: o.index, Store: b, Profiler: profiler(t), Now: o.clock.now, Shared: true})
+	o.services = open(site.Options{ID: "here", Index: o.index, Store: b, Profiler: profiler(t), Now: o.clock.now, Shared: true})
 	o.use(t, set)
 	o.share(t, "theses", "north", sharing(false))
 	o.add(t, "theses", site.Incoming{ID: "followed", Text: garden})

@@ -19,7 +19,7 @@ func newBroken(t *testing.T) (*owner, *brokenStore) {
 	t.Helper()
 	o := newOwner(t, "theses", "grants")
 	b := &brokenStore{DB: o.store, fail: -1}
-	o.rooms = open(site.Options{ID: "here", Index: o.index, Store: b, Profiler: profiler(t), Now: o.clock.now})
+	o.services = open(site.Options{ID: "here", Index: o.index, Store: b, Profiler: profiler(t), Now: o.clock.now})
 	o.use(t, o.newSet(t, testEpoch))
 	o.add(t, "theses", site.Incoming{ID: "a", Title: "Rivers", Text: long(passage, 30)})
 	return o, b

@@ -93,7 +93,7 @@ func TestFingerprintingPanics(t *testing.T) {
 	n.once(t, "panicking")
 	db.row = false
 	must(t, ingest("one", river))
-	(&parts{rooms: s, store: p.store, index: p.index, profiler: p.profiler}).check(t, mine+essay, site.CheckOptions{Standing: true})
+	(&parts{services: s, store: p.store, index: p.index, profiler: p.profiler}).check(t, mine+essay, site.CheckOptions{Standing: true})
 	db.findings = true
 	if err := ingest("late", "Something else comes first here, and is long enough. "+bakery+orchard); !errors.As(err, fault) {
 		t.Errorf("beside a standing check: got %v, want a fault", err)

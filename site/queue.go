@@ -208,7 +208,7 @@ func (q *Queue) SubmitAll(ctx context.Context, owner, batch string, jobs []Job,
 	if err != nil {
 		return nil, err
 	}
-	q.look()
+	q.wakeAll()
 	for i, j := range jobs {
 		if j.Fault.IsZero() {
 			continue
@@ -243,7 +243,7 @@ func (q *Queue) SubmitTask(ctx context.Context, id concordat.TaskID, owner, batc
 		err = q.noted(ctx, notes, func(s QueueStore) error { return s.CreateTask(ctx, t) })
 	}
 	if err == nil {
-		q.look()
+		q.wakeAll()
 	}
 	return err
 }
@@ -261,8 +261,8 @@ func (q *Queue) noted(ctx context.Context, notes []store.AuditNote, change func(
 	})
 }
 
-// look wakes the workers that wait for a task.
-func (q *Queue) look() {
+// wakeAll wakes the workers that wait for a task.
+func (q *Queue) wakeAll() {
 	for _, wake := range q.wake {
 		select {
 		case wake <- struct{}{}:
@@ -283,7 +283,7 @@ func (q *Queue) Retry(ctx context.Context, id concordat.TaskID, notes ...store.A
 	if err := q.noted(ctx, notes, func(s QueueStore) error { return s.RetryTask(ctx, id) }); err != nil {
 		return err
 	}
-	q.look()
+	q.wakeAll()
 	return nil
 }
 

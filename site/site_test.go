@@ -24,22 +24,22 @@ import (
 
 // parts is a site with the parts it stands on.
 type parts struct {
-	*rooms
+	*services
 	store    *store.DB
 	index    *faulty
 	profiler *profile.Profiler
 }
 
-// rooms are a site with what answers and asks for it.
-type rooms struct {
+// services are a site with what answers and asks for it.
+type services struct {
 	*site.Site
 	*answer.Answerer
 	*ask.Asker
 }
 
 // open returns the rooms of a site, whose store must be good for all of them.
-func open(o site.Options) *rooms {
-	r := &rooms{}
+func open(o site.Options) *services {
+	r := &services{}
 	r.Answerer = answer.New(answer.Options{ID: o.ID, Index: o.Index, Store: o.Store.(answer.Store), Logger: o.Logger, Now: o.Now,
 		Shared: o.Shared, Noticed: func(ctx context.Context, from concordat.SiteID, n *concordat.Notice) (concordat.TaskID, error) {
 			return r.Noticed(ctx, from, n)

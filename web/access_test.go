@@ -339,7 +339,7 @@ func literal(e ast.Expr) (string, bool) {
 
 // operations returns the scope of each operation of the programs' interface and whose token it may be, as
 // apiDecisions has them, by METHOD PATH.
-func operations(t *testing.T, d *desk) map[string]string {
+func operations(t *testing.T, d *testSite) map[string]string {
 	t.Helper()
 	var doc struct {
 		Paths map[string]map[string]struct {
@@ -371,7 +371,7 @@ func operations(t *testing.T, d *desk) map[string]string {
 
 // TestEveryRouteIsDecided: every route has a decision, and every decision a route.
 func TestEveryRouteIsDecided(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	api := operations(t, d)
 	got := map[string]string{}
 	for _, a := range d.web.Access() {
@@ -438,7 +438,7 @@ func filled(pattern, id string) (method, path string) {
 // TestRolesAtEveryRoute tries every role, and nobody, at every route: who is not let in is refused,
 // who is let in is not refused for the role.
 func TestRolesAtEveryRoute(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	roles := map[string]*person{"": d.person(t)}
 	for role, letter := range letters {
 		roles[letter] = d.signedIn(t, "of-"+string(role), role)
@@ -478,7 +478,7 @@ func TestRolesAtEveryRoute(t *testing.T) {
 
 // TestTokensAtEveryOperation tries tokens of every role and scope at every operation.
 func TestTokensAtEveryOperation(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	for role, letter := range letters {
 		p := d.signedIn(t, "of-"+string(role), role)
 		for _, scope := range web.Scopes {
@@ -513,7 +513,7 @@ func TestTokensAtEveryOperation(t *testing.T) {
 }
 
 // checkedBy hands in a text and returns the path of its page, once it is done.
-func (d *desk) checkedBy(t *testing.T, p *person, title, text string) concordat.TaskID {
+func (d *testSite) checkedBy(t *testing.T, p *person, title, text string) concordat.TaskID {
 	t.Helper()
 	p.upload(http.StatusOK, url.Values{"text": {text}, "title": {title}})
 	id, ok := d.await(t)[title]
@@ -568,7 +568,7 @@ func reads(t *testing.T, p *person, prog *program, id concordat.TaskID) map[stri
 
 // TestOthersReports: a submitter finds nothing of anybody else's check by any route, and cannot change it.
 func TestOthersReports(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestSite(t, false)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	sue := d.signedIn(t, "sue", store.RoleSubmitter)
 	id := d.checkedBy(t, olga, "Olga's essay", folios)
@@ -629,7 +629,7 @@ func TestSubmittersView(t *testing.T) {
 		{web.Policy{From: web.FromSigned, See: web.SeeReport}, false, false, false, true, true},
 	} {
 		t.Run(string(c.policy.See)+string(c.policy.From), func(t *testing.T) {
-			d := newDeskOf(t, false, func(o *web.Options) { o.Policy = c.policy })
+			d := newTestSiteOf(t, false, func(o *web.Options) { o.Policy = c.policy })
 			olga := d.signedIn(t, "olga", store.RoleOfficer)
 			sue := d.signedIn(t, "sue", store.RoleSubmitter)
 			id := d.checkedBy(t, sue, "essay", essay)
@@ -685,7 +685,7 @@ func TestSubmittersView(t *testing.T) {
 }
 
 // readings counts the lines of the audit about reports that were read.
-func (d *desk) readings(t *testing.T) (n int) {
+func (d *testSite) readings(t *testing.T) (n int) {
 	t.Helper()
 	lines, err := d.store.Audit(t.Context(), 0, 0)
 	if err != nil {
@@ -701,7 +701,7 @@ func (d *desk) readings(t *testing.T) (n int) {
 
 // TestEveryReadingIsAudited: whoever gets a report, by whatever route, leaves a line.
 func TestEveryReadingIsAudited(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestSite(t, false)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	id := d.checkedBy(t, olga, "essay", folios)
 	prog := olga.program("read")

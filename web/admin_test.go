@@ -49,7 +49,7 @@ func administration() *web.Administration {
 
 // TestAdministration: an administrator and an auditor read every page, nobody else does, and no secret is shown.
 func TestAdministration(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestSite(t, false)
 	if err := d.store.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"), Words: "six words"}); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestAdministration(t *testing.T) {
 // TestProbingIsSeen: a partner that goes on asking variants of a sentence is named in the log, on its page and by a webhook of the
 // site, and one that asks a text in some drafts is not.
 func TestProbingIsSeen(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	ctx := t.Context()
 	must := func(err error) {
 		t.Helper()
@@ -171,7 +171,7 @@ func TestProbingIsSeen(t *testing.T) {
 
 // TestAdminTasks: a failed task can be begun again, a filter shows some, and an auditor changes none.
 func TestAdminTasks(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	adam := d.signedIn(t, "adam", store.RoleAdministrator)
 	adam.upload(http.StatusOK, nil, "one.txt", folios)
 	tasks, err := d.store.Tasks(t.Context(), 0, 1)
@@ -199,7 +199,7 @@ func TestAdminTasks(t *testing.T) {
 
 // TestAuditPage: entries are found by who, what and when, page by page; the chain is followed, and a change is seen.
 func TestAuditPage(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	adam := d.signedIn(t, "adam", store.RoleAdministrator)
 	for i := range 120 {
 		who := "ada"
@@ -237,7 +237,7 @@ func TestAuditPage(t *testing.T) {
 
 // TestLibraryPages: a library is made, filled, changed, opened and deleted from the pages.
 func TestLibraryPages(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestSite(t, false)
 	if err := d.store.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card")}); err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +312,7 @@ func TestLibraryPages(t *testing.T) {
 
 // TestAdminAPI: programs of overseers read what the pages show.
 func TestAdminAPI(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	d.signedIn(t, "adam", store.RoleAdministrator).upload(http.StatusOK, nil, "one.txt", folios)
 	d.signedIn(t, "sue", store.RoleSubmitter)
 	d.signedIn(t, "axel", store.RoleAuditor)

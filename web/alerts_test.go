@@ -15,7 +15,7 @@ import (
 
 // alerts puts three alerts into the store: a check of this site found a document here, a partner was told of the first words of
 // folios, and a partner was told without saying of which document.
-func (d *desk) alerts(t testing.TB, task concordat.TaskID) (found, told, untold int64) {
+func (d *testSite) alerts(t testing.TB, task concordat.TaskID) (found, told, untold int64) {
 	t.Helper()
 	put := func(a store.Alert) int64 {
 		a.At = time.Now()
@@ -37,7 +37,7 @@ func (d *desk) alerts(t testing.TB, task concordat.TaskID) (found, told, untold 
 
 // TestAlertPages: an officer sees what later documents matched on both sides, reads it, and says that it is dealt with.
 func TestAlertPages(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestSite(t, false)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	if page := olga.get("/alerts", http.StatusOK); !strings.Contains(page, "No alerts here") || strings.Contains(page, "badge") {
 		t.Errorf("no alerts:\n%s", page)
@@ -98,7 +98,7 @@ func TestAlertPages(t *testing.T) {
 // TestLaterInReport: the report of a check that stays names the documents found since, on its page and in each file, for
 // officers alone, with who has read and handled them.
 func TestLaterInReport(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestSite(t, false)
 	olga, sue := d.signedIn(t, "olga", store.RoleOfficer), d.signedIn(t, "sue", store.RoleSubmitter)
 	task := d.checkedBy(t, sue, "essay", folios)
 	page := "/checks/" + string(task)
@@ -130,7 +130,7 @@ func TestLaterInReport(t *testing.T) {
 
 // TestAlertAPI: programs see and mark alerts as people do.
 func TestAlertAPI(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestSite(t, false)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	found, told, untold := d.alerts(t, d.checkedBy(t, olga, "essay", folios))
 	p := olga.program("read", "review")

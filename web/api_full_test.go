@@ -63,7 +63,7 @@ func (h held) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // client signs somebody in and returns a client that has a token with all scopes.
-func (d *desk) client(t *testing.T, name string, role store.Role, scopes ...string) *client.Client {
+func (d *testSite) client(t *testing.T, name string, role store.Role, scopes ...string) *client.Client {
 	t.Helper()
 	if scopes == nil {
 		scopes = web.Scopes
@@ -110,7 +110,7 @@ func wantKind(t *testing.T, err error, kind string) {
 
 // TestClientChecks hands in, waits, lists and reads.
 func TestClientChecks(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestSite(t, false)
 	ctx := t.Context()
 	ada := d.client(t, "ada", store.RoleOfficer)
 	sue := d.client(t, "sue", store.RoleSubmitter)
@@ -175,7 +175,7 @@ func TestClientChecks(t *testing.T) {
 
 // TestClientReview: rules with revisions, exclusions, undo, notes and verdicts.
 func TestClientReview(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestSite(t, false)
 	ctx := t.Context()
 	ada, bo := d.client(t, "ada", store.RoleOfficer), d.client(t, "bo", store.RoleOfficer)
 	made := get[[]client.Check](t)(ada.Submit(ctx, client.Submission{Text: "你好，世界。 " + folios, Title: "Essay"}))
@@ -259,7 +259,7 @@ func TestClientReview(t *testing.T) {
 
 // TestClientLibraries adds and lists documents.
 func TestClientLibraries(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	ctx := t.Context()
 	ada := d.client(t, "ada", store.RoleOfficer)
 	var docs []client.NewDocument
@@ -311,7 +311,7 @@ func TestClientLibraries(t *testing.T) {
 
 // TestClientPeople: accounts and tokens.
 func TestClientPeople(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	ctx := t.Context()
 	root := d.client(t, "root", store.RoleAdministrator)
 	link := get[client.Link](t)(root.AddPerson(ctx, client.Person{Name: "new one", Title: "N. One", Role: "submitter"}))
@@ -372,7 +372,7 @@ func TestClientPeople(t *testing.T) {
 
 // TestClientWebhooks: from the event to the receiver that verifies it, and back by a replay.
 func TestClientWebhooks(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	ctx := t.Context()
 	ada := d.client(t, "ada", store.RoleOfficer)
 	root := d.client(t, "root", store.RoleAdministrator)

@@ -112,7 +112,7 @@ func withFiles(key string, files ...string) func(*http.Request) {
 }
 
 func TestAPI(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestSite(t, false)
 	ada := d.signedIn(t, "ada", store.RoleOfficer).program("read", "check")
 	var libraries struct{ Libraries []struct{ ID, Title string } }
 	ada.call("GET", "/api/v1/libraries", http.StatusOK, &libraries)
@@ -168,7 +168,7 @@ func TestAPI(t *testing.T) {
 
 // TestAPIAccess: scopes, roles, and what belongs to others.
 func TestAPIAccess(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	officer := d.signedIn(t, "olga", store.RoleOfficer)
 	all := officer.program("read", "check")
 	reader := officer.program("read")
@@ -214,7 +214,7 @@ func TestAPIAccess(t *testing.T) {
 // TestOtherMethods: a path of the API answers a method that it does not have by a problem with 405 that names those it has, and
 // one that is no operation by 404; never by a page.
 func TestOtherMethods(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	prog := d.signedIn(t, "ada", store.RoleAdministrator).program("read")
 	for _, c := range []struct {
 		method, path, allow string

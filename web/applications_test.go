@@ -66,7 +66,7 @@ func TestApplications(t *testing.T) {
 		t.Skip("compares 400 documents: CONCORDAT_LONG=1")
 	}
 	body, kind := applicationForm(t)
-	d := newDesk(t, false)
+	d := newTestSite(t, false)
 	ctx, complaints := browser(t, d.URL, 1360)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	r := olga.request(http.MethodPost, "/batches", body)

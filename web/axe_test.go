@@ -120,10 +120,10 @@ func (l look) theme() chromedp.Action {
 	return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: value}})
 }
 
-// shownDesk is a site with something on every page, whose administrator is ada, and what makes the addresses of shownPages its own.
-func shownDesk(t *testing.T) (*desk, *person, *strings.Replacer) {
+// shownSite is a site with something on every page, whose administrator is ada, and what makes the addresses of shownPages its own.
+func shownSite(t *testing.T) (*testSite, *person, *strings.Replacer) {
 	t.Helper()
-	d := newDesk(t, false)
+	d := newTestSite(t, false)
 	ada := d.signedIn(t, "ada", store.RoleAdministrator)
 	ada.upload(http.StatusOK, nil, "essay.txt", folios, "broken.bad", "x", "paged.pdf", paged)
 	ids := d.await(t)
@@ -151,7 +151,7 @@ func TestAccessible(t *testing.T) {
 	if testing.Short() {
 		t.Skip("opens every page three times")
 	}
-	d, _, fill := shownDesk(t)
+	d, _, fill := shownSite(t)
 	known := map[string]bool{}
 	for _, a := range d.web.Access() {
 		if strings.HasPrefix(a.Pattern, "GET ") && slices.Contains(a.Roles, store.RoleAdministrator) {

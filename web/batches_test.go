@@ -25,7 +25,7 @@ import (
 	"concordat/store"
 )
 
-// newBatches makes the batches of a desk, whose folders lie below dir.
+// newBatches makes the batches of a site, whose folders lie below dir.
 func newBatches(t testing.TB, s *site.Site, db *store.DB, files *store.Files, q *site.Queue, dir string) *batch.Queue {
 	t.Helper()
 	return batch.NewQueue(s, batch.QueueOptions{Store: db, Queue: q, Rules: func() report.Rules { return report.Rules{} },
@@ -87,7 +87,7 @@ func (p *person) handBatch(want int, fields url.Values, files ...string) string 
 }
 
 // awaitBatch waits until a batch has ended.
-func (d *desk) awaitBatch(t *testing.T, path string) store.Batch {
+func (d *testSite) awaitBatch(t *testing.T, path string) store.Batch {
 	t.Helper()
 	for {
 		b, err := d.store.Batch(t.Context(), strings.TrimPrefix(path, "/batches/"))
@@ -115,7 +115,7 @@ func (p *person) wants(page string, parts ...string) {
 }
 
 func TestBatchPages(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestSite(t, false)
 	ann, bob, officer := d.signedIn(t, "ann", store.RoleSubmitter), d.signedIn(t, "bob", store.RoleSubmitter),
 		d.signedIn(t, "olga", store.RoleOfficer)
 	ann.wants(ann.get("/batches/new", http.StatusOK), `name="manifest"`, "data-folder", "All &lt;theses&gt;")
@@ -181,7 +181,7 @@ func TestBatchPages(t *testing.T) {
 }
 
 func TestBatchCancelled(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	ann := d.signedIn(t, "ann", store.RoleSubmitter)
 	path := ann.handBatch(http.StatusOK, nil, "a.txt", ledger)
 	ann.wants(ann.get(path, http.StatusOK), "data-events", "Waits for its turn")
@@ -190,7 +190,7 @@ func TestBatchCancelled(t *testing.T) {
 }
 
 func TestBatchAPI(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestSite(t, false)
 	ann, bob := d.signedIn(t, "ann", store.RoleOfficer).program("read", "check"),
 		d.signedIn(t, "bob", store.RoleSubmitter).program("read", "check")
 	type handed struct {
@@ -266,7 +266,7 @@ func TestBatchAPI(t *testing.T) {
 
 // TestBatchStreams: the pages that follow batches count with those that follow checks, and end with the site.
 func TestBatchStreams(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	ann := d.signedIn(t, "ann", store.RoleSubmitter)
 	path := ann.handBatch(http.StatusOK, nil, "a.txt", ledger) + "/events"
 	var streams []io.Reader
@@ -293,7 +293,7 @@ func TestBatchStreams(t *testing.T) {
 // TestBatchByKeyboard hands in a batch with the keyboard alone, waits on its page without touching it, and
 // reads a pair.
 func TestBatchByKeyboard(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	ctx, complaints := browser(t, d.URL, 1200)
 	dir := t.TempDir()
 	var files []string
@@ -342,7 +342,7 @@ func TestBatchByKeyboard(t *testing.T) {
 // TestBatchRules: the pages, the files and the interface for programs show the reports of a batch by the rules
 // that the batch keeps, not by those of the site, and call no document of it deleted.
 func TestBatchRules(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestSite(t, false)
 	officer := d.signedIn(t, "olga", store.RoleOfficer)
 	files := store.OpenFiles(filepath.Join(d.dir, "originals"))
 	var inputs []store.BatchInput

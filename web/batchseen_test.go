@@ -28,7 +28,7 @@ func TestBatchSeen(t *testing.T) {
 		{policy: web.Policy{From: web.FromVerdict, See: web.SeeReport}, verdicts: true, pair: true, share: true},
 	} {
 		t.Run(string(c.policy.See)+string(c.policy.From), func(t *testing.T) {
-			d := newDeskOf(t, false, func(o *web.Options) { o.Policy = c.policy })
+			d := newTestSiteOf(t, false, func(o *web.Options) { o.Policy = c.policy })
 			sue, olga := d.signedIn(t, "sue", store.RoleSubmitter), d.signedIn(t, "olga", store.RoleOfficer)
 			path := sue.handBatch(http.StatusOK, nil, "a.txt", "My own words come before it all, and nobody else has them. "+ledger, "b.txt",
 				keeper+ledger)
@@ -106,7 +106,7 @@ func (p *person) seesBatch(path string, wording, pair, share bool) {
 // TestFormsKeepWhatWasEntered: a form that cannot be taken comes back with what was in it, and says why in
 // the person's language.
 func TestFormsKeepWhatWasEntered(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	olga.Jar.SetCookies(mustURL(t, d.URL), []*http.Cookie{{Name: "language", Value: "zh-Hans", Path: "/"}})
 	fields := url.Values{"title": {"Call <7>"}, "threshold": {"101"}, "library": {"theses"}, "template": {"thesis"}, "partner": {"WEST"},

@@ -15,7 +15,7 @@ import (
 // reason, can be opened, and an officer counts it, by hand and by a program.
 func TestBatchWordingPages(t *testing.T) {
 	const question = "Describe the <i>aims</i> of your project in no more than two hundred words of plain language for the panel."
-	d := newDesk(t, false)
+	d := newTestSite(t, false)
 	ann, officer := d.signedIn(t, "ann", store.RoleSubmitter), d.signedIn(t, "olga", store.RoleOfficer)
 	var files []string
 	for i, body := range []string{ledger, keeper, folios,

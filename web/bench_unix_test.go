@@ -24,7 +24,7 @@ import (
 // CPU: the report page when nothing is kept of it, and again; a page of the text, a passage, two texts
 // beside each other; and a source taken out or in with the page that follows.
 func BenchmarkThesis(b *testing.B) {
-	d := newDesk(b, true)
+	d := newTestSite(b, true)
 	f := thesis(b, thesisCharacters, thesisPassages, thesisSources)
 	d.finished(b, "long", "olga", f)
 	if err := d.store.CreateAccount(b.Context(), store.Account{Name: "olga", Role: store.RoleOfficer, Created: time.Now()}); err != nil {
@@ -83,7 +83,7 @@ func BenchmarkThesis(b *testing.B) {
 
 // BenchmarkPages measures the pages that are asked for most, of a site with 50 checks, in milliseconds of CPU.
 func BenchmarkPages(b *testing.B) {
-	d := newDesk(b, true)
+	d := newTestSite(b, true)
 	for i := range 50 {
 		d.finished(b, concordat.TaskID(fmt.Sprintf("check-%02d", i)), "ada", thesis(b, 3000, 10, 5))
 	}
@@ -116,7 +116,7 @@ func BenchmarkPages(b *testing.B) {
 // in milliseconds of the browser's clock, when the page could be used (its script has run), how long
 // the longest task then was, and of the frames while scrolling the median, the 95th percentile and the longest.
 func BenchmarkThesisInBrowser(b *testing.B) {
-	d := newDesk(b, true)
+	d := newTestSite(b, true)
 	d.finished(b, "long", "olga", thesis(b, thesisCharacters, thesisPassages, thesisSources))
 	link, err := d.web.FirstLink(b.Context())
 	if err != nil {

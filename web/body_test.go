@@ -85,7 +85,7 @@ func hostileBodies(properties []string) map[string]string {
 // TestHostileBodies: no JSON body that any operation of the document gets costs more than a small answer, whatever it holds, and
 // none is a fault of the site.
 func TestHostileBodies(t *testing.T) {
-	d := newDeskOf(t, true, func(o *web.Options) { o.Policy.Calls = 1_000_000 })
+	d := newTestSiteOf(t, true, func(o *web.Options) { o.Policy.Calls = 1_000_000 })
 	p := d.signedIn(t, "adam", store.RoleAdministrator).program(web.Scopes...)
 	b, err := committed()
 	if err != nil {
@@ -178,7 +178,7 @@ func (p *program) hostile(method, path, what, body string, reads bool) {
 
 // TestFaultsAreListedInPart: of many faults twenty are told, with how many there were.
 func TestFaultsAreListedInPart(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	p := d.signedIn(t, "olga", store.RoleOfficer).program(web.Scopes...)
 	var m struct {
 		Detail string

@@ -18,13 +18,13 @@ import (
 )
 
 // enter gives a browser the session of a new account.
-func (d *desk) enter(t *testing.T, name string, role store.Role) chromedp.Action {
+func (d *testSite) enter(t *testing.T, name string, role store.Role) chromedp.Action {
 	d.signedIn(t, name, role)
 	return sessionOf(d, name)
 }
 
 // sessionOf makes the browser that of somebody who is signed in.
-func sessionOf(d *desk, name string) chromedp.Action {
+func sessionOf(d *testSite, name string) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		return network.SetCookie("session", "secret-of-"+name).WithURL(d.URL).Do(ctx)
 	})
@@ -33,7 +33,7 @@ func sessionOf(d *desk, name string) chromedp.Action {
 // TestHandingInInBrowser: several files, one of them bad, one cut off by a lost connection, go in one by one.
 func TestHandingInInBrowser(t *testing.T) {
 	for _, width := range []int{1200, 390} {
-		d := newDesk(t, false)
+		d := newTestSite(t, false)
 		dir := t.TempDir()
 		var files []string
 		for name, text := range map[string]string{"good.txt": folios, "void.txt": "", "other.txt": folios + " " + folios} {
@@ -92,7 +92,7 @@ func TestHandingInInBrowser(t *testing.T) {
 // TestProgressInBrowser: a check that waits says why, the connection is made again by itself, and the page shows
 // the result when it is there.
 func TestProgressInBrowser(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	ctx, _ := browser(t, d.URL, 1200)
 	adam := d.signedIn(t, "adam", store.RoleAdministrator)
 	adam.upload(http.StatusOK, nil, "essay.txt", folios)
@@ -133,7 +133,7 @@ func TestProgressInBrowser(t *testing.T) {
 // TestAdministrationInBrowser opens every page of administration and of a library, wide and narrow.
 func TestAdministrationInBrowser(t *testing.T) {
 	for _, width := range []int{1200, 390} {
-		d := newDesk(t, false)
+		d := newTestSite(t, false)
 		if err := d.store.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"),
 			Words: "one two three four five six"}); err != nil {
 			t.Fatal(err)
@@ -183,7 +183,7 @@ func TestAdministrationInBrowser(t *testing.T) {
 // TestOneSubmissionInBrowser: files and a pasted text that are one submission go in by one request, under one title, and the page
 // of their check opens.
 func TestOneSubmissionInBrowser(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestSite(t, false)
 	dir := t.TempDir()
 	var files []string
 	for _, f := range [][2]string{{"thesis.txt", folios}, {"annex.txt", folios + " More of it."}} {
@@ -220,7 +220,7 @@ func TestOneSubmissionInBrowser(t *testing.T) {
 // TestOfficersSeeEachOther: what one officer does, another who reads the case sees without reloading: who did it, the score, the
 // verdict and the comments.
 func TestOfficersSeeEachOther(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	bo := d.signedIn(t, "bo", store.RoleOfficer)
 	d.finished(t, "one", "ada", thesis(t, 20_000, 10, 5))
 	ctx, complaints := browser(t, d.URL, 1200)

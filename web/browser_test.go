@@ -32,7 +32,7 @@ func browser(t testing.TB, base string, width int) (context.Context, func() []st
 // narrow screen.
 func TestInBrowser(t *testing.T) {
 	for _, width := range []int{1200, 390} {
-		d := newDesk(t, false)
+		d := newTestSite(t, false)
 		ctx, complaints := browser(t, d.URL, width)
 		run := func(actions ...chromedp.Action) {
 			t.Helper()

@@ -17,7 +17,7 @@ import (
 // TestCases: the list of checks shows them by how far people are, by who reviews and by title, and several are assigned and
 // given a day at once; who does not decide about checks cannot.
 func TestCases(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestSite(t, false)
 	olga, sue := d.signedIn(t, "olga", store.RoleOfficer), d.signedIn(t, "sue", store.RoleSubmitter)
 	otto := d.signedIn(t, "otto", store.RoleOfficer)
 	a, b := string(d.checkedBy(t, olga, "first essay", folios)), string(d.checkedBy(t, olga, "second essay", folios+" More."))
@@ -69,7 +69,7 @@ func TestCases(t *testing.T) {
 func TestSubmissionsMeet(t *testing.T) {
 	var rule atomic.Value
 	rule.Store(web.AddNever)
-	d := newDeskOf(t, false, func(o *web.Options) {
+	d := newTestSiteOf(t, false, func(o *web.Options) {
 		o.Adding = func() web.Adding { return web.Adding{Rule: rule.Load().(web.AddingRule), Library: "submissions"} }
 	})
 	olga, sue := d.signedIn(t, "olga", store.RoleOfficer), d.signedIn(t, "sue", store.RoleSubmitter)
@@ -171,7 +171,7 @@ func TestSubmissionsMeet(t *testing.T) {
 // TestAdditionCancelled: an addition that waits is taken back, and one that a worker has begun is refused until it is done: the
 // document may be there any moment.
 func TestAdditionCancelled(t *testing.T) {
-	d := newDeskOf(t, true, func(o *web.Options) {
+	d := newTestSiteOf(t, true, func(o *web.Options) {
 		o.Adding = func() web.Adding { return web.Adding{Rule: web.AddOnRequest, Library: "submissions"} }
 	})
 	d.finished(t, "case", "sue", thesis(t, 2_000, 2, 2))

@@ -26,7 +26,7 @@ func clusterOfTests(context.Context) (web.Cluster, error) {
 
 // TestCluster: the page and the interface tell the same of a cluster, of one machine, and of a silent coordinator.
 func TestCluster(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestSite(t, false)
 	p := d.signedIn(t, "axel", store.RoleAuditor)
 	body := p.get("/admin/cluster", http.StatusOK)
 	for _, want := range []string{"Shards without a master: 1.", "Shards with too few copies: 1.", "10.0.0.1:7000", "3.0 GiB", "away, drained",
@@ -42,7 +42,7 @@ func TestCluster(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 
-	d = newDeskOf(t, false, func(o *web.Options) { o.Cluster = nil })
+	d = newTestSiteOf(t, false, func(o *web.Options) { o.Cluster = nil })
 	p = d.signedIn(t, "axel", store.RoleAuditor)
 	if body := p.get("/admin/cluster", http.StatusOK); !strings.Contains(body, "is one machine") {
 		t.Error("one machine does not say so")
@@ -52,7 +52,7 @@ func TestCluster(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 
-	d = newDeskOf(t, false, func(o *web.Options) {
+	d = newTestSiteOf(t, false, func(o *web.Options) {
 		o.Cluster = func(context.Context) (web.Cluster, error) {
 			return web.Cluster{}, fmt.Errorf("ZooKeeper: %w", concordat.ErrUnavailable)
 		}

@@ -23,9 +23,9 @@ import (
 )
 
 // boundSite is a site with the server and the listener of the pages themselves: so many connections, and so long for a request.
-func boundSite(t *testing.T, most int, request time.Duration) (d *desk, l net.Listener) {
+func boundSite(t *testing.T, most int, request time.Duration) (d *testSite, l net.Listener) {
 	t.Helper()
-	d = newDesk(t, true)
+	d = newTestSite(t, true)
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func from(t *testing.T, address string, jar http.CookieJar) *http.Client {
 }
 
 // slow opens a connection whose request does not end.
-func slow(t *testing.T, d *desk, address string) net.Conn {
+func slow(t *testing.T, d *testSite, address string) net.Conn {
 	t.Helper()
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
 	c, err := dialer.DialContext(t.Context(), "tcp", strings.TrimPrefix(d.URL, "http://"))
@@ -169,7 +169,7 @@ func (p *paced) Read(b []byte) (int, error) {
 }
 
 // half sends a request that does not end and returns the answer.
-func half(t *testing.T, d *desk, request string) *http.Response {
+func half(t *testing.T, d *testSite, request string) *http.Response {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(d.URL, "http://"))
 	if err != nil {
@@ -192,7 +192,7 @@ func half(t *testing.T, d *desk, request string) *http.Response {
 
 // TestLongAnswers: the limit of time is that of the request: an answer that takes longer is not cut short, with a body and without.
 func TestLongAnswers(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	const limit = 100 * time.Millisecond
 	d.web.SetRequestTime(limit)
 	h := d.web.Server(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {

@@ -39,7 +39,7 @@ func TestPanic(t *testing.T) {
 	var log lines
 	var panics atomic.Int64
 	how := any("half way")
-	d := newDeskOf(t, false, func(o *web.Options) {
+	d := newTestSiteOf(t, false, func(o *web.Options) {
 		o.Templates = func() []string { panic("no templates") }
 		o.ReportJSON = func(w io.Writer, _ *report.Report) error {
 			_, _ = io.WriteString(w, strings.Repeat("half of a report", 1000))

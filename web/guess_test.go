@@ -20,9 +20,9 @@ import (
 const secretOfBo = "a heron stands in the reeds"
 
 // guarded is a site with an account bo and one zoe, both with the password secretOfBo, behind a proxy that tells addresses.
-func guarded(t *testing.T) (d *desk, bo *person) {
+func guarded(t *testing.T) (d *testSite, bo *person) {
 	t.Helper()
-	d = newDeskOf(t, true, func(o *web.Options) {
+	d = newTestSiteOf(t, true, func(o *web.Options) {
 		o.Policy.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	})
 	adam := d.signedIn(t, "adam", store.RoleAdministrator)

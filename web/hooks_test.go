@@ -20,7 +20,7 @@ var hookPath = regexp.MustCompile(`/account/webhooks/[a-z2-7]{26}`)
 
 // TestHookPages makes a webhook, has it fail, and sends again.
 func TestHookPages(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	ada, bo, root := d.signedIn(t, "ada", store.RoleOfficer), d.signedIn(t, "bo", store.RoleAuditor),
 		d.signedIn(t, "root", store.RoleAdministrator)
 	status := http.StatusInternalServerError
@@ -106,7 +106,7 @@ func TestHookMessages(t *testing.T) {
 // TestHooksInBrowser makes a webhook on a wide and on a narrow screen.
 func TestHooksInBrowser(t *testing.T) {
 	for _, width := range []int{1200, 390} {
-		d := newDesk(t, true)
+		d := newTestSite(t, true)
 		ctx, complaints := browser(t, d.URL, width)
 		link, err := d.web.FirstLink(t.Context())
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 // while one reads, on a wide and on a narrow screen.
 func TestLeadsInBrowser(t *testing.T) {
 	for _, width := range []int{1200, 390} {
-		d := newDesk(t, true)
+		d := newTestSite(t, true)
 		d.finished(t, "one", "ada", led())
 		ctx, complaints := browser(t, d.URL, width)
 		run := func(actions ...chromedp.Action) {

@@ -17,7 +17,7 @@ import (
 // TestFailuresFirst: a library says how many files of a day were added and how many failed, names each that failed with
 // the reason before anything else, and reads it again when it is told to; nothing of another library.
 func TestFailuresFirst(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestSite(t, false)
 	olga, aud := d.signedIn(t, "olga", store.RoleOfficer), d.signedIn(t, "aud", store.RoleAuditor)
 	olga.sendScript("/libraries/theses/documents", "a", http.StatusOK, nil, "good.txt", folios+" More.", "same.txt", folios+" More.",
 		"broken.bad", "x", "x\u202egnp.txt", "override "+folios)
@@ -56,7 +56,7 @@ func TestFailuresFirst(t *testing.T) {
 // TestFindDocuments: documents of a library are found by name, title and author, in the order that is asked for, and several
 // are deleted at once, or none where one is not there.
 func TestFindDocuments(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestSite(t, false)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	olga.sendScript("/libraries/theses/documents", "a", http.StatusOK, nil, "anna.txt", folios+" One.", "50%_b.txt", folios+" One two three.")
 	d.await(t)
@@ -86,7 +86,7 @@ func TestFindDocuments(t *testing.T) {
 
 // TestSessionEnded: whoever hands in after the session has ended hears so, and where to sign in; a text keeps its own name.
 func TestSessionEnded(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	for _, path := range []string{"/checks", "/libraries/theses/documents"} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.URL+path, strings.NewReader("text=some"))
 		if err != nil {
@@ -109,7 +109,7 @@ func TestSessionEnded(t *testing.T) {
 
 // TestTooLarge: a file larger than the site takes is refused as such by the API, and one among others costs only itself.
 func TestTooLarge(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	prog := olga.program("check")
 	large := strings.Repeat("many words ", 1<<17)
@@ -135,7 +135,7 @@ func TestTooLarge(t *testing.T) {
 // TestPurposes: a purpose is chosen among those for which partners open libraries, and a check for which they open nothing is
 // refused before it begins.
 func TestPurposes(t *testing.T) {
-	d := newDeskOf(t, true, func(o *web.Options) {
+	d := newTestSiteOf(t, true, func(o *web.Options) {
 		o.Partners = func(context.Context) ([]web.Partner, error) {
 			return []web.Partner{{Site: "SOUTH", Name: "South", Libraries: []concordat.OpenLibrary{{ID: "theses", Purposes: []string{"thesis"}},
 				{ID: "calls", Purposes: []string{"grant", "appeal"}}}}, {Site: "WEST", Name: "West"}}, nil

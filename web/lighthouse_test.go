@@ -55,7 +55,7 @@ func TestLighthouse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, _, fill := shownDesk(t)
+	d, _, fill := shownSite(t)
 	d.finished(t, "long", "ada", thesis(t, thesisCharacters, thesisPassages, thesisSources))
 	for _, window := range lighthouseWindows {
 		for _, page := range lighthousePages {

@@ -23,7 +23,7 @@ func TestLimitedExports(t *testing.T) {
 		" And here is a sentence of my own, which nobody has written before in this place."
 	for _, see := range []web.See{web.SeeReport, web.SeeScore} {
 		t.Run(string(see), func(t *testing.T) {
-			d := newDeskOf(t, false, func(o *web.Options) {
+			d := newTestSiteOf(t, false, func(o *web.Options) {
 				o.Policy = web.Policy{See: see}
 				o.ReportPDF = func(_ context.Context, w io.Writer, rep *report.Report, comments bool) error {
 					_, err := fmt.Fprintf(w, "comments %t\n", comments)
@@ -64,7 +64,7 @@ func TestLimitedExports(t *testing.T) {
 }
 
 // raw is the body of what a program reads.
-func raw(t *testing.T, d *desk, p *program, path string) string {
+func raw(t *testing.T, d *testSite, p *program, path string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.URL+path, nil)
 	if err != nil {

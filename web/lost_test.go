@@ -13,7 +13,7 @@ import (
 )
 
 // sql runs statements on the store from outside.
-func (d *desk) sql(t *testing.T, statements ...string) {
+func (d *testSite) sql(t *testing.T, statements ...string) {
 	t.Helper()
 	db, err := sql.Open("sqlite3", filepath.Join(d.dir, "site.db"))
 	if err != nil {
@@ -29,7 +29,7 @@ func (d *desk) sql(t *testing.T, statements ...string) {
 }
 
 // tables returns the names of the tables of the store.
-func (d *desk) tables(t *testing.T) (names []string) {
+func (d *testSite) tables(t *testing.T) (names []string) {
 	t.Helper()
 	db, err := sql.Open("sqlite3", filepath.Join(d.dir, "site.db"))
 	if err != nil {
@@ -52,7 +52,7 @@ func (d *desk) tables(t *testing.T) (names []string) {
 }
 
 // without runs f while the store has no such table, so that all that reads it fails.
-func (d *desk) without(t *testing.T, table string, f func()) {
+func (d *testSite) without(t *testing.T, table string, f func()) {
 	t.Helper()
 	d.sql(t, "ALTER TABLE "+table+" RENAME TO "+table+"_away")
 	defer d.sql(t, "ALTER TABLE "+table+"_away RENAME TO "+table)
@@ -62,7 +62,7 @@ func (d *desk) without(t *testing.T, table string, f func()) {
 // TestRequestsNeedTheStore: a request whose document, job or check cannot be read is not shown as one that has none: the
 // officer decides by what he sees.
 func TestRequestsNeedTheStore(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	d.incoming(t, "one", time.Now().Add(time.Hour))
 	job := concordat.JobID{9}
 	if err := d.store.PutDisclosure(t.Context(), store.Disclosure{ID: "sent", Direction: store.DisclosureOut, Partner: "SOUTH", Job: job,
@@ -87,7 +87,7 @@ func TestRequestsNeedTheStore(t *testing.T) {
 // TestKeysNeedTheStore: where it cannot be read whether a key was used, or not be kept that it was, nothing is said to be done,
 // and in the first case nothing is.
 func TestKeysNeedTheStore(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	program := d.signedIn(t, "sue", store.RoleSubmitter).program("read", "check")
 	checks := func() int {
 		t.Helper()
@@ -120,7 +120,7 @@ func TestKeysNeedTheStore(t *testing.T) {
 
 // TestNotesNeedTheStore: a comment, a verdict or a sign-off that could not be kept is not answered as given.
 func TestNotesNeedTheStore(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	d.finished(t, "one", "sue", thesis(t, 20_000, 10, 5))
 	ada := d.signedIn(t, "ada", store.RoleOfficer).program("read", "check", "review")
 	const path = "/api/v1/checks/one"

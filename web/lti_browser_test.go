@@ -38,7 +38,7 @@ func TestLTIInBrowser(t *testing.T) {
 	}
 	var wide, wide2, wide3 bool
 	var platforms, configure, check []byte
-	run(signIn(t, &desk{Server: c.server, store: c.db}, "adam", store.RoleAdministrator),
+	run(signIn(t, &testSite{Server: c.server, store: c.db}, "adam", store.RoleAdministrator),
 		chromedp.EmulateViewport(390, 900),
 		chromedp.Navigate(c.server.URL+"/platforms"), chromedp.WaitReady("#recent", chromedp.ByQuery), fits(&wide),
 		chromedp.FullScreenshot(&platforms, 90))
@@ -75,7 +75,7 @@ func TestLTIInBrowser(t *testing.T) {
 func TestLoginInBrowser(t *testing.T) {
 	p := newIDP(t)
 	p.claims = map[string]any{"preferred_username": "ada"}
-	d := newLoginDesk(t, false, uni(p))
+	d := newLoginSite(t, false, uni(p))
 	ctx, complaints := browser(t, d.URL, 390)
 	var login, out []byte
 	var wide bool

@@ -726,7 +726,7 @@ func TestHandInWithinCourse(t *testing.T) {
 func TestRegisterPlatform(t *testing.T) {
 	c := newCourse(t, platforms.Options{})
 	p := ltitest.New(t)
-	admin := (&desk{Server: c.server, store: c.db}).signedIn(t, "adam", store.RoleAdministrator)
+	admin := (&testSite{Server: c.server, store: c.db}).signedIn(t, "adam", store.RoleAdministrator)
 	page := admin.post("/platforms", http.StatusOK, url.Values{"action": {"link"}})
 	link := regexp.MustCompile(`/lti/register\?key=([A-Z0-9]+)`).FindStringSubmatch(page)
 	if link == nil {
@@ -778,7 +778,7 @@ func TestRegisterPlatform(t *testing.T) {
 	}
 	prog.exchange(http.MethodDelete, "/lti/platforms/brightspace", "", http.StatusNoContent)
 	prog.exchange(http.MethodDelete, "/lti/platforms/brightspace", "", http.StatusNotFound)
-	officer := (&desk{Server: c.server, store: c.db}).signedIn(t, "olga", store.RoleOfficer)
+	officer := (&testSite{Server: c.server, store: c.db}).signedIn(t, "olga", store.RoleOfficer)
 	officer.program("platforms").exchange(http.MethodGet, "/lti/platforms", "", http.StatusForbidden)
 	officer.get("/platforms", http.StatusForbidden)
 	officer.post("/platforms", http.StatusForbidden, by)

@@ -113,7 +113,7 @@ func TestMarkup(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d, ada, fill := shownDesk(t)
+	d, ada, fill := shownSite(t)
 	looked := 0
 	look := func(state, path, page string) {
 		t.Helper()
@@ -170,7 +170,7 @@ func TestMarkup(t *testing.T) {
 		"library": {"theses"}, "document": {"folios.txt"}}))
 	get("reviewed", bo, "/checks/C/report?format=html", "/checks", "/checks/C/passages/1")
 
-	empty := newDesk(t, true)
+	empty := newTestSite(t, true)
 	eve := empty.signedIn(t, "eve", store.RoleAdministrator)
 	get("empty", eve, "/checks", "/libraries", "/libraries/theses", "/batches", "/requests", "/alerts", "/people", "/deletions", "/rechecks",
 		"/account/webhooks", "/admin/partners")

@@ -158,12 +158,12 @@ func signWith(t *testing.T, k jose.SigningKey, claims any) string {
 	return raw
 }
 
-// loginDesk is pages at which people sign in at providers. Nothing is checked there.
-type loginDesk struct {
-	*desk
+// loginSite is pages at which people sign in at providers. Nothing is checked there.
+type loginSite struct {
+	*testSite
 }
 
-func newLoginDesk(t *testing.T, administratorsOnly bool, providers ...web.Provider) *loginDesk {
+func newLoginSite(t *testing.T, administratorsOnly bool, providers ...web.Provider) *loginSite {
 	t.Helper()
 	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "site.db"))
 	if err != nil {
@@ -184,7 +184,7 @@ func newLoginDesk(t *testing.T, administratorsOnly bool, providers ...web.Provid
 			t.Error(err)
 		}
 	})
-	return &loginDesk{&desk{Server: server, web: pages, store: db}}
+	return &loginSite{&testSite{Server: server, web: pages, store: db}}
 }
 
 func uni(p *idp) web.Provider {
@@ -199,7 +199,7 @@ func (p *person) try(want int) string {
 	return p.get("/login/oidc/uni?next=/account", want)
 }
 
-func (d *loginDesk) accounts(t *testing.T) map[string]store.Account {
+func (d *loginSite) accounts(t *testing.T) map[string]store.Account {
 	t.Helper()
 	all, err := d.store.Accounts(t.Context())
 	if err != nil {
@@ -217,7 +217,7 @@ func (d *loginDesk) accounts(t *testing.T) map[string]store.Account {
 func TestProviderSignsIn(t *testing.T) {
 	p := newIDP(t)
 	p.claims = map[string]any{"preferred_username": "ada", "name": "Ada L."}
-	d := newLoginDesk(t, false, uni(p))
+	d := newLoginSite(t, false, uni(p))
 	ada := d.person(t)
 	if page := ada.get("/login?next=/account", http.StatusOK); !strings.Contains(page, "University &lt;1&gt;") ||
 		!strings.Contains(page, `/login/oidc/uni?next=%2faccount`) {
@@ -260,7 +260,7 @@ func TestProviderSignsIn(t *testing.T) {
 // TestProviderLies: no token passes that is not exactly ours.
 func TestProviderLies(t *testing.T) {
 	p, other := newIDP(t), newIDP(t)
-	d := newLoginDesk(t, false, uni(p), web.Provider{Name: "other", Title: "Other", Issuer: other.URL, ClientID: "site",
+	d := newLoginSite(t, false, uni(p), web.Provider{Name: "other", Title: "Other", Issuer: other.URL, ClientID: "site",
 		ClientSecret: "secret", DefaultRole: store.RoleAdministrator, Create: true})
 	wrong, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -313,7 +313,7 @@ func TestProviderState(t *testing.T) {
 	p, other := newIDP(t), newIDP(t)
 	otherProvider := uni(other)
 	otherProvider.Name = "other"
-	d := newLoginDesk(t, false, uni(p), otherProvider)
+	d := newLoginSite(t, false, uni(p), otherProvider)
 	stop := func(who *person) *person {
 		who.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 		return who
@@ -381,7 +381,7 @@ func TestProviderState(t *testing.T) {
 	// RFC 9207: a provider that names itself must do so, and be the right one.
 	third := newIDP(t)
 	third.issParam = true
-	d2 := newLoginDesk(t, false, uni(third))
+	d2 := newLoginSite(t, false, uni(third))
 	d = d2
 	eve := stop(d2.person(t))
 	back = begin(eve, third, "uni")
@@ -400,7 +400,7 @@ func TestProviderRoles(t *testing.T) {
 	one := uni(p)
 	one.RoleClaim, one.DefaultRole, one.UpdateRole = "realm.groups", "", true
 	one.Roles = map[string]store.Role{"office": store.RoleOfficer, "staff": store.RoleSubmitter}
-	d := newLoginDesk(t, false, one)
+	d := newLoginSite(t, false, one)
 	groups := func(sub string, names ...string) {
 		p.set(func() {
 			p.claims = map[string]any{"sub": sub, "preferred_username": sub, "realm": map[string]any{"groups": names}}
@@ -427,7 +427,7 @@ func TestProviderRoles(t *testing.T) {
 		p.claims = map[string]any{"sub": "cy", "preferred_username": "cy"}
 		p.info = map[string]any{"sub": "cy", "realm.groups": "office"}
 	})
-	d = newLoginDesk(t, false, one)
+	d = newLoginSite(t, false, one)
 	d.person(t).try(http.StatusOK)
 	if got := d.accounts(t)["cy"].Role; got != store.RoleOfficer {
 		t.Errorf("role %s", got)
@@ -441,7 +441,7 @@ func TestProviderLinks(t *testing.T) {
 	p := newIDP(t)
 	one := uni(p)
 	one.Create = false
-	d := newLoginDesk(t, false, one)
+	d := newLoginSite(t, false, one)
 	ctx := t.Context()
 	add := func(name string, r store.Role) {
 		t.Helper()
@@ -464,7 +464,7 @@ func TestProviderLinks(t *testing.T) {
 	}
 
 	one.LinkVerified = true
-	linked := newLoginDesk(t, false, one)
+	linked := newLoginSite(t, false, one)
 	d = linked
 	add("ada@example.edu", store.RoleOfficer)
 	add("root@example.edu", store.RoleAdministrator)
@@ -490,12 +490,12 @@ func TestProviderLinks(t *testing.T) {
 func TestProviderDown(t *testing.T) {
 	p := newIDP(t)
 	p.down = true
-	d := newLoginDesk(t, false, uni(p))
+	d := newLoginSite(t, false, uni(p))
 	who := d.person(t)
 	who.get("/login", http.StatusOK)
 	who.try(http.StatusServiceUnavailable)
 	p.set(func() { p.down = false })
-	d = newLoginDesk(t, false, uni(p))
+	d = newLoginSite(t, false, uni(p))
 	d.person(t).try(http.StatusOK)
 	p.set(func() { p.rotate("k2") })
 	d.person(t).try(http.StatusOK)
@@ -504,7 +504,7 @@ func TestProviderDown(t *testing.T) {
 // TestPasswordForAdministratorsOnly: the others use a provider; and who came by it may sign out there.
 func TestPasswordForAdministratorsOnly(t *testing.T) {
 	p := newIDP(t)
-	d := newLoginDesk(t, true, uni(p))
+	d := newLoginSite(t, true, uni(p))
 	first, err := d.web.FirstLink(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -168,7 +168,7 @@ func checkAnswer(t *testing.T, doc *openAPI, r *http.Request, resp *http.Respons
 // TestOpenAPI: the document is valid, it is the one in doc, what it describes is there, and each
 // operation says what it wants.
 func TestOpenAPI(t *testing.T) {
-	d := newDeskOf(t, true, func(o *web.Options) { o.Policy.Calls = 10_000 }) // every operation is tried without a token
+	d := newTestSiteOf(t, true, func(o *web.Options) { o.Policy.Calls = 10_000 }) // every operation is tried without a token
 	p := d.person(t)
 	b := []byte(p.get("/api/v1/openapi.json", http.StatusOK))
 	if *rewrite {
@@ -233,7 +233,7 @@ func TestOpenAPIAccess(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc := documentOf(t, b)
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	all := web.Scopes
 	programs := map[string]*program{}
 	var officer *person

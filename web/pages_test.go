@@ -65,7 +65,7 @@ const paged = "%PDF-1.7 a first page on which nothing stands that anybody else h
 
 // A passage of a PDF leads to its page, where it is marked; what is no PDF, or of somebody else, has no pages.
 func TestOriginalPages(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestSite(t, false)
 	sue, eve := d.signedIn(t, "sue", store.RoleSubmitter), d.signedIn(t, "eve", store.RoleSubmitter)
 	sue.upload(http.StatusOK, nil, "essay.pdf", paged)
 	sue.upload(http.StatusOK, nil, "essay.txt", folios)
@@ -110,7 +110,7 @@ func TestOriginalPages(t *testing.T) {
 
 // A program gets the page, the picture and the marks in one answer.
 func TestAPIPages(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestSite(t, false)
 	sue := d.signedIn(t, "sue", store.RoleSubmitter)
 	sue.upload(http.StatusOK, nil, "essay.pdf", paged)
 	base := "/api/v1/checks/" + string(d.await(t)["essay.pdf"]) + "/pages/"
@@ -134,7 +134,7 @@ func TestAPIPages(t *testing.T) {
 }
 
 // audited are those of the audit.
-func (d *desk) audited(t *testing.T) string {
+func (d *testSite) audited(t *testing.T) string {
 	t.Helper()
 	var out []string
 	lines, err := d.store.Audit(t.Context(), 0, 1000)
@@ -165,7 +165,7 @@ func (p *person) cookies(base string) chromedp.Action {
 
 // The page fits a telephone, loads nothing from elsewhere, and shows mark and picture.
 func TestOriginalPageInBrowser(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestSite(t, false)
 	sue := d.signedIn(t, "sue", store.RoleSubmitter)
 	sue.upload(http.StatusOK, nil, "essay.pdf", paged)
 	essay := d.URL + "/checks/" + string(d.await(t)["essay.pdf"]) + "/pages/2?passage=1"

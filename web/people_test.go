@@ -97,8 +97,8 @@ func TestPeopleWays(t *testing.T) {
 		Tokens   []store.Token
 		Audit    []string
 	}
-	run := func(t *testing.T, way func(d *desk) peopleWay) (out outcome) {
-		d := newDesk(t, true)
+	run := func(t *testing.T, way func(d *testSite) peopleWay) (out outcome) {
+		d := newTestSite(t, true)
 		w := way(d)
 		head, err := d.store.AuditHead(t.Context())
 		if err != nil {
@@ -152,10 +152,10 @@ func TestPeopleWays(t *testing.T) {
 	}
 	var page, api outcome
 	t.Run("page", func(t *testing.T) {
-		page = run(t, func(d *desk) peopleWay { return pageWay(d.signedIn(t, "root", store.RoleAdministrator)) })
+		page = run(t, func(d *testSite) peopleWay { return pageWay(d.signedIn(t, "root", store.RoleAdministrator)) })
 	})
 	t.Run("api", func(t *testing.T) {
-		api = run(t, func(d *desk) peopleWay { return apiWay(t, d.client(t, "root", store.RoleAdministrator)) })
+		api = run(t, func(d *testSite) peopleWay { return apiWay(t, d.client(t, "root", store.RoleAdministrator)) })
 	})
 	if d := cmp.Diff(page, api); d != "" {
 		t.Errorf("page (-) and API (+) differ: %s", d)

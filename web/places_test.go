@@ -21,7 +21,7 @@ import (
 // TestPlaces: the navigation says where one is, on pages below a place too, and shows administration only
 // there and only what the role may open.
 func TestPlaces(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	ada, adi, sue := d.signedIn(t, "ada", store.RoleAdministrator), d.signedIn(t, "adi", store.RoleAuditor),
 		d.signedIn(t, "sue", store.RoleSubmitter)
 	for _, x := range []struct {
@@ -128,7 +128,7 @@ func TestNoDeadStyles(t *testing.T) {
 
 // TestChecksAlone: what is added to libraries is not among the checks.
 func TestChecksAlone(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	olga.upload(200, nil, "essay.txt", "one")
 	err := d.store.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "added", State: concordat.TaskQueued, Title: "shelf.txt",
@@ -148,7 +148,7 @@ func TestChecksAlone(t *testing.T) {
 
 // TestLongNames: a name that nobody can have is refused and kept nowhere.
 func TestLongNames(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	p := d.person(t)
 	p.post("/login", 403, url.Values{"name": {strings.Repeat("n", 1<<20)}, "password": {"a good long secret"}})
 	entries, err := d.store.Audit(t.Context(), 0, 0)
@@ -164,7 +164,7 @@ func TestLongNames(t *testing.T) {
 
 // TestDeadEnds: who comes too late is told so, and what to do.
 func TestDeadEnds(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	p := d.person(t)
 	p.wants(p.post("/libraries", 403, url.Values{"name": {"plays"}}), "no longer signed in")
 	p.wants(p.get("/join?key=none", 404), "has been used or has expired")
@@ -176,7 +176,7 @@ func TestDeadEnds(t *testing.T) {
 
 // TestStatic: a browser that has a file asks whether it is the same; folders are not listed.
 func TestStatic(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	p := d.person(t)
 	resp, err := p.Do(p.request(http.MethodGet, "/static/style.css", nil))
 	if err != nil {
@@ -224,7 +224,7 @@ func TestStatic(t *testing.T) {
 
 // TestOtherLanguage: the page that was read is read in the other language, with what its address asks for.
 func TestOtherLanguage(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	p := d.person(t)
 	link, err := d.web.FirstLink(t.Context())
 	if err != nil {
@@ -237,7 +237,7 @@ func TestOtherLanguage(t *testing.T) {
 
 // TestHugeTitles: what people call somebody or something has a bound, and a form keeps what was wrong in it.
 func TestHugeTitles(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	ada := d.signedIn(t, "ada", store.RoleAdministrator)
 	huge := strings.Repeat("n", 1<<20)
 	ada.post("/libraries", 400, url.Values{"name": {"plays"}, "title": {huge}})

@@ -82,7 +82,7 @@ func quotaWords(l message.Language, q *store.QuotaUsed) string {
 // Limits turns an error into a status of 429 with when to come back; nil: it is none of a limit.
 func Limits(l message.Language, now time.Time, err error) (key, detail string, retry time.Duration, ok bool) {
 	var many *limit.TooMany
-	var crowded *people.Crowded
+	var crowded *people.TooManyOpen
 	var used *store.QuotaUsed
 	switch {
 	case errors.As(err, &used):

@@ -64,7 +64,7 @@ type checkPage struct {
 	First      string               // number of the first passage on the page of the text; empty: none follows
 	Numbers    string               // of all passages, in text order
 	Only       *report.RankedSource // whose passages alone are marked; nil: those of all
-	Told       []told               // what the visitor did just now
+	Told       []notice             // what the visitor did just now
 	Since      []Alert              // later documents that match a check that stays, the latest first
 	MoreSince  bool                 // there are more of them
 

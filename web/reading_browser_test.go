@@ -17,7 +17,7 @@ import (
 )
 
 // signIn gives the browser the session of an account.
-func signIn(t *testing.T, d *desk, name string, role store.Role) chromedp.Action {
+func signIn(t *testing.T, d *testSite, name string, role store.Role) chromedp.Action {
 	t.Helper()
 	d.signedIn(t, name, role)
 	u, err := url.Parse(d.URL)
@@ -60,7 +60,7 @@ func inView(selector string) chromedp.Action {
 // a wide and on a narrow screen.
 func TestReadingInBrowser(t *testing.T) {
 	for _, width := range []int{1200, 390} {
-		d := newDesk(t, true)
+		d := newTestSite(t, true)
 		f := thesis(t, 60_000, 80, 60)
 		f.Skipped = []concordat.Skipped{{Span: concordat.Span{Start: 400, End: 520}, Reason: concordat.SkipShort}}
 		f.Flags = []concordat.Flag{{Code: "hidden_text", Detail: "Text that nobody sees.", Span: &concordat.Span{Start: 50_000, End: 50_020}}}
@@ -162,7 +162,7 @@ func inPane(pane, selector string, in *bool) chromedp.Action {
 // TestRequestsInBrowser asks a partner for a passage and decides on one that a partner asks for.
 func TestRequestsInBrowser(t *testing.T) {
 	for _, width := range []int{1200, 390} {
-		d := newDesk(t, true)
+		d := newTestSite(t, true)
 		d.partner.state.Store(concordat.DisclosurePending)
 		d.finished(t, "one", "sue", atPartner())
 		d.incoming(t, "first", time.Now().Add(24*time.Hour))

@@ -20,7 +20,7 @@ import (
 // TestReading reads a long report without JavaScript: page by page of the text, the sources, a passage, and
 // two texts beside each other.
 func TestReading(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	d.finished(t, "long", "ada", thesis(t, 60_000, 80, 60))
 	page := p.get("/checks/long", http.StatusOK)
@@ -104,7 +104,7 @@ func TestReading(t *testing.T) {
 
 // TestChangedFindingsAreReadAgain: what is kept of a report is not shown once its findings are others.
 func TestChangedFindingsAreReadAgain(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	f := thesis(t, 20_000, 10, 5)
 	d.finished(t, "one", "ada", f)
@@ -135,7 +135,7 @@ func headline(page string) string {
 // TestNextBestSourceSurfaces takes sources out in each way, sees the next best in their place, and has
 // them back.
 func TestNextBestSourceSurfaces(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestSite(t, false)
 	if err := d.site.Ingest(t.Context(), "theses", func(yield func(site.Incoming, error) bool) {
 		yield(site.Incoming{ID: "copy.txt", Title: "A copy of it", Text: strings.Replace(folios, "morning", "evening", 1)}, nil)
 	}, func(site.Ingested) error { return nil }); err != nil {
@@ -211,7 +211,7 @@ func TestNextBestSourceSurfaces(t *testing.T) {
 // TestVerdictGoesStale: a verdict is of the figures on which it was given; somebody else signs it off, and
 // all of that stands in the report.
 func TestVerdictGoesStale(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	ada, bo := d.signedIn(t, "ada", store.RoleOfficer), d.signedIn(t, "bo", store.RoleOfficer)
 	d.finished(t, "one", "ada", thesis(t, 20_000, 10, 5))
 	rules := func(min string) {
@@ -285,7 +285,7 @@ func TestVerdictGoesStale(t *testing.T) {
 // TestSubmitterReadsNoLibrary: beside the own text a submitter sees the passages of a source and no more
 // of it.
 func TestSubmitterReadsNoLibrary(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	text := "A secret preface of the source. " + folios + " And a secret end of it."
 	if err := d.site.Ingest(t.Context(), "theses", func(yield func(site.Incoming, error) bool) {
 		yield(site.Incoming{ID: "s.txt", Title: "S", Text: text}, nil)

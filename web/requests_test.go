@@ -19,7 +19,7 @@ import (
 )
 
 // incoming puts a partner's request for the first words of the document into the store.
-func (d *desk) incoming(t testing.TB, id string, until time.Time) {
+func (d *testSite) incoming(t testing.TB, id string, until time.Time) {
 	t.Helper()
 	sum := sha256.Sum256([]byte(folios))
 	r := store.Disclosure{ID: id, Direction: store.DisclosureIn, Partner: "SOUTH", Job: concordat.JobID{1},
@@ -32,7 +32,7 @@ func (d *desk) incoming(t testing.TB, id string, until time.Time) {
 }
 
 // actions counts the lines of the audit by action.
-func (d *desk) actions(t *testing.T) map[string]int {
+func (d *testSite) actions(t *testing.T) map[string]int {
 	t.Helper()
 	lines, err := d.store.Audit(t.Context(), 0, 0)
 	if err != nil {
@@ -47,7 +47,7 @@ func (d *desk) actions(t *testing.T) map[string]int {
 
 // TestIncomingRequests: an officer sees who asks for which words of which document and why, and decides.
 func TestIncomingRequests(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	day := time.Now().Add(24 * time.Hour)
 	d.incoming(t, "one", day)
@@ -159,7 +159,7 @@ func atPartner() *report.Findings {
 
 // TestAskPartner: an officer asks a partner for the words of a passage, waits, and reads them.
 func TestAskPartner(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	d.partner.state.Store(concordat.DisclosurePending)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	d.finished(t, "one", "sue", atPartner())
@@ -232,7 +232,7 @@ func (p *program) json(method, path, body string, want int, out any) {
 
 // TestRequestsByProgram: all of that by the API.
 func TestRequestsByProgram(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	d.partner.state.Store(concordat.DisclosureRefused)
 	d.incoming(t, "one", time.Now().Add(time.Hour))
 	d.finished(t, "check", "sue", atPartner())

@@ -31,8 +31,8 @@ func bytesBelow(dir string) (n int64) {
 // TestRoomWhileFilesCome: the disk is looked at with every file and every MiB, so that uploads at the same time do not fill it.
 func TestRoomWhileFilesCome(t *testing.T) {
 	const most, senders = 4 << 20, 6
-	var d *desk
-	d = newDeskOf(t, true, func(o *web.Options) {
+	var d *testSite
+	d = newTestSiteOf(t, true, func(o *web.Options) {
 		o.MaxUpload = 8 << 20
 		o.Room = func() error {
 			if bytesBelow(filepath.Join(d.dir, "originals")) >= most {

@@ -16,7 +16,7 @@ import (
 func TestRootKeyFile(t *testing.T) {
 	var under []byte
 	var notes []store.AuditNote
-	d := newDeskOf(t, true, func(o *web.Options) {
+	d := newTestSiteOf(t, true, func(o *web.Options) {
 		a := *o.Admin
 		a.LockedRoot = func(_ context.Context, passphrase []byte, n ...store.AuditNote) ([]byte, error) {
 			under, notes = passphrase, append(notes, n...)
@@ -63,7 +63,7 @@ func TestRootKeyFile(t *testing.T) {
 // TestBatchBarred: where nothing of submissions is kept, no batch is taken.
 func TestBatchBarred(t *testing.T) {
 	text := strings.Repeat(folios+" ", 3)
-	d := newDeskOf(t, true, func(o *web.Options) { o.Policy.NoStore = true })
+	d := newTestSiteOf(t, true, func(o *web.Options) { o.Policy.NoStore = true })
 	d.signedIn(t, "olga", store.RoleOfficer).handBatch(http.StatusForbidden, nil, "a.txt", text, "b.txt", text)
 	all, err := d.store.Batches(t.Context(), nil, 0, 0)
 	if err != nil || len(all) != 0 {

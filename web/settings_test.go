@@ -52,7 +52,7 @@ func (s *settable) value(key string) string {
 // TestFirstPageNamesTheSite: the first page asks for the title, which stands on the next page and in the audit.
 func TestFirstPageNamesTheSite(t *testing.T) {
 	s := &settable{values: map[string]string{"site.title": ""}}
-	d := newDeskOf(t, true, s.use)
+	d := newTestSiteOf(t, true, s.use)
 	link, err := d.web.FirstLink(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func TestFirstPageNamesTheSite(t *testing.T) {
 // form, and what somebody else changed meanwhile stays.
 func TestSettingsAreChanged(t *testing.T) {
 	s := &settable{values: map[string]string{"site.title": "North", "check.short": "false"}}
-	d := newDeskOf(t, true, s.use)
+	d := newTestSiteOf(t, true, s.use)
 	ada, audrey := d.signedIn(t, "ada", store.RoleAdministrator), d.signedIn(t, "audrey", store.RoleAuditor)
 	if page := audrey.get("/admin/settings", http.StatusOK); strings.Contains(page, `name="value:`) {
 		t.Error("an auditor is shown a form")

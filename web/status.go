@@ -30,7 +30,7 @@ var refusals = []refusal{
 	{is[*http.MaxBytesError], http.StatusRequestEntityTooLarge, "large", "error.large"},
 	{tooLarge, http.StatusRequestEntityTooLarge, "large", "error.large"},
 	{is[*store.QuotaUsed], http.StatusTooManyRequests, "quota", "error.quota"},
-	{is[*people.Crowded], http.StatusTooManyRequests, "too_many", "error.open"},
+	{is[*people.TooManyOpen], http.StatusTooManyRequests, "too_many", "error.open"},
 	{is[*limit.TooMany], http.StatusTooManyRequests, "too_many", "error.often"},
 	{wraps(bounds.ErrSlow), http.StatusRequestTimeout, "slow", "wrong.form"},
 	{wraps(ErrNotShown), http.StatusForbidden, "refused", "error.notshown"},

@@ -15,11 +15,11 @@ import (
 // TestStatus: a page and the API answer each error with the same status, whatever wraps it, and a page has
 // words for it.
 func TestStatus(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	want := map[error]int{
 		concordat.ErrNotFound: 404, concordat.ErrRefused: 403, concordat.ErrDiskFull: 507, concordat.ErrChanged: 409,
 		concordat.ErrExists: 409, concordat.ErrInvalid: 400, concordat.ErrUnavailable: 503, concordat.ErrCorrupt: 500,
-		errors.New("some other"): 500, &people.Crowded{}: 429, &people.RuleError{Rule: people.RuleOwn}: 400,
+		errors.New("some other"): 500, &people.TooManyOpen{}: 429, &people.RuleError{Rule: people.RuleOwn}: 400,
 	}
 	all := web.Refusals()
 	for err := range want {

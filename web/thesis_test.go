@@ -146,7 +146,7 @@ func wordAt(text string, i int) int {
 }
 
 // finished keeps findings as those of a check that somebody handed in and that is done.
-func (d *desk) finished(t testing.TB, id concordat.TaskID, owner string, f *report.Findings) {
+func (d *testSite) finished(t testing.TB, id concordat.TaskID, owner string, f *report.Findings) {
 	t.Helper()
 	f.Task = id
 	data, err := json.Marshal(f)

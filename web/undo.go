@@ -117,8 +117,8 @@ func (c change) undoes() int {
 	return n
 }
 
-// told is one thing that somebody did to a check, as a notice says it.
-type told struct {
+// notice is one thing that somebody did to a check, as a notice says it.
+type notice struct {
 	Task     concordat.TaskID
 	By       string // empty: the visitor
 	Key      string // of the message
@@ -130,7 +130,7 @@ type told struct {
 
 // notices are the messages of a page.
 type notices struct {
-	Told   []told
+	Told   []notice
 	Latest int // number of the latest note or change that they know; 0: not said
 }
 
@@ -138,8 +138,8 @@ type notices struct {
 func (p *checkPage) Notices() notices { return notices{Told: p.Told} }
 
 // tell says a change of the rules, with the scores before and after it.
-func (w reportPages) tell(ctx context.Context, v *Visitor, id concordat.TaskID, c change, rep *report.Report) told {
-	one := told{Task: id, Key: "change." + c.Action, Subject: subjectOf(rep, c.Action, c.Subject)}
+func (w reportPages) tell(ctx context.Context, v *Visitor, id concordat.TaskID, c change, rep *report.Report) notice {
+	one := notice{Task: id, Key: "change." + c.Action, Subject: subjectOf(rep, c.Action, c.Subject)}
 	if c.By != v.Name {
 		one.By = c.By
 	} else if c.MayUndo() {
@@ -197,27 +197,27 @@ func subjectOf(rep *report.Report, action, subject string) string {
 }
 
 // changed returns what the page says of the change after which it is shown.
-func (w reportPages) changed(r *http.Request, v *Visitor, p *checkPage) []told {
+func (w reportPages) changed(r *http.Request, v *Visitor, p *checkPage) []notice {
 	seq, err := strconv.Atoi(r.URL.Query().Get("changed"))
 	if err != nil || p.Review == nil {
 		return nil
 	}
 	for _, c := range p.Review.Log {
 		if c.Seq == seq {
-			return []told{w.tell(r.Context(), v, p.ID, c, p.Report)}
+			return []notice{w.tell(r.Context(), v, p.ID, c, p.Report)}
 		}
 	}
 	for _, n := range p.Review.Handling {
 		if n.Seq == seq {
-			return []told{tellHandling(v, p.ID, n)}
+			return []notice{tellHandling(v, p.ID, n)}
 		}
 	}
 	return nil
 }
 
 // tellHandling says what somebody did with a case.
-func tellHandling(v *Visitor, id concordat.TaskID, n store.Review) told {
-	one := told{Task: id, Key: "told." + string(n.Kind), Subject: n.Text}
+func tellHandling(v *Visitor, id concordat.TaskID, n store.Review) notice {
+	one := notice{Task: id, Key: "told." + string(n.Kind), Subject: n.Text}
 	if n.Text == "" && n.Kind != store.ReviewEdited && n.Kind != store.ReviewRemoved {
 		one.Key += ".none"
 	}
@@ -239,7 +239,7 @@ func (w reportPages) changesPart(rw http.ResponseWriter, r *http.Request, v *Vis
 	after, _ := strconv.Atoi(r.URL.Query().Get("after")) // nonsense: everything
 	var out template.HTML
 	if p.Review != nil {
-		var all []told
+		var all []notice
 		for _, c := range p.Review.Log {
 			if c.Seq > after && c.By != v.Name {
 				all = append(all, w.tell(r.Context(), v, p.ID, c, p.Report))
@@ -247,7 +247,7 @@ func (w reportPages) changesPart(rw http.ResponseWriter, r *http.Request, v *Vis
 		}
 		for _, n := range p.Review.Notes {
 			if n.Seq > after && n.By != v.Name {
-				all = append(all, told{Task: p.ID, By: n.By, Key: "told." + string(n.Kind), Subject: shortened(n.Text)})
+				all = append(all, notice{Task: p.ID, By: n.By, Key: "told." + string(n.Kind), Subject: shortened(n.Text)})
 			}
 		}
 		for _, n := range p.Review.Handling {

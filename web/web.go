@@ -118,7 +118,7 @@ type Web struct {
 	throttle limit.Throttle
 	hashing  *passwords.Hasher // of passwords
 	Calls    limit.Limiter     // of the API, by token or address, in a minute
-	streams  limit.Crowd       // events that are being followed
+	streams  limit.Streams     // events that are being followed
 	access   []access
 	over     chan struct{} // closed when streams are to end
 	endOnce  sync.Once

@@ -36,8 +36,8 @@ import (
 
 const folios = "The reading room of the old library kept its shutters closed until noon, because the paper of the folios had begun to fade in the morning light."
 
-// desk is a site with its pages on a loopback server.
-type desk struct {
+// testSite is a site with its pages on a loopback server.
+type testSite struct {
 	*httptest.Server
 	web        *web.Web
 	site       *site.Site
@@ -50,11 +50,11 @@ type desk struct {
 	dir        string
 }
 
-// newDesk makes a site with one library of one document, whose queue runs unless idle.
-func newDesk(t testing.TB, idle bool) *desk { return newDeskOf(t, idle, nil) }
+// newTestSite makes a site with one library of one document, whose queue runs unless idle.
+func newTestSite(t testing.TB, idle bool) *testSite { return newTestSiteOf(t, idle, nil) }
 
-// newDeskOf is newDesk with other options of the pages.
-func newDeskOf(t testing.TB, idle bool, change func(*web.Options)) *desk {
+// newTestSiteOf is newTestSite with other options of the pages.
+func newTestSiteOf(t testing.TB, idle bool, change func(*web.Options)) *testSite {
 	t.Helper()
 	dir := t.TempDir()
 	ctx := t.Context()
@@ -153,7 +153,7 @@ func newDeskOf(t testing.TB, idle bool, change func(*web.Options)) *desk {
 		t.Fatal(err)
 	}
 	api.Add(w, nil)
-	d := &desk{httptest.NewServer(w), w, s, db, q, batches, unsignable, full, partner, dir}
+	d := &testSite{httptest.NewServer(w), w, s, db, q, batches, unsignable, full, partner, dir}
 	ctx, cancel := context.WithCancel(ctx)
 	ran := make(chan error, 1)
 	go func() {
@@ -184,7 +184,7 @@ type person struct {
 	base string
 }
 
-func (d *desk) person(t *testing.T) *person {
+func (d *testSite) person(t *testing.T) *person {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +193,7 @@ func (d *desk) person(t *testing.T) *person {
 }
 
 // signedIn makes an account with the role and signs it in.
-func (d *desk) signedIn(t *testing.T, name string, role store.Role) *person {
+func (d *testSite) signedIn(t *testing.T, name string, role store.Role) *person {
 	t.Helper()
 	p := d.person(t)
 	ctx := t.Context()
@@ -289,7 +289,7 @@ func (p *person) upload(want int, fields url.Values, files ...string) string {
 }
 
 // await waits until all tasks have ended and returns the ids by title.
-func (d *desk) await(t *testing.T) map[string]concordat.TaskID {
+func (d *testSite) await(t *testing.T) map[string]concordat.TaskID {
 	t.Helper()
 	tasks, err := d.store.Tasks(t.Context(), 0, 0)
 	if err != nil {
@@ -315,7 +315,7 @@ func (d *desk) await(t *testing.T) map[string]concordat.TaskID {
 
 // TestFirst makes the first administrator by the link of the first start, signs out and in.
 func TestFirst(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	p := d.person(t)
 	link, err := d.web.FirstLink(t.Context())
 	if err != nil {
@@ -357,7 +357,7 @@ func TestFirst(t *testing.T) {
 
 // TestNextStaysHere: the page after signing in is one of this site.
 func TestNextStaysHere(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	p.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	for next, want := range map[string]string{"/libraries?a=b": "/libraries?a=b", "": "/checks", "https://evil.example/": "/checks",
@@ -377,7 +377,7 @@ func TestNextStaysHere(t *testing.T) {
 
 // TestCheck hands in files and a text, and reads what came of them.
 func TestCheck(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestSite(t, false)
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	p.upload(http.StatusBadRequest, nil)
 	p.upload(http.StatusBadRequest, url.Values{"template": {"none such"}}, "a.txt", "text")
@@ -435,7 +435,7 @@ func TestCheck(t *testing.T) {
 
 // TestQueueIsExplained shows the position of what waits, and cancels it.
 func TestQueueIsExplained(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	p.upload(http.StatusOK, nil, "one.txt", "one", "two.txt", "two")
 	tasks, err := d.store.Tasks(t.Context(), 0, 0)
@@ -459,7 +459,7 @@ func TestQueueIsExplained(t *testing.T) {
 
 // TestEvents follows a check as it goes on.
 func TestEvents(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	p.upload(http.StatusOK, nil, "one.txt", folios)
 	tasks, err := d.store.Tasks(t.Context(), 0, 0)
@@ -494,7 +494,7 @@ func TestEvents(t *testing.T) {
 
 // TestAccess tries every route as every role, and as somebody who has a report of another.
 func TestAccess(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	officer := d.signedIn(t, "olga", store.RoleOfficer)
 	officer.upload(http.StatusOK, nil, "one.txt", "one")
 	tasks, err := d.store.Tasks(t.Context(), 0, 0)
@@ -557,7 +557,7 @@ func TestAccess(t *testing.T) {
 // TestReview takes a source and a passage out and in again, undoes, and gives a verdict that another
 // signs off.
 func TestReview(t *testing.T) {
-	d := newDesk(t, false)
+	d := newTestSite(t, false)
 	ada, bo := d.signedIn(t, "ada", store.RoleOfficer), d.signedIn(t, "bo", store.RoleOfficer)
 	ada.upload(http.StatusOK, nil, "essay.txt", folios+" And here is a sentence of my own, which nobody has written before in this place.")
 	id := "/checks/" + string(d.await(t)["essay.txt"])
@@ -621,7 +621,7 @@ func TestReview(t *testing.T) {
 
 // TestPartnersAreChosen: what a partner would learn is said before, and only partners can be chosen.
 func TestPartnersAreChosen(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	page := p.get("/checks/new", http.StatusOK)
 	for _, want := range []string{"South &lt;Site&gt;", "words that both have, on request", "has not listed its libraries yet",
@@ -643,7 +643,7 @@ func TestPartnersAreChosen(t *testing.T) {
 
 // TestPeople adds a person, who chooses a password by the link, and disables them.
 func TestPeople(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	admin := d.signedIn(t, "adam", store.RoleAdministrator)
 	page := admin.post("/people", http.StatusOK, url.Values{"name": {"bo <b>"}, "title": {"Bo"}, "role": {"submitter"}})
 	admin.post("/people", http.StatusConflict, url.Values{"name": {"bo <b>"}, "role": {"submitter"}})
@@ -671,7 +671,7 @@ func TestPeople(t *testing.T) {
 
 // TestOtherPagesCannotAct: a request that another page makes a browser send changes nothing.
 func TestOtherPagesCannotAct(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	for _, header := range [][2]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "https://evil.example"}} {
 		r := p.request(http.MethodPost, "/logout", nil)

@@ -23,7 +23,7 @@ var (
 // TestWholePages: each page is shown whole or not at all. Where a table of the store cannot be read, whoever opens a page
 // that needs it is told that something went wrong; nobody sees less and takes it for all there is.
 func TestWholePages(t *testing.T) {
-	d := newDesk(t, true)
+	d := newTestSite(t, true)
 	d.finished(t, "case-1", "adam", thesis(t, 20_000, 10, 3))
 	d.incoming(t, "one", time.Now().Add(time.Hour))
 	adam := d.signedIn(t, "adam", store.RoleAdministrator)

@@ -61,14 +61,14 @@ func newPlace(t *testing.T, id string) place {
 	return p
 }
 
-// keeperOf answers members as the serving process does.
-type keeperOf struct {
+// epochsOf answers members as the serving process does.
+type epochsOf struct {
 	db *store.DB
 	r  *partners.Roster
 }
 
-func (k keeperOf) Scheme(concordat.Epoch) (concordat.Scheme, bool) { return "", false }
-func (k keeperOf) Grant(ctx context.Context, to concordat.SiteID, f concordat.FederationID) ([]byte, error) {
+func (k epochsOf) Scheme(concordat.Epoch) (concordat.Scheme, bool) { return "", false }
+func (k epochsOf) Grant(ctx context.Context, to concordat.SiteID, f concordat.FederationID) ([]byte, error) {
 	// Commands change the keystore in this process while the server holds an identity.
 	id, _ := k.r.Self()
 	return partners.Grant(ctx, k.db, id, to, f)
@@ -113,7 +113,7 @@ func (p place) listen() (reload func()) {
 		t.Fatal(err)
 	}
 	id, _ := r.Self()
-	s := federation.NewServer(r, o.Answers, keeperOf{o.Store, r}, replays, id.LocalKey("order of sentences"),
+	s := federation.NewServer(r, o.Answers, epochsOf{o.Store, r}, replays, id.LocalKey("order of sentences"),
 		federation.ServerOptions{Registrar: r, Journal: r})
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)

@@ -107,9 +107,9 @@ func (c *coder) documentAnswer(d *concordat.DocumentAnswer) {
 	c.bytes(d.Handle[:])
 	c.num(&d.Library, 2, maxLibraries)
 	c.num(&d.Matches, 4, math.MaxInt32)
-	c.prose(&d.Title, maxTitle)
-	c.prose(&d.Author, maxTitle)
-	c.prose(&d.Contact, maxTitle)
+	c.displayText(&d.Title, maxTitle)
+	c.displayText(&d.Author, maxTitle)
+	c.displayText(&d.Contact, maxTitle)
 	c.time(&d.Date)
 	enum(c, &d.Outline, outlines)
 }

@@ -236,16 +236,16 @@ func name[S ~string](c *coder, s *S, least int) {
 	chars(c, s, n)
 }
 
-// exact codes a text of up to most bytes under a length of four, unchanged.
+// exact codes a text of up to limit bytes under a length of four, unchanged.
 func (c *coder) exact(s *string, most int) {
 	n := len(*s)
 	c.num(&n, 4, most)
 	chars(c, s, n)
 }
 
-// prose codes a text for people of up to most bytes (at most 65,535) under a length of two. Writing cuts
+// displayText codes a text for people of up to limit bytes (at most 65,535) under a length of two. Writing cuts
 // what is longer and replaces what is no UTF-8: an odd title must not cost the whole answer.
-func (c *coder) prose(s *string, most int) {
+func (c *coder) displayText(s *string, most int) {
 	if !c.reading {
 		p := clip(strings.ToValidUTF8(*s, "\uFFFD"), most)
 		s = &p
@@ -282,7 +282,7 @@ func clip(s string, most int) string {
 	return s[:most]
 }
 
-// blob codes up to most bytes under a length of width bytes; read back, an empty one is nil.
+// blob codes up to limit bytes under a length of width bytes; read back, an empty one is nil.
 func (c *coder) blob(p *[]byte, width, most int) {
 	n := len(*p)
 	c.num(&n, width, most)
@@ -402,7 +402,7 @@ func (c *coder) refusal(r **concordat.Refusal) {
 		}
 	}
 	enum(c, &v.Reason, reasons)
-	c.prose(&v.Words, maxWords)
+	c.displayText(&v.Words, maxWords)
 	c.time(&v.Retry)
 	if !c.reading {
 		return

@@ -42,8 +42,8 @@ func (c *coder) catalogue(v *concordat.Catalogue) {
 
 func (c *coder) openLibrary(l *concordat.OpenLibrary) {
 	name(c, &l.ID, 1)
-	c.prose(&l.Title, maxTitle)
-	c.prose(&l.Description, maxDescription)
+	c.displayText(&l.Title, maxTitle)
+	c.displayText(&l.Description, maxDescription)
 	c.num(&l.Documents, 4, math.MaxInt32)
 	enum(c, &l.Level, levels)
 	enum(c, &l.Outline, outlines)
@@ -102,9 +102,9 @@ func (c *coder) shipment(s *concordat.Shipment) {
 	list(c, &s.Documents, 4, 0, math.MaxInt32, 35, func(d *concordat.ShippedDocument) {
 		c.bytes(d.Handle[:])
 		c.fate(d)
-		c.prose(&d.Title, maxTitle)
-		c.prose(&d.Author, maxTitle)
-		c.prose(&d.Contact, maxTitle)
+		c.displayText(&d.Title, maxTitle)
+		c.displayText(&d.Author, maxTitle)
+		c.displayText(&d.Contact, maxTitle)
 		c.time(&d.Date)
 		list(c, &d.Sentences, 4, 0, math.MaxInt32, concordat.FingerprintBytes+4, func(t *concordat.ShippedSentence) {
 			c.fingerprint(&t.Fingerprint)

@@ -27,7 +27,7 @@ func (c *coder) notice(n *concordat.Notice) {
 	if c.reading && alert {
 		n.Answer = &t
 	}
-	c.prose(&n.Words, maxWords)
+	c.displayText(&n.Words, maxWords)
 	c.time(&n.At)
 }
 

@@ -24,8 +24,8 @@ func (c *coder) revealAsk(a *concordat.RevealAsk) {
 		c.span(&p.Span)
 		c.exact(&p.Text, maxPassage)
 	})
-	c.prose(&a.Reason, maxReason)
-	c.prose(&a.Contact, maxTitle)
+	c.displayText(&a.Reason, maxReason)
+	c.displayText(&a.Contact, maxTitle)
 }
 
 // AppendRevealAsk appends the payload of a.
@@ -45,7 +45,7 @@ func ParseRevealAsk(b []byte) (*concordat.RevealAsk, error) {
 func (c *coder) revealed(r *concordat.Revealed) {
 	c.payload(1)
 	enum(c, &r.State, states)
-	c.prose(&r.Words, maxWords)
+	c.displayText(&r.Words, maxWords)
 	c.time(&r.Until)
 	list(c, &r.Passages, 2, 0, maxPicked, 8, func(p *concordat.RevealedPassage) {
 		list(c, &p.Shared, 4, 0, math.MaxInt32, 8, c.span)

@@ -24,12 +24,12 @@ var Epoch = concordat.Epoch{Federation: "test", Number: 1}
 type Site struct {
 	ID       concordat.SiteID
 	Roster   *Roster
-	Keeper   *Keeper
+	Epochs   *Epochs
 	URL      string
 	Order    [32]byte
 	Replays  string // path of the file
 	Options  federation.ServerOptions
-	keeper   federation.Keeper
+	epochs   federation.Epochs
 	answerer *switchboard
 	listener net.Listener
 	stop     func()
@@ -109,10 +109,10 @@ func NewSite(t testing.TB, scheme concordat.Scheme) *Site {
 	}
 	t.Cleanup(func() { _ = l.Close() })
 	s := &Site{
-		URL: "https://" + l.Addr().String(), Keeper: &Keeper{schemes: map[concordat.Epoch]concordat.Scheme{Epoch: scheme}},
+		URL: "https://" + l.Addr().String(), Epochs: &Epochs{schemes: map[concordat.Epoch]concordat.Scheme{Epoch: scheme}},
 		Replays: filepath.Join(t.TempDir(), "replays"), answerer: &switchboard{}, listener: l, clients: map[crypto.SiteID]*federation.Client{},
 	}
-	s.Roster, s.keeper = NewRoster(t, s.URL), s.Keeper
+	s.Roster, s.epochs = NewRoster(t, s.URL), s.Epochs
 	id, _ := s.Roster.Self()
 	s.ID = concordat.SiteID(id.Site().String())
 	fill(t, s.Order[:])
@@ -123,13 +123,13 @@ func NewSite(t testing.TB, scheme concordat.Scheme) *Site {
 	return s
 }
 
-// Serve returns the site as served with a Keeper of its own and an answerer, at a new address.
-func Serve(t testing.TB, s *Site, k federation.Keeper, a concordat.Answerer, o federation.ServerOptions) *Site {
+// Serve returns the site as served with Epochs of its own and an answerer, at a new address.
+func Serve(t testing.TB, s *Site, k federation.Epochs, a concordat.Answerer, o federation.ServerOptions) *Site {
 	t.Helper()
 	v := NewSite(t, "")
 	id, _ := s.Roster.Self()
 	s.Roster.Use(t, id, v.URL)
-	v.ID, v.Roster, v.keeper, v.Options = s.ID, s.Roster, k, o
+	v.ID, v.Roster, v.epochs, v.Options = s.ID, s.Roster, k, o
 	v.Answer(a)
 	v.Start(t)
 	return v
@@ -151,7 +151,7 @@ func (s *Site) Start(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := federation.NewServer(s.Roster, s.answerer, s.keeper, replays, s.Order, s.Options)
+	server := federation.NewServer(s.Roster, s.answerer, s.epochs, replays, s.Order, s.Options)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -294,17 +294,17 @@ func (r *Roster) Set(m federation.Member) {
 	r.members[m.Site] = m
 }
 
-// Keeper is a federation.Keeper in memory.
-type Keeper struct {
+// Epochs is a federation.Epochs in memory.
+type Epochs struct {
 	mu      sync.Mutex
 	schemes map[concordat.Epoch]concordat.Scheme
 	grants  map[concordat.SiteID][]byte
 }
 
-var _ federation.Keeper = (*Keeper)(nil)
+var _ federation.Epochs = (*Epochs)(nil)
 
 // Serve lets the site serve the epoch with the scheme; an empty scheme ends that.
-func (k *Keeper) Serve(e concordat.Epoch, s concordat.Scheme) {
+func (k *Epochs) Serve(e concordat.Epoch, s concordat.Scheme) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.schemes[e] = s; s == "" {
@@ -312,8 +312,8 @@ func (k *Keeper) Serve(e concordat.Epoch, s concordat.Scheme) {
 	}
 }
 
-// Scheme implements federation.Keeper.
-func (k *Keeper) Scheme(e concordat.Epoch) (concordat.Scheme, bool) {
+// Scheme implements federation.Epochs.
+func (k *Epochs) Scheme(e concordat.Epoch) (concordat.Scheme, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s, ok := k.schemes[e]
@@ -321,7 +321,7 @@ func (k *Keeper) Scheme(e concordat.Epoch) (concordat.Scheme, bool) {
 }
 
 // Give lets a member have the bytes of a grant; nil takes it back.
-func (k *Keeper) Give(to concordat.SiteID, grant []byte) {
+func (k *Epochs) Give(to concordat.SiteID, grant []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.grants == nil {
@@ -330,8 +330,8 @@ func (k *Keeper) Give(to concordat.SiteID, grant []byte) {
 	k.grants[to] = grant
 }
 
-// Grant implements federation.Keeper.
-func (k *Keeper) Grant(_ context.Context, to concordat.SiteID, _ concordat.FederationID) ([]byte, error) {
+// Grant implements federation.Epochs.
+func (k *Epochs) Grant(_ context.Context, to concordat.SiteID, _ concordat.FederationID) ([]byte, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if g := k.grants[to]; g != nil {

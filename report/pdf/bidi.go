@@ -71,7 +71,7 @@ func (d *doc) shape(ps []piece) []piece {
 		p := ps[i]
 		r, f := letter(i)
 		next, g := letter(i + 1)
-		if ligature := lamAlef[next]; r == lam && ligature != 0 && ps[i+1].look == p.look && len(p.raw) == utf8.RuneLen(r) {
+		if ligature := lamAlef[next]; r == lam && ligature != 0 && ps[i+1].style == p.style && len(p.raw) == utf8.RuneLen(r) {
 			if joined {
 				ligature++
 			}
@@ -101,10 +101,10 @@ func (d *doc) shape(ps []piece) []piece {
 func (d *doc) reform(p *piece, form rune, marks string) {
 	for _, f := range d.faces {
 		if w, ok := f.width(form); ok && f == p.face {
-			p.text, p.width = string(form)+marks, w*p.look.size/1000
+			p.text, p.width = string(form)+marks, w*p.style.size/1000
 			for _, m := range marks {
 				if w, ok := f.width(m); ok {
-					p.width += w * p.look.size / 1000
+					p.width += w * p.style.size / 1000
 				}
 			}
 			return
@@ -183,7 +183,7 @@ func within(mark, digit string) bool {
 // direction is the base level of a paragraph: that of its first strong letter (rule P2), where it is
 // somebody's wording; the report's own words run from left to right.
 func direction(ps []piece) int {
-	if len(ps) == 0 || ps[0].look == nil || !ps[0].look.wording {
+	if len(ps) == 0 || ps[0].style == nil || !ps[0].style.wording {
 		return 0
 	}
 	for _, p := range ps {
@@ -248,7 +248,7 @@ func (d *doc) turn(line []piece, x, y, h float64) {
 			continue
 		}
 		j := i + 1
-		for !p.escape && j < len(line) && !line[j].newRow && !line[j].escape && line[j].look == p.look && line[j].face == p.face &&
+		for !p.escape && j < len(line) && !line[j].newRow && !line[j].escape && line[j].style == p.style && line[j].face == p.face &&
 			line[j].level == p.level {
 			j++
 		}

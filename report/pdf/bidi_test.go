@@ -13,7 +13,7 @@ func seen(t *testing.T, s string) string {
 		t.Fatal(err)
 	}
 	d := &doc{faces: fs}
-	ps := d.pieces([]run{{s, look{size: 10, wording: true}}})
+	ps := d.pieces([]run{{s, textStyle{size: 10, wording: true}}})
 	line := lines(ps, 10_000)[0]
 	var b strings.Builder
 	for _, i := range order(line) {

@@ -109,7 +109,7 @@ func FuzzLines(f *testing.F) {
 					want.WriteByte('\n')
 				case r == '\t':
 					want.WriteByte(' ')
-				case !d.piece(r, &look{size: 1}).escape:
+				case !d.piece(r, &textStyle{size: 1}).escape:
 					want.WriteRune(r)
 				default:
 					want.WriteString(escape(r))

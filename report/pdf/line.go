@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// look is how a piece of text is drawn.
-type look struct {
+// textStyle is how a piece of text is drawn.
+type textStyle struct {
 	size  float64 // points
 	grey  bool    // surroundings and remarks
 	bold  bool    // drawn with an outline: neither font has a bold form here
@@ -18,16 +18,16 @@ type look struct {
 	wording bool
 }
 
-// run is text of one look.
+// run is text of one style.
 type run struct {
 	text string
-	look
+	textStyle
 }
 
 // piece is an unbreakable unit: one letter with the marks on it, or an escape.
 type piece struct {
 	text   string
-	look   *look
+	style  *textStyle
 	face   *face
 	width  float64 // points
 	escape bool    // stands for a character that cannot be drawn: boxed
@@ -96,7 +96,7 @@ func (d *doc) pieces(runs []run) []piece {
 	var out []piece
 	last := ' '
 	for i := range runs {
-		l := &runs[i].look
+		l := &runs[i].textStyle
 		for _, r := range runs[i].text {
 			switch {
 			case r == '\r':
@@ -110,7 +110,7 @@ func (d *doc) pieces(runs []run) []piece {
 			p := d.piece(r, l)
 			p.begins = !p.space && mayBreak(last, r, p.escape)
 			if n := len(out); n > 0 && unicode.In(r, unicode.Mn) && !p.escape && !out[n-1].newRow && !out[n-1].escape &&
-				out[n-1].face == p.face && out[n-1].look == l {
+				out[n-1].face == p.face && out[n-1].style == l {
 				out[n-1].text += p.text
 				out[n-1].raw += p.raw
 				out[n-1].width += p.width
@@ -136,17 +136,17 @@ func mayBreak(before, r rune, escaped bool) bool {
 	return wide(before) || wide(r)
 }
 
-func (d *doc) piece(r rune, l *look) piece {
+func (d *doc) piece(r rune, l *textStyle) piece {
 	if drawn(r) {
 		for _, f := range d.faces {
 			if w, ok := f.width(r); ok {
-				return piece{text: string(r), raw: string(r), look: l, face: f, width: w * l.size / 1000, space: unicode.IsSpace(r),
+				return piece{text: string(r), raw: string(r), style: l, face: f, width: w * l.size / 1000, space: unicode.IsSpace(r),
 					turned: turned(r), digit: unicode.IsDigit(r), letter: unicode.IsLetter(r) && !turned(r)}
 			}
 		}
 	}
 	s := escape(r)
-	p := piece{text: s, raw: s, look: l, face: d.faces[0], escape: true, letter: true}
+	p := piece{text: s, raw: s, style: l, face: d.faces[0], escape: true, letter: true}
 	for _, c := range s {
 		w, _ := p.face.width(c)
 		p.width += w * l.size / 1000
@@ -236,7 +236,7 @@ func (d *doc) draw(line []piece, x, y, h float64) {
 			continue
 		}
 		j, w, text := i+1, p.width, p.text
-		for !p.escape && j < len(line) && !line[j].newRow && !line[j].escape && line[j].look == p.look && line[j].face == p.face {
+		for !p.escape && j < len(line) && !line[j].newRow && !line[j].escape && line[j].style == p.style && line[j].face == p.face {
 			w += line[j].width
 			text += line[j].text
 			j++
@@ -247,10 +247,10 @@ func (d *doc) draw(line []piece, x, y, h float64) {
 	}
 }
 
-// segment draws text of one look and font.
+// segment draws text of one style and font.
 func (d *doc) segment(p piece, text string, x, y, w, h, base float64) {
 	f := d.f
-	l := p.look
+	l := p.style
 	if l.apart {
 		f.SetFillColor(222, 222, 222)
 		f.Rect(x, y+h*0.06, w, h*0.88, "F")

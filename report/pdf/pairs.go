@@ -17,7 +17,7 @@ func (d *doc) passages() {
 		return
 	}
 	before, after, _ := strings.Cut(d.in.Say("The checked text stands on the left, the source on the right. Words that the other side does not hold are {mark}; grey text is the surroundings."), "{mark}")
-	d.para(margin, textWidth, faint(before), run{d.in.Say("underlined and shaded"), look{size: sizeSmall, grey: true, apart: true}},
+	d.para(margin, textWidth, faint(before), run{d.in.Say("underlined and shaded"), textStyle{size: sizeSmall, grey: true, apart: true}},
 		faint(after))
 	d.y += 4
 	for i := range d.r.Evidence {
@@ -35,7 +35,7 @@ func (d *doc) evidence(i int) {
 	d.y += 6
 	d.bookmark(title+": "+shorten(e.Span.In(d.full), 40), 1)
 	d.as("H3", func() {
-		d.para(margin, textWidth, run{title, look{size: sizeText + 1, bold: true}}, faint("  "+d.about(e)))
+		d.para(margin, textWidth, run{title, textStyle{size: sizeText + 1, bold: true}}, faint("  "+d.about(e)))
 	})
 	k := 0
 	for ; k < len(e.Sources) && k < maxSources && d.left > 0; k++ {
@@ -237,5 +237,5 @@ func differs(s string) []run {
 	}
 	b := strings.LastIndexFunc(s, word)
 	_, n := utf8.DecodeRuneInString(s[b:])
-	return []run{body(s[:a]), {s[a : b+n], look{size: sizeText, apart: true}}, body(s[b+n:])}
+	return []run{body(s[:a]), {s[a : b+n], textStyle{size: sizeText, apart: true}}, body(s[b+n:])}
 }

@@ -20,9 +20,11 @@ func (d *doc) time(t time.Time) string {
 // front says what the report is of.
 func (d *doc) front() {
 	d.bookmark(d.in.Say("Result"), 0)
-	d.para(margin, textWidth, run{"Concordat · " + d.in.Say("similarity report"), look{size: sizeText, grey: true}})
+	d.para(margin, textWidth, run{"Concordat · " + d.in.Say("similarity report"), textStyle{size: sizeText, grey: true}})
 	d.y += 4
-	d.as("H1", func() { d.para(margin, textWidth, run{d.title(), look{size: sizeTitle, bold: true, wording: true}}) })
+	d.as("H1", func() {
+		d.para(margin, textWidth, run{d.title(), textStyle{size: sizeTitle, bold: true, wording: true}})
+	})
 	d.y += 6
 	r := d.r
 	facts := [][2]string{{"Site", d.o.Site}, {"Document", string(r.Submission.ID)}, {"Made", d.time(r.Made)},
@@ -40,7 +42,7 @@ func (d *doc) facts(facts [][2]string) {
 		}
 		li := d.at.last("L").child("LI")
 		d.columns(sizeText, []float64{margin, margin + 110}, [][][]piece{
-			lines(d.pieces([]run{{d.in.Say(f[0]), look{size: sizeText, grey: true}}}), 104),
+			lines(d.pieces([]run{{d.in.Say(f[0]), textStyle{size: sizeText, grey: true}}}), 104),
 			lines(d.pieces([]run{body(f[1])}), textWidth-110)}, []*element{li.child("Lbl"), li.child("LBody")})
 	}
 	d.y += 4
@@ -54,7 +56,7 @@ func (d *doc) result() {
 	if s.Measured() {
 		big = report.Percent(s.Covered)
 	}
-	d.para(margin, textWidth, run{big, look{size: 30, bold: true}})
+	d.para(margin, textWidth, run{big, textStyle{size: 30, bold: true}})
 	d.y += 2
 	d.para(margin, textWidth, strong(d.r.Headline()))
 	d.y += 2

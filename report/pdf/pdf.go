@@ -230,11 +230,11 @@ func (d *doc) para(x, w float64, runs ...run) {
 }
 
 // text writes a paragraph of the usual look.
-func (d *doc) text(s string) { d.para(margin, textWidth, run{s, look{size: sizeText}}) }
+func (d *doc) text(s string) { d.para(margin, textWidth, run{s, textStyle{size: sizeText}}) }
 
 // note writes a remark of the report's own.
 func (d *doc) note(english string) {
-	d.para(margin, textWidth, run{d.in.Say(english), look{size: sizeSmall, grey: true}})
+	d.para(margin, textWidth, run{d.in.Say(english), textStyle{size: sizeSmall, grey: true}})
 	d.y += 3
 }
 
@@ -243,15 +243,15 @@ func (d *doc) item(runs ...run) {
 	d.room(sizeText * leading)
 	li := d.at.last("L").child("LI")
 	d.mark(li.child("Lbl"), func() {
-		d.draw(lines(d.pieces([]run{{"•", look{size: sizeText}}}), 20)[0], margin+2, d.y, sizeText*leading)
+		d.draw(lines(d.pieces([]run{{"•", textStyle{size: sizeText}}}), 20)[0], margin+2, d.y, sizeText*leading)
 	})
 	d.within(li.child("LBody"), func() { d.para(margin+14, textWidth-14, runs...) })
 	d.y += 2
 }
 
-func body(s string) run   { return run{s, look{size: sizeText}} }
-func strong(s string) run { return run{s, look{size: sizeText, bold: true}} }
-func faint(s string) run  { return run{s, look{size: sizeSmall, grey: true}} }
+func body(s string) run   { return run{s, textStyle{size: sizeText}} }
+func strong(s string) run { return run{s, textStyle{size: sizeText, bold: true}} }
+func faint(s string) run  { return run{s, textStyle{size: sizeSmall, grey: true}} }
 
 // heading begins a part of the report, with a bookmark.
 func (d *doc) heading(english string) {
@@ -262,7 +262,7 @@ func (d *doc) heading(english string) {
 	}
 	d.bookmark(s, 0)
 	d.parted = true
-	d.as("H2", func() { d.para(margin, textWidth, run{s, look{size: sizeHeading, bold: true}}) })
+	d.as("H2", func() { d.para(margin, textWidth, run{s, textStyle{size: sizeHeading, bold: true}}) })
 	d.rule(0.6, margin, d.y+1, pageWidth-margin, d.y+1)
 	d.y += 7
 }
@@ -275,7 +275,7 @@ func (d *doc) sub(s string) {
 	if !d.parted {
 		level = "H2" // what stands right below the title
 	}
-	d.as(level, func() { d.para(margin, textWidth, run{s, look{size: sizeText + 1, bold: true}}) })
+	d.as(level, func() { d.para(margin, textWidth, run{s, textStyle{size: sizeText + 1, bold: true}}) })
 	d.y += 2
 }
 
@@ -307,7 +307,7 @@ func (d *doc) table(caption string, shares []float64, head []string, rows [][]st
 			tr = table.child("TR")
 		}
 		for i, c := range cells {
-			cols[i] = lines(d.pieces([]run{{c, look{size: sizeSmall, bold: bold}}}), ws[i])
+			cols[i] = lines(d.pieces([]run{{c, textStyle{size: sizeSmall, bold: bold}}}), ws[i])
 			if !repeated {
 				at[i] = tr.child(kind)
 			}

@@ -217,8 +217,8 @@ func (a *Attempt) Right() {
 	a.t.forget(a.bounds[0].key)
 }
 
-// Crowd bounds what one account does at the same time. Its zero value is ready; it is safe for concurrent use.
-type Crowd struct {
+// Streams bound what one account does at the same time. Its zero value is ready; it is safe for concurrent use.
+type Streams struct {
 	mu sync.Mutex // guards by
 	by map[string]int
 }
@@ -226,7 +226,7 @@ type Crowd struct {
 // maxStreams is how many pages of one account follow their checks: each holds a connection.
 const maxStreams = 20
 
-func (c *Crowd) Enter(name string) error {
+func (c *Streams) Enter(name string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.by[name] >= maxStreams {
@@ -239,7 +239,7 @@ func (c *Crowd) Enter(name string) error {
 	return nil
 }
 
-func (c *Crowd) Leave(name string) {
+func (c *Streams) Leave(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.by[name]--; c.by[name] <= 0 {

@@ -116,9 +116,9 @@ func TestThrottle(t *testing.T) {
 	}
 }
 
-// TestCrowd: one account follows at most 20 checks at a time, and another one as many.
-func TestCrowd(t *testing.T) {
-	var c Crowd
+// TestStreams: one account follows at most 20 checks at a time, and another one as many.
+func TestStreams(t *testing.T) {
+	var c Streams
 	for i := range 25 {
 		if err := c.Enter("ada"); (err == nil) != (i < 20) {
 			t.Errorf("%d: %v", i, err)

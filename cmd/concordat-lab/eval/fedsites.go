@@ -147,7 +147,7 @@ func (f *FedSites) newSite(ctx context.Context, dir string) (_ *FedSite, err err
 
 func (f *FedSites) serve(ctx context.Context, s *FedSite) {
 	s.ended = make(chan error, 1)
-	server := federation.NewServer(s, s.answers, fedKeeper{f.profiler.Scheme()}, s.replays, s.order, federation.ServerOptions{})
+	server := federation.NewServer(s, s.answers, fedEpochs{f.profiler.Scheme()}, s.replays, s.order, federation.ServerOptions{})
 	go func() { s.ended <- server.Serve(ctx, s.listener, time.Second) }()
 }
 
@@ -267,14 +267,14 @@ func (s *FedSite) Pinned(p crypto.Pin) (federation.Member, bool) {
 // Renew implements federation.Roster: cards outlive an evaluation.
 func (s *FedSite) Renew(context.Context, *crypto.Card) error { return nil }
 
-// fedKeeper serves the one epoch.
-type fedKeeper struct{ scheme concordat.Scheme }
+// fedEpochs serves the one epoch.
+type fedEpochs struct{ scheme concordat.Scheme }
 
-func (k fedKeeper) Scheme(e concordat.Epoch) (concordat.Scheme, bool) {
+func (k fedEpochs) Scheme(e concordat.Epoch) (concordat.Scheme, bool) {
 	return k.scheme, e == fedEpoch
 }
 
-func (k fedKeeper) Grant(context.Context, concordat.SiteID, concordat.FederationID) ([]byte, error) {
+func (k fedEpochs) Grant(context.Context, concordat.SiteID, concordat.FederationID) ([]byte, error) {
 	return nil, &concordat.Refusal{Reason: concordat.ReasonUnknown}
 }
 

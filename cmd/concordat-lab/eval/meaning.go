@@ -125,7 +125,7 @@ func (r *run) rewordings() error {
 			}
 		}
 		for _, l := range rep.Leads {
-			if slices.ContainsFunc(cases, func(c marked) bool { return c.susp == d.ID && c.told(l) }) {
+			if slices.ContainsFunc(cases, func(c marked) bool { return c.susp == d.ID && c.pointedTo(l) }) {
 				outside--
 			}
 		}
@@ -152,8 +152,8 @@ func one(b bool) int {
 	return 0
 }
 
-// told reports whether a lead points from the passage to where it comes from.
-func (c *marked) told(l report.RuledLead) bool {
+// pointedTo reports whether a lead points from the passage to where it comes from.
+func (c *marked) pointedTo(l report.RuledLead) bool {
 	return string(l.Source.Document) == c.source && l.Span.Overlaps(c.span) && l.SourceSpan.Overlaps(c.sourceSpan)
 }
 
@@ -179,7 +179,7 @@ func (c *marked) found(rep *report.Report) (evidence, either bool) {
 	}
 	evidence = share()
 	for _, l := range rep.Leads {
-		if c.told(l) {
+		if c.pointedTo(l) {
 			mark(l.Span)
 		}
 	}

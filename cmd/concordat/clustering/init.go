@@ -81,7 +81,7 @@ func clusterKeys(url, node, zone, listen, address string) []byte {
 	return b
 }
 
-func (a *commands) foundCluster(ctx context.Context, o *instance.Instance, l cluster.Layout, held []cluster.ShardMoment,
+func (a *commands) foundCluster(ctx context.Context, o *instance.Instance, l cluster.Layout, held []cluster.ShardSnapshot,
 	keys []byte) error {
 	dir, node := filepath.Join(o.Dir, instance.ClusterName), coord.NodeID(o.Config.Cluster.Node)
 	session, err := o.CoordinatorOf(ctx, "", true)

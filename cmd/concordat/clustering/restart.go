@@ -21,7 +21,7 @@ import (
 	"concordat/instance"
 )
 
-// Restarting one node after the other: each gives its offices away, ends, comes back and catches up before
+// Restarting one node after the other: each gives its leadership away, ends, comes back and catches up before
 // the next one is begun. What is cut short can be begun again at any point.
 
 // rolling is a restart of several nodes.
@@ -99,7 +99,7 @@ func (r *rolling) run(ctx context.Context, args []string) error {
 	})
 }
 
-// chosen returns the nodes in order, those that lead least first: each office moves as seldom as it can.
+// chosen returns the nodes in order, those that lead least first: each leadership moves as seldom as it can.
 func (r *rolling) chosen(l *cluster.Layout, args []string) ([]coord.NodeID, error) {
 	var nodes []coord.NodeID
 	for _, a := range args {
@@ -319,7 +319,7 @@ func (r *rolling) giveBack(ctx context.Context) error {
 			break
 		}
 		for _, id := range astray {
-			// A master gives its office to the first of the wanted that is level with it.
+			// A master gives its leadership to the first of the wanted that is level with it.
 			if err := r.peers.Order(ctx, r.w.Seen.Live[r.w.Seen.Shards[id].ISR[0]], id, "stepdown"); err != nil {
 				return fmt.Errorf("give shard %s back: %w", id, err)
 			}

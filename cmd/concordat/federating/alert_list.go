@@ -84,7 +84,7 @@ func (a *commands) printAlert(x store.Alert) error {
 	}
 	line := fmt.Sprintf("%d  %s  ", x.Seq, x.At.Local().Format(time.DateTime))
 	if x.Side == store.AlertTold {
-		line += told(x)
+		line += seenPart(x)
 	} else {
 		line += fmt.Sprintf("%s  %s of it in %s", x.Task, report.Plural(x.Sentences, "sentence", "sentences"), x.Source)
 		if x.Title != "" {
@@ -107,8 +107,8 @@ func (a *commands) printAlert(x store.Alert) error {
 	return nil
 }
 
-// told describes the part of a document of this site that a partner has seen.
-func told(x store.Alert) string {
+// seenPart describes the part of a document of this site that a partner has seen.
+func seenPart(x store.Alert) string {
 	what := "something in " + string(x.Source.Library)
 	switch {
 	case len(x.Spans) > 0:

@@ -9,16 +9,16 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// lookProperties are the properties of style sheets that can hide text.
-var lookProperties = map[string]bool{
+// hidingProperties are the properties of style sheets that can hide text.
+var hidingProperties = map[string]bool{
 	"display": true, "visibility": true, "opacity": true, "font": true, "font-size": true, "color": true, "-webkit-text-fill-color": true,
 	"background": true, "background-color": true, "background-image": true, "position": true, "left": true, "top": true, "right": true,
 	"bottom": true, "text-indent": true,
 	"margin-left": true, "width": true, "height": true, "max-height": true, "max-width": true, "overflow": true, "clip": true,
 }
 
-// look is how the text of an element is shown, as far as that decides whether it can be read.
-type look struct {
+// textStyle is how the text of an element is shown, as far as that decides whether it can be read.
+type textStyle struct {
 	gone       string // flag code of an element that hides all that is in it, or ""
 	invisible  bool   // visibility, which an element inside may set back
 	size       float64
@@ -29,11 +29,11 @@ type look struct {
 // colour is a colour in a form that can be compared; "" is one that is not known.
 type colour string
 
-// pageStyle is the look of a page without any style: black on white, 16 pixels.
-var pageStyle = look{size: 16, foreground: "#000000", background: "#ffffff"}
+// pageStyle is the style of a page without any style: black on white, 16 pixels.
+var pageStyle = textStyle{size: 16, foreground: "#000000", background: "#ffffff"}
 
-// code is the flag that text of this look needs, or "".
-func (l *look) code() string {
+// code is the flag that text of this style needs, or "".
+func (l *textStyle) code() string {
 	switch {
 	case l.gone != "":
 		return l.gone
@@ -79,7 +79,7 @@ func (s *sides) note(bit int, on bool) {
 }
 
 // of returns the look of an element inside l, on which sets are set, the strongest last.
-func (l look) of(n *html.Node, sets []setting) look {
+func (l textStyle) of(n *html.Node, sets []setting) textStyle {
 	var b box
 	outer := l
 	l.attributes(n, &b)
@@ -101,7 +101,7 @@ func (l look) of(n *html.Node, sets []setting) look {
 }
 
 // attributes takes the old ways to colour and hide, which any style overrides.
-func (l *look) attributes(n *html.Node, b *box) {
+func (l *textStyle) attributes(n *html.Node, b *box) {
 	for _, a := range n.Attr {
 		switch a.Key {
 		case "hidden":
@@ -122,7 +122,7 @@ func (l *look) attributes(n *html.Node, b *box) {
 	}
 }
 
-func (l *look) set(b *box, d setting, outer *look) {
+func (l *textStyle) set(b *box, d setting, outer *textStyle) {
 	v := d.value
 	switch d.name {
 	case "display":
@@ -170,7 +170,7 @@ func (l *look) set(b *box, d setting, outer *look) {
 }
 
 // setBackground reads a background; a picture may be of any colour.
-func (l *look) setBackground(name, v string, outer *look) {
+func (l *textStyle) setBackground(name, v string, outer *textStyle) {
 	if strings.Contains(v, "url(") || strings.Contains(v, "gradient(") {
 		l.background = ""
 		return

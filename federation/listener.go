@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// bounded is a listener with a bounded number of connections, of all addresses and of each, and of new
+// boundedListener is a listener with a bounded number of connections, of all addresses and of each, and of new
 // ones of an address in a second: connections beyond that are closed at once, before a byte is read or a key is
 // used.
-type bounded struct {
+type boundedListener struct {
 	net.Listener
 	most, each int
 	rate       float64 // new connections of an address in a second; ten times as many at once
@@ -33,13 +33,13 @@ type caller struct {
 // open as many as at first.
 const callersKept = 4096
 
-func newBounded(l net.Listener, most, each, rate int) *bounded {
-	return &bounded{Listener: l, most: most, each: each, rate: float64(rate), now: time.Now, peers: map[string]*caller{}}
+func newBoundedListener(l net.Listener, most, each, rate int) *boundedListener {
+	return &boundedListener{Listener: l, most: most, each: each, rate: float64(rate), now: time.Now, peers: map[string]*caller{}}
 }
 
 func newTLSListener(l net.Listener, c *tls.Config) net.Listener { return tls.NewListener(l, c) }
 
-func (b *bounded) Accept() (net.Conn, error) {
+func (b *boundedListener) Accept() (net.Conn, error) {
 	for {
 		c, err := b.Listener.Accept()
 		if err != nil {
@@ -69,7 +69,7 @@ func callerOf(a net.Addr) string {
 	return ip.String()
 }
 
-func (b *bounded) enter(peer string) bool {
+func (b *boundedListener) enter(peer string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now, burst := b.now(), 10*b.rate
@@ -95,7 +95,7 @@ func (b *bounded) enter(peer string) bool {
 	return true
 }
 
-func (b *bounded) leave(peer string) {
+func (b *boundedListener) leave(peer string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.open--
