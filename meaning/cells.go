@@ -1,8 +1,7 @@
 package meaning
 
 import (
-	"cmp"
-	"math/bits"
+	"math"
 	"slices"
 
 	"concordat"
@@ -47,9 +46,7 @@ func (c *Cells) Direction(mean *Vector, wide bool) Vector {
 // Point returns the point of a direction.
 func (c *Cells) Point(v *Vector) Point {
 	var p Point
-	for i := range p {
-		p[i] = Dot(v, &c.axes[i])
-	}
+	dotRows(&p[0], &v[0], &c.axes[0][0], Dimensions, cellDimensions)
 	return p
 }
 
@@ -57,22 +54,29 @@ func (c *Cells) Point(v *Vector) Point {
 func (c *Cells) rotated(p *Point, band int) Point {
 	out := *p
 	for _, signs := range c.signs[band] {
-		for s := signs; s != 0; s &= s - 1 {
-			i := bits.TrailingZeros64(s)
-			out[i] = -out[i]
-		}
-		for half := 1; half < cellDimensions; half *= 2 {
-			for i := 0; i < cellDimensions; i += 2 * half {
-				for k := i; k < i+half; k++ {
-					out[k], out[k+half] = out[k]+out[k+half], out[k]-out[k+half]
-				}
-			}
-		}
 		for i := range out {
-			out[i] /= 8 // the root of cellDimensions
+			sign := uint32(signs>>i) << 31
+			out[i] = math.Float32frombits(math.Float32bits(out[i]) ^ sign)
 		}
+		hadamard(&out)
+	}
+	for i := range out {
+		out[i] *= 1.0 / cellDimensions // twice the root
 	}
 	return out
+}
+
+// hadamard is the Walsh-Hadamard transform, times the root of cellDimensions: two of its six steps at a time.
+func hadamard(p *Point) {
+	for half := 1; half < cellDimensions; half *= 4 {
+		for i := 0; i < cellDimensions; i += 4 * half {
+			for k := i; k < i+half; k++ {
+				a, b, c, d := &p[k&63], &p[(k+half)&63], &p[(k+2*half)&63], &p[(k+3*half)&63]
+				s, t, u, v := *a+*b, *a-*b, *c+*d, *c-*d
+				*a, *b, *c, *d = s+u, t+v, s-u, t-v
+			}
+		}
+	}
 }
 
 // nearness is how far a point is from the words of a part, less what is the same for all.
@@ -83,17 +87,9 @@ func (c *Cells) distances(p *Point, band int) [cellParts]nearness {
 	r := c.rotated(p, band)
 	var out [cellParts]nearness
 	for part := range out {
-		x := (*[partDimensions]float32)(r[part*partDimensions:])
-		for w := range cellWords {
-			y := &c.words[band][part][w]
-			var s0, s1, s2, s3 float32
-			for i := 0; i < partDimensions; i += 4 {
-				s0 += float32(x[i] * y[i])
-				s1 += float32(x[i+1] * y[i+1])
-				s2 += float32(x[i+2] * y[i+2])
-				s3 += float32(x[i+3] * y[i+3])
-			}
-			out[part][w] = c.squares[band][part][w] - 2*(s0+s1+s2+s3)
+		dotRows(&out[part][0], &r[part*partDimensions], &c.words[band][part][0][0], partDimensions, cellWords)
+		for w, square := range &c.squares[band][part] {
+			out[part][w] = square - 2*out[part][w]
 		}
 	}
 	return out
@@ -103,11 +99,12 @@ func (c *Cells) distances(p *Point, band int) [cellParts]nearness {
 func (c *Cells) Of(p *Point) [concordat.Bands]uint32 {
 	var out [concordat.Bands]uint32
 	for band := range out {
-		for _, d := range c.distances(p, band) {
-			best := 0
-			for w := range d {
-				if d[w] < d[best] {
-					best = w
+		all := c.distances(p, band)
+		for part := range all {
+			best, least := 0, all[part][0]
+			for w, d := range &all[part] {
+				if d < least {
+					best, least = w, d
 				}
 			}
 			out[band] = out[band]<<wordBits | uint32(best)
@@ -120,39 +117,46 @@ func (c *Cells) Of(p *Point) [concordat.Bands]uint32 {
 func (c *Cells) Near(dst []uint32, p *Point, band, n int) []uint32 {
 	var parts [cellParts][]ranked
 	for i, d := range c.distances(p, band) {
+		parts[i] = make([]ranked, 0, cellWords)
 		for w, x := range d {
-			parts[i] = append(parts[i], ranked{uint32(w), x})
+			parts[i] = append(parts[i], rank(uint32(w), x))
 		}
-		sortRanked(parts[i])
+		slices.Sort(parts[i])
 	}
 	for _, x := range nearest2(nearest2(parts[0], parts[1], wordBits, n), nearest2(parts[2], parts[3], wordBits, n), 2*wordBits, n) {
-		dst = append(dst, x.cell)
+		dst = append(dst, x.cell())
 	}
 	return dst
 }
 
-// ranked is part of a cell, with how far it is.
-type ranked struct {
-	cell     uint32
-	distance float32
+// ranked is part of a cell in its lower 32 bits, with how far it is above them, so that the nearer is less.
+type ranked uint64
+
+func rank(cell uint32, distance float32) ranked {
+	b := math.Float32bits(distance + 0) // not the zero below 0
+	b ^= uint32(int32(b)>>31) | 1<<31
+	return ranked(b)<<32 | ranked(cell)
 }
 
-func sortRanked(rs []ranked) {
-	slices.SortFunc(rs, func(a, b ranked) int { return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.cell, b.cell)) })
+func (r ranked) cell() uint32 { return uint32(r) }
+
+func (r ranked) distance() float32 {
+	b := uint32(r >> 32)
+	return math.Float32frombits(b ^ (uint32(int32(^b)>>31) | 1<<31))
 }
 
 // nearest2 returns the n nearest of all pairs of two lists, each the nearest first. Before the pair at i and k stand all pairs of
 // what is before them, so that those beyond n need not be looked at. b takes the lower bits.
 func nearest2(a, b []ranked, shift, n int) []ranked {
-	var out []ranked
+	out := make([]ranked, 0, 6*n)
 	for i, x := range a {
 		for k, y := range b {
 			if (i+1)*(k+1) > n {
 				break
 			}
-			out = append(out, ranked{x.cell<<shift | y.cell, x.distance + y.distance})
+			out = append(out, rank(x.cell()<<shift|y.cell(), x.distance()+y.distance()))
 		}
 	}
-	sortRanked(out)
+	slices.Sort(out)
 	return out[:min(len(out), n)]
 }

@@ -2,6 +2,7 @@ package meaning
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -45,13 +46,19 @@ func TestNear(t *testing.T) {
 		}
 		band := r.IntN(concordat.Bands)
 		d := c.distances(&p, band)
-		all := make([]ranked, 1<<concordat.BandBits)
+		type distant struct {
+			cell     uint32
+			distance float32
+		}
+		all := make([]distant, 1<<concordat.BandBits)
 		for v := range all {
 			all[v].cell = uint32(v)
 			// In pairs, as Near adds.
 			all[v].distance = (d[0][v>>15] + d[1][v>>10&31]) + (d[2][v>>5&31] + d[3][v&31])
 		}
-		sortRanked(all)
+		slices.SortFunc(all, func(a, b distant) int {
+			return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.cell, b.cell))
+		})
 		got := c.Near(nil, &p, band, 100)
 		for k, cell := range got {
 			if cell != all[k].cell {
@@ -60,6 +67,37 @@ func TestNear(t *testing.T) {
 		}
 		if own := c.Of(&p)[band]; got[0] != own {
 			t.Errorf("the nearest cell is %05x, that of the point %05x", got[0], own)
+		}
+	}
+}
+
+// TestDotRows: the products of rows have the bits that Dot gives, by instructions of the processor as without.
+func TestDotRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 3))
+	var x Vector
+	rows := make([]Vector, 12)
+	for i := range x {
+		x[i] = float32(r.NormFloat64())
+		for k := range rows {
+			rows[k][i] = float32(r.NormFloat64()) / float32(1+k)
+		}
+	}
+	got, plain := make([]float32, len(rows)), make([]float32, len(rows))
+	dotRows(&got[0], &x[0], &rows[0][0], Dimensions, len(rows))
+	dotRowsPlain(&plain[0], &x[0], &rows[0][0], Dimensions, len(rows))
+	for k := range rows {
+		if want := Dot(&x, &rows[k]); got[k] != want || plain[k] != want {
+			t.Errorf("row %d: %v and %v, want %v", k, got[k], plain[k], want)
+		}
+	}
+}
+
+// TestRanked: a rank keeps what it is made of, and is in order of distance, then of cell.
+func TestRanked(t *testing.T) {
+	distances := []float32{-7, -1e-30, 0, 1e-30, 0.5, 0.75, 1e30}
+	for i, d := range distances {
+		if x := rank(5, d); x.distance() != d || x.cell() != 5 || x >= rank(6, d) || i > 0 && x <= rank(9, distances[i-1]) {
+			t.Errorf("%v: rank %x", d, x)
 		}
 	}
 }

@@ -134,11 +134,14 @@ func (e *Encoder) cut(word []byte) {
 			if node = child(t.trie, node, word[k]); node < 0 {
 				break
 			}
-			if p := t.pieceAt(node); p >= 0 && here+t.scores[p] > e.best[k+1].score {
+			if p := t.ends[node]; p >= 0 && here+t.scores[p] > e.best[k+1].score {
 				e.best[k+1] = step{here + t.scores[p], p, int32(i)}
 			}
 		}
-		_, size := utf8.DecodeRune(word[i:])
+		size := 1
+		if word[i] >= utf8.RuneSelf {
+			_, size = utf8.DecodeRune(word[i:])
+		}
 		if score := here + t.unknown; score > e.best[i+size].score {
 			e.best[i+size] = step{score, -1, int32(i)}
 		}
@@ -211,10 +214,10 @@ func Shared(a, b []Weighted) float32 {
 func Dot(a, b *Vector) float32 {
 	var s0, s1, s2, s3 float32
 	for i := 0; i < Dimensions; i += 4 {
-		s0 += a[i] * b[i]
-		s1 += a[i+1] * b[i+1]
-		s2 += a[i+2] * b[i+2]
-		s3 += a[i+3] * b[i+3]
+		s0 += float32(a[i] * b[i])
+		s1 += float32(a[i+1] * b[i+1])
+		s2 += float32(a[i+2] * b[i+2])
+		s3 += float32(a[i+3] * b[i+3])
 	}
 	return s0 + s1 + s2 + s3
 }

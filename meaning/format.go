@@ -48,6 +48,7 @@ type Table struct {
 	digest  string
 	unknown float32
 	trie    []unit
+	ends    []int32 // the piece that ends at each node; -1: none
 	scores  []float32
 	scales  []float32
 	weights []float32
@@ -162,6 +163,10 @@ func Decode(b []byte) (*Table, error) {
 	for i := range t.scores {
 		t.scores[i] = r.float32()
 		t.weights[i] = weightOf(t.scores[i])
+	}
+	t.ends = make([]int32, units)
+	for i := range t.ends {
+		t.ends[i] = t.pieceAt(int32(i))
 	}
 	for i := range t.scales {
 		t.scales[i] = r.float32()
