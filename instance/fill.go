@@ -18,6 +18,7 @@ import (
 	"concordat/cluster"
 	"concordat/index"
 	"concordat/site/compare"
+	"concordat/store"
 )
 
 // OneMachine is the folder of the index of a site of one machine.
@@ -95,6 +96,15 @@ func Retry(ctx context.Context, f func() error) error {
 	}
 }
 
+// Profile returns what the index keeps of a document, as the policy of its library says.
+func (o *Instance) Profile(ctx context.Context, d concordat.Document) (*concordat.Profile, error) {
+	l, err := o.Store.Library(ctx, d.Library)
+	if err != nil && !errors.Is(err, concordat.ErrNotFound) {
+		return nil, err
+	}
+	return o.Profiler.ForLibrary(d, l.Policy.Meaning != store.MeaningOff)
+}
+
 func (o *Instance) fillDocuments(ctx context.Context, docs []*concordat.Document) error {
 	profiles := make([]*concordat.Profile, len(docs))
 	g, gctx := errgroup.WithContext(ctx)
@@ -107,7 +117,7 @@ func (o *Instance) fillDocuments(ctx context.Context, docs []*concordat.Document
 			if err != nil && !errors.Is(err, concordat.ErrNotFound) {
 				return err
 			}
-			profiles[i], err = o.Profiler.ForIndex(*d)
+			profiles[i], err = o.Profile(gctx, *d)
 			return err
 		})
 	}

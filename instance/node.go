@@ -152,7 +152,9 @@ func (o *Instance) openNode(ctx context.Context) error {
 		Client: &http.Client{Transport: &http.Transport{TLSClientConfig: t.ClientTLS(), MaxIdleConnsPerHost: 32, IdleConnTimeout: nodeIdleTime}},
 		Fatal:  func(err error) { o.Failed <- err },
 		Key:    t.Key(), Authority: cluster.HasAuthority(filepath.Join(o.Dir, ClusterName)), Restart: restart,
-		Copy: cluster.CopyOptions{Reprofile: func(d concordat.Document) (*concordat.Profile, error) { return o.Profiler.ForIndex(d) },
+		Copy: cluster.CopyOptions{Reprofile: func(d concordat.Document) (*concordat.Profile, error) {
+			return o.Profile(context.WithoutCancel(ctx), d)
+		},
 			Panicked: func(value any, stack []byte) {
 				o.notePanic(&compare.Fault{Value: value, Stack: stack}, "node", t.Node)
 			}},

@@ -28,11 +28,8 @@ func newCells() (*cells, error) {
 	return &cells{table: in, encoders: sync.Pool{New: func() any { return meaning.NewEncoder(table) }}}, nil
 }
 
-// of returns the cells of a text; a nil c, nil.
+// of returns the cells of a text.
 func (c *cells) of(text string) []concordat.Cell {
-	if c == nil {
-		return nil
-	}
 	e := c.encoders.Get().(*meaning.Encoder)
 	defer c.encoders.Put(e)
 	return e.Cells(text, c.table)

@@ -151,7 +151,20 @@ func (p *Profiler) Profile(d concordat.Document, template *segment.Template) (*c
 // ForIndex is Profile without sections, asked sentences and windows but with the terms of the text:
 // all that an index needs, for less work.
 func (p *Profiler) ForIndex(d concordat.Document) (*concordat.Profile, error) {
-	return p.profile(d, nil, false)
+	return p.ForLibrary(d, true)
+}
+
+// ForLibrary is ForIndex for a library that is indexed by meaning or is not: then its documents are known to have no cells.
+func (p *Profiler) ForLibrary(d concordat.Document, meant bool) (*concordat.Profile, error) {
+	out, err := p.profile(d, nil, false)
+	if err != nil || !p.Meaning() {
+		return out, err
+	}
+	out.Cells = []concordat.Cell{}
+	if meant {
+		out.Cells = p.cells.of(d.Text)
+	}
+	return out, nil
 }
 
 func (p *Profiler) profile(d concordat.Document, template *segment.Template, asking bool) (*concordat.Profile, error) {
@@ -189,7 +202,7 @@ func (p *Profiler) profile(d concordat.Document, template *segment.Template, ask
 	if asking {
 		out.Windows = s.windows(out.Sections, excluded)
 	} else {
-		out.Terms, out.Cells = s.terms(), p.cells.of(d.Text)
+		out.Terms = s.terms()
 	}
 	out.Short = s.short(out.Sections, excluded)
 	title, err := s.title(d.Title) // the last to use the split text

@@ -13,6 +13,19 @@ import (
 	"concordat/segment"
 )
 
+// TestForLibrary: cells are known of every document of a site that is indexed by meaning, and those of a library without are none.
+func TestForLibrary(t *testing.T) {
+	d := concordat.Document{Text: "The merchants counted the barrels of salted fish that had come up the river before the ice closed it."}
+	for _, c := range []struct{ site, library, known, some bool }{
+		{true, true, true, true}, {true, false, true, false}, {false, true, false, false}, {false, false, false, false},
+	} {
+		got, err := profiler(t, profile.Options{Meaning: c.site}).ForLibrary(d, c.library)
+		if err != nil || (got.Cells != nil) != c.known || (len(got.Cells) > 0) != c.some || len(got.Terms) == 0 {
+			t.Errorf("%+v: cells %v, terms %v, %v", c, got.Cells, got.Terms, err)
+		}
+	}
+}
+
 // TestTerms: an index stores the stems a check asks for, whatever the inflection; stop words have none.
 func TestTerms(t *testing.T) {
 	p := profiler(t, profile.Options{})

@@ -156,6 +156,10 @@ func (s *Site) fingerprint(ctx context.Context, lib concordat.LibraryID, docs []
 	profiles := make([]*concordat.Profile, len(docs))
 	rows := make([]store.DocumentRow, len(docs))
 	ingested := make([]Ingested, len(docs))
+	l, err := s.o.Store.Library(ctx, lib)
+	if err != nil {
+		return nil, err
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(s.o.Workers)
 	for i, d := range docs {
@@ -163,7 +167,7 @@ func (s *Site) fingerprint(ctx context.Context, lib concordat.LibraryID, docs []
 			continue
 		}
 		compare.Go(g, func() error {
-			return s.fingerprintOne(ctx, lib, d, &profiles[i], &rows[i], &ingested[i])
+			return s.fingerprintOne(ctx, l, d, &profiles[i], &rows[i], &ingested[i])
 		})
 	}
 	if err := g.Wait(); err != nil {
@@ -183,11 +187,11 @@ func (s *Site) fingerprint(ctx context.Context, lib concordat.LibraryID, docs []
 	return b, nil
 }
 
-func (s *Site) fingerprintOne(ctx context.Context, lib concordat.LibraryID, d Incoming, p **concordat.Profile, row *store.DocumentRow,
+func (s *Site) fingerprintOne(ctx context.Context, l store.Library, d Incoming, p **concordat.Profile, row *store.DocumentRow,
 	in *Ingested) error {
 	hash := store.TextHash(d.Text)
 	*in = Ingested{ID: d.ID, Title: d.Title, Source: d.Source, Outcome: Added}
-	old, err := s.o.Store.DocumentRow(ctx, lib, d.ID)
+	old, err := s.o.Store.DocumentRow(ctx, l.ID, d.ID)
 	switch {
 	case errors.Is(err, concordat.ErrNotFound):
 	case err != nil:
@@ -206,13 +210,14 @@ func (s *Site) fingerprintOne(ctx context.Context, lib concordat.LibraryID, d In
 			d.Dated, d.DatedBy = old.Dated, old.DatedBy
 		}
 	}
-	*p, err = s.o.Profiler.ForIndex(concordat.Document{Library: lib, ID: d.ID, Title: d.Title, Added: added, Text: d.Text})
+	*p, err = s.o.Profiler.ForLibrary(concordat.Document{Library: l.ID, ID: d.ID, Title: d.Title, Added: added, Text: d.Text},
+		l.Policy.Meaning != store.MeaningOff)
 	if err != nil {
 		return err
 	}
 	in.Sentences = len((*p).Indexed)
 	*row = store.DocumentRow{
-		Library: lib, ID: d.ID, Title: d.Title, Author: d.Author, Hash: hash, Source: d.Source, Bytes: int64(len(d.Text)),
+		Library: l.ID, ID: d.ID, Title: d.Title, Author: d.Author, Hash: hash, Source: d.Source, Bytes: int64(len(d.Text)),
 		Sentences: len((*p).Indexed), Characters: (*p).Characters, Scheme: s.Scheme(), Added: s.o.Now(),
 		Dated: d.Dated, DatedBy: d.DatedBy, Short: ShortPieces(*p),
 	}

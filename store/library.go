@@ -29,6 +29,8 @@ type Policy struct {
 	// Template names the section template of its documents, and of what is checked against it alone or beside libraries
 	// of the same template, unless a check names its own; empty: none.
 	Template string `json:"template,omitempty"`
+	// Meaning says whether its documents are indexed by their meaning: MeaningOff, or empty: as the site's setting says.
+	Meaning string `json:"meaning,omitempty"`
 	// Embargo is the instant before which partners get no answer; zero: none.
 	Embargo time.Time `json:"embargo,omitzero"`
 	// Expires is the instant from which the library is no longer asked, by anyone; zero: never.
@@ -40,12 +42,18 @@ type Policy struct {
 	Central int64 `json:"central,omitempty"`
 }
 
+// MeaningOff is the policy of a library whose documents have no cells of meaning.
+const MeaningOff = "off"
+
 // Validate returns nil or an error that wraps concordat.ErrInvalid.
 func (p Policy) Validate() error {
 	switch p.Forward {
 	case "", "unmatched", "all", "none":
 	default:
 		return fmt.Errorf("%w: forward %q", concordat.ErrInvalid, p.Forward)
+	}
+	if p.Meaning != "" && p.Meaning != MeaningOff {
+		return fmt.Errorf("%w: meaning %q, want off or nothing", concordat.ErrInvalid, p.Meaning)
 	}
 	if p.KeepDays < 0 || p.KeepDays > 100_000 {
 		return fmt.Errorf("%w: keep for %d days", concordat.ErrInvalid, p.KeepDays)

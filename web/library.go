@@ -321,7 +321,7 @@ func (w libraryPages) setPolicy(ctx context.Context, v *Visitor, l store.Library
 		return t, nil
 	}
 	var err, err2, err3 error
-	l.Policy.Forward, l.Policy.Template = f.Get("forward"), f.Get("template")
+	l.Policy.Forward, l.Policy.Template, l.Policy.Meaning = f.Get("forward"), f.Get("template"), f.Get("meaning")
 	l.Title, err = people.Title(f.Get("title"))
 	l.Policy.Embargo, err2 = day("embargo")
 	l.Policy.Expires, err3 = day("expires")

@@ -115,6 +115,9 @@ func (a *app) printLibrary(o *instance.Instance, l store.Library) error {
 	if l.Policy.Template != "" {
 		extra += "  template " + l.Policy.Template
 	}
+	if l.Policy.Meaning == store.MeaningOff {
+		extra += "  not indexed by meaning"
+	}
 	if l.Policy.Forward != "" {
 		extra += "  asks partners about " + l.Policy.Forward
 	}

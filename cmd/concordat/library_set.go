@@ -36,13 +36,16 @@ func (a *app) librarySet() *cobra.Command {
 	fl.StringVar(&f.expires, "expires", "", "date (YYYY-MM-DD) from which it is no longer searched; empty: never")
 	fl.StringVar(&f.forward, "forward", "", "what checks of it ask partners about: unmatched, all or none; empty: as the site is set")
 	fl.StringVar(&f.template, "template", "", "section template of its documents, and of what is checked against it alone; empty: none")
+	fl.StringVar(&f.meaning, "meaning", "",
+		"whether its documents are indexed by meaning: on (as meaning.index says) or off; reindex applies it to those that are there")
+	c.RegisterFlagCompletionFunc("meaning", cobra.FixedCompletions([]string{"on", store.MeaningOff}, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
 // libraryFlags are the title and the policy of a library.
 type libraryFlags struct {
-	title, embargo, expires, forward, template string
-	keepDays                                   int
+	title, embargo, expires, forward, template, meaning string
+	keepDays                                            int
 }
 
 // set changes what was named.
@@ -53,6 +56,11 @@ func (f *libraryFlags) set(fl *pflag.FlagSet, o *instance.Instance, l *store.Lib
 		"keep-days": func() { p.KeepDays = f.keepDays },
 		"forward":   func() { p.Forward = f.forward },
 		"template":  func() { p.Template = f.template },
+		"meaning": func() {
+			if p.Meaning = f.meaning; f.meaning == "on" {
+				p.Meaning = ""
+			}
+		},
 	} {
 		if fl.Changed(name) {
 			change()

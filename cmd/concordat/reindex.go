@@ -194,7 +194,7 @@ func profileBatch(ctx context.Context, o *instance.Instance, b anewBatch) anewBa
 			break
 		}
 		var p *concordat.Profile
-		p, b.err = o.Profiler.ForIndex(*d)
+		p, b.err = o.Profile(ctx, *d)
 		b.profiles = append(b.profiles, p)
 	}
 	b.docs = nil
@@ -207,7 +207,7 @@ func profileAnew(ctx context.Context, o *instance.Instance, docs []*concordat.Do
 	g, _ := errgroup.WithContext(ctx)
 	for i, d := range docs {
 		g.Go(func() (err error) {
-			profiles[i], err = o.Profiler.ForIndex(*d)
+			profiles[i], err = o.Profile(ctx, *d)
 			return err
 		})
 	}
