@@ -37,8 +37,9 @@ func formOf(op string) form {
 
 // marked tells the compiler that what was written for a change stands in a file of its own, named by its number, and
 // what follows in that of the change around it, or else in the same: a compiler gives no columns beyond 255.
+// The space keeps a / before it apart.
 func marked(k, around int, s string) string {
-	return fmt.Sprintf("/*line mutant%d.go:1:1*/%s/*line mutant%d.go:1:1*/", k, s, cmp.Or(around, k))
+	return fmt.Sprintf(" /*line mutant%d.go:1:1*/%s/*line mutant%d.go:1:1*/", k, s, cmp.Or(around, k))
 }
 
 // schema returns the source of a file with all the changes in it, each behind its number (Untch, Offutt and Harrold 1993,

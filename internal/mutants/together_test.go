@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"go/parser"
+	"go/token"
 	"strings"
 	"testing"
 )
@@ -192,5 +194,26 @@ func TestTogether(t *testing.T) {
 	}
 	if sum.Apart > len(all)/10 {
 		t.Errorf("too many cannot be switched: %+v", sum)
+	}
+}
+
+// TestSchemaParses: whatever part of the changes is written, what comes out is a Go file, and no division begins a comment.
+func TestSchemaParses(t *testing.T) {
+	cs, err := changesOf("p/p.go", []byte(forms))
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := map[string]int{}
+	for i, c := range cs {
+		number[c.Key()] = i + 1
+	}
+	for _, c := range cs {
+		if c.Form == formApart {
+			continue
+		}
+		text := schema([]byte(forms), []Change{c}, number)
+		if _, err := parser.ParseFile(token.NewFileSet(), "p.go", text, 0); err != nil || strings.Contains(text, "//*") {
+			t.Errorf("%s: %v\n%s", c.Key(), err, text)
+		}
 	}
 }
