@@ -185,10 +185,12 @@ func TestErasureStoreFails(t *testing.T) {
 			}
 			calls := b.made()
 			gone()
+			tried := map[string]bool{}
 			for n, call := range calls {
-				if testing.Short() && n%4 != 0 {
+				if testing.Short() && tried[call] {
 					continue
 				}
+				tried[call] = true
 				target, gone := next()
 				b.begin(n, false)
 				_, err := e.Erase(t.Context(), "ada", "asked", target)
