@@ -41,7 +41,9 @@ func (untidy) Name() string { return "untidy" }
 
 func (untidy) Erase(context.Context, concordat.TaskID, []string) (int, error) { return 0, nil }
 
-func (u untidy) Tidy(context.Context, time.Time, func(string) (bool, error)) (int, error) { return 2, u.err }
+func (u untidy) Tidy(context.Context, time.Time, func(string) (bool, error)) (int, error) {
+	return 2, u.err
+}
 
 // TestDeletionNeedsItsRemains: a deletion is done once what work that was cut short had left is gone, and not before.
 func TestDeletionNeedsItsRemains(t *testing.T) {
