@@ -60,7 +60,8 @@ is skipped. It exits with 1 if a figure misses its bounds.`,
 	c.Flags().StringVar(&o.Corpora, "corpora", "", "folder of the corpora; CONCORDAT_CORPORA if not given")
 	c.Flags().BoolVar(&o.Short, "short", false, "a sample of each, which takes seconds and has bounds of its own")
 	c.Flags().StringArrayVar(&o.Scenarios, "scenario", nil,
-		"folder of the innocent documents to be measured, such as 09-ring (repeatable; default all)")
+		"folder of the innocent documents to be measured, such as 09-ring, or papers by how their names begin, such as SemEval2010/C-4 "+
+			"(repeatable; default all)")
 	c.Flags().StringArrayVar(&o.Modes, "mode", nil,
 		"way of comparing innocent documents to be measured, such as tmpl, or part of the evaluation of leads: reworded, answers, innocent, academic (repeatable; default all)")
 	c.Flags().StringVar(&encoder.URL, "encoder", "", "address of an encoder that verifies leads, such as http://127.0.0.1:8080/v1")

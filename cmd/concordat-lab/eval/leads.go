@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"concordat"
@@ -114,7 +115,9 @@ func (r *run) academicLeads() error {
 	}
 	var papers []Doc
 	for _, d := range library {
-		if collection(d.ID) == "SemEval2010" {
+		named := len(r.o.Scenarios) == 0 ||
+			slices.ContainsFunc(r.o.Scenarios, func(begins string) bool { return strings.HasPrefix(d.ID, begins) })
+		if collection(d.ID) == "SemEval2010" && named {
 			papers = append(papers, d)
 		}
 	}

@@ -323,7 +323,7 @@ func (r *run) innocentLeads() error {
 		}
 	}
 	r.tables = append(r.tables, t)
-	r.count("innocent documents", "with a lead", with, documents).most(2, float64(documents)/20)
+	r.count("innocent documents", "with a lead", with, documents).most(float64(documents)/20, float64(documents)/20)
 	return nil
 }
 

@@ -27,7 +27,7 @@ type Evaluation struct {
 type Options struct {
 	Corpora string // folder of the evaluation text
 	Short   bool   // a sample that takes seconds, with bounds of its own
-	// Scenarios and Modes are the folders of the corpus and the ways of comparing to be measured, of an
+	// Scenarios and Modes are the folders of the corpus, or how their names begin, and the ways of comparing to be measured, of an
 	// evaluation that has several; none: all.
 	Scenarios, Modes []string
 	// Passages, if not empty, is a file for the passages that such an evaluation judged, one JSON object a line.
