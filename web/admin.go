@@ -67,6 +67,8 @@ type HealthPart struct {
 	Code   string `json:"code"` // store, index, disk, queue, partners, keys, ...; has words
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail,omitempty"`
+	// Failed is, in the part of failed checks, how many failed by a fault of the site, and how many by what was handed in.
+	Failed []int `json:"-"`
 }
 
 // Setting is one key of the configuration.
@@ -145,6 +147,9 @@ func (w adminPages) lately(ctx context.Context) HealthPart {
 		}
 	}
 	p.OK, p.Detail = n == 0, strconv.Itoa(n)
+	if all > 0 {
+		p.Failed = []int{n, all - n}
+	}
 	if all > n {
 		p.Detail = fmt.Sprintf("%d + %d", n, all-n)
 	}

@@ -3,8 +3,10 @@ package web
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +28,47 @@ type auditPage struct {
 	Head                    store.AuditHead
 	Verified                *store.AuditHead // the chain was followed to here
 	Broken                  string           // or it breaks, so
+}
+
+// auditFact is one thing that an entry of the audit says.
+type auditFact struct {
+	Key, Value string
+	Link       string // to the page of what Value names; empty: none
+	Whole      string // Value before it was shortened; empty: it was not
+}
+
+// auditFacts takes apart the detail of an entry, in the order of the keys: a JSON object, as each is. Of a digest its
+// beginning is shown.
+func auditFacts(detail json.RawMessage) []auditFact {
+	var fields map[string]json.RawMessage
+	if len(detail) == 0 {
+		return nil
+	}
+	if json.Unmarshal(detail, &fields) != nil {
+		return []auditFact{{Value: string(detail)}}
+	}
+	var out []auditFact
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		f := auditFact{Key: key}
+		var words []string
+		switch raw := fields[key]; {
+		case json.Unmarshal(raw, &f.Value) == nil:
+		case json.Unmarshal(raw, &words) == nil:
+			f.Value = strings.Join(words, ", ")
+		default:
+			f.Value = string(raw)
+		}
+		switch {
+		case key == "batch":
+			f.Link = "/batches/" + url.PathEscape(f.Value)
+		case key == "task" && fields["batch"] == nil:
+			f.Link = "/checks/" + url.PathEscape(f.Value)
+		case len(f.Value) == 64 && !strings.ContainsFunc(f.Value, func(c rune) bool { return !strings.ContainsRune("0123456789abcdef", c) }):
+			f.Value, f.Whole = f.Value[:12]+"…", f.Value
+		}
+		out = append(out, f)
+	}
+	return out
 }
 
 // auditFilter reads the filter of the audit page from a query; a day counts whole.

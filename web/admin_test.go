@@ -66,12 +66,12 @@ func TestAdministration(t *testing.T) {
 	adam, axel := d.signedIn(t, "adam", store.RoleAdministrator), d.signedIn(t, "axel", store.RoleAuditor)
 	sue, olga := d.signedIn(t, "sue", store.RoleSubmitter), d.signedIn(t, "olga", store.RoleOfficer)
 	for path, wants := range map[string][]string{
-		"/admin":          {"Needs attention", "3 MiB left", "Queue of checks"},
-		"/admin/tasks":    {"There are no such tasks"},
+		"/admin":          {"Needs attention", "3 MiB left", "Check queue"},
+		"/admin/tasks":    {"No tasks match"},
 		"/admin/storage":  {"5.0 GiB of 9.0 GiB", "3.0 MiB", "17 B", "/srv/site"},
 		"/admin/schemes":  {"natural@0123456789abcdef", "1 of 2 documents", "health"},
 		"/admin/settings": {"--listen", "site.yaml:3", "set, not shown"},
-		"/admin/partners": {"South &lt;Site&gt;", "compare the words"},
+		"/admin/partners": {"South &lt;Site&gt;", "Compare the six words"},
 		"/admin/partners/SOUTH": {"six words", "which sentences match", "folios.txt", "No library of this site is open to it",
 			"more variants of sentences than anybody needs", "its audit was rewritten", "told no more", "an answer that cannot be",
 			"more than this site can take", "to one document again and again", "peer revoke"},
@@ -218,7 +218,7 @@ func TestAuditPage(t *testing.T) {
 		strings.Contains(page, "<td>ada</td>") {
 		t.Error("not the entries of eve")
 	}
-	if page := adam.get("/admin/audit?to=2001-01-01", http.StatusOK); !strings.Contains(page, "No entry is of this kind") {
+	if page := adam.get("/admin/audit?to=2001-01-01", http.StatusOK); !strings.Contains(page, "No entries match") {
 		t.Error("entries before there were any")
 	}
 	adam.get("/admin/audit?from=yesterday", http.StatusBadRequest)
@@ -232,6 +232,15 @@ func TestAuditPage(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(adam.get("/admin/audit/export", http.StatusOK)), "\n")
 	if len(lines) != 122 || !json.Valid([]byte(lines[121])) { // with the verification and the export
 		t.Errorf("%d lines", len(lines))
+	}
+	detail := []byte(`{"task": "abc", "kinds": ["x", "y"], "n": 3, "file": "` + strings.Repeat("0123", 16) + `"}`)
+	if _, err := d.store.AppendAudit(t.Context(), "bob", "report_read", detail); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`<a href="/checks/abc"><code>abc</code></a>`, "<code>x, y</code>", "<code>3</code>", ">012301230123…<"} {
+		if page := adam.get("/admin/audit?actor=bob", http.StatusOK); !strings.Contains(page, want) {
+			t.Errorf("the page of the audit lacks %s", want)
+		}
 	}
 }
 

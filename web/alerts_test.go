@@ -44,7 +44,7 @@ func TestAlertPages(t *testing.T) {
 	}
 	found, told, untold := d.alerts(t, d.checkedBy(t, olga, "essay", folios))
 	list := olga.get("/alerts", http.StatusOK)
-	for _, want := range []string{"A &lt;late&gt; one", "South &lt;Site&gt; was told of a document of this site", "On folios", "Not disclosed",
+	for _, want := range []string{"A &lt;late&gt; one", "South &lt;Site&gt; was notified of a document at this site", "On folios", "Not disclosed",
 		`<span class="badge">3<`} {
 		if !strings.Contains(list, want) {
 			t.Errorf("no %q in\n%s", want, list)

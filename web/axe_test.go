@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"encoding/json"
 	"maps"
 	"net/http"
 	"net/url"
@@ -87,6 +88,46 @@ const standsOut = `(() => {
 	return last ? last.outerHTML.slice(0, 300) : "something";
 })()`
 
+// cut names the first element whose words cannot be read whole where it stands: a table that a narrow window makes one scroll
+// sideways (a matrix may), a cell that its label runs into, or what is wider than the box that hides the rest of it; empty: none.
+const cut = `(() => {
+	const shown = e => e.checkVisibility() && !e.closest(".hidden, .vh, nav, pre, .charts, .matrix, .picture, textarea, input, select, .site");
+	for (const e of document.querySelectorAll(".scroll")) {
+		if (innerWidth < 500 && !e.querySelector(".matrix") && e.checkVisibility() && e.scrollWidth > e.clientWidth + 1) return e.outerHTML.slice(0, 300);
+	}
+	for (const e of document.querySelectorAll(".stacked td[data-label]:not([data-label=''], :has(> input[type=checkbox]))")) {
+		if (e.checkVisibility() && parseFloat(getComputedStyle(e).paddingLeft) < parseFloat(getComputedStyle(e, "::before").width)) return e.outerHTML.slice(0, 300);
+	}
+	for (const e of document.body.querySelectorAll("*")) {
+		if (e.namespaceURI.endsWith("svg") || !shown(e) || !["hidden", "clip"].includes(getComputedStyle(e).overflowX)) continue;
+		if (e.textContent.trim() && e.clientWidth > 1 && e.scrollWidth > e.clientWidth + 1) return e.outerHTML.slice(0, 300);
+	}
+	return "";
+})()`
+
+// untranslated returns an English text of the language table that stands in words, the text of a page in another language,
+// and that no text of that language contains; empty: none does. Short ones, which may be part of a name, and those with
+// places for values are not looked for.
+func untranslated(tag, words string) string {
+	var english, other map[string]string
+	for l, into := range map[string]*map[string]string{"en": &english, tag: &other} {
+		b, err := os.ReadFile("../report/language/" + l + ".json")
+		if err == nil {
+			err = json.Unmarshal(b, into)
+		}
+		if err != nil {
+			return err.Error()
+		}
+	}
+	there := strings.Join(slices.Collect(maps.Values(other)), "\n") // some words are the same in both
+	for _, text := range english {
+		if len(text) >= 12 && !strings.ContainsAny(text, "%{") && !strings.Contains(there, text) && strings.Contains(words, text) {
+			return text
+		}
+	}
+	return ""
+}
+
 // look is how a page is looked at.
 type look struct {
 	language string
@@ -170,9 +211,9 @@ func TestAccessible(t *testing.T) {
 		ctx := window(t, look.width)
 		visit := func(paths []string) {
 			for _, path := range paths {
-				var wide string // the first element that stands out
+				var wide, hidden, words string // the first element that stands out, the first that is cut, and the text
 				if err := chromedp.Run(ctx, chromedp.Navigate(d.URL+fill.Replace(path)), chromedp.WaitReady("main", chromedp.ByQuery),
-					chromedp.Evaluate(standsOut, &wide),
+					chromedp.Evaluate(standsOut, &wide), chromedp.Evaluate(cut, &hidden), chromedp.Evaluate("document.body.innerText", &words),
 					shot(t, look.name(path), look.width)); err != nil {
 					t.Fatalf("%s: %v", path, err)
 				}
@@ -182,6 +223,14 @@ func TestAccessible(t *testing.T) {
 				}
 				for _, f := range faults {
 					t.Errorf("%s: %s", look.name(path), f)
+				}
+				if hidden != "" {
+					t.Errorf("%s is not to be read whole: %s", look.name(path), hidden)
+				}
+				if look.language != "en" && path != "/admin/design" {
+					if text := untranslated(look.language, words); text != "" {
+						t.Errorf("%s is in English here: %s", look.name(path), text)
+					}
 				}
 				if wide != "" {
 					t.Errorf("%s in %s is wider than %d pixels: %s", path, look.language, look.width, wide)

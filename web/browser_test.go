@@ -101,7 +101,11 @@ func view(t testing.TB, name string, width int) chromedp.Action {
 
 // shot keeps a picture of the page in the folder CONCORDAT_SHOTS, if there is one.
 func shot(t testing.TB, name string, width int) chromedp.Action {
-	return picture(name, width, func(b *[]byte) chromedp.Action { return chromedp.FullScreenshot(b, 100) })
+	// What a browser draws only when it comes into sight is drawn first: a picture of the whole page is taken from outside the window.
+	const draw = `document.styleSheets[0]?.insertRule("* { content-visibility: visible !important; }", document.styleSheets[0].cssRules.length)`
+	return picture(name, width, func(b *[]byte) chromedp.Action {
+		return chromedp.Tasks{chromedp.Evaluate(draw, nil), chromedp.FullScreenshot(b, 100)}
+	})
 }
 
 func picture(name string, width int, take func(*[]byte) chromedp.Action) chromedp.Action {

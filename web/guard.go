@@ -46,7 +46,7 @@ func (w *Web) answerFault(rw http.ResponseWriter, r *http.Request) {
 			Status: http.StatusInternalServerError})
 		return
 	}
-	w.Show(rw, r, nil, http.StatusInternalServerError, "error", "title.error", map[string]string{"Key": "error.fault", "Detail": "", "In": ""})
+	w.Show(rw, r, nil, http.StatusInternalServerError, "error", "title.error", errorPage{Title: "title.error", Key: "error.fault"})
 }
 
 // begunWriter remembers whether an answer has begun. http.ResponseController finds what is below it.

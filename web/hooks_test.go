@@ -50,7 +50,7 @@ func TestHookPages(t *testing.T) {
 	status = http.StatusOK
 	ada.post(at, http.StatusOK, url.Values{"action": {"replay"}, "delivery": {"1"}})
 	sender.Step(t.Context())
-	if page := ada.get(at, http.StatusOK); !strings.Contains(page, "delivered") {
+	if page := ada.get(at, http.StatusOK); !strings.Contains(page, "Delivered") {
 		t.Errorf("not delivered:\n%s", page)
 	}
 	for _, action := range []string{"replay-dead", "pause", "resume"} {

@@ -257,6 +257,7 @@ func (w *Web) parse() error {
 			"many":    l.Report().Plural,
 			"asset":   w.static.Path,
 			"percent": report.Percent,
+			"facts":   auditFacts,
 			"add":     func(a, b int) int { return a + b },
 			"points":  func(share float64) string { return strconv.FormatFloat(share*100, 'g', 4, 64) },
 			"has":     func(all []concordat.Kind, k concordat.Kind) bool { return slices.Contains(all, k) },
@@ -430,11 +431,23 @@ func rereadAt(r *http.Request) string {
 	return r.URL.Path
 }
 
+// errorPage says what went wrong: by keys of messages, Title and Key, and by Detail, which is in the language In, or in that
+// of the page.
+type errorPage struct {
+	Title, Key, Detail, In string
+	SignedIn               bool
+}
+
 // Fail shows an error in the visitor's language. What only an administrator can use goes to the log.
 func (w *Web) Fail(rw http.ResponseWriter, r *http.Request, v *Visitor, err error) {
 	code, key, detail := w.faultOf(rw, r, err)
 	w.o.Logger.Info("refused", "path", r.URL.Path, "status", code, "error", err)
-	w.Show(rw, r, v, code, "error", "title.error", map[string]string{"Key": key, "Detail": detail, "In": inOf(message.LanguageOf(r), err)})
+	title := "title.error"
+	if key == "error.absent" {
+		title = "title.absent"
+	}
+	page := errorPage{Title: title, Key: key, Detail: detail, In: inOf(message.LanguageOf(r), err), SignedIn: v != nil}
+	w.Show(rw, r, v, code, "error", title, page)
 }
 
 // faultOf returns the status of an answer that tells of err, the key of its message, and what else can be

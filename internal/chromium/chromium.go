@@ -15,8 +15,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// limit ends a test that waits for what never comes.
-const limit = 2 * time.Minute
+// limit ends a test that waits for what never comes. A walk over all pages takes two minutes where others want the processor too.
+const limit = 5 * time.Minute
 
 // Window opens a window of a size in pixels, in a process of its own, in which nothing moves. It skips the test if there is
 // no Chromium, or if tests are to be short.

@@ -2,12 +2,41 @@
 // reading.js and lti.js are of single pages.
 "use strict";
 
+// On a narrow screen the rows of a table are cards, in which each cell says its column; it stays a table for screen readers.
+const narrow = matchMedia("(max-width: 40rem)");
+const stack = (page) => {
+	if (!narrow.matches) return;
+	for (const table of page.querySelectorAll(".scroll > table:not(.matrix)")) {
+		const heads = Array.from(table.tHead?.rows[0]?.cells ?? [], (cell) => cell.textContent);
+		table.classList.add("stacked");
+		table.role = "table";
+		for (const group of [table.tHead, ...table.tBodies]) if (group) group.role = "rowgroup";
+		for (const row of table.rows) {
+			row.role = "row";
+			for (const [i, cell] of Array.from(row.cells).entries()) {
+				cell.role = cell.tagName === "TD" ? "cell" : cell.scope === "row" ? "rowheader" : "columnheader";
+				if (cell.tagName === "TD") cell.dataset.label = heads[i] ?? "";
+			}
+		}
+	}
+};
+stack(document);
+narrow.addEventListener("change", () => stack(document));
+addEventListener("replaced", () => stack(document));
+
+// Where the way through the site is a row that scrolls, the page one is on is in sight.
+for (const here of document.querySelectorAll("body > header > nav [aria-current]")) {
+	const row = here.closest("nav");
+	row.scrollLeft = here.offsetLeft - (row.clientWidth - here.offsetWidth) / 2;
+}
+
 // Parts of a page that tell of work in progress are read again from time to time, while somebody looks at it: those with
 // data-live, each by its id. What somebody has the focus in, or has chosen something in, stays.
 const live = async () => {
 	const answer = await fetch(location.href);
 	if (!answer.ok) return;
 	const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+	stack(page);
 	for (const here of document.querySelectorAll("[data-live]")) {
 		const next = page.getElementById(here.id);
 		if (next && !here.contains(document.activeElement) && !here.querySelector("input:checked") && !here.isEqualNode(next)) {

@@ -287,5 +287,6 @@ document.addEventListener("submit", async (event) => {
 	if (!answer.ok) return;
 	const page = new DOMParser().parseFromString(await answer.text(), "text/html"), next = page.getElementById("pairs-list");
 	document.getElementById("pairs-list").replaceWith(document.adoptNode(next));
+	dispatchEvent(new Event("replaced"));
 	history.replaceState(null, "", at + "#pairs");
 });
