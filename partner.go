@@ -440,6 +440,7 @@ type Partner interface {
 	Outline(ctx context.Context, a *OutlineAsk) (*Outlines, error)
 	Edges(ctx context.Context, a *EdgesAsk) (*Edges, error)
 	Reveal(ctx context.Context, a *RevealAsk) (*Revealed, error)
+	Leads(ctx context.Context, a *LeadAsk) (*LeadAnswer, error)
 	Ship(ctx context.Context, a *ShipAsk) (*Shipment, error)
 	Notify(ctx context.Context, n *Notice) error
 }
@@ -453,6 +454,7 @@ type Answerer interface {
 	AnswerOutline(ctx context.Context, from SiteID, a *OutlineAsk) (*Outlines, error)
 	AnswerEdges(ctx context.Context, from SiteID, a *EdgesAsk) (*Edges, error)
 	AnswerReveal(ctx context.Context, from SiteID, a *RevealAsk) (*Revealed, error)
+	AnswerLeads(ctx context.Context, from SiteID, a *LeadAsk) (*LeadAnswer, error)
 	AnswerShip(ctx context.Context, from SiteID, a *ShipAsk) (*Shipment, error)
 	Receive(ctx context.Context, from SiteID, n *Notice) error
 }

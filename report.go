@@ -172,11 +172,27 @@ type Consulted struct {
 	// Mirror is the date of the mirror that was asked instead of the partner; zero: the partner was.
 	Mirror   time.Time `json:"mirror,omitzero"`
 	Standing bool      `json:"standing,omitempty"` // the partner will tell of later documents
+	// Leads says what became of the question for leads: LeadsAsked and its neighbours; empty: they were not looked for.
+	Leads string `json:"leads,omitempty"`
 }
+
+// What became of the question which documents of a partner's library may say the same in other words.
+const (
+	LeadsAsked   = "asked"
+	LeadsNone    = "none"    // no sentence was left to be asked
+	LeadsHere    = "here"    // this site does not ask partners
+	LeadsClosed  = "closed"  // the library is not open for it
+	LeadsVersion = "version" // the partner's version does not know the question
+	LeadsTable   = "table"   // the partner has no index of meaning, or another table
+	LeadsRefused = "refused" // for another reason, for example its budget
+	LeadsFailed  = "failed"  // it did not answer
+	LeadsMirror  = "mirror"  // a mirror holds no codes of meaning
+)
 
 // Exposed counts the parts of a submission that became known at a partner.
 type Exposed struct {
 	Sentences int `json:"sentences,omitempty"` // as keyed fingerprints
+	Cells     int `json:"cells,omitempty"`     // as codes of meaning, which have no key
 	Passages  int `json:"passages,omitempty"`  // whose wording was sent, to have a match opened
 	Letters   int `json:"letters,omitempty"`   // letters, marks and digits of those passages
 }
@@ -187,6 +203,7 @@ type Shown struct {
 	Exists    bool `json:"exists,omitempty"`    // something matches
 	Documents int  `json:"documents,omitempty"` // that match
 	Sentences int  `json:"sentences,omitempty"` // of those asked that match
+	Leads     int  `json:"leads,omitempty"`     // documents that may say the same
 	Outlines  int  `json:"outlines,omitempty"`  // documents of which an outline was shown
 	Units     int  `json:"units,omitempty"`     // sentences in these outlines
 	Words     int  `json:"words,omitempty"`     // words shown as a byte each, to find exact edges

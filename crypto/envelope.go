@@ -31,6 +31,7 @@ const (
 	TypeShip           MessageType = 13
 	TypeNotice         MessageType = 14
 	TypeFederation     MessageType = 15 // see FederationGrant
+	TypeLeads          MessageType = 16
 )
 
 // MessageID is random and names a message of its sender.

@@ -137,7 +137,8 @@ func (d *WebApp) run(ctx context.Context, s *Daemon) error {
 func (s *Daemon) jobOptions(ctx context.Context, j site.Job) (site.CheckOptions, func(), error) {
 	o := s.o
 	out := site.CheckOptions{Libraries: j.Libraries, Exact: o.Now().Check.Probe == concordat.ProbeExact,
-		Threshold: o.Now().Check.Threshold, Leads: o.Now().Meaning.Leads == config.LeadsOn}
+		Threshold: o.Now().Check.Threshold, Leads: o.Now().Meaning.Leads == config.LeadsOn,
+		PartnerLeads: o.Now().Meaning.Partners == config.LeadsOn}
 	var err error
 	if out.Forward, err = o.Forward(ctx, j.Forward, j.Libraries); err != nil {
 		return out, nil, err

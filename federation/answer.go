@@ -86,6 +86,9 @@ func (s *answers) dispatch(ctx context.Context, from concordat.SiteID, t crypto.
 	case crypto.TypeReveal:
 		return answerEpoch(ctx, s, from, payload, wire.ParseRevealAsk, s.answerer.AnswerReveal, wire.AppendRevealed,
 			func(a *concordat.RevealAsk) concordat.Epoch { return a.Epoch })
+	case crypto.TypeLeads:
+		return answerEpoch(ctx, s, from, payload, wire.ParseLeadAsk, s.answerer.AnswerLeads, wire.AppendLeadAnswer,
+			func(a *concordat.LeadAsk) concordat.Epoch { return a.Epoch })
 	case crypto.TypeShip:
 		return answerEpoch(ctx, s, from, payload, wire.ParseShipAsk, s.answerer.AnswerShip, wire.AppendShipment,
 			func(a *concordat.ShipAsk) concordat.Epoch { return a.Epoch })

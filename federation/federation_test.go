@@ -83,7 +83,7 @@ func TestRounds(t *testing.T) {
 	p, ctx := f.Partner(0, 1), t.Context()
 	card := f.Sites[1].Member(federation.StateActive).Card
 	types := map[string]crypto.MessageType{"catalogue": crypto.TypeCatalogue, "tell": crypto.TypeQuery, "outlines": crypto.TypeOutline,
-		"edges": crypto.TypeEdges, "revealed": crypto.TypeReveal, "shipment": crypto.TypeShip}
+		"edges": crypto.TypeEdges, "revealed": crypto.TypeReveal, "shipment": crypto.TypeShip, "leads": crypto.TypeLeads}
 	job := concordat.JobID{1}
 	check := func(name, kind string, s concordat.Statement, err error, read func([]byte) error) {
 		t.Helper()
@@ -104,7 +104,7 @@ func TestRounds(t *testing.T) {
 			t.Errorf("%s: statement: %v", name, err)
 		}
 		if inJob := kind != "catalogue" && kind != "shipment"; s.Asker != f.ID(0) || inJob != (len(s.Job) > 0) ||
-			(kind == "tell") != (len(s.Commitment) > 0) {
+			(kind == "tell" || kind == "leads") != (len(s.Commitment) > 0) {
 			t.Errorf("%s: the statement names asker %s, job %x, commitment %x", name, s.Asker, s.Job, s.Commitment)
 		}
 		if err := read(s.Payload); err != nil {
@@ -151,6 +151,12 @@ func TestRounds(t *testing.T) {
 	if len(v.Passages) != 1 || v.Passages[0].Shared[0] != (concordat.Span{Start: 0, End: 4}) ||
 		answers.reveals[0].Passages[0].Text != "Words of the asker" {
 		t.Errorf("reveal: got %+v", v)
+	}
+	leads, err := p.Leads(ctx, &concordat.LeadAsk{Job: job, Epoch: fedtest.Epoch, Table: "0123456789abcdef",
+		Libraries: []concordat.LibraryID{"theses"}, Commitment: [32]byte{1}, Cells: make([]concordat.AskedCells, 64)})
+	check("leads", "leads", leads.Statement, err, func(b []byte) error { _, err := wire.ParseLeadAnswer(b); return err })
+	if len(leads.Documents) != 1 || len(leads.Hits) != 2 || leads.Hits[1] != (concordat.LeadHit{Cells: 2, Step: concordat.LeadVeryNear}) {
+		t.Errorf("leads: got %+v", leads)
 	}
 	s, err := p.Ship(ctx, &concordat.ShipAsk{Epoch: fedtest.Epoch, Library: "theses"})
 	check("ship", "shipment", s.Statement, err, func(b []byte) error { _, err := wire.ParseShipment(b); return err })

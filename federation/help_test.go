@@ -129,6 +129,18 @@ func (s *scan) AnswerReveal(_ context.Context, _ concordat.SiteID, a *concordat.
 	return r, nil
 }
 
+func (s *scan) AnswerLeads(_ context.Context, _ concordat.SiteID, a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
+	v := &concordat.LeadAnswer{Table: a.Table}
+	for _, l := range a.Libraries {
+		v.Libraries = append(v.Libraries, concordat.LeadLibraryAnswer{Library: l, LeftCells: 100, LeftNear: -1})
+	}
+	if len(a.Cells) > 0 {
+		v.Documents = []concordat.LeadDocument{{Handle: handleOf(0), Title: "a title", Places: []concordat.Span{{Start: 3, End: 70}}}}
+		v.Hits = []concordat.LeadHit{{Cells: 1, Step: concordat.LeadNear}, {Cells: 2, Step: concordat.LeadVeryNear}}
+	}
+	return v, nil
+}
+
 func (s *scan) AnswerShip(_ context.Context, _ concordat.SiteID, a *concordat.ShipAsk) (*concordat.Shipment, error) {
 	v := &concordat.Shipment{Scheme: scheme, Cursor: append(slices.Clone(a.Cursor), 1), More: len(a.Cursor) == 0}
 	for d, prints := range s.documents {

@@ -94,7 +94,7 @@ func (noJournal) HeardOthers(concordat.SiteID, []*crypto.Head) {}
 var kinds = map[crypto.MessageType]string{
 	crypto.TypeQuery: "tell", crypto.TypeCatalogue: "catalogue", crypto.TypeReveal: "revealed", crypto.TypeCard: "card",
 	crypto.TypeAuditHead: "head", crypto.TypeOutline: "outlines", crypto.TypeEdges: "edges", crypto.TypeShip: "shipment",
-	crypto.TypeNotice: "received", crypto.TypeFederation: "grant",
+	crypto.TypeNotice: "received", crypto.TypeFederation: "grant", crypto.TypeLeads: "leads",
 }
 
 // kindError is the kind of a statement that refuses.

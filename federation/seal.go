@@ -58,6 +58,10 @@ func answerTo(t crypto.MessageType, request []byte) crypto.Answer {
 		if x, err := wire.ParseRevealAsk(request); err == nil {
 			a.Job = x.Job
 		}
+	case crypto.TypeLeads:
+		if x, err := wire.ParseLeadAsk(request); err == nil {
+			a.Job, a.Commitment = x.Job, x.Commitment
+		}
 	}
 	return a
 }

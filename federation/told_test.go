@@ -144,7 +144,8 @@ func TestMalformed(t *testing.T) {
 	w := newWorkbench(t, time.Now)
 	w.reopen(t, federation.ServerOptions{Panicked: func() { panicked++ }})
 	for _, typ := range []crypto.MessageType{crypto.TypeQuery, crypto.TypeCatalogue, crypto.TypeReveal, crypto.TypeCard,
-		crypto.TypeAuditHead, crypto.TypeOutline, crypto.TypeEdges, crypto.TypeShip, crypto.TypeNotice, crypto.TypeFederation} {
+		crypto.TypeAuditHead, crypto.TypeOutline, crypto.TypeEdges, crypto.TypeShip, crypto.TypeNotice, crypto.TypeFederation,
+		crypto.TypeLeads} {
 		for _, payload := range [][]byte{nil, {wire.Version, wire.ModeSealed, 1}} {
 			env, pending := w.seal(t, typ, payload, time.Minute)
 			status, body := w.post(env)

@@ -185,6 +185,7 @@ func (o *Instance) openParts(ctx context.Context, w Mode) error {
 	}
 	options.Index, options.Shared = o.Index, o.Clustered()
 	o.Answers = answer.New(answer.Options{ID: options.ID, Index: o.Index, Store: o.Store, Shared: options.Shared,
+		Meaning: o.Config.Meaning.Index,
 		Noticed: func(ctx context.Context, from concordat.SiteID, n *concordat.Notice) (concordat.TaskID, error) {
 			return o.Asks.Noticed(ctx, from, n)
 		}})

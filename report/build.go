@@ -70,6 +70,7 @@ func (p *Prepared) Build(r Rules) *Report {
 	rep.Evidence, of = b.evidence(chains)
 	rep.Numbers, rep.LastNumber = p.numbers.of(rep.Evidence), len(p.numbers.passages)
 	rep.Leads = b.leads(rep.Evidence)
+	rep.PartnerLeads = b.partnerLeads()
 	covered := coveredBy(chains)
 	rep.Covered = b.stretches(chains, covered)
 	rep.Scores = b.scores(chains, covered)

@@ -22,36 +22,37 @@ const FormatVersion = 1
 // The JSON form. Spans are Unicode code points of the submission or of the source.
 type (
 	jsonReport struct {
-		Version    int              `json:"version"`
-		Task       concordat.TaskID `json:"task"`
-		Submission jsonSubmission   `json:"submission"`
-		Scheme     concordat.Scheme `json:"scheme"`
-		Made       time.Time        `json:"made"`
-		Coverage   *float64         `json:"coverage"`
-		Threshold  float64          `json:"threshold"`
-		Reached    bool             `json:"reached"`
-		Scores     jsonScores       `json:"scores"`
-		Language   string           `json:"language"`
-		Headline   string           `json:"headline"`
-		Conclusion string           `json:"conclusion"`
-		Statement  []string         `json:"statement"`
-		Forward    string           `json:"forward"`
-		Probe      string           `json:"probe"`
-		Evidence   []jsonEvidence   `json:"evidence"`
-		Sources    []jsonRanked     `json:"sources"`
-		Sections   []jsonSection    `json:"sections"`
-		Skipped    []jsonSkipped    `json:"skipped"`
-		Flags      []jsonFlag       `json:"flags"`
-		Consulted  []jsonConsulted  `json:"consulted"`
-		Short      *jsonShort       `json:"short"`
-		Templates  []jsonTemplate   `json:"templates"`
-		Wording    []jsonWording    `json:"wording"`
-		Works      []jsonWorks      `json:"shared_works"`
-		Leads      []jsonLead       `json:"leads"`
-		Legend     jsonLegend       `json:"legend"`
-		Rules      jsonRules        `json:"rules"`
-		Unplaced   int              `json:"unplaced"`
-		Signatures []Signature      `json:"signatures"`
+		Version      int               `json:"version"`
+		Task         concordat.TaskID  `json:"task"`
+		Submission   jsonSubmission    `json:"submission"`
+		Scheme       concordat.Scheme  `json:"scheme"`
+		Made         time.Time         `json:"made"`
+		Coverage     *float64          `json:"coverage"`
+		Threshold    float64           `json:"threshold"`
+		Reached      bool              `json:"reached"`
+		Scores       jsonScores        `json:"scores"`
+		Language     string            `json:"language"`
+		Headline     string            `json:"headline"`
+		Conclusion   string            `json:"conclusion"`
+		Statement    []string          `json:"statement"`
+		Forward      string            `json:"forward"`
+		Probe        string            `json:"probe"`
+		Evidence     []jsonEvidence    `json:"evidence"`
+		Sources      []jsonRanked      `json:"sources"`
+		Sections     []jsonSection     `json:"sections"`
+		Skipped      []jsonSkipped     `json:"skipped"`
+		Flags        []jsonFlag        `json:"flags"`
+		Consulted    []jsonConsulted   `json:"consulted"`
+		Short        *jsonShort        `json:"short"`
+		Templates    []jsonTemplate    `json:"templates"`
+		Wording      []jsonWording     `json:"wording"`
+		Works        []jsonWorks       `json:"shared_works"`
+		Leads        []jsonLead        `json:"leads"`
+		PartnerLeads []jsonPartnerLead `json:"partner_leads,omitempty"`
+		Legend       jsonLegend        `json:"legend"`
+		Rules        jsonRules         `json:"rules"`
+		Unplaced     int               `json:"unplaced"`
+		Signatures   []Signature       `json:"signatures"`
 
 		Review      *jsonReview                 `json:"review,omitempty"`
 		Later       []jsonLater                 `json:"later,omitempty"`
@@ -295,8 +296,9 @@ func asJSON(r *Report) *jsonReport {
 			CodePoints: count.Points(concordat.Span{End: len(r.Submission.Text)}).End,
 			Characters: r.Scores.Characters, Digest: r.Digest, Date: r.Dated},
 		Short: r.jsonShort(count), Templates: []jsonTemplate{}, Wording: []jsonWording{}, Works: []jsonWorks{}, Leads: r.jsonLeads(count),
-		Legend:     r.jsonLegend(),
-		Conclusion: r.Conclusion(),
+		PartnerLeads: r.jsonPartnerLeads(count),
+		Legend:       r.jsonLegend(),
+		Conclusion:   r.Conclusion(),
 	}
 	j.Coverage, j.Review, j.Later = j.Scores.Covered, r.jsonReview(), r.jsonLater()
 	for i := range r.Evidence {

@@ -39,6 +39,8 @@ type Disclosure struct {
 	Until   time.Time `json:"until,omitzero"`
 	// Passages are the passages asked for: spans of the submission and of the source.
 	Passages []concordat.SpanPair `json:"passages"`
+	// Lead: they are places of a PartnerLead.
+	Lead bool `json:"lead,omitempty"`
 }
 
 // Partner returns what a partner told of its document r; ok is false for a document of this site.
@@ -101,10 +103,26 @@ func (l Language) partner(c concordat.Consulted) []string {
 	if c.Answered > 0 || c.Shown.Exists {
 		say("Known here: %s.", l.shown(c))
 	}
+	if words := leadsAt[c.Leads]; words != "" {
+		say(words)
+	}
 	if c.Standing {
 		say("It will tell of later documents that match.")
 	}
 	return out
+}
+
+// leadsAt says what became of the question for leads, in English, to be translated.
+var leadsAt = map[string]string{
+	concordat.LeadsAsked:   "Leads were looked for there, by codes of meaning.",
+	concordat.LeadsNone:    "Leads were not looked for there: no sentence was left that matched nothing.",
+	concordat.LeadsHere:    "Leads were not looked for there: this site does not send codes of meaning to partners.",
+	concordat.LeadsClosed:  "Leads were not looked for there: the library is not open for it.",
+	concordat.LeadsVersion: "Leads were not looked for there: its version does not know the question. Nothing was sent for it.",
+	concordat.LeadsTable:   "Leads were not looked for there: it has no index of meaning, or another table.",
+	concordat.LeadsRefused: "Leads were not looked for there: it refused.",
+	concordat.LeadsFailed:  "Leads were not looked for there: it did not answer.",
+	concordat.LeadsMirror:  "Leads were not looked for there: a mirror holds no codes of meaning.",
 }
 
 // exposed says what of a submission became known at a partner; "" for nothing.
@@ -112,6 +130,9 @@ func (l Language) exposed(e concordat.Exposed) string {
 	var out []string
 	if e.Sentences > 0 {
 		out = append(out, l.Say("%s as keyed fingerprints", l.Plural(e.Sentences, "sentence", "sentences")))
+	}
+	if e.Cells > 0 {
+		out = append(out, l.Say("%s as codes of meaning, which have no key", l.Plural(e.Cells, "sentence", "sentences")))
 	}
 	if e.Passages > 0 {
 		out = append(out, l.Say("the wording of %s (%s)", l.Plural(e.Passages, "passage", "passages"), l.Plural(e.Letters, "letter", "letters")))

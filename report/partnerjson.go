@@ -18,10 +18,11 @@ type jsonPartnerLine struct {
 	Shown    concordat.Shown   `json:"shown,omitzero"`
 	Mirror   time.Time         `json:"mirror,omitzero"`
 	Standing bool              `json:"standing,omitempty"`
+	Leads    string            `json:"leads,omitempty"`
 }
 
 func partnerLine(c concordat.Consulted) jsonPartnerLine {
-	return jsonPartnerLine{c.Level, c.Reason, c.Epoch, round(c.Unready), c.Withheld, c.Exposed, c.Shown, c.Mirror, c.Standing}
+	return jsonPartnerLine{c.Level, c.Reason, c.Epoch, round(c.Unready), c.Withheld, c.Exposed, c.Shown, c.Mirror, c.Standing, c.Leads}
 }
 
 type jsonDisclosure struct {

@@ -50,6 +50,12 @@ func Redact(f *Findings, redacted func(concordat.Ref) bool) *Findings {
 			l.hide()
 		}
 	}
+	out.PartnerLeads = slices.Clone(f.PartnerLeads)
+	for i := range out.PartnerLeads {
+		if l := &out.PartnerLeads[i]; redacted(l.Source) {
+			l.Title, l.Author = HiddenTitle, ""
+		}
+	}
 	out.Partners = slices.Clone(f.Partners)
 	for i := range out.Partners {
 		if redacted(out.Partners[i].Ref) {

@@ -40,12 +40,14 @@ type Findings struct {
 	// SharedWorks are the works that sources cite too, in any order: no evidence.
 	SharedWorks []SharedWorks `json:"shared_works,omitempty"`
 	// Leads are passages that seem to say the same in other words, in any order: no evidence. Nil: not asked for.
-	Leads     []Lead                `json:"leads,omitzero"`
-	Consulted []concordat.Consulted `json:"consulted"`
-	Flags     []concordat.Flag      `json:"flags"`
-	Forward   string                `json:"forward"`   // what was asked of other sites: unmatched, all or none
-	Threshold float64               `json:"threshold"` // covered share from which a report asks to be read
-	Probe     string                `json:"probe"`     // how far around each band the index looked: exact or one
+	Leads []Lead `json:"leads,omitzero"`
+	// PartnerLeads are documents of partners that may say the same, as these told; their text is not known here.
+	PartnerLeads []PartnerLead         `json:"partner_leads,omitempty"`
+	Consulted    []concordat.Consulted `json:"consulted"`
+	Flags        []concordat.Flag      `json:"flags"`
+	Forward      string                `json:"forward"`   // what was asked of other sites: unmatched, all or none
+	Threshold    float64               `json:"threshold"` // covered share from which a report asks to be read
+	Probe        string                `json:"probe"`     // how far around each band the index looked: exact or one
 	// Dated is when the submission is from, and DatedBy who says so; empty: unknown.
 	Dated   concordat.Date       `json:"dated,omitempty"`
 	DatedBy concordat.DateOrigin `json:"dated_by,omitempty"`
@@ -218,41 +220,42 @@ type CountedWording struct {
 // Report is findings seen through rules. Slices belong to the report; Parts and texts are shared
 // with the findings and must not be changed.
 type Report struct {
-	Task        concordat.TaskID
-	Submission  concordat.Document
-	Digest      string // SHA-256 of Submission.Text, hexadecimal
-	Scheme      concordat.Scheme
-	Made        time.Time
-	Probe       string
-	Forward     string
-	Threshold   float64
-	Rules       Rules
-	Language    Language // of the words in which it is written; set it before writing
-	Scores      Scores
-	Evidence    []concordat.Evidence // in text order, disjoint
-	Numbers     []string             // by which people name Evidence, see Number; as long as it
-	LastNumber  int                  // the number of passages without rules, the highest of Numbers
-	Sources     []RankedSource       // largest share first, those excluded by a rule last
-	Sections    []SectionScore
-	Covered     []Stretch           // what gives the covered share, in text order, disjoint
-	Checked     []concordat.Span    // what was compared, in text order, disjoint
-	Skipped     []concordat.Skipped // what was not, in text order, disjoint
-	Quotes      []concordat.Span    // quotations, in text order, disjoint
-	References  []concordat.Span    // lists of references, in text order, disjoint
-	Citations   []concordat.Span    // marks of citations, in text order, disjoint
-	Wording     []SharedWording     // what others share by right, in text order
-	SharedWorks []SharedWorks       // works that sources cite too, most first; no part of any share
-	Leads       []RuledLead         // what seems to say the same in other words, in text order, never evidence; nil: not asked
-	Templates   []Template          // whose wording gives no score unless Rules.CountTemplates
-	Dated       concordat.Date      // of the submission; empty: unknown
-	Short       *ShortTexts         // the short pieces; nil: they were not asked
-	Consulted   []concordat.Consulted
-	Flags       []concordat.Flag
-	Signatures  []Signature
-	Partners    []PartnerSource // of Findings
-	Disclosures []Disclosure
-	Statements  []concordat.Statement
-	Sites       map[concordat.SiteID]string // of Findings
+	Task         concordat.TaskID
+	Submission   concordat.Document
+	Digest       string // SHA-256 of Submission.Text, hexadecimal
+	Scheme       concordat.Scheme
+	Made         time.Time
+	Probe        string
+	Forward      string
+	Threshold    float64
+	Rules        Rules
+	Language     Language // of the words in which it is written; set it before writing
+	Scores       Scores
+	Evidence     []concordat.Evidence // in text order, disjoint
+	Numbers      []string             // by which people name Evidence, see Number; as long as it
+	LastNumber   int                  // the number of passages without rules, the highest of Numbers
+	Sources      []RankedSource       // largest share first, those excluded by a rule last
+	Sections     []SectionScore
+	Covered      []Stretch           // what gives the covered share, in text order, disjoint
+	Checked      []concordat.Span    // what was compared, in text order, disjoint
+	Skipped      []concordat.Skipped // what was not, in text order, disjoint
+	Quotes       []concordat.Span    // quotations, in text order, disjoint
+	References   []concordat.Span    // lists of references, in text order, disjoint
+	Citations    []concordat.Span    // marks of citations, in text order, disjoint
+	Wording      []SharedWording     // what others share by right, in text order
+	SharedWorks  []SharedWorks       // works that sources cite too, most first; no part of any share
+	Leads        []RuledLead         // what seems to say the same in other words, in text order, never evidence; nil: not asked
+	PartnerLeads []PartnerLead       // of Findings, by place
+	Templates    []Template          // whose wording gives no score unless Rules.CountTemplates
+	Dated        concordat.Date      // of the submission; empty: unknown
+	Short        *ShortTexts         // the short pieces; nil: they were not asked
+	Consulted    []concordat.Consulted
+	Flags        []concordat.Flag
+	Signatures   []Signature
+	Partners     []PartnerSource // of Findings
+	Disclosures  []Disclosure
+	Statements   []concordat.Statement
+	Sites        map[concordat.SiteID]string // of Findings
 	// Review has the decisions of people about it; nil: none. Build leaves it to the caller.
 	Review *Review
 	// Later has the documents that came since and match, if the check stays, the latest first, at most MaxLater. Build leaves it

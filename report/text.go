@@ -253,10 +253,10 @@ func (t textWriter) leads(r *Report, count *Counter) {
 	t.heading(t.Say("Leads"))
 	if len(r.Leads) == 0 {
 		t.wrap("", t.Say(NoLeads))
-		return
+	} else {
+		t.wrap("", t.Say(LeadMeaning))
+		t.wrap("", r.LeadsMeasured())
 	}
-	t.wrap("", t.Say(LeadMeaning))
-	t.wrap("", r.LeadsMeasured())
 	for _, l := range r.Leads {
 		at := count.Points(l.Span)
 		t.wrap("["+l.Number+"] ", t.Say("characters %d to %d", at.Start, at.End)+" <- "+t.Say("%s (%s)", l.Title, r.Place(l.Source))+": "+
@@ -275,6 +275,23 @@ func (t textWriter) leads(r *Report, count *Counter) {
 			if p.Text != "" {
 				t.wrap("      <- ", strings.TrimSpace(p.Text))
 			}
+		}
+	}
+	t.partnerLeads(r, count)
+}
+
+// partnerLeads writes what partners hold that may say the same.
+func (t textWriter) partnerLeads(r *Report, count *Counter) {
+	if len(r.PartnerLeads) == 0 {
+		return
+	}
+	t.wrap("", t.Say(PartnerLeadMeaning))
+	for _, l := range r.PartnerLeads {
+		at := count.Points(l.Span())
+		t.wrap("["+l.Number+"] ", t.Say("characters %d to %d", at.Start, at.End)+" <- "+t.Say("%s (%s)", l.Title, r.Place(l.Source))+": "+
+			r.PartnerLeadWords(l))
+		for _, s := range l.Spans {
+			t.wrap("    ", strings.TrimSpace(s.In(r.Submission.Text)))
 		}
 	}
 }

@@ -50,6 +50,8 @@ type CheckOptions struct {
 	Leads bool
 	// EachLead, if not nil, is called with each place that stands out, worth reading or not: for measurements.
 	EachLead compare.EachLead
+	// PartnerLeads asks partners too, by codes of meaning, of sentences that matched nothing.
+	PartnerLeads bool
 	// Candidates is the most source documents whose text is compared, best first; 0: 200. What is
 	// left out is said in the findings.
 	Candidates int

@@ -48,6 +48,9 @@ func (l inProcess) Edges(ctx context.Context, a *concordat.EdgesAsk) (*concordat
 func (l inProcess) Reveal(ctx context.Context, a *concordat.RevealAsk) (*concordat.Revealed, error) {
 	return l.to.AnswerReveal(ctx, l.from, a)
 }
+func (l inProcess) Leads(ctx context.Context, a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
+	return l.to.AnswerLeads(ctx, l.from, a)
+}
 func (l inProcess) Ship(ctx context.Context, a *concordat.ShipAsk) (*concordat.Shipment, error) {
 	return l.to.AnswerShip(ctx, l.from, a)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -47,6 +48,7 @@ type partner struct {
 	notices []*concordat.Notice
 	log     []shipped // for Ship
 	edges   int
+	leads   func(*concordat.LeadAsk) (*concordat.LeadAnswer, error) // nil: a version that does not know the question
 }
 
 type shipped struct {
@@ -112,6 +114,13 @@ func (p *partner) Site() concordat.SiteID { return p.id }
 
 func (p *partner) Catalogue(context.Context) (*concordat.Catalogue, error) {
 	return &concordat.Catalogue{}, nil
+}
+
+func (p *partner) Leads(_ context.Context, a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
+	if p.leads == nil {
+		return nil, errors.ErrUnsupported
+	}
+	return p.leads(a)
 }
 
 func (p *partner) Ask(ctx context.Context, a *concordat.Ask) (*concordat.SiteAnswer, error) {

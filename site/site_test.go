@@ -41,7 +41,8 @@ type services struct {
 func open(o site.Options) *services {
 	r := &services{}
 	r.Answerer = answer.New(answer.Options{ID: o.ID, Index: o.Index, Store: o.Store.(answer.Store), Logger: o.Logger, Now: o.Now,
-		Shared: o.Shared, Noticed: func(ctx context.Context, from concordat.SiteID, n *concordat.Notice) (concordat.TaskID, error) {
+		Shared: o.Shared, Meaning: o.Profiler.Meaning(),
+		Noticed: func(ctx context.Context, from concordat.SiteID, n *concordat.Notice) (concordat.TaskID, error) {
 			return r.Noticed(ctx, from, n)
 		}})
 	o.Sharing = r.Answerer

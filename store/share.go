@@ -51,6 +51,8 @@ type ShareRule struct {
 	Ship bool `json:"ship,omitempty"`
 	// Standing lets the partner leave questions that later documents answer.
 	Standing bool `json:"standing,omitempty"`
+	// Leads lets the partner ask by cells of meaning which documents may say something in other words. It needs ShowMetadata.
+	Leads bool `json:"leads,omitempty"`
 	// ExcludeAuthors leaves out documents of the authors named by the asker.
 	ExcludeAuthors bool `json:"exclude_authors,omitempty"`
 	// Approval is how long a request for a passage waits for a person, and for how long a granted
@@ -71,6 +73,12 @@ type Limits struct {
 	// Opened is how many sentences of one document are opened in a year at level overlap or above,
 	// where 5 % of the document are not more; 25.
 	Opened int `json:"opened,omitempty"`
+
+	// Of questions by cells of meaning, apart from the others.
+
+	LeadCells     int `json:"lead_cells,omitempty"`     // asked in a day, padded; 10,000
+	LeadSentences int `json:"lead_sentences,omitempty"` // told in a day; 100
+	LeadDocuments int `json:"lead_documents,omitempty"` // told in a day; 20
 }
 
 // Defaults of a ShareRule (doc/federation.md).
@@ -93,6 +101,9 @@ func (r ShareRule) Filled() ShareRule {
 	def(&r.Limits.Documents, 50)
 	def(&r.Limits.Characters, 20_000)
 	def(&r.Limits.Opened, 25)
+	def(&r.Limits.LeadCells, 10_000)
+	def(&r.Limits.LeadSentences, 100)
+	def(&r.Limits.LeadDocuments, 20)
 	if r.Approval == 0 {
 		r.Approval = DefaultApproval
 	}

@@ -16,6 +16,8 @@ import (
 // (doc/federation.md).
 const (
 	FormMatches      = "matches"      // which sentences match, and titles
+	FormLeads        = "leads"        // which sentences may say the same, and titles
+	FormCells        = "cells"        // of meaning, of sentences
 	FormFingerprints = "fingerprints" // of its sentences
 	FormWords        = "words"        // keyed word sets
 	FormEdges        = "edges"        // the order of words of a passage

@@ -208,6 +208,10 @@ func (w reportPages) links(in message.Language, p *checkPage) html.Links {
 	l.LeadTools = func(i int) template.HTML {
 		return w.piece(in, "lead-tools", leadTools{p.ID, p.Report.Leads[i], p.MayReview})
 	}
+	l.PartnerLeadTools = func(i int) template.HTML {
+		lead := p.Report.PartnerLeads[i]
+		return w.piece(in, "partner-lead-tools", partnerLeadTools{p.ID, lead, p.Report.PartnerLeadState(lead), p.MayReview && w.o.Partner != nil})
+	}
 	l.PassageTools = func(i int) template.HTML {
 		e := p.Report.Evidence[i]
 		return w.piece(in, "passage-tools", passageTools{Task: p.ID, Number: p.Report.Number(i), Evidence: e,
@@ -223,6 +227,13 @@ type sourceTools struct {
 	Source report.RankedSource
 	Beside string
 	May    bool
+}
+
+type partnerLeadTools struct {
+	Task concordat.TaskID
+	report.PartnerLead
+	State  string // of the request for its places
+	MayAsk bool
 }
 
 type leadTools struct {

@@ -276,11 +276,12 @@ func (w checkPages) ask(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	}
 	var at concordat.Span
 	f := r.PostForm
-	if err == nil {
+	if err == nil && f.Get("lead") == "" {
 		at, err = spanOf(f)
 	}
 	if err == nil {
-		_, err = w.AskFor(r.Context(), v, t, AskPassages{At: at, Partner: concordat.SiteID(f.Get("site")), Level: concordat.Show(f.Get("level")),
+		_, err = w.AskFor(r.Context(), v, t, AskPassages{At: at, Lead: f.Get("lead"),
+			Partner: concordat.SiteID(f.Get("site")), Level: concordat.Show(f.Get("level")),
 			Reason: f.Get("reason"), Contact: f.Get("contact"), Refresh: f.Get("action") == "refresh"})
 	}
 	if err != nil {
@@ -290,6 +291,8 @@ func (w checkPages) ask(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	to := "/checks/" + string(t.ID)
 	if n := f.Get("number"); passageNumber.MatchString(n) {
 		to += "/passages/" + n
+	} else if f.Get("lead") != "" {
+		to += "#leads"
 	}
 	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
@@ -300,6 +303,7 @@ var passageNumber = regexp.MustCompile(`^[0-9]{1,9}[a-z]{0,4}$`)
 // AskPassages says what to ask for.
 type AskPassages struct {
 	At              concordat.Span   // of the submission
+	Lead            string           // number of a partner's document that may say the same, whose places are asked for; empty: passages at At
 	Partner         concordat.SiteID // empty: all that hold sources
 	Level           concordat.Show   // ShowOverlap or ShowPassage
 	Reason, Contact string           // needed at ShowPassage, where a person decides
@@ -329,6 +333,13 @@ func (w checkPages) AskFor(ctx context.Context, v *Visitor, t store.Task, a AskP
 	if a.Refresh {
 		return w.refresh(ctx, v, t, f)
 	}
+	if a.Lead != "" {
+		i := slices.IndexFunc(f.PartnerLeads, func(l report.PartnerLead) bool { return l.Number == a.Lead })
+		if i < 0 || a.Level != concordat.ShowPassage {
+			return nil, message.Invalid("wrong.lead")
+		}
+		return w.askOne(ctx, v, t, f.PartnerLeads[i].Source.Site, a, nil)
+	}
 	can := w.o.Asks.Revealable(f, a.At, a.Level).Passages
 	var out []report.Disclosure
 	var errs []error
@@ -357,7 +368,11 @@ func (w checkPages) askOne(ctx context.Context, v *Visitor, t store.Task, partne
 		return nil, err
 	}
 	defer done()
-	return w.o.Asks.Reveal(ctx, t.ID, ask.RevealRequest{Partner: p, Level: a.Level, Reason: a.Reason, Contact: a.Contact}, passages...)
+	request := ask.RevealRequest{Partner: p, Level: a.Level, Reason: a.Reason, Contact: a.Contact}
+	if a.Lead != "" {
+		return w.o.Asks.RevealLead(ctx, t.ID, request, a.Lead)
+	}
+	return w.o.Asks.Reveal(ctx, t.ID, request, passages...)
 }
 
 // refresh asks again for what waits.

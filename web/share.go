@@ -18,7 +18,8 @@ import (
 // shareLimits are the numbers of a rule by the names of their fields.
 func shareLimits(r *store.ShareRule) map[string]*int {
 	return map[string]*int{"sentences": &r.Limits.Sentences, "burst": &r.Limits.Burst, "disclosures": &r.Limits.Disclosures,
-		"documents": &r.Limits.Documents, "characters": &r.Limits.Characters, "opened": &r.Limits.Opened}
+		"documents": &r.Limits.Documents, "characters": &r.Limits.Characters, "opened": &r.Limits.Opened,
+		"lead_cells": &r.Limits.LeadCells, "lead_sentences": &r.Limits.LeadSentences, "lead_documents": &r.Limits.LeadDocuments}
 }
 
 // shareLibrary opens a library to a partner, or changes how much it is shown; what the form leaves empty of
@@ -97,7 +98,7 @@ func readShare(r *store.ShareRule, f url.Values) error {
 		}
 		*to = t
 	}
-	for name, to := range map[string]*bool{"ship": &r.Ship, "standing": &r.Standing} {
+	for name, to := range map[string]*bool{"ship": &r.Ship, "standing": &r.Standing, "leads": &r.Leads} {
 		switch s := f.Get(name); s {
 		case "":
 		case "yes", "no":

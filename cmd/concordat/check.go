@@ -176,7 +176,8 @@ func (a *app) tellEncoder(o *instance.Instance) {
 func (f *checkFlags) options(ctx context.Context, a *app, o *instance.Instance) (site.CheckOptions, error) {
 	out := site.CheckOptions{Exact: f.exact || o.Config.Check.Probe == concordat.ProbeExact, Candidates: f.candidates,
 		Threshold: cmp.Or(f.threshold, o.Config.Check.Threshold), Short: f.short || o.Config.Check.Short,
-		ShortThreshold: cmp.Or(f.shortThreshold, o.Config.Check.ShortThreshold), Leads: o.Config.Meaning.Leads == config.LeadsOn}
+		ShortThreshold: cmp.Or(f.shortThreshold, o.Config.Check.ShortThreshold), Leads: o.Config.Meaning.Leads == config.LeadsOn,
+		PartnerLeads: o.Config.Meaning.Partners == config.LeadsOn}
 	if f.leadsGiven {
 		out.Leads = f.leads
 	}

@@ -18,6 +18,7 @@ import (
 const (
 	kindTell     = "tell"     // of the first round
 	kindRevealed = "revealed" // opened passages
+	kindLeads    = "leads"    // documents that may say the same
 )
 
 // signedClaims are the claims that a partner signed: its documents by the name that they have at this site, with
@@ -36,6 +37,14 @@ func (s *signedClaims) add(x concordat.Statement) error {
 			return err
 		}
 		for _, d := range t.Answer.Documents {
+			s.titles[ask.HandleName(d.Handle)] = d.Title
+		}
+	case kindLeads:
+		t, err := wire.ParseLeadAnswer(x.Payload)
+		if err != nil {
+			return err
+		}
+		for _, d := range t.Documents {
 			s.titles[ask.HandleName(d.Handle)] = d.Title
 		}
 	case kindRevealed:
@@ -61,6 +70,15 @@ type attributed struct {
 			Text     string               `json:"text"`
 		} `json:"sources"`
 	} `json:"evidence"`
+	Leads []struct {
+		Source struct {
+			Site     concordat.SiteID     `json:"site"`
+			Library  concordat.LibraryID  `json:"library"`
+			Document concordat.DocumentID `json:"document"`
+			Title    string               `json:"title"`
+		} `json:"source"`
+		Text string `json:"text"`
+	} `json:"leads"`
 	Consulted []struct {
 		Site    concordat.SiteID    `json:"site"`
 		Library concordat.LibraryID `json:"library"`
@@ -93,27 +111,35 @@ func verifyAttribution(b []byte, good []concordat.Statement) ([]string, error) {
 	for _, c := range r.Consulted {
 		mirrored[concordat.Ref{Site: c.Site, Library: c.Library}] = c.Mirror != ""
 	}
+	check := func(where string, ref concordat.Ref, title, text string) {
+		if _, err := crypto.ParseSiteID(string(ref.Site)); err != nil || mirrored[concordat.Ref{Site: ref.Site, Library: ref.Library}] {
+			return // a source of the site's own, or of a mirror
+		}
+		where += ": site " + string(ref.Site)
+		t := told[ref.Site]
+		if t == nil {
+			problems = append(problems, where+" signed no answer")
+			return
+		}
+		signed, ok := t.titles[ref.Document]
+		switch {
+		case !ok:
+			problems = append(problems, where+" did not tell of this document")
+		case !strings.HasPrefix(lettersOnly(signed), lettersOnly(title)):
+			problems = append(problems, where+" told another title")
+		case !t.opened(text):
+			problems = append(problems, where+" did not open this text")
+		}
+	}
 	for i, e := range r.Evidence {
 		for j, s := range e.Sources {
-			if _, err := crypto.ParseSiteID(string(s.Site)); err != nil || mirrored[concordat.Ref{Site: s.Site, Library: s.Library}] {
-				continue // a source of the site's own, or of a mirror
-			}
-			where := fmt.Sprintf("evidence %d, source %d: site %s", i+1, j+1, s.Site)
-			t := told[s.Site]
-			if t == nil {
-				problems = append(problems, where+" signed no answer")
-				continue
-			}
-			title, ok := t.titles[s.Document]
-			switch {
-			case !ok:
-				problems = append(problems, where+" did not tell of this document")
-			case !strings.HasPrefix(lettersOnly(title), lettersOnly(s.Title)):
-				problems = append(problems, where+" told another title")
-			case !t.opened(s.Text):
-				problems = append(problems, where+" did not open this text")
-			}
+			check(fmt.Sprintf("evidence %d, source %d", i+1, j+1), concordat.Ref{Site: s.Site, Library: s.Library, Document: s.Document},
+				s.Title, s.Text)
 		}
+	}
+	for i, l := range r.Leads { // between places that were shown stands an empty line
+		check(fmt.Sprintf("lead %d", i+1), concordat.Ref{Site: l.Source.Site, Library: l.Source.Library, Document: l.Source.Document},
+			l.Source.Title, strings.ReplaceAll(l.Text, "\n\n", pieceBreak))
 	}
 	return problems, nil
 }

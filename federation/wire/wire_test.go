@@ -77,6 +77,8 @@ var messages = []message{
 	of("head", (*gen).head, wire.AppendHead, wire.ParseHead),
 	of("request", (*gen).request, wire.AppendRequest, wire.ParseRequest),
 	of("reply", (*gen).reply, wire.AppendReply, wire.ParseReply),
+	of("lead ask", (*gen).leadAsk, wire.AppendLeadAsk, wire.ParseLeadAsk),
+	of("leads", (*gen).leads, wire.AppendLeadAnswer, wire.ParseLeadAnswer),
 }
 
 // TestRoundTrip: a message read equals the message written, the same message always gives the same bytes, and
@@ -251,6 +253,8 @@ func FuzzEdgesAsk(f *testing.F)   { fuzz(f, "edges ask") }
 func FuzzEdges(f *testing.F)      { fuzz(f, "edges") }
 func FuzzRevealAsk(f *testing.F)  { fuzz(f, "reveal ask") }
 func FuzzRevealed(f *testing.F)   { fuzz(f, "revealed") }
+func FuzzLeadAsk(f *testing.F)    { fuzz(f, "lead ask") }
+func FuzzLeads(f *testing.F)      { fuzz(f, "leads") }
 func FuzzShipAsk(f *testing.F)    { fuzz(f, "ship ask") }
 func FuzzShipment(f *testing.F)   { fuzz(f, "shipment") }
 func FuzzNotice(f *testing.F)     { fuzz(f, "notice") }

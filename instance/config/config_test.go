@@ -114,7 +114,7 @@ check:
   short: true
   short_threshold: 0.7
   again_days: 30
-meaning: {leads: on, index: true, encoder: {url: 'https://encoder.example.edu/v1', model: e5, prefix: 'query: ', key_file: encoder.key, batch: 16,
+meaning: {leads: on, partners: on, index: true, encoder: {url: 'https://encoder.example.edu/v1', model: e5, prefix: 'query: ', key_file: encoder.key, batch: 16,
   timeout: 5s, dimensions: 384, keep: 5000, allow_text_to_leave: true}}
 report:
   language: zh
@@ -213,7 +213,8 @@ func TestFull(t *testing.T) {
 		"retention.reports_days": "15", "retention.texts_days": "16", "retention.originals_days": "17", "retention.no_store": "true",
 		"retention.cited": "withhold",
 		"store.url":       "postgres://ada@db/site", "store.password_file": "secret",
-		"serve.url": "https://check.example.edu", "login.password": "administrators", "meaning.leads": "on", "meaning.index": "true",
+		"serve.url": "https://check.example.edu", "login.password": "administrators", "meaning.leads": "on", "meaning.partners": "on",
+		"meaning.index":       "true",
 		"meaning.encoder.url": "https://encoder.example.edu/v1", "meaning.encoder.model": "e5", "meaning.encoder.prefix": "query: ",
 		"meaning.encoder.key_file": "encoder.key", "meaning.encoder.batch": "16", "meaning.encoder.timeout": "5s",
 		"meaning.encoder.dimensions": "384", "meaning.encoder.keep": "5000", "meaning.encoder.allow_text_to_leave": "true",

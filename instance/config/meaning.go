@@ -9,9 +9,10 @@ import (
 
 // Meaning says how texts are compared by what they say.
 type Meaning struct {
-	Leads   string // LeadsOff or LeadsOn
-	Index   bool   // documents are indexed by the cells of their sentences
-	Encoder Encoder
+	Leads    string // LeadsOff or LeadsOn
+	Partners string // LeadsOff or LeadsOn
+	Index    bool   // documents are indexed by the cells of their sentences
+	Encoder  Encoder
 }
 
 // Encoder says which server verifies leads. All of it is in range once a configuration is read.
@@ -42,6 +43,9 @@ const maxVectors = 10_000_000
 var meaningKeys = []Key{
 	word("meaning.leads", LeadsOff, live, func(c *Config) *string { return &c.Meaning.Leads },
 		"Whether checks look for leads: passages that seem to say in other words what a document says. They count nowhere until an officer counts one.",
+		LeadsOff, LeadsOn),
+	word("meaning.partners", LeadsOff, live, func(c *Config) *string { return &c.Meaning.Partners },
+		"Whether checks that look for leads ask partners too. Those that open a library for it get codes of meaning, which have no key, of sentences that matched nothing.",
 		LeadsOff, LeadsOn),
 	yesNo("meaning.index", "false", restart, func(c *Config) *bool { return &c.Meaning.Index },
 		"Documents are indexed by their meaning, so that leads are found to those that share few words, or are in another language. Reindex adds it to those that are there."),

@@ -401,6 +401,14 @@ func (s *switchboard) AnswerReveal(ctx context.Context, from concordat.SiteID, q
 	return a.AnswerReveal(ctx, from, q)
 }
 
+func (s *switchboard) AnswerLeads(ctx context.Context, from concordat.SiteID, q *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
+	a, err := s.get()
+	if err != nil {
+		return nil, err
+	}
+	return a.AnswerLeads(ctx, from, q)
+}
+
 func (s *switchboard) AnswerShip(ctx context.Context, from concordat.SiteID, q *concordat.ShipAsk) (*concordat.Shipment, error) {
 	a, err := s.get()
 	if err != nil {

@@ -45,7 +45,35 @@ func (d *doc) leads() {
 	for i, l := range d.r.Leads {
 		d.lead(i, l)
 	}
+	d.partnerLeads()
 	d.raw("</section>\n")
+}
+
+// partnerLeads shows what partners hold that may say the same, with the sentences of the checked text alone.
+func (d *doc) partnerLeads() {
+	if len(d.r.PartnerLeads) == 0 {
+		return
+	}
+	d.note(report.PartnerLeadMeaning)
+	for i, l := range d.r.PartnerLeads {
+		d.raw(`<article class="lead possible" id="`, l.Number, `" aria-labelledby="h`, l.Number, `"><header><h3 id="h`, l.Number,
+			`"><span class="key">`, l.Number, `</span> <span class="src" dir="auto">`)
+		d.text(name(l.Title, l.Source))
+		d.raw(`</span></h3><p>`)
+		d.text(d.r.PartnerLeadWords(l))
+		d.raw(` <span class="place">`)
+		d.text(d.r.Place(l.Source))
+		d.raw("</span></p></header>")
+		for _, s := range l.Spans {
+			d.raw(`<blockquote dir="auto">`)
+			d.text(strings.TrimSpace(s.In(d.r.Submission.Text)))
+			d.raw("</blockquote>")
+		}
+		if d.links.PartnerLeadTools != nil {
+			d.raw(string(d.links.PartnerLeadTools(i)))
+		}
+		d.raw("</article>\n")
+	}
 }
 
 func (d *doc) lead(i int, l report.RuledLead) {

@@ -31,6 +31,8 @@ type Links struct {
 	PassageTools, SourceTools func(index int) template.HTML
 	// LeadTools returns markup that stands at the end of a lead.
 	LeadTools func(lead int) template.HTML
+	// PartnerLeadTools does for a partner's document that may say the same.
+	PartnerLeadTools func(lead int) template.HTML
 	// Choose returns the address of the text with the passages of one source only; nil: there is none.
 	Choose func(source int) string
 	// Only is the source whose passages alone are marked in the text, an ordinal; 0: those of all.

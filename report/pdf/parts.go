@@ -295,10 +295,10 @@ func (d *doc) leads() {
 	d.heading("Leads")
 	if len(d.r.Leads) == 0 {
 		d.note(report.NoLeads)
-		return
+	} else {
+		d.note(report.LeadMeaning)
+		d.text(d.r.LeadsMeasured())
 	}
-	d.note(report.LeadMeaning)
-	d.text(d.r.LeadsMeasured())
 	if counted := d.r.CountedLeads(); counted != "" {
 		d.para(margin, textWidth, strong(counted))
 	}
@@ -318,6 +318,21 @@ func (d *doc) leads() {
 			rows = append(rows, []string{strings.TrimSpace(p.Span.In(d.r.Submission.Text)), strings.TrimSpace(p.Text)})
 		}
 		d.table(d.in.Say("Pairs of a lead"), []float64{0.5, 0.5}, []string{"Checked text", "Source text"}, rows)
+	}
+	d.partnerLeads()
+}
+
+// partnerLeads shows what partners hold that may say the same, with the sentences of the checked text alone.
+func (d *doc) partnerLeads() {
+	if len(d.r.PartnerLeads) == 0 {
+		return
+	}
+	d.note(report.PartnerLeadMeaning)
+	for _, l := range d.r.PartnerLeads {
+		d.para(margin, textWidth, strong(l.Number+" · "+name(l.Title, l.Source)+" "), body(d.r.PartnerLeadWords(l)))
+		for _, s := range l.Spans {
+			d.para(margin, textWidth, wording([]run{body(strings.TrimSpace(s.In(d.r.Submission.Text)))})...)
+		}
 	}
 }
 

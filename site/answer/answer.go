@@ -140,11 +140,8 @@ func (s *Answerer) answer(ctx context.Context, from concordat.SiteID, a *concord
 	}
 	job, err := s.o.Store.UseAnswerJob(ctx, store.AnswerJob{Partner: from, Job: a.Job, Epoch: a.Epoch, Purpose: a.Purpose,
 		Commitment: a.Commitment, Sentences: concordat.Padded(len(a.Sentences))})
-	if errors.Is(err, concordat.ErrInvalid) {
-		return nil, nil, refuse(concordat.ReasonUnknown, "this job is of another submission")
-	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, refusedJob(err)
 	}
 	q.first = job.Asks == 1
 	for i, g := range grants {
@@ -165,26 +162,18 @@ func (s *Answerer) checkAsk(from concordat.SiteID, a *concordat.Ask) (*epochSet,
 	invalid := func(format string, args ...any) error {
 		return fmt.Errorf("ask: %w: %s", concordat.ErrInvalid, fmt.Sprintf(format, args...))
 	}
+	if err := checkFrame(a.Job, a.Libraries, a.Purpose); err != nil {
+		return nil, fmt.Errorf("ask: %w", err)
+	}
 	switch {
-	case a.Job == concordat.JobID{}:
-		return nil, invalid("no job")
 	case len(a.Sentences) == 0 || len(a.Sentences) > concordat.MaxAsked:
 		return nil, invalid("%d sentences", len(a.Sentences))
-	case len(a.Libraries) == 0 || len(a.Libraries) > maxAskedLibraries:
-		return nil, invalid("%d libraries", len(a.Libraries))
 	case len(a.Authors) > maxAuthors:
 		return nil, invalid("%d authors", len(a.Authors))
-	case len(a.Purpose) > maxPurpose || strings.IndexFunc(a.Purpose, unicode.IsControl) >= 0:
-		return nil, invalid("a purpose of %d bytes, or with control characters", len(a.Purpose))
 	case rank(a.Level) < 1:
 		return nil, invalid("level %q", a.Level)
 	case a.Probe != concordat.ProbeExact && a.Probe != concordat.ProbeOne:
 		return nil, invalid("probe %d", a.Probe)
-	}
-	for i, l := range a.Libraries {
-		if slices.Contains(a.Libraries[:i], l) {
-			return nil, invalid("library %s twice", l)
-		}
 	}
 	for i, x := range a.Sentences {
 		if !profile.Gated(x.Gate) {
@@ -199,6 +188,32 @@ func (s *Answerer) checkAsk(from concordat.SiteID, a *concordat.Ask) (*epochSet,
 		return nil, refuse(concordat.ReasonScheme, "epoch %s has scheme %s here", a.Epoch, set.Profiler.Scheme())
 	}
 	return set, nil
+}
+
+// checkFrame refuses what no question of the first round may have.
+func checkFrame(job concordat.JobID, libraries []concordat.LibraryID, purpose string) error {
+	switch {
+	case job == concordat.JobID{}:
+		return fmt.Errorf("%w: no job", concordat.ErrInvalid)
+	case len(libraries) == 0 || len(libraries) > maxAskedLibraries:
+		return fmt.Errorf("%w: %d libraries", concordat.ErrInvalid, len(libraries))
+	case len(purpose) > maxPurpose || strings.IndexFunc(purpose, unicode.IsControl) >= 0:
+		return fmt.Errorf("%w: a purpose of %d bytes, or with control characters", concordat.ErrInvalid, len(purpose))
+	}
+	for i, l := range libraries {
+		if slices.Contains(libraries[:i], l) {
+			return fmt.Errorf("%w: library %s twice", concordat.ErrInvalid, l)
+		}
+	}
+	return nil
+}
+
+// refusedJob is the error of a job that cannot be used.
+func refusedJob(err error) error {
+	if errors.Is(err, concordat.ErrInvalid) {
+		return refuse(concordat.ReasonUnknown, "this job is of another submission")
+	}
+	return err
 }
 
 // grants decides on each library asked and charges its budget; refused ones are nil.

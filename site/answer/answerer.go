@@ -22,6 +22,8 @@ type Options struct {
 	Logger  *slog.Logger     // nil: nothing is logged
 	Now     func() time.Time // nil: time.Now
 	Workers int              // of fingerprinting; 0: one for each core
+	// Meaning: the index has cells of meaning, so that leads can be answered.
+	Meaning bool
 	// Shared: other processes are this site too, with the same store, and change it meanwhile.
 	Shared bool
 	// Noticed takes a partner's notice about what this site asked; see [concordat/site/ask.Asker.Noticed]. nil: such

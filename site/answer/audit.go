@@ -64,6 +64,31 @@ func (l *auditAnswer) take(a *concordat.Ask, t *concordat.SiteAnswer, withheld m
 	}
 }
 
+// takeLeads fills in the answer to a question by cells.
+func (l *auditAnswer) takeLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer, withheld map[concordat.LibraryID]int, err error) {
+	l.Refused = reasonOf(err)
+	for i, lib := range a.Libraries[:min(len(a.Libraries), maxAskedLibraries)] {
+		out := auditLibraryAnswer{Library: cut(lib), Level: concordat.ShowNothing}
+		if err == nil {
+			if out.Withheld = withheld[lib]; t.Libraries[i].Refusal == nil {
+				out.Level = concordat.ShowMetadata
+			} else {
+				out.Refused = t.Libraries[i].Refusal.Reason
+			}
+		}
+		l.Libraries = append(l.Libraries, out)
+	}
+	if err != nil {
+		return
+	}
+	for _, d := range t.Documents {
+		l.Libraries[d.Library].Documents++
+	}
+	for _, h := range t.Hits {
+		l.Libraries[t.Documents[h.Document].Library].Hits++
+	}
+}
+
 // auditDocument is the detail of an answered or refused question about one document.
 type auditDocument struct {
 	Job        string               `json:"job"`

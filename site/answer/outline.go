@@ -37,6 +37,7 @@ type known struct {
 	text   string
 	walls  []concordat.Span  // of text: what the library hands out and lists of references, which are not shown
 	hits   []store.AnswerHit // told
+	lead   bool              // it was named as one that may say the same: nothing but passages can be asked for
 }
 
 // epochFor returns the set of an epoch for a partner.
@@ -52,22 +53,34 @@ func (s *Answerer) epochFor(from concordat.SiteID, e concordat.Epoch) (*epochSet
 // never told, were told without metadata, or belong to a text that changed are unknown alike.
 func (s *Answerer) known(ctx context.Context, from concordat.SiteID, set *epochSet, job concordat.JobID,
 	h concordat.Handle) (*known, error) {
-	none := unknown("no such document was told in this job")
+	k, err := s.knownOrLead(ctx, from, set, job, h)
+	if err == nil && k.lead {
+		return nil, errUntold
+	}
+	return k, err
+}
+
+// errUntold refuses all that was not told alike.
+var errUntold = unknown("no such document was told in this job")
+
+// knownOrLead is known also of a document that was named by its meaning alone.
+func (s *Answerer) knownOrLead(ctx context.Context, from concordat.SiteID, set *epochSet, job concordat.JobID,
+	h concordat.Handle) (*known, error) {
 	j, err := s.o.Store.AnswerJob(ctx, from, job)
 	if isNotFound(err) || err == nil && j.Epoch != set.Epoch {
-		return nil, none
+		return nil, errUntold
 	}
 	if err != nil {
 		return nil, err
 	}
 	d, err := s.o.Store.AnswerDocument(ctx, from, job, h)
-	if isNotFound(err) || err == nil && !atLeast(d.Told, concordat.ShowMetadata) {
-		return nil, none
+	if isNotFound(err) || err == nil && d.Told != toldLead && !atLeast(d.Told, concordat.ShowMetadata) {
+		return nil, errUntold
 	}
 	if err != nil {
 		return nil, err
 	}
-	k := &known{set: set, key: set.shownKey(from), handle: h}
+	k := &known{set: set, key: set.shownKey(from), handle: h, lead: d.Told == toldLead}
 	if k.hits, err = s.o.Store.AnswerHits(ctx, from, job, h); err != nil {
 		return nil, err
 	}

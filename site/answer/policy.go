@@ -35,6 +35,9 @@ const (
 	spendNotices     = "notices"
 	spendShipped     = "shipped"
 	spendVariants    = "variants" // that were not answered
+	spendCells       = "lead cells"
+	spendLeads       = "lead sentences"
+	spendLeadNames   = "lead documents"
 )
 
 const (
@@ -189,6 +192,10 @@ func (g *grant) compared(id concordat.DocumentID, n int) store.Spending {
 // the partner, the entry in the audit, and what is given as also, for example an entry that names who asked
 // for it, are one transaction.
 func (s *Answerer) Share(ctx context.Context, x store.Share, also ...func(tx *store.DB) error) (store.Share, error) {
+	if x.Rule.Leads && !atLeast(x.Rule.Level, concordat.ShowMetadata) {
+		return x, fmt.Errorf("%w: leads at level %s: they name documents, which needs level metadata or above", concordat.ErrInvalid,
+			x.Rule.Level)
+	}
 	err := s.o.Store.Atomic(ctx, func(tx *store.DB) error {
 		before, err := tx.Share(ctx, x.Library, x.Partner)
 		if err != nil && !errors.Is(err, concordat.ErrNotFound) {

@@ -62,12 +62,12 @@ func (s *Answerer) reveal(ctx context.Context, from concordat.SiteID, a *concord
 	if err != nil {
 		return nil, err
 	}
-	k, err := s.known(ctx, from, set, a.Job, a.Handle)
+	k, err := s.knownOrLead(ctx, from, set, a.Job, a.Handle)
 	if err != nil {
 		return nil, err
 	}
 	line.Library, line.Document = k.library.ID, k.row.ID
-	if !atLeast(k.rule.Level, a.Level) {
+	if !atLeast(k.rule.Level, a.Level) || k.lead && (a.Level != concordat.ShowPassage || !k.rule.Leads) {
 		return nil, refuse(concordat.ReasonLevel, "library %s shows no more than level %s", k.library.ID, k.rule.Level)
 	}
 	if a.Level == concordat.ShowPassage {
@@ -105,6 +105,9 @@ func (s *Answerer) look(ctx context.Context, k *known, a *concordat.RevealAsk) e
 	}
 	if err := s.read(ctx, k); err != nil {
 		return err
+	}
+	if k.lead {
+		return k.places(a.Passages)
 	}
 	near, err := k.near(align.Prepare(k.text), outlineAround)
 	if err != nil {

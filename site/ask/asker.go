@@ -22,6 +22,7 @@ type Options struct {
 type Asker struct {
 	site *site.Site
 	o    Options
+	old  versions
 }
 
 // New returns an Asker, which the checks of the site ask from then on.

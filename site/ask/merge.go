@@ -29,6 +29,7 @@ func add(f *report.Findings, all []*partnerAnswer) {
 		f.Passages = append(f.Passages, t.passages...)
 		f.Consulted = append(f.Consulted, t.consulted...)
 		f.Partners = append(f.Partners, t.sources...)
+		f.PartnerLeads = append(f.PartnerLeads, t.leads...)
 		f.Statements = append(f.Statements, t.statements...)
 		f.Flags = append(f.Flags, t.flags...)
 		addWording(f, t.wording)
@@ -46,6 +47,7 @@ func add(f *report.Findings, all []*partnerAnswer) {
 			}
 		}
 	}
+	report.NumberPartnerLeads(f.PartnerLeads)
 	slices.SortStableFunc(f.Partners, func(a, b report.PartnerSource) int {
 		return cmp.Or(cmp.Compare(a.Site, b.Site), cmp.Compare(a.Library, b.Library), cmp.Compare(a.Document, b.Document))
 	})
@@ -212,6 +214,7 @@ func (k *soFar) keep(ctx context.Context, so []*partnerAnswer) error {
 	f, o := k.f, k.o
 	g := *f
 	g.Task = k.task
+	g.PartnerLeads = slices.Clone(f.PartnerLeads)
 	g.Passages, g.Consulted, g.Partners, g.Statements, g.Flags, g.Wording = slices.Clone(f.Passages), slices.Clone(f.Consulted),
 		slices.Clone(f.Partners), slices.Clone(f.Statements), slices.Clone(f.Flags), slices.Clone(f.Wording)
 	add(&g, so)

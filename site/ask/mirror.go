@@ -325,6 +325,9 @@ func (fw *forwarding) mirror(ctx context.Context, m *site.MirroredLibrary, state
 		c.Shown.Documents++
 	}
 	c.Shown.Exists = c.Shown.Documents > 0
+	if fw.o.Leads {
+		c.Leads = concordat.LeadsMirror
+	}
 	c.Took = time.Since(began)
 	if len(c.Missing) > 0 {
 		c.Answered = 0

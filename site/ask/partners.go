@@ -52,6 +52,7 @@ type partnerAnswer struct {
 	lengths    map[concordat.Ref]int // bytes of the texts of which an outline was shown
 	statements []concordat.Statement
 	flags      []concordat.Flag
+	leads      []report.PartnerLead
 	wording    []report.Wording // what the documents of the partner share, in order of text
 	failed     bool
 	silent     bool // it failed by not answering
@@ -164,6 +165,9 @@ func (fw *forwarding) one(ctx context.Context, p *site.PartnerLibraries, say fun
 	if err := r.prepare(ctx); err != nil {
 		return nil, err
 	}
+	if len(r.chosen) == 0 && fw.o.Leads {
+		r.saidOfLeads(concordat.LeadsNone)
+	}
 	if len(r.chosen) > 0 {
 		say(site.PartnerAsked)
 		within, cancel := context.WithTimeout(ctx, cmp.Or(p.Deadline, site.DefaultDeadline))
@@ -172,6 +176,9 @@ func (fw *forwarding) one(ctx context.Context, p *site.PartnerLibraries, say fun
 		if err == nil && !fw.matchesOnly {
 			say(site.PartnerAnswered)
 			err = r.compare(within)
+		}
+		if err == nil && !fw.matchesOnly {
+			r.leads(within)
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -183,6 +190,9 @@ func (fw *forwarding) one(ctx context.Context, p *site.PartnerLibraries, say fun
 			return nil, err // this program's, not the partner's
 		}
 		r.blame(ctx, err)
+	}
+	if fw.o.Leads && !fw.matchesOnly {
+		r.saidOfLeads(concordat.LeadsFailed)
 	}
 	r.finish()
 	return r.answer, nil

@@ -135,6 +135,7 @@ type answered struct {
 	sent       concordat.Exposed // there, by this call
 	statement  concordat.Statement
 	passages   []concordat.RevealedPassage // of disclosure.Passages, where granted
+	leads      []report.Lead               // that the places of a lead show
 }
 
 // apply puts an answer into findings. What another process has learnt of the same request stays where
@@ -163,6 +164,10 @@ func (a *answered) apply(f *report.Findings) {
 	if a.disclosure.State != concordat.DisclosureGranted {
 		return
 	}
+	if a.disclosure.Lead {
+		a.applyLead(f, line)
+		return
+	}
 	for k, p := range a.passages {
 		if opened(f, &a.disclosure, a.disclosure.Passages[k], p) && line != nil {
 			if a.disclosure.Level == concordat.ShowPassage {
@@ -171,6 +176,22 @@ func (a *answered) apply(f *report.Findings) {
 				line.Shown.Overlaps++
 			}
 		}
+	}
+}
+
+// applyLead puts the leads that the places of a document show into findings.
+func (a *answered) applyLead(f *report.Findings, line *concordat.Consulted) {
+	i := slices.IndexFunc(f.PartnerLeads, func(l report.PartnerLead) bool { return l.Source == a.disclosure.Source })
+	if i < 0 || f.PartnerLeads[i].Outcome != "" {
+		return
+	}
+	f.PartnerLeads[i].Outcome = report.PartnerLeadNone
+	if len(a.leads) > 0 {
+		f.PartnerLeads[i].Outcome = report.PartnerLeadFound
+		f.Leads = append(f.Leads, a.leads...)
+	}
+	if line != nil {
+		line.Shown.Passages += len(a.passages)
 	}
 }
 
@@ -185,23 +206,13 @@ func (a *answered) same(d report.Disclosure) bool {
 func (s *Asker) revealOne(ctx context.Context, f *report.Findings, d report.Disclosure, partner concordat.Partner,
 	first bool) (answered, error) {
 	out := answered{disclosure: d}
-	i := slices.IndexFunc(f.Partners, func(p report.PartnerSource) bool { return p.Ref == d.Source })
-	if i < 0 || f.Partners[i].Job == "" {
-		return out, fmt.Errorf("%w: a mirror told of the document, not its owner", concordat.ErrInvalid)
-	}
-	src := f.Partners[i]
-	a := &concordat.RevealAsk{Epoch: src.Epoch, Level: d.Level, Reason: d.Reason, Contact: d.Contact}
-	var err error
-	if a.Job, err = jobOf(src.Job); err != nil {
+	a, err := requestOf(f, &d)
+	if err != nil {
 		return out, err
 	}
-	if a.Handle, err = handleOf(src.Document); err != nil {
-		return out, err
-	}
-	count := report.NewCounter(f.Submission.Text)
-	for _, p := range d.Passages {
-		a.Passages = append(a.Passages, concordat.RevealPassage{Span: p.Source, Text: p.Span.In(f.Submission.Text)})
-		if first {
+	if first && !d.Lead {
+		count := report.NewCounter(f.Submission.Text)
+		for _, p := range d.Passages {
 			out.sent.Passages++
 			out.sent.Letters += count.Characters(p.Span)
 		}
@@ -225,6 +236,11 @@ func (s *Asker) revealOne(ctx context.Context, f *report.Findings, d report.Disc
 	out.disclosure.State, out.disclosure.Words, out.disclosure.Until = got.State, plain(got.Words, maxName), got.Until
 	if got.State == concordat.DisclosureGranted {
 		out.passages = got.Passages
+		if d.Lead {
+			if out.leads, err = s.verifyLead(ctx, f, &d, got.Passages); err != nil {
+				return answered{disclosure: d}, err
+			}
+		}
 	}
 	if d.Level == concordat.ShowPassage {
 		// another process noted it this moment
@@ -233,6 +249,30 @@ func (s *Asker) revealOne(ctx context.Context, f *report.Findings, d report.Disc
 		}
 	}
 	return out, nil
+}
+
+// requestOf returns what is sent to the partner for a disclosure.
+func requestOf(f *report.Findings, d *report.Disclosure) (*concordat.RevealAsk, error) {
+	if d.Lead {
+		return leadRequest(f, d)
+	}
+	i := slices.IndexFunc(f.Partners, func(p report.PartnerSource) bool { return p.Ref == d.Source })
+	if i < 0 || f.Partners[i].Job == "" {
+		return nil, fmt.Errorf("%w: a mirror told of the document, not its owner", concordat.ErrInvalid)
+	}
+	src := f.Partners[i]
+	a := &concordat.RevealAsk{Epoch: src.Epoch, Level: d.Level, Reason: d.Reason, Contact: d.Contact}
+	var err error
+	if a.Job, err = jobOf(src.Job); err != nil {
+		return nil, err
+	}
+	if a.Handle, err = handleOf(src.Document); err != nil {
+		return nil, err
+	}
+	for _, p := range d.Passages {
+		a.Passages = append(a.Passages, concordat.RevealPassage{Span: p.Source, Text: p.Span.In(f.Submission.Text)})
+	}
+	return a, nil
 }
 
 // opened puts what was shown of one passage into the findings, and reports whether there was any.

@@ -81,6 +81,7 @@ type question struct {
 	task     concordat.TaskID // of the submission; empty: vectors of its sentences are not kept
 	there    []string         // texts of the sources
 	refs     []concordat.Ref  // of the sources
+	foreign  concordat.Ref    // a partner's, of which no vectors are kept; zero: none
 }
 
 // sentences returns what is asked about places: those of the submission first, then those of each source.
@@ -93,7 +94,7 @@ func (q *question) sentences(p meaning.Places) []sentence {
 	texts = texts[len(p.Here):]
 	for d, at := range p.There {
 		for _, text := range texts[:len(at)] {
-			out = append(out, sentence{text: text, of: q.refs[d], owned: true})
+			out = append(out, sentence{text: text, of: q.refs[d], owned: q.refs[d] != q.foreign})
 		}
 		texts = texts[len(at):]
 	}

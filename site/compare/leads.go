@@ -36,6 +36,12 @@ type EachLead func(concordat.Ref, meaning.Lead)
 // that are near by the cells of sentences.
 func (m *Comparer) Leads(ctx context.Context, text string, q *concordat.Query, taken []concordat.Span,
 	candidates []*Candidate) (*Leads, error) {
+	return m.leads(ctx, text, q, taken, candidates, nil)
+}
+
+// leads is Leads, with a document of a partner if it has shown one.
+func (m *Comparer) leads(ctx context.Context, text string, q *concordat.Query, taken []concordat.Span, candidates []*Candidate,
+	shown *Shown) (*Leads, error) {
 	table, err := meaning.Default()
 	if err != nil {
 		return nil, err
@@ -49,13 +55,23 @@ func (m *Comparer) Leads(ctx context.Context, text string, q *concordat.Query, t
 		return nil, err
 	}
 	out.Flags = notMeant(missing)
-	if candidates = joinCandidates(candidates, near); len(candidates) == 0 {
+	candidates = joinCandidates(candidates, near)
+	if shown != nil {
+		candidates = append(candidates, &Candidate{Ref: shown.Ref, Title: shown.Document.Title})
+	}
+	if len(candidates) == 0 {
 		return out, nil
 	}
 	documents := make([]*concordat.Document, len(candidates))
 	texts := make([]*meaning.Text, len(candidates))
 	err = m.each(ctx, "meaning", candidates, NoProgress, func(ctx context.Context, i int) error {
-		d, err := m.source(ctx, candidates[i])
+		var d *concordat.Document
+		var err error
+		if shown != nil && i == len(candidates)-1 {
+			d = &shown.Document
+		} else {
+			d, err = m.source(ctx, candidates[i])
+		}
 		if err != nil || d == nil {
 			documents[i], texts[i] = &concordat.Document{}, &meaning.Text{}
 			return err
@@ -68,7 +84,7 @@ func (m *Comparer) Leads(ctx context.Context, text string, q *concordat.Query, t
 	if err != nil {
 		return nil, err
 	}
-	found, err := m.verified(ctx, meaning.Compare(submission, texts), text, documents, candidates)
+	found, err := m.verified(ctx, meaning.Compare(submission, texts), text, documents, candidates, shown)
 	if err != nil {
 		return nil, err
 	}
@@ -96,12 +112,15 @@ func (m *Comparer) Leads(ctx context.Context, text string, q *concordat.Query, t
 
 // verified returns the leads of a comparison, as the encoder sees them if there is one.
 func (m *Comparer) verified(ctx context.Context, c *meaning.Comparison, text string, documents []*concordat.Document,
-	candidates []*Candidate) (verified, error) {
+	candidates []*Candidate, shown *Shown) (verified, error) {
 	leads := c.Leads()
 	if m.Encoder == nil {
 		return verified{leads: leads}, nil
 	}
 	q := question{compared: c, leads: leads, here: text, task: m.Task}
+	if shown != nil {
+		q.foreign = shown.Ref
+	}
 	for i, d := range documents {
 		q.there, q.refs = append(q.there, d.Text), append(q.refs, candidates[i].Ref)
 	}

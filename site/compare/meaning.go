@@ -27,23 +27,40 @@ func (m *Comparer) nominateMeaning(ctx context.Context, t *meaning.Text, q *conc
 	if err != nil {
 		return nil, 0, err
 	}
-	stats, err := m.Index.TextStats(ctx, nil)
-	if err != nil || stats.Documents == 0 || stats.Words == 0 {
-		return nil, 0, err
+	out, of, err := ByCells(ctx, m.Index, q, t.Stretches(cells))
+	if err == nil && m.Known != nil {
+		out, err = m.Known(ctx, out)
 	}
-	missing = max(0, stats.Documents-stats.Meant)
+	return out, of.NotMeant, err
+}
+
+// Reached says what a search by cells did not reach.
+type Reached struct {
+	NotMeant int                 // documents whose cells are not known
+	Missing  []concordat.ShardID // shards that did not answer
+}
+
+// ByCells returns the documents of an index that are nearest to stretches of a text by the cells of their sentences, for each writing
+// the best first.
+func ByCells(ctx context.Context, in concordat.TextSearcher, q *concordat.Query, stretches []meaning.Stretch) ([]*Candidate, Reached,
+	error) {
+	stats, err := in.TextStats(ctx, nil)
+	if err != nil || stats.Documents == 0 || stats.Words == 0 {
+		return nil, Reached{}, err
+	}
+	reached := Reached{max(0, stats.Documents-stats.Meant), stats.Missing}
 	var out []*Candidate
-	stretches := t.Stretches(cells)
 	for _, chinese := range []bool{false, true} {
 		ask := &concordat.TextQuery{Cells: true, Libraries: q.Libraries, Exclude: q.Exclude, Limit: stretchDocuments,
 			AverageLength: cellLength * float64(stats.Words) / float64(stats.Documents)}
 		for i := range stretches {
 			ask.Windows = append(ask.Windows, stretches[i].Cells(chinese))
 		}
-		a, err := m.Index.SearchText(ctx, ask)
+		a, err := in.SearchText(ctx, ask)
 		if err != nil {
-			return nil, 0, fmt.Errorf("search by meaning: %w", err)
+			return nil, reached, fmt.Errorf("search by meaning: %w", err)
 		}
+		reached.Missing = append(reached.Missing, a.Missing...)
 		by := map[concordat.Ref]*Candidate{}
 		var of []*Candidate
 		for _, x := range a.Matches {
@@ -58,10 +75,8 @@ func (m *Comparer) nominateMeaning(ctx context.Context, t *meaning.Text, q *conc
 		sortCandidates(of)
 		out = append(out, of[:min(len(of), cellDocuments)]...)
 	}
-	if m.Known != nil {
-		out, err = m.Known(ctx, out)
-	}
-	return out, missing, err
+	reached.Missing = slices.Compact(slices.Sorted(slices.Values(reached.Missing)))
+	return out, reached, nil
 }
 
 // FlagNotMeant says that leads to some documents are found by their words alone.

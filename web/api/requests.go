@@ -122,6 +122,7 @@ type apiAskInput struct {
 		Level   concordat.Show   `json:"level" enum:"overlap,passage" doc:"overlap: the words in common, at once; passage: the partner's words, after a person there agreed"`
 		Reason  string           `json:"reason,omitempty"`
 		Contact string           `json:"contact,omitempty"`
+		Lead    string           `json:"lead,omitempty" maxLength:"12" doc:"Number of a partner's document that may say the same, such as P1: its places are asked for, with level passage, and start and end are not looked at"`
 		Refresh bool             `json:"refresh,omitempty" doc:"Ask only how what waits stands"`
 	}
 }
@@ -148,7 +149,7 @@ func (w api) apiAsk(ctx context.Context, in *apiAskInput) (*apiAskOutput, error)
 		return nil, err
 	}
 	at := report.NewCounter(f.Submission.Text).Bytes(concordat.Span{Start: in.Body.Start, End: in.Body.End})
-	ds, err := w.Checks.AskFor(ctx, v, t, web.AskPassages{At: at, Partner: in.Body.Partner, Level: in.Body.Level,
+	ds, err := w.Checks.AskFor(ctx, v, t, web.AskPassages{At: at, Lead: in.Body.Lead, Partner: in.Body.Partner, Level: in.Body.Level,
 		Reason: in.Body.Reason, Contact: in.Body.Contact, Refresh: in.Body.Refresh})
 	out.Body.Requests = append(out.Body.Requests, ds...)
 	return out, err

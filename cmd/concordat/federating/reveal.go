@@ -37,7 +37,11 @@ the report. PASSAGE is the number in brackets that concordat report show prints 
 passages here is sent to the partner, which is recorded as exposed.
 
 At level overlap the partner tells which of these words its document has too, at once. At level passage it shows its
-own words after a person there agreed; until then the request is pending, and --refresh asks how it stands.`,
+own words after a person there agreed; until then the request is pending, and --refresh asks how it stands.
+
+P1, P2 and so on are documents of partners that may say the same in other words: with --level passage their places are
+asked for, and nothing of the passages here is sent. Once they are shown they are compared, and stand among the leads or
+fall away.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case f.refresh && len(args) != 1:
@@ -51,13 +55,19 @@ own words after a person there agreed; until then the request is pending, and --
 			if err := f.validate(); err != nil {
 				return err
 			}
+			leads, passages := []string{}, []string{}
 			for _, n := range args[1:] {
+				if leadNumber.MatchString(n) {
+					leads = append(leads, n)
+					continue
+				}
+				passages = append(passages, n)
 				if !passageNumber.MatchString(n) {
 					return cli.Usagef("passage %s: want a number, as concordat report show prints it", n)
 				}
 			}
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
-				return a.reveal(cmd.Context(), o, concordat.TaskID(args[0]), args[1:], &f)
+				return a.reveal(cmd.Context(), o, concordat.TaskID(args[0]), passages, leads, &f)
 			})
 		},
 	}
@@ -73,6 +83,9 @@ own words after a person there agreed; until then the request is pending, and --
 // passageNumber is the form of the number of a passage, such as 7 or 7b.
 var passageNumber = regexp.MustCompile(`^[1-9][0-9]*[a-z]*$`)
 
+// leadNumber is the form of the number of a partner's document that may say the same.
+var leadNumber = regexp.MustCompile(`^P[1-9][0-9]*$`)
+
 func (f *revealFlags) validate() error {
 	level := concordat.Show(f.level)
 	switch {
@@ -87,7 +100,11 @@ func (f *revealFlags) validate() error {
 }
 
 // reveal runs the command.
-func (a *commands) reveal(ctx context.Context, o *instance.Instance, task concordat.TaskID, numbers []string, f *revealFlags) error {
+func (a *commands) reveal(ctx context.Context, o *instance.Instance, task concordat.TaskID, numbers, leads []string,
+	f *revealFlags) error {
+	if len(leads) > 0 && f.level != string(concordat.ShowPassage) {
+		return cli.Usagef("%s is no passage: its places are asked for with --level passage", leads[0])
+	}
 	found, err := o.Findings(ctx, task)
 	if errors.Is(err, concordat.ErrNotFound) {
 		return cli.Usagef("no report %s; see concordat report list", task)
@@ -102,7 +119,11 @@ func (a *commands) reveal(ctx context.Context, o *instance.Instance, task concor
 	if err != nil {
 		return err
 	}
-	if len(by) == 0 {
+	possible, err := leadsAtPartners(found, leads)
+	if err != nil {
+		return err
+	}
+	if len(by)+len(possible) == 0 {
 		a.Say("nothing is left to ask for; concordat report show %s", task)
 		return nil
 	}
@@ -110,18 +131,40 @@ func (a *commands) reveal(ctx context.Context, o *instance.Instance, task concor
 	if err != nil {
 		return err
 	}
+	partners := sortedKeys(by)
+	for _, p := range sortedKeys(possible) {
+		if by[p] == nil {
+			partners = append(partners, p)
+		}
+	}
 	var errs []error
-	for _, partner := range sortedKeys(by) {
+	for _, partner := range partners {
 		cl, err := c.Connect(partner, f.deadline)
 		if err != nil {
 			return err
 		}
-		ds, err := o.Asks.Reveal(ctx, task, ask.RevealRequest{Partner: cl, Level: concordat.Show(f.level), Reason: f.reason, Contact: f.contact},
-			by[partner]...)
-		cl.Close()
+		request := ask.RevealRequest{Partner: cl, Level: concordat.Show(f.level), Reason: f.reason, Contact: f.contact}
+		ds, err := o.Asks.Reveal(ctx, task, request, by[partner]...)
 		errs = append(errs, a.printReveals(task, ds), err)
+		ds, err = o.Asks.RevealLead(ctx, task, request, possible[partner]...)
+		errs = append(errs, a.printReveals(task, ds), err)
+		cl.Close()
 	}
 	return errors.Join(errs...)
+}
+
+// leadsAtPartners returns the numbers of partners' documents that may say the same, by partner.
+func leadsAtPartners(f *report.Findings, numbers []string) (map[concordat.SiteID][]string, error) {
+	out := map[concordat.SiteID][]string{}
+	for _, n := range numbers {
+		i := slices.IndexFunc(f.PartnerLeads, func(l report.PartnerLead) bool { return l.Number == n })
+		if i < 0 {
+			return nil, cli.Usagef("%s: the report has no such document; concordat report show prints them", n)
+		}
+		site := f.PartnerLeads[i].Source.Site
+		out[site] = append(out[site], n)
+	}
+	return out, nil
 }
 
 // refreshReveals asks again for what is pending in the findings of a task.

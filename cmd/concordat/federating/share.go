@@ -44,7 +44,7 @@ type shareFlags struct {
 	purposes                                        []string
 	closeness, matches, approval                    int
 	limits                                          store.Limits
-	edges, ship, standing, excludeAuthors           bool
+	edges, ship, standing, excludeAuthors, leads    bool
 }
 
 // partnerSite returns the identity of a partner by its name or identity in any form. A site that is no
@@ -76,7 +76,11 @@ Levels, each with the ones before it: exists (that something matches), counts (h
 text, after a person agreed to each request; see concordat disclosure).
 
 A partner that holds the key of its federation can test guesses against what it is shown, and name
-about 43 % of the content words behind a fingerprint or a word set: doc/federation.md.`,
+about 43 % of the content words behind a fingerprint or a word set: doc/federation.md.
+
+--leads also answers questions by cells of meaning, of level metadata and above: which documents may say
+the same in other words. Such questions have no key, so that a member that has a dictionary of sentences
+can look for them: doc/security.md.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.with == "" {
@@ -129,6 +133,12 @@ func (f *shareFlags) add(c *cobra.Command) {
 	fs.IntVar(&f.limits.Documents, "documents", d.Limits.Documents, "documents told in a day; -1: any number")
 	fs.IntVar(&f.limits.Characters, "characters", d.Limits.Characters, "characters of text shown in a day; -1: any number")
 	fs.IntVar(&f.limits.Opened, "opened", d.Limits.Opened, "sentences of one document opened in a year, or 5 % of it; -1: any number")
+	fs.BoolVar(&f.leads, "leads", false, "answer which documents may say in other words what is asked by cells of meaning")
+	fs.IntVar(&f.limits.LeadCells, "lead-cells", d.Limits.LeadCells, "cells of meaning that may be asked in a day; -1: any number")
+	fs.IntVar(&f.limits.LeadSentences, "lead-sentences", d.Limits.LeadSentences,
+		"sentences told in a day as ones that may say the same; -1: any number")
+	fs.IntVar(&f.limits.LeadDocuments, "lead-documents", d.Limits.LeadDocuments,
+		"documents told in a day as ones that may say the same; -1: any number")
 	fs.StringVar(&f.embargo, "embargo", "", "date before which nothing is answered, YYYY-MM-DD")
 	fs.StringVar(&f.expires, "expires", "", "date from which nothing is answered, YYYY-MM-DD")
 	fs.BoolVar(&f.ship, "ship", false, "let the partner keep a mirror of the fingerprints")
@@ -163,6 +173,8 @@ func (f *shareFlags) share(cmd *cobra.Command, o *instance.Instance, lib concord
 		{"sentences", &r.Limits.Sentences, f.limits.Sentences}, {"burst", &r.Limits.Burst, f.limits.Burst},
 		{"disclosures", &r.Limits.Disclosures, f.limits.Disclosures}, {"documents", &r.Limits.Documents, f.limits.Documents},
 		{"characters", &r.Limits.Characters, f.limits.Characters}, {"opened", &r.Limits.Opened, f.limits.Opened},
+		{"lead-cells", &r.Limits.LeadCells, f.limits.LeadCells}, {"lead-sentences", &r.Limits.LeadSentences, f.limits.LeadSentences},
+		{"lead-documents", &r.Limits.LeadDocuments, f.limits.LeadDocuments},
 	} {
 		if given(n.flag) {
 			if *n.to = n.from; n.from == 0 && n.flag != "closeness" {
@@ -176,7 +188,7 @@ func (f *shareFlags) share(cmd *cobra.Command, o *instance.Instance, lib concord
 		from bool
 	}{
 		{"edges", &r.NoEdges, !f.edges}, {"ship", &r.Ship, f.ship}, {"standing", &r.Standing, f.standing},
-		{"exclude-authors", &r.ExcludeAuthors, f.excludeAuthors},
+		{"exclude-authors", &r.ExcludeAuthors, f.excludeAuthors}, {"leads", &r.Leads, f.leads},
 	} {
 		if given(b.flag) {
 			*b.to = b.from
@@ -234,6 +246,7 @@ func (a *commands) printShare(x store.Share) error {
 	add(true, "%d sentences a day", r.Limits.Sentences)
 	add(r.Ship, "may be mirrored")
 	add(r.Standing, "standing questions")
+	add(r.Leads, "leads")
 	add(r.ExcludeAuthors, "own authors left out")
 	add(!r.Embargo.IsZero(), "from %s", r.Embargo.Local().Format(time.DateOnly))
 	add(!r.Expires.IsZero(), "until %s", r.Expires.Local().Format(time.DateOnly))

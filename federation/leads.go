@@ -1,0 +1,55 @@
+package federation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/federation/wire"
+)
+
+// Leads asks by cells of meaning. The cells are padded by the caller. A partner whose version does not know the question rejects the
+// message: the error then wraps errors.ErrUnsupported.
+func (c *Client) Leads(ctx context.Context, a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
+	payload, err := wire.AppendLeadAsk(nil, a)
+	if err != nil {
+		return nil, err
+	}
+	v, statement, err := exchange(ctx, c, crypto.TypeLeads, payload, answering(wire.ParseLeadAnswer, func(v *concordat.LeadAnswer) error {
+		return checkLeads(a, v)
+	}))
+	var failed *Error
+	if errors.As(err, &failed) && failed.Kind == KindRejected {
+		return nil, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	v.Statement = statement
+	return v, nil
+}
+
+// checkLeads refuses an answer that does not answer a.
+func checkLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer) error {
+	if len(t.Libraries) != len(a.Libraries) {
+		return fmt.Errorf("%d libraries answered, %d asked", len(t.Libraries), len(a.Libraries))
+	}
+	for i, l := range t.Libraries {
+		if l.Library != a.Libraries[i] {
+			return fmt.Errorf("library %q answered, %q asked", l.Library, a.Libraries[i])
+		}
+	}
+	for _, d := range t.Documents {
+		if t.Libraries[d.Library].Refusal != nil {
+			return fmt.Errorf("a document of library %q, which is refused", t.Libraries[d.Library].Library)
+		}
+	}
+	for _, h := range t.Hits {
+		if h.Cells >= len(a.Cells) {
+			return fmt.Errorf("a hit of cells %d of %d", h.Cells, len(a.Cells))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,294 @@
+package meaning
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"concordat"
+)
+
+// A partner is asked by cells alone, without vectors or words: it finds the point that the five cells of a sentence leave
+// likely, and measures its own sentences from there (the asymmetric distance of Jégou, Douze and Schmid 2011, section III-B).
+
+// Asked are the cells of a sentence, or of two that follow one another.
+type Asked struct {
+	First, End int // of Text.Spans
+	Chinese    bool
+	Cells      [concordat.Bands]uint32
+}
+
+// Asked returns what a partner is asked about a text: for each stretch of eight sentences, none in two, the cells of its sentences of
+// prose and of each two that follow one another. Stretches without any are left out.
+func (t *Text) Asked(c *Cells) [][]Asked {
+	var out [][]Asked
+	for from := 0; from < len(t.Spans); from += stretch {
+		var of []Asked
+		for _, p := range t.placed(c, from, min(from+stretch, len(t.Spans))) {
+			of = append(of, Asked{p.First, p.End, p.Chinese, c.Of(&p.Point)})
+		}
+		if len(of) > 0 {
+			out = append(out, of)
+		}
+	}
+	return out
+}
+
+// Dummies returns n cells of no sentence, in one writing: of points whose numbers are each that of a random sample. below draws a number
+// from 0 on that is below another.
+func (e *Encoder) Dummies(c *Cells, n int, chinese bool, below func(int) (int, error)) ([]Asked, error) {
+	var of []Point
+	for _, s := range sampleSet {
+		if Wide(s.Text) == chinese {
+			mean := e.mean(s.Text)
+			v := c.Direction(&mean, chinese)
+			of = append(of, c.Point(&v))
+		}
+	}
+	out := make([]Asked, n)
+	for i := range out {
+		var p Point
+		for k := range p {
+			from, err := below(len(of))
+			if err != nil {
+				return nil, err
+			}
+			p[k] = of[from][k]
+		}
+		out[i] = Asked{Chinese: chinese, Cells: c.Of(&p)}
+	}
+	return out, nil
+}
+
+// Placed is the point of a sentence, or of two that follow one another.
+type Placed struct {
+	First, End int // of Text.Spans
+	Chinese    bool
+	Point      Point
+}
+
+// Placed returns the points of a text's sentences of prose and of each two that follow one another.
+func (t *Text) Placed(c *Cells) []Placed { return t.placed(c, 0, len(t.Spans)) }
+
+func (t *Text) placed(c *Cells, from, end int) []Placed {
+	var out []Placed
+	var before Vector
+	for i := from; i < end; i++ {
+		if !t.prose[i] {
+			continue
+		}
+		v := c.Direction(&t.sentences[i].Mean, t.chinese[i])
+		out = append(out, Placed{i, i + 1, t.chinese[i], c.Point(&v)})
+		if i > from && t.prose[i-1] && t.chinese[i-1] == t.chinese[i] {
+			w := together(&before, &v)
+			out = append(out, Placed{i - 1, i + 1, t.chinese[i], c.Point(&w)})
+		}
+		before = v
+	}
+	return out
+}
+
+// Estimate returns the point that cells leave likely: the mean of the five words that they name, each turned back.
+func (c *Cells) Estimate(cells [concordat.Bands]uint32) Point {
+	var sum Point
+	for band, cell := range cells {
+		var p Point
+		for part := range cellParts {
+			word := cell >> (wordBits * (cellParts - 1 - part)) & (cellWords - 1)
+			copy(p[part*partDimensions:], c.words[band][part][word][:])
+		}
+		p = c.turnedBack(&p, band)
+		for i := range sum {
+			sum[i] += p[i] / concordat.Bands
+		}
+	}
+	return sum
+}
+
+// turnedBack undoes rotated: the transform is its own inverse.
+func (c *Cells) turnedBack(p *Point, band int) Point {
+	out := *p
+	for k := len(c.signs[band]) - 1; k >= 0; k-- {
+		walsh(&out)
+		for s := c.signs[band][k]; s != 0; s &= s - 1 {
+			i := bits.TrailingZeros64(s)
+			out[i] = -out[i]
+		}
+	}
+	return out
+}
+
+// walsh applies a Walsh-Hadamard transform that keeps lengths.
+func walsh(p *Point) {
+	for half := 1; half < cellDimensions; half *= 2 {
+		for i := 0; i < cellDimensions; i += 2 * half {
+			for k := i; k < i+half; k++ {
+				p[k], p[k+half] = p[k]+p[k+half], p[k]-p[k+half]
+			}
+		}
+	}
+	for i := range p {
+		p[i] /= 8 // the root of cellDimensions
+	}
+}
+
+// StretchOf returns the cells near to points, which are of sentences that stand near one another: what an index is asked about them.
+func (c *Cells) StretchOf(points []Point) Stretch {
+	var near []nearCell
+	var cells []uint32
+	for i := range points {
+		for band := range concordat.Bands {
+			cells = c.Near(cells[:0], &points[i], band, cellProbes)
+			for k, cell := range cells {
+				near = append(near, nearCell{band, cell, 1 / math.Sqrt(float64(1+k))})
+			}
+		}
+	}
+	return Stretch{cells: merged([][]nearCell{near})}
+}
+
+// Near is a place of a document that stands out for a point that was asked.
+type Near struct {
+	Asked, Place int // indexes of what was asked and of the document's Placed
+	// Margin is the cosine, less what is usual: for the point in other documents, or for the place among points asked of other
+	// stretches, whichever is more. Usual is the mean of the four nearest.
+	Margin float64
+}
+
+// NearIn returns for each document the place that stands out most for each of the asked points, if by at least so much, in the order
+// of what was asked; stretches holds the stretch of each point. Documents are one another's background within their writing, and the
+// samples are a document each.
+func (e *Encoder) NearIn(c *Cells, asked []Point, stretches []int, documents [][]Placed, least float64) [][]Near {
+	points := make([]Point, len(asked))
+	for k := range asked {
+		points[k] = unitPoint(&asked[k])
+	}
+	samples := e.samplePoints(c)
+	unit := make([][]Placed, len(documents))
+	of := make([]int, len(documents)) // the writing
+	for d, ps := range documents {
+		unit[d] = slices.Clone(ps)
+		chinese := 0
+		for i := range ps {
+			unit[d][i].Point = unitPoint(&ps[i].Point)
+			chinese += writing(ps[i].Chinese)
+		}
+		of[d] = writing(2*chinese > len(ps))
+	}
+	out, best := make([][]Near, len(documents)), make([]Near, len(documents))
+	for k := range points {
+		var others [2]greatest
+		for _, x := range samples {
+			others[writing(x.Chinese)].add(dotPoints(&points[k], &x.Point))
+		}
+		for d, ps := range unit {
+			best[d] = nearestPlace(&points[k], ps)
+			best[d].Asked = k
+			others[of[d]].add(best[d].Margin)
+		}
+		for d, n := range best {
+			if n.Place < 0 || n.Margin-others[of[d]].meanBut(n.Margin) < least {
+				continue
+			}
+			var asked greatest
+			for j := range points {
+				if stretches[j] != stretches[k] {
+					asked.add(dotPoints(&points[j], &unit[d][n.Place].Point))
+				}
+			}
+			if n.Margin -= max(others[of[d]].meanBut(n.Margin), asked.meanBut(2)); n.Margin >= least {
+				out[d] = append(out[d], n)
+			}
+		}
+	}
+	return out
+}
+
+// greatest holds the greatest numbers of many, in falling order.
+type greatest struct {
+	n       int
+	numbers [neighbours + 1]float64
+}
+
+func (g *greatest) add(x float64) {
+	at := g.n
+	for at > 0 && g.numbers[at-1] < x {
+		at--
+	}
+	if at == len(g.numbers) {
+		return
+	}
+	g.n = min(g.n+1, len(g.numbers))
+	copy(g.numbers[at+1:g.n], g.numbers[at:g.n-1])
+	g.numbers[at] = x
+}
+
+// meanBut returns the mean of the four greatest without one of them, or without the fifth if it is none; 0 of nothing.
+func (g *greatest) meanBut(one float64) float64 {
+	sum, n, left := 0.0, 0, false
+	for _, x := range g.numbers[:g.n] {
+		if x == one && !left {
+			left = true
+			continue
+		}
+		if n == neighbours {
+			break
+		}
+		sum, n = sum+x, n+1
+	}
+	return sum / max(float64(n), 1)
+}
+
+// nearestPlace returns the place with the greatest cosine, which stands in Margin; without places it is -1.
+func nearestPlace(p *Point, places []Placed) Near {
+	out := Near{Place: -1, Margin: -1}
+	for i := range places {
+		if s := dotPoints(p, &places[i].Point); s > out.Margin {
+			out.Place, out.Margin = i, s
+		}
+	}
+	return out
+}
+
+// samplePoints returns the points of the samples.
+func (e *Encoder) samplePoints(c *Cells) []Placed {
+	out := make([]Placed, len(sampleSet))
+	for i, s := range sampleSet {
+		mean := e.mean(s.Text)
+		v := c.Direction(&mean, Wide(s.Text))
+		p := c.Point(&v)
+		out[i] = Placed{i, i + 1, Wide(s.Text), unitPoint(&p)}
+	}
+	return out
+}
+
+// unitPoint returns a point of length 1; zero of zero.
+func unitPoint(p *Point) Point {
+	sum := float32(0)
+	for _, x := range p {
+		sum += float32(x * x)
+	}
+	if sum < 1e-12 {
+		return Point{}
+	}
+	out := *p
+	for i := range out {
+		out[i] /= sqrt(sum)
+	}
+	return out
+}
+
+func writing(chinese bool) int {
+	if chinese {
+		return 1
+	}
+	return 0
+}
+
+func dotPoints(a, b *Point) float64 {
+	sum := float32(0)
+	for i, x := range a {
+		sum += float32(x * b[i])
+	}
+	return float64(sum)
+}

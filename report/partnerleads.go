@@ -1,0 +1,135 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"concordat"
+)
+
+// PartnerLead is a document of a partner that may say the same as passages of the submission, as the partner told by codes of meaning.
+// Its text is not known here: it is a reason to ask for it, no lead and no evidence, and part of no share.
+type PartnerLead struct {
+	Number  string          `json:"number"` // P1, P2
+	Source  concordat.Ref   `json:"source"`
+	Title   string          `json:"title,omitempty"`
+	Author  string          `json:"author,omitempty"`
+	Contact string          `json:"contact,omitempty"`
+	Date    time.Time       `json:"date,omitzero"` // of the document
+	Job     string          `json:"job"`           // of the question, hexadecimal
+	Epoch   concordat.Epoch `json:"epoch"`
+	// Spans are the sentences of the submission that it may say, in order and disjoint, and Near how many of them stand out as near or
+	// very near.
+	Spans []concordat.Span `json:"spans"`
+	Near  int              `json:"near"`
+	// Places are where it may say them, in bytes of the partner's text.
+	Places []concordat.Span `json:"places"`
+	// Outcome says what came of it once the partner had shown the places; empty: it has not.
+	Outcome PartnerLeadOutcome `json:"outcome,omitempty"`
+}
+
+// PartnerLeadOutcome says what came of a partner's document once its places were read.
+type PartnerLeadOutcome string
+
+// The outcomes.
+const (
+	PartnerLeadFound PartnerLeadOutcome = "lead" // it stands among the leads
+	PartnerLeadNone  PartnerLeadOutcome = "none" // it falls away: compared, the places do not stand out
+)
+
+// Span returns the stretch of the submission from the first of its sentences to the last.
+func (l *PartnerLead) Span() concordat.Span {
+	return concordat.Span{Start: l.Spans[0].Start, End: l.Spans[len(l.Spans)-1].End}
+}
+
+// partnerLeads returns those that can be placed in the text, by place.
+func (b *builder) partnerLeads() []PartnerLead {
+	out := slices.DeleteFunc(slices.Clone(b.f.PartnerLeads), func(l PartnerLead) bool {
+		return b.f.Leads == nil || len(l.Spans) == 0 || len(l.Places) == 0 || b.sources.has(l.Source) || b.own.has(l.Source) ||
+			slices.ContainsFunc(l.Spans, func(s concordat.Span) bool { return clip(b.text, s) != s || s.Len() == 0 })
+	})
+	slices.SortStableFunc(out, func(x, y PartnerLead) int {
+		return cmp.Or(bySpan(x.Span(), y.Span()), compareRefs(x.Source, y.Source))
+	})
+	return out
+}
+
+// PartnerLeadMeaning says what such documents are, in English, to be translated.
+const PartnerLeadMeaning = "Partners hold documents that may say the same. They told by codes of meaning, not by text: nobody has compared the two. Ask to see the places; only then are they compared, and shown as leads or dropped."
+
+// PartnerLeadWords says of a partner's document what it may hold and how the request for it stands.
+func (r *Report) PartnerLeadWords(l PartnerLead) string {
+	in := r.Language
+	what := in.Say("Possible: a document of a partner may say the same. %s, %d of them near.",
+		in.Plural(len(l.Spans), "sentence", "sentences"), l.Near)
+	return in.Join([]string{what, in.Say(partnerLeadStates[r.PartnerLeadState(l)])})
+}
+
+// partnerLeadStates says how such a document stands, in English, to be translated.
+var partnerLeadStates = map[string]string{
+	"":                            "Its text was not asked for.",
+	concordat.DisclosurePending:   "Its places were asked for; the partner has not decided.",
+	concordat.DisclosureRefused:   "The partner does not show its places.",
+	concordat.DisclosureExpired:   "The request for its places has expired.",
+	concordat.DisclosureWithdrawn: "The partner does not show its places any more.",
+	string(PartnerLeadFound):      "Its places were shown and compared: it stands among the leads.",
+	string(PartnerLeadNone):       "Its places were shown and compared: they are no lead.",
+}
+
+// PartnerLeadState returns what came of a partner's document, or the state of the latest request for it; empty: it was not asked for.
+func (r *Report) PartnerLeadState(l PartnerLead) string {
+	if l.Outcome != "" {
+		return string(l.Outcome)
+	}
+	for _, d := range slices.Backward(r.Disclosures) {
+		if d.Lead && d.Source == l.Source {
+			return d.State
+		}
+	}
+	return ""
+}
+
+// jsonPartnerLead is a PartnerLead with code points of the submission.
+type jsonPartnerLead struct {
+	Number  string             `json:"number"`
+	Source  jsonLeadSource     `json:"source"`
+	Author  string             `json:"author,omitempty"`
+	Contact string             `json:"contact,omitempty"`
+	Spans   []concordat.Span   `json:"spans"`
+	Near    int                `json:"near"`
+	Places  []concordat.Span   `json:"places"` // bytes of the partner's text
+	Outcome PartnerLeadOutcome `json:"outcome,omitempty"`
+	State   string             `json:"state,omitempty"` // of the request for its places
+}
+
+func (r *Report) jsonPartnerLeads(count *Counter) []jsonPartnerLead {
+	var out []jsonPartnerLead
+	for _, l := range r.PartnerLeads {
+		x := jsonPartnerLead{Number: l.Number, Source: jsonLeadSource{l.Source.Site, l.Source.Library, l.Source.Document, l.Title},
+			Author: l.Author, Contact: l.Contact, Near: l.Near, Places: l.Places, Outcome: l.Outcome, State: r.PartnerLeadState(l)}
+		for _, s := range l.Spans {
+			x.Spans = append(x.Spans, count.Points(s))
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// NumberPartnerLeads gives the leads that have no number the next one.
+func NumberPartnerLeads(ls []PartnerLead) {
+	next := 1
+	for _, l := range ls {
+		if n, err := strconv.Atoi(strings.TrimPrefix(l.Number, "P")); err == nil {
+			next = max(next, n+1)
+		}
+	}
+	for i := range ls {
+		if ls[i].Number == "" {
+			ls[i].Number = "P" + strconv.Itoa(next)
+			next++
+		}
+	}
+}

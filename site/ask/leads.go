@@ -1,0 +1,456 @@
+package ask
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"sync"
+	"time"
+
+	"concordat"
+	"concordat/meaning"
+	"concordat/report"
+	"concordat/site"
+	"concordat/store"
+)
+
+// Of sentences that matched nothing a partner that opens a library for it is asked which documents may say the same. It gets cells of
+// their meaning; what it tells is a nomination, which is shown as that until its text was shown and compared.
+
+// forgetVersion is how long a partner whose version does not know the question is not asked again.
+const forgetVersion = 12 * time.Hour
+
+// versions remembers partners whose version does not know questions by cells. It is safe for concurrent use.
+type versions struct {
+	mu  sync.Mutex // guards old
+	old map[concordat.SiteID]time.Time
+}
+
+func (v *versions) isOld(id concordat.SiteID, now time.Time) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	at, ok := v.old[id]
+	return ok && now.Sub(at) < forgetVersion
+}
+
+func (v *versions) setOld(id concordat.SiteID, now time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.old == nil {
+		v.old = map[concordat.SiteID]time.Time{}
+	}
+	v.old[id] = now
+}
+
+// leads asks the partner for leads, where the check wants that. What it costs is this part of the answer alone: lines say what became
+// of it.
+func (r *round) leads(ctx context.Context) {
+	switch {
+	case !r.fw.o.Leads:
+		return
+	case !r.fw.o.PartnerLeads:
+		r.saidOfLeads(concordat.LeadsHere)
+		return
+	case r.fw.s.old.isOld(r.answer.site, r.fw.s.o.Now()):
+		r.saidOfLeads(concordat.LeadsVersion)
+		return
+	}
+	err := r.askLeads(ctx)
+	var refusal *concordat.Refusal
+	switch {
+	case err == nil || r.fault != nil:
+	case errors.Is(err, errors.ErrUnsupported):
+		r.fw.s.old.setOld(r.answer.site, r.fw.s.o.Now())
+		r.saidOfLeads(concordat.LeadsVersion)
+	case errors.As(err, &refusal):
+		r.saidOfLeads(refusedLeads(refusal.Reason))
+	default:
+		r.fw.s.lied(ctx, r.answer.site, err)
+		r.fw.s.o.Logger.Warn("partner did not answer about meaning", "site", r.answer.site, "err", err)
+		r.saidOfLeads(concordat.LeadsFailed)
+	}
+}
+
+// saidOfLeads notes what became of the question at the libraries of which nothing was noted.
+func (r *round) saidOfLeads(what string) {
+	for i := range r.answer.consulted {
+		if c := &r.answer.consulted[i]; c.Leads == "" {
+			c.Leads = what
+		}
+	}
+}
+
+func refusedLeads(why concordat.Reason) string {
+	switch why {
+	case concordat.ReasonLevel, concordat.ReasonLibrary, concordat.ReasonPurpose:
+		return concordat.LeadsClosed
+	case concordat.ReasonScheme:
+		return concordat.LeadsTable
+	}
+	return concordat.LeadsRefused
+}
+
+// askLeads asks first, without any cells, which libraries answer, and then those.
+func (r *round) askLeads(ctx context.Context) error {
+	cells, err := meaning.DefaultCells()
+	if err != nil {
+		return err
+	}
+	stretches, spans, err := r.unsaid(cells)
+	if err != nil {
+		return err
+	}
+	if len(stretches) == 0 {
+		r.saidOfLeads(concordat.LeadsNone)
+		return nil
+	}
+	a := &concordat.LeadAsk{Epoch: r.p.Epoch, Table: cells.Digest(), Libraries: r.p.Libraries, Purpose: r.p.Purpose}
+	rand.Read(a.Job[:]) // never fails
+	offer, err := r.p.Partner.Leads(ctx, a)
+	if err == nil {
+		err = validLeads(a, offer)
+	}
+	if err != nil {
+		return err
+	}
+	a.Libraries = nil
+	for i, l := range offer.Libraries {
+		if l.Refusal == nil {
+			a.Libraries = append(a.Libraries, l.Library)
+		} else {
+			r.answer.consulted[i].Leads = refusedLeads(l.Refusal.Reason)
+		}
+	}
+	if len(a.Libraries) == 0 {
+		return nil
+	}
+	places, err := r.pad(a, stretches)
+	if err != nil {
+		return err
+	}
+	salt := make([]byte, 32)
+	rand.Read(salt)
+	a.Commitment = concordat.Commit(salt, sha256.Sum256([]byte(r.fw.sub.Text)))
+	if err := r.noteLeads(ctx, a, salt, places, spans); err != nil {
+		return err
+	}
+	t, err := r.p.Partner.Leads(ctx, a)
+	if err == nil {
+		err = validLeads(a, t)
+	}
+	if err != nil {
+		return err
+	}
+	r.takeLeads(a, t, salt, places, spans)
+	return nil
+}
+
+// unsaid returns the cells of the sentences that matched nothing at this site or at the partner, by stretches, and the spans of all
+// sentences of the submission.
+func (r *round) unsaid(cells *meaning.Cells) ([][]meaning.Asked, []concordat.Span, error) {
+	table, err := meaning.Default()
+	if err != nil {
+		return nil, nil, err
+	}
+	text := r.fw.sub.Text
+	taken := slices.Concat(r.fw.shared.Walls, report.References(text))
+	for _, p := range slices.Concat(r.fw.covered, r.answer.passages) {
+		taken = append(taken, p.Span)
+	}
+	read := meaning.NewEncoder(table).Read(text)
+	read.Leave(taken)
+	out, n := read.Asked(cells), 0
+	for i, s := range out {
+		if n += len(s); n > concordat.MaxLeadCells {
+			out = out[:i]
+			break
+		}
+	}
+	return out, read.Spans, nil
+}
+
+// pad fills in the cells of a: the stretches and dummies, in an order that says nothing. It returns what each of them is; nil: a dummy.
+func (r *round) pad(a *concordat.LeadAsk, stretches [][]meaning.Asked) ([]*meaning.Asked, error) {
+	n, chinese := 0, 0
+	for _, s := range stretches {
+		n += len(s)
+		for _, x := range s {
+			if x.Chinese {
+				chinese++
+			}
+		}
+	}
+	table, err := meaning.Default()
+	if err != nil {
+		return nil, err
+	}
+	cells, err := meaning.DefaultCells()
+	if err != nil {
+		return nil, err
+	}
+	dummies, err := meaning.NewEncoder(table).Dummies(cells, concordat.Padded(n)-n, 2*chinese > n, below)
+	if err != nil {
+		return nil, err
+	}
+	var all [][]*meaning.Asked
+	for _, s := range stretches {
+		of := make([]*meaning.Asked, len(s))
+		for i := range s {
+			of[i] = &s[i]
+		}
+		all = append(all, of)
+	}
+	for some := range slices.Chunk(dummies, maxOfStretch) {
+		of := make([]*meaning.Asked, len(some))
+		for i := range some {
+			of[i] = &some[i]
+		}
+		all = append(all, of)
+	}
+	order, err := shuffled(len(all))
+	if err != nil {
+		return nil, err
+	}
+	var out []*meaning.Asked
+	for stretch, k := range order {
+		within, err := shuffled(len(all[k]))
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range within {
+			x := all[k][i]
+			a.Cells = append(a.Cells, concordat.AskedCells{Stretch: stretch, Chinese: x.Chinese, Cells: x.Cells})
+			if x.End == 0 {
+				x = nil
+			}
+			out = append(out, x)
+		}
+	}
+	return out, nil
+}
+
+// maxOfStretch is how many cells a stretch of eight sentences has: those of each, and of each two that follow one another.
+const maxOfStretch = 15
+
+// shuffled returns 0 to n-1 in an order that nobody can guess.
+func shuffled(n int) ([]int, error) {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out, shuffle(out)
+}
+
+// below returns a random number from 0 on below n.
+func below(n int) (int, error) {
+	x, err := rand.Int(rand.Reader, big.NewInt(int64(n)))
+	if err != nil {
+		return 0, err
+	}
+	return int(x.Int64()), nil
+}
+
+// noteLeads records, before anything is sent, that the partner is shown cells, and what is needed to read its decisions.
+func (r *round) noteLeads(ctx context.Context, a *concordat.LeadAsk, salt []byte, places []*meaning.Asked, spans []concordat.Span) error {
+	asked := sentencesOf(places, spans)
+	err := r.fw.s.o.Store.Show(ctx, store.Showing{Partner: r.answer.site, Hash: store.TextHash(r.fw.sub.Text), Form: store.FormCells,
+		Epoch: r.p.Epoch, Sentences: len(asked)})
+	if err == nil && r.fw.task != "" {
+		err = r.fw.s.o.Store.PutAsk(ctx, store.Ask{Job: a.Job, Task: r.fw.task, Site: r.answer.site, Epoch: a.Epoch, Made: r.fw.s.o.Now(),
+			Salt: salt, Spans: asked})
+	}
+	if err != nil {
+		r.fault = fmt.Errorf("record what %s is shown: %w", r.answer.site, err)
+		return r.fault
+	}
+	for i := range r.answer.consulted {
+		if c := &r.answer.consulted[i]; slices.Contains(a.Libraries, c.Library) {
+			c.Leads, c.Exposed.Cells = concordat.LeadsAsked, len(asked)
+		}
+	}
+	return nil
+}
+
+// sentencesOf returns the sentences that places are of, in order.
+func sentencesOf(places []*meaning.Asked, spans []concordat.Span) []concordat.Span {
+	is := make([]bool, len(spans))
+	for _, x := range places {
+		if x == nil {
+			continue
+		}
+		for i := x.First; i < x.End; i++ {
+			is[i] = true
+		}
+	}
+	var out []concordat.Span
+	for i, s := range spans {
+		if is[i] {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// validLeads returns errGarbage for an answer that does not answer a.
+func validLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer) error {
+	bad := func(what string) error { return fmt.Errorf("%w: leads: %s", errGarbage, what) }
+	if t == nil || len(t.Libraries) != len(a.Libraries) {
+		return bad("libraries")
+	}
+	for i, l := range t.Libraries {
+		if l.Library != a.Libraries[i] || l.Missing < 0 {
+			return bad("library " + string(a.Libraries[i]))
+		}
+	}
+	if len(a.Cells) == 0 && len(t.Documents) > 0 {
+		return bad("documents of no question")
+	}
+	for _, d := range t.Documents {
+		end := 0
+		if d.Library < 0 || d.Library >= len(t.Libraries) || len(d.Places) == 0 {
+			return bad("document")
+		}
+		for _, p := range d.Places {
+			if p.Start < end || p.Len() <= 0 || p.End > math.MaxInt32 {
+				return bad("place")
+			}
+			end = p.End
+		}
+	}
+	for _, h := range t.Hits {
+		if h.Cells < 0 || h.Cells >= len(a.Cells) || h.Document < 0 || h.Document >= len(t.Documents) || h.Place < 0 ||
+			h.Place >= len(t.Documents[h.Document].Places) || h.Step > concordat.LeadVeryNear {
+			return bad("hit")
+		}
+	}
+	return nil
+}
+
+// takeLeads adds the documents that the partner named. What only dummies came near falls away.
+func (r *round) takeLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer, salt []byte, places []*meaning.Asked, spans []concordat.Span) {
+	t.Statement.Salt = salt
+	if len(t.Statement.Payload) > 0 {
+		r.answer.statements = append(r.answer.statements, t.Statement)
+	}
+	for d, told := range t.Documents {
+		var of []*meaning.Asked
+		place := map[int]bool{}
+		near := make([]*meaning.Asked, 0, len(t.Hits))
+		for _, h := range t.Hits {
+			if x := places[h.Cells]; h.Document == d && x != nil {
+				of = append(of, x)
+				place[h.Place] = true
+				if h.Step >= concordat.LeadNear {
+					near = append(near, x)
+				}
+			}
+		}
+		if len(of) == 0 {
+			continue
+		}
+		l := report.PartnerLead{Title: plain(told.Title, maxName), Author: plain(told.Author, maxName), Contact: plain(told.Contact, maxName),
+			Date: told.Date, Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch, Spans: sentencesOf(of, spans), Near: len(sentencesOf(near, spans)),
+			Source: concordat.Ref{Site: r.answer.site, Library: a.Libraries[told.Library], Document: HandleName(told.Handle)}}
+		for i, p := range told.Places {
+			if place[i] {
+				l.Places = append(l.Places, p)
+			}
+		}
+		r.answer.leads = append(r.answer.leads, l)
+	}
+	for i := range r.answer.consulted {
+		c := &r.answer.consulted[i]
+		c.Shown.Leads = 0
+		for _, l := range r.answer.leads {
+			if l.Source.Library == c.Library {
+				c.Shown.Leads++
+			}
+		}
+	}
+	for i, l := range t.Libraries {
+		if l.Refusal != nil { // its budget went meanwhile
+			k := slices.Index(r.p.Libraries, a.Libraries[i])
+			r.answer.consulted[k].Leads = refusedLeads(l.Refusal.Reason)
+		}
+	}
+}
+
+// RevealLead asks the partner to show the places of documents that may say the same, of the given numbers, to a person's decision there.
+// Nothing of the submission is sent. Once they are shown they are compared, and become leads or fall away. Errors are those of Reveal.
+func (s *Asker) RevealLead(ctx context.Context, task concordat.TaskID, o RevealRequest, numbers ...string) ([]report.Disclosure, error) {
+	if o.Partner == nil {
+		return nil, fmt.Errorf("reveal a lead: %w: no partner", concordat.ErrInvalid)
+	}
+	defer s.site.HoldFindings()()
+	f, err := s.site.KeptFindings(ctx, task)
+	if err != nil {
+		return nil, err
+	}
+	if f.Withheld != nil {
+		return nil, fmt.Errorf("reveal a lead: %w: the text of the submission was not kept", concordat.ErrInvalid)
+	}
+	var made []int
+	for _, number := range numbers {
+		i := slices.IndexFunc(f.PartnerLeads, func(l report.PartnerLead) bool { return l.Number == number })
+		if i < 0 || f.PartnerLeads[i].Source.Site != o.Partner.Site() {
+			return nil, fmt.Errorf("lead %s: %w: it is none of %s", number, concordat.ErrInvalid, o.Partner.Site())
+		}
+		l := &f.PartnerLeads[i]
+		if l.Outcome != "" || slices.ContainsFunc(f.Disclosures, func(d report.Disclosure) bool {
+			return d.Lead && d.Source == l.Source && d.State == concordat.DisclosurePending
+		}) {
+			continue
+		}
+		now := s.o.Now()
+		d := report.Disclosure{Source: l.Source, Level: concordat.ShowPassage, State: concordat.DisclosurePending, Lead: true,
+			Reason: o.Reason, Contact: o.Contact, Asked: now, Changed: now}
+		for _, p := range l.Places[:min(len(l.Places), concordat.MaxRevealed)] {
+			d.Passages = append(d.Passages, concordat.SpanPair{Span: l.Span(), Source: p})
+		}
+		f.Disclosures = append(f.Disclosures, d)
+		made = append(made, len(f.Disclosures)-1)
+	}
+	return s.askReveals(ctx, task, f, made, func(concordat.SiteID) concordat.Partner { return o.Partner })
+}
+
+// leadRequest returns what is asked for of a lead.
+func leadRequest(f *report.Findings, d *report.Disclosure) (*concordat.RevealAsk, error) {
+	i := slices.IndexFunc(f.PartnerLeads, func(l report.PartnerLead) bool { return l.Source == d.Source })
+	if i < 0 {
+		return nil, fmt.Errorf("lead of %s: %w", d.Source, concordat.ErrNotFound)
+	}
+	l := &f.PartnerLeads[i]
+	a := &concordat.RevealAsk{Epoch: l.Epoch, Level: d.Level, Reason: d.Reason, Contact: d.Contact}
+	var err error
+	if a.Job, err = jobOf(l.Job); err != nil {
+		return nil, err
+	}
+	if a.Handle, err = handleOf(d.Source.Document); err != nil {
+		return nil, err
+	}
+	for _, p := range d.Passages {
+		a.Passages = append(a.Passages, concordat.RevealPassage{Span: p.Source})
+	}
+	return a, nil
+}
+
+// verifyLead compares the places that a partner has shown with the submission.
+func (s *Asker) verifyLead(ctx context.Context, f *report.Findings, d *report.Disclosure,
+	got []concordat.RevealedPassage) ([]report.Lead, error) {
+	shown := site.ShownPlaces{Ref: d.Source}
+	i := slices.IndexFunc(f.PartnerLeads, func(l report.PartnerLead) bool { return l.Source == d.Source })
+	if i >= 0 {
+		shown.Title = f.PartnerLeads[i].Title
+	}
+	for k, p := range got {
+		shown.Places = append(shown.Places, d.Passages[k].Source)
+		shown.Texts = append(shown.Texts, p.Text)
+	}
+	return s.site.CompareShown(ctx, f, shown)
+}

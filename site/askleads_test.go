@@ -1,0 +1,129 @@
+package site_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"concordat"
+	"concordat/report"
+	"concordat/site"
+	"concordat/site/ask"
+)
+
+// leadsAsker is a site that asks an owner for leads.
+func leadsAsker(t *testing.T, o *owner) (*member, site.PartnerLibraries, *report.Findings) {
+	t.Helper()
+	m := newMember(t, "north", "own")
+	must(t, m.Ingest(t.Context(), "own", docs(site.Incoming{ID: "mine", Title: "Mine", Text: elsewhere}),
+		func(site.Ingested) error { return nil }))
+	p := site.PartnerLibraries{Partner: inProcess{"north", o.Answerer, "here"}, Epoch: o.epoch, Profiler: o.keyed,
+		SketchKey: key("sketch of " + testEpoch.String()), Libraries: []concordat.LibraryID{"theses"}, Purpose: "thesis"}
+	f, err := m.Check(t.Context(), site.Submission{ID: "thesis", Text: inOtherWords}, site.CheckOptions{Leads: true, PartnerLeads: true,
+		Partners: []site.PartnerLibraries{p}})
+	must(t, err)
+	return m, p, f
+}
+
+// lineOf returns the line of the partner's library.
+func lineOf(t *testing.T, f *report.Findings) concordat.Consulted {
+	t.Helper()
+	i := slices.IndexFunc(f.Consulted, func(c concordat.Consulted) bool { return c.Site == "here" })
+	if i < 0 {
+		t.Fatal("no line of the partner")
+	}
+	return f.Consulted[i]
+}
+
+// TestLeadsOfPartners: a partner's document that says the same in other words is shown as possible, without text; once the partner has
+// shown its places, after a person agreed, they are compared and stand among the leads, and count in no share.
+func TestLeadsOfPartners(t *testing.T) {
+	o := newLeadsOwner(t)
+	o.share(t, "theses", "north", leadsRule())
+	m, p, f := leadsAsker(t, o)
+	if len(f.PartnerLeads) != 1 || f.PartnerLeads[0].Title != "Of ice" || f.PartnerLeads[0].Number != "P1" || len(f.Leads) != 0 {
+		t.Fatalf("possible: %+v, leads %+v", f.PartnerLeads, f.Leads)
+	}
+	if c := lineOf(t, f); c.Leads != concordat.LeadsAsked || c.Exposed.Cells != 4 || c.Shown.Leads != 1 {
+		t.Errorf("the partner's line: %+v", c)
+	}
+	rep := report.Build(f, report.Rules{})
+	var text strings.Builder
+	must(t, report.WriteText(&text, rep))
+	if s := text.String(); !strings.Contains(s, "[P1]") || !strings.Contains(s, "4 sentences as codes of meaning") ||
+		strings.Contains(s, "price of fish doubled") {
+		t.Errorf("in text:\n%s", s)
+	}
+	ds, err := m.RevealLead(t.Context(), f.Task, ask.RevealRequest{Partner: p.Partner, Reason: "an examination", Contact: "dean"}, "P1")
+	must(t, err)
+	if len(ds) != 1 || ds[0].State != concordat.DisclosurePending {
+		t.Fatalf("asked: %+v", ds)
+	}
+	waiting, err := o.Disclosures(t.Context(), concordat.DisclosurePending, 10)
+	must(t, err)
+	_, err = o.Decide(t.Context(), waiting[0].ID, "officer", true, "yes")
+	must(t, err)
+	ds, err = m.RefreshDisclosures(t.Context(), f.Task, p.Partner)
+	must(t, err)
+	if len(ds) != 1 || ds[0].State != concordat.DisclosureGranted {
+		t.Fatalf("granted: %+v", ds)
+	}
+	f, err = m.Findings(t.Context(), f.Task)
+	must(t, err)
+	if len(f.Leads) != 1 || f.PartnerLeads[0].Outcome != report.PartnerLeadFound {
+		t.Fatalf("leads %+v, of %+v", f.Leads, f.PartnerLeads)
+	}
+	l := f.Leads[0]
+	if l.Source.Site != "here" || l.SourceSpan.In(wordy) != l.Text || !strings.Contains(l.Text, "price of fish doubled") {
+		t.Errorf("the lead %+v", l)
+	}
+	for _, x := range l.Pairs {
+		if x.SourceSpan.In(wordy) != x.Text {
+			t.Errorf("a pair %+v: there stands %q", x, x.SourceSpan.In(wordy))
+		}
+	}
+	if rep = report.Build(f, report.Rules{}); len(rep.Leads) != 1 || rep.Scores.Covered != 0 {
+		t.Errorf("the report has leads %+v, covered %v", rep.Leads, rep.Scores.Covered)
+	}
+}
+
+// TestLeadsThatAreNotAsked: the report says why a partner was not asked for leads, and it is sent no cells.
+func TestLeadsThatAreNotAsked(t *testing.T) {
+	o := newLeadsOwner(t)
+	closed := leadsRule()
+	closed.Leads = false
+	o.share(t, "theses", "north", closed)
+	_, _, f := leadsAsker(t, o)
+	if c := lineOf(t, f); c.Leads != concordat.LeadsClosed || c.Exposed.Cells != 0 || len(f.PartnerLeads) > 0 {
+		t.Errorf("closed: %+v", c)
+	}
+	m, north := newMember(t, "north", "own"), newPartner(t, "here")
+	north.put(t, "theses", "ice", wordy)
+	for what, x := range map[string]struct {
+		options site.CheckOptions
+		want    string
+	}{
+		"a version before":       {site.CheckOptions{Leads: true, PartnerLeads: true}, concordat.LeadsVersion},
+		"a site that asks none":  {site.CheckOptions{Leads: true}, concordat.LeadsHere},
+		"a check without leads":  {site.CheckOptions{PartnerLeads: true}, ""},
+		"a version before again": {site.CheckOptions{Leads: true, PartnerLeads: true}, concordat.LeadsVersion},
+	} {
+		x.options.Partners = []site.PartnerLibraries{north.libraries("theses")}
+		f, err := m.Check(t.Context(), site.Submission{ID: "thesis", Text: inOtherWords}, x.options)
+		must(t, err)
+		if c := lineOf(t, f); c.Leads != x.want || c.Exposed.Cells != 0 || c.Err != "" {
+			t.Errorf("%s: %+v, want %s", what, c, x.want)
+		}
+	}
+	north.leads = func(a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
+		return &concordat.LeadAnswer{Table: a.Table, Libraries: []concordat.LeadLibraryAnswer{{Library: "theses"}},
+			Documents: []concordat.LeadDocument{{Library: 3}}}, nil
+	}
+	p := north.libraries("theses")
+	f, err := newMember(t, "north", "own").Check(t.Context(), site.Submission{ID: "thesis", Text: inOtherWords},
+		site.CheckOptions{Leads: true, PartnerLeads: true, Partners: []site.PartnerLibraries{p}})
+	must(t, err)
+	if c := lineOf(t, f); c.Leads != concordat.LeadsFailed || len(f.PartnerLeads) > 0 {
+		t.Errorf("an answer that cannot be: %+v", c)
+	}
+}
