@@ -163,7 +163,7 @@ func BenchmarkSearchCells(b *testing.B) {
 	for _, sentences := range []int{100_000, 1_000_000} {
 		b.Run(fmt.Sprint(sentences), func(b *testing.B) {
 			r := rand.New(rand.NewPCG(1, 2))
-			s := &Shard{opt: testOptions}
+			s := &Shard{opt: testOptions, engine: new(engine)}
 			s.init()
 			for i := range sentences / 50 {
 				d := &document{key: key{"l", concordat.DocumentID(fmt.Sprint(i))}, words: 1000, meant: true}
@@ -180,13 +180,13 @@ func BenchmarkSearchCells(b *testing.B) {
 				q.Windows[0] = append(q.Windows[0], concordat.WeightedTerm{Term: concordat.Term(r.Uint32N(uint32(concordat.Cells) / 2)), Weight: 1})
 			}
 			slices.SortFunc(q.Windows[0], func(a, b concordat.WeightedTerm) int { return int(a.Term) - int(b.Term) })
-			b.ReportMetric(float64(s.cells.levels[0].bytes())/float64(sentences), "B/sentence")
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := s.searchCells(b.Context(), q); err != nil {
 					b.Fatal(err)
 				}
 			}
+			b.ReportMetric(float64(s.cells.levels[0].bytes())/float64(sentences), "B/sentence")
 		})
 	}
 }

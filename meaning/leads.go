@@ -88,7 +88,6 @@ type Comparison struct {
 	best       [][]float32 // of each source, the greatest similarity with each sentence of the submission
 	across     [][]Vector  // of each source, the centred vectors of its sentences; nil: not needed yet
 	sums       []float32
-	touched    []int32
 	nearest    [][neighbours + 1]nearSource // of each sentence of the submission, the sources nearest to it; nil: not needed yet
 	// What follows is made by hold, once it is needed.
 	held   map[int32][]holder // of each piece, the sentences of sources that have it
@@ -190,24 +189,18 @@ func (c *Comparison) compare(d int) {
 				continue
 			}
 			for _, x := range c.postings[at] {
-				if c.sums[x.sentence] == 0 {
-					c.touched = append(c.touched, x.sentence)
-				}
 				c.sums[x.sentence] += x.weight * p.Weight
 			}
 		}
-		slices.Sort(c.touched)
-		for _, i := range c.touched {
-			shared := c.sums[i]
-			c.sums[i] = 0
+		for i, shared := range c.sums {
 			if shared < leastShared {
 				continue
 			}
 			s := joined(shared, Dot(&c.vectors[i], &c.across[d][j]))
-			c.near[d] = append(c.near[d], similar{i, int32(j), s})
+			c.near[d] = append(c.near[d], similar{int32(i), int32(j), s})
 			c.best[d][i] = max(c.best[d][i], s)
 		}
-		c.touched = c.touched[:0]
+		clear(c.sums)
 	}
 }
 
