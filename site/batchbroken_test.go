@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/internal/storetest"
 	"concordat/site"
 	"concordat/site/batch"
 )
@@ -124,6 +125,31 @@ func TestBatchNeedsItsLibraries(t *testing.T) {
 	for _, m := range b.view(t).Members {
 		if _, err := p.Findings(t.Context(), m.Task); err == nil {
 			t.Errorf("%s has a report", m.Name)
+		}
+	}
+}
+
+// TestBatchOpensWhole lets each statement fail while a batch is read for its page: none of them is passed over, so that no page
+// shows a batch without its pairs or its wording as if it had none.
+func TestBatchOpensWhole(t *testing.T) {
+	p := newSite(t)
+	shared := prose(1, 12)
+	b := newBatch(t, p, map[string]string{"x.txt": shared + prose(2, 8), "y.txt": shared + prose(3, 8)}, []string{"x.txt", "y.txt"},
+		batch.Job{NoLibraries: true})
+	if v := b.run(t); len(v.Pairs) != 1 {
+		t.Fatalf("%d pairs, want one", len(v.Pairs))
+	}
+	for n := 0; ; n++ {
+		ctx := storetest.NewLosing(t.Context(), n)
+		v, err := batch.Open(ctx, p.store, b.id)
+		if !ctx.Lost() {
+			if err != nil || len(v.Pairs) != 1 || n < 4 {
+				t.Errorf("after %d statements: %v", n, err)
+			}
+			return
+		}
+		if !errors.Is(err, storetest.ErrLost) {
+			t.Errorf("statement %d failed: error %v, want its own", n, err)
 		}
 	}
 }
