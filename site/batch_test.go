@@ -322,7 +322,17 @@ func TestBatchLineage(t *testing.T) {
 	}
 	events, err := p.store.BatchEvents(t.Context(), b.id)
 	if err != nil || len(events) != 4 {
-		t.Errorf("events %v, %v", events, err)
+		t.Fatalf("events %v, %v", events, err)
+	}
+	slices.SortStableFunc(events, func(x, y store.BatchEvent) int { return strings.Compare(x.Text, y.Text) })
+	var verdicts []string
+	for _, e := range events {
+		if strings.HasPrefix(e.Action, "pair_") {
+			verdicts = append(verdicts, e.Text)
+		}
+	}
+	if d := cmp.Diff([]string{"c.txt – d.txt", "c.txt – d.txt: not a draft"}, verdicts); d != "" {
+		t.Errorf("what was said of the pair: %s", d)
 	}
 	// The name of the computer is in every file, and excuses nothing unless somebody says so.
 	rules := batch.LineageRules{Author: true}
