@@ -7,6 +7,7 @@ import (
 
 	"concordat"
 	"concordat/instance"
+	"concordat/instance/config"
 	"concordat/report"
 	"concordat/site"
 	"concordat/site/batch"
@@ -19,6 +20,7 @@ func (s *Daemon) openBatches(d *WebApp, files *store.Files) *batch.Queue {
 	return batch.NewQueue(o.Site, batch.QueueOptions{
 		Store: o.Store, Queue: d.queue, Logger: s.log,
 		Rules: func() report.Rules { return instance.Rules(o.Now()) },
+		Leads: func() bool { return o.Now().Meaning.Leads == config.LeadsOn },
 		Open: func(_ context.Context, id string) (concordat.Index, func() error, error) {
 			shard, err := o.OpenBatchIndex(id)
 			if err != nil {

@@ -15,6 +15,8 @@ type Lead struct {
 	Sentences    int     // of the side that has fewer of them
 	Across       bool    // the two are in different languages
 	Pairs        []Pair  // by place in the submission
+	// Many says that three sources or more say most of the sentences alike: it is none of one source.
+	Many bool
 
 	by *measure
 }
@@ -71,7 +73,7 @@ func (c *Comparison) Leads() [][]Lead {
 		}
 		out[d] = c.passages(d, x.margins(d, &acrossLanguages), &acrossLanguages, x.similarity)
 	}
-	dropCommon(out)
+	markCommon(out)
 	return out
 }
 
@@ -343,8 +345,8 @@ func (c *Comparison) joinedAt(d int, here, there int32) float32 {
 	return joined(shared, Dot(&c.vectors[here], &c.across[d][there]))
 }
 
-// dropCommon takes out the leads most of whose sentences many sources say alike.
-func dropCommon(leads [][]Lead) {
+// markCommon marks the leads most of whose sentences many sources say alike.
+func markCommon(leads [][]Lead) {
 	held := map[int]int{} // by the start of a sentence
 	for _, ls := range leads {
 		here := map[int]bool{}
@@ -358,14 +360,15 @@ func dropCommon(leads [][]Lead) {
 		}
 	}
 	for d := range leads {
-		leads[d] = slices.DeleteFunc(leads[d], func(l Lead) bool {
+		for k := range leads[d] {
+			l := &leads[d][k]
 			common := 0
 			for _, p := range l.Pairs {
 				if held[p.Span.Start] >= many {
 					common++
 				}
 			}
-			return 2*common > len(l.Pairs)
-		})
+			l.Many = 2*common > len(l.Pairs)
+		}
 	}
 }

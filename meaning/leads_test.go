@@ -56,10 +56,30 @@ func TestReworded(t *testing.T) {
 // TestManySay: what three sources say alike leads to none of them.
 func TestManySay(t *testing.T) {
 	texts := read(t, reworded, source, "It is told so. "+source, source+" So it is told here.", other)
+	many := 0
 	for d, ls := range meaning.Compare(texts[0], texts[1:]).Leads() {
-		if len(ls) > 0 {
-			t.Errorf("source %d: %+v", d, ls)
+		for _, l := range ls {
+			if l.WorthReading() || l.StandsOut() && !l.Many {
+				t.Errorf("source %d: %+v", d, l)
+			}
+			if l.Many && l.StandsOut() {
+				many++
+			}
 		}
+	}
+	if many == 0 {
+		t.Error("nothing says that many say it")
+	}
+}
+
+// TestWithout: a text without spans leaves the text that it is of as it was.
+func TestWithout(t *testing.T) {
+	texts := read(t, reworded, source)
+	if ls := meaning.Compare(texts[0].Without([]concordat.Span{{End: len(reworded)}}), texts[1:]).Leads(); len(ls[0]) > 0 {
+		t.Errorf("leads %+v", ls)
+	}
+	if ls := meaning.Compare(texts[0], texts[1:]).Leads(); len(ls[0]) != 1 {
+		t.Errorf("the text has lost its sentences: %+v", ls)
 	}
 }
 

@@ -68,8 +68,11 @@ func (l Lead) Likelihood() float64 {
 	return min(l.by.curve().At(l.Score, l.Sentences), Calibrated().Most)
 }
 
-// WorthReading reports whether a lead is likely enough to be shown.
-func (l Lead) WorthReading() bool {
+// WorthReading reports whether a lead is likely enough to be shown, and few enough sources say the same.
+func (l Lead) WorthReading() bool { return !l.Many && l.StandsOut() }
+
+// StandsOut reports whether a lead is likely enough to be shown, whether or not many sources say the same.
+func (l Lead) StandsOut() bool {
 	switch {
 	case l.by == nil || l.Sentences == 0:
 		return false

@@ -1,6 +1,7 @@
 package meaning
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -46,6 +47,14 @@ func (t *Text) Leave(spans []concordat.Span) {
 			t.prose[i] = false
 		}
 	}
+}
+
+// Without returns the text with the sentences of which spans cover half or more left out, as Leave does; t is not changed.
+func (t *Text) Without(spans []concordat.Span) *Text {
+	out := *t
+	out.prose = slices.Clone(t.prose)
+	out.Leave(spans)
+	return &out
 }
 
 // leastLettersOf is the least share of the characters of prose that are letters; lists of links, tables and references

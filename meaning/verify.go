@@ -35,7 +35,7 @@ func (c *Comparison) Verified(p Places, v Vectors) [][]Lead {
 	for d := range c.sources {
 		out[d] = c.passages(d, x.margins(d, &byEncoder), &byEncoder, x.similarity)
 	}
-	dropCommon(out)
+	markCommon(out)
 	return out
 }
 

@@ -303,7 +303,7 @@ func (r *Report) jsonLeads(count *Counter) []jsonLead {
 		x := jsonLead{Number: l.Number, Span: count.Points(l.Span),
 			Source:     jsonLeadSource{l.Source.Site, l.Source.Library, l.Source.Document, l.Title},
 			SourceSpan: l.SourcePoints, Kind: l.Kind, Languages: l.Languages, Encoder: l.Encoder,
-			Likelihood: likelihood(l.Lead), Pairs: []jsonLeadPair{}, Text: l.Text,
+			Likelihood: l.Likely(), Pairs: []jsonLeadPair{}, Text: l.Text,
 			State: l.State, Comment: l.Ruling.Comment, By: l.Ruling.By, At: moment(l.Ruling.At)}
 		for _, p := range l.Pairs {
 			x.Pairs = append(x.Pairs, jsonLeadPair{count.Points(p.Span), p.SourcePoints, round(p.Similarity)})
@@ -313,8 +313,8 @@ func (r *Report) jsonLeads(count *Counter) []jsonLead {
 	return out
 }
 
-// likelihood returns that of a lead to two digits, as it is said; nil: it was not measured.
-func likelihood(l Lead) *float64 {
+// Likely returns the likelihood of a lead to two digits, as it is said; nil: it was not measured.
+func (l Lead) Likely() *float64 {
 	if l.Likelihood <= 0 {
 		return nil
 	}
@@ -328,7 +328,7 @@ const MostLikely = 20
 
 // LikelihoodWords says how likely a lead is, and what that means; empty: it was not measured.
 func (r *Report) LikelihoodWords(l Lead) string {
-	x := likelihood(l)
+	x := l.Likely()
 	switch {
 	case x == nil:
 		return ""

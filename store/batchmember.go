@@ -118,6 +118,7 @@ func (db *Checks) EraseBatchMember(ctx context.Context, id string, number int, r
 			args  []any
 		}{
 			{`DELETE FROM batch_pair WHERE batch = ? AND (a = ? OR b = ?)`, []any{id, number, number}},
+			{`DELETE FROM batch_lead WHERE batch = ? AND member = ?`, []any{id, number}},
 			{`UPDATE batch_input SET name = ?, place = '' WHERE batch = ? AND name = ?`, []any{gone, id, name}},
 			{`UPDATE batch_member SET draft_of = '' WHERE batch = ? AND draft_of = ?`, []any{id, name}},
 			{`UPDATE batch_member SET name = ?, title = '', author = '', author_by = '', grp = '', draft_of = '', dated = '', dated_by = '', flags = 'null', reason = 'deleted',
@@ -302,4 +303,57 @@ func (db *Checks) BatchWording(ctx context.Context, id string) ([]byte, error) {
 		data, err = unpackPassages(all[0])
 	}
 	return data, db.fail(err, "wording of batch %s", id)
+}
+
+// BatchLeads are the leads of a document of a batch to others of it, in the caller's own form.
+type BatchLeads struct {
+	Member int    // number
+	Found  []byte // by comparing the document
+	Told   []byte // as its report has them; empty: it has none yet
+}
+
+// PutBatchLeads keeps what comparing a member of a batch found, in place of what was kept before. It fails with concordat.ErrNotFound if
+// there is no such member.
+func (db *Checks) PutBatchLeads(ctx context.Context, id string, member int, found []byte) error {
+	packed, err := packPassages(found)
+	if err == nil {
+		err = db.write(ctx, func(c engine.Conn) error {
+			var number int
+			if err := c.Row(ctx, `SELECT number FROM batch_member WHERE batch = ? AND number = ?`, id, member).Scan(&number); err != nil {
+				return err
+			}
+			_, err := c.Exec(ctx, `INSERT INTO batch_lead (batch, member, found, told) VALUES (?, ?, ?, ?)
+				ON CONFLICT (batch, member) DO UPDATE SET found = excluded.found, told = excluded.told`, id, member, packed, []byte{})
+			return err
+		})
+	}
+	return db.fail(err, "leads of %d of batch %s", member, id)
+}
+
+// TellBatchLeads keeps how the report of a member of a batch tells its leads. It fails with concordat.ErrNotFound if nothing was found
+// before.
+func (db *Checks) TellBatchLeads(ctx context.Context, id string, member int, told []byte) error {
+	packed, err := packPassages(told)
+	if err == nil {
+		err = db.write(ctx, func(c engine.Conn) error {
+			n, err := c.Exec(ctx, `UPDATE batch_lead SET told = ? WHERE batch = ? AND member = ?`, packed, id, member)
+			return oneOf(n, err)
+		})
+	}
+	return db.fail(err, "leads of %d of batch %s", member, id)
+}
+
+// BatchLeads returns the leads of the members of a batch, by number. Members that were not compared are left out.
+func (db *Checks) BatchLeads(ctx context.Context, id string) ([]BatchLeads, error) {
+	all, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (l BatchLeads, err error) {
+		var found, told []byte
+		if err = s.Scan(&l.Member, &found, &told); err == nil {
+			l.Found, err = unpackPassages(found)
+		}
+		if err == nil {
+			l.Told, err = unpackPassages(told)
+		}
+		return l, err
+	}, `SELECT member, found, told FROM batch_lead WHERE batch = ? ORDER BY member`, id)
+	return all, db.fail(err, "leads of batch %s", id)
 }

@@ -56,8 +56,8 @@ var shownPages = map[string][]string{
 	"GET /checks/{id}/pages":             {"/checks/PDF/pages"},
 	"GET /batches":                       {"/batches"},
 	"GET /batches/new":                   {"/batches/new"},
-	"GET /batches/{id}":                  {"/batches/BATCH", "/batches/BATCH?min=100&q=nothing"},
-	"GET /batches/{id}/pairs/{a}/{b}":    {"/batches/BATCH/pairs/1/2"},
+	"GET /batches/{id}":                  {"/batches/BATCH", "/batches/BATCH?min=100&q=nothing", "LEADS"},
+	"GET /batches/{id}/pairs/{a}/{b}":    {"/batches/BATCH/pairs/1/2", "LEADS/pairs/1/2"},
 	"GET /batches/{id}/wording/{n}":      {"/batches/BATCH/wording/1"},
 	"GET /rechecks":                      {"/rechecks"},
 }
@@ -182,7 +182,8 @@ func shownSite(t *testing.T) (*testSite, *person, *strings.Replacer) {
 	hook := hookPath.FindString(ada.post("/account/webhooks", http.StatusOK,
 		url.Values{"url": {"https://hooks.example/"}, "title": {"portal"}, "event": {"check.done"}}))
 	ada.post(hook, http.StatusOK, url.Values{"action": {"ping"}})
-	return d, ada, strings.NewReplacer("/C", "/"+string(ids["essay"]), "/BATCH", strings.TrimPrefix(batch, "/batches"), "/BAD",
+	return d, ada, strings.NewReplacer("/C", "/"+string(ids["essay"]), "/BATCH", strings.TrimPrefix(batch, "/batches"),
+		"LEADS", leadBatch(t, d), "/BAD",
 		"/"+string(ids["broken"]),
 		"/PDF", "/"+string(ids["paged.pdf"]), "/HOOK", strings.TrimPrefix(hook, "/account/webhooks"))
 }

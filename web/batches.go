@@ -32,6 +32,7 @@ func (w batchPages) batchesRoutes() {
 	w.AddPage("GET /batches/{id}/tables/{name}", Everyone, w.batchTable)
 	w.AddPage("GET /batches/{id}/pairs/{a}/{b}", Everyone, w.batchPairPage)
 	w.AddPage("POST /batches/{id}/pairs/{a}/{b}", Officers, w.decidePair)
+	w.AddPage("POST /batches/{id}/leads/{a}/{b}", Officers, w.decideBatchLead)
 	w.AddPage("GET /batches/{id}/wording/{n}", Everyone, w.batchWordingPage)
 	w.AddPage("POST /batches/{id}/wording/{n}", Officers, w.countBatchWording)
 	w.AddPage("POST /batches/{id}/cancel", Checkers, w.cancelBatch)
@@ -217,14 +218,15 @@ func (w batchPages) mayChangeBatch(v *Visitor, b store.Batch) bool {
 }
 
 // batchTables are the tables of a batch by the names of their files.
-var batchTables = map[string]func(*batch.View, http.ResponseWriter) error{
-	"pairs.csv":     func(v *batch.View, rw http.ResponseWriter) error { return v.WritePairs(rw) },
-	"documents.csv": func(v *batch.View, rw http.ResponseWriter) error { return v.WriteMembers(rw) },
-	"matrix.csv":    func(v *batch.View, rw http.ResponseWriter) error { return v.WriteMatrix(rw) },
-	"batch.json": func(v *batch.View, rw http.ResponseWriter) error {
+var batchTables = map[string]func(*batch.View, *batch.ViewedLeads, http.ResponseWriter) error{
+	"pairs.csv":     func(v *batch.View, _ *batch.ViewedLeads, rw http.ResponseWriter) error { return v.WritePairs(rw) },
+	"documents.csv": func(v *batch.View, _ *batch.ViewedLeads, rw http.ResponseWriter) error { return v.WriteMembers(rw) },
+	"matrix.csv":    func(v *batch.View, _ *batch.ViewedLeads, rw http.ResponseWriter) error { return v.WriteMatrix(rw) },
+	"leads.csv":     func(v *batch.View, l *batch.ViewedLeads, rw http.ResponseWriter) error { return v.WriteLeads(rw, l) },
+	"batch.json": func(v *batch.View, l *batch.ViewedLeads, rw http.ResponseWriter) error {
 		rw.Header().Set("Content-Type", "application/json")
 		return json.NewEncoder(rw).Encode(map[string]any{"id": v.ID, "title": v.Title, "state": v.State, "threshold": v.Job.PairThreshold(),
-			"documents": v.MemberLines(), "pairs": v.PairLines(), "clusters": v.ClusterLines()})
+			"documents": v.MemberLines(), "pairs": v.PairLines(), "clusters": v.ClusterLines(), "leads": v.LeadLines(l), "many": v.ManyLines(l)})
 	},
 }
 
@@ -238,6 +240,10 @@ func (w batchPages) batchTable(rw http.ResponseWriter, r *http.Request, v *Visit
 	case !shows(see, SeeReport) && name != "documents.csv": // an empty table would say that nothing was found
 		err = ErrNotShown
 	}
+	leads := &batch.ViewedLeads{}
+	if err == nil && shows(see, SeeReport) {
+		leads, err = view.Leads(r.Context(), w.o.Store, w.o.Rules())
+	}
 	if err != nil {
 		w.Fail(rw, r, v, err)
 		return
@@ -245,7 +251,7 @@ func (w batchPages) batchTable(rw http.ResponseWriter, r *http.Request, v *Visit
 	w.Audit(r.Context(), v.Name, "batch_read", map[string]any{"batch": view.ID, "table": name})
 	rw.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	rw.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
-	if err := batchTables[name](view, rw); err != nil {
+	if err := batchTables[name](view, leads, rw); err != nil {
 		w.o.Logger.Info("table", "batch", view.ID, "error", err)
 	}
 }

@@ -38,6 +38,9 @@ type batchPage struct {
 	Rest                            bool           // one of the smaller clusters is open
 	Held                            []shownWording // wording that several documents hold
 	MoreHeld                        int
+	LeadRows                        []shownLead
+	FoundLeads, MoreLeads           int
+	Many                            []shownMany
 	Events                          []store.BatchEvent
 	Strays                          []string
 	Recheck                         *store.Recheck
@@ -151,6 +154,9 @@ func (w batchPages) viewBatch(ctx context.Context, v *Visitor, id string, l mess
 			return nil, err
 		}
 		p.wordsOfClusters()
+		if err := w.showLeads(ctx, p, l); err != nil {
+			return nil, err
+		}
 	}
 	if Ended(b.State) {
 		p.Strays = batch.Strays(view.Job.Manifest, view.Members)

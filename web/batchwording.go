@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
 	"concordat"
+	"concordat/report"
 	"concordat/site/batch"
 	"concordat/store"
 	"concordat/web/message"
@@ -107,4 +109,97 @@ func (w batchPages) ApplyWording(ctx context.Context, v *Visitor, b store.Batch,
 	}
 	return batch.CountWording(ctx, w.o.Site, w.o.Store, b.ID, v.Name, number, count, why, w.o.Rules(),
 		v.Note("batch_wording", map[string]any{"batch": b.ID, "wording": number, "count": count}))
+}
+
+const (
+	batchShownLeads = 50  // leads that a page of a batch shows
+	batchShownMany  = 50  // stretches that many documents say
+	leadExcerpt     = 160 // code points of each side there
+)
+
+// shownLead is a lead between two documents of a batch.
+type shownLead struct {
+	*batch.ViewedLead
+	Number        int // on the page, from 1
+	First, Second *store.BatchMember
+	Words         string // how the first relates to the second
+	Likely        string // how likely the lead is; empty: not measured
+	Here, There   string // beginnings of both places; empty: not kept
+}
+
+// shownMany lists the documents of a batch that say something alike.
+type shownMany struct {
+	Text    string // of the first of them; empty: not kept
+	Members []*store.BatchMember
+}
+
+// showLeads fills in the leads of a page.
+func (w batchPages) showLeads(ctx context.Context, p *batchPage, l message.Language) error {
+	leads, err := p.Leads(ctx, w.o.Store, w.o.Rules())
+	if err != nil {
+		return err
+	}
+	some, many := leads.Leads[:min(len(leads.Leads), batchShownLeads)], leads.Many[:min(len(leads.Many), batchShownMany)]
+	p.FoundLeads, p.MoreLeads = len(leads.Leads), len(leads.Leads)-len(some)
+	var places []batch.ViewedPlace
+	for _, one := range some {
+		places = append(places, batch.ViewedPlace{Member: one.A, Span: one.Span}, batch.ViewedPlace{Member: one.B, Span: one.Source})
+	}
+	for _, one := range many {
+		places = append(places, one.Places[0])
+	}
+	texts, err := batch.PlaceTexts(ctx, w.o.Site, p.View, places, leadExcerpt)
+	if err != nil {
+		return err
+	}
+	rep := report.Report{Language: l.Report()}
+	for i := range some {
+		one := &some[i]
+		p.LeadRows = append(p.LeadRows, shownLead{ViewedLead: one, Number: i + 1, First: &p.Members[one.A], Second: &p.Members[one.B],
+			Words:  rep.LeadWords(report.Lead{Kind: one.Kind, Languages: one.Languages}),
+			Likely: rep.LikelihoodWords(report.Lead{Likelihood: one.Likelihood}), Here: texts[2*i], There: texts[2*i+1]})
+	}
+	for i, one := range many {
+		m := shownMany{Text: texts[2*len(some)+i]}
+		for _, member := range one.Documents() {
+			m.Members = append(m.Members, &p.Members[member])
+		}
+		p.Many = append(p.Many, m)
+	}
+	return nil
+}
+
+func (w batchPages) decideBatchLead(rw http.ResponseWriter, r *http.Request, v *Visitor) {
+	w.changeBatch(rw, r, v, func(ctx context.Context, v *Visitor, b store.Batch) error {
+		f := r.PostForm
+		at, err := spanOf(f)
+		if err != nil {
+			return err
+		}
+		there, err := spanOf(url.Values{"start": f["source_start"], "end": f["source_end"]})
+		if err != nil {
+			return err
+		}
+		state := map[string]report.LeadState{"count-lead": report.LeadCounted, "set-aside-lead": report.LeadSetAside,
+			"open-lead": report.LeadOpen}[f.Get("action")]
+		return w.ApplyLead(ctx, v, b, r.PathValue("a"), r.PathValue("b"), at, there, state, f.Get("comment"))
+	})
+}
+
+// ApplyLead decides about the lead between the documents of two numbers, from 1, at places in code points, in the reports of both.
+func (w batchPages) ApplyLead(ctx context.Context, v *Visitor, b store.Batch, first, second string, at, there concordat.Span,
+	state report.LeadState, why string) error {
+	if state != report.LeadOpen && state != report.LeadCounted && state != report.LeadSetAside {
+		return message.Invalid("wrong.action", string(state))
+	}
+	why = strings.TrimSpace(why)
+	if why == "" && state != report.LeadOpen || len(why) > maxNote {
+		return message.Invalid("wrong.reason", maxNote)
+	}
+	x, y, err := pairOf(first, second)
+	if err != nil {
+		return err
+	}
+	return batch.DecideLead(ctx, w.o.Site, w.o.Store, b.ID, batch.LeadDecision{A: x, B: y, Span: at, Source: there, State: state, By: v.Name,
+		Why: why}, w.o.Rules(), v.Note("batch_lead", map[string]any{"batch": b.ID, "a": x + 1, "b": y + 1, "state": state, "reason": why}))
 }

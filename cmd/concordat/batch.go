@@ -82,6 +82,7 @@ is reported with its reason, and the rest goes on (exit code 3).`,
 		"most documents compared word by word with each document, of the batch and of the libraries each (default 200)")
 	fl.BoolVar(&f.exact, "exact", false, "look up exact bands only: faster, finds less edited text")
 	fl.Float64Var(&f.threshold, "threshold", 0, "share of either document from which a pair joins a cluster (default: configuration, 0.3)")
+	fl.BoolVar(&f.leads, "leads", false, "also look for passages in other words, which are no part of the shares (default: configuration)")
 	fl.Float64Var(&f.failOn, "fail-on", 0, "exit with 4 if a pair that counts has this share or more")
 	fl.BoolVar(&f.complete, "require-complete", false, "exit with 5 if something asked did not answer")
 	fl.StringVarP(&f.out.out, "out", "o", "", "folder for the overview page, tables and reports (default: in the folder of the site)")
@@ -139,7 +140,7 @@ func (a *app) batch(ctx context.Context, o *instance.Instance, paths []string, f
 	if w.language, err = o.Language(f.out.language); err != nil {
 		return err
 	}
-	if w.v, err = batch.Open(ctx, o.Store, b.ID); err != nil {
+	if err := w.open(ctx, b.ID); err != nil {
 		return err
 	}
 	if err := w.write(ctx); err != nil {
@@ -228,7 +229,8 @@ func (a *app) startBatch(ctx context.Context, o *instance.Instance, paths []stri
 		return store.Batch{}, cli.Usagef("no file in %s", strings.Join(paths, ", "))
 	}
 	job := batch.Job{Libraries: options.Libraries, NoLibraries: f.alone, Forward: options.Forward, Purpose: f.purpose,
-		Exact: options.Exact, Threshold: options.Threshold, Channel: options.Channel, Candidates: options.Candidates, Rules: &rules}
+		Exact: options.Exact, Threshold: options.Threshold, Channel: options.Channel, Candidates: options.Candidates,
+		Leads: options.Leads, Rules: &rules}
 	for _, p := range f.partners {
 		job.Partners = append(job.Partners, concordat.SiteID(p))
 	}
@@ -299,7 +301,7 @@ func batchInputs(files []input, job batch.Job) ([]store.BatchInput, string, erro
 
 // batchStages are the stages for people.
 var batchStages = map[string]string{batch.StageRead: "reading", batch.StageCompare: "comparing with one another",
-	batch.StageCheck: "checking against libraries"}
+	batch.StageLeads: "looking for other words", batch.StageCheck: "checking against libraries"}
 
 // batchProgress shows each stage on stderr: as a bar on a terminal, else as a line at its beginning and end.
 func (a *app) batchProgress() func(stage string, done, total int) {

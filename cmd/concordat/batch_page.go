@@ -32,9 +32,18 @@ type batchWriter struct {
 	a        *app
 	o        *instance.Instance
 	v        *batch.View
+	leads    *batch.ViewedLeads
 	rules    report.Rules // for a batch that keeps none
 	language report.Language
 	dir      string
+}
+
+// open reads what the batch has found.
+func (w *batchWriter) open(ctx context.Context, id string) (err error) {
+	if w.v, err = batch.Open(ctx, w.o.Store, id); err == nil {
+		w.leads, err = w.v.Leads(ctx, w.o.Store, w.rules)
+	}
+	return err
 }
 
 func (w *batchWriter) overview() string { return filepath.Join(w.dir, "index.html") }
@@ -61,8 +70,13 @@ func (w *batchWriter) write(ctx context.Context) error {
 			return err
 		}
 	}
+	for _, l := range w.leads.Leads[:min(len(w.leads.Leads), batchPairPages)] {
+		if err := w.pair(ctx, batch.ViewedPair{A: l.A, B: l.B}); err != nil && !errors.Is(err, concordat.ErrNotFound) {
+			return err
+		}
+	}
 	var paths []string
-	for _, name := range []string{"index.html", "pairs.csv", "documents.csv", "matrix.csv", "result.jsonl"} {
+	for _, name := range []string{"index.html", "pairs.csv", "documents.csv", "matrix.csv", "leads.csv", "result.jsonl"} {
 		paths = append(paths, filepath.Join(w.dir, name))
 	}
 	return cli.WriteFiles(func(f []*bufio.Writer) error {
@@ -73,12 +87,13 @@ func (w *batchWriter) write(ctx context.Context) error {
 			func(f *bufio.Writer) error { return w.v.WritePairs(f) },
 			func(f *bufio.Writer) error { return w.v.WriteMembers(f) },
 			func(f *bufio.Writer) error { return w.v.WriteMatrix(f) },
+			func(f *bufio.Writer) error { return w.v.WriteLeads(f, w.leads) },
 		} {
 			if err := table(f[i+1]); err != nil {
 				return err
 			}
 		}
-		e := json.NewEncoder(f[4])
+		e := json.NewEncoder(f[5])
 		e.SetEscapeHTML(false)
 		return w.lines(ctx, e.Encode)
 	}, paths...)
@@ -117,7 +132,7 @@ func (w *batchWriter) pair(ctx context.Context, p batch.ViewedPair) error {
 	return w.a.writeFile(rep, outFlags{out: filepath.Join(w.dir, filepath.FromSlash(w.pairPath(p))), format: "html"})
 }
 
-// lines gives every line of the JSON output: members, pairs, clusters, wording that several hold, and the batch.
+// lines gives every line of the JSON output: members, pairs, clusters, leads, what many say, wording that several hold, and the batch.
 func (w *batchWriter) lines(ctx context.Context, line func(any) error) error {
 	for _, m := range w.v.MemberLines() {
 		if err := line(m); err != nil {
@@ -131,6 +146,16 @@ func (w *batchWriter) lines(ctx context.Context, line func(any) error) error {
 	}
 	for _, c := range w.v.ClusterLines() {
 		if err := line(c); err != nil {
+			return err
+		}
+	}
+	for _, l := range w.v.LeadLines(w.leads) {
+		if err := line(l); err != nil {
+			return err
+		}
+	}
+	for _, m := range w.v.ManyLines(w.leads) {
+		if err := line(m); err != nil {
 			return err
 		}
 	}
@@ -159,6 +184,8 @@ type batchSummary struct {
 	Pairs     int     `json:"pairs"` // that reach the threshold and count
 	Excused   int     `json:"excused"`
 	Clusters  int     `json:"clusters"`
+	Leads     *int    `json:"leads"` // null: nobody asked for them
+	Many      int     `json:"many"`  // stretches that at least three documents say alike, each in its own words
 	Overview  string  `json:"overview,omitempty"`
 	Reports   string  `json:"reports,omitempty"`
 }
@@ -173,6 +200,9 @@ func (w *batchWriter) summary() batchSummary {
 		}
 	}
 	s.Excused = len(w.v.Pairs) - s.Pairs
+	if w.v.Job.Leads {
+		s.Leads, s.Many = new(len(w.leads.Leads)), len(w.leads.Many)
+	}
 	if w.dir != "" {
 		s.Overview, s.Reports = tables.Absolute(w.overview()), tables.Absolute(filepath.Join(w.dir, "reports"))
 	}
@@ -198,12 +228,33 @@ func (w *batchWriter) tell(ctx context.Context) error {
 		}
 		w.a.Say("  %3.0f%%  %s – %s%s", 100*p.Share(), w.v.Members[p.A].Name, w.v.Members[p.B].Name, why)
 	}
+	w.tellLeads()
 	if n := len(w.v.Wording); n > 0 {
 		w.a.Say("  %d stretches of wording are held by %d documents or more: see --json, or the batch's page", n, batch.LeastHeld)
 	}
 	w.a.Say("reports: %s", s.Reports)
 	w.a.Say("overview: %s", s.Overview)
 	return nil
+}
+
+// tellLeads prints the leads between documents, if anybody asked for them.
+func (w *batchWriter) tellLeads() {
+	if !w.v.Job.Leads {
+		return
+	}
+	w.a.Say("  leads to passages in other words: %d, no part of the shares; %d more stretches are said by three documents or more", len(w.leads.Leads),
+		len(w.leads.Many))
+	for i, l := range w.leads.Leads {
+		if i == 20 {
+			w.a.Say("    and %d more, in leads.csv", len(w.leads.Leads)-i)
+			break
+		}
+		why := ""
+		if l.Lineage != "" {
+			why = "  the pair does not count: " + l.Lineage
+		}
+		w.a.Say("    %s – %s: %s, %d sentences%s", w.v.Members[l.A].Name, w.v.Members[l.B].Name, l.Kind, len(l.Pairs), why)
+	}
 }
 
 // batchPage is the data of the template.
@@ -214,6 +265,8 @@ type batchPage struct {
 	Clusters []batchPageCluster
 	Matrix   batchMatrix // of all; empty: there are too many
 	Pairs    []batchPagePair
+	Leads    []batchPageLead
+	Many     []batch.ManyLine
 	Members  []batchPageMember
 	MoreOf   int
 }
@@ -241,6 +294,11 @@ type batchPagePair struct {
 	Cluster                                   int
 }
 
+type batchPageLead struct {
+	A, B, Kind, State, Reason, Page string
+	Sentences                       int
+}
+
 type batchMatrix struct {
 	Heads []batchPageMember
 	Rows  [][]string
@@ -257,7 +315,7 @@ section{border-top:2px solid #d5dae1;margin-top:2rem;padding-top:.5rem}svg{max-w
 </style></head><body>
 <h1>Batch {{.Title}}</h1>
 <p>{{.Sum.Documents}} documents, {{.Sum.Unread}} unreadable. From {{printf "%.0f" .Percent}} % of either document on: <strong>{{.Sum.Pairs}}</strong> pairs in <strong>{{.Sum.Clusters}}</strong> clusters; {{.Sum.Excused}} more pairs are shown and do not count.</p>
-<p class="note">A pair says that two texts share wording, not who wrote it first, nor that anybody copied. Tables: <a href="pairs.csv">pairs</a>, <a href="documents.csv">documents</a>, <a href="matrix.csv">matrix</a>, <a href="result.jsonl">JSON lines</a>.</p>
+<p class="note">A pair says that two texts share wording, not who wrote it first, nor that anybody copied. Tables: <a href="pairs.csv">pairs</a>, {{if .Sum.Leads}}<a href="leads.csv">leads</a>, {{end}}<a href="documents.csv">documents</a>, <a href="matrix.csv">matrix</a>, <a href="result.jsonl">JSON lines</a>.</p>
 {{if .Clusters}}<h2>Clusters</h2><p class="note">A cluster is a group of documents that the pairs which count hold together. A few weak pairs between two groups do not make one of them.</p>{{.Overview}}{{end}}
 {{range .Clusters}}<section id="cluster-{{.Number}}"><h3>Cluster {{.Number}}: {{len .Documents}} documents</h3>
 {{if .Picture}}<p class="note">Arcs join pairs, the darker the more they share; dashed arcs do not count.</p>{{.Picture}}{{end}}
@@ -270,6 +328,11 @@ section{border-top:2px solid #d5dae1;margin-top:2rem;padding-top:.5rem}svg{max-w
 <div class="scroll"><table><caption>Share of either document that stands in the other</caption><thead><tr><th>First</th><th>Second</th><th class="n">Share</th><th class="n">Of the first</th><th class="n">Of the second</th><th>Cluster</th><th>Does not count</th></tr></thead><tbody>
 {{range .Pairs}}<tr><td>{{.A}}</td><td>{{.B}}</td><td class="n">{{if .Page}}<a href="{{.Page}}">{{.Share}}</a>{{else}}{{.Share}}{{end}}</td><td class="n">{{.ShareA}}</td><td class="n">{{.ShareB}}</td><td>{{with .Cluster}}<a href="#cluster-{{.}}">{{.}}</a>{{end}}</td><td>{{.Reason}}</td></tr>
 {{end}}</tbody></table></div>{{with .MoreOf}}<p class="note">{{.}} more pairs are in pairs.csv.</p>{{end}}
+{{if .Sum.Leads}}<h2 id="leads">Leads</h2><p class="note">A lead is a reason to read two places side by side: they seem to say the same in other words. It is no pair and no part of any share.</p>
+{{with .Leads}}<div class="scroll"><table><caption>Documents that seem to say the same in other words</caption><thead><tr><th>First</th><th>Second</th><th>Kind</th><th class="n">Sentences</th><th>Decided</th><th>The pair does not count</th></tr></thead><tbody>
+{{range .}}<tr><td>{{.A}}</td><td>{{.B}}</td><td>{{if .Page}}<a href="{{.Page}}">{{.Kind}}</a>{{else}}{{.Kind}}{{end}}</td><td class="n">{{.Sentences}}</td><td>{{.State}}</td><td>{{.Reason}}</td></tr>
+{{end}}</tbody></table></div>{{else}}<p>None was found.</p>{{end}}
+{{with .Many}}<details><summary>Said by three documents or more, and no lead: {{len .}}</summary><ul>{{range .}}<li>{{range $i, $d := .Documents}}{{if $i}}, {{end}}{{$d}}{{end}}</li>{{end}}</ul></details>{{end}}{{end}}
 <h2>Documents</h2>
 <div class="scroll"><table><caption>Share of each document found anywhere: in the batch, in libraries, at partners</caption><thead><tr><th>Document</th><th>Title</th><th>Author</th><th>Group</th><th class="n">Share</th><th>Cluster</th></tr></thead><tbody>
 {{range .Members}}<tr><td>{{if .Report}}<a href="{{.Report}}">{{.Name}}</a>{{else}}{{.Name}}{{end}}</td><td>{{.Title}}</td><td>{{.Author}}</td><td>{{.Group}}</td><td class="n">{{if .Error}}not read: {{.Error}}{{else}}{{.Share}}{{end}}</td><td>{{with .Cluster}}<a href="#cluster-{{.}}">{{.}}</a>{{end}}</td></tr>
@@ -310,6 +373,15 @@ func (w *batchWriter) page(out *bufio.Writer) error {
 			Reason: line.Reason, Page: w.pairPath(v.Pairs[i]), Cluster: line.Cluster})
 	}
 	p.MoreOf = len(v.Pairs) - len(p.Pairs)
+	for i, line := range v.LeadLines(w.leads) {
+		one := batchPageLead{A: line.A, B: line.B, Kind: string(line.Kind), State: string(line.State), Reason: line.Reason,
+			Sentences: len(line.Pairs)}
+		if i < batchPairPages {
+			one.Page = w.pairPath(batch.ViewedPair{A: w.leads.Leads[i].A, B: w.leads.Leads[i].B}) + "#leads"
+		}
+		p.Leads = append(p.Leads, one)
+	}
+	p.Many = v.ManyLines(w.leads)
 	return batchTemplate.Execute(out, p)
 }
 

@@ -50,11 +50,11 @@ func (a *app) batchTools() []*cobra.Command {
 				return cli.Usagef("--out names no folder")
 			}
 			return withBatch(cmd, args[0], func(ctx context.Context, o *instance.Instance, b store.Batch) error {
-				v, err := batch.Open(ctx, o.Store, b.ID)
+				w := batchWriter{a: a, o: o, rules: instance.Rules(o.Config), dir: out}
+				err := w.open(ctx, b.ID)
 				if err != nil {
 					return err
 				}
-				w := batchWriter{a: a, o: o, v: v, rules: instance.Rules(o.Config), dir: out}
 				if w.language, err = o.Language(language); err != nil {
 					return err
 				}
@@ -141,25 +141,25 @@ func (a *app) listBatches(ctx context.Context, o *instance.Instance, limit int) 
 }
 
 func (a *app) showBatch(ctx context.Context, o *instance.Instance, id string) error {
-	v, err := batch.Open(ctx, o.Store, id)
-	if err != nil {
+	w := batchWriter{a: a, o: o, rules: instance.Rules(o.Config)}
+	if err := w.open(ctx, id); err != nil {
 		return err
 	}
-	w := batchWriter{a: a, o: o, v: v}
 	if a.JSON {
 		return w.lines(ctx, a.Line)
 	}
 	s := w.summary()
 	a.Say("batch %s, %s: %d documents, %d unreadable; threshold %.2f: %d pairs in %d clusters, %d more pairs do not count", s.ID, s.State,
 		s.Documents, s.Unread, s.Threshold, s.Pairs, s.Clusters, s.Excused)
-	for _, p := range v.PairLines() {
+	for _, p := range w.v.PairLines() {
 		why := ""
 		if p.Reason != "" {
 			why = "  does not count: " + p.Reason
 		}
 		a.Say("  %3.0f%%  %s – %s%s", 100*p.Share, p.A, p.B, why)
 	}
-	for _, m := range v.Members {
+	w.tellLeads()
+	for _, m := range w.v.Members {
 		var fresh []batch.FreshSource
 		if err := json.Unmarshal(m.Fresh, &fresh); err != nil {
 			return fmt.Errorf("new sources of %s: %w: %v", m.Name, concordat.ErrCorrupt, err)

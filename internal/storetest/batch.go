@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"concordat"
 	"concordat/store"
@@ -135,6 +136,7 @@ func testBatchMembers(t *testing.T, p Place) {
 	if left, err := db.BatchInputs(ctx, "one", true); err != nil || len(left) > 0 {
 		t.Errorf("waiting: %v, %v", left, err)
 	}
+	testBatchLeads(t, db)
 	null := json.RawMessage("null")
 	want := []store.BatchMember{{Number: 1, Name: "a.zip!/1", Fresh: null}, {Number: 2, Name: "a.zip!/2", Reason: "damaged", Fresh: null}, b}
 	want[2].Fresh = null
@@ -272,4 +274,34 @@ func testRechecks(t *testing.T, p Place) {
 	must(t, db.DeleteRecheck(ctx, store.RecheckCheck, "t1"))
 	_, err = db.Recheck(ctx, store.RecheckCheck, "t1")
 	wantErr(t, err, concordat.ErrNotFound)
+}
+
+// testBatchLeads: what was found between members is kept by member, and what their reports tell of it; a member that is erased takes it
+// along.
+func testBatchLeads(t *testing.T, db *store.DB) {
+	ctx := t.Context()
+	read := func() []store.BatchLeads {
+		t.Helper()
+		all, err := db.BatchLeads(ctx, "one")
+		must(t, err)
+		return all
+	}
+	if all := read(); len(all) > 0 {
+		t.Errorf("leads at first: %v", all)
+	}
+	wantErr(t, db.TellBatchLeads(ctx, "one", 1, []byte("[1]")), concordat.ErrNotFound)
+	wantErr(t, db.PutBatchLeads(ctx, "one", 9, []byte("[1]")), concordat.ErrNotFound)
+	wantErr(t, db.PutBatchLeads(ctx, "nowhere", 1, []byte("[1]")), concordat.ErrNotFound)
+	must(t, db.PutBatchLeads(ctx, "one", 1, []byte("[1]")))
+	must(t, db.PutBatchLeads(ctx, "one", 0, nil))
+	must(t, db.TellBatchLeads(ctx, "one", 1, []byte("[2]")))
+	want := []store.BatchLeads{{Member: 0}, {Member: 1, Found: []byte("[1]"), Told: []byte("[2]")}}
+	if d := cmp.Diff(want, read(), cmpopts.EquateEmpty()); d != "" {
+		t.Error(d)
+	}
+	must(t, db.PutBatchLeads(ctx, "one", 1, []byte("[3]"))) // its report is of before
+	want[1] = store.BatchLeads{Member: 1, Found: []byte("[3]")}
+	if d := cmp.Diff(want, read(), cmpopts.EquateEmpty()); d != "" {
+		t.Error(d)
+	}
 }

@@ -123,7 +123,11 @@ func testEraseMember(t *testing.T, p Place) {
 	}
 	must(t, db.PutCompared(ctx, "b", 0, []store.BatchPair{{A: 0, B: 1, Passages: []byte("[1]")}, {A: 0, B: 2, Passages: []byte("[2]")}}))
 	must(t, db.PutCompared(ctx, "b", 1, []store.BatchPair{{A: 1, B: 2, Passages: []byte("[3]")}}))
+	must(t, db.PutBatchLeads(ctx, "b", 0, []byte("[1]")))
 	must(t, db.EraseBatchMember(ctx, "b", 0, []byte(`{"forward":"none"}`)))
+	if leads, err := db.BatchLeads(ctx, "b"); err != nil || len(leads) > 0 {
+		t.Errorf("leads of what was erased: %v, %v", leads, err)
+	}
 	wantErr(t, db.EraseBatchMember(ctx, "b", 7, nil), concordat.ErrNotFound)
 	ms, err := db.BatchMembers(ctx, "b")
 	must(t, err)

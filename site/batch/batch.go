@@ -33,8 +33,10 @@ type Job struct {
 	Channel     compare.Channel       `json:"channel,omitempty"`   // by what documents are nominated
 	// Candidates is the most documents of the batch compared with each; 0: 200. A pair that either of the
 	// two nominates is compared.
-	Candidates int            `json:"candidates,omitempty"`
-	Manifest   []ManifestLine `json:"manifest,omitempty"`
+	Candidates int `json:"candidates,omitempty"`
+	// Leads asks for what the documents say in other words than others of the batch, or the libraries, do.
+	Leads    bool           `json:"leads,omitempty"`
+	Manifest []ManifestLine `json:"manifest,omitempty"`
 	// Rules are the rules of the documents' reports and of the shares, until somebody changes the rules of a
 	// report; nil, as batches of early versions have it: those in force when the report is looked at.
 	Rules *report.Rules `json:"rules,omitempty"`
@@ -59,6 +61,9 @@ type Store interface {
 	PairsOfMember(ctx context.Context, id string, member int) ([]store.BatchPair, error)
 	BatchPairs(ctx context.Context, id string, least float64, after *store.PairCursor, limit int) ([]store.BatchPair, error)
 	BatchPair(ctx context.Context, id string, a, b int) (store.BatchPair, error)
+	PutBatchLeads(ctx context.Context, id string, member int, found []byte) error
+	TellBatchLeads(ctx context.Context, id string, member int, told []byte) error
+	BatchLeads(ctx context.Context, id string) ([]store.BatchLeads, error)
 	PutBatchWording(ctx context.Context, id string, data []byte) error
 	BatchWording(ctx context.Context, id string) ([]byte, error)
 	SetPairVerdict(ctx context.Context, id string, a, b int, verdict string) error
@@ -93,6 +98,7 @@ type Options struct {
 const (
 	StageRead    = "batch_read"    // extract, fingerprint and keep each document
 	StageCompare = "batch_compare" // each with the others
+	StageLeads   = "batch_leads"   // each with the others, by what they say in other words
 	StageCheck   = "batch_check"   // each with the libraries and partners
 )
 
@@ -121,7 +127,7 @@ func Run(ctx context.Context, s *site.Site, id string, o Options) error {
 		r.o.Rules = *r.job.Rules
 	}
 	r.inner = &compare.Comparer{Index: o.Index, Profiler: s.Options().Profiler, Workers: s.Options().Workers}
-	for _, stage := range []func(context.Context) error{r.regain, r.read, r.compare, r.check} {
+	for _, stage := range []func(context.Context) error{r.regain, r.read, r.compare, r.lead, r.check} {
 		if err := compare.Guard(func() error { return stage(ctx) }); err != nil {
 			return r.failed(ctx, err)
 		}
@@ -174,6 +180,7 @@ type batchRun struct {
 	// prepared are texts of members.
 	prepared preparedTexts
 	works    citedWorks
+	leads    []joinedLead // set once all members were compared
 
 	mu      sync.Mutex // guards what follows
 	stage   string

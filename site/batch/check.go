@@ -34,7 +34,7 @@ func (r *batchRun) check(ctx context.Context) error {
 	if done != nil {
 		defer done()
 	}
-	o.Threshold, o.Progress = r.job.PairThreshold(), nil
+	o.Threshold, o.Progress, o.Leads = r.job.PairThreshold(), nil, o.Leads || r.job.Leads
 	var libraries []store.Library
 	if !r.job.NoLibraries {
 		if libraries, err = r.s.Libraries(ctx, o.Libraries); err != nil {
@@ -76,6 +76,9 @@ func (r *batchRun) checkOne(ctx context.Context, m *store.BatchMember, by map[in
 	id := TaskOf(r.id, m.Number, r.b.Round)
 	f, err := r.findings(ctx, id, m, pairs, by, o, libraries)
 	if err != nil {
+		return err
+	}
+	if err := r.tellLeads(ctx, f, m, by); err != nil {
 		return err
 	}
 	rules, err := r.rules(ctx, id, m, pairs, by)
@@ -150,7 +153,10 @@ func (r *batchRun) checkText(ctx context.Context, id concordat.TaskID, m *store.
 		return nil, err
 	}
 	f.WordingOf = max(f.WordingOf, r.wording.of)
-	return f, r.addOthers(ctx, f, m, pairs, by)
+	if err := r.addOthers(ctx, f, m, pairs, by); err != nil {
+		return nil, err
+	}
+	return f, r.addLeads(ctx, f, m, pairs, by)
 }
 
 // addOthers adds to findings what the other members have in common with the member.

@@ -179,27 +179,58 @@ func (v *View) WordingOf(number int) (*ViewedWording, error) {
 // documents; empty while none has any, or where no text is kept.
 func WordingTexts(ctx context.Context, s *site.Site, v *View, wordings []ViewedWording, runes int) ([]string, error) {
 	out := make([]string, len(wordings))
-	texts := map[int]string{}
+	texts := memberTexts{s: s, v: v, of: map[int]string{}}
 	for i, w := range wordings {
 		for _, p := range w.Places {
-			text, known := texts[p.Member]
-			if !known && v.Members[p.Member].Task != "" {
-				f, err := s.Findings(ctx, v.Members[p.Member].Task)
-				if err != nil && !errors.Is(err, concordat.ErrNotFound) {
-					return nil, err
-				}
-				if err == nil && f.Withheld == nil {
-					text = f.Submission.Text
-				}
-				texts[p.Member] = text
+			var err error
+			if out[i], err = texts.at(ctx, p, runes); err != nil {
+				return nil, err
 			}
-			if p.Start >= 0 && p.Start < p.End && p.End <= len(text) {
-				out[i] = shortText(strings.ToValidUTF8(p.Span.In(text), ""), runes)
+			if out[i] != "" {
 				break
 			}
 		}
 	}
 	return out, nil
+}
+
+// PlaceTexts returns the text of each place, as WordingTexts does.
+func PlaceTexts(ctx context.Context, s *site.Site, v *View, places []ViewedPlace, runes int) ([]string, error) {
+	out := make([]string, len(places))
+	texts := memberTexts{s: s, v: v, of: map[int]string{}}
+	for i, p := range places {
+		var err error
+		if out[i], err = texts.at(ctx, p, runes); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// memberTexts reads the texts of members, each once.
+type memberTexts struct {
+	s  *site.Site
+	v  *View
+	of map[int]string
+}
+
+// at returns the text of a place, at most runes code points of it; empty if none is kept.
+func (t *memberTexts) at(ctx context.Context, p ViewedPlace, runes int) (string, error) {
+	text, known := t.of[p.Member]
+	if !known && t.v.Members[p.Member].Task != "" {
+		f, err := t.s.Findings(ctx, t.v.Members[p.Member].Task)
+		if err != nil && !errors.Is(err, concordat.ErrNotFound) {
+			return "", err
+		}
+		if err == nil && f.Withheld == nil {
+			text = f.Submission.Text
+		}
+		t.of[p.Member] = text
+	}
+	if p.Start < 0 || p.Start >= p.End || p.End > len(text) {
+		return "", nil
+	}
+	return shortText(strings.ToValidUTF8(p.Span.In(text), ""), runes), nil
 }
 
 func shortText(s string, runes int) string {

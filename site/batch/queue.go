@@ -43,6 +43,7 @@ type QueueOptions struct {
 	Read    func(ctx context.Context, in store.BatchInput) ([]site.Item, error)
 	Options func(ctx context.Context, j Job) (site.CheckOptions, func(), error)
 	Rules   func() report.Rules // of batches that name none
+	Leads   func() bool         // whether batches ask for leads; nil: only those that say so
 	Logger  *slog.Logger        // nil: nothing is logged
 }
 
@@ -90,6 +91,7 @@ func (b *Queue) Submit(ctx context.Context, owner, title string, j Job, inputs [
 		rules := b.o.Rules()
 		j.Rules = &rules
 	}
+	j.Leads = j.Leads || b.o.Leads != nil && b.o.Leads()
 	UniqueNames(inputs)
 	one, err := New(title, owner, Runner, j, b.site.Options().Now())
 	if err == nil {

@@ -282,6 +282,9 @@ func onlyPair(f *report.Findings, source concordat.Ref) *report.Findings {
 		}
 	}
 	out.SharedWorks = slices.DeleteFunc(slices.Clone(f.SharedWorks), func(w report.SharedWorks) bool { return w.Source != source })
+	if f.Leads != nil {
+		out.Leads = slices.DeleteFunc(slices.Clone(f.Leads), func(l report.Lead) bool { return l.Source != source })
+	}
 	for _, c := range f.Consulted {
 		if c.Library == source.Library {
 			out.Consulted = append(out.Consulted, c)

@@ -33,10 +33,12 @@ func NoProgress(string, int, int) {}
 
 // Options say what of an index a submission is compared with.
 type Options struct {
-	Exclude    []concordat.Ref // documents never found: earlier versions of the submission
-	Exact      bool            // look up exact bands only: faster, finds less
-	Channel    Channel         // by what documents are nominated
-	Candidates int             // the most that are compared, best first; 0: DefaultCandidates
+	Exclude []concordat.Ref // documents never found: earlier versions of the submission
+	Exact   bool            // look up exact bands only: faster, finds less
+	Channel Channel         // by what documents are nominated
+	// Inside says that the text is a document of the index itself, so that its words are told by what others hold.
+	Inside     bool
+	Candidates int // the most that are compared, best first; 0: DefaultCandidates
 }
 
 const (
@@ -79,7 +81,7 @@ func (m *Comparer) Find(ctx context.Context, p *concordat.Profile, q *concordat.
 		progress("search", 0, n)
 		var missing []concordat.ShardID
 		var err error
-		if texts, missing, err = m.nominateText(ctx, p, q); err != nil {
+		if texts, missing, err = m.nominateText(ctx, p, q, o.Inside); err != nil {
 			return nil, fmt.Errorf("search: %w", err)
 		}
 		out.Missing = slices.Compact(slices.Sorted(slices.Values(append(out.Missing, missing...))))

@@ -46,68 +46,104 @@ func (m *Comparer) leads(ctx context.Context, text string, q *concordat.Query, t
 	if err != nil {
 		return nil, err
 	}
-	out := &Leads{Leads: []report.Lead{}}
-	submission := meaning.NewEncoder(table).Read(text)
-	submission.Leave(slices.Concat(taken, report.References(text)))
-	submission.Language = languageOf(text)
-	near, missing, err := m.nominateMeaning(ctx, submission, q)
+	c, err := m.compareMeaning(ctx, &concordat.Document{Text: text}, ReadMeaning(table), q, taken, candidates, shown)
 	if err != nil {
 		return nil, err
 	}
-	out.Flags = notMeant(missing)
-	candidates = joinCandidates(candidates, near)
-	if shown != nil {
-		candidates = append(candidates, &Candidate{Ref: shown.Ref, Title: shown.Document.Title})
-	}
-	if len(candidates) == 0 {
-		return out, nil
-	}
-	documents := make([]*concordat.Document, len(candidates))
-	texts := make([]*meaning.Text, len(candidates))
-	err = m.each(ctx, "meaning", candidates, NoProgress, func(ctx context.Context, i int) error {
-		var d *concordat.Document
-		var err error
-		if shown != nil && i == len(candidates)-1 {
-			d = &shown.Document
-		} else {
-			d, err = m.source(ctx, candidates[i])
-		}
-		if err != nil || d == nil {
-			documents[i], texts[i] = &concordat.Document{}, &meaning.Text{}
-			return err
-		}
-		documents[i], texts[i] = d, meaning.NewEncoder(table).Read(d.Text)
-		texts[i].Leave(report.References(d.Text))
-		texts[i].Language = languageOf(d.Text)
-		return nil
-	})
+	out := &Leads{Leads: []report.Lead{}, Flags: append(notMeant(c.missing), c.flags...), Encoded: c.count}
+	by, err := c.by()
 	if err != nil {
 		return nil, err
 	}
-	found, err := m.verified(ctx, meaning.Compare(submission, texts), text, documents, candidates, shown)
-	if err != nil {
-		return nil, err
-	}
-	out.Flags, out.Encoded = append(out.Flags, found.flags...), found.count
-	by := cmp.Or(found.name, "table@"+table.Digest())
-	for i, leads := range found.leads {
+	for i, leads := range c.leads {
 		var points *report.Counter
 		for _, l := range leads {
-			if m.EachLead != nil {
-				m.EachLead(candidates[i].Ref, l)
+			if m.EachLead != nil && !l.Many {
+				m.EachLead(c.candidates[i].Ref, l)
 			}
 			if !l.WorthReading() {
 				continue
 			}
 			if points == nil {
-				points = report.NewCounter(documents[i].Text)
+				points = report.NewCounter(c.documents[i].Text)
 			}
-			lead := leadOf(text, documents[i], points, candidates[i], l)
+			lead := leadOf(text, c.documents[i], points, c.candidates[i], l)
 			lead.Encoder = by
 			out.Leads = append(out.Leads, lead)
 		}
 	}
 	return out, nil
+}
+
+// ReadText returns the sentences of a document. Callers do not change them.
+type ReadText func(d *concordat.Document) *meaning.Text
+
+// ReadMeaning cuts a document into sentences and encodes them by the embedded table. Its references are left out.
+func ReadMeaning(table *meaning.Table) ReadText {
+	return func(d *concordat.Document) *meaning.Text {
+		t := meaning.NewEncoder(table).Read(d.Text)
+		t.Leave(report.References(d.Text))
+		t.Language = languageOf(d.Text)
+		return t
+	}
+}
+
+// byMeaning is a text compared with candidates by their meaning.
+type byMeaning struct {
+	candidates []*Candidate
+	documents  []*concordat.Document // of the candidates; empty if it is gone
+	missing    int                   // documents whose cells are not known
+	verified
+}
+
+// by names what compared.
+func (c *byMeaning) by() (string, error) {
+	if c.name != "" {
+		return c.name, nil
+	}
+	table, err := meaning.Default()
+	if err != nil {
+		return "", err
+	}
+	return "table@" + table.Digest(), nil
+}
+
+// compareMeaning compares a text, outside of taken, with the candidates that their words nominate and with those that their cells do.
+func (m *Comparer) compareMeaning(ctx context.Context, text *concordat.Document, read ReadText, q *concordat.Query, taken []concordat.Span,
+	candidates []*Candidate, shown *Shown) (*byMeaning, error) {
+	submission := read(text).Without(slices.Concat(taken, report.References(text.Text)))
+	near, missing, err := m.nominateMeaning(ctx, submission, q)
+	if err != nil {
+		return nil, err
+	}
+	out := &byMeaning{candidates: joinCandidates(candidates, near), missing: missing}
+	if shown != nil {
+		out.candidates = append(out.candidates, &Candidate{Ref: shown.Ref, Title: shown.Document.Title})
+	}
+	if len(out.candidates) == 0 {
+		return out, nil
+	}
+	out.documents = make([]*concordat.Document, len(out.candidates))
+	texts := make([]*meaning.Text, len(out.candidates))
+	err = m.each(ctx, "meaning", out.candidates, NoProgress, func(ctx context.Context, i int) error {
+		var d *concordat.Document
+		var err error
+		if shown != nil && i == len(out.candidates)-1 {
+			d = &shown.Document
+		} else {
+			d, err = m.source(ctx, out.candidates[i])
+		}
+		if err != nil || d == nil {
+			out.documents[i], texts[i] = &concordat.Document{}, &meaning.Text{}
+			return err
+		}
+		out.documents[i], texts[i] = d, read(d)
+		return nil
+	})
+	if err == nil {
+		out.verified, err = m.verified(ctx, meaning.Compare(submission, texts), text.Text, out.documents, out.candidates, shown)
+	}
+	return out, err
 }
 
 // verified returns the leads of a comparison, as the encoder sees them if there is one.

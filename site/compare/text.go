@@ -50,11 +50,17 @@ const (
 // first: those among the best of several windows, or by more and rarer words. missing names the
 // shards that did not answer.
 func (m *Comparer) nominateText(ctx context.Context, p *concordat.Profile,
-	q *concordat.Query) (out []*Candidate, missing []concordat.ShardID, err error) {
+	q *concordat.Query, inside bool) (out []*Candidate, missing []concordat.ShardID, err error) {
 	terms := distinctTerms(p.Windows)
 	stats, err := m.Index.TextStats(ctx, terms)
 	if err != nil || stats.Documents == 0 || stats.Words == 0 {
 		return nil, nil, err
+	}
+	if inside {
+		stats.Documents--
+		for i, held := range stats.Holding {
+			stats.Holding[i] = max(0, held-1)
+		}
 	}
 	w := &weigher{terms: terms, stats: stats}
 	t := &concordat.TextQuery{

@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"concordat"
+	"concordat/report"
 	"concordat/site/batch"
 	"concordat/store"
 	"concordat/web"
@@ -33,6 +36,12 @@ func (w api) apiOfBatches(a huma.API) {
 		"Count such wording in the reports of its documents, or no longer", web.Officers)
 	count.needs = []*huma.Schema{{Required: []string{"comment"}}, {Properties: map[string]*huma.Schema{"count": {Enum: []any{false}}}}}
 	register(w, a, count, w.apiCountBatchWording)
+	register(w, a, get("list-batch-leads", "/batches/{id}/leads",
+		"Leads between documents of a batch, undecided ones first, and what many of them say alike"), w.apiBatchLeads)
+	lead := do("decide-batch-lead", http.MethodPost, "/batches/{id}/leads",
+		"Count a lead in the reports of both documents, set it aside, or neither", web.Officers)
+	lead.needs = []*huma.Schema{{Required: []string{"comment"}}, {Properties: map[string]*huma.Schema{"state": {Enum: []any{"open"}}}}}
+	register(w, a, lead, w.apiDecideBatchLead)
 	register(w, a, do("cancel-batch", http.MethodPost, "/batches/{id}/cancel", "Cancel a batch that has not ended", web.Checkers),
 		w.apiCancelBatch)
 	register(w, a, do("repeat-batch", http.MethodPost, "/batches/{id}/again",
@@ -81,7 +90,7 @@ type BatchLine struct {
 	Title    string          `json:"title"`
 	Cause    string          `json:"cause,omitempty" doc:"Why it failed, or what could not be read"`
 	Owner    string          `json:"owner"`
-	Stage    string          `json:"stage,omitempty" enum:"batch_read,batch_compare,batch_check"`
+	Stage    string          `json:"stage,omitempty" enum:"batch_read,batch_compare,batch_leads,batch_check"`
 	Done     int             `json:"done" doc:"Of the stage"`
 	Total    int             `json:"total"`
 	Round    int             `json:"round" doc:"How often it was compared with the libraries"`
@@ -359,5 +368,58 @@ func (w api) apiCountBatchWording(ctx context.Context, in *apiCountBatchInput) (
 			return errReviewers
 		}
 		return w.Batches.ApplyWording(ctx, v, b, in.N, in.Body.Count, in.Body.Comment)
+	})
+}
+
+type apiBatchLeadsInput struct {
+	ID    string           `path:"id"`
+	State report.LeadState `query:"state" enum:"open,counted,set_aside" doc:"Only those of this state; absent: all"`
+	Kind  report.LeadKind  `query:"kind" enum:"rewording,summary,translation" doc:"Only those of this kind; absent: all"`
+}
+
+type apiBatchLeadsOutput struct {
+	Body struct {
+		Asked bool             `json:"asked" doc:"Whether the batch looked for leads"`
+		Leads []batch.LeadLine `json:"leads"`
+		Many  []batch.ManyLine `json:"many" doc:"What three or more documents say alike; no leads"`
+	}
+}
+
+func (w api) apiBatchLeads(ctx context.Context, in *apiBatchLeadsInput) (*apiBatchLeadsOutput, error) {
+	v, err := w.Batches.PairsOf(ctx, visitorOf(ctx), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	leads, err := v.Leads(ctx, w.Options().Store, w.Options().Rules())
+	if err != nil {
+		return nil, err
+	}
+	out := &apiBatchLeadsOutput{}
+	out.Body.Asked, out.Body.Many = v.Job.Leads, v.ManyLines(leads)
+	out.Body.Leads = slices.DeleteFunc(v.LeadLines(leads), func(l batch.LeadLine) bool {
+		return in.State != "" && l.State != in.State || in.Kind != "" && l.Kind != in.Kind
+	})
+	return out, nil
+}
+
+type apiDecideBatchLeadInput struct {
+	ID   string `path:"id"`
+	Body struct {
+		A       int              `json:"number_a" minimum:"1" doc:"Of the document that the lead names first"`
+		B       int              `json:"number_b" minimum:"1"`
+		Span    apiSpan          `json:"span" doc:"Of the lead in the first document, in code points"`
+		Source  apiSpan          `json:"source_span" doc:"Of the lead in the second, in code points"`
+		State   report.LeadState `json:"state" enum:"open,counted,set_aside"`
+		Comment string           `json:"comment,omitempty" maxLength:"10000" pattern:"\\S" doc:"Why"`
+	}
+}
+
+func (w api) apiDecideBatchLead(ctx context.Context, in *apiDecideBatchLeadInput) (*apiBatchOutput, error) {
+	return w.apiChange(ctx, in.ID, func(ctx context.Context, v *web.Visitor, b store.Batch) error {
+		if !v.MayReview() {
+			return errReviewers
+		}
+		return w.Batches.ApplyLead(ctx, v, b, strconv.Itoa(in.Body.A), strconv.Itoa(in.Body.B), concordat.Span(in.Body.Span),
+			concordat.Span(in.Body.Source), in.Body.State, in.Body.Comment)
 	})
 }

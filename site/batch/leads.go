@@ -1,0 +1,390 @@
+package batch
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	"concordat"
+	"concordat/meaning"
+	"concordat/report"
+	"concordat/site/compare"
+	"concordat/store"
+)
+
+// foundLead is a lead from a member to another, found by comparing the member. It is kept as JSON, without text.
+type foundLead struct {
+	Other  int            `json:"other"` // number
+	Span   concordat.Span `json:"span"`
+	Source concordat.Span `json:"source"`
+	Score  float64        `json:"score"`
+	Likely float64        `json:"likelihood"`
+	Many   bool           `json:"many,omitempty"`
+	By     string         `json:"by"`
+	Pairs  []meaning.Pair `json:"pairs"`
+}
+
+// lead looks from each member for what others say in other words, once it is known what all have in common.
+func (r *batchRun) lead(ctx context.Context) error {
+	if !r.job.Leads {
+		return nil
+	}
+	members, err := r.readable(ctx)
+	if err != nil {
+		return err
+	}
+	rows, err := r.o.Store.BatchLeads(ctx, r.id)
+	if err != nil {
+		return err
+	}
+	known := map[int]bool{}
+	for _, row := range rows {
+		known[row.Member] = true
+	}
+	isKnown := func(m *store.BatchMember) bool { return known[m.Number] }
+	if slices.ContainsFunc(members, func(m store.BatchMember) bool { return !isKnown(&m) }) {
+		if err := r.learn(ctx, members); err != nil {
+			return err
+		}
+	}
+	table, err := meaning.Default()
+	if err != nil {
+		return err
+	}
+	x := &leading{r: r, members: numbered(members), by: map[concordat.DocumentID]int{}, read: compare.ReadMeaning(table)}
+	for _, m := range members {
+		x.by[concordat.DocumentID(m.Name)] = m.Number
+	}
+	err = r.each(ctx, StageLeads, members, isKnown, func(ctx context.Context, m *store.BatchMember) error {
+		found, err := x.from(ctx, m)
+		if err != nil {
+			return fmt.Errorf("leads of %s: %w", m.Name, err)
+		}
+		data, err := json.Marshal(found)
+		if err != nil {
+			return err
+		}
+		return r.o.Store.PutBatchLeads(ctx, r.id, m.Number, data)
+	})
+	if err == nil {
+		r.leads, err = r.joinLeads(ctx, members)
+	}
+	return err
+}
+
+// leading looks for leads between members. It is safe for concurrent use.
+type leading struct {
+	r       *batchRun
+	members map[int]*store.BatchMember
+	by      map[concordat.DocumentID]int
+	read    compare.ReadText
+
+	mu        sync.Mutex // guards what follows
+	texts     map[concordat.DocumentID]*meaning.Text
+	sentences int // of texts
+}
+
+// maxSentencesRead bounds the sentences that are kept for the comparisons to come, at some 1 KB each.
+const maxSentencesRead = 64_000
+
+// sentencesOf returns the sentences of a member. What is kept leaves in no particular order when there is no room.
+func (x *leading) sentencesOf(d *concordat.Document) *meaning.Text {
+	x.mu.Lock()
+	t := x.texts[d.ID]
+	x.mu.Unlock()
+	if t != nil {
+		return t
+	}
+	t = x.read(d)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.texts[d.ID] != nil || len(t.Spans) > maxSentencesRead {
+		return t
+	}
+	for other, o := range x.texts {
+		if x.sentences+len(t.Spans) <= maxSentencesRead {
+			break
+		}
+		delete(x.texts, other)
+		x.sentences -= len(o.Spans)
+	}
+	if x.texts == nil {
+		x.texts = map[concordat.DocumentID]*meaning.Text{}
+	}
+	x.texts[d.ID] = t
+	x.sentences += len(t.Spans)
+	return t
+}
+
+// from returns the leads from a member to others, outside of what it has in common with them.
+func (x *leading) from(ctx context.Context, m *store.BatchMember) ([]foundLead, error) {
+	r := x.r
+	d, err := r.text(ctx, m.Name)
+	if err != nil {
+		return nil, err
+	}
+	taken, err := r.takenOf(ctx, m, x.members, d.Text)
+	if err != nil {
+		return nil, err
+	}
+	p, err := r.s.Options().Profiler.Profile(concordat.Document{ID: d.ID, Title: d.Title, Text: d.Text}, nil)
+	if err != nil {
+		return nil, err
+	}
+	o := compare.Options{Channel: compare.ChannelText, Inside: true, Exclude: []concordat.Ref{r.ref(m.Name)}}
+	q := r.inner.Query(p, o, []concordat.LibraryID{r.library})
+	near, err := r.inner.Find(ctx, p, q, o, compare.NoProgress)
+	if err != nil {
+		return nil, err
+	}
+	leads, err := r.inner.SourceLeads(ctx, d, x.sentencesOf, q, taken, near.Candidates)
+	if err != nil {
+		return nil, err
+	}
+	out := []foundLead{}
+	for _, l := range leads {
+		if n, ok := x.by[l.Source.Document]; ok {
+			out = append(out, foundLead{n, l.Span, l.Of, l.Score, l.Likelihood, l.Many, l.By, l.Pairs})
+		}
+	}
+	return out, nil
+}
+
+// takenOf returns what of a member's text is shared with others, by right or not; with drafts of it and the like it may be.
+func (r *batchRun) takenOf(ctx context.Context, m *store.BatchMember, by map[int]*store.BatchMember,
+	text string) ([]concordat.Span, error) {
+	pairs, err := r.o.Store.PairsOfMember(ctx, r.id, m.Number)
+	if err != nil {
+		return nil, err
+	}
+	out := slices.Clone(r.wording.shared(text).Walls)
+	for _, p := range pairs {
+		if other := by[p.A+p.B-m.Number]; other == nil || !counts(r.lineage, p, m, other) {
+			continue
+		}
+		var kept []Passage
+		if err := json.Unmarshal(p.Passages, &kept); err != nil {
+			return nil, fmt.Errorf("passages of %s: %w: %v", m.Name, concordat.ErrCorrupt, err)
+		}
+		for _, k := range kept {
+			if p.A == m.Number {
+				out = append(out, k.A)
+			} else {
+				out = append(out, k.B)
+			}
+		}
+	}
+	return out, nil
+}
+
+// joinedLead is a lead between two members, whichever of them led to it.
+type joinedLead struct {
+	compare.SourceLead // as the member a sees it, whose name comes before that of b
+	a, b               int
+}
+
+// joinLeads returns what all members found of each other, each once, by the first of the two, the second and place.
+func (r *batchRun) joinLeads(ctx context.Context, members []store.BatchMember) ([]joinedLead, error) {
+	rows, err := r.o.Store.BatchLeads(ctx, r.id)
+	if err != nil {
+		return nil, err
+	}
+	by := numbered(members)
+	var all []joinedLead
+	for _, row := range rows {
+		var found []foundLead
+		if err := json.Unmarshal(row.Found, &found); err != nil {
+			return nil, fmt.Errorf("leads of %d: %w: %v", row.Member, concordat.ErrCorrupt, err)
+		}
+		m := by[row.Member]
+		for _, f := range found {
+			other := by[f.Other]
+			if m == nil || other == nil {
+				continue // deleted since
+			}
+			l := joinedLead{compare.SourceLead{Source: r.ref(other.Name), Span: f.Span, Of: f.Source, Score: f.Score, Likelihood: f.Likely,
+				Many: f.Many, By: f.By, Pairs: f.Pairs}, m.Number, other.Number}
+			if other.Name < m.Name {
+				l.SourceLead, l.a, l.b = l.Turned(r.ref(m.Name)), l.b, l.a
+			}
+			all = append(all, l)
+		}
+	}
+	slices.SortStableFunc(all, func(x, y joinedLead) int {
+		return cmp.Or(cmp.Compare(by[x.a].Name, by[y.a].Name), cmp.Compare(by[x.b].Name, by[y.b].Name), cmp.Compare(y.Score, x.Score),
+			cmp.Compare(x.Span.Start, y.Span.Start), cmp.Compare(x.Of.Start, y.Of.Start))
+	})
+	var out []joinedLead
+	for _, l := range all {
+		if !slices.ContainsFunc(out, func(o joinedLead) bool {
+			return o.a == l.a && o.b == l.b && o.Span.Overlaps(l.Span) && o.Of.Overlaps(l.Of)
+		}) {
+			out = append(out, l)
+		}
+	}
+	r.markMany(out, by)
+	return out, nil
+}
+
+// manySay is the number of members from which what they say alike is no lead.
+const manySay = 3
+
+// saying is a sentence of a member.
+type saying struct{ member, start int }
+
+// markMany marks the leads most of whose sentences many members say. Members whose pair does not count by their lineage, such as a draft
+// and the final version, are one.
+func (r *batchRun) markMany(leads []joinedLead, by map[int]*store.BatchMember) {
+	others := map[saying][]int{}
+	add := func(s saying, other int) {
+		if !slices.Contains(others[s], other) {
+			others[s] = append(others[s], other)
+		}
+	}
+	for _, l := range leads {
+		for _, p := range l.Pairs {
+			add(saying{l.a, p.Span.Start}, l.b)
+			add(saying{l.b, p.Source.Start}, l.a)
+		}
+	}
+	many := func(s saying) bool {
+		of := []int{s.member}
+		for _, n := range others[s] {
+			if !slices.ContainsFunc(of, func(o int) bool { return r.lineage.Lineage(by[n], by[o]) != "" }) {
+				of = append(of, n)
+			}
+		}
+		return len(of) >= manySay
+	}
+	for i := range leads {
+		l, common := &leads[i], 0
+		for _, p := range l.Pairs {
+			if many(saying{l.a, p.Span.Start}) || many(saying{l.b, p.Source.Start}) {
+				common++
+			}
+		}
+		l.Many = l.Many || 2*common > len(l.Pairs)
+	}
+}
+
+// addLeads adds to the findings of a member the leads to and from other members, outside of what it has in common with anybody.
+func (r *batchRun) addLeads(ctx context.Context, f *report.Findings, m *store.BatchMember, pairs []store.BatchPair,
+	by map[int]*store.BatchMember) error {
+	if !r.job.Leads {
+		return nil
+	}
+	if f.Leads == nil {
+		f.Leads = []report.Lead{}
+	}
+	text := f.Submission.Text
+	walls := r.wording.shared(text).Walls
+	excused := map[concordat.Ref]bool{}
+	for _, p := range pairs {
+		if other := by[p.A+p.B-m.Number]; other != nil && !counts(r.lineage, p, m, other) {
+			excused[r.ref(other.Name)] = true
+		}
+	}
+	for _, l := range r.leads {
+		if l.Many || l.a != m.Number && l.b != m.Number {
+			continue
+		}
+		one, n := l.SourceLead, l.b
+		if l.b == m.Number {
+			one, n = l.Turned(r.ref(by[l.a].Name)), l.a
+		}
+		sentences := len(one.Pairs)
+		one.Pairs = slices.DeleteFunc(slices.Clone(one.Pairs), func(p meaning.Pair) bool {
+			return 2*covered(p.Span, walls) >= p.Span.Len() ||
+				slices.ContainsFunc(f.Passages, func(x concordat.Passage) bool { return !excused[x.Source] && x.Span.Overlaps(p.Span) })
+		})
+		if 2*len(one.Pairs) < sentences {
+			continue // what is left does not stand out
+		}
+		source, err := r.text(ctx, by[n].Name)
+		if err != nil {
+			return err
+		}
+		told := one.Told(text, source)
+		told.Title = by[n].Title
+		f.Leads = append(f.Leads, told)
+	}
+	return f.Validate()
+}
+
+// covered returns how much of a span disjoint spans cover.
+func covered(s concordat.Span, by []concordat.Span) int {
+	n := 0
+	for _, x := range by {
+		n += max(0, min(s.End, x.End)-max(s.Start, x.Start))
+	}
+	return n
+}
+
+// toldLeads is how the report of a member tells its leads to other members. It is kept as JSON, without text.
+type toldLeads struct {
+	Leads []toldLead `json:"leads"`
+	Many  []toldLead `json:"many,omitempty"` // no leads, since many say it; only of the member whose name comes first
+}
+
+type toldLead struct {
+	Other        int             `json:"other"` // number
+	Span         concordat.Span  `json:"span"`
+	Points       concordat.Span  `json:"points"` // of Span, in code points; likewise below
+	Source       concordat.Span  `json:"source"`
+	SourcePoints concordat.Span  `json:"source_points"`
+	Kind         report.LeadKind `json:"kind,omitempty"`
+	Languages    [2]string       `json:"languages"`
+	By           string          `json:"by"`
+	Likelihood   float64         `json:"likelihood"`
+	Pairs        []toldPair      `json:"pairs"`
+}
+
+type toldPair struct {
+	Span       concordat.Span `json:"span"` // in code points, as SourceSpan is
+	SourceSpan concordat.Span `json:"source_span"`
+	Similarity float64        `json:"similarity"`
+}
+
+// tellLeads keeps with the batch what the findings of a member tell of leads to other members.
+func (r *batchRun) tellLeads(ctx context.Context, f *report.Findings, m *store.BatchMember, by map[int]*store.BatchMember) error {
+	if !r.job.Leads {
+		return nil
+	}
+	number := map[string]int{}
+	for n, other := range by {
+		number[other.Name] = n
+	}
+	out := toldLeads{Leads: []toldLead{}}
+	points := report.NewCounter(f.Submission.Text)
+	for _, l := range f.Leads {
+		n, ok := number[string(l.Source.Document)]
+		if !ok || l.Source.Library != r.library {
+			continue
+		}
+		one := toldLead{Other: n, Span: l.Span, Points: points.Points(l.Span), Source: l.SourceSpan, SourcePoints: l.SourcePoints,
+			Kind: l.Kind, Languages: l.Languages, By: l.Encoder, Likelihood: l.Likelihood}
+		for _, p := range l.Pairs {
+			one.Pairs = append(one.Pairs, toldPair{points.Points(p.Span), p.SourcePoints, p.Similarity})
+		}
+		out.Leads = append(out.Leads, one)
+	}
+	for _, l := range r.leads {
+		if !l.Many || l.a != m.Number {
+			continue
+		}
+		source, err := r.text(ctx, by[l.b].Name)
+		if err != nil {
+			return err
+		}
+		out.Many = append(out.Many, toldLead{Other: l.b, Span: l.Span, Points: points.Points(l.Span), Source: l.Of,
+			SourcePoints: report.NewCounter(source.Text).Points(l.Of), By: l.By})
+	}
+	data, err := json.Marshal(out)
+	if err != nil {
+		return err
+	}
+	return r.o.Store.TellBatchLeads(ctx, r.id, m.Number, data)
+}

@@ -1,0 +1,92 @@
+package batch
+
+import (
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"concordat"
+	"concordat/report"
+)
+
+// LeadLine is a lead between two documents of a batch as programs see it. Spans are in code points.
+type LeadLine struct {
+	Type       string           `json:"type"` // lead
+	A          string           `json:"a"`    // says in other words, or in brief, than b
+	B          string           `json:"b"`
+	NumberA    int              `json:"number_a"` // of the members, from 1
+	NumberB    int              `json:"number_b"`
+	Span       concordat.Span   `json:"span"`        // of a
+	SourceSpan concordat.Span   `json:"source_span"` // of b
+	Kind       report.LeadKind  `json:"kind"`
+	Languages  [2]string        `json:"languages"`  // of a and of b: codes, empty: unknown
+	Encoder    string           `json:"encoder"`    // what compared
+	Likelihood *float64         `json:"likelihood"` // as reports say it; null: not measured
+	Pairs      []LeadPair       `json:"pairs"`
+	Reason     string           `json:"reason,omitempty"` // why the two documents are no pair: author, group or draft
+	State      report.LeadState `json:"state"`
+	Comment    string           `json:"comment,omitempty"`
+	By         string           `json:"by,omitempty"` // who decided
+	At         time.Time        `json:"at,omitzero"`
+}
+
+// ManyLine lists the documents of a batch that say something alike, three or more, as programs see it: no lead.
+type ManyLine struct {
+	Type      string   `json:"type"` // many
+	Documents []string `json:"documents"`
+	Held      int      `json:"held"` // number of them
+}
+
+// LeadLines returns leads in their order.
+func (v *View) LeadLines(l *ViewedLeads) []LeadLine {
+	out := make([]LeadLine, len(l.Leads))
+	for i, x := range l.Leads {
+		a, b := &v.Members[x.A], &v.Members[x.B]
+		out[i] = LeadLine{Type: "lead", A: a.Name, B: b.Name, NumberA: a.Number + 1, NumberB: b.Number + 1, Span: x.Points,
+			SourceSpan: x.SourcePoints, Kind: x.Kind, Languages: x.Languages, Encoder: x.Encoder, Pairs: slices.Clone(x.Pairs),
+			Reason: x.Lineage, State: x.State, Comment: x.Ruling.Comment, By: x.Ruling.By, At: x.Ruling.At}
+		out[i].Likelihood = report.Lead{Likelihood: x.Likelihood}.Likely()
+		if out[i].Pairs == nil {
+			out[i].Pairs = []LeadPair{}
+		}
+	}
+	return out
+}
+
+// ManyLines returns what many documents say alike, in order.
+func (v *View) ManyLines(l *ViewedLeads) []ManyLine {
+	out := make([]ManyLine, len(l.Many))
+	for i, x := range l.Many {
+		out[i] = ManyLine{Type: "many", Documents: []string{}}
+		for _, m := range x.Documents() {
+			out[i].Documents = append(out[i].Documents, v.Members[m].Name)
+		}
+		out[i].Held = len(out[i].Documents)
+	}
+	return out
+}
+
+// WriteLeads writes leads as CSV. Places are in code points.
+func (v *View) WriteLeads(w io.Writer, l *ViewedLeads) error {
+	c := newTable(w, "a", "title_a", "b", "title_b", "start_a", "end_a", "start_b", "end_b", "kind", "languages", "sentences", "reason",
+		"lead", "lead_by", "lead_reason")
+	for i, x := range v.LeadLines(l) {
+		c.row(x.A, v.Members[l.Leads[i].A].Title, x.B, v.Members[l.Leads[i].B].Title, strconv.Itoa(x.Span.Start), strconv.Itoa(x.Span.End),
+			strconv.Itoa(x.SourceSpan.Start), strconv.Itoa(x.SourceSpan.End), string(x.Kind), strings.Join(x.Languages[:], " "),
+			strconv.Itoa(len(x.Pairs)), x.Reason, string(x.State), x.By, x.Comment)
+	}
+	return c.end()
+}
+
+// Open returns the number of leads that count for nobody yet and that nobody set aside, of pairs of documents that count.
+func (l *ViewedLeads) Open() int {
+	n := 0
+	for _, x := range l.Leads {
+		if x.State == report.LeadOpen && x.Lineage == "" {
+			n++
+		}
+	}
+	return n
+}

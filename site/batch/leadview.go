@@ -1,0 +1,326 @@
+package batch
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"concordat"
+	"concordat/report"
+	"concordat/site"
+	"concordat/store"
+)
+
+// ViewedLead is a lead between two documents of a batch with what is thought of it. Neither is said to be before the other.
+type ViewedLead struct {
+	A, B                 int             // indices into the members: A says it in other words, or in brief, than B
+	Span, Source         concordat.Span  // of A and of B, in bytes
+	Points, SourcePoints concordat.Span  // the same in code points
+	Kind                 report.LeadKind // of A
+	Languages            [2]string       // of A and of B: codes, empty: unknown
+	Encoder              string          // what compared
+	Likelihood           float64         // see report.Lead; 0: it was not measured
+	Pairs                []LeadPair      // by place in A
+	Lineage              string          // why the pair of documents does not count; empty: it does
+	State                report.LeadState
+	Ruling               report.LeadRuling // zero: the lead is open
+}
+
+// LeadPair is a sentence of either document, in code points.
+type LeadPair struct {
+	Span       concordat.Span `json:"span"`
+	SourceSpan concordat.Span `json:"source_span"`
+	Similarity float64        `json:"similarity"` // 0 to 1
+}
+
+// ManySay has the places where three or more documents of a batch say something alike: it is no lead.
+type ManySay struct {
+	Places []ViewedPlace // by member, in text order
+}
+
+// Documents returns the members that say it, as indices in order.
+func (m ManySay) Documents() []int {
+	var out []int
+	for _, p := range m.Places {
+		out = append(out, p.Member)
+	}
+	return slices.Compact(out)
+}
+
+// ViewedLeads are the leads between the documents of a batch.
+type ViewedLeads struct {
+	Leads []ViewedLead // undecided ones of pairs that count first, the likeliest first
+	Many  []ManySay    // those that most documents say first
+}
+
+// Leads returns the leads between the documents that have their reports, and what is decided about them: by whoever set them aside, if
+// two reports differ. base is as in [site.RulesInForce]. Without job.Leads there are none.
+func (v *View) Leads(ctx context.Context, db Store, base report.Rules) (*ViewedLeads, error) {
+	out := &ViewedLeads{}
+	if !v.Job.Leads {
+		return out, nil
+	}
+	told, err := v.told(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	index := map[int]int{}
+	for i, m := range v.Members {
+		index[m.Number] = i
+	}
+	rulings := rulingsOf{v: v, db: db, base: base, by: map[concordat.TaskID]report.Rules{}}
+	for i := range v.Members {
+		for _, l := range told[v.Members[i].Number].Leads {
+			j, ok := index[l.Other]
+			if !ok {
+				continue
+			}
+			back := l.in(told[l.Other].Leads, v.Members[i].Number)
+			if back == nil || !v.before(i, j, l, *back) {
+				continue
+			}
+			one := ViewedLead{A: i, B: j, Span: l.Span, Source: l.Source, Points: l.Points, SourcePoints: l.SourcePoints, Kind: l.Kind,
+				Languages: l.Languages, Encoder: l.By, Likelihood: l.Likelihood, Lineage: v.Rules.Lineage(&v.Members[i], &v.Members[j])}
+			for _, p := range l.Pairs {
+				one.Pairs = append(one.Pairs, LeadPair(p))
+			}
+			if one.State, one.Ruling, err = rulings.of(ctx, &one); err != nil {
+				return nil, err
+			}
+			out.Leads = append(out.Leads, one)
+		}
+	}
+	slices.SortStableFunc(out.Leads, func(x, y ViewedLead) int {
+		return cmp.Or(cmp.Compare(x.rank(), y.rank()), cmp.Compare(y.Likelihood, x.Likelihood), cmp.Compare(len(y.Pairs), len(x.Pairs)))
+	})
+	out.Many = manySayOf(told, index)
+	return out, nil
+}
+
+// told returns what the reports of members that are there tell, by number.
+func (v *View) told(ctx context.Context, db Store) (map[int]toldLeads, error) {
+	rows, err := db.BatchLeads(ctx, v.ID)
+	if err != nil {
+		return nil, err
+	}
+	by := numbered(v.Members)
+	out := map[int]toldLeads{}
+	for _, row := range rows {
+		if m := by[row.Member]; m == nil || m.Task == "" || len(row.Told) == 0 {
+			continue
+		}
+		var t toldLeads
+		if err := json.Unmarshal(row.Told, &t); err != nil {
+			return nil, fmt.Errorf("leads of batch %s: %w: %v", v.ID, concordat.ErrCorrupt, err)
+		}
+		out[row.Member] = t
+	}
+	return out, nil
+}
+
+// in returns the lead among those of the other member; nil: its report does not show it, as the passage is evidence there.
+func (l toldLead) in(all []toldLead, number int) *toldLead {
+	for i := range all {
+		if x := &all[i]; x.Other == number && x.Span == l.Source && x.Source == l.Span {
+			return x
+		}
+	}
+	return nil
+}
+
+// before reports whether a lead is seen from i rather than from j: the one that sums up, else the one whose name comes first.
+func (v *View) before(i, j int, l, back toldLead) bool {
+	if a, b := l.Kind == report.LeadSummary, back.Kind == report.LeadSummary; a != b {
+		return a
+	}
+	return i < j
+}
+
+// rank orders leads: those that wait for a decision first, those that nobody need read last.
+func (l *ViewedLead) rank() int {
+	switch {
+	case l.State == report.LeadSetAside:
+		return 3
+	case l.Lineage != "":
+		return 2
+	case l.State == report.LeadCounted:
+		return 1
+	}
+	return 0
+}
+
+// rulingsOf reads the rules of reports once.
+type rulingsOf struct {
+	v    *View
+	db   Store
+	base report.Rules
+	by   map[concordat.TaskID]report.Rules
+}
+
+// of returns what the reports of both documents say of a lead.
+func (r *rulingsOf) of(ctx context.Context, l *ViewedLead) (report.LeadState, report.LeadRuling, error) {
+	state, ruling := report.LeadOpen, report.LeadRuling{}
+	for _, side := range l.sides() {
+		task := r.v.Members[side.member].Task
+		rules, ok := r.by[task]
+		if !ok {
+			var err error
+			if rules, err = site.RulesInForce(ctx, r.db, task, r.base); err != nil && !errors.Is(err, concordat.ErrNotFound) { // deleted since
+				return state, ruling, err
+			}
+			r.by[task] = rules
+		}
+		if i := slices.IndexFunc(rules.SetAsideLeads, side.has); i >= 0 {
+			return report.LeadSetAside, rules.SetAsideLeads[i], nil
+		}
+		if i := slices.IndexFunc(rules.CountLeads, side.has); i >= 0 {
+			state, ruling = report.LeadCounted, rules.CountLeads[i]
+		}
+	}
+	return state, ruling, nil
+}
+
+// leadSide is a lead as the report of one of its documents has it.
+type leadSide struct {
+	member int // index
+	report.Lead
+}
+
+func (s leadSide) has(d report.LeadRuling) bool { return d.Of(s.Lead) }
+
+func (l *ViewedLead) sides() [2]leadSide {
+	return [2]leadSide{{l.A, report.Lead{Span: l.Span, SourcePoints: l.SourcePoints}},
+		{l.B, report.Lead{Span: l.Source, SourcePoints: l.Points}}}
+}
+
+// manySayOf joins what several members say alike.
+func manySayOf(told map[int]toldLeads, index map[int]int) []ManySay {
+	var groups []ManySay
+	for number, t := range told {
+		for _, l := range t.Many {
+			i, ok := index[number]
+			j, also := index[l.Other]
+			if _, there := told[l.Other]; !ok || !also || !there {
+				continue
+			}
+			joined := ManySay{[]ViewedPlace{{i, l.Span}, {j, l.Source}}}
+			rest := groups[:0:0]
+			for _, g := range groups {
+				if g.touches(joined.Places[:2]) {
+					joined.Places = append(joined.Places, g.Places...)
+				} else {
+					rest = append(rest, g)
+				}
+			}
+			groups = append(rest, joined)
+		}
+	}
+	for i := range groups {
+		groups[i].tidy()
+	}
+	groups = slices.DeleteFunc(groups, func(g ManySay) bool { return len(g.Documents()) < manySay }) // of some the report was deleted
+	slices.SortFunc(groups, func(x, y ManySay) int {
+		return cmp.Or(cmp.Compare(len(y.Places), len(x.Places)), cmp.Compare(x.Places[0].Member, y.Places[0].Member),
+			cmp.Compare(x.Places[0].Start, y.Places[0].Start))
+	})
+	return groups
+}
+
+func (m ManySay) touches(places []ViewedPlace) bool {
+	return slices.ContainsFunc(m.Places, func(p ViewedPlace) bool {
+		return slices.ContainsFunc(places, func(q ViewedPlace) bool { return p.Member == q.Member && p.Span.Overlaps(q.Span) })
+	})
+}
+
+// tidy orders the places and joins those that overlap.
+func (m *ManySay) tidy() {
+	slices.SortFunc(m.Places, func(x, y ViewedPlace) int {
+		return cmp.Or(cmp.Compare(x.Member, y.Member), cmp.Compare(x.Start, y.Start))
+	})
+	var out []ViewedPlace
+	for _, p := range m.Places {
+		if n := len(out); n > 0 && out[n-1].Member == p.Member && out[n-1].Span.Overlaps(p.Span) {
+			out[n-1].End = max(out[n-1].End, p.End)
+			continue
+		}
+		out = append(out, p)
+	}
+	m.Places = out
+}
+
+// DecideLead decides about a lead between two documents, in the reports of both: that it counts, that it is none, or neither. The lead is
+// named by the members of two numbers and its places in them, in code points. base is as in [site.RulesInForce]. It fails with
+// concordat.ErrNotFound if there is no such lead. It stays on record and is undone by another call, or in each report by itself.
+func DecideLead(ctx context.Context, s *site.Site, db Store, id string, one LeadDecision, base report.Rules,
+	notes ...store.AuditNote) error {
+	v, err := Open(ctx, db, id)
+	if err != nil {
+		return err
+	}
+	leads, err := v.Leads(ctx, db, base)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(leads.Leads, func(l ViewedLead) bool {
+		return v.Members[l.A].Number == one.A && v.Members[l.B].Number == one.B && l.Points == one.Span && l.SourcePoints == one.Source
+	})
+	if i < 0 {
+		return fmt.Errorf("lead of %d and %d of batch %s: %w", one.A+1, one.B+1, id, concordat.ErrNotFound)
+	}
+	l, now := &leads.Leads[i], s.Options().Now()
+	e := store.BatchEvent{At: now, By: one.By, Action: "lead_" + string(one.State), Text: v.Members[l.A].Name + " – " + v.Members[l.B].Name}
+	if one.Why != "" {
+		e.Text += ": " + one.Why
+	}
+	return noted(ctx, db, notes, func(db Store) error {
+		if err := db.AppendBatchEvent(ctx, id, e); err != nil {
+			return err
+		}
+		for _, side := range l.sides() {
+			if err := side.decide(ctx, db, v.Members[side.member].Task, one, base, store.Review{At: now, By: one.By}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// LeadDecision decides about a lead between the members of numbers A and B.
+type LeadDecision struct {
+	A, B         int
+	Span, Source concordat.Span // of the lead in A and in B, in code points
+	State        report.LeadState
+	By, Why      string
+}
+
+// leadActions names the states as reviews do.
+var leadActions = map[report.LeadState]string{report.LeadOpen: "open-lead", report.LeadCounted: "count-lead",
+	report.LeadSetAside: "set-aside-lead"}
+
+// decide changes the rules of one report.
+func (s leadSide) decide(ctx context.Context, db Store, task concordat.TaskID, one LeadDecision, base report.Rules, as store.Review) error {
+	rules, err := site.RulesInForce(ctx, db, task, base)
+	if err != nil {
+		return err
+	}
+	rules.CountLeads = slices.DeleteFunc(slices.Clone(rules.CountLeads), s.has)
+	rules.SetAsideLeads = slices.DeleteFunc(slices.Clone(rules.SetAsideLeads), s.has)
+	ruling := report.LeadRuling{Span: s.Span, Source: s.SourcePoints, Comment: one.Why, By: one.By, At: as.At}
+	switch one.State {
+	case report.LeadCounted:
+		rules.CountLeads = append(rules.CountLeads, ruling)
+	case report.LeadSetAside:
+		rules.SetAsideLeads = append(rules.SetAsideLeads, ruling)
+	}
+	if as.Data, err = json.Marshal(rules); err != nil {
+		return err
+	}
+	as.Kind = store.ReviewRules
+	as.Text = strings.TrimSpace(fmt.Sprintf("%s %d–%d: %s", leadActions[one.State], s.Span.Start, s.Span.End, one.Why))
+	_, err = db.AppendReview(ctx, task, as)
+	return err
+}

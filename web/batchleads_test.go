@@ -1,0 +1,134 @@
+package web_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"concordat"
+	"concordat/site/batch"
+	"concordat/store"
+)
+
+const (
+	glass = `The guild of glass blowers moved its furnaces to the island of Lissa in 1411, since the magistrates feared fire. ` +
+		`Every apprentice swore before the warden never to carry the recipe of the red glass across the lagoon. ` +
+		`Whoever broke the oath lost his workshop, and his relatives were kept under arrest until he came home. ` +
+		`Despite these measures two masters settled in Lorraine and sold ruby goblets to the court within ten years.`
+	glassAgain = `In 1411 the magistrates, who were afraid that a fire would break out, made the guild shift all its glass furnaces to an ` +
+		`island called Lissa. No apprentice might take the red recipe over the lagoon, as each had sworn it before the warden. For a breach ` +
+		`of that oath a man paid with his workshop, while relatives of his were arrested and held until his return. Lorraine nevertheless ` +
+		`became home to two masters, from whom the court bought ruby goblets ten years afterwards.`
+)
+
+// leadBatch is a batch of ann's of two documents, of which one says in other words what the other says. It returns its path.
+func leadBatch(t *testing.T, d *testSite) string {
+	t.Helper()
+	files := store.OpenFiles(filepath.Join(d.dir, "originals"))
+	var inputs []store.BatchInput
+	for _, f := range [][2]string{{"essay.txt", glassAgain}, {"glass.txt", glass}} {
+		hash, _, err := files.Put(t.Context(), strings.NewReader(f[1]), 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inputs = append(inputs, store.BatchInput{Name: f[0], Place: hash})
+	}
+	id, err := d.batches.Submit(t.Context(), "ann", "Two essays", batch.Job{NoLibraries: true, Leads: true}, inputs, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := d.awaitBatch(t, id); b.State != concordat.TaskDone {
+		t.Fatalf("%s: %s", b.State, b.Cause)
+	}
+	return "/batches/" + id
+}
+
+// TestBatchLeadPages: a lead of a batch stands apart from the pairs, with both texts and a view side by side; an officer decides about it
+// with a reason for both reports, and takes it back; tables and programs are told.
+func TestBatchLeadPages(t *testing.T) {
+	d := newTestSite(t, false)
+	ann, officer := d.signedIn(t, "ann", store.RoleSubmitter), d.signedIn(t, "olga", store.RoleOfficer)
+	path := leadBatch(t, d)
+	page := officer.get(path, http.StatusOK)
+	officer.wants(page, `id="leads"`, "says the same in other words", "made the guild shift all its glass furnaces", "glass blowers moved",
+		`href="`+path+`/pairs/1/2#leads"`, `value="count-lead"`, `action="`+path+`/leads/1/2"`, "leads.csv")
+	if mine := ann.get(path, http.StatusOK); strings.Contains(mine, `value="count-lead"`) {
+		t.Error("a submitter is offered to decide")
+	}
+	officer.wants(officer.get(path+"/pairs/1/2", http.StatusOK), `<section id="leads"`, `class="two joined"`)
+
+	program := officer.program("read", "check")
+	var got struct {
+		Asked bool
+		Leads []batch.LeadLine
+		Many  []batch.ManyLine
+	}
+	read := func(query string) int {
+		t.Helper()
+		got.Leads = nil
+		program.call("GET", "/api/v1"+path+"/leads"+query, http.StatusOK, &got)
+		return len(got.Leads)
+	}
+	if read("") != 1 || !got.Asked || len(got.Many) != 0 || len(got.Leads[0].Pairs) < 3 || got.Leads[0].State != "open" {
+		t.Fatalf("leads %+v", got)
+	}
+	l := got.Leads[0]
+	if text := glassAgain[l.Span.Start:l.Span.End]; !strings.HasPrefix(text, "In 1411") || l.SourceSpan.End > len(glass) { // one byte a letter
+		t.Errorf("the lead is of %q", text)
+	}
+	if read("?state=counted") != 0 || read("?kind=translation") != 0 || read("?kind=rewording&state=open") != 1 {
+		t.Error("filters do not filter")
+	}
+	program.call("GET", "/api/v1"+path+"/leads?state=x", http.StatusUnprocessableEntity, nil)
+
+	form := func(action, why string) url.Values {
+		return url.Values{"action": {action}, "comment": {why}, "start": {strconv.Itoa(l.Span.Start)}, "end": {strconv.Itoa(l.Span.End)},
+			"source_start": {strconv.Itoa(l.SourceSpan.Start)}, "source_end": {strconv.Itoa(l.SourceSpan.End)}}
+	}
+	officer.post(path+"/leads/1/2", http.StatusBadRequest, form("count-lead", " "))
+	officer.post(path+"/leads/1/2", http.StatusBadRequest, form("praise-lead", "x"))
+	officer.post(path+"/leads/2/1", http.StatusNotFound, form("count-lead", "x"))
+	ann.post(path+"/leads/1/2", http.StatusForbidden, form("count-lead", "x"))
+	officer.post(path+"/leads/1/2", http.StatusOK, form("count-lead", "sentence for sentence"))
+	officer.wants(officer.get(path, http.StatusOK), "Counted by olga: sentence for sentence", `value="open-lead"`, "the lead counts")
+	id := strings.TrimPrefix(path, "/batches/")
+	for n := 1; n <= 2; n++ {
+		officer.wants(officer.get(fmt.Sprintf("/checks/%s-%d", id, n), http.StatusOK), "Counted by olga", "sentence for sentence")
+	}
+	// Whoever takes it back in one report alone is heard as well.
+	if read("?state=counted") != 1 || got.Leads[0].By != "olga" || got.Leads[0].Comment != "sentence for sentence" {
+		t.Errorf("counted %+v", got.Leads)
+	}
+	where := fmt.Sprintf(`{"number_a":1,"number_b":2,"span":{"start":%d,"end":%d},"source_span":{"start":%d,"end":%d},"state":`, l.Span.Start,
+		l.Span.End, l.SourceSpan.Start, l.SourceSpan.End)
+	program.json("POST", "/api/v1"+path+"/leads", where+`"set_aside"}`, http.StatusBadRequest, nil)
+	program.json("POST", "/api/v1"+path+"/leads", where+`"set_aside","comment":"a textbook"}`, http.StatusOK, nil)
+	if read("?state=set_aside") != 1 || got.Leads[0].Comment != "a textbook" {
+		t.Errorf("set aside %+v", got.Leads)
+	}
+	officer.wants(officer.get(path+"/tables/leads.csv", http.StatusOK),
+		"essay.txt,essay.txt,glass.txt,glass.txt,", ",set_aside,olga,a textbook")
+	program.json("POST", "/api/v1"+path+"/leads", where+`"open"}`, http.StatusOK, nil)
+	if read("?state=open") != 1 {
+		t.Errorf("open again %+v", got.Leads)
+	}
+	lines, err := d.store.Audit(t.Context(), 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var decided []string
+	for _, line := range lines {
+		var detail struct{ Batch, State, Reason string }
+		if line.Action == "batch_lead" && json.Unmarshal(line.Detail, &detail) == nil {
+			decided = append(decided, detail.State+" "+detail.Reason)
+		}
+	}
+	if got, want := strings.Join(decided, "|"), "counted sentence for sentence|set_aside a textbook|open "; got != want {
+		t.Errorf("the audit says %q, want %q", got, want)
+	}
+}
