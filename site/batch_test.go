@@ -153,7 +153,7 @@ func TestBatchSeesBothWaysInAnyOrder(t *testing.T) {
 		}
 		for _, m := range v.Members {
 			other := map[string]string{"a.txt": "b.txt", "b.txt": "a.txt", "c.txt": "d.txt", "d.txt": "c.txt"}[m.Name]
-			if m.Reason != "" {
+			if !m.Cause.IsZero() {
 				continue
 			}
 			f, err := b.Findings(t.Context(), m.Task)

@@ -13,8 +13,18 @@ type reasoned interface {
 	Reason() (code, detail, advice string)
 }
 
+// caused is an error that is data already, as that of a quota.
+type caused interface {
+	error
+	Cause() store.Cause
+}
+
 // CauseOf returns an error as the cause of a task. An error without a reason becomes a detail alone.
 func CauseOf(err error) store.Cause {
+	var c caused
+	if errors.As(err, &c) {
+		return c.Cause()
+	}
 	var r reasoned
 	if !errors.As(err, &r) {
 		return store.Cause{Detail: err.Error()}

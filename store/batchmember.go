@@ -21,7 +21,7 @@ type BatchMember struct {
 	Dated    concordat.Date
 	DatedBy  concordat.DateOrigin
 	Flags    []concordat.Flag
-	Reason   string // why it could not be read; empty: it was
+	Cause    Cause // why it could not be read; zero: it was
 	// Characters is the number of normalised characters of its text.
 	Characters int
 
@@ -46,12 +46,15 @@ const memberColumns = `number, name, title, author, author_by, grp, draft_of, da
 
 func scanMember(s engine.Scanner) (BatchMember, error) {
 	var m BatchMember
-	var flags, fresh string
-	err := s.Scan(&m.Number, &m.Name, &m.Title, &m.Author, &m.AuthorBy, &m.Group, &m.DraftOf, &m.Dated, &m.DatedBy, &flags, &m.Reason,
+	var flags, fresh, cause string
+	err := s.Scan(&m.Number, &m.Name, &m.Title, &m.Author, &m.AuthorBy, &m.Group, &m.DraftOf, &m.Dated, &m.DatedBy, &flags, &cause,
 		&m.Characters,
 		&m.Compared, &m.Round, &m.Task, &m.Incomplete, &m.Share, &m.Largest, &fresh)
 	if err == nil {
 		err = json.Unmarshal([]byte(flags), &m.Flags)
+	}
+	if err == nil {
+		m.Cause, err = causeOf(cause)
 	}
 	m.Fresh = json.RawMessage(fresh)
 	return m, err
@@ -78,10 +81,14 @@ func (db *Checks) PutBatchMembers(ctx context.Context, id string, input int, mem
 			if err != nil {
 				return err
 			}
+			cause, err := m.Cause.column()
+			if err != nil {
+				return err
+			}
 			_, err = c.Exec(ctx, `INSERT INTO batch_member (batch, `+memberColumns+`)
 				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '', 0, 0.0, 0.0, 'null')`,
 				id, next+i, m.Name, cleanText(m.Title), cleanText(m.Author), m.AuthorBy, cleanText(m.Group), cleanText(m.DraftOf), m.Dated, m.DatedBy,
-				cleanText(string(flags)), cleanText(m.Reason), m.Characters)
+				cleanText(string(flags)), cause, m.Characters)
 			if err != nil {
 				return err
 			}
@@ -113,6 +120,10 @@ func (db *Checks) EraseBatchMember(ctx context.Context, id string, number int, r
 			return err
 		}
 		gone := fmt.Sprintf("deleted #%d", number+1)
+		cause, err := Cause{Code: CauseDeleted}.column()
+		if err != nil {
+			return err
+		}
 		for _, x := range []struct {
 			query string
 			args  []any
@@ -121,8 +132,8 @@ func (db *Checks) EraseBatchMember(ctx context.Context, id string, number int, r
 			{`DELETE FROM batch_lead WHERE batch = ? AND member = ?`, []any{id, number}},
 			{`UPDATE batch_input SET name = ?, place = '' WHERE batch = ? AND name = ?`, []any{gone, id, name}},
 			{`UPDATE batch_member SET draft_of = '' WHERE batch = ? AND draft_of = ?`, []any{id, name}},
-			{`UPDATE batch_member SET name = ?, title = '', author = '', author_by = '', grp = '', draft_of = '', dated = '', dated_by = '', flags = 'null', reason = 'deleted',
-				characters = 0, task = '', incomplete = 0, share = 0.0, largest = 0.0, fresh = 'null' WHERE batch = ? AND number = ?`, []any{gone, id, number}},
+			{`UPDATE batch_member SET name = ?, title = '', author = '', author_by = '', grp = '', draft_of = '', dated = '', dated_by = '', flags = 'null', reason = ?,
+				characters = 0, task = '', incomplete = 0, share = 0.0, largest = 0.0, fresh = 'null' WHERE batch = ? AND number = ?`, []any{gone, cause, id, number}},
 		} {
 			if _, err := c.Exec(ctx, x.query, x.args...); err != nil {
 				return err
@@ -131,7 +142,7 @@ func (db *Checks) EraseBatchMember(ctx context.Context, id string, number int, r
 		if request == nil {
 			return nil
 		}
-		_, err := c.Exec(ctx, `UPDATE batch SET request = ? WHERE id = ?`, jsonText(request), id)
+		_, err = c.Exec(ctx, `UPDATE batch SET request = ? WHERE id = ?`, jsonText(request), id)
 		return err
 	})
 	return db.fail(err, "erase %d of batch %s", number, id)

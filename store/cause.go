@@ -3,11 +3,12 @@ package store
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"concordat"
 )
 
-// Cause says why a task or a batch ended as it did. The zero value is no cause.
+// Cause says why a task or a batch ended as it did, or why a document of a batch could not be read. The zero value is no cause.
 type Cause struct {
 	// Code is one of the codes below, one of package extract, or empty if there is none: then Detail is all.
 	Code CauseCode `json:"code,omitempty"`
@@ -28,6 +29,10 @@ const (
 	CauseUnread    CauseCode = "unread"    // unreadable documents of a batch, and all of them
 	CauseCancelled CauseCode = "cancelled" // none
 	CauseGivenUp   CauseCode = "given up"  // attempts that ended without a result
+	CauseDeleted   CauseCode = "deleted"   // none
+	// CauseQuota has the kind of the quota as its Detail. Its Numbers: the amount asked for, the amount left, the limit, and
+	// the time at which the amount fits again, in Unix seconds; 0: never.
+	CauseQuota CauseCode = "quota"
 )
 
 // Codes of package extract and of a panic that others compare with; they have a Detail and an Advice.
@@ -64,6 +69,12 @@ func (c Cause) String() string {
 		return "cancelled by " + c.Who
 	case CauseGivenUp:
 		return fmt.Sprintf("given up: stopped without a word %d times", c.Number(0))
+	case CauseQuota:
+		again := "never"
+		if at := c.Number(3); at > 0 {
+			again = "at " + time.Unix(int64(at), 0).UTC().Format(QuotaTime)
+		}
+		return fmt.Sprintf("quota of %s: %d asked, %d of %d left; fits again %s", c.Detail, c.Number(0), c.Number(1), c.Number(2), again)
 	}
 	s := string(c.Code)
 	if s != "" && c.Detail != "" {

@@ -13,7 +13,7 @@ import (
 	"concordat/store"
 )
 
-// oldCauses are causes as stores before schema version 115 kept them, in English.
+// oldCauses are causes as stores before schema versions 115 and 116 kept them, in English.
 var oldCauses = map[string]store.Cause{
 	"added: 3 new, 2 replaced, 1 unchanged, 0 not readable": {Code: store.CauseAdded, Numbers: []int{3, 2, 1, 0}},
 	"split into 12 checks":                     {Code: store.CauseSplit, Numbers: []int{12}},
@@ -22,6 +22,7 @@ var oldCauses = map[string]store.Cause{
 	"given up: stopped without a word 3 times": {Code: store.CauseGivenUp, Numbers: []int{3}},
 	"limit: 5 pages (at most 3 (or 4))":        {Code: store.CauseLimit, Detail: "5 pages", Advice: "at most 3 (or 4)"},
 	"empty":                                    {Code: store.CauseEmpty},
+	"deleted":                                  {Code: store.CauseDeleted},
 	"damaged: it ends (in time)":               {Code: "damaged", Detail: "it ends", Advice: "in time"},
 	// Unknown text is kept whole.
 	"added: some new":                     {Detail: "added: some new"},
@@ -32,7 +33,8 @@ var oldCauses = map[string]store.Cause{
 	"它的":                                  {Detail: "它的"},
 }
 
-// TestOldCauses: the migration makes data of the English of older stores, of tasks and of batches, on every engine.
+// TestOldCauses: the migration makes data of the English of older stores, of tasks, of batches and of their
+// members, on every engine.
 func TestOldCauses(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
 		db := open(t, place, store.Options{})
@@ -43,20 +45,27 @@ func TestOldCauses(t *testing.T) {
 			id := fmt.Sprint("t", i)
 			ids[text], i = id, i+1
 			must(t, db.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: concordat.TaskID(id)}}))
-			must(t, db.CreateBatch(t.Context(), store.Batch{ID: id, Made: time.Now()}, nil))
+			must(t, db.CreateBatch(t.Context(), store.Batch{ID: id, Made: time.Now()}, []store.BatchInput{{Name: "a.zip"}}))
+			must(t, db.PutBatchMembers(t.Context(), id, 0, []store.BatchMember{{Name: "read"}, {Name: "unread"}}))
+			statements = append(statements, "UPDATE batch_member SET reason = '"+text+"' WHERE name = 'unread' AND batch = '"+id+"'")
 			for _, table := range []string{"task", "batch"} {
 				statements = append(statements, "UPDATE "+table+" SET state = 'failed', cause = '"+text+"' WHERE id = '"+id+"'")
 			}
 		}
 		must(t, db.Close())
-		raw(t, place, append(statements, `DELETE FROM schema_version WHERE version_id = 115`)...)
+		raw(t, place, append(statements, `DELETE FROM schema_version WHERE version_id >= 115`)...)
 		db = open(t, place, store.Options{})
 		for text, want := range oldCauses {
 			task, err := db.Task(t.Context(), concordat.TaskID(ids[text]))
 			must(t, err)
 			b, err := db.Batch(t.Context(), ids[text])
 			must(t, err)
-			for _, got := range []store.Cause{task.Cause, b.Cause} {
+			members, err := db.BatchMembers(t.Context(), ids[text])
+			must(t, err)
+			if !members[0].Cause.IsZero() {
+				t.Errorf("what was read has the cause %q", members[0].Cause)
+			}
+			for _, got := range []store.Cause{task.Cause, b.Cause, members[1].Cause} {
 				if d := cmp.Diff(want, got); d != "" {
 					t.Errorf("%q: %s", text, d)
 				}
@@ -67,7 +76,11 @@ func TestOldCauses(t *testing.T) {
 		}
 		must(t, db.Close())
 		raw(t, place, `UPDATE task SET cause = 'words' WHERE id = 't0'`)
-		_, err := open(t, place, store.Options{}).Task(t.Context(), "t0")
+		raw(t, place, `UPDATE batch_member SET reason = 'words' WHERE batch = 't0'`)
+		db = open(t, place, store.Options{})
+		_, err := db.Task(t.Context(), "t0")
+		wantErr(t, err, concordat.ErrCorrupt)
+		_, err = db.BatchMembers(t.Context(), "t0")
 		wantErr(t, err, concordat.ErrCorrupt)
 	})
 }

@@ -30,6 +30,18 @@ func (q *QuotaUsed) Error() string {
 	return fmt.Sprintf("quota of %s: %d of %d left", q.Kind, q.Left, q.Most)
 }
 
+// QuotaTime is the form in which people read when an amount fits again.
+const QuotaTime = "2006-01-02 15:04 UTC"
+
+// Cause returns the error as the cause of a task.
+func (q *QuotaUsed) Cause() Cause {
+	c := Cause{Code: CauseQuota, Numbers: []int{int(q.Amount), int(q.Left), int(q.Most), 0}, Detail: q.Kind}
+	if !q.Retry.IsZero() {
+		c.Numbers[3] = int(q.Retry.Unix())
+	}
+	return c
+}
+
 func (q *QuotaUsed) Unwrap() error { return concordat.ErrRefused }
 
 // Charge spends all of the charges, or none and fails with a *QuotaUsed of the first that does not fit.

@@ -139,7 +139,7 @@ func (w batchPages) batchCharts(rw http.ResponseWriter, r *http.Request, v *Visi
 				d.Path = "/checks/" + string(m.Task)
 			}
 			out.Documents = append(out.Documents, d)
-			if m.Reason == "" {
+			if m.Cause.IsZero() {
 				out.Order = append(out.Order, i)
 			}
 		}

@@ -24,7 +24,7 @@ func (w batchPages) batchSees(ctx context.Context, v *Visitor, members []store.B
 	least := w.o.Policy.See
 	for _, m := range members {
 		switch {
-		case m.Reason != "":
+		case !m.Cause.IsZero():
 			continue // there is nothing of it
 		case m.Task == "":
 			return SeeNothing, nil

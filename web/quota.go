@@ -3,12 +3,10 @@ package web
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 	"unicode/utf8"
 
-	"concordat"
 	"concordat/people"
 	"concordat/site"
 	"concordat/store"
@@ -58,25 +56,7 @@ func (w *Web) Admit(ctx context.Context, t store.Task, _ site.Job, items []site.
 	for _, i := range items {
 		n += int64(utf8.RuneCountInString(i.Text))
 	}
-	return plainQuota(w.People.Admit(ctx, t.Owner, len(items), n))
-}
-
-// plainQuota makes the error of a quota readable as the cause of a check.
-func plainQuota(err error) error {
-	var q *store.QuotaUsed
-	if !errors.As(err, &q) {
-		return err
-	}
-	return fmt.Errorf("%w: %s", concordat.ErrRefused, quotaWords(message.English, q))
-}
-
-// quotaWords says which quota is used up and when it frees.
-func quotaWords(l message.Language, q *store.QuotaUsed) string {
-	kind := l.Say("quota." + q.Kind)
-	if q.Retry.IsZero() {
-		return l.Say("quota.never", kind, int(q.Amount), int(q.Most))
-	}
-	return l.Say("quota.used", kind, int(q.Left), int(q.Most), q.Retry.UTC().Format("2006-01-02 15:04 UTC"))
+	return w.People.Admit(ctx, t.Owner, len(items), n)
 }
 
 // Limits turns an error into a status of 429 with when to come back; nil: it is none of a limit.
@@ -90,7 +70,7 @@ func Limits(l message.Language, now time.Time, err error) (key, detail string, r
 		if !used.Retry.IsZero() {
 			retry = used.Retry.Sub(now)
 		}
-		return "error.quota", quotaWords(l, used), retry, true
+		return "error.quota", l.Cause(used.Cause()), retry, true
 	case errors.As(err, &crowded) && crowded.Public:
 		return "error.crowd", "", crowded.Retry, true
 	case errors.As(err, &crowded):

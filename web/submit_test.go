@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"concordat"
 	"concordat/site"
@@ -192,6 +193,11 @@ func TestCauses(t *testing.T) {
 			Advice: "raise extract.max_unpacked (CONCORDAT_EXTRACT_MAX_UNPACKED) to it"},
 			"ask the administrator: raise extract.max_unpacked (CONCORDAT_EXTRACT_MAX_UNPACKED) to it.", false},
 		{store.Cause{Code: store.CauseCancelled, Who: "eve"}, "Cancelled by eve.", false},
+		{store.Cause{Code: store.CauseDeleted}, "Deleted.", false},
+		{(&store.QuotaUsed{Charge: store.Charge{Kind: "documents", Amount: 9, Most: 5}, Left: 5}).Cause(),
+			"Quota of documents in 24 hours: this needs 9, and 5 is the most at any time.", false},
+		{(&store.QuotaUsed{Charge: store.Charge{Kind: "bytes", Amount: 2, Most: 5}, Left: 1, Retry: time.Unix(60, 0)}).Cause(),
+			"Quota of bytes in 24 hours: 1 of 5 left; this fits again at 1970-01-01 00:01 UTC.", false},
 		{store.Cause{Code: store.CauseSplit, Numbers: []int{3}}, "3 checks", true},
 		{store.Cause{Code: store.CauseAdded, Numbers: []int{1, 2, 0, 4}}, "1 new, 2 replaced, 0 unchanged; 4 could not", true},
 		{store.Cause{Code: store.CauseUnread, Numbers: []int{1, 6}}, "1 of 6 documents could not be read.", true},

@@ -130,7 +130,7 @@ func testBatchMembers(t *testing.T, p Place) {
 		Flags: []concordat.Flag{{Code: "hidden_text", Count: 2}}, Characters: 12}
 	must(t, db.PutBatchMembers(ctx, "one", 0, []store.BatchMember{b}))
 	must(t, db.PutBatchMembers(ctx, "one", 0, []store.BatchMember{b})) // done already
-	two := []store.BatchMember{{Name: "a.zip!/1"}, {Name: "a.zip!/2", Reason: "damaged"}}
+	two := []store.BatchMember{{Name: "a.zip!/1"}, {Name: "a.zip!/2", Cause: store.Cause{Code: "damaged"}}}
 	wantErr(t, db.PutBatchMembers(ctx, "one", 1, append(two, two[0])), concordat.ErrExists)
 	must(t, db.PutBatchMembers(ctx, "one", 1, two))
 	if left, err := db.BatchInputs(ctx, "one", true); err != nil || len(left) > 0 {
@@ -138,7 +138,7 @@ func testBatchMembers(t *testing.T, p Place) {
 	}
 	testBatchLeads(t, db)
 	null := json.RawMessage("null")
-	want := []store.BatchMember{{Number: 1, Name: "a.zip!/1", Fresh: null}, {Number: 2, Name: "a.zip!/2", Reason: "damaged", Fresh: null}, b}
+	want := []store.BatchMember{{Number: 1, Name: "a.zip!/1", Fresh: null}, {Number: 2, Name: "a.zip!/2", Cause: two[1].Cause, Fresh: null}, b}
 	want[2].Fresh = null
 	got, err := db.BatchMembers(ctx, "one")
 	must(t, err)

@@ -77,7 +77,7 @@ func testBatchDone(t *testing.T, p Place) {
 		Lineage: []byte("{}"), Made: start},
 		[]store.BatchInput{{Number: 0, Name: "x.txt", Place: "x"}, {Number: 1, Name: "y.txt", Place: "y"}}))
 	must(t, db.PutBatchMembers(ctx, "b", 0, []store.BatchMember{{Name: "x.txt"}}))
-	must(t, db.PutBatchMembers(ctx, "b", 1, []store.BatchMember{{Name: "y.txt", Reason: "empty"}}))
+	must(t, db.PutBatchMembers(ctx, "b", 1, []store.BatchMember{{Name: "y.txt", Cause: store.Cause{Detail: "empty"}}}))
 	one := task("b-1")
 	one.Owner, one.Batch = "ada", "b"
 	one, err := db.StartTask(ctx, one, "w", lease)
@@ -134,7 +134,7 @@ func testEraseMember(t *testing.T, p Place) {
 	var names []string
 	for _, m := range ms {
 		names = append(names, m.Name)
-		if gone := m.Number == 0; gone != (m.Reason != "") || gone != (m.Title == "") || m.DraftOf != "" {
+		if gone := m.Number == 0; gone != (!m.Cause.IsZero()) || gone != (m.Title == "") || m.DraftOf != "" {
 			t.Errorf("member %+v", m)
 		}
 	}

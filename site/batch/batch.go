@@ -153,7 +153,7 @@ func (r *batchRun) outcome(ctx context.Context) (concordat.State, store.Cause, e
 	members, err := r.o.Store.BatchMembers(ctx, r.id)
 	state, unread := concordat.TaskDone, 0
 	for _, m := range members {
-		if m.Reason != "" {
+		if !m.Cause.IsZero() {
 			unread++
 		}
 		if m.Incomplete {
@@ -303,13 +303,13 @@ func (r *batchRun) readFile(ctx context.Context, in store.BatchInput) (*batchFil
 	if err != nil || len(items) == 0 {
 		// What stands in the way of one file must not stop the others.
 		items = []site.Item{{Submission: site.Submission{ID: concordat.DocumentID(in.Name)},
-			Err: cmp.Or(err, errors.New("empty: the file holds no document"))}}
+			Err: cmp.Or(err, error(emptyFile{}))}}
 	}
 	f := &batchFile{input: in}
 	for _, item := range items {
 		m, p := r.member(in, item)
-		if m.Reason != "" && r.o.Failed != nil {
-			r.o.Failed(m.Name, m.Reason)
+		if !m.Cause.IsZero() && r.o.Failed != nil {
+			r.o.Failed(m.Name, m.Cause.String())
 		}
 		f.members = append(f.members, m)
 		if p != nil {
@@ -317,6 +317,16 @@ func (r *batchRun) readFile(ctx context.Context, in store.BatchInput) (*batchFil
 		}
 	}
 	return f, nil
+}
+
+// emptyFile is the error of a file that holds no document.
+type emptyFile struct{}
+
+func (emptyFile) Error() string { return "empty: the file holds no document" }
+
+// Cause returns the error as the cause of a member.
+func (emptyFile) Cause() store.Cause {
+	return store.Cause{Code: store.CauseEmpty, Detail: "the file holds no document"}
 }
 
 // member makes a member of an item, and the profile of its text unless there is none.
@@ -335,13 +345,13 @@ func (r *batchRun) member(in store.BatchInput, item site.Item) (store.BatchMembe
 		err = errors.Join(site.CheckName(m.Name), site.CheckText(item.Text))
 	}
 	if err != nil {
-		m.Reason = err.Error()
+		m.Cause = site.CauseOf(err)
 		return m, nil
 	}
 	p, err := r.s.Options().Profiler.ForIndex(concordat.Document{Library: r.library, ID: concordat.DocumentID(m.Name), Title: m.Title,
 		Added: r.b.Made, Text: item.Text})
 	if err != nil {
-		m.Reason = err.Error()
+		m.Cause = site.CauseOf(err)
 		return m, nil
 	}
 	m.Characters = p.Characters

@@ -43,7 +43,7 @@ func (r *batchRun) readable(ctx context.Context) ([]store.BatchMember, error) {
 	all, err := r.o.Store.BatchMembers(ctx, r.id)
 	var out []store.BatchMember
 	for _, m := range all {
-		if m.Reason == "" {
+		if m.Cause.IsZero() {
 			out = append(out, m)
 		}
 	}

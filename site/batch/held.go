@@ -154,7 +154,7 @@ func viewedWording(ctx context.Context, db Store, id string, index map[int]int, 
 	for n, k := range kept {
 		one := ViewedWording{Number: n + 1, Words: k.Words, Of: k.Of, Common: k.Common, Why: k.Why}
 		for _, p := range k.Places {
-			if i, ok := index[p.Member]; ok && members[i].Reason == "" {
+			if i, ok := index[p.Member]; ok && members[i].Cause.IsZero() {
 				one.Places = append(one.Places, ViewedPlace{i, p.Span})
 			}
 		}

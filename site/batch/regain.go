@@ -22,7 +22,7 @@ func (r *batchRun) regain(ctx context.Context) error {
 	}
 	missing := map[string]bool{}
 	for _, m := range members {
-		if m.Reason != "" {
+		if !m.Cause.IsZero() {
 			continue
 		}
 		_, err := r.o.Index.Document(ctx, r.ref(m.Name))

@@ -75,7 +75,7 @@ func (v *View) MemberLines() []MemberLine {
 	for i, m := range v.Members {
 		out[i] = MemberLine{Type: "member", Document: m.Name, Number: m.Number + 1, Title: m.Title, Author: m.Author, Group: m.Group,
 			DraftOf: m.DraftOf,
-			Date:    m.Dated, Error: m.Reason, Task: m.Task, Characters: m.Characters, Cluster: v.Cluster(i)}
+			Date:    m.Dated, Error: m.Cause.String(), Task: m.Task, Characters: m.Characters, Cluster: v.Cluster(i)}
 		if m.Task != "" && !v.withheld {
 			out[i].Share = &v.Members[i].Share
 		}

@@ -20,7 +20,7 @@ type View struct {
 	store.Batch
 	Job     Job
 	Rules   LineageRules
-	Members []store.BatchMember // in order of name; those that could not be read have a Reason
+	Members []store.BatchMember // in order of name; those that could not be read have a Cause
 	// Pairs are those that reach the threshold, the largest share first.
 	Pairs []ViewedPair
 	// Clusters are the groups that the counted pairs hold together, see screen.Communities: the largest first, each
@@ -174,7 +174,7 @@ func (v *View) EachPair(ctx context.Context, db Store, least float64, f func(Vie
 func (v *View) Unread() []store.BatchMember {
 	var out []store.BatchMember
 	for _, m := range v.Members {
-		if m.Reason != "" {
+		if !m.Cause.IsZero() {
 			out = append(out, m)
 		}
 	}
@@ -190,7 +190,7 @@ func (v *View) Matrix(n int) []int {
 		}
 		var all []int
 		for i, m := range v.Members {
-			if m.Reason == "" {
+			if m.Cause.IsZero() {
 				all = append(all, i)
 			}
 		}

@@ -54,7 +54,7 @@ func (r *batchRun) addWorks(ctx context.Context, f *report.Findings, m *store.Ba
 	}
 	for _, n := range compared {
 		other := by[n]
-		if other == nil || other.Reason != "" {
+		if other == nil || !other.Cause.IsZero() {
 			continue
 		}
 		works, err := r.works.of(other.Name, read(other.Name))

@@ -24,26 +24,39 @@ type cause struct {
 var causeCodes = []string{"no_text_layer", "empty", "encrypted", "damaged", "unsupported", "limit", "timeout", "crashed", "binary",
 	"encoding", "archive", "unreadable", "fault"}
 
-// migrateCauses turns the English of all causes into data.
+// memberCausesVersion is the version of the schema in which batch_member.reason is data. Before, it held English.
+const memberCausesVersion = 116
+
+// migrateCauses turns the English of the causes of tasks and batches into data.
 func migrateCauses(ctx context.Context, c Conn) error {
-	type row struct {
-		seq  int64
-		text string
-	}
 	for _, table := range []string{"task", "batch"} {
-		rows, err := Collect(ctx, c, func(s Scanner) (r row, err error) { return r, s.Scan(&r.seq, &r.text) },
-			`SELECT seq, cause FROM `+table+` WHERE cause <> ''`)
+		if err := migrateColumn(ctx, c, table, "cause"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// migrateMemberCauses turns the English of why members of batches could not be read into data.
+func migrateMemberCauses(ctx context.Context, c Conn) error {
+	return migrateColumn(ctx, c, "batch_member", "reason")
+}
+
+// migrateColumn turns the English in a column into data. Equal texts are turned at once: a column has far fewer texts than
+// rows.
+func migrateColumn(ctx context.Context, c Conn, table, column string) error {
+	texts, err := Collect(ctx, c, func(s Scanner) (text string, err error) { return text, s.Scan(&text) },
+		`SELECT DISTINCT `+column+` FROM `+table+` WHERE `+column+` <> ''`)
+	if err != nil {
+		return err
+	}
+	for _, text := range texts {
+		b, err := json.Marshal(readCause(text))
 		if err != nil {
 			return err
 		}
-		for _, r := range rows {
-			b, err := json.Marshal(readCause(r.text))
-			if err != nil {
-				return err
-			}
-			if _, err := c.Exec(ctx, `UPDATE `+table+` SET cause = ? WHERE seq = ?`, string(b), r.seq); err != nil {
-				return err
-			}
+		if _, err := c.Exec(ctx, `UPDATE `+table+` SET `+column+` = ? WHERE `+column+` = ?`, string(b), text); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -68,6 +81,9 @@ func readCause(s string) cause {
 		if _, err := fmt.Sscanf(s, f.form, into...); err == nil && fmt.Sprintf(f.form, values(n)...) == s {
 			return cause{Code: f.code, Numbers: n}
 		}
+	}
+	if s == "deleted" {
+		return cause{Code: s}
 	}
 	if who, ok := strings.CutPrefix(s, "cancelled by "); ok {
 		return cause{Code: "cancelled", Who: who}

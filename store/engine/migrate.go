@@ -106,8 +106,13 @@ func (d *dialect) steps() ([]*goose.Migration, error) {
 		}
 		out = append(out, goose.NewGoMigration(version, &goose.GoFunc{RunTx: run}, nil))
 	}
-	causes := func(ctx context.Context, tx *sql.Tx) error { return migrateCauses(ctx, Conn{d, tx}) }
-	return append(out, goose.NewGoMigration(causesVersion, &goose.GoFunc{RunTx: causes}, nil)), nil
+	for version, migrate := range map[int64]func(context.Context, Conn) error{
+		causesVersion: migrateCauses, memberCausesVersion: migrateMemberCauses,
+	} {
+		run := func(ctx context.Context, tx *sql.Tx) error { return migrate(ctx, Conn{d, tx}) }
+		out = append(out, goose.NewGoMigration(version, &goose.GoFunc{RunTx: run}, nil))
+	}
+	return out, nil
 }
 
 var onlyLine = regexp.MustCompile(`^-- \+only ([a-z]+)\s*$`)

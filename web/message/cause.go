@@ -1,6 +1,10 @@
 package message
 
-import "concordat/store"
+import (
+	"time"
+
+	"concordat/store"
+)
 
 // causes are the codes of package extract: they have words and advice in every language.
 var causes = map[store.CauseCode]bool{"no_text_layer": true, "empty": true, "encrypted": true, "damaged": true,
@@ -9,7 +13,13 @@ var causes = map[store.CauseCode]bool{"no_text_layer": true, "empty": true, "enc
 
 // IsSiteFault reports whether a task with this cause failed by a fault of the site.
 func IsSiteFault(c store.Cause) bool {
-	return c.Code == store.CauseCrashed || c.Code != store.CauseCancelled && !causes[c.Code]
+	switch c.Code {
+	case store.CauseCrashed:
+		return true
+	case store.CauseCancelled, store.CauseDeleted, store.CauseQuota:
+		return false
+	}
+	return !causes[c.Code]
 }
 
 // Cause says in words why a task ended as it did, and what can be done about it.
@@ -25,6 +35,14 @@ func (l Language) Cause(c store.Cause) string {
 		return l.Say("cause.cancelled", c.Who)
 	case store.CauseGivenUp:
 		return l.Say("cause.given up", c.Number(0)) + l.Say("cause.given up.how")
+	case store.CauseDeleted:
+		return l.Say("cause.deleted")
+	case store.CauseQuota:
+		kind := l.Say("quota." + c.Detail)
+		if c.Number(3) == 0 {
+			return l.Say("quota.never", kind, c.Number(0), c.Number(2))
+		}
+		return l.Say("quota.used", kind, c.Number(1), c.Number(2), time.Unix(int64(c.Number(3)), 0).UTC().Format(store.QuotaTime))
 	case store.CauseFault:
 		return l.Say("cause.fault")
 	}

@@ -134,8 +134,8 @@ func (i *innocentSite) batch(ctx context.Context, m innocentMode, docs []*innoce
 
 // report returns the report of a member of a batch.
 func (i *innocentSite) report(ctx context.Context, m innocentMode, member store.BatchMember) (*report.Report, error) {
-	if member.Reason != "" {
-		return nil, fmt.Errorf("%s: %w: %s", member.Name, concordat.ErrInvalid, member.Reason)
+	if !member.Cause.IsZero() {
+		return nil, fmt.Errorf("%s: %w: %s", member.Name, concordat.ErrInvalid, member.Cause)
 	}
 	f, err := i.Site.Findings(ctx, member.Task)
 	if err != nil {
