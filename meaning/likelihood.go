@@ -12,16 +12,18 @@ import (
 // (doc/evaluation/meaning.md).
 type Calibration struct {
 	Table string `json:"table"` // digest of the table whose leads were measured
-	// WorthReading is the likelihood from which a lead is shown, and Most that beyond which the texts are too few to tell.
-	WorthReading float64 `json:"worth_reading"`
-	Most         float64 `json:"most"`
-	Within       Curve   `json:"within"` // one language, by words and table
-	Across       Curve   `json:"across"` // two languages, by the table
-	Encoder      *Curve  `json:"encoder,omitempty"`
+	// Most is the likelihood beyond which the texts are too few to tell.
+	Most    float64 `json:"most"`
+	Within  Curve   `json:"within"` // one language, by words and table
+	Across  Curve   `json:"across"` // two languages, by the table
+	Encoder *Curve  `json:"encoder,omitempty"`
 }
 
 // Curve is a logistic regression of what leads are on their scores and lengths: it rises with both.
 type Curve struct {
+	// WorthReading is the likelihood from which a lead is shown.
+	WorthReading float64 `json:"worth_reading"`
+
 	Base      float64 `json:"base"`
 	Score     float64 `json:"score"`     // for each unit of Lead.Score, 0 or more
 	Sentences float64 `json:"sentences"` // for each natural logarithm of Lead.Sentences, 0 or more
@@ -79,5 +81,5 @@ func (l Lead) StandsOut() bool {
 	case l.by.curve() == nil:
 		return l.Score >= l.by.least[min(l.Sentences, len(l.by.least))-1]
 	}
-	return l.Likelihood() >= Calibrated().WorthReading
+	return l.Likelihood() >= l.by.curve().WorthReading
 }

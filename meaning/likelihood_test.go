@@ -16,10 +16,10 @@ func TestCalibrated(t *testing.T) {
 	if c.Table != table.Digest() {
 		t.Errorf("measured with table %s, embedded is %s: run concordat-lab likelihood", c.Table, table.Digest())
 	}
-	if c.WorthReading <= 1 || c.Most <= c.WorthReading {
-		t.Errorf("shown from %v, at most %v", c.WorthReading, c.Most)
-	}
 	for name, curve := range map[string]meaning.Curve{"within": c.Within, "across": c.Across} {
+		if curve.WorthReading <= 1 || c.Most <= curve.WorthReading {
+			t.Errorf("%s: shown from %v, at most %v", name, curve.WorthReading, c.Most)
+		}
 		if curve.Passages < 20 || curve.Documents < 100 {
 			t.Errorf("%s: measured on %d passages, %d documents", name, curve.Passages, curve.Documents)
 		}
@@ -33,7 +33,7 @@ func TestCalibrated(t *testing.T) {
 func TestWorthReading(t *testing.T) {
 	texts := read(t, reworded, source, other)
 	l := meaning.Compare(texts[0], texts[1:]).Leads()[0][0]
-	if c := meaning.Calibrated(); !l.WorthReading() || l.Likelihood() < c.WorthReading || l.Likelihood() > c.Most {
+	if c := meaning.Calibrated(); !l.WorthReading() || l.Likelihood() < c.Within.WorthReading || l.Likelihood() > c.Most {
 		t.Errorf("likelihood %v, shown %v", l.Likelihood(), l.WorthReading())
 	}
 	l.Score = 0

@@ -85,6 +85,26 @@ func (r *run) leadsOf(b *Bench, d Doc, of observing) (*report.Report, error) {
 	return report.Build(f, report.Rules{}), nil
 }
 
+// leadsTable holds leads that ought not to be there, for a person to read.
+type leadsTable struct{ Table }
+
+func leadsToRead(in string) *leadsTable {
+	return &leadsTable{Table{Title: "leads in " + in + ", to be read",
+		Columns: []string{"document", "source", "likelihood", "text", "text of the source"}}}
+}
+
+func (t *leadsTable) add(d Doc, l report.RuledLead) {
+	line := func(text string) string { return strings.Join(strings.Fields(text), " ") }
+	t.Rows = append(t.Rows, []any{d.ID, string(l.Source.Document), l.Likelihood, line(l.Span.In(d.Text)), line(l.Text)})
+}
+
+// toRead adds a table if anything is in it.
+func (r *run) toRead(t *leadsTable) {
+	if len(t.Rows) > 0 {
+		r.tables = append(r.tables, t.Table)
+	}
+}
+
 // ReadObserved reads observations, one JSON object a line.
 func ReadObserved(in io.Reader) ([]ObservedDocument, error) {
 	var out []ObservedDocument
@@ -129,7 +149,7 @@ func (r *run) academicLeads() error {
 	if err != nil {
 		return err
 	}
-	t := Table{Title: "leads in papers, to be read", Columns: []string{"paper", "source", "likelihood", "text", "text of the source"}}
+	t := leadsToRead("papers")
 	with := 0
 	for _, d := range papers {
 		rep, err := r.leadsOf(b, d, observing{texts: "academic"})
@@ -138,10 +158,10 @@ func (r *run) academicLeads() error {
 		}
 		with += one(len(rep.Leads) > 0)
 		for _, l := range rep.Leads {
-			t.Rows = append(t.Rows, []any{d.ID, string(l.Source.Document), l.Likelihood, l.Span.In(d.Text), l.Text})
+			t.add(d, l)
 		}
 	}
-	r.tables = append(r.tables, t)
+	r.toRead(t)
 	r.count("papers among others", "with a lead", with, len(papers)).most(float64(len(papers))/3, none)
 	return nil
 }

@@ -105,6 +105,7 @@ func (r *run) rewordings() error {
 		return err
 	}
 	found, leads, outside := map[*marked][2]bool{}, 0, 0
+	read := leadsToRead("documents outside of the marked passages")
 	for _, d := range asking {
 		var of []marked
 		for _, c := range cases {
@@ -127,9 +128,12 @@ func (r *run) rewordings() error {
 		for _, l := range rep.Leads {
 			if slices.ContainsFunc(cases, func(c marked) bool { return c.susp == d.ID && c.pointedTo(l) }) {
 				outside--
+			} else {
+				read.add(d, l)
 			}
 		}
 	}
+	r.toRead(read)
 	const of = "passages in other words, half or more of each"
 	for _, g := range rewordedGroups {
 		n, evidence, either := 0, 0, 0
@@ -308,13 +312,14 @@ func (r *run) innocentLeads() error {
 	t := Table{Title: "leads in innocent documents, by scenario: each half against the other",
 		Columns: []string{"scenario", "template", "documents", "with a lead", "leads"}}
 	documents, with := 0, 0
+	read := leadsToRead("innocent documents")
 	for _, s := range scenarios {
 		modes := [][]report.Template{nil}
 		if s.template != "" {
 			modes = append(modes, []report.Template{{Name: "template.txt", Text: s.template}})
 		}
 		for _, given := range modes {
-			n, leads, err := r.scenarioLeads(s, given)
+			n, leads, err := r.scenarioLeads(s, given, read)
 			if err != nil {
 				return err
 			}
@@ -323,12 +328,13 @@ func (r *run) innocentLeads() error {
 		}
 	}
 	r.tables = append(r.tables, t)
+	r.toRead(read)
 	r.count("innocent documents", "with a lead", with, documents).most(float64(documents)/20, float64(documents)/20)
 	return nil
 }
 
-// scenarioLeads returns the number of documents with a lead, and of leads.
-func (r *run) scenarioLeads(s *innocentScenario, templates []report.Template) (with, leads int, err error) {
+// scenarioLeads returns the number of documents with a lead, and of leads, which it adds to read.
+func (r *run) scenarioLeads(s *innocentScenario, templates []report.Template, read *leadsTable) (with, leads int, err error) {
 	for half := range 2 {
 		var library, asking []Doc
 		for i, d := range s.docs {
@@ -353,6 +359,7 @@ func (r *run) scenarioLeads(s *innocentScenario, templates []report.Template) (w
 					continue
 				}
 				n++
+				read.add(Doc{s.name + "/" + d.ID, d.Text}, l)
 			}
 			with, leads = with+one(n > 0), leads+n
 		}
