@@ -34,7 +34,7 @@ type batchPage struct {
 	List                            pairList
 	Least                           int // per cent of the threshold, for the slider
 	Documents                       []shownMember
-	Listed                          bool           // the table of documents is on the page
+	Listed, Asked                   bool           // the table of documents is on the page; somebody asked for it
 	Rest                            bool           // one of the smaller clusters is open
 	Held                            []shownWording // wording that several documents hold
 	MoreHeld                        int
@@ -117,6 +117,9 @@ func matrixOf(v *batch.View, label string, docs []int, all int) *shownMatrix {
 	return m
 }
 
+// Large is how many clusters, the largest first, are open and show their pictures; the others are folded.
+func (p *batchPage) Large() int { return batchShownMatrices }
+
 func (w batchPages) batchPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	q := r.URL.Query()
 	cluster, _ := strconv.Atoi(q.Get("cluster")) // 0, of no cluster, if it is no number
@@ -128,7 +131,8 @@ func (w batchPages) batchPage(rw http.ResponseWriter, r *http.Request, v *Visito
 		w.Fail(rw, r, v, err)
 		return
 	}
-	p.Listed = len(p.Documents) <= batchShownDocuments || q.Get("documents") != ""
+	p.Asked = q.Get("documents") != ""
+	p.Listed = p.Asked || len(p.Documents) <= batchShownDocuments
 	w.Show(rw, r, v, http.StatusOK, "batch", "title.batch", p)
 }
 

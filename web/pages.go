@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,29 +53,62 @@ func (w *Web) pagesRoutes() {
 	w.AddPage("GET /checks/{id}/pages/{n}", Everyone, w.originalPage)
 }
 
-// original returns the hash of what a task was handed in as, or concordat.ErrNotFound if it has no
-// pages: it was a text, or of another format, or is not kept.
-func (w *Web) original(ctx context.Context, t store.Task) (string, error) {
+// originals returns the files that a task was submitted as, in order. File is empty if the file has no pages: it was a text, or of
+// another format, or is not kept. If none has pages, originals fails with concordat.ErrNotFound.
+func (w *Web) originals(ctx context.Context, t store.Task) ([]site.Part, error) {
 	var j site.Job
-	if w.o.Originals == nil || len(t.Request) == 0 || json.Unmarshal(t.Request, &j) != nil || j.File == "" ||
-		!w.o.Originals.Paged(ctx, j.File) {
-		return "", fmt.Errorf("original of %s: %w", t.ID, concordat.ErrNotFound)
+	if w.o.Originals != nil && len(t.Request) > 0 && json.Unmarshal(t.Request, &j) == nil {
+		parts := j.Parts
+		if len(parts) == 0 {
+			parts = []site.Part{{Name: j.Name, File: j.File}}
+		}
+		for i, p := range parts {
+			if p.File != "" && !w.o.Originals.Paged(ctx, p.File) {
+				parts[i].File = ""
+			}
+		}
+		if slices.ContainsFunc(parts, func(p site.Part) bool { return p.File != "" }) {
+			return parts, nil
+		}
 	}
-	return j.File, nil
+	return nil, fmt.Errorf("original of %s: %w", t.ID, concordat.ErrNotFound)
 }
 
-// originalLink is where the passage of a number is shown on the original page; empty: nowhere.
-func (p *checkPage) originalLink(passage string) string {
-	if !p.HasOriginal {
+// originalOf returns the file of a submission in which a passage begins, and the stretch of the report's text that is the file's.
+// ok is false if the file has no pages, or cannot be told: the members of an archive are no files of their own.
+func originalOf(parts []site.Part, rep *report.Report, passage concordat.Span) (file string, own concordat.Span, ok bool) {
+	if len(parts) == 1 {
+		return parts[0].File, concordat.Span{End: len(rep.Submission.Text)}, parts[0].File != ""
+	}
+	if len(parts) != len(rep.Sections) {
+		return "", own, false
+	}
+	for i, s := range rep.Sections { // each file is one, below its name
+		if s.Name != parts[i].Name {
+			return "", own, false
+		}
+		if s.Span.Start <= passage.Start && passage.Start < s.Span.End {
+			own = concordat.Span{Start: s.Span.Start + len(s.Name) + len("\n\n"), End: s.Span.End}
+			return parts[i].File, own, parts[i].File != ""
+		}
+	}
+	return "", own, false
+}
+
+// originalLink is where the passage of an index is shown on the page of its original; empty: nowhere.
+func (p *checkPage) originalLink(i int) string {
+	if _, _, ok := originalOf(p.originals, p.Report, p.Report.Evidence[i].Span); !ok {
 		return ""
 	}
-	return "/checks/" + url.PathEscape(string(p.ID)) + "/pages?passage=" + passage
+	return "/checks/" + url.PathEscape(string(p.ID)) + "/pages?passage=" + p.Report.Number(i)
 }
 
 // ShownPassage is a request for a page with a passage marked.
 type shownPassage struct {
 	task    store.Task
 	File    string
+	own     concordat.Span // of the report's text: the file's
+	several bool           // files in the submission
 	rep     *report.Report
 	passage int // its index, from 1; 0: none
 }
@@ -93,15 +127,23 @@ func (w *Web) ShownPassage(ctx context.Context, v *Visitor, id concordat.TaskID,
 	if s.task, err = w.Visible(ctx, v, id); err != nil {
 		return s, err
 	}
-	if s.File, err = w.original(ctx, s.task); err != nil {
+	parts, err := w.originals(ctx, s.task)
+	if err != nil {
 		return s, err
 	}
-	if k != "" {
+	s.several = len(parts) > 1
+	if k == "" {
+		s.File = parts[slices.IndexFunc(parts, func(p site.Part) bool { return p.File != "" })].File
+	} else {
 		if s.rep, err = w.CurrentReport(ctx, v, s.task, in); err != nil {
 			return s, err
 		}
 		if s.passage = s.rep.Numbered(k) + 1; s.passage < 1 {
 			return s, fmt.Errorf("passage %q: %w", k, concordat.ErrNotFound)
+		}
+		var ok bool
+		if s.File, s.own, ok = originalOf(parts, s.rep, s.rep.Evidence[s.passage-1].Span); !ok {
+			return s, fmt.Errorf("original of passage %q: %w", k, concordat.ErrNotFound)
 		}
 	}
 	w.Audit(ctx, v.Name, "original_read", map[string]any{"task": s.task.ID})
@@ -118,7 +160,12 @@ func (w *Web) Find(ctx context.Context, s shownPassage, n int) (Found, error) {
 	if s.passage == 0 {
 		return Found{}, nil
 	}
-	return w.o.Originals.Find(ctx, s.File, s.rep.Submission.Text, s.rep.Evidence[s.passage-1].Span, n)
+	e := s.rep.Evidence[s.passage-1].Span
+	e = concordat.Span{Start: max(e.Start, s.own.Start) - s.own.Start, End: min(e.End, s.own.End) - s.own.Start}
+	if e.End <= e.Start { // it is the name of the file
+		return Found{}, nil
+	}
+	return w.o.Originals.Find(ctx, s.File, s.own.In(s.rep.Submission.Text), e, n)
 }
 
 // findPage leads to the page on which a passage begins.
@@ -144,6 +191,7 @@ type originalView struct {
 	*OriginalPage
 	Task    concordat.TaskID
 	Name    string // of the submission
+	Picture string // its address
 	Passage string // its number; empty: none
 	Text    string // of the passage
 	Found   Found
@@ -189,6 +237,10 @@ func (w *Web) originalPage(rw http.ResponseWriter, r *http.Request, v *Visitor) 
 		}
 		w.Fail(rw, r, v, err)
 		return
+	}
+	view.Picture = fmt.Sprintf("/checks/%s/pages/%d.png", s.task.ID, n)
+	if s.several { // the passage says of which file
+		view.Picture += view.Query()
 	}
 	view.Back = "/checks/" + string(s.task.ID)
 	if s.passage > 0 {

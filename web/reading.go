@@ -17,6 +17,7 @@ import (
 	"concordat/report"
 	"concordat/report/html"
 	"concordat/report/pdf"
+	"concordat/site"
 	"concordat/store"
 	"concordat/web/message"
 	"concordat/web/static"
@@ -71,13 +72,23 @@ type checkPage struct {
 	Number         string // of the passage that the page is about; empty: it is about all
 	Earlier, Later string // numbers of its neighbours; empty: none
 	Passage        template.HTML
-	Of             int // passages in all
-	TextPage       int // on which it stands, from 1
-	// HasOriginal: passages can be shown on the pages of what was handed in.
-	HasOriginal bool
+	Of             int         // passages in all
+	TextPage       int         // on which it stands, from 1
+	originals      []site.Part // that the submission is; nil: none has pages
 	Comparison
 
 	Now progress // of a check that has not ended
+}
+
+// Silent names the sites that did not answer whole, by which a check is partly done, each once.
+func (p *checkPage) Silent() string {
+	var names []string
+	for _, c := range p.Report.Consulted {
+		if name := p.Report.SiteName(c.Site); (c.Answered < c.Asked || c.Err != "") && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // Address is where the page is.
@@ -126,8 +137,7 @@ func (w reportPages) readTask(r *http.Request, v *Visitor, t store.Task, part bo
 		return p, nil, err
 	}
 	p.Report, p.Pages, p.Of = got.Report, got.view.Pages(), got.Report.LastNumber
-	_, missing := w.original(r.Context(), t)
-	p.HasOriginal = missing == nil
+	p.originals, _ = w.originals(r.Context(), t) // none: there is no link
 	w.NoteRead(r.Context(), v, t.ID, part)
 	return p, got, nil
 }
@@ -216,7 +226,7 @@ func (w reportPages) links(in message.Language, p *checkPage) html.Links {
 		e := p.Report.Evidence[i]
 		return w.piece(in, "passage-tools", passageTools{Task: p.ID, Number: p.Report.Number(i), Evidence: e,
 			Notes: p.notesOf(e.Span, p.Report.Number(i)), MayReview: p.MayReview,
-			MayAsk: p.MayReview && w.o.Partner != nil, Asked: asked(p.Report, e.Span, w.o.Now()), Original: p.originalLink(p.Report.Number(i)),
+			MayAsk: p.MayReview && w.o.Partner != nil, Asked: asked(p.Report, e.Span, w.o.Now()), Original: p.originalLink(i),
 			Counted: slices.ContainsFunc(p.Report.Rules.CountWording, func(c report.CountedWording) bool { return c.Span.Overlaps(e.Span) })})
 	}
 	return l

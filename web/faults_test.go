@@ -1,0 +1,168 @@
+package web_test
+
+import (
+	"bytes"
+	"fmt"
+	"image/png"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"concordat"
+	"concordat/store"
+)
+
+// TestPartlyDoneSaysWhy: a report names who did not answer whole beside its state, and nobody who did.
+func TestPartlyDoneSaysWhy(t *testing.T) {
+	d := newTestSite(t, true)
+	olga := d.signedIn(t, "olga", store.RoleOfficer)
+	f := thesis(t, 2_000, 2, 2)
+	d.finished(t, "whole", "olga", f)
+	f.Consulted = append(f.Consulted, concordat.Consulted{Site: "SOUTH", Library: "calls", Asked: 7, Err: "down"},
+		concordat.Consulted{Site: "SOUTH", Library: "grants", Asked: 7, Answered: 6}, concordat.Consulted{Site: "NORTH", Library: "calls"})
+	d.finished(t, "part", "olga", f)
+	olga.wants(olga.get("/checks/part", http.StatusOK), `<a href="#coverage">No complete answer from SOUTH</a>`)
+	if page := olga.get("/checks/whole", http.StatusOK); strings.Contains(page, "No complete answer") {
+		t.Error("a whole report says that somebody did not answer")
+	}
+}
+
+// TestSubmitterIsSentNowhereElse: what a site without documents says to a submitter leads to nothing that only officers may do.
+func TestSubmitterIsSentNowhereElse(t *testing.T) {
+	d := newTestSite(t, true)
+	if err := d.site.DeleteLibrary(t.Context(), "theses", nil); err != nil {
+		t.Fatal(err)
+	}
+	sue, olga := d.signedIn(t, "sue", store.RoleSubmitter), d.signedIn(t, "olga", store.RoleOfficer)
+	sue.wants(sue.get("/checks/new", http.StatusOK), "Ask an administrator or an officer to add documents.")
+	olga.wants(olga.get("/checks", http.StatusOK), `<a href="/libraries">`)
+	for _, path := range []string{"/checks", "/checks/new"} {
+		_, content, _ := strings.Cut(sue.get(path, http.StatusOK), "<main")
+		if strings.Contains(content, "/libraries") || strings.Contains(content, "Create a library") {
+			t.Errorf("%s sends a submitter to the libraries:\n%s", path, content)
+		}
+	}
+}
+
+// TestHealthCountsAsTasksDo: checks that failed because of their files are counted on the page of health too, apart from those
+// that failed because of the site.
+func TestHealthCountsAsTasksDo(t *testing.T) {
+	d := newTestSite(t, false)
+	ada := d.signedIn(t, "ada", store.RoleAdministrator)
+	ada.upload(http.StatusOK, nil, "one.bad", "x", "two.bad", "x", "essay.txt", folios)
+	d.await(t)
+	ada.wants(ada.get("/admin", http.StatusOK), "by the site: 0, by the file: 2",
+		`<strong>2</strong> <a href="/admin/tasks?state=failed">Failed</a>`)
+	if page := ada.get("/admin/tasks?state=failed", http.StatusOK); strings.Count(page, ".bad") < 2 || strings.Contains(page, "essay.txt") {
+		t.Errorf("the failed tasks are\n%s", page)
+	}
+}
+
+// TestPictureIsDarkInTheDark: the picture of a cluster, which is drawn in dark ink, is dark where the page is.
+func TestPictureIsDarkInTheDark(t *testing.T) {
+	d := newTestSite(t, false)
+	ctx, complaints := browser(t, d.URL, 1360)
+	path := d.signedIn(t, "olga", store.RoleOfficer).handBatch(http.StatusOK, nil, "a.txt", ledger, "b.txt", ledger+keeper, "c.txt", folios)
+	d.awaitBatch(t, path)
+	for _, dark := range []bool{false, true} {
+		var shown []byte
+		if err := chromedp.Run(ctx, signIn(t, d, fmt.Sprint("otto-", dark), store.RoleOfficer), look{dark: dark}.theme(),
+			chromedp.Navigate(d.URL+path),
+			chromedp.Evaluate(`for (const fold of document.querySelectorAll("details")) fold.open = true`, nil),
+			chromedp.Screenshot(".picture", &shown, chromedp.ByQuery)); err != nil {
+			t.Fatal(err)
+		}
+		picture, err := png.Decode(bytes.NewReader(shown))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, black := 0, 0
+		for y := picture.Bounds().Min.Y; y < picture.Bounds().Max.Y; y++ {
+			for x := picture.Bounds().Min.X; x < picture.Bounds().Max.X; x++ {
+				all++
+				if r, g, b, _ := picture.At(x, y).RGBA(); r+g+b < 3*0x8000 {
+					black++
+				}
+			}
+		}
+		if share := float64(black) / float64(all); (share > 0.5) != dark {
+			t.Errorf("dark %v: %.0f %% of the picture is dark", dark, 100*share)
+		}
+	}
+	for _, c := range complaints() {
+		t.Error(c)
+	}
+}
+
+// TestPicturesComeWhenAskedFor: the page of a batch draws its histogram and its map without D3, which comes for the graph, and once.
+func TestPicturesComeWhenAskedFor(t *testing.T) {
+	d := newTestSite(t, false)
+	ctx, complaints := browser(t, d.URL, 1360)
+	path := d.signedIn(t, "olga", store.RoleOfficer).handBatch(http.StatusOK, nil, "a.txt", ledger, "b.txt", ledger+keeper, "c.txt", folios)
+	d.awaitBatch(t, path)
+	const (
+		loaded = `performance.getEntriesByType("resource").filter((file) => /[/]d3[.]/.test(file.name)).length`
+		inked  = `(() => {
+	const map = document.querySelector(".charts canvas"), copy = new OffscreenCanvas(map.width, map.height).getContext("2d");
+	copy.drawImage(map, 0, 0);
+	const got = copy.getImageData(0, 0, map.width, map.height).data;
+	const colours = new Set();
+	for (let i = 0; i < got.length; i += 4) colours.add(got.slice(i, i + 3).join());
+	return colours.size;
+})()`
+		idle = "[data-charts]:not([aria-busy])"
+	)
+	var before, bars, colours, nodes, after, zoomed int
+	if err := chromedp.Run(ctx, signIn(t, d, "otto", store.RoleOfficer), chromedp.Navigate(d.URL+path),
+		chromedp.WaitReady(idle, chromedp.ByQuery),
+		chromedp.Evaluate(loaded, &before),
+		chromedp.Evaluate(`document.querySelectorAll(".histogram rect").length`, &bars),
+		chromedp.Evaluate(inked, &colours),
+		chromedp.Click(`[data-tab="graph"]`, chromedp.ByQuery),
+		chromedp.WaitVisible(".graph .node", chromedp.ByQuery),
+		chromedp.WaitReady(idle, chromedp.ByQuery),
+		chromedp.Evaluate(`document.querySelectorAll(".graph .node").length`, &nodes),
+		chromedp.Click(`[data-tab="heat"]`, chromedp.ByQuery),
+		chromedp.Evaluate(`document.querySelector(".charts canvas").dispatchEvent(new PointerEvent("pointerenter"))`, nil),
+		chromedp.Poll(`document.querySelector(".charts canvas").__zoom !== undefined`, nil), // a property that D3 gives what it zooms
+		chromedp.Evaluate(loaded, &after),
+		chromedp.Evaluate(inked, &zoomed)); err != nil {
+		t.Fatal(err)
+	}
+	if before != 0 || bars != 20 || colours < 2 || nodes != 2 || after != 1 || zoomed < 2 {
+		t.Errorf("D3 was loaded %d times at first, then %d times; %d bars, %d colours, %d nodes, %d colours again", before, after, bars,
+			colours, nodes, zoomed)
+	}
+	for _, c := range complaints() {
+		t.Error(c)
+	}
+}
+
+// TestOriginalOfSeveralFiles: a passage of a submission of several files leads to the page of the file in which it stands; one of a
+// file without pages leads to none.
+func TestOriginalOfSeveralFiles(t *testing.T) {
+	d := newTestSite(t, false)
+	olga := d.signedIn(t, "olga", store.RoleOfficer)
+	const own = "%PDF-1.7 a thesis of its own, about the hives of the valley.\fIt has two pages, of which nobody else has a word."
+	for title, files := range map[string][]string{
+		"annex":  {"thesis.pdf", own, "annex.pdf", paged},
+		"thesis": {"thesis.pdf", paged, "annex.pdf", own},
+		"text":   {"thesis.pdf", own, "annex.txt", folios},
+	} {
+		olga.upload(http.StatusOK, url.Values{"together": {"yes"}, "title": {title}}, files...)
+		check := "/checks/" + string(d.await(t)[title])
+		link := check + "/pages?passage=1"
+		if found := strings.Contains(olga.get(check+"/passages/1", http.StatusOK), link); found != (title != "text") {
+			t.Errorf("%s: a link to the page of the passage: %v", title, found)
+		}
+		if title == "text" {
+			olga.get(link, http.StatusNotFound)
+			continue
+		}
+		olga.wants(olga.get(link, http.StatusOK), "Page 2 of 3", `<rect id="mark"`, `href="`+check+`/pages/2.png?passage=1"`)
+		olga.get(check+"/pages/3.png?passage=1", http.StatusOK)
+	}
+}
