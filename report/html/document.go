@@ -25,7 +25,7 @@ func (d *doc) document() {
 		d.attr("lang", d.lang)
 	}
 	d.raw(">")
-	m := marker{doc: d, cuts: d.cuts(), places: d.places(), leads: d.leadMarks()}
+	m := marker{doc: d, cuts: d.cuts(), places: d.places(), leads: d.leadMarks}
 	for _, s := range paragraphs(d.full) {
 		m.paragraph(s)
 	}
@@ -71,7 +71,7 @@ func (d *doc) cuts() []int {
 	for _, f := range d.r.Flags {
 		add(d.flagSpan(f))
 	}
-	for _, l := range d.leadMarks() {
+	for _, l := range d.leadMarks {
 		add(l.Span)
 	}
 	slices.Sort(out)

@@ -61,6 +61,8 @@ type doc struct {
 	slot  map[concordat.Ref]int // colour of each source, from 1; see colours
 
 	textured bool // patterns stand elsewhere on the page
+
+	leadMarks []leadMark // in text order, disjoint
 }
 
 // maxPairs bounds the bytes of wording in comparisons: enough for every source of a thesis with
@@ -77,6 +79,7 @@ func newDoc(w io.Writer, r *report.Report) *doc {
 	d := &doc{page: newPage(w), r: r, full: t, count: report.NewCounter(t), lang: language(t), in: r.Language,
 		left: maxPairs, rank: rank, slot: slot}
 	d.links.number = r.Number
+	d.leadMarks = leadMarks(r)
 	return d
 }
 

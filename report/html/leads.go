@@ -192,9 +192,9 @@ type leadMark struct {
 }
 
 // leadMarks returns the sentences of leads in the text, in order and disjoint.
-func (d *doc) leadMarks() []leadMark {
+func leadMarks(r *report.Report) []leadMark {
 	var pairs []report.LeadPair
-	for _, l := range d.r.Leads {
+	for _, l := range r.Leads {
 		if l.State == report.LeadSetAside {
 			continue
 		}
@@ -203,7 +203,7 @@ func (d *doc) leadMarks() []leadMark {
 	var out []leadMark
 	for _, s := range numberedSpans(pairs, func(p report.LeadPair) concordat.Span { return p.Span }) {
 		m := leadMark{Span: s.Span}
-		for _, l := range d.r.Leads {
+		for _, l := range r.Leads {
 			if l.State != report.LeadSetAside && s.Start <= l.Span.Start && l.Span.Start < s.End {
 				m.begins = append(m.begins, l.Number)
 			}

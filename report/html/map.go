@@ -114,7 +114,7 @@ func (d *doc) mapStrip() {
 		}
 		d.raw("</a>")
 	}
-	for _, l := range d.leadMarks() {
+	for _, l := range d.leadMarks {
 		d.block(l.Span, "lead", "")
 	}
 	d.raw(`</svg><p class="axis" aria-hidden="true"><span>`)

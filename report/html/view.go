@@ -98,7 +98,7 @@ func NewView(r *report.Report) *View {
 	for _, p := range paragraphs(v.base.full) {
 		v.all = append(v.all, pieces(v.base.full, p)...)
 	}
-	v.cutting, v.flagged, v.leads = v.base.cuts(), v.base.places(), v.base.leadMarks()
+	v.cutting, v.flagged, v.leads = v.base.cuts(), v.base.places(), v.base.leadMarks
 	v.paginate()
 	return v
 }
@@ -297,7 +297,7 @@ func (d *doc) smallMap() {
 			add(covered[0].Span, class(covered[0].Kind, ""), d.colour(i))
 		}
 	}
-	for _, l := range d.leadMarks() {
+	for _, l := range d.leadMarks {
 		add(l.Span, "lead", "")
 	}
 	for _, c := range drawn {
