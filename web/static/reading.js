@@ -59,6 +59,7 @@
 			s.className = "sheet";
 			s.id = "sheet-" + n;
 			s.dataset.page = n;
+			s.dataset.later = "";
 			s.dataset.empty = "";
 			s.style.minHeight = height + "px";
 			of.set(n, s);
