@@ -158,6 +158,7 @@ type Queue struct {
 	workers  int       // that run
 	holding  error     // why no task is begun; nil: nothing holds
 	released time.Time // when memory was given back to the system last
+	rested   uint64    // bytes that heapHeld returned then, or fewer since
 }
 
 const (

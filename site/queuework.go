@@ -155,8 +155,8 @@ func (q *Queue) run(ctx context.Context, t store.Task, lane store.Lane) {
 	}
 }
 
-// idleMemory is how much freed memory the process may hold after a task before it gives it back to the system at once. Go's
-// own scavenger takes minutes for what one large text has used.
+// idleMemory is by how much the memory that the process holds may grow over tasks before it gives back to the system what is not
+// in use. Go's own scavenger takes minutes for what one large text has used.
 const idleMemory = 256 << 20
 
 // releaseEvery is the least time between two such calls; each collects everything.
@@ -165,22 +165,30 @@ const releaseEvery = 5 * time.Second
 // releaseMemory gives memory back to the system after a task that used much: a check of 200 MB of text needs eight times as
 // much for seconds, and the rest of the day nothing of it.
 func (q *Queue) releaseMemory() {
-	m := []metrics.Sample{{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/objects:bytes"},
-		{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(m)
-	free, objects, live := m[0].Value.Uint64(), m[1].Value.Uint64(), m[2].Value.Uint64()
-	if free+objects-min(objects, live) <= idleMemory {
-		return
-	}
+	held := heapHeld()
 	q.mu.Lock()
-	due := time.Since(q.released) >= releaseEvery
+	q.rested = min(q.rested, held)
+	due := held > q.rested+idleMemory && time.Since(q.released) >= releaseEvery
 	if due {
 		q.released = time.Now()
 	}
 	q.mu.Unlock()
-	if due {
-		debug.FreeOSMemory()
+	if !due {
+		return
 	}
+	debug.FreeOSMemory()
+	held = heapHeld()
+	q.mu.Lock()
+	q.rested = held
+	q.mu.Unlock()
+}
+
+// heapHeld returns the bytes of the heap in objects, dead ones that the collector has not seen included, and in free room that the
+// system does not have back.
+func heapHeld() uint64 {
+	m := []metrics.Sample{{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(m)
+	return m[0].Value.Uint64() + m[1].Value.Uint64()
 }
 
 // discard removes what a job with NoStore does not keep.

@@ -1,0 +1,34 @@
+package site_test
+
+import (
+	"context"
+	"runtime/metrics"
+	"testing"
+
+	"concordat"
+	"concordat/site"
+)
+
+// TestMemoryIsGivenBack: the memory that one large file took is the system's again when its task has ended; the process does not
+// keep it for the next one.
+func TestMemoryIsGivenBack(t *testing.T) {
+	const much = 400 << 20
+	p, q := queued(t, func(context.Context, site.Job) ([]site.Item, error) {
+		read := make([]byte, much)
+		for i := 0; i < len(read); i += 4096 {
+			read[i] = byte(i)
+		}
+		return []site.Item{{Submission: site.Submission{ID: "large.txt", Text: folios}}}, nil
+	})
+	large := submit(t, q, site.Job{Name: "large.txt", File: "large"})
+	stop := start(t, q)
+	if state, cause := await(t, p, q, large); state != concordat.TaskDone {
+		t.Fatalf("the check is %s: %s", state, cause)
+	}
+	stop() // waits for the worker, which gives the memory back last
+	m := []metrics.Sample{{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(m)
+	if held := m[0].Value.Uint64() + m[1].Value.Uint64(); held > much/2 {
+		t.Errorf("the process holds %d MiB after a task that took %d", held>>20, much>>20)
+	}
+}
