@@ -166,3 +166,14 @@ func TestOriginalOfSeveralFiles(t *testing.T) {
 		olga.get(check+"/pages/3.png?passage=1", http.StatusOK)
 	}
 }
+
+// TestLibraryNames: the permanent name of a library is one that an address and a command take as it is; what people call it is its title.
+func TestLibraryNames(t *testing.T) {
+	d := newTestSite(t, true)
+	ada := d.signedIn(t, "ada", store.RoleAdministrator)
+	for _, name := range []string{"My Théses 2024!", "a/b", "..", "a b", ""} {
+		page := ada.post("/libraries", http.StatusBadRequest, url.Values{"name": {name}, "title": {"My Théses 2024!"}})
+		ada.wants(page, "letters and digits, hyphens, dots and underscores", `value="My Théses 2024!"`)
+	}
+	ada.wants(ada.post("/libraries", http.StatusOK, url.Values{"name": {"theses-2024"}, "title": {"My Théses 2024!"}}), "<h1>My Théses 2024!")
+}
