@@ -68,11 +68,3 @@ func (d Date) Before(e Date) bool {
 	begin, _, known := e.bounds()
 	return ok && known && !end.After(begin)
 }
-
-// DateOf returns the day of an instant, or the unknown Date for the zero time.
-func DateOf(t time.Time) Date {
-	if t.IsZero() || t.Year() < 1 || t.Year() > 9999 {
-		return ""
-	}
-	return Date(t.Format(time.DateOnly))
-}

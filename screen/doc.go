@@ -1,6 +1,6 @@
 // Package screen finds near-duplicates in whole libraries: which documents of a collection are copies, versions or
 // parts of one another. Evidence and reports are not here, and its commands are in cmd/concordat/screening. Open
-// screen.go first.
+// design.go first.
 //
 // It has the four families of methods of the literature, on plain numbers and texts:
 //   - prints of documents, compared by Hamming distance: [Design], [NewPlan], [Tables] and
@@ -12,8 +12,8 @@
 //     [Compare].
 //
 // [Clusters] joins pairs to groups, [Communities] leaves groups apart that few pairs join, [Lineage] says what may come
-// from what, [Removable] what another
-// stands for; [Sweep] and [Distribution] show how well prints do. doc/screening.md says which method is for which job.
+// from what, [Removable] what another stands for; [Sweep] and [Distribution] show how well prints do. doc/screening.md
+// says which method is for which job.
 //
 // The package is pure: it reads and writes only what it is handed, starts no goroutines, and gives
 // the same answers on every machine. What a caller may share between goroutines is said at each

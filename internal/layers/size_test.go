@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -48,11 +49,23 @@ func TestSize(t *testing.T) {
 		}
 	}
 	for dir := range top {
-		if _, err := os.Stat(filepath.Join("../..", dir, "doc.go")); err != nil {
+		said, err := os.ReadFile(filepath.Join("../..", dir, "doc.go"))
+		if err != nil {
 			t.Errorf("folder %s does not say what is in it: %v", dir, err)
+		}
+		for _, name := range goFile.FindAllString(string(said), -1) {
+			if inFolder, err := filepath.Glob(filepath.Join("../..", dir, "*", name)); err == nil && len(inFolder) > 0 {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join("../..", dir, name)); err != nil {
+				t.Errorf("%s/doc.go names a file that is not there: %v", dir, err)
+			}
 		}
 	}
 }
+
+// goFile is the name of a file of Go.
+var goFile = regexp.MustCompile(`\b[a-z_]+\.go\b`)
 
 // receiver returns the name of the type of a method.
 func receiver(x ast.Expr) string {
