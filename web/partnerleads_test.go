@@ -1,0 +1,55 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"concordat"
+	"concordat/report"
+	"concordat/store"
+)
+
+// TestAskPartnerForLead: a partner's document that may say the same stands on the page, without text; an officer asks for its places,
+// waits, and is told what the comparison found. Others cannot ask.
+func TestAskPartnerForLead(t *testing.T) {
+	d := newTestSite(t, true)
+	d.partner.state.Store(concordat.DisclosurePending)
+	olga := d.signedIn(t, "olga", store.RoleOfficer)
+	f := atPartner()
+	f.Leads = []report.Lead{}
+	f.PartnerLeads = []report.PartnerLead{{Number: "P1", Title: "Of mirrors", Job: strings.Repeat("02", 16),
+		Source: concordat.Ref{Site: "SOUTH", Library: "theses", Document: concordat.DocumentID(strings.Repeat("09", 16))},
+		Epoch:  concordat.Epoch{Federation: "f", Number: 1}, Near: 1, Spans: []concordat.Span{f.Passages[1].Span},
+		Places: []concordat.Span{{Start: 3, End: 80}}}}
+	d.finished(t, "one", "sue", f)
+	page := olga.get("/checks/one", http.StatusOK)
+	for _, want := range []string{`id="P1"`, "Of mirrors", "Its text was not asked for.", `name="lead" value="P1"`} {
+		if !strings.Contains(page, want) {
+			t.Fatalf("the page lacks %s:\n%s", want, page)
+		}
+	}
+	ask := func(want int, lead, reason string) string {
+		t.Helper()
+		return olga.post("/checks/one/ask", want, url.Values{"action": {"ask"}, "lead": {lead}, "level": {"passage"}, "reason": {reason},
+			"contact": {"dean@north"}})
+	}
+	ask(http.StatusBadRequest, "P2", "a case")
+	ask(http.StatusBadRequest, "P1", "")
+	if d.partner.asks.Load() != 0 {
+		t.Fatal("the partner was asked")
+	}
+	if page = ask(http.StatusOK, "P1", "a case"); !strings.Contains(page, "the partner has not decided") {
+		t.Errorf("not waiting:\n%s", page)
+	}
+	d.partner.state.Store(concordat.DisclosureGranted)
+	page = olga.post("/checks/one/ask", http.StatusOK, url.Values{"action": {"refresh"}, "lead": {"P1"}})
+	if !strings.Contains(page, "they are no lead") || strings.Contains(page, "theirs theirs") {
+		t.Errorf("compared:\n%s", page)
+	}
+	axel := d.signedIn(t, "axel", store.RoleAuditor)
+	if page := axel.get("/checks/one", http.StatusOK); strings.Contains(page, `name="lead"`) {
+		t.Error("an auditor can ask")
+	}
+}
