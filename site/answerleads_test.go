@@ -22,11 +22,15 @@ const (
 	wordy = "The harbour was closed for three weeks because ice had blocked the channel. " +
 		"Fishermen could not leave, and the price of fish doubled in the markets of the town. " +
 		"The council asked the capital for an icebreaker, but none was free before spring. " +
-		"Families who lived from the sea were given flour and coal by the church."
+		"Families who lived from the sea were given flour and coal by the church. " +
+		"The keeper of the lighthouse noted every morning how thick the ice was and sent the figure by telegraph. " +
+		"When the thaw came at last, the first steamer was greeted with bells and brass bands."
 	inOtherWords = "Since the fairway was frozen over, no ship could enter the port for twenty-one days. " +
 		"As boats were unable to put out, people at the market stalls had to pay twice as much for fish. " +
 		"The town's councillors requested an icebreaker from the capital, yet not one was available until the spring. " +
-		"The church handed out flour and coal to the families that depended on the sea."
+		"The church handed out flour and coal to the families that depended on the sea. " +
+		"At every dawn the lighthouse keeper measured the thickness of the ice and telegraphed the number. " +
+		"As the thaw finally set in, bells and a brass band welcomed the first steamer."
 	elsewhere = "Voters under thirty were less likely to take part in the election than their parents. " +
 		"The painter destroyed his early works because he was ashamed of them. " +
 		"Clay soils hold water for longer, so that roots rot in wet winters. " +
@@ -260,18 +264,23 @@ func TestLeadVariants(t *testing.T) {
 	rule := leadsRule()
 	rule.Limits = store.Limits{LeadCells: -1, LeadSentences: -1, LeadDocuments: -1}
 	o.share(t, "theses", "north", rule)
-	told, last := 0, 0
 	words := strings.Fields(`alpha beta gamma delta sigma omega castle garden window teacher planet engine copper silver winter summer
 		doctor farmer bridge letter market forest river island`)
-	for i, w := range words {
-		tell, err := o.AnswerLeads(t.Context(), "north", cellsOf(t, o, strings.ReplaceAll(inOtherWords, ". ", " of the "+w+". "), byte(20+i)))
+	const variants, places = 100, 6 + 5 // sentences, and two together
+	told, last := map[[concordat.Bands]uint32]bool{}, 0
+	for i := range variants {
+		w := words[i%len(words)] + " " + words[(7*i+i/len(words))%len(words)]
+		a := cellsOf(t, o, strings.ReplaceAll(inOtherWords+" ", ". ", " of the "+w+". "), byte(20+i))
+		answer, err := o.AnswerLeads(t.Context(), "north", a)
 		must(t, err)
-		if told += len(tell.Hits); len(tell.Hits) > 0 {
-			last = i
+		for _, h := range answer.Hits {
+			if asked := a.Cells[h.Cells].Cells; !told[asked] {
+				told[asked], last = true, i
+			}
 		}
 	}
-	const places = 4 + 3 // sentences, and two together
-	if told == 0 || told > 12*places || last == len(words)-1 {
-		t.Errorf("%d sentences were told of %d variants, the last with the %dth; want at most %d, and an end", told, len(words), last, 12*places)
+	if len(told) == 0 || len(told) > 12*places || last == variants-1 {
+		t.Errorf("%d questions of %d variants were answered, the last of the %dth; want at most %d, and an end", len(told), variants, last,
+			12*places)
 	}
 }

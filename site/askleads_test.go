@@ -44,13 +44,13 @@ func TestLeadsOfPartners(t *testing.T) {
 	if len(f.PartnerLeads) != 1 || f.PartnerLeads[0].Title != "Of ice" || f.PartnerLeads[0].Number != "P1" || len(f.Leads) != 0 {
 		t.Fatalf("possible: %+v, leads %+v", f.PartnerLeads, f.Leads)
 	}
-	if c := lineOf(t, f); c.Leads != concordat.LeadsAsked || c.Exposed.Cells != 4 || c.Shown.Leads != 1 {
+	if c := lineOf(t, f); c.Leads != concordat.LeadsAsked || c.Exposed.Cells != 6 || c.Shown.Leads != 1 {
 		t.Errorf("the partner's line: %+v", c)
 	}
 	rep := report.Build(f, report.Rules{})
 	var text strings.Builder
 	must(t, report.WriteText(&text, rep))
-	if s := text.String(); !strings.Contains(s, "[P1]") || !strings.Contains(s, "4 sentences as codes of meaning") ||
+	if s := text.String(); !strings.Contains(s, "[P1]") || !strings.Contains(s, "6 sentences as codes of meaning") ||
 		strings.Contains(s, "price of fish doubled") {
 		t.Errorf("in text:\n%s", s)
 	}

@@ -28,10 +28,10 @@ const (
 	// aroundLead is how many sentences on either side of what was told belong to its place.
 	aroundLead = 2
 	// A document is named for places that lie within leadGap sentences, of at least leastPlaces different sentences on both sides, asked
-	// in one stretch, with margins of leastLead in all (doc/evaluation/meaning.md).
+	// in one stretch, with margins of leastLead in all (doc/evaluation/meaning.md, Between sites).
 	leadGap     = 4
 	leastPlaces = 2
-	leastLead   = 0.3
+	leastLead   = 0.45
 )
 
 // leadMargins are the margins from which a sentence is far, near and very near.

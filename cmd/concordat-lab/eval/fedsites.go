@@ -65,9 +65,13 @@ type FedSite struct {
 var _ federation.Roster = (*FedSite)(nil)
 
 // NewFedSites makes n sites below dir, with a key of fingerprints and word sets.
-func NewFedSites(ctx context.Context, dir string, n int, key []byte) (_ *FedSites, err error) {
-	f := &FedSites{sketch: key}
-	if f.profiler, err = profile.New(profile.Options{Key: key}); err != nil {
+func NewFedSites(ctx context.Context, dir string, n int, key []byte) (*FedSites, error) {
+	return newFedSites(ctx, dir, n, profile.Options{Key: key})
+}
+
+func newFedSites(ctx context.Context, dir string, n int, o profile.Options) (_ *FedSites, err error) {
+	f := &FedSites{sketch: o.Key}
+	if f.profiler, err = profile.New(o); err != nil {
 		return nil, err
 	}
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -134,7 +138,7 @@ func (f *FedSites) newSite(ctx context.Context, dir string) (_ *FedSite, err err
 			return nil, err
 		}
 	}
-	s.answers = answer.New(answer.Options{ID: s.id, Index: s.index, Store: s.store})
+	s.answers = answer.New(answer.Options{ID: s.id, Index: s.index, Store: s.store, Meaning: f.profiler.Meaning()})
 	s.Site = site.New(site.Options{ID: s.id, Index: s.index, Store: s.store, Profiler: f.profiler, Sharing: s.answers})
 	s.asks = ask.New(s.Site, ask.Options{Store: s.store})
 	handle := sha256.Sum256([]byte(dir))

@@ -32,7 +32,8 @@ func otherWords(r *run) (err error) {
 	for _, part := range []struct {
 		mode string
 		f    func() error
-	}{{"reworded", r.rewordings}, {"answers", r.answersWithLeads}, {"innocent", r.innocentLeads}, {"academic", r.academicLeads}} {
+	}{{"reworded", r.rewordings}, {"answers", r.answersWithLeads}, {"innocent", r.innocentLeads}, {"academic", r.academicLeads},
+		{"partners", r.leadsBetweenSites}} {
 		if len(r.o.Modes) > 0 && !slices.Contains(r.o.Modes, part.mode) {
 			continue
 		}
@@ -87,18 +88,7 @@ func (r *run) rewordings() error {
 	if err != nil {
 		return err
 	}
-	var library []Doc
-	var asking []Doc
-	for name, text := range texts {
-		if dir, file, _ := strings.Cut(name, "/"); dir == "src" {
-			library = append(library, Doc{file, text})
-		} else {
-			asking = append(asking, Doc{file, text})
-		}
-	}
-	byID := func(a, b Doc) int { return strings.Compare(a.ID, b.ID) }
-	slices.SortFunc(library, byID)
-	slices.SortFunc(asking, byID)
+	library, asking := reworded(texts)
 	asking = asking[:r.pick(len(asking), min(10, len(asking)))]
 	b, err := r.leadsBench(library)
 	if err != nil {
@@ -188,6 +178,21 @@ func (c *marked) found(rep *report.Report) (evidence, either bool) {
 		}
 	}
 	return evidence, share()
+}
+
+// reworded returns the sources among the texts of the archive, and the documents made of them, by name.
+func reworded(texts map[string]string) (library, asking []Doc) {
+	for name, text := range texts {
+		if dir, file, _ := strings.Cut(name, "/"); dir == "src" {
+			library = append(library, Doc{file, text})
+		} else {
+			asking = append(asking, Doc{file, text})
+		}
+	}
+	byID := func(a, b Doc) int { return strings.Compare(a.ID, b.ID) }
+	slices.SortFunc(library, byID)
+	slices.SortFunc(asking, byID)
+	return library, asking
 }
 
 // markedPassages returns the texts and the passages of the archive, and by the name of a source the book or article it is from.
