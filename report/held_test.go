@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"concordat"
 	"concordat/report/language"
@@ -222,6 +223,52 @@ func TestTemplatesAreSaid(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("of %d templates a report says %q, want %q", n, got, want)
+		}
+	}
+}
+
+// TestContextEndsAtWords: what stands around a passage is of its paragraph, and where it was cut it begins and ends with a whole
+// word and an ellipsis, unless that would leave less than a half of it.
+func TestContextEndsAtWords(t *testing.T) {
+	for _, x := range []struct {
+		s           string
+		whole       bool // s reaches to the beginning or the end of its text
+		last, first string
+	}{
+		{"", false, "", ""},
+		{"one two three", true, "one two three", "one two three"},
+		{"one two three", false, "…two three", "one two…"},
+		{"one\ntwo three", false, "two three", "one"},
+		{"incomprehensible a", false, "…incomprehensible a", "incomprehensible…"},
+		{"a incomprehensible", false, "…incomprehensible", "a incomprehensible…"},
+		{"abc def", false, "…abc def", "abc def…"},
+		{"abcd ef", false, "…abcd ef", "abcd…"},
+		{"ab cdef", false, "…cdef", "ab cdef…"},
+	} {
+		if got := LastOf(x.s, x.whole); got != x.last {
+			t.Errorf("before a passage %q is shown as %q, want %q", x.s, got, x.last)
+		}
+		if got := FirstOf(x.s, x.whole); got != x.first {
+			t.Errorf("behind a passage %q is shown as %q, want %q", x.s, got, x.first)
+		}
+	}
+}
+
+// TestShortStatementSaysWhatWas: of the short texts a report says what was left out or not measured, and nothing that was not.
+func TestShortStatementSaysWhatWas(t *testing.T) {
+	for _, x := range []struct {
+		short ShortTexts
+		want  []string
+	}{
+		{ShortTexts{}, nil},
+		{ShortTexts{Capped: 1}, []string{"For 1 short text not everything alike was measured."}},
+		{ShortTexts{Common: 2}, []string{"Of the short texts, 2 found as common wording and 0 taken out by rules do not count."}},
+		{ShortTexts{Unindexed: 3}, []string{
+			"The short texts of 3 documents are not indexed and were not compared; concordat reindex notes them."}},
+	} {
+		x.short.Asked, x.short.Found = 9, 4
+		if d := cmp.Diff(x.want, (&Report{Language: English, Short: &x.short}).shortStatement()[1:], cmpopts.EquateEmpty()); d != "" {
+			t.Errorf("of %+v (-want +got):\n%s", x.short, d)
 		}
 	}
 }
