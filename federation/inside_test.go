@@ -7,6 +7,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -272,9 +274,27 @@ func TestBounded(t *testing.T) {
 			b.leave(peer)
 		}
 	}
+	enter("a", false) // others that come in great numbers do not make it new
+	b.leave("c")      // nor one that is connected unknown
 	now = now.Add(time.Minute)
 	enter("a", true)
 	if len(b.peers) > 10 {
 		t.Errorf("%d addresses are remembered", len(b.peers))
+	}
+}
+
+// TestUncheckedBody: of a message that nobody has checked yet, no more than its first bytes is held.
+func TestUncheckedBody(t *testing.T) {
+	x := newBodies(1<<20, 1<<20).begin(crypto.SiteID{}, false, func() {})
+	defer x.end()
+	refused := errors.New("refused")
+	r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(make([]byte, 3*firstRead)))
+	first, held := 0, 0
+	_, err := x.read(httptest.NewRecorder(), r, 1<<20, time.Minute, func(b []byte) error {
+		first, held = len(b), x.held
+		return refused
+	})
+	if !errors.Is(err, refused) || first != firstRead || held != firstRead {
+		t.Errorf("checked after %d bytes, with %d held, want %d: %v", first, held, firstRead, err)
 	}
 }

@@ -139,8 +139,8 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestKeysAreBounded: who comes from ever new addresses costs no more memory than the bound, and only who was idle longest
-// is forgotten.
+// TestKeysAreBounded: who comes from ever new addresses costs no more memory than the bound, only who was idle longest is
+// forgotten, and what is looked up after its window is forgotten for good.
 func TestKeysAreBounded(t *testing.T) {
 	now := time.Unix(1_780_000_000, 0)
 	l := &Limiter{Now: func() time.Time { return now }, Window: time.Hour, keys: 3}
@@ -160,6 +160,13 @@ func TestKeysAreBounded(t *testing.T) {
 		if n != want {
 			t.Errorf("%s is counted %d times, want %d", key, n, want)
 		}
+	}
+	now = now.Add(l.Window)
+	for _, key := range []string{"a", "c", "d"} {
+		l.giveBack(bound{key, 1})
+	}
+	if len(l.by) != 0 || l.order.Len() != 0 {
+		t.Errorf("after the window: %d keys, %d in order", len(l.by), l.order.Len())
 	}
 	l.keys = 0
 	for i := range maxKeys + 50 {

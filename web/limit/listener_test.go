@@ -123,6 +123,15 @@ func TestListener(t *testing.T) {
 	counts(4, 4)
 	want("where half are known", from("192.0.2.8"), 1) // the oldest of those known of the address that has most
 	counts(3, 5)
+
+	begin()
+	l = NewListener(in, 1, l.log, l.trusted)
+	for _, a := range []string{"192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"} {
+		want("four at least", from(a))
+	}
+	if n := len(from("192.0.2.5")); n != 1 {
+		t.Errorf("beyond the least of four: %d closed, want one", n)
+	}
 }
 
 // TestNetwork: callers of one household have one name.
