@@ -1,0 +1,146 @@
+package webhook_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+
+	"concordat"
+	"concordat/store"
+	"concordat/webhook"
+)
+
+// TestRequest: a receiver is told by POST, in JSON, by name.
+func TestRequest(t *testing.T) {
+	var got http.Header
+	var method string
+	r := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { method, got = r.Method, r.Header }))
+	t.Cleanup(r.Close)
+	p := newPlace(t)
+	p.hook(t, r.URL)
+	p.announce(t, 1)
+	p.sender(webhook.Options{Allow: loopback}).Step(t.Context())
+	if method != http.MethodPost || got.Get("Content-Type") != "application/json" || got.Get("User-Agent") != "Concordat" {
+		t.Errorf("%s %v", method, got)
+	}
+}
+
+// TestPanicNobodyCounts: a panic in an attempt ends that attempt alone where nobody counts panics, too.
+func TestPanicNobodyCounts(t *testing.T) {
+	p := newPlace(t)
+	r := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(r.Close)
+	p.hook(t, r.URL)
+	p.announce(t, 1)
+	s := webhook.New(webhook.Options{Store: &panickingStore{Store: p.DB, broken: true}, Allow: loopback, Now: p.now})
+	if n := s.Step(t.Context()); n != 1 {
+		t.Errorf("%d attempts, want 1", n)
+	}
+}
+
+// TestPlainHTTPStaysInside: by plain http nothing leaves for an address that is not allowed, though a public one, and where a name
+// led there.
+func TestPlainHTTPStaysInside(t *testing.T) {
+	names, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { // answers each question for an address with a public one
+		defer close(ended)
+		b := make([]byte, 2000)
+		for {
+			n, from, err := names.ReadFrom(b)
+			if err != nil {
+				return
+			}
+			var m dnsmessage.Message
+			if m.Unpack(b[:n]) != nil || len(m.Questions) != 1 {
+				continue
+			}
+			m.Response, m.Additionals = true, nil
+			if q := m.Questions[0]; q.Type == dnsmessage.TypeA {
+				m.Answers = []dnsmessage.Resource{{Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class, TTL: 60},
+					Body: &dnsmessage.AResource{A: [4]byte{93, 184, 216, 34}}}}
+			}
+			if out, err := m.Pack(); err == nil {
+				_, _ = names.WriteTo(out, from)
+			}
+		}
+	}()
+	t.Cleanup(func() { _ = names.Close(); <-ended })
+	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "udp", names.LocalAddr().String())
+	}}
+	p := newPlace(t)
+	h := p.hook(t, "http://receiver.example/")
+	p.announce(t, 1)
+	p.sender(webhook.Options{Allow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Resolver: resolver}).Step(t.Context())
+	if d, _, err := p.Delivery(t.Context(), h.ID, 1); err != nil || !strings.Contains(d.Cause, "not public") {
+		t.Errorf("got %+v, %v", d, err)
+	}
+}
+
+// endingStore has nothing to deliver, and ends what asks it.
+type endingStore struct {
+	webhook.Store
+	end    func()
+	forget func() error
+}
+
+func (e *endingStore) ForgetDeliveries(context.Context, time.Time, int) (int64, error) {
+	return 0, e.forget()
+}
+
+func (e *endingStore) ClaimDelivery(context.Context, time.Duration, ...store.HookID) (store.Delivery, store.Hook, error) {
+	e.end()
+	return store.Delivery{}, store.Hook{}, concordat.ErrNotFound
+}
+
+// TestOnlyFailuresAreLogged: the log has a failure of the store, and no line where all is well or where the process ends.
+func TestOnlyFailuresAreLogged(t *testing.T) {
+	for name, want := range map[string]int{"well": 0, "failed": 1, "ended": 0} {
+		ctx, cancel := context.WithCancel(t.Context())
+		var log bytes.Buffer
+		forget := func() error {
+			switch name {
+			case "failed":
+				return errors.New("disk full")
+			case "ended":
+				cancel()
+				return ctx.Err()
+			}
+			return nil
+		}
+		s := webhook.New(webhook.Options{Store: &endingStore{end: cancel, forget: forget}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if err := s.Run(ctx); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n := strings.Count(log.String(), "\n"); n != want || strings.Count(log.String(), "disk full") != want {
+			t.Errorf("%s: %d lines, want %d:\n%s", name, n, want, log.String())
+		}
+		cancel()
+	}
+	for _, status := range []int{http.StatusOK, http.StatusGone} {
+		r := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		t.Cleanup(r.Close)
+		p := newPlace(t)
+		p.hook(t, r.URL)
+		p.announce(t, 1)
+		var log bytes.Buffer
+		p.sender(webhook.Options{Allow: loopback, Logger: slog.New(slog.NewTextHandler(&log, nil))}).Step(t.Context())
+		if log.Len() > 0 {
+			t.Errorf("of an attempt that was answered %d:\n%s", status, log.String())
+		}
+	}
+}
