@@ -1,0 +1,99 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"concordat"
+	"concordat/meaning"
+	"concordat/report"
+)
+
+// TestDocumentsOfPassage: a passage is held by as many documents as its rarest sentence, whatever other sentences are held by.
+func TestDocumentsOfPassage(t *testing.T) {
+	c := &Candidate{Hits: []Hit{{Span: concordat.Span{Start: 0, End: 10}, Documents: 2},
+		{Span: concordat.Span{Start: 10, End: 20}, Documents: 7}, {Span: concordat.Span{Start: 20, End: 30}, Documents: 5}}}
+	for span, want := range map[concordat.Span]int{{Start: 10, End: 20}: 7, {Start: 12, End: 25}: 5, {Start: 0, End: 30}: 2,
+		{Start: 30, End: 40}: 0} {
+		if got := c.Documents(span); got != want {
+			t.Errorf("%v is held by %d documents, want %d", span, got, want)
+		}
+	}
+}
+
+// TestMerge: documents that words alone nominate are compared up to their bound, and three tenths of the room are theirs.
+func TestMerge(t *testing.T) {
+	candidates := func(kind string, n int) (out []*Candidate) {
+		for i := range n {
+			out = append(out, &Candidate{Ref: concordat.Ref{Document: concordat.DocumentID(fmt.Sprint(kind, i))}})
+		}
+		return out
+	}
+	for _, x := range []struct{ prints, texts, most, byPrints, byTexts int }{
+		{3, 2, 100, 3, 2}, {100, 100, 100, 70, 30}, {0, 100, 500, 0, textCandidates}, {100, 5, 100, 95, 5}, {10, 100, 30, 10, 20},
+	} {
+		prints := candidates("print", x.prints)
+		out, left := merge(prints, candidates("text", x.texts), x.most)
+		n := 0
+		for _, c := range out {
+			if strings.HasPrefix(string(c.Ref.Document), "print") {
+				n++
+			}
+		}
+		if n != x.byPrints || len(out)-n != x.byTexts || left != x.prints-x.byPrints {
+			t.Errorf("%+v: %d and %d, %d left out", x, n, len(out)-n, left)
+		}
+	}
+	both := candidates("print", 1)
+	if out, _ := merge(both, candidates("print", 1), 10); len(out) != 1 || !both[0].Text {
+		t.Errorf("nominated by both: %d, by words too: %v", len(out), both[0].Text)
+	}
+}
+
+// TestBestTerms: a window asks for its 16 rarest terms; what nobody or too many hold is not asked for.
+func TestBestTerms(t *testing.T) {
+	w := &weigher{stats: &concordat.TextStats{Documents: 1000}}
+	var window []concordat.TermCount
+	for i := range 40 {
+		w.terms = append(w.terms, concordat.Term(i))
+		w.stats.Holding = append(w.stats.Holding, i)
+		window = append(window, concordat.TermCount{Term: concordat.Term(i), Count: 1})
+	}
+	w.stats.Holding[3] = 101 // more than one of ten documents
+	got := w.best(window)
+	if len(got) != windowTerms {
+		t.Fatalf("%d terms, want %d", len(got), windowTerms)
+	}
+	want := 1 // the first is held by none
+	for _, g := range got {
+		if want == 3 {
+			want++
+		}
+		if g.Term != concordat.Term(want) || g.Weight <= 0 {
+			t.Errorf("term %d of weight %g, want term %d", g.Term, g.Weight, want)
+		}
+		want++
+	}
+}
+
+// TestKindOfLead: a place in another language is a translation, a much longer one a source that is summed up, and one whose language
+// nobody can tell no translation.
+func TestKindOfLead(t *testing.T) {
+	const english = "It was the first time that they had seen what could be done with such a thing."
+	const german = "Es war das erste Mal, dass sie gesehen hatten, was man mit so etwas machen kann."
+	for text, want := range map[[2]string]report.LeadKind{
+		{english, german}:                       report.LeadTranslation,
+		{english, english}:                      report.LeadRewording,
+		{english, english + " " + english}:      report.LeadSummary,
+		{english + " " + english, english}:      report.LeadRewording,
+		{english, strings.Repeat("xyzzy ", 10)}: report.LeadRewording,
+		{strings.Repeat("xyzzy ", 10), english}: report.LeadRewording,
+	} {
+		d := &concordat.Document{Text: text[1]}
+		l := meaning.Lead{Span: concordat.Span{End: len(text[0])}, Source: concordat.Span{End: len(text[1])}}
+		if got := leadOf(text[0], d, report.NewCounter(text[1]), &Candidate{}, l); got.Kind != want {
+			t.Errorf("%.30q for %.30q: %s in %v, want %s", text[0], text[1], got.Kind, got.Languages, want)
+		}
+	}
+}
