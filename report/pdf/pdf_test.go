@@ -269,6 +269,24 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// TestScoresSayWhatThereIs: how close the wording is stands in the table of shares if any was found, and the share of leads if a
+// person counts some.
+func TestScoresSayWhatThereIs(t *testing.T) {
+	rep := report.Build(findings(t, "english"), report.Rules{})
+	for _, there := range []bool{true, false} {
+		rep.Scores.Leads = 0.07
+		if !there {
+			rep.Scores.Covered, rep.Scores.Leads = 0, 0
+		}
+		all := strings.Join(pagesOf(t, write(t, rep)), "")
+		for _, s := range []string{"How close the wording is", "In leads that a person counts7 %"} {
+			if strings.Contains(all, solid(s)) != there {
+				t.Errorf("the file says %q: %v, want %v", s, !there, there)
+			}
+		}
+	}
+}
+
 func FuzzWrite(f *testing.F) {
 	f.Add(odd, odd)
 	f.Add("\xff\xfe", "\u0301")
