@@ -92,14 +92,14 @@ var samples = map[reflect.Type]any{
 }
 
 var sampleFields = map[string]any{"Task.Files": []string{"y"}, "Policy.Forward": "all", "ShareRule.Outline": "", "Recheck.Kind": "check",
-	"LTIAsset.State": store.LTIFetch, "Hook.URL": "https://x.example"}
+	"LTIAsset.State": store.LTIFetch, "Hook.URL": "https://x.example", "Policy.Meaning": store.MeaningOff}
 
 // samplesOf are arguments of methods that samples do not suit.
 var samplesOf = map[string][]any{
 	"AppendReviewIf": {concordat.TaskID("x"), store.Review{Kind: store.ReviewComment}, store.AnyRules},
 	"BatchPair":      {"x", 0, 1}, "SetPairVerdict": {"x", 0, 1, store.VerdictCount}, "EraseBatchMember": {"x", 0},
 	"PutChecked": {"x", store.BatchMember{Name: "x", Task: "x"}}, "PutCompared": {"x", 0, []store.BatchPair{{B: 1}}},
-	"PutKeystore": {int64(0)}, "Recheck": {"check"},
+	"PutBatchLeads": {"x", 0}, "TellBatchLeads": {"x", 0}, "PutKeystore": {int64(0)}, "Recheck": {"check"},
 	"SetPartnerState": {concordat.SiteID("x"), store.PartnerPending, store.PartnerActive},
 	"VerifyAudit":     {store.AuditHead{}},
 }
@@ -164,8 +164,8 @@ func lose(t *testing.T, db *store.DB, method string) (statements int, err error)
 
 // filling are methods that fill an empty store, in an order in which they succeed.
 var filling = strings.Fields(`CreateAccount CreateLibrary PutDocuments BeginIntake CreateTask PutFindings PutResults PutScore PutAsk
-	PutStanding CreateBatch PutBatchMembers PutCompared CreateHook PingHook PutToken AddPartner PutShare AddInvitation AppendAudit
-	PutLTIPlatform PutLTIChoices PutLTICheck TakeLTINotice PutTemplate PutSourceState PutAlert AskErasure PutDisclosure SeeEpoch UseAnswerJob
+	PutStanding CreateBatch PutBatchMembers PutCompared PutBatchLeads CreateHook PingHook PutToken AddPartner PutShare
+	AddInvitation AppendAudit PutLTIPlatform PutLTIChoices PutLTICheck TakeLTINotice PutTemplate PutSourceState PutAlert AskErasure PutDisclosure SeeEpoch UseAnswerJob
 	AddAnswerHits AddShipped PutMirror PutRecheck SetTerm SetSetting PutFlow LinkIdentity AddStandingAsk Queue
 	PutReceived Show RaiseAlarm AddWitness Join`)
 
