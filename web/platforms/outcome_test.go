@@ -50,3 +50,15 @@ func TestContextOf(t *testing.T) {
 		t.Errorf("a course %q, an activity %q, a link %q", course, activity, link)
 	}
 }
+
+// TestCutLast: a part of an archive is named after the archive, whose own name may have the separator too.
+func TestCutLast(t *testing.T) {
+	for s, want := range map[string][2]string{"abc-1": {"abc", "1"}, "a-b-12": {"a-b", "12"}, "a-": {"a", ""}, "-1": {"", "1"}} {
+		if before, after, ok := cutLast(s, "-"); !ok || before != want[0] || after != want[1] {
+			t.Errorf("%q: %q and %q, %v", s, before, after, ok)
+		}
+	}
+	if before, _, ok := cutLast("abc", "-"); ok || before != "abc" {
+		t.Errorf("a name without a part: %q, %v", before, ok)
+	}
+}

@@ -1,0 +1,64 @@
+package api
+
+import (
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/report"
+	"concordat/store"
+	"concordat/web"
+)
+
+// TestRulesKeepWho: a passage whose place and comment stay keeps who took it out, and when; with another comment, or at another
+// place, it is the visitor's. So does wording that counts.
+func TestRulesKeepWho(t *testing.T) {
+	then, now := time.Unix(1_780_000_000, 0), time.Unix(1_790_000_000, 0)
+	count := report.NewCounter("Ä few words of a submission")
+	eve := &web.Visitor{Account: store.Account{Name: "eve"}}
+	span := count.Bytes(concordat.Span{Start: 0, End: 5})
+	before := report.Rules{ExcludePassages: []report.ExcludedPassage{{Span: span, Comment: "title", By: "ada", At: then}},
+		CountWording: []report.CountedWording{{Span: span, Comment: "title", By: "ada", At: then}}}
+	for _, x := range []struct {
+		passage apiPassage
+		by      string
+		at      time.Time
+	}{
+		{apiPassage{Span: apiSpan{0, 5}, Comment: " title "}, "ada", then},
+		{apiPassage{Span: apiSpan{0, 5}, Comment: "other"}, "eve", now},
+		{apiPassage{Span: apiSpan{1, 5}, Comment: "title"}, "eve", now},
+	} {
+		got := apiRuleSet{Passages: []apiPassage{x.passage}, Wording: []apiPassage{x.passage}}.rules(before, count, eve, now)
+		if p := got.ExcludePassages[0]; p.By != x.by || !p.At.Equal(x.at) {
+			t.Errorf("%+v is taken out by %s at %s", x.passage, p.By, p.At)
+		}
+		if c := got.CountWording[0]; c.By != x.by || !c.At.Equal(x.at) {
+			t.Errorf("%+v counts by %s at %s", x.passage, c.By, c.At)
+		}
+	}
+}
+
+// TestFormOfRules: a share of a source is a percentage on the page, and places are bytes there.
+func TestFormOfRules(t *testing.T) {
+	var in apiRulesInput
+	in.Body.Start, in.Body.End = 1, 5
+	in.Body.Set.MinShare, in.Body.Set.Quotes = 0.05, true
+	f := in.form("Ä few words")
+	for name, want := range map[string]string{"min_source": "5", "start": "2", "end": "6", "quotes": "on", "citations": "",
+		"common_above": ""} {
+		if got := f.Get(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestAlertMarks: an alert that nobody has read bears no mark.
+func TestAlertMarks(t *testing.T) {
+	if got := oneAlertMark(store.AlertMark{}); got != nil {
+		t.Errorf("no mark is shown as %v", got)
+	}
+	at := time.Unix(1_780_000_000, 0)
+	if got := oneAlertMark(store.AlertMark{By: "ada", At: at}); got == nil || got.By != "ada" || !got.At.Equal(at) {
+		t.Errorf("a mark is shown as %v", got)
+	}
+}
