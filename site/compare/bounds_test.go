@@ -7,6 +7,7 @@ import (
 
 	"concordat"
 	"concordat/meaning"
+	"concordat/profile"
 	"concordat/report"
 )
 
@@ -94,6 +95,42 @@ func TestKindOfLead(t *testing.T) {
 		l := meaning.Lead{Span: concordat.Span{End: len(text[0])}, Source: concordat.Span{End: len(text[1])}}
 		if got := leadOf(text[0], d, report.NewCounter(text[1]), &Candidate{}, l); got.Kind != want {
 			t.Errorf("%.30q for %.30q: %s in %v, want %s", text[0], text[1], got.Kind, got.Languages, want)
+		}
+	}
+}
+
+// TestFewWordsAlone: a few words in common with nothing else of the source nearby are marked, a longer passage by itself is not.
+func TestFewWordsAlone(t *testing.T) {
+	words := func(n int) string { return strings.Repeat("word ", n) }
+	short, long := words(5), words(20)
+	text := short + words(60) + long
+	w := Shareable(text, nil)
+	passages := []concordat.Passage{
+		{Span: concordat.Span{End: len(short)}, SourceSpan: concordat.Span{End: len(short)}},
+		{Span: concordat.Span{Start: len(text) - len(long), End: len(text)}, SourceSpan: concordat.Span{Start: 5000, End: 5000 + len(long)}},
+	}
+	w.markCrumbs(passages)
+	if passages[0].Wording == "" || passages[1].Wording != "" {
+		t.Errorf("a few words are marked %q, a long passage %q", passages[0].Wording, passages[1].Wording)
+	}
+}
+
+// TestRelatedToReplaced: a sentence that a document had before it was replaced says nothing of it, and the others still count.
+func TestRelatedToReplaced(t *testing.T) {
+	p, err := profile.New(profile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &Comparer{Profiler: p}
+	const text = "The glacier has lost a third of its length within forty years of measurement."
+	gone := Hit{Span: concordat.Span{End: len(text)}, Source: concordat.Span{Start: 500, End: 600}}
+	same := Hit{Span: concordat.Span{End: len(text)}, Source: concordat.Span{End: len(text)}}
+	for _, x := range []struct {
+		hits []Hit
+		want bool
+	}{{[]Hit{gone}, false}, {[]Hit{gone, same}, true}} {
+		if got, err := m.Related(text, &Candidate{Hits: x.hits}, text); got != x.want || err != nil {
+			t.Errorf("%v: %v, %v", x.hits, got, err)
 		}
 	}
 }
