@@ -50,8 +50,8 @@ type measure struct {
 	seed   float32 // least margin of the pair from which a passage grows
 	extend float32 // least margin of another pair of it
 	counts float64 // of a margin counts what lies above
-	// least are the scores from which a lead is worth reading if its likelihood was not measured, by the number of sentences of the
-	// side that has fewer: 1, 2, 3, and 4 or more.
+	// least are the scores from which a lead is worth reading, by the number of sentences of the side that has fewer: 1, 2, 3, and 4
+	// or more; zeros: its likelihood tells.
 	least [4]float64
 }
 

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -13,16 +15,29 @@ import (
 type Calibration struct {
 	Table string `json:"table"` // digest of the table whose leads were measured
 	// Most is the likelihood beyond which the texts are too few to tell.
-	Most    float64 `json:"most"`
-	Within  Curve   `json:"within"` // one language, by words and table
-	Across  Curve   `json:"across"` // two languages, by the table
-	Encoder *Curve  `json:"encoder,omitempty"`
+	Most   float64 `json:"most"`
+	Within Curve   `json:"within"` // one language, by words and table
+	Across Curve   `json:"across"` // two languages, by the table
+	// Encoder is of the leads that an encoder verified.
+	Encoder EncoderCalibration `json:"encoder"`
+}
+
+// EncoderCalibration says how likely the leads are that one model verified, within one language or between two: of the latter too few
+// wrong ones stand out for a curve of their own. Scores of other models are on another scale.
+type EncoderCalibration struct {
+	Models []string `json:"models"` // names of that model
+	Curve  Curve    `json:"curve"`
+}
+
+// Measured reports whether the likelihoods are those of a model, by its name, before which a folder may stand.
+func (c *EncoderCalibration) Measured(model string) bool {
+	return slices.Contains(c.Models, model[strings.LastIndex(model, "/")+1:])
 }
 
 // Curve is a logistic regression of what leads are on their scores and lengths: it rises with both.
 type Curve struct {
-	// WorthReading is the likelihood from which a lead is shown.
-	WorthReading float64 `json:"worth_reading"`
+	// WorthReading is the likelihood from which a lead is shown; 0: its score tells.
+	WorthReading float64 `json:"worth_reading,omitempty"`
 
 	Base      float64 `json:"base"`
 	Score     float64 `json:"score"`     // for each unit of Lead.Score, 0 or more
@@ -49,25 +64,28 @@ var Calibrated = sync.OnceValue(func() *Calibration {
 	return c
 })
 
-// curve returns what tells the likelihood of leads by a measure; nil: it was not measured.
-func (m *measure) curve() *Curve {
+// curve returns what tells the likelihood of a lead; nil: it was not measured.
+func (l Lead) curve() *Curve {
 	c := Calibrated()
-	switch m {
-	case &byTable:
+	switch {
+	case l.by == &byTable:
 		return &c.Within
-	case &acrossLanguages:
+	case l.by == &acrossLanguages:
 		return &c.Across
+	case l.by == &byMeasuredEncoder:
+		return &c.Encoder.Curve
 	}
-	return c.Encoder
+	return nil
 }
 
 // Likelihood returns how many times more often places stand out as much as these in a passage put in other words than in a document
 // outside of such passages, up to Calibration.Most; 0: it was not measured.
 func (l Lead) Likelihood() float64 {
-	if l.by == nil || l.by.curve() == nil {
+	curve := l.curve()
+	if curve == nil {
 		return 0
 	}
-	return min(l.by.curve().At(l.Score, l.Sentences), Calibrated().Most)
+	return min(curve.At(l.Score, l.Sentences), Calibrated().Most)
 }
 
 // WorthReading reports whether a lead is likely enough to be shown, and few enough sources say the same.
@@ -78,8 +96,8 @@ func (l Lead) StandsOut() bool {
 	switch {
 	case l.by == nil || l.Sentences == 0:
 		return false
-	case l.by.curve() == nil:
+	case l.by.least[0] > 0:
 		return l.Score >= l.by.least[min(l.Sentences, len(l.by.least))-1]
 	}
-	return l.Likelihood() >= l.by.curve().WorthReading
+	return l.Likelihood() >= l.curve().WorthReading
 }

@@ -44,3 +44,17 @@ func TestWorthReading(t *testing.T) {
 		t.Error("a lead of no measure is worth reading")
 	}
 }
+
+// TestMeasuredModel: the model that was measured is known by the names that servers give it, and no other is.
+func TestMeasuredModel(t *testing.T) {
+	e := meaning.Calibrated().Encoder
+	if c := e.Curve; c.Passages < 20 || c.Documents < 100 || !(c.At(0.1, 2) < c.At(0.2, 2) && c.At(0.2, 2) < c.At(0.2, 3)) {
+		t.Errorf("%+v", c)
+	}
+	for model, want := range map[string]bool{"e5-query": true, "intfloat/multilingual-e5-small": true, "multilingual-e5-large": false,
+		"multilingual-e5-small/other": false, "": false} {
+		if e.Measured(model) != want {
+			t.Errorf("%q: measured %v", model, !want)
+		}
+	}
+}

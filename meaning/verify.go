@@ -5,8 +5,11 @@ import (
 	"slices"
 )
 
-// byEncoder is the measure of an encoder's vectors.
-var byEncoder = measure{seed: 0.14, extend: 0.08, counts: 0.12, least: [4]float64{0.3, 0.21, 0.15, 0.15}}
+// byEncoder is the measure of an encoder's vectors, and byMeasuredEncoder that of the model whose leads have likelihoods.
+var (
+	byEncoder         = measure{seed: 0.14, extend: 0.08, counts: 0.12, least: [4]float64{0.3, 0.21, 0.15, 0.15}}
+	byMeasuredEncoder = byEncoder
+)
 
 // ownCentre is the number of sentences in a language from which their own mean is their centre, if no samples are in it.
 const ownCentre = 24
@@ -16,6 +19,7 @@ type Vectors struct {
 	Here    [][]float32   // of Places.Here
 	There   [][][]float32 // of Places.There
 	Samples [][]float32   // of Samples
+	Model   string        // the name of the encoder's model
 }
 
 // verification compares vectors of an encoder, centred by language.
@@ -30,10 +34,14 @@ type verification struct {
 // Verified returns the leads that an encoder's vectors of places show, by source, the best first. Languages are compared with one
 // another as sentences within one are: what is usual between a sentence and other documents in the other's language is subtracted.
 func (c *Comparison) Verified(p Places, v Vectors) [][]Lead {
+	by := &byEncoder
+	if Calibrated().Encoder.Measured(v.Model) {
+		by = &byMeasuredEncoder
+	}
 	x := c.centred(p, v)
 	out := make([][]Lead, len(c.sources))
 	for d := range c.sources {
-		out[d] = c.passages(d, x.margins(d, &byEncoder), &byEncoder, x.similarity)
+		out[d] = c.passages(d, x.margins(d, by), by, x.similarity)
 	}
 	markCommon(out)
 	return out

@@ -129,14 +129,14 @@ func (e *Encoder) verify(ctx context.Context, q question) (verified, error) {
 	case err != nil:
 		return out, err
 	}
-	v := meaning.Vectors{Samples: all[:len(samples)]}
+	v := meaning.Vectors{Samples: all[:len(samples)], Model: e.server.Name()}
 	all = all[len(samples):]
 	v.Here, all = all[:len(places.Here)], all[len(places.Here):]
 	for _, at := range places.There {
 		v.There = append(v.There, all[:len(at)])
 		all = all[len(at):]
 	}
-	out.leads, out.name = q.compared.Verified(places, v), e.server.Name()
+	out.leads, out.name = q.compared.Verified(places, v), v.Model
 	return out, nil
 }
 

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"hash/fnv"
@@ -31,12 +32,13 @@ type scripted struct {
 	words []string
 	fail  error
 	where string
-	gone  bool // nothing reaches it
-	more  int  // numbers of a vector beside the usual
+	model string // empty: scripted
+	gone  bool   // nothing reaches it
+	more  int    // numbers of a vector beside the usual
 	asked int
 }
 
-func (s *scripted) Name() string  { return "scripted" }
+func (s *scripted) Name() string  { return cmp.Or(s.model, "scripted") }
 func (s *scripted) Where() string { return s.where }
 
 func (s *scripted) Recipe() string { return "scripted" }
@@ -250,6 +252,22 @@ func TestEncoderVerifies(t *testing.T) {
 		}
 		if want := len(meaning.Samples()) + 8; s.asked != want {
 			t.Errorf("asked about %d texts, want %d", s.asked, want)
+		}
+	}
+}
+
+// TestEncoderLikelihood: the leads that the measured model verified have a likelihood, and those of another have none.
+func TestEncoderLikelihood(t *testing.T) {
+	c, leads := compared(t)
+	for _, model := range []string{"e5-query", "scripted"} {
+		s := &scripted{words: []string{"Lissa", "lagoon", "oath", "Lorraine"}, model: model}
+		got, err := NewEncoder(s, nil, 0).verify(context.Background(), asking(c, leads))
+		if err != nil || got.name != model || len(got.leads[0]) != 1 {
+			t.Fatalf("%s: %+v, %v", model, got, err)
+		}
+		l := got.leads[0][0]
+		if x := l.Likelihood(); !l.WorthReading() || (x > 1) != (model == "e5-query") || (x == 0) != (model == "scripted") {
+			t.Errorf("%s: likelihood %v, worth reading %v", model, l.Likelihood(), l.WorthReading())
 		}
 	}
 }

