@@ -22,6 +22,9 @@ type Withheld struct {
 	Given      []concordat.Span `json:"given"`
 }
 
+// TextKept reports whether f has the text of its submission.
+func (f *Findings) TextKept() bool { return f.Withheld == nil && f.Submission.Text != "" }
+
 // FlagWithheld is the code of the flag of findings whose submission's text is not kept.
 const FlagWithheld = "text_not_kept"
 

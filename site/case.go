@@ -38,7 +38,7 @@ func (s *Site) HasText(ctx context.Context, check concordat.TaskID) (bool, error
 	if errors.Is(err, concordat.ErrNotFound) {
 		return false, nil
 	}
-	return err == nil && f.Withheld == nil && f.Submission.Text != "", err
+	return err == nil && f.TextKept(), err
 }
 
 // caseSubmission returns the submission of a check that has ended as the document of a case, to be added to a library. It
@@ -48,7 +48,7 @@ func (s *Site) caseSubmission(ctx context.Context, check, origin concordat.TaskI
 	if err != nil {
 		return Submission{}, err
 	}
-	if f.Withheld != nil || f.Submission.Text == "" {
+	if !f.TextKept() {
 		return Submission{}, fmt.Errorf("text of %s: %w: it is not kept", check, concordat.ErrNotFound)
 	}
 	return Submission{ID: CaseDocument(origin), Title: cmp.Or(f.Submission.Title, string(f.Submission.ID)), Text: f.Submission.Text,

@@ -283,7 +283,7 @@ func (w *Web) CaseLibrary(ctx context.Context, t store.Task, now *Review) (CaseL
 	if out.State == CaseAdded || out.State == CaseWaiting || !adding.allowed() {
 		return out, nil
 	}
-	if out.MayAdd, err = w.o.Site.HasText(ctx, t.ID); err != nil || !out.MayAdd {
+	if out.MayAdd, err = w.hasText(ctx, t.ID); err != nil || !out.MayAdd {
 		return out, err
 	}
 	own := store.Library{ID: adding.Library, Title: titles[adding.Library]}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/report"
 	"concordat/store"
 	"concordat/web"
 )
@@ -196,5 +197,27 @@ func TestAdditionCancelled(t *testing.T) {
 	}
 	if got := prog.exchange(http.MethodGet, path, "", http.StatusOK); got["state"] != "waiting" {
 		t.Errorf("the submission is %v", got)
+	}
+}
+
+// TestCaseLibraryFromCache: whether a submission can be added to a library is known from the report that is read: of a case
+// that is shown again nothing is unpacked. Here what is kept can no longer be unpacked at all.
+func TestCaseLibraryFromCache(t *testing.T) {
+	d := newTestSiteOf(t, true, func(o *web.Options) {
+		o.Adding = func() web.Adding { return web.Adding{Rule: web.AddOnRequest, Library: "submissions"} }
+	})
+	d.finished(t, "case", "sue", thesis(t, 2_000, 2, 2))
+	withheld := thesis(t, 2_000, 2, 2)
+	report.Withhold(withheld)
+	d.finished(t, "withheld", "sue", withheld)
+	olga := d.signedIn(t, "olga", store.RoleOfficer)
+	for _, again := range []bool{false, true} {
+		if again {
+			d.sql(t, "UPDATE findings SET data = x'00'")
+		}
+		olga.wants(olga.get("/checks/case", http.StatusOK), "Add to library")
+		if strings.Contains(olga.get("/checks/withheld", http.StatusOK), "Add to library") {
+			t.Error("a text that is not kept is offered to be added")
+		}
 	}
 }

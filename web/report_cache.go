@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -138,6 +139,40 @@ func (w reportPages) Reading(ctx context.Context, id concordat.TaskID, rules rep
 	got := b.view(string(see)+string(key), in, rules, see)
 	w.cache.resize(b, weight(b.findings)*(1+len(b.views)/2))
 	return got, nil
+}
+
+// hasText reports whether the text of a check that has ended is still kept. Where its report is being read, that is known from
+// the cache, and no findings are unpacked.
+func (w *Web) hasText(ctx context.Context, id concordat.TaskID) (bool, error) {
+	revision, err := w.o.Store.FindingsRevision(ctx, id)
+	if errors.Is(err, concordat.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if text, known := w.cache.hasText(id, revision); known {
+		return text, nil
+	}
+	return w.o.Site.HasText(ctx, id)
+}
+
+// hasText reports whether findings of this revision have their text; known is false if they are not in the cache.
+func (s *reportCache) hasText(id concordat.TaskID, revision int64) (text, known bool) {
+	s.mu.Lock()
+	i := slices.IndexFunc(s.entries, func(b *cachedReport) bool { return b.task == id })
+	if i < 0 {
+		s.mu.Unlock()
+		return false, false
+	}
+	b := s.entries[i]
+	s.mu.Unlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.findings == nil || b.revision != revision {
+		return false, false
+	}
+	return b.findings.TextKept(), true
 }
 
 // view returns what is shown by rules in a language.
