@@ -325,7 +325,7 @@ section{border-top:2px solid #d5dae1;margin-top:2rem;padding-top:.5rem}svg{max-w
 {{end}}
 {{with .Matrix.Heads}}<h2>All documents</h2>{{template "matrix" $.Matrix}}{{end}}
 <h2>Pairs</h2>
-<div class="scroll"><table><caption>Share of either document that stands in the other</caption><thead><tr><th>First</th><th>Second</th><th class="n">Share</th><th class="n">Of the first</th><th class="n">Of the second</th><th>Cluster</th><th>Does not count</th></tr></thead><tbody>
+<div class="scroll"><table><caption>Share of either document that appears in the other</caption><thead><tr><th>First</th><th>Second</th><th class="n">Share</th><th class="n">Of the first</th><th class="n">Of the second</th><th>Cluster</th><th>Does not count</th></tr></thead><tbody>
 {{range .Pairs}}<tr><td>{{.A}}</td><td>{{.B}}</td><td class="n">{{if .Page}}<a href="{{.Page}}">{{.Share}}</a>{{else}}{{.Share}}{{end}}</td><td class="n">{{.ShareA}}</td><td class="n">{{.ShareB}}</td><td>{{with .Cluster}}<a href="#cluster-{{.}}">{{.}}</a>{{end}}</td><td>{{.Reason}}</td></tr>
 {{end}}</tbody></table></div>{{with .MoreOf}}<p class="note">{{.}} more pairs are in pairs.csv.</p>{{end}}
 {{if .Sum.Leads}}<h2 id="leads">Leads</h2><p class="note">A lead is a reason to read two places side by side: they seem to say the same in other words. It is no pair and no part of any share.</p>
@@ -338,7 +338,7 @@ section{border-top:2px solid #d5dae1;margin-top:2rem;padding-top:.5rem}svg{max-w
 {{range .Members}}<tr><td>{{if .Report}}<a href="{{.Report}}">{{.Name}}</a>{{else}}{{.Name}}{{end}}</td><td>{{.Title}}</td><td>{{.Author}}</td><td>{{.Group}}</td><td class="n">{{if .Error}}not read: {{.Error}}{{else}}{{.Share}}{{end}}</td><td>{{with .Cluster}}<a href="#cluster-{{.}}">{{.}}</a>{{end}}</td></tr>
 {{end}}</tbody></table></div>
 </body></html>
-{{define "matrix"}}<div class="scroll"><table><caption>How much of the document of a row stands in that of a column</caption><thead><tr><th>Document</th>{{range .Heads}}<th class="n" title="{{.Name}}">{{.Number}}</th>{{end}}</tr></thead><tbody>
+{{define "matrix"}}<div class="scroll"><table><caption>How much of the document of a row appears in that of a column</caption><thead><tr><th>Document</th>{{range .Heads}}<th class="n" title="{{.Name}}">{{.Number}}</th>{{end}}</tr></thead><tbody>
 {{range $i, $row := .Rows}}<tr><th>{{with index $.Heads $i}}{{.Number}} {{.Name}}{{end}}</th>{{range $row}}<td class="n">{{.}}</td>{{end}}</tr>
 {{end}}</tbody></table></div>{{end}}
 `))
