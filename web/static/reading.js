@@ -195,7 +195,7 @@
 			if (wanted !== n) return;
 			const got = fragment(markup);
 			const passage = one("[data-passage]", got);
-			where.textContent = one("nav span", passage).textContent;
+			where.textContent = passage.dataset.where;
 			for (const at of all('input[name="at"][value="passage"]', got)) at.value = "text";
 			if (only) for (const pair of all(".pair", got)) pair.open = one(".sq", pair).textContent === only.letter;
 			if (still && dock.hidden) { // the list of sources stays
