@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
@@ -245,6 +246,93 @@ func TestOfficersSeeEachOther(t *testing.T) {
 	}
 	if !strings.Contains(remarks, "look at this") || !strings.Contains(verdict, "ada") {
 		t.Errorf("remarks %q, decided %q", remarks, verdict)
+	}
+	if c := complaints(); len(c) > 0 {
+		t.Error(c)
+	}
+}
+
+// TestMarksFollow: what another officer changes about the rules is marked in the text that one reads without a click, where one
+// was and with the focus where it was; but not while a passage is open, words are chosen or a form is filled in.
+func TestMarksFollow(t *testing.T) {
+	d := newTestSite(t, true)
+	bo := d.signedIn(t, "bo", store.RoleOfficer)
+	d.finished(t, "one", "ada", thesis(t, 60_000, 30, 5))
+	ctx, complaints := browser(t, d.URL, 1200)
+	least := func(characters string) {
+		bo.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {characters}, "min_source": {"0"}})
+	}
+	type state struct {
+		Marks  string  // classes and numbers of those on the page of the text
+		Top    float64 // of the paragraph with the focus, in pixels of the window
+		Focus  string  // mark that has it
+		Least  string  // as the form of the rules says
+		Offers int     // notices that offer to show the change
+	}
+	seen := func() (s state) {
+		t.Helper()
+		if err := chromedp.Run(ctx, chromedp.Evaluate(`({
+			Marks: Array.from(document.querySelectorAll("#sheet-3 mark.m"), (m) => m.className + m.dataset.e).join(),
+			Top: document.activeElement.closest("p")?.getBoundingClientRect().top ?? -1, Focus: document.activeElement.id,
+			Least: document.querySelector("#min").value, Offers: document.querySelectorAll(".toast a").length})`, &s)); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	do := func(actions ...chromedp.Action) {
+		t.Helper()
+		if err := chromedp.Run(ctx, actions...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wait := func(what string) {
+		t.Helper()
+		if err := chromedp.Run(ctx, chromedp.Poll(what, nil, chromedp.WithPollingTimeout(time.Minute))); err != nil {
+			t.Fatalf("waiting for %s: %v; it is %+v", what, err, seen())
+		}
+	}
+	do(d.enter(t, "ada", store.RoleOfficer), chromedp.Navigate(d.URL+"/checks/one?page=3"),
+		chromedp.WaitVisible("#sheet-3 mark.m a[id]", chromedp.ByQuery))
+	wait(`!document.querySelector("#sheet-2[data-empty]")`) // what comes above moves the text no more
+	do(chromedp.Evaluate(`(() => { const last = Array.from(document.querySelectorAll("#sheet-3 mark.m a[id]")).pop();
+		last.focus({preventScroll: true}); last.closest("p").scrollIntoView({block: "start", behavior: "instant"}); })()`, nil))
+	before := seen()
+	const followed = `document.querySelector(".toast") && !document.querySelector(".toast a")`
+	least("700")
+	wait(followed)
+	after := seen()
+	if after.Marks == before.Marks || after.Least != "700" {
+		t.Errorf("the page is still %+v", after)
+	}
+	if math.Abs(after.Top-before.Top) > 2 || after.Focus != before.Focus || before.Focus == "" {
+		t.Errorf("the reader was at %v in %q, and is at %v in %q", before.Top, before.Focus, after.Top, after.Focus)
+	}
+
+	// Each of these keeps the page as it is, which the next notice, eight seconds later, shows.
+	for i, one := range []struct {
+		name, begin, end string
+	}{
+		{"a passage is open", `document.activeElement.click()`, `document.querySelector(".dock .bar2 button:last-child").click()`},
+		{"words are chosen", `getSelection().selectAllChildren(document.querySelector("#sheet-3 p"))`, `getSelection().removeAllRanges()`},
+		{"a comment is written", `document.querySelector("#comment").value = "so far"`, `document.querySelector("#comment").value = ""`},
+	} {
+		do(chromedp.Evaluate(one.begin+`; undefined`, nil))
+		if i == 0 {
+			wait(`document.querySelector(".dock:not([hidden])")`)
+		}
+		was := seen()
+		least([]string{"0", "700"}[i%2])
+		wait(`document.querySelectorAll(".toast a").length >= 1`)
+		bo.post("/checks/one/notes", http.StatusOK, url.Values{"kind": {"comment"}, "text": {"a word on it"}})
+		wait(`document.querySelectorAll(".toast a").length >= 2`)
+		if now := seen(); now.Marks != was.Marks || now.Least != was.Least {
+			t.Errorf("%s: the page was %+v, and is %+v", one.name, was, now)
+		}
+		do(chromedp.Evaluate(one.end+`; undefined`, nil))
+		wait(followed)
+		if now := seen(); now.Marks == was.Marks || now.Least == was.Least {
+			t.Errorf("%s no more: the page is still %+v", one.name, now)
+		}
 	}
 	if c := complaints(); len(c) > 0 {
 		t.Error(c)

@@ -40,11 +40,12 @@ const live = async () => {
 	for (const here of document.querySelectorAll("[data-live]")) {
 		const next = page.getElementById(here.id);
 		if (next && !here.contains(document.activeElement) && !here.querySelector("input:checked") && !here.isEqualNode(next)) {
-			here.replaceWith(document.adoptNode(next));
+			here.replaceWith(document.importNode(next, true)); // the page stays whole for who hears of it below
 		}
 	}
 	// Parts that the page did not have before, such as the list of a library that was empty.
 	if ([...page.querySelectorAll("[data-live]")].some((one) => !document.getElementById(one.id))) location.reload();
+	else dispatchEvent(new CustomEvent("renewed", { detail: page }));
 };
 addEventListener("changed", live);
 setInterval(() => {

@@ -39,7 +39,7 @@
 
 	function read() {
 		const base = reader.dataset.reader, pages = +reader.dataset.pages;
-		const numbers = reader.dataset.numbers ? reader.dataset.numbers.split(" ") : []; // of passages: 7, 7b
+		let numbers = reader.dataset.numbers ? reader.dataset.numbers.split(" ") : []; // of passages: 7, 7b
 		const sheets = one("#sheets");
 		const of = new Map(); // page number to its section
 		const loading = new Map(); // page number to the promise of its text
@@ -67,22 +67,50 @@
 			else sheets.append(s);
 		}
 
-		// load puts the text of a page into its place, once.
+		// load puts the text of a page into its place, once, and again after a change of the rules.
 		function load(n) {
 			if (!loading.has(n)) {
-				loading.set(n, fetched(base + "/text/" + n).then((markup) => {
+				const coming = fetched(base + "/text/" + n).then((markup) => {
+					if (loading.get(n) !== coming) return load(n); // the rules changed meanwhile
 					const s = of.get(n);
-					s.replaceChildren(fragment(markup));
+					keepPlace(() => swap(s, fragment(markup)));
 					s.style.minHeight = "";
 					delete s.dataset.empty;
+					if (held && !held.isConnected) held = document.getElementById(held.id);
 					paint();
 					return s;
 				}).catch((e) => {
-					loading.delete(n); // it is tried again when one comes back to it
+					if (loading.get(n) === coming) loading.delete(n); // it is tried again when one comes back to it
 					throw e;
-				}));
+				});
+				loading.set(n, coming);
 			}
 			return loading.get(n);
+		}
+		// swap gives a part of the page other content, in which the same link has the focus and the same folds are open.
+		function swap(part, content) {
+			const focus = part.contains(document.activeElement) && part !== document.activeElement ? document.activeElement : null;
+			const open = all("details", part).map((d) => d.open);
+			part.replaceChildren(...content.childNodes);
+			const folds = all("details", part);
+			if (folds.length === open.length) folds.forEach((d, i) => { d.open = open[i]; });
+			if (!focus) return;
+			const same = focus.id ? "#" + CSS.escape(focus.id) : 'a[href="' + CSS.escape(focus.getAttribute("href") || "") + '"]';
+			const to = one(same, part) || part; // what is gone leaves the focus where it was
+			if (to === part) part.tabIndex = -1;
+			to.focus({ preventScroll: true });
+		}
+		// keepPlace changes the page while the paragraph at the upper edge of the window stays at its place. The browser does that
+		// by itself as long as that paragraph remains.
+		let following = false;
+		function keepPlace(change) {
+			const s = following && !held && Array.from(of.values()).find((x) => x.getBoundingClientRect().bottom > 0);
+			const edge = s ? all(".body > *", s).findIndex((p) => p.getBoundingClientRect().bottom > 0) : -1;
+			const top = () => edge < 0 ? undefined : all(".body > *", s)[edge]?.getBoundingClientRect().top;
+			const before = top();
+			change();
+			const after = top();
+			if (before !== undefined && after !== undefined) window.scrollBy({ top: after - before, behavior: "instant" });
 		}
 		const watcher = new IntersectionObserver((entries) => {
 			for (const e of entries) if (e.isIntersecting) load(+e.target.dataset.page).catch(() => {});
@@ -228,6 +256,7 @@
 			current = wanted = "";
 			paint();
 			if (mark) mark.focus({ preventScroll: true });
+			catchUp();
 		}
 
 		document.addEventListener("click", (event) => {
@@ -274,29 +303,72 @@
 		});
 		// Sources are sorted and sifted in their place.
 		const sift = one("form.find");
+		let lastList = 0;
+		const list = async () => {
+			const mine = ++lastList;
+			const query = new URLSearchParams(new FormData(sift));
+			const markup = await fetched(base + "/sources?" + query + "&part=1");
+			if (mine === lastList) swap(one("[data-list]"), fragment(markup));
+		};
 		if (sift) {
-			let last = 0;
-			const again = () => {
-				const mine = ++last;
-				const query = new URLSearchParams(new FormData(sift));
-				fetched(base + "/sources?" + query + "&part=1").then((markup) => {
-					if (mine === last) one("[data-list]").replaceChildren(fragment(markup));
-				}).catch(() => {});
-			};
-			sift.addEventListener("input", again);
+			sift.addEventListener("input", () => list().catch(() => {}));
 			sift.addEventListener("submit", (event) => {
 				event.preventDefault();
-				again();
+				list().catch(() => {});
 			});
 		}
-		// What others do to the check is told while one reads.
+		// What others do to the check is told while one reads, and the page follows where that disturbs nobody.
+		let latest = +reader.dataset.latest, shown = latest; // of the notes and changes: told, and seen in the text
+		const edited = (field) => {
+			if (field.type === "checkbox") return field.checked !== field.defaultChecked;
+			if (field.options) return field.selectedIndex !== Math.max(0, Array.from(field.options).findIndex((o) => o.defaultSelected));
+			return field.type !== "hidden" && field.value !== field.defaultValue;
+		};
+		// busy: somebody reads a passage or one source, has chosen words, or fills in a form.
+		const busy = () => !dock.hidden || wanted || one(".only-note") || String(window.getSelection()) !== "" ||
+			document.activeElement?.matches("input:not([type=checkbox]), textarea, select") ||
+			all("form[method=post] :is(input, textarea, select)").some(edited);
+		function catchUp() {
+			if (shown < latest && !busy()) dispatchEvent(new Event("changed"));
+		}
+		async function follow(page) {
+			const now = one("[data-reader]", page);
+			if (following || shown >= latest || busy() || !now) return;
+			if (!one("[data-list]", page) !== !one("[data-list]")) return; // the first source, or the last: the notice leads there
+			const seen = (s) => s.getBoundingClientRect().bottom > -1500 && s.getBoundingClientRect().top < window.innerHeight + 1500;
+			following = true;
+			document.documentElement.style.overflowAnchor = "none";
+			try {
+				for (const n of Array.from(loading.keys())) {
+					loading.delete(n);
+					watcher.unobserve(of.get(n)); // and is told anew when it comes near
+					watcher.observe(of.get(n));
+				}
+				await Promise.all([...Array.from(of.keys()).filter((n) => seen(of.get(n))).map(load), sift && list()]);
+				keepPlace(() => {
+					for (const part of [".map", "#about", "#rules", "#notes"]) {
+						const here = one(part), there = one(part, page);
+						if (here && there) swap(here, there);
+					}
+				});
+			} finally {
+				following = false;
+				document.documentElement.style.overflowAnchor = "";
+			}
+			numbers = now.dataset.numbers ? now.dataset.numbers.split(" ") : [];
+			shown = +now.dataset.latest;
+			if (shown >= latest) for (const x of all('.toast a[href="' + base + '"]')) x.remove();
+		}
 		if (reader.dataset.latest !== undefined) {
-			let latest = +reader.dataset.latest;
+			addEventListener("renewed", (event) => follow(event.detail).catch(() => {})); // else it is tried again
 			setInterval(async () => {
 				if (document.hidden) return;
 				const markup = await fetched(base + "/changes?after=" + latest).catch(() => "");
 				const got = markup && one(".toasts", fragment(markup));
-				if (!got) return;
+				if (!got) {
+					catchUp();
+					return;
+				}
 				latest = +got.dataset.latest;
 				for (const x of all("[data-script]", got)) x.hidden = false;
 				const box = one(".toasts");
