@@ -79,7 +79,7 @@ func main() {
 	o.packages = flag.Args()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	survived, err := run(ctx, o, os.Stdout)
+	survived, err := run(ctx, o, os.Stdout, os.Stderr)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		stop()
@@ -91,8 +91,8 @@ func main() {
 	}
 }
 
-// run returns how many mutants survived.
-func run(ctx context.Context, o options, out io.Writer) (int, error) {
+// run returns how many mutants survived. How far it is goes to log.
+func run(ctx context.Context, o options, out, log io.Writer) (int, error) {
 	if len(o.packages) == 0 {
 		return 0, errors.New("which packages? for example: mutants federation crypto")
 	}
@@ -121,7 +121,7 @@ func run(ctx context.Context, o options, out io.Writer) (int, error) {
 	}
 	survived := 0
 	for _, pkgs := range groups {
-		n, err := mutate(ctx, o, root, pkgs, known, out)
+		n, err := mutate(ctx, o, root, pkgs, known, out, log)
 		survived += n
 		if err != nil {
 			return survived, err
@@ -175,7 +175,8 @@ func pick(o options, root, pkg string, known map[string]string) ([]Change, Summa
 }
 
 // mutate runs the mutants of packages, by the tests of all of them where none are named, and returns how many survived.
-func mutate(ctx context.Context, o options, root string, pkgs []string, known map[string]string, out io.Writer) (survived int, err error) {
+func mutate(ctx context.Context, o options, root string, pkgs []string, known map[string]string, out, log io.Writer) (
+	survived int, err error) {
 	picked := make([][]Change, len(pkgs))
 	sums := make([]Summary, len(pkgs))
 	for i, pkg := range pkgs {
@@ -200,7 +201,7 @@ func mutate(ctx context.Context, o options, root string, pkgs []string, known ma
 	if err := os.Chmod(dir, 0o711); err != nil {
 		return 0, err
 	}
-	t := &tester{root: root, pkgs: pkgs, tests: pkgs, only: o.only, dir: dir, limit: o.limit, blind: o.blind}
+	t := &tester{root: root, pkgs: pkgs, tests: pkgs, only: o.only, dir: dir, limit: o.limit, blind: o.blind, log: log}
 	if o.tests != "" {
 		t.tests = strings.Split(o.tests, ",")
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -215,7 +216,7 @@ func TestRun(t *testing.T) {
 	}
 	module(t, map[string]string{"p/p.go": sample, "p/p_test.go": sampleTest})
 	var out bytes.Buffer
-	survived, err := run(context.Background(), options{packages: []string{"p"}, json: true, known: "none"}, &out)
+	survived, err := run(context.Background(), options{packages: []string{"p"}, json: true, known: "none"}, &out, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +247,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("%d survived; %+v", survived, sum)
 	}
 	out.Reset()
-	blind, err := run(context.Background(), options{packages: []string{"p"}, known: "none", funcs: "^unused$", blind: true}, &out)
+	blind, err := run(context.Background(), options{packages: []string{"p"}, known: "none", funcs: "^unused$", blind: true}, &out, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +270,8 @@ func TestTestsElsewhere(t *testing.T) {
 	for tests, all := range map[string]bool{"": true, "q": false} {
 		for _, together := range []bool{false, true} {
 			var out bytes.Buffer
-			survived, err := run(context.Background(), options{packages: []string{"p"}, tests: tests, known: "none", together: together}, &out)
+			o := options{packages: []string{"p"}, tests: tests, known: "none", together: together}
+			survived, err := run(context.Background(), o, &out, io.Discard)
 			if err != nil || (survived > 0) != all {
 				t.Errorf("with the tests of %q %d survived, %v\n%s", tests, survived, err, &out)
 			}

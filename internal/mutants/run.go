@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,6 +37,7 @@ type tester struct {
 	limit   time.Duration
 	blind   bool // it is not known what the tests cover: every change is run
 	covered map[string][]span
+	log     io.Writer // how far it is
 }
 
 // span is lines that a test runs, both ends included.
@@ -120,9 +122,15 @@ func (t *tester) try(ctx context.Context, c Change) (State, error) {
 	if err != nil {
 		return "", err
 	}
-	out, err := t.gotest(ctx, t.limit, "-overlay="+list)
-	if late(out, err) && ctx.Err() == nil { // the machine may have been busy
-		out, err = t.gotest(ctx, 3*t.limit, "-overlay="+list)
+	return stateBy(ctx, t.limit, func(limit time.Duration) (string, error) { return t.gotest(ctx, limit, "-overlay="+list) })
+}
+
+// stateBy returns what the tests that run starts make of a change. Where they ran into the limit they get three times as long:
+// the machine may have been busy.
+func stateBy(ctx context.Context, limit time.Duration, run func(limit time.Duration) (string, error)) (State, error) {
+	out, err := run(limit)
+	if late(out, err) && ctx.Err() == nil {
+		out, err = run(3 * limit)
 	}
 	switch {
 	case ctx.Err() != nil:

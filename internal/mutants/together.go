@@ -18,8 +18,9 @@ import (
 )
 
 // together runs the tests of packages that are built once with all the changes in them. Which one is made is said by the
-// environment, to processes that a test starts too unless it gives them another one. Each test is run by itself first and
-// notes which places it reaches: with a change only those run that reach it, the quickest first.
+// environment, to processes that a test starts too. One that is given an environment of its own, as by extract/sandbox, runs
+// without a change, and what it alone reaches counts as in no test. Each test is run by itself first and notes which places it
+// reaches: with a change only those run that reach it, the quickest first.
 type together struct {
 	*tester
 	changes []Change
@@ -47,34 +48,44 @@ func newTogether(t *tester, cs []Change) *together {
 	return g
 }
 
-// prepare builds the tests and runs each by itself: all must pass.
+// prepare builds the tests and runs each by itself: all must pass. It takes minutes, and says how far it is.
 func (g *together) prepare(ctx context.Context) error {
+	fmt.Fprintf(g.log, "building %s with %d changes\n", strings.Join(g.pkgs, ", "), len(g.changes))
 	overlay, err := g.compile(ctx)
 	if err != nil {
 		return err
 	}
 	for i, pkg := range g.tests {
-		binary := filepath.Join(g.dir, strconv.Itoa(i)+".test")
-		out, err := g.command(ctx, 20*time.Minute, g.root, nil, "go", "test", "-c", "-vet=off", "-overlay="+overlay, "-o", binary, "./"+pkg)
-		if err != nil {
-			return fmt.Errorf("build the tests of %s: %w\n%s", pkg, err, out)
-		}
-		if _, err := os.Stat(binary); errors.Is(err, fs.ErrNotExist) {
-			continue // it has no tests
-		}
-		names, err := g.names(ctx, pkg, binary)
-		if err != nil {
+		if err := g.measureAll(ctx, pkg, filepath.Join(g.dir, strconv.Itoa(i)+".test"), overlay); err != nil {
 			return err
-		}
-		for _, name := range names {
-			one, err := g.measure(ctx, oneTest{pkg: pkg, binary: binary, name: name})
-			if err != nil {
-				return err
-			}
-			g.alone = append(g.alone, one)
 		}
 	}
 	slices.SortStableFunc(g.alone, func(a, b oneTest) int { return cmp.Compare(a.took, b.took) })
+	return nil
+}
+
+// measureAll builds the tests of a package and runs each by itself.
+func (g *together) measureAll(ctx context.Context, pkg, binary, overlay string) error {
+	fmt.Fprintf(g.log, "building the tests of %s\n", pkg)
+	out, err := g.command(ctx, 20*time.Minute, g.root, nil, "go", "test", "-c", "-vet=off", "-overlay="+overlay, "-o", binary, "./"+pkg)
+	if err != nil {
+		return fmt.Errorf("build the tests of %s: %w\n%s", pkg, err, out)
+	}
+	if _, err := os.Stat(binary); errors.Is(err, fs.ErrNotExist) {
+		return nil // it has no tests
+	}
+	names, err := g.names(ctx, pkg, binary)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(g.log, "running each of %d tests of %s by itself\n", len(names), pkg)
+	for _, name := range names {
+		one, err := g.measure(ctx, oneTest{pkg: pkg, binary: binary, name: name})
+		if err != nil {
+			return err
+		}
+		g.alone = append(g.alone, one)
+	}
 	return nil
 }
 
@@ -253,17 +264,11 @@ func (g *together) with(ctx context.Context, k int, tests []oneTest) (State, err
 		if g.limit > 0 {
 			limit = g.limit
 		}
-		out, err := g.run(ctx, limit, first.pkg, first.binary, names, "MUTANT="+strconv.Itoa(k))
-		if late(out, err) && ctx.Err() == nil { // the machine may have been busy
-			out, err = g.run(ctx, 3*limit, first.pkg, first.binary, names, "MUTANT="+strconv.Itoa(k))
-		}
-		switch {
-		case ctx.Err() != nil:
-			return "", ctx.Err()
-		case late(out, err):
-			return TimedOut, nil
-		case err != nil:
-			return Killed, nil
+		state, err := stateBy(ctx, limit, func(limit time.Duration) (string, error) {
+			return g.run(ctx, limit, first.pkg, first.binary, names, "MUTANT="+strconv.Itoa(k))
+		})
+		if err != nil || state != Survived {
+			return state, err
 		}
 		tests = rest
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"go/parser"
 	"go/token"
+	"io"
 	"strings"
 	"testing"
 )
@@ -149,7 +150,7 @@ func TestTogether(t *testing.T) {
 	fate := func(o options) (map[string]Result, Summary) {
 		o.packages, o.json, o.known = []string{"p"}, true, "none"
 		var out bytes.Buffer
-		if _, err := run(t.Context(), o, &out); err != nil {
+		if _, err := run(t.Context(), o, &out, io.Discard); err != nil {
 			t.Fatal(err)
 		}
 		results, sum := map[string]Result{}, Summary{}
