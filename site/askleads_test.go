@@ -103,10 +103,9 @@ func TestLeadsThatAreNotAsked(t *testing.T) {
 		options site.CheckOptions
 		want    string
 	}{
-		"a version before":       {site.CheckOptions{Leads: true, PartnerLeads: true}, concordat.LeadsVersion},
-		"a site that asks none":  {site.CheckOptions{Leads: true}, concordat.LeadsHere},
-		"a check without leads":  {site.CheckOptions{PartnerLeads: true}, ""},
-		"a version before again": {site.CheckOptions{Leads: true, PartnerLeads: true}, concordat.LeadsVersion},
+		"a version before":      {site.CheckOptions{Leads: true, PartnerLeads: true}, concordat.LeadsVersion},
+		"a site that asks none": {site.CheckOptions{Leads: true}, concordat.LeadsHere},
+		"a check without leads": {site.CheckOptions{PartnerLeads: true}, ""},
 	} {
 		x.options.Partners = []site.PartnerLibraries{north.libraries("theses")}
 		f, err := m.Check(t.Context(), site.Submission{ID: "thesis", Text: inOtherWords}, x.options)

@@ -52,7 +52,7 @@ func TestParagraphsStayApart(t *testing.T) {
 func TestContextOfSource(t *testing.T) {
 	text := "Where the river bends the old mill has stood for two hundred years."
 	for before, want := range map[string]string{
-		strings.Repeat("x", 100): "<i>xxx", strings.Repeat("x", 99): "<i>…xxx", "": "",
+		strings.Repeat("x", 100): "<i>xxx", strings.Repeat("x", 99): "<i>…xxx", "": "the old mill",
 	} {
 		f := several(text, concordat.Span{Start: 22, End: 40}, 1)
 		f.Passages[0].Before = before
