@@ -16,7 +16,7 @@ import (
 	"concordat/store"
 )
 
-// view is the part of a Tell that a partner can see, with documents by the names that the test knows.
+// view is the part of an answer that a partner can see, with documents by the names that the test knows.
 type view struct {
 	Level                concordat.Show
 	Exists               bool
@@ -89,7 +89,7 @@ func edited(rng *rand.Rand, sentence string) string {
 	return strings.Join(words, " ") + " "
 }
 
-// seen reduces a Tell of one library.
+// seen reduces an answer of one library.
 func seen(t *concordat.SiteAnswer) view {
 	l := t.Libraries[0]
 	v := view{Level: l.Level, Exists: l.Exists, Documents: l.Documents, Sentences: l.Sentences, Named: map[string]int{}}

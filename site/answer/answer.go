@@ -29,7 +29,7 @@ const (
 	maxAskedLibraries = 256
 	maxAuthors        = 64
 	maxPurpose        = 128 // bytes
-	// maxTold is the most documents of one library that a Tell lists.
+	// maxTold is the most documents of one library that a SiteAnswer lists.
 	maxTold = 1000
 )
 
@@ -110,7 +110,7 @@ type hit struct {
 // Answer answers the first round: which sentences of the libraries that are open to the asker lie
 // near those it asks, as much of that as each library's rule shows, and charges it. It fails with a
 // *concordat.Refusal where the whole ask cannot be answered; a library that is not is refused in its
-// own LibraryTell. Every call leaves a line in the audit.
+// own LibraryAnswer. Every call leaves a line in the audit.
 func (s *Answerer) Answer(ctx context.Context, from concordat.SiteID, a *concordat.Ask) (*concordat.SiteAnswer, error) {
 	t, withheld, err := s.answer(ctx, from, a)
 	line := auditAnswer{Job: hex.EncodeToString(a.Job[:]), Epoch: a.Epoch.String(), Purpose: cut(a.Purpose), Level: a.Level,

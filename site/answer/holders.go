@@ -9,7 +9,7 @@ import (
 	"concordat/align/wording"
 )
 
-// order brings documents and hits into the order that a Tell promises.
+// order brings documents and hits into the order that a SiteAnswer promises.
 func order(t *concordat.SiteAnswer) {
 	if len(t.Documents) == 0 {
 		return

@@ -186,7 +186,7 @@ func (r *round) askPart(ctx context.Context, part []int) error {
 // maxName bounds a partner's strings, in characters.
 const maxName = 512
 
-// validAnswer returns errGarbage for a Tell that does not answer a.
+// validAnswer returns errGarbage for a SiteAnswer that does not answer a.
 func validAnswer(a *concordat.Ask, t *concordat.SiteAnswer) error {
 	bad := func(what string) error { return fmt.Errorf("%w: %s", errGarbage, what) }
 	if t == nil || len(t.Libraries) != len(a.Libraries) {

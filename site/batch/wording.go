@@ -18,9 +18,9 @@ type batchWording struct {
 	held      *wording.Common // grams that at least two of the documents hold
 	of        int             // documents
 	templates []string
-	// holders are the documents, by name and at most maxBeside, beside which common wording is shown, by its first gram.
+	// holders are the documents, by name and at most MaxBeside, beside which common wording is shown, by its first gram.
 	holders map[uint64][]string
-	first   []string // the first documents, by name and at most maxBeside, beside which templates are shown
+	first   []string // the first documents, by name and at most MaxBeside, beside which templates are shown
 }
 
 // common returns the grams that so many of the documents hold that they do not count.

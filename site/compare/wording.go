@@ -316,7 +316,7 @@ const MaxBeside = 8
 // leastBeside is the number of words of the shortest shared wording that is shown beside a source: headings are not.
 const leastBeside = 5
 
-// FewBeside leaves each stretch of common and template wording maxBeside sources, those that come first by name: more
+// FewBeside leaves each stretch of common and template wording MaxBeside sources, those that come first by name: more
 // of them tell a reader nothing.
 func FewBeside(passages []concordat.Passage) []concordat.Passage {
 	type key struct {

@@ -137,7 +137,7 @@ type operation struct {
 	scope                     string
 	roles                     []store.Role
 	status                    int // of success; 0: 200
-	body                      int // most bytes of a JSON body; 0: maxBody
+	body                      int // most bytes of a JSON body; 0: bounds.MaxBody
 	// needs are alternatives for a JSON body whose fields depend on one another; it fits at least one; nil: they do not.
 	// Handlers hold them, and the document tells them.
 	needs []*huma.Schema

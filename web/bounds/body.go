@@ -25,7 +25,7 @@ const (
 	MaxValues     = 30_000   // objects, arrays and scalars
 	MaxNumber     = 64       // characters of a number
 
-	// Of operations that need more than maxBody.
+	// Of operations that need more than MaxBody.
 	WordsBody = 128 << 10 // words of 10,000 characters, each written as an escape
 	ListsBody = 1 << 20   // lists of 1,000 names or passages, or the wording of a template
 )

@@ -67,7 +67,7 @@ func scalar(v any) any {
 // long finds what may come from a request within a sentence of ours: what it quotes, and what has no space.
 var long = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\S+`)
 
-// words cuts a sentence to most bytes, and what it quotes to maxEcho.
+// words cuts a sentence to most bytes, and what it quotes to MaxEcho.
 func words(s string, most int) string {
 	if len(s) <= MaxEcho {
 		return s
