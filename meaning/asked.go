@@ -1,7 +1,6 @@
 package meaning
 
 import (
-	"math"
 	"math/bits"
 	"slices"
 
@@ -36,13 +35,11 @@ func (t *Text) Asked(c *Cells) [][]Asked {
 
 // Dummies returns n cells of no sentence, in one writing: of points whose numbers are each that of a random sample. below draws a number
 // from 0 on that is below another.
-func (e *Encoder) Dummies(c *Cells, n int, chinese bool, below func(int) (int, error)) ([]Asked, error) {
+func (c *Cells) Dummies(n int, chinese bool, below func(int) (int, error)) ([]Asked, error) {
 	var of []Point
-	for _, s := range sampleSet {
-		if Wide(s.Text) == chinese {
-			mean := e.mean(s.Text)
-			v := c.Direction(&mean, chinese)
-			of = append(of, c.Point(&v))
+	for _, x := range c.samplePoints() {
+		if x.Chinese == chinese {
+			of = append(of, x.Point)
 		}
 	}
 	out := make([]Asked, n)
@@ -105,44 +102,27 @@ func (c *Cells) Estimate(cells [concordat.Bands]uint32) Point {
 	return sum
 }
 
-// turnedBack undoes rotated: the transform is its own inverse.
+// turnedBack undoes rotated: but for its factor, the transform is its own inverse.
 func (c *Cells) turnedBack(p *Point, band int) Point {
 	out := *p
 	for k := len(c.signs[band]) - 1; k >= 0; k-- {
-		walsh(&out)
+		hadamard(&out)
 		for s := c.signs[band][k]; s != 0; s &= s - 1 {
 			i := bits.TrailingZeros64(s)
 			out[i] = -out[i]
 		}
 	}
+	for i := range out {
+		out[i] *= 1.0 / cellDimensions // twice the root
+	}
 	return out
-}
-
-// walsh applies a Walsh-Hadamard transform that keeps lengths.
-func walsh(p *Point) {
-	for half := 1; half < cellDimensions; half *= 2 {
-		for i := 0; i < cellDimensions; i += 2 * half {
-			for k := i; k < i+half; k++ {
-				p[k], p[k+half] = p[k]+p[k+half], p[k]-p[k+half]
-			}
-		}
-	}
-	for i := range p {
-		p[i] /= 8 // the root of cellDimensions
-	}
 }
 
 // StretchOf returns the cells near to points, which are of sentences that stand near one another: what an index is asked about them.
 func (c *Cells) StretchOf(points []Point) Stretch {
 	var near []nearCell
-	var cells []uint32
 	for i := range points {
-		for band := range concordat.Bands {
-			cells = c.Near(cells[:0], &points[i], band, cellProbes)
-			for k, cell := range cells {
-				near = append(near, nearCell{band, cell, 1 / math.Sqrt(float64(1+k))})
-			}
-		}
+		near = c.appendNear(near, &points[i])
 	}
 	return Stretch{cells: merged([][]nearCell{near})}
 }
@@ -158,12 +138,15 @@ type Near struct {
 // NearIn returns for each document the place that stands out most for each of the asked points, if by at least so much, in the order
 // of what was asked; stretches holds the stretch of each point. Documents are one another's background within their writing, and the
 // samples are a document each.
-func (e *Encoder) NearIn(c *Cells, asked []Point, stretches []int, documents [][]Placed, least float64) [][]Near {
+func (c *Cells) NearIn(asked []Point, stretches []int, documents [][]Placed, least float64) [][]Near {
 	points := make([]Point, len(asked))
 	for k := range asked {
 		points[k] = unitPoint(&asked[k])
 	}
-	samples := e.samplePoints(c)
+	samples := c.samplePoints()
+	for i := range samples {
+		samples[i].Point = unitPoint(&samples[i].Point)
+	}
 	unit := make([][]Placed, len(documents))
 	of := make([]int, len(documents)) // the writing
 	for d, ps := range documents {
@@ -251,13 +234,12 @@ func nearestPlace(p *Point, places []Placed) Near {
 }
 
 // samplePoints returns the points of the samples.
-func (e *Encoder) samplePoints(c *Cells) []Placed {
+func (c *Cells) samplePoints() []Placed {
 	out := make([]Placed, len(sampleSet))
-	for i, s := range sampleSet {
-		mean := e.mean(s.Text)
-		v := c.Direction(&mean, Wide(s.Text))
-		p := c.Point(&v)
-		out[i] = Placed{i, i + 1, Wide(s.Text), unitPoint(&p)}
+	for i, mean := range sampleMeans() {
+		chinese := Wide(sampleSet[i].Text)
+		v := c.Direction((*Vector)(mean), chinese)
+		out[i] = Placed{i, i + 1, chinese, c.Point(&v)}
 	}
 	return out
 }

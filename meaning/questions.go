@@ -78,20 +78,26 @@ func (s *Stretch) Cells(chinese bool) []concordat.WeightedTerm {
 // (doc/evaluation/meaning.md).
 const cellProbes = 40
 
+// appendNear appends the cells nearest to a point, those of each band by falling weight.
+func (c *Cells) appendNear(dst []nearCell, p *Point) []nearCell {
+	var cells []uint32
+	for band := range concordat.Bands {
+		cells = c.Near(cells[:0], p, band, cellProbes)
+		for k, cell := range cells {
+			dst = append(dst, nearCell{band, cell, 1 / math.Sqrt(float64(1+k))})
+		}
+	}
+	return dst
+}
+
 // Stretches returns the stretches of a text that have sentences of prose, in order: of each sentence and each two that follow one
 // another the nearest cells, the nearer weighing more.
 func (t *Text) Stretches(c *Cells) []Stretch {
 	near := make([][]nearCell, len(t.Spans))
 	var before Vector
-	var cells []uint32
 	add := func(i int, v *Vector) {
 		p := c.Point(v)
-		for band := range concordat.Bands {
-			cells = c.Near(cells[:0], &p, band, cellProbes)
-			for k, cell := range cells {
-				near[i] = append(near[i], nearCell{band, cell, 1 / math.Sqrt(float64(1+k))})
-			}
-		}
+		near[i] = c.appendNear(near[i], &p)
 	}
 	for i := range t.Spans {
 		if !t.prose[i] {

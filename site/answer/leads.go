@@ -42,7 +42,6 @@ type leadQuestion struct {
 	from      concordat.SiteID
 	ask       *concordat.LeadAsk
 	set       *epochSet
-	encoder   *meaning.Encoder
 	cells     *meaning.Cells
 	points    []meaning.Point   // that the cells leave likely
 	stretch   []int             // of each point
@@ -106,11 +105,7 @@ func (s *Answerer) checkLeadAsk(from concordat.SiteID, a *concordat.LeadAsk) (*l
 	if err != nil {
 		return nil, err
 	}
-	table, err := meaning.Default()
-	if err != nil {
-		return nil, err
-	}
-	q := &leadQuestion{from: from, ask: a, set: set, encoder: meaning.NewEncoder(table), withheld: map[concordat.LibraryID]int{}}
+	q := &leadQuestion{from: from, ask: a, set: set, withheld: map[concordat.LibraryID]int{}}
 	if q.cells, err = meaning.DefaultCells(); err != nil {
 		return nil, err
 	}
@@ -203,7 +198,7 @@ func (s *Answerer) leadsIn(ctx context.Context, q *leadQuestion, g *grant, i int
 	for k, d := range documents {
 		placed[k] = d.placed
 	}
-	for k, near := range q.encoder.NearIn(q.cells, q.points, q.stretch, placed, leadMargins[concordat.LeadFar]) {
+	for k, near := range q.cells.NearIn(q.points, q.stretch, placed, leadMargins[concordat.LeadFar]) {
 		documents[k].take(q, near)
 	}
 	if documents, err = s.leadsOnce(ctx, q, g, documents); err != nil {

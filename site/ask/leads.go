@@ -186,15 +186,11 @@ func (r *round) pad(a *concordat.LeadAsk, stretches [][]meaning.Asked) ([]*meani
 			}
 		}
 	}
-	table, err := meaning.Default()
-	if err != nil {
-		return nil, err
-	}
 	cells, err := meaning.DefaultCells()
 	if err != nil {
 		return nil, err
 	}
-	dummies, err := meaning.NewEncoder(table).Dummies(cells, concordat.Padded(n)-n, 2*chinese > n, below)
+	dummies, err := cells.Dummies(concordat.Padded(n)-n, 2*chinese > n, below)
 	if err != nil {
 		return nil, err
 	}
