@@ -114,15 +114,27 @@ func TestLeadsThatAreNotAsked(t *testing.T) {
 			t.Errorf("%s: %+v, want %s", what, c, x.want)
 		}
 	}
-	north.leads = func(a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
-		return &concordat.LeadAnswer{Table: a.Table, Libraries: []concordat.LeadLibraryAnswer{{Library: "theses"}},
-			Documents: []concordat.LeadDocument{{Library: 3}}}, nil
-	}
-	p := north.libraries("theses")
-	f, err := newMember(t, "north", "own").Check(t.Context(), site.Submission{ID: "thesis", Text: inOtherWords},
-		site.CheckOptions{Leads: true, PartnerLeads: true, Partners: []site.PartnerLibraries{p}})
-	must(t, err)
-	if c := lineOf(t, f); c.Leads != concordat.LeadsFailed || len(f.PartnerLeads) > 0 {
-		t.Errorf("an answer that cannot be: %+v", c)
+	for what, x := range map[string]struct {
+		leads func(a *concordat.LeadAsk) (*concordat.LeadAnswer, error)
+		sent  bool
+	}{
+		"an answer that cannot be": {func(a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
+			return &concordat.LeadAnswer{Table: a.Table, Libraries: []concordat.LeadLibraryAnswer{{Library: "theses"}},
+				Documents: []concordat.LeadDocument{{Library: 3}}}, nil
+		}, false},
+		"silence once cells were sent": {func(a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
+			if len(a.Cells) > 0 {
+				return nil, concordat.ErrUnavailable
+			}
+			return &concordat.LeadAnswer{Table: a.Table, Libraries: []concordat.LeadLibraryAnswer{{Library: "theses"}}}, nil
+		}, true},
+	} {
+		north.leads = x.leads
+		f, err := newMember(t, "north", "own").Check(t.Context(), site.Submission{ID: "thesis", Text: inOtherWords},
+			site.CheckOptions{Leads: true, PartnerLeads: true, Partners: []site.PartnerLibraries{north.libraries("theses")}})
+		must(t, err)
+		if c := lineOf(t, f); c.Leads != concordat.LeadsFailed || c.Exposed.Cells > 0 != x.sent || len(f.PartnerLeads) > 0 {
+			t.Errorf("%s: %+v", what, c)
+		}
 	}
 }

@@ -3,12 +3,10 @@ package ask
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
-	"math/big"
 	"slices"
 	"sync"
 	"time"
@@ -65,9 +63,6 @@ func (r *round) leads(ctx context.Context) {
 	var refusal *concordat.Refusal
 	switch {
 	case err == nil || r.fault != nil:
-	case errors.Is(err, errors.ErrUnsupported):
-		r.fw.s.old.setOld(r.answer.site, r.fw.s.o.Now())
-		r.saidOfLeads(concordat.LeadsVersion)
 	case errors.As(err, &refusal):
 		r.saidOfLeads(refusedLeads(refusal.Reason))
 	default:
@@ -113,6 +108,11 @@ func (r *round) askLeads(ctx context.Context) error {
 	a := &concordat.LeadAsk{Epoch: r.p.Epoch, Table: cells.Digest(), Libraries: r.p.Libraries, Purpose: r.p.Purpose}
 	rand.Read(a.Job[:]) // never fails
 	offer, err := r.p.Partner.Leads(ctx, a)
+	if errors.Is(err, errors.ErrUnsupported) {
+		r.fw.s.old.setOld(r.answer.site, r.fw.s.o.Now())
+		r.saidOfLeads(concordat.LeadsVersion)
+		return nil
+	}
 	if err == nil {
 		err = validLeads(a, offer)
 	}
@@ -134,9 +134,8 @@ func (r *round) askLeads(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	salt := make([]byte, 32)
-	rand.Read(salt)
-	a.Commitment = concordat.Commit(salt, sha256.Sum256([]byte(r.fw.sub.Text)))
+	var salt []byte
+	salt, a.Commitment = r.fw.commit()
 	if err := r.noteLeads(ctx, a, salt, places, spans); err != nil {
 		return err
 	}
@@ -194,21 +193,7 @@ func (r *round) pad(a *concordat.LeadAsk, stretches [][]meaning.Asked) ([]*meani
 	if err != nil {
 		return nil, err
 	}
-	var all [][]*meaning.Asked
-	for _, s := range stretches {
-		of := make([]*meaning.Asked, len(s))
-		for i := range s {
-			of[i] = &s[i]
-		}
-		all = append(all, of)
-	}
-	for some := range slices.Chunk(dummies, maxOfStretch) {
-		of := make([]*meaning.Asked, len(some))
-		for i := range some {
-			of[i] = &some[i]
-		}
-		all = append(all, of)
-	}
+	all := slices.AppendSeq(slices.Clone(stretches), slices.Chunk(dummies, maxOfStretch))
 	order, err := shuffled(len(all))
 	if err != nil {
 		return nil, err
@@ -220,7 +205,7 @@ func (r *round) pad(a *concordat.LeadAsk, stretches [][]meaning.Asked) ([]*meani
 			return nil, err
 		}
 		for _, i := range within {
-			x := all[k][i]
+			x := &all[k][i]
 			a.Cells = append(a.Cells, concordat.AskedCells{Stretch: stretch, Chinese: x.Chinese, Cells: x.Cells})
 			if x.End == 0 {
 				x = nil
@@ -243,23 +228,13 @@ func shuffled(n int) ([]int, error) {
 	return out, shuffle(out)
 }
 
-// below returns a random number from 0 on below n.
-func below(n int) (int, error) {
-	x, err := rand.Int(rand.Reader, big.NewInt(int64(n)))
-	if err != nil {
-		return 0, err
-	}
-	return int(x.Int64()), nil
-}
-
 // noteLeads records, before anything is sent, that the partner is shown cells, and what is needed to read its decisions.
 func (r *round) noteLeads(ctx context.Context, a *concordat.LeadAsk, salt []byte, places []*meaning.Asked, spans []concordat.Span) error {
 	asked := sentencesOf(places, spans)
 	err := r.fw.s.o.Store.Show(ctx, store.Showing{Partner: r.answer.site, Hash: store.TextHash(r.fw.sub.Text), Form: store.FormCells,
 		Epoch: r.p.Epoch, Sentences: len(asked)})
-	if err == nil && r.fw.task != "" {
-		err = r.fw.s.o.Store.PutAsk(ctx, store.Ask{Job: a.Job, Task: r.fw.task, Site: r.answer.site, Epoch: a.Epoch, Made: r.fw.s.o.Now(),
-			Salt: salt, Spans: asked})
+	if err == nil {
+		err = r.putAsk(ctx, a.Job, salt, asked)
 	}
 	if err != nil {
 		r.fault = fmt.Errorf("record what %s is shown: %w", r.answer.site, err)
@@ -267,7 +242,7 @@ func (r *round) noteLeads(ctx context.Context, a *concordat.LeadAsk, salt []byte
 	}
 	for i := range r.answer.consulted {
 		if c := &r.answer.consulted[i]; slices.Contains(a.Libraries, c.Library) {
-			c.Leads, c.Exposed.Cells = concordat.LeadsAsked, len(asked)
+			c.Exposed.Cells = len(asked)
 		}
 	}
 	return nil
@@ -334,17 +309,20 @@ func (r *round) takeLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer, salt []
 	if len(t.Statement.Payload) > 0 {
 		r.answer.statements = append(r.answer.statements, t.Statement)
 	}
+	hits := make([][]concordat.LeadHit, len(t.Documents))
+	for _, h := range t.Hits {
+		if places[h.Cells] != nil {
+			hits[h.Document] = append(hits[h.Document], h)
+		}
+	}
 	for d, told := range t.Documents {
-		var of []*meaning.Asked
+		var of, near []*meaning.Asked
 		place := map[int]bool{}
-		near := make([]*meaning.Asked, 0, len(t.Hits))
-		for _, h := range t.Hits {
-			if x := places[h.Cells]; h.Document == d && x != nil {
-				of = append(of, x)
-				place[h.Place] = true
-				if h.Step >= concordat.LeadNear {
-					near = append(near, x)
-				}
+		for _, h := range hits[d] {
+			of = append(of, places[h.Cells])
+			place[h.Place] = true
+			if h.Step >= concordat.LeadNear {
+				near = append(near, places[h.Cells])
 			}
 		}
 		if len(of) == 0 {
@@ -370,9 +348,10 @@ func (r *round) takeLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer, salt []
 		}
 	}
 	for i, l := range t.Libraries {
+		c := &r.answer.consulted[slices.Index(r.p.Libraries, a.Libraries[i])]
+		c.Leads = concordat.LeadsAsked
 		if l.Refusal != nil { // its budget went meanwhile
-			k := slices.Index(r.p.Libraries, a.Libraries[i])
-			r.answer.consulted[k].Leads = refusedLeads(l.Refusal.Reason)
+			c.Leads = refusedLeads(l.Refusal.Reason)
 		}
 	}
 }
@@ -415,13 +394,21 @@ func (s *Asker) RevealLead(ctx context.Context, task concordat.TaskID, o RevealR
 	return s.askReveals(ctx, task, f, made, func(concordat.SiteID) concordat.Partner { return o.Partner })
 }
 
+// partnerLead returns the partner's document that ref names; nil: the findings have none.
+func partnerLead(f *report.Findings, ref concordat.Ref) *report.PartnerLead {
+	i := slices.IndexFunc(f.PartnerLeads, func(l report.PartnerLead) bool { return l.Source == ref })
+	if i < 0 {
+		return nil
+	}
+	return &f.PartnerLeads[i]
+}
+
 // leadRequest returns what is asked for of a lead.
 func leadRequest(f *report.Findings, d *report.Disclosure) (*concordat.RevealAsk, error) {
-	i := slices.IndexFunc(f.PartnerLeads, func(l report.PartnerLead) bool { return l.Source == d.Source })
-	if i < 0 {
+	l := partnerLead(f, d.Source)
+	if l == nil {
 		return nil, fmt.Errorf("lead of %s: %w", d.Source, concordat.ErrNotFound)
 	}
-	l := &f.PartnerLeads[i]
 	a := &concordat.RevealAsk{Epoch: l.Epoch, Level: d.Level, Reason: d.Reason, Contact: d.Contact}
 	var err error
 	if a.Job, err = jobOf(l.Job); err != nil {
@@ -440,9 +427,8 @@ func leadRequest(f *report.Findings, d *report.Disclosure) (*concordat.RevealAsk
 func (s *Asker) verifyLead(ctx context.Context, f *report.Findings, d *report.Disclosure,
 	got []concordat.RevealedPassage) ([]report.Lead, error) {
 	shown := site.ShownPlaces{Ref: d.Source}
-	i := slices.IndexFunc(f.PartnerLeads, func(l report.PartnerLead) bool { return l.Source == d.Source })
-	if i >= 0 {
-		shown.Title = f.PartnerLeads[i].Title
+	if l := partnerLead(f, d.Source); l != nil {
+		shown.Title = l.Title
 	}
 	for k, p := range got {
 		shown.Places = append(shown.Places, d.Passages[k].Source)

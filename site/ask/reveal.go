@@ -181,13 +181,13 @@ func (a *answered) apply(f *report.Findings) {
 
 // applyLead puts the leads that the places of a document show into findings.
 func (a *answered) applyLead(f *report.Findings, line *concordat.Consulted) {
-	i := slices.IndexFunc(f.PartnerLeads, func(l report.PartnerLead) bool { return l.Source == a.disclosure.Source })
-	if i < 0 || f.PartnerLeads[i].Outcome != "" {
+	l := partnerLead(f, a.disclosure.Source)
+	if l == nil || l.Outcome != "" {
 		return
 	}
-	f.PartnerLeads[i].Outcome = report.PartnerLeadNone
+	l.Outcome = report.PartnerLeadNone
 	if len(a.leads) > 0 {
-		f.PartnerLeads[i].Outcome = report.PartnerLeadFound
+		l.Outcome = report.PartnerLeadFound
 		f.Leads = append(f.Leads, a.leads...)
 	}
 	if line != nil {

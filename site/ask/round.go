@@ -116,14 +116,22 @@ func (r *round) prepare(ctx context.Context) error {
 // shuffle puts xs in an order that nobody can guess.
 func shuffle(xs []int) error {
 	for i := len(xs) - 1; i > 0; i-- {
-		n, err := rand.Int(rand.Reader, big.NewInt(int64(i+1)))
+		j, err := below(i + 1)
 		if err != nil {
 			return err
 		}
-		j := int(n.Int64())
 		xs[i], xs[j] = xs[j], xs[i]
 	}
 	return nil
+}
+
+// below returns a random number from 0 on below n.
+func below(n int) (int, error) {
+	x, err := rand.Int(rand.Reader, big.NewInt(int64(n)))
+	if err != nil {
+		return 0, err
+	}
+	return int(x.Int64()), nil
 }
 
 // ask asks the chosen sentences, in several asks where they are many. Answers before a failure stay.
@@ -154,22 +162,17 @@ func (r *round) askPart(ctx context.Context, part []int) error {
 		a.Probe = concordat.ProbeExact
 	}
 	rand.Read(a.Job[:]) // never fails
-	salt := make([]byte, 32)
-	rand.Read(salt)
-	a.Commitment = concordat.Commit(salt, sha256.Sum256([]byte(r.fw.sub.Text)))
+	var salt []byte
+	salt, a.Commitment = r.fw.commit()
 	spans := make([]concordat.Span, len(part))
 	for i, q := range part {
 		s := r.answer.questions[q]
 		a.Sentences = append(a.Sentences, concordat.AskedSentence{Fingerprint: s.Fingerprint, Gate: s.Gate})
 		spans[i] = s.Span
 	}
-	if r.fw.task != "" {
-		err := r.fw.s.o.Store.PutAsk(ctx, store.Ask{Job: a.Job, Task: r.fw.task, Site: r.answer.site, Epoch: a.Epoch,
-			Made: r.fw.s.o.Now(), Salt: salt, Spans: spans})
-		if err != nil {
-			r.fault = err
-			return err
-		}
+	if err := r.putAsk(ctx, a.Job, salt, spans); err != nil {
+		r.fault = err
+		return err
 	}
 	r.sent += len(part)
 	t, err := r.p.Partner.Ask(ctx, a)
@@ -181,6 +184,22 @@ func (r *round) askPart(ctx context.Context, part []int) error {
 	}
 	t.Statement.Salt = salt
 	return r.take(ctx, a, t, part)
+}
+
+// commit commits to the text of the submission, with a new salt.
+func (fw *forwarding) commit() (salt []byte, commitment [sha256.Size]byte) {
+	salt = make([]byte, 32)
+	rand.Read(salt) // never fails
+	return salt, concordat.Commit(salt, sha256.Sum256([]byte(fw.sub.Text)))
+}
+
+// putAsk keeps what is needed to read the partner's decisions about a job, if anything is kept of the check.
+func (r *round) putAsk(ctx context.Context, job concordat.JobID, salt []byte, spans []concordat.Span) error {
+	if r.fw.task == "" {
+		return nil
+	}
+	return r.fw.s.o.Store.PutAsk(ctx, store.Ask{Job: job, Task: r.fw.task, Site: r.answer.site, Epoch: r.p.Epoch,
+		Made: r.fw.s.o.Now(), Salt: salt, Spans: spans})
 }
 
 // maxName bounds a partner's strings, in characters.
