@@ -36,12 +36,7 @@ func (t *Text) Asked(c *Cells) [][]Asked {
 // Dummies returns n cells of no sentence, in one writing: of points whose numbers are each that of a random sample. below draws a number
 // from 0 on that is below another.
 func (c *Cells) Dummies(n int, chinese bool, below func(int) (int, error)) ([]Asked, error) {
-	var of []Point
-	for _, x := range c.samplePoints() {
-		if x.Chinese == chinese {
-			of = append(of, x.Point)
-		}
-	}
+	of := c.samplePoints()[writing(chinese)]
 	out := make([]Asked, n)
 	for i := range out {
 		var p Point
@@ -144,28 +139,35 @@ func (c *Cells) NearIn(asked []Point, stretches []int, documents [][]Placed, lea
 		points[k] = unitPoint(&asked[k])
 	}
 	samples := c.samplePoints()
-	for i := range samples {
-		samples[i].Point = unitPoint(&samples[i].Point)
+	for _, ps := range samples {
+		for i := range ps {
+			ps[i] = unitPoint(&ps[i])
+		}
 	}
-	unit := make([][]Placed, len(documents))
+	unit := make([][]Point, len(documents))
 	of := make([]int, len(documents)) // the writing
 	for d, ps := range documents {
-		unit[d] = slices.Clone(ps)
+		unit[d] = make([]Point, len(ps))
 		chinese := 0
 		for i := range ps {
-			unit[d][i].Point = unitPoint(&ps[i].Point)
+			unit[d][i] = unitPoint(&ps[i].Point)
 			chinese += writing(ps[i].Chinese)
 		}
 		of[d] = writing(2*chinese > len(ps))
 	}
 	out, best := make([][]Near, len(documents)), make([]Near, len(documents))
+	var cosines []float32
 	for k := range points {
 		var others [2]greatest
-		for _, x := range samples {
-			others[writing(x.Chinese)].add(dotPoints(&points[k], &x.Point))
+		for w, ps := range samples {
+			cosines = points[k].dots(cosines, ps)
+			for _, x := range cosines {
+				others[w].add(float64(x))
+			}
 		}
 		for d, ps := range unit {
-			best[d] = nearestPlace(&points[k], ps)
+			cosines = points[k].dots(cosines, ps)
+			best[d] = nearestPlace(cosines)
 			best[d].Asked = k
 			others[of[d]].add(best[d].Margin)
 		}
@@ -174,9 +176,10 @@ func (c *Cells) NearIn(asked []Point, stretches []int, documents [][]Placed, lea
 				continue
 			}
 			var asked greatest
-			for j := range points {
+			cosines = unit[d][n.Place].dots(cosines, points)
+			for j, x := range cosines {
 				if stretches[j] != stretches[k] {
-					asked.add(dotPoints(&points[j], &unit[d][n.Place].Point))
+					asked.add(float64(x))
 				}
 			}
 			if n.Margin -= max(others[of[d]].meanBut(n.Margin), asked.meanBut(2)); n.Margin >= least {
@@ -223,23 +226,22 @@ func (g *greatest) meanBut(one float64) float64 {
 }
 
 // nearestPlace returns the place with the greatest cosine, which stands in Margin; without places it is -1.
-func nearestPlace(p *Point, places []Placed) Near {
+func nearestPlace(cosines []float32) Near {
 	out := Near{Place: -1, Margin: -1}
-	for i := range places {
-		if s := dotPoints(p, &places[i].Point); s > out.Margin {
+	for i, x := range cosines {
+		if s := float64(x); s > out.Margin {
 			out.Place, out.Margin = i, s
 		}
 	}
 	return out
 }
 
-// samplePoints returns the points of the samples.
-func (c *Cells) samplePoints() []Placed {
-	out := make([]Placed, len(sampleSet))
+// samplePoints returns the points of the samples, by writing.
+func (c *Cells) samplePoints() (out [2][]Point) {
 	for i, mean := range sampleMeans() {
 		chinese := Wide(sampleSet[i].Text)
 		v := c.Direction((*Vector)(mean), chinese)
-		out[i] = Placed{i, i + 1, chinese, c.Point(&v)}
+		out[writing(chinese)] = append(out[writing(chinese)], c.Point(&v))
 	}
 	return out
 }
@@ -253,9 +255,9 @@ func unitPoint(p *Point) Point {
 	if sum < 1e-12 {
 		return Point{}
 	}
-	out := *p
+	out, length := *p, sqrt(sum)
 	for i := range out {
-		out[i] /= sqrt(sum)
+		out[i] /= length
 	}
 	return out
 }
@@ -267,10 +269,11 @@ func writing(chinese bool) int {
 	return 0
 }
 
-func dotPoints(a, b *Point) float64 {
-	sum := float32(0)
-	for i, x := range a {
-		sum += float32(x * b[i])
+// dots returns the scalar products of p with points, in the memory of dst.
+func (p *Point) dots(dst []float32, points []Point) []float32 {
+	dst = slices.Grow(dst[:0], len(points))[:len(points)]
+	if len(points) > 0 {
+		dotRows(&dst[0], &p[0], &points[0][0], cellDimensions, len(points))
 	}
-	return float64(sum)
+	return dst
 }
