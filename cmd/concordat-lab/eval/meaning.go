@@ -126,17 +126,22 @@ func (r *run) rewordings() error {
 	r.toRead(read)
 	const of = "passages in other words, half or more of each"
 	for _, g := range rewordedGroups {
-		n, evidence, either := 0, 0, 0
-		for c, f := range found {
-			if slices.Contains(g.kinds, c.kind) {
-				n, evidence, either = n+1, evidence+one(f[0]), either+one(f[1])
-			}
-		}
+		n, evidence, either := countKinds(found, g.kinds)
 		r.count(of, g.name+", evidence alone", evidence, n)
 		r.count(of, g.name+", evidence or lead", either, n).least(g.least*float64(n), none)
 	}
 	r.count(of, "leads outside the marked passages", outside, leads).most(6, none)
 	return nil
+}
+
+// countKinds counts the passages of some kinds, those found as evidence, and those found as that or otherwise.
+func countKinds(found map[*marked][2]bool, kinds []string) (n, evidence, either int) {
+	for c, f := range found {
+		if slices.Contains(kinds, c.kind) {
+			n, evidence, either = n+1, evidence+one(f[0]), either+one(f[1])
+		}
+	}
+	return n, evidence, either
 }
 
 func one(b bool) int {

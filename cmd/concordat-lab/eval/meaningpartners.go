@@ -77,12 +77,7 @@ func (r *run) leadsBetweenSites() error {
 	}
 	const of = "passages in other words, the sources at three partners"
 	for _, g := range rewordedGroups {
-		n, evidence, either := 0, 0, 0
-		for c, f := range found {
-			if slices.Contains(g.kinds, c.kind) {
-				n, evidence, either = n+1, evidence+one(f[0]), either+one(f[1])
-			}
-		}
+		n, evidence, either := countKinds(found, g.kinds)
 		r.count(of, g.name+", half or more in evidence", evidence, n)
 		r.count(of, g.name+", evidence, or named as possible", either, n)
 	}

@@ -131,14 +131,10 @@ func (a *commands) reveal(ctx context.Context, o *instance.Instance, task concor
 	if err != nil {
 		return err
 	}
-	partners := sortedKeys(by)
-	for _, p := range sortedKeys(possible) {
-		if by[p] == nil {
-			partners = append(partners, p)
-		}
-	}
+	partners := slices.Concat(sortedKeys(by), sortedKeys(possible))
+	slices.Sort(partners)
 	var errs []error
-	for _, partner := range partners {
+	for _, partner := range slices.Compact(partners) {
 		cl, err := c.Connect(partner, f.deadline)
 		if err != nil {
 			return err
