@@ -416,7 +416,7 @@ type Notice struct {
 	Library LibraryID   // withdrawn
 	Answer  *SiteAnswer `json:"Tell"` // alerts: what matches now
 	// Asked is len(Ask.Sentences) of the standing ask as the partner received it, padding included. The
-	// transport needs it to give the hits of SiteAnswer the asker's own sentence numbers; 0 drops them.
+	// transport needs it to give the hits of Answer the asker's own sentence numbers; 0 drops them.
 	Asked int
 	Words string
 	At    time.Time

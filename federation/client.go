@@ -144,7 +144,7 @@ func orderKey(key [32]byte, site concordat.SiteID, job concordat.JobID, n int) [
 	return [32]byte(mac.Sum(nil))
 }
 
-// checkAnswer refuses a tell that does not answer a, or shows more than it says it may.
+// checkAnswer refuses an answer that does not answer a, or shows more than it says it may.
 func checkAnswer(a *concordat.Ask, t *concordat.SiteAnswer) error {
 	if len(t.Libraries) != len(a.Libraries) {
 		return fmt.Errorf("%d libraries answered, %d asked", len(t.Libraries), len(a.Libraries))

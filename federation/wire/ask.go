@@ -6,7 +6,7 @@ import (
 	"concordat"
 )
 
-// Bounds of an ask and a tell.
+// Bounds of an ask and its answer.
 const (
 	maxLibraries = math.MaxUint16
 	maxAuthors   = math.MaxUint8
