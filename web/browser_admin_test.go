@@ -334,6 +334,28 @@ func TestMarksFollow(t *testing.T) {
 			t.Errorf("%s no more: the page is still %+v", one.name, now)
 		}
 	}
+
+	// A comment that is begun while the text is on its way stays.
+	do(chromedp.Evaluate(`(() => {
+		const unheld = window.fetch, comment = document.querySelector("#comment"), held = [];
+		window.fetch = async (to) => {
+			if (String(to).includes("/text/")) await new Promise((go) => held.push(go));
+			return unheld(to);
+		};
+		window.underway = () => held.length > 0;
+		window.release = () => { comment.value = "so far"; window.fetch = unheld; held.forEach((go) => go()); };
+	})(); undefined`, nil))
+	least("700")
+	wait(`window.underway()`)
+	do(chromedp.Evaluate(`window.release(); undefined`, nil))
+	wait(`document.documentElement.style.overflowAnchor === ""`) // the page follows no more
+	var written string
+	do(chromedp.Value("#comment", &written, chromedp.ByQuery))
+	if written != "so far" {
+		t.Errorf("the comment that somebody writes is %q", written)
+	}
+	do(chromedp.Evaluate(`document.querySelector("#comment").value = ""; undefined`, nil))
+	wait(followed)
 	if c := complaints(); len(c) > 0 {
 		t.Error(c)
 	}

@@ -232,7 +232,7 @@ const draw = (data) => {
 	const panels = new Map([...box.querySelectorAll("[data-panel]")].map((p) => [p.dataset.panel, p]));
 	const later = (name, draw) => () => {
 		box.setAttribute("aria-busy", "true");
-		library().then(() => { if (shown === name) draw(panels.get(name).querySelector("svg")); }, () => show("heat"))
+		library().then(() => { if (shown === name) draw(panels.get(name).querySelector("svg")); }, () => { if (shown === name) show("heat"); })
 			.finally(() => box.removeAttribute("aria-busy"));
 	};
 	const drawings = {heat: heatMap, graph: later("graph", graph), time: later("time", timeline)};

@@ -345,6 +345,7 @@
 					watcher.observe(of.get(n));
 				}
 				await Promise.all([...Array.from(of.keys()).filter((n) => seen(of.get(n))).map(load), sift && list()]);
+				if (busy()) return; // somebody began to write meanwhile: the rest is caught up later
 				keepPlace(() => {
 					for (const part of [".map", "#about", "#rules", "#notes"]) {
 						const here = one(part), there = one(part, page);
