@@ -76,7 +76,6 @@ type View struct {
 	all     []concordat.Span // paragraphs
 	cutting []int
 	flagged []place
-	leads   []leadMark
 	pages   []textPage
 }
 
@@ -98,7 +97,7 @@ func NewView(r *report.Report) *View {
 	for _, p := range paragraphs(v.base.full) {
 		v.all = append(v.all, pieces(v.base.full, p)...)
 	}
-	v.cutting, v.flagged, v.leads = v.base.cuts(), v.base.places(), v.base.leadMarks
+	v.cutting, v.flagged = v.base.cuts(), v.base.places()
 	v.paginate()
 	return v
 }
@@ -231,7 +230,7 @@ func (v *View) Text(n int, l Links) template.HTML {
 func (v *View) marker(d *doc, at int) marker {
 	ends := func(s concordat.Span, at int) int { return cmp.Or(cmp.Compare(s.End, at), -1) }
 	begins := func(s concordat.Span, at int) int { return cmp.Or(cmp.Compare(s.Start, at), 1) }
-	m := marker{doc: d, cuts: v.cutting, places: v.flagged, leads: v.leads}
+	m := marker{doc: d, cuts: v.cutting, places: v.flagged, leads: d.leadMarks}
 	m.cut, _ = slices.BinarySearch(m.cuts, at)
 	m.evidence, _ = slices.BinarySearchFunc(d.r.Evidence, at, func(e concordat.Evidence, at int) int { return ends(e.Span, at) })
 	m.numbered, _ = slices.BinarySearchFunc(d.r.Evidence, at, func(e concordat.Evidence, at int) int { return begins(e.Span, at) })
