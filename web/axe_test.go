@@ -213,11 +213,10 @@ func TestAccessible(t *testing.T) {
 		cookie := func(name, value string) chromedp.Action {
 			return network.SetCookie(name, value).WithURL(d.URL).WithPath("/")
 		}
-		// A window has two minutes, which are enough for a few pages on any machine.
+		// The time of a window is bounded: it is enough for a few pages on any machine.
 		open := func(session string) context.Context {
 			ctx := window(t, look.width)
-			if err := chromedp.Run(ctx, network.Enable(), chromedp.EmulateViewport(int64(look.width), 900), look.theme(),
-				cookie("language", look.language), cookie("session", session)); err != nil {
+			if err := chromedp.Run(ctx, look.theme(), cookie("language", look.language), cookie("session", session)); err != nil {
 				t.Fatal(err)
 			}
 			return ctx

@@ -4,7 +4,9 @@ package chromium
 import (
 	"context"
 	"os/exec"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -58,8 +60,11 @@ func Window(t testing.TB, width, height int) context.Context {
 // Complaints collects from now on exceptions, words in the console and the log, dialogs, and requests for what does not begin
 // with one of the addresses. The missing icon of a page is none.
 func Complaints(ctx context.Context, addresses ...string) func() []string {
+	var mu sync.Mutex // events come while a test reads what came before
 	var out []string
 	chromedp.ListenTarget(ctx, func(ev any) {
+		mu.Lock()
+		defer mu.Unlock()
 		switch ev := ev.(type) {
 		case *runtime.EventExceptionThrown:
 			out = append(out, "exception: "+ev.ExceptionDetails.Error())
@@ -80,5 +85,9 @@ func Complaints(ctx context.Context, addresses ...string) func() []string {
 			out = append(out, "dialog: "+ev.Message)
 		}
 	})
-	return func() []string { return out }
+	return func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(out)
+	}
 }
