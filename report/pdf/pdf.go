@@ -229,7 +229,7 @@ func (d *doc) para(x, w float64, runs ...run) {
 	d.columns(size, []float64{x}, [][][]piece{lines(d.pieces(runs), w)}, []*element{e})
 }
 
-// text writes a paragraph of the usual look.
+// text writes a paragraph of the usual style.
 func (d *doc) text(s string) { d.para(margin, textWidth, run{s, textStyle{size: sizeText}}) }
 
 // note writes a remark of the report's own.
