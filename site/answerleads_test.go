@@ -17,9 +17,15 @@ import (
 	"concordat/store"
 )
 
-// inOtherWords says the same as wordy.
+// inOtherWords says the same as wordy, but for what it begins with.
 const (
-	wordy = "The harbour was closed for three weeks because ice had blocked the channel. " +
+	wordy = "Café owners in Zürich rent their chairs by the hour, and hardly any guest knows it. " +
+		"Goats were first tamed in the mountains of western Iran. " +
+		"A violin is tuned in fifths, a guitar mostly in fourths. " +
+		"Most adults in the survey sleep less than seven hours a night. " +
+		"Copper wires were replaced by glass fibre in the whole district. " +
+		"The novel was translated twice before it found any readers. " +
+		"The harbour was closed for three weeks because ice had blocked the channel. " +
 		"Fishermen could not leave, and the price of fish doubled in the markets of the town. " +
 		"The council asked the capital for an icebreaker, but none was free before spring. " +
 		"Families who lived from the sea were given flour and coal by the church. " +

@@ -82,6 +82,14 @@ func TestLeadsOfPartners(t *testing.T) {
 			t.Errorf("a pair %+v: there stands %q", x, x.SourceSpan.In(wordy))
 		}
 	}
+	var places []string
+	for _, p := range f.PartnerLeads[0].Places {
+		places = append(places, p.In(wordy))
+	}
+	shown := []rune(strings.Join(places, "\n\n"))
+	if x := l.SourcePoints; x.End > len(shown) || string(shown[x.Start:x.End]) != l.Text {
+		t.Errorf("code points %+v of the lead in what was shown, %q", x, string(shown))
+	}
 	if rep = report.Build(f, report.Rules{}); len(rep.Leads) != 1 || rep.Scores.Covered != 0 {
 		t.Errorf("the report has leads %+v, covered %v", rep.Leads, rep.Scores.Covered)
 	}

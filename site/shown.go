@@ -18,7 +18,8 @@ type ShownPlaces struct {
 }
 
 // CompareShown returns the leads that places of a partner's document show in the submission of findings, by the same margins as those of
-// this site, whose documents are the background. Source spans are bytes of the partner's text; points are counted from the first place on.
+// this site, whose documents are the background. Source spans are bytes of the partner's text, points those of the places, one after the
+// other with an empty line between them.
 func (s *Site) CompareShown(ctx context.Context, f *report.Findings, shown ShownPlaces) ([]report.Lead, error) {
 	own := s.comparer()
 	p, err := s.o.Profiler.Profile(concordat.Document{ID: f.Submission.ID, Title: f.Submission.Title, Text: f.Submission.Text}, nil)

@@ -16,7 +16,8 @@ type Shown struct {
 }
 
 // LeadsShown returns the leads of Leads that are of a document that a partner has shown, which is compared together with the documents
-// here. Source spans are those of the whole text.
+// here. Source spans are bytes of the whole text. Their code points are those of the places alone, as Shown.Document has them: how
+// many the partner's text has before and between them is not known here.
 func (m *Comparer) LeadsShown(ctx context.Context, text string, q *concordat.Query, taken []concordat.Span, candidates []*Candidate,
 	shown *Shown) ([]report.Lead, error) {
 	found, err := m.leads(ctx, text, q, taken, candidates, shown)
@@ -27,10 +28,8 @@ func (m *Comparer) LeadsShown(ctx context.Context, text string, q *concordat.Que
 	for i := range of {
 		l := &of[i]
 		l.SourceSpan = shown.whole(l.SourceSpan)
-		l.SourcePoints = moved(l.SourcePoints, shown.From[0])
 		for k := range l.Pairs {
 			l.Pairs[k].SourceSpan = shown.whole(l.Pairs[k].SourceSpan)
-			l.Pairs[k].SourcePoints = moved(l.Pairs[k].SourcePoints, shown.From[0])
 		}
 	}
 	return of, nil
@@ -47,8 +46,4 @@ func (s *Shown) there(at int) int {
 		i--
 	}
 	return s.From[i] + at - s.At[i]
-}
-
-func moved(s concordat.Span, by int) concordat.Span {
-	return concordat.Span{Start: s.Start + by, End: s.End + by}
 }
