@@ -35,8 +35,10 @@ func TestAskPartnerForLead(t *testing.T) {
 		return olga.post("/checks/one/ask", want, url.Values{"action": {"ask"}, "lead": {lead}, "level": {"passage"}, "reason": {reason},
 			"contact": {"dean@north"}})
 	}
-	ask(http.StatusBadRequest, "P2", "a case")
+	ask(http.StatusNotFound, "P2", "a case")
 	ask(http.StatusBadRequest, "P1", "")
+	olga.program("read", "review").json("POST", "/api/v1/checks/one/requests",
+		`{"start":0,"end":1,"lead":"P2","level":"passage","reason":"a case","contact":"dean@north"}`, http.StatusNotFound, nil)
 	if d.partner.asks.Load() != 0 {
 		t.Fatal("the partner was asked")
 	}

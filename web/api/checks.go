@@ -149,7 +149,7 @@ func moment(t time.Time) *time.Time {
 
 type apiChecksInput struct {
 	bounds.PageInput
-	State []string  `query:"state" enum:"queued,running,done,partial,failed" doc:"In one of these states"`
+	State []string  `query:"state" enum:"queued,running,done,partial,failed" minItems:"1" nullable:"false" doc:"In one of these states"`
 	Owner string    `query:"owner" doc:"Handed in by this account"`
 	Batch string    `query:"batch" doc:"Handed in together"`
 	From  time.Time `query:"from" doc:"Made at this instant or after it"`

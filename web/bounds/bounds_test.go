@@ -49,12 +49,13 @@ func TestQuery(t *testing.T) {
 	op := &huma.Operation{}
 	for name, s := range map[string]*huma.Schema{
 		"to": {Type: "string", Format: "date-time"}, "limit": {Type: "integer"}, "owner": {Type: "string"},
-		"state": {Type: "array", Items: &huma.Schema{Type: "string", Enum: []any{"done"}}}, "any": {Type: "string", Enum: []any{"", "done"}},
+		"state": {Type: "array", Items: &huma.Schema{Type: "string", Enum: []any{"done"}}},
+		"tags":  {Type: "array", Items: &huma.Schema{Type: "string"}}, "any": {Type: "string", Enum: []any{"", "done"}},
 		"cursor": {Type: "string", Pattern: listOfTest.Pattern()}, "why": {Type: "string", MinLength: &one}} {
 		op.Parameters = append(op.Parameters, &huma.Param{Name: name, In: "query", Schema: s})
 	}
 	for query, ok := range map[string]bool{
-		"": true, "to=2024-01-01T00:00:00Z": true, "to=": false, "limit=": false, "owner=": true, "state=": true,
+		"": true, "to=2024-01-01T00:00:00Z": true, "to=": false, "limit=": false, "owner=": true, "state=": false, "tags=": true,
 		"state=done": true, "any=": true, "cursor=": true, "why=": false, "other=": true, "to": false} {
 		err := Query(httptest.NewRequest("GET", "/?"+query, nil), op)
 		if (err == nil) != ok || err != nil && !errors.Is(err, concordat.ErrInvalid) {

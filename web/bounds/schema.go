@@ -70,7 +70,7 @@ func Query(r *http.Request, op *huma.Operation) error {
 func takesEmpty(s *huma.Schema) bool {
 	switch {
 	case s.Type == huma.TypeArray:
-		return true // empty
+		return s.Items == nil || takesEmpty(s.Items) // one empty item: an array of none is left out
 	case s.Type != huma.TypeString || s.Format != "" || s.MinLength != nil && *s.MinLength > 0:
 		return false
 	case len(s.Enum) > 0 && !slices.Contains(s.Enum, any("")):
