@@ -318,9 +318,9 @@ func (db *Checks) BatchWording(ctx context.Context, id string) ([]byte, error) {
 
 // BatchLeads are the leads of a document of a batch to others of it, in the caller's own form.
 type BatchLeads struct {
-	Member int    // number
-	Found  []byte // by comparing the document
-	Told   []byte // as its report has them; empty: it has none yet
+	Member   int    // number
+	Found    []byte // by comparing the document
+	Reported []byte // as its report has them; empty: it has none yet
 }
 
 // PutBatchLeads keeps what comparing a member of a batch found, in place of what was kept before. It fails with concordat.ErrNotFound if
@@ -341,10 +341,10 @@ func (db *Checks) PutBatchLeads(ctx context.Context, id string, member int, foun
 	return db.fail(err, "leads of %d of batch %s", member, id)
 }
 
-// TellBatchLeads keeps how the report of a member of a batch tells its leads. It fails with concordat.ErrNotFound if nothing was found
-// before.
-func (db *Checks) TellBatchLeads(ctx context.Context, id string, member int, told []byte) error {
-	packed, err := packPassages(told)
+// PutReportedLeads keeps the leads of a member of a batch as its report has them. It fails with concordat.ErrNotFound if PutBatchLeads
+// has kept none.
+func (db *Checks) PutReportedLeads(ctx context.Context, id string, member int, reported []byte) error {
+	packed, err := packPassages(reported)
 	if err == nil {
 		err = db.write(ctx, func(c engine.Conn) error {
 			n, err := c.Exec(ctx, `UPDATE batch_lead SET told = ? WHERE batch = ? AND member = ?`, packed, id, member)
@@ -357,12 +357,12 @@ func (db *Checks) TellBatchLeads(ctx context.Context, id string, member int, tol
 // BatchLeads returns the leads of the members of a batch, by number. Members that were not compared are left out.
 func (db *Checks) BatchLeads(ctx context.Context, id string) ([]BatchLeads, error) {
 	all, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (l BatchLeads, err error) {
-		var found, told []byte
-		if err = s.Scan(&l.Member, &found, &told); err == nil {
+		var found, reported []byte
+		if err = s.Scan(&l.Member, &found, &reported); err == nil {
 			l.Found, err = unpackPassages(found)
 		}
 		if err == nil {
-			l.Told, err = unpackPassages(told)
+			l.Reported, err = unpackPassages(reported)
 		}
 		return l, err
 	}, `SELECT member, found, told FROM batch_lead WHERE batch = ? ORDER BY member`, id)

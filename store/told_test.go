@@ -99,7 +99,7 @@ var samplesOf = map[string][]any{
 	"AppendReviewIf": {concordat.TaskID("x"), store.Review{Kind: store.ReviewComment}, store.AnyRules},
 	"BatchPair":      {"x", 0, 1}, "SetPairVerdict": {"x", 0, 1, store.VerdictCount}, "EraseBatchMember": {"x", 0},
 	"PutChecked": {"x", store.BatchMember{Name: "x", Task: "x"}}, "PutCompared": {"x", 0, []store.BatchPair{{B: 1}}},
-	"PutBatchLeads": {"x", 0}, "TellBatchLeads": {"x", 0}, "PutKeystore": {int64(0)}, "Recheck": {"check"},
+	"PutBatchLeads": {"x", 0}, "PutReportedLeads": {"x", 0}, "PutKeystore": {int64(0)}, "Recheck": {"check"},
 	"SetPartnerState": {concordat.SiteID("x"), store.PartnerPending, store.PartnerActive},
 	"VerifyAudit":     {store.AuditHead{}},
 }

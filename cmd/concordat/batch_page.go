@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"concordat"
@@ -65,13 +66,18 @@ func (w *batchWriter) write(ctx context.Context) error {
 		}
 		b.Add(1)
 	}
-	for _, p := range w.v.Pairs[:min(len(w.v.Pairs), batchPairPages)] {
-		if err := w.pair(ctx, p); err != nil && !errors.Is(err, concordat.ErrNotFound) {
-			return err
-		}
-	}
+	pairs := slices.Clone(w.v.Pairs[:min(len(w.v.Pairs), batchPairPages)])
 	for _, l := range w.leads.Leads[:min(len(w.leads.Leads), batchPairPages)] {
-		if err := w.pair(ctx, batch.ViewedPair{A: l.A, B: l.B}); err != nil && !errors.Is(err, concordat.ErrNotFound) {
+		pairs = append(pairs, batch.ViewedPair{A: l.A, B: l.B})
+	}
+	written := map[string]bool{} // two documents may be a pair, and have several leads
+	for _, p := range pairs {
+		name := w.pairPath(p)
+		if written[name] {
+			continue
+		}
+		written[name] = true
+		if err := w.pair(ctx, p); err != nil && !errors.Is(err, concordat.ErrNotFound) {
 			return err
 		}
 	}

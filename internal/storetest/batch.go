@@ -276,7 +276,7 @@ func testRechecks(t *testing.T, p Place) {
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
-// testBatchLeads: what was found between members is kept by member, and what their reports tell of it; a member that is erased takes it
+// testBatchLeads: what was found between members is kept by member, and how their reports have it; a member that is erased takes it
 // along.
 func testBatchLeads(t *testing.T, db *store.DB) {
 	ctx := t.Context()
@@ -289,13 +289,13 @@ func testBatchLeads(t *testing.T, db *store.DB) {
 	if all := read(); len(all) > 0 {
 		t.Errorf("leads at first: %v", all)
 	}
-	wantErr(t, db.TellBatchLeads(ctx, "one", 1, []byte("[1]")), concordat.ErrNotFound)
+	wantErr(t, db.PutReportedLeads(ctx, "one", 1, []byte("[1]")), concordat.ErrNotFound)
 	wantErr(t, db.PutBatchLeads(ctx, "one", 9, []byte("[1]")), concordat.ErrNotFound)
 	wantErr(t, db.PutBatchLeads(ctx, "nowhere", 1, []byte("[1]")), concordat.ErrNotFound)
 	must(t, db.PutBatchLeads(ctx, "one", 1, []byte("[1]")))
 	must(t, db.PutBatchLeads(ctx, "one", 0, nil))
-	must(t, db.TellBatchLeads(ctx, "one", 1, []byte("[2]")))
-	want := []store.BatchLeads{{Member: 0}, {Member: 1, Found: []byte("[1]"), Told: []byte("[2]")}}
+	must(t, db.PutReportedLeads(ctx, "one", 1, []byte("[2]")))
+	want := []store.BatchLeads{{Member: 0}, {Member: 1, Found: []byte("[1]"), Reported: []byte("[2]")}}
 	if d := cmp.Diff(want, read(), cmpopts.EquateEmpty()); d != "" {
 		t.Error(d)
 	}

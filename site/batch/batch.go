@@ -62,7 +62,7 @@ type Store interface {
 	BatchPairs(ctx context.Context, id string, least float64, after *store.PairCursor, limit int) ([]store.BatchPair, error)
 	BatchPair(ctx context.Context, id string, a, b int) (store.BatchPair, error)
 	PutBatchLeads(ctx context.Context, id string, member int, found []byte) error
-	TellBatchLeads(ctx context.Context, id string, member int, told []byte) error
+	PutReportedLeads(ctx context.Context, id string, member int, reported []byte) error
 	BatchLeads(ctx context.Context, id string) ([]store.BatchLeads, error)
 	PutBatchWording(ctx context.Context, id string, data []byte) error
 	BatchWording(ctx context.Context, id string) ([]byte, error)
@@ -322,7 +322,7 @@ func (r *batchRun) readFile(ctx context.Context, in store.BatchInput) (*batchFil
 // emptyFile is the error of a file that holds no document.
 type emptyFile struct{}
 
-func (emptyFile) Error() string { return "empty: the file holds no document" }
+func (e emptyFile) Error() string { return e.Cause().String() }
 
 // Cause returns the error as the cause of a member.
 func (emptyFile) Cause() store.Cause {

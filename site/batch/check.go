@@ -78,7 +78,7 @@ func (r *batchRun) checkOne(ctx context.Context, m *store.BatchMember, by map[in
 	if err != nil {
 		return err
 	}
-	if err := r.tellLeads(ctx, f, m, by); err != nil {
+	if err := r.keepReported(ctx, f, m, by); err != nil {
 		return err
 	}
 	rules, err := r.rules(ctx, id, m, pairs, by)

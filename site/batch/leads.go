@@ -153,7 +153,7 @@ func (x *leading) from(ctx context.Context, m *store.BatchMember) ([]foundLead, 
 	return out, nil
 }
 
-// takenOf returns what of a member's text is shared with others, by right or not; with drafts of it and the like it may be.
+// takenOf returns what of a member's text others share, by right or not, drafts of it and the like aside: there is no lead there.
 func (r *batchRun) takenOf(ctx context.Context, m *store.BatchMember, by map[int]*store.BatchMember,
 	text string) ([]concordat.Span, error) {
 	pairs, err := r.o.Store.PairsOfMember(ctx, r.id, m.Number)
@@ -218,10 +218,12 @@ func (r *batchRun) joinLeads(ctx context.Context, members []store.BatchMember) (
 			cmp.Compare(x.Span.Start, y.Span.Start), cmp.Compare(x.Of.Start, y.Of.Start))
 	})
 	var out []joinedLead
+	first := 0 // of out, between the two members at hand
 	for _, l := range all {
-		if !slices.ContainsFunc(out, func(o joinedLead) bool {
-			return o.a == l.a && o.b == l.b && o.Span.Overlaps(l.Span) && o.Of.Overlaps(l.Of)
-		}) {
+		if n := len(out); n > 0 && (out[n-1].a != l.a || out[n-1].b != l.b) {
+			first = n
+		}
+		if !slices.ContainsFunc(out[first:], func(o joinedLead) bool { return o.Span.Overlaps(l.Span) && o.Of.Overlaps(l.Of) }) {
 			out = append(out, l)
 		}
 	}
@@ -307,9 +309,9 @@ func (r *batchRun) addLeads(ctx context.Context, f *report.Findings, m *store.Ba
 		if err != nil {
 			return err
 		}
-		told := one.Told(text, source)
-		told.Title = by[n].Title
-		f.Leads = append(f.Leads, told)
+		lead := one.Told(text, source)
+		lead.Title = by[n].Title
+		f.Leads = append(f.Leads, lead)
 	}
 	return f.Validate()
 }
@@ -323,33 +325,28 @@ func covered(s concordat.Span, by []concordat.Span) int {
 	return n
 }
 
-// toldLeads is how the report of a member tells its leads to other members. It is kept as JSON, without text.
-type toldLeads struct {
-	Leads []toldLead `json:"leads"`
-	Many  []toldLead `json:"many,omitempty"` // no leads, since many say it; only of the member whose name comes first
+// reportedLeads are the leads to other members in the report of a member. They are kept as JSON, without text.
+type reportedLeads struct {
+	Leads []ReportedLead `json:"leads"`
+	Many  []ReportedLead `json:"many,omitempty"` // no leads, since many say it; only of the member whose name comes first
 }
 
-type toldLead struct {
-	Other        int             `json:"other"` // number
-	Span         concordat.Span  `json:"span"`
-	Points       concordat.Span  `json:"points"` // of Span, in code points; likewise below
-	Source       concordat.Span  `json:"source"`
-	SourcePoints concordat.Span  `json:"source_points"`
-	Kind         report.LeadKind `json:"kind,omitempty"`
-	Languages    [2]string       `json:"languages"`
-	By           string          `json:"by"`
-	Likelihood   float64         `json:"likelihood"`
-	Pairs        []toldPair      `json:"pairs"`
+// ReportedLead is a lead from one member to another.
+type ReportedLead struct {
+	Other        int             `json:"other"`          // number
+	Span         concordat.Span  `json:"span"`           // in bytes
+	Points       concordat.Span  `json:"points"`         // the same in code points
+	Source       concordat.Span  `json:"source"`         // of the other, in bytes
+	SourcePoints concordat.Span  `json:"source_points"`  // the same in code points
+	Kind         report.LeadKind `json:"kind,omitempty"` // of the member
+	Languages    [2]string       `json:"languages"`      // of the member and of the other: codes, empty: unknown
+	Encoder      string          `json:"by"`             // what compared
+	Likelihood   float64         `json:"likelihood"`     // see report.Lead; 0: it was not measured
+	Pairs        []LeadPair      `json:"pairs"`          // by place in the member
 }
 
-type toldPair struct {
-	Span       concordat.Span `json:"span"` // in code points, as SourceSpan is
-	SourceSpan concordat.Span `json:"source_span"`
-	Similarity float64        `json:"similarity"`
-}
-
-// tellLeads keeps with the batch what the findings of a member tell of leads to other members.
-func (r *batchRun) tellLeads(ctx context.Context, f *report.Findings, m *store.BatchMember, by map[int]*store.BatchMember) error {
+// keepReported keeps with the batch the leads to other members in the findings of a member.
+func (r *batchRun) keepReported(ctx context.Context, f *report.Findings, m *store.BatchMember, by map[int]*store.BatchMember) error {
 	if !r.job.Leads {
 		return nil
 	}
@@ -357,17 +354,17 @@ func (r *batchRun) tellLeads(ctx context.Context, f *report.Findings, m *store.B
 	for n, other := range by {
 		number[other.Name] = n
 	}
-	out := toldLeads{Leads: []toldLead{}}
+	out := reportedLeads{Leads: []ReportedLead{}}
 	points := report.NewCounter(f.Submission.Text)
 	for _, l := range f.Leads {
 		n, ok := number[string(l.Source.Document)]
 		if !ok || l.Source.Library != r.library {
 			continue
 		}
-		one := toldLead{Other: n, Span: l.Span, Points: points.Points(l.Span), Source: l.SourceSpan, SourcePoints: l.SourcePoints,
-			Kind: l.Kind, Languages: l.Languages, By: l.Encoder, Likelihood: l.Likelihood}
+		one := ReportedLead{Other: n, Span: l.Span, Points: points.Points(l.Span), Source: l.SourceSpan, SourcePoints: l.SourcePoints,
+			Kind: l.Kind, Languages: l.Languages, Encoder: l.Encoder, Likelihood: l.Likelihood}
 		for _, p := range l.Pairs {
-			one.Pairs = append(one.Pairs, toldPair{points.Points(p.Span), p.SourcePoints, p.Similarity})
+			one.Pairs = append(one.Pairs, LeadPair{points.Points(p.Span), p.SourcePoints, p.Similarity})
 		}
 		out.Leads = append(out.Leads, one)
 	}
@@ -379,12 +376,12 @@ func (r *batchRun) tellLeads(ctx context.Context, f *report.Findings, m *store.B
 		if err != nil {
 			return err
 		}
-		out.Many = append(out.Many, toldLead{Other: l.b, Span: l.Span, Points: points.Points(l.Span), Source: l.Of,
-			SourcePoints: report.NewCounter(source.Text).Points(l.Of), By: l.By})
+		out.Many = append(out.Many, ReportedLead{Other: l.b, Span: l.Span, Points: points.Points(l.Span), Source: l.Of,
+			SourcePoints: report.NewCounter(source.Text).Points(l.Of), Encoder: l.By})
 	}
 	data, err := json.Marshal(out)
 	if err != nil {
 		return err
 	}
-	return r.o.Store.TellBatchLeads(ctx, r.id, m.Number, data)
+	return r.o.Store.PutReportedLeads(ctx, r.id, m.Number, data)
 }

@@ -2,7 +2,6 @@ package batch
 
 import (
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,12 +44,9 @@ func (v *View) LeadLines(l *ViewedLeads) []LeadLine {
 	for i, x := range l.Leads {
 		a, b := &v.Members[x.A], &v.Members[x.B]
 		out[i] = LeadLine{Type: "lead", A: a.Name, B: b.Name, NumberA: a.Number + 1, NumberB: b.Number + 1, Span: x.Points,
-			SourceSpan: x.SourcePoints, Kind: x.Kind, Languages: x.Languages, Encoder: x.Encoder, Pairs: slices.Clone(x.Pairs),
+			SourceSpan: x.SourcePoints, Kind: x.Kind, Languages: x.Languages, Encoder: x.Encoder, Pairs: append([]LeadPair{}, x.Pairs...),
 			Reason: x.Lineage, State: x.State, Comment: x.Ruling.Comment, By: x.Ruling.By, At: x.Ruling.At}
 		out[i].Likelihood = report.Lead{Likelihood: x.Likelihood}.Likely()
-		if out[i].Pairs == nil {
-			out[i].Pairs = []LeadPair{}
-		}
 	}
 	return out
 }
@@ -78,15 +74,4 @@ func (v *View) WriteLeads(w io.Writer, l *ViewedLeads) error {
 			strconv.Itoa(len(x.Pairs)), x.Reason, string(x.State), x.By, x.Comment)
 	}
 	return c.end()
-}
-
-// Open returns the number of leads that count for nobody yet and that nobody set aside, of pairs of documents that count.
-func (l *ViewedLeads) Open() int {
-	n := 0
-	for _, x := range l.Leads {
-		if x.State == report.LeadOpen && x.Lineage == "" {
-			n++
-		}
-	}
-	return n
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"concordat"
 	"concordat/report"
@@ -17,17 +16,11 @@ import (
 
 // ViewedLead is a lead between two documents of a batch with what is thought of it. Neither is said to be before the other.
 type ViewedLead struct {
-	A, B                 int             // indices into the members: A says it in other words, or in brief, than B
-	Span, Source         concordat.Span  // of A and of B, in bytes
-	Points, SourcePoints concordat.Span  // the same in code points
-	Kind                 report.LeadKind // of A
-	Languages            [2]string       // of A and of B: codes, empty: unknown
-	Encoder              string          // what compared
-	Likelihood           float64         // see report.Lead; 0: it was not measured
-	Pairs                []LeadPair      // by place in A
-	Lineage              string          // why the pair of documents does not count; empty: it does
-	State                report.LeadState
-	Ruling               report.LeadRuling // zero: the lead is open
+	A, B         int    // indices into the members: A says it in other words, or in brief, than B
+	ReportedLead        // from A to B
+	Lineage      string // why the pair of documents does not count; empty: it does
+	State        report.LeadState
+	Ruling       report.LeadRuling // zero: the lead is open
 }
 
 // LeadPair is a sentence of either document, in code points.
@@ -64,7 +57,7 @@ func (v *View) Leads(ctx context.Context, db Store, base report.Rules) (*ViewedL
 	if !v.Job.Leads {
 		return out, nil
 	}
-	told, err := v.told(ctx, db)
+	reported, err := v.reported(ctx, db)
 	if err != nil {
 		return nil, err
 	}
@@ -74,20 +67,16 @@ func (v *View) Leads(ctx context.Context, db Store, base report.Rules) (*ViewedL
 	}
 	rulings := rulingsOf{v: v, db: db, base: base, by: map[concordat.TaskID]report.Rules{}}
 	for i := range v.Members {
-		for _, l := range told[v.Members[i].Number].Leads {
+		for _, l := range reported[v.Members[i].Number].Leads {
 			j, ok := index[l.Other]
 			if !ok {
 				continue
 			}
-			back := l.in(told[l.Other].Leads, v.Members[i].Number)
+			back := l.in(reported[l.Other].Leads, v.Members[i].Number)
 			if back == nil || !v.before(i, j, l, *back) {
 				continue
 			}
-			one := ViewedLead{A: i, B: j, Span: l.Span, Source: l.Source, Points: l.Points, SourcePoints: l.SourcePoints, Kind: l.Kind,
-				Languages: l.Languages, Encoder: l.By, Likelihood: l.Likelihood, Lineage: v.Rules.Lineage(&v.Members[i], &v.Members[j])}
-			for _, p := range l.Pairs {
-				one.Pairs = append(one.Pairs, LeadPair(p))
-			}
+			one := ViewedLead{A: i, B: j, ReportedLead: l, Lineage: v.Rules.Lineage(&v.Members[i], &v.Members[j])}
 			if one.State, one.Ruling, err = rulings.of(ctx, &one); err != nil {
 				return nil, err
 			}
@@ -97,24 +86,24 @@ func (v *View) Leads(ctx context.Context, db Store, base report.Rules) (*ViewedL
 	slices.SortStableFunc(out.Leads, func(x, y ViewedLead) int {
 		return cmp.Or(cmp.Compare(x.rank(), y.rank()), cmp.Compare(y.Likelihood, x.Likelihood), cmp.Compare(len(y.Pairs), len(x.Pairs)))
 	})
-	out.Many = manySayOf(told, index)
+	out.Many = manySayOf(reported, index)
 	return out, nil
 }
 
-// told returns what the reports of members that are there tell, by number.
-func (v *View) told(ctx context.Context, db Store) (map[int]toldLeads, error) {
+// reported returns the leads in the reports of members that are there, by number.
+func (v *View) reported(ctx context.Context, db Store) (map[int]reportedLeads, error) {
 	rows, err := db.BatchLeads(ctx, v.ID)
 	if err != nil {
 		return nil, err
 	}
 	by := numbered(v.Members)
-	out := map[int]toldLeads{}
+	out := map[int]reportedLeads{}
 	for _, row := range rows {
-		if m := by[row.Member]; m == nil || m.Task == "" || len(row.Told) == 0 {
+		if m := by[row.Member]; m == nil || m.Task == "" || len(row.Reported) == 0 {
 			continue
 		}
-		var t toldLeads
-		if err := json.Unmarshal(row.Told, &t); err != nil {
+		var t reportedLeads
+		if err := json.Unmarshal(row.Reported, &t); err != nil {
 			return nil, fmt.Errorf("leads of batch %s: %w: %v", v.ID, concordat.ErrCorrupt, err)
 		}
 		out[row.Member] = t
@@ -123,7 +112,7 @@ func (v *View) told(ctx context.Context, db Store) (map[int]toldLeads, error) {
 }
 
 // in returns the lead among those of the other member; nil: its report does not show it, as the passage is evidence there.
-func (l toldLead) in(all []toldLead, number int) *toldLead {
+func (l ReportedLead) in(all []ReportedLead, number int) *ReportedLead {
 	for i := range all {
 		if x := &all[i]; x.Other == number && x.Span == l.Source && x.Source == l.Span {
 			return x
@@ -133,7 +122,7 @@ func (l toldLead) in(all []toldLead, number int) *toldLead {
 }
 
 // before reports whether a lead is seen from i rather than from j: the one that sums up, else the one whose name comes first.
-func (v *View) before(i, j int, l, back toldLead) bool {
+func (v *View) before(i, j int, l, back ReportedLead) bool {
 	if a, b := l.Kind == report.LeadSummary, back.Kind == report.LeadSummary; a != b {
 		return a
 	}
@@ -198,13 +187,13 @@ func (l *ViewedLead) sides() [2]leadSide {
 }
 
 // manySayOf joins what several members say alike.
-func manySayOf(told map[int]toldLeads, index map[int]int) []ManySay {
+func manySayOf(reported map[int]reportedLeads, index map[int]int) []ManySay {
 	var groups []ManySay
-	for number, t := range told {
+	for number, t := range reported {
 		for _, l := range t.Many {
 			i, ok := index[number]
 			j, also := index[l.Other]
-			if _, there := told[l.Other]; !ok || !also || !there {
+			if _, there := reported[l.Other]; !ok || !also || !there {
 				continue
 			}
 			joined := ManySay{[]ViewedPlace{{i, l.Span}, {j, l.Source}}}
@@ -320,7 +309,10 @@ func (s leadSide) decide(ctx context.Context, db Store, task concordat.TaskID, o
 		return err
 	}
 	as.Kind = store.ReviewRules
-	as.Text = strings.TrimSpace(fmt.Sprintf("%s %d–%d: %s", leadActions[one.State], s.Span.Start, s.Span.End, one.Why))
+	as.Text = fmt.Sprintf("%s %d–%d", leadActions[one.State], s.Span.Start, s.Span.End)
+	if one.Why != "" {
+		as.Text += ": " + one.Why
+	}
 	_, err = db.AppendReview(ctx, task, as)
 	return err
 }
