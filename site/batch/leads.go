@@ -327,13 +327,18 @@ func covered(s concordat.Span, by []concordat.Span) int {
 
 // reportedLeads are the leads to other members in the report of a member. They are kept as JSON, without text.
 type reportedLeads struct {
-	Leads []ReportedLead `json:"leads"`
-	Many  []ReportedLead `json:"many,omitempty"` // no leads, since many say it; only of the member whose name comes first
+	Leads []leadTo `json:"leads"`
+	Many  []leadTo `json:"many,omitempty"` // no leads, since many say it; only of the member whose name comes first
+}
+
+// leadTo is a lead to another member.
+type leadTo struct {
+	Other int `json:"other"` // number
+	ReportedLead
 }
 
 // ReportedLead is a lead from one member to another.
 type ReportedLead struct {
-	Other        int             `json:"other"`          // number
 	Span         concordat.Span  `json:"span"`           // in bytes
 	Points       concordat.Span  `json:"points"`         // the same in code points
 	Source       concordat.Span  `json:"source"`         // of the other, in bytes
@@ -354,15 +359,15 @@ func (r *batchRun) keepReported(ctx context.Context, f *report.Findings, m *stor
 	for n, other := range by {
 		number[other.Name] = n
 	}
-	out := reportedLeads{Leads: []ReportedLead{}}
+	out := reportedLeads{Leads: []leadTo{}}
 	points := report.NewCounter(f.Submission.Text)
 	for _, l := range f.Leads {
 		n, ok := number[string(l.Source.Document)]
 		if !ok || l.Source.Library != r.library {
 			continue
 		}
-		one := ReportedLead{Other: n, Span: l.Span, Points: points.Points(l.Span), Source: l.SourceSpan, SourcePoints: l.SourcePoints,
-			Kind: l.Kind, Languages: l.Languages, Encoder: l.Encoder, Likelihood: l.Likelihood}
+		one := leadTo{n, ReportedLead{Span: l.Span, Points: points.Points(l.Span), Source: l.SourceSpan, SourcePoints: l.SourcePoints,
+			Kind: l.Kind, Languages: l.Languages, Encoder: l.Encoder, Likelihood: l.Likelihood}}
 		for _, p := range l.Pairs {
 			one.Pairs = append(one.Pairs, LeadPair{points.Points(p.Span), p.SourcePoints, p.Similarity})
 		}
@@ -376,8 +381,8 @@ func (r *batchRun) keepReported(ctx context.Context, f *report.Findings, m *stor
 		if err != nil {
 			return err
 		}
-		out.Many = append(out.Many, ReportedLead{Other: l.b, Span: l.Span, Points: points.Points(l.Span), Source: l.Of,
-			SourcePoints: report.NewCounter(source.Text).Points(l.Of), Encoder: l.By})
+		out.Many = append(out.Many, leadTo{l.b, ReportedLead{Span: l.Span, Points: points.Points(l.Span), Source: l.Of,
+			SourcePoints: report.NewCounter(source.Text).Points(l.Of), Encoder: l.By}})
 	}
 	data, err := json.Marshal(out)
 	if err != nil {

@@ -76,7 +76,7 @@ func (v *View) Leads(ctx context.Context, db Store, base report.Rules) (*ViewedL
 			if back == nil || !v.before(i, j, l, *back) {
 				continue
 			}
-			one := ViewedLead{A: i, B: j, ReportedLead: l, Lineage: v.Rules.Lineage(&v.Members[i], &v.Members[j])}
+			one := ViewedLead{A: i, B: j, ReportedLead: l.ReportedLead, Lineage: v.Rules.Lineage(&v.Members[i], &v.Members[j])}
 			if one.State, one.Ruling, err = rulings.of(ctx, &one); err != nil {
 				return nil, err
 			}
@@ -112,7 +112,7 @@ func (v *View) reported(ctx context.Context, db Store) (map[int]reportedLeads, e
 }
 
 // in returns the lead among those of the other member; nil: its report does not show it, as the passage is evidence there.
-func (l ReportedLead) in(all []ReportedLead, number int) *ReportedLead {
+func (l leadTo) in(all []leadTo, number int) *leadTo {
 	for i := range all {
 		if x := &all[i]; x.Other == number && x.Span == l.Source && x.Source == l.Span {
 			return x
@@ -122,7 +122,7 @@ func (l ReportedLead) in(all []ReportedLead, number int) *ReportedLead {
 }
 
 // before reports whether a lead is seen from i rather than from j: the one that sums up, else the one whose name comes first.
-func (v *View) before(i, j int, l, back ReportedLead) bool {
+func (v *View) before(i, j int, l, back leadTo) bool {
 	if a, b := l.Kind == report.LeadSummary, back.Kind == report.LeadSummary; a != b {
 		return a
 	}
