@@ -5,6 +5,7 @@
 //	go run ./internal/mutants -n 40 -seed 1 federation crypto
 //	go run ./internal/mutants -n 40 -seed 1 -tests site,site/answer site/answer
 //	go run ./internal/mutants -n 40 -seed 1 -together -tests site site site/ask site/batch
+//	go run ./internal/mutants -n 40 -seed 1 -together -tests 'site=Ask|Partner,site/ask' site/ask
 //
 // Which changes are drawn depends on the seed and on the sources alone. The tree is not touched: a mutant is given to
 // go test as an overlay. Exit status 1: something survived.
@@ -39,6 +40,7 @@ type options struct {
 	funcs    string
 	only     string
 	tests    string
+	measured string
 	blind    bool
 	together bool
 	json     bool
@@ -69,10 +71,13 @@ func main() {
 	flag.StringVar(&o.files, "files", "", "only files whose path matches this regular expression")
 	flag.StringVar(&o.funcs, "funcs", "", "only functions whose name (Type.method) matches this regular expression")
 	flag.StringVar(&o.only, "run", "", "only tests that match, as go test -run")
-	flag.StringVar(&o.tests, "tests", "", "packages whose tests are run, separated by commas; none: the package itself")
+	flag.StringVar(&o.tests, "tests", "", "packages whose tests are run, separated by commas; none: the package itself. With -together each "+
+		"may have a regular expression of its own instead of -run: site=Ask|Partner,site/ask")
 	flag.BoolVar(&o.blind, "blind", false, "do not measure what the tests cover, for which a large package is built anew: a change in no test is run too")
 	flag.BoolVar(&o.together, "together", false, "build all mutants of all packages into one binary of each package of tests, and run with each the "+
 		"tests that reach it: much cheaper; those that cannot be switched on while a program runs are told and not run")
+	flag.StringVar(&o.measured, "measured", measuredFolder(), "with -together, folder for what tests take and reach, which is measured once "+
+		"for each binary; none: measure it each time")
 	flag.BoolVar(&o.json, "json", false, "print one JSON object a mutant, then one for each package")
 	flag.BoolVar(&o.list, "list", false, "list what would be run")
 	flag.Parse()
@@ -89,6 +94,15 @@ func main() {
 		stop()
 		os.Exit(1)
 	}
+}
+
+// measuredFolder returns the usual folder for measurements, "" on a system that has none.
+func measuredFolder() string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(cache, "concordat", "mutants")
 }
 
 // run returns how many mutants survived. How far it is goes to log.
@@ -151,13 +165,9 @@ type runner interface {
 	try(ctx context.Context, c Change) (State, error)
 }
 
-// pick draws the changes of a package.
-func pick(o options, root, pkg string, known map[string]string) ([]Change, Summary, error) {
+// pick draws from the changes of a package.
+func pick(o options, pkg string, all []Change, known map[string]string) ([]Change, Summary, error) {
 	s := Summary{Package: pkg}
-	all, err := changes(root, pkg)
-	if err != nil {
-		return nil, s, err
-	}
 	files, err := regexp.Compile(o.files)
 	if err != nil {
 		return nil, s, err
@@ -166,7 +176,7 @@ func pick(o options, root, pkg string, known map[string]string) ([]Change, Summa
 	if err != nil {
 		return nil, s, err
 	}
-	all = slices.DeleteFunc(all, func(c Change) bool { return !files.MatchString(c.File) || !funcs.MatchString(c.Func) })
+	all = slices.DeleteFunc(slices.Clone(all), func(c Change) bool { return !files.MatchString(c.File) || !funcs.MatchString(c.Func) })
 	s.Changes = len(all)
 	all, s.Known = without(all, known)
 	picked := draw(all, o.n, o.seed)
@@ -177,10 +187,16 @@ func pick(o options, root, pkg string, known map[string]string) ([]Change, Summa
 // mutate runs the mutants of packages, by the tests of all of them where none are named, and returns how many survived.
 func mutate(ctx context.Context, o options, root string, pkgs []string, known map[string]string, out, log io.Writer) (
 	survived int, err error) {
+	var all []Change
 	picked := make([][]Change, len(pkgs))
 	sums := make([]Summary, len(pkgs))
 	for i, pkg := range pkgs {
-		if picked[i], sums[i], err = pick(o, root, pkg, known); err != nil {
+		cs, err := changes(root, pkg)
+		if err != nil {
+			return 0, err
+		}
+		all = append(all, cs...)
+		if picked[i], sums[i], err = pick(o, pkg, cs, known); err != nil {
 			return 0, err
 		}
 		if o.list {
@@ -207,7 +223,9 @@ func mutate(ctx context.Context, o options, root string, pkgs []string, known ma
 	}
 	var r runner = t
 	if o.together {
-		r = newTogether(t, slices.Concat(picked...))
+		r = newTogether(t, all, o.measured)
+	} else if strings.Contains(o.tests, "=") {
+		return 0, errors.New("-tests with an expression for a package needs -together")
 	}
 	if err := r.prepare(ctx); err != nil {
 		return 0, err

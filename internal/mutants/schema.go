@@ -138,27 +138,25 @@ func faulty(messages string) map[int]bool {
 	return out
 }
 
-// switches is the file that a package gets for its changes to be switched by.
+// switches is the file that a package gets for its changes to be switched by: its name, and one more than there are changes.
 const switches = `package %s
 
 import (
 	"os"
 	"strconv"
-	"sync"
+	"sync/atomic"
 )
 
 var (
 	mutantChosen, _ = strconv.Atoi(os.Getenv("MUTANT"))
 	mutantReached   = os.Getenv("MUTANTS_REACHED")
-	mutantSeen      sync.Map
+	mutantSeen      [%d]atomic.Bool
 )
 
 // mutantIs reports whether a change is made. If it is asked to, it notes that the place was reached.
 func mutantIs(k int) bool {
-	if mutantReached != "" {
-		if _, seen := mutantSeen.LoadOrStore(k, true); !seen {
-			mutantNote(k)
-		}
+	if mutantReached != "" && !mutantSeen[k].Load() && !mutantSeen[k].Swap(true) {
+		mutantNote(k)
 	}
 	return k == mutantChosen
 }

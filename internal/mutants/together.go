@@ -17,7 +17,8 @@ import (
 	"time"
 )
 
-// together runs the tests of packages that are built once with all the changes in them. Which one is made is said by the
+// together runs the tests of packages that are built once with all the changes in them, drawn or not: what is measured of that
+// binary holds for every draw, and is kept. Which change is made is said by the
 // environment, to processes that a test starts too. One that is given an environment of its own, as by extract/sandbox, runs
 // without a change, and what it alone reaches counts as in no test. Each test is run by itself first and notes which places it
 // reaches: with a change only those run that reach it, the quickest first.
@@ -27,6 +28,7 @@ type together struct {
 	number  map[string]int // by Key, from 1
 	apart   map[int]bool   // those that cannot be switched, by number
 	alone   []oneTest
+	cache   string // folder for measurements
 }
 
 // oneTest is one test function.
@@ -34,13 +36,14 @@ type oneTest struct {
 	pkg, binary, name string
 	took              time.Duration
 	reaches           map[int]bool
+	kept              bool // by an earlier run: this one has not seen it pass without a change
 }
 
 // quickFirst is how many of the quickest tests that reach a place are run before the others.
 const quickFirst = 6
 
-func newTogether(t *tester, cs []Change) *together {
-	g := &together{tester: t, changes: cs, number: map[string]int{}, apart: map[int]bool{}}
+func newTogether(t *tester, cs []Change, cache string) *together {
+	g := &together{tester: t, changes: cs, cache: cache, number: map[string]int{}, apart: map[int]bool{}}
 	for i, c := range cs {
 		g.number[c.Key()] = i + 1
 		g.apart[i+1] = c.Form == formApart
@@ -48,15 +51,20 @@ func newTogether(t *tester, cs []Change) *together {
 	return g
 }
 
-// prepare builds the tests and runs each by itself: all must pass. It takes minutes, and says how far it is.
+// prepare builds the tests and runs each by itself that was not measured before. All must pass, at the
+// second try at the latest. It takes minutes, and says how far it is.
 func (g *together) prepare(ctx context.Context) error {
 	fmt.Fprintf(g.log, "building %s with %d changes\n", strings.Join(g.pkgs, ", "), len(g.changes))
 	overlay, err := g.compile(ctx)
 	if err != nil {
 		return err
 	}
-	for i, pkg := range g.tests {
-		if err := g.measureAll(ctx, pkg, filepath.Join(g.dir, strconv.Itoa(i)+".test"), overlay); err != nil {
+	for i, tests := range g.tests {
+		pkg, only, named := strings.Cut(tests, "=")
+		if !named {
+			only = g.only
+		}
+		if err := g.measureAll(ctx, pkg, only, filepath.Join(g.dir, strconv.Itoa(i)+".test"), overlay); err != nil {
 			return err
 		}
 	}
@@ -64,8 +72,8 @@ func (g *together) prepare(ctx context.Context) error {
 	return nil
 }
 
-// measureAll builds the tests of a package and runs each by itself.
-func (g *together) measureAll(ctx context.Context, pkg, binary, overlay string) error {
+// measureAll builds the tests of a package and runs each by itself that matches only and was not measured before.
+func (g *together) measureAll(ctx context.Context, pkg, only, binary, overlay string) error {
 	fmt.Fprintf(g.log, "building the tests of %s\n", pkg)
 	out, err := g.command(ctx, 20*time.Minute, g.root, nil, "go", "test", "-c", "-vet=off", "-overlay="+overlay, "-o", binary, "./"+pkg)
 	if err != nil {
@@ -74,15 +82,33 @@ func (g *together) measureAll(ctx context.Context, pkg, binary, overlay string) 
 	if _, err := os.Stat(binary); errors.Is(err, fs.ErrNotExist) {
 		return nil // it has no tests
 	}
-	names, err := g.names(ctx, pkg, binary)
+	names, err := g.names(ctx, pkg, only, binary)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(g.log, "running each of %d tests of %s by itself\n", len(names), pkg)
+	known, err := openMeasured(g.cache, binary, filepath.Join(g.root, pkg))
+	if err != nil {
+		return err
+	}
+	unknown := slices.DeleteFunc(slices.Clone(names), func(name string) bool { _, ok := known.tests[name]; return ok })
+	fmt.Fprintf(g.log, "running each of %d tests of %s by itself, %d others are known from before\n", len(unknown), pkg, len(names)-len(unknown))
 	for _, name := range names {
-		one, err := g.measure(ctx, oneTest{pkg: pkg, binary: binary, name: name})
-		if err != nil {
-			return err
+		m, kept := known.tests[name]
+		if !kept {
+			m, err = g.measure(ctx, pkg, binary, name)
+			if err != nil && ctx.Err() == nil { // the machine may have been too busy for it
+				m, err = g.measure(ctx, pkg, binary, name)
+			}
+			if err != nil {
+				return err
+			}
+			if err := known.add(m); err != nil {
+				return err
+			}
+		}
+		one := oneTest{pkg: pkg, binary: binary, name: name, took: m.Took, reaches: map[int]bool{}, kept: kept}
+		for _, k := range m.Reaches {
+			one.reaches[k] = true
 		}
 		g.alone = append(g.alone, one)
 	}
@@ -173,7 +199,7 @@ func (g *together) writePackage(pkg, in string, replace map[string]string) error
 		}
 		with, switching := filepath.Join(in, filepath.Base(path)), filepath.Join(in, "mutants_switches.go")
 		if err := errors.Join(os.WriteFile(with, []byte(schema(src, own, g.number)), 0o600),
-			os.WriteFile(switching, fmt.Appendf(nil, switches, f.Name.Name), 0o600)); err != nil {
+			os.WriteFile(switching, fmt.Appendf(nil, switches, f.Name.Name, len(g.changes)+1), 0o600)); err != nil {
 			return err
 		}
 		replace[path], replace[filepath.Join(g.root, pkg, "mutants_switches.go")] = with, switching
@@ -181,9 +207,9 @@ func (g *together) writePackage(pkg, in string, replace map[string]string) error
 	return nil
 }
 
-// names returns the tests of a binary that are run.
-func (g *together) names(ctx context.Context, pkg, binary string) ([]string, error) {
-	only, _, _ := strings.Cut(g.only, "/")
+// names returns the tests of a binary that match only.
+func (g *together) names(ctx context.Context, pkg, only, binary string) ([]string, error) {
+	only, _, _ = strings.Cut(only, "/")
 	out, err := g.command(ctx, time.Minute, filepath.Join(g.root, pkg), nil, binary, "-test.list="+cmp.Or(only, "."))
 	if err != nil {
 		return nil, fmt.Errorf("tests of %s: %w\n%s", pkg, err, out)
@@ -198,29 +224,32 @@ func (g *together) names(ctx context.Context, pkg, binary string) ([]string, err
 }
 
 // measure runs one test without a change, and notes which places it reaches and how long it takes.
-func (g *together) measure(ctx context.Context, one oneTest) (oneTest, error) {
+func (g *together) measure(ctx context.Context, pkg, binary, name string) (measurement, error) {
+	m := measurement{Test: name, Reaches: []int{}}
 	reached := filepath.Join(g.dir, "reached")
 	if err := os.Remove(reached); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return one, err
+		return m, err
 	}
 	began := time.Now()
-	out, err := g.run(ctx, 10*time.Minute, one.pkg, one.binary, []string{one.name}, "MUTANTS_REACHED="+reached)
+	out, err := g.run(ctx, 10*time.Minute, pkg, binary, []string{name}, "MUTANTS_REACHED="+reached)
 	if err != nil {
-		return one, fmt.Errorf("%s: %s fails without a change: %w\n%s", one.pkg, one.name, err, out)
+		return m, fmt.Errorf("%s: %s fails without a change: %w\n%s", pkg, name, err, out)
 	}
-	one.took, one.reaches = time.Since(began), map[int]bool{}
+	m.Took = time.Since(began)
 	b, err := os.ReadFile(reached)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return one, err
+		return m, err
 	}
 	for line := range strings.FieldsSeq(string(b)) {
 		k, err := strconv.Atoi(line)
 		if err != nil {
-			return one, fmt.Errorf("places that %s reaches: %w", one.name, err)
+			return m, fmt.Errorf("places that %s reaches: %w", name, err)
 		}
-		one.reaches[k] = true
+		m.Reaches = append(m.Reaches, k)
 	}
-	return one, nil
+	slices.Sort(m.Reaches)
+	m.Reaches = slices.Compact(m.Reaches) // processes that a test starts note the same
+	return m, nil
 }
 
 // try runs the tests that reach a change with the change made.
@@ -264,15 +293,40 @@ func (g *together) with(ctx context.Context, k int, tests []oneTest) (State, err
 		if g.limit > 0 {
 			limit = g.limit
 		}
-		state, err := stateBy(ctx, limit, func(limit time.Duration) (string, error) {
-			return g.run(ctx, limit, first.pkg, first.binary, names, "MUTANT="+strconv.Itoa(k))
+		var out string
+		state, err := stateBy(ctx, limit, func(limit time.Duration) (_ string, err error) {
+			out, err = g.run(ctx, limit, first.pkg, first.binary, names, "MUTANT="+strconv.Itoa(k))
+			return out, err
 		})
+		if err == nil && state == Killed {
+			err = g.confirm(ctx, first.binary, names, out)
+		}
 		if err != nil || state != Survived {
 			return state, err
 		}
 		tests = rest
 	}
 	return Survived, nil
+}
+
+// confirm runs the tests that failed with a change without one, if they were measured by an earlier run alone: what they read
+// may have changed since. Which ones failed is told by what they printed; if none is told, each is run.
+func (g *together) confirm(ctx context.Context, binary string, names []string, out string) error {
+	failed := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.Contains(out, "--- FAIL: "+name+" ") })
+	if len(failed) == 0 {
+		failed = names
+	}
+	for i := range g.alone {
+		one := &g.alone[i]
+		if !one.kept || one.binary != binary || !slices.Contains(failed, one.name) {
+			continue
+		}
+		if _, err := g.measure(ctx, one.pkg, one.binary, one.name); err != nil {
+			return err
+		}
+		one.kept = false
+	}
+	return nil
 }
 
 // compiles tells a change that only cannot be switched from one that does not compile at all.
