@@ -35,6 +35,38 @@ func TestRequest(t *testing.T) {
 	}
 }
 
+// TestLeftAloneForAsLongAsAsked: a receiver that names a number of seconds is left alone for as long, at most six hours, however
+// great the number; what names none changes nothing, and no number makes a pause shorter.
+func TestLeftAloneForAsLongAsAsked(t *testing.T) {
+	asked := make(chan string, 1)
+	r := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", <-asked)
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	t.Cleanup(r.Close)
+	p := newPlace(t)
+	h := p.hook(t, r.URL)
+	first := webhook.Backoff(1, 0)
+	for i, x := range []struct {
+		asked string
+		want  time.Duration
+	}{
+		{"", first}, {"soon", first}, {"-600", first}, {"1", first}, {"-99999999999999999999", first}, {"60", time.Minute},
+		{"21599", 6*time.Hour - time.Second}, {"21601", 6 * time.Hour}, {"9223372036854775807", 6 * time.Hour},
+		{"9223372036854775808", 6 * time.Hour}, {"99999999999999999999", 6 * time.Hour},
+	} {
+		p.announce(t, 1)
+		asked <- x.asked
+		if n := p.sender(webhook.Options{Allow: loopback}).Step(t.Context()); n != 1 {
+			t.Fatalf("%d attempts, want that of the new event", n)
+		}
+		d, _, err := p.Delivery(t.Context(), h.ID, int64(i+1))
+		if err != nil || d.State != store.DeliveryPending || d.Due.Sub(p.now()) != x.want {
+			t.Errorf("Retry-After %q: left alone for %s, want %s (%s, %v)", x.asked, d.Due.Sub(p.now()), x.want, d.State, err)
+		}
+	}
+}
+
 // TestPanicNobodyCounts: a panic in an attempt ends that attempt alone where nobody counts panics, too.
 func TestPanicNobodyCounts(t *testing.T) {
 	p := newPlace(t)

@@ -269,7 +269,7 @@ func (s *Sender) send(ctx context.Context, d store.Delivery, h store.Hook, now t
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		return resp.StatusCode, 0, ""
 	}
-	if n, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && n > 0 {
+	if n, _ := strconv.Atoi(resp.Header.Get("Retry-After")); n > 0 { // the greatest for a greater one, 0 for what is no number
 		after = min(time.Duration(min(n, int(maxWait/time.Second)))*time.Second, maxWait)
 	}
 	cause = "answered " + strconv.Itoa(resp.StatusCode)
