@@ -2,8 +2,16 @@ package pdf
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
+
+	"codeberg.org/go-pdf/fpdf"
 
 	"concordat"
 	"concordat/report"
@@ -52,5 +60,115 @@ func TestSealNamesWhatItAdds(t *testing.T) {
 	}
 	if !bytes.Contains(one, []byte("/Subtype /x-9#2B0#2Fjson ")) || !bytes.Contains(one, []byte("/EmbeddedFiles")) {
 		t.Errorf("the attachment is added as\n%s", one[len(pages):])
+	}
+}
+
+// TestNothingIsDrawnOverAnother: along a line each run of letters begins where the one before has ended, and the code point of a
+// letter that the fonts lack stands inside its box, with room on either side.
+func TestNothingIsDrawnOverAnother(t *testing.T) {
+	fs, err := faces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := fpdf.New("P", "pt", "A4", "")
+	f.SetCompression(false)
+	for _, x := range fs {
+		f.AddUTF8FontFromBytes(x.name, "", x.bytes)
+	}
+	f.AddPage()
+	d := &doc{f: f, faces: fs}
+	line := d.pieces([]run{body("before\U000f0000between\U000f0001\U000f0002after 中文 end")})
+	d.draw(line, 50, 100, 12)
+	var b bytes.Buffer
+	if err := f.Output(&b); err != nil {
+		t.Fatal(err)
+	}
+	type extent struct{ from, to float64 }
+	var texts, boxes []extent
+	number := func(s []byte) float64 {
+		x, err := strconv.ParseFloat(string(s), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	for _, m := range regexp.MustCompile(`(?m)^([\d.]+) \S+ (\S+) \S+ re|BT ([\d.]+) \S+ Td`).FindAllSubmatch(b.Bytes(), -1) {
+		if m[1] != nil {
+			boxes = append(boxes, extent{number(m[1]), number(m[1]) + number(m[2])})
+		} else {
+			texts = append(texts, extent{from: number(m[3])})
+		}
+	}
+	shown := []string{"before", "[U+F0000]", "between", "[U+F0001]", "[U+F0002]", "after 中文 end"}
+	if len(texts) != len(shown) || len(boxes) != 3 {
+		t.Fatalf("%d runs of letters and %d boxes are drawn, want %d and 3", len(texts), len(boxes), len(shown))
+	}
+	const rounded = 0.05 // points, of numbers with two digits behind the point
+	box := 0
+	for i, s := range shown {
+		texts[i].to = texts[i].from
+		p := d.pieces([]run{body(strings.Trim(s, "[]"))})
+		for _, r := range s {
+			w, _ := p[0].face.width(r)
+			texts[i].to += w * p[0].style.size / 1000
+		}
+		if i > 0 && texts[i].from < texts[i-1].to-rounded {
+			t.Errorf("%q begins at %.2f, and %q before it ends at %.2f", s, texts[i].from, shown[i-1], texts[i-1].to)
+		}
+		if s[0] != '[' {
+			continue
+		}
+		if x := boxes[box]; texts[i].from < x.from+rounded || texts[i].to > x.to-rounded {
+			t.Errorf("%q is drawn from %.2f to %.2f, and its box from %.2f to %.2f", s, texts[i].from, texts[i].to, x.from, x.to)
+		}
+		if box++; i > 0 && boxes[box-1].from < texts[i-1].to-rounded {
+			t.Errorf("the box of %q is drawn over %q", s, shown[i-1])
+		}
+	}
+}
+
+// TestChangedPageIsNamed: who alters any page of a report, or what stands on it, is told which page it is, and no other.
+func TestChangedPageIsNamed(t *testing.T) {
+	text := strings.Repeat("A sentence of a long submission, which needs some pages of its own. ", 400)
+	b, err := Write(report.Build(&report.Findings{Submission: concordat.Document{ID: "x", Text: text}}, report.Rules{}),
+		Options{Notes: []Note{{Kind: NoteComment, Text: text}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := &Objects{Objects: ObjectsOf(b)}
+	pages := regexp.MustCompile(`<</Type /Page\n(?s:.*?)/Contents (\d+) 0 R`).FindAllSubmatchIndex(b, -1)
+	if len(pages) < 3 {
+		t.Fatalf("%d pages", len(pages))
+	}
+	for i, m := range pages {
+		content := bytes.Index(b, fmt.Appendf(nil, "\n%s 0 obj\n", b[m[2]:m[3]]))
+		stream := content + bytes.Index(b[content:], []byte("stream\n"))
+		for what, at := range map[string]int{"the page": m[0] + len("<</Type /Page\n"), "its content": stream + 20} {
+			altered := bytes.Clone(b)
+			altered[at] ^= 1
+			if named, other := list.Changed(altered); !slices.Equal(named, []int{i + 1}) || other {
+				t.Errorf("page %d of %d, %s altered: pages %v are named, and others %v", i+1, len(pages), what, named, other)
+			}
+		}
+	}
+}
+
+// TestAttachmentHasAName: a file whose attachment has half a byte in its name was not written by a site, and is refused.
+func TestAttachmentHasAName(t *testing.T) {
+	pages, err := Write(report.Build(&report.Findings{Submission: concordat.Document{ID: "x", Text: "Words."}}, report.Rules{}), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := Seal(pages, []File{{Name: "ab", Type: "t", Content: []byte("c")}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := Open(b); err != nil || len(s.Files) != 1 || s.Files[0].Name != "ab" {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	for _, name := range []string{"", "fe", "feff00610"} {
+		if _, err := Open(bytes.Replace(b, []byte("/F <feff00610062>"), []byte("/F <"+name+">"), 1)); !errors.Is(err, concordat.ErrInvalid) {
+			t.Errorf("name %q: %v", name, err)
+		}
 	}
 }
