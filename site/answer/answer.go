@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -47,64 +45,6 @@ func (s *Answerer) document(ctx context.Context, lib concordat.LibraryID, id con
 		return nil, nil
 	}
 	return d, err
-}
-
-// keyedID returns the first 16 bytes of HMAC-SHA256 over a label and parts, each after its length.
-func keyedID(key []byte, label string, parts ...[]byte) (id [16]byte) {
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(label))
-	for _, p := range parts {
-		fmt.Fprintf(mac, "\x00%d\x00", len(p))
-		mac.Write(p)
-	}
-	copy(id[:], mac.Sum(nil))
-	return id
-}
-
-// handle is the pseudonym of a document for one asker: the same in all its jobs, another for others.
-func (e *epochSet) handle(from concordat.SiteID, lib concordat.LibraryID, id concordat.DocumentID) concordat.Handle {
-	return keyedID(e.HandleKey, "concordat/handle/1", []byte(from), []byte(lib), []byte(id))
-}
-
-// sentence names an asked sentence within a job, so that its fingerprint need not be kept.
-func (e *epochSet) sentence(from concordat.SiteID, job concordat.JobID, f concordat.Fingerprint) [8]byte {
-	b, _ := f.AppendBinary(nil) // never fails
-	id := keyedID(e.HandleKey, "concordat/asked-sentence/1", []byte(from), job[:], b)
-	return [8]byte(id[:8])
-}
-
-// question is one ask of one partner on its way.
-type question struct {
-	from     concordat.SiteID
-	ask      *concordat.Ask
-	set      *epochSet
-	first    bool // of its job: nothing was found before
-	excluded map[[16]byte]bool
-	withheld map[concordat.LibraryID]int // sentences that were not answered; see once
-}
-
-func newQuestion(from concordat.SiteID, a *concordat.Ask, set *epochSet) *question {
-	q := &question{from: from, ask: a, set: set, excluded: map[[16]byte]bool{}, withheld: map[concordat.LibraryID]int{}}
-	for _, h := range a.Authors {
-		q.excluded[h] = true
-	}
-	return q
-}
-
-// found is a document that matches, with its hits of one ask.
-type found struct {
-	row    store.DocumentRow
-	handle concordat.Handle
-	hits   []hit
-	// before are the hits of earlier asks of the job.
-	before []store.AnswerHit
-}
-
-// hit is a Hit with the fields that are not told; its Document is set when it is told.
-type hit struct {
-	concordat.Hit
-	span concordat.Span
-	bits int // the distance
 }
 
 // Answer answers the first round: which sentences of the libraries that are open to the asker lie
@@ -453,11 +393,6 @@ func (q *question) fresh(f *found) (documents, hits int) {
 		}
 	}
 	return documents, hits
-}
-
-// name names an asked sentence.
-func (q *question) name(sentence int) [8]byte {
-	return q.set.sentence(q.from, q.ask.Job, q.ask.Sentences[sentence].Fingerprint)
 }
 
 // tidy forgets what no question can need any more.

@@ -3,5 +3,7 @@
 // answered.
 //
 // How messages travel is not here (package federation), nor what this site asks others (package ask). Start with answer.go,
-// which follows one question, and policy.go, which has what a partner may be told.
+// which follows one question, and policy.go, which has what a partner may be told. The files that answer.go calls
+// (question.go, policy.go, epochs.go, variant.go, job.go and others) call each other in one direction and never back:
+// a test of internal/layers holds that.
 package answer
