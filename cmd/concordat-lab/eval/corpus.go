@@ -2,14 +2,19 @@ package eval
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sort"
+	"time"
 
 	"concordat"
 	"concordat/index"
 	"concordat/profile"
 	"concordat/report"
 	"concordat/site"
+	"concordat/site/batch"
 	"concordat/store"
 )
 
@@ -71,6 +76,47 @@ func (b *Bench) ingest(ctx context.Context, library concordat.LibraryID, docs []
 			}
 		}
 	}, func(site.Ingested) error { return nil })
+}
+
+// compareAll compares documents with one another only, as a batch whose index lies below dir while it runs, and returns what a user sees
+// of it. Their names differ.
+func (b *Bench) compareAll(ctx context.Context, dir string, docs []site.Item, job batch.Job,
+	o site.CheckOptions) (_ *batch.View, err error) {
+	job.NoLibraries = true
+	row, err := batch.New("batch", "", "eval", job, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	var inputs []store.BatchInput
+	by := map[string]site.Item{}
+	for _, d := range docs {
+		inputs = append(inputs, store.BatchInput{Name: string(d.ID), Place: string(d.ID)})
+		by[string(d.ID)] = d
+	}
+	batch.UniqueNames(inputs)
+	if err := b.Store.CreateBatch(ctx, row, inputs); err != nil {
+		return nil, err
+	}
+	dir = filepath.Join(dir, "batch-"+row.ID)
+	shard, err := index.Open(dir, index.Options{Site: b.Site.ID(), Scheme: b.Profiler.Scheme(), Shard: "00"})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, shard.Close(), os.RemoveAll(dir)) }()
+	run := batch.Options{
+		Store: b.Store, Index: shard,
+		Read: func(_ context.Context, in store.BatchInput) ([]site.Item, error) {
+			return []site.Item{by[in.Name]}, nil
+		},
+		Options: func(context.Context, batch.Job) (site.CheckOptions, func(), error) { return o, nil, nil },
+	}
+	if job.Rules != nil {
+		run.Rules = *job.Rules
+	}
+	if err := batch.Run(ctx, b.Site, row.ID, run); err != nil {
+		return nil, err
+	}
+	return batch.Open(ctx, b.Store, row.ID)
 }
 
 // Doc is a document under evaluation.

@@ -6,12 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
-	"time"
 
 	"concordat"
-	"concordat/index"
 	"concordat/profile"
 	"concordat/report"
 	"concordat/site"
@@ -96,40 +93,14 @@ func (i *innocentSite) templates(m innocentMode) []report.Template {
 const batchThreshold = 0.1
 
 // batch compares documents with one another and returns what a user sees of it.
-func (i *innocentSite) batch(ctx context.Context, m innocentMode, docs []*innocentDoc) (_ *batch.View, err error) {
+func (i *innocentSite) batch(ctx context.Context, m innocentMode, docs []*innocentDoc) (*batch.View, error) {
 	rules := m.rules()
-	b, err := batch.New(i.s.name+" "+m.name, "", "eval", batch.Job{NoLibraries: true, Threshold: batchThreshold, Rules: &rules},
-		time.Now())
-	if err != nil {
-		return nil, err
-	}
-	var inputs []store.BatchInput
+	var items []site.Item
 	for _, d := range docs {
-		inputs = append(inputs, store.BatchInput{Name: d.name, Place: d.name})
+		items = append(items, d.item)
 	}
-	batch.UniqueNames(inputs)
-	if err := i.Store.CreateBatch(ctx, b, inputs); err != nil {
-		return nil, err
-	}
-	dir := filepath.Join(i.dir, "batch-"+b.ID)
-	shard, err := index.Open(dir, index.Options{Site: i.Site.ID(), Scheme: i.Profiler.Scheme(), Shard: "00"})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, shard.Close(), os.RemoveAll(dir)) }()
-	err = batch.Run(ctx, i.Site, b.ID, batch.Options{
-		Store: i.Store, Index: shard, Rules: rules,
-		Read: func(_ context.Context, in store.BatchInput) ([]site.Item, error) {
-			return []site.Item{i.s.of(in.Name).item}, nil
-		},
-		Options: func(context.Context, batch.Job) (site.CheckOptions, func(), error) {
-			return site.CheckOptions{Templates: i.templates(m), Threshold: batchThreshold}, nil, nil
-		},
-	})
-	if err != nil {
-		return nil, err
-	}
-	return batch.Open(ctx, i.Store, b.ID)
+	return i.compareAll(ctx, i.dir, items, batch.Job{Threshold: batchThreshold, Rules: &rules},
+		site.CheckOptions{Templates: i.templates(m), Threshold: batchThreshold})
 }
 
 // report returns the report of a member of a batch.

@@ -17,7 +17,7 @@ import (
 
 // ObservedDocument is a checked document of known origin with the places that stand out in it, whether or not they are worth reading.
 type ObservedDocument struct {
-	Texts    string            `json:"texts"` // which measurement: reworded, answers, innocent or academic
+	Texts    string            `json:"texts"` // which measurement: reworded, beside, answers, innocent or academic
 	Document string            `json:"document"`
 	Encoder  string            `json:"encoder,omitempty"`  // the model that verified; empty: the table alone
 	Passages []ObservedPassage `json:"passages,omitempty"` // that are known to be put in other words

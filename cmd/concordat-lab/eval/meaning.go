@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"concordat"
+	"concordat/meaning"
 	"concordat/profile"
 	"concordat/report"
 	"concordat/site"
@@ -33,7 +34,7 @@ func otherWords(r *run) (err error) {
 		mode string
 		f    func() error
 	}{{"reworded", r.rewordings}, {"answers", r.answersWithLeads}, {"innocent", r.innocentLeads}, {"academic", r.academicLeads},
-		{"partners", r.leadsBetweenSites}} {
+		{"partners", r.leadsBetweenSites}, {"batch", r.leadsInBatches}, {"batch-cost", r.batchLeadsCost}, {"beside", r.rewordingsBeside}} {
 		if len(r.o.Modes) > 0 && !slices.Contains(r.o.Modes, part.mode) {
 			continue
 		}
@@ -69,7 +70,7 @@ func (r *run) leadsBench(library []Doc) (*Bench, error) {
 var rewordedGroups = []struct {
 	name  string
 	kinds []string
-	least float64
+	least float64 // share of them that is found, of all of the corpus
 }{
 	{"rewritten, English", []string{"01"}, 0.5}, {"rewritten, Chinese", []string{"02"}, 0.9}, {"summed up", []string{"05", "06"}, 0},
 	{"translated", []string{"07", "08", "09", "10"}, 0.5}, {"rewritten twice", []string{"11", "15"}, 0.5},
@@ -82,20 +83,75 @@ type marked struct {
 	span, sourceSpan   concordat.Span
 }
 
-// rewordings checks documents with passages that a language model put in other words.
+// rewordings checks documents with passages that a language model put in other words against the sources.
 func (r *run) rewordings() error {
+	return r.rewordingsIn("reworded", "", nil)
+}
+
+// rewordingsBeside checks the same documents against the sources among texts that nothing was taken from.
+func (r *run) rewordingsBeside() error {
+	others, err := r.corpora.otherTexts(r.short)
+	if err != nil {
+		return err
+	}
+	sentences := 0
+	for _, d := range others {
+		sentences += len(meaning.Sentences(d.Text))
+	}
+	const of = "other texts beside the sources"
+	r.figure(of, "documents", float64(len(others)))
+	r.figure(of, "sentences", float64(sentences)).least(500_000, 1000)
+	return r.rewordingsIn("beside", ", beside other texts", others)
+}
+
+// otherTexts returns papers, calls for grants, film reviews and chapters of translated histories.
+func (c corpusDir) otherTexts(short bool) ([]Doc, error) {
+	of := func(whole, sample int) int {
+		if short {
+			return sample
+		}
+		return whole
+	}
+	out, err := c.docs("academic/academic.tar.zst", func(name string) bool {
+		return strings.HasSuffix(name, ".txt") && (!short || strings.HasPrefix(name, "kdd/"))
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, kind := range []string{"nih-calls", "nih-awards"} {
+		err := c.rows("grants/"+kind+".tsv.gz", func(f []string) bool {
+			if len(f) >= 3 {
+				out = append(out, Doc{kind + "/" + f[0], strings.Join(f[1:], "\n\n")})
+			}
+			return !short
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	reviews, err := c.reviews(of(20_000, 100))
+	if err != nil {
+		return nil, err
+	}
+	modern, err := c.modern(of(1<<30, 20))
+	return slices.Concat(out, reviews, every(modern, of(2, 1))), err
+}
+
+// rewordingsIn is rewordings with other documents in the library as well.
+func (r *run) rewordingsIn(mode, where string, others []Doc) error {
 	texts, cases, books, err := r.corpora.markedPassages()
 	if err != nil {
 		return err
 	}
 	library, asking := reworded(texts)
+	library = append(library, others...)
 	asking = asking[:r.pick(len(asking), min(10, len(asking)))]
 	b, err := r.leadsBench(library)
 	if err != nil {
 		return err
 	}
 	found, leads, outside := map[*marked][2]bool{}, 0, 0
-	read := leadsToRead("documents outside of the marked passages")
+	read := leadsToRead("documents outside of the marked passages" + where)
 	for _, d := range asking {
 		var of []marked
 		for _, c := range cases {
@@ -103,7 +159,7 @@ func (r *run) rewordings() error {
 				of = append(of, c)
 			}
 		}
-		rep, err := r.leadsOf(b, d, observing{texts: "reworded", passages: of, books: books})
+		rep, err := r.leadsOf(b, d, observing{texts: mode, passages: of, books: books})
 		if err != nil {
 			return err
 		}
@@ -124,7 +180,7 @@ func (r *run) rewordings() error {
 		}
 	}
 	r.toRead(read)
-	const of = "passages in other words, half or more of each"
+	of := "passages in other words, half or more of each" + where
 	for _, g := range rewordedGroups {
 		n, evidence, either := countKinds(found, g.kinds)
 		r.count(of, g.name+", evidence alone", evidence, n)

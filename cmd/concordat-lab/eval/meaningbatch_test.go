@@ -1,0 +1,83 @@
+package eval
+
+import (
+	"strings"
+	"testing"
+
+	"concordat"
+)
+
+// TestJoinedByPassages: a lead of a batch is right if it joins a passage with what it was made of, from either side, or two passages
+// that were made of one.
+func TestJoinedByPassages(t *testing.T) {
+	at := func(start, end int) concordat.Span { return concordat.Span{Start: start, End: end} }
+	cases := []marked{{susp: "d", source: "a", span: at(10, 20), sourceSpan: at(100, 200)},
+		{susp: "e", source: "a", span: at(0, 5), sourceSpan: at(150, 250)}, {susp: "f", source: "a", span: at(0, 5), sourceSpan: at(200, 300)}}
+	for _, c := range []struct {
+		a, b     string
+		inA, inB concordat.Span
+		want     bool
+	}{
+		{"d", "a", at(15, 30), at(90, 101), true}, {"a", "d", at(90, 101), at(15, 30), true},
+		{"d", "a", at(20, 30), at(90, 101), false}, {"d", "a", at(15, 30), at(90, 100), false}, {"d", "b", at(15, 30), at(90, 101), false},
+		{"d", "e", at(12, 13), at(0, 1), true}, {"d", "f", at(12, 13), at(0, 1), false}, {"a", "b", at(100, 200), at(100, 200), false},
+	} {
+		if got := joinedByPassages(cases, c.a, c.b, c.inA, c.inB); got != c.want {
+			t.Errorf("%s %v, %s %v: %v", c.a, c.inA, c.b, c.inB, got)
+		}
+	}
+}
+
+// TestWordingOfLeads: a lead is of shared wording if half of its letters are.
+func TestWordingOfLeads(t *testing.T) {
+	a := smallCall(t).of("a.txt")
+	for text, want := range map[string]bool{"Describe your project in 200 words.": true, "Rivers carry sand.": false,
+		"200 words.\n\nLichens": true, "words.\n\nLichens grow": false} {
+		i := strings.Index(a.text, text)
+		if got := a.isWording(concordat.Span{Start: i, End: i + len(text)}); i < 0 || got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+// TestLeadsOfBatch: the measurement sees the lead of a batch, and none where nobody asks for leads.
+func TestLeadsOfBatch(t *testing.T) {
+	docs := []Doc{{"bees", "A swarm of bees hangs from a branch for a day or two while its scouts inspect hollow trees in every direction. " +
+		"Returning scouts dance on the surface of the cluster, longer and livelier the better the cavity that they have seen."},
+		{"first", "The guild of glass blowers moved its furnaces to the island of Lissa in 1411, since the magistrates feared fire. " +
+			"Every apprentice swore before the warden never to carry the recipe of the red glass across the lagoon. " +
+			"Whoever broke the oath lost his workshop, and his relatives were kept under arrest until he came home."},
+		{"second", "The year was 1411 when furnaces were no longer wanted in town, and so the guild went to an island called Lissa for fear of fire. " +
+			"Each new apprentice promised on oath, with the warden as witness, that no recipe for glass in red would be taken past the lagoon. " +
+			"Those who left all the same had their workshop taken away, and arrest awaited whatever relatives they had at home."}}
+	for _, want := range []bool{false, true} {
+		r := &run{ctx: t.Context(), dir: t.TempDir()}
+		b, err := r.leadsOfBatch(itemsOf(docs), want, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(b.leads.Leads); got != one(want) {
+			t.Fatalf("leads wanted %v: %d", want, got)
+		}
+		if want {
+			read := leadsToRead("a test")
+			b.read(read, "", &b.leads.Leads[0], textsIn(docs))
+			row := read.Rows[0]
+			if a, z := b.names(&b.leads.Leads[0]); a != "first" || z != "second" || !strings.Contains(row[3].(string), "guild of glass blowers") ||
+				!strings.Contains(row[4].(string), "The year was 1411") {
+				t.Errorf("%s, %s: %v", a, z, row)
+			}
+		}
+		if err := r.close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestJoinedDocs: documents are joined to as many words, and a rest that has fewer is left out.
+func TestJoinedDocs(t *testing.T) {
+	got := joinedDocs([]Doc{{"a", "one two"}, {"b", "three"}, {"c", "four five six"}, {"d", "seven"}}, 3)
+	if len(got) != 2 || got[0] != (Doc{"joined-001", "one two\n\nthree\n\n"}) || got[1].Text != "four five six\n\n" {
+		t.Errorf("%q", got)
+	}
+}
