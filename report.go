@@ -174,19 +174,24 @@ type Consulted struct {
 	Standing bool      `json:"standing,omitempty"` // the partner will tell of later documents
 	// Leads says what became of the question for leads: LeadsAsked and its neighbours; empty: they were not looked for.
 	Leads string `json:"leads,omitempty"`
+	// LeadsMissing counts the shards that did not answer that question, and LeadsUnasked the sentences at the end of a
+	// long text that are not read for their meaning.
+	LeadsMissing int `json:"leads_missing,omitempty"`
+	LeadsUnasked int `json:"leads_unasked,omitempty"`
 }
 
 // What became of the question which documents of a partner's library may say the same in other words.
 const (
-	LeadsAsked   = "asked"
-	LeadsNone    = "none"    // no sentence was left to be asked
-	LeadsHere    = "here"    // this site does not ask partners
-	LeadsClosed  = "closed"  // the library is not open for it
-	LeadsVersion = "version" // the partner's version does not know the question
-	LeadsTable   = "table"   // the partner has no index of meaning, or another table
-	LeadsRefused = "refused" // for another reason, for example its budget
-	LeadsFailed  = "failed"  // it did not answer
-	LeadsMirror  = "mirror"  // a mirror holds no codes of meaning
+	LeadsAsked    = "asked"
+	LeadsNone     = "none"     // no sentence was left to be asked
+	LeadsWithheld = "withheld" // those left were not sent, as the partner holds them in another form
+	LeadsHere     = "here"     // this site does not ask partners
+	LeadsClosed   = "closed"   // the library is not open for it
+	LeadsVersion  = "version"  // the partner's version does not know the question
+	LeadsTable    = "table"    // the partner has no index of meaning, or another table
+	LeadsRefused  = "refused"  // for another reason, for example its budget
+	LeadsFailed   = "failed"   // it did not answer
+	LeadsMirror   = "mirror"   // a mirror holds no codes of meaning
 )
 
 // Exposed counts the parts of a submission that became known at a partner.

@@ -15,7 +15,7 @@ func (e *Encoder) Cells(text string, c *Cells) []concordat.Cell {
 	out := make([]concordat.Cell, 0, 2*concordat.Bands*len(spans))
 	var before Vector
 	follows := false
-	for _, s := range spans[:min(len(spans), maxSentences)] {
+	for _, s := range spans[:min(len(spans), MaxSentences)] {
 		in := s.In(text)
 		if !prose(in) {
 			follows = false

@@ -11,6 +11,7 @@ import (
 // Text is a text cut into sentences with their meaning. It is read-only and safe for concurrent use.
 type Text struct {
 	Spans     []concordat.Span
+	Rest      int    // sentences after MaxSentences, which were not read
 	Language  string // its code; empty: unknown
 	sentences []Sentence
 	prose     []bool // whether a sentence may be part of a lead
@@ -18,14 +19,15 @@ type Text struct {
 	wide      bool   // it is written in Chinese characters, in the main
 }
 
-// maxSentences bounds the sentences of a text: a longer one is compared up to there.
-const maxSentences = 4000
+// MaxSentences bounds the sentences of a text: a longer one is compared up to there.
+const MaxSentences = 4000
 
 // Read cuts a text into sentences and encodes them.
 func (e *Encoder) Read(text string) *Text {
 	spans := Sentences(text)
-	spans = spans[:min(len(spans), maxSentences)]
-	t := &Text{Spans: spans, sentences: make([]Sentence, len(spans)), prose: make([]bool, len(spans)),
+	rest := max(0, len(spans)-MaxSentences)
+	spans = spans[:len(spans)-rest]
+	t := &Text{Spans: spans, Rest: rest, sentences: make([]Sentence, len(spans)), prose: make([]bool, len(spans)),
 		chinese: make([]bool, len(spans)), wide: Wide(text)}
 	for i, s := range spans {
 		if t.prose[i] = prose(s.In(text)); t.prose[i] {

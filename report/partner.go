@@ -106,6 +106,12 @@ func (l Language) partner(c concordat.Consulted) []string {
 	if words := leadsAt[c.Leads]; words != "" {
 		say(words)
 	}
+	if c.LeadsMissing > 0 {
+		say("Not searched for leads: %s, which did not answer.", l.Plural(c.LeadsMissing, "part of its index", "parts of its index"))
+	}
+	if c.LeadsUnasked > 0 {
+		say("Not asked about leads: %s at the end of the text, which is too long for that.", l.Plural(c.LeadsUnasked, "sentence", "sentences"))
+	}
 	if c.Standing {
 		say("It will tell of later documents that match.")
 	}
@@ -114,15 +120,16 @@ func (l Language) partner(c concordat.Consulted) []string {
 
 // leadsAt says what became of the question for leads, in English, to be translated.
 var leadsAt = map[string]string{
-	concordat.LeadsAsked:   "Leads were looked for there, by codes of meaning.",
-	concordat.LeadsNone:    "Leads were not looked for there: no sentence was left that matched nothing.",
-	concordat.LeadsHere:    "Leads were not looked for there: this site does not send codes of meaning to partners.",
-	concordat.LeadsClosed:  "Leads were not looked for there: the library is not open for it.",
-	concordat.LeadsVersion: "Leads were not looked for there: its version does not know the question. Nothing was sent for it.",
-	concordat.LeadsTable:   "Leads were not looked for there: it has no index of meaning, or another table.",
-	concordat.LeadsRefused: "Leads were not looked for there: it refused.",
-	concordat.LeadsFailed:  "Leads were not looked for there: it did not answer.",
-	concordat.LeadsMirror:  "Leads were not looked for there: a mirror holds no codes of meaning.",
+	concordat.LeadsAsked:    "Leads were looked for there, by codes of meaning.",
+	concordat.LeadsNone:     "Leads were not looked for there: no sentence was left that matched nothing.",
+	concordat.LeadsWithheld: "Leads were not looked for there: this partner was shown the sentences left in another form before.",
+	concordat.LeadsHere:     "Leads were not looked for there: this site does not send codes of meaning to partners.",
+	concordat.LeadsClosed:   "Leads were not looked for there: the library is not open for it.",
+	concordat.LeadsVersion:  "Leads were not looked for there: its version does not know the question. Nothing was sent for it.",
+	concordat.LeadsTable:    "Leads were not looked for there: it has no index of meaning, or another table.",
+	concordat.LeadsRefused:  "Leads were not looked for there: it refused.",
+	concordat.LeadsFailed:   "Leads were not looked for there: it did not answer.",
+	concordat.LeadsMirror:   "Leads were not looked for there: a mirror holds no codes of meaning.",
 }
 
 // exposed says what of a submission became known at a partner; "" for nothing.

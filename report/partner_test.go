@@ -37,8 +37,9 @@ func partnerFindings() *report.Findings {
 		Consulted: []concordat.Consulted{
 			{Site: "here", Library: "a", Asked: 2, Answered: 2},
 			{Site: "north", Library: "theses", Asked: 2, Answered: 2, Level: concordat.ShowOverlap, Epoch: "f/3", Unready: 0.25, Standing: true,
-				Exposed: concordat.Exposed{Sentences: 2, Passages: 1, Letters: 80},
-				Shown:   concordat.Shown{Exists: true, Documents: 1, Sentences: 2, Outlines: 1, Units: 12, Words: 40, Overlaps: 1}},
+				Exposed: concordat.Exposed{Sentences: 2, Cells: 3, Passages: 1, Letters: 80},
+				Shown:   concordat.Shown{Exists: true, Documents: 1, Sentences: 2, Leads: 1, Outlines: 1, Units: 12, Words: 40, Overlaps: 1},
+				Leads:   concordat.LeadsAsked, LeadsMissing: 1, LeadsUnasked: 1200},
 			{Site: "south", Library: "grants", Asked: 2, Level: concordat.ShowNothing, Err: "the library is under embargo",
 				Reason:  concordat.ReasonEmbargo,
 				Exposed: concordat.Exposed{Sentences: 2}},
@@ -58,9 +59,10 @@ func TestPartnersInWords(t *testing.T) {
 	got := strings.Join(strings.Fields(b.String()), " ")
 	for _, want := range []string{
 		"north/theses: answered 2 sentences. Not measured: 25 % of its documents have no fingerprints of this key period. " +
-			"They learned: 2 sentences as keyed fingerprints, the wording of 1 passage (80 letters). " +
+			"They learned: 2 sentences as keyed fingerprints, 3 sentences as codes of meaning, which have no key, the wording of 1 passage (80 letters). " +
 			"Known here: the titles of 1 document that matches, outlines of 1 document (12 sentences), the order of 40 words, as a byte each, the words in common with 1 passage. " +
-			"It will tell of later documents that match.",
+			"Leads were looked for there, by codes of meaning. Not searched for leads: 1 part of its index, which did not answer. " +
+			"Not asked about leads: 1 200 sentences at the end of the text, which is too long for that. It will tell of later documents that match.",
 		"south/grants: did not answer (the library is under embargo). 2 sentences were not measured there. They learned: 2 sentences as keyed fingerprints.",
 		"west/laws: answered 2 sentences. From a mirror of 2026-05-04; nothing was asked or shown there. Known here: that nothing matches, as far as it tells.",
 		"west/few: answered 2 sentences. Known here: that few documents match with few sentences of those asked, and no more.",

@@ -19,10 +19,14 @@ type jsonPartnerLine struct {
 	Mirror   time.Time         `json:"mirror,omitzero"`
 	Standing bool              `json:"standing,omitempty"`
 	Leads    string            `json:"leads,omitempty"`
+
+	LeadsMissing int `json:"leads_missing,omitempty"`
+	LeadsUnasked int `json:"leads_unasked,omitempty"`
 }
 
 func partnerLine(c concordat.Consulted) jsonPartnerLine {
-	return jsonPartnerLine{c.Level, c.Reason, c.Epoch, round(c.Unready), c.Withheld, c.Exposed, c.Shown, c.Mirror, c.Standing, c.Leads}
+	return jsonPartnerLine{c.Level, c.Reason, c.Epoch, round(c.Unready), c.Withheld, c.Exposed, c.Shown, c.Mirror, c.Standing, c.Leads,
+		c.LeadsMissing, c.LeadsUnasked}
 }
 
 type jsonDisclosure struct {

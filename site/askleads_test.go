@@ -1,14 +1,17 @@
 package site_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"concordat"
+	"concordat/meaning"
 	"concordat/report"
 	"concordat/site"
 	"concordat/site/ask"
+	"concordat/site/compare"
 )
 
 // leadsAsker is a site that asks an owner for leads.
@@ -127,14 +130,26 @@ func TestLeadsThatAreNotAsked(t *testing.T) {
 		sent  bool
 	}{
 		"an answer that cannot be": {func(a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
-			return &concordat.LeadAnswer{Table: a.Table, Libraries: []concordat.LeadLibraryAnswer{{Library: "theses"}},
-				Documents: []concordat.LeadDocument{{Library: 3}}}, nil
+			t := leadAnswer(a)
+			t.Documents = []concordat.LeadDocument{{Library: 3}}
+			return t, nil
 		}, false},
 		"silence once cells were sent": {func(a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
 			if len(a.Cells) > 0 {
 				return nil, concordat.ErrUnavailable
 			}
-			return &concordat.LeadAnswer{Table: a.Table, Libraries: []concordat.LeadLibraryAnswer{{Library: "theses"}}}, nil
+			return leadAnswer(a), nil
+		}, true},
+		"one document twice": {func(a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
+			t := leadAnswer(a)
+			for d := range min(2, len(a.Cells)) {
+				t.Documents = append(t.Documents, concordat.LeadDocument{Handle: concordat.Handle{7}, Title: "Twice",
+					Places: []concordat.Span{{Start: 10, End: 90}}})
+				for k := range a.Cells {
+					t.Hits = append(t.Hits, concordat.LeadHit{Cells: k, Document: d})
+				}
+			}
+			return t, nil
 		}, true},
 	} {
 		north.leads = x.leads
@@ -144,5 +159,85 @@ func TestLeadsThatAreNotAsked(t *testing.T) {
 		if c := lineOf(t, f); c.Leads != concordat.LeadsFailed || c.Exposed.Cells > 0 != x.sent || len(f.PartnerLeads) > 0 {
 			t.Errorf("%s: %+v", what, c)
 		}
+	}
+}
+
+// leadAnswer names no document.
+func leadAnswer(a *concordat.LeadAsk) *concordat.LeadAnswer {
+	t := &concordat.LeadAnswer{Table: a.Table}
+	for _, l := range a.Libraries {
+		t.Libraries = append(t.Libraries, concordat.LeadLibraryAnswer{Library: l})
+	}
+	return t
+}
+
+// TestLeadsNotMeasured: the report says how much of a partner's index did not answer about meaning, and how many sentences one question
+// did not hold.
+func TestLeadsNotMeasured(t *testing.T) {
+	m, north := newMember(t, "north", "own"), newPartner(t, "here")
+	north.leads = func(a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
+		t := leadAnswer(a)
+		if len(a.Cells) > 0 {
+			t.Libraries[0].Missing = 2
+		}
+		return t, nil
+	}
+	o := site.CheckOptions{Leads: true, PartnerLeads: true, Partners: []site.PartnerLibraries{north.libraries("theses")}}
+	check := func(text string) (*report.Findings, concordat.Consulted) {
+		t.Helper()
+		f, err := m.Check(t.Context(), site.Submission{ID: "thesis", Text: text}, o)
+		must(t, err)
+		return f, lineOf(t, f)
+	}
+	f, c := check(inOtherWords)
+	if c.Leads != concordat.LeadsAsked || c.LeadsMissing != 2 || c.LeadsUnasked != 0 || flagged(f, compare.FlagLeadsEnd) {
+		t.Errorf("with two parts silent: %+v, flags %v", c, f.Flags)
+	}
+	if words := report.ConsultedWords(c); !strings.Contains(words, "Not searched for leads: 2 parts of its index, which did not answer.") {
+		t.Errorf("it reads %q", words)
+	}
+	words := strings.Fields("council harbour winter bridge letter market forest river island doctor farmer engine copper silver garden window")
+	var text strings.Builder
+	for i := range meaning.MaxSentences + 3 {
+		fmt.Fprintf(&text, "The %s wrote to the %s about a %s that nobody near the %s had wanted. ", words[i%16], words[i/16%16],
+			words[i/256%16], words[(i/4096+7*i)%16])
+	}
+	f, c = check(text.String())
+	if c.Leads != concordat.LeadsAsked || c.LeadsUnasked != 3 || c.Exposed.Cells != meaning.MaxSentences || !flagged(f, compare.FlagLeadsEnd) {
+		t.Errorf("of %d sentences: %+v, flags %v", meaning.MaxSentences+3, c, f.Flags)
+	}
+	if words := report.ConsultedWords(c); !strings.Contains(words, "Not asked about leads: 3 sentences at the end of the text") {
+		t.Errorf("it reads %q", words)
+	}
+}
+
+// TestWithheldLeads: of a sentence that a partner has under another key no cells are sent, and the report does not say that none was left.
+func TestWithheldLeads(t *testing.T) {
+	m, north := newMember(t, "north", "own"), newPartner(t, "here")
+	cells := 0
+	north.leads = func(a *concordat.LeadAsk) (*concordat.LeadAnswer, error) {
+		cells += len(a.Cells)
+		return leadAnswer(a), nil
+	}
+	check := func(text string, l site.PartnerLibraries) concordat.Consulted {
+		t.Helper()
+		f, err := m.Check(t.Context(), site.Submission{ID: "thesis", Text: text}, site.CheckOptions{Leads: true, PartnerLeads: true,
+			Forward: site.ForwardAll, Partners: []site.PartnerLibraries{l}})
+		must(t, err)
+		return lineOf(t, f)
+	}
+	first := check(inOtherWords, north.libraries("theses"))
+	next := north.libraries("theses")
+	next.Epoch.Number = 2
+	next.Profiler = keyed(t, []byte("the key of the next period, 32 B"))
+	north.index.Scheme = next.Profiler.Scheme()
+	cells = 0
+	if c := check(inOtherWords, next); first.Exposed.Cells != 6 || c.Withheld != first.Asked || c.Leads != concordat.LeadsWithheld ||
+		cells+c.Exposed.Cells > 0 {
+		t.Errorf("the same text under another key: %+v, with %d cells, after %+v", c, cells, first)
+	}
+	c := check(inOtherWords+"\n\n"+orchard+glacier, next)
+	if c.Withheld != first.Asked || c.Leads != concordat.LeadsAsked || c.Exposed.Cells != 2 {
+		t.Errorf("two more sentences under another key: %+v", c)
 	}
 }

@@ -29,7 +29,7 @@ func (d *doc) coverage() {
 }
 
 func (d *doc) consulted(c concordat.Consulted) {
-	if c.Err == "" && c.Answered >= c.Asked && len(c.Missing) == 0 {
+	if c.Err == "" && c.Answered >= c.Asked && len(c.Missing)+c.LeadsMissing+c.LeadsUnasked == 0 {
 		d.raw("<tr>")
 	} else {
 		d.raw(`<tr class="part">`)

@@ -97,12 +97,12 @@ func (r *round) askLeads(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	stretches, spans, err := r.unsaid(cells)
+	read, stretches, err := r.unsaid(cells)
 	if err != nil {
 		return err
 	}
 	if len(stretches) == 0 {
-		r.saidOfLeads(concordat.LeadsNone)
+		r.saidOfLeads(r.noneLeft())
 		return nil
 	}
 	a := &concordat.LeadAsk{Epoch: r.p.Epoch, Table: cells.Digest(), Libraries: r.p.Libraries, Purpose: r.p.Purpose}
@@ -136,7 +136,7 @@ func (r *round) askLeads(ctx context.Context) error {
 	}
 	var salt []byte
 	salt, a.Commitment = r.fw.commit()
-	if err := r.noteLeads(ctx, a, salt, places, spans); err != nil {
+	if err := r.noteLeads(ctx, a, salt, places, read); err != nil {
 		return err
 	}
 	t, err := r.p.Partner.Leads(ctx, a)
@@ -146,32 +146,33 @@ func (r *round) askLeads(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.takeLeads(a, t, salt, places, spans)
+	r.takeLeads(a, t, salt, places, read.Spans)
 	return nil
 }
 
-// unsaid returns the cells of the sentences that matched nothing at this site or at the partner, by stretches, and the spans of all
-// sentences of the submission.
-func (r *round) unsaid(cells *meaning.Cells) ([][]meaning.Asked, []concordat.Span, error) {
+// noneLeft says why no sentence is left to be asked about.
+func (r *round) noneLeft() string {
+	if len(r.withheld) > 0 {
+		return concordat.LeadsWithheld
+	}
+	return concordat.LeadsNone
+}
+
+// unsaid returns the sentences of the submission, and the cells by stretches of those that matched nothing at this site or at the partner
+// and are not withheld from it.
+func (r *round) unsaid(cells *meaning.Cells) (*meaning.Text, [][]meaning.Asked, error) {
 	table, err := meaning.Default()
 	if err != nil {
 		return nil, nil, err
 	}
 	text := r.fw.sub.Text
-	taken := slices.Concat(r.fw.shared.Walls, report.References(text))
+	taken := slices.Concat(r.fw.shared.Walls, report.References(text), r.withheld)
 	for _, p := range slices.Concat(r.fw.covered, r.answer.passages) {
 		taken = append(taken, p.Span)
 	}
 	read := meaning.NewEncoder(table).Read(text)
 	read.Leave(taken)
-	out, n := read.Asked(cells), 0
-	for i, s := range out {
-		if n += len(s); n > concordat.MaxLeadCells {
-			out = out[:i]
-			break
-		}
-	}
-	return out, read.Spans, nil
+	return read, read.Asked(cells), nil
 }
 
 // pad fills in the cells of a: the stretches and dummies, in an order that says nothing. It returns what each of them is; nil: a dummy.
@@ -219,6 +220,9 @@ func (r *round) pad(a *concordat.LeadAsk, stretches [][]meaning.Asked) ([]*meani
 // maxOfStretch is how many cells a stretch of eight sentences has: those of each, and of each two that follow one another.
 const maxOfStretch = 15
 
+// One question holds all cells of a text.
+const _ = uint(concordat.MaxLeadCells - meaning.MaxSentences/8*maxOfStretch)
+
 // shuffled returns 0 to n-1 in an order that nobody can guess.
 func shuffled(n int) ([]int, error) {
 	out := make([]int, n)
@@ -229,8 +233,8 @@ func shuffled(n int) ([]int, error) {
 }
 
 // noteLeads records, before anything is sent, that the partner is shown cells, and what is needed to read its decisions.
-func (r *round) noteLeads(ctx context.Context, a *concordat.LeadAsk, salt []byte, places []*meaning.Asked, spans []concordat.Span) error {
-	asked := sentencesOf(places, spans)
+func (r *round) noteLeads(ctx context.Context, a *concordat.LeadAsk, salt []byte, places []*meaning.Asked, read *meaning.Text) error {
+	asked := sentencesOf(places, read.Spans)
 	err := r.fw.s.o.Store.Show(ctx, store.Showing{Partner: r.answer.site, Hash: store.TextHash(r.fw.sub.Text), Form: store.FormCells,
 		Epoch: r.p.Epoch, Sentences: len(asked)})
 	if err == nil {
@@ -242,7 +246,7 @@ func (r *round) noteLeads(ctx context.Context, a *concordat.LeadAsk, salt []byte
 	}
 	for i := range r.answer.consulted {
 		if c := &r.answer.consulted[i]; slices.Contains(a.Libraries, c.Library) {
-			c.Exposed.Cells = len(asked)
+			c.Exposed.Cells, c.LeadsUnasked = len(asked), read.Rest
 		}
 	}
 	return nil
@@ -282,7 +286,12 @@ func validLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer) error {
 	if len(a.Cells) == 0 && len(t.Documents) > 0 {
 		return bad("documents of no question")
 	}
+	told := map[concordat.Handle]bool{}
 	for _, d := range t.Documents {
+		if told[d.Handle] {
+			return bad("a document twice")
+		}
+		told[d.Handle] = true
 		end := 0
 		if d.Library < 0 || d.Library >= len(t.Libraries) || len(d.Places) == 0 {
 			return bad("document")
@@ -349,7 +358,7 @@ func (r *round) takeLeads(a *concordat.LeadAsk, t *concordat.LeadAnswer, salt []
 	}
 	for i, l := range t.Libraries {
 		c := &r.answer.consulted[slices.Index(r.p.Libraries, a.Libraries[i])]
-		c.Leads = concordat.LeadsAsked
+		c.Leads, c.LeadsMissing = concordat.LeadsAsked, l.Missing
 		if l.Refusal != nil { // its budget went meanwhile
 			c.Leads = refusedLeads(l.Refusal.Reason)
 		}

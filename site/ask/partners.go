@@ -166,7 +166,7 @@ func (fw *forwarding) one(ctx context.Context, p *site.PartnerLibraries, say fun
 		return nil, err
 	}
 	if len(r.chosen) == 0 && fw.o.Leads {
-		r.saidOfLeads(concordat.LeadsNone)
+		r.saidOfLeads(r.noneLeft())
 	}
 	if len(r.chosen) > 0 {
 		say(site.PartnerAsked)

@@ -29,6 +29,8 @@ type round struct {
 	answer *partnerAnswer
 	began  time.Time
 	chosen []int // questions to be asked, in an order that says nothing
+	// withheld are sentences that are not sent in any form, as the partner holds them in another.
+	withheld []concordat.Span
 	// sent and answered are numbers of sentences: the rest was cut off by a failure.
 	sent, answered int
 	documents      map[concordat.Handle]*nominated
@@ -87,9 +89,7 @@ func (r *round) prepare(ctx context.Context) error {
 	err := r.fw.s.o.Store.Show(ctx, store.Showing{Partner: r.answer.site, Hash: store.TextHash(r.fw.sub.Text), Form: store.FormFingerprints,
 		Epoch: r.p.Epoch, Sentences: len(r.chosen)})
 	if errors.Is(err, concordat.ErrRefused) {
-		for i := range r.answer.consulted {
-			r.answer.consulted[i].Withheld = len(r.chosen)
-		}
+		r.withhold(r.chosen)
 		r.chosen = nil
 		return nil
 	}
@@ -100,17 +100,27 @@ func (r *round) prepare(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("record what %s is shown: %w", r.answer.site, err)
 	}
-	kept := r.chosen[:0]
+	var kept, left []int
 	for i, q := range r.chosen {
-		if !withheld[i] {
+		if withheld[i] {
+			left = append(left, q)
+		} else {
 			kept = append(kept, q)
 		}
 	}
-	for i := range r.answer.consulted {
-		r.answer.consulted[i].Withheld = len(r.chosen) - len(kept)
-	}
+	r.withhold(left)
 	r.chosen = kept
 	return nil
+}
+
+// withhold notes questions that are not sent.
+func (r *round) withhold(questions []int) {
+	for _, q := range questions {
+		r.withheld = append(r.withheld, r.answer.questions[q].Span)
+	}
+	for i := range r.answer.consulted {
+		r.answer.consulted[i].Withheld = len(questions)
+	}
 }
 
 // shuffle puts xs in an order that nobody can guess.

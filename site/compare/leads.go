@@ -50,7 +50,7 @@ func (m *Comparer) leads(ctx context.Context, text string, q *concordat.Query, t
 	if err != nil {
 		return nil, err
 	}
-	out := &Leads{Leads: []report.Lead{}, Flags: append(notMeant(c.missing), c.flags...), Encoded: c.count}
+	out := &Leads{Leads: []report.Lead{}, Flags: slices.Concat(notMeant(c.missing), notRead(c.rest), c.flags), Encoded: c.count}
 	by, err := c.by()
 	if err != nil {
 		return nil, err
@@ -93,6 +93,7 @@ type byMeaning struct {
 	candidates []*Candidate
 	documents  []*concordat.Document // of the candidates; empty if it is gone
 	missing    int                   // documents whose cells are not known
+	rest       int                   // sentences of the text that were not read
 	verified
 }
 
@@ -116,7 +117,7 @@ func (m *Comparer) compareMeaning(ctx context.Context, text *concordat.Document,
 	if err != nil {
 		return nil, err
 	}
-	out := &byMeaning{candidates: joinCandidates(candidates, near), missing: missing}
+	out := &byMeaning{candidates: joinCandidates(candidates, near), missing: missing, rest: submission.Rest}
 	if shown != nil {
 		out.candidates = append(out.candidates, &Candidate{Ref: shown.Ref, Title: shown.Document.Title})
 	}

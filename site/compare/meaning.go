@@ -92,6 +92,18 @@ func notMeant(documents int) []concordat.Flag {
 		documents)}}
 }
 
+// FlagLeadsEnd says that leads were not looked for in the last sentences of a long text.
+const FlagLeadsEnd = "leads_end"
+
+func notRead(sentences int) []concordat.Flag {
+	if sentences == 0 {
+		return nil
+	}
+	return []concordat.Flag{{Code: FlagLeadsEnd, Count: sentences, Detail: fmt.Sprintf(
+		"leads were looked for in the first %d sentences; the %d after them were not compared by their meaning", meaning.MaxSentences,
+		sentences)}}
+}
+
 // joinCandidates returns what words nominate, at most leadCandidates, and what cells nominate besides.
 func joinCandidates(words, cells []*Candidate) []*Candidate {
 	out := slices.DeleteFunc(slices.Clone(words), func(c *Candidate) bool { return !c.Text })
