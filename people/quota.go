@@ -82,12 +82,15 @@ func (r *Registry) Lose(ctx context.Context, a store.Account, address string, by
 
 // TooManyOpen refuses checks beyond those that may be open at once. It wraps concordat.ErrRefused.
 type TooManyOpen struct {
-	Public bool // it is all public accounts together that have too many
-	Retry  time.Duration
+	Public bool          // it is the public accounts together that have too many; else the account itself
+	Retry  time.Duration // when it is worth trying again: an open check may be done by then
 }
 
 func (e *TooManyOpen) Error() string {
-	return fmt.Sprintf("too many requests: try again in %s", e.Retry)
+	if e.Public {
+		return fmt.Sprintf("the public accounts have as many checks open as they may: try again in %s", e.Retry)
+	}
+	return fmt.Sprintf("the account has as many checks open as it may: try again in %s", e.Retry)
 }
 
 // Unwrap returns concordat.ErrRefused.
@@ -104,9 +107,9 @@ func (r *Registry) room(ctx context.Context, a store.Account, n int) error {
 	case err != nil:
 		return err
 	case q.Open > 0 && own+n > q.Open:
-		return &TooManyOpen{false, time.Minute}
+		return &TooManyOpen{Public: false, Retry: time.Minute}
 	case a.Public && public+n > r.o.Policy.PublicQueue:
-		return &TooManyOpen{true, time.Minute}
+		return &TooManyOpen{Public: true, Retry: time.Minute}
 	}
 	return nil
 }

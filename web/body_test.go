@@ -15,7 +15,6 @@ import (
 
 	"concordat/store"
 	"concordat/web"
-	"concordat/web/bounds"
 )
 
 // Bounds of what one request may cost, whatever is in its body.
@@ -202,80 +201,4 @@ func withJSON(body string) func(*http.Request) {
 		r.Header.Set("Content-Type", "application/json")
 		r.Body = io.NopCloser(strings.NewReader(body))
 	}
-}
-
-// TestBoundJSON: a body within the bounds passes, and one step beyond any of them does not.
-func TestBoundJSON(t *testing.T) {
-	key := func(i int) string { return fmt.Sprint("k", i) }
-	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
-	for name, c := range map[string]struct {
-		body string
-		ok   bool
-	}{
-		"nothing":                     {"", true},
-		"a scalar":                    {"1", true},
-		"not JSON":                    {`{"a" 1}`, true}, // the decoder says so
-		"an unfinished key":           {`{"a":1,`, true},
-		"as deep as may be":           {deep(bounds.MaxDepth), true},
-		"one level more":              {deep(bounds.MaxDepth + 1), false},
-		"as many keys as may be":      {objectOf(bounds.MaxObjectKeys, key), true},
-		"one key more":                {objectOf(bounds.MaxObjectKeys+1, key), false},
-		"as many values as may be":    {listOf(bounds.MaxValues-1, "0"), true},
-		"one value more":              {listOf(bounds.MaxValues, "0"), false},
-		"as long a number as may be":  {strings.Repeat("7", bounds.MaxNumber), true},
-		"one digit more":              {strings.Repeat("7", bounds.MaxNumber+1), false},
-		"a key twice":                 {`{"a":{},"b":[1,{"c":2}],"a":1}`, false},
-		"a key twice, in other case":  {`{"name":1,"NAME":2}`, false},
-		"a key twice, as an escape":   {`{"a":1,"\u0061":2}`, false},
-		"a key twice, within":         {`[{"x":{"a":1,"a":2}}]`, false},
-		"one key in two objects":      {`[{"a":1},{"a":1,"b":{"a":2}}]`, true},
-		"a value that looks like one": {`{"a":"a","b":"a"}`, true},
-	} {
-		if err := bounds.JSON([]byte(c.body)); (err == nil) != c.ok {
-			t.Errorf("%s: %v, want accepted=%v", name, err, c.ok)
-		}
-	}
-}
-
-// FuzzBoundJSON compares boundJSON with a dumb count of what the decoder made of the body.
-func FuzzBoundJSON(f *testing.F) {
-	for _, s := range []string{"", "1", `{"a":[1,{"b":null}],"c":"d"}`, `{"a":1,"A":2}`, "[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]", `{"a" 1}`,
-		`[1,2`, `{"\u0061":1}`, "\xff", `{"":{"":{"":1}}} 2`} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		err := bounds.JSON(b)
-		var v any
-		if json.Unmarshal(b, &v) != nil {
-			return
-		}
-		depth, values := measure(v)
-		if err == nil && (depth > bounds.MaxDepth || values > bounds.MaxValues) {
-			t.Errorf("accepted with %d levels and %d values", depth, values)
-		}
-		// Without a key that is there twice the two counts are the same; a refusal then has one of these reasons.
-		if err != nil && depth <= bounds.MaxDepth && values <= bounds.MaxValues && !strings.Contains(err.Error(), "twice") &&
-			!strings.Contains(err.Error(), "characters") && !strings.Contains(err.Error(), "keys") && !strings.Contains(err.Error(), "levels") &&
-			!strings.Contains(err.Error(), "values") {
-			t.Errorf("refused: %v", err)
-		}
-	})
-}
-
-// measure counts levels and values.
-func measure(v any) (depth, values int) {
-	var within []any
-	switch v := v.(type) {
-	case []any:
-		within = v
-	case map[string]any:
-		within = slices.Collect(maps.Values(v))
-	default:
-		return 0, 1
-	}
-	for _, one := range within {
-		d, n := measure(one)
-		depth, values = max(depth, d), values+n
-	}
-	return depth + 1, values + 1
 }

@@ -63,19 +63,8 @@ type ClusterVersion struct {
 	Set     time.Time `json:"set"`
 }
 
-// Away counts the nodes that are not live.
-func (c Cluster) Away() int {
-	n := 0
-	for _, x := range c.Nodes {
-		if !x.Live {
-			n++
-		}
-	}
-	return n
-}
-
-// Versions returns the versions of the program that the live nodes run.
-func (c Cluster) Versions() []string {
+// versions returns the versions of the program that the live nodes run.
+func (c Cluster) versions() []string {
 	var all []string
 	for _, x := range c.Nodes {
 		if x.Live && !slices.Contains(all, x.Version) {
@@ -97,8 +86,8 @@ func (c Cluster) Moves() int {
 	return n
 }
 
-// Unhealthy counts the shards of the state.
-func (c Cluster) Unhealthy(s ShardHealth) int {
+// unhealthy counts the shards of the state.
+func (c Cluster) unhealthy(s ShardHealth) int {
 	n := 0
 	for _, x := range c.Shards {
 		if x.State == s {
@@ -138,8 +127,8 @@ func (w adminPages) clusterPage(rw http.ResponseWriter, r *http.Request, v *Visi
 		Cluster
 		NoMaster, Fewer int
 		Mixed           string // versions, if there are several
-	}{adminFor(v), c, c.Unhealthy(ShardNoMaster), c.Unhealthy(ShardFewer), ""}
-	if vs := c.Versions(); len(vs) > 1 {
+	}{adminFor(v), c, c.unhealthy(ShardNoMaster), c.unhealthy(ShardFewer), ""}
+	if vs := c.versions(); len(vs) > 1 {
 		p.Mixed = strings.Join(vs, ", ")
 	}
 	w.Show(rw, r, v, http.StatusOK, "admin_cluster", "title.admin", p)

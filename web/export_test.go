@@ -10,14 +10,14 @@ import (
 	"strings"
 	"time"
 
+	"concordat/report/language"
 	"concordat/store"
 	"concordat/web/bounds"
 	"concordat/web/limit"
-	"concordat/web/message"
 )
 
 // HasMessage reports whether there is a message of that key.
-func HasMessage(key string) bool { return slices.Contains(message.Keys(), key) }
+func HasMessage(key string) bool { return slices.Contains(language.Keys(), key) }
 
 // Access is who may open which page.
 type Access struct {

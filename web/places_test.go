@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/report/language"
 	"concordat/store"
-	"concordat/web/message"
 )
 
 // TestPlaces: the navigation says where one is, on pages below a place too, and shows administration only
@@ -86,7 +86,7 @@ func TestNoDeadMessages(t *testing.T) {
 	for _, m := range keyBegins.FindAllStringSubmatch(text, -1) {
 		begins[m[1]] = true
 	}
-	for _, k := range message.Keys() {
+	for _, k := range language.Keys() {
 		whole := used[k]
 		for i := range k {
 			whole = whole || k[i] == '.' && begins[k[:i+1]]

@@ -62,7 +62,7 @@ func (w *Web) Admit(ctx context.Context, t store.Task, _ site.Job, items []site.
 // Limits turns an error into a status of 429 with when to come back; nil: it is none of a limit.
 func Limits(l message.Language, now time.Time, err error) (key, detail string, retry time.Duration, ok bool) {
 	var many *limit.TooMany
-	var crowded *people.TooManyOpen
+	var open *people.TooManyOpen
 	var used *store.QuotaUsed
 	switch {
 	case errors.As(err, &used):
@@ -71,10 +71,10 @@ func Limits(l message.Language, now time.Time, err error) (key, detail string, r
 			retry = used.Retry.Sub(now)
 		}
 		return "error.quota", l.Cause(used.Cause()), retry, true
-	case errors.As(err, &crowded) && crowded.Public:
-		return "error.crowd", "", crowded.Retry, true
-	case errors.As(err, &crowded):
-		return "error.open", "", crowded.Retry, true
+	case errors.As(err, &open) && open.Public:
+		return "error.crowd", "", open.Retry, true
+	case errors.As(err, &open):
+		return "error.open", "", open.Retry, true
 	case errors.As(err, &many):
 		return many.Key, "", many.Retry, true
 	}

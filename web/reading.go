@@ -453,7 +453,7 @@ func (w pdfWriter) Write(b []byte) (int, error) {
 
 // WritePDF writes the report with the comments on it, if the visitor sees those.
 func (w reportPages) WritePDF(rw http.ResponseWriter, r *http.Request, v *Visitor, rep *report.Report) error {
-	now, err := w.ReviewOf(r.Context(), rep.Task)
+	now, err := w.reviewOf(r.Context(), rep.Task)
 	if err != nil {
 		return err
 	}

@@ -61,8 +61,8 @@ type change struct {
 	before, after report.Rules
 }
 
-// ReviewOf reads what people decided about the task of this ID.
-func (w *Web) ReviewOf(ctx context.Context, id concordat.TaskID) (*Review, error) {
+// reviewOf reads what people decided about the task of this ID.
+func (w *Web) reviewOf(ctx context.Context, id concordat.TaskID) (*Review, error) {
 	t, err := w.o.Store.Task(ctx, id)
 	if err != nil {
 		return nil, err

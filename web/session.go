@@ -235,13 +235,13 @@ func (w *Web) tryPassword(r *http.Request, name, address, password string) (bool
 // problemOfTry returns the key and the status for a password that was not tried, and sets when to try again; empty: it was.
 func problemOfTry(rw http.ResponseWriter, err error) (key string, code int) {
 	var many *limit.TooMany
-	var crowded *limit.Busy
+	var busy *limit.Busy
 	switch {
 	case errors.As(err, &many):
 		limit.RetryAfter(rw.Header(), many.Retry)
 		return many.Key, http.StatusTooManyRequests
-	case errors.As(err, &crowded):
-		limit.RetryAfter(rw.Header(), crowded.Retry)
+	case errors.As(err, &busy):
+		limit.RetryAfter(rw.Header(), busy.Retry)
 		return "login.busy", http.StatusServiceUnavailable
 	}
 	return "", 0

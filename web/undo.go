@@ -90,7 +90,7 @@ func undoneList(before, after, now json.RawMessage) (json.RawMessage, bool) {
 // undoOwn returns the rules without one change of the visitor's own, and what the change was; seq 0: the latest that
 // is not undone. What others changed stays.
 func (w reportPages) undoOwn(ctx context.Context, v *Visitor, id concordat.TaskID, seq int) (report.Rules, string, error) {
-	now, err := w.ReviewOf(ctx, id)
+	now, err := w.reviewOf(ctx, id)
 	if err != nil {
 		return report.Rules{}, "", err
 	}

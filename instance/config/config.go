@@ -175,10 +175,6 @@ func Default() *Config {
 	return c
 }
 
-func load(text []byte, path string, env Lookup) (*Config, error) {
-	return loadCentral(text, path, Central{}, env)
-}
-
 func loadCentral(text []byte, path string, central Central, env Lookup) (*Config, error) {
 	c := Default()
 	p := parser{config: c, file: path, dir: filepath.Dir(path)}

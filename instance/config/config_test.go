@@ -23,6 +23,11 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the table of doc/config.md")
 
+// load is loadCentral where the file and the environment are all there is.
+func load(text []byte, path string, env Lookup) (*Config, error) {
+	return loadCentral(text, path, Central{}, env)
+}
+
 // write makes a file in a new folder and returns its path.
 func write(t *testing.T, text string) string {
 	t.Helper()

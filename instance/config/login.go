@@ -89,11 +89,8 @@ const (
 	maxSecret    = 4096 // bytes
 )
 
-// roleNames are the values of store.Role; a test of cmd/concordat holds the two together.
+// roleNames are the roles that a provider's claims may give: the values of store.Role, as a test holds.
 var roleNames = []string{"administrator", "officer", "submitter", "auditor"}
-
-// Roles returns the roles that a provider's claims may give.
-func Roles() []string { return slices.Clone(roleNames) }
 
 // SecretEnv returns the variable that holds the client secret of a provider.
 func SecretEnv(provider string) string {

@@ -9,7 +9,26 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/store"
 )
+
+// TestLoginRoles: the roles that a claim may give are those of the store, which takes no other.
+func TestLoginRoles(t *testing.T) {
+	db, err := store.Open(t.Context(), t.TempDir()+"/site.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, r := range roleNames {
+		if err := db.CreateAccount(t.Context(), store.Account{Name: r, Role: store.Role(r)}); err != nil {
+			t.Error(err)
+		}
+	}
+}
 
 const provider = `serve: {url: "https://check.example.edu"}
 login:

@@ -20,10 +20,10 @@ import (
 // Bounds of a JSON body. The largest that an operation can use, 1,000 passages of rules, has 13,000 values in six levels.
 const (
 	MaxBody       = 64 << 10 // bytes, unless the operation needs more
-	MaxDepth      = 16       // objects and arrays within one another
-	MaxObjectKeys = 1000     // of one object
-	MaxValues     = 30_000   // objects, arrays and scalars
-	MaxNumber     = 64       // characters of a number
+	maxDepth      = 16       // objects and arrays within one another
+	maxObjectKeys = 1000     // of one object
+	maxValues     = 30_000   // objects, arrays and scalars
+	maxNumber     = 64       // characters of a number
 
 	// Of operations that need more than MaxBody.
 	WordsBody = 128 << 10 // words of 10,000 characters, each written as an escape
@@ -58,7 +58,7 @@ func Body(rw http.ResponseWriter, r *http.Request, op *huma.Operation, schemas h
 		!strings.HasSuffix(media, "+json") {
 		return nil // it is refused without being read
 	}
-	if err := JSON(b); err != nil {
+	if err := checkJSON(b); err != nil {
 		return err
 	}
 	return noNulls(b, op.RequestBody.Content["application/json"].Schema, schemas)
@@ -70,11 +70,11 @@ type container struct {
 	key  bool            // a key comes next
 }
 
-// JSON reports how b goes beyond the bounds of a JSON body, or repeats a key of an object, by an error that wraps
+// checkJSON reports how b goes beyond the bounds of a JSON body, or repeats a key of an object, by an error that wraps
 // concordat.ErrInvalid. Keys that differ in case only are one key, since the decoder takes either for a field
 // (RFC 8259, section 4, leaves open which one would count). It finds no fault with bytes that are not JSON: the decoder says
 // more about them. It takes time and memory linear in b.
-func JSON(b []byte) error {
+func checkJSON(b []byte) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
 	var open []*container
@@ -100,17 +100,17 @@ func JSON(b []byte) error {
 		if in != nil && in.keys != nil {
 			in.key = true // after this value
 		}
-		if values++; values > MaxValues {
-			return fmt.Errorf("body: %w: more than %d values", concordat.ErrInvalid, MaxValues)
+		if values++; values > maxValues {
+			return fmt.Errorf("body: %w: more than %d values", concordat.ErrInvalid, maxValues)
 		}
 		switch t := t.(type) {
 		case json.Number:
-			if len(t) > MaxNumber {
-				return fmt.Errorf("body: %w: a number of more than %d characters", concordat.ErrInvalid, MaxNumber)
+			if len(t) > maxNumber {
+				return fmt.Errorf("body: %w: a number of more than %d characters", concordat.ErrInvalid, maxNumber)
 			}
 		case json.Delim:
-			if len(open) == MaxDepth {
-				return fmt.Errorf("body: %w: more than %d levels", concordat.ErrInvalid, MaxDepth)
+			if len(open) == maxDepth {
+				return fmt.Errorf("body: %w: more than %d levels", concordat.ErrInvalid, maxDepth)
 			}
 			c := &container{}
 			if t == '{' {
@@ -128,8 +128,8 @@ func (c *container) add(t json.Token) error {
 	if c.keys[folded] {
 		return fmt.Errorf("body: %w: the key %q is there twice", concordat.ErrInvalid, Cut(name, MaxEcho))
 	}
-	if len(c.keys) == MaxObjectKeys {
-		return fmt.Errorf("body: %w: an object of more than %d keys", concordat.ErrInvalid, MaxObjectKeys)
+	if len(c.keys) == maxObjectKeys {
+		return fmt.Errorf("body: %w: an object of more than %d keys", concordat.ErrInvalid, maxObjectKeys)
 	}
 	c.keys[folded], c.key = true, false
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -28,13 +29,13 @@ func TestJSONBounds(t *testing.T) {
 	}
 	list := func(n int) string { return `[0` + strings.Repeat(`,0`, n-1) + `]` }
 	for name, test := range map[string]struct{ good, bad string }{
-		"levels":               {nested(MaxDepth), nested(MaxDepth + 1)},
+		"levels":               {nested(maxDepth), nested(maxDepth + 1)},
 		"levels behind others": {`[` + nested(15) + `,` + nested(15) + `]`, `[` + nested(15) + `,` + nested(16) + `]`},
-		"keys":                 {keys(MaxObjectKeys), keys(MaxObjectKeys + 1)},
-		"keys of two objects": {`[` + keys(MaxObjectKeys) + `,` + keys(MaxObjectKeys) + `]`,
-			`[0,` + keys(MaxObjectKeys+1) + `]`},
-		"values":                  {list(MaxValues - 1), list(MaxValues)},
-		"digits":                  {strings.Repeat("1", MaxNumber), strings.Repeat("1", MaxNumber+1)},
+		"keys":                 {keys(maxObjectKeys), keys(maxObjectKeys + 1)},
+		"keys of two objects": {`[` + keys(maxObjectKeys) + `,` + keys(maxObjectKeys) + `]`,
+			`[0,` + keys(maxObjectKeys+1) + `]`},
+		"values":                  {list(maxValues - 1), list(maxValues)},
+		"digits":                  {strings.Repeat("1", maxNumber), strings.Repeat("1", maxNumber+1)},
 		"a key twice":             {`{"a":"a","b":"a"}`, `{"a":0,"a":0}`},
 		"a key in either case":    {`{"a":0,"b":0}`, `{"a":0,"A":0}`},
 		"a key behind an object":  {`{"a":{"a":{}},"b":{"a":0}}`, `{"a":{"b":0},"a":0}`},
@@ -44,13 +45,68 @@ func TestJSONBounds(t *testing.T) {
 		"a value that is a key":   {`{"a":"b","b":"a"}`, `{"a":"b","b":"a","a":"c"}`},
 		"an object after a value": {`{"a":1,"b":{"a":1}}`, `{"a":1,"b":{"c":1,"c":1}}`},
 	} {
-		if err := JSON([]byte(test.good)); err != nil {
+		if err := checkJSON([]byte(test.good)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := JSON([]byte(test.bad)); !errors.Is(err, concordat.ErrInvalid) {
+		if err := checkJSON([]byte(test.bad)); !errors.Is(err, concordat.ErrInvalid) {
 			t.Errorf("%s, one too many: error %v, want ErrInvalid", name, err)
 		}
 	}
+}
+
+// TestJSONPasses: what is within the bounds, and what the decoder says more about.
+func TestJSONPasses(t *testing.T) {
+	for _, body := range []string{"", "1", `{"a" 1}`, `{"a":1,`, `[{"a":1},{"a":1,"b":{"a":2}}]`} {
+		if err := checkJSON([]byte(body)); err != nil {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+	if err := checkJSON([]byte(`{"a":1,"\u0061":2}`)); !errors.Is(err, concordat.ErrInvalid) {
+		t.Errorf("a key twice, once as an escape: error %v, want ErrInvalid", err)
+	}
+}
+
+// FuzzJSONBounds compares checkJSON with a dumb count of what the decoder made of the body.
+func FuzzJSONBounds(f *testing.F) {
+	for _, s := range []string{"", "1", `{"a":[1,{"b":null}],"c":"d"}`, `{"a":1,"A":2}`, "[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]", `{"a" 1}`,
+		`[1,2`, `{"\u0061":1}`, "\xff", `{"":{"":{"":1}}} 2`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		err := checkJSON(b)
+		var v any
+		if json.Unmarshal(b, &v) != nil {
+			return
+		}
+		depth, values := measure(v)
+		if err == nil && (depth > maxDepth || values > maxValues) {
+			t.Errorf("accepted with %d levels and %d values", depth, values)
+		}
+		// Without a key that is there twice the two counts are the same; a refusal then has one of these reasons.
+		if err != nil && depth <= maxDepth && values <= maxValues && !strings.Contains(err.Error(), "twice") &&
+			!strings.Contains(err.Error(), "characters") && !strings.Contains(err.Error(), "keys") && !strings.Contains(err.Error(), "levels") &&
+			!strings.Contains(err.Error(), "values") {
+			t.Errorf("refused: %v", err)
+		}
+	})
+}
+
+// measure counts levels and values.
+func measure(v any) (depth, values int) {
+	var within []any
+	switch v := v.(type) {
+	case []any:
+		within = v
+	case map[string]any:
+		within = slices.Collect(maps.Values(v))
+	default:
+		return 0, 1
+	}
+	for _, one := range within {
+		d, n := measure(one)
+		depth, values = max(depth, d), values+n
+	}
+	return depth + 1, values + 1
 }
 
 // TestBodyBroken: a body whose connection breaks at its end was not read.

@@ -34,7 +34,7 @@ func integers(b []byte) []byte {
 		case c == '"':
 			text = !text
 		case !text && (c == '-' || '0' <= c && c <= '9'):
-			literal := number.Find(b[i:min(len(b), i+MaxNumber)])
+			literal := number.Find(b[i:min(len(b), i+maxNumber)])
 			if literal == nil {
 				break
 			}

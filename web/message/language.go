@@ -56,6 +56,3 @@ func (l Language) Name() string { return language.Code(l).Name() }
 
 // Say returns a message. An unknown key is a fault of a page, which a test finds; it is shown as it is.
 func (l Language) Say(key string, args ...any) string { return language.Code(l).Say(key, args...) }
-
-// Keys returns the keys of all messages, sorted.
-func Keys() []string { return language.Keys() }
