@@ -24,16 +24,17 @@ func TestMirrorThatLacks(t *testing.T) {
 		m.in, m.states = append(m.in, site.MirroredLibrary{Site: "north", Library: lib}), append(m.states, x)
 	}
 	var told []string
-	got := m.without(func(f string, args ...any) { told = append(told, fmt.Sprintf(f, args...)) }, "north",
-		[]concordat.LibraryID{"whole", "lacking", "other"}, true)
+	tell := func(f string, args ...any) { told = append(told, fmt.Sprintf(f, args...)) }
+	got := m.without(tell, "north", []concordat.LibraryID{"whole", "lacking", "other"}, true)
 	if want := []concordat.LibraryID{"lacking", "other"}; !slices.Equal(got, want) {
 		t.Errorf("asked are %v, want %v", got, want)
 	}
 	if len(m.in) != 1 || m.in[0].Library != "whole" || len(m.states) != 1 || m.states[0].Library != "whole" {
 		t.Errorf("mirrors %+v are used, want the whole one", m.in)
 	}
-	if len(told) != 2 || !strings.Contains(told[0], "is not asked, and keeps no question") ||
-		!strings.Contains(told[1], "in place of its mirror") {
+	m.without(tell, "north", []concordat.LibraryID{"whole"}, false)
+	if len(told) != 3 || !strings.Contains(told[0], "is not asked, and keeps no question") ||
+		!strings.Contains(told[1], "in place of its mirror") || !strings.Contains(told[2], "is not asked: its mirror") {
 		t.Errorf("told: %q", told)
 	}
 }

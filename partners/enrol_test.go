@@ -1,0 +1,121 @@
+package partners
+
+import (
+	"crypto/rand"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/federation"
+	"concordat/store"
+)
+
+// TestRevokedGetsNothing: a partner that is revoked is none from then on and finds every library closed; the federations in which it
+// still is are told, so that it can be taken out of them, and it cannot be revoked again.
+func TestRevokedGetsNothing(t *testing.T) {
+	o := storeOnly(t)
+	m := members(t, 2)
+	north := m[1]
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(o.Store.AddPartner(t.Context(), store.Partner{Site: north.name, Serial: north.card.Serial, Card: north.card.Bytes()}))
+	must(o.Store.SetPartnerState(t.Context(), north.name, store.PartnerPending, store.PartnerActive))
+	for _, lib := range []concordat.LibraryID{"theses", "papers"} {
+		must(o.Store.CreateLibrary(t.Context(), store.Library{ID: lib}))
+		rule := store.ShareRule{Level: concordat.ShowMetadata}
+		_, err := o.Answers.Share(t.Context(), store.Share{Library: lib, Partner: north.name, Rule: rule})
+		must(err)
+	}
+	must(o.Store.Join(t.Context(), "health", m[0].name, m[0].name, north.name))
+	must(o.Store.Join(t.Context(), "law", m[0].name, m[0].name))
+	p, err := o.Store.Partner(t.Context(), north.name)
+	must(err)
+	in, err := Revoke(t.Context(), o, p, "root")
+	if err != nil || !slices.Equal(in, []concordat.FederationID{"health"}) {
+		t.Errorf("it is still in %v, want health (%v)", in, err)
+	}
+	if p, err = o.Store.Partner(t.Context(), north.name); err != nil || p.State != store.PartnerRevoked {
+		t.Errorf("its state is %s, %v", p.State, err)
+	}
+	if shares, err := o.Store.Shares(t.Context(), "", north.name); err != nil || len(shares) > 0 {
+		t.Errorf("%d libraries are open to it, %v", len(shares), err)
+	}
+	if _, err := Revoke(t.Context(), o, p, "root"); err == nil {
+		t.Error("it was revoked twice")
+	}
+}
+
+// TestStrangersComeForTenMinutes: somebody without a card may knock while an invitation is open, and for ten minutes after it was
+// used, for a receipt that was lost; not otherwise, however many invitations there were.
+func TestStrangersComeForTenMinutes(t *testing.T) {
+	m := members(t, 2)
+	r := m[0].Roster
+	at := func(after time.Duration) bool {
+		r.now = func() time.Time { return time.Now().Add(after) }
+		return r.Inviting()
+	}
+	if at(0) {
+		t.Error("strangers are heard without an invitation")
+	}
+	hash := [32]byte{1}
+	if err := r.db.AddInvitation(t.Context(), store.Invitation{Hash: hash, Expires: time.Now().Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	if !at(0) {
+		t.Error("the invited site is not heard")
+	}
+	stranger := members(t, 1)[0]
+	if err := r.db.Redeem(t.Context(), hash, [32]byte{2}, store.Partner{Site: stranger.name, Serial: stranger.card.Serial,
+		Card: stranger.card.Bytes()}); err != nil {
+		t.Fatal(err)
+	}
+	for after, want := range map[time.Duration]bool{time.Minute: true, receiptTime - time.Minute: true, receiptTime + time.Minute: false,
+		24 * time.Hour: false} {
+		if got := at(after); got != want {
+			t.Errorf("%s after the enrolment strangers are heard: %v, want %v", after, got, want)
+		}
+	}
+}
+
+// TestAnswerOf: an error stays one, whoever made it; that of another site says why.
+func TestAnswerOf(t *testing.T) {
+	own := errors.New("the disk is full")
+	if got := AnswerOf(own); !errors.Is(got, own) {
+		t.Errorf("an error of this site becomes %v", got)
+	}
+	for kind, want := range map[federation.Kind]Refused{federation.KindSilent: RefusedSilent, federation.KindRejected: RefusedTurnedAway,
+		federation.KindStranger: RefusedImpostor} {
+		theirs := &federation.Error{Kind: kind, Err: own}
+		var e *RefusedError
+		if got := AnswerOf(theirs); !errors.As(got, &e) || e.Reason != want || !errors.Is(got, theirs) {
+			t.Errorf("%v becomes %#v, want the reason %v", theirs, got, want)
+		}
+	}
+}
+
+// TestFederationNotJoinedYet: a federation whose keys this site has not been given yet hinders none of the others.
+func TestFederationNotJoinedYet(t *testing.T) {
+	o := storeOnly(t)
+	m := members(t, 2)
+	id, err := m[0].id.NewEpoch("health", time.Now(), time.Hour, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m[0].Use(id, m[0].card)
+	for f, who := range map[concordat.FederationID][]concordat.SiteID{"arts": {m[0].name, m[1].name}, "health": {m[0].name, m[1].name},
+		"law": {m[0].name}} {
+		if err := o.Store.Join(t.Context(), f, m[0].name, who...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := (&Client{o: o, roster: m[0].Roster}).shared(t.Context(), m[1].name)
+	if err != nil || len(got) != 1 || got[0].Name != "health" {
+		t.Errorf("shared are %v, %v; want health", got, err)
+	}
+}

@@ -1,0 +1,98 @@
+package partners
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/instance"
+	"concordat/site"
+	"concordat/store"
+)
+
+// holdMirror keeps a mirror of some documents, the last of which is in the index of its epoch, too.
+func holdMirror(t *testing.T, o *instance.Instance, lib concordat.LibraryID, e concordat.Epoch, documents int) {
+	t.Helper()
+	var docs []store.MirrorDocument
+	for i := range documents {
+		docs = append(docs, store.MirrorDocument{ID: concordat.DocumentID(fmt.Sprintf("%06d", i)), Sentences: 1})
+	}
+	key := store.MirrorKey{Site: "north", Library: lib, Epoch: e}
+	m := store.Mirror{MirrorKey: key, Scheme: o.Profiler.Scheme(), Synced: time.Now(), Complete: true}
+	if err := o.Store.PutMirror(t.Context(), m, docs, nil); err != nil {
+		t.Fatal(err)
+	}
+	ref := o.Asks.Mirrored(site.MirroredLibrary{Site: "north", Library: lib, Epoch: e}, docs[documents-1].ID)
+	pr, err := o.Profiler.ForIndex(concordat.Document{Library: ref.Library, ID: ref.Document, Added: time.Now(),
+		Text: "The lamp burned rape oil, which was carried up one hundred and forty steps in copper cans every evening."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := OpenMirrors(o, e, o.Profiler.Scheme(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Put(t.Context(), pr); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLargeMirrorStaysWhole: a start removes no document of a mirror that has more of them than the store lists at once.
+func TestLargeMirrorStaysWhole(t *testing.T) {
+	o := storeOnly(t)
+	e := concordat.Epoch{Federation: "health", Number: 1}
+	holdMirror(t, o, "theses", e, store.MaxPage+1)
+	err := SettleMirrors(t.Context(), o, func(folder string, n int) { t.Errorf("%d documents of %s were removed", n, folder) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := OpenMirrors(o, e, "", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(s.Refs()); n != 1 {
+		t.Errorf("the index has %d documents, want the one that was put there", n)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNewMirrorTakesThePlaceOfOlder: a complete mirror takes the place of those of the same library in earlier epochs of its
+// federation; those of other libraries, of other federations and of later epochs stay.
+func TestNewMirrorTakesThePlaceOfOlder(t *testing.T) {
+	o := storeOnly(t)
+	at := func(federation concordat.FederationID, n uint32) concordat.Epoch {
+		return concordat.Epoch{Federation: federation, Number: n}
+	}
+	for _, x := range []struct {
+		lib concordat.LibraryID
+		e   concordat.Epoch
+	}{
+		{"theses", at("health", 1)}, {"theses", at("health", 2)}, {"theses", at("health", 3)}, {"theses", at("law", 1)},
+		{"papers", at("health", 1)},
+	} {
+		holdMirror(t, o, x.lib, x.e, 1)
+	}
+	ms := NewMirrorStore(o, func(string, ...any) {})
+	if err := ms.DropOlder(t.Context(), site.MirroredLibrary{Site: "north", Library: "theses", Epoch: at("health", 2)}); err != nil {
+		t.Fatal(err)
+	}
+	left, err := o.Asks.Mirrors(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, x := range left {
+		got = append(got, fmt.Sprintf("%s of %s %d", x.Library, x.Epoch.Federation, x.Epoch.Number))
+	}
+	want := []string{"papers of health 1", "theses of health 2", "theses of health 3", "theses of law 1"}
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("left are %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,90 @@
+package compare
+
+import (
+	"strings"
+	"testing"
+
+	"concordat"
+	"concordat/align/wording"
+)
+
+const (
+	quoted  = "the harbour froze so hard that winter that carts crossed it as though it had been a road of stone"
+	quoting = "The town had three granaries and a school. The chronicle calls it the coldest in memory: “" + quoted +
+		"” (Miller 1999, p. 12). " +
+		"Nothing of the old quay is left but a row of iron rings beside the customs house, where boats were moored at night. " +
+		"The fishermen moved to the southern shore when the bridge was built, and their children became carpenters and clerks. " +
+		"A census of that decade counts four hundred people, two inns, a chapel and a brewery whose cellars may still be seen."
+)
+
+// TestQuotationNobodyElseHolds: a quotation with its source is told as wording that others have too if another document has it, with
+// their number, and never if none has; it takes no part in comparing either way.
+func TestQuotationNobodyElseHolds(t *testing.T) {
+	for other, want := range map[string]int{"Somebody else wrote that " + quoted + ", in other words.": 2, "": 0} {
+		w := Shareable(quoting, nil)
+		if len(w.Named) != 1 || !strings.Contains(w.Named[0].In(quoting), quoted) {
+			t.Fatalf("quotations with a source: %v", w.Named)
+		}
+		counter := wording.CounterOf(w.Words)
+		counter.Add(wording.Split(other))
+		w.Decide(counter.Common(2, 0), 10)
+		got := 0
+		for _, f := range w.Found {
+			if f.Kind == concordat.KindQuotation {
+				got = f.Documents
+			}
+		}
+		if got != want || want == 0 && len(w.Found) > 0 {
+			t.Errorf("beside %q: %+v, want a quotation of %d documents", other, w.Found, want)
+		}
+		if !strings.Contains(strings.Join(textsOf(w.Walls, quoting), "|"), quoted) {
+			t.Errorf("beside %q the quotation takes part in comparing", other)
+		}
+	}
+}
+
+func textsOf(spans []concordat.Span, text string) (out []string) {
+	for _, s := range spans {
+		out = append(out, s.In(text))
+	}
+	return out
+}
+
+// TestSentenceAloneIsNoEvidence: one sentence of a source, far from all else of it in a long text, is no evidence; three copied ones
+// are, as is a page, and one sentence that is most of what was handed in.
+func TestSentenceAloneIsNoEvidence(t *testing.T) {
+	const sentence = "The fishermen moved to the southern shore when the bridge was built, and their children became clerks. "
+	filler := strings.Repeat("words of another hand stand here. ", 40)
+	for _, c := range []struct {
+		name   string
+		kind   concordat.Kind
+		copies int
+		filler string
+		page   bool
+		want   bool // evidence
+	}{
+		{"reworded", concordat.KindParaphrase, 1, filler, false, false}, {"copied", concordat.KindVerbatim, 1, filler, false, false},
+		{"two reworded", concordat.KindParaphrase, 2, filler, false, false}, {"a mosaic", concordat.KindVerbatim, 3, filler, false, true},
+		{"a page", concordat.KindVerbatim, 1, filler, true, true}, {"all of a short text", concordat.KindVerbatim, 1, "", false, true},
+	} {
+		one := sentence
+		if c.page {
+			one = strings.Repeat(sentence, 3)
+		}
+		text := c.filler
+		var passages []concordat.Passage
+		for i := range c.copies {
+			passages = append(passages, concordat.Passage{Kind: c.kind, Span: concordat.Span{Start: len(text), End: len(text) + len(one)},
+				SourceSpan: concordat.Span{Start: 9000 * i, End: 9000*i + len(one)}})
+			text += one + c.filler
+		}
+		w := Shareable(text, nil)
+		w.Decide(&wording.Common{}, 10)
+		w.Judge(passages)
+		for i, p := range passages {
+			if (p.Wording == "") != c.want {
+				t.Errorf("%s: passage %d is marked %q, want evidence: %v", c.name, i, p.Wording, c.want)
+			}
+		}
+	}
+}
