@@ -41,7 +41,7 @@ const (
 	labelGuest      = "concordat/guest/1\x00"
 )
 
-// The clockwork of keys and messages.
+// How long keys and messages hold, and how far clocks may differ.
 const (
 	Skew           = 2 * time.Minute // most that two sites' clocks may differ
 	MaxTTL         = 10 * time.Minute

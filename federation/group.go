@@ -9,7 +9,7 @@ import (
 	"concordat"
 )
 
-// Group is the partners that one check asks.
+// Group has the partners that one check asks.
 type Group struct {
 	Partners []concordat.Partner
 	Timeout  time.Duration // for the answer of each; 0: a minute

@@ -1,5 +1,7 @@
-// Package meaning gives sentences vectors by which two of them can be compared beyond their equal words. It is pure: no
-// files, network, clock or goroutines. Start from Default, the embedded table, and NewEncoder.
+// Package meaning gives sentences vectors by which two of them can be compared beyond their equal words. Encoders that
+// other programs serve are not here (package meaning/remote), nor the search of a library (packages site/compare and
+// site/ask). Open encoder.go first, then leads.go and cells.go. It is pure: no files, network, clock or goroutines. Start
+// from Default, the embedded table, and NewEncoder.
 //
 // The table has a vector for each of some 135,000 pieces of words, made from the input rows of multilingual-e5-small: they are taken on
 // the axes along which verses of the Bible differ most as against translations of one verse. It holds pieces in Latin and Han script

@@ -136,7 +136,8 @@ func (s *Site) Check(ctx context.Context, sub Submission, o CheckOptions) (*repo
 	return s.redactHidden(ctx, f)
 }
 
-// Libraries returns the libraries to ask.
+// Libraries returns the libraries of these IDs, or concordat.ErrNotFound if there is none of an ID. Without IDs it returns all
+// that have not expired.
 func (s *Site) Libraries(ctx context.Context, ids []concordat.LibraryID) ([]store.Library, error) {
 	if len(ids) == 0 {
 		all, err := s.o.Store.Libraries(ctx)
@@ -326,7 +327,8 @@ func checked(p *concordat.Profile) []concordat.Span {
 	return out
 }
 
-// Keep stores findings and results and ends the task.
+// Keep stores findings and results and ends the task: as partial if a partner that was asked did not answer in full, else as
+// done.
 func (s *Site) Keep(ctx context.Context, task store.Task, f *report.Findings) error {
 	data, err := json.Marshal(f)
 	if err != nil {

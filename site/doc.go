@@ -1,5 +1,5 @@
 // Package site has the verbs of one member of the federation: Ingest takes documents in, Check compares a submission
-// with what is known, and Findings shows what was found. Rooms beside it ask partners ([concordat/site/ask]), answer
+// with what is known, and Findings returns what was found. Packages below it ask partners ([concordat/site/ask]), answer
 // them ([concordat/site/answer]), compare many documents with one another ([concordat/site/batch]) and delete
 // ([concordat/site/retain]); the comparing itself is in [concordat/site/compare]. Open site.go first, then ingest.go
 // and check.go.

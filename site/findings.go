@@ -52,8 +52,9 @@ func (s *Site) findingsAt(ctx context.Context, id concordat.TaskID) (*report.Fin
 // seldom and briefly.
 const changes = 8
 
-// ChangeFindings applies a change to the findings of a task and keeps them. Where another process has changed
-// them meanwhile it reads them again and applies the change to those, so that no change is lost.
+// ChangeFindings applies a change to the findings of a task and keeps them. If another process has changed them in the
+// meantime, it reads them again and applies the change to those, so that no change is lost; after eight tries it fails with
+// concordat.ErrChanged.
 func (s *Site) ChangeFindings(ctx context.Context, id concordat.TaskID, change func(*report.Findings)) error {
 	var err error
 	for range changes {

@@ -70,8 +70,8 @@ func BatchRules(b store.Batch, base report.Rules) (report.Rules, error) {
 	return *j.Rules, nil
 }
 
-// ReviewedRules returns the rules that the latest review of a task sets; decided: there is one. Else the rules
-// are first.
+// ReviewedRules returns the rules that the latest review of a task set, and reports whether there is such a review; without
+// one it returns first.
 func ReviewedRules(ctx context.Context, db RulesStore, id concordat.TaskID,
 	first report.Rules) (rules report.Rules, decided bool, err error) {
 	all, err := db.Reviews(ctx, id)

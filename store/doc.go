@@ -1,6 +1,7 @@
 // Package store remembers everything small: settings of the site, libraries and their policy, the catalogue of
-// documents, what ingest did with each file, tasks, findings, results and the audit. Texts and fingerprints live in the
-// index.
+// documents, what ingest did with each file, tasks, findings, results and the audit. Texts and fingerprints are not here
+// (package index), nor the rules of accounts (package people). Open store.go first; then one file per subject, for
+// example task.go, share.go or audit.go.
 //
 // Start from [Open], which gives a [DB] over one SQLite file. A change is durable when its call
 // returns without error, and a call that fails changes nothing. A DB is safe for concurrent use:

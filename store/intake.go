@@ -14,7 +14,7 @@ import (
 	"concordat/store/engine"
 )
 
-// An Intake is documents on their way into a site: first into the index, then into the catalogue. It is kept before the
+// Intake names documents on their way into a site: first into the index, then into the catalogue. It is kept before the
 // index hears of them, so that after a crash it says which documents the two may differ in.
 type Intake struct {
 	ID     string

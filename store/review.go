@@ -128,7 +128,7 @@ func (db *Checks) ChangeComment(ctx context.Context, id concordat.TaskID, number
 	return r, db.fail(err, "comment %d on %s", number, id)
 }
 
-// Reviews returns the reviews of a task, oldest first; none for a task that is not there.
+// Reviews returns the reviews of a task, oldest first; none if the task does not exist.
 func (db *Checks) Reviews(ctx context.Context, id concordat.TaskID) ([]Review, error) {
 	rs, err := engine.Collect(ctx, db.read(), scanReview, `SELECT seq, at, by, kind, text, data FROM review WHERE task = ? ORDER BY seq`, id)
 	return rs, db.fail(err, "reviews of %s", id)

@@ -270,7 +270,8 @@ const (
 	AlertReopen AlertChange = "reopen" // nobody has handled it
 )
 
-// ChangeAlert marks an alert and reports whether that changed anything: the first who read or handled it stays.
+// ChangeAlert marks an alert and reports whether that changed anything: the first person who read or handled it stays
+// recorded.
 // It fails with concordat.ErrNotFound or ErrInvalid.
 func (db *Checks) ChangeAlert(ctx context.Context, seq int64, change AlertChange, by string, at time.Time) (changed bool, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {

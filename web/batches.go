@@ -123,7 +123,8 @@ func (w batchPages) submitBatch(rw http.ResponseWriter, r *http.Request, v *Visi
 	}
 }
 
-// HandBatch puts what a form handed in into the queue of batches.
+// HandBatch queues what was uploaded as one batch and returns its ID. It fails if the site keeps no texts, if a quota is used
+// up, or if a public account names partners.
 func (w batchPages) HandBatch(ctx context.Context, v *Visitor, u *Upload) (string, error) {
 	if w.o.Batches == nil {
 		return "", errNoBatches

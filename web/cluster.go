@@ -34,10 +34,11 @@ type ClusterNode struct {
 	Leads   int    `json:"leads" doc:"Shards whose master it is"`
 }
 
-// ShardHealth says how a shard is.
+// ShardHealth is the state of a shard.
 type ShardHealth string
 
-// How a shard is: every copy is in sync; some is not, or its node is away; nobody takes changes.
+// A shard is healthy if every copy is in sync. It has fewer copies if one is not, or its node is away, and no master if
+// nobody takes changes.
 const (
 	ShardHealthy  ShardHealth = "healthy"
 	ShardFewer    ShardHealth = "fewer copies"

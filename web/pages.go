@@ -198,7 +198,7 @@ type originalView struct {
 	Back    string // to the passage in the report
 }
 
-// Query is the query that keeps the passage.
+// Query returns the query string of the passage, for links to other pages of the original; empty: no passage is shown.
 func (v originalView) Query() string {
 	if v.Passage == "" {
 		return ""

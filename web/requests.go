@@ -300,7 +300,7 @@ func (w checkPages) ask(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 // passageNumber is the form of report.Report.Number.
 var passageNumber = regexp.MustCompile(`^[0-9]{1,9}[a-z]{0,4}$`)
 
-// AskPassages says what to ask for.
+// AskPassages names the passages to ask partners for.
 type AskPassages struct {
 	At              concordat.Span   // of the submission
 	Lead            string           // number of a partner's document that may say the same, whose places are asked for; empty: passages at At

@@ -25,7 +25,7 @@ var verdicts = []string{"clear", "discuss", "suspected"}
 // maxNote bounds a comment or a reason, in bytes.
 const maxNote = 10_000
 
-// Review is the decision of people about a check.
+// Review holds what people have decided about a check.
 type Review struct {
 	Notes   []store.Review // comments, verdicts and sign-offs, oldest first
 	Rules   report.Rules   // in force

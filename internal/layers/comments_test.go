@@ -66,6 +66,42 @@ func paddedIn(c *ast.CommentGroup) (out []string) {
 	return out
 }
 
+var (
+	fileName  = regexp.MustCompile(`[\w/-]+\.(go|md|sh)\b`)
+	beginning = regexp.MustCompile(`\b(Open|Start from)\s`)
+)
+
+// TestFirstFiles: each top-level folder with Go in it has a doc.go that says where to begin, and the files that package comments
+// name are there.
+func TestFirstFiles(t *testing.T) {
+	begins := map[string]bool{}
+	for _, f := range sources(t) {
+		if f.pkg != "" {
+			top, _, _ := strings.Cut(f.pkg, "/")
+			begins[top] = begins[top]
+		}
+		if f.file.Doc == nil {
+			continue
+		}
+		text := f.file.Doc.Text()
+		if f.path == f.pkg+"/doc.go" && beginning.MatchString(text) {
+			begins[f.pkg] = true
+		}
+		for _, name := range fileName.FindAllString(text, -1) {
+			_, inFolder := os.Stat(filepath.Join("../..", f.pkg, name))
+			_, fromRoot := os.Stat(filepath.Join("../..", name))
+			if inFolder != nil && fromRoot != nil {
+				t.Errorf("%s: the package comment names %s, which is not there", f.path, name)
+			}
+		}
+	}
+	for folder, ok := range begins {
+		if !ok && !strings.Contains(folder, "/") {
+			t.Errorf("%s has no doc.go that says where to begin", folder)
+		}
+	}
+}
+
 func TestPaddedComments(t *testing.T) {
 	for text, want := range map[string]int{
 		"// Target is what a deletion takes.":       1,

@@ -1,4 +1,4 @@
-// Package message holds the words of the pages, by key and language, and the errors that people read in their language.
-// The pages themselves are in package web; the words of reports are in package report. Open messages.go first;
-// messages_*.go have the words of one group of pages each.
+// Package message says in a reader's language why something was refused or went wrong: errors of the pages and the API, causes
+// of tasks, and broken rules. The words of pages and reports are in report/language, one file per language, and the pages
+// themselves in package web. Open error.go first, then cause.go and language.go.
 package message
