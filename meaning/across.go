@@ -3,7 +3,8 @@ package meaning
 import "sync"
 
 // acrossLanguages is the measure of the table between two languages, chosen on development data (doc/evaluation/meaning.md).
-var acrossLanguages = measure{prior: 0.1, seed: 0.1, extend: 0.04, counts: 0.06}
+var acrossLanguages = measure{prior: 0.1, seed: 0.1, extend: 0.04, counts: 0.06, rivals: 1,
+	curve: func(c *Calibration) *Curve { return &c.Across }}
 
 // foreign reports whether a source is in another language than the submission.
 func (c *Comparison) foreign(d int) bool {

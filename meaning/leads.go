@@ -50,13 +50,15 @@ type measure struct {
 	seed   float32 // least margin of the pair from which a passage grows
 	extend float32 // least margin of another pair of it
 	counts float64 // of a margin counts what lies above
+	rivals float32 // how much of what is usual within the same two texts is background
 	// least are the scores from which a lead is worth reading, by the number of sentences of the side that has fewer: 1, 2, 3, and 4
 	// or more; zeros: its likelihood tells.
 	least [4]float64
+	curve func(*Calibration) *Curve // of the likelihood; nil: it was not measured
 }
 
 // byTable is the measure of words and table.
-var byTable = measure{seed: 0.12, extend: 0.04, counts: 0.08}
+var byTable = measure{seed: 0.12, extend: 0.04, counts: 0.08, rivals: 1, curve: func(c *Calibration) *Curve { return &c.Within }}
 
 // Leads returns the leads from the submission to each of the sources, best first: by words and table within one language, by the table
 // alone between two. The sources are one another's background: what several of them are as near to says nothing about one.

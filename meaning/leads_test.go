@@ -1,6 +1,7 @@
 package meaning_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -118,5 +119,39 @@ func TestBackground(t *testing.T) {
 	}
 	if above < 8 {
 		t.Errorf("%d sentences are near others: the texts test nothing", above)
+	}
+}
+
+// TestBackgroundBetweenLanguages: two texts that are alike all over, and a little more sentence by sentence, are a translation in two
+// languages, and two answers to one question in one.
+func TestBackgroundBetweenLanguages(t *testing.T) {
+	const all, alike = 0.672, 0.753 // similarity of any two sentences, and of those that say the same
+	sentence := func(k int, there bool) []float32 {
+		v := make([]float32, 9)
+		v[8] = float32(math.Sqrt(all))
+		own := math.Sqrt(1 - all)
+		if cos := (alike - all) / (1 - all); there {
+			v[k], v[4+k] = float32(own*cos), float32(own*math.Sqrt(1-cos*cos))
+		} else {
+			v[k] = float32(own)
+		}
+		return v
+	}
+	var v meaning.Vectors
+	v.There = make([][][]float32, 1)
+	for k := range 4 {
+		v.Here, v.There[0] = append(v.Here, sentence(k, false)), append(v.There[0], sentence(k, true))
+	}
+	for range meaning.Samples() {
+		v.Samples = append(v.Samples, make([]float32, 9))
+	}
+	every := []int{0, 1, 2, 3}
+	for language, want := range map[string]int{"de": 1, "en": 0} {
+		texts := read(t, reworded, source)
+		texts[0].Language, texts[1].Language = "en", language
+		leads := meaning.Compare(texts[0], texts[1:]).Verified(meaning.Places{Here: every, There: [][]int{every}}, v)[0]
+		if len(leads) != want || want == 1 && (!leads[0].WorthReading() || leads[0].Sentences != 4) {
+			t.Errorf("English and %s: leads %+v, want %d", language, leads, want)
+		}
 	}
 }

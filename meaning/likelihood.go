@@ -64,18 +64,14 @@ var Calibrated = sync.OnceValue(func() *Calibration {
 	return c
 })
 
+func encoderCurve(c *Calibration) *Curve { return &c.Encoder.Curve }
+
 // curve returns what tells the likelihood of a lead; nil: it was not measured.
 func (l Lead) curve() *Curve {
-	c := Calibrated()
-	switch {
-	case l.by == &byTable:
-		return &c.Within
-	case l.by == &acrossLanguages:
-		return &c.Across
-	case l.by == &byMeasuredEncoder:
-		return &c.Encoder.Curve
+	if l.by == nil || l.by.curve == nil {
+		return nil
 	}
-	return nil
+	return l.by.curve(Calibrated())
 }
 
 // Likelihood returns how many times more often places stand out as much as these in a passage put in other words than in a document

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// byEncoder is the measure of an encoder's vectors, and byMeasuredEncoder that of the model whose leads have likelihoods.
-var (
-	byEncoder         = measure{seed: 0.14, extend: 0.08, counts: 0.12, least: [4]float64{0.3, 0.21, 0.15, 0.15}}
-	byMeasuredEncoder = byEncoder
-)
+// byEncoder is the measure of an encoder's vectors within one language.
+var byEncoder = measure{seed: 0.14, extend: 0.08, counts: 0.12, rivals: 1, least: [4]float64{0.3, 0.21, 0.15, 0.15}}
+
+// encoderRivalsAcross is how much the other sentences of the same two texts count as background between two languages.
+const encoderRivalsAcross = 0.8
 
 // ownCentre is the number of sentences in a language from which their own mean is their centre, if no samples are in it.
 const ownCentre = 24
@@ -34,13 +34,19 @@ type verification struct {
 // Verified returns the leads that an encoder's vectors of places show, by source, the best first. Languages are compared with one
 // another as sentences within one are: what is usual between a sentence and other documents in the other's language is subtracted.
 func (c *Comparison) Verified(p Places, v Vectors) [][]Lead {
-	by := &byEncoder
+	within := byEncoder
 	if Calibrated().Encoder.Measured(v.Model) {
-		by = &byMeasuredEncoder
+		within.curve = encoderCurve
 	}
+	across := within
+	across.rivals = encoderRivalsAcross
 	x := c.centred(p, v)
 	out := make([][]Lead, len(c.sources))
 	for d := range c.sources {
+		by := &within
+		if c.foreign(d) {
+			by = &across
+		}
 		out[d] = c.passages(d, x.margins(d, by), by, x.similarity)
 	}
 	markCommon(out)
@@ -134,7 +140,7 @@ func (x *verification) margins(d int, by *measure) []similar {
 	for _, p := range near {
 		h, ok := here[p.here]
 		if !ok {
-			h = max(by.prior, x.usual(x.here[p.here], x.c.sources[d].Language, d), rivalsHere[p.here].mean())
+			h = max(by.prior, x.usual(x.here[p.here], x.c.sources[d].Language, d), by.rivals*rivalsHere[p.here].mean())
 			here[p.here] = h
 		}
 		if p.similarity-(h+by.prior)/2 < by.extend {
@@ -142,7 +148,7 @@ func (x *verification) margins(d int, by *measure) []similar {
 		}
 		t, ok := there[p.there]
 		if !ok {
-			t = max(by.prior, x.usual(x.there[d][p.there], x.c.submission.Language, d), rivalsThere[p.there].mean())
+			t = max(by.prior, x.usual(x.there[d][p.there], x.c.submission.Language, d), by.rivals*rivalsThere[p.there].mean())
 			there[p.there] = t
 		}
 		if m := p.similarity - (h+t)/2; m >= by.extend {

@@ -185,7 +185,7 @@ type leadHit struct {
 // leadsIn looks in one library and tells what may say the same.
 func (s *Answerer) leadsIn(ctx context.Context, q *leadQuestion, g *grant, i int, t *concordat.LeadAnswer) error {
 	query := &concordat.Query{Libraries: []concordat.LibraryID{g.library.ID}}
-	candidates, reached, err := compare.ByCells(ctx, s.o.Index, query, q.stretches)
+	candidates, reached, err := compare.ByCells(ctx, s.o.Index, query, q.stretches, compare.ForTable)
 	if err != nil {
 		return fmt.Errorf("leads for %s in %s: %w", q.from, g.library.ID, err)
 	}

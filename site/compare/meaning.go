@@ -9,12 +9,20 @@ import (
 	"concordat/meaning"
 )
 
-// How documents are nominated by their cells (doc/evaluation/meaning.md).
-const (
-	stretchDocuments = 7  // of each writing, for one stretch
-	cellDocuments    = 40 // of each writing in all
-	// cellLength is how many times the average a document is that loses half of what it would count if it were short.
-	cellLength = 3
+// cellLength is how many times the average a document is that loses half of what it would count if it were short.
+const cellLength = 3
+
+// Nominated bounds the documents of each writing that cells nominate.
+type Nominated struct {
+	Stretch int // for one stretch
+	All     int // of a text
+}
+
+// How many documents are nominated by their cells (doc/evaluation/meaning.md): an encoder tells apart what the table cannot, so that
+// it is worth reading more of them for it.
+var (
+	ForTable   = Nominated{7, 40}
+	forEncoder = Nominated{30, 100}
 )
 
 // nominateMeaning returns the documents that are nearest to stretches of a text by the cells of their sentences, for each writing
@@ -27,7 +35,11 @@ func (m *Comparer) nominateMeaning(ctx context.Context, t *meaning.Text, q *conc
 	if err != nil {
 		return nil, 0, err
 	}
-	out, of, err := ByCells(ctx, m.Index, q, t.Stretches(cells))
+	most := ForTable
+	if m.Encoder != nil {
+		most = forEncoder
+	}
+	out, of, err := ByCells(ctx, m.Index, q, t.Stretches(cells), most)
 	if err == nil && m.Known != nil {
 		out, err = m.Known(ctx, out)
 	}
@@ -42,8 +54,8 @@ type Reached struct {
 
 // ByCells returns the documents of an index that are nearest to stretches of a text by the cells of their sentences, for each writing
 // the best first.
-func ByCells(ctx context.Context, in concordat.TextSearcher, q *concordat.Query, stretches []meaning.Stretch) ([]*Candidate, Reached,
-	error) {
+func ByCells(ctx context.Context, in concordat.TextSearcher, q *concordat.Query, stretches []meaning.Stretch,
+	most Nominated) ([]*Candidate, Reached, error) {
 	stats, err := in.TextStats(ctx, nil)
 	if err != nil || stats.Documents == 0 || stats.Words == 0 {
 		return nil, Reached{}, err
@@ -51,7 +63,7 @@ func ByCells(ctx context.Context, in concordat.TextSearcher, q *concordat.Query,
 	reached := Reached{max(0, stats.Documents-stats.Meant), stats.Missing}
 	var out []*Candidate
 	for _, chinese := range []bool{false, true} {
-		ask := &concordat.TextQuery{Cells: true, Libraries: q.Libraries, Exclude: q.Exclude, Limit: stretchDocuments,
+		ask := &concordat.TextQuery{Cells: true, Libraries: q.Libraries, Exclude: q.Exclude, Limit: most.Stretch,
 			AverageLength: cellLength * float64(stats.Words) / float64(stats.Documents)}
 		for i := range stretches {
 			ask.Windows = append(ask.Windows, stretches[i].Cells(chinese))
@@ -73,7 +85,7 @@ func ByCells(ctx context.Context, in concordat.TextSearcher, q *concordat.Query,
 			c.Score = max(c.Score, x.Score)
 		}
 		sortCandidates(of)
-		out = append(out, of[:min(len(of), cellDocuments)]...)
+		out = append(out, of[:min(len(of), most.All)]...)
 	}
 	reached.Missing = slices.Compact(slices.Sorted(slices.Values(reached.Missing)))
 	return out, reached, nil
