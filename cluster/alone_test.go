@@ -229,3 +229,49 @@ func TestAloneRefuses(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestRenewProfiles: a profile made anew takes the place of the document it was made of, and of no other: not of one that was replaced
+// or deleted since. What is renewed is there after the next opening, in this process or as another one asks for it.
+func TestRenewProfiles(t *testing.T) {
+	for name, through := range map[string]func(*testing.T, *cluster.Alone) cluster.Renewer{
+		"here":  func(_ *testing.T, a *cluster.Alone) cluster.Renewer { return a },
+		"there": func(t *testing.T, a *cluster.Alone) cluster.Renewer { return serve(t, a) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "shard")
+			a, err := cluster.OpenAlone(t.Context(), dir, aloneOptions)
+			must(t, err)
+			for _, id := range []string{"same", "none", "replaced", "deleted"} {
+				must(t, a.Put(t.Context(), profileOf(id, "one")))
+			}
+			if s, err := a.TextStats(t.Context(), nil); err != nil || s.Meant != 0 {
+				t.Fatalf("the cells of %d documents are known before, %v", s.Meant, err)
+			}
+			var ps []*concordat.Profile
+			for _, id := range []string{"same", "none", "replaced", "deleted"} {
+				p := profileOf(id, "one")
+				p.Cells = []concordat.Cell{7, 70}
+				if id == "none" {
+					p.Cells = []concordat.Cell{}
+				}
+				ps = append(ps, p)
+			}
+			must(t, a.Put(t.Context(), profileOf("replaced", "two")))
+			must(t, a.Delete(t.Context(), refOf("deleted")))
+			n, err := through(t, a).Renew(t.Context(), ps...)
+			if err != nil || n != 2 {
+				t.Errorf("%d documents are renewed, %v; want 2", n, err)
+			}
+			must(t, a.Close())
+			a = openAlone(t, dir)
+			for id, want := range map[string]string{"same": "one", "none": "one", "replaced": "two", "deleted": "none"} {
+				if got := textOf(t, a, id); got != want {
+					t.Errorf("%s has the text %q, want %q", id, got, want)
+				}
+			}
+			if s, err := a.TextStats(t.Context(), nil); err != nil || a.Stats().Documents != 3 || s.Meant != 2 {
+				t.Errorf("%d documents, the cells of %d of them known, %v; want 3 and 2", a.Stats().Documents, s.Meant, err)
+			}
+		})
+	}
+}

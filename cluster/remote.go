@@ -13,10 +13,11 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/index"
 )
 
 // version changes with every change of a type that crosses the connection.
-const version = "1"
+const version = "2"
 
 const (
 	prefix = "/cluster/" + version + "/"
@@ -31,6 +32,7 @@ const (
 	callTextStats = "textstats"
 	callSearch    = "search"
 	callPut       = "put"
+	callRenew     = "renew"
 	callDelete    = "delete"
 	callDocument  = "document"
 )
@@ -69,7 +71,16 @@ func Handler(lookup func(name string) (concordat.Index, bool)) http.Handler {
 		return with(d, func(q *concordat.TextQuery) (any, error) { return ix.SearchText(ctx, q) })
 	})
 	handle(callPut, func(ctx context.Context, ix concordat.Index, d *gob.Decoder) (any, error) {
-		return with(d, func(ps *[]*concordat.Profile) (any, error) { return true, ix.Put(ctx, *ps...) })
+		return with(d, func(packed *[]byte) (any, error) {
+			ps, err := unpackProfiles(*packed)
+			if err != nil {
+				return nil, err
+			}
+			return true, ix.Put(ctx, ps...)
+		})
+	})
+	handle(callRenew, func(ctx context.Context, ix concordat.Index, d *gob.Decoder) (any, error) {
+		return with(d, func(packed *[]byte) (any, error) { return renew(ctx, ix, *packed) })
 	})
 	handle(callDelete, func(ctx context.Context, ix concordat.Index, d *gob.Decoder) (any, error) {
 		return with(d, func(refs *[]concordat.Ref) (any, error) { return true, ix.Delete(ctx, *refs...) })
@@ -213,8 +224,60 @@ func (r *Remote) SearchText(ctx context.Context, q *concordat.TextQuery) (*conco
 
 // Put implements concordat.Index.
 func (r *Remote) Put(ctx context.Context, ps ...*concordat.Profile) error {
+	packed, err := packProfiles(ps)
+	if err != nil {
+		return err
+	}
 	var done bool
-	return r.call(ctx, callPut, &ps, &done)
+	return r.call(ctx, callPut, &packed, &done)
+}
+
+// Renew implements Renewer. The index must be that of a site of one node.
+func (r *Remote) Renew(ctx context.Context, ps ...*concordat.Profile) (int, error) {
+	packed, err := packProfiles(ps)
+	if err != nil {
+		return 0, err
+	}
+	var n int
+	return n, r.call(ctx, callRenew, &packed, &n)
+}
+
+// renew answers Renew.
+func renew(ctx context.Context, ix concordat.Index, packed []byte) (int, error) {
+	to, ok := ix.(Renewer)
+	if !ok {
+		return 0, fmt.Errorf("the index of a site of several machines is not renewed while it is served: %w", concordat.ErrInvalid)
+	}
+	ps, err := unpackProfiles(packed)
+	if err != nil {
+		return 0, err
+	}
+	return to.Renew(ctx, ps...)
+}
+
+// packProfiles returns profiles as a log has them: gob would not tell a document without cells from one whose cells are not
+// known.
+func packProfiles(ps []*concordat.Profile) ([]byte, error) {
+	changes := make([]index.Change, len(ps))
+	for i, p := range ps {
+		changes[i].Put = p
+	}
+	return packChanges(changes)
+}
+
+// unpackProfiles is the inverse of packProfiles. Errors: concordat.ErrInvalid, concordat.ErrCorrupt.
+func unpackProfiles(packed []byte) ([]*concordat.Profile, error) {
+	changes, err := unpackChanges(packed, "")
+	if err != nil {
+		return nil, err
+	}
+	var ps []*concordat.Profile
+	for _, c := range changes {
+		if c.Put != nil {
+			ps = append(ps, c.Put)
+		}
+	}
+	return ps, nil
 }
 
 // Delete implements concordat.Index.

@@ -129,3 +129,14 @@ func TestOtherVersion(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestRemoteCells: that a document has no cells of meaning crosses the connection, and is not taken for cells that are not known.
+func TestRemoteCells(t *testing.T) {
+	a := openAlone(t, filepath.Join(t.TempDir(), "shard"))
+	unknown, none, some := profileOf("unknown", "one"), profileOf("none", "one"), profileOf("some", "one")
+	none.Cells, some.Cells = []concordat.Cell{}, []concordat.Cell{7, 70}
+	must(t, serve(t, a).Put(t.Context(), unknown, none, some))
+	if s, err := a.TextStats(t.Context(), nil); err != nil || s.Meant != 2 {
+		t.Errorf("%+v, %v; want the cells of 2 documents known", s, err)
+	}
+}

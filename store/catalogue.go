@@ -100,6 +100,29 @@ func putDocuments(ctx context.Context, c engine.Conn, rows []DocumentRow) error 
 	return nil
 }
 
+// RenewDocuments notes what was made anew of documents whose texts are the same: Sentences, Characters, Scheme and Short of
+// the rows, and of the others Library, ID and Hash alone are read. A document that is gone, or has another Hash, is left as
+// it is. All or none is stored.
+func (db *Catalogue) RenewDocuments(ctx context.Context, rows []DocumentRow) error {
+	if err := db.checkDocuments(rows); err != nil || len(rows) == 0 {
+		return err
+	}
+	err := db.write(ctx, func(c engine.Conn) error {
+		for _, d := range rows {
+			n, err := c.Exec(ctx, `UPDATE document SET sentences = ?, characters = ?, scheme = ?, short = ?
+				WHERE library = ? AND id = ? AND hash = ?`, d.Sentences, d.Characters, d.Scheme, d.Short != nil, d.Library, d.ID, d.Hash)
+			if err == nil && n > 0 {
+				err = putShort(ctx, c, d.Library, d.ID, d.Short)
+			}
+			if err != nil {
+				return fmt.Errorf("%s/%s: %w", d.Library, d.ID, err)
+			}
+		}
+		return nil
+	})
+	return db.fail(err, "renew %d documents", len(rows))
+}
+
 func checkDocument(d DocumentRow) error {
 	if err := checkName("library", d.Library); err != nil {
 		return err

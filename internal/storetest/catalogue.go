@@ -162,6 +162,33 @@ func testDocumentsReplace(t *testing.T, p Place) {
 	check()
 }
 
+// testDocumentsRenew: what is made anew of a text reaches the row of that text alone, and brings back none.
+func testDocumentsRenew(t *testing.T, p Place) {
+	db, _ := open(t, p)
+	ctx := t.Context()
+	withLibraries(t, db, "a")
+	must(t, db.PutDocuments(ctx, []store.DocumentRow{row("a", "same", "h1"), row("a", "other", "h2")}))
+	var anew []store.DocumentRow
+	for _, id := range []concordat.DocumentID{"same", "other", "gone"} {
+		anew = append(anew, store.DocumentRow{Library: "a", ID: id, Hash: "h1", Sentences: 5, Characters: 6, Scheme: "packed@1",
+			Short: []store.ShortPiece{}})
+	}
+	must(t, db.RenewDocuments(ctx, anew))
+	same, other := row("a", "same", "h1"), row("a", "other", "h2")
+	same.Sentences, same.Characters, same.Scheme, same.ShortKnown = 5, 6, "packed@1", true
+	for _, want := range []store.DocumentRow{same, other} {
+		want.Changed, want.Revision = start, 1
+		got, err := db.DocumentRow(ctx, "a", want.ID)
+		must(t, err)
+		if d := cmp.Diff(want, got); d != "" {
+			t.Error(d)
+		}
+	}
+	_, err := db.DocumentRow(ctx, "a", "gone")
+	wantErr(t, err, concordat.ErrNotFound)
+	wantErr(t, db.RenewDocuments(ctx, []store.DocumentRow{{Library: "a", ID: "same"}}), concordat.ErrInvalid)
+}
+
 func testDocumentsRollback(t *testing.T, p Place) {
 	db, _ := open(t, p)
 	ctx := t.Context()

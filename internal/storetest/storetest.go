@@ -29,6 +29,7 @@ func Run(t *testing.T, newPlace func(t *testing.T) Place) {
 		{"LibraryInvalid", testLibraryInvalid},
 		{"Documents", testDocuments},
 		{"DocumentsReplace", testDocumentsReplace},
+		{"DocumentsRenew", testDocumentsRenew},
 		{"DocumentsRollback", testDocumentsRollback},
 		{"DocumentsPaging", testDocumentsPaging},
 		{"DocumentsOrder", testDocumentsOrder},
