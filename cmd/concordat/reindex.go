@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -25,11 +25,28 @@ func (a *app) reindexCommand() *cobra.Command {
 	var dryRun bool
 	c := &cobra.Command{
 		Use: "reindex", Short: "Make all fingerprints anew from the stored texts", Args: cobra.NoArgs,
-		Long: `Reindex makes the fingerprints of every document anew, by the scheme of the configuration: after the
-scheme was changed there, or after an upgrade that changed it. The old index serves until the new one is complete; there must be room on the disk
-for both. An interrupted reindex leaves the old index as it was.`,
+		Long: `Reindex makes the fingerprints of every document anew, by the configuration: after the scheme was changed there, after
+an upgrade that changed it, or after meaning.index was turned on.
+
+If nobody serves the site, the new index is made beside the old one and takes its place when it is complete: the
+fast way. There must be room on the disk for both. Interrupted, it leaves the old index as it was.
+
+While concordat serve runs on one machine, and the scheme stays, documents are made anew one by one in the index that
+is there. Checks, additions and deletions go on. It takes several times as long; if the command or the server is
+interrupted, the same command goes on where it stopped. Another scheme needs the site for itself.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.With(cmd.Context(), instance.Locked, func(o *instance.Instance) error { return a.reindex(cmd.Context(), o, dryRun) })
+			ctx, served := cmd.Context(), false
+			err := a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
+				served = renewsServed(ctx, o)
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			if served {
+				return a.With(ctx, instance.WithIndex, func(o *instance.Instance) error { return a.renew(ctx, o, dryRun) })
+			}
+			return a.With(ctx, instance.Locked, func(o *instance.Instance) error { return a.reindex(ctx, o, dryRun) })
 		},
 	}
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "say what would be done")
@@ -73,21 +90,20 @@ func (a *app) reindex(ctx context.Context, o *instance.Instance, dryRun bool) er
 	if err := os.WriteFile(filepath.Join(o.Dir, instance.NewIndexName, instance.CompleteName), nil, 0o600); err != nil {
 		return err
 	}
-	if err := errors.Join(instance.FinishReindex(o.Dir), o.Store.SetSetting(ctx, "scheme", string(o.Scheme()))); err != nil {
+	if err := errors.Join(instance.FinishReindex(o.Dir), endReindex(ctx, o)); err != nil {
 		return err
 	}
-	if a.JSON {
-		return a.Line(map[string]any{"documents": n, "scheme": o.Scheme()})
-	}
 	a.Say("%d documents are indexed by scheme %s", n, o.Scheme())
-	return nil
+	return a.TellJSON(map[string]any{"type": "summary", "documents": n, "scheme": o.Scheme()})
 }
 
 // How many documents, and bytes of their texts, from which on no more, are fingerprinted at a time and noted in the
 // catalogue together. Some are on their way on each core.
 const (
 	anewDocuments = 200
-	anewBytes     = 4 << 20
+	// notedAtOnce is how many rows of the catalogue one transaction renews: additions beside a reindex wait for it.
+	notedAtOnce = 20
+	anewBytes   = 4 << 20
 )
 
 // rebuild writes the successor of an index and returns its number of documents. Documents are read and fingerprinted
@@ -105,7 +121,8 @@ func (a *app) rebuild(ctx context.Context, o *instance.Instance, from *index.Sha
 	b := a.Progress(int64(from.Stats().Documents), "reindexing")
 	defer b.Done()
 	profiles := func(yield func([]*concordat.Profile, error) bool) {
-		for batch := range ahead(ctx, anew(ctx, from), func(ctx context.Context, b anewBatch) anewBatch { return profileBatch(ctx, o, b) }) {
+		docs := from.Documents(ctx)
+		for batch := range ahead(ctx, anew(docs), func(ctx context.Context, b anewBatch) anewBatch { return profileBatch(ctx, o, b) }) {
 			if batch.err == nil {
 				batch.err = noteAnew(ctx, o, batch.profiles)
 			}
@@ -163,12 +180,12 @@ type anewBatch struct {
 	err      error
 }
 
-// anew yields the documents of an index in batches.
-func anew(ctx context.Context, from *index.Shard) iter.Seq[anewBatch] {
+// anew yields documents in batches.
+func anew(docs iter.Seq2[*concordat.Document, error]) iter.Seq[anewBatch] {
 	return func(yield func(anewBatch) bool) {
 		var b anewBatch
 		size := 0
-		for d, err := range from.Documents(ctx) {
+		for d, err := range docs {
 			if err != nil {
 				b.err = err
 				break
@@ -219,13 +236,13 @@ func noteAnew(ctx context.Context, o *instance.Instance, profiles []*concordat.P
 	rows := make([]store.DocumentRow, len(profiles))
 	for i, p := range profiles {
 		d := &p.Document
-		row, err := o.Store.DocumentRow(ctx, d.Library, d.ID)
-		if err != nil {
-			return fmt.Errorf("catalogue row of %s/%s: %w", d.Library, d.ID, err)
-		}
-		row.Sentences, row.Characters, row.Scheme = len(p.Indexed), p.Characters, p.Scheme
-		row.Short = site.ShortPieces(p)
-		rows[i] = row
+		rows[i] = store.DocumentRow{Library: d.Library, ID: d.ID, Hash: store.TextHash(d.Text), Sentences: len(p.Indexed),
+			Characters: p.Characters, Scheme: p.Scheme, Short: site.ShortPieces(p)}
 	}
-	return o.Store.PutDocuments(context.WithoutCancel(ctx), rows)
+	for few := range slices.Chunk(rows, notedAtOnce) {
+		if err := o.Store.RenewDocuments(context.WithoutCancel(ctx), few); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -25,7 +25,7 @@ other commands, those of federations and clusters too, take it from there.
 
 Serve shows the pages of the site and does the checks that are handed in there. It holds the index of the site open and answers on its listeners until it is interrupted; calls in
 progress are finished first. Meanwhile the other commands work as ever: they reach the index through
-the serving process. Only reindex needs the site for itself.`,
+the serving process. Only a reindex to another scheme needs the site for itself.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !noCreate {
