@@ -93,7 +93,7 @@ func TestKindOfLead(t *testing.T) {
 	} {
 		d := &concordat.Document{Text: text[1]}
 		l := meaning.Lead{Span: concordat.Span{End: len(text[0])}, Source: concordat.Span{End: len(text[1])}}
-		if got := leadOf(text[0], d, report.NewCounter(text[1]), &Candidate{}, l); got.Kind != want {
+		if got := leadOf(text[0], d, report.NewCounter(text[1]), &Candidate{}, l, 3); got.Kind != want {
 			t.Errorf("%.30q for %.30q: %s in %v, want %s", text[0], text[1], got.Kind, got.Languages, want)
 		}
 	}
@@ -131,6 +131,51 @@ func TestRelatedToReplaced(t *testing.T) {
 	}{{[]Hit{gone}, false}, {[]Hit{gone, same}, true}} {
 		if got, err := m.Related(text, &Candidate{Hits: x.hits}, text); got != x.want || err != nil {
 			t.Errorf("%v: %v, %v", x.hits, got, err)
+		}
+	}
+}
+
+// TestLeadLanguages: leads between languages that were measured have a likelihood; of other languages and scripts a report says that
+// they were not.
+func TestLeadLanguages(t *testing.T) {
+	texts := map[string]string{
+		"en": "It was the first time that they had seen what could be done with such a thing.",
+		"de": "Es war das erste Mal, dass sie gesehen hatten, was man mit so etwas machen kann.",
+		"fr": "C'était la première fois qu'ils avaient vu ce que l'on pouvait faire avec une telle chose.",
+		"zh": "这是他们第一次看到用这样的东西能够做什么，大家都觉得十分惊讶。",
+		"ja": "彼らがそのようなもので何ができるのかを見たのは、それが初めてのことだった。",
+		"ko": "그들이 그런 것으로 무엇을 할 수 있는지 본 것은 그때가 처음이었다.",
+		"ru": "Они впервые увидели, что можно сделать с такой вещью.",
+		"":   strings.Repeat("xyzzy ", 10),
+	}
+	for code, want := range map[string]string{"en": "", "zh": "", "de": FlagLeadLanguage, "fr": FlagLeadLanguage, "": FlagLeadLanguage,
+		"ja": FlagLeadScript, "ko": FlagLeadScript, "ru": FlagLeadScript} {
+		text, got := texts[code], ""
+		for _, f := range languageFlags(text) {
+			got += f.Code
+			for _, tag := range []string{"de", "zh"} {
+				if in, err := report.ParseLanguage(tag); err != nil || in.FlagDetail(f) == f.Detail || in.FlagName(f) == f.Code {
+					t.Errorf("%s is not said in %s, %v", f.Code, tag, err)
+				}
+			}
+		}
+		if l := languageOf(text); l != code || got != want {
+			t.Errorf("%s: language %q, flag %q, want %q", code, l, got, want)
+		}
+	}
+	if got := languageFlags("12 34"); got != nil {
+		t.Errorf("without letters: %v", got)
+	}
+	measured := map[[2]string]bool{{"en", "en"}: true, {"zh", "zh"}: true, {"en", "zh"}: true, {"zh", "en"}: true, {"en", "de"}: true,
+		{"de", "en"}: true}
+	for a := range texts {
+		for b := range texts {
+			d := &concordat.Document{Text: texts[b]}
+			l := meaning.Lead{Span: concordat.Span{End: len(texts[a])}, Source: concordat.Span{End: len(d.Text)}}
+			got := leadOf(texts[a], d, report.NewCounter(d.Text), &Candidate{}, l, 3)
+			if want := measured[[2]string{a, b}]; (got.Likelihood == 3) != want || (got.Likelihood == 0) == want {
+				t.Errorf("%s for %s: likelihood %v in %v", a, b, got.Likelihood, got.Languages)
+			}
 		}
 	}
 }

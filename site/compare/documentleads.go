@@ -49,8 +49,8 @@ func (m *Comparer) SourceLeads(ctx context.Context, text *concordat.Document, re
 // Told returns a lead as the findings of the text keep it.
 func (l SourceLead) Told(text string, source *concordat.Document) report.Lead {
 	out := leadOf(text, source, report.NewCounter(source.Text), &Candidate{Ref: l.Source},
-		meaning.Lead{Span: l.Span, Source: l.Of, Pairs: l.Pairs})
-	out.Encoder, out.Likelihood = l.By, l.Likelihood
+		meaning.Lead{Span: l.Span, Source: l.Of, Pairs: l.Pairs}, l.Likelihood)
+	out.Encoder = l.By
 	return out
 }
 

@@ -8,7 +8,6 @@ import (
 	"concordat"
 	"concordat/meaning"
 	"concordat/report"
-	"concordat/segment"
 )
 
 // How leads are looked for and told (doc/evaluation/meaning.md).
@@ -17,8 +16,6 @@ const (
 	leadCandidates = 40
 	// condensed is how much longer than its summary a passage is.
 	condensed = 2
-	// languageBytes is how much of a text tells its language.
-	languageBytes = 4 << 10
 )
 
 // Leads are passages that seem to say in other words what candidates say.
@@ -36,7 +33,11 @@ type EachLead func(concordat.Ref, meaning.Lead)
 // that are near by the cells of sentences.
 func (m *Comparer) Leads(ctx context.Context, text string, q *concordat.Query, taken []concordat.Span,
 	candidates []*Candidate) (*Leads, error) {
-	return m.leads(ctx, text, q, taken, candidates, nil)
+	out, err := m.leads(ctx, text, q, taken, candidates, nil)
+	if err == nil {
+		out.Flags = append(out.Flags, languageFlags(text)...)
+	}
+	return out, err
 }
 
 // leads is Leads, with a document of a partner if it has shown one.
@@ -67,7 +68,7 @@ func (m *Comparer) leads(ctx context.Context, text string, q *concordat.Query, t
 			if points == nil {
 				points = report.NewCounter(c.documents[i].Text)
 			}
-			lead := leadOf(text, c.documents[i], points, c.candidates[i], l)
+			lead := leadOf(text, c.documents[i], points, c.candidates[i], l, l.Likelihood())
 			lead.Encoder = by
 			out.Leads = append(out.Leads, lead)
 		}
@@ -164,12 +165,16 @@ func (m *Comparer) verified(ctx context.Context, c *meaning.Comparison, text str
 	return m.Encoder.verify(ctx, q)
 }
 
-// leadOf returns a lead as findings keep it.
-func leadOf(text string, d *concordat.Document, points *report.Counter, c *Candidate, l meaning.Lead) report.Lead {
+// leadOf returns a lead as findings keep it. One between languages that were not measured has no likelihood.
+func leadOf(text string, d *concordat.Document, points *report.Counter, c *Candidate, l meaning.Lead,
+	likelihood float64) report.Lead {
 	there := l.Source.In(d.Text)
 	out := report.Lead{Span: l.Span, Source: c.Ref, Title: cmp.Or(d.Title, c.Title), SourceSpan: l.Source,
-		SourcePoints: points.Points(l.Source), Kind: report.LeadRewording, Text: there, Likelihood: l.Likelihood(),
+		SourcePoints: points.Points(l.Source), Kind: report.LeadRewording, Text: there, Likelihood: likelihood,
 		Languages: [2]string{languageOf(l.Span.In(text)), languageOf(there)}}
+	if !measuredBetween(cmp.Or(out.Languages[0], languageOf(text)), cmp.Or(out.Languages[1], languageOf(d.Text))) {
+		out.Likelihood = 0
+	}
 	if a, b := out.Languages[0], out.Languages[1]; a != b && a != "" && b != "" {
 		out.Kind = report.LeadTranslation
 	} else if meaning.Letters(there) >= condensed*meaning.Letters(l.Span.In(text)) {
@@ -180,28 +185,4 @@ func leadOf(text string, d *concordat.Document, points *report.Counter, c *Candi
 			Similarity: p.Similarity, Text: p.Source.In(d.Text)})
 	}
 	return out
-}
-
-// languageOf returns the code of the language of a text, as its stop words tell; empty: unknown.
-func languageOf(text string) string {
-	if meaning.Wide(text) {
-		return "zh"
-	}
-	for end := range text {
-		if end > languageBytes {
-			text = text[:end]
-			break
-		}
-	}
-	var t segment.Text
-	if err := t.Split(text); err != nil {
-		return ""
-	}
-	language := t.Language()
-	for i, code := range segment.Languages() {
-		if language == 1<<i {
-			return code
-		}
-	}
-	return ""
 }

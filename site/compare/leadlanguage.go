@@ -1,0 +1,106 @@
+package compare
+
+import (
+	"slices"
+	"unicode"
+
+	"concordat"
+	"concordat/meaning"
+	"concordat/segment"
+)
+
+// The codes of flags about the language of a text that is compared by meaning.
+const (
+	FlagLeadLanguage = "lead_language" // leads were not measured in it
+	FlagLeadScript   = "lead_script"   // the embedded table cannot read it
+)
+
+// measuredLanguages are the languages of the texts whose leads were measured, each with what other languages sources of it were in
+// (doc/evaluation/meaning.md).
+var measuredLanguages = map[string][]string{"en": {"de", "es"}, "zh": nil}
+
+// measuredBetween reports whether leads were measured between two languages, by their codes.
+func measuredBetween(a, b string) bool {
+	of, ok := measuredLanguages[a]
+	_, also := measuredLanguages[b]
+	return ok && (also || slices.Contains(of, b)) || also && slices.Contains(measuredLanguages[b], a)
+}
+
+// languageBytes is how much of a text tells its language.
+const languageBytes = 4 << 10
+
+// languageFlags says of a text if no lead can be found in it, or leads were not measured in its language.
+func languageFlags(text string) []concordat.Flag {
+	letters, read := 0, 0
+	for _, r := range text {
+		if !unicode.IsLetter(r) {
+			continue
+		}
+		letters++
+		if unicode.In(r, unicode.Latin, unicode.Han) {
+			read++
+		}
+	}
+	_, measured := measuredLanguages[languageOf(text)]
+	switch {
+	case letters == 0:
+		return nil
+	case 2*read < letters:
+		return []concordat.Flag{{Code: FlagLeadScript, Detail: "The embedded table knows Latin letters and Chinese characters alone. " +
+			"Most of this text is in another script: that no lead is found there says nothing."}}
+	case !measured:
+		return []concordat.Flag{{Code: FlagLeadLanguage, Detail: "Leads were measured in English and Chinese texts. This text is in another " +
+			"language, or in one that is not known: how many passages in other words are found in it, and how often a lead is wrong, is not known."}}
+	}
+	return nil
+}
+
+// languageOf returns the code of the language of a text, as its script and its stop words tell; empty: unknown.
+func languageOf(text string) string {
+	if meaning.Wide(text) {
+		return eastAsian(text)
+	}
+	for end := range text {
+		if end > languageBytes {
+			text = text[:end]
+			break
+		}
+	}
+	var t segment.Text
+	if err := t.Split(text); err != nil {
+		return ""
+	}
+	language := t.Language()
+	for i, code := range segment.Languages() {
+		if language == 1<<i {
+			return code
+		}
+	}
+	return ""
+}
+
+// kanaOf is the share of kana, one in so many letters, from which a text in Chinese characters is Japanese: a Chinese one that quotes
+// has fewer, and in Japanese prose half of the letters are kana.
+const kanaOf = 10
+
+// eastAsian tells Chinese, Japanese and Korean apart by their letters.
+func eastAsian(text string) string {
+	han, kana, hangul := 0, 0, 0
+	for _, r := range text {
+		switch {
+		case unicode.Is(unicode.Han, r):
+			han++
+		case unicode.In(r, unicode.Hiragana, unicode.Katakana):
+			kana++
+		case unicode.Is(unicode.Hangul, r):
+			hangul++
+		}
+	}
+	switch {
+	case hangul > han+kana:
+		return "ko"
+	case kanaOf*kana > han+kana+hangul:
+		return "ja"
+	}
+	return "zh"
+}
