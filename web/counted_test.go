@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/client"
 	"concordat/report"
 	"concordat/store"
 )
@@ -101,5 +102,14 @@ func TestCountWording(t *testing.T) {
 	program.json("POST", path+"counted-wording", `{"count":true,"span":{"start":0,"end":68},"comment":"by a program"}`, http.StatusOK, &ruled)
 	if w := ruled.Rules.Wording; !ruled.Rules.Forms || len(w) != 1 || w[0].Comment != "by a program" || w[0].By != "ada" {
 		t.Errorf("rules %+v", ruled)
+	}
+
+	ctx, bo := t.Context(), d.client(t, "bo", store.RoleOfficer)
+	if out := get[client.Ruled](t)(bo.UncountWording(ctx, "one", concordat.Span{Start: 3, End: 5})); len(out.Rules.Wording) != 0 {
+		t.Errorf("no longer counted %+v", out)
+	}
+	out := get[client.Ruled](t)(bo.CountWording(ctx, "one", concordat.Span{End: 68}, "by the client"))
+	if w := out.Rules.Wording; len(w) != 1 || w[0].Comment != "by the client" || w[0].By != "bo" {
+		t.Errorf("counted again %+v", out)
 	}
 }
