@@ -20,9 +20,8 @@ const (
 	KindGarbage  Kind = "garbage"  // the answer breaks the protocol, or answers something else
 )
 
-// Error is the failure of one partner. It wraps concordat.ErrUnavailable, concordat.ErrInvalid too if
-// the kind is KindGarbage, and the cause. What a partner
-// refuses in due form is no Error but a *concordat.Refusal.
+// Error is the failure of one partner. It wraps concordat.ErrUnavailable and the cause, and concordat.ErrInvalid too if
+// the kind is KindGarbage. A refusal in due form is no Error but a *concordat.Refusal.
 type Error struct {
 	Site concordat.SiteID
 	Kind Kind

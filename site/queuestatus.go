@@ -10,7 +10,7 @@ import (
 	"concordat/store"
 )
 
-// QueueStatus is how a queue is at one moment.
+// QueueStatus describes a queue at one moment.
 type QueueStatus struct {
 	Workers int                // of checks, that run; 0: the queue is not run
 	Running []concordat.TaskID // begun by them, in no order

@@ -32,7 +32,7 @@ func (s *Site) Settle(ctx context.Context, worker string) (Settled, error) {
 	return s.settleAll(ctx, open)
 }
 
-// SettleBefore is Settle for what any process began before the given time, of those too that there are no more.
+// SettleBefore is Settle for everything that was begun before the given time, by processes that have ended too.
 func (s *Site) SettleBefore(ctx context.Context, before time.Time) (Settled, error) {
 	open, err := s.o.Store.IntakesBefore(ctx, before)
 	if err != nil {

@@ -98,7 +98,7 @@ type Site struct {
 	panics  compare.Panics
 }
 
-// New returns a Site over what the options hand in.
+// New returns a Site over the parts that its options name.
 func New(o Options) *Site {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

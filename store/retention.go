@@ -157,9 +157,8 @@ type Erased struct {
 	Answers  int64 `json:"kept_answers"` // to programs
 }
 
-// EraseTask is DeleteTask, forgets answers kept for programs that name the task and whose it is at a
-// learning platform, and counts. A task
-// that is not there gives zeros and is no error.
+// EraseTask deletes a task as DeleteTask does, with the answers kept for programs that name it and the record of whose it is at a
+// learning platform, and counts what went. A task that does not exist gives zeros and no error.
 func (db *Retention) EraseTask(ctx context.Context, id concordat.TaskID) (Erased, error) {
 	var e Erased
 	err := db.write(ctx, func(c engine.Conn) error {

@@ -181,7 +181,7 @@ func HasReport(t store.Task) bool {
 // ErrNotShown refuses a report that the policy of the site does not show to submitters, or not yet.
 var ErrNotShown = fmt.Errorf("%w: the policy of the site does not show this report, or not yet", concordat.ErrRefused)
 
-// CurrentReport is the report by the rules in force, with what was decided about it, and notes who has
+// CurrentReport returns the report by the rules in force, with what was decided about it, and notes who has
 // read it.
 func (w *Web) CurrentReport(ctx context.Context, v *Visitor, t store.Task, in report.Language) (*report.Report, error) {
 	if !HasReport(t) {

@@ -354,8 +354,7 @@ var (
 	Overseers      = []store.Role{store.RoleAdministrator, store.RoleAuditor}
 )
 
-// AddPage adds a page that wants somebody with one of the roles, and notes the two for the test that
-// tries every role at every page.
+// AddPage adds a page for people with one of the roles, and notes both for the test that tries every role at every page.
 func (w *Web) AddPage(pattern string, roles []store.Role, page func(http.ResponseWriter, *http.Request, *Visitor)) {
 	w.access = append(w.access, access{pattern, roles})
 	w.Mux.HandleFunc(pattern, w.as(roles, page))

@@ -16,7 +16,7 @@ import (
 
 // EpochSet is the site's second set of fingerprints, for the partners of one federation epoch: the
 // sentences of the libraries that are open to one of them, under the epoch's key, without text. The
-// Site fills it; the caller opens and closes its index, and deletes it when it is retired.
+// Answerer fills it (see [Answerer.KeepEpochs]); the caller opens and closes its index, and deletes it when it is retired.
 type EpochSet struct {
 	Epoch concordat.Epoch
 	// Profiler is keyed with the epoch's fingerprint key.

@@ -18,8 +18,8 @@ const (
 	dailyNotices  = 5000
 )
 
-// Receive takes a notice of a partner. What it says takes effect at once, and of what is about nothing that this site asked
-// nothing is kept. Decisions are kept for [Answerer.Inbox], for the partner must be asked again; a partner that no longer
+// Receive takes a notice of a partner. It takes effect at once; one about nothing that this site asked is not
+// kept. Decisions are kept for [Answerer.Inbox], for the partner must be asked again; a partner that no longer
 // wants notices of matches gets none.
 func (s *Answerer) Receive(ctx context.Context, from concordat.SiteID, n *concordat.Notice) error {
 	if err := checkNotice(n); err != nil {

@@ -260,8 +260,8 @@ func (s *Answerer) expire(ctx context.Context, d store.Disclosure) (store.Disclo
 	return d, err
 }
 
-// Disclosures returns the requests for passages, those in one state where it is not empty, the
-// latest first: at most limit.
+// Disclosures returns at most limit requests for passages, the latest first: those in the given state, or in any if it is
+// empty.
 func (s *Answerer) Disclosures(ctx context.Context, state string, limit int) ([]store.Disclosure, error) {
 	out, _, err := s.DisclosuresAfter(ctx, state, "", limit)
 	return out, err

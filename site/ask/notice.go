@@ -46,7 +46,7 @@ func (s *Asker) EndStanding(ctx context.Context, task concordat.TaskID, partners
 // libraries, decided disclosures. from is who sent it, known for certain. It returns the task
 // concerned, empty for a withdrawn library, whose mirrors are not used from then on and are deleted at
 // their next SyncMirror or DropMirror. After a disclosure the caller asks with RefreshDisclosures.
-// Notices about what the partner was never asked are a *concordat.Refusal.
+// A notice about something that the partner was never asked fails with a *concordat.Refusal.
 func (s *Asker) Noticed(ctx context.Context, from concordat.SiteID, n *concordat.Notice) (concordat.TaskID, error) {
 	if n.Kind == concordat.NoticeWithdrawn {
 		return "", s.o.Store.WithdrawMirrors(ctx, from, n.Library, s.o.Now())
