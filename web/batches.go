@@ -358,8 +358,7 @@ func (w batchPages) ApplyLineage(ctx context.Context, v *Visitor, b store.Batch,
 
 func (w batchPages) decidePair(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	w.changeBatch(rw, r, v, func(ctx context.Context, v *Visitor, b store.Batch) error {
-		return w.ApplyVerdict(ctx, v, b, r.PathValue("a"), r.PathValue("b"), r.PostForm.Get("verdict"),
-			strings.TrimSpace(r.PostForm.Get("reason")))
+		return w.ApplyVerdict(ctx, v, b, r.PathValue("a"), r.PathValue("b"), r.PostForm.Get("verdict"), r.PostForm.Get("reason"))
 	})
 }
 
@@ -367,8 +366,9 @@ func (w batchPages) ApplyVerdict(ctx context.Context, v *Visitor, b store.Batch,
 	if verdict == "rules" {
 		verdict = ""
 	}
-	if len(why) > maxNote {
-		return message.Invalid("wrong.reason", maxNote)
+	why, err := checkReason(why, false)
+	if err != nil {
+		return err
 	}
 	x, y, err := pairOf(first, second)
 	if err != nil {

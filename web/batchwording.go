@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"concordat"
 	"concordat/report"
@@ -103,9 +102,8 @@ func (w batchPages) ApplyWording(ctx context.Context, v *Visitor, b store.Batch,
 	if err != nil {
 		return fmt.Errorf("wording %q: %w", n, concordat.ErrNotFound)
 	}
-	why = strings.TrimSpace(why)
-	if count && why == "" || len(why) > maxNote {
-		return message.Invalid("wrong.reason", maxNote)
+	if why, err = checkReason(why, count); err != nil {
+		return err
 	}
 	return batch.CountWording(ctx, w.o.Site, w.o.Store, b.ID, v.Name, number, count, why, w.o.Rules(),
 		v.Note("batch_wording", map[string]any{"batch": b.ID, "wording": number, "count": count}))
@@ -192,9 +190,9 @@ func (w batchPages) ApplyLead(ctx context.Context, v *Visitor, b store.Batch, fi
 	if state != report.LeadOpen && state != report.LeadCounted && state != report.LeadSetAside {
 		return message.Invalid("wrong.action", string(state))
 	}
-	why = strings.TrimSpace(why)
-	if why == "" && state != report.LeadOpen || len(why) > maxNote {
-		return message.Invalid("wrong.reason", maxNote)
+	why, err := checkReason(why, state != report.LeadOpen)
+	if err != nil {
+		return err
 	}
 	x, y, err := pairOf(first, second)
 	if err != nil {

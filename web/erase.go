@@ -12,7 +12,6 @@ import (
 	"concordat"
 	"concordat/site/retain"
 	"concordat/store"
-	"concordat/web/message"
 )
 
 // eraseRoutes are the pages that delete for good, and that show what was deleted.
@@ -159,21 +158,13 @@ func (w adminPages) eraseDocument(rw http.ResponseWriter, r *http.Request, v *Vi
 // errNoEraser is the error of a site whose pages do not delete.
 var errNoEraser = fmt.Errorf("deletion: %w: not here", concordat.ErrUnavailable)
 
-// reasonOf returns why something is deleted, without which nothing is.
-func reasonOf(text string) (string, error) {
-	if text = strings.TrimSpace(text); text == "" || len(text) > maxNote {
-		return "", message.Invalid("wrong.reason", maxNote)
-	}
-	return text, nil
-}
-
 // eraseSome deletes documents of a library for an officer. No query finds them afterwards; their bytes go soon.
 func (w adminPages) eraseSome(ctx context.Context, v *Visitor, reason string, lib concordat.LibraryID,
 	ids ...concordat.DocumentID) error {
 	if w.o.Eraser == nil {
 		return errNoEraser
 	}
-	reason, err := reasonOf(reason)
+	reason, err := checkReason(reason, true)
 	if err == nil {
 		var notes []store.AuditNote
 		for _, id := range ids {
@@ -193,7 +184,7 @@ func (w adminPages) Erase(ctx context.Context, v *Visitor, reason string, t reta
 	case !v.MayReview(), t.Library != "" && v.Role != store.RoleAdministrator:
 		return nil, fmt.Errorf("deletion as %s: %w", v.Role, concordat.ErrRefused)
 	}
-	reason, err := reasonOf(reason)
+	reason, err := checkReason(reason, true)
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,14 @@ var verdicts = []string{"clear", "discuss", "suspected"}
 // maxNote bounds a comment or a reason, in bytes.
 const maxNote = 10_000
 
+// checkReason returns a reason without the space around it. It fails if one is needed and there is none, or if it is longer than maxNote.
+func checkReason(text string, needed bool) (string, error) {
+	if text = strings.TrimSpace(text); needed && text == "" || len(text) > maxNote {
+		return "", message.Invalid("wrong.reason", maxNote)
+	}
+	return text, nil
+}
+
 // Review holds what people have decided about a check.
 type Review struct {
 	Notes   []store.Review // comments, verdicts and sign-offs, oldest first

@@ -205,9 +205,9 @@ func (w reportPages) passageRules(v *Visitor, rules report.Rules, f url.Values) 
 			func(p report.ExcludedPassage) bool { return p.Span.Overlaps(s) })
 		return rules, place, nil
 	}
-	why := strings.TrimSpace(f.Get("comment"))
-	if why == "" || len(why) > maxNote {
-		return rules, "", message.Invalid("wrong.reason", maxNote)
+	why, err := checkReason(f.Get("comment"), true)
+	if err != nil {
+		return rules, "", err
 	}
 	rules.ExcludePassages = append(slices.Clone(rules.ExcludePassages),
 		report.ExcludedPassage{Span: s, Comment: why, By: v.Name, At: w.o.Now()})
@@ -225,9 +225,9 @@ func (w reportPages) wordingRules(v *Visitor, rules report.Rules, f url.Values) 
 		rules.CountWording = slices.DeleteFunc(slices.Clone(rules.CountWording), func(c report.CountedWording) bool { return c.Span.Overlaps(s) })
 		return rules, place, nil
 	}
-	why := strings.TrimSpace(f.Get("comment"))
-	if why == "" || len(why) > maxNote {
-		return rules, "", message.Invalid("wrong.reason", maxNote)
+	why, err := checkReason(f.Get("comment"), true)
+	if err != nil {
+		return rules, "", err
 	}
 	rules.CountWording = append(slices.Clone(rules.CountWording), report.CountedWording{Span: s, Comment: why, By: v.Name, At: w.o.Now()})
 	return rules, place + ": " + why, nil
@@ -248,7 +248,7 @@ func (w reportPages) leadRules(ctx context.Context, v *Visitor, id concordat.Tas
 	if err != nil {
 		return rules, "", err
 	}
-	one := report.LeadRuling{Span: at, Source: there, Comment: strings.TrimSpace(f.Get("comment")), By: v.Name, At: w.o.Now()}
+	one := report.LeadRuling{Span: at, Source: there, By: v.Name, At: w.o.Now()}
 	i := slices.IndexFunc(got.Report.Leads, func(l report.RuledLead) bool { return one.Of(l.Lead) })
 	if i < 0 {
 		return rules, "", message.Absent("wrong.lead")
@@ -262,8 +262,8 @@ func (w reportPages) leadRules(ctx context.Context, v *Visitor, id concordat.Tas
 	if action == "open-lead" {
 		return rules, subject, nil
 	}
-	if one.Comment == "" || len(one.Comment) > maxNote {
-		return rules, "", message.Invalid("wrong.reason", maxNote)
+	if one.Comment, err = checkReason(f.Get("comment"), true); err != nil {
+		return rules, "", err
 	}
 	if action == "count-lead" {
 		rules.CountLeads = append(rules.CountLeads, one)
