@@ -31,8 +31,9 @@ const library = () => loading ??= new Promise((done, failed) => {
 	document.head.append(s);
 });
 
-// Six colours of clusters, and a shape for each after them; documents in none are grey.
-const clusterColour = (n) => n ? css("--mark-" + ((n - 1) % 6 + 1)) : css("--soft");
+// Six colours of clusters, by class: to read a colour while dots are added lays the whole page out for each of them. Documents in
+// none are grey.
+const clusterClass = (n) => n ? "cluster-" + ((n - 1) % 6 + 1) : "cluster-none";
 
 const draw = (data) => {
 	const docs = data.documents, pairs = data.pairs.map(([a, b, ab, ba, counts]) => ({a, b, ab, ba, share: Math.max(ab, ba), counts}));
@@ -170,7 +171,7 @@ const draw = (data) => {
 		});
 		const dots = nodes.map((node) => {
 			const g = make("g", {class: "node"}, svg);
-			make("circle", {r: nodes.length > 60 ? 5 : 7, fill: clusterColour(docs[node.id].cluster)}, g);
+			make("circle", {r: nodes.length > 60 ? 5 : 7, class: clusterClass(docs[node.id].cluster)}, g);
 			if (nodes.length <= 30) make("text", {x: 10, y: 4}, g, docs[node.id].title.slice(0, 34) + (docs[node.id].title.length > 34 ? "…" : ""));
 			g.addEventListener("mousemove", (event) => tell(event, label(node.id)));
 			g.addEventListener("mouseenter", () => lines.forEach((line, i) => line.classList.toggle("dim", links[i].a !== node.id && links[i].b !== node.id)));
@@ -221,7 +222,7 @@ const draw = (data) => {
 			arc.addEventListener("click", () => location.assign(pairPath(p)));
 		}
 		for (const d of dated) {
-			const dot = make("circle", {cx: where.get(d.i), cy: line, r: 5, fill: clusterColour(docs[d.i].cluster), class: "node"}, svg);
+			const dot = make("circle", {cx: where.get(d.i), cy: line, r: 5, class: "node " + clusterClass(docs[d.i].cluster)}, svg);
 			dot.addEventListener("mousemove", (event) => tell(event, docs[d.i].date + " · " + label(d.i)));
 			dot.addEventListener("mouseleave", () => tell(null, ""));
 		}
