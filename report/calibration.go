@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"concordat"
+	"concordat/report/language"
 )
 
 // Rate is how many measured documents of one kind have a document score of a tenth, and of three
@@ -86,7 +87,9 @@ func Wilson(k, n int) (low, high float64) {
 }
 
 // percent1 prints a rate with one decimal, as a small rate needs.
-func percent1(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
+func (l Language) percent1(x float64) string {
+	return language.Code(l).Percent(fmt.Sprintf("%.1f", 100*x))
+}
 
 // classWords says a class of documents of Calibration; the number stands before it.
 func (l Language) classWords(r Rate) string {
@@ -107,7 +110,7 @@ func (l Language) Meaning() []string {
 		for _, at := range []struct {
 			share string
 			count func(Rate) int
-		}{{Percent(0.1), func(r Rate) int { return r.Tenth }}, {Percent(0.3), func(r Rate) int { return r.Third }}} {
+		}{{l.Percent(0.1), func(r Rate) int { return r.Tenth }}, {l.Percent(0.3), func(r Rate) int { return r.Third }}} {
 			s := l.Say("%s or more is reached by: ", at.share)
 			if batch {
 				s = l.Say("In batches %s or more is reached by: ", at.share)
@@ -124,15 +127,15 @@ func (l Language) Meaning() []string {
 				k := at.count(r)
 				low, high := Wilson(k, r.Documents)
 				s += l.Say("%s of %s %s (%s; between %s and %s)", Thousands(k), Thousands(r.Documents), l.classWords(r),
-					percent1(float64(k)/float64(r.Documents)), percent1(low), percent1(high))
+					l.percent1(float64(k)/float64(r.Documents)), l.percent1(low), l.percent1(high))
 			}
 			out = append(out, s+l.Say("."))
 		}
 	}
 	return append(out,
-		l.Say("The figures are those of the development texts, with 95 % intervals. How many of your documents with such a share reuse text "+
+		l.Say("The figures are those of the development texts, with 95% intervals. How many of your documents with such a share reuse text "+
 			"depends on how common reuse is among them, so no probability is given."),
-		l.Say("A share below 10 % does not show that a text is free of reuse: condensed sources, text that a language model rewrote or translated, "+
+		l.Say("A share below 10% does not show that a text is free of reuse: condensed sources, text that a language model rewrote or translated, "+
 			"and sources outside the libraries are missed."))
 }
 
@@ -168,18 +171,18 @@ func (r *Report) Conclusion() string {
 	copied, ofCopied := measured(batch, third, "reworded", "copied forms")
 	if r.Scores.Covered < 0.1 {
 		return l.Say("In measurements %s of the documents with at least a tenth copied or reworded had more than this.",
-			percent1(float64(copied)/float64(ofCopied))) +
+			l.percent1(float64(copied)/float64(ofCopied))) +
 			" " + l.Say("Most of those with a condensed source, or with text that a language model rewrote, had as little: this is no proof of originality.")
 	}
-	at := Percent(0.1)
+	at := l.Percent(0.1)
 	if third {
-		at = Percent(0.3)
+		at = l.Percent(0.3)
 	}
 	clean, ofClean := measured(batch, third, "clean", "forms")
 	_, forms := measured(batch, third, "forms")
 	_, high := Wilson(clean, ofClean)
 	out := []string{l.Say("Of %s texts without reuse that were measured, %s of which share forms, declarations, statutes or references, %s reached %s: "+
-		"at most %s of such texts, with 95 %% certainty.", Thousands(ofClean), Thousands(forms), Thousands(clean), at, percent1(high))}
+		"at most %s of such texts, with 95%% certainty.", Thousands(ofClean), Thousands(forms), Thousands(clean), at, l.percent1(high))}
 	if batch {
 		out = append(out, l.Say("Of %s with a tenth or more copied, or revised by people, %s did.", Thousands(ofCopied), Thousands(copied)),
 			l.Say("Text that a language model rewrote was not measured in batches."))

@@ -92,7 +92,7 @@ func TestQuotedWords(t *testing.T) {
 		want           string
 	}{
 		{0, 0, true, "not counted"}, {0, 0, false, "counted"}, {0.2, 0, true, "not counted"}, {0.2, 0, false, "not counted"},
-		{0.2, 0.1, true, "10 % of it counted"}, {0.2, 0.1, false, "10 % of it counted"}, {0.2, 0.2, true, "counted"},
+		{0.2, 0.1, true, "10% of it counted"}, {0.2, 0.1, false, "10% of it counted"}, {0.2, 0.2, true, "counted"},
 		{0.2, 0.2, false, "counted"},
 	} {
 		s := Scores{Quoted: c.quoted, Quotes: c.quotes}

@@ -181,8 +181,8 @@ func TestParseLanguage(t *testing.T) {
 func TestJustBelow(t *testing.T) {
 	r := report.Report{Threshold: 0.3}
 	r.Scores.Checked = 1000
-	for covered, want := range map[float64]string{0.1: "This is below 30 %", 0.296: "Before rounding this is just below 30 %",
-		0.3: "This is at or above 30 %"} {
+	for covered, want := range map[float64]string{0.1: "This is below 30%", 0.296: "Before rounding this is just below 30%",
+		0.3: "This is at or above 30%"} {
 		r.Scores.Covered = covered
 		if got := r.Reading(); !strings.HasPrefix(got, want) {
 			t.Errorf("%g: %s", covered, got)

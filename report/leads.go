@@ -199,11 +199,11 @@ func (r *Report) CountedLeads() string {
 	case n == 0:
 		return ""
 	case len(by) == 0: // who is not shown to everybody
-		return l.Say("Counted by a person: %s, %s of the text beside the share of evidence.", l.Plural(n, "lead", "leads"), Percent(r.Scores.Leads))
+		return l.Say("Counted by a person: %s, %s of the text beside the share of evidence.", l.Plural(n, "lead", "leads"), l.Percent(r.Scores.Leads))
 	}
 	slices.Sort(by)
 	return l.Say("Counted by %s: %s, %s of the text beside the share of evidence.", strings.Join(by, ", "), l.Plural(n, "lead", "leads"),
-		Percent(r.Scores.Leads))
+		l.Percent(r.Scores.Leads))
 }
 
 // LeadWords says of a lead how it relates to its source, with the languages of both where they differ.

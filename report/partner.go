@@ -93,9 +93,9 @@ func (l Language) partner(c concordat.Consulted) []string {
 	}
 	switch {
 	case c.Unready > 0 && !c.Mirror.IsZero():
-		say("Not measured: %s of its documents are not in the mirror.", Percent(c.Unready))
+		say("Not measured: %s of its documents are not in the mirror.", l.Percent(c.Unready))
 	case c.Unready > 0:
-		say("Not measured: %s of its documents have no fingerprints of this key period.", Percent(c.Unready))
+		say("Not measured: %s of its documents have no fingerprints of this key period.", l.Percent(c.Unready))
 	}
 	if x := l.exposed(c.Exposed); x != "" {
 		say("They learned: %s.", x)

@@ -58,7 +58,7 @@ func TestPartnersInWords(t *testing.T) {
 	}
 	got := strings.Join(strings.Fields(b.String()), " ")
 	for _, want := range []string{
-		"north/theses: answered 2 sentences. Not measured: 25 % of its documents have no fingerprints of this key period. " +
+		"north/theses: answered 2 sentences. Not measured: 25% of its documents have no fingerprints of this key period. " +
 			"They learned: 2 sentences as keyed fingerprints, 3 sentences as codes of meaning, which have no key, the wording of 1 passage (80 letters). " +
 			"Known here: the titles of 1 document that matches, outlines of 1 document (12 sentences), the order of 40 words, as a byte each, the words in common with 1 passage. " +
 			"Leads were looked for there, by codes of meaning. Not searched for leads: 1 part of its index, which did not answer. " +

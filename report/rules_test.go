@@ -295,9 +295,14 @@ func TestPartsStopAtForms(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	for share, want := range map[float64]string{0: "0 %", 0.001: "< 1 %", 0.005: "1 %", 0.494: "49 %", 0.996: "> 99 %", 1: "100 %"} {
-		if got := Percent(share); got != want {
+	for share, want := range map[float64]string{0: "0%", 0.001: "<\u00a01%", 0.005: "1%", 0.494: "49%", 0.996: ">\u00a099%", 1: "100%"} {
+		if got := English.Percent(share); got != want {
 			t.Errorf("Percent(%v) is %q, want %q", share, got, want)
+		}
+	}
+	for l, want := range map[Language][2]string{"de": {"30\u00a0%", "4,5\u00a0%"}, "zh-Hans": {"30%", "4.5%"}} {
+		if got := [2]string{l.Percent(0.3), l.percent1(0.045)}; got != want {
+			t.Errorf("in %s: %q, want %q", l, got, want)
 		}
 	}
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1\u202f000", 1234567: "1\u202f234\u202f567", -1000: "-1\u202f000",

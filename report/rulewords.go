@@ -25,7 +25,7 @@ func (r *Report) RuleWords() []string {
 	out = append(out, l.Say("Sentences that stand alone: %s.", yes(!u.CountSentences)))
 	out = append(out, l.Say("Wording that reads like a form: %s.", yes(!u.CountForms)))
 	if u.MinSourceShare > 0 {
-		out = append(out, l.Say("Least share of a source: %.1f %%.", 100*u.MinSourceShare))
+		out = append(out, l.Say("Least share of a source: %s.", l.percent1(u.MinSourceShare)))
 	}
 	switch {
 	case u.CommonAbove < 0:

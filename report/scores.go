@@ -58,7 +58,7 @@ func (s Scores) QuotedWords(l Language, r Rules) string {
 	case s.Quoted == 0 && r.ExcludeQuotes, s.Quoted > 0 && s.Quotes == 0:
 		return l.Say("not counted")
 	case s.Quotes < s.Quoted:
-		return l.Say("%s of it counted", Percent(s.Quotes))
+		return l.Say("%s of it counted", l.Percent(s.Quotes))
 	}
 	return l.Say("counted")
 }

@@ -66,7 +66,7 @@ func WriteText(w io.Writer, r *Report) error {
 		at := count.Points(clip(r.Submission.Text, w.Span))
 		t.wrap("- ", t.Say("Counted by hand: characters %d to %d. %s %s", at.Start, at.End, w.Comment, by(ExcludedPassage(w))))
 	}
-	t.wrap("- ", t.Say("Scheme: %s. Look-ups: %s. Threshold: %s.", r.Scheme, t.Say(r.Probe), Percent(r.Threshold)))
+	t.wrap("- ", t.Say("Scheme: %s. Look-ups: %s. Threshold: %s.", r.Scheme, t.Say(r.Probe), t.Percent(r.Threshold)))
 	t.wrap("- ", t.Say("SHA-256 of the text: %s", r.Digest))
 	t.wrap("- ", t.Say("Positions are Unicode code points of the text, from 0."))
 	for _, s := range r.Signatures {
@@ -123,18 +123,18 @@ func (t textWriter) summary(r *Report, n int) {
 	s := r.Scores
 	if s.Measured() {
 		t.WriteString("\n")
-		t.line(t.Say("covered %s (word for word %s, changed %s), largest source %s", Percent(s.Covered), Percent(s.Verbatim),
-			s.ChangedWords(), Percent(s.Largest)))
+		t.line(t.Say("covered %s (word for word %s, changed %s), largest source %s", t.Percent(s.Covered), t.Percent(s.Verbatim),
+			s.ChangedWords(t.Language), t.Percent(s.Largest)))
 		if counted := r.CountedLeads(); counted != "" {
 			t.wrap("  ", counted)
 		}
-		t.line(t.Say("in quotations %s, common wording %s, taken out by rules %s", Percent(s.Quoted), Percent(s.Common), Percent(s.Excluded)))
+		t.line(t.Say("in quotations %s, common wording %s, taken out by rules %s", t.Percent(s.Quoted), t.Percent(s.Common), t.Percent(s.Excluded)))
 		reached := ""
 		if r.Reached() {
 			reached = t.Say(", reached")
 		}
 		t.line(t.Say("compared %s of %s letters and digits; threshold %s%s", Thousands(s.Checked), Thousands(s.Characters),
-			Percent(r.Threshold), reached))
+			t.Percent(r.Threshold), reached))
 	}
 	if open := r.OpenLeads(); open != "" {
 		t.wrap("  ", open)
@@ -151,7 +151,7 @@ func (t textWriter) summary(r *Report, n int) {
 		if x.Excluded != "" {
 			note = t.notCounted(t.Exclusion(x.Excluded))
 		}
-		t.wrap(fmt.Sprintf("  %6s  ", Percent(x.Share)), fmt.Sprintf("%s (%s%s)", x.Title, r.Place(x.Ref), note))
+		t.wrap(fmt.Sprintf("  %6s  ", t.Percent(x.Share)), fmt.Sprintf("%s (%s%s)", x.Title, r.Place(x.Ref), note))
 	}
 	if more := len(r.Sources) - n; more > 0 {
 		t.WriteString("          " + t.Say("and %s", t.Plural(more, "more source", "more sources")) + "\n")
@@ -159,7 +159,7 @@ func (t textWriter) summary(r *Report, n int) {
 	for _, x := range r.Sections {
 		share := t.Say("not measured")
 		if x.Checked > 0 {
-			share = Percent(x.Share)
+			share = t.Percent(x.Share)
 		}
 		t.wrap("  "+t.Say("section")+" ", t.Say("%s: %s", x.Name, share))
 	}
@@ -170,7 +170,7 @@ func (t textWriter) summary(r *Report, n int) {
 		t.wrap("  ! ", strings.TrimSpace(t.Flag(f)))
 	}
 	for _, c := range r.Consulted {
-		if !whole(c) {
+		if !Whole(c) {
 			t.wrap("  ! ", t.Say("%s: %s", r.libraryPlace(c.Site, c.Library), t.Consulted(c)))
 		}
 	}

@@ -135,27 +135,27 @@ func (l Language) FlagDetail(f concordat.Flag) string {
 	return f.Detail
 }
 
-// Percent prints a share in whole percent. What is little but not nothing is "< 1 %", and what is
-// nearly but not all is "> 99 %".
-func Percent(share float64) string {
+// Percent prints a share in whole percent, as language l writes it: 30%, or 30 % in German. What is little but not nothing is
+// "< 1%", and what is nearly but not all is "> 99%".
+func (l Language) Percent(share float64) string {
 	n := int(share*100 + 0.5)
 	switch {
 	case share > 0 && n == 0:
-		return "< 1 %"
+		return language.Code(l).Percent("<\u00a01")
 	case share < 1 && n >= 100:
-		return "> 99 %"
+		return language.Code(l).Percent(">\u00a099")
 	}
-	return strconv.Itoa(n) + " %"
+	return language.Code(l).Percent(strconv.Itoa(n))
 }
 
 // ChangedWords prints the changed share so that it adds up: the shown shares of word-for-word and of changed wording
 // add up to the shown share of both, even where rounding alone would not.
-func (s Scores) ChangedWords() string {
+func (s Scores) ChangedWords(l Language) string {
 	n := int(s.Covered*100+0.5) - int(s.Verbatim*100+0.5)
 	if n < 1 || s.Covered < 0.005 || s.Verbatim > 0 && s.Verbatim < 0.005 || math.Abs(float64(n)-100*s.Changed) > 1 {
-		return Percent(s.Changed)
+		return l.Percent(s.Changed)
 	}
-	return strconv.Itoa(n) + " %"
+	return language.Code(l).Percent(strconv.Itoa(n))
 }
 
 // Alike is Literalness as it is shown in words: it is not called identical where wording that changed is shown beside it.
@@ -255,7 +255,7 @@ func (r *Report) Headline() string {
 	case share <= 0.4:
 		how = "mostly in changed words"
 	}
-	return l.Say("%s of the compared text also appears in other documents, %s.", Percent(s.Covered), l.Say(how))
+	return l.Say("%s of the compared text also appears in other documents, %s.", l.Percent(s.Covered), l.Say(how))
 }
 
 // Reached reports whether the covered share has reached the threshold of the findings. Without a
@@ -266,10 +266,11 @@ func (r *Report) Reached() bool {
 
 // incomplete reports whether anything asked did not answer whole.
 func (r *Report) incomplete() bool {
-	return slices.ContainsFunc(r.Consulted, func(c concordat.Consulted) bool { return !whole(c) })
+	return slices.ContainsFunc(r.Consulted, func(c concordat.Consulted) bool { return !Whole(c) })
 }
 
-func whole(c concordat.Consulted) bool {
+// Whole reports whether all that was asked of a library was asked there, compared with every document and answered.
+func Whole(c concordat.Consulted) bool {
 	return c.Err == "" && len(c.Missing) == 0 && c.Answered >= c.Asked && c.Capped == 0 && c.Unready == 0 && c.Withheld == 0
 }
 
@@ -291,7 +292,7 @@ func (r *Report) Statement() []string {
 	var out []string
 	if s.Measured() {
 		out = append(out, l.Say("Compared: %s of the text, %s of %s letters and digits.",
-			Percent(float64(s.Checked)/float64(max(s.Characters, 1))), Thousands(s.Checked), Thousands(s.Characters)))
+			l.Percent(float64(s.Checked)/float64(max(s.Characters, 1))), Thousands(s.Checked), Thousands(s.Characters)))
 	} else {
 		out = append(out, l.Say("Compared: nothing. Every share of this report is blank, not zero."))
 	}
@@ -397,11 +398,11 @@ func (r *Report) Reading() string {
 	case r.Threshold <= 0:
 		return judge
 	case r.Reached():
-		return in.Say("This is at or above %s, the share from which a report deserves a close read. %s", Percent(r.Threshold), judge)
+		return in.Say("This is at or above %s, the share from which a report deserves a close read. %s", in.Percent(r.Threshold), judge)
 	}
-	if Percent(r.Scores.Covered) == Percent(r.Threshold) { // the figure is rounded up to it
+	if in.Percent(r.Scores.Covered) == in.Percent(r.Threshold) { // the figure is rounded up to it
 		return in.Say("Before rounding this is just below %s, the share from which a report deserves a close read. %s",
-			Percent(r.Threshold), judge)
+			in.Percent(r.Threshold), judge)
 	}
-	return in.Say("This is below %s, the share from which a report deserves a close read. %s", Percent(r.Threshold), judge)
+	return in.Say("This is below %s, the share from which a report deserves a close read. %s", in.Percent(r.Threshold), judge)
 }

@@ -82,7 +82,7 @@ func TestInBrowser(t *testing.T) {
 			chromedp.Location(&path),
 			shot(t, "report", width),
 		)
-		if !strings.Contains(headline, "100 %") || !strings.HasSuffix(path, "/report") {
+		if !strings.Contains(headline, "100%") || !strings.HasSuffix(path, "/report") {
 			t.Errorf("headline %q at %s", headline, path)
 		}
 		if overflow {

@@ -25,6 +25,15 @@ func TestPartlyDoneSaysWhy(t *testing.T) {
 		concordat.Consulted{Site: "SOUTH", Library: "grants", Asked: 7, Answered: 6}, concordat.Consulted{Site: "NORTH", Library: "calls"})
 	d.finished(t, "part", "olga", f)
 	olga.wants(olga.get("/checks/part", http.StatusOK), `<a href="#coverage">No complete answer from SOUTH</a>`)
+	for id, c := range map[concordat.TaskID]concordat.Consulted{ // all was answered that was sent, and yet not all is known
+		"shards": {Missing: []concordat.ShardID{"3"}}, "capped": {Capped: 1}, "unready": {Level: concordat.ShowOverlap, Unready: 0.5},
+		"withheld": {Level: concordat.ShowOverlap, Withheld: 2},
+	} {
+		c.Site, c.Library, c.Asked, c.Answered = "EAST", "calls", 7, 7
+		f.Consulted = []concordat.Consulted{c}
+		d.finished(t, id, "olga", f)
+		olga.wants(olga.get("/checks/"+string(id), http.StatusOK), `<a href="#coverage">No complete answer from EAST</a>`)
+	}
 	if page := olga.get("/checks/whole", http.StatusOK); strings.Contains(page, "No complete answer") {
 		t.Error("a whole report says that somebody did not answer")
 	}

@@ -58,7 +58,7 @@ func TestFirstReportByEmptyStates(t *testing.T) {
 		}
 		t.Logf("%5.1f s  %s", time.Since(begun).Seconds(), s.said)
 	}
-	if share == "" || share == "0 %" || share == "–" {
+	if share == "" || share == "0%" || share == "–" {
 		t.Errorf("the report says %q of a text that holds another", share)
 	}
 	for _, c := range complaints() {

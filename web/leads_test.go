@@ -100,7 +100,7 @@ func TestDecideLead(t *testing.T) {
 		}
 	}
 	if told := bo.get("/checks/one/changes?after=0", http.StatusOK); !strings.Contains(told, "<strong>ada</strong>") ||
-		!strings.Contains(told, "counted lead") || !strings.Contains(told, "L1: sentence for sentence") || !strings.Contains(told, "0 % →") {
+		!strings.Contains(told, "counted lead") || !strings.Contains(told, "L1: sentence for sentence") || !strings.Contains(told, "0% →") {
 		t.Errorf("the other officer is told\n%s", told)
 	}
 	bo.post("/checks/one/rules", http.StatusBadRequest, url.Values{"action": {"undo"}}) // it is not bo's

@@ -251,17 +251,17 @@ func TestSubmission(t *testing.T) {
 		t.Fatalf("notice: %d", got)
 	}
 	done := c.Await(ctx, "a1", lti.Processed, 0)
-	if s := done["result"].(string); !strings.HasSuffix(s, " %") || s == "0 %" || done["priority"].(float64) < 3 ||
+	if s := done["result"].(string); !strings.HasSuffix(s, "%") || s == "0%" || done["priority"].(float64) < 3 ||
 		done["visibleToOwner"] != false {
 		t.Errorf("report %v", done)
 	}
-	if r := c.Await(ctx, "a2", lti.Processed, 0); r["result"] != "0 %" || r["priority"].(float64) != 0 {
+	if r := c.Await(ctx, "a2", lti.Processed, 0); r["result"] != "0%" || r["priority"].(float64) != 0 {
 		t.Errorf("report %v", r)
 	}
 	if r := c.Await(ctx, "a3", lti.Failed, 0); r["errorCode"] != lti.CodeUnsupported {
 		t.Errorf("report %v", r)
 	}
-	if r := c.Await(ctx, "a4", lti.Processed, 0); r["result"] != "100 %" {
+	if r := c.Await(ctx, "a4", lti.Processed, 0); r["result"] != "100%" {
 		t.Errorf("report %v", r)
 	}
 	var order []string
@@ -668,14 +668,14 @@ func TestConfigure(t *testing.T) {
 
 	// Compared with an empty library, nothing is found; then the choice is changed.
 	c.send(http.StatusOK, c.Submission("u1", map[string]any{"/custom": custom}, c.Put("a1", "essay.txt", []byte(folios))))
-	if r := c.Await(ctx, "a1", lti.Processed, 0); r["result"] == "100 %" {
+	if r := c.Await(ctx, "a1", lti.Processed, 0); r["result"] == "100%" {
 		t.Errorf("report %v", r)
 	}
 	_, at = c.open(teacher, map[string]any{"sub": "t1", "/message_type": lti.TypeSettings, "/roles": ask["/roles"], "/custom": custom},
 		http.StatusOK)
 	post(teacher, url.Values{"key": {at.Query().Get("key")}, "library": {"theses"}, "template": {"thesis"}}, http.StatusOK)
 	c.send(http.StatusOK, c.Submission("u1", map[string]any{"/custom": custom}, c.Put("a2", "essay.txt", []byte(folios))))
-	if r := c.Await(ctx, "a2", lti.Processed, 0); r["result"] != "100 %" {
+	if r := c.Await(ctx, "a2", lti.Processed, 0); r["result"] != "100%" {
 		t.Errorf("report %v", r)
 	}
 

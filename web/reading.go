@@ -80,11 +80,11 @@ type checkPage struct {
 	Now progress // of a check that has not ended
 }
 
-// Silent names the sites that did not answer whole, by which a check is partly done, each once.
+// Silent names the sites whose answers are not whole, each once.
 func (p *checkPage) Silent() string {
 	var names []string
 	for _, c := range p.Report.Consulted {
-		if name := p.Report.SiteName(c.Site); (c.Answered < c.Asked || c.Err != "") && !slices.Contains(names, name) {
+		if name := p.Report.SiteName(c.Site); !report.Whole(c) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

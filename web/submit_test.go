@@ -42,7 +42,7 @@ func TestBadFilesKeepNoOtherBack(t *testing.T) {
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	p.upload(http.StatusOK, nil, "good.txt", folios, "large.txt", strings.Repeat("x", 1<<20+1), "void.txt", "", "broken.bad", "x")
 	ids := d.await(t)
-	for title, want := range map[string]string{"good.txt": "100 %",
+	for title, want := range map[string]string{"good.txt": "100%",
 		"large.txt":  "larger than 1 MiB. Submit smaller parts, or ask the administrator: raise extract.max_input",
 		"void.txt":   "The file is empty. Submit a file that contains text.",
 		"broken.bad": "The file is damaged: the file ends in the middle. Open it"} {

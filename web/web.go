@@ -256,7 +256,7 @@ func (w *Web) parse() error {
 			"t":       l.Say,
 			"many":    l.Report().Plural,
 			"asset":   w.static.Path,
-			"percent": report.Percent,
+			"percent": l.Report().Percent,
 			"facts":   auditFacts,
 			"add":     func(a, b int) int { return a + b },
 			"points":  func(share float64) string { return strconv.FormatFloat(share*100, 'g', 4, 64) },

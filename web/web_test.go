@@ -391,8 +391,8 @@ func TestCheck(t *testing.T) {
 	p.upload(http.StatusBadRequest, nil, "large.txt", strings.Repeat("x", 1<<20+1))
 	ids := d.await(t)
 	for title, want := range map[string]string{
-		"essay.txt":           "100 % of the compared text",
-		"Pasted <b>essay</b>": "100 % of the compared text",
+		"essay.txt":           "100% of the compared text",
+		"Pasted <b>essay</b>": "100% of the compared text",
 		"broken.bad":          "damaged: the file ends in the middle",
 		"script>.txt":         "",
 	} {

@@ -47,7 +47,7 @@ func TestTwoOfficers(t *testing.T) {
 	}
 	source := url.Values{"action": {"exclude-source"}, "at": {"sources"}, "site": {m[1]}, "library": {m[2]}, "document": {m[3]}}
 	after := ada.post("/checks/one/rules", http.StatusOK, source)
-	if !regexp.MustCompile(`class="toast".*[0-9]+ % → <strong>[0-9]+ %`).MatchString(after) || !strings.Contains(after, `name="change"`) {
+	if !regexp.MustCompile(`class="toast".*[0-9]+% → <strong>[0-9]+%`).MatchString(after) || !strings.Contains(after, `name="change"`) {
 		t.Errorf("no scores, or no undo, in\n%s", after)
 	}
 	left := strings.Fields(numbers(after))

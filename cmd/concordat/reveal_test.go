@@ -371,7 +371,7 @@ func testLost(t *testing.T, north, south *served, bell string) {
 			t.Fatal(err)
 		}
 		if out := south.command(cli.Done, "check", bell); strings.Count(out, "its index is gone or damaged") != 2 ||
-			!strings.Contains(out, "covered 0 %") {
+			!strings.Contains(out, "covered 0%") {
 			t.Errorf("%s: check says %s", name, out)
 		}
 		if got := south.json("mirror", "sync", "north/theses"); got["documents"] != 1.0 {
@@ -551,7 +551,7 @@ func testClosed(t *testing.T, north, south *served, bell string) {
 	north.command(cli.Done, "library", "unshare", "theses", "--with", south.id)
 	south.until("the notice", func() bool { return south.json("mirror", "list")["used"] == false })
 	if out := south.command(cli.Done, "check", bell); !strings.Contains(out, "its owner has closed the library") ||
-		!strings.Contains(out, "covered 0 %") {
+		!strings.Contains(out, "covered 0%") {
 		t.Errorf("check with a closed mirror: %s", out)
 	}
 	if got := south.json("mirror", "sync", "north/theses"); got["withdrawn"] != true {

@@ -154,7 +154,7 @@ func (d *doc) result() {
 	d.heading("result-h", "Result")
 	d.raw(`<div class="figure"><p class="big">`)
 	if s.Measured() {
-		d.text(report.Percent(s.Covered))
+		d.text(d.in.Percent(s.Covered))
 	} else {
 		d.raw(`<span class="blank">`)
 		d.say("not measured")
@@ -209,7 +209,7 @@ func (d *doc) bar() {
 	s := d.r.Scores
 	d.raw(`<svg class="bar" viewBox="0 0 1000 26" preserveAspectRatio="none" role="img" aria-label="`)
 	d.text(d.in.Say("Word for word %s, changed %s, common wording %s, excluded by rules %s, not found %s",
-		report.Percent(s.Verbatim), s.ChangedWords(), report.Percent(s.Common), report.Percent(s.Excluded), report.Percent(1-s.Found)))
+		d.in.Percent(s.Verbatim), s.ChangedWords(d.in), d.in.Percent(s.Common), d.in.Percent(s.Excluded), d.in.Percent(1-s.Found)))
 	d.raw(`">`)
 	if !d.textured {
 		d.raw(patterns)
@@ -242,30 +242,30 @@ func (d *doc) scoreTable() {
 		d.say(note)
 		d.raw("</td></tr>")
 	}
-	row("", "Found in other documents, counted", report.Percent(s.Covered), "each letter once, however many sources hold it")
-	row("verbatim", "of it word for word", report.Percent(s.Verbatim), "")
-	row("near", "of it changed", s.ChangedWords(), "edited, reworded or condensed")
-	row("", "Largest single source", report.Percent(s.Largest), "")
+	row("", "Found in other documents, counted", d.in.Percent(s.Covered), "each letter once, however many sources hold it")
+	row("verbatim", "of it word for word", d.in.Percent(s.Verbatim), "")
+	row("near", "of it changed", s.ChangedWords(d.in), "edited, reworded or condensed")
+	row("", "Largest single source", d.in.Percent(s.Largest), "")
 	if s.Covered > 0 {
 		row("", "How close the wording is", d.in.Closeness(s.Alike()), "mean over what was found; says how, not how much")
 	}
-	row("", "Found within quotations", report.Percent(s.Quoted), s.QuotedWords(d.in, d.r.Rules))
-	row("common", "Common wording", report.Percent(s.Common), d.withoutScore(concordat.ExcludedCommon,
+	row("", "Found within quotations", d.in.Percent(s.Quoted), s.QuotedWords(d.in, d.r.Rules))
+	row("common", "Common wording", d.in.Percent(s.Common), d.withoutScore(concordat.ExcludedCommon,
 		"shared by many documents, not counted"))
-	row("out", "Excluded by rules", report.Percent(s.Excluded), "found, not counted")
+	row("out", "Excluded by rules", d.in.Percent(s.Excluded), "found, not counted")
 	if s.Template > 0 || len(d.r.Templates) > 0 {
-		row("template", "of it template wording", report.Percent(s.Template),
+		row("template", "of it template wording", d.in.Percent(s.Template),
 			d.withoutScore(concordat.ExcludedTemplate, "held by a form that was handed out, not counted"))
 	}
 	if s.Form > 0 {
-		row("form", "of it wording that reads like a form", report.Percent(s.Form),
+		row("form", "of it wording that reads like a form", d.in.Percent(s.Form),
 			d.withoutScore(concordat.ExcludedForm, "no template of it was given; not counted"))
 	}
 	if n := d.withoutScore(concordat.ExcludedSentence, ""); n != "" {
 		row("sentence", "A sentence or so that stands alone", "", n)
 	}
 	if s.Leads > 0 {
-		row("lead", "In leads that a person counts", report.Percent(s.Leads), "beside the share of evidence, no part of it")
+		row("lead", "In leads that a person counts", d.in.Percent(s.Leads), "beside the share of evidence, no part of it")
 	}
 	d.raw("</tbody></table>")
 }
@@ -300,7 +300,7 @@ func (d *doc) sections() {
 		d.text(s.Name)
 		d.raw(`</bdi></th><td class="n">`)
 		if s.Checked > 0 {
-			d.text(report.Percent(s.Share))
+			d.text(d.in.Percent(s.Share))
 		} else {
 			d.say("not measured")
 		}

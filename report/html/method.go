@@ -29,7 +29,7 @@ func (d *doc) coverage() {
 }
 
 func (d *doc) consulted(c concordat.Consulted) {
-	if c.Err == "" && c.Answered >= c.Asked && len(c.Missing)+c.LeadsMissing+c.LeadsUnasked == 0 {
+	if report.Whole(c) && c.LeadsMissing+c.LeadsUnasked == 0 {
 		d.raw("<tr>")
 	} else {
 		d.raw(`<tr class="part">`)
@@ -57,7 +57,7 @@ func (d *doc) method() {
 	d.fact(d.in.Say("Look-ups"), d.in.Say(map[string]string{"exact": "exact bands",
 		"one": "every band, and every band with one changed hash"}[r.Probe]))
 	d.fact(d.in.Say("Sent to other sites"), d.in.Say(r.Forward))
-	d.fact(d.in.Say("Threshold"), report.Percent(r.Threshold))
+	d.fact(d.in.Say("Threshold"), d.in.Percent(r.Threshold))
 	d.raw("</dl><h3>")
 	d.say("Rules")
 	d.raw("</h3><ul class=\"plain\">")

@@ -57,7 +57,7 @@ func TestSaid(t *testing.T) {
 
 	r.Sections = []report.SectionScore{{Section: concordat.Section{Name: "Measured"}, Checked: 10, Share: 0.5},
 		{Section: concordat.Section{Name: "Left out"}, Excluded: true}}
-	says(r, "50 %", true)
+	says(r, "50%", true)
 	says(r, "not measured", true)
 	says(r, "excluded by a rule", true)
 	nothing := report.Build(&report.Findings{Submission: concordat.Document{Text: "Words."}, Checked: []concordat.Span{}}, report.Rules{})

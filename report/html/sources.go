@@ -50,7 +50,7 @@ func (d *doc) rankedSource(i int, s report.RankedSource) {
 		d.text(name(s.Title, s.Ref))
 	}
 	d.raw(`</h3><span class="share">`)
-	d.text(report.Percent(s.Share))
+	d.text(d.in.Percent(s.Share))
 	d.raw(`</span></div><p class="place" dir="auto">`)
 	d.text(d.r.Place(s.Ref))
 	d.mirror(s.Ref)
@@ -60,9 +60,9 @@ func (d *doc) rankedSource(i int, s report.RankedSource) {
 	if s.Excluded != "" {
 		d.say("Not counted: %s. ", d.in.Exclusion(s.Excluded))
 	}
-	d.say("%s, %s word for word", d.in.Plural(s.Characters, "letter", "letters"), report.Percent(s.Verbatim))
+	d.say("%s, %s word for word", d.in.Plural(s.Characters, "letter", "letters"), d.in.Percent(s.Verbatim))
 	if s.Excluded == "" {
-		d.say(", %s in no other source", report.Percent(s.Alone))
+		d.say(", %s in no other source", d.in.Percent(s.Alone))
 	}
 	d.raw("</p>")
 	d.passageLinks(s.Evidence)

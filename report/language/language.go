@@ -21,6 +21,8 @@ const (
 	keyName     = "language.name"     // its own name for itself
 	keyJoin     = "language.join"     // stands between two sentences
 	keyTime     = "language.time"     // layout of a date with its time, as time.Format has it
+	keyPercent  = "language.percent"  // a number in percent, {n} being the number
+	keyDecimal  = "language.decimal"  // stands before the decimals of a number
 	keySingular = "language.singular" // yes: one thing has another word than many
 )
 
@@ -126,6 +128,11 @@ func (c Code) Name() string { return c.Say(keyName) }
 
 // Join puts sentences behind one another.
 func (c Code) Join(sentences []string) string { return strings.Join(sentences, c.Say(keyJoin)) }
+
+// Percent writes a number, as Go prints it, in percent: 4.5% in English, 4,5 % in German with a space that breaks no line.
+func (c Code) Percent(number string) string {
+	return strings.Replace(c.Say(keyPercent), "{n}", strings.Replace(number, ".", c.Say(keyDecimal), 1), 1)
+}
 
 // TimeLayout returns the layout of a date with its time in UTC, as time.Time.Format takes it.
 func (c Code) TimeLayout() string { return c.Say(keyTime) }

@@ -65,7 +65,7 @@ func TestComplete(t *testing.T) {
 			}
 			seen[k] = true
 			english := English.Say(k)
-			if strings.HasPrefix(k, "flag.") || strings.HasPrefix(k, "language.") {
+			if strings.HasPrefix(k, "flag.") {
 				english = ""
 			}
 			if texts[i] == "" && k != keyJoin {

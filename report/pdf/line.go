@@ -129,7 +129,7 @@ func mayBreak(before, r rune, escaped bool) bool {
 	case strings.ContainsRune(noStart, r), strings.ContainsRune(noEnd, before):
 		return false
 	case unicode.IsSpace(before):
-		return true
+		return before != '\u00a0' && before != '\u202f' // no-break spaces, of numbers
 	case before == '-' || before == '/':
 		return unicode.IsLetter(r)
 	}

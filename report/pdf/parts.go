@@ -54,7 +54,7 @@ func (d *doc) result() {
 	d.y += 6
 	big := d.in.Say("not measured")
 	if s.Measured() {
-		big = report.Percent(s.Covered)
+		big = d.in.Percent(s.Covered)
 	}
 	d.para(margin, textWidth, run{big, textStyle{size: 30, bold: true}})
 	d.y += 2
@@ -81,28 +81,28 @@ func (d *doc) scores() {
 		return d.in.Say(s)
 	}
 	rows := [][]string{
-		{say("Found in other documents, counted"), report.Percent(s.Covered), say("each letter once, however many sources hold it")},
-		{say("of it word for word"), report.Percent(s.Verbatim), ""},
-		{say("of it changed"), s.ChangedWords(), say("edited, reworded or condensed")},
-		{say("Largest single source"), report.Percent(s.Largest), ""},
+		{say("Found in other documents, counted"), d.in.Percent(s.Covered), say("each letter once, however many sources hold it")},
+		{say("of it word for word"), d.in.Percent(s.Verbatim), ""},
+		{say("of it changed"), s.ChangedWords(d.in), say("edited, reworded or condensed")},
+		{say("Largest single source"), d.in.Percent(s.Largest), ""},
 	}
 	if s.Covered > 0 {
 		rows = append(rows, []string{say("How close the wording is"), d.in.Closeness(s.Alike()),
 			say("mean over what was found; says how, not how much")})
 	}
-	rows = append(rows, []string{say("Found within quotations"), report.Percent(s.Quoted), s.QuotedWords(d.in, d.r.Rules)},
-		[]string{say("Common wording"), report.Percent(s.Common), say("shared by many documents, not counted")},
-		[]string{say("Excluded by rules"), report.Percent(s.Excluded), say("found, not counted")})
+	rows = append(rows, []string{say("Found within quotations"), d.in.Percent(s.Quoted), s.QuotedWords(d.in, d.r.Rules)},
+		[]string{say("Common wording"), d.in.Percent(s.Common), say("shared by many documents, not counted")},
+		[]string{say("Excluded by rules"), d.in.Percent(s.Excluded), say("found, not counted")})
 	if s.Template > 0 || len(d.r.Templates) > 0 {
-		rows = append(rows, []string{say("of it template wording"), report.Percent(s.Template),
+		rows = append(rows, []string{say("of it template wording"), d.in.Percent(s.Template),
 			say("held by a form that was handed out, not counted")})
 	}
 	if s.Form > 0 {
-		rows = append(rows, []string{say("of it wording that reads like a form"), report.Percent(s.Form),
+		rows = append(rows, []string{say("of it wording that reads like a form"), d.in.Percent(s.Form),
 			say("no template of it was given; not counted")})
 	}
 	if s.Leads > 0 {
-		rows = append(rows, []string{say("In leads that a person counts"), report.Percent(s.Leads),
+		rows = append(rows, []string{say("In leads that a person counts"), d.in.Percent(s.Leads),
 			say("beside the share of evidence, no part of it")})
 	}
 	d.table(d.in.Say("Shares of the %s letters and digits that were compared", report.Thousands(s.Checked)), []float64{0.4, 0.15, 0.45},
@@ -114,7 +114,7 @@ func (d *doc) sections() {
 	for _, s := range d.r.Sections {
 		share, why := d.in.Say("not measured"), ""
 		if s.Checked > 0 {
-			share = report.Percent(s.Share)
+			share = d.in.Percent(s.Share)
 		}
 		if s.Excluded {
 			why = d.in.Say("excluded by a rule")
@@ -240,11 +240,11 @@ func (d *doc) sources() {
 		if s.Excluded != "" {
 			about = d.in.Say("Not counted: %s. ", d.in.Exclusion(s.Excluded))
 		}
-		about += d.in.Say("%s, %s word for word", d.in.Plural(s.Characters, "letter", "letters"), report.Percent(s.Verbatim))
+		about += d.in.Say("%s, %s word for word", d.in.Plural(s.Characters, "letter", "letters"), d.in.Percent(s.Verbatim))
 		if s.Excluded == "" {
-			about += d.in.Say(", %s in no other source", report.Percent(s.Alone))
+			about += d.in.Say(", %s in no other source", d.in.Percent(s.Alone))
 		}
-		rows = append(rows, []string{s.Letter(), report.Percent(s.Share), name(s.Title, s.Ref) + "\n" + d.r.Place(s.Ref), about,
+		rows = append(rows, []string{s.Letter(), d.in.Percent(s.Share), name(s.Title, s.Ref) + "\n" + d.r.Place(s.Ref), about,
 			d.numbers(s.Evidence)})
 	}
 	d.table("", []float64{0.06, 0.1, 0.42, 0.24, 0.18}, []string{"No.", "Share", "Source", "Of it", "Passages"}, rows)
@@ -387,7 +387,7 @@ func (d *doc) method() {
 	d.heading("Method, rules and how to verify")
 	d.facts([][2]string{{"Fingerprint scheme", string(r.Scheme)},
 		{"Look-ups", d.in.Say(map[string]string{"exact": "exact bands", "one": "every band, and every band with one changed hash"}[r.Probe])},
-		{"Sent to other sites", d.in.Say(r.Forward)}, {"Threshold", report.Percent(r.Threshold)},
+		{"Sent to other sites", d.in.Say(r.Forward)}, {"Threshold", d.in.Percent(r.Threshold)},
 		{"Program", strings.TrimSpace("Concordat " + d.o.Program)}})
 	d.sub(d.in.Say("Rules"))
 	for _, s := range r.RuleWords() {

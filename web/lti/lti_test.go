@@ -192,14 +192,14 @@ func TestServices(t *testing.T) {
 	send := func(r lti.Report) error { return c.Report(t.Context(), reg, p.URL+"/reports/p1", nil, r) }
 	for _, err := range []error{
 		send(lti.Report{Asset: "a1", Progress: lti.Processing}),
-		send(lti.Report{Asset: "a1", Progress: lti.Processed, Result: "37 %", Priority: 3}),
+		send(lti.Report{Asset: "a1", Progress: lti.Processed, Result: "37%", Priority: 3}),
 		send(lti.Report{Asset: "a1", Progress: lti.Processing, Timestamp: "2020-01-01T00:00:00Z"}), // the platform knows better
 	} {
 		if err != nil {
 			t.Error(err)
 		}
 	}
-	if got := p.Reports("a1"); len(got) != 2 || got[1]["result"] != "37 %" || got[1]["type"] != lti.ReportType {
+	if got := p.Reports("a1"); len(got) != 2 || got[1]["result"] != "37%" || got[1]["type"] != lti.ReportType {
 		t.Errorf("reports %v", got)
 	}
 	if err := c.Subscribe(t.Context(), reg, &lti.NoticeService{URL: p.URL + "/notices"}, lti.NoticeSubmission,

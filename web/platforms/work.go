@@ -302,7 +302,7 @@ func (d *Tool) outcome(ctx context.Context, a *store.LTIAsset) (r lti.Report, ov
 		r.Result, r.Comment = "–", "Nothing in this file could be compared."
 		return r, true, nil
 	}
-	r.Result = report.Percent(best)
+	r.Result = report.English.Percent(best)
 	r.Priority, r.Color = urgency(best, d.o.Threshold)
 	if len(tasks) > 1 {
 		r.Comment = fmt.Sprintf("The highest of %d files.", len(tasks))

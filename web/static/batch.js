@@ -8,7 +8,8 @@ const box = document.querySelector("[data-charts]");
 const words = box.dataset;
 const css = (name) => getComputedStyle(box).getPropertyValue(name).trim();
 const heat = () => [0, 1, 2, 3, 4, 5].map((i) => css("--heat-" + i));
-const percent = (share) => share > 0 && share < 0.01 ? "< 1 %" : Math.round(100 * share) + " %";
+const inPercent = (n) => words.percent.replace("{n}", n); // as the language of the page writes it
+const percent = (share) => inPercent(share > 0 && share < 0.01 ? "<\u00a01" : Math.round(100 * share));
 const make = (tag, attributes = {}, of = null, text = "") => {
 	const e = document.createElementNS(tag === "canvas" || tag === "p" || tag === "span" ? "http://www.w3.org/1999/xhtml" : "http://www.w3.org/2000/svg", tag);
 	for (const [name, value] of Object.entries(attributes)) e.setAttribute(name, value);
@@ -254,7 +255,7 @@ const draw = (data) => {
 	}
 	which.addEventListener("change", () => drawings.graph());
 	const redraw = () => {
-		said.textContent = words.over.replace("%1", slider.value + " %").replace("%2", above().length);
+		said.textContent = words.over.replace("%1", inPercent(slider.value)).replace("%2", above().length);
 		histogram(box.querySelector("[data-histogram]"));
 		drawings[shown]();
 	};

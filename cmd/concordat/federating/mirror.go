@@ -124,7 +124,7 @@ func (a *commands) syncMirror(ctx context.Context, o *instance.Instance, who str
 			report.Plural(done.Withheld, "document is", "documents are"))
 	}
 	if ready < 1 {
-		a.Say("%s of the library has fingerprints there as yet; sync again later", report.Percent(ready))
+		a.Say("%s of the library has fingerprints there as yet; sync again later", report.English.Percent(ready))
 	}
 	return nil
 }
