@@ -112,3 +112,6 @@ func Refusals() []error {
 	return []error{ErrNoToken, &http.MaxBytesError{}, &store.QuotaUsed{}, &limit.TooMany{Key: "error.often", Retry: time.Second},
 		bounds.ErrSlow, ErrNotShown, errLink, errSignedOut, ErrRevision, ErrCondition, errKey, &limit.Busy{Retry: time.Second}}
 }
+
+// OriginalOf is originalOf.
+var OriginalOf = originalOf

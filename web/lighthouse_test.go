@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"concordat/internal/chromium"
 )
 
 // lighthouseSeen is the part of the JSON of Lighthouse 13 that TestLighthouse reads.
@@ -51,9 +53,9 @@ func TestLighthouse(t *testing.T) {
 	if folder == "" {
 		t.Skip("CONCORDAT_LIGHTHOUSE names no folder")
 	}
-	chromium, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Fatal(err)
+	browser := chromium.Path()
+	if browser == "" {
+		t.Fatal("no chromium in PATH")
 	}
 	d, _, fill := shownSite(t)
 	d.finished(t, "long", "ada", thesis(t, thesisCharacters, thesisPassages, thesisSources))
@@ -63,7 +65,7 @@ func TestLighthouse(t *testing.T) {
 			var faults []string
 			for range 3 { // what else the machine does makes a page slower, never quicker
 				var line string
-				line, faults = lighthouse(t, filepath.Join(folder, "cli", "index.js"), chromium, address, window, page.bytes)
+				line, faults = lighthouse(t, filepath.Join(folder, "cli", "index.js"), browser, address, window, page.bytes)
 				t.Logf("%-8s %-18s %s", window.name, page.path, line)
 				if len(faults) == 0 {
 					break
@@ -87,7 +89,7 @@ type lighthouseWindow struct {
 var lighthouseWindows = []lighthouseWindow{{"desktop", 1, 150, 500}, {"mobile", 4, 300, 0}}
 
 // lighthouse opens a page once, as ada, and says what it saw and what is not as it should be. bytes is the most that the page may be.
-func lighthouse(t *testing.T, program, chromium, address string, window lighthouseWindow, bytes float64) (line string, faults []string) {
+func lighthouse(t *testing.T, program, browser, address string, window lighthouseWindow, bytes float64) (line string, faults []string) {
 	t.Helper()
 	out := t.TempDir()
 	args := []string{program, address, "--quiet", "--output=json", "-GA=" + out, "--output-path=" + filepath.Join(out, "seen.json"),
@@ -99,7 +101,7 @@ func lighthouse(t *testing.T, program, chromium, address string, window lighthou
 		args = append(args, `--extra-headers={"Cookie":"session=secret-of-ada"}`)
 	}
 	c := exec.CommandContext(t.Context(), "node", args...)
-	c.Env = append(os.Environ(), "CHROME_PATH="+chromium)
+	c.Env = append(os.Environ(), "CHROME_PATH="+browser)
 	if said, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", address, err, said)
 	}

@@ -80,16 +80,23 @@ func originalOf(parts []site.Part, rep *report.Report, passage concordat.Span) (
 	if len(parts) == 1 {
 		return parts[0].File, concordat.Span{End: len(rep.Submission.Text)}, parts[0].File != ""
 	}
-	if len(parts) != len(rep.Sections) {
-		return "", own, false
-	}
-	for i, s := range rep.Sections { // each file is one, below its name
-		if s.Name != parts[i].Name {
+	same := map[string]int{} // sections of a name until then
+	for _, s := range rep.Sections {
+		if passage.Start < s.Span.Start || s.Span.End <= passage.Start {
+			same[s.Name]++
+			continue
+		}
+		name := s.Name + "\n\n"
+		if !strings.HasPrefix(s.Span.In(rep.Submission.Text), name) { // a part of the text, no file: a file stands below its name
 			return "", own, false
 		}
-		if s.Span.Start <= passage.Start && passage.Start < s.Span.End {
-			own = concordat.Span{Start: s.Span.Start + len(s.Name) + len("\n\n"), End: s.Span.End}
-			return parts[i].File, own, parts[i].File != ""
+		for _, p := range parts {
+			if p.Name != s.Name {
+				continue
+			}
+			if same[s.Name]--; same[s.Name] < 0 {
+				return p.File, concordat.Span{Start: s.Span.Start + len(name), End: s.Span.End}, p.File != ""
+			}
 		}
 	}
 	return "", own, false

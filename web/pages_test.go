@@ -16,6 +16,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"concordat"
+	"concordat/report"
+	"concordat/site"
 	"concordat/store"
 	"concordat/web"
 )
@@ -111,6 +113,37 @@ func TestOriginalPages(t *testing.T) {
 	}
 	if audit := d.audited(t); !strings.Contains(audit, "original_read") {
 		t.Errorf("nobody noted who looked at the original: %s", audit)
+	}
+}
+
+// TestOriginalOf: a passage is of the file below whose name it stands, whatever stands before it: members of an archive, a file of
+// the same name. What a template calls a section is no file.
+func TestOriginalOf(t *testing.T) {
+	text, sections := "", []report.SectionScore(nil)
+	for _, part := range [][2]string{{"all.zip/one.txt", "one"}, {"all.zip/two.txt", "two"}, {"b.pdf", "first"}, {"c.txt", "third"},
+		{"b.pdf", "second"}, {"aims", ""}} {
+		begin := len(text)
+		if part[1] == "" {
+			text += "What we aim at."
+		} else {
+			text += part[0] + "\n\n" + part[1] + "\n\n"
+		}
+		at := concordat.Section{Name: part[0], Span: concordat.Span{Start: begin, End: len(text)}}
+		sections = append(sections, report.SectionScore{Section: at})
+	}
+	rep := &report.Report{Sections: sections}
+	rep.Submission.Text = text
+	parts := []site.Part{{Name: "all.zip", File: "z"}, {Name: "b.pdf", File: "b1"}, {Name: "c.txt"}, {Name: "b.pdf", File: "b2"},
+		{Name: "aims", File: "a"}}
+	for words, want := range map[string]string{"one": "", "two": "", "first": "b1", "third": "", "second": "b2", "aim at": ""} {
+		at := strings.Index(text, words)
+		file, own, ok := web.OriginalOf(parts, rep, concordat.Span{Start: at, End: at + len(words)})
+		if file != want || ok != (want != "") || ok && strings.TrimSpace(own.In(text)) != words {
+			t.Errorf("%q is of %q (%v), %q of it, want %q", words, file, ok, own.In(text), want)
+		}
+	}
+	if file, own, ok := web.OriginalOf(parts[1:2], rep, concordat.Span{}); file != "b1" || !ok || own.Len() != len(text) {
+		t.Errorf("one file: %q, %v, %v", file, own, ok)
 	}
 }
 

@@ -20,6 +20,16 @@ import (
 // limit ends a test that waits for what never comes. A walk over all pages takes two minutes where others want the processor too.
 const limit = 5 * time.Minute
 
+// Path returns the path of the Chromium of this machine, by the names that distributions give it; empty if there is none.
+func Path() string {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
 // Window opens a window of a size in pixels, in a process of its own, in which nothing moves. It skips the test if there is
 // no Chromium, or if tests are to be short.
 func Window(t testing.TB, width, height int) context.Context {
@@ -27,13 +37,7 @@ func Window(t testing.TB, width, height int) context.Context {
 	if testing.Short() {
 		t.Skip("a browser takes seconds")
 	}
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if p, err := exec.LookPath(name); err == nil {
-			path = p
-			break
-		}
-	}
+	path := Path()
 	if path == "" {
 		t.Skip("no chromium in PATH: the page is not tried in a browser")
 	}
