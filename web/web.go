@@ -265,6 +265,7 @@ func (w *Web) parse() error {
 			"close":   l.Report().Closeness,
 			"why":     l.Report().Exclusion,
 			"cause":   l.Cause,
+			"action":  l.Action,
 			"day":     day,
 			"library": libraryPath,
 			"bytes":   bytesWords,

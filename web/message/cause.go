@@ -1,8 +1,12 @@
 package message
 
 import (
+	"regexp"
+	"strconv"
+	"strings"
 	"time"
 
+	"concordat/report/language"
 	"concordat/store"
 )
 
@@ -51,11 +55,30 @@ func (l Language) Cause(c store.Cause) string {
 	}
 	words := l.Say("cause." + string(c.Code))
 	if c.Detail != "" {
-		words += l.Say("colon") + c.Detail
+		words += l.Say("colon") + l.detail(c.Detail)
 	}
 	words += l.Say("stop")
 	if c.Code == store.CauseLimit && c.Advice != "" { // it names the limit
 		return words + l.Say("cause.limit.how", c.Advice)
 	}
 	return words + l.Say("cause."+string(c.Code)+".how")
+}
+
+var numerals = regexp.MustCompile(`[0-9]+`)
+
+// detail says what package extract says of a file that it cannot read. Its English is the key, with {1}, {2} in place of numbers; what
+// has no words, since it comes from a reader of others, is shown as it is.
+func (l Language) detail(english string) string {
+	if words, ok := language.Code(l).Lookup(english); ok {
+		return words
+	}
+	var numbers []string // as strings.NewReplacer takes them
+	key := numerals.ReplaceAllStringFunc(english, func(number string) string {
+		numbers = append(numbers, "{"+strconv.Itoa(len(numbers)/2+1)+"}", number)
+		return numbers[len(numbers)-2]
+	})
+	if words, ok := language.Code(l).Lookup(key); ok {
+		return strings.NewReplacer(numbers...).Replace(words)
+	}
+	return english
 }

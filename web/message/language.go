@@ -56,3 +56,11 @@ func (l Language) Name() string { return language.Code(l).Name() }
 
 // Say returns a message. An unknown key is a fault of a page, which a test finds; it is shown as it is.
 func (l Language) Say(key string, args ...any) string { return language.Code(l).Say(key, args...) }
+
+// Action says what an entry of the audit notes. An action that has no words, for example one of another version, is shown as it is.
+func (l Language) Action(action string) string {
+	if words, ok := language.Code(l).Lookup("audit.did." + action); ok {
+		return words
+	}
+	return action
+}
