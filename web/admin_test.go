@@ -211,8 +211,8 @@ func TestAuditPage(t *testing.T) {
 		}
 	}
 	page := adam.get("/admin/audit", http.StatusOK)
-	if !strings.Contains(page, "Older entries") || strings.Count(page, "<td>report_read</td>") != 100 {
-		t.Errorf("%d entries on the page", strings.Count(page, "<td>report_read</td>"))
+	if !strings.Contains(page, "Older entries") || strings.Count(page, "<td class=\"action\">Report read</td>") != 100 {
+		t.Errorf("%d entries on the page", strings.Count(page, "<td class=\"action\">Report read</td>"))
 	}
 	if page := adam.get("/admin/audit?actor=eve&action=report_read", http.StatusOK); strings.Count(page, "<td>eve</td>") != 12 ||
 		strings.Contains(page, "<td>ada</td>") {
@@ -222,7 +222,7 @@ func TestAuditPage(t *testing.T) {
 		t.Error("entries before there were any")
 	}
 	adam.get("/admin/audit?from=yesterday", http.StatusBadRequest)
-	if page := adam.get("/admin/audit?before=21", http.StatusOK); strings.Count(page, "<td>report_read</td>") != 20 {
+	if page := adam.get("/admin/audit?before=21", http.StatusOK); strings.Count(page, "<td class=\"action\">Report read</td>") != 20 {
 		t.Error("not the last page")
 	}
 	if page := adam.post("/admin/audit", http.StatusOK, nil); !strings.Contains(page,

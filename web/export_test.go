@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,8 +15,8 @@ import (
 	"concordat/web/limit"
 )
 
-// HasMessage reports whether there is a message of that key.
-func HasMessage(key string) bool { return slices.Contains(language.Keys(), key) }
+// HasMessage reports whether there is a text of that key.
+func HasMessage(key string) bool { return language.English.Say(key) != key }
 
 // Access is who may open which page.
 type Access struct {

@@ -34,7 +34,7 @@ const library = () => loading ??= new Promise((done, failed) => {
 
 // Six colours of clusters, by class: to read a colour while dots are added lays the whole page out for each of them. Documents in
 // none are grey.
-const clusterClass = (n) => n ? "cluster-" + ((n - 1) % 6 + 1) : "cluster-none";
+const clusterClass = (n) => n ? ["cluster-1", "cluster-2", "cluster-3", "cluster-4", "cluster-5", "cluster-6"][(n - 1) % 6] : "cluster-none";
 
 const draw = (data) => {
 	const docs = data.documents, pairs = data.pairs.map(([a, b, ab, ba, counts]) => ({a, b, ab, ba, share: Math.max(ab, ba), counts}));
