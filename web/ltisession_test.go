@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"concordat"
 	"concordat/internal/ltitest"
 	"concordat/store"
 	"concordat/web/lti"
@@ -84,6 +85,67 @@ func TestPlatformSessionsEnd(t *testing.T) {
 	want(learner, http.StatusForbidden)
 }
 
+// TestChecksOfOneCourse: who came from a course sees the checks of that course alone. Those of another platform do not exist for them,
+// though deployment and course may have the same numbers there, nor those of another deployment, another course or another learner,
+// neither as a page nor as a report.
+func TestChecksOfOneCourse(t *testing.T) {
+	c := newCourse(t, platforms.Options{Learners: true})
+	p, err := c.db.LTIPlatform(t.Context(), "moodle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.ID, p.Client = "other", "another client"
+	if err := c.db.PutLTIPlatform(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	own := store.LTICheck{Platform: "moodle", Deployment: ltitest.Deployment, Context: "course-1", Learner: "u1"}
+	checks := map[concordat.TaskID]store.LTICheck{"own": own}
+	for id, change := range map[concordat.TaskID]func(*store.LTICheck){
+		"platform":   func(k *store.LTICheck) { k.Platform = "other" },
+		"deployment": func(k *store.LTICheck) { k.Deployment = "2" },
+		"course":     func(k *store.LTICheck) { k.Context = "course-2" },
+		"learner":    func(k *store.LTICheck) { k.Learner = "u2" },
+	} {
+		k := own
+		change(&k)
+		checks[id] = k
+	}
+	for id, k := range checks {
+		k.Task = id
+		if err := c.db.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: id, Title: "thesis"}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.db.PutLTICheck(t.Context(), k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in := map[string]any{"id": "course-1"}
+	teacher, learner := fresh(t), fresh(t)
+	c.open(teacher, teaches(map[string]any{"/context": in}), http.StatusOK)
+	c.open(learner, teaches(map[string]any{"sub": "u1", "/context": in, "/roles": []string{membership + "Learner"}}), http.StatusOK)
+	for id := range checks {
+		for b, sees := range map[*http.Client]bool{teacher: id == "own" || id == "learner", learner: id == "own"} {
+			page := http.StatusNotFound
+			if sees {
+				page = http.StatusOK
+			}
+			c.get(b, "/lti/checks/"+string(id), page)
+			if !sees {
+				c.get(b, "/lti/checks/"+string(id)+"/report?format=json", http.StatusNotFound)
+			}
+		}
+	}
+}
+
+// TestKeysForPlatforms: a platform finds the public keys of the site as JSON, which it may be strict about.
+func TestKeysForPlatforms(t *testing.T) {
+	c := newCourse(t, platforms.Options{})
+	text, header := c.get(fresh(t), "/lti/jwks", http.StatusOK)
+	if header.Get("Content-Type") != "application/json" || !strings.Contains(text, `"keys"`) {
+		t.Errorf("%s: %s", header.Get("Content-Type"), text)
+	}
+}
+
 // TestConfigureOfLaunch: choices are made by a teacher, with the key of a launch of the same course, of templates and libraries
 // that there are, for an activity that the platform names.
 func TestConfigureOfLaunch(t *testing.T) {
@@ -112,6 +174,18 @@ func TestConfigureOfLaunch(t *testing.T) {
 	}
 	if got := post(teacher, key, "nonsense"); got != http.StatusBadRequest {
 		t.Errorf("an unknown template: %d", got)
+	}
+	resp, err := teacher.Post(c.server.URL+"/lti/configure", "application/x-www-form-urlencoded",
+		strings.NewReader(url.Values{"key": {key}, "template": {"thesis"}}.Encode()+"&rules=%zz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusBadRequest {
+		t.Errorf("a form that came damaged: %d", resp.StatusCode)
+	}
+	if _, err := c.db.LTIChoices(t.Context(), "moodle", "p1", "course-1"); err == nil {
+		t.Error("choices of a damaged form are kept")
 	}
 	if got := post(teacher, key, "thesis"); got != http.StatusOK {
 		t.Errorf("a teacher of the course: %d", got)

@@ -2,7 +2,11 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -67,5 +71,22 @@ func TestMigrationDialects(t *testing.T) {
 	}
 	if d := cmp.Diff(post, postgres.migration(text)); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestSyncedOrSaid: what cannot be written through to the disk, because it is not there, is an error.
+func TestSyncedOrSaid(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	if err := syncFile(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{path, dir} {
+		if err := syncFile(p); err != nil {
+			t.Errorf("%s: %v", p, err)
+		}
 	}
 }
