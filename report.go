@@ -194,6 +194,13 @@ const (
 	LeadsMirror   = "mirror"   // a mirror holds no codes of meaning
 )
 
+// LeadCount counts leads by what people decided about them.
+type LeadCount struct {
+	All     int `json:"all"`
+	Open    int `json:"open"`    // that nobody has decided about
+	Counted int `json:"counted"` // of which somebody says that they count
+}
+
 // Exposed counts the parts of a submission that became known at a partner.
 type Exposed struct {
 	Sentences int `json:"sentences,omitempty"` // as keyed fingerprints

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -82,6 +83,36 @@ const (
 	LeadCounted  LeadState = "counted"   // its share is told apart from that of evidence
 	LeadSetAside LeadState = "set_aside" // it is no lead
 )
+
+// CountLeads counts leads by their states.
+func CountLeads(states iter.Seq[LeadState]) concordat.LeadCount {
+	var n concordat.LeadCount
+	for s := range states {
+		n.All++
+		switch s {
+		case LeadOpen:
+			n.Open++
+		case LeadCounted:
+			n.Counted++
+		}
+	}
+	return n
+}
+
+// LeadCount counts the leads of a report; nil: nobody asked for them.
+func (r *Report) LeadCount() *concordat.LeadCount {
+	if r.Leads == nil {
+		return nil
+	}
+	n := CountLeads(func(yield func(LeadState) bool) {
+		for _, l := range r.Leads {
+			if !yield(l.State) {
+				return
+			}
+		}
+	})
+	return &n
+}
 
 // leads returns the leads that can be placed in the text outside the evidence, by place; nil: nobody asked for them.
 func (b *builder) leads(evidence []concordat.Evidence) []RuledLead {

@@ -2,12 +2,15 @@ package site_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -15,6 +18,7 @@ import (
 	"concordat/report"
 	"concordat/site"
 	"concordat/site/batch"
+	"concordat/store"
 )
 
 const (
@@ -248,6 +252,35 @@ func TestBatchLeadsGoOn(t *testing.T) {
 		}
 	}
 	if d := cmp.Diff(want.leads(t), b.leads(t)); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestLeadsAreCounted: webhooks are told how many leads each check and the batch have.
+func TestLeadsAreCounted(t *testing.T) {
+	texts := essays()
+	p := newSite(t)
+	must(t, p.store.CreateAccount(t.Context(), store.Account{Name: "ann", Role: store.RoleOfficer, Created: time.Now()}))
+	h, err := p.store.CreateHook(t.Context(), store.Hook{Account: "ann", URL: "https://ann.example/", Kinds: store.EventKinds()})
+	must(t, err)
+	newBatch(t, p, texts, slices.Sorted(maps.Keys(texts)), batch.Job{NoLibraries: true, Leads: true}).run(t)
+	_, err = p.Check(t.Context(), site.Submission{ID: "alone", Text: railway}, site.CheckOptions{})
+	must(t, err)
+	deliveries, err := p.store.Deliveries(t.Context(), h.ID, "", 0, 0)
+	must(t, err)
+	told := map[string]int{}
+	for _, d := range deliveries {
+		var body struct {
+			Data struct{ Leads *concordat.LeadCount }
+		}
+		must(t, json.Unmarshal(d.Body, &body))
+		what := string(d.Kind) + " unasked"
+		if n := body.Data.Leads; n != nil {
+			what = fmt.Sprint(d.Kind, *n)
+		}
+		told[what]++
+	}
+	if d := cmp.Diff(map[string]int{"check.done{1 1 0}": 2, "check.done{0 0 0}": 3, "batch.done{1 1 0}": 1}, told); d != "" {
 		t.Error(d)
 	}
 }

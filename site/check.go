@@ -346,7 +346,26 @@ func (s *Site) Keep(ctx context.Context, task store.Task, f *report.Findings) er
 			state = concordat.TaskPartial
 		}
 	}
-	return s.o.Store.FinishTask(ctx, task, state, store.Cause{})
+	leads, err := s.leadCount(ctx, task.ID, f)
+	if err != nil {
+		return fmt.Errorf("count leads: %w", err)
+	}
+	return s.o.Store.FinishCheck(ctx, task, state, leads)
+}
+
+// leadCount counts the leads of the report that findings give; nil: nobody asked for them.
+func (s *Site) leadCount(ctx context.Context, task concordat.TaskID, f *report.Findings) (*concordat.LeadCount, error) {
+	switch {
+	case f.Leads == nil:
+		return nil, nil
+	case len(f.Leads) == 0: // no report need be made to count them
+		return &concordat.LeadCount{}, nil
+	}
+	rules, err := RulesInForce(ctx, s.o.Store, task, report.Rules{})
+	if err != nil {
+		return nil, err
+	}
+	return report.Build(f, rules).LeadCount(), nil
 }
 
 // ResultsOf returns the rows of the results table: one for each passage, one for each source of works that both

@@ -20,6 +20,7 @@ import (
 
 // Store is the part of the store that a site uses; *store.DB has it.
 type Store interface {
+	RulesStore
 	Atomic(ctx context.Context, f func(tx *store.DB) error) error
 	Library(ctx context.Context, id concordat.LibraryID) (store.Library, error)
 	Libraries(ctx context.Context) ([]store.Library, error)
@@ -44,7 +45,7 @@ type Store interface {
 	ShortUnknown(ctx context.Context, libraries []concordat.LibraryID) (int, error)
 	StartTask(ctx context.Context, t store.Task, worker string, lease time.Duration) (store.Task, error)
 	FinishTask(ctx context.Context, t store.Task, state concordat.State, cause store.Cause) error
-	Task(ctx context.Context, id concordat.TaskID) (store.Task, error)
+	FinishCheck(ctx context.Context, t store.Task, state concordat.State, leads *concordat.LeadCount) error
 	PutFindings(ctx context.Context, id concordat.TaskID, data []byte) error
 	ReplaceFindings(ctx context.Context, id concordat.TaskID, revision int64, data []byte) error
 	FindingsAt(ctx context.Context, id concordat.TaskID) (data []byte, revision int64, err error)

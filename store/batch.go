@@ -150,9 +150,9 @@ func changeBatchIn(ctx context.Context, c engine.Conn, id, set string, args ...a
 	return ErrLease
 }
 
-// FinishBatch ends a batch as done, partial or failed, with the cause if there is one. It fails as
-// BatchProgress does.
-func (db *Checks) FinishBatch(ctx context.Context, id string, state concordat.State, cause Cause) error {
+// FinishBatch ends a batch as done, partial or failed, with the cause if there is one, and with the number of leads between its
+// documents for webhooks; nil: it has failed, or nobody asked for them. It fails as BatchProgress does.
+func (db *Checks) FinishBatch(ctx context.Context, id string, state concordat.State, cause Cause, leads *concordat.LeadCount) error {
 	text, err := cause.column()
 	if err != nil {
 		return db.fail(err, "finish batch %s", id)
@@ -163,7 +163,7 @@ func (db *Checks) FinishBatch(ctx context.Context, id string, state concordat.St
 			if err := changeBatchIn(ctx, c, id, `state = ?, cause = ?, finished = ?`, state, text, stamp(db.now())); err != nil {
 				return err
 			}
-			return db.batchFinished(ctx, c, id)
+			return db.batchFinished(ctx, c, id, leads)
 		})
 	default:
 		err = fmt.Errorf("%w: state %q", concordat.ErrInvalid, state)

@@ -32,6 +32,8 @@ type checkEvent struct {
 	State concordat.State  `json:"state"`
 	Owner string           `json:"owner,omitempty"`
 	Batch string           `json:"batch,omitempty"`
+	// Leads counts those of the report as it is made; nil: there is none, or nobody asked for them.
+	Leads *concordat.LeadCount `json:"leads,omitempty"`
 }
 
 // batchEvent is the data of an event about a batch.
@@ -40,6 +42,8 @@ type batchEvent struct {
 	Owner  string `json:"owner,omitempty"`
 	Checks int    `json:"checks"`
 	Failed int    `json:"failed"`
+	// Leads counts those between the documents of a Batch; nil: it is none, has failed, or nobody asked for them.
+	Leads *concordat.LeadCount `json:"leads,omitempty"`
 }
 
 // disclosureEvent is the data of an event about a request to read passages.
@@ -114,7 +118,7 @@ func (db *Webhooks) PingHook(ctx context.Context, id HookID) error {
 
 // taskEnded announces that a task has ended, and with it perhaps its batch. A batch to which checks
 // are added after that ends again.
-func (db base) taskEnded(ctx context.Context, c engine.Conn, id concordat.TaskID) error {
+func (db base) taskEnded(ctx context.Context, c engine.Conn, id concordat.TaskID, leads *concordat.LeadCount) error {
 	var some int
 	if err := c.Row(ctx, `SELECT count(*) FROM hook`).Scan(&some); err != nil || some == 0 {
 		return err // no webhook receives it
@@ -127,7 +131,7 @@ func (db base) taskEnded(ctx context.Context, c engine.Conn, id concordat.TaskID
 	if t.State == concordat.TaskFailed {
 		kind = EventCheckFailed
 	}
-	err = db.announce(ctx, c, kind, t.Owner, checkEvent{t.ID, t.State, t.Owner, t.Batch})
+	err = db.announce(ctx, c, kind, t.Owner, checkEvent{t.ID, t.State, t.Owner, t.Batch, leads})
 	// The texts of an archive are a batch with the name of the task that opened it.
 	for _, batch := range []string{t.Batch, string(t.ID)} {
 		if err == nil && batch != "" {
@@ -158,8 +162,8 @@ func (db base) batchEnded(ctx context.Context, c engine.Conn, batch, owner strin
 }
 
 // batchFinished announces that a Batch has ended. Its documents are its checks.
-func (db base) batchFinished(ctx context.Context, c engine.Conn, id string) error {
-	e := batchEvent{Batch: id}
+func (db base) batchFinished(ctx context.Context, c engine.Conn, id string, leads *concordat.LeadCount) error {
+	e := batchEvent{Batch: id, Leads: leads}
 	err := c.Row(ctx, `SELECT owner, (SELECT count(*) FROM batch_member WHERE batch = batch.id), (SELECT count(*) FROM batch_member WHERE batch = batch.id AND reason <> '')
 		FROM batch WHERE id = ?`, id).Scan(&e.Owner, &e.Checks, &e.Failed)
 	if err != nil {

@@ -188,7 +188,7 @@ func (db *Checks) ClaimTask(ctx context.Context, lane Lane, worker string, lease
 			concordat.TaskFailed, givenUp, stamp(now), concordat.TaskRunning, stamp(now), MaxAttempts)
 		for _, id := range given {
 			if err == nil {
-				err = db.taskEnded(ctx, c, id)
+				err = db.taskEnded(ctx, c, id, nil)
 			}
 		}
 		if err != nil {
@@ -259,6 +259,15 @@ func (db *Checks) ReleaseTask(ctx context.Context, t Task) error {
 // FinishTask ends the claimed task t as done, partial or failed, with the cause if there is one. It
 // fails with ErrLease as RenewTask does.
 func (db *Checks) FinishTask(ctx context.Context, t Task, state concordat.State, cause Cause) error {
+	return db.finishTask(ctx, t, state, cause, nil)
+}
+
+// FinishCheck is FinishTask of a check that has a report, with the number of its leads for webhooks; nil: nobody asked for them.
+func (db *Checks) FinishCheck(ctx context.Context, t Task, state concordat.State, leads *concordat.LeadCount) error {
+	return db.finishTask(ctx, t, state, Cause{}, leads)
+}
+
+func (db *Checks) finishTask(ctx context.Context, t Task, state concordat.State, cause Cause, leads *concordat.LeadCount) error {
 	switch state {
 	case concordat.TaskDone, concordat.TaskPartial, concordat.TaskFailed:
 	default:
@@ -273,7 +282,7 @@ func (db *Checks) FinishTask(ctx context.Context, t Task, state concordat.State,
 		if err != nil {
 			return err
 		}
-		return db.taskEnded(ctx, c, t.ID)
+		return db.taskEnded(ctx, c, t.ID, leads)
 	})
 	return db.fail(err, "finish task %s", t.ID)
 }
@@ -316,7 +325,7 @@ func (db *Checks) CancelTask(ctx context.Context, id concordat.TaskID, cause Cau
 		n, err := c.Exec(ctx, `UPDATE task SET state = ?, cause = ?, finished = ?, lease_until = 0 WHERE id = ? AND state IN (?, ?)`,
 			concordat.TaskFailed, text, stamp(db.now()), id, concordat.TaskQueued, concordat.TaskRunning)
 		if err == nil && n == 1 {
-			return db.taskEnded(ctx, c, id)
+			return db.taskEnded(ctx, c, id, nil)
 		}
 		if err != nil {
 			return err

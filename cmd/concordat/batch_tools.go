@@ -69,7 +69,7 @@ func (a *app) batchTools() []*cobra.Command {
 	cancel := &cobra.Command{Use: "cancel ID", Short: "Stop a batch; what it has found stays", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withBatch(cmd, args[0], func(ctx context.Context, o *instance.Instance, b store.Batch) error {
-				err := o.Store.FinishBatch(ctx, b.ID, concordat.TaskFailed, store.Cause{Detail: "cancelled on the command line"})
+				err := o.Store.FinishBatch(ctx, b.ID, concordat.TaskFailed, store.Cause{Detail: "cancelled on the command line"}, nil)
 				if errors.Is(err, store.ErrLease) {
 					return nil // it has ended
 				}

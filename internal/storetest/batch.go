@@ -72,9 +72,9 @@ func testBatches(t *testing.T, p Place) {
 	if got.State != concordat.TaskRunning || got.Stage != "read" || got.Done != 1 || got.Total != 2 || got.Started.IsZero() {
 		t.Errorf("running: %+v", got)
 	}
-	wantErr(t, db.FinishBatch(ctx, "one", concordat.TaskQueued, store.Cause{}), concordat.ErrInvalid)
-	must(t, db.FinishBatch(ctx, "one", concordat.TaskDone, store.Cause{Detail: "1 of 2"}))
-	wantErr(t, db.FinishBatch(ctx, "one", concordat.TaskDone, store.Cause{}), store.ErrLease)
+	wantErr(t, db.FinishBatch(ctx, "one", concordat.TaskQueued, store.Cause{}, nil), concordat.ErrInvalid)
+	must(t, db.FinishBatch(ctx, "one", concordat.TaskDone, store.Cause{Detail: "1 of 2"}, nil))
+	wantErr(t, db.FinishBatch(ctx, "one", concordat.TaskDone, store.Cause{}, nil), store.ErrLease)
 	wantErr(t, db.BatchProgress(ctx, "one", "read", 2, 2), store.ErrLease)
 	wantErr(t, db.BatchProgress(ctx, "three", "read", 2, 2), concordat.ErrNotFound)
 	_, err = db.BatchOfWork(ctx, "w-one")

@@ -80,7 +80,7 @@ func testHooks(t *testing.T, p Place) {
 	wantErr(t, err, concordat.ErrNotFound)
 }
 
-// kinds are the events that wait for a webhook, oldest first.
+// kinds are the events that wait for a webhook, oldest first, with all, open and counted leads if they were looked for.
 func kinds(t *testing.T, db *store.DB, h store.Hook) (out []string) {
 	t.Helper()
 	ds, err := db.Deliveries(t.Context(), h.ID, "", 0, 0)
@@ -88,7 +88,10 @@ func kinds(t *testing.T, db *store.DB, h store.Hook) (out []string) {
 	for i := len(ds) - 1; i >= 0; i-- {
 		var body struct {
 			Type string
-			Data struct{ ID, Batch string }
+			Data struct {
+				ID, Batch string
+				Leads     *concordat.LeadCount
+			}
 		}
 		must(t, json.Unmarshal(ds[i].Body, &body))
 		if body.Type != string(ds[i].Kind) {
@@ -97,6 +100,9 @@ func kinds(t *testing.T, db *store.DB, h store.Hook) (out []string) {
 		what := body.Data.ID
 		if body.Type == string(store.EventBatchDone) {
 			what = body.Data.Batch
+		}
+		if n := body.Data.Leads; n != nil {
+			what = fmt.Sprintf("%s %d/%d/%d", what, n.All, n.Open, n.Counted)
 		}
 		out = append(out, body.Type+" "+what)
 	}
@@ -115,7 +121,7 @@ func testHookEvents(t *testing.T, p Place) {
 		one.Owner, one.Batch = x.owner, x.batch
 		must(t, db.CreateTask(ctx, one))
 	}
-	must(t, db.FinishTask(ctx, claim(t, db, "w", "t1"), concordat.TaskPartial, store.Cause{}))
+	must(t, db.FinishCheck(ctx, claim(t, db, "w", "t1"), concordat.TaskPartial, &concordat.LeadCount{All: 2, Open: 2}))
 	must(t, db.CancelTask(ctx, "t2", store.Cause{Detail: "by ada"}))
 	must(t, db.CancelTask(ctx, "t2", store.Cause{Detail: "again"})) // it has ended: no event
 	for range store.MaxAttempts {
@@ -132,8 +138,8 @@ func testHookEvents(t *testing.T, p Place) {
 		hook store.Hook
 		want []string
 	}{
-		{ada, []string{"check.done t1", "check.failed t2", "batch.done b"}},
-		{site, []string{"check.done t1", "check.failed t2", "batch.done b", "check.failed t3", "check.done t4", "evidence.request d1",
+		{ada, []string{"check.done t1 2/2/0", "check.failed t2", "batch.done b"}},
+		{site, []string{"check.done t1 2/2/0", "check.failed t2", "batch.done b", "check.failed t3", "check.done t4", "evidence.request d1",
 			"evidence.answer d2"}},
 		{only, []string{"check.failed t3"}},
 	} {

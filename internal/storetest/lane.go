@@ -87,9 +87,9 @@ func testBatchDone(t *testing.T, p Place) {
 	if d := cmp.Diff(want, kinds(t, db, h)); d != "" {
 		t.Error(d)
 	}
-	must(t, db.FinishBatch(ctx, "b", concordat.TaskDone, store.Cause{}))
-	wantErr(t, db.FinishBatch(ctx, "b", concordat.TaskDone, store.Cause{}), store.ErrLease) // it is told once
-	if d := cmp.Diff(append(want, "batch.done b"), kinds(t, db, h)); d != "" {
+	must(t, db.FinishBatch(ctx, "b", concordat.TaskDone, store.Cause{}, &concordat.LeadCount{All: 3, Open: 1, Counted: 2}))
+	wantErr(t, db.FinishBatch(ctx, "b", concordat.TaskDone, store.Cause{}, nil), store.ErrLease) // it is told once
+	if d := cmp.Diff(append(want, "batch.done b 3/1/2"), kinds(t, db, h)); d != "" {
 		t.Error(d)
 	}
 }

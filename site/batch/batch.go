@@ -53,7 +53,7 @@ type Store interface {
 	Batch(ctx context.Context, id string) (store.Batch, error)
 	BatchInputs(ctx context.Context, id string, waiting bool) ([]store.BatchInput, error)
 	BatchProgress(ctx context.Context, id, stage string, done, total int) error
-	FinishBatch(ctx context.Context, id string, state concordat.State, cause store.Cause) error
+	FinishBatch(ctx context.Context, id string, state concordat.State, cause store.Cause, leads *concordat.LeadCount) error
 	PutBatchMembers(ctx context.Context, id string, input int, members []store.BatchMember) error
 	BatchMembers(ctx context.Context, id string) ([]store.BatchMember, error)
 	PutCompared(ctx context.Context, id string, member int, pairs []store.BatchPair) error
@@ -121,7 +121,7 @@ func Run(ctx context.Context, s *site.Site, id string, o Options) error {
 	r := &batchRun{s: s, o: o, b: b, id: id, library: concordat.BatchLibrary(id), claimed: map[[2]int]bool{}, lineage: DefaultLineage()}
 	if err := errors.Join(json.Unmarshal(b.Request, &r.job), json.Unmarshal(b.Lineage, &r.lineage)); err != nil {
 		return errors.Join(fmt.Errorf("batch %s: %w: %v", id, concordat.ErrCorrupt, err),
-			o.Store.FinishBatch(ctx, id, concordat.TaskFailed, site.CauseOf(err)))
+			o.Store.FinishBatch(ctx, id, concordat.TaskFailed, site.CauseOf(err), nil))
 	}
 	if r.job.Rules != nil {
 		r.o.Rules = *r.job.Rules
@@ -136,7 +136,28 @@ func Run(ctx context.Context, s *site.Site, id string, o Options) error {
 	if err != nil {
 		return r.failed(ctx, err)
 	}
-	return o.Store.FinishBatch(ctx, id, state, cause)
+	leads, err := r.leadCount(ctx)
+	if err != nil {
+		return r.failed(ctx, err)
+	}
+	return o.Store.FinishBatch(ctx, id, state, cause, leads)
+}
+
+// leadCount counts the leads between the documents; nil: nobody asked for them.
+func (r *batchRun) leadCount(ctx context.Context) (*concordat.LeadCount, error) {
+	if !r.job.Leads {
+		return nil, nil
+	}
+	v, err := Open(ctx, r.o.Store, r.id)
+	if err != nil {
+		return nil, err
+	}
+	leads, err := v.Leads(ctx, r.o.Store, r.o.Rules)
+	if err != nil {
+		return nil, err
+	}
+	n := report.CountLeads(leads.States())
+	return &n, nil
 }
 
 // failed notes an error that is not the end of ctx or of the batch.
@@ -145,7 +166,7 @@ func (r *batchRun) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, store.ErrLease) {
 		return err
 	}
-	return errors.Join(err, r.o.Store.FinishBatch(context.WithoutCancel(ctx), r.id, concordat.TaskFailed, site.CauseOf(err)))
+	return errors.Join(err, r.o.Store.FinishBatch(context.WithoutCancel(ctx), r.id, concordat.TaskFailed, site.CauseOf(err), nil))
 }
 
 // outcome says how the batch ends.

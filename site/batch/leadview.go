@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"concordat"
@@ -48,6 +49,17 @@ func (m ManySay) Documents() []int {
 type ViewedLeads struct {
 	Leads []ViewedLead // undecided ones of pairs that count first, the likeliest first
 	Many  []ManySay    // those that most documents say first
+}
+
+// States gives the states of the leads in their order.
+func (l *ViewedLeads) States() iter.Seq[report.LeadState] {
+	return func(yield func(report.LeadState) bool) {
+		for i := range l.Leads {
+			if !yield(l.Leads[i].State) {
+				return
+			}
+		}
+	}
 }
 
 // Leads returns the leads between the documents that have their reports, and what is decided about them: by whoever set them aside, if

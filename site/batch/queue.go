@@ -159,7 +159,7 @@ func (b *Queue) Again(ctx context.Context, id string, notes ...store.AuditNote) 
 
 // Cancel ends a batch that waits or runs; what it has found stays. One that has ended stays as it is.
 func (b *Queue) Cancel(ctx context.Context, id string, cause store.Cause, notes ...store.AuditNote) error {
-	err := noted(ctx, b.o.Store, notes, func(db Store) error { return db.FinishBatch(ctx, id, concordat.TaskFailed, cause) })
+	err := noted(ctx, b.o.Store, notes, func(db Store) error { return db.FinishBatch(ctx, id, concordat.TaskFailed, cause, nil) })
 	if errors.Is(err, store.ErrLease) {
 		return nil
 	}
@@ -255,8 +255,8 @@ func (b *Queue) next(ctx context.Context) bool {
 	case err != nil && !errors.Is(err, store.ErrLease) && !errors.Is(err, context.Canceled):
 		b.o.Logger.Error("batch", "batch", one.ID, "error", err)
 		// What failed before the run could note it must not be tried for ever.
-		if end := b.o.Store.FinishBatch(ctx, one.ID, concordat.TaskFailed, site.CauseOf(err)); end != nil && !errors.Is(end, store.ErrLease) &&
-			!errors.Is(end, concordat.ErrNotFound) {
+		if end := b.o.Store.FinishBatch(ctx, one.ID, concordat.TaskFailed, site.CauseOf(err), nil); end != nil &&
+			!errors.Is(end, store.ErrLease) && !errors.Is(end, concordat.ErrNotFound) {
 			b.o.Logger.Error("end a batch", "batch", one.ID, "error", end)
 			return false
 		}

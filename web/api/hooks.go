@@ -281,9 +281,15 @@ func (s apiSent) MarshalJSON() ([]byte, error) { return s, nil }
 
 // Schema returns the schema of every event.
 func (apiSent) Schema(huma.Registry) *huma.Schema {
+	none := 0.0
+	count := &huma.Schema{Type: "integer", Minimum: &none}
 	return &huma.Schema{Type: "object", Required: []string{"type", "timestamp", "data"}, AdditionalProperties: false,
 		Properties: map[string]*huma.Schema{
-			"type": {Type: "string"}, "timestamp": {Type: "string", Format: "date-time"}, "data": {Type: "object"}}}
+			"type": {Type: "string"}, "timestamp": {Type: "string", Format: "date-time"}, "data": {Type: "object",
+				Description: "By type; see the documentation",
+				Properties: map[string]*huma.Schema{"leads": {Type: "object", Required: []string{"all", "open", "counted"},
+					Description: "Of check.done: leads of the report; of batch.done: between the documents. Absent: nobody asked for them",
+					Properties:  map[string]*huma.Schema{"all": count, "open": count, "counted": count}}}}}}
 }
 
 type apiDeliveryOutput struct {
