@@ -97,7 +97,7 @@ type TermCount struct {
 type TextStats struct {
 	Documents int       // documents with terms, of whatever library
 	Words     int64     // occurrences of terms in all of them
-	Meant     int       // documents whose cells are known, whether or not they have any
+	Meant     int       // of Documents, those whose cells are known, whether or not they have any
 	Holding   []int     // for each term asked, in its order: the documents that hold it
 	Missing   []ShardID // shards that did not answer; empty: complete
 }

@@ -55,7 +55,6 @@ type cellTable struct {
 	fresh  []termDoc // in no level yet: a cell and its document
 	size   int       // entries of levels and fresh
 	waste  int       // of them, those of dead documents
-	known  int       // living documents whose cells are known
 }
 
 const (
@@ -68,10 +67,6 @@ const (
 
 // add enters a document with its cells, which it then lets go of.
 func (t *cellTable) add(d *document) {
-	if !d.meant {
-		return
-	}
-	t.known++
 	if len(d.cells) == 0 {
 		return
 	}
@@ -86,10 +81,7 @@ func (t *cellTable) add(d *document) {
 
 // kill notes that a document is dead.
 func (t *cellTable) kill(d *document) {
-	if d.meant {
-		t.known--
-		t.waste += d.cellCount
-	}
+	t.waste += d.cellCount
 }
 
 // currentCells returns the table and the epoch for a question, with all entries in levels.

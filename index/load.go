@@ -71,7 +71,7 @@ func (s *state) init() {
 // reset empties a state that is not in use yet.
 func (s *state) reset() {
 	s.view, s.cells = view{}, cellTable{}
-	s.nextNumber, s.sentences, s.texts, s.words = 0, 0, 0, 0
+	s.nextNumber, s.sentences, s.texts, s.meant, s.words = 0, 0, 0, 0, 0
 	s.init()
 }
 

@@ -80,6 +80,7 @@ type state struct {
 	nextNumber   uint64
 	sentences    int   // of living documents
 	texts        int   // living documents with terms
+	meant        int   // of these, those whose cells are known
 	words        int64 // occurrences of terms in them
 	// waste is the number of sentences of dead documents still in the levels and among the fresh.
 	waste int
@@ -209,6 +210,9 @@ func (s *state) kill(k key) {
 	if d.words > 0 {
 		s.texts--
 		s.words -= int64(d.words)
+		if d.meant {
+			s.meant--
+		}
 	}
 }
 
@@ -221,6 +225,9 @@ func (s *state) enter(d *document) {
 	if d.words > 0 {
 		s.texts++
 		s.words += int64(d.words)
+		if d.meant {
+			s.meant++
+		}
 	}
 }
 

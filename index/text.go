@@ -21,7 +21,7 @@ func (s *Shard) TextStats(ctx context.Context, terms []concordat.Term) (*concord
 	out := &concordat.TextStats{Holding: make([]int, len(terms))}
 	err := s.readText(func(r *textReader) error {
 		s.mu.Lock()
-		out.Documents, out.Words, out.Meant = s.texts, s.words, s.cells.known
+		out.Documents, out.Words, out.Meant = s.texts, s.words, s.meant
 		s.mu.Unlock()
 		for i := range r.segments {
 			seg := &r.segments[i]

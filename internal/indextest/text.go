@@ -105,9 +105,9 @@ func (o *Oracle) TextStats(ctx context.Context, terms []concordat.Term) (*concor
 	for _, p := range o.docs {
 		if len(p.Terms) > 0 {
 			out.Documents++
-		}
-		if p.Cells != nil {
-			out.Meant++
+			if p.Cells != nil {
+				out.Meant++
+			}
 		}
 		out.Words += int64(length(p.Terms))
 		for _, t := range p.Terms {
@@ -227,6 +227,8 @@ func (s *Subject) texts(t *testing.T) {
 		p := g.Profile(concordat.LibraryID(fmt.Sprintf("lib%d", i%4)), concordat.DocumentID(fmt.Sprintf("d%02d", i)), 2)
 		if i%2 == 0 { // all alike: the order of identities decides
 			p.Terms, p.Cells = []concordat.TermCount{{Term: term(0), Count: 2}}, []concordat.Cell{cell(0)}
+		} else if i%3 == 0 { // without a word, and known to have no cells
+			p.Terms, p.Cells = nil, []concordat.Cell{}
 		}
 		put(t, x, p)
 		put(t, o, p)

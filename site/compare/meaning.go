@@ -57,10 +57,13 @@ type Reached struct {
 func ByCells(ctx context.Context, in concordat.TextSearcher, q *concordat.Query, stretches []meaning.Stretch,
 	most Nominated) ([]*Candidate, Reached, error) {
 	stats, err := in.TextStats(ctx, nil)
-	if err != nil || stats.Documents == 0 || stats.Words == 0 {
+	if err != nil {
 		return nil, Reached{}, err
 	}
-	reached := Reached{max(0, stats.Documents-stats.Meant), stats.Missing}
+	reached := Reached{stats.Documents - stats.Meant, stats.Missing}
+	if stats.Documents == 0 || stats.Words == 0 {
+		return nil, reached, nil
+	}
 	var out []*Candidate
 	for _, chinese := range []bool{false, true} {
 		ask := &concordat.TextQuery{Cells: true, Libraries: q.Libraries, Exclude: q.Exclude, Limit: most.Stretch,
