@@ -32,7 +32,7 @@ If nobody serves the site, the new index is made beside the old one and takes it
 fast way. There must be room on the disk for both. Interrupted, it leaves the old index as it was.
 
 While concordat serve runs on one machine, and the scheme stays, documents are made anew one by one in the index that
-is there. Checks, additions and deletions go on. It takes several times as long; if the command or the server is
+is there. Checks, additions and deletions go on. It takes more processor time; if the command or the server is
 interrupted, the same command goes on where it stopped. Another scheme needs the site for itself.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, served := cmd.Context(), false

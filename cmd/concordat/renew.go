@@ -18,8 +18,8 @@ import (
 )
 
 // Beside the process that serves a site, documents are made anew one by one in the index that is there: questions see each of
-// them as it was or as it will be. Documents that come meanwhile are made in the new way by whoever adds them. It takes many
-// times the processor time of a new index, so that is made if nobody serves the site.
+// them as it was or as it will be. Documents that come meanwhile are made in the new way by whoever adds them. It takes more
+// processor time than a new index (doc/evaluation/README.md), which is therefore made if nobody serves the site.
 
 // renewal says up to which document a reindex has come, in the order of libraries and documents. It is a setting of the
 // site while the reindex is not at its end.
