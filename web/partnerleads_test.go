@@ -39,6 +39,8 @@ func TestAskPartnerForLead(t *testing.T) {
 	ask(http.StatusBadRequest, "P1", "")
 	olga.program("read", "review").json("POST", "/api/v1/checks/one/requests",
 		`{"start":0,"end":1,"lead":"P2","level":"passage","reason":"a case","contact":"dean@north"}`, http.StatusNotFound, nil)
+	olga.program("read", "review").json("POST", "/api/v1/checks/one/requests",
+		`{"start":0,"end":1,"lead":"P1","level":"overlap","reason":"a case","contact":"dean@north"}`, http.StatusBadRequest, nil)
 	if d.partner.asks.Load() != 0 {
 		t.Fatal("the partner was asked")
 	}

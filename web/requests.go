@@ -336,10 +336,10 @@ func (w checkPages) AskFor(ctx context.Context, v *Visitor, t store.Task, a AskP
 	if a.Lead != "" {
 		i := slices.IndexFunc(f.PartnerLeads, func(l report.PartnerLead) bool { return l.Number == a.Lead })
 		switch {
-		case a.Level != concordat.ShowPassage:
-			return nil, message.Invalid("wrong.lead")
 		case i < 0:
 			return nil, message.Absent("wrong.lead")
+		case a.Level != concordat.ShowPassage:
+			return nil, message.Invalid("wrong.lead.level")
 		}
 		return w.askOne(ctx, v, t, f.PartnerLeads[i].Source.Site, a, nil)
 	}

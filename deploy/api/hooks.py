@@ -1,6 +1,7 @@
 """What Schemathesis cannot learn from the document."""
 
 import itertools
+import os
 
 import schemathesis
 
@@ -13,7 +14,11 @@ TABLE = "file,title,date\na.txt,A,2024-05\nb.txt,B,\n"
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """What fields have to do with one another, in requests that are to be accepted."""
+    """What fields have to do with one another, in requests that are to be accepted, and what is not deleted."""
+    # Answers of other calls lead to the webhook that the run asks for: without it a call after "make-webhook", which takes that one
+    # too, would be said to miss what was just made.
+    if case.operation.label == "DELETE /api/v1/webhooks/{id}" and case.path_parameters.get("id") == os.environ["HOOK"]:
+        case.path_parameters["id"] = "none"
     if not case.meta or case.meta.generation.mode != schemathesis.GenerationMode.POSITIVE:
         return
     # A key names one request: the same key with another body is refused by 422, as it has to be.
