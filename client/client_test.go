@@ -241,15 +241,20 @@ func TestWait(t *testing.T) {
 func TestVerify(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	secret, former := []byte("0123456789abcdef0123456789abcdef"), []byte("former")
-	body := []byte(`{"type":"check.done","timestamp":"2026-03-01T12:00:00Z","data":{"id":"t1"}}`)
+	body := []byte(`{"type":"check.done","timestamp":"2026-03-01T12:00:00Z","data":{"id":"t1","leads":{"all":3,"open":2,"counted":1}}}`)
 	h := func(at time.Time, secrets ...[]byte) http.Header {
 		return http.Header{"Webhook-Id": {"msg_1"}, "Webhook-Timestamp": {fmt.Sprint(at.Unix())},
 			"Webhook-Signature": {webhook.Signature(secrets, "msg_1", at, body)}}
 	}
 	text := webhook.SecretText(secret)
 	n, err := client.Verify(text, h(now, secret, former), body, now.Add(time.Minute))
-	if err != nil || n.ID != "msg_1" || n.Type != "check.done" || string(n.Data) != `{"id":"t1"}` {
+	if err != nil || n.ID != "msg_1" || n.Type != "check.done" {
 		t.Fatalf("got %+v, %v", n, err)
+	}
+	var ended client.Ended
+	if err := json.Unmarshal(n.Data, &ended); err != nil || ended.ID != "t1" ||
+		*ended.Leads != (concordat.LeadCount{All: 3, Open: 2, Counted: 1}) {
+		t.Errorf("told %+v, %v", ended, err)
 	}
 	if _, err := client.Verify(webhook.SecretText(former), h(now, secret, former), body, now); err != nil {
 		t.Error(err)
