@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"encoding/json"
 	"iter"
 	"math"
 	"slices"
@@ -325,6 +326,22 @@ type (
 		Similarity float64        `json:"similarity"`
 	}
 )
+
+// LeadsJSON returns the leads that a filter chooses, as they stand under leads in what WriteJSON writes.
+func (r *Report) LeadsJSON(f LeadFilter) ([]json.RawMessage, error) {
+	var out []json.RawMessage
+	for i, x := range r.jsonLeads(NewCounter(r.Submission.Text)) {
+		if l := r.Leads[i]; !f.Has(l.Lead, l.State) {
+			continue
+		}
+		b, err := json.Marshal(x)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
 
 func (r *Report) jsonLeads(count *Counter) []jsonLead {
 	if r.Leads == nil {

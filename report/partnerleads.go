@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,6 +104,19 @@ type jsonPartnerLead struct {
 	Places  []concordat.Span   `json:"places"` // bytes of the partner's text
 	Outcome PartnerLeadOutcome `json:"outcome,omitempty"`
 	State   string             `json:"state,omitempty"` // of the request for its places
+}
+
+// PartnerLeadsJSON returns the documents of partners that may say the same, as they stand under partner_leads in what WriteJSON writes.
+func (r *Report) PartnerLeadsJSON() ([]json.RawMessage, error) {
+	var out []json.RawMessage
+	for _, x := range r.jsonPartnerLeads(NewCounter(r.Submission.Text)) {
+		b, err := json.Marshal(x)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, b)
+	}
+	return out, nil
 }
 
 func (r *Report) jsonPartnerLeads(count *Counter) []jsonPartnerLead {

@@ -43,8 +43,12 @@ func TestPartnerLeads(t *testing.T) {
 	}
 	f.PartnerLeads[0].Outcome = report.PartnerLeadNone
 	var b bytes.Buffer
-	if err := report.WriteJSON(&b, report.Build(f, report.Rules{})); err != nil {
+	rep := report.Build(f, report.Rules{})
+	if err := report.WriteJSON(&b, rep); err != nil {
 		t.Fatal(err)
+	}
+	if err := check(schema(t), schema(t), parse(t, rep), "report"); err != nil {
+		t.Error(err)
 	}
 	var got struct {
 		PartnerLeads []struct {

@@ -200,6 +200,7 @@ var apiDecisions = map[string]string{
 	"GET /api/v1/me":                                          "read aosu",
 	"GET /api/v1/checks/{id}/events":                          "read aosu",
 	"GET /api/v1/checks/{id}/evidence":                        "read aosu",
+	"GET /api/v1/checks/{id}/leads":                           "read aosu",
 	"GET /api/v1/checks/{id}/rules":                           "read aosu",
 	"PUT /api/v1/checks/{id}/rules":                           "review ao",
 	"POST /api/v1/checks/{id}/rules/undo":                     "review ao",

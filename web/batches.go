@@ -318,7 +318,11 @@ func (w batchPages) changeBatch(rw http.ResponseWriter, r *http.Request, v *Visi
 		w.Fail(rw, r, v, err)
 		return
 	}
-	http.Redirect(rw, r, "/batches/"+b.ID, http.StatusSeeOther)
+	to := "/batches/" + b.ID
+	if kept := leadQuery(leadFilterOf(r.PostForm)); len(kept) > 0 {
+		to += "?" + kept.Encode() + "#leads"
+	}
+	http.Redirect(rw, r, to, http.StatusSeeOther)
 }
 
 func (w batchPages) StopBatch(ctx context.Context, v *Visitor, b store.Batch) error {

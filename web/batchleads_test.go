@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/client"
 	"concordat/site/batch"
 	"concordat/store"
 )
@@ -113,7 +114,27 @@ func TestBatchLeadPages(t *testing.T) {
 	}
 	officer.wants(officer.get(path+"/tables/leads.csv", http.StatusOK),
 		"essay.txt,essay.txt,glass.txt,glass.txt,", ",set_aside,olga,a textbook")
-	program.json("POST", "/api/v1"+path+"/leads", where+`"open"}`, http.StatusOK, nil)
+	c := d.client(t, "cleo", store.RoleOfficer, "read", "check")
+	found, err := c.BatchLeads(t.Context(), id, client.LeadFilter{State: "set_aside", Languages: "en-en"})
+	if err != nil || !found.Asked || found.Total != 1 || len(found.Leads) != 1 || found.Leads[0].B != "glass.txt" ||
+		found.Leads[0].By != "olga" {
+		t.Fatalf("the client: %+v, %v", found, err)
+	}
+	if none, err := c.BatchLeads(t.Context(), id, client.LeadFilter{State: "counted"}); err != nil || len(none.Leads) != 0 || none.Total != 1 {
+		t.Errorf("the client: %+v, %v", none, err)
+	}
+	wantKind(t, c.DecideBatchLead(t.Context(), id, found.Leads[0], "counted", ""), "invalid")
+	if err := c.DecideBatchLead(t.Context(), id, found.Leads[0], "counted", "it is"); err != nil || read("?state=counted") != 1 ||
+		got.Leads[0].By != "cleo" {
+		t.Errorf("the client decides: %+v, %v", got.Leads, err)
+	}
+	if page := officer.get(path+"?lead-state=open", http.StatusOK); strings.Contains(page, `id="lead-1"`) ||
+		!strings.Contains(page, "None of 1 leads is: not decided.") {
+		t.Errorf("filtered: %s", page)
+	}
+	kept := form("open-lead", "")
+	kept.Set("lead-state", "open")
+	officer.wants(officer.post(path+"/leads/1/2", http.StatusOK, kept), `id="lead-1"`, "1 of 1 leads are shown.")
 	if read("?state=open") != 1 {
 		t.Errorf("open again %+v", got.Leads)
 	}
@@ -128,7 +149,7 @@ func TestBatchLeadPages(t *testing.T) {
 			decided = append(decided, detail.State+" "+detail.Reason)
 		}
 	}
-	if got, want := strings.Join(decided, "|"), "counted sentence for sentence|set_aside a textbook|open "; got != want {
+	if got, want := strings.Join(decided, "|"), "counted sentence for sentence|set_aside a textbook|counted it is|open "; got != want {
 		t.Errorf("the audit says %q, want %q", got, want)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -39,6 +40,8 @@ type batchPage struct {
 	Held                            []shownWording // wording that several documents hold
 	MoreHeld                        int
 	LeadRows                        []shownLead
+	LeadBar                         *leadBar
+	LeadKept                        url.Values // the filter of leads
 	FoundLeads, MoreLeads           int
 	Many                            []shownMany
 	Events                          []store.BatchEvent
@@ -123,7 +126,7 @@ func (p *batchPage) Large() int { return batchShownMatrices }
 func (w batchPages) batchPage(rw http.ResponseWriter, r *http.Request, v *Visitor) {
 	q := r.URL.Query()
 	cluster, _ := strconv.Atoi(q.Get("cluster")) // 0, of no cluster, if it is no number
-	p, err := w.viewBatch(r.Context(), v, r.PathValue("id"), message.LanguageOf(r), cluster)
+	p, err := w.viewBatch(r.Context(), v, r.PathValue("id"), message.LanguageOf(r), cluster, r.URL)
 	if err == nil && p.ShowsPairs() {
 		err = w.listPairs(r.Context(), q, p)
 	}
@@ -137,7 +140,8 @@ func (w batchPages) batchPage(rw http.ResponseWriter, r *http.Request, v *Visito
 }
 
 // viewBatch reads a batch for its page; the cluster of a number, from 1, is shown with its matrix and picture, as the largest are.
-func (w batchPages) viewBatch(ctx context.Context, v *Visitor, id string, l message.Language, cluster int) (*batchPage, error) {
+func (w batchPages) viewBatch(ctx context.Context, v *Visitor, id string, l message.Language, cluster int,
+	at *url.URL) (*batchPage, error) {
 	view, see, err := w.SeenBatch(ctx, v, id)
 	if err != nil {
 		return nil, err
@@ -158,7 +162,7 @@ func (w batchPages) viewBatch(ctx context.Context, v *Visitor, id string, l mess
 			return nil, err
 		}
 		p.wordsOfClusters()
-		if err := w.showLeads(ctx, p, l); err != nil {
+		if err := w.showLeads(ctx, p, l, at); err != nil {
 			return nil, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"concordat"
@@ -131,14 +132,24 @@ type shownMany struct {
 	Members []*store.BatchMember
 }
 
-// showLeads fills in the leads of a page.
-func (w batchPages) showLeads(ctx context.Context, p *batchPage, l message.Language) error {
+// showLeads fills in the leads of a page, those that its address asks for.
+func (w batchPages) showLeads(ctx context.Context, p *batchPage, l message.Language, at *url.URL) error {
 	leads, err := p.Leads(ctx, w.o.Store, w.o.Rules())
 	if err != nil {
 		return err
 	}
-	some, many := leads.Leads[:min(len(leads.Leads), batchShownLeads)], leads.Many[:min(len(leads.Many), batchShownMany)]
-	p.FoundLeads, p.MoreLeads = len(leads.Leads), len(leads.Leads)-len(some)
+	filter := leadFilterOf(at.Query())
+	var all []filterable
+	for _, one := range leads.Leads {
+		all = append(all, filterable{one.Lead(), one.State})
+	}
+	p.FoundLeads, p.LeadKept = len(all), leadQuery(filter)
+	if len(all) > 0 {
+		p.LeadBar = newLeadBar(l, all, filter, at)
+	}
+	chosen := slices.DeleteFunc(leads.Leads, func(one batch.ViewedLead) bool { return !filter.Has(one.Lead(), one.State) })
+	some, many := chosen[:min(len(chosen), batchShownLeads)], leads.Many[:min(len(leads.Many), batchShownMany)]
+	p.MoreLeads = len(chosen) - len(some)
 	var places []batch.ViewedPlace
 	for _, one := range some {
 		places = append(places, batch.ViewedPlace{Member: one.A, Span: one.Span}, batch.ViewedPlace{Member: one.B, Span: one.Source})
@@ -154,8 +165,7 @@ func (w batchPages) showLeads(ctx context.Context, p *batchPage, l message.Langu
 	for i := range some {
 		one := &some[i]
 		p.LeadRows = append(p.LeadRows, shownLead{ViewedLead: one, Number: i + 1, First: &p.Members[one.A], Second: &p.Members[one.B],
-			Words:  rep.LeadWords(report.Lead{Kind: one.Kind, Languages: one.Languages}),
-			Likely: rep.LikelihoodWords(report.Lead{Likelihood: one.Likelihood}), Here: texts[2*i], There: texts[2*i+1]})
+			Words: rep.LeadWords(one.Lead()), Likely: rep.LikelihoodWords(one.Lead()), Here: texts[2*i], There: texts[2*i+1]})
 	}
 	for i, one := range many {
 		m := shownMany{Text: texts[2*len(some)+i]}

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -77,6 +78,60 @@ func TestLeadsInBrowser(t *testing.T) {
 		run(chromedp.Navigate(d.URL+"/checks/one"),
 			chromedp.WaitReady("#L1.set_aside details:not([open])", chromedp.ByQuery),
 			shot(t, "leads-aside", width))
+		for _, c := range complaints() {
+			t.Errorf("%d: %s", width, c)
+		}
+	}
+}
+
+// TestFilterLeadsInBrowser: filters of leads are followed by a click, stay in the address through a decision, and are taken back, with
+// and without scripts, on a wide and on a narrow screen.
+func TestFilterLeadsInBrowser(t *testing.T) {
+	for _, width := range []int{1200, 390} {
+		d := newTestSite(t, true)
+		d.finished(t, "one", "ada", fourLeads())
+		ctx, complaints := browser(t, d.URL, width)
+		const (
+			count  = `document.querySelectorAll("#leads article").length`
+			choose = `//nav[@class="lead-filter"]//a[starts-with(normalize-space(.), "%s")]`
+		)
+		var wide bool
+		var all, open, decided, none, after int
+		var address string
+		err := chromedp.Run(ctx,
+			signIn(t, d, "ada", store.RoleOfficer),
+			emulation.SetScriptExecutionDisabled(width == 390),
+			chromedp.EmulateViewport(int64(width), 900),
+			chromedp.Navigate(d.URL+"/checks/one"),
+			chromedp.WaitReady("#L4", chromedp.ByQuery),
+			fits(&wide),
+			chromedp.Evaluate(count, &all),
+			shot(t, "leads-filter", width),
+			chromedp.Click(fmt.Sprintf(choose, "English 3"), chromedp.BySearch),
+			chromedp.WaitNotPresent("#L1", chromedp.ByQuery),
+			chromedp.WaitReady(`.lead-filter [aria-current="true"]`, chromedp.ByQuery),
+			chromedp.Evaluate(count, &open),
+			shot(t, "leads-filtered", width),
+			chromedp.SendKeys("#why-L2", "the same sale", chromedp.ByQuery),
+			chromedp.Click(`#L2 button[value="count-lead"]`, chromedp.ByQuery),
+			chromedp.WaitVisible(`#L2 button[value="open-lead"]`, chromedp.ByQuery),
+			chromedp.Location(&address),
+			chromedp.Evaluate(count, &decided),
+			chromedp.Navigate(d.URL+"/checks/one?lead-kind=summary&lead-state=counted"),
+			chromedp.WaitReady(".lead-note", chromedp.ByQuery),
+			chromedp.Evaluate(count, &none),
+			shot(t, "leads-none", width),
+			chromedp.Click(".lead-note a", chromedp.ByQuery),
+			chromedp.WaitReady("#L1", chromedp.ByQuery),
+			chromedp.Evaluate(count, &after),
+		)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wide || all != 4 || open != 3 || decided != 3 || none != 0 || after != 4 || !strings.Contains(address, "lead-languages=en-en") {
+			t.Errorf("%d: too wide %v; leads %d, in English %d, after a decision %d, none %d, then %d; at %s", width, wide, all, open, decided,
+				none, after, address)
+		}
 		for _, c := range complaints() {
 			t.Errorf("%d: %s", width, c)
 		}

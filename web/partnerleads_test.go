@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/client"
 	"concordat/report"
 	"concordat/store"
 )
@@ -44,8 +45,20 @@ func TestAskPartnerForLead(t *testing.T) {
 	if d.partner.asks.Load() != 0 {
 		t.Fatal("the partner was asked")
 	}
+	c := d.client(t, "cleo", store.RoleOfficer, "read", "review")
+	got, err := c.Leads(t.Context(), "one", client.LeadFilter{Kind: "summary"})
+	if err != nil || got.Total != 0 || len(got.Leads) != 0 || len(got.Partners) != 1 || got.Partners[0].Number != "P1" ||
+		got.Partners[0].Source.Title != "Of mirrors" || got.Partners[0].Near != 1 || len(got.Partners[0].Spans) != 1 ||
+		got.Partners[0].State != "" {
+		t.Errorf("the client: %+v, %v", got, err)
+	}
+	_, err = c.AskForPlaces(t.Context(), "one", "P2", "a case", "dean@north")
+	wantKind(t, err, "not_found")
 	if page = ask(http.StatusOK, "P1", "a case"); !strings.Contains(page, "the partner has not decided") {
 		t.Errorf("not waiting:\n%s", page)
+	}
+	if got, err = c.Leads(t.Context(), "one", client.LeadFilter{}); err != nil || got.Partners[0].State != concordat.DisclosurePending {
+		t.Errorf("the client, once it was asked for: %+v, %v", got, err)
 	}
 	d.partner.state.Store(concordat.DisclosureGranted)
 	page = olga.post("/checks/one/ask", http.StatusOK, url.Values{"action": {"refresh"}, "lead": {"P1"}})

@@ -59,6 +59,8 @@ type checkPage struct {
 	SourceFrom int // index of the first of Sources
 	SourceNext int // of the first of the next ones; 0: none
 	Filter     sourceFilter
+	LeadFilter report.LeadFilter
+	LeadBar    *leadBar // nil: nobody asked for leads
 	Orders     []string
 	Page       int // of the text, from 1
 	Pages      int
@@ -174,6 +176,7 @@ func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *Visit
 			}
 			p.MoreSince = next > 0
 		}
+		w.filterLeads(r, p)
 		l := w.links(message.LanguageOf(r), p)
 		for i := range got.Report.Sources {
 			if s := &got.Report.Sources[i]; s.Letter() == q.Get("only") {
@@ -204,19 +207,30 @@ func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *Visit
 // links says where the parts of a report are on these pages.
 func (w reportPages) links(in message.Language, p *checkPage) html.Links {
 	base := "/checks/" + string(p.ID)
+	kept := string(p.LeadQuery())
+	if kept != "" {
+		kept = "&" + kept
+	}
 	l := html.Links{
-		Page:    func(n int) string { return base + "?page=" + strconv.Itoa(n+1) },
+		Page:    func(n int) string { return base + "?page=" + strconv.Itoa(n+1) + kept },
 		Passage: func(e int) string { return base + "/passages/" + p.Report.Number(e) },
 		Source: func(i int) string {
 			return base + "/compare?" + refQuery(p.Report.Sources[i].Ref).Encode()
 		},
 	}
-	l.Choose = func(i int) string { return base + "?only=" + p.Report.Sources[i].Letter() + "#read" }
+	l.Choose = func(i int) string { return base + "?only=" + p.Report.Sources[i].Letter() + kept + "#read" }
 	l.SourceTools = func(i int) template.HTML {
 		return w.piece(in, "source-tools", sourceTools{p.ID, p.Report.Sources[i], l.Source(i), p.MayReview})
 	}
 	l.LeadTools = func(i int) template.HTML {
-		return w.piece(in, "lead-tools", leadTools{p.ID, p.Report.Leads[i], p.MayReview})
+		return w.piece(in, "lead-tools", leadTools{p.ID, p.Report.Leads[i], p.MayReview, leadQuery(p.LeadFilter)})
+	}
+	if p.LeadBar != nil {
+		l.LeadFilter = w.piece(in, "lead-filter", p.LeadBar)
+		l.LeadShown = func(i int) bool { return p.ShowsLead(p.Report.Leads[i]) }
+		l.LeadPlace = func(i int) string {
+			return strings.TrimSuffix(p.LeadBar.Clear, "#leads") + "#" + p.Report.Leads[i].Number
+		}
 	}
 	l.PartnerLeadTools = func(i int) template.HTML {
 		lead := p.Report.PartnerLeads[i]
@@ -249,7 +263,8 @@ type partnerLeadTools struct {
 type leadTools struct {
 	Task concordat.TaskID
 	report.RuledLead
-	May bool
+	May  bool
+	Kept url.Values // the filter of leads
 }
 
 type passageTools struct {

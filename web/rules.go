@@ -60,9 +60,11 @@ func shortened(s string) string {
 func (w reportPages) afterRules(r *http.Request, t store.Task, rules report.Rules, seq int) string {
 	to := url.URL{Path: "/checks/" + string(t.ID)}
 	f := r.PostForm
+	q := leadQuery(leadFilterOf(f))
 	if seq > 0 {
-		to.RawQuery = "changed=" + strconv.Itoa(seq)
+		q.Set("changed", strconv.Itoa(seq))
 	}
+	to.RawQuery = q.Encode()
 	switch at := f.Get("at"); at {
 	case "passage", "text":
 		// Passages fall apart and together with the rules; the place stays.

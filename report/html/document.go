@@ -219,8 +219,13 @@ func (m *marker) beginLead(s concordat.Span) bool {
 	}
 	m.raw(`<span class="ld">`)
 	if m.leads[m.lead].Start == s.Start {
-		for _, n := range m.leads[m.lead].begins {
-			m.raw(`<a class="no" id="t`, n, `" href="#`, n, `"`)
+		for _, i := range m.leads[m.lead].begins {
+			n, to := m.r.Leads[i].Number, ""
+			if !m.links.showsLead(i) {
+				to = m.links.LeadPlace(i)
+			}
+			m.raw(`<a class="no" id="t`, n, `"`)
+			m.attr("href", cmp.Or(to, "#"+n))
 			m.attr("aria-label", m.in.Say("Lead %s", n))
 			m.raw(">", n, "&nbsp;", leadSign, "</a>")
 		}

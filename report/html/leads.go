@@ -42,8 +42,11 @@ func (d *doc) leads() {
 		d.text(counted)
 		d.raw("</p>")
 	}
+	d.raw(string(d.links.LeadFilter))
 	for i, l := range d.r.Leads {
-		d.lead(i, l)
+		if d.links.showsLead(i) {
+			d.lead(i, l)
+		}
 	}
 	d.partnerLeads()
 	d.raw("</section>\n")
@@ -188,7 +191,7 @@ func (d *doc) numberedSide(text string, s concordat.Span, sentences []numberedSp
 // leadMark is a stretch of the text in leads that nobody set aside.
 type leadMark struct {
 	concordat.Span
-	begins []string // numbers of the leads that begin here
+	begins []int // indices of the leads that begin here
 }
 
 // leadMarks returns the sentences of leads in the text, in order and disjoint.
@@ -203,9 +206,9 @@ func leadMarks(r *report.Report) []leadMark {
 	var out []leadMark
 	for _, s := range numberedSpans(pairs, func(p report.LeadPair) concordat.Span { return p.Span }) {
 		m := leadMark{Span: s.Span}
-		for _, l := range r.Leads {
+		for i, l := range r.Leads {
 			if l.State != report.LeadSetAside && s.Start <= l.Span.Start && l.Span.Start < s.End {
-				m.begins = append(m.begins, l.Number)
+				m.begins = append(m.begins, i)
 			}
 		}
 		out = append(out, m)

@@ -31,6 +31,11 @@ type Links struct {
 	PassageTools, SourceTools func(index int) template.HTML
 	// LeadTools returns markup that stands at the end of a lead.
 	LeadTools func(lead int) template.HTML
+	// LeadFilter stands over the leads, and LeadShown reports whether a lead is among those; nil: all are.
+	LeadFilter template.HTML
+	LeadShown  func(lead int) bool
+	// LeadPlace returns the address of a lead that is not shown.
+	LeadPlace func(lead int) string
 	// PartnerLeadTools does for a partner's document that may say the same.
 	PartnerLeadTools func(lead int) template.HTML
 	// Choose returns the address of the text with the passages of one source only; nil: there is none.
@@ -48,6 +53,8 @@ func (l *Links) place(at int) string {
 	}
 	return l.Page(l.page(at))
 }
+
+func (l *Links) showsLead(i int) bool { return l.LeadShown == nil || l.LeadShown(i) }
 
 func (l *Links) passage(i int) string {
 	if l.Passage == nil {

@@ -46,7 +46,7 @@ func (v *View) LeadLines(l *ViewedLeads) []LeadLine {
 		out[i] = LeadLine{Type: "lead", A: a.Name, B: b.Name, NumberA: a.Number + 1, NumberB: b.Number + 1, Span: x.Points,
 			SourceSpan: x.SourcePoints, Kind: x.Kind, Languages: x.Languages, Encoder: x.Encoder, Pairs: append([]LeadPair{}, x.Pairs...),
 			Reason: x.Lineage, State: x.State, Comment: x.Ruling.Comment, By: x.Ruling.By, At: x.Ruling.At}
-		out[i].Likelihood = report.Lead{Likelihood: x.Likelihood}.Likely()
+		out[i].Likelihood = x.Lead().Likely()
 	}
 	return out
 }

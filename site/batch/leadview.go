@@ -24,6 +24,11 @@ type ViewedLead struct {
 	Ruling       report.LeadRuling // zero: the lead is open
 }
 
+// Lead returns what reports say of a lead.
+func (l *ReportedLead) Lead() report.Lead {
+	return report.Lead{Kind: l.Kind, Languages: l.Languages, Likelihood: l.Likelihood}
+}
+
 // LeadPair is a sentence of either document, in code points.
 type LeadPair struct {
 	Span       concordat.Span `json:"span"`

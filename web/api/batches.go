@@ -372,14 +372,14 @@ func (w api) apiCountBatchWording(ctx context.Context, in *apiCountBatchInput) (
 }
 
 type apiBatchLeadsInput struct {
-	ID    string           `path:"id"`
-	State report.LeadState `query:"state" enum:"open,counted,set_aside" doc:"Only those of this state; absent: all"`
-	Kind  report.LeadKind  `query:"kind" enum:"rewording,summary,translation" doc:"Only those of this kind; absent: all"`
+	ID string `path:"id"`
+	LeadsInput
 }
 
 type apiBatchLeadsOutput struct {
 	Body struct {
 		Asked bool             `json:"asked" doc:"Whether the batch looked for leads"`
+		Total int              `json:"total" doc:"Leads in all, whatever was asked for"`
 		Leads []batch.LeadLine `json:"leads"`
 		Many  []batch.ManyLine `json:"many" doc:"What three or more documents say alike; no leads"`
 	}
@@ -395,10 +395,10 @@ func (w api) apiBatchLeads(ctx context.Context, in *apiBatchLeadsInput) (*apiBat
 		return nil, err
 	}
 	out := &apiBatchLeadsOutput{}
-	out.Body.Asked, out.Body.Many = v.Job.Leads, v.ManyLines(leads)
-	out.Body.Leads = slices.DeleteFunc(v.LeadLines(leads), func(l batch.LeadLine) bool {
-		return in.State != "" && l.State != in.State || in.Kind != "" && l.Kind != in.Kind
-	})
+	out.Body.Total, out.Body.Asked, out.Body.Many = len(leads.Leads), v.Job.Leads, v.ManyLines(leads)
+	f := in.filter()
+	leads.Leads = slices.DeleteFunc(leads.Leads, func(l batch.ViewedLead) bool { return !f.Has(l.Lead(), l.State) })
+	out.Body.Leads = v.LeadLines(leads)
 	return out, nil
 }
 

@@ -32,6 +32,9 @@ func (w api) apiOfChecks(a huma.API) {
 	register(w, a, operation{id: "list-evidence", method: http.MethodGet, path: "/checks/{id}/evidence",
 		summary: "Passages of a report beside their sources, in text order", scope: scopeRead, roles: web.Everyone,
 		text: "By the rules in force. When they change, a cursor of before is refused with 412: begin again."}, w.apiEvidence)
+	register(w, a, operation{id: "list-leads", method: http.MethodGet, path: "/checks/{id}/leads",
+		summary: "Leads of a report, in text order", scope: scopeRead, roles: web.Everyone,
+		text: "By the rules in force, and what partners hold that may say the same."}, w.apiLeads)
 	w.stream(a, operation{id: "submit-checks", method: http.MethodPost, path: "/checks", summary: "Hand in documents, each for a check",
 		scope: scopeCheck, roles: web.Checkers, status: http.StatusAccepted,
 		text: "Files go to disk as they come in. At most 1000 of them; each at most what get-version tells. Other fields together at most 4 MiB."}, func(o *huma.Operation) {

@@ -40,6 +40,11 @@
 	function read() {
 		const base = reader.dataset.reader, pages = +reader.dataset.pages;
 		let numbers = reader.dataset.numbers ? reader.dataset.numbers.split(" ") : []; // of passages: 7, 7b
+		// filter is that of leads, which the address keeps.
+		const filter = () => {
+			const kept = Array.from(new URLSearchParams(location.search)).filter(([name]) => name.startsWith("lead-"));
+			return kept.length ? "?" + new URLSearchParams(kept) : "";
+		};
 		const sheets = one("#sheets");
 		const of = new Map(); // page number to its section
 		const loading = new Map(); // page number to the promise of its text
@@ -194,14 +199,14 @@
 				only = null;
 				note.remove();
 				for (const m of all("mark.m.dim")) m.classList.remove("dim");
-				history.replaceState(null, "", base + location.hash);
+				history.replaceState(null, "", base + filter() + location.hash);
 				return;
 			}
 			only = { letter, passages: all("[data-e]", li).map((a) => a.dataset.e) };
 			only.passages.sort((a, b) => numbers.indexOf(a) - numbers.indexOf(b));
 			li.classList.add("chosen");
 			const back = document.createElement("a");
-			back.href = base;
+			back.href = base + filter();
 			back.dataset.all = "";
 			back.textContent = reader.dataset.all;
 			note.replaceChildren(reader.dataset.showing.replace("{s}", letter) + " ", back);
@@ -380,7 +385,7 @@
 		}
 		const opened = /^#m([0-9]+[a-z]*)$/.exec(location.hash);
 		if (opened && numbers.includes(opened[1])) show(opened[1]).catch(() => {});
-		if (new URLSearchParams(location.search).has("changed")) history.replaceState(null, "", base + location.hash);
+		if (new URLSearchParams(location.search).has("changed")) history.replaceState(null, "", base + filter() + location.hash);
 		// What a link names within a fold is shown.
 		const reveal = () => {
 			const x = location.hash.length > 1 && document.getElementById(location.hash.slice(1));

@@ -1,0 +1,96 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"concordat"
+	"concordat/report"
+	"concordat/web"
+)
+
+// LeadsInput chooses leads.
+type LeadsInput struct {
+	State      report.LeadState `query:"state" enum:"open,counted,set_aside" doc:"Only those of this state; absent: all"`
+	Kind       report.LeadKind  `query:"kind" enum:"rewording,summary,translation" doc:"Only those of this kind; absent: all"`
+	Languages  string           `query:"languages" pattern:"^[a-z]{2,3}-[a-z]{2,3}$" doc:"Only those of these languages, of what is checked and of its source, such as en-zh; und is one that is not known; absent: all"`
+	Likelihood float64          `query:"likelihood" minimum:"0" maximum:"1000" doc:"Only those at least as likely; 0: all"`
+}
+
+func (in *LeadsInput) filter() report.LeadFilter {
+	return report.LeadFilter{Kind: in.Kind, Languages: in.Languages, Least: in.Likelihood, State: in.State}
+}
+
+type apiLeadsInput struct {
+	ID string `path:"id"`
+	LeadsInput
+}
+
+// leadItem is one lead as reports have it in JSON.
+type leadItem json.RawMessage
+
+// MarshalJSON returns the item as it is.
+func (l leadItem) MarshalJSON() ([]byte, error) { return l, nil }
+
+// Schema returns the schema of the report.
+func (leadItem) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Ref: "#/components/schemas/ReportLead"}
+}
+
+// partnerLeadItem is a partner's document that may say the same, as reports have it in JSON.
+type partnerLeadItem json.RawMessage
+
+// MarshalJSON returns the item as it is.
+func (l partnerLeadItem) MarshalJSON() ([]byte, error) { return l, nil }
+
+// Schema returns the schema of the report.
+func (partnerLeadItem) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Ref: "#/components/schemas/ReportPartnerLead"}
+}
+
+type apiLeadsOutput struct {
+	Body struct {
+		Asked        bool              `json:"asked" doc:"Whether the check looked for leads"`
+		Total        int               `json:"total" doc:"Leads of the report in all, whatever was asked for"`
+		Leads        []leadItem        `json:"leads" nullable:"false"`
+		PartnerLeads []partnerLeadItem `json:"partner_leads" nullable:"false" doc:"Documents of partners that may say the same, whatever was asked for; no leads"`
+	}
+}
+
+func (w api) apiLeads(ctx context.Context, in *apiLeadsInput) (*apiLeadsOutput, error) {
+	v := visitorOf(ctx)
+	t, err := w.Visible(ctx, v, concordat.TaskID(in.ID))
+	if err != nil {
+		return nil, err
+	}
+	if !web.HasReport(t) {
+		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
+	}
+	now, err := w.Review(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	got, err := w.Reports.Reading(ctx, t.ID, now.Rules, report.English, w.Sees(v, now))
+	if err != nil {
+		return nil, err
+	}
+	w.Reports.NoteRead(ctx, v, t.ID, false)
+	out := &apiLeadsOutput{}
+	b := &out.Body
+	b.Asked, b.Total, b.Leads, b.PartnerLeads = got.Report.Leads != nil, len(got.Report.Leads), []leadItem{}, []partnerLeadItem{}
+	leads, err := got.Report.LeadsJSON(in.filter())
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range leads {
+		b.Leads = append(b.Leads, leadItem(l))
+	}
+	partners, err := got.Report.PartnerLeadsJSON()
+	for _, l := range partners {
+		b.PartnerLeads = append(b.PartnerLeads, partnerLeadItem(l))
+	}
+	return out, err
+}

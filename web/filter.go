@@ -1,0 +1,281 @@
+package web
+
+import (
+	"cmp"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"concordat"
+	"concordat/report"
+	"concordat/report/html"
+	"concordat/web/message"
+)
+
+// sourceOrders are the ways in which the sources of a report can be sorted.
+var sourceOrders = []string{"share", "date", "library", "title"}
+
+// sourceFilter says which sources of a report are listed, and how.
+type sourceFilter struct {
+	Query string
+	Order string // of sourceOrders
+	Small bool   // those under one percent are left out
+}
+
+func sourceFilterOf(q url.Values) sourceFilter {
+	f := sourceFilter{Query: strings.TrimSpace(q.Get("q")), Order: q.Get("sort"), Small: q.Get("small") != ""}
+	if !slices.Contains(sourceOrders, f.Order) {
+		f.Order = sourceOrders[0]
+	}
+	return f
+}
+
+// Encode is the filter as part of an address.
+func (f sourceFilter) Encode() string {
+	q := url.Values{}
+	if f.Query != "" {
+		q.Set("q", f.Query)
+	}
+	if f.Order != sourceOrders[0] {
+		q.Set("sort", f.Order)
+	}
+	if f.Small {
+		q.Set("small", "on")
+	}
+	return q.Encode()
+}
+
+// list returns the indices of the sources of r in the order of the filter.
+func (f sourceFilter) list(r *report.Report) []int {
+	words := strings.ToLower(f.Query)
+	var out []int
+	for i, s := range r.Sources {
+		if f.Small && s.Share < 0.01 || !strings.Contains(strings.ToLower(s.Letter()+" "+s.Title+" "+r.Place(s.Ref)), words) {
+			continue
+		}
+		out = append(out, i)
+	}
+	dates := datesOf(r)
+	key := func(i int) string {
+		switch s := r.Sources[i]; f.Order {
+		case "date":
+			return cmp.Or(string(dates[s.Ref]), "~") // unknown ones last
+		case "library":
+			return r.Place(concordat.Ref{Site: s.Site, Library: s.Library})
+		case "title":
+			return strings.ToLower(cmp.Or(s.Title, string(s.Document)))
+		}
+		return ""
+	}
+	slices.SortStableFunc(out, func(i, j int) int { return cmp.Compare(key(i), key(j)) })
+	return out
+}
+
+// datesOf returns the dates of those sources that have one.
+func datesOf(r *report.Report) map[concordat.Ref]concordat.Date {
+	out := map[concordat.Ref]concordat.Date{}
+	for _, e := range r.Evidence {
+		for _, s := range e.Sources {
+			if s.Date != "" {
+				out[s.Ref] = s.Date
+			}
+		}
+	}
+	return out
+}
+
+// page returns the sources of the filter from the one of an index on, and where to go on; 0: that is all.
+func (f sourceFilter) page(got *reading, from int, l html.Links) (out template.HTML, next int) {
+	all := f.list(got.Report)
+	from = min(from, len(all))
+	for _, i := range all[from:min(from+fewSources, len(all))] {
+		out += got.view.Sources(i, 1, l)
+	}
+	if from+fewSources < len(all) {
+		next = from + fewSources
+	}
+	return out, next
+}
+
+// The names under which an address keeps a filter of leads.
+const (
+	leadKind      = "lead-kind"
+	leadLanguages = "lead-languages"
+	leadLikely    = "lead-likelihood"
+	leadState     = "lead-state"
+)
+
+// leadNames are the names of a filter of leads in addresses and forms, in the order in which pages show them.
+var leadNames = []string{leadState, leadKind, leadLanguages, leadLikely}
+
+// leadFilterOf reads a filter of leads; nonsense filters nothing.
+func leadFilterOf(q url.Values) (f report.LeadFilter) {
+	if k := report.LeadKind(q.Get(leadKind)); slices.Contains(report.LeadKinds(), k) {
+		f.Kind = k
+	}
+	if s := report.LeadState(q.Get(leadState)); slices.Contains(report.LeadStates(), s) {
+		f.State = s
+	}
+	if least, err := strconv.ParseFloat(q.Get(leadLikely), 64); err == nil && slices.Contains(report.LikelihoodSteps(), least) {
+		f.Least = least
+	}
+	if p := q.Get(leadLanguages); len(p) <= maxLanguagePair {
+		f.Languages = p
+	}
+	return f
+}
+
+// maxLanguagePair bounds what an address names as languages, in bytes.
+const maxLanguagePair = 20
+
+// leadQuery is the inverse of leadFilterOf.
+func leadQuery(f report.LeadFilter) url.Values {
+	q := url.Values{}
+	set := func(name, value string) {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	set(leadKind, string(f.Kind))
+	set(leadLanguages, f.Languages)
+	set(leadState, string(f.State))
+	if f.Least > 0 {
+		q.Set(leadLikely, strconv.FormatFloat(f.Least, 'f', -1, 64))
+	}
+	return q
+}
+
+// leadBar offers the filters of leads as links, with what each leaves.
+type leadBar struct {
+	Facets     []leadFacet
+	Shown, All int
+	Filtered   bool
+	Clear      string // address without filters
+	Chosen     string // the filters in words
+}
+
+// leadFacet is one thing by which leads are told apart.
+type leadFacet struct {
+	Name    string
+	Options []leadOption
+}
+
+// leadOption is one value of a facet. Its link chooses it, or takes it back.
+type leadOption struct {
+	Label string
+	Count int // leads that it leaves beside the other filters
+	On    bool
+	URL   string
+}
+
+// filterable is a lead with what is decided about it.
+type filterable struct {
+	report.Lead
+	State report.LeadState
+}
+
+// newLeadBar offers filters of all leads at an address, whose other parameters stay. What would
+// leave all leads, or none, is not offered.
+func newLeadBar(l message.Language, all []filterable, f report.LeadFilter, at *url.URL) *leadBar {
+	b := &leadBar{All: len(all), Filtered: f != report.LeadFilter{}}
+	count := func(f report.LeadFilter) (n int) {
+		for _, x := range all {
+			if f.Has(x.Lead, x.State) {
+				n++
+			}
+		}
+		return n
+	}
+	address := func(f report.LeadFilter) string {
+		q := at.Query()
+		for _, name := range leadNames {
+			q.Del(name)
+		}
+		q.Del("changed") // what was done just now is told once
+		for name, values := range leadQuery(f) {
+			q[name] = values
+		}
+		return (&url.URL{Path: at.Path, RawQuery: q.Encode(), Fragment: "leads"}).String()
+	}
+	b.Shown, b.Clear = count(f), address(report.LeadFilter{})
+	var chosen []string
+	facet := func(name string, now string, values []string, label func(string) string, with func(value string) report.LeadFilter) {
+		one := leadFacet{Name: l.Say("leads.by." + name)}
+		without := count(with(""))
+		for _, v := range values {
+			o := leadOption{Label: label(v), On: v == now, Count: count(with(v)), URL: address(with(v))}
+			if o.On {
+				o.URL, chosen = address(with("")), append(chosen, o.Label)
+			}
+			if o.On || o.Count > 0 && o.Count < without {
+				one.Options = append(one.Options, o)
+			}
+		}
+		if len(one.Options) > 0 {
+			b.Facets = append(b.Facets, one)
+		}
+	}
+	words := func(name string) func(string) string {
+		return func(v string) string { return l.Say("leads." + name + "." + v) }
+	}
+	facet("state", string(f.State), texts(report.LeadStates()), words("state"),
+		func(v string) report.LeadFilter { g := f; g.State = report.LeadState(v); return g })
+	facet("kind", string(f.Kind), texts(report.LeadKinds()), words("kind"),
+		func(v string) report.LeadFilter { g := f; g.Kind = report.LeadKind(v); return g })
+	facet("languages", f.Languages, pairsOf(all, f.Languages), l.Report().PairWords,
+		func(v string) report.LeadFilter { g := f; g.Languages = v; return g })
+	facet("likelihood", leadQuery(report.LeadFilter{Least: f.Least}).Get(leadLikely), likelihoods(),
+		func(v string) string { return l.Say("leads.likely", v) },
+		func(v string) report.LeadFilter { g := f; g.Least, _ = strconv.ParseFloat(v, 64); return g }) // none: any
+	b.Chosen = strings.Join(chosen, l.Report().Say(", "))
+	return b
+}
+
+// texts returns named strings as plain ones.
+func texts[T ~string](all []T) (out []string) {
+	for _, x := range all {
+		out = append(out, string(x))
+	}
+	return out
+}
+
+// pairsOf returns the pairs of languages of leads, and one that is asked for, in order.
+func pairsOf(all []filterable, asked string) (out []string) {
+	for _, x := range all {
+		out = append(out, report.LanguagePair(x.Languages))
+	}
+	if asked != "" {
+		out = append(out, asked)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func likelihoods() (out []string) {
+	for _, x := range report.LikelihoodSteps() {
+		out = append(out, strconv.FormatFloat(x, 'f', -1, 64))
+	}
+	return out
+}
+
+// filterLeads reads which leads somebody wants to see.
+func (w reportPages) filterLeads(r *http.Request, p *checkPage) {
+	if len(p.Report.Leads) == 0 {
+		return
+	}
+	p.LeadFilter = leadFilterOf(r.URL.Query())
+	var all []filterable
+	for _, l := range p.Report.Leads {
+		all = append(all, filterable{l.Lead, l.State})
+	}
+	p.LeadBar = newLeadBar(message.LanguageOf(r), all, p.LeadFilter, r.URL)
+}
+
+// ShowsLead reports whether a lead is among those that somebody wants to see.
+func (p *checkPage) ShowsLead(l report.RuledLead) bool { return p.LeadFilter.Has(l.Lead, l.State) }
+
+// LeadQuery is the filter of leads as an address has it.
+func (p *checkPage) LeadQuery() template.URL { return template.URL(leadQuery(p.LeadFilter).Encode()) }
