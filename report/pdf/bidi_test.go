@@ -70,3 +70,19 @@ func TestArabicForms(t *testing.T) {
 		}
 	}
 }
+
+// TestSignWithinNumber: a separator belongs to the number around it in any digits, a sign between European ones only (Unicode
+// Standard Annex 9, rule W4).
+func TestSignWithinNumber(t *testing.T) {
+	for _, c := range []struct {
+		mark, digit string
+		want        bool
+	}{
+		{".", "3", true}, {",", "٣", true}, {"/", "٣", true}, {"-", "3", true}, {"+", "3", true}, {"-", "٣", false}, {"+", "٣", false},
+		{";", "3", false},
+	} {
+		if got := within(c.mark, c.digit); got != c.want {
+			t.Errorf("%q before %q is within the number: %v, want %v", c.mark, c.digit, got, c.want)
+		}
+	}
+}
