@@ -2,13 +2,16 @@ package partners
 
 import (
 	"crypto/rand"
+	"database/sql"
 	"errors"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
 	"concordat"
 	"concordat/federation"
+	"concordat/instance"
 	"concordat/store"
 )
 
@@ -26,6 +29,14 @@ func TestRevokedGetsNothing(t *testing.T) {
 	}
 	must(o.Store.AddPartner(t.Context(), store.Partner{Site: north.name, Serial: north.card.Serial, Card: north.card.Bytes()}))
 	must(o.Store.SetPartnerState(t.Context(), north.name, store.PartnerPending, store.PartnerActive))
+	change := func(statement string) {
+		t.Helper()
+		db, err := sql.Open("sqlite3", filepath.Join(o.Dir, instance.StoreName))
+		must(err)
+		defer db.Close()
+		_, err = db.ExecContext(t.Context(), statement)
+		must(err)
+	}
 	for _, lib := range []concordat.LibraryID{"theses", "papers"} {
 		must(o.Store.CreateLibrary(t.Context(), store.Library{ID: lib}))
 		rule := store.ShareRule{Level: concordat.ShowMetadata}
@@ -36,6 +47,12 @@ func TestRevokedGetsNothing(t *testing.T) {
 	must(o.Store.Join(t.Context(), "law", m[0].name, m[0].name))
 	p, err := o.Store.Partner(t.Context(), north.name)
 	must(err)
+	change(`CREATE TRIGGER stuck BEFORE DELETE ON share BEGIN SELECT RAISE(ABORT, 'stuck'); END`)
+	if _, err := Revoke(t.Context(), o, p, "root"); err == nil {
+		t.Error("a library could not be closed, and nothing is said")
+	}
+	change(`DROP TRIGGER stuck`)
+	must(o.Store.SetPartnerState(t.Context(), north.name, store.PartnerRevoked, store.PartnerActive))
 	in, err := Revoke(t.Context(), o, p, "root")
 	if err != nil || !slices.Equal(in, []concordat.FederationID{"health"}) {
 		t.Errorf("it is still in %v, want health (%v)", in, err)
@@ -48,6 +65,11 @@ func TestRevokedGetsNothing(t *testing.T) {
 	}
 	if _, err := Revoke(t.Context(), o, p, "root"); err == nil {
 		t.Error("it was revoked twice")
+	}
+	entries, err := o.Store.Audit(t.Context(), 0, 0)
+	must(err)
+	if !slices.ContainsFunc(entries, func(e store.AuditEntry) bool { return e.Action == "partner revoked" }) {
+		t.Error("the audit does not have it")
 	}
 }
 

@@ -24,7 +24,12 @@ func holdMirror(t *testing.T, o *instance.Instance, lib concordat.LibraryID, e c
 	if err := o.Store.PutMirror(t.Context(), m, docs, nil); err != nil {
 		t.Fatal(err)
 	}
-	ref := o.Asks.Mirrored(site.MirroredLibrary{Site: "north", Library: lib, Epoch: e}, docs[documents-1].ID)
+	putMirrored(t, o, e, o.Asks.Mirrored(site.MirroredLibrary{Site: "north", Library: lib, Epoch: e}, docs[documents-1].ID))
+}
+
+// putMirrored puts a document into the index of an epoch.
+func putMirrored(t *testing.T, o *instance.Instance, e concordat.Epoch, ref concordat.Ref) {
+	t.Helper()
 	pr, err := o.Profiler.ForIndex(concordat.Document{Library: ref.Library, ID: ref.Document, Added: time.Now(),
 		Text: "The lamp burned rape oil, which was carried up one hundred and forty steps in copper cans every evening."})
 	if err != nil {
@@ -42,24 +47,30 @@ func holdMirror(t *testing.T, o *instance.Instance, lib concordat.LibraryID, e c
 	}
 }
 
-// TestLargeMirrorStaysWhole: a start removes no document of a mirror that has more of them than the store lists at once.
+// TestLargeMirrorStaysWhole: a start removes a document that no mirror has, and none of a mirror, though that has more of them than
+// the store lists at once.
 func TestLargeMirrorStaysWhole(t *testing.T) {
 	o := storeOnly(t)
 	e := concordat.Epoch{Federation: "health", Number: 1}
 	holdMirror(t, o, "theses", e, store.MaxPage+1)
-	err := SettleMirrors(t.Context(), o, func(folder string, n int) { t.Errorf("%d documents of %s were removed", n, folder) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := OpenMirrors(o, e, "", false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := len(s.Refs()); n != 1 {
-		t.Errorf("the index has %d documents, want the one that was put there", n)
-	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
+	for _, left := range []int{0, 1} {
+		if left > 0 {
+			putMirrored(t, o, e, concordat.Ref{Library: "left", Document: "left"})
+		}
+		removed := 0
+		if err := SettleMirrors(t.Context(), o, func(_ string, n int) { removed += n }); err != nil || removed != left {
+			t.Errorf("%d documents were removed, %v; want %d", removed, err, left)
+		}
+		s, err := OpenMirrors(o, e, "", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Refs(); len(got) != 1 || got[0].Library == "left" {
+			t.Errorf("the index has %v, want the last document of the mirror", got)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
