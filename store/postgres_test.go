@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -287,6 +288,11 @@ func TestCopy(t *testing.T) {
 	steps := 0
 	first, err := from.CopyTo(ctx, to, store.Copy{Report: func(string, int64, int64) { steps++ }})
 	must(t, err)
+	for _, name := range []string{"file", "file_part"} {
+		if !slices.ContainsFunc(first, func(x store.Copied) bool { return x.Table == name }) {
+			t.Errorf("the copy of all leaves out table %s", name)
+		}
+	}
 	_, err = from.CopyTo(ctx, to, store.Copy{})
 	wantErr(t, err, concordat.ErrExists)
 	back, err := store.Open(ctx, filepath.Join(t.TempDir(), "back.db"))
