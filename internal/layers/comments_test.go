@@ -78,7 +78,9 @@ func TestFirstFiles(t *testing.T) {
 	for _, f := range sources(t) {
 		if f.pkg != "" {
 			top, _, _ := strings.Cut(f.pkg, "/")
-			begins[top] = begins[top]
+			if _, seen := begins[top]; !seen {
+				begins[top] = false
+			}
 		}
 		if f.file.Doc == nil {
 			continue
