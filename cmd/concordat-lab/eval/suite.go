@@ -153,6 +153,7 @@ func Evaluations() []Evaluation {
 		{"innocent-calls", "Made documents of several calls and years in one library: pairs accused, text covered, copies found", false,
 			innocentCalls},
 		{"meaning", "Leads: passages in other words that have one, and texts that have one and should not", false, otherWords},
+		{"meaning-index", "The index of meaning beside that of fingerprints: candidates, sources found, processor time", false, meaningIndex},
 		{"screening", "Prints of whole documents: default and other ones, I-Match, estimates of resemblance", false, screening},
 		{"unrelated", "False alarms between documents that have nothing to do with each other", false, unrelated},
 	}
