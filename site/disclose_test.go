@@ -15,6 +15,7 @@ import (
 	"concordat"
 	"concordat/align"
 	"concordat/site"
+	"concordat/site/answer"
 	"concordat/store"
 )
 
@@ -352,7 +353,7 @@ func TestApproval(t *testing.T) {
 	state(concordat.DisclosurePending)
 	state(concordat.DisclosurePending)
 	one := only(concordat.DisclosurePending)
-	if _, err := o.Withdraw(t.Context(), one.ID, "librarian", ""); !errors.Is(err, concordat.ErrInvalid) {
+	if _, err := o.Withdraw(t.Context(), one.ID, "librarian", "no grant yet"); !errors.Is(err, concordat.ErrInvalid) {
 		t.Errorf("a pending request is withdrawn: %v", err)
 	}
 	_, err := o.Decide(t.Context(), one.ID, "librarian", true, "in order")
@@ -361,7 +362,7 @@ func TestApproval(t *testing.T) {
 		!r.Until.Equal(o.clock.now().Add(48*time.Hour)) {
 		t.Errorf("got %+v", r)
 	}
-	if _, err := o.Decide(t.Context(), one.ID, "another", false, ""); !errors.Is(err, concordat.ErrInvalid) {
+	if _, err := o.Decide(t.Context(), one.ID, "another", false, "too late"); !errors.Is(err, concordat.ErrInvalid) {
 		t.Errorf("decided twice: %v", err)
 	}
 	_, err = o.Withdraw(t.Context(), one.ID, "librarian", "a mistake")
@@ -379,6 +380,11 @@ func TestApproval(t *testing.T) {
 	// Another passage: refused. A third: nobody answers in time, and it may be asked again.
 	q.Passages[0].Span.End -= len(winter)
 	state(concordat.DisclosurePending)
+	for words, want := range map[string]error{" \n": answer.ErrNoWords, strings.Repeat("n", answer.MaxWords+1): answer.ErrLongWords} {
+		if _, err := o.Decide(t.Context(), only(concordat.DisclosurePending).ID, "librarian", false, words); !errors.Is(err, want) {
+			t.Errorf("refused with %d bytes of words: %v", len(words), err)
+		}
+	}
 	_, err = o.Decide(t.Context(), only(concordat.DisclosurePending).ID, "librarian", false, "no")
 	must(t, err)
 	state(concordat.DisclosureRefused)
@@ -419,7 +425,7 @@ func TestRequested(t *testing.T) {
 	}
 	ds, err := o.Disclosures(t.Context(), "", 0)
 	must(t, err)
-	if _, err := o.Withdraw(t.Context(), ds[0].ID, "me", ""); !errors.Is(err, concordat.ErrInvalid) {
+	if _, err := o.Withdraw(t.Context(), ds[0].ID, "me", "not mine"); !errors.Is(err, concordat.ErrInvalid) {
 		t.Errorf("a partner's grant is withdrawn here: %v", err)
 	}
 }

@@ -220,7 +220,7 @@ func (o *owner) decided(t *testing.T, q *concordat.RevealAsk, granted bool) {
 	t.Helper()
 	_, err := o.AnswerReveal(t.Context(), "north", q)
 	must(t, err)
-	_, err = o.Decide(t.Context(), o.last(t).ID, "librarian", granted, "")
+	_, err = o.Decide(t.Context(), o.last(t).ID, "librarian", granted, "decided")
 	must(t, err)
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"concordat"
 	"concordat/report"
+	siteanswer "concordat/site/answer"
 	"concordat/site/ask"
 	"concordat/store"
 	"concordat/web/message"
@@ -202,13 +203,6 @@ func (w checkPages) decide(rw http.ResponseWriter, r *http.Request, v *Visitor) 
 func (w checkPages) DecideRequest(ctx context.Context, v *Visitor, id, action, words string) (store.Disclosure, error) {
 	var d store.Disclosure
 	var err error
-	words = strings.TrimSpace(words)
-	switch {
-	case len(words) > maxNote:
-		return d, message.Invalid("wrong.long", maxNote)
-	case action != "approve" && words == "":
-		return d, message.Invalid("wrong.words")
-	}
 	switch action {
 	case "approve":
 		d, err = w.o.Answers.Decide(ctx, id, v.Name, true, words)
@@ -218,6 +212,12 @@ func (w checkPages) DecideRequest(ctx context.Context, v *Visitor, id, action, w
 		d, err = w.o.Answers.Withdraw(ctx, id, v.Name, words)
 	default:
 		err = fmt.Errorf("action %q: %w", action, concordat.ErrInvalid)
+	}
+	switch {
+	case errors.Is(err, siteanswer.ErrLongWords):
+		err = message.Invalid("wrong.long", siteanswer.MaxWords)
+	case errors.Is(err, siteanswer.ErrNoWords):
+		err = message.Invalid("wrong.words")
 	}
 	return d, err
 }

@@ -69,10 +69,13 @@ func TestDisclosureCommands(t *testing.T) {
 	if out := command(cli.Misused, "disclosure", "approve", "one"); !strings.Contains(out, "it is granted") {
 		t.Errorf("got %s", out)
 	}
-	if out := command(cli.Done, "disclosure", "refuse", "two"); !strings.Contains(out, "refused") {
+	if out := command(cli.Misused, "disclosure", "refuse", "two"); !strings.Contains(out, "the partner is told why") {
 		t.Errorf("got %s", out)
 	}
-	if out := command(cli.Misused, "disclosure", "withdraw", "two"); !strings.Contains(out, "it is refused") {
+	if out := command(cli.Done, "disclosure", "refuse", "two", "--words", "no case is named"); !strings.Contains(out, "refused") {
+		t.Errorf("got %s", out)
+	}
+	if out := command(cli.Misused, "disclosure", "withdraw", "two", "--words", "a mistake"); !strings.Contains(out, "it is refused") {
 		t.Errorf("got %s", out)
 	}
 	if out := command(cli.Done, "disclosure", "withdraw", "one", "--words", "a mistake"); !strings.Contains(out, "withdrawn") {

@@ -216,7 +216,7 @@ func testFederationByPages(t *testing.T, north, south *newcomer, toNorth, toSout
 	south.refused(toNorth, "has not made this site a member yet", "action", "join", "federation", "health")
 	north.does(toSouth, "<strong>health</strong>", "action", "member", "federation", "health")
 	page := south.does(toNorth, "<strong>health</strong>: led by University of north", "action", "join", "federation", "health")
-	if !strings.Contains(page, "Documents: which sentences") || !strings.Contains(page, "thesis") {
+	if !strings.Contains(page, "Documents: sentences, title, author") || !strings.Contains(page, "thesis") {
 		t.Errorf("what the north opens:\n%s", page)
 	}
 }

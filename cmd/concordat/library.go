@@ -9,6 +9,7 @@ import (
 	"concordat"
 	"concordat/cmd/internal/cli"
 	"concordat/instance"
+	"concordat/people"
 	"concordat/site"
 	"concordat/store"
 )
@@ -21,6 +22,10 @@ func (a *app) libraryCommand() *cobra.Command {
 		Use: "create NAME", Short: "Create a library", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := site.CheckLibraryName(args[0]); err != nil {
+				return cli.Usage(err)
+			}
+			title, err := people.Title(title)
+			if err != nil {
 				return cli.Usage(err)
 			}
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {

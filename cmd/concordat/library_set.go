@@ -6,6 +6,7 @@ import (
 
 	"concordat/cmd/internal/cli"
 	"concordat/instance"
+	"concordat/people"
 	"concordat/store"
 )
 
@@ -52,7 +53,6 @@ type libraryFlags struct {
 func (f *libraryFlags) set(fl *pflag.FlagSet, o *instance.Instance, l *store.Library) (err error) {
 	p := &l.Policy
 	for name, change := range map[string]func(){
-		"title":     func() { l.Title = f.title },
 		"keep-days": func() { p.KeepDays = f.keepDays },
 		"forward":   func() { p.Forward = f.forward },
 		"template":  func() { p.Template = f.template },
@@ -64,6 +64,11 @@ func (f *libraryFlags) set(fl *pflag.FlagSet, o *instance.Instance, l *store.Lib
 	} {
 		if fl.Changed(name) {
 			change()
+		}
+	}
+	if fl.Changed("title") {
+		if l.Title, err = people.Title(f.title); err != nil {
+			return cli.Usage(err)
 		}
 	}
 	if fl.Changed("embargo") {

@@ -290,8 +290,17 @@ func (s *Answerer) DisclosuresAfter(ctx context.Context, state, id string, limit
 	return out, next, nil
 }
 
-// Decide grants or refuses a pending request, and sends the decision with a comment to the partner. A granted
-// one can be read for as long as the rule of the library says.
+// MaxWords bounds what a partner is told of a decision, in bytes.
+const MaxWords = 10_000
+
+// The errors of words to a partner.
+var (
+	ErrNoWords   = fmt.Errorf("the partner is told why: write some words: %w", concordat.ErrInvalid)
+	ErrLongWords = fmt.Errorf("the partner is told %d bytes at most: %w", MaxWords, concordat.ErrInvalid)
+)
+
+// Decide grants or refuses a pending request, and sends the decision with words to the partner, which a refusal needs (ErrNoWords,
+// ErrLongWords). A granted one can be read for as long as the rule of the library says.
 func (s *Answerer) Decide(ctx context.Context, id, actor string, granted bool, words string) (store.Disclosure, error) {
 	to := concordat.DisclosureRefused
 	if granted {
@@ -300,12 +309,18 @@ func (s *Answerer) Decide(ctx context.Context, id, actor string, granted bool, w
 	return s.decide(ctx, id, concordat.DisclosurePending, to, actor, words)
 }
 
-// Withdraw takes a grant back. What was read remains known.
+// Withdraw takes a grant back, and tells the partner why, as Decide does of a refusal. What was read remains known.
 func (s *Answerer) Withdraw(ctx context.Context, id, actor, words string) (store.Disclosure, error) {
 	return s.decide(ctx, id, concordat.DisclosureGranted, concordat.DisclosureWithdrawn, actor, words)
 }
 
 func (s *Answerer) decide(ctx context.Context, id, from, to, actor, words string) (store.Disclosure, error) {
+	switch words = strings.TrimSpace(words); {
+	case len(words) > MaxWords:
+		return store.Disclosure{}, ErrLongWords
+	case words == "" && to != concordat.DisclosureGranted:
+		return store.Disclosure{}, ErrNoWords
+	}
 	d, err := s.o.Store.Disclosure(ctx, id)
 	if err != nil {
 		return d, err

@@ -77,7 +77,7 @@ func (a *commands) decision(use, short string, decide func(ctx context.Context, 
 			})
 		},
 	}
-	c.Flags().StringVar(&words, "words", "", "what the partner is told")
+	c.Flags().StringVar(&words, "words", "", "what the partner is told; needed to refuse or withdraw")
 	c.Flags().StringVar(&actor, "as", "", "who decides (default: the user)")
 	return c
 }
