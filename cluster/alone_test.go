@@ -37,7 +37,8 @@ func TestAloneContract(t *testing.T) {
 }
 
 func profileOf(id, text string) *concordat.Profile {
-	return &concordat.Profile{Scheme: indextest.Scheme, Document: concordat.Document{Library: "l", ID: concordat.DocumentID(id), Text: text}}
+	return &concordat.Profile{Scheme: indextest.Scheme, Document: concordat.Document{Library: "l", ID: concordat.DocumentID(id), Text: text},
+		Terms: []concordat.TermCount{{Term: 1, Count: 1}}}
 }
 
 func refOf(id string) concordat.Ref {
