@@ -170,9 +170,9 @@ func (r *Report) Conclusion() string {
 	batch, third := r.inBatch(), r.Scores.Covered >= 0.3
 	copied, ofCopied := measured(batch, third, "reworded", "copied forms")
 	if r.Scores.Covered < 0.1 {
-		return l.Say("In measurements %s of the documents with at least a tenth copied or reworded had more than this.",
-			l.percent1(float64(copied)/float64(ofCopied))) +
-			" " + l.Say("Most of those with a condensed source, or with text that a language model rewrote, had as little: this is no proof of originality.")
+		return l.Join([]string{l.Say("In measurements %s of the documents with at least a tenth copied or reworded had more than this.",
+			l.percent1(float64(copied)/float64(ofCopied))),
+			l.Say("Most of those with a condensed source, or with text that a language model rewrote, had as little: this is no proof of originality.")})
 	}
 	at := l.Percent(0.1)
 	if third {
@@ -192,5 +192,5 @@ func (r *Report) Conclusion() string {
 			Thousands(ofCopied), Thousands(copied)),
 			l.Say("Of %s of which a language model rewrote as much, %s did.", Thousands(ofMachine), Thousands(machine)))
 	}
-	return strings.Join(append(out, l.Say("Read the passages before concluding anything about a person.")), " ")
+	return l.Join(append(out, l.Say("Read the passages before concluding anything about a person.")))
 }

@@ -99,10 +99,10 @@ func (c Cluster) unhealthy(s ShardHealth) int {
 }
 
 // Names joins names for the page.
-func (ClusterShard) Names(names []string) string { return strings.Join(names, ", ") }
+func (ClusterShard) Names(names []string, between string) string { return strings.Join(names, between) }
 
 // Join does too.
-func (Cluster) Join(names []string) string { return strings.Join(names, ", ") }
+func (Cluster) Join(names []string, between string) string { return strings.Join(names, between) }
 
 // Key returns the key of the state's words.
 func (s ClusterShard) Key() string { return "cluster." + strings.ReplaceAll(string(s.State), " ", "") }
@@ -127,10 +127,10 @@ func (w adminPages) clusterPage(rw http.ResponseWriter, r *http.Request, v *Visi
 		adminFrame
 		Cluster
 		NoMaster, Fewer int
-		Mixed           string // versions, if there are several
-	}{adminFor(v), c, c.unhealthy(ShardNoMaster), c.unhealthy(ShardFewer), ""}
+		Mixed           []string // versions, if there are several
+	}{adminFor(v), c, c.unhealthy(ShardNoMaster), c.unhealthy(ShardFewer), nil}
 	if vs := c.versions(); len(vs) > 1 {
-		p.Mixed = strings.Join(vs, ", ")
+		p.Mixed = vs
 	}
 	w.Show(rw, r, v, http.StatusOK, "admin_cluster", "title.admin", p)
 }
