@@ -33,7 +33,8 @@ type batchPage struct {
 	Shown                           []shownCluster
 	All                             *shownMatrix // of all documents; nil: there are too many
 	List                            pairList
-	Least                           int // per cent of the threshold, for the slider
+	Charted                         bool // there are pairs for the pictures to show, or there may be
+	Least                           int  // per cent of the threshold, for the slider
 	Documents                       []shownMember
 	Listed, Asked                   bool           // the table of documents is on the page; somebody asked for it
 	Rest                            bool           // one of the smaller clusters is open
@@ -129,6 +130,13 @@ func (w batchPages) batchPage(rw http.ResponseWriter, r *http.Request, v *Visito
 	p, err := w.viewBatch(r.Context(), v, r.PathValue("id"), message.LanguageOf(r), cluster, r.URL)
 	if err == nil && p.ShowsPairs() {
 		err = w.listPairs(r.Context(), q, p)
+		p.Charted = len(p.Pairs) > 0 || p.Batch.State == concordat.TaskQueued || p.Batch.State == concordat.TaskRunning
+		if err == nil && !p.Charted {
+			err = p.EachPair(r.Context(), w.o.Store, chartLeast, func(batch.ViewedPair) bool {
+				p.Charted = true
+				return false
+			})
+		}
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)
