@@ -266,6 +266,7 @@ func (w *Web) parse() error {
 			"why":     l.Report().Exclusion,
 			"cause":   l.Cause,
 			"action":  l.Action,
+			"fact":    l.Fact,
 			"day":     day,
 			"library": libraryPath,
 			"bytes":   bytesWords,

@@ -19,7 +19,7 @@ func (d *doc) coverage() {
 	}
 	d.raw("</ul>")
 	if len(d.r.Consulted) > 0 {
-		d.caption("Libraries asked", "Site", "Library", "Sentences asked", "answered", "Remarks")
+		d.caption("Libraries asked", "Site", "Library", "Sentences asked", "Answered", "Remarks")
 		for _, c := range d.r.Consulted {
 			d.consulted(c)
 		}

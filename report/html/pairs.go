@@ -20,7 +20,7 @@ func (d *doc) passages() {
 		return
 	}
 	d.raw(`<p class="note">`)
-	before, after, _ := strings.Cut(d.in.Say("The checked text stands on the left, the source on the right. Words that the other side does not hold are {mark}; grey text is the surroundings."), "{mark}")
+	before, after, _ := strings.Cut(d.in.Say("The checked text comes first, then the source. Words that the other side does not hold are {mark}; grey text is the surroundings."), "{mark}")
 	d.text(before)
 	d.raw("<u>")
 	d.say("underlined and shaded")

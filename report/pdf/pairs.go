@@ -16,7 +16,7 @@ func (d *doc) passages() {
 		d.note(d.r.NoPassages())
 		return
 	}
-	before, after, _ := strings.Cut(d.in.Say("The checked text stands on the left, the source on the right. Words that the other side does not hold are {mark}; grey text is the surroundings."), "{mark}")
+	before, after, _ := strings.Cut(d.in.Say("The checked text comes first, then the source. Words that the other side does not hold are {mark}; grey text is the surroundings."), "{mark}")
 	d.para(margin, textWidth, faint(before), run{d.in.Say("underlined and shaded"), textStyle{size: sizeSmall, grey: true, apart: true}},
 		faint(after))
 	d.y += 4

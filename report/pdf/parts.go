@@ -222,7 +222,7 @@ func (d *doc) coverage() {
 	}
 	if rows != nil {
 		d.table(d.in.Say("Libraries asked"), []float64{0.2, 0.16, 0.12, 0.12, 0.4},
-			[]string{"Site", "Library", "Sentences asked", "answered", "Remarks"}, rows)
+			[]string{"Site", "Library", "Sentences asked", "Answered", "Remarks"}, rows)
 	}
 }
 

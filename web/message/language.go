@@ -64,3 +64,11 @@ func (l Language) Action(action string) string {
 	}
 	return action
 }
+
+// Fact names a field of the detail of an entry of the audit. One that has no words is named as in the audit itself.
+func (l Language) Fact(key string) string {
+	if words, ok := language.Code(l).Lookup("audit.fact." + key); ok {
+		return words
+	}
+	return key
+}
