@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -22,7 +23,7 @@ type Nominated struct {
 // it is worth reading more of them for it.
 var (
 	ForTable   = Nominated{7, 40}
-	forEncoder = Nominated{30, 100}
+	ForEncoder = Nominated{50, 200}
 )
 
 // nominateMeaning returns the documents that are nearest to stretches of a text by the cells of their sentences, for each writing
@@ -37,7 +38,7 @@ func (m *Comparer) nominateMeaning(ctx context.Context, t *meaning.Text, q *conc
 	}
 	most := ForTable
 	if m.Encoder != nil {
-		most = forEncoder
+		most = ForEncoder
 	}
 	out, of, err := ByCells(ctx, m.Index, q, t.Stretches(cells), most)
 	if err == nil && m.Known != nil {
@@ -76,22 +77,34 @@ func ByCells(ctx context.Context, in concordat.TextSearcher, q *concordat.Query,
 			return nil, reached, fmt.Errorf("search by meaning: %w", err)
 		}
 		reached.Missing = append(reached.Missing, a.Missing...)
-		by := map[concordat.Ref]*Candidate{}
-		var of []*Candidate
-		for _, x := range a.Matches {
-			c := by[x.Source]
-			if c == nil {
-				c = &Candidate{Ref: x.Source, Title: x.Title}
-				by[x.Source] = c
-				of = append(of, c)
-			}
-			c.Score = max(c.Score, x.Score)
-		}
-		sortCandidates(of)
-		out = append(out, of[:min(len(of), most.All)]...)
+		out = append(out, foremost(a.Matches, most.All)...)
 	}
 	reached.Missing = slices.Compact(slices.Sorted(slices.Values(reached.Missing)))
 	return out, reached, nil
+}
+
+// foremost returns the documents of matches, at most so many: those that come first for some stretch, then those that come second for
+// one, and so on. By scores alone the many documents near one stretch would leave no place for those of another.
+func foremost(matches []concordat.TextMatch, most int) []*Candidate {
+	rank := map[concordat.Ref]int{} // the least of a document, from 0
+	by := map[concordat.Ref]*Candidate{}
+	var out []*Candidate
+	at := 0
+	for i, x := range matches {
+		if at++; i == 0 || matches[i-1].Window != x.Window {
+			at = 0
+		}
+		c := by[x.Source]
+		if c == nil {
+			c = &Candidate{Ref: x.Source, Title: x.Title}
+			by[x.Source], rank[x.Source] = c, at
+			out = append(out, c)
+		}
+		c.Score, rank[x.Source] = max(c.Score, x.Score), min(rank[x.Source], at)
+	}
+	sortCandidates(out)
+	slices.SortStableFunc(out, func(a, b *Candidate) int { return cmp.Compare(rank[a.Ref], rank[b.Ref]) })
+	return out[:min(len(out), most)]
 }
 
 // FlagNotMeant says that leads to some documents are found by their words alone.

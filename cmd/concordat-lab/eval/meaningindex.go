@@ -199,7 +199,7 @@ func (q *meaningQuestions) measure(of []*concordat.Profile) (c indexCost, err er
 	prints := func() error { return q.askPrints(s, byPrints) }
 	cells := func() error { return q.askCells(s, compare.ForTable, byCells) }
 	// The first questions load the tables.
-	if err := errors.Join(prints(), cells(), q.askCells(s, compare.Nominated{Stretch: 30, All: 100}, byMore)); err != nil {
+	if err := errors.Join(prints(), cells(), q.askCells(s, compare.ForEncoder, byMore)); err != nil {
 		return c, err
 	}
 	took, err := q.rounds(prints)
