@@ -1,9 +1,6 @@
 package meaning
 
-import (
-	"cmp"
-	"slices"
-)
+import "math"
 
 // byEncoder is the measure of an encoder's vectors within one language.
 var byEncoder = measure{seed: 0.14, extend: 0.08, counts: 0.12, rivals: 1, least: [4]float64{0.3, 0.21, 0.15, 0.15}}
@@ -28,7 +25,8 @@ type verification struct {
 	here    map[int32][]float32
 	there   []map[int32][]float32
 	samples map[string][][]float32
-	order   [][]int32 // of each source, its sentences, ascending
+	order   [][]int32     // of each source, its sentences, ascending
+	rows    [][][]float32 // their vectors
 }
 
 // Verified returns the leads that an encoder's vectors of places show, by source, the best first. Languages are compared with one
@@ -77,15 +75,17 @@ func (c *Comparison) centred(p Places, v Vectors) *verification {
 		}
 	}
 	x := &verification{c: c, here: map[int32][]float32{}, there: make([]map[int32][]float32, len(c.sources)),
-		samples: map[string][][]float32{}, order: make([][]int32, len(c.sources))}
+		samples: map[string][][]float32{}, order: make([][]int32, len(c.sources)),
+		rows: make([][][]float32, len(c.sources))}
 	for k, i := range p.Here {
 		x.here[int32(i)] = without(v.Here[k], centres[c.submission.Language])
 	}
 	for d := range p.There {
 		x.there[d] = map[int32][]float32{}
 		for k, j := range p.There[d] {
-			x.there[d][int32(j)] = without(v.There[d][k], centres[c.sources[d].Language])
-			x.order[d] = append(x.order[d], int32(j))
+			w := without(v.There[d][k], centres[c.sources[d].Language])
+			x.there[d][int32(j)] = w
+			x.order[d], x.rows[d] = append(x.order[d], int32(j)), append(x.rows[d], w)
 		}
 	}
 	for k, s := range sampleSet {
@@ -100,63 +100,93 @@ func (x *verification) similarity(d int, here, there int32) float32 {
 }
 
 // usual returns how near a sentence usually is to other documents in a language: the mean of the nearest of them, the samples being a
-// document each.
-func (x *verification) usual(v []float32, language string, but int) float32 {
-	var best []float32
-	for k := range x.there {
-		if k == but || x.c.sources[k].Language != language || len(x.there[k]) == 0 {
+// document each. What is above enough need not be exact: it is returned once that is clear.
+func (x *verification) usual(v []float32, language string, but int, enough float32) float32 {
+	var best [neighbours]float32 // the nearest, descending
+	n := 0
+	add := func(s float32) {
+		if n < neighbours {
+			n++
+		} else if s <= best[n-1] {
+			return
+		}
+		at := n - 1
+		for ; at > 0 && best[at-1] < s; at-- {
+			best[at] = best[at-1]
+		}
+		best[at] = s
+	}
+	mean := func() float32 {
+		sum := float32(0)
+		for _, s := range best[:n] {
+			sum += s
+		}
+		return sum / float32(max(n, 1))
+	}
+	for _, w := range x.samples[language] {
+		add(dot(v, w))
+	}
+	for k, rows := range x.rows {
+		if k == but || x.c.sources[k].Language != language || len(rows) == 0 {
 			continue
 		}
 		most := float32(-1)
-		for _, w := range x.there[k] {
+		for _, w := range rows {
 			most = max(most, dot(v, w))
 		}
-		best = append(best, most)
+		add(most)
+		if n == neighbours { // the mean only grows from here
+			if m := mean(); m > enough {
+				return m
+			}
+		}
 	}
-	for _, w := range x.samples[language] {
-		best = append(best, dot(v, w))
-	}
-	slices.SortFunc(best, func(a, b float32) int { return cmp.Compare(b, a) })
-	best = best[:min(len(best), neighbours)]
-	sum := float32(0)
-	for _, s := range best {
-		sum += s
-	}
-	return sum / float32(max(len(best), 1))
+	return mean()
 }
 
 // margins returns the pairs of a source that stand out.
 func (x *verification) margins(d int, by *measure) []similar {
-	var near, out []similar
+	var near, likely, out []similar
 	for i, v := range x.here {
-		for _, j := range x.order[d] {
-			if s := dot(v, x.there[d][j]); s >= by.prior+by.extend {
+		for k, j := range x.order[d] {
+			if s := dot(v, x.rows[d][k]); s >= by.prior+by.extend {
 				near = append(near, similar{i, j, s})
 			}
 		}
 	}
 	rivalsHere, rivalsThere := rivalsOf(near)
 	here, there := map[int32]float32{}, map[int32]float32{}
+	enough := map[int32]float32{} // background of a sentence there above which none of its pairs stands out
 	for _, p := range near {
 		h, ok := here[p.here]
 		if !ok {
-			h = max(by.prior, x.usual(x.here[p.here], x.c.sources[d].Language, d), by.rivals*rivalsHere[p.here].mean())
+			h = max(by.prior, x.usual(x.here[p.here], x.c.sources[d].Language, d, noBound), by.rivals*rivalsHere[p.here].mean())
 			here[p.here] = h
 		}
-		if p.similarity-(h+by.prior)/2 < by.extend {
+		if p.similarity-(h+max(by.prior, by.rivals*rivalsThere[p.there].mean()))/2 < by.extend {
 			continue // whatever the other background is
 		}
+		likely = append(likely, p)
+		enough[p.there] = max(enough[p.there], 2*(p.similarity-by.extend)-h+slack)
+	}
+	for _, p := range likely {
 		t, ok := there[p.there]
 		if !ok {
-			t = max(by.prior, x.usual(x.there[d][p.there], x.c.submission.Language, d), by.rivals*rivalsThere[p.there].mean())
+			t = max(by.prior, x.usual(x.there[d][p.there], x.c.submission.Language, d, enough[p.there]),
+				by.rivals*rivalsThere[p.there].mean())
 			there[p.there] = t
 		}
-		if m := p.similarity - (h+t)/2; m >= by.extend {
+		if m := p.similarity - (here[p.here]+t)/2; m >= by.extend {
 			out = append(out, similar{p.here, p.there, m})
 		}
 	}
 	return out
 }
+
+const (
+	noBound = math.MaxFloat32
+	slack   = 1e-5 // what rounding may make of a bound
+)
 
 func dot(a, b []float32) float32 {
 	if len(a) != len(b) {
