@@ -43,6 +43,39 @@ type nearSource struct {
 	similarity float32
 }
 
+// nearestSources are the sources nearest to a sentence, descending: one more than count, so that any one may be left out.
+type nearestSources struct {
+	best [neighbours + 1]nearSource
+	n    int
+}
+
+func (b *nearestSources) add(x nearSource) {
+	for k := range b.best[:b.n] {
+		if x.similarity > b.best[k].similarity {
+			x, b.best[k] = b.best[k], x
+		}
+	}
+	if b.n < len(b.best) {
+		b.best[b.n] = x
+		b.n++
+	}
+}
+
+// full reports whether there are as many as count.
+func (b *nearestSources) full() bool { return b.n >= neighbours }
+
+// mean returns the mean of those that count, without one of the sources; 0: there is none.
+func (b *nearestSources) mean(without int) float32 {
+	sum, n := float32(0), 0
+	for _, x := range b.best[:b.n] {
+		if x.source != without && n < neighbours {
+			sum += x.similarity
+			n++
+		}
+	}
+	return sum / float32(max(n, 1))
+}
+
 // here returns the background of a sentence of the submission, seen from a source.
 func (c *Comparison) here(i int32, d int) float32 {
 	if c.nearest == nil {

@@ -1,7 +1,5 @@
 package meaning
 
-import "math"
-
 // byEncoder is the measure of an encoder's vectors within one language.
 var byEncoder = measure{seed: 0.14, extend: 0.08, counts: 0.12, rivals: 1, least: [4]float64{0.3, 0.21, 0.15, 0.15}}
 
@@ -25,8 +23,9 @@ type verification struct {
 	here    map[int32][]float32
 	there   []map[int32][]float32
 	samples map[string][][]float32
-	order   [][]int32     // of each source, its sentences, ascending
-	rows    [][][]float32 // their vectors
+	order   [][]int32                           // of each source, its sentences, ascending
+	rows    [][][]float32                       // their vectors
+	nearest map[string]map[int32]nearestSources // of each language and each sentence of the submission
 }
 
 // Verified returns the leads that an encoder's vectors of places show, by source, the best first. Languages are compared with one
@@ -76,7 +75,7 @@ func (c *Comparison) centred(p Places, v Vectors) *verification {
 	}
 	x := &verification{c: c, here: map[int32][]float32{}, there: make([]map[int32][]float32, len(c.sources)),
 		samples: map[string][][]float32{}, order: make([][]int32, len(c.sources)),
-		rows: make([][][]float32, len(c.sources))}
+		rows: make([][][]float32, len(c.sources)), nearest: map[string]map[int32]nearestSources{}}
 	for k, i := range p.Here {
 		x.here[int32(i)] = without(v.Here[k], centres[c.submission.Language])
 	}
@@ -102,46 +101,56 @@ func (x *verification) similarity(d int, here, there int32) float32 {
 // usual returns how near a sentence usually is to other documents in a language: the mean of the nearest of them, the samples being a
 // document each. What is above enough need not be exact: it is returned once that is clear.
 func (x *verification) usual(v []float32, language string, but int, enough float32) float32 {
-	var best [neighbours]float32 // the nearest, descending
-	n := 0
-	add := func(s float32) {
-		if n < neighbours {
-			n++
-		} else if s <= best[n-1] {
-			return
-		}
-		at := n - 1
-		for ; at > 0 && best[at-1] < s; at-- {
-			best[at] = best[at-1]
-		}
-		best[at] = s
-	}
-	mean := func() float32 {
-		sum := float32(0)
-		for _, s := range best[:n] {
-			sum += s
-		}
-		return sum / float32(max(n, 1))
-	}
+	var best nearestSources
 	for _, w := range x.samples[language] {
-		add(dot(v, w))
+		best.add(nearSource{-1, dot(v, w)})
 	}
-	for k, rows := range x.rows {
-		if k == but || x.c.sources[k].Language != language || len(rows) == 0 {
+	for k := range x.rows {
+		if k == but || !x.in(k, language) {
 			continue
 		}
-		most := float32(-1)
-		for _, w := range rows {
-			most = max(most, dot(v, w))
-		}
-		add(most)
-		if n == neighbours { // the mean only grows from here
-			if m := mean(); m > enough {
-				return m
-			}
+		best.add(nearSource{k, x.most(v, k)})
+		if m := best.mean(but); best.full() && m > enough { // it only grows from here
+			return m
 		}
 	}
-	return mean()
+	return best.mean(but)
+}
+
+// usualHere is usual of a sentence of the submission, which is asked for once for each source.
+func (x *verification) usualHere(i int32, language string, but int) float32 {
+	of := x.nearest[language]
+	if of == nil {
+		of = map[int32]nearestSources{}
+		x.nearest[language] = of
+	}
+	best, ok := of[i]
+	if !ok {
+		for _, w := range x.samples[language] {
+			best.add(nearSource{-1, dot(x.here[i], w)})
+		}
+		for k := range x.rows {
+			if x.in(k, language) {
+				best.add(nearSource{k, x.most(x.here[i], k)})
+			}
+		}
+		of[i] = best
+	}
+	return best.mean(but)
+}
+
+// in reports whether a source is in a language and has sentences to be compared.
+func (x *verification) in(k int, language string) bool {
+	return x.c.sources[k].Language == language && len(x.rows[k]) > 0
+}
+
+// most returns how near the nearest sentence of a source is.
+func (x *verification) most(v []float32, k int) float32 {
+	most := float32(-1)
+	for _, w := range x.rows[k] {
+		most = max(most, dot(v, w))
+	}
+	return most
 }
 
 // margins returns the pairs of a source that stand out.
@@ -160,7 +169,7 @@ func (x *verification) margins(d int, by *measure) []similar {
 	for _, p := range near {
 		h, ok := here[p.here]
 		if !ok {
-			h = max(by.prior, x.usual(x.here[p.here], x.c.sources[d].Language, d, noBound), by.rivals*rivalsHere[p.here].mean())
+			h = max(by.prior, x.usualHere(p.here, x.c.sources[d].Language, d), by.rivals*rivalsHere[p.here].mean())
 			here[p.here] = h
 		}
 		if p.similarity-(h+max(by.prior, by.rivals*rivalsThere[p.there].mean()))/2 < by.extend {
@@ -183,10 +192,8 @@ func (x *verification) margins(d int, by *measure) []similar {
 	return out
 }
 
-const (
-	noBound = math.MaxFloat32
-	slack   = 1e-5 // what rounding may make of a bound
-)
+// slack is the most that rounding makes of a bound.
+const slack = 1e-5
 
 func dot(a, b []float32) float32 {
 	if len(a) != len(b) {
