@@ -61,13 +61,15 @@ func (b *nearestSources) add(x nearSource) {
 	}
 }
 
+func (b *nearestSources) all() []nearSource { return b.best[:b.n] }
+
 // full reports whether there are as many as count.
 func (b *nearestSources) full() bool { return b.n >= neighbours }
 
 // mean returns the mean of those that count, without one of the sources; 0: there is none.
 func (b *nearestSources) mean(without int) float32 {
 	sum, n := float32(0), 0
-	for _, x := range b.best[:b.n] {
+	for _, x := range b.all() {
 		if x.source != without && n < neighbours {
 			sum += x.similarity
 			n++
@@ -79,20 +81,15 @@ func (b *nearestSources) mean(without int) float32 {
 // here returns the background of a sentence of the submission, seen from a source.
 func (c *Comparison) here(i int32, d int) float32 {
 	if c.nearest == nil {
-		c.nearest = make([][neighbours + 1]nearSource, len(c.submission.Spans))
+		c.nearest = make([]nearestSources, len(c.submission.Spans))
 		for k, best := range c.best {
 			for i, s := range best {
-				x := nearSource{k, s}
-				for n := range c.nearest[i] {
-					if at := &c.nearest[i][n]; x.similarity > at.similarity {
-						x, *at = *at, x
-					}
-				}
+				c.nearest[i].add(nearSource{k, s})
 			}
 		}
 	}
 	h := newHighest()
-	for _, x := range c.nearest[i] {
+	for _, x := range c.nearest[i].all() {
 		if x.source != d {
 			h.add(x.similarity)
 		}

@@ -92,7 +92,7 @@ type Comparison struct {
 	best       [][]float32 // of each source, the greatest similarity with each sentence of the submission
 	across     [][]Vector  // of each source, the centred vectors of its sentences; nil: not needed yet
 	sums       []float32
-	nearest    [][neighbours + 1]nearSource // of each sentence of the submission, the sources nearest to it; nil: not needed yet
+	nearest    []nearestSources // of each sentence of the submission, the sources nearest to it; nil: not needed yet
 	// What follows is made by hold, once it is needed.
 	held   map[int32][]holder // of each piece, the sentences of sources that have it
 	most   []float32          // of each source; memory of there

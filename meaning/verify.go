@@ -1,5 +1,10 @@
 package meaning
 
+import (
+	"maps"
+	"slices"
+)
+
 // byEncoder is the measure of an encoder's vectors within one language.
 var byEncoder = measure{seed: 0.14, extend: 0.08, counts: 0.12, rivals: 1, least: [4]float64{0.3, 0.21, 0.15, 0.15}}
 
@@ -21,7 +26,6 @@ type Vectors struct {
 type verification struct {
 	c       *Comparison
 	here    map[int32][]float32
-	there   []map[int32][]float32
 	samples map[string][][]float32
 	order   [][]int32                           // of each source, its sentences, ascending
 	rows    [][][]float32                       // their vectors
@@ -62,8 +66,8 @@ func (c *Comparison) centred(p Places, v Vectors) *verification {
 		l := c.sources[d].Language
 		byLanguage[l] = append(byLanguage[l], v.There[d]...)
 	}
-	for _, vs := range byLanguage {
-		all = append(all, vs...)
+	for _, l := range slices.Sorted(maps.Keys(byLanguage)) { // in order, so that the last digits are the same each time
+		all = append(all, byLanguage[l]...)
 	}
 	general := meanOf(all)
 	centres := map[string][]float32{}
@@ -73,18 +77,15 @@ func (c *Comparison) centred(p Places, v Vectors) *verification {
 			centres[l] = meanOf(vs)
 		}
 	}
-	x := &verification{c: c, here: map[int32][]float32{}, there: make([]map[int32][]float32, len(c.sources)),
-		samples: map[string][][]float32{}, order: make([][]int32, len(c.sources)),
+	x := &verification{c: c, here: map[int32][]float32{}, samples: map[string][][]float32{}, order: make([][]int32, len(c.sources)),
 		rows: make([][][]float32, len(c.sources)), nearest: map[string]map[int32]nearestSources{}}
 	for k, i := range p.Here {
 		x.here[int32(i)] = without(v.Here[k], centres[c.submission.Language])
 	}
 	for d := range p.There {
-		x.there[d] = map[int32][]float32{}
 		for k, j := range p.There[d] {
-			w := without(v.There[d][k], centres[c.sources[d].Language])
-			x.there[d][int32(j)] = w
-			x.order[d], x.rows[d] = append(x.order[d], int32(j)), append(x.rows[d], w)
+			x.order[d] = append(x.order[d], int32(j))
+			x.rows[d] = append(x.rows[d], without(v.There[d][k], centres[c.sources[d].Language]))
 		}
 	}
 	for k, s := range sampleSet {
@@ -95,7 +96,16 @@ func (c *Comparison) centred(p Places, v Vectors) *verification {
 
 // similarity returns the similarity of two sentences; without a vector of either it is 0.
 func (x *verification) similarity(d int, here, there int32) float32 {
-	return dot(x.here[here], x.there[d][there])
+	return dot(x.here[here], x.vector(d, there))
+}
+
+// vector returns the vector of a sentence of a source; nil: it has none.
+func (x *verification) vector(d int, there int32) []float32 {
+	k, ok := slices.BinarySearch(x.order[d], there)
+	if !ok {
+		return nil
+	}
+	return x.rows[d][k]
 }
 
 // usual returns how near a sentence usually is to other documents in a language: the mean of the nearest of them, the samples being a
@@ -181,7 +191,7 @@ func (x *verification) margins(d int, by *measure) []similar {
 	for _, p := range likely {
 		t, ok := there[p.there]
 		if !ok {
-			t = max(by.prior, x.usual(x.there[d][p.there], x.c.submission.Language, d, enough[p.there]),
+			t = max(by.prior, x.usual(x.vector(d, p.there), x.c.submission.Language, d, enough[p.there]),
 				by.rivals*rivalsThere[p.there].mean())
 			there[p.there] = t
 		}
