@@ -403,12 +403,9 @@ type apiEvidenceOutput struct {
 
 func (w api) apiEvidence(ctx context.Context, in *apiEvidenceInput) (*apiEvidenceOutput, error) {
 	v := visitorOf(ctx)
-	t, err := w.Visible(ctx, v, concordat.TaskID(in.ID))
+	t, err := w.reported(ctx, v, in.ID)
 	if err != nil {
 		return nil, err
-	}
-	if !web.HasReport(t) {
-		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	}
 	now, err := w.Review(ctx, t)
 	if err != nil {

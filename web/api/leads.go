@@ -3,13 +3,10 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"concordat"
 	"concordat/report"
-	"concordat/web"
 )
 
 // LeadsInput chooses leads.
@@ -62,12 +59,9 @@ type apiLeadsOutput struct {
 
 func (w api) apiLeads(ctx context.Context, in *apiLeadsInput) (*apiLeadsOutput, error) {
 	v := visitorOf(ctx)
-	t, err := w.Visible(ctx, v, concordat.TaskID(in.ID))
+	t, err := w.reported(ctx, v, in.ID)
 	if err != nil {
 		return nil, err
-	}
-	if !web.HasReport(t) {
-		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	}
 	now, err := w.Review(ctx, t)
 	if err != nil {

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -137,12 +136,9 @@ func (w api) apiAsk(ctx context.Context, in *apiAskInput) (*apiAskOutput, error)
 	out := &apiAskOutput{}
 	out.Body.Requests = []report.Disclosure{}
 	v := visitorOf(ctx)
-	t, err := w.Visible(ctx, v, concordat.TaskID(in.ID))
+	t, err := w.reported(ctx, v, in.ID)
 	if err != nil {
 		return nil, err
-	}
-	if !web.HasReport(t) {
-		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	}
 	f, err := w.Options().Site.Findings(ctx, t.ID)
 	if err != nil {

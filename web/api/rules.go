@@ -226,13 +226,19 @@ type reviewed struct {
 	count *report.Counter // of the submission's text
 }
 
-func (w api) reviewed(ctx context.Context, v *web.Visitor, id string) (*reviewed, error) {
+// reported returns a check that the visitor may see and that has a report; it fails with concordat.ErrNotFound otherwise.
+func (w api) reported(ctx context.Context, v *web.Visitor, id string) (store.Task, error) {
 	t, err := w.Visible(ctx, v, concordat.TaskID(id))
+	if err == nil && !web.HasReport(t) {
+		err = fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
+	}
+	return t, err
+}
+
+func (w api) reviewed(ctx context.Context, v *web.Visitor, id string) (*reviewed, error) {
+	t, err := w.reported(ctx, v, id)
 	if err != nil {
 		return nil, err
-	}
-	if !web.HasReport(t) {
-		return nil, fmt.Errorf("report of %s: %w", t.ID, concordat.ErrNotFound)
 	}
 	now, err := w.Review(ctx, t)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"concordat"
 	"concordat/extract"
+	"concordat/report"
 	"concordat/site"
 )
 
@@ -22,6 +23,14 @@ type innocentScenario struct {
 	docs     []*innocentDoc // in order of name
 	template string         // wording that was handed out; empty: none
 	copies   []innocentCopy
+}
+
+// templates returns the templates with which the documents are measured: none, and what was handed out if there is something.
+func (s *innocentScenario) templates() [][]report.Template {
+	if s.template == "" {
+		return [][]report.Template{nil}
+	}
+	return [][]report.Template{nil, {{Name: "template.txt", Text: s.template}}}
 }
 
 // innocentDoc is one document with the truth about it. Spans are bytes of text.

@@ -380,11 +380,7 @@ func (r *run) innocentLeads() error {
 	documents, with := 0, 0
 	read := leadsToRead("innocent documents")
 	for _, s := range scenarios {
-		modes := [][]report.Template{nil}
-		if s.template != "" {
-			modes = append(modes, []report.Template{{Name: "template.txt", Text: s.template}})
-		}
-		for _, given := range modes {
+		for _, given := range s.templates() {
 			n, leads, err := r.scenarioLeads(s, given, read)
 			if err != nil {
 				return err

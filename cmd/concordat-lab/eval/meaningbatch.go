@@ -87,15 +87,11 @@ func (r *run) innocentBatchLeads() error {
 	read := leadsToRead("batches of innocent documents")
 	documents, with, wording := 0, 0, 0
 	for _, s := range scenarios {
-		modes := [][]report.Template{nil}
-		if s.template != "" {
-			modes = append(modes, []report.Template{{Name: "template.txt", Text: s.template}})
-		}
 		var items []site.Item
 		for _, d := range s.docs {
 			items = append(items, d.item)
 		}
-		for _, given := range modes {
+		for _, given := range s.templates() {
 			b, err := r.leadsOfBatch(items, true, given)
 			if err != nil {
 				return fmt.Errorf("%s: %w", s.name, err)
