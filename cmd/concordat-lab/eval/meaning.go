@@ -376,27 +376,37 @@ func (r *run) innocentLeads() error {
 		return err
 	}
 	t := Table{Title: "leads in innocent documents, by scenario: each half against the other",
-		Columns: []string{"scenario", "template", "documents", "with a lead", "leads"}}
-	documents, with := 0, 0
+		Columns: []string{"scenario", "template", "documents", "with a lead", "leads", "of shared wording"}}
+	documents, all := 0, innocentCount{}
 	read := leadsToRead("innocent documents")
 	for _, s := range scenarios {
 		for _, given := range s.templates() {
-			n, leads, err := r.scenarioLeads(s, given, read)
+			n, err := r.scenarioLeads(s, given, read)
 			if err != nil {
 				return err
 			}
-			documents, with = documents+len(s.docs), with+n
-			t.Rows = append(t.Rows, []any{s.name, given != nil, len(s.docs), n, leads})
+			documents, all = documents+len(s.docs), all.plus(n)
+			t.Rows = append(t.Rows, []any{s.name, given != nil, len(s.docs), n.with, n.leads, n.wording})
 		}
 	}
 	r.tables = append(r.tables, t)
 	r.toRead(read)
-	r.count("innocent documents", "with a lead", with, documents).most(float64(documents)/20, float64(documents)/20)
+	const of = "innocent documents"
+	most := float64(documents) / 20
+	r.count(of, "with a lead", all.with, documents).most(most, most)
+	r.figure(of, "leads of shared wording", float64(all.wording)).most(0, 0)
 	return nil
 }
 
-// scenarioLeads returns the number of documents with a lead, and of leads, which it adds to read.
-func (r *run) scenarioLeads(s *innocentScenario, templates []report.Template, read *leadsTable) (with, leads int, err error) {
+// innocentCount counts documents with a lead, leads, and leads of shared wording.
+type innocentCount struct{ with, leads, wording int }
+
+func (c innocentCount) plus(d innocentCount) innocentCount {
+	return innocentCount{c.with + d.with, c.leads + d.leads, c.wording + d.wording}
+}
+
+// scenarioLeads counts the leads of a scenario, which it adds to read.
+func (r *run) scenarioLeads(s *innocentScenario, templates []report.Template, read *leadsTable) (out innocentCount, err error) {
 	for half := range 2 {
 		var library, asking []Doc
 		for i, d := range s.docs {
@@ -408,25 +418,27 @@ func (r *run) scenarioLeads(s *innocentScenario, templates []report.Template, re
 		}
 		b, err := r.leadsBench(library)
 		if err != nil {
-			return with, leads, err
+			return out, err
 		}
 		for _, d := range asking {
 			rep, err := r.leadsOf(b, d, observing{texts: "innocent", templates: templates, scenario: s})
 			if err != nil {
-				return with, leads, err
+				return out, err
 			}
-			n := 0
+			n := innocentCount{}
 			for _, l := range rep.Leads {
-				if s.copied(d.ID, string(l.Source.Document)) {
+				source := string(l.Source.Document)
+				if s.copied(d.ID, source) {
 					continue
 				}
-				n++
+				n = n.plus(innocentCount{1, 1, one(s.of(d.ID).isWording(l.Span) || s.of(source).isWording(l.SourceSpan))})
 				read.add(Doc{s.name + "/" + d.ID, d.Text}, l)
 			}
-			with, leads = with+one(n > 0), leads+n
+			n.with = min(n.with, 1)
+			out = out.plus(n)
 		}
 	}
-	return with, leads, nil
+	return out, nil
 }
 
 // copied reports whether one document is copied from the other.

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -40,9 +41,9 @@ func TestWordingOfLeads(t *testing.T) {
 	}
 }
 
-// TestLeadsOfBatch: the measurement sees the lead of a batch, and none where nobody asks for leads.
-func TestLeadsOfBatch(t *testing.T) {
-	docs := []Doc{{"bees", "A swarm of bees hangs from a branch for a day or two while its scouts inspect hollow trees in every direction. " +
+// guildTexts are a text on bees, one on glass, and the latter in other words.
+func guildTexts() []Doc {
+	return []Doc{{"bees", "A swarm of bees hangs from a branch for a day or two while its scouts inspect hollow trees in every direction. " +
 		"Returning scouts dance on the surface of the cluster, longer and livelier the better the cavity that they have seen."},
 		{"first", "The guild of glass blowers moved its furnaces to the island of Lissa in 1411, since the magistrates feared fire. " +
 			"Every apprentice swore before the warden never to carry the recipe of the red glass across the lagoon. " +
@@ -50,6 +51,45 @@ func TestLeadsOfBatch(t *testing.T) {
 		{"second", "The year was 1411 when furnaces were no longer wanted in town, and so the guild went to an island called Lissa for fear of fire. " +
 			"Each new apprentice promised on oath, with the warden as witness, that no recipe for glass in red would be taken past the lagoon. " +
 			"Those who left all the same had their workshop taken away, and arrest awaited whatever relatives they had at home."}}
+}
+
+// TestScenarioLeads: between innocent documents a lead counts once for each document that has one, and apart if what it joins is known to
+// be shared wording; one between a copy and what it was taken from is none.
+func TestScenarioLeads(t *testing.T) {
+	bees, first, second := guildTexts()[0], guildTexts()[1], guildTexts()[2]
+	files := map[string]string{"docs/a.txt": first.Text, "docs/b.txt": second.Text, "docs/c.txt": bees.Text, "docs/d.txt": bees.Text + " "}
+	all := fmt.Sprintf("[[0, %d]]", len(second.Text))
+	for _, c := range []struct {
+		truth string
+		want  innocentCount
+	}{
+		{"", innocentCount{2, 2, 0}},
+		{`{"type": "legitimate", "kind": "quotation", "id": "q0", "places": {"b.txt": ` + all + `}}`, innocentCount{2, 2, 2}},
+		{`{"type": "copy", "a": "a.txt", "b": "b.txt", "spans_a": [[0, 9]], "spans_b": [[0, 9]]}`, innocentCount{}},
+	} {
+		files["truth.jsonl"] = c.truth
+		s, err := newInnocentScenario("guild", files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &run{ctx: t.Context(), dir: t.TempDir()}
+		read := leadsToRead("a test")
+		got, err := r.scenarioLeads(s, nil, read)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got != c.want || len(read.Rows) != c.want.leads {
+			t.Errorf("%s: %+v, of which %d to be read; want %+v", c.truth, got, len(read.Rows), c.want)
+		}
+		if err := r.close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestLeadsOfBatch: the measurement sees the lead of a batch, and none where nobody asks for leads.
+func TestLeadsOfBatch(t *testing.T) {
+	docs := guildTexts()
 	for _, want := range []bool{false, true} {
 		r := &run{ctx: t.Context(), dir: t.TempDir()}
 		b, err := r.leadsOfBatch(itemsOf(docs), want, nil)
