@@ -1,17 +1,36 @@
 "use strict";
 (() => {
 	const data = document.getElementById("data"), page = JSON.parse(data.textContent), pairs = page.pairs;
-	const columns = data.dataset.columns, key = "concordat labels " + data.dataset.sample;
+	const columns = data.dataset.columns, sample = data.dataset.sample;
 	const $ = id => document.getElementById(id), state = $("state");
 	const answers = [...document.querySelectorAll("button[data-label]")], words = answers.map(b => b.dataset.label);
-	let labels = {}, at = 0, whole = false, stored = true;
+	let labels = {}, at = 0, whole = false, database = null, stored = true;
 
-	// What the browser keeps is how a page goes on where it was left; what counts is the file that is saved.
-	try {
-		const kept = JSON.parse(localStorage.getItem(key) || "{}");
-		for (const p of pairs) if (words.includes(kept[p.pair])) labels[p.pair] = kept[p.pair];
-	} catch { stored = false; }
-	const keep = () => { try { localStorage.setItem(key, JSON.stringify(labels)); } catch { stored = false; } };
+	// What the browser keeps is how a page goes on where it was left; what counts is the file that is saved. Kept is each label by
+	// itself, so that two windows on one sample add to each other. IndexedDB, because Chromium now and then gives a page that was
+	// opened from a file an empty localStorage, and drops what is written there.
+	const result = request => new Promise((resolve, reject) => {
+		request.onsuccess = () => resolve(request.result);
+		request.onerror = () => reject(request.error);
+	});
+	const load = async () => {
+		const opening = indexedDB.open("concordat labels", 1);
+		opening.onupgradeneeded = () => opening.result.createObjectStore("labels", {keyPath: ["sample", "pair"]});
+		database = await result(opening);
+		const kept = await result(database.transaction("labels").objectStore("labels").getAll(IDBKeyRange.bound([sample], [sample, []])));
+		for (const k of kept) if (pairs[k.pair - 1] && words.includes(k.label)) labels[k.pair] = k.label;
+	};
+	const lost = () => { stored = false; show(); };
+	const keep = found => {
+		Object.assign(labels, found);
+		if (!stored) return;
+		try {
+			const writing = database.transaction("labels", "readwrite");
+			for (const [pair, label] of Object.entries(found)) writing.objectStore("labels").put({sample, pair: Number(pair), label});
+			writing.onabort = lost;
+			writing.commit(); // at once: the page may be left before an answer comes
+		} catch { stored = false; }
+	};
 
 	const say = (text, bad) => { state.textContent = text; state.classList.toggle("bad", !!bad); };
 	const labelled = () => pairs.filter(p => labels[p.pair]).length;
@@ -52,7 +71,7 @@
 		}
 		show();
 	};
-	const answer = word => { labels[pairs[at].pair] = word; keep(); next(); };
+	const answer = word => { keep({[pairs[at].pair]: word}); next(); };
 	const turn = () => { whole = !whole; show(); };
 
 	const save = () => {
@@ -86,26 +105,28 @@
 			if (fault) return say(file.name + " line " + (i + 1) + ": " + fault, true);
 			found[p.pair] = cells[3];
 		}
-		Object.assign(labels, found);
-		keep();
+		keep(found);
 		at = pairs.length - 1;
 		next();
 	};
 
-	for (const b of answers) b.addEventListener("click", () => answer(b.dataset.label));
-	$("back").addEventListener("click", () => go(-1));
-	$("on").addEventListener("click", () => go(1));
-	$("whole").addEventListener("click", turn);
-	$("save").addEventListener("click", save);
-	$("open").addEventListener("change", e => open(e.target));
 	const keys = {s: () => answer("same"), d: () => answer("different"), u: () => answer("unknown"),
 		k: () => go(-1), j: () => go(1), ArrowLeft: () => go(-1), ArrowRight: () => go(1), x: turn, w: save};
-	document.addEventListener("keydown", e => {
-		if (e.ctrlKey || e.metaKey || e.altKey || e.repeat) return;
-		const act = keys[e.key];
-		if (act) { e.preventDefault(); act(); }
-	});
-	at = pairs.length - 1;
-	next();
-	if (labelled() === pairs.length) { at = 0; show(); }
+	const start = () => {
+		for (const b of answers) b.addEventListener("click", () => answer(b.dataset.label));
+		$("back").addEventListener("click", () => go(-1));
+		$("on").addEventListener("click", () => go(1));
+		$("whole").addEventListener("click", turn);
+		$("save").addEventListener("click", save);
+		$("open").addEventListener("change", e => open(e.target));
+		document.addEventListener("keydown", e => {
+			if (e.ctrlKey || e.metaKey || e.altKey || e.repeat) return;
+			const act = keys[e.key];
+			if (act) { e.preventDefault(); act(); }
+		});
+		at = pairs.length - 1;
+		next();
+		if (labelled() === pairs.length) { at = 0; show(); }
+	};
+	load().catch(() => { stored = false; }).then(start);
 })();

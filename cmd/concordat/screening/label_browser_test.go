@@ -11,6 +11,7 @@ import (
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
 	"concordat"
@@ -70,52 +71,60 @@ func TestLabelInBrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	state := func(want string) {
+	// reads waits until the text of what a selector finds, joined by |, is as wanted; a page that is loaded or was changed takes a while.
+	reads := func(selector, what string, wanted func(string) bool) {
 		t.Helper()
 		var got string
-		run(chromedp.Text("#state", &got, chromedp.ByQuery))
-		if !strings.HasPrefix(got, want) {
-			t.Fatalf("the page says %q, want %q", got, want)
+		for until := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+			run(chromedp.Evaluate(fmt.Sprintf(`[...document.querySelectorAll(%q)].map(x => x.textContent).join("|")`, selector), &got))
+			if wanted(got) {
+				return
+			}
+			if time.Now().After(until) {
+				t.Fatalf("%s reads %q, want %s", selector, got, what)
+			}
 		}
 	}
-	texts := func(selector string) (s string) {
+	begins := func(selector, want string) {
 		t.Helper()
-		run(chromedp.Evaluate(fmt.Sprintf(`[...document.querySelectorAll(%q)].map(x => x.textContent).join("|")`, selector), &s))
-		return s
+		reads(selector, want, func(s string) bool { return strings.HasPrefix(s, want) })
+	}
+	is := func(selector, want string) {
+		t.Helper()
+		reads(selector, want, func(s string) bool { return s == want })
 	}
 	run(browser.SetDownloadBehavior(browser.SetDownloadBehaviorBehaviorAllow).WithDownloadPath(dir),
 		chromedp.Navigate((&url.URL{Scheme: "file", Path: path}).String()))
-	state("Pair 1 of 3, 0 labelled")
-	if got := texts("#text-a mark"); got != "1911." {
-		t.Errorf("of the first text %q is marked, want the year alone", got)
-	}
-	if got := texts(".left"); strings.Count(got, "letters that both have") != 2 {
-		t.Errorf("long common wording is not left out: %q", got)
-	}
+	begins("#state", "Pair 1 of 3, 0 labelled")
+	is("#text-a mark", "1911.")
+	reads(".left", "long common wording left out of both", func(s string) bool { return strings.Count(s, "letters that both have") == 2 })
 	run(chromedp.KeyEvent("x"))
-	if got := texts(".left"); got != "" {
-		t.Errorf("after x %q is left out", got)
-	}
+	is(".left", "")
 	run(chromedp.KeyEvent("x"), chromedp.KeyEvent("s"))
-	state("Pair 2 of 3, 1 labelled")
-	if got, want := texts("#text-a"), "<img src=x onerror=alert(1)></script><script>alert(2)</script> & <!--"; got != want {
-		t.Errorf("the second text reads %q, want %q", got, want)
-	}
+	begins("#state", "Pair 2 of 3, 1 labelled")
+	is("#text-a", "<img src=x onerror=alert(1)></script><script>alert(2)</script> & <!--")
 	run(chromedp.KeyEvent("d"))
-	state("Pair 3 of 3, 2 labelled")
-	if got := texts("#text-b mark"); got != "2020" {
-		t.Errorf("of the third text %q is marked, want 2020", got)
-	}
+	begins("#state", "Pair 3 of 3, 2 labelled")
+	is("#text-b mark", "2020")
 
-	// Another visit goes on here, and a label can be changed.
-	run(chromedp.Reload())
-	state("Pair 3 of 3, 2 labelled")
-	run(chromedp.KeyEvent("k"))
-	if got := texts(`[aria-pressed="true"]`); !strings.HasPrefix(got, "Different") {
-		t.Errorf("of the second pair %q is pressed, want Different", got)
+	// Another visit goes on here, each time, and a label can be changed.
+	kept := `new Promise((resolve, reject) => { const opening = indexedDB.open("concordat labels"); opening.onerror = reject;
+		opening.onsuccess = () => { const all = opening.result.transaction("labels").objectStore("labels").count();
+			all.onsuccess = () => resolve(all.result); all.onerror = reject; } })`
+	for until, n := time.Now().Add(time.Minute), 0; n != 2; time.Sleep(20 * time.Millisecond) {
+		run(chromedp.Evaluate(kept, &n, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+		if time.Now().After(until) {
+			t.Fatalf("the browser keeps %d labels, want 2", n)
+		}
 	}
+	for range 5 {
+		run(chromedp.Reload())
+		begins("#state", "Pair 3 of 3, 2 labelled")
+	}
+	run(chromedp.KeyEvent("k"))
+	begins(`[aria-pressed="true"]`, "Different")
 	run(chromedp.KeyEvent("u"))
-	state("Pair 3 of 3, 2 labelled")
+	begins("#state", "Pair 3 of 3, 2 labelled")
 	for _, scheme := range []string{"light", "dark"} {
 		run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
 		found, err := axe.Violations(ctx)
@@ -129,16 +138,13 @@ func TestLabelInBrowser(t *testing.T) {
 
 	run(chromedp.KeyEvent("w"))
 	saved := filepath.Join(dir, sampleLabels)
-	for until := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if _, err := os.Stat(saved); err == nil {
+	for until := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		labels, err := readLabels(saved, pairs)
+		if err == nil && len(labels) == 2 && labels[1] == screen.LabelSame && labels[2] == screen.LabelUnknown {
 			break
 		} else if time.Now().After(until) {
-			t.Fatal("no file is saved")
+			t.Fatalf("saved %v, %v", labels, err)
 		}
-	}
-	labels, err := readLabels(saved, pairs)
-	if err != nil || len(labels) != 2 || labels[1] != screen.LabelSame || labels[2] != screen.LabelUnknown {
-		t.Fatalf("saved %v, %v", labels, err)
 	}
 
 	// A file adds to the labels of the page; one with a fault changes none, and the fault is named with its line.
@@ -151,10 +157,10 @@ func TestLabelInBrowser(t *testing.T) {
 	}
 	run(chromedp.SetUploadFiles("#open", []string{write("bad.tsv", labelsHeader+"\n3\ta2\tb2\tsame\n1\ta0\tb0\tperhaps\n")}, chromedp.ByQuery),
 		chromedp.WaitVisible("#state.bad", chromedp.ByQuery))
-	state(`bad.tsv line 3: label perhaps: want same, different or unknown`)
+	begins("#state", `bad.tsv line 3: label perhaps: want same, different or unknown`)
 	run(chromedp.SetUploadFiles("#open", []string{write("more.tsv", labelsHeader+"\n3\ta2\tb2\tdifferent\n")}, chromedp.ByQuery),
 		chromedp.WaitVisible("#state:not(.bad)", chromedp.ByQuery))
-	state("Pair 3 of 3, 3 labelled. All are labelled")
+	begins("#state", "Pair 3 of 3, 3 labelled. All are labelled")
 	for _, c := range complaints() {
 		t.Errorf("the browser complains: %s", c)
 	}
