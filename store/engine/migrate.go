@@ -161,10 +161,11 @@ func toPostgres(code string) string {
 	return postgresTypes.Replace(spaces.ReplaceAllString(code, " "))
 }
 
-// asOf runs f in a transaction that changes nothing and sees the store as of one moment.
+// asOf runs f in a transaction that changes nothing and sees the store as of one moment. A server that restarts is waited
+// for until the transaction has begun.
 func (db *DB) asOf(ctx context.Context, f func(Conn) error) error {
-	tx, err := db.reader.BeginTx(ctx, db.d.snapshot)
-	if err != nil {
+	var tx *sql.Tx
+	if err := db.retry(ctx, func() (err error) { tx, err = db.reader.BeginTx(ctx, db.d.snapshot); return err }); err != nil {
 		return err
 	}
 	return errors.Join(f(Conn{db.d, tx}), tx.Rollback())

@@ -33,8 +33,8 @@ func (db *DB) Snapshot(ctx context.Context) (*Snapshot, error) {
 	if db.d.freeze == nil {
 		return nil, db.Fail(fmt.Errorf("%w: back the database up by its own means", concordat.ErrInvalid), "snapshot")
 	}
-	state, err := db.d.freeze(ctx, db.reader)
-	if err != nil {
+	var state frozen
+	if err := db.retry(ctx, func() (err error) { state, err = db.d.freeze(ctx, db.reader); return err }); err != nil {
 		return nil, db.Fail(err, "snapshot")
 	}
 	return &Snapshot{db, state}, nil
