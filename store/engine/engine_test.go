@@ -36,6 +36,9 @@ func Schema(t testing.TB, db *DB) []string {
 	return lines
 }
 
+// MigrationLock is the number of the lock under which a database of PostgreSQL is migrated.
+func MigrationLock(db *DB) int64 { return db.lock + 1 }
+
 func TestDollars(t *testing.T) {
 	for query, want := range map[string]string{
 		"": "", "SELECT 1": "SELECT 1", "?": "$1", "a = ? AND b IN (?, ?)": "a = $1 AND b IN ($2, $3)",

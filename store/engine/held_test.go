@@ -1,14 +1,40 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
+	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"concordat"
 	"concordat/internal/storetest"
 	"concordat/store/engine"
 )
+
+// engines runs f with the place of a new database of each engine.
+func engines(t *testing.T, f func(t *testing.T, place string)) {
+	t.Run("SQLite", func(t *testing.T) { f(t, filepath.Join(t.TempDir(), "store.db")) })
+	t.Run("PostgreSQL", func(t *testing.T) { f(t, storetest.Postgres(t).Schema(t)) })
+}
+
+// change runs statements in one transaction, and those after the first that fails not.
+func change(t *testing.T, db *engine.DB, statements ...string) {
+	t.Helper()
+	if err := db.Write(t.Context(), func(c engine.Conn) error {
+		for _, s := range statements {
+			if _, err := c.Exec(t.Context(), s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // value returns what a query finds in its only row.
 func value[T any](t *testing.T, db *engine.DB, query string, args ...any) (v T) {
@@ -17,6 +43,100 @@ func value[T any](t *testing.T, db *engine.DB, query string, args ...any) (v T) 
 		t.Fatal(err)
 	}
 	return v
+}
+
+// TestMigrationThatFails: a migration of which one statement fails ends the opening and counts as not applied; once the
+// reason is gone the next opening applies it.
+func TestMigrationThatFails(t *testing.T) {
+	engines(t, func(t *testing.T, place string) {
+		forbid, allow, empty := `CREATE TRIGGER held BEFORE UPDATE ON task BEGIN SELECT RAISE(ABORT, 'held'); END`, `DROP TRIGGER held`,
+			`x''`
+		if engine.IsURL(place) {
+			forbid, allow, empty = `ALTER TABLE task ADD CONSTRAINT held CHECK (cause NOT LIKE '{%')`,
+				`ALTER TABLE task DROP CONSTRAINT held`, `''`
+		}
+		db := open(t, place)
+		change(t, db, `INSERT INTO task (id, state, title, cause, request, made, started, finished, attempts, worker, lease_until)
+			VALUES ('x', 'cancelled', '', 'cancelled by ada', `+empty+`, 0, 0, 0, 0, '', 0)`,
+			`DELETE FROM schema_version WHERE version_id = 115`, forbid)
+		if again, err := (engine.Options{}).Open(t.Context(), place); err == nil {
+			_ = again.Close()
+			t.Errorf("opened, and the cause is %q", value[string](t, db, `SELECT cause FROM task`))
+		}
+		if got := value[string](t, db, `SELECT cause FROM task`); got != "cancelled by ada" {
+			t.Errorf("the cause is %q", got)
+		}
+		change(t, db, allow)
+		if got := value[string](t, open(t, place), `SELECT cause FROM task`); !strings.HasPrefix(got, "{") {
+			t.Errorf("opened again, and the cause is %q", got)
+		}
+	})
+}
+
+// TestMigrationsWait: two processes that start together do not migrate a database of PostgreSQL at once.
+func TestMigrationsWait(t *testing.T) {
+	place := storetest.Postgres(t).Schema(t)
+	first := open(t, place)
+	if err := first.Write(t.Context(), func(c engine.Conn) error {
+		if _, err := c.Exec(t.Context(), `SELECT pg_advisory_xact_lock(?)`, engine.MigrationLock(first)); err != nil {
+			return err
+		}
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		opened := make(chan error, 1)
+		go func() {
+			db, err := engine.Options{}.Open(ctx, place)
+			if err == nil {
+				err = db.Close()
+			}
+			opened <- err
+		}()
+		for waiting := false; !waiting; {
+			select {
+			case err := <-opened:
+				t.Errorf("it did not wait, error %v", err)
+				return nil
+			default:
+			}
+			if err := c.Row(ctx, `SELECT EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted)`).Scan(&waiting); err != nil {
+				return err
+			}
+		}
+		stop()
+		if err := <-opened; err == nil {
+			t.Error("opened in spite of the lock")
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCheckReadsRows: a damaged page of a table in PostgreSQL is found, which only reading its rows does.
+func TestCheckReadsRows(t *testing.T) {
+	s := storetest.Postgres(t)
+	db := open(t, s.Schema(t))
+	change(t, db, `INSERT INTO setting (name, value) VALUES ('a', 'b')`)
+	if err := db.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(filepath.Dir(s.Tables()), value[string](t, db, `SELECT pg_relation_filepath('setting')`))
+	if err := s.Stop(syscall.SIGINT); err != nil { // in order, so that all is in its file
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(file)
+	if err != nil || len(page) == 0 {
+		t.Fatalf("a table of %d bytes, %v", len(page), err)
+	}
+	for i := range page {
+		page[i] ^= 0xff
+	}
+	if err := errors.Join(os.WriteFile(file, page, 0), s.Start()); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Check(t.Context()); !errors.Is(err, concordat.ErrCorrupt) {
+		t.Errorf("got %v, want %v", err, concordat.ErrCorrupt)
+	}
 }
 
 // TestAfterRestart: a check, a copy and a snapshot do not fail because the server of the database was started again before.
@@ -42,4 +162,115 @@ func TestAfterRestart(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// TestPurgeRewrites: a whole purge makes each table of PostgreSQL anew, and a small one none.
+func TestPurgeRewrites(t *testing.T) {
+	db := open(t, storetest.Postgres(t).Schema(t))
+	files := func() map[string]int64 {
+		t.Helper()
+		out := map[string]int64{}
+		rows, err := db.Read().Query(t.Context(), `SELECT tablename, pg_relation_filenode(quote_ident(tablename)::regclass)::bigint
+			FROM pg_tables WHERE schemaname = current_schema()`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var table string
+			var file int64
+			if err := rows.Scan(&table, &file); err != nil {
+				t.Fatal(err)
+			}
+			out[table] = file
+		}
+		if err := rows.Err(); err != nil || len(out) < 50 {
+			t.Fatalf("%d tables, %v", len(out), err)
+		}
+		return out
+	}
+	before := files()
+	for _, whole := range []bool{false, true} {
+		if purged, err := db.Purge(t.Context(), whole); purged || err != nil {
+			t.Errorf("whole %v: purged %v, %v", whole, purged, err)
+		}
+		for table, file := range files() {
+			if (file != before[table]) != whole {
+				t.Errorf("whole %v: table %s was in file %d and is in %d", whole, table, before[table], file)
+			}
+		}
+	}
+}
+
+// TestTablesAlike: rows go only into a table whose columns are those that they come from, in their kinds and order of words too.
+func TestTablesAlike(t *testing.T) {
+	engines(t, func(t *testing.T, place string) {
+		changes := []string{`ALTER TABLE setting ADD COLUMN extra TEXT`}
+		if engine.IsURL(place) {
+			changes = []string{`ALTER TABLE setting ALTER COLUMN value TYPE TEXT COLLATE "default"`,
+				`ALTER TABLE setting ALTER COLUMN value TYPE JSON USING '{}'`}
+		}
+		from, to := open(t, filepath.Join(t.TempDir(), "from.db")), open(t, place)
+		for _, one := range changes {
+			change(t, to, one)
+			for _, way := range [][2]*engine.DB{{from, to}, {to, from}} {
+				if _, err := way[0].CopyTo(t.Context(), way[1], engine.Copy{}); !errors.Is(err, concordat.ErrInvalid) ||
+					!strings.Contains(err.Error(), "table setting is not alike in both stores") {
+					t.Errorf("%s: %v", one, err)
+				}
+			}
+		}
+	})
+}
+
+// TestOwnStatementsFail: each statement that fails, while a store is checked, described or copied, is told.
+func TestOwnStatementsFail(t *testing.T) {
+	engines(t, func(t *testing.T, place string) {
+		db, to := open(t, place), open(t, filepath.Join(t.TempDir(), "copy.db"))
+		for name, call := range map[string]func(context.Context) error{
+			"check":    db.Check,
+			"describe": func(ctx context.Context) error { _, err := db.Info(ctx); return err },
+			"copy":     func(ctx context.Context) error { _, err := db.CopyTo(ctx, to, engine.Copy{}); return err },
+		} {
+			tried := 0
+			for at := 0; ; at += 1 + at/2 { // the first ones, where the tables are listed, one by one
+				ctx := storetest.NewLosing(t.Context(), at)
+				err := call(ctx)
+				if !ctx.Lost() {
+					if err != nil {
+						t.Errorf("%s: %v", name, err)
+					}
+					break
+				}
+				tried++
+				if !errors.Is(err, storetest.ErrLost) {
+					t.Errorf("%s: statement %d failed, and the call returned the error %v", name, at, err)
+				}
+			}
+			if tried == 0 {
+				t.Errorf("%s: no statement", name)
+			}
+		}
+	})
+}
+
+// TestPrepared: a statement that is prepared outside of a transaction runs, and one that cannot be is an error.
+func TestPrepared(t *testing.T) {
+	engines(t, func(t *testing.T, place string) {
+		c := open(t, place).Read()
+		s, err := c.Prepare(t.Context(), `SELECT CAST(? AS INTEGER) + 1`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var n int
+		if err := s.QueryRowContext(t.Context(), 41).Scan(&n); err != nil || n != 42 {
+			t.Errorf("got %d, %v", n, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if s, err := c.Prepare(t.Context(), `SELECT nothing FROM nowhere`); err == nil {
+			t.Errorf("prepared %v", s)
+		}
+	})
 }
