@@ -25,8 +25,8 @@ var csvColumns = []string{"passage", "start", "end", "kind", "counted", "why_not
 // CSVColumns is the number of columns of WriteCSV.
 func CSVColumns() int { return len(csvColumns) }
 
-// WriteCSV writes one row for each passage and source, and then one for each lead (RFC 4180, CRLF), under a row of column
-// names. Positions are Unicode code points; those of a source are empty where only its bytes are
+// WriteCSV writes one row for each passage and source, and then one for each lead of r.LeadFilter (RFC 4180, CRLF), under a row of
+// column names. Positions are Unicode code points; those of a source are empty where only its bytes are
 // known. A cell that a spreadsheet would take for a formula begins with an apostrophe.
 func WriteCSV(w io.Writer, r *Report, o CSVOptions) error {
 	if o.BOM {
@@ -48,6 +48,9 @@ func WriteCSV(w io.Writer, r *Report, o CSVOptions) error {
 		}
 	}
 	for _, l := range r.Leads {
+		if !r.ShowsLead(l) {
+			continue
+		}
 		if err := c.Write(r.csvLead(count, l)); err != nil {
 			return err
 		}

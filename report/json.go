@@ -48,6 +48,7 @@ type (
 		Wording      []jsonWording     `json:"wording"`
 		Works        []jsonWorks       `json:"shared_works"`
 		Leads        []jsonLead        `json:"leads"`
+		LeadFilter   *jsonLeadFilter   `json:"lead_filter,omitempty"`
 		PartnerLeads []jsonPartnerLead `json:"partner_leads,omitempty"`
 		Legend       jsonLegend        `json:"legend"`
 		Rules        jsonRules         `json:"rules"`
@@ -295,10 +296,10 @@ func asJSON(r *Report) *jsonReport {
 		Submission: jsonSubmission{Library: r.Submission.Library, Document: r.Submission.ID, Title: r.Submission.Title,
 			CodePoints: count.Points(concordat.Span{End: len(r.Submission.Text)}).End,
 			Characters: r.Scores.Characters, Digest: r.Digest, Date: r.Dated},
-		Short: r.jsonShort(count), Templates: []jsonTemplate{}, Wording: []jsonWording{}, Works: []jsonWorks{}, Leads: r.jsonLeads(count),
-		PartnerLeads: r.jsonPartnerLeads(count),
-		Legend:       r.jsonLegend(),
-		Conclusion:   r.Conclusion(),
+		Short: r.jsonShort(count), Templates: []jsonTemplate{}, Wording: []jsonWording{}, Works: []jsonWorks{},
+		Leads: r.jsonLeads(count, r.LeadFilter), LeadFilter: r.jsonLeadFilter(), PartnerLeads: r.jsonPartnerLeads(count),
+		Legend:     r.jsonLegend(),
+		Conclusion: r.Conclusion(),
 	}
 	j.Coverage, j.Review, j.Later = j.Scores.Covered, r.jsonReview(), r.jsonLater()
 	for i := range r.Evidence {

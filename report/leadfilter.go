@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -18,6 +19,42 @@ func (f LeadFilter) Has(l Lead, state LeadState) bool {
 	likely := l.Likely()
 	return (f.Kind == "" || f.Kind == l.Kind) && (f.Languages == "" || f.Languages == LanguagePair(l.Languages)) &&
 		(f.Least <= 0 || likely != nil && *likely >= f.Least) && (f.State == "" || f.State == state)
+}
+
+// ShowsLead reports whether a lead is among those that r.LeadFilter chooses.
+func (r *Report) ShowsLead(l RuledLead) bool { return r.LeadFilter.Has(l.Lead, l.State) }
+
+// LeadsShown says by which filter only some of the leads are written; empty: by none.
+func (r *Report) LeadsShown() string {
+	if r.LeadFilter == (LeadFilter{}) {
+		return ""
+	}
+	shown := 0
+	for _, l := range r.Leads {
+		if r.ShowsLead(l) {
+			shown++
+		}
+	}
+	l := r.Language
+	return l.Say("%s of %s leads are shown, by this filter: %s.", Thousands(shown), Thousands(len(r.Leads)),
+		strings.Join(l.LeadFilterWords(r.LeadFilter), l.Say(", ")))
+}
+
+// LeadFilterWords says what a filter chooses, a part each; nil: all.
+func (l Language) LeadFilterWords(f LeadFilter) (out []string) {
+	if f.State != "" {
+		out = append(out, l.Say("leads.state."+string(f.State)))
+	}
+	if f.Kind != "" {
+		out = append(out, l.Say("leads.kind."+string(f.Kind)))
+	}
+	if f.Languages != "" {
+		out = append(out, l.PairWords(f.Languages))
+	}
+	if f.Least > 0 {
+		out = append(out, l.Say("leads.likely", strconv.FormatFloat(f.Least, 'f', -1, 64)))
+	}
+	return out
 }
 
 // LeadKinds returns the kinds of leads.

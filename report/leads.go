@@ -306,6 +306,14 @@ type (
 		By         string         `json:"by,omitempty"`
 		At         *time.Time     `json:"at,omitempty"`
 	}
+	// jsonLeadFilter says which leads are written, and how many there are.
+	jsonLeadFilter struct {
+		State      LeadState `json:"state,omitempty"`
+		Kind       LeadKind  `json:"kind,omitempty"`
+		Languages  string    `json:"languages,omitempty"`
+		Likelihood float64   `json:"likelihood,omitempty"`
+		Total      int       `json:"total"`
+	}
 	// jsonRuling is a decision about a lead.
 	jsonRuling struct {
 		Span    concordat.Span `json:"span"`
@@ -327,13 +335,10 @@ type (
 	}
 )
 
-// LeadsJSON returns the leads that a filter chooses, as they stand under leads in what WriteJSON writes.
+// LeadsJSON returns the leads that a filter chooses, as they stand under leads in what WriteJSON writes, whatever r.LeadFilter is.
 func (r *Report) LeadsJSON(f LeadFilter) ([]json.RawMessage, error) {
 	var out []json.RawMessage
-	for i, x := range r.jsonLeads(NewCounter(r.Submission.Text)) {
-		if l := r.Leads[i]; !f.Has(l.Lead, l.State) {
-			continue
-		}
+	for _, x := range r.jsonLeads(NewCounter(r.Submission.Text), f) {
 		b, err := json.Marshal(x)
 		if err != nil {
 			return nil, err
@@ -343,12 +348,15 @@ func (r *Report) LeadsJSON(f LeadFilter) ([]json.RawMessage, error) {
 	return out, nil
 }
 
-func (r *Report) jsonLeads(count *Counter) []jsonLead {
+func (r *Report) jsonLeads(count *Counter, f LeadFilter) []jsonLead {
 	if r.Leads == nil {
 		return nil
 	}
 	out := []jsonLead{}
 	for _, l := range r.Leads {
+		if !f.Has(l.Lead, l.State) {
+			continue
+		}
 		x := jsonLead{Number: l.Number, Span: count.Points(l.Span),
 			Source:     jsonLeadSource{l.Source.Site, l.Source.Library, l.Source.Document, l.Title},
 			SourceSpan: l.SourcePoints, Kind: l.Kind, Languages: l.Languages, Encoder: l.Encoder,
@@ -360,6 +368,15 @@ func (r *Report) jsonLeads(count *Counter) []jsonLead {
 		out = append(out, x)
 	}
 	return out
+}
+
+// jsonLeadFilter returns nil if all leads are written.
+func (r *Report) jsonLeadFilter() *jsonLeadFilter {
+	f := r.LeadFilter
+	if f == (LeadFilter{}) {
+		return nil
+	}
+	return &jsonLeadFilter{f.State, f.Kind, f.Languages, f.Least, len(r.Leads)}
 }
 
 // Likely returns the likelihood of a lead to two digits, as it is said; nil: it was not measured.

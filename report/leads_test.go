@@ -208,3 +208,50 @@ func forms(t *testing.T, r *report.Report, words ...string) {
 		t.Errorf("CSV: %q, %v", last, err)
 	}
 }
+
+// TestChosenLeads: each form writes the leads that are chosen, and says how many there are in all; a lead that is not written is not
+// marked in the text either. Scores and counts stay.
+func TestChosenLeads(t *testing.T) {
+	f := withLeads(t)
+	open := report.Build(f, report.Rules{})
+	ruling := report.LeadRuling{Span: open.Leads[0].Span, Source: open.Leads[0].SourcePoints, Comment: "read both", By: "ada"}
+	r := report.Build(f, report.Rules{CountLeads: []report.LeadRuling{ruling}})
+	share, s := r.Scores.Leads, schema(t)
+	for _, c := range []struct {
+		filter report.LeadFilter
+		words  string
+		leads  int
+	}{
+		{report.LeadFilter{State: report.LeadCounted, Languages: "en-zh"}, "1 of 1 leads are shown, by this filter: counted, English, from Chinese.", 1},
+		{report.LeadFilter{State: report.LeadOpen}, "0 of 1 leads are shown, by this filter: not decided.", 0},
+		{report.LeadFilter{Least: 2.5}, "0 of 1 leads are shown, by this filter: at least 2.5 times.", 0},
+	} {
+		r.LeadFilter = c.filter
+		text := strings.Join(strings.Fields(written(t, r)), " ")
+		if n := strings.Count(text, c.words); n != 2 {
+			t.Errorf("text and page say %q %d times, want twice:\n%s", c.words, n, text)
+		}
+		for _, mark := range []string{"[L2] ", `id="L2"`, `id="tL2"`} {
+			if n := strings.Count(text, mark); n != c.leads {
+				t.Errorf("%+v: %q %d times, want %d", c.filter, mark, n, c.leads)
+			}
+		}
+		v := parse(t, r)
+		if err := check(s, s, v, "report"); err != nil {
+			t.Error(err)
+		}
+		if of, leads := v["lead_filter"].(map[string]any), v["leads"].([]any); of["total"] != 1.0 || len(leads) != c.leads {
+			t.Errorf("%+v: JSON has %d leads, filter %v", c.filter, len(leads), of)
+		}
+		var b bytes.Buffer
+		if err := report.WriteCSV(&b, r, report.CSVOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(b.String(), "\nL2,"); n != c.leads {
+			t.Errorf("%+v: CSV has %d leads, want %d", c.filter, n, c.leads)
+		}
+		if r.Scores.Leads != share || *r.LeadCount() != (concordat.LeadCount{All: 1, Counted: 1}) {
+			t.Errorf("%+v: share %v, count %v", c.filter, r.Scores.Leads, r.LeadCount())
+		}
+	}
+}

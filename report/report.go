@@ -245,6 +245,7 @@ type Report struct {
 	Wording      []SharedWording     // what others share by right, in text order
 	SharedWorks  []SharedWorks       // works that sources cite too, most first; no part of any share
 	Leads        []RuledLead         // what seems to say the same in other words, in text order, never evidence; nil: not asked
+	LeadFilter   LeadFilter          // of the Leads that are written; zero: all. Set it before writing: scores and counts stay
 	PartnerLeads []PartnerLead       // of Findings, by place
 	Templates    []Template          // whose wording gives no score unless Rules.CountTemplates
 	Dated        concordat.Date      // of the submission; empty: unknown

@@ -257,7 +257,13 @@ func (t textWriter) leads(r *Report, count *Counter) {
 		t.wrap("", t.Say(LeadMeaning))
 		t.wrap("", r.LeadsMeasured())
 	}
+	if shown := r.LeadsShown(); shown != "" {
+		t.wrap("", shown)
+	}
 	for _, l := range r.Leads {
+		if !r.ShowsLead(l) {
+			continue
+		}
 		at := count.Points(l.Span)
 		t.wrap("["+l.Number+"] ", t.Say("characters %d to %d", at.Start, at.End)+" <- "+t.Say("%s (%s)", l.Title, r.Place(l.Source))+": "+
 			r.LeadWords(l.Lead))

@@ -201,14 +201,13 @@ func newLeadBar(l message.Language, all []filterable, f report.LeadFilter, at *u
 		return (&url.URL{Path: at.Path, RawQuery: q.Encode(), Fragment: "leads"}).String()
 	}
 	b.Shown, b.Clear = count(f), address(report.LeadFilter{})
-	var chosen []string
 	facet := func(name string, now string, values []string, label func(string) string, with func(value string) report.LeadFilter) {
 		one := leadFacet{Name: l.Say("leads.by." + name)}
 		without := count(with(""))
 		for _, v := range values {
 			o := leadOption{Label: label(v), On: v == now, Count: count(with(v)), URL: address(with(v))}
 			if o.On {
-				o.URL, chosen = address(with("")), append(chosen, o.Label)
+				o.URL = address(with(""))
 			}
 			if o.On || o.Count > 0 && o.Count < without {
 				one.Options = append(one.Options, o)
@@ -230,7 +229,7 @@ func newLeadBar(l message.Language, all []filterable, f report.LeadFilter, at *u
 	facet("likelihood", leadQuery(report.LeadFilter{Least: f.Least}).Get(leadLikely), likelihoods(),
 		func(v string) string { return l.Say("leads.likely", v) },
 		func(v string) report.LeadFilter { g := f; g.Least, _ = strconv.ParseFloat(v, 64); return g }) // none: any
-	b.Chosen = strings.Join(chosen, l.Report().Say(", "))
+	b.Chosen = strings.Join(l.Report().LeadFilterWords(f), l.Report().Say(", "))
 	return b
 }
 

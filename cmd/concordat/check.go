@@ -44,6 +44,7 @@ type checkFlags struct {
 	candidates         int
 	out                outFlags
 	rules              ruleFlags
+	shown              leadFlags
 }
 
 func (a *app) checkCommand() *cobra.Command {
@@ -91,6 +92,7 @@ the site for that. A partner named with --partner is not asked about a library t
 	fl.IntVar(&f.candidates, "candidates", 0, "most source documents compared word by word (default 200)")
 	f.out.add(fl)
 	f.rules.add(fl)
+	f.shown.add(c)
 	return c
 }
 
@@ -119,7 +121,7 @@ func (f *checkFlags) validate(fl *pflag.FlagSet) error {
 		return cli.Usagef("--date %s: want YYYY, YYYY-MM or YYYY-MM-DD", f.date)
 	}
 	return cmp.Or(share("threshold", f.threshold), share("short-threshold", f.shortThreshold), share("fail-on", f.failOn), forward,
-		f.out.validate(), f.rules.validate())
+		f.out.validate(), f.rules.validate(), f.shown.validate())
 }
 
 // check runs the command.
@@ -129,6 +131,10 @@ func (a *app) check(ctx context.Context, o *instance.Instance, paths []string, f
 		return err
 	}
 	options, err := f.options(ctx, a, o)
+	if err != nil {
+		return err
+	}
+	shown, err := f.shown.filter(options.Leads)
 	if err != nil {
 		return err
 	}
@@ -146,8 +152,9 @@ func (a *app) check(ctx context.Context, o *instance.Instance, paths []string, f
 		return err
 	}
 	r := instance.NewReader(instance.Extraction(o.Config), len(files))
-	c := checker{language: language, a: a, o: o, f: f, options: options, rules: rules, several: len(files) > 1 || isFolder(f.out.out),
-		names: map[string]bool{}, checked: map[string]bool{}, incomplete: busy, failures: failures{a: a}}
+	c := checker{language: language, shown: shown, a: a, o: o, f: f, options: options, rules: rules,
+		several: len(files) > 1 || isFolder(f.out.out), names: map[string]bool{}, checked: map[string]bool{}, incomplete: busy,
+		failures: failures{a: a}}
 	err = c.all(ctx, r, files)
 	a.tellEncoder(o)
 	if err = errors.Join(err, r.Close()); err != nil {

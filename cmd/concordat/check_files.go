@@ -26,6 +26,7 @@ type checker struct {
 	options  site.CheckOptions
 	rules    report.Rules
 	language report.Language
+	shown    report.LeadFilter
 	several  bool            // reports go to a folder
 	names    map[string]bool // of reports written there
 	checked  map[string]bool // names of submissions, for submissionID alone, which another goroutine calls
@@ -133,7 +134,7 @@ func (c *checker) check(ctx context.Context, s submitted, b cli.Bar) submitted {
 	}
 	if s.err = err; err == nil {
 		s.report = report.Build(f, c.rules)
-		s.report.Language = c.language
+		s.report.Language, s.report.LeadFilter = c.language, c.shown
 	}
 	return s
 }

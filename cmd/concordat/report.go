@@ -1,12 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"concordat"
 	"concordat/cmd/internal/cli"
@@ -27,13 +27,12 @@ func (a *app) reportCommand() *cobra.Command {
 		},
 	}
 	list.Flags().IntVar(&limit, "limit", 50, "most checks listed")
-	var showRules ruleFlags
+	var showing, exporting readingFlags
 	var showLanguage string
-	var showConfigured, exportConfigured bool
 	show := &cobra.Command{
 		Use: "show TASK", Short: "Print a report as text", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withReport(cmd.Context(), args[0], &showRules, showConfigured, showLanguage,
+			return a.withReport(cmd.Context(), args[0], &showing, showLanguage,
 				func(_ *instance.Instance, rep *report.Report) error {
 					if a.JSON {
 						return a.reportLine(rep)
@@ -42,10 +41,8 @@ func (a *app) reportCommand() *cobra.Command {
 				})
 		},
 	}
-	showRules.add(show.Flags())
-	addConfigured(show.Flags(), &showConfigured)
+	showing.add(show)
 	addLanguage(show.Flags(), &showLanguage)
-	var exportRules ruleFlags
 	var out outFlags
 	export := &cobra.Command{
 		Use: "export TASK --out FILE", Short: "Write a report to a file, by any rules", Args: cobra.ExactArgs(1),
@@ -56,7 +53,7 @@ func (a *app) reportCommand() *cobra.Command {
 			if err := out.validate(); err != nil {
 				return err
 			}
-			return a.withReport(cmd.Context(), args[0], &exportRules, exportConfigured, out.language,
+			return a.withReport(cmd.Context(), args[0], &exporting, out.language,
 				func(o *instance.Instance, rep *report.Report) error {
 					notes, err := signing.Notes(cmd.Context(), o.Store, rep.Task)
 					if err != nil {
@@ -68,14 +65,23 @@ func (a *app) reportCommand() *cobra.Command {
 		},
 	}
 	out.add(export.Flags())
-	exportRules.add(export.Flags())
-	addConfigured(export.Flags(), &exportConfigured)
+	exporting.add(export)
 	c.AddCommand(list, show, export, a.reportVerify())
 	return c
 }
 
-func addConfigured(fl *pflag.FlagSet, to *bool) {
-	fl.BoolVar(to, "configured-rules", false, "begin with the rules of the configuration, not with those of the batch or of a review")
+// readingFlags say how the findings of a check are read.
+type readingFlags struct {
+	rules      ruleFlags
+	leads      leadFlags
+	configured bool // rules stand over those of the configuration, not over those in force
+}
+
+func (f *readingFlags) add(c *cobra.Command) {
+	f.rules.add(c.Flags())
+	f.leads.add(c)
+	c.Flags().BoolVar(&f.configured, "configured-rules", false,
+		"begin with the rules of the configuration, not with those of the batch or of a review")
 }
 
 func (a *app) listReports(ctx context.Context, o *instance.Instance, limit int) error {
@@ -96,11 +102,10 @@ func (a *app) listReports(ctx context.Context, o *instance.Instance, limit int) 
 	return nil
 }
 
-// withReport calls f with the report of a task by the given rules over those in force, or, if configured is
-// set, over those of the configuration.
-func (a *app) withReport(ctx context.Context, id string, rules *ruleFlags, configured bool, language string,
+// withReport calls f with the report of a task as the flags want it read.
+func (a *app) withReport(ctx context.Context, id string, flags *readingFlags, language string,
 	f func(*instance.Instance, *report.Report) error) error {
-	if err := rules.validate(); err != nil {
+	if err := cmp.Or(flags.rules.validate(), flags.leads.validate()); err != nil {
 		return err
 	}
 	return a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
@@ -112,16 +117,19 @@ func (a *app) withReport(ctx context.Context, id string, rules *ruleFlags, confi
 			return err
 		}
 		base := instance.Rules(o.Config)
-		if !configured {
+		if !flags.configured {
 			if base, err = site.RulesInForce(ctx, o.Store, found.Task, base); err != nil {
 				return err
 			}
 		}
-		r, err := rules.over(ctx, a, o, base)
+		r, err := flags.rules.over(ctx, a, o, base)
 		if err != nil {
 			return err
 		}
 		rep := report.Build(found, r)
+		if rep.LeadFilter, err = flags.leads.filter(rep.Leads != nil); err != nil {
+			return err
+		}
 		if rep.Language, err = o.Language(language); err != nil {
 			return err
 		}

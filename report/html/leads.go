@@ -42,9 +42,14 @@ func (d *doc) leads() {
 		d.text(counted)
 		d.raw("</p>")
 	}
+	if shown := d.r.LeadsShown(); shown != "" {
+		d.raw(`<p class="note">`)
+		d.text(shown)
+		d.raw("</p>")
+	}
 	d.raw(string(d.links.LeadFilter))
 	for i, l := range d.r.Leads {
-		if d.links.showsLead(i) {
+		if d.r.ShowsLead(l) && d.links.showsLead(i) {
 			d.lead(i, l)
 		}
 	}
@@ -188,7 +193,7 @@ func (d *doc) numberedSide(text string, s concordat.Span, sentences []numberedSp
 	d.text(text[at:s.End])
 }
 
-// leadMark is a stretch of the text in leads that nobody set aside.
+// leadMark is a stretch of the text in leads of the report's filter that nobody set aside.
 type leadMark struct {
 	concordat.Span
 	begins []int // indices of the leads that begin here
@@ -196,18 +201,18 @@ type leadMark struct {
 
 // leadMarks returns the sentences of leads in the text, in order and disjoint.
 func leadMarks(r *report.Report) []leadMark {
+	marked := func(l report.RuledLead) bool { return l.State != report.LeadSetAside && r.ShowsLead(l) }
 	var pairs []report.LeadPair
 	for _, l := range r.Leads {
-		if l.State == report.LeadSetAside {
-			continue
+		if marked(l) {
+			pairs = append(pairs, l.Pairs...)
 		}
-		pairs = append(pairs, l.Pairs...)
 	}
 	var out []leadMark
 	for _, s := range numberedSpans(pairs, func(p report.LeadPair) concordat.Span { return p.Span }) {
 		m := leadMark{Span: s.Span}
 		for i, l := range r.Leads {
-			if l.State != report.LeadSetAside && s.Start <= l.Span.Start && l.Span.Start < s.End {
+			if marked(l) && s.Start <= l.Span.Start && l.Span.Start < s.End {
 				m.begins = append(m.begins, i)
 			}
 		}

@@ -302,7 +302,13 @@ func (d *doc) leads() {
 	if counted := d.r.CountedLeads(); counted != "" {
 		d.para(margin, textWidth, strong(counted))
 	}
+	if shown := d.r.LeadsShown(); shown != "" {
+		d.text(shown)
+	}
 	for _, l := range d.r.Leads {
+		if !d.r.ShowsLead(l) {
+			continue
+		}
 		d.para(margin, textWidth, strong(l.Number+" · "+name(l.Title, l.Source)+" "), body(d.r.LeadWords(l.Lead)))
 		if likely := d.r.LikelihoodWords(l.Lead); likely != "" {
 			d.text(likely)

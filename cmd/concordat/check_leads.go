@@ -1,0 +1,68 @@
+package main
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"concordat/cmd/internal/cli"
+	"concordat/report"
+)
+
+// leadFlags say which leads a report shows. Their names and values are those of the pages and of the API.
+type leadFlags struct {
+	state, kind, languages string
+	likelihood             float64
+}
+
+// mostLikelihood bounds --lead-likelihood, as it does in the API.
+const mostLikelihood = 1000
+
+// languagePair matches the pairs that report.LanguagePair writes.
+var languagePair = regexp.MustCompile(`^[a-z]{2,3}-[a-z]{2,3}$`)
+
+func (f *leadFlags) add(c *cobra.Command) {
+	fl, states, kinds := c.Flags(), texts(report.LeadStates()), texts(report.LeadKinds())
+	fl.StringVar(&f.state, "lead-state", "", "show only leads of this state: "+strings.Join(states, ", "))
+	fl.StringVar(&f.kind, "lead-kind", "", "show only leads of this kind: "+strings.Join(kinds, ", "))
+	fl.StringVar(&f.languages, "lead-languages", "",
+		"show only leads of these languages, of what is checked and of its source, such as en-zh; und is one that is not known")
+	fl.Float64Var(&f.likelihood, "lead-likelihood", 0, "show only leads at least as likely, 0 to 1000; 0: all")
+	for name, values := range map[string][]string{"lead-state": states, "lead-kind": kinds} {
+		c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+}
+
+// texts returns named strings as plain ones.
+func texts[T ~string](all []T) (out []string) {
+	for _, x := range all {
+		out = append(out, string(x))
+	}
+	return out
+}
+
+func (f *leadFlags) validate() error {
+	if states := report.LeadStates(); f.state != "" && !slices.Contains(states, report.LeadState(f.state)) {
+		return cli.Usagef("--lead-state %s: want one of %s", f.state, strings.Join(texts(states), ", "))
+	}
+	if kinds := report.LeadKinds(); f.kind != "" && !slices.Contains(kinds, report.LeadKind(f.kind)) {
+		return cli.Usagef("--lead-kind %s: want one of %s", f.kind, strings.Join(texts(kinds), ", "))
+	}
+	if f.languages != "" && !languagePair.MatchString(f.languages) {
+		return cli.Usagef("--lead-languages %s: want the codes of two languages, such as en-zh", f.languages)
+	}
+	if !(f.likelihood >= 0 && f.likelihood <= mostLikelihood) { // NaN too
+		return cli.Usagef("--lead-likelihood %v: want 0 to %d", f.likelihood, mostLikelihood)
+	}
+	return nil
+}
+
+// filter returns what the flags choose. It fails if they choose among the leads of a check that looks for none.
+func (f *leadFlags) filter(asked bool) (report.LeadFilter, error) {
+	if *f != (leadFlags{}) && !asked {
+		return report.LeadFilter{}, cli.Usagef("--lead-state, --lead-kind, --lead-languages and --lead-likelihood choose among leads, and the check looks for none: check with --leads")
+	}
+	return report.LeadFilter{State: report.LeadState(f.state), Kind: report.LeadKind(f.kind), Languages: f.languages, Least: f.likelihood}, nil
+}
