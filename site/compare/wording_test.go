@@ -88,3 +88,30 @@ func TestSentenceAloneIsNoEvidence(t *testing.T) {
 		}
 	}
 }
+
+// TestFormsAreShown: what reads like a form's and another document holds is told as that, with the reason, and takes no part in
+// comparing; a heading takes none either, and is not shown.
+func TestFormsAreShown(t *testing.T) {
+	const declaration, heading = "I hereby declare that this thesis is my own work and that I have named all sources that I used.",
+		"Budget justification for equipment"
+	text := quoting + "\n\n" + heading + "\n\n" + quoting + "\n\n" + declaration
+	other := "Nobody saw the boat leave.\n\n" + heading + "\n\nThe lamp burned all night.\n\n" + declaration
+	w := Shareable(text, nil)
+	counter := wording.CounterOf(w.Words)
+	counter.Add(wording.Split(other))
+	w.Decide(counter.Common(2, 0), 10)
+	var told []string
+	for _, f := range w.Found {
+		if f.Kind == concordat.KindForm {
+			told = append(told, f.Why+": "+f.In(text))
+		}
+	}
+	if len(told) != 1 || !strings.HasPrefix(told[0], string(wording.WhyDeclaration)) ||
+		!strings.Contains(told[0], "this thesis is my own work") {
+		t.Errorf("told as a form's: %q, want the declaration", told)
+	}
+	walls := strings.Join(textsOf(w.Walls, text), "|")
+	if !strings.Contains(walls, "this thesis is my own work") || !strings.Contains(walls, "Budget justification") {
+		t.Errorf("takes no part: %q, want the declaration and the heading among it", walls)
+	}
+}

@@ -1,0 +1,98 @@
+package answer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"concordat"
+	"concordat/store"
+)
+
+// TestAuditCounts: the audit has, for each library that was asked, the documents and matches that were told of it, those withheld, and
+// why it refused; of a question that was refused as a whole it has the libraries alone.
+func TestAuditCounts(t *testing.T) {
+	libraries := []concordat.LibraryID{"theses", "grants", "closed"}
+	refusal := &concordat.Refusal{Reason: concordat.ReasonEmbargo}
+	withheld := map[concordat.LibraryID]int{"grants": 3}
+	var prints, cells auditAnswer
+	prints.take(&concordat.Ask{Libraries: libraries}, &concordat.SiteAnswer{
+		Libraries: []concordat.LibraryAnswer{{Library: "theses", Level: concordat.ShowMetadata},
+			{Library: "grants", Level: concordat.ShowMetadata}, {Library: "closed", Level: concordat.ShowNothing, Refusal: refusal}},
+		Documents: []concordat.DocumentAnswer{{Library: 0}, {Library: 1}, {Library: 1}},
+		Hits:      []concordat.Hit{{Document: 0}, {Document: 0}, {Document: 0}, {Document: 2}}}, withheld, nil)
+	cells.takeLeads(&concordat.LeadAsk{Libraries: libraries}, &concordat.LeadAnswer{
+		Libraries: []concordat.LeadLibraryAnswer{{Library: "theses"}, {Library: "grants"}, {Library: "closed", Refusal: refusal}},
+		Documents: []concordat.LeadDocument{{Library: 0}, {Library: 1}, {Library: 1}},
+		Hits:      []concordat.LeadHit{{Document: 0}, {Document: 0}, {Document: 0}, {Document: 2}}}, withheld, nil)
+	want := []auditLibraryAnswer{{Library: "theses", Level: concordat.ShowMetadata, Documents: 1, Hits: 3},
+		{Library: "grants", Level: concordat.ShowMetadata, Documents: 2, Hits: 1, Withheld: 3},
+		{Library: "closed", Level: concordat.ShowNothing, Refused: concordat.ReasonEmbargo}}
+	for name, got := range map[string]auditAnswer{"fingerprints": prints, "cells": cells} {
+		if len(got.Libraries) != len(want) || got.Refused != "" {
+			t.Fatalf("%s: %+v", name, got)
+		}
+		for i, l := range got.Libraries {
+			if l != want[i] {
+				t.Errorf("%s: %+v, want %+v", name, l, want[i])
+			}
+		}
+	}
+	prints, cells = auditAnswer{}, auditAnswer{}
+	prints.take(&concordat.Ask{Libraries: libraries}, nil, nil, refusal)
+	cells.takeLeads(&concordat.LeadAsk{Libraries: libraries}, nil, nil, refusal)
+	for name, got := range map[string]auditAnswer{"fingerprints": prints, "cells": cells} {
+		if got.Refused != string(concordat.ReasonEmbargo) || len(got.Libraries) != 3 ||
+			got.Libraries[1] != (auditLibraryAnswer{Library: "grants", Level: concordat.ShowNothing}) {
+			t.Errorf("%s refused: %+v", name, got)
+		}
+	}
+}
+
+// endingLog takes a log, and ends what is logged of.
+type endingLog struct {
+	io.Writer
+	end context.CancelFunc
+}
+
+func (e *endingLog) Write(b []byte) (int, error) {
+	defer e.end()
+	return e.Writer.Write(b)
+}
+
+// unshared is a store whose shares cannot be read.
+type unshared struct{ Store }
+
+func (unshared) Shares(context.Context, concordat.LibraryID, concordat.SiteID) ([]store.Share, error) {
+	return nil, errors.New("the disk is broken")
+}
+
+// TestSetsBehindAreLogged: sets that could not be filled are logged as an error, and a site that is stopped while it fills them logs
+// none.
+func TestSetsBehindAreLogged(t *testing.T) {
+	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "site.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for name, c := range map[string]struct{ stopped, want bool }{"broken": {false, true}, "stopped": {true, false}} {
+		ctx, end := context.WithCancel(t.Context())
+		var log bytes.Buffer
+		s := New(Options{ID: "here", Store: unshared{db}, Logger: slog.New(slog.NewTextHandler(&endingLog{&log, end}, nil))})
+		if c.stopped {
+			end()
+		}
+		if err := s.KeepEpochs(ctx); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		end()
+		if got := strings.Contains(log.String(), "level=ERROR") && strings.Contains(log.String(), "behind"); got != c.want {
+			t.Errorf("%s: logged %q", name, &log)
+		}
+	}
+}
