@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
@@ -101,7 +100,7 @@ func TestProgressInBrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var words, after string
+	var words string
 	if err := chromedp.Run(ctx, d.enter(t, "olga", store.RoleOfficer), chromedp.Navigate(d.URL+"/checks/"+string(tasks[0].ID)),
 		chromedp.WaitVisible("[data-words]", chromedp.ByQuery), chromedp.Text("[data-words]", &words, chromedp.ByQuery),
 		shot(t, "waits", 1200)); err != nil {
@@ -112,9 +111,8 @@ func TestProgressInBrowser(t *testing.T) {
 	}
 	// The site stops its streams as for a restart, and then somebody works.
 	d.web.EndStreams()
-	if err := chromedp.Run(ctx, chromedp.Poll(`document.querySelector("[data-words]").textContent.includes("Connection")`, nil,
-		chromedp.WithPollingInterval(20*time.Millisecond)),
-		chromedp.Text("[data-words]", &after, chromedp.ByQuery), shot(t, "lost", 1200)); err != nil {
+	if err := chromedp.Run(ctx, until(`document.querySelector("[data-words]").textContent.includes("Connection")`),
+		shot(t, "lost", 1200)); err != nil {
 		t.Fatal(err)
 	}
 	run, cancel := context.WithCancel(t.Context())
@@ -234,11 +232,13 @@ func TestOfficersSeeEachOther(t *testing.T) {
 	bo.post("/checks/one/notes", http.StatusOK, url.Values{"kind": {"comment"}, "text": {"look at this"}})
 	bo.post("/checks/one/notes", http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"discuss"}, "text": {"to be discussed"}})
 	bo.post("/checks/cases", http.StatusOK, url.Values{"check": {"one"}, "action": {"assign"}, "assignee": {"ada"}})
+	// The notices come first, and the parts of the page after them, each time that notices come.
 	if err := chromedp.Run(ctx, chromedp.WaitVisible(".toast:nth-child(4)", chromedp.ByQuery),
 		chromedp.Text(".toasts", &told, chromedp.ByQuery),
-		chromedp.WaitReady("#remarks .remark:nth-child(2)", chromedp.ByQuery), chromedp.TextContent("#remarks", &remarks, chromedp.ByQuery),
+		until(`document.querySelector("#remarks .remark:nth-child(2)")`), until(`document.querySelector("#decided").textContent.includes("ada")`),
+		chromedp.TextContent("#remarks", &remarks, chromedp.ByQuery),
 		chromedp.TextContent("#decided", &verdict, chromedp.ByQuery), chromedp.Text("#score", &after, chromedp.ByQuery)); err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v; told %q", err, told)
 	}
 	if after == before || !strings.Contains(told, after) || strings.Count(told, "bo") < 4 ||
 		!strings.Contains(told, "assigned the check to ada") {
@@ -287,8 +287,8 @@ func TestMarksFollow(t *testing.T) {
 	}
 	wait := func(what string) {
 		t.Helper()
-		if err := chromedp.Run(ctx, chromedp.Poll(what, nil, chromedp.WithPollingTimeout(time.Minute))); err != nil {
-			t.Fatalf("waiting for %s: %v; it is %+v", what, err, seen())
+		if err := chromedp.Run(ctx, until(what)); err != nil {
+			t.Fatalf("%v; it is %+v", err, seen())
 		}
 	}
 	do(d.enter(t, "ada", store.RoleOfficer), chromedp.Navigate(d.URL+"/checks/one?page=3"),

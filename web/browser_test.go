@@ -2,10 +2,12 @@ package web_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -27,6 +29,27 @@ func browser(t testing.TB, base string, width int) (context.Context, func() []st
 	// What begins with data: is a picture of the browser's own, for example a calendar's: the policy refuses others.
 	return ctx, chromium.Complaints(ctx, base, "data:")
 }
+
+// until waits until an expression of JavaScript is true of the page, whatever pages are left and loaded meanwhile: what a click, a key
+// or a message leads to is there a while later.
+func until(expression string) chromedp.Action {
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		var is bool
+		var err error
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+			if err = chromedp.Evaluate("!!("+expression+")", &is).Do(ctx); err == nil && is {
+				return nil
+			}
+			if err := chromedp.Sleep(50 * time.Millisecond).Do(ctx); err != nil {
+				return err
+			}
+		}
+		return fmt.Errorf("not within a minute: %s: %w", expression, err)
+	})
+}
+
+// loaded waits until the page is there whole and its scripts have run. What leads to the page has to be waited for before.
+func loaded() chromedp.Action { return until(`document.readyState === "complete"`) }
 
 // TestInBrowser goes from the first link to a report, with the keyboard alone, on a wide and on a
 // narrow screen.

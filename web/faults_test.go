@@ -136,7 +136,7 @@ func TestPicturesComeWhenAskedFor(t *testing.T) {
 		chromedp.Evaluate(`document.querySelectorAll(".graph .node").length`, &nodes),
 		chromedp.Click(`[data-tab="heat"]`, chromedp.ByQuery),
 		chromedp.Evaluate(`document.querySelector(".charts canvas").dispatchEvent(new PointerEvent("pointerenter"))`, nil),
-		chromedp.Poll(`document.querySelector(".charts canvas").__zoom !== undefined`, nil), // a property that D3 gives what it zooms
+		until(`document.querySelector(".charts canvas").__zoom !== undefined`), // a property that D3 gives what it zooms
 		chromedp.Evaluate(loaded, &after),
 		chromedp.Evaluate(inked, &zoomed)); err != nil {
 		t.Fatal(err)

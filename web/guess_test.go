@@ -126,7 +126,7 @@ func TestGuessesAtOnce(t *testing.T) {
 			if code != http.StatusSeeOther || meanwhile > guesses/20 {
 				t.Errorf("zoe, meanwhile: %d after %d guesses", code, meanwhile)
 			}
-			if alone < 150*time.Millisecond && took > time.Second { // else the machine is busy with something else
+			if took > 30*time.Second { // the guesses alone take that; what they cost her is counted above, however busy the machine
 				t.Errorf("zoe, meanwhile: %v (alone %v)", took, alone)
 			}
 			all.Wait()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -35,6 +34,7 @@ func TestLeadsInBrowser(t *testing.T) {
 			chromedp.EmulateViewport(int64(width), 900),
 			chromedp.Navigate(d.URL+"/checks/one"),
 			chromedp.WaitReady("#L1 svg.lines", chromedp.ByQuery),
+			loaded(),
 			fits(&wide),
 			chromedp.Evaluate(`document.querySelectorAll("#L1 svg.lines path").length`, &lines),
 			chromedp.Evaluate(`document.querySelectorAll("#sheets .ld").length`, &marks),
@@ -48,7 +48,7 @@ func TestLeadsInBrowser(t *testing.T) {
 			shot(t, "leads-dark", width),
 			// From the text to the lead and back.
 			chromedp.Click("#tL1", chromedp.ByQuery),
-			chromedp.Poll(`location.hash === "#L1"`, nil, chromedp.WithPollingInterval(50*time.Millisecond)),
+			until(`location.hash === "#L1"`),
 			inView("#L1"),
 			chromedp.SendKeys("#why-L1", "sentence for sentence", chromedp.ByQuery),
 			chromedp.Click(`#L1 button[value="count-lead"]`, chromedp.ByQuery),
@@ -69,8 +69,7 @@ func TestLeadsInBrowser(t *testing.T) {
 			bo.post("/checks/one/rules", 200, leadForm("set-aside-lead", "everybody knows it"))
 			return nil
 		}),
-			chromedp.Poll(`Array.from(document.querySelectorAll(".toast")).some((x) => x.innerText.includes("bo"))`, nil,
-				chromedp.WithPollingTimeout(60*time.Second), chromedp.WithPollingInterval(100*time.Millisecond)),
+			until(`Array.from(document.querySelectorAll(".toast")).some((x) => x.innerText.includes("bo"))`),
 			chromedp.Evaluate(`Array.from(document.querySelectorAll(".toast")).map((x) => x.innerText).join("|")`, &told))
 		if !strings.Contains(told, "L1: everybody knows it") {
 			t.Errorf("%d: told %q", width, told)
@@ -110,11 +109,13 @@ func TestFilterLeadsInBrowser(t *testing.T) {
 			chromedp.Click(fmt.Sprintf(choose, "English 3"), chromedp.BySearch),
 			chromedp.WaitNotPresent("#L1", chromedp.ByQuery),
 			chromedp.WaitReady(`.lead-filter [aria-current="true"]`, chromedp.ByQuery),
+			loaded(), // what is counted stands below the filters
 			chromedp.Evaluate(count, &open),
 			shot(t, "leads-filtered", width),
 			chromedp.SendKeys("#why-L2", "the same sale", chromedp.ByQuery),
 			chromedp.Click(`#L2 button[value="count-lead"]`, chromedp.ByQuery),
 			chromedp.WaitVisible(`#L2 button[value="open-lead"]`, chromedp.ByQuery),
+			loaded(),
 			chromedp.Location(&address),
 			chromedp.Evaluate(count, &decided),
 			chromedp.Navigate(d.URL+"/checks/one?lead-kind=summary&lead-state=counted"),
@@ -123,6 +124,7 @@ func TestFilterLeadsInBrowser(t *testing.T) {
 			shot(t, "leads-none", width),
 			chromedp.Click(".lead-note a", chromedp.ByQuery),
 			chromedp.WaitReady("#L1", chromedp.ByQuery),
+			loaded(),
 			chromedp.Evaluate(count, &after),
 		)
 		if err != nil {

@@ -37,7 +37,7 @@ func TestWorkspaceByKeyboard(t *testing.T) {
 	ctx, complaints := browser(t, d.URL, 1360)
 	d.finished(t, "one", "olga", thesis(t, 6_000, 6, 3))
 	if err := chromedp.Run(ctx, d.enter(t, "olga", store.RoleOfficer), chromedp.Navigate(d.URL+"/checks/one"),
-		chromedp.WaitVisible(".workbar .percent", chromedp.ByQuery)); err != nil {
+		chromedp.WaitVisible(".workbar .percent", chromedp.ByQuery), loaded()); err != nil {
 		t.Fatal(err)
 	}
 	var walked []string
