@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
@@ -49,58 +50,50 @@ func TestKeyboardInBrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	shown := func() string {
+	// comes waits until an expression has a value: an action is answered before all that it leads to is done.
+	comes := func(after, expression, want string) {
 		t.Helper()
-		var s string
-		run(chromedp.Evaluate(`document.querySelector("#dock").hidden ? "" : document.querySelector("#dock article").dataset.e`, &s))
-		return s
+		var got string
+		for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+			run(chromedp.Evaluate("String("+expression+")", &got))
+			if got == want {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("after %q %s is %q, want %q", after, expression, got, want)
+			}
+		}
 	}
+	const (
+		shown   = `document.querySelector("#dock").hidden ? "" : document.querySelector("#dock article").dataset.e`
+		focus   = `document.activeElement.id`
+		sources = `document.querySelectorAll(".ranked > li:not([hidden])").length`
+		help    = `document.querySelector("#help").open`
+	)
 	expect := func(key, want string) {
 		t.Helper()
 		run(chromedp.KeyEvent(key))
-		if got := shown(); got != want {
-			t.Fatalf("after %q the comparison shows passage %q, want %q", key, got, want)
-		}
+		comes(key, shown, want)
 	}
 	expect("n", "1")
 	expect("n", "2")
 	expect("p", "1")
 	expect("p", "7") // round to the last
 	expect("n", "1")
-	var focus string
-	run(chromedp.Evaluate(`document.activeElement.id`, &focus))
-	if focus != "m1" {
-		t.Errorf("focus is on %q, want the passage's number m1", focus)
-	}
-	var seen bool
-	run(chromedp.Evaluate(`(() => { const a = document.querySelector("#m1").getBoundingClientRect(), d = document.querySelector("#dock").getBoundingClientRect(); return a.top >= 0 && a.bottom <= d.top })()`, &seen))
-	if !seen {
-		t.Error("the passage is not in view above its comparison")
-	}
+	comes("n", focus, "m1") // the passage's number, which is in view above its comparison
+	comes("n", `(() => { const a = document.querySelector("#m1").getBoundingClientRect(), d = document.querySelector("#dock").getBoundingClientRect(); return a.top >= 0 && a.bottom <= d.top })()`, "true")
 	expect(kb.Escape, "")
 
 	// One event as a keyboard sends it: KeyEvent sends the letter apart, into what has the focus then.
-	run(input.DispatchKeyEvent(input.KeyDown).WithKey("s").WithText("s"), input.DispatchKeyEvent(input.KeyUp).WithKey("s"),
-		chromedp.Evaluate(`document.activeElement.id`, &focus))
-	if focus != "filter" {
-		t.Fatalf("after s the focus is on %q, want the filter", focus)
-	}
-	var visible int
-	run(chromedp.KeyEvent("kyiv n"), chromedp.Evaluate(`document.querySelectorAll(".ranked > li:not([hidden])").length`, &visible))
-	if visible != 0 || shown() != "" {
-		t.Errorf("typing in the filter left %d sources and passage %q, want none", visible, shown())
-	}
-	run(chromedp.KeyEvent(kb.Backspace+kb.Backspace), chromedp.Evaluate(`document.querySelectorAll(".ranked > li:not([hidden])").length`,
-		&visible))
-	if visible != 1 {
-		var value string
-		run(chromedp.Value("#filter", &value))
-		t.Errorf("filter %q leaves %d sources, want 1", value, visible)
-	}
-	run(chromedp.KeyEvent(kb.Escape), chromedp.Evaluate(`document.querySelectorAll(".ranked > li:not([hidden])").length`, &visible))
-	if visible != 5 {
-		t.Errorf("after Escape %d sources, want all 5", visible)
-	}
+	run(input.DispatchKeyEvent(input.KeyDown).WithKey("s").WithText("s"), input.DispatchKeyEvent(input.KeyUp).WithKey("s"))
+	comes("s", focus, "filter")
+	run(chromedp.KeyEvent("kyiv n"))
+	comes("kyiv n", sources, "0")
+	comes("kyiv n", shown, "") // what is typed in the filter is no command
+	run(chromedp.KeyEvent(kb.Backspace + kb.Backspace))
+	comes("kyiv", sources, "1")
+	run(chromedp.KeyEvent(kb.Escape))
+	comes("Escape", sources, "5")
 
 	// One source's passages only.
 	run(chromedp.Click(`#s2 button`), chromedp.Blur("#s2 button"))
@@ -108,28 +101,18 @@ func TestKeyboardInBrowser(t *testing.T) {
 	expect("n", "2")
 	expect("n", "6")
 	expect("n", "1")
-	var open string
-	run(chromedp.Evaluate(`[...document.querySelectorAll("#dock .pair[open] .src")].map(x => x.textContent).join()`, &open))
-	if open != "Wells and Treaties (Haddad 2019)" {
-		t.Errorf("the comparison opens %q, want the chosen source", open)
-	}
+	comes("n", `[...document.querySelectorAll("#dock .pair[open] .src")].map(x => x.textContent).join()`, "Wells and Treaties (Haddad 2019)")
 	expect(kb.Escape, "")
 
-	run(chromedp.KeyEvent("?"), chromedp.Evaluate(`document.querySelector("#help").open ? "open" : "shut"`, &open))
-	if open != "open" {
-		t.Error("? does not open the help")
-	}
-	run(chromedp.KeyEvent(kb.Escape), chromedp.Evaluate(`document.querySelector("#help").open ? "open" : "shut"`, &open))
-	if open != "shut" {
-		t.Error("Escape does not close the help")
-	}
+	run(chromedp.KeyEvent("?"))
+	comes("?", help, "true")
+	run(chromedp.KeyEvent(kb.Escape))
+	comes("Escape", help, "false")
 
 	// A mark, the map, a link beside a source.
 	for selector, want := range map[string]string{`mark[data-e="6"]`: "6", `.links a[href="#m5"]`: "5"} {
 		run(chromedp.Click(selector))
-		if got := shown(); got != want {
-			t.Errorf("a click on %s shows passage %q, want %q", selector, got, want)
-		}
+		comes(selector, shown, want)
 	}
 	for _, c := range complaints() {
 		t.Errorf("the browser complains: %s", c)
