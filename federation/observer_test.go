@@ -90,7 +90,7 @@ func TestW1_ActiveObserver(t *testing.T) {
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			o := observe(t, test.within)
-			to := federation.ClientOptions{Tries: 1, Timeout: 5 * time.Second, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			to := federation.ClientOptions{Tries: 1, Timeout: time.Minute, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 				return (&net.Dialer{}).DialContext(ctx, network, o.addr)
 			}}
 			c := asker.NewClient(t, owner, to)

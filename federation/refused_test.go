@@ -329,7 +329,7 @@ func TestEnrolmentBehindProxy(t *testing.T) {
 	}
 	post := func(s *federation.Server, body []byte) *httptest.ResponseRecorder {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // if places are not given back
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // if places are not given back
 		defer cancel()
 		rec := httptest.NewRecorder()
 		s.ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/concordat/1/enrol", bytes.NewReader(body)).WithContext(ctx))

@@ -42,6 +42,10 @@ func dripping(t *testing.T, n int, dial func() (net.Conn, error)) []net.Conn {
 	return out
 }
 
+// unheld is the time within which a partner is answered that does not wait for slow ones: less than the five seconds for which one is
+// waited for at least, and as much as a busy machine leaves of them.
+const unheld = 4 * time.Second
+
 // answeredWithin fails if a partner is not answered in time.
 func answeredWithin(t *testing.T, c *federation.Client, a *concordat.Ask, most time.Duration) {
 	t.Helper()
@@ -82,7 +86,7 @@ func TestN1SlowPartners(t *testing.T) {
 		(&slowSite{f.Sites[s], f.Sites[0]}).drip(t, 16)
 	}
 	for s := 5; s <= 9; s++ {
-		answeredWithin(t, f.Partner(s, 0), submission(r, answers, 5), time.Second)
+		answeredWithin(t, f.Partner(s, 0), submission(r, answers, 5), unheld)
 	}
 }
 
@@ -134,14 +138,14 @@ func TestN1SlowStrangers(t *testing.T) {
 	}
 	answer, err := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()
-	if took := time.Since(began); err != nil || resp.StatusCode != http.StatusOK || took > time.Second {
+	if took := time.Since(began); err != nil || resp.StatusCode != http.StatusOK || took > unheld {
 		t.Fatalf("a partner among strangers: %s, error %v, after %v", resp.Status, err, took)
 	}
 	if _, refusal := w.opened(t, answer, pending, crypto.TypeReply); refusal != nil {
 		t.Errorf("a partner among strangers: %v", refusal)
 	}
 	for i, c := range drips {
-		_ = c.SetReadDeadline(began.Add(10 * time.Second))
+		_ = c.SetReadDeadline(began.Add(40 * time.Second)) // less than the minute that a message may take
 		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 		if err != nil {
 			t.Fatalf("stranger %d is waited for: %v", i, err)
@@ -180,7 +184,7 @@ func TestRate(t *testing.T) {
 	if n := len(book.exchanges) - before; n > 10 {
 		t.Errorf("20 requests too many leave %d entries in the audit", n)
 	}
-	answeredWithin(t, f.Partner(2, 0), submission(r, answers, 5), 5*time.Second)
+	answeredWithin(t, f.Partner(2, 0), submission(r, answers, 5), time.Minute/2)
 }
 
 // TestWaitingHolds: requests that wait for their answers hold their bytes of the partner's; more are told to come later, and
@@ -203,7 +207,7 @@ func TestWaitingHolds(t *testing.T) {
 	if kindOf(err) != federation.KindDown || told.last() != federation.OutcomeBusy {
 		t.Errorf("a third: error %v, observed %q, want it to be busy", err, told.last())
 	}
-	answeredWithin(t, f.Partner(2, 0), submission(r, answers, 5), 5*time.Second)
+	answeredWithin(t, f.Partner(2, 0), submission(r, answers, 5), time.Minute/2)
 	close(slow.proceed)
 	waiting.Wait()
 	if _, err := c.Ask(t.Context(), submission(r, answers, 5)); err != nil {
@@ -301,7 +305,7 @@ func TestN1AllAtOnce(t *testing.T) {
 				}
 			}
 			for s := 5; s <= 9; s++ {
-				answeredWithin(t, f.Partner(s, 0), submission(r, answers, 5), time.Second)
+				answeredWithin(t, f.Partner(s, 0), submission(r, answers, 5), unheld)
 			}
 		})
 	}

@@ -90,7 +90,7 @@ func TestRefusedAgain(t *testing.T) {
 	again := func(what string, env []byte, pending *crypto.Pending, want concordat.Reason) {
 		t.Helper()
 		for range 2 {
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			rec := httptest.NewRecorder()
 			w.server.ServeHTTP(rec, httptest.NewRequestWithContext(ctx, http.MethodPost, "/concordat/1/message", bytes.NewReader(env)))
 			cancel()
@@ -224,7 +224,7 @@ func TestShutdownEnds(t *testing.T) {
 		if err == nil {
 			t.Error("the request that was running was answered")
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("the connection is open though Serve has ended")
 	}
 	close(release)
