@@ -42,7 +42,8 @@ type batchEvent struct {
 	Owner  string `json:"owner,omitempty"`
 	Checks int    `json:"checks"`
 	Failed int    `json:"failed"`
-	// Leads counts those between the documents of a Batch; nil: it is none, has failed, or nobody asked for them.
+	// Leads counts those between the documents of a Batch, or those of the reports of checks that were handed in together, as each
+	// was made; nil: the Batch has failed, or nobody asked for them.
 	Leads *concordat.LeadCount `json:"leads,omitempty"`
 }
 
@@ -149,8 +150,12 @@ func (db base) batchEnded(ctx context.Context, c engine.Conn, batch, owner strin
 	if err != nil || open > 0 {
 		return err
 	}
-	err = c.Row(ctx, `SELECT count(*), count(CASE WHEN state = ? THEN 1 END) FROM task WHERE batch = ?`, concordat.TaskFailed,
-		batch).Scan(&e.Checks, &e.Failed)
+	var all, undecided, counted *int
+	err = c.Row(ctx, `SELECT count(*), count(CASE WHEN state = ? THEN 1 END), CAST(sum(leads) AS BIGINT),
+		CAST(sum(leads_open) AS BIGINT), CAST(sum(leads_counted) AS BIGINT) FROM task WHERE batch = ?`, concordat.TaskFailed, batch).Scan(&e.Checks, &e.Failed, &all, &undecided, &counted)
+	if all != nil {
+		e.Leads = &concordat.LeadCount{All: *all, Open: *undecided, Counted: *counted}
+	}
 	if err == nil {
 		err = c.Row(ctx, `SELECT count(*) FROM task WHERE (batch = ? OR id = ?) AND state IN (?, ?)`, batch, batch, concordat.TaskQueued,
 			concordat.TaskRunning).Scan(&open)

@@ -277,8 +277,13 @@ func (db *Checks) finishTask(ctx context.Context, t Task, state concordat.State,
 	if err != nil {
 		return db.fail(err, "finish task %s", t.ID)
 	}
+	var all, open, counted *int // NULL without leads
+	if leads != nil {
+		all, open, counted = &leads.All, &leads.Open, &leads.Counted
+	}
 	err = db.write(ctx, func(c engine.Conn) error {
-		err := db.changeClaimedIn(ctx, c, t, `state = ?, cause = ?, finished = ?, lease_until = 0`, state, text, stamp(db.now()))
+		err := db.changeClaimedIn(ctx, c, t, `state = ?, cause = ?, finished = ?, lease_until = 0, leads = ?, leads_open = ?, leads_counted = ?`,
+			state, text, stamp(db.now()), all, open, counted)
 		if err != nil {
 			return err
 		}

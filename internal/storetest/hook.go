@@ -138,8 +138,8 @@ func testHookEvents(t *testing.T, p Place) {
 		hook store.Hook
 		want []string
 	}{
-		{ada, []string{"check.done t1 2/2/0", "check.failed t2", "batch.done b"}},
-		{site, []string{"check.done t1 2/2/0", "check.failed t2", "batch.done b", "check.failed t3", "check.done t4", "evidence.request d1",
+		{ada, []string{"check.done t1 2/2/0", "check.failed t2", "batch.done b 2/2/0"}},
+		{site, []string{"check.done t1 2/2/0", "check.failed t2", "batch.done b 2/2/0", "check.failed t3", "check.done t4", "evidence.request d1",
 			"evidence.answer d2"}},
 		{only, []string{"check.failed t3"}},
 	} {

@@ -72,6 +72,20 @@ func testBatchDone(t *testing.T, p Place) {
 		t.Errorf("told %v while one waits", got)
 	}
 	must(t, db.CancelTask(ctx, "t2", store.Cause{Detail: "empty"}))
+	want := []string{"batch.done together"}
+
+	// The leads of reports are added up; a check that was not asked for them, or has failed, adds none.
+	ts = nil
+	for _, id := range []concordat.TaskID{"t3", "t4", "t5"} {
+		one := task(id)
+		one.Owner, one.Batch = "ada", "leading"
+		ts = append(ts, one)
+	}
+	must(t, db.CreateTasks(ctx, ts))
+	must(t, db.FinishCheck(ctx, claim(t, db, "w", "t3"), concordat.TaskDone, &concordat.LeadCount{All: 3, Open: 1, Counted: 1}))
+	must(t, db.FinishCheck(ctx, claim(t, db, "w", "t4"), concordat.TaskPartial, &concordat.LeadCount{All: 4, Open: 4}))
+	must(t, db.FinishCheck(ctx, claim(t, db, "w", "t5"), concordat.TaskDone, nil))
+	want = append(want, "batch.done leading 7/5/1")
 
 	must(t, db.CreateBatch(ctx, store.Batch{ID: "b", Title: "b", Owner: "ada", Runner: "serve", Request: []byte("{}"),
 		Lineage: []byte("{}"), Made: start},
@@ -83,7 +97,6 @@ func testBatchDone(t *testing.T, p Place) {
 	one, err := db.StartTask(ctx, one, "w", lease)
 	must(t, err)
 	must(t, db.FinishTask(ctx, one, concordat.TaskDone, store.Cause{}))
-	want := []string{"batch.done together"}
 	if d := cmp.Diff(want, kinds(t, db, h)); d != "" {
 		t.Error(d)
 	}

@@ -288,7 +288,7 @@ func (apiSent) Schema(huma.Registry) *huma.Schema {
 			"type": {Type: "string"}, "timestamp": {Type: "string", Format: "date-time"}, "data": {Type: "object",
 				Description: "By type; see the documentation",
 				Properties: map[string]*huma.Schema{"leads": {Type: "object", Required: []string{"all", "open", "counted"},
-					Description: "Of check.done: leads of the report; of batch.done: between the documents. Absent: nobody asked for them",
+					Description: "Of check.done: leads of the report; of batch.done: between the documents of a batch, or of all reports of checks that were handed in together. Absent: nobody asked for them",
 					Properties:  map[string]*huma.Schema{"all": count, "open": count, "counted": count}}}}}}
 }
 
