@@ -70,6 +70,9 @@ func (w checkPages) readForm(rw http.ResponseWriter, r *http.Request) (*Upload, 
 				u.Fields[p.FormName()] = append(u.Fields[p.FormName()], string(b))
 			}
 		}
+		if errors.Is(err, io.ErrUnexpectedEOF) { // the request ends within the part
+			err = fmt.Errorf("%w %w", message.Invalid("wrong.form"), err)
+		}
 		if err != nil {
 			return u, err
 		}
