@@ -158,7 +158,9 @@ func TestAPI(t *testing.T) {
 		t.Errorf("got %+v", report)
 	}
 	ada.call("GET", one.Report+"?format=csv", http.StatusOK, nil)
-	ada.call("GET", one.Report+"?format=docx", http.StatusBadRequest, &p)
+	for _, query := range []string{"?format=docx", "?format="} {
+		ada.call("GET", one.Report+query, http.StatusBadRequest, &p)
+	}
 	ada.call("GET", "/api/v1/checks/"+string(made.Checks[1].ID), http.StatusOK, &one)
 	if one.State != concordat.TaskFailed {
 		t.Errorf("got %+v", one)
