@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"concordat"
 	"concordat/store"
@@ -81,7 +82,7 @@ func TestSetsBehindAreLogged(t *testing.T) {
 	}
 	defer db.Close()
 	for name, c := range map[string]struct{ stopped, want bool }{"broken": {false, true}, "stopped": {true, false}} {
-		ctx, end := context.WithCancel(t.Context())
+		ctx, end := context.WithTimeout(t.Context(), time.Minute) // it would wait for ever for what is not logged
 		var log bytes.Buffer
 		s := New(Options{ID: "here", Store: unshared{db}, Logger: slog.New(slog.NewTextHandler(&endingLog{&log, end}, nil))})
 		if c.stopped {

@@ -49,6 +49,13 @@ func TestNeighboursAreJoined(t *testing.T) {
 			t.Errorf("%d characters between: %+v, want %d passages", between, got, want)
 		}
 	}
+	text := strings.Repeat("a", 100)
+	fw := &forwarding{sub: site.Submission{Text: text}, count: report.NewCounter(text)}
+	for distance, want := range map[int]concordat.Kind{0: concordat.KindNear, farDistance: concordat.KindParaphrase} {
+		if got := fw.fromHits([]compare.Hit{{Span: concordat.Span{End: 100}, Distance: distance}}, p); len(got) != 1 || got[0].Kind != want {
+			t.Errorf("at %d bits: %+v, want one of kind %s", distance, got, want)
+		}
+	}
 }
 
 // TestPreparedOnce: a submission is made ready once for all documents of all partners that are compared in one way.
@@ -135,11 +142,12 @@ func TestOutcome(t *testing.T) {
 		state  site.PartnerState
 		why    concordat.Reason
 	}{
-		"whole":             {partnerAnswer{consulted: []concordat.Consulted{whole, whole}}, site.PartnerDone, ""},
-		"in part":           {partnerAnswer{consulted: []concordat.Consulted{whole, refused}}, site.PartnerDone, concordat.ReasonBudget},
-		"refused":           {partnerAnswer{consulted: []concordat.Consulted{refused, fault}}, site.PartnerRefused, concordat.ReasonBudget},
-		"failed":            {partnerAnswer{consulted: []concordat.Consulted{fault}, failed: true}, site.PartnerFailed, concordat.ReasonFault},
-		"silent":            {partnerAnswer{consulted: []concordat.Consulted{fault}, failed: true, silent: true}, site.PartnerSilent, concordat.ReasonFault},
+		"whole":   {partnerAnswer{consulted: []concordat.Consulted{whole, whole}}, site.PartnerDone, ""},
+		"in part": {partnerAnswer{consulted: []concordat.Consulted{whole, refused}}, site.PartnerDone, concordat.ReasonBudget},
+		"refused": {partnerAnswer{consulted: []concordat.Consulted{refused, fault}}, site.PartnerRefused, concordat.ReasonBudget},
+		"failed":  {partnerAnswer{consulted: []concordat.Consulted{fault}, failed: true}, site.PartnerFailed, concordat.ReasonFault},
+		"silent": {partnerAnswer{consulted: []concordat.Consulted{fault}, failed: true, silent: true}, site.PartnerSilent,
+			concordat.ReasonFault},
 		"nothing was asked": {partnerAnswer{}, site.PartnerDone, ""},
 	} {
 		if state, why := c.answer.outcome(); state != c.state || why != c.why {
@@ -207,11 +215,7 @@ func (u *unended) EndStanding(context.Context, concordat.TaskID) error { return 
 // TestEndStandingTells: who ends a standing check is told if there is none, and if it could not be ended or it is not known at whom it
 // stands.
 func TestEndStandingTells(t *testing.T) {
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "site.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := newStore(t)
 	s := &Asker{o: Options{Store: db, Now: time.Now}}
 	if err := s.EndStanding(t.Context(), "task"); !errors.Is(err, concordat.ErrNotFound) {
 		t.Errorf("of a check that does not stand: %v, want ErrNotFound", err)
@@ -223,4 +227,14 @@ func TestEndStandingTells(t *testing.T) {
 			t.Errorf("of a check that cannot be ended: %v", err)
 		}
 	}
+}
+
+func newStore(t *testing.T) *store.DB {
+	t.Helper()
+	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "site.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
 }

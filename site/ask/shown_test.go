@@ -1,7 +1,6 @@
 package ask
 
 import (
-	"path/filepath"
 	"testing"
 
 	"concordat"
@@ -48,11 +47,7 @@ func TestNotAskedAgain(t *testing.T) {
 
 // TestExposure: what a partner was shown comes as sums, with as many single showings as are wanted, and none if none are.
 func TestExposure(t *testing.T) {
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "site.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := newStore(t)
 	x := store.Showing{Partner: "north", Hash: "h", Form: store.FormWords, Library: "a", Document: "1",
 		Epoch: concordat.Epoch{Federation: "health", Number: 1}, Sentences: 3, Characters: 40}
 	other := x
