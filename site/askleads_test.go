@@ -1,7 +1,6 @@
 package site_test
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -196,13 +195,7 @@ func TestLeadsNotMeasured(t *testing.T) {
 	if words := report.ConsultedWords(c); !strings.Contains(words, "Not searched for leads: 2 parts of its index, which did not answer.") {
 		t.Errorf("it reads %q", words)
 	}
-	words := strings.Fields("council harbour winter bridge letter market forest river island doctor farmer engine copper silver garden window")
-	var text strings.Builder
-	for i := range meaning.MaxSentences + 3 {
-		fmt.Fprintf(&text, "The %s wrote to the %s about a %s that nobody near the %s had wanted. ", words[i%16], words[i/16%16],
-			words[i/256%16], words[(i/4096+7*i)%16])
-	}
-	f, c = check(text.String())
+	f, c = check(fillers(t, meaning.MaxSentences+3))
 	if c.Leads != concordat.LeadsAsked || c.LeadsUnasked != 3 || c.Exposed.Cells != meaning.MaxSentences || !flagged(f, compare.FlagLeadsEnd) {
 		t.Errorf("of %d sentences: %+v, flags %v", meaning.MaxSentences+3, c, f.Flags)
 	}

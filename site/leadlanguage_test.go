@@ -1,10 +1,17 @@
 package site_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
+	"concordat"
+	"concordat/meaning"
 	"concordat/report"
+	"concordat/report/html"
 	"concordat/site"
 	"concordat/site/compare"
 )
@@ -68,4 +75,59 @@ func TestLanguageOfLeads(t *testing.T) {
 			t.Errorf("%s, nobody asks for leads: %+v, %v", name, f.Flags, err)
 		}
 	}
+}
+
+// TestLeadsOfLongSources: of a document with more sentences than are compared the report says so, whether a lead is found in the first of
+// them or, as behind them, none; one that has no more is compared whole, and nothing is said.
+func TestLeadsOfLongSources(t *testing.T) {
+	s := newSite(t, "lib")
+	for _, c := range []struct {
+		name, text   string
+		leads, flags int
+	}{
+		{"behind", fillers(t, meaning.MaxSentences) + glass, 0, 1},
+		{"before", glass + " " + fillers(t, meaning.MaxSentences), 1, 1},
+		{"as long as may be", fillers(t, meaning.MaxSentences-len(meaning.Sentences(glass))) + glass, 1, 0},
+	} {
+		s.ingest(t, "lib", site.Incoming{ID: "long", Text: c.text})
+		f, err := s.Check(t.Context(), site.Submission{ID: "sub", Text: glassThird}, site.CheckOptions{Leads: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := report.Build(f, report.Rules{})
+		if len(r.Leads) != c.leads || len(r.Flags) != c.flags {
+			t.Errorf("%s: %d leads, flags %+v", c.name, len(r.Leads), r.Flags)
+		}
+		for _, l := range []report.Language{report.English, "de", "zh-Hans"} {
+			r.Language = l
+			var page, text bytes.Buffer
+			if err := errors.Join(html.Write(&page, r), report.WriteText(&text, r)); err != nil {
+				t.Fatal(err)
+			}
+			words := l.FlagDetail(concordat.Flag{Code: compare.FlagLongSources,
+				Detail: "1 of the documents compared for leads are so long that only their first 4000 sentences were compared by their meaning"})
+			told := strings.Contains(page.String(), words) && strings.Contains(unwrapped(text.String()), unwrapped(words))
+			if told != (c.flags > 0) || l != report.English && strings.HasPrefix(words, "1 of") {
+				t.Errorf("%s: %s says %q: %v", c.name, l, words, told)
+			}
+		}
+	}
+}
+
+// unwrapped returns a text without white space.
+func unwrapped(text string) string { return strings.Join(strings.Fields(text), "") }
+
+// fillers returns a text of n sentences on nothing in particular.
+func fillers(t *testing.T, n int) string {
+	t.Helper()
+	words := strings.Fields("council harbour winter bridge letter market forest river doctor farmer engine copper silver garden window carpet")
+	var out strings.Builder
+	for i := range n {
+		fmt.Fprintf(&out, "The %s wrote to the %s about a %s that nobody near the %s had wanted. ", words[i%16], words[i/16%16],
+			words[i/256%16], words[(i/4096+7*i)%16])
+	}
+	if got := len(meaning.Sentences(out.String())); got != n {
+		t.Fatalf("%d sentences, want %d", got, n)
+	}
+	return out.String()
 }

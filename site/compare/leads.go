@@ -51,7 +51,8 @@ func (m *Comparer) leads(ctx context.Context, text string, q *concordat.Query, t
 	if err != nil {
 		return nil, err
 	}
-	out := &Leads{Leads: []report.Lead{}, Flags: slices.Concat(notMeant(c.missing), notRead(c.rest), c.flags), Encoded: c.count}
+	out := &Leads{Leads: []report.Lead{}, Encoded: c.count,
+		Flags: slices.Concat(notMeant(c.missing), notRead(c.rest), longSources(c.long), c.flags)}
 	by, err := c.by()
 	if err != nil {
 		return nil, err
@@ -95,6 +96,7 @@ type byMeaning struct {
 	documents  []*concordat.Document // of the candidates; empty if it is gone
 	missing    int                   // documents whose cells are not known
 	rest       int                   // sentences of the text that were not read
+	long       int                   // documents of which some were not
 	verified
 }
 
@@ -142,6 +144,11 @@ func (m *Comparer) compareMeaning(ctx context.Context, text *concordat.Document,
 		out.documents[i], texts[i] = d, read(d)
 		return nil
 	})
+	for _, t := range texts {
+		if t != nil && t.Rest > 0 {
+			out.long++
+		}
+	}
 	if err == nil {
 		out.verified, err = m.verified(ctx, meaning.Compare(submission, texts), text.Text, out.documents, out.candidates, shown)
 	}

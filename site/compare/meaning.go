@@ -132,6 +132,19 @@ func notRead(sentences int) []concordat.Flag {
 		sentences)}}
 }
 
+// FlagLongSources says that leads to some documents were looked for in their first sentences alone.
+const FlagLongSources = "long_sources"
+
+// longSources returns the flag that so many documents are longer than what is compared of them, none for 0.
+func longSources(documents int) []concordat.Flag {
+	if documents == 0 {
+		return nil
+	}
+	return []concordat.Flag{{Code: FlagLongSources, Count: documents, Detail: fmt.Sprintf(
+		"%d of the documents compared for leads are so long that only their first %d sentences were compared by their meaning", documents,
+		meaning.MaxSentences)}}
+}
+
 // joinCandidates returns what words nominate, at most leadCandidates, and what cells nominate besides.
 func joinCandidates(words, cells []*Candidate) []*Candidate {
 	out := slices.DeleteFunc(slices.Clone(words), func(c *Candidate) bool { return !c.Text })
