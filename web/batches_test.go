@@ -310,7 +310,7 @@ func TestBatchByKeyboard(t *testing.T) {
 		chromedp.Focus(`main a[href="/batches/new"]`, chromedp.ByQuery), chromedp.KeyEvent(kb.Enter),
 		chromedp.WaitVisible("#title", chromedp.ByQuery), chromedp.SetUploadFiles("#file", files, chromedp.ByQuery),
 		chromedp.Focus("#title", chromedp.ByQuery), chromedp.KeyEvent("Round one"+kb.Enter),
-		chromedp.WaitVisible("[data-words]", chromedp.ByQuery), chromedp.Text("[data-words]", &waits, chromedp.ByQuery)); err != nil {
+		chromedp.WaitVisible("[data-words]", chromedp.ByQuery), text("[data-words]", &waits)); err != nil {
 		t.Fatal(err)
 	}
 	if waits != "Waits for its turn." {
@@ -328,7 +328,7 @@ func TestBatchByKeyboard(t *testing.T) {
 	}()
 	if err := chromedp.Run(ctx, chromedp.WaitVisible(`a[href$="/pairs/1/2"]`, chromedp.ByQuery), chromedp.Title(&title),
 		chromedp.Focus(`a[href$="/pairs/1/2"]`, chromedp.ByQuery), chromedp.KeyEvent(kb.Enter),
-		chromedp.WaitVisible("mark", chromedp.ByQuery), chromedp.Text("body", &pair, chromedp.ByQuery)); err != nil {
+		chromedp.WaitVisible("mark", chromedp.ByQuery), text("body", &pair)); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.HasPrefix(title, "Round one – Batch – ") || !strings.Contains(pair, "surveyors") {

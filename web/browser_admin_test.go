@@ -59,7 +59,7 @@ func TestHandingInInBrowser(t *testing.T) {
 			chromedp.WaitVisible(".files li:nth-child(3)", chromedp.ByQuery),
 			chromedp.Click("main form button:not([type])", chromedp.ByQuery),
 			chromedp.WaitVisible("[data-again] button", chromedp.ByQuery),
-			chromedp.Text(".files", &words, chromedp.ByQuery),
+			text(".files", &words),
 			shot(t, "unsent", width))
 		if strings.Count(words, "not sent: The site’s disk is full") != 3 {
 			t.Errorf("%d: with a full disk the list says %q", width, words)
@@ -67,7 +67,7 @@ func TestHandingInInBrowser(t *testing.T) {
 		d.full.Store(false)
 		run(chromedp.Click("[data-again] button", chromedp.ByQuery),
 			chromedp.WaitVisible("[data-open] a", chromedp.ByQuery),
-			chromedp.Text(".files", &list, chromedp.ByQuery), chromedp.Evaluate(standsOut, &overflow), shot(t, "sent", width),
+			text(".files", &list), chromedp.Evaluate(standsOut, &overflow), shot(t, "sent", width),
 			chromedp.Click("[data-open] a", chromedp.ByQuery),
 			chromedp.WaitVisible("main table", chromedp.ByQuery),
 			shot(t, "handed", width))
@@ -102,7 +102,7 @@ func TestProgressInBrowser(t *testing.T) {
 	}
 	var words string
 	if err := chromedp.Run(ctx, d.enter(t, "olga", store.RoleOfficer), chromedp.Navigate(d.URL+"/checks/"+string(tasks[0].ID)),
-		chromedp.WaitVisible("[data-words]", chromedp.ByQuery), chromedp.Text("[data-words]", &words, chromedp.ByQuery),
+		chromedp.WaitVisible("[data-words]", chromedp.ByQuery), text("[data-words]", &words),
 		shot(t, "waits", 1200)); err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,6 @@ func TestAdministrationInBrowser(t *testing.T) {
 		if err := os.WriteFile(essay, []byte(folios+" And more."), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		var text string
 		if err := chromedp.Run(ctx, chromedp.SetUploadFiles("#file", []string{essay}, chromedp.ByQuery),
 			chromedp.WaitVisible(".files li", chromedp.ByQuery),
 			chromedp.Focus("form[data-upload] button:not([type])", chromedp.ByQuery),
@@ -168,7 +167,7 @@ func TestAdministrationInBrowser(t *testing.T) {
 			chromedp.WaitVisible("#lately", chromedp.ByQuery),
 			// When all is added the page reads itself again, and lists the document.
 			chromedp.WaitVisible("section[aria-labelledby=documents] tbody tr:nth-child(2)", chromedp.ByQuery),
-			chromedp.Text("main table", &text, chromedp.ByQuery), shot(t, "added", width)); err != nil {
+			shot(t, "added", width)); err != nil {
 			t.Fatal(err, complaints())
 		}
 		for _, c := range complaints() {
@@ -200,7 +199,7 @@ func TestOneSubmissionInBrowser(t *testing.T) {
 		chromedp.SetValue("[name=title]", "Thesis with annex", chromedp.ByQuery),
 		chromedp.SetValue("[name=text]", "A note that was pasted beside the files.", chromedp.ByQuery),
 		chromedp.Click("main form button:not([type])", chromedp.ByQuery),
-		chromedp.WaitVisible("header.workbar h1", chromedp.ByQuery), chromedp.Text("h1", &title, chromedp.ByQuery)); err != nil {
+		chromedp.WaitVisible("header.workbar h1", chromedp.ByQuery), text("h1", &title)); err != nil {
 		t.Fatal(err)
 	}
 	tasks, err := d.store.Tasks(t.Context(), 0, 0)
@@ -225,7 +224,7 @@ func TestOfficersSeeEachOther(t *testing.T) {
 	ctx, complaints := browser(t, d.URL, 1200)
 	var before, after, told, remarks, verdict string
 	if err := chromedp.Run(ctx, d.enter(t, "ada", store.RoleOfficer), chromedp.Navigate(d.URL+"/checks/one"),
-		chromedp.WaitVisible("#score", chromedp.ByQuery), chromedp.Text("#score", &before, chromedp.ByQuery)); err != nil {
+		chromedp.WaitVisible("#score", chromedp.ByQuery), text("#score", &before)); err != nil {
 		t.Fatal(err)
 	}
 	bo.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {"700"}, "min_source": {"0"}})
@@ -234,10 +233,10 @@ func TestOfficersSeeEachOther(t *testing.T) {
 	bo.post("/checks/cases", http.StatusOK, url.Values{"check": {"one"}, "action": {"assign"}, "assignee": {"ada"}})
 	// The notices come first, and the parts of the page after them, each time that notices come.
 	if err := chromedp.Run(ctx, chromedp.WaitVisible(".toast:nth-child(4)", chromedp.ByQuery),
-		chromedp.Text(".toasts", &told, chromedp.ByQuery),
+		text(".toasts", &told),
 		until(`document.querySelector("#remarks .remark:nth-child(2)")`), until(`document.querySelector("#decided").textContent.includes("ada")`),
-		chromedp.TextContent("#remarks", &remarks, chromedp.ByQuery),
-		chromedp.TextContent("#decided", &verdict, chromedp.ByQuery), chromedp.Text("#score", &after, chromedp.ByQuery)); err != nil {
+		chromedp.Evaluate(`document.querySelector("#remarks").textContent`, &remarks),
+		chromedp.Evaluate(`document.querySelector("#decided").textContent`, &verdict), text("#score", &after)); err != nil {
 		t.Fatalf("%v; told %q", err, told)
 	}
 	if after == before || !strings.Contains(told, after) || strings.Count(told, "bo") < 4 ||
@@ -350,7 +349,7 @@ func TestMarksFollow(t *testing.T) {
 	do(chromedp.Evaluate(`window.release(); undefined`, nil))
 	wait(`document.documentElement.style.overflowAnchor === ""`) // the page follows no more
 	var written string
-	do(chromedp.Value("#comment", &written, chromedp.ByQuery))
+	do(chromedp.Evaluate(`document.querySelector("#comment").value`, &written))
 	if written != "so far" {
 		t.Errorf("the comment that somebody writes is %q", written)
 	}

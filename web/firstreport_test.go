@@ -49,7 +49,7 @@ func TestFirstReportByEmptyStates(t *testing.T) {
 			chromedp.WaitVisible("[data-drop]", chromedp.ByQuery),
 			chromedp.SetUploadFiles("#file", []string{filepath.Join(folder, "essay.txt")}, chromedp.ByQuery),
 			chromedp.Click("main form button:not([type])", chromedp.ByQuery), chromedp.WaitVisible(".workbar .percent", chromedp.ByQuery),
-			chromedp.Text(".workbar .percent", &share, chromedp.ByQuery)}},
+			text(".workbar .percent", &share)}},
 	}
 	begun := time.Now()
 	for _, s := range steps {

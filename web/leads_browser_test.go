@@ -42,7 +42,7 @@ func TestLeadsInBrowser(t *testing.T) {
 				const here = document.querySelector("#L1 .here").getBoundingClientRect(), there = document.querySelector("#L1 .there").getBoundingClientRect();
 				return here.right <= there.left ? "beside" : there.top >= here.bottom - 1 ? "below" : "over";
 			})()`, &beside),
-			chromedp.Text("#L1 header", &words, chromedp.ByQuery),
+			text("#L1 header", &words),
 			shot(t, "leads", width),
 			emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}),
 			shot(t, "leads-dark", width),

@@ -87,11 +87,11 @@ func TestReadingInBrowser(t *testing.T) {
 			inView("#m1"),
 			chromedp.KeyEvent("n"),
 			chromedp.WaitVisible(`.dock [data-passage="2"]`, chromedp.ByQuery),
-			chromedp.Text(".dock .bar2 span", &dock, chromedp.ByQuery),
+			text(".dock .bar2 span", &dock),
 			view(t, "dock", width),
 			chromedp.KeyEvent("p"),
 			chromedp.WaitVisible(`.dock [data-passage="1"]`, chromedp.ByQuery),
-			chromedp.Text(".dock .bar2 span", &again, chromedp.ByQuery),
+			text(".dock .bar2 span", &again),
 			chromedp.KeyEvent("p"), // round to the last, on a page of the text that is not there yet
 			chromedp.WaitVisible(`.dock [data-passage="80"]`, chromedp.ByQuery),
 			inView("#m80"),
@@ -191,7 +191,7 @@ func TestRequestsInBrowser(t *testing.T) {
 			chromedp.SendKeys("#words", "for your case only", chromedp.ByQuery),
 			chromedp.Click(`button[value="approve"]`, chromedp.ByQuery),
 			chromedp.WaitVisible(`button[value="withdraw"]`, chromedp.ByQuery),
-			chromedp.Text("dd .state", &state, chromedp.ByQuery),
+			text("dd .state", &state),
 		); err != nil {
 			t.Fatal(err)
 		}
