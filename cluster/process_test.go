@@ -29,6 +29,7 @@ import (
 	"concordat/cluster/local"
 	"concordat/index"
 	"concordat/internal/indextest"
+	"concordat/internal/ports"
 )
 
 const nodeEnv = "CONCORDAT_TEST_NODE" // name|folder|coordinator|address; set in the child
@@ -123,12 +124,10 @@ func startProcesses(t testing.TB, shards int, timeout time.Duration) *processes 
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	p.coord = server.URL
-	for _, n := range p.names {
+	free := ports.Free(t, len(p.names))
+	for i, n := range p.names {
 		p.layout.Members[n] = cluster.Member{}
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		p.must(err)
-		p.address[n] = l.Addr().String()
-		p.must(l.Close())
+		p.address[n] = fmt.Sprintf("127.0.0.1:%d", free[i])
 	}
 	var err error
 	p.watch, err = local.Dial(t.Context(), p.coord, "watch")

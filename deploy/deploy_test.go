@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -22,6 +21,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"concordat/instance/config"
+	"concordat/internal/ports"
 	"concordat/internal/zktest"
 )
 
@@ -86,14 +86,7 @@ func TestTry(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", program, "../cmd/concordat").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port - 60 // those below it, most likely free
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	port := ports.Free(t, 60)[0]
 	try := func(what string) string {
 		t.Helper()
 		c := exec.Command("sh", "examples/cluster/try.sh", filepath.Join(dir, "site"), what)

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -16,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"concordat/internal/ports"
 )
 
 // screening is documents, the program, and what one process finds.
@@ -259,7 +260,7 @@ func startSlurm(t *testing.T, dir string) string {
 			t.Fatal(err)
 		}
 	}
-	port := freePorts(t, 3)
+	port := ports.Free(t, 3)
 	conf := dir + "/slurm.conf"
 	text := fmt.Sprintf(`ClusterName=try
 SlurmctldHost=%[1]s(127.0.0.1)
@@ -343,17 +344,4 @@ func daemon(t *testing.T, dir, program string, args ...string) {
 			t.Logf("%s: %s", program, b)
 		}
 	})
-}
-
-func freePorts(t *testing.T, n int) (ports []int) {
-	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports
 }

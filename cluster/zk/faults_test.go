@@ -26,6 +26,7 @@ import (
 	"concordat"
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
+	"concordat/internal/ports"
 	"concordat/internal/zktest"
 )
 
@@ -250,11 +251,8 @@ func TestTLS(t *testing.T) {
 	dir := t.TempDir()
 	ca := pair(t, dir, "ca", nil)
 	pair(t, dir, "server", &ca)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	secure := l.Addr().String()
-	_, port, _ := net.SplitHostPort(secure)
-	must(t, l.Close())
+	port := fmt.Sprint(ports.Free(t, 1)[0])
+	secure := net.JoinHostPort("127.0.0.1", port)
 	w := newWorld(t, zktest.Start(t, 1, "secureClientPort="+port, "secureClientPortAddress=127.0.0.1",
 		"ssl.keyStore.type=PEM", "ssl.keyStore.location="+dir+"/server.pem", "ssl.trustStore.type=PEM",
 		"ssl.trustStore.location="+dir+"/ca.crt.pem", "ssl.clientAuth=need"))

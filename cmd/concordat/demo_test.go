@@ -2,8 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +13,7 @@ import (
 	"concordat"
 	"concordat/cmd/internal/cli"
 	"concordat/demo"
+	"concordat/internal/ports"
 	"concordat/internal/scripttest"
 )
 
@@ -55,7 +54,7 @@ func TestDemo(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "site")
 	data := filepath.Join(base, "university")
 	run := exec.Command("sh", "../../demo/run.sh", bin)
-	run.Env = append(os.Environ(), "XDG_CACHE_HOME="+scripttest.CacheDir(), "DEMO_SITE="+base, "DEMO_PORT="+freePorts(t))
+	run.Env = append(os.Environ(), "XDG_CACHE_HOME="+scripttest.CacheDir(), "DEMO_SITE="+base, "DEMO_PORT="+strconv.Itoa(ports.Free(t, 4)[0]))
 	out, err := run.Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -145,29 +144,6 @@ func TestDemo(t *testing.T) {
 	if all == 0 || found > 0.1*float64(all) {
 		t.Errorf("%.0f of %d characters that were written for the submission are called reused, want at most a tenth", found, all)
 	}
-}
-
-// freePorts returns the first of four ports in a row on which nobody listens now.
-func freePorts(t *testing.T) string {
-	t.Helper()
-	for first := 21000 + os.Getpid()%20000; first < 60000; first += 4 {
-		free := true
-		for i := range 4 {
-			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+i))
-			if err != nil {
-				free = false
-				continue
-			}
-			if err := l.Close(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if free {
-			return strconv.Itoa(first)
-		}
-	}
-	t.Fatal("no four free ports in a row")
-	return ""
 }
 
 // checkDemo returns the text of the submission and the report of the check in data.

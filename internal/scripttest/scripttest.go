@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +21,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"concordat/internal/ports"
 )
 
 // CacheDir is where the compiled PDF reader is kept between runs: compiling takes seconds.
@@ -67,13 +68,13 @@ func Run(t *testing.T, dir string, setup func(*testscript.Env) error) {
 					return err
 				}
 			}
-			l, err := net.Listen("tcp", "127.0.0.1:0") // a port for what must be known before it starts
+			free, release, err := ports.Take(1) // for what must be known before it starts
 			if err != nil {
 				return err
 			}
-			_, port, err := net.SplitHostPort(l.Addr().String())
-			e.Setenv("PORT", port)
-			return errors.Join(err, l.Close())
+			e.Defer(release)
+			e.Setenv("PORT", strconv.Itoa(free[0]))
+			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits,
@@ -110,7 +111,7 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: until COMMAND...")
 	}
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(3 * time.Minute)
 	for err := ts.Exec(args[0], args[1:]...); err != nil; err = ts.Exec(args[0], args[1:]...) {
 		if time.Now().After(deadline) {
 			ts.Fatalf("%s: %v", args, err)

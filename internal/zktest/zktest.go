@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"concordat/internal/ports"
 )
 
 // Jars of the package zookeeper; their manifests name the rest, but for TLS.
@@ -72,7 +74,7 @@ func Start(t testing.TB, n int, extra ...string) *Ensemble {
 		t.Skipf("no ZooKeeper to test with: apt-get install %s", m)
 	}
 	e := &Ensemble{t: t, dir: t.TempDir(), extra: strings.Join(extra, "\n")}
-	ports := freePorts(t, 3*n)
+	ports := ports.Free(t, 3*n)
 	for i := range n {
 		e.servers = append(e.servers, &server{host: Host{Address: "127.0.0.1"}, id: i + 1, port: ports[3*i],
 			quorum: [2]int{ports[3*i+1], ports[3*i+2]}})
@@ -104,21 +106,6 @@ func (e *Ensemble) start() {
 	for i := range e.servers {
 		e.Await(i)
 	}
-}
-
-// freePorts returns ports that nobody listens at for now.
-func freePorts(t testing.TB, n int) []int {
-	t.Helper()
-	var ports []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports
 }
 
 // Addresses returns host:port of each server.

@@ -1,0 +1,60 @@
+// Package ports gives tests ports of loopback for programs that must be told where to listen before they start. They are still free
+// then, and after a program was killed and starts again: the system gives them to nobody by itself.
+package ports
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"testing"
+)
+
+// Ports come in blocks from first to end, below those that Linux (from 32,768) and other systems (from 49,152) give to whoever asks
+// for any, a client's end of a connection too. The first of a block is listened at as long as the others are in use, so that no other
+// process takes the same block.
+const first, end, block = 12_000, 32_000, 64
+
+// Free returns n ports in a row, less than 64, that are the caller's until the test ends.
+func Free(t testing.TB, n int) []int {
+	t.Helper()
+	ports, release, err := Take(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(release)
+	return ports
+}
+
+// Take is Free for what has no test: the ports are the caller's until release.
+func Take(n int) (ports []int, release func(), err error) {
+	if n >= block {
+		return nil, nil, fmt.Errorf("%d ports: at most %d can be had", n, block-1)
+	}
+	const blocks = (end - first) / block
+	for i := range blocks {
+		from := first + (os.Getpid()+i)%blocks*block
+		guard, err := listen(from)
+		if err != nil {
+			continue // somebody else's
+		}
+		for p := from + 1; p <= from+n; p++ {
+			var l net.Listener
+			if l, err = listen(p); err != nil {
+				break
+			}
+			err = errors.Join(err, l.Close())
+			ports = append(ports, p)
+		}
+		if err == nil {
+			return ports, func() { _ = guard.Close() }, nil
+		}
+		ports = nil
+		_ = guard.Close()
+	}
+	return nil, nil, fmt.Errorf("no %d ports in a row are free from %d to %d", n, first, end)
+}
+
+func listen(port int) (net.Listener, error) {
+	return net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+}
