@@ -25,14 +25,7 @@ func TestFillInterrupted(t *testing.T) {
 	if sum := addAll(t, data, bigTable(t, n)); sum.Added != n {
 		t.Fatalf("%+v", sum)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	at := freeAddress(t)
 	coordinator := program(t, data, "cluster", "coordinator", "--listen", at, "--file", filepath.Join(t.TempDir(), "c.json"), "--timeout",
 		"2s")
 	if err := coordinator.Start(); err != nil {
@@ -42,7 +35,7 @@ func TestFillInterrupted(t *testing.T) {
 		_ = coordinator.Process.Kill()
 		_ = coordinator.Wait() // it was killed
 	})
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		if c, err := net.Dial("tcp", at); err == nil {
 			_ = c.Close()
 			break
@@ -60,7 +53,8 @@ func TestFillInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(node.kill)
-	for end := time.Now().Add(time.Minute); !strings.Contains(node.log.String(), "move into the shards"); time.Sleep(5 * time.Millisecond) {
+	end := time.Now().Add(3 * time.Minute)
+	for ; !strings.Contains(node.log.String(), "move into the shards"); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal(node.log)
 		}

@@ -134,7 +134,7 @@ func (s *servedSite) form(t *testing.T, address, path string, f url.Values) int 
 func clientFrom(t *testing.T, address string) *http.Client {
 	tr := &http.Transport{DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}).DialContext}
 	t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr, Timeout: 15 * time.Second}
+	return &http.Client{Transport: tr, Timeout: time.Minute}
 }
 
 func dialFrom(t *testing.T, address, to string) net.Conn {

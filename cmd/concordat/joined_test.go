@@ -28,6 +28,7 @@ import (
 	"concordat/cmd/internal/cli"
 	"concordat/daemon"
 	"concordat/instance"
+	"concordat/internal/ports"
 	"concordat/internal/storetest"
 	"concordat/internal/zktest"
 	"concordat/store"
@@ -105,12 +106,7 @@ func (s *joinedSite) door() string {
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }() // the port is all that is wanted
-	return l.Addr().String()
+	return fmt.Sprintf("127.0.0.1:%d", ports.Free(t, 1)[0])
 }
 
 func (n *joinedNode) start() {
@@ -121,7 +117,7 @@ func (n *joinedNode) start() {
 	if err := n.process.Start(); err != nil {
 		n.t.Fatal(err)
 	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		st, err := instance.Serving(n.t.Context(), n.dir)
 		if err == nil && st.Process == n.process.Process.Pid {
 			n.pages = st.Listen
@@ -167,7 +163,7 @@ func startJoined(t *testing.T) *joinedSite {
 	if err := os.WriteFile(account, []byte("site:secret9\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	coordinator := "zk://" + strings.Join(e.Addresses(), ",") + "?timeout=2s&account=" + account
+	coordinator := "zk://" + strings.Join(e.Addresses(), ",") + "?timeout=4s&account=" + account
 	a.command(cli.Done, "cluster", "init", "--node", "a", "--listen", a.listen, "--coordinator", coordinator, "--shards", "2")
 	conf, err := os.ReadFile(filepath.Join(a.dir, instance.ConfigName))
 	if err == nil {
@@ -209,9 +205,9 @@ const pause = 200 * time.Millisecond
 // until waits for what the nodes are about to do.
 func (s *joinedSite) until(what string, done func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(time.Minute); !done(); time.Sleep(pause) {
+	for end := time.Now().Add(3 * time.Minute); !done(); time.Sleep(pause) {
 		if time.Now().After(end) {
-			s.t.Fatalf("%s: not within a minute", what)
+			s.t.Fatalf("%s: not within three minutes", what)
 		}
 	}
 }
@@ -380,10 +376,11 @@ func (s *joinedSite) signIn() {
 	}
 	client := &http.Client{Jar: jar}
 	key := regexp.MustCompile(`/first\?key=(\w+)`)
-	m := key.FindStringSubmatch(s.nodes[2].log.String())
-	if m == nil {
-		s.t.Fatalf("no link for the first administrator in %s", s.nodes[2].log)
-	}
+	var m []string
+	s.until("a link for the first administrator", func() bool {
+		m = key.FindStringSubmatch(s.nodes[2].log.String())
+		return m != nil
+	})
 	post := func(n *joinedNode, path string, form url.Values) *http.Response {
 		s.t.Helper()
 		resp, err := client.PostForm("http://"+n.pages+path, form)
@@ -496,9 +493,8 @@ func (s *joinedSite) answers(south place, n *joinedNode) {
 		rep := south.json("check", essay, "--partner", "north/theses")
 		return len(rep["evidence"].([]any)) == 1
 	})
-	if now := strings.Count(n.log.String(), `msg="partner answered"`); now == taken {
-		s.t.Errorf("node %s has answered nothing", n.name)
-	}
+	// The line comes when the answer has gone.
+	s.until("node "+n.name+" says that it answered", func() bool { return strings.Count(n.log.String(), `msg="partner answered"`) > taken })
 }
 
 // erase deletes at a node that does not keep the site, and wants nothing found at any.

@@ -36,7 +36,7 @@ func newNewcomer(t *testing.T, name, administrator string) *newcomer {
 	t.Cleanup(n.stop)
 	first := regexp.MustCompile(`/first\?key=(\w+)`)
 	link := first.FindStringSubmatch(n.log.String())
-	for end := time.Now().Add(time.Minute); link == nil; link = first.FindStringSubmatch(n.log.String()) {
+	for end := time.Now().Add(3 * time.Minute); link == nil; link = first.FindStringSubmatch(n.log.String()) {
 		if time.Sleep(20 * time.Millisecond); time.Now().After(end) {
 			t.Fatal("no link for the first administrator")
 		}
@@ -54,7 +54,7 @@ func (n *newcomer) start(args ...string) {
 	if err := n.process.Start(); err != nil {
 		n.t.Fatal(err)
 	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		if st, err := instance.Serving(n.t.Context(), n.dir); err == nil && st.Process == n.process.Process.Pid {
 			n.base = "http://" + st.Listen
 			break
@@ -142,7 +142,7 @@ func (n *newcomer) sends(path, name, text string, fields ...string) string {
 // until asks for a page until it holds the words.
 func (n *newcomer) until(path, want string) string {
 	n.t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		page := n.get(path)
 		if strings.Contains(page, want) {
 			return page
@@ -234,7 +234,7 @@ func testSearchByPages(t *testing.T, north, south *newcomer, toNorth string) {
 		t.Errorf("purposes are a list of what the north opens:\n%s", page)
 	}
 	link := regexp.MustCompile(`/checks/[a-z0-9-]{8,}`)
-	for end := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) { // until the north has made its fingerprints
+	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(200 * time.Millisecond) { // until the north has made its fingerprints
 		page := south.sends("/checks", "essay.txt", text, "partner", site, "purpose", "thesis")
 		check := link.FindString(page)
 		if check == "" {

@@ -89,9 +89,9 @@ func (p place) serve(notices time.Duration) *served {
 // until waits for what a serving process is about to do.
 func (s *served) until(what string, done func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			s.t.Fatalf("%s: not within a minute", what)
+			s.t.Fatalf("%s: not within three minutes", what)
 		}
 	}
 }

@@ -287,7 +287,7 @@ func TestServeOnFullDisk(t *testing.T) {
 	if code, answer := s.submit("low", "other.txt", prose(2000)); code != http.StatusInsufficientStorage {
 		t.Errorf("below the low water: %d %s", code, answer)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.address+"/readyz", nil)
 	if err != nil {
