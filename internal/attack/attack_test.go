@@ -118,7 +118,7 @@ func TestTimeOver(t *testing.T) {
 			[]string{"held", "cut short", "held"}, errTime},
 		{"bodies take long", func(r *http.Request) bool {
 			if r.Method == http.MethodPut && r.Header.Get("Authorization") == "Bearer admin" {
-				time.Sleep(100 * time.Millisecond)
+				time.Sleep(200 * time.Millisecond)
 			}
 			return false
 		}, 401, []string{"held", "held", "held so far"}, errTime},
@@ -141,7 +141,7 @@ func TestTimeOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		held, err := run(t.Context(), options{site: x.base, tokenFile: token, lasts: time.Second, grace: time.Second, seed: 1}, &out)
+		held, err := run(t.Context(), options{site: x.base, tokenFile: token, lasts: 3 * time.Second, grace: 3 * time.Second, seed: 1}, &out)
 		if !errors.Is(err, c.want) || held != (err == nil && !strings.Contains(out.String(), "NOT HELD")) {
 			t.Errorf("%s: held %v, %v\n%s", c.name, held, err, &out)
 		}
