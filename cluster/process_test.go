@@ -277,7 +277,7 @@ func (p *processes) write(number int, stop <-chan struct{}, to func(*rand.Rand) 
 			text, path = "", "/delete"
 		}
 		start := time.Now()
-		_, err := p.ask(to(r), path, url.Values{"id": {id}, "text": {text}}, 20*time.Second)
+		_, err := p.ask(to(r), path, url.Values{"id": {id}, "text": {text}}, time.Minute)
 		if err != nil {
 			w.unsure[id] = true
 			time.Sleep(5 * time.Millisecond) // the node is down, perhaps
@@ -298,10 +298,10 @@ func (p *processes) check(ws []*writer) {
 	for i := range p.layout.Shards {
 		form := url.Values{"shard": {string(cluster.ShardName(i))}}
 		var all [3]string
-		for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 			var errs [3]error
 			for j, n := range p.names {
-				all[j], errs[j] = p.ask(n, "/copy", form, 20*time.Second)
+				all[j], errs[j] = p.ask(n, "/copy", form, time.Minute)
 			}
 			// Followers come to the last record a moment after the master.
 			if errors.Join(errs[:]...) == nil && all[0] == all[1] && all[0] == all[2] || time.Now().After(end) {

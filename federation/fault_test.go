@@ -381,7 +381,7 @@ func TestRetrySameBytes(t *testing.T) {
 		}
 		return &cutConn{Conn: c, answers: answers}, nil
 	}
-	c := f.Sites[0].NewClient(t, f.Sites[1], federation.ClientOptions{Dial: dial, Timeout: 20 * time.Second})
+	c := f.Sites[0].NewClient(t, f.Sites[1], federation.ClientOptions{Dial: dial, Timeout: time.Minute})
 	tell, err := c.Ask(t.Context(), submission(r, answers, 20))
 	if err != nil {
 		t.Fatal(err)

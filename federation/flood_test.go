@@ -133,14 +133,14 @@ func TestFloodOfConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = extra.Close() }()
-	_ = extra.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_ = extra.SetReadDeadline(time.Now().Add(time.Minute))
 	if _, err := extra.Read(make([]byte, 1)); !errors.Is(err, io.EOF) && !strings.Contains(fmt.Sprint(err), "reset") {
 		t.Errorf("a fifth connection: %v, want it closed", err)
 	}
 	for _, c := range open {
 		_ = c.Close()
 	}
-	c := f.Sites[0].NewClient(t, f.Sites[1], federation.ClientOptions{Timeout: 20 * time.Second, Tries: 8})
+	c := f.Sites[0].NewClient(t, f.Sites[1], federation.ClientOptions{Timeout: time.Minute, Tries: 8})
 	if _, err := c.Catalogue(t.Context()); err != nil {
 		t.Errorf("after the flood: %v", err)
 	}

@@ -147,7 +147,7 @@ func TestKeptMeanwhile(t *testing.T) {
 				select {
 				case data := <-db.kept:
 					must(t, json.Unmarshal(data, &meanwhile))
-				case <-time.After(20 * time.Second):
+				case <-time.After(time.Minute):
 					t.Error("nothing is kept while a partner is asked")
 				}
 			})
@@ -177,7 +177,7 @@ func TestSharingPanics(t *testing.T) {
 	panics := n.panics()
 	q := s.NewQueue(site.QueueOptions{Store: db, Logger: panics.Logger, Panicked: panics.Counted,
 		Read: func(ctx context.Context, _ site.Job) ([]site.Item, error) {
-			for end := time.Now().Add(20 * time.Second); n.count.Load() == 0 && time.Now().Before(end) && ctx.Err() == nil; {
+			for end := time.Now().Add(time.Minute); n.count.Load() == 0 && time.Now().Before(end) && ctx.Err() == nil; {
 				time.Sleep(time.Millisecond)
 			}
 			return []site.Item{{Submission: site.Submission{ID: "x", Text: folios}}}, nil
@@ -208,7 +208,7 @@ func TestSetPanics(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- o.KeepEpochs(ctx) }()
-	for end := time.Now().Add(20 * time.Second); n.count.Load() == 0 && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); n.count.Load() == 0 && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 	stop()

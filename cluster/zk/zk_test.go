@@ -23,7 +23,7 @@ import (
 )
 
 // timeout of sessions in tests: three times of it have to pass in some, and a busy machine must not miss it.
-const timeout = 3 * time.Second
+const timeout = 5 * time.Second
 
 // patience is how long tests wait for what must come.
 const patience = 60 * time.Second

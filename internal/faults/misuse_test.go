@@ -58,7 +58,7 @@ func misuse(t *testing.T) {
 func (p *place) said(file string, words ...string) {
 	p.t.Helper()
 	var b []byte
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		b, _ = os.ReadFile(filepath.Join(p.dir, file+".log"))
 		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(string(b), w) }) {
 			return
@@ -73,7 +73,7 @@ func (p *place) extra(name string, change func(*nodeSpec)) {
 	pr, _ := p.spawn(name, change)
 	select {
 	case <-pr.ended:
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		_ = pr.cmd.Process.Kill()
 		p.t.Errorf("%s: it goes on", name)
 		<-pr.ended
@@ -128,7 +128,7 @@ func (p *place) movedTwice() {
 	done := make(chan error, 2)
 	for _, to := range [][]coord.NodeID{{"a", "b", "d"}, {"b", "c", "d"}} {
 		go func() {
-			ctx, cancel := context.WithTimeout(p.t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
 			defer cancel()
 			done <- cluster.SetReplicas(ctx, p.watch, id, to)
 		}()
