@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -221,6 +222,29 @@ func TestTablesAlike(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestCopyWithoutFiles: a copy without the files that the database keeps has all other tables, and a whole one has those too.
+func TestCopyWithoutFiles(t *testing.T) {
+	from := open(t, filepath.Join(t.TempDir(), "from.db"))
+	var tables []string
+	for i, without := range []bool{false, true} {
+		done, err := from.CopyTo(t.Context(), open(t, filepath.Join(t.TempDir(), "to.db")), engine.Copy{NoFiles: without})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, x := range done {
+			got = append(got, x.Table)
+		}
+		if i == 0 {
+			tables = got
+		}
+		want := slices.DeleteFunc(slices.Clone(tables), func(name string) bool { return without && strings.HasPrefix(name, "file") })
+		if !slices.Equal(got, want) || !slices.Contains(tables, "file") || !slices.Contains(tables, "file_part") {
+			t.Errorf("without files (%v) copied are %q, want %q", without, got, want)
+		}
+	}
 }
 
 // TestOwnStatementsFail: each statement that fails, while a store is checked, described or copied, is told.
