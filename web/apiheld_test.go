@@ -18,7 +18,8 @@ import (
 func TestWebhooksOfOthers(t *testing.T) {
 	d := newTestSite(t, true)
 	d.signedIn(t, "ada", store.RoleOfficer)
-	h, err := d.store.CreateHook(t.Context(), store.Hook{Account: "ada", URL: "https://ada.example/", Kinds: []store.EventKind{store.EventCheckDone}})
+	h, err := d.store.CreateHook(t.Context(), store.Hook{Account: "ada", URL: "https://ada.example/",
+		Kinds: []store.EventKind{store.EventCheckDone}})
 	if err == nil {
 		err = d.store.PingHook(t.Context(), h.ID)
 	}
@@ -95,7 +96,8 @@ func TestCursors(t *testing.T) {
 func TestNothingToDecide(t *testing.T) {
 	d := newTestSite(t, true)
 	ada := d.signedIn(t, "ada", store.RoleOfficer).program("read", "check", "review")
-	if err := d.store.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "later", Title: "later", Made: time.Now()}, Owner: "ada"}); err != nil {
+	if err := d.store.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "later", Title: "later", Made: time.Now()},
+		Owner: "ada"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/rules", "/rules/history"} {

@@ -247,6 +247,20 @@ func TestCopyWithoutFiles(t *testing.T) {
 	}
 }
 
+// TestCopyIsReadBack: a store that keeps something else than it was given is no copy, and holds nothing afterwards.
+func TestCopyIsReadBack(t *testing.T) {
+	from, to := open(t, filepath.Join(t.TempDir(), "from.db")), open(t, filepath.Join(t.TempDir(), "to.db"))
+	change(t, from, `INSERT INTO setting (name, value) VALUES ('a', 'b')`)
+	change(t, to, `CREATE TRIGGER held AFTER INSERT ON setting BEGIN UPDATE setting SET value = 'c' WHERE name = NEW.name; END`)
+	if _, err := from.CopyTo(t.Context(), to, engine.Copy{}); !errors.Is(err, concordat.ErrCorrupt) ||
+		!strings.Contains(err.Error(), "table setting") {
+		t.Errorf("got %v, want %v", err, concordat.ErrCorrupt)
+	}
+	if n := value[int](t, to, `SELECT count(*) FROM setting`); n != 0 {
+		t.Errorf("%d rows are left", n)
+	}
+}
+
 // TestOwnStatementsFail: each statement that fails, while a store is checked, described or copied, is told.
 func TestOwnStatementsFail(t *testing.T) {
 	engines(t, func(t *testing.T, place string) {
