@@ -102,7 +102,8 @@ func TestEnsemble(t *testing.T) {
 		}
 	})
 	t.Run("leader", func(t *testing.T) {
-		i := e.Leader()
+		i := -1
+		eventually(t, "an election", func() bool { i = e.Leader(); return i >= 0 })
 		e.Kill(i)
 		change(t, s, 3, me)
 		same(t, s, me)

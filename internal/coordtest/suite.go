@@ -24,14 +24,14 @@ type Subject struct {
 	Expire func(t *testing.T, node coord.NodeID)
 	// Cut takes the coordinator from the node, or gives it back; nil if that cannot be done.
 	Cut func(t *testing.T, node coord.NodeID, cut bool)
-	// Patience is how long the suite waits for what must come; default 10 s.
+	// Patience is how long the suite waits for what must come; default 40 s.
 	Patience time.Duration
 }
 
 // Run runs the suite.
 func Run(t *testing.T, s Subject) {
 	if s.Patience == 0 {
-		s.Patience = 10 * time.Second
+		s.Patience = 40 * time.Second
 	}
 	for name, test := range map[string]func(*testing.T, *suite){
 		"create": create, "cas": cas, "invalid": invalid, "race": race, "live": live, "by": by,

@@ -191,15 +191,15 @@ func (e *Ensemble) factory() string {
 	return "NIOServerCnxnFactory"
 }
 
-// Ask sends a four-letter command to server i; "" if it does not answer within a second: a server that
+// Ask sends a four-letter command to server i; "" if it does not answer within five seconds: a server that
 // starts may leave the connection open for ever.
 func (e *Ensemble) Ask(i int, command string) string {
-	c, err := net.DialTimeout("tcp", e.Addresses()[i], time.Second)
+	c, err := net.DialTimeout("tcp", e.Addresses()[i], 5*time.Second)
 	if err != nil {
 		return ""
 	}
 	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(time.Second))
+	_ = c.SetDeadline(time.Now().Add(5 * time.Second))
 	_, _ = io.WriteString(c, command)
 	b, _ := io.ReadAll(io.LimitReader(c, 64<<10))
 	return string(b)
