@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -123,6 +124,50 @@ func TestNothingIsDrawnOverAnother(t *testing.T) {
 		}
 		if box++; i > 0 && boxes[box-1].from < texts[i-1].to-rounded {
 			t.Errorf("the box of %q is drawn over %q", s, shown[i-1])
+		}
+	}
+}
+
+// TestWordsWithinHebrew: on a line from right to left several words from left to right stand between those around them, and over
+// none of them.
+func TestWordsWithinHebrew(t *testing.T) {
+	fs, err := faces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := fpdf.New("P", "pt", "A4", "")
+	f.SetCompression(false)
+	for _, x := range fs {
+		f.AddUTF8FontFromBytes(x.name, "", x.bytes)
+	}
+	f.AddPage()
+	d := &doc{f: f, faces: fs}
+	line := lines(d.pieces([]run{{"שלום abc defghi עולם", textStyle{size: 10, wording: true}}}), 10_000)[0]
+	order(line) // gives each piece its level
+	var widths []float64
+	for i, p := range line {
+		if i == 0 || p.level != line[i-1].level || p.face != line[i-1].face {
+			widths = append(widths, 0)
+		}
+		widths[len(widths)-1] += p.width
+	}
+	d.turn(line, 50, 100, 12)
+	var b bytes.Buffer
+	if err := f.Output(&b); err != nil {
+		t.Fatal(err)
+	}
+	end := 50.0
+	for _, w := range widths {
+		end += w
+	}
+	drawn := regexp.MustCompile(`BT ([\d.]+) \S+ Td`).FindAllSubmatch(b.Bytes(), -1)
+	if len(drawn) != len(widths) || len(drawn) < 3 || len(drawn) > 5 {
+		t.Fatalf("%d runs of letters are drawn, want %d", len(drawn), len(widths))
+	}
+	for i, m := range drawn { // in the order in which they are read
+		x, err := strconv.ParseFloat(string(m[1]), 64)
+		if end -= widths[i]; err != nil || math.Abs(x-end) > 0.05 {
+			t.Errorf("run %d begins at %.2f, want %.2f (%v)", i+1, x, end, err)
 		}
 	}
 }
