@@ -1,0 +1,96 @@
+package index
+
+import (
+	"cmp"
+	"slices"
+
+	"concordat"
+)
+
+// Meant says what an index keeps, or ought to keep, of the meaning of a document.
+type Meant uint8
+
+// The values of Meant.
+const (
+	MeantUnknown Meant = iota // no cells, as where the site indexes without meaning
+	MeantNone                 // it is known to have none: its library has none, or it has no sentence of prose
+	MeantCells
+)
+
+// UnfitQuery asks which documents of a library are not indexed by their meaning as they ought to be.
+type UnfitQuery struct {
+	Library concordat.LibraryID
+	Want    Meant
+	After   concordat.DocumentID // only those behind it
+	Limit   int                  // of Documents; 0: none are named
+}
+
+// Unfit are documents of a library that are, or may be, not indexed by their meaning as they ought to be.
+type Unfit struct {
+	Lacking     int // nothing is known of their cells
+	Superfluous int // they have cells, or are known to have none, and should not
+	Bare        int // they are known to have no cells and ought to have those of their prose, if they have any
+	Documents   []UnfitDocument
+}
+
+// UnfitDocument is one of the documents, by identity.
+type UnfitDocument struct {
+	ID   concordat.DocumentID
+	Bare bool
+}
+
+// Unfit answers q from memory: a moment for each million documents of the shard.
+func (s *Shard) Unfit(q *UnfitQuery) (*Unfit, error) {
+	done, err := s.use()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	out := &Unfit{}
+	s.mu.Lock()
+	for k, d := range s.byKey {
+		if k.library != q.Library || k.id <= q.After {
+			continue
+		}
+		has := d.has()
+		switch {
+		case has == q.Want:
+			continue
+		case has == MeantUnknown:
+			out.Lacking++
+		case q.Want == MeantCells:
+			out.Bare++
+		default:
+			out.Superfluous++
+		}
+		if q.Limit > 0 {
+			out.Documents = append(out.Documents, UnfitDocument{k.id, has == MeantNone && q.Want == MeantCells})
+		}
+	}
+	s.mu.Unlock()
+	out.cut(q.Limit)
+	return out, nil
+}
+
+func (d *document) has() Meant {
+	switch {
+	case !d.meant:
+		return MeantUnknown
+	case d.cellCount == 0:
+		return MeantNone
+	}
+	return MeantCells
+}
+
+// Join adds what another shard answered to the same question.
+func (u *Unfit) Join(v *Unfit, limit int) {
+	u.Lacking, u.Superfluous, u.Bare = u.Lacking+v.Lacking, u.Superfluous+v.Superfluous, u.Bare+v.Bare
+	u.Documents = append(u.Documents, v.Documents...)
+	u.cut(limit)
+}
+
+// cut keeps the first documents.
+func (u *Unfit) cut(limit int) {
+	slices.SortFunc(u.Documents, func(a, b UnfitDocument) int { return cmp.Compare(a.ID, b.ID) })
+	u.Documents = slices.Clone(u.Documents[:min(len(u.Documents), limit)])
+}
