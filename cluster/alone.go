@@ -141,40 +141,6 @@ func (a *Alone) Put(ctx context.Context, ps ...*concordat.Profile) error {
 	return err
 }
 
-// Renewer is an index whose documents can get other profiles of the same texts.
-type Renewer interface {
-	// Renew puts the profiles whose documents are there with the title, time and text that they were made of. What was
-	// replaced or deleted meanwhile stays as it is. It returns the number of those it put, and fails as Put does.
-	Renew(ctx context.Context, ps ...*concordat.Profile) (int, error)
-}
-
-var (
-	_ Renewer = (*Alone)(nil)
-	_ Renewer = (*Remote)(nil)
-)
-
-// Renew implements Renewer. Other writes wait for it.
-func (a *Alone) Renew(ctx context.Context, ps ...*concordat.Profile) (int, error) {
-	a.gate.Lock()
-	defer a.gate.Unlock()
-	var changes []index.Change
-	for _, p := range ps {
-		d := &p.Document
-		held, err := a.Document(ctx, concordat.Ref{Site: a.copy.o.Index.Site, Library: d.Library, Document: d.ID})
-		if errors.Is(err, concordat.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return 0, err
-		}
-		if held.Text == d.Text && held.Title == d.Title && held.Added.Equal(d.Added) {
-			changes = append(changes, index.Change{Put: p})
-		}
-	}
-	_, err := a.copy.Write(ctx, changes)
-	return len(changes), err
-}
-
 // Delete implements concordat.Index.
 func (a *Alone) Delete(ctx context.Context, refs ...concordat.Ref) error {
 	var changes []index.Change

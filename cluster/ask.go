@@ -43,7 +43,7 @@ const (
 	hedgeShare = 20                     // at most every twentieth message is a second one
 )
 
-// question is a question of one node to another; one of the last five is set.
+// question is a question of one node to another; one of the last six is set.
 type question struct {
 	Shards []concordat.ShardID
 	MinSeq map[concordat.ShardID]uint64 // records that the answer has to know
@@ -52,6 +52,7 @@ type question struct {
 	Text   *concordat.TextQuery
 	Ref    *concordat.Ref
 	Count  bool // of documents
+	Unfit  *index.UnfitQuery
 }
 
 // shardAnswer is the answer of one shard.
@@ -67,6 +68,7 @@ type shardAnswer struct {
 	Text    *concordat.TextAnswer
 	Doc     *concordat.Document
 	Count   int
+	Unfit   *index.Unfit
 }
 
 func (a *shardAnswer) err() error {
@@ -148,6 +150,8 @@ func (a *shardAnswer) fill(ctx context.Context, ix *index.Shard, q *question) (e
 		a.Doc, err = ix.Document(ctx, *q.Ref)
 	case q.Count:
 		a.Count = ix.Stats().Documents
+	case q.Unfit != nil:
+		a.Unfit, err = ix.Unfit(q.Unfit)
 	default:
 		a.Stats, err = ix.TextStats(ctx, q.Terms)
 	}

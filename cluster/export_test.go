@@ -34,3 +34,9 @@ type Clock struct{ c clock }
 func NewClock(now func() time.Time) *Clock { return &Clock{clock{now: now}} }
 func (c *Clock) Draw(n int) uint64         { return c.c.draw(n) }
 func (c *Clock) See(rev uint64)            { c.c.see(rev) }
+
+// Replace makes the copy put profiles for the documents that they were made of, and returns how many it put.
+func Replace(ctx context.Context, c *Copy, ps ...*concordat.Profile) (int, error) {
+	_, err := c.replaceIn(ctx, operation{Epoch: anyEpoch}, puts(ps))
+	return put(len(ps), err)
+}

@@ -22,7 +22,7 @@ func TestNodePanics(t *testing.T) {
 	if a.Status != shardRefused || !strings.HasPrefix(a.Words, "fault: ") || strings.Contains(a.Words, "nil pointer") {
 		t.Errorf("a question that panics is answered by %+v", a)
 	}
-	_, err := c.operate(t.Context(), operation{Sender: "s", Number: 1, Done: 1}, []index.Change{{Put: &concordat.Profile{}}})
+	_, err := c.operate(t.Context(), callWrite, operation{Sender: "s", Number: 1, Done: 1}, []index.Change{{Put: &concordat.Profile{}}})
 	if !errors.Is(err, errFault) || repeatable(err) {
 		t.Errorf("a document that panics: %v", err)
 	}

@@ -18,6 +18,8 @@ import (
 const (
 	callFetch = "fetch2"
 	callWrite = "write2"
+	// callReplace is a write of profiles of documents whose texts are the same; see Renewer.
+	callReplace = "replace1"
 )
 
 func appendString(b []byte, s string) []byte {

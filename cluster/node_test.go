@@ -33,6 +33,7 @@ type testSite struct {
 	keep    int64 // bytes of log that stay
 	segment int64 // bytes of a file of the log; default 64 KiB
 	clocks  map[coord.NodeID]func() time.Time
+	meaning map[coord.NodeID]string // how they index by it; default "table"
 }
 
 type running struct {
@@ -92,9 +93,14 @@ func (s *testSite) open(name coord.NodeID) (*running, error) {
 	session, err := s.hub.Join(name)
 	s.must(err)
 	r := &running{fatal: make(chan error, 1)}
+	meaning, set := s.meaning[name]
+	if !set {
+		meaning = table
+	}
 	r.Node, err = cluster.OpenNode(s.t.Context(), cluster.NodeOptions{
 		Dir: filepath.Join(s.dir, string(name)), Session: session, Scheme: "http", Client: &http.Client{Transport: &http.Transport{}},
-		Node: coord.Node{ID: name, Address: l.Addr().String()}, Index: index.Options{Site: indextest.Site, Scheme: indextest.Scheme},
+		Node:  coord.Node{ID: name, Address: l.Addr().String(), Meaning: meaning},
+		Index: index.Options{Site: indextest.Site, Scheme: indextest.Scheme},
 		Copy:  cluster.CopyOptions{KeepLog: max(1, s.keep), SegmentBytes: cmp.Or(s.segment, 64<<10), Now: s.clocks[name]},
 		Fatal: func(err error) { r.fatal <- err },
 	})

@@ -125,11 +125,13 @@ func (o *operations) forget(op operation, out *outcome) {
 	}
 }
 
-// operate makes the changes as the operation says. Errors: those of Write; NotMasterError also if the epoch is another.
-func (c *Copy) operate(ctx context.Context, op operation, changes []index.Change) (uint64, error) {
-	return c.operations.do(ctx, op, func(ctx context.Context) (uint64, error) {
-		return c.writeIn(ctx, op, changes)
-	})
+// operate makes the changes as the operation and its call say. Errors: those of Write; NotMasterError also if the epoch is another.
+func (c *Copy) operate(ctx context.Context, call string, op operation, changes []index.Change) (uint64, error) {
+	run := c.writeIn
+	if call == callReplace {
+		run = c.replaceIn
+	}
+	return c.operations.do(ctx, op, func(ctx context.Context) (uint64, error) { return run(ctx, op, changes) })
 }
 
 // numbers gives the operations of one sender their numbers.

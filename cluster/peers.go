@@ -43,7 +43,11 @@ func NodeHandler(lookup func(concordat.ShardID) (*Copy, bool)) http.Handler {
 	}
 	m.HandleFunc("POST "+peerPrefix+"{shard}/"+callFetch, with(serveFetch))
 	m.HandleFunc("GET "+peerPrefix+"{shard}/"+callSnapshot, with(serveSnapshot))
-	m.HandleFunc("POST "+peerPrefix+"{shard}/"+callWrite, with(serveWrite))
+	for _, call := range []string{callWrite, callReplace} {
+		m.HandleFunc("POST "+peerPrefix+"{shard}/"+call, with(func(w http.ResponseWriter, r *http.Request, c *Copy) error {
+			return serveWrite(w, r, c, call)
+		}))
+	}
 	return m
 }
 

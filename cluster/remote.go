@@ -33,6 +33,7 @@ const (
 	callSearch    = "search"
 	callPut       = "put"
 	callRenew     = "renew"
+	callUnfit     = "unfit"
 	callDelete    = "delete"
 	callDocument  = "document"
 )
@@ -81,6 +82,9 @@ func Handler(lookup func(name string) (concordat.Index, bool)) http.Handler {
 	})
 	handle(callRenew, func(ctx context.Context, ix concordat.Index, d *gob.Decoder) (any, error) {
 		return with(d, func(packed *[]byte) (any, error) { return renew(ctx, ix, *packed) })
+	})
+	handle(callUnfit, func(ctx context.Context, ix concordat.Index, d *gob.Decoder) (any, error) {
+		return with(d, func(q *wireUnfit) (any, error) { return unfit(ctx, ix, q) })
 	})
 	handle(callDelete, func(ctx context.Context, ix concordat.Index, d *gob.Decoder) (any, error) {
 		return with(d, func(refs *[]concordat.Ref) (any, error) { return true, ix.Delete(ctx, *refs...) })
@@ -230,29 +234,6 @@ func (r *Remote) Put(ctx context.Context, ps ...*concordat.Profile) error {
 	}
 	var done bool
 	return r.call(ctx, callPut, &packed, &done)
-}
-
-// Renew implements Renewer. The index must be that of a site of one node.
-func (r *Remote) Renew(ctx context.Context, ps ...*concordat.Profile) (int, error) {
-	packed, err := packProfiles(ps)
-	if err != nil {
-		return 0, err
-	}
-	var n int
-	return n, r.call(ctx, callRenew, &packed, &n)
-}
-
-// renew answers Renew.
-func renew(ctx context.Context, ix concordat.Index, packed []byte) (int, error) {
-	to, ok := ix.(Renewer)
-	if !ok {
-		return 0, fmt.Errorf("the index of a site of several machines is not renewed while it is served: %w", concordat.ErrInvalid)
-	}
-	ps, err := unpackProfiles(packed)
-	if err != nil {
-		return 0, err
-	}
-	return to.Renew(ctx, ps...)
 }
 
 // packProfiles returns profiles as a log has them: gob would not tell a document without cells from one whose cells are not

@@ -81,7 +81,7 @@ func (n *Node) writeShard(ctx context.Context, id concordat.ShardID, changes []i
 	begun := time.Now()
 	for {
 		rev := n.clock.draw(len(changes))
-		repeated, err := n.writeOnce(ctx, id, rev, changes)
+		repeated, err := n.writeOnce(ctx, id, callWrite, rev, changes)
 		var late *lateError
 		if !errors.As(err, &late) {
 			return err
@@ -102,7 +102,8 @@ func (n *Node) writeShard(ctx context.Context, id concordat.ShardID, changes []i
 
 // writeOnce sends the changes to the shard's master, again whenever another is master, until there is an answer.
 // repeated: an earlier message may have had its way too.
-func (n *Node) writeOnce(ctx context.Context, id concordat.ShardID, rev uint64, changes []index.Change) (repeated bool, err error) {
+func (n *Node) writeOnce(ctx context.Context, id concordat.ShardID, call string, rev uint64,
+	changes []index.Change) (repeated bool, err error) {
 	number := n.write.begin()
 	defer n.write.end(number)
 	var last error
@@ -111,7 +112,7 @@ func (n *Node) writeOnce(ctx context.Context, id concordat.ShardID, rev uint64, 
 		s, ok := v.Shards[id]
 		if ok && v.Leads(s.State) {
 			op := operation{Sender: n.boot, Number: number, Done: n.write.done(), Epoch: s.Epoch, Rev: rev}
-			seq, err := n.sendWrite(ctx, v.Live[s.ISR[0]], id, op, changes)
+			seq, err := n.sendWrite(ctx, v.Live[s.ISR[0]], id, call, op, changes)
 			if err == nil {
 				n.noteWritten(id, seq)
 				return repeated, nil
@@ -150,7 +151,8 @@ func repeatable(err error) bool {
 
 // sendWrite sends one message, and gives it up as soon as the shard has another epoch: a master that hangs
 // would keep the caller waiting.
-func (n *Node) sendWrite(ctx context.Context, to coord.Node, id concordat.ShardID, op operation, changes []index.Change) (uint64, error) {
+func (n *Node) sendWrite(ctx context.Context, to coord.Node, id concordat.ShardID, call string, op operation,
+	changes []index.Change) (uint64, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	gone := make(chan struct{})
@@ -161,9 +163,9 @@ func (n *Node) sendWrite(ctx context.Context, to coord.Node, id concordat.ShardI
 		if !ok {
 			return 0, fmt.Errorf("shard %s: not open: %w", id, concordat.ErrUnavailable)
 		}
-		return c.operate(ctx, op, changes)
+		return c.operate(ctx, call, op, changes)
 	}
-	return n.peers.write(ctx, to, id, op, changes)
+	return n.peers.write(ctx, to, id, call, op, changes)
 }
 
 func (n *Node) cancelOnEpoch(gone <-chan struct{}, id concordat.ShardID, epoch uint64, cancel func()) {
@@ -191,12 +193,13 @@ func (n *Node) noteWritten(id concordat.ShardID, seq uint64) {
 }
 
 // write sends the changes to a node that should be master.
-func (p *HTTPPeers) write(ctx context.Context, to coord.Node, id concordat.ShardID, op operation, changes []index.Change) (uint64, error) {
+func (p *HTTPPeers) write(ctx context.Context, to coord.Node, id concordat.ShardID, call string, op operation,
+	changes []index.Change) (uint64, error) {
 	packed, err := packChanges(changes)
 	if err != nil {
 		return 0, err
 	}
-	resp, err := p.call(ctx, http.MethodPost, to, id, callWrite, bytes.NewReader(appendWrite(nil, &wireWrite{op, packed})))
+	resp, err := p.call(ctx, http.MethodPost, to, id, call, bytes.NewReader(appendWrite(nil, &wireWrite{op, packed})))
 	if err != nil {
 		return 0, err
 	}
@@ -216,7 +219,7 @@ func (p *HTTPPeers) write(ctx context.Context, to coord.Node, id concordat.Shard
 	return out.Seq, nil
 }
 
-func serveWrite(w http.ResponseWriter, r *http.Request, c *Copy) error {
+func serveWrite(w http.ResponseWriter, r *http.Request, c *Copy, call string) error {
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		return fmt.Errorf("write: %w: %w", concordat.ErrInvalid, err)
@@ -232,7 +235,7 @@ func serveWrite(w http.ResponseWriter, r *http.Request, c *Copy) error {
 	if err != nil {
 		return fmt.Errorf("write: %w: %w", concordat.ErrInvalid, err)
 	}
-	seq, err := c.operate(r.Context(), in.Op, changes)
+	seq, err := c.operate(r.Context(), call, in.Op, changes)
 	out := wireWritten{Seq: seq}
 	if late := (*lateError)(nil); errors.As(err, &late) {
 		out.Late, out.Newest = late.changes, late.newest

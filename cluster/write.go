@@ -48,11 +48,20 @@ func (c *Copy) writeIn(ctx context.Context, op operation, changes []index.Change
 	}
 	c.gate.RLock()
 	defer c.gate.RUnlock()
+	w, err := c.begin(op, changes, records)
+	if err != nil {
+		return 0, err
+	}
+	return c.await(ctx, w)
+}
+
+// begin appends the records of the changes. The gate is held.
+func (c *Copy) begin(op operation, changes []index.Change, records []wal.Record) (*write, error) {
 	w := &write{open: len(changes), done: make(chan struct{})}
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if st := c.replica.Status(); op.Epoch != anyEpoch && c.failed == nil && (st.Role != replica.Master || st.Shard.Epoch != op.Epoch) {
-		c.mu.Unlock()
-		return 0, &NotMasterError{master(st.Shard.State)}
+		return nil, &NotMasterError{master(st.Shard.State)}
 	}
 	w.first = c.nextID + 1
 	rev := op.Rev
@@ -72,7 +81,11 @@ func (c *Copy) writeIn(ctx context.Context, op operation, changes []index.Change
 		c.stepLocked(replica.Write{ID: c.nextID, Record: records[i]})
 		c.writing = nil
 	}
-	c.mu.Unlock()
+	return w, nil
+}
+
+// await returns what came of a write.
+func (c *Copy) await(ctx context.Context, w *write) (uint64, error) {
 	select {
 	case <-w.done:
 		if w.err == nil && len(w.late) > 0 {
@@ -131,7 +144,7 @@ func (c *Copy) answerWrite(id, seq uint64, err error) {
 }
 
 // lateError says that documents have newer revisions than some changes, or may have had. It is a concordat.ErrUnavailable:
-// with another revision they may be made.
+// with another revision they may be made. Of profiles made anew it names those whose documents are others meanwhile.
 type lateError struct {
 	changes []int // that were not made
 	newest  uint64

@@ -10,6 +10,14 @@ import (
 // Meaning reports whether ForIndex adds cells of meaning.
 func (p *Profiler) Meaning() bool { return p.cells != nil }
 
+// CellsDigest returns the digest of the cells that the profiler makes; empty: it makes none.
+func (p *Profiler) CellsDigest() string {
+	if p.cells == nil {
+		return ""
+	}
+	return p.cells.table.Digest()
+}
+
 // cells makes the cells of meaning of texts.
 type cells struct {
 	table    *meaning.Cells

@@ -34,9 +34,15 @@ type Node struct {
 	Protocol       int `json:"protocol,omitempty"`
 	OldestProtocol int `json:"oldest_protocol,omitempty"`
 	Log            int `json:"log,omitempty"`
+	// Meaning says how the node indexes documents by their meaning: MeaningOff, or the digest of the cells. Empty: its program
+	// does not say.
+	Meaning string `json:"meaning,omitempty"`
 	// Supervised: a service manager starts the process again when it ends.
 	Supervised bool `json:"supervised,omitempty"`
 }
+
+// MeaningOff is the Meaning of a node that makes no cells of meaning.
+const MeaningOff = "off"
 
 // State is all that decides about one shard. States are values: who changes one, changes a Clone.
 type State struct {

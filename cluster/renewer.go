@@ -1,0 +1,312 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"concordat"
+	"concordat/cluster/coord"
+	"concordat/cluster/replica"
+	"concordat/index"
+)
+
+// The same scheme: documents get other profiles of the texts that they have, one by one, while the site is served. The master of a
+// shard looks at each document before it writes, so that neither a deletion nor another text that came meanwhile is undone; the
+// other copies follow by the log.
+
+// Renewer is an index whose documents can get other profiles of the same texts.
+type Renewer interface {
+	// Renew puts the profiles whose documents are there with the title, time and text that they were made of. What was
+	// replaced or deleted meanwhile stays as it is. It returns the number of those it put, and fails as Put does.
+	Renew(ctx context.Context, ps ...*concordat.Profile) (int, error)
+	// Unfit returns which documents are not indexed by their meaning as they ought to be. meaning is how the caller makes
+	// profiles: coord.MeaningOff, or the digest of the cells. It fails with concordat.ErrRefused if a node of the site, which it
+	// names, makes others.
+	Unfit(ctx context.Context, meaning string, q index.UnfitQuery) (*index.Unfit, error)
+}
+
+var (
+	_ Renewer = (*Alone)(nil)
+	_ Renewer = (*Remote)(nil)
+	_ Renewer = (*Node)(nil)
+)
+
+// replacedAtOnce is how many documents a copy looks at while other writes wait.
+const replacedAtOnce = 20
+
+// replaceIn is writeIn of changes that all put profiles, for the documents that have the title, time and text of their profile. Other
+// writes wait while it looks at few documents. The others are named by a lateError.
+func (c *Copy) replaceIn(ctx context.Context, op operation, changes []index.Change) (seq uint64, err error) {
+	if slices.ContainsFunc(changes, func(x index.Change) bool { return x.Put == nil }) {
+		return 0, fmt.Errorf("a deletion among profiles made anew: %w", concordat.ErrInvalid)
+	}
+	var left []int
+	first := 0
+	for few := range slices.Chunk(changes, replacedAtOnce) {
+		n, others, err := c.replaceFew(ctx, op, few)
+		if err != nil {
+			return seq, err
+		}
+		seq = max(seq, n)
+		for _, i := range others {
+			left = append(left, first+i)
+		}
+		first += len(few)
+	}
+	if len(left) > 0 {
+		return seq, &lateError{changes: left, newest: c.newestRevision()}
+	}
+	return seq, nil
+}
+
+func (c *Copy) replaceFew(ctx context.Context, op operation, changes []index.Change) (seq uint64, left []int, err error) {
+	if err := lockWithin(ctx, &c.gate); err != nil {
+		return 0, nil, fmt.Errorf("writes wait: %w: %w", concordat.ErrUnavailable, err)
+	}
+	w, left, err := c.replaceLocked(ctx, op, changes)
+	c.gate.Unlock()
+	if err != nil || w == nil {
+		return 0, left, err
+	}
+	seq, err = c.await(ctx, w)
+	return seq, left, err
+}
+
+// replaceLocked appends the changes whose documents are those that they are about. The gate is locked: nothing is appended between
+// the look and that, unless by another master. What the log has, from a writer who did not wait for it, is applied first.
+func (c *Copy) replaceLocked(ctx context.Context, op operation, changes []index.Change) (w *write, left []int, err error) {
+	var st replica.Status
+	err = c.Await(ctx, func(s replica.Status) bool {
+		st = s
+		return s.Role != replica.Master || s.Applied >= s.End
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("write: %w", err)
+	}
+	if st.Role != replica.Master || op.Epoch != anyEpoch && st.Shard.Epoch != op.Epoch {
+		return nil, nil, &NotMasterError{master(st.Shard.State)}
+	}
+	op.Epoch = st.Shard.Epoch
+	var same []index.Change
+	for i := range changes {
+		is := false
+		if err := c.guard(func() (err error) { is, err = c.holds(ctx, &changes[i].Put.Document); return err }); err != nil {
+			return nil, nil, err
+		}
+		if is {
+			same = append(same, changes[i])
+		} else {
+			left = append(left, i)
+		}
+	}
+	if len(same) == 0 {
+		return nil, left, nil
+	}
+	records, size, err := c.records(same)
+	if err == nil {
+		err = c.room(size)
+	}
+	if err == nil {
+		w, err = c.begin(op, same, records)
+	}
+	return w, left, err
+}
+
+// holds reports whether the index has the document with the same title, time and text.
+func (c *Copy) holds(ctx context.Context, d *concordat.Document) (bool, error) {
+	held, err := c.Index().Document(ctx, concordat.Ref{Site: c.o.Index.Site, Library: d.Library, Document: d.ID})
+	if errors.Is(err, concordat.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && held.Text == d.Text && held.Title == d.Title && held.Added.Equal(d.Added), err
+}
+
+// puts returns the changes that put the profiles.
+func puts(ps []*concordat.Profile) []index.Change {
+	changes := make([]index.Change, len(ps))
+	for i, p := range ps {
+		changes[i].Put = p
+	}
+	return changes
+}
+
+// put returns how many of n changes were made, and the error if it is none about the others.
+func put(n int, err error) (int, error) {
+	if late := (*lateError)(nil); errors.As(err, &late) {
+		return n - len(late.changes), nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// Renew implements Renewer.
+func (a *Alone) Renew(ctx context.Context, ps ...*concordat.Profile) (int, error) {
+	a.gate.RLock()
+	defer a.gate.RUnlock()
+	_, err := a.copy.replaceIn(ctx, operation{Epoch: anyEpoch}, puts(ps))
+	return put(len(ps), err)
+}
+
+// Unfit implements Renewer.
+func (a *Alone) Unfit(_ context.Context, _ string, q index.UnfitQuery) (*index.Unfit, error) {
+	return a.Shard.Unfit(&q)
+}
+
+// Renew implements Renewer. It goes on over a change of master. After an error the documents of some shards may be renewed.
+func (n *Node) Renew(ctx context.Context, ps ...*concordat.Profile) (int, error) {
+	for _, p := range ps {
+		if (p.Cells != nil) != (n.o.Node.Meaning != coord.MeaningOff) {
+			return 0, fmt.Errorf("the profiles are of another setting of meaning.index than node %s: restart it: %w", n.o.Node.ID,
+				concordat.ErrRefused)
+		}
+	}
+	if err := n.agree(n.o.Node.Meaning); err != nil {
+		return 0, err
+	}
+	if n.ctx.Err() != nil {
+		return 0, fmt.Errorf("node is closed: %w", concordat.ErrUnavailable)
+	}
+	ctx, cancel := within(ctx, n.o.WriteTime)
+	defer cancel()
+	by := map[concordat.ShardID][]index.Change{}
+	for _, c := range puts(ps) {
+		id := n.layout.ShardFor(c.Put.Document.Library, c.Put.Document.ID)
+		by[id] = append(by[id], c)
+	}
+	ids := slices.Sorted(maps.Keys(by))
+	made := make([]int, len(ids))
+	g, ctx := errgroup.WithContext(ctx)
+	for i, id := range ids {
+		g.Go(func() error {
+			_, err := n.writeOnce(ctx, id, callReplace, 0, by[id])
+			if made[i], err = put(len(by[id]), err); err != nil {
+				return fmt.Errorf("shard %s: %w", id, err)
+			}
+			return nil
+		})
+	}
+	err := g.Wait()
+	all := 0
+	for _, m := range made {
+		all += m
+	}
+	return all, err
+}
+
+// Unfit implements Renewer.
+func (n *Node) Unfit(ctx context.Context, meaning string, q index.UnfitQuery) (*index.Unfit, error) {
+	if err := n.agree(meaning); err != nil {
+		return nil, err
+	}
+	answers, missing, err := n.askShards(ctx, n.layout.names(), question{Unfit: &q})
+	if err != nil {
+		return nil, err
+	}
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("no copy of shards %v answers: %w", missingOf(missing), concordat.ErrUnavailable)
+	}
+	out := &index.Unfit{}
+	for _, a := range answers {
+		if a.Unfit == nil {
+			return nil, fmt.Errorf("shard %s: answer to another question: %w", a.Shard, concordat.ErrInvalid)
+		}
+		out.Join(a.Unfit, q.Limit)
+	}
+	return out, nil
+}
+
+// agree fails with concordat.ErrRefused, and says what to do, unless all live nodes index by meaning in the same way: what one of
+// them writes another would take for made in the wrong way, and one of an older program may not be able to follow the log.
+func (n *Node) agree(meaning string) error {
+	v, _ := n.fan.now()
+	var old, off, on, other []string
+	for _, id := range slices.Sorted(maps.Keys(v.Live)) {
+		m := v.Live[id]
+		switch {
+		case m.Meaning == meaning:
+		case m.Meaning == "":
+			old = append(old, string(id))
+		case m.Meaning == coord.MeaningOff:
+			off = append(off, string(id))
+		case meaning == coord.MeaningOff:
+			on = append(on, string(id))
+		default:
+			other = append(other, string(id))
+		}
+	}
+	var why []string
+	say := func(nodes []string, format string) {
+		if len(nodes) > 0 {
+			why = append(why, fmt.Sprintf(format, strings.Join(nodes, " ")))
+		}
+	}
+	say(old, "an older program runs on %[1]s: concordat cluster upgrade %[1]s")
+	say(off, "meaning.index was off when %[1]s started: concordat cluster zookeeper set meaning.index=true, then concordat cluster restart %[1]s")
+	say(on, "meaning.index was on when %[1]s started: concordat cluster zookeeper set meaning.index=false, then concordat cluster restart %[1]s")
+	say(other, "another version of the program, with other cells of meaning, runs on %[1]s: concordat cluster upgrade %[1]s")
+	if len(why) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the nodes do not index by meaning in one way: %s; then repeat this: %w", strings.Join(why, "; "), concordat.ErrRefused)
+}
+
+// Renew implements Renewer.
+func (r *Remote) Renew(ctx context.Context, ps ...*concordat.Profile) (int, error) {
+	packed, err := packProfiles(ps)
+	if err != nil {
+		return 0, err
+	}
+	var n int
+	return n, r.call(ctx, callRenew, &packed, &n)
+}
+
+// wireUnfit is a call of Unfit.
+type wireUnfit struct {
+	Meaning string
+	Query   index.UnfitQuery
+}
+
+// Unfit implements Renewer.
+func (r *Remote) Unfit(ctx context.Context, meaning string, q index.UnfitQuery) (*index.Unfit, error) {
+	var u index.Unfit
+	return orError(&u, r.call(ctx, callUnfit, &wireUnfit{meaning, q}, &u))
+}
+
+// renewer returns the index that other processes of the site renew.
+func renewer(ix concordat.Index) (Renewer, error) {
+	to, ok := ix.(Renewer)
+	if !ok {
+		return nil, fmt.Errorf("this index is not renewed while it is served: %w", concordat.ErrInvalid)
+	}
+	return to, nil
+}
+
+// renew answers Renew.
+func renew(ctx context.Context, ix concordat.Index, packed []byte) (int, error) {
+	to, err := renewer(ix)
+	if err != nil {
+		return 0, err
+	}
+	ps, err := unpackProfiles(packed)
+	if err != nil {
+		return 0, err
+	}
+	return to.Renew(ctx, ps...)
+}
+
+// unfit answers Unfit.
+func unfit(ctx context.Context, ix concordat.Index, q *wireUnfit) (*index.Unfit, error) {
+	to, err := renewer(ix)
+	if err != nil {
+		return nil, err
+	}
+	return to.Unfit(ctx, q.Meaning, q.Query)
+}
