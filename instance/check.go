@@ -28,6 +28,9 @@ func (o *Instance) CheckShards(ctx context.Context, quick bool) (*IndexState, er
 		}
 	}
 	out.Sentences = o.Node.Stats().Sentences
+	if err := o.checkMeaning(ctx, out, quick); err != nil {
+		return nil, err
+	}
 	if quick {
 		return out, nil
 	}
@@ -54,6 +57,12 @@ type IndexState struct {
 	Missing   int      `json:"missing"`         // in the catalogue, not in the index
 	Extra     int      `json:"extra"`           // in the index, not in the catalogue
 	Some      []string `json:"some,omitempty"`  // of both, as LIBRARY/DOCUMENT
+	// Documents that lack cells of meaning, may lack them, and have some that they should not have.
+	Lacking     int `json:"lacking"`
+	MayLack     int `json:"may_lack"`
+	Superfluous int `json:"superfluous"`
+	// Disagree says, if the nodes of the site index by meaning in several ways, which do and what to do.
+	Disagree string `json:"disagree,omitempty"`
 }
 
 // maxNamed bounds the documents that are named.
@@ -91,6 +100,9 @@ func (o *Instance) CheckIndex(ctx context.Context, quick bool) (*IndexState, err
 		name(r)
 	}
 	slices.Sort(out.Some)
+	if err := o.checkMeaning(ctx, out, quick); err != nil {
+		return nil, err
+	}
 	if !quick {
 		if err := o.shard.Verify(ctx); errors.Is(err, concordat.ErrCorrupt) {
 			out.Fault = err.Error()

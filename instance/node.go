@@ -145,7 +145,7 @@ func (o *Instance) openNode(ctx context.Context) error {
 	}
 	o.Node, err = cluster.OpenNode(ctx, cluster.NodeOptions{
 		Dir:     filepath.Join(o.Dir, IndexName, NodeDirName),
-		Node:    coord.Node{ID: t.Node, Address: address, Zone: c.Zone, Version: Version()},
+		Node:    coord.Node{ID: t.Node, Address: address, Zone: c.Zone, Version: Version(), Meaning: o.CellsMade()},
 		Session: session,
 		Index: index.Options{Site: o.Config.Site.ID, Scheme: o.Profiler.Scheme(), Logger: log, Warm: o.Config.Index.KeepTable,
 			StockSegments: o.Config.Index.StockSegments},

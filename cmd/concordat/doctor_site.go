@@ -402,4 +402,23 @@ func (d *doctor) index(ctx context.Context, c *config.Config, served *instance.S
 	default:
 		d.ok("index", "%d documents, as in the catalogue; %d sentences", st.Documents, st.Sentences)
 	}
+	if err == nil {
+		d.meaning(st)
+	}
+}
+
+// meaning says whether a reindex is to be begun, or to be ended.
+func (d *doctor) meaning(st *instance.IndexState) {
+	const command = "run concordat reindex: it goes on where one was interrupted, while the site is served"
+	switch {
+	case st.Disagree != "":
+		d.warning("meaning", "do as it says; concordat reindex is for afterwards", "%s", st.Disagree)
+	case st.MayLack > 0:
+		d.warning("meaning", command, "%d documents lack cells of meaning, %d more may lack them, %d have some that they should not have",
+			st.Lacking, st.MayLack, st.Superfluous)
+	case st.Lacking+st.Superfluous > 0:
+		d.warning("meaning", command, "%d documents lack cells of meaning, %d have some that they should not have", st.Lacking, st.Superfluous)
+	default:
+		d.ok("meaning", "every document has the cells of meaning that it should have")
+	}
 }

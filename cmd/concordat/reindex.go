@@ -31,9 +31,13 @@ an upgrade that changed it, or after meaning.index was turned on.
 If nobody serves the site, the new index is made beside the old one and takes its place when it is complete: the
 fast way. There must be room on the disk for both. Interrupted, it leaves the old index as it was.
 
-While concordat serve runs on one machine, and the scheme stays, documents are made anew one by one in the index that
-is there. Checks, additions and deletions go on. It takes more processor time; if the command or the server is
-interrupted, the same command goes on where it stopped. Another scheme needs the site for itself.`,
+While concordat serve runs, and the scheme stays, documents are made anew one by one in the index that is there. Checks,
+additions and deletions go on. It takes more processor time; if the command or the server is interrupted, the same command
+goes on where it stopped. Another scheme needs the site for itself.
+
+On a site of several machines it is run on one of them, beside its node, and makes the documents anew whose cells of
+meaning are missing or superfluous, wherever they lie. Nodes may come and go meanwhile. All that are there must have been
+started with one value of meaning.index, by programs that make the same cells: others are named, and nothing is done.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, served := cmd.Context(), false
 			err := a.With(ctx, instance.StoreOnly, func(o *instance.Instance) error {
@@ -122,7 +126,7 @@ func (a *app) rebuild(ctx context.Context, o *instance.Instance, from *index.Sha
 	defer b.Done()
 	profiles := func(yield func([]*concordat.Profile, error) bool) {
 		docs := from.Documents(ctx)
-		for batch := range ahead(ctx, anew(docs), func(ctx context.Context, b anewBatch) anewBatch { return profileBatch(ctx, o, b) }) {
+		for batch := range ahead(ctx, anew(all(docs)), func(ctx context.Context, b anewBatch) anewBatch { return profileBatch(ctx, o, b) }) {
 			if batch.err == nil {
 				batch.err = noteAnew(ctx, o, batch.profiles)
 			}
@@ -173,15 +177,33 @@ func build(dir string, options index.Options, batches iter.Seq2[[]*concordat.Pro
 	return errors.Join(to.Merge(context.Background()), to.Close())
 }
 
+// anewDocument is a document of the index that is to get another profile.
+type anewDocument struct {
+	*concordat.Document
+	bare bool // it is known to have no cells: without any it is as it should be
+}
+
 // anewBatch is some documents of the index, on their way to profiles.
 type anewBatch struct {
-	docs     []*concordat.Document
+	docs     []anewDocument
 	profiles []*concordat.Profile
+	fit      int // documents that need none
 	err      error
 }
 
+// all makes documents of those that each get another profile.
+func all(docs iter.Seq2[*concordat.Document, error]) iter.Seq2[anewDocument, error] {
+	return func(yield func(anewDocument, error) bool) {
+		for d, err := range docs {
+			if !yield(anewDocument{Document: d}, err) {
+				return
+			}
+		}
+	}
+}
+
 // anew yields documents in batches.
-func anew(docs iter.Seq2[*concordat.Document, error]) iter.Seq[anewBatch] {
+func anew(docs iter.Seq2[anewDocument, error]) iter.Seq[anewBatch] {
 	return func(yield func(anewBatch) bool) {
 		var b anewBatch
 		size := 0
@@ -211,8 +233,14 @@ func profileBatch(ctx context.Context, o *instance.Instance, b anewBatch) anewBa
 			break
 		}
 		var p *concordat.Profile
-		p, b.err = o.Profile(ctx, *d)
-		b.profiles = append(b.profiles, p)
+		if p, b.err = o.Profile(ctx, *d.Document); b.err != nil {
+			break
+		}
+		if d.bare && len(p.Cells) == 0 {
+			b.fit++
+		} else {
+			b.profiles = append(b.profiles, p)
+		}
 	}
 	b.docs = nil
 	return b

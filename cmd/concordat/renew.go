@@ -9,6 +9,7 @@ import (
 	"iter"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"concordat"
 	"concordat/cluster"
@@ -32,22 +33,48 @@ type renewal struct {
 
 const renewalSetting = "reindex"
 
-// renewsServed reports whether a process serves the site from an index of the scheme of the configuration, on one machine.
+// renewsServed reports whether a process serves the site from this machine, from an index of the scheme of the configuration.
 func renewsServed(ctx context.Context, o *instance.Instance) bool {
-	if o.Clustered() || instance.HoldsShards(o.Dir) {
+	if !o.Clustered() && instance.HoldsShards(o.Dir) {
 		return false
 	}
-	scheme, err := index.SchemeOf(filepath.Join(o.Dir, instance.IndexName, "00"))
-	if err != nil || scheme != o.Scheme() {
-		return false
+	for _, dir := range shardDirs(o) {
+		if scheme, err := index.SchemeOf(dir); err != nil || scheme != o.Scheme() {
+			return false
+		}
 	}
 	_, down := instance.Serving(ctx, o.Dir)
 	return down == nil
 }
 
+// shardDirs returns where the shards lie of which this machine has copies.
+func shardDirs(o *instance.Instance) []string {
+	if !o.Clustered() {
+		return []string{filepath.Join(o.Dir, instance.IndexName, "00")}
+	}
+	dir := filepath.Join(o.Dir, instance.IndexName, instance.NodeDirName)
+	var out []string
+	for _, id := range cluster.Copies(dir) {
+		out = append(out, filepath.Join(dir, string(id)))
+	}
+	return out
+}
+
 // endReindex notes that all documents are of the configuration.
 func endReindex(ctx context.Context, o *instance.Instance) error {
 	return errors.Join(o.Store.SetSetting(ctx, renewalSetting, ""), o.Store.SetSetting(ctx, "scheme", string(o.Scheme())))
+}
+
+// renewing is a reindex beside the process that serves the site.
+type renewing struct {
+	a      *app
+	o      *instance.Instance
+	to     cluster.Renewer
+	all    int      // documents
+	before int      // of them, those that an earlier reindex made
+	made   int      // of them, so far
+	at     *renewal // where it has come to; nil: the index itself says what is left
+	began  time.Time
 }
 
 // renew makes the documents anew in the index that the serving process holds, or this one if the other has ended since.
@@ -56,54 +83,103 @@ func (a *app) renew(ctx context.Context, o *instance.Instance, dryRun bool) erro
 	if !ok {
 		return fmt.Errorf("this index cannot be made anew where it is: %w", concordat.ErrInvalid)
 	}
+	r := &renewing{a: a, o: o, to: to, began: time.Now()}
+	if o.Clustered() {
+		return r.unfit(ctx, dryRun)
+	}
 	libraries, at, err := beginRenewal(ctx, o)
 	if err != nil {
 		return err
 	}
-	before, all := at.Made, 0
 	for _, l := range libraries {
-		all += l.Documents
+		r.all += l.Documents
 	}
 	if dryRun {
-		a.Say("would make %d documents anew in scheme %s; %d of them are made already", all, o.Scheme(), before)
-		return a.TellJSON(map[string]any{"documents": all, "made": before, "from": o.Scheme(), "to": o.Scheme(), "dry_run": true})
+		a.Say("would make %d documents anew in scheme %s; %d of them are made already", r.all, o.Scheme(), at.Made)
+		return a.TellJSON(map[string]any{"documents": r.all, "made": at.Made, "from": o.Scheme(), "to": o.Scheme(), "dry_run": true})
 	}
-	if before > 0 {
-		a.Say("goes on after %d documents that were made before", before)
+	if at.Made > 0 {
+		a.Say("goes on after %d documents that were made before", at.Made)
 	}
-	b := a.Progress(int64(all), "reindexing")
-	defer b.Done()
-	b.Add(before)
-	docs := catalogued(ctx, o, libraries, at)
-	for batch := range ahead(ctx, anew(docs), func(ctx context.Context, b anewBatch) anewBatch { return profileBatch(ctx, o, b) }) {
-		if batch.err == nil {
-			batch.err = renewBatch(ctx, o, to, batch.profiles, &at)
-		}
-		if batch.err == nil && a.JSON {
-			batch.err = a.Line(map[string]any{"type": "progress", "made": at.Made})
-		}
-		if batch.err != nil {
-			return fmt.Errorf("%d documents are made anew, and the same command goes on from there: %w", at.Made, batch.err)
-		}
-		b.Add(len(batch.profiles))
-	}
-	if err := context.Cause(ctx); err != nil {
-		return fmt.Errorf("%d documents are made anew, and the same command goes on from there: %w", at.Made, err)
-	}
-	if err := endReindex(ctx, o); err != nil {
+	r.before, r.made, r.at = at.Made, at.Made, &at
+	return r.run(ctx, all(catalogued(ctx, o, libraries, at)))
+}
+
+// unfit makes the documents anew that are not indexed by their meaning as they ought to be.
+func (r *renewing) unfit(ctx context.Context, dryRun bool) error {
+	u, err := r.o.AllUnfit(ctx)
+	if err != nil {
 		return err
 	}
-	a.Say("%d documents are indexed by scheme %s", at.Made, o.Scheme())
-	return a.TellJSON(map[string]any{"type": "summary", "documents": at.Made, "before": before, "scheme": o.Scheme()})
+	if dryRun {
+		r.a.Say("would make %d documents anew: %d lack cells of meaning, %d have some that they should not have", u.Lacking+u.Superfluous,
+			u.Lacking, u.Superfluous)
+		if u.Bare > 0 {
+			r.a.Say("would look at %d documents that have no cells and may have no sentence of prose", u.Bare)
+		}
+		return r.a.TellJSON(map[string]any{"documents": u.Lacking + u.Superfluous, "lacking": u.Lacking, "superfluous": u.Superfluous,
+			"bare": u.Bare, "from": r.o.Scheme(), "to": r.o.Scheme(), "dry_run": true})
+	}
+	r.all = u.Lacking + u.Superfluous + u.Bare
+	libraries, err := sortedLibraries(ctx, r.o)
+	if err != nil {
+		return err
+	}
+	return r.run(ctx, unfitDocuments(ctx, r.o, libraries))
+}
+
+// run makes the documents anew.
+func (r *renewing) run(ctx context.Context, docs iter.Seq2[anewDocument, error]) error {
+	b := r.a.Progress(int64(r.all), "reindexing")
+	defer b.Done()
+	b.Add(r.before)
+	stopped := func(err error) error {
+		return fmt.Errorf("%d documents are made anew, and the same command goes on from there: %w", r.made, err)
+	}
+	for batch := range ahead(ctx, anew(docs), func(ctx context.Context, b anewBatch) anewBatch { return profileBatch(ctx, r.o, b) }) {
+		if batch.err == nil {
+			batch.err = r.put(ctx, &batch)
+		}
+		if batch.err == nil {
+			batch.err = r.tell()
+		}
+		if batch.err != nil {
+			return stopped(batch.err)
+		}
+		b.Add(len(batch.profiles) + batch.fit)
+	}
+	if err := context.Cause(ctx); err != nil {
+		return stopped(err)
+	}
+	if err := endReindex(ctx, r.o); err != nil {
+		return err
+	}
+	r.a.Say("%d documents are indexed by scheme %s, %.0f a second", r.made, r.o.Scheme(), r.rate())
+	return r.a.TellJSON(map[string]any{"type": "summary", "documents": r.made, "before": r.before, "scheme": r.o.Scheme(), "rate": r.rate()})
+}
+
+// rate returns how many documents this command has made a second.
+func (r *renewing) rate() float64 { return float64(r.made-r.before) / time.Since(r.began).Seconds() }
+
+func (r *renewing) tell() error {
+	if !r.a.JSON {
+		return nil
+	}
+	return r.a.Line(map[string]any{"type": "progress", "made": r.made, "remaining": max(0, r.all-r.made), "rate": r.rate()})
+}
+
+func sortedLibraries(ctx context.Context, o *instance.Instance) ([]store.Library, error) {
+	libraries, err := o.Store.Libraries(ctx)
+	slices.SortFunc(libraries, func(a, b store.Library) int { return cmp.Compare(a.ID, b.ID) })
+	return libraries, err
 }
 
 // beginRenewal returns the libraries in order, and where an earlier reindex stopped if it made the same.
 func beginRenewal(ctx context.Context, o *instance.Instance) ([]store.Library, renewal, error) {
-	libraries, err := o.Store.Libraries(ctx)
+	libraries, err := sortedLibraries(ctx, o)
 	if err != nil {
 		return nil, renewal{}, err
 	}
-	slices.SortFunc(libraries, func(a, b store.Library) int { return cmp.Compare(a.ID, b.ID) })
 	var without []concordat.LibraryID
 	for _, l := range libraries {
 		if l.Policy.Meaning == store.MeaningOff {
@@ -159,28 +235,65 @@ func catalogued(ctx context.Context, o *instance.Instance, libraries []store.Lib
 	}
 }
 
-// renewBatch brings the profiles into the index and the catalogue, then notes that they are there. Cancelling ctx ends it
-// before, and not between.
-func renewBatch(ctx context.Context, o *instance.Instance, to cluster.Renewer, ps []*concordat.Profile, at *renewal) error {
+// unfitAtOnce is how many documents the index names at a time.
+const unfitAtOnce = 20_000
+
+// unfitDocuments yields the documents of the libraries that are not indexed by their meaning as they ought to be, with their texts.
+func unfitDocuments(ctx context.Context, o *instance.Instance, libraries []store.Library) iter.Seq2[anewDocument, error] {
+	return func(yield func(anewDocument, error) bool) {
+		for i := range libraries {
+			after := concordat.DocumentID("")
+			for full := true; full; {
+				u, err := o.Unfit(ctx, &libraries[i], after, unfitAtOnce)
+				if err != nil {
+					yield(anewDocument{}, err)
+					return
+				}
+				for _, x := range u.Documents {
+					after = x.ID
+					d, err := o.Index.Document(ctx, concordat.Ref{Site: o.Config.Site.ID, Library: libraries[i].ID, Document: x.ID})
+					if errors.Is(err, concordat.ErrNotFound) {
+						continue // deleted since
+					}
+					if !yield(anewDocument{d, x.Bare}, err) {
+						return
+					}
+				}
+				full = len(u.Documents) == unfitAtOnce
+			}
+		}
+	}
+}
+
+// put brings the profiles into the index and the catalogue, then notes that they are there. Cancelling ctx ends it before, and not
+// between.
+func (r *renewing) put(ctx context.Context, b *anewBatch) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	if _, err := to.Renew(ctx, ps...); err != nil {
-		return err
+	if len(b.profiles) > 0 {
+		if _, err := r.to.Renew(ctx, b.profiles...); err != nil {
+			return err
+		}
+		if err := noteAnew(ctx, r.o, b.profiles); err != nil {
+			return err
+		}
 	}
-	if err := noteAnew(ctx, o, ps); err != nil {
-		return err
+	made := r.made + len(b.profiles) + b.fit
+	if r.at != nil {
+		next := *r.at
+		last := b.profiles[len(b.profiles)-1].Document
+		next.Library, next.Document, next.Made = last.Library, last.ID, made
+		value, err := json.Marshal(next)
+		if err == nil {
+			err = r.o.Store.SetSetting(ctx, renewalSetting, string(value))
+		}
+		if err != nil {
+			return err
+		}
+		*r.at = next
 	}
-	next := *at
-	last := ps[len(ps)-1].Document
-	next.Library, next.Document, next.Made = last.Library, last.ID, at.Made+len(ps)
-	value, err := json.Marshal(next)
-	if err == nil {
-		err = o.Store.SetSetting(ctx, renewalSetting, string(value))
-	}
-	if err == nil {
-		*at = next
-	}
-	return err
+	r.made = made
+	return nil
 }

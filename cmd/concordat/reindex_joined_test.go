@@ -1,0 +1,307 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/cluster"
+	"concordat/cmd/internal/cli"
+	"concordat/index"
+	"concordat/instance"
+)
+
+const (
+	// glassSource says in Chinese what glassEssay says in English: they share no word.
+	glassSource = "玻璃工匠行会因为官员害怕火灾，于一四一一年把熔炉迁到了岛上。每个学徒都在监督面前发誓，绝不把红色玻璃的配方带过潟湖。" +
+		"违背誓言的人失去作坊，他的亲属被关押，直到他回家为止。尽管采取了这些措施，两位师傅还是定居在洛林，十年之内向宫廷出售红色玻璃酒杯。"
+	glassEssay = "The guild of glass workers moved its furnaces to the island in 1411, because the officials were afraid of fire. " +
+		"Every apprentice swore before the supervisor never to take the recipe of the red glass across the lagoon. " +
+		"Whoever broke the oath lost his workshop, and his relatives were imprisoned until he came home. " +
+		"Despite these measures two masters settled in Lorraine, and within ten years sold goblets of red glass to the court."
+	joinedDocuments = 1600
+)
+
+// plainTable is a table of n documents of prose, and the glass.
+func plainTable(t *testing.T, n int) string {
+	t.Helper()
+	r := rand.New(rand.NewPCG(3, 4))
+	var b bytes.Buffer
+	for i := range n {
+		fmt.Fprintf(&b, "doc-%05d\tDocument %d\t", i, i)
+		for range 12 {
+			for range 14 {
+				b.WriteString(vocabulary[r.IntN(len(vocabulary))] + " ")
+			}
+			b.WriteString("end. ")
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("glass\tGlass\t" + glassSource + "\n")
+	path := filepath.Join(t.TempDir(), "plain.tsv")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// joinedReindex is a reindex on one of the machines, as a process.
+type joinedReindex struct {
+	*exec.Cmd
+	errs  *syncedLog
+	first struct{ Made, Remaining int } // that it told
+	rest  chan []byte                   // of what it tells
+}
+
+func (s *joinedSite) reindex(n *joinedNode) *joinedReindex {
+	s.t.Helper()
+	r := &joinedReindex{Cmd: program(s.t, n.dir, "reindex", "--json"), errs: &syncedLog{}, rest: make(chan []byte, 1)}
+	r.Stderr = r.errs
+	out, err := r.StdoutPipe()
+	if err == nil {
+		err = r.Start()
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = r.Process.Kill() }) // if the test ended before it
+	d := json.NewDecoder(out)
+	if err := d.Decode(&r.first); err != nil || r.first.Made == 0 {
+		s.t.Fatalf("reindex begins with %+v, %v: %s", r.first, err, r.errs)
+	}
+	go func() {
+		b, _ := io.ReadAll(io.MultiReader(d.Buffered(), out)) // to its end, however that comes
+		r.rest <- b
+	}()
+	return r
+}
+
+// end waits for its end and returns whether it had its way.
+func (r *joinedReindex) end() bool {
+	<-r.rest
+	return r.Wait() == nil
+}
+
+// leads returns how many leads a check at the node finds.
+func (n *joinedNode) leads(text string) int {
+	n.t.Helper()
+	path := filepath.Join(n.t.TempDir(), "essay.txt")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		n.t.Fatal(err)
+	}
+	leads, _ := n.json("check", path, "--leads")["leads"].([]any)
+	return len(leads)
+}
+
+// finding returns what doctor says of one thing.
+func (n *joinedNode) finding(check string) (f finding) {
+	n.t.Helper()
+	for line := range strings.Lines(n.command(cli.Done, "doctor", "--json", "--quick", "--offline")) {
+		if json.Unmarshal([]byte(line), &f) == nil && f.Check == check {
+			return f
+		}
+	}
+	n.t.Fatalf("doctor says nothing of %s", check)
+	return f
+}
+
+// settled waits until every copy of every shard is in sync.
+func (s *joinedSite) settled(n *joinedNode) {
+	s.t.Helper()
+	s.until("copies in sync", func() bool {
+		shards := n.json("cluster", "status")["shards"].([]any)
+		return !slices.ContainsFunc(shards, func(x any) bool { return x.(map[string]any)["state"] != "ok" })
+	})
+}
+
+// master returns a node other than n that leads a shard, if one does.
+func (s *joinedSite) master(n *joinedNode) *joinedNode {
+	s.t.Helper()
+	for _, x := range n.json("cluster", "status")["shards"].([]any) {
+		for _, other := range s.nodes {
+			if other != n && x.(map[string]any)["master"] == other.name {
+				return other
+			}
+		}
+	}
+	return s.nodes[(slices.Index(s.nodes, n)+1)%len(s.nodes)]
+}
+
+// table writes a table of one document.
+func (s *joinedSite) table(id, text string) string {
+	s.t.Helper()
+	path := filepath.Join(s.t.TempDir(), "one.tsv")
+	if err := os.WriteFile(path, []byte(id+"\tTitle\t"+text+"\n"), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	return path
+}
+
+// TestReindexJoined: a site of three machines gets cells of meaning while it is served. The command is killed, then its node, then the
+// master of a shard; documents are replaced and deleted at another node meanwhile. In the end every copy has what it should, and a
+// check finds by meaning what it did not find before.
+func TestReindexJoined(t *testing.T) {
+	if testing.Short() {
+		t.Skip("three real nodes with ZooKeeper and PostgreSQL; not in short tests")
+	}
+	t.Parallel()
+	s := startJoined(t)
+	a, b, c := s.nodes[0], s.nodes[1], s.nodes[2]
+	a.command(cli.Done, "add", "-l", "theses", plainTable(t, joinedDocuments))
+	if n := c.leads(glassEssay); n > 0 {
+		t.Fatalf("%d leads without cells: it shows nothing", n)
+	}
+	if f := a.finding("meaning"); f.State != findingOK {
+		t.Errorf("before: %+v", f)
+	}
+
+	// The setting is new, and nodes are started with it one after the other.
+	a.command(cli.Done, "cluster", "zookeeper", "set", "meaning.index=true")
+	for i, n := range s.nodes {
+		if said := b.command(cli.Failed, "reindex"); !strings.Contains(said, "was off when "+[]string{"a b c", "b c", "c"}[i]+" started") {
+			t.Errorf("reindex before node %s is started anew says %s", n.name, said)
+		}
+		n.kill()
+		n.start()
+		s.settled(n)
+	}
+	// A library that was indexed by meaning and shall not be.
+	a.command(cli.Done, "library", "create", "essays")
+	a.command(cli.Done, "add", "-l", "essays", s.table("plain", strings.Repeat("A harbour pilot keeps a ledger of tides in chalk. ", 5)))
+	a.command(cli.Done, "library", "set", "essays", "--meaning", "off")
+	s.until("a library without meaning", func() bool {
+		dry := b.json("reindex", "--dry-run")
+		return dry["lacking"] == float64(joinedDocuments+1) && dry["superfluous"] == 1.0 && dry["bare"] == 0.0
+	})
+	if f := c.finding("meaning"); f.State != findingWarning || !strings.HasPrefix(f.Detail, "1601 documents lack cells of meaning, 1 have") ||
+		!strings.Contains(f.Advice, "concordat reindex") {
+		t.Errorf("doctor: %+v", f)
+	}
+
+	left := joinedDocuments + 2
+	stopped := func(what string, r *joinedReindex) {
+		t.Helper()
+		if r.end() {
+			t.Logf("%s: reindex ended before: it shows less", what)
+			return
+		}
+		if r.first.Made+r.first.Remaining > left {
+			t.Errorf("%s: %+v, and %d were left", what, r.first, left)
+		}
+		left = r.first.Remaining
+	}
+	r := s.reindex(b)
+	if err := r.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	stopped("command killed", r)
+	want := map[string]string{}
+	if dry := a.json("reindex", "--dry-run"); dry["documents"].(float64) > float64(left) {
+		t.Errorf("after the command was killed %v, want at most %d", dry, left)
+	}
+	if left > 0 && a.finding("meaning").State == findingOK {
+		t.Log("nothing was left: it shows less")
+	}
+	r = s.reindex(b)
+	b.kill()
+	stopped("node killed", r)
+	b.start()
+	s.settled(b)
+	r = s.reindex(b)
+	gone := s.master(b)
+	gone.kill()
+	other := s.nodes[slices.IndexFunc(s.nodes, func(n *joinedNode) bool { return n != b && n != gone })]
+	var deletions []*exec.Cmd
+	for i := range 3 { // from the end, to which the reindex comes last
+		id, next := fmt.Sprintf("doc-%05d", joinedDocuments-1-2*i), fmt.Sprintf("doc-%05d", joinedDocuments-2-2*i)
+		want[id] = fmt.Sprintf("The text of this document was replaced by another one, number %d, which is to stay.", i)
+		want[next] = ""
+		other.command(cli.Done, "add", "-l", "theses", s.table(id, want[id]))
+		d := program(t, other.dir, "delete", "document", "theses", next, "--reason", "a test") // its receipt waits for the node that is away
+		if err := d.Start(); err != nil {
+			t.Fatal(err)
+		}
+		deletions = append(deletions, d)
+	}
+	for end := time.Now().Add(5 * time.Minute); !r.end(); { // writes were impossible for longer than one takes
+		t.Logf("reindex: %s", r.errs)
+		if time.Now().After(end) {
+			t.Fatal("no reindex comes to its end")
+		}
+		r = s.reindex(b)
+	}
+	gone.start()
+	s.settled(gone)
+	for _, d := range deletions {
+		if err := d.Wait(); err != nil {
+			t.Errorf("a deletion: %v", err)
+		}
+	}
+	for _, n := range s.nodes {
+		if f := n.finding("meaning"); f.State != findingOK {
+			t.Errorf("after, at node %s: %+v", n.name, f)
+		}
+		if leads := n.leads(glassEssay); leads != 1 {
+			t.Errorf("%d leads at node %s, want 1", leads, n.name)
+		}
+	}
+	if dry := c.json("reindex", "--dry-run"); dry["documents"] != 0.0 {
+		t.Errorf("after: %v", dry)
+	}
+	for _, n := range s.nodes {
+		(&servedSite{t: t, process: n.process, log: n.log}).interrupt()
+	}
+	for _, n := range s.nodes {
+		n.hasCells(want)
+	}
+}
+
+// hasCells looks at the copies of a node that was stopped: all documents are indexed by meaning as their libraries say, and those of
+// want, if there, have their text; empty: they are in no copy.
+func (n *joinedNode) hasCells(want map[string]string) {
+	n.t.Helper()
+	dir := filepath.Join(n.dir, instance.IndexName, instance.NodeDirName)
+	documents, replaced := 0, map[string]bool{}
+	for _, id := range cluster.Copies(dir) {
+		x, err := index.Open(filepath.Join(dir, string(id)), index.Options{ReadOnly: true})
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		documents += x.Stats().Documents
+		for lib, m := range map[concordat.LibraryID]index.Meant{"theses": index.MeantCells, "essays": index.MeantNone} {
+			if u, err := x.Unfit(&index.UnfitQuery{Library: lib, Want: m}); err != nil || u.Lacking+u.Superfluous+u.Bare > 0 {
+				n.t.Errorf("node %s, shard %s, %s: %+v, %v", n.name, id, lib, u, err)
+			}
+		}
+		for d, err := range x.LibraryDocuments(n.t.Context(), "theses") {
+			if err != nil {
+				n.t.Fatal(err)
+			}
+			if text, named := want[string(d.ID)]; named {
+				if replaced[string(d.ID)] = true; d.Text != text {
+					n.t.Errorf("node %s: %s has the text %q, want %q", n.name, d.ID, d.Text, text)
+				}
+			}
+		}
+		if err := x.Close(); err != nil {
+			n.t.Error(err)
+		}
+	}
+	if documents != joinedDocuments+2-3 || len(replaced) != 3 {
+		n.t.Errorf("node %s has %d documents and of those replaced %v", n.name, documents, slices.Sorted(maps.Keys(replaced)))
+	}
+}

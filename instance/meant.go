@@ -1,0 +1,117 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"concordat"
+	"concordat/cluster"
+	"concordat/cluster/coord"
+	"concordat/index"
+	"concordat/store"
+)
+
+// CellsMade says how this process indexes documents by their meaning, as coord.Node has it.
+func (o *Instance) CellsMade() string {
+	if d := o.Profiler.CellsDigest(); d != "" {
+		return d
+	}
+	return coord.MeaningOff
+}
+
+// meant returns what the index ought to keep of the documents of a library.
+func (o *Instance) meant(l *store.Library) index.Meant {
+	switch {
+	case !o.Profiler.Meaning():
+		return index.MeantUnknown
+	case l.Policy.Meaning == store.MeaningOff:
+		return index.MeantNone
+	}
+	return index.MeantCells
+}
+
+// Unfit returns the documents of a library, behind after in the order of their identities, that are not indexed by their meaning as
+// the configuration and the policy of the library say. At most limit are named. Errors: those of cluster.Renewer.
+func (o *Instance) Unfit(ctx context.Context, l *store.Library, after concordat.DocumentID, limit int) (*index.Unfit, error) {
+	x, ok := o.Index.(cluster.Renewer)
+	if !ok {
+		return nil, fmt.Errorf("this index is not renewed: %w", concordat.ErrInvalid)
+	}
+	return x.Unfit(ctx, o.CellsMade(), index.UnfitQuery{Library: l.ID, Want: o.meant(l), After: after, Limit: limit})
+}
+
+// AllUnfit counts the documents of all libraries that Unfit returns.
+func (o *Instance) AllUnfit(ctx context.Context) (all index.Unfit, err error) {
+	libraries, err := o.Store.Libraries(ctx)
+	if err != nil {
+		return all, err
+	}
+	for i := range libraries {
+		u, err := o.Unfit(ctx, &libraries[i], "", 0)
+		if err != nil {
+			return all, err
+		}
+		all.Join(u, 0)
+	}
+	return all, nil
+}
+
+// bareLooked bounds the documents without cells whose texts are looked at.
+const bareLooked = 1000
+
+// checkMeaning notes how many documents are not indexed by their meaning as they ought to be. Unless quick, it looks at the first that
+// are known to have no cells: if one of those has prose, its library had none before, and others of the rest may lack them too.
+func (o *Instance) checkMeaning(ctx context.Context, out *IndexState, quick bool) error {
+	u, err := o.AllUnfit(ctx)
+	if errors.Is(err, concordat.ErrRefused) {
+		out.Disagree = err.Error()
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	out.Lacking, out.Superfluous = u.Lacking, u.Superfluous
+	if quick || u.Bare == 0 {
+		return nil
+	}
+	looked, lacking, err := o.lackingBare(ctx)
+	if err == nil && lacking > 0 {
+		out.Lacking, out.MayLack = out.Lacking+lacking, max(0, u.Bare-looked)
+	}
+	return err
+}
+
+// lackingBare looks at documents that are known to have no cells, at most bareLooked, and returns how many ought to have some.
+func (o *Instance) lackingBare(ctx context.Context) (looked, lacking int, err error) {
+	libraries, err := o.Store.Libraries(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	for i := range libraries {
+		u, err := o.Unfit(ctx, &libraries[i], "", bareLooked)
+		if err != nil {
+			return looked, lacking, err
+		}
+		for _, x := range u.Documents {
+			if !x.Bare || looked == bareLooked {
+				continue
+			}
+			d, err := o.Index.Document(ctx, concordat.Ref{Site: o.Config.Site.ID, Library: libraries[i].ID, Document: x.ID})
+			if errors.Is(err, concordat.ErrNotFound) {
+				continue // deleted since
+			}
+			if err != nil {
+				return looked, lacking, err
+			}
+			p, err := o.Profiler.ForIndex(*d)
+			if err != nil {
+				return looked, lacking, err
+			}
+			if looked++; len(p.Cells) > 0 {
+				lacking++
+			}
+		}
+	}
+	return looked, lacking, nil
+}
