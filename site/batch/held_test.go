@@ -1,0 +1,305 @@
+package batch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"concordat"
+	"concordat/internal/indextest"
+	"concordat/meaning"
+	"concordat/report"
+	"concordat/site"
+	"concordat/store"
+)
+
+var errBroken = errors.New("the disk is broken")
+
+// kept is a store of one batch, some calls of which fail.
+type kept struct {
+	Store
+	members  []store.BatchMember
+	pairs    [][]store.BatchPair // by page
+	leads    []store.BatchLeads
+	after    []*store.PairCursor
+	told     []string
+	reviews  map[concordat.TaskID]store.Review
+	review   concordat.TaskID // whose review cannot be kept
+	with     []int            // what a member was compared with
+	compared error
+}
+
+func (k *kept) Batch(_ context.Context, id string) (store.Batch, error) {
+	return store.Batch{ID: id, Request: json.RawMessage(`{"leads":true}`), Lineage: json.RawMessage(`{}`)}, nil
+}
+
+func (k *kept) BatchMembers(context.Context, string) ([]store.BatchMember, error) {
+	return k.members, nil
+}
+
+func (k *kept) BatchPairs(_ context.Context, _ string, _ float64, after *store.PairCursor, _ int) ([]store.BatchPair, error) {
+	k.after = append(k.after, after)
+	if len(k.pairs) == 0 {
+		return nil, nil
+	}
+	page := k.pairs[0]
+	k.pairs = k.pairs[1:]
+	return page, nil
+}
+
+func (k *kept) BatchWording(context.Context, string) ([]byte, error) { return nil, nil }
+
+func (k *kept) BatchLeads(context.Context, string) ([]store.BatchLeads, error) { return k.leads, nil }
+
+func (k *kept) BatchProgress(_ context.Context, _, stage string, _, _ int) error {
+	k.told = append(k.told, stage)
+	return nil
+}
+
+func (k *kept) Task(context.Context, concordat.TaskID) (store.Task, error) { return store.Task{}, nil }
+
+func (k *kept) Reviews(context.Context, concordat.TaskID) ([]store.Review, error) { return nil, nil }
+
+func (k *kept) AppendBatchEvent(context.Context, string, store.BatchEvent) error { return nil }
+
+func (k *kept) AppendReview(_ context.Context, id concordat.TaskID, r store.Review) (store.Review, error) {
+	if id == k.review {
+		return r, errBroken
+	}
+	if k.reviews == nil {
+		k.reviews = map[concordat.TaskID]store.Review{}
+	}
+	k.reviews[id] = r
+	return r, nil
+}
+
+func (k *kept) Compared(context.Context, string, int) ([]int, error) { return k.with, k.compared }
+
+// TestEveryPair: all pairs of a batch are seen, however many pages of the store they fill.
+func TestEveryPair(t *testing.T) {
+	full := make([]store.BatchPair, store.MaxPage)
+	for i := range full {
+		full[i] = store.BatchPair{A: 0, B: i + 1, ShareA: 0.5}
+	}
+	for name, c := range map[string]struct {
+		pages [][]store.BatchPair
+		pairs int
+		asks  int
+	}{
+		"none": {nil, 0, 1}, "less than a page": {[][]store.BatchPair{full[1:]}, store.MaxPage - 1, 1},
+		"a page": {[][]store.BatchPair{full}, store.MaxPage, 2}, "more": {[][]store.BatchPair{full, full, full[:3]}, 2*store.MaxPage + 3, 3},
+	} {
+		k, n := &kept{pairs: slices.Clone(c.pages)}, 0
+		err := eachPair(t.Context(), k, "b", 0.1, func(store.BatchPair) { n++ })
+		if err != nil || n != c.pairs || len(k.after) != c.asks {
+			t.Errorf("%s: %d pairs in %d pages, %v; want %d in %d", name, n, len(k.after), err, c.pairs, c.asks)
+		}
+		for i, a := range k.after {
+			if last := full[len(full)-1]; (a == nil) != (i == 0) || a != nil && (a.A != last.A || a.B != last.B) {
+				t.Errorf("%s: page %d after %+v", name, i, a)
+			}
+		}
+	}
+}
+
+// TestAwaitsTheEnd: who cancels a batch can wait until nobody works on it, and needs not if nobody does.
+func TestAwaitsTheEnd(t *testing.T) {
+	q := NewQueue(nil, QueueOptions{})
+	at := &batchAtWork{ended: make(chan struct{})}
+	q.running["b"] = at
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if err := q.Await(gone, "b"); !errors.Is(err, context.Canceled) {
+		t.Errorf("of one at work: %v, want that it is waited for", err)
+	}
+	if err := q.Await(t.Context(), "another"); err != nil {
+		t.Errorf("of one that nobody works on: %v", err)
+	}
+	close(at.ended)
+	if err := q.Await(t.Context(), "b"); err != nil {
+		t.Errorf("of one that has ended: %v", err)
+	}
+}
+
+// TestDeclare: a line of a manifest is of the file of its whole name, or of its last part where no line has the whole, and what it
+// leaves empty stays as the file says.
+func TestDeclare(t *testing.T) {
+	part := ManifestLine{File: "a.txt", Author: "by the part", Date: "2024"}
+	whole := ManifestLine{File: "essays.zip!/in/a.txt", Author: "by the whole"}
+	for name, c := range map[string]struct {
+		lines []ManifestLine
+		want  string
+	}{
+		"the part":  {[]ManifestLine{{File: "b.txt", Author: "of another"}, part}, "by the part"},
+		"the whole": {[]ManifestLine{whole}, "by the whole"},
+		"both":      {[]ManifestLine{part, whole}, "by the whole"}, "both, in the other order": {[]ManifestLine{whole, part}, "by the whole"},
+		"neither": {[]ManifestLine{{File: "b.txt", Author: "of another"}}, "as the file says"},
+	} {
+		m := &store.BatchMember{Name: "essays.zip!/in/a.txt", Author: "as the file says", Title: "Title"}
+		declare(c.lines, m)
+		if m.Author != c.want || m.Title != "Title" || (m.AuthorBy == store.AuthorDeclared) != (c.want != "as the file says") ||
+			(m.Dated != "") != (c.want == "by the part") {
+			t.Errorf("%s: %+v, want the author %q", name, m, c.want)
+		}
+	}
+}
+
+// TestTextOfPlace: a place is read from the text of its member, and is empty if it does not lie within.
+func TestTextOfPlace(t *testing.T) {
+	const text = "The harbour froze."
+	texts := &memberTexts{v: &View{}, of: map[int]string{3: text}}
+	for span, want := range map[concordat.Span]string{{Start: 4, End: 11}: "harbour", {End: len(text)}: text, {End: len(text) + 1}: "",
+		{Start: -1, End: 3}: "", {Start: 4, End: 4}: "", {Start: 5, End: 4}: "", {Start: len(text), End: len(text) + 2}: ""} {
+		if got, err := texts.at(t.Context(), ViewedPlace{Member: 3, Span: span}, 100); got != want || err != nil {
+			t.Errorf("%v: %q, %v; want %q", span, got, err, want)
+		}
+	}
+}
+
+// TestPassagesOfBothSides: a member has the passages of its own side, turned about if it is the second, and those that an earlier version
+// kept for both, of which a summary is none from the longer text.
+func TestPassagesOfBothSides(t *testing.T) {
+	source := strings.Repeat("The harbour froze. ", 20)
+	span := func(from int) concordat.Span { return concordat.Span{Start: from, End: from + 10} }
+	packed, err := json.Marshal([]Passage{{Side: sideA, A: span(10), B: span(200), Kind: concordat.KindVerbatim, LikeA: 0.9, LikeB: 0.8},
+		{Side: sideB, A: span(30), B: span(220), Kind: concordat.KindSummary, LikeA: 0.7, LikeB: 0.6},
+		{A: span(50), B: span(240), Kind: concordat.KindSummary, LikeA: 0.5, LikeB: 0.4},
+		{A: span(70), B: span(260), Kind: concordat.KindNear, LikeA: 0.3, LikeB: 0.2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type seen struct {
+		at, source int
+		kind       concordat.Kind
+		similarity float64
+	}
+	for isA, want := range map[bool][]seen{
+		true:  {{10, 200, concordat.KindVerbatim, 0.9}, {50, 240, concordat.KindSummary, 0.5}, {70, 260, concordat.KindNear, 0.3}},
+		false: {{220, 30, concordat.KindSummary, 0.6}, {240, 50, concordat.KindParaphrase, 0.4}, {260, 70, concordat.KindNear, 0.2}},
+	} {
+		ps, err := passagesOf(packed, isA, concordat.Ref{}, "", source)
+		var got []seen
+		for _, p := range ps {
+			got = append(got, seen{p.Span.Start, p.SourceSpan.Start, p.Kind, p.Similarity})
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("as the first: %v: %v, %v; want %v", isA, got, err, want)
+		}
+	}
+	if _, err := passagesOf(packed, true, concordat.Ref{}, "", source[:205]); !errors.Is(err, concordat.ErrCorrupt) {
+		t.Errorf("beyond the text: %v", err)
+	}
+}
+
+// TestManySay: what three documents or more say alike is no lead of one to another, unless most of the lead is said by these two alone;
+// a draft and its final version are one document.
+func TestManySay(t *testing.T) {
+	span := func(from int) concordat.Span { return concordat.Span{Start: from, End: from + 10} }
+	lead := func(a, b int, starts ...int) joinedLead {
+		l := joinedLead{a: a, b: b}
+		for _, s := range starts {
+			l.Pairs = append(l.Pairs, meaning.Pair{Span: span(s), Source: span(s)})
+		}
+		return l
+	}
+	members := map[int]*store.BatchMember{}
+	for n, name := range []string{"a", "b", "c", "d"} {
+		members[n] = &store.BatchMember{Number: n, Name: name}
+	}
+	members[3].DraftOf = "b"
+	for name, c := range map[string]struct {
+		leads []joinedLead
+		want  []bool
+	}{
+		"two":               {[]joinedLead{lead(0, 1, 10)}, []bool{false}},
+		"three":             {[]joinedLead{lead(0, 1, 10), lead(0, 2, 10)}, []bool{true, true}},
+		"half of it":        {[]joinedLead{lead(0, 1, 10, 50), lead(0, 2, 10)}, []bool{false, true}},
+		"most of it":        {[]joinedLead{lead(0, 1, 10, 30, 50), lead(0, 2, 10, 30)}, []bool{true, true}},
+		"at another place":  {[]joinedLead{lead(0, 1, 10), lead(0, 2, 90)}, []bool{false, false}},
+		"two and a draft":   {[]joinedLead{lead(0, 1, 10), lead(0, 3, 10)}, []bool{false, false}},
+		"seen by the other": {[]joinedLead{lead(0, 1, 10), lead(1, 2, 10)}, []bool{true, true}},
+	} {
+		(&batchRun{lineage: DefaultLineage()}).markMany(c.leads, members)
+		for i, l := range c.leads {
+			if l.Many != c.want[i] {
+				t.Errorf("%s: lead %d is said by many: %v, want %v", name, i, l.Many, c.want[i])
+			}
+		}
+	}
+}
+
+// TestDecidedInBoth: what is decided about a lead stands in the reports of both documents, with the reason if one is given; if it could not
+// be kept in one of them, who decides is told.
+func TestDecidedInBoth(t *testing.T) {
+	one := func(other, at, source int) []byte {
+		b, err := json.Marshal(reportedLeads{Leads: []leadTo{{Other: other, ReportedLead: ReportedLead{
+			Span: concordat.Span{Start: at, End: at + 9}, Points: concordat.Span{Start: at, End: at + 9},
+			Source: concordat.Span{Start: source, End: source + 9}, SourcePoints: concordat.Span{Start: source, End: source + 9}}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	members := []store.BatchMember{{Number: 0, Name: "a", Task: "t-a"}, {Number: 1, Name: "b", Task: "t-b"}}
+	leads := []store.BatchLeads{{Member: 0, Reported: one(1, 10, 70)}, {Member: 1, Reported: one(0, 70, 10)}}
+	s := site.New(site.Options{ID: "here"})
+	for why, want := range map[string][2]string{"": {"count-lead 10–19", "count-lead 70–79"},
+		"read": {"count-lead 10–19: read", "count-lead 70–79: read"}} {
+		k := &kept{members: members, leads: leads}
+		decision := LeadDecision{A: 0, B: 1, Span: concordat.Span{Start: 10, End: 19}, Source: concordat.Span{Start: 70, End: 79},
+			State: report.LeadCounted, By: "ada", Why: why}
+		if err := DecideLead(t.Context(), s, k, "b", decision, report.Rules{}); err != nil {
+			t.Fatal(err)
+		}
+		if k.reviews["t-a"].Text != want[0] || k.reviews["t-b"].Text != want[1] {
+			t.Errorf("because of %q: %+v, want %q", why, k.reviews, want)
+		}
+		for _, task := range []concordat.TaskID{"t-a", "t-b"} {
+			k.review = task
+			if err := DecideLead(t.Context(), s, k, "b", decision, report.Rules{}); !errors.Is(err, errBroken) {
+				t.Errorf("not kept in %s: %v", task, err)
+			}
+		}
+		decision.Span.End++
+		if err := DecideLead(t.Context(), s, k, "b", decision, report.Rules{}); !errors.Is(err, concordat.ErrNotFound) {
+			t.Errorf("of a lead that is not there: %v", err)
+		}
+	}
+}
+
+// TestTellsAtTimes: a batch tells of each stage when it begins and ends, and meanwhile only when it has told nothing for a while.
+func TestTellsAtTimes(t *testing.T) {
+	for name, c := range map[string]struct {
+		stage string
+		told  time.Duration // from now
+		done  int
+		want  bool
+	}{
+		"a new stage": {StageRead, time.Hour, 1, true}, "just told": {StageCompare, time.Hour, 1, false},
+		"told long ago": {StageCompare, -time.Hour, 1, true}, "at its end": {StageCompare, time.Hour, 9, true},
+	} {
+		k := &kept{}
+		r := &batchRun{o: Options{Store: k}, stage: StageCompare, told: time.Now().Add(c.told)}
+		if err := r.tell(t.Context(), c.stage, c.done, 9); err != nil || (len(k.told) == 1) != c.want {
+			t.Errorf("%s: told %v, %v; want it told: %v", name, k.told, err, c.want)
+		}
+	}
+}
+
+// TestWorksNeedTheStore: if it is not known with what a document was compared, or another document cannot be read, its check fails
+// instead of having no works in common.
+func TestWorksNeedTheStore(t *testing.T) {
+	for name, k := range map[string]*kept{"unknown": {compared: errBroken}, "unread": {with: []int{1}}} {
+		r := &batchRun{s: site.New(site.Options{ID: "here"}), o: Options{Store: k, Index: &indextest.Oracle{Site: "here"}}}
+		r.works.by = map[string][]report.Work{"a": {{}}}
+		by := map[int]*store.BatchMember{1: {Number: 1, Name: "b"}}
+		if err := r.addWorks(t.Context(), &report.Findings{}, &store.BatchMember{Name: "a"}, by); err == nil ||
+			!errors.Is(err, k.compared) && !errors.Is(err, concordat.ErrNotFound) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
