@@ -26,11 +26,28 @@ func meant(id, text string) *concordat.Profile {
 	return p
 }
 
+// again calls f until it finds the shards there.
+func (s *testSite) again(f func() error) {
+	s.t.Helper()
+	for end := time.Now().Add(3 * time.Minute); ; {
+		err := f()
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, concordat.ErrUnavailable) || time.Now().After(end) {
+			s.t.Fatal(err)
+		}
+	}
+}
+
 // lacking asks a node which documents have no cells and returns their names in order.
 func (s *testSite) lacking(at coord.NodeID) (out []string) {
 	s.t.Helper()
-	u, err := s.nodes[at].Unfit(s.t.Context(), table, index.UnfitQuery{Library: "l", Want: index.MeantCells, Limit: 1000})
-	s.must(err)
+	var u *index.Unfit
+	s.again(func() (err error) {
+		u, err = s.nodes[at].Unfit(s.t.Context(), table, index.UnfitQuery{Library: "l", Want: index.MeantCells, Limit: 1000})
+		return err
+	})
 	if len(u.Documents) != u.Lacking+u.Bare+u.Superfluous {
 		s.t.Errorf("%+v", u)
 	}
@@ -149,35 +166,24 @@ func TestRenewBeside(t *testing.T) {
 			}
 		}
 	})
-	again := func(write func() error) {
-		t.Helper()
-		for end := time.Now().Add(time.Minute); ; {
-			err := write()
-			if err == nil {
-				return
-			}
-			if !errors.Is(err, concordat.ErrUnavailable) || time.Now().After(end) {
-				t.Fatal(err)
-			}
-		}
-	}
 	for i := range documents - 1 {
 		if i == documents/2 {
 			s.stop("c") // shards that it led get another master
 		}
 		if i%3 == 0 {
-			again(func() error { return b.Delete(t.Context(), refOf(id(i))) })
+			s.again(func() error { return b.Delete(t.Context(), refOf(id(i))) })
 			want[id(i)] = "none"
 		} else {
-			again(func() error { return b.Put(t.Context(), meant(id(i), "two")) })
+			s.again(func() error { return b.Put(t.Context(), meant(id(i), "two")) })
 			want[id(i)] = "two"
 		}
 	}
 	stop()
 	all.Wait()
-	n, err := a.Renew(t.Context(), ps...)
-	if err != nil || n != 1 || rounds == 0 {
-		t.Errorf("after %d rounds %d documents are renewed, %v; want the one that nobody changed", rounds, n, err)
+	n := 0
+	s.again(func() (err error) { n, err = a.Renew(t.Context(), ps...); return err })
+	if n != 1 || rounds == 0 {
+		t.Errorf("after %d rounds %d documents are renewed; want the one that nobody changed", rounds, n)
 	}
 	s.start("c")
 	s.same(want)
