@@ -122,6 +122,7 @@ func (n *Node) Stats() index.Stats {
 		s := c.Index().Stats()
 		out.Documents += s.Documents
 		out.Sentences += s.Sentences
+		out.Meant += s.Meant
 		out.Distinct += s.Distinct
 		out.DiskBytes += s.DiskBytes
 		out.TableBytes += s.TableBytes

@@ -96,6 +96,13 @@ func TestRenewNodes(t *testing.T) {
 			t.Errorf("%s: %+v, %v", at, st, err)
 		}
 	})
+	known := 0
+	for _, n := range s.nodes {
+		known += n.Stats().Meant
+	}
+	if known < 120 { // in two copies each
+		t.Errorf("the nodes count %d copies of documents with cells", known)
+	}
 }
 
 // live waits until a node knows that all are there.

@@ -9,6 +9,7 @@ import (
 type Stats struct {
 	Documents int
 	Sentences int // with repeats
+	Meant     int // documents with words whose cells of meaning are known
 	// Distinct is the number of entries of the derived table: after Merge, of distinct fingerprints;
 	// before, one that stands in two levels or among the fresh sentences counts twice.
 	Distinct   int
@@ -28,7 +29,7 @@ func (s *Shard) Stats() Stats {
 	defer done()
 	s.mu.Lock()
 	v, cells := s.view, s.cells
-	st := Stats{Documents: len(s.byKey), Sentences: s.sentences}
+	st := Stats{Documents: len(s.byKey), Sentences: s.sentences, Meant: s.meant}
 	s.mu.Unlock()
 	st.Levels, st.Fresh = len(v.levels), len(v.fresh)
 	st.Distinct = len(v.fresh)

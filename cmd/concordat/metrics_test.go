@@ -43,7 +43,7 @@ func TestMetrics(t *testing.T) {
 	}
 	code, page := get(st.Metrics, "/metrics")
 	for _, want := range []string{`concordat_tasks{state="done"} 1`, "concordat_queue_workers 1", "concordat_store_up 1",
-		"concordat_disk_free_bytes ", "go_goroutines "} {
+		"concordat_disk_free_bytes ", "concordat_index_meant_documents ", "go_goroutines "} {
 		if code != http.StatusOK || !strings.Contains(page, want) {
 			t.Errorf("%d: no %q", code, want)
 		}
