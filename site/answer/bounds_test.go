@@ -172,3 +172,35 @@ func TestNamesOfCells(t *testing.T) {
 		t.Errorf("names %x, %x, %x and %x", a, b, same, other)
 	}
 }
+
+// TestLeadSteps: how surely a place says the same is told in three steps, each from its least margin on.
+func TestLeadSteps(t *testing.T) {
+	for margin, want := range map[float64]concordat.LeadStep{0.04: concordat.LeadFar, 0.119: concordat.LeadFar, 0.12: concordat.LeadNear,
+		0.199: concordat.LeadNear, 0.2: concordat.LeadVeryNear, 0.9: concordat.LeadVeryNear} {
+		d := &leadDocument{placed: []meaning.Placed{{First: 7, End: 9}}}
+		d.take(&leadQuestion{}, []meaning.Near{{Margin: margin}})
+		if len(d.hits) != 1 || d.hits[0].step != want || d.hits[0].ordinal != leadOrdinal+15 {
+			t.Errorf("a margin of %v: %+v, want step %d", margin, d.hits, want)
+		}
+	}
+}
+
+// ungranted is a store that cannot tell of libraries and what is open.
+type ungranted struct{ Store }
+
+func (ungranted) Library(context.Context, concordat.LibraryID) (store.Library, error) {
+	return store.Library{}, errors.New("the disk is broken")
+}
+
+func (ungranted) Share(context.Context, concordat.LibraryID, concordat.SiteID) (store.Share, error) {
+	return store.Share{}, errors.New("the disk is broken")
+}
+
+// TestAlertsNeedTheStore: that a later document answers a standing question is not passed over if it is not known what is open.
+func TestAlertsNeedTheStore(t *testing.T) {
+	s := New(Options{ID: "here", Store: ungranted{}})
+	err := s.alertOne(t.Context(), &epochSet{}, "theses", &store.StandingAsk{Partner: "north"}, nil, nil)
+	if err == nil || !strings.Contains(err.Error(), "broken") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"concordat"
 	"concordat/align"
 	"concordat/align/wording"
+	"concordat/internal/indextest"
 	"concordat/profile"
 	"concordat/report"
 	"concordat/site"
@@ -297,5 +298,23 @@ func TestSortedRefs(t *testing.T) {
 	got := sortedRefs(m)
 	if len(got) != 30 || !slices.IsSortedFunc(got, func(a, b concordat.Ref) int { return strings.Compare(a.String(), b.String()) }) {
 		t.Errorf("got %v", got)
+	}
+}
+
+// TestMatchesOfNobody: a text is compared with this site's and mirrored libraries also where no partner is asked.
+func TestMatchesOfNobody(t *testing.T) {
+	db := newStore(t)
+	p, err := profile.New(profile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := &indextest.Oracle{Site: "here", Scheme: p.Scheme()}
+	s := New(site.New(site.Options{ID: "here", Store: db, Profiler: p, Index: index}), Options{Store: db})
+	sub := site.Submission{ID: "s", Text: "The harbour master recorded every vessel that left the estuary and all of its cargo of wool."}
+	if got, err := s.Matches(t.Context(), sub, site.CheckOptions{}); err != nil || got == nil || len(got.Sentences["here"]) == 0 {
+		t.Errorf("matches %+v, %v", got, err)
+	}
+	if got, err := s.PartnerMatches(t.Context(), sub, site.CheckOptions{}); err != nil || got == nil {
+		t.Errorf("matches of partners %+v, %v", got, err)
 	}
 }

@@ -4,16 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"concordat"
+	"concordat/align/wording"
 	"concordat/internal/indextest"
 	"concordat/meaning"
 	"concordat/report"
 	"concordat/site"
+	"concordat/site/compare"
 	"concordat/store"
 )
 
@@ -300,6 +303,78 @@ func TestWorksNeedTheStore(t *testing.T) {
 		if err := r.addWorks(t.Context(), &report.Findings{}, &store.BatchMember{Name: "a"}, by); err == nil ||
 			!errors.Is(err, k.compared) && !errors.Is(err, concordat.ErrNotFound) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func (k *kept) FinishBatch(context.Context, string, concordat.State, store.Cause, *concordat.LeadCount) error {
+	return nil
+}
+
+func (k *kept) FindingsAt(context.Context, concordat.TaskID) ([]byte, int64, error) {
+	return nil, 0, concordat.ErrNotFound
+}
+
+// TestPanicOfBatchIsNoted: a fault of the program that ends a batch is counted, also where no queue runs it.
+func TestPanicOfBatchIsNoted(t *testing.T) {
+	s, n := site.New(site.Options{ID: "here"}), 0
+	s.TellPanics(compare.Panics{Logger: slog.New(slog.DiscardHandler), Counted: func() { n++ }})
+	r := &batchRun{s: s, o: Options{Store: &kept{}}}
+	if err := r.failed(t.Context(), compare.Guard(func() error { panic("a fault") })); err == nil || n != 1 {
+		t.Errorf("counted %d, %v", n, err)
+	}
+	if err := r.failed(t.Context(), errBroken); !errors.Is(err, errBroken) || n != 1 {
+		t.Errorf("of an error: counted %d, %v", n, err)
+	}
+}
+
+// TestCountsAgain: the report of a document counts another one again once their pair does, and leaves it out once it does not.
+func TestCountsAgain(t *testing.T) {
+	b := concordat.Ref{Site: "here", Library: concordat.BatchLibrary("x"), Document: "b"}
+	another := concordat.Ref{Site: "here", Library: "theses", Document: "b"}
+	v := &View{Batch: store.Batch{ID: "x"}, Members: []store.BatchMember{{Number: 0, Name: "a", Task: "t-a"}, {Number: 1, Name: "b"}}}
+	for name, c := range map[string]struct {
+		verdict       string
+		before, after []concordat.Ref
+	}{
+		"counts again":  {store.VerdictCount, []concordat.Ref{another, b}, []concordat.Ref{another}},
+		"no longer":     {store.VerdictDiscount, []concordat.Ref{another}, []concordat.Ref{another, b}},
+		"counts as did": {store.VerdictCount, []concordat.Ref{another}, nil},
+	} {
+		k := &kept{}
+		s := site.New(site.Options{ID: "here", Store: k})
+		err := recountPairs(t.Context(), s, k, v, LineageRules{}, []store.BatchPair{{A: 0, B: 1, Verdict: c.verdict}}, "ada",
+			report.Rules{ExcludeSources: c.before})
+		var rules report.Rules
+		if data := k.reviews["t-a"].Data; data != nil {
+			err = errors.Join(err, json.Unmarshal(data, &rules))
+		}
+		if err != nil || !slices.Equal(rules.ExcludeSources, c.after) {
+			t.Errorf("%s: %v left out, %v; want %v", name, rules.ExcludeSources, err, c.after)
+		}
+	}
+}
+
+// TestRestsOfWording: of wording that documents hold alike beside a template the rest is told if it is long enough.
+func TestRestsOfWording(t *testing.T) {
+	const template = "Please describe below in your own words what you have found out during the whole of your stay abroad"
+	for rest, want := range map[string]bool{
+		"the old quay had iron rings beside the customs house where boats were moored at night before the flood": true,
+		"iron rings beside it": false,
+	} {
+		var texts []string
+		counter := &wording.Counter{Parts: 1}
+		for _, own := range []string{"alpha", "beta", "gamma"} {
+			text := strings.Repeat(own+" ", 30) + template + " " + rest + " " + strings.Repeat(own+own+" ", 30)
+			texts = append(texts, text)
+			counter.Add(wording.Split(text))
+		}
+		h := newHeldAlike(&batchWording{held: counter.Common(2, 0), of: 3, templates: []string{template}})
+		for i, text := range texts {
+			h.add(i, text, wording.Split(text))
+		}
+		if got := h.few.Held(LeastHeld, 9); len(got) > 0 != want {
+			t.Errorf("beside a template: %q is told: %+v, want %v", rest, got, want)
 		}
 	}
 }
