@@ -121,6 +121,9 @@ func matrixOf(v *batch.View, label string, docs []int, all int) *shownMatrix {
 	return m
 }
 
+// Named reports whether the documents are so few that the heat map names them, as the table of all pairs does.
+func (p *batchPage) Named() bool { return len(p.Members) <= batch.MaxMatrix }
+
 // Large is how many clusters, the largest first, are open and show their pictures; the others are folded.
 func (p *batchPage) Large() int { return batchShownMatrices }
 

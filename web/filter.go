@@ -260,17 +260,19 @@ func likelihoods() (out []string) {
 	return out
 }
 
-// filterLeads reads which leads somebody wants to see.
+// filterLeads reads which leads somebody wants to see, from the address of the page or of a part of it.
 func (w reportPages) filterLeads(r *http.Request, p *checkPage) {
 	if len(p.Report.Leads) == 0 {
 		return
 	}
-	p.LeadFilter = leadFilterOf(r.URL.Query())
+	at := *r.URL
+	at.Path = "/checks/" + string(p.ID)
+	p.LeadFilter = leadFilterOf(at.Query())
 	var all []filterable
 	for _, l := range p.Report.Leads {
 		all = append(all, filterable{l.Lead, l.State})
 	}
-	p.LeadBar = newLeadBar(message.LanguageOf(r), all, p.LeadFilter, r.URL)
+	p.LeadBar = newLeadBar(message.LanguageOf(r), all, p.LeadFilter, &at)
 }
 
 // ShowsLead reports whether a lead is among those that somebody wants to see.

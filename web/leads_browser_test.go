@@ -9,6 +9,8 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"concordat"
+	"concordat/report"
 	"concordat/store"
 )
 
@@ -138,4 +140,64 @@ func TestFilterLeadsInBrowser(t *testing.T) {
 			t.Errorf("%d: %s", width, c)
 		}
 	}
+}
+
+// TestFilterOfLaterPages: a stretch of the text that is fetched as one comes to it knows the leads that are chosen: the mark of one that
+// is not shown leads to the page with all of them, that of another to its place below the text.
+func TestFilterOfLaterPages(t *testing.T) {
+	d := newTestSite(t, true)
+	d.finished(t, "one", "ada", leadOnLaterPage())
+	bo := d.signedIn(t, "bo", store.RoleOfficer)
+	const mark = `id="tL1" href="%s"`
+	for query, want := range map[string]string{"": "#L1", "?lead-kind=translation": "#L1", "?lead-kind=summary": "/checks/one#L1"} {
+		if got := bo.get("/checks/one/text/2"+query, 200); !strings.Contains(got, fmt.Sprintf(mark, want)) {
+			t.Errorf("text/2%s does not have %s:\n%s", query, fmt.Sprintf(mark, want), got)
+		}
+	}
+	ctx, complaints := browser(t, d.URL, 1200)
+	var away, here string
+	var shown int
+	err := chromedp.Run(ctx,
+		signIn(t, d, "ada", store.RoleOfficer),
+		chromedp.Navigate(d.URL+"/checks/one?lead-kind=summary"),
+		chromedp.WaitReady("#sheet-2", chromedp.ByQuery), // made by the script
+		loaded(),
+		chromedp.Evaluate(`document.querySelector("#sheet-2").scrollIntoView()`, nil),
+		chromedp.WaitReady("#tL1", chromedp.ByQuery),
+		chromedp.Evaluate(`document.querySelector("#tL1").getAttribute("href")`, &away),
+		chromedp.Evaluate(`document.querySelectorAll("#leads article").length`, &shown),
+		chromedp.Navigate(d.URL+"/checks/one?lead-kind=translation"),
+		chromedp.WaitReady("#sheet-2", chromedp.ByQuery),
+		loaded(),
+		chromedp.Evaluate(`document.querySelector("#sheet-2").scrollIntoView()`, nil),
+		chromedp.WaitReady("#tL1", chromedp.ByQuery),
+		chromedp.Evaluate(`document.querySelector("#tL1").getAttribute("href")`, &here))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if away != "/checks/one#L1" || here != "#L1" || shown != 0 {
+		t.Errorf("not shown (%d are): the mark leads to %q; shown: to %q", shown, away, here)
+	}
+	for _, c := range complaints() {
+		t.Error(c)
+	}
+}
+
+// leadOnLaterPage are findings with a lead, of a translation, on the second page of the text.
+func leadOnLaterPage() *report.Findings {
+	f := led()
+	before := strings.Repeat("The ledger of the mill was read by nobody for a hundred years. ", 180) + "\n\n"
+	f.Submission.Text = before + f.Submission.Text
+	by := len(before)
+	move := func(s *concordat.Span) { s.Start, s.End = s.Start+by, s.End+by }
+	for i := range f.Leads {
+		move(&f.Leads[i].Span)
+		for k := range f.Leads[i].Pairs {
+			move(&f.Leads[i].Pairs[k].Span)
+		}
+	}
+	for i := range f.Passages {
+		move(&f.Passages[i].Span)
+	}
+	return f
 }

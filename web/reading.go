@@ -354,6 +354,7 @@ func (w reportPages) textPart(rw http.ResponseWriter, r *http.Request, v *Visito
 		w.Fail(rw, r, v, err)
 		return
 	}
+	w.filterLeads(r, p)
 	part(rw, r, got.view.Text(n-1, w.links(message.LanguageOf(r), p)))
 }
 

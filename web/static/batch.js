@@ -81,7 +81,10 @@ const draw = (data) => {
 		cells.set(place.get(p.a) * order.length + place.get(p.b), [p, p.ab]);
 		cells.set(place.get(p.b) * order.length + place.get(p.a), [p, p.ba]);
 	}
-	const canvas = box.querySelector("canvas");
+	const canvas = box.querySelector("canvas"), beside = {rows: box.querySelector(".heat .rows"), columns: box.querySelector(".heat .columns")};
+	// The names of a small batch stand beside the map and move with it; the table of the page has them for screen readers.
+	const names = beside.rows ? Object.values(beside).map((e) => order.map((d) => make("span", {class: "name"}, e, label(d)))) : [];
+	canvas.parentElement.style.setProperty("--documents", order.length);
 	let view = {x: 0, y: 0, k: 1}, cursor = null; // a transform of D3 once it is there
 	const heatMap = () => {
 		const size = canvas.clientWidth, ratio = devicePixelRatio || 1, n = order.length, colours = heat();
@@ -100,6 +103,11 @@ const draw = (data) => {
 			c.fillStyle = colour(share);
 			c.fillRect(at % n * cell, Math.floor(at / n) * cell, Math.max(cell, 0.5), Math.max(cell, 0.5));
 		}
+		names.forEach((side, k) => side.forEach((e, i) => {
+			const at = (k ? view.x : view.y) + view.k * (i + 0.5) * cell;
+			e.hidden = at < 0 || at > size;
+			e.style[k ? "left" : "top"] = at + "px";
+		}));
 		c.globalAlpha = 1;
 		c.strokeStyle = css("--soft");
 		c.lineWidth = 1 / view.k;
@@ -135,11 +143,13 @@ const draw = (data) => {
 			.on("zoom", (event) => { view = event.transform; heatMap(); }));
 	}, () => {}); // without it the map stays as it is
 	canvas.addEventListener("pointerenter", closer, {once: true});
+	const stress = (at) => names.forEach((side, k) => side.forEach((e, i) => e.classList.toggle("on", !!at && i === at[1 - k])));
 	canvas.addEventListener("mousemove", (event) => {
 		const at = cellAt(event);
 		tell(event, at ? sayCell(at) : "");
+		stress(at);
 	});
-	canvas.addEventListener("mouseleave", () => tell(null, ""));
+	canvas.addEventListener("mouseleave", () => { tell(null, ""); stress(cursor); });
 	canvas.addEventListener("click", (event) => open(cellAt(event)));
 	canvas.addEventListener("keydown", (event) => {
 		const step = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1]}[event.key];
@@ -148,6 +158,7 @@ const draw = (data) => {
 		event.preventDefault();
 		cursor = cursor ? [0, 1].map((k) => Math.max(0, Math.min(order.length - 1, cursor[k] + step[k]))) : [0, 0];
 		box.querySelector("[data-told]").textContent = sayCell(cursor);
+		stress(cursor);
 		heatMap();
 	});
 

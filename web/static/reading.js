@@ -75,7 +75,7 @@
 		// load puts the text of a page into its place, once, and again after a change of the rules.
 		function load(n) {
 			if (!loading.has(n)) {
-				const coming = fetched(base + "/text/" + n).then((markup) => {
+				const coming = fetched(base + "/text/" + n + filter()).then((markup) => {
 					if (loading.get(n) !== coming) return load(n); // the rules changed meanwhile
 					const s = of.get(n);
 					keepPlace(() => swap(s, fragment(markup)));
