@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"concordat"
 	"concordat/crypto"
 	"concordat/instance"
 	"concordat/instance/config"
@@ -110,83 +111,94 @@ func (s *Daemon) schemes(ctx context.Context) (web.Schemes, error) {
 func (s *Daemon) health(ctx context.Context) []web.HealthPart {
 	ctx, cancel := context.WithTimeout(ctx, instance.StatusTime)
 	defer cancel()
-	var out []web.HealthPart
-	note := func(code, detail string, err error) {
-		p := web.HealthPart{Code: code, OK: err == nil, Detail: detail}
-		if err != nil {
-			p.Detail = err.Error()
-		}
-		out = append(out, p)
-	}
 	libraries, err := s.o.Store.Libraries(ctx)
-	note("store", "", err)
-	detail, err := s.indexFits(ctx, libraries)
-	note("index", detail, err)
-	left, all, err := instance.FreeSpace(s.o.Dir)
-	detail = fmt.Sprintf("%d of %d MiB", left>>20, all>>20)
-	note("disk", detail, cmp.Or(err, s.o.CheckDisk()))
-	detail, err = s.partnersFit(ctx)
-	note("partners", detail, err)
+	out := []web.HealthPart{part("store", err), s.indexFits(ctx, libraries), s.diskFits(), s.partnersFit(ctx)}
 	if s.Partners.Load() != nil {
-		detail, err = s.cardFits(ctx)
-		note("card", detail, err)
-		detail, err = s.epochsFit(ctx)
-		note("epochs", detail, err)
+		out = append(out, s.cardFits(ctx), part("epochs", s.epochsFit(ctx)))
 	}
 	return out
 }
 
+// part returns what was looked at with the fault found, if any.
+func part(code string, err error) web.HealthPart {
+	if err != nil {
+		return web.HealthPart{Code: code, Detail: err.Error()}
+	}
+	return web.HealthPart{Code: code, OK: true}
+}
+
 // indexFits compares the index with the catalogue. A document is in the index first, so that the index may
 // hold more for a moment, and never less.
-func (s *Daemon) indexFits(ctx context.Context, libraries []store.Library) (string, error) {
+func (s *Daemon) indexFits(ctx context.Context, libraries []store.Library) web.HealthPart {
 	all := 0
 	for _, l := range libraries {
 		all += l.Documents
 	}
 	n, err := s.o.IndexDocuments(ctx)
-	if err != nil {
-		return "", err
+	switch {
+	case err != nil:
+		return part("index", err)
+	case n < all:
+		return web.Told("index", false, "health.index.less", n, all)
 	}
-	if n < all {
-		return "", fmt.Errorf("%d documents, the catalogue has %d", n, all)
-	}
-	return fmt.Sprintf("%d documents", all), nil
+	return web.Told("index", true, "health.index.all", all)
 }
 
-func (s *Daemon) partnersFit(ctx context.Context) (string, error) {
+func (s *Daemon) diskFits() web.HealthPart {
+	left, all, err := instance.FreeSpace(s.o.Dir)
+	switch err = cmp.Or(err, s.o.CheckDisk()); {
+	case errors.Is(err, concordat.ErrDiskFull):
+		return web.Told("disk", false, "health.disk.low", left>>20, s.o.Now().Serve.LowWater>>20)
+	case err != nil:
+		return part("disk", err)
+	}
+	return web.Told("disk", true, "health.disk.left", left>>20, all>>20)
+}
+
+func (s *Daemon) partnersFit(ctx context.Context) web.HealthPart {
 	if p := s.Partners.Load(); p != nil {
-		return p.Address, nil
+		return web.HealthPart{Code: "partners", OK: true, Detail: p.Address}
 	}
 	ps, err := s.o.Store.Partners(ctx)
 	for _, p := range ps {
 		if p.State == store.PartnerActive {
-			return "", errors.New("federation.listen is empty")
+			return web.Told("partners", false, "health.partners.closed")
 		}
 	}
-	return "", err
+	return part("partners", err)
 }
 
-func (s *Daemon) cardFits(ctx context.Context) (string, error) {
+func (s *Daemon) cardFits(ctx context.Context) web.HealthPart {
 	id, _ := s.Partners.Load().Self()
 	card, err := instance.OwnCard(ctx, s.o.Store, id)
-	return instance.CardState(card, err, time.Now())
+	until, err := instance.CardState(card, err, time.Now())
+	var ends instance.CardEndsError
+	switch {
+	case errors.Is(err, instance.ErrNoCard):
+		return web.Told("card", false, "health.card.none")
+	case errors.As(err, &ends):
+		return web.Told("card", false, "health.card.ends", ends.On)
+	case err != nil:
+		return part("card", err)
+	}
+	return web.Told("card", true, "health.card.until", until)
 }
 
-func (s *Daemon) epochsFit(ctx context.Context) (string, error) {
+func (s *Daemon) epochsFit(ctx context.Context) error {
 	states, err := s.o.Answers.EpochStates(ctx)
 	if err != nil {
-		return "", err
+		return err
 	}
 	var behind []string
 	for _, e := range states {
 		for _, l := range e.Libraries {
 			if !e.Retired && l.Held < l.Documents {
-				behind = append(behind, fmt.Sprintf("%s %s: %d of %d", e.Epoch, l.Library, l.Held, l.Documents))
+				behind = append(behind, fmt.Sprintf("%s %s: %d/%d", e.Epoch, l.Library, l.Held, l.Documents))
 			}
 		}
 	}
 	if len(behind) > 0 {
-		return "", errors.New(strings.Join(behind, "; "))
+		return errors.New(strings.Join(behind, "; "))
 	}
-	return "", nil
+	return nil
 }

@@ -249,17 +249,26 @@ func SigningIdentity(dir string, ask Ask) (*crypto.Identity, error) {
 	return id, err
 }
 
-// CardState returns until when a card is in force, or what is wrong with it; err is the error of reading it.
+// ErrNoCard says that a site has no card.
+var ErrNoCard = errors.New("there is none")
+
+// CardEndsError says that a card wants to be renewed.
+type CardEndsError struct{ On string } // a day
+
+func (e CardEndsError) Error() string { return "it ends on " + e.On }
+
+// CardState returns until when a card is in force, or what is wrong with it: err, the error of reading it, ErrNoCard, why it is not in
+// force, or a CardEndsError.
 func CardState(card *crypto.Card, err error, now time.Time) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
 	case card == nil:
-		return "", errors.New("there is none")
+		return "", ErrNoCard
 	case card.Valid(now) != nil:
 		return "", card.Valid(now)
 	case card.NotAfter.Sub(now) < cardWarning:
-		return "", fmt.Errorf("it ends on %s", card.NotAfter.Local().Format(time.DateOnly))
+		return "", CardEndsError{card.NotAfter.Local().Format(time.DateOnly)}
 	}
 	return card.NotAfter.Local().Format(time.DateOnly), nil
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -69,6 +70,22 @@ type HealthPart struct {
 	Detail string `json:"detail,omitempty"`
 	// Failed is, in the part of failed checks, how many failed by a fault of the site, and how many by what was handed in.
 	Failed []int `json:"-"`
+
+	key  string // of Detail in the language tables; empty: it has no words of its own
+	args []any
+}
+
+// Told returns a part whose detail is a text of the language tables, with its arguments.
+func Told(code string, ok bool, key string, args ...any) HealthPart {
+	return HealthPart{Code: code, OK: ok, Detail: message.English.Say(key, args...), key: key, args: args}
+}
+
+// inLanguage returns the part with its detail in a language.
+func (p HealthPart) inLanguage(l message.Language) HealthPart {
+	if p.key != "" {
+		p.Detail = l.Say(p.key, p.args...)
+	}
+	return p
 }
 
 // Setting is one key of the configuration.
@@ -118,7 +135,9 @@ func (w adminPages) Health(ctx context.Context) []HealthPart {
 	}
 	st := w.o.Queue.Status()
 	part := HealthPart{Code: "queue", OK: st.Workers > 0 && st.Holding == nil}
-	if st.Holding != nil {
+	if errors.Is(st.Holding, concordat.ErrDiskFull) {
+		part = Told("queue", false, "health.queue.disk")
+	} else if st.Holding != nil {
 		part.Detail = st.Holding.Error()
 	}
 	return append(out, part, w.lately(ctx))
@@ -171,6 +190,10 @@ func (w adminPages) showHealth(rw http.ResponseWriter, r *http.Request, v *Visit
 		w.Fail(rw, r, v, err)
 		return
 	}
+	parts := w.Health(r.Context())
+	for i := range parts {
+		parts[i] = parts[i].inLanguage(message.LanguageOf(r))
+	}
 	p := struct {
 		adminFrame
 		Parts  []HealthPart
@@ -178,7 +201,7 @@ func (w adminPages) showHealth(rw http.ResponseWriter, r *http.Request, v *Visit
 		Counts map[concordat.State]int
 		Keys   *Keys
 		Wrong  string
-	}{adminFor(v), w.Health(r.Context()), taskStates, counts, keys, wrong}
+	}{adminFor(v), parts, taskStates, counts, keys, wrong}
 	w.Show(rw, r, v, status, "admin_health", "title.admin", p)
 }
 

@@ -37,7 +37,8 @@ func administration() *web.Administration {
 					Libraries: []answer.EpochLibraryState{{Library: "theses", Held: 1, Documents: 2}}}}}, nil
 		},
 		Health: func(context.Context) []web.HealthPart {
-			return []web.HealthPart{{Code: "store", OK: true}, {Code: "disk", Detail: "3 MiB left"}}
+			return []web.HealthPart{{Code: "store", OK: true}, {Code: "disk", Detail: "3 MiB left"},
+				web.Told("index", false, "health.index.less", 6, 7)}
 		},
 		Settings: func() []web.Setting {
 			return []web.Setting{{Key: "serve.listen", Value: "127.0.0.1:8420", Origin: "--listen"},
@@ -90,6 +91,20 @@ func TestAdministration(t *testing.T) {
 		}
 		sue.get(path, http.StatusForbidden)
 		olga.get(path, http.StatusForbidden)
+	}
+	// What was found is said in the language of the page, and in English to programs.
+	for language, want := range map[string]string{"en": "6 documents, the catalogue has 7", "de": "6 Dokumente, im Katalog stehen 7",
+		"zh-CN": "6 份文档，目录中有 7 份"} {
+		r := adam.request(http.MethodGet, "/admin", nil)
+		r.Header.Set("Accept-Language", language)
+		if page := adam.do(r, http.StatusOK); !strings.Contains(page, want) {
+			t.Errorf("in %s the page does not say %q", language, want)
+		}
+	}
+	var health struct{ Parts []struct{ Detail string } }
+	adam.program("read").call(http.MethodGet, "/api/v1/admin/health", http.StatusOK, &health)
+	if len(health.Parts) < 3 || health.Parts[2].Detail != "6 documents, the catalogue has 7" {
+		t.Errorf("programs are told %+v", health)
 	}
 	adam.get("/admin/partners/NONE", http.StatusNotFound)
 	if strings.Contains(axel.get("/admin/tasks", http.StatusOK), "<button class=\"plain\" name=\"action\"") {

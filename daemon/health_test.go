@@ -1,0 +1,45 @@
+package daemon
+
+import (
+	"strings"
+	"testing"
+
+	"concordat/instance"
+	"concordat/store"
+)
+
+// TestHealth: each part that was looked at says what was found, good or bad.
+func TestHealth(t *testing.T) {
+	o := openTestSite(t, instance.WithIndex)
+	t.Cleanup(func() {
+		if err := o.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := New(o, Options{})
+	wants := func(code string, ok bool, words string) {
+		t.Helper()
+		for _, p := range s.health(t.Context()) {
+			if p.Code == code {
+				if p.OK != ok || !strings.Contains(p.Detail, words) {
+					t.Errorf("%s: %v, %q; want %v with %q", code, p.OK, p.Detail, ok, words)
+				}
+				return
+			}
+		}
+		t.Errorf("%s was not looked at", code)
+	}
+	wants("store", true, "")
+	wants("index", true, "0 documents")
+	wants("disk", true, "MiB free")
+	wants("partners", true, "")
+	if err := o.Store.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"), Words: "six words"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Store.SetPartnerState(t.Context(), "SOUTH", store.PartnerPending, store.PartnerActive); err != nil {
+		t.Fatal(err)
+	}
+	wants("partners", false, "federation.listen is empty")
+	o.Config.Serve.LowWater = 1 << 60
+	wants("disk", false, "stay free")
+}
