@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"image/png"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"concordat"
@@ -144,6 +146,28 @@ func TestPicturesComeWhenAskedFor(t *testing.T) {
 	if before != 0 || bars != 20 || colours < 2 || nodes != 2 || after != 1 || zoomed < 2 {
 		t.Errorf("D3 was loaded %d times at first, then %d times; %d bars, %d colours, %d nodes, %d colours again", before, after, bars,
 			colours, nodes, zoomed)
+	}
+	for _, c := range complaints() {
+		t.Error(c)
+	}
+}
+
+// TestNoAnswer: where the site does not answer a script, as while it starts again or while one leaves the page, the page stays as it is,
+// without pictures, and nothing goes wrong in it.
+func TestNoAnswer(t *testing.T) {
+	d := newTestSite(t, false)
+	ctx, complaints := browser(t, d.URL, 1360)
+	path := d.signedIn(t, "olga", store.RoleOfficer).handBatch(http.StatusOK, nil, "a.txt", ledger, "b.txt", ledger+keeper)
+	d.awaitBatch(t, path)
+	if err := chromedp.Run(ctx, signIn(t, d, "otto", store.RoleOfficer),
+		chromedp.ActionFunc(func(ctx context.Context) error {
+			_, err := page.AddScriptToEvaluateOnNewDocument(`window.fetch = () => Promise.reject(new TypeError("gone"))`).Do(ctx)
+			return err
+		}),
+		chromedp.Navigate(d.URL+path), until(`document.querySelector("[data-charts]").hidden`),
+		chromedp.Evaluate(`dispatchEvent(new Event("changed")); undefined`, nil),
+		chromedp.Evaluate(nextFrame, nil, awaited)); err != nil { // by then a browser has told of what nobody took
+		t.Fatal(err)
 	}
 	for _, c := range complaints() {
 		t.Error(c)

@@ -33,9 +33,9 @@ for (const here of document.querySelectorAll("body > header > nav [aria-current]
 // Parts of a page that tell of work in progress are read again from time to time, while somebody looks at it: those with
 // data-live, each by its id. What somebody has the focus in, or has chosen something in, stays.
 const live = async () => {
-	const answer = await fetch(location.href);
-	if (!answer.ok) return;
-	const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+	const markup = await fetch(location.href).then((answer) => answer.ok ? answer.text() : "").catch(() => ""); // the next look may have one
+	if (!markup) return;
+	const page = new DOMParser().parseFromString(markup, "text/html");
 	stack(page);
 	for (const here of document.querySelectorAll("[data-live]")) {
 		const next = page.getElementById(here.id);

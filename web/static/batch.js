@@ -285,7 +285,7 @@ const draw = (data) => {
 	redraw();
 };
 
-fetch(words.charts).then((answer) => answer.ok ? answer.json() : null).then((data) => {
+fetch(words.charts).then((answer) => answer.ok ? answer.json() : null).catch(() => null).then((data) => {
 	if (data && data.documents.length > 1) draw(data);
 	else box.hidden = true;
 });
