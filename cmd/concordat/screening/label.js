@@ -28,7 +28,7 @@
 			const writing = database.transaction("labels", "readwrite");
 			for (const [pair, label] of Object.entries(found)) writing.objectStore("labels").put({sample, pair: Number(pair), label});
 			writing.onabort = lost;
-			writing.commit(); // at once: the page may be left before an answer comes
+			writing.commit?.(); // at once: the page may be left before an answer comes
 		} catch { stored = false; }
 	};
 
