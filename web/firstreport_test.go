@@ -41,13 +41,17 @@ func TestFirstReportByEmptyStates(t *testing.T) {
 			chromedp.WaitVisible(".empty", chromedp.ByQuery), chromedp.SendKeys("#name", "theses"), chromedp.SendKeys("#title", "Theses of 2026"),
 			chromedp.Click("main form button", chromedp.ByQuery)}},
 		{"step 2: a document", []chromedp.Action{chromedp.WaitVisible("[data-drop]", chromedp.ByQuery),
+			loaded(), // the script lists the file, above the button
 			chromedp.SetUploadFiles("#file", []string{filepath.Join(folder, "earlier.txt")}, chromedp.ByQuery),
+			chromedp.WaitVisible(".files li", chromedp.ByQuery),
 			chromedp.Click("main form button:not([type])", chromedp.ByQuery), chromedp.WaitVisible("#library-documents table", chromedp.ByQuery)}},
 		{"back at the steps: two are ticked", []chromedp.Action{chromedp.Click("header .site a", chromedp.ByQuery),
 			chromedp.WaitVisible(".steps li.ready:nth-child(2)", chromedp.ByQuery)}},
 		{"step 3: a check, and its report", []chromedp.Action{chromedp.Click(".steps li:nth-child(3) a", chromedp.ByQuery),
 			chromedp.WaitVisible("[data-drop]", chromedp.ByQuery),
+			loaded(),
 			chromedp.SetUploadFiles("#file", []string{filepath.Join(folder, "essay.txt")}, chromedp.ByQuery),
+			chromedp.WaitVisible(".files li", chromedp.ByQuery),
 			chromedp.Click("main form button:not([type])", chromedp.ByQuery), chromedp.WaitVisible(".workbar .percent", chromedp.ByQuery),
 			text(".workbar .percent", &share)}},
 	}

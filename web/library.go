@@ -156,14 +156,16 @@ func (w libraryPages) showLibrary(rw http.ResponseWriter, r *http.Request, v *Vi
 	p := libraryPage{Problem: problem, Faults: faults, MaxMiB: w.o.MaxUpload >> 20, MaxFiles: MaxFiles, MayAdd: v.MayReview(),
 		MayChange: v.Role == store.RoleAdministrator}
 	ctx := r.Context()
-	var err error
-	if p.Library, err = w.library(ctx, r); err != nil {
-		w.Fail(rw, r, v, err)
-		return
+	// Additions first: a document of one that ends meanwhile is in the list then. The other way round the page could have neither, and
+	// nothing to be read again for.
+	p.ID = concordat.LibraryID(r.PathValue("id"))
+	err := w.readAdditions(ctx, r, v, &p)
+	if err == nil {
+		p.Library, err = w.library(ctx, r)
 	}
 	p.Path = libraryPath(p.ID)
-	if p.documentList, err = w.listDocuments(ctx, r, p.ID); err == nil {
-		err = w.readAdditions(ctx, r, v, &p)
+	if err == nil {
+		p.documentList, err = w.listDocuments(ctx, r, p.ID)
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)

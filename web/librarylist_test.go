@@ -3,6 +3,7 @@ package web_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -151,6 +152,26 @@ func TestPurposes(t *testing.T) {
 		got := olga.upload(c.status, url.Values{"partner": {c.partner}, "purpose": {c.purpose}}, "essay.txt", folios)
 		if c.status == 400 && !strings.Contains(got, "opens nothing for this purpose") {
 			t.Errorf("%s for %q is refused without the reason", c.partner, c.purpose)
+		}
+	}
+}
+
+// TestLibraryPageGoesOn: at any moment while a file is added, the page of a library lists its document or is read again.
+func TestLibraryPageGoesOn(t *testing.T) {
+	d := newTestSite(t, false)
+	olga := d.signedIn(t, "olga", store.RoleOfficer)
+	for i := range 20 {
+		name := fmt.Sprintf("file-%02d.txt", i)
+		olga.sendScript("/libraries/theses/documents", name, http.StatusOK, nil, name, folios+name)
+		for {
+			page := olga.get("/libraries/theses", http.StatusOK)
+			if strings.Contains(page, "data-refresh") {
+				continue
+			}
+			if _, list, _ := strings.Cut(page, `id="library-documents"`); !strings.Contains(list, "<bdi>"+name) {
+				t.Fatalf("the page lists no %s, and is not read again", name)
+			}
+			break
 		}
 	}
 }
