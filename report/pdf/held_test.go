@@ -217,3 +217,72 @@ func TestAttachmentHasAName(t *testing.T) {
 		}
 	}
 }
+
+// TestSealIsReadAsItSays: a signature stands between the bytes that it says, in angle brackets, and an attachment has the length
+// that it says; a file where they differ is refused.
+func TestSealIsReadAsItSays(t *testing.T) {
+	pages, err := Write(report.Build(&report.Findings{Submission: concordat.Document{ID: "x", Text: "Words."}}, report.Rules{}), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	der := []byte{0x30, 1, 2}
+	b, err := Seal(pages, []File{{Name: "ab", Type: "t", Content: []byte("content")}},
+		&Signature{At: time.Unix(0, 0), Size: 40, Sign: func([]byte) ([]byte, error) { return der, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := byteRange.FindSubmatch(b)
+	if m == nil {
+		t.Fatal("no signature")
+	}
+	open, err := strconv.Atoi(string(m[1]))
+	after, bad := strconv.Atoi(string(m[2]))
+	if err = errors.Join(err, bad); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(b)
+	if err != nil || !bytes.Equal(s.Signature, der) || s.Added != 0 || !bytes.Equal(s.Content, slices.Concat(b[:open], b[after:])) {
+		t.Fatalf("read is %+v, %v", s, err)
+	}
+	with := func(at int) []byte {
+		out := bytes.Clone(b)
+		out[at] = ' '
+		return out
+	}
+	for what, b := range map[string][]byte{"no bracket before the signature": with(open), "no bracket behind it": with(after - 1),
+		"an attachment that is shorter": bytes.Replace(b, []byte("/Size 7 "), []byte("/Size 8 "), 1),
+		"an attachment that is longer":  bytes.Replace(b, []byte("/Size 7 "), []byte("/Size 6 "), 1)} {
+		if s, err := Open(b); !errors.Is(err, concordat.ErrInvalid) {
+			t.Errorf("%s: read is %+v, %v", what, s, err)
+		}
+	}
+}
+
+// TestUsableWords: words in common count up to the ends of both sides of a passage, in order, and not beyond; what counts is not
+// marked as different.
+func TestUsableWords(t *testing.T) {
+	pair := func(from, to, sourceFrom, sourceTo int) concordat.SpanPair {
+		return concordat.SpanPair{Span: concordat.Span{Start: from, End: to}, Source: concordat.Span{Start: sourceFrom, End: sourceTo}}
+	}
+	first, last := pair(10, 14, 100, 104), pair(15, 20, 105, 110)
+	for name, x := range map[string]struct{ words, want []concordat.SpanPair }{
+		"from end to end":         {[]concordat.SpanPair{first, last}, []concordat.SpanPair{first, last}},
+		"beyond the source":       {[]concordat.SpanPair{first, pair(15, 20, 105, 111)}, []concordat.SpanPair{first}},
+		"beyond the passage":      {[]concordat.SpanPair{first, pair(15, 21, 105, 110)}, []concordat.SpanPair{first}},
+		"before the source":       {[]concordat.SpanPair{pair(10, 14, 99, 104), last}, []concordat.SpanPair{last}},
+		"before the passage":      {[]concordat.SpanPair{pair(9, 14, 100, 104), last}, []concordat.SpanPair{last}},
+		"in another order":        {[]concordat.SpanPair{last, first}, []concordat.SpanPair{last}},
+		"ends before it begins":   {[]concordat.SpanPair{pair(14, 10, 100, 104), last}, []concordat.SpanPair{last}},
+		"that of the source does": {[]concordat.SpanPair{pair(10, 14, 104, 100), last}, []concordat.SpanPair{last}},
+	} {
+		p := concordat.Passage{Span: concordat.Span{Start: 10, End: 20}, SourceSpan: concordat.Span{Start: 100, End: 110}, Text: "0123456789",
+			Words: x.words}
+		if got := usable(p, 30); !slices.Equal(got, x.want) {
+			t.Errorf("%s: %v, want %v", name, got, x.want)
+		}
+		p.Text = ""
+		if got := usable(p, 30); got != nil {
+			t.Errorf("%s: %v of a source that is not shown", name, got)
+		}
+	}
+}

@@ -1,0 +1,35 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"concordat/internal/storetest"
+	"concordat/store"
+)
+
+// TestClaimedWhole: a delivery that cannot be read whole is not claimed, and the next one who asks is given it.
+func TestClaimedWhole(t *testing.T) {
+	engines(t, func(t *testing.T, place string) {
+		db := open(t, place, store.Options{})
+		must(t, db.CreateAccount(t.Context(), store.Account{Name: "ada", Role: store.RoleOfficer, Created: time.Now()}))
+		h, err := db.CreateHook(t.Context(), store.Hook{Account: "ada", URL: "https://ada.example/",
+			Kinds: []store.EventKind{store.EventCheckDone}})
+		must(t, err)
+		must(t, db.PingHook(t.Context(), h.ID))
+		for at := 0; ; at++ {
+			ctx := storetest.NewLosing(t.Context(), at)
+			d, of, err := db.ClaimDelivery(ctx, time.Hour)
+			if !ctx.Lost() {
+				if err != nil || d.Hook != h.ID || of.ID != h.ID || d.Attempts != 1 || at < 4 {
+					t.Errorf("after %d statements: delivery %+v of %+v, %v", at, d, of, err)
+				}
+				return
+			}
+			if !errors.Is(err, storetest.ErrLost) {
+				t.Errorf("statement %d failed, and claimed is %+v, %v", at, d, err)
+			}
+		}
+	})
+}
