@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"concordat"
 	"concordat/internal/storetest"
 	"concordat/store"
 )
@@ -29,6 +30,29 @@ func TestClaimedWhole(t *testing.T) {
 			}
 			if !errors.Is(err, storetest.ErrLost) {
 				t.Errorf("statement %d failed, and claimed is %+v, %v", at, d, err)
+			}
+		}
+	})
+}
+
+// TestMembershipsWhole: federations of which one cannot be read with its members are not told without them.
+func TestMembershipsWhole(t *testing.T) {
+	engines(t, func(t *testing.T, place string) {
+		db := open(t, place, store.Options{})
+		for _, f := range []concordat.FederationID{"a", "b"} {
+			must(t, db.Join(t.Context(), f, "north", "north", "south"))
+		}
+		for at := 0; ; at++ {
+			ctx := storetest.NewLosing(t.Context(), at)
+			ms, err := db.Memberships(ctx)
+			if !ctx.Lost() {
+				if err != nil || len(ms) != 2 || len(ms[0].Members) != 2 || len(ms[1].Members) != 2 || at != 3 {
+					t.Errorf("after %d statements: %+v, %v", at, ms, err)
+				}
+				return
+			}
+			if !errors.Is(err, storetest.ErrLost) {
+				t.Errorf("statement %d failed, and told is %+v, %v", at, ms, err)
 			}
 		}
 	})

@@ -287,6 +287,20 @@ func TestScoresSayWhatThereIs(t *testing.T) {
 	}
 }
 
+// TestSectionsSayWhatCounts: each section has its share, one that a rule takes out says so, and one that was not compared has none.
+func TestSectionsSayWhatCounts(t *testing.T) {
+	rep := report.Build(findings(t, "english"), report.Rules{})
+	rep.Sections = []report.SectionScore{{Section: concordat.Section{Name: "Methods"}, Checked: 100, Share: 0.25},
+		{Section: concordat.Section{Name: "Appendix"}, Checked: 100, Share: 0.5, Excluded: true}, {Section: concordat.Section{Name: "Preface"}}}
+	all := strings.Join(pagesOf(t, write(t, rep)), "")
+	if want := solid("Methods 25% Appendix 50% excluded by a rule Preface not measured"); !strings.Contains(all, want) {
+		t.Errorf("the file does not say %q", want)
+	}
+	if n := strings.Count(all, solid("excluded by a rule")); n != 1 {
+		t.Errorf("%d sections are excluded", n)
+	}
+}
+
 func FuzzWrite(f *testing.F) {
 	f.Add(odd, odd)
 	f.Add("\xff\xfe", "\u0301")

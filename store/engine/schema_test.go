@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -19,7 +20,7 @@ func TestMain(m *testing.M) {
 
 func open(t *testing.T, place string) *engine.DB {
 	t.Helper()
-	db, err := engine.Options{}.Open(t.Context(), place)
+	db, err := engine.Options{Busy: time.Minute}.Open(t.Context(), place)
 	if err != nil {
 		t.Fatal(err)
 	}
