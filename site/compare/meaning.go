@@ -155,6 +155,7 @@ func joinCandidates(words, cells []*Candidate) []*Candidate {
 	}
 	for _, c := range cells {
 		if !known[c.Ref] {
+			known[c.Ref] = true // the cells of several writings may nominate it
 			out = append(out, c)
 		}
 	}

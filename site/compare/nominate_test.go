@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,5 +25,21 @@ func TestForemost(t *testing.T) {
 	}
 	if c := foremost(matches, 1); c[0].Score != 9 {
 		t.Errorf("the score of a is %v", c[0].Score)
+	}
+}
+
+// TestCandidatesOnce joins what words and the cells of two writings nominate: what is compared twice is its own background.
+func TestCandidatesOnce(t *testing.T) {
+	at := func(id concordat.DocumentID, text bool) *Candidate {
+		return &Candidate{Ref: concordat.Ref{Library: "l", Document: id}, Text: text}
+	}
+	words := []*Candidate{at("words", true), at("fingerprints", false), at("both", true)}
+	cells := []*Candidate{at("both", false), at("latin and han", false), at("latin", false), at("latin and han", false)}
+	var got []concordat.DocumentID
+	for _, c := range joinCandidates(words, cells) {
+		got = append(got, c.Ref.Document)
+	}
+	if want := []concordat.DocumentID{"words", "both", "latin and han", "latin"}; !slices.Equal(got, want) {
+		t.Errorf("candidates %q, want %q", got, want)
 	}
 }
