@@ -92,5 +92,5 @@ func (u *Unfit) Join(v *Unfit, limit int) {
 // cut keeps the first documents.
 func (u *Unfit) cut(limit int) {
 	slices.SortFunc(u.Documents, func(a, b UnfitDocument) int { return cmp.Compare(a.ID, b.ID) })
-	u.Documents = slices.Clone(u.Documents[:min(len(u.Documents), limit)])
+	u.Documents = slices.Clone(u.Documents[:min(len(u.Documents), max(0, limit))])
 }
