@@ -85,6 +85,11 @@ const draw = (data) => {
 	// The names of a small batch stand beside the map and move with it; the table of the page has them for screen readers.
 	const names = beside.rows ? Object.values(beside).map((e) => order.map((d) => make("span", {class: "name"}, e, label(d)))) : [];
 	canvas.parentElement.style.setProperty("--documents", order.length);
+	if (beside.rows) { // in the bold of a name that is pointed at, the widest that it gets
+		const c = canvas.getContext("2d");
+		c.font = "650 11px " + getComputedStyle(beside.rows).fontFamily;
+		canvas.parentElement.style.setProperty("--names", 2 + Math.ceil(Math.max(...order.map((d) => c.measureText(label(d)).width))) + "px");
+	}
 	let view = {x: 0, y: 0, k: 1}, cursor = null; // a transform of D3 once it is there
 	const heatMap = () => {
 		const size = canvas.clientWidth, ratio = devicePixelRatio || 1, n = order.length, colours = heat();
