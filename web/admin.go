@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"concordat"
@@ -328,14 +329,15 @@ func (w adminPages) schemesPage(rw http.ResponseWriter, r *http.Request, v *Visi
 	w.Show(rw, r, v, http.StatusOK, "admin_schemes", "title.admin", p)
 }
 
-// bytesWords writes a number of bytes for people.
-func bytesWords(n int64) string {
+// bytesWords writes a number of bytes for people of a language.
+func bytesWords(l message.Language, n int64) string {
 	for _, u := range []struct {
 		name string
 		size int64
 	}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
 		if n >= u.size {
-			return strconv.FormatFloat(float64(n)/float64(u.size), 'f', 1, 64) + " " + u.name
+			number := strconv.FormatFloat(float64(n)/float64(u.size), 'f', 1, 64)
+			return strings.Replace(number, ".", l.Say("language.decimal"), 1) + " " + u.name
 		}
 	}
 	return strconv.FormatInt(n, 10) + " B"

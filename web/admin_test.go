@@ -101,6 +101,11 @@ func TestAdministration(t *testing.T) {
 			t.Errorf("in %s the page does not say %q", language, want)
 		}
 	}
+	german := adam.request(http.MethodGet, "/admin/storage", nil)
+	german.Header.Set("Accept-Language", "de")
+	if page := adam.do(german, http.StatusOK); !strings.Contains(page, "5,0 GiB von 9,0 GiB") {
+		t.Error("in German a size has no decimal comma")
+	}
 	var health struct{ Parts []struct{ Detail string } }
 	adam.program("read").call(http.MethodGet, "/api/v1/admin/health", http.StatusOK, &health)
 	if len(health.Parts) < 3 || health.Parts[2].Detail != "6 documents, the catalogue has 7" {

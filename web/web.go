@@ -269,7 +269,7 @@ func (w *Web) parse() error {
 			"fact":    l.Fact,
 			"day":     day,
 			"library": libraryPath,
-			"bytes":   bytesWords,
+			"bytes":   func(n int64) string { return bytesWords(l, n) },
 			"segment": url.PathEscape,
 			"icon":    static.Icon,
 			"called":  memberName,
