@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +19,7 @@ import (
 	"concordat/crypto"
 	"concordat/federation"
 	"concordat/internal/fedtest"
+	"concordat/internal/storetest"
 	"concordat/store"
 	"concordat/webhook"
 )
@@ -43,11 +43,7 @@ func (w *watcher) Write(b []byte) (int, error) {
 
 func watch(t *testing.T, id *crypto.Identity, card *crypto.Card) *watcher {
 	t.Helper()
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "site.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	db := storetest.SQLite(t)
 	return watchOver(t, db, id, card)
 }
 

@@ -11,17 +11,14 @@ import (
 	"concordat"
 	"concordat/crypto"
 	"concordat/instance"
+	"concordat/internal/storetest"
 	"concordat/store"
 )
 
 // TestHeadsThatStop: a partner whose audit does not go on, though each exchange adds an entry to it, or that tells none
 // any more, raises an alarm, once a day.
 func TestHeadsThatStop(t *testing.T) {
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "site.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := storetest.SQLite(t)
 	now := time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
 	r := &Roster{db: db, log: slog.New(slog.DiscardHandler), now: func() time.Time { return now }, heads: map[crypto.SiteID]*heads{},
 		refused: map[concordat.SiteID]refused{}}

@@ -64,24 +64,30 @@ func TestSealNamesWhatItAdds(t *testing.T) {
 	}
 }
 
-// TestNothingIsDrawnOverAnother: along a line each run of letters begins where the one before has ended, and the code point of a
-// letter that the fonts lack stands inside its box, with room on either side.
-func TestNothingIsDrawnOverAnother(t *testing.T) {
+// emptyPage returns a document of one page with the fonts, written as it stands.
+func emptyPage(t *testing.T) *doc {
+	t.Helper()
 	fs, err := faces()
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := fpdf.New("P", "pt", "A4", "")
-	f.SetCompression(false)
+	d := &doc{f: fpdf.New("P", "pt", "A4", ""), faces: fs}
+	d.f.SetCompression(false)
 	for _, x := range fs {
-		f.AddUTF8FontFromBytes(x.name, "", x.bytes)
+		d.f.AddUTF8FontFromBytes(x.name, "", x.bytes)
 	}
-	f.AddPage()
-	d := &doc{f: f, faces: fs}
+	d.f.AddPage()
+	return d
+}
+
+// TestNothingIsDrawnOverAnother: along a line each run of letters begins where the one before has ended, and the code point of a
+// letter that the fonts lack stands inside its box, with room on either side.
+func TestNothingIsDrawnOverAnother(t *testing.T) {
+	d := emptyPage(t)
 	line := d.pieces([]run{body("before\U000f0000between\U000f0001\U000f0002after 中文 end")})
 	d.draw(line, 50, 100, 12)
 	var b bytes.Buffer
-	if err := f.Output(&b); err != nil {
+	if err := d.f.Output(&b); err != nil {
 		t.Fatal(err)
 	}
 	type extent struct{ from, to float64 }
@@ -131,17 +137,7 @@ func TestNothingIsDrawnOverAnother(t *testing.T) {
 // TestWordsWithinHebrew: on a line from right to left several words from left to right stand between those around them, and over
 // none of them.
 func TestWordsWithinHebrew(t *testing.T) {
-	fs, err := faces()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := fpdf.New("P", "pt", "A4", "")
-	f.SetCompression(false)
-	for _, x := range fs {
-		f.AddUTF8FontFromBytes(x.name, "", x.bytes)
-	}
-	f.AddPage()
-	d := &doc{f: f, faces: fs}
+	d := emptyPage(t)
 	line := lines(d.pieces([]run{{"שלום abc defghi עולם", textStyle{size: 10, wording: true}}}), 10_000)[0]
 	order(line) // gives each piece its level
 	var widths []float64
@@ -153,7 +149,7 @@ func TestWordsWithinHebrew(t *testing.T) {
 	}
 	d.turn(line, 50, 100, 12)
 	var b bytes.Buffer
-	if err := f.Output(&b); err != nil {
+	if err := d.f.Output(&b); err != nil {
 		t.Fatal(err)
 	}
 	end := 50.0

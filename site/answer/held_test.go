@@ -6,12 +6,12 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"concordat"
+	"concordat/internal/storetest"
 	"concordat/store"
 )
 
@@ -76,11 +76,7 @@ func (unshared) Shares(context.Context, concordat.LibraryID, concordat.SiteID) (
 // TestSetsBehindAreLogged: sets that could not be filled are logged as an error, and a site that is stopped while it fills them logs
 // none.
 func TestSetsBehindAreLogged(t *testing.T) {
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "site.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := storetest.SQLite(t)
 	for name, c := range map[string]struct{ stopped, want bool }{"broken": {false, true}, "stopped": {true, false}} {
 		ctx, end := context.WithTimeout(t.Context(), time.Minute) // it would wait for ever for what is not logged
 		var log bytes.Buffer

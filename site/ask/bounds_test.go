@@ -13,6 +13,7 @@ import (
 	"concordat/align"
 	"concordat/align/wording"
 	"concordat/internal/indextest"
+	"concordat/internal/storetest"
 	"concordat/profile"
 	"concordat/report"
 	"concordat/site"
@@ -161,7 +162,7 @@ func TestEnough(t *testing.T) {
 // TestRevealablePlaces: what overlaps a place and a partner can be asked to open is told by partner; of what was shown already, or is
 // known from a mirror alone, it is told that it is there, and of what has no place in its source nothing is.
 func TestRevealablePlaces(t *testing.T) {
-	db := newStore(t)
+	db := storetest.SQLite(t)
 	s := &Asker{site: site.New(site.Options{ID: "here", Store: db}), o: Options{Store: db}}
 	north, mirrored := concordat.Ref{Site: "north", Library: "a", Document: "1"}, concordat.Ref{Site: "south", Library: "b", Document: "2"}
 	place := concordat.Span{Start: 500, End: 600}
@@ -223,7 +224,7 @@ func (u *unmirrored) Mirror(context.Context, store.MirrorKey) (store.Mirror, err
 
 // TestMirrorsMustBeRead: a check fails if it is not known what a mirror holds, instead of saying that nothing was found there.
 func TestMirrorsMustBeRead(t *testing.T) {
-	db := newStore(t)
+	db := storetest.SQLite(t)
 	p, err := profile.New(profile.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -303,7 +304,7 @@ func TestSortedRefs(t *testing.T) {
 
 // TestMatchesOfNobody: a text is compared with this site's and mirrored libraries also where no partner is asked.
 func TestMatchesOfNobody(t *testing.T) {
-	db := newStore(t)
+	db := storetest.SQLite(t)
 	p, err := profile.New(profile.Options{})
 	if err != nil {
 		t.Fatal(err)

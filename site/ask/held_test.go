@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"concordat"
 	"concordat/align"
+	"concordat/internal/storetest"
 	"concordat/profile"
 	"concordat/report"
 	"concordat/site"
@@ -215,7 +215,7 @@ func (u *unended) EndStanding(context.Context, concordat.TaskID) error { return 
 // TestEndStandingTells: who ends a standing check is told if there is none, and if it could not be ended or it is not known at whom it
 // stands.
 func TestEndStandingTells(t *testing.T) {
-	db := newStore(t)
+	db := storetest.SQLite(t)
 	s := &Asker{o: Options{Store: db, Now: time.Now}}
 	if err := s.EndStanding(t.Context(), "task"); !errors.Is(err, concordat.ErrNotFound) {
 		t.Errorf("of a check that does not stand: %v, want ErrNotFound", err)
@@ -227,14 +227,4 @@ func TestEndStandingTells(t *testing.T) {
 			t.Errorf("of a check that cannot be ended: %v", err)
 		}
 	}
-}
-
-func newStore(t *testing.T) *store.DB {
-	t.Helper()
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "site.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	return db
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/internal/storetest"
 	"concordat/report"
 	"concordat/store"
 )
@@ -47,7 +48,7 @@ func TestNotAskedAgain(t *testing.T) {
 
 // TestExposure: what a partner was shown comes as sums, with as many single showings as are wanted, and none if none are.
 func TestExposure(t *testing.T) {
-	db := newStore(t)
+	db := storetest.SQLite(t)
 	x := store.Showing{Partner: "north", Hash: "h", Form: store.FormWords, Library: "a", Document: "1",
 		Epoch: concordat.Epoch{Federation: "health", Number: 1}, Sentences: 3, Characters: 40}
 	other := x

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 
 	"concordat"
 	"concordat/internal/indextest"
+	"concordat/internal/storetest"
 	"concordat/profile"
 	"concordat/report"
 	"concordat/site"
@@ -19,16 +19,6 @@ import (
 )
 
 var errBroken = errors.New("the disk is broken")
-
-func newStore(t *testing.T) *store.DB {
-	t.Helper()
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "site.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	return db
-}
 
 // TestTargets: a deletion names something, documents with their library, and at most 10,000 things of all kinds together.
 func TestTargets(t *testing.T) {
@@ -74,7 +64,7 @@ func (unpurged) Purge(context.Context) error { return errBroken }
 
 // TestNotDoneUnpurged: a deletion whose bytes are still in the index is not told as done.
 func TestNotDoneUnpurged(t *testing.T) {
-	db := newStore(t)
+	db := storetest.SQLite(t)
 	s := site.New(site.Options{ID: "here", Store: db, Index: unpurged{&indextest.Oracle{Site: "here"}}})
 	r := &Receipt{ID: "1", Documents: []ErasedDocument{{Library: "theses", Name: "a"}}}
 	if err := New(s, Options{Store: db}).finish(t.Context(), r); !errors.Is(err, errBroken) || !r.Done.IsZero() {
@@ -84,7 +74,7 @@ func TestNotDoneUnpurged(t *testing.T) {
 
 // TestReceiptHasWhatWas: a receipt has each document that was deleted, and none that was not there; what it has is gone.
 func TestReceiptHasWhatWas(t *testing.T) {
-	db := newStore(t)
+	db := storetest.SQLite(t)
 	p, err := profile.New(profile.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +124,7 @@ func (f *findings) FindingsAt(context.Context, concordat.TaskID) ([]byte, int64,
 // TestThin: the text of a check is taken away when its time is over, and that of a check from the command line, which has no request,
 // stays with its report; a report that cannot be read is told, and not taken for one without a text.
 func TestThin(t *testing.T) {
-	db := newStore(t)
+	db := storetest.SQLite(t)
 	kept := &findings{Store: db}
 	var err error
 	f := &report.Findings{Version: report.Version, Submission: concordat.Document{ID: "s", Text: "The harbour froze."}}
@@ -160,7 +150,7 @@ func TestThin(t *testing.T) {
 
 // TestDiscardOfNothing: who takes away the text of a check that is not there is told so.
 func TestDiscardOfNothing(t *testing.T) {
-	db := newStore(t)
+	db := storetest.SQLite(t)
 	e := New(site.New(site.Options{ID: "here", Store: db}), Options{Store: db})
 	if err := e.Discard(t.Context(), "task"); !errors.Is(err, concordat.ErrNotFound) {
 		t.Errorf("got %v, want ErrNotFound", err)
@@ -184,7 +174,7 @@ func (s *tidied) ForgetQuota(_ context.Context, before time.Time) error {
 // TestRestIsForgotten: what was handed in is remembered for two days, and forgotten then whatever else fails, which is told.
 func TestRestIsForgotten(t *testing.T) {
 	now := time.Date(2026, 3, 4, 9, 0, 0, 0, time.UTC)
-	db := newStore(t)
+	db := storetest.SQLite(t)
 	kept := &tidied{Store: db, unjoined: errBroken}
 	e := New(site.New(site.Options{ID: "here", Store: db, Now: func() time.Time { return now }}), Options{Store: kept})
 	if err := e.sweepRest(t.Context(), Retention{}, false, &Swept{}); !errors.Is(err, errBroken) || !kept.quota.Equal(now.Add(-48*time.Hour)) {
@@ -195,7 +185,7 @@ func TestRestIsForgotten(t *testing.T) {
 // TestOtherProcessErases: a process beside one that carries deletions out carries none out itself, and goes on with them once it is alone,
 // however often it is asked to.
 func TestOtherProcessErases(t *testing.T) {
-	db := newStore(t)
+	db := storetest.SQLite(t)
 	s := site.New(site.Options{ID: "here", Store: db, Index: &indextest.Oracle{Site: "here"}})
 	other := true
 	e := New(s, Options{Store: db, OtherProcess: func() bool { return other }})

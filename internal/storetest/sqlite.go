@@ -1,0 +1,19 @@
+package storetest
+
+import (
+	"path/filepath"
+	"testing"
+
+	"concordat/store"
+)
+
+// SQLite returns an empty store in a folder of the test, closed when the test ends.
+func SQLite(t testing.TB) *store.DB {
+	t.Helper()
+	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "site.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
