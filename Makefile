@@ -4,7 +4,7 @@ GO ?= go
 BIN := bin/concordat
 LAB := bin/concordat-lab
 
-.PHONY: build lab module demo test race lint mutants attack screenshots picture check-deploy check-api check-pages bench eval long faults kills package clean FORCE
+.PHONY: build lab demo test race lint mutants attack screenshots pictures check-deploy check-api check-pages bench eval long faults kills package clean FORCE
 
 build: $(BIN)
 
@@ -51,10 +51,6 @@ KILLS ?= 100
 kills:
 	CONCORDAT_KILLS=$(KILLS) $(GO) test ./cmd/concordat -run 'TestNothingStays|TestUnpack' -count 1 -timeout 0 -v
 
-# module: gives the module another path: make module NAME=example.org/integrity/concordat.
-module:
-	$(GO) run ./deploy/module "$(NAME)"
-
 # bench: every figure of speed, with ratios; STEPS="query join" takes these steps only; see deploy/bench.sh.
 bench: build lab
 	sh deploy/bench.sh $(STEPS)
@@ -96,9 +92,9 @@ screenshots:
 	mkdir -p $(SHOTS)
 	CONCORDAT_SHOTS=$(abspath $(SHOTS)) $(GO) test -vet=off -count=1 -timeout 30m -run TestAccessible ./web
 
-# picture: the lead that README.md shows, into doc/pictures; a browser has to be there.
-picture:
-	CONCORDAT_PICTURE=$(abspath doc/pictures/lead.png) $(GO) test -vet=off -count=1 -run 'TestLead$$' ./demo
+# pictures: the report and the lead that the documents show, into doc/pictures; a browser has to be there.
+pictures:
+	CONCORDAT_PICTURES=$(abspath doc/pictures) $(GO) test -vet=off -count=1 -run 'TestLead$$|TestCheckFindsPassages$$' ./demo
 
 lint:
 	sh deploy/lint.sh

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
 	"concordat"
 	"concordat/demo"
 	"concordat/extract"
@@ -95,7 +97,8 @@ func read(name string) (string, error) {
 }
 
 // A check finds each planted passage in the document it was taken from, or in one that holds the
-// same words. One is shorter than what is fingerprinted; its words nominate its source.
+// same words. One is shorter than what is fingerprinted; its words nominate its source. With CONCORDAT_PICTURES the test
+// also draws the picture of README.md.
 func TestCheckFindsPassages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes in the whole library")
@@ -121,6 +124,9 @@ func TestCheckFindsPassages(t *testing.T) {
 			t.Errorf("%s: a %s passage is covered to %.2f, want %v: %q", p.Document, p.Kind, share, least, p.Text)
 		}
 	}
+	draw(t, report.Build(found, report.Rules{}), "report.png", 1200, func(p *[]byte) chromedp.Tasks {
+		return chromedp.Tasks{chromedp.WaitReady("body", chromedp.ByQuery), chromedp.CaptureScreenshot(p)}
+	})
 }
 
 // covered returns the share of the bytes of span that passages of the given documents cover.

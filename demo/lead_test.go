@@ -14,7 +14,7 @@ import (
 )
 
 // TestLead: what testdata/lead.txt takes from a call of the library in other words is a lead, and no evidence. With
-// CONCORDAT_PICTURE the lead is drawn into that file as the report shows it: make picture.
+// CONCORDAT_PICTURES it also draws the picture of doc/start.md: make pictures.
 func TestLead(t *testing.T) {
 	text, err := os.ReadFile("testdata/lead.txt")
 	must(t, err)
@@ -25,8 +25,20 @@ func TestLead(t *testing.T) {
 	if len(r.Leads) != 1 || len(r.Leads[0].Pairs) < 3 || len(r.Evidence) != 0 {
 		t.Fatalf("%d leads, %d passages, want one lead and no passage", len(r.Leads), len(r.Evidence))
 	}
-	file := os.Getenv("CONCORDAT_PICTURE")
-	if file == "" {
+	draw(t, r, "lead.png", 1100, func(p *[]byte) chromedp.Tasks {
+		return chromedp.Tasks{
+			chromedp.WaitReady("#L1 svg.lines path", chromedp.ByQuery),
+			chromedp.Screenshot("#L1", p, chromedp.ByQuery),
+		}
+	})
+}
+
+// draw writes a picture of the report r, made by take in a window that is width pixels wide, into the folder that
+// CONCORDAT_PICTURES names. Without it, draw does nothing.
+func draw(t *testing.T, r *report.Report, name string, width int, take func(*[]byte) chromedp.Tasks) {
+	t.Helper()
+	folder := os.Getenv("CONCORDAT_PICTURES")
+	if folder == "" {
 		return
 	}
 	page := filepath.Join(t.TempDir(), "report.html")
@@ -34,9 +46,8 @@ func TestLead(t *testing.T) {
 	must(t, err)
 	must(t, html.Write(w, r))
 	must(t, w.Close())
-	ctx := chromium.Window(t, 1100, 900)
+	ctx := chromium.Window(t, width, 900)
 	var picture []byte
-	must(t, chromedp.Run(ctx, chromedp.Navigate("file://"+page), chromedp.WaitReady("#L1 svg.lines path", chromedp.ByQuery),
-		chromedp.Screenshot("#L1", &picture, chromedp.ByQuery)))
-	must(t, os.WriteFile(file, picture, 0o644))
+	must(t, chromedp.Run(ctx, chromedp.Navigate("file://"+page), take(&picture)))
+	must(t, os.WriteFile(filepath.Join(folder, name), picture, 0o644))
 }

@@ -55,7 +55,7 @@ func TestHelp(t *testing.T) {
 	visit(root)
 }
 
-// The example of the README runs as it is written.
+// The example of the README and of doc/start.md runs as it is written.
 func TestReadmeExample(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -65,9 +65,13 @@ func TestReadmeExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	start, err := os.ReadFile("../../doc/start.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	dir := t.TempDir()
 	script := "set -eu\n"
-	for _, block := range doctest.Blocks(string(readme))[1:] {
+	for _, block := range append(doctest.Blocks(string(readme))[1:], doctest.Blocks(string(start))...) {
 		script += block
 	}
 	for _, change := range [][2]string{
@@ -75,7 +79,7 @@ func TestReadmeExample(t *testing.T) {
 		{"--out report.", "--out " + dir + "/report."},
 	} {
 		if !strings.Contains(script, change[0]) {
-			t.Fatalf("the README has no %q", change[0])
+			t.Fatalf("README.md and doc/start.md have no %q", change[0])
 		}
 		script = strings.ReplaceAll(script, change[0], change[1])
 	}
