@@ -29,26 +29,40 @@ const (
 //go:embed *.json
 var files embed.FS
 
-// tables returns the texts of every language by their keys. The files are part of the program, and a test reads each of them.
-var tables = sync.OnceValue(func() map[Code]map[string]string {
-	all := map[Code]map[string]string{}
+// tables returns, for every language, a function that returns its texts by their keys. A file is read when one of its texts is
+// first wanted: a command that writes no report reads none. The files are part of the program, and a test reads each of them.
+var tables = sync.OnceValue(func() map[Code]func() map[string]string {
 	entries, err := files.ReadDir(".")
 	if err != nil {
 		panic(err)
 	}
+	all := map[Code]func() map[string]string{}
 	for _, e := range entries {
-		text, err := files.ReadFile(e.Name())
-		if err != nil {
-			panic(err)
-		}
-		table := map[string]string{}
-		if err := json.Unmarshal(text, &table); err != nil {
-			panic(fmt.Sprintf("%s: %v", e.Name(), err))
-		}
-		all[Code(strings.TrimSuffix(e.Name(), ".json"))] = table
+		all[Code(strings.TrimSuffix(e.Name(), ".json"))] = sync.OnceValue(func() map[string]string { return read(e.Name()) })
 	}
 	return all
 })
+
+func read(name string) map[string]string {
+	text, err := files.ReadFile(name)
+	if err != nil {
+		panic(err)
+	}
+	table := map[string]string{}
+	if err := json.Unmarshal(text, &table); err != nil {
+		panic(fmt.Sprintf("%s: %v", name, err))
+	}
+	return table
+}
+
+// table returns the texts of language c by their keys, none if there is no such language.
+func (c Code) table() map[string]string {
+	read, ok := tables()[Code(c.Tag())]
+	if !ok {
+		return nil
+	}
+	return read()
+}
 
 // All returns every language: English, then the others by their tags.
 func All() []Code {
@@ -95,7 +109,7 @@ func (c Code) Tag() string {
 
 // Lookup returns the text of a key in language c, or ok false if its file has none.
 func (c Code) Lookup(key string) (text string, ok bool) {
-	text, ok = tables()[Code(c.Tag())][key]
+	text, ok = c.table()[key]
 	return text, ok
 }
 
@@ -139,8 +153,8 @@ func (c Code) TimeLayout() string { return c.Say(keyTime) }
 
 // Keys returns the keys of the words of pages, sorted: those that English has.
 func Keys() []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(tables()[English])), func(k string) bool { return strings.HasPrefix(k, "language.") })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(English.table())), func(k string) bool { return strings.HasPrefix(k, "language.") })
 }
 
 // Table returns a copy of the texts of language c by their keys.
-func (c Code) Table() map[string]string { return maps.Clone(tables()[Code(c.Tag())]) }
+func (c Code) Table() map[string]string { return maps.Clone(c.table()) }
