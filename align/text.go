@@ -108,6 +108,7 @@ func mute(words []token, sentences []sentence, walls []concordat.Span) []sentenc
 type scratch struct {
 	text  segment.Text
 	norms [][2]int32
+	chars []segment.Character
 	ids   table // folded word -> provisional id of its stem
 	stems table
 }

@@ -2,7 +2,6 @@ package align
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -56,16 +55,16 @@ func (s *scratch) tokens(text string) (words []token, sentences []sentence, fold
 	}
 	for _, p := range t.Paragraphs {
 		for k := p.First; k < p.Last; k++ {
-			s := &t.Sentences[k]
-			for i := s.First; i < s.Last; i++ {
+			of := &t.Sentences[k]
+			for i := of.First; i < of.Last; i++ {
 				w := &t.Words[i]
-				if i > s.First && stopped(text[t.Words[i-1].End:w.Start]) {
+				if i > of.First && stopped(text[t.Words[i-1].End:w.Start]) {
 					end()
 				}
-				words, norms = appendWord(t, w, language, words, norms)
+				words, norms = s.appendWord(w, language, words, norms)
 			}
 			// A line end that is meant ends no sentence here: copies are rarely wrapped as their source is.
-			if s.Span.End > int(t.Words[s.Last-1].End) {
+			if of.Span.End > int(t.Words[of.Last-1].End) {
 				end()
 			}
 		}
@@ -89,7 +88,7 @@ func stopped(between string) bool {
 	return i >= 0 && strings.ContainsAny(between[i:], " \n\t\u00a0")
 }
 
-func appendWord(t *segment.Text, w *segment.Word, language uint32, words []token, norms [][2]int32) ([]token, [][2]int32) {
+func (s *scratch) appendWord(w *segment.Word, language uint32, words []token, norms [][2]int32) ([]token, [][2]int32) {
 	out := token{start: w.Start, end: w.End, hash: w.Hash, chars: int32(w.Chars)}
 	if w.Flags&segment.AfterClause != 0 {
 		out.flags = afterClause
@@ -102,35 +101,30 @@ func appendWord(t *segment.Text, w *segment.Word, language uint32, words []token
 		out.chars *= hanWeight
 		out.flags |= hanWord
 	case w.Flags&(segment.Syllabic|segment.Unspaced) != 0:
-		return characters(t, w, out, words, norms)
+		return s.characters(w, out, words, norms)
 	}
 	return append(words, out), append(norms, [2]int32{w.NormStart, w.NormEnd})
 }
 
-// characters appends the characters of w, a run of a script without spaces, as words of their own.
-// The folded form of each is itself with the one behind it. Where folding changed the number of
-// characters the run stays whole.
-func characters(t *segment.Text, w *segment.Word, like token, words []token, norms [][2]int32) ([]token, [][2]int32) {
-	source, norm := t.Source[w.Start:w.End], t.Norm[w.NormStart:w.NormEnd]
-	n := utf8.RuneCount(norm)
-	if utf8.RuneCountInString(source) != n {
-		return append(words, like), append(norms, [2]int32{w.NormStart, w.NormEnd})
-	}
+// characters appends the characters of w, a run of a script without spaces, as words of their own. The folded form of
+// each is itself with the one behind it.
+func (s *scratch) characters(w *segment.Word, like token, words []token, norms [][2]int32) ([]token, [][2]int32) {
+	t := &s.text
+	s.chars = t.Characters(w, s.chars[:0])
 	like.flags |= gramWord
 	like.chars = 1
 	if w.Flags&segment.Syllabic != 0 {
 		like.chars = syllableWeight
 	}
-	at := 0
-	for i := range source {
-		_, here := utf8.DecodeRune(norm[at:])
-		_, next := utf8.DecodeRune(norm[at+here:])
-		_, size := utf8.DecodeRuneInString(source[i:])
-		like.start, like.end = w.Start+int32(i), w.Start+int32(i+size)
-		like.hash = xxhash.Sum64(norm[at : at+here])
+	for i, c := range s.chars {
+		next := c.Norm.End
+		if i+1 < len(s.chars) {
+			next = s.chars[i+1].Norm.End
+		}
+		like.start, like.end = int32(c.Source.Start), int32(c.Source.End)
+		like.hash = xxhash.Sum64(t.Norm[c.Norm.Start:c.Norm.End])
 		words = append(words, like)
-		norms = append(norms, [2]int32{w.NormStart + int32(at), w.NormStart + int32(at+here+next)})
-		at += here
+		norms = append(norms, [2]int32{int32(c.Norm.Start), int32(next)})
 		like.flags &^= afterClause
 	}
 	return words, norms

@@ -303,18 +303,12 @@ func (s *splitter) letter(e runetab.Entry, at, size int) {
 	}
 }
 
-// add appends a folded rune to the word. Conjoining jamo compose by arithmetic (Unicode 15,
-// section 3.12), other letters and marks by table.
+// add appends a folded rune to the word. Conjoining jamo compose by arithmetic, other letters and marks by table.
 func (s *splitter) add(r rune, at int) {
-	const lBase, vBase, tBase, sBase, vCount, tCount = 0x1100, 0x1161, 0x11A7, 0xAC00, 21, 28
-	switch l := s.last; {
-	case l >= lBase && l < lBase+19 && r >= vBase && r < vBase+vCount:
-		r = sBase + ((l-lBase)*vCount+(r-vBase))*tCount
+	if c := composeHangul(s.last, r); c != 0 {
+		r = c
 		s.t.Norm = s.t.Norm[:s.lastAt]
-	case l >= sBase && l < sBase+11172 && (l-sBase)%tCount == 0 && r > tBase && r < tBase+tCount:
-		r = l + r - tBase
-		s.t.Norm = s.t.Norm[:s.lastAt]
-	default:
+	} else {
 		s.word.Chars++
 	}
 	if s.script == runetab.Han {
