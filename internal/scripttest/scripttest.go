@@ -23,6 +23,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"concordat/internal/ports"
+	"concordat/internal/suite"
 )
 
 // CacheDir is where the compiled PDF reader is kept between runs: compiling takes seconds.
@@ -32,8 +33,11 @@ func CacheDir() string { return filepath.Join(os.TempDir(), "concordat-test-cach
 // still ends it with exit code 66.
 const RaceOptions = "atexit_sleep_ms=0"
 
-// Run runs the scripts in dir, a folder of txtar files; with testing.Short only those that serve a site. Beside the
-// commands of testscript they have
+// rest begins a script that make rest runs and make test does not; the reason stands behind it.
+const rest = "# rest: "
+
+// Run runs the scripts in dir, a folder of txtar files: in make test those that do not begin with "# rest: WHY", in make rest the
+// others (package suite), and with testing.Short only those that serve a site. Beside the commands of testscript they have
 //
 //	exits N COMMAND...   run a command and want exit code N
 //	json [!] KEY=VALUE...    want a JSON value on stdout in which all the keys have these values
@@ -49,11 +53,12 @@ func Run(t *testing.T, dir string, setup func(*testscript.Env) error) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts in %s: %v", dir, err)
 	}
-	if testing.Short() { // the others are one command after another
-		files = slices.DeleteFunc(files, func(f string) bool {
-			b, err := os.ReadFile(f)
-			return err == nil && !bytes.Contains(b, []byte("concordat serve"))
-		})
+	files = slices.DeleteFunc(files, func(f string) bool {
+		b, err := os.ReadFile(f)
+		return err == nil && !runs(b)
+	})
+	if len(files) == 0 {
+		t.Skip("this part of the tests has no scripts")
 	}
 	testscript.Run(t, testscript.Params{
 		Files:               files,
@@ -85,6 +90,15 @@ func Run(t *testing.T, dir string, setup func(*testscript.Env) error) {
 			"write": writeRepeated,
 		},
 	})
+}
+
+// runs reports whether the part of the tests that is being run has the script.
+func runs(script []byte) bool {
+	if bytes.HasPrefix(script, []byte(rest)) {
+		return suite.Running() != suite.Usual
+	}
+	// In short tests, the scripts that serve no site are left out: they are one command after another.
+	return suite.Running() != suite.RestOnly && (!testing.Short() || bytes.Contains(script, []byte("concordat serve")))
 }
 
 func exits(ts *testscript.TestScript, neg bool, args []string) {

@@ -1,0 +1,56 @@
+// Package suite says which part of the tests is being run. There are three:
+//
+//   - make test: what go test runs without further settings. It proves every package in six minutes.
+//   - make rest: the tests that call [Rest] and the longer form of those that call [Rounds], and many packages under the race
+//     detector. It runs before a change lands, and runs nothing of make test twice.
+//   - make long: both, and everything that takes hours.
+//
+// go test -short runs less than make test: what is needed to work on a package.
+//
+// Rest and Rounds stand directly in a function Test..., where deploy/test.sh finds the names of the tests that make rest runs.
+package suite
+
+import (
+	"os"
+	"testing"
+)
+
+// Variable is the environment variable that names the part: empty for make test, "rest" for make rest, "all" for make long.
+const Variable = "CONCORDAT_TESTS"
+
+// Part is a part of the tests.
+type Part int
+
+// The parts.
+const (
+	Usual    Part = iota // make test
+	RestOnly             // make rest
+	All                  // make long
+)
+
+// Running returns the part that is being run.
+func Running() Part {
+	switch os.Getenv(Variable) {
+	case "rest":
+		return RestOnly
+	case "all":
+		return All
+	}
+	return Usual
+}
+
+// Rest skips the test unless make rest or make long runs it; why says what makes it too long for make test.
+func Rest(t testing.TB, why string) {
+	t.Helper()
+	if Running() == Usual {
+		t.Skipf("runs in make rest, or with %s=all: %s", Variable, why)
+	}
+}
+
+// Rounds returns how often a property is tried: usual times in make test, full times in make rest and make long.
+func Rounds(usual, full int) int {
+	if Running() == Usual {
+		return usual
+	}
+	return full
+}
