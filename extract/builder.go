@@ -20,11 +20,13 @@ type builder struct {
 	full   bool   // MaxText was met
 	counts map[string]int
 	// include gives the file that a LaTeX text includes; nil: there are no others.
-	include func(name string) ([]byte, bool)
-	spans   spanFlags   // stretches of para that need a flag
-	places  []paraPlace // places that begin inside para
-	saved   []interrupted
-	scans   []Scan
+	include  func(name string) ([]byte, bool)
+	spans    spanFlags   // stretches of para that need a flag
+	places   []paraPlace // places that begin inside para
+	saved    []interrupted
+	scans    []Scan
+	directed bool     // the reader wrote controls of direction, for elements that say the same
+	asides   []string // texts that stand above or beside the paragraph
 	// attached are files inside the file that Members reads after it.
 	attached []attachedFile
 }
@@ -105,6 +107,7 @@ func (b *builder) line() {
 func (b *builder) end() {
 	if len(b.para) == 0 {
 		b.spans.open, b.places = b.spans.open[:0], b.places[:0]
+		b.endAsides()
 		return
 	}
 	var unseen []unseenText
@@ -117,6 +120,22 @@ func (b *builder) end() {
 		b.spans.add(u.code, u.detail, 0, len(b.para))
 		b.endParagraph()
 	}
+	b.endAsides()
+}
+
+// endAsides writes the texts beside the paragraph behind it.
+func (b *builder) endAsides() {
+	for len(b.asides) > 0 {
+		b.para = append(b.para, b.asides[0]...)
+		b.asides = b.asides[1:]
+		b.endParagraph()
+	}
+}
+
+// cut drops the paragraph's text from byte from on, and its flags.
+func (b *builder) cut(from int) {
+	b.para = b.para[:from]
+	b.spans.open = slices.DeleteFunc(b.spans.open, func(s paraSpan) bool { return s.from >= from })
 }
 
 func (b *builder) endParagraph() {
@@ -247,6 +266,7 @@ func (b *builder) result() (*Result, error) {
 	if !hasCharacter(b.res.Text) {
 		return nil, b.emptyError()
 	}
+	b.asSeen()
 	scanText(b)
 	return &b.res, nil
 }

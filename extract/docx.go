@@ -159,6 +159,8 @@ type docxReader struct {
 	ground  docxGround
 	heading int
 	start0  int // offset at which the heading began
+	ruby    officeRuby
+	drop    bool // the paragraph is a letter set large before the next one
 }
 
 // docxSkipped are elements whose text is not part of the document as shown.
@@ -181,7 +183,10 @@ func (r *docxReader) start(name string, a attrs) {
 	r.ground.start(name, a, r.inCell > 0)
 	switch name {
 	case "w:p":
-		r.b.end()
+		if !r.drop {
+			r.b.end()
+		}
+		r.drop = false
 		r.heading, r.para = 0, r.styles.paragraph("")
 		r.start0 = r.b.offset()
 	case "w:pStyle":
@@ -204,6 +209,12 @@ func (r *docxReader) start(name string, a attrs) {
 		r.write("\u2011")
 	case "w:sym":
 		r.symbol(a)
+	case "w:framePr":
+		r.drop = a.get("dropCap") == "drop" || a.get("dropCap") == "margin"
+	case "w:bdo", "w:dir":
+		r.b.turn(name == "w:bdo", a.get("val") == "rtl")
+	case "w:rt", "w:rubyBase":
+		r.ruby.start(name, len(r.b.para))
 	case "w:txbxContent":
 		r.b.interrupt()
 	case "w:tc", "w:tr", "w:tbl":
@@ -261,6 +272,10 @@ func (r *docxReader) stop(name string) {
 		r.inCell = max(0, r.inCell-1)
 	case "w:t", "m:t":
 		r.inText = max(0, r.inText-1)
+	case "w:bdo", "w:dir":
+		r.b.text(string(bidiPDF))
+	case "w:rt", "w:ruby":
+		r.ruby.stop(name, r.b)
 	case "w:txbxContent":
 		r.b.end()
 		r.b.resume()
@@ -278,8 +293,13 @@ func (r *docxReader) endParagraph() {
 		}
 		r.heading = 0
 	}
-	r.b.end()
+	if r.drop = r.drop && len(r.b.para) > 0 && countLetters(string(r.b.para)) <= maxDropped; !r.drop {
+		r.b.end()
+	}
 }
+
+// maxDropped is the number of letters up to which a frame holds the beginning of a word, set large.
+const maxDropped = 3
 
 func (r *docxReader) chars(s string) {
 	if r.skip == 0 && r.inText > 0 {
@@ -289,6 +309,9 @@ func (r *docxReader) chars(s string) {
 
 // write adds s and remembers where unreadable text stands.
 func (r *docxReader) write(s string) {
+	if r.ruby.take(s) {
+		return
+	}
 	code := ""
 	if strings.TrimSpace(s) != "" {
 		style := r.run

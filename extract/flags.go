@@ -15,6 +15,8 @@ const (
 	FlagLookAlike   = "look_alike"    // a word mixes letters of two scripts that look alike
 	FlagZeroWidth   = "zero_width"    // invisible characters between letters
 	FlagBidi        = "bidi_control"  // controls that show text in another order than it is stored
+	FlagMarks       = "stacked_marks" // marks over or through letters that no language sets there
+	FlagReadings    = "readings"      // readings above or beside the base text were left out
 	FlagSpaced      = "spaced_out"    // letters spaced out, so that words are not words
 	FlagReplacement = "replacement"   // characters that could not be decoded
 	FlagGuess       = "encoding_guess"

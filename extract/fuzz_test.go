@@ -88,13 +88,17 @@ func fuzzPart(f *testing.F, name string, wrap func(t testing.TB, part string) []
 
 func FuzzText(f *testing.F) {
 	fuzzAs(f, "a.txt", "plain\r\ntext", "\xff\xfeh\x00i\x00", "\x1b$B$3$s\x1b(B", "caf\xe9 d\xe9j\xe0 vu", "\x8e\xa2\xa1\xa1", "~{VPND~}",
-		"a\u200bb сору \u202ex t e x t s p a c e d o u t", "❝x❞")
+		"a\u200bb сору \u202ex t e x t s p a c e d o u t", "❝x❞",
+		"\u202ea\u2067b\u2066c\u202d\u05d0\u202c\u2069d\n\u202ee", "t\u0336h\u0301\u0302\u0303e ᴛʜᴇ ᴄᴀᴛ 🅐🅑🅒 a\u200ab c\u2009d e\u2800f g\u202fh i\u200aj",
+		"한\u0332국 人ロ人\u3164人")
 }
 
 func FuzzHTML(f *testing.F) {
 	fuzzAs(f, "a.html", "<html><head><title>T</title><meta charset=gb2312></head><body hidden><p>x<br>y<table><tr><td>1<td>2</table><pre> a\n b</pre>", "<p style='display:none'>x</p>", "<script>x</script><ul><li>a<li>b",
 		"<style>@media screen{div > .a b#c, p{color:#fff;font:1px/2 x!important}} .y{text-indent:-999em;background:url(x) red}</style><div class='a y'><b id=c style='left:-9999px;opacity:0'>x</b>y<p bgcolor=black>z</p>v<font color=white>w</font>",
-		"<p>a<i style='display:none'>b  </i>c<br><pre>d <i hidden> e\n</i>")
+		"<p>a<i style='display:none'>b  </i>c<br><pre>d <i hidden> e\n</i>",
+		"<p>a<bdo dir=rtl>b<p>c</bdo><i style='unicode-bidi:isolate;direction:rtl'>d<div>e", "<ruby>a<rt>b<rp>c<rtc><rt>d</ruby><rt>e",
+		"<p>a<math hidden><mi>x<annotation>y</math> <span aria-hidden=true>x<math>x</span><img alt='\\x'><div>T</div>he")
 }
 
 func FuzzMarkdown(f *testing.F) {
@@ -128,13 +132,15 @@ func FuzzMail(f *testing.F) {
 func FuzzDOCX(f *testing.F) {
 	fuzzPart(f, "a.docx", func(t testing.TB, s string) []byte { return docx(t, s, docxStyleSheet...) },
 		`<w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:rPr><w:vanish/><w:sz w:val="2"/><w:color w:val="FFFFFF"/></w:rPr><w:t>x</w:t><w:tab/><w:br/></w:r><w:txbxContent><w:p><w:r><w:t>y</w:t></w:r></w:p></w:txbxContent></w:p>`, `<w:tbl><w:tr><w:tc><w:p/></w:tc></w:tr></w:tbl><w:del><w:r><w:delText>z</w:delText></w:r></w:del><w:sym w:char="41"/>`,
-		`<w:background w:color="000000"/><w:tbl><w:tblPr><w:tblStyle w:val="Grid"/></w:tblPr><w:tr><w:tc><w:tcPr><w:shd w:fill="000000"/></w:tcPr><w:p><w:pPr><w:pStyle w:val="C"/></w:pPr><w:r><w:t>a</w:t></w:r><w:r><w:rPr><w:rStyle w:val="W"/></w:rPr><w:t>b</w:t></w:r><w:r><w:rPr><w:vanish w:val="0"/></w:rPr><w:t>c</w:t></w:r></w:p></w:tc></w:tr></w:tbl>`)
+		`<w:background w:color="000000"/><w:tbl><w:tblPr><w:tblStyle w:val="Grid"/></w:tblPr><w:tr><w:tc><w:tcPr><w:shd w:fill="000000"/></w:tcPr><w:p><w:pPr><w:pStyle w:val="C"/></w:pPr><w:r><w:t>a</w:t></w:r><w:r><w:rPr><w:rStyle w:val="W"/></w:rPr><w:t>b</w:t></w:r><w:r><w:rPr><w:vanish w:val="0"/></w:rPr><w:t>c</w:t></w:r></w:p></w:tc></w:tr></w:tbl>`,
+		`<w:p><w:pPr><w:framePr w:dropCap="drop"/></w:pPr><w:r><w:t>T</w:t></w:r></w:p><w:p><w:bdo w:val="rtl"><w:r><w:t>ab</w:t></w:r><w:dir w:val="ltr"><w:r><w:ruby><w:rt><w:r><w:t>x</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>y</w:t></w:r></w:rubyBase></w:ruby></w:r></w:dir></w:bdo></w:p>`)
 }
 
 func FuzzODT(f *testing.F) {
 	fuzzPart(f, "a.odt", func(t testing.TB, s string) []byte { return odtStyled(t, s) },
 		`<text:h>T</text:h><text:p>a<text:s text:c="3"/><text:tab/><text:note><text:note-body><text:p>n</text:p></text:note-body></text:note></text:p><table:table><table:table-cell><text:p>c</text:p></table:table-cell></table:table>`,
-		`<text:section text:display="none"><text:p text:style-name="P1">a<text:span text:style-name="P2">b</text:span>c</text:p></text:section><text:p>d<text:span text:style-name="P2"> e </text:span>f</text:p>`)
+		`<text:section text:display="none"><text:p text:style-name="P1">a<text:span text:style-name="P2">b</text:span>c</text:p></text:section><text:p>d<text:span text:style-name="P2"> e </text:span>f</text:p>`,
+		`<text:p>a<text:ruby><text:ruby-base>b</text:ruby-base><text:ruby-text>c</text:ruby-text></text:ruby>d<text:ruby-text>e</text:ruby-text></text:p>`)
 }
 
 func FuzzPPTX(f *testing.F) {

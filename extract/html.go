@@ -2,7 +2,10 @@ package extract
 
 import (
 	"io"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -29,12 +32,19 @@ type htmlState struct {
 	styles  *styleSheet  // nil: the page has none
 	title   bool
 	tooDeep bool
+
+	ruby    readings
+	forms   formulas
+	turns   int  // open elements with a control of direction that their text needs
+	dropped bool // the paragraph is one letter so far, set large before its word
 }
 
 type htmlTag struct {
-	name  atom.Atom
-	raw   string
-	style textStyle
+	name   atom.Atom
+	raw    string
+	style  textStyle
+	turned bool // the control of direction stands in the paragraph
+	from   int  // byte of the paragraph at which a formula, or what is shown of it, began; -1: it is none
 }
 
 // style is how text at this place is shown.
@@ -62,7 +72,7 @@ func (b *builder) styledText(s, styles string) {
 			if err := z.Err(); err != io.EOF {
 				b.partial(Damaged, "HTML: "+err.Error())
 			}
-			b.end()
+			st.end()
 			if st.styles != nil && st.styles.steps > maxStyleSteps {
 				b.flag(Flag{Code: Limit, Detail: "the style sheet is too large: hidden text is not told apart everywhere"})
 			}
@@ -109,11 +119,21 @@ func ownStyles(s string) string {
 
 func (st *htmlState) text(s string) {
 	if !st.title && st.skip > 0 {
+		st.ruby.add(s)
 		return
 	}
 	if st.title {
 		st.b.res.Title += s
 		return
+	}
+	if st.dropped {
+		if r, _ := utf8.DecodeRuneInString(s); !unicode.IsLower(r) {
+			st.end()
+		}
+		st.dropped = false
+	}
+	if st.turns > 0 {
+		st.turn(s)
 	}
 	from := len(st.b.para)
 	if st.pre > 0 {
@@ -122,6 +142,36 @@ func (st *htmlState) text(s string) {
 		st.b.flow(s)
 	}
 	st.mark(from)
+}
+
+// end ends the paragraph.
+func (st *htmlState) end() {
+	st.b.end()
+	st.forms, st.dropped = formulas{}, false
+	if st.turns > 0 {
+		for i := range st.stack {
+			st.stack[i].turned = false
+		}
+	}
+}
+
+// turn writes the controls of direction of the open elements, where they do not stand in the paragraph, before text s.
+func (st *htmlState) turn(s string) {
+	if strings.TrimSpace(s) == "" {
+		return
+	}
+	for i := range st.stack {
+		if t := &st.stack[i]; t.style.turn != 0 && !t.turned && t.ordersText() {
+			t.turned, st.b.directed = true, true
+			st.b.text(string(t.style.turn))
+		}
+	}
+}
+
+// ordersText reports whether the direction of an element orders its text: that of a block is the paragraph's, in which
+// people read on as its letters ask for.
+func (t *htmlTag) ordersText() bool {
+	return isInline(t.name) || t.style.turn == bidiRLO || t.style.turn == bidiLRO
 }
 
 // mark flags the text from byte from of the paragraph on, if its look asks for it.
@@ -167,7 +217,8 @@ func isInline(a atom.Atom) bool {
 	case atom.A, atom.Abbr, atom.Acronym, atom.B, atom.Bdi, atom.Bdo, atom.Big, atom.Cite, atom.Code, atom.Data, atom.Del, atom.Dfn, atom.Em,
 		atom.Font, atom.I, atom.Img, atom.Input, atom.Ins, atom.Kbd, atom.Label, atom.Mark, atom.Meter, atom.Q, atom.Ruby, atom.S, atom.Samp,
 		atom.Small, atom.Span, atom.Strike, atom.Strong, atom.Sub, atom.Sup, atom.Time, atom.Tt, atom.U, atom.Var, atom.Wbr, atom.Nobr,
-		atom.Blink, atom.Rb, atom.Svg, atom.Math, atom.Basefont:
+		atom.Blink, atom.Rb, atom.Rt, atom.Rp, atom.Rtc, atom.Svg, atom.Math, atom.Mi, atom.Mo, atom.Mn, atom.Ms, atom.Mtext, atom.Mglyph,
+		atom.Malignmark, atom.Annotation, atom.AnnotationXml, atom.Basefont:
 		return true
 	}
 	return a == 0 // unknown elements are inline, as in browsers
@@ -176,7 +227,7 @@ func isInline(a atom.Atom) bool {
 // isSkipped tells the elements whose text a browser does not show as text.
 func isSkipped(a atom.Atom) bool {
 	switch a {
-	case atom.Script, atom.Style, atom.Head, atom.Template, atom.Object, atom.Applet, atom.Rt, atom.Rp, atom.Noframes, atom.Iframe,
+	case atom.Script, atom.Style, atom.Head, atom.Template, atom.Object, atom.Applet, atom.Rt, atom.Rp, atom.Rtc, atom.Noframes, atom.Iframe,
 		atom.Datalist:
 		return true
 	}
@@ -200,7 +251,7 @@ func (st *htmlState) start(t html.Token) {
 		st.alternative(t)
 	}
 	if !isInline(a) {
-		st.b.end()
+		st.end()
 	}
 	if isVoid(a) || t.Type == html.SelfClosingTagToken && a == 0 {
 		return
@@ -212,11 +263,15 @@ func (st *htmlState) start(t html.Token) {
 		}
 		return
 	}
-	if a == atom.P || a == atom.Li || a == atom.Td || a == atom.Tr {
+	switch a {
+	case atom.P, atom.Li, atom.Td, atom.Tr:
 		st.closeImplied(a)
+	case atom.Rt, atom.Rp, atom.Rb, atom.Rtc:
+		st.closeImplied(atom.Rt, atom.Rp, atom.Rb)
 	}
 	st.push(t)
-	if isSkipped(a) {
+	st.ruby.start(a, st.b.para)
+	if isSkipped(a) || isAnnotation(t.Data) {
 		st.skip++
 	}
 	if a == atom.Pre || a == atom.Textarea || a == atom.Xmp || a == atom.Listing {
@@ -228,7 +283,12 @@ func (st *htmlState) start(t html.Token) {
 func (st *htmlState) push(t html.Token) {
 	outer := st.style()
 	n := &html.Node{Type: html.ElementNode, Data: t.Data, DataAtom: t.DataAtom, Attr: t.Attr}
-	st.stack, st.nodes = append(st.stack, htmlTag{t.DataAtom, t.Data, outer}), append(st.nodes, n)
+	outer.turn = 0
+	from := -1
+	if isFormula(t) {
+		from = len(st.b.para)
+	}
+	st.stack, st.nodes = append(st.stack, htmlTag{name: t.DataAtom, raw: t.Data, style: outer, from: from}), append(st.nodes, n)
 	sets := st.styles.settings(st.nodes)
 	for _, a := range t.Attr {
 		if a.Key == "style" {
@@ -236,13 +296,17 @@ func (st *htmlState) push(t html.Token) {
 		}
 	}
 	if len(sets) > 0 || len(t.Attr) > 0 {
-		st.stack[len(st.stack)-1].style = outer.of(n, sets)
+		style := outer.of(n, sets)
+		st.stack[len(st.stack)-1].style = style
+		if style.turn != 0 {
+			st.turns++
+		}
 	}
 }
 
-// closeImplied closes an open element of the same name that the new one ends (<li>a<li>b).
-func (st *htmlState) closeImplied(a atom.Atom) {
-	if n := len(st.stack); n > 0 && st.stack[n-1].name == a {
+// closeImplied closes an open element of one of the names that the new one ends (<li>a<li>b).
+func (st *htmlState) closeImplied(names ...atom.Atom) {
+	if n := len(st.stack); n > 0 && slices.Contains(names, st.stack[n-1].name) {
 		st.pop(n - 1)
 	}
 }
@@ -253,7 +317,7 @@ func (st *htmlState) close(t html.Token) {
 		st.title = false
 	}
 	if a == atom.P || !isInline(a) {
-		st.b.end()
+		st.endBlock(a)
 	}
 	for i := len(st.stack) - 1; i >= 0 && i >= len(st.stack)-64; i-- {
 		if st.stack[i].name == a && st.stack[i].raw == t.Data {
@@ -263,17 +327,46 @@ func (st *htmlState) close(t html.Token) {
 	}
 }
 
+// endBlock ends the paragraph of a block, but not that of a division which is one capital: set large, it may begin a word
+// that goes on behind it.
+func (st *htmlState) endBlock(a atom.Atom) {
+	if r, n := utf8.DecodeRune(st.b.para); a == atom.Div && n == len(st.b.para) && unicode.IsUpper(r) && len(st.b.spans.open) == 0 {
+		st.dropped = true
+		return
+	}
+	st.end()
+}
+
 // pop closes all elements from index i on.
 func (st *htmlState) pop(i int) {
 	for j := len(st.stack) - 1; j >= i; j-- {
+		st.ended(&st.stack[j])
 		switch a := st.stack[j].name; {
-		case isSkipped(a) && st.skip > 0:
+		case (isSkipped(a) || isAnnotation(st.stack[j].raw)) && st.skip > 0:
 			st.skip--
 		case (a == atom.Pre || a == atom.Textarea || a == atom.Xmp || a == atom.Listing) && st.pre > 0:
 			st.pre--
 		}
 	}
 	st.stack, st.nodes = st.stack[:i], st.nodes[:i]
+}
+
+// ended settles what an element leaves behind.
+func (st *htmlState) ended(t *htmlTag) {
+	if t.style.turn != 0 {
+		st.turns--
+		if t.turned {
+			closer := bidiPDF
+			if t.style.turn >= bidiLRI {
+				closer = bidiPDI
+			}
+			st.b.text(string(closer))
+		}
+	}
+	if t.from >= 0 && st.skip == 0 {
+		st.forms.ended(st.b, t.from, t.name == atom.Math)
+	}
+	st.ruby.stop(st.b, t.name)
 }
 
 // meta takes the author; the encoding was settled before.
@@ -304,6 +397,9 @@ func (st *htmlState) alternative(t html.Token) {
 	}
 	for _, a := range t.Attr {
 		if strings.EqualFold(a.Key, "alt") && strings.TrimSpace(a.Val) != "" {
+			if st.forms.pictured(st.b, a.Val) {
+				continue
+			}
 			st.b.space()
 			from := len(st.b.para)
 			st.b.flow(a.Val)

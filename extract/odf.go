@@ -158,6 +158,7 @@ type odfReader struct {
 	open    []runStyle // per open element
 	slide   int
 	heading bool
+	ruby    officeRuby
 }
 
 func newODFReader(b *builder) *odfReader {
@@ -202,6 +203,8 @@ func (r *odfReader) start(name string, a attrs) {
 		r.write("\t")
 	case "text:line-break":
 		r.b.line()
+	case "text:ruby-base", "text:ruby-text":
+		r.ruby.start(name, len(r.b.para))
 	case "draw:page":
 		r.slide++
 		r.b.place(fmt.Sprintf("slide %d", r.slide))
@@ -233,6 +236,8 @@ func (r *odfReader) stop(name string) {
 		r.open = r.open[:n-1]
 	}
 	switch name {
+	case "text:ruby-text", "text:ruby":
+		r.ruby.stop(name, r.b)
 	case "text:p", "text:h":
 		if r.heading && r.depth == 1 {
 			if s := trimParagraph(string(r.b.para)); s != "" && r.slide == 0 {
@@ -264,6 +269,9 @@ func (r *odfReader) chars(s string) {
 }
 
 func (r *odfReader) write(s string) {
+	if r.ruby.take(s) {
+		return
+	}
 	code := ""
 	if n := len(r.open); n > 0 && strings.TrimSpace(s) != "" {
 		code = r.open[n-1].code()

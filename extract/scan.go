@@ -17,6 +17,7 @@ func scanText(b *builder) {
 			scanWords(b, s)
 		}
 		scanControls(b, s)
+		scanTwins(b, s)
 		scanQuotes(b, s)
 	}
 	scanSpaced(b, s)
@@ -86,6 +87,8 @@ const (
 	cyrillic
 	greek
 	armenian
+	rare // alphabets that hardly any text beside Latin ones is written in: Cherokee, Lisu, Coptic
+	allScripts
 )
 
 func scriptOf(r rune) script {
@@ -108,6 +111,9 @@ func scriptOf(r rune) script {
 		return cyrillic
 	case r < 0x590:
 		return armenian
+	case r < 0x13a0:
+	case r < 0x1400, r >= 0x2c80 && r < 0x2d00, r >= 0xa4d0 && r < 0xa500, r >= 0xab70 && r < 0xabc0:
+		return rare
 	case r >= 0x1e00 && r < 0x1f00, r >= 0xff21 && r <= 0xff5a:
 		return latin
 	case r >= 0x1f00 && r < 0x2000:
@@ -127,6 +133,9 @@ var lookAlikes = func() map[rune]rune {
 		"οo", "αa", "νv", "ρp", "υu", "κk", "ϲc", "ϳj",
 		"ΑA", "ΒB", "ΕE", "ΖZ", "ΗH", "ΙI", "ΚK", "ΜM", "ΝN", "ΟO", "ΡP", "ΤT", "ΥY", "ΧX", "ϹC",
 		"օo", "ոn", "սu", "հh", "զq", "ցg", "ՍU",
+		"ᎪA", "ᏴB", "ᏟC", "ᎠD", "ᎬE", "ᏀG", "ᎻH", "ᎥI", "ᎫJ", "ᏦK", "ᏞL", "ᎷM", "ᏢP", "ᎡR", "ᏚS", "ᎢT", "ᏙV", "ᎳW", "ᏃZ",
+		"ꓮA", "ꓐB", "ꓚC", "ꓓD", "ꓰE", "ꓝF", "ꓖG", "ꓧH", "ꓲI", "ꓙJ", "ꓗK", "ꓡL", "ꓟM", "ꓠN", "ꓳO", "ꓑP", "ꓣR", "ꓢS", "ꓔT", "ꓴU",
+		"ꓦV", "ꓪW", "ꓫX", "ꓬY", "ꓜZ", "ⲟo", "ⲣp", "ⲥc", "ⲭx", "ⲞO", "ⲢP", "ⲤC", "ⲬX", "ⲎH", "ⲘM", "ⲚN", "ⲒI", "ⲔK",
 	} {
 		r := []rune(p)
 		m[r[0]] = r[1]
@@ -137,9 +146,9 @@ var lookAlikes = func() map[rune]rune {
 // word is a maximal run of letters and marks.
 type word struct {
 	from, to  int
-	count     [5]int // letters by script
-	alike     [5]int // of them, letters that look like Latin ones
-	firstRune [5]rune
+	count     [allScripts]int // letters by script
+	alike     [allScripts]int // of them, letters that look like Latin ones
+	firstRune [allScripts]rune
 }
 
 // scanWords flags words in which look-alike letters of another script stand among the word's own.
@@ -188,15 +197,15 @@ const maxSuspects = 10000
 type wordScan struct {
 	s       string
 	runes   map[rune]int
-	letters [5]int  // by script
-	real    [5]bool // scripts with words that no Latin letters could spell
+	letters [allScripts]int  // by script
+	real    [allScripts]bool // scripts with words that no Latin letters could spell
 	mixed   []word
 	whole   []word // words wholly of look-alikes
 }
 
 func (k *wordScan) word(w word) {
 	main, scripts := script(0), 0
-	for sc := latin; sc <= armenian; sc++ {
+	for sc := latin; sc < allScripts; sc++ {
 		if w.count[sc] > 0 {
 			scripts++
 			if main == 0 || w.count[sc] > w.count[main] {
@@ -219,7 +228,7 @@ func (k *wordScan) word(w word) {
 }
 
 func rarer(w word, main script) script {
-	for sc := latin; sc <= armenian; sc++ {
+	for sc := latin; sc < allScripts; sc++ {
 		if sc != main && w.count[sc] > 0 {
 			return sc
 		}
@@ -247,7 +256,7 @@ func (k *wordScan) borrowed(w word) bool {
 
 // foreign is the script of w that is not Latin.
 func foreign(w word) script {
-	for sc := cyrillic; sc <= armenian; sc++ {
+	for sc := cyrillic; sc < allScripts; sc++ {
 		if w.count[sc] > 0 {
 			return sc
 		}
@@ -263,7 +272,13 @@ func mixedWord(w *word, main, other script, text string) bool {
 	if w.count[cyrillic] > 0 {
 		least = 2 // formulas do not use Cyrillic letters
 	}
-	if w.count[main] < least || w.to-w.from > 200 {
+	if w.to-w.from > 200 {
+		return false
+	}
+	if other == rare {
+		return w.alike[other] == w.count[other]
+	}
+	if w.count[main] < least {
 		return false
 	}
 	if main == latin {
@@ -282,7 +297,7 @@ func mixedWord(w *word, main, other script, text string) bool {
 
 // twins are the Latin letters that have a look-alike in a script.
 var twins = func() map[script]map[rune]bool {
-	m := map[script]map[rune]bool{cyrillic: {}, greek: {}, armenian: {}, latin: {}}
+	m := map[script]map[rune]bool{cyrillic: {}, greek: {}, armenian: {}, rare: {}, latin: {}}
 	for k, v := range lookAlikes {
 		m[scriptOf(k)][v] = true
 	}
@@ -347,57 +362,54 @@ func eachWord(s string, use func(word)) {
 	}
 }
 
-// invisible are characters that show nothing; between letters of scripts that do not need them they
-// break words for a machine only.
-func invisible(r rune) bool {
-	switch r {
-	case 0x200b, 0x200c, 0x200d, 0x2060, 0xfeff, 0x180e, 0x34f, 0x2061, 0x2062, 0x2063, 0x2064, 0x115f, 0x1160, 0x3164, 0xffa0:
-		return true
-	}
-	return r >= 0xe0020 && r <= 0xe007f
-}
+// kanaTwins pairs letters of katakana with the Chinese characters that look like them.
+var kanaTwins = map[rune]rune{'ロ': '口', 'ニ': '二', 'カ': '力', 'エ': '工', 'ト': '卜', 'ハ': '八', 'タ': '夕', 'チ': '千', 'ヌ': '又', 'オ': '才',
+	'ミ': '三', 'ヒ': '匕'}
 
-// scanControls flags invisible characters inside words and controls of writing direction where
-// nothing is written from right to left.
-func scanControls(b *builder, s string) {
-	if strings.IndexFunc(s, func(r rune) bool { return invisible(r) || isBidi(r) }) < 0 {
+var hanTwins = func() map[rune]bool {
+	m := map[rune]bool{}
+	for _, h := range kanaTwins {
+		m[h] = true
+	}
+	return m
+}()
+
+// leastTwins is the number of such letters in a text from which they are no slip.
+const leastTwins = 3
+
+// scanTwins flags katakana among the characters of a Chinese text, and Chinese characters inside words of katakana.
+func scanTwins(b *builder, s string) {
+	if !strings.ContainsFunc(s, func(r rune) bool { return kanaTwins[r] != 0 }) {
 		return
 	}
-	rightToLeft := strings.IndexFunc(s, func(r rune) bool { return r >= 0x590 && r < 0x8ff && unicode.IsLetter(r) }) >= 0
-	before := ' '
+	japanese := strings.ContainsFunc(s, func(r rune) bool { return r >= 0x3041 && r <= 0x3096 })
+	var at []int
+	before, odd, last := ' ', -1, ' '
 	for i, r := range s {
-		n := utf8.RuneLen(r)
-		switch {
-		case invisible(r):
-			after := nextVisible(s[i+n:])
-			if bothCased(before, after) {
-				b.flag(Flag{Code: FlagZeroWidth, Start: i, End: i + n, Detail: fmt.Sprintf("invisible U+%04X inside a word", r)})
-			}
-			continue // the letter before stays
-		case isBidi(r):
-			after := nextVisible(s[i+n:])
-			override := r == 0x202d || r == 0x202e
-			if override || !rightToLeft && bothCased(before, after) {
-				b.flag(Flag{Code: FlagBidi, Start: i, End: i + n, Detail: fmt.Sprintf("U+%04X changes the order in which text is shown", r)})
-			}
-			continue
+		if odd >= 0 && odd < i && amongOthers(japanese, before, r) {
+			at = append(at, odd)
 		}
-		before = r
+		odd = -1
+		if !japanese && kanaTwins[r] != 0 || japanese && hanTwins[r] {
+			odd, before = i, last
+		}
+		last = r
+	}
+	if len(at) < leastTwins {
+		return
+	}
+	for _, i := range at {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		b.flag(Flag{Code: FlagLookAlike, Start: i, End: i + n, Detail: fmt.Sprintf("“%c” (U+%04X) stands for a letter that looks alike", r, r)})
 	}
 }
 
-func isBidi(r rune) bool {
-	return r == 0x200e || r == 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
-}
-
-func nextVisible(s string) rune {
-	for _, r := range s {
-		if !invisible(r) && !isBidi(r) {
-			return r
-		}
+// amongOthers reports whether the neighbours of a letter are of the script that it only looks like one of.
+func amongOthers(japanese bool, before, after rune) bool {
+	if japanese {
+		return isKatakana(before) && isKatakana(after)
 	}
-	return ' '
+	return unicode.Is(unicode.Han, before) && unicode.Is(unicode.Han, after)
 }
 
-// bothCased reports whether both are letters of scripts that need no joiners between letters.
-func bothCased(a, b rune) bool { return scriptOf(a) != 0 && scriptOf(b) != 0 }
+func isKatakana(r rune) bool { return r >= 0x30a1 && r <= 0x30fa || r == 0x30fc }

@@ -2,6 +2,7 @@ package extract
 
 import (
 	"bytes"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -35,6 +36,11 @@ func (f *spanFlags) add(code, detail string, from, to int) {
 	if from < to && len(f.open) < maxFlags {
 		f.open = append(f.open, paraSpan{code, detail, from, to})
 	}
+}
+
+// show takes the flags off what stands from byte from of the paragraph on: a copy of it is seen.
+func (f *spanFlags) show(from int) {
+	f.open = slices.DeleteFunc(f.open, func(s paraSpan) bool { return s.from >= from })
 }
 
 // raise raises the flags of a paragraph that stands at offset at of the text and lost lead bytes

@@ -9,12 +9,13 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// hidingProperties are the properties of style sheets that can hide text.
+// hidingProperties are the properties of style sheets that can hide text, or turn it round.
 var hidingProperties = map[string]bool{
 	"display": true, "visibility": true, "opacity": true, "font": true, "font-size": true, "color": true, "-webkit-text-fill-color": true,
 	"background": true, "background-color": true, "background-image": true, "position": true, "left": true, "top": true, "right": true,
 	"bottom": true, "text-indent": true,
 	"margin-left": true, "width": true, "height": true, "max-height": true, "max-width": true, "overflow": true, "clip": true,
+	"direction": true, "unicode-bidi": true,
 }
 
 // textStyle is how the text of an element is shown, as far as that decides whether it can be read.
@@ -24,6 +25,8 @@ type textStyle struct {
 	size       float64
 	foreground colour
 	background colour
+	fromRight  bool // direction: rtl
+	turn       rune // the control of direction that says what the element itself asks for, 0 for none
 }
 
 // colour is a colour in a form that can be compared; "" is one that is not known.
@@ -61,6 +64,7 @@ var htmlDetail = map[string]string{
 // box holds the properties of one element that are not inherited.
 type box struct {
 	none, faint, placed, cut, clipped bool
+	order                             string // unicode-bidi
 	away, small                       sides
 }
 
@@ -82,6 +86,7 @@ func (s *sides) note(bit int, on bool) {
 func (l textStyle) of(n *html.Node, sets []setting) textStyle {
 	var b box
 	outer := l
+	l.turn = 0
 	l.attributes(n, &b)
 	for _, important := range []bool{false, true} {
 		for _, d := range sets {
@@ -97,7 +102,25 @@ func (l textStyle) of(n *html.Node, sets []setting) textStyle {
 	case b.away != 0:
 		l.gone = FlagOffPage
 	}
+	l.turn = b.control(l.fromRight)
 	return l
+}
+
+// control is the control of direction that stands for unicode-bidi and direction.
+func (b *box) control(fromRight bool) rune {
+	switch b.order {
+	case "bidi-override", "isolate-override":
+		if fromRight {
+			return bidiRLO
+		}
+		return bidiLRO
+	case "embed", "isolate":
+		if fromRight {
+			return bidiRLI
+		}
+		return bidiLRI
+	}
+	return 0
 }
 
 // attributes takes the old ways to colour and hide, which any style overrides.
@@ -106,6 +129,10 @@ func (l *textStyle) attributes(n *html.Node, b *box) {
 		switch a.Key {
 		case "hidden":
 			b.none = true
+		case "dir":
+			if v := strings.ToLower(a.Val); v == "rtl" || v == "ltr" {
+				l.fromRight, b.order = v == "rtl", "isolate"
+			}
 		case "bgcolor":
 			l.background = readColour(a.Val)
 		case "background":
@@ -120,6 +147,9 @@ func (l *textStyle) attributes(n *html.Node, b *box) {
 			}
 		}
 	}
+	if n.DataAtom == atom.Bdo {
+		b.order = "bidi-override"
+	}
 }
 
 func (l *textStyle) set(b *box, d setting, outer *textStyle) {
@@ -131,6 +161,10 @@ func (l *textStyle) set(b *box, d setting, outer *textStyle) {
 		if v != "inherit" {
 			l.invisible = v == "hidden" || v == "collapse"
 		}
+	case "direction":
+		l.fromRight = v == "rtl"
+	case "unicode-bidi":
+		b.order = v
 	case "opacity":
 		n, err := strconv.ParseFloat(strings.TrimSuffix(v, "%"), 64)
 		if strings.HasSuffix(v, "%") {

@@ -1,0 +1,110 @@
+package extract
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/html/atom"
+)
+
+// A reading is at most so many letters for each of its base, and some more: pinyin has six for a character. What is longer
+// is a text of its own.
+const (
+	readingLetters = 8
+	readingMore    = 12
+)
+
+// reading leaves out the reading of base and counts it. Text too long for one becomes a paragraph behind this one.
+func (b *builder) reading(base, s string) {
+	n := countLetters(s)
+	if n == 0 {
+		return
+	}
+	if n > readingLetters*countLetters(base)+readingMore {
+		b.asides = append(b.asides, s)
+		return
+	}
+	b.flag(Flag{Code: FlagReadings, Detail: "readings above or beside words (ruby, pinyin, furigana) left out"})
+}
+
+func countLetters(s string) int {
+	n := 0
+	for _, r := range s {
+		if unicode.IsLetter(r) {
+			n++
+		}
+	}
+	return n
+}
+
+// readings gathers the readings of an HTML page.
+type readings struct {
+	base string          // the paragraph's text up to the ruby, or up to its last reading
+	text strings.Builder // of the reading that is open
+	open int             // elements rt and rtc
+}
+
+// start begins a ruby or a reading, with the paragraph so far.
+func (r *readings) start(a atom.Atom, para []byte) {
+	switch a {
+	case atom.Ruby:
+		r.base = string(para)
+	case atom.Rt, atom.Rtc:
+		r.open++
+	}
+}
+
+// add takes text that is not shown in the line.
+func (r *readings) add(s string) {
+	if r.open > 0 && r.text.Len() < 1<<16 {
+		r.text.WriteString(s)
+	}
+}
+
+// stop settles a reading at its end.
+func (r *readings) stop(b *builder, a atom.Atom) {
+	if a != atom.Rt && a != atom.Rtc || r.open == 0 {
+		return
+	}
+	if r.open--; r.open > 0 {
+		return
+	}
+	para := string(b.para)
+	b.reading(strings.TrimPrefix(para, r.base), r.text.String())
+	r.base = para
+	r.text.Reset()
+}
+
+// officeRuby is a reading of a Word or OpenDocument file, which stands beside its base in an element around both.
+type officeRuby struct {
+	text strings.Builder
+	open bool // the reading is being read
+	base int  // byte of the paragraph at which the base begins
+}
+
+// start begins a reading or its base, at byte at of the paragraph.
+func (r *officeRuby) start(name string, at int) {
+	switch name {
+	case "w:rt", "text:ruby-text":
+		r.open = true
+	case "w:rubyBase", "text:ruby-base":
+		r.base = at
+	}
+}
+
+// take keeps s back if it is of a reading.
+func (r *officeRuby) take(s string) bool {
+	if r.open && r.text.Len() < 1<<16 {
+		r.text.WriteString(s)
+	}
+	return r.open
+}
+
+// stop ends a reading, or the element around it and its base.
+func (r *officeRuby) stop(name string, b *builder) {
+	r.open = false
+	if name == "w:ruby" || name == "text:ruby" {
+		b.reading(string(b.para[min(r.base, len(b.para)):]), r.text.String())
+		r.text.Reset()
+	}
+}

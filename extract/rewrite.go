@@ -1,0 +1,76 @@
+package extract
+
+import (
+	"sort"
+	"strings"
+)
+
+// edit is a change of the finished text: bytes [from, to) become text, and a flag of the code, if there is one, stands
+// there.
+type edit struct {
+	from, to           int
+	text, code, detail string
+}
+
+// asSeen puts what a reader sees in the place of what the file stores, where the two differ and the difference is
+// no matter of looks: letters under an override of direction, and letters and blanks that pass for others.
+func (b *builder) asSeen() {
+	if isASCII([]byte(b.res.Text)) {
+		return
+	}
+	b.rewrite(turned(b.res.Text, b.directed))
+	b.rewrite(undisguised(b.res.Text))
+}
+
+// rewrite makes the edits, which are in order and disjoint, and moves places and flags with the text.
+func (b *builder) rewrite(edits []edit) {
+	if len(edits) == 0 {
+		return
+	}
+	s := b.res.Text
+	var out strings.Builder
+	out.Grow(len(s))
+	starts := make([]int, len(edits)) // of each edit in the new text
+	at := 0
+	for i, e := range edits {
+		out.WriteString(s[at:e.from])
+		starts[i] = out.Len()
+		out.WriteString(e.text)
+		at = e.to
+	}
+	out.WriteString(s[at:])
+	moved := func(p int, end bool) int {
+		i := sort.Search(len(edits), func(i int) bool { return edits[i].to > p }) // the first edit that ends behind p
+		if i < len(edits) && (p > edits[i].from || p == edits[i].from && !end && edits[i].to > p) {
+			if end {
+				return starts[i] + len(edits[i].text)
+			}
+			return starts[i]
+		}
+		if i == 0 {
+			return p
+		}
+		return p - edits[i-1].to + starts[i-1] + len(edits[i-1].text)
+	}
+	b.res.Text = out.String()
+	for i := range b.res.Places {
+		b.res.Places[i].Offset = moved(b.res.Places[i].Offset, false)
+	}
+	for i := range b.res.Flags {
+		if f := &b.res.Flags[i]; f.End > 0 {
+			f.Start, f.End = moved(f.Start, false), moved(f.End, true)
+			if f.Start >= f.End { // nothing is left of what it stood at
+				f.Start, f.End = 0, 0
+			}
+		}
+	}
+	for i, e := range edits {
+		if e.code != "" {
+			f := Flag{Code: e.code, Detail: e.detail, Start: starts[i], End: starts[i] + len(e.text)}
+			if e.text == "" {
+				f.Start, f.End = 0, 0
+			}
+			b.flag(f)
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package extract
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/bidi"
+)
+
+// Controls of direction that open and close stretches (Unicode Standard Annex 9, section 2).
+const (
+	bidiLRE, bidiRLE, bidiPDF, bidiLRO, bidiRLO = '\u202a', '\u202b', '\u202c', '\u202d', '\u202e'
+	bidiLRI, bidiRLI, bidiFSI, bidiPDI          = '\u2066', '\u2067', '\u2068', '\u2069'
+)
+
+// turnedDetail is the sentence of the flag of a stretch that is shown in another order than it is stored.
+const turnedDetail = "stored in another order than it is shown; what is seen is compared"
+
+// maxTurns bounds controls within controls; the Annex allows 125.
+const maxTurns = 125
+
+// turned gives the stretches of s that controls of direction show in another order than they are stored, as they are
+// read: letters under an override are turned round, and isolated stretches within one of the other direction change
+// places. Text that goes on over lines is turned line by line. clean takes out controls without effect too.
+func turned(s string, clean bool) []edit {
+	if !clean && !strings.Contains(s, string(bidiRLO)) && !strings.Contains(s, string(bidiLRO)) && !strings.Contains(s, string(bidiRLI)) &&
+		!strings.Contains(s, string(bidiRLE)) {
+		return nil
+	}
+	var edits []edit
+	for from := 0; from < len(s); {
+		to := from + strings.IndexByte(s[from:], '\n')
+		if to < from {
+			to = len(s)
+		}
+		edits = turnedLine(s, from, to, clean, edits)
+		from = to + 1
+	}
+	return edits
+}
+
+// turn writes the control that opens a stretch of the given direction, for an element that says the same.
+func (b *builder) turn(override, fromRight bool) {
+	b.directed = true
+	switch {
+	case override && fromRight:
+		b.text(string(bidiRLO))
+	case override:
+		b.text(string(bidiLRO))
+	case fromRight:
+		b.text(string(bidiRLE))
+	default:
+		b.text(string(bidiLRE))
+	}
+}
+
+// bidiStretch holds what stands between an opening control and its end: text and further stretches.
+type bidiStretch struct {
+	opener   rune // 0: the line itself
+	from, to int  // bytes with the controls
+	parts    []bidiPart
+}
+
+type bidiPart struct {
+	text  string
+	inner *bidiStretch // nil: text
+}
+
+// turnedLine appends the edits of one line, bytes [from, to) of s.
+func turnedLine(s string, from, to int, clean bool, edits []edit) []edit {
+	line := s[from:to]
+	if !strings.ContainsFunc(line, func(r rune) bool { return r >= bidiLRE && r <= bidiRLO || r >= bidiLRI && r <= bidiPDI }) {
+		return edits
+	}
+	for _, p := range parseBidi(line, from).parts {
+		st := p.inner
+		if st == nil {
+			continue
+		}
+		plain, seen := st.stored(), st.seen()
+		switch {
+		case plain != seen:
+			edits = append(edits, edit{st.from, st.to, seen, FlagBidi, turnedDetail})
+		case clean:
+			edits = append(edits, edit{from: st.from, to: st.to, text: plain})
+		}
+	}
+	return edits
+}
+
+// parseBidi finds the stretches of a line that begins at byte at.
+func parseBidi(line string, at int) *bidiStretch {
+	open := []*bidiStretch{{from: at, to: at + len(line)}}
+	text := 0 // first byte of the text that is not in a part
+	put := func(i int) {
+		if t := open[len(open)-1]; i > text {
+			t.parts = append(t.parts, bidiPart{text: line[text:i]})
+		}
+	}
+	closeTo := func(n, end int) {
+		for len(open) > n {
+			open[len(open)-1].to = at + end
+			open = open[:len(open)-1]
+		}
+	}
+	for i, r := range line {
+		size := len(string(bidiLRE))
+		switch {
+		case r >= bidiLRE && r <= bidiRLO && r != bidiPDF, r == bidiLRI, r == bidiRLI, r == bidiFSI:
+			put(i)
+			text = i + size
+			if len(open) > maxTurns {
+				continue
+			}
+			inner := &bidiStretch{opener: r, from: at + i}
+			t := open[len(open)-1]
+			t.parts = append(t.parts, bidiPart{inner: inner})
+			open = append(open, inner)
+		case r == bidiPDF:
+			put(i)
+			text = i + size
+			if n := len(open) - 1; n > 0 && !open[n].isolate() {
+				closeTo(n, text)
+			}
+		case r == bidiPDI:
+			put(i)
+			text = i + size
+			for n := len(open) - 1; n > 0; n-- {
+				if open[n].isolate() {
+					closeTo(n, text)
+					break
+				}
+			}
+		}
+	}
+	put(len(line))
+	closeTo(1, len(line))
+	return open[0]
+}
+
+func (t *bidiStretch) isolate() bool { return t.opener >= bidiLRI && t.opener <= bidiFSI }
+
+// stored is the text of the stretch in the order of the file, without the controls.
+func (t *bidiStretch) stored() string {
+	var out strings.Builder
+	for _, p := range t.parts {
+		if p.inner != nil {
+			out.WriteString(p.inner.stored())
+		} else {
+			out.WriteString(p.text)
+		}
+	}
+	return out.String()
+}
+
+// seen is the text of the stretch in the order in which people read what is shown: from the left unless all its letters
+// are of scripts that are read from the right.
+func (t *bidiStretch) seen() string {
+	left, right := directions(t.stored())
+	parts := make([]string, 0, len(t.parts))
+	for _, p := range t.parts {
+		switch {
+		case p.inner != nil:
+			parts = append(parts, p.inner.seen())
+		case t.opener == bidiRLO && left > 0 && right == 0, t.opener == bidiLRO && right > 0 && left == 0:
+			parts = append(parts, bidi.ReverseString(p.text))
+		default:
+			parts = append(parts, p.text)
+		}
+	}
+	turn := left > 0 && right == 0 && (t.opener == bidiRLO || t.opener == bidiRLE || t.opener == bidiRLI) ||
+		right > 0 && left == 0 && t.opener == bidiLRO
+	if turn {
+		for i, j := 0, len(parts)-1; i < j; i, j = i+1, j-1 {
+			parts[i], parts[j] = parts[j], parts[i]
+		}
+	}
+	return strings.Join(parts, "")
+}
+
+// directions counts the letters of s that are read from the left and from the right.
+func directions(s string) (left, right int) {
+	for _, r := range s {
+		switch {
+		case isRightToLeft(r):
+			right++
+		case unicode.IsLetter(r):
+			left++
+		}
+	}
+	return left, right
+}
