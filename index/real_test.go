@@ -10,6 +10,7 @@ import (
 
 	"concordat"
 	"concordat/internal/corpora"
+	"concordat/internal/suite"
 	"concordat/profile"
 )
 
@@ -19,7 +20,7 @@ func TestSegmentReal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	size := 400
+	size := suite.Rounds(150, 400)
 	if testing.Short() {
 		size = 100
 	}

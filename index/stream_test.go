@@ -16,6 +16,7 @@ import (
 	zap "github.com/blevesearch/zapx/v17"
 
 	"concordat/internal/cputime"
+	"concordat/internal/suite"
 )
 
 // TestStream: a merge by way of files writes the bytes of one in memory, whatever the ranges of terms, and
@@ -25,8 +26,10 @@ func TestStream(t *testing.T) {
 	c := new(counters)
 	var segs []segment.Segment
 	inMemory := plugin{maxMerge: maxMerge}
-	size, ranges := 3000, []int{1, 700, 1 << 20}
-	if testing.Short() { // one term a range reads the file once for each
+	// One term a range reads the file once for each.
+	size := suite.Rounds(800, 3000)
+	ranges := []int{suite.Rounds(20, 1), 700, 1 << 20}
+	if testing.Short() {
 		size, ranges = 300, []int{70, 1 << 20}
 	}
 	for i := range 3 {

@@ -43,11 +43,10 @@ func (l *level) occs(entry uint32) []occurrence {
 func (l *level) all() iter.Seq2[uint32, concordat.Fingerprint] {
 	return func(yield func(uint32, concordat.Fingerprint) bool) {
 		b := &l.bands[0]
-		for v := range uint32(values) {
-			lo, hi := b.bucket(v)
-			for p := lo; p < hi; p++ {
-				sig, ext := b.rec(p)
-				if !yield(p, whole(0, v, sig, ext)) {
+		for v, p := range b.filled() {
+			for lo, hi := p[0], p[1]; lo < hi; lo++ {
+				sig, ext := b.rec(lo)
+				if !yield(lo, whole(0, v, sig, ext)) {
 					return
 				}
 			}
@@ -236,6 +235,14 @@ func (b *band) build(i int, entries []concordat.Fingerprint, parts []part) {
 // place fills what belongs to part p of band number i, from position base on.
 func (b *band) place(i int, p uint32, parts []part, base uint32) {
 	const mask = 1<<partBits - 1
+	if len(parts) == 0 { // as most parts of a small table are; its memory is zero, and stays untouched where nothing comes before
+		if base > 0 {
+			for g := range uint32(1 << (partBits - 4)) {
+				b.groups[p<<(partBits-4)|g].base = base
+			}
+		}
+		return
+	}
 	var begins, next [1<<partBits + 1]uint32 // of each value
 	for k := range parts {
 		begins[parts[k].f.Band(i)&mask+1]++
@@ -287,6 +294,22 @@ func (b *band) bucket(v uint32) (lo, hi uint32) {
 		lo += uint32(g.ends[k-1])
 	}
 	return lo, hi
+}
+
+// filled yields the values that have entries, in order, with the positions [lo, hi) of these.
+func (b *band) filled() iter.Seq2[uint32, [2]uint32] {
+	return func(yield func(uint32, [2]uint32) bool) {
+		for g := range b.groups {
+			if b.groups[g].ends[15] == 0 {
+				continue
+			}
+			for v := uint32(g) << 4; v < uint32(g+1)<<4; v++ {
+				if lo, hi := b.bucket(v); lo < hi && !yield(v, [2]uint32{lo, hi}) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // sixteen returns the positions of the entries whose value shares the upper 16 bits of v.

@@ -41,9 +41,8 @@ func (c *counters) next(band int, v uint32) uint8 {
 // costs space and nothing else, as numbers given twice do.
 func (c *counters) of(l *level) {
 	for i := range l.bands {
-		for v := range uint32(values) {
-			lo, hi := l.bands[i].bucket(v)
-			c[i][v/2] |= byte(min(hi-lo, lastK)) << (4 * (v & 1))
+		for v, p := range l.bands[i].filled() {
+			c[i][v/2] |= byte(min(p[1]-p[0], lastK)) << (4 * (v & 1))
 		}
 	}
 }
