@@ -15,6 +15,7 @@ import (
 
 	"concordat"
 	"concordat/instance"
+	"concordat/internal/suite"
 	"concordat/store"
 )
 
@@ -111,6 +112,7 @@ func stateOf(t *testing.T, db *store.DB) (s batchState) {
 // run in one piece finds, and checks nothing twice.
 func TestKilledBatch(t *testing.T) {
 	t.Parallel()
+	suite.Rest(t, "kills a batch again and again")
 	const documents = 48
 	files := batchFolder(t, documents)
 	stdout, _ := output(t, 0, newSite(t), "batch", files, "--json", "-q")

@@ -12,14 +12,13 @@ import (
 	"time"
 
 	"concordat/instance"
+	"concordat/internal/suite"
 )
 
 // TestFillInterrupted: a process that is killed while documents move into the shards loses none, and the next one goes on.
 func TestFillInterrupted(t *testing.T) {
-	if testing.Short() {
-		t.Skip("some thousand documents; not in short tests")
-	}
 	t.Parallel()
+	suite.Rest(t, "some thousand documents")
 	data := newSite(t)
 	const n = 800
 	if sum := addAll(t, data, bigTable(t, n)); sum.Added != n {

@@ -19,6 +19,7 @@ import (
 	"concordat/cmd/internal/cli"
 	"concordat/instance"
 	"concordat/internal/storetest"
+	"concordat/internal/suite"
 	"concordat/internal/zktest"
 )
 
@@ -161,10 +162,8 @@ func (s *clusterLife) upgradePlanned(to string) {
 // TestClusterLife: a site of three real processes, with PostgreSQL and ZooKeeper, is restarted node by node while documents
 // come in, loses a node, is backed up, destroyed with its database and its ZooKeeper, and restored.
 func TestClusterLife(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: three processes, a database and a ZooKeeper server")
-	}
 	t.Parallel()
+	suite.Rest(t, "three processes, a database and a ZooKeeper server, restarted again and again")
 	database := storetest.Postgres(t)
 	z := zktest.Start(t, 1)
 	s := &clusterLife{t: t, root: t.TempDir(), nodes: map[string]*machine{}}

@@ -17,6 +17,7 @@ import (
 	"concordat/cmd/internal/cli"
 	"concordat/instance"
 	"concordat/internal/scripttest"
+	"concordat/internal/suite"
 )
 
 // program returns a command of the program under test: the test binary under the program's name.
@@ -137,9 +138,7 @@ const bigDocuments = 2000
 // acknowledged, and the same command completes it to the same content as a run in one piece.
 func TestInterruptedAdd(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes in a big table three times")
-	}
+	suite.Rest(t, "takes in a big table seven times")
 	table := bigTable(t, bigDocuments)
 	whole := addAll(t, newSite(t), table)
 	if whole.Added != bigDocuments || whole.Sentences < bigDocuments {

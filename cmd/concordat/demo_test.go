@@ -15,6 +15,7 @@ import (
 	"concordat/demo"
 	"concordat/internal/ports"
 	"concordat/internal/scripttest"
+	"concordat/internal/suite"
 )
 
 // demoReport holds the fields of a JSON report that the test reads.
@@ -44,9 +45,7 @@ const maxHolders = 4
 // a quotation join the passages on both sides of them.
 func TestDemo(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes in the whole library")
-	}
+	suite.Rest(t, "runs the whole demonstration")
 	bin, err := exec.LookPath("concordat")
 	if err != nil {
 		t.Fatal(err)

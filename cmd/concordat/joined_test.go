@@ -30,6 +30,7 @@ import (
 	"concordat/instance"
 	"concordat/internal/ports"
 	"concordat/internal/storetest"
+	"concordat/internal/suite"
 	"concordat/internal/zktest"
 	"concordat/store"
 )
@@ -319,10 +320,8 @@ func (n *joinedNode) sources(id string) string {
 // TestJoinedSite: whatever a site of three machines does, any of them does, and one that dies takes nothing
 // of it along.
 func TestJoinedSite(t *testing.T) {
-	if testing.Short() {
-		t.Skip("three real nodes with ZooKeeper and PostgreSQL; not in short tests")
-	}
 	t.Parallel()
+	suite.Rest(t, "three real nodes with ZooKeeper and PostgreSQL")
 	s := startJoined(t)
 	began := time.Now()
 	step := func(what string) {

@@ -24,6 +24,7 @@ import (
 	"concordat/cmd/internal/cli"
 	"concordat/index"
 	"concordat/instance"
+	"concordat/internal/suite"
 )
 
 const (
@@ -217,10 +218,8 @@ func (s *joinedSite) table(id, text string) string {
 // master of a shard; documents are replaced and deleted at another node meanwhile. In the end every copy has what it should, and a
 // check finds by meaning what it did not find before.
 func TestReindexJoined(t *testing.T) {
-	if testing.Short() {
-		t.Skip("three real nodes with ZooKeeper and PostgreSQL; not in short tests")
-	}
 	t.Parallel()
+	suite.Rest(t, "three real nodes with ZooKeeper and PostgreSQL")
 	s := startJoined(t)
 	a, b, c := s.nodes[0], s.nodes[1], s.nodes[2]
 	a.command(cli.Done, "add", "-l", "theses", plainTable(t, joinedDocuments))

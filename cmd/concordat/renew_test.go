@@ -15,6 +15,7 @@ import (
 	"concordat"
 	"concordat/index"
 	"concordat/instance"
+	"concordat/internal/suite"
 )
 
 const renewedDocuments = 1000
@@ -130,9 +131,7 @@ func sending(t *testing.T, sig os.Signal) func(*os.Process) {
 // it had made, and the index becomes the one that a reindex makes that nobody serves. Another configuration begins anew.
 func TestReindexResumes(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("indexes a big table anew several times")
-	}
+	suite.Rest(t, "indexes a big table seven times")
 	table := bigTable(t, renewedDocuments)
 	whole := newSite(t)
 	addAll(t, whole, table)
@@ -186,9 +185,7 @@ func TestReindexResumes(t *testing.T) {
 // leaves nothing to go on from.
 func TestReindexNotServed(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("indexes a big table anew several times")
-	}
+	suite.Rest(t, "indexes a big table three times")
 	data := newSite(t)
 	addAll(t, data, bigTable(t, renewedDocuments))
 	s := serveSite(t, data, meant)

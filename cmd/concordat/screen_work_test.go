@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"concordat/cmd/internal/cli"
+	"concordat/internal/suite"
 )
 
 // site is a folder on which commands are run.
@@ -139,9 +140,7 @@ func results(t *testing.T, out string) string {
 // the same command to go on to the same answer; then changes the library, and wants the answer of a
 // screening that begins anew.
 func TestScreenGoesOn(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one command after another")
-	}
+	suite.Rest(t, "kills screening by every method")
 	for _, method := range []string{"fingerprint", "shingle", "simhash", "short"} {
 		t.Run(method, func(t *testing.T) {
 			documents := stories
@@ -206,9 +205,7 @@ func TestScreenGoesOn(t *testing.T) {
 
 // TestScreenInLittleMemory wants the same pairs where the work must be divided and spilled.
 func TestScreenInLittleMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one command after another")
-	}
+	suite.Rest(t, "megabytes of text")
 	s := newTestSite(t)
 	s.run(0, "library", "create", "l")
 	s.run(0, "library", "create", "m")

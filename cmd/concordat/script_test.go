@@ -9,6 +9,7 @@ import (
 	"concordat/extract/sandbox"
 	"concordat/internal/scripttest"
 	"concordat/internal/storetest"
+	"concordat/internal/suite"
 )
 
 func TestMain(m *testing.M) {
@@ -43,6 +44,7 @@ func demoFolder(e *testscript.Env) error {
 // DATABASE and OTHER.
 func TestDatabaseScripts(t *testing.T) {
 	t.Parallel()
+	suite.Rest(t, "a database server")
 	s := storetest.Postgres(t)
 	scripttest.Run(t, "testdata/database", func(e *testscript.Env) error {
 		e.Setenv("DATABASE", s.Schema(t))

@@ -20,6 +20,7 @@ import (
 
 	"concordat"
 	"concordat/cmd/internal/cli"
+	"concordat/internal/suite"
 	"concordat/store"
 )
 
@@ -400,9 +401,7 @@ func (s *killedSite) check(round int) {
 // before or not, leaves no byte in its folder; doctor has nothing to say then, and index and catalogue agree.
 func TestNothingStays(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("kills a site many times")
-	}
+	suite.Rest(t, "kills a site many times")
 	rounds := killedRounds
 	if n, err := strconv.Atoi(os.Getenv("CONCORDAT_KILLS")); err == nil {
 		rounds = n

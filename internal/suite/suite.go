@@ -40,9 +40,10 @@ func Running() Part {
 }
 
 // Rest skips the test unless make rest or make long runs it; why says what makes it too long for make test.
+// go test -short never runs it.
 func Rest(t testing.TB, why string) {
 	t.Helper()
-	if Running() == Usual {
+	if Running() == Usual || testing.Short() {
 		t.Skipf("runs in make rest, or with %s=all: %s", Variable, why)
 	}
 }
