@@ -17,41 +17,62 @@ type belonging struct {
 	older map[concordat.SiteID]bool // sites with an answer that does not name the submission
 }
 
-// newBelonging returns the check for the report of a site about the text with a SHA-256 in hexadecimal.
-func newBelonging(asker concordat.SiteID, digest string) (*belonging, error) {
+// newBelonging returns the check for the report of a site about the text with a SHA-256 in hexadecimal. statements are
+// all answers of the report whose signatures are good, in any order.
+func newBelonging(asker concordat.SiteID, digest string, statements []concordat.Statement) (*belonging, error) {
 	b := &belonging{asker: asker, jobs: map[string]bool{}, older: map[concordat.SiteID]bool{}}
 	text, err := hex.DecodeString(digest)
 	if err != nil || len(text) != len(b.text) {
 		return nil, fmt.Errorf("report: %w: no SHA-256 of the submission", concordat.ErrInvalid)
 	}
 	copy(b.text[:], text)
+	for _, s := range statements {
+		switch {
+		case !beginsJob(s.Kind):
+		case s.Asker == "":
+			b.older[s.Site] = true
+		case b.isAbout(s) == nil:
+			b.jobs[jobKey(s)] = true
+		}
+	}
 	return b, nil
 }
 
-// check fails where an answer, whose signature is good, was given to another site or about another submission. bound
-// reports whether the answer names both; answers of older versions do not. Answers that follow the first round name
-// its job, and come after it.
+// beginsJob reports whether answers of a kind begin a job: they name the submission themselves. A check begins two at a partner, one by
+// fingerprints and one by meaning, so that the partner cannot tell that both are about one text. Other answers follow one of the two and
+// name its job.
+func beginsJob(kind string) bool { return kind == kindTell || kind == kindLeads }
+
+func jobKey(s concordat.Statement) string { return string(s.Site) + "\x00" + string(s.Job) }
+
+// check fails if an answer, whose signature is good, was given to another site or about another submission. bound
+// reports whether the answer names both; answers of older versions do not.
 func (b *belonging) check(s concordat.Statement) (bound bool, err error) {
-	if s.Asker == "" {
-		b.older[s.Site] = b.older[s.Site] || s.Kind == kindTell
-		return false, nil
-	}
-	if b.asker != "" && s.Asker != b.asker {
-		return false, fmt.Errorf("it was given to site %s, not to site %s, which signed this report", s.Asker, b.asker)
-	}
-	job := string(s.Site) + string(s.Job)
 	switch {
-	case s.Kind != kindTell && b.jobs[job]:
-		return true, nil
-	case s.Kind != kindTell && b.older[s.Site]:
+	case s.Asker == "":
 		return false, nil
-	case s.Kind != kindTell:
-		return false, errors.New("it belongs to another job: no answer before it is about this submission under that job")
-	case len(s.Job) == 0 || len(s.Commitment) != sha256.Size || len(s.Salt) == 0:
-		return false, errors.New("nothing shows that it is about this submission: its job, commitment or salt is missing")
-	case concordat.Commit(s.Salt, b.text) != [sha256.Size]byte(s.Commitment):
-		return false, errors.New("it is about another submission")
+	case b.asker != "" && s.Asker != b.asker:
+		return false, fmt.Errorf("it was given to site %s, not to site %s, which signed this report", s.Asker, b.asker)
+	case beginsJob(s.Kind):
+		err := b.isAbout(s)
+		return err == nil, err
+	case b.jobs[jobKey(s)]:
+		return true, nil
+	case b.older[s.Site]:
+		return false, nil
 	}
-	b.jobs[job] = true
-	return true, nil
+	return false, errors.New("it belongs to another job: no answer in the report is about this submission under that job")
+}
+
+// isAbout fails unless an answer that begins a job was given to the report's site and commits to the report's submission.
+func (b *belonging) isAbout(s concordat.Statement) error {
+	switch {
+	case b.asker != "" && s.Asker != b.asker:
+		return fmt.Errorf("it was given to site %s", s.Asker)
+	case len(s.Job) == 0 || len(s.Commitment) != sha256.Size || len(s.Salt) == 0:
+		return errors.New("nothing shows that it is about this submission: its job, commitment or salt is missing")
+	case concordat.Commit(s.Salt, b.text) != [sha256.Size]byte(s.Commitment):
+		return errors.New("it is about another submission")
+	}
+	return nil
 }

@@ -21,7 +21,7 @@ func (s signingSite) answer(t *testing.T, to signingSite, kind string, job byte,
 	t.Helper()
 	a := crypto.Answer{Kind: kind, At: time.Now().UTC(), Asker: to.id.Site(), Job: [16]byte{job}, Request: [32]byte{9}, Payload: payload}
 	out := concordat.Statement{Site: s.site, Kind: kind, Asker: to.site, At: a.At, Job: a.Job[:], Request: a.Request[:], Payload: payload}
-	if kind == kindTell {
+	if beginsJob(kind) {
 		a.Commitment = concordat.Commit([]byte(salt), sha256.Sum256([]byte(text)))
 		out.Commitment, out.Salt = a.Commitment[:], []byte(salt)
 	}
@@ -51,6 +51,14 @@ func TestV5Belonging(t *testing.T) {
 	tell := north.answer(t, own, kindTell, 1, text, salt, payload)
 	revealed := north.answer(t, own, kindRevealed, 1, text, salt, opened)
 	older := north.statement(t, kindTell, string(payload))
+	nothing, err := wire.AppendLeadAnswer(nil, &concordat.LeadAnswer{Table: "table"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	leads := func(job byte, text string) concordat.Statement {
+		return north.answer(t, own, kindLeads, job, text, salt, nothing)
+	}
+	opens := func(job byte) concordat.Statement { return north.answer(t, own, kindRevealed, job, text, salt, opened) }
 	change := func(s concordat.Statement, f func(*concordat.Statement)) concordat.Statement {
 		f(&s)
 		return s
@@ -88,8 +96,14 @@ func TestV5Belonging(t *testing.T) {
 			func(s *concordat.Statement) { s.Commitment = s.Commitment[1:] })}, "right length", 0},
 		"passed off as of an older version": {[]concordat.Statement{change(tell, func(s *concordat.Statement) { s.Asker = "" })},
 			"signature does not match", 0},
-		"of an older version":             {[]concordat.Statement{older}, "", 1},
-		"passages opened after an update": {[]concordat.Statement{older, revealed}, "", 2},
+		"leads, which are asked for under a job of their own": {[]concordat.Statement{tell, leads(2, text), opens(2)}, "", 0},
+		"leads alone":                        {[]concordat.Statement{leads(2, text)}, "", 0},
+		"opened before what they follow":     {[]concordat.Statement{opens(2), revealed, leads(2, text), tell}, "", 0},
+		"leads about another submission":     {[]concordat.Statement{tell, leads(2, "Another text.")}, "about another submission", 0},
+		"leads without their salt":           {[]concordat.Statement{tell, change(leads(2, text), func(s *concordat.Statement) { s.Salt = nil })}, "salt is missing", 0},
+		"opened after leads of another text": {[]concordat.Statement{tell, leads(2, "Another text."), opens(2)}, "belongs to another job", 0},
+		"of an older version":                {[]concordat.Statement{older}, "", 1},
+		"passages opened after an update":    {[]concordat.Statement{older, revealed}, "", 2},
 	} {
 		rep := report.Build(&report.Findings{Version: report.Version, Task: "t1", Submission: concordat.Document{ID: "essay", Text: text},
 			Made: time.Now(), Statements: k.statements}, report.Rules{})
@@ -109,7 +123,7 @@ func TestV5Belonging(t *testing.T) {
 			t.Errorf("%s: %d answers name neither asker nor submission, want %d", name, out.unbound(), k.unbound)
 		}
 	}
-	if _, err := newBelonging(own.site, strings.Repeat("0", 66)); err == nil {
+	if _, err := newBelonging(own.site, strings.Repeat("0", 66), nil); err == nil {
 		t.Error("a digest of 33 bytes was taken")
 	}
 	// The report itself says what the signature of an older answer leaves out.

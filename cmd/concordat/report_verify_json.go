@@ -106,24 +106,29 @@ func verifyReport(b []byte, cards cli.Cards) (*verification, error) {
 	if err := json.Unmarshal(b, &r); err != nil {
 		return nil, fmt.Errorf("report: %w: %w", concordat.ErrInvalid, err)
 	}
-	own, err := newBelonging(out.Site, r.Submission.Digest)
+	signed := make([]error, len(r.Statements)) // what is wrong with the signature of each
+	var good []concordat.Statement
+	for i, s := range r.Statements {
+		if signed[i] = cards.Check(s); signed[i] == nil {
+			signed[i] = askedFor(s)
+		}
+		if signed[i] == nil {
+			good = append(good, s)
+		}
+	}
+	own, err := newBelonging(out.Site, r.Submission.Digest, good)
 	if err != nil {
 		return nil, err
 	}
-	var good []concordat.Statement
-	for _, s := range r.Statements {
-		err := cards.Check(s)
-		if err == nil {
-			err = askedFor(s)
-		}
-		bound := false
+	good = good[:0]
+	for i, s := range r.Statements {
+		err, bound := signed[i], false
 		if err == nil {
 			bound, err = own.check(s)
 		}
 		if err == nil {
 			good = append(good, s)
-		}
-		if err != nil {
+		} else {
 			out.Problems = append(out.Problems, fmt.Sprintf("answer (%s) of site %s at %s: %v", s.Kind, s.Site, s.At.UTC().Format(time.RFC3339),
 				err))
 		}

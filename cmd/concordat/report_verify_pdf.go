@@ -45,6 +45,9 @@ func pdfProblems(b []byte, s *pdf.Sealed, cards cli.Cards) []string {
 	if s.Added > 0 {
 		say("%d bytes were added behind what is signed; a reader may show them instead of what was signed", s.Added)
 	}
+	if s.Rewritten {
+		say("the place of the signature was changed")
+	}
 	var list *pdf.Objects
 	raw, ok := s.File(pdf.ObjectsFile)
 	err := fmt.Errorf("it has not one attachment %s", pdf.ObjectsFile)

@@ -7,12 +7,15 @@ package cms
 
 import (
 	"bytes"
+	"cmp"
 	"crypto"
 	"crypto/sha256"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/asn1"
 	"errors"
 	"fmt"
+	"math/big"
 
 	"github.com/smallstep/pkcs7"
 )
@@ -80,5 +83,75 @@ func Verify(der, content []byte) (*x509.Certificate, error) {
 	if len(named.Certificates) == 0 || !bytes.Equal(named.Certificates[0].Hash, sum[:]) {
 		return c, errors.New("signature: it names another certificate")
 	}
+	if err := checkFrame(der, c); err != nil {
+		return c, fmt.Errorf("signature: %w", err)
+	}
+	for i, issuer := range p.Certificates[1:] {
+		if of := p.Certificates[i]; issuer.CheckSignature(of.SignatureAlgorithm, of.RawTBSCertificate, of.Signature) != nil {
+			return c, errors.New("signature: its chain was changed")
+		}
+	}
 	return c, nil
+}
+
+// frame is a SignedData (RFC 5652, 5.1) as Sign makes it: what the signature itself does not cover.
+type frame struct {
+	Type   asn1.ObjectIdentifier
+	Signed struct {
+		Version int
+		Digests []pkix.AlgorithmIdentifier `asn1:"set"`
+		Content struct {
+			Type asn1.ObjectIdentifier
+		}
+		Certificates asn1.RawValue `asn1:"optional,tag:0"`
+		Signers      []signer      `asn1:"set"`
+	} `asn1:"explicit,tag:0"`
+}
+
+// signer is a SignerInfo (RFC 5652, 5.3) as Sign makes it.
+type signer struct {
+	Version int
+	By      struct {
+		Issuer asn1.RawValue
+		Serial *big.Int
+	}
+	Digest     pkix.AlgorithmIdentifier
+	Attributes asn1.RawValue `asn1:"tag:0"`
+	Algorithm  pkix.AlgorithmIdentifier
+	Signature  []byte
+}
+
+// checkFrame fails unless what stands around a signature of c is as Sign writes it, byte for byte, so that nothing in a file can be
+// changed or added without a word.
+func checkFrame(der []byte, c *x509.Certificate) error {
+	var f frame
+	if rest, err := asn1.Unmarshal(der, &f); err != nil || len(rest) > 0 {
+		return fmt.Errorf("its frame was changed: %w", cmp.Or(err, error(asn1.SyntaxError{Msg: "trailing data"})))
+	}
+	again, err := asn1.Marshal(f)
+	if err != nil {
+		return fmt.Errorf("its frame: %w", err)
+	}
+	algorithm, by := pkcs7.OIDDigestAlgorithmECDSASHA256, x509.ECDSAWithSHA256
+	if c.PublicKeyAlgorithm == x509.RSA {
+		algorithm, by = pkcs7.OIDEncryptionAlgorithmRSASHA256, x509.SHA256WithRSA
+	}
+	is := func(a pkix.AlgorithmIdentifier, want asn1.ObjectIdentifier) bool {
+		none := len(a.Parameters.FullBytes) == 0 || bytes.Equal(a.Parameters.FullBytes, asn1.NullBytes)
+		return a.Algorithm.Equal(want) && none
+	}
+	s := &f.Signed
+	if !bytes.Equal(again, der) || s.Version != 1 || !s.Content.Type.Equal(pkcs7.OIDData) || len(s.Signers) != 1 || len(s.Digests) != 1 ||
+		s.Signers[0].Version != 1 || !is(s.Digests[0], pkcs7.OIDDigestAlgorithmSHA256) ||
+		!is(s.Signers[0].Digest, pkcs7.OIDDigestAlgorithmSHA256) || !is(s.Signers[0].Algorithm, algorithm) ||
+		!bytes.Equal(s.Signers[0].By.Issuer.FullBytes, c.RawIssuer) || s.Signers[0].By.Serial.Cmp(c.SerialNumber) != 0 {
+		return errors.New("its frame was changed")
+	}
+	// The library reads the attributes and writes them anew before it checks the signature. RFC 5652, 5.4: what is signed is a SET OF.
+	attributes := bytes.Clone(s.Signers[0].Attributes.FullBytes)
+	attributes[0] = asn1.TagSet | 0x20
+	if c.CheckSignature(by, attributes, s.Signers[0].Signature) != nil {
+		return errors.New("its attributes were changed")
+	}
+	return nil
 }

@@ -87,8 +87,12 @@ func TestSignAndVerify(t *testing.T) {
 			for i := range der {
 				bad := bytes.Clone(der)
 				bad[i] ^= 1
-				if c, err := cms.Verify(bad, content); err == nil && !c.Equal(x.chain[0]) {
-					t.Fatalf("byte %d changed: good, by another certificate", i)
+				last := x.chain[len(x.chain)-1]
+				if at := bytes.Index(der, last.Raw); len(x.chain) > 1 && i >= at && i < at+len(last.Raw) {
+					continue // who signed the chain's end is not in the file
+				}
+				if _, err := cms.Verify(bad, content); err == nil {
+					t.Fatalf("byte %d of %d changed: good: %x before %x", i, len(der), der[i:min(i+12, len(der))], der[max(0, i-40):i])
 				}
 			}
 		})

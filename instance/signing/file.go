@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -119,6 +120,9 @@ func ReadFile(b []byte) (*FileSignature, [32]byte, error) {
 		var sig FileSignature
 		if err == nil {
 			err = json.Unmarshal(raw, &sig)
+		}
+		if again, e := json.Marshal(sig); err == nil && (e != nil || !bytes.Equal(again, raw)) {
+			err = errors.New("it is not written as signatures are") // no other writing of the same: every byte of a report counts
 		}
 		if err != nil {
 			return nil, [32]byte{}, fmt.Errorf("signature of the file: %w: %v", concordat.ErrInvalid, err)

@@ -20,6 +20,9 @@ type Sealed struct {
 	Signature []byte
 	Content   []byte // what it signs
 	Added     int    // bytes behind what is signed: somebody added to the file
+	// Rewritten says that the place of the signature, which alone is not signed, is not as Seal wrote it: hexadecimal
+	// digits in lower case and then zeros.
+	Rewritten bool
 	Files     []File // attached by Seal, in its order
 }
 
@@ -78,6 +81,7 @@ func (s *Sealed) signature(b []byte) error {
 		return fmt.Errorf("signature: %w", err)
 	}
 	s.Signature = der[:derLength(der)]
+	s.Rewritten = bytes.ContainsAny(b[open+1:after-1], "ABCDEF") || len(bytes.Trim(der[len(s.Signature):], "\x00")) > 0
 	s.Content = append(bytes.Clone(b[:open]), b[after:after+rest]...)
 	return nil
 }
