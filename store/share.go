@@ -87,6 +87,12 @@ const (
 	DefaultApproval = 14 * 24 * time.Hour
 )
 
+// DefaultShareRule returns the rule with which a library is opened unless more is said. With outlines the asking site aligns what matches
+// as it aligns its own documents; without them it has only an estimate.
+func DefaultShareRule() ShareRule {
+	return ShareRule{Level: concordat.ShowMetadata, Outline: concordat.OutlineWords}
+}
+
 // Filled returns r with the defaults in the place of zeros.
 func (r ShareRule) Filled() ShareRule {
 	def := func(v *int, d int) {

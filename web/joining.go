@@ -289,7 +289,7 @@ func readOffer(f url.Values) (InvitationOffer, error) {
 		return o, message.Invalid("wrong.long", maxNote)
 	}
 	for _, id := range f["library"] {
-		g := store.Grant{Library: concordat.LibraryID(id), Rule: store.ShareRule{Outline: concordat.OutlineWords}}
+		g := store.Grant{Library: concordat.LibraryID(id), Rule: store.DefaultShareRule()}
 		if err := readShare(&g.Rule, url.Values{"level": f["level"], "purposes": f["purposes"]}); err != nil {
 			return o, err
 		}

@@ -28,7 +28,7 @@ func (w libraryPages) shareLibrary(ctx context.Context, v *Visitor, l store.Libr
 	id := concordat.SiteID(f.Get("partner"))
 	x, err := w.o.Store.Share(ctx, l.ID, id)
 	if errors.Is(err, concordat.ErrNotFound) {
-		x, err = store.Share{Library: l.ID, Partner: id, Rule: store.ShareRule{Outline: concordat.OutlineWords}}, nil
+		x, err = store.Share{Library: l.ID, Partner: id, Rule: store.DefaultShareRule()}, nil
 	}
 	if err != nil {
 		return err

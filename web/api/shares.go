@@ -63,7 +63,7 @@ func (b apiShareRule) rule() store.ShareRule {
 		Approval: time.Duration(b.ApprovalDays) * 24 * time.Hour, Contact: b.Contact}
 	switch b.Outline {
 	case "":
-		r.Outline = concordat.OutlineWords
+		r.Outline = store.DefaultShareRule().Outline
 	case "none":
 		r.Outline = ""
 	}

@@ -20,6 +20,7 @@ import (
 type grantFlags struct {
 	libraries []string
 	level     string
+	outline   string
 	budget    []string
 	purposes  []string
 	ship      bool
@@ -34,6 +35,7 @@ func (f *grantFlags) add(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringArrayVarP(&f.libraries, "library", "l", nil, "library that the partner may ask, NAME or NAME:LEVEL; may be repeated")
 	fl.StringVar(&f.level, "level", string(concordat.ShowMetadata), "most that is shown: "+strings.Join(levels, ", "))
+	addOutline(c, &f.outline)
 	fl.StringArrayVar(&f.budget, "budget", nil,
 		"KIND=NUMBER a day, -1 for no limit; kinds sentences, burst (an hour), disclosures, documents, characters")
 	fl.StringSliceVar(&f.purposes, "purpose", nil, "purposes for which it may ask (default: any)")
@@ -44,10 +46,9 @@ func (f *grantFlags) add(c *cobra.Command) {
 
 // rule returns the rule at a level.
 func (f *grantFlags) rule(level string) (store.ShareRule, error) {
-	r := store.ShareRule{Level: concordat.Show(level), Purposes: f.purposes, Ship: f.ship, Standing: f.standing}
-	if r.Level == concordat.ShowOverlap || r.Level == concordat.ShowPassage {
-		r.Outline = concordat.OutlineWords // what opening a match rests on
-	}
+	r := store.DefaultShareRule()
+	r.Level, r.Outline = concordat.Show(level), outlineForm(f.outline)
+	r.Purposes, r.Ship, r.Standing = f.purposes, f.ship, f.standing
 	for _, b := range f.budget {
 		kind, number, ok := strings.Cut(b, "=")
 		n, err := strconv.Atoi(number)

@@ -121,8 +121,7 @@ func (f *shareFlags) add(c *cobra.Command) {
 	fs.StringVar(&f.with, "with", "", "the partner site")
 	fs.StringVar(&f.level, "level", string(concordat.ShowMetadata),
 		"most that is shown: nothing, exists, counts, metadata, overlap or passage")
-	fs.StringVar(&f.outline, "outline", concordat.OutlineWords,
-		"form in which matching documents are shown for alignment: words, fingerprints or none")
+	addOutline(c, &f.outline)
 	fs.BoolVar(&f.edges, "edges", true, "compare the order of words of literal copies, for exact edges")
 	fs.StringSliceVar(&f.purposes, "purpose", nil, "purpose for which it may be asked; may be repeated; none: any")
 	fs.IntVar(&f.closeness, "closeness", 0, "largest distance of a match, in bits; 0: the scheme's")
@@ -149,6 +148,25 @@ func (f *shareFlags) add(c *cobra.Command) {
 	fs.StringVar(&f.contact, "contact", "", "whom the partner's people turn to")
 }
 
+// noOutline is the word for no form of outlines.
+const noOutline = "none"
+
+// addOutline adds the flag that says in which form matching documents are shown.
+func addOutline(c *cobra.Command, to *string) {
+	c.Flags().StringVar(to, "outline", store.DefaultShareRule().Outline,
+		"form in which matching documents are shown for alignment: words, fingerprints or none")
+	c.RegisterFlagCompletionFunc("outline", cobra.FixedCompletions(
+		[]string{concordat.OutlineWords, concordat.OutlineFingerprints, noOutline}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// outlineForm returns the form that a rule has for the value of the flag.
+func outlineForm(word string) string {
+	if word == noOutline {
+		return ""
+	}
+	return word
+}
+
 // share returns the share with what the flags change in it.
 func (f *shareFlags) share(cmd *cobra.Command, o *instance.Instance, lib concordat.LibraryID, with concordat.SiteID) (store.Share, error) {
 	if err := site.CheckName(string(with)); err != nil {
@@ -160,7 +178,7 @@ func (f *shareFlags) share(cmd *cobra.Command, o *instance.Instance, lib concord
 		return x, err
 	}
 	if fresh {
-		x = store.Share{Library: lib, Partner: with, Rule: store.ShareRule{Level: concordat.ShowMetadata, Outline: concordat.OutlineWords}}
+		x = store.Share{Library: lib, Partner: with, Rule: store.DefaultShareRule()}
 	}
 	r := &x.Rule
 	given := cmd.Flags().Changed
@@ -203,9 +221,7 @@ func (f *shareFlags) words(given func(string) bool, r *store.ShareRule) (err err
 		r.Level = concordat.Show(f.level)
 	}
 	if given("outline") {
-		if r.Outline = f.outline; f.outline == "none" {
-			r.Outline = ""
-		}
+		r.Outline = outlineForm(f.outline)
 	}
 	if given("purpose") {
 		r.Purposes = f.purposes
