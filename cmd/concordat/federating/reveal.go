@@ -66,7 +66,8 @@ fall away.`,
 					return cli.Usagef("passage %s: want a number, as concordat report show prints it", n)
 				}
 			}
-			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+			// With the index: places of leads are compared against the background of the site's own documents.
+			return a.With(cmd.Context(), instance.WithIndex, func(o *instance.Instance) error {
 				return a.reveal(cmd.Context(), o, concordat.TaskID(args[0]), passages, leads, &f)
 			})
 		},
