@@ -1,0 +1,59 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"concordat"
+)
+
+// ReadManifest returns the manifest of a report, or concordat.ErrNotFound if it has none. What it says
+// is to be believed only when its signature was checked.
+func ReadManifest(report []byte) (*Manifest, error) {
+	var r struct {
+		Manifest *jsonManifest `json:"manifest"`
+	}
+	if err := json.Unmarshal(report, &r); err != nil {
+		return nil, fmt.Errorf("report: %w: %w", concordat.ErrInvalid, err)
+	}
+	if r.Manifest == nil {
+		return nil, fmt.Errorf("manifest: %w", concordat.ErrNotFound)
+	}
+	j := r.Manifest
+	if j.Version != ManifestVersion {
+		return nil, fmt.Errorf("manifest: %w: version %d, this program reads %d", concordat.ErrInvalid, j.Version, ManifestVersion)
+	}
+	if err := j.asWritten(report); err != nil {
+		return nil, err
+	}
+	m := &Manifest{j.Version, j.Site, j.KeyEpoch, j.At, make([]Item, len(j.Items)), j.Signature}
+	for i, s := range j.Items {
+		var err error
+		if m.Items[i], err = parseItem(s); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// asWritten fails unless the manifest of a report says what j says and nothing else, key by key: the signature is not over its own place,
+// where a reader might take another key, or another writing of the same bytes, for what was signed.
+func (j *jsonManifest) asWritten(report []byte) error {
+	o, err := parseReport(report)
+	if err != nil {
+		return err
+	}
+	b, err := json.Marshal(j)
+	if err != nil {
+		return err
+	}
+	again, err := parseReport(b)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(canonical(nil, o[manifestKey]), canonical(nil, again)) {
+		return fmt.Errorf("manifest: %w: it is not written as manifests are", concordat.ErrInvalid)
+	}
+	return nil
+}
