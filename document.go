@@ -96,6 +96,8 @@ const (
 	SkipShort    SkipReason = "short"    // a single sentence below the scheme's least length
 	SkipFeatures SkipReason = "features" // too few features to tell it from any other text
 	SkipSection  SkipReason = "section"  // the template excludes its section
+	// SkipReferences marks entries of a list of references: they are compared as works, not word by word.
+	SkipReferences SkipReason = "references"
 )
 
 // Skipped is a span of text that was not fingerprinted, and is therefore reported as not checked.

@@ -61,109 +61,114 @@ func heading(l string) string {
 	return strings.Join(strings.Fields(l), " ")
 }
 
-// Marks of an entry in a list of references.
-var (
-	entryNumber = regexp.MustCompile(`^(?:[①-⑳㉑-㉟]|\[[0-9]{1,4}\]|［[0-9]{1,4}］|〔[0-9]{1,4}〕|【[0-9]{1,4}】|\([0-9]{1,3}\)|[0-9]{1,3}[.．、])\s*[\pL《“「]`)
-	entryYear   = regexp.MustCompile(`(?:^|[^0-9])(?:1[5-9]|20)[0-9]{2}[a-z]?(?:[^0-9]|$)`)
-	entryMark   = regexp.MustCompile(`(?i)\bdoi\b|10\.[0-9]{4,9}/|https?://|\bISBN\b|\barxiv\b|\[(?:EB|DB|CP|[JMDCNPSRGZA])(?:/OL)?\]|［[JMDCNPSR]］|\b[0-9]+\s*\([0-9]+\)\s*[:,]|\bpp?\.\s*[0-9]|\bvol\.|\bet al\b|\b[0-9]+\s*[–-]\s*[0-9]+\b|\bEds?\.|\bHrsg\.|\bPress\b|出版社|书局|学报|期刊|大学|载《|年版|第\s*[0-9]+\s*[页期卷]`)
-	entryAuthor = regexp.MustCompile(`^\PL{0,3}[\p{Lu}\p{Lt}][\pL'’-]+,\s+(?:[\p{Lu}]\.|[\p{Lu}][\pL]+)`)
-)
-
-// entry reports how surely a line is one of a list of references: 2 surely, 1 perhaps, 0 not.
-func entry(l string) int {
-	if len(l) < 8 {
-		return 0
-	}
-	if len(l) > 2000 {
-		l = l[:2000]
-	}
-	n := 0
-	for _, re := range []*regexp.Regexp{entryNumber, entryYear, entryMark, entryAuthor} {
-		if re.MatchString(l) {
-			n++
-		}
-	}
-	return min(n, 2)
-}
-
-// bibliography returns the lists of references: what follows a heading that says so, as long as it
-// looks like one, and a run of reference-like lines that ends the text. A heading alone is not
-// believed, or it would take the text behind it out of the scores.
-func bibliography(text string) spans {
-	ls := lines(text)
-	var out []concordat.Span
-	for i := 0; i < len(ls); i++ {
-		if !bibliographyHeadings[heading(ls[i].trimmed)] {
-			continue
-		}
-		if end := endOfEntries(ls, i+1); end > i+1 {
-			out = append(out, concordat.Span{Start: ls[i].Start, End: ls[end-1].End})
-			i = end - 1
-		}
-	}
-	if len(out) == 0 {
-		if s, ok := trailingEntries(ls); ok {
-			out = append(out, s)
-		}
-	}
-	return union(out)
-}
-
-// A list of references goes on while it has an entry at least every maxPlain lines or maxPlainBytes
-// bytes; longer stretches without a mark of an entry are prose.
+// A list of references is a chain of records that stand near one another: under a heading that says so, or leastRecords of
+// them without one. Between two records an annotation may stand, which is compared as all prose is; a longer stretch ends
+// the list.
 const (
-	maxPlain      = 5
-	maxPlainBytes = 500
+	leastRecords = 3
+	maxApart     = 1500 // bytes between two records
 )
 
-// endOfEntries returns the line behind the entries that begin at line from; from if there are none.
-func endOfEntries(ls []line, from int) int {
-	end, plain, plainBytes := from, 0, 0
-	for i := from; i < len(ls); i++ {
-		l := ls[i]
-		switch {
-		case l.trimmed == "":
-			continue
-		case afterHeadings[heading(l.trimmed)]:
-			return end
-		case entry(l.trimmed) == 2, entry(l.trimmed) == 1 && len(l.trimmed) < 400:
-			end, plain, plainBytes = i+1, 0, 0
-			continue
+// bibliography returns the lists of references, in order and disjoint: headings and records that [Works] reads, and no
+// prose. What stands between two entries or behind one in its paragraph is none of it.
+func bibliography(text string) spans {
+	var out []concordat.Span
+	for _, l := range referenceLists(text) {
+		if l.heading.Len() > 0 {
+			out = append(out, l.heading)
 		}
-		plain++
-		plainBytes += len(l.trimmed)
-		if plain > maxPlain || plainBytes > maxPlainBytes {
-			return end
-		}
-		if end == i && plain <= 2 && end > from && len(l.trimmed) < 200 {
-			end = i + 1 // an entry's wrapped line
+		for _, r := range l.records {
+			out = append(out, r.Span)
 		}
 	}
-	return end
+	return filled(text, union(out))
 }
 
-// trailingEntries finds a list of references that ends the text without a heading.
-func trailingEntries(ls []line) (concordat.Span, bool) {
-	const least = 5 // entries
-	first, sure, other := len(ls), 0, 0
-	last := 0
-	for i := len(ls) - 1; i >= 0; i-- {
-		if ls[i].trimmed == "" {
+// filled joins spans between which nothing but space stands.
+func filled(text string, s spans) spans {
+	var out spans
+	for _, x := range s {
+		if n := len(out); n > 0 && strings.TrimSpace(text[out[n-1].End:x.Start]) == "" {
+			out[n-1].End = x.End
 			continue
 		}
-		last = max(last, i)
-		if len(ls[i].trimmed) < 600 && entry(ls[i].trimmed) == 2 {
-			sure++
-			first = i
-		} else {
-			other++
+		out = append(out, x)
+	}
+	return out
+}
+
+// referenceList is a list of references with the heading above it, if it has one.
+type referenceList struct {
+	heading concordat.Span
+	records []record
+}
+
+// referenceLists returns the lists of references of a text, in order.
+func referenceLists(text string) []referenceList {
+	var out []referenceList
+	var here referenceList
+	var maybe []record // behind the last sure record: entries without a byline, if another sure one follows
+	end := 0
+	done := func() {
+		n := 0
+		for _, r := range here.records {
+			n += boolInt(r.sure)
 		}
-		if other > 2+sure {
-			break
+		if here.heading.Len() > 0 && len(here.records) > 0 || n >= leastRecords {
+			out = append(out, here)
+		}
+		here, maybe = referenceList{}, nil
+	}
+	for _, p := range linesInBlocks(text) {
+		if h := heading(p[0].trimmed); bibliographyHeadings[h] {
+			done()
+			here.heading = concordat.Span{Start: p[0].Start, End: p[0].End}
+			end = p[0].End
+			p = p[1:]
+		} else if afterHeadings[h] {
+			done()
+			continue
+		}
+		for _, s := range entriesOf(text, p) {
+			if (len(here.records) > 0 || here.heading.Len() > 0) && s.Start-end > maxApart {
+				done()
+			}
+			r, ok := readRecord(text, s)
+			switch {
+			case !ok:
+				maybe = nil
+				continue
+			case r.sure || here.heading.Len() > 0 && (s.Start-end < leastEntry || len(maybe) > 0):
+				here.records = append(append(here.records, maybe...), r)
+				maybe = nil
+			default:
+				maybe = append(maybe, r)
+				continue
+			}
+			end = r.End
 		}
 	}
-	if sure < least {
-		return concordat.Span{}, false
+	done()
+	return out
+}
+
+// linesInBlocks returns the lines that hold something, those without an empty line between them together. A heading
+// begins a block.
+func linesInBlocks(text string) [][]line {
+	var out [][]line
+	open := false
+	for _, l := range lines(text) {
+		if l.trimmed == "" {
+			open = false
+			continue
+		}
+		h := heading(l.trimmed)
+		begins := bibliographyHeadings[h] || afterHeadings[h]
+		if !open || begins {
+			out = append(out, nil)
+		}
+		out[len(out)-1] = append(out[len(out)-1], l)
+		open = true
 	}
-	return concordat.Span{Start: ls[first].Start, End: ls[last].End}, true
+	return out
 }

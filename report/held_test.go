@@ -154,7 +154,7 @@ func TestFlagDetail(t *testing.T) {
 func TestEntries(t *testing.T) {
 	const list = "[1] Harrow, B. (1994). Counting wells in dry valleys. Oxbow Press, 1994.\nReprinted by Quill, 1999.\n[2] Ndiaye, O. Notes. 2007.\n"
 	var got []string
-	for _, s := range entriesOf(list, concordat.Span{End: len(list)}) {
+	for _, s := range entriesOf(list, lines(list)) {
 		got = append(got, s.In(list))
 	}
 	want := []string{strings.Join(strings.SplitAfter(list, "\n")[:2], ""), "[2] Ndiaye, O. Notes. 2007."}
@@ -170,7 +170,7 @@ func TestParseWork(t *testing.T) {
 		"Harrow, B. (1994). Counting wells.": true, "Harrow, B. Counting wells in dry valleys under ground.": true, "10.5555/4417": true,
 		"(1994). Counting wells in dry valleys.": false, "Harrow, B. (1994).": false, "1994": false, "": false,
 	} {
-		if w, ok := parseWork(entry, concordat.Span{End: len(entry)}); ok != want {
+		if w, ok := parseWork(entry, concordat.Span{End: len(entry)}, 0); ok != want {
 			t.Errorf("%q: %+v, %v, want %v", entry, w, ok, want)
 		}
 	}

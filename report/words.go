@@ -107,6 +107,8 @@ func skipWords(r concordat.SkipReason) string {
 		return "too few words to tell it from any other text"
 	case concordat.SkipSection:
 		return "in a section that the template leaves out"
+	case concordat.SkipReferences:
+		return "in a list of references, which is compared work by work"
 	}
 	return "not asked"
 }

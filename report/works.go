@@ -34,7 +34,6 @@ type Work struct {
 
 const (
 	maxWorks      = 5000 // entries of one text that are read
-	maxEntry      = 2000 // bytes of an entry that are looked at
 	maxTitleWords = 12   // of a title that are compared
 	// sameTitle is the least part of the shorter title's words that the other must have.
 	sameTitle = 0.7
@@ -47,14 +46,14 @@ func Works(text string) []Work {
 	var out []Work
 	seen := newWorkSet(nil)
 	read := 0
-	for _, list := range bibliography(text) {
-		for _, s := range entriesOf(text, list) {
+	for _, list := range referenceLists(text) {
+		for _, r := range list.records {
 			if read++; read > maxWorks {
 				return out
 			}
-			if w, ok := parseWork(text, s); ok && !seen.has(w) {
-				out = append(out, w)
-				seen.add(w)
+			if !seen.has(r.Work) {
+				out = append(out, r.Work)
+				seen.add(r.Work)
 			}
 		}
 	}
@@ -77,42 +76,27 @@ func BothCite(submission, source []Work, ref concordat.Ref, title string) (out S
 	return out, out.Works > 0
 }
 
-// entriesOf divides a list into entries. Numbered entries begin at their numbers; else an empty line ends an entry, and
-// so does a line that begins with an author where the entry before it is whole.
-func entriesOf(text string, list concordat.Span) []concordat.Span {
-	var ls []line
-	numbered, filled := 0, 0
-	for _, l := range lines(list.In(text)) {
-		if len(ls) == 0 && (l.trimmed == "" || bibliographyHeadings[heading(l.trimmed)]) {
-			continue
-		}
-		ls = append(ls, l)
-		if l.trimmed != "" {
-			filled++
-			if entryNumber.MatchString(l.trimmed) {
-				numbered++
-			}
+// entriesOf divides the lines of a block into entries. Numbered entries begin at their numbers; else a line that begins with
+// an author does where the entry before it is whole.
+func entriesOf(text string, ls []line) []concordat.Span {
+	numbered := 0
+	for _, l := range ls {
+		if entryNumber.MatchString(l.trimmed) {
+			numbered++
 		}
 	}
-	byNumber := numbered >= 2 && 3*numbered >= filled || numbered == 1 && filled == 1
+	byNumber := numbered >= 2 && 3*numbered >= len(ls)
 	var out []concordat.Span
-	open := false
-	for _, l := range ls {
-		if l.trimmed == "" {
-			open = open && byNumber
-			continue
-		}
-		s := concordat.Span{Start: list.Start + l.Start, End: list.Start + l.End}
-		begins := !open || entryNumber.MatchString(l.trimmed)
+	for i, l := range ls {
+		begins := i == 0 || entryNumber.MatchString(l.trimmed)
 		if !byNumber && !begins {
 			begins = beginsEntry(l.trimmed) && isWhole(out[len(out)-1].In(text))
 		}
 		if begins {
-			out = append(out, s)
+			out = append(out, l.Span)
 		} else {
-			out[len(out)-1].End = s.End
+			out[len(out)-1].End = l.End
 		}
-		open = true
 	}
 	return out
 }
@@ -128,8 +112,8 @@ func isWhole(entry string) bool {
 	entry = strings.TrimSpace(entry)
 	last, _ := utf8.DecodeLastRuneInString(entry)
 	i := strings.LastIndexAny(entry, " \n")
-	return entryYear.MatchString(tail(entry, maxEntry)) && (strings.ContainsRune(".。．)）", last) || unicode.IsDigit(last) ||
-		strings.Contains(entry[i+1:], "://"))
+	return (strings.ContainsRune(".。．)）", last) || unicode.IsDigit(last) || strings.Contains(entry[i+1:], "://")) &&
+		hasYear(tail(entry, maxEntry))
 }
 
 func tail(s string, n int) string {
@@ -155,8 +139,9 @@ var (
 	titleEnds   = regexp.MustCompile(`[.．。?？!]\s|[.．。]$|//|\.\s*In:`)
 )
 
-// parseWork reads an entry. ok is false if it tells neither a DOI nor an author with a year or a title.
-func parseWork(text string, s concordat.Span) (w Work, ok bool) {
+// parseWork reads an entry whose names end at byte title of the text, as far as that is known. ok is false if it tells neither
+// a DOI nor an author with a year or a title.
+func parseWork(text string, s concordat.Span, title int) (w Work, ok bool) {
 	entry := s.In(text)
 	if len(entry) > maxEntry {
 		entry = entry[:RuneStart(entry, maxEntry)]
@@ -174,6 +159,10 @@ func parseWork(text string, s concordat.Span) (w Work, ok bool) {
 	}
 	w.author = familyName(names)
 	w.title = titleWords(titleOf(entry, names, rest))
+	if len(w.title) == 0 && title > s.Start && title < s.End {
+		t, _, _ := strings.Cut(strings.Trim(text[title:s.End], " ,.:;"), ", ")
+		w.title = titleWords(t)
+	}
 	return w, w.doi != "" || w.author != "" && len(w.title) > 0 && (w.year != "" || len(w.title) >= 4)
 }
 

@@ -229,6 +229,7 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 		return nil, err
 	}
 	shared := compare.Shareable(sub.Text, compare.TemplateTexts(f.Templates))
+	leaveReferences(f, shared.References)
 	shared.Add(known)
 	if f.Passages, err = own.Align(ctx, shared, q, p.Questions(), found.Candidates, documentsOf(libraries)+1, stage); err != nil {
 		return nil, err
@@ -325,6 +326,28 @@ func checked(p *concordat.Profile) []concordat.Span {
 		out = append(out, sentence.Span)
 	}
 	return out
+}
+
+// leaveReferences notes lists of references, which are compared by their works and not word by word.
+func leaveReferences(f *report.Findings, lists []concordat.Span) {
+	if len(lists) == 0 {
+		return
+	}
+	var checked []concordat.Span
+	for _, s := range f.Checked {
+		checked = append(checked, report.Without(s, lists)...)
+	}
+	var skipped []concordat.Skipped
+	for _, s := range f.Skipped {
+		for _, rest := range report.Without(s.Span, lists) {
+			skipped = append(skipped, concordat.Skipped{Span: rest, Reason: s.Reason})
+		}
+	}
+	for _, s := range lists {
+		skipped = append(skipped, concordat.Skipped{Span: s, Reason: concordat.SkipReferences})
+	}
+	slices.SortFunc(skipped, func(a, b concordat.Skipped) int { return a.Span.Start - b.Span.Start })
+	f.Checked, f.Skipped = checked, skipped
 }
 
 // Keep stores findings and results and ends the task: as partial if a partner that was asked did not answer in full, else as

@@ -23,10 +23,12 @@ type SharedWording struct {
 	Found []report.Wording
 	Form  []concordat.Span // what templates hold of the text
 	Named []concordat.Span // quotations that name their source
-	Walls []concordat.Span // all of the text that takes no part, in order and disjoint
-	Held  *wording.Common  // what at least one other document that was compared holds; nil: nothing was
-	Of    int              // documents that could hold it, the text among them; 0: nothing was compared
-	forms func() *wording.Reader
+	// References are the entries of its lists of references: what both cite is compared by works.
+	References []concordat.Span
+	Walls      []concordat.Span // all of the text that takes no part, in order and disjoint
+	Held       *wording.Common  // what at least one other document that was compared holds; nil: nothing was
+	Of         int              // documents that could hold it, the text among them; 0: nothing was compared
+	forms      func() *wording.Reader
 	// clauses says that shared clauses may be formulas: see wording.ClausesAreForms.
 	clauses bool
 	works   func() []report.Work // that the text cites
@@ -40,7 +42,8 @@ func Shareable(text string, templates []string) *SharedWording {
 	w.works = sync.OnceValue(func() []report.Work { return report.Works(text) })
 	w.Form = report.Given(text, templates)
 	w.Named = report.AttributedQuotations(text)
-	w.Walls = Joined(slices.Concat(report.References(text), w.Form, w.Named))
+	w.References = report.References(text)
+	w.Walls = Joined(slices.Concat(w.References, w.Form, w.Named))
 	return w
 }
 

@@ -1,0 +1,374 @@
+package report
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"concordat"
+)
+
+// An entry of a list of references is a record: a byline, a title, and an imprint of short fields (a journal, a place, a
+// publisher, a year, pages). Prose has sentences. What tells them apart is not a citation or a year, which both have, but
+// whether anything in it is said in sentences; the bounds below are in words that begin small, of which names, journals and
+// publishers have few and sentences are made.
+const (
+	maxEntry   = 2000 // bytes of an entry that are looked at; longer ones are none
+	leastEntry = 15   // bytes of the shortest
+	maxTitle   = 30   // small words of a title
+	longField  = 12   // small words of a field that can be a title or a sentence, but is no imprint
+	annotation = 6    // small words from which a field behind the imprint is somebody's sentence about the work
+	maxPlains  = 2    // fields before the imprint that are no names: a title, and what it is a part of
+	maxClause  = 14   // Chinese characters of a clause of an imprint
+)
+
+var (
+	entryNumber = regexp.MustCompile(`^(?:[①-⑳㉑-㉟]|\[[0-9]{1,4}\]|［[0-9]{1,4}］|〔[0-9]{1,4}〕|【[0-9]{1,4}】|\([0-9]{1,3}\)|[0-9]{1,3}[.．、)])\s*[\pL《“「"«\[（(【]`)
+	// entryMark matches marks of imprints that sentences seldom have: pages, volumes, identifiers, publishers.
+	entryMark = regexp.MustCompile(`(?i)\bdoi\b|10\.[0-9]{4,9}/|https?://|\bwww\.|\bISBN\b|\barxiv\b|\[(?:EB|DB|CP|[JMDCNPSRGZA])(?:/OL)?\]|［[JMDCNPSR]］|\b[0-9]+\s*\([0-9]+\)\s*[:,：，]|\b[0-9]{4};[0-9]+|\b(?:pp?|ss?|c|с|стр|str|blz)\.\s*[0-9]|\b(?:vol|nr|no|n°|nº|t|bd|band|heft|jg|iss|т|№)\.?\s*[0-9]|\b[0-9]+\s*[–-]\s*[0-9]+\b|\bEds?\.|\bHrsg\.|\bPress\b|\bVerlag\b|出版社|书局|書局|学报|期刊|年版|第\s*[0-9]+\s*[页期卷頁號号]`)
+	// entryKey stands before an entry: its number, a mark of a list, or a key as [Smi01].
+	entryKey = regexp.MustCompile(`^\s*(?:[①-⑳㉑-㉟]|[\[［〔【(]\s*(?:[0-9]{1,4}|\p{Lu}[\pL+]{1,8}[0-9]{2}[a-z]?)\s*[\]］〕】)]|[0-9]{1,4}[.．、)]|[•·▪◦*–—-])\s*`)
+	// kindMark follows a title in GB/T 7714.
+	kindMark = regexp.MustCompile(`\s*[\[［](?:EB|DB|CP|[JMDCNPSRGZA])(?:/OL)?[\]］]`)
+	// hanByline is one or more names of persons or of a body, in Chinese characters or kana, up to the mark behind them.
+	hanByline = regexp.MustCompile(`^(?:[\[〔（(【［][\p{Han}]{1,4}[\]〕）)】］]\s*)?(?:[\p{Han}\p{Katakana}ー·・]{2,24})(?:[、，,;；]\s*[\p{Han}·]{2,12}){0,8}\s*(?:等|著|编|主编|译|编著|校注|編|訳)*\s*(?:[.．：:（(《「『]|[，,]\s*(?:(?:1[5-9]|20)[0-9]{2}|[《「『“])|\s)`)
+	// placeAndPublisher ends an entry: Berlin: Springer.
+	placeAndPublisher = regexp.MustCompile(`[,.]\s\p{Lu}[\pL-]+(?:\s\p{Lu}[\pL-]+)?:\s\p{Lu}[\pL&.\s-]{2,40}$`)
+	// citedBehind is the citation that ends a sentence: an imprint in parentheses names a place and a publisher, or a year alone.
+	citedBehind = regexp.MustCompile(`[(（][^()（）:：]{12,200}[)）]\s*[.,;。]?\s*$`)
+)
+
+// record is an entry of a list of references, read as a work. What stands behind it in the same paragraph is no part of it.
+type record struct {
+	Work
+	sure bool // it begins with who wrote the work
+}
+
+// readRecord reads s, a line or a few wrapped ones, as an entry; ok is false for prose, and for an entry that cannot be read
+// as a work: what is not compared as a work is compared word by word.
+func readRecord(text string, s concordat.Span) (r record, ok bool) {
+	s = trim(text, s)
+	if s.Len() < leastEntry || s.Len() > maxEntry {
+		return r, false
+	}
+	entry := s.In(text)
+	if !datable(citedBehind.ReplaceAllString(entry, "")) {
+		return r, false
+	}
+	from := len(entryKey.FindString(entry))
+	at := byline(entry[from:])
+	if at == 0 && !entryMark.MatchString(entry) || at > 0 && goesOn(entry[from+at:]) {
+		return r, false
+	}
+	end := recordEnd(entry, from+at)
+	if end == 0 || !datable(entry[:end]) {
+		return r, false
+	}
+	r.sure = at > 0
+	r.Work, ok = parseWork(text, concordat.Span{Start: s.Start, End: s.Start + end}, s.Start+from+at)
+	return r, ok
+}
+
+// goesOn reports whether a sentence goes on behind names: with a small word, and not one as mRNA or p53.
+func goesOn(s string) bool {
+	s = strings.TrimLeft(s, " \u00a0\n\t,.:")
+	w := s[:wordLength(s)]
+	first, n := utf8.DecodeRuneInString(w)
+	next, _ := utf8.DecodeRuneInString(s[len(w):])
+	return unicode.IsLower(first) && w[n:] == strings.ToLower(w[n:]) && !unicode.IsDigit(next)
+}
+
+// datable reports whether a text has a year or an address, without which it can be no entry.
+func datable(s string) bool {
+	return hasYear(s) || strings.Contains(s, "://") || strings.Contains(s, "10.") && workDOI.MatchString(s)
+}
+
+// hasYear reports whether a number of s can be the year of a work, 1500 to 2099.
+func hasYear(s string) bool {
+	digits := 0
+	for i := 0; i <= len(s); i++ {
+		if i < len(s) && isDigit(s[i]) {
+			digits++
+			continue
+		}
+		if digits == 4 && isYear(s[i-4:i]) {
+			return true
+		}
+		digits = 0
+	}
+	return false
+}
+
+func isYear(s string) bool { return s >= "1500" && s < "2100" }
+
+// byline returns the end of the names with which an entry begins; 0: it begins with none.
+func byline(s string) int {
+	first, _ := utf8.DecodeRuneInString(s)
+	switch {
+	case unspaced(first) || strings.ContainsRune("[〔（(【［", first):
+		return len(hanByline.FindString(s))
+	case unicode.IsUpper(first) || unicode.IsLower(first) || unicode.IsTitle(first):
+		return casedByline(s)
+	case unicode.IsLetter(first):
+		return uncasedByline(s)
+	}
+	return 0
+}
+
+// uncasedByline is byline for scripts without capitals: a few words before a year in parentheses, a full stop or a colon.
+func uncasedByline(s string) int {
+	i := strings.IndexAny(s, "(.:：（")
+	if i <= 0 || len(strings.Fields(s[:i])) > 8 {
+		return 0
+	}
+	return i
+}
+
+// nameLinks are the small words that stand between and within names.
+var nameLinks = words(`and|und|et|en|og|och|oraz|with|avec|van|von|dem|des|dos|das|della|degli|del|ter|ten|bin|ibn|for|für|the|eds|hrsg|dir|coord|org|comp|al|de|di|da|do|du|la|le|el|of|in|y|e|i|a|и|та|др|u|o`)
+
+// casedByline is byline for scripts with capitals: names, initials and what links them, up to a year, a colon, a quotation
+// or a full stop behind a name; or, where the title follows behind a comma, up to the last mark before its first small word.
+func casedByline(s string) int {
+	var marks []nameMark
+	var here nameMark
+	prev := ""
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case unicode.IsLetter(r):
+			n = wordLength(s[i:])
+			w := s[i : i+n]
+			if !unicode.IsUpper(r) && !unicode.IsTitle(r) {
+				if !nameLinks[strings.ToLower(w)] {
+					return endOfNames(s, marks)
+				}
+			} else {
+				here.add(w)
+			}
+			prev = w
+		case unicode.IsDigit(r):
+			if n := min(len(s), i+4); hasYear(s[i:n]) && !isDigit(s[min(n, len(s)-1)]) && (here.names > 1 || here.initial) {
+				return i
+			}
+			return endOfNames(s, marks)
+		case r == '(' || r == '（':
+			if here.names == 0 && !here.initial {
+				return 0
+			}
+			if year := bylineYear.FindStringIndex(s[i:]); year != nil {
+				return i + year[1]
+			}
+			end := strings.IndexAny(s[i:], ")）")
+			if end < 0 || end >= 16 {
+				return endOfNames(s, marks)
+			}
+			n = end // (Eds.)
+		case strings.ContainsRune("“\"„«‘‚《「", r):
+			if here.names == 0 {
+				return 0
+			}
+			return i
+		case r == ':' || r == '：':
+			if here.names == 0 {
+				return 0
+			}
+			return i + n
+		case r == '.' || r == '．':
+			if here.names > 0 && utf8.RuneCountInString(prev) > 3 && !nameLinks[strings.ToLower(prev)] {
+				return i + n
+			}
+			here.at = i + n
+			marks = append(marks, here)
+		case strings.ContainsRune(",;，、", r):
+			here.at = i + n
+			marks = append(marks, here)
+		}
+		i += n
+	}
+	return 0
+}
+
+// bylineYear is a year in parentheses behind names, with what may stand around it.
+var bylineYear = regexp.MustCompile(`^[(（]\s*(?:\p{L}{1,5}\.?\s)?(?:1[5-9]|20)[0-9]{2}[a-z]?(?:[,，][^()（）]{0,24})?\s*[)）]\s*[.:,．：，]?\s*`)
+
+// nameMark is a comma or a full stop in a byline, with the names before it.
+type nameMark struct {
+	at, names int
+	initial   bool // an initial, or a name in capitals
+}
+
+func (m *nameMark) add(name string) {
+	runes := utf8.RuneCountInString(name)
+	m.initial = m.initial || strings.ToUpper(name) == name
+	if runes > 2 {
+		m.names++
+	}
+}
+
+// endOfNames decides on names that a small word ends, of a title or of a sentence: they end at the last mark that a capital
+// follows. Names without an initial must be two.
+func endOfNames(s string, marks []nameMark) int {
+	for _, m := range slices.Backward(marks) {
+		if !m.initial && m.names < 2 {
+			return 0
+		}
+		title, _ := utf8.DecodeRuneInString(strings.TrimLeft(s[m.at:], " \u00a0\n\t"))
+		if !unicode.IsLower(title) {
+			return m.at
+		}
+	}
+	return 0
+}
+
+// wordLength returns the bytes of the word with which s begins: letters, marks, hyphens and apostrophes.
+func wordLength(s string) int {
+	n := strings.IndexFunc(s, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !strings.ContainsRune("-'’‐", r)
+	})
+	if n < 0 {
+		return len(s)
+	}
+	return n
+}
+
+// recordEnd returns the end of the record whose byline ends at byte at; 0: what follows is prose.
+func recordEnd(entry string, at int) int {
+	end, plains, longs, imprint := 0, 0, 0, false
+	fields := fieldsOf(entry, at)
+	for i, f := range fields {
+		m := measureField(f.In(entry))
+		if m.small > maxTitle {
+			break
+		}
+		if imprint && !m.marked && m.small >= annotation && !m.named() {
+			break
+		}
+		if m.small >= longField {
+			longs++
+		}
+		if !m.named() && !m.marked {
+			plains++
+		}
+		if longs > 1 || plains > maxPlains {
+			if imprint {
+				break
+			}
+			return 0
+		}
+		imprint = imprint || m.marked || i > 0 && m.named() && m.capital
+		end = f.End
+	}
+	if !imprint || end == 0 {
+		return 0
+	}
+	return end
+}
+
+// fieldsOf cuts an entry from byte at on where a sentence could end: behind a full stop that is none of an initial or of a
+// short abbreviation, or behind a mark that ends nothing else. A quoted title is one field.
+func fieldsOf(entry string, at int) []concordat.Span {
+	var out []concordat.Span
+	from, word, closer := at, 0, ""
+	add := func(end int) {
+		if s := trim(entry, concordat.Span{Start: from, End: end}); s.Len() > 0 {
+			out = append(out, s)
+		}
+		from = end
+	}
+	for i, r := range entry[at:] {
+		i += at
+		n := utf8.RuneLen(r)
+		switch {
+		case closer != "":
+			if strings.ContainsRune(closer, r) {
+				closer = ""
+			}
+			word = 4
+			continue
+		case strings.ContainsRune("“„«《「", r):
+			if rest := entry[i:]; strings.ContainsAny(rest[:min(len(rest), 400)][n:], closers[r]+"》") {
+				closer = closers[r] + "》"
+			}
+		case unicode.IsLetter(r) || unicode.IsMark(r):
+			word++
+			continue
+		case unicode.IsDigit(r), r == ')', r == ']', r == '”', r == '"':
+			word = 4
+			continue
+		case r == '.' || r == '?' || r == '!':
+			next, _ := utf8.DecodeRuneInString(entry[min(len(entry), i+n):])
+			if (word > 2 || r != '.') && (i+n >= len(entry) || unicode.IsSpace(next) || strings.ContainsRune("”\"»", next)) {
+				add(i + n)
+			}
+		case r == '。' || r == '！' || r == '？':
+			add(i + n)
+		}
+		word = 0
+	}
+	add(len(entry))
+	return out
+}
+
+// fieldMeasure counts the words of a field by their first letters.
+type fieldMeasure struct {
+	small   int  // words that begin small, words of scripts without capitals, and pairs of Chinese characters
+	large   int  // words with a capital, and numbers
+	clauses bool // Chinese: a clause of it is longer than those of an imprint
+	capital bool // it begins with a capital or a Chinese character
+	marked  bool // it has marks of an imprint, and no more sentence than they leave room for
+}
+
+// named reports whether a field is made of names rather than of a sentence.
+func (m fieldMeasure) named() bool { return !m.clauses && (m.small <= 3 || m.small <= m.large) }
+
+// measureField measures a field. A quoted title in it counts as one name.
+func measureField(f string) fieldMeasure {
+	var m fieldMeasure
+	first, _ := utf8.DecodeRuneInString(f)
+	m.capital = unicode.IsUpper(first) || unicode.Is(unicode.Han, first)
+	m.marked = hasYear(f) || entryMark.MatchString(f) || placeAndPublisher.MatchString(f)
+	if title := workQuoted.FindStringIndex(f); title != nil {
+		f = f[:title[0]] + " X " + f[title[1]:]
+	} else if kind := kindMark.FindStringIndex(f); kind != nil && kind[0] <= 300 {
+		f = f[kind[1]:]
+	}
+	f = hanTitle.ReplaceAllString(f, " X ")
+	if u := workURL.FindStringIndex(f); u != nil {
+		f = f[:u[0]] + f[u[1]:]
+	}
+	han, clause := 0, 0
+	for i := 0; i < len(f); {
+		r, n := utf8.DecodeRuneInString(f[i:])
+		switch {
+		case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana):
+			han++
+			clause++
+			m.clauses = m.clauses || clause > maxClause
+		case unicode.IsLetter(r):
+			n = wordLength(f[i:])
+			switch {
+			case unicode.IsUpper(r) || unicode.IsTitle(r):
+				m.large++
+			case n > utf8.RuneLen(r):
+				m.small++
+			}
+		case unicode.IsDigit(r):
+			n = len(f[i:]) - len(strings.TrimLeftFunc(f[i:], unicode.IsDigit))
+			m.large++
+		case strings.ContainsRune("，、；：,;:.．()（）·", r):
+			clause = 0
+		}
+		i += max(n, 1)
+	}
+	m.small += han / 2
+	if m.small >= longField && m.small > 2*m.large {
+		m.marked = m.marked && m.small <= maxTitle && entryMark.MatchString(tail(f, 60))
+	}
+	return m
+}
+
+// hanTitle is the title of a Chinese or Japanese work in its own marks.
+var hanTitle = regexp.MustCompile(`[《〈「『][^《》〈〉「」『』]{1,300}[》〉」』]`)
