@@ -126,7 +126,9 @@ func (f *pdfium) letters(doc uint64, index int) string {
 	defer f.call("FPDFText_ClosePage", text)
 	var b strings.Builder
 	for i := range max(min(f.integer("FPDFText_CountChars", text), maxPageChars), 0) {
-		foldRune(&b, rune(uint32(f.call("FPDFText_GetUnicode", text, uint64(i)))))
+		if r := f.unicode(text, uint64(i)); r != lowHalf {
+			foldRune(&b, r)
+		}
 	}
 	return b.String()
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // PDFium's error codes, fpdfview.h.
@@ -102,9 +103,26 @@ type pdfPage struct {
 	failed        bool
 	files         bool // an annotation holds a file
 	chars         int
-	bad           int // characters without a known meaning
-	objects       int // objects counted
-	texts         int // text objects that are drawn
+	bad           int  // characters without a known meaning
+	objects       int  // objects counted
+	texts         int  // text objects that are drawn
+	numbers       int  // line numbers left out
+	astray        bool // drawn in another order than it is read
+}
+
+// order takes line numbers out and puts the characters into the order in which the page is read, where they are drawn in
+// another one.
+func (p *pdfPage) order(chars []pdfChar) []pdfChar {
+	if mostlyRightToLeft(chars) {
+		return chars
+	}
+	if stand(chars, p.width, p.height) {
+		p.width, p.height = p.height, p.width
+	}
+	o := newPageOrder(chars)
+	p.numbers = o.dropLineNumbers()
+	chars, p.astray = o.arrange()
+	return chars
 }
 
 type pdfDoc struct {
@@ -160,6 +178,7 @@ func (d *pdfDoc) readPage(i int) pdfPage {
 	if tightBoxes(chars) {
 		f.loosen(text, g, chars)
 	}
+	chars = p.order(chars)
 	p.lines = splitLines(chars)
 	for i := range p.lines {
 		l := &p.lines[i]
@@ -231,6 +250,24 @@ func (g geometry) shown(l, r, lo, hi float64) (float64, float64, float64, float6
 	return l, r, lo, hi
 }
 
+// lowHalf stands for the second half of a character that is given as two (UTF-16).
+const lowHalf = -1
+
+// unicode returns character i of a page: PDFium gives those above U+FFFF as two halves, the first of which stands for both.
+func (f *pdfium) unicode(text, i uint64) rune {
+	r := rune(uint32(f.call("FPDFText_GetUnicode", text, i)))
+	if !utf16.IsSurrogate(r) {
+		return r
+	}
+	if r >= 0xdc00 {
+		if i > 0 && utf16.DecodeRune(rune(uint32(f.call("FPDFText_GetUnicode", text, i-1))), r) != utf8.RuneError {
+			return lowHalf
+		}
+		return utf8.RuneError
+	}
+	return utf16.DecodeRune(r, rune(uint32(f.call("FPDFText_GetUnicode", text, i+1))))
+}
+
 // pageChars reads every character with its box.
 func (f *pdfium) pageChars(text uint64, g geometry) []pdfChar {
 	n := f.integer("FPDFText_CountChars", text)
@@ -242,7 +279,10 @@ func (f *pdfium) pageChars(text uint64, g geometry) []pdfChar {
 	s := uint64(f.scratch)
 	object, invisible := uint64(0), false
 	for i := range uint64(n) {
-		c := pdfChar{r: rune(uint32(f.call("FPDFText_GetUnicode", text, i)))}
+		c := pdfChar{r: f.unicode(text, i)}
+		if c.r == lowHalf {
+			continue
+		}
 		if c.r == 0xfffe || c.r == 2 {
 			c.r, c.hyphen = 2, true
 		}

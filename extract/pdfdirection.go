@@ -137,3 +137,46 @@ func directionOf(r rune) int {
 	}
 	return 0
 }
+
+// stand turns the places of the characters of a page whose lines run up or down so that they run from the left, as the
+// layout wants them: text on a page that is turned, and Chinese or Japanese in columns from the right.
+func stand(chars []pdfChar, width, height float64) bool {
+	along, up, down := 0, 0, 0
+	var last pdfChar
+	for _, c := range chars {
+		if c.r <= ' ' || c.right <= c.left {
+			continue
+		}
+		if last.right > last.left {
+			dx, dy := c.left+c.right-last.left-last.right, c.low+c.high-last.low-last.high
+			size := max(c.high-c.low, c.right-c.left)
+			switch {
+			case math.Abs(dx) > math.Abs(dy):
+				along++
+			case dy > 0 && dy < 4*size:
+				up++
+			case dy < 0 && dy > -4*size:
+				down++
+			}
+		}
+		last = c
+	}
+	if up+down < standing || 2*along > up+down || min(up, down)*4 > max(up, down) {
+		return false
+	}
+	for i := range chars {
+		c := &chars[i]
+		if c.right <= c.left {
+			continue
+		}
+		if up > down {
+			c.left, c.right, c.low, c.high = c.low, c.high, width-c.right, width-c.left
+		} else {
+			c.left, c.right, c.low, c.high = height-c.high, height-c.low, c.left, c.right
+		}
+	}
+	return true
+}
+
+// standing is the number of characters from which a page is taken for one whose lines run up or down.
+const standing = 20

@@ -56,10 +56,48 @@ func (d *pdfDoc) dropHeaders() {
 			dropped++
 		}
 	}
+	dropped += d.dropStamps()
 	if dropped > 0 {
 		d.b.flag(Flag{Code: FlagHeaders, Detail: fmt.Sprintf("repeated page headers, footers and page numbers left out (%d lines)", dropped),
 			Count: dropped})
 	}
+}
+
+// A stamp is a line in smaller type than the page's text that stands so often in the same words among its lines: who
+// fetched the file, and when.
+const (
+	leastStamps  = 3
+	stampLetters = 8
+)
+
+// dropStamps marks stamps and counts them. Each page gives its own.
+func (d *pdfDoc) dropStamps() int {
+	dropped := 0
+	for i := range d.pages {
+		lines := d.pages[i].lines
+		var sizes []float64
+		same := map[string][]int{}
+		for j := range lines {
+			if l := &lines[j]; l.solid >= stampLetters {
+				for range l.solid / stampLetters {
+					sizes = append(sizes, l.size())
+				}
+				k := headerKey(l.text)
+				same[k] = append(same[k], j)
+			}
+		}
+		usual := median(sizes)
+		for _, at := range same {
+			if len(at) < leastStamps || lines[at[0]].size() > (1-sameSize)*usual {
+				continue
+			}
+			for _, j := range at {
+				lines[j].drop = true
+			}
+			dropped += len(at)
+		}
+	}
+	return dropped
 }
 
 // pagesOf counts the different pages of lines that are in order of pages.

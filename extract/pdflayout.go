@@ -188,10 +188,15 @@ func (d *pdfDoc) write() {
 	d.dropHeaders()
 	words := d.vocabulary()
 	var noText, failed, drawn, mute []int
-	garbled, seen := 0, 0
+	garbled, seen, numbers := 0, 0, 0
+	var astray []int
 	var prev *pdfLine
 	for i := range d.pages {
 		p := &d.pages[i]
+		numbers += p.numbers
+		if p.astray {
+			astray = append(astray, p.number)
+		}
 		switch {
 		case p.failed:
 			failed = append(failed, p.number)
@@ -221,6 +226,13 @@ func (d *pdfDoc) write() {
 	if len(failed) > 0 {
 		d.b.partial(Damaged, fmt.Sprintf("page %s of %d could not be read", pageList(failed), len(d.pages)))
 	}
+	if numbers > 0 {
+		d.b.flag(Flag{Code: FlagHeaders, Detail: "line numbers in the margin left out", Count: numbers})
+	}
+	if len(astray) > 0 {
+		d.b.flag(Flag{Code: FlagOrder, Detail: fmt.Sprintf("words drawn in another order than they are read in on page %s of %d",
+			pageList(astray), len(d.pages)), Count: len(astray)})
+	}
 	if garbled*20 > seen && seen > 0 {
 		d.b.flag(Flag{Code: FlagGlyphs, Detail: "characters whose meaning the file does not give", Count: garbled})
 	}
@@ -229,14 +241,12 @@ func (d *pdfDoc) write() {
 // writePage writes one page. prev is the last line of the page before, whose paragraph may go on.
 func (d *pdfDoc) writePage(p *pdfPage, prev *pdfLine, words *vocabulary) *pdfLine {
 	b := d.b
+	p.lines = slices.DeleteFunc(p.lines, func(l pdfLine) bool { return l.drop })
 	layout := newLayout(p.lines)
 	label := fmt.Sprintf("page %d", p.number)
 	first := true
 	for i := range p.lines {
 		l := &p.lines[i]
-		if l.drop {
-			continue
-		}
 		joined := false
 		if prev != nil {
 			if first {

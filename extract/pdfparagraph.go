@@ -93,9 +93,6 @@ func (y *layout) sameColumn(i, j int) bool {
 // continues reports whether line i goes on with the paragraph of the line before it.
 func (y *layout) continues(i int) bool {
 	j := i - 1
-	for j >= 0 && y.lines[j].drop {
-		j--
-	}
 	if j < 0 {
 		return true
 	}
