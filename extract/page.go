@@ -154,7 +154,8 @@ func (p *PDF) Page(data []byte, n, width int) (*Page, error) {
 		return nil, err
 	}
 	if text := f.call("FPDFText_LoadPage", page); text != 0 {
-		out.place(f.pageChars(text, f.pageGeometry(page, out.Width, out.Height)))
+		g := f.pageGeometry(page, out.Width, out.Height)
+		out.place(f.pageChars(text, g, &pdfGround{}))
 		f.call("FPDFText_ClosePage", text)
 	}
 	if f.err != nil {

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -89,6 +89,8 @@ type pdfChar struct {
 	left, right, low, high   float64 // loose box: the line's height, whatever the letter
 	generated, bad           bool
 	white, invisible, hyphen bool
+	covered                  bool // by a box or a picture, or cut off
+	squeezed                 bool
 }
 
 // pdfPage is the outcome of reading one page.
@@ -174,7 +176,7 @@ func (d *pdfDoc) readPage(i int) pdfPage {
 	}
 	defer f.call("FPDFText_ClosePage", text)
 	g := f.pageGeometry(page, p.width, p.height)
-	chars := f.pageChars(text, g)
+	chars := f.pageChars(text, g, f.readGround(page, g))
 	if tightBoxes(chars) {
 		f.loosen(text, g, chars)
 	}
@@ -195,7 +197,6 @@ func (d *pdfDoc) readPage(i int) pdfPage {
 		}
 	}
 	f.pictures(page, &p)
-	f.shades(page, g, &p)
 	f.annotations(page, &p)
 	p.mirror(chars)
 	return p
@@ -268,8 +269,8 @@ func (f *pdfium) unicode(text, i uint64) rune {
 	return utf16.DecodeRune(r, rune(uint32(f.call("FPDFText_GetUnicode", text, i+1))))
 }
 
-// pageChars reads every character with its box.
-func (f *pdfium) pageChars(text uint64, g geometry) []pdfChar {
+// pageChars reads every character with its box, and how it is seen on its ground.
+func (f *pdfium) pageChars(text uint64, g geometry, ground *pdfGround) []pdfChar {
 	n := f.integer("FPDFText_CountChars", text)
 	if n <= 0 {
 		return nil
@@ -278,6 +279,7 @@ func (f *pdfium) pageChars(text uint64, g geometry) []pdfChar {
 	chars := make([]pdfChar, 0, n)
 	s := uint64(f.scratch)
 	object, invisible := uint64(0), false
+	var cut clip
 	for i := range uint64(n) {
 		c := pdfChar{r: f.unicode(text, i)}
 		if c.r == lowHalf {
@@ -294,19 +296,25 @@ func (f *pdfium) pageChars(text uint64, g geometry) []pdfChar {
 		if c.r > ' ' || c.hyphen {
 			// Neighbouring characters mostly belong to one text object.
 			if o := f.call("FPDFText_GetTextObject", text, i); o != object {
-				object = o
-				invisible = o != 0 && f.integer("FPDFTextObj_GetTextRenderMode", o) == renderInvisible
+				object, cut = o, clip{}
+				if invisible = o != 0 && f.drawnWithoutInk(o); o != 0 {
+					cut = f.clipOf(o, g)
+				}
 			}
 			c.invisible = invisible
 			c.bad = c.r == 0xfffd || c.r != 2 && f.integer("FPDFText_HasUnicodeMapError", text, i) == 1
 			if f.integer("FPDFText_GetLooseCharBox", text, i, s) != 0 {
 				if m := f.read(f.scratch, 16); m != nil { // FS_RECTF: left, top, right, bottom
 					c.left, c.right, c.low, c.high = g.shown(f32(m), f32(m[8:]), f32(m[12:]), f32(m[4:]))
+					c.covered = cut.hides(&c)
+					width, height := c.right-c.left, c.high-c.low
+					c.squeezed = min(width, height) < squeezed*max(width, height) && unicode.IsLetter(c.r)
 				}
 			}
 			if f.integer("FPDFText_GetFillColor", text, i, s, s+4, s+8, s+12) != 0 {
 				if m := f.read(f.scratch, 16); m != nil {
-					c.white = m[0] >= 0xf8 && m[4] >= 0xf8 && m[8] >= 0xf8 || m[12] == 0
+					ground.settle(&c, object, m[0], m[4], m[8])
+					c.white = c.white || m[12] == 0
 				}
 			}
 		}
@@ -325,8 +333,15 @@ const (
 	pdfObjectImage  = 3
 	pdfObjectForm   = 5
 	renderInvisible = 3
+	renderClip      = 7
 	maxObjects      = 5000
 )
+
+// drawnWithoutInk reports whether a text object leaves no mark on the page.
+func (f *pdfium) drawnWithoutInk(object uint64) bool {
+	mode := f.integer("FPDFTextObj_GetTextRenderMode", object)
+	return mode == renderInvisible || mode == renderClip
+}
 
 // pictures counts the page's objects and tells whether one picture covers most of the page.
 func (f *pdfium) pictures(page uint64, p *pdfPage) {
@@ -345,7 +360,7 @@ func (f *pdfium) countObjects(p *pdfPage, depth, n int, object func(i uint64) ui
 		p.objects++
 		switch f.integer("FPDFPageObj_GetType", o) {
 		case pdfObjectText:
-			if f.integer("FPDFTextObj_GetTextRenderMode", o) != renderInvisible && f.area(o) > 1 {
+			if !f.drawnWithoutInk(o) && f.area(o) > 1 {
 				p.texts++
 			}
 		case pdfObjectPath:
@@ -388,50 +403,6 @@ func (f *pdfium) area(object uint64) float64 {
 		return 0
 	}
 	return math.Abs((f32(m[8:]) - f32(m)) * (f32(m[12:]) - f32(m[4:])))
-}
-
-// shades settles white text: text on a dark ground is meant to be white. A line is white only where
-// no filled shape or picture lies under it.
-func (f *pdfium) shades(page uint64, g geometry, p *pdfPage) {
-	white := false
-	for _, l := range p.lines {
-		white = white || l.white || len(l.whites) > 0
-	}
-	if !white || f.err != nil {
-		return
-	}
-	s := uint64(f.scratch)
-	n := min(f.integer("FPDFPage_CountObjects", page), maxObjects)
-	for i := range max(n, 0) {
-		o := f.call("FPDFPage_GetObject", page, uint64(i))
-		kind := f.integer("FPDFPageObj_GetType", o)
-		if kind != pdfObjectPath && kind != pdfObjectImage && kind < 4 {
-			continue
-		}
-		if kind == pdfObjectPath && f.integer("FPDFPageObj_GetFillColor", o, s, s+4, s+8, s+12) != 0 {
-			if m := f.read(f.scratch, 16); m != nil && m[0] >= 0xf8 && m[4] >= 0xf8 && m[8] >= 0xf8 {
-				continue
-			}
-		}
-		if f.integer("FPDFPageObj_GetBounds", o, s, s+4, s+8, s+12) == 0 {
-			continue
-		}
-		m := f.read(f.scratch, 16)
-		if m == nil {
-			return
-		}
-		l, r, lo, hi := g.shown(f32(m), f32(m[8:]), f32(m[4:]), f32(m[12:]))
-		for j := range p.lines {
-			line := &p.lines[j]
-			if y := (line.low + line.high) / 2; y < lo || y > hi {
-				continue
-			}
-			if x := (line.left + line.right) / 2; x >= l && x <= r {
-				line.white = false
-			}
-			line.whites = slices.DeleteFunc(line.whites, func(w whitePart) bool { x := (w.left + w.right) / 2; return x >= l && x <= r })
-		}
-	}
 }
 
 // Subtypes of annotations whose text is shown on the page, fpdf_annot.h.

@@ -139,6 +139,13 @@ func TestPDFUnseenText(t *testing.T) {
 		{"tiny", extract.FlagTiny, "BT /F1 1 Tf 1 0 0 1 72 600 Tm (secret) Tj ET\n"},
 		{"off page", extract.FlagOffPage, "BT /F1 12 Tf 1 0 0 1 -300 600 Tm (secret) Tj ET\n"},
 		{"no ink", extract.FlagHidden, "BT 3 Tr /F1 12 Tf 1 0 0 1 72 600 Tm (secret) Tj ET\n"},
+		{"clipping only", extract.FlagHidden, "q BT 7 Tr /F1 12 Tf 1 0 0 1 72 600 Tm (secret) Tj ET Q\n"},
+		{"cut off", extract.FlagHidden, "q 300 300 50 50 re W n BT /F1 12 Tf 1 0 0 1 72 600 Tm (secret) Tj ET Q\n"},
+		{"under a box", extract.FlagHidden, "BT /F1 12 Tf 1 0 0 1 72 600 Tm (secret) Tj ET 1 g 60 590 200 30 re f\n"},
+		{"grey on grey", extract.FlagWhite, "0.5 g 60 590 200 30 re f BT /F1 12 Tf 1 0 0 1 72 600 Tm (secret) Tj ET\n"},
+		{"white on a white box", extract.FlagWhite, "0 g 60 590 200 30 re f 1 g 65 592 190 26 re f BT /F1 12 Tf 1 0 0 1 72 600 Tm (secret) Tj ET\n"},
+		{"squeezed", extract.FlagTiny, "BT 1 Tz /F1 12 Tf 1 0 0 1 72 600 Tm (secret) Tj ET\n"},
+		{"squeezed flat", extract.FlagTiny, "BT /F1 12 Tf 1 0 0 0.01 72 600 Tm (secret) Tj ET\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := readPDF(t, pdfFile([]string{seen + c.content}))
@@ -150,9 +157,19 @@ func TestPDFUnseenText(t *testing.T) {
 			t.Errorf("no flag %s: %+v", c.code, r)
 		})
 	}
-	r := readPDF(t, pdfFile([]string{seen + "0 g 50 590 300 40 re f 1 g BT /F1 12 Tf 1 0 0 1 72 600 Tm (heading) Tj ET\n"}))
-	for _, f := range r.Flags {
-		t.Errorf("white text on a black bar is flagged: %+v", f)
+	heading := "BT /F1 12 Tf 1 0 0 1 72 600 Tm (heading) Tj ET\n"
+	for name, content := range map[string]string{
+		"white on a black bar":  "0 g 50 590 300 40 re f 1 g " + heading,
+		"in a frame":            heading + "50 590 300 40 re S\n",
+		"over a white page":     "1 g 0 0 612 792 re f 0 g " + heading,
+		"in its clipping":       "q 50 590 300 40 re W n " + heading + " Q\n",
+		"beside a later box":    heading + "1 g 300 590 100 40 re f\n",
+		"a line through it":     heading + "60 603 200 1 re f\n",
+		"condensed to one half": "BT 50 Tz /F1 12 Tf 1 0 0 1 72 600 Tm (heading) Tj ET\n",
+	} {
+		if r := readPDF(t, pdfFile([]string{"q " + content + " Q\n" + seen})); len(r.Flags) > 0 {
+			t.Errorf("%s: %+v", name, r.Flags)
+		}
 	}
 }
 
@@ -227,7 +244,7 @@ func TestWhiteLettersInPDF(t *testing.T) {
 	if !found {
 		t.Errorf("white letters are not flagged: %+v", r.Flags)
 	}
-	r = readPDF(t, pdfFile([]string{"0 g 100 690 400 30 re f\n" + line}))
+	r = readPDF(t, pdfFile([]string{"0 g 70 690 530 30 re f\n" + strings.ReplaceAll(line, "0 g", "1 g")}))
 	for _, f := range r.Flags {
 		if f.Code == extract.FlagWhite {
 			t.Errorf("white letters on a black bar are flagged: %q, %+v", r.Text, f)

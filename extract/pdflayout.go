@@ -16,22 +16,37 @@ import (
 type pdfLine struct {
 	text                   string
 	left, right, low, high float64
-	white                  bool        // most of its letters are white
-	invisible              bool        // most of its letters are drawn without ink
-	off                    bool        // outside the visible page
-	hyphen                 bool        // ends in a hyphen that PDFium took for a divided word
-	full                   bool        // it reaches the right edge of a column of running text
-	indented               bool        // it begins right of its column's left edge
-	drop                   bool        // a running header, footer or page number
-	solid                  int         // characters that are not spaces
-	spread                 bool        // its letters stand apart
-	whites                 []whitePart // white letters in a line of others
+	white                  bool         // most of its letters are white
+	invisible              bool         // most of its letters are drawn without ink
+	covered                bool         // most of its letters are under a box or a picture, or cut off
+	squeezed               bool         // most of its letters are too narrow to read
+	off                    bool         // outside the visible page
+	hyphen                 bool         // ends in a hyphen that PDFium took for a divided word
+	full                   bool         // it reaches the right edge of a column of running text
+	indented               bool         // it begins right of its column's left edge
+	drop                   bool         // a running header, footer or page number
+	solid                  int          // characters that are not spaces
+	spread                 bool         // its letters stand apart
+	parts                  []unseenPart // stretches that are not seen in a line that is
 }
 
-// whitePart is a stretch of a line's text in white.
-type whitePart struct {
-	from, to    int // bytes of text
-	left, right float64
+// unseenPart is a stretch of a line's text that is not seen.
+type unseenPart struct {
+	from, to int // bytes of text
+	code     string
+}
+
+// unseen is the flag that a character needs, or "".
+func (c *pdfChar) unseen() string {
+	switch {
+	case c.covered, c.invisible:
+		return FlagHidden
+	case c.white:
+		return FlagWhite
+	case c.squeezed:
+		return FlagTiny
+	}
+	return ""
 }
 
 func (l *pdfLine) size() float64 { return l.high - l.low }
@@ -102,8 +117,8 @@ func (l *pdfLine) extend(m *pdfLine) {
 	if m.left-l.right > 0.2*l.size() && !unicode.Is(unicode.Mn, r) {
 		l.text += " "
 	}
-	for _, w := range m.whites {
-		l.whites = append(l.whites, whitePart{w.from + len(l.text), w.to + len(l.text), w.left, w.right})
+	for _, w := range m.parts {
+		l.parts = append(l.parts, unseenPart{w.from + len(l.text), w.to + len(l.text), w.code})
 	}
 	l.text += m.text
 	if m.solid > l.solid {
@@ -116,7 +131,7 @@ func makeLine(chars []pdfChar) (pdfLine, bool) {
 	l := pdfLine{left: math.Inf(1), right: math.Inf(-1)}
 	var text []byte
 	var lows, highs []float64
-	white, invisible := 0, 0
+	white, invisible, covered, squeezed := 0, 0, 0, 0
 	for _, c := range chars {
 		if c.r == 0 || c.r == 0xfeff || c.r <= ' ' && len(text) == 0 {
 			continue
@@ -129,37 +144,46 @@ func makeLine(chars []pdfChar) (pdfLine, bool) {
 		l.solid++
 		if c.white {
 			white++
-			l.addWhite(from, len(text), c)
 		}
 		if c.invisible {
 			invisible++
+		}
+		if c.covered {
+			covered++
+		}
+		if c.squeezed {
+			squeezed++
+		}
+		if code := c.unseen(); code != "" {
+			l.addUnseen(from, len(text), code)
 		}
 		l.left, l.right = min(l.left, c.left), max(l.right, c.right)
 		lows, highs = append(lows, c.low), append(highs, c.high)
 	}
 	l.text = strings.TrimRight(string(text), " \t")
 	if isSpread(chars) && !mostlyRightToLeft(chars) {
-		l.text, l.spread, l.whites = spreadText(chars), true, nil
+		l.text, l.spread, l.parts = spreadText(chars), true, nil
 	}
 	if l.solid == 0 {
 		l.left, l.right = 0, 0
 		return l, strings.TrimSpace(l.text) != ""
 	}
 	l.low, l.high = median(lows), median(highs)
-	if l.white, l.invisible = white*2 > l.solid, invisible*2 > l.solid; l.white {
-		l.whites = nil
+	most := l.solid / 2
+	l.white, l.invisible, l.covered, l.squeezed = white > most, invisible > most, covered > most, squeezed > most
+	if l.white || l.invisible || l.covered || l.squeezed {
+		l.parts = nil
 	}
 	return l, true
 }
 
-// addWhite notes a white letter.
-func (l *pdfLine) addWhite(from, to int, c pdfChar) {
-	if n := len(l.whites); n > 0 && l.whites[n-1].to == from {
-		w := &l.whites[n-1]
-		w.to, w.left, w.right = to, min(w.left, c.left), max(w.right, c.right)
+// addUnseen notes a letter that is not seen.
+func (l *pdfLine) addUnseen(from, to int, code string) {
+	if n := len(l.parts); n > 0 && l.parts[n-1].to == from && l.parts[n-1].code == code {
+		l.parts[n-1].to = to
 		return
 	}
-	l.whites = append(l.whites, whitePart{from, to, c.left, c.right})
+	l.parts = append(l.parts, unseenPart{from, to, code})
 }
 
 func median(v []float64) float64 {
@@ -305,9 +329,9 @@ func (d *pdfDoc) writeLine(p *pdfPage, prev, l *pdfLine, joined bool, words *voc
 	}
 	from := len(b.para)
 	b.text(l.text)
-	for _, w := range l.whites {
-		if from+w.to <= len(b.para) && !l.off && !l.invisible {
-			b.spans.add(FlagWhite, "text in white on no dark ground", from+w.from, from+w.to)
+	for _, w := range l.parts {
+		if from+w.to <= len(b.para) && !l.off && !p.scan {
+			b.spans.add(w.code, pdfDetail[w.code], from+w.from, from+w.to)
 		}
 	}
 	switch {
@@ -315,11 +339,22 @@ func (d *pdfDoc) writeLine(p *pdfPage, prev, l *pdfLine, joined bool, words *voc
 		b.spans.add(FlagOffPage, "text outside the visible page", from, len(b.para))
 	case l.invisible && !p.scan: // over the picture of a page it is the output of character recognition
 		b.spans.add(FlagHidden, "text drawn without ink", from, len(b.para))
+	case l.covered && !p.scan:
+		b.spans.add(FlagHidden, "text under a box or a picture, or cut off", from, len(b.para))
 	case l.white:
-		b.spans.add(FlagWhite, "text in white on no dark ground", from, len(b.para))
+		b.spans.add(FlagWhite, pdfDetail[FlagWhite], from, len(b.para))
+	case l.squeezed:
+		b.spans.add(FlagTiny, pdfDetail[FlagTiny], from, len(b.para))
 	case l.size() > 0 && l.size() <= tinyPoints:
 		b.spans.add(FlagTiny, "text of 2 points or less", from, len(b.para))
 	}
+}
+
+// pdfDetail says what the flag of a stretch of a line means.
+var pdfDetail = map[string]string{
+	FlagHidden: "text without ink, under a box or a picture, or cut off",
+	FlagWhite:  "text in the colour of its ground",
+	FlagTiny:   "letters too narrow to read",
 }
 
 // endsDivided recognises a divided word whose hyphen PDFium left as it is.
