@@ -1,0 +1,181 @@
+package extract
+
+import (
+	"math"
+	"slices"
+	"unicode"
+)
+
+// Columns: blanks as wide as a letter at one place of so many rows in turn, with lines of text on both sides.
+const (
+	columnRows  = 5
+	columnWidth = 10.0 // type sizes
+	gutterWidth = 0.75 // type sizes
+	fullLines   = 0.5  // share of the lines that fill their column
+	runningText = 0.25 // share of the lines that go on in the next one
+)
+
+// findColumns divides the rows into bands and finds the columns of each.
+func (o *pageOrder) findColumns() {
+	plain := 0 // first row that is in no band yet
+	for k := 0; k < len(o.rows); {
+		to, gutters := o.bandFrom(k)
+		if len(gutters) == 0 {
+			k++
+			continue
+		}
+		if plain < k {
+			o.bands = append(o.bands, pdfBand{from: plain, to: k})
+		}
+		o.bands = append(o.bands, pdfBand{k, to, gutters})
+		k, plain = to, to
+	}
+	if plain < len(o.rows) {
+		o.bands = append(o.bands, pdfBand{from: plain, to: len(o.rows)})
+	}
+	for _, b := range o.bands {
+		for k := b.from; k < b.to; k++ {
+			for _, i := range o.rows[k].words {
+				w := &o.words[i]
+				for _, g := range b.gutters {
+					if (w.left+w.right)/2 > g {
+						w.column++
+					}
+				}
+			}
+		}
+	}
+}
+
+// blank is a stretch of a row without words.
+type blank struct{ left, right float64 }
+
+// bandFrom follows the blanks of row k downwards and returns where the last of them that part columns end, and these.
+func (o *pageOrder) bandFrom(k int) (to int, gutters []float64) {
+	blanks := o.blanks(k)
+	var best []float64
+	to = k
+	for j := k + 1; j <= len(o.rows); j++ {
+		if j-k >= columnRows {
+			if g := o.gutters(k, j, blanks); len(g) >= max(1, len(best)) {
+				best, to = g, j
+			} else if len(best) > 0 {
+				break
+			}
+		}
+		if j == len(o.rows) {
+			break
+		}
+		if blanks = shared(blanks, o.blanks(j), gutterWidth*(o.rows[j].high-o.rows[j].low)); len(blanks) == 0 {
+			break
+		}
+	}
+	return to, best
+}
+
+// blanks gives the blanks of a row, those outside its first and last word too.
+func (o *pageOrder) blanks(k int) []blank {
+	r := &o.rows[k]
+	size := r.high - r.low
+	out := []blank{}
+	left := math.Inf(-1)
+	for _, i := range r.words {
+		w := &o.words[i]
+		if w.left-left > gutterWidth*size {
+			out = append(out, blank{left, w.left})
+		}
+		left = max(left, w.right)
+	}
+	return append(out, blank{left, math.Inf(1)})
+}
+
+// shared gives what two rows have in common of blanks, at least so wide.
+func shared(a, b []blank, least float64) []blank {
+	var out []blank
+	for _, x := range a {
+		for _, y := range b {
+			if z := (blank{max(x.left, y.left), min(x.right, y.right)}); z.right-z.left > least {
+				out = append(out, z)
+			}
+		}
+	}
+	return out
+}
+
+// gutters gives the middles of those blanks of rows [from, to) that have running text on both sides.
+func (o *pageOrder) gutters(from, to int, blanks []blank) []float64 {
+	var at []float64
+	for _, b := range blanks {
+		if !math.IsInf(b.left, 0) && !math.IsInf(b.right, 0) {
+			at = append(at, (b.left+b.right)/2)
+		}
+	}
+	for len(at) > 0 {
+		bad := o.badColumn(from, to, at)
+		if bad < 0 {
+			return at
+		}
+		i := min(bad, len(at)-1)
+		at = slices.Delete(at, i, i+1)
+	}
+	return nil
+}
+
+// badColumn returns the first of the columns parted at the given places that is no column of running text, or -1.
+func (o *pageOrder) badColumn(from, to int, at []float64) int {
+	for c := 0; c <= len(at); c++ {
+		left, right := math.Inf(-1), math.Inf(1)
+		if c > 0 {
+			left = at[c-1]
+		}
+		if c < len(at) {
+			right = at[c]
+		}
+		if !o.isColumn(from, to, left, right) {
+			return c
+		}
+	}
+	return -1
+}
+
+// isColumn reports whether the words of rows [from, to) between two edges are a column of running text.
+func (o *pageOrder) isColumn(from, to int, left, right float64) bool {
+	var lines [][2]int // first and last word
+	start, end, size := math.Inf(1), math.Inf(-1), 0.0
+	for k := from; k < to; k++ {
+		first, last := -1, -1
+		for _, i := range o.rows[k].words {
+			if w := &o.words[i]; w.left >= left && w.right <= right {
+				if first < 0 {
+					first = i
+				}
+				last = i
+			}
+		}
+		if first < 0 {
+			continue
+		}
+		lines = append(lines, [2]int{first, last})
+		start, end = min(start, o.words[first].left), max(end, o.words[last].right)
+		size = max(size, o.words[first].size())
+	}
+	if len(lines) < columnRows || end-start < columnWidth*size {
+		return false
+	}
+	full, goesOn := 0, 0
+	for i, l := range lines {
+		if o.words[l[1]].right-o.words[l[0]].left > 0.7*(end-start) {
+			full++
+		}
+		if i+1 < len(lines) && o.runsOn(l[1], lines[i+1][0]) {
+			goesOn++
+		}
+	}
+	return float64(full) >= fullLines*float64(len(lines)) && float64(goesOn) >= runningText*float64(len(lines)-1)
+}
+
+// runsOn reports whether word b may go on with the sentence of word a.
+func (o *pageOrder) runsOn(a, b int) bool {
+	first, last := o.chars[o.words[b].from].r, o.chars[o.words[a].to-1].r
+	return (unicode.IsLower(first) || isUnspaced(first)) && !endsSentence(string(last))
+}
