@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 
 	"concordat"
 	"concordat/instance"
@@ -64,10 +63,7 @@ func (d *WebApp) ingest(ctx context.Context, o *instance.Instance, lib concordat
 	var out []web.AddedDocument
 	var docs []site.Incoming
 	for _, item := range items {
-		id := f.ID
-		if _, member, ok := strings.Cut(item.Path, "!/"); ok {
-			id += concordat.DocumentID("!/" + member)
-		}
+		id := concordat.DocumentID(instance.NameOf(string(f.ID), item.Path))
 		if item.Err != nil {
 			out = append(out, web.AddedDocument{Ingested: site.Ingested{ID: id}, Err: item.Err.WithAdvice()})
 			continue
@@ -75,6 +71,10 @@ func (d *WebApp) ingest(ctx context.Context, o *instance.Instance, lib concordat
 		one := site.Incoming{ID: id, Title: cmp.Or(f.Title, item.Result.Title, instance.TitleOf(string(id))),
 			Author: cmp.Or(f.Author, item.Result.Author), Text: item.Result.Text}
 		one.Dated, one.DatedBy = instance.DateOf(string(f.Date), item.Result)
+		if err := errors.Join(site.CheckName(string(id)), site.CheckText(one.Text)); err != nil {
+			out = append(out, web.AddedDocument{Ingested: site.Ingested{ID: id}, Err: err})
+			continue
+		}
 		docs = append(docs, one)
 	}
 	err = o.Ingest(ctx, lib, func(yield func(site.Incoming, error) bool) {

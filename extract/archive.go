@@ -38,48 +38,29 @@ func (w *walker) open(f Format, at, name string, data []byte, depth int) bool {
 	return true
 }
 
-// memberPath makes a name from an archive fit to be shown: it is never used to open a file.
-func memberPath(archive, name string) string {
-	if !utf8.ValidString(name) {
-		if c, err := detectEncoding([]byte(name)); err == nil {
-			if s, err := c.decode([]byte(name)); err == nil {
-				name = s
-			}
-		}
-		name = strings.ToValidUTF8(name, "\uFFFD")
-	}
-	name = strings.Map(func(r rune) rune {
-		if r < 0x20 || r == 0x7f {
-			return -1
-		}
-		return r
-	}, strings.ReplaceAll(name, "\\", "/"))
-	return archive + "!" + path.Clean("/"+name)
-}
-
-// isClutter tells the files that operating systems add to archives.
-func isClutter(name string) bool {
-	base := path.Base(name)
-	return strings.HasPrefix(name, "__MACOSX/") || base == ".DS_Store" || base == "Thumbs.db" || strings.HasPrefix(base, "._")
-}
-
 func (w *walker) openZip(at string, data []byte, depth int) {
 	zr, err := checkedZip(data, w.o, w.lim)
 	if err != nil {
 		w.fail(at, err)
 		return
 	}
-	included := w.latexProject(at, zr)
+	names := zipNames(zr.File)
+	for i, f := range zr.File {
+		if IsClutter(names[i]) && !f.FileInfo().IsDir() {
+			w.leftOut++
+		}
+	}
+	included := w.latexProject(at, zr, names)
 	given := len(included) > 0
-	for _, f := range zr.File {
+	for i, f := range zr.File {
 		if w.done {
 			return
 		}
-		if f.FileInfo().IsDir() || isClutter(f.Name) || included[f] {
+		if f.FileInfo().IsDir() || IsClutter(names[i]) || included[f] {
 			continue
 		}
 		given = true
-		p := memberPath(at, f.Name)
+		p := w.paths.path(at, names[i])
 		switch {
 		case f.Flags&1 != 0:
 			w.fail(p, &Error{Code: Encrypted, Detail: "the archive is password-protected"})
@@ -87,12 +68,20 @@ func (w *walker) openZip(at string, data []byte, depth int) {
 			w.fail(p, &Error{Code: Unsupported, Detail: "a link, not a file", Advice: "put the file itself into the archive"})
 		default:
 			inner, err := readEntry(f, w.o, w.lim)
-			w.member(p, f.Name, inner, err, depth)
+			w.member(p, names[i], inner, err, depth)
 		}
 	}
 	if !given {
-		w.fail(at, &Error{Code: Empty, Detail: "the archive holds no files"})
+		w.fail(at, w.noFiles())
 	}
+}
+
+// noFiles is the error of an archive without any document.
+func (w *walker) noFiles() *Error {
+	if w.leftOut > 0 {
+		return &Error{Code: Empty, Detail: fmt.Sprintf("the archive holds nothing but %d lock files and files of systems", w.leftOut)}
+	}
+	return &Error{Code: Empty, Detail: "the archive holds no files"}
 }
 
 // member goes on with a file of an archive; what was read before damage is not shown as if it were all.
@@ -120,24 +109,40 @@ func (w *walker) openTar(at string, r io.Reader, packed int64, depth int) {
 			w.fail(at, limitError("archive entries", "MaxEntries", fmt.Sprintf("more than %d", w.o.MaxEntries)))
 			return
 		}
-		if h.Typeflag == tar.TypeDir || h.Typeflag == tar.TypeXGlobalHeader || isClutter(h.Name) {
+		if h.Typeflag == tar.TypeDir || h.Typeflag == tar.TypeXGlobalHeader {
+			continue
+		}
+		name := tarName(h.Name)
+		if IsClutter(name) {
+			w.leftOut++
 			continue
 		}
 		given = true
-		p := memberPath(at, h.Name)
+		p := w.paths.path(at, name)
 		if h.Typeflag != tar.TypeReg {
 			w.fail(p, &Error{Code: Unsupported, Detail: "a link or device, not a file", Advice: "put the file itself into the archive"})
 			continue
 		}
 		data, err := readBounded(tr, h.Name, packed, w.o, w.lim)
-		w.member(p, h.Name, data, err, depth)
+		w.member(p, name, data, err, depth)
 		if err != nil {
 			return // a tar cannot be read on after a damaged entry
 		}
 	}
 	if !given && !w.done {
-		w.fail(at, &Error{Code: Empty, Detail: "the archive holds no files"})
+		w.fail(at, w.noFiles())
 	}
+}
+
+// tarName returns a name of a tar, which says nothing of its encoding.
+func tarName(raw string) string {
+	if utf8.ValidString(raw) {
+		return raw
+	}
+	if s, err := zipPage([]byte(raw)).NewDecoder().String(raw); err == nil && !strings.ContainsRune(s, utf8.RuneError) {
+		return s
+	}
+	return raw
 }
 
 // openGzip unpacks one file; a tar inside is read entry by entry without holding the whole.
@@ -159,7 +164,7 @@ func (w *walker) openGzip(at, name string, data []byte, depth int) {
 		return
 	}
 	all, err := readBounded(rest, inner, int64(len(data)), w.o, w.lim)
-	w.member(memberPath(at, inner), inner, all, err, depth)
+	w.member(w.paths.path(at, inner), inner, all, err, depth)
 }
 
 // attachments gives the files attached to a message.
@@ -218,13 +223,13 @@ func (w *walker) embedded(at string, data []byte, depth int) {
 		}
 		inner, err := readEntry(f, w.o, w.lim)
 		if err != nil || len(inner) == 0 {
-			w.fail(memberPath(at, f.Name), &Error{Code: Damaged, Detail: "an embedded document cannot be unpacked"})
+			w.fail(w.paths.path(at, f.Name), &Error{Code: Damaged, Detail: "an embedded document cannot be unpacked"})
 			continue
 		}
 		switch g, err := Sniff(f.Name, inner); {
 		case err != nil:
 		case g == DOCX, g == DOC, g == PPTX, g == ODT, g == ODP, g == RTF, g == PDFFormat:
-			w.inner(memberPath(at, f.Name), f.Name, inner, depth)
+			w.inner(w.paths.path(at, f.Name), f.Name, inner, depth)
 		}
 	}
 }
@@ -254,7 +259,7 @@ func (w *walker) mailbox(at string, data []byte, depth int) {
 		name := fmt.Sprintf("message %d", n)
 		// Without its line "From " it is a message like any other, attachments and all.
 		if i := bytes.IndexByte(one, '\n'); i >= 0 {
-			w.inner(memberPath(at, name), name+".eml", one[i+1:], depth)
+			w.inner(w.paths.path(at, name), name+".eml", one[i+1:], depth)
 		}
 		data = rest
 	}
@@ -264,7 +269,7 @@ func (w *walker) attachment(at, name string, i int, data []byte, depth int) {
 	if name == "" {
 		name = fmt.Sprintf("attachment %d", i+1)
 	}
-	w.inner(memberPath(at, name), name, data, depth)
+	w.inner(w.paths.path(at, name), name, data, depth)
 }
 
 // inner goes on with a file inside another, unless it lies too deep.
@@ -278,15 +283,15 @@ func (w *walker) inner(at, name string, data []byte, depth int) {
 
 // latexProject gives every LaTeX main file of an archive with the files it includes, and returns what
 // was used.
-func (w *walker) latexProject(at string, zr *zip.Reader) map[*zip.File]bool {
+func (w *walker) latexProject(at string, zr *zip.Reader, names []string) map[*zip.File]bool {
 	used := map[*zip.File]bool{}
 	tex := map[string]*zip.File{}
 	for _, f := range zr.File {
-		if e := ext(f.Name); (e == "tex" || e == "ltx" || e == "bbl") && f.Mode().IsRegular() && f.Flags&1 == 0 && !isClutter(f.Name) {
+		if e := ext(f.Name); (e == "tex" || e == "ltx" || e == "bbl") && f.Mode().IsRegular() && f.Flags&1 == 0 && !IsClutter(f.Name) {
 			tex[partName(f.Name)] = f
 		}
 	}
-	for _, f := range zr.File {
+	for i, f := range zr.File {
 		if tex[partName(f.Name)] != f || w.done || ext(f.Name) == "bbl" {
 			continue
 		}
@@ -310,7 +315,7 @@ func (w *walker) latexProject(at string, zr *zip.Reader) map[*zip.File]bool {
 			}
 			return nil, false
 		}
-		w.giveLatex(memberPath(at, f.Name), data, include)
+		w.giveLatex(w.paths.path(at, names[i]), data, include)
 	}
 	return used
 }

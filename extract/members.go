@@ -17,6 +17,9 @@ type Member struct {
 	Err    *Error  `json:"error,omitempty"`
 	Scans  []Scan  `json:"scans,omitempty"` // pages without a text layer; see Options.MaxScans
 
+	// LeftOut counts the lock files and files of systems in the archive that were left out before this member.
+	LeftOut int `json:"left_out,omitempty"`
+
 	attached []attachedFile
 }
 
@@ -54,6 +57,9 @@ type walker struct {
 
 	deep   int    // archives that lie too deep to be opened
 	deepAt string // the first of them
+
+	paths   memberPaths
+	leftOut int // lock files and files of systems, not told yet
 }
 
 // give hands a member on under its path.
@@ -67,6 +73,7 @@ func (w *walker) give(path string, m Member) {
 			m = Member{Path: path, Err: limitError("text of all members", "MaxText", fmt.Sprintf("more than %d bytes", membersText*w.o.MaxText))}
 		}
 	}
+	m.LeftOut, w.leftOut = w.leftOut, 0
 	w.done = !w.yield(m)
 }
 

@@ -31,6 +31,15 @@ func TitleOf(id string) string {
 	return strings.TrimSuffix(name, path.Ext(name))
 }
 
+// NameOf returns the identity of the document at itemPath of a file that is known by name: that name, and behind it the
+// member's where it is one of an archive.
+func NameOf(name, itemPath string) string {
+	if _, member, ok := strings.Cut(itemPath, "!/"); ok {
+		name += "!/" + member
+	}
+	return concordat.ShortName(name)
+}
+
 // Reader extracts files, in children that are started when the first file comes.
 type Reader struct {
 	// Own says that the files are the site's own: plain text and Markdown are then read in this process,
@@ -54,7 +63,8 @@ func NewReader(limits sandbox.Options, files int) *Reader {
 	return r
 }
 
-// Read returns the texts of one file: one, or those of an archive's members, or its failure.
+// Read returns the texts of one file: one, or those of an archive's members, or its failure. Their paths are as
+// concordat.EscapeName writes them.
 func (r *Reader) Read(ctx context.Context, path string) ([]sandbox.Item, error) {
 	if item, ok := r.readPlain(path); ok {
 		return []sandbox.Item{item}, nil
@@ -89,7 +99,7 @@ const maxPlain = 8 << 20
 
 // readPlain reads a plain-text file of the site's own and reports whether it was one.
 func (r *Reader) readPlain(path string) (sandbox.Item, bool) {
-	item := sandbox.Item{Path: path}
+	item := sandbox.Item{Path: concordat.EscapeName(path)}
 	info, err := os.Stat(path)
 	if !r.Own || err != nil || info.Size() > maxPlain {
 		return item, false

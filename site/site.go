@@ -150,17 +150,14 @@ func (s *Site) Ref(lib concordat.LibraryID, id concordat.DocumentID) concordat.R
 	return concordat.Ref{Site: s.o.ID, Library: lib, Document: id}
 }
 
-// LongestName bounds the identities of libraries and documents, in bytes.
-const LongestName = 512
-
 // CheckName returns nil if name can be the identity of a library or document: 1 to 512 bytes of
 // UTF-8 without control characters.
 func CheckName(name string) error {
 	switch {
 	case name == "":
 		return fmt.Errorf("an empty name: %w", concordat.ErrInvalid)
-	case len(name) > LongestName:
-		return fmt.Errorf("name of %d bytes: %w: at most %d", len(name), concordat.ErrInvalid, LongestName)
+	case len(name) > concordat.LongestName:
+		return fmt.Errorf("name of %d bytes: %w: at most %d", len(name), concordat.ErrInvalid, concordat.LongestName)
 	case !utf8.ValidString(name) || strings.IndexFunc(name, unicode.IsControl) >= 0:
 		return fmt.Errorf("name %q: %w: control characters or not UTF-8", name, concordat.ErrInvalid)
 	}

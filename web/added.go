@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"mime/multipart"
+	"path"
+	"strings"
 )
 
 // AddedFile is a file on its way into a library.
@@ -52,12 +54,21 @@ func ReadAdded(parts *multipart.Reader, take func(f AddedFile, content io.Reader
 			return message.Invalid("wrong.many", MaxFiles)
 		}
 		f.Name = cmp.Or(CleanName(p.FileName()), namelessFile)
-		f.ID = cmp.Or(f.ID, concordat.DocumentID(f.Name))
+		f.ID = cmp.Or(f.ID, documentOf(p.FileName()), namelessFile)
 		if err := take(f, p); err != nil {
 			return err
 		}
 		f = AddedFile{}
 	}
+}
+
+// documentOf returns the identity of a document that has only the name of its file: other than CleanName it keeps different names
+// different.
+func documentOf(name string) concordat.DocumentID {
+	if name = path.Base("/" + strings.ReplaceAll(name, `\`, "/")); name == "/" {
+		return ""
+	}
+	return concordat.DocumentID(concordat.ShortName(concordat.EscapeName(name)))
 }
 
 // field reads a field of the form of add-documents; room is the number of bytes left for all fields.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -51,7 +52,7 @@ it was when repeated.`,
 				if err != nil {
 					return err
 				}
-				files, err := walk(args, false)
+				files, leftOut, err := walk(args, false)
 				if err != nil {
 					return err
 				}
@@ -59,7 +60,7 @@ it was when repeated.`,
 				if err != nil {
 					return cli.Usagef("--date %s: want YYYY, YYYY-MM or YYYY-MM-DD", date)
 				}
-				ad := &adder{a: a, o: o, date: given, library: l.ID, failures: failures{a: a}}
+				ad := &adder{a: a, o: o, date: given, library: l.ID, failures: failures{a: a, leftOut: leftOut}}
 				if dryRun {
 					return ad.dryRun(cmd.Context(), files)
 				}
@@ -117,7 +118,7 @@ func (ad *adder) unchangedFile(ctx context.Context, f input) bool {
 	if ad.date != "" {
 		return false // the text may be as it was, the date need not
 	}
-	s, err := ad.o.Store.SourceState(ctx, ad.library, tables.Absolute(f.path))
+	s, err := ad.o.Store.SourceState(ctx, ad.library, f.place())
 	return err == nil && s.Unchanged(f.size, f.modified)
 }
 
@@ -141,6 +142,9 @@ func (ad *adder) run(ctx context.Context, files []input) error {
 		return err
 	}
 	took := time.Since(began)
+	if err := ad.failures.tellLeftOut(); err != nil {
+		return err
+	}
 	if ad.a.JSON {
 		err = ad.a.Line(map[string]any{"type": "summary", "library": ad.library, "added": ad.added, "replaced": ad.replaced,
 			"unchanged":       ad.unchanged,
@@ -177,7 +181,7 @@ func (ad *adder) documents(ctx context.Context, r *instance.Reader, files []inpu
 // give hands the documents of one file to yield and reports whether to go on.
 func (ad *adder) give(ctx context.Context, e extracted, yield func(site.Incoming, error) bool) bool {
 	defer ad.bar.Add(1)
-	state := store.SourceState{Library: ad.library, Path: tables.Absolute(e.path), Size: e.size, Modified: e.modified}
+	state := store.SourceState{Library: ad.library, Path: e.place(), Size: e.size, Modified: e.modified}
 	switch {
 	case tables.Kind(e.name) != "":
 		return ad.giveTable(ctx, e.input, state, yield)
@@ -192,26 +196,38 @@ func (ad *adder) give(ctx context.Context, e extracted, yield func(site.Incoming
 		return true
 	}
 	for i, item := range e.items {
+		ad.failures.leftOut += item.LeftOut
 		if item.Err != nil {
-			if err := ad.fail(ctx, e.input, item.Path, item.Err); err != nil {
-				yield(site.Incoming{}, err)
+			if !ad.refuse(ctx, e.input, item.Path, item.Err, yield) {
 				return false
 			}
 			continue
 		}
-		id := e.name
-		if _, member, ok := strings.Cut(item.Path, "!/"); ok {
-			id += "!/" + member
-		}
+		id := instance.NameOf(e.name, item.Path)
 		d := site.Incoming{ID: concordat.DocumentID(id), Title: cmp.Or(item.Result.Title, instance.TitleOf(id)), Author: item.Result.Author,
-			Text: item.Result.Text, Source: tables.Absolute(e.path)}
+			Text: item.Result.Text, Source: e.place()}
 		d.Dated, d.DatedBy = instance.DateOf(string(ad.date), item.Result)
+		if err := cmp.Or(ad.own(d, e.path), site.CheckText(d.Text)); err != nil {
+			if !ad.refuse(ctx, e.input, item.Path, err, yield) {
+				return false
+			}
+			continue
+		}
 		if i == len(e.items)-1 {
 			ad.note(d.ID, state)
 		}
-		if !ad.own(d, e.path, yield) || !yield(d, nil) {
+		if !yield(d, nil) {
 			return false
 		}
+	}
+	return true
+}
+
+// refuse notes why a document of a file is not taken in, and reports whether to go on.
+func (ad *adder) refuse(ctx context.Context, f input, path string, why error, yield func(site.Incoming, error) bool) bool {
+	if err := ad.fail(ctx, f, path, why); err != nil {
+		yield(site.Incoming{}, err)
+		return false
 	}
 	return true
 }
@@ -228,7 +244,10 @@ func (ad *adder) giveTable(ctx context.Context, f input, state store.SourceState
 		if ad.date != "" {
 			d.Dated, d.DatedBy = ad.date, concordat.DateGiven
 		}
-		if !ad.own(d, f.path, yield) || !yield(d, nil) {
+		if err := ad.own(d, f.path); err != nil {
+			return ad.fail(ctx, f, concordat.EscapeName(f.path), err)
+		}
+		if !yield(d, nil) {
 			return stopped
 		}
 		return nil
@@ -255,7 +274,7 @@ func (ad *adder) giveTable(ctx context.Context, f input, state store.SourceState
 	case errors.Is(err, stopped):
 		return false
 	case errors.Is(err, concordat.ErrInvalid), errors.As(err, new(*extract.Error)):
-		err = ad.fail(ctx, f, f.path, err)
+		err = ad.fail(ctx, f, concordat.EscapeName(f.path), err)
 	}
 	if err != nil {
 		yield(site.Incoming{}, err)
@@ -265,14 +284,13 @@ func (ad *adder) giveTable(ctx context.Context, f input, state store.SourceState
 }
 
 // own refuses an id that two files of this run give: the second would replace the first in silence.
-func (ad *adder) own(d site.Incoming, path string, yield func(site.Incoming, error) bool) bool {
+func (ad *adder) own(d site.Incoming, path string) error {
 	if other, ok := ad.owner[d.ID]; ok && other != path {
-		yield(site.Incoming{}, cli.Usagef("document id %q comes from %s and from %s: add them to different libraries or from a common folder",
-			d.ID, other, path))
-		return false
+		return fmt.Errorf("document id %q: %w: %s gave it in this run; add both files to different libraries or from a common folder", d.ID,
+			concordat.ErrInvalid, concordat.EscapeName(other))
 	}
 	ad.owner[d.ID] = path
-	return true
+	return nil
 }
 
 // note remembers that id is the last document of a file.
@@ -284,7 +302,8 @@ func (ad *adder) note(id concordat.DocumentID, s store.SourceState) {
 
 func (ad *adder) fail(ctx context.Context, f input, path string, err error) error {
 	e := failed(path, err)
-	state := store.SourceState{Library: ad.library, Path: tables.Absolute(path), Size: f.size, Modified: f.modified, Code: e.Code,
+	member := strings.TrimPrefix(path, concordat.EscapeName(f.path))
+	state := store.SourceState{Library: ad.library, Path: f.place() + member, Size: f.size, Modified: f.modified, Code: e.Code,
 		Detail: e.Detail, Handled: time.Now()}
 	return errors.Join(ad.failures.add(e), ad.o.Store.PutSourceState(ctx, state))
 }

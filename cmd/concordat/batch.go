@@ -124,7 +124,7 @@ func (a *app) batch(ctx context.Context, o *instance.Instance, paths []string, f
 	err = batch.Run(ctx, o.Site, b.ID, batch.Options{
 		Store: o.Store, Index: shard, Rules: rules, Progress: a.batchProgress(),
 		Read: func(ctx context.Context, in store.BatchInput) ([]site.Item, error) {
-			items, err := r.Read(ctx, in.Place)
+			items, err := r.Read(ctx, concordat.UnescapeName(in.Place))
 			return asItems(items), err
 		},
 		Options: func(context.Context, batch.Job) (site.CheckOptions, func(), error) { return options, nil, nil },
@@ -221,8 +221,11 @@ func (a *app) startBatch(ctx context.Context, o *instance.Instance, paths []stri
 		}
 		return b, err
 	}
-	files, err := walk(paths, false)
+	files, leftOut, err := walk(paths, false)
 	if err != nil {
+		return store.Batch{}, err
+	}
+	if err := (&failures{a: a, leftOut: leftOut}).tellLeftOut(); err != nil {
 		return store.Batch{}, err
 	}
 	if len(files) == 0 {
@@ -293,7 +296,7 @@ func batchInputs(files []input, job batch.Job) ([]store.BatchInput, string, erro
 			continue // named twice
 		}
 		fmt.Fprintf(h, "%q %d %d\n", tables.Absolute(f.path), f.size, f.modified.UnixNano())
-		out = append(out, store.BatchInput{Name: f.name, Place: tables.Absolute(f.path)})
+		out = append(out, store.BatchInput{Name: f.name, Place: f.place()})
 	}
 	batch.UniqueNames(out)
 	return out, hex.EncodeToString(h.Sum(nil)), nil

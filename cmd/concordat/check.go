@@ -126,7 +126,7 @@ func (f *checkFlags) validate(fl *pflag.FlagSet) error {
 
 // check runs the command.
 func (a *app) check(ctx context.Context, o *instance.Instance, paths []string, f *checkFlags) error {
-	files, err := walk(paths, false)
+	files, leftOut, err := walk(paths, false)
 	if err != nil {
 		return err
 	}
@@ -154,9 +154,10 @@ func (a *app) check(ctx context.Context, o *instance.Instance, paths []string, f
 	r := instance.NewReader(instance.Extraction(o.Config), len(files))
 	c := checker{language: language, shown: shown, a: a, o: o, f: f, options: options, rules: rules,
 		several: len(files) > 1 || isFolder(f.out.out), names: map[string]bool{}, checked: map[string]bool{}, incomplete: busy,
-		failures: failures{a: a}}
+		failures: failures{a: a, leftOut: leftOut}}
 	err = c.all(ctx, r, files)
 	a.tellEncoder(o)
+	err = errors.Join(err, c.failures.tellLeftOut())
 	if err = errors.Join(err, r.Close()); err != nil {
 		return err
 	}

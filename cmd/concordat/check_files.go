@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
+	"sync/atomic"
 
 	"concordat"
 	"concordat/cmd/internal/cli"
@@ -31,6 +31,7 @@ type checker struct {
 	names    map[string]bool // of reports written there
 	checked  map[string]bool // names of submissions, for submissionID alone, which another goroutine calls
 	failures failures
+	leftOut  atomic.Int64 // files in archives that nobody wrote
 
 	reached, incomplete bool
 }
@@ -69,6 +70,7 @@ func (c *checker) all(ctx context.Context, r *instance.Reader, files []input) er
 			b.Add(1)
 		}
 	}
+	c.failures.leftOut += int(c.leftOut.Load())
 	return context.Cause(ctx)
 }
 
@@ -81,15 +83,13 @@ func (c *checker) submissions(texts iter.Seq[extracted], files int) iter.Seq[sub
 				return
 			}
 			for i, item := range e.items {
+				c.leftOut.Add(int64(item.LeftOut))
 				s := submitted{amid: i < len(e.items)-1, alone: files == 1 && len(e.items) == 1}
 				if item.Err != nil {
 					f := failed(item.Path, item.Err)
 					s.failed = &f
 				} else {
-					s.name = e.name
-					if _, member, ok := strings.Cut(item.Path, "!/"); ok {
-						s.name += "!/" + member
-					}
+					s.name = instance.NameOf(e.name, item.Path)
 					s.Submission = site.Submission{ID: c.submissionID(s.name, item.Path), Title: cmp.Or(item.Result.Title, instance.TitleOf(item.Path)),
 						Text: item.Result.Text, Flags: instance.FlagsOf(item.Result.Flags)}
 					s.Dated, s.DatedBy = instance.DateOf(c.f.date, item.Result)
@@ -106,7 +106,7 @@ func (c *checker) submissions(texts iter.Seq[extracted], files int) iter.Seq[sub
 // nobody's business who reads the report. A second one of that name has its path.
 func (c *checker) submissionID(name, path string) concordat.DocumentID {
 	if c.checked[name] {
-		name = filepath.ToSlash(path)
+		name = concordat.ShortName(filepath.ToSlash(path))
 	}
 	c.checked[name] = true
 	return concordat.DocumentID(name)

@@ -18,7 +18,7 @@ func (a *app) extractCommand() *cobra.Command {
 		Long: `Extract prints the text that a check would see. With --json it prints one line for every file and
 every member of an archive: path, format, encoding, status (text, partial or error), text, flags.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			files, err := walk(args, true)
+			files, _, err := walk(args, true)
 			if err != nil {
 				return err
 			}

@@ -11,15 +11,17 @@ import (
 
 	"concordat"
 	"concordat/cmd/internal/cli"
+	"concordat/cmd/internal/tables"
 	"concordat/extract"
 	"concordat/extract/sandbox"
 	"concordat/instance"
+	"concordat/report"
 )
 
 // input is a file to be read: its place on disk and its name below the path that was given.
 type input struct {
 	path     string
-	name     string // slash-separated, relative to a given folder; the base name of a given file
+	name     string // slash-separated, relative to a given folder, or the base name of a given file; as concordat.EscapeName writes it
 	size     int64
 	modified time.Time
 	err      error // a folder below that cannot be listed
@@ -27,20 +29,19 @@ type input struct {
 
 // walk returns the regular files of paths, folders read recursively in order of name; below folders,
 // names that begin with a dot are left out unless hidden is set, and symbolic links are not
-// followed. A folder below that cannot be listed is an input with an error. A path that is not there
-// is a usage error.
-func walk(paths []string, hidden bool) ([]input, error) {
-	var out []input
+// followed. So are lock files and files of systems; leftOut counts both. A folder below that cannot be
+// listed is an input with an error. A path that is not there is a usage error.
+func walk(paths []string, hidden bool) (out []input, leftOut int, err error) {
 	for _, root := range paths {
 		info, err := os.Stat(root)
 		if err != nil {
-			return nil, cli.Usage(err)
+			return nil, 0, cli.Usage(err)
 		}
 		if !info.IsDir() {
 			if !info.Mode().IsRegular() {
-				return nil, cli.Usagef("%s is neither a file nor a folder", root)
+				return nil, 0, cli.Usagef("%s is neither a file nor a folder", root)
 			}
-			out = append(out, input{path: root, name: filepath.Base(root), size: info.Size(), modified: info.ModTime()})
+			out = append(out, input{path: root, name: concordat.EscapeName(filepath.Base(root)), size: info.Size(), modified: info.ModTime()})
 			continue
 		}
 		err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -51,7 +52,8 @@ func walk(paths []string, hidden bool) ([]input, error) {
 				out = append(out, input{path: path, name: path, err: err})
 				return nil
 			}
-			if !hidden && path != root && strings.HasPrefix(d.Name(), ".") {
+			if !hidden && path != root && (strings.HasPrefix(d.Name(), ".") || extract.IsClutter(d.Name())) {
+				leftOut++
 				if d.IsDir() {
 					return filepath.SkipDir
 				}
@@ -71,14 +73,14 @@ func walk(paths []string, hidden bool) ([]input, error) {
 			if err != nil {
 				return err
 			}
-			out = append(out, input{path: path, name: filepath.ToSlash(name), size: info.Size(), modified: info.ModTime()})
+			out = append(out, input{path: path, name: concordat.EscapeName(filepath.ToSlash(name)), size: info.Size(), modified: info.ModTime()})
 			return nil
 		})
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
-	return out, nil
+	return out, leftOut, nil
 }
 
 // failure is one input that gave no text.
@@ -115,8 +117,22 @@ func (f failure) String() string {
 
 // failures counts and prints what could not be read.
 type failures struct {
-	a *app
-	n int
+	a       *app
+	n       int
+	leftOut int // hidden files, lock files and files of systems, which are not failures
+}
+
+// tellLeftOut says how many files nobody wrote were left out.
+func (f *failures) tellLeftOut() error {
+	switch {
+	case f.leftOut == 0:
+	case f.a.JSON:
+		return f.a.Line(map[string]any{"type": "left_out", "files": f.leftOut})
+	default:
+		f.a.Warn("left out: %s", report.Plural(f.leftOut, "hidden file, lock file or file of the system",
+			"hidden files, lock files and files of the system"))
+	}
+	return nil
 }
 
 func (f *failures) add(e failure) error {
@@ -136,11 +152,14 @@ func (f *failures) err() error {
 	return &cli.Exit{Code: cli.Unreadable}
 }
 
+// place is the absolute path of a file as it is kept and shown.
+func (f input) place() string { return concordat.EscapeName(tables.Absolute(f.path)) }
+
 // readInput returns the texts of one file; see reader.read.
 func readInput(ctx context.Context, r *instance.Reader, f input) ([]sandbox.Item, error) {
 	if f.err != nil {
 		e := &extract.Error{Code: extract.Unreadable, Detail: f.err.Error()}
-		return []sandbox.Item{{Path: f.path, Err: e.WithAdvice()}}, nil
+		return []sandbox.Item{{Path: concordat.EscapeName(f.path), Err: e.WithAdvice()}}, nil
 	}
 	return r.Read(ctx, f.path)
 }

@@ -23,6 +23,7 @@ import (
 	"sync"
 	"time"
 
+	"concordat"
 	"concordat/extract"
 )
 
@@ -241,10 +242,11 @@ func (r *Runner) take(k kind, again bool) (*child, error) {
 	return c, nil
 }
 
-// File extracts the file at path. What is wrong with the file is in the items; the error is for what
-// is wrong with the machine, or ctx.
+// File extracts the file at path, which items have as concordat.EscapeName writes it. What is wrong with the file is in
+// the items; the error is for what is wrong with the machine, or ctx.
 func (r *Runner) File(ctx context.Context, path string) ([]Item, error) {
-	fail := func(e *extract.Error) ([]Item, error) { return []Item{{Path: path, Err: e.WithAdvice()}}, nil }
+	name := concordat.EscapeName(path)
+	fail := func(e *extract.Error) ([]Item, error) { return []Item{{Path: name, Err: e.WithAdvice()}}, nil }
 	info, err := os.Stat(path)
 	if err != nil {
 		return fail(&extract.Error{Code: extract.Unreadable, Detail: plainCause(err)})
@@ -257,7 +259,7 @@ func (r *Runner) File(ctx context.Context, path string) ([]Item, error) {
 		return fail(&extract.Error{Code: extract.Unreadable, Detail: plainCause(err)})
 	}
 	defer f.Close()
-	return r.Stream(ctx, path, f, info.Size())
+	return r.Stream(ctx, name, f, info.Size())
 }
 
 // plainCause leaves the path out of an error of package os; the item names it.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/site"
 	"concordat/store"
 )
 
@@ -73,7 +72,7 @@ func checkNotice(n *concordat.Notice) error {
 	default:
 		return invalid("kind %q", cut(n.Kind))
 	}
-	if len(n.Words) > maxWords || len(n.Library) > site.LongestName {
+	if len(n.Words) > maxWords || len(n.Library) > concordat.LongestName {
 		return invalid("%d bytes of words", len(n.Words))
 	}
 	return nil

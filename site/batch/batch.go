@@ -201,7 +201,9 @@ type batchRun struct {
 	// prepared are texts of members.
 	prepared preparedTexts
 	works    citedWorks
-	leads    []joinedLead // set once all members were compared
+	// submitter maps the name of a file to who handed it in, where a learning platform named the files.
+	submitter map[string]string
+	leads     []joinedLead // set once all members were compared
 
 	mu      sync.Mutex // guards what follows
 	stage   string
@@ -267,6 +269,7 @@ func (r *batchRun) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.submitter = submittersOfInputs(all)
 	done := len(all) - len(waiting)
 	if err := r.tell(ctx, StageRead, done, len(all)); err != nil || len(waiting) == 0 {
 		return err
@@ -337,6 +340,7 @@ func (r *batchRun) readFile(ctx context.Context, in store.BatchInput) (*batchFil
 			f.profiles = append(f.profiles, p)
 		}
 	}
+	r.groupBySubmitter(f)
 	return f, nil
 }
 
@@ -359,6 +363,7 @@ func (r *batchRun) member(in store.BatchInput, item site.Item) (store.BatchMembe
 	if m.Author != "" {
 		m.AuthorBy = store.AuthorMetadata
 	}
+	m.Name = concordat.ShortName(m.Name)
 	declare(r.job.Manifest, &m)
 	m.Title = cmp.Or(m.Title, lastPart(m.Name))
 	err := item.Err

@@ -102,7 +102,7 @@ func scan(path string, each func(site.Incoming) error) error {
 			return fmt.Errorf("%s: %w: id %q stands on line %d and on line %d", path, concordat.ErrInvalid, d.ID, first, n)
 		}
 		seen[d.ID] = n
-		d.Source = Absolute(path)
+		d.Source = concordat.EscapeName(Absolute(path))
 		if err := each(d); err != nil {
 			return err
 		}

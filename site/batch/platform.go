@@ -1,0 +1,84 @@
+package batch
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"concordat/store"
+)
+
+// platforms are how learning platforms name what "download all submissions" gives: the submitter stands in front, then what the
+// submitter called the file. Moodle: mod/assign/locallib.php, download_submissions; Canvas: lib/submission_zip; Blackboard:
+// Assignment File Download.
+var platforms = []*regexp.Regexp{
+	regexp.MustCompile(`^(.+?_\d+)_assignsubmission_[a-z]+(?:_|$)`),
+	regexp.MustCompile(`^(.+?)_attempt_\d{4}(?:-\d\d){5}(?:_|\.txt$)`),
+	regexp.MustCompile(`^([^_]+)_(?:LATE_)?(\d{2,})_\d{2,}_.`),
+}
+
+// submitters returns who handed in each file of a download of a learning platform, as the platform names them, or nil if the
+// names are not all of one platform: a submitter who names one file like that of somebody else must not gain by it.
+func submitters(names []string) []string {
+	for _, p := range platforms {
+		if out := submittersOf(p, names); out != nil {
+			return out
+		}
+	}
+	return nil
+}
+
+func submittersOf(platform *regexp.Regexp, names []string) []string {
+	var out []string
+	for _, name := range names {
+		who := ""
+		for part := range strings.SplitSeq(name, "/") {
+			if m := platform.FindStringSubmatch(part); m != nil {
+				who = strings.Join(m[1:], "_")
+				break
+			}
+		}
+		if who == "" {
+			return nil
+		}
+		out = append(out, who)
+	}
+	return out
+}
+
+// groupBySubmitter makes the documents of one submitter a group, as far as nobody declared another: of an archive by the names of
+// its members, else by those of all files of the batch.
+func (r *batchRun) groupBySubmitter(f *batchFile) {
+	var who []string
+	if one := r.submitter[f.input.Name]; one != "" {
+		who = slices.Repeat([]string{one}, len(f.members))
+	} else {
+		var names []string
+		for _, m := range f.members {
+			if name, inside := strings.CutPrefix(m.Name, f.input.Name+"!/"); inside {
+				names = append(names, name)
+			}
+		}
+		if who = submitters(names); len(who) != len(f.members) {
+			return
+		}
+	}
+	for i := range f.members {
+		if m := &f.members[i]; m.Group == "" {
+			m.Group = who[i]
+		}
+	}
+}
+
+// submittersOfInputs returns who handed in each file of a batch, by the file's name; empty if the names are of no platform.
+func submittersOfInputs(inputs []store.BatchInput) map[string]string {
+	names := make([]string, len(inputs))
+	for i, in := range inputs {
+		names[i] = in.Name
+	}
+	out := map[string]string{}
+	for i, who := range submitters(names) {
+		out[inputs[i].Name] = who
+	}
+	return out
+}
