@@ -170,8 +170,6 @@ func (w *walker) openGzip(at, name string, data []byte, depth int) {
 // attachments gives the files attached to a message.
 func (w *walker) attachments(f Format, at string, data []byte, depth int) {
 	switch f {
-	case DOCX, PPTX:
-		w.embedded(at, data, depth)
 	case EML:
 		if bytes.HasPrefix(data, []byte("From ")) {
 			if rest := nextMessage(data); rest != nil && !w.done {
@@ -206,30 +204,6 @@ func (w *walker) attachments(f Format, at string, data []byte, depth int) {
 			if body := p[msgData+"0102"]; len(body) > 0 && !w.done {
 				w.attachment(at, name, i, body, depth)
 			}
-		}
-	}
-}
-
-// embedded gives the documents inside an office document that have a reader; pictures, sheets of charts
-// and the like are left alone.
-func (w *walker) embedded(at string, data []byte, depth int) {
-	zr, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		return // told already by the document itself
-	}
-	for _, f := range zr.File {
-		if w.done || !strings.Contains(partName(f.Name), "/embeddings/") || !f.Mode().IsRegular() {
-			continue
-		}
-		inner, err := readEntry(f, w.o, w.lim)
-		if err != nil || len(inner) == 0 {
-			w.fail(w.paths.path(at, f.Name), &Error{Code: Damaged, Detail: "an embedded document cannot be unpacked"})
-			continue
-		}
-		switch g, err := Sniff(f.Name, inner); {
-		case err != nil:
-		case g == DOCX, g == DOC, g == PPTX, g == ODT, g == ODP, g == RTF, g == PDFFormat:
-			w.inner(w.paths.path(at, f.Name), f.Name, inner, depth)
 		}
 	}
 }

@@ -27,6 +27,7 @@ type builder struct {
 	scans    []Scan
 	directed bool     // the reader wrote controls of direction, for elements that say the same
 	asides   []string // texts that stand above or beside the paragraph
+	nested   int      // files that are read as part of the text, one in the other
 	// attached are files inside the file that Members reads after it.
 	attached []attachedFile
 }

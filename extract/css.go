@@ -20,9 +20,10 @@ const (
 
 // styleSheet is the rules of a page that can hide text: those that set one of the properties of look.
 type styleSheet struct {
-	byKey map[string][]*styleRule // by the id, class or element that the last part of the selector names
-	rules int
-	steps int // taken so far
+	byKey  map[string][]*styleRule // by the id, class or element that the last part of the selector names
+	rules  int
+	steps  int  // taken so far
+	writes bool // some rule puts text before or after elements
 }
 
 // styleRule is one selector with its declarations.
@@ -31,6 +32,7 @@ type styleRule struct {
 	weight cascadia.Specificity
 	order  int
 	sets   []setting
+	of     pseudo
 }
 
 // selectorPart is a part of a selector that holds for one element.
@@ -103,7 +105,10 @@ func joinTokens(tokens []css.Token) string {
 }
 
 func newSetting(name, value string) setting {
-	d := setting{name: strings.ToLower(name), value: strings.ToLower(strings.TrimSpace(value))}
+	d := setting{name: strings.ToLower(name), value: strings.TrimSpace(value)}
+	if d.name != "content" {
+		d.value = strings.ToLower(d.value)
+	}
 	if v, ok := strings.CutSuffix(strings.ReplaceAll(d.value, "! important", "!important"), "!important"); ok {
 		d.value, d.important = strings.TrimSpace(v), true
 	}
@@ -131,11 +136,13 @@ func inlineStyle(text string) []setting {
 
 func (s *styleSheet) add(selectors []string, sets []setting) {
 	for _, text := range strings.Split(strings.Join(selectors, ","), ",") {
+		text, of := cutPseudo(strings.TrimSpace(text))
 		parts, key, ok := parseSelector(text)
 		if !ok {
 			continue
 		}
-		r := &styleRule{parts: parts, order: s.rules, sets: sets}
+		s.writes = s.writes || of != noPseudo
+		r := &styleRule{parts: parts, order: s.rules, sets: sets, of: of}
 		for _, p := range parts {
 			r.weight = r.weight.Add(p.match.Specificity())
 		}
@@ -191,7 +198,9 @@ func lastKey(part string) string {
 
 // settings gives what the sheet sets for the last of the open elements, in the order of the cascade
 // (CSS Cascading and Inheritance Level 3, section 6.1) without important ones first.
-func (s *styleSheet) settings(open []*html.Node) []setting {
+func (s *styleSheet) settings(open []*html.Node) []setting { return s.settingsOf(open, noPseudo) }
+
+func (s *styleSheet) settingsOf(open []*html.Node, of pseudo) []setting {
 	if s == nil || s.steps > maxStyleSteps {
 		return nil
 	}
@@ -199,7 +208,7 @@ func (s *styleSheet) settings(open []*html.Node) []setting {
 	var found []*styleRule
 	try := func(key string) {
 		for _, r := range s.byKey[key] {
-			if s.holds(r, open) {
+			if r.of == of && s.holds(r, open) {
 				found = append(found, r)
 			}
 		}

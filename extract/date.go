@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"bytes"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,12 +12,24 @@ import (
 var metadataDate = regexp.MustCompile(`^(?:D:)?([0-9]{4})(?:[-/.]?([0-9]{2})(?:[-/.]?([0-9]{2}))?)?(?:[^0-9]|[0-9]{6}|[0-9]{4}|$)`)
 
 // defaultDays are days that programs write where they know none: the beginnings of their clocks.
-var defaultDays = []string{"1601-01-01", "1900-01-01", "1904-01-01", "1970-01-01", "1980-01-01"}
+var defaultDays = []string{"1601-01-01", "1858-11-17", "1899-12-30", "1899-12-31", "1900-01-01", "1904-01-01", "1970-01-01", "1980-01-01"}
+
+// defaultTimes are the moments at which templates of libraries were made: a document from such a template keeps them. They are
+// those of python-docx, python-pptx, workbooks of several libraries, PDF without a clock, and Apple's clock.
+var defaultTimes = []string{"20131223T231500", "20130127T091416", "20060916T000000", "20000101T000000", "20010101T000000"}
+
+// isDefaultTime reports whether raw, which begins with a date, is one of defaultTimes to the second.
+func isDefaultTime(raw string) bool {
+	digits := strings.NewReplacer("D:", "", "-", "", ":", "", "T", "", " ", "").Replace(raw)
+	return slices.ContainsFunc(defaultTimes, func(t string) bool {
+		return strings.HasPrefix(digits, strings.ReplaceAll(t, "T", ""))
+	})
+}
 
 // dated notes the date of the document, if the raw metadata holds one and none was noted before.
 func (b *builder) dated(raw string) {
 	m := metadataDate.FindStringSubmatch(strings.TrimSpace(raw))
-	if m == nil || b.res.Date != "" || m[1] < "1000" {
+	if m == nil || b.res.Date != "" || m[1] < "1000" || isDefaultTime(strings.TrimSpace(raw)) {
 		return
 	}
 	for n := 3; n >= 1; n-- {
@@ -28,5 +41,34 @@ func (b *builder) dated(raw string) {
 			}
 			return
 		}
+	}
+}
+
+// xmpCreated finds the date of creation in a packet of XMP (ISO 16684-1), written as an element or as an attribute.
+var xmpCreated = regexp.MustCompile(`xmp:CreateDate(?:\s*=\s*["']|\s*>\s*)([0-9T:.+Z-]{4,35})`)
+
+// maxPacket bounds a packet of XMP that is searched, in bytes.
+const maxPacket = 1 << 20
+
+// xmpDate returns the date in the packet of a PDF's own metadata, where that is not packed; pictures in it have packets too, which do
+// not speak of PDF.
+func xmpDate(data []byte) string {
+	for {
+		from := bytes.Index(data, []byte("<x:xmpmeta"))
+		if from < 0 {
+			return ""
+		}
+		data = data[from:]
+		to := bytes.Index(data[:min(len(data), maxPacket)], []byte("</x:xmpmeta>"))
+		if to < 0 {
+			data = data[1:]
+			continue
+		}
+		packet := data[:to]
+		if m := xmpCreated.FindSubmatch(packet); m != nil && (bytes.Contains(packet, []byte("application/pdf")) ||
+			bytes.Contains(packet, []byte("pdf:Producer"))) {
+			return string(m[1])
+		}
+		data = data[to:]
 	}
 }

@@ -14,6 +14,12 @@ func TestMetadataDates(t *testing.T) {
 		"2019-02-30":              "2019-02",
 		"1601-01-01T00:00:00Z":    "",
 		"1980-01-01":              "",
+		"2013-12-23T23:15:00Z":    "", // the template of python-docx
+		"2013-12-23T10:00:00Z":    "2013-12-23",
+		"2013-01-27T09:14:16Z":    "",
+		"2006-09-16T00:00:00Z":    "",
+		"D:20000101000000+00'00'": "",
+		"2000-01-01":              "2000-01-01",
 		"0001-01-01":              "",
 		"yesterday":               "",
 		"":                        "",
@@ -29,6 +35,10 @@ func TestMetadataDates(t *testing.T) {
 		"page.html": {`<html><head><meta property="article:published_time" content="2021-05-06T07:08:09Z"><title>T</title></head><body><p>Some words of a page that is long enough.</p></body></html>`, "2021-05-06"},
 		"mail.eml":  {"From: a@example.org\r\nSubject: On dates\r\nDate: Fri, 06 May 2022 07:08:09 +0000\r\nContent-Type: text/plain\r\n\r\nSome words of a message.\r\n", "2022-05-06"},
 		"note.md":   {"---\ntitle: T\ndate: 2020-11\n---\n\nSome words of a note.\n", "2020-11"},
+		"a.fodt":    {`<?xml version="1.0"?><office:document xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:meta="urn:oasis:names:tc:opendocument:xmlns:meta:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"><office:meta><meta:creation-date>2018-07-09T10:00:00</meta:creation-date></office:meta><office:body><office:text><text:p>Some words of a letter.</text:p></office:text></office:body></office:document>`, "2018-07-09"},
+		"a.rtf":     {`{\rtf1{\info{\title T}{\creatim\yr2017\mo3\dy9\hr10\min2}{\revtim\yr2020\mo1\dy1}}Some words of a letter.\par}`, "2017-03-09"},
+		"b.rtf":     {`{\rtf1{\info{\creatim\yr1601\mo1\dy1}}Some words of a letter.\par}`, ""},
+		"a.fb2":     {`<?xml version="1.0"?><FictionBook xmlns="http://www.gribuser.ru/xml/fictionbook/2.0"><description><title-info><date value="2011-02-03">winter</date></title-info><document-info><date>2020</date></document-info></description><body><section><p>Some words of a book.</p></section></body></FictionBook>`, "2011-02-03"},
 		"plain.txt": {"Written on 2020-11-02, but that is text and no metadata.", ""},
 	} {
 		r, err := Bytes(name, []byte(c.file), Options{})
@@ -37,6 +47,19 @@ func TestMetadataDates(t *testing.T) {
 		}
 		if r.Date != c.want {
 			t.Errorf("%s: date %q, want %q", name, r.Date, c.want)
+		}
+	}
+}
+
+func TestXMPDate(t *testing.T) {
+	for packet, want := range map[string]string{
+		`<x:xmpmeta><dc:format>application/pdf</dc:format><xmp:CreateDate>2015-08-09T10:11:12Z</xmp:CreateDate></x:xmpmeta>`: "2015-08-09T10:11:12Z",
+		`<x:xmpmeta><rdf:Description pdf:Producer="x" xmp:CreateDate="2016-01"/></x:xmpmeta>`:                                "2016-01",
+		`<x:xmpmeta><dc:format>image/jpeg</dc:format><xmp:CreateDate>2015</xmp:CreateDate></x:xmpmeta>`:                      "",
+		`<x:xmpmeta>`: "",
+	} {
+		if got := xmpDate([]byte("%PDF-1.7 " + packet + " rest")); got != want {
+			t.Errorf("%s: got %q, want %q", packet, got, want)
 		}
 	}
 }

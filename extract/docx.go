@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"fmt"
 	"path"
 	"sort"
 	"strconv"
@@ -20,103 +21,128 @@ func readDOCX(b *builder, data []byte) error {
 		return &Error{Code: Damaged, Detail: "no main document part"}
 	}
 	_ = p.part("docProps/core.xml", true, func(d []byte) error { return walkXML(b, d, &coreProperties{b: b}) })
+	d := &docxFile{parts: p, main: main, styles: newDocxStyles(), lists: newDocxLists()}
+	d.ground.styles = d.styles
 	dir := path.Dir(main)
-	styles := newDocxStyles()
-	ground := docxGround{styles: styles}
-	_ = p.part(dir+"/styles.xml", true, func(d []byte) error { return walkXML(b, d, styles) })
-	_ = p.part(dir+"/settings.xml", true, func(d []byte) error { return walkXML(b, d, &docxSettings{&ground}) })
-	body := func(d []byte) error {
-		r := &docxReader{b: b, styles: styles, ground: ground}
-		err := walkXML(b, d, r)
-		r.finish()
-		return err
+	for _, n := range p.targets(main, dir+"/styles.xml", "styles") {
+		_ = p.part(n, true, func(data []byte) error { return walkXML(b, data, d.styles) })
 	}
-	_ = p.part(main, false, body)
-	for _, n := range []string{"footnotes", "endnotes"} {
-		if p.has(dir + "/" + n + ".xml") {
-			b.place(n)
-			_ = p.part(dir+"/"+n+".xml", true, body)
+	for _, n := range p.targets(main, dir+"/settings.xml", "settings") {
+		_ = p.part(n, true, func(data []byte) error { return walkXML(b, data, &docxSettings{&d.ground}) })
+	}
+	for _, n := range p.targets(main, dir+"/numbering.xml", "numbering") {
+		_ = p.part(n, true, func(data []byte) error { return walkXML(b, data, d.lists) })
+	}
+	_ = p.part(main, false, d.body(main))
+	for _, kind := range []string{"footnotes", "endnotes"} {
+		for _, n := range p.targets(main, dir+"/"+kind+".xml", kind) {
+			b.place(kind)
+			_ = p.part(n, true, d.body(n))
 		}
 	}
-	p.pageHeaders(dir, body)
-	if p.has(dir + "/vbaProject.bin") {
-		b.flag(Flag{Code: FlagMacro, Detail: "the document holds a macro, which can change what is shown"})
-	}
-	p.countPictures(dir + "/media/")
-	p.countEmbedded(dir + "/embeddings/")
+	d.pageHeaders()
+	d.rest()
 	return nil
 }
 
-// mainPart follows the package's own pointer to the main part, or takes the usual name.
-func (p *parts) mainPart(usual string) string {
-	found := ""
-	data, err := p.read("_rels/.rels")
-	if err == nil {
-		r := &relReader{use: func(kind, target string) {
-			if strings.HasSuffix(kind, "/officeDocument") && found == "" {
-				found = strings.TrimPrefix(path.Clean("/"+target), "/")
+// docxFile is a document of Word whose parts are read one after the other.
+type docxFile struct {
+	*parts
+	main   string
+	styles *docxStyles
+	lists  *docxLists
+	ground docxGround
+	read   []string // the parts of running text, in order
+}
+
+// body returns what reads a part of running text into the document.
+func (d *docxFile) body(part string) func([]byte) error {
+	return func(data []byte) error {
+		d.read = append(d.read, part)
+		r := d.reader(d.b, part)
+		err := walkXML(d.b, data, r)
+		r.finish()
+		d.graphics(part)
+		return err
+	}
+}
+
+func (d *docxFile) reader(b *builder, part string) *docxReader {
+	return &docxReader{b: b, styles: d.styles, ground: d.ground, file: d, part: part, base: len(b.saved)}
+}
+
+// rest reads or names what no other part led to, and flags what is not text.
+func (d *docxFile) rest() {
+	b, dir := d.b, path.Dir(d.main)
+	for _, part := range d.read {
+		d.embeddedObjects(part)
+	}
+	d.looseObjects()
+	for _, r := range d.relations(d.main) {
+		if r.kind == "subDocument" || r.kind == "frame" {
+			b.partial(FlagPart, "a linked document is not in the file: "+cleanTitle(r.target))
+		}
+	}
+	if d.has(dir + "/vbaProject.bin") {
+		b.flag(Flag{Code: FlagMacro, Detail: "the document holds a macro, which can change what is shown"})
+	}
+	d.countPictures(dir + "/media/")
+	comments := d.targets(d.main, "", "comments")
+	for _, n := range comments {
+		if data, err := d.parts.read(n); err == nil && lettersOf(n, data) > 0 {
+			b.flag(Flag{Code: FlagComments, Detail: "comments are left out"})
+		}
+	}
+	d.census(func(name string) bool {
+		for _, piece := range []string{"theme", "settings", "fonttable", "styles", "numbering", "glossary/", "vba", "comments",
+			"people", "printersettings",
+			"diagrams/layout", "diagrams/colors", "diagrams/quickstyle", "charts/style", "charts/colors", "attachedtoolbars", "customizations"} {
+			if strings.Contains(name, piece) {
+				return true
 			}
-		}}
-		_ = walkXML(p.b, data, r) // a damaged pointer leaves the usual name
-	}
-	if found == "" || !p.has(found) {
-		return usual
-	}
-	return found
+		}
+		return strings.Contains(name, "/embeddings/") && d.chartData()[name]
+	})
 }
 
-// relReader reads a relationships part.
-type relReader struct {
-	use func(kind, target string)
-}
-
-func (r *relReader) start(name string, a attrs) {
-	if strings.HasSuffix(name, ":Relationship") {
-		r.use(a.get("Type"), a.get("Target"))
+// chartData returns the workbooks from which charts were made: the charts hold what they show of them.
+func (p *parts) chartData() map[string]bool {
+	out := map[string]bool{}
+	for name := range p.byName {
+		if strings.Contains(name, "/charts/") && ext(name) == "xml" {
+			for _, t := range p.targets(name, "", "package", "oleObject") {
+				out[partName(t)] = true
+			}
+		}
 	}
+	return out
 }
-func (r *relReader) stop(string)  {}
-func (r *relReader) chars(string) {}
 
 // shortHeader is the length, in characters, up to which a page header or footer is taken for a
 // running title; longer text is content and is kept.
 const shortHeader = 200
 
 // pageHeaders leaves out short headers and footers, as for PDF, and keeps long ones.
-func (p *parts) pageHeaders(dir string, body func([]byte) error) {
-	var names []string
-	for n := range p.byName {
-		if base := path.Base(n); path.Dir(n) == strings.ToLower(dir) &&
-			(strings.HasPrefix(base, "header") || strings.HasPrefix(base, "footer")) && strings.HasSuffix(base, ".xml") {
-			names = append(names, n)
-		}
-	}
+func (d *docxFile) pageHeaders() {
+	names := d.targets(d.main, "", "header", "footer")
 	sort.Strings(names)
 	for _, n := range names {
-		_ = p.part(n, true, func(d []byte) error {
-			probe := newBuilder(DOCX, p.b.opt, p.b.lim)
-			none := newDocxStyles()
-			r := &docxReader{b: probe, styles: none, ground: docxGround{styles: none}}
-			err := walkXML(probe, d, r)
+		_ = d.part(n, true, func(data []byte) error {
+			probe := newBuilder(DOCX, d.b.opt, d.b.lim)
+			r := d.reader(probe, n)
+			err := walkXML(probe, data, r)
 			r.finish()
 			s := strings.TrimSpace(probe.out.String())
 			switch {
 			case s == "":
-			case utf8.RuneCountInString(s) <= shortHeader && p.b.any():
-				p.b.flag(Flag{Code: FlagHeaders, Detail: "page headers and footers left out"})
+			case utf8.RuneCountInString(s) <= shortHeader && d.b.any():
+				d.b.flag(Flag{Code: FlagHeaders, Detail: "page headers and footers left out"})
 			default:
-				p.b.place("page header or footer")
-				return body(d)
+				d.b.place("page header or footer")
+				return d.body(n)(data)
 			}
 			return err
 		})
-	}
-}
-
-// countEmbedded flags objects below dir.
-func (p *parts) countEmbedded(dir string) {
-	if n := p.countBelow(dir); n > 0 {
-		p.b.flag(Flag{Code: FlagAttachment, Detail: "embedded objects: documents are read as members, others are not read", Count: n})
 	}
 }
 
@@ -161,12 +187,20 @@ type docxReader struct {
 	start0  int // offset at which the heading began
 	ruby    officeRuby
 	drop    bool // the paragraph is a letter set large before the next one
+
+	file   *docxFile // nil: one piece of XML, without other parts
+	part   string    // the part being read
+	rels   map[string]relation
+	base   int // paragraphs that were interrupted when the part began
+	fields docxFields
+	list   docxItem
+	after  []relation // graphics to be read after the paragraph
 }
 
 // docxSkipped are elements whose text is not part of the document as shown.
 func docxSkipped(name string) bool {
 	switch name {
-	case "w:del", "w:moveFrom", "w:instrText", "w:delText", "w:delInstrText", "mc:Fallback", "w:pict-skip", "w:sdtPr":
+	case "w:del", "w:moveFrom", "w:instrText", "w:delText", "w:delInstrText", "w:sdtPr":
 		return true
 	}
 	return false
@@ -187,7 +221,7 @@ func (r *docxReader) start(name string, a attrs) {
 			r.b.end()
 		}
 		r.drop = false
-		r.heading, r.para = 0, r.styles.paragraph("")
+		r.heading, r.para, r.list = 0, r.styles.paragraph(""), docxItem{}
 		r.start0 = r.b.offset()
 	case "w:pStyle":
 		r.paragraphStyle(a.get("val"))
@@ -220,13 +254,118 @@ func (r *docxReader) start(name string, a attrs) {
 	case "w:tc", "w:tr", "w:tbl":
 		r.b.end()
 	default:
-		r.property(name, a)
+		if !r.other(name, a) {
+			r.property(name, a)
+		}
+	}
+}
+
+// other reads what is not plain text, and reports whether it was that.
+func (r *docxReader) other(name string, a attrs) bool {
+	switch name {
+	case "w:fldChar", "w:ddList", "w:result", "w:listEntry":
+		if s := r.fields.mark(name, a); s != "" {
+			r.write(s)
+		}
+	case "w:numPr":
+		r.list = docxItem{level: r.list.level}
+	case "w:ilvl":
+		r.list.level, _ = strconv.Atoi(a.get("val")) // 0 where it is damaged
+	case "w:numId":
+		if r.inRPr == 0 {
+			r.list.id = a.get("val")
+		}
+	case "w:altChunk":
+		r.imported(a.get("id"))
+	case "w:subDoc":
+		r.b.partial(FlagPart, "a linked document is not in the file")
+	case "v:textpath":
+		if s := a.get("string"); strings.TrimSpace(s) != "" {
+			r.b.interrupt()
+			r.write(s)
+			r.b.end()
+			r.b.resume()
+		}
+	case "c:chart", "cx:chart":
+		r.graphicAfter(a.get("id"))
+	case "dgm:relIds":
+		r.graphicAfter(a.get("dm"))
+	case "a:txBody":
+		r.b.interrupt()
+	case "a:p":
+		r.b.end()
+	case "a:t":
+		r.inText++
+	default:
+		return false
+	}
+	return true
+}
+
+// relation returns what an identity of the part being read stands for.
+func (r *docxReader) relation(id string) (relation, bool) {
+	if r.file == nil {
+		return relation{}, false
+	}
+	if r.rels == nil {
+		r.rels = map[string]relation{}
+		for _, one := range r.file.relations(r.part) {
+			r.rels[one.id] = one
+		}
+	}
+	one, ok := r.rels[id]
+	return one, ok
+}
+
+func (r *docxReader) graphicAfter(id string) {
+	if one, ok := r.relation(id); ok && !one.external {
+		r.after = append(r.after, one)
+	}
+}
+
+// imported reads a file that Word shows as part of the text (altChunk: ECMA-376 part 1, section 17.17.2.1).
+func (r *docxReader) imported(id string) {
+	r.b.end()
+	one, ok := r.relation(id)
+	if !ok || one.external || !r.file.has(one.target) {
+		r.b.partial(FlagPart, "an imported part is not in the file")
+		return
+	}
+	b := r.b
+	data, err := r.file.parts.read(one.target)
+	var f Format
+	if err == nil {
+		f, err = checkInput(one.target, data, b.opt)
+	}
+	if b.nested >= b.opt.MaxNesting {
+		err = limitError("imported parts in imported parts", "MaxNesting", fmt.Sprintf("deeper than %d", b.opt.MaxNesting))
+	}
+	if err == nil {
+		head := b.res
+		b.nested++
+		if f == Text {
+			var s string
+			if s, err = b.decodeText(data); err == nil {
+				b.plainParagraphs(s)
+			}
+		} else {
+			err = readers(f)(b, data)
+		}
+		b.nested--
+		b.end()
+		b.res.Title, b.res.Author, b.res.Date, b.res.Encoding, b.res.Format = head.Title, head.Author, head.Date, head.Encoding, head.Format
+	}
+	if err != nil {
+		b.partial(FlagPart, fmt.Sprintf("an imported part is not read: %s, %d bytes: %v", one.target, len(data), asError(err).Code))
 	}
 }
 
 func (r *docxReader) paragraphStyle(id string) {
 	r.para = r.styles.paragraph(id)
 	r.heading = r.styles.level[id]
+	if r.file != nil {
+		r.list = r.file.lists.ofStyle(id, r.styles)
+	}
 	if r.heading == 0 && strings.HasPrefix(strings.ToLower(id), "heading") {
 		r.heading = 1
 	}
@@ -249,11 +388,10 @@ func (r *docxReader) property(name string, a attrs) {
 // tinyPoints is the type size, in points, up to which nobody reads.
 const tinyPoints = 2
 
-// symbol writes a character given by its code, unless it is a private one of a symbol font.
+// symbol writes a character that is given by its code in a font.
 func (r *docxReader) symbol(a attrs) {
-	n, err := strconv.ParseUint(a.get("char"), 16, 32)
-	if err == nil && (n < 0xe000 || n > 0xf8ff) && n >= 0x20 {
-		r.write(string(rune(n)))
+	if n, err := strconv.ParseUint(a.get("char"), 16, 16); err == nil && n >= 0x20 {
+		r.write(symbolRune(a.get("font"), rune(n)))
 	}
 }
 
@@ -270,17 +408,17 @@ func (r *docxReader) stop(name string) {
 		r.inRPr = max(0, r.inRPr-1)
 	case "w:tcPr":
 		r.inCell = max(0, r.inCell-1)
-	case "w:t", "m:t":
+	case "w:t", "m:t", "a:t":
 		r.inText = max(0, r.inText-1)
 	case "w:bdo", "w:dir":
 		r.b.text(string(bidiPDF))
 	case "w:rt", "w:ruby":
 		r.ruby.stop(name, r.b)
-	case "w:txbxContent":
+	case "w:txbxContent", "a:txBody":
 		r.b.end()
 		r.b.resume()
 	case "w:tc", "w:tr", "w:tbl":
-		if len(r.b.saved) == 0 {
+		if len(r.b.saved) == r.base {
 			r.b.end()
 		}
 	}
@@ -288,13 +426,21 @@ func (r *docxReader) stop(name string) {
 
 func (r *docxReader) endParagraph() {
 	if r.heading > 0 {
-		if s := trimParagraph(string(r.b.para)); s != "" && len(r.b.saved) == 0 {
+		if s := trimParagraph(string(r.b.para)); s != "" && len(r.b.saved) == r.base {
 			r.b.label = "section " + cleanTitle(s)
 		}
 		r.heading = 0
 	}
 	if r.drop = r.drop && len(r.b.para) > 0 && countLetters(string(r.b.para)) <= maxDropped; !r.drop {
 		r.b.end()
+	}
+	if len(r.b.saved) == r.base && !r.drop {
+		for _, one := range r.after {
+			label := r.b.label
+			r.file.graphic(one.kind, one.target)
+			r.b.label = label
+		}
+		r.after = r.after[:0]
 	}
 }
 
@@ -309,11 +455,14 @@ func (r *docxReader) chars(s string) {
 
 // write adds s and remembers where unreadable text stands.
 func (r *docxReader) write(s string) {
-	if r.ruby.take(s) {
+	if r.fields.hide(s) || r.ruby.take(s) {
 		return
 	}
 	code := ""
 	if strings.TrimSpace(s) != "" {
+		if r.file != nil && r.list.id != "" {
+			s = r.file.lists.label(&r.list) + s
+		}
 		style := r.run
 		if style.fill == "" {
 			style.fill = r.ground.under()
@@ -325,7 +474,9 @@ func (r *docxReader) write(s string) {
 
 // finish ends what damage left open.
 func (r *docxReader) finish() {
-	for r.b.end(); len(r.b.saved) > 0; r.b.end() {
+	for r.b.end(); len(r.b.saved) > r.base; r.b.end() {
 		r.b.resume()
 	}
+	r.b.text(r.fields.unclosed())
+	r.b.end()
 }

@@ -111,7 +111,8 @@ type docxStyles struct {
 	level  map[string]int  // 1 = top heading
 	shaded map[string]bool // styles of tables that shade some of their cells
 	normal string          // the style of paragraphs that name none
-	id     string          // being read
+	list   map[string]docxItem
+	id     string // being read
 	inRPr  int
 	inPPr  int
 	inPart int // properties of parts of tables
@@ -129,7 +130,7 @@ const defaultStyle = "\x00"
 const maxBases = 30
 
 func newDocxStyles() *docxStyles {
-	return &docxStyles{styles: map[string]docxStyle{}, level: map[string]int{}, shaded: map[string]bool{}}
+	return &docxStyles{styles: map[string]docxStyle{}, level: map[string]int{}, shaded: map[string]bool{}, list: map[string]docxItem{}}
 }
 
 // style returns the properties that a style and its ancestors set.
@@ -178,6 +179,14 @@ func (s *docxStyles) start(name string, a attrs) {
 	case "w:shd":
 		s.shaded[s.id] = s.shaded[s.id] || s.inPart > 0 && isShade(docxColour(a.get("fill")))
 		s.ownProperty(name, a)
+	case "w:numId":
+		if s.id != "" {
+			s.list[s.id] = docxItem{id: a.get("val"), level: s.list[s.id].level}
+		}
+	case "w:ilvl":
+		if n, err := strconv.Atoi(a.get("val")); err == nil && s.id != "" {
+			s.list[s.id] = docxItem{id: s.list[s.id].id, level: n}
+		}
 	case "w:outlineLvl":
 		if n, err := strconv.Atoi(a.get("val")); err == nil && n < 9 && s.id != "" {
 			s.level[s.id] = n + 1

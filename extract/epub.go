@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -13,10 +14,8 @@ func readEPUB(b *builder, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if m, err := p.read("META-INF/encryption.xml"); err == nil && !strings.Contains(string(m), "idpf.org/2008/embedding") &&
-		!strings.Contains(string(m), "ns.adobe.com/pdf/enc#RC") {
-		return &Error{Code: Encrypted, Detail: "the book is protected against copying"}
-	}
+	locked := &epubLocks{parts: map[string]bool{}}
+	_ = p.part("META-INF/encryption.xml", true, func(d []byte) error { return walkXML(b, d, locked) })
 	root := &epubRoot{}
 	if err := p.part("META-INF/container.xml", false, func(d []byte) error { return walkXML(b, d, root) }); err != nil {
 		return err
@@ -25,39 +24,114 @@ func readEPUB(b *builder, data []byte) error {
 		return &Error{Code: Damaged, Detail: "the book does not name its content"}
 	}
 	_ = p.part(root.path, false, func(d []byte) error { return walkXML(b, d, &coreProperties{b: b}) })
-	opf := &epubSpine{root: root.path, item: map[string]string{}}
+	opf := &epubSpine{root: root.path, item: map[string]string{}, kind: map[string]string{}, nav: map[string]bool{}, files: map[string]bool{}}
 	_ = p.part(root.path, false, func(d []byte) error { return walkXML(b, d, opf) })
-	styles := p.styleSheets(opf)
+	book := &epubBook{parts: p, opf: opf, styles: p.styleSheets(opf), locked: locked.parts}
+	inSpine := map[string]bool{}
 	for i, id := range opf.order {
-		href, err := url.PathUnescape(opf.item[id])
-		if err != nil || href == "" {
+		inSpine[id] = true
+		if opf.item[id] == "" {
 			b.partial(FlagPart, fmt.Sprintf("chapter %d is not in the book", i+1))
 			continue
 		}
 		b.place(fmt.Sprintf("chapter %d", i+1))
-		_ = p.part(path.Join(path.Dir(root.path), href), false, func(d []byte) error {
-			title := b.res.Title
-			c, err := detectEncoding(d)
-			if err != nil {
-				return err
-			}
-			s, err := c.decode(d)
-			if err != nil {
-				return err
-			}
-			b.styledText(s, styles)
-			b.res.Title = title
-			return nil
-		})
+		book.chapter(opf.path(id), fmt.Sprintf("chapter %d", i+1))
 	}
+	for _, id := range opf.all {
+		switch kind := opf.kind[id]; {
+		case inSpine[id] || !p.has(opf.path(id)):
+		case kind == "application/xhtml+xml", kind == "text/html", kind == "application/x-dtbook+xml":
+			if opf.nav[id] {
+				book.beside(opf.path(id), "the table of contents")
+				continue
+			}
+			b.place("outside the order of reading")
+			book.chapter(opf.path(id), "a chapter outside the order of reading")
+		case kind == "application/x-dtbncx+xml":
+			book.beside(opf.path(id), "the table of contents")
+		case strings.HasPrefix(kind, "image/"):
+			p.used[partName(opf.path(id))] = true
+			b.flag(Flag{Code: FlagPictures, Detail: "pictures are not read; text in them is not checked"})
+		}
+	}
+	p.census(func(name string) bool { return opf.files[name] })
 	return nil
 }
+
+// epubBook is a book whose chapters are read one after the other.
+type epubBook struct {
+	*parts
+	opf    *epubSpine
+	styles string
+	locked map[string]bool // parts that are encrypted
+}
+
+// chapter reads one chapter; what says which it is.
+func (e *epubBook) chapter(name, what string) {
+	b := e.b
+	if e.locked[partName(name)] {
+		e.used[partName(name)] = true
+		b.partial(Encrypted, "protected against copying: "+what)
+		return
+	}
+	_ = e.part(name, false, func(d []byte) error {
+		title := b.res.Title
+		c, err := detectEncoding(d)
+		if err != nil {
+			return err
+		}
+		s, err := c.decode(d)
+		if err != nil {
+			return err
+		}
+		b.styledText(s, e.styles)
+		b.res.Title = title
+		return nil
+	})
+}
+
+// beside reads what a reader shows beside the text, as far as the text does not have it.
+func (e *epubBook) beside(name, what string) {
+	if e.locked[partName(name)] {
+		e.used[partName(name)] = true
+		return
+	}
+	probe := newBuilder(EPUB, e.b.opt, e.b.lim)
+	other := &epubBook{parts: &parts{probe, e.zip, e.byName, e.used}, opf: e.opf, styles: e.styles, locked: e.locked}
+	if strings.HasSuffix(partName(name), ".ncx") {
+		_ = other.part(name, false, func(d []byte) error {
+			err := walkXML(probe, d, &xmlText{b: probe})
+			probe.end()
+			return err
+		})
+	} else {
+		other.chapter(name, what)
+	}
+	e.b.place(what)
+	e.b.unlessThere(probe.out.String())
+	e.b.label = ""
+}
+
+// epubLocks finds the parts that are encrypted (EPUB Open Container Format 3.3, section 4.2.5).
+type epubLocks struct{ parts map[string]bool }
+
+func (r *epubLocks) start(name string, a attrs) {
+	if local(name) == "CipherReference" && len(r.parts) < 100_000 {
+		uri := a.get("URI")
+		if plain, err := url.PathUnescape(uri); err == nil {
+			uri = plain
+		}
+		r.parts[partName(uri)] = true
+	}
+}
+func (r *epubLocks) stop(string)  {}
+func (r *epubLocks) chars(string) {}
 
 // styleSheets gives all style sheets of a book; each chapter is taken to use them all.
 func (p *parts) styleSheets(opf *epubSpine) string {
 	var out strings.Builder
 	for _, href := range opf.styles {
-		if d, err := p.read(path.Join(path.Dir(opf.root), href)); err == nil && out.Len()+len(d) <= maxStyleBytes {
+		if d, err := p.read(p.resolve(path.Dir(opf.root), href)); err == nil && out.Len()+len(d) <= maxStyleBytes {
 			out.Write(d)
 			out.WriteByte('\n')
 		}
@@ -80,14 +154,34 @@ func (r *epubRoot) chars(string) {}
 type epubSpine struct {
 	root   string // the package document's own path
 	item   map[string]string
+	kind   map[string]string // media types
+	nav    map[string]bool   // tables of contents
+	files  map[string]bool   // the parts of items that are no text
+	all    []string          // the items in the order of the manifest
 	order  []string
 	styles []string
+}
+
+// path is the name of the part of an item.
+func (r *epubSpine) path(id string) string {
+	href := r.item[id]
+	if plain, err := url.PathUnescape(href); err == nil {
+		href = plain
+	}
+	return path.Join(path.Dir(r.root), href)
 }
 
 func (r *epubSpine) start(name string, a attrs) {
 	switch {
 	case strings.HasSuffix(name, ":item"):
-		r.item[a.get("id")] = a.get("href")
+		id := a.get("id")
+		r.item[id], r.kind[id] = a.get("href"), a.get("media-type")
+		r.nav[id] = slices.Contains(strings.Fields(a.get("properties")), "nav")
+		r.all = append(r.all, id)
+		if k := r.kind[id]; strings.HasPrefix(k, "font/") || strings.HasPrefix(k, "audio/") || strings.HasPrefix(k, "video/") ||
+			strings.Contains(k, "font") || k == "application/smil+xml" || k == "text/css" || strings.Contains(k, "javascript") {
+			r.files[partName(r.path(id))] = true
+		}
 		if a.get("media-type") == "text/css" && len(r.styles) < 100 {
 			r.styles = append(r.styles, a.get("href"))
 		}

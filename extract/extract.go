@@ -188,7 +188,7 @@ func readers(f Format) func(*builder, []byte) error {
 		return readHTML
 	case DOCX:
 		return readDOCX
-	case ODT, ODP:
+	case ODT, ODP, ODS:
 		return readODF
 	case PDFFormat:
 		return readPDF

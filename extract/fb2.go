@@ -12,8 +12,12 @@ func readFB2(b *builder, data []byte) error {
 	if err != nil {
 		return err
 	}
-	err = walkDecoded(b, s, &fb2Reader{b: b})
+	r := &fb2Reader{b: b}
+	err = walkDecoded(b, s, r)
 	b.end()
+	for _, d := range r.dates {
+		b.dated(d)
+	}
 	return err
 }
 
@@ -22,6 +26,7 @@ type fb2Reader struct {
 	path    []string
 	title   bool // inside a section's title
 	section string
+	dates   [3]string // of the work, of its publication, of the file
 }
 
 func local(name string) string { return name[strings.LastIndexByte(name, ':')+1:] }
@@ -35,9 +40,12 @@ func (r *fb2Reader) inside(name string) bool {
 	return false
 }
 
-func (r *fb2Reader) start(name string, _ attrs) {
+func (r *fb2Reader) start(name string, a attrs) {
 	n := local(name)
 	r.path = append(r.path, n)
+	if n == "date" {
+		r.date(a.get("value"))
+	}
 	switch n {
 	case "p", "v", "subtitle", "text-author", "td", "th", "title":
 		r.b.end()
@@ -66,7 +74,20 @@ func (r *fb2Reader) stop(name string) {
 	}
 }
 
+// date notes a date, of which the attribute goes before the words.
+func (r *fb2Reader) date(s string) {
+	for i, of := range []string{"title-info", "publish-info", "document-info"} {
+		if r.inside(of) && r.dates[i] == "" {
+			r.dates[i] = strings.TrimSpace(s)
+		}
+	}
+}
+
 func (r *fb2Reader) chars(s string) {
+	if n := len(r.path); n > 0 && (r.path[n-1] == "date" || r.path[n-1] == "year") && !r.inside("body") {
+		r.date(s)
+		return
+	}
 	switch {
 	case r.inside("body"):
 		if len(r.path) > 0 && r.path[len(r.path)-1] != "body" && r.path[len(r.path)-1] != "section" {

@@ -24,6 +24,7 @@ const (
 	FlagTracked     = "tracked_changes" // deleted text of tracked changes was left out
 	FlagMacro       = "macro"           // the file holds a macro program
 	FlagOCR         = "ocr"             // text by character recognition, not from the file
+	FlagComments    = "comments"        // comments were left out
 	FlagQuoted      = "quotation"       // unusual quotation marks around a long passage
 	FlagAttachment  = "attachment"      // attachments are read as members
 )

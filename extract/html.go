@@ -37,14 +37,17 @@ type htmlState struct {
 	forms   formulas
 	turns   int  // open elements with a control of direction that their text needs
 	dropped bool // the paragraph is one letter so far, set large before its word
+
+	outer textStyle // how text outside all elements is shown
 }
 
 type htmlTag struct {
-	name   atom.Atom
-	raw    string
-	style  textStyle
-	turned bool // the control of direction stands in the paragraph
-	from   int  // byte of the paragraph at which a formula, or what is shown of it, began; -1: it is none
+	name    atom.Atom
+	raw     string
+	style   textStyle
+	turned  bool // the control of direction stands in the paragraph
+	skipped bool // its text is not content
+	from    int  // byte of the paragraph at which a formula, or what is shown of it, began; -1: it is none
 }
 
 // style is how text at this place is shown.
@@ -52,7 +55,7 @@ func (st *htmlState) style() textStyle {
 	if n := len(st.stack); n > 0 {
 		return st.stack[n-1].style
 	}
-	return pageStyle
+	return st.outer
 }
 
 // htmlText writes the text of s.
@@ -62,10 +65,16 @@ func (b *builder) htmlText(s string) { b.styledText(s, "") }
 func (b *builder) styledText(s, styles string) {
 	z := html.NewTokenizer(strings.NewReader(s))
 	z.SetMaxBuf(0) // the input is in memory already
-	st := &htmlState{b: b}
+	st := &htmlState{b: b, outer: pageStyle}
 	if styles += ownStyles(s); styles != "" {
 		st.styles = parseStyles(styles)
 	}
+	st.read(z)
+}
+
+// read writes what the tokenizer gives.
+func (st *htmlState) read(z *html.Tokenizer) {
+	b := st.b
 	for !b.full {
 		switch z.Next() {
 		case html.ErrorToken:
@@ -124,6 +133,10 @@ func (st *htmlState) text(s string) {
 	}
 	if st.title {
 		st.b.res.Title += s
+		return
+	}
+	if n := len(st.stack); n > 0 && st.stack[n-1].name == atom.Noscript {
+		st.within(s, FlagHidden) // the tokenizer takes it for plain text, as browsers with scripts do
 		return
 	}
 	if st.dropped {
@@ -227,8 +240,8 @@ func isInline(a atom.Atom) bool {
 // isSkipped tells the elements whose text a browser does not show as text.
 func isSkipped(a atom.Atom) bool {
 	switch a {
-	case atom.Script, atom.Style, atom.Head, atom.Template, atom.Object, atom.Applet, atom.Rt, atom.Rp, atom.Rtc, atom.Noframes, atom.Iframe,
-		atom.Datalist:
+	case atom.Script, atom.Style, atom.Head, atom.Template, atom.Rt, atom.Rp, atom.Rtc, atom.Noframes, atom.Iframe, atom.Datalist,
+		atom.Noembed:
 		return true
 	}
 	return false
@@ -249,6 +262,11 @@ func (st *htmlState) start(t html.Token) {
 		st.skip = 0 // a head that was never closed
 	case atom.Img, atom.Area, atom.Input:
 		st.alternative(t)
+		st.formValue(t)
+	case atom.Optgroup:
+		st.formValue(t)
+	case atom.Iframe, atom.Frame, atom.Embed, atom.Object:
+		st.frame(t)
 	}
 	if !isInline(a) {
 		st.end()
@@ -271,9 +289,11 @@ func (st *htmlState) start(t html.Token) {
 	}
 	st.push(t)
 	st.ruby.start(a, st.b.para)
-	if isSkipped(a) || isAnnotation(t.Data) {
+	if n := len(st.stack); (isSkipped(a) || isAnnotation(t.Data)) && !isShadowRoot(t) {
+		st.stack[n-1].skipped = true
 		st.skip++
 	}
+	st.generated(pseudoBefore)
 	if a == atom.Pre || a == atom.Textarea || a == atom.Xmp || a == atom.Listing {
 		st.pre++
 	}
@@ -316,14 +336,20 @@ func (st *htmlState) close(t html.Token) {
 	if a == atom.Title {
 		st.title = false
 	}
+	open := -1
+	for i := len(st.stack) - 1; i >= 0 && i >= len(st.stack)-64 && open < 0; i-- {
+		if st.stack[i].name == a && st.stack[i].raw == t.Data {
+			open = i
+		}
+	}
+	if open >= 0 && open == len(st.stack)-1 {
+		st.generated(pseudoAfter)
+	}
 	if a == atom.P || !isInline(a) {
 		st.endBlock(a)
 	}
-	for i := len(st.stack) - 1; i >= 0 && i >= len(st.stack)-64; i-- {
-		if st.stack[i].name == a && st.stack[i].raw == t.Data {
-			st.pop(i)
-			return
-		}
+	if open >= 0 {
+		st.pop(open)
 	}
 }
 
@@ -342,7 +368,7 @@ func (st *htmlState) pop(i int) {
 	for j := len(st.stack) - 1; j >= i; j-- {
 		st.ended(&st.stack[j])
 		switch a := st.stack[j].name; {
-		case (isSkipped(a) || isAnnotation(st.stack[j].raw)) && st.skip > 0:
+		case st.stack[j].skipped && st.skip > 0:
 			st.skip--
 		case (a == atom.Pre || a == atom.Textarea || a == atom.Xmp || a == atom.Listing) && st.pre > 0:
 			st.pre--

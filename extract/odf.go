@@ -21,35 +21,55 @@ func readODF(b *builder, data []byte) error {
 	}
 	_ = p.part("meta.xml", true, func(d []byte) error { return walkXML(b, d, &coreProperties{b: b}) })
 	r := newODFReader(b)
+	r.parts = p
 	_ = p.part("styles.xml", true, func(d []byte) error { return walkXML(b, d, &r.styles) })
 	_ = p.part("content.xml", false, func(d []byte) error { return walkXML(b, d, r) })
 	b.end()
+	r.objects()
 	h := &odfHeaders{}
 	_ = p.part("styles.xml", true, func(d []byte) error { return walkXML(b, d, h) })
-	switch s := strings.TrimSpace(h.text.String()); {
-	case s == "":
-	case utf8.RuneCountInString(s) <= shortHeader && b.any():
-		b.flag(Flag{Code: FlagHeaders, Detail: "page headers and footers left out"})
-	default:
-		b.place("page header or footer")
-		b.plainParagraphs(s)
+	for _, s := range []string{strings.TrimSpace(h.text.String()), strings.TrimSpace(r.declared.String())} {
+		switch {
+		case s == "":
+		case utf8.RuneCountInString(s) <= shortHeader && b.any():
+			b.flag(Flag{Code: FlagHeaders, Detail: "page headers and footers left out"})
+		default:
+			b.place("page header or footer")
+			b.plainParagraphs(s)
+		}
 	}
 	p.countPictures("Pictures/")
 	if p.countBelow("Basic/")+p.countBelow("Scripts/") > 0 {
 		b.flag(Flag{Code: FlagMacro, Detail: "the document holds a macro, which can change what is shown"})
 	}
+	p.census(func(name string) bool {
+		for _, piece := range []string{"settings.xml", "meta.xml", "styles.xml", "configurations2/", "thumbnails/",
+			"objectreplacements/", "layout-cache",
+			"basic/", "scripts/", "dialogs/", "current.xml"} {
+			if strings.Contains(name, piece) {
+				return true
+			}
+		}
+		return false
+	})
 	return nil
 }
 
-// odfHeaders gathers the text of page headers and footers, which stand among the styles.
+// odfHeaders gathers the text of page headers and footers, and of what stands on all slides, which are among the styles.
 type odfHeaders struct {
 	text   strings.Builder
 	inside int
+	holder int // open elements that are filled on each slide
 }
 
-func (h *odfHeaders) start(name string, _ attrs) {
-	if h.inside > 0 || strings.HasPrefix(name, "style:header") && name != "style:header-style" || strings.HasPrefix(name, "style:footer") &&
-		name != "style:footer-style" {
+func (h *odfHeaders) start(name string, a attrs) {
+	if h.holder > 0 || name == "presentation:notes" || a.get("placeholder") == "true" {
+		h.holder++
+		return
+	}
+	if h.inside > 0 || name == "style:master-page" || strings.HasPrefix(name, "style:header") && name != "style:header-style" ||
+		strings.HasPrefix(name, "style:footer") &&
+			name != "style:footer-style" {
 		h.inside++
 	}
 	if name == "text:page-number" || name == "text:page-count" {
@@ -58,6 +78,10 @@ func (h *odfHeaders) start(name string, _ attrs) {
 }
 
 func (h *odfHeaders) stop(name string) {
+	if h.holder > 0 {
+		h.holder--
+		return
+	}
 	if name == "text:page-number" || name == "text:page-count" {
 		h.inside -= 1 << 20
 	}
@@ -70,7 +94,7 @@ func (h *odfHeaders) stop(name string) {
 }
 
 func (h *odfHeaders) chars(s string) {
-	if h.inside > 0 && h.inside < 1<<20 {
+	if h.holder == 0 && h.inside > 0 && h.inside < 1<<20 {
 		h.text.WriteString(s)
 	}
 }
@@ -78,7 +102,9 @@ func (h *odfHeaders) chars(s string) {
 // odfStyles gathers how the text of each style is shown.
 type odfStyles struct {
 	styles map[string]odfStyle
+	lists  map[string]map[string]odfLevel // by style and level
 	id     string
+	list   string
 }
 
 type odfStyle struct {
@@ -88,6 +114,12 @@ type odfStyle struct {
 
 func (s *odfStyles) start(name string, a attrs) {
 	switch name {
+	case "text:list-style":
+		s.list = a.get("name")
+	case "text:outline-style":
+		s.list = outlineList
+	case "text:list-level-style-number", "text:outline-level-style":
+		s.level(a)
 	case "style:style":
 		s.id = a.get("name")
 		s.styles[s.id] = odfStyle{base: a.get("parent-style-name")}
@@ -131,8 +163,11 @@ func (r *runStyle) odfProperties(name string, a attrs) {
 }
 
 func (s *odfStyles) stop(name string) {
-	if name == "style:style" {
+	switch name {
+	case "style:style":
 		s.id = ""
+	case "text:list-style", "text:outline-style":
+		s.list = ""
 	}
 }
 func (s *odfStyles) chars(string) {}
@@ -159,10 +194,19 @@ type odfReader struct {
 	slide   int
 	heading bool
 	ruby    officeRuby
+
+	parts    *parts   // nil: one piece of XML
+	after    []string // objects to be read after the paragraph
+	within   int      // objects that are read as part of this one
+	lists    []odfList
+	outline  [10]int // numbers of the headings of each level
+	label    string  // of the item or heading that begins
+	declared strings.Builder
+	declares bool
 }
 
 func newODFReader(b *builder) *odfReader {
-	return &odfReader{b: b, styles: odfStyles{styles: map[string]odfStyle{}}}
+	return &odfReader{b: b, styles: odfStyles{styles: map[string]odfStyle{}, lists: map[string]map[string]odfLevel{}}}
 }
 
 func odfSkipped(name string) bool {
@@ -180,6 +224,9 @@ func (r *odfReader) start(name string, a attrs) {
 		if name == "text:tracked-changes" {
 			r.b.flag(Flag{Code: FlagTracked, Detail: "deleted text of tracked changes left out"})
 		}
+		if name == "office:annotation" && r.skip == 0 {
+			r.b.flag(Flag{Code: FlagComments, Detail: "comments are left out"})
+		}
 		r.skip++
 		return
 	}
@@ -192,7 +239,9 @@ func (r *odfReader) start(name string, a attrs) {
 			r.b.end()
 		}
 		r.depth++
-		r.heading = name == "text:h"
+		if r.heading = name == "text:h"; r.heading {
+			r.headingLabel(a)
+		}
 	case "text:s":
 		n, err := strconv.Atoi(a.get("c"))
 		if err != nil || n < 1 {
@@ -208,6 +257,8 @@ func (r *odfReader) start(name string, a attrs) {
 	case "draw:page":
 		r.slide++
 		r.b.place(fmt.Sprintf("slide %d", r.slide))
+	default:
+		r.other(name, a)
 	}
 }
 
@@ -220,7 +271,7 @@ func (r *odfReader) styleOf(name string, a attrs) runStyle {
 	if id := a.get("style-name"); id != "" {
 		l = l.over(r.styles.style(id, 0))
 	}
-	if name == "text:section" && a.get("display") == "none" {
+	if name == "text:section" && (a.get("display") == "none" || a.get("is-hidden") == "true") {
 		l.hidden = on
 	}
 	return l
@@ -248,11 +299,20 @@ func (r *odfReader) stop(name string) {
 		r.b.end()
 		if r.depth = max(0, r.depth-1); r.depth > 0 {
 			r.b.resume()
+		} else {
+			r.objectsAfter()
 		}
+	case "text:list":
+		r.lists = r.lists[:max(0, len(r.lists)-1)]
+	case "presentation:header-decl", "presentation:footer-decl":
+		r.declares = false
 	}
 }
 
 func (r *odfReader) chars(s string) {
+	if r.declares && r.declared.Len() < 1<<20 {
+		r.declared.WriteString(s + "\n\n")
+	}
 	if r.skip > 0 || r.depth == 0 {
 		return
 	}
@@ -275,6 +335,7 @@ func (r *odfReader) write(s string) {
 	code := ""
 	if n := len(r.open); n > 0 && strings.TrimSpace(s) != "" {
 		code = r.open[n-1].code()
+		s, r.label = r.label+s, ""
 	}
 	r.b.spans.write(r.b, s, code, hiddenDetail[code])
 }

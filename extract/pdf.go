@@ -36,6 +36,7 @@ func readPDF(b *builder, data []byte) error {
 	}
 	b.res.Title, b.res.Author = f.metaText(doc, "Title"), f.metaText(doc, "Author")
 	b.dated(f.metaText(doc, "CreationDate"))
+	b.dated(xmpDate(data))
 	pages := f.integer("FPDF_GetPageCount", doc)
 	if f.err != nil || pages <= 0 {
 		return &Error{Code: Damaged, Detail: "no page can be found in it"}

@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // readPPTX reads PowerPoint's XML format: slides in the order of the show, each with its notes.
@@ -22,63 +23,89 @@ func readPPTX(b *builder, data []byte) error {
 	}
 	var size slideSize
 	_ = p.part(main, true, func(d []byte) error { return walkXML(b, d, &size) })
-	read := func(d []byte) error {
-		r := &slideReader{b: b, size: size}
-		err := walkXML(b, d, r)
-		b.end()
-		return err
-	}
+	read := func(d []byte) error { return walkSlide(b, d, size) }
+	comments := false
 	for i, s := range slides {
 		b.place(fmt.Sprintf("slide %d", i+1))
 		_ = p.part(s, false, read)
-		p.eachRelation(s, func(kind, target string) {
-			switch {
-			case strings.HasSuffix(kind, "/diagramData"), strings.HasSuffix(kind, "/comments"):
-				_ = p.part(target, true, read)
-			case strings.HasSuffix(kind, "/notesSlide"):
-				b.place(fmt.Sprintf("slide %d, notes", i+1))
-				_ = p.part(target, true, read)
-			}
-		})
+		p.graphics(s)
+		for _, t := range p.targets(s, "", "comments") {
+			comments = true
+			_ = p.part(t, true, read)
+		}
+		for _, t := range p.targets(s, "", "notesSlide") {
+			b.place(fmt.Sprintf("slide %d, notes", i+1))
+			_ = p.part(t, true, read)
+			p.graphics(t)
+		}
+		p.embeddedObjects(s)
 	}
+	p.looseObjects()
+	p.slideGrounds(slides, size)
 	if p.has("ppt/vbaProject.bin") {
 		b.flag(Flag{Code: FlagMacro, Detail: "the document holds a macro, which can change what is shown"})
 	}
 	p.countPictures("ppt/media/")
-	p.countEmbedded("ppt/embeddings/")
+	p.census(func(name string) bool {
+		for _, piece := range []string{"theme", "presprops", "viewprops", "tablestyles", "vba", "authors", "printersettings", "handoutmaster",
+			"notesmaster", "tags/", "slidelayouts/", "slidemasters/", "diagrams/layout", "diagrams/colors", "diagrams/quickstyle", "charts/style",
+			"charts/colors", "revisioninfo", "changesinfos"} {
+			if strings.Contains(name, piece) {
+				return true
+			}
+		}
+		return strings.Contains(name, "/embeddings/") && p.chartData()[name] || !comments && strings.Contains(name, "comments")
+	})
 	return nil
 }
 
-// eachRelation gives the targets that a part points to, as part names.
-func (p *parts) eachRelation(part string, use func(kind, target string)) {
-	dir := path.Dir(part)
-	data, err := p.read(path.Join(dir, "_rels", path.Base(part)+".rels"))
-	if err != nil {
-		return
+// walkSlide reads the text of a slide, of its notes or of a diagram.
+func walkSlide(b *builder, data []byte, size slideSize) error {
+	err := walkXML(b, data, &slideReader{b: b, size: size})
+	b.end()
+	return err
+}
+
+// slideGrounds reads what layouts and masters put on every slide that rests on them: short text is left out as a page header is.
+func (p *parts) slideGrounds(slides []string, size slideSize) {
+	read := func(name string) {
+		_ = p.part(name, true, func(d []byte) error {
+			probe := newBuilder(PPTX, p.b.opt, p.b.lim)
+			err := walkXML(probe, d, &slideReader{b: probe, size: size, ground: true})
+			probe.end()
+			switch s := strings.TrimSpace(probe.out.String()); {
+			case s == "":
+			case utf8.RuneCountInString(s) <= shortHeader && p.b.any():
+				p.b.flag(Flag{Code: FlagHeaders, Detail: "page headers and footers left out"})
+			default:
+				p.b.place("layout of slides")
+				p.b.unlessThere(s)
+			}
+			return err
+		})
 	}
-	r := &relReader{use: func(kind, target string) {
-		if strings.HasPrefix(target, "/") {
-			use(kind, strings.TrimPrefix(path.Clean(target), "/"))
-			return
+	for _, s := range slides {
+		for _, layout := range p.targets(s, "", "slideLayout") {
+			if p.wasRead(layout) {
+				continue
+			}
+			read(layout)
+			for _, master := range p.targets(layout, "", "slideMaster") {
+				if !p.wasRead(master) {
+					read(master)
+				}
+			}
 		}
-		use(kind, path.Join(dir, target))
-	}}
-	_ = walkXML(p.b, data, r) // a damaged list still gave its first entries
+	}
 }
 
 // slideOrder is the slides' part names in the order of the show, or by number where that is damaged.
 func (p *parts) slideOrder(main string) []string {
 	byID := map[string]string{}
-	dir := path.Dir(main)
-	if data, err := p.read(path.Join(dir, "_rels", path.Base(main)+".rels")); err == nil {
-		_ = walkXML(p.b, data, &relIDs{use: func(id, kind, target string) {
-			if strings.HasSuffix(kind, "/slide") {
-				if !strings.HasPrefix(target, "/") {
-					target = path.Join(dir, target)
-				}
-				byID[id] = strings.TrimPrefix(target, "/")
-			}
-		}})
+	for _, r := range p.relations(main) {
+		if r.kind == "slide" && !r.external {
+			byID[r.id] = r.target
+		}
 	}
 	var order []string
 	if data, err := p.read(main); err == nil {
@@ -110,19 +137,6 @@ func partNumber(name string) int {
 	return n
 }
 
-// relIDs reads a relationships part with its identities.
-type relIDs struct {
-	use func(id, kind, target string)
-}
-
-func (r *relIDs) start(name string, a attrs) {
-	if strings.HasSuffix(name, ":Relationship") {
-		r.use(a.get("Id"), a.get("Type"), a.get("Target"))
-	}
-}
-func (r *relIDs) stop(string)  {}
-func (r *relIDs) chars(string) {}
-
 // slideList reads the identities of the slides, in the order of the show.
 type slideList struct {
 	use func(id string)
@@ -149,7 +163,9 @@ type slideReader struct {
 	tiny   bool
 	slide  bool // the slide is left out of the show
 	shape  slideShape
-	groups int // open groups of shapes, which have coordinates of their own
+	groups int  // open groups of shapes, which have coordinates of their own
+	ground bool // a layout or master, whose placeholders are not shown
+	holder bool // inside a placeholder
 	size   slideSize
 }
 
@@ -179,7 +195,9 @@ func (r *slideReader) place(name string, a attrs) {
 	case "p:grpSp":
 		r.groups++
 	case "p:sp", "p:graphicFrame", "p:pic":
-		r.shape = slideShape{}
+		r.shape, r.holder = slideShape{}, false
+	case "p:ph":
+		r.holder = true
 	case "p:cNvPr":
 		r.shape.hidden = a.get("hidden") == "1" || a.get("hidden") == "true"
 	case "a:off":
@@ -196,7 +214,7 @@ func (r *slideReader) place(name string, a attrs) {
 }
 
 func (r *slideReader) start(name string, a attrs) {
-	if r.skip > 0 || name == "mc:Fallback" || name == "a:fld" && strings.HasPrefix(a.get("type"), "slidenum") {
+	if r.skip > 0 || name == "a:fld" && strings.HasPrefix(a.get("type"), "slidenum") {
 		r.skip++
 		return
 	}
@@ -243,7 +261,7 @@ func (r *slideReader) stop(name string) {
 }
 
 func (r *slideReader) chars(s string) {
-	if r.skip > 0 || r.inText == 0 {
+	if r.skip > 0 || r.inText == 0 || r.ground && r.holder {
 		return
 	}
 	code := ""

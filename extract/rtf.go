@@ -2,6 +2,7 @@ package extract
 
 import (
 	"bytes"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -17,6 +18,9 @@ func readRTF(b *builder, data []byte) error {
 	err := r.read()
 	r.flush()
 	b.end()
+	if c := r.created; c[0] > 0 {
+		b.dated(fmt.Sprintf("%04d-%02d-%02d", c[0], max(c[1], 1), max(c[2], 1)))
+	}
 	return err
 }
 
@@ -40,6 +44,7 @@ const (
 	rtfTitle
 	rtfAuthor
 	rtfInfo // other fields of the information group
+	rtfCreated
 )
 
 type rtfReader struct {
@@ -58,6 +63,7 @@ type rtfReader struct {
 	star    bool              // \* was read
 	colours []bool            // true: white
 	white   [3]int
+	created [3]int // year, month, day
 }
 
 func (r *rtfReader) read() error {
@@ -333,6 +339,14 @@ func (r *rtfReader) group(w string, n int) {
 		r.white[1] = n
 	case "blue":
 		r.white[2] = n
+	case "creatim":
+		if r.st.dest == rtfInfo {
+			r.st.dest = rtfCreated
+		}
+	case "yr", "mo", "dy":
+		if r.st.dest == rtfCreated {
+			r.created[map[string]int{"yr": 0, "mo": 1, "dy": 2}[w]] = n
+		}
 	case "title":
 		if r.st.dest == rtfInfo {
 			r.st.dest = rtfTitle

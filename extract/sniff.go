@@ -102,6 +102,10 @@ func sniffZip(name string, data []byte) (Format, error) {
 			if g, ok := mimeFormat(f); ok {
 				return g, nil
 			}
+		case n == "[Content_Types].xml":
+			if g, ok := contentFormat(f); ok {
+				return g, nil
+			}
 		case strings.HasPrefix(n, "word/document"):
 			return DOCX, nil
 		case strings.HasPrefix(n, "ppt/presentation"):
@@ -134,7 +138,8 @@ func mimeFormat(f *zip.File) (Format, bool) {
 	switch m := strings.TrimSpace(string(buf[:n])); {
 	case strings.HasPrefix(m, "application/vnd.oasis.opendocument.text"):
 		return ODT, true
-	case strings.HasPrefix(m, "application/vnd.oasis.opendocument.presentation"):
+	case strings.HasPrefix(m, "application/vnd.oasis.opendocument.presentation"), strings.HasPrefix(m,
+		"application/vnd.oasis.opendocument.graphics"):
 		return ODP, true
 	case strings.HasPrefix(m, "application/vnd.oasis.opendocument.spreadsheet"):
 		return ODS, true

@@ -13,7 +13,7 @@ import (
 var hidingProperties = map[string]bool{
 	"display": true, "visibility": true, "opacity": true, "font": true, "font-size": true, "color": true, "-webkit-text-fill-color": true,
 	"background": true, "background-color": true, "background-image": true, "position": true, "left": true, "top": true, "right": true,
-	"bottom": true, "text-indent": true,
+	"bottom": true, "text-indent": true, "content": true,
 	"margin-left": true, "width": true, "height": true, "max-height": true, "max-width": true, "overflow": true, "clip": true,
 	"direction": true, "unicode-bidi": true,
 }

@@ -14,6 +14,7 @@ func readXML(b *builder, data []byte) error {
 	switch {
 	case strings.Contains(head, "<office:document"):
 		b.res.Format = string(ODT)
+		_ = walkXML(b, data, &coreProperties{b: b}) // damage shows again below
 		r := newODFReader(b)
 		err := walkXML(b, data, r)
 		b.end()

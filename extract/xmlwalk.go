@@ -45,6 +45,20 @@ var namespaces = map[string]string{
 	"http://schemas.openxmlformats.org/markup-compatibility/2006":               "mc",
 	"http://schemas.openxmlformats.org/drawingml/2006/diagram":                  "dgm",
 	"http://schemas.openxmlformats.org/drawingml/2006/chart":                    "c",
+	"http://purl.oclc.org/ooxml/drawingml/diagram":                              "dgm",
+	"http://purl.oclc.org/ooxml/drawingml/chart":                                "c",
+	"http://purl.org/dc/terms/":                                                 "dcterms",
+	"http://schemas.microsoft.com/office/drawing/2014/chartex":                  "cx",
+	"http://schemas.openxmlformats.org/officeDocument/2006/relationships":       "r",
+	"http://purl.oclc.org/ooxml/officeDocument/relationships":                   "r",
+	"http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing":    "wp",
+	"http://purl.oclc.org/ooxml/drawingml/wordprocessingDrawing":                "wp",
+	"http://schemas.openxmlformats.org/drawingml/2006/picture":                  "pic",
+	"http://schemas.openxmlformats.org/drawingml/2006/lockedCanvas":             "lc",
+	"http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing":       "xdr",
+	"http://schemas.openxmlformats.org/spreadsheetml/2006/main":                 "x",
+	"urn:oasis:names:tc:opendocument:xmlns:form:1.0":                            "form",
+	"http://www.w3.org/1998/Math/MathML":                                        "math",
 	"http://schemas.openxmlformats.org/package/2006/metadata/core-properties":   "cp",
 	"http://purl.org/dc/elements/1.1/":                                          "dc",
 	"urn:oasis:names:tc:opendocument:xmlns:text:1.0":                            "text",
@@ -65,6 +79,32 @@ var namespaces = map[string]string{
 	"http://schemas.openxmlformats.org/package/2006/relationships":              "rel",
 	"http://schemas.openxmlformats.org/officeDocument/2006/extended-properties": "ep",
 }
+
+// unknownNamespace stands for a namespace that is in none of the tables here.
+const unknownNamespace = "?"
+
+// officeExtensions are the namespaces beyond the standard that today's office programs understand, so that they show a Choice
+// that asks for them (ECMA-376 part 3, section 7.6; [MS-DOCX] and [MS-PPTX], section 2.1).
+var officeExtensions = func() map[string]bool {
+	out := map[string]bool{"urn:schemas-microsoft-com:office:office": true, "urn:schemas-microsoft-com:office:word": true,
+		"urn:schemas-microsoft-com:office:powerpoint": true, "urn:schemas-microsoft-com:office:excel": true}
+	for _, s := range []string{"word/2010/wordml", "word/2010/wordprocessingShape", "word/2010/wordprocessingGroup",
+		"word/2010/wordprocessingCanvas", "word/2010/wordprocessingInk", "word/2010/wordprocessingDrawing", "word/2006/wordml",
+		"word/2012/wordml", "word/2015/wordml/symex", "word/2016/wordml/cid", "word/2018/wordml", "word/2018/wordml/cex",
+		"word/2020/wordml/sdtdatahash", "word/2023/wordml/word16du", "drawing/2010/main", "drawing/2012/main", "drawing/2013/main/command",
+		"drawing/2014/main", "drawing/2016/11/main", "drawing/2016/ink", "drawing/2016/SVG/main", "drawing/2017/model3d",
+		"drawing/2018/sketchyshapes", "drawing/2008/diagram", "drawing/2010/chartDrawing", "drawing/2007/8/2/chart", "drawing/2012/chart",
+		"drawing/2014/chart", "drawing/2017/03/chart", "drawing/2015/9/8/chartex", "drawing/2015/10/21/chartex",
+		"drawing/2016/5/9/chartex", "drawing/2016/5/10/chartex", "drawing/2016/5/11/chartex", "drawing/2016/5/12/chartex",
+		"drawing/2016/5/13/chartex", "drawing/2016/5/14/chartex", "drawing/2010/slicer", "drawing/2012/slicer", "drawing/2010/picture",
+		"powerpoint/2010/main", "powerpoint/2012/main", "powerpoint/2013/main", "powerpoint/2015/main", "powerpoint/2015/09/main",
+		"powerpoint/2016/slidezoom", "powerpoint/2017/10/main", "powerpoint/2018/8/main", "spreadsheetml/2009/9/main",
+		"spreadsheetml/2009/9/ac", "spreadsheetml/2010/11/main", "spreadsheetml/2010/11/ac", "spreadsheetml/2014/revision",
+		"spreadsheetml/2015/02/main", "spreadsheetml/2014/11/main", "spreadsheetml/2016/revision3", "excel/2006/main"} {
+		out["http://schemas.microsoft.com/office/"+s] = true
+	}
+	return out
+}()
 
 // xmlScope resolves prefixes.
 type xmlScope struct {
@@ -91,8 +131,11 @@ func (sc *xmlScope) open(el xml.StartElement) {
 			continue
 		}
 		short := namespaces[a.Value]
+		if short == "" && officeExtensions[a.Value] {
+			short = "ms"
+		}
 		if short == "" {
-			short = "?"
+			short = unknownNamespace
 		}
 		old, was := sc.short[prefix]
 		sc.undo = append(sc.undo, scopeChange{sc.depth, prefix, old, was})
@@ -148,7 +191,9 @@ func walkDecoded(b *builder, s string, r xmlReader) error {
 
 func walkTokens(b *builder, d *xml.Decoder, r xmlReader) error {
 	sc := &xmlScope{short: map[string]string{}}
+	alt := &alternatives{scope: sc}
 	var names []string
+	skipped := 0 // the number of open elements with the outermost one that no program shows; 0: none
 	for !b.full {
 		t, err := d.RawToken()
 		if errors.Is(err, io.EOF) {
@@ -168,18 +213,101 @@ func walkTokens(b *builder, d *xml.Decoder, r xmlReader) error {
 			}
 			n := sc.name(t.Name)
 			names = append(names, n)
-			r.start(n, attrs{t.Attr})
+			if skipped == 0 && alt.skips(n, t, names) {
+				skipped = len(names)
+			}
+			if skipped == 0 {
+				r.start(n, attrs{t.Attr})
+			}
 		case xml.EndElement:
 			if n := len(names); n > 0 {
-				r.stop(names[n-1])
+				if skipped == 0 {
+					r.stop(names[n-1])
+				}
+				if skipped == n {
+					skipped = 0
+				}
+				alt.leave(names)
 				names = names[:n-1]
 				sc.close()
 			}
 		case xml.CharData:
-			r.chars(string(t))
+			if skipped == 0 {
+				r.chars(string(t))
+			}
 		}
 	}
 	return nil
+}
+
+// alternatives decides which of several alternatives for the same content a program of today shows (ECMA-376 part 3, sections 7
+// and 9): the first Choice of which it understands all that it requires, else the Fallback. Elements of a namespace that may be
+// ignored and is not understood are left out, unless their content is to be processed.
+type alternatives struct {
+	scope   *xmlScope
+	taken   []bool // of each open AlternateContent, whether one of its alternatives is shown
+	ignored map[string]bool
+	process map[string]bool // prefix:name or prefix:*, as the file writes them
+}
+
+// skips reports whether the element t, the last of names, and all in it is not shown.
+func (a *alternatives) skips(name string, t xml.StartElement, names []string) bool {
+	for _, x := range t.Attr {
+		if x.Name.Space == "" || a.scope.short[x.Name.Space] != "mc" {
+			continue
+		}
+		switch x.Name.Local {
+		case "Ignorable":
+			a.ignored = addWords(a.ignored, x.Value)
+		case "ProcessContent":
+			a.process = addWords(a.process, x.Value)
+		}
+	}
+	switch name {
+	case "mc:AlternateContent":
+		a.taken = append(a.taken, false)
+		return false
+	case "mc:Choice", "mc:Fallback":
+		n := len(a.taken) - 1
+		if n < 0 || len(names) < 2 || names[len(names)-2] != "mc:AlternateContent" {
+			return false
+		}
+		if a.taken[n] || name == "mc:Choice" && !a.understands(attrs{t.Attr}.get("Requires")) {
+			return true
+		}
+		a.taken[n] = true
+		return false
+	}
+	prefix := t.Name.Space
+	return a.ignored[prefix] && a.scope.short[prefix] == unknownNamespace && !a.process[prefix+":"+t.Name.Local] && !a.process[prefix+":*"]
+}
+
+// understands reports whether all prefixes of a list stand for namespaces that programs understand.
+func (a *alternatives) understands(required string) bool {
+	prefixes := strings.Fields(required)
+	for _, p := range prefixes {
+		if s, ok := a.scope.short[p]; !ok || s == unknownNamespace {
+			return false
+		}
+	}
+	return len(prefixes) > 0
+}
+
+// leave closes the last of names.
+func (a *alternatives) leave(names []string) {
+	if n := len(a.taken); n > 0 && names[len(names)-1] == "mc:AlternateContent" {
+		a.taken = a.taken[:n-1]
+	}
+}
+
+func addWords(set map[string]bool, words string) map[string]bool {
+	if set == nil {
+		set = map[string]bool{}
+	}
+	for _, w := range strings.Fields(words) {
+		set[w] = true
+	}
+	return set
 }
 
 // coreProperties reads title, author and date of OOXML, OpenDocument and EPUB metadata.

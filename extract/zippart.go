@@ -26,6 +26,7 @@ type parts struct {
 	b      *builder
 	zip    *zip.Reader
 	byName map[string]*zip.File // by lower-case name with forward slashes
+	used   map[string]bool      // parts that were read
 }
 
 // openZip checks the directory of a zip: number of entries, declared sizes. Headers
@@ -40,11 +41,14 @@ func openZip(b *builder, data []byte) (*parts, error) {
 			return nil, &Error{Code: Encrypted, Detail: "the document is password-protected"}
 		}
 	}
-	p := &parts{b, zr, make(map[string]*zip.File, len(zr.File))}
+	p := &parts{b, zr, make(map[string]*zip.File, len(zr.File)), map[string]bool{}}
 	for _, f := range zr.File {
-		if n := partName(f.Name); p.byName[n] == nil {
-			p.byName[n] = f
+		n := partName(f.Name)
+		if p.byName[n] != nil && !f.FileInfo().IsDir() {
+			b.partial(FlagPart, "two parts are called "+f.Name+"; only the first is read")
+			continue
 		}
+		p.byName[n] = f
 	}
 	return p, nil
 }
@@ -93,7 +97,7 @@ func declaredEntries(data []byte) int {
 	return n
 }
 
-func (p *parts) has(name string) bool { return p.byName[strings.ToLower(name)] != nil }
+func (p *parts) has(name string) bool { return p.byName[partName(name)] != nil }
 
 var errNoPart = errors.New("no such part")
 
@@ -103,6 +107,7 @@ func (p *parts) read(name string) ([]byte, error) {
 	if f == nil {
 		return nil, fmt.Errorf("%s: %w", name, errNoPart)
 	}
+	p.used[partName(name)] = true
 	return readEntry(f, p.b.opt, p.b.lim)
 }
 

@@ -8,18 +8,21 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"concordat"
 	"concordat/extract"
 	"concordat/extract/sandbox"
 )
 
-// DateOf returns the date of a document: the given one, else that of its file.
+// DateOf returns the date of a document: the given one, else that of its file. A day to come is none: the clock that wrote it was
+// wrong, or somebody set it.
 func DateOf(given string, r *extract.Result) (concordat.Date, concordat.DateOrigin) {
 	if given != "" {
 		return concordat.Date(given), concordat.DateGiven
 	}
-	if d, err := concordat.ParseDate(r.Date); err == nil && d != "" {
+	tomorrow := concordat.Date(time.Now().AddDate(0, 0, 1).Format(time.DateOnly))
+	if d, err := concordat.ParseDate(r.Date); err == nil && d != "" && !tomorrow.Before(d) {
 		return d, concordat.DateOfFile
 	}
 	return "", ""

@@ -12,7 +12,8 @@ func TestSubmitters(t *testing.T) {
 	}{
 		{"Moodle, folders", []string{"Jane Doe_1234567_assignsubmission_file_/essay.docx",
 			"Jane Doe_1234567_assignsubmission_onlinetext_/onlinetext.html", "Participant 88_77_assignsubmission_file/a/b.pdf"}, []string{"Jane Doe_1234567", "Jane Doe_1234567", "Participant 88_77"}},
-		{"Moodle, flat", []string{"张三_12_assignsubmission_file_论文.docx", "O_Neill Kim_13_assignsubmission_file_x.pdf"}, []string{"张三_12", "O_Neill Kim_13"}},
+		{"Moodle, flat", []string{"张三_12_assignsubmission_file_论文.docx", "O_Neill Kim_13_assignsubmission_file_x.pdf"},
+			[]string{"张三_12", "O_Neill Kim_13"}},
 		{"Canvas", []string{"doejane_12345_678901_essay.docx", "doejane_LATE_12345_678902_notes-1.docx", "roejohn_99_678_a_1_2.pdf"},
 			[]string{"doejane_12345", "doejane_12345", "roejohn_99"}},
 		{"Blackboard", []string{"Essay 1_jdoe_attempt_2024-03-01-10-22-33_final.docx", "Essay 1_jdoe_attempt_2024-03-01-10-22-33.txt"},

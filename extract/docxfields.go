@@ -1,0 +1,112 @@
+package extract
+
+import (
+	"strconv"
+	"strings"
+
+	"golang.org/x/text/encoding/charmap"
+)
+
+// docxFields keeps apart what a field says and what it shows (ECMA-376 part 1, section 17.16): between its begin and its
+// separator stands its code, which nobody sees, whatever elements it is made of.
+type docxFields struct {
+	inCode  []bool // of each open field
+	code    strings.Builder
+	choices []string // of a drop-down field
+	chosen  int
+}
+
+// mark reads a mark of a field, and returns the text of a drop-down field that ends there.
+func (f *docxFields) mark(name string, a attrs) string {
+	switch name {
+	case "w:ddList":
+		f.choices, f.chosen = nil, 0
+	case "w:result":
+		f.chosen, _ = strconv.Atoi(a.get("val")) // 0 where it is damaged
+	case "w:listEntry":
+		if len(f.choices) < 1000 {
+			f.choices = append(f.choices, a.get("val"))
+		}
+	case "w:fldChar":
+		n := len(f.inCode)
+		switch a.get("fldCharType") {
+		case "begin":
+			f.inCode = append(f.inCode, true)
+		case "separate":
+			if n > 0 {
+				f.inCode[n-1] = false
+			}
+		case "end":
+			if n > 0 {
+				f.inCode = f.inCode[:n-1]
+			}
+			if !f.inside() {
+				f.code.Reset()
+			}
+			if c := f.choices; f.chosen >= 0 && f.chosen < len(c) {
+				f.choices = nil
+				return c[f.chosen]
+			}
+		}
+	}
+	return ""
+}
+
+// inside reports whether what comes is part of a code.
+func (f *docxFields) inside() bool {
+	for _, code := range f.inCode {
+		if code {
+			return true
+		}
+	}
+	return false
+}
+
+// maxFieldCode bounds the text that is kept of codes, in bytes.
+const maxFieldCode = 1 << 20
+
+// hide reports whether s is part of a code.
+func (f *docxFields) hide(s string) bool {
+	if !f.inside() {
+		return false
+	}
+	if f.code.Len()+len(s) <= maxFieldCode {
+		f.code.WriteString(s)
+	}
+	return true
+}
+
+// unclosed returns the text behind the beginning of a field that has no end: it may be all of the document.
+func (f *docxFields) unclosed() string {
+	if !f.inside() {
+		return ""
+	}
+	return f.code.String()
+}
+
+// symbolGreek holds the characters of the font Symbol for the codes from 0x41 on (Adobe, Symbol encoding).
+const symbolGreek = "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_ αβχδεφγηιϕκλμνοπθρστυϖωξψζ"
+
+// symbolRune returns the character that a code of a font shows, or "" for a picture. Codes from U+F000 on are those of the font's
+// own table: of a font for text they are its 8-bit characters.
+func symbolRune(font string, code rune) string {
+	if code >= 0xf000 && code <= 0xf0ff {
+		code -= 0xf000
+	}
+	name := strings.ToLower(font)
+	switch {
+	case strings.HasPrefix(name, "wingdings"), strings.HasPrefix(name, "webdings"), strings.Contains(name, "dingbats"), name == "marlett":
+		return ""
+	case strings.HasPrefix(name, "symbol"):
+		if greek := []rune(symbolGreek); code >= 'A' && int(code-'A') < len(greek) {
+			return string(greek[code-'A'])
+		}
+		if code >= 0x80 && code <= 0xff {
+			return ""
+		}
+	}
+	if code >= 0x80 && code <= 0xff {
+		code = charmap.Windows1252.DecodeByte(byte(code))
+	}
+	return string(code)
+}

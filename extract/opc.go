@@ -1,0 +1,375 @@
+package extract
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+)
+
+// relation is how one part of a package points to another (ECMA-376 part 2, section 6.5).
+type relation struct {
+	id, kind string // kind is the last part of the type's address, for example footnotes
+	target   string // the name of a part; of an external one its address
+	external bool
+}
+
+// relations returns what a part points to, in the order of its list; "" is the package itself.
+func (p *parts) relations(part string) []relation {
+	dir := path.Dir(part)
+	data, err := p.read(path.Join(dir, "_rels", path.Base("/"+part)+".rels"))
+	if err != nil {
+		return nil
+	}
+	r := &relReader{}
+	_ = walkXML(p.b, data, r) // a damaged list still gave its first entries
+	for i := range r.list {
+		if one := &r.list[i]; !one.external {
+			one.target = p.resolve(dir, one.target)
+		}
+	}
+	return r.list
+}
+
+// resolve returns the name of the part that a target below dir means.
+func (p *parts) resolve(dir, target string) string {
+	target = strings.ReplaceAll(target, `\`, "/")
+	join := func(target string) string {
+		if strings.HasPrefix(target, "/") {
+			return strings.TrimPrefix(path.Clean(target), "/")
+		}
+		return strings.TrimPrefix(path.Clean("/"+path.Join(dir, target)), "/")
+	}
+	name := join(target)
+	if plain, err := url.PathUnescape(target); err == nil && !p.has(name) && p.has(join(plain)) {
+		return join(plain)
+	}
+	return name
+}
+
+// relReader reads a list of relationships.
+type relReader struct{ list []relation }
+
+func (r *relReader) start(name string, a attrs) {
+	if local(name) == "Relationship" {
+		r.list = append(r.list, relation{a.get("Id"), path.Base(a.get("Type")), a.get("Target"), a.get("TargetMode") == "External"})
+	}
+}
+func (r *relReader) stop(string)  {}
+func (r *relReader) chars(string) {}
+
+// targets returns the parts of some kinds that a part points to; if there are none, the part with the usual name, where it is.
+func (p *parts) targets(of string, usual string, kinds ...string) []string {
+	var out []string
+	for _, r := range p.relations(of) {
+		if !r.external && slices.Contains(kinds, r.kind) && !slices.Contains(out, r.target) {
+			out = append(out, r.target)
+		}
+	}
+	if len(out) == 0 && usual != "" && p.has(usual) {
+		out = append(out, usual)
+	}
+	return out
+}
+
+// mainPart follows the package's own pointer to the main part, or takes the usual name.
+func (p *parts) mainPart(usual string) string {
+	for _, name := range p.targets("", "", "officeDocument") {
+		if p.has(name) {
+			return name
+		}
+	}
+	return usual
+}
+
+// graphic reads the words of a chart, or of a diagram, unless they were read before.
+func (p *parts) graphic(kind, name string) {
+	if p.wasRead(name) {
+		return
+	}
+	b := p.b
+	switch kind {
+	case "chart", "chartEx":
+		b.place("chart")
+		_ = p.part(name, false, func(d []byte) error {
+			err := walkXML(b, d, &chartReader{b: b, seen: map[string]bool{}})
+			b.end()
+			return err
+		})
+		for _, t := range p.targets(name, "", "chartUserShapes") {
+			p.graphic("chartUserShapes", t)
+		}
+	case "diagramData", "chartUserShapes":
+		b.place("diagram")
+		_ = p.part(name, false, func(d []byte) error { return walkSlide(b, d, slideSize{}) })
+	case "diagramDrawing": // how the diagram was drawn last: the same words, or others
+		_ = p.part(name, false, func(d []byte) error {
+			probe := newBuilder(DOCX, b.opt, b.lim)
+			err := walkSlide(probe, d, slideSize{})
+			b.unlessThere(probe.out.String())
+			return err
+		})
+	}
+}
+
+// graphicKinds are the kinds of relations that graphic follows, a diagram's data before its drawing.
+var graphicKinds = []string{"chart", "chartEx", "diagramData", "diagramDrawing", "chartUserShapes"}
+
+// graphics reads what graphic can read of that a part points to.
+func (p *parts) graphics(part string) {
+	rels := p.relations(part)
+	for _, kind := range graphicKinds {
+		for _, r := range rels {
+			if r.kind == kind && !r.external && p.has(r.target) {
+				p.graphic(kind, r.target)
+			}
+		}
+	}
+}
+
+// unlessThere writes the paragraphs of s that do not stand in the text yet.
+func (b *builder) unlessThere(s string) {
+	b.end()
+	for para := range strings.SplitSeq(s, "\n\n") {
+		if para != "" && !strings.Contains(b.out.String(), para) {
+			b.text(para)
+			b.end()
+		}
+	}
+}
+
+// chartReader reads the words that a chart shows: titles, names of series and categories, labels. Numbers are left out.
+type chartReader struct {
+	b           *builder
+	numbers     int // open elements of cached numbers
+	rich, value bool
+	word        strings.Builder // of the value being read
+	seen        map[string]bool // names that stand for each series again
+}
+
+func (r *chartReader) start(name string, _ attrs) {
+	switch name {
+	case "c:numCache", "c:numLit", "cx:numDim":
+		r.numbers++
+	case "a:p":
+		r.b.end()
+	case "a:br":
+		r.b.line()
+	case "a:t":
+		r.rich = true
+	case "c:v", "cx:pt", "cx:v":
+		r.value = r.numbers == 0
+		r.word.Reset()
+	}
+}
+
+func (r *chartReader) stop(name string) {
+	switch name {
+	case "c:numCache", "c:numLit", "cx:numDim":
+		r.numbers = max(0, r.numbers-1)
+	case "a:p":
+		r.b.end()
+	case "a:t":
+		r.rich = false
+	case "c:v", "cx:pt", "cx:v":
+		if s := strings.TrimSpace(r.word.String()); r.value && s != "" && !r.seen[s] {
+			r.seen[s] = true
+			r.b.end()
+			r.b.text(s)
+			r.b.end()
+		}
+		r.value = false
+	}
+}
+
+func (r *chartReader) chars(s string) {
+	switch {
+	case r.rich:
+		r.b.text(s)
+	case r.value:
+		r.word.WriteString(s)
+	}
+}
+
+// embeddedObjects hands on the documents that a part embeds, to be read as members, and names those without a reader.
+func (p *parts) embeddedObjects(part string) {
+	for _, r := range p.relations(part) {
+		switch {
+		case r.kind != "oleObject" && r.kind != "package":
+		case r.external:
+			p.b.partial(FlagPart, "a linked object is not in the file")
+		case p.has(r.target) && !p.wasRead(r.target):
+			p.embeddedObject(r.target)
+		}
+	}
+}
+
+// looseObjects does the same for objects to which no part points.
+func (p *parts) looseObjects() {
+	charts := p.chartData()
+	for _, f := range p.zip.File {
+		if n := partName(f.Name); strings.Contains(n, "/embeddings/") && !f.FileInfo().IsDir() && !charts[n] && !p.used[n] {
+			p.embeddedObject(f.Name)
+		}
+	}
+}
+
+func (p *parts) embeddedObject(name string) {
+	data, err := p.read(name)
+	if err != nil || len(data) == 0 {
+		p.b.partial(FlagPart, "an embedded object cannot be unpacked: "+name)
+		return
+	}
+	if inner := oleObject(data); inner != nil {
+		data = inner
+	}
+	switch f, err := Sniff(name, data); {
+	case err != nil, f == OLE, f == Other, f == XLS, f == ZIP, f == TAR, f == GZIP:
+		p.b.partial(FlagPart, fmt.Sprintf("an embedded object is not read: %s, %d bytes", name, len(data)))
+	case f == Image:
+		p.b.flag(Flag{Code: FlagPictures, Detail: "pictures are not read; text in them is not checked"})
+	default:
+		p.b.flag(Flag{Code: FlagAttachment, Detail: "embedded documents are read as members"})
+		p.b.attached = append(p.b.attached, attachedFile{name, data})
+	}
+}
+
+// oleObject returns the file inside an OLE object that holds one, or nil.
+func oleObject(data []byte) []byte {
+	if !bytes.HasPrefix(data, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")) {
+		return nil
+	}
+	streams, err := oleStreams(data, func(path []string, name string) bool {
+		return len(path) == 0 && (name == "Package" || name == "CONTENTS" || strings.HasSuffix(name, "Ole10Native"))
+	})
+	if err != nil {
+		return nil
+	}
+	for name, stream := range streams {
+		if !strings.HasSuffix(name, "ole10native") {
+			return stream
+		}
+		// [MS-OLEDS] 2.3.6; the content is a packager's: two names, a path, then the file with its length.
+		at := 6
+		for range 2 {
+			n := bytes.IndexByte(stream[min(at, len(stream)):], 0)
+			if n < 0 {
+				return nil
+			}
+			at += n + 1
+		}
+		if at += 4; at+4 > len(stream) {
+			return nil
+		}
+		at += 4 + int(min(uint32At(stream, at), uint32(len(stream))))
+		if at+4 > len(stream) {
+			return nil
+		}
+		size := int(min(uint32At(stream, at), uint32(len(stream))))
+		return stream[at+4 : min(at+4+size, len(stream))]
+	}
+	return nil
+}
+
+func uint32At(b []byte, at int) uint32 {
+	return uint32(b[at]) | uint32(b[at+1])<<8 | uint32(b[at+2])<<16 | uint32(b[at+3])<<24
+}
+
+// wasRead reports whether a part was read.
+func (p *parts) wasRead(name string) bool { return p.used[partName(name)] }
+
+// census names the parts that hold text and were not read, with how many letters they have. silent are those that hold no text
+// of the document: by their name, or a piece of it.
+func (p *parts) census(silent func(name string) bool) {
+	for _, f := range p.zip.File {
+		name := partName(f.Name)
+		if p.used[name] || f.FileInfo().IsDir() || IsClutter(name) || neverText(name) || silent(name) {
+			continue
+		}
+		p.used[name] = true
+		data, err := readEntry(f, p.b.opt, p.b.lim)
+		if err != nil {
+			p.b.partial(FlagPart, f.Name+" cannot be read")
+			continue
+		}
+		if n := lettersOf(name, data); n > 0 {
+			p.b.partial(FlagPart, fmt.Sprintf("%s holds %d letters that are not read", f.Name, n))
+		}
+	}
+}
+
+// neverText tells the parts that hold no text in any container.
+func neverText(name string) bool {
+	switch ext(name) {
+	case "rels", "png", "jpg", "jpeg", "gif", "bmp", "tif", "tiff", "emf", "wmf", "wdp", "ico", "webp", "odttf", "fntdata", "ttf",
+		"otf", "woff",
+		"woff2", "css", "js", "mp3", "mp4", "m4a", "wav", "avi", "mov", "sigs", "psdsor", "xsl", "xslt", "dtd", "rdf", "opf", "ncx",
+		"smil", "pls":
+		return true
+	}
+	return name == "[content_types].xml" || name == "mimetype" || strings.HasPrefix(name, "docprops/") || strings.HasPrefix(name,
+		"customxml/") ||
+		strings.HasPrefix(name, "_xmlsignatures/") || strings.HasPrefix(name, "meta-inf/")
+}
+
+// lettersOf counts the letters of a part that a reader could show: the character data of XML and HTML, else of text.
+func lettersOf(name string, data []byte) int {
+	if !bytes.HasPrefix(bytes.TrimLeft(data, "\xef\xbb\xbf \t\r\n"), []byte("<")) {
+		f, err := Sniff(name, data)
+		if err != nil || f == Other || f == Image || f == OLE {
+			return 0
+		}
+		if f != Text && f != RTF && f != EML && f != MHTML {
+			return len(data) // a document of its own: its letters are not known
+		}
+		return countLetters(string(data))
+	}
+	d := xml.NewDecoder(bytes.NewReader(data))
+	d.Strict = false
+	n := 0
+	for {
+		t, err := d.RawToken()
+		if err != nil {
+			return n
+		}
+		if c, ok := t.(xml.CharData); ok {
+			n += countLetters(string(c))
+		}
+	}
+}
+
+// contentFormat tells a package of Office by its list of content types, whatever its parts are called.
+func contentFormat(f *zip.File) (Format, bool) {
+	r, err := f.Open()
+	if err != nil {
+		return "", false
+	}
+	defer r.Close()
+	head := make([]byte, 64<<10)
+	n := 0
+	for n < len(head) {
+		k, err := r.Read(head[n:])
+		n += k
+		if err != nil {
+			break
+		}
+	}
+	for _, t := range []struct {
+		mark   string
+		format Format
+	}{{"wordprocessingml.document.main+xml", DOCX}, {"wordprocessingml.template.main+xml", DOCX},
+		{"ms-word.document.macroenabled.main+xml", DOCX},
+		{"ms-word.template.macroenabledtemplate.main+xml", DOCX}, {"presentationml.presentation.main+xml", PPTX},
+		{"presentationml.slideshow.main+xml", PPTX}, {"presentationml.template.main+xml", PPTX},
+		{"ms-powerpoint.presentation.macroenabled.main+xml", PPTX}, {"spreadsheetml.sheet.main+xml", XLSX},
+		{"ms-excel.sheet.macroenabled.main+xml", XLSX}, {"spreadsheetml.template.main+xml", XLSX}} {
+		if bytes.Contains(bytes.ToLower(head[:n]), []byte(t.mark)) {
+			return t.format, true
+		}
+	}
+	return "", false
+}
