@@ -108,7 +108,7 @@ func TestReadingBusy(t *testing.T) {
 		return err != nil
 	}
 	for !busy() { // until both drips have come
-		time.Sleep(time.Millisecond)
+		time.Sleep(50 * time.Millisecond) // each try is a whole exchange
 	}
 	if told.last() != federation.OutcomeBusy {
 		t.Errorf("observed %q, want %q", told.last(), federation.OutcomeBusy)
@@ -117,7 +117,7 @@ func TestReadingBusy(t *testing.T) {
 		_ = c.Close()
 	}
 	for busy() { // until both have been given up
-		time.Sleep(time.Millisecond)
+		time.Sleep(50 * time.Millisecond) // each try is a whole exchange
 	}
 }
 

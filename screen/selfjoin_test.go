@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"concordat/internal/suite"
 	"concordat/screen"
 )
 
@@ -88,9 +89,7 @@ func TestSelfJoinIsBruteForce(t *testing.T) {
 // TestSelfJoinInParts joins more prints than fit, most of them crowded in one part, and goes on from
 // the middle after a failure: together the same pairs.
 func TestSelfJoinInParts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("two million prints")
-	}
+	suite.Rest(t, "two million prints")
 	rng := rand.New(rand.NewPCG(4, 4))
 	prints := make([]uint64, 2_100_000)
 	for i := range prints {

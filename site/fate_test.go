@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/internal/suite"
 	"concordat/report"
 	"concordat/site"
 	"concordat/site/batch"
@@ -66,9 +67,7 @@ func TestOneFate(t *testing.T) {
 	checked := []string{"doc-00.txt", "doc-03.txt", "doc-05.txt", "doc-06.txt", "doc-07.txt", "doc-08.txt", "doc-09.txt",
 		"doc-20.txt"}
 	keys := []string{"", "a key of thirty-two bytes, number 1", "a key of thirty-two bytes, number 2"}
-	if testing.Short() {
-		keys = keys[:1]
-	}
+	keys = keys[:suite.Rounds(1, len(keys))]
 	for _, key := range keys {
 		for way, order := range map[string][]string{"in order": names, "backwards": reversed} {
 			for _, n := range []int{1, 3} {

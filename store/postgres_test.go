@@ -21,6 +21,7 @@ import (
 
 	"concordat"
 	"concordat/internal/storetest"
+	"concordat/internal/suite"
 	"concordat/store"
 )
 
@@ -182,9 +183,7 @@ func TestPostgresMaxBytes(t *testing.T) {
 
 // The disk of the tables is full.
 func TestPostgresDiskFull(t *testing.T) {
-	if testing.Short() {
-		t.Skip("fills a disk")
-	}
+	suite.Rest(t, "fills a disk")
 	s := storetest.Postgres(t)
 	dir := s.Folder(t)
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=12m"); err != nil {
@@ -218,9 +217,7 @@ func TestPostgresUnreachable(t *testing.T) {
 // TestPostgresPurge: deleted rows leave no byte in the files of the tables; the server's log may hold
 // them, and so it is not reported that none is left.
 func TestPostgresPurge(t *testing.T) {
-	if testing.Short() {
-		t.Skip("rewrites every table")
-	}
+	suite.Rest(t, "rewrites every table")
 	s := storetest.Postgres(t)
 	place := s.Schema(t)
 	db := open(t, place, store.Options{})

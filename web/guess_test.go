@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"concordat/internal/suite"
 	"concordat/store"
 	"concordat/web"
 	"concordat/web/passwords"
@@ -58,7 +59,7 @@ func posted(t *testing.T, c *http.Client, to, address string, form url.Values) (
 // TestGuessesAtOnce: of 300 guesses that come at once no more are tried than may fail, however they are spread, and somebody else
 // signs in within a second meanwhile.
 func TestGuessesAtOnce(t *testing.T) {
-	const guesses = 300
+	guesses := suite.Rounds(120, 300)
 	one := func(int) string { return "198.51.100.7" }
 	many := func(i int) string { return fmt.Sprintf("198.51.%d.%d", 100+i/200, 1+i%200) }
 	signIn := func(name func(int) string) func(i int) (string, url.Values) {

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strconv"
 	"testing"
+
+	"concordat/internal/suite"
 )
 
 // histories returns how many seeds a test runs: CONCORDAT_SIM multiplies it for long runs.
@@ -44,7 +46,8 @@ func TestSimulation(t *testing.T) {
 		t.Run(v.name, func(t *testing.T) {
 			var sum outcome
 			downs := 0
-			for seed := range histories(t, v.n) {
+			n := histories(t, v.n) / uint64(suite.Rounds(4, 1))
+			for seed := range n {
 				o := simulate(seed, v.o, nil)
 				if o.violation != "" {
 					t.Fatalf("seed %d: %s", seed, o.violation)
@@ -61,7 +64,7 @@ func TestSimulation(t *testing.T) {
 				}
 			}
 			t.Logf("%d histories, %d elections, %d writes acknowledged, %d questions, %d snapshots, %d ended without a copy that may lead",
-				histories(t, v.n), sum.elections, sum.acked, sum.asked, sum.installs, downs)
+				n, sum.elections, sum.acked, sum.asked, sum.installs, downs)
 		})
 	}
 }

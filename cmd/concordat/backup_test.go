@@ -17,6 +17,7 @@ import (
 	"concordat/cmd/internal/cli"
 	"concordat/instance"
 	"concordat/instance/backup"
+	"concordat/internal/suite"
 	"concordat/store"
 )
 
@@ -202,6 +203,7 @@ func TestRestoreEnds(t *testing.T) {
 // Killed at any moment, a backup leaves the one before, and a restore leaves no site; both go on.
 func TestKilledBackup(t *testing.T) {
 	t.Parallel()
+	suite.Rest(t, "kills a backup again and again")
 	data, dir := newSite(t), filepath.Join(t.TempDir(), "backup")
 	addAll(t, data, bigTable(t, 200))
 	files := store.OpenFiles(filepath.Join(data, instance.OriginalsName))
@@ -291,6 +293,7 @@ func countFiles(dir string) (n int) {
 // A disk without room for the backup is told before anything is written, and the one before stays.
 func TestBackupOnFullDisk(t *testing.T) {
 	t.Parallel()
+	suite.Rest(t, "fills a disk")
 	data := newSite(t)
 	addAll(t, data, bigTable(t, 20))
 	disk := smallDisk(t, 16)

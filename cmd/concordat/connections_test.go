@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"concordat/internal/suite"
 	"concordat/store"
 )
 
@@ -44,6 +45,7 @@ func numberFrom(t *testing.T, name string, otherwise int) int {
 // TestSlowConnections: more connections than the process has descriptors, each with a request that does not end, leave pages,
 // signing in and adding documents to work, from the same address and from others.
 func TestSlowConnections(t *testing.T) {
+	suite.Rest(t, "hundreds of connections")
 	n, limit := numberFrom(t, "CONCORDAT_SLOW_CONNECTIONS", slowConnections), numberFrom(t, "CONCORDAT_DESCRIPTORS", fewDescriptors)
 	var own syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &own); err != nil || own.Cur < uint64(n)+200 {

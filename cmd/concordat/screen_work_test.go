@@ -232,6 +232,7 @@ func TestScreenInLittleMemory(t *testing.T) {
 // TestScreenOnFullDisk fills the disk of the work folder: the screening says so and goes on when there is
 // room.
 func TestScreenOnFullDisk(t *testing.T) {
+	suite.Rest(t, "fills a disk")
 	if runtime.GOOS != "linux" {
 		t.Skip("needs tmpfs")
 	}
@@ -378,9 +379,7 @@ func TestScreenInterrupted(t *testing.T) {
 // TestScreenOddInput: documents of nothing, of one word, of one sentence, of a million letters, and of
 // one letter a million times.
 func TestScreenOddInput(t *testing.T) {
-	if testing.Short() {
-		t.Skip("megabytes of text")
-	}
+	suite.Rest(t, "megabytes of text")
 	s := newTestSite(t)
 	s.run(0, "library", "create", "l")
 	long := strings.Builder{}

@@ -22,6 +22,7 @@ import (
 
 	"concordat"
 	"concordat/instance"
+	"concordat/internal/suite"
 	"concordat/store"
 )
 
@@ -260,6 +261,7 @@ func smallDisk(t *testing.T, mib int) string {
 // water nothing is taken at all.
 func TestServeOnFullDisk(t *testing.T) {
 	t.Parallel()
+	suite.Rest(t, "fills a disk")
 	data := smallDisk(t, 48)
 	output(t, 0, data, "init", "--site", "uni")
 	output(t, 0, data, "library", "create", "l")

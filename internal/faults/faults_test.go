@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"concordat/internal/suite"
 	"concordat/internal/zktest"
 )
 
@@ -58,9 +59,7 @@ func TestFaults(t *testing.T) {
 		inside(t, words)
 		return
 	}
-	if testing.Short() {
-		t.Skip("real processes; not in short tests")
-	}
+	suite.Rest(t, "real processes in networks of their own")
 	if why := missing(); why != "" {
 		t.Skip(why)
 	}

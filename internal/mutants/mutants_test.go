@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"concordat/internal/suite"
 )
 
 const sample = `package p
@@ -261,9 +263,7 @@ func TestRun(t *testing.T) {
 
 // TestTestsElsewhere: tests in another package count where they are named.
 func TestTestsElsewhere(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a package for each mutant")
-	}
+	suite.Rest(t, "builds a package for each mutant")
 	module(t, map[string]string{"p/p.go": "package p\n\nfunc Large(n int) bool { return n > 3 }\n",
 		"q/q_test.go": "package q\n\nimport (\n\t\"testing\"\n\n\t\"m/p\"\n)\n\n" +
 			"func TestLarge(t *testing.T) {\n\tif p.Large(3) || !p.Large(4) {\n\t\tt.Error(\"large\")\n\t}\n}\n"})

@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"concordat/internal/suite"
 )
 
 // forms has a change of each form, one within another, and some that do not compile, alone or together.
@@ -143,9 +145,7 @@ func TestName(t *testing.T) {
 
 // TestTogether: mutants that were built together meet the same fate as those that were built one at a time.
 func TestTogether(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a package for each mutant")
-	}
+	suite.Rest(t, "builds a package for each mutant")
 	module(t, map[string]string{"p/p.go": forms, "p/p_test.go": formsTest})
 	fate := func(o options) (map[string]Result, Summary) {
 		o.packages, o.json, o.known = []string{"p"}, true, "none"

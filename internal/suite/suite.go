@@ -48,6 +48,14 @@ func Rest(t testing.TB, why string) {
 	}
 }
 
+// Done skips, in make rest, what make test has run: the quick cases of a test that has slow ones, which call Rest.
+func Done(t testing.TB) {
+	t.Helper()
+	if Running() == RestOnly {
+		t.Skip("make test runs it")
+	}
+}
+
 // Rounds returns how often a property is tried: usual times in make test, full times in make rest and make long.
 func Rounds(usual, full int) int {
 	if Running() == Usual {

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"concordat/internal/corpora"
+	"concordat/internal/suite"
 	"concordat/profile"
 	"concordat/report"
 )
@@ -407,9 +408,7 @@ func (c *calibration) machine() {
 // without reuse (doc/evaluation/score.md). CONCORDAT_EVAL=all takes all documents, some minutes of
 // processor time; otherwise one of forty is taken.
 func TestCalibration(t *testing.T) {
-	if testing.Short() {
-		t.Skip("evaluation on whole corpora is not short")
-	}
+	suite.Rest(t, "evaluation on whole corpora")
 	c := &calibration{t: t, nth: 40}
 	if os.Getenv("CONCORDAT_EVAL") == "all" {
 		c.nth = 1

@@ -2,8 +2,15 @@ package eval
 
 import (
 	"os"
+	"slices"
 	"testing"
+
+	"concordat/internal/suite"
 )
+
+// quick are the evaluations of make test: each takes a second or two. make rest runs the others.
+var quick = []string{"clough-stevenson", "grants", "innocent-partners", "own-sentences", "pan13", "sentence-pairs", "substitution",
+	"verse-retranslations"}
 
 // TestEvaluations runs every evaluation, in its short form unless CONCORDAT_EVAL is all, and holds its figures to
 // their bounds.
@@ -17,6 +24,11 @@ func TestEvaluations(t *testing.T) {
 	}
 	for _, e := range Evaluations() {
 		t.Run(e.Name, func(t *testing.T) {
+			if slices.Contains(quick, e.Name) {
+				suite.Done(t)
+			} else {
+				suite.Rest(t, "takes many seconds")
+			}
 			out, err := e.Measure(t.Context(), Options{Corpora: dir, Short: os.Getenv("CONCORDAT_EVAL") != "all"})
 			if err != nil {
 				t.Fatal(err)
