@@ -8,7 +8,9 @@ VERSION=${VERSION:-0.$(git log -1 --format=%cd --date=format:%Y%m%d.%H%M%S)}
 ARCH=$($GO env GOARCH)
 export VERSION ARCH
 
-$GO build -o bin/concordat ./cmd/concordat
+$GO build -trimpath -ldflags='-s -w' -o bin/concordat ./cmd/concordat
+size=$(wc -c <bin/concordat)
+[ "$size" -le 70000000 ] || { echo "package: the program has $size bytes, at most 70000000 may be" >&2; exit 1; }
 mkdir -p dist
 $NFPM package --config deploy/package/nfpm.yaml --packager deb --target dist/
 deb=dist/concordat_${VERSION}_$ARCH.deb

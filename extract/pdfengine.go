@@ -3,26 +3,39 @@ package extract
 import (
 	"context"
 	"crypto/rand"
+	_ "embed"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
 	"sync/atomic"
-	_ "unsafe" // for go:linkname
 
-	_ "github.com/klippa-app/go-pdfium/webassembly" // holds the WebAssembly form of PDFium
+	"github.com/klauspost/compress/zstd"
 	"github.com/klippa-app/go-pdfium/webassembly/imports"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 )
 
-// pdfiumWasm is PDFium compiled to WebAssembly, as go-pdfium carries it. Its own wrapper looks every
-// function up by name and allocates four times for one character's box, which makes geometry by
+// packedWasm is PDFium compiled to WebAssembly, as go-pdfium carries it, packed: 2 MB instead of 5 (data/README.md). go-pdfium's
+// own wrapper looks every function up by name and allocates four times for one character's box, which makes geometry by
 // character too slow to use; so the module is driven directly, and only the bytes are taken.
 //
-//go:linkname pdfiumWasm github.com/klippa-app/go-pdfium/webassembly.pdfiumWasm
-var pdfiumWasm []byte
+//go:embed data/pdfium.wasm.zst
+var packedWasm []byte
+
+// maxWasm bounds what packedWasm unpacks to.
+const maxWasm = 64 << 20
+
+// pdfiumWasm unpacks PDFium, which takes some hundredths of a second.
+func pdfiumWasm() ([]byte, error) {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxWasm))
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return d.DecodeAll(packedWasm, nil)
+}
 
 // PDFOptions configure NewPDF. A zero field means its default.
 type PDFOptions struct {
@@ -65,7 +78,11 @@ func (p *PDF) load(ctx context.Context) error {
 	if _, err := wasi_snapshot_preview1.Instantiate(ctx, p.runtime); err != nil {
 		return err
 	}
-	m, err := p.runtime.CompileModule(ctx, pdfiumWasm)
+	wasm, err := pdfiumWasm()
+	if err != nil {
+		return err
+	}
+	m, err := p.runtime.CompileModule(ctx, wasm)
 	if err != nil {
 		return err
 	}

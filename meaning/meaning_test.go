@@ -221,7 +221,11 @@ func BenchmarkEncodeChinese(b *testing.B) {
 
 func BenchmarkDecode(b *testing.B) {
 	for b.Loop() {
-		if _, err := Decode(embedded); err != nil {
+		table, err := unpacked(embedded)
+		if err == nil {
+			_, err = Decode(table)
+		}
+		if err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,22 +1,21 @@
 package pdf
 
 import (
-	"bytes"
-	"compress/gzip"
 	_ "embed"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 	"unicode"
+
+	"github.com/klauspost/compress/zstd"
 )
 
-// The fonts, gzipped; their licences stand beside them.
+// The fonts, packed by zstd; their licences stand beside them.
 var (
-	//go:embed font/wqy-microhei.ttf.gz
+	//go:embed font/wqy-microhei.ttf.zst
 	microHei []byte
-	//go:embed font/dejavu-sans.ttf.gz
+	//go:embed font/dejavu-sans.ttf.zst
 	dejaVu []byte
 )
 
@@ -33,9 +32,9 @@ var faces = sync.OnceValues(func() ([]*face, error) {
 	var out []*face
 	for _, f := range []struct {
 		name string
-		gz   []byte
+		zst  []byte
 	}{{"hei", microHei}, {"sans", dejaVu}} {
-		one, err := newFace(f.name, f.gz)
+		one, err := newFace(f.name, f.zst)
 		if err != nil {
 			return nil, fmt.Errorf("font %s: %w", f.name, err)
 		}
@@ -47,12 +46,13 @@ var faces = sync.OnceValues(func() ([]*face, error) {
 // maxFont bounds an unpacked font.
 const maxFont = 32 << 20
 
-func newFace(name string, gz []byte) (*face, error) {
-	z, err := gzip.NewReader(bytes.NewReader(gz))
+func newFace(name string, packed []byte) (*face, error) {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxFont))
 	if err != nil {
 		return nil, err
 	}
-	b, err := io.ReadAll(io.LimitReader(z, maxFont))
+	defer d.Close()
+	b, err := d.DecodeAll(packed, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,32 @@
+package extract
+
+import (
+	"bytes"
+	"testing"
+	_ "unsafe" // for go:linkname
+
+	_ "github.com/klippa-app/go-pdfium/webassembly" // holds the WebAssembly form of PDFium
+)
+
+//go:linkname moduleWasm github.com/klippa-app/go-pdfium/webassembly.pdfiumWasm
+var moduleWasm []byte
+
+// TestPackedWasm: the PDFium of the program is that of the module which go.mod names (data/README.md).
+func TestPackedWasm(t *testing.T) {
+	got, err := pdfiumWasm()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, moduleWasm) {
+		t.Errorf("%d bytes are not the %d of the module", len(got), len(moduleWasm))
+	}
+}
+
+func BenchmarkUnpackWasm(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := pdfiumWasm(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
