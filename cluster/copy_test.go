@@ -95,7 +95,7 @@ func (c *testCluster) await(name coord.NodeID, what string, pleases func(replica
 // write sends a change to whoever is master, as often as needed.
 func (c *testCluster) write(ch index.Change) uint64 {
 	c.t.Helper()
-	deadline := time.Now().Add(60 * time.Second)
+	deadline := time.Now().Add(5 * time.Minute)
 	for {
 		for _, n := range c.nodes {
 			seq, err := n.copy.Write(c.t.Context(), []index.Change{ch})

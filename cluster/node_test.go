@@ -167,7 +167,7 @@ func (s *testSite) settle(seconds int) int {
 // copy waits until a node has its copy open.
 func (s *testSite) copy(name coord.NodeID, id concordat.ShardID) *cluster.Copy {
 	s.t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if c, ok := s.nodes[name].Copy(id); ok {
 			return c
 		}

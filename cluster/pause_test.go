@@ -47,7 +47,7 @@ func TestCopyAll(t *testing.T) {
 		return nil
 	})
 	after := wrote.Load()
-	for end := time.Now().Add(time.Minute); wrote.Load() <= after && time.Now().Before(end); {
+	for end := time.Now().Add(5 * time.Minute); wrote.Load() <= after && time.Now().Before(end); {
 		time.Sleep(time.Millisecond) // writes go on
 	}
 	if wrote.Load() <= after {

@@ -298,7 +298,7 @@ func (p *processes) check(ws []*writer) {
 	for i := range p.layout.Shards {
 		form := url.Values{"shard": {string(cluster.ShardName(i))}}
 		var all [3]string
-		for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		for end := time.Now().Add(5 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 			var errs [3]error
 			for j, n := range p.names {
 				all[j], errs[j] = p.ask(n, "/copy", form, time.Minute)

@@ -118,7 +118,7 @@ func TestJoin(t *testing.T) {
 	}
 	s.must(operator.Close())
 	s.same(want)
-	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		left, err := filepath.Glob(filepath.Join(s.dir, "a", "0*"))
 		s.must(err)
 		if len(left) == 0 {

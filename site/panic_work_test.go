@@ -177,7 +177,7 @@ func TestSharingPanics(t *testing.T) {
 	panics := n.panics()
 	q := s.NewQueue(site.QueueOptions{Store: db, Logger: panics.Logger, Panicked: panics.Counted,
 		Read: func(ctx context.Context, _ site.Job) ([]site.Item, error) {
-			for end := time.Now().Add(time.Minute); n.count.Load() == 0 && time.Now().Before(end) && ctx.Err() == nil; {
+			for end := time.Now().Add(5 * time.Minute); n.count.Load() == 0 && time.Now().Before(end) && ctx.Err() == nil; {
 				time.Sleep(time.Millisecond)
 			}
 			return []site.Item{{Submission: site.Submission{ID: "x", Text: folios}}}, nil
@@ -208,7 +208,7 @@ func TestSetPanics(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- o.KeepEpochs(ctx) }()
-	for end := time.Now().Add(time.Minute); n.count.Load() == 0 && time.Now().Before(end); {
+	for end := time.Now().Add(5 * time.Minute); n.count.Load() == 0 && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 	stop()

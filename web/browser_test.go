@@ -44,7 +44,7 @@ func until(expression string) chromedp.Action {
 // read evaluates an expression into to until it is as wanted.
 func read(ctx context.Context, expression string, to any, wanted func() bool) error {
 	var err error
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); {
 		if err = chromedp.Evaluate(expression, to).Do(ctx); err == nil && wanted() {
 			return nil
 		}

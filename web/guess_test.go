@@ -127,7 +127,7 @@ func TestGuessesAtOnce(t *testing.T) {
 			if code != http.StatusSeeOther || meanwhile > guesses/20 {
 				t.Errorf("zoe, meanwhile: %d after %d guesses", code, meanwhile)
 			}
-			if took > 30*time.Second { // the guesses alone take that; what they cost her is counted above, however busy the machine
+			if took > 5*time.Minute { // what the guesses cost her is counted above, however busy the machine
 				t.Errorf("zoe, meanwhile: %v (alone %v)", took, alone)
 			}
 			all.Wait()

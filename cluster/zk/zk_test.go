@@ -26,7 +26,7 @@ import (
 const timeout = 5 * time.Second
 
 // patience is how long tests wait for what must come.
-const patience = 60 * time.Second
+const patience = 5 * time.Minute
 
 var roots atomic.Int64
 

@@ -437,7 +437,7 @@ func (p *place) collect() {
 
 // level waits until the copies have applied the same records. Copies that do not within a minute are read as they are.
 func (p *place) level(id concordat.ShardID, on []coord.NodeID) {
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		seen := map[[2]uint64]bool{}
 		for _, n := range on {
 			var st replica.Status

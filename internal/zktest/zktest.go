@@ -208,7 +208,7 @@ func (e *Ensemble) Ask(i int, command string) string {
 // Await waits until server i serves.
 func (e *Ensemble) Await(i int) {
 	e.t.Helper()
-	deadline := time.Now().Add(90 * time.Second)
+	deadline := time.Now().Add(5 * time.Minute)
 	for !strings.Contains(e.Ask(i, "srvr"), "Mode:") {
 		if time.Now().After(deadline) {
 			b, _ := os.ReadFile(filepath.Join(e.folder(i), "log"))

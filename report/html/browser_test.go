@@ -54,7 +54,7 @@ func TestKeyboardInBrowser(t *testing.T) {
 	comes := func(after, expression, want string) {
 		t.Helper()
 		var got string
-		for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 			run(chromedp.Evaluate("String("+expression+")", &got))
 			if got == want {
 				return

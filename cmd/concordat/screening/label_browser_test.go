@@ -75,7 +75,7 @@ func TestLabelInBrowser(t *testing.T) {
 	reads := func(selector, what string, wanted func(string) bool) {
 		t.Helper()
 		var got string
-		for until := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		for until := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 			run(chromedp.Evaluate(fmt.Sprintf(`[...document.querySelectorAll(%q)].map(x => x.textContent).join("|")`, selector), &got))
 			if wanted(got) {
 				return
@@ -111,7 +111,7 @@ func TestLabelInBrowser(t *testing.T) {
 	kept := `new Promise((resolve, reject) => { const opening = indexedDB.open("concordat labels"); opening.onerror = reject;
 		opening.onsuccess = () => { const all = opening.result.transaction("labels").objectStore("labels").count();
 			all.onsuccess = () => resolve(all.result); all.onerror = reject; } })`
-	for until, n := time.Now().Add(time.Minute), 0; n != 2; time.Sleep(20 * time.Millisecond) {
+	for until, n := time.Now().Add(5*time.Minute), 0; n != 2; time.Sleep(20 * time.Millisecond) {
 		run(chromedp.Evaluate(kept, &n, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
 		if time.Now().After(until) {
 			t.Fatalf("the browser keeps %d labels, want 2", n)
@@ -138,7 +138,7 @@ func TestLabelInBrowser(t *testing.T) {
 
 	run(chromedp.KeyEvent("w"))
 	saved := filepath.Join(dir, sampleLabels)
-	for until := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for until := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		labels, err := readLabels(saved, pairs)
 		if err == nil && len(labels) == 2 && labels[1] == screen.LabelSame && labels[2] == screen.LabelUnknown {
 			break
