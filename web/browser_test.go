@@ -52,7 +52,7 @@ func read(ctx context.Context, expression string, to any, wanted func() bool) er
 			return err
 		}
 	}
-	return fmt.Errorf("not within a minute: %s (%w)", expression, cmp.Or(err, errors.New("it is something else")))
+	return fmt.Errorf("not within five minutes: %s (%w)", expression, cmp.Or(err, errors.New("it is something else")))
 }
 
 // loaded waits until the page is there whole and its scripts have run. What leads to the page has to be waited for before.
