@@ -306,6 +306,7 @@ type RankedSource struct {
 	Alone      float64 // of Share: in no other source that counts
 	Characters int
 	Held       []concordat.Span // where it holds them, in text order, disjoint
+	Sections   []float64        // share of each of Report.Sections that it holds, 0 to 1
 	Evidence   []int            // indices into Report.Evidence, ascending; none of a source taken out
 	Excluded   concordat.Exclusion
 	Ordinal    int // from 1, the same under all rules; see Letter

@@ -236,6 +236,14 @@ func (b *builder) rank(cs []*chain, alone spans) RankedSource {
 	}
 	all := union(held)
 	s.Held = all
+	for _, section := range b.f.Sections {
+		span := spans{clip(b.text, section.Span)}
+		of := 0.0
+		if n := b.count.sum(span.and(b.checked)); n > 0 {
+			of = float64(b.count.sum(span.and(all))) / float64(n)
+		}
+		s.Sections = append(s.Sections, of)
+	}
 	s.Characters = b.count.sum(all)
 	s.Share = b.share(all)
 	s.Verbatim = b.share(union(exact).and(all))

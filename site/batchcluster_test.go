@@ -62,7 +62,7 @@ func viewOf(t *testing.T, p *parts, names []string, bonds []bond, r *rand.Rand) 
 			t.Fatal(err)
 		}
 		if err := p.store.PutChecked(t.Context(), id, store.BatchMember{Number: a, Round: 1, Fresh: json.RawMessage("[]")},
-			map[int]float64{b: x.share}); err != nil {
+			map[int]store.PairShare{b: {Share: x.share}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -38,6 +38,7 @@ type CheckOptions struct {
 	Exact     bool                  // look up exact bands only: faster, finds less
 	Channel   compare.Channel       // by what documents are nominated; zero: fingerprints and words
 	Template  *segment.Template     // sections of the submission; nil: none
+	Headings  *segment.Template     // sections if neither Template nor the files make any; nil: by the headings of Templates
 	// Templates are given wordings besides those of the libraries: they give no score.
 	Templates []report.Template
 	// Short asks for titles, headings and other texts too short for fingerprints as well, from the
@@ -228,6 +229,9 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 	if f.Templates, err = s.templates(ctx, q.Libraries, o.Templates); err != nil {
 		return nil, err
 	}
+	if len(f.Sections) == 0 {
+		f.Sections = headed(f, o.Headings)
+	}
 	shared := compare.Shareable(sub.Text, compare.TemplateTexts(f.Templates))
 	leaveReferences(f, shared.References)
 	shared.Add(known)
@@ -411,4 +415,20 @@ func ResultsOf(f *report.Findings) []store.Result {
 			SourceSpan: l.SourceSpan})
 	}
 	return results
+}
+
+// headed returns the sections of a submission by the headings given, or by those of its templates.
+func headed(f *report.Findings, headings *segment.Template) []concordat.Section {
+	if headings == nil {
+		var forms []string
+		for _, t := range f.Templates {
+			forms = append(forms, t.Text)
+		}
+		headings = segment.FormTemplate(forms...)
+	}
+	var out []concordat.Section
+	for _, s := range headings.Find(f.Submission.Text) {
+		out = append(out, concordat.Section{Name: s.Name, Span: concordat.Span(s.Span)})
+	}
+	return out
 }

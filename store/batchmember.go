@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 
 	"concordat"
 	"concordat/store/engine"
@@ -152,12 +154,26 @@ func (db *Checks) EraseBatchMember(ctx context.Context, id string, number int, r
 type BatchPair struct {
 	A, B           int     // numbers
 	ShareA, ShareB float64 // 0 to 1: of A that stands in B, of B that stands in A; as each one's report has it
-	Passages       []byte  // in the caller's own form; empty: nothing in common. Lists leave it out
-	Verdict        string  // VerdictCount or VerdictDiscount, whatever the rules; empty: by the rules
+	// SectionsA and SectionsB are the sections of A, and of B, of which something stands in the other, in text order.
+	SectionsA, SectionsB []SectionShare
+	Passages             []byte // in the caller's own form; empty: nothing in common. Lists leave it out
+	Verdict              string // VerdictCount or VerdictDiscount, whatever the rules; empty: by the rules
 }
 
 // Share is the larger share of the two.
 func (p BatchPair) Share() float64 { return max(p.ShareA, p.ShareB) }
+
+// SectionShare is how much of a section of a document stands in another document.
+type SectionShare struct {
+	Name  string  `json:"name"`
+	Share float64 `json:"share"` // 0 to 1, of what could count in the section
+}
+
+// PairShare is how much of a member stands in another, as the report of the first has it.
+type PairShare struct {
+	Share    float64 // 0 to 1
+	Sections []SectionShare
+}
 
 // What somebody decided about a pair.
 const (
@@ -199,14 +215,29 @@ func (db *Checks) Compared(ctx context.Context, id string, member int) ([]int, e
 // of A, then B.
 func (db *Checks) PairsOfMember(ctx context.Context, id string, member int) ([]BatchPair, error) {
 	ps, err := engine.Collect(ctx, db.read(), scanPairWhole,
-		`SELECT a, b, share_a, share_b, verdict, passages FROM batch_pair WHERE batch = ? AND (a = ? OR b = ?) AND length(passages) > 0 ORDER BY a, b`, id, member, member)
+		`SELECT a, b, share_a, share_b, sections_a, sections_b, verdict, passages FROM batch_pair WHERE batch = ? AND (a = ? OR b = ?) AND length(passages) > 0 ORDER BY a, b`, id, member, member)
 	return ps, db.fail(err, "pairs of %d of batch %s", member, id)
 }
 
+// scanPair reads the columns of a pair, and what follows them into more.
+func scanPair(s engine.Scanner, more ...any) (p BatchPair, err error) {
+	var a, b string
+	if err := s.Scan(append([]any{&p.A, &p.B, &p.ShareA, &p.ShareB, &a, &b, &p.Verdict}, more...)...); err != nil {
+		return p, err
+	}
+	err = errors.Join(json.Unmarshal([]byte(a), &p.SectionsA), json.Unmarshal([]byte(b), &p.SectionsB))
+	if len(p.SectionsA) == 0 {
+		p.SectionsA = nil
+	}
+	if len(p.SectionsB) == 0 {
+		p.SectionsB = nil
+	}
+	return p, err
+}
+
 func scanPairWhole(s engine.Scanner) (BatchPair, error) {
-	var p BatchPair
 	var packed []byte
-	err := s.Scan(&p.A, &p.B, &p.ShareA, &p.ShareB, &p.Verdict, &packed)
+	p, err := scanPair(s, &packed)
 	if err == nil {
 		p.Passages, err = unpackPassages(packed)
 	}
@@ -216,7 +247,7 @@ func scanPairWhole(s engine.Scanner) (BatchPair, error) {
 // BatchPair returns one pair with its passages, or concordat.ErrNotFound.
 func (db *Checks) BatchPair(ctx context.Context, id string, a, b int) (BatchPair, error) {
 	p, err := scanPairWhole(db.read().Row(ctx,
-		`SELECT a, b, share_a, share_b, verdict, passages FROM batch_pair WHERE batch = ? AND a = ? AND b = ?`, id, a, b))
+		`SELECT a, b, share_a, share_b, sections_a, sections_b, verdict, passages FROM batch_pair WHERE batch = ? AND a = ? AND b = ?`, id, a, b))
 	return p, db.fail(err, "pair %d, %d of batch %s", a, b, id)
 }
 
@@ -226,18 +257,17 @@ type PairCursor struct {
 	A, B  int
 }
 
-// BatchPairs returns pairs that have something in common and a share of at least least, largest first, then
-// by A and B, after the cursor (nil: from the first): at most limit, or MaxPage where limit is 0 or
-// larger. Their passages are left out.
+// BatchPairs returns pairs that have something in common and a share of at least least, be it of a document or of a section of one, the
+// largest share of a document first, then by A and B, after the cursor (nil: from the first): at most limit, or MaxPage where limit is
+// 0 or larger. Their passages are left out.
 func (db *Checks) BatchPairs(ctx context.Context, id string, least float64, after *PairCursor, limit int) ([]BatchPair, error) {
-	where, args := `batch = ? AND share >= ? AND length(passages) > 0`, []any{id, least}
+	where, args := `batch = ? AND (share >= ? OR section >= ?) AND length(passages) > 0`, []any{id, least, least}
 	if after != nil {
 		where += ` AND (share < ? OR share = ? AND (a > ? OR a = ? AND b > ?))`
 		args = append(args, after.Share, after.Share, after.A, after.A, after.B)
 	}
-	ps, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (p BatchPair, err error) {
-		return p, s.Scan(&p.A, &p.B, &p.ShareA, &p.ShareB, &p.Verdict)
-	}, `SELECT a, b, share_a, share_b, verdict FROM batch_pair WHERE `+where+` ORDER BY share DESC, a, b LIMIT ?`,
+	ps, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (BatchPair, error) { return scanPair(s) },
+		`SELECT a, b, share_a, share_b, sections_a, sections_b, verdict FROM batch_pair WHERE `+where+` ORDER BY share DESC, a, b LIMIT ?`,
 		append(args, page(limit))...)
 	return ps, db.fail(err, "pairs of batch %s", id)
 }
@@ -260,7 +290,7 @@ func (db *Checks) SetPairVerdict(ctx context.Context, id string, a, b int, verdi
 
 // PutChecked notes what a check of a member found: of m the Number, Round, Task, Incomplete, Share, Largest
 // and Fresh are read. shares are the shares of the member that stand in others, by their numbers. All or nothing.
-func (db *Checks) PutChecked(ctx context.Context, id string, m BatchMember, shares map[int]float64) error {
+func (db *Checks) PutChecked(ctx context.Context, id string, m BatchMember, shares map[int]PairShare) error {
 	fresh := jsonText(m.Fresh)
 	err := db.write(ctx, func(c engine.Conn) error {
 		n, err := c.Exec(ctx,
@@ -270,13 +300,8 @@ func (db *Checks) PutChecked(ctx context.Context, id string, m BatchMember, shar
 			return err
 		}
 		for other, share := range shares {
-			column, a, b := "share_a", m.Number, other
-			// Which of the two is A depends on their names, so both ways are tried.
-			for range 2 {
-				if _, err := c.Exec(ctx, `UPDATE batch_pair SET `+column+` = ? WHERE batch = ? AND a = ? AND b = ?`, share, id, a, b); err != nil {
-					return err
-				}
-				column, a, b = "share_b", other, m.Number
+			if err := putPairShare(ctx, c, id, m.Number, other, share); err != nil {
+				return err
 			}
 		}
 		_, err = c.Exec(ctx,
@@ -285,6 +310,46 @@ func (db *Checks) PutChecked(ctx context.Context, id string, m BatchMember, shar
 		return err
 	})
 	return db.fail(err, "checked %d of batch %s", m.Number, id)
+}
+
+// putPairShare notes how much of a member stands in another.
+func putPairShare(ctx context.Context, c engine.Conn, id string, member, other int, share PairShare) error {
+	sections, err := json.Marshal(append([]SectionShare{}, share.Sections...))
+	if err != nil {
+		return err
+	}
+	own, theirs := "a", "b"
+	a, b := member, other
+	for range 2 { // which of the two is A depends on their names, so both ways are tried
+		n, err := c.Exec(ctx, `UPDATE batch_pair SET share_`+own+` = ?, sections_`+own+` = ? WHERE batch = ? AND a = ? AND b = ?`, share.Share,
+			string(sections), id, a, b)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			return putLargestSection(ctx, c, id, a, b, share.Sections, theirs)
+		}
+		own, theirs, a, b = theirs, own, b, a
+	}
+	return nil
+}
+
+// putLargestSection notes the largest share of a section of a pair: of those given, and of those of the other document, which are kept.
+func putLargestSection(ctx context.Context, c engine.Conn, id string, a, b int, sections []SectionShare, theirs string) error {
+	var kept string
+	if err := c.Row(ctx, `SELECT sections_`+theirs+` FROM batch_pair WHERE batch = ? AND a = ? AND b = ?`, id, a, b).Scan(&kept); err != nil {
+		return err
+	}
+	var others []SectionShare
+	if err := json.Unmarshal([]byte(kept), &others); err != nil {
+		return err
+	}
+	largest := 0.0
+	for _, s := range slices.Concat(sections, others) {
+		largest = max(largest, s.Share)
+	}
+	_, err := c.Exec(ctx, `UPDATE batch_pair SET section = ? WHERE batch = ? AND a = ? AND b = ?`, largest, id, a, b)
+	return err
 }
 
 // PutBatchWording keeps what several documents of a batch hold alike, in the caller's own form, in place of what was

@@ -75,6 +75,7 @@ type shownPair struct {
 	batch.ViewedPair
 	First, Second *store.BatchMember
 	Cluster       int
+	Sections      []batch.SectionLine // for which it is listed
 }
 
 type shownCluster struct {
@@ -245,7 +246,8 @@ func (p *batchPage) wordsOfClusters() {
 
 // shown is a row of the table of pairs.
 func (p *batchPage) shown(pair batch.ViewedPair) shownPair {
-	return shownPair{ViewedPair: pair, First: &p.Members[pair.A], Second: &p.Members[pair.B], Cluster: p.PairCluster(pair)}
+	return shownPair{ViewedPair: pair, First: &p.Members[pair.A], Second: &p.Members[pair.B], Cluster: p.PairCluster(pair),
+		Sections: p.SectionsOf(pair)}
 }
 
 func showCluster(v *batch.View, n int, d batch.Cluster, l message.Language, whole bool) (shownCluster, error) {

@@ -119,7 +119,7 @@ func (d *testSite) drawnBatch(t *testing.T, n int) (path string) {
 	for i := 1; i < n; i += 2 {
 		put(d.store.PutCompared(ctx, one.ID, i-1, []store.BatchPair{{A: i - 1, B: i, Passages: []byte("[]")}}))
 		put(d.store.PutChecked(ctx, one.ID, store.BatchMember{Number: i - 1, Round: 1, Fresh: json.RawMessage("[]")},
-			map[int]float64{i: 0.4 + float64(i)/100}))
+			map[int]store.PairShare{i: {Share: 0.4 + float64(i)/100}}))
 	}
 	put(d.store.FinishBatch(ctx, one.ID, concordat.TaskDone, store.Cause{}, nil))
 	return "/batches/" + one.ID

@@ -83,7 +83,7 @@ is reported with its reason, and the rest goes on (exit code 3).`,
 	fl.BoolVar(&f.exact, "exact", false, "look up exact bands only: faster, finds less edited text")
 	fl.Float64Var(&f.threshold, "threshold", 0, "share of either document from which a pair joins a cluster (default: configuration, 0.3)")
 	fl.BoolVar(&f.leads, "leads", false, "also look for passages in other words, which are no part of the shares (default: configuration)")
-	fl.Float64Var(&f.failOn, "fail-on", 0, "exit with 4 if a pair that counts has this share or more")
+	fl.Float64Var(&f.failOn, "fail-on", 0, "exit with 4 if a pair that counts, or a section of one, has this share or more")
 	fl.BoolVar(&f.complete, "require-complete", false, "exit with 5 if something asked did not answer")
 	fl.StringVarP(&f.out.out, "out", "o", "", "folder for the overview page, tables and reports (default: in the folder of the site)")
 	addLanguage(fl, &f.out.language)
@@ -158,7 +158,7 @@ func (f *batchCheckFlags) exit(v *batch.View, busy bool) error {
 	for _, m := range v.Members {
 		incomplete = incomplete || m.Incomplete
 	}
-	if f.failOn > 0 && slices.ContainsFunc(v.Pairs, func(p batch.ViewedPair) bool { return p.Counted() && p.Share() >= f.failOn }) {
+	if f.failOn > 0 && slices.ContainsFunc(v.Pairs, func(p batch.ViewedPair) bool { return p.Counted() && v.Reaches(p, f.failOn) }) {
 		return &cli.Exit{Code: cli.Threshold}
 	}
 	if incomplete && f.complete {

@@ -150,6 +150,11 @@ func (w *batchWriter) lines(ctx context.Context, line func(any) error) error {
 			return err
 		}
 	}
+	for _, s := range w.v.SectionLines() {
+		if err := line(s); err != nil {
+			return err
+		}
+	}
 	for _, c := range w.v.ClusterLines() {
 		if err := line(c); err != nil {
 			return err
@@ -232,7 +237,7 @@ func (w *batchWriter) tell(ctx context.Context) error {
 		if r := p.Reason(); r != "" {
 			why = "  does not count: " + r
 		}
-		w.a.Say("  %3.0f%%  %s – %s%s", 100*p.Share(), w.v.Members[p.A].Name, w.v.Members[p.B].Name, why)
+		w.a.Say("  %3.0f%%  %s – %s%s%s", 100*p.Share(), w.v.Members[p.A].Name, w.v.Members[p.B].Name, w.sections(p), why)
 	}
 	w.tellLeads()
 	if n := len(w.v.Wording); n > 0 {
@@ -241,6 +246,15 @@ func (w *batchWriter) tell(ctx context.Context) error {
 	w.a.Say("reports: %s", s.Reports)
 	w.a.Say("overview: %s", s.Overview)
 	return nil
+}
+
+// sections names the sections that reach the threshold in a pair of which neither document does.
+func (w *batchWriter) sections(p batch.ViewedPair) string {
+	out := ""
+	for _, s := range w.v.SectionsOf(p) {
+		out += fmt.Sprintf("  %s: %.0f%%", s.Section, 100*s.Share)
+	}
+	return out
 }
 
 // tellLeads prints the leads between documents, if anybody asked for them.
@@ -297,6 +311,7 @@ type batchPageMember struct {
 
 type batchPagePair struct {
 	A, B, Share, ShareA, ShareB, Reason, Page string
+	Sections                                  []batch.SectionLine
 	Cluster                                   int
 }
 
@@ -310,7 +325,7 @@ type batchMatrix struct {
 	Rows  [][]string
 }
 
-var batchTemplate = template.Must(template.New("batch").Parse(`<!DOCTYPE html>
+var batchTemplate = template.Must(template.New("batch").Funcs(template.FuncMap{"percent": inPercent}).Parse(`<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <title>Batch {{.Title}}</title>
@@ -332,7 +347,7 @@ section{border-top:2px solid #d5dae1;margin-top:2rem;padding-top:.5rem}svg{max-w
 {{with .Matrix.Heads}}<h2>All documents</h2>{{template "matrix" $.Matrix}}{{end}}
 <h2>Pairs</h2>
 <div class="scroll"><table><caption>Share of either document that appears in the other</caption><thead><tr><th>First</th><th>Second</th><th class="n">Share</th><th class="n">Of the first</th><th class="n">Of the second</th><th>Cluster</th><th>Does not count</th></tr></thead><tbody>
-{{range .Pairs}}<tr><td>{{.A}}</td><td>{{.B}}</td><td class="n">{{if .Page}}<a href="{{.Page}}">{{.Share}}</a>{{else}}{{.Share}}{{end}}</td><td class="n">{{.ShareA}}</td><td class="n">{{.ShareB}}</td><td>{{with .Cluster}}<a href="#cluster-{{.}}">{{.}}</a>{{end}}</td><td>{{.Reason}}</td></tr>
+{{range .Pairs}}<tr><td>{{.A}}</td><td>{{.B}}</td><td class="n">{{if .Page}}<a href="{{.Page}}">{{.Share}}</a>{{else}}{{.Share}}{{end}}{{range .Sections}}<br><span class="note">{{.Section}}: {{percent .Share}}</span>{{end}}</td><td class="n">{{.ShareA}}</td><td class="n">{{.ShareB}}</td><td>{{with .Cluster}}<a href="#cluster-{{.}}">{{.}}</a>{{end}}</td><td>{{.Reason}}</td></tr>
 {{end}}</tbody></table></div>{{with .MoreOf}}<p class="note">{{.}} more pairs are in pairs.csv.</p>{{end}}
 {{if .Sum.Leads}}<h2 id="leads">Leads</h2><p class="note">A lead is a reason to read two places side by side: they seem to say the same in other words. It is no pair and no part of any share.</p>
 {{with .Leads}}<div class="scroll"><table><caption>Documents that seem to say the same in other words</caption><thead><tr><th>First</th><th>Second</th><th>Kind</th><th class="n">Sentences</th><th>Decided</th><th>The pair does not count</th></tr></thead><tbody>
@@ -376,7 +391,7 @@ func (w *batchWriter) page(out *bufio.Writer) error {
 	for i, line := range v.PairLines()[:min(len(v.Pairs), batchPairPages)] {
 		p.Pairs = append(p.Pairs, batchPagePair{A: line.A, B: line.B, Share: inPercent(line.Share), ShareA: inPercent(line.ShareA),
 			ShareB: inPercent(line.ShareB),
-			Reason: line.Reason, Page: w.pairPath(v.Pairs[i]), Cluster: line.Cluster})
+			Reason: line.Reason, Page: w.pairPath(v.Pairs[i]), Cluster: line.Cluster, Sections: v.SectionsOf(v.Pairs[i])})
 	}
 	p.MoreOf = len(v.Pairs) - len(p.Pairs)
 	for i, line := range v.LeadLines(w.leads) {

@@ -74,7 +74,7 @@ var allowed = map[string][]string{
 	"site/compare":     {"", "align", "profile", "report", "align/wording", "meaning", "segment"},
 	"site/ask":         {"", "align", "meaning", "profile", "report", "site", "site/compare", "store", "align/wording"},
 	"site/answer":      {"", "align", "align/wording", "meaning", "profile", "report", "site", "site/compare", "store"},
-	"site/batch":       {"", "align", "meaning", "report", "screen", "site", "site/compare", "store", "align/wording"},
+	"site/batch":       {"", "align", "meaning", "report", "screen", "segment", "site", "site/compare", "store", "align/wording"},
 	"site/retain":      {"", "report", "site", "site/answer", "site/batch", "store"},
 	"align/wording":    {"", "segment"},
 	"crypto":           {},

@@ -154,9 +154,9 @@ func testBatchMembers(t *testing.T, p Place) {
 	}
 	queue(t, db, "t1")
 	b.Number, b.Round, b.Task, b.Share, b.Largest, b.Incomplete, b.Fresh = 0, 1, "t1", 0.75, 0.5, true, json.RawMessage(`[]`)
-	must(t, db.PutChecked(ctx, "one", b, map[int]float64{1: 0.4}))
+	must(t, db.PutChecked(ctx, "one", b, map[int]store.PairShare{1: {Share: 0.4}}))
 	wantErr(t, db.PutChecked(ctx, "one", store.BatchMember{Number: 9}, nil), concordat.ErrNotFound)
-	must(t, db.PutChecked(ctx, "one", store.BatchMember{Number: 1, Round: 1, Task: "t2"}, map[int]float64{0: 0.6}))
+	must(t, db.PutChecked(ctx, "one", store.BatchMember{Number: 1, Round: 1, Task: "t2"}, map[int]store.PairShare{0: {Share: 0.6}}))
 	b.Compared = true
 	if got, err = db.BatchMembers(ctx, "one"); err != nil {
 		t.Fatal(err)
@@ -207,11 +207,11 @@ func testBatchPairs(t *testing.T, p Place) {
 		members = append(members, store.BatchMember{Name: name})
 	}
 	must(t, db.PutBatchMembers(ctx, "one", 0, members))
-	shares := map[int]float64{}
+	shares := map[int]store.PairShare{}
 	var pairs []store.BatchPair
 	for i := 1; i < 4; i++ {
 		pairs = append(pairs, store.BatchPair{A: 0, B: i, Passages: []byte("x")})
-		shares[i] = []float64{0, 0.5, 0.25, 0.5}[i]
+		shares[i] = store.PairShare{Share: []float64{0, 0.5, 0.25, 0.5}[i]}
 	}
 	must(t, db.PutCompared(ctx, "one", 0, pairs))
 	must(t, db.PutChecked(ctx, "one", store.BatchMember{Number: 0, Round: 1}, shares))
@@ -229,6 +229,32 @@ func testBatchPairs(t *testing.T, p Place) {
 	if !slices.Equal(order, []int{1, 3, 2}) {
 		t.Errorf("pages in the order %v", order)
 	}
+	testPairSections(t, db)
+}
+
+// testPairSections: a pair is listed by the share of a section, of either document, and no longer once neither has one.
+func testPairSections(t *testing.T, db *store.DB) {
+	ctx := t.Context()
+	listed := func(want ...store.BatchPair) {
+		t.Helper()
+		ps, err := db.BatchPairs(ctx, "one", 0.7, nil, 0)
+		must(t, err)
+		if d := cmp.Diff(want, ps, cmpopts.EquateEmpty()); d != "" {
+			t.Error(d)
+		}
+	}
+	listed()
+	plan, aims := store.SectionShare{Name: "Work plan", Share: 0.9}, store.SectionShare{Name: "Aims", Share: 0.2}
+	check := func(number int, shares map[int]store.PairShare) {
+		t.Helper()
+		must(t, db.PutChecked(ctx, "one", store.BatchMember{Number: number, Round: 1}, shares))
+	}
+	check(2, map[int]store.PairShare{0: {Share: 0.1, Sections: []store.SectionShare{aims, plan}}})
+	check(0, map[int]store.PairShare{2: {Share: 0.25, Sections: []store.SectionShare{aims}}})
+	listed(store.BatchPair{A: 0, B: 2, ShareA: 0.25, ShareB: 0.1, SectionsA: []store.SectionShare{aims},
+		SectionsB: []store.SectionShare{aims, plan}})
+	check(2, map[int]store.PairShare{0: {Share: 0.1}})
+	listed()
 }
 
 func testRechecks(t *testing.T, p Place) {

@@ -68,7 +68,7 @@ type Store interface {
 	BatchWording(ctx context.Context, id string) ([]byte, error)
 	SetPairVerdict(ctx context.Context, id string, a, b int, verdict string) error
 	SetBatchLineage(ctx context.Context, id string, lineage json.RawMessage) error
-	PutChecked(ctx context.Context, id string, m store.BatchMember, shares map[int]float64) error
+	PutChecked(ctx context.Context, id string, m store.BatchMember, shares map[int]store.PairShare) error
 	AppendBatchEvent(ctx context.Context, id string, e store.BatchEvent) error
 	AppendReview(ctx context.Context, id concordat.TaskID, r store.Review) (store.Review, error)
 	Reviews(ctx context.Context, id concordat.TaskID) ([]store.Review, error)

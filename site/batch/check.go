@@ -35,6 +35,11 @@ func (r *batchRun) check(ctx context.Context) error {
 		defer done()
 	}
 	o.Threshold, o.Progress, o.Leads = r.job.PairThreshold(), nil, o.Leads || r.job.Leads
+	if o.Template == nil && len(o.Templates) == 0 {
+		if o.Headings, err = r.commonHeadings(ctx, members); err != nil {
+			return err
+		}
+	}
 	var libraries []store.Library
 	if !r.job.NoLibraries {
 		if libraries, err = r.s.Libraries(ctx, o.Libraries); err != nil {
@@ -247,7 +252,7 @@ func putRules(ctx context.Context, db Store, id concordat.TaskID, rules report.R
 // measure fills in the shares of a member by its report, and returns how much of it counts as found in each other
 // member. The rules of lineage take no part in that: they are said of the pair.
 func measure(m *store.BatchMember, f *report.Findings, rules report.Rules, library concordat.LibraryID,
-	by map[int]*store.BatchMember) map[int]float64 {
+	by map[int]*store.BatchMember) map[int]store.PairShare {
 	ready := report.Prepare(f)
 	rep := ready.Build(rules)
 	m.Share, m.Largest, m.Incomplete = rep.Scores.Covered, rep.Scores.Largest, false
@@ -261,15 +266,15 @@ func measure(m *store.BatchMember, f *report.Findings, rules report.Rules, libra
 	if all := site.WithoutLibrary(rules, library); len(all.ExcludeSources) < len(rules.ExcludeSources) {
 		rep = ready.Build(all)
 	}
-	shares := map[int]float64{}
+	shares := map[int]store.PairShare{}
 	for _, s := range rep.Sources {
 		n, ok := number[string(s.Document)]
 		switch {
 		case !ok || s.Library != library:
 		case s.Excluded != "":
-			shares[n] = 0 // the report shows how much it would be
+			shares[n] = store.PairShare{} // the report shows how much it would be
 		default:
-			shares[n] = s.Share
+			shares[n] = store.PairShare{Share: s.Share, Sections: sectionShares(rep, &s)}
 		}
 	}
 	return shares

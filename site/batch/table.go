@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"concordat"
 	"concordat/report"
@@ -41,9 +42,11 @@ type PairLine struct {
 	Share   float64 `json:"share"`   // the larger of the next two
 	ShareA  float64 `json:"share_a"` // of a that stands in b
 	ShareB  float64 `json:"share_b"`
-	Counted bool    `json:"counted"`
-	Reason  string  `json:"reason,omitempty"`  // why it does not count: author, group, draft or verdict
-	Cluster int     `json:"cluster,omitempty"` // that it holds together; absent: it does not count, or is of two
+	// Sections are those of which something stands in the other document, the largest share first.
+	Sections []PairSection `json:"sections,omitempty"`
+	Counted  bool          `json:"counted"`
+	Reason   string        `json:"reason,omitempty"`  // why it does not count: author, group, draft or verdict
+	Cluster  int           `json:"cluster,omitempty"` // that it holds together; absent: it does not count, or is of two
 }
 
 // ClusterLine is a cluster of a batch as programs see it.
@@ -130,7 +133,7 @@ func (v *View) PairLines() []PairLine {
 func (v *View) pairLine(p ViewedPair) PairLine {
 	a, b := &v.Members[p.A], &v.Members[p.B]
 	return PairLine{Type: "pair", A: a.Name, B: b.Name, NumberA: a.Number + 1, NumberB: b.Number + 1, Share: p.Share(), ShareA: p.ShareA,
-		ShareB:  p.ShareB,
+		ShareB: p.ShareB, Sections: p.sections(),
 		Counted: p.Counted(), Reason: p.Reason(), Cluster: v.PairCluster(p)}
 }
 
@@ -157,13 +160,22 @@ func (v *View) ClusterLines() []ClusterLine {
 
 // WritePairs writes the pairs as CSV.
 func (v *View) WritePairs(w io.Writer) error {
-	c := newTable(w, "cluster", "a", "title_a", "b", "title_b", "share", "share_a", "share_b", "counted", "reason")
+	c := newTable(w, "cluster", "a", "title_a", "b", "title_b", "share", "share_a", "share_b", "counted", "reason", "sections")
 	for i, p := range v.PairLines() {
 		c.row(strconv.Itoa(p.Cluster), p.A, v.Members[v.Pairs[i].A].Title, p.B, v.Members[v.Pairs[i].B].Title, shareText(p.Share),
 			shareText(p.ShareA), shareText(p.ShareB),
-			strconv.FormatBool(p.Counted), p.Reason)
+			strconv.FormatBool(p.Counted), p.Reason, p.sectionText())
 	}
 	return c.end()
+}
+
+// sectionText names the sections of a pair with their shares.
+func (p *PairLine) sectionText() string {
+	var out []string
+	for _, s := range p.Sections {
+		out = append(out, s.Section+" "+shareText(s.Share()))
+	}
+	return strings.Join(out, "; ")
 }
 
 // WriteMembers writes the members as CSV.

@@ -21,7 +21,7 @@ type View struct {
 	Job     Job
 	Rules   LineageRules
 	Members []store.BatchMember // in order of name; those that could not be read have a Cause
-	// Pairs are those that reach the threshold, the largest share first.
+	// Pairs are those of which a document, or a section of one, reaches the threshold, the largest share of a document first.
 	Pairs []ViewedPair
 	// Clusters are the groups that the counted pairs hold together, see screen.Communities: the largest first, each
 	// in order of name, as indices into Members. Each document of a counted pair is in one.
@@ -32,6 +32,8 @@ type View struct {
 
 	cluster  map[int]int // number of the cluster of a member, from 1
 	withheld bool        // the shares of Members are
+	// widely are the sections that more than half of the documents have in common with another.
+	widely map[string]bool
 }
 
 // ViewedPair is a pair with what is thought of it. A and B are indices into Members, A the one whose name
@@ -39,8 +41,10 @@ type View struct {
 type ViewedPair struct {
 	A, B           int
 	ShareA, ShareB float64 // of A that stands in B, and of B in A
-	Lineage        string  // why it does not count by the rules; empty: it counts
-	Verdict        string  // of somebody, which goes before the rules
+	// SectionsA and SectionsB are the sections of A, and of B, of which something stands in the other, in text order.
+	SectionsA, SectionsB []store.SectionShare
+	Lineage              string // why it does not count by the rules; empty: it counts
+	Verdict              string // of somebody, which goes before the rules
 }
 
 // Share is the larger share of the two.
@@ -83,12 +87,15 @@ func Open(ctx context.Context, db Store, id string) (*View, error) {
 		index[m.Number] = i
 	}
 	err = eachPair(ctx, db, id, v.Job.PairThreshold(), func(p store.BatchPair) {
-		one := v.pair(index, p)
-		v.Pairs = append(v.Pairs, one)
-		v.note(one)
+		v.Pairs = append(v.Pairs, v.pair(index, p))
 	})
 	if err != nil {
 		return nil, err
+	}
+	v.setWidely()
+	v.Pairs = slices.DeleteFunc(v.Pairs, func(p ViewedPair) bool { return !v.Reaches(p, v.Job.PairThreshold()) })
+	for _, p := range v.Pairs {
+		v.note(p)
 	}
 	v.group()
 	if v.Wording, err = viewedWording(ctx, db, id, index, v.Members); err != nil {
@@ -132,7 +139,8 @@ func (v *View) note(p ViewedPair) {
 }
 
 func (v *View) pair(index map[int]int, p store.BatchPair) ViewedPair {
-	one := ViewedPair{A: index[p.A], B: index[p.B], ShareA: p.ShareA, ShareB: p.ShareB, Verdict: p.Verdict}
+	one := ViewedPair{A: index[p.A], B: index[p.B], ShareA: p.ShareA, ShareB: p.ShareB, SectionsA: p.SectionsA, SectionsB: p.SectionsB,
+		Verdict: p.Verdict}
 	one.Lineage = v.Rules.Lineage(&v.Members[one.A], &v.Members[one.B])
 	return one
 }
@@ -156,7 +164,8 @@ func eachPair(ctx context.Context, db Store, id string, least float64, f func(st
 	}
 }
 
-// EachPair calls f with every pair of the batch of at least a share, the largest first, whether it reaches the threshold or not.
+// EachPair calls f with every pair of the batch of at least a share, be it of a document or of a section as in Reaches, whether it reaches
+// the threshold or not. The largest share of a document comes first.
 func (v *View) EachPair(ctx context.Context, db Store, least float64, f func(ViewedPair) (more bool)) error {
 	index := map[int]int{}
 	for i, m := range v.Members {
@@ -164,8 +173,8 @@ func (v *View) EachPair(ctx context.Context, db Store, least float64, f func(Vie
 	}
 	done := false
 	return eachPair(ctx, db, v.ID, least, func(p store.BatchPair) {
-		if !done {
-			done = !f(v.pair(index, p))
+		if one := v.pair(index, p); !done && v.Reaches(one, least) {
+			done = !f(one)
 		}
 	})
 }

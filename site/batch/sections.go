@@ -1,0 +1,149 @@
+package batch
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"concordat/report"
+	"concordat/segment"
+	"concordat/store"
+)
+
+// A pair is listed if one section of either document reaches the threshold, however small a part of the document it is: a work plan that
+// is taken whole may be a tenth of an application.
+
+// leastSection is how many letters, marks and digits of a section must be compared for its share to say anything: about 40 words, or as
+// many Chinese characters as a long sentence has.
+const leastSection = 200
+
+// leastWidely is how many documents have a section in common with another before the batch has it in common.
+const leastWidely = 3
+
+// commonHeadings returns a template of the headings that the documents have in common; nil: they have none.
+func (r *batchRun) commonHeadings(ctx context.Context, members []store.BatchMember) (*segment.Template, error) {
+	var h segment.Headings
+	for _, m := range members {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		d, err := r.text(ctx, m.Name)
+		if err != nil {
+			return nil, err
+		}
+		h.Add(d.Text)
+	}
+	return h.Template(), nil
+}
+
+// sectionShares returns the sections of a report of which a source holds something, but for those too short for a share.
+func sectionShares(rep *report.Report, s *report.RankedSource) []store.SectionShare {
+	var out []store.SectionShare
+	for i, of := range s.Sections {
+		if x := &rep.Sections[i]; of > 0 && x.Checked >= leastSection && !x.Excluded {
+			out = append(out, store.SectionShare{Name: x.Name, Share: of})
+		}
+	}
+	return out
+}
+
+// setWidely notes the sections that more than half of the documents, and at least three, have in common with another to the threshold: that
+// is wording of the form, or of a ring, which is a finding of its own, and says nothing about two of them.
+func (v *View) setWidely() {
+	holders := map[string]map[int]bool{}
+	for _, p := range v.Pairs {
+		for _, s := range p.sections() {
+			if s.Share() < v.Job.PairThreshold() {
+				continue
+			}
+			if holders[s.Section] == nil {
+				holders[s.Section] = map[int]bool{}
+			}
+			holders[s.Section][p.A], holders[s.Section][p.B] = true, true
+		}
+	}
+	v.widely = map[string]bool{}
+	for name, of := range holders {
+		v.widely[name] = len(of) >= leastWidely && 2*len(of) > len(v.Members)
+	}
+}
+
+// Reaches reports whether the share of a document of a pair, or of a section of one that the batch does not have in common, is at least a
+// threshold.
+func (v *View) Reaches(p ViewedPair, threshold float64) bool {
+	return p.Share() >= threshold || slices.ContainsFunc(p.sections(), func(s PairSection) bool {
+		return s.Share() >= threshold && !v.widely[s.Section]
+	})
+}
+
+// PairSection is how much of the sections of one name stands in the other document of a pair.
+type PairSection struct {
+	Section string  `json:"section"`
+	ShareA  float64 `json:"share_a"` // 0 to 1, of the section of a
+	ShareB  float64 `json:"share_b"` // of the section of b
+}
+
+// Share is the larger share of the two.
+func (s PairSection) Share() float64 { return max(s.ShareA, s.ShareB) }
+
+// SectionLine is a section for which a pair is listed, as programs see it.
+type SectionLine struct {
+	Type    string  `json:"type"` // section
+	A       string  `json:"a"`
+	B       string  `json:"b"`
+	NumberA int     `json:"number_a"` // of the members, from 1
+	NumberB int     `json:"number_b"`
+	Section string  `json:"section"`
+	Share   float64 `json:"share"` // of the section, the larger of the next two
+	ShareA  float64 `json:"share_a"`
+	ShareB  float64 `json:"share_b"`
+	Counted bool    `json:"counted"`          // as the pair
+	Reason  string  `json:"reason,omitempty"` // why the pair does not count
+}
+
+// sections joins the sections of the two documents by name, the largest share first.
+func (p ViewedPair) sections() []PairSection {
+	var out []PairSection
+	of := func(name string) *PairSection {
+		i := slices.IndexFunc(out, func(s PairSection) bool { return s.Section == name })
+		if i < 0 {
+			i = len(out)
+			out = append(out, PairSection{Section: name})
+		}
+		return &out[i]
+	}
+	for _, s := range p.SectionsA {
+		of(s.Name).ShareA = max(of(s.Name).ShareA, s.Share)
+	}
+	for _, s := range p.SectionsB {
+		of(s.Name).ShareB = max(of(s.Name).ShareB, s.Share)
+	}
+	slices.SortStableFunc(out, func(x, y PairSection) int { return cmp.Compare(y.Share(), x.Share()) })
+	return out
+}
+
+// SectionLines returns the sections for which pairs are listed, in the order of the pairs.
+func (v *View) SectionLines() []SectionLine {
+	var out []SectionLine
+	for _, p := range v.Pairs {
+		out = append(out, v.SectionsOf(p)...)
+	}
+	return out
+}
+
+// SectionsOf returns the sections for which a pair is listed: those that reach the threshold, if neither document does.
+func (v *View) SectionsOf(p ViewedPair) []SectionLine {
+	threshold := v.Job.PairThreshold()
+	if p.Share() >= threshold {
+		return nil
+	}
+	var out []SectionLine
+	line := v.pairLine(p)
+	for _, s := range line.Sections {
+		if s.Share() >= threshold && !v.widely[s.Section] {
+			out = append(out, SectionLine{Type: "section", A: line.A, B: line.B, NumberA: line.NumberA, NumberB: line.NumberB,
+				Section: s.Section, Share: s.Share(), ShareA: s.ShareA, ShareB: s.ShareB, Counted: line.Counted, Reason: line.Reason})
+		}
+	}
+	return out
+}
