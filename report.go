@@ -16,6 +16,7 @@ const (
 	KindTemplate   Kind = "template"   // wording of a form that was handed out; gives no score
 	KindForm       Kind = "form"       // reads like wording of a form, which nobody handed in; gives no score
 	KindSentence   Kind = "sentence"   // a sentence or so in common that stands alone; gives no score
+	KindUndecided  Kind = "undecided"  // many words that many hold: a form, or copied? somebody decides; gives no score
 	KindWorks      Kind = "works"      // both cite the same work in their lists of references; of rows of results alone
 	KindLead       Kind = "lead"       // says the same in other words; of rows of results alone
 	KindQuotation  Kind = "quotation"  // stands in quotation marks or a block quotation
@@ -139,6 +140,7 @@ const (
 	ExcludedTemplate     Exclusion = "template"     // it is wording of a given template
 	ExcludedForm         Exclusion = "form"         // it reads like wording of a form
 	ExcludedSentence     Exclusion = "sentence"     // it is a sentence or so that stands alone
+	ExcludedUndecided    Exclusion = "undecided"    // many hold it: somebody has to decide whether it counts
 	ExcludedPassage      Exclusion = "passage"      // somebody took this very passage out
 	ExcludedCommon       Exclusion = "common"       // many documents hold it
 	ExcludedSmall        Exclusion = "small"        // it is shorter than the least length

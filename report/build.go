@@ -339,7 +339,8 @@ func (b *builder) sharedMasks() []mask {
 		}
 	}
 	var out []mask
-	for _, why := range []concordat.Exclusion{concordat.ExcludedCommon, concordat.ExcludedForm, concordat.ExcludedQuote} {
+	for _, why := range []concordat.Exclusion{concordat.ExcludedCommon, concordat.ExcludedForm, concordat.ExcludedQuote,
+		concordat.ExcludedUndecided} {
 		if s := union(of[why]).without(b.counted); len(s) > 0 {
 			out = append(out, mask{why, s})
 		}
@@ -354,6 +355,8 @@ func (w Wording) exclusion() concordat.Exclusion {
 		return concordat.ExcludedForm
 	case concordat.KindQuotation:
 		return concordat.ExcludedQuote
+	case concordat.KindUndecided:
+		return concordat.ExcludedUndecided
 	}
 	return concordat.ExcludedCommon
 }
@@ -413,6 +416,8 @@ func (b *builder) sharedAs(p concordat.Passage) concordat.Exclusion {
 		why = concordat.ExcludedQuote
 	case concordat.KindSentence:
 		why = concordat.ExcludedSentence
+	case concordat.KindUndecided:
+		why = concordat.ExcludedUndecided
 	default:
 		why = concordat.ExcludedCommon
 	}
@@ -436,7 +441,7 @@ func (b *builder) countsShared(why concordat.Exclusion) bool {
 		return b.r.CountSentences
 	case concordat.ExcludedTemplate:
 		return b.r.CountTemplates
-	case concordat.ExcludedCommon:
+	case concordat.ExcludedCommon, concordat.ExcludedUndecided:
 		return b.r.CommonAbove < 0
 	}
 	return false

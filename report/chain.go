@@ -251,6 +251,8 @@ func (b *builder) shown(e concordat.Evidence) concordat.Kind {
 		return concordat.KindForm
 	case e.Excluded == concordat.ExcludedSentence:
 		return concordat.KindSentence
+	case e.Excluded == concordat.ExcludedUndecided:
+		return concordat.KindUndecided
 	case e.Excluded == concordat.ExcludedQuote, float64(b.count.sum(spans{e.Span}.and(b.quotes))) >= mostlyQuoted*float64(n):
 		return concordat.KindQuotation
 	}
@@ -305,6 +307,8 @@ func (b *builder) source(c *chain) concordat.Source {
 		s.Kind = concordat.KindForm
 	case concordat.ExcludedSentence:
 		s.Kind = concordat.KindSentence
+	case concordat.ExcludedUndecided:
+		s.Kind = concordat.KindUndecided
 	}
 	return s
 }

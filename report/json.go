@@ -99,8 +99,17 @@ type (
 		Kind      concordat.Kind `json:"kind"`
 		Documents int            `json:"documents"`
 		Of        int            `json:"of"`
+		Words     int            `json:"words,omitempty"` // in a row; 0: not kept
 		Why       string         `json:"why,omitempty"`
 		Counted   bool           `json:"counted"`
+		Decide    bool           `json:"decide"`            // somebody has to say whether it counts
+		Sources   []jsonHolder   `json:"sources,omitempty"` // the first that hold what is to be decided
+	}
+	// jsonHolder names a document.
+	jsonHolder struct {
+		Site     concordat.SiteID     `json:"site"`
+		Library  concordat.LibraryID  `json:"library"`
+		Document concordat.DocumentID `json:"document"`
 	}
 	// jsonWorks are the works that one source cites too.
 	jsonWorks struct {
@@ -317,7 +326,12 @@ func asJSON(r *Report) *jsonReport {
 		j.Templates = append(j.Templates, jsonTemplate{t.Site, t.Library, t.Name})
 	}
 	for _, w := range r.Wording {
-		j.Wording = append(j.Wording, jsonWording{count.Points(w.Span), w.Kind, w.Documents, w.Of, w.Why, w.Counted})
+		x := jsonWording{Span: count.Points(w.Span), Kind: w.Kind, Documents: w.Documents, Of: w.Of, Words: w.Words, Why: w.Why,
+			Counted: w.Counted, Decide: w.Undecided()}
+		for _, h := range w.Holders {
+			x.Sources = append(x.Sources, jsonHolder{h.Site, h.Library, h.Document})
+		}
+		j.Wording = append(j.Wording, x)
 	}
 	for _, w := range r.SharedWorks {
 		x := jsonWorks{w.Source.Site, w.Source.Library, w.Source.Document, w.Title, w.Works, w.Of, make([]concordat.Span, len(w.Entries))}

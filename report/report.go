@@ -74,10 +74,13 @@ type Findings struct {
 // Wording is a stretch of the submission that others share by right.
 type Wording struct {
 	concordat.Span
-	Kind      concordat.Kind `json:"kind"`          // common, form or quotation
-	Documents int            `json:"documents"`     // that hold it, the submission among them
-	Of        int            `json:"of"`            // documents that could: those of the libraries asked, or of the batch
-	Why       string         `json:"why,omitempty"` // of a form: what it reads like, see package wording
+	Kind      concordat.Kind `json:"kind"`            // common, form, quotation or undecided
+	Documents int            `json:"documents"`       // that hold it, the submission among them
+	Of        int            `json:"of"`              // documents that could: those of the libraries asked, or of the batch
+	Why       string         `json:"why,omitempty"`   // of a form: what it reads like, see package wording
+	Words     int            `json:"words,omitempty"` // in a row, with what stands around it; 0: not kept
+	// Holders are the first documents that hold undecided wording, but for the submission.
+	Holders []concordat.Ref `json:"holders,omitempty"`
 }
 
 // SharedWording is Wording seen through rules.
@@ -85,6 +88,9 @@ type SharedWording struct {
 	Wording
 	Counted bool // by a rule or by hand: what of it is found counts
 }
+
+// Undecided reports whether somebody has to say whether the wording counts, and nobody has.
+func (w SharedWording) Undecided() bool { return w.Kind == concordat.KindUndecided && !w.Counted }
 
 // Template is wording that a library hands out itself, or that was given with the check: a form, a
 // cover page, a declaration.

@@ -70,6 +70,10 @@ func (r *Report) shownWithout() []string {
 		out = append(out, l.Say("A sentence or so that stands alone: %s, not counted. The rules can count it.",
 			passages(concordat.ExcludedSentence)))
 	}
+	if n := count[concordat.ExcludedUndecided]; n > 0 {
+		out = append(out, l.Say("To be decided: %s that many documents hold, a form or copied. Nothing of it counts until somebody decides.",
+			passages(concordat.ExcludedUndecided)))
+	}
 	return out
 }
 

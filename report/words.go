@@ -51,6 +51,8 @@ func kindWords(k concordat.Kind) string {
 		return "form wording"
 	case concordat.KindSentence:
 		return "sentence that stands alone"
+	case concordat.KindUndecided:
+		return "undecided wording"
 	case concordat.KindQuotation:
 		return "quotation"
 	}
@@ -84,6 +86,8 @@ func exclusionWords(e concordat.Exclusion) string {
 		return "is shorter than the least length"
 	case concordat.ExcludedSentence:
 		return "is a sentence or so that stands alone"
+	case concordat.ExcludedUndecided:
+		return "is held by many: a form, or copied? To be decided"
 	case concordat.ExcludedSource:
 		return "its source is excluded"
 	case concordat.ExcludedOwn:
@@ -209,6 +213,7 @@ func (l Language) Kinds() []KindMeaning {
 		{concordat.KindTemplate, "a form that was handed out holds it; not counted"},
 		{concordat.KindForm, "it reads like a form that both answer: a heading, a question, an instruction, a declaration; not counted"},
 		{concordat.KindSentence, "no more than a sentence or so is alike there; not counted"},
+		{concordat.KindUndecided, "many documents hold so much in a row: a form, or copied? It is not counted until somebody decides"},
 	} {
 		out = append(out, KindMeaning{string(k.kind), l.Kind(k.kind), l.Say(k.words)})
 	}

@@ -281,7 +281,8 @@ type passageTools struct {
 
 // MayCount reports whether the passage is one that counts only where somebody says so.
 func (p passageTools) MayCount() bool {
-	return slices.Contains([]concordat.Exclusion{concordat.ExcludedCommon, concordat.ExcludedForm, concordat.ExcludedSentence},
+	return slices.Contains([]concordat.Exclusion{concordat.ExcludedCommon, concordat.ExcludedForm, concordat.ExcludedSentence,
+		concordat.ExcludedUndecided},
 		p.Evidence.Excluded)
 }
 

@@ -2,8 +2,11 @@ package wording
 
 import (
 	"cmp"
+	"encoding/binary"
 	"maps"
 	"slices"
+
+	"github.com/cespare/xxhash/v2"
 
 	"concordat"
 )
@@ -32,38 +35,34 @@ func LeastLong(n int) int { return max(Least(n), (n+2)/3) }
 // MaxWords is the number of words from which a stretch must be held by more documents: see [LeastLong].
 const MaxWords = 250
 
-// A stretch of wholeWords or more words that makes wholeShare of a text is that text copied whole, however many hold it:
-// no form leaves so little room to answer. In short texts a stretch is long from half of their words on, wholeWords at least.
-const (
-	wholeWords = 100
-	wholeShare = 0.8
-)
-
-// longFrom returns the number of words from which a stretch of the text is long, and must be held by more documents.
-func (w *Words) longFrom() int { return min(MaxWords, max(wholeWords, w.Len()/2)) }
-
-// Counter counts the texts that hold each gram. Memory is 8 bytes a gram. The zero value counts all grams; a counter of
-// one part in several counts those whose hash falls to it, so that a large batch is counted in parts.
+// Counter notes which texts hold each gram. Memory is 16 bytes a gram. The zero value notes all grams; a counter of
+// one part in several notes those whose hash falls to it, so that a large batch is counted in parts.
 type Counter struct {
 	Part, Parts int // Parts 0: 1
 
-	only map[uint64]int32 // nil: all grams
-	seen []uint64
+	only map[uint64][]int32 // nil: all grams
+	more map[uint64]int32   // texts that hold a gram of only at least, those noted among them
+	seen []seenGram
 }
 
-// CounterOf returns a counter of the grams of one text alone, which it has counted once.
+type seenGram struct {
+	hash uint64
+	text int32
+}
+
+// CounterOf returns a counter of the grams of one text alone, which it has noted as text 0.
 func CounterOf(w *Words) *Counter {
-	c := &Counter{only: make(map[uint64]int32, len(w.grams))}
+	c := &Counter{only: make(map[uint64][]int32, len(w.grams)), more: map[uint64]int32{}}
 	for _, g := range w.grams {
 		if g.hash != noGram {
-			c.only[g.hash] = 1
+			c.only[g.hash] = []int32{0}
 		}
 	}
 	return c
 }
 
-// Add counts one text. It is not safe for concurrent use.
-func (c *Counter) Add(w *Words) {
+// Add notes the text of a number, each number once. It is not safe for concurrent use.
+func (c *Counter) Add(text int, w *Words) {
 	var own []uint64
 	for _, g := range w.grams {
 		if g.hash == noGram {
@@ -79,13 +78,12 @@ func (c *Counter) Add(w *Words) {
 		own = append(own, g.hash)
 	}
 	slices.Sort(own)
-	own = slices.Compact(own)
-	if c.only == nil {
-		c.seen = append(c.seen, own...)
-		return
-	}
-	for _, h := range own {
-		c.only[h]++
+	for _, h := range slices.Compact(own) {
+		if c.only == nil {
+			c.seen = append(c.seen, seenGram{h, int32(text)})
+		} else {
+			c.only[h] = append(c.only[h], int32(text))
+		}
 	}
 }
 
@@ -94,88 +92,84 @@ func (c *Counter) AtLeast(w *Words, s concordat.Span, n int) {
 	first, last := w.within(s)
 	for i := first; i+gramWords <= last; i++ {
 		if h := w.grams[i].hash; h != noGram {
-			c.only[h] = max(c.only[h], int32(n))
+			c.more[h] = max(c.more[h], int32(n))
 		}
 	}
 }
 
-// Common returns the grams that at least least texts hold, and at least long if many stand in a row; none for a least
-// below 2.
-func (c *Counter) Common(least, long int) *Common {
-	out := &Common{held: map[uint64]int32{}, long: int32(long)}
+// Common returns the grams that at least least texts hold; none for a least below 2.
+func (c *Counter) Common(least int) *Common {
+	out := &Common{held: map[uint64]int32{}, set: map[uint64]int32{}}
 	if least < 2 {
 		return out
 	}
+	known := map[uint64][]int32{} // sets, by the hash of their texts
 	if c.only != nil {
-		for h, n := range c.only {
-			if int(n) >= least {
-				out.held[h] = n
+		for h, texts := range c.only {
+			if n := max(len(texts), int(c.more[h])); n >= least {
+				slices.Sort(texts)
+				out.add(h, n, texts, known)
 			}
 		}
 		return out
 	}
-	slices.Sort(c.seen)
+	slices.SortFunc(c.seen, func(x, y seenGram) int { return cmp.Or(cmp.Compare(x.hash, y.hash), cmp.Compare(x.text, y.text)) })
+	var texts []int32
 	for i := 0; i < len(c.seen); {
-		j := i + 1
-		for j < len(c.seen) && c.seen[j] == c.seen[i] {
-			j++
+		texts = texts[:0]
+		h := c.seen[i].hash
+		for ; i < len(c.seen) && c.seen[i].hash == h; i++ {
+			texts = append(texts, c.seen[i].text)
 		}
-		if j-i >= least {
-			out.held[c.seen[i]] = int32(j - i)
+		if len(texts) >= least {
+			out.add(h, len(texts), texts, known)
 		}
-		i = j
 	}
 	return out
+}
+
+// add notes that n texts hold a gram, and which, in order; known are the sets that c has.
+func (c *Common) add(gram uint64, n int, texts []int32, known map[uint64][]int32) {
+	texts = texts[:min(len(texts), maxHolders)]
+	c.held[gram] = int32(n)
+	h := hashTexts(texts)
+	for _, i := range known[h] {
+		if slices.Equal(c.texts[i], texts) {
+			c.set[gram] = i
+			return
+		}
+	}
+	i := int32(len(c.texts))
+	c.texts, known[h] = append(c.texts, slices.Clone(texts)), append(known[h], i)
+	c.set[gram] = i
+}
+
+func hashTexts(texts []int32) uint64 {
+	b := make([]byte, 0, 4*len(texts))
+	for _, t := range texts {
+		b = binary.LittleEndian.AppendUint32(b, uint32(t))
+	}
+	return xxhash.Sum64(b)
 }
 
 // Common are grams that many texts hold. A nil Common holds none. It is safe for concurrent use once made.
 type Common struct {
-	held  map[uint64]int32
-	forms map[uint64]struct{} // grams that are common however many texts hold them: see Forms
-	long  int32               // texts that must hold a long stretch; 0: any
+	held  map[uint64]int32 // number of the texts that hold a gram
+	set   map[uint64]int32 // which they are: index into texts
+	texts [][]int32        // in order, the first maxHolders
 }
 
-// Join adds the grams of other; of grams of both the larger number stands.
+// Join adds the grams of other, which has none of c: another part of the same texts.
 func (c *Common) Join(other *Common) {
 	if c.held == nil {
-		c.held = make(map[uint64]int32, len(other.held))
-	}
-	for h, n := range other.held {
-		c.held[h] = max(c.held[h], n)
-	}
-	if c.forms == nil {
-		c.forms = other.forms
+		*c = *other
 		return
 	}
-	maps.Copy(c.forms, other.forms)
-}
-
-// Least returns the grams of c that at least least texts hold, and those of forms, long as in [Counter.Common]; none for a
-// least below 2.
-func (c *Common) Least(least, long int) *Common {
-	out := &Common{held: map[uint64]int32{}, forms: c.forms, long: int32(long)}
-	if least < 2 {
-		return out
+	maps.Copy(c.held, other.held)
+	for h, i := range other.set {
+		c.set[h] = i + int32(len(c.texts))
 	}
-	for h, n := range c.held {
-		if int(n) >= least || c.isForm(h) {
-			out.held[h] = n
-		}
-	}
-	return out
-}
-
-func (c *Common) isForm(gram uint64) bool { _, ok := c.forms[gram]; return ok }
-
-// Fewer returns the grams of c that fewer than most texts hold, but for those of forms.
-func (c *Common) Fewer(most int) *Common {
-	out := &Common{held: map[uint64]int32{}}
-	for h, n := range c.held {
-		if int(n) < most && !c.isForm(h) {
-			out.held[h] = n
-		}
-	}
-	return out
+	c.texts = append(c.texts, other.texts...)
 }
 
 // Documents returns the number of texts that hold the gram of a span that fewest hold; 0: none of its grams is of c.
@@ -205,8 +199,7 @@ type run struct {
 }
 
 // In returns the stretches of a text that are made of common grams, in order and disjoint: at least leastWords words,
-// with up to maxSlot words filled in between, or a whole line. Of a long one only what enough texts hold is common, and
-// what makes nearly all of the text is not.
+// with up to maxSlot words filled in between, or a whole line.
 func (c *Common) In(w *Words) []Stretch {
 	if c == nil || len(c.held) == 0 {
 		return nil
@@ -220,43 +213,9 @@ func (c *Common) In(w *Words) []Stretch {
 	slices.SortFunc(runs, func(x, y run) int { return cmp.Or(int(x.first-y.first), int(y.last-x.last)) })
 	var out []Stretch
 	for _, s := range joined(runs) {
-		n := words([][]run{s})
-		if c.long == 0 || n < w.longFrom() {
-			out = appendStretch(out, w, s)
-			continue
-		}
-		if n >= wholeWords && float64(n) >= wholeShare*float64(w.Len()) {
-			continue
-		}
-		var held, rest []run
-		for _, r := range s {
-			if r.n >= c.long || c.isForm(r.hash) {
-				held = append(held, r)
-			} else {
-				rest = append(rest, r)
-			}
-		}
-		if words(joined(rest)) < w.longFrom() {
-			held = s
-		}
-		for _, s := range joined(held) {
-			out = appendStretch(out, w, s)
-		}
+		out = appendStretch(out, w, s)
 	}
 	return out
-}
-
-// words returns the number of words of stretches.
-func words(stretches [][]run) int {
-	n := int32(0)
-	for _, s := range stretches {
-		last := s[0].last
-		for _, r := range s[1:] {
-			last = max(last, r.last)
-		}
-		n += last - s[0].first
-	}
-	return int(n)
 }
 
 // joined divides runs where more than maxSlot words lie between two.
@@ -296,13 +255,13 @@ func (w *Words) First(s concordat.Span) uint64 {
 	return 0
 }
 
-// Of returns the grams that stand in a span of a text.
+// Of returns the grams that stand in a span of a text, as held by text 0 alone.
 func (w *Words) Of(s concordat.Span) *Common {
 	first, last := w.within(s)
-	out := &Common{held: map[uint64]int32{}}
+	out := &Common{held: map[uint64]int32{}, set: map[uint64]int32{}, texts: [][]int32{{0}}}
 	for _, g := range w.grams {
 		if g.first >= first && g.last <= last && g.hash != noGram {
-			out.held[g.hash] = 1
+			out.held[g.hash], out.set[g.hash] = 1, 0
 		}
 	}
 	return out

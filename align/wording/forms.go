@@ -154,26 +154,6 @@ const (
 	maxClauses = 0.2
 )
 
-// FormStretch is a stretch of shared wording that reads like that of a form.
-type FormStretch struct {
-	Stretch
-	Why Why
-}
-
-// FormsAmong returns those of the shared stretches of the reader's text, w, as [Common.In] gives them, that read like a form,
-// without what stands before or behind and does not: a paragraph copied with the declaration above it.
-func (r *Reader) FormsAmong(w *Words, shared []Stretch) []FormStretch {
-	clauses := ClausesAreForms(w, shared)
-	var out []FormStretch
-	for _, s := range shared {
-		if why, ok := r.ReadsLikeForm(s.Span); ok && (clauses || why != WhyClause) {
-			s.Span = r.trim(s.Span)
-			out = append(out, FormStretch{s, why})
-		}
-	}
-	return out
-}
-
 // ClausesAreForms reports whether clauses among the shared stretches of a text may be formulas of contracts and statutes:
 // little else of it is shared.
 func ClausesAreForms(w *Words, shared []Stretch) bool {

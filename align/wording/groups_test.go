@@ -25,18 +25,20 @@ func TestGroups(t *testing.T) {
 		texts = append(texts, text)
 	}
 	counter := &wording.Counter{}
-	for _, text := range texts {
-		counter.Add(wording.Split(text))
+	for i, text := range texts {
+		counter.Add(i, wording.Split(text))
 	}
-	held := counter.Common(3, 0)
+	all, held := counter.Common(5), counter.Common(3)
 	var many, few wording.Groups
 	for i, text := range texts {
 		w := wording.Split(text)
-		for _, s := range held.Least(5, 0).In(w) {
+		for _, s := range all.In(w) {
 			many.Add(i, w, s.Span)
 		}
-		for _, s := range held.Fewer(5).In(w) {
-			few.Add(i, w, s.Span)
+		for _, s := range held.In(w) {
+			if s.Documents < 5 {
+				few.Add(i, w, s.Span)
+			}
 		}
 	}
 	if got := many.Held(3, 10); len(got) != 1 || got[0].Texts != 6 || len(got[0].Places) != 6 ||

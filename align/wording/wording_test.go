@@ -28,15 +28,41 @@ func TestLeast(t *testing.T) {
 	}
 }
 
-// common returns what of the first text is common among all.
-func common(texts []string) []string {
+// scopeOf returns the scope of texts, as a batch has it.
+func scopeOf(texts []string) (*wording.Scope, []*wording.Words) {
 	var c wording.Counter
-	for _, x := range texts {
-		c.Add(wording.Split(x))
+	split := make([]*wording.Words, len(texts))
+	for i, x := range texts {
+		split[i] = wording.Split(x)
+		c.Add(i, split[i])
 	}
+	s := &wording.Scope{Held: c.Common(2), Of: len(texts)}
+	places, sketches := map[[2]int]int{}, make([][]uint64, len(texts))
+	for i, w := range split {
+		for e, n := range s.Held.PlacesWith(w, i, nil) {
+			places[[2]int{i, e}] = n
+		}
+		sketches[i] = w.Sketch(s.Held, s.Of)
+	}
+	s.Places = func(of, with int) int { return places[[2]int{of, with}] }
+	s.Alike = func(a, b int) bool { return wording.MostlyAlike(sketches[a], sketches[b]) }
+	return s, split
+}
+
+// classes returns the classes of the first text among all.
+func classes(texts []string) []wording.Class {
+	s, split := scopeOf(texts)
+	return s.Classify(0, split[0], wording.NewReader(texts[0]), nil)
+}
+
+// common returns what of the first text does not count, as others share it, whatever it reads like.
+func common(texts []string) []string {
 	var out []string
-	for _, s := range c.Common(wording.Least(len(texts)), wording.LeastLong(len(texts))).In(wording.Split(texts[0])) {
-		out = append(out, s.In(texts[0]))
+	s, split := scopeOf(texts)
+	for _, x := range s.Classify(0, split[0], nil, nil) {
+		if x.Kind != "" {
+			out = append(out, x.In(texts[0]))
+		}
 	}
 	return out
 }
@@ -132,11 +158,10 @@ func TestForms(t *testing.T) {
 
 // A paragraph that was copied with the declaration above it is no part of the form.
 func TestFormsEndBeforeProse(t *testing.T) {
-	declared := strings.Repeat("I hereby declare that this thesis is my own work and that I have named all sources that I used. ", 4)
-	prose := "The river rose in spring and took the bridge with it, which nobody had thought of before. "
+	declared := "I hereby declare that this thesis is my own work and that I have named all sources that I used. "
+	prose := "The river rose in spring and took the bridge with it, at night. "
 	text := declared + prose
-	got := wording.NewReader(text+own(1, 300)).FormsAmong(wording.Split(text+own(1, 300)),
-		[]wording.Stretch{{Span: concordat.Span{End: len(text)}, Documents: 2}})
+	got := classes([]string{text + own(1, 300), own(2, 50) + text})
 	if len(got) != 1 || got[0].Why != wording.WhyDeclaration || strings.TrimSpace(text[got[0].End:]) != strings.TrimSpace(prose) {
 		t.Errorf("of a declaration and a sentence reads like a form %+v of %d bytes, want it without the %d of the sentence", got, len(text),
 			len(prose))
@@ -146,9 +171,7 @@ func TestFormsEndBeforeProse(t *testing.T) {
 // One sentence of a story that speaks to somebody makes no form of the paragraph that was copied with it.
 func TestPlotIsNoForm(t *testing.T) {
 	text := "Your mother must have known. " + strings.Repeat("The river rose in spring and took the bridge with it, which nobody had thought of. ", 3)
-	whole := text + own(1, 300)
-	got := wording.NewReader(whole).FormsAmong(wording.Split(whole), []wording.Stretch{{Span: concordat.Span{End: len(text)}, Documents: 2}})
-	if len(got) > 0 {
+	if got := classes([]string{text + own(1, 300), own(2, 50) + text}); len(got) != 1 || got[0].Kind != "" {
 		t.Errorf("a copied paragraph of a story reads like a form: %+v", got)
 	}
 }
@@ -179,10 +202,9 @@ func FuzzWording(f *testing.F) {
 		}
 		wa, wb := wording.Split(a), wording.Split(b)
 		c := wording.CounterOf(wa)
-		c.Add(wb)
+		c.Add(1, wb)
 		end := 0
-		shared := c.Common(2, 0).In(wa)
-		for _, s := range shared {
+		for _, s := range c.Common(2).In(wa) {
 			if s.Start < end || s.End <= s.Start || s.End > len(a) {
 				t.Fatalf("stretch %v of %d bytes after %d", s.Span, len(a), end)
 			}
@@ -191,7 +213,13 @@ func FuzzWording(f *testing.F) {
 				t.Fatalf("beside %v: %+v", s.Span, at)
 			}
 		}
-		wording.NewReader(a).FormsAmong(wa, shared)
+		end = 0
+		for _, s := range classes([]string{a, b, b}) {
+			if s.Start < end || s.End <= s.Start || s.End > len(a) {
+				t.Fatalf("class %v of %d bytes after %d", s.Span, len(a), end)
+			}
+			end = s.End
+		}
 		end = 0
 		for _, x := range wording.Forms(a) {
 			if x.Start < end || x.End <= x.Start || x.End > len(a) {
@@ -203,7 +231,7 @@ func FuzzWording(f *testing.F) {
 }
 
 // TestCalls: in a library of many calls the form of one is known by the documents that answer it; a block that copiers share
-// is none, nor are paragraphs that stand in a row, nor what four documents hold.
+// is none, nor are paragraphs that stand in a row.
 func TestCalls(t *testing.T) {
 	questions := []string{
 		"Which of the two gardens will be dug first, and who is going to bring the spades and the seed?",
@@ -227,7 +255,7 @@ func TestCalls(t *testing.T) {
 		want    bool
 	}{
 		"a form of seven":             {form, 7, true},
-		"a form of four":              {form, 4, false},
+		"a form of four":              {form, 4, true},
 		"a block that seven copied":   {func(i int) string { return answer(i, 1) + "\n\n" + block + "\n\n" + answer(i, 2) }, 7, false},
 		"a block that eight end with": {func(i int) string { return among(i, 8, block) }, 8, true},
 		"one with a slot at its head": {func(i int) string {
@@ -236,35 +264,25 @@ func TestCalls(t *testing.T) {
 		"what eight copied into their own paragraphs": {func(i int) string {
 			return among(i, 8, own(7000*i, 15)+" "+block+" "+own(7000*i+500, 15))
 		}, 8, false},
-		"eight texts that are nearly nothing else": {func(i int) string { return own(i*1000, 30) + "\n\n" + block }, 8, false},
-		"three paragraphs in a row":                {row, 7, false},
-		"of seven three copied an answer":          {func(i int) string { return form(i) + "\n\n" + own(77, 30*min(1, max(0, 3-i))) }, 7, true},
-		"a question each":                          {func(i int) string { return answer(i, 1) + "\n\n" + questions[i%3] + "\n\n" + own(9000+i, 40) }, 7, false},
+		"three paragraphs in a row":       {row, 7, false},
+		"of seven three copied an answer": {func(i int) string { return form(i) + "\n\n" + own(77, 30*min(1, max(0, 3-i))) }, 7, true},
+		"a question each":                 {func(i int) string { return answer(i, 1) + "\n\n" + questions[i%3] + "\n\n" + own(9000+i, 40) }, 7, false},
 	} {
 		texts := make([]string, 0, 60)
-		var counter wording.Counter
-		var calls wording.Calls
 		for i := range 60 {
 			text := own(500000+i, 120)
 			if i < c.holders {
 				text = c.text(i)
 			}
 			texts = append(texts, text)
-			counter.Add(wording.Split(text))
-			calls.Add(wording.Split(text))
 		}
-		held := counter.Common(2, 0)
-		forms := calls.Forms(wording.Least(len(texts)))
-		for _, x := range texts {
-			held.Forms(wording.Split(x), forms)
-		}
-		got := held.Least(wording.Least(len(texts)), wording.LeastLong(len(texts))).In(wording.Split(texts[0]))
+		got := common(texts)
 		if (len(got) > 0) != c.want {
-			t.Errorf("%s: common are %+v", name, got)
+			t.Errorf("%s: does not count %q", name, got)
 		}
 		for _, s := range got {
-			if !strings.Contains(strings.Join(questions, " "), strings.Trim(s.In(texts[0]), "?. ")) {
-				t.Errorf("%s: common is %q", name, s.In(texts[0]))
+			if !strings.Contains(strings.Join(questions, " "), strings.Trim(s, "?. ")) {
+				t.Errorf("%s: does not count %q", name, s)
 			}
 		}
 	}

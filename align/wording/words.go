@@ -28,7 +28,8 @@ type Words struct {
 	hashes     []uint64
 	start, end []int32 // bytes of the text
 	grams      []gram  // by first word, lines behind
-	pieces     []piece // short paragraphs, by first word
+	ends       []int32 // words behind which a line ends
+	paragraphs []int32 // words behind which a paragraph ends: an empty line follows, if any text of it has empty lines
 }
 
 // gram is words [first, last) of a text.
@@ -66,7 +67,6 @@ func Split(text string) *Words {
 // lines adds short lines as grams. A line end cannot be told from a wrapped line's, so that a line counts only as a
 // whole.
 func (w *Words) lines(text string) {
-	var ends, empty []int32
 	for i := 0; i < len(w.hashes); {
 		j := i + 1
 		for j < len(w.hashes) && strings.IndexByte(text[w.end[j-1]:w.start[j]], '\n') < 0 {
@@ -76,14 +76,16 @@ func (w *Words) lines(text string) {
 			w.grams = append(w.grams, gram{^w.hashOf(i, j), int32(i), int32(j)})
 		}
 		if j < len(w.hashes) {
-			ends = append(ends, int32(j))
+			w.ends = append(w.ends, int32(j))
 			if strings.Count(text[w.end[j-1]:w.start[j]], "\n") > 1 {
-				empty = append(empty, int32(j))
+				w.paragraphs = append(w.paragraphs, int32(j))
 			}
 		}
 		i = j
 	}
-	w.paragraphs(ends, empty)
+	if len(w.paragraphs) == 0 {
+		w.paragraphs = w.ends
+	}
 }
 
 // apart takes the hash from the grams that reach across an empty line: the first word of an answer is no part of the

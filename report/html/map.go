@@ -30,12 +30,14 @@ func class(k concordat.Kind, e concordat.Exclusion) string {
 		return "form"
 	case e == concordat.ExcludedSentence:
 		return "sentence"
+	case e == concordat.ExcludedUndecided:
+		return "undecided"
 	case e != "":
 		return "out"
 	}
 	switch k {
 	case concordat.KindVerbatim, concordat.KindNear, concordat.KindParaphrase, concordat.KindSummary, concordat.KindCommon,
-		concordat.KindTemplate, concordat.KindForm, concordat.KindSentence, concordat.KindQuotation:
+		concordat.KindTemplate, concordat.KindForm, concordat.KindSentence, concordat.KindUndecided, concordat.KindQuotation:
 		return string(k)
 	}
 	return "paraphrase"
@@ -62,6 +64,8 @@ func sign(class string) string {
 		return "□"
 	case "sentence":
 		return "–"
+	case "undecided":
+		return "?"
 	}
 	return "×"
 }

@@ -153,11 +153,11 @@ func (r *batchRun) checkText(ctx context.Context, id concordat.TaskID, m *store.
 		return nil, err
 	}
 	o.Exclude = slices.Concat(o.Exclude, own)
-	f, err := r.s.CompareAll(ctx, id, sub, o, libraries, r.wording.shared(d.Text).Found)
+	f, err := r.s.CompareAll(ctx, id, sub, o, libraries, r.wording.shared(m.Name, d.Text).Found)
 	if err != nil {
 		return nil, err
 	}
-	f.WordingOf = max(f.WordingOf, r.wording.of)
+	f.WordingOf = max(f.WordingOf, r.wording.scope.Of)
 	if err := r.addOthers(ctx, f, m, pairs, by); err != nil {
 		return nil, err
 	}

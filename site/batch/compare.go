@@ -267,7 +267,7 @@ func (p *preparedTexts) of(w *batchWording, name, text string) *member {
 	if ok {
 		return t.member
 	}
-	shared := w.shared(text)
+	shared := w.shared(name, text)
 	t = preparedText{&member{SharedWording: shared, prepared: shared.Prepare()}, len(text)}
 	p.mu.Lock()
 	defer p.mu.Unlock()

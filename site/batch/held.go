@@ -13,7 +13,6 @@ import (
 	"concordat/align/wording"
 	"concordat/report"
 	"concordat/site"
-	"concordat/site/compare"
 	"concordat/store"
 )
 
@@ -28,10 +27,15 @@ const (
 
 // Wording is wording that several documents of a batch hold. It is kept with the batch, as JSON, without text.
 type Wording struct {
-	Words  int            `json:"words"`
-	Of     int            `json:"of"`            // documents of the batch
-	Common bool           `json:"common"`        // so many hold it that it does not count
+	Words  int  `json:"words"`
+	Of     int  `json:"of"`     // documents of the batch
+	Common bool `json:"common"` // it does not count
+	// Open says that somebody has to decide whether it counts; Common is set too. Earlier versions kept none.
+	Open bool `json:"open,omitempty"`
+	// Kind says as what it does not count: form, common or undecided; empty: it counts, or an earlier version kept it.
+	Kind   concordat.Kind `json:"kind,omitempty"`
 	Why    string         `json:"why,omitempty"` // what it reads like, if it does like a form: see package wording
+	Share  float64        `json:"share"`         // of the text of which it makes most, 0 to 1; 0: not kept
 	Places []wordingPlace `json:"places"`        // the longest first
 }
 
@@ -40,78 +44,100 @@ type wordingPlace struct {
 	Span   concordat.Span `json:"span"`
 }
 
-// heldAlike gathers what several documents of a batch hold: what is common, and what counts.
+// heldAlike gathers what several documents of a batch hold, by what the classifier makes of it.
 type heldAlike struct {
-	w            *batchWording
-	common, held *wording.Common
-	many, few    wording.Groups
+	w      *batchWording
+	groups map[concordat.Kind]*wording.Groups
+	whys   map[whyAt]string
+	words  map[int]int // of each member
+}
+
+// whyAt names a place of a member.
+type whyAt struct {
+	member int
+	span   concordat.Span
 }
 
 func newHeldAlike(w *batchWording) *heldAlike {
-	return &heldAlike{w: w, common: w.common(), held: w.held.Least(LeastHeld, 0)}
+	return &heldAlike{w: w, groups: map[concordat.Kind]*wording.Groups{}, whys: map[whyAt]string{}, words: map[int]int{}}
 }
 
-// add gathers what a member holds outside of templates and lists of references.
-func (h *heldAlike) add(member int, text string, words *wording.Words) {
-	walls := compare.Shareable(text, h.w.templates).Walls
-	common := h.common.In(words)
-	for _, x := range common {
-		for _, s := range report.Without(x.Span, walls) {
-			h.many.Add(member, words, s)
+// add gathers the classes of a member.
+func (h *heldAlike) add(member int, words *wording.Words, classes []wording.Class) {
+	h.words[member] = words.Len()
+	for _, x := range classes {
+		if len(x.Texts)+1 < LeastHeld || words.Count(x.Span) < leastHeldWords {
+			continue
 		}
-	}
-	for _, x := range common {
-		walls = append(walls, x.Span)
-	}
-	walls = compare.Joined(walls)
-	for _, x := range h.held.In(words) {
-		for _, s := range report.Without(x.Span, walls) {
-			if s == x.Span || words.Count(s) >= leastHeldWords {
-				h.few.Add(member, words, s)
-			}
+		g := h.groups[x.Kind]
+		if g == nil {
+			g = &wording.Groups{}
+			h.groups[x.Kind] = g
+		}
+		g.Add(member, words, x.Span)
+		if x.Why != "" {
+			h.whys[whyAt{member, x.Span}] = string(x.Why)
 		}
 	}
 }
+
+// heldOrder is the order in which wording is told of: what is to be decided, what counts, and what does not.
+var heldOrder = []concordat.Kind{concordat.KindUndecided, "", concordat.KindForm, concordat.KindCommon}
 
 // keepHeld keeps what was gathered with the batch.
 func (r *batchRun) keepHeld(ctx context.Context, h *heldAlike, members []store.BatchMember) error {
-	by := numbered(members)
-	readers := map[int]*wording.Reader{}
 	out := []Wording{}
-	for common, groups := range map[bool]*wording.Groups{true: &h.many, false: &h.few} {
-		for _, g := range groups.Held(LeastHeld, maxHeldAlike) {
-			one := Wording{Words: g.Words, Of: h.w.of, Common: common}
+	for _, kind := range heldOrder {
+		if h.groups[kind] == nil {
+			continue
+		}
+		from := len(out)
+		for _, g := range h.groups[kind].Held(LeastHeld, maxHeldAlike) {
+			one := Wording{Words: g.Words, Of: h.w.scope.Of, Common: kind != "", Open: kind == concordat.KindUndecided, Kind: kind,
+				Why: h.whys[whyAt{g.Places[0].Text, g.Places[0].Span}]}
 			for _, p := range g.Places {
 				one.Places = append(one.Places, wordingPlace{p.Text, p.Span})
+				one.Share = max(one.Share, float64(g.Words)/float64(h.words[p.Text]))
 			}
-			first := g.Places[0]
-			if readers[first.Text] == nil {
-				d, err := r.text(ctx, by[first.Text].Name)
-				if err != nil {
-					return err
-				}
-				readers[first.Text] = wording.NewReader(d.Text)
-			}
-			if why, ok := readers[first.Text].ReadsLikeForm(first.Span); ok {
-				one.Why = string(why)
+			if same := sameHolders(out[from:], &one); same != nil && one.Open {
+				same.join(&one)
+				continue
 			}
 			out = append(out, one)
 		}
 	}
-	slices.SortStableFunc(out, func(x, y Wording) int {
-		switch {
-		case x.Common == y.Common:
-			return 0 // in order already
-		case x.Common:
-			return 1
-		}
-		return -1
-	})
 	data, err := json.Marshal(out)
 	if err != nil {
 		return err
 	}
 	return r.o.Store.PutBatchWording(ctx, r.id, data)
+}
+
+// sameHolders returns the wording that the same documents hold as other; nil: none.
+func sameHolders(of []Wording, other *Wording) *Wording {
+	for i := range of {
+		if slices.Equal(of[i].members(), other.members()) {
+			return &of[i]
+		}
+	}
+	return nil
+}
+
+// members returns the numbers of those that hold the wording, in order.
+func (w *Wording) members() []int {
+	var out []int
+	for _, p := range w.Places {
+		out = append(out, p.Member)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// join takes wording that the same documents hold into w: one decision holds for both.
+func (w *Wording) join(other *Wording) {
+	w.Words += other.Words
+	w.Share = min(1, w.Share+other.Share)
+	w.Places = append(w.Places, other.Places...)
 }
 
 // ViewedWording is wording that several documents of a batch hold: what counts first, then what is common.
@@ -120,7 +146,10 @@ type ViewedWording struct {
 	Words  int
 	Of     int // documents of the batch
 	Common bool
+	Open   bool           // somebody has to decide whether it counts
+	Kind   concordat.Kind // as what it does not count; empty: it counts
 	Why    string
+	Share  float64       // of the text of which it makes most, 0 to 1
 	Places []ViewedPlace // the longest first
 }
 
@@ -129,6 +158,9 @@ type ViewedPlace struct {
 	Member int // index into the members
 	concordat.Span
 }
+
+// Counts reports whether the wording counts by itself. Earlier versions kept what reads like a form among what counts.
+func (w *ViewedWording) Counts() bool { return !w.Common && w.Why == "" }
 
 // Documents returns the members that hold the wording, as indices in order.
 func (w *ViewedWording) Documents() []int {
@@ -152,7 +184,8 @@ func viewedWording(ctx context.Context, db Store, id string, index map[int]int, 
 	}
 	var out []ViewedWording
 	for n, k := range kept {
-		one := ViewedWording{Number: n + 1, Words: k.Words, Of: k.Of, Common: k.Common, Why: k.Why}
+		one := ViewedWording{Number: n + 1, Words: k.Words, Of: k.Of, Common: k.Common, Open: k.Open, Kind: k.Kind, Why: k.Why,
+			Share: k.Share}
 		for _, p := range k.Places {
 			if i, ok := index[p.Member]; ok && members[i].Cause.IsZero() {
 				one.Places = append(one.Places, ViewedPlace{i, p.Span})

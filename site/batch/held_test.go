@@ -364,16 +364,20 @@ func TestRestsOfWording(t *testing.T) {
 	} {
 		var texts []string
 		counter := &wording.Counter{Parts: 1}
-		for _, own := range []string{"alpha", "beta", "gamma"} {
+		w := &batchWording{numbers: map[string]int{}, names: []string{"a", "b", "c"}, templates: []string{template},
+			ref: func(name string) concordat.Ref { return concordat.Ref{Document: concordat.DocumentID(name)} }}
+		for i, own := range []string{"alpha", "beta", "gamma"} {
 			text := strings.Repeat(own+" ", 30) + template + " " + rest + " " + strings.Repeat(own+own+" ", 30)
 			texts = append(texts, text)
-			counter.Add(wording.Split(text))
+			w.numbers[w.names[i]] = i
+			counter.Add(i, wording.Split(text))
 		}
-		h := newHeldAlike(&batchWording{held: counter.Common(2, 0), of: 3, templates: []string{template}})
+		w.scope = wording.Scope{Held: counter.Common(2), Of: 3}
+		h := newHeldAlike(w)
 		for i, text := range texts {
-			h.add(i, text, wording.Split(text))
+			h.add(i, wording.Split(text), w.shared(w.names[i], text).Classes)
 		}
-		if got := h.few.Held(LeastHeld, 9); len(got) > 0 != want {
+		if got := h.groups[""]; (got != nil && len(got.Held(LeastHeld, 9)) > 0) != want {
 			t.Errorf("beside a template: %q is told: %+v, want %v", rest, got, want)
 		}
 	}

@@ -160,7 +160,7 @@ func (r *batchRun) takenOf(ctx context.Context, m *store.BatchMember, by map[int
 	if err != nil {
 		return nil, err
 	}
-	out := slices.Clone(r.wording.shared(text).Walls)
+	out := slices.Clone(r.wording.shared(m.Name, text).Walls)
 	for _, p := range pairs {
 		if other := by[p.A+p.B-m.Number]; other == nil || !counts(r.lineage, p, m, other) {
 			continue
@@ -282,7 +282,7 @@ func (r *batchRun) addLeads(ctx context.Context, f *report.Findings, m *store.Ba
 		f.Leads = []report.Lead{}
 	}
 	text := f.Submission.Text
-	walls := r.wording.shared(text).Walls
+	walls := r.wording.shared(m.Name, text).Walls
 	excused := map[concordat.Ref]bool{}
 	for _, p := range pairs {
 		if other := by[p.A+p.B-m.Number]; other != nil && !counts(r.lineage, p, m, other) {

@@ -13,7 +13,7 @@ import (
 // TestPreparedTexts: texts prepared once are those of align.Prepare, and what is kept is bounded.
 func TestPreparedTexts(t *testing.T) {
 	var p preparedTexts
-	alone := &batchWording{held: &wording.Common{}, of: 1}
+	alone := &batchWording{scope: wording.Scope{Held: &wording.Common{}, Of: 1}}
 	text := func(i int) string {
 		return strings.Repeat(fmt.Sprintf("Sentence %d is about barrels of salted fish from harbour %d. ", i, 3*i), 1+i%7)
 	}

@@ -13,25 +13,22 @@ import (
 	"concordat/store"
 )
 
-// batchWording is the wording that the documents of a batch share by right.
+// batchWording is the wording that the documents of a batch share.
 type batchWording struct {
-	held      *wording.Common // grams that at least two of the documents hold
-	of        int             // documents
+	scope     wording.Scope
+	names     []string       // of the documents, by their number in scope
+	numbers   map[string]int // in scope, by name
+	ref       func(name string) concordat.Ref
 	templates []string
 	// holders are the documents, by name and at most MaxBeside, beside which common wording is shown, by its first gram.
 	holders map[uint64][]string
 	first   []string // the first documents, by name and at most MaxBeside, beside which templates are shown
 }
 
-// common returns the grams that so many of the documents hold that they do not count.
-func (w *batchWording) common() *wording.Common {
-	return w.held.Least(wording.Least(w.of), wording.LeastLong(w.of))
-}
+// maxGrams bounds the grams that are counted at a time, 16 bytes each: larger batches are counted in parts.
+const maxGrams = 8 << 20
 
-// maxGrams bounds the grams that are counted at a time, 8 bytes each: larger batches are counted in parts.
-const maxGrams = 16 << 20
-
-// learn counts the wording of all documents, before any two are compared, unless that was done.
+// learn notes who holds which wording of all documents, before any two are compared, unless that was done.
 func (r *batchRun) learn(ctx context.Context, members []store.BatchMember) error {
 	if r.wording != nil {
 		return nil
@@ -43,42 +40,35 @@ func (r *batchRun) learn(ctx context.Context, members []store.BatchMember) error
 	if done != nil {
 		done()
 	}
-	w := &batchWording{held: &wording.Common{}, of: len(members), templates: compare.TemplateTexts(o.Templates),
-		holders: map[uint64][]string{}}
+	w := &batchWording{scope: wording.Scope{Held: &wording.Common{}, Of: len(members)}, numbers: map[string]int{}, ref: r.ref,
+		templates: compare.TemplateTexts(o.Templates), holders: map[uint64][]string{}}
 	size := 0
-	for _, m := range members[:min(len(members), compare.MaxBeside)] {
-		w.first = append(w.first, m.Name)
-	}
-	for _, m := range members {
+	for i, m := range members {
+		w.names = append(w.names, m.Name)
+		w.numbers[m.Name] = i
 		size += m.Characters
 	}
+	w.first = w.names[:min(len(members), compare.MaxBeside)]
 	parts := 1 + size/4/maxGrams // words of four letters, or of fewer characters if there are fewer words
-	calls := &wording.Calls{}
 	for part := range parts {
 		counter := &wording.Counter{Part: part, Parts: parts}
-		if err := r.eachText(ctx, members, func(_ store.BatchMember, _ string, words *wording.Words) {
-			counter.Add(words)
-			if part == 0 {
-				calls.Add(words)
-			}
-		}); err != nil {
+		if err := r.eachText(ctx, members, func(i int, _ store.BatchMember, _ string, words *wording.Words) { counter.Add(i, words) }); err != nil {
 			return err
 		}
-		w.held.Join(counter.Common(2, 0))
+		w.scope.Held.Join(counter.Common(2))
 	}
-	if forms := calls.Forms(wording.Least(w.of)); len(forms) > 0 {
-		if err := r.eachText(ctx, members, func(_ store.BatchMember, _ string, words *wording.Words) { w.held.Forms(words, forms) }); err != nil {
-			return err
-		}
+	if err := r.relate(ctx, w, members); err != nil {
+		return err
 	}
 	held := newHeldAlike(w)
-	err = r.eachText(ctx, members, func(m store.BatchMember, text string, words *wording.Words) {
-		for _, s := range held.common.In(words) {
-			if hs := w.holders[s.Gram]; len(hs) < compare.MaxBeside && !slices.Contains(hs, m.Name) {
-				w.holders[s.Gram] = append(hs, m.Name)
+	err = r.eachText(ctx, members, func(_ int, m store.BatchMember, text string, words *wording.Words) {
+		classes := w.shared(m.Name, text).Classes
+		for _, x := range classes {
+			if hs := w.holders[x.Gram]; x.Kind != "" && len(hs) < compare.MaxBeside && !slices.Contains(hs, m.Name) {
+				w.holders[x.Gram] = append(hs, m.Name)
 			}
 		}
-		held.add(m.Number, text, words)
+		held.add(m.Number, words, classes)
 	})
 	if err != nil {
 		return err
@@ -87,10 +77,25 @@ func (r *batchRun) learn(ctx context.Context, members []store.BatchMember) error
 	return r.keepHeld(ctx, held, members)
 }
 
+// relate notes at how many places the documents share wording with one another, and which are mostly one another.
+func (r *batchRun) relate(ctx context.Context, w *batchWording, members []store.BatchMember) error {
+	places := map[[2]int32]int32{}
+	sketches := make([][]uint64, len(members))
+	err := r.eachText(ctx, members, func(i int, _ store.BatchMember, text string, words *wording.Words) {
+		for e, n := range w.scope.Held.PlacesWith(words, i, compare.Shareable(text, w.templates).Walls) {
+			places[[2]int32{int32(i), int32(e)}] = int32(n)
+		}
+		sketches[i] = words.Sketch(w.scope.Held, w.scope.Of)
+	})
+	w.scope.Places = func(of, with int) int { return int(places[[2]int32{int32(of), int32(with)}]) }
+	w.scope.Alike = func(a, b int) bool { return wording.MostlyAlike(sketches[a], sketches[b]) }
+	return err
+}
+
 // eachText calls f with the words of each member, in order.
 func (r *batchRun) eachText(ctx context.Context, members []store.BatchMember,
-	f func(m store.BatchMember, text string, words *wording.Words)) error {
-	for _, m := range members {
+	f func(i int, m store.BatchMember, text string, words *wording.Words)) error {
+	for i, m := range members {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -98,15 +103,15 @@ func (r *batchRun) eachText(ctx context.Context, members []store.BatchMember,
 		if err != nil {
 			return err
 		}
-		f(m, d.Text, wording.Split(d.Text))
+		f(i, m, d.Text, wording.Split(d.Text))
 	}
 	return nil
 }
 
 // shared returns what of a member's text is shared by right.
-func (w *batchWording) shared(text string) *compare.SharedWording {
+func (w *batchWording) shared(name, text string) *compare.SharedWording {
 	s := compare.Shareable(text, w.templates)
-	s.Decide(w.held, w.of)
+	s.Decide(&w.scope, w.numbers[name], func(i int) concordat.Ref { return w.ref(w.names[i]) })
 	return s
 }
 
@@ -144,7 +149,7 @@ func (w *batchWording) passages(a, b *member, names [2]string, ref concordat.Ref
 	out := compare.Passages(a.prepared, b.sourceFor(a), &compare.Candidate{Ref: ref, Title: title},
 		&concordat.Document{Title: title, Text: b.Text})
 	for i := range out {
-		out[i].Documents = w.held.Documents(a.Words, out[i].Span)
+		out[i].Documents = w.scope.Held.Documents(a.Words, out[i].Span)
 	}
 	a.Judge(out)
 	return append(out, a.Beside(b.Words, ref, title, b.Text, func(x report.Wording) bool {

@@ -37,10 +37,10 @@ func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concorda
 	texts := make([]*concordat.Document, len(candidates))
 	split := make([]*wording.Words, len(candidates))
 	var held atomic.Int64
-	var mu sync.Mutex // guards counter and calls
+	var mu sync.Mutex // guards counter
 	counter := wording.CounterOf(shared.Words)
-	calls := &wording.Calls{}
-	calls.Add(shared.Words)
+	own := shared.Words.Of(concordat.Span{End: len(shared.Text)})
+	places := make([]int, len(candidates)) // at which a candidate shares wording with the submission
 	looks := Looker{Text: shared.Text}
 	err := m.each(ctx, "verify", candidates, progress, func(ctx context.Context, i int) error {
 		d, err := m.source(ctx, candidates[i])
@@ -52,9 +52,9 @@ func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concorda
 			return err
 		}
 		words := wording.Split(d.Text)
+		places[i] = own.PlacesWith(words, i+1, nil)[0]
 		mu.Lock()
-		counter.Add(words)
-		calls.Add(words)
+		counter.Add(i+1, words)
 		mu.Unlock()
 		size := held.Add(int64(len(d.Text)))
 		if size <= maxHeldWords {
@@ -72,15 +72,15 @@ func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concorda
 	if err := m.countExact(ctx, counter, shared, q, asked); err != nil {
 		return nil, err
 	}
-	grams := counter.Common(2, 0)
-	if forms := calls.Forms(wording.Least(of)); len(forms) > 0 {
-		for _, w := range append(split, shared.Words) {
-			if w != nil {
-				grams.Forms(w, forms)
-			}
+	grams := counter.Common(2)
+	look := newSketches(grams, of, func(i int) *wording.Words {
+		if i == 0 {
+			return shared.Words
 		}
-	}
-	shared.Decide(grams, of)
+		return split[i-1]
+	})
+	shared.Decide(&wording.Scope{Held: grams, Of: of, Alike: look.alike, Places: func(i, _ int) int { return places[i-1] }}, 0,
+		func(i int) concordat.Ref { return candidates[i-1].Ref })
 	prepared := shared.Prepare()
 	found := make([][]concordat.Passage, len(candidates))
 	cited := make([]report.SharedWorks, len(candidates))
@@ -110,6 +110,27 @@ func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concorda
 	shared.Cited = slices.DeleteFunc(cited, func(w report.SharedWorks) bool { return w.Works == 0 })
 	return slices.Concat(found...), err
 }
+
+// sketches tell which texts are mostly one another. They are not safe for concurrent use.
+type sketches struct {
+	of func(text int) []uint64
+}
+
+// newSketches returns the sketches of texts, each made when it is first asked for; a text without words is like none.
+func newSketches(held *wording.Common, of int, words func(text int) *wording.Words) *sketches {
+	made := map[int][]uint64{}
+	return &sketches{func(i int) []uint64 {
+		x, ok := made[i]
+		if w := words(i); !ok && w != nil {
+			x = w.Sketch(held, of)
+			made[i] = x
+		}
+		return x
+	}}
+}
+
+// alike reports whether two texts are mostly one another.
+func (s *sketches) alike(a, b int) bool { return wording.MostlyAlike(s.of(a), s.of(b)) }
 
 // countExact counts the documents that hold a sentence of the submission exactly, candidates or not: of wording that very
 // many hold only some are candidates. Documents that the question excludes, for example an earlier version of the submission,

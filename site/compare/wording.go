@@ -20,14 +20,18 @@ type SharedWording struct {
 	Words *wording.Words
 	given []string        // templates: wording that was handed out
 	grams *wording.Common // of what others share: it takes no part in them either
-	Found []report.Wording
-	Form  []concordat.Span // what templates hold of the text
-	Named []concordat.Span // quotations that name their source
+	// Explained is what the text itself explains, if others hold it: quotations that name their source. It takes no part in
+	// comparing, and counts only if somebody says so. Documents and Of are not set.
+	Explained []report.Wording
+	Found     []report.Wording
+	Form      []concordat.Span // what templates hold of the text
+	Named     []concordat.Span // quotations that name their source
 	// References are the entries of its lists of references: what both cite is compared by works.
 	References []concordat.Span
 	Walls      []concordat.Span // all of the text that takes no part, in order and disjoint
 	Held       *wording.Common  // what at least one other document that was compared holds; nil: nothing was
 	Of         int              // documents that could hold it, the text among them; 0: nothing was compared
+	Classes    []wording.Class  // of what others hold, in order and disjoint
 	forms      func() *wording.Reader
 	// clauses says that shared clauses may be formulas: see wording.ClausesAreForms.
 	clauses bool
@@ -42,66 +46,72 @@ func Shareable(text string, templates []string) *SharedWording {
 	w.works = sync.OnceValue(func() []report.Work { return report.Works(text) })
 	w.Form = report.Given(text, templates)
 	w.Named = report.AttributedQuotations(text)
+	for _, s := range w.Named {
+		w.Explained = append(w.Explained, report.Wording{Span: s, Kind: concordat.KindQuotation})
+	}
 	w.References = report.References(text)
-	w.Walls = Joined(slices.Concat(w.References, w.Form, w.Named))
+	walls := slices.Concat(w.References, w.Form)
+	for _, x := range w.Explained {
+		walls = append(walls, x.Span)
+	}
+	w.Walls = Joined(walls)
 	return w
 }
 
-// Decide notes the wording that others hold too: common among of documents, and that of forms. held are the grams that
-// at least one other document has, with the numbers of documents.
-func (w *SharedWording) Decide(held *wording.Common, of int) {
-	w.Held, w.Of = held, of
+// maxNamed is how many holders of undecided wording are named.
+const maxNamed = 50
+
+// Decide notes the wording that others hold too and that is no evidence: what the text explains, and what the classifier takes
+// out or leaves to be decided. self is the number of the text among the documents of the scope, of which ref gives the names.
+func (w *SharedWording) Decide(scope *wording.Scope, self int, ref func(text int) concordat.Ref) {
+	w.Held, w.Of = scope.Held, scope.Of
 	w.grams = &wording.Common{}
-	for _, s := range w.Named {
-		if n := held.Documents(w.Words, s); n > 0 {
-			w.Found = append(w.Found, report.Wording{Span: s, Kind: concordat.KindQuotation, Documents: n, Of: of})
-			w.grams.Join(w.Words.Of(s))
+	for _, x := range w.Explained {
+		if n := w.Held.Documents(w.Words, x.Span); n > 0 {
+			x.Documents, x.Of = n, w.Of
+			w.Found = append(w.Found, x)
+			w.grams.Join(w.Words.Of(x.Span))
 		}
 	}
+	w.Classes = scope.Classify(self, w.Words, w.forms(), w.Walls)
 	spans := slices.Clone(w.Walls)
-	for _, x := range held.Least(wording.Least(of), wording.LeastLong(of)).In(w.Words) {
-		for _, s := range report.Without(x.Span, spans) {
-			w.Found = append(w.Found, report.Wording{Span: s, Kind: concordat.KindCommon, Documents: x.Documents, Of: of})
-			w.grams.Join(w.Words.Of(s))
-		}
-	}
-	for _, x := range w.Found {
-		spans = append(spans, x.Span)
-	}
-	spans = Joined(spans)
-	// What is common is taken out first: an answer is no form because the question above it is.
-	var shared []wording.Stretch
-	for _, x := range held.In(w.Words) {
-		for _, s := range report.Without(x.Span, spans) {
-			shared = append(shared, wording.Stretch{Span: s, Documents: x.Documents})
-		}
-	}
-	w.clauses = wording.ClausesAreForms(w.Words, shared)
-	var forms []wording.FormStretch
-	if len(shared) > 0 {
-		forms = w.forms().FormsAmong(w.Words, shared)
-	}
-	for _, f := range forms {
-		if w.Words.Count(f.Span) < leastBeside {
-			spans = append(spans, f.Span) // a heading: no evidence, and nothing to show
+	var counted []wording.Stretch
+	for _, x := range w.Classes {
+		if x.Kind == "" {
+			counted = append(counted, x.Stretch)
 			continue
 		}
-		w.Found = append(w.Found, report.Wording{Span: f.Span, Kind: concordat.KindForm, Documents: f.Documents, Of: of, Why: string(f.Why)})
-		w.grams.Join(w.Words.Of(f.Span))
-	}
-	for _, x := range w.Found {
 		spans = append(spans, x.Span)
+		if x.Kind == concordat.KindForm && w.Words.Count(x.Span) < leastBeside {
+			continue // a heading: no evidence, and nothing to show
+		}
+		found := report.Wording{Span: x.Span, Kind: x.Kind, Documents: x.Documents, Of: w.Of, Why: string(x.Why), Words: x.Words}
+		if x.Kind == concordat.KindUndecided {
+			for _, e := range x.Texts[:min(len(x.Texts), maxNamed)] {
+				found.Holders = append(found.Holders, ref(int(e)))
+			}
+		}
+		w.Found = append(w.Found, found)
+		w.grams.Join(w.Words.Of(x.Span))
 	}
+	w.clauses = wording.ClausesAreForms(w.Words, counted)
 	w.Walls = Joined(spans)
 	slices.SortFunc(w.Found, func(x, y report.Wording) int { return cmp.Or(x.Start-y.Start, x.End-y.End) })
 }
 
 // Unasked returns what of the text partners are not asked about: what takes no part, but for quotations that name their
-// source, so that the source can be shown beside them.
+// source, so that the source can be shown beside them, and what is to be decided.
 func (w *SharedWording) Unasked() []concordat.Span {
+	asked := slices.Clone(w.Named)
+	for _, x := range w.Found {
+		if x.Kind == concordat.KindUndecided {
+			asked = append(asked, x.Span)
+		}
+	}
+	asked = Joined(asked)
 	var out []concordat.Span
 	for _, s := range w.Walls {
-		out = append(out, report.Without(s, w.Named)...)
+		out = append(out, report.Without(s, asked)...)
 	}
 	return out
 }

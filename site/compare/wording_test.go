@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -26,8 +27,8 @@ func TestQuotationNobodyElseHolds(t *testing.T) {
 			t.Fatalf("quotations with a source: %v", w.Named)
 		}
 		counter := wording.CounterOf(w.Words)
-		counter.Add(wording.Split(other))
-		w.Decide(counter.Common(2, 0), 10)
+		counter.Add(1, wording.Split(other))
+		w.Decide(&wording.Scope{Held: counter.Common(2), Of: 10}, 0, refOf)
 		got := 0
 		for _, f := range w.Found {
 			if f.Kind == concordat.KindQuotation {
@@ -41,6 +42,10 @@ func TestQuotationNobodyElseHolds(t *testing.T) {
 			t.Errorf("beside %q the quotation takes part in comparing", other)
 		}
 	}
+}
+
+func refOf(text int) concordat.Ref {
+	return concordat.Ref{Site: "a", Library: "l", Document: concordat.DocumentID(fmt.Sprint("d", text))}
 }
 
 func textsOf(spans []concordat.Span, text string) (out []string) {
@@ -79,7 +84,7 @@ func TestSentenceAloneIsNoEvidence(t *testing.T) {
 			text += one + c.filler
 		}
 		w := Shareable(text, nil)
-		w.Decide(&wording.Common{}, 10)
+		w.Decide(&wording.Scope{Held: &wording.Common{}, Of: 10}, 0, refOf)
 		w.Judge(passages)
 		for i, p := range passages {
 			if (p.Wording == "") != c.want {
@@ -98,8 +103,8 @@ func TestFormsAreShown(t *testing.T) {
 	other := "Nobody saw the boat leave.\n\n" + heading + "\n\nThe lamp burned all night.\n\n" + declaration
 	w := Shareable(text, nil)
 	counter := wording.CounterOf(w.Words)
-	counter.Add(wording.Split(other))
-	w.Decide(counter.Common(2, 0), 10)
+	counter.Add(1, wording.Split(other))
+	w.Decide(&wording.Scope{Held: counter.Common(2), Of: 10}, 0, refOf)
 	var told []string
 	for _, f := range w.Found {
 		if f.Kind == concordat.KindForm {

@@ -1,0 +1,313 @@
+package wording
+
+import (
+	"slices"
+
+	"concordat"
+)
+
+// What the classifier goes by; doc/design.md (shared wording) has the measurements.
+const (
+	// LongWords is the number of words in a row from which wording counts or is to be decided, however it reads: no phrase
+	// and no number of holders explains a paragraph.
+	LongWords = 60
+	// lookWords is the number of words up to which wording that reads like a form's is one: two or three lines.
+	lookWords = 40
+	// nearWords is how far from long wording that counts a line is part of it, however it reads.
+	nearWords = 30
+
+	leastPieces = 3  // places at which documents that answer one form share its wording
+	manyPieces  = 5  // from which a form has long paragraphs too
+	pairPieces  = 4  // places of a form that two documents alone share
+	ownBetween  = 20 // words of own text between two places
+	pieceWords  = 60 // of the longest paragraph of a form that few hold
+	medianWords = 40 // of half of the pieces of a form that two hold
+
+	// A stretch of wholeWords or more words that makes wholeShare of a text is that text copied whole, however many hold it:
+	// no form leaves so little room to answer.
+	wholeWords = 100
+	wholeShare = 0.8
+	// blockHolders is the number of documents from which a short paragraph of its own is common in a large library.
+	blockHolders = 8
+)
+
+// Class is a stretch of a text that others hold too, and what the classifier makes of it.
+type Class struct {
+	Stretch
+	// Kind says as what it does not count: concordat.KindForm or KindCommon; concordat.KindUndecided: somebody has to say
+	// whether it does. Empty: it counts, if what is compared bears it out.
+	Kind  concordat.Kind
+	Why   Why     // of a form: what it reads like; empty: it is known by where it stands
+	Words int     // in a row, with what stands around it
+	Texts []int32 // others that hold it, in order
+}
+
+// Scope is what the classifier knows of the documents that could hold the wording of a text.
+type Scope struct {
+	Held *Common // which of them hold each gram
+	Of   int     // their number, that of the text itself among them
+	// Alike reports whether two of them are mostly one another: they count as one holder. Nil: none are.
+	Alike func(a, b int) bool
+	// Places returns at how many places a document shares wording with another, as [Common.PlacesWith] has it in its order.
+	// Nil: nobody knows, and wording is known as a form's by the text alone.
+	Places func(of, with int) int
+}
+
+// Classify returns the class of each stretch of a text that others of the scope hold, in order and disjoint, outside of
+// walls, which are in order and disjoint: what is explained already. It is the one place that decides what shared wording
+// counts, does not count, or is to be decided. self is the number of the text among those of the scope.
+func (s *Scope) Classify(self int, w *Words, r *Reader, walls []concordat.Span) []Class {
+	by := s.Held.heldBy(w, int32(self), walls)
+	if len(by) == 0 {
+		return nil
+	}
+	c := classifier{Scope: s, self: self, w: w, by: by}
+	c.others, c.blocks = blocks(by)
+	c.classes = make([]Class, len(c.blocks))
+	order := make([]int, len(c.blocks)) // those that most hold first: a copied block does not end in the form around it
+	for i := range order {
+		order[i] = i
+		c.classes[i] = c.class(&c.blocks[i])
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return c.blocks[j].held.count() - c.blocks[i].held.count() })
+	for _, i := range order {
+		c.decide(i)
+	}
+	if r != nil {
+		c.look(r)
+	}
+	return c.classes
+}
+
+// classifier classes the blocks of one text.
+type classifier struct {
+	*Scope
+	self    int
+	w       *Words
+	by      map[int32][]interval
+	others  []int32
+	blocks  []block
+	classes []Class
+}
+
+// class returns the class of a block before anything was decided.
+func (c *classifier) class(s *block) Class {
+	out := Class{Stretch: Stretch{Span: c.w.span(s.first, s.last)}}
+	for k, e := range c.others {
+		if s.held.has(k) {
+			out.Texts = append(out.Texts, e)
+		}
+	}
+	out.Documents = max(len(out.Texts)+1, c.Held.Documents(c.w, out.Span))
+	out.Gram = c.w.First(out.Span)
+	return out
+}
+
+// holders returns how many hold a class, documents that are mostly one another counted as one.
+func (c *classifier) holders(x *Class) int {
+	if c.Alike == nil || len(x.Texts) > maxHolders/4 {
+		return x.Documents
+	}
+	firsts := []int{c.self}
+	for _, e := range x.Texts {
+		if !slices.ContainsFunc(firsts, func(f int) bool { return c.Alike(f, int(e)) }) {
+			firsts = append(firsts, int(e))
+		}
+	}
+	return len(firsts) + x.Documents - len(x.Texts) - 1
+}
+
+// decide classes a block by who holds it, how long it is and how it is shared.
+func (c *classifier) decide(i int) {
+	s, x := &c.blocks[i], &c.classes[i]
+	x.Words = c.row(i)
+	holders := c.holders(x)
+	switch {
+	case x.Words >= wholeWords && float64(x.Words) >= wholeShare*float64(c.w.Len()):
+	case c.isForm(i, holders):
+		x.Kind = concordat.KindForm
+	case x.Words < LongWords && c.isCommon(s, holders):
+		x.Kind = concordat.KindCommon
+	case x.Words >= LongWords && holders > 2 && (5*holders > c.Of || holders > Absolute):
+		x.Kind = concordat.KindUndecided
+	}
+}
+
+// isCommon reports whether so many hold a short stretch that it says nothing.
+func (c *classifier) isCommon(s *block, holders int) bool {
+	least := Least(c.Of)
+	return least > 0 && holders >= least || holders >= blockHolders && (c.w.beginsLine(s.first) || c.w.endsLine(s.last))
+}
+
+// row returns the words in a row around a block that all who hold it hold, but for what does not count already.
+func (c *classifier) row(i int) int {
+	s := &c.blocks[i]
+	n := s.last - s.first
+	end := s.first
+	for k := i - 1; k >= 0 && c.joins(k, s) && end-c.blocks[k].last <= maxSlot; k-- {
+		n, end = n+c.blocks[k].last-c.blocks[k].first, c.blocks[k].first
+	}
+	end = s.last
+	for k := i + 1; k < len(c.blocks) && c.joins(k, s) && c.blocks[k].first-end <= maxSlot; k++ {
+		n, end = n+c.blocks[k].last-c.blocks[k].first, c.blocks[k].last
+	}
+	return int(n)
+}
+
+func (c *classifier) joins(k int, s *block) bool {
+	return c.classes[k].Kind == "" && s.within(&c.blocks[k])
+}
+
+// isForm reports whether a block is a piece of a form: those who hold it share several pieces at different places, and
+// each has text of its own between. A ring of copiers shares a block.
+func (c *classifier) isForm(i, holders int) bool {
+	s, x := &c.blocks[i], &c.classes[i]
+	pieces, words := c.pieces(s, x.Words >= LongWords)
+	if pieces < leastPieces || !c.sharedApart(x.Texts, leastPieces) {
+		return false
+	}
+	if holders < 3 {
+		slices.Sort(words)
+		return pieces >= pairPieces && words[len(words)/2] <= medianWords && c.w.longestParagraph(s.first, s.last) <= pieceWords &&
+			c.w.beginsLine(s.first) && c.w.endsLine(s.last) && c.sharedApart(x.Texts, pairPieces)
+	}
+	return x.Words < LongWords || 2*holders > c.Of ||
+		pieces >= manyPieces && c.w.longestParagraph(s.first, s.last) <= pieceWords
+}
+
+// pieces returns at how many places a text has what the holders of a block hold, or exactly they, and the words of each. A block
+// that less than half of the holders of others have is no piece of their form: a copied answer.
+func (c *classifier) pieces(s *block, exactly bool) (n int, words []int) {
+	last := int32(0)
+	for k := range c.blocks {
+		t := &c.blocks[k]
+		if exactly && !t.same(s) || !exactly && (!s.within(t) || 2*(s.held.count()+1) < t.held.count()+1) {
+			continue
+		}
+		if n == 0 || t.first-last >= ownBetween {
+			n, words = n+1, append(words, 0)
+		}
+		words[n-1] += int(t.last - t.first)
+		last = t.last
+	}
+	return n, words
+}
+
+// sharedApart reports whether the text and at least half of others share wording at least at so many places of both.
+func (c *classifier) sharedApart(others []int32, least int) bool {
+	n, of := 0, 0
+	for _, e := range others {
+		if c.Alike != nil && c.Alike(c.self, int(e)) {
+			continue
+		}
+		of++
+		if apart(c.by[e]) >= least && (c.Places == nil || c.Places(int(e), c.self) >= least) {
+			n++
+		}
+	}
+	return n > 0 && 2*n >= of
+}
+
+// look classes short stretches that read like a form's, unless they are part of a longer stretch that counts.
+func (c *classifier) look(r *Reader) {
+	var shared []Stretch
+	for _, x := range c.classes {
+		if x.Kind == "" {
+			shared = append(shared, x.Stretch)
+		}
+	}
+	clauses := ClausesAreForms(c.w, shared)
+	for i := range c.classes {
+		x := &c.classes[i]
+		if x.Kind != "" || x.Words > lookWords || c.besideLong(i) {
+			continue
+		}
+		if why, ok := r.ReadsLikeForm(x.Span); ok && (clauses || why != WhyClause) {
+			x.Kind, x.Why, x.Span = concordat.KindForm, why, r.trim(x.Span)
+		}
+	}
+}
+
+// besideLong reports whether long wording that counts stands close by, held by one who holds the block too.
+func (c *classifier) besideLong(i int) bool {
+	s := &c.blocks[i]
+	for k := range c.blocks {
+		t := &c.blocks[k]
+		if c.classes[k].Kind == "" && c.classes[k].Words >= LongWords && t.held.both(s.held) > 0 &&
+			t.first-s.last < nearWords && s.first-t.last < nearWords {
+			return true
+		}
+	}
+	return false
+}
+
+// beginsLine reports whether a line begins at a word, or up to maxSlot words before.
+func (w *Words) beginsLine(first int32) bool {
+	i, _ := slices.BinarySearch(w.ends, first+1)
+	at := int32(0)
+	if i > 0 {
+		at = w.ends[i-1]
+	}
+	return first-at <= maxSlot
+}
+
+// endsLine reports whether a line ends behind word last-1, or up to maxSlot words later.
+func (w *Words) endsLine(last int32) bool {
+	i, _ := slices.BinarySearch(w.ends, last)
+	at := int32(len(w.hashes))
+	if i < len(w.ends) {
+		at = w.ends[i]
+	}
+	return at-last <= maxSlot
+}
+
+// longestParagraph returns the most words of [first, last) in one paragraph.
+func (w *Words) longestParagraph(first, last int32) int {
+	i, _ := slices.BinarySearch(w.paragraphs, first+1)
+	longest := int32(0)
+	for ; i < len(w.paragraphs) && w.paragraphs[i] < last; i++ {
+		longest, first = max(longest, w.paragraphs[i]-first), w.paragraphs[i]
+	}
+	return int(max(longest, last-first))
+}
+
+// sketchSize is the number of grams by which two texts are compared as wholes.
+const sketchSize = 128
+
+// Sketch returns those of the grams of a text whose hashes are least, without what nearly all of a scope hold: the smaller
+// the hash, the more it is chance which are taken (Broder 1997, section 2). held may be nil.
+func (w *Words) Sketch(held *Common, of int) []uint64 {
+	own := make([]uint64, 0, len(w.hashes))
+	for i := 0; i+gramWords <= len(w.hashes); i++ {
+		h := w.grams[i].hash
+		if h == noGram || held != nil && of > 2 && 4*int(held.held[h]) >= 3*of {
+			continue
+		}
+		own = append(own, h)
+	}
+	slices.Sort(own)
+	own = slices.Compact(own)
+	return slices.Clone(own[:min(len(own), sketchSize)])
+}
+
+// mostlyAlike is the resemblance from which two texts are one text twice: a draft, a resubmission, a second copy.
+const mostlyAlike = 0.7
+
+// MostlyAlike reports whether two texts are mostly one another, by their sketches.
+func MostlyAlike(a, b []uint64) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
+	both, all := 0, 0
+	for i, j := 0, 0; all < sketchSize && (i < len(a) || j < len(b)); all++ {
+		switch {
+		case j == len(b) || i < len(a) && a[i] < b[j]:
+			i++
+		case i == len(a) || b[j] < a[i]:
+			j++
+		default:
+			i, j, both = i+1, j+1, both+1
+		}
+	}
+	return float64(both) >= mostlyAlike*float64(all)
+}
