@@ -100,7 +100,9 @@ type builder struct {
 	passages           []concordat.Passage // within the text, in order of source, then span
 	unplaced           int
 	checked            spans
-	measured           int // characters of checked
+	measured           int   // characters of checked
+	could              spans // of checked: what the rules take out nowhere
+	countable          int   // characters of could: the denominator of what counts
 	quotes, references spans
 	citations          spans
 	dates              map[concordat.Ref]concordat.Age
@@ -146,6 +148,8 @@ func (b builder) with(r Rules) *builder {
 		b.kinds[k] = true
 	}
 	b.setMasks()
+	b.could = b.couldCount()
+	b.countable = b.count.sum(b.could)
 	return &b
 }
 
@@ -225,7 +229,7 @@ func strength(k concordat.Kind) int {
 }
 
 // setChecked works out what was compared: what the findings name, and every passage, since it was
-// found. It depends on no rule, so that every set of rules shares one denominator.
+// found. It depends on no rule.
 func (b *builder) setChecked() {
 	all := make([]concordat.Span, 0, len(b.f.Checked)+len(b.passages))
 	if b.f.Checked == nil {

@@ -141,8 +141,11 @@ func checkScores(t *testing.T, rep *Report) {
 			}
 		}
 	}
-	if d := s.Found - s.Covered - s.Common - s.Excluded; math.Abs(d) > 1e-9 {
-		t.Errorf("found %v is not covered %v + common %v + excluded %v", s.Found, s.Covered, s.Common, s.Excluded)
+	if d := s.Found - s.Whole - s.Common - s.Excluded; math.Abs(d) > 1e-9 {
+		t.Errorf("found %v is not whole %v + common %v + excluded %v", s.Found, s.Whole, s.Common, s.Excluded)
+	}
+	if s.Countable > s.Checked || s.Whole > s.Covered+1e-9 {
+		t.Errorf("%d of %d characters could count; %v of all, %v of those", s.Countable, s.Checked, s.Whole, s.Covered)
 	}
 	if d := s.Covered - s.Verbatim - s.Changed; math.Abs(d) > 1e-9 {
 		t.Errorf("covered %v is not verbatim %v + changed %v", s.Covered, s.Verbatim, s.Changed)
@@ -154,8 +157,8 @@ func checkScores(t *testing.T, rep *Report) {
 	for _, e := range rep.Evidence {
 		n += e.Characters
 	}
-	if s.Checked > 0 && math.Abs(float64(n)/float64(s.Checked)-s.Covered) > 1e-9 {
-		t.Errorf("evidence holds %d of %d characters, covered %v", n, s.Checked, s.Covered)
+	if s.Checked > 0 && math.Abs(float64(n)/float64(s.Checked)-s.Whole) > 1e-9 {
+		t.Errorf("evidence holds %d of %d characters, whole %v", n, s.Checked, s.Whole)
 	}
 	for _, r := range rep.Sources {
 		if r.Share < 0 || r.Share > 1 || r.Alone > r.Share+1e-9 || r.Verbatim > r.Share+1e-9 {
@@ -249,10 +252,10 @@ func TestExclusionsNeverRaiseAShare(t *testing.T) {
 				score         string
 				before, after float64
 			}{
-				{"covered", before.Scores.Covered, after.Scores.Covered},
-				{"verbatim", before.Scores.Verbatim, after.Scores.Verbatim},
-				{"largest", before.Scores.Largest, after.Scores.Largest},
-				{"section", before.Sections[0].Share, after.Sections[0].Share},
+				// Of characters: what leaves the text that could count may raise a share of the rest.
+				{"whole", before.Scores.Whole, after.Scores.Whole},
+				{"verbatim", before.characters(before.Scores.Verbatim), after.characters(after.Scores.Verbatim)},
+				{"largest", before.characters(before.Scores.Largest), after.characters(after.Scores.Largest)},
 			} {
 				if x.after > x.before+1e-9 {
 					t.Errorf("excluding by %s raised %s from %v to %v", name, x.score, x.before, x.after)
@@ -264,6 +267,9 @@ func TestExclusionsNeverRaiseAShare(t *testing.T) {
 		}
 	})
 }
+
+// characters returns how many a share of those that could count are.
+func (r *Report) characters(share float64) float64 { return share * float64(r.Scores.Countable) }
 
 // Covered characters by a dumb count: one flag for each byte.
 func TestCoveredAgainstBytes(t *testing.T) {

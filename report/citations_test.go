@@ -56,8 +56,8 @@ func TestExcludeCitations(t *testing.T) {
 		{Span: concordat.Span{End: len(text)}, Source: concordat.Ref{Site: "s", Library: "l", Document: "d"}, Kind: concordat.KindVerbatim,
 			Similarity: 1}}}
 	all, without := report.Build(f, report.Rules{}), report.Build(f, report.Rules{ExcludeCitations: true})
-	if all.Scores.Covered != 1 || !(without.Scores.Covered > 0.6 && without.Scores.Covered < 0.8) {
-		t.Errorf("covered %v, without citations %v", all.Scores.Covered, without.Scores.Covered)
+	if all.Scores.Covered != 1 || !(without.Scores.Whole > 0.6 && without.Scores.Whole < 0.8) || without.Scores.Covered != 1 {
+		t.Errorf("covered %v, without citations %v of the whole", all.Scores.Covered, without.Scores.Whole)
 	}
 	if !all.Evidence[0].Cited || all.Evidence[0].Kind != concordat.KindVerbatim {
 		t.Errorf("evidence %+v, want it cited and word for word", all.Evidence[0])

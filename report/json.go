@@ -93,24 +93,6 @@ type (
 		Library concordat.LibraryID `json:"library,omitempty"`
 		Name    string              `json:"name"`
 	}
-	// jsonWording is a stretch of the submission that others share by right.
-	jsonWording struct {
-		Span      concordat.Span `json:"span"`
-		Kind      concordat.Kind `json:"kind"`
-		Documents int            `json:"documents"`
-		Of        int            `json:"of"`
-		Words     int            `json:"words,omitempty"` // in a row; 0: not kept
-		Why       string         `json:"why,omitempty"`
-		Counted   bool           `json:"counted"`
-		Decide    bool           `json:"decide"`            // somebody has to say whether it counts
-		Sources   []jsonHolder   `json:"sources,omitempty"` // the first that hold what is to be decided
-	}
-	// jsonHolder names a document.
-	jsonHolder struct {
-		Site     concordat.SiteID     `json:"site"`
-		Library  concordat.LibraryID  `json:"library"`
-		Document concordat.DocumentID `json:"document"`
-	}
 	// jsonWorks are the works that one source cites too.
 	jsonWorks struct {
 		Site     concordat.SiteID     `json:"site"`
@@ -162,7 +144,9 @@ type (
 	jsonScores struct {
 		Characters  int      `json:"characters"`
 		Checked     int      `json:"checked"`
+		Countable   int      `json:"countable"`
 		Found       *float64 `json:"found"`
+		Whole       *float64 `json:"whole"`
 		Covered     *float64 `json:"covered"`
 		Verbatim    *float64 `json:"verbatim"`
 		Changed     *float64 `json:"changed"`
@@ -170,6 +154,8 @@ type (
 		Template    *float64 `json:"template"`
 		Form        *float64 `json:"form"`
 		Excluded    *float64 `json:"excluded"`
+		Undecided   *float64 `json:"undecided"`
+		IfCounted   *float64 `json:"if_counted"`
 		Quoted      *float64 `json:"quoted"`
 		Largest     *float64 `json:"largest_source"`
 		Leads       *float64 `json:"counted_leads"`
@@ -326,12 +312,7 @@ func asJSON(r *Report) *jsonReport {
 		j.Templates = append(j.Templates, jsonTemplate{t.Site, t.Library, t.Name})
 	}
 	for _, w := range r.Wording {
-		x := jsonWording{Span: count.Points(w.Span), Kind: w.Kind, Documents: w.Documents, Of: w.Of, Words: w.Words, Why: w.Why,
-			Counted: w.Counted, Decide: w.Undecided()}
-		for _, h := range w.Holders {
-			x.Sources = append(x.Sources, jsonHolder{h.Site, h.Library, h.Document})
-		}
-		j.Wording = append(j.Wording, x)
+		j.Wording = append(j.Wording, jsonWordingOf(w, count))
 	}
 	for _, w := range r.SharedWorks {
 		x := jsonWorks{w.Source.Site, w.Source.Library, w.Source.Document, w.Title, w.Works, w.Of, make([]concordat.Span, len(w.Entries))}
@@ -375,14 +356,17 @@ func rounded(x float64) *float64 {
 
 func (r *Report) jsonScores() jsonScores {
 	s := r.Scores
-	j := jsonScores{Characters: s.Characters, Checked: s.Checked}
+	j := jsonScores{Characters: s.Characters, Checked: s.Checked, Countable: s.Countable}
 	if !s.Measured() {
 		return j
 	}
 	j.Found, j.Covered, j.Verbatim, j.Changed = rounded(s.Found), rounded(s.Covered), rounded(s.Verbatim), rounded(s.Changed)
 	j.Common, j.Template, j.Form, j.Excluded, j.Quoted, j.Largest = rounded(s.Common), rounded(s.Template), rounded(s.Form),
 		rounded(s.Excluded), rounded(s.Quoted), rounded(s.Largest)
-	j.Leads = rounded(s.Leads)
+	j.Leads, j.Whole, j.Undecided = rounded(s.Leads), rounded(s.Whole), rounded(s.Undecided)
+	if s.Undecided > 0 {
+		j.IfCounted = rounded(s.IfCounted)
+	}
 	if s.Covered > 0 {
 		j.Literalness = rounded(s.Literalness)
 	}

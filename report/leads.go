@@ -165,7 +165,7 @@ func (b *builder) leadShare(leads []RuledLead, covered spans) float64 {
 			counted = append(counted, p.Span)
 		}
 	}
-	return b.share(union(counted).and(b.checked).without(covered))
+	return b.part(union(counted).and(b.checked).without(covered))
 }
 
 // withoutWording returns leads without the wording of their sources and without what people wrote about them.

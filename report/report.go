@@ -278,23 +278,28 @@ type Stretch struct {
 	Kind concordat.Kind
 }
 
-// Scores are shares of the checked letters, marks and digits, 0 to 1, all of one set of evidence:
-// Found = Covered + Common + Excluded and Covered = Verbatim + Changed, up to rounding.
+// Scores are shares of letters, marks and digits, 0 to 1, all of one set of evidence. Shares of what counts are of those that
+// could count, the others of those that were compared: Found = Whole + Common + Excluded and Covered = Verbatim + Changed, up to
+// rounding.
 type Scores struct {
 	Characters int     // letters, marks and digits of the text
-	Checked    int     // of which compared: the denominator of every share
-	Found      float64 // within any passage, before rules
-	Covered    float64 // within a passage that counts
+	Checked    int     // of which compared
+	Countable  int     // of which could count: no template, form, list of references or the like
+	Found      float64 // of Checked: within any passage, before rules
+	Whole      float64 // of Checked: within a passage that counts
+	Covered    float64 // of Countable: within a passage that counts
 	Template   float64 // of Excluded: wording of a template
 	Form       float64 // of Excluded: reads like wording of a form
 	Verbatim   float64 // of Covered: in the same words as a source
 	Changed    float64 // of Covered: edited, reworked or condensed
-	Common     float64 // only in wording that many documents share
-	Excluded   float64 // found, and taken out by a rule
-	Quoted     float64 // found, and standing in a quotation, whether or not quotations count
+	Common     float64 // of Checked: only in wording that many documents share
+	Excluded   float64 // of Checked: found, and taken out by a rule
+	Undecided  float64 // of Excluded: somebody has to say whether it counts
+	IfCounted  float64 // of Countable: covered if all that is undecided counts; 0: nothing is undecided
+	Quoted     float64 // of Checked: found, and standing in a quotation, whether or not quotations count
 	Quotes     float64 // of Quoted, what counts
-	Largest    float64 // the largest share of a single source
-	Leads      float64 // of leads that somebody counts, beside Covered and no part of it
+	Largest    float64 // of Countable: the largest share of a single source
+	Leads      float64 // of Countable: leads that somebody counts, beside Covered and no part of it
 	// Literalness is the mean similarity of Covered to the closest source, 0 to 1; 0 if nothing
 	// is covered. Taking out a source may raise it: it is no share of the text.
 	Literalness float64
@@ -307,7 +312,7 @@ func (s Scores) Measured() bool { return s.Checked > 0 }
 type RankedSource struct {
 	concordat.Ref
 	Title      string
-	Share      float64 // 0 to 1 of the checked characters; of an excluded source: what it would hold
+	Share      float64 // 0 to 1 of the characters that could count; of an excluded source: what it would hold
 	Verbatim   float64 // of Share: in the same words
 	Alone      float64 // of Share: in no other source that counts
 	Characters int
@@ -322,6 +327,6 @@ type RankedSource struct {
 type SectionScore struct {
 	concordat.Section
 	Checked  int     // letters, marks and digits compared; 0: not measured
-	Share    float64 // covered share of Checked, 0 to 1
+	Share    float64 // covered share of what of it could count, 0 to 1
 	Excluded bool    // by rule
 }

@@ -33,9 +33,10 @@ func (b *builder) scores(chains []*chain, covered spans) Scores {
 	if b.measured == 0 {
 		return s
 	}
-	s.Found = b.share(all)
-	s.Covered = b.share(covered)
-	s.Verbatim = b.share(union(exact).and(covered))
+	s.Countable = b.countable
+	s.Found, s.Whole = b.share(all), b.share(covered)
+	s.Covered = b.part(covered)
+	s.Verbatim = b.part(union(exact).and(covered))
 	s.Changed = max(s.Covered-s.Verbatim, 0)
 	s.Common = b.share(onlyCommon)
 	s.Excluded = b.share(all.without(covered).without(onlyCommon))
@@ -45,6 +46,10 @@ func (b *builder) scores(chains []*chain, covered spans) Scores {
 			s.Template = b.share(all.and(m.spans).without(covered).without(onlyCommon))
 		case concordat.ExcludedForm:
 			s.Form = b.share(all.and(m.spans).without(covered).without(onlyCommon))
+		case concordat.ExcludedUndecided:
+			open := m.spans.and(b.checked).without(covered)
+			s.Undecided = b.share(open)
+			s.IfCounted = b.part(union(slices.Concat(open, covered)))
 		}
 	}
 	s.Quoted, s.Quotes = b.share(all.and(b.quotes)), b.share(covered.and(b.quotes))
@@ -69,6 +74,28 @@ func (b *builder) share(s spans) float64 {
 		return 0
 	}
 	return float64(b.count.sum(s)) / float64(b.measured)
+}
+
+// part returns the characters of s, which count, over those that could count, or 0 if none could.
+func (b *builder) part(s spans) float64 {
+	if b.countable == 0 {
+		return 0
+	}
+	return min(1, float64(b.count.sum(s))/float64(b.countable))
+}
+
+// couldCount returns what of the text that was compared could count: all but what the rules take out whoever holds it. What is
+// held by many, or stands alone, could.
+func (b *builder) couldCount() spans {
+	out := b.checked
+	for _, m := range b.masks {
+		switch m.why {
+		case concordat.ExcludedCommon, concordat.ExcludedUndecided, concordat.ExcludedPassage:
+		default:
+			out = out.without(m.spans)
+		}
+	}
+	return out
 }
 
 // literalness returns the mean over the covered characters of the highest similarity of any
@@ -245,10 +272,10 @@ func (b *builder) rank(cs []*chain, alone spans) RankedSource {
 		s.Sections = append(s.Sections, of)
 	}
 	s.Characters = b.count.sum(all)
-	s.Share = b.share(all)
-	s.Verbatim = b.share(union(exact).and(all))
+	s.Share = b.part(all)
+	s.Verbatim = b.part(union(exact).and(all))
 	if s.Excluded == "" {
-		s.Alone = b.share(all.and(alone))
+		s.Alone = b.part(all.and(alone))
 	}
 	return s
 }
@@ -290,8 +317,8 @@ func (b *builder) sections(covered spans) []SectionScore {
 		s.Span = clip(b.text, s.Span)
 		x := SectionScore{Section: s, Excluded: slices.Contains(b.r.ExcludeSections, s.Name)}
 		x.Checked = b.count.sum(spans{s.Span}.and(b.checked))
-		if x.Checked > 0 {
-			x.Share = float64(b.count.sum(spans{s.Span}.and(covered))) / float64(x.Checked)
+		if could := b.count.sum(spans{s.Span}.and(b.could)); could > 0 {
+			x.Share = min(1, float64(b.count.sum(spans{s.Span}.and(covered)))/float64(could))
 		}
 		out = append(out, x)
 	}

@@ -125,6 +125,13 @@ func (t textWriter) summary(r *Report, n int) {
 		t.WriteString("\n")
 		t.line(t.Say("covered %s (word for word %s, changed %s), largest source %s", t.Percent(s.Covered), t.Percent(s.Verbatim),
 			s.ChangedWords(t.Language), t.Percent(s.Largest)))
+		if s.Countable < s.Checked {
+			t.line(t.Say("of the whole text %s; %s of the letters compared could count", t.Percent(s.Whole),
+				t.Percent(float64(s.Countable)/float64(s.Checked))))
+		}
+		if s.Undecided > 0 {
+			t.line(t.Say("to be decided %s: a form, or copied? Share if it counts: %s", t.Percent(s.Undecided), t.Percent(s.IfCounted)))
+		}
 		if counted := r.CountedLeads(); counted != "" {
 			t.wrap("  ", counted)
 		}

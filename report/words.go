@@ -248,6 +248,9 @@ func (r *Report) Headline() string {
 		return l.Say("No matching passage was found in what answered. Not every source did.")
 	case s.Found == 0:
 		return l.Say("No matching passage was found in the sources searched.")
+	case s.Covered == 0 && s.Undecided > 0:
+		return l.Say("%s of the text is also in several other documents and is not counted yet: a form, or copied? If it counts, the share is %s.",
+			l.Percent(s.Undecided), l.Percent(s.IfCounted))
 	case s.Covered == 0:
 		return l.Say("Nothing that counts was found. What was found is common wording or excluded by the rules below.")
 	}
@@ -262,7 +265,15 @@ func (r *Report) Headline() string {
 	case share <= 0.4:
 		how = "mostly in changed words"
 	}
-	return l.Say("%s of the compared text also appears in other documents, %s.", l.Percent(s.Covered), l.Say(how))
+	out := []string{l.Say("%s of the compared text also appears in other documents, %s.", l.Percent(s.Covered), l.Say(how))}
+	if s.Countable < s.Checked {
+		out[0] = l.Say("%s of the text that could count also appears in other documents, %s. That is %s of the whole text.",
+			l.Percent(s.Covered), l.Say(how), l.Percent(s.Whole))
+	}
+	if s.Undecided > 0 {
+		out = append(out, l.Say("If what is still to be decided counts, the share is %s.", l.Percent(s.IfCounted)))
+	}
+	return l.Join(out)
 }
 
 // Reached reports whether the covered share has reached the threshold of the findings. Without a

@@ -21,7 +21,7 @@ const (
 	pairPieces  = 4  // places of a form that two documents alone share
 	ownBetween  = 20 // words of own text between two places
 	pieceWords  = 60 // of the longest paragraph of a form that few hold
-	medianWords = 40 // of half of the pieces of a form that two hold
+	meanWords   = 35 // of the paragraphs of a form that two hold, at most
 
 	// A stretch of wholeWords or more words that makes wholeShare of a text is that text copied whole, however many hold it:
 	// no form leaves so little room to answer.
@@ -31,7 +31,7 @@ const (
 	blockHolders = 8
 )
 
-// Class is a stretch of a text that others hold too, and what the classifier makes of it.
+// Class is a stretch of a text that others hold too, as the classifier sees it.
 type Class struct {
 	Stretch
 	// Kind says as what it does not count: concordat.KindForm or KindCommon; concordat.KindUndecided: somebody has to say
@@ -42,7 +42,7 @@ type Class struct {
 	Texts []int32 // others that hold it, in order
 }
 
-// Scope is what the classifier knows of the documents that could hold the wording of a text.
+// Scope holds the documents that could hold the wording of a text, as far as the classifier knows them.
 type Scope struct {
 	Held *Common // which of them hold each gram
 	Of   int     // their number, that of the text itself among them
@@ -162,35 +162,34 @@ func (c *classifier) joins(k int, s *block) bool {
 // each has text of its own between. A ring of copiers shares a block.
 func (c *classifier) isForm(i, holders int) bool {
 	s, x := &c.blocks[i], &c.classes[i]
-	pieces, words := c.pieces(s, x.Words >= LongWords)
+	pieces, longest, mean := c.pieces(s, x.Words >= LongWords)
 	if pieces < leastPieces || !c.sharedApart(x.Texts, leastPieces) {
 		return false
 	}
 	if holders < 3 {
-		slices.Sort(words)
-		return pieces >= pairPieces && words[len(words)/2] <= medianWords && c.w.longestParagraph(s.first, s.last) <= pieceWords &&
-			c.w.beginsLine(s.first) && c.w.endsLine(s.last) && c.sharedApart(x.Texts, pairPieces)
+		return pieces >= pairPieces && longest <= pieceWords && mean <= meanWords && c.w.beginsLine(s.first) && c.w.endsLine(s.last) &&
+			c.sharedApart(x.Texts, pairPieces)
 	}
-	return x.Words < LongWords || 2*holders > c.Of ||
-		pieces >= manyPieces && c.w.longestParagraph(s.first, s.last) <= pieceWords
+	return x.Words < LongWords || 2*holders > c.Of || pieces >= manyPieces && longest <= pieceWords
 }
 
-// pieces returns at how many places a text has what the holders of a block hold, or exactly they, and the words of each. A block
-// that less than half of the holders of others have is no piece of their form: a copied answer.
-func (c *classifier) pieces(s *block, exactly bool) (n int, words []int) {
-	last := int32(0)
+// pieces returns at how many places a text has what the holders of a block hold, or exactly they, and the most and the mean words
+// of a paragraph there. A block that less than half of the holders of others have is no piece of their form: a copied answer.
+func (c *classifier) pieces(s *block, exactly bool) (n, longest int, mean float64) {
+	last, words, paragraphs := int32(0), 0, 0
 	for k := range c.blocks {
 		t := &c.blocks[k]
 		if exactly && !t.same(s) || !exactly && (!s.within(t) || 2*(s.held.count()+1) < t.held.count()+1) {
 			continue
 		}
 		if n == 0 || t.first-last >= ownBetween {
-			n, words = n+1, append(words, 0)
+			n++
 		}
-		words[n-1] += int(t.last - t.first)
 		last = t.last
+		some, most := c.w.paragraphsIn(t.first, t.last)
+		words, paragraphs, longest = words+int(t.last-t.first), paragraphs+some, max(longest, most)
 	}
-	return n, words
+	return n, longest, float64(words) / float64(max(1, paragraphs))
 }
 
 // sharedApart reports whether the text and at least half of others share wording at least at so many places of both.
@@ -261,14 +260,14 @@ func (w *Words) endsLine(last int32) bool {
 	return at-last <= maxSlot
 }
 
-// longestParagraph returns the most words of [first, last) in one paragraph.
-func (w *Words) longestParagraph(first, last int32) int {
+// paragraphsIn returns of how many paragraphs words [first, last) are, and the most words of them in one.
+func (w *Words) paragraphsIn(first, last int32) (n, longest int) {
 	i, _ := slices.BinarySearch(w.paragraphs, first+1)
-	longest := int32(0)
-	for ; i < len(w.paragraphs) && w.paragraphs[i] < last; i++ {
-		longest, first = max(longest, w.paragraphs[i]-first), w.paragraphs[i]
+	for n = 1; i < len(w.paragraphs) && w.paragraphs[i] < last; n++ {
+		longest, first = max(longest, int(w.paragraphs[i]-first)), w.paragraphs[i]
+		i++
 	}
-	return int(max(longest, last-first))
+	return n, max(longest, int(last-first))
 }
 
 // sketchSize is the number of grams by which two texts are compared as wholes.

@@ -207,6 +207,10 @@ func (d *doc) said(heading string, words []string) {
 // bar is the text as one bar of all that was found and all that was not.
 func (d *doc) bar() {
 	s := d.r.Scores
+	exact := 0.0 // of all that was compared, as the rest of the bar is
+	if s.Covered > 0 {
+		exact = s.Verbatim / s.Covered * s.Whole
+	}
 	d.raw(`<svg class="bar" viewBox="0 0 1000 26" preserveAspectRatio="none" role="img" aria-label="`)
 	d.text(d.in.Say("Word for word %s, changed %s, common wording %s, excluded by rules %s, not found %s",
 		d.in.Percent(s.Verbatim), s.ChangedWords(d.in), d.in.Percent(s.Common), d.in.Percent(s.Excluded), d.in.Percent(1-s.Found)))
@@ -218,7 +222,7 @@ func (d *doc) bar() {
 	for _, x := range []struct {
 		share float64
 		class string
-	}{{s.Verbatim, "verbatim"}, {s.Changed, "near"}, {s.Common, "common"}, {s.Excluded, "out"}, {max(1-s.Found, 0), "none"}} {
+	}{{exact, "verbatim"}, {max(s.Whole-exact, 0), "near"}, {s.Common, "common"}, {s.Excluded, "out"}, {max(1-s.Found, 0), "none"}} {
 		d.raw(fmt.Sprintf(`<rect class="f-%s" x="%.1f" y="0" width="%.1f" height="26"/>`, x.class, at*1000, x.share*1000))
 		at += x.share
 	}
@@ -228,7 +232,8 @@ func (d *doc) bar() {
 func (d *doc) scoreTable() {
 	s := d.r.Scores
 	d.raw(`<table class="scores"><caption>`)
-	d.say("Shares of the %s letters and digits that were compared", report.Thousands(s.Checked))
+	d.say("Shares of the %s letters and digits that were compared; what counts, of the %s that could count", report.Thousands(s.Checked),
+		report.Thousands(s.Countable))
 	d.raw(`</caption><tbody>`)
 	row := func(class, name, value, note string) {
 		d.raw(`<tr><th scope="row">`)
@@ -245,7 +250,14 @@ func (d *doc) scoreTable() {
 	row("", "Found in other documents, counted", d.in.Percent(s.Covered), "each letter once, however many sources hold it")
 	row("verbatim", "of it word for word", d.in.Percent(s.Verbatim), "")
 	row("near", "of it changed", s.ChangedWords(d.in), "edited, reworded or condensed")
+	if s.Countable < s.Checked {
+		row("", "of the whole text", d.in.Percent(s.Whole), "forms, references and the like included")
+	}
 	row("", "Largest single source", d.in.Percent(s.Largest), "")
+	if s.Undecided > 0 {
+		row("undecided", "To be decided", d.in.Percent(s.Undecided),
+			d.in.Say("a form, or copied? If it counts, the share is %s", d.in.Percent(s.IfCounted)))
+	}
 	if s.Covered > 0 {
 		row("", "How close the wording is", d.in.Closeness(s.Alike()), "mean over what was found; says how, not how much")
 	}

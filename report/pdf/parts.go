@@ -72,43 +72,6 @@ func (d *doc) result() {
 	d.flags()
 }
 
-func (d *doc) scores() {
-	s := d.r.Scores
-	say := func(s string) string {
-		if s == "" {
-			return ""
-		}
-		return d.in.Say(s)
-	}
-	rows := [][]string{
-		{say("Found in other documents, counted"), d.in.Percent(s.Covered), say("each letter once, however many sources hold it")},
-		{say("of it word for word"), d.in.Percent(s.Verbatim), ""},
-		{say("of it changed"), s.ChangedWords(d.in), say("edited, reworded or condensed")},
-		{say("Largest single source"), d.in.Percent(s.Largest), ""},
-	}
-	if s.Covered > 0 {
-		rows = append(rows, []string{say("How close the wording is"), d.in.Closeness(s.Alike()),
-			say("mean over what was found; says how, not how much")})
-	}
-	rows = append(rows, []string{say("Found within quotations"), d.in.Percent(s.Quoted), s.QuotedWords(d.in, d.r.Rules)},
-		[]string{say("Common wording"), d.in.Percent(s.Common), say("shared by many documents, not counted")},
-		[]string{say("Excluded by rules"), d.in.Percent(s.Excluded), say("found, not counted")})
-	if s.Template > 0 || len(d.r.Templates) > 0 {
-		rows = append(rows, []string{say("of it template wording"), d.in.Percent(s.Template),
-			say("held by a form that was handed out, not counted")})
-	}
-	if s.Form > 0 {
-		rows = append(rows, []string{say("of it wording that reads like a form"), d.in.Percent(s.Form),
-			say("no template of it was given; not counted")})
-	}
-	if s.Leads > 0 {
-		rows = append(rows, []string{say("In leads that a person counts"), d.in.Percent(s.Leads),
-			say("beside the share of evidence, no part of it")})
-	}
-	d.table(d.in.Say("Shares of the %s letters and digits that were compared", report.Thousands(s.Checked)), []float64{0.4, 0.15, 0.45},
-		nil, rows)
-}
-
 func (d *doc) sections() {
 	var rows [][]string
 	for _, s := range d.r.Sections {

@@ -52,7 +52,9 @@ func (r *batchRun) learn(ctx context.Context, members []store.BatchMember) error
 	parts := 1 + size/4/maxGrams // words of four letters, or of fewer characters if there are fewer words
 	for part := range parts {
 		counter := &wording.Counter{Part: part, Parts: parts}
-		if err := r.eachText(ctx, members, func(i int, _ store.BatchMember, _ string, words *wording.Words) { counter.Add(i, words) }); err != nil {
+		if err := r.eachText(ctx, members, func(i int, _ store.BatchMember, _ string, words *wording.Words) {
+			counter.Add(i, words)
+		}); err != nil {
 			return err
 		}
 		w.scope.Held.Join(counter.Common(2))

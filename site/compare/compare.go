@@ -108,7 +108,9 @@ func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concorda
 		return err
 	})
 	shared.Cited = slices.DeleteFunc(cited, func(w report.SharedWorks) bool { return w.Works == 0 })
-	return slices.Concat(found...), err
+	all := slices.Concat(found...)
+	shared.Support(all)
+	return all, err
 }
 
 // sketches tell which texts are mostly one another. They are not safe for concurrent use.

@@ -20,8 +20,8 @@ type SharedWording struct {
 	Words *wording.Words
 	given []string        // templates: wording that was handed out
 	grams *wording.Common // of what others share: it takes no part in them either
-	// Explained is what the text itself explains, if others hold it: quotations that name their source. It takes no part in
-	// comparing, and counts only if somebody says so. Documents and Of are not set.
+	// Explained are the stretches that the text itself explains, if others hold them: quotations that name their source. They
+	// take no part in comparing, and count only if somebody says so. Documents and Of are not set.
 	Explained []report.Wording
 	Found     []report.Wording
 	Form      []concordat.Span // what templates hold of the text
@@ -154,6 +154,7 @@ const (
 	crumbSource   = 400  // and in bytes of the source
 	mosaicPieces  = 3    // copied sentences of one source that count although each stands alone
 	pieceLetters  = 60   // of such a sentence, at least
+	patchApart    = 30   // words between two sentences of one patchwork
 )
 
 // Judge marks the passages of one source, in order of text, that are no evidence: those that read like a form's, and
@@ -198,6 +199,55 @@ func (w *SharedWording) Judge(passages []concordat.Passage) {
 			x.passages[k].Wording = cmp.Or(x.passages[k].Wording, concordat.KindSentence)
 		}
 	}
+}
+
+// Support takes back that sentences stand alone where others stand beside them, of whatever source: mosaicPieces copied ones at
+// one place are a patchwork. passages are those of all sources, in any order.
+func (w *SharedWording) Support(passages []concordat.Passage) {
+	var order []int
+	for i, p := range passages {
+		if p.Wording == "" || p.Wording == concordat.KindSentence {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(passages[i].Span.Start, passages[j].Span.Start) })
+	for i := 0; i < len(order); {
+		var copied []int
+		var spans []concordat.Span
+		for end := passages[order[i]].Span.End; i < len(order) && w.between(end, passages[order[i]].Span.Start) < patchApart; i++ {
+			p := passages[order[i]]
+			end = max(end, p.Span.End)
+			if one := (place{passages: passages[order[i] : order[i]+1]}); one.isCopied(w.Text) {
+				copied, spans = append(copied, order[i]), append(spans, p.Span)
+			}
+		}
+		if apartFrom(spans) < mosaicPieces {
+			continue
+		}
+		for _, k := range copied {
+			if passages[k].Wording == concordat.KindSentence {
+				passages[k].Wording = ""
+			}
+		}
+	}
+}
+
+// isCopied is copied for a place whose letters are not counted yet.
+func (p place) isCopied(text string) bool {
+	p.letters = weightedLetters(text, p.passages)
+	return p.copied()
+}
+
+// apartFrom returns how many of some spans begin behind the middle of those before: one sentence that several sources hold is one.
+func apartFrom(spans []concordat.Span) int {
+	n, end := 0, 0
+	for _, s := range spans {
+		if n == 0 || (s.Start+s.End)/2 >= end {
+			n++
+		}
+		end = max(end, s.End)
+	}
+	return n
 }
 
 // place is the passages at one place of a text.
