@@ -515,25 +515,58 @@ func TestLongKeystore(t *testing.T) {
 	}
 }
 
-// TestManyRotations: a site that has changed its keys more often than a card has room for hears that, and gets no card.
+// TestManyRotations: a site that rotates its keys every month for twelve years has a card each time: its oldest signing
+// keys leave the card. One that rotates them every hour is refused, with the reason, while a card has no room for more
+// keys that have not ended; its card goes on.
 func TestManyRotations(t *testing.T) {
 	a := newSite(t, "asker", 1)
 	id, now, r := a.Identity, start, source(2)
+	for month := range 144 {
+		var card *crypto.Card
+		var err error
+		if id, err = id.Rotate(now, r); err != nil {
+			t.Fatalf("month %d: %v", month, err)
+		}
+		if id, card, err = id.MakeCard(fields("asker"), nil, now, r); err != nil {
+			t.Fatalf("month %d: %v", month, err)
+		}
+		newest := id.Keys(now)[0]
+		for _, k := range id.Keys(now) {
+			if k.Kind == "signing" && k.Epoch > newest.Epoch {
+				newest = k
+			}
+		}
+		if last := card.Signing[len(card.Signing)-1]; len(card.Signing) > 48 || last.Epoch != newest.Epoch {
+			t.Fatalf("month %d: the card has %d signing keys, the last is %d of %d", month, len(card.Signing), last.Epoch, newest.Epoch)
+		}
+		if month > 100 && len(card.Signing) < 48 {
+			t.Errorf("month %d: the card names %d signing keys, and has room for 48", month, len(card.Signing))
+		}
+		now = now.AddDate(0, 1, 0)
+	}
+	refused := false
 	for range 100 {
 		next, err := id.Rotate(now, r)
 		if err != nil {
+			if refused = errors.Is(err, crypto.ErrFormat) && strings.Contains(err.Error(), "keys have not ended"); !refused {
+				t.Fatal(err)
+			}
+			break
+		}
+		if next, _, err = next.MakeCard(fields("asker"), nil, now, r); err != nil {
 			t.Fatal(err)
 		}
-		next, card, err := next.MakeCard(fields("asker"), nil, now, r)
-		if err != nil {
-			if !errors.Is(err, crypto.ErrFormat) || card != nil || next != nil {
-				t.Errorf("card %v, identity %v, error %v", card, next, err)
-			}
-			return
-		}
-		id, now = next, now.Add(crypto.Notice+time.Hour)
+		id, now = next, now.Add(time.Hour)
 	}
-	t.Error("100 rotations have room in a card of 48 keys")
+	if !refused {
+		t.Error("100 rotations in a hundred hours are taken")
+	}
+	if _, _, err := id.MakeCard(fields("asker"), nil, now, r); err != nil {
+		t.Errorf("a card after the refusal: %v", err)
+	}
+	if _, err := id.Rotate(now.AddDate(0, 2, 0), r); err != nil {
+		t.Errorf("two months later: %v", err)
+	}
 }
 
 // TestStatementKinds: the kind of a statement is 1 to 32 of a-z and hyphens.

@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"crypto/hpke"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -58,6 +59,7 @@ type Card struct {
 	Signing   []PublicKey
 	Sealing   []PublicKey
 	TLS       []Pin
+	Proven    bool // the site has shown that it holds the TLS keys: they signed its root key and the serial
 	Suites    []Suite
 	raw       []byte
 }
@@ -73,17 +75,29 @@ type PublicKey struct {
 
 func (k PublicKey) term() term { return term{k.Epoch, k.From, k.To} }
 
-const cardMagic = "CCDC"
+const (
+	cardMagic = "CCDC"
+	// A card of version 1 has the pins of TLS keys without a proof. Sites of earlier versions make such ones.
+	oldCard     = 1
+	cardVersion = 2
+)
 
-// MakeCard returns a new card, in force from now for CardLife, and the identity with keys for all
-// that time and the card's serial; both must be kept, the identity first. root is the seed of the
-// root key, nil where the identity has it.
+// MakeCard returns a new card, in force from now for CardLife, and the identity with signing and TLS keys for all that
+// time and the card's serial; both must be kept, the identity first. root is the seed of the root key, nil where the
+// identity has it. Sealing keys are made for SealingAhead, since a new card is made every week, and for all of CardLife
+// where root is given each time by hand: who steals the keystore reads no further ahead. Of more signing keys than a
+// card has room for, it names the newest.
 //
 // The serial is the time in milliseconds, or one more than the last where that is larger: a site
 // restored from an old backup does not fall behind its own cards.
 func (id *Identity) MakeCard(f CardFields, root []byte, now time.Time, random io.Reader) (*Identity, *Card, error) {
 	if err := f.validate(); err != nil {
 		return nil, nil, err
+	}
+	end := milli(now).Add(CardLife)
+	sealed := milli(now).Add(SealingAhead)
+	if id.root == nil {
+		sealed = end
 	}
 	if root != nil {
 		if _, err := id.WithRoot(root); err != nil {
@@ -93,8 +107,7 @@ func (id *Identity) MakeCard(f CardFields, root []byte, now time.Time, random io
 		return nil, nil, fmt.Errorf("card: %w: the root key is kept elsewhere", ErrNoKey)
 	}
 	c, _ := id.Expire(now)
-	end := milli(now).Add(CardLife)
-	c, err := c.Ready(now, end, random)
+	c, err := c.ready(now, end, sealed, random)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -111,7 +124,7 @@ func (id *Identity) MakeCard(f CardFields, root []byte, now time.Time, random io
 
 func (id *Identity) appendCard(b []byte, f CardFields, now, end time.Time) []byte {
 	b = append(b, cardMagic...)
-	b = append(b, 1)
+	b = append(b, cardVersion)
 	b = append(b, id.rootPublic...)
 	b = binary.BigEndian.AppendUint64(b, id.serial)
 	b = appendTime(appendTime(b, now), end)
@@ -120,8 +133,9 @@ func (id *Identity) appendCard(b []byte, f CardFields, now, end time.Time) []byt
 	for _, u := range f.URLs {
 		b = append(binary.BigEndian.AppendUint16(b, uint16(len(u))), u...)
 	}
-	b = append(b, byte(len(id.signing)))
-	for _, k := range id.signing {
+	signing := id.signing[max(len(id.signing)-maxKeys, 0):]
+	b = append(b, byte(len(signing)))
+	for _, k := range signing {
 		b = binary.BigEndian.AppendUint32(b, k.epoch)
 		b = append(b, k.public...)
 		b = appendTime(appendTime(b, k.from), k.to)
@@ -135,11 +149,17 @@ func (id *Identity) appendCard(b []byte, f CardFields, now, end time.Time) []byt
 	}
 	b = append(b, byte(len(id.tls)))
 	for _, k := range id.tls {
-		p := tlsPin(public(k.seed))
-		b = append(b, p[:]...)
+		key := ed25519.NewKeyFromSeed(k.seed)
+		b = append(b, key.Public().(ed25519.PublicKey)...)
+		b = append(b, ed25519.Sign(key, possession(id.rootPublic, id.serial))...)
 	}
 	b = append(b, byte(f.Modes), 1, byte(SuiteXWing))
 	return append(binary.BigEndian.AppendUint16(b, uint16(len(f.Contact))), f.Contact...)
+}
+
+// possession returns what a TLS key signs to show that the site of the card holds it.
+func possession(root ed25519.PublicKey, serial uint64) []byte {
+	return binary.BigEndian.AppendUint64(append([]byte(labelPossession), root...), serial)
 }
 
 // validate returns all faults of f at once.
@@ -174,7 +194,7 @@ func checkURL(s string) error {
 	return nil
 }
 
-// ParseCard reads a card and checks its signature. It fails with ErrFormat or ErrSignature. The
+// ParseCard reads a card and checks its signatures. It fails with ErrFormat or ErrSignature. The
 // card keeps b, which must not change.
 func ParseCard(b []byte) (*Card, error) {
 	if len(b) > MaxCard || len(b) < ed25519.SignatureSize {
@@ -182,11 +202,12 @@ func ParseCard(b []byte) (*Card, error) {
 	}
 	body, sig := b[:len(b)-ed25519.SignatureSize], b[len(b)-ed25519.SignatureSize:]
 	d := &decoder{b: body}
-	if magic, v := string(d.take(4)), d.u8(); magic != cardMagic || v != 1 {
-		return nil, fmt.Errorf("card: %w: no card of version 1", ErrFormat)
+	magic, version := string(d.take(4)), d.u8()
+	if magic != cardMagic || version != oldCard && version != cardVersion {
+		return nil, fmt.Errorf("card: %w: version %d, this program reads %d and %d", ErrFormat, version, oldCard, cardVersion)
 	}
-	c := &Card{raw: b}
-	c.read(d)
+	c := &Card{Proven: version == cardVersion, raw: b}
+	proofs := c.read(d)
 	if err := d.end("card"); err != nil {
 		return nil, err
 	}
@@ -197,6 +218,11 @@ func ParseCard(b []byte) (*Card, error) {
 	sum := sha256.Sum256(body)
 	if !ed25519.Verify(c.Root, append([]byte(labelCard), sum[:]...), sig) {
 		return nil, fmt.Errorf("card: %w", ErrSignature)
+	}
+	for _, p := range proofs {
+		if !ed25519.Verify(p.key, possession(c.Root, c.Serial), p.signature) {
+			return nil, fmt.Errorf("card: TLS key: %w: the site has not shown that it holds the key", ErrSignature)
+		}
 	}
 	for i := range c.Sealing {
 		k := &c.Sealing[i]
@@ -211,7 +237,14 @@ func ParseCard(b []byte) (*Card, error) {
 	return c, nil
 }
 
-func (c *Card) read(d *decoder) {
+// proof is the signature of a TLS key over its site and the card's serial.
+type proof struct {
+	key       ed25519.PublicKey
+	signature []byte
+}
+
+// read reads the fields and returns the proofs of the TLS keys, which are still to be checked.
+func (c *Card) read(d *decoder) (proofs []proof) {
 	c.Root = ed25519.PublicKey(d.take(ed25519.PublicKeySize))
 	c.Serial, c.NotBefore, c.NotAfter = d.u64(), d.time(), d.time()
 	c.Name = d.text(int(d.u8()))
@@ -228,13 +261,22 @@ func (c *Card) read(d *decoder) {
 		c.Sealing = append(c.Sealing, k)
 	}
 	for range d.count(maxKeys) {
-		c.TLS = append(c.TLS, d.array32())
+		if !c.Proven {
+			c.TLS = append(c.TLS, d.array32())
+			continue
+		}
+		p := proof{d.take(ed25519.PublicKeySize), d.take(ed25519.SignatureSize)}
+		if d.bad {
+			break
+		}
+		c.TLS, proofs = append(c.TLS, tlsPin(p.key)), append(proofs, p)
 	}
 	c.Modes = Modes(d.u8())
 	for range d.count(maxSuite) {
 		c.Suites = append(c.Suites, Suite(d.u8()))
 	}
 	c.Contact = d.text(int(d.u16()))
+	return proofs
 }
 
 // check refuses what MakeCard does not make, except modes and suites of later versions.
@@ -309,6 +351,14 @@ var errAddress = fmt.Errorf("%w: it names no address", ErrCard)
 
 // PinnedTLS reports whether the key of a certificate is one of the card's.
 func (c *Card) PinnedTLS(p Pin) bool { return slices.Contains(c.TLS, p) }
+
+// Shows reports whether a certificate was made by the card's site for a TLS key that the card names: its serial number
+// says for which site it was made. Who holds its key must have been shown otherwise, as TLS does. So a site whose card
+// names another site's key is never taken for it.
+func (c *Card) Shows(cert *x509.Certificate) bool {
+	key, ok := cert.PublicKey.(ed25519.PublicKey)
+	return ok && c.PinnedTLS(tlsPin(key)) && cert.SerialNumber.Cmp(serialOf(labelSite, c.Site, key)) == 0
+}
 
 // sealTo returns the newest sealing key of the suite in force.
 func (c *Card) sealTo(s Suite, now time.Time) (*PublicKey, error) {

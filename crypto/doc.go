@@ -18,12 +18,14 @@ import (
 	"time"
 )
 
-// Labels keep apart what one key signs, derives or hashes for different ends. A label ends with a
-// zero byte, and no label begins with another one.
+// Labels keep apart what one key signs, derives or hashes for different ends: no label begins with another one. Two of
+// them serve two ends each, whose inputs have different lengths: labelSite begins what the name of a site (32 bytes) and
+// the serial of its certificate (64) are hashed from, labelRedeem what names a token (16) and proves it (80).
 const (
 	labelSite       = "concordat/site/1\x00"
 	labelSiteCheck  = "concordat/site-check/1\x00"
 	labelCard       = "concordat/card/1\x00"
+	labelPossession = "concordat/tls-key/1\x00"
 	labelSign       = "concordat/sign/1\x00"
 	labelSeal       = "concordat/seal/1\x00"
 	labelStatement  = "concordat/statement/1\x00"
@@ -50,8 +52,10 @@ const (
 	SigningOverlap = 30 * 24 * time.Hour
 	SealingLife    = 8 * 24 * time.Hour // a week, and the overlap
 	SealingOverlap = 24 * time.Hour
-	TLSLife        = 365 * 24 * time.Hour
-	TLSOverlap     = 30 * 24 * time.Hour
+	// SealingAhead is how far ahead sealing keys are made for a card that is renewed every week.
+	SealingAhead = 21 * 24 * time.Hour
+	TLSLife      = 365 * 24 * time.Hour
+	TLSOverlap   = 30 * 24 * time.Hour
 	// SealingGrace is how long a sealing key is kept after it ended: a message sealed at its last
 	// moment is still on its way for MaxTTL + Skew, and a day is left for what waits in queues.
 	SealingGrace = MaxTTL + Skew + 24*time.Hour

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"golang.org/x/crypto/chacha20poly1305"
 )
 
 // Resign puts id's name and signature on an envelope, as a member can who holds its bytes.
@@ -106,4 +108,34 @@ func Rereceipt(id *Identity, receipt []byte, i int, now time.Time) []byte {
 // LockPlain is Lock with whatever is to be taken for the keys of a site.
 func LockPlain(site SiteID, plain []byte, s Secret, random io.Reader) ([]byte, error) {
 	return lock(holdsIdentity, site, plain, s, random)
+}
+
+// LockOfSize is Lock of the identity with as many federations as fill a keystore of n bytes.
+func LockOfSize(id *Identity, n int, s Secret, random io.Reader) ([]byte, error) {
+	c := id.clone()
+	left := n - keystoreHeader - chacha20poly1305.Overhead - len(c.plain())
+	const fixed = 1 + 1 + 4 + 8 + 8 + 32 // bytes of a federation of one epoch, besides its name
+	for left > 0 {
+		size := min(left, fixed+64)
+		if rest := left - size; rest > 0 && rest <= fixed {
+			size -= fixed
+		}
+		c.federations = append(c.federations, Federation{Name: strings.Repeat("f", size-fixed),
+			Epochs: []FederationEpoch{{Number: 1, From: time.Unix(0, 0)}}})
+		left -= size
+	}
+	return c.Lock(s, random)
+}
+
+// PlainOfEpochs returns what a keystore of an earlier version holds whose first federation has n epochs.
+func PlainOfEpochs(id *Identity, n int) []byte {
+	c := id.clone()
+	f := c.federations[0].clone()
+	for i := len(f.Epochs); i < n; i++ {
+		e := f.Epochs[i-1]
+		e.Number, e.From = e.Number+1, e.From.Add(time.Millisecond)
+		f.Epochs = append(f.Epochs, e)
+	}
+	c.federations[0] = f
+	return c.plain()
 }

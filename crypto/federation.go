@@ -4,14 +4,33 @@ import (
 	"crypto/hkdf"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"time"
 )
 
-// EpochOverlap is the most that two epochs of a federation are served side by side.
-const EpochOverlap = 14 * 24 * time.Hour
+// Bounds of the epochs of a federation. NewEpoch and Join keep all but EpochAge, which package partners keeps: an
+// administrator may agree to an earlier epoch.
+const (
+	// EpochOverlap is the most that two epochs of a federation are served side by side.
+	EpochOverlap = 14 * 24 * time.Hour
+	// EpochSpacing is the least time between the beginnings of two epochs.
+	EpochSpacing = 24 * time.Hour
+	// EpochAge is how old an epoch is before the next begins, unless an administrator of each site agrees: every epoch
+	// is another sketch of the same sentences.
+	EpochAge = 30 * 24 * time.Hour
+	// maxOpen is how many epochs of a federation are served at once.
+	maxOpen = 2
+	// maxEpochs is how many epochs of a federation a grant and a keystore hold.
+	maxEpochs = 8
+	// MaxMembers is the most members of a grant.
+	MaxMembers = 1024
+)
+
+// ErrEpoch: an epoch of a federation outside these bounds. The error's text says which and when it will do.
+var ErrEpoch = errors.New("epoch refused")
 
 // Federation is the secrets of a federation that the site is a member of.
 type Federation struct {
@@ -130,9 +149,16 @@ func (id *Identity) Federation(name string) (Federation, error) {
 	return Federation{}, fmt.Errorf("federation %q: %w", name, ErrNoKey)
 }
 
-// NewEpoch begins an epoch at from, the first of a federation or the next; the one before is served
-// for overlap longer, at most EpochOverlap. Members that are not given the new secret are out.
+// NewEpoch begins an epoch at from, the first of a federation or the next. The one before is served for overlap longer,
+// at most EpochOverlap, and those before that until from, so that two are served at most. Members that are not given the
+// new secret are out. It fails with ErrFormat, or with ErrEpoch if from is less than EpochSpacing after the last one began.
 func (id *Identity) NewEpoch(name string, from time.Time, overlap time.Duration, random io.Reader) (*Identity, error) {
+	return id.EpochAfter(0, name, from, overlap, random)
+}
+
+// EpochAfter is NewEpoch of a federation whose secrets may be lost: if the identity holds none, the epoch has the number
+// after last.
+func (id *Identity) EpochAfter(last uint32, name string, from time.Time, overlap time.Duration, random io.Reader) (*Identity, error) {
 	if !federationName(name) || overlap < 0 || overlap > EpochOverlap {
 		return nil, fmt.Errorf("federation %q, overlap %v: %w", name, overlap, ErrFormat)
 	}
@@ -144,20 +170,67 @@ func (id *Identity) NewEpoch(name string, from time.Time, overlap time.Duration,
 	if err != nil {
 		f = Federation{Name: name}
 	}
-	e := FederationEpoch{Number: 1, From: milli(from), secret: [32]byte(secret)}
+	e := FederationEpoch{Number: last + 1, From: milli(from), secret: [32]byte(secret)}
 	if n := len(f.Epochs); n > 0 {
 		e.Number = f.Epochs[n-1].Number + 1
-		if !e.From.After(f.Epochs[n-1].From) {
-			return nil, fmt.Errorf("federation %s: %w: the epoch before begins later", name, ErrFormat)
+		if err := spaced(f.Epochs[n-1], e); err != nil {
+			return nil, fmt.Errorf("federation %s: %w", name, err)
 		}
+	}
+	if e.Number == 0 {
+		return nil, fmt.Errorf("federation %s: %w: no number is left for another epoch", name, ErrEpoch)
 	}
 	f.close(e.From.Add(overlap))
 	f.Epochs = append(f.Epochs, e)
+	bound(f.Epochs, len(f.Epochs))
+	f.Epochs = newest(f.Epochs)
 	return id.with(f), nil
 }
 
+// bound ends each of the first n epochs when as many later ones have begun as are served at once.
+func bound(es []FederationEpoch, n int) {
+	for i := range min(n, len(es)-maxOpen) {
+		Federation{Epochs: es[i : i+1]}.close(es[i+maxOpen].From)
+	}
+}
+
+// Bounded returns the federation with at most two epochs served at once: versions before this rule could begin more.
+func (f Federation) Bounded() Federation {
+	c := f.clone()
+	bound(c.Epochs, len(c.Epochs))
+	return c
+}
+
+// spaced fails with ErrEpoch if next begins less than EpochSpacing after last.
+func spaced(last, next FederationEpoch) error {
+	if earliest := last.From.Add(EpochSpacing); next.From.Before(earliest) {
+		return fmt.Errorf("%w: epoch %d began at %s, and the next can begin at %s at the earliest, a day later", ErrEpoch, last.Number,
+			last.From.Format(time.RFC3339), earliest.Format(time.RFC3339))
+	}
+	return nil
+}
+
+// newest returns the last maxEpochs of the epochs.
+func newest(es []FederationEpoch) []FederationEpoch { return es[max(len(es)-maxEpochs, 0):] }
+
+// crowded fails with ErrEpoch if the epochs, in ascending order, are served more than maxOpen at once.
+func crowded(es []FederationEpoch) error {
+	for i, e := range es {
+		open := 0
+		for _, before := range es[:i+1] {
+			if before.Serves(e.From) {
+				open++
+			}
+		}
+		if open > maxOpen {
+			return fmt.Errorf("%w: %d epochs would be served at once when epoch %d begins, at most %d may be", ErrEpoch, open, e.Number, maxOpen)
+		}
+	}
+	return nil
+}
+
 // close lets epochs end at the time at the latest.
-func (f *Federation) close(at time.Time) {
+func (f Federation) close(at time.Time) {
 	for i := range f.Epochs {
 		if e := &f.Epochs[i]; e.To.IsZero() || e.To.After(at) {
 			e.To = at
@@ -190,12 +263,6 @@ func federationName(s string) bool {
 	}
 	return s != "" && len(s) <= 64
 }
-
-// Most epochs and members of a grant.
-const (
-	maxEpochs  = 8
-	MaxMembers = 1024
-)
 
 // FederationGrant has the keys that the leading site of a federation sends each member, sealed, in a message of
 // type TypeFederation: the epochs with their secrets, and who else is a member.
@@ -239,9 +306,10 @@ func (f Federation) append(b []byte) []byte {
 	return b
 }
 
-func readFederation(d *decoder) Federation {
+// readFederation reads what append writes, of at most the given number of epochs.
+func readFederation(d *decoder, most int) Federation {
 	f := Federation{Name: string(d.take(int(d.u8())))}
-	for range d.count(maxEpochs) {
+	for range d.count(most) {
 		e := FederationEpoch{Number: d.u32(), From: d.time(), To: d.time(), secret: d.array32()}
 		if e.To.UnixMilli() == 0 {
 			e.To = time.Time{}
@@ -262,7 +330,7 @@ func readFederation(d *decoder) Federation {
 func ParseFederationGrant(b []byte) (*FederationGrant, error) {
 	d := &decoder{b: b}
 	magic, version := string(d.take(4)), d.u8()
-	g := &FederationGrant{Federation: readFederation(d), Leader: d.array32()}
+	g := &FederationGrant{Federation: readFederation(d, maxEpochs), Leader: d.array32()}
 	for n := d.u16(); n > 0 && !d.bad; n-- {
 		g.Members = append(g.Members, d.array32())
 	}
@@ -272,16 +340,51 @@ func ParseFederationGrant(b []byte) (*FederationGrant, error) {
 	return g, d.end("federation grant")
 }
 
-// Join returns the identity with the epochs of the grant. A grant never changes an epoch's secret and
-// never takes back an end: it fails with ErrFormat if it tries to.
+// Early returns the first epoch of the grant that f does not have and that begins less than EpochAge after the one before
+// it. There is none if f is empty: who joins a federation takes it as it is.
+func (f Federation) Early(g *FederationGrant) (FederationEpoch, bool) {
+	n := len(f.Epochs)
+	if n == 0 {
+		return FederationEpoch{}, false
+	}
+	last := f.Epochs[n-1]
+	for _, e := range g.Federation.Epochs {
+		if e.Number <= last.Number {
+			continue
+		}
+		if e.From.Before(last.From.Add(EpochAge)) {
+			return e, true
+		}
+		last = e
+	}
+	return FederationEpoch{}, false
+}
+
+// Join returns the identity with the epochs of the grant. A grant never changes an epoch's secret and never takes back
+// an end: it fails with ErrFormat if it tries to. It fails with ErrEpoch if the grant has epochs that are not held yet and
+// are too many, too close to one another, or served too many at once. Epochs before the newest that is held are not
+// taken up again, and those that the grant no longer has end when the second one after them begins.
 func (id *Identity) Join(g *FederationGrant) (*Identity, error) {
 	held, err := id.Federation(g.Federation.Name)
 	if err != nil {
-		return id.with(g.Federation.clone()), nil
+		held = Federation{Name: g.Federation.Name}
 	}
+	before := len(held.Epochs)
 	for _, e := range g.Federation.Epochs {
 		i := slices.IndexFunc(held.Epochs, func(h FederationEpoch) bool { return h.Number == e.Number })
 		if i < 0 {
+			n := len(held.Epochs)
+			switch {
+			case before > 0 && e.Number < held.Epochs[before-1].Number:
+				continue
+			case n == 0:
+			case e.Number <= held.Epochs[n-1].Number:
+				return nil, fmt.Errorf("federation %s: %w: epoch %d after epoch %d", held.Name, ErrFormat, e.Number, held.Epochs[n-1].Number)
+			default:
+				if err := spaced(held.Epochs[n-1], e); err != nil {
+					return nil, fmt.Errorf("federation %s: %w", held.Name, err)
+				}
+			}
 			held.Epochs = append(held.Epochs, e)
 			continue
 		}
@@ -292,6 +395,13 @@ func (id *Identity) Join(g *FederationGrant) (*Identity, error) {
 		}
 		h.To = e.To
 	}
-	slices.SortFunc(held.Epochs, func(a, b FederationEpoch) int { return int(a.Number) - int(b.Number) })
+	if len(held.Epochs) == before {
+		return id.with(held), nil
+	}
+	bound(held.Epochs, slices.IndexFunc(held.Epochs, func(h FederationEpoch) bool { return h.Number >= g.Federation.Epochs[0].Number }))
+	if err := crowded(held.Epochs); err != nil {
+		return nil, fmt.Errorf("federation %s: %w", held.Name, err)
+	}
+	held.Epochs = newest(held.Epochs)
 	return id.with(held), nil
 }

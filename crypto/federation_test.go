@@ -120,6 +120,11 @@ func TestK2(t *testing.T) {
 	}
 
 	removal := start.AddDate(0, 1, 0)
+	for _, s := range []*site{lead, stays, leaves} { // as they do every week
+		if s.Identity, s.card, err = s.MakeCard(s.card.CardFields, nil, removal, r); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if lead.Identity, err = lead.NewEpoch("health", removal, crypto.EpochOverlap, r); err != nil {
 		t.Fatal(err)
 	}
@@ -196,14 +201,14 @@ func TestGrants(t *testing.T) {
 	if _, err := joined.Join(grant(other)); !errors.Is(err, crypto.ErrFormat) {
 		t.Errorf("another secret for an epoch that is held: %v", err)
 	}
-	next, err := joined.NewEpoch("health", start.Add(time.Hour), 0, r)
+	next, err := joined.NewEpoch("health", start.Add(crypto.EpochSpacing), 0, r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := next.Join(grant(one)); !errors.Is(err, crypto.ErrFormat) {
 		t.Errorf("an epoch that ended is opened again: %v", err)
 	}
-	if _, err := next.NewEpoch("health", start, 0, r); !errors.Is(err, crypto.ErrFormat) {
+	if _, err := next.NewEpoch("health", start, 0, r); !errors.Is(err, crypto.ErrEpoch) {
 		t.Errorf("an epoch before the last: %v", err)
 	}
 	for _, name := range []string{"", "Health", "a b", "../x"} {

@@ -78,6 +78,41 @@ func New(now time.Time, random io.Reader) (*Identity, error) {
 	return id.Ready(now, now, random)
 }
 
+// Resume makes working keys for the site of an exported root key whose keystore is lost. last is its newest card, nil if
+// that is lost too: the numbers of keys go on from there, and the public halves of signing keys stay, so that what was
+// signed is still confirmed. Secrets of federations and of the site are gone: members join again, and pseudonyms under
+// which partners saw documents change. It fails with ErrFormat if the card is of another site. MakeCard is to be called next.
+func Resume(root []byte, last *Card, now time.Time, random io.Reader) (*Identity, error) {
+	if len(root) != ed25519.SeedSize {
+		return nil, fmt.Errorf("root key: %w: %d bytes", ErrFormat, len(root))
+	}
+	secret, err := draw(random, 32)
+	if err != nil {
+		return nil, err
+	}
+	id := &Identity{root: slices.Clone(root), rootPublic: public(root), secret: [32]byte(secret)}
+	if last != nil {
+		if last.Site != id.Site() {
+			return nil, fmt.Errorf("root key: %w: it is of site %s, the card of %s", ErrFormat, id.Site(), last.Site)
+		}
+		id.serial = last.Serial
+		for _, k := range last.Signing {
+			t := k.term()
+			if t.to.After(now) {
+				t.to = milli(now) // its private half is gone
+			}
+			if t.to.After(t.from) {
+				id.signing = append(id.signing, signingKey{term: t, public: ed25519.PublicKey(k.Key)})
+			}
+			id.issued[ofSigning] = k.Epoch
+		}
+		for _, k := range last.Sealing {
+			id.issued[ofSealing] = max(id.issued[ofSealing], k.Epoch)
+		}
+	}
+	return id.Ready(now, now, random)
+}
+
 // Site returns the identity's name.
 func (id *Identity) Site() SiteID { return siteOf(id.rootPublic) }
 
@@ -120,6 +155,11 @@ func (id *Identity) clone() *Identity {
 // Ready returns the identity with keys for every moment from now to until, made where they are
 // missing: the next key begins one overlap before the last one ends.
 func (id *Identity) Ready(now, until time.Time, random io.Reader) (*Identity, error) {
+	return id.ready(now, until, until, random)
+}
+
+// ready is Ready with another end for sealing keys.
+func (id *Identity) ready(now, until, sealed time.Time, random io.Reader) (*Identity, error) {
 	c := id.clone()
 	for {
 		t, need := next(&c.issued[ofSigning], lastTerm(c.signing), now, until, SigningLife, SigningOverlap)
@@ -133,7 +173,7 @@ func (id *Identity) Ready(now, until time.Time, random io.Reader) (*Identity, er
 		c.signing = append(c.signing, signingKey{term: t, public: public(seed), seed: seed})
 	}
 	for {
-		t, need := next(&c.issued[ofSealing], lastTerm(c.sealing), now, until, SealingLife, SealingOverlap)
+		t, need := next(&c.issued[ofSealing], lastTerm(c.sealing), now, sealed, SealingLife, SealingOverlap)
 		if !need {
 			break
 		}
@@ -183,15 +223,35 @@ func next(issued *uint32, last term, now, until time.Time, life, overlap time.Du
 	return term{epoch: *issued, from: from, to: from.Add(life)}, true
 }
 
+// maxRotating is how many signing keys, and TLS keys, may not have ended yet when they are rotated: the card has room for
+// maxKeys of each, and those that are in force or to come must be in it.
+const maxRotating = maxKeys - 8
+
 // Rotate returns the identity with new signing and TLS keys that take over after Notice; the old ones
 // end an overlap later. Sealing keys change by themselves, every week. The new keys count only once
-// they stand in a card: call MakeCard next.
+// they stand in a card: call MakeCard next. It fails with ErrFormat if keys were rotated so often of late that a card has
+// no room for those that have not ended.
 func (id *Identity) Rotate(now time.Time, random io.Reader) (*Identity, error) {
 	c := id.clone()
 	start := milli(now).Add(Notice)
+	if n := max(lasting(c.signing, now), lasting(c.tls, now)); n > maxRotating {
+		return nil, fmt.Errorf("rotate: %w: %d keys have not ended yet, which is all that a card has room for; an old key ends %d days after it "+
+			"was replaced", ErrFormat, n, SigningOverlap/(24*time.Hour))
+	}
 	c.signing = curtail(c.signing, start, SigningOverlap, func(k *signingKey, to time.Time) { k.to = to })
 	c.tls = curtail(c.tls, start, TLSOverlap, func(k *tlsKey, to time.Time) { k.to = to })
 	return c.Ready(start, start, random)
+}
+
+// lasting returns how many keys have not ended.
+func lasting[K termed](keys []K, now time.Time) int {
+	n := 0
+	for _, k := range keys {
+		if k.at().to.After(now) {
+			n++
+		}
+	}
+	return n
 }
 
 // curtail leaves out the keys that begin at start or later and lets the last one end an overlap after
@@ -206,7 +266,9 @@ func curtail[K termed](keys []K, start time.Time, overlap time.Duration, end fun
 
 // Replace returns the identity with none of its working keys and new ones from now on: for a site
 // whose keystore somebody has seen. Messages under way are lost, and statements signed so far are no
-// longer confirmed by the card. The root key stays; was it seen as well, the site must begin anew.
+// longer confirmed by the card. The root key stays; was it seen as well, the site must begin anew. The secrets of
+// federations stay too, since all members share them: whoever saw the keystore can test guesses against fingerprints
+// until the leader of each federation begins a new epoch.
 func (id *Identity) Replace(now time.Time, random io.Reader) (*Identity, error) {
 	secret, err := draw(random, 32)
 	if err != nil {

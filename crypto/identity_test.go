@@ -50,22 +50,49 @@ func TestSiteID(t *testing.T) {
 	}
 }
 
-// TestRotation walks two years in days, making a card every 80 days as an operator would: at every
-// moment there is a key of each kind, in the newest card, and never two with one epoch.
+// TestRotation walks two years in days, making a card every 80 days as the operator of a site does whose root key is kept
+// elsewhere, and every three weeks as a site does that has it: at every moment there is a key of each kind, in the newest
+// card, and never two with one epoch. The keystore reads no further ahead than it must.
 func TestRotation(t *testing.T) {
+	for name, every := range map[string]int{"root kept elsewhere": 81, "root here": 21} {
+		t.Run(name, func(t *testing.T) { walk(t, every) })
+	}
+}
+
+func walk(t *testing.T, every int) {
 	s := newSite(t, "asker", 1)
 	r := source(2)
 	other := newSite(t, "owner", 3)
+	var roots [2][]byte
+	ahead := crypto.SealingAhead + crypto.SealingLife
+	if every > 21 {
+		ahead = crypto.CardLife + crypto.SealingLife
+		for i, x := range []*site{s, other} {
+			var err error
+			if roots[i], err = x.Root(); err != nil {
+				t.Fatal(err)
+			}
+			x.Identity = x.WithoutRoot()
+			if x.Identity, x.card, err = x.MakeCard(x.card.CardFields, roots[i], start, r); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	epochs := map[uint32][]byte{}
 	var err error
 	for day := 0; day < 730; day += 3 {
 		now := start.AddDate(0, 0, day)
-		if day%81 == 78 {
-			if s.Identity, s.card, err = s.MakeCard(fields("asker"), nil, now, r); err != nil {
+		if day%every == every-3 {
+			if s.Identity, s.card, err = s.MakeCard(fields("asker"), roots[0], now, r); err != nil {
 				t.Fatal(err)
 			}
-			if other.Identity, other.card, err = other.MakeCard(fields("owner"), nil, now, r); err != nil {
+			if other.Identity, other.card, err = other.MakeCard(fields("owner"), roots[1], now, r); err != nil {
 				t.Fatal(err)
+			}
+			for _, k := range s.Keys(now) {
+				if k.Kind == "sealing" && k.To.After(now.Add(ahead)) {
+					t.Fatalf("day %d: sealing key %d is there and ends on %v", day, k.Epoch, k.To)
+				}
 			}
 		}
 		s.Identity, _ = s.Expire(now)

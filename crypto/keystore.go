@@ -1,11 +1,13 @@
 package crypto
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"crypto/subtle"
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 
 	"golang.org/x/crypto/argon2"
 	"golang.org/x/crypto/chacha20poly1305"
@@ -51,9 +53,18 @@ const (
 	holdsRoot     = 2
 )
 
-// Lock returns the keystore's bytes: the identity, encrypted.
+// Lock returns the keystore's bytes: the identity, encrypted. It reads them back and fails with ErrFormat unless they hold
+// this identity, so that no keystore is written that does not open.
 func (id *Identity) Lock(s Secret, random io.Reader) ([]byte, error) {
-	return lock(holdsIdentity, id.Site(), id.plain(), s, random)
+	plain := id.plain()
+	held, err := parseIdentity(plain)
+	if err != nil {
+		return nil, fmt.Errorf("%w: it would not open again", err)
+	}
+	if !bytes.Equal(held.plain(), plain) {
+		return nil, fmt.Errorf("keystore: %w: it would open with other keys", ErrFormat)
+	}
+	return lock(holdsIdentity, id.Site(), plain, s, random)
 }
 
 // LockRoot returns a keystore with nothing but the root key, to be kept elsewhere.
@@ -79,16 +90,19 @@ func lock(what byte, site SiteID, plain []byte, s Secret, random io.Reader) ([]b
 	b = binary.BigEndian.AppendUint32(b, memory)
 	b = append(binary.BigEndian.AppendUint32(b, passes), lanes)
 	b = append(b, fresh[16:]...)
-	return seal(b, plain, s.wrapping(fresh[:16], memory, passes, lanes))
-}
-
-func seal(header, plain, key []byte) ([]byte, error) {
-	a, err := chacha20poly1305.NewX(key)
+	a, err := chacha20poly1305.NewX(s.wrapping(fresh[:16], memory, passes, lanes))
 	if err != nil {
 		return nil, err
 	}
-	nonce := header[len(header)-chacha20poly1305.NonceSizeX:]
-	return a.Seal(header, nonce, plain, append([]byte(labelKeystore), header...)), nil
+	nonce, associated := fresh[16:], append([]byte(labelKeystore), b...)
+	b = a.Seal(b, nonce, plain, associated)
+	if len(b) > MaxKeystore {
+		return nil, fmt.Errorf("keystore: %w: %d bytes, at most %d", ErrFormat, len(b), MaxKeystore)
+	}
+	if held, err := a.Open(nil, nonce, b[keystoreHeader:], associated); err != nil || !bytes.Equal(held, plain) {
+		return nil, fmt.Errorf("keystore: %w: what was sealed does not open", ErrFormat)
+	}
+	return b, nil
 }
 
 // wrapping returns the key that encrypts: Argon2id of a passphrase (RFC 9106), HKDF of a raw key.
@@ -242,7 +256,9 @@ func parseIdentity(b []byte) (*Identity, error) {
 		id.tls = append(id.tls, k)
 	}
 	for n := d.u16(); n > 0 && !d.bad; n-- {
-		id.federations = append(id.federations, readFederation(d))
+		f := readFederation(d, math.MaxUint8)
+		f.Epochs = newest(f.Epochs) // earlier versions wrote any number
+		id.federations = append(id.federations, f)
 	}
 	return id, d.end("keystore")
 }

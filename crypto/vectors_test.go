@@ -161,6 +161,54 @@ func (v *vectors) make(t *testing.T, owner, asker *crypto.Identity) (ownerCard, 
 	return ownerCard, askerCard
 }
 
+// TestOldVectors reads what version 1 of the card and the release before this one wrote: a keystore, cards whose TLS keys
+// carry no proof, an envelope and an enrolment between such sites. A card that is made of that keystore is one of this version.
+func TestOldVectors(t *testing.T) {
+	raw, err := os.ReadFile("testdata/compat/vectors-1.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var old vectors
+	if err := json.Unmarshal(raw, &old); err != nil {
+		t.Fatal(err)
+	}
+	owner, err := crypto.Unlock(unhex(t, old.Keystore), crypto.RawKey([32]byte(unhex(t, old.RawKey))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	card := func(of string, site crypto.SiteID) *crypto.Card {
+		t.Helper()
+		c, err := crypto.Accept(site, nil, unhex(t, of), start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Proven {
+			t.Error("a card of version 1 is taken for one whose TLS keys are proven")
+		}
+		return c
+	}
+	asker, err := crypto.ParseSiteID(old.Asker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, askers := card(old.Card, owner.Site()), card(old.AskerCard, asker)
+	o, err := open(owner, unhex(t, old.Request), askers, start)
+	if err != nil || string(o.Payload) != old.Question {
+		t.Errorf("the envelope: %v", err)
+	}
+	e, err := owner.ReadEnrolment(unhex(t, old.Enrolment), start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Check(start.Add(time.Hour), start, own); err != nil || e.Card.Site != asker {
+		t.Errorf("the enrolment: %v", err)
+	}
+	_, made, err := owner.MakeCard(fields("owner"), nil, start, source(1))
+	if err != nil || !made.Proven || made.TLS[0] != own.TLS[0] {
+		t.Errorf("a card of the old keystore: %v", err)
+	}
+}
+
 // freeze makes everything from nothing: for a new version of a format only.
 func freeze(t *testing.T) {
 	owner, err := crypto.New(start, source(1))

@@ -142,10 +142,10 @@ func (r *remote) exchange(ctx context.Context, t crypto.MessageType, payload []b
 var errKey = errors.New("the partner cannot open what is sealed to the key in its card")
 
 // outdated reports whether an error may come of a partner that has changed its keys: it shows another TLS
-// key, or cannot open the message. Either way the message did not run.
+// key, cannot open the message, or its card that is held has no key for this week. Either way the message did not run.
 func outdated(err error) bool {
 	var e *Error
-	return errors.Is(err, errKey) || errors.As(err, &e) && e.Kind == KindStranger
+	return errors.Is(err, errKey) || errors.Is(err, crypto.ErrNoKey) || errors.As(err, &e) && e.Kind == KindStranger
 }
 
 // ask is exchange with one card.

@@ -2,6 +2,7 @@ package federation
 
 import (
 	"context"
+	"crypto/x509"
 	"time"
 
 	"concordat"
@@ -34,8 +35,8 @@ type Roster interface {
 	Self() (*crypto.Identity, *crypto.Card)
 	// Member returns the partner, or false if there is none of this name.
 	Member(site crypto.SiteID) (Member, bool)
-	// Pinned returns the partner whose card names the TLS key.
-	Pinned(p crypto.Pin) (Member, bool)
+	// Pinned returns the active partner whose card shows the certificate (crypto.Card.Shows), or false.
+	Pinned(cert *x509.Certificate) (Member, bool)
 	// Renew keeps a newer card of a partner, which crypto.Accept has accepted.
 	Renew(ctx context.Context, c *crypto.Card) error
 }

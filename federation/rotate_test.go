@@ -118,7 +118,7 @@ func TestK2_Epochs(t *testing.T) {
 	w.owner.Roster.Set(removed.Member(federation.StateActive))
 	removed.Roster.Set(w.owner.Member(federation.StateActive))
 	leader, _ := w.owner.Roster.Self()
-	leader, err := leader.NewEpoch("health", c.Now(), 0, rand.Reader)
+	leader, err := leader.NewEpoch("health", c.Now().Add(-crypto.EpochSpacing), 0, rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}

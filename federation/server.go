@@ -157,17 +157,16 @@ func deliver(w http.ResponseWriter, body []byte) {
 	_, _ = w.Write(body)
 }
 
-// peer returns the partner whose key the connection was made with. Behind a proxy nobody is known yet.
+// peer returns the active partner whose key the connection was made with. Behind a proxy nobody is known yet.
 func (s *Server) peer(r *http.Request) (Member, bool) {
 	if s.o.Behind {
 		return Member{}, true
 	}
-	p, err := pinOf(r.TLS)
+	cert, err := certificateOf(r.TLS)
 	if err != nil {
 		return Member{}, false
 	}
-	m, ok := s.roster.Pinned(p)
-	return m, ok && m.State == StateActive
+	return s.roster.Pinned(cert)
 }
 
 // card shows the site's card to partners, to guests, and to strangers while an invitation is open: they come to
@@ -264,7 +263,8 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, peer Member, bo
 			return fmt.Errorf("no active partner: %w", concordat.ErrRefused)
 		}
 		sender = m
-		if !s.o.Behind && m.Site != peer.Site {
+		// The card of the partner that the message names decides, not whose card was found by the key.
+		if cert, err := certificateOf(r.TLS); !s.o.Behind && (err != nil || !m.Card.Shows(cert)) {
 			return fmt.Errorf("it came over a connection of %s: %w", peer.Site.Short(), concordat.ErrRefused)
 		}
 		return nil

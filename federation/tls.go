@@ -3,8 +3,8 @@ package federation
 import (
 	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
-	"fmt"
 	"time"
 
 	"concordat/crypto"
@@ -38,12 +38,21 @@ func certificate(roster Roster, now func() time.Time) (*tls.Certificate, error) 
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }
 
-// pinOf returns the pin of the key that the other end proved to hold.
-func pinOf(cs *tls.ConnectionState) (crypto.Pin, error) {
+// certificateOf returns the certificate of the key that the other end proved to hold.
+func certificateOf(cs *tls.ConnectionState) (*x509.Certificate, error) {
 	if cs == nil || len(cs.PeerCertificates) == 0 {
-		return crypto.Pin{}, errPin
+		return nil, errPin
 	}
-	return crypto.PinOf(cs.PeerCertificates[0].RawSubjectPublicKeyInfo), nil
+	return cs.PeerCertificates[0], nil
+}
+
+// pinOf returns the pin of that key.
+func pinOf(cs *tls.ConnectionState) (crypto.Pin, error) {
+	cert, err := certificateOf(cs)
+	if err != nil {
+		return crypto.Pin{}, err
+	}
+	return crypto.PinOf(cert.RawSubjectPublicKeyInfo), nil
 }
 
 // clientTLS returns the configuration for one partner; pinned decides on its key. In TLS 1.3 the site's own certificate is
@@ -96,19 +105,15 @@ func serverTLS(roster Roster, registrar Registrar, now func() time.Time) *tls.Co
 	c.ClientAuth = tls.RequireAnyClientCert
 	c.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return certificate(roster, now) }
 	c.VerifyConnection = func(cs tls.ConnectionState) error {
-		p, err := pinOf(&cs)
+		cert, err := certificateOf(&cs)
 		if err != nil {
 			return err
 		}
 		if guest(roster, &cs) {
 			return nil
 		}
-		m, ok := roster.Pinned(p)
-		if ok && m.State == StateActive || registrar != nil && registrar.Inviting() {
+		if _, ok := roster.Pinned(cert); ok || registrar != nil && registrar.Inviting() {
 			return nil
-		}
-		if ok {
-			return fmt.Errorf("%w: the site is %s", errPin, m.State)
 		}
 		return errPin
 	}

@@ -65,7 +65,7 @@ func (t *Table) Weight(piece int32) float32 { return t.weights[piece] }
 
 var errTable = errors.New("damaged table of pieces")
 
-// Encode returns the bytes of a table. It fails if the pieces are not distinct.
+// Encode returns the bytes of a table. It fails if the pieces are not distinct, and if Decode would not read the table.
 func Encode(p Parts) ([]byte, error) {
 	if len(p.Vectors) != len(p.Pieces) || len(p.Pieces) > maxPieces {
 		return nil, fmt.Errorf("%d pieces with %d vectors", len(p.Pieces), len(p.Vectors))
@@ -104,7 +104,9 @@ func Encode(p Parts) ([]byte, error) {
 	}
 	b = append(b, p.Notice...)
 	sum := sha256.Sum256(b)
-	return append(b, sum[:]...), nil
+	b = append(b, sum[:]...)
+	_, err = Decode(b) // refuses what is beyond its bounds
+	return b, err
 }
 
 func appendFloat(b []byte, x float32) []byte {

@@ -94,6 +94,11 @@ func Redeem(ctx context.Context, o *instance.Instance, r *Roster, inv *crypto.In
 		return p, AnswerOf(err)
 	}
 	c := redeemed.Inviter
+	if err := r.pinsAreFree(ctx, c); errors.Is(err, errPinTaken) {
+		return p, &RefusedError{RefusedImpostor, err}
+	} else if err != nil {
+		return p, err
+	}
 	p = store.Partner{Site: site, Name: as, Words: strings.Join(redeemed.Words[:], " "), Serial: c.Serial, Card: c.Bytes()}
 	if err := o.Store.Atomic(ctx, func(tx *store.DB) error {
 		if err := tx.AddPartner(ctx, p); err != nil {

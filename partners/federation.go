@@ -30,7 +30,7 @@ func Grant(ctx context.Context, db *store.DB, id *crypto.Identity, to concordat.
 	if err != nil {
 		return nil, none
 	}
-	g := &crypto.FederationGrant{Federation: secrets, Leader: id.Site()}
+	g := &crypto.FederationGrant{Federation: secrets.Bounded(), Leader: id.Site()}
 	for _, m := range instance.Members(ms[i]) {
 		s, err := crypto.ParseSiteID(string(m))
 		if err != nil {
@@ -41,14 +41,34 @@ func Grant(ctx context.Context, db *store.DB, id *crypto.Identity, to concordat.
 	return g.Bytes()
 }
 
+// EarlyError: the leader of a federation began an epoch sooner than the site takes one without a person's consent.
+type EarlyError struct {
+	Federation concordat.FederationID
+	Leader     concordat.SiteID
+	Epoch      uint32
+	From       time.Time
+}
+
+func (e *EarlyError) Error() string {
+	return fmt.Sprintf("epoch %d of federation %s begins at %s, less than %d days after the one before: each epoch lets its leader compare "+
+		"another set of fingerprints of the same sentences, so an administrator here has to agree: concordat federation join %s %s",
+		e.Epoch, e.Federation, e.From.Format(time.RFC3339), crypto.EpochAge/(24*time.Hour), e.Federation, e.Leader)
+}
+
 // Take keeps what the leader of a federation granted: the secrets first. changed tells whether the
-// keystore got anything new. The notes go into the audit with the membership.
+// keystore got anything new. The notes go into the audit with the membership. Unless agreed says that an administrator
+// asked for it, an epoch that begins less than crypto.EpochAge after the one before is refused with an EarlyError.
 func Take(ctx context.Context, db *store.DB, k *instance.Keystore, f concordat.FederationID, leader concordat.SiteID,
-	g *crypto.FederationGrant, notes ...store.AuditNote) (id *crypto.Identity, changed bool, err error) {
+	g *crypto.FederationGrant, agreed bool, notes ...store.AuditNote) (id *crypto.Identity, changed bool, err error) {
 	if concordat.FederationID(g.Federation.Name) != f || instance.PartnerName(g.Leader) != leader {
 		return nil, false, errors.New("the answer is about another federation")
 	}
 	id, err = k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
+		if held, err := id.Federation(string(f)); err == nil && !agreed {
+			if e, early := held.Early(g); early {
+				return nil, &EarlyError{f, leader, e.Number, e.From}
+			}
+		}
 		next, err := id.Join(g)
 		if err != nil {
 			return nil, err
@@ -88,9 +108,21 @@ func (c *Client) joinAnew(ctx context.Context, log *slog.Logger) {
 		if m.Leader == instance.PartnerName(c.self()) {
 			continue
 		}
-		if err := c.joinOne(ctx, m); err != nil {
-			log.Warn("federation secrets", "federation", m.Federation, "leader", m.Leader, "error", err)
+		err := c.joinOne(ctx, m)
+		if err == nil {
+			continue
 		}
+		log.Warn("federation secrets", "federation", m.Federation, "leader", m.Leader, "error", err)
+		c.epochRefused(m, err)
+	}
+}
+
+// epochRefused raises an alarm about the leader of a federation if err says that its epochs were not taken.
+func (c *Client) epochRefused(m store.Membership, err error) {
+	var early *EarlyError
+	if errors.As(err, &early) || errors.Is(err, crypto.ErrEpoch) {
+		c.roster.alarm(store.PartnerAlarm{Partner: m.Leader, Kind: store.AlarmEpoch}, "the leader of a federation began an epoch that is not taken",
+			"epoch refused", map[string]any{"federation": m.Federation, "why": err.Error()})
 	}
 }
 
@@ -104,7 +136,7 @@ func (c *Client) joinOne(ctx context.Context, m store.Membership) error {
 	if err != nil {
 		return err
 	}
-	_, _, err = Take(ctx, c.o.Store, c.keys, m.Federation, m.Leader, g)
+	_, _, err = Take(ctx, c.o.Store, c.keys, m.Federation, m.Leader, g, false)
 	return err
 }
 

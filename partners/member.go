@@ -52,6 +52,48 @@ func Led(ctx context.Context, o *instance.Instance, id *crypto.Identity, f conco
 	return m, err
 }
 
+// BeginEpoch begins the next epoch of a federation that this site leads: now, or a day after the last one began if that is
+// later. The one before is served for overlap longer. Unless early says that the administrator means it, it refuses while
+// the last epoch is younger than crypto.EpochAge: members take such an epoch only after a person there agrees. If the secrets
+// of the federation are lost, the epoch has the number after the last one that this site served.
+func BeginEpoch(ctx context.Context, o *instance.Instance, k *instance.Keystore, f concordat.FederationID, overlap time.Duration,
+	early bool) (*crypto.Identity, error) {
+	served, err := o.Store.Epochs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var number uint32
+	for _, e := range served {
+		if e.Epoch.Federation == f {
+			number = max(number, e.Epoch.Number)
+		}
+	}
+	id, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
+		from := time.Now()
+		held, err := id.Federation(string(f))
+		if errors.Is(err, crypto.ErrNoKey) {
+			return id.EpochAfter(number, string(f), from, overlap, rand.Reader)
+		}
+		if err != nil {
+			return nil, err
+		}
+		last := held.Epochs[len(held.Epochs)-1].From
+		if age := from.Sub(last); age < crypto.EpochAge && !early {
+			return nil, instance.Usagef("the last epoch of federation %s began on %s, less than %d days ago; members take an earlier one "+
+				"only after an administrator there agrees; --early begins it all the same", f, last.Local().Format(time.DateOnly),
+				crypto.EpochAge/(24*time.Hour))
+		}
+		if earliest := last.Add(crypto.EpochSpacing); from.Before(earliest) {
+			from = earliest
+		}
+		return id.NewEpoch(string(f), from, overlap, rand.Reader)
+	})
+	if errors.Is(err, crypto.ErrFormat) || errors.Is(err, crypto.ErrEpoch) {
+		return nil, instance.Usage(err)
+	}
+	return id, err
+}
+
 // AddMembers makes active partners members of a federation that this site leads: they may fetch its secret.
 func AddMembers(ctx context.Context, o *instance.Instance, id *crypto.Identity, f concordat.FederationID, all []store.Partner,
 	by string) error {
@@ -98,7 +140,10 @@ func JoinFederation(ctx context.Context, o *instance.Instance, k *instance.Keyst
 	if err != nil {
 		return nil, err
 	}
-	id, _, err := Take(ctx, o.Store, k, f, c.Site(), g,
+	id, _, err := Take(ctx, o.Store, k, f, c.Site(), g, true,
 		store.AuditNote{Actor: by, Action: "federation joined", Detail: map[string]any{"federation": f, "leader": c.Site()}})
+	if errors.Is(err, crypto.ErrEpoch) {
+		return nil, &RefusedError{RefusedEpoch, err}
+	}
 	return id, err
 }

@@ -28,6 +28,7 @@ const (
 	RefusedExists     Refused = "exists"     // the federation is known already
 	RefusedLed        Refused = "led"        // another site leads it
 	RefusedFull       Refused = "full"       // it has all the members that it can have
+	RefusedEpoch      Refused = "epoch"      // the leader's epochs are too many, or too close to one another
 	RefusedMember     Refused = "member"     // the leader says that this site is no member, or that there is no such federation
 )
 

@@ -2,6 +2,7 @@ package partners
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -136,22 +137,32 @@ func (r *Roster) card(p store.Partner) (*crypto.Card, error) {
 }
 
 // Pinned implements federation.Roster.
-func (r *Roster) Pinned(pin crypto.Pin) (federation.Member, bool) {
+func (r *Roster) Pinned(cert *x509.Certificate) (federation.Member, bool) {
 	ps, err := r.db.Partners(context.Background())
 	if err != nil {
 		r.log.Error("partners", "error", err)
 		return federation.Member{}, false
 	}
 	for _, p := range ps {
-		if m, ok := r.member(p); ok && m.Card.PinnedTLS(pin) {
+		if p.State != store.PartnerActive {
+			continue // an enrolled site proves nothing, and a revoked one is as if it were not there
+		}
+		if m, ok := r.member(p); ok && m.Card.Shows(cert) {
 			return m, true
 		}
 	}
 	return federation.Member{}, false
 }
 
-// Renew implements federation.Roster.
+// Renew implements federation.Roster. A card that names a TLS key of another site is refused, with an alarm.
 func (r *Roster) Renew(ctx context.Context, c *crypto.Card) error {
+	if err := r.pinsAreFree(ctx, c); err != nil {
+		if errors.Is(err, errPinTaken) {
+			r.alarm(store.PartnerAlarm{Partner: instance.PartnerName(c.Site), Kind: store.AlarmFalse},
+				"a partner's card names a TLS key of another site", "false answer", map[string]any{"in": "its card", "why": err.Error()})
+		}
+		return err
+	}
 	return r.db.PutCard(ctx, instance.PartnerName(c.Site), c.Serial, c.Bytes())
 }
 
@@ -184,6 +195,9 @@ func (r *Roster) Invitation(ctx context.Context, hash [32]byte) (time.Time, erro
 func (r *Roster) Enrol(ctx context.Context, e *crypto.Enrolment) error {
 	i, err := r.db.Invitation(ctx, e.TokenHash())
 	if err != nil {
+		return err
+	}
+	if err := r.pinsAreFree(ctx, e.Card); err != nil {
 		return err
 	}
 	id, _ := r.Self()

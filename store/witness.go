@@ -138,6 +138,7 @@ const (
 	AlarmFalse            = "false_answer"      // an answer of it cannot be, or answers something else
 	AlarmFlooding         = "flooding"          // it sends more than may be taken
 	AlarmOneDocument      = "one_document"      // its jobs come to one document again and again
+	AlarmEpoch            = "epoch_refused"     // it leads a federation and began an epoch too soon, or too many at once
 )
 
 // PartnerAlarm is something that a partner did and that somebody should look into.

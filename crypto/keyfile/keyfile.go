@@ -2,9 +2,11 @@
 package keyfile
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -114,8 +116,9 @@ func write(path string, id *crypto.Identity, s crypto.Secret) error {
 	return Replace(path, b)
 }
 
-// Replace writes b in place of path with mode 0600: a new file beside it, synced, renamed over it, and
-// the folder synced. After a crash at any moment the file is the old one or the new one.
+// Replace writes b in place of path with mode 0600: a new file beside it, synced, read back, renamed over the old one, and
+// the folder synced. After a crash at any moment the file is the old one or the new one, and the old one stays unless the
+// new one holds b.
 func Replace(path string, b []byte) error {
 	return replace(path, b, disk{sync: (*os.File).Sync, syncDir: syncDir, rename: os.Rename})
 }
@@ -142,6 +145,9 @@ func replace(path string, b []byte, on disk) (err error) {
 	if err == nil {
 		err = on.sync(f)
 	}
+	if err == nil {
+		err = holds(f, b)
+	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
@@ -151,6 +157,19 @@ func replace(path string, b []byte, on disk) (err error) {
 	renamed = true
 	if err = on.syncDir(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("%s is written, and may be the old one after a loss of power: %w", path, err)
+	}
+	return nil
+}
+
+// holds fails unless the content of the file is b.
+func holds(f *os.File, b []byte) error {
+	got := make([]byte, len(b)+1)
+	n, err := f.ReadAt(got, 0)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if !bytes.Equal(got[:n], b) {
+		return fmt.Errorf("%s: other bytes come back than were written", f.Name())
 	}
 	return nil
 }

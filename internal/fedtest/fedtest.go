@@ -5,6 +5,7 @@ package fedtest
 import (
 	"context"
 	"crypto/rand"
+	"crypto/x509"
 	"log/slog"
 	"net"
 	"path/filepath"
@@ -263,11 +264,11 @@ func (r *Roster) Member(site crypto.SiteID) (federation.Member, bool) {
 }
 
 // Pinned implements federation.Roster.
-func (r *Roster) Pinned(p crypto.Pin) (federation.Member, bool) {
+func (r *Roster) Pinned(cert *x509.Certificate) (federation.Member, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, m := range r.members {
-		if m.Card.PinnedTLS(p) {
+		if m.State == federation.StateActive && m.Card.Shows(cert) {
 			return m, true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"iter"
@@ -259,9 +260,9 @@ func (s *FedSite) Member(id crypto.SiteID) (federation.Member, bool) {
 }
 
 // Pinned implements federation.Roster.
-func (s *FedSite) Pinned(p crypto.Pin) (federation.Member, bool) {
+func (s *FedSite) Pinned(cert *x509.Certificate) (federation.Member, bool) {
 	for _, m := range s.members {
-		if m.Card.PinnedTLS(p) {
+		if m.State == federation.StateActive && m.Card.Shows(cert) {
 			return m, true
 		}
 	}

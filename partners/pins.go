@@ -1,0 +1,44 @@
+package partners
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"concordat/crypto"
+	"concordat/instance"
+	"concordat/store"
+)
+
+// errPinTaken: a card names the TLS key of another site.
+var errPinTaken = errors.New("its card names a TLS key of another site")
+
+// pinsAreFree fails with errPinTaken if the card names a TLS key that this site's card names, or that of another partner. A
+// card whose keys are proven (crypto.Card.Proven) stands against those that merely name them: an unproven card, as earlier
+// versions make it, takes no key away from the site that holds it. Revoked partners do not count.
+func (r *Roster) pinsAreFree(ctx context.Context, c *crypto.Card) error {
+	_, own := r.Self()
+	if own.Site != c.Site && sharePin(own, c) {
+		return fmt.Errorf("%w: it is this site's", errPinTaken)
+	}
+	ps, err := r.db.Partners(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range ps {
+		if p.State == store.PartnerRevoked || p.Site == instance.PartnerName(c.Site) {
+			continue
+		}
+		other, err := r.card(p)
+		if err != nil {
+			continue // it is looked up for nobody either
+		}
+		if (other.Proven || !c.Proven) && sharePin(other, c) {
+			return fmt.Errorf("%w: it is that of %s", errPinTaken, p.Site)
+		}
+	}
+	return nil
+}
+
+func sharePin(a, b *crypto.Card) bool { return slices.ContainsFunc(a.TLS, b.PinnedTLS) }
