@@ -16,6 +16,7 @@ import (
 	"concordat"
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
+	"concordat/crypto/keyfile"
 	"concordat/instance/config"
 	"concordat/store"
 )
@@ -61,7 +62,7 @@ func (o *Instance) TakeCentral(c coord.Config) (*config.Config, CentralSettings,
 	if err != nil {
 		return nil, s, err
 	}
-	return next, s, ReplaceFile(filepath.Join(o.Dir, ClusterName, centralName), b)
+	return next, s, keyfile.Replace(filepath.Join(o.Dir, ClusterName, centralName), b)
 }
 
 // firstSettings takes the settings before anything of the node begins, so that none has to wait for another start.

@@ -12,14 +12,6 @@ import (
 	"concordat"
 )
 
-// ReplaceFile replaces a file: the old one or the new one is there.
-func ReplaceFile(path string, b []byte) error {
-	if err := os.WriteFile(path+".new", b, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
-}
-
 // WriteNew writes a file whole, unless there is one of that name; it reports whether it did.
 func WriteNew(path string, content []byte) (bool, error) {
 	if _, err := os.Stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {

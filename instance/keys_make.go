@@ -81,6 +81,67 @@ func (o *Instance) MakeKeys(ctx context.Context, secret crypto.Secret) (*crypto.
 	return id, o.Audit(ctx, "card made", map[string]any{"card": card.Serial, "ends": card.NotAfter})
 }
 
+// ResumeKeys makes working keys for a site whose keystore is lost or does not open, from its exported root key, and a card
+// that tells partners of them; the keystore opens with secret, and has the root key if keep is set. A keystore that is
+// there is moved aside, and its new name returned. It refuses a keystore that opens, and the root key of another site.
+func (o *Instance) ResumeKeys(ctx context.Context, root []byte, secret crypto.Secret, keep bool) (id *crypto.Identity, aside string,
+	err error) {
+	path := filepath.Join(o.Dir, KeystoreName)
+	held, err := keyfile.Bytes(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, "", err
+	}
+	if held != nil {
+		if _, _, err := o.OpenKeystore(); err == nil {
+			return nil, "", Usagef("the site has its keys: %s opens", path)
+		}
+	}
+	now := time.Now()
+	if id, err = crypto.Resume(root, nil, now, rand.Reader); err != nil {
+		return nil, "", err
+	}
+	if was, err := o.Store.Setting(ctx, keysMadeSetting); err == nil && was != id.Site().String() {
+		return nil, "", Usagef("that is the root key of site %s; this is site %s", id.Site(), was)
+	} else if err != nil && !errors.Is(err, concordat.ErrNotFound) {
+		return nil, "", err
+	}
+	fields := o.CardFields()
+	card, err := OwnCard(ctx, o.Store, id)
+	if err != nil {
+		return nil, "", err
+	}
+	if card != nil {
+		fields = card.CardFields
+		if id, err = crypto.Resume(root, card, now, rand.Reader); err != nil {
+			return nil, "", err
+		}
+	}
+	if !keep {
+		id = id.WithoutRoot()
+	}
+	if held != nil {
+		aside = path + ".aside-" + now.UTC().Format("20060102T150405Z")
+		if err := os.Rename(path, aside); err != nil {
+			return nil, "", err
+		}
+	}
+	if err := keyfile.Create(path, id, secret); err != nil {
+		return nil, aside, err
+	}
+	k := &Keystore{Path: path, Secret: secret, Shared: o.SharedKeys()}
+	if err := k.share(ctx); err != nil {
+		return nil, aside, err
+	}
+	if err := o.Audit(ctx, "keys made again", map[string]any{"site": id.Site()}); err != nil {
+		return nil, aside, err
+	}
+	if err := o.Store.SetSetting(ctx, keysMadeSetting, id.Site().String()); err != nil {
+		return nil, aside, err
+	}
+	id, _, err = MakeCard(ctx, o.Store, k, fields, root, now, Administrator)
+	return id, aside, err
+}
+
 // Relock makes the keystore open with another secret, that of keyFile or a passphrase if that is empty. The key file in the
 // folder goes, unless it is the one. A process that serves the site would not open the keystore any more, so there must be none.
 func (o *Instance) Relock(ctx context.Context, secret crypto.Secret, keyFile string) (*crypto.Identity, error) {

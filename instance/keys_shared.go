@@ -64,6 +64,22 @@ func (o *Instance) SyncKeystore(ctx context.Context) error {
 	return err
 }
 
+// share gives this node's keystore to all nodes, whatever they have.
+func (k *Keystore) share(ctx context.Context) error {
+	if k.Shared == nil {
+		return nil
+	}
+	version, err := k.Shared.KeystoreVersion(ctx)
+	if err != nil {
+		return err
+	}
+	b, err := keyfile.Bytes(k.Path)
+	if err == nil {
+		_, err = k.Shared.PutKeystore(ctx, version, b)
+	}
+	return err
+}
+
 // updateShared is update where nodes share the keystore.
 func (k *Keystore) updateShared(ctx context.Context, change func(*crypto.Identity) (*crypto.Identity, error)) (*crypto.Identity, error) {
 	for {

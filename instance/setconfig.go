@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"concordat"
+	"concordat/crypto/keyfile"
 	"concordat/instance/config"
 	"concordat/store"
 )
@@ -46,6 +47,6 @@ func (o *Instance) SetConfig(ctx context.Context, values []Setting, notes ...sto
 		if err := tx.Notes(ctx, notes...); err != nil {
 			return err
 		}
-		return ReplaceFile(path, text)
+		return keyfile.Replace(path, text)
 	})
 }

@@ -59,7 +59,7 @@ func TestAdministration(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kind := range []string{store.AlarmProbing, store.AlarmAuditStopped, store.AlarmAuditContradicts, store.AlarmFalse,
-		store.AlarmFlooding, store.AlarmOneDocument} {
+		store.AlarmFlooding, store.AlarmOneDocument, store.AlarmEpoch} {
 		if _, err := d.store.RaiseAlarm(t.Context(), store.PartnerAlarm{Partner: "SOUTH", Kind: kind, Library: "theses"}); err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestAdministration(t *testing.T) {
 		"/admin/partners": {"South &lt;Site&gt;", "Compare the six words"},
 		"/admin/partners/SOUTH": {"six words", "which sentences match", "folios.txt", "No library of this site is open to it",
 			"more variants of sentences than anybody needs", "its audit was rewritten", "told no more", "an answer that cannot be",
-			"more than this site can take", "to one document again and again", "peer revoke"},
+			"more than this site can take", "to one document again and again", "began an epoch too soon", "peer revoke"},
 		"/admin/audit": {"The latest entry is number"},
 	} {
 		for _, p := range []*person{adam, axel} {

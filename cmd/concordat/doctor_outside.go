@@ -108,6 +108,10 @@ func (d *doctor) keys(ctx context.Context, o *instance.Instance) {
 		}
 		return
 	}
+	if errors.Is(err, crypto.ErrFormat) {
+		d.fault("keys", "take the keystore from a backup, or begin again with the exported root key: concordat site key init --root FILE", err)
+		return
+	}
 	if err != nil {
 		d.fault("keys", "name its key with "+instance.KeyFileVariable+" or "+instance.PassphraseVariable, err)
 		return

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"log/slog"
 	"net"
@@ -188,6 +189,7 @@ func TestE1Commands(t *testing.T) {
 
 	// A federation: the member fetches the secret, and not another one's.
 	north.command(cli.Done, "federation", "create", "health")
+	begunBefore(t, north, "health")
 	reload()
 	north.command(cli.Misused, "federation", "create", "health")
 	north.command(cli.Misused, "federation", "create", "Health!")
@@ -206,6 +208,10 @@ func TestE1Commands(t *testing.T) {
 	}
 	if !bytes.Equal(secretOf(t, north, "health", 2), secretOf(t, south, "health", 2)) {
 		t.Error("the members' keys of epoch 2 differ")
+	}
+	// Another epoch on the same day is an exception, in which a person at each member has a say.
+	if out := north.command(cli.Misused, "federation", "rotate", "health"); !strings.Contains(out, "--early") {
+		t.Errorf("a second rotation on one day: %s", out)
 	}
 	// K2: who is removed does not get the next secret.
 	north.command(cli.Done, "federation", "remove", "health", "south")
@@ -250,6 +256,22 @@ func TestE1Commands(t *testing.T) {
 	north.command(cli.Misused, "peer", "revoke", "south")
 	south.command(cli.Done, "federation", "leave", "health")
 	south.command(cli.Misused, "federation", "show", "health")
+}
+
+// begunBefore makes the first epoch of a federation that p leads, and that nobody has joined, one that began 40 days ago: old
+// enough for the next.
+func begunBefore(t *testing.T, p place, f string) {
+	t.Helper()
+	a := &app{cli.Site{Data: p.dir, Terminal: cli.Terminal{Stdin: strings.NewReader("")}}}
+	k, _, err := a.OpenKeys(p.dir)
+	if err == nil {
+		_, err = k.Update(t.Context(), func(id *crypto.Identity) (*crypto.Identity, error) {
+			return id.Leave(f).NewEpoch(f, time.Now().AddDate(0, 0, -40), 0, rand.Reader)
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func secretOf(t *testing.T, p place, f string, epoch uint32) []byte {

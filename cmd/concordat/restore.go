@@ -15,6 +15,7 @@ import (
 	"concordat"
 	"concordat/cmd/concordat/clustering"
 	"concordat/cmd/internal/cli"
+	"concordat/crypto/keyfile"
 	"concordat/instance"
 	"concordat/instance/backup"
 	"concordat/instance/config"
@@ -192,7 +193,7 @@ func (r *restoring) configure() error {
 	if text, err = config.ForNode(text, set); err != nil {
 		return fmt.Errorf("%s: %w", instance.ConfigName, err)
 	}
-	return instance.ReplaceFile(path, text)
+	return keyfile.Replace(path, text)
 }
 
 func exists(path string) bool {

@@ -136,6 +136,7 @@ func enrol(t *testing.T, north, south *served) {
 	south.command(cli.Done, "peer", "confirm", "north", "--words", words)
 	north.command(cli.Done, "peer", "confirm", south.id, "--words", words)
 	north.command(cli.Done, "federation", "create", "health")
+	begunBefore(t, north.place, "health")
 	north.command(cli.Done, "federation", "invite", "health", south.id)
 	south.command(cli.Done, "federation", "join", "health", "north")
 	north.fill(south, 1)

@@ -16,6 +16,7 @@ import (
 	"concordat/cluster"
 	"concordat/cluster/coord"
 	"concordat/cmd/internal/cli"
+	"concordat/crypto/keyfile"
 	"concordat/instance"
 )
 
@@ -107,7 +108,7 @@ func (a *commands) foundCluster(ctx context.Context, o *instance.Instance, l clu
 	if err != nil {
 		return err
 	}
-	if err := instance.ReplaceFile(path, append(append(bytes.TrimRight(old, "\n"), '\n'), keys...)); err != nil {
+	if err := keyfile.Replace(path, append(append(bytes.TrimRight(old, "\n"), '\n'), keys...)); err != nil {
 		return err
 	}
 	if a.JSON {

@@ -17,6 +17,7 @@ import (
 	"concordat/cluster"
 	"concordat/cluster/coord"
 	"concordat/cmd/internal/cli"
+	"concordat/crypto/keyfile"
 	"concordat/instance"
 	"concordat/instance/config"
 )
@@ -98,7 +99,7 @@ func settle(dir string, files map[string][]byte, node coord.NodeID, j joining) e
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if name != instance.ConfigName && filepath.IsLocal(name) && filepath.Base(name) == name {
-			if err := instance.ReplaceFile(filepath.Join(dir, name), files[name]); err != nil {
+			if err := keyfile.Replace(filepath.Join(dir, name), files[name]); err != nil {
 				return err
 			}
 		}
@@ -119,7 +120,7 @@ func settle(dir string, files map[string][]byte, node coord.NodeID, j joining) e
 	if err != nil {
 		return err
 	}
-	return instance.ReplaceFile(filepath.Join(dir, instance.ConfigName), conf)
+	return keyfile.Replace(filepath.Join(dir, instance.ConfigName), conf)
 }
 
 // nodeConfig is the configuration of the site with the place of this node in it.

@@ -2,13 +2,12 @@ package federating
 
 import (
 	"context"
-	"crypto/rand"
-	"errors"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"concordat"
 	"concordat/cmd/internal/cli"
 	"concordat/crypto"
 	"concordat/instance"
@@ -48,18 +47,26 @@ func (a *commands) showNamed(ctx context.Context, o *instance.Instance, id *cryp
 	return a.showFederation(id, m)
 }
 
-func (a *commands) newEpoch(ctx context.Context, o *instance.Instance, k *instance.Keystore, f string, overlap time.Duration, action string,
-	detail map[string]any) error {
-	id, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
-		return id.NewEpoch(f, time.Now(), overlap, rand.Reader)
-	})
-	if errors.Is(err, crypto.ErrFormat) {
-		return cli.Usage(err)
-	}
+// newEpoch begins an epoch and tells when members need the consent of a person.
+func (a *commands) newEpoch(ctx context.Context, o *instance.Instance, k *instance.Keystore, f string, overlap time.Duration, early bool,
+	action string, detail map[string]any) error {
+	id, err := partners.BeginEpoch(ctx, o, k, concordat.FederationID(f), overlap, early)
 	if err != nil {
 		return err
 	}
-	return a.changedFederation(ctx, o, id, f, action, detail)
+	if err := a.changedFederation(ctx, o, id, f, action, detail); err != nil {
+		return err
+	}
+	held, err := id.Federation(f)
+	if err != nil {
+		return err
+	}
+	es := held.Epochs
+	if n := len(es); n > 1 && es[n-1].From.Sub(es[n-2].From) < crypto.EpochAge {
+		a.Warn("this epoch begins less than %d days after the one before: each member takes it only after its administrator runs "+
+			"concordat federation join %s %s", crypto.EpochAge/(24*time.Hour), f, instance.PartnerName(id.Site()))
+	}
+	return nil
 }
 
 func (a *commands) showFederation(id *crypto.Identity, m store.Membership) error {

@@ -16,10 +16,12 @@ import (
 func (a *commands) federationRemove() *cobra.Command {
 	var overlap time.Duration
 	c := &cobra.Command{
-		Use: "remove NAME SITE", Short: "Remove a member, and begin an epoch whose secret it does not get",
-		Long: `remove takes the site out of the federation and makes a new secret, which it cannot fetch. What it knows of the
-old epoch it keeps: until --overlap has passed its knowledge of the old secret is worth something.`,
-		Args: cobra.ExactArgs(2),
+		Use: "remove NAME SITE...", Short: "Remove members, and begin an epoch whose secret they do not get",
+		Long: `remove takes the sites out of the federation and makes a new secret, which they cannot fetch. Remove sites that leave
+together with one command: two epochs begin at least a day apart, and each that begins less than 30 days after the
+one before waits for the consent of every member's administrator. What the sites know of the old epoch they keep:
+until --overlap has passed, its secret is worth something.`,
+		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, id *crypto.Identity) error {
 				ctx := cmd.Context()
@@ -27,20 +29,24 @@ old epoch it keeps: until --overlap has passed its knowledge of the old secret i
 				if err != nil {
 					return err
 				}
-				p, err := o.Partner(ctx, args[1])
-				if err != nil {
-					return err
+				left := instance.Members(m)
+				var gone []concordat.SiteID
+				for _, name := range args[1:] {
+					p, err := o.Partner(ctx, name)
+					if err != nil {
+						return err
+					}
+					i := slices.Index(left, p.Site)
+					if i < 0 {
+						return cli.Usagef("%s is not a member of federation %s", name, args[0])
+					}
+					left, gone = slices.Delete(left, i, i+1), append(gone, p.Site)
 				}
-				sites := instance.Members(m)
-				if !slices.Contains(sites, p.Site) {
-					return cli.Usagef("%s is no member of federation %s", args[1], args[0])
-				}
-				left := slices.DeleteFunc(sites, func(s concordat.SiteID) bool { return s == p.Site })
-				// The membership first: from here on the site gets no secret.
+				// The membership first: from here on the sites get no secret.
 				if err := o.Store.Join(ctx, m.Federation, m.Leader, left...); err != nil {
 					return err
 				}
-				return a.newEpoch(ctx, o, k, args[0], overlap, "federation member removed", map[string]any{"site": p.Site})
+				return a.newEpoch(ctx, o, k, args[0], overlap, true, "federation member removed", map[string]any{"sites": gone})
 			})
 		},
 	}

@@ -13,20 +13,23 @@ import (
 
 func (a *commands) federationRotate() *cobra.Command {
 	var overlap time.Duration
+	var early bool
 	c := &cobra.Command{
 		Use: "rotate NAME", Short: "Begin a new epoch of a federation that this site leads",
-		Long: `rotate makes a new secret. Members fetch it and make their fingerprints anew; until --overlap has passed the
-old epoch is served beside it.`,
+		Long: `rotate makes a new secret. Members fetch it and recompute their fingerprints; until --overlap has passed, the old
+epoch is served beside it. At most two epochs are served at once, and two begin at least a day apart. An epoch that
+begins less than 30 days after the last one needs --early here, and the consent of each member's administrator.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, id *crypto.Identity) error {
 				if _, err := partners.Led(cmd.Context(), o, id, concordat.FederationID(args[0])); err != nil {
 					return err
 				}
-				return a.newEpoch(cmd.Context(), o, k, args[0], overlap, "federation rotated", nil)
+				return a.newEpoch(cmd.Context(), o, k, args[0], overlap, early, "federation rotated", nil)
 			})
 		},
 	}
 	c.Flags().DurationVar(&overlap, "overlap", crypto.EpochOverlap, "how long the old epoch is served, at most 336h")
+	c.Flags().BoolVar(&early, "early", false, "begin the epoch though the last one is less than 30 days old")
 	return c
 }

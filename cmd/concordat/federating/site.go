@@ -32,6 +32,11 @@ func (a *commands) rootSeed(id *crypto.Identity, path string) ([]byte, error) {
 		}
 		return nil, nil
 	}
+	return a.exportedRoot(path)
+}
+
+// exportedRoot returns the root key of an exported file.
+func (a *commands) exportedRoot(path string) ([]byte, error) {
 	b, err := keyfile.Bytes(path)
 	if err != nil {
 		return nil, err

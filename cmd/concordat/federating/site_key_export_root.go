@@ -37,6 +37,21 @@ rotate take it with --root FILE.`,
 	return c
 }
 
+// takeOutRoot takes the root key out of the keystore. The card in force may have sealing keys for three weeks only, since
+// it was to be renewed every week, so a last one with keys for all of its time is made first.
+func (a *commands) takeOutRoot(ctx context.Context, o *instance.Instance, k *instance.Keystore, seed []byte) error {
+	id, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) { return id.WithoutRoot(), nil })
+	if err != nil {
+		return err
+	}
+	card, err := instance.OwnCard(ctx, o.Store, id)
+	if err != nil || card == nil {
+		return err
+	}
+	_, _, err = instance.MakeCard(ctx, o.Store, k, card.CardFields, seed, time.Now(), instance.Administrator)
+	return err
+}
+
 func (a *commands) exportRoot(ctx context.Context, o *instance.Instance, k *instance.Keystore, id *crypto.Identity, path,
 	passphraseFile string, keep bool) error {
 	if !id.HasRoot() {
@@ -69,7 +84,7 @@ func (a *commands) exportRoot(ctx context.Context, o *instance.Instance, k *inst
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if !keep {
-		if _, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) { return id.WithoutRoot(), nil }); err != nil {
+		if err := a.takeOutRoot(ctx, o, k, seed); err != nil {
 			return err
 		}
 	}

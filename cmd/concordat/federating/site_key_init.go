@@ -1,7 +1,9 @@
 package federating
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -13,8 +15,8 @@ import (
 )
 
 func (a *commands) keyInit() *cobra.Command {
-	var keyFile, passphraseFile string
-	var passphrase bool
+	var keyFile, passphraseFile, root string
+	var passphrase, keep bool
 	c := &cobra.Command{
 		Use: "init", Short: "Say how the site's keystore opens, and make the keys where there are none",
 		Long: `A new site has its root key, working keys and the keystore that holds them; an older one gets them when it is next
@@ -23,13 +25,23 @@ served, or by this command. The keys stay the same.
 The keystore opens with a passphrase (--passphrase), or with a key file. Without either flag the key file
 is ` + instance.KeyFileName + ` beside the keystore: whoever copies the whole folder then has the keys. Name another place
 with --key-file, and tell later commands by ` + instance.KeyFileVariable + `. A keystore that is there opens with what
-is named from then on.`,
+is named from then on.
+
+A site that has lost its keystore begins again with --root FILE, its exported root key: it keeps its identity and its
+partners, which fetch the new card within a day. A keystore that is there and does not open is moved aside. Secrets of
+federations are lost with it: join each again, and begin a new epoch of those that the site leads.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if passphrase && keyFile != "" {
 				return cli.Usagef("--passphrase and --key-file exclude each other")
 			}
+			if keep && root == "" {
+				return cli.Usagef("--keep goes with --root")
+			}
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				if root != "" {
+					return a.resumeKeys(cmd.Context(), o, root, keep, keyFile, passphrase || passphraseFile != "", passphraseFile)
+				}
 				return a.initKeys(cmd.Context(), o, keyFile, passphrase || passphraseFile != "", passphraseFile)
 			})
 		},
@@ -37,7 +49,63 @@ is named from then on.`,
 	c.Flags().StringVar(&keyFile, "key-file", "", "file of 32 random bytes that opens the keystore; made where there is none")
 	c.Flags().BoolVar(&passphrase, "passphrase", false, "ask for a passphrase that opens the keystore")
 	c.Flags().StringVar(&passphraseFile, "passphrase-file", "", "file whose first line is the passphrase")
+	c.Flags().StringVar(&root, "root", "", "file with the exported root key of a site whose keystore is lost")
+	c.Flags().BoolVar(&keep, "keep", false, "leave the root key in the new keystore, so that cards are renewed without you")
 	return c
+}
+
+// keystoreSecret returns what is to open a keystore, and the file that it is in, empty for a passphrase.
+func (a *commands) keystoreSecret(o *instance.Instance, keyFile string, passphrase bool, passphraseFile string) (crypto.Secret, string,
+	error) {
+	if passphrase {
+		s, err := a.NewPassphrase(passphraseFile)
+		return s, "", err
+	}
+	keyFile = cmp.Or(keyFile, filepath.Join(o.Dir, instance.KeyFileName))
+	s, err := instance.MakeKeyFile(keyFile)
+	return s, keyFile, err
+}
+
+func (a *commands) resumeKeys(ctx context.Context, o *instance.Instance, root string, keep bool, keyFile string, passphrase bool,
+	passphraseFile string) error {
+	seed, err := a.exportedRoot(root)
+	if err != nil {
+		return err
+	}
+	secret, keyFile, err := a.keystoreSecret(o, keyFile, passphrase, passphraseFile)
+	if err != nil {
+		return err
+	}
+	id, aside, err := o.ResumeKeys(ctx, seed, secret, keep)
+	if errors.Is(err, crypto.ErrFormat) {
+		return cli.Usage(err)
+	}
+	if err != nil {
+		return err
+	}
+	if aside != "" {
+		a.Warn("the keystore that did not open is now %s", aside)
+	}
+	ms, err := o.Store.Memberships(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range ms {
+		if m.Leader == instance.PartnerName(id.Site()) {
+			a.Warn("the secret of federation %s is lost; begin a new epoch: concordat federation rotate %s", m.Federation, m.Federation)
+		} else {
+			a.Warn("the secret of federation %s is lost; fetch it again: concordat federation join %s %s", m.Federation, m.Federation, m.Leader)
+		}
+	}
+	a.warnKeyFile(o, keyFile)
+	return a.tellKeys(filepath.Join(o.Dir, instance.KeystoreName), id)
+}
+
+// warnKeyFile says that the other nodes of a site need the key file.
+func (a *commands) warnKeyFile(o *instance.Instance, keyFile string) {
+	if o.Clustered() && keyFile != "" && !a.JSON {
+		a.Warn("the other nodes need %s too: copy it to their folders, or start each with %s", keyFile, instance.KeyFileVariable)
+	}
 }
 
 func (a *commands) initKeys(ctx context.Context, o *instance.Instance, keyFile string, passphrase bool, passphraseFile string) error {
@@ -51,16 +119,7 @@ func (a *commands) initKeys(ctx context.Context, o *instance.Instance, keyFile s
 		}
 		return a.tellKeys(path, id)
 	}
-	var secret crypto.Secret
-	switch {
-	case passphrase:
-		secret, err = a.NewPassphrase(passphraseFile)
-	default:
-		if keyFile == "" {
-			keyFile = filepath.Join(o.Dir, instance.KeyFileName)
-		}
-		secret, err = instance.MakeKeyFile(keyFile)
-	}
+	secret, keyFile, err := a.keystoreSecret(o, keyFile, passphrase, passphraseFile)
 	if err != nil {
 		return err
 	}
@@ -76,9 +135,7 @@ func (a *commands) initKeys(ctx context.Context, o *instance.Instance, keyFile s
 	if err := a.tellKeys(path, id); err != nil || a.JSON {
 		return err
 	}
-	if o.Clustered() && !passphrase {
-		a.Warn("the other nodes need %s too: copy it to their folders, or start each with %s", keyFile, instance.KeyFileVariable)
-	}
+	a.warnKeyFile(o, keyFile)
 	a.Say("next: concordat site card --url https://HOST:PORT, then concordat site key export-root FILE")
 	return nil
 }

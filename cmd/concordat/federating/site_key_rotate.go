@@ -3,6 +3,7 @@ package federating
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,8 +22,8 @@ func (a *commands) keyRotate() *cobra.Command {
 card, and the old ones end a month later. Sealing keys change by themselves, every week.
 
 With --compromised all working keys are replaced at once: for a site whose keystore somebody has seen.
-Messages under way are lost, and what was signed with the old keys is no longer confirmed. Federations need
-a new epoch as well: concordat federation rotate.`,
+Messages under way are lost, and what was signed with the old keys is no longer confirmed. The secrets of
+federations stay, since all members share them: the leader of each must begin a new epoch. rotate names them.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.WithKeys(cmd.Context(), func(o *instance.Instance, k *instance.Keystore, id *crypto.Identity) error {
@@ -49,12 +50,16 @@ func (a *commands) rotateKeys(ctx context.Context, o *instance.Instance, k *inst
 		return cli.Usagef("the site has no card yet: concordat site card --url https://HOST:PORT")
 	}
 	now := time.Now()
-	if _, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
+	next, err := k.Update(ctx, func(id *crypto.Identity) (*crypto.Identity, error) {
 		if compromised {
 			return id.Replace(now, rand.Reader)
 		}
 		return id.Rotate(now, rand.Reader)
-	}); err != nil {
+	})
+	if errors.Is(err, crypto.ErrFormat) {
+		return cli.Usage(err)
+	}
+	if err != nil {
 		return err
 	}
 	_, card, err = instance.MakeCard(ctx, o.Store, k, card.CardFields, seed, now)
@@ -64,5 +69,30 @@ func (a *commands) rotateKeys(ctx context.Context, o *instance.Instance, k *inst
 	if err := o.Audit(ctx, "keys rotated", map[string]any{"compromised": compromised, "card": card.Serial}); err != nil {
 		return err
 	}
+	if compromised {
+		if err := a.warnFederations(ctx, o, next); err != nil {
+			return err
+		}
+	}
 	return a.showCard(card)
+}
+
+// warnFederations says whose secrets somebody who has seen the keystore still has.
+func (a *commands) warnFederations(ctx context.Context, o *instance.Instance, id *crypto.Identity) error {
+	ms, err := o.Store.Memberships(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range ms {
+		if _, err := id.Federation(string(m.Federation)); err != nil {
+			continue
+		}
+		if m.Leader == instance.PartnerName(id.Site()) {
+			a.Warn("whoever saw the keystore still has the secret of federation %s; replace it: concordat federation rotate %s --early",
+				m.Federation, m.Federation)
+		} else {
+			a.Warn("whoever saw the keystore still has the secret of federation %s; ask its leader %s for a new epoch", m.Federation, m.Leader)
+		}
+	}
+	return nil
 }
