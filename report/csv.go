@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/csv"
 	"io"
 	"strconv"
 	"strings"
@@ -27,7 +26,7 @@ func CSVColumns() int { return len(csvColumns) }
 
 // WriteCSV writes one row for each passage and source, and then one for each lead of r.LeadFilter (RFC 4180, CRLF), under a row of
 // column names. Positions are Unicode code points; those of a source are empty where only its bytes are
-// known. A cell that a spreadsheet would take for a formula begins with an apostrophe.
+// known. No cell is a formula to a spreadsheet program; see CSVWriter.
 func WriteCSV(w io.Writer, r *Report, o CSVOptions) error {
 	if o.BOM {
 		if _, err := io.WriteString(w, "\ufeff"); err != nil {
@@ -35,28 +34,18 @@ func WriteCSV(w io.Writer, r *Report, o CSVOptions) error {
 		}
 	}
 	count := NewCounter(r.Submission.Text)
-	c := csv.NewWriter(w)
-	c.UseCRLF = true
-	if err := c.Write(csvColumns); err != nil {
-		return err
-	}
+	c := NewCSV(w, csvColumns...)
 	for i, e := range r.Evidence {
 		for _, s := range e.Sources {
-			if err := c.Write(r.csvRow(count, i, e, s)); err != nil {
-				return err
-			}
+			c.Row(r.csvRow(count, i, e, s)...)
 		}
 	}
 	for _, l := range r.Leads {
-		if !r.ShowsLead(l) {
-			continue
-		}
-		if err := c.Write(r.csvLead(count, l)); err != nil {
-			return err
+		if r.ShowsLead(l) {
+			c.Row(r.csvLead(count, l)...)
 		}
 	}
-	c.Flush()
-	return c.Error()
+	return c.End()
 }
 
 // csvLead is the row of a lead, which is no passage: it is never counted as one, and its last columns say what somebody decided.
@@ -68,12 +57,12 @@ func (r *Report) csvLead(count *Counter, l RuledLead) []string {
 	}
 	row := []string{
 		l.Number, strconv.Itoa(here.Start), strconv.Itoa(here.End), string(concordat.KindLead), yes(false), string(concordat.KindLead), "",
-		Cell(string(l.Source.Site)), Cell(string(l.Source.Library)), Cell(string(l.Source.Document)), Cell(l.Title),
-		strconv.Itoa(l.SourcePoints.Start), strconv.Itoa(l.SourcePoints.End), Cell(string(l.Kind)), "",
-		strconv.FormatFloat(round(similarity), 'f', -1, 64), Cell(l.Span.In(r.Submission.Text)), Cell(l.Text),
-		strconv.Itoa(characters), "", "", "", "", "", "", Cell(r.Place(l.Source)), "",
+		string(l.Source.Site), string(l.Source.Library), string(l.Source.Document), l.Title,
+		strconv.Itoa(l.SourcePoints.Start), strconv.Itoa(l.SourcePoints.End), string(l.Kind), "",
+		strconv.FormatFloat(round(similarity), 'f', -1, 64), l.Span.In(r.Submission.Text), l.Text,
+		strconv.Itoa(characters), "", "", "", "", "", "", r.Place(l.Source), "",
 	}
-	return append(append(row, r.csvReview()...), string(l.State), Cell(l.Ruling.By), Cell(l.Ruling.Comment))
+	return append(append(row, r.csvReview()...), string(l.State), l.Ruling.By, l.Ruling.Comment)
 }
 
 func (r *Report) csvRow(count *Counter, i int, e concordat.Evidence, s concordat.Source) []string {
@@ -99,13 +88,13 @@ func (r *Report) csvRow(count *Counter, i int, e concordat.Evidence, s concordat
 		documents = strconv.Itoa(n)
 	}
 	row := []string{
-		r.Number(i), strconv.Itoa(here.Start), strconv.Itoa(here.End), Cell(string(e.Kind)),
-		yes(s.Excluded == ""), Cell(string(s.Excluded)), Cell(section),
-		Cell(string(s.Site)), Cell(string(s.Library)), Cell(string(s.Document)), Cell(s.Title), from, to,
-		Cell(string(s.Kind)), Closeness(s.Similarity), strconv.FormatFloat(round(s.Similarity), 'f', -1, 64),
-		Cell(s.Here.In(r.Submission.Text)), Cell(strings.Join(wording, "\n[…]\n")),
-		strconv.Itoa(e.Characters), yes(e.Cited), documents, Cell(string(s.Date)), Cell(string(s.By)), yes(s.Oldest), yes(s.Later),
-		Cell(r.Place(s.Ref)), Cell(strings.Join(shared, "\n[…]\n")),
+		r.Number(i), strconv.Itoa(here.Start), strconv.Itoa(here.End), string(e.Kind),
+		yes(s.Excluded == ""), string(s.Excluded), section,
+		string(s.Site), string(s.Library), string(s.Document), s.Title, from, to,
+		string(s.Kind), Closeness(s.Similarity), strconv.FormatFloat(round(s.Similarity), 'f', -1, 64),
+		s.Here.In(r.Submission.Text), strings.Join(wording, "\n[…]\n"),
+		strconv.Itoa(e.Characters), yes(e.Cited), documents, string(s.Date), string(s.By), yes(s.Oldest), yes(s.Later),
+		r.Place(s.Ref), strings.Join(shared, "\n[…]\n"),
 	}
 	return append(append(row, r.csvReview()...), "", "", "")
 }
@@ -121,7 +110,7 @@ func (r *Report) csvReview() []string {
 	for _, s := range v.Signed {
 		signed = append(signed, s.By)
 	}
-	return []string{v.Verdict, Cell(v.By), Cell(strings.Join(signed, "; ")), yes(v.Stale)}
+	return []string{v.Verdict, v.By, strings.Join(signed, "; "), yes(v.Stale)}
 }
 
 func yes(b bool) string {
@@ -129,23 +118,4 @@ func yes(b bool) string {
 		return "yes"
 	}
 	return "no"
-}
-
-// formulaStarts begin a formula or its argument in some spreadsheet program; the full-width forms
-// are folded to the plain ones by programs set to Japanese or Chinese.
-const formulaStarts = "=+-@\t\r＝＋－＠"
-
-// Cell makes s a text in every spreadsheet program (OWASP, CSV injection). The check looks behind
-// white space, which some programs strip, and control characters are dropped.
-func Cell(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' {
-			return -1
-		}
-		return r
-	}, s)
-	if strings.HasPrefix(s, "\t") || strings.IndexAny(strings.TrimLeft(s, " \n\t\u00a0\u3000\ufeff"), formulaStarts) == 0 {
-		return "'" + s
-	}
-	return s
 }

@@ -247,7 +247,7 @@ func TestChosenLeads(t *testing.T) {
 		if err := report.WriteCSV(&b, r, report.CSVOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if n := strings.Count(b.String(), "\nL2,"); n != c.leads {
+		if n := strings.Count(b.String(), "\n\"L2\","); n != c.leads {
 			t.Errorf("%+v: CSV has %d leads, want %d", c.filter, n, c.leads)
 		}
 		if r.Scores.Leads != share || *r.LeadCount() != (concordat.LeadCount{All: 1, Counted: 1}) {

@@ -140,7 +140,7 @@ func TestBatchPages(t *testing.T) {
 	if d.readings(t) != read+1 {
 		t.Error("the report of a pair is read and leaves no line")
 	}
-	ann.wants(ann.get(path+"/tables/pairs.csv", http.StatusOK), "a<1>.txt,")
+	ann.wants(ann.get(path+"/tables/pairs.csv", http.StatusOK), `"a<1>.txt",`)
 	ann.wants(ann.get(path+"/events", http.StatusOK), `"finally":true`)
 	for _, bad := range []string{"/tables/all.csv", "/pairs/1/1", "/pairs/1/9", "/pairs/x/2", "/pairs/0/1"} {
 		ann.get(path+bad, http.StatusNotFound)
@@ -392,5 +392,5 @@ func TestBatchRules(t *testing.T) {
 		}
 	}
 	officer.wants(officer.get("/batches/"+id+"/pairs/1/2", http.StatusOK), "Nothing that counts")
-	officer.wants(officer.get("/checks/"+id+"-1/report?format=csv", http.StatusOK), ",no,quote,")
+	officer.wants(officer.get("/checks/"+id+"-1/report?format=csv", http.StatusOK), `,"no","quote",`)
 }

@@ -113,7 +113,7 @@ func TestBatchLeadPages(t *testing.T) {
 		t.Errorf("set aside %+v", got.Leads)
 	}
 	officer.wants(officer.get(path+"/tables/leads.csv", http.StatusOK),
-		"essay.txt,essay.txt,glass.txt,glass.txt,", ",set_aside,olga,a textbook")
+		`"essay.txt","essay.txt","glass.txt","glass.txt",`, `,"set_aside","olga","a textbook"`)
 	c := d.client(t, "cleo", store.RoleOfficer, "read", "check")
 	found, err := c.BatchLeads(t.Context(), id, client.LeadFilter{State: "set_aside", Languages: "en-en"})
 	if err != nil || !found.Asked || found.Total != 1 || len(found.Leads) != 1 || found.Leads[0].B != "glass.txt" ||

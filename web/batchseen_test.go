@@ -95,7 +95,7 @@ func (p *person) seesBatch(path string, wording, pair, share bool) {
 	if got := !strings.Contains(page, "not shown"); got != share {
 		p.t.Errorf("the page shows shares: %t", got)
 	}
-	if got := strings.Contains(p.get(path+"/tables/documents.csv", http.StatusOK), ",0,,"); got == share {
+	if got := strings.Contains(p.get(path+"/tables/documents.csv", http.StatusOK), `,"0","",`); got == share {
 		p.t.Errorf("the table shows shares: %t", !got)
 	}
 	if strings.Contains(page, "among officers") != wording {

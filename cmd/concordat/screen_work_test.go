@@ -319,7 +319,7 @@ func TestScreenOut(t *testing.T) {
 	if text := read("result.jsonl"); text != got {
 		t.Errorf("result.jsonl is not what was printed:\n%s", text)
 	}
-	if text := read("pairs.csv"); strings.Count(text, "\r\n") != 4 || !strings.Contains(text, ",'=a.txt,") {
+	if text := read("pairs.csv"); strings.Count(text, "\r\n") != 4 || !strings.Contains(text, `,"'=a.txt",`) {
 		t.Errorf("pairs.csv:\n%s", text)
 	}
 	if text := read("clusters.csv"); strings.Count(text, "\r\n") != 4 || !strings.Contains(text, "2021-05-01T00:00:00Z") {

@@ -66,12 +66,12 @@ func (v *View) ManyLines(l *ViewedLeads) []ManyLine {
 
 // WriteLeads writes leads as CSV. Places are in code points.
 func (v *View) WriteLeads(w io.Writer, l *ViewedLeads) error {
-	c := newTable(w, "a", "title_a", "b", "title_b", "start_a", "end_a", "start_b", "end_b", "kind", "languages", "sentences", "reason",
+	c := report.NewCSV(w, "a", "title_a", "b", "title_b", "start_a", "end_a", "start_b", "end_b", "kind", "languages", "sentences", "reason",
 		"lead", "lead_by", "lead_reason")
 	for i, x := range v.LeadLines(l) {
-		c.row(x.A, v.Members[l.Leads[i].A].Title, x.B, v.Members[l.Leads[i].B].Title, strconv.Itoa(x.Span.Start), strconv.Itoa(x.Span.End),
+		c.Row(x.A, v.Members[l.Leads[i].A].Title, x.B, v.Members[l.Leads[i].B].Title, strconv.Itoa(x.Span.Start), strconv.Itoa(x.Span.End),
 			strconv.Itoa(x.SourceSpan.Start), strconv.Itoa(x.SourceSpan.End), string(x.Kind), strings.Join(x.Languages[:], " "),
 			strconv.Itoa(len(x.Pairs)), x.Reason, string(x.State), x.By, x.Comment)
 	}
-	return c.end()
+	return c.End()
 }

@@ -2,7 +2,6 @@ package batch
 
 import (
 	"context"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"slices"
@@ -164,13 +163,13 @@ func (v *View) ClusterLines() []ClusterLine {
 
 // WritePairs writes the pairs as CSV.
 func (v *View) WritePairs(w io.Writer) error {
-	c := newTable(w, "cluster", "a", "title_a", "b", "title_b", "share", "share_a", "share_b", "counted", "reason", "sections")
+	c := report.NewCSV(w, "cluster", "a", "title_a", "b", "title_b", "share", "share_a", "share_b", "counted", "reason", "sections")
 	for i, p := range v.PairLines() {
-		c.row(strconv.Itoa(p.Cluster), p.A, v.Members[v.Pairs[i].A].Title, p.B, v.Members[v.Pairs[i].B].Title, shareText(p.Share),
+		c.Row(strconv.Itoa(p.Cluster), p.A, v.Members[v.Pairs[i].A].Title, p.B, v.Members[v.Pairs[i].B].Title, shareText(p.Share),
 			shareText(p.ShareA), shareText(p.ShareB),
 			strconv.FormatBool(p.Counted), p.Reason, p.sectionText())
 	}
-	return c.end()
+	return c.End()
 }
 
 // sectionText names the sections of a pair with their shares.
@@ -184,15 +183,15 @@ func (p *PairLine) sectionText() string {
 
 // WriteMembers writes the members as CSV.
 func (v *View) WriteMembers(w io.Writer) error {
-	c := newTable(w, "document", "title", "author", "group", "draft_of", "date", "cluster", "share", "task", "error")
+	c := report.NewCSV(w, "document", "title", "author", "group", "draft_of", "date", "cluster", "share", "task", "error")
 	for _, m := range v.MemberLines() {
 		share := "" // not measured
 		if m.Share != nil {
 			share = shareText(*m.Share)
 		}
-		c.row(m.Document, m.Title, m.Author, m.Group, m.DraftOf, string(m.Date), strconv.Itoa(m.Cluster), share, string(m.Task), m.Error)
+		c.Row(m.Document, m.Title, m.Author, m.Group, m.DraftOf, string(m.Date), strconv.Itoa(m.Cluster), share, string(m.Task), m.Error)
 	}
-	return c.end()
+	return c.End()
 }
 
 // WriteMatrix writes which share of the document of a row stands in that of a column, as CSV: of all
@@ -208,7 +207,7 @@ func (v *View) WriteMatrix(w io.Writer) error {
 	for _, j := range docs {
 		heads = append(heads, v.Members[j].Name)
 	}
-	c := newTable(w, heads...)
+	c := report.NewCSV(w, heads...)
 	for _, i := range docs {
 		row := []string{v.Members[i].Name}
 		for _, j := range docs {
@@ -218,42 +217,12 @@ func (v *View) WriteMatrix(w io.Writer) error {
 			}
 			row = append(row, cell)
 		}
-		c.row(row...)
+		c.Row(row...)
 	}
-	return c.end()
+	return c.End()
 }
 
 func shareText(v float64) string { return strconv.FormatFloat(v, 'f', 4, 64) }
-
-// table writes CSV whose cells no spreadsheet takes for a formula. The first error stays.
-type table struct {
-	c   *csv.Writer
-	err error
-}
-
-func newTable(w io.Writer, heads ...string) *table {
-	t := &table{c: csv.NewWriter(w)}
-	t.c.UseCRLF = true
-	t.row(heads...)
-	return t
-}
-
-func (t *table) row(cells ...string) {
-	for i := range cells {
-		cells[i] = report.Cell(cells[i])
-	}
-	if t.err == nil {
-		t.err = t.c.Write(cells)
-	}
-}
-
-func (t *table) end() error {
-	t.c.Flush()
-	if t.err == nil {
-		t.err = t.c.Error()
-	}
-	return t.err
-}
 
 // PairFindings returns what the member of number a has in common with that of number b alone, from a's
 // findings. It fails with concordat.ErrNotFound while a has none.

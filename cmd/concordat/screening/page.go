@@ -2,7 +2,6 @@ package screening
 
 import (
 	"bufio"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -69,56 +68,41 @@ func (r *screenResults) clusterNumbers() map[int]int {
 
 func (s *screening) writePairs(w *bufio.Writer, r *screenResults) error {
 	number := r.clusterNumbers()
-	c := csv.NewWriter(w)
-	c.UseCRLF = true
-	if err := c.Write([]string{"cluster", "library_a", "a", "title_a", "library_b", "b", "title_b", "method", "resemblance", "low", "high",
-		"containment_a", "containment_b", "sections"}); err != nil {
-		return err
-	}
+	c := report.NewCSV(w, "cluster", "library_a", "a", "title_a", "library_b", "b", "title_b", "method", "resemblance", "low", "high",
+		"containment_a", "containment_b", "sections")
 	for _, p := range r.pairs {
 		var sections []string
 		for _, o := range p.Sections {
 			sections = append(sections, fmt.Sprintf("%s in %s %.0f%%", o.A, o.B, 100*o.ContainmentA))
 		}
 		x, y := &s.docs[p.a], &s.docs[p.b]
-		err := c.Write([]string{strconv.Itoa(number[p.a]), report.Cell(string(p.LibraryA)), report.Cell(string(p.A)), report.Cell(x.Title),
-			report.Cell(s.place(p.SiteB, p.LibraryB)), report.Cell(string(p.B)), report.Cell(y.Title),
+		c.Row(strconv.Itoa(number[p.a]), string(p.LibraryA), string(p.A), x.Title,
+			s.place(p.SiteB, p.LibraryB), string(p.B), y.Title,
 			p.Method, share(&p.Resemblance), share(p.Low), share(p.High), share(p.ContainmentA), share(p.ContainmentB),
-			report.Cell(strings.Join(sections, "; "))})
-		if err != nil {
-			return err
-		}
+			strings.Join(sections, "; "))
 	}
-	c.Flush()
-	return c.Error()
+	return c.End()
 }
 
 func (s *screening) writeClusters(w *bufio.Writer, r *screenResults) error {
 	kept := r.keptFor()
-	c := csv.NewWriter(w)
-	c.UseCRLF = true
-	if err := c.Write([]string{"cluster", "library", "document", "title", "date", "representative", "from_library", "from",
-		"from_resemblance", "removable_for"}); err != nil {
-		return err
-	}
+	c := report.NewCSV(w, "cluster", "library", "document", "title", "date", "representative", "from_library", "from", "from_resemblance",
+		"removable_for")
 	for i, cl := range r.clusters {
 		for _, n := range cl.Documents {
-			row := []string{strconv.Itoa(i + 1), report.Cell(s.place(n.Site, n.Library)), report.Cell(string(n.Document)), report.Cell(n.Title),
-				n.Date.UTC().Format(time.RFC3339), "", "", "", "", report.Cell(kept[n.doc])}
+			row := []string{strconv.Itoa(i + 1), s.place(n.Site, n.Library), string(n.Document), n.Title,
+				n.Date.UTC().Format(time.RFC3339), "", "", "", "", kept[n.doc]}
 			if n.screenMember == cl.Representative {
 				row[5] = "yes"
 			}
 			if n.From != nil {
-				row[6], row[7], row[8] = report.Cell(s.place(n.From.Site, n.From.Library)), report.Cell(string(n.From.Document)),
+				row[6], row[7], row[8] = s.place(n.From.Site, n.From.Library), string(n.From.Document),
 					share(&n.FromResemblance)
 			}
-			if err := c.Write(row); err != nil {
-				return err
-			}
+			c.Row(row...)
 		}
 	}
-	c.Flush()
-	return c.Error()
+	return c.End()
 }
 
 // keptFor returns which document stands for each removable one.

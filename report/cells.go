@@ -1,0 +1,100 @@
+package report
+
+import (
+	"bufio"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A CSVWriter writes rows of which no cell becomes a formula in a spreadsheet program, whichever character the program
+// takes for the separator: a German or French one splits at semicolons and so looks inside what was written as one field.
+// Every field is quoted, and Cell guards each. Lines end in CR and LF (RFC 4180). The first error stays.
+type CSVWriter struct {
+	w   *bufio.Writer
+	err error
+}
+
+// NewCSV returns a CSVWriter with the names of the columns as its first row.
+func NewCSV(w io.Writer, columns ...string) *CSVWriter {
+	c := &CSVWriter{w: bufio.NewWriter(w)}
+	c.Row(columns...)
+	return c
+}
+
+// fieldText is a cell as it stands between quotes.
+var fieldText = strings.NewReplacer(`"`, `""`, "\n", "\r\n")
+
+// Row writes a row.
+func (c *CSVWriter) Row(cells ...string) {
+	for i, s := range cells {
+		if i > 0 {
+			c.write(",")
+		}
+		c.write(`"`, fieldText.Replace(Cell(s)), `"`)
+	}
+	c.write("\r\n")
+}
+
+func (c *CSVWriter) write(all ...string) {
+	for _, s := range all {
+		if c.err == nil {
+			_, c.err = c.w.WriteString(s)
+		}
+	}
+}
+
+// End writes what is still buffered, and returns the first error.
+func (c *CSVWriter) End() error {
+	if c.err == nil {
+		c.err = c.w.Flush()
+	}
+	return c.err
+}
+
+const (
+	// formulaStarts begin a formula or its argument in some spreadsheet program; the full-width forms are folded to the plain
+	// ones by programs set to Japanese or Chinese.
+	formulaStarts = "=+-@＝＋－＠"
+	// cellEnds are characters at which a spreadsheet program may begin another cell within a field: separators of some
+	// country or setting, and the line break, since a field that was opened with another separator is not taken for quoted.
+	// Commas are not among them: a program that splits at commas respects the quotes.
+	cellEnds = ";|\t\n\u2028\u2029"
+	// cellSpace has the white space that some programs strip before they look for a formula, and the quote that begins a cell.
+	cellSpace = " \n\t\u00a0\u3000\ufeff\""
+)
+
+// Cell makes s a text in every spreadsheet program (OWASP, CSV injection): an apostrophe stands before a formula at its
+// beginning, and before one behind a character at which another cell may begin. The check looks behind white space, and
+// control characters are dropped.
+func Cell(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, s)
+	var b strings.Builder
+	if strings.HasPrefix(s, "\t") || beginsFormula(s) {
+		b.WriteByte('\'')
+	}
+	for {
+		i := strings.IndexAny(s, cellEnds)
+		if i < 0 {
+			break
+		}
+		_, n := utf8.DecodeRuneInString(s[i:])
+		b.WriteString(s[:i+n])
+		if s = s[i+n:]; beginsFormula(s) {
+			b.WriteByte('\'')
+		}
+	}
+	b.WriteString(s)
+	return b.String()
+}
+
+// beginsFormula reports whether a program could take s, behind white space, for a formula.
+func beginsFormula(s string) bool {
+	return strings.IndexAny(strings.TrimLeft(s, cellSpace), formulaStarts) == 0
+}
