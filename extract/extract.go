@@ -194,6 +194,14 @@ func readers(f Format) func(*builder, []byte) error {
 		return readPDF
 	case XML:
 		return readXML
+	case XLSX:
+		return readXLSX
+	case JSON:
+		return readJSON
+	case Notebook:
+		return readNotebook
+	case Subtitles:
+		return readSubtitles
 	case PPTX:
 		return readPPTX
 	case EPUB:

@@ -19,7 +19,12 @@ func readMarkdown(b *builder, data []byte) error {
 	if err != nil {
 		return err
 	}
-	src := []byte(b.frontMatter(cleanPlain(s)))
+	return b.markdownText(b.frontMatter(cleanPlain(s)))
+}
+
+// markdownText writes a text of Markdown without metadata in front.
+func (b *builder) markdownText(s string) error {
+	src := []byte(s)
 	if deepMarkdown(src, b.opt.MaxDepth) {
 		return limitError("nesting of block quotes and lists", "MaxDepth", "deeper than allowed")
 	}

@@ -65,12 +65,12 @@ func readMSG(b *builder, data []byte) error {
 	b.text(b.res.Title)
 	b.end()
 	switch {
-	case msgText(p, msgBody) != "":
-		b.plainParagraphs(msgText(p, msgBody))
-	case len(p[msgHTML+"0102"]) > 0:
+	case len(p[msgHTML+"0102"]) > 0: // what Outlook shows; the plain text beside it may be another
 		return b.bodyText(mailPart{kind: "text/html", data: p[msgHTML+"0102"]})
 	case msgText(p, msgHTML) != "":
 		b.htmlText(msgText(p, msgHTML))
+	case msgText(p, msgBody) != "":
+		b.plainParagraphs(msgText(p, msgBody))
 	case len(p[msgRTF+"0102"]) > 0:
 		rtf, err := unpackRTF(p[msgRTF+"0102"], b.opt.MaxUnpacked)
 		if err != nil {

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
@@ -45,6 +47,8 @@ const (
 	rtfAuthor
 	rtfInfo // other fields of the information group
 	rtfCreated
+	rtfObject // an object, of which only the result is shown
+	rtfLabel  // of a list
 )
 
 type rtfReader struct {
@@ -151,6 +155,10 @@ func (r *rtfReader) write(s string) {
 		r.b.res.Title += s
 	case rtfAuthor:
 		r.b.res.Author += s
+	case rtfLabel: // numbers and bullets alone are no text
+		if strings.IndexFunc(s, unicode.IsLetter) >= 0 && utf8.RuneCountInString(strings.TrimSpace(s)) > 3 {
+			r.b.text(s)
+		}
 	case rtfBody:
 		code := ""
 		switch {
@@ -243,13 +251,14 @@ func (r *rtfReader) paragraph() {
 
 // rtfDestinations are groups whose text is not part of the document as shown.
 var rtfDestinations = map[string]rtfDest{
-	"fonttbl": rtfFonts, "colortbl": rtfColours, "stylesheet": rtfSkip, "info": rtfInfo, "pict": rtfSkip, "object": rtfSkip,
+	"fonttbl": rtfFonts, "colortbl": rtfColours, "stylesheet": rtfSkip, "info": rtfInfo, "pict": rtfSkip, "object": rtfObject,
+	"result": rtfBody,
 	"header": rtfSkip, "headerl": rtfSkip, "headerr": rtfSkip, "headerf": rtfSkip, "footer": rtfSkip, "footerl": rtfSkip,
 	"footerr": rtfSkip, "footerf": rtfSkip, "fldinst": rtfSkip, "xe": rtfSkip, "tc": rtfSkip, "bkmkstart": rtfSkip, "bkmkend": rtfSkip,
 	"listtable": rtfSkip, "listoverridetable": rtfSkip, "revtbl": rtfSkip, "rsidtbl": rtfSkip, "generator": rtfSkip, "themedata": rtfSkip,
 	"colorschememapping": rtfSkip, "datastore": rtfSkip, "latentstyles": rtfSkip, "filetbl": rtfSkip, "private1": rtfSkip,
 	"objdata": rtfSkip, "objclass": rtfSkip, "nonshppict": rtfSkip, "annotation": rtfSkip, "atnid": rtfSkip, "atnauthor": rtfSkip,
-	"pntext": rtfSkip, "listtext": rtfSkip, "mmathPr": rtfSkip, "sn": rtfSkip, "sv": rtfSkip, "falt": rtfSkip, "panose": rtfSkip,
+	"pntext": rtfLabel, "listtext": rtfLabel, "mmathPr": rtfSkip, "sn": rtfSkip, "sv": rtfSkip, "falt": rtfSkip, "panose": rtfSkip,
 	"ftnsep": rtfSkip, "ftnsepc": rtfSkip, "ftncn": rtfSkip, "aftnsep": rtfSkip, "aftnsepc": rtfSkip, "aftncn": rtfSkip,
 }
 
@@ -272,10 +281,13 @@ func (r *rtfReader) word(w string, n int, has bool) {
 	}
 	if d, ok := rtfDestinations[w]; ok {
 		r.flush()
-		if r.st.dest != rtfSkip {
+		if r.st.dest != rtfSkip && (d != rtfBody || r.st.dest == rtfObject) {
 			r.st.dest = d
 			if d == rtfSkip && (strings.HasPrefix(w, "header") || strings.HasPrefix(w, "footer")) {
 				r.b.flag(Flag{Code: FlagHeaders, Detail: "page headers and footers left out"})
+			}
+			if w == "annotation" {
+				r.b.flag(Flag{Code: FlagComments, Detail: "comments are left out"})
 			}
 		}
 		return

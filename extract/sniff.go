@@ -32,6 +32,9 @@ const (
 	MSG       Format = "msg"
 	LaTeX     Format = "latex"
 	XML       Format = "xml"
+	JSON      Format = "json"
+	Notebook  Format = "ipynb"
+	Subtitles Format = "subtitles"
 	PDFFormat Format = "pdf"
 	ZIP       Format = "zip"
 	TAR       Format = "tar"
@@ -154,7 +157,8 @@ var byExtension = map[string]Format{
 	"txt": Text, "text": Text, "md": Markdown, "markdown": Markdown, "html": HTML, "htm": HTML, "xhtml": HTML,
 	"docx": DOCX, "docm": DOCX, "dotx": DOCX, "doc": DOC, "pptx": PPTX, "odt": ODT, "odp": ODP, "rtf": RTF,
 	"epub": EPUB, "fb2": FB2, "mht": MHTML, "mhtml": MHTML, "eml": EML, "msg": MSG, "tex": LaTeX, "ltx": LaTeX,
-	"latex": LaTeX, "pdf": PDFFormat, "xml": XML, "xlsx": XLSX,
+	"latex": LaTeX, "pdf": PDFFormat, "xml": XML, "xlsx": XLSX, "xlsm": XLSX, "ods": ODS, "json": JSON, "jsonl": JSON, "ndjson": JSON,
+	"geojson": JSON, "ipynb": Notebook, "srt": Subtitles, "vtt": Subtitles,
 }
 
 func ext(name string) string {
@@ -183,6 +187,15 @@ func sniffText(name string, data []byte) (Format, error) {
 		return HTML, nil
 	case strings.HasPrefix(head, "<?xml") && (f != HTML):
 		return XML, nil
+	case f == Notebook, f == JSON:
+		return f, nil
+	case f == Subtitles, isSubtitles(head):
+		return Subtitles, nil
+	case (f == "" || f == Text) && isJSON(data):
+		if strings.Contains(head, "\"cell_type\"") {
+			return Notebook, nil
+		}
+		return JSON, nil
 	case f == RTF && strings.HasPrefix(head, "{\\"):
 		return RTF, nil // a piece of RTF without its head
 	case known && (f == Text || f == Markdown || f == HTML || f == LaTeX || f == XML || f == MHTML || f == EML || f == FB2):

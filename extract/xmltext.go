@@ -30,6 +30,13 @@ func readXML(b *builder, data []byte) error {
 	if err != nil {
 		return err
 	}
+	if isScholarly(strings.ToLower(head)) {
+		err = walkDecoded(b, s, &scholarly{b: b})
+		for b.end(); len(b.saved) > 0; b.end() {
+			b.resume()
+		}
+		return err
+	}
 	r := &xmlText{b: b}
 	err = walkDecoded(b, s, r)
 	b.end()
