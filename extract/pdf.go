@@ -30,6 +30,10 @@ func readPDF(b *builder, data []byte) error {
 		return &Error{Code: Limit, Detail: err.Error()}
 	}
 	defer f.close()
+	if drawn := falseMappings(data); drawn != nil {
+		data = drawn
+		b.flag(Flag{Code: FlagGlyphs, Detail: saidDetail})
+	}
 	doc, err := f.load(data)
 	if err != nil {
 		return err
@@ -87,6 +91,7 @@ func (f *pdfium) metaText(doc uint64, key string) string {
 // the page as shown.
 type pdfChar struct {
 	r                        rune
+	index                    int     // of the page's text in PDFium
 	left, right, low, high   float64 // loose box: the line's height, whatever the letter
 	generated, bad           bool
 	white, invisible, hyphen bool
@@ -111,21 +116,6 @@ type pdfPage struct {
 	texts         int  // text objects that are drawn
 	numbers       int  // line numbers left out
 	astray        bool // drawn in another order than it is read
-}
-
-// order takes line numbers out and puts the characters into the order in which the page is read, where they are drawn in
-// another one.
-func (p *pdfPage) order(chars []pdfChar) []pdfChar {
-	if mostlyRightToLeft(chars) {
-		return chars
-	}
-	if stand(chars, p.width, p.height) {
-		p.width, p.height = p.height, p.width
-	}
-	o := newPageOrder(chars)
-	p.numbers = o.dropLineNumbers()
-	chars, p.astray = o.arrange()
-	return chars
 }
 
 type pdfDoc struct {
@@ -177,8 +167,12 @@ func (d *pdfDoc) readPage(i int) pdfPage {
 	}
 	defer f.call("FPDFText_ClosePage", text)
 	g := f.pageGeometry(page, p.width, p.height)
-	chars := f.pageChars(text, g, f.readGround(page, g))
-	if tightBoxes(chars) {
+	ground := f.readGround(page, g)
+	chars := f.pageChars(text, g, ground)
+	if drawn := f.drawnWords(page, chars, g, ground); drawn != nil {
+		chars = drawn
+		d.b.flag(Flag{Code: FlagGlyphs, Detail: saidDetail})
+	} else if tightBoxes(chars) {
 		f.loosen(text, g, chars)
 	}
 	chars = p.order(chars)
@@ -282,7 +276,7 @@ func (f *pdfium) pageChars(text uint64, g geometry, ground *pdfGround) []pdfChar
 	object, invisible := uint64(0), false
 	var cut clip
 	for i := range uint64(n) {
-		c := pdfChar{r: f.unicode(text, i)}
+		c := pdfChar{r: f.unicode(text, i), index: int(i)}
 		if c.r == lowHalf {
 			continue
 		}

@@ -307,3 +307,40 @@ func TestPDFAttachments(t *testing.T) {
 		t.Errorf("attachments beyond the limit: %+v", last)
 	}
 }
+
+// TestPDFSaysOtherWords: what is drawn is read where ActualText or a font's ToUnicode gives other letters.
+func TestPDFSaysOtherWords(t *testing.T) {
+	const words, other = "The old bridge stood for many years beside the mill", "Nothing of this sentence is drawn on the page at all"
+	file := func(font, content, more string) []byte {
+		return pdfOf("<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[4 0 R]/Count 1>>", font,
+			"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Resources<</Font<</F 3 0 R>>>>/Contents 5 0 R>>",
+			fmt.Sprintf("<</Length %d>>stream\n%s\nendstream", len(content), content),
+			fmt.Sprintf("<</Length %d>>stream\n%s\nendstream", len(more), more))
+	}
+	plain := "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"
+	mapped := "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding/ToUnicode 6 0 R>>"
+	draw := "BT /F 12 Tf 1 0 0 1 72 700 Tm (" + words + ") Tj ET"
+	mark := func(s string) string { return "/Span<</ActualText(" + s + ")>>BDC\n" + draw + "\nEMC" }
+	for _, c := range []struct {
+		name, want string
+		data       []byte
+		flag       bool
+	}{
+		{"actual text", words, file(plain, mark(other), ""), true},
+		{"actual text that says the same", words, file(plain, mark(words), ""), false},
+		{"a letter or two", "The old bridge stood for many years beside the hill", file(plain, mark("The old bridge stood for many years beside the hill"), ""), false},
+		{"letters swapped", words, file(mapped, draw, "2 beginbfchar <65> <006F> <6F> <0065> endbfchar"), true},
+		{"letters shifted", words, file(mapped, draw, "1 beginbfrange <61> <79> <0062> endbfrange"), true},
+		{"true mapping", words, file(mapped, draw, "1 beginbfrange <20> <7E> <0020> endbfrange"), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := readPDF(t, c.data)
+			if r.Text != c.want {
+				t.Errorf("got %q, want %q", r.Text, c.want)
+			}
+			if got := strings.Contains(fmt.Sprint(r.Flags), extract.FlagGlyphs); got != c.flag {
+				t.Errorf("flags %+v, want one: %v", r.Flags, c.flag)
+			}
+		})
+	}
+}

@@ -53,7 +53,7 @@ func (f *pdfium) loosen(text uint64, g geometry, chars []pdfChar) {
 		if c.r <= ' ' || c.right <= c.left {
 			continue
 		}
-		if f.integer("FPDFText_GetCharOrigin", text, uint64(i), s, s+8) == 0 {
+		if f.integer("FPDFText_GetCharOrigin", text, uint64(c.index), s, s+8) == 0 {
 			return
 		}
 		m := f.read(f.scratch, 16)
@@ -62,7 +62,7 @@ func (f *pdfium) loosen(text uint64, g geometry, chars []pdfChar) {
 		}
 		x, y := math.Float64frombits(binary.LittleEndian.Uint64(m)), math.Float64frombits(binary.LittleEndian.Uint64(m[8:]))
 		_, _, base[i], _ = g.shown(x, x, y, y)
-		kind[i] = int(100 * math.Float64frombits(f.call("FPDFText_GetFontSize", text, uint64(i))))
+		kind[i] = int(100 * math.Float64frombits(f.call("FPDFText_GetFontSize", text, uint64(c.index))))
 		k := sizes[kind[i]]
 		if k == nil {
 			k = &size{}

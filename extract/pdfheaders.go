@@ -67,8 +67,11 @@ func (d *pdfDoc) dropHeaders() {
 // fetched the file, and when.
 const (
 	leastStamps  = 3
-	stampLetters = 8
+	stampLetters = 16
 )
+
+// lineUnit is the number of letters of which a line counts for one more where the usual size of a page is found.
+const lineUnit = 8
 
 // dropStamps marks stamps and counts them. Each page gives its own.
 func (d *pdfDoc) dropStamps() int {
@@ -78,17 +81,27 @@ func (d *pdfDoc) dropStamps() int {
 		var sizes []float64
 		same := map[string][]int{}
 		for j := range lines {
-			if l := &lines[j]; l.solid >= stampLetters {
-				for range l.solid / stampLetters {
+			if l := &lines[j]; l.solid > 0 {
+				for range 1 + l.solid/lineUnit {
 					sizes = append(sizes, l.size())
 				}
-				k := headerKey(l.text)
-				same[k] = append(same[k], j)
+				if l.solid >= stampLetters {
+					same[l.text] = append(same[l.text], j)
+				}
 			}
 		}
 		usual := median(sizes)
 		for _, at := range same {
 			if len(at) < leastStamps || lines[at[0]].size() > (1-sameSize)*usual {
+				continue
+			}
+			between := 0
+			for _, j := range at {
+				if j > 0 && j+1 < len(lines) && lines[j-1].size() > (1-sameSize)*usual && lines[j+1].size() > (1-sameSize)*usual {
+					between++
+				}
+			}
+			if between*3 < len(at)*2 {
 				continue
 			}
 			for _, j := range at {

@@ -160,7 +160,7 @@ func (o *pageOrder) fits(r *pdfRow, w *pdfWord, room bool) bool {
 // arrange returns the characters in the order in which the page is read, and whether that is another than the one in
 // which they are drawn.
 func (o *pageOrder) arrange() ([]pdfChar, bool) {
-	if len(o.words) < fewSteps {
+	if len(o.words) < fewSteps || !o.placed() {
 		return o.chars, false
 	}
 	o.findColumns()
@@ -168,6 +168,20 @@ func (o *pageOrder) arrange() ([]pdfChar, bool) {
 		return o.chars, false
 	}
 	return o.asRead(), true
+}
+
+// placed reports whether nearly all characters have a place.
+func (o *pageOrder) placed() bool {
+	all, inWords := 0, 0
+	for _, c := range o.chars {
+		if c.r > ' ' {
+			all++
+		}
+	}
+	for i := range o.words {
+		inWords += o.words[i].to - o.words[i].from
+	}
+	return (all-inWords)*200 <= all
 }
 
 // wordsAstray reports whether the words of lines are drawn in another order than they stand in.
@@ -285,4 +299,19 @@ func (o *pageOrder) asRead() []pdfChar {
 // blankAfter reports whether the file has a blank behind a word.
 func (o *pageOrder) blankAfter(w *pdfWord) bool {
 	return w.to < len(o.chars) && o.chars[w.to].r == ' '
+}
+
+// order takes line numbers out and puts the characters into the order in which the page is read, where they are drawn in
+// another one.
+func (p *pdfPage) order(chars []pdfChar) []pdfChar {
+	if mostlyRightToLeft(chars) {
+		return chars
+	}
+	if stand(chars, p.width, p.height) {
+		p.width, p.height = p.height, p.width
+	}
+	o := newPageOrder(chars)
+	p.numbers = o.dropLineNumbers()
+	chars, p.astray = o.arrange()
+	return chars
 }

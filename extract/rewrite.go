@@ -19,7 +19,9 @@ func (b *builder) asSeen() {
 		return
 	}
 	b.rewrite(turned(b.res.Text, b.directed))
-	b.rewrite(undisguised(b.res.Text))
+	if b.counts[FlagGlyphs] == 0 { // else the letters are none
+		b.rewrite(undisguised(b.res.Text))
+	}
 }
 
 // rewrite makes the edits, which are in order and disjoint, and moves places and flags with the text.

@@ -1,0 +1,213 @@
+package extract
+
+import (
+	"bytes"
+	"compress/zlib"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/encoding/charmap"
+)
+
+// A PDF draws one thing and may say that it means another: by ActualText, which takes the place of what a stretch draws
+// when it is copied, and by a font's ToUnicode, which gives the meaning of its codes. Both serve honest ends, ligatures
+// and fonts without names. Where they turn letters that are drawn into others, what is drawn is read.
+
+// saidDetail is the sentence of the flag.
+const saidDetail = "the file gives other letters than it draws; what is drawn is compared"
+
+// otherWords is the share of its groups of three letters in which what a page says may differ from what it draws.
+const otherWords = 0.05
+
+// leastOther is the number of groups of letters below which nothing is said.
+const leastOther = 20
+
+// undoActualText takes the ActualText of a page's objects away and reports whether there was any.
+func (f *pdfium) undoActualText(page uint64) bool {
+	const name = "ActualText"
+	key := f.malloc(len(name) + 1)
+	f.write(key, append([]byte(name), 0))
+	defer f.call("free", uint64(key))
+	found := false
+	n := min(f.integer("FPDFPage_CountObjects", page), maxObjects)
+	for i := range max(n, 0) {
+		o := f.call("FPDFPage_GetObject", page, uint64(i))
+		if f.integer("FPDFPageObj_GetType", o) != pdfObjectText {
+			continue
+		}
+		for k := range max(f.integer("FPDFPageObj_CountMarks", o), 0) {
+			mark := f.call("FPDFPageObj_GetMark", o, uint64(k))
+			if mark != 0 && f.integer("FPDFPageObjMark_GetParamValueType", mark, uint64(key)) != 0 {
+				found = f.integer("FPDFPageObjMark_RemoveParam", o, mark, uint64(key)) != 0 || found
+			}
+		}
+	}
+	return found
+}
+
+// drawnWords reads the page once more by what it draws, if its ActualText says something else, or returns nil.
+func (f *pdfium) drawnWords(page uint64, said []pdfChar, g geometry, ground *pdfGround) []pdfChar {
+	if !f.undoActualText(page) {
+		return nil
+	}
+	text := f.call("FPDFText_LoadPage", page)
+	if text == 0 {
+		return nil
+	}
+	defer f.call("FPDFText_ClosePage", text)
+	drawn := f.pageChars(text, g, ground)
+	for _, c := range drawn {
+		if c.bad || unicode.Is(unicode.Co, c.r) {
+			return nil // the codes have no other meaning
+		}
+	}
+	if !differ(said, drawn) {
+		return nil
+	}
+	return drawn
+}
+
+// differ reports whether two readings of a page have other words.
+func differ(a, b []pdfChar) bool {
+	left, all := map[string]int{}, 0
+	for _, t := range threes(a) {
+		left[t]++
+		all++
+	}
+	other, allB := 0, 0
+	for _, t := range threes(b) {
+		allB++
+		if left[t] > 0 {
+			left[t]--
+		} else {
+			other++
+		}
+	}
+	return other >= leastOther && float64(other) > otherWords*float64(max(all, allB))
+}
+
+// threes gives the groups of three letters of a page.
+func threes(chars []pdfChar) []string {
+	var folded strings.Builder
+	for _, c := range chars {
+		if c.r > 0 {
+			foldRune(&folded, c.r)
+		}
+	}
+	letters := []rune(folded.String())
+	var out []string
+	for i := 0; i+3 <= len(letters); i++ {
+		out = append(out, string(letters[i:i+3]))
+	}
+	return out
+}
+
+// Fonts with an encoding that the format defines need no ToUnicode; one that gives their letters other meanings lies.
+var (
+	pdfFontObject = regexp.MustCompile(`(?s)/ToUnicode\s+(\d+)\s+\d+\s+R`)
+	pdfEncoding   = regexp.MustCompile(`/Encoding\s*/(WinAnsi|MacRoman)Encoding`)
+	pdfStandard   = regexp.MustCompile(`/BaseFont\s*/(Helvetica|Times|Courier)[A-Za-z,-]*[\s/>]`)
+	cmapPair      = regexp.MustCompile(`<([0-9A-Fa-f]{2})>\s*<([0-9A-Fa-f]{4})>`)
+	cmapRange     = regexp.MustCompile(`<([0-9A-Fa-f]{2})>\s*<([0-9A-Fa-f]{2})>\s*<([0-9A-Fa-f]{4})>`)
+)
+
+// maxCMap bounds the table of a font.
+const maxCMap = 1 << 20
+
+// falseMappings returns data without the ToUnicode of fonts that gives letters of a defined encoding the meaning of
+// others, or nil if there are none. Fonts inside compressed objects are not looked at.
+func falseMappings(data []byte) []byte {
+	if !bytes.Contains(data, []byte("/ToUnicode")) {
+		return nil
+	}
+	var out []byte
+	for from := 0; ; {
+		m := pdfFontObject.FindSubmatchIndex(data[from:])
+		if m == nil {
+			return out
+		}
+		at := from + m[0]
+		number := string(data[from+m[2] : from+m[3]])
+		from += m[1]
+		start := bytes.LastIndex(data[:at], []byte(" obj"))
+		end := bytes.Index(data[at:], []byte("endobj"))
+		if start < 0 || end < 0 || at-start > 1<<16 || end > 1<<16 {
+			continue
+		}
+		font := data[start : at+end]
+		if bytes.Contains(font, []byte("/Differences")) || !pdfEncoding.Match(font) && !pdfStandard.Match(font) {
+			continue
+		}
+		if lies(pdfStream(data, number), bytes.Contains(font, []byte("/MacRoman"))) {
+			if out == nil {
+				out = bytes.Clone(data)
+			}
+			copy(out[at:], "/ToUnicodX")
+		}
+	}
+}
+
+// pdfStream gives the bytes of a stream object.
+func pdfStream(data []byte, number string) []byte {
+	at := bytes.Index(data, []byte("\n"+number+" 0 obj"))
+	if at < 0 {
+		return nil
+	}
+	object := data[at:]
+	if end := bytes.Index(object, []byte("endobj")); end >= 0 {
+		object = object[:end]
+	}
+	start := bytes.Index(object, []byte("stream"))
+	if start < 0 {
+		return nil
+	}
+	body := bytes.TrimLeft(object[start+len("stream"):], "\r\n")
+	if !bytes.Contains(object[:start], []byte("/FlateDecode")) {
+		return body[:min(len(body), maxCMap)]
+	}
+	z, err := zlib.NewReader(bytes.NewReader(body))
+	if err != nil {
+		return nil
+	}
+	out, _ := io.ReadAll(io.LimitReader(z, maxCMap)) // what was unpacked before damage may say enough
+	return out
+}
+
+// lies reports whether a ToUnicode table gives codes of letters the meaning of other letters.
+func lies(table []byte, mac bool) bool {
+	encoding := charmap.Windows1252
+	if mac {
+		encoding = charmap.Macintosh
+	}
+	wrong, right := 0, 0
+	check := func(code byte, meaning rune) {
+		letter := encoding.DecodeByte(code)
+		switch {
+		case !unicode.IsLetter(letter) || !unicode.IsLetter(meaning):
+		case strings.EqualFold(Fold(string(letter)), Fold(string(meaning))):
+			right++
+		default:
+			wrong++
+		}
+	}
+	for _, m := range cmapRange.FindAllSubmatch(table, -1) {
+		a, b, to := hexNumber(m[1]), hexNumber(m[2]), hexNumber(m[3])
+		for c := a; c <= b; c++ {
+			check(byte(c), rune(to+c-a))
+		}
+	}
+	for _, m := range cmapPair.FindAllSubmatch(cmapRange.ReplaceAll(table, nil), -1) {
+		check(byte(hexNumber(m[1])), rune(hexNumber(m[2])))
+	}
+	const leastFalse = 2
+	return wrong >= leastFalse && wrong*20 > right
+}
+
+// hexNumber reads up to four digits, which are valid.
+func hexNumber(digits []byte) int {
+	n, _ := strconv.ParseInt(string(digits), 16, 32)
+	return int(n)
+}
