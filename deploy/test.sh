@@ -21,8 +21,8 @@ race() {
 
 # listed prints the tests that have a part in the rest: a folder and a name a line.
 listed() {
-	git grep -lE 'suite\.(Rest|Rounds)\(|scripttest\.Run\(' -- '*_test.go' | grep -v '^internal/suite/' | while read -r file; do
-		awk -v dir="./$(dirname "$file")" '
+	grep -rlE --include='*_test.go' 'suite\.(Rest|Rounds)\(|scripttest\.Run\(' . | grep -v '^\./internal/suite/' | while read -r file; do
+		awk -v dir="$(dirname "$file")" '
 			/^func / { name = "" }
 			/^func Test[^(]*\(t / { name = substr($2, 1, index($2, "(") - 1) }
 			/suite\.(Rest|Rounds)\(|scripttest\.Run\(/ && name != "" { print dir, name }' "$file"
