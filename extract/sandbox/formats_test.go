@@ -14,6 +14,7 @@ import (
 
 	"concordat/extract"
 	"concordat/extract/sandbox"
+	"concordat/internal/suite"
 )
 
 // formatsSet unpacks the development set of documents, or skips the test.
@@ -47,10 +48,10 @@ type tally struct{ files, text, partial, errors int }
 
 // TestFormats sends the development set through children: every file ends as text, as partial text
 // that says so, or as a typed error, and no child crashes or meets the time limit. All files with
-// CONCORDAT_LONG set, else one in twelve.
+// CONCORDAT_LONG set, else one in twelve, or in make test one in 36.
 func TestFormats(t *testing.T) {
 	all := formatsSet(t)
-	step := 12
+	step := suite.Rounds(36, 12)
 	if os.Getenv("CONCORDAT_LONG") != "" {
 		step = 1
 	}

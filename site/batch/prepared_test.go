@@ -8,6 +8,7 @@ import (
 
 	"concordat/align"
 	"concordat/align/wording"
+	"concordat/internal/suite"
 )
 
 // TestPreparedTexts: texts prepared once are those of align.Prepare, and what is kept is bounded.
@@ -32,18 +33,21 @@ func TestPreparedTexts(t *testing.T) {
 	if first := p.of(alone, "1", text(1)); first != p.of(alone, "1", text(1)) {
 		t.Error("a text is prepared twice")
 	}
-	large := strings.Repeat("a ", maxPrepared/6)
-	for i := range 5 {
-		p.of(alone, fmt.Sprint("large", i), large)
-		kept := 0
-		for _, k := range p.texts {
-			kept += k.size
+	t.Run("large", func(t *testing.T) {
+		suite.Rest(t, "prepares texts of many megabytes, in two gigabytes of memory")
+		large := strings.Repeat("a ", maxPrepared/6)
+		for i := range 5 {
+			p.of(alone, fmt.Sprint("large", i), large)
+			kept := 0
+			for _, k := range p.texts {
+				kept += k.size
+			}
+			if kept != p.size || kept > maxPrepared {
+				t.Fatalf("%d bytes kept, counted as %d, at most %d", kept, p.size, maxPrepared)
+			}
 		}
-		if kept != p.size || kept > maxPrepared {
-			t.Fatalf("%d bytes kept, counted as %d, at most %d", kept, p.size, maxPrepared)
+		if p.of(alone, "too large", strings.Repeat("a ", maxPrepared)); p.texts["too large"].member != nil {
+			t.Error("a text above the bound is kept")
 		}
-	}
-	if p.of(alone, "too large", strings.Repeat("a ", maxPrepared)); p.texts["too large"].member != nil {
-		t.Error("a text above the bound is kept")
-	}
+	})
 }
