@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -310,18 +311,47 @@ func (p *Profiler) MaxHashes() int {
 // Nearness says how far within the gate of an asked sentence a match lies: 1 is the same fingerprint, and
 // 0 or less lies outside and nominates nothing. It looks at m.Hashes where the recipe has four bits a hash, else at m.Distance.
 func (p *Profiler) Nearness(asked concordat.Sentence, m concordat.Match) float64 {
-	differ, gate := m.Distance, asked.Gate
-	if p.hashes {
-		differ, gate = m.Hashes, gateHashes
-		if asked.Gate <= gateChinese {
-			gate = gateHashesChinese
-		}
-	}
+	differ, gate := p.differ(asked, m)
 	return float64(gate+1-differ) / float64(gate+1)
+}
+
+// differ returns in how much a match differs from an asked sentence and how much its gate allows, both in hashes where the recipe has
+// four bits a hash, else in bits.
+func (p *Profiler) differ(asked concordat.Sentence, m concordat.Match) (differ, gate int) {
+	switch {
+	case !p.hashes:
+		return m.Distance, asked.Gate
+	case asked.Gate <= gateChinese:
+		return m.Hashes, gateHashesChinese
+	}
+	return m.Hashes, gateHashes
+}
+
+// Margin says by how many hashes a match lies within the gate of an asked sentence: 0 is at the gate, and less lies beyond it. For
+// recipes that have no hashes of four bits, two bits stand for a hash.
+func (p *Profiler) Margin(asked concordat.Sentence, m concordat.Match) int {
+	differ, gate := p.differ(asked, m)
+	if !p.hashes {
+		return (gate - differ) / 2
+	}
+	return gate - differ
 }
 
 // Gated reports whether a profile can give a sentence this gate, in bits.
 func Gated(gate int) bool { return gate == gateWords || gate == gateChinese }
+
+// WritesHan reports whether a sentence of this gate is written in Chinese characters or in another script without spaces.
+func WritesHan(gate int) bool { return gate == gateChinese }
+
+// NearMargin is the least Margin of a match that is near, for the gate of an asked sentence.
+func (p *Profiler) NearMargin(asked concordat.Sentence) int {
+	_, gate := p.differ(asked, concordat.Match{})
+	n := int(math.Ceil(nearStep*float64(gate+1))) - 1
+	if !p.hashes {
+		n /= 2
+	}
+	return n
+}
 
 // nearStep is the nearness from which a match is near: at most 10 hashes of 25 differ, 9 of Chinese.
 const nearStep = 0.3

@@ -114,8 +114,8 @@ func TestA3OneAsk(t *testing.T) {
 	}
 }
 
-// maxLearnt is how many questions about one sentence are answered in a year, of which each tells at most two bits.
-const maxLearnt = 12
+// maxLearnt is how many questions about one sentence are answered in a year.
+const maxLearnt = 4
 
 // TestA3ManyJobs: a partner that no budget stops asks variants in a thousand jobs, each chosen by the answers before: it
 // makes the guess worse until it is just not near any more, and then tries each value of each hash for whether it leads
@@ -521,5 +521,28 @@ func TestRefusedAskedAgain(t *testing.T) {
 	}
 	if asked == 0 || asked > opened {
 		t.Errorf("%d requests reached a person, want some and at most %d", asked, opened)
+	}
+}
+
+// TestLeaderBeginsEpochs: who begins an epoch, and asks, gets no more answers about a sentence than any member: questions count over
+// epochs.
+func TestLeaderBeginsEpochs(t *testing.T) {
+	x := newOracle(t, unlimited)
+	answered := 0
+	for n := 1; n <= 4; n++ {
+		if n > 1 {
+			x.o.use(t, x.o.newSet(t, concordat.Epoch{Federation: "health", Number: uint32(n)}))
+			must(t, x.o.CatchUp(t.Context()))
+			x.ask = x.o.ask(t, strings.Replace(oracleText, "colchicine", "medicine", 1), concordat.ShowMetadata, "theses")
+			x.base = x.ask.Sentences[0].Fingerprint
+		}
+		x.told = map[concordat.Fingerprint]bool{}
+		for i := range 10 {
+			x.steps(withHash(x.base, i, 7))
+		}
+		answered += len(x.told)
+	}
+	if answered == 0 || answered > maxLearnt {
+		t.Errorf("%d different questions about one sentence are answered in four epochs, want some and at most %d", answered, maxLearnt)
 	}
 }

@@ -181,7 +181,7 @@ func (b *brokenStore) AnswerJob(ctx context.Context, partner concordat.SiteID, j
 }
 
 func (b *brokenStore) CountQuestions(ctx context.Context, a store.Asking, since time.Time, most int,
-	questions []store.Question) (v []bool, err error) {
+	questions []store.Question) (v []store.Counted, err error) {
 	err = b.fails("CountQuestions", func() error { v, err = b.DB.CountQuestions(ctx, a, since, most, questions); return err })
 	return v, err
 }

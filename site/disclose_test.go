@@ -95,8 +95,8 @@ func TestOutline(t *testing.T) {
 					t.Errorf("unit %+v is in two forms", u)
 				}
 			}
-			if before > 20 || after > 20 || before < 18 || after < 18 {
-				t.Errorf("%d units before and %d after the passage are shown, want 20 at most", before, after)
+			if before > 4 || after > 4 || before < 3 || after < 3 {
+				t.Errorf("%d units before and %d after the passage are shown, want 4 at most", before, after)
 			}
 			// The other sketch of the same text is refused, by whatever name the text goes.
 			other := map[string]string{concordat.OutlineWords: concordat.OutlineFingerprints,
@@ -229,11 +229,17 @@ func TestTemplateAttack(t *testing.T) {
 	o.add(t, "theses", site.Incoming{ID: "a", Text: text})
 	rule := store.ShareRule{Level: concordat.ShowOverlap, Matches: 1, Limits: store.Limits{Sentences: -1, Burst: -1, Opened: 8}}
 	o.share(t, "theses", "north", rule)
-	fillings := []string{"aspirin", "morphine", "penicillin", "quinine", "laudanum", "colchicine", "digitalis", "arsenic", "brandy", "water"}
-	opened := 0
-	for _, f := range fillings {
+	fillings := []string{"aspirin", "colchicine", "penicillin", "quinine", "laudanum", "morphine", "digitalis", "arsenic", "brandy", "water"}
+	opened, named := 0, 0
+	for _, f := range append(fillings, slices.Repeat(fillings[:1], 8)...) {
 		guess := strings.Replace(secret, "colchicine", f, 1)
-		a, d, _ := o.told(t, "north", guess, "theses")
+		a := o.ask(t, guess, concordat.ShowPassage, "theses")
+		tell := o.answer(t, "north", a)
+		if len(tell.Documents) == 0 {
+			continue // too many fillings of one sentence
+		}
+		named++
+		d := tell.Documents[0]
 		r, err := o.AnswerReveal(t.Context(), "north", o.revealAsk(a, d, concordat.ShowOverlap, text, guess, secret))
 		if err != nil {
 			refused(t, err, concordat.ReasonBudget)
@@ -254,8 +260,8 @@ func TestTemplateAttack(t *testing.T) {
 			t.Errorf("%s: the reply tells %q, %s", f, shown, b)
 		}
 	}
-	if opened != 8 {
-		t.Errorf("%d fillings were opened, the document's budget is 8", opened)
+	if opened != 8 || named > 3+8 {
+		t.Errorf("%d of %d fillings were opened, want 8, the document's budget, of 11 at most", opened, named)
 	}
 	o.share(t, "theses", "south", rule)
 	heap := strings.Replace(secret, "colchicine", strings.Join(append(fillings, fillings...), " "), 1)
@@ -272,16 +278,18 @@ func TestTemplateAttack(t *testing.T) {
 		t.Errorf("few words in common are told: %v", r.Passages[0].Shared)
 	}
 	// A sentence that matches from afar opens nothing.
-	far, truth := "", o.ask(t, secret, concordat.ShowMetadata, "theses").Sentences[0].Fingerprint
+	far, truth, west := "", o.ask(t, secret, concordat.ShowMetadata, "theses").Sentences[0].Fingerprint, concordat.SiteID("")
 	for n, words := 0, strings.Fields(secret); far == "" && n < len(words)-1; n++ {
 		words[n] = "xylophone" + words[n]
 		f := o.ask(t, strings.Join(words, " "), concordat.ShowMetadata, "theses")
-		if tell := o.answer(t, "south", f); len(tell.Hits) > 0 && f.Sentences[0].Fingerprint.Distance(truth) > 15 {
+		west = concordat.SiteID(fmt.Sprint("west", n)) // to none a second question is answered in steps
+		o.share(t, "theses", west, rule)
+		if tell := o.answer(t, west, f); len(tell.Hits) > 0 && f.Sentences[0].Fingerprint.Distance(truth) > 15 {
 			far = strings.Join(words, " ")
 		}
 	}
-	fa, fd, _ := o.told(t, "south", far, "theses")
-	_, err = o.AnswerReveal(t.Context(), "south", o.revealAsk(fa, fd, concordat.ShowOverlap, text, far, secret))
+	fa, fd, _ := o.told(t, west, far, "theses")
+	_, err = o.AnswerReveal(t.Context(), west, o.revealAsk(fa, fd, concordat.ShowOverlap, text, far, secret))
 	refused(t, err, concordat.ReasonGate)
 	// Away from the matches nothing is opened.
 	_, err = o.AnswerReveal(t.Context(), "south", o.revealAsk(a, d, concordat.ShowOverlap, text, "paragraph number",

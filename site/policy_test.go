@@ -30,16 +30,19 @@ type view struct {
 func TestPolicyProperty(t *testing.T) {
 	o := newOwner(t, "big", "small")
 	rng := rand.New(rand.NewPCG(11, 12))
-	sentences := []string{river, winter, garden, harbour, mill, bridge, school, clocks}
+	var sentences [][]string // of each document, of long words that no other has: two matches are evidence
 	texts := map[concordat.LibraryID]map[string]string{"big": {}, "small": {}}
 	authors := map[string]string{}
 	for lib, n := range map[concordat.LibraryID]int{"big": 25, "small": 6} {
 		var in []site.Incoming
 		for i := range n {
-			name, text := fmt.Sprintf("%s-%d", lib, i), ""
-			for _, k := range rng.Perm(len(sentences))[:1+rng.IntN(4)] {
-				text += sentences[k]
+			name := fmt.Sprintf("%s-%d", lib, i)
+			own := make([]string, 1+rng.IntN(4))
+			for k := range own {
+				own[k] = madeUp(rng)
 			}
+			sentences = append(sentences, own)
+			text := strings.Join(own, "")
 			texts[lib][name], authors[name] = text, []string{"Jane Doe", "Richard Roe", ""}[rng.IntN(3)]
 			in = append(in, site.Incoming{ID: concordat.DocumentID(name), Title: name, Author: authors[name], Text: text})
 		}
@@ -60,8 +63,10 @@ func TestPolicyProperty(t *testing.T) {
 		north := concordat.SiteID(fmt.Sprint("north", round)) // of one partner, so many variants are not answered
 		o.share(t, lib, north, rule)
 		asked := ""
-		for _, k := range rng.Perm(len(sentences))[:1+rng.IntN(5)] {
-			asked += edited(rng, sentences[k])
+		for _, k := range rng.Perm(len(sentences))[:4+rng.IntN(8)] {
+			for _, x := range sentences[k][:1+rng.IntN(len(sentences[k]))] {
+				asked += edited(rng, x)
+			}
 		}
 		a := o.ask(t, asked, levels[1+rng.IntN(len(levels)-1)], lib)
 		rng.Shuffle(len(a.Sentences), func(i, j int) { a.Sentences[i], a.Sentences[j] = a.Sentences[j], a.Sentences[i] })
@@ -77,6 +82,22 @@ func TestPolicyProperty(t *testing.T) {
 			t.Fatalf("round %d, %s, rule %+v, asked at %s: %s", round, lib, rule, a.Level, d)
 		}
 	}
+}
+
+// madeUp is a sentence of words that mean nothing.
+func madeUp(rng *rand.Rand) string {
+	words := make([]string, 18)
+	for i := range words {
+		words[i] = madeUpWord(rng)
+	}
+	return "The " + strings.Join(words, " ") + ". "
+}
+
+func madeUpWord(rng *rand.Rand) (word string) {
+	for range 3 {
+		word += string("bdfgklmnprstv"[rng.IntN(13)]) + string("aeiou"[rng.IntN(5)])
+	}
+	return word
 }
 
 // edited leaves out up to three words of a sentence.

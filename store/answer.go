@@ -40,6 +40,7 @@ type AnswerHit struct {
 	Ordinal  int
 	Span     concordat.Span // in our text
 	Distance int
+	Weight   int  // as evidence, in tenths of a natural logarithm
 	Told     bool // at level metadata or above
 }
 
@@ -120,8 +121,8 @@ func (db *Peers) AddAnswerHits(ctx context.Context, partner concordat.SiteID, jo
 		if err := putAnswerDocuments(ctx, c, partner, id, ds); err != nil {
 			return err
 		}
-		put, err := c.Prepare(ctx, `INSERT INTO answer_hit (partner, job, handle, sentence, ordinal, span_start, span_end, distance, told)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (partner, job, handle, sentence, ordinal) DO UPDATE SET
+		put, err := c.Prepare(ctx, `INSERT INTO answer_hit (partner, job, handle, sentence, ordinal, span_start, span_end, distance, weight, told)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (partner, job, handle, sentence, ordinal) DO UPDATE SET weight = excluded.weight,
 				told = CASE WHEN answer_hit.told > excluded.told THEN answer_hit.told ELSE excluded.told END`)
 		if err != nil {
 			return err
@@ -129,7 +130,7 @@ func (db *Peers) AddAnswerHits(ctx context.Context, partner concordat.SiteID, jo
 		defer put.Close()
 		for _, h := range hits {
 			if _, err := put.ExecContext(ctx, partner, id, hex.EncodeToString(h.Handle[:]), hex.EncodeToString(h.Sentence[:]),
-				h.Ordinal, h.Span.Start, h.Span.End, h.Distance, h.Told); err != nil {
+				h.Ordinal, h.Span.Start, h.Span.End, h.Distance, h.Weight, h.Told); err != nil {
 				return err
 			}
 		}
@@ -191,12 +192,12 @@ func (db *Peers) AnswerHits(ctx context.Context, partner concordat.SiteID, job c
 	hits, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (AnswerHit, error) {
 		x := AnswerHit{Handle: h}
 		var sentence string
-		err := s.Scan(&sentence, &x.Ordinal, &x.Span.Start, &x.Span.End, &x.Distance, &x.Told)
+		err := s.Scan(&sentence, &x.Ordinal, &x.Span.Start, &x.Span.End, &x.Distance, &x.Weight, &x.Told)
 		if err == nil {
 			err = fixedHex(x.Sentence[:], sentence)
 		}
 		return x, err
-	}, `SELECT sentence, ordinal, span_start, span_end, distance, told FROM answer_hit
+	}, `SELECT sentence, ordinal, span_start, span_end, distance, weight, told FROM answer_hit
 		WHERE partner = ? AND job = ? AND handle = ? ORDER BY ordinal, sentence`,
 		partner, hex.EncodeToString(job[:]), hex.EncodeToString(h[:]))
 	return hits, db.fail(err, "hits of a job of %s", partner)
@@ -213,33 +214,42 @@ type NearSentence struct {
 	Document concordat.DocumentID
 	Ordinal  int
 	Within   bool // within the gate: it would be told. Else it lies a little beyond.
+	// Counts says that a question beyond the gate counts, though nothing was told of the sentence yet: the partner is told of
+	// the document, so that it sees what is missing.
+	Counts bool
 }
 
 // Asking names the partner and the library whose questions are counted.
 type Asking struct {
 	Partner concordat.SiteID
-	Epoch   concordat.Epoch
 	Library concordat.LibraryID
 	Job     concordat.JobID
 }
 
-// CountQuestions counts, for each sentence of ours, the different questions that came near it since a moment, and returns
-// which of the given ones may not be answered: those that would be told of a sentence of which most questions were counted
-// before, or of which an earlier ask of the same job told already by another question. The others are counted; one that is
-// known costs nothing. Questions beyond the gate count for sentences about which some question was answered before.
-// Concurrent calls never count more than most together.
-func (db *Peers) CountQuestions(ctx context.Context, a Asking, since time.Time, most int,
-	questions []Question) (withheld []bool, err error) {
-	withheld = make([]bool, len(questions))
+// Counted says what may be told of a question.
+type Counted struct {
+	Withheld bool // it is not answered
+	// Places are, for each of the question's Near, how many other questions about the sentence were counted before it;
+	// nil if it is withheld.
+	Places []int
+}
+
+// CountQuestions counts, for each sentence of ours, the different questions that came near it since a moment, in whatever epoch,
+// and returns what may be told of the given ones. Withheld are those that would be told of a sentence about which most
+// questions were counted before, or of which an earlier ask of the same job told already by another question. The
+// others are counted; one that is known has its place and costs nothing. Questions beyond the gate count where NearSentence says
+// so, and for sentences about which some question was counted before. Concurrent calls never count more than most together.
+func (db *Peers) CountQuestions(ctx context.Context, a Asking, since time.Time, most int, questions []Question) (out []Counted, err error) {
 	err = db.write(ctx, func(c engine.Conn) error {
+		out = make([]Counted, len(questions)) // anew if the transaction runs again
 		known, err := askedOf(ctx, c, a, since, questions)
 		if err != nil {
 			return err
 		}
 		now := stamp(db.now())
-		put, err := c.Prepare(ctx, `INSERT INTO answer_variant (partner, federation, number, library, document, ordinal, question, job, made)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (partner, federation, number, library, document, ordinal, question)
-			DO UPDATE SET made = excluded.made`)
+		put, err := c.Prepare(ctx, `INSERT INTO answer_question (partner, library, document, ordinal, question, job, place, made)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (partner, library, document, ordinal, question)
+			DO UPDATE SET job = excluded.job, place = excluded.place, made = excluded.made`)
 		if err != nil {
 			return err
 		}
@@ -247,31 +257,35 @@ func (db *Peers) CountQuestions(ctx context.Context, a Asking, since time.Time, 
 		job := hex.EncodeToString(a.Job[:])
 		for i, q := range questions {
 			name := hex.EncodeToString(q.Name[:])
-			withheld[i] = slices.ContainsFunc(q.Near, func(s NearSentence) bool {
+			if out[i].Withheld = slices.ContainsFunc(q.Near, func(s NearSentence) bool {
 				return s.Within && known[s.sentence()].closed(name, job, most)
-			})
-			if withheld[i] {
+			}); out[i].Withheld {
 				continue
 			}
-			for _, s := range q.Near {
+			out[i].Places = make([]int, len(q.Near))
+			for n, s := range q.Near {
 				k := known[s.sentence()]
-				if k[name] != nil || !s.Within && (len(k) == 0 || len(k) >= most) {
+				if was := k[name]; was != nil {
+					out[i].Places[n] = was.place
+					continue
+				}
+				out[i].Places[n] = len(k)
+				if !s.Within && (!s.Counts && len(k) == 0 || len(k) >= most) {
 					continue
 				}
 				if k == nil {
 					k = askedQuestions{}
 					known[s.sentence()] = k
 				}
-				k[name] = &askedIn{}
-				if _, err := put.ExecContext(ctx, a.Partner, a.Epoch.Federation, a.Epoch.Number, a.Library, s.Document, s.Ordinal, name, job,
-					now); err != nil {
+				k[name] = &askedIn{place: len(k)}
+				if _, err := put.ExecContext(ctx, a.Partner, a.Library, s.Document, s.Ordinal, name, job, k[name].place, now); err != nil {
 					return err
 				}
 			}
 		}
 		return nil
 	})
-	return withheld, db.fail(err, "count questions of %s", a.Partner)
+	return out, db.fail(err, "count questions of %s", a.Partner)
 }
 
 // sentence names a sentence of a library.
@@ -285,8 +299,11 @@ func (s *NearSentence) sentence() sentence { return sentence{s.Document, s.Ordin
 // askedQuestions are the questions that came near one sentence, by name.
 type askedQuestions map[string]*askedIn
 
-// askedIn is the job of a question of an earlier ask; empty: of this one.
-type askedIn struct{ job string }
+// askedIn is the job of a question of an earlier ask, empty: of this one; and its place among the questions.
+type askedIn struct {
+	job   string
+	place int
+}
 
 // closed reports whether a question may not be told of the sentence.
 func (k askedQuestions) closed(name, job string, most int) bool {
@@ -323,11 +340,11 @@ func askedOf(ctx context.Context, c engine.Conn, a Asking, since time.Time, ques
 		askedIn
 	}
 	for part := range slices.Chunk(ids, 500) {
-		args := append([]any{a.Partner, a.Epoch.Federation, a.Epoch.Number, a.Library, stamp(since)}, part...)
+		args := append([]any{a.Partner, a.Library, stamp(since)}, part...)
 		rows, err := engine.Collect(ctx, c, func(s engine.Scanner) (x row, err error) {
-			err = s.Scan(&x.document, &x.ordinal, &x.name, &x.job)
+			err = s.Scan(&x.document, &x.ordinal, &x.name, &x.job, &x.place)
 			return x, err
-		}, `SELECT document, ordinal, question, job FROM answer_variant WHERE partner = ? AND federation = ? AND number = ? AND library = ?
+		}, `SELECT document, ordinal, question, job, place FROM answer_question WHERE partner = ? AND library = ?
 			AND made > ? AND document IN (?`+strings.Repeat(", ?", len(part)-1)+`)`, args...)
 		if err != nil {
 			return nil, err
@@ -336,7 +353,7 @@ func askedOf(ctx context.Context, c engine.Conn, a Asking, since time.Time, ques
 			if out[x.sentence] == nil {
 				out[x.sentence] = askedQuestions{}
 			}
-			out[x.sentence][x.name] = &askedIn{x.job}
+			out[x.sentence][x.name] = &x.askedIn
 		}
 	}
 	return out, nil
@@ -345,7 +362,7 @@ func askedOf(ctx context.Context, c engine.Conn, a Asking, since time.Time, ques
 // ForgetQuestions forgets the questions that were counted before the given time.
 func (db *Peers) ForgetQuestions(ctx context.Context, before time.Time) error {
 	err := db.write(ctx, func(c engine.Conn) error {
-		_, err := c.Exec(ctx, `DELETE FROM answer_variant WHERE made < ?`, stamp(before))
+		_, err := c.Exec(ctx, `DELETE FROM answer_question WHERE made < ?`, stamp(before))
 		return err
 	})
 	return db.fail(err, "forget questions")

@@ -76,10 +76,10 @@ func (db *Peers) Epochs(ctx context.Context) ([]EpochRow, error) {
 	return es, db.fail(err, "list epochs")
 }
 
-// DropEpoch forgets the epoch, what its set held, and the standing asks of it.
+// DropEpoch forgets the epoch, what its set held, and the standing asks of it. Questions that were counted stay counted.
 func (db *Peers) DropEpoch(ctx context.Context, e concordat.Epoch) error {
 	err := db.write(ctx, func(c engine.Conn) error {
-		for _, table := range []string{"epoch_document", "standing_ask", "shipped", "answer_variant", "epoch"} {
+		for _, table := range []string{"epoch_document", "standing_ask", "shipped", "epoch"} {
 			if _, err := c.Exec(ctx, `DELETE FROM `+table+` WHERE federation = ? AND number = ?`, e.Federation, e.Number); err != nil {
 				return err
 			}

@@ -72,8 +72,8 @@ func (db *DB) Restored(ctx context.Context) error {
 
 // ofFederations are the tables about this site among others, in an order in which they can be emptied.
 var ofFederations = []string{"mirror_document", "mirror", "standing_ask", "disclosure", "outbox", "inbox", "showing", "shipped", "spent",
-	"partner_alarm", "answer_variant", "answer_hit", "answer_document", "answer_job", "epoch_document", "epoch", "share", "ask", "exposure",
-	"witness", "federation_member", "federation", "invitation", "partner", "card", "taken", "keystore"}
+	"partner_alarm", "answer_question", "outlined", "answer_hit", "answer_document", "answer_job", "epoch_document", "epoch", "share",
+	"ask", "exposure", "witness", "federation_member", "federation", "invitation", "partner", "card", "taken", "keystore"}
 
 // LeaveFederations forgets all that this site is to others: cards, partners, federations, what it let them
 // see and asked of them. Libraries, checks, accounts and the audit stay. It is for a copy of a site that

@@ -206,8 +206,10 @@ func (db *Retention) EraseTraces(ctx context.Context, site concordat.SiteID, lib
 				AND d.job = answer_hit.job AND d.handle = answer_hit.handle AND d.library = ? AND d.document = ?)`, lib, id); err != nil {
 				return err
 			}
-			if _, err = c.Exec(ctx, `DELETE FROM answer_variant WHERE library = ? AND document = ?`, lib, id); err != nil {
-				return err
+			for _, table := range []string{"answer_question", "outlined"} {
+				if _, err = c.Exec(ctx, `DELETE FROM `+table+` WHERE library = ? AND document = ?`, lib, id); err != nil {
+					return err
+				}
 			}
 			if n, err = c.Exec(ctx, `DELETE FROM answer_document WHERE library = ? AND document = ?`, lib, id); err != nil {
 				return err

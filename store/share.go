@@ -74,6 +74,10 @@ type Limits struct {
 	// where 5 % of the document are not more; 25.
 	Opened int `json:"opened,omitempty"`
 
+	// Units is how many sentences around matches, which did not match themselves, an outline shows of one document in a year, where a
+	// quarter of the document are not more; 100.
+	Units int `json:"units,omitempty"`
+
 	// Of questions by cells of meaning, apart from the others.
 
 	LeadCells     int `json:"lead_cells,omitempty"`     // asked in a day, padded; 10,000
@@ -107,6 +111,7 @@ func (r ShareRule) Filled() ShareRule {
 	def(&r.Limits.Documents, 50)
 	def(&r.Limits.Characters, 20_000)
 	def(&r.Limits.Opened, 25)
+	def(&r.Limits.Units, 100)
 	def(&r.Limits.LeadCells, 10_000)
 	def(&r.Limits.LeadSentences, 100)
 	def(&r.Limits.LeadDocuments, 20)

@@ -146,3 +146,76 @@ func (db *Peers) ShowingSums(ctx context.Context, partner concordat.SiteID) ([]S
 		FROM showing WHERE partner = ? GROUP BY library, form ORDER BY library, form`, partner)
 	return xs, db.fail(err, "showings to %s", partner)
 }
+
+// Outlined names a document of which a partner is shown the outline.
+type Outlined struct {
+	Partner  concordat.SiteID
+	Library  concordat.LibraryID
+	Document concordat.DocumentID
+}
+
+// Outline notes which units of a document an outline shows, and returns for each whether it may: those that the partner was shown since
+// a moment, and the first others while there are fewer than most of both; negative: no limit. Concurrent calls never show
+// more together.
+func (db *Peers) Outline(ctx context.Context, x Outlined, since time.Time, most int, units []int) (shown []bool, err error) {
+	shown = make([]bool, len(units))
+	err = db.write(ctx, func(c engine.Conn) error {
+		known := map[int]bool{}
+		seen, err := engine.Collect(ctx, c, func(s engine.Scanner) (unit int, err error) { return unit, s.Scan(&unit) },
+			`SELECT unit FROM outlined WHERE partner = ? AND library = ? AND document = ? AND made > ?`, x.Partner, x.Library, x.Document, stamp(since))
+		if err != nil {
+			return err
+		}
+		for _, unit := range seen {
+			known[unit] = true
+		}
+		put, err := c.Prepare(ctx, `INSERT INTO outlined (partner, library, document, unit, made) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (partner, library, document, unit) DO UPDATE SET made = excluded.made`)
+		if err != nil {
+			return err
+		}
+		defer put.Close()
+		for i, unit := range units {
+			if shown[i] = known[unit] || most < 0 || len(known) < most; !shown[i] || known[unit] {
+				continue
+			}
+			known[unit] = true
+			if _, err := put.ExecContext(ctx, x.Partner, x.Library, x.Document, unit, stamp(db.now())); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return shown, db.fail(err, "outline of %s for %s", x.Document, x.Partner)
+}
+
+// ForgetOutlined forgets the units that were shown before the given time.
+func (db *Peers) ForgetOutlined(ctx context.Context, before time.Time) error {
+	err := db.write(ctx, func(c engine.Conn) error {
+		_, err := c.Exec(ctx, `DELETE FROM outlined WHERE made < ?`, stamp(before))
+		return err
+	})
+	return db.fail(err, "forget outlines")
+}
+
+// Part is a part of a library: one document of Of, and at least Least documents.
+type Part struct{ Of, Least int }
+
+// MuchShown returns, as alarms of kind AlarmLibrary, the partners that since a moment were told of a part of a library, or were shown
+// outlines of the other part, in order of partner and library.
+func (db *Peers) MuchShown(ctx context.Context, since time.Time, told, outlined Part) ([]PartnerAlarm, error) {
+	if told.Of <= 0 || outlined.Of <= 0 {
+		return nil, fmt.Errorf("%w: a part of %d and %d", concordat.ErrInvalid, told.Of, outlined.Of)
+	}
+	as, err := engine.Collect(ctx, db.read(), func(s engine.Scanner) (a PartnerAlarm, err error) {
+		a.Kind = AlarmLibrary
+		return a, s.Scan(&a.Partner, &a.Library)
+	}, `SELECT partner, library FROM showing WHERE form = ? AND last > ? GROUP BY partner, library
+			HAVING count(DISTINCT document) >= ?
+				AND count(DISTINCT document) * ? >= (SELECT count(*) FROM document d WHERE d.library = showing.library)
+		UNION SELECT partner, library FROM outlined WHERE made > ? GROUP BY partner, library
+			HAVING count(DISTINCT document) >= ?
+				AND count(DISTINCT document) * ? >= (SELECT count(*) FROM document d WHERE d.library = outlined.library)
+		ORDER BY partner, library`, FormMatches, stamp(since), told.Least, told.Of, stamp(since), outlined.Least, outlined.Of)
+	return as, db.fail(err, "what partners were shown of libraries")
+}

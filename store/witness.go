@@ -139,7 +139,16 @@ const (
 	AlarmFlooding         = "flooding"          // it sends more than may be taken
 	AlarmOneDocument      = "one_document"      // its jobs come to one document again and again
 	AlarmEpoch            = "epoch_refused"     // it leads a federation and began an epoch too soon, or too many at once
+	AlarmLibrary          = "library"           // it has been shown much of a library
 )
+
+// alarmAgain is how long after an alarm the same one is raised again. What was shown within a year stays so for months.
+func alarmAgain(kind string) time.Duration {
+	if kind == AlarmLibrary {
+		return 30 * 24 * time.Hour
+	}
+	return 24 * time.Hour
+}
 
 // PartnerAlarm is something that a partner did and that somebody should look into.
 type PartnerAlarm struct {
@@ -149,15 +158,15 @@ type PartnerAlarm struct {
 	At      time.Time           // set by the store
 }
 
-// RaiseAlarm keeps an alarm and announces it to webhooks, unless the same was raised within a day, and reports whether it
-// did. Alarms of more than a year ago are forgotten.
+// RaiseAlarm keeps an alarm and announces it to webhooks, unless the same was raised within a day, or one of kind AlarmLibrary within
+// 30, and reports whether it did. Alarms of more than a year ago are forgotten.
 func (db *Peers) RaiseAlarm(ctx context.Context, a PartnerAlarm) (raised bool, err error) {
 	now := db.now()
 	err = db.write(ctx, func(c engine.Conn) error {
 		raised = false
 		var last int
 		if err := c.Row(ctx, `SELECT count(*) FROM partner_alarm WHERE partner = ? AND kind = ? AND library = ? AND at > ?`, a.Partner, a.Kind,
-			a.Library, stamp(now.Add(-24*time.Hour))).Scan(&last); err != nil || last > 0 {
+			a.Library, stamp(now.Add(-alarmAgain(a.Kind)))).Scan(&last); err != nil || last > 0 {
 			return err
 		}
 		if _, err := c.Exec(ctx, `DELETE FROM partner_alarm WHERE at < ?`, stamp(now.AddDate(-1, 0, 0))); err != nil {

@@ -59,7 +59,7 @@ func TestAdministration(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kind := range []string{store.AlarmProbing, store.AlarmAuditStopped, store.AlarmAuditContradicts, store.AlarmFalse,
-		store.AlarmFlooding, store.AlarmOneDocument, store.AlarmEpoch} {
+		store.AlarmFlooding, store.AlarmOneDocument, store.AlarmEpoch, store.AlarmLibrary} {
 		if _, err := d.store.RaiseAlarm(t.Context(), store.PartnerAlarm{Partner: "SOUTH", Kind: kind, Library: "theses"}); err != nil {
 			t.Fatal(err)
 		}

@@ -129,8 +129,8 @@ type librarySettings struct {
 
 // Limits are the fields of the limits of a share, in the order in which they are shown.
 func (librarySettings) Limits() []string {
-	return []string{"sentences", "burst", "disclosures", "documents", "characters", "opened", "lead_cells", "lead_sentences",
-		"lead_documents"}
+	return []string{"sentences", "burst", "disclosures", "documents", "characters", "opened", "units", "lead_cells",
+		"lead_sentences", "lead_documents"}
 }
 
 // addition is a task that adds to a library.

@@ -19,6 +19,7 @@ import (
 func shareLimits(r *store.ShareRule) map[string]*int {
 	return map[string]*int{"sentences": &r.Limits.Sentences, "burst": &r.Limits.Burst, "disclosures": &r.Limits.Disclosures,
 		"documents": &r.Limits.Documents, "characters": &r.Limits.Characters, "opened": &r.Limits.Opened,
+		"units":      &r.Limits.Units,
 		"lead_cells": &r.Limits.LeadCells, "lead_sentences": &r.Limits.LeadSentences, "lead_documents": &r.Limits.LeadDocuments}
 }
 

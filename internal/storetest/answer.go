@@ -277,7 +277,7 @@ func testAnswerJobs(t *testing.T, p Place) {
 func testQuestions(t *testing.T, p Place) {
 	db, c := open(t, p)
 	ctx := t.Context()
-	a := store.Asking{Partner: "north", Epoch: epoch, Library: "a", Job: concordat.JobID{1}}
+	a := store.Asking{Partner: "north", Library: "a", Job: concordat.JobID{1}}
 	within := func(ordinals ...int) (out []store.NearSentence) {
 		for _, n := range ordinals {
 			out = append(out, store.NearSentence{Document: "d", Ordinal: n, Within: true})
@@ -288,53 +288,61 @@ func testQuestions(t *testing.T, p Place) {
 		return store.Question{Name: [8]byte{name}, Near: near}
 	}
 	beyond := store.NearSentence{Document: "d", Ordinal: 1}
-	count := func(what string, a store.Asking, want []bool, qs ...store.Question) {
+	seen := store.NearSentence{Document: "d", Ordinal: 9, Counts: true}
+	withheld := store.Counted{Withheld: true}
+	at := func(places ...int) store.Counted { return store.Counted{Places: places} }
+	count := func(what string, a store.Asking, want []store.Counted, qs ...store.Question) {
 		t.Helper()
 		got, err := db.CountQuestions(ctx, a, c.now().Add(-24*time.Hour), 3, qs)
 		must(t, err)
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("%s: %s", what, d)
 		}
-
 	}
-	count("nothing", a, []bool{})
-	count("beyond the gate of what was never told", a, []bool{false}, question(9, beyond))
-	count("two at once", a, []bool{false, false}, question(1, within(1)...), question(2, within(1, 2)...))
-	count("another of the job", a, []bool{true, false}, question(3, within(1)...), question(4, within(5)...))
-	count("the same of the job again", a, []bool{false, false}, question(1, within(1)...), question(2, within(1, 2)...))
+	count("nothing", a, []store.Counted{})
+	count("beyond the gate of what was never told", a, []store.Counted{at(0)}, question(9, beyond))
+	count("two at once", a, []store.Counted{at(0), at(1, 0)}, question(1, within(1)...), question(2, within(1, 2)...))
+	count("another of the job", a, []store.Counted{withheld, at(0)}, question(3, within(1)...), question(4, within(5)...))
+	count("the same of the job again", a, []store.Counted{at(0), at(1, 0)}, question(1, within(1)...), question(2, within(1, 2)...))
 	later := a
 	later.Job = concordat.JobID{2}
-	count("beyond the gate of what was told", later, []bool{false}, question(9, beyond))
-	count("one too many", later, []bool{true, false, false}, question(5, within(1)...), question(9, within(1)...), question(6, within(2)...))
-	count("of a document in another order", later, []bool{true, false}, question(7, within(1, 3)...), question(8, within(3)...))
+	count("beyond the gate of what was told", later, []store.Counted{at(2)}, question(9, beyond))
+	count("one too many", later, []store.Counted{withheld, at(2), at(1)}, question(5, within(1)...), question(9, within(1)...),
+		question(6, within(2)...))
+	count("of a document in another order", later, []store.Counted{withheld, at(0)}, question(7, within(1, 3)...), question(8, within(3)...))
+	count("beyond the gate of what is seen to miss", later, []store.Counted{at(0)}, question(1, seen))
+	last := a
+	last.Job = concordat.JobID{4}
+	count("after what missed", last, []store.Counted{at(1)}, question(2, within(9)...))
 	for name, other := range map[string]store.Asking{
-		"partner": {Partner: "south", Epoch: epoch, Library: "a", Job: later.Job},
-		"library": {Partner: "north", Epoch: epoch, Library: "b", Job: later.Job},
-		"epoch":   {Partner: "north", Epoch: concordat.Epoch{Federation: epoch.Federation, Number: epoch.Number + 1}, Library: "a", Job: later.Job},
+		"partner": {Partner: "south", Library: "a", Job: later.Job},
+		"library": {Partner: "north", Library: "b", Job: later.Job},
 	} {
-		count("another "+name, other, []bool{false}, question(5, within(1)...))
+		count("another "+name, other, []store.Counted{at(0)}, question(5, within(1)...))
 	}
+	must(t, db.DropEpoch(ctx, epoch))
+	count("after an epoch was dropped", last, []store.Counted{withheld}, question(5, within(1)...))
 	_, _, err := db.EraseTraces(ctx, "here", "b", []concordat.DocumentID{"d"})
 	must(t, err)
-	count("of a deleted document", store.Asking{Partner: "north", Epoch: epoch, Library: "b", Job: later.Job}, []bool{false, false, false},
+	count("of a deleted document", store.Asking{Partner: "north", Library: "b", Job: later.Job}, []store.Counted{at(0), at(1), at(2)},
 		question(1, within(1)...), question(2, within(1)...), question(3, within(1)...))
 	c.move(25 * time.Hour)
 	third := a
 	third.Job = concordat.JobID{3}
-	count("after their time", third, []bool{false}, question(5, within(1)...))
+	count("after their time", third, []store.Counted{at(0)}, question(5, within(1)...))
 	must(t, db.ForgetQuestions(ctx, c.now()))
 	var wait sync.WaitGroup
 	var mu sync.Mutex
 	answered := 0
 	for i := range 12 {
 		wait.Go(func() {
-			mine := store.Asking{Partner: "north", Epoch: epoch, Library: "c", Job: concordat.JobID{byte(i)}}
+			mine := store.Asking{Partner: "north", Library: "c", Job: concordat.JobID{byte(i)}}
 			got, err := db.CountQuestions(ctx, mine, c.now().Add(-24*time.Hour), 3, []store.Question{question(byte(i), within(1)...)})
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
 				t.Error(err)
-			} else if !got[0] {
+			} else if !got[0].Withheld {
 				answered++
 			}
 		})

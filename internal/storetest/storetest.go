@@ -75,7 +75,7 @@ func Run(t *testing.T, newPlace func(t *testing.T) Place) {
 		{"Shares", testShares},
 		{"EpochDocuments", testEpochDocuments},
 		{"AnswerJobs", testAnswerJobs},
-		{"Questions", testQuestions},
+		{"Questions", testQuestions}, {"Outlined", testOutlined}, {"MuchShown", testMuchShown},
 		{"OftenAnswered", testOftenAnswered},
 		{"Shipped", testShipped},
 		{"Spend", testSpend},

@@ -38,15 +38,6 @@ func limited(ctx context.Context, n int) (*errgroup.Group, context.Context) {
 	return g, ctx
 }
 
-// document returns a document of this site with its text, nil if there is none.
-func (s *Answerer) document(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (*concordat.Document, error) {
-	d, err := s.o.Index.Document(ctx, s.ref(lib, id))
-	if errors.Is(err, concordat.ErrNotFound) {
-		return nil, nil
-	}
-	return d, err
-}
-
 // Answer answers the first round: which sentences of the libraries that are open to the asker lie
 // near those it asks, as much of that as each library's rule shows, and charges it. It fails with a
 // *concordat.Refusal where the whole ask cannot be answered; a library that is not is refused in its
@@ -208,12 +199,12 @@ func (s *Answerer) answerLibrary(ctx context.Context, q *question, g *grant, i i
 	if err != nil {
 		return err
 	}
-	matches, err := s.once(ctx, q, g, slices.DeleteFunc(a.Matches, func(m concordat.Match) bool { return given[m.Sentence] }))
+	matches := slices.DeleteFunc(a.Matches, func(m concordat.Match) bool { return given[m.Sentence] })
+	docs, err := s.gather(ctx, q, g, matches)
 	if err != nil {
 		return err
 	}
-	docs, err := s.gather(ctx, q, g, matches)
-	if err != nil {
+	if docs, err = s.once(ctx, q, g, matches, docs); err != nil {
 		return err
 	}
 	keep, err := s.tell(ctx, q, g, docs, i, t)
@@ -223,7 +214,7 @@ func (s *Answerer) answerLibrary(ctx context.Context, q *question, g *grant, i i
 	return keep()
 }
 
-// gather returns the documents that match within the gate, with their hits, in order of id: those whose present text
+// gather returns the documents that match within the gate, with all their hits, in order of id: those whose present text
 // is in the set, without those of the asker's own authors where the rule leaves them out.
 func (s *Answerer) gather(ctx context.Context, q *question, g *grant, matches []concordat.Match) ([]*found, error) {
 	by := map[concordat.DocumentID]*found{}
@@ -255,8 +246,7 @@ func (s *Answerer) gather(ctx context.Context, q *question, g *grant, matches []
 }
 
 func (f *found) add(m concordat.Match, c concordat.Closeness) {
-	f.hits = append(f.hits, hit{concordat.Hit{Sentence: m.Sentence, Ordinal: m.Ordinal, Closeness: c, Documents: m.Documents}, m.Span,
-		m.Distance})
+	f.hits = append(f.hits, hit{Hit: concordat.Hit{Sentence: m.Sentence, Ordinal: m.Ordinal, Closeness: c, Documents: m.Documents}, match: m})
 }
 
 // leftOut reports whether a document is by one of the asker's own authors.
@@ -268,16 +258,13 @@ func (q *question) leftOut(g *grant, author string) bool {
 }
 
 // tell adds to t what the rule shows of the matching documents, and returns what records it with the job. Hits of
-// documents with fewer than the rule wants are kept there too: they count when more come.
+// documents that are not told, as too little matches, are kept there too: they count when more come.
 func (s *Answerer) tell(ctx context.Context, q *question, g *grant, all []*found, i int,
 	t *concordat.SiteAnswer) (keep func() error, err error) {
 	l := &t.Libraries[i]
-	if err := s.readJob(ctx, q, all); err != nil {
-		return nil, err
-	}
 	var docs, below []*found
 	for _, f := range all {
-		if q.paired(f, g.rule.Matches) {
+		if q.tellable(f, g.rule) {
 			docs = append(docs, f)
 		} else {
 			below = append(below, f)
@@ -398,7 +385,8 @@ func (q *question) fresh(f *found) (documents, hits int) {
 // tidy forgets what no question can need any more.
 func (s *Answerer) tidy(ctx context.Context, now time.Time) error {
 	return errors.Join(s.o.Store.ForgetAnswerJobs(ctx, now.Add(-jobLife)), s.o.Store.ForgetSpent(ctx, now.Add(-year-Day)),
-		s.o.Store.ForgetQuestions(ctx, now.Add(-year)), s.o.Store.ForgetAlerts(ctx, now.Add(-year)),
+		s.o.Store.ForgetQuestions(ctx, now.Add(-year)), s.o.Store.ForgetOutlined(ctx, now.Add(-year)),
+		s.o.Store.ForgetAlerts(ctx, now.Add(-year)),
 		s.o.Store.DropStandingAsks(ctx, "", concordat.JobID{}))
 }
 

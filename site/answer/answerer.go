@@ -3,6 +3,7 @@ package answer
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -75,3 +76,12 @@ func (s *Answerer) templates(ctx context.Context, lib concordat.LibraryID) ([]st
 }
 
 var _ Store = (*store.DB)(nil)
+
+// document returns a document of this site with its text, nil if there is none.
+func (s *Answerer) document(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (*concordat.Document, error) {
+	d, err := s.o.Index.Document(ctx, s.ref(lib, id))
+	if errors.Is(err, concordat.ErrNotFound) {
+		return nil, nil
+	}
+	return d, err
+}

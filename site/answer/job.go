@@ -42,8 +42,8 @@ func (q *question) hits(f *found, told bool) []store.AnswerHit {
 	n := min(len(f.hits), maxHits)
 	out := make([]store.AnswerHit, n)
 	for i, h := range f.hits[:n] {
-		out[i] = store.AnswerHit{Handle: f.handle, Sentence: q.name(h.Sentence), Ordinal: h.Ordinal, Span: h.span, Distance: h.bits,
-			Told: told}
+		out[i] = store.AnswerHit{Handle: f.handle, Sentence: q.name(h.Sentence), Ordinal: h.Ordinal, Span: h.match.Span,
+			Distance: h.match.Distance, Weight: h.weight, Told: told}
 	}
 	return out
 }

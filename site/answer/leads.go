@@ -25,6 +25,8 @@ const (
 	toldLead concordat.Show = "lead"
 	// leadOrdinal is added to the numbers of sentences of package meaning, which are others than those of fingerprints.
 	leadOrdinal = 1 << 30
+	// maxLeadQuestions is the most different questions that are answered about one place, of one partner in a year.
+	maxLeadQuestions = 12
 	// aroundLead is how many sentences on either side of what was told belong to its place.
 	aroundLead = 2
 	// A document is named for places that lie within leadGap sentences, of at least leastPlaces different sentences on both sides, asked
@@ -342,14 +344,14 @@ func (s *Answerer) leadsOnce(ctx context.Context, q *leadQuestion, g *grant, all
 	for i, k := range asked {
 		questions[i] = *by[k]
 	}
-	refused, err := s.o.Store.CountQuestions(ctx, store.Asking{Partner: q.from, Epoch: q.set.Epoch, Library: g.library.ID, Job: q.ask.Job},
-		s.o.Now().Add(-year), maxVariants, questions)
+	counted, err := s.o.Store.CountQuestions(ctx, store.Asking{Partner: q.from, Library: g.library.ID, Job: q.ask.Job},
+		s.o.Now().Add(-year), maxLeadQuestions, questions)
 	if err != nil {
 		return nil, err
 	}
 	withheld := map[int]bool{}
 	for i, k := range asked {
-		if refused[i] {
+		if counted[i].Withheld {
 			withheld[k] = true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"concordat"
@@ -16,8 +17,11 @@ import (
 
 // How much of a document is shown around its matches.
 const (
-	outlineAround = 20 // units or sentences; doc/evaluation/align.md
+	// outlineAround is how many units or sentences are shown on either side of a match that is evidence, and how far from what is shown
+	// the next match may be to be shown with its own surroundings: more comes where the asker's text goes on to match.
+	outlineAround = 4
 	edgesAround   = 4  // units: a passage's gaps of two and two more at each end
+	revealAround  = 20 // units: a person decides on what is read there
 	// Bounds of one question.
 	maxOutlines = 200
 	maxSpans    = 256
@@ -128,8 +132,9 @@ func (s *Answerer) pay(ctx context.Context, xs ...store.Spending) error {
 }
 
 // AnswerOutline answers the second round: of each document asked, which the job must have been told
-// of with metadata, the sentences within 20 of its matches, in the form that its library's rule
-// names, as long as the partner has the text in no other form. Each costs the asker a document.
+// of with metadata, the sentences within 4 of its matches, in the form that its library's rule
+// names, as long as the partner has the text in no other form. What matches must be evidence, which chance hardly
+// brings; the rule for that is this site's (see evidenceOf). Each costs the asker a document, and units of the document's year.
 func (s *Answerer) AnswerOutline(ctx context.Context, from concordat.SiteID, a *concordat.OutlineAsk) (*concordat.Outlines, error) {
 	if len(a.Documents) == 0 || len(a.Documents) > maxOutlines {
 		return nil, fmt.Errorf("outlines of %d documents: %w", len(a.Documents), concordat.ErrInvalid)
@@ -173,6 +178,10 @@ func (s *Answerer) outline(ctx context.Context, from concordat.SiteID, a *concor
 		return nil, refuse(concordat.ReasonLevel, "library %s shows no outlines", k.library.ID)
 	}
 	line.Form = form
+	around, err := k.anchors(of.Ordinals)
+	if err != nil {
+		return nil, err
+	}
 	if err := s.pay(ctx, k.documents(spendOutlines, 1)); err != nil {
 		return nil, err
 	}
@@ -181,11 +190,14 @@ func (s *Answerer) outline(ctx context.Context, from concordat.SiteID, a *concor
 	}
 	var o *concordat.Outline
 	if form == concordat.OutlineWords {
-		o, err = k.words(of.Ordinals)
+		o, err = k.words(around)
 	} else {
-		o, err = k.fingerprints(of.Ordinals)
+		o, err = k.fingerprints(around)
 	}
 	if err != nil {
+		return nil, err
+	}
+	if err := s.ration(ctx, k, o); err != nil {
 		return nil, err
 	}
 	if err := s.withhold(ctx, k, o); err != nil {
@@ -193,6 +205,32 @@ func (s *Answerer) outline(ctx context.Context, from concordat.SiteID, a *concor
 	}
 	line.Units = len(o.Units)
 	return o, s.show(ctx, k, form, len(o.Units), 0)
+}
+
+// ration takes units out of an outline that the partner has not seen and that no match of the job lies in, where the document's year has
+// no room for them.
+func (s *Answerer) ration(ctx context.Context, k *known, o *concordat.Outline) error {
+	var beside []int
+	for _, u := range o.Units {
+		if !slices.ContainsFunc(k.hits, func(h store.AnswerHit) bool { return h.Span.Overlaps(u.Span) }) {
+			beside = append(beside, u.Ordinal)
+		}
+	}
+	most := k.rule.Limits.Units
+	if most >= 0 {
+		most = max(most, k.row.Sentences/4)
+	}
+	of := store.Outlined{Partner: k.from, Library: k.library.ID, Document: k.row.ID}
+	shown, err := s.o.Store.Outline(ctx, of, s.o.Now().Add(-year), most, beside)
+	if err != nil {
+		return err
+	}
+	left := map[int]bool{}
+	for i, n := range beside {
+		left[n] = !shown[i]
+	}
+	o.Units = slices.DeleteFunc(o.Units, func(u concordat.OutlineUnit) bool { return left[u.Ordinal] })
+	return nil
 }
 
 // withhold takes sentences out of an outline that the partner has in another form, for example as the fingerprints of
@@ -241,22 +279,57 @@ func (s *Answerer) show(ctx context.Context, k *known, form string, sentences, c
 	return err
 }
 
-// matched returns the spans of the asked ordinals that the job's answer named, in order.
-func (k *known) matched(ordinals []int) []concordat.Span {
-	var out []concordat.Span
-	for i, h := range k.hits { // in order of ordinal
-		if (i == 0 || h.Ordinal != k.hits[i-1].Ordinal) && slices.Contains(ordinals, h.Ordinal) {
-			out = append(out, h.Span)
+// anchors returns the matches of the job around which an outline is shown, of the ordinals asked: those that are evidence by
+// themselves, and those that lie near one of them. It refuses where all matches together may be chance.
+func (k *known) anchors(ordinals []int) ([]store.AnswerHit, error) {
+	all := make([]weighed, len(k.hits))
+	best := map[int]store.AnswerHit{}
+	for i, h := range k.hits {
+		all[i] = weighed{h.Sentence, h.Ordinal, h.Weight}
+		if was, ok := best[h.Ordinal]; slices.Contains(ordinals, h.Ordinal) && (!ok || h.Weight > was.Weight) {
+			best[h.Ordinal] = h
 		}
 	}
-	return out
+	if len(best) == 0 {
+		return nil, unknown("none of these sentences was told in this job")
+	}
+	if evidenceOf(all) < leastEvidence {
+		return nil, refuse(concordat.ReasonGate, "what matches may be chance")
+	}
+	order := slices.Sorted(maps.Keys(best))
+	kept := map[int]bool{}
+	for _, n := range order {
+		kept[n] = best[n].Weight > 0
+	}
+	spread := func(order []int) { // from what is kept to what lies near
+		for i := 1; i < len(order); i++ {
+			a, b := order[i-1], order[i]
+			if kept[a] && max(a, b)-min(a, b) <= 2*outlineAround && best[b].Weight > common/2 {
+				kept[b] = true
+			}
+		}
+	}
+	spread(order)
+	slices.Reverse(order)
+	spread(order)
+	slices.Reverse(order)
+	var out []store.AnswerHit
+	for _, n := range order {
+		if kept[n] {
+			out = append(out, best[n])
+		}
+	}
+	if len(out) == 0 {
+		return nil, refuse(concordat.ReasonGate, "what matches there may be chance")
+	}
+	return out, nil
 }
 
-// words is an outline in word sets.
-func (k *known) words(ordinals []int) (*concordat.Outline, error) {
-	spans := k.matched(ordinals)
-	if len(spans) == 0 {
-		return nil, unknown("none of these sentences was told in this job")
+// words is an outline in word sets around matches.
+func (k *known) words(around []store.AnswerHit) (*concordat.Outline, error) {
+	spans := make([]concordat.Span, len(around))
+	for i, h := range around {
+		spans[i] = h.Span
 	}
 	sketch, err := align.PrepareWithout(k.text, k.walls).Sketch(k.key, align.DefaultSketchBits)
 	if err != nil {
@@ -269,26 +342,17 @@ func (k *known) words(ordinals []int) (*concordat.Outline, error) {
 	return o, nil
 }
 
-// fingerprints is an outline in fingerprints.
-func (k *known) fingerprints(ordinals []int) (*concordat.Outline, error) {
+// fingerprints is an outline in fingerprints around matches.
+func (k *known) fingerprints(around []store.AnswerHit) (*concordat.Outline, error) {
 	p, err := k.set.Profiler.ForIndex(concordat.Document{ID: k.row.ID, Text: k.text})
 	if err != nil {
 		return nil, err
 	}
 	keep := make([]bool, len(p.Indexed))
-	any := false
-	for _, o := range ordinals {
-		told := slices.ContainsFunc(k.hits, func(h store.AnswerHit) bool { return h.Ordinal == o })
-		if o < 0 || o >= len(keep) || !told {
-			continue
-		}
-		any = true
-		for j := max(0, o-outlineAround); j <= min(len(keep)-1, o+outlineAround); j++ {
+	for _, h := range around {
+		for j := max(0, h.Ordinal-outlineAround); j <= min(len(keep)-1, h.Ordinal+outlineAround); j++ {
 			keep[j] = true
 		}
-	}
-	if !any {
-		return nil, unknown("none of these sentences was told in this job")
 	}
 	o := &concordat.Outline{Handle: k.handle, Form: concordat.OutlineFingerprints, Length: len(k.text)}
 	count := report.NewCounter(k.text)

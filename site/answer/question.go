@@ -36,11 +36,13 @@ type found struct {
 	before []store.AnswerHit
 }
 
-// hit is a Hit with the fields that are not told; its Document is set when it is told.
+// hit is a Hit with what is not told; its Document is set when it is told.
 type hit struct {
 	concordat.Hit
-	span concordat.Span
-	bits int // the distance
+	match   concordat.Match
+	holders int  // documents of the library that the question came near
+	weight  int  // as evidence
+	blurred bool // it is told that it is near, and weighs no more than that
 }
 
 // name names an asked sentence.

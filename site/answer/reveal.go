@@ -109,7 +109,7 @@ func (s *Answerer) look(ctx context.Context, k *known, a *concordat.RevealAsk) e
 	if k.lead {
 		return k.places(a.Passages)
 	}
-	near, err := k.near(align.Prepare(k.text), outlineAround)
+	near, err := k.near(align.Prepare(k.text), revealAround)
 	if err != nil {
 		return err
 	}

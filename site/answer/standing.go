@@ -198,10 +198,7 @@ func (s *Answerer) alertOne(ctx context.Context, e *epochSet, lib concordat.Libr
 			left = append(left, by[id])
 		}
 	}
-	matches, err = s.once(ctx, q, g, slices.DeleteFunc(matches, func(m concordat.Match) bool { return by[m.Source.Document] == nil }))
-	if err != nil {
-		return err
-	}
+	matches = slices.DeleteFunc(matches, func(m concordat.Match) bool { return by[m.Source.Document] == nil })
 	slices.SortStableFunc(matches, func(a, b concordat.Match) int {
 		return cmp.Or(cmp.Compare(a.Sentence, b.Sentence), cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.Ordinal, b.Ordinal))
 	})
@@ -210,8 +207,8 @@ func (s *Answerer) alertOne(ctx context.Context, e *epochSet, lib concordat.Libr
 			by[m.Source.Document].add(m, closeness)
 		}
 	}
-	if left = slices.DeleteFunc(left, func(f *found) bool { return len(f.hits) == 0 }); len(left) == 0 {
-		return nil
+	if left, err = s.once(ctx, q, g, matches, left); err != nil || len(left) == 0 {
+		return err
 	}
 	t := &concordat.SiteAnswer{Libraries: []concordat.LibraryAnswer{{Library: lib, Level: lower(x.Ask.Level, g.rule.Level), LeftSentences: -1,
 		LeftDisclosures: -1, Standing: true}}}
@@ -275,7 +272,7 @@ func (s *Answerer) alertOwner(ctx context.Context, x *store.StandingAsk, t *conc
 // span returns where a sentence that was found stands.
 func (f *found) span(ordinal int) concordat.Span {
 	i := slices.IndexFunc(f.hits, func(h hit) bool { return h.Ordinal == ordinal })
-	return f.hits[i].span
+	return f.hits[i].match.Span
 }
 
 // news returns a document that came, nil if the partner may not hear of it or has.

@@ -50,13 +50,16 @@ type Store interface {
 	AddAnswerHits(ctx context.Context, partner concordat.SiteID, job concordat.JobID, ds []store.AnswerDocument, hits []store.AnswerHit) error
 	AnswerDocument(ctx context.Context, partner concordat.SiteID, job concordat.JobID, h concordat.Handle) (store.AnswerDocument, error)
 	AnswerHits(ctx context.Context, partner concordat.SiteID, job concordat.JobID, h concordat.Handle) ([]store.AnswerHit, error)
-	CountQuestions(ctx context.Context, a store.Asking, since time.Time, most int, questions []store.Question) ([]bool, error)
+	CountQuestions(ctx context.Context, a store.Asking, since time.Time, most int, questions []store.Question) ([]store.Counted, error)
 	ForgetQuestions(ctx context.Context, before time.Time) error
+	Outline(ctx context.Context, x store.Outlined, since time.Time, most int, units []int) ([]bool, error)
+	ForgetOutlined(ctx context.Context, before time.Time) error
 	AddShipped(ctx context.Context, partner concordat.SiteID, e concordat.Epoch, ds []store.Shipped) error
 	DropShipped(ctx context.Context, partner concordat.SiteID, lib concordat.LibraryID) error
 	ShippedDocument(ctx context.Context, partner concordat.SiteID, e concordat.Epoch, h concordat.Handle) (store.Shipped, error)
 
 	OftenAnswered(ctx context.Context, least int) ([]store.PartnerAlarm, error)
+	MuchShown(ctx context.Context, since time.Time, told, outlined store.Part) ([]store.PartnerAlarm, error)
 	RaiseAlarm(ctx context.Context, a store.PartnerAlarm) (bool, error)
 	Show(ctx context.Context, xs ...store.Showing) error
 

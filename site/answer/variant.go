@@ -3,6 +3,8 @@ package answer
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"fmt"
 	"slices"
 	"time"
 
@@ -14,16 +16,21 @@ import (
 
 // A partner that may ask for as many fingerprints as it likes, each a little different, finds out the fingerprint of a
 // sentence that it nearly has: each answer tells whether the change led nearer. So sentences of one ask that are variants
-// of each other are answered once, and of each sentence of ours only so many different questions are answered in a year.
+// of each other are answered once, of each sentence of ours only so many different questions are answered in a year, and
+// each is told less than the one before. What misses counts too where the partner sees that it does.
 
 const (
-	// maxVariants is the most different questions that are answered of one sentence, of one partner in a year. Each tells
-	// at most two bits of its fingerprint: same, near, far, or beyond the gate.
-	maxVariants = 12
+	// maxVariants is the most different questions that are answered about one sentence, of one partner in a year. The first
+	// is told in steps: same, near, far, or beyond the gate. The next, up to steppedVariants, are told whether they are
+	// very near, all others whether they are the same.
+	maxVariants, steppedVariants = 4, 3
 	// variantBits is the distance within which two sentences of one ask are variants.
 	variantBits = profile.MaxGate
 	// approachHashes and approachBits are how far beyond the gate a question counts.
 	approachHashes, approachBits = 2, 4
+	// firstBlur and laterBlur are by how many hashes at most the borders of the steps are moved, for each question to another place;
+	// veryNear is how many hashes nearer than near a later question must be.
+	firstBlur, laterBlur, veryNear = 2, 3, 3
 )
 
 // query returns the question to the index: matches within the gate, and those a little beyond.
@@ -53,39 +60,149 @@ type variant struct {
 	sentences   []int // of the ask
 }
 
-// once returns the matches of the questions that may be answered, and counts these. A question is answered whole or not
-// at all: with some of its documents left out, wording would seem rarer than it is.
-func (s *Answerer) once(ctx context.Context, q *question, g *grant, matches []concordat.Match) ([]concordat.Match, error) {
-	if len(matches) == 0 {
+// once counts the questions of an ask, and returns the documents with the hits that may be told of them: those of questions that are
+// answered, in the steps that are left. A question that comes too often is answered nowhere: with some of its documents
+// left out, wording would seem rarer than it is.
+func (s *Answerer) once(ctx context.Context, q *question, g *grant, matches []concordat.Match, docs []*found) ([]*found, error) {
+	if len(docs) == 0 {
 		return nil, nil
 	}
-	all := q.variants(g, matches)
-	answered := singles(all)
+	if err := s.readJob(ctx, q, docs); err != nil {
+		return nil, err
+	}
+	q.weigh(g, docs)
+	seen := map[concordat.DocumentID]bool{}
+	for _, f := range docs {
+		seen[f.row.ID] = q.nearlyTold(f, g.rule)
+	}
+	missed, err := s.missed(ctx, q, g, matches, docs, seen)
+	if err != nil {
+		return nil, err
+	}
+	answered := singles(q.variants(g, matches, missed, seen))
 	questions := make([]store.Question, len(answered))
 	for i, v := range answered {
 		questions[i] = v.question
 	}
-	withheld, err := s.o.Store.CountQuestions(ctx, store.Asking{Partner: q.from, Epoch: q.set.Epoch, Library: g.library.ID, Job: q.ask.Job},
+	counted, err := s.o.Store.CountQuestions(ctx, store.Asking{Partner: q.from, Library: g.library.ID, Job: q.ask.Job},
 		s.o.Now().Add(-year), maxVariants, questions)
 	if err != nil {
 		return nil, err
 	}
-	told := map[int]bool{}
+	places := map[concordat.Fingerprint]map[place]int{}
 	refused := 0
 	for i, v := range answered {
-		if withheld[i] {
+		if counted[i].Withheld {
 			refused++
 			q.withheld[g.library.ID] += len(v.sentences)
 			continue
 		}
-		for _, n := range v.sentences {
-			told[n] = true
+		at := map[place]int{}
+		for n, x := range v.question.Near {
+			at[place{x.Document, x.Ordinal}] = counted[i].Places[n]
 		}
+		places[v.fingerprint] = at
 	}
 	if err := s.probing(ctx, g, refused); err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(matches, func(m concordat.Match) bool { return !told[m.Sentence] }), nil
+	for _, f := range docs {
+		f.hits = slices.DeleteFunc(f.hits, func(h hit) bool { return places[q.ask.Sentences[h.Sentence].Fingerprint] == nil })
+		for i := range f.hits {
+			h := &f.hits[i]
+			q.blur(h, f, places[q.ask.Sentences[h.Sentence].Fingerprint][place{f.row.ID, h.Ordinal}])
+			h.weight = q.weight(h, f.row, g.library.Documents)
+		}
+		f.hits = slices.DeleteFunc(f.hits, func(h hit) bool { return h.Closeness == untold })
+	}
+	return slices.DeleteFunc(docs, func(f *found) bool { return len(f.hits) == 0 }), nil
+}
+
+// missed returns what lies within reach of a question in the documents seen and was not found, as no band of it is near: that it was not
+// found tells as much as that another was. The texts of the documents are fingerprinted for that.
+func (s *Answerer) missed(ctx context.Context, q *question, g *grant, matches []concordat.Match, docs []*found,
+	seen map[concordat.DocumentID]bool) ([]concordat.Match, error) {
+	type pair struct {
+		place
+		asked int
+	}
+	found := map[pair]bool{}
+	for _, m := range matches {
+		found[pair{place{m.Source.Document, m.Ordinal}, m.Sentence}] = true
+	}
+	reach := q.query(g)
+	var out []concordat.Match
+	read := 0
+	for _, f := range docs {
+		if !seen[f.row.ID] || read == maxMissed {
+			continue
+		}
+		read++
+		d, err := s.document(ctx, g.library.ID, f.row.ID)
+		if err != nil {
+			return nil, err
+		}
+		if d == nil || store.TextHash(d.Text) != f.row.Hash {
+			continue // it changes at this moment; nothing more is told of it
+		}
+		p, err := q.set.Profiler.ForIndex(*d)
+		if err != nil {
+			return nil, fmt.Errorf("document %s: %w", f.row.ID, err)
+		}
+		for ordinal, x := range p.Indexed {
+			for i, y := range q.ask.Sentences {
+				m := concordat.Match{Sentence: i, Source: concordat.Ref{Document: f.row.ID}, Ordinal: ordinal,
+					Hashes: x.Fingerprint.NibbleDistance(y.Fingerprint)}
+				if reach.MaxHashes > 0 && m.Hashes > reach.MaxHashes || found[pair{place{f.row.ID, ordinal}, i}] {
+					continue
+				}
+				if m.Distance = x.Fingerprint.Distance(y.Fingerprint); reach.MaxHashes > 0 || m.Distance <= reach.MaxDistance {
+					out = append(out, m)
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// maxMissed is the most documents of one answer in which misses are looked for.
+const maxMissed = 64
+
+// place is a sentence of a library.
+type place struct {
+	document concordat.DocumentID
+	ordinal  int
+}
+
+// untold is the closeness of a hit that is not told.
+const untold = concordat.CloseSame + 1
+
+// blur leaves of a hit what may be told of it after so many other questions about the sentence. How near it is is measured from
+// another place for each question, by a key that is known here alone: at a sharp border a question made for it would cut
+// the words that are left in two.
+func (q *question) blur(h *hit, f *found, before int) {
+	if h.Closeness == concordat.CloseSame {
+		return
+	}
+	most := firstBlur
+	if before > 0 {
+		most = laterBlur
+	}
+	asked := concordat.Sentence{Gate: q.ask.Sentences[h.Sentence].Gate}
+	b, _ := q.ask.Sentences[h.Sentence].Fingerprint.AppendBinary(nil) // never fails
+	b = binary.BigEndian.AppendUint32(b, uint32(h.Ordinal))
+	id := keyedID(q.set.HandleKey, "concordat/blur/1", []byte(q.from), []byte(f.row.Library), []byte(f.row.ID), b)
+	margin, near := q.set.Profiler.Margin(asked, h.match)+int(id[0])%(2*most+1)-most, q.set.Profiler.NearMargin(asked)
+	switch {
+	case before == 0 && margin >= near:
+		h.Closeness = concordat.CloseNear
+	case before == 0 && margin >= 0:
+		h.Closeness = concordat.CloseFar
+	case before > 0 && before < steppedVariants && margin >= near+veryNear:
+		h.Closeness, h.blurred = concordat.CloseNear, true
+	default:
+		h.Closeness = untold
+	}
 }
 
 // dailyVariants is the number of questions of a partner that a library may leave unanswered in a day before an
@@ -113,8 +230,14 @@ func (s *Answerer) probing(ctx context.Context, g *grant, refused int) error {
 // used source, or somebody reads it out in pieces, which bounds on single sentences do not notice.
 const maxJobsOfOne = 200
 
-// lookAtJobs raises an alarm about partners whose jobs come to one document again and again, where it was not looked for an
-// hour.
+// muchTold and muchOutlined are how much of a library a partner may have been told, and been shown outlines, in a year before an alarm.
+var (
+	muchTold     = store.Part{Of: 5, Least: 20}
+	muchOutlined = store.Part{Of: 10, Least: 10}
+)
+
+// lookAtJobs raises alarms about partners whose jobs come to one document again and again, and about those that have been shown much
+// of a library, where it was not looked for an hour.
 func (s *Answerer) lookAtJobs(ctx context.Context, now time.Time) error {
 	if now.Sub(s.epochs.looked) < time.Hour {
 		return nil
@@ -124,7 +247,11 @@ func (s *Answerer) lookAtJobs(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	for _, a := range often {
+	much, err := s.o.Store.MuchShown(ctx, now.Add(-year), muchTold, muchOutlined)
+	if err != nil {
+		return err
+	}
+	for _, a := range append(often, much...) {
 		raised, err := s.o.Store.RaiseAlarm(ctx, a)
 		if err != nil {
 			return err
@@ -132,19 +259,24 @@ func (s *Answerer) lookAtJobs(ctx context.Context, now time.Time) error {
 		if !raised {
 			continue
 		}
-		s.o.Logger.Warn("a partner's checks come to one document again and again", "site", a.Partner, "library", a.Library)
-		if err := s.audit(ctx, a.Partner, "one document", auditProbing{a.Library}); err != nil {
+		action, words := "one document", "a partner's checks come to one document again and again"
+		if a.Kind == store.AlarmLibrary {
+			action, words = "much of a library", "a partner has been shown much of a library"
+		}
+		s.o.Logger.Warn(words, "site", a.Partner, "library", a.Library)
+		if err := s.audit(ctx, a.Partner, action, auditProbing{a.Library}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// variants returns the asked fingerprints that came near some sentence, in an order that the asker cannot know.
-func (q *question) variants(g *grant, matches []concordat.Match) []*variant {
+// variants returns the asked fingerprints that came near some sentence, in an order that the asker cannot know. What comes near
+// sentences of the documents seen counts though it misses.
+func (q *question) variants(g *grant, matches, missed []concordat.Match, seen map[concordat.DocumentID]bool) []*variant {
 	by := map[concordat.Fingerprint]*variant{}
 	var out []*variant
-	for _, m := range matches {
+	for n, m := range slices.Concat(matches, missed) {
 		f := q.ask.Sentences[m.Sentence].Fingerprint
 		v := by[f]
 		if v == nil {
@@ -162,7 +294,9 @@ func (q *question) variants(g *grant, matches []concordat.Match) []*variant {
 			continue // the same fingerprint has the same matches
 		}
 		_, within := q.within(g, m)
-		v.question.Near = append(v.question.Near, store.NearSentence{Document: m.Source.Document, Ordinal: m.Ordinal, Within: within})
+		within = within && n < len(matches)
+		v.question.Near = append(v.question.Near, store.NearSentence{Document: m.Source.Document, Ordinal: m.Ordinal,
+			Within: within && seen[m.Source.Document], Counts: seen[m.Source.Document]})
 	}
 	slices.SortFunc(out, func(a, b *variant) int {
 		return bytes.Compare(a.question.Name[:], b.question.Name[:])

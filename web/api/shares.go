@@ -39,6 +39,7 @@ type apiShareRule struct {
 	Documents      int            `json:"documents,omitempty" minimum:"-1" doc:"Told in a day; 0: 50"`
 	Characters     int            `json:"characters,omitempty" minimum:"-1" doc:"Of text shown in a day; 0: 20,000"`
 	Opened         int            `json:"opened,omitempty" minimum:"-1" doc:"Sentences of one document opened in a year; 0: 25"`
+	Units          int            `json:"units,omitempty" minimum:"-1" doc:"Sentences around matches that outlines of one document show in a year; 0: 100"`
 	Leads          bool           `json:"leads,omitempty" doc:"The partner may ask by cells of meaning which documents may say the same; of level metadata or above"`
 	LeadCells      int            `json:"lead_cells,omitempty" minimum:"-1" doc:"Cells of meaning asked in a day; 0: 10,000"`
 	LeadSentences  int            `json:"lead_sentences,omitempty" minimum:"-1" doc:"Told in a day as ones that may say the same; 0: 100"`
@@ -56,7 +57,7 @@ func (b apiShareRule) rule() store.ShareRule {
 	r := store.ShareRule{Level: b.Level, Outline: b.Outline, NoEdges: b.NoEdges, Purposes: b.Purposes, Closeness: b.Closeness,
 		Matches: b.Matches,
 		Limits: store.Limits{Sentences: b.Sentences, Burst: b.Burst, Disclosures: b.Disclosures, Documents: b.Documents,
-			Characters: b.Characters, Opened: b.Opened,
+			Characters: b.Characters, Opened: b.Opened, Units: b.Units,
 			LeadCells: b.LeadCells, LeadSentences: b.LeadSentences, LeadDocuments: b.LeadDocuments},
 		Leads:   b.Leads,
 		Embargo: b.Embargo, Expires: b.Expires, Ship: b.Ship, Standing: b.Standing, ExcludeAuthors: b.ExcludeAuthors,
@@ -78,7 +79,7 @@ func shareRuleOf(r store.ShareRule) apiShareRule {
 	r = r.Filled()
 	l := r.Limits
 	return apiShareRule{r.Level, outline, r.NoEdges, r.Purposes, r.Closeness, r.Matches, l.Sentences, l.Burst, l.Disclosures, l.Documents,
-		l.Characters, l.Opened, r.Leads, l.LeadCells, l.LeadSentences, l.LeadDocuments,
+		l.Characters, l.Opened, l.Units, r.Leads, l.LeadCells, l.LeadSentences, l.LeadDocuments,
 		r.Embargo, r.Expires, r.Ship, r.Standing, r.ExcludeAuthors, int(r.Approval / (24 * time.Hour)), r.Contact}
 }
 

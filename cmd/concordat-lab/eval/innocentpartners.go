@@ -183,7 +183,7 @@ func checkAll(ctx context.Context, dir string, asking int, s *innocentScenario, 
 }
 
 func noLimits() store.Limits {
-	return store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1, Characters: -1, Opened: -1}
+	return store.Limits{Sentences: -1, Burst: -1, Disclosures: -1, Documents: -1, Characters: -1, Opened: -1, Units: -1}
 }
 
 // checkAbroad checks a document at its site and returns what of the report comes from the other site. The

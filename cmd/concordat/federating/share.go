@@ -132,6 +132,8 @@ func (f *shareFlags) add(c *cobra.Command) {
 	fs.IntVar(&f.limits.Documents, "documents", d.Limits.Documents, "documents told in a day; -1: any number")
 	fs.IntVar(&f.limits.Characters, "characters", d.Limits.Characters, "characters of text shown in a day; -1: any number")
 	fs.IntVar(&f.limits.Opened, "opened", d.Limits.Opened, "sentences of one document opened in a year, or 5 % of it; -1: any number")
+	fs.IntVar(&f.limits.Units, "units", d.Limits.Units,
+		"sentences around matches that outlines of one document show in a year, or a quarter of it; -1: any number")
 	fs.BoolVar(&f.leads, "leads", false, "answer which documents may say in other words what is asked by cells of meaning")
 	fs.IntVar(&f.limits.LeadCells, "lead-cells", d.Limits.LeadCells, "cells of meaning that may be asked in a day; -1: any number")
 	fs.IntVar(&f.limits.LeadSentences, "lead-sentences", d.Limits.LeadSentences,
@@ -191,6 +193,7 @@ func (f *shareFlags) share(cmd *cobra.Command, o *instance.Instance, lib concord
 		{"sentences", &r.Limits.Sentences, f.limits.Sentences}, {"burst", &r.Limits.Burst, f.limits.Burst},
 		{"disclosures", &r.Limits.Disclosures, f.limits.Disclosures}, {"documents", &r.Limits.Documents, f.limits.Documents},
 		{"characters", &r.Limits.Characters, f.limits.Characters}, {"opened", &r.Limits.Opened, f.limits.Opened},
+		{"units", &r.Limits.Units, f.limits.Units},
 		{"lead-cells", &r.Limits.LeadCells, f.limits.LeadCells}, {"lead-sentences", &r.Limits.LeadSentences, f.limits.LeadSentences},
 		{"lead-documents", &r.Limits.LeadDocuments, f.limits.LeadDocuments},
 	} {

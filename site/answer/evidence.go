@@ -1,0 +1,156 @@
+package answer
+
+import (
+	"cmp"
+	"slices"
+
+	"concordat"
+	"concordat/align/wording"
+	"concordat/profile"
+	"concordat/store"
+)
+
+// Two sentences of one genre lie near each other by chance, the more often the shorter and the more common they are, and whoever
+// asks enough of them meets one of every document. So the owner of a library weighs what matches before it tells anything: the
+// weight of a match is the logarithm of how many times as frequent such matches are where text was reused as where it was not (Good,
+// "Probability and the Weighing of Evidence", 1950, chapter 6), and weights of different sentences add up. Weights are in tenths of a
+// natural logarithm. The tables are rounded from PAN 2013 against film reviews (doc/evaluation/federation.md, "What chance tells").
+
+const (
+	// leastEvidence is the evidence from which a document is told, where the rule wants more than one match, and outlined.
+	leastEvidence = 45
+	// halfEvidence is the evidence from which questions about a document count though they miss: the partner is told of it, or
+	// would be for one sentence more.
+	halfEvidence = leastEvidence / 2
+	// neighbourWeight is added to a match beside another one: matches by chance stand anywhere.
+	neighbourWeight = 15
+	// neighbourOrdinals is how far apart neighbours are at most, in sentences of ours.
+	neighbourOrdinals = 2
+)
+
+// marginWeight is by how many hashes a match lies within its gate, the last value for all that lie deeper; sameWeight is that of the
+// same fingerprint.
+var marginWeight = [...]int{-15, -5, 7, 14, 21, 28, 32, 36, 40}
+
+const sameWeight = 50
+
+// lengthWeight is by the letters of a sentence, one Han character counting as three: that of the last row whose letters it has.
+var lengthWeight = []struct{ letters, weight int }{{0, -40}, {30, -12}, {45, -6}, {60, 1}, {80, 7}, {100, 14}, {130, 20}}
+
+// holderWeight is by how many documents of the library a question comes near, the last value for more.
+var holderWeight = [...]int{1: 12, 2: -3, 3: -13, 4: -18, 5: -30}
+
+// common is the weight of wording that many documents of a library hold: it is no evidence, however much of it there is.
+const common = -1000
+
+// weight returns what a match weighs. of is its document, documents how many the library has.
+func (q *question) weight(h *hit, of store.DocumentRow, documents int) int {
+	if least := wording.Least(documents); least > 0 && h.holders >= max(least, len(holderWeight)) {
+		return common
+	}
+	asked := concordat.Sentence{Gate: q.ask.Sentences[h.Sentence].Gate}
+	w := sameWeight
+	if h.match.Distance > 0 {
+		margin := q.set.Profiler.Margin(asked, h.match)
+		if h.blurred {
+			margin = q.set.Profiler.NearMargin(asked)
+		}
+		w = marginWeight[min(max(margin, 0), len(marginWeight)-1)]
+	}
+	letters := lettersOf(h.match.Span, of, asked.Gate)
+	for _, x := range slices.Backward(lengthWeight) {
+		if letters >= x.letters {
+			w += x.weight
+			break
+		}
+	}
+	return w + holderWeight[min(h.holders, len(holderWeight)-1)]
+}
+
+// lettersOf estimates the letters of a sentence of which only the place is at hand, by those of its document.
+func lettersOf(s concordat.Span, row store.DocumentRow, gate int) int {
+	if row.Bytes == 0 {
+		return 0
+	}
+	n := s.Len() * row.Characters / int(row.Bytes)
+	if profile.WritesHan(gate) {
+		n *= 3
+	}
+	return n
+}
+
+// evidence adds up the weights of a document's hits: of each asked sentence and each of ours the weightiest match counts.
+func (q *question) evidence(f *found) int {
+	all := make([]weighed, 0, len(f.before)+len(f.hits))
+	for _, h := range f.before {
+		all = append(all, weighed{h.Sentence, h.Ordinal, h.Weight})
+	}
+	for _, h := range f.hits[:min(len(f.hits), maxHits)] {
+		all = append(all, weighed{q.name(h.Sentence), h.Ordinal, h.weight})
+	}
+	return evidenceOf(all)
+}
+
+// weighed is a match of a job: an asked sentence by its name, one of ours, and what it weighs.
+type weighed struct {
+	sentence [8]byte
+	ordinal  int
+	weight   int
+}
+
+// evidenceOf adds up what matches of one document weigh. Matches that weigh nothing by themselves count beside others.
+func evidenceOf(all []weighed) int {
+	slices.SortFunc(all, func(a, b weighed) int {
+		return cmp.Or(b.weight-a.weight, a.ordinal-b.ordinal, slices.Compare(a.sentence[:], b.sentence[:]))
+	})
+	sentences, ordinals := map[[8]byte]bool{}, map[int]bool{}
+	sum := 0
+	for _, x := range all {
+		if sentences[x.sentence] || ordinals[x.ordinal] {
+			continue
+		}
+		for d := -neighbourOrdinals; d <= neighbourOrdinals; d++ {
+			if ordinals[x.ordinal+d] {
+				x.weight += neighbourWeight
+				break
+			}
+		}
+		if x.weight <= 0 {
+			continue
+		}
+		sentences[x.sentence], ordinals[x.ordinal] = true, true
+		sum += x.weight
+	}
+	return sum
+}
+
+// weigh sets how many documents hold what each hit matches, and its weight, of all documents that an ask came near.
+func (q *question) weigh(g *grant, docs []*found) {
+	holders := map[int]map[concordat.DocumentID]bool{}
+	for _, f := range docs {
+		for _, h := range f.hits {
+			if holders[h.Sentence] == nil {
+				holders[h.Sentence] = map[concordat.DocumentID]bool{}
+			}
+			holders[h.Sentence][f.row.ID] = true
+		}
+	}
+	for _, f := range docs {
+		for i := range f.hits {
+			h := &f.hits[i]
+			h.holders = max(len(holders[h.Sentence]), h.match.Documents)
+			h.weight = q.weight(h, f.row, g.library.Documents)
+		}
+	}
+}
+
+// tellable reports whether a document may be told: enough sentences match, and it is more than chance brings. A rule that one match is
+// enough for names what matches by chance too.
+func (q *question) tellable(f *found, rule store.ShareRule) bool {
+	return q.paired(f, rule.Matches) && (rule.Matches == 1 || q.evidence(f) >= leastEvidence)
+}
+
+// nearlyTold reports whether a partner may see by what it is told, or not, that a sentence of the document does not match.
+func (q *question) nearlyTold(f *found, rule store.ShareRule) bool {
+	return rule.Matches == 1 || q.evidence(f) >= halfEvidence
+}
