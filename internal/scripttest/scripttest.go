@@ -68,6 +68,7 @@ func Run(t *testing.T, dir string, setup func(*testscript.Env) error) {
 			e.Setenv("XDG_CACHE_HOME", CacheDir())
 			e.Setenv("CONCORDAT_DATA", filepath.Join(e.WorkDir, "site"))
 			e.Setenv("GORACE", RaceOptions)
+			e.Setenv("GOGC", "400") // a third of what a short command takes is collecting garbage while it starts
 			if setup != nil {
 				if err := setup(e); err != nil {
 					return err
