@@ -15,6 +15,11 @@ const (
 	// leastAttributed is the number of bytes of the shortest quotation that is reported as one. Shorter ones are
 	// terms.
 	leastAttributed = 40
+	// maxAlone is the most words of quotations in a row that their places alone prove. Marks and a place are quickly put
+	// around a page; longer ones are shared by right if others quote them too, see [Attributions].
+	maxAlone = 60
+	// aloneApart is the number of words between two quotations that are not in a row.
+	aloneApart = 15
 	// maxAttributed is the largest part of a text that quotations with their sources can make and still be shared by
 	// right: of a text made of quotations somebody judges by hand.
 	maxAttributed = 0.25
@@ -26,9 +31,9 @@ var legalSource = regexp.MustCompile(`§+\s*[0-9]|(?i:\b(?:art(?:icles?|ikels?|\
 // clauseEnd ends what may introduce a quotation: a line, or a sentence. A point behind one or two letters abbreviates.
 var clauseEnd = regexp.MustCompile(`[\n。！？!?;；]|[\pL\pN)\]”"]{3}\.\s+`)
 
-// AttributedQuotations returns the quotations of a text that name their source, in order and disjoint: a citation, the
+// AttributedQuotations returns the short quotations of a text that name their source, in order and disjoint: a citation, the
 // title of a work or a provision of a statute stands before the quotation, in the clause that introduces it, or right
-// behind. None where they make more than maxAttributed of the text.
+// behind. None of more than maxAlone words in a row, and none where they make more than maxAttributed of the text.
 func AttributedQuotations(text string) []concordat.Span {
 	var out []concordat.Span
 	var cites spans
@@ -42,11 +47,29 @@ func AttributedQuotations(text string) []concordat.Span {
 		}
 		if attributed(text, q, cites) {
 			out = append(out, q)
-			sum += q.Len()
 		}
+	}
+	out = inShortRows(text, out)
+	for _, q := range out {
+		sum += q.Len()
 	}
 	if float64(sum) > maxAttributed*float64(len(text)) {
 		return nil
+	}
+	return out
+}
+
+// inShortRows returns the quotations that stand in rows of at most maxAlone words.
+func inShortRows(text string, qs []concordat.Span) []concordat.Span {
+	var out []concordat.Span
+	for i := 0; i < len(qs); {
+		from, words := i, 0
+		for ; i < len(qs) && (i == from || measureWords(text[qs[i-1].End:qs[i].Start]) < aloneApart); i++ {
+			words += measureWords(qs[i].In(text))
+		}
+		if words <= maxAlone {
+			out = append(out, qs[from:i]...)
+		}
 	}
 	return out
 }

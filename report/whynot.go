@@ -17,6 +17,12 @@ var formReasons = map[string][3]string{
 	"clause":      {"a clause", "clause", "clauses"},
 	"list":        {"an entry of a list", "entry of a list", "entries of lists"},
 	"outline":     {"an outline of sections", "outline of sections", "outlines of sections"},
+
+	string(AsContents): {"a contents page", "contents page", "contents pages"},
+	string(AsTitle):    {"a title page", "title page", "title pages"},
+	string(AsRunning):  {"a running head", "running head", "running heads"},
+	string(AsImprint):  {"a publisher's notice", "publisher's notice", "publishers' notices"},
+	string(AsKeywords): {"keywords or codes", "line of keywords", "lines of keywords"},
 }
 
 // FormReason says what a passage reads like, by the reasons of package wording; "" for none that is known.

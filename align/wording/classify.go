@@ -46,6 +46,8 @@ type Class struct {
 type Scope struct {
 	Held *Common // which of them hold each gram
 	Of   int     // their number, that of the text itself among them
+	// Quoted are grams that at least two of them give as somebody else's, with the place: both quote it. Nil: none.
+	Quoted *Common
 	// Alike reports whether two of them are mostly one another: they count as one holder. Nil: none are.
 	Alike func(a, b int) bool
 	// Places returns at how many places a document shares wording with another, as [Common.PlacesWith] has it in its order.

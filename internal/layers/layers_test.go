@@ -26,6 +26,10 @@ var allowed = map[string][]string{
 	"segment":            {"segment/spaced"},
 	"segment/gen":        {"segment/internal/runetab"},
 	"extract":            {"", "segment/spaced"},
+
+	"align/wording/stock":     {""},
+	"align/wording/stock/gen": {},
+
 	"minhash":            {""},
 	"simhash":            {""},
 	"meaning":            {""},
@@ -71,7 +75,7 @@ var allowed = map[string][]string{
 	"webhook/outbound": {},
 	"web/lti":          {"", "webhook/outbound"},
 	"site":             {"", "profile", "segment", "align", "report", "site/compare", "store", "screen"},
-	"site/compare":     {"", "align", "profile", "report", "align/wording", "meaning", "segment"},
+	"site/compare":     {"", "align", "profile", "report", "align/wording", "align/wording/stock", "meaning", "segment"},
 	"site/ask":         {"", "align", "meaning", "profile", "report", "site", "site/compare", "store", "align/wording"},
 	"site/answer":      {"", "align", "align/wording", "meaning", "profile", "report", "site", "site/compare", "store"},
 	"site/batch":       {"", "align", "meaning", "report", "screen", "segment", "site", "site/compare", "store", "align/wording"},

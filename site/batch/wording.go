@@ -49,16 +49,21 @@ func (r *batchRun) learn(ctx context.Context, members []store.BatchMember) error
 		size += m.Characters
 	}
 	w.first = w.names[:min(len(members), compare.MaxBeside)]
+	quoted := &wording.Counter{}
 	parts := 1 + size/4/maxGrams // words of four letters, or of fewer characters if there are fewer words
 	for part := range parts {
 		counter := &wording.Counter{Part: part, Parts: parts}
-		if err := r.eachText(ctx, members, func(i int, _ store.BatchMember, _ string, words *wording.Words) {
+		if err := r.eachText(ctx, members, func(i int, _ store.BatchMember, text string, words *wording.Words) {
 			counter.Add(i, words)
+			if part == 0 {
+				quoted.Add(i, compare.QuotedWords(text, words))
+			}
 		}); err != nil {
 			return err
 		}
 		w.scope.Held.Join(counter.Common(2))
 	}
+	w.scope.Quoted = quoted.Common(2)
 	if err := r.relate(ctx, w, members); err != nil {
 		return err
 	}

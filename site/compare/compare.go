@@ -37,8 +37,9 @@ func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concorda
 	texts := make([]*concordat.Document, len(candidates))
 	split := make([]*wording.Words, len(candidates))
 	var held atomic.Int64
-	var mu sync.Mutex // guards counter
+	var mu sync.Mutex // guards counter and quoted
 	counter := wording.CounterOf(shared.Words)
+	quoted := wording.CounterOf(quotedWords(shared.Words, shared.Attributed))
 	own := shared.Words.Of(concordat.Span{End: len(shared.Text)})
 	places := make([]int, len(candidates)) // at which a candidate shares wording with the submission
 	looks := Looker{Text: shared.Text}
@@ -53,8 +54,15 @@ func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concorda
 		}
 		words := wording.Split(d.Text)
 		places[i] = own.PlacesWith(words, i+1, nil)[0]
+		var theirs *wording.Words
+		if len(shared.Attributed) > 0 {
+			theirs = QuotedWords(d.Text, words)
+		}
 		mu.Lock()
 		counter.Add(i+1, words)
+		if theirs != nil {
+			quoted.Add(i+1, theirs)
+		}
 		mu.Unlock()
 		size := held.Add(int64(len(d.Text)))
 		if size <= maxHeldWords {
@@ -79,7 +87,8 @@ func (m *Comparer) Align(ctx context.Context, shared *SharedWording, q *concorda
 		}
 		return split[i-1]
 	})
-	shared.Decide(&wording.Scope{Held: grams, Of: of, Alike: look.alike, Places: func(i, _ int) int { return places[i-1] }}, 0,
+	shared.Decide(&wording.Scope{Held: grams, Of: of, Quoted: quoted.Common(2), Alike: look.alike,
+		Places: func(i, _ int) int { return places[i-1] }}, 0,
 		func(i int) concordat.Ref { return candidates[i-1].Ref })
 	prepared := shared.Prepare()
 	found := make([][]concordat.Passage, len(candidates))

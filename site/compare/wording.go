@@ -10,6 +10,7 @@ import (
 	"concordat"
 	"concordat/align"
 	"concordat/align/wording"
+	"concordat/align/wording/stock"
 	"concordat/report"
 )
 
@@ -26,6 +27,8 @@ type SharedWording struct {
 	Found     []report.Wording
 	Form      []concordat.Span // what templates hold of the text
 	Named     []concordat.Span // quotations that name their source
+	// Attributed holds the wording that the text gives as somebody else's. If another document gives it so too, that explains it.
+	Attributed []report.Attributed
 	// References are the entries of its lists of references: what both cite is compared by works.
 	References []concordat.Span
 	Walls      []concordat.Span // all of the text that takes no part, in order and disjoint
@@ -49,6 +52,13 @@ func Shareable(text string, templates []string) *SharedWording {
 	for _, s := range w.Named {
 		w.Explained = append(w.Explained, report.Wording{Span: s, Kind: concordat.KindQuotation})
 	}
+	w.Attributed = report.Attributions(text)
+	for _, x := range report.PartsApart(text) {
+		w.explain(report.Wording{Span: x.Span, Kind: concordat.KindForm, Why: string(x.Why)})
+	}
+	for _, x := range stock.Public().In(text) {
+		w.explain(report.Wording{Span: x.Span, Kind: concordat.KindQuotation, Why: string(x.Kind)})
+	}
 	w.References = report.References(text)
 	walls := slices.Concat(w.References, w.Form)
 	for _, x := range w.Explained {
@@ -58,8 +68,33 @@ func Shareable(text string, templates []string) *SharedWording {
 	return w
 }
 
+// explain adds wording to what the text explains, but for what is explained already.
+func (w *SharedWording) explain(x report.Wording) {
+	known := make([]concordat.Span, len(w.Explained))
+	for i, e := range w.Explained {
+		known[i] = e.Span
+	}
+	for _, s := range report.Without(x.Span, Joined(known)) {
+		x.Span = s
+		w.Explained = append(w.Explained, x)
+	}
+}
+
 // maxNamed is how many holders of undecided wording are named.
 const maxNamed = 50
+
+// QuotedWords returns those of the words of a text that it gives as somebody else's, to be noted by a counter.
+func QuotedWords(text string, w *wording.Words) *wording.Words {
+	return quotedWords(w, report.Attributions(text))
+}
+
+func quotedWords(w *wording.Words, attributed []report.Attributed) *wording.Words {
+	spans := make([]concordat.Span, len(attributed))
+	for i, x := range attributed {
+		spans[i] = x.Span
+	}
+	return w.Only(spans)
+}
 
 // Decide notes the wording that others hold too and that is no evidence: what the text explains, and what the classifier takes
 // out or leaves to be decided. self is the number of the text among the documents of the scope, of which ref gives the names.
@@ -72,6 +107,17 @@ func (w *SharedWording) Decide(scope *wording.Scope, self int, ref func(text int
 			w.Found = append(w.Found, x)
 			w.grams.Join(w.Words.Of(x.Span))
 		}
+	}
+	for _, x := range w.Attributed {
+		for _, at := range scope.Quoted.HeldIn(w.Words, x.Span) {
+			for _, s := range report.Without(at, w.Walls) {
+				w.Found = append(w.Found, report.Wording{Span: s, Kind: concordat.KindQuotation, Documents: max(2, w.Held.Documents(w.Words, s)),
+					Of: w.Of, Why: string(x.Why)})
+				w.grams.Join(w.Words.Of(s))
+				w.Walls = append(w.Walls, s)
+			}
+		}
+		w.Walls = Joined(w.Walls)
 	}
 	w.Classes = scope.Classify(self, w.Words, w.forms(), w.Walls)
 	spans := slices.Clone(w.Walls)

@@ -2,11 +2,13 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"concordat"
 	"concordat/align/wording"
+	"concordat/report"
 )
 
 const (
@@ -97,10 +99,10 @@ func TestSentenceAloneIsNoEvidence(t *testing.T) {
 // TestFormsAreShown: what reads like a form's and another document holds is told as that, with the reason, and takes no part in
 // comparing; a heading takes none either, and is not shown.
 func TestFormsAreShown(t *testing.T) {
-	const declaration, heading = "I hereby declare that this thesis is my own work and that I have named all sources that I used.",
+	const instruction, heading = "Please describe in no more than two hundred words how the boat is kept dry in the winter.",
 		"Budget justification for equipment"
-	text := quoting + "\n\n" + heading + "\n\n" + quoting + "\n\n" + declaration
-	other := "Nobody saw the boat leave.\n\n" + heading + "\n\nThe lamp burned all night.\n\n" + declaration
+	text := quoting + "\n\n" + heading + "\n\n" + quoting + "\n\n" + instruction
+	other := "Nobody saw the boat leave.\n\n" + heading + "\n\nThe lamp burned all night.\n\n" + instruction
 	w := Shareable(text, nil)
 	counter := wording.CounterOf(w.Words)
 	counter.Add(1, wording.Split(other))
@@ -111,12 +113,37 @@ func TestFormsAreShown(t *testing.T) {
 			told = append(told, f.Why+": "+f.In(text))
 		}
 	}
-	if len(told) != 1 || !strings.HasPrefix(told[0], string(wording.WhyDeclaration)) ||
-		!strings.Contains(told[0], "this thesis is my own work") {
-		t.Errorf("told as a form's: %q, want the declaration", told)
+	if len(told) != 1 || !strings.HasPrefix(told[0], string(wording.WhyInstruction)) ||
+		!strings.Contains(told[0], "how the boat is kept dry") {
+		t.Errorf("told as a form's: %q, want the instruction", told)
 	}
 	walls := strings.Join(textsOf(w.Walls, text), "|")
-	if !strings.Contains(walls, "this thesis is my own work") || !strings.Contains(walls, "Budget justification") {
-		t.Errorf("takes no part: %q, want the declaration and the heading among it", walls)
+	if !strings.Contains(walls, "how the boat is kept dry") || !strings.Contains(walls, "Budget justification") {
+		t.Errorf("takes no part: %q, want the instruction and the heading among it", walls)
+	}
+}
+
+// TestQuotedOnBothSides: wording that two give as a law's is told as quoted by right, and takes no part; where one alone
+// does, it counts as before.
+func TestQuotedOnBothSides(t *testing.T) {
+	const law = "Whoever keeps a boat on the river without a light shall pay for what is broken in the dark by it or by its oars."
+	const cited = "Section 12 of the River Act 1871 provides that whoever keeps a boat on the river without a light shall pay for what is " +
+		"broken in the dark by it or by its oars."
+	text := quoting + "\n\n" + cited + "\n\n" + quoting
+	for other, want := range map[string]bool{
+		"Nobody saw the boat leave.\n\n" + cited: true,
+		"Nobody saw the boat leave.\n\n" + law:   false,
+	} {
+		w, words := Shareable(text, nil), wording.Split(other)
+		held, quoted := wording.CounterOf(w.Words), wording.CounterOf(QuotedWords(text, w.Words))
+		held.Add(1, words)
+		quoted.Add(1, QuotedWords(other, words))
+		w.Decide(&wording.Scope{Held: held.Common(2), Of: 2, Quoted: quoted.Common(2)}, 0, refOf)
+		told := slices.ContainsFunc(w.Found, func(f report.Wording) bool {
+			return f.Kind == concordat.KindQuotation && f.Why == string(report.AsStatute) && strings.Contains(f.In(text), "River Act")
+		})
+		if told != want {
+			t.Errorf("beside %q: quoted by right %v, want %v", other, told, want)
+		}
 	}
 }

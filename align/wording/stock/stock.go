@@ -1,0 +1,266 @@
+// Package stock knows wording that is everybody's: declarations of originality, consent and copyright statements, licences
+// and the notices of publishers.
+//
+// [Public] is made from public texts by the program in gen, which names where each is from and its licence; a site can add
+// its own with [Stock.With]. [Stock.In] finds such wording in a text: no list is complete, and every university has its own
+// version, so that wording belongs to the stock if most of what it says is said there, in runs of three words.
+package stock
+
+import (
+	_ "embed"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"concordat"
+)
+
+//go:embed public.txt
+var public string
+
+// Public returns the stock that comes with the program.
+var Public = sync.OnceValue(func() *Stock { return (&Stock{}).With(public) })
+
+// Kind says what the wording of an entry is for.
+type Kind string
+
+// The kinds.
+const (
+	Declaration Kind = "declaration"
+	Licence     Kind = "licence"
+	Notice      Kind = "notice"
+	Own         Kind = "own" // of the site
+)
+
+// Stock is a collection of public wording. It is immutable and safe for concurrent use.
+type Stock struct {
+	grams map[string]Kind // runs of words or characters, folded
+}
+
+// Runs by which wording is known, and how much of it must be.
+const (
+	gramWords = 3
+	gramHan   = 5 // Chinese characters
+	// leastKnown is the part of a sentence in such runs from which it is of the stock; of prose a tenth is.
+	leastKnown = 0.5
+	// leastBeside is that part for a sentence between or beside others of the stock in its paragraph.
+	leastBeside = 0.25
+	leastWords  = 10 // of a sentence, a pair of Chinese characters being one
+	maxText     = 4 << 20
+)
+
+// entryMark begins the head of an entry in a file: its kind, where it is from and its licence, between tabs.
+const entryMark = "== "
+
+// With returns the stock with the entries of a file added: a line "== kind TAB name TAB licence" before each, or no such line
+// at all, for wording of the site's own. Of a file above 4 MiB the rest is left out.
+func (s *Stock) With(file string) *Stock {
+	out := &Stock{grams: make(map[string]Kind, len(s.grams))}
+	for g, k := range s.grams {
+		out.grams[g] = k
+	}
+	file = file[:min(len(file), maxText)]
+	kind := Own
+	var b strings.Builder
+	flush := func() {
+		for _, x := range sentences(b.String()) {
+			for _, g := range grams(x.tokens) {
+				if _, known := out.grams[g.text]; !known {
+					out.grams[g.text] = kind
+				}
+			}
+		}
+		b.Reset()
+	}
+	for line := range strings.Lines(file) {
+		if head, ok := strings.CutPrefix(line, entryMark); ok {
+			flush()
+			name, _, _ := strings.Cut(strings.TrimSpace(head), "\t")
+			kind = Kind(name)
+			continue
+		}
+		b.WriteString(line)
+	}
+	flush()
+	return out
+}
+
+// Found is wording of the stock in a text.
+type Found struct {
+	concordat.Span
+	Kind Kind
+}
+
+// In returns the wording of the stock in a text, sentence by sentence, in order and disjoint. Neighbours in one paragraph are
+// one.
+func (s *Stock) In(text string) []Found {
+	var out []Found
+	paragraph := -1
+	for _, p := range marked(s, sentences(text)) {
+		if n := len(out); n > 0 && p.paragraph == paragraph && p.joined {
+			out[n-1].End = p.End
+			continue
+		}
+		paragraph = p.paragraph
+		out = append(out, Found{p.Span, p.kind})
+	}
+	return out
+}
+
+// markedSentence is a sentence of the stock; joined: so is the one before it.
+type markedSentence struct {
+	sentence
+	kind   Kind
+	joined bool
+}
+
+// marked returns the sentences of the stock.
+func marked(s *Stock, all []sentence) []markedSentence {
+	known := make([]float64, len(all))
+	kinds := make([]Kind, len(all))
+	is := make([]bool, len(all))
+	for i, x := range all {
+		known[i], kinds[i] = s.known(x.tokens)
+		is[i] = known[i] >= leastKnown && len(x.tokens) >= leastWords
+	}
+	for i := 1; i < len(all); i++ { // beside one before it, then beside one behind it
+		is[i] = is[i] || is[i-1] && known[i] >= leastBeside && all[i].paragraph == all[i-1].paragraph
+	}
+	for i := len(all) - 2; i >= 0; i-- {
+		is[i] = is[i] || is[i+1] && known[i] >= leastBeside && all[i].paragraph == all[i+1].paragraph
+	}
+	var out []markedSentence
+	for i, x := range all {
+		if is[i] {
+			out = append(out, markedSentence{x, kinds[i], i > 0 && is[i-1]})
+		}
+	}
+	return out
+}
+
+// known returns the part of tokens that stand in runs of the stock, and the kind of most of these.
+func (s *Stock) known(tokens []token) (float64, Kind) {
+	if len(tokens) == 0 {
+		return 0, ""
+	}
+	covered, end := 0, 0
+	by := map[Kind]int{}
+	for _, g := range grams(tokens) {
+		if k, ok := s.grams[g.text]; ok {
+			covered += g.last - max(end, g.first)
+			end = g.last
+			by[k]++
+		}
+	}
+	best := Kind("")
+	for _, k := range []Kind{Declaration, Licence, Notice, Own} {
+		if by[k] > by[best] {
+			best = k
+		}
+	}
+	return float64(covered) / float64(len(tokens)), best
+}
+
+// sentence is a sentence or a line of a text, with its words.
+type sentence struct {
+	concordat.Span
+	tokens    []token
+	paragraph int
+}
+
+// token is a word, or a Chinese character.
+type token struct {
+	text string
+	han  bool
+}
+
+// run is a run of tokens [first, last).
+type run struct {
+	text        string
+	first, last int
+}
+
+// grams returns the runs of a sentence, in order.
+func grams(tokens []token) []run {
+	var out []run
+	for i := range tokens {
+		n := gramWords
+		if tokens[i].han {
+			n = gramHan
+		}
+		if i+n > len(tokens) {
+			continue
+		}
+		var b strings.Builder
+		for _, t := range tokens[i : i+n] {
+			b.WriteString(t.text)
+			b.WriteByte(' ')
+		}
+		out = append(out, run{b.String(), i, i + n})
+	}
+	return out
+}
+
+// sentences cuts a text at the ends of sentences, and at empty lines. A wrapped line goes on.
+func sentences(text string) []sentence {
+	var out []sentence
+	var tokens []token
+	from, paragraph, word := 0, 0, -1
+	endWord := func(at int) {
+		if word >= 0 {
+			tokens = append(tokens, token{text: strings.ToLower(text[word:at])})
+			word = -1
+		}
+	}
+	end := func(at int) {
+		endWord(at)
+		s := concordat.Span{Start: from, End: at}
+		s.Start += len(s.In(text)) - len(strings.TrimLeftFunc(s.In(text), unicode.IsSpace))
+		s.End -= len(s.In(text)) - len(strings.TrimRightFunc(s.In(text), unicode.IsSpace))
+		if len(tokens) > 0 {
+			out = append(out, sentence{s, slices.Clone(tokens), paragraph})
+		}
+		tokens, from = tokens[:0], at
+	}
+	for i, r := range text {
+		n := utf8.RuneLen(r)
+		if n < 0 {
+			n = 1
+		}
+		next := i + n
+		switch {
+		case unicode.Is(unicode.Han, r):
+			endWord(i)
+			tokens = append(tokens, token{string(r), true})
+		case unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r):
+			if word < 0 {
+				word = i
+			}
+		default:
+			endWord(i)
+			switch r {
+			case '。', '！', '？', '；':
+				end(next)
+			case '.', '!', '?', ';', ':':
+				if next == len(text) || unicode.IsSpace(rune(text[next])) {
+					end(next)
+				}
+			case '\n':
+				if blank(text[next:]) {
+					end(i)
+					paragraph++
+				}
+			}
+		}
+	}
+	end(len(text))
+	return out
+}
+
+// blank reports whether a text goes on with an empty line.
+func blank(s string) bool {
+	line, _, _ := strings.Cut(s, "\n")
+	return strings.TrimSpace(line) == ""
+}

@@ -1,0 +1,73 @@
+package stock_test
+
+import (
+	"strings"
+	"testing"
+
+	"concordat/align/wording/stock"
+)
+
+// others are declarations, licences and notices in the words of others than the stock has; own is prose with the same words.
+var (
+	others = []string{
+		"I hereby declare that I have written this dissertation on my own and that I have not used any sources or aids other than those listed.",
+		"Hiermit erkläre ich, dass ich die vorliegende Masterarbeit selbstständig verfasst und keine anderen als die angegebenen Quellen und Hilfsmittel benutzt habe.",
+		"本人郑重声明：所呈交的学位论文，是本人在导师的指导下，独立进行研究工作所取得的成果。",
+		"Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation files.",
+		"No part of this book may be reproduced, stored in a retrieval system, or transmitted, in any form or by any means, without permission.",
+	}
+	own = []string{
+		"The clerk would declare every morning that the bridge was his own work, and nobody on the bridge would hear of it.",
+		"Die Quellen des Flusses wurden selbstständig vermessen, und die Hilfsmittel der Vermessung waren ein Seil und ein Stock.",
+		"城墙的修补由本地工匠独立完成，导师只在每年春天来看一次，成果记在县志的末页。",
+		"We reproduce the experiment of the first survey and store its measurements in a system of our own, without the permission of the mill.",
+	}
+)
+
+func TestIn(t *testing.T) {
+	s := stock.Public()
+	for _, text := range others {
+		in := "The first paragraph is the author's.\n\n" + text + "\n\nSo is the last one."
+		found := s.In(in)
+		if len(found) != 1 || !strings.HasPrefix(found[0].In(in), text[:20]) || found[0].Len() < len(text)-2 {
+			t.Errorf("of %q the stock has %v", text, found)
+		}
+	}
+	for _, text := range own {
+		if found := s.In(text); len(found) > 0 {
+			t.Errorf("%q is of the stock: %v", text, found)
+		}
+	}
+}
+
+// TestWith: a file of the site's own needs no head, and adds to what is known.
+func TestWith(t *testing.T) {
+	const ours = "The members of this house state that the work named above was done within its walls and at its tables alone."
+	s := stock.Public().With(ours)
+	if found := s.In(ours); len(found) != 1 || found[0].Kind != stock.Own {
+		t.Errorf("found %v", found)
+	}
+	if found := stock.Public().In(ours); len(found) != 0 {
+		t.Errorf("the public stock has it: %v", found)
+	}
+	if found := s.In(others[0]); len(found) != 1 || found[0].Kind != stock.Declaration {
+		t.Errorf("what was known is gone: %v", found)
+	}
+}
+
+func FuzzIn(f *testing.F) {
+	for _, text := range append(others, own...) {
+		f.Add(text)
+	}
+	f.Add("== \xff\n本 \n\n。a.b")
+	s := stock.Public()
+	f.Fuzz(func(t *testing.T, text string) {
+		end := 0
+		for _, x := range s.With(text).In(text) {
+			if x.Start < end || x.End <= x.Start || x.End > len(text) {
+				t.Fatalf("found %v of %d bytes", x, len(text))
+			}
+			end = x.End
+		}
+	})
+}

@@ -1,0 +1,56 @@
+package wording
+
+import (
+	"slices"
+
+	"concordat"
+)
+
+// Only returns the grams of w that stand within spans, which are in order and disjoint, to be noted by a [Counter]: what
+// several texts give as somebody else's is known by what they all hold within such spans.
+func (w *Words) Only(spans []concordat.Span) *Words {
+	out := &Words{}
+	for _, g := range w.grams {
+		at := w.span(g.first, g.last)
+		i, _ := slices.BinarySearchFunc(spans, at.Start, func(s concordat.Span, at int) int { return s.End - at - 1 })
+		if i < len(spans) && spans[i].Start <= at.Start && at.End <= spans[i].End {
+			out.grams = append(out.grams, g)
+		}
+	}
+	return out
+}
+
+// mostlyHeld is the part of the words of a span from which all of it is held: a slot may be filled in.
+const mostlyHeld = 0.8
+
+// HeldIn returns what of a span of w is made of grams of c: all of it if most is, else each run of leastWords words.
+func (c *Common) HeldIn(w *Words, s concordat.Span) []concordat.Span {
+	if c == nil || len(c.held) == 0 {
+		return nil
+	}
+	var out []concordat.Span
+	first, last := w.within(s)
+	words, from, end := int32(0), int32(-1), int32(-1)
+	add := func() {
+		if from >= 0 && end-from >= leastWords {
+			out = append(out, w.span(from, end))
+		}
+	}
+	for i := first; i+gramWords <= last; i++ {
+		g := w.grams[i]
+		if c.held[g.hash] == 0 {
+			continue
+		}
+		if from < 0 || g.first > end+maxSlot {
+			add()
+			from, end = g.first, g.first
+		}
+		words += g.last - max(end, g.first)
+		end = g.last
+	}
+	add()
+	if float64(words) >= mostlyHeld*float64(last-first) && last > first {
+		return []concordat.Span{s}
+	}
+	return out
+}

@@ -1,0 +1,219 @@
+package report
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"concordat"
+)
+
+// Apart is a part of a document that is not its author's prose: a contents page, a title page, a running head, a
+// publisher's notice. It is known by how it is set, and not by what it says.
+type Apart struct {
+	concordat.Span
+	Why ApartAs
+}
+
+// ApartAs says what stands apart from the prose of a document.
+type ApartAs string
+
+// The parts.
+const (
+	AsContents ApartAs = "contents" // lines that end in the number of a page
+	AsTitle    ApartAs = "title"    // the lines before the first paragraph
+	AsRunning  ApartAs = "running"  // a line that returns on several pages
+	AsImprint  ApartAs = "imprint"  // dates, addresses and marks of a publisher
+	AsKeywords ApartAs = "keywords" // codes and words by which a document is filed
+)
+
+const (
+	leastContents = 4   // lines of a contents page
+	maxTitlePage  = 120 // words of a title page, a pair of Chinese characters being one
+	leastTitle    = 3   // lines of it
+	maxTitleLine  = 22  // words of such a line
+	leastRunning  = 3   // times that a running head returns,
+	pageApart     = 600 // bytes from one to the next,
+	fewestRunning = 3   // words of it, at least,
+	maxRunning    = 16  // and at most
+	maxImprint    = 45  // words of a notice
+	maxKeywords   = 60  // words of a line of keywords or codes
+)
+
+// PartsApart returns what of a document is not its author's prose, in order and disjoint.
+func PartsApart(text string) []Apart {
+	ls := lines(text)
+	out := titlePage(text, ls)
+	out = append(out, contentsPages(ls)...)
+	out = append(out, runningHeads(ls)...)
+	for _, p := range paragraphs(text) {
+		if why, ok := imprintOrKeywords(p.In(text)); ok {
+			out = append(out, Apart{p, why})
+		}
+	}
+	slices.SortFunc(out, func(x, y Apart) int { return cmp.Or(bySpan(x.Span, y.Span), cmp.Compare(x.Why, y.Why)) })
+	end := 0
+	return slices.DeleteFunc(out, func(x Apart) bool {
+		if x.Start < end {
+			return true
+		}
+		end = x.End
+		return false
+	})
+}
+
+// measureWords counts the words of a line, a pair of Chinese characters being one.
+func measureWords(s string) int {
+	n, han := 0, 0
+	in := false
+	for _, r := range s {
+		switch {
+		case unspaced(r):
+			han++
+			in = false
+		case unicode.IsLetter(r) || unicode.IsDigit(r):
+			if !in {
+				n++
+			}
+			in = true
+		case r != '\'' && r != '’' && r != '-':
+			in = false
+		}
+	}
+	return n + (han+1)/2
+}
+
+// endsSentence reports whether a line ends as a sentence does.
+func endsSentence(l string) bool {
+	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(l, " \t\"”’»)）]"))
+	return strings.ContainsRune(".!?;。！？；", last)
+}
+
+// titlePage returns the short lines with which a document begins, up to its first paragraph.
+func titlePage(text string, ls []line) []Apart {
+	first, last, n, count := -1, -1, 0, 0
+	for i, l := range ls {
+		if l.trimmed == "" {
+			continue
+		}
+		words := measureWords(l.trimmed)
+		if i > 0 && last == i-1 && goesOnFrom(ls[last].trimmed, l.trimmed) {
+			last, count = last-1, count-1 // the first line of a paragraph
+			break
+		}
+		if words > maxTitleLine || endsSentence(l.trimmed) && words > 4 || !titled(l.trimmed) {
+			break
+		}
+		if n += words; n > maxTitlePage {
+			return nil // a text in short lines
+		}
+		if first < 0 {
+			first = i
+		}
+		last = i
+		count++
+	}
+	if count < leastTitle {
+		return nil
+	}
+	return []Apart{{concordat.Span{Start: ls[first].Start, End: ls[last].End}, AsTitle}}
+}
+
+// goesOnFrom reports whether a line goes on with the sentence of the line before it.
+func goesOnFrom(before, l string) bool {
+	return !endsSentence(before) && (!titled(l) || endsSentence(l) && measureWords(l) > 4) && measureWords(before) > 6
+}
+
+// titled reports whether a line begins as one of a title page does: not in the middle of a sentence.
+func titled(l string) bool {
+	r, _ := utf8.DecodeRuneInString(strings.TrimLeft(l, "*#•–—-“\"«„ "))
+	return !unicode.IsLower(r)
+}
+
+// contentsLine is a line that ends in the number of a page, set off from its words.
+var contentsLine = regexp.MustCompile(`\pL.*(?:\.{3,}|(?:\.\s){3,}|…+|·{3,}|⋯+|\t|\s{3,}|\s?[－—-]{3,})\s*(?:[0-9]{1,4}|[ivxlc]{1,6})\s*$`)
+
+// contentsPages returns runs of such lines, with a heading of one to three words above.
+func contentsPages(ls []line) []Apart {
+	var out []Apart
+	for i := 0; i < len(ls); i++ {
+		if !contentsLine.MatchString(ls[i].trimmed) {
+			continue
+		}
+		j, n := i, 0
+		for k := i; k < len(ls) && k-j <= 2; k++ { // an entry may be wrapped, or stand apart
+			if contentsLine.MatchString(ls[k].trimmed) {
+				j, n = k, n+1
+			}
+		}
+		if n >= leastContents {
+			from := i
+			for k := i - 1; k >= max(0, i-2); k-- {
+				if w := measureWords(ls[k].trimmed); w > 0 {
+					if w <= 3 {
+						from = k
+					}
+					break
+				}
+			}
+			out = append(out, Apart{concordat.Span{Start: ls[from].Start, End: ls[j].End}, AsContents})
+		}
+		i = j
+	}
+	return out
+}
+
+// runningHeads returns the short lines that return several times, but for their numbers, and are no sentences.
+func runningHeads(ls []line) []Apart {
+	at := map[string][]int{}
+	for i, l := range ls {
+		if w := measureWords(l.trimmed); w < fewestRunning || w > maxRunning || len(l.trimmed) > 240 {
+			continue
+		}
+		key := strings.Map(func(r rune) rune {
+			if unicode.IsLetter(r) {
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, l.trimmed)
+		if is := at[key]; key != "" && (len(is) == 0 || l.Start-ls[is[len(is)-1]].End >= pageApart) {
+			at[key] = append(is, i)
+		}
+	}
+	var out []Apart
+	for _, is := range at {
+		if len(is) < leastRunning {
+			continue
+		}
+		for _, i := range is {
+			out = append(out, Apart{ls[i].Span, AsRunning})
+		}
+	}
+	return out
+}
+
+var (
+	// imprintMark matches marks of notices: dates, addresses, marks of rights and numbers of publications.
+	imprintMark = regexp.MustCompile(`(?i)©|\(c\)\s*[0-9]{4}|https?://\S+|\bwww\.\S+|\b[\w.-]+\.(?:org|com|net|edu|gov|info|eu|de|fr|es|it|nl|pl|ru|cn|br|pt|uk|at|ch)\b|[\w.+-]+@[\w-]+\.\w+|\b10\.[0-9]{4,9}/\S+|\bISS?[BN]N?\b|\barxiv:\S+|\b[0-9]{1,2}\.?\s\p{L}{3,10}\.?,?\s[0-9]{4}\b|\b\p{L}{3,10}\.?\s[0-9]{1,2},?\s[0-9]{4}\b|\b[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{1,4}\b|[0-9]{4}\s?年\s?[0-9]{1,2}\s?月(?:\s?[0-9]{1,2}\s?日)?|\bvol(?:ume|\.)\s?[0-9]+|\bno\.\s?[0-9]+`)
+	// filed is a label of keywords or codes at the beginning of a line.
+	filed = regexp.MustCompile(`(?i)^\s*(?:\*\*|_)?(?:(?:additional\s+)?key\s?-?words(?:\s+and\s+phrases)?|index\s+terms|general\s+terms|categories(?:\s+and\s+subject\s+descriptors)?|subject\s+(?:descriptors|classification|headings)|ACM(?:\s+\w+)?\s+(?:classification|categories)|CCS\s+concepts|JEL(?:\s+\w+)*|PACS(?:\s+\w+)?|(?:AMS\s+)?MSC(?:\s+[0-9]{4})?|schl(?:ü|ue)sselw(?:ö|oe)rter|stichworte|schlagw(?:ö|oe)rter|mots[- ]cl(?:é|e)s|palabras\s+clave|palavras[- ]chave|parole\s+chiave|trefwoorden|sleutelwoorden|s(?:ł|l)owa\s+kluczowe|ключевые\s+слова|关\s*键\s*词|關\s*鍵\s*詞|キーワード|中图分类号|文献标识码|文章编号|분류|키워드|الكلمات المفتاحية)(?:\*\*|_)?\s*(?:[:：.—–-]|\n)`)
+	// codes are classifications: H.3.3, 03.65.Ud, 05C15, D12.
+	codes = regexp.MustCompile(`\b[A-Z]\.[0-9](?:\.[0-9]|\.m)?\b|\b[0-9]{2}\.[0-9]{2}\.[A-Za-z+-]{2}\b|\b[0-9]{2}[A-Z][0-9]{2}\b|\b[A-Z][0-9]{2}\b`)
+)
+
+// imprintOrKeywords tells a notice of a publisher and a list of keywords from a paragraph: the one is made of marks, at
+// least one for each dozen of words, the other begins with its label or is made of codes.
+func imprintOrKeywords(p string) (ApartAs, bool) {
+	words := measureWords(p)
+	if words <= maxKeywords && (filed.MatchString(p) || 6*len(codes.FindAllStringIndex(p, 8)) >= words && strings.Count(p, ".") > 1) {
+		return AsKeywords, true
+	}
+	if words > maxImprint || words < 4 || !titled(p) {
+		return "", false
+	}
+	marks := len(imprintMark.FindAllStringIndex(p, 20))
+	return AsImprint, marks >= 2 && 12*marks >= words
+}

@@ -1,0 +1,258 @@
+package report
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"concordat"
+)
+
+// Attributed is wording that a text gives as somebody else's, with its place: a quotation, a provision of a statute, a
+// passage of scripture, verse. What two texts both give so is shared by right. Of one text alone it proves nothing: marks and
+// a place are quickly put around a page.
+type Attributed struct {
+	concordat.Span
+	Why AttributedAs
+}
+
+// AttributedAs says by what wording is known to be somebody else's.
+type AttributedAs string
+
+// The kinds of attribution.
+const (
+	AsQuotation AttributedAs = "quotation" // in marks or set apart, with its source
+	AsStatute   AttributedAs = "statute"   // of a law that is named with the provision
+	AsScripture AttributedAs = "scripture" // with chapter and verse
+	AsVerse     AttributedAs = "verse"     // lines of verse with their source
+	AsStatement AttributedAs = "statement" // under a heading that asks for it: a declaration, a consent, a licence
+)
+
+// The most bytes of wording that one place of a statute or of scripture stands for. Behind that somebody writes about it.
+const (
+	maxProvision = 800
+	maxPassage   = 1500
+)
+
+// Attributions returns what a text gives as somebody else's, in order and disjoint.
+func Attributions(text string) []Attributed {
+	var out []Attributed
+	cites := citations(text)
+	for _, q := range quotations(text) {
+		if q.Len() >= leastAttributed && (attributed(text, q, cites) || citedAtEnd(text, q)) {
+			out = append(out, Attributed{q, AsQuotation})
+		}
+	}
+	for _, p := range paragraphs(text) {
+		if s, ok := provision(text, p); ok {
+			out = append(out, Attributed{s, AsStatute})
+		} else if s, ok := scripture(text, p); ok {
+			out = append(out, Attributed{s, AsScripture})
+		} else if s, ok := verse(text, p, cites); ok {
+			out = append(out, Attributed{s, AsVerse})
+		}
+	}
+	out = append(out, statements(text)...)
+	slices.SortFunc(out, func(x, y Attributed) int { return cmp.Or(bySpan(x.Span, y.Span), cmp.Compare(x.Why, y.Why)) })
+	end := 0
+	return slices.DeleteFunc(out, func(x Attributed) bool {
+		if x.Start < end {
+			return true
+		}
+		end = x.End
+		return false
+	})
+}
+
+// again is a citation of the work that was cited before.
+var again = regexp.MustCompile(`(?i)^[(（]\s*(?:ibid|ib|idem|id|ebd|ebenda|a\.\s?a\.\s?O|op\.\s?cit|loc\.\s?cit|同上|同前|там же|tamże|tamtéž)\b?[^()（）]{0,40}[)）]`)
+
+// citedAtEnd reports whether the last line of a quotation that is set apart ends with its source, or a citation of the work
+// cited before stands behind it.
+func citedAtEnd(text string, q concordat.Span) bool {
+	in := strings.TrimRight(q.In(text), " \t\n.。”\"")
+	closed := strings.HasSuffix(in, ")") || strings.HasSuffix(in, "）")
+	if i := strings.LastIndexAny(in, "(（"); closed && i >= 0 && len(in)-i <= longestCitation {
+		if _, ok := citation(in, i); ok || again.MatchString(in[i:]) || chapterAndVerse.MatchString(in[i:]) {
+			return true
+		}
+	}
+	behind := strings.TrimLeft(text[q.End:min(len(text), q.End+longestCitation)], " ,.")
+	return again.MatchString(behind)
+}
+
+// chapterAndVerse is a place of scripture in parentheses: a book with a chapter and a verse.
+var chapterAndVerse = regexp.MustCompile(`[(（\[]\s*(?:[1-4]\.?\s?|I{1,3}\s)?(?:\p{Lu}[\pL.]{1,24}(?:\s\p{L}{2,12}){0,2}|《?[\p{Han}]{2,8}》?)\s?[0-9一二三四五六七八九十百]{1,4}\s?(?::|：|,\s?|章)\s?[0-9一二三四五六七八九十]{1,4}节?(?:\s?[-–—,;.]\s?[0-9]{1,3}(?:[:,][0-9]{1,3})?)*[ab]?(?:[,;]\s?\p{Lu}{2,5})?\s*[)）\]]`)
+
+// scripture returns the wording before each place of scripture in a paragraph, up to the place before it.
+func scripture(text string, p concordat.Span) (concordat.Span, bool) {
+	all := chapterAndVerse.FindAllStringIndex(p.In(text), -1)
+	if all == nil || all[0][0] > maxPassage {
+		return concordat.Span{}, false
+	}
+	end := all[0][1]
+	for _, x := range all[1:] {
+		if x[0]-end > maxPassage {
+			break
+		}
+		end = x[1]
+	}
+	return concordat.Span{Start: p.Start, End: p.Start + end}, true
+}
+
+var (
+	// lawNumber is the number of a provision, as § 5, Art. 6 (1), Section 230(c), 第五条.
+	lawNumber = regexp.MustCompile(`§+\s*[0-9]+|(?i:\b(?:art(?:icles?|ikel|ikels|ículos?|icolo|icoli|igos?|ykuł|ykule)?|sec(?:tions?|s)?|s|paragraphs?|clauses?|regulations?)\.?\s*(?:no\.?\s*)?[0-9]+)|(?i:стать\p{L}{1,3}|(?:^|[\s(])ст\.|пункт\p{L}{0,2})\s*[0-9]+|第\s*[一二三四五六七八九十百千零〇0-9]+\s*[条條款]`)
+	// lawName is the name of a law, beside its number: an abbreviation with capitals, a name with the word for a law, a
+	// collection.
+	lawName = regexp.MustCompile(`\b\p{Lu}{2,}[\p{L}]*\b|\b\p{Lu}\p{Ll}?\p{Lu}\p{L}*\b|(?:\b\p{Lu}\.\s?){2,}|\bk\.\s?[ckp]\.|\bc\.\s?[cp]\.|(?i:\b(?:act|code|código|codice|kodeks\w*|wetboek|grundgesetz\w*|\p{L}*gesetz(?:buch)?(?:e?s)?|\p{L}*ordnung|verfassung|constitution|constitución|constituição|costituzione|konstytucj\w+|grondwet|convention|covenant|charter|treaty|directive|regulation|statute|ordinance|title [0-9]+|loi|ley|lei|legge|ustaw\w*|wet|convenio|convenção|convenzione|traité|tratado)\b)|(?:кодекс|закон|конституци|конвенци)\p{L}*|《[^《》\n]{2,60}》`)
+)
+
+// maxLaw is how many bytes before and behind the number of a provision the name of its law is looked for.
+const maxLaw = 200
+
+// provision returns the paragraph, or its first maxProvision bytes, that begins with a provision and the law it is of. A
+// number alone is nobody's law: the author's own rules have them too.
+func provision(text string, p concordat.Span) (concordat.Span, bool) {
+	in := p.In(text)
+	at := lawNumber.FindStringIndex(in)
+	if at == nil || at[0] > maxLaw {
+		return concordat.Span{}, false
+	}
+	name := in[:at[0]] + " | " + in[at[1]:min(len(in), at[1]+maxLaw)]
+	if !lawName.MatchString(name) {
+		return concordat.Span{}, false
+	}
+	return concordat.Span{Start: p.Start, End: min(p.End, RuneStart(text, p.Start+maxProvision))}, true
+}
+
+// signedVerse is a last line that names who wrote the lines above.
+var signedVerse = regexp.MustCompile(`\n\s*(?:[(（][^()（）\n]{0,20}\p{Lu}[^()（）\n]{2,120}[)）]|[—–-]{1,3}\s?\p{Lu}[^\n]{2,80})\s*$`)
+
+// statementHeading is a heading over what examiners, journals and laws ask everybody to state, in the languages that a site
+// meets most, folded as [heading] does.
+var statementHeading = regexp.MustCompile(`^(?:.{0,40}\b)?(?:declarations?(?: of (?:originality|authorship|interests?|competing interests|independent work|own work))?|affidavit|statement of (?:originality|authorship|own work)|(?:originality|authorship|own work|plagiarism|consent|ethics|copyright|confidentiality) (?:statement|declaration|notice|form)|informed consent|data availability(?: statement)?|availability of data.*|(?:conflicts? of|competing) interests?|copyright|licen[cs]e|disclaimer|privacy notice|` +
+	`(?:eidesstattliche |ehrenwörtliche |selbst(?:st)?ändigkeits|eigenständigkeits|einverständnis|einwilligungs|datenschutz|urheber|interessen)?erklärung(?: .{0,60})?|eidesstattliche versicherung|versicherung an eides statt|einwilligung(?: .{0,40})?|interessenkonflikte?|datenverfügbarkeit|datenschutzhinweise?|sperrvermerk|lizenz|haftungsausschluss|` +
+	`déclaration(?: .{0,60})?|attestation(?: .{0,60})?|engagement de non.plagiat|consentement(?: .{0,40})?|conflits? d.intérêts?|disponibilité des données|licence|mentions légales|` +
+	`declaración(?: .{0,60})?|consentimiento(?: .{0,40})?|conflictos? de intereses|disponibilidad de (?:los )?datos|licencia|aviso legal|` +
+	`declaração(?: .{0,60})?|termo de (?:responsabilidade|consentimento|autorização)(?: .{0,40})?|consentimento(?: .{0,40})?|conflitos? de interesses?|disponibilidade (?:de|dos) dados|licença|` +
+	`dichiarazione(?: .{0,60})?|consenso informato|informativa(?: .{0,40})?|conflitt[oi] (?:di|d.)\s?interess[ei]|disponibilità dei dati|licenza|` +
+	`(?:.{0,30})?verklaring(?: .{0,60})?|toestemming(?: .{0,40})?|belangenverstrengeling|beschikbaarheid van (?:de )?gegevens|licentie|` +
+	`oświadczeni[ea](?: .{0,60})?|zgoda(?: .{0,40})?|klauzula(?: .{0,40})?|konflikt interesów|dostępność danych|licencja)$|` +
+	`^(?:заявление|декларация|подтверждение|согласие|конфликт интересов|доступность данных|лицензия)(?: .{0,60})?$|` +
+	`^.{0,20}(?:声明|聲明|承诺书|承諾書|授权书|授權書|授权的说明|同意书|同意書|知情同意|利益冲突|数据可用性|许可协议|誓約書|宣誓書|선언문?|동의서|서약서)$`)
+
+// maxStatement is the most words of a statement: what is longer is somebody's text under such a heading.
+const maxStatement = 150
+
+// statements returns the paragraphs under such headings, up to the next heading or maxStatement words.
+func statements(text string) []Attributed {
+	var out []Attributed
+	ls := lines(text)
+	for i := 0; i < len(ls); i++ {
+		if h := heading(ls[i].trimmed); h == "" || !statementHeading.MatchString(h) {
+			continue
+		}
+		words, end := 0, i
+		for k := i + 1; k < len(ls); k++ {
+			l := ls[k].trimmed
+			if l == "" {
+				continue
+			}
+			n := measureWords(l)
+			if words += n; words > maxStatement {
+				break
+			}
+			if n <= maxTitleLine/2 && !endsSentence(l) && ls[k-1].trimmed == "" && end > i {
+				break // the next heading
+			}
+			end = k
+		}
+		if end > i && words <= maxStatement {
+			out = append(out, Attributed{concordat.Span{Start: ls[i].Start, End: ls[end].End}, AsStatement})
+			i = end
+		} else if end > i {
+			// What follows the statement is not set apart from it: its first paragraph is taken alone.
+			k := i + 1
+			for k < len(ls) && ls[k].trimmed == "" {
+				k++
+			}
+			last := k
+			for last+1 < len(ls) && ls[last+1].trimmed != "" {
+				last++
+			}
+			if s := (concordat.Span{Start: ls[i].Start, End: ls[min(last, len(ls)-1)].End}); measureWords(s.In(text)) <= maxStatement {
+				out = append(out, Attributed{s, AsStatement})
+			}
+		}
+	}
+	return out
+}
+
+const (
+	leastVerse  = 4  // lines, or clauses of equal length, of verse
+	longestLine = 70 // letters of a line of verse
+)
+
+// verse returns a paragraph of verse that names its source: lines by themselves that each begin with a capital, or, in
+// Chinese, clauses of equal length, with a citation or the title of a work around them.
+func verse(text string, p concordat.Span, cites spans) (concordat.Span, bool) {
+	in := p.In(text)
+	if len(cites.and(spans{p})) == 0 && !citedAtEnd(text, p) && !signedVerse.MatchString(in) {
+		return concordat.Span{}, false
+	}
+	return p, versedLines(in) || versedClauses(in)
+}
+
+// versedLines reports whether a paragraph is written in lines of verse.
+func versedLines(s string) bool {
+	n, large := 0, 0
+	for l := range strings.Lines(s) {
+		l = strings.TrimSpace(l)
+		if l == "" || strings.HasPrefix(l, "(") || strings.HasPrefix(l, "—") {
+			continue
+		}
+		letters := utf8.RuneCountInString(l)
+		if letters > longestLine {
+			return false
+		}
+		n++
+		first, _ := utf8.DecodeRuneInString(strings.TrimLeft(l, "“\"„«'‘’…—–- "))
+		if !unicode.IsLower(first) && unicode.IsLetter(first) {
+			large++
+		}
+	}
+	return n >= leastVerse && 4*large >= 3*n
+}
+
+// versedClauses reports whether most clauses of a Chinese paragraph are of one length: four, five or seven characters.
+func versedClauses(s string) bool {
+	by, all := map[int]int{}, 0
+	if i := strings.IndexAny(s, ":：“「"); i >= 0 && i < 3*longestLine {
+		s = s[i:] // behind who says so
+	}
+	n := 0
+	end := func() {
+		if n > 0 {
+			by[n]++
+			all++
+		}
+		n = 0
+	}
+	for _, r := range hanTitle.ReplaceAllString(s, "，") {
+		switch {
+		case unicode.Is(unicode.Han, r):
+			n++
+		case unicode.IsLetter(r):
+			return false
+		default:
+			end()
+		}
+	}
+	end()
+	most := max(by[4], by[5], by[7])
+	return most >= leastVerse && 4*most >= 3*all
+}

@@ -1,0 +1,110 @@
+package report_test
+
+import (
+	"strings"
+	"testing"
+
+	"concordat/report"
+)
+
+// TestAttributions: what is quoted with its place is somebody else's; what only looks so is the author's.
+func TestAttributions(t *testing.T) {
+	const prose = "The mill stood at the bend of the river for as long as anybody could say, and its wheel turned twice a year.\n\n"
+	for _, c := range []struct {
+		why  report.AttributedAs
+		text string
+	}{
+		{report.AsStatute, "§ 242 BGB lautet: Der Schuldner ist verpflichtet, die Leistung so zu bewirken, wie Treu und Glauben es erfordern."},
+		{report.AsStatute, "Under 5 U.S.C. § 552, each agency shall make available to the public information as follows."},
+		{report.AsStatute, "L'article 1240 du Code civil dispose que tout fait quelconque de l'homme qui cause un dommage oblige à le réparer."},
+		{report.AsStatute, "Zgodnie z art. 415 k.c. kto z winy swej wyrządził drugiemu szkodę, obowiązany jest do jej naprawienia."},
+		{report.AsStatute, "Согласно статье 10 Гражданского кодекса не допускается осуществление прав исключительно с намерением причинить вред."},
+		{report.AsStatute, "《中华人民共和国海商法》第四十七条规定，承运人在船舶开航前和开航当时，应当谨慎处理，使船舶处于适航状态。"},
+		{report.AsScripture, "Am Anfang schuf Gott Himmel und Erde, und die Erde war wüst und leer. (Gen 1,1-2)"},
+		{report.AsScripture, "Blessed are the meek, for they shall inherit the earth. (Matthew 5:5)"},
+		{report.AsVerse, "Tyger Tyger, burning bright,\nIn the forests of the night;\nWhat immortal hand or eye,\nCould frame thy fearful symmetry?\n(Blake, The Tyger)"},
+		{report.AsVerse, "孟浩然《春晓》云：春眠不觉晓，处处闻啼鸟。夜来风雨声，花落知多少。"},
+		{report.AsQuotation, "“The owl of Minerva spreads its wings only with the falling of the dusk” (Hegel 1820, p. 23)."},
+		{report.AsStatement, "Dichiarazione di originalità\n\nIl sottoscritto dichiara che il presente lavoro è frutto del proprio impegno."},
+		{report.AsStatement, "Verklaring van eigen werk\n\nHierbij verklaar ik dat dit werkstuk door mij is geschreven en nergens eerder is ingeleverd."},
+	} {
+		text := prose + c.text + "\n\n" + prose
+		all := report.Attributions(text)
+		if len(all) != 1 || all[0].Why != c.why || !strings.HasPrefix(all[0].In(text), strings.TrimSpace(c.text)[:20]) {
+			t.Errorf("%q: %v, want %s", c.text, all, c.why)
+		}
+	}
+	for _, own := range []string{
+		"§ 1 The boats of the house are counted by the year in which they were built, and a boat that sinks keeps its number.",
+		"第一条 本社船只以造成之年编号，沉没之船仍保留其号。",
+		"The wheel was measured twice (Table 3.2) and the second measurement was the one that we kept for what follows.",
+		"Slack water is here the quarter of an hour in which a ferryman no longer trusts the current.",
+		"wall after wall was taken down,\nand of each the stones were\ncounted and carried to the\nriver by those who had built it",
+	} {
+		if all := report.Attributions(prose + own + "\n\n" + prose); len(all) > 0 {
+			t.Errorf("%q: %v", own, all)
+		}
+	}
+}
+
+// TestQuotationsInARow: marks and a place protect a short quotation, and no page that was cut into short ones.
+func TestQuotationsInARow(t *testing.T) {
+	const quote = "“The wheel turned twice a year and ground what was brought to it by those who had carried it so far” (Doe 1950, p. 12). "
+	own := strings.Repeat("Nobody at the mill said so at the time, and the books of the mill say nothing of it either. ", 12)
+	if got := report.AttributedQuotations(own + quote + own); len(got) != 1 {
+		t.Errorf("of one quotation %v", got)
+	}
+	if got := report.AttributedQuotations(own + strings.Repeat(quote, 6) + own + own); len(got) != 0 {
+		t.Errorf("of six in a row %v", got)
+	}
+}
+
+// TestPartsApart: what a document has beside its author's prose is known by how it is set.
+func TestPartsApart(t *testing.T) {
+	prose := strings.Repeat("The mill stood at the bend of the river for as long as anybody could say, and its wheel turned twice. ", 8)
+	for why, part := range map[report.ApartAs]string{
+		report.AsContents: "Inhalt\n1 Die Mühle ........ 3\n2 Das Rad ........ 17\n3 Der Fluss ........ 40\nAnhang ........ 88",
+		report.AsImprint:  "Downloaded from mills.example.org on 3 May 2021. For personal use only.",
+		report.AsKeywords: "Mots-clés : moulin, roue, rivière, farine",
+	} {
+		text := prose + "\n\n" + part + "\n\n" + prose
+		got := report.PartsApart(text)
+		if len(got) != 1 || got[0].Why != why || got[0].In(text) != part {
+			t.Errorf("%s: %v", why, got)
+		}
+	}
+	title := "UNIVERSIDAD DEL NORTE\nFacultad de Letras\n\nEl molino y su rueda\n\nTesis doctoral\n2021"
+	if got := report.PartsApart(title + "\n\n" + prose); len(got) != 1 || got[0].Why != report.AsTitle || got[0].In(title) != title {
+		t.Errorf("title page: %v", got)
+	}
+	head := "\n\nThe Mill and its Wheel 12\n\n"
+	text := prose + head + prose + head + prose + head + prose
+	if got := report.PartsApart(text); len(got) != 3 || got[0].Why != report.AsRunning {
+		t.Errorf("running heads: %v", got)
+	}
+	lines := strings.ReplaceAll(strings.TrimSpace(prose), ". ", "\n")
+	if got := report.PartsApart(lines + "\n\n" + prose); len(got) != 0 {
+		t.Errorf("prose in lines: %v", got)
+	}
+}
+
+func FuzzAttributions(f *testing.F) {
+	f.Add("§ 1 BGB “a” (x 1:2)\n\n《春》：一二三四五，一二三四五。\n\nDeclaration\n\nI do.")
+	f.Add("Contents\n1 \xff ..... 3\n\n© 2001")
+	f.Fuzz(func(t *testing.T, text string) {
+		end := 0
+		for _, x := range report.Attributions(text) {
+			if x.Start < end || x.End <= x.Start || x.End > len(text) {
+				t.Fatalf("attributed %v of %d bytes", x, len(text))
+			}
+			end = x.End
+		}
+		end = 0
+		for _, x := range report.PartsApart(text) {
+			if x.Start < end || x.End <= x.Start || x.End > len(text) {
+				t.Fatalf("apart %v of %d bytes", x, len(text))
+			}
+			end = x.End
+		}
+	})
+}
