@@ -112,7 +112,7 @@ func (s *Daemon) health(ctx context.Context) []web.HealthPart {
 	ctx, cancel := context.WithTimeout(ctx, instance.StatusTime)
 	defer cancel()
 	libraries, err := s.o.Store.Libraries(ctx)
-	out := []web.HealthPart{part("store", err), s.indexFits(ctx, libraries), s.diskFits(), s.partnersFit(ctx)}
+	out := []web.HealthPart{part("store", err), s.indexFits(ctx, libraries), s.diskFits(), s.auditFits(ctx), s.partnersFit(ctx)}
 	if s.Partners.Load() != nil {
 		out = append(out, s.cardFits(ctx), part("epochs", s.epochsFit(ctx)))
 	}
@@ -153,6 +153,20 @@ func (s *Daemon) diskFits() web.HealthPart {
 		return part("disk", err)
 	}
 	return web.Told("disk", true, "health.disk.left", left>>20, all>>20)
+}
+
+// auditFits compares the end of the audit with the signed one, whose hash a person can note elsewhere.
+func (s *Daemon) auditFits(ctx context.Context) web.HealthPart {
+	end, kept, err := s.o.AuditEnds(ctx)
+	switch {
+	case errors.Is(err, concordat.ErrCorrupt):
+		return web.Told("audit", false, "health.audit.missing", end.Seq, kept.Seq)
+	case err != nil:
+		return part("audit", err)
+	case kept.Seq == 0:
+		return web.Told("audit", true, "health.audit.unsigned", end.Seq)
+	}
+	return web.Told("audit", true, "health.audit.kept", end.Seq, kept.Seq, kept.Hash)
 }
 
 func (s *Daemon) partnersFit(ctx context.Context) web.HealthPart {

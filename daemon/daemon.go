@@ -204,6 +204,7 @@ func (s *Daemon) start(ctx context.Context, g *errgroup.Group, d *WebApp, l list
 	g.Go(func() error { return d.tool.Run(ctx) })
 	g.Go(func() error { return s.tidy(ctx, s.eraser) })
 	g.Go(func() error { return s.asLeader(ctx, TaskMaintenance, s.keepSite) })
+	g.Go(func() error { return s.keepAuditHead(ctx) })
 	g.Go(func() error { return s.watchNodes(ctx) })
 	g.Go(func() error { return s.watchSettings(ctx) })
 	g.Go(func() error { return s.reload(ctx) })
@@ -220,6 +221,24 @@ func (s *Daemon) start(ctx context.Context, g *errgroup.Group, d *WebApp, l list
 				return nil
 			}
 		})
+	}
+}
+
+// headEvery is how often the end of the audit is signed and kept beside the store.
+const headEvery = time.Minute
+
+func (s *Daemon) keepAuditHead(ctx context.Context) error {
+	tick := time.NewTicker(headEvery)
+	defer tick.Stop()
+	for {
+		if err := s.o.KeepAuditHead(ctx); err != nil && ctx.Err() == nil {
+			s.log.Error("audit head", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
 	}
 }
 

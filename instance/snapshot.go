@@ -68,7 +68,36 @@ func (o *Instance) CopyState(ctx context.Context, to string) (t Snapshot, err er
 	if err := frozen.CopyTo(ctx, filepath.Join(to, IndexName, "00")); err != nil {
 		return t, err
 	}
-	return t, t.readCopy(ctx, path)
+	if err := t.readCopy(ctx, path); err != nil {
+		return t, err
+	}
+	return t, o.signAudit(&t)
+}
+
+// signAudit signs the end of the audit that the copy has, if the keystore can be opened without asking anybody.
+func (o *Instance) signAudit(t *Snapshot) error {
+	id, err := SigningIdentity(o.Dir, nil)
+	if err != nil || id == nil {
+		return nil // the copy is good without
+	}
+	h, err := SignHead(id, store.AuditHead{Seq: t.Audit.Seq, Hash: t.Audit.Hash}, t.Made)
+	if err == nil {
+		t.Audit.Signed = h.Bytes()
+	}
+	return err
+}
+
+// CheckBackupHead fails with concordat.ErrCorrupt if the end of the audit in a manifest is signed and not by the site whose
+// store was restored, or is another than the manifest says.
+func CheckBackupHead(ctx context.Context, db *store.DB, h backup.Head) error {
+	if len(h.Signed) == 0 {
+		return nil
+	}
+	signed, err := checkedHead(ctx, db, h.Signed)
+	if err == nil && (signed.Seq != h.Seq || signed.Hash != h.Hash) {
+		err = fmt.Errorf("%w: the manifest says that the audit ends with entry %d, its signature says %d", concordat.ErrCorrupt, h.Seq, signed.Seq)
+	}
+	return err
 }
 
 // readCopy opens the copy of the store, which shows that it can be, and notes what it holds.

@@ -235,7 +235,7 @@ func (r *Roster) Head() wire.Head {
 		return r.head
 	}
 	id, _ := r.Self()
-	h, err := SignHead(id, end, now)
+	h, err := instance.SignHead(id, end, now)
 	if err != nil {
 		r.log.Error("audit head", "error", err)
 		return wire.Head{}
@@ -407,17 +407,4 @@ func (r *Roster) Exchanged(x federation.Exchange) {
 	if err := r.audit(context.Background(), string(x.Partner), "exchange", e); err != nil {
 		r.log.Error("audit", "site", x.Partner, "error", err)
 	}
-}
-
-// SignHead signs the end of the audit.
-func SignHead(id *crypto.Identity, end store.AuditHead, now time.Time) (*crypto.Head, error) {
-	var hash [32]byte
-	if end.Seq > 0 {
-		b, err := hex.DecodeString(end.Hash)
-		if err != nil || len(b) != len(hash) {
-			return nil, fmt.Errorf("%w: hash %q", concordat.ErrCorrupt, end.Hash)
-		}
-		copy(hash[:], b)
-	}
-	return id.SignHead(uint64(end.Seq), hash, now)
 }

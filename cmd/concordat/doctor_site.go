@@ -146,7 +146,9 @@ func (d *doctor) store(ctx context.Context, o *instance.Instance) {
 	} else {
 		d.ok("store", "every page and every reference is in order")
 	}
-	if head, err := o.Store.VerifyAudit(ctx); err != nil {
+	if _, _, err := o.AuditEnds(ctx); err != nil {
+		d.fault("audit", "somebody took entries away, or an older store was put back: compare with what partners and backups have", err)
+	} else if head, err := o.Store.VerifyAudit(ctx); err != nil {
 		d.fault("audit", "somebody changed it, or the disk did: keep a copy, compare with what partners have (concordat audit verify), restore", err)
 	} else {
 		d.ok("audit", "%d entries, each with the hash of the one before", head.Seq)

@@ -296,6 +296,9 @@ func readyRestored(ctx context.Context, db *store.DB, b *backup.Backup, asNew bo
 	if head.Seq != b.Manifest.Audit.Seq || head.Hash != b.Manifest.Audit.Hash {
 		return fmt.Errorf("%w: the audit ends with entry %d, the manifest says %d", concordat.ErrCorrupt, head.Seq, b.Manifest.Audit.Seq)
 	}
+	if err := instance.CheckBackupHead(ctx, db, b.Manifest.Audit); err != nil {
+		return err
+	}
 	if err := db.Restored(ctx); err != nil {
 		return err
 	}

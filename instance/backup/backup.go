@@ -67,8 +67,9 @@ type Manifest struct {
 
 // Head is the last entry of an audit.
 type Head struct {
-	Seq  int64  `json:"seq"`
-	Hash string `json:"hash"`
+	Seq    int64  `json:"seq"`
+	Hash   string `json:"hash"`
+	Signed []byte `json:"signed,omitempty"` // by the site, base64; empty: it has no keys
 }
 
 // File is one file of a backup.

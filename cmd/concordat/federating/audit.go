@@ -4,7 +4,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat/cmd/internal/cli"
-	"concordat/crypto"
 )
 
 func AuditCommand(s *cli.Site) *cobra.Command {
@@ -13,12 +12,4 @@ func AuditCommand(s *cli.Site) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(a.auditShow(), a.auditVerify(), a.auditExport())
 	return c
-}
-
-// exportedHead is the last line of an export.
-type exportedHead struct {
-	Site crypto.SiteID `json:"site"`
-	Seq  uint64        `json:"seq"`
-	Hash string        `json:"hash"`
-	Head []byte        `json:"head"` // signed; base64 in JSON
 }

@@ -3,7 +3,6 @@ package federating
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"io"
 	"time"
@@ -12,7 +11,6 @@ import (
 
 	"concordat/crypto"
 	"concordat/instance"
-	"concordat/partners"
 	"concordat/store"
 )
 
@@ -57,9 +55,9 @@ func ExportAudit(ctx context.Context, w io.Writer, db *store.DB, id *crypto.Iden
 			break
 		}
 	}
-	h, err := partners.SignHead(id, end, time.Now())
+	h, err := instance.SignHead(id, end, time.Now())
 	if err != nil {
 		return err
 	}
-	return e.Encode(exportedHead{Site: h.Site, Seq: h.Seq, Hash: hex.EncodeToString(h.Hash[:]), Head: h.Bytes()})
+	return e.Encode(instance.SignedHeadOf(h))
 }

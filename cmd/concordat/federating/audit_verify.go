@@ -27,7 +27,9 @@ func (a *commands) auditVerify() *cobra.Command {
 	c := &cobra.Command{
 		Use: "verify", Short: "Follow the chain of the audit, here or in a partner's export",
 		Long: `verify follows the chain of hashes from the first entry and names the entry at which it breaks. A chain that was
-rewritten as a whole is consistent in itself: only signed heads that somebody else kept show it.
+rewritten as a whole is consistent in itself: only signed heads that somebody else kept show it. The end is compared
+with the head that the site signed last and keeps beside its store (audit.head), so that entries missing at the end are
+noticed. Note its hash in a book, or keep a copy of the file elsewhere, for what is written to both.
 
   --head FILE          a head of this site that a partner kept, as audit export wrote it
   --export FILE --of SITE
@@ -66,6 +68,18 @@ func (a *commands) verifyOwn(ctx context.Context, o *instance.Instance, files []
 			return err
 		}
 	}
+	kept, ok, err := o.KeptHead(ctx)
+	if err != nil {
+		return a.verified(store.AuditHead{}, len(known), err)
+	}
+	if ok {
+		known = append(known, kept)
+	} else {
+		a.Warn("no signed head is kept beside the store: entries that are missing at the end would not be noticed")
+	}
+	if _, _, err := o.AuditEnds(ctx); err != nil {
+		return a.verified(store.AuditHead{}, len(known), err)
+	}
 	head, err := o.Store.VerifyAudit(ctx, known...)
 	return a.verified(head, len(known), err)
 }
@@ -89,12 +103,12 @@ func (a *commands) verified(head store.AuditHead, heads int, err error) error {
 func readHeads(files []string, cards []*crypto.Card) ([]store.AuditHead, error) {
 	var known []store.AuditHead
 	for _, file := range files {
-		var last exportedHead
+		var last instance.SignedHead
 		for line, err := range auditLines(file) {
 			if err != nil {
 				return nil, err
 			}
-			last = exportedHead{}
+			last = instance.SignedHead{}
 			_ = json.Unmarshal(line, &last) // entries are no heads
 		}
 		h, err := crypto.ParseHead(last.Head)

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/term"
 
+	"concordat"
 	"concordat/crypto"
 	"concordat/instance"
 	"concordat/instance/signing"
@@ -61,7 +62,12 @@ func (a *Site) With(ctx context.Context, w instance.Mode, f func(*instance.Insta
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(o), o.Close())
+	err = f(o)
+	// A command that was interrupted has ended too.
+	if kept := o.KeepAuditHead(context.WithoutCancel(ctx)); errors.Is(kept, concordat.ErrCorrupt) && err == nil {
+		a.Warn("%v; see concordat audit verify", kept)
+	}
+	return errors.Join(err, o.Close())
 }
 
 // PartnerOptions say how commands speak with partners of the site.

@@ -1,0 +1,135 @@
+package instance
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/crypto/keyfile"
+	"concordat/store"
+)
+
+// AuditHeadName is the file of the signed end of the audit, in the folder of the site: who takes away the last entries of the
+// store cannot sign an earlier end. It is one line, as audit export writes it.
+const AuditHeadName = "audit.head"
+
+// SignedHead is the end of an audit as a line of JSON.
+type SignedHead struct {
+	Site crypto.SiteID `json:"site"`
+	Seq  uint64        `json:"seq"`
+	Hash string        `json:"hash"`
+	Head []byte        `json:"head"` // signed; base64 in JSON
+}
+
+// SignedHeadOf returns the head as a line.
+func SignedHeadOf(h *crypto.Head) SignedHead {
+	return SignedHead{Site: h.Site, Seq: h.Seq, Hash: hex.EncodeToString(h.Hash[:]), Head: h.Bytes()}
+}
+
+// SignHead signs the end of the audit.
+func SignHead(id *crypto.Identity, end store.AuditHead, now time.Time) (*crypto.Head, error) {
+	var hash [32]byte
+	if end.Seq > 0 {
+		b, err := hex.DecodeString(end.Hash)
+		if err != nil || len(b) != len(hash) {
+			return nil, fmt.Errorf("%w: hash %q", concordat.ErrCorrupt, end.Hash)
+		}
+		copy(hash[:], b)
+	}
+	return id.SignHead(uint64(end.Seq), hash, now)
+}
+
+// KeptHead returns the end of the audit that the site signed last and kept beside the store; ok is false if none was kept. It
+// fails with concordat.ErrCorrupt if no card of the site confirms it.
+func (o *Instance) KeptHead(ctx context.Context) (head store.AuditHead, ok bool, err error) {
+	b, err := ReadBounded(filepath.Join(o.Dir, AuditHeadName), 1<<16)
+	if errors.Is(err, fs.ErrNotExist) {
+		return head, false, nil
+	}
+	if err != nil {
+		return head, false, err
+	}
+	var line SignedHead
+	if err := json.Unmarshal(b, &line); err != nil {
+		return head, false, fmt.Errorf("%s: %w: %w", AuditHeadName, concordat.ErrCorrupt, err)
+	}
+	head, err = checkedHead(ctx, o.Store, line.Head)
+	if err != nil {
+		return head, false, fmt.Errorf("%s: %w", AuditHeadName, err)
+	}
+	return head, true, nil
+}
+
+// checkedHead returns a signed head, which a card of its site that the store has must confirm.
+func checkedHead(ctx context.Context, db *store.DB, signed []byte) (store.AuditHead, error) {
+	h, err := crypto.ParseHead(signed)
+	if err != nil {
+		return store.AuditHead{}, fmt.Errorf("%w: %w", concordat.ErrCorrupt, err)
+	}
+	cards, err := db.Cards(ctx, PartnerName(h.Site))
+	if err != nil {
+		return store.AuditHead{}, err
+	}
+	for _, s := range cards {
+		if c, err := crypto.ParseCard(s.Card); err == nil && h.Check(c) == nil {
+			return store.AuditHead{Seq: int64(h.Seq), Hash: hex.EncodeToString(h.Hash[:])}, nil
+		}
+	}
+	return store.AuditHead{}, fmt.Errorf("%w: the head of the audit is not signed by a key of this site", concordat.ErrCorrupt)
+}
+
+// AuditEnds compares the end of the audit with the one that was kept. It fails with concordat.ErrCorrupt if entries are missing
+// at the end, or others are there.
+func (o *Instance) AuditEnds(ctx context.Context) (end, kept store.AuditHead, err error) {
+	if end, err = o.Store.AuditHead(ctx); err != nil {
+		return end, kept, err
+	}
+	kept, ok, err := o.KeptHead(ctx)
+	if err != nil || !ok {
+		return end, kept, err
+	}
+	if end.Seq < kept.Seq {
+		return end, kept, fmt.Errorf("%w: the audit ends with entry %d, and this site signed entry %d: entries are missing at its end",
+			concordat.ErrCorrupt, end.Seq, kept.Seq)
+	}
+	if kept.Seq == 0 {
+		return end, kept, nil
+	}
+	es, err := o.Store.Audit(ctx, kept.Seq-1, 1)
+	if err == nil && (len(es) == 0 || es[0].Hash != kept.Hash) {
+		err = fmt.Errorf("%w: entry %d of the audit is not the one that this site signed", concordat.ErrCorrupt, kept.Seq)
+	}
+	return end, kept, err
+}
+
+// KeepAuditHead signs the end of the audit and keeps it beside the store, if it has gone on since. It fails as AuditEnds does,
+// and leaves the head that was kept. A site without keys, or whose keystore nobody is there to open, keeps none.
+func (o *Instance) KeepAuditHead(ctx context.Context) error {
+	if o.Store == nil {
+		return nil
+	}
+	end, kept, err := o.AuditEnds(ctx)
+	if err != nil || end == kept {
+		return err
+	}
+	id, err := SigningIdentity(o.Dir, nil)
+	if err != nil || id == nil {
+		return err
+	}
+	h, err := SignHead(id, end, time.Now())
+	if err != nil {
+		return err
+	}
+	b, err := JSONLine(SignedHeadOf(h))
+	if err != nil {
+		return err
+	}
+	return keyfile.Replace(filepath.Join(o.Dir, AuditHeadName), append(b, '\n'))
+}
