@@ -18,6 +18,9 @@ import (
 // HasMessage reports whether there is a text of that key.
 func HasMessage(key string) bool { return language.English.Say(key) != key }
 
+// AccountName is the name of the account of a person whom a provider calls by the claim.
+func AccountName(claim string) string { return accountName(claim, &identity{}) }
+
 // Access is who may open which page.
 type Access struct {
 	Pattern string

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
@@ -295,7 +296,8 @@ func (p *provider) backURL(base string) string {
 // accountName makes a name for a new account of what a provider says.
 func accountName(claim string, who *identity) string {
 	name := strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == '/' || r == '\ufffd' {
+		// Format characters (Cf) reverse or hide what stands beside them on a page.
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '/' || r == '\ufffd' {
 			return -1
 		}
 		return r
