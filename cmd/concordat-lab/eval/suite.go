@@ -152,6 +152,8 @@ func Evaluations() []Evaluation {
 			innocentWays},
 		{"innocent-calls", "Made documents of several calls and years in one library: pairs accused, text covered, copies found", false,
 			innocentCalls},
+		{"twins", "Innocent and guilty documents that look alike: copies found, copies not even shown, innocent documents accused", false,
+			twins},
 		{"meaning", "Leads: passages in other words that have one, and texts that have one and should not", false, otherWords},
 		{"meaning-index", "The index of meaning beside that of fingerprints: candidates, sources found, processor time", false, meaningIndex},
 		{"screening", "Prints of whole documents: default and other ones, I-Match, estimates of resemblance", false, screening},
