@@ -170,7 +170,7 @@ func (r *run) twin(ctx context.Context, n int, s *twinScenario) (_ *twinRow, err
 	return s.judge(seen), nil
 }
 
-// twinSeen is what the reports, and the lines of a batch, say.
+// twinSeen holds the reports of a scenario's documents, and the lines of its batch.
 type twinSeen struct {
 	docs  map[string]*twinDoc
 	lines []line

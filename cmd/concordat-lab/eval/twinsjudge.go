@@ -160,7 +160,7 @@ func (d *twinDoc) shown() []bool {
 	return shown
 }
 
-// copied is what the report of a document says of its copied places.
+// copied holds the shares of a document's copied places, by its report.
 type copied struct {
 	doc            *twinDoc
 	set            []bool

@@ -101,6 +101,9 @@ Texts that are the same but for case, spaces and punctuation are found first, wh
   simhash      by one print a document: versions of the same text only
   short        by letters and pairs of letters, for short texts
 
+Its shares are estimates: wording that a check leaves out, such as that of a form or of a list of
+references, is part of them. Check a document, or compare both in a batch, for the share that counts.
+
 With --partner the library is compared with those of other sites instead: of each text the keyed
 fingerprints of its sentences are sent, and what the partner's rules allow comes back. Texts stay here.
 
