@@ -297,7 +297,7 @@ func (p *parts) census(silent func(name string) bool) {
 			continue
 		}
 		if n := lettersOf(name, data); n > 0 {
-			p.b.partial(FlagPart, fmt.Sprintf("%s holds %d letters that are not read", f.Name, n))
+			p.b.partial(FlagPart, fmt.Sprintf("%s is not read: %d letters or bytes", f.Name, n))
 		}
 	}
 }
@@ -311,12 +311,16 @@ func neverText(name string) bool {
 		"smil", "pls":
 		return true
 	}
+	if strings.Contains(name, "/media/") && ext(name) != "svg" {
+		return true // pictures, which a flag of their own counts
+	}
 	return name == "[content_types].xml" || name == "mimetype" || strings.HasPrefix(name, "docprops/") || strings.HasPrefix(name,
 		"customxml/") ||
 		strings.HasPrefix(name, "_xmlsignatures/") || strings.HasPrefix(name, "meta-inf/")
 }
 
-// lettersOf counts the letters of a part that a reader could show: the character data of XML and HTML, else of text.
+// lettersOf counts the letters of a part that a reader could show: the character data of XML and HTML, or text. Of a document of its
+// own it returns the size in bytes.
 func lettersOf(name string, data []byte) int {
 	if !bytes.HasPrefix(bytes.TrimLeft(data, "\xef\xbb\xbf \t\r\n"), []byte("<")) {
 		f, err := Sniff(name, data)
