@@ -180,12 +180,16 @@ func (r *Runner) keep(k kind, c *child) error {
 	return nil
 }
 
+// maxStart bounds the start of a child. It takes seconds where PDFium is compiled, once for a cache folder, and minutes on a
+// machine that is busy then.
+const maxStart = 10 * time.Minute
+
 func (r *Runner) startReady(k kind) (*child, ready, error) {
 	c, err := start(r.opt, k, r.namespaces)
 	if err != nil {
 		return nil, ready{}, err
 	}
-	timer := time.AfterFunc(time.Minute, c.kill)
+	timer := time.AfterFunc(maxStart, c.kill)
 	defer timer.Stop()
 	rd, err := c.ready()
 	if err != nil {
