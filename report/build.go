@@ -294,14 +294,11 @@ func (b *builder) setMasks() {
 	if b.r.ExcludeCitations {
 		b.masks = append(b.masks, mask{concordat.ExcludedCitation, b.citations})
 	}
-	var sections, passages []concordat.Span
+	var sections []concordat.Span
 	for _, s := range b.f.Sections {
 		if slices.Contains(b.r.ExcludeSections, s.Name) {
 			sections = append(sections, clip(b.text, s.Span))
 		}
-	}
-	for _, p := range b.r.ExcludePassages {
-		passages = append(passages, clip(b.text, p.Span))
 	}
 	templates := b.r.ExcludeTemplate
 	if !b.r.CountTemplates {
@@ -319,7 +316,7 @@ func (b *builder) setMasks() {
 	}
 	b.masks = append(b.masks,
 		mask{concordat.ExcludedSection, union(sections)},
-		mask{concordat.ExcludedPassage, union(passages)},
+		mask{concordat.ExcludedPassage, b.left()},
 		mask{concordat.ExcludedTemplate, union(given)})
 	b.masks = append(b.masks, b.sharedMasks()...)
 	var all []concordat.Span
@@ -345,11 +342,24 @@ func (b *builder) sharedMasks() []mask {
 	var out []mask
 	for _, why := range []concordat.Exclusion{concordat.ExcludedCommon, concordat.ExcludedForm, concordat.ExcludedQuote,
 		concordat.ExcludedUndecided} {
-		if s := union(of[why]).without(b.counted); len(s) > 0 {
+		s := union(of[why]).without(b.counted)
+		if why == concordat.ExcludedUndecided {
+			s = s.without(b.left())
+		}
+		if len(s) > 0 {
 			out = append(out, mask{why, s})
 		}
 	}
 	return out
+}
+
+// left returns the text that somebody took out by hand.
+func (b *builder) left() spans {
+	var out []concordat.Span
+	for _, p := range b.r.ExcludePassages {
+		out = append(out, clip(b.text, p.Span))
+	}
+	return union(out)
 }
 
 // exclusion returns the rule by which the wording gives no score.
@@ -374,7 +384,8 @@ func (b *builder) sharedWording() []SharedWording {
 		if n == 0 {
 			continue
 		}
-		out = append(out, SharedWording{w, b.countsShared(w.exclusion()) || b.countedByHand(spans{w.Span})})
+		left := float64(b.count.sum(spans{w.Span}.and(b.left()))) >= 0.5*float64(n)
+		out = append(out, SharedWording{w, !left && (b.countsShared(w.exclusion()) || b.countedByHand(spans{w.Span})), left})
 	}
 	slices.SortStableFunc(out, func(x, y SharedWording) int { return bySpan(x.Span, y.Span) })
 	return out

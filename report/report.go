@@ -87,10 +87,11 @@ type Wording struct {
 type SharedWording struct {
 	Wording
 	Counted bool // by a rule or by hand: what of it is found counts
+	Left    bool // somebody took it out by hand
 }
 
 // Undecided reports whether somebody has to say whether the wording counts, and nobody has.
-func (w SharedWording) Undecided() bool { return w.Kind == concordat.KindUndecided && !w.Counted }
+func (w SharedWording) Undecided() bool { return w.Kind == concordat.KindUndecided && !w.Counted && !w.Left }
 
 // Template is wording that a library hands out itself, or that was given with the check: a form, a
 // cover page, a declaration.

@@ -39,6 +39,7 @@ type batchPage struct {
 	Listed, Asked                   bool           // the table of documents is on the page; somebody asked for it
 	Rest                            bool           // one of the smaller clusters is open
 	Held                            []shownWording // wording that several documents hold
+	Open                            []shownWording // of Held, of which somebody has to say whether it counts
 	MoreHeld                        int
 	LeadRows                        []shownLead
 	LeadBar                         *leadBar
@@ -172,6 +173,11 @@ func (w batchPages) viewBatch(ctx context.Context, v *Visitor, id string, l mess
 		p.MoreHeld = len(view.Wording) - len(some)
 		if p.Held, err = w.showWording(ctx, view, some, wordingExcerpt, l); err != nil {
 			return nil, err
+		}
+		for _, x := range p.Held {
+			if x.Open {
+				p.Open = append(p.Open, x)
+			}
 		}
 		p.wordsOfClusters()
 		if err := w.showLeads(ctx, p, l, at); err != nil {

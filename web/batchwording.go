@@ -32,9 +32,6 @@ type shownWording struct {
 	More    int // documents that are left out
 }
 
-// Counts reports whether it counts by the rules of a site.
-func (s *shownWording) Counts() bool { return !s.Common && s.Why == "" }
-
 func (w batchPages) showWording(ctx context.Context, v *batch.View, all []batch.ViewedWording, runes int,
 	l message.Language) ([]shownWording, error) {
 	texts, err := batch.WordingTexts(ctx, w.o.Site, v, all, runes)

@@ -13,6 +13,8 @@ const (
 	LongWords = 60
 	// lookWords is the number of words up to which wording that reads like a form's is one: two or three lines.
 	lookWords = 40
+	// rowGap is the number of words that may stand between two parts of a row: a phrase put in front of each sentence.
+	rowGap = 8
 	// nearWords is how far from long wording that counts a line is part of it, however it reads.
 	nearWords = 30
 
@@ -146,11 +148,11 @@ func (c *classifier) row(i int) int {
 	s := &c.blocks[i]
 	n := s.last - s.first
 	end := s.first
-	for k := i - 1; k >= 0 && c.joins(k, s) && end-c.blocks[k].last <= maxSlot; k-- {
+	for k := i - 1; k >= 0 && c.joins(k, s) && end-c.blocks[k].last <= rowGap; k-- {
 		n, end = n+c.blocks[k].last-c.blocks[k].first, c.blocks[k].first
 	}
 	end = s.last
-	for k := i + 1; k < len(c.blocks) && c.joins(k, s) && c.blocks[k].first-end <= maxSlot; k++ {
+	for k := i + 1; k < len(c.blocks) && c.joins(k, s) && c.blocks[k].first-end <= rowGap; k++ {
 		n, end = n+c.blocks[k].last-c.blocks[k].first, c.blocks[k].last
 	}
 	return int(n)

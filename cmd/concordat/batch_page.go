@@ -228,6 +228,12 @@ func (w *batchWriter) tell(ctx context.Context) error {
 	s := w.summary()
 	w.a.Say("batch %s: %d documents, %d unreadable; threshold %.2f: %d pairs in %d clusters, %d more pairs do not count", s.ID, s.Documents,
 		s.Unread, s.Threshold, s.Pairs, s.Clusters, s.Excused)
+	for _, x := range w.v.Wording {
+		if x.Open {
+			w.a.Say("  to be decided: %d of %d documents hold the same %d words: a form, or copied? See --json, or the batch's page",
+				len(x.Documents()), x.Of, x.Words)
+		}
+	}
 	for i, p := range w.v.Pairs {
 		if i == 20 {
 			w.a.Say("  and %d more, in pairs.csv", len(w.v.Pairs)-i)

@@ -32,12 +32,20 @@ type Wording struct {
 	Common bool `json:"common"` // it does not count
 	// Open says that somebody has to decide whether it counts; Common is set too. Earlier versions kept none.
 	Open bool `json:"open,omitempty"`
+	// Decided is DecidedCount or DecidedLeave where somebody has said; empty: nobody has.
+	Decided string `json:"decided,omitempty"`
 	// Kind says as what it does not count: form, common or undecided; empty: it counts, or an earlier version kept it.
 	Kind   concordat.Kind `json:"kind,omitempty"`
 	Why    string         `json:"why,omitempty"` // what it reads like, if it does like a form: see package wording
 	Share  float64        `json:"share"`         // of the text of which it makes most, 0 to 1; 0: not kept
 	Places []wordingPlace `json:"places"`        // the longest first
 }
+
+// What somebody decided about wording.
+const (
+	DecidedCount = "count"
+	DecidedLeave = "leave"
+)
 
 type wordingPlace struct {
 	Member int            `json:"member"` // number
@@ -142,15 +150,16 @@ func (w *Wording) join(other *Wording) {
 
 // ViewedWording is wording that several documents of a batch hold: what counts first, then what is common.
 type ViewedWording struct {
-	Number int // from 1
-	Words  int
-	Of     int // documents of the batch
-	Common bool
-	Open   bool           // somebody has to decide whether it counts
-	Kind   concordat.Kind // as what it does not count; empty: it counts
-	Why    string
-	Share  float64       // of the text of which it makes most, 0 to 1
-	Places []ViewedPlace // the longest first
+	Number  int // from 1
+	Words   int
+	Of      int // documents of the batch
+	Common  bool
+	Open    bool // somebody has to decide whether it counts, and nobody has
+	Decided string
+	Kind    concordat.Kind // as what it does not count; empty: it counts
+	Why     string
+	Share   float64       // of the text of which it makes most, 0 to 1
+	Places  []ViewedPlace // the longest first
 }
 
 // ViewedPlace is where one of the documents holds it.
@@ -160,7 +169,9 @@ type ViewedPlace struct {
 }
 
 // Counts reports whether the wording counts by itself. Earlier versions kept what reads like a form among what counts.
-func (w *ViewedWording) Counts() bool { return !w.Common && w.Why == "" }
+func (w *ViewedWording) Counts() bool {
+	return w.Decided == DecidedCount || w.Decided == "" && !w.Common && w.Why == ""
+}
 
 // Documents returns the members that hold the wording, as indices in order.
 func (w *ViewedWording) Documents() []int {
@@ -184,7 +195,7 @@ func viewedWording(ctx context.Context, db Store, id string, index map[int]int, 
 	}
 	var out []ViewedWording
 	for n, k := range kept {
-		one := ViewedWording{Number: n + 1, Words: k.Words, Of: k.Of, Common: k.Common, Open: k.Open, Kind: k.Kind, Why: k.Why,
+		one := ViewedWording{Number: n + 1, Words: k.Words, Of: k.Of, Common: k.Common, Open: k.Open && k.Decided == "", Decided: k.Decided, Kind: k.Kind, Why: k.Why,
 			Share: k.Share}
 		for _, p := range k.Places {
 			if i, ok := index[p.Member]; ok && members[i].Cause.IsZero() {
@@ -273,8 +284,26 @@ func shortText(s string, runes int) string {
 	return string([]rune(s)[:runes]) + "…"
 }
 
-// CountWording counts wording that several documents of a batch hold in the reports of all of them, or does so no longer;
-// base is as in [RulesInForce]. It stays on record and can be undone by another call, or in each report by itself.
+// decide keeps with the batch what somebody decided about the wording of a number.
+func decide(ctx context.Context, db Store, id string, number int, decided string) error {
+	data, err := db.BatchWording(ctx, id)
+	if err != nil {
+		return err
+	}
+	var kept []Wording
+	if err := json.Unmarshal(data, &kept); err != nil || number < 1 || number > len(kept) {
+		return fmt.Errorf("wording %d of batch %s: %w", number, id, concordat.ErrCorrupt)
+	}
+	kept[number-1].Decided = decided
+	if data, err = json.Marshal(kept); err != nil {
+		return err
+	}
+	return db.PutBatchWording(ctx, id, data)
+}
+
+// CountWording counts wording that several documents of a batch hold in the reports of all of them, or does so no longer: one
+// decision holds for all. base is as in [RulesInForce]. It stays on record and can be undone by another call, or in each report by
+// itself.
 func CountWording(ctx context.Context, s *site.Site, db Store, id, by string, number int, count bool, why string,
 	base report.Rules, notes ...store.AuditNote) error {
 	v, err := Open(ctx, db, id)
@@ -296,13 +325,20 @@ func CountWording(ctx context.Context, s *site.Site, db Store, id, by string, nu
 	if err := noted(ctx, db, notes, func(db Store) error { return db.AppendBatchEvent(ctx, id, e) }); err != nil {
 		return err
 	}
+	decided := DecidedLeave
+	if count {
+		decided = DecidedCount
+	}
+	if err := decide(ctx, db, id, number, decided); err != nil {
+		return err
+	}
 	of := map[int][]concordat.Span{}
 	for _, p := range w.Places {
 		of[p.Member] = append(of[p.Member], p.Span)
 	}
 	for _, i := range w.Documents() {
 		if m := &v.Members[i]; m.Task != "" {
-			if err := countIn(ctx, s, db, v, m, of[i], by, count, why, base); err != nil && !errors.Is(err, concordat.ErrNotFound) { // deleted since
+			if err := countIn(ctx, s, db, v, m, of[i], by, count, w.Kind == concordat.KindUndecided, why, base); err != nil && !errors.Is(err, concordat.ErrNotFound) { // deleted since
 				return fmt.Errorf("wording %d of %s: %w", number, m.Name, err)
 			}
 		}
@@ -310,9 +346,10 @@ func CountWording(ctx context.Context, s *site.Site, db Store, id, by string, nu
 	return nil
 }
 
-// countIn counts spans in the report of a member, or does so no longer, and brings its shares up to date.
+// countIn counts spans in the report of a member, or does so no longer, and brings its shares up to date. open says that without a
+// decision they are undecided: then they are taken out.
 func countIn(ctx context.Context, s *site.Site, db Store, v *View, m *store.BatchMember, spans []concordat.Span, by string,
-	count bool, why string, base report.Rules) error {
+	count, open bool, why string, base report.Rules) error {
 	rules, err := site.RulesInForce(ctx, db, m.Task, base)
 	if err != nil {
 		return err
@@ -320,8 +357,16 @@ func countIn(ctx context.Context, s *site.Site, db Store, v *View, m *store.Batc
 	rules.CountWording = slices.DeleteFunc(slices.Clone(rules.CountWording), func(c report.CountedWording) bool {
 		return slices.ContainsFunc(spans, c.Span.Overlaps)
 	})
+	rules.ExcludePassages = slices.DeleteFunc(slices.Clone(rules.ExcludePassages), func(p report.ExcludedPassage) bool {
+		return slices.Contains(spans, p.Span)
+	})
 	now := s.Options().Now()
 	text := "uncount-wording"
+	if !count && open {
+		for _, span := range spans {
+			rules.ExcludePassages = append(rules.ExcludePassages, report.ExcludedPassage{Span: span, Comment: why, By: by, At: now})
+		}
+	}
 	if count {
 		text = "count-wording"
 		for _, span := range spans {

@@ -95,11 +95,12 @@ type WordingLine struct {
 	Words     int      `json:"words"`
 	Counted   bool     `json:"counted"`
 	// Decide says that somebody has to say whether it counts: it may be a form, or copied.
-	Decide bool           `json:"decide"`
-	Kind   concordat.Kind `json:"kind,omitempty"`  // as what it does not count: form, common or undecided
-	Why    string         `json:"why,omitempty"`   // what it reads like, if it does like a form
-	Share  float64        `json:"share,omitempty"` // of the document of which it makes most, 0 to 1
-	Text   string         `json:"text"`            // its beginning; empty: not kept
+	Decide  bool           `json:"decide"`
+	Decided string         `json:"decided,omitempty"` // what somebody said: count or leave
+	Kind    concordat.Kind `json:"kind,omitempty"`    // as what it does not count: form, common or undecided
+	Why     string         `json:"why,omitempty"`     // what it reads like, if it does like a form
+	Share   float64        `json:"share,omitempty"`   // of the document of which it makes most, 0 to 1
+	Text    string         `json:"text"`              // its beginning; empty: not kept
 }
 
 // maxWordingText is how many code points of wording a line tells.
@@ -114,7 +115,7 @@ func WordingLines(ctx context.Context, s *site.Site, v *View) ([]WordingLine, er
 	out := make([]WordingLine, len(v.Wording))
 	for i := range v.Wording {
 		w := &v.Wording[i]
-		out[i] = WordingLine{Type: "wording", Number: w.Number, Of: w.Of, Words: w.Words, Counted: w.Counts(), Decide: w.Open, Kind: w.Kind,
+		out[i] = WordingLine{Type: "wording", Number: w.Number, Of: w.Of, Words: w.Words, Counted: w.Counts(), Decide: w.Open, Decided: w.Decided, Kind: w.Kind,
 			Why: w.Why, Share: w.Share, Text: texts[i]}
 		for _, m := range w.Documents() {
 			out[i].Documents = append(out[i].Documents, v.Members[m].Name)

@@ -1,0 +1,156 @@
+package wording_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"concordat"
+	"concordat/align/wording"
+)
+
+// block returns n words that no other number has, in sentences of twelve.
+func block(number, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "b%dx%d", number, i)
+		if i%12 == 11 {
+			b.WriteByte('.')
+		}
+		b.WriteByte(' ')
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// form returns the wording of a form of some questions, with an answer behind each.
+func formOf(questions int, answer func(k int) string) string {
+	var parts []string
+	for k := range questions {
+		parts = append(parts, block(1_000_000+k, 18), answer(k))
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// kindOf returns the state of most of a span: empty, if it counts.
+func kindOf(text string, in string, of []wording.Class) concordat.Kind {
+	at := strings.Index(text, in)
+	most, best := 0, concordat.Kind("own")
+	for _, x := range of {
+		if n := min(x.End, at+len(in)) - max(x.Start, at); n > most {
+			most, best = n, x.Kind
+		}
+	}
+	return best
+}
+
+// TestTwins: a block that k of n documents hold counts or is to be decided from LongWords words on, with a form around it and
+// without; what the form asks does not count, and what is shorter is common where a fifth hold it.
+func TestTwins(t *testing.T) {
+	for _, c := range []struct {
+		n, k, words int
+		want        concordat.Kind
+	}{
+		{2, 2, 70, ""}, {2, 2, 40, ""}, {5, 2, 70, ""}, {5, 3, 70, concordat.KindUndecided}, {5, 3, 45, concordat.KindCommon},
+		{12, 2, 70, ""}, {12, 3, 190, concordat.KindUndecided}, {12, 6, 400, concordat.KindUndecided}, {12, 3, 45, concordat.KindCommon},
+		{40, 2, 70, ""}, {40, 8, 150, ""}, {40, 9, 150, concordat.KindUndecided}, {40, 8, 45, concordat.KindCommon}, {40, 4, 45, ""},
+		{400, 20, 150, ""}, {400, 21, 150, concordat.KindUndecided},
+	} {
+		for _, questions := range []int{0, 6} {
+			if c.n == 2 && questions > 0 || c.n == 400 && questions > 0 {
+				continue // two documents alone cannot tell a form; 400 with one are slow, and are like 40
+			}
+			texts := make([]string, c.n)
+			copied := block(77, c.words)
+			for i := range texts {
+				own := func(k int) string { return block(100*i+k+1000, 45) }
+				texts[i] = own(0) + "\n\n" + formOf(questions, func(k int) string {
+					if k == 2 && i < c.k {
+						return own(k+1) + "\n\n" + copied + "\n\n" + own(k+50)
+					}
+					return own(k + 1)
+				})
+				if questions == 0 {
+					texts[i] += own(1)
+					if i < c.k {
+						texts[i] += "\n\n" + copied + "\n\n" + own(2)
+					}
+				}
+			}
+			got := classes(texts)
+			if kind := kindOf(texts[0], copied, got); kind != c.want && (c.want != concordat.KindCommon || kind != concordat.KindForm) {
+				t.Errorf("%d of %d hold %d words, form of %d: %q, want %q", c.k, c.n, c.words, questions, kind, c.want)
+			}
+			for k := range questions {
+				if kind := kindOf(texts[0], block(1_000_000+k, 18), got); kind != concordat.KindForm && kind != concordat.KindCommon {
+					t.Errorf("%d of %d hold %d words: question %d of the form is %q", c.k, c.n, c.words, k, kind)
+				}
+			}
+		}
+	}
+}
+
+// TestPhrasesChangeNothing: a phrase in front of each sentence takes no paragraph out, whether one or both texts have it.
+func TestPhrasesChangeNothing(t *testing.T) {
+	sentences := strings.SplitAfter(block(5, 96), ". ")
+	for _, phrase := range []string{"Note that ", "We acknowledge that ", "Please bear in mind that ", "请注意，", "Bitte beachten Sie: ", "1 | ", "(see section 3) "} {
+		with := phrase + strings.Join(sentences, phrase)
+		for name, texts := range map[string][]string{
+			"one":       {block(1, 60) + "\n\n" + with + "\n\n" + block(2, 60), block(3, 60) + "\n\n" + strings.Join(sentences, "") + "\n\n" + block(4, 60)},
+			"both":      {block(1, 60) + "\n\n" + with + "\n\n" + block(2, 60), block(3, 60) + "\n\n" + with + "\n\n" + block(4, 60)},
+			"questions": {block(1, 60) + "\n\n" + strings.ReplaceAll(with, ". ", "?\n\n"), block(3, 60) + "\n\n" + strings.ReplaceAll(with, ". ", "?\n\n")},
+		} {
+			for _, x := range classes(texts) {
+				if x.Kind != "" && wordsIn(x.In(texts[0])) > 5 {
+					t.Errorf("%q, %s: %q does not count: %s %s", phrase, name, x.In(texts[0]), x.Kind, x.Why)
+				}
+			}
+		}
+	}
+}
+
+func wordsIn(s string) int { return len(strings.Fields(s)) }
+
+// TestUnrelatedDocumentsChangeNothing: what counts or is to be decided does not end as nothing when unrelated documents come, the
+// documents change their order, or a part of them is looked at alone.
+func TestUnrelatedDocumentsChangeNothing(t *testing.T) {
+	copied := block(9, 90)
+	var ring []string
+	for i := range 3 {
+		ring = append(ring, block(10+i, 80)+"\n\n"+copied+"\n\n"+block(20+i, 80))
+	}
+	for unrelated := range 14 {
+		texts := slices.Clone(ring)
+		for i := range unrelated {
+			texts = append(texts, block(100+i, 200))
+		}
+		if kind := kindOf(texts[0], copied, classes(texts)); kind != "" && kind != concordat.KindUndecided {
+			t.Errorf("with %d others: %q", unrelated, kind)
+		}
+		slices.Reverse(texts[1:])
+		if kind := kindOf(texts[0], copied, classes(texts)); kind != "" && kind != concordat.KindUndecided {
+			t.Errorf("with %d others, in another order: %q", unrelated, kind)
+		}
+		if kind := kindOf(texts[0], copied, classes([]string{ring[0], ring[1]})); kind != "" {
+			t.Errorf("two of them alone: %q", kind)
+		}
+	}
+}
+
+// TestIdenticalDocumentsCount: two identical documents on a form count, and do not make its questions count in a third.
+func TestIdenticalDocumentsCount(t *testing.T) {
+	same := formOf(6, func(k int) string { return block(300+k, 40) })
+	other := formOf(6, func(k int) string { return block(400+k, 40) })
+	if got := classes([]string{same, same}); len(got) != 1 || got[0].Kind != "" {
+		t.Errorf("two identical documents: %+v", got)
+	}
+	answer := block(302, 40)
+	if kind := kindOf(same, answer, classes([]string{same, same, other})); kind != "" {
+		t.Errorf("an answer of two identical documents is %q", kind)
+	}
+	for _, x := range classes([]string{other, same, same}) {
+		if x.Kind == "" {
+			t.Errorf("of the third document counts %q", x.In(other))
+		}
+	}
+}
