@@ -20,10 +20,10 @@ const (
 
 	leastPieces = 3  // places at which documents that answer one form share its wording
 	manyPieces  = 5  // from which a form has long paragraphs too
-	pairPieces  = 4  // places of a form that two documents alone share
+	pairPieces  = 3  // places of a form that two documents alone share, of short paragraphs
 	ownBetween  = 20 // words of own text between two places
 	pieceWords  = 60 // of the longest paragraph of a form that few hold
-	meanWords   = 35 // of the paragraphs of a form that two hold, at most
+	meanWords   = 30 // of the paragraphs of a form that two hold, at most
 
 	// A stretch of wholeWords or more words that makes wholeShare of a text is that text copied whole, however many hold it:
 	// no form leaves so little room to answer.
