@@ -93,12 +93,15 @@ func TestTwins(t *testing.T) {
 // TestPhrasesChangeNothing: a phrase in front of each sentence takes no paragraph out, whether one or both texts have it.
 func TestPhrasesChangeNothing(t *testing.T) {
 	sentences := strings.SplitAfter(block(5, 96), ". ")
-	for _, phrase := range []string{"Note that ", "We acknowledge that ", "Please bear in mind that ", "请注意，", "Bitte beachten Sie: ", "1 | ", "(see section 3) "} {
-		with := phrase + strings.Join(sentences, phrase)
+	for _, phrase := range []string{"Note that ", "We acknowledge that ", "Please bear in mind that ", "请注意，",
+		"Bitte beachten Sie: ", "1 | ", "(see section 3) "} {
+		plain, with := strings.Join(sentences, ""), phrase+strings.Join(sentences, phrase)
+		asked := strings.ReplaceAll(with, ". ", "?\n\n")
+		around := func(n int, s string) string { return block(n, 60) + "\n\n" + s + "\n\n" + block(n+10, 60) }
 		for name, texts := range map[string][]string{
-			"one":       {block(1, 60) + "\n\n" + with + "\n\n" + block(2, 60), block(3, 60) + "\n\n" + strings.Join(sentences, "") + "\n\n" + block(4, 60)},
-			"both":      {block(1, 60) + "\n\n" + with + "\n\n" + block(2, 60), block(3, 60) + "\n\n" + with + "\n\n" + block(4, 60)},
-			"questions": {block(1, 60) + "\n\n" + strings.ReplaceAll(with, ". ", "?\n\n"), block(3, 60) + "\n\n" + strings.ReplaceAll(with, ". ", "?\n\n")},
+			"one":       {around(1, with), around(2, plain)},
+			"both":      {around(1, with), around(2, with)},
+			"questions": {around(1, asked), around(2, asked)},
 		} {
 			for _, x := range classes(texts) {
 				if x.Kind != "" && wordsIn(x.In(texts[0])) > 5 {

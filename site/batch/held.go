@@ -195,7 +195,9 @@ func viewedWording(ctx context.Context, db Store, id string, index map[int]int, 
 	}
 	var out []ViewedWording
 	for n, k := range kept {
-		one := ViewedWording{Number: n + 1, Words: k.Words, Of: k.Of, Common: k.Common, Open: k.Open && k.Decided == "", Decided: k.Decided, Kind: k.Kind, Why: k.Why,
+		one := ViewedWording{Number: n + 1, Words: k.Words, Of: k.Of, Common: k.Common, Open: k.Open && k.Decided == "",
+			Decided: k.Decided, Kind: k.Kind,
+			Why:   k.Why,
 			Share: k.Share}
 		for _, p := range k.Places {
 			if i, ok := index[p.Member]; ok && members[i].Cause.IsZero() {
@@ -338,7 +340,8 @@ func CountWording(ctx context.Context, s *site.Site, db Store, id, by string, nu
 	}
 	for _, i := range w.Documents() {
 		if m := &v.Members[i]; m.Task != "" {
-			if err := countIn(ctx, s, db, v, m, of[i], by, count, w.Kind == concordat.KindUndecided, why, base); err != nil && !errors.Is(err, concordat.ErrNotFound) { // deleted since
+			err := countIn(ctx, s, db, v, m, of[i], by, count, w.Kind == concordat.KindUndecided, why, base)
+			if err != nil && !errors.Is(err, concordat.ErrNotFound) { // deleted since
 				return fmt.Errorf("wording %d of %s: %w", number, m.Name, err)
 			}
 		}

@@ -115,7 +115,8 @@ func WordingLines(ctx context.Context, s *site.Site, v *View) ([]WordingLine, er
 	out := make([]WordingLine, len(v.Wording))
 	for i := range v.Wording {
 		w := &v.Wording[i]
-		out[i] = WordingLine{Type: "wording", Number: w.Number, Of: w.Of, Words: w.Words, Counted: w.Counts(), Decide: w.Open, Decided: w.Decided, Kind: w.Kind,
+		out[i] = WordingLine{Type: "wording", Number: w.Number, Of: w.Of, Words: w.Words, Counted: w.Counts(), Decide: w.Open,
+			Decided: w.Decided, Kind: w.Kind,
 			Why: w.Why, Share: w.Share, Text: texts[i]}
 		for _, m := range w.Documents() {
 			out[i].Documents = append(out[i].Documents, v.Members[m].Name)
