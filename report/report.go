@@ -91,7 +91,9 @@ type SharedWording struct {
 }
 
 // Undecided reports whether somebody has to say whether the wording counts, and nobody has.
-func (w SharedWording) Undecided() bool { return w.Kind == concordat.KindUndecided && !w.Counted && !w.Left }
+func (w SharedWording) Undecided() bool {
+	return w.Kind == concordat.KindUndecided && !w.Counted && !w.Left
+}
 
 // Template is wording that a library hands out itself, or that was given with the check: a form, a
 // cover page, a declaration.

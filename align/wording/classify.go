@@ -181,15 +181,20 @@ func (c *classifier) isForm(i, holders int) bool {
 // of a paragraph there. A block that less than half of the holders of others have is no piece of their form: a copied answer.
 func (c *classifier) pieces(s *block, exactly bool) (n, longest int, mean float64) {
 	last, words, paragraphs := int32(0), 0, 0
+	apart := true // own text stands before: what the same holders have beside it is none
 	for k := range c.blocks {
 		t := &c.blocks[k]
-		if exactly && !t.same(s) || !exactly && (!s.within(t) || 2*(s.held.count()+1) < t.held.count()+1) {
+		if !s.within(t) {
 			continue
 		}
-		if n == 0 || t.first-last >= ownBetween {
-			n++
-		}
+		apart = apart || t.first-last >= ownBetween
 		last = t.last
+		if exactly && !t.same(s) || !exactly && 2*(s.held.count()+1) < t.held.count()+1 {
+			continue
+		}
+		if apart {
+			n, apart = n+1, false
+		}
 		some, most := c.w.paragraphsIn(t.first, t.last)
 		words, paragraphs, longest = words+int(t.last-t.first), paragraphs+some, max(longest, most)
 	}
