@@ -42,7 +42,8 @@ func TestBatchWordingPages(t *testing.T) {
 	program := officer.program("read", "check")
 	var got struct{ Wording []batch.WordingLine }
 	program.call("GET", "/api/v1"+path+"/wording", http.StatusOK, &got)
-	if len(got.Wording) != 1 || got.Wording[0].Held != 4 || len(got.Wording[0].Documents) != 4 || got.Wording[0].Counted {
+	if len(got.Wording) != 1 || got.Wording[0].Held != 4 || len(got.Wording[0].Documents) != 4 || !got.Wording[0].Counted ||
+		got.Wording[0].Decided != batch.DecidedCount {
 		t.Errorf("wording %+v", got)
 	}
 	program.json("PUT", "/api/v1"+path+"/wording/1", `{"count":true}`, http.StatusBadRequest, nil)
