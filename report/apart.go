@@ -136,16 +136,25 @@ func titled(l string) bool {
 // contentsLine is a line that ends in the number of a page, set off from its words.
 var contentsLine = regexp.MustCompile(`\pL.*(?:\.{3,}|(?:\.\s){3,}|…+|·{3,}|⋯+|\t|\s{3,}|\s?[－—-]{3,})\s*(?:[0-9]{1,4}|[ivxlc]{1,6})\s*$`)
 
+// isContentsLine looks for what sets a number off before it reads a line.
+func isContentsLine(l string) bool {
+	if !strings.ContainsAny(l, "…·⋯\t") && !strings.Contains(l, "..") && !strings.Contains(l, ". .") && !strings.Contains(l, "   ") &&
+		!strings.Contains(l, "--") && !strings.Contains(l, "—") {
+		return false
+	}
+	return contentsLine.MatchString(l)
+}
+
 // contentsPages returns runs of such lines, with a heading of one to three words above.
 func contentsPages(ls []line) []Apart {
 	var out []Apart
 	for i := 0; i < len(ls); i++ {
-		if !contentsLine.MatchString(ls[i].trimmed) {
+		if !isContentsLine(ls[i].trimmed) {
 			continue
 		}
 		j, n := i, 0
 		for k := i; k < len(ls) && k-j <= 2; k++ { // an entry may be wrapped, or stand apart
-			if contentsLine.MatchString(ls[k].trimmed) {
+			if isContentsLine(ls[k].trimmed) {
 				j, n = k, n+1
 			}
 		}
@@ -207,11 +216,14 @@ var (
 // imprintOrKeywords tells a notice of a publisher and a list of keywords from a paragraph: the one is made of marks, at
 // least one for each dozen of words, the other begins with its label or is made of codes.
 func imprintOrKeywords(p string) (ApartAs, bool) {
+	if len(p) > 20*maxKeywords {
+		return "", false
+	}
 	words := measureWords(p)
 	if words <= maxKeywords && (filed.MatchString(p) || 6*len(codes.FindAllStringIndex(p, 8)) >= words && strings.Count(p, ".") > 1) {
 		return AsKeywords, true
 	}
-	if words > maxImprint || words < 4 || !titled(p) {
+	if words > maxImprint || words < 4 || !titled(p) || !strings.ContainsAny(p, "0123456789@©") {
 		return "", false
 	}
 	marks := len(imprintMark.FindAllStringIndex(p, 20))

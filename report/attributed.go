@@ -85,22 +85,24 @@ func citedAtEnd(text string, q concordat.Span) bool {
 }
 
 // chapterAndVerse is a place of scripture in parentheses: a book with a chapter and a verse.
-var chapterAndVerse = regexp.MustCompile(`[(（\[]\s*(?:[1-4]\.?\s?|I{1,3}\s)?(?:\p{Lu}[\pL.]{1,24}(?:\s\p{L}{2,12}){0,2}|《?[\p{Han}]{2,8}》?)\s?[0-9一二三四五六七八九十百]{1,4}\s?(?::|：|,\s?|章)\s?[0-9一二三四五六七八九十]{1,4}节?(?:\s?[-–—,;.]\s?[0-9]{1,3}(?:[:,][0-9]{1,3})?)*[ab]?(?:[,;]\s?\p{Lu}{2,5})?\s*[)）\]]`)
+var chapterAndVerse = regexp.MustCompile(`^[(（\[]\s*(?:[1-4]\.?\s?|I{1,3}\s)?(?:\p{Lu}[\pL.]{1,24}(?:\s\p{L}{2,12}){0,2}|《?[\p{Han}]{2,8}》?)\s?[0-9一二三四五六七八九十百]{1,4}\s?(?::|：|,\s?|章)\s?[0-9一二三四五六七八九十]{1,4}节?(?:\s?[-–—,;.]\s?[0-9]{1,3}(?:[:,][0-9]{1,3})?)*[ab]?(?:[,;]\s?\p{Lu}{2,5})?\s*[)）\]]`)
 
 // scripture returns the wording before each place of scripture in a paragraph, up to the place before it.
 func scripture(text string, p concordat.Span) (concordat.Span, bool) {
-	all := chapterAndVerse.FindAllStringIndex(p.In(text), -1)
-	if all == nil || all[0][0] > maxPassage {
-		return concordat.Span{}, false
-	}
-	end := all[0][1]
-	for _, x := range all[1:] {
-		if x[0]-end > maxPassage {
+	in := p.In(text)
+	end := 0
+	for at := 0; at < len(in); {
+		i := strings.IndexAny(in[at:], "(（[")
+		if i < 0 || at+i-end > maxPassage {
 			break
 		}
-		end = x[1]
+		at += i
+		if place := chapterAndVerse.FindStringIndex(in[at:min(len(in), at+longestCitation)]); place != nil {
+			end = at + place[1]
+		}
+		at++
 	}
-	return concordat.Span{Start: p.Start, End: p.Start + end}, true
+	return concordat.Span{Start: p.Start, End: p.Start + end}, end > 0
 }
 
 var (
@@ -118,7 +120,7 @@ const maxLaw = 200
 // number alone is nobody's law: the author's own rules have them too.
 func provision(text string, p concordat.Span) (concordat.Span, bool) {
 	in := p.In(text)
-	at := lawNumber.FindStringIndex(in)
+	at := lawNumber.FindStringIndex(in[:min(len(in), maxLaw+longestLine)])
 	if at == nil || at[0] > maxLaw {
 		return concordat.Span{}, false
 	}
@@ -153,6 +155,9 @@ func statements(text string) []Attributed {
 	var out []Attributed
 	ls := lines(text)
 	for i := 0; i < len(ls); i++ {
+		if l := ls[i].trimmed; l == "" || len(l) > 2*longestLine || endsSentence(l) || i > 0 && ls[i-1].trimmed != "" {
+			continue
+		}
 		if h := heading(ls[i].trimmed); h == "" || !statementHeading.MatchString(h) {
 			continue
 		}
@@ -201,10 +206,10 @@ const (
 // Chinese, clauses of equal length, with a citation or the title of a work around them.
 func verse(text string, p concordat.Span, cites spans) (concordat.Span, bool) {
 	in := p.In(text)
-	if len(cites.and(spans{p})) == 0 && !citedAtEnd(text, p) && !signedVerse.MatchString(in) {
+	if !versedLines(in) && !versedClauses(in) {
 		return concordat.Span{}, false
 	}
-	return p, versedLines(in) || versedClauses(in)
+	return p, len(cites.and(spans{p})) > 0 || citedAtEnd(text, p) || signedVerse.MatchString(in)
 }
 
 // versedLines reports whether a paragraph is written in lines of verse.
