@@ -129,14 +129,25 @@ func (s *served) asked(partner string) int {
 	}
 }
 
-// enrol makes two sites partners of one federation, south with a share of the library theses of north.
+// enrol makes the sites partners and members of one federation.
 func enrol(t *testing.T, north, south *served) {
+	t.Helper()
+	introduce(t, north, south)
+	north.command(cli.Done, "federation", "create", "health")
+	join(north, south)
+}
+
+// introduce makes the sites partners.
+func introduce(t *testing.T, north, south *served) {
+	t.Helper()
 	inv := north.json("peer", "invite", "--library", "theses:passage", "--ship", "--standing")["invitation"].(string)
 	words := south.json("peer", "redeem", inv, "--name", "north")["words"].(string)
 	south.command(cli.Done, "peer", "confirm", "north", "--words", words)
 	north.command(cli.Done, "peer", "confirm", south.id, "--words", words)
-	north.command(cli.Done, "federation", "create", "health")
-	begunBefore(t, north.place, "health")
+}
+
+// join makes south a member of the federation that north leads, and waits for the fingerprints.
+func join(north, south *served) {
 	north.command(cli.Done, "federation", "invite", "health", south.id)
 	south.command(cli.Done, "federation", "join", "health", "north")
 	north.fill(south, 1)
@@ -186,7 +197,10 @@ func TestPartnerCommands(t *testing.T) {
 	north, south := first.serve(50*time.Millisecond), newPlace(t, "south").serve(time.Hour)
 	north.add("ice", iceText)
 	north.add("bell", bellText)
-	enrol(t, north, south)
+	introduce(t, north, south)
+	north.command(cli.Done, "federation", "create", "health")
+	begunBefore(t, north.place, "health") // or the rotation at the end would be too early
+	join(north, south)
 	ice, bell := filepath.Join(t.TempDir(), "ice.txt"), filepath.Join(t.TempDir(), "bell.txt")
 	for path, text := range map[string]string{ice: iceText, bell: bellText} {
 		if err := os.WriteFile(path, []byte(text+"And some words of our own stand at the end of this text, which nobody else has written."),
