@@ -78,8 +78,8 @@ func (b *brokenIndex) Document(ctx context.Context, r concordat.Ref) (*concordat
 // it ends with those of one that was not disturbed.
 func TestBatchIndexFails(t *testing.T) {
 	p := newSite(t)
-	shared := prose(1, 12)
-	texts := map[string]string{"x.txt": shared + prose(2, 8), "y.txt": shared + prose(3, 8), "z.txt": shared + prose(4, 8)}
+	first, second := prose(1, 6), prose(5, 6) // two documents hold each: what all three hold would be left to decide
+	texts := map[string]string{"x.txt": first + prose(2, 8), "y.txt": first + second + prose(3, 8), "z.txt": second + prose(4, 8)}
 	make := func() (*batchParts, *brokenIndex) {
 		b := newBatch(t, p, texts, []string{"x.txt", "y.txt", "z.txt"}, batch.Job{NoLibraries: true})
 		i := &brokenIndex{Index: b.index, fail: -1}

@@ -38,7 +38,7 @@ func TestBatchWording(t *testing.T) {
 	if ring.Held != 3 || ring.Of != 20 || !ring.Counted || !strings.HasPrefix(block, ring.Text[:40]) || ring.Documents[0] != "doc-17.txt" {
 		t.Errorf("what three hold: %+v", ring)
 	}
-	if form.Held != 20 || form.Counted || form.Why != "instruction" || !strings.HasPrefix(form.Text, "Describe") {
+	if form.Held != 20 || form.Counted || form.Decide || form.Kind != "common" || !strings.HasPrefix(form.Text, "Describe") {
 		t.Errorf("what all hold: %+v", form)
 	}
 

@@ -18,8 +18,8 @@ import (
 func TestOneFate(t *testing.T) {
 	const question = "Describe the aims of your project in no more than two hundred words of plain language for the panel of readers."
 	const statute = "In Article 4 the Regulation says: “the term personal data means any information that relates to a person who is known”."
-	quoted := strings.TrimSuffix(strings.TrimSpace(prose(400, 4)), ".")
-	cited := strings.TrimSuffix(strings.TrimSpace(prose(401, 4)), ".")
+	quoted := strings.TrimSuffix(strings.TrimSpace(prose(400, 3)), ".")
+	cited := strings.TrimSuffix(strings.TrimSpace(prose(401, 3)), ".")
 	texts := map[string]string{}
 	var names []string
 	for i := range 24 {

@@ -179,7 +179,8 @@ func shownSite(t *testing.T) (*testSite, *person, *strings.Replacer) {
 	}
 	const question = "Describe the aims of your project in no more than two hundred words of plain language for the panel.\n\n"
 	batch := ada.handBatch(http.StatusOK, url.Values{"title": {"Call"}}, "a.txt", question+ledger+keeper, "b.txt", question+ledger,
-		"c.txt", question+folios, "d.txt", question+strings.Repeat("The granary was counted every year by another clerk. ", 3))
+		"c.txt", question+folios, "d.txt", question+strings.Repeat("The granary was counted every year by another clerk. ", 3),
+		"e.txt", question+"A ferry crossed the sound twice in the night, and the pilot wrote both of the times on a slate beside his door.")
 	d.awaitBatch(t, batch)
 	hook := hookPath.FindString(ada.post("/account/webhooks", http.StatusOK,
 		url.Values{"url": {"https://hooks.example/"}, "title": {"portal"}, "event": {"check.done"}}))
