@@ -218,16 +218,25 @@ func (w batchPages) mayChangeBatch(v *Visitor, b store.Batch) bool {
 	return v.Role != store.RoleAuditor && (b.Owner == v.Name || v.MayReview())
 }
 
+// batchResults holds the findings of a batch.
+type batchResults struct {
+	*batch.View
+	leads   *batch.ViewedLeads
+	wording []batch.WordingLine
+}
+
 // batchTables are the tables of a batch by the names of their files.
-var batchTables = map[string]func(*batch.View, *batch.ViewedLeads, http.ResponseWriter) error{
-	"pairs.csv":     func(v *batch.View, _ *batch.ViewedLeads, rw http.ResponseWriter) error { return v.WritePairs(rw) },
-	"documents.csv": func(v *batch.View, _ *batch.ViewedLeads, rw http.ResponseWriter) error { return v.WriteMembers(rw) },
-	"matrix.csv":    func(v *batch.View, _ *batch.ViewedLeads, rw http.ResponseWriter) error { return v.WriteMatrix(rw) },
-	"leads.csv":     func(v *batch.View, l *batch.ViewedLeads, rw http.ResponseWriter) error { return v.WriteLeads(rw, l) },
-	"batch.json": func(v *batch.View, l *batch.ViewedLeads, rw http.ResponseWriter) error {
+var batchTables = map[string]func(*batchResults, http.ResponseWriter) error{
+	"pairs.csv":     func(b *batchResults, rw http.ResponseWriter) error { return b.WritePairs(rw) },
+	"documents.csv": func(b *batchResults, rw http.ResponseWriter) error { return b.WriteMembers(rw) },
+	"matrix.csv":    func(b *batchResults, rw http.ResponseWriter) error { return b.WriteMatrix(rw) },
+	"wording.csv":   func(b *batchResults, rw http.ResponseWriter) error { return batch.WriteWording(rw, b.wording) },
+	"leads.csv":     func(b *batchResults, rw http.ResponseWriter) error { return b.WriteLeads(rw, b.leads) },
+	"batch.json": func(b *batchResults, rw http.ResponseWriter) error {
 		rw.Header().Set("Content-Type", "application/json")
-		return json.NewEncoder(rw).Encode(map[string]any{"id": v.ID, "title": v.Title, "state": v.State, "threshold": v.Job.PairThreshold(),
-			"documents": v.MemberLines(), "pairs": v.PairLines(), "clusters": v.ClusterLines(), "leads": v.LeadLines(l), "many": v.ManyLines(l)})
+		return json.NewEncoder(rw).Encode(map[string]any{"id": b.ID, "title": b.Title, "state": b.State, "threshold": b.Job.PairThreshold(),
+			"documents": b.MemberLines(), "pairs": b.PairLines(), "clusters": b.ClusterLines(), "leads": b.LeadLines(b.leads),
+			"many": b.ManyLines(b.leads), "wording": b.wording})
 	},
 }
 
@@ -241,9 +250,12 @@ func (w batchPages) batchTable(rw http.ResponseWriter, r *http.Request, v *Visit
 	case !shows(see, SeeReport) && name != "documents.csv": // an empty table would say that nothing was found
 		err = ErrNotShown
 	}
-	leads := &batch.ViewedLeads{}
+	results := &batchResults{View: view, leads: &batch.ViewedLeads{}}
 	if err == nil && shows(see, SeeReport) {
-		leads, err = view.Leads(r.Context(), w.o.Store, w.o.Rules())
+		results.leads, err = view.Leads(r.Context(), w.o.Store, w.o.Rules())
+		if err == nil {
+			results.wording, err = batch.WordingLines(r.Context(), w.o.Site, view)
+		}
 	}
 	if err != nil {
 		w.Fail(rw, r, v, err)
@@ -252,7 +264,7 @@ func (w batchPages) batchTable(rw http.ResponseWriter, r *http.Request, v *Visit
 	w.Audit(r.Context(), v.Name, "batch_read", map[string]any{"batch": view.ID, "table": name})
 	rw.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	rw.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
-	if err := batchTables[name](view, leads, rw); err != nil {
+	if err := batchTables[name](results, rw); err != nil {
 		w.o.Logger.Info("table", "batch", view.ID, "error", err)
 	}
 }

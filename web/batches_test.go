@@ -141,6 +141,8 @@ func TestBatchPages(t *testing.T) {
 		t.Error("the report of a pair is read and leaves no line")
 	}
 	ann.wants(ann.get(path+"/tables/pairs.csv", http.StatusOK), `"a<1>.txt",`)
+	ann.wants(ann.get(path+"/tables/wording.csv", http.StatusOK), `"number","decide","counted"`)
+	ann.wants(ann.get(path+"/tables/batch.json", http.StatusOK), `"wording":`)
 	ann.wants(ann.get(path+"/events", http.StatusOK), `"finally":true`)
 	for _, bad := range []string{"/tables/all.csv", "/pairs/1/1", "/pairs/1/9", "/pairs/x/2", "/pairs/0/1"} {
 		ann.get(path+bad, http.StatusNotFound)

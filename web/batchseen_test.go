@@ -85,7 +85,7 @@ func (p *person) seesBatch(path string, wording, pair, share bool) {
 	if got := strings.Contains(beside, "ferries that crossed"); got != wording {
 		p.t.Errorf("the pair shows the wording of the other document: %t", got)
 	}
-	for _, table := range []string{"pairs.csv", "matrix.csv", "batch.json"} {
+	for _, table := range []string{"pairs.csv", "matrix.csv", "wording.csv", "batch.json"} {
 		p.get(path+"/tables/"+table, want)
 	}
 	page := p.get(path, http.StatusOK)

@@ -146,7 +146,7 @@ func (a *app) batch(ctx context.Context, o *instance.Instance, paths []string, f
 	if err := w.write(ctx); err != nil {
 		return err
 	}
-	if err := w.tell(ctx); err != nil {
+	if err := w.tell(); err != nil {
 		return err
 	}
 	return f.exit(w.v, busy)

@@ -34,6 +34,7 @@ type batchWriter struct {
 	o        *instance.Instance
 	v        *batch.View
 	leads    *batch.ViewedLeads
+	wording  []batch.WordingLine
 	rules    report.Rules // for a batch that keeps none
 	language report.Language
 	dir      string
@@ -43,6 +44,9 @@ type batchWriter struct {
 func (w *batchWriter) open(ctx context.Context, id string) (err error) {
 	if w.v, err = batch.Open(ctx, w.o.Store, id); err == nil {
 		w.leads, err = w.v.Leads(ctx, w.o.Store, w.rules)
+	}
+	if err == nil {
+		w.wording, err = batch.WordingLines(ctx, w.o.Site, w.v)
 	}
 	return err
 }
@@ -82,7 +86,7 @@ func (w *batchWriter) write(ctx context.Context) error {
 		}
 	}
 	var paths []string
-	for _, name := range []string{"index.html", "pairs.csv", "documents.csv", "matrix.csv", "leads.csv", "result.jsonl"} {
+	for _, name := range []string{"index.html", "pairs.csv", "documents.csv", "matrix.csv", "leads.csv", "wording.csv", "result.jsonl"} {
 		paths = append(paths, filepath.Join(w.dir, name))
 	}
 	return cli.WriteFiles(func(f []*bufio.Writer) error {
@@ -94,14 +98,15 @@ func (w *batchWriter) write(ctx context.Context) error {
 			func(f *bufio.Writer) error { return w.v.WriteMembers(f) },
 			func(f *bufio.Writer) error { return w.v.WriteMatrix(f) },
 			func(f *bufio.Writer) error { return w.v.WriteLeads(f, w.leads) },
+			func(f *bufio.Writer) error { return batch.WriteWording(f, w.wording) },
 		} {
 			if err := table(f[i+1]); err != nil {
 				return err
 			}
 		}
-		e := json.NewEncoder(f[5])
+		e := json.NewEncoder(f[6])
 		e.SetEscapeHTML(false)
-		return w.lines(ctx, e.Encode)
+		return w.lines(e.Encode)
 	}, paths...)
 }
 
@@ -139,7 +144,7 @@ func (w *batchWriter) pair(ctx context.Context, p batch.ViewedPair) error {
 }
 
 // lines gives every line of the JSON output: members, pairs, clusters, leads, what many say, wording that several hold, and the batch.
-func (w *batchWriter) lines(ctx context.Context, line func(any) error) error {
+func (w *batchWriter) lines(line func(any) error) error {
 	for _, m := range w.v.MemberLines() {
 		if err := line(m); err != nil {
 			return err
@@ -170,11 +175,7 @@ func (w *batchWriter) lines(ctx context.Context, line func(any) error) error {
 			return err
 		}
 	}
-	held, err := batch.WordingLines(ctx, w.o.Site, w.v)
-	if err != nil {
-		return err
-	}
-	for _, h := range held {
+	for _, h := range w.wording {
 		if err := line(h); err != nil {
 			return err
 		}
@@ -194,6 +195,7 @@ type batchSummary struct {
 	Threshold float64 `json:"threshold"`
 	Pairs     int     `json:"pairs"` // that reach the threshold and count
 	Excused   int     `json:"excused"`
+	Undecided int     `json:"undecided"` // wording that somebody has to say of whether it counts
 	Clusters  int     `json:"clusters"`
 	Leads     *int    `json:"leads"` // null: nobody asked for them
 	Many      int     `json:"many"`  // stretches that at least three documents say alike, each in its own words
@@ -211,6 +213,11 @@ func (w *batchWriter) summary() batchSummary {
 		}
 	}
 	s.Excused = len(w.v.Pairs) - s.Pairs
+	for _, l := range w.wording {
+		if l.Decide {
+			s.Undecided++
+		}
+	}
 	if w.v.Job.Leads {
 		s.Leads, s.Many = new(len(w.leads.Leads)), len(w.leads.Many)
 	}
@@ -221,17 +228,17 @@ func (w *batchWriter) summary() batchSummary {
 }
 
 // tell prints the result.
-func (w *batchWriter) tell(ctx context.Context) error {
+func (w *batchWriter) tell() error {
 	if w.a.JSON {
-		return w.lines(ctx, w.a.Line)
+		return w.lines(w.a.Line)
 	}
 	s := w.summary()
 	w.a.Say("batch %s: %d documents, %d unreadable; threshold %.2f: %d pairs in %d clusters, %d more pairs do not count", s.ID, s.Documents,
 		s.Unread, s.Threshold, s.Pairs, s.Clusters, s.Excused)
-	for _, x := range w.v.Wording {
-		if x.Open {
-			w.a.Say("  to be decided: %d of %d documents hold the same %d words: a form, or copied? See --json, or the batch's page",
-				len(x.Documents()), x.Of, x.Words)
+	for _, l := range w.wording {
+		if l.Decide {
+			w.a.Say("  to be decided: %d of %d documents hold the same %d words: a form, or copied? See wording.csv, or the batch's page", l.Held,
+				l.Of, l.Words)
 		}
 	}
 	for i, p := range w.v.Pairs {
@@ -247,7 +254,7 @@ func (w *batchWriter) tell(ctx context.Context) error {
 	}
 	w.tellLeads()
 	if n := len(w.v.Wording); n > 0 {
-		w.a.Say("  %d stretches of wording are held by %d documents or more: see --json, or the batch's page", n, batch.LeastHeld)
+		w.a.Say("  %d stretches of wording are held by %d documents or more: see wording.csv, or the batch's page", n, batch.LeastHeld)
 	}
 	w.a.Say("reports: %s", s.Reports)
 	w.a.Say("overview: %s", s.Overview)
@@ -293,6 +300,7 @@ type batchPage struct {
 	Pairs    []batchPagePair
 	Leads    []batchPageLead
 	Many     []batch.ManyLine
+	Wording  []batch.WordingLine
 	Members  []batchPageMember
 	MoreOf   int
 }
@@ -331,7 +339,7 @@ type batchMatrix struct {
 	Rows  [][]string
 }
 
-var batchTemplate = template.Must(template.New("batch").Funcs(template.FuncMap{"percent": inPercent}).Parse(`<!DOCTYPE html>
+var batchTemplate = template.Must(template.New("batch").Funcs(template.FuncMap{"percent": inPercent, "state": wordingState, "names": firstNames}).Parse(`<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <title>Batch {{.Title}}</title>
@@ -341,8 +349,13 @@ table{border-collapse:collapse;margin:.5rem 0 1rem;font-size:.9rem}caption{text-
 section{border-top:2px solid #d5dae1;margin-top:2rem;padding-top:.5rem}svg{max-width:100%;height:auto}.n{text-align:end;font-variant-numeric:tabular-nums;white-space:nowrap}.note{color:#525c6b}.scroll{overflow-x:auto}
 </style></head><body>
 <h1>Batch {{.Title}}</h1>
-<p>{{.Sum.Documents}} documents, {{.Sum.Unread}} unreadable. From {{printf "%.0f" .Percent}} % of either document on: <strong>{{.Sum.Pairs}}</strong> pairs in <strong>{{.Sum.Clusters}}</strong> clusters; {{.Sum.Excused}} more pairs are shown and do not count.</p>
-<p class="note">A pair says that two texts share wording, not who wrote it first, nor that anybody copied. Tables: <a href="pairs.csv">pairs</a>, {{if .Sum.Leads}}<a href="leads.csv">leads</a>, {{end}}<a href="documents.csv">documents</a>, <a href="matrix.csv">matrix</a>, <a href="result.jsonl">JSON lines</a>.</p>
+<p>{{.Sum.Documents}} documents, {{.Sum.Unread}} unreadable. From {{printf "%.0f" .Percent}} % of either document on: <strong>{{.Sum.Pairs}}</strong> pairs in <strong>{{.Sum.Clusters}}</strong> clusters; {{.Sum.Excused}} more pairs are shown and do not count.{{with .Sum.Undecided}} <strong>To be decided: {{.}}</strong>, see <a href="#wording">shared wording</a>.{{end}}</p>
+<p class="note">A pair says that two texts share wording, not who wrote it first, nor that anybody copied. Tables: <a href="pairs.csv">pairs</a>, {{if .Sum.Leads}}<a href="leads.csv">leads</a>, {{end}}<a href="wording.csv">shared wording</a>, <a href="documents.csv">documents</a>, <a href="matrix.csv">matrix</a>, <a href="result.jsonl">JSON lines</a>.</p>
+{{with .Wording}}<h2 id="wording">Wording found in several documents</h2>
+<p class="note">What is to be decided may be a form, or copied. Nothing of it counts until somebody decides on the batch's page; one decision holds for all its documents.</p>
+<div class="scroll"><table><caption>What at least three documents hold</caption><thead><tr><th>State</th><th class="n">Held by</th><th class="n">Words</th><th class="n">Up to</th><th>Documents</th><th>Wording</th></tr></thead><tbody>
+{{range .}}<tr><td>{{state .}}</td><td class="n">{{.Held}} of {{.Of}}</td><td class="n">{{.Words}}</td><td class="n">{{percent .Share}}</td><td>{{names .Documents}}</td><td dir="auto">{{.Text}}</td></tr>
+{{end}}</tbody></table></div>{{end}}
 {{if .Clusters}}<h2>Clusters</h2><p class="note">A cluster is a group of documents that the pairs which count hold together. A few weak pairs between two groups do not make one of them.</p>{{.Overview}}{{end}}
 {{range .Clusters}}<section id="cluster-{{.Number}}"><h3>Cluster {{.Number}}: {{len .Documents}} documents</h3>
 {{if .Picture}}<p class="note">Arcs join pairs, the darker the more they share; dashed arcs do not count.</p>{{.Picture}}{{end}}
@@ -408,7 +421,7 @@ func (w *batchWriter) page(out *bufio.Writer) error {
 		}
 		p.Leads = append(p.Leads, one)
 	}
-	p.Many = v.ManyLines(w.leads)
+	p.Many, p.Wording = v.ManyLines(w.leads), w.wording
 	return batchTemplate.Execute(out, p)
 }
 

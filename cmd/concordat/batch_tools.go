@@ -61,7 +61,7 @@ func (a *app) batchTools() []*cobra.Command {
 				if err := w.write(ctx); err != nil {
 					return err
 				}
-				return w.tell(ctx)
+				return w.tell()
 			})
 		}}
 	export.Flags().StringVarP(&out, "out", "o", "", "folder for the overview page, tables and reports")
@@ -146,7 +146,7 @@ func (a *app) showBatch(ctx context.Context, o *instance.Instance, id string) er
 		return err
 	}
 	if a.JSON {
-		return w.lines(ctx, a.Line)
+		return w.lines(a.Line)
 	}
 	s := w.summary()
 	a.Say("batch %s, %s: %d documents, %d unreadable; threshold %.2f: %d pairs in %d clusters, %d more pairs do not count", s.ID, s.State,

@@ -60,6 +60,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 some inputs unreadable (the rest done),
 			return cmd.Help()
 		},
 	}
+	root.Version, _ = built() // and with it the flag --version
 	f := root.PersistentFlags()
 	f.StringVar(&a.Data, "data", "", "folder of the site (default $CONCORDAT_DATA, else the user's data folder)")
 	f.BoolVar(&a.JSON, "json", false, "print JSON lines on stdout")

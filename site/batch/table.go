@@ -183,6 +183,16 @@ func (p *PairLine) sectionText() string {
 	return strings.Join(out, "; ")
 }
 
+// WriteWording writes the wording that several documents hold as CSV, the documents of a row one a line in their cell.
+func WriteWording(w io.Writer, lines []WordingLine) error {
+	c := report.NewCSV(w, "number", "decide", "counted", "decided", "kind", "why", "held", "of", "words", "share", "documents", "text")
+	for _, l := range lines {
+		c.Row(strconv.Itoa(l.Number), strconv.FormatBool(l.Decide), strconv.FormatBool(l.Counted), l.Decided, string(l.Kind), l.Why,
+			strconv.Itoa(l.Held), strconv.Itoa(l.Of), strconv.Itoa(l.Words), shareText(l.Share), strings.Join(l.Documents, "\n"), l.Text)
+	}
+	return c.End()
+}
+
 // WriteMembers writes the members as CSV.
 func (v *View) WriteMembers(w io.Writer) error {
 	c := report.NewCSV(w, "document", "title", "author", "group", "draft_of", "date", "cluster", "share", "task", "error")

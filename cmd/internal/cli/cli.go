@@ -103,6 +103,22 @@ func explain(err error) string {
 func Strict(root *cobra.Command) {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Usage(plainFlag(err)) })
 	requireArgs(root)
+	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "help" {
+			c.Run, c.RunE = nil, helpTopic
+		}
+	}
+}
+
+// helpTopic prints the help of the command that args name. Cobra's own prints the general help of a topic that there is not, and
+// ends as if all were well.
+func helpTopic(c *cobra.Command, args []string) error {
+	topic, rest, err := c.Root().Find(args)
+	if err != nil || len(rest) > 0 {
+		return Usagef("no help topic %q; see %s help", strings.Join(args, " "), c.Root().Name())
+	}
+	return topic.Help()
 }
 
 // requireArgs makes wrong arguments of c and its subcommands a usage error.

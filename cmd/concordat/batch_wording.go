@@ -1,0 +1,32 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"concordat/site/batch"
+)
+
+// wordingState says whether wording that several documents hold counts.
+func wordingState(l batch.WordingLine) string {
+	switch {
+	case l.Decide:
+		return "to be decided"
+	case l.Counted:
+		return "counts"
+	case l.Why != "":
+		return "does not count: " + l.Why
+	}
+	return "does not count: " + string(l.Kind)
+}
+
+// pageNames is how many documents a row of wording names on the page.
+const pageNames = 12
+
+// firstNames names the documents of a row; wording.csv has all.
+func firstNames(names []string) string {
+	if n := len(names) - pageNames; n > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:pageNames], ", "), n)
+	}
+	return strings.Join(names, ", ")
+}
