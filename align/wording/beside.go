@@ -33,28 +33,52 @@ type Beside struct {
 	Share       float64              // of the words of Here that are in Words, 0 to 1
 }
 
-// Beside returns where the wording of a stretch of w stands in the other text. ok is false if none of its grams does.
+// besideRun is n equal words: from word a of a text, and from word b of the other one.
+type besideRun struct{ a, b, n int32 }
+
+// besideChain is runs in order of both texts.
+type besideChain struct {
+	runs  []besideRun
+	equal int32 // words
+}
+
+// add takes n equal words that follow the chain; ok is false if they do not.
+func (c *besideChain) add(a, b, n int32) (ok bool) {
+	r := &c.runs[len(c.runs)-1]
+	if skip := r.a + r.n - a; skip > 0 { // grams overlap
+		a, b, n = a+skip, b+skip, n-skip
+	}
+	next := r.b + r.n
+	if b < next || b > next+maxAside {
+		return false
+	}
+	if n <= 0 {
+		return true
+	}
+	c.equal += n
+	if a == r.a+r.n && b == next {
+		r.n += n
+	} else {
+		c.runs = append(c.runs, besideRun{a, b, n})
+	}
+	return true
+}
+
+// maxChains is how many chains a gram may continue, the newest ones.
+const maxChains = 8
+
+// Beside returns where the wording of a stretch of w stands in the other text: the place with most of its words, since a text
+// may say the beginning of a stretch elsewhere, too. ok is false if none of its grams does.
 func (p *Places) Beside(w *Words, s concordat.Span) (out Beside, ok bool) {
 	first, last := w.within(s)
-	type run struct{ a, b, n int32 }
-	var runs []run
+	var chains []besideChain
 	take := func(a, b, n int32) {
-		if k := len(runs) - 1; k >= 0 {
-			r := &runs[k]
-			if skip := r.a + r.n - a; skip > 0 { // grams overlap
-				a, b, n = a+skip, b+skip, n-skip
-			}
-			switch {
-			case n <= 0:
-				return
-			case b < r.b+r.n || b > r.b+r.n+maxAside:
-				return
-			case a == r.a+r.n && b == r.b+r.n:
-				r.n += n
+		for k := len(chains) - 1; k >= max(0, len(chains)-maxChains); k-- {
+			if chains[k].add(a, b, n) {
 				return
 			}
 		}
-		runs = append(runs, run{a, b, n})
+		chains = append(chains, besideChain{[]besideRun{{a, b, n}}, n})
 	}
 	for i := first; i < last; i++ {
 		if i+gramWords <= last {
@@ -63,22 +87,30 @@ func (p *Places) Beside(w *Words, s concordat.Span) (out Beside, ok bool) {
 			}
 		}
 	}
-	if len(runs) == 0 { // a line that is shorter than a gram
+	if len(chains) == 0 { // a line that is shorter than a gram
 		if g, known := p.at[^w.hashOf(int(first), int(last))]; known {
 			take(first, g.first, last-first)
 		}
 	}
-	if len(runs) == 0 {
+	if len(chains) == 0 {
 		return out, false
 	}
-	equal := int32(0)
-	for _, r := range runs {
-		equal += r.n
+	best := chains[0]
+	for _, c := range chains[1:] {
+		if c.equal > best.equal {
+			best = c
+		}
+	}
+	// Of grams that stand at two places the first one is known: the words in front of the chain may be equal all the same.
+	for r := &best.runs[0]; r.a > first && r.b > 0 && w.hashes[r.a-1] == p.w.hashes[r.b-1]; best.equal++ {
+		r.a, r.b, r.n = r.a-1, r.b-1, r.n+1
+	}
+	for _, r := range best.runs {
 		out.Words = append(out.Words, concordat.SpanPair{Span: w.span(r.a, r.a+r.n), Source: p.w.span(r.b, r.b+r.n)})
 	}
-	end := runs[len(runs)-1]
-	out.Here = w.span(runs[0].a, end.a+end.n)
-	out.There = p.w.span(runs[0].b, end.b+end.n)
-	out.Share = float64(equal) / float64(end.a+end.n-runs[0].a)
+	begin, end := best.runs[0], best.runs[len(best.runs)-1]
+	out.Here = w.span(begin.a, end.a+end.n)
+	out.There = p.w.span(begin.b, end.b+end.n)
+	out.Share = float64(best.equal) / float64(end.a+end.n-begin.a)
 	return out, true
 }
