@@ -13,11 +13,11 @@ build: $(BIN)
 $(BIN): FORCE
 	$(GO) build $(STRIP) -o $(BIN) ./cmd/concordat
 
-# lab: the program that measures, which is not installed.
+# lab: the program that measures, which is not installed: a module of its own.
 lab: $(LAB)
 
 $(LAB): FORCE
-	$(GO) build $(STRIP) -o $(LAB) ./cmd/concordat-lab
+	$(GO) -C lab build $(STRIP) -o $(abspath $(LAB)) .
 
 FORCE:
 
@@ -70,19 +70,21 @@ eval: build lab
 package:
 	sh deploy/package.sh
 
-# mutants: changes of the code that no quick test notices, N of each package, drawn by SEED; see internal/mutants. Hours for
+# mutants: changes of the code that no quick test notices, N of each package, drawn by SEED; see lab/mutants. Hours for
 # all: PACKAGES="crypto segment" N=20 takes minutes. FLAGS=-json prints JSON lines.
 PACKAGES ?= crypto federation segment report site web
 N ?= 40
 SEED ?= 1
 mutants:
-	$(GO) run ./internal/mutants -n $(N) -seed $(SEED) $(FLAGS) $(PACKAGES)
+	$(GO) -C lab build -o $(abspath bin/mutants) ./mutants
+	bin/mutants -n $(N) -seed $(SEED) $(FLAGS) $(PACKAGES)
 
 # attack: what strangers, members with few rights, hostile files and crashes may do to a site, against one that is made for
-# it, for DURATION; FLAGS="-site https://... -token-file FILE" attacks another, with what does it no harm. See internal/attack.
+# it, for DURATION; FLAGS="-site https://... -token-file FILE" attacks another, with what does it no harm. See lab/attack.
 DURATION ?= 10m
 attack: build
-	$(GO) run ./internal/attack -bin $(BIN) -for $(DURATION) $(FLAGS)
+	$(GO) -C lab build -o $(abspath bin/attack) ./attack
+	bin/attack -bin $(BIN) -for $(DURATION) $(FLAGS)
 
 # check-api: the validator of OpenAPI, Schemathesis and a generated client of another language hold a served site to doc/openapi.json.
 check-api: build

@@ -295,9 +295,9 @@ step_before() {
 	mkdir "$dir/src"
 	git archive "$BEFORE" >"$dir/src.tar"
 	tar -xf "$dir/src.tar" -C "$dir/src"
-	lab=concordat-lab
-	[ -d "$dir/src/cmd/$lab" ] || lab=concordat # which measured too, up to then
-	"$GO" -C "$dir/src" build -buildvcs=false -o "$dir/before" "./cmd/$lab"
+	# The measuring program is a module of its own; earlier it was a command, and before that a part of concordat.
+	if [ -d "$dir/src/lab" ]; then src=$dir/src/lab main=.; elif [ -d "$dir/src/cmd/concordat-lab" ]; then src=$dir/src main=./cmd/concordat-lab; else src=$dir/src main=./cmd/concordat; fi
+	"$GO" -C "$src" build -buildvcs=false -o "$dir/before" "$main"
 	[ -z "$corpora" ] || reviews
 	i=0
 	while [ $((i += 1)) -le "$ROUNDS" ]; do

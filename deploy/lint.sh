@@ -1,5 +1,5 @@
 #!/bin/sh
-# lint.sh: gofmt, go vet and staticcheck; any finding fails.
+# lint.sh: gofmt, go vet and staticcheck; of the product and of the lab; any finding fails.
 set -eu
 GO=${GO:-go}
 
@@ -9,6 +9,8 @@ if [ -n "$unformatted" ]; then
 	echo "$unformatted" >&2
 	exit 1
 fi
-$GO vet ./...
-$GO run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+for module in . lab; do
+	$GO -C $module vet ./...
+	$GO -C $module run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+done
 echo "lint: clean"

@@ -6,12 +6,14 @@ GO=${GO:-go}
 FUZZTIME=${FUZZTIME:-10m}
 
 git grep -l '^func Fuzz' -- '*_test.go' | while read -r file; do
-	package=./$(dirname "$file")
+	module=. package=./$(dirname "$file")
+	case $package in ./lab/*) module=lab package=./${package#./lab/} ;; esac
 	sed -n 's/^func \(Fuzz[A-Za-z0-9]*\)(.*/\1/p' "$file" | while read -r target; do
 		echo "fuzz $package $target for $FUZZTIME"
-		$GO test "$package" -run '^$' -fuzz "^$target\$" -fuzztime "$FUZZTIME" -fuzzminimizetime 10x </dev/null
+		$GO -C $module test "$package" -run '^$' -fuzz "^$target\$" -fuzztime "$FUZZTIME" -fuzzminimizetime 10x </dev/null
 	done
 done
 CONCORDAT_TESTS=all CONCORDAT_LONG=1 CONCORDAT_EVAL=all CONCORDAT_SIM=20 $GO test -timeout 0 ./...
+CONCORDAT_TESTS=all CONCORDAT_LONG=1 CONCORDAT_EVAL=all $GO -C lab test -timeout 0 ./...
 # What deploy/ holds, by the parsers and linters of the programs that it is for.
 $GO -C deploy/check run . ..

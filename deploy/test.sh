@@ -11,7 +11,8 @@ hour="-timeout 60m"
 # Some packages wait more than they work (elections, leases, browsers): half as many again as there are processors
 # run at a time. Packages start in the order named, the longest first. Lint has run all of go vet.
 side=$(($(getconf _NPROCESSORS_ONLN) * 3 / 2))
-run="$GO test -vet=off -p $side $hour"
+tests="test -vet=off -p $side $hour"
+run="$GO $tests"
 
 # race runs packages under the race detector, with less of what is slow (-short) and without evaluation text, which it slows many
 # times. It sees Go alone: C, of which SQLite takes gcc half a minute with -O2, is compiled with less effort.
@@ -49,11 +50,13 @@ race)
 	;;
 rest)
 	names=$(listed | awk '{print $2}' | sort -u | paste -sd '|')
-	CONCORDAT_TESTS=rest $run -run "^($names)\$" $(listed | awk '{print $1}' | uniq)
+	CONCORDAT_TESTS=rest $run -run "^($names)\$" $(listed | awk '$1 !~ "^./lab(/|$)" {print $1}' | uniq)
+	CONCORDAT_TESTS=rest $GO -C lab $tests -run "^($names)\$" $(listed | sed -n 's:^\./lab:.:p' | awk '{print $1}' | uniq)
 	race ./index ./site ./cluster ./federation ./cluster/zk ./webhook ./cluster/local ./client
 	;;
 *)
 	sh deploy/lint.sh
 	$run ./cmd/concordat ./web ./cluster ./store ./site ./index ./cluster/zk ./...
+	$GO -C lab $tests ./...
 	;;
 esac

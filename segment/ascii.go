@@ -7,7 +7,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"concordat/segment/internal/runetab"
+	"concordat/segment/runetab"
 )
 
 // Words of ASCII letters and digits between ASCII signs are nearly all of a European text. They are read eight bytes

@@ -3,7 +3,7 @@ package segment
 import (
 	"unicode/utf8"
 
-	"concordat/segment/internal/runetab"
+	"concordat/segment/runetab"
 )
 
 // Character is one folded character of a word. Several share their place where one character of the original folds to

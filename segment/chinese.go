@@ -25,7 +25,7 @@ var (
 	jiebaModelGz []byte
 )
 
-// The logarithms of the dictionary's counts; see segment/gen.
+// The logarithms of the dictionary's counts; see lab/gen/segment.
 //
 //go:embed data/weights.bin.gz
 var weightsGz []byte

@@ -1,6 +1,6 @@
 package segment
 
-//go:generate go run ./gen
+//go:generate go -C ../lab run ./gen/segment
 
 import (
 	"bytes"
@@ -11,8 +11,8 @@ import (
 	"math"
 	"sync"
 
-	"concordat/segment/internal/runetab"
 	"concordat/segment/internal/words"
+	"concordat/segment/runetab"
 )
 
 // MaxBytes is the size of the largest text that Split takes.

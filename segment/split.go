@@ -8,7 +8,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"concordat/segment/internal/runetab"
+	"concordat/segment/runetab"
 	"concordat/segment/spaced"
 )
 

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
-	"concordat/cmd/internal/cli"
-	"concordat/cmd/internal/tables"
+	"concordat/cmd/cli"
+	"concordat/cmd/tables"
 	"concordat/extract"
 	"concordat/extract/sandbox"
 	"concordat/instance"

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 )
 
 // app is the state that all commands share.

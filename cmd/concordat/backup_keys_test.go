@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/instance"
 )
 

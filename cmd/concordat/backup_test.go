@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/instance"
 	"concordat/instance/backup"
 	"concordat/internal/suite"

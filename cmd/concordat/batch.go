@@ -18,8 +18,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
-	"concordat/cmd/internal/cli"
-	"concordat/cmd/internal/tables"
+	"concordat/cmd/cli"
+	"concordat/cmd/tables"
 	"concordat/extract/sandbox"
 	"concordat/instance"
 	"concordat/report"

@@ -14,8 +14,8 @@ import (
 	"strings"
 
 	"concordat"
-	"concordat/cmd/internal/cli"
-	"concordat/cmd/internal/tables"
+	"concordat/cmd/cli"
+	"concordat/cmd/tables"
 	"concordat/instance"
 	"concordat/report"
 	"concordat/screen"

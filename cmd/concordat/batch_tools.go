@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/cli"
 	"concordat/cmd/concordat/deleting"
-	"concordat/cmd/internal/cli"
 	"concordat/instance"
 	"concordat/site/batch"
 	"concordat/site/retain"

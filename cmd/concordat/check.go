@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"concordat"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/instance"
 	"concordat/instance/config"
 	"concordat/partners"

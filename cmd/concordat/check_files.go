@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 
 	"concordat"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/instance"
 	"concordat/instance/signing"
 	"concordat/report"

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"concordat/cmd/internal/cli"
-	"concordat/cmd/internal/tables"
+	"concordat/cmd/cli"
+	"concordat/cmd/tables"
 	"concordat/instance/signing"
 	"concordat/report"
 	"concordat/report/html"

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/instance"
 	"concordat/internal/storetest"
 	"concordat/internal/suite"

@@ -16,7 +16,7 @@ import (
 	"concordat"
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/daemon"
 	"concordat/instance"
 	"concordat/internal/zktest"

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"concordat"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/demo"
 	"concordat/internal/ports"
 	"concordat/internal/scripttest"

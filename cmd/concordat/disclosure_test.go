@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/instance"
 	"concordat/store"
 )

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/internal/doctest"
 	"concordat/internal/scripttest"
 )

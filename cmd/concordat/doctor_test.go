@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/instance"
 	"concordat/store"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/instance"
 )
 

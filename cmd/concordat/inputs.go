@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/cmd/internal/cli"
-	"concordat/cmd/internal/tables"
+	"concordat/cmd/cli"
+	"concordat/cmd/tables"
 	"concordat/extract"
 	"concordat/extract/sandbox"
 	"concordat/instance"

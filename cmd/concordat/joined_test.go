@@ -25,7 +25,7 @@ import (
 
 	"concordat"
 	"concordat/cluster/coord"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/daemon"
 	"concordat/instance"
 	"concordat/internal/ports"

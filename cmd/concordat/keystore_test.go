@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/crypto"
 	"concordat/instance"
 )

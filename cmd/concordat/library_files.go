@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/instance"
 	"concordat/store"
 )

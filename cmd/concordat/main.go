@@ -11,12 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"concordat/cmd/cli"
 	"concordat/cmd/concordat/clustering"
 	"concordat/cmd/concordat/deleting"
 	"concordat/cmd/concordat/federating"
 	"concordat/cmd/concordat/screening"
 	"concordat/cmd/concordat/signin"
-	"concordat/cmd/internal/cli"
 	"concordat/extract/sandbox"
 )
 

@@ -16,7 +16,7 @@ import (
 	"concordat/cmd/concordat/federating"
 
 	"concordat"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/crypto"
 	"concordat/federation"
 	"concordat/instance"

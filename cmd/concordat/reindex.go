@@ -14,7 +14,7 @@ import (
 
 	"concordat"
 	"concordat/cluster"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/index"
 	"concordat/instance"
 	"concordat/site"

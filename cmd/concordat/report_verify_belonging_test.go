@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/crypto"
 	"concordat/federation/wire"
 	"concordat/instance/signing"

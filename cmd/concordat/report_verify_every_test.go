@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/instance"
 )
 

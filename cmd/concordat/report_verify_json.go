@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/instance/signing"
 	"concordat/report"
 )

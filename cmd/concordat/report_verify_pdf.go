@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"concordat"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/crypto/cms"
 	"concordat/instance/signing"
 	"concordat/report/pdf"

@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/crypto/cms"
 	"concordat/instance/signing"
 	"concordat/report"

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"concordat"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/daemon"
 )
 

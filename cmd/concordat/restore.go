@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
+	"concordat/cmd/cli"
 	"concordat/cmd/concordat/clustering"
-	"concordat/cmd/internal/cli"
 	"concordat/crypto/keyfile"
 	"concordat/instance"
 	"concordat/instance/backup"

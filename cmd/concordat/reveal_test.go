@@ -19,7 +19,7 @@ import (
 
 	"concordat"
 	"concordat/cluster"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/daemon"
 	"concordat/index"
 	"concordat/instance"

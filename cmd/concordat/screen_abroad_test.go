@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 )
 
 // screenAbroad runs a screening of the library calls against the north.

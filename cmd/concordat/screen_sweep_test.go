@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"concordat/cmd/cli"
 	"concordat/cmd/concordat/screening"
-	"concordat/cmd/internal/cli"
 )
 
 // TestSweepOptions: every option of screen sweep changes what it prints, or is refused where it would change nothing.

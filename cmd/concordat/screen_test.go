@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 )
 
 // TestScreen screens two small libraries by every method, within one and against the other.

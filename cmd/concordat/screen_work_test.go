@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/internal/suite"
 )
 

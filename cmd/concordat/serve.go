@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/daemon"
 	"concordat/instance"
 )

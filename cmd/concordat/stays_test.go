@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"concordat"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/internal/suite"
 	"concordat/store"
 )

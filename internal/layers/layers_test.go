@@ -20,15 +20,13 @@ import (
 
 // allowed lists what each package may import of the project besides its own internal packages.
 var allowed = map[string][]string{
-	"":                   {},
-	"segment/spaced":     {},
-	"segment/spaced/gen": {},
-	"segment":            {"segment/spaced"},
-	"segment/gen":        {"segment/internal/runetab"},
-	"extract":            {"", "segment/spaced"},
+	"":                {},
+	"segment/spaced":  {},
+	"segment":         {"segment/spaced", "segment/runetab"},
+	"segment/runetab": {},
+	"extract":         {"", "segment/spaced"},
 
-	"align/wording/stock":     {""},
-	"align/wording/stock/gen": {},
+	"align/wording/stock": {""},
 
 	"minhash":            {""},
 	"simhash":            {""},
@@ -96,20 +94,20 @@ var allowed = map[string][]string{
 	"daemon": {"", "cluster", "cluster/coord", "cluster/replica", "cluster/zk", "instance/config", "crypto", "extract",
 		"extract/sandbox", "federation", "instance", "instance/signing", "partners", "people", "report", "report/pdf", "site", "site/batch",
 		"site/compare", "site/retain", "store", "web", "web/api", "web/platforms", "webhook"},
-	// What commands share. cmd/internal/cli knows of the product what flags and exit codes name.
-	"cmd/internal/cli":      {"", "cluster", "crypto", "instance", "instance/signing", "partners", "site/compare", "store"},
-	"cmd/internal/parallel": {"screen"},
-	"cmd/internal/tables":   {"", "extract", "site"},
-	"cmd/concordat/clustering": {"", "cluster", "cluster/coord", "cluster/local", "cluster/zk", "cmd/internal/cli", "instance/config",
+	// What commands share. cmd/cli knows of the product what flags and exit codes name.
+	"cmd/cli":      {"", "cluster", "crypto", "instance", "instance/signing", "partners", "site/compare", "store"},
+	"cmd/parallel": {"screen"},
+	"cmd/tables":   {"", "extract", "site"},
+	"cmd/concordat/clustering": {"", "cluster", "cluster/coord", "cluster/local", "cluster/zk", "cmd/cli", "instance/config",
 		"crypto",
 		"crypto/keyfile", "daemon", "instance", "store", "web"},
-	"cmd/concordat/deleting": {"", "cmd/internal/cli", "instance", "instance/signing", "site/retain", "store"},
-	"cmd/concordat/federating": {"", "cmd/internal/cli", "cmd/internal/tables", "crypto", "crypto/keyfile", "federation", "instance",
+	"cmd/concordat/deleting": {"", "cmd/cli", "instance", "instance/signing", "site/retain", "store"},
+	"cmd/concordat/federating": {"", "cmd/cli", "cmd/tables", "crypto", "crypto/keyfile", "federation", "instance",
 		"partners", "report", "site", "site/ask", "store"},
-	"cmd/concordat/signin": {"", "cmd/internal/cli", "instance/config", "instance", "web/lti", "store", "web/platforms"},
-	"cmd/concordat/screening": {"", "cluster", "cmd/internal/cli", "cmd/internal/parallel", "instance", "minhash", "partners", "report",
+	"cmd/concordat/signin": {"", "cmd/cli", "instance/config", "instance", "web/lti", "store", "web/platforms"},
+	"cmd/concordat/screening": {"", "cluster", "cmd/cli", "cmd/parallel", "instance", "minhash", "partners", "report",
 		"screen", "screen/stage", "segment", "simhash", "site", "site/ask"},
-	// cmd/concordat-lab/eval and bench may use everything below cmd; cmd/concordat and cmd/concordat-lab join all.
+	// cmd/concordat joins all.
 }
 
 // outside lists modules that only some packages may import.
@@ -124,17 +122,17 @@ var outside = map[string][]string{
 	"net/http": {"web", "web/api", "web/platforms", "web/bounds", "web/limit", "web/message", "web/static", "federation", "cluster",
 		"cluster/local", "web/lti",
 		"internal/ltitest", "cmd/concordat", "cmd/concordat/clustering", "webhook",
-		"cmd/concordat-lab/bench", "client", "daemon", "instance", "internal/attack", "meaning/remote"},
+		"client", "daemon", "instance", "meaning/remote"},
 	"github.com/coreos/go-oidc":  {"web"},
 	"golang.org/x/oauth2":        {"web"},
 	"github.com/go-jose/go-jose": {"web/lti", "internal/ltitest"},
 	"golang.org/x/crypto":        {"crypto", "web/passwords"},
-	"github.com/spf13/cobra": {"cmd/concordat", "cmd/concordat-lab", "cmd/internal/cli",
+	"github.com/spf13/cobra": {"cmd/concordat", "cmd/cli",
 		"cmd/concordat/clustering", "cmd/concordat/deleting", "cmd/concordat/federating", "cmd/concordat/screening", "cmd/concordat/signin"},
 	"github.com/danielgtaylor/huma/v2":  {"web", "web/api", "web/bounds"},
 	"codeberg.org/go-pdf/fpdf":          {"report/pdf"},
 	"github.com/smallstep/pkcs7":        {"crypto/cms"},
-	"github.com/schollz/progressbar/v3": {"cmd/internal/cli"},
+	"github.com/schollz/progressbar/v3": {"cmd/cli"},
 	"github.com/prometheus":             {"daemon"},
 }
 
@@ -250,10 +248,16 @@ func ignored(f *ast.File) bool {
 	return false
 }
 
-// sources returns every Go file of the project that is not a test.
+// sources returns every Go file of the product that is not a test.
 func sources(t *testing.T) []source {
 	t.Helper()
-	root, err := filepath.Abs("../..")
+	return sourcesBelow(t, "../..")
+}
+
+// sourcesBelow returns every Go file of the module in the folder that is not a test.
+func sourcesBelow(t *testing.T, folder string) []source {
+	t.Helper()
+	root, err := filepath.Abs(folder)
 	if err != nil {
 		t.Fatal(err)
 	}

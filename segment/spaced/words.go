@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-//go:generate go run ./gen /usr/share/dict/scowl
+//go:generate go -C ../../lab run ./gen/spaced /usr/share/dict/scowl
 
 // englishGz holds English words with the number of their SCOWL size, the smaller the more common, one
 // "size word" a line, made by gen; its notice is in data/SCOWL.txt.

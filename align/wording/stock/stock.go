@@ -1,7 +1,7 @@
 // Package stock knows wording that is everybody's: declarations of originality, consent and copyright statements, licences
 // and the notices of publishers.
 //
-// [Public] is made from public texts by the program in gen, which names where each is from and its licence; a site can add
+// [Public] is made from public texts by lab/gen/stock, which names where each is from and its licence; a site can add
 // its own with [Stock.With]. [Stock.In] finds such wording in a text: no list is complete, and every university has its own
 // version, so that wording belongs to the stock if most of what it says is said there, in runs of three words.
 package stock

@@ -1,6 +1,6 @@
 package clustering
 
-import "concordat/cmd/internal/cli"
+import "concordat/cmd/cli"
 
 // commands holds the state that the commands of this package share, for one site.
 type commands struct{ *cli.Site }

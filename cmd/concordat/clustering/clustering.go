@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat/cluster/coord"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 )
 
 func Command(s *cli.Site) *cobra.Command {

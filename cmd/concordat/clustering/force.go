@@ -8,7 +8,7 @@ import (
 	"concordat"
 	"concordat/cluster"
 	"concordat/cluster/coord"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/instance"
 )
 

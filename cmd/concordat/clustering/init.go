@@ -15,7 +15,7 @@ import (
 	"concordat"
 	"concordat/cluster"
 	"concordat/cluster/coord"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/crypto/keyfile"
 	"concordat/instance"
 )

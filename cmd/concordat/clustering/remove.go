@@ -14,7 +14,7 @@ import (
 	"concordat/cluster"
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/instance"
 )
 

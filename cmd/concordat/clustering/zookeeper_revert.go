@@ -11,7 +11,7 @@ import (
 	"concordat"
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/instance"
 )
 

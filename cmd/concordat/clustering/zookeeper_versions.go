@@ -8,7 +8,7 @@ import (
 
 	"concordat/cluster/coord"
 	"concordat/cluster/zk"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/instance"
 )
 

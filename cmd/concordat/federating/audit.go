@@ -3,7 +3,7 @@ package federating
 import (
 	"github.com/spf13/cobra"
 
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 )
 
 func AuditCommand(s *cli.Site) *cobra.Command {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/crypto"
 	"concordat/federation"
 	"concordat/instance"

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/instance"
 	"concordat/site"
 	"concordat/store"

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"concordat/cmd/internal/cli"
-	"concordat/cmd/internal/tables"
+	"concordat/cmd/cli"
+	"concordat/cmd/tables"
 	"concordat/crypto"
 	"concordat/crypto/keyfile"
 	"concordat/instance"

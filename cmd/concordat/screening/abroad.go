@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"concordat"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/instance"
 	"concordat/partners"
 	"concordat/site"

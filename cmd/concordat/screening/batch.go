@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/screen"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"concordat"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/instance"
 	"concordat/simhash"
 )

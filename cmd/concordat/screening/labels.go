@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"concordat"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/screen"
 	"concordat/segment"
 )

@@ -11,7 +11,7 @@ import (
 	"sort"
 	"strings"
 
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 )
 
 // Beside packed tables stand the documents of the prints, where FILE.ids has them: packedNames has of each, by print, 8

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/report"
 	"concordat/screen"
 )

@@ -11,7 +11,7 @@ import (
 
 	"concordat"
 	"concordat/cluster"
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/instance"
 	"concordat/screen"
 	"concordat/segment"

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"concordat"
-	"concordat/cmd/internal/cli"
-	"concordat/cmd/internal/parallel"
+	"concordat/cmd/cli"
+	"concordat/cmd/parallel"
 	"concordat/screen"
 )
 

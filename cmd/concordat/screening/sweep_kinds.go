@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/minhash"
 	"concordat/screen"
 	"concordat/segment"

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"concordat/cmd/internal/cli"
+	"concordat/cmd/cli"
 	"concordat/instance"
 	"concordat/instance/config"
 	"concordat/web/platforms"

@@ -59,7 +59,7 @@ const runeBits = 21
 const tables = 0x30000
 
 // Load reads a dictionary, lines of a word, its count and its kind, and a model, in the form of
-// cppjieba's files, and weights, the logarithm of the share of each count, as segment/gen writes them. It fails
+// cppjieba's files, and weights, the logarithm of the share of each count, as lab/gen/segment writes them. It fails
 // for anything else.
 func Load(dictionary, weights, model []byte) (*Cutter, error) {
 	c := &Cutter{first: make([]uint32, tables), weight: make([]float64, 1, 1<<20), place: make([]uint16, tables)}

@@ -1,0 +1,278 @@
+// Attack does to a served site what strangers, members with few rights, hostile files and crashes may do to it, for a set
+// time, and says what held.
+//
+//	bin/attack -bin bin/concordat -for 10m
+//	bin/attack -site https://check.example.edu -token-file FILE -for 5m
+//
+// Without -site it makes a site of its own in a folder that it removes, served on loopback, and kills and floods that as well.
+// Of a site that is named it asks nothing that would lock people out, fill its disk or end it: hostile bodies, calls
+// without the right to them, and webhooks to private addresses, at a bounded rate, with a token of an administrator. No
+// request goes to any other host.
+//
+// Exit status 1: something did not hold. 2: the attack could not be made, or there was no time to try all; what was tried held.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+)
+
+type options struct {
+	site, tokenFile string
+	bin             string
+	lasts           time.Duration
+	seed            uint64
+	only            string
+	keep            bool
+	grace           time.Duration // that what an attack has under way may take when its time is over; 0: underWay
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.site, "site", "", "address of the site; none: one is made for this")
+	flag.StringVar(&o.tokenFile, "token-file", "", "file with a token of an administrator of -site, with all scopes")
+	flag.StringVar(&o.bin, "bin", "bin/concordat", "the program that serves a site that is made")
+	flag.DurationVar(&o.lasts, "for", 10*time.Minute, "how long; each attack may end what it has under way, for two minutes at most")
+	flag.Uint64Var(&o.seed, "seed", 0, "of what is drawn; 0: any")
+	flag.StringVar(&o.only, "only", "", "attacks, separated by commas; none: all")
+	flag.BoolVar(&o.keep, "keep", false, "keep the folder of a site that is made")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	held, err := run(ctx, o, os.Stdout)
+	stop()
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "attack:", err)
+		os.Exit(2)
+	case !held:
+		os.Exit(1)
+	}
+}
+
+// attack is one way to attack.
+type attack struct {
+	name    string
+	promise string
+	own     bool    // only against a site that is made for it
+	share   float64 // of the time
+	run     func(ctx context.Context, t *target, r *result) error
+}
+
+// attacks in the order in which they are made: guessing comes late, since it locks the addresses that it comes from.
+func attacks() []attack {
+	return []attack{
+		{"rights", "no call is answered whose caller lacks the role, the scope or the token", false, 0.05, attackRights},
+		{"pages", "no page is shown to a role that it is not for", true, 0.02, attackPages},
+		{"origins", "no form of a page is taken from another origin", true, 0.03, attackOrigins},
+		{"hooks", "no webhook reaches an address that is not public", false, 0.05, attackHooks},
+		{"bodies", "a JSON body costs at most half a second, 64 MiB and 10 kB of answer, and ends in 4xx", false, 0.10, attackBodies},
+		{"files", "a hostile file ends as one check with an error or a text, and nothing of the machine is read", true, 0.40, attackFiles},
+		{"slow", "slow connections are ended, and leave pages, sign-in and documents working", true, 0.10, attackSlow},
+		{"guesses", "guesses at once are no more than the bound says, and others sign in meanwhile", true, 0.05, attackGuesses},
+		{"crash", "what was killed and then deleted leaves no byte; what was acknowledged is there", true, 0.20, attackCrash},
+	}
+}
+
+// result collects the findings of an attack. Its methods are for one goroutine.
+type result struct {
+	tries  int
+	left   int  // that there was no time for
+	cut    bool // it was ended in the midst
+	counts map[string]int
+	faults []string
+	more   int         // faults beyond maxFaults
+	over   func() bool // the attack is being cut short: what fails may fail for that reason alone
+}
+
+const maxFaults = 20
+
+// fault notes that something did not hold.
+func (r *result) fault(format string, args ...any) {
+	switch {
+	case r.over != nil && r.over():
+	case len(r.faults) >= maxFaults:
+		r.more++
+	default:
+		r.faults = append(r.faults, fmt.Sprintf(format, args...))
+	}
+}
+
+// count adds to a figure that is printed.
+func (r *result) count(what string, n int) {
+	if r.counts == nil {
+		r.counts = map[string]int{}
+	}
+	r.counts[what] += n
+}
+
+// each tries all things in an order that is drawn, the first one in any case and the others until the time of the attack is over.
+func each[T any](t *target, r *result, all []T, try func(T) error) error {
+	t.random.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
+	for i, x := range all {
+		if i > 0 && time.Now().After(t.end) {
+			r.left += len(all) - i
+			return nil
+		}
+		if err := try(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// underWay is how long what an attack has under way when its time is over may take.
+const underWay = 2 * time.Minute
+
+// errTime: some attacks had no time to end. What they did not try is not said to have held.
+var errTime = errors.New("the time was over before all was tried: make -for longer, or name some attacks with -only")
+
+func run(ctx context.Context, o options, out io.Writer) (held bool, err error) {
+	if o.seed == 0 {
+		o.seed = rand.Uint64()
+	}
+	o.grace = cmp.Or(o.grace, underWay)
+	t, err := newTarget(ctx, o)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, t.close()) }()
+	fmt.Fprintf(out, "attacking %s for %s, seed %d\n", t.base, o.lasts, o.seed)
+	names := map[string]bool{}
+	for n := range strings.SplitSeq(o.only, ",") {
+		names[n] = n != ""
+	}
+	all := slices.DeleteFunc(attacks(), func(a attack) bool { return a.own && !t.made || o.only != "" && !names[a.name] })
+	p := plan{lasts: o.lasts}
+	for _, a := range all {
+		p.shares = append(p.shares, a.share)
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	held = true
+	var short []string
+	for i, a := range all {
+		began := time.Now()
+		has := p.next()
+		t.random, t.end = rand.New(rand.NewPCG(o.seed, uint64(i))), began.Add(has)
+		r, err := t.attack(ctx, a, has+o.grace)
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", a.name, err)
+		}
+		took := time.Since(began)
+		p.took(took)
+		held = held && len(r.faults) == 0
+		if r.cut || r.left > 0 {
+			short = append(short, a.name)
+		}
+		r.print(w, a, took)
+		if err := w.Flush(); err != nil {
+			return false, err
+		}
+	}
+	if held && len(short) > 0 {
+		return false, fmt.Errorf("%s: %w", strings.Join(short, ", "), errTime)
+	}
+	return held, nil
+}
+
+// attack makes one attack, which is cut short after the given time.
+func (t *target) attack(ctx context.Context, a attack, most time.Duration) (r result, err error) {
+	own, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	r.over = func() bool { return own.Err() != nil }
+	err = a.run(own, t, &r)
+	r.over = nil
+	switch {
+	case ctx.Err() != nil:
+		return r, ctx.Err()
+	case own.Err() != nil:
+		r.cut = true
+		if err := t.revive(ctx); err != nil {
+			return r, err
+		}
+	case err != nil:
+		return r, err
+	}
+	if err := t.alive(ctx); err != nil {
+		r.fault("the site does not answer after it: %v", err)
+	}
+	return r, nil
+}
+
+// plan gives each attack its share of the time, whatever the others took: what one leaves goes to those after it, and
+// what one takes beyond its share is not taken from them.
+type plan struct {
+	lasts  time.Duration
+	shares []float64 // of the attacks to come
+	of     float64   // what all shares came to; 0: not begun
+	spare  time.Duration
+	given  time.Duration // to the attack that runs
+}
+
+// next returns the time of the next attack.
+func (p *plan) next() time.Duration {
+	left := 0.0
+	for _, s := range p.shares {
+		left += s
+	}
+	if p.of == 0 {
+		p.of = left
+	}
+	s := p.shares[0]
+	p.shares = p.shares[1:]
+	extra := time.Duration(float64(p.spare) * s / left)
+	p.spare -= extra
+	p.given = time.Duration(float64(p.lasts)*s/p.of) + extra
+	return p.given
+}
+
+// took notes how long the attack took that next was called for.
+func (p *plan) took(d time.Duration) { p.spare += max(0, p.given-d) }
+
+func (r *result) print(w io.Writer, a attack, took time.Duration) {
+	word := "held"
+	switch {
+	case len(r.faults) > 0:
+		word = "NOT HELD"
+	case r.cut:
+		word = "cut short"
+	case r.left > 0:
+		word = "held so far"
+	}
+	var counts []string
+	for _, k := range sortedKeys(r.counts) {
+		counts = append(counts, fmt.Sprintf("%d %s", r.counts[k], k))
+	}
+	if r.left > 0 {
+		counts = append(counts, fmt.Sprintf("%d not tried", r.left))
+	}
+	fmt.Fprintf(w, "%s\t%s\t%d tries\t%s\t%s\n", word, a.name, r.tries, took.Round(time.Second), strings.Join(counts, ", "))
+	fmt.Fprintf(w, "\t\t%s\n", a.promise)
+	for _, f := range r.faults {
+		fmt.Fprintf(w, "\t\t  %s\n", f)
+	}
+	if r.more > 0 {
+		fmt.Fprintf(w, "\t\t  and %d more\n", r.more)
+	}
+}
+
+// checkSite refuses an address that is none of a site.
+func checkSite(s string) (string, error) {
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return "", fmt.Errorf("-site %q: http or https address of a site, for example https://check.example.edu", s)
+	}
+	return strings.TrimSuffix(s, "/"), nil
+}

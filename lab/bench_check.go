@@ -1,0 +1,43 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"concordat/cmd/cli"
+	"concordat/lab/bench"
+)
+
+func (l *lab) benchCheck() *cobra.Command {
+	var o bench.CheckOptions
+	var channel string
+	c := &cobra.Command{Use: "check", Short: "Check a submission against a library of made-up text: processor time by stage",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.Sentences < 1 || o.Rounds < 1 || o.Documents < 0 || o.PerDocument < 1 || o.Submission < 1 {
+				return cli.Usagef("--n, --rounds, --per-document and --submission must be at least 1, --documents at least 0")
+			}
+			ch, err := cli.ChannelFlag(channel)
+			if err != nil {
+				return err
+			}
+			o.Channel = ch
+			if o.Documents > 0 && !cmd.Flags().Changed("n") {
+				o.Sentences = 0
+			}
+			return scratch(func(dir string) error {
+				return bench.Check(cmd.Context(), dir, o, func(r bench.CheckResult) error {
+					return l.figure("Check", r, "%d documents, %d sentences; %d words asked: %.1f ms CPU (profile %.1f, probes %.1f, words %.1f, verify %.1f, align %.1f, keep %.1f), report %.1f; %d candidates, %d of %d sources found, %d named; start %.0f ms, ingest %.0f sentences per CPU second, peak %.0f MB",
+						r.Documents, r.Sentences, r.Words, r.CPU, r.Fingerprint, r.Match, r.Search, r.Verify, r.Align, r.Keep, r.Report, r.Candidates,
+						r.Found, r.Planted, r.Sources, r.Start, r.Rate, r.Peak)
+				})
+			})
+		}}
+	c.Flags().IntVarP(&o.Sentences, "n", "n", 100_000, "sentences of the library")
+	c.Flags().IntVar(&o.Documents, "documents", 0, "documents of the library; what --n makes if not given")
+	c.Flags().IntVar(&o.PerDocument, "per-document", 200, "sentences of a document of the library, 21 words each")
+	c.Flags().IntVar(&o.Submission, "submission", 200, "sentences of the submission")
+	c.Flags().IntVar(&o.Rounds, "rounds", 5, "submissions checked")
+	c.Flags().StringVar(&channel, "channel", "both", "by what source documents are nominated: both, fingerprints or text")
+	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed of the text")
+	return c
+}

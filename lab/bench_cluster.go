@@ -1,0 +1,42 @@
+package main
+
+import (
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat/cmd/cli"
+	"concordat/lab/bench"
+)
+
+// benchSettle is the time that merges get after the last put.
+const benchSettle = 5 * time.Second
+
+func (l *lab) benchCluster() *cobra.Command {
+	o := bench.ClusterOptions{Settle: benchSettle}
+	c := &cobra.Command{Use: "cluster", Short: "Let a site of several nodes grow: speed, latency, memory", Args: cobra.NoArgs,
+		Long: `Cluster opens nodes in this process, over loopback connections, puts random fingerprints as documents of 200 sentences
+through all nodes, and asks at each size. Processor time is that of all nodes together.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.Nodes < 1 || o.Shards < 1 || o.Copies < 1 || o.Copies > o.Nodes || o.Questions < 1 || o.Writers < 1 || len(o.Sizes) == 0 ||
+				o.Sizes[0] < 200 || !slices.IsSorted(o.Sizes) {
+				return cli.Usagef("all numbers must be at least 1, --copies at most --nodes, --sizes ascending from 200 on")
+			}
+			return scratch(func(dir string) error {
+				return bench.Cluster(cmd.Context(), dir, o, func(r bench.ClusterResult) error {
+					return l.figure("Cluster", r, "%d sentences in %d copies: %.1f CPU us a sentence (%.2f of alone, a follower %.2f), %.0f a second, put %.1f and %.1f ms, lag %d, drained in %.0f ms, %.1f bytes on disk and %.1f in memory, exact %.2f and %.2f ms, %.2f CPU us, one hash %.2f and %.2f ms, %.2f CPU us, document %.1f ms, %d missed, peak %.0f MB",
+						r.Sentences, r.Copies, r.CPU, r.Ratio, r.Follower, r.Rate, r.PutP50, r.PutP99, r.Lag, r.Drain, r.Bytes, r.Memory, r.ExactP50,
+						r.ExactP99, r.Exact, r.OneP50, r.OneP99, r.One, r.Document, r.Missed, r.Resident)
+				})
+			})
+		}}
+	c.Flags().IntVar(&o.Nodes, "nodes", 3, "number of nodes")
+	c.Flags().IntVar(&o.Shards, "shards", 8, "number of shards")
+	c.Flags().IntVar(&o.Copies, "copies", 2, "copies of each shard")
+	c.Flags().IntSliceVar(&o.Sizes, "sizes", []int{100_000, 1_000_000}, "numbers of sentences, ascending")
+	c.Flags().IntVar(&o.Questions, "queries", 4000, "number of queries at each size, half of them planted")
+	c.Flags().IntVar(&o.Writers, "writers", 8, "documents that are put at the same time")
+	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed")
+	return c
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"concordat/cmd/cli"
+	"concordat/lab/bench"
+	"concordat/profile"
+)
+
+// maxBenchText bounds the text of one file that bench fingerprint reads, in bytes.
+const maxBenchText = 32 << 20
+
+func (l *lab) benchFingerprint() *cobra.Command {
+	var scheme string
+	var lines bool
+	var times int
+	c := &cobra.Command{Use: "fingerprint TEXTFILE...", Short: "Fingerprint text: megabytes a CPU second on one core",
+		Args: cobra.MinimumNArgs(1),
+		Long: `Fingerprint reads each plain-text file (UTF-8, at most its first 32 MiB) and measures the way from
+text to fingerprints as ingest goes it, on one core, in turn with hashing the text and with reading memory.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if times < 1 {
+				return cli.Usagef("--rounds %d: must be at least 1", times)
+			}
+			p, err := profile.New(profile.Options{Recipe: scheme})
+			if err != nil {
+				return cli.Usage(err)
+			}
+			for _, path := range args {
+				text, err := readText(path)
+				if err != nil {
+					return cli.Usage(err)
+				}
+				documents := []string{text}
+				if lines {
+					documents = strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+				}
+				r, err := bench.Fingerprint(p, filepath.Base(path), documents, times)
+				if err != nil {
+					return err
+				}
+				if err := l.figure("Fingerprint", r, "%s: %.1f MB per CPU second, the best of %d rounds %.1f, %.0f sentences per CPU second (%s, %d bytes, %d sentences, %d documents); xxHash of it %.1f GB, %.0f times; memory read %.1f GB; peak %.0f MB",
+					r.File, r.Rate, r.Rounds, r.Best, r.Prints, r.Scheme, r.Bytes, r.Sentences, r.Documents, r.Hash, r.Hashes, r.Read,
+					r.Peak); err != nil {
+					return err
+				}
+			}
+			return nil
+		}}
+	c.Flags().StringVar(&scheme, "scheme", profile.Natural, "fingerprint scheme")
+	c.Flags().BoolVar(&lines, "lines", false, "take each line for a document")
+	c.Flags().IntVar(&times, "rounds", 1, "least number of times that each text is taken, and two seconds; the median is printed")
+	return c
+}
+
+func readText(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxBenchText))
+	if err != nil {
+		return "", err
+	}
+	for i := 0; i < utf8.UTFMax && len(b) == maxBenchText-i && !utf8.Valid(b); i++ {
+		b = b[:len(b)-1] // a rune that the limit cut
+	}
+	if !utf8.Valid(b) {
+		return "", fmt.Errorf("%s is not UTF-8", path)
+	}
+	return string(b), nil
+}

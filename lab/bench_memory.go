@@ -1,0 +1,16 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"concordat/lab/bench"
+)
+
+func (l *lab) benchMemory() *cobra.Command {
+	return &cobra.Command{Use: "memory", Short: "Measure the memory of this machine, which limits look-ups", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			r := bench.Memory()
+			return l.figure("Memory", r, "memory: %.1f GB/s in order, %.1f ns a line at random, %.0f ns where each names the next", r.Stream,
+				r.Lines, r.Latency)
+		}}
+}

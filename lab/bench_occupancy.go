@@ -1,0 +1,45 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"concordat/cmd/cli"
+	"concordat/lab/bench"
+)
+
+func (l *lab) benchOccupancy() *cobra.Command {
+	var sizes []int
+	var shards int
+	var seed uint64
+	var text string
+	c := &cobra.Command{Use: "occupancy", Short: "Simulate how full the buckets of a site's shards are", Args: cobra.NoArgs,
+		Long: `Occupancy draws the values of one band for all sentences of all shards, without an index, or counts those of the
+sentences of a text in one shard.`,
+		RunE: func(*cobra.Command, []string) error {
+			for _, n := range sizes {
+				if n < 1 || shards < 1 {
+					return cli.Usagef("--sizes and --shards must be at least 1")
+				}
+				r := bench.OccupancyResult{}
+				if text == "" {
+					r = bench.Occupancy(n, shards, seed)
+				} else {
+					prints, _, err := growthPrints(text, n, 2, seed)
+					if err != nil {
+						return err
+					}
+					r = bench.TextOccupancy(prints)
+				}
+				if err := l.figure("Occupancy"+ofText(text), r, "%d sentences in %d shards: %.3f in a bucket, at most %d in 99 of 100, %d in the fullest; variance over mean %.3f; an exact question meets %.2f in a band of a shard",
+					r.Sentences, r.Shards, r.Mean, r.P99, r.Max, r.Poisson, r.Candidates); err != nil {
+					return err
+				}
+			}
+			return nil
+		}}
+	c.Flags().IntSliceVar(&sizes, "sizes", []int{10_000_000, 1_000_000_000}, "numbers of sentences")
+	c.Flags().IntVar(&shards, "shards", 100, "number of shards")
+	c.Flags().Uint64Var(&seed, "seed", 1, "seed")
+	c.Flags().StringVar(&text, "text", "", "text file to make fingerprints from, edited over and over, in place of random ones")
+	return c
+}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"concordat/cmd/cli"
+	"concordat/lab/bench"
+)
+
+func (l *lab) benchQuery() *cobra.Command {
+	var f printFlags
+	var o bench.QueryOptions
+	c := &cobra.Command{Use: "query", Short: "Ask an index: the derived table and Bleve itself, exact and with probes", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.Rounds < 1 || o.Path != "" && o.Path != "table" && o.Path != "bleve" {
+				return cli.Usagef("--rounds must be at least 1, --path table or bleve")
+			}
+			prints, qs, err := f.load()
+			if err != nil {
+				return err
+			}
+			return scratch(func(dir string) error {
+				return bench.Query(cmd.Context(), dir, prints, qs, o, func(r bench.QueryResult) error {
+					return l.figure("Query", r, "%-5s %-5s %d sentences: %.2f us CPU a sentence, the best of %d rounds %.2f (plain table %.2f, ratio %.2f; as %.0f lines of memory at random), document of 200 %.2f ms, p50 %.1f us, p99 %.1f us, %.1f candidates, %d missed",
+						r.Path, r.Probe, r.Sentences, r.CPU, r.Rounds, r.Best, r.TableCPU, r.Ratio, r.Lines, r.Document, r.P50, r.P99, r.Candidates, r.Missed)
+				})
+			})
+		}}
+	f.add(c)
+	c.Flags().IntVar(&o.Rounds, "rounds", 3, "times that every question is asked; the median is taken")
+	c.Flags().StringVar(&o.Path, "path", "", "only the derived table, or only bleve itself: table or bleve")
+	return c
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"concordat/cmd/cli"
+	"concordat/lab/bench"
+)
+
+func (l *lab) benchRun() *cobra.Command {
+	var times int
+	var name string
+	c := &cobra.Command{Use: "run -- COMMAND [ARGUMENT]...", Short: "Run a command: its processor time and memory",
+		Args: cobra.MinimumNArgs(1),
+		Long: `Run starts a command so many times, one after the other, and measures the processor time of its processes, the time
+on the clock and the largest memory of one process. What it writes goes to standard error.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if times < 1 {
+				return cli.Usagef("--rounds %d: must be at least 1", times)
+			}
+			if name == "" {
+				name = strings.Join(append([]string{filepath.Base(args[0])}, args[1:min(2, len(args))]...), " ")
+			}
+			r, err := bench.Process(cmd.Context(), name, args, times, l.Stderr)
+			if err != nil {
+				return err
+			}
+			return l.figure("Run", r, "%s: %.2f s of processor time, the least %.2f, %.2f s on the clock, %d rounds; peak %.0f MB", r.Command,
+				r.CPU, r.Best, r.Wall, r.Rounds, r.Peak)
+		}}
+	c.Flags().IntVar(&times, "rounds", 1, "how often it is run; the median is taken")
+	c.Flags().StringVar(&name, "name", "", "what the figure is called; the command and its first word if not given")
+	return c
+}

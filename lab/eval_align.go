@@ -1,0 +1,51 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"concordat/cmd/cli"
+	"concordat/lab/eval"
+)
+
+// folders are the flags for where documents and detections lie.
+type folders struct{ src, susp, out string }
+
+func (f *folders) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.src, "src", "", "folder of the source documents")
+	c.Flags().StringVar(&f.susp, "susp", "", "folder of the suspicious documents")
+	c.Flags().StringVar(&f.out, "out", "", "folder for the detections")
+}
+
+func (f *folders) validate() error {
+	if f.src == "" || f.susp == "" || f.out == "" {
+		return cli.Usagef("--src, --susp and --out must each name a folder")
+	}
+	return nil
+}
+
+func (l *lab) evalAlign() *cobra.Command {
+	var f folders
+	var pairs, channel string
+	c := &cobra.Command{Use: "align --pairs FILE --src DIR --susp DIR --out DIR", Short: "Align given pairs of documents", Args: cobra.NoArgs,
+		Long: `Align compares each pair of the file, lines "susp src", and writes one <susp>-<src>.xml for each, offsets
+in code points. The channel says what the sides know of each other: the text, 100-bit fingerprints, or
+keyed word sets (sketches).`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.validate(); err != nil {
+				return err
+			}
+			if pairs == "" {
+				return cli.Usagef("--pairs names no file")
+			}
+			if !slices.Contains([]string{"text", "fingerprints", "sketches"}, channel) {
+				return cli.Usagef("--channel %s: want text, fingerprints or sketches", channel)
+			}
+			return eval.Align(cmd.Context(), pairs, f.src, f.susp, f.out, eval.Channel(channel))
+		}}
+	f.add(c)
+	c.Flags().StringVar(&pairs, "pairs", "", "file of pairs")
+	c.Flags().StringVar(&channel, "channel", "text", "text, fingerprints or sketches")
+	return c
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"concordat/cmd/cli"
+	"concordat/lab/eval"
+	"concordat/meaning/remote"
+)
+
+func (l *lab) evalRun() *cobra.Command {
+	var o eval.Options
+	var encoder remote.Options
+	c := &cobra.Command{Use: "run [NAME...]", Short: "Run the evaluations of doc/evaluation/*.md on the corpora", Args: cobra.ArbitraryArgs,
+		Long: `Run measures the product on corpora with known reuse and prints each figure with the bounds it is held to.
+Without a name it runs all of:
+
+` + evaluationNames() + `
+The corpora lie in the folder that --corpora or CONCORDAT_CORPORA names; an evaluation whose corpus is not there
+is skipped. It exits with 1 if a figure misses its bounds.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Corpora = cmp.Or(o.Corpora, os.Getenv("CONCORDAT_CORPORA"))
+			if encoder.URL != "" {
+				var err error
+				if o.Encoder, err = remote.New(encoder); err != nil {
+					return cli.Usagef("--encoder: %v", err)
+				}
+			}
+			for _, name := range args {
+				if !slices.ContainsFunc(eval.Evaluations(), func(e eval.Evaluation) bool { return e.Name == name }) {
+					return cli.Usagef("no evaluation %s: there are\n%s", name, evaluationNames())
+				}
+			}
+			missed := 0
+			for _, e := range eval.Evaluations() {
+				if len(args) > 0 && !slices.Contains(args, e.Name) {
+					continue
+				}
+				out, err := e.Measure(cmd.Context(), o)
+				if err != nil {
+					return err
+				}
+				missed += out.Missed()
+				if err := l.printOutcome(e, out); err != nil {
+					return err
+				}
+			}
+			if missed > 0 {
+				return fmt.Errorf("%d figures miss their bounds", missed)
+			}
+			return nil
+		}}
+	c.Flags().StringVar(&o.Corpora, "corpora", "", "folder of the corpora; CONCORDAT_CORPORA if not given")
+	c.Flags().BoolVar(&o.Short, "short", false, "a sample of each, which takes seconds and has bounds of its own")
+	c.Flags().StringArrayVar(&o.Scenarios, "scenario", nil,
+		"folder of the innocent documents to be measured, such as 09-ring, or papers by how their names begin, such as SemEval2010/C-4 "+
+			"(repeatable; default all)")
+	c.Flags().StringArrayVar(&o.Modes, "mode", nil,
+		"way of comparing innocent documents to be measured, such as tmpl, or part of the evaluation of leads: reworded, answers, innocent, academic, partners, batch, batch-cost, beside (repeatable; default all)")
+	c.Flags().StringVar(&encoder.URL, "encoder", "", "address of an encoder that verifies leads, such as http://127.0.0.1:8080/v1")
+	c.Flags().StringVar(&encoder.Model, "encoder-model", "", "its model")
+	c.Flags().StringVar(&encoder.Prefix, "encoder-prefix", "", "what the model wants before each text")
+	c.Flags().DurationVar(&encoder.Timeout, "encoder-timeout", 5*time.Minute, "how long a request may take")
+	c.Flags().StringVar(&o.Leads, "leads", "", "file for all places that stand out in the evaluation of leads, worth reading or not, a document a line")
+	c.Flags().StringVar(&o.Passages, "passages", "", "file for passages that reports on innocent documents count, one JSON object a line")
+	return c
+}
+
+func evaluationNames() string {
+	var b strings.Builder
+	for _, e := range eval.Evaluations() {
+		fmt.Fprintf(&b, "  %-22s %s\n", e.Name, e.About)
+	}
+	return b.String()
+}
+
+// printOutcome prints the figures as a table, or the outcome as one line of JSON.
+func (l *lab) printOutcome(e eval.Evaluation, out eval.Outcome) error {
+	if l.JSON {
+		return l.Line(out)
+	}
+	if out.Skipped != "" {
+		l.Say("%s: skipped: %s\n", e.Name, out.Skipped)
+		return nil
+	}
+	l.Say("%s: %s (%.1f s of CPU)", e.Name, e.About, out.CPU)
+	for _, t := range out.Tables {
+		l.Say("  %s", t.Title)
+		if err := t.Write(l.Stdout); err != nil {
+			return err
+		}
+	}
+	of := ""
+	for _, f := range out.Figures {
+		if f.Of != of {
+			of = f.Of
+			l.Say("  %s", of)
+		}
+		l.Say("    %-60s %s", f.Measure, f)
+	}
+	l.Say("")
+	return nil
+}

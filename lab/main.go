@@ -1,0 +1,61 @@
+// Command concordat-lab measures: detection on documents with known reuse, and the speed of the parts. It is not part
+// of an installation. "concordat-lab help" lists its commands.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"concordat/cmd/cli"
+	"concordat/extract/sandbox"
+)
+
+// lab is the state that all commands share.
+type lab struct {
+	cli.Terminal
+	figures figures
+}
+
+func main() {
+	if sandbox.IsWorker() {
+		sandbox.Main() // a child that extracts one file; it does not return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run executes the command line and returns the exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	l := &lab{Terminal: cli.Terminal{Stdin: stdin, Stdout: stdout, Stderr: stderr}}
+	return cli.Execute(ctx, l.command(), args, &l.Terminal)
+}
+
+// command builds the tree of commands.
+func (l *lab) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "concordat-lab",
+		Short: "Measure what Concordat finds and how fast",
+		Long: `Concordat-lab holds the measurements of Concordat: eval measures detection on documents with known reuse,
+bench measures speed. Neither touches a site.
+
+Exit codes: 0 done, 1 failed or a figure misses its bounds, 2 usage.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cmd.Help()
+		},
+	}
+	root.PersistentFlags().BoolVar(&l.JSON, "json", false, "print JSON lines on stdout")
+	root.AddCommand(l.evalCommand(), l.benchCommand(), l.piecesCommand(), l.cellsCommand(), l.likelihoodCommand())
+	cli.Strict(root)
+	return root
+}

