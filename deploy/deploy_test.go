@@ -266,6 +266,7 @@ func TestChart(t *testing.T) {
 		if whole {
 			values["url"], values["federationPort"], values["keySecret"] = "https://x.example", 8421, "keys"
 			values["backup"].(map[string]any)["claim"] = "backups"
+			values["backup"].(map[string]any)["recipients"] = []any{"age1one", "age1two"}
 			values["ingress"].(map[string]any)["enabled"] = true
 			values["ingress"].(map[string]any)["className"] = "nginx"
 			values["storage"].(map[string]any)["className"] = "fast"

@@ -121,7 +121,7 @@ func findSecret(dir string, ask Ask, passphrase bool) (crypto.Secret, error) {
 
 // PassphraseFrom reads a passphrase from the first line of a file that only its owner may read.
 func PassphraseFrom(path string) (crypto.Secret, error) {
-	b, err := readSmall(path)
+	b, err := readSmall(path, maxSecret)
 	if err != nil {
 		return crypto.Secret{}, err
 	}
@@ -134,7 +134,7 @@ func PassphraseFrom(path string) (crypto.Secret, error) {
 
 // RawKeyFrom reads a key of 32 bytes from a file that only its owner may read.
 func RawKeyFrom(path string) (crypto.Secret, error) {
-	b, err := readSmall(path)
+	b, err := readSmall(path, maxSecret)
 	if err != nil {
 		return crypto.Secret{}, err
 	}
@@ -144,8 +144,11 @@ func RawKeyFrom(path string) (crypto.Secret, error) {
 	return crypto.RawKey([32]byte(b)), nil
 }
 
-// readSmall reads a secret's file, which nobody else may read.
-func readSmall(path string) ([]byte, error) {
+// maxSecret is the most bytes of a file with a passphrase or key.
+const maxSecret = 4096
+
+// readSmall reads a secret's file, which only its owner may read.
+func readSmall(path string, most int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -153,7 +156,7 @@ func readSmall(path string) ([]byte, error) {
 	if info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
 		return nil, Usagef("%s can be read by others: mode %04o, not 0600", path, info.Mode().Perm())
 	}
-	if info.Size() > 4096 {
+	if info.Size() > most {
 		return nil, Usagef("%s has %d bytes: no secret of ours", path, info.Size())
 	}
 	return os.ReadFile(path)

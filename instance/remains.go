@@ -19,11 +19,12 @@ import (
 // folders of that name for as long as a file was on its way.
 const AddingPrefix = ".adding-"
 
-// ClearRemains removes what processes before this one left of additions and uploads. The caller has the lock of the site.
+// ClearRemains removes what processes before this one left of additions, uploads and encrypted backups. The caller has the
+// lock of the site. An encrypted backup that another process is making fails, and can be begun again.
 func (o *Instance) ClearRemains() error {
 	entries, err := os.ReadDir(o.Dir)
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), AddingPrefix) {
+		if strings.HasPrefix(e.Name(), AddingPrefix) || e.Name() == BackupStageName {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(o.Dir, e.Name())))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,10 +16,11 @@ import (
 	"concordat/cmd/cli"
 	"concordat/instance"
 	"concordat/instance/backup"
+	"concordat/store"
 )
 
 func (a *app) backupCommand() *cobra.Command {
-	var withoutKeys bool
+	var f backupFlags
 	c := &cobra.Command{
 		Use: "backup DIR", Short: "Copy the site, served or not, as of one moment into a folder", Args: cobra.ExactArgs(1),
 		Long: `Backup copies the store, the index, the originals, the configuration and the keys into DIR, which is
@@ -26,24 +28,39 @@ empty, absent, or holds an earlier backup: that one is replaced when the new one
 are not copied again. While the site is served, the serving process writes the store and the index, and people go on
 working. What is cut short leaves the earlier backup as it was, and the same command begins again.
 
+A backup is encrypted (age-encryption.org/v1), since it holds texts and the keys that are the site to its partners. Name
+the recipients in backup.recipients of the configuration, or with --recipient: age-keygen -pq makes an identity and prints
+its recipient, and who holds the identity can open the backup. Or choose a passphrase: on a terminal the first backup asks
+for it, and later ones use it without asking. This machine cannot read its backups; without the identity or the passphrase
+nobody can, so keep it where it survives the machine.
+
 Of a site of several machines it copies all shards, from their masters, and the store, as of one moment at which no
 write is under way on any of them; it runs on any machine that is served. What makes a machine a node (its name, its
 certificate, its place in ZooKeeper) is left out: nobody can be that machine twice.
 
-A store in a database is copied into a file; the server's own tools are not needed.
-
-A backup is as secret as the site: it has its texts and, unless --without-keys is given, the keys that are the site
-to its partners. Mirrors of partners' libraries are not in it: concordat mirror sync fetches them again.`,
+A store in a database is copied into a file; the server's own tools are not needed. Mirrors of partners' libraries are
+not in a backup: concordat mirror sync fetches them again.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.backup(cmd.Context(), args[0], withoutKeys)
+			return a.backup(cmd.Context(), args[0], f)
 		},
 	}
-	c.Flags().BoolVar(&withoutKeys, "without-keys", false, "leave out "+instance.KeystoreName+", "+instance.KeyFileName+", "+instance.IndexKeyName+" and other secrets: keep them elsewhere, or the backup is of no use")
-	c.AddCommand(&cobra.Command{
+	c.Flags().BoolVar(&f.withoutKeys, "without-keys", false, "leave out "+instance.KeystoreName+", "+instance.KeyFileName+", "+
+		instance.IndexKeyName+" and other secrets: keep them elsewhere, or the backup is of no use")
+	c.Flags().StringArrayVar(&f.recipients, "recipient", nil, "encrypt to this recipient (age1...); may be repeated")
+	c.Flags().BoolVar(&f.passphrase, "passphrase", false, "ask for the passphrase that opens the backup, also to change it")
+	c.Flags().StringVar(&f.passphraseFile, "passphrase-file", "", "file whose first line is that passphrase")
+	c.Flags().BoolVar(&f.plain, "plain", false, "do not encrypt: whoever reads the folder has the site's texts and keys")
+	var verify openFlags
+	v := &cobra.Command{
 		Use: "verify DIR", Short: "Read a whole backup and compare every byte with its list", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.verifyBackup(cmd.Context(), args[0]) },
-	}, &cobra.Command{
-		Use: "show DIR", Short: "Tell of what a backup is", Args: cobra.ExactArgs(1),
+		Long: `Verify compares every byte with the list of the backup. That an encrypted backup also opens, and holds what
+its list of the contents says, is tried with its identity or passphrase; without them the encrypted bytes are compared.`,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.verifyBackup(cmd.Context(), args[0], verify) },
+	}
+	verify.add(v)
+	v.Flags().BoolVar(&verify.passphrase, "passphrase", false, "ask for the passphrase of the backup")
+	c.AddCommand(v, &cobra.Command{
+		Use: "show DIR", Short: "Describe a backup", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			b, err := backup.Open(args[0])
 			if err != nil {
@@ -70,7 +87,28 @@ func (a *app) tellBackup(dir string, m *backup.Manifest) error {
 	} else {
 		a.Say("it holds no keys: without %s and %s from elsewhere it is of no use", instance.KeystoreName, instance.IndexKeyName)
 	}
+	switch e := m.Encryption; {
+	case e == nil && m.Keys:
+		a.Say("it is not encrypted: whoever reads it has the site")
+	case e == nil:
+		a.Say("it is not encrypted")
+	case e.Passphrase:
+		a.Say("it is encrypted, and opens with the passphrase that was chosen for backups of the site")
+	default:
+		a.Say("it is encrypted to %s", strings.Join(shortened(e.Recipients), ", "))
+	}
 	return nil
+}
+
+// shortened returns recipients as they can be told apart on a line.
+func shortened(recipients []string) []string {
+	all := make([]string, len(recipients))
+	for i, r := range recipients {
+		if all[i] = r; len(r) > 70 {
+			all[i] = r[:20] + "..." + r[len(r)-12:]
+		}
+	}
+	return all
 }
 
 // Files of the site that a backup has besides the state, and those of them that are secrets.
@@ -79,7 +117,7 @@ var (
 	secrets  = []string{instance.KeystoreName, instance.KeyFileName, instance.IndexKeyName, instance.LTIKeyName}
 )
 
-func (a *app) backup(ctx context.Context, dir string, withoutKeys bool) error {
+func (a *app) backup(ctx context.Context, dir string, f backupFlags) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
@@ -95,7 +133,7 @@ func (a *app) backup(ctx context.Context, dir string, withoutKeys bool) error {
 		if err != nil {
 			return err
 		}
-		m, err := a.makeBackup(ctx, o, dir, withoutKeys)
+		m, err := a.makeBackup(ctx, o, dir, f)
 		if err == nil {
 			err = o.Store.SetSetting(ctx, instance.BackupSetting, m.Made.UTC().Format(time.RFC3339))
 		}
@@ -134,13 +172,28 @@ func backupPlace(dir string) error {
 	return nil
 }
 
-func (a *app) makeBackup(ctx context.Context, o *instance.Instance, dir string, withoutKeys bool) (m *backup.Manifest, err error) {
-	need, err := a.backupNeeds(o.Dir, dir)
+func (a *app) makeBackup(ctx context.Context, o *instance.Instance, dir string, f backupFlags) (m *backup.Manifest, err error) {
+	enc, err := a.encryption(ctx, o, f)
 	if err != nil {
 		return nil, err
 	}
-	make, err := backup.Begin(dir, time.Now())
+	withoutKeys := f.withoutKeys
+	need, err := a.backupNeeds(o.Dir, dir, enc != nil)
 	if err != nil {
+		return nil, err
+	}
+	var make *backup.Making
+	if enc != nil {
+		stage, err := takeStage(o.Dir)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, stage.release()) }()
+		enc.Stage = stage.state
+		if make, err = backup.BeginEncrypted(dir, time.Now(), *enc); err != nil {
+			return nil, err
+		}
+	} else if make, err = backup.Begin(dir, time.Now()); err != nil {
 		return nil, err
 	}
 	bar := a.Progress(need, "backing up")
@@ -191,8 +244,8 @@ func (a *app) makeBackup(ctx context.Context, o *instance.Instance, dir string, 
 }
 
 // backupNeeds returns how many bytes a new backup will write at most, and fails where the disk has no room for them.
-func (a *app) backupNeeds(from, dir string) (int64, error) {
-	var need int64
+func (a *app) backupNeeds(from, dir string, stages bool) (int64, error) {
+	var need, staged int64
 	err := filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
 			return nil // what goes meanwhile needs nothing
@@ -206,44 +259,87 @@ func (a *app) backupNeeds(from, dir string) (int64, error) {
 		}
 		if info, err := e.Info(); err == nil {
 			need += info.Size()
+			if stages && instance.PartOf(rel) != instance.OriginalsName {
+				staged += info.Size()
+			}
 		}
 		return nil
 	})
 	if err != nil {
 		return 0, err
 	}
-	left, _, err := instance.FreeSpace(dir)
+	left, all, err := instance.FreeSpace(dir)
+	if err != nil {
+		return 0, err
+	}
+	free, size, err := instance.FreeSpace(from)
+	if err == nil && free < staged {
+		err = fmt.Errorf("%w: before it is encrypted, the backup needs up to %d MiB, %s has %d MiB", concordat.ErrDiskFull, staged>>20+1, from,
+			free>>20)
+	}
+	if left == free && all == size { // one disk
+		need += staged
+	}
 	if err == nil && left < need {
 		err = fmt.Errorf("%w: the backup needs up to %d MiB, %s has %d MiB", concordat.ErrDiskFull, need>>20+1, dir, left>>20)
 	}
 	return need, err
 }
 
-func (a *app) verifyBackup(ctx context.Context, dir string) error {
-	b, err := backup.Open(dir)
+// What follows differs for a site of several machines: its index is that of all shards, wherever their masters are, and lies
+// below the folder of a node's copies, so that a machine that is restored from it holds them all.
+
+// addOriginals adds the files that were handed in, from the folder or from the database.
+func addOriginals(ctx context.Context, o *instance.Instance, m *backup.Making) (damaged []string, err error) {
+	if o.Config.Store.URL == "" {
+		return m.AddOriginals(ctx, filepath.Join(o.Dir, instance.OriginalsName))
+	}
+	files := o.Originals()
+	err = files.All(ctx, func(hash string) error {
+		path, err := files.Fetch(ctx, hash)
+		if err != nil {
+			return err
+		}
+		whole, err := m.AddOriginal(path)
+		if err == nil && !whole {
+			damaged = append(damaged, hash)
+		}
+		return err
+	})
+	return damaged, err
+}
+
+// dropKeys takes the keystore that the nodes of a site share out of the copy of their store, with its bytes.
+func dropKeys(ctx context.Context, path string) (err error) {
+	db, err := store.Open(ctx, path)
 	if err != nil {
 		return err
 	}
-	bar := a.Progress(b.Manifest.Bytes, "reading")
-	faults, err := b.Verify(func(n int) error { bar.Add(n); return ctx.Err() })
-	bar.Done()
-	if err != nil {
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if version, err := db.KeystoreVersion(ctx); err != nil || version == 0 {
 		return err
 	}
-	for _, f := range faults {
-		if a.JSON {
-			err = errors.Join(err, a.Line(f))
-		} else {
-			a.Say("%s: %s", f.Path, f.Reason)
+	if err := db.DropKeystore(ctx); err != nil {
+		return err
+	}
+	_, err = db.Purge(ctx, true)
+	return err
+}
+
+// addNamed adds the files in the folder of the site that its configuration names, for example those that a
+// node got when it joined, under the names that they have on such a one.
+func addNamed(o *instance.Instance, m *backup.Making) error {
+	for _, f := range o.Config.Files() {
+		path := f.Path
+		if !filepath.IsAbs(path) && f.Key == "store.password_file" {
+			path = filepath.Join(o.Dir, path)
+		}
+		if rel, err := filepath.Rel(o.Dir, path); err != nil || !filepath.IsLocal(rel) {
+			continue // kept elsewhere on purpose
+		}
+		if _, err := m.AddFile(path, f.Name); err != nil {
+			return err
 		}
 	}
-	if err != nil || len(faults) > 0 {
-		return errors.Join(err, &cli.Exit{Code: cli.Failed, Err: fmt.Errorf("%d of %d files of the backup are not as they were backed up",
-			len(faults), b.Manifest.Files)})
-	}
-	if a.JSON {
-		return a.Line(map[string]any{"verified": b.Manifest.Files, "bytes": b.Manifest.Bytes, "made": b.Manifest.Made})
-	}
-	a.Say("all %d files are as they were backed up on %s", b.Manifest.Files, b.Manifest.Made.Local().Format(time.DateTime))
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"testing"
 
+	"filippo.io/age"
+
 	"concordat/cmd/cli"
 	"concordat/instance"
 )
@@ -33,6 +35,22 @@ func holding(t *testing.T, dir string, part []byte) (names []string) {
 	return names
 }
 
+// backupKey is an identity that opens backups.
+type backupKey struct{ recipient, file string }
+
+func newBackupKey(t *testing.T) backupKey {
+	t.Helper()
+	id, err := age.GenerateHybridIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := backupKey{id.Recipient().String(), filepath.Join(t.TempDir(), "identity")}
+	if err := os.WriteFile(k.file, []byte(id.String()+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
 // middle returns a part of a secret that stands in one piece wherever the secret is kept, pages of a database included.
 func middle(secret []byte) []byte { return secret[len(secret)/2:][:min(24, len(secret)/2)] }
 
@@ -41,6 +59,7 @@ func middle(secret []byte) []byte { return secret[len(secret)/2:][:min(24, len(s
 func TestBackupWithoutKeys(t *testing.T) {
 	t.Parallel()
 	data, bare, whole := newSite(t), filepath.Join(t.TempDir(), "bare"), filepath.Join(t.TempDir(), "whole")
+	encrypted := filepath.Join(t.TempDir(), "encrypted")
 	essay := filepath.Join(t.TempDir(), "essay.txt")
 	if err := os.WriteFile(essay, []byte(prose(3000)), 0o600); err != nil {
 		t.Fatal(err)
@@ -50,7 +69,9 @@ func TestBackupWithoutKeys(t *testing.T) {
 	before := answers(t, data, essay)
 	identity, _ := output(t, 0, data, "site", "key", "show")
 	output(t, 0, data, "backup", bare, "--without-keys")
-	output(t, 0, data, "backup", whole)
+	output(t, 0, data, "backup", whole, "--plain")
+	key := newBackupKey(t)
+	output(t, 0, data, "backup", encrypted, "--recipient", key.recipient)
 
 	keys := map[string][]byte{instance.KeystoreName: nil, instance.KeyFileName: nil, instance.IndexKeyName: nil}
 	for name := range keys {
@@ -65,6 +86,12 @@ func TestBackupWithoutKeys(t *testing.T) {
 		if found := holding(t, whole, middle(b)); !slices.Contains(found, name) {
 			t.Errorf("%s is not in a backup with keys", name)
 		}
+		if found := holding(t, encrypted, middle(b)); len(found) > 0 {
+			t.Errorf("%s is in %s of an encrypted backup", name, found)
+		}
+	}
+	if found := holding(t, encrypted, []byte(prose(3000))[1000:1040]); len(found) > 0 {
+		t.Errorf("the text is in %s of an encrypted backup", found)
 	}
 	if err := os.RemoveAll(data); err != nil {
 		t.Fatal(err)
@@ -99,7 +126,7 @@ func (s *joinedSite) withoutKeys() {
 	n := s.nodes[1]
 	bare, whole := filepath.Join(s.t.TempDir(), "bare"), filepath.Join(s.t.TempDir(), "whole")
 	n.command(cli.Done, "backup", bare, "--without-keys")
-	n.command(cli.Done, "backup", whole)
+	n.command(cli.Done, "backup", whole, "--plain")
 	secrets := map[string][]byte{"shared keystore": shared}
 	for _, name := range []string{instance.KeyFileName, instance.IndexKeyName} {
 		if secrets[name], err = os.ReadFile(filepath.Join(n.dir, name)); err != nil {

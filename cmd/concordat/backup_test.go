@@ -65,7 +65,7 @@ func fits(t *testing.T, data string) (documents int) {
 // document that its catalogue names.
 func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
-	data, dir := newSite(t), filepath.Join(t.TempDir(), "backup")
+	data, dir, key := newSite(t), filepath.Join(t.TempDir(), "backup"), newBackupKey(t)
 	essay := filepath.Join(t.TempDir(), "essay.txt")
 	if err := os.WriteFile(essay, []byte(prose(8000)), 0o600); err != nil {
 		t.Fatal(err)
@@ -96,12 +96,12 @@ func TestBackupAndRestore(t *testing.T) {
 			done = true
 		default:
 		}
-		output(t, 0, data, "backup", dir)
+		output(t, 0, data, "backup", dir, "--recipient", key.recipient)
 		if done {
 			break
 		}
 		to := filepath.Join(t.TempDir(), "site")
-		output(t, 0, to, "restore", dir)
+		output(t, 0, to, "restore", dir, "--identity", key.file)
 		if n := fits(t, to); n > 1 && n < 401 {
 			amid++
 		}
@@ -110,6 +110,7 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Log("no backup was made in the middle of the writing")
 	}
 	output(t, 0, data, "backup", "verify", dir)
+	output(t, 0, data, "backup", "verify", dir, "--identity", key.file)
 	before := answers(t, data, essay)
 	s.kill()
 	if err := s.db.Close(); err != nil {
@@ -119,7 +120,7 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	output(t, 0, data, "restore", dir)
+	output(t, 0, data, "restore", dir, "--identity", key.file)
 	if n := fits(t, data); n != 401 {
 		t.Errorf("%d documents, want 401", n)
 	}
@@ -145,7 +146,7 @@ func TestBackupAndRestore(t *testing.T) {
 	if head, err := db.VerifyAudit(t.Context()); err != nil || head.Seq == 0 {
 		t.Errorf("audit %+v, %v", head, err)
 	}
-	output(t, cli.Misused, data, "restore", dir) // never over a site
+	output(t, cli.Misused, data, "restore", dir, "--identity", key.file) // never over a site
 }
 
 // What was ended since a backup is not good again.
@@ -169,7 +170,7 @@ func TestRestoreEnds(t *testing.T) {
 	}
 	output(t, 0, data, "site", "key", "init")
 	output(t, 0, data, "site", "card", "--url", "https://concordat.uni.example:8421", "--contact", "a@uni.example")
-	output(t, 0, data, "backup", dir)
+	output(t, 0, data, "backup", dir, "--plain")
 	for _, asNew := range []bool{false, true} {
 		to := filepath.Join(t.TempDir(), "site")
 		args := []string{"restore", dir}
@@ -204,6 +205,16 @@ func TestRestoreEnds(t *testing.T) {
 func TestKilledBackup(t *testing.T) {
 	t.Parallel()
 	suite.Rest(t, "kills a backup again and again")
+	t.Run("plain", func(t *testing.T) { t.Parallel(); killBackups(t, "", []string{"--plain"}, nil) })
+	t.Run("encrypted", func(t *testing.T) {
+		t.Parallel()
+		key := newBackupKey(t)
+		killBackups(t, ".age", []string{"--recipient", key.recipient}, []string{"--identity", key.file})
+	})
+}
+
+// killBackups does that to backups with these flags, whose files have the suffix, and restores them with others.
+func killBackups(t *testing.T, suffix string, flags, opens []string) {
 	data, dir := newSite(t), filepath.Join(t.TempDir(), "backup")
 	addAll(t, data, bigTable(t, 200))
 	files := store.OpenFiles(filepath.Join(data, instance.OriginalsName))
@@ -212,7 +223,8 @@ func TestKilledBackup(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	output(t, 0, data, "backup", dir)
+	backs, restores := append([]string{"backup", dir}, flags...), append([]string{"restore", dir}, opens...)
+	output(t, 0, data, backs...)
 	kill := func(when func() bool, data string, args ...string) (killed bool) {
 		t.Helper()
 		c := program(t, data, args...)
@@ -241,11 +253,11 @@ func TestKilledBackup(t *testing.T) {
 	killed := 0
 	for _, when := range []func() bool{
 		func() bool { return count(filepath.Join(dir, "state-*")) > 1 },
-		func() bool { return count(filepath.Join(dir, "state-*", "index", "00", "shard.json")) > 1 },
-		func() bool { return count(filepath.Join(dir, "state-*", instance.ConfigName)) > 1 },
+		func() bool { return count(filepath.Join(dir, "state-*", "index", "00", "shard.json"+suffix)) > 1 },
+		func() bool { return count(filepath.Join(dir, "state-*", instance.ConfigName+suffix)) > 1 },
 		func() bool { return count(filepath.Join(dir, "state-*", "files.sha256")) > 1 },
 	} {
-		if kill(when, data, "backup", dir) {
+		if kill(when, data, backs...) {
 			killed++
 		}
 		output(t, 0, data, "backup", "verify", dir)
@@ -253,7 +265,10 @@ func TestKilledBackup(t *testing.T) {
 	if killed == 0 {
 		t.Error("no backup was killed: this shows nothing")
 	}
-	output(t, 0, data, "backup", dir)
+	output(t, 0, data, backs...)
+	if left, _ := filepath.Glob(filepath.Join(data, instance.BackupStageName)); len(left) > 0 {
+		t.Errorf("left in the folder of the site: %v", left)
+	}
 	b, err := backup.Open(dir)
 	if err != nil || b.Manifest.Documents != 200 || count(filepath.Join(dir, "state-*")) != 1 {
 		t.Fatalf("%+v, %v", b, err)
@@ -261,7 +276,7 @@ func TestKilledBackup(t *testing.T) {
 
 	to, killed := filepath.Join(t.TempDir(), "site"), 0
 	for n := 1; n <= 150; n += 30 {
-		if kill(func() bool { return countFiles(to) > n }, to, "restore", dir) {
+		if kill(func() bool { return countFiles(to) > n }, to, restores...) {
 			killed++
 		}
 		if _, err := os.Stat(filepath.Join(to, instance.StoreName)); err == nil {
@@ -273,7 +288,7 @@ func TestKilledBackup(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(to, instance.StoreName)); err != nil {
 		output(t, cli.Misused, to, "library", "list") // it is no site yet
-		output(t, 0, to, "restore", dir)
+		output(t, 0, to, restores...)
 	}
 	if n := fits(t, to); n != 200 {
 		t.Errorf("%d documents", n)
@@ -305,9 +320,9 @@ func TestBackupOnFullDisk(t *testing.T) {
 		}
 	}
 	put(2)
-	output(t, 0, data, "backup", disk)
+	output(t, 0, data, "backup", disk, "--plain")
 	put(20)
-	if _, stderr := output(t, cli.Failed, data, "backup", disk); !strings.Contains(stderr, "needs up to") {
+	if _, stderr := output(t, cli.Failed, data, "backup", disk, "--plain"); !strings.Contains(stderr, "needs up to") {
 		t.Errorf("said %s", stderr)
 	}
 	output(t, 0, data, "backup", "verify", disk)

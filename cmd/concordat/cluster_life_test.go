@@ -209,9 +209,9 @@ func TestClusterLife(t *testing.T) {
 
 	// Backed up by a node that joined.
 	documents := s.wants(0, "b", []string{"--json", "library", "list"})
-	backup := filepath.Join(s.root, "backup")
-	s.wants(0, "b", []string{"backup", backup}, "3 shards")
-	s.wants(0, "b", []string{"backup", "verify", backup}, "as they were backed up")
+	backup, key := filepath.Join(s.root, "backup"), newBackupKey(s.t)
+	s.wants(0, "b", []string{"backup", backup, "--recipient", key.recipient}, "3 shards")
+	s.wants(0, "b", []string{"backup", "verify", backup, "--identity", key.file}, "as they were backed up")
 	list, err := os.ReadFile(mustGlob(t, filepath.Join(backup, "state-*", "files.sha256")))
 	if err != nil {
 		t.Fatal(err)
@@ -241,8 +241,8 @@ func TestClusterLife(t *testing.T) {
 		}
 	}
 	fresh := database.Schema(t)
-	s.wants(0, "a", []string{"restore", backup, "--store", fresh}, "cluster init")
-	s.wants(2, "z", []string{"restore", backup, "--store", fresh}, "is not empty")
+	s.wants(0, "a", []string{"restore", backup, "--store", fresh, "--identity", key.file}, "cluster init")
+	s.wants(2, "z", []string{"restore", backup, "--store", fresh, "--identity", key.file}, "is not empty")
 	s.wants(2, "a", []string{"add", "-l", "theses", table}, "concordat cluster init")
 	s.found("", []string{"b"}, "--coordinator", "zk://"+z.Addresses()[0]+"/second?account="+account)
 	if got := s.wants(0, "b", []string{"--json", "library", "list"}); got != documents {

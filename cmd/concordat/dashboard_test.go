@@ -40,7 +40,7 @@ func liveMetrics(t *testing.T) map[string][]string {
 		out[name] = append(out[name], labels...)
 	}
 	data := newSite(t)
-	output(t, 0, data, "backup", t.TempDir()+"/backup")
+	output(t, 0, data, "backup", t.TempDir()+"/backup", "--plain")
 	s := serveSite(t, data, "CONCORDAT_SERVE_METRICS=127.0.0.1:0")
 	if code, answer := s.submit("one", "essay.txt", prose(2000)); code != http.StatusAccepted {
 		t.Fatalf("%d %s", code, answer)

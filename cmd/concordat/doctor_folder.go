@@ -37,7 +37,7 @@ var explained = map[string][]string{
 
 // Beginnings of names that a file has for a moment, until it gets its own.
 var momentary = []string{instance.AddingPrefix, ".new-store-", ".concordat-", ".replays-", instance.KeystoreName + ".new-",
-	instance.LTIKeyName + "."}
+	instance.LTIKeyName + ".", instance.BackupStageName}
 
 // momentTime is from when on such a file is left of what was cut short.
 const momentTime = time.Hour

@@ -32,10 +32,14 @@ const (
 func (a *app) restoreCommand() *cobra.Command {
 	var asNew bool
 	var to string
+	var open openFlags
 	c := &cobra.Command{
 		Use: "restore DIR", Short: "Make the site of --data from a backup", Args: cobra.ExactArgs(1),
 		Long: `Restore copies a backup into the folder of --data, which is empty or absent, and compares every byte
 with the backup's list. What is cut short is gone on with by the same command.
+
+An encrypted backup opens with its passphrase, which is asked for on a terminal, or with the identity of a recipient in the
+file that --identity names. No site comes into being unless every file opens and holds what was backed up.
 
 What was ended since the backup must not come to life again: sessions, links to choose a password and open
 invitations end, and everybody signs in anew. What restore cannot know it says: tokens, accounts and partners that were
@@ -48,16 +52,17 @@ all shards; concordat cluster init then founds the cluster anew with it, and oth
 --as-new-site is for a copy beside a site that lives on: it leaves out the keys and all partners and federations, since
 two sites with one identity contradict each other before their partners.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.restore(cmd.Context(), args[0], to, asNew)
+			return a.restore(cmd.Context(), args[0], to, asNew, open)
 		},
 	}
 	c.Flags().StringVar(&to, "store", "",
 		"empty database for the store, as postgres://USER@HOST/DATABASE, or file (default: what the backup's configuration says)")
+	open.add(c)
 	c.Flags().BoolVar(&asNew, "as-new-site", false, "without the identity: no keys, no partners, no federations")
 	return c
 }
 
-func (a *app) restore(ctx context.Context, from, to string, asNew bool) error {
+func (a *app) restore(ctx context.Context, from, to string, asNew bool, open openFlags) error {
 	if to != "" && to != inFile && !store.IsURL(to) {
 		return cli.Usagef("--store %s: want file, or an address such as postgres://user@host/database", to)
 	}
@@ -74,6 +79,9 @@ func (a *app) restore(ctx context.Context, from, to string, asNew bool) error {
 		return err
 	}
 	if err := apart(from, dir); err != nil {
+		return err
+	}
+	if err := a.unlock(b, open); err != nil {
 		return err
 	}
 	if err := restorePlace(dir, b.Manifest.State); err != nil {

@@ -182,7 +182,9 @@ func (s *killedSite) files(n int) (dir string) {
 	return dir
 }
 
-func (s *killedSite) backups() (func(), func()) { return s.command("backup", s.t.TempDir()) }
+func (s *killedSite) backups() (func(), func()) {
+	return s.command("backup", s.t.TempDir(), "--recipient", newBackupKey(s.t).recipient)
+}
 
 // purges deletes a few of what is there, one call after the other.
 func (s *killedSite) purges() (func(), func()) {

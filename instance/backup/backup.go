@@ -7,6 +7,10 @@
 // file stands with its SHA-256 in a list that sha256sum -c can read, and the manifest holds the hash of
 // the list. The package knows neither the store nor the index: its caller puts their copies into the
 // folder of the state.
+//
+// An encrypted backup (BeginEncrypted) has the same files, each encrypted; its list is of the encrypted bytes, so that
+// whoever has no key can still tell that nothing is missing or damaged. What they are called and hold is in a second list,
+// which is encrypted too. Unlock opens it.
 package backup
 
 import (
@@ -24,6 +28,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/crypto"
 )
 
 const (
@@ -32,6 +37,8 @@ const (
 	// FormatShards is the format of a backup of several shards; earlier programs must not read it as a backup of
 	// one shard.
 	FormatShards = 2
+	// FormatEncrypted is the format of an encrypted backup, of one shard or several.
+	FormatEncrypted = 3
 
 	manifestName = "manifest.json"
 	listName     = "files.sha256" // in the folder of the state
@@ -63,6 +70,15 @@ type Manifest struct {
 	List  string `json:"list"`
 	Files int    `json:"files"`
 	Bytes int64  `json:"bytes"`
+	// Encryption is how the files are encrypted; nil: they are not.
+	Encryption *Encryption `json:"encryption,omitempty"`
+}
+
+// Encryption says who can open an encrypted backup.
+type Encryption struct {
+	Recipients []string `json:"recipients"` // as crypto.ParseRecipients takes them
+	// Passphrase: the identity of the only recipient is in the backup, under a passphrase.
+	Passphrase bool `json:"passphrase,omitempty"`
 }
 
 // Head is the last entry of an audit.
@@ -78,13 +94,11 @@ type File struct {
 	SHA256 [32]byte
 }
 
-// Name is the path of the file in the folder of the site.
-func (f File) Name(m *Manifest) string { return strings.TrimPrefix(f.Path, m.State+"/") }
-
-// Backup is a whole backup, for reading. It is safe for concurrent use.
+// Backup is a whole backup, for reading. It is safe for concurrent use, once Unlock has returned.
 type Backup struct {
 	Manifest Manifest
 	dir      string
+	opener   *crypto.Opener // of an encrypted one that was unlocked
 }
 
 // Open reads the manifest of the backup in dir and checks it, but reads no files. It fails with
@@ -103,7 +117,7 @@ func Open(dir string) (*Backup, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return &Backup{*m, dir}, nil
+	return &Backup{Manifest: *m, dir: dir}, nil
 }
 
 func parseManifest(b []byte) (*Manifest, error) {
@@ -111,10 +125,13 @@ func parseManifest(b []byte) (*Manifest, error) {
 	if err := json.Unmarshal(b, &m); err != nil {
 		return nil, fmt.Errorf("%w: %v", concordat.ErrCorrupt, err)
 	}
-	if m.Format != Format && m.Format != FormatShards {
-		return nil, fmt.Errorf("%w: format %d, this program knows %d and %d", concordat.ErrInvalid, m.Format, Format, FormatShards)
+	if m.Format < Format || m.Format > FormatEncrypted {
+		return nil, fmt.Errorf("%w: format %d, this program knows %d to %d", concordat.ErrInvalid, m.Format, Format, FormatEncrypted)
 	}
-	if m.Shards < 0 || m.Shards > 0 != (m.Format == FormatShards) {
+	if (m.Encryption != nil) != (m.Format == FormatEncrypted) {
+		return nil, fmt.Errorf("%w: encryption in format %d", concordat.ErrCorrupt, m.Format)
+	}
+	if m.Shards < 0 || m.Format != FormatEncrypted && m.Shards > 0 != (m.Format == FormatShards) {
 		return nil, fmt.Errorf("%w: %d shards in format %d", concordat.ErrCorrupt, m.Shards, m.Format)
 	}
 	if !strings.HasPrefix(m.State, statePrefix) || !plain(m.State) || strings.Contains(m.State, "/") {
@@ -154,9 +171,9 @@ func ParseFile(line string) (File, error) {
 	return File{path, [32]byte(b)}, nil
 }
 
-// Each calls f for every file of the list, in its order, and then compares the list with the manifest.
+// each calls f for every file of the list, in its order, and then compares the list with the manifest.
 // It ends with the first error.
-func (b *Backup) Each(f func(File) error) error {
+func (b *Backup) each(f func(File) error) error {
 	list, err := os.Open(filepath.Join(b.dir, b.Manifest.State, listName))
 	if err != nil {
 		return fmt.Errorf("list of files: %w: %w", concordat.ErrCorrupt, err)
@@ -194,31 +211,43 @@ type Fault struct {
 	Reason string `json:"reason"` // for people
 }
 
-// Verify reads every file and returns those that are missing or have other bytes. progress, if not nil, is
-// called with the number of bytes as they are read. It fails if the manifest and the list do not fit, or with
-// the error of progress.
+// Verify reads every file and returns those that are missing or have other bytes. Of an encrypted backup it compares the
+// encrypted bytes and, if the backup was unlocked, what is in them. progress, if not nil, is called with the number of bytes
+// as they are read. It fails if the manifest and the lists do not fit, or with the error of progress.
 func (b *Backup) Verify(progress func(bytes int) error) ([]Fault, error) {
-	var faults []Fault
-	// The list is compared as a whole first: of a damaged one no line is worth a word.
-	if err := b.Each(func(File) error { return nil }); err != nil {
+	// The lists are compared as a whole first: of a damaged one no line is worth a word.
+	if err := b.check(); err != nil {
 		return nil, err
 	}
-	err := b.Each(func(f File) error {
-		sum, err := sum(filepath.Join(b.dir, filepath.FromSlash(f.Path)), io.Discard, progress)
+	var faults []Fault
+	verify := func(f File, read func() error) error {
+		err := read()
 		switch {
 		case errors.Is(err, errProgress):
 			return err
 		case errors.Is(err, fs.ErrNotExist):
 			faults = append(faults, Fault{f.Path, "it is missing"})
+		case errors.Is(err, errBytes):
+			faults = append(faults, Fault{f.Path, "its bytes have changed"})
 		case err != nil:
 			faults = append(faults, Fault{f.Path, "it cannot be read: " + err.Error()})
-		case sum != f.SHA256:
-			faults = append(faults, Fault{f.Path, "its bytes have changed"})
 		}
 		return nil
+	}
+	if b.Manifest.Encryption != nil && b.opener != nil {
+		err := b.entries(func(e entry) error {
+			return verify(e.File, func() error { return b.copy(e, io.Discard, progress) })
+		})
+		return faults, err
+	}
+	err := b.each(func(f File) error {
+		return verify(f, func() error { return b.copy(entry{File: f, content: f.SHA256}, io.Discard, progress) })
 	})
 	return faults, err
 }
+
+// errBytes: a file has other bytes than the list says.
+var errBytes = fmt.Errorf("%w: its bytes have changed", concordat.ErrCorrupt)
 
 // errProgress marks errors of the caller's progress, which end everything.
 var errProgress = errors.New("stopped")

@@ -191,13 +191,15 @@ func TestOpenRefuses(t *testing.T) {
 		manifest string
 		want     error
 	}{
-		"none":    {"", concordat.ErrNotFound},
-		"later":   {`{"format":3}`, concordat.ErrInvalid},
-		"shards":  {`{"format":1,"shards":4,"state":"state-x","list":"` + strings.Repeat("0", 64) + `"}`, concordat.ErrCorrupt},
-		"no json": {`{`, concordat.ErrCorrupt},
-		"climbs":  {`{"format":1,"state":"state-x/../../y","list":"` + strings.Repeat("0", 64) + `"}`, concordat.ErrCorrupt},
-		"hash":    {`{"format":1,"state":"state-x","list":"00"}`, concordat.ErrCorrupt},
-		"large":   {strings.Repeat(" ", 2<<20), concordat.ErrCorrupt},
+		"none":          {"", concordat.ErrNotFound},
+		"later":         {`{"format":4}`, concordat.ErrInvalid},
+		"not encrypted": {`{"format":3,"state":"state-x","list":"` + strings.Repeat("0", 64) + `"}`, concordat.ErrCorrupt},
+		"encrypted":     {`{"format":1,"encryption":{},"state":"state-x","list":"` + strings.Repeat("0", 64) + `"}`, concordat.ErrCorrupt},
+		"shards":        {`{"format":1,"shards":4,"state":"state-x","list":"` + strings.Repeat("0", 64) + `"}`, concordat.ErrCorrupt},
+		"no json":       {`{`, concordat.ErrCorrupt},
+		"climbs":        {`{"format":1,"state":"state-x/../../y","list":"` + strings.Repeat("0", 64) + `"}`, concordat.ErrCorrupt},
+		"hash":          {`{"format":1,"state":"state-x","list":"00"}`, concordat.ErrCorrupt},
+		"large":         {strings.Repeat(" ", 2<<20), concordat.ErrCorrupt},
 	} {
 		dir := t.TempDir()
 		if c.manifest != "" {

@@ -28,6 +28,9 @@ type Making struct {
 	state string
 	files []File
 	bytes int64
+	enc   *encrypting // nil: the backup is not encrypted
+	// before has the originals of the backup before, with the hashes of their bytes; empty if its list is damaged.
+	before map[string][32]byte
 }
 
 // Begin makes the folder of a new state in dir, which holds a backup, or what is left of one, or nothing.
@@ -40,12 +43,39 @@ func Begin(dir string, now time.Time) (*Making, error) {
 		return nil, err
 	}
 	name := statePrefix + now.UTC().Format("20060102T150405Z") + "-" + strings.ToLower(rand.Text()[:6])
-	m := &Making{dir: dir, state: name}
-	return m, os.Mkdir(m.State(), 0o700)
+	m := &Making{dir: dir, state: name, before: originalsOf(dir)}
+	return m, os.Mkdir(m.stored(), 0o700)
 }
 
-// State is the folder for the state.
-func (m *Making) State() string { return filepath.Join(m.dir, m.state) }
+// originalsOf returns the originals of the backup in dir with the hashes of their bytes; none if there is no whole one.
+func originalsOf(dir string) map[string][32]byte {
+	all := map[string][32]byte{}
+	b, err := Open(dir)
+	if err != nil {
+		return all
+	}
+	err = b.each(func(f File) error {
+		if strings.HasPrefix(f.Path, Originals+"/") {
+			all[f.Path] = f.SHA256
+		}
+		return nil
+	})
+	if err != nil {
+		clear(all)
+	}
+	return all
+}
+
+// State is the folder for the state; of an encrypted backup that into which the caller puts the files as they are.
+func (m *Making) State() string {
+	if m.enc != nil {
+		return m.enc.stage
+	}
+	return m.stored()
+}
+
+// stored is the folder of the state within the backup.
+func (m *Making) stored() string { return filepath.Join(m.dir, m.state) }
 
 // tidy removes states that the manifest does not name, and unfinished files.
 func tidy(dir string) error {
@@ -118,13 +148,17 @@ func (m *Making) AddOriginal(path string) (bool, error) {
 	if !ok {
 		return false, fmt.Errorf("original %s: its name is no hash", path)
 	}
+	if m.enc != nil {
+		return m.encryptOriginal(path, want)
+	}
 	name := originalPath(filepath.Base(path))
 	to := filepath.Join(m.dir, filepath.FromSlash(name))
 	info, err := os.Stat(path)
 	if err != nil {
 		return false, err
 	}
-	if have, err := os.Stat(to); err == nil && have.Size() == info.Size() {
+	before, listed := m.before[name]
+	if have, err := os.Stat(to); err == nil && have.Size() == info.Size() && (!listed || before == want) {
 		m.files, m.bytes = append(m.files, File{name, want}), m.bytes+info.Size()
 		return true, nil // it was complete when it got its name
 	}
@@ -154,13 +188,23 @@ func originalPath(hash string) string {
 // Finish hashes the state, writes the list, and makes the backup that of the manifest, whose fields from
 // State on it sets. Then it removes the state before and originals that are no longer needed.
 func (m *Making) Finish(ctx context.Context, about Manifest) (*Manifest, error) {
-	if err := m.addState(ctx); err != nil {
+	add := m.addState
+	if m.enc != nil {
+		add = m.encryptState
+	}
+	if err := add(ctx); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(m.files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	m.sort()
 	about.Format = Format
 	if about.Shards > 0 {
 		about.Format = FormatShards
+	}
+	if m.enc != nil {
+		about.Format, about.Encryption = FormatEncrypted, m.enc.about()
+		if err := m.writeContents(); err != nil {
+			return nil, err
+		}
 	}
 	about.State, about.Files, about.Bytes = m.state, len(m.files), m.bytes
 	var err error
@@ -187,12 +231,19 @@ func (m *Making) Finish(ctx context.Context, about Manifest) (*Manifest, error) 
 	return &about, errors.Join(tidy(m.dir), m.tidyOriginals())
 }
 
+// sort puts the files in the order of the list.
+func (m *Making) sort() {
+	slices.SortFunc(m.files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+}
+
 // Abandon removes what was made of the state; originals stay, for the next time.
-func (m *Making) Abandon() error { return os.RemoveAll(m.State()) }
+func (m *Making) Abandon() error {
+	return errors.Join(os.RemoveAll(m.State()), os.RemoveAll(m.stored()))
+}
 
 // addState hashes the files of the state.
 func (m *Making) addState(ctx context.Context) error {
-	return filepath.WalkDir(m.State(), func(path string, e fs.DirEntry, err error) error {
+	return filepath.WalkDir(m.stored(), func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return errors.Join(err, ctx.Err())
 		}
@@ -211,7 +262,7 @@ func (m *Making) addState(ctx context.Context) error {
 }
 
 func (m *Making) writeList() (hash string, err error) {
-	f, err := os.OpenFile(filepath.Join(m.State(), listName), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := os.OpenFile(filepath.Join(m.stored(), listName), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", err
 	}
@@ -249,12 +300,21 @@ func (m *Making) tidyOriginals() error {
 
 // copyFile copies a file, for its owner only; it has its name once it is whole and on the disk.
 func copyFile(from, to string, progress func(int) error) (hash [32]byte, err error) {
+	err = writeWhole(to, func(w io.Writer) (err error) {
+		hash, err = sum(from, w, progress)
+		return err
+	})
+	return hash, err
+}
+
+// writeWhole makes a file of what write writes, for its owner only; it has its name once it is whole and on the disk.
+func writeWhole(to string, write func(io.Writer) error) error {
 	tmp := to + ".part"
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return hash, err
+		return err
 	}
-	hash, err = sum(from, f, progress)
+	err = write(f)
 	if err == nil {
 		err = f.Sync()
 	}
@@ -264,7 +324,7 @@ func copyFile(from, to string, progress func(int) error) (hash [32]byte, err err
 	if err != nil {
 		_ = os.Remove(tmp) // the first error counts
 	}
-	return hash, err
+	return err
 }
 
 func writeSync(path string, b []byte) error {

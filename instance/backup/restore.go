@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -11,30 +12,29 @@ import (
 )
 
 // Restore copies the files for which want answers true into dir, each under its name in the folder of a
-// site, and compares the bytes with the list on the way. Files that are there with the right bytes stay. On
-// return all of it is on the disk. It fails with concordat.ErrCorrupt, naming the file.
+// site, and compares the bytes with the list on the way. Files that are there with the right bytes stay; one that
+// is not as it was backed up never gets its name. On return all of it is on the disk. It fails with
+// concordat.ErrCorrupt, naming the file, and with ErrLocked for an encrypted backup that was not unlocked.
 func (b *Backup) Restore(dir string, want func(name string) bool, progress func(bytes int) error) error {
-	if err := b.Each(func(File) error { return nil }); err != nil {
+	if b.Manifest.Encryption != nil && b.opener == nil {
+		return ErrLocked
+	}
+	if err := b.check(); err != nil {
 		return err
 	}
-	err := b.Each(func(f File) error {
-		name := f.Name(&b.Manifest)
-		if !want(name) {
+	err := b.entries(func(e entry) error {
+		if !want(e.name) {
 			return nil
 		}
-		to := filepath.Join(dir, filepath.FromSlash(name))
-		if have, err := sum(to, io.Discard, nil); err == nil && have == f.SHA256 {
+		to := filepath.Join(dir, filepath.FromSlash(e.name))
+		if have, err := sum(to, io.Discard, nil); err == nil && have == e.content {
 			return nil
 		}
 		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 			return err
 		}
-		got, err := copyFile(filepath.Join(b.dir, filepath.FromSlash(f.Path)), to, progress)
-		if err != nil {
-			return fmt.Errorf("restore %s: %w", name, err)
-		}
-		if got != f.SHA256 {
-			return errors.Join(fmt.Errorf("restore %s: %w: its bytes have changed", name, concordat.ErrCorrupt), os.Remove(to))
+		if err := writeWhole(to, func(w io.Writer) error { return b.copy(e, w, progress) }); err != nil {
+			return fmt.Errorf("restore %s: %w", e.name, err)
 		}
 		return nil
 	})
@@ -42,4 +42,70 @@ func (b *Backup) Restore(dir string, want func(name string) bool, progress func(
 		return err
 	}
 	return syncDirs(dir)
+}
+
+// entry is a file of a backup, with what it holds.
+type entry struct {
+	File             // as it is stored
+	name    string   // in the folder of a site
+	content [32]byte // SHA-256 of what it holds
+}
+
+// entries calls f for every file of the site, in the order of the list. It ends with the first error.
+func (b *Backup) entries(f func(entry) error) error {
+	if b.Manifest.Encryption != nil {
+		return b.encryptedEntries(f)
+	}
+	return b.each(func(file File) error {
+		name := file.Path
+		if state := b.Manifest.State + "/"; len(name) > len(state) && name[:len(state)] == state {
+			name = name[len(state):]
+		}
+		return f(entry{file, name, file.SHA256})
+	})
+}
+
+// check reads the lists, and fails if they do not fit one another or the manifest.
+func (b *Backup) check() error {
+	if b.opener != nil {
+		return b.entries(func(entry) error { return nil })
+	}
+	return b.each(func(File) error { return nil })
+}
+
+// copy writes what a file holds to w. It fails with errBytes where the file or its content are not as the lists say; what
+// was written then must not be used.
+func (b *Backup) copy(e entry, w io.Writer, progress func(int) error) error {
+	f, err := os.Open(filepath.Join(b.dir, filepath.FromSlash(e.Path)))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // only read
+	stored, content := sha256.New(), sha256.New()
+	var from io.Reader = io.TeeReader(&countingReader{f, progress}, stored)
+	raw := from
+	if b.opener != nil {
+		from, err = b.opener.Open(raw)
+	}
+	if err == nil {
+		_, err = io.Copy(io.MultiWriter(content, w), from)
+	}
+	if errors.Is(err, errProgress) || b.opener == nil && err != nil {
+		return err
+	}
+	if unread := drain(raw); unread != nil {
+		return unread
+	}
+	if [32]byte(stored.Sum(nil)) != e.SHA256 || err == nil && [32]byte(content.Sum(nil)) != e.content {
+		return errBytes
+	}
+	if err != nil { // the bytes are as they were written
+		return fmt.Errorf("%w: it does not decrypt: %w", concordat.ErrCorrupt, err)
+	}
+	return nil
+}
+
+func drain(r io.Reader) error {
+	_, err := io.Copy(io.Discard, r)
+	return err
 }

@@ -31,6 +31,7 @@ type Config struct {
 	Templates  []Template // by name, each name once
 	Extract    Extract
 	Store      Store
+	Backup     Backup
 	Serve      Serve
 	Webhooks   Webhooks
 	Login      Login

@@ -164,6 +164,7 @@ submissions: {add: verdict, library: theses}
 retention: {reports_days: 15, texts_days: 16, originals_days: 17, no_store: true, cited: withhold}
 log: {level: debug, format: json}
 store: {url: 'postgres://ada@db/site', password_file: secret}
+backup: {recipients: [age1vxx2wxzwl9tdrv9jtjqmt9x3qlt24d562e7pvvn8na4xxnjsk38st968nd]}
 segment: {gojieba: true}
 index: {keep_table: false, stock_segments: true}
 templates:
@@ -218,7 +219,8 @@ func TestFull(t *testing.T) {
 		"retention.reports_days": "15", "retention.texts_days": "16", "retention.originals_days": "17", "retention.no_store": "true",
 		"retention.cited": "withhold",
 		"store.url":       "postgres://ada@db/site", "store.password_file": "secret",
-		"serve.url": "https://check.example.edu", "login.password": "administrators", "meaning.leads": "on", "meaning.partners": "on",
+		"backup.recipients": "age1vxx2wxzwl9tdrv9jtjqmt9x3qlt24d562e7pvvn8na4xxnjsk38st968nd",
+		"serve.url":         "https://check.example.edu", "login.password": "administrators", "meaning.leads": "on", "meaning.partners": "on",
 		"meaning.index":       "true",
 		"meaning.encoder.url": "https://encoder.example.edu/v1", "meaning.encoder.model": "e5", "meaning.encoder.prefix": "query: ",
 		"meaning.encoder.key_file": "encoder.key", "meaning.encoder.batch": "16", "meaning.encoder.timeout": "5s",

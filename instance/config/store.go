@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 	"unicode"
+
+	"concordat/crypto"
 )
 
 // Store says where the store is.
@@ -12,6 +14,11 @@ type Store struct {
 	URL          string // of a PostgreSQL database, without a password; empty: a file in the folder of the site
 	PasswordFile string // whose first line is the password; empty: none
 	Password     Secret // of the environment; empty: that of the file
+}
+
+// Backup says how copies of the site are made.
+type Backup struct {
+	Recipients []string // to which they are encrypted, as crypto.ParseRecipients takes them
 }
 
 // StorePasswordEnv is the variable that holds the password of the database.
@@ -22,6 +29,23 @@ var storeKeys = []Key{
 		"PostgreSQL database of the store and of the files that were handed in, such as postgres://concordat@db.example.edu/concordat?sslmode=verify-full. Empty: a SQLite file and a folder within the site's. concordat store copy moves them."),
 	text("store.password_file", "", restart, func(c *Config) *string { return &c.Store.PasswordFile },
 		"File whose first line is the password of the database, readable by the site only; a relative path starts at the folder of the site. $"+StorePasswordEnv+" takes its place. Empty: none, or what $PGPASSFILE has."),
+	recipients("backup.recipients", func(c *Config) *[]string { return &c.Backup.Recipients },
+		"Whom concordat backup encrypts to: recipients as age-keygen -pq prints them (age1pq1...). Their identities open the backup; keep them elsewhere. Empty: the passphrase that was chosen for backups."),
+}
+
+// recipients is a list of recipients of encrypted files.
+func recipients(name string, field func(*Config) *[]string, doc string) Key {
+	k := list(name, "", live, field, doc)
+	k.Type = "list of age recipients"
+	set := k.set
+	k.set = func(c *Config, s string) error {
+		if err := set(c, s); err != nil || len(*field(c)) == 0 {
+			return err
+		}
+		_, err := crypto.ParseRecipients(*field(c))
+		return err
+	}
+	return k
 }
 
 // databaseAddress is a key without secrets: they have places of their own.

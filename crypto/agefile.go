@@ -1,0 +1,212 @@
+package crypto
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"filippo.io/age"
+)
+
+// Files that leave the site's folder are encrypted in the format age-encryption.org/v1, which other programs read too. A
+// file is encrypted to recipients, which are public, and opens with an identity, which is secret. Writing needs no secret,
+// so a timer can make backups that its machine cannot read.
+
+// Recipients are the public keys to which files are encrypted. The zero value encrypts to nobody and is refused. It is
+// safe for concurrent use.
+type Recipients struct {
+	names []string // sorted, each once
+	keys  []age.Recipient
+}
+
+// MaxRecipients is the most recipients of a file.
+const MaxRecipients = 16
+
+// ParseRecipients reads recipients as age-keygen prints them: age1pq1... (hybrid, X-Wing), or age1... (X25519). It fails with
+// ErrFormat for anything else, for none, and for a mixture of both kinds, which would protect no better than the weaker one.
+func ParseRecipients(texts []string) (Recipients, error) {
+	var r Recipients
+	for _, text := range texts {
+		text = strings.TrimSpace(text)
+		key, err := parseRecipient(text)
+		if err != nil {
+			return Recipients{}, err
+		}
+		if slices.Contains(r.names, text) {
+			continue
+		}
+		r.names, r.keys = append(r.names, text), append(r.keys, key)
+	}
+	if len(r.keys) == 0 || len(r.keys) > MaxRecipients {
+		return Recipients{}, fmt.Errorf("%w: %d recipients, want 1 to %d", ErrFormat, len(r.keys), MaxRecipients)
+	}
+	slices.Sort(r.names)
+	if _, err := age.Encrypt(io.Discard, r.keys...); err != nil {
+		return Recipients{}, fmt.Errorf("%w: recipients of two kinds: name only those that begin with %s, or only others", ErrFormat,
+			hybridRecipient)
+	}
+	return r, nil
+}
+
+const (
+	hybridRecipient = "age1pq1"
+	classicalPrefix = "age1"
+	ageHeader       = "age-encryption.org/"
+)
+
+func parseRecipient(text string) (key age.Recipient, err error) {
+	switch {
+	case strings.HasPrefix(text, hybridRecipient):
+		key, err = age.ParseHybridRecipient(text)
+	case strings.HasPrefix(text, classicalPrefix):
+		key, err = age.ParseX25519Recipient(text)
+	case strings.HasPrefix(strings.ToUpper(text), "AGE-SECRET-KEY-"):
+		return nil, fmt.Errorf("%w: this is a secret identity; name the recipient that age-keygen printed with it", ErrFormat)
+	default:
+		return nil, fmt.Errorf("%w: recipient %.40q: want one that begins with %s", ErrFormat, text, classicalPrefix)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: recipient %.40q: it is not complete, or was mistyped", ErrFormat, text)
+	}
+	return key, nil
+}
+
+// Names returns the recipients as text, in order.
+func (r Recipients) Names() []string { return slices.Clone(r.names) }
+
+// Encrypt returns a writer whose bytes go to w encrypted. The file is whole once Close has returned nil. It holds 64 KiB.
+func (r Recipients) Encrypt(w io.Writer) (io.WriteCloser, error) {
+	if len(r.keys) == 0 {
+		return nil, errors.New("encrypt to nobody")
+	}
+	return age.Encrypt(w, r.keys...)
+}
+
+// FileName returns the name of a file of a content that was encrypted to the recipients: 64 hexadecimal digits, the same
+// for the same content and recipients. Only who has the key can tell which content has which name.
+func (r Recipients) FileName(key [32]byte, content [32]byte) string {
+	h := hmac.New(sha256.New, key[:])
+	_, _ = io.WriteString(h, "concordat/file-name/1\x00") // a hash takes everything
+	for _, name := range r.names {
+		_, _ = io.WriteString(h, name+"\x00")
+	}
+	_, _ = h.Write(content[:])
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Opener opens files that were encrypted to its identities. The zero value opens none. It is safe for concurrent use.
+type Opener struct{ identities []age.Identity }
+
+// ErrNotRecipient: the file is encrypted to others.
+var ErrNotRecipient = errors.New("encrypted to other recipients")
+
+// maxIdentities is the most bytes of a file of identities.
+const maxIdentities = 1 << 20
+
+// ParseIdentities reads a file of identities, one a line as age-keygen writes it, or such a file encrypted with a
+// passphrase, as LockedIdentity returns it and age -p makes it; ask is then called for the passphrase. It fails with
+// ErrFormat or ErrPassphrase.
+func ParseIdentities(b []byte, ask func() (Secret, error)) (Opener, error) {
+	if len(b) > maxIdentities {
+		return Opener{}, fmt.Errorf("identities: %w: more than %d bytes", ErrFormat, maxIdentities)
+	}
+	if bytes.HasPrefix(b, []byte(ageHeader)) {
+		s, err := ask()
+		if err != nil {
+			return Opener{}, err
+		}
+		if b, err = openWithPassphrase(b, s); err != nil {
+			return Opener{}, err
+		}
+	}
+	ids, err := age.ParseIdentities(bytes.NewReader(b))
+	if err != nil {
+		return Opener{}, fmt.Errorf("identities: %w: want lines that begin with AGE-SECRET-KEY-", ErrFormat)
+	}
+	return Opener{ids}, nil
+}
+
+// Open returns the content of a file that is encrypted. Reading ends with io.EOF only where the file is whole and
+// unaltered; what was read before another error must not be used. It fails with ErrNotRecipient or ErrFormat.
+func (o Opener) Open(r io.Reader) (io.Reader, error) {
+	if len(o.identities) == 0 {
+		return nil, ErrNotRecipient
+	}
+	content, err := age.Decrypt(r, o.identities...)
+	var none *age.NoIdentityMatchError
+	switch {
+	case errors.As(err, &none):
+		return nil, ErrNotRecipient
+	case err != nil:
+		return nil, fmt.Errorf("encrypted file: %w: %w", ErrFormat, err)
+	}
+	return content, nil
+}
+
+// Costs of scrypt: that of new files, as age's own program has it (a second and 256 MiB), and the most of those that are
+// read (1 GiB).
+const (
+	scryptLog    = 18
+	maxScryptLog = 20
+)
+
+// NewLockedIdentity draws a hybrid identity. It returns its recipient, and a file that holds it encrypted with the
+// passphrase.
+func NewLockedIdentity(s Secret) (Recipients, []byte, error) {
+	if s.kind != kindPassphrase {
+		return Recipients{}, nil, errors.New("the identity of backups opens with a passphrase")
+	}
+	id, err := age.GenerateHybridIdentity()
+	if err != nil {
+		return Recipients{}, nil, err
+	}
+	key, err := age.NewScryptRecipient(string(s.key))
+	if err != nil {
+		return Recipients{}, nil, err
+	}
+	key.SetWorkFactor(scryptLog)
+	var file bytes.Buffer
+	w, err := age.Encrypt(&file, key)
+	if err != nil {
+		return Recipients{}, nil, err
+	}
+	_, err = fmt.Fprintln(w, id)
+	if err = errors.Join(err, w.Close()); err != nil {
+		return Recipients{}, nil, err
+	}
+	r, err := ParseRecipients([]string{id.Recipient().String()})
+	return r, file.Bytes(), err
+}
+
+// openWithPassphrase fails with ErrPassphrase where the passphrase is another, and with ErrFormat.
+func openWithPassphrase(b []byte, s Secret) ([]byte, error) {
+	if s.kind != kindPassphrase {
+		return nil, ErrPassphrase
+	}
+	key, err := age.NewScryptIdentity(string(s.key))
+	if err != nil {
+		return nil, err
+	}
+	key.SetMaxWorkFactor(maxScryptLog)
+	r, err := age.Decrypt(bytes.NewReader(b), key)
+	var none *age.NoIdentityMatchError
+	switch {
+	case errors.As(err, &none) && slices.Contains(none.StanzaTypes, "scrypt"):
+		return nil, ErrPassphrase
+	case errors.As(err, &none):
+		return nil, fmt.Errorf("identities: %w: encrypted to a recipient and not with a passphrase", ErrFormat)
+	case err != nil:
+		return nil, fmt.Errorf("identities: %w: %w", ErrFormat, err)
+	}
+	content, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("identities: %w: %w", ErrFormat, err)
+	}
+	return content, nil
+}

@@ -1,0 +1,277 @@
+package backup
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"concordat"
+	"concordat/crypto"
+)
+
+const (
+	encryptedSuffix = ".age"
+	damagedSuffix   = ".damaged" + encryptedSuffix
+	contentsName    = "contents" + encryptedSuffix // in the folder of the state: the list of what the files hold
+	identityName    = "identity" + encryptedSuffix // the same: the identity, under a passphrase
+
+	maxIdentity = 64 << 10
+	maxEntry    = 4*maxPath + 256 // bytes of a line of the contents
+)
+
+var (
+	// ErrLocked: the backup is encrypted and was not unlocked.
+	ErrLocked = errors.New("the backup is encrypted")
+	// ErrRecipient: the backup is encrypted to other recipients.
+	ErrRecipient = errors.New("the identity is not that of a recipient of the backup")
+)
+
+// Encrypt says how a backup is encrypted.
+type Encrypt struct {
+	Recipients crypto.Recipients
+	// Names is the key of the names of originals: who does not have it cannot tell whether a file is in the backup. Backups
+	// that follow each other in a folder share originals if it stays the same.
+	Names [32]byte
+	// Identity, if not empty, is the identity of the only recipient under a passphrase, see crypto.NewLockedIdentity. The
+	// backup then opens with the passphrase.
+	Identity []byte
+	// Stage is a folder, absent or empty, for the state before it is encrypted. It is removed at the end.
+	Stage string
+}
+
+// encrypting is the encryption of a Making, with the files that were added.
+type encrypting struct {
+	Encrypt
+	stage    string
+	contents []entry
+}
+
+func (e *encrypting) about() *Encryption {
+	return &Encryption{Recipients: e.Recipients.Names(), Passphrase: len(e.Identity) > 0}
+}
+
+// BeginEncrypted is Begin for an encrypted backup. State is then the folder e.Stage.
+func BeginEncrypted(dir string, now time.Time, e Encrypt) (*Making, error) {
+	m, err := Begin(dir, now)
+	if err != nil {
+		return nil, err
+	}
+	m.enc = &encrypting{Encrypt: e, stage: e.Stage}
+	return m, os.MkdirAll(e.Stage, 0o700)
+}
+
+// encryptOriginal adds an original whose content has the hash.
+func (m *Making) encryptOriginal(path string, want [32]byte) (whole bool, err error) {
+	name := originalPath(m.enc.Recipients.FileName(m.enc.Names, want))
+	e := entry{File{Path: name + encryptedSuffix}, originalPath(hex.EncodeToString(want[:])), want}
+	to := filepath.Join(m.dir, filepath.FromSlash(e.Path))
+	if stored, ok := m.before[e.Path]; ok {
+		if have, err := os.Stat(to); err == nil {
+			e.SHA256 = stored
+			m.add(e, have.Size())
+			return true, nil // it was complete when it got its name
+		}
+	}
+	if err := m.encryptFile(path, to, &e); err != nil {
+		return false, err
+	}
+	if whole = e.content == want; !whole { // under its own name a later backup would take it for what it should be
+		e.Path = name + damagedSuffix
+		if err := os.Rename(to, filepath.Join(m.dir, filepath.FromSlash(e.Path))); err != nil {
+			return false, err
+		}
+	}
+	return whole, m.addFile(e)
+}
+
+// encryptFile encrypts a file and sets the hashes of the entry.
+func (m *Making) encryptFile(from, to string, e *entry) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	if _, err := os.Stat(from); err != nil {
+		return err
+	}
+	return m.writeEncrypted(to, &e.File, func(w io.Writer) (err error) {
+		e.content, err = sum(from, w, m.Progress)
+		return err
+	})
+}
+
+// writeEncrypted makes an encrypted file of what write writes, and sets the hash of its bytes.
+func (m *Making) writeEncrypted(to string, f *File, write func(io.Writer) error) error {
+	h := sha256.New()
+	err := writeWhole(to, func(file io.Writer) error {
+		w, err := m.enc.Recipients.Encrypt(io.MultiWriter(file, h))
+		if err != nil {
+			return err
+		}
+		return errors.Join(write(w), w.Close())
+	})
+	f.SHA256 = [32]byte(h.Sum(nil))
+	return err
+}
+
+// addFile adds a file that is there.
+func (m *Making) addFile(e entry) error {
+	info, err := os.Stat(filepath.Join(m.dir, filepath.FromSlash(e.Path)))
+	if err == nil {
+		m.add(e, info.Size())
+	}
+	return err
+}
+
+func (m *Making) add(e entry, size int64) {
+	m.files, m.bytes = append(m.files, e.File), m.bytes+size
+	m.enc.contents = append(m.enc.contents, e)
+}
+
+// encryptState encrypts the files of the stage into the backup, and removes each and at last the stage.
+func (m *Making) encryptState(ctx context.Context) error {
+	err := filepath.WalkDir(m.enc.stage, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return errors.Join(err, ctx.Err())
+		}
+		rel, err := filepath.Rel(m.enc.stage, path)
+		if err != nil {
+			return err
+		}
+		name := filepath.ToSlash(rel)
+		if !plain(name) {
+			return fmt.Errorf("path %q", name)
+		}
+		e := entry{File: File{Path: m.state + "/" + name + encryptedSuffix}, name: name}
+		if err := m.encryptFile(path, filepath.Join(m.dir, filepath.FromSlash(e.Path)), &e); err != nil {
+			return err
+		}
+		return errors.Join(m.addFile(e), os.Remove(path))
+	})
+	return errors.Join(err, os.RemoveAll(m.enc.stage))
+}
+
+// line is a line of the contents.
+type line struct {
+	File   string `json:"file"` // as it is stored
+	Name   string `json:"name"` // in the folder of the site
+	SHA256 string `json:"sha256"`
+}
+
+// writeContents writes the list of what the files hold, in the order of the list of files, and the identity.
+func (m *Making) writeContents() error {
+	of := make(map[string]entry, len(m.enc.contents))
+	for _, e := range m.enc.contents {
+		of[e.Path] = e
+	}
+	list := File{Path: m.state + "/" + contentsName}
+	err := m.writeEncrypted(filepath.Join(m.stored(), contentsName), &list, func(w io.Writer) error {
+		buffered := bufio.NewWriter(w)
+		lines := json.NewEncoder(buffered)
+		for _, f := range m.files {
+			e := of[f.Path]
+			if err := lines.Encode(line{e.Path, e.name, hex.EncodeToString(e.content[:])}); err != nil {
+				return err
+			}
+		}
+		return buffered.Flush()
+	})
+	if err != nil {
+		return err
+	}
+	m.files = append(m.files, list)
+	if len(m.enc.Identity) > 0 {
+		if err := writeSync(filepath.Join(m.stored(), identityName), m.enc.Identity); err != nil {
+			return err
+		}
+		m.files = append(m.files, File{m.state + "/" + identityName, sha256.Sum256(m.enc.Identity)})
+	}
+	m.sort()
+	return nil
+}
+
+// LockedIdentity returns the identity that opens the backup with its passphrase. It fails with ErrLocked if the backup is
+// encrypted to recipients whose identities are elsewhere.
+func (b *Backup) LockedIdentity() ([]byte, error) {
+	if b.Manifest.Encryption == nil || !b.Manifest.Encryption.Passphrase {
+		return nil, ErrLocked
+	}
+	return readBounded(filepath.Join(b.dir, b.Manifest.State, identityName), maxIdentity)
+}
+
+// Unlock makes an encrypted backup readable. It reads the list of the contents to its end, and fails with ErrRecipient,
+// or concordat.ErrCorrupt.
+func (b *Backup) Unlock(o crypto.Opener) error {
+	opened := *b
+	opened.opener = &o
+	if err := opened.check(); err != nil {
+		return err
+	}
+	b.opener = &o
+	return nil
+}
+
+// Unlocked reports whether the content of the files can be read.
+func (b *Backup) Unlocked() bool { return b.Manifest.Encryption == nil || b.opener != nil }
+
+// encryptedEntries reads the list of files and that of the contents side by side.
+func (b *Backup) encryptedEntries(f func(entry) error) error {
+	file, err := os.Open(filepath.Join(b.dir, b.Manifest.State, contentsName))
+	if err != nil {
+		return fmt.Errorf("list of the contents: %w: %w", concordat.ErrCorrupt, err)
+	}
+	defer func() { _ = file.Close() }() // only read
+	r, err := b.opener.Open(bufio.NewReader(file))
+	if errors.Is(err, crypto.ErrNotRecipient) {
+		return ErrRecipient
+	}
+	if err != nil {
+		return fmt.Errorf("list of the contents: %w: %w", concordat.ErrCorrupt, err)
+	}
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 0, 4096), maxEntry)
+	own := map[string]bool{b.Manifest.State + "/" + contentsName: true, b.Manifest.State + "/" + identityName: true}
+	err = b.each(func(stored File) error {
+		if own[stored.Path] {
+			return nil
+		}
+		if !lines.Scan() {
+			return fmt.Errorf("%w: %s is not in the list of the contents", concordat.ErrCorrupt, stored.Path)
+		}
+		e, err := parseEntry(lines.Bytes(), stored)
+		if err != nil {
+			return err
+		}
+		return f(e)
+	})
+	if err != nil {
+		return err
+	}
+	if lines.Scan() {
+		return fmt.Errorf("%w: the list of the contents names more files than there are", concordat.ErrCorrupt)
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("list of the contents: %w: %w", concordat.ErrCorrupt, err)
+	}
+	return nil
+}
+
+// parseEntry reads a line of the contents, which must be that of the stored file.
+func parseEntry(text []byte, stored File) (entry, error) {
+	var l line
+	if err := json.Unmarshal(text, &l); err != nil {
+		return entry{}, fmt.Errorf("%w: line of the contents: %w", concordat.ErrCorrupt, err)
+	}
+	hash, err := hex.DecodeString(l.SHA256)
+	if err != nil || len(hash) != sha256.Size || l.File != stored.Path || !plain(l.Name) {
+		return entry{}, fmt.Errorf("%w: line of the contents for %s", concordat.ErrCorrupt, stored.Path)
+	}
+	return entry{stored, l.Name, [32]byte(hash)}, nil
+}

@@ -1,0 +1,144 @@
+package instance
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"concordat"
+	"concordat/crypto"
+	"concordat/instance/backup"
+	"concordat/store"
+)
+
+// BackupStageName is the folder of a site in which the state lies while it is encrypted into a backup.
+const BackupStageName = ".backing-up"
+
+// Where the secret that opens an encrypted backup comes from, unless a flag names it.
+const (
+	BackupIdentityVariable   = "CONCORDAT_BACKUP_IDENTITY_FILE"   // identities, as age-keygen writes them
+	BackupPassphraseVariable = "CONCORDAT_BACKUP_PASSPHRASE_FILE" // one line
+)
+
+// ErrNoBackupKey: neither recipients nor a passphrase are known.
+var ErrNoBackupKey = errors.New("this backup holds the keys of the site, so it must be encrypted: name a recipient with --recipient or " +
+	"backup.recipients in the configuration, or choose a passphrase with --passphrase or --passphrase-file; --plain leaves it readable")
+
+// backupEncryption names the setting that holds how backups of the site are encrypted.
+const backupEncryption = "backup encryption"
+
+// backupKeys is the value of that setting.
+type backupKeys struct {
+	Names     []byte `json:"names"`               // key of the names of originals
+	Recipient string `json:"recipient,omitempty"` // of the identity
+	Identity  []byte `json:"identity,omitempty"`  // under a passphrase
+}
+
+// BackupEncryption returns how a backup is encrypted: to the recipients if there are any, else with the passphrase, else
+// with the one that was chosen before. replaced: another passphrase was chosen before. It fails with ErrNoBackupKey.
+func (o *Instance) BackupEncryption(ctx context.Context, to []string, passphrase *crypto.Secret) (e backup.Encrypt, replaced bool,
+	err error) {
+	keys, err := readBackupKeys(ctx, o.Store)
+	if err != nil {
+		return e, false, err
+	}
+	save := false
+	if len(keys.Names) != len(e.Names) {
+		keys.Names, save = make([]byte, len(e.Names)), true
+		if _, err := rand.Read(keys.Names); err != nil {
+			return e, false, err
+		}
+	}
+	switch {
+	case len(to) > 0:
+		e.Recipients, err = crypto.ParseRecipients(to)
+	case passphrase != nil:
+		had := len(keys.Identity) > 0
+		var made bool
+		made, err = keys.take(*passphrase)
+		save, replaced = save || made, made && had
+		fallthrough
+	case keys.Recipient != "":
+		if err == nil {
+			e.Recipients, err = crypto.ParseRecipients([]string{keys.Recipient})
+		}
+		e.Identity = keys.Identity
+	default:
+		err = Usage(ErrNoBackupKey)
+	}
+	if err != nil {
+		return e, false, err
+	}
+	e.Names = [32]byte(keys.Names)
+	if !save {
+		return e, replaced, nil
+	}
+	text, err := json.Marshal(keys)
+	if err != nil {
+		return e, false, err
+	}
+	return e, replaced, o.Store.SetSetting(ctx, backupEncryption, string(text))
+}
+
+// take makes a new identity unless the passphrase opens that which is there.
+func (k *backupKeys) take(s crypto.Secret) (made bool, err error) {
+	if len(k.Identity) > 0 {
+		_, err := crypto.ParseIdentities(k.Identity, func() (crypto.Secret, error) { return s, nil })
+		if !errors.Is(err, crypto.ErrPassphrase) {
+			return false, err
+		}
+	}
+	r, locked, err := crypto.NewLockedIdentity(s)
+	if err != nil {
+		return false, err
+	}
+	k.Recipient, k.Identity = r.Names()[0], locked
+	return true, nil
+}
+
+func readBackupKeys(ctx context.Context, db *store.DB) (k backupKeys, err error) {
+	text, err := db.Setting(ctx, backupEncryption)
+	if errors.Is(err, concordat.ErrNotFound) {
+		return k, nil
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &k)
+	}
+	if err != nil {
+		return k, fmt.Errorf("setting %s: %w", backupEncryption, err)
+	}
+	return k, nil
+}
+
+// BackupIdentities returns what opens the backup: the identities of the file if one is named, by the argument or the
+// environment, else the identity in the backup, for whose passphrase ask is called. found is false if there is neither.
+func BackupIdentities(b *backup.Backup, file string, ask func() (crypto.Secret, error)) (o crypto.Opener, found bool, err error) {
+	if file == "" {
+		file = os.Getenv(BackupIdentityVariable)
+	}
+	if file != "" {
+		text, err := readSmall(file, maxIdentities)
+		if err != nil {
+			return o, false, err
+		}
+		if o, err = crypto.ParseIdentities(text, ask); err != nil {
+			err = fmt.Errorf("%s: %w", file, err)
+		}
+		return o, true, err
+	}
+	locked, err := b.LockedIdentity()
+	if errors.Is(err, backup.ErrLocked) {
+		return o, false, nil
+	}
+	if err != nil {
+		return o, false, err
+	}
+	o, err = crypto.ParseIdentities(locked, ask)
+	return o, true, err
+}
+
+// maxIdentities is the most bytes of a file of identities.
+const maxIdentities = 64 << 10
