@@ -23,11 +23,14 @@ type ApartAs string
 
 // The parts.
 const (
-	AsContents ApartAs = "contents" // lines that end in the number of a page
+	AsContents ApartAs = "contents" // lines that end in the number of a page, or headings with their numbers
 	AsTitle    ApartAs = "title"    // the lines before the first paragraph
 	AsRunning  ApartAs = "running"  // a line that returns on several pages
 	AsImprint  ApartAs = "imprint"  // dates, addresses and marks of a publisher
 	AsKeywords ApartAs = "keywords" // codes and words by which a document is filed
+
+	AsAbbreviations ApartAs = "abbreviations"    // abbreviations with what they stand for
+	AsThanks        ApartAs = "acknowledgements" // where the author thanks others
 )
 
 const (
@@ -48,8 +51,11 @@ func PartsApart(text string) []Apart {
 	ls := lines(text)
 	out := titlePage(text, ls)
 	out = append(out, contentsPages(ls)...)
+	out = append(out, listsApart(ls)...)
 	out = append(out, runningHeads(ls)...)
-	for _, p := range paragraphs(text) {
+	ps := paragraphs(text)
+	out = append(out, thanks(text, ps)...)
+	for _, p := range ps {
 		if why, ok := imprintOrKeywords(p.In(text)); ok {
 			out = append(out, Apart{p, why})
 		}

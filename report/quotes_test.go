@@ -98,6 +98,12 @@ func TestTemplateWording(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
+	han := "制定行政部门社会并管理机构____行政部门权利职称评审组____申请人不得变更"
+	filled := strings.Replace(strings.Replace(han, "____", "水利局", 1), "____", "三日内", 1)
+	got = cut(filled, wordingOf(filled, []string{han}))
+	if d := cmp.Diff([]string{"制定行政部门社会并管理机构", "行政部门权利职称评审组"}, got); d != "" {
+		t.Errorf("between what was filled in: %s", d)
+	}
 	if s := wordingOf("", []string{form}); len(s) != 0 {
 		t.Errorf("an empty text holds %v of a template", s)
 	}
@@ -117,6 +123,12 @@ func TestTemplateWordingAgainstSearch(t *testing.T) {
 			for i := 0; n > 0 && i+n <= len(own); i++ {
 				if strings.Contains(string(folded), string(own[i:i+n])) {
 					want = append(want, concordat.Span{Start: at[i], End: at[i+n]})
+				}
+			}
+			for i := 0; n == templateRun && i+hanRun <= len(own); i++ {
+				run := own[i : i+hanRun]
+				if isHan(run) && strings.Contains(string(folded), string(run)) {
+					want = append(want, concordat.Span{Start: at[i], End: at[i+hanRun]})
 				}
 			}
 		}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -8,16 +9,20 @@ import (
 	"concordat"
 )
 
-// templateRun is the least number of characters that make given wording: about four English words.
-// Shorter templates must stand whole.
-const templateRun = 20
+const (
+	// templateRun is the least number of characters that make given wording: about four English words. Shorter templates must
+	// stand whole.
+	templateRun = 20
+	// hanRun is that number of Chinese characters in a row: what applicants fill in stands closer together in a Chinese form.
+	hanRun = 9
+)
 
 // rollBase is the multiplier of the rolling hash, modulo 2^64 (Karp and Rabin 1987); an odd number
 // of good spread. Every candidate is compared rune by rune, so a collision costs time only.
 const rollBase = 0x9E3779B97F4A7C15
 
 // wordingOf returns what of text is wording of any of the templates: every run of at least
-// templateRun characters that a template holds too, whatever stands between them. Case, spaces and
+// templateRun characters, or hanRun Chinese ones, that a template holds too, whatever stands between them. Case, spaces and
 // punctuation do not count.
 func wordingOf(text string, templates []string) spans {
 	if len(templates) == 0 {
@@ -32,12 +37,23 @@ func wordingOf(text string, templates []string) spans {
 			byLength[n] = append(byLength[n], r)
 		}
 	}
-	for n, ts := range byLength {
+	add := func(ts [][]rune, n int, within func([]rune) bool) {
 		for _, i := range windows(own, ts, n) {
-			out = append(out, concordat.Span{Start: at[i], End: at[i+n]})
+			if within(own[i : i+n]) {
+				out = append(out, concordat.Span{Start: at[i], End: at[i+n]})
+			}
 		}
 	}
+	for n, ts := range byLength {
+		add(ts, n, func([]rune) bool { return true })
+	}
+	add(byLength[templateRun], hanRun, isHan)
 	return union(out)
+}
+
+// isHan reports whether all of some characters are Chinese.
+func isHan(rs []rune) bool {
+	return !slices.ContainsFunc(rs, func(r rune) bool { return !unicode.Is(unicode.Han, r) })
 }
 
 // foldRunes returns the characters of s in lower case, and the byte at which each begins, and

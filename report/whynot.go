@@ -23,6 +23,9 @@ var formReasons = map[string][3]string{
 	string(AsRunning):  {"a running head", "running head", "running heads"},
 	string(AsImprint):  {"a publisher's notice", "publisher's notice", "publishers' notices"},
 	string(AsKeywords): {"keywords or codes", "line of keywords", "lines of keywords"},
+
+	string(AsAbbreviations): {"a list of abbreviations", "list of abbreviations", "lists of abbreviations"},
+	string(AsThanks):        {"acknowledgements", "section of acknowledgements", "sections of acknowledgements"},
 }
 
 // FormReason says what a passage reads like, by the reasons of package wording; "" for none that is known.

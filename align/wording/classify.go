@@ -29,7 +29,8 @@ const (
 	// no form leaves so little room to answer.
 	wholeWords = 100
 	wholeShare = 0.8
-	// blockHolders is the number of documents from which a short paragraph of its own is common in a large library.
+	// blockHolders is the number of documents from which a paragraph of its own is common in a large library if it is short, and to
+	// be decided if it is long: ten applications may end in the declaration of their call.
 	blockHolders = 8
 )
 
@@ -65,7 +66,7 @@ func (s *Scope) Classify(self int, w *Words, r *Reader, walls []concordat.Span) 
 	if len(by) == 0 {
 		return nil
 	}
-	c := classifier{Scope: s, self: self, w: w, by: by}
+	c := classifier{Scope: s, self: self, w: w, walls: walls, by: by}
 	c.others, c.blocks = blocks(by)
 	c.classes = make([]Class, len(c.blocks))
 	order := make([]int, len(c.blocks)) // those that most hold first: a copied block does not end in the form around it
@@ -88,6 +89,7 @@ type classifier struct {
 	*Scope
 	self    int
 	w       *Words
+	walls   []concordat.Span
 	by      map[int32][]interval
 	others  []int32
 	blocks  []block
@@ -132,7 +134,7 @@ func (c *classifier) decide(i int) {
 		x.Kind = concordat.KindForm
 	case x.Words < LongWords && c.isCommon(s, holders):
 		x.Kind = concordat.KindCommon
-	case x.Words >= LongWords && holders > 2 && (5*holders > c.Of || holders > Absolute):
+	case x.Words >= LongWords && c.isOpen(s, holders):
 		x.Kind = concordat.KindUndecided
 	}
 }
@@ -142,6 +144,15 @@ func (c *classifier) isCommon(s *block, holders int) bool {
 	least := Least(c.Of)
 	return least > 0 && holders >= least || holders >= blockHolders && (c.w.beginsLine(s.first) || c.w.endsLine(s.last))
 }
+
+// isOpen reports whether so many hold a long stretch that it may be the form of a call among others, or a habit, as well as a
+// copy: a fifth of the scope, or several that hold it as paragraphs of their own.
+func (c *classifier) isOpen(s *block, holders int) bool {
+	return holders > 2 && (5*holders > c.Of || holders > Absolute) || holders >= blockHolders && c.w.nearLine(s.first) && c.w.nearLine(s.last)
+}
+
+// ownLines reports whether a block is whole lines.
+func (c *classifier) ownLines(s *block) bool { return c.w.beginsLine(s.first) && c.w.endsLine(s.last) }
 
 // row returns the words in a row around a block that all who hold it hold, but for what does not count already.
 func (c *classifier) row(i int) int {
@@ -171,7 +182,7 @@ func (c *classifier) isForm(i, holders int) bool {
 		return false
 	}
 	if holders < 3 {
-		return pieces >= pairPieces && longest <= pieceWords && mean <= meanWords && c.w.beginsLine(s.first) && c.w.endsLine(s.last) &&
+		return pieces >= pairPieces && longest <= pieceWords && mean <= meanWords && c.ownLines(s) &&
 			c.sharedApart(x.Texts, pairPieces)
 	}
 	return x.Words < LongWords || 2*holders > c.Of || pieces >= manyPieces && longest <= pieceWords
@@ -187,7 +198,7 @@ func (c *classifier) pieces(s *block, exactly bool) (n, longest int, mean float6
 		if !s.within(t) {
 			continue
 		}
-		apart = apart || t.first-last >= ownBetween
+		apart = apart || c.w.between(last, t.first, c.walls) >= ownBetween
 		last = t.last
 		if exactly && !t.same(s) || !exactly && 2*(s.held.count()+1) < t.held.count()+1 {
 			continue
@@ -209,7 +220,7 @@ func (c *classifier) sharedApart(others []int32, least int) bool {
 			continue
 		}
 		of++
-		if apart(c.by[e]) >= least && (c.Places == nil || c.Places(int(e), c.self) >= least) {
+		if c.w.apart(c.by[e], c.walls) >= least && (c.Places == nil || c.Places(int(e), c.self) >= least) {
 			n++
 		}
 	}
@@ -267,6 +278,16 @@ func (w *Words) endsLine(last int32) bool {
 		at = w.ends[i]
 	}
 	return at-last <= maxSlot
+}
+
+// nearLine reports whether a line begins or ends within leastWords words of a place between two words, before it or behind it: a few
+// words that fewer hold join a block at its edge.
+func (w *Words) nearLine(at int32) bool {
+	if at <= leastWords || int32(len(w.hashes))-at <= leastWords {
+		return true
+	}
+	i, _ := slices.BinarySearch(w.ends, at-leastWords)
+	return i < len(w.ends) && w.ends[i] <= at+leastWords
 }
 
 // paragraphsIn returns of how many paragraphs words [first, last) are, and the most words of them in one.

@@ -80,14 +80,29 @@ func (c *Common) heldBy(w *Words, self int32, walls []concordat.Span) map[int32]
 	return out
 }
 
-// apart returns at how many places runs stand, with ownBetween words or more between two.
-func apart(is []interval) int {
+// apart returns at how many places runs stand, with ownBetween words or more between two outside of walls: a question between two
+// answers is no text of the author's.
+func (w *Words) apart(is []interval, walls []concordat.Span) int {
 	n, last := 0, int32(0)
 	for _, x := range is {
-		if n == 0 || x.first-last >= ownBetween {
+		if n == 0 || w.between(last, x.first, walls) >= ownBetween {
 			n++
 		}
 		last = max(last, x.last)
+	}
+	return n
+}
+
+// between returns how many words from first up to last stand outside of walls, which are in order and disjoint.
+func (w *Words) between(first, last int32, walls []concordat.Span) int32 {
+	if last <= first {
+		return last - first
+	}
+	n := last - first
+	i, _ := slices.BinarySearchFunc(walls, int(w.start[first]), func(s concordat.Span, at int) int { return cmp.Compare(s.End, at+1) })
+	for ; i < len(walls) && walls[i].Start < int(w.end[last-1]); i++ {
+		from, to := w.within(walls[i])
+		n -= max(0, min(to, last)-max(from, first))
 	}
 	return n
 }
@@ -96,7 +111,7 @@ func apart(is []interval) int {
 func (c *Common) PlacesWith(w *Words, self int, walls []concordat.Span) map[int]int {
 	out := map[int]int{}
 	for e, is := range c.heldBy(w, int32(self), walls) {
-		if n := apart(is); n >= leastPieces {
+		if n := w.apart(is, walls); n >= leastPieces {
 			out[int(e)] = n
 		}
 	}

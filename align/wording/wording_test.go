@@ -28,8 +28,8 @@ func TestLeast(t *testing.T) {
 	}
 }
 
-// scopeOf returns the scope of texts, as a batch has it.
-func scopeOf(texts []string) (*wording.Scope, []*wording.Words) {
+// scopeOf returns the scope of texts, as a batch has it, with the walls of each; nil: they have none.
+func scopeOf(texts []string, walls [][]concordat.Span) (*wording.Scope, []*wording.Words) {
 	var c wording.Counter
 	split := make([]*wording.Words, len(texts))
 	for i, x := range texts {
@@ -38,8 +38,11 @@ func scopeOf(texts []string) (*wording.Scope, []*wording.Words) {
 	}
 	s := &wording.Scope{Held: c.Common(2), Of: len(texts)}
 	places, sketches := map[[2]int]int{}, make([][]uint64, len(texts))
+	if walls == nil {
+		walls = make([][]concordat.Span, len(texts))
+	}
 	for i, w := range split {
-		for e, n := range s.Held.PlacesWith(w, i, nil) {
+		for e, n := range s.Held.PlacesWith(w, i, walls[i]) {
 			places[[2]int{i, e}] = n
 		}
 		sketches[i] = w.Sketch(s.Held, s.Of)
@@ -51,14 +54,14 @@ func scopeOf(texts []string) (*wording.Scope, []*wording.Words) {
 
 // classes returns the classes of the first text among all.
 func classes(texts []string) []wording.Class {
-	s, split := scopeOf(texts)
+	s, split := scopeOf(texts, nil)
 	return s.Classify(0, split[0], wording.NewReader(texts[0]), nil)
 }
 
 // common returns what of the first text does not count, as others share it, whatever it reads like.
 func common(texts []string) []string {
 	var out []string
-	s, split := scopeOf(texts)
+	s, split := scopeOf(texts, nil)
 	for _, x := range s.Classify(0, split[0], nil, nil) {
 		if x.Kind != "" {
 			out = append(out, x.In(texts[0]))

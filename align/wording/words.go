@@ -59,7 +59,7 @@ func Split(text string) *Words {
 	for i := 0; i+gramWords <= n; i++ {
 		w.grams = append(w.grams, gram{w.hashOf(i, i+gramWords), int32(i), int32(i + gramWords)})
 	}
-	w.apart(text)
+	w.cutParagraphs(text)
 	w.lines(text)
 	return w
 }
@@ -88,9 +88,9 @@ func (w *Words) lines(text string) {
 	}
 }
 
-// apart takes the hash from the grams that reach across an empty line: the first word of an answer is no part of the
+// cutParagraphs takes the hash from the grams that reach across an empty line: the first word of an answer is no part of the
 // question.
-func (w *Words) apart(text string) {
+func (w *Words) cutParagraphs(text string) {
 	for i := 1; i < len(w.hashes); i++ {
 		if strings.Count(text[w.end[i-1]:w.start[i]], "\n") < 2 {
 			continue

@@ -21,6 +21,7 @@ var readHistories = map[DocumentPair]verdict{
 	{"汉书/传/樊郦滕灌傅靳周传.txt", "史记/三十世家/绛侯周勃世家.txt"}:    oneRecord,
 	{"汉书/传/陈胜项籍传.txt", "史记/七十列传/田儋列传.txt"}:         reuse,
 	{"汉书/传/陈胜项籍传.txt", "史记/七十列传/张耳陈馀列传.txt"}:       reuse,
+	{"汉书/传/韩彭英卢吴传.txt", "史记/十二本纪/高祖本纪.txt"}:        reuse, // Lu Wan and his riders wait below the wall
 	{"汉书/传/高五王传.txt", "史记/三十世家/楚元王世家.txt"}:         reuse,
 	{"汉书/传/魏豹田儋韩王信传.txt", "史记/十二本纪/项羽本纪.txt"}:      reuse,
 	{"汉书/志/五行志下之上.txt", "史记/三十世家/孔子世家.txt"}:        reuse,

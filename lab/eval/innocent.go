@@ -25,6 +25,9 @@ const (
 	// leastCopiedTemplate is the same of the scenarios that have a template. Of a text that a person revised the truth names
 	// whole paragraphs of the source, of which half went into the revision (doc/evaluation/innocent.md).
 	leastCopiedTemplate = 0.945
+	// Of ten laws and contracts two Chinese regulations share 294 words of the formulas of legislators, in two places. Sixty words in
+	// a row that two hold count however they read, so that one pair of all is listed at 0.1 (doc/evaluation/innocent.md).
+	formulaPairs, worstFormulas = 1, 0.12
 )
 
 // innocentShort are the scenarios and modes of the short form, which shows that measuring works: the bounds are
@@ -201,10 +204,13 @@ func (r *run) innocentBounds(rows []*innocentRow) {
 		most := r.figure(of, "the same, worst document", worst(all.over))
 		if !all.open() {
 			pairs30.most(0, 0)
-			false10 := math.Floor(maxFalse10 * float64(all.pairs))
+			false10, over := math.Floor(maxFalse10*float64(all.pairs)), worstOver
+			if mode == "n10" {
+				false10, over = formulaPairs, worstFormulas
+			}
 			pairs10.most(false10, false10)
 			middle.most(maxOver, maxOver)
-			most.most(worstOver, worstOver)
+			most.most(over, over)
 		}
 		r.figure(of, "covered, and nobody else has it: worst document", worst(all.alien)).most(worstAlien, worstAlien)
 		if all.copies > 0 {

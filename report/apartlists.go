@@ -1,0 +1,128 @@
+package report
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"concordat"
+)
+
+const (
+	maxHeadingLine = 9   // words of a line of an outline or of a list of abbreviations, a pair of Chinese characters being one
+	leastAbbrev    = 4   // lines of a list of abbreviations
+	maxThanks      = 120 // words of acknowledgements
+)
+
+var (
+	// numbered is a heading with its number; a row of a table has other digits as well.
+	numbered = regexp.MustCompile(`(?i)^(?:第[一二三四五六七八九十百0-9]+[章节節篇部]|([0-9]+(?:\.[0-9]+)*)[.)]?[\s、．]|(?:chapter|section|kapitel|abschnitt|chapitre|cap[ií]tulo|capitolo|hoofdstuk|rozdział|глава|appendix|anhang|annexe?|附录)\s?(?:[0-9]+|[A-Z]|[IVX]+)\b[.:]?)\s*\pL[^0-9]*$`)
+	// abbreviated is an abbreviation with what it stands for.
+	abbreviated = regexp.MustCompile(`^\p{Lu}[\p{Lu}\p{Ll}0-9&/.-]{0,9}[\p{Lu}0-9]\s*(?:[-–—:=]|\s)\s*\pL[^0-9]*$`)
+	// thanksHead begins acknowledgements, in a line of its own or in front of the first sentence.
+	thanksHead = regexp.MustCompile(`(?i)^[\s*#_]*(?:[0-9]+(?:\.[0-9]+)*\.?\s*)?(?:acknowledge?ments?|danksagung|remerciements?|agradecimientos?|agradecimentos?|ringraziamenti|dankwoord|podziękowania|благодарност[иь]|致\s*谢|致\s*謝|鸣\s*谢|谢\s*辞|謝\s*辞|감사의\s*글)[\s*_]*(?:[:：.—–-]|$)`)
+	// thanksWord matches the words of thanks.
+	thanksWord = regexp.MustCompile(`(?i)\bthank(?:s|ful)?\b|\bgrat(?:eful|itude)|\bindebted\b|\backnowledge|\bdank(?:e|en|t|bar|baar)?\b|\bremerci|\breconnaissan|\bagrade[cç]|\bgracias\b|\bobrigad[oa]|\bringrazi|\bgrazie\b|\bgrat[io]\b|\bdziękuj|\bwdzięczn|благодар|признател|感谢|感謝|致谢|謝意|谢意|감사`)
+	// sentenceEnd cuts plainly.
+	sentenceEnd = regexp.MustCompile(`[.!?]\s+|[。！？]`)
+)
+
+// listsApart returns the parts of a document that are lists of its own headings or abbreviations: runs of short lines, no
+// sentences, at least half of which begin with a number that goes on or with an abbreviation.
+func listsApart(ls []line) []Apart {
+	var out []Apart
+	for i := 0; i < len(ls); {
+		j, outline, abbrev := i, 0, 0
+		var last []int
+		for ; j < len(ls) && ls[j].trimmed != "" && measureWords(ls[j].trimmed) <= maxHeadingLine && !endsSentence(ls[j].trimmed); j++ {
+			if m := numbered.FindStringSubmatch(ls[j].trimmed); m != nil {
+				if number := numberOf(m[1]); number == nil || after(number, last) {
+					outline++
+					last = number
+				}
+			} else if abbreviated.MatchString(ls[j].trimmed) {
+				abbrev++
+			}
+		}
+		if n := j - i; outline >= leastContents && 2*outline >= n {
+			out = append(out, Apart{concordat.Span{Start: ls[i].Start, End: ls[j-1].End}, AsContents})
+		} else if abbrev >= leastAbbrev && 2*abbrev >= n {
+			out = append(out, Apart{concordat.Span{Start: ls[i].Start, End: ls[j-1].End}, AsAbbreviations})
+		}
+		i = max(j, i+1)
+	}
+	return out
+}
+
+// numberOf returns the parts of a number such as 2.1.3; nil: it is empty.
+func numberOf(s string) []int {
+	if s == "" {
+		return nil
+	}
+	var out []int
+	for part := range strings.SplitSeq(s, ".") {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			return nil
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// after reports whether a number stands behind another one in an outline; all stand behind nil.
+func after(number, last []int) bool {
+	for i, n := range number {
+		if i >= len(last) || n != last[i] {
+			return i >= len(last) || n > last[i]
+		}
+	}
+	return false
+}
+
+// thanks returns the acknowledgements of a document: what stands under their heading, or behind it, while at least half of the
+// sentences thank somebody, up to maxThanks words. A page that is copied beneath such a heading does not.
+func thanks(text string, ps []concordat.Span) []Apart {
+	var out []Apart
+	for i := 0; i < len(ps); i++ {
+		head := thanksHead.FindStringIndex(firstLine(ps[i].In(text)))
+		if head == nil {
+			continue
+		}
+		part := concordat.Span{Start: ps[i].Start}
+		words, from := 0, ps[i].Start+head[1]
+		for k := i; k < len(ps); k++ {
+			body := text[max(from, ps[k].Start):ps[k].End]
+			if words += measureWords(body); words > maxThanks || !givesThanks(body) {
+				break
+			}
+			if strings.TrimSpace(body) != "" {
+				part.End, i = ps[k].End, k
+			}
+		}
+		if part.End > 0 {
+			out = append(out, Apart{part, AsThanks})
+		}
+	}
+	return out
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return s
+}
+
+// givesThanks reports whether at least half of the sentences of a paragraph thank somebody; an empty one may go on.
+func givesThanks(p string) bool {
+	n, of := 0, 0
+	for _, s := range sentenceEnd.Split(p, -1) {
+		if strings.TrimSpace(s) == "" {
+			continue
+		}
+		of++
+		if thanksWord.MatchString(s) {
+			n++
+		}
+	}
+	return 2*n >= of
+}
