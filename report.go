@@ -29,6 +29,13 @@ type Flag struct {
 	Detail string `json:"detail,omitempty"` // a plain sentence
 	Count  int    `json:"count,omitempty"`
 	Span   *Span  `json:"span,omitempty"` // where, if it has a place
+	// Missing: something that a reader of the file may see is not in the text, since it could not be read.
+	Missing bool `json:"missing,omitempty"`
+	// Letters counts the letters, marks and digits of the file that are not in the text for this reason: those that were not read,
+	// or, unless it is Missing, those that a rule left out. Bytes is the size of what is not in the text and whose letters cannot
+	// be counted; 0: nothing, or not known.
+	Letters int   `json:"letters,omitempty"`
+	Bytes   int64 `json:"bytes,omitempty"`
 }
 
 // Passage is one span of a submission that one source also holds: the raw material of evidence.

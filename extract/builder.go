@@ -11,14 +11,17 @@ import (
 
 // builder gathers paragraphs. A reader writes text, ends paragraphs, names places and raises flags.
 type builder struct {
-	res    Result
-	opt    Options
-	lim    *budget
-	out    strings.Builder
-	para   []byte // the paragraph that is being written
-	label  string // place to be recorded with the next paragraph
-	full   bool   // MaxText was met
-	counts map[string]int
+	res     Result
+	opt     Options
+	lim     *budget
+	out     strings.Builder
+	para    []byte // the paragraph that is being written
+	label   string // place to be recorded with the next paragraph
+	full    bool   // MaxText was met
+	counts  map[string]int
+	left    map[string]int // letters left out by a rule, by the code of its flag
+	alts    []string       // text that stands for other text; see alternative
+	altSize int            // bytes of alts
 	// include gives the file that a LaTeX text includes; nil: there are no others.
 	include  func(name string) ([]byte, bool)
 	spans    spanFlags   // stretches of para that need a flag
@@ -169,18 +172,20 @@ func (b *builder) endParagraph() {
 // raw appends sep, unless the text is empty so far, and s.
 func (b *builder) raw(sep, s string) {
 	if b.full {
+		b.cutOff(s)
 		return
 	}
 	if b.out.Len() == 0 {
 		sep = ""
 	}
 	if room := b.opt.MaxText - int64(b.out.Len()) - int64(len(sep)); int64(len(s)) > room {
+		rest := s
 		s = cutString(s, int(max(room, 0)))
 		b.full = true
 		if s == "" {
 			sep = ""
 		}
-		b.partial(FlagTextLimit, fmt.Sprintf("text ends after %d bytes; raise %s to read on", b.opt.MaxText, SettingOf("MaxText")))
+		b.cutOff(rest[len(s):])
 	}
 	b.out.WriteString(sep)
 	if b.label != "" {
@@ -188,6 +193,12 @@ func (b *builder) raw(sep, s string) {
 		b.label = ""
 	}
 	b.out.WriteString(s)
+}
+
+// cutOff says that s is beyond the limit of text.
+func (b *builder) cutOff(s string) {
+	b.missing(Flag{Code: FlagTextLimit, Letters: characters(s),
+		Detail: fmt.Sprintf("text ends after %d bytes; raise %s to read on", b.opt.MaxText, SettingOf("MaxText"))})
 }
 
 // cutString returns the longest prefix of s of at most n bytes that ends on a rune boundary.
@@ -239,16 +250,16 @@ func (b *builder) flag(f Flag) {
 	f.Count = max(f.Count, 1)
 	if f.Start == 0 && f.End == 0 {
 		for i := range b.res.Flags {
-			if g := &b.res.Flags[i]; g.Code == f.Code && g.Detail == f.Detail && g.End == 0 {
-				g.Count += f.Count
+			if g := &b.res.Flags[i]; g.Code == f.Code && g.Detail == f.Detail && g.End == 0 && g.Missing == f.Missing {
+				g.add(f)
 				return
 			}
 		}
 	}
 	if b.counts[f.Code]++; b.counts[f.Code] > maxFlags {
 		for i := len(b.res.Flags) - 1; i >= 0; i-- {
-			if g := &b.res.Flags[i]; g.Code == f.Code {
-				g.Count += f.Count
+			if g := &b.res.Flags[i]; g.Code == f.Code && g.Missing == f.Missing {
+				g.add(f)
 				return
 			}
 		}
@@ -256,10 +267,23 @@ func (b *builder) flag(f Flag) {
 	b.res.Flags = append(b.res.Flags, f)
 }
 
+// add takes the counts of g to those of f.
+func (f *Flag) add(g Flag) {
+	f.Count, f.Letters, f.Bytes = f.Count+g.Count, f.Letters+g.Letters, f.Bytes+g.Bytes
+}
+
 // partial marks the result incomplete and says why.
-func (b *builder) partial(code, detail string) {
-	b.res.Partial = true
-	b.flag(Flag{Code: code, Detail: detail})
+func (b *builder) partial(code, detail string) { b.missing(Flag{Code: code, Detail: detail}) }
+
+// missing marks the result incomplete for the reason f.
+func (b *builder) missing(f Flag) {
+	b.res.Partial, f.Missing = true, true
+	b.flag(f)
+}
+
+// pictures flags pictures, which may hold text, with their number and size.
+func (b *builder) pictures(n int, bytes int64) {
+	b.flag(Flag{Code: FlagPictures, Detail: "pictures are not read; text in them is not checked", Count: n, Missing: true, Bytes: bytes})
 }
 
 func (b *builder) result() (*Result, error) {
@@ -270,6 +294,7 @@ func (b *builder) result() (*Result, error) {
 		return nil, b.emptyError()
 	}
 	b.asSeen()
+	b.tellLeft()
 	scanText(b)
 	return &b.res, nil
 }

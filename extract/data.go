@@ -57,7 +57,7 @@ func readJSON(b *builder, data []byte) error {
 func (b *builder) jsonString(s string) {
 	switch {
 	case isPacked(s):
-		b.flag(Flag{Code: FlagPictures, Detail: "packed data in strings, such as pictures, is not read"})
+		b.flag(Flag{Code: FlagPictures, Detail: "packed data in strings, such as pictures, is not read", Missing: true, Bytes: int64(len(s))})
 	case strings.Contains(s, "</"):
 		title := b.res.Title
 		b.htmlText(s)
@@ -159,7 +159,7 @@ func readNotebook(b *builder, data []byte) error {
 func (b *builder) notebookCell(c notebookCell) error {
 	source := string(c.Source + c.Input)
 	if len(c.Attachments) > 0 {
-		b.flag(Flag{Code: FlagPictures, Detail: "pictures are not read; text in them is not checked", Count: len(c.Attachments)})
+		b.pictures(len(c.Attachments), 0)
 	}
 	switch c.Kind {
 	case "markdown", "heading":
@@ -194,9 +194,9 @@ func (b *builder) notebookOutput(data map[string]json.RawMessage) {
 		}
 		b.plainParagraphs(string(t))
 	}
-	for kind := range data {
+	for kind, raw := range data {
 		if strings.HasPrefix(kind, "image/") {
-			b.flag(Flag{Code: FlagPictures, Detail: "pictures are not read; text in them is not checked"})
+			b.pictures(1, int64(len(raw)))
 		}
 	}
 }

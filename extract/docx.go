@@ -89,9 +89,7 @@ func (d *docxFile) rest() {
 	d.countPictures(dir + "/media/")
 	comments := d.targets(d.main, "", "comments")
 	for _, n := range comments {
-		if data, err := d.parts.read(n); err == nil && lettersOf(n, data) > 0 {
-			b.flag(Flag{Code: FlagComments, Detail: "comments are left out"})
-		}
+		d.comments(n)
 	}
 	d.census(func(name string) bool {
 		for _, piece := range []string{"theme", "settings", "fonttable", "styles", "numbering", "glossary/", "vba", "comments",
@@ -137,6 +135,8 @@ func (d *docxFile) pageHeaders() {
 			case s == "":
 			case utf8.RuneCountInString(s) <= shortHeader && d.b.any():
 				d.b.flag(Flag{Code: FlagHeaders, Detail: "page headers and footers left out"})
+				d.b.leave(FlagHeaders, s)
+				d.b.takeLeft(probe)
 			default:
 				d.b.place("page header or footer")
 				return d.body(n)(data)
@@ -148,8 +148,8 @@ func (d *docxFile) pageHeaders() {
 
 // countPictures flags pictures below dir: they may hold text that is not read.
 func (p *parts) countPictures(dir string) {
-	if n := p.countBelow(dir); n > 0 {
-		p.b.flag(Flag{Code: FlagPictures, Detail: "pictures are not read; text in them is not checked", Count: n})
+	if n, bytes := p.countBelow(dir); n > 0 {
+		p.b.pictures(n, bytes)
 	}
 }
 
@@ -162,22 +162,24 @@ func isOn(a attrs) bool {
 	return true
 }
 
-func (p *parts) countBelow(dir string) int {
-	n := 0
-	for name := range p.byName {
+// countBelow gives the number of files below dir, and their bytes.
+func (p *parts) countBelow(dir string) (n int, bytes int64) {
+	for name, f := range p.byName {
 		if strings.HasPrefix(name, strings.ToLower(dir)) && !strings.HasSuffix(name, "/") {
 			n++
+			bytes += int64(min(f.UncompressedSize64, 1<<40)) // no archive unpacks to more
 		}
 	}
-	return n
+	return n, bytes
 }
 
 // docxReader reads one part of running text.
 type docxReader struct {
 	b       *builder
 	styles  *docxStyles
-	skip    int // depth inside elements that are not text
-	inText  int // inside w:t, m:t
+	skip    int  // depth inside elements that are not text
+	deleted bool // those of tracked changes
+	inText  int  // inside w:t, m:t
 	inRPr   int
 	inCell  int      // inside the properties of a table cell
 	run     runStyle // of the run being read
@@ -186,6 +188,7 @@ type docxReader struct {
 	heading int
 	start0  int // offset at which the heading began
 	ruby    officeRuby
+	code    bool // the element is the code of a field, within what is skipped
 	drop    bool // the paragraph is a letter set large before the next one
 
 	file   *docxFile // nil: one piece of XML, without other parts
@@ -208,9 +211,12 @@ func docxSkipped(name string) bool {
 
 func (r *docxReader) start(name string, a attrs) {
 	if r.skip > 0 || docxSkipped(name) {
-		if r.skip == 0 && (name == "w:del" || name == "w:moveFrom") {
-			r.b.flag(Flag{Code: FlagTracked, Detail: "deleted text of tracked changes left out"})
+		if r.skip == 0 {
+			if r.deleted = name == "w:del" || name == "w:moveFrom"; r.deleted {
+				r.b.flag(Flag{Code: FlagTracked, Detail: "deleted text of tracked changes left out"})
+			}
 		}
+		r.code = name == "w:instrText" || name == "w:delInstrText"
 		r.skip++
 		return
 	}
@@ -267,6 +273,8 @@ func (r *docxReader) other(name string, a attrs) bool {
 		if s := r.fields.mark(name, a); s != "" {
 			r.write(s)
 		}
+		r.b.alternative(r.fields.unseen)
+		r.fields.unseen = ""
 	case "w:numPr":
 		r.list = docxItem{level: r.list.level}
 	case "w:ilvl":
@@ -356,7 +364,8 @@ func (r *docxReader) imported(id string) {
 		b.res.Title, b.res.Author, b.res.Date, b.res.Encoding, b.res.Format = head.Title, head.Author, head.Date, head.Encoding, head.Format
 	}
 	if err != nil {
-		b.partial(FlagPart, fmt.Sprintf("an imported part is not read: %s, %d bytes: %v", one.target, len(data), asError(err).Code))
+		b.missing(Flag{Code: FlagPart, Bytes: int64(len(data)),
+			Detail: fmt.Sprintf("an imported part is not read: %s, %d bytes: %v", one.target, len(data), asError(err).Code)})
 	}
 }
 
@@ -448,7 +457,10 @@ func (r *docxReader) endParagraph() {
 const maxDropped = 3
 
 func (r *docxReader) chars(s string) {
-	if r.skip == 0 && r.inText > 0 {
+	switch {
+	case r.skip > 0 && r.deleted && !r.code:
+		r.b.leave(FlagTracked, s)
+	case r.skip == 0 && r.inText > 0:
 		r.write(s)
 	}
 }

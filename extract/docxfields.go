@@ -12,6 +12,7 @@ import (
 type docxFields struct {
 	inCode  []bool // of each open field
 	code    strings.Builder
+	unseen  string   // the text of the codes that have ended last
 	choices []string // of a drop-down field
 	chosen  int
 }
@@ -41,6 +42,7 @@ func (f *docxFields) mark(name string, a attrs) string {
 				f.inCode = f.inCode[:n-1]
 			}
 			if !f.inside() {
+				f.unseen = f.code.String()
 				f.code.Reset()
 			}
 			if c := f.choices; f.chosen >= 0 && f.chosen < len(c) {

@@ -51,7 +51,7 @@ func readEPUB(b *builder, data []byte) error {
 			book.beside(opf.path(id), "the table of contents")
 		case strings.HasPrefix(kind, "image/"):
 			p.used[partName(opf.path(id))] = true
-			b.flag(Flag{Code: FlagPictures, Detail: "pictures are not read; text in them is not checked"})
+			b.pictures(1, p.size(opf.path(id)))
 		}
 	}
 	p.census(func(name string) bool { return opf.files[name] })
@@ -71,7 +71,7 @@ func (e *epubBook) chapter(name, what string) {
 	b := e.b
 	if e.locked[partName(name)] {
 		e.used[partName(name)] = true
-		b.partial(Encrypted, "protected against copying: "+what)
+		b.missing(Flag{Code: Encrypted, Bytes: e.size(name), Detail: "protected against copying: " + what})
 		return
 	}
 	_ = e.part(name, false, func(d []byte) error {
@@ -109,6 +109,7 @@ func (e *epubBook) beside(name, what string) {
 	}
 	e.b.place(what)
 	e.b.unlessThere(probe.out.String())
+	e.b.takeLeft(probe)
 	e.b.label = ""
 }
 

@@ -114,6 +114,13 @@ type Flag struct {
 	Code   string `json:"code"`             // stable; one of the Flag constants
 	Detail string `json:"detail,omitempty"` // a plain sentence
 	Count  int    `json:"count,omitempty"`
+	// Missing: something that a reader may see is not in the text, since it could not be read. Without it, what Letters counts
+	// was left out by a rule.
+	Missing bool `json:"missing,omitempty"`
+	// Letters counts the letters, marks and digits of the file that are not in the text for this reason, and Bytes is the size of
+	// what is not in it and whose letters cannot be counted; 0: nothing, or not known.
+	Letters int   `json:"letters,omitempty"`
+	Bytes   int64 `json:"bytes,omitempty"`
 	// Start and End are bytes of Result.Text, half-open; both 0: the flag has no place.
 	Start int `json:"start,omitempty"`
 	End   int `json:"end,omitempty"`

@@ -22,9 +22,14 @@ const (
 	FlagReplacement = "replacement"   // characters that could not be decoded
 	FlagGuess       = "encoding_guess"
 	FlagTracked     = "tracked_changes" // deleted text of tracked changes was left out
-	FlagMacro       = "macro"           // the file holds a macro program
-	FlagOCR         = "ocr"             // text by character recognition, not from the file
-	FlagComments    = "comments"        // comments were left out
-	FlagQuoted      = "quotation"       // unusual quotation marks around a long passage
-	FlagAttachment  = "attachment"      // attachments are read as members
+	FlagNumbers     = "numbers"         // numbers of tables and charts were left out
+	FlagMetadata    = "metadata"        // what describes the document was left out
+	// FlagAlternatives: text that a file has in the place of other text, for programs that cannot show that, was left out. It has
+	// other words.
+	FlagAlternatives = "alternatives"
+	FlagMacro        = "macro"      // the file holds a macro program
+	FlagOCR          = "ocr"        // text by character recognition, not from the file
+	FlagComments     = "comments"   // comments were left out
+	FlagQuoted       = "quotation"  // unusual quotation marks around a long passage
+	FlagAttachment   = "attachment" // attachments are read as members
 )

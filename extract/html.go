@@ -129,6 +129,7 @@ func ownStyles(s string) string {
 func (st *htmlState) text(s string) {
 	if !st.title && st.skip > 0 {
 		st.ruby.add(s)
+		st.unshown(s)
 		return
 	}
 	if st.title {
@@ -245,6 +246,22 @@ func isSkipped(a atom.Atom) bool {
 		return true
 	}
 	return false
+}
+
+// unshown notes text that no program of today shows, which may say something else than what is shown.
+func (st *htmlState) unshown(s string) {
+	for i := len(st.stack) - 1; i >= 0; i-- {
+		if !st.stack[i].skipped {
+			continue
+		}
+		switch st.stack[i].name {
+		case atom.Template, atom.Datalist:
+			st.b.alternative(s)
+		case atom.Noframes, atom.Noembed, atom.Iframe: // the tokenizer takes all inside for text
+			st.b.alternative(htmlWords(s))
+		}
+		return
+	}
 }
 
 func (st *htmlState) start(t html.Token) {
@@ -422,6 +439,9 @@ func (st *htmlState) alternative(t html.Token) {
 		return
 	}
 	for _, a := range t.Attr {
+		if a.Key == "src" && strings.HasPrefix(strings.TrimSpace(a.Val), "data:image/") {
+			st.b.pictures(1, int64(len(a.Val)))
+		}
 		if strings.EqualFold(a.Key, "alt") && strings.TrimSpace(a.Val) != "" {
 			if st.forms.pictured(st.b, a.Val) {
 				continue

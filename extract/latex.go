@@ -175,7 +175,7 @@ func (x *latex) endParagraph() {
 // text writes the printed text of s.
 func (x *latex) text(s string) {
 	if x.depth >= maxLatexDepth {
-		x.b.flag(Flag{Code: Limit, Detail: "LaTeX groups nested too deep were left out"})
+		x.b.missing(Flag{Code: Limit, Detail: "LaTeX groups nested too deep were left out", Letters: characters(s)})
 		return
 	}
 	x.depth++
@@ -329,7 +329,7 @@ func (x *latex) expand(m macro, p *latexScan) {
 		body = strings.ReplaceAll(body, fmt.Sprintf("#%d", i+1), arg)
 	}
 	if x.fuel -= len(body); x.fuel < 0 {
-		x.b.flag(Flag{Code: Limit, Detail: "LaTeX macros grow without end"})
+		x.b.partial(Limit, "LaTeX macros grow without end")
 		return
 	}
 	x.text(body)

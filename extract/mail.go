@@ -11,6 +11,7 @@ import (
 	"mime/quotedprintable"
 	"net/mail"
 	"net/textproto"
+	"slices"
 	"strings"
 	"time"
 )
@@ -19,6 +20,7 @@ import (
 type mailPart struct {
 	kind, charset, name, location string
 	attached                      bool
+	alternative                   bool // another part says the same, and is shown instead
 	data                          []byte
 }
 
@@ -41,7 +43,7 @@ func readMail(b *builder, data []byte) error {
 		b.end()
 	}
 	attached := 0
-	for _, p := range shownParts(parts) {
+	for _, p := range b.shownParts(parts) {
 		if p.attached {
 			attached++
 			continue
@@ -143,17 +145,19 @@ func multiParts(kind, boundary string, body io.Reader, o Options, lim *budget, d
 	return all, nil
 }
 
-// preferred keeps of two alternatives the later one that can be read, the richer by RFC 2046.
+// preferred marks of two alternatives the one that is not shown: the later one that can be read is, the richer by RFC 2046.
 func preferred(old, next []mailPart) []mailPart {
-	for _, p := range next {
-		if p.kind == "text/html" || p.kind == "text/plain" && len(old) == 0 {
-			return next
-		}
+	if len(old) == 0 {
+		return next
 	}
-	if len(old) > 0 {
-		return old
+	less := next
+	if slices.ContainsFunc(next, func(p mailPart) bool { return p.kind == "text/html" }) {
+		less = old
 	}
-	return next
+	for i := range less {
+		less[i].alternative = true
+	}
+	return append(old, next...)
 }
 
 func decodeTransfer(name string, r io.Reader) io.Reader {
@@ -185,16 +189,35 @@ func (c *base64Cleaner) Read(p []byte) (int, error) {
 	}
 }
 
-// shownParts drops pictures, and text that belongs to the look of a page.
-func shownParts(parts []mailPart) []mailPart {
+// shownParts drops pictures, text that belongs to the look of a page, and alternatives, and notes what they hold.
+func (b *builder) shownParts(parts []mailPart) []mailPart {
 	var out []mailPart
 	for _, p := range parts {
-		if strings.HasPrefix(p.kind, "image/") || p.kind == "text/css" || p.kind == "text/javascript" {
-			continue
+		switch {
+		case strings.HasPrefix(p.kind, "image/"):
+			b.pictures(1, int64(len(p.data)))
+		case p.kind == "text/css", p.kind == "text/javascript":
+		case p.alternative && !p.attached:
+			b.alternativePart(p)
+		default:
+			out = append(out, p)
 		}
-		out = append(out, p)
 	}
 	return out
+}
+
+// alternativePart notes the text of a part that another one stands for.
+func (b *builder) alternativePart(p mailPart) {
+	if !strings.HasPrefix(p.kind, "text/") {
+		return
+	}
+	probe := newBuilder(EML, b.opt, b.lim)
+	if err := probe.bodyText(p); err != nil {
+		b.missing(Flag{Code: FlagPart, Bytes: int64(len(p.data)), Detail: "another form of the message cannot be read"})
+		return
+	}
+	probe.end()
+	b.alternative(probe.out.String())
 }
 
 // bodyText writes a text part in the encoding its header names, if that fits.
@@ -247,7 +270,7 @@ func readMHTML(b *builder, data []byte) error {
 		return &Error{Code: Damaged, Detail: "message: " + err.Error()}
 	}
 	parts, err := mailParts(textproto.MIMEHeader(msg.Header), msg.Body, b.opt, b.lim, 0)
-	for _, p := range parts {
+	for _, p := range b.shownParts(parts) {
 		if p.kind == "text/html" || p.kind == "text/plain" || p.kind == "application/xhtml+xml" {
 			if terr := b.bodyText(p); terr != nil && err == nil {
 				err = terr

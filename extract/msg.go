@@ -66,8 +66,10 @@ func readMSG(b *builder, data []byte) error {
 	b.end()
 	switch {
 	case len(p[msgHTML+"0102"]) > 0: // what Outlook shows; the plain text beside it may be another
+		b.alternative(msgText(p, msgBody))
 		return b.bodyText(mailPart{kind: "text/html", data: p[msgHTML+"0102"]})
 	case msgText(p, msgHTML) != "":
+		b.alternative(msgText(p, msgBody))
 		b.htmlText(msgText(p, msgHTML))
 	case msgText(p, msgBody) != "":
 		b.plainParagraphs(msgText(p, msgBody))

@@ -165,7 +165,7 @@ var wordParts = [8]string{"", "footnotes", "header", "macro", "comments", "endno
 func (w *wordFile) write(pieces []wordPiece) error {
 	part, left := 0, w.parts[0]
 	field := &wordField{b: w.b}
-	var headers []uint16
+	var headers, comments []uint16
 	var damaged error
 	total := 0
 	for _, p := range pieces {
@@ -194,7 +194,9 @@ func (w *wordFile) write(pieces []wordPiece) error {
 			switch wordParts[part] {
 			case "header":
 				headers = append(headers, u)
-			case "macro", "comments":
+			case "comments":
+				comments = append(comments, u)
+			case "macro":
 			default:
 				field.unit(u)
 			}
@@ -202,6 +204,9 @@ func (w *wordFile) write(pieces []wordPiece) error {
 	}
 	field.finish()
 	w.headers(field, headers)
+	if s := string(utf16.Decode(comments)); characters(s) > 0 {
+		w.b.flag(Flag{Code: FlagComments, Detail: "comments are left out", Letters: characters(s)})
+	}
 	return damaged
 }
 
@@ -223,6 +228,7 @@ func (w *wordFile) headers(field *wordField, units []uint16) {
 		field.finish()
 	case letters > 0:
 		w.b.flag(Flag{Code: FlagHeaders, Detail: "page headers and footers left out"})
+		w.b.leave(FlagHeaders, string(utf16.Decode(units)))
 	}
 }
 

@@ -33,13 +33,16 @@ func readODF(b *builder, data []byte) error {
 		case s == "":
 		case utf8.RuneCountInString(s) <= shortHeader && b.any():
 			b.flag(Flag{Code: FlagHeaders, Detail: "page headers and footers left out"})
+			b.leave(FlagHeaders, s)
 		default:
 			b.place("page header or footer")
 			b.plainParagraphs(s)
 		}
 	}
 	p.countPictures("Pictures/")
-	if p.countBelow("Basic/")+p.countBelow("Scripts/") > 0 {
+	basic, _ := p.countBelow("Basic/")
+	scripts, _ := p.countBelow("Scripts/")
+	if basic+scripts > 0 {
 		b.flag(Flag{Code: FlagMacro, Detail: "the document holds a macro, which can change what is shown"})
 	}
 	p.census(func(name string) bool {
@@ -189,6 +192,8 @@ type odfReader struct {
 	b       *builder
 	styles  odfStyles
 	skip    int
+	left    string     // the flag of what is skipped; empty: it is no text
+	meta    bool       // the element says who wrote it, and when
 	depth   int        // of open paragraphs
 	open    []runStyle // per open element
 	slide   int
@@ -227,6 +232,10 @@ func (r *odfReader) start(name string, a attrs) {
 		if name == "office:annotation" && r.skip == 0 {
 			r.b.flag(Flag{Code: FlagComments, Detail: "comments are left out"})
 		}
+		if r.skip == 0 {
+			r.left = map[string]string{"text:tracked-changes": FlagTracked, "office:annotation": FlagComments}[name]
+		}
+		r.meta = strings.HasPrefix(name, "dc:") || strings.HasPrefix(name, "meta:")
 		r.skip++
 		return
 	}
@@ -312,6 +321,9 @@ func (r *odfReader) stop(name string) {
 func (r *odfReader) chars(s string) {
 	if r.declares && r.declared.Len() < 1<<20 {
 		r.declared.WriteString(s + "\n\n")
+	}
+	if r.skip > 0 && r.left != "" && !r.meta {
+		r.b.leave(r.left, s)
 	}
 	if r.skip > 0 || r.depth == 0 {
 		return

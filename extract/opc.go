@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // relation is how one part of a package points to another (ECMA-376 part 2, section 6.5).
@@ -188,6 +189,8 @@ func (r *chartReader) stop(name string) {
 
 func (r *chartReader) chars(s string) {
 	switch {
+	case r.numbers > 0:
+		r.b.leave(FlagNumbers, s)
 	case r.rich:
 		r.b.text(s)
 	case r.value:
@@ -221,7 +224,7 @@ func (p *parts) looseObjects() {
 func (p *parts) embeddedObject(name string) {
 	data, err := p.read(name)
 	if err != nil || len(data) == 0 {
-		p.b.partial(FlagPart, "an embedded object cannot be unpacked: "+name)
+		p.b.missing(Flag{Code: FlagPart, Bytes: p.size(name), Detail: "an embedded object cannot be unpacked: " + name})
 		return
 	}
 	if inner := oleObject(data); inner != nil {
@@ -229,9 +232,9 @@ func (p *parts) embeddedObject(name string) {
 	}
 	switch f, err := Sniff(name, data); {
 	case err != nil, f == OLE, f == Other, f == XLS, f == ZIP, f == TAR, f == GZIP:
-		p.b.partial(FlagPart, fmt.Sprintf("an embedded object is not read: %s, %d bytes", name, len(data)))
+		p.b.missing(Flag{Code: FlagPart, Bytes: int64(len(data)), Detail: fmt.Sprintf("an embedded object is not read: %s, %d bytes", name, len(data))})
 	case f == Image:
-		p.b.flag(Flag{Code: FlagPictures, Detail: "pictures are not read; text in them is not checked"})
+		p.b.pictures(1, int64(len(data)))
 	default:
 		p.b.flag(Flag{Code: FlagAttachment, Detail: "embedded documents are read as members"})
 		p.b.attached = append(p.b.attached, attachedFile{name, data})
@@ -293,12 +296,34 @@ func (p *parts) census(silent func(name string) bool) {
 		p.used[name] = true
 		data, err := readEntry(f, p.b.opt, p.b.lim)
 		if err != nil {
-			p.b.partial(FlagPart, f.Name+" cannot be read")
+			p.b.missing(Flag{Code: FlagPart, Bytes: p.size(name), Detail: f.Name + " cannot be read"})
 			continue
 		}
-		if n := lettersOf(name, data); n > 0 {
-			p.b.partial(FlagPart, fmt.Sprintf("%s is not read: %d letters or bytes", f.Name, n))
+		switch letters, bytes := lettersOf(name, data); {
+		case letters > 0:
+			p.b.missing(Flag{Code: FlagPart, Letters: letters, Detail: fmt.Sprintf("%s is not read: %d letters", f.Name, letters)})
+		case bytes > 0:
+			p.b.missing(Flag{Code: FlagPart, Bytes: int64(bytes), Detail: fmt.Sprintf("%s is not read: %d bytes", f.Name, bytes)})
 		}
+	}
+}
+
+// size is the size of a part as the directory has it, in bytes.
+func (p *parts) size(name string) int64 {
+	if f := p.byName[partName(name)]; f != nil {
+		return int64(min(f.UncompressedSize64, 1<<40)) // no archive unpacks to more
+	}
+	return 0
+}
+
+// comments flags a part that holds comments.
+func (p *parts) comments(name string) {
+	data, err := p.read(name)
+	if err != nil {
+		return
+	}
+	if letters, bytes := lettersOf(name, data); letters+bytes > 0 {
+		p.b.flag(Flag{Code: FlagComments, Detail: "comments are left out", Letters: letters, Bytes: int64(bytes)})
 	}
 }
 
@@ -319,31 +344,39 @@ func neverText(name string) bool {
 		strings.HasPrefix(name, "_xmlsignatures/") || strings.HasPrefix(name, "meta-inf/")
 }
 
-// lettersOf counts the letters of a part that a reader could show: the character data of XML and HTML, or text. Of a document of its
-// own it returns the size in bytes.
-func lettersOf(name string, data []byte) int {
+// lettersOf counts the letters, marks and digits of a part that a reader could show: the character data of XML and HTML, or text;
+// 0: none is a letter. Of a document of its own it returns the size in bytes.
+func lettersOf(name string, data []byte) (letters, bytesOf int) {
 	if !bytes.HasPrefix(bytes.TrimLeft(data, "\xef\xbb\xbf \t\r\n"), []byte("<")) {
 		f, err := Sniff(name, data)
 		if err != nil || f == Other || f == Image || f == OLE {
-			return 0
+			return 0, 0
 		}
 		if f != Text && f != RTF && f != EML && f != MHTML {
-			return len(data) // a document of its own: its letters are not known
+			return 0, len(data) // a document of its own: its letters are not known
 		}
-		return countLetters(string(data))
+		return ifWords(string(data)), 0
 	}
 	d := xml.NewDecoder(bytes.NewReader(data))
 	d.Strict = false
-	n := 0
+	var words strings.Builder
 	for {
 		t, err := d.RawToken()
 		if err != nil {
-			return n
+			return ifWords(words.String()), 0
 		}
 		if c, ok := t.(xml.CharData); ok {
-			n += countLetters(string(c))
+			words.Write(c)
 		}
 	}
+}
+
+// ifWords counts the characters of s if one of them is a letter.
+func ifWords(s string) int {
+	if strings.IndexFunc(s, unicode.IsLetter) < 0 {
+		return 0
+	}
+	return characters(s)
 }
 
 // contentFormat tells a package of Office by its list of content types, whatever its parts are called.

@@ -104,6 +104,7 @@ type pdfPage struct {
 	number        int
 	width, height float64
 	lines         []pdfLine
+	numberDigits  int      // digits of the line numbers that were left out
 	pictures      int      // picture objects
 	shapes        int      // filled or stroked paths
 	notes         []string // text of annotations and form fields that is shown on the page

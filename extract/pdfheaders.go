@@ -52,7 +52,9 @@ func (d *pdfDoc) dropHeaders() {
 			continue
 		}
 		for _, e := range lines {
-			d.pages[e.page].lines[e.line].drop = true
+			l := &d.pages[e.page].lines[e.line]
+			l.drop = true
+			d.b.leave(FlagHeaders, l.text)
 			dropped++
 		}
 	}
@@ -106,6 +108,7 @@ func (d *pdfDoc) dropStamps() int {
 			}
 			for _, j := range at {
 				lines[j].drop = true
+				d.b.leave(FlagHeaders, lines[j].text)
 			}
 			dropped += len(at)
 		}

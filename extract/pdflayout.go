@@ -212,12 +212,17 @@ func (d *pdfDoc) write() {
 	d.dropHeaders()
 	words := d.vocabulary()
 	var noText, failed, drawn, mute []int
-	garbled, seen, numbers := 0, 0, 0
+	garbled, seen, numbers, digits, pictures := 0, 0, 0, 0, 0
+	var pictured []int
 	var astray []int
 	var prev *pdfLine
 	for i := range d.pages {
 		p := &d.pages[i]
-		numbers += p.numbers
+		numbers, digits = numbers+p.numbers, digits+p.numberDigits
+		if p.pictures > 0 && p.chars > 0 && !p.scan {
+			pictures += p.pictures
+			pictured = append(pictured, p.number)
+		}
 		if p.astray {
 			astray = append(astray, p.number)
 		}
@@ -239,19 +244,26 @@ func (d *pdfDoc) write() {
 		d.renderScan(n - 1)
 	}
 	if len(noText) > 0 {
-		d.b.partial(NoTextLayer, fmt.Sprintf("no text layer on page %s of %d: pictures only", pageList(noText), len(d.pages)))
+		d.b.missing(Flag{Code: NoTextLayer, Count: len(noText),
+			Detail: fmt.Sprintf("no text layer on page %s of %d: pictures only", pageList(noText), len(d.pages))})
 	}
 	if len(drawn) > 0 {
-		d.b.partial(NoTextLayer, fmt.Sprintf("no text layer on page %s of %d: drawn shapes only", pageList(drawn), len(d.pages)))
+		d.b.missing(Flag{Code: NoTextLayer, Count: len(drawn),
+			Detail: fmt.Sprintf("no text layer on page %s of %d: drawn shapes only", pageList(drawn), len(d.pages))})
 	}
 	if len(mute) > 0 {
-		d.b.partial(NoTextLayer, fmt.Sprintf("no text layer on page %s of %d: letters without a meaning", pageList(mute), len(d.pages)))
+		d.b.missing(Flag{Code: NoTextLayer, Count: len(mute),
+			Detail: fmt.Sprintf("no text layer on page %s of %d: letters without a meaning", pageList(mute), len(d.pages))})
 	}
 	if len(failed) > 0 {
-		d.b.partial(Damaged, fmt.Sprintf("page %s of %d could not be read", pageList(failed), len(d.pages)))
+		d.b.missing(Flag{Code: Damaged, Count: len(failed), Detail: fmt.Sprintf("page %s of %d could not be read", pageList(failed), len(d.pages))})
 	}
 	if numbers > 0 {
-		d.b.flag(Flag{Code: FlagHeaders, Detail: "line numbers in the margin left out", Count: numbers})
+		d.b.flag(Flag{Code: FlagHeaders, Detail: "line numbers in the margin left out", Count: numbers, Letters: digits})
+	}
+	if pictures > 0 {
+		d.b.flag(Flag{Code: FlagPictures, Count: pictures, Missing: true,
+			Detail: fmt.Sprintf("pictures on page %s of %d are not read; text in them is not checked", pageList(pictured), len(d.pages))})
 	}
 	if len(astray) > 0 {
 		d.b.flag(Flag{Code: FlagOrder, Detail: fmt.Sprintf("words drawn in another order than they are read in on page %s of %d",

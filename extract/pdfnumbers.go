@@ -12,8 +12,9 @@ const (
 	leastNumbered    = 5
 )
 
-// dropLineNumbers takes the numbers of lines in the margins out of the page's characters, and returns how many there were.
-func (o *pageOrder) dropLineNumbers() int {
+// dropLineNumbers takes the numbers of lines in the margins out of the page's characters, and returns how many numbers there were,
+// and digits.
+func (o *pageOrder) dropLineNumbers() (numbers, digits int) {
 	var drop []int
 	for _, side := range []int{-1, 1} {
 		drop = append(drop, o.lineNumbers(side)...)
@@ -22,6 +23,7 @@ func (o *pageOrder) dropLineNumbers() int {
 		w := &o.words[i]
 		for k := w.from; k < w.to; k++ {
 			o.chars[k] = pdfChar{r: ' ', generated: true}
+			digits++
 		}
 	}
 	if len(drop) > 0 {
@@ -29,7 +31,7 @@ func (o *pageOrder) dropLineNumbers() int {
 		o.findWords()
 		o.findRows()
 	}
-	return len(drop)
+	return len(drop), digits
 }
 
 // lineNumbers finds the words at the left (-1) or right (1) end of rows that are numbers beside the text and count its

@@ -311,7 +311,7 @@ func (p *pdfPage) order(chars []pdfChar) []pdfChar {
 		p.width, p.height = p.height, p.width
 	}
 	o := newPageOrder(chars)
-	p.numbers = o.dropLineNumbers()
+	p.numbers, p.numberDigits = o.dropLineNumbers()
 	chars, p.astray = o.arrange()
 	return chars
 }

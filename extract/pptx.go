@@ -77,9 +77,12 @@ func (p *parts) slideGrounds(slides []string, size slideSize) {
 			case s == "":
 			case utf8.RuneCountInString(s) <= shortHeader && p.b.any():
 				p.b.flag(Flag{Code: FlagHeaders, Detail: "page headers and footers left out"})
+				p.b.leave(FlagHeaders, s)
+				p.b.takeLeft(probe)
 			default:
 				p.b.place("layout of slides")
 				p.b.unlessThere(s)
+				p.b.takeLeft(probe)
 			}
 			return err
 		})
@@ -261,6 +264,9 @@ func (r *slideReader) stop(name string) {
 }
 
 func (r *slideReader) chars(s string) {
+	if r.skip > 0 { // the number of the slide
+		r.b.leave(FlagHeaders, s)
+	}
 	if r.skip > 0 || r.inText == 0 || r.ground && r.holder {
 		return
 	}

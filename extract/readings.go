@@ -24,8 +24,11 @@ func (b *builder) reading(base, s string) {
 		b.asides = append(b.asides, s)
 		return
 	}
-	b.flag(Flag{Code: FlagReadings, Detail: "readings above or beside words (ruby, pinyin, furigana) left out"})
+	b.flag(Flag{Code: FlagReadings, Detail: readingsDetail})
+	b.leave(FlagReadings, s)
 }
+
+const readingsDetail = "readings above or beside words (ruby, pinyin, furigana) left out"
 
 func countLetters(s string) int {
 	n := 0

@@ -69,6 +69,9 @@ func (b *builder) rewrite(edits []edit) {
 	for i, e := range edits {
 		if e.code != "" {
 			f := Flag{Code: e.code, Detail: e.detail, Start: starts[i], End: starts[i] + len(e.text)}
+			if e.code == FlagMarks {
+				f.Letters = max(0, characters(s[e.from:e.to])-characters(e.text))
+			}
 			if e.text == "" {
 				f.Start, f.End = 0, 0
 			}

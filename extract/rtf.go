@@ -20,6 +20,7 @@ func readRTF(b *builder, data []byte) error {
 	err := r.read()
 	r.flush()
 	b.end()
+	r.pageHeaders()
 	if c := r.created; c[0] > 0 {
 		b.dated(fmt.Sprintf("%04d-%02d-%02d", c[0], max(c[1], 1), max(c[2], 1)))
 	}
@@ -33,7 +34,8 @@ type rtfState struct {
 	enc    encoding.Encoding
 	hidden bool
 	white  bool
-	size   int // half points; 0: default
+	size   int    // half points; 0: default
+	aside  string // the flag of text that does not stand in the text: headers, comments, deletions; empty: it does
 }
 
 type rtfDest int
@@ -67,7 +69,9 @@ type rtfReader struct {
 	star    bool              // \* was read
 	colours []bool            // true: white
 	white   [3]int
-	created [3]int // year, month, day
+	created [3]int          // year, month, day
+	headers []string        // of pages, each as it is read
+	header  strings.Builder // the one being read
 }
 
 func (r *rtfReader) read() error {
@@ -88,6 +92,7 @@ func (r *rtfReader) read() error {
 			if len(r.stack) == 0 {
 				return nil // the rest is not part of the document
 			}
+			r.leaveAside(r.stack[len(r.stack)-1].aside)
 			r.st = r.stack[len(r.stack)-1]
 			r.stack = r.stack[:len(r.stack)-1]
 			if len(r.stack) == 0 && isRTF(r.data) { // a piece of RTF may be several groups
@@ -156,10 +161,14 @@ func (r *rtfReader) write(s string) {
 	case rtfAuthor:
 		r.b.res.Author += s
 	case rtfLabel: // numbers and bullets alone are no text
-		if strings.IndexFunc(s, unicode.IsLetter) >= 0 && utf8.RuneCountInString(strings.TrimSpace(s)) > 3 {
+		if r.st.aside == "" && strings.IndexFunc(s, unicode.IsLetter) >= 0 && utf8.RuneCountInString(strings.TrimSpace(s)) > 3 {
 			r.b.text(s)
 		}
 	case rtfBody:
+		if r.st.aside != "" {
+			r.aside(s)
+			return
+		}
 		code := ""
 		switch {
 		case strings.TrimSpace(s) == "":
@@ -244,7 +253,11 @@ func (r *rtfReader) put(s string) {
 
 func (r *rtfReader) paragraph() {
 	r.flush()
-	if r.st.dest == rtfBody {
+	switch {
+	case r.st.dest != rtfBody:
+	case r.st.aside != "":
+		r.aside("\n\n")
+	default:
 		r.b.end()
 	}
 }
@@ -252,12 +265,11 @@ func (r *rtfReader) paragraph() {
 // rtfDestinations are groups whose text is not part of the document as shown.
 var rtfDestinations = map[string]rtfDest{
 	"fonttbl": rtfFonts, "colortbl": rtfColours, "stylesheet": rtfSkip, "info": rtfInfo, "pict": rtfSkip, "object": rtfObject,
-	"result": rtfBody,
-	"header": rtfSkip, "headerl": rtfSkip, "headerr": rtfSkip, "headerf": rtfSkip, "footer": rtfSkip, "footerl": rtfSkip,
-	"footerr": rtfSkip, "footerf": rtfSkip, "fldinst": rtfSkip, "xe": rtfSkip, "tc": rtfSkip, "bkmkstart": rtfSkip, "bkmkend": rtfSkip,
+	"result":  rtfBody,
+	"fldinst": rtfSkip, "xe": rtfSkip, "tc": rtfSkip, "bkmkstart": rtfSkip, "bkmkend": rtfSkip,
 	"listtable": rtfSkip, "listoverridetable": rtfSkip, "revtbl": rtfSkip, "rsidtbl": rtfSkip, "generator": rtfSkip, "themedata": rtfSkip,
 	"colorschememapping": rtfSkip, "datastore": rtfSkip, "latentstyles": rtfSkip, "filetbl": rtfSkip, "private1": rtfSkip,
-	"objdata": rtfSkip, "objclass": rtfSkip, "nonshppict": rtfSkip, "annotation": rtfSkip, "atnid": rtfSkip, "atnauthor": rtfSkip,
+	"objdata": rtfSkip, "objclass": rtfSkip, "nonshppict": rtfSkip, "atnid": rtfSkip, "atnauthor": rtfSkip,
 	"pntext": rtfLabel, "listtext": rtfLabel, "mmathPr": rtfSkip, "sn": rtfSkip, "sv": rtfSkip, "falt": rtfSkip, "panose": rtfSkip,
 	"ftnsep": rtfSkip, "ftnsepc": rtfSkip, "ftncn": rtfSkip, "aftnsep": rtfSkip, "aftnsepc": rtfSkip, "aftncn": rtfSkip,
 }
@@ -283,10 +295,12 @@ func (r *rtfReader) word(w string, n int, has bool) {
 		r.flush()
 		if r.st.dest != rtfSkip && (d != rtfBody || r.st.dest == rtfObject) {
 			r.st.dest = d
-			if d == rtfSkip && (strings.HasPrefix(w, "header") || strings.HasPrefix(w, "footer")) {
-				r.b.flag(Flag{Code: FlagHeaders, Detail: "page headers and footers left out"})
-			}
-			if w == "annotation" {
+		}
+		return
+	}
+	if code, ok := rtfAsides[w]; ok {
+		if r.flush(); r.st.dest != rtfSkip && r.st.aside == "" {
+			if r.st.aside = code; code == FlagComments {
 				r.b.flag(Flag{Code: FlagComments, Detail: "comments are left out"})
 			}
 		}
@@ -302,7 +316,11 @@ func (r *rtfReader) word(w string, n int, has bool) {
 		r.paragraph()
 	case "line", "softline", "lbr":
 		r.flush()
-		if r.st.dest == rtfBody {
+		switch {
+		case r.st.dest != rtfBody:
+		case r.st.aside != "":
+			r.aside("\n")
+		default:
 			r.b.line()
 		}
 	case "u":
@@ -332,9 +350,12 @@ func (r *rtfReader) word(w string, n int, has bool) {
 		r.flush()
 		r.st.white = n > 0 && n < len(r.colours) && r.colours[n]
 	case "deleted":
-		if !has || n != 0 {
-			r.flush()
-			r.st.dest = rtfSkip
+		r.flush()
+		switch {
+		case has && n == 0 && r.st.aside == FlagTracked:
+			r.st.aside = ""
+		case (!has || n != 0) && r.st.aside == "":
+			r.st.aside = FlagTracked
 			r.b.flag(Flag{Code: FlagTracked, Detail: "deleted text of tracked changes left out"})
 		}
 	default:

@@ -135,20 +135,26 @@ func (r *scholarly) chars(s string) {
 	front := r.inside("front", "teiHeader")
 	switch {
 	case r.skip > 0:
+		if !r.inside("tex-math") { // the source of a formula that is read
+			r.b.leave(FlagMetadata, s)
+		}
 	case r.inside("contrib") || front && r.inside("author"):
 		if n == "surname" || n == "given-names" || n == "forename" || n == "persName" || n == "name" || n == "author" || n == "string-name" {
 			r.author.WriteString(s + " ")
 		}
+		r.b.leave(FlagMetadata, s)
 	case r.inside("pub-date"):
 		for i, of := range []string{"year", "month", "day"} {
 			if n == of {
 				r.date[i] = strings.TrimSpace(s)
 			}
 		}
+		r.b.leave(FlagMetadata, s)
 	case front && (r.inside("article-title") || n == "title" && r.inside("titleStmt")):
 		r.b.res.Title += s
 		r.b.flow(s)
 	case front && !r.inside("abstract", "trans-abstract", "kwd-group", "subtitle"):
+		r.b.leave(FlagMetadata, s)
 	default:
 		if (n == "title" || n == "head") && !r.inCitation() && r.inside("sec", "div", "app", "ack", "div1", "div2", "div3") {
 			r.heading.WriteString(s)

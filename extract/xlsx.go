@@ -24,6 +24,7 @@ func readXLSX(b *builder, data []byte) error {
 	for _, n := range p.targets(main, path.Dir(main)+"/sharedStrings.xml", "sharedStrings") {
 		_ = p.part(n, true, func(d []byte) error { return walkXML(b, d, words) })
 	}
+	b.leave(FlagReadings, words.readings.String())
 	byID := map[string]relation{}
 	for _, r := range p.relations(main) {
 		byID[r.id] = r
@@ -68,9 +69,7 @@ func (p *parts) sheetParts(sheet string) {
 		p.graphics(n)
 	}
 	for _, n := range p.targets(sheet, "", "comments", "threadedComment") {
-		if data, err := p.read(n); err == nil && lettersOf(n, data) > 0 {
-			p.b.flag(Flag{Code: FlagComments, Detail: "comments are left out"})
-		}
+		p.comments(n)
 	}
 	p.embeddedObjects(sheet)
 }
@@ -107,6 +106,7 @@ type sharedStrings struct {
 	one      strings.Builder
 	inText   bool
 	phonetic int // open readings of Japanese words
+	readings strings.Builder
 }
 
 func (r *sharedStrings) start(name string, _ attrs) {
@@ -132,8 +132,11 @@ func (r *sharedStrings) stop(name string) {
 }
 
 func (r *sharedStrings) chars(s string) {
-	if r.inText {
+	switch {
+	case r.inText:
 		r.one.WriteString(s)
+	case r.phonetic > 0:
+		r.readings.WriteString(s)
 	}
 }
 
@@ -146,6 +149,7 @@ type sheetReader struct {
 	value             strings.Builder
 	inValue, inText   bool
 	phonetic          int
+	header            bool // a page header or footer
 }
 
 func (r *sheetReader) start(name string, a attrs) {
@@ -163,11 +167,14 @@ func (r *sheetReader) start(name string, a attrs) {
 		r.inText = r.phonetic == 0
 	case "oddHeader", "oddFooter", "evenHeader", "evenFooter", "firstHeader", "firstFooter":
 		r.b.flag(Flag{Code: FlagHeaders, Detail: "page headers and footers left out"})
+		r.header = true
 	}
 }
 
 func (r *sheetReader) stop(name string) {
 	switch local(name) {
+	case "oddHeader", "oddFooter", "evenHeader", "evenFooter", "firstHeader", "firstFooter":
+		r.header = false
 	case "c":
 		r.cell()
 	case "v":
@@ -180,8 +187,13 @@ func (r *sheetReader) stop(name string) {
 }
 
 func (r *sheetReader) chars(s string) {
-	if r.inValue || r.inText {
+	switch {
+	case r.inValue || r.inText:
 		r.value.WriteString(s)
+	case r.header:
+		r.b.leave(FlagHeaders, s)
+	case r.phonetic > 0:
+		r.b.leave(FlagReadings, s)
 	}
 }
 
@@ -197,9 +209,11 @@ func (r *sheetReader) cell() {
 		s = r.words[n]
 	case "str", "inlineStr":
 	default:
+		r.b.leave(FlagNumbers, s)
 		return
 	}
 	if strings.IndexFunc(s, unicode.IsLetter) < 0 {
+		r.b.leave(FlagNumbers, s)
 		return
 	}
 	r.b.end()

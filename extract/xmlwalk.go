@@ -226,6 +226,10 @@ func walkTokens(b *builder, d *xml.Decoder, r xmlReader) error {
 				}
 				if skipped == n {
 					skipped = 0
+					b.alternative(alt.lost.String())
+					alt.lost.Reset()
+				} else if local(names[n-1]) == "p" {
+					alt.lost.WriteByte('\n')
 				}
 				alt.leave(names)
 				names = names[:n-1]
@@ -234,6 +238,8 @@ func walkTokens(b *builder, d *xml.Decoder, r xmlReader) error {
 		case xml.CharData:
 			if skipped == 0 {
 				r.chars(string(t))
+			} else if local(names[len(names)-1]) == "t" && alt.lost.Len() <= maxAlternatives {
+				alt.lost.Write(t)
 			}
 		}
 	}
@@ -248,6 +254,7 @@ type alternatives struct {
 	taken   []bool // of each open AlternateContent, whether one of its alternatives is shown
 	ignored map[string]bool
 	process map[string]bool // prefix:name or prefix:*, as the file writes them
+	lost    strings.Builder // text of the alternative that is not shown
 }
 
 // skips reports whether the element t, the last of names, and all in it is not shown.

@@ -134,7 +134,7 @@ func (r *Reader) Close() error {
 func FlagsOf(in []extract.Flag) []concordat.Flag {
 	var out []concordat.Flag
 	for _, f := range in {
-		g := concordat.Flag{Code: f.Code, Detail: f.Detail, Count: f.Count}
+		g := concordat.Flag{Code: f.Code, Detail: f.Detail, Count: f.Count, Missing: f.Missing, Letters: f.Letters, Bytes: f.Bytes}
 		if f.End > f.Start {
 			g.Span = &concordat.Span{Start: f.Start, End: f.End}
 		}

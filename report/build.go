@@ -66,6 +66,7 @@ func (p *Prepared) Build(r Rules) *Report {
 	slices.SortStableFunc(rep.Consulted, func(x, y concordat.Consulted) int {
 		return cmp.Or(cmp.Compare(x.Site, y.Site), cmp.Compare(x.Library, y.Library))
 	})
+	rep.Account = b.account(rep.Skipped)
 	var of [][]int // chains of each evidence
 	rep.Evidence, of = b.evidence(chains)
 	rep.Numbers, rep.LastNumber = p.numbers.of(rep.Evidence), len(p.numbers.passages)

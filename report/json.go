@@ -31,6 +31,7 @@ type (
 		Threshold    float64           `json:"threshold"`
 		Reached      bool              `json:"reached"`
 		Scores       jsonScores        `json:"scores"`
+		Compared     Account           `json:"compared"`
 		Language     string            `json:"language"`
 		Headline     string            `json:"headline"`
 		Conclusion   string            `json:"conclusion"`
@@ -229,6 +230,10 @@ type (
 		Detail string          `json:"detail,omitempty"`
 		Count  int             `json:"count,omitempty"`
 		Span   *concordat.Span `json:"span,omitempty"`
+		// As those of concordat.Flag.
+		Missing bool  `json:"missing,omitempty"`
+		Letters int   `json:"letters,omitempty"`
+		Bytes   int64 `json:"bytes,omitempty"`
 	}
 	jsonConsulted struct {
 		Site     concordat.SiteID    `json:"site"`
@@ -296,7 +301,7 @@ func asJSON(r *Report) *jsonReport {
 		Legend:     r.jsonLegend(),
 		Conclusion: r.Conclusion(),
 	}
-	j.Coverage, j.Review, j.Later = j.Scores.Covered, r.jsonReview(), r.jsonLater()
+	j.Coverage, j.Compared, j.Review, j.Later = j.Scores.Covered, r.Account, r.jsonReview(), r.jsonLater()
 	for i := range r.Evidence {
 		j.Evidence = append(j.Evidence, r.jsonEvidence(count, i))
 	}
@@ -332,7 +337,7 @@ func asJSON(r *Report) *jsonReport {
 		j.Skipped = append(j.Skipped, jsonSkipped{count.Points(s.Span), s.Reason})
 	}
 	for _, f := range r.Flags {
-		x := jsonFlag{Code: f.Code, Detail: f.Detail, Count: f.Count}
+		x := jsonFlag{Code: f.Code, Detail: f.Detail, Count: f.Count, Missing: f.Missing, Letters: f.Letters, Bytes: f.Bytes}
 		if f.Span != nil {
 			s := count.Points(clip(r.Submission.Text, *f.Span))
 			x.Span = &s

@@ -248,6 +248,7 @@ type Report struct {
 	Covered      []Stretch           // what gives the covered share, in text order, disjoint
 	Checked      []concordat.Span    // what was compared, in text order, disjoint
 	Skipped      []concordat.Skipped // what was not, in text order, disjoint
+	Account      Account             // of the letters of the file
 	Quotes       []concordat.Span    // quotations, in text order, disjoint
 	References   []concordat.Span    // lists of references, in text order, disjoint
 	Citations    []concordat.Span    // marks of citations, in text order, disjoint

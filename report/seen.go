@@ -83,7 +83,7 @@ func (r *Report) Count(n int) string {
 func ScoreOnly(r *Report) *Report {
 	out := &Report{Task: r.Task, Submission: r.Submission, Digest: r.Digest, Scheme: r.Scheme, Made: r.Made, Probe: r.Probe,
 		Forward: r.Forward, Threshold: r.Threshold, Language: r.Language, Scores: r.Scores, Checked: r.Checked, Skipped: r.Skipped,
-		Dated: r.Dated}
+		Dated: r.Dated, Account: r.Account}
 	out.Rules = Rules{ExcludeQuotes: r.Rules.ExcludeQuotes, ExcludeBibliography: r.Rules.ExcludeBibliography,
 		ExcludeCitations: r.Rules.ExcludeCitations,
 		MinCharacters:    r.Rules.MinCharacters, MinSourceShare: r.Rules.MinSourceShare, CommonAbove: r.Rules.CommonAbove,

@@ -140,7 +140,7 @@ func (t textWriter) summary(r *Report, n int) {
 		if r.Reached() {
 			reached = t.Say(", reached")
 		}
-		t.line(t.Say("compared %s of %s letters and digits; threshold %s%s", Thousands(s.Checked), Thousands(s.Characters),
+		t.line(t.Say("compared %s of %s letters and digits; threshold %s%s", Thousands(r.Account.Compared), Thousands(r.Account.File),
 			t.Percent(r.Threshold), reached))
 	}
 	if open := r.OpenLeads(); open != "" {

@@ -306,15 +306,10 @@ func (l Language) SignedAnswer(s concordat.Statement) string {
 // Statement says in plain sentences what the report rests on: what was compared, what was not,
 // who was asked and who did not answer.
 func (r *Report) Statement() []string {
-	s, l := r.Scores, r.Language
-	var out []string
-	if s.Measured() {
-		out = append(out, l.Say("Compared: %s of the text, %s of %s letters and digits.",
-			l.Percent(float64(s.Checked)/float64(max(s.Characters, 1))), Thousands(s.Checked), Thousands(s.Characters)))
-	} else {
-		out = append(out, l.Say("Compared: nothing. Every share of this report is blank, not zero."))
-	}
+	l := r.Language
+	out := []string{r.comparedWords()}
 	out = append(out, r.skippedWords()...)
+	out = append(out, r.leftWords()...)
 	out = append(out, r.shownWithout()...)
 	out = append(out, r.citesWords()...)
 	out = append(out, r.shortStatement()...)

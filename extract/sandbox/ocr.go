@@ -115,19 +115,19 @@ func (o OCR) recognise(ctx context.Context, it Item) Item {
 	if r == nil {
 		r = &extract.Result{Format: "pdf", Partial: true}
 		if it.Err != nil {
-			r.Flags = append(r.Flags, extract.Flag{Code: it.Err.Code, Detail: it.Err.Detail, Count: 1})
+			r.Flags = append(r.Flags, extract.Flag{Code: it.Err.Code, Detail: it.Err.Detail, Count: 1, Missing: true})
 		}
 	}
 	found := false
 	for i, s := range scans {
 		if i >= o.MaxPages {
-			r.Flags = append(r.Flags, extract.Flag{Code: extract.FlagPageLimit, Count: len(scans) - i,
+			r.Flags = append(r.Flags, extract.Flag{Code: extract.FlagPageLimit, Count: len(scans) - i, Missing: true,
 				Detail: fmt.Sprintf("character recognition ended after %d pages", i)})
 			break
 		}
 		text, err := o.page(ctx, s.PNG)
 		if err != nil {
-			r.Flags = append(r.Flags, extract.Flag{Code: extract.FlagPart, Count: 1,
+			r.Flags = append(r.Flags, extract.Flag{Code: extract.FlagPart, Count: 1, Missing: true,
 				Detail: fmt.Sprintf("page %d: character recognition ended with an error", s.Page)})
 			continue
 		}

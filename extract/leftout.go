@@ -1,0 +1,134 @@
+package extract
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/html"
+)
+
+// leftDetail says what was left out, by the codes of flags for letters that a rule keeps out of the text. It is in the order in
+// which they are told.
+var leftDetail = []struct{ code, detail string }{
+	{FlagHeaders, "page headers, footers and page numbers left out"},
+	{FlagComments, "comments are left out"},
+	{FlagTracked, "deleted text of tracked changes left out"},
+	{FlagReadings, readingsDetail},
+	{FlagNumbers, "numbers, dates and truth values of tables and charts are left out"},
+	{FlagMetadata, "what describes the document is left out: journal, addresses, rights, history"},
+	{FlagAlternatives, "text for programs that cannot show the rest is left out: it has other words"},
+}
+
+// characters counts the letters, marks and digits of s: what reports count.
+func characters(s string) int {
+	n := 0
+	for _, r := range s {
+		if unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) {
+			n++
+		}
+	}
+	return n
+}
+
+// leave counts the letters of s, which are not in the text by the rule that code stands for.
+func (b *builder) leave(code, s string) {
+	if n := characters(s); n > 0 {
+		if b.left == nil {
+			b.left = map[string]int{}
+		}
+		b.left[code] += n
+	}
+}
+
+// tellLeft adds the letters that were left out to the flags that say so, and raises those that are missing.
+func (b *builder) tellLeft() {
+	b.compareAlternatives()
+	for _, d := range leftDetail {
+		n := b.left[d.code]
+		if n == 0 {
+			continue
+		}
+		i := slices.IndexFunc(b.res.Flags, func(f Flag) bool { return f.Code == d.code && f.End == 0 })
+		if i < 0 {
+			i = len(b.res.Flags)
+			b.res.Flags = append(b.res.Flags, Flag{Code: d.code, Detail: d.detail, Count: 1})
+		}
+		b.res.Flags[i].Letters += n
+	}
+}
+
+// maxAlternatives bounds the alternative text that is compared with what was read, in bytes.
+const maxAlternatives = 4 << 20
+
+// alternative notes text of the file that stands for the same as other text, in case a program cannot show that.
+func (b *builder) alternative(s string) {
+	if strings.TrimSpace(s) != "" && b.altSize+len(s) <= maxAlternatives {
+		b.altSize += len(s)
+		b.alts = append(b.alts, s)
+	} else {
+		b.leave(FlagAlternatives, s)
+	}
+}
+
+// compareAlternatives counts the letters of alternatives that have words which the text has not. The same words are one text, which
+// was read.
+func (b *builder) compareAlternatives() {
+	if len(b.alts) == 0 {
+		return
+	}
+	text := onlyCharacters(b.res.Text)
+	for _, s := range b.alts {
+		for line := range strings.SplitSeq(s, "\n") {
+			if !strings.Contains(text, onlyCharacters(line)) {
+				b.leave(FlagAlternatives, line)
+			}
+		}
+	}
+	b.alts = nil
+}
+
+// takeLeft adds what was left out of a piece of the file that was read apart.
+func (b *builder) takeLeft(apart *builder) {
+	apart.res.Text = apart.out.String()
+	apart.compareAlternatives()
+	for code, n := range apart.left {
+		if b.left == nil {
+			b.left = map[string]int{}
+		}
+		b.left[code] += n
+	}
+}
+
+// onlyCharacters takes all but letters, marks and digits out of s, and the difference of capitals.
+func onlyCharacters(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, s)
+}
+
+// htmlWords gives the character data of a piece of HTML, a line for each stretch of it.
+func htmlWords(s string) string {
+	var out strings.Builder
+	z := html.NewTokenizer(strings.NewReader(s))
+	z.SetMaxBuf(0)
+	for hidden := false; ; {
+		switch z.Next() {
+		case html.ErrorToken:
+			return out.String()
+		case html.StartTagToken:
+			name, _ := z.TagName()
+			hidden = string(name) == "script" || string(name) == "style"
+		case html.EndTagToken:
+			hidden = false
+		case html.TextToken:
+			if !hidden {
+				out.WriteString(html.UnescapeString(string(z.Raw())))
+				out.WriteByte('\n')
+			}
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package extract
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// rtfAsides are destinations whose text is counted, and kept where it is long.
+var rtfAsides = map[string]string{"annotation": FlagComments, "header": FlagHeaders, "headerl": FlagHeaders, "headerr": FlagHeaders,
+	"headerf": FlagHeaders, "footer": FlagHeaders, "footerl": FlagHeaders, "footerr": FlagHeaders, "footerf": FlagHeaders}
+
+// pageHeaders leaves out short headers and footers of pages, and keeps long ones, and those of a document without other text.
+func (r *rtfReader) pageHeaders() {
+	for _, s := range r.headers {
+		if utf8.RuneCountInString(s) <= shortHeader && r.b.any() {
+			r.b.leave(FlagHeaders, s)
+			continue
+		}
+		r.b.place("page header or footer")
+		r.b.unlessThere(s)
+		r.b.label = ""
+	}
+}
+
+// aside keeps text that does not stand in the text.
+func (r *rtfReader) aside(s string) {
+	if r.st.aside != FlagHeaders {
+		r.b.leave(r.st.aside, s)
+	} else if int64(r.header.Len()) < r.b.opt.MaxText {
+		r.header.WriteString(s)
+	}
+}
+
+// leaveAside settles a header at whose end the state before it comes back.
+func (r *rtfReader) leaveAside(before string) {
+	if r.st.aside == FlagHeaders && before != FlagHeaders {
+		if s := strings.TrimSpace(r.header.String()); characters(s) > 0 {
+			r.b.flag(Flag{Code: FlagHeaders, Detail: "page headers and footers left out"})
+			r.headers = append(r.headers, s)
+		}
+		r.header.Reset()
+	}
+}

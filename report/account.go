@@ -1,0 +1,134 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"concordat"
+)
+
+// Account says what became of the letters, marks and digits of the submission's file. File is Read and the letters of NotRead;
+// Read is Compared and the letters of LeftOut.
+type Account struct {
+	File     int       `json:"file"`
+	Read     int       `json:"read"`
+	Compared int       `json:"compared"`
+	LeftOut  []LeftOut `json:"left_out"` // by the order of their rules' names
+	NotRead  []NotRead `json:"not_read"` // in the order in which the file was read
+}
+
+// LeftOut are letters that a rule kept out of the comparison: those of the text for a [concordat.SkipReason], those that are not in
+// the text by the code of the flag that says so.
+type LeftOut struct {
+	Rule    string `json:"rule"`
+	Letters int    `json:"letters"`
+	InText  bool   `json:"in_text"` // they are in the text, which a reader of the report sees
+}
+
+// NotRead is something that a person may see and that is not in the text.
+type NotRead struct {
+	Reason  string `json:"reason"` // the code of the flag that says so
+	Detail  string `json:"detail"`
+	Count   int    `json:"count,omitempty"`   // of pages, pictures or parts
+	Letters int    `json:"letters,omitempty"` // 0: they cannot be counted
+	Bytes   int64  `json:"bytes,omitempty"`   // of what has no letters that can be counted; 0: not known
+}
+
+// Whole reports whether all that the file holds was compared, so that a share of the file's letters is one of the whole file.
+func (a Account) Whole() bool { return a.Compared == a.File && len(a.NotRead) == 0 }
+
+// Counted reports whether all letters of the file could be counted.
+func (a Account) Counted() bool {
+	return !slices.ContainsFunc(a.NotRead, func(n NotRead) bool { return n.Letters == 0 || n.Bytes > 0 })
+}
+
+// account adds up the letters of the file. skipped are the stretches of the text that were not compared.
+func (b *builder) account(skipped []concordat.Skipped) Account {
+	a := Account{Compared: b.measured, LeftOut: []LeftOut{}, NotRead: []NotRead{}}
+	leave := func(rule string, letters int, inText bool) {
+		i := slices.IndexFunc(a.LeftOut, func(x LeftOut) bool { return x.Rule == rule && x.InText == inText })
+		if i < 0 {
+			i = len(a.LeftOut)
+			a.LeftOut = append(a.LeftOut, LeftOut{Rule: rule, InText: inText})
+		}
+		a.LeftOut[i].Letters += letters
+	}
+	for _, s := range skipped {
+		leave(string(s.Reason), b.count.Characters(s.Span), true)
+	}
+	for _, f := range b.f.Flags {
+		letters := max(f.Letters, 0)
+		switch {
+		case f.Missing:
+			a.NotRead = append(a.NotRead, NotRead{f.Code, f.Detail, max(f.Count, 1), letters, max(f.Bytes, 0)})
+			a.File += letters
+		case letters > 0:
+			leave(f.Code, letters, false)
+		}
+	}
+	slices.SortStableFunc(a.LeftOut, func(x, y LeftOut) int { return cmp.Compare(x.Rule, y.Rule) })
+	a.Read = a.Compared
+	for _, x := range a.LeftOut {
+		a.Read += x.Letters
+	}
+	a.File += a.Read
+	return a
+}
+
+// comparedWords says how much of the file was compared.
+func (r *Report) comparedWords() string {
+	l, a := r.Language, r.Account
+	share := l.Percent(float64(a.Compared) / float64(max(a.File, 1)))
+	switch {
+	case a.Compared == 0:
+		return l.Say("Compared: nothing. Every share of this report is blank, not zero.")
+	case !a.Counted() && a.Compared == a.File:
+		return l.Say("Compared: all %s letters and digits that were read. The file holds more, which was not read.", Thousands(a.Compared))
+	case !a.Counted():
+		return l.Say("Compared: %s of %s letters and digits that can be counted. The file holds more, which was not read.",
+			Thousands(a.Compared), Thousands(a.File))
+	case a.File == r.Scores.Characters:
+		return l.Say("Compared: %s of the text, %s of %s letters and digits.", share, Thousands(a.Compared), Thousands(a.File))
+	}
+	return l.Say("Compared: %s of the file, %s of %s letters and digits.", share, Thousands(a.Compared), Thousands(a.File))
+}
+
+// leftWords says what of the file is not in the text, by rule and since it could not be read.
+func (r *Report) leftWords() []string {
+	l := r.Language
+	var out []string
+	for _, x := range r.Account.LeftOut {
+		if !x.InText {
+			out = append(out, l.Say("Left out, %s: %s.", r.reasonWords(x.Rule), l.Plural(x.Letters, "letter", "letters")))
+		}
+	}
+	const most = 20
+	for i, x := range r.Account.NotRead {
+		if i == most {
+			out = append(out, l.Say("Not read: %s more, which the JSON form lists.", Thousands(len(r.Account.NotRead)-most)))
+			break
+		}
+		var size []string
+		if x.Count > 1 {
+			size = append(size, l.Say("%s times", Thousands(x.Count)))
+		}
+		if x.Letters > 0 {
+			size = append(size, l.Plural(x.Letters, "letter", "letters"))
+		}
+		if x.Bytes > 0 {
+			size = append(size, l.Plural(int(x.Bytes), "byte", "bytes"))
+		}
+		if size == nil {
+			out = append(out, l.Say("Not read, %s: %s.", r.reasonWords(x.Reason), x.Detail))
+			continue
+		}
+		out = append(out, l.Say("Not read, %s: %s (%s).", r.reasonWords(x.Reason), x.Detail, strings.Join(size, ", ")))
+	}
+	return out
+}
+
+// reasonWords says the code of a flag in words.
+func (r *Report) reasonWords(code string) string {
+	return strings.ReplaceAll(r.Language.FlagName(concordat.Flag{Code: code}), "_", " ")
+}
