@@ -58,14 +58,17 @@ func TestCensusOfParts(t *testing.T) {
 			"word/extra/n7.xml", notes)},
 		{"diagram", "a.docx", "one\n\nbox\n\ntwo", "", wordFile(t, `<w:p><w:r><w:t>one</w:t><w:drawing><dgm:relIds r:dm="d"/></w:drawing></w:r></w:p>`+para("two"),
 			[]string{"d diagramData diagrams/d.xml"}, "word/diagrams/d.xml", `<dgm:dataModel`+officeNS+`><dgm:t><a:p><a:r><a:t>box</a:t></a:r></a:p></dgm:t></dgm:dataModel>`)},
-		{"chart", "a.docx", "one\n\ntitle\n\nautumn", extract.FlagNumbers, wordFile(t, para("one"), []string{"c chart charts/c.xml"}, "word/charts/c.xml",
-			`<c:chartSpace`+officeNS+`><a:p><a:r><a:t>title</a:t></a:r></a:p><c:strCache><c:pt><c:v>autumn</c:v></c:pt><c:pt><c:v>autumn</c:v></c:pt></c:strCache><c:numCache><c:v>12</c:v></c:numCache></c:chartSpace>`)},
+		{"chart", "a.docx", "one\n\ntitle\n\nautumn", extract.FlagNumbers,
+			wordFile(t, para("one"), []string{"c chart charts/c.xml"}, "word/charts/c.xml",
+				`<c:chartSpace`+officeNS+`><a:p><a:r><a:t>title</a:t></a:r></a:p><c:strCache><c:pt><c:v>autumn</c:v></c:pt><c:pt><c:v>autumn</c:v></c:pt></c:strCache><c:numCache><c:v>12</c:v></c:numCache></c:chartSpace>`)},
 		{"a Choice that nobody understands", "a.docx", "shown", extract.FlagAlternatives, wordFile(t, `<w:p><mc:AlternateContent><mc:Choice Requires="future"><w:r><w:t>decoy</w:t></w:r></mc:Choice>`+
 			`<mc:Fallback><w:r><w:t>shown</w:t></w:r></mc:Fallback></mc:AlternateContent></w:p>`, nil)},
 		{"a Choice that is understood", "a.docx", "shown", extract.FlagAlternatives, wordFile(t, `<w:p><mc:AlternateContent><mc:Choice Requires="wps"><w:r><w:t>shown</w:t></w:r></mc:Choice>`+
 			`<mc:Fallback><w:r><w:t>old</w:t></w:r></mc:Fallback></mc:AlternateContent></w:p>`, nil)},
-		{"an element that is ignored", "a.docx", "shown", extract.FlagAlternatives, wordFile(t, para("shown")+`<future:x>`+para("decoy")+`</future:x>`, nil)},
-		{"code of a field", "a.docx", "shown", extract.FlagAlternatives, wordFile(t, field(`<w:r><w:t>code</w:t></w:r>`, `<w:r><w:t>shown</w:t></w:r>`), nil)},
+		{"an element that is ignored", "a.docx", "shown", extract.FlagAlternatives,
+			wordFile(t, para("shown")+`<future:x>`+para("decoy")+`</future:x>`, nil)},
+		{"code of a field", "a.docx", "shown", extract.FlagAlternatives,
+			wordFile(t, field(`<w:r><w:t>code</w:t></w:r>`, `<w:r><w:t>shown</w:t></w:r>`), nil)},
 		{"a field without an end", "a.docx", "one\n\nall", "", wordFile(t, para("one")+`<w:p><w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:t>all</w:t></w:r></w:p>`, nil)},
 		{"symbols", "a.docx", "The β", "", wordFile(t, `<w:p><w:r><w:sym w:font="Arial" w:char="F054"/><w:sym w:font="Arial" w:char="0068"/><w:sym w:font="Arial" w:char="F065"/>`+
 			`<w:t> </w:t><w:sym w:font="Wingdings" w:char="F04A"/><w:sym w:font="Symbol" w:char="F062"/></w:r></w:p>`, nil)},

@@ -146,13 +146,6 @@ func (d *docxFile) pageHeaders() {
 	}
 }
 
-// countPictures flags pictures below dir: they may hold text that is not read.
-func (p *parts) countPictures(dir string) {
-	if n, bytes := p.countBelow(dir); n > 0 {
-		p.b.pictures(n, bytes)
-	}
-}
-
 // isOn reads an on-off property: present means on unless its value says off.
 func isOn(a attrs) bool {
 	switch a.get("val") {
@@ -160,17 +153,6 @@ func isOn(a attrs) bool {
 		return false
 	}
 	return true
-}
-
-// countBelow gives the number of files below dir, and their bytes.
-func (p *parts) countBelow(dir string) (n int, bytes int64) {
-	for name, f := range p.byName {
-		if strings.HasPrefix(name, strings.ToLower(dir)) && !strings.HasSuffix(name, "/") {
-			n++
-			bytes += int64(min(f.UncompressedSize64, 1<<40)) // no archive unpacks to more
-		}
-	}
-	return n, bytes
 }
 
 // docxReader reads one part of running text.
@@ -275,6 +257,14 @@ func (r *docxReader) other(name string, a attrs) bool {
 		}
 		r.b.alternative(r.fields.unseen)
 		r.fields.unseen = ""
+		if code := r.fields.ended; code != nil {
+			r.fields.ended = nil
+			code.writeEQ(r.b, r.write)
+		}
+	case "w:fldSimple":
+		code := &fieldCode{}
+		code.add(a.get("instr"))
+		code.writeEQ(r.b, r.write)
 	case "w:numPr":
 		r.list = docxItem{level: r.list.level}
 	case "w:ilvl":
@@ -460,6 +450,8 @@ func (r *docxReader) chars(s string) {
 	switch {
 	case r.skip > 0 && r.deleted && !r.code:
 		r.b.leave(FlagTracked, s)
+	case r.skip > 0 && r.code && !r.deleted:
+		r.fields.instruction(s)
 	case r.skip == 0 && r.inText > 0:
 		r.write(s)
 	}

@@ -10,10 +10,12 @@ import (
 // docxFields keeps apart what a field says and what it shows (ECMA-376 part 1, section 17.16): between its begin and its
 // separator stands its code, which nobody sees, whatever elements it is made of.
 type docxFields struct {
-	inCode  []bool // of each open field
+	inCode  []bool       // of each open field
+	codes   []*fieldCode // of each open field; nil: text was shown behind its code
 	code    strings.Builder
-	unseen  string   // the text of the codes that have ended last
-	choices []string // of a drop-down field
+	ended   *fieldCode // of the field that ended last, if nothing was shown behind it
+	unseen  string     // the text of the codes that have ended last
+	choices []string   // of a drop-down field
 	chosen  int
 }
 
@@ -33,13 +35,15 @@ func (f *docxFields) mark(name string, a attrs) string {
 		switch a.get("fldCharType") {
 		case "begin":
 			f.inCode = append(f.inCode, true)
+			f.codes = append(f.codes, &fieldCode{})
 		case "separate":
 			if n > 0 {
 				f.inCode[n-1] = false
 			}
 		case "end":
 			if n > 0 {
-				f.inCode = f.inCode[:n-1]
+				f.ended = f.codes[n-1]
+				f.inCode, f.codes = f.inCode[:n-1], f.codes[:n-1]
 			}
 			if !f.inside() {
 				f.unseen = f.code.String()
@@ -52,6 +56,13 @@ func (f *docxFields) mark(name string, a attrs) string {
 		}
 	}
 	return ""
+}
+
+// instruction reads a piece of the code of the innermost field.
+func (f *docxFields) instruction(s string) {
+	if n := len(f.codes); n > 0 && f.codes[n-1] != nil && f.inCode[n-1] {
+		f.codes[n-1].add(s)
+	}
 }
 
 // inside reports whether what comes is part of a code.
@@ -70,6 +81,7 @@ const maxFieldCode = 1 << 20
 // hide reports whether s is part of a code.
 func (f *docxFields) hide(s string) bool {
 	if !f.inside() {
+		clear(f.codes)
 		return false
 	}
 	if f.code.Len()+len(s) <= maxFieldCode {

@@ -312,7 +312,8 @@ func (b *builder) decodeAs(data []byte, c charset) (string, error) {
 	// Four bytes of input give at most one character of text (UTF-32), so reading more than four
 	// times the limit cannot add to the text.
 	if most := 4 * b.opt.MaxText; int64(len(data)) > most {
-		b.missing(Flag{Code: FlagTextLimit, Bytes: int64(len(data)) - most, Detail: fmt.Sprintf("text ends after %d bytes; raise %s to read on", b.opt.MaxText, SettingOf("MaxText"))})
+		b.missing(Flag{Code: FlagTextLimit, Bytes: int64(len(data)) - most,
+			Detail: fmt.Sprintf("text ends after %d bytes; raise %s to read on", b.opt.MaxText, SettingOf("MaxText"))})
 		data = data[:most]
 	}
 	s, err := c.decode(data)

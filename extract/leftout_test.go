@@ -235,6 +235,7 @@ func TestLongHeadersOfRTF(t *testing.T) {
 	for file, want := range map[string]string{
 		`{\rtf1 {\header ` + long + `\par and on}seen{\footer short}}`:  "seen\n\n" + strings.TrimSpace(long) + "\n\nand on",
 		`{\rtf1 {\headerl ` + long + `}{\headerr ` + long + `}seen}`:    "seen\n\n" + strings.TrimSpace(long),
+		`{\rtf1 {\upr{old words}{\*\ud{new words}}}}`:                   "new words",
 		`{\rtf1 {\header alone}}`:                                       "alone",
 		`{\rtf1 {\header {\*\shpinst{\shptxt boxed}}{\pntext 1.}}seen}`: "seen",
 	} {

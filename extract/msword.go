@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf16"
 
@@ -253,7 +254,8 @@ func (w *wordFile) units(raw []byte, wide bool) []uint16 {
 // wordField writes characters, of a field its result only.
 type wordField struct {
 	b     *builder
-	depth []bool // per open field: in its instruction
+	depth []bool       // per open field: in its instruction
+	codes []*fieldCode // per open field; nil: text was shown behind its code
 	units []uint16
 }
 
@@ -262,7 +264,7 @@ func (f *wordField) unit(u uint16) {
 	case 0x13:
 		f.flush()
 		if len(f.depth) < 1000 {
-			f.depth = append(f.depth, true)
+			f.depth, f.codes = append(f.depth, true), append(f.codes, &fieldCode{})
 		}
 	case 0x14:
 		if n := len(f.depth); n > 0 {
@@ -270,17 +272,24 @@ func (f *wordField) unit(u uint16) {
 		}
 	case 0x15:
 		if n := len(f.depth); n > 0 {
-			f.depth = f.depth[:n-1]
-		}
-	default:
-		for _, instruction := range f.depth {
-			if instruction {
-				return
+			code := f.codes[n-1]
+			if f.depth, f.codes = f.depth[:n-1], f.codes[:n-1]; code != nil && !f.inCode() {
+				f.flush()
+				code.writeEQ(f.b, f.b.text)
 			}
 		}
-		f.shown(u)
+	default:
+		if !f.inCode() {
+			clear(f.codes)
+			f.shown(u)
+		} else if n := len(f.depth); f.depth[n-1] && f.codes[n-1] != nil {
+			f.codes[n-1].add(string(utf16.Decode([]uint16{u})))
+		}
 	}
 }
+
+// inCode reports whether what comes is part of an instruction.
+func (f *wordField) inCode() bool { return slices.Contains(f.depth, true) }
 
 func (f *wordField) shown(u uint16) {
 	switch u {
@@ -310,7 +319,7 @@ func (f *wordField) flush() {
 func (f *wordField) finish() {
 	f.flush()
 	f.b.end()
-	f.depth = f.depth[:0]
+	f.depth, f.codes = f.depth[:0], f.codes[:0]
 }
 
 // summary reads title and author from a property set ([MS-OLEPS] section 2.21).

@@ -280,6 +280,10 @@ func (r *odfReader) styleOf(name string, a attrs) runStyle {
 	if id := a.get("style-name"); id != "" {
 		l = l.over(r.styles.style(id, 0))
 	}
+	if n := len(r.open); name == "text:hidden-paragraph" && a.get("is-hidden") == "true" && n > 0 {
+		r.open[n-1].hidden = on
+		r.b.spans.add(FlagHidden, hiddenDetail[FlagHidden], 0, len(r.b.para))
+	}
 	if name == "text:section" && (a.get("display") == "none" || a.get("is-hidden") == "true") {
 		l.hidden = on
 	}

@@ -232,7 +232,8 @@ func (p *parts) embeddedObject(name string) {
 	}
 	switch f, err := Sniff(name, data); {
 	case err != nil, f == OLE, f == Other, f == XLS, f == ZIP, f == TAR, f == GZIP:
-		p.b.missing(Flag{Code: FlagPart, Bytes: int64(len(data)), Detail: fmt.Sprintf("an embedded object is not read: %s, %d bytes", name, len(data))})
+		p.b.missing(Flag{Code: FlagPart, Bytes: int64(len(data)),
+			Detail: fmt.Sprintf("an embedded object is not read: %s, %d bytes", name, len(data))})
 	case f == Image:
 		p.b.pictures(1, int64(len(data)))
 	default:
@@ -409,4 +410,22 @@ func contentFormat(f *zip.File) (Format, bool) {
 		}
 	}
 	return "", false
+}
+
+// countPictures flags pictures below dir: they may hold text that is not read.
+func (p *parts) countPictures(dir string) {
+	if n, bytes := p.countBelow(dir); n > 0 {
+		p.b.pictures(n, bytes)
+	}
+}
+
+// countBelow gives the number of files below dir, and their bytes.
+func (p *parts) countBelow(dir string) (n int, bytes int64) {
+	for name, f := range p.byName {
+		if strings.HasPrefix(name, strings.ToLower(dir)) && !strings.HasSuffix(name, "/") {
+			n++
+			bytes += int64(min(f.UncompressedSize64, 1<<40)) // no archive unpacks to more
+		}
+	}
+	return n, bytes
 }

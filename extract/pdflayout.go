@@ -256,7 +256,8 @@ func (d *pdfDoc) write() {
 			Detail: fmt.Sprintf("no text layer on page %s of %d: letters without a meaning", pageList(mute), len(d.pages))})
 	}
 	if len(failed) > 0 {
-		d.b.missing(Flag{Code: Damaged, Count: len(failed), Detail: fmt.Sprintf("page %s of %d could not be read", pageList(failed), len(d.pages))})
+		d.b.missing(Flag{Code: Damaged, Count: len(failed),
+			Detail: fmt.Sprintf("page %s of %d could not be read", pageList(failed), len(d.pages))})
 	}
 	if numbers > 0 {
 		d.b.flag(Flag{Code: FlagHeaders, Detail: "line numbers in the margin left out", Count: numbers, Letters: digits})

@@ -51,6 +51,8 @@ const (
 	rtfCreated
 	rtfObject // an object, of which only the result is shown
 	rtfLabel  // of a list
+	rtfCode   // of a field
+	rtfTwice  // text in two forms, of which the second, in Unicode, is shown
 )
 
 type rtfReader struct {
@@ -70,6 +72,7 @@ type rtfReader struct {
 	colours []bool            // true: white
 	white   [3]int
 	created [3]int          // year, month, day
+	code    fieldCode       // of the field being read
 	headers []string        // of pages, each as it is read
 	header  strings.Builder // the one being read
 }
@@ -92,8 +95,14 @@ func (r *rtfReader) read() error {
 			if len(r.stack) == 0 {
 				return nil // the rest is not part of the document
 			}
-			r.leaveAside(r.stack[len(r.stack)-1].aside)
-			r.st = r.stack[len(r.stack)-1]
+			before := r.stack[len(r.stack)-1]
+			r.leaveAside(before.aside)
+			ended := r.st.dest == rtfCode && before.dest != rtfCode
+			r.st = before
+			if ended {
+				r.code.writeEQ(r.b, r.write)
+				r.code = fieldCode{}
+			}
 			r.stack = r.stack[:len(r.stack)-1]
 			if len(r.stack) == 0 && isRTF(r.data) { // a piece of RTF may be several groups
 				return nil
@@ -164,6 +173,8 @@ func (r *rtfReader) write(s string) {
 		if r.st.aside == "" && strings.IndexFunc(s, unicode.IsLetter) >= 0 && utf8.RuneCountInString(strings.TrimSpace(s)) > 3 {
 			r.b.text(s)
 		}
+	case rtfCode:
+		r.code.add(s)
 	case rtfBody:
 		if r.st.aside != "" {
 			r.aside(s)
@@ -265,8 +276,8 @@ func (r *rtfReader) paragraph() {
 // rtfDestinations are groups whose text is not part of the document as shown.
 var rtfDestinations = map[string]rtfDest{
 	"fonttbl": rtfFonts, "colortbl": rtfColours, "stylesheet": rtfSkip, "info": rtfInfo, "pict": rtfSkip, "object": rtfObject,
-	"result":  rtfBody,
-	"fldinst": rtfSkip, "xe": rtfSkip, "tc": rtfSkip, "bkmkstart": rtfSkip, "bkmkend": rtfSkip,
+	"result": rtfBody,
+	"upr":    rtfTwice, "ud": rtfBody, "fldinst": rtfCode, "xe": rtfSkip, "tc": rtfSkip, "bkmkstart": rtfSkip, "bkmkend": rtfSkip,
 	"listtable": rtfSkip, "listoverridetable": rtfSkip, "revtbl": rtfSkip, "rsidtbl": rtfSkip, "generator": rtfSkip, "themedata": rtfSkip,
 	"colorschememapping": rtfSkip, "datastore": rtfSkip, "latentstyles": rtfSkip, "filetbl": rtfSkip, "private1": rtfSkip,
 	"objdata": rtfSkip, "objclass": rtfSkip, "nonshppict": rtfSkip, "atnid": rtfSkip, "atnauthor": rtfSkip,
@@ -275,7 +286,7 @@ var rtfDestinations = map[string]rtfDest{
 }
 
 // rtfShown are destinations marked optional whose text is shown all the same.
-var rtfShown = map[string]bool{"shptxt": true, "shpinst": true, "shp": true, "footnote": true, "fldrslt": true, "upr": false, "ud": true,
+var rtfShown = map[string]bool{"shptxt": true, "shpinst": true, "shp": true, "footnote": true, "fldrslt": true,
 	"moMath": true, "shppict": false}
 
 var rtfSigns = map[string]string{
@@ -293,7 +304,7 @@ func (r *rtfReader) word(w string, n int, has bool) {
 	}
 	if d, ok := rtfDestinations[w]; ok {
 		r.flush()
-		if r.st.dest != rtfSkip && (d != rtfBody || r.st.dest == rtfObject) {
+		if r.st.dest != rtfSkip && (d != rtfBody || r.st.dest == rtfObject || r.st.dest == rtfTwice) {
 			r.st.dest = d
 		}
 		return

@@ -35,6 +35,17 @@ type NotRead struct {
 	Bytes   int64  `json:"bytes,omitempty"`   // of what has no letters that can be counted; 0: not known
 }
 
+// jsonFlag is a flag in the JSON form; its last three as those of [concordat.Flag].
+type jsonFlag struct {
+	Code    string          `json:"code"`
+	Detail  string          `json:"detail,omitempty"`
+	Count   int             `json:"count,omitempty"`
+	Span    *concordat.Span `json:"span,omitempty"`
+	Missing bool            `json:"missing,omitempty"`
+	Letters int             `json:"letters,omitempty"`
+	Bytes   int64           `json:"bytes,omitempty"`
+}
+
 // Whole reports whether all that the file holds was compared, so that a share of the file's letters is one of the whole file.
 func (a Account) Whole() bool { return a.Compared == a.File && len(a.NotRead) == 0 }
 

@@ -225,16 +225,6 @@ type (
 		Span   concordat.Span       `json:"span"`
 		Reason concordat.SkipReason `json:"reason"`
 	}
-	jsonFlag struct {
-		Code   string          `json:"code"`
-		Detail string          `json:"detail,omitempty"`
-		Count  int             `json:"count,omitempty"`
-		Span   *concordat.Span `json:"span,omitempty"`
-		// As those of concordat.Flag.
-		Missing bool  `json:"missing,omitempty"`
-		Letters int   `json:"letters,omitempty"`
-		Bytes   int64 `json:"bytes,omitempty"`
-	}
 	jsonConsulted struct {
 		Site     concordat.SiteID    `json:"site"`
 		Library  concordat.LibraryID `json:"library"`
