@@ -28,8 +28,8 @@ func (s Scheme) Name() string {
 // Span is the half-open range of bytes [Start, End) of a Document's Text. Both ends lie on rune
 // boundaries.
 type Span struct {
-	Start int `json:"start"`
-	End   int `json:"end"`
+	Start int `json:"start" minimum:"0"`
+	End   int `json:"end" minimum:"0"`
 }
 
 // Len returns the number of bytes in s.
@@ -44,8 +44,8 @@ func (s Span) In(text string) string { return text[s.Start:s.End] }
 // Ref names a document across the federation.
 type Ref struct {
 	Site     SiteID     `json:"site"`
-	Library  LibraryID  `json:"library"`
-	Document DocumentID `json:"document"`
+	Library  LibraryID  `json:"library" required:"false"`
+	Document DocumentID `json:"document" required:"false"`
 }
 
 // String returns site/library/document.

@@ -54,7 +54,7 @@ func ExampleClient_SetRules() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	rules.Rules.Quotes = true
+	rules.Rules.ExcludeQuotes = true
 	_, err = c.SetRules(ctx, "t1", rules)
 	var p *client.Problem
 	if errors.As(err, &p) && p.Kind() == "changed" {

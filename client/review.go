@@ -7,46 +7,11 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/report"
 )
 
 // Rules say what of a report counts. Spans are code points of the submission.
-type Rules struct {
-	Quotes        bool              `json:"exclude_quotes"`
-	Bibliography  bool              `json:"exclude_bibliography"`
-	Citations     bool              `json:"exclude_citations"`
-	Counted       bool              `json:"count_templates"`
-	Forms         bool              `json:"count_forms,omitempty"`
-	Sentences     bool              `json:"count_sentences,omitempty"`
-	MinCharacters int               `json:"min_characters"`
-	MinShare      float64           `json:"min_source_share"` // 0 to 1
-	CommonAbove   int               `json:"common_above"`     // 0: the default, negative: nothing is common
-	Sources       []concordat.Ref   `json:"exclude_sources,omitempty"`
-	OwnWork       []concordat.Ref   `json:"own_work,omitempty"` // earlier work of the author
-	Kinds         []concordat.Kind  `json:"exclude_kinds,omitempty"`
-	Sections      []string          `json:"exclude_sections,omitempty"`
-	Templates     []string          `json:"exclude_template,omitempty"`
-	Passages      []ExcludedPassage `json:"exclude_passages,omitempty"`
-	Wording       []ExcludedPassage `json:"count_wording,omitempty"`   // shared wording and single sentences that somebody counts
-	CountLeads    []LeadRuling      `json:"count_leads,omitempty"`     // leads that somebody counts
-	SetAside      []LeadRuling      `json:"set_aside_leads,omitempty"` // leads that somebody says are none
-}
-
-// ExcludedPassage is a passage that somebody took out, with the reason. By and At are set by the site.
-type ExcludedPassage struct {
-	Span    concordat.Span `json:"span"`
-	Comment string         `json:"comment"`
-	By      string         `json:"by,omitempty"`
-	At      time.Time      `json:"at,omitzero"`
-}
-
-// LeadRuling is a decision about a lead, with the reason. By and At are set by the site.
-type LeadRuling struct {
-	Span    concordat.Span `json:"span"`
-	Source  concordat.Span `json:"source_span"` // code points of the source
-	Comment string         `json:"comment"`
-	By      string         `json:"by,omitempty"`
-	At      time.Time      `json:"at,omitzero"`
-}
+type Rules = report.Rules
 
 // Ruled are the rules of a report and their revision, which a change of them has to know.
 type Ruled struct {

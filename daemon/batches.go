@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 
 	"concordat"
-	"concordat/instance"
 	"concordat/instance/config"
 	"concordat/report"
 	"concordat/site"
@@ -19,7 +18,7 @@ func (s *Daemon) openBatches(d *WebApp, files *store.Files) *batch.Queue {
 	o := s.o
 	return batch.NewQueue(o.Site, batch.QueueOptions{
 		Store: o.Store, Queue: d.queue, Logger: s.log,
-		Rules: func() report.Rules { return instance.Rules(o.Now()) },
+		Rules: func() report.Rules { return o.Now().Report.Rules },
 		Leads: func() bool { return o.Now().Meaning.Leads == config.LeadsOn },
 		Open: func(_ context.Context, id string) (concordat.Index, func() error, error) {
 			shard, err := o.OpenBatchIndex(id)

@@ -86,7 +86,7 @@ func (s *Daemon) OpenWebApp() (*WebApp, error) {
 		Title: func() string { return cmp.Or(o.Now().Site.Title, string(o.ID())) },
 		Files: files, Logger: s.log,
 		Panicked:   s.meters.panic,
-		Rules:      func() report.Rules { return instance.Rules(o.Now()) },
+		Rules:      func() report.Rules { return o.Now().Report.Rules },
 		Templates:  func() []string { return slices.Sorted(maps.Keys(instance.Templates(o.Now()))) },
 		ReportJSON: s.options.Sign.WriteJSON,
 		ReportFile: func(w io.Writer, form web.ReportForm, write func(io.Writer) error) error {

@@ -79,18 +79,6 @@ func (o *Instance) Forward(ctx context.Context, wanted string, libraries []conco
 	return strict[most], nil
 }
 
-// Rules returns the rules of the configuration.
-func Rules(c *config.Config) report.Rules {
-	r := report.Rules{ExcludeQuotes: c.Report.ExcludeQuotes, ExcludeBibliography: c.Report.ExcludeBibliography,
-		ExcludeCitations: c.Report.ExcludeCitations, CountForms: c.Report.CountForms, CountSentences: c.Report.CountSentences,
-		MinCharacters: c.Report.MinCharacters, MinSourceShare: c.Report.MinSourceShare, CommonAbove: c.Report.CommonAbove,
-		ExcludeSections: c.Report.ExcludeSections}
-	for _, k := range c.Report.ExcludeKinds {
-		r.ExcludeKinds = append(r.ExcludeKinds, concordat.Kind(k))
-	}
-	return r
-}
-
 // Templates returns the section templates that ship, with those of the configuration over them.
 func Templates(c *config.Config) map[string]*segment.Template {
 	all := segment.Templates()

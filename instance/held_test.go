@@ -219,7 +219,7 @@ func TestSettingsOfAllNodesHold(t *testing.T) {
 			t.Fatal(err)
 		}
 		c, err := instance.LoadConfig(filepath.Join(dir, instance.ConfigName))
-		if (err == nil) != good || good && !c.Report.ExcludeQuotes {
+		if (err == nil) != good || good && !c.Report.Rules.ExcludeQuotes {
 			t.Errorf("settings %s: %v", kept, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"io"
@@ -52,7 +53,7 @@ type (
 		LeadFilter   *jsonLeadFilter   `json:"lead_filter,omitempty"`
 		PartnerLeads []jsonPartnerLead `json:"partner_leads,omitempty"`
 		Legend       jsonLegend        `json:"legend"`
-		Rules        jsonRules         `json:"rules"`
+		Rules        Rules             `json:"rules"`
 		Unplaced     int               `json:"unplaced"`
 		Signatures   []Signature       `json:"signatures"`
 
@@ -235,32 +236,6 @@ type (
 		Error    string              `json:"error,omitempty"`
 		jsonPartnerLine
 	}
-	jsonRules struct {
-		Quotes        bool             `json:"exclude_quotes"`
-		Bibliography  bool             `json:"exclude_bibliography"`
-		Citations     bool             `json:"exclude_citations"`
-		Counted       bool             `json:"count_templates"`
-		Forms         bool             `json:"count_forms"`
-		Sentences     bool             `json:"count_sentences"`
-		MinCharacters int              `json:"min_characters"`
-		MinShare      float64          `json:"min_source_share"`
-		CommonAbove   int              `json:"common_above"`
-		Sources       []concordat.Ref  `json:"exclude_sources"`
-		OwnWork       []concordat.Ref  `json:"own_work,omitempty"`
-		Kinds         []concordat.Kind `json:"exclude_kinds"`
-		Sections      []string         `json:"exclude_sections"`
-		Templates     []string         `json:"exclude_template"`
-		Passages      []jsonExcluded   `json:"exclude_passages"`
-		Wording       []jsonExcluded   `json:"count_wording"`
-		CountLeads    []jsonRuling     `json:"count_leads"`
-		SetAside      []jsonRuling     `json:"set_aside_leads"`
-	}
-	jsonExcluded struct {
-		Span    concordat.Span `json:"span"`
-		Comment string         `json:"comment"`
-		By      string         `json:"by,omitempty"`
-		At      *time.Time     `json:"at,omitempty"`
-	}
 )
 
 // WriteJSON writes r as one JSON object of the form in doc/format-report.md, indented, with a line break
@@ -280,7 +255,7 @@ func asJSON(r *Report) *jsonReport {
 	j := &jsonReport{
 		Version: FormatVersion, Task: r.Task, Scheme: r.Scheme, Made: r.Made, Threshold: r.Threshold,
 		Reached: r.Reached(), Scores: r.jsonScores(), Language: r.Language.Tag(), Headline: r.Headline(), Statement: r.Statement(),
-		Forward: r.Forward, Probe: r.Probe, Unplaced: r.Unplaced, Rules: r.jsonRules(count),
+		Forward: r.Forward, Probe: r.Probe, Unplaced: r.Unplaced, Rules: r.shownRules(count),
 		Evidence: []jsonEvidence{}, Sources: []jsonRanked{}, Sections: []jsonSection{}, Skipped: []jsonSkipped{},
 		Flags: []jsonFlag{}, Consulted: []jsonConsulted{}, Signatures: append([]Signature{}, r.Signatures...),
 		Submission: jsonSubmission{Library: r.Submission.Library, Document: r.Submission.ID, Title: r.Submission.Title,
@@ -405,29 +380,11 @@ func points(known concordat.Span) *concordat.Span {
 	return &known
 }
 
-func (r *Report) jsonRules(count *Counter) jsonRules {
-	u := r.Rules
-	j := jsonRules{Quotes: u.ExcludeQuotes, Citations: u.ExcludeCitations, Counted: u.CountTemplates, Forms: u.CountForms,
-		Sentences: u.CountSentences, Bibliography: u.ExcludeBibliography, MinCharacters: u.MinCharacters,
-		MinShare: u.MinSourceShare, CommonAbove: u.CommonAbove, OwnWork: u.OwnWork,
-		Sources: append([]concordat.Ref{}, u.ExcludeSources...), Kinds: append([]concordat.Kind{}, u.ExcludeKinds...),
-		Sections: append([]string{}, u.ExcludeSections...), Templates: append([]string{}, u.ExcludeTemplate...),
-		Passages: []jsonExcluded{}, Wording: []jsonExcluded{}, CountLeads: r.jsonRulings(count, u.CountLeads),
-		SetAside: r.jsonRulings(count, u.SetAsideLeads)}
-	if j.CommonAbove == 0 {
-		j.CommonAbove = DefaultCommonAbove
-	}
-	for _, p := range u.ExcludePassages {
-		j.Passages = append(j.Passages, r.jsonExcluded(count, p))
-	}
-	for _, w := range u.CountWording {
-		j.Wording = append(j.Wording, r.jsonExcluded(count, ExcludedPassage(w)))
-	}
-	return j
-}
-
-func (r *Report) jsonExcluded(count *Counter, p ExcludedPassage) jsonExcluded {
-	return jsonExcluded{count.Points(clip(r.Submission.Text, p.Span)), p.Comment, p.By, moment(p.At)}
+// shownRules are the rules as a report has them in JSON, the bound of common wording written out.
+func (r *Report) shownRules(count *Counter) Rules {
+	out := r.Rules.place(func(s concordat.Span) concordat.Span { return count.Points(clip(r.Submission.Text, s)) })
+	out.CommonAbove = cmp.Or(out.CommonAbove, DefaultCommonAbove)
+	return out
 }
 
 func ageJSON(a concordat.Age) jsonAge {

@@ -57,10 +57,10 @@ type LeadRuling struct {
 	// Span is the lead's in the submission's text, in bytes, and Source that of the source's text, in code points: they name
 	// the lead whatever its source is called.
 	Span    concordat.Span `json:"span"`
-	Source  concordat.Span `json:"source_span"`
-	Comment string         `json:"comment"`
-	By      string         `json:"by,omitempty"`
-	At      time.Time      `json:"at,omitzero"`
+	Source  concordat.Span `json:"source_span" doc:"Of the source, in code points"`
+	Comment string         `json:"comment" minLength:"1" maxLength:"10000"`
+	By      string         `json:"by,omitempty" doc:"Set by the site for new ones"`
+	At      time.Time      `json:"at,omitzero" required:"false" doc:"Set by the site for new ones"`
 }
 
 // Of reports whether the ruling is about a lead. Evidence may have taken some of the lead's pairs since, so its place is the
@@ -314,14 +314,6 @@ type (
 		Likelihood float64   `json:"likelihood,omitempty"`
 		Total      int       `json:"total"`
 	}
-	// jsonRuling is a decision about a lead.
-	jsonRuling struct {
-		Span    concordat.Span `json:"span"`
-		Source  concordat.Span `json:"source_span"`
-		Comment string         `json:"comment"`
-		By      string         `json:"by,omitempty"`
-		At      *time.Time     `json:"at,omitempty"`
-	}
 	jsonLeadSource struct {
 		Site     concordat.SiteID     `json:"site"`
 		Library  concordat.LibraryID  `json:"library"`
@@ -403,14 +395,6 @@ func (r *Report) LikelihoodWords(l Lead) string {
 	}
 	return r.Language.Say("Places that stand out as much as these were %s times as frequent in passages put in other words as elsewhere.",
 		strconv.FormatFloat(*x, 'f', -1, 64))
-}
-
-func (r *Report) jsonRulings(count *Counter, ds []LeadRuling) []jsonRuling {
-	out := []jsonRuling{}
-	for _, d := range ds {
-		out = append(out, jsonRuling{count.Points(clip(r.Submission.Text, d.Span)), d.Source, d.Comment, d.By, moment(d.At)})
-	}
-	return out
 }
 
 func moment(t time.Time) *time.Time {

@@ -3,7 +3,6 @@ package report
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"concordat"
@@ -127,103 +126,6 @@ func (f *Findings) Validate() error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// Rules say what of the findings counts. The zero value counts everything but common wording.
-// No exclusion raises a share: what is taken out leaves the numerator, never the denominator.
-type Rules struct {
-	ExcludeQuotes       bool `json:"exclude_quotes,omitempty"`
-	ExcludeBibliography bool `json:"exclude_bibliography,omitempty"`
-	// ExcludeCitations takes the marks of citations, for example (Author, 2020) or [1], out; not what they cite.
-	ExcludeCitations bool `json:"exclude_citations,omitempty"`
-	// CountTemplates counts the wording of the findings' Templates, which else gives no score.
-	CountTemplates bool `json:"count_templates,omitempty"`
-	// CountForms counts wording that reads like that of a form.
-	CountForms bool `json:"count_forms,omitempty"`
-	// CountWording are stretches of shared wording, or sentences that stand alone, that somebody counts.
-	CountWording []CountedWording `json:"count_wording,omitempty"`
-	// CountLeads are leads that somebody counts, apart from evidence, and SetAsideLeads those that somebody says are none.
-	CountLeads    []LeadRuling `json:"count_leads,omitempty"`
-	SetAsideLeads []LeadRuling `json:"set_aside_leads,omitempty"`
-	// CountSentences counts a sentence in common that stands alone.
-	CountSentences bool `json:"count_sentences,omitempty"`
-	// MinCharacters is the least number of letters, marks and digits of a match; 0: any.
-	MinCharacters int `json:"min_characters,omitempty"`
-	// MinSourceShare is the least share of the submission that a source must hold, 0 to 1.
-	MinSourceShare float64 `json:"min_source_share,omitempty"`
-	// ExcludeSources names documents that do not count. A Ref without a Document names the whole
-	// library, one without a Library the whole site.
-	ExcludeSources []concordat.Ref `json:"exclude_sources,omitempty"`
-	// OwnWork names documents, as ExcludeSources does, that are earlier work of the submission's author.
-	OwnWork         []concordat.Ref   `json:"own_work,omitempty"`
-	ExcludePassages []ExcludedPassage `json:"exclude_passages,omitempty"`
-	ExcludeTemplate []string          `json:"exclude_template,omitempty"` // texts whose wording does not count
-	ExcludeKinds    []concordat.Kind  `json:"exclude_kinds,omitempty"`
-	ExcludeSections []string          `json:"exclude_sections,omitempty"` // by name
-	// CommonAbove is the number of documents above which a passage is common wording by itself, whatever the findings'
-	// Wording says; 0: DefaultCommonAbove, negative: nothing is common.
-	CommonAbove int `json:"common_above,omitempty"`
-}
-
-// Validate reports every fault of r: a share outside 0 to 1, an empty span, an unknown kind. Build
-// does not need it: rules that cannot be met exclude nothing, or everything.
-func (r *Rules) Validate() error {
-	var errs []error
-	fault := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf(format+": %w", append(args, concordat.ErrInvalid)...))
-	}
-	if !(r.MinSourceShare >= 0 && r.MinSourceShare <= 1) {
-		fault("least share of a source %v is not within 0 to 1", r.MinSourceShare)
-	}
-	if r.MinCharacters < 0 {
-		fault("least length %d is negative", r.MinCharacters)
-	}
-	for _, k := range r.ExcludeKinds {
-		if strength(k) == unknownStrength {
-			fault("unknown kind %q", k)
-		}
-	}
-	for _, s := range slices.Concat(r.ExcludeSources, r.OwnWork) {
-		if s.Site == "" || s.Library == "" && s.Document != "" {
-			fault("source %q names no site or no library", s)
-		}
-	}
-	for i, p := range r.ExcludePassages {
-		if p.Span.Start < 0 || p.Span.End <= p.Span.Start {
-			fault("excluded passage %d from %d to %d", i, p.Span.Start, p.Span.End)
-		}
-	}
-	for i, w := range r.CountWording {
-		if w.Span.Start < 0 || w.Span.End <= w.Span.Start {
-			fault("counted wording %d from %d to %d", i, w.Span.Start, w.Span.End)
-		}
-	}
-	for i, d := range slices.Concat(r.CountLeads, r.SetAsideLeads) {
-		if d.Span.Start < 0 || d.Span.End <= d.Span.Start || d.Source.Start < 0 || d.Source.End <= d.Source.Start {
-			fault("ruling %d about a lead from %d to %d, in its source from %d to %d", i, d.Span.Start, d.Span.End, d.Source.Start, d.Source.End)
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// DefaultCommonAbove is the number of documents above which wording is common: in laws and web
-// pages the few blocks beyond it make most of all duplicate pairs (doc/design.md, detection).
-const DefaultCommonAbove = 20
-
-// ExcludedPassage is a passage that somebody took out of the scores, with the reason.
-type ExcludedPassage struct {
-	Span    concordat.Span `json:"span"` // of the submission's text
-	Comment string         `json:"comment"`
-	By      string         `json:"by,omitempty"`
-	At      time.Time      `json:"at,omitzero"`
-}
-
-// CountedWording is shared wording, or a sentence that stands alone, that somebody counts, with the reason.
-type CountedWording struct {
-	Span    concordat.Span `json:"span"` // of the submission's text
-	Comment string         `json:"comment"`
-	By      string         `json:"by,omitempty"`
-	At      time.Time      `json:"at,omitzero"`
 }
 
 // Report is findings seen through rules. Slices belong to the report; Parts and texts are shared

@@ -84,10 +84,8 @@ func ScoreOnly(r *Report) *Report {
 	out := &Report{Task: r.Task, Submission: r.Submission, Digest: r.Digest, Scheme: r.Scheme, Made: r.Made, Probe: r.Probe,
 		Forward: r.Forward, Threshold: r.Threshold, Language: r.Language, Scores: r.Scores, Checked: r.Checked, Skipped: r.Skipped,
 		Dated: r.Dated, Account: r.Account}
-	out.Rules = Rules{ExcludeQuotes: r.Rules.ExcludeQuotes, ExcludeBibliography: r.Rules.ExcludeBibliography,
-		ExcludeCitations: r.Rules.ExcludeCitations,
-		MinCharacters:    r.Rules.MinCharacters, MinSourceShare: r.Rules.MinSourceShare, CommonAbove: r.Rules.CommonAbove,
-		CountTemplates: r.Rules.CountTemplates, CountForms: r.Rules.CountForms, CountSentences: r.Rules.CountSentences}
+	out.Rules = Rules{}.Over(r.Rules) // those for a whole report; the others name what was found
+	out.Rules.ExcludeKinds, out.Rules.ExcludeSections = nil, nil
 	for _, f := range r.Flags {
 		if f.Code == FlagWithheld {
 			out.Flags = append(out.Flags, f)

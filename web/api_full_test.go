@@ -186,7 +186,7 @@ func TestClientReview(t *testing.T) {
 	}
 	first := get[client.Ruled](t)(ada.Rules(ctx, id))
 	changed := first
-	changed.Rules.MinCharacters, changed.Rules.Kinds = 7, []concordat.Kind{concordat.KindSummary}
+	changed.Rules.MinCharacters, changed.Rules.ExcludeKinds = 7, []concordat.Kind{concordat.KindSummary}
 	second := get[client.Ruled](t)(ada.SetRules(ctx, id, changed))
 	if second.Revision != 1 || second.Rules.MinCharacters != 7 {
 		t.Errorf("got %+v", second)
@@ -196,13 +196,13 @@ func TestClientReview(t *testing.T) {
 	_, err = bo.UndoRules(ctx, id, client.Ruled{})
 	wantKind(t, err, "condition")
 	bad := second
-	bad.Rules.MinShare = 2
+	bad.Rules.MinSourceShare = 2
 	_, err = bo.SetRules(ctx, id, bad)
 	wantKind(t, err, "invalid")
 
 	source := concordat.Ref{Site: "here", Library: "theses", Document: "folios.txt"}
 	out := get[client.Ruled](t)(bo.ExcludeSource(ctx, id, source, true))
-	if len(out.Rules.Sources) != 1 || out.Rules.MinCharacters != 7 {
+	if len(out.Rules.ExcludeSources) != 1 || out.Rules.MinCharacters != 7 {
 		t.Errorf("got %+v", out)
 	}
 	if got := all(t, ada.Evidence(ctx, id)); len(got) != 0 {
@@ -214,17 +214,17 @@ func TestClientReview(t *testing.T) {
 	_, err = bo.ExcludePassage(ctx, id, concordat.Span{Start: 10_000, End: 10_010}, "beyond")
 	wantKind(t, err, "not_found")
 	out = get[client.Ruled](t)(bo.ExcludePassage(ctx, id, passages[0].Span, "quoted"))
-	if p := out.Rules.Passages; len(p) != 1 || p[0].By != "bo" || p[0].Span != passages[0].Span {
+	if p := out.Rules.ExcludePassages; len(p) != 1 || p[0].By != "bo" || p[0].Span != passages[0].Span {
 		t.Errorf("got %+v, want the span %v", p, passages[0].Span)
 	}
 	// Setting rules keeps who took a passage out.
 	kept := get[client.Ruled](t)(ada.SetRules(ctx, id, out))
-	if p := kept.Rules.Passages; len(p) != 1 || p[0].By != "bo" {
+	if p := kept.Rules.ExcludePassages; len(p) != 1 || p[0].By != "bo" {
 		t.Errorf("got %+v", p)
 	}
 	undone := get[client.Ruled](t)(ada.UndoRules(ctx, id, kept))
 	undone = get[client.Ruled](t)(ada.UndoRules(ctx, id, undone))
-	if len(undone.Rules.Passages) != 0 {
+	if len(undone.Rules.ExcludePassages) != 0 {
 		t.Errorf("got %+v", undone)
 	}
 	get[client.Ruled](t)(bo.IncludePassage(ctx, id, passages[0].Span))

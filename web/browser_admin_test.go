@@ -227,7 +227,7 @@ func TestOfficersSeeEachOther(t *testing.T) {
 		chromedp.WaitVisible("#score", chromedp.ByQuery), text("#score", &before)); err != nil {
 		t.Fatal(err)
 	}
-	bo.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {"700"}, "min_source": {"0"}})
+	bo.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {"700"}, "min_source_share": {"0"}})
 	bo.post("/checks/one/notes", http.StatusOK, url.Values{"kind": {"comment"}, "text": {"look at this"}})
 	bo.post("/checks/one/notes", http.StatusOK, url.Values{"kind": {"verdict"}, "verdict": {"discuss"}, "text": {"to be discussed"}})
 	bo.post("/checks/cases", http.StatusOK, url.Values{"check": {"one"}, "action": {"assign"}, "assignee": {"ada"}})
@@ -259,7 +259,7 @@ func TestMarksFollow(t *testing.T) {
 	d.finished(t, "one", "ada", thesis(t, 60_000, 30, 5))
 	ctx, complaints := browser(t, d.URL, 1200)
 	least := func(characters string) {
-		bo.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {characters}, "min_source": {"0"}})
+		bo.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {characters}, "min_source_share": {"0"}})
 	}
 	type state struct {
 		Marks  string  // classes and numbers of those on the page of the text
@@ -273,7 +273,7 @@ func TestMarksFollow(t *testing.T) {
 		if err := chromedp.Run(ctx, chromedp.Evaluate(`({
 			Marks: Array.from(document.querySelectorAll("#sheet-3 mark.m"), (m) => m.className + m.dataset.e).join(),
 			Top: document.activeElement.closest("p")?.getBoundingClientRect().top ?? -1, Focus: document.activeElement.id,
-			Least: document.querySelector("#min").value, Offers: document.querySelectorAll(".toast a").length})`, &s)); err != nil {
+			Least: document.querySelector("#min_characters").value, Offers: document.querySelectorAll(".toast a").length})`, &s)); err != nil {
 			t.Fatal(err)
 		}
 		return s

@@ -66,7 +66,6 @@ type newCheck struct {
 	Batch     string // names what is handed in together, file by file
 	Rules     report.Rules
 	MayRule   bool // the visitor decides what counts
-	Kinds     []concordat.Kind
 	Levels    []concordat.Show
 	Forwards  []string
 	Deadlines []int    // seconds
@@ -86,6 +85,9 @@ func (n newCheck) Field(name, first string) string {
 	}
 	return n.Sent.Get(name)
 }
+
+// RuleFields are the rules of the site, or those that were sent before.
+func (n newCheck) RuleFields() []ruleField { return ruleFields(n.Rules, n.Sent, nil) }
 
 // Chosen reports whether a box or an option of a field was chosen before.
 func (n newCheck) Chosen(name string, value any) bool {
@@ -150,14 +152,11 @@ func (w checkPages) showNew(rw http.ResponseWriter, r *http.Request, v *Visitor,
 	}
 	p := newCheck{Libraries: libraries, Partners: partners, Templates: w.o.Templates(),
 		MaxMiB: w.o.MaxUpload >> 20, MaxFiles: MaxFiles, Batch: strings.ToLower(rand.Text()), Rules: w.o.Rules(), MayRule: v.MayReview(),
-		Kinds: exclusible, Levels: askLevels, Forwards: askForwards, Deadlines: askDeadlines, NoStore: w.o.Policy.NoStore}
+		Levels: askLevels, Forwards: askForwards, Deadlines: askDeadlines, NoStore: w.o.Policy.NoStore}
 	p.Purposes, p.AnyOther = purposesOf(partners)
 	p.tell(was, message.LanguageOf(r))
 	w.Show(rw, r, v, code, "new", "title.new", p)
 }
-
-// exclusible are the kinds of evidence that rules can leave out.
-var exclusible = []concordat.Kind{concordat.KindVerbatim, concordat.KindNear, concordat.KindParaphrase, concordat.KindSummary}
 
 // CleanName returns the last part of a file's name without what could do harm where it is shown.
 func CleanName(name string) string {

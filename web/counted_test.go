@@ -83,7 +83,7 @@ func TestCountWording(t *testing.T) {
 		t.Errorf("undone %+v", got)
 	}
 	ada.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"uncount-wording"}, "start": {"0"}, "end": {"5"}})
-	ada.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {"0"}, "min_source": {"0"},
+	ada.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {"0"}, "min_source_share": {"0"},
 		"count_forms": {"on"}})
 	if read(); got.Coverage == 0 || !got.Rules.Forms {
 		t.Errorf("with all forms %+v", got)
@@ -105,11 +105,11 @@ func TestCountWording(t *testing.T) {
 	}
 
 	ctx, bo := t.Context(), d.client(t, "bo", store.RoleOfficer)
-	if out := get[client.Ruled](t)(bo.UncountWording(ctx, "one", concordat.Span{Start: 3, End: 5})); len(out.Rules.Wording) != 0 {
+	if out := get[client.Ruled](t)(bo.UncountWording(ctx, "one", concordat.Span{Start: 3, End: 5})); len(out.Rules.CountWording) != 0 {
 		t.Errorf("no longer counted %+v", out)
 	}
 	out := get[client.Ruled](t)(bo.CountWording(ctx, "one", concordat.Span{End: 68}, "by the client"))
-	if w := out.Rules.Wording; len(w) != 1 || w[0].Comment != "by the client" || w[0].By != "bo" {
+	if w := out.Rules.CountWording; len(w) != 1 || w[0].Comment != "by the client" || w[0].By != "bo" {
 		t.Errorf("counted again %+v", out)
 	}
 }

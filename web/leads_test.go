@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"concordat"
-	"concordat/client"
 	"concordat/report"
 	"concordat/store"
 )
@@ -150,9 +149,9 @@ func TestDecideLead(t *testing.T) {
 		ruled.Rules.CountLeads[0].By != "cleo" || ruled.Rules.CountLeads[0].Comment != "by a program" {
 		t.Errorf("rules %+v, %v", ruled, err)
 	}
-	ruled.Rules.SetAside, ruled.Rules.CountLeads = []client.LeadRuling{{Span: span, Source: l.SourcePoints, Comment: "no"}}, nil
+	ruled.Rules.SetAsideLeads, ruled.Rules.CountLeads = []report.LeadRuling{{Span: span, Source: l.SourcePoints, Comment: "no"}}, nil
 	ruled, err = c.SetRules(t.Context(), "one", ruled)
-	if err != nil || read() != "set_aside" || got.Leads[0].Comment != "no" || len(ruled.Rules.SetAside) != 1 {
+	if err != nil || read() != "set_aside" || got.Leads[0].Comment != "no" || len(ruled.Rules.SetAsideLeads) != 1 {
 		t.Errorf("rules %+v, %v: %+v", ruled, err, got)
 	}
 }

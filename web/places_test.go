@@ -15,6 +15,7 @@ import (
 	"unicode"
 
 	"concordat"
+	"concordat/report"
 	"concordat/report/language"
 	"concordat/store"
 )
@@ -86,6 +87,9 @@ func TestNoDeadMessages(t *testing.T) {
 	}
 	for _, m := range keyBegins.FindAllStringSubmatch(text, -1) {
 		begins[m[1]] = true
+	}
+	for _, r := range report.RuleTable() {
+		used[r.Label], used[r.NeverLabel] = true, true
 	}
 	for _, k := range language.Keys() {
 		whole := used[k]

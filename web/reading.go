@@ -51,7 +51,6 @@ type checkPage struct {
 	Me        string
 	Verdicts  []string
 	InLibrary *CaseLibrary // nil: it is not for the visitor
-	Kinds     []concordat.Kind
 	// Parts of the report.
 	Result, Map, Legend, Text, Short, Leads, Coverage, Method template.HTML
 
@@ -119,8 +118,7 @@ func (w reportPages) reader(r *http.Request, v *Visitor, part bool) (*checkPage,
 }
 
 func (w reportPages) readTask(r *http.Request, v *Visitor, t store.Task, part bool) (*checkPage, *reading, error) {
-	p := &checkPage{MayReview: v.MayReview(), Me: v.Name, Verdicts: verdicts, Page: 1, Orders: sourceOrders, Filter: sourceFilterOf(nil),
-		Kinds: []concordat.Kind{concordat.KindVerbatim, concordat.KindNear, concordat.KindParaphrase, concordat.KindSummary}}
+	p := &checkPage{MayReview: v.MayReview(), Me: v.Name, Verdicts: verdicts, Page: 1, Orders: sourceOrders, Filter: sourceFilterOf(nil)}
 	var err error
 	if p.row, err = w.Checks.row(r.Context(), v, t); err != nil || !HasReport(t) {
 		return p, nil, err
@@ -202,6 +200,15 @@ func (w reportPages) checkPage(rw http.ResponseWriter, r *http.Request, v *Visit
 		}
 	}
 	w.Show(rw, r, v, http.StatusOK, "check", "title.check", p)
+}
+
+// RuleFields are the rules in force, as the form that changes them shows them.
+func (p *checkPage) RuleFields() []ruleField {
+	var sections []string
+	for _, s := range p.Report.Sections {
+		sections = append(sections, s.Name)
+	}
+	return ruleFields(p.Review.Rules, nil, sections)
 }
 
 // links says where the parts of a report are on these pages.

@@ -194,12 +194,12 @@ func TestNextBestSourceSurfaces(t *testing.T) {
 	change(http.StatusBadRequest, "add-template", "text", strings.Repeat("x", 300<<10))
 	change(http.StatusNotFound, "template-passage", "start", "0", "end", "1000000")
 	change(http.StatusNotFound, "template-passage", "start", "5", "end", "5")
-	change(http.StatusBadRequest, "set", "min_characters", "0", "min_source", "0", "common_above", "0")
-	page = change(http.StatusOK, "set", "min_characters", "0", "min_source", "0", "common_above", "1")
+	change(http.StatusBadRequest, "set", "min_characters", "0", "min_source_share", "0", "common_above", "0")
+	page = change(http.StatusOK, "set", "min_characters", "0", "min_source_share", "0", "common_above", "1")
 	if !strings.Contains(page, "or more than 1 of them, gives no score") {
 		t.Errorf("rules in\n%s", page)
 	}
-	page = change(http.StatusOK, "set", "min_characters", "0", "min_source", "0", "count_common", "on", "citations", "on")
+	page = change(http.StatusOK, "set", "min_characters", "0", "min_source_share", "0", "count_common", "on", "exclude_citations", "on")
 	if !strings.Contains(page, "Common wording: counted.") || !strings.Contains(page, "Citation markers: excluded.") {
 		t.Errorf("rules in\n%s", page)
 	}
@@ -216,7 +216,7 @@ func TestVerdictGoesStale(t *testing.T) {
 	d.finished(t, "one", "ada", thesis(t, 20_000, 10, 5))
 	rules := func(min string) {
 		t.Helper()
-		ada.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {min}, "min_source": {"0"}})
+		ada.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {min}, "min_source_share": {"0"}})
 	}
 	verdict := url.Values{"kind": {"verdict"}, "verdict": {"suspected"}, "text": {"no sources named"}}
 	ada.post("/checks/one/notes", http.StatusOK, verdict)

@@ -102,7 +102,7 @@ func (w reportPages) NewRules(ctx context.Context, v *Visitor, id concordat.Task
 	var err error
 	switch action := f.Get("action"); action {
 	case "set":
-		rules, err = setRules(rules, f)
+		rules, err = readRules(rules, f)
 		return rules, "", err
 	case "exclude-source":
 		rules.ExcludeSources = with(rules.ExcludeSources, ref)
@@ -149,37 +149,160 @@ func without(refs []concordat.Ref, ref concordat.Ref) []concordat.Ref {
 	return slices.DeleteFunc(slices.Clone(refs), func(one concordat.Ref) bool { return one == ref })
 }
 
-// setRules takes the rules that hold for the whole report from a form. What the form does not have of
-// numbers stays as it is.
-func setRules(rules report.Rules, f url.Values) (report.Rules, error) {
-	least, err := strconv.Atoi(f.Get("min_characters"))
-	if err != nil {
-		return rules, message.Invalid("wrong.number", f.Get("min_characters"))
+// ruleField is a rule for a whole report as a form shows it.
+type ruleField struct {
+	Name, Label string // of the field, and the key of its words
+	Kind        string // box, words, texts, number or percent
+	On          bool   // of a box
+	Value       string // of a number
+	Least, Most string
+	Hint        string // of a number: what holds if it is empty
+	Options     []ruleOption
+}
+
+// ruleOption is a value that a list may hold.
+type ruleOption struct {
+	Value string
+	On    bool
+}
+
+// ruleFields returns the rules of report.RuleTable as fields of a form: boxes, lists, then numbers. They show the rules, or what
+// was sent before, nil: nothing. Sections are those of the report; a form without a report has no such list.
+func ruleFields(rules report.Rules, sent url.Values, sections []string) []ruleField {
+	var boxes, lists, numbers []ruleField
+	on := func(name string, is bool) bool {
+		if sent != nil {
+			return sent.Has(name)
+		}
+		return is
 	}
-	share, err := strconv.ParseFloat(f.Get("min_source"), 64)
-	if err != nil {
-		return rules, message.Invalid("wrong.number", f.Get("min_source"))
-	}
-	if s := f.Get("common_above"); s != "" {
-		if rules.CommonAbove, err = strconv.Atoi(s); err != nil || rules.CommonAbove < 1 {
-			return rules, message.Invalid("wrong.number", s)
+	for _, r := range report.RuleTable() {
+		f := ruleField{Name: r.Name, Label: r.Label, Least: strconv.FormatFloat(r.Least, 'f', -1, 64),
+			Most: strconv.FormatFloat(r.Most, 'f', -1, 64), Hint: r.Initial}
+		switch p := r.Of(&rules).(type) {
+		case *bool:
+			f.Kind, f.On = "box", on(r.Name, *p)
+			boxes = append(boxes, f)
+		case *[]concordat.Kind:
+			f.Kind = "words"
+			for _, word := range r.Words {
+				is := slices.Contains(*p, concordat.Kind(word))
+				if sent != nil {
+					is = slices.Contains(sent[r.Name], word)
+				}
+				f.Options = append(f.Options, ruleOption{word, is})
+			}
+			lists = append(lists, f)
+		case *[]string:
+			f.Kind = "texts"
+			for _, s := range sections {
+				f.Options = append(f.Options, ruleOption{s, slices.Contains(*p, s)})
+			}
+			if len(f.Options) > 0 {
+				lists = append(lists, f)
+			}
+		case *int:
+			f.Kind = "number"
+			if r.Never != "" {
+				boxes = append(boxes, ruleField{Name: r.Never, Label: r.NeverLabel, Kind: "box", On: on(r.Never, *p < 0)})
+				f.Least = "1"
+			}
+			if *p > 0 || r.Never == "" {
+				f.Value = strconv.Itoa(*p)
+			}
+			numbers = append(numbers, f)
+		case *float64:
+			f.Kind, f.Most, f.Value = "percent", "100", strconv.FormatFloat(100**p, 'g', 4, 64)
+			numbers = append(numbers, f)
 		}
 	}
-	if f.Get("count_common") != "" {
-		rules.CommonAbove = -1
-	} else if rules.CommonAbove < 0 {
-		rules.CommonAbove = 0
+	if sent != nil {
+		for i := range numbers {
+			numbers[i].Value = sent.Get(numbers[i].Name)
+		}
 	}
-	rules.ExcludeQuotes, rules.ExcludeBibliography, rules.ExcludeCitations = f.Get("quotes") != "", f.Get("bibliography") != "",
-		f.Get("citations") != ""
-	rules.CountTemplates, rules.CountForms, rules.CountSentences = f.Get("count_templates") != "", f.Get("count_forms") != "",
-		f.Get("count_sentences") != ""
-	rules.MinCharacters, rules.MinSourceShare = least, share/100
-	rules.ExcludeKinds, rules.ExcludeSections = nil, f["section"]
-	for _, k := range f["kind"] {
-		rules.ExcludeKinds = append(rules.ExcludeKinds, concordat.Kind(k))
+	return slices.Concat(boxes, lists, numbers)
+}
+
+// readRules takes the rules for a whole report from a form that ruleFields made. A number that the form lacks stays as it is.
+func readRules(rules report.Rules, f url.Values) (report.Rules, error) {
+	for _, r := range report.RuleTable() {
+		text := f.Get(r.Name)
+		var err error
+		switch p := r.Of(&rules).(type) {
+		case *bool:
+			*p = text != ""
+		case *[]concordat.Kind:
+			*p = chosen(f, r.Name, *p)
+		case *[]string:
+			*p = chosen(f, r.Name, *p)
+		case *int:
+			if text != "" {
+				*p, err = strconv.Atoi(text)
+			}
+			switch {
+			case r.Never == "":
+			case text != "" && *p < 1:
+				return rules, message.Invalid("wrong.number", text)
+			case f.Get(r.Never) != "":
+				*p = -1
+			case *p < 0:
+				*p = 0
+			}
+		case *float64:
+			if text != "" {
+				*p, err = strconv.ParseFloat(text, 64)
+				*p /= 100
+			}
+		}
+		if err != nil {
+			return rules, message.Invalid("wrong.number", text)
+		}
 	}
 	return rules, nil
+}
+
+// chosen returns the values of a list of a form, which begins with an empty one; without that the list stays as it is.
+func chosen[T ~string](f url.Values, name string, before []T) (out []T) {
+	if !f.Has(name) {
+		return before
+	}
+	for _, s := range f[name] {
+		if s != "" {
+			out = append(out, T(s))
+		}
+	}
+	return out
+}
+
+// RuleForm returns the form from which readRules reads the rules for a whole report; 0 of a rule that may never apply is left out.
+func RuleForm(rules report.Rules) url.Values {
+	f := url.Values{}
+	for _, r := range report.RuleTable() {
+		switch p := r.Of(&rules).(type) {
+		case *bool:
+			if *p {
+				f.Set(r.Name, "on")
+			}
+		case *int:
+			switch {
+			case r.Never == "" || *p > 0:
+				f.Set(r.Name, strconv.Itoa(*p))
+			case *p < 0:
+				f.Set(r.Never, "on")
+			}
+		case *float64:
+			f.Set(r.Name, strconv.FormatFloat(100**p, 'g', -1, 64))
+		case *[]string:
+			f[r.Name] = append([]string{""}, *p...)
+		case *[]concordat.Kind:
+			f[r.Name] = []string{""}
+			for _, k := range *p {
+				f.Add(r.Name, string(k))
+			}
+		}
+	}
+	return f
 }
 
 // spanOf reads the place of a passage from a form.

@@ -43,7 +43,7 @@ func TestListShowsShares(t *testing.T) {
 	if c := coverage(sue.program("read")); c != nil {
 		t.Errorf("coverage %v for whom it is not shown", *c)
 	}
-	olga.post("/checks/"+id+"/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {"10000"}, "min_source": {"0"}})
+	olga.post("/checks/"+id+"/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {"10000"}, "min_source_share": {"0"}})
 	if c := coverage(prog); c == nil || *c != 0 {
 		t.Errorf("coverage %v after the rules have changed", c)
 	}

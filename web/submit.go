@@ -389,26 +389,9 @@ func (w checkPages) ruleWishes(ctx context.Context, v *Visitor, j *site.Job, f u
 	if f.Get("rules") == "" {
 		return nil
 	}
-	rules := w.o.Rules()
-	rules.ExcludeQuotes, rules.ExcludeBibliography, rules.ExcludeCitations = f.Get("quotes") != "", f.Get("bibliography") != "",
-		f.Get("citations") != ""
-	rules.CountForms, rules.CountSentences = f.Get("count_forms") != "", f.Get("count_sentences") != ""
-	rules.ExcludeKinds = nil
-	for _, k := range f["kind"] {
-		rules.ExcludeKinds = append(rules.ExcludeKinds, concordat.Kind(k))
-	}
-	var err error
-	if n := f.Get("min_characters"); n != "" {
-		if rules.MinCharacters, err = strconv.Atoi(n); err != nil {
-			return message.Invalid("wrong.number", n)
-		}
-	}
-	if n := f.Get("min_source"); n != "" {
-		points, err := strconv.ParseFloat(n, 64)
-		if err != nil {
-			return message.Invalid("wrong.number", n)
-		}
-		rules.MinSourceShare = points / 100
+	rules, err := readRules(w.o.Rules(), f)
+	if err != nil {
+		return err
 	}
 	j.Rules = &rules
 	return rules.Validate()

@@ -120,9 +120,9 @@ func TestWishes(t *testing.T) {
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	p.upload(http.StatusOK, url.Values{"partner": {"SOUTH/theses", "WEST"}, "forward": {"all"}, "level": {"counts"}, "deadline": {"15"},
 		"purpose": {"thesis"},
-		"short":   {"on"}, "no_store": {"yes"}, "rules": {"chosen"}, "quotes": {"on"}, "kind": {"near"}, "min_characters": {"30"},
-		"min_source": {"1.5"},
-		"exclude":    {"theses/folios.txt"}}, "a.txt", folios)
+		"short":   {"on"}, "no_store": {"yes"}, "rules": {"chosen"}, "exclude_quotes": {"on"}, "exclude_kinds": {"near"}, "min_characters": {"30"},
+		"min_source_share": {"1.5"},
+		"exclude":          {"theses/folios.txt"}}, "a.txt", folios)
 	tasks, err := d.store.Tasks(t.Context(), 0, 1)
 	if err != nil || len(tasks) != 1 {
 		t.Fatal(tasks, err)
@@ -140,13 +140,13 @@ func TestWishes(t *testing.T) {
 		"forward": {"forward": {"most"}},
 		"level":   {"level": {"passage"}}, "deadline": {"deadline": {"0"}}, "document": {"exclude": {"theses/none"}},
 		"form of a document": {"exclude": {"none"}},
-		"rules":              {"rules": {"chosen"}, "kind": {"common sense"}}, "number": {"rules": {"chosen"}, "min_characters": {"few"}}} {
+		"rules":              {"rules": {"chosen"}, "exclude_kinds": {"common sense"}}, "number": {"rules": {"chosen"}, "min_characters": {"few"}}} {
 		if page := p.upload(http.StatusBadRequest, fields, "a.txt", folios); !strings.Contains(page, "error") && page == "" {
 			t.Errorf("%s: no page", name)
 		}
 	}
 	eve := d.signedIn(t, "eve", store.RoleSubmitter)
-	eve.upload(http.StatusForbidden, url.Values{"rules": {"chosen"}, "quotes": {"on"}}, "a.txt", folios)
+	eve.upload(http.StatusForbidden, url.Values{"rules": {"chosen"}, "exclude_quotes": {"on"}}, "a.txt", folios)
 	eve.upload(http.StatusForbidden, url.Values{"exclude": {"theses/folios.txt"}}, "a.txt", folios)
 	if page := eve.get("/checks/new", http.StatusOK); strings.Contains(page, `name="rules"`) {
 		t.Error("a submitter is offered to choose what counts")
@@ -157,7 +157,7 @@ func TestWishes(t *testing.T) {
 func TestRulesChosenUpFront(t *testing.T) {
 	d := newTestSite(t, false)
 	p := d.signedIn(t, "ada", store.RoleOfficer)
-	p.upload(http.StatusOK, url.Values{"rules": {"chosen"}, "kind": {"verbatim"}}, "ruled.txt", folios)
+	p.upload(http.StatusOK, url.Values{"rules": {"chosen"}, "exclude_kinds": {"verbatim"}}, "ruled.txt", folios)
 	p.upload(http.StatusOK, url.Values{"exclude": {"theses/folios.txt"}}, "excluded.txt", folios)
 	ids := d.await(t)
 	if page := p.get("/checks/"+string(ids["ruled.txt"]), http.StatusOK); !strings.Contains(page, `value="verbatim" checked`) ||

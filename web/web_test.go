@@ -589,12 +589,12 @@ func TestReview(t *testing.T) {
 	if got := rules(http.StatusOK, url.Values{"action": {"undo"}}); got != first {
 		t.Errorf("after undo %q, want %q", got, first)
 	}
-	if got := rules(http.StatusOK, url.Values{"action": {"set"}, "min_characters": {"100000"}, "min_source": {"0"}}); got != out {
+	if got := rules(http.StatusOK, url.Values{"action": {"set"}, "min_characters": {"100000"}, "min_source_share": {"0"}}); got != out {
 		t.Errorf("got %q, want %q", got, out)
 	}
-	rules(http.StatusBadRequest, url.Values{"action": {"set"}, "min_characters": {"-1"}, "min_source": {"0"}})
-	rules(http.StatusBadRequest, url.Values{"action": {"set"}, "min_characters": {"1"}, "min_source": {"NaN"}})
-	rules(http.StatusBadRequest, url.Values{"action": {"set"}, "min_characters": {"1"}, "min_source": {"0"}, "kind": {"song"}})
+	rules(http.StatusBadRequest, url.Values{"action": {"set"}, "min_characters": {"-1"}, "min_source_share": {"0"}})
+	rules(http.StatusBadRequest, url.Values{"action": {"set"}, "min_characters": {"1"}, "min_source_share": {"NaN"}})
+	rules(http.StatusBadRequest, url.Values{"action": {"set"}, "min_characters": {"1"}, "min_source_share": {"0"}, "exclude_kinds": {"song"}})
 	if page := ada.get(id+"/report?format=json", http.StatusOK); !strings.Contains(page, `"min_characters": 100000`) {
 		t.Error("the report has other rules than the page")
 	}

@@ -59,7 +59,7 @@ func TestTwoOfficers(t *testing.T) {
 			t.Errorf("passage %s had another number", n)
 		}
 	}
-	bo.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {"60"}, "min_source": {"0"}})
+	bo.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"set"}, "min_characters": {"60"}, "min_source_share": {"0"}})
 	if told := ada.get("/checks/one/changes?after=1", http.StatusOK); !strings.Contains(told, "<strong>bo</strong>") ||
 		strings.Contains(told, `name="change"`) {
 		t.Errorf("ada is told %q", told)
@@ -69,7 +69,7 @@ func TestTwoOfficers(t *testing.T) {
 	}
 	bo.post("/checks/one/rules", http.StatusBadRequest, url.Values{"action": {"undo"}, "change": {"1"}}) // ada's
 	page = ada.post("/checks/one/rules", http.StatusOK, url.Values{"action": {"undo"}})
-	if len(strings.Fields(numbers(page))) != 10 || !strings.Contains(page, `name="min_characters" type="number" min="0" value="60"`) {
+	if len(strings.Fields(numbers(page))) != 10 || !strings.Contains(page, `name="min_characters" type="number" min="0" max="1000000" value="60"`) {
 		t.Errorf("passages %q; bo's rule is gone, or ada's still there", numbers(page))
 	}
 	ada.post("/checks/one/rules", http.StatusBadRequest, url.Values{"action": {"undo"}}) // nothing left

@@ -18,7 +18,7 @@ func (a *app) batchLineage(with withBatch) *cobra.Command {
 of the documents concerned follow, what was set is on record, and setting it back undoes it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return with(cmd, args[0], func(ctx context.Context, o *instance.Instance, b store.Batch) error {
-				if err := batch.SetLineage(ctx, o.Site, o.Store, b.ID, actor, rules, instance.Rules(o.Config)); err != nil {
+				if err := batch.SetLineage(ctx, o.Site, o.Store, b.ID, actor, rules, o.Config.Report.Rules); err != nil {
 					return err
 				}
 				return a.showBatch(ctx, o, b.ID)

@@ -32,7 +32,7 @@ func (a *app) batchPair(with withBatch) *cobra.Command {
 					return err
 				}
 				if err := batch.SetVerdict(ctx, o.Site, o.Store, b.ID, actor, numbers[0], numbers[1], verdict, why,
-					instance.Rules(o.Config)); err != nil {
+					o.Config.Report.Rules); err != nil {
 					return err
 				}
 				return a.showBatch(ctx, o, b.ID)

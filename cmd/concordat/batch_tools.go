@@ -50,7 +50,7 @@ func (a *app) batchTools() []*cobra.Command {
 				return cli.Usagef("--out names no folder")
 			}
 			return withBatch(cmd, args[0], func(ctx context.Context, o *instance.Instance, b store.Batch) error {
-				w := batchWriter{a: a, o: o, rules: instance.Rules(o.Config), dir: out}
+				w := batchWriter{a: a, o: o, rules: o.Config.Report.Rules, dir: out}
 				err := w.open(ctx, b.ID)
 				if err != nil {
 					return err
@@ -141,7 +141,7 @@ func (a *app) listBatches(ctx context.Context, o *instance.Instance, limit int) 
 }
 
 func (a *app) showBatch(ctx context.Context, o *instance.Instance, id string) error {
-	w := batchWriter{a: a, o: o, rules: instance.Rules(o.Config)}
+	w := batchWriter{a: a, o: o, rules: o.Config.Report.Rules}
 	if err := w.open(ctx, id); err != nil {
 		return err
 	}

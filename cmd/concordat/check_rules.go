@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"reflect"
 	"slices"
@@ -15,45 +14,51 @@ import (
 	"concordat/report"
 )
 
-// ruleFlags say what of the findings counts.
+// ruleFlags say what of the findings counts: a flag for each row of report.RuleTable, and those that name documents and files.
 type ruleFlags struct {
-	quotes, bibliography     bool
-	citations, countTemplate bool
-	countForms, countSingle  bool
-	minMatch, commonAbove    int
-	minSource                float64
-	sources, sections, kinds []string
-	templates                []string
+	whole              report.Rules
+	sources, templates []string
 }
 
 func (f *ruleFlags) add(fl *pflag.FlagSet) {
-	fl.BoolVar(&f.quotes, "exclude-quotes", false, "quotations do not count")
-	fl.BoolVar(&f.bibliography, "exclude-bibliography", false, "the list of references does not count")
-	fl.BoolVar(&f.citations, "exclude-citations", false, "the marks of citations, such as (Author, 2020), do not count")
-	fl.BoolVar(&f.countTemplate, "count-templates", false, "wording of the libraries' templates, and of --template, counts")
-	fl.BoolVar(&f.countForms, "count-forms", false, "wording that reads like that of a form, of which no template was given, counts")
-	fl.BoolVar(&f.countSingle, "count-sentences", false, "a sentence or so in common that stands alone counts")
-	fl.IntVar(&f.minMatch, "min-match", 0, "matches below this many letters do not count")
-	fl.Float64Var(&f.minSource, "min-source", 0, "sources below this share of the submission do not count")
+	for _, r := range report.RuleTable() {
+		usage := strings.ToLower(r.Doc[:1]) + strings.TrimSuffix(r.Doc[1:], ".")
+		switch p := r.Of(&f.whole).(type) {
+		case *bool:
+			fl.BoolVar(p, r.Flag, false, usage)
+		case *int:
+			fl.IntVar(p, r.Flag, 0, usage)
+		case *float64:
+			fl.Float64Var(p, r.Flag, 0, usage)
+		case *[]string:
+			fl.Var((*wordList[string])(p), r.Flag, usage+" (repeatable)")
+		case *[]concordat.Kind:
+			fl.Var((*wordList[concordat.Kind])(p), r.Flag, usage+" "+strings.Join(r.Words, ", ")+" (repeatable)")
+		}
+	}
 	fl.StringArrayVar(&f.sources, "exclude-source", nil, "source that does not count, as LIBRARY or LIBRARY/ID (repeatable)")
-	fl.StringArrayVar(&f.sections, "exclude-section", nil, "section of the template that does not count (repeatable)")
-	fl.StringArrayVar(&f.kinds, "exclude-kind", nil, "kind of evidence that does not count: verbatim, near, paraphrase, summary (repeatable)")
 	fl.StringArrayVar(&f.templates, "exclude-template", nil,
 		"file of any format whose wording does not count: a form, a task sheet (repeatable)")
-	fl.IntVar(&f.commonAbove, "common-above", 0,
-		"wording in more documents than this is common and does not count (default 20, negative: never)")
+}
+
+// wordList is a flag that may be given more than once, a word each time.
+type wordList[T ~string] []T
+
+func (w *wordList[T]) Set(s string) error { *w = append(*w, T(s)); return nil }
+func (w *wordList[T]) Type() string       { return "stringArray" }
+
+func (w *wordList[T]) String() string {
+	var all []string
+	for _, s := range *w {
+		all = append(all, string(s))
+	}
+	return strings.Join(all, ",")
 }
 
 func (f *ruleFlags) validate() error {
-	if f.minMatch < 0 {
-		return cli.Usagef("--min-match %d: must not be negative", f.minMatch)
-	}
-	if !(f.minSource >= 0 && f.minSource <= 1) {
-		return cli.Usagef("--min-source %v: want a share, 0 to 1", f.minSource)
-	}
-	for _, k := range f.kinds {
-		if !slices.Contains([]string{"verbatim", "near", "paraphrase", "summary"}, k) {
-			return cli.Usagef("--exclude-kind %s: want verbatim, near, paraphrase or summary", k)
+	for _, r := range report.RuleTable() {
+		if wrong := r.Fault(&f.whole); wrong != "" {
+			return cli.Usagef("--%s %s", r.Flag, wrong)
 		}
 	}
 	return nil
@@ -64,25 +69,13 @@ func (f *ruleFlags) given() bool { return !reflect.DeepEqual(*f, ruleFlags{}) }
 
 // rules returns the rules of the flags over those of the configuration.
 func (f *ruleFlags) rules(ctx context.Context, a *app, o *instance.Instance) (report.Rules, error) {
-	return f.over(ctx, a, o, instance.Rules(o.Config))
+	return f.over(ctx, a, o, o.Config.Report.Rules)
 }
 
 // over returns the rules of the flags over others.
 func (f *ruleFlags) over(ctx context.Context, a *app, o *instance.Instance, r report.Rules) (report.Rules, error) {
-	r.ExcludeSections, r.ExcludeKinds = slices.Clone(r.ExcludeSections), slices.Clone(r.ExcludeKinds)
+	r = r.Over(f.whole)
 	r.ExcludeSources, r.ExcludeTemplate = slices.Clone(r.ExcludeSources), slices.Clone(r.ExcludeTemplate)
-	r.ExcludeCitations = r.ExcludeCitations || f.citations
-	r.CountTemplates = r.CountTemplates || f.countTemplate
-	r.CountForms, r.CountSentences = r.CountForms || f.countForms, r.CountSentences || f.countSingle
-	r.ExcludeQuotes = r.ExcludeQuotes || f.quotes
-	r.ExcludeBibliography = r.ExcludeBibliography || f.bibliography
-	r.MinCharacters = cmp.Or(f.minMatch, r.MinCharacters)
-	r.MinSourceShare = cmp.Or(f.minSource, r.MinSourceShare)
-	r.CommonAbove = cmp.Or(f.commonAbove, r.CommonAbove)
-	r.ExcludeSections = append(r.ExcludeSections, f.sections...)
-	for _, k := range f.kinds {
-		r.ExcludeKinds = append(r.ExcludeKinds, concordat.Kind(k))
-	}
 	for _, s := range f.sources {
 		lib, id, _ := strings.Cut(s, "/")
 		r.ExcludeSources = append(r.ExcludeSources, concordat.Ref{Site: o.ID(), Library: concordat.LibraryID(lib),

@@ -116,7 +116,7 @@ func (a *app) withReport(ctx context.Context, id string, flags *readingFlags, la
 		if err != nil {
 			return err
 		}
-		base := instance.Rules(o.Config)
+		base := o.Config.Report.Rules
 		if !flags.configured {
 			if base, err = site.RulesInForce(ctx, o.Store, found.Task, base); err != nil {
 				return err

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/report"
 )
 
 // Config is the configuration of a site. All values are in range.
@@ -65,20 +66,11 @@ type Check struct {
 	AgainDays      int // after so many days what was handed in on the pages is checked again; 0: never
 }
 
-// Report holds the defaults of the rules through which findings are seen.
+// Report says how reports are made.
 type Report struct {
-	ExcludeQuotes       bool
-	ExcludeBibliography bool
-	ExcludeCitations    bool
-	CountForms          bool
-	CountSentences      bool
-	Language            string // of a report's own words, for example en or zh
-	Certificate, Key    string // files by which PDF reports are signed; empty: the site's own key
-	ExcludeKinds        []string
-	ExcludeSections     []string
-	MinCharacters       int
-	MinSourceShare      float64 // of the submission, 0 to 1
-	CommonAbove         int     // documents; negative: nothing is common
+	Language         string       // of a report's own words, for example en or zh
+	Certificate, Key string       // files by which PDF reports are signed; empty: the site's own key
+	Rules            report.Rules // through which findings are seen, unless a check or a batch has its own
 }
 
 // Extract holds the limits of extraction; see extract.Options and sandbox.Options.

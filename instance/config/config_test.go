@@ -58,7 +58,7 @@ func TestDefaults(t *testing.T) {
 	c := mustLoad(t, "", nil)
 	if c.Check.Threshold != 0.3 || c.Check.Probe != concordat.ProbeOne || c.Check.Forward != "unmatched" ||
 		c.Scheme != "natural" || c.Log.Level != slog.LevelInfo || c.Extract.MaxInput != 256<<20 ||
-		c.Extract.Wall != 2*time.Minute || c.Report.ExcludeKinds != nil {
+		c.Extract.Wall != 2*time.Minute || c.Report.Rules.ExcludeKinds != nil {
 		t.Errorf("got %+v", c)
 	}
 	for _, r := range c.Rows() {
@@ -91,7 +91,7 @@ func TestKeysRoundTrip(t *testing.T) {
 
 // What stands here and in the packages that use it is the same.
 func TestAgreement(t *testing.T) {
-	if got := Default().Report.CommonAbove; got != report.DefaultCommonAbove {
+	if got := Default().Report.Rules.CommonAbove; got != report.DefaultCommonAbove {
 		t.Errorf("report.common_above is %d by default, in report it is %d", got, report.DefaultCommonAbove)
 	}
 	for _, k := range keys {
@@ -129,6 +129,7 @@ report:
   exclude_bibliography: true
   exclude_citations: true
   count_forms: true
+  count_templates: true
   count_sentences: true
   exclude_kinds: [summary, common]
   exclude_sections: budget, 经费
@@ -199,6 +200,7 @@ func TestFull(t *testing.T) {
 		"check.threshold": "0.25", "check.probe": "exact", "check.forward": "none",
 		"check.short": "true", "check.short_threshold": "0.7", "check.again_days": "30", "report.language": "zh",
 		"report.certificate": "chain.pem", "report.key": "key.pem", "report.exclude_citations": "true", "report.count_forms": "true",
+		"report.count_templates": "true",
 		"report.count_sentences": "true",
 		"report.exclude_quotes":  "true", "report.exclude_bibliography": "true",
 		"report.exclude_kinds": "summary, common", "report.exclude_sections": "budget, 经费", "report.min_characters": "10",

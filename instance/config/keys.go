@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"concordat"
+	"concordat/report"
 	"concordat/report/language"
 )
 
@@ -53,7 +55,7 @@ const (
 
 var siteID = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 
-var keys = slices.Concat(siteKeys, meaningKeys, storeKeys, peopleKeys, logKeys, clusterKeys)
+var keys = slices.Concat(siteKeys, ruleKeys(), extractKeys, meaningKeys, storeKeys, peopleKeys, logKeys, clusterKeys)
 
 var siteKeys = []Key{
 	matching("site.id", "local", restart, siteID, func(c *Config) *concordat.SiteID { return &c.Site.ID },
@@ -85,27 +87,33 @@ var siteKeys = []Key{
 		"File with the X.509 certificate, and those above it, by which PDF reports are signed (PEM); empty: one that the site makes for its own key."),
 	text("report.key", "", live, func(c *Config) *string { return &c.Report.Key },
 		"File with the private key of report.certificate (PEM, not encrypted, readable by the site only)."),
-	yesNo("report.exclude_quotes", "false", live, func(c *Config) *bool { return &c.Report.ExcludeQuotes },
-		"Leave quoted passages out of the scores."),
-	yesNo("report.exclude_bibliography", "false", live, func(c *Config) *bool { return &c.Report.ExcludeBibliography },
-		"Leave the list of references out of the scores."),
-	yesNo("report.exclude_citations", "false", live, func(c *Config) *bool { return &c.Report.ExcludeCitations },
-		"Leave the marks of citations, such as (Author, 2020), out of the scores."),
-	yesNo("report.count_forms", "false", live, func(c *Config) *bool { return &c.Report.CountForms },
-		"Count wording that reads like that of a form, of which no template was given."),
-	yesNo("report.count_sentences", "false", live, func(c *Config) *bool { return &c.Report.CountSentences },
-		"Count a sentence or so in common that stands alone."),
-	list("report.exclude_kinds", "", live, func(c *Config) *[]string { return &c.Report.ExcludeKinds },
-		"Kinds of evidence that do not count.", "verbatim", "near", "paraphrase", "summary", "common"),
-	list("report.exclude_sections", "", live, func(c *Config) *[]string { return &c.Report.ExcludeSections },
-		"Sections of templates, by name, that do not count."),
-	number("report.min_characters", "0", live, "normalised characters", 0, 1_000_000, func(c *Config) *int { return &c.Report.MinCharacters },
-		"Shortest match that counts. 0: any."),
-	share("report.min_source_share", "0", live, func(c *Config) *float64 { return &c.Report.MinSourceShare },
-		"Least share of the submission that a source must hold to count."),
-	number("report.common_above", "20", live, "documents", -1, 1_000_000_000, func(c *Config) *int { return &c.Report.CommonAbove },
-		"Wording found in more documents than this is common and gives no score alone. 0: the report's own bound; -1: nothing is common."),
+}
 
+// ruleKeys are the keys of the rules of reports, from their table.
+func ruleKeys() []Key {
+	var out []Key
+	for _, r := range report.RuleTable() {
+		name := "report." + r.Name
+		initial := func(zero string) string { return cmp.Or(r.Initial, zero) }
+		switch r.Of(&report.Rules{}).(type) {
+		case *bool:
+			out = append(out, yesNo(name, initial("false"), live, func(c *Config) *bool { return r.Of(&c.Report.Rules).(*bool) }, r.Doc))
+		case *int:
+			out = append(out, number(name, initial("0"), live, r.Unit, int(r.Least), int(r.Most),
+				func(c *Config) *int { return r.Of(&c.Report.Rules).(*int) }, r.Doc))
+		case *float64:
+			out = append(out, share(name, initial("0"), live, func(c *Config) *float64 { return r.Of(&c.Report.Rules).(*float64) }, r.Doc))
+		case *[]string:
+			out = append(out, list(name, r.Initial, live, func(c *Config) *[]string { return r.Of(&c.Report.Rules).(*[]string) }, r.Doc, r.Words...))
+		case *[]concordat.Kind:
+			out = append(out, list(name, r.Initial, live, func(c *Config) *[]concordat.Kind { return r.Of(&c.Report.Rules).(*[]concordat.Kind) },
+				r.Doc, r.Words...))
+		}
+	}
+	return out
+}
+
+var extractKeys = []Key{
 	size("extract.max_input", "256MiB", restart, 1, 1<<40, func(c *Config) *int64 { return &c.Extract.MaxInput },
 		"Largest file that is read."),
 	size("extract.max_text", "32MiB", restart, 1, 1*gib, func(c *Config) *int64 { return &c.Extract.MaxText },
@@ -307,14 +315,14 @@ func probe(name, def string, live bool, field func(*Config) *concordat.Probe, do
 		get: func(c *Config) string { return field(c).String() }}
 }
 
-func list(name, def string, live bool, field func(*Config) *[]string, doc string, words ...string) Key {
+func list[T ~string](name, def string, live bool, field func(*Config) *[]T, doc string, words ...string) Key {
 	kind := "list of text"
 	if len(words) > 0 {
 		kind = "list of " + oneOf(words)
 	}
 	return Key{Name: name, Type: kind, Default: def, Live: live, Doc: doc,
 		set: func(c *Config, s string) error {
-			var all []string
+			var all []T
 			for item := range strings.SplitSeq(s, ",") {
 				if item = strings.TrimSpace(item); item == "" {
 					continue
@@ -324,14 +332,20 @@ func list(name, def string, live bool, field func(*Config) *[]string, doc string
 						return err
 					}
 				}
-				if !slices.Contains(all, item) {
-					all = append(all, item)
+				if !slices.Contains(all, T(item)) {
+					all = append(all, T(item))
 				}
 			}
 			*field(c) = all
 			return nil
 		},
-		get: func(c *Config) string { return strings.Join(*field(c), ", ") }}
+		get: func(c *Config) string {
+			var all []string
+			for _, item := range *field(c) {
+				all = append(all, string(item))
+			}
+			return strings.Join(all, ", ")
+		}}
 }
 
 func oneOf(words []string) string {

@@ -29,7 +29,8 @@ var called = map[string]string{
 	"Connected": ofLibrary, // of the ZooKeeper client
 	"Describe":  ofLibrary, // of Prometheus
 	"GoString":  ofLibrary, "LogValue": ofLibrary, "MarshalJSON": ofLibrary, "MarshalText": ofLibrary, "ReadFrom": ofLibrary,
-	"AppendCardAsk": ofFormat, "StatePending": ofFormat, "StateRevoked": ofFormat, "TypeBlindEvaluate": ofFormat,
+	"TransformSchema": ofLibrary, // huma
+	"AppendCardAsk":   ofFormat, "StatePending": ofFormat, "StateRevoked": ofFormat, "TypeBlindEvaluate": ofFormat,
 	"TypeBlindEvaluated": ofFormat,
 	"HeadSize":           "the length of a format, which federation/wire names",
 	"ModEstimates":       ofTests, "ParsePending": ofTests, "PlaceAt": ofTests, "ReadTruth": ofTests,

@@ -407,8 +407,8 @@ type apiDecideBatchLeadInput struct {
 	Body struct {
 		A       int              `json:"number_a" minimum:"1" doc:"Of the document that the lead names first"`
 		B       int              `json:"number_b" minimum:"1"`
-		Span    apiSpan          `json:"span" doc:"Of the lead in the first document, in code points"`
-		Source  apiSpan          `json:"source_span" doc:"Of the lead in the second, in code points"`
+		Span    concordat.Span   `json:"span" doc:"Of the lead in the first document, in code points"`
+		Source  concordat.Span   `json:"source_span" doc:"Of the lead in the second, in code points"`
 		State   report.LeadState `json:"state" enum:"open,counted,set_aside"`
 		Comment string           `json:"comment,omitempty" maxLength:"10000" pattern:"\\S" doc:"Why"`
 	}

@@ -113,12 +113,12 @@ func (w api) apiNotes(ctx context.Context, in *apiListInput) (*apiNotesOutput, e
 }
 
 type apiRuleChange struct {
-	Seq    int        `json:"seq"`
-	At     time.Time  `json:"at"`
-	By     string     `json:"by"`
-	Action string     `json:"action" doc:"set, undo, exclude-source and so on"`
-	About  string     `json:"subject,omitempty" doc:"What of, in words for people"`
-	Rules  apiRuleSet `json:"rules" doc:"From then on"`
+	Seq    int          `json:"seq"`
+	At     time.Time    `json:"at"`
+	By     string       `json:"by"`
+	Action string       `json:"action" doc:"set, undo, exclude-source and so on"`
+	About  string       `json:"subject,omitempty" doc:"What of, in words for people"`
+	Rules  report.Rules `json:"rules" doc:"From then on"`
 }
 
 type apiRulesHistoryOutput struct {
@@ -145,7 +145,7 @@ func (w api) apiRulesHistory(ctx context.Context, in *apiListInput) (*apiRulesHi
 			return nil, fmt.Errorf("rules of %s: %w: %v", in.ID, concordat.ErrCorrupt, err)
 		}
 		action, subject, _ := strings.Cut(one.Text, " ")
-		out.Body.Changes = append(out.Body.Changes, apiRuleChange{one.Seq, one.At, one.By, action, subject, ruleSet(rules, r.count)})
+		out.Body.Changes = append(out.Body.Changes, apiRuleChange{one.Seq, one.At, one.By, action, subject, rules.InPoints(r.count)})
 	}
 	return out, nil
 }

@@ -153,42 +153,41 @@ type apiRulesInput struct {
 		End      int                  `json:"end,omitempty" minimum:"0"`
 		Comment  string               `json:"comment,omitempty" doc:"Why a passage is taken out, or wording counted"`
 		Text     string               `json:"text,omitempty" doc:"Template wording"`
-		Set      struct {
-			Quotes         bool             `json:"exclude_quotes,omitempty"`
-			Bibliography   bool             `json:"exclude_bibliography,omitempty"`
-			Citations      bool             `json:"exclude_citations,omitempty"`
-			CountTemplates bool             `json:"count_templates,omitempty"`
-			CountCommon    bool             `json:"count_common,omitempty"`
-			CountForms     bool             `json:"count_forms,omitempty"`
-			CountSentences bool             `json:"count_sentences,omitempty"`
-			CommonAbove    int              `json:"common_above,omitempty" minimum:"0" doc:"0: as it is"`
-			MinCharacters  int              `json:"min_characters,omitempty" minimum:"0"`
-			MinShare       float64          `json:"min_source_share,omitempty" minimum:"0" maximum:"1"`
-			Kinds          []concordat.Kind `json:"exclude_kinds,omitempty" enum:"verbatim,near,paraphrase,summary"`
-			Sections       []string         `json:"exclude_sections,omitempty"`
-		} `json:"set,omitzero" doc:"Rules of the whole report, for the action set"`
+		Set      ruleSettings         `json:"set,omitzero" doc:"Rules of the whole report, for the action set"`
 	}
+}
+
+// ruleSettings are the rules for a whole report, as the action set takes them.
+type ruleSettings struct {
+	report.Rules
+	CountCommon bool `json:"count_common,omitempty"`
+}
+
+// TransformSchema leaves the rules of report.RuleTable, of which none has to be given.
+func (ruleSettings) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	all := map[string]*huma.Schema{}
+	for _, r := range report.RuleTable() {
+		all[r.Name] = s.Properties[r.Name]
+		if r.Never != "" {
+			all[r.Never] = s.Properties[r.Never]
+		}
+	}
+	s.Properties, s.Required = all, nil
+	s.PrecomputeMessages()
+	return s
 }
 
 // form is the input as the page's form has it. text is the text of the submission.
 func (in *apiRulesInput) form(text string) url.Values {
-	b, s := in.Body, in.Body.Set
+	b, f := in.Body, web.RuleForm(in.Body.Set.Rules)
 	span := report.NewCounter(text).Bytes(concordat.Span{Start: b.Start, End: b.End})
-	f := url.Values{"action": {b.Action}, "site": {string(b.Site)}, "library": {string(b.Library)}, "document": {string(b.Document)},
-		"start": {strconv.Itoa(span.Start)}, "end": {strconv.Itoa(span.End)}, "comment": {b.Comment}, "text": {b.Text},
-		"min_characters": {strconv.Itoa(s.MinCharacters)}, "min_source": {strconv.FormatFloat(100*s.MinShare, 'g', -1, 64)},
-		"section": s.Sections}
-	for name, on := range map[string]bool{"quotes": s.Quotes, "bibliography": s.Bibliography, "citations": s.Citations,
-		"count_templates": s.CountTemplates, "count_common": s.CountCommon, "count_forms": s.CountForms, "count_sentences": s.CountSentences} {
-		if on {
-			f.Set(name, "on")
-		}
+	for name, value := range map[string]string{"action": b.Action, "site": string(b.Site), "library": string(b.Library),
+		"document": string(b.Document), "start": strconv.Itoa(span.Start), "end": strconv.Itoa(span.End), "comment": b.Comment,
+		"text": b.Text} {
+		f.Set(name, value)
 	}
-	if s.CommonAbove > 0 {
-		f.Set("common_above", strconv.Itoa(s.CommonAbove))
-	}
-	for _, k := range s.Kinds {
-		f.Add("kind", string(k))
+	if b.Set.CountCommon {
+		f.Set("count_common", "on")
 	}
 	return f
 }

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -69,147 +68,9 @@ func (w api) apiOfRules(a huma.API) {
 		w.apiSignOff)
 }
 
-// apiSpan is a range of code points, half-open, from 0.
-type apiSpan struct {
-	Start int `json:"start" minimum:"0"`
-	End   int `json:"end" minimum:"0"`
-}
-
-type apiRef struct {
-	Site     concordat.SiteID     `json:"site,omitempty"`
-	Library  concordat.LibraryID  `json:"library,omitempty"`
-	Document concordat.DocumentID `json:"document,omitempty"`
-}
-
-type apiPassage struct {
-	Span    apiSpan    `json:"span"`
-	Comment string     `json:"comment" minLength:"1" maxLength:"10000"`
-	By      string     `json:"by,omitempty" doc:"Set by the site for new ones"`
-	At      *time.Time `json:"at,omitempty" doc:"Set by the site for new ones"`
-}
-
-// apiRuling is a decision about a lead.
-type apiRuling struct {
-	Span    apiSpan    `json:"span"`
-	Source  apiSpan    `json:"source_span" doc:"Of the source, in code points"`
-	Comment string     `json:"comment" minLength:"1" maxLength:"10000"`
-	By      string     `json:"by,omitempty" doc:"Set by the site for new ones"`
-	At      *time.Time `json:"at,omitempty" doc:"Set by the site for new ones"`
-}
-
-func rulings(ds []report.LeadRuling, count *report.Counter) (out []apiRuling) {
-	for _, d := range ds {
-		out = append(out, apiRuling{apiSpan(count.Points(d.Span)), apiSpan(d.Source), d.Comment, d.By, moment(d.At)})
-	}
-	return out
-}
-
-// leadRulings is the inverse of rulings. Those that were there before keep who decided, and when; new ones are the visitor's.
-func leadRulings(ds []apiRuling, before []report.LeadRuling, count *report.Counter, v *web.Visitor,
-	now time.Time) (out []report.LeadRuling) {
-	for _, d := range ds {
-		one := report.LeadRuling{Span: count.Bytes(concordat.Span(d.Span)), Source: concordat.Span(d.Source),
-			Comment: strings.TrimSpace(d.Comment), By: v.Name, At: now}
-		for _, old := range before {
-			if old.Span == one.Span && old.Source == one.Source && old.Comment == one.Comment {
-				one = old
-			}
-		}
-		out = append(out, one)
-	}
-	return out
-}
-
-// apiRuleSet is report.Rules as programs see them.
-type apiRuleSet struct {
-	Quotes        bool         `json:"exclude_quotes"`
-	Bibliography  bool         `json:"exclude_bibliography"`
-	Citations     bool         `json:"exclude_citations"`
-	Counted       bool         `json:"count_templates" doc:"Count the wording of templates"`
-	Forms         bool         `json:"count_forms,omitempty" doc:"Count wording that reads like that of a form"`
-	Sentences     bool         `json:"count_sentences,omitempty" doc:"Count a sentence or so that stands alone"`
-	MinCharacters int          `json:"min_characters" minimum:"0" doc:"Least letters, marks and digits of a match"`
-	MinShare      float64      `json:"min_source_share" minimum:"0" maximum:"1"`
-	CommonAbove   int          `json:"common_above" doc:"Documents above which wording is common; 0: the default, negative: nothing is"`
-	Sources       []apiRef     `json:"exclude_sources,omitempty" maxItems:"1000"`
-	OwnWork       []apiRef     `json:"own_work,omitempty" maxItems:"1000" doc:"Earlier work of the author"`
-	Kinds         []string     `json:"exclude_kinds,omitempty" maxItems:"10" enum:"verbatim,near,paraphrase,summary"`
-	Sections      []string     `json:"exclude_sections,omitempty" maxItems:"1000"`
-	Templates     []string     `json:"exclude_template,omitempty" maxItems:"100"`
-	Passages      []apiPassage `json:"exclude_passages,omitempty" maxItems:"1000"`
-	Wording       []apiPassage `json:"count_wording,omitempty" maxItems:"1000" doc:"Shared wording and single sentences that somebody counts"`
-	CountLeads    []apiRuling  `json:"count_leads,omitempty" maxItems:"1000" doc:"Leads that somebody counts"`
-	SetAside      []apiRuling  `json:"set_aside_leads,omitempty" maxItems:"1000" doc:"Leads that somebody says are none"`
-}
-
-func ruleSet(r report.Rules, count *report.Counter) apiRuleSet {
-	out := apiRuleSet{Quotes: r.ExcludeQuotes, Bibliography: r.ExcludeBibliography, Citations: r.ExcludeCitations,
-		Counted: r.CountTemplates, Forms: r.CountForms, Sentences: r.CountSentences,
-		MinCharacters: r.MinCharacters, MinShare: r.MinSourceShare, CommonAbove: r.CommonAbove, Sections: r.ExcludeSections,
-		Templates: r.ExcludeTemplate}
-	for _, s := range r.ExcludeSources {
-		out.Sources = append(out.Sources, apiRef(s))
-	}
-	for _, one := range r.OwnWork {
-		out.OwnWork = append(out.OwnWork, apiRef(one))
-	}
-	for _, k := range r.ExcludeKinds {
-		out.Kinds = append(out.Kinds, string(k))
-	}
-	for _, p := range r.ExcludePassages {
-		s := count.Points(p.Span)
-		out.Passages = append(out.Passages, apiPassage{apiSpan{s.Start, s.End}, p.Comment, p.By, moment(p.At)})
-	}
-	for _, c := range r.CountWording {
-		s := count.Points(c.Span)
-		out.Wording = append(out.Wording, apiPassage{apiSpan{s.Start, s.End}, c.Comment, c.By, moment(c.At)})
-	}
-	out.CountLeads, out.SetAside = rulings(r.CountLeads, count), rulings(r.SetAsideLeads, count)
-	return out
-}
-
-// rules is the inverse of ruleSet. Passages that were there before keep who took them out, and when;
-// new ones are the visitor's.
-func (s apiRuleSet) rules(before report.Rules, count *report.Counter, v *web.Visitor, now time.Time) report.Rules {
-	out := report.Rules{ExcludeQuotes: s.Quotes, ExcludeBibliography: s.Bibliography, ExcludeCitations: s.Citations,
-		CountTemplates: s.Counted, CountForms: s.Forms, CountSentences: s.Sentences,
-		MinCharacters: s.MinCharacters, MinSourceShare: s.MinShare, CommonAbove: s.CommonAbove, ExcludeSections: s.Sections,
-		ExcludeTemplate: s.Templates}
-	for _, one := range s.Sources {
-		out.ExcludeSources = append(out.ExcludeSources, concordat.Ref(one))
-	}
-	for _, one := range s.OwnWork {
-		out.OwnWork = append(out.OwnWork, concordat.Ref(one))
-	}
-	for _, k := range s.Kinds {
-		out.ExcludeKinds = append(out.ExcludeKinds, concordat.Kind(k))
-	}
-	for _, p := range s.Passages {
-		one := report.ExcludedPassage{Span: count.Bytes(concordat.Span(p.Span)), Comment: strings.TrimSpace(p.Comment), By: v.Name, At: now}
-		for _, old := range before.ExcludePassages {
-			if old.Span == one.Span && old.Comment == one.Comment {
-				one = old
-			}
-		}
-		out.ExcludePassages = append(out.ExcludePassages, one)
-	}
-	for _, c := range s.Wording {
-		one := report.CountedWording{Span: count.Bytes(concordat.Span(c.Span)), Comment: strings.TrimSpace(c.Comment), By: v.Name, At: now}
-		for _, old := range before.CountWording {
-			if old.Span == one.Span && old.Comment == one.Comment {
-				one = old
-			}
-		}
-		out.CountWording = append(out.CountWording, one)
-	}
-	out.CountLeads = leadRulings(s.CountLeads, before.CountLeads, count, v, now)
-	out.SetAsideLeads = leadRulings(s.SetAside, before.SetAsideLeads, count, v, now)
-	return out
-}
-
 type apiRulesBody struct {
-	Revision int        `json:"revision" doc:"Changes so far"`
-	Rules    apiRuleSet `json:"rules"`
+	Revision int          `json:"revision" doc:"Changes so far"`
+	Rules    report.Rules `json:"rules"`
 }
 
 type apiRulesOutput struct {
@@ -259,7 +120,7 @@ func (w api) apiGetRules(ctx context.Context, in *apiCheckInput) (*apiRulesOutpu
 	if err != nil {
 		return nil, err
 	}
-	return &apiRulesOutput{etag(r.now.Changes), apiRulesBody{r.now.Changes, ruleSet(r.now.Rules, r.count)}}, nil
+	return &apiRulesOutput{etag(r.now.Changes), apiRulesBody{r.now.Changes, r.now.Rules.InPoints(r.count)}}, nil
 }
 
 // ConditionInput says what is changed, as the caller has seen it.
@@ -284,12 +145,12 @@ func (c ConditionInput) revision() (int, error) {
 
 type apiPutRulesInput struct {
 	ConditionInput
-	Body apiRuleSet
+	Body report.Rules
 }
 
 func (w api) apiPutRules(ctx context.Context, in *apiPutRulesInput) (*apiRulesOutput, error) {
 	return w.changeRulesIf(ctx, in.ConditionInput, "set", func(r *reviewed, v *web.Visitor) (report.Rules, error) {
-		return in.Body.rules(r.now.Rules, r.count, v, w.Options().Now()), nil
+		return in.Body.InBytes(r.count).Decided(r.now.Rules, v.Name, w.Options().Now()), nil
 	})
 }
 
@@ -335,16 +196,16 @@ func (w api) keepRules(ctx context.Context, v *web.Visitor, r *reviewed, rules r
 		return nil, err
 	}
 	n := r.now.Changes + 1
-	return &apiRulesOutput{etag(n), apiRulesBody{n, ruleSet(rules, r.count)}}, nil
+	return &apiRulesOutput{etag(n), apiRulesBody{n, rules.InPoints(r.count)}}, nil
 }
 
 type apiExcludeInput struct {
 	ID   string `path:"id"`
 	Body struct {
-		Exclude bool     `json:"exclude" doc:"false: take in again"`
-		Source  *apiRef  `json:"source,omitempty" doc:"A document, or without document a library, or without both a site"`
-		Passage *apiSpan `json:"passage,omitempty" doc:"Instead of source; taking in again concerns all passages that it touches"`
-		Comment string   `json:"comment,omitempty" maxLength:"10000" doc:"Why a passage is taken out"`
+		Exclude bool            `json:"exclude" doc:"false: take in again"`
+		Source  *concordat.Ref  `json:"source,omitempty" doc:"A document, or without document a library, or without both a site"`
+		Passage *concordat.Span `json:"passage,omitempty" doc:"Instead of source; taking in again concerns all passages that it touches"`
+		Comment string          `json:"comment,omitempty" maxLength:"10000" doc:"Why a passage is taken out"`
 	}
 }
 
@@ -378,8 +239,8 @@ func (w api) apiExclude(ctx context.Context, in *apiExcludeInput) (*apiRulesOutp
 }
 
 // place sets the place of a passage in a form.
-func (r *reviewed) place(f url.Values, s apiSpan) error {
-	at := r.count.Bytes(concordat.Span(s))
+func (r *reviewed) place(f url.Values, s concordat.Span) error {
+	at := r.count.Bytes(s)
 	if at.Len() <= 0 {
 		return fmt.Errorf("%w: the text has no such passage", concordat.ErrNotFound)
 	}
@@ -416,9 +277,9 @@ func (w api) reviseRules(ctx context.Context, v *web.Visitor, id string, fill fu
 type apiCountWordingInput struct {
 	ID   string `path:"id"`
 	Body struct {
-		Count   bool    `json:"count" doc:"false: no longer"`
-		Span    apiSpan `json:"span" doc:"Of the submission, in code points; no longer counting concerns all stretches that it touches"`
-		Comment string  `json:"comment,omitempty" maxLength:"10000" doc:"Why it counts"`
+		Count   bool           `json:"count" doc:"false: no longer"`
+		Span    concordat.Span `json:"span" doc:"Of the submission, in code points; no longer counting concerns all stretches that it touches"`
+		Comment string         `json:"comment,omitempty" maxLength:"10000" doc:"Why it counts"`
 	}
 }
 
@@ -436,8 +297,8 @@ func (w api) apiCountWording(ctx context.Context, in *apiCountWordingInput) (*ap
 type apiDecideLeadInput struct {
 	ID   string `path:"id"`
 	Body struct {
-		Span    apiSpan          `json:"span" doc:"Of the lead, in code points of the submission"`
-		Source  apiSpan          `json:"source_span" doc:"Of the lead, in code points of the source"`
+		Span    concordat.Span   `json:"span" doc:"Of the lead, in code points of the submission"`
+		Source  concordat.Span   `json:"source_span" doc:"Of the lead, in code points of the source"`
 		State   report.LeadState `json:"state" enum:"open,counted,set_aside"`
 		Comment string           `json:"comment,omitempty" maxLength:"10000" doc:"Why"`
 	}

@@ -7,7 +7,6 @@ import (
 	"concordat"
 	"concordat/report"
 	"concordat/store"
-	"concordat/web"
 )
 
 // TestRulesKeepWho: a passage whose place and comment stay keeps who took it out, and when; with another comment, or at another
@@ -15,20 +14,20 @@ import (
 func TestRulesKeepWho(t *testing.T) {
 	then, now := time.Unix(1_780_000_000, 0), time.Unix(1_790_000_000, 0)
 	count := report.NewCounter("Ä few words of a submission")
-	eve := &web.Visitor{Account: store.Account{Name: "eve"}}
 	span := count.Bytes(concordat.Span{Start: 0, End: 5})
 	before := report.Rules{ExcludePassages: []report.ExcludedPassage{{Span: span, Comment: "title", By: "ada", At: then}},
 		CountWording: []report.CountedWording{{Span: span, Comment: "title", By: "ada", At: then}}}
 	for _, x := range []struct {
-		passage apiPassage
+		passage report.Ruling
 		by      string
 		at      time.Time
 	}{
-		{apiPassage{Span: apiSpan{0, 5}, Comment: " title "}, "ada", then},
-		{apiPassage{Span: apiSpan{0, 5}, Comment: "other"}, "eve", now},
-		{apiPassage{Span: apiSpan{1, 5}, Comment: "title"}, "eve", now},
+		{report.Ruling{Span: concordat.Span{Start: 0, End: 5}, Comment: " title "}, "ada", then},
+		{report.Ruling{Span: concordat.Span{Start: 0, End: 5}, Comment: "other"}, "eve", now},
+		{report.Ruling{Span: concordat.Span{Start: 1, End: 5}, Comment: "title"}, "eve", now},
 	} {
-		got := apiRuleSet{Passages: []apiPassage{x.passage}, Wording: []apiPassage{x.passage}}.rules(before, count, eve, now)
+		got := report.Rules{ExcludePassages: []report.Ruling{x.passage}, CountWording: []report.Ruling{x.passage}}.InBytes(count).
+			Decided(before, "eve", now)
 		if p := got.ExcludePassages[0]; p.By != x.by || !p.At.Equal(x.at) {
 			t.Errorf("%+v is taken out by %s at %s", x.passage, p.By, p.At)
 		}
@@ -42,10 +41,11 @@ func TestRulesKeepWho(t *testing.T) {
 func TestFormOfRules(t *testing.T) {
 	var in apiRulesInput
 	in.Body.Start, in.Body.End = 1, 5
-	in.Body.Set.MinShare, in.Body.Set.Quotes = 0.05, true
+	in.Body.Set.MinSourceShare, in.Body.Set.ExcludeQuotes = 0.05, true
 	f := in.form("Ä few words")
-	for name, want := range map[string]string{"min_source": "5", "start": "2", "end": "6", "quotes": "on", "citations": "",
-		"common_above": ""} {
+	for name, want := range map[string]string{"min_source_share": "5", "start": "2", "end": "6", "exclude_quotes": "on",
+		"exclude_citations": "",
+		"common_above":      ""} {
 		if got := f.Get(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}

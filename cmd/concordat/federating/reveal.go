@@ -203,7 +203,7 @@ func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
 // report and whose sources partners can be asked about, by partner. What was shown or is pending is left out.
 func (a *commands) atPartners(ctx context.Context, o *instance.Instance, f *report.Findings, numbers []string,
 	level concordat.Show) (map[concordat.SiteID][]int, error) {
-	rules, err := site.RulesInForce(ctx, o.Store, f.Task, instance.Rules(o.Config))
+	rules, err := site.RulesInForce(ctx, o.Store, f.Task, o.Config.Report.Rules)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,330 @@
+package report
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"concordat"
+)
+
+// Rules say what of the findings counts. The zero value counts everything but common wording.
+// No exclusion raises a share: what is taken out leaves the numerator, never the denominator.
+//
+// Stores, reports, the API and its clients have this one shape; spans are bytes here and code points outside
+// ([Rules.InPoints]). A field with a flag is a rule for a whole report, and its tags say the rest about it: [RuleTable].
+type Rules struct {
+	ExcludeQuotes       bool `json:"exclude_quotes" flag:"exclude-quotes" label:"rules.quotes" doc:"Leave quoted passages out of the scores."`
+	ExcludeBibliography bool `json:"exclude_bibliography" flag:"exclude-bibliography" label:"rules.bibliography" doc:"Leave the list of references out of the scores."`
+	ExcludeCitations    bool `json:"exclude_citations" flag:"exclude-citations" label:"rules.citations" doc:"Leave citation markers, for example (Author, 2020) or [1], out of the scores."`
+	CountTemplates      bool `json:"count_templates" flag:"count-templates" label:"rules.counttemplates" doc:"Count the wording of templates."`
+	CountForms          bool `json:"count_forms" required:"false" flag:"count-forms" label:"rules.countforms" doc:"Count wording that looks like a form even without a template."`
+	CountSentences      bool `json:"count_sentences" required:"false" flag:"count-sentences" label:"rules.countsentences" doc:"Count isolated sentences."`
+	// MinCharacters is the least number of letters, marks and digits of a match.
+	MinCharacters int `json:"min_characters" minimum:"0" maximum:"1000000" unit:"letters and digits" flag:"min-match" label:"rules.min" doc:"Shortest match that counts. 0: any."`
+	// MinSourceShare is the least share of the submission that a source must hold, 0 to 1.
+	MinSourceShare float64 `json:"min_source_share" minimum:"0" maximum:"1" flag:"min-source" label:"rules.share" doc:"Smallest source that counts, as a share of the submission."`
+	// CommonAbove is the number of documents above which a passage is common wording by itself, whatever the findings'
+	// Wording says; 0: DefaultCommonAbove, negative: nothing is common.
+	CommonAbove int `json:"common_above" minimum:"-1" maximum:"1000000000" unit:"documents" initial:"20" flag:"common-above" label:"rules.common" never:"count_common" neverlabel:"rules.countcommon" doc:"Wording found in more documents than this is common and gives no score alone. 0: the usual bound, 20; -1: nothing is common."`
+	// ExcludeSources names documents that do not count. A Ref without a Document names the whole
+	// library, one without a Library the whole site.
+	ExcludeSources []concordat.Ref `json:"exclude_sources" required:"false" maxItems:"1000"`
+	// OwnWork names documents, as ExcludeSources does, that are earlier work of the submission's author.
+	OwnWork         []concordat.Ref   `json:"own_work,omitempty" maxItems:"1000" doc:"Earlier work of the author"`
+	ExcludeKinds    []concordat.Kind  `json:"exclude_kinds" required:"false" maxItems:"10" enum:"verbatim,near,paraphrase,summary,common" flag:"exclude-kind" label:"rules.kinds" doc:"Kinds of evidence that do not count."`
+	ExcludeSections []string          `json:"exclude_sections" required:"false" maxItems:"1000" flag:"exclude-section" label:"rules.sections" doc:"Sections of templates, by name, that do not count."`
+	ExcludeTemplate []string          `json:"exclude_template" required:"false" maxItems:"100" doc:"Texts whose wording does not count"`
+	ExcludePassages []ExcludedPassage `json:"exclude_passages" required:"false" maxItems:"1000"`
+	CountWording    []CountedWording  `json:"count_wording" required:"false" maxItems:"1000" doc:"Shared wording and isolated sentences that count by decision"`
+	CountLeads      []LeadRuling      `json:"count_leads" required:"false" maxItems:"1000" doc:"Leads that count by decision, apart from evidence"`
+	SetAsideLeads   []LeadRuling      `json:"set_aside_leads" required:"false" maxItems:"1000" doc:"Leads that were set aside"`
+}
+
+// DefaultCommonAbove is the number of documents above which wording is common: in laws and web
+// pages the few blocks beyond it make most of all duplicate pairs (doc/design.md, detection).
+const DefaultCommonAbove = 20
+
+// Ruling is a decision about a place of the submission, with its reason.
+type Ruling struct {
+	Span    concordat.Span `json:"span"` // of the submission's text
+	Comment string         `json:"comment" minLength:"1" maxLength:"10000"`
+	By      string         `json:"by,omitempty" doc:"Set by the site for new ones"`
+	At      time.Time      `json:"at,omitzero" required:"false" doc:"Set by the site for new ones"`
+}
+
+// ExcludedPassage is a passage that was taken out of the scores.
+type ExcludedPassage = Ruling
+
+// CountedWording is shared wording, or an isolated sentence, that counts by decision.
+type CountedWording = Ruling
+
+// ruleWords are the lines by which a report says its rules, in their order. A rule may say nothing, or several lines.
+var ruleWords = []struct {
+	rule string // its name in JSON
+	say  func(*Report) []string
+}{
+	{"exclude_quotes", func(r *Report) []string { return r.line("Quotations: %s.", r.counted(!r.Rules.ExcludeQuotes)) }},
+	{"exclude_bibliography", func(r *Report) []string {
+		return r.line("List of references: %s.", r.counted(!r.Rules.ExcludeBibliography))
+	}},
+	{"exclude_citations", func(r *Report) []string {
+		return r.line("Citation markers: %s.", r.counted(!r.Rules.ExcludeCitations))
+	}},
+	{"count_templates", func(r *Report) []string {
+		if len(r.Templates) == 0 {
+			return nil
+		}
+		return r.line("Wording of %s: %s.", r.Language.Plural(len(r.Templates), "registered template", "registered templates"),
+			r.counted(r.Rules.CountTemplates))
+	}},
+	{"min_characters", func(r *Report) []string {
+		if r.Rules.MinCharacters <= 0 {
+			return r.line("Least length of a match: none.")
+		}
+		return r.line("Least length of a match: %s.", r.Language.Plural(r.Rules.MinCharacters, "letter or digit", "letters and digits"))
+	}},
+	{"count_sentences", func(r *Report) []string {
+		return r.line("Sentences that stand alone: %s.", r.counted(r.Rules.CountSentences))
+	}},
+	{"count_forms", func(r *Report) []string {
+		return r.line("Wording that reads like a form: %s.", r.counted(r.Rules.CountForms))
+	}},
+	{"min_source_share", func(r *Report) []string {
+		if r.Rules.MinSourceShare <= 0 {
+			return nil
+		}
+		return r.line("Least share of a source: %s.", r.Language.percent1(r.Rules.MinSourceShare))
+	}},
+	{"common_above", func(r *Report) []string {
+		if r.Rules.CommonAbove < 0 {
+			return r.line("Common wording: counted.")
+		}
+		return r.line("Common wording: what at least a fifth of the documents asked hold, at least three, or more than %d of them, gives no score; nor does the form that a call among them answered.", cmp.Or(r.Rules.CommonAbove, DefaultCommonAbove))
+	}},
+	{"exclude_kinds", func(r *Report) (out []string) {
+		for _, k := range r.Rules.ExcludeKinds {
+			out = append(out, r.Language.Say("Excluded: passages of the kind “%s”.", r.Language.Kind(k)))
+		}
+		return out
+	}},
+	{"exclude_sections", func(r *Report) (out []string) {
+		for _, s := range r.Rules.ExcludeSections {
+			out = append(out, r.Language.Say("Excluded: section “%s”.", s))
+		}
+		return out
+	}},
+	{"exclude_sources", func(r *Report) []string { return r.sourceLines("Excluded: source %s.", r.Rules.ExcludeSources) }},
+	{"own_work", func(r *Report) []string {
+		return r.sourceLines("Excluded as earlier work of the author: %s.", r.Rules.OwnWork)
+	}},
+	{"exclude_template", func(r *Report) []string {
+		if len(r.Rules.ExcludeTemplate) == 0 {
+			return nil
+		}
+		return r.line("Excluded: wording of %s.", r.Language.Plural(len(r.Rules.ExcludeTemplate), "given template", "given templates"))
+	}},
+}
+
+// RuleWords says the rules of a report, one line each.
+func (r *Report) RuleWords() (out []string) {
+	for _, w := range ruleWords {
+		out = append(out, w.say(r)...)
+	}
+	return out
+}
+
+func (r *Report) line(text string, args ...any) []string {
+	return []string{r.Language.Say(text, args...)}
+}
+
+func (r *Report) counted(counts bool) string {
+	return r.Language.Say(map[bool]string{true: "counted", false: "excluded"}[counts])
+}
+
+func (r *Report) sourceLines(text string, refs []concordat.Ref) (out []string) {
+	for _, s := range refs {
+		out = append(out, r.Language.Say(text, strings.TrimRight(s.String(), "/")))
+	}
+	return out
+}
+
+// Rule is a row of the table of rules that hold for a whole report: what the tags of a field of [Rules] say. Flags of commands,
+// keys of the configuration, forms of pages and their documents are made from it.
+type Rule struct {
+	Name    string   // in JSON and in forms; report.NAME is its key in the configuration
+	Flag    string   // of commands
+	Label   string   // key of its words on pages
+	Doc     string   // what it does, a sentence or two
+	Unit    string   // of a number; a float64 is a share
+	Initial string   // value in the configuration; empty: the zero value
+	Words   []string // values that a list may hold; nil: any text
+	// Never is the box of a form that makes the number negative: the rule is not applied. NeverLabel has its words.
+	Never, NeverLabel string
+	Least, Most       float64 // bounds of a number
+
+	field int
+}
+
+// Of returns where rules hold the value of the rule: a *bool, *int, *float64, *[]string or *[]concordat.Kind.
+func (r Rule) Of(rules *Rules) any {
+	return reflect.ValueOf(rules).Elem().Field(r.field).Addr().Interface()
+}
+
+// RuleTable returns the rules that hold for a whole report, in the order of their fields.
+func RuleTable() []Rule {
+	var out []Rule
+	t := reflect.TypeFor[Rules]()
+	for i := range t.NumField() {
+		tag := t.Field(i).Tag
+		if tag.Get("flag") == "" {
+			continue
+		}
+		name, _, _ := strings.Cut(tag.Get("json"), ",")
+		r := Rule{Name: name, Flag: tag.Get("flag"), Label: tag.Get("label"), Doc: tag.Get("doc"), Unit: tag.Get("unit"),
+			Initial: tag.Get("initial"), Never: tag.Get("never"), NeverLabel: tag.Get("neverlabel"), field: i}
+		if words := tag.Get("enum"); words != "" {
+			r.Words = strings.Split(words, ",")
+		}
+		r.Least, _ = strconv.ParseFloat(tag.Get("minimum"), 64)
+		r.Most, _ = strconv.ParseFloat(tag.Get("maximum"), 64)
+		out = append(out, r)
+	}
+	return out
+}
+
+// Fault says how the value of the rule is outside its bounds or its words; empty: it is not.
+func (r Rule) Fault(rules *Rules) string {
+	number := func(x float64) string {
+		if x >= r.Least && x <= r.Most { // NaN is not
+			return ""
+		}
+		text := func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+		return fmt.Sprintf("%s: want %s to %s", text(x), text(r.Least), text(r.Most))
+	}
+	switch p := r.Of(rules).(type) {
+	case *int:
+		return number(float64(*p))
+	case *float64:
+		return number(*p)
+	case *[]concordat.Kind:
+		for _, k := range *p {
+			if !slices.Contains(r.Words, string(k)) {
+				return fmt.Sprintf("%s: want %s", k, strings.Join(r.Words, ", "))
+			}
+		}
+	}
+	return ""
+}
+
+// Over returns r with the rules for whole reports that over sets: true, a number other than 0, and what lists hold besides.
+func (r Rules) Over(over Rules) Rules {
+	for _, rule := range RuleTable() {
+		switch to := rule.Of(&r).(type) {
+		case *bool:
+			*to = *to || *rule.Of(&over).(*bool)
+		case *int:
+			*to = cmp.Or(*rule.Of(&over).(*int), *to)
+		case *float64:
+			*to = cmp.Or(*rule.Of(&over).(*float64), *to)
+		case *[]string:
+			*to = slices.Concat(*to, *rule.Of(&over).(*[]string))
+		case *[]concordat.Kind:
+			*to = slices.Concat(*to, *rule.Of(&over).(*[]concordat.Kind))
+		}
+	}
+	return r
+}
+
+// Validate reports every fault of r: a share outside 0 to 1, an empty span, an unknown kind. Build
+// does not need it: rules that cannot be met exclude nothing, or everything.
+func (r *Rules) Validate() error {
+	var errs []error
+	fault := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf(format+": %w", append(args, concordat.ErrInvalid)...))
+	}
+	for _, rule := range RuleTable() {
+		if wrong := rule.Fault(r); wrong != "" {
+			fault("%s %s", rule.Name, wrong)
+		}
+	}
+	for _, s := range slices.Concat(r.ExcludeSources, r.OwnWork) {
+		if s.Site == "" || s.Library == "" && s.Document != "" {
+			fault("source %q names no site or no library", s)
+		}
+	}
+	for i, p := range r.ExcludePassages {
+		if p.Span.Start < 0 || p.Span.End <= p.Span.Start {
+			fault("excluded passage %d from %d to %d", i, p.Span.Start, p.Span.End)
+		}
+	}
+	for i, w := range r.CountWording {
+		if w.Span.Start < 0 || w.Span.End <= w.Span.Start {
+			fault("counted wording %d from %d to %d", i, w.Span.Start, w.Span.End)
+		}
+	}
+	for i, d := range slices.Concat(r.CountLeads, r.SetAsideLeads) {
+		if d.Span.Start < 0 || d.Span.End <= d.Span.Start || d.Source.Start < 0 || d.Source.End <= d.Source.Start {
+			fault("ruling %d about a lead from %d to %d, in its source from %d to %d", i, d.Span.Start, d.Span.End, d.Source.Start, d.Source.End)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// InPoints returns the rules as they are shown outside: spans of the submission are code points, and no list is nil but OwnWork.
+func (r Rules) InPoints(count *Counter) Rules { return r.place(count.Points) }
+
+// InBytes is the inverse of InPoints.
+func (r Rules) InBytes(count *Counter) Rules { return r.place(count.Bytes) }
+
+func (r Rules) place(at func(concordat.Span) concordat.Span) Rules {
+	r.ExcludeSources, r.ExcludeKinds = append([]concordat.Ref{}, r.ExcludeSources...), append([]concordat.Kind{}, r.ExcludeKinds...)
+	r.ExcludeSections, r.ExcludeTemplate = append([]string{}, r.ExcludeSections...), append([]string{}, r.ExcludeTemplate...)
+	for _, list := range []*[]Ruling{&r.ExcludePassages, &r.CountWording} {
+		*list = append([]Ruling{}, *list...)
+		for i := range *list {
+			(*list)[i].Span = at((*list)[i].Span)
+		}
+	}
+	for _, list := range []*[]LeadRuling{&r.CountLeads, &r.SetAsideLeads} {
+		*list = append([]LeadRuling{}, *list...)
+		for i := range *list {
+			(*list)[i].Span = at((*list)[i].Span)
+		}
+	}
+	return r
+}
+
+// Decided returns rules that replace former ones: a ruling that was there before keeps who made it, and when; new ones are by
+// whom, made at the time.
+func (r Rules) Decided(before Rules, by string, at time.Time) Rules {
+	own := func(list, old []Ruling) (out []Ruling) {
+		for _, x := range list {
+			x.Comment, x.By, x.At = strings.TrimSpace(x.Comment), by, at
+			if i := slices.IndexFunc(old, func(o Ruling) bool { return o.Span == x.Span && o.Comment == x.Comment }); i >= 0 {
+				x = old[i]
+			}
+			out = append(out, x)
+		}
+		return out
+	}
+	leads := func(list, old []LeadRuling) (out []LeadRuling) {
+		for _, x := range list {
+			x.Comment, x.By, x.At = strings.TrimSpace(x.Comment), by, at
+			same := func(o LeadRuling) bool { return o.Span == x.Span && o.Source == x.Source && o.Comment == x.Comment }
+			if i := slices.IndexFunc(old, same); i >= 0 {
+				x = old[i]
+			}
+			out = append(out, x)
+		}
+		return out
+	}
+	r.ExcludePassages, r.CountWording = own(r.ExcludePassages, before.ExcludePassages), own(r.CountWording, before.CountWording)
+	r.CountLeads, r.SetAsideLeads = leads(r.CountLeads, before.CountLeads), leads(r.SetAsideLeads, before.SetAsideLeads)
+	return r
+}
