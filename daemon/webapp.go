@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"concordat"
-	"concordat/crypto"
 	"concordat/instance"
 	"concordat/instance/config"
 	"concordat/instance/signing"
@@ -168,10 +167,7 @@ func partnerChoices(ctx context.Context, o *instance.Instance) ([]web.Partner, e
 		if p.State != store.PartnerActive {
 			continue
 		}
-		one := web.Partner{Site: p.Site, Name: p.Name}
-		if c, err := crypto.ParseCard(p.Card); err == nil {
-			one.Name = c.Name
-		}
+		one := web.Partner{Site: p.Site, Name: partners.NameOf(p)}
 		kept, err := o.Store.Setting(ctx, partners.CatalogueSetting(p.Site))
 		var cat concordat.Catalogue
 		switch {

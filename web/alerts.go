@@ -11,6 +11,7 @@ import (
 	"concordat"
 	"concordat/site"
 	"concordat/store"
+	"concordat/view"
 )
 
 func (w checkPages) alertRoutes() {
@@ -27,6 +28,11 @@ type Alert struct {
 	store.Alert
 	Name  string // of the partner that asks, or that has the document; empty: this site has the document, and the check
 	Check string // title of the check; empty: a partner's
+}
+
+// View returns the alert as programs see it.
+func (a Alert) View() view.Alert {
+	return view.OfAlert(a.Alert, map[concordat.SiteID]string{a.Partner: a.Name, a.Source.Site: a.Name})
 }
 
 // Told reports whether a partner's check was told of a document of this site.

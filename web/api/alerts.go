@@ -3,13 +3,12 @@ package api
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"concordat"
 	"concordat/site"
 	"concordat/store"
+	"concordat/view"
 	"concordat/web"
 	"concordat/web/bounds"
 )
@@ -27,53 +26,6 @@ func (w api) apiOfAlerts(a huma.API) {
 		text: "What is handled is read. The first who did either stays."}, w.apiChangeAlert)
 }
 
-// alertMark says who did something, and when.
-type alertMark struct {
-	By string    `json:"by"`
-	At time.Time `json:"at"`
-}
-
-// oneAlertMark is nil where nobody made the mark.
-func oneAlertMark(m store.AlertMark) *alertMark {
-	if m.At.IsZero() {
-		return nil
-	}
-	return &alertMark{m.By, m.At}
-}
-
-// apiOneAlert is an alert as programs see it.
-type apiOneAlert struct {
-	Number    int64                `json:"number"`
-	Side      store.AlertSide      `json:"side" enum:"found,told"`
-	At        time.Time            `json:"at"`
-	Check     concordat.TaskID     `json:"check,omitempty" doc:"Of this site; of found"`
-	Partner   concordat.SiteID     `json:"partner,omitempty" doc:"Who asked, of told; who has the document, of found"`
-	Name      string               `json:"name,omitempty" doc:"Of the partner"`
-	Job       string               `json:"job,omitempty" doc:"The partner's name of its question; of told"`
-	Purpose   string               `json:"purpose,omitempty" doc:"Of the partner's check; of told"`
-	Asked     time.Time            `json:"asked,omitzero" doc:"When the partner asked; of told"`
-	Level     concordat.Show       `json:"level,omitempty" enum:"exists,counts,metadata,overlap,passage" doc:"What was told between sites; absent: check and document are of this site"`
-	Library   concordat.LibraryID  `json:"library"`
-	Document  concordat.DocumentID `json:"document,omitempty" doc:"A pseudonym of a partner's document, and of one of this site where the partner was not told which it is"`
-	Title     string               `json:"title,omitempty"`
-	Author    string               `json:"author,omitempty"`
-	Contact   string               `json:"contact,omitempty"`
-	Sentences int                  `json:"sentences" minimum:"0" doc:"Of the check that match; 0: not told"`
-	Words     string               `json:"words,omitempty"`
-	Read      *alertMark           `json:"read,omitempty" doc:"Absent: nobody has read it"`
-	Handled   *alertMark           `json:"handled,omitempty" doc:"Absent: nobody has handled it"`
-	Passages  []string             `json:"passages,omitempty" doc:"Of the check's document, or of this site's document of which a partner was told; of one alert only"`
-}
-
-func oneAPIAlert(a web.Alert) apiOneAlert {
-	partner := a.Partner
-	if !a.Told() && a.Level != "" {
-		partner = a.Source.Site
-	}
-	return apiOneAlert{a.Seq, a.Side, a.At, a.Task, partner, a.Name, a.Job, a.Purpose, a.Asked, a.Level, a.Source.Library, a.Source.Document,
-		a.Title, a.Author, a.Contact, a.Sentences, a.Words, oneAlertMark(a.Read), oneAlertMark(a.Handled), nil}
-}
-
 type apiAlertsInput struct {
 	bounds.PageInput
 	Side string `query:"side" enum:"found,told" doc:"Only these"`
@@ -82,21 +34,21 @@ type apiAlertsInput struct {
 
 type apiAlertsOutput struct {
 	Body struct {
-		Alerts []apiOneAlert `json:"alerts" nullable:"false"`
-		Next   string        `json:"next,omitempty" doc:"Cursor of the next page"`
+		Alerts []view.Alert `json:"alerts" nullable:"false"`
+		Next   string       `json:"next,omitempty" doc:"Cursor of the next page"`
 	}
 }
 
 func (w api) apiAlerts(ctx context.Context, in *apiAlertsInput) (*apiAlertsOutput, error) {
 	out := &apiAlertsOutput{}
-	out.Body.Alerts = []apiOneAlert{}
+	out.Body.Alerts = []view.Alert{}
 	before := int64(0)
 	if err := listOfAlerts.Read(in.Cursor, &before); err != nil {
 		return nil, err
 	}
 	all, next, err := w.Checks.Alerts(ctx, store.AlertFilter{Side: store.AlertSide(in.Side), Open: in.Open}, before, in.Limit)
 	for _, a := range all {
-		out.Body.Alerts = append(out.Body.Alerts, oneAPIAlert(a))
+		out.Body.Alerts = append(out.Body.Alerts, a.View())
 	}
 	if next > 0 {
 		out.Body.Next = listOfAlerts.Cursor(next)
@@ -108,14 +60,14 @@ type apiAlertInput struct {
 	Number int64 `path:"number" minimum:"1"`
 }
 
-type apiAlertOutput struct{ Body apiOneAlert }
+type apiAlertOutput struct{ Body view.Alert }
 
 func (w api) apiAlert(ctx context.Context, in *apiAlertInput) (*apiAlertOutput, error) {
 	p, err := w.Checks.OneAlert(ctx, in.Number)
 	if err != nil {
 		return nil, err
 	}
-	out := &apiAlertOutput{oneAPIAlert(p.Alert)}
+	out := &apiAlertOutput{p.View()}
 	out.Body.Passages = p.Passages
 	return out, nil
 }

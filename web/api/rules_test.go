@@ -6,7 +6,6 @@ import (
 
 	"concordat"
 	"concordat/report"
-	"concordat/store"
 )
 
 // TestRulesKeepWho: a passage whose place and comment stay keeps who took it out, and when; with another comment, or at another
@@ -49,16 +48,5 @@ func TestFormOfRules(t *testing.T) {
 		if got := f.Get(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
-	}
-}
-
-// TestAlertMarks: an alert that nobody has read bears no mark.
-func TestAlertMarks(t *testing.T) {
-	if got := oneAlertMark(store.AlertMark{}); got != nil {
-		t.Errorf("no mark is shown as %v", got)
-	}
-	at := time.Unix(1_780_000_000, 0)
-	if got := oneAlertMark(store.AlertMark{By: "ada", At: at}); got == nil || got.By != "ada" || !got.At.Equal(at) {
-		t.Errorf("a mark is shown as %v", got)
 	}
 }

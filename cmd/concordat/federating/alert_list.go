@@ -9,8 +9,10 @@ import (
 	"concordat"
 	"concordat/cmd/cli"
 	"concordat/instance"
+	"concordat/partners"
 	"concordat/report"
 	"concordat/store"
+	"concordat/view"
 )
 
 func (a *commands) alertList() *cobra.Command {
@@ -22,13 +24,17 @@ func (a *commands) alertList() *cobra.Command {
 				return cli.Usagef("--after %d: must not be negative", after)
 			}
 			return a.With(cmd.Context(), instance.StoreOnly, func(o *instance.Instance) error {
+				names, err := partners.Names(cmd.Context(), o.Store)
+				if err != nil {
+					return err
+				}
 				for last := after; ; {
 					all, err := o.Alerts(cmd.Context(), last, 0)
 					if err != nil || len(all) == 0 {
 						return err
 					}
 					for _, x := range all {
-						if err := a.printAlert(x); err != nil {
+						if err := a.printAlert(x, names); err != nil {
 							return err
 						}
 						last = x.Seq
@@ -41,46 +47,9 @@ func (a *commands) alertList() *cobra.Command {
 	return c
 }
 
-// alertLine is an alert as programs read it.
-type alertLine struct {
-	Number    int64            `json:"number"`
-	Side      store.AlertSide  `json:"side"`
-	Task      concordat.TaskID `json:"task,omitempty"`
-	At        time.Time        `json:"at"`
-	Partner   concordat.SiteID `json:"partner,omitempty"` // the partner whose check was told
-	Job       string           `json:"job,omitempty"`     // of it
-	Purpose   string           `json:"purpose,omitempty"`
-	Asked     time.Time        `json:"asked,omitzero"`
-	Source    concordat.Ref    `json:"source"`
-	Title     string           `json:"title,omitempty"`
-	Author    string           `json:"author,omitempty"`
-	Contact   string           `json:"contact,omitempty"`
-	Level     concordat.Show   `json:"level,omitempty"` // of a partner
-	Sentences int              `json:"sentences"`
-	Words     string           `json:"words,omitempty"`
-	Spans     []concordat.Span `json:"spans"` // of the submission, or of the document that a partner was told of
-	Read      *alertMark       `json:"read,omitempty"`
-	Handled   *alertMark       `json:"handled,omitempty"`
-}
-
-// alertMark says who has read or handled an alert, and when.
-type alertMark struct {
-	By string    `json:"by"`
-	At time.Time `json:"at"`
-}
-
-// marked is nil where nobody made the mark.
-func marked(m store.AlertMark) *alertMark {
-	if m.At.IsZero() {
-		return nil
-	}
-	return &alertMark{m.By, m.At}
-}
-
-func (a *commands) printAlert(x store.Alert) error {
+func (a *commands) printAlert(x store.Alert, names map[concordat.SiteID]string) error {
 	if a.JSON {
-		return a.Line(alertLine{x.Seq, x.Side, x.Task, x.At, x.Partner, x.Job, x.Purpose, x.Asked, x.Source, x.Title, x.Author, x.Contact,
-			x.Level, x.Sentences, x.Words, append([]concordat.Span{}, x.Spans...), marked(x.Read), marked(x.Handled)})
+		return a.Line(view.OfAlert(x, names))
 	}
 	line := fmt.Sprintf("%d  %s  ", x.Seq, x.At.Local().Format(time.DateTime))
 	if x.Side == store.AlertTold {
