@@ -319,8 +319,9 @@ func (w *Words) Sketch(held *Common, of int) []uint64 {
 	return slices.Clone(own[:min(len(own), sketchSize)])
 }
 
-// mostlyAlike is the resemblance from which two texts are one text twice: a draft, a resubmission, a second copy.
-const mostlyAlike = 0.7
+// mostlyAlike is the resemblance from which two texts are one text twice: a draft, a resubmission, a second copy. Each of two texts of
+// one length holds three quarters of the other then.
+const mostlyAlike = 0.6
 
 // MostlyAlike reports whether two texts are mostly one another, by their sketches.
 func MostlyAlike(a, b []uint64) bool {
