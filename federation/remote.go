@@ -368,11 +368,10 @@ func callHTTP(ctx context.Context, c *http.Client, method, url string, body []by
 
 // connectionError tells a wrong key, and an alert of the other end, from a connection that broke.
 func connectionError(err error) error {
-	var op *net.OpError
 	switch {
 	case errors.Is(err, errPin):
 		return &Error{Kind: KindStranger, Err: errPin}
-	case errors.As(err, &op) && op.Op == "remote error":
+	case isAlert(err):
 		return &Error{Kind: KindRejected, Err: err}
 	}
 	return err
@@ -471,9 +470,7 @@ func httpClient(dial func(context.Context, string, string) (net.Conn, error), c 
 	protocols.SetHTTP1(true)
 	return &http.Client{
 		Transport: &http.Transport{
-			DialContext:            dial,
-			TLSClientConfig:        c,
-			TLSHandshakeTimeout:    dialTimeout,
+			DialTLSContext:         dialTLS(dial, c),
 			Protocols:              &protocols,
 			DisableCompression:     true,
 			MaxIdleConnsPerHost:    8,

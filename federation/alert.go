@@ -1,0 +1,91 @@
+package federation
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"sync"
+	"time"
+)
+
+// In TLS 1.3 a client writes its request before the server has decided on its certificate. A site that does not know the
+// key, because the partner was revoked there, is pending, or is nobody's, answers with an alert and closes, so the request
+// meets a closed connection, and whichever is noticed first decides which error the caller sees. alertedConn makes that the
+// alert, which says that it was refused and not that the site is down.
+
+// alertFor is how long a failed write waits for what the other end has said before it closed. On a connection that broke
+// there is nothing to wait for: reading fails at once.
+const alertFor = 2 * time.Second
+
+// alertedConn is a TLS connection that somebody always reads, as net/http does.
+type alertedConn struct {
+	*tls.Conn
+	once  sync.Once // closes ended
+	ended chan struct{}
+	err   error // with which reading ended; set before ended is closed
+}
+
+// dialTLS returns a function that connects, and shakes hands within dialTimeout.
+func dialTLS(dial func(context.Context, string, string) (net.Conn, error), c *tls.Config) func(context.Context, string, string) (net.Conn,
+	error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		raw, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		config := c.Clone()
+		if host, _, err := net.SplitHostPort(address); err == nil {
+			config.ServerName = host
+		}
+		conn := tls.Client(raw, config)
+		ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+		defer cancel()
+		if err := conn.HandshakeContext(ctx); err != nil {
+			return nil, errors.Join(err, ignoreClosed(raw.Close()))
+		}
+		return &alertedConn{Conn: conn, ended: make(chan struct{})}, nil
+	}
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+func (c *alertedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if err != nil {
+		c.once.Do(func() {
+			c.err = err
+			close(c.ended)
+		})
+	}
+	return n, err
+}
+
+// Write returns the alert of the other end, if there is one, in place of the error that writing met.
+func (c *alertedConn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	if err == nil {
+		return n, nil
+	}
+	timer := time.NewTimer(alertFor)
+	defer timer.Stop()
+	select {
+	case <-c.ended:
+		if isAlert(c.err) {
+			err = c.err
+		}
+	case <-timer.C:
+	}
+	return n, err
+}
+
+// isAlert reports whether an error is an alert of the other end of a TLS connection.
+func isAlert(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "remote error"
+}
