@@ -301,8 +301,7 @@ func (w batchPages) batchPairPage(rw http.ResponseWriter, r *http.Request, v *Vi
 	rep = seen(rep, see)
 	rep.Language = message.LanguageOf(r).Report()
 	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
-	// The page stands alone and carries the stricter policy of its own style and script.
-	rw.Header().Set("Content-Security-Policy", "frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
+	rw.Header().Set("Content-Security-Policy", ReportPolicy())
 	if err := w.ReportHTML(rw, rep); err != nil {
 		w.o.Logger.Error("pair", "batch", b.ID, "error", err)
 	}

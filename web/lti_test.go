@@ -289,7 +289,8 @@ func TestSubmission(t *testing.T) {
 		t.Errorf("teacher at %s:\n%s", at, page)
 	}
 	rep, header := c.get(teacher, at.Path+"/report", http.StatusOK)
-	if !strings.Contains(rep, "On folios") || !strings.Contains(header.Get("Content-Security-Policy"), "frame-ancestors 'self' "+c.URL) {
+	if !strings.Contains(rep, "On folios") || !strings.Contains(header.Get("Content-Security-Policy"), "frame-ancestors 'self' "+c.URL) ||
+		!strings.Contains(header.Get("Content-Security-Policy"), "script-src 'sha256-") {
 		t.Errorf("report with policy %q", header.Get("Content-Security-Policy"))
 	}
 	c.get(teacher, at.Path+"/report?format=json", http.StatusOK)

@@ -238,14 +238,16 @@ func (w reportPages) reportPage(rw http.ResponseWriter, r *http.Request, v *Visi
 		err = w.ReportCSV(rw, rep, report.CSVOptions{BOM: true})
 	default:
 		h.Set("Content-Type", "text/html; charset=utf-8")
-		// The page stands alone and carries the stricter policy of its own style and script.
-		h.Set("Content-Security-Policy", "frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
+		h.Set("Content-Security-Policy", ReportPolicy())
 		err = w.ReportHTML(rw, rep)
 	}
 	if err != nil {
 		w.o.Logger.Error("report", "task", t.ID, "error", err)
 	}
 }
+
+// ReportPolicy is the Content-Security-Policy of a report's page: its own style and script, and no frame around it.
+func ReportPolicy() string { return html.Policy() + "; frame-ancestors 'none'" }
 
 // ReportHTML and ReportCSV write a report as a file that stands alone, signed where the site has keys.
 func (w *Web) ReportHTML(to io.Writer, rep *report.Report) error {

@@ -547,8 +547,11 @@ func TestAccess(t *testing.T) {
 			if resp.StatusCode != c.want[i] {
 				t.Errorf("%s %s as %s: %d, want %d", c.method, c.path, who, resp.StatusCode, c.want[i])
 			}
-			if csp := resp.Header.Get("Content-Security-Policy"); !strings.Contains(csp, "frame-ancestors 'none'") {
-				t.Errorf("%s %s: policy %q", c.method, c.path, csp)
+			csp := resp.Header.Get("Content-Security-Policy")
+			for _, rule := range []string{"frame-ancestors 'none'", "default-src 'none'", "script-src ", "style-src "} {
+				if !strings.Contains(csp, rule) || strings.Contains(csp, "unsafe") {
+					t.Errorf("%s %s: policy %q, want %s", c.method, c.path, csp, rule)
+				}
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"concordat"
 	"concordat/report"
@@ -83,10 +84,15 @@ func newDoc(w io.Writer, r *report.Report) *doc {
 	return d
 }
 
+// Policy is the Content-Security-Policy of a page: its own style and script by their digests, and nothing else. The page holds
+// it itself; who serves the page sends it as a header too, with a rule for frames, which a page cannot set.
+var Policy = sync.OnceValue(func() string {
+	return "default-src 'none'; style-src " + digest(style) + "; script-src " + digest(script) + "; base-uri 'none'; form-action 'none'"
+})
+
 func (d *doc) head() {
 	d.raw("<!DOCTYPE html>\n<html lang=\"", d.in.Tag(), "\">\n<head>\n<meta charset=\"utf-8\">\n",
-		`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src `, digest(style),
-		"; script-src ", digest(script), "; base-uri 'none'; form-action 'none'\">\n",
+		`<meta http-equiv="Content-Security-Policy" content="`, Policy(), "\">\n",
 		`<meta name="viewport" content="width=device-width, initial-scale=1">`, "\n",
 		`<meta name="referrer" content="no-referrer"><meta name="color-scheme" content="light dark">`, "\n<title>")
 	d.text(d.title())

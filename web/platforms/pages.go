@@ -15,9 +15,6 @@ import (
 	"concordat/web/message"
 )
 
-// ltiReportPolicy is the policy of a report; the report adds the stricter policy of its own style and script.
-const ltiReportPolicy = "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
-
 // checkRow is a check as a course shows it.
 type checkRow struct {
 	store.Task
@@ -177,7 +174,7 @@ func (d *Tool) reportPage(rw http.ResponseWriter, r *http.Request, s *session) {
 		err = d.w.ReportCSV(rw, rep, report.CSVOptions{BOM: true})
 	default:
 		h.Set("Content-Type", "text/html; charset=utf-8")
-		d.frame(rw, s.platform, ltiReportPolicy)
+		d.frame(rw, s.platform, web.ReportPolicy())
 		err = d.w.ReportHTML(rw, rep)
 	}
 	if err != nil {
