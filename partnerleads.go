@@ -5,12 +5,17 @@ import "time"
 // MaxLeadCells is the most cells of one LeadAsk, dummies included.
 const MaxLeadCells = 8192
 
+// KeyedTable names cells of the digest (meaning.Cells.Digest) that are keyed with the secret of an epoch, as they leave a
+// site. Versions that send them without a key name the digest alone, so that neither takes the other's cells for its own.
+func KeyedTable(digest string) string { return digest + "-keyed-1" }
+
 // LeadAsk asks which documents of a partner may say in other words what sentences say. It holds the cells of their meaning
-// (package meaning) and no text. Cells have no key: whoever has the table can look up what they may stand for.
+// (package meaning), keyed with the secret of the epoch (crypto.CellCipher), and no text. A member of the federation can look
+// up what they may stand for; who is none cannot.
 type LeadAsk struct {
 	Job        JobID
 	Epoch      Epoch       // of the federation that both are in, by which handles are made
-	Table      string      // digest of the cells, meaning.Cells.Digest: those of another table mean nothing
+	Table      string      // the cells, see KeyedTable: those of another table mean nothing
 	Libraries  []LibraryID // at least one
 	Purpose    string      // a word agreed in the federation
 	Commitment [32]byte    // to the submission's text, see Commit

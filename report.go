@@ -197,7 +197,7 @@ const (
 	LeadsHere     = "here"     // this site does not ask partners
 	LeadsClosed   = "closed"   // the library is not open for it
 	LeadsVersion  = "version"  // the partner's version does not know the question
-	LeadsTable    = "table"    // the partner has no index of meaning, or another table
+	LeadsTable    = "table"    // the partner has no index of meaning, another table, or a version that takes cells without a key
 	LeadsRefused  = "refused"  // for another reason, for example its budget
 	LeadsFailed   = "failed"   // it did not answer
 	LeadsMirror   = "mirror"   // a mirror holds no codes of meaning

@@ -37,6 +37,7 @@ const (
 	labelEnrolled   = "concordat/enrolled/1\x00"
 	labelFederation = "concordat/federation/1"
 	labelSecret     = "concordat/site-secret/1"
+	labelCells      = "concordat/cells/1"
 	labelKeystore   = "concordat/keystore/1\x00"
 	labelHead       = "concordat/audit-head/1\x00"
 	labelReportKey  = "concordat/report-key/1"

@@ -274,7 +274,8 @@ func (c *Client) askOne(ctx context.Context, w Wanted, cl *federation.Client, ca
 	}
 	return &site.PartnerLibraries{Partner: cl, Documents: documentsOf(cat, libraries),
 		Epoch: concordat.Epoch{Federation: concordat.FederationID(f.Name), Number: e.Number},
-		Name:  c.title(w.Partner), Profiler: p, SketchKey: e.SketchKey(c.self(), owner), Libraries: libraries, Level: how.level,
+		Name:  c.title(w.Partner), Profiler: p, SketchKey: e.SketchKey(c.self(), owner), CellKey: e.CellKey(), Libraries: libraries,
+		Level:    how.level,
 		Deadline: how.deadline, Purpose: how.purpose}, nil
 }
 

@@ -279,7 +279,8 @@ func (p *Server) set(f crypto.Federation, e crypto.FederationEpoch, others []con
 	if err != nil {
 		return nil, err
 	}
-	return &answer.EpochSet{Epoch: epoch, Profiler: pr, Index: shard, SketchKey: e.AuthorKey(), HandleKey: handles[:], Members: others,
+	return &answer.EpochSet{Epoch: epoch, Profiler: pr, Index: shard, SketchKey: e.AuthorKey(), CellKey: e.CellKey(),
+		HandleKey: handles[:], Members: others,
 		Followed: followed,
 		PairKey: func(asker concordat.SiteID) []byte {
 			to, err := crypto.ParseSiteID(string(asker))

@@ -126,7 +126,7 @@ var leadsAt = map[string]string{
 	concordat.LeadsHere:     "Leads were not looked for there: this site does not send codes of meaning to partners.",
 	concordat.LeadsClosed:   "Leads were not looked for there: the library is not open for it.",
 	concordat.LeadsVersion:  "Leads were not looked for there: its version does not know the question. Nothing was sent for it.",
-	concordat.LeadsTable:    "Leads were not looked for there: it has no index of meaning, or another table.",
+	concordat.LeadsTable:    "Leads were not looked for there: it has no index of meaning, another table, or a version that takes codes without the federation's key.",
 	concordat.LeadsRefused:  "Leads were not looked for there: it refused.",
 	concordat.LeadsFailed:   "Leads were not looked for there: it did not answer.",
 	concordat.LeadsMirror:   "Leads were not looked for there: a mirror holds no codes of meaning.",

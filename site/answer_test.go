@@ -91,14 +91,14 @@ func (o *owner) newSet(t testing.TB, e concordat.Epoch) answer.EpochSet {
 	p, err := profile.New(profile.Options{Key: key("prints of " + e.String())})
 	must(t, err)
 	return answer.EpochSet{Epoch: e, Profiler: p, Index: &faulty{Index: openShard(t, t.TempDir(), p)},
-		SketchKey: key("sketch of " + e.String()), HandleKey: key("handles here")}
+		SketchKey: key("sketch of " + e.String()), CellKey: key("cells of " + e.String()), HandleKey: key("handles here")}
 }
 
 // newSetOver is the first epoch's set over an index that is open already.
 func (o *owner) newSetOver(t testing.TB, i concordat.Index) answer.EpochSet {
 	t.Helper()
 	return answer.EpochSet{Epoch: testEpoch, Profiler: o.keyed, Index: i, SketchKey: key("sketch of " + testEpoch.String()),
-		HandleKey: key("handles here")}
+		CellKey: key("cells of " + testEpoch.String()), HandleKey: key("handles here")}
 }
 
 func profiler(t testing.TB) *profile.Profiler {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/crypto"
 	"concordat/meaning"
 	"concordat/profile"
 	"concordat/site"
@@ -65,8 +66,9 @@ func cellsOf(t testing.TB, o *owner, text string, job byte) *concordat.LeadAsk {
 	must(t, err)
 	cells, err := meaning.DefaultCells()
 	must(t, err)
-	a := &concordat.LeadAsk{Job: concordat.JobID{9, job}, Epoch: o.epoch, Table: cells.Digest(), Libraries: []concordat.LibraryID{"theses"},
-		Purpose: "thesis", Commitment: sha256.Sum256([]byte(text))}
+	a := &concordat.LeadAsk{Job: concordat.JobID{9, job}, Epoch: o.epoch, Table: concordat.KeyedTable(cells.Digest()),
+		Libraries: []concordat.LibraryID{"theses"},
+		Purpose:   "thesis", Commitment: sha256.Sum256([]byte(text))}
 	for i, stretch := range meaning.NewEncoder(table).Read(text).Asked(cells) {
 		for _, x := range stretch {
 			a.Cells = append(a.Cells, concordat.AskedCells{Stretch: i, Chinese: x.Chinese, Cells: x.Cells})
@@ -76,7 +78,26 @@ func cellsOf(t testing.TB, o *owner, text string, job byte) *concordat.LeadAsk {
 	for n := concordat.Padded(len(a.Cells)); len(a.Cells) < n; {
 		a.Cells = append(a.Cells, concordat.AskedCells{Stretch: last + 1, Cells: [concordat.Bands]uint32{uint32(len(a.Cells) * 7919)}})
 	}
+	keyed := cellCipher(t, o.epoch, a.Job)
+	for i := range a.Cells {
+		for band, cell := range a.Cells[i].Cells {
+			a.Cells[i].Cells[band] = keyed.Seal(i, band, cell)
+		}
+	}
 	return a
+}
+
+// cellCipher is the key of the cells of a job in an epoch.
+func cellCipher(t testing.TB, e concordat.Epoch, job concordat.JobID) *crypto.CellCipher {
+	t.Helper()
+	return cipherOf(t, key("cells of "+e.String()), job)
+}
+
+func cipherOf(t testing.TB, key []byte, job concordat.JobID) *crypto.CellCipher {
+	t.Helper()
+	c, err := crypto.NewCellCipher(key, job)
+	must(t, err)
+	return c
 }
 
 func leadsRule() store.ShareRule { return store.ShareRule{Level: concordat.ShowPassage, Leads: true} }
@@ -217,6 +238,16 @@ func TestLeadsAreClosed(t *testing.T) {
 	other.Table = "another"
 	if got := reason(o, &other); got != concordat.ReasonScheme {
 		t.Errorf("another table: %s", got)
+	}
+	// A version that sends cells without a key names the table alone: it is told, and nothing of what it sent is taken for a cell.
+	old := *a
+	old.Table = strings.TrimSuffix(a.Table, "-keyed-1")
+	if got := reason(o, &old); got != concordat.ReasonScheme {
+		t.Errorf("cells without a key: %s", got)
+	}
+	_, err = o.AnswerLeads(t.Context(), "north", &old)
+	if err == nil || !strings.Contains(err.Error(), "only under the federation's key") || old.Table == a.Table {
+		t.Errorf("cells without a key: %v", err)
 	}
 	plain := newOwner(t, "theses")
 	plain.add(t, "theses", site.Incoming{ID: "ice", Title: "Of ice", Text: wordy})

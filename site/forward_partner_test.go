@@ -107,7 +107,7 @@ func (p *partner) remove(t testing.TB, lib concordat.LibraryID, id concordat.Doc
 
 func (p *partner) libraries(libs ...concordat.LibraryID) site.PartnerLibraries {
 	return site.PartnerLibraries{Partner: p, Epoch: concordat.Epoch{Federation: "test", Number: 1}, Profiler: p.profiler,
-		SketchKey: p.sketchKey, Libraries: libs}
+		SketchKey: p.sketchKey, CellKey: key("cells"), Libraries: libs}
 }
 
 func (p *partner) Site() concordat.SiteID { return p.id }

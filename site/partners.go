@@ -50,6 +50,7 @@ type PartnerLibraries struct {
 	Epoch     concordat.Epoch
 	Profiler  *profile.Profiler // keyed with the epoch's fingerprint key
 	SketchKey []byte            // of the epoch: outlines and edges; nil: no second round by words
+	CellKey   []byte            // of the epoch: leads; nil: no leads
 	Libraries []concordat.LibraryID
 	Documents int            // of these libraries, as the partner tells; 0: not known
 	Name      string         // of the partner, for people; may be empty

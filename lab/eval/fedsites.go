@@ -144,7 +144,7 @@ func (f *FedSites) newSite(ctx context.Context, dir string) (_ *FedSite, err err
 	s.asks = ask.New(s.Site, ask.Options{Store: s.store})
 	handle := sha256.Sum256([]byte(dir))
 	if err := s.answers.UseEpochs(ctx, answer.EpochSet{Epoch: fedEpoch, Profiler: f.profiler, Index: s.set, SketchKey: f.sketch,
-		HandleKey: handle[:]}); err != nil {
+		CellKey: f.sketch, HandleKey: handle[:]}); err != nil {
 		return nil, err
 	}
 	return s, s.store.CreateLibrary(ctx, store.Library{ID: fedLibrary, Title: fedLibrary})
@@ -217,7 +217,7 @@ func (f *FedSites) Partners(i int) []site.PartnerLibraries {
 	var out []site.PartnerLibraries
 	for _, c := range s.clients {
 		out = append(out, site.PartnerLibraries{Partner: c, Epoch: fedEpoch, Profiler: f.profiler, SketchKey: f.sketch,
-			Libraries: []concordat.LibraryID{fedLibrary}, Deadline: 5 * time.Minute})
+			CellKey: f.sketch, Libraries: []concordat.LibraryID{fedLibrary}, Deadline: 5 * time.Minute})
 	}
 	return out
 }

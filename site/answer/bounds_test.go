@@ -164,8 +164,8 @@ func TestSetsNeedTheShares(t *testing.T) {
 // TestNamesOfCells: cells have one name for one partner, and another for another partner or for other cells.
 func TestNamesOfCells(t *testing.T) {
 	q := &leadQuestion{from: "north", set: &epochSet{EpochSet: EpochSet{HandleKey: []byte("a key of this site alone")}},
-		ask: &concordat.LeadAsk{Cells: make([]concordat.AskedCells, 3)}}
-	q.ask.Cells[1].Cells[0] = 1
+		asked: make([][concordat.Bands]uint32, 3)}
+	q.asked[1][0] = 1
 	a, b, same := q.name(0), q.name(1), q.name(2)
 	q.from = "south"
 	if other := q.name(0); bytes.Equal(a[:], b[:]) || a != same || other == a {

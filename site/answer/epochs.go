@@ -26,16 +26,17 @@ type EpochSet struct {
 	// SketchKey is the epoch's key of word sets, word orders and authors' names, shared with its
 	// members like the fingerprint key: 32 bytes.
 	SketchKey []byte
+	// CellKey is the epoch's key of codes of meaning, shared with its members like the fingerprint key: 32 bytes.
+	CellKey []byte
 	// PairKey, if not nil, is the key of the word sets and word orders that one partner is shown, so
 	// that what two partners are shown cannot be compared as it stands.
 	PairKey func(asker concordat.SiteID) []byte
-	// HandleKey is known to this site alone and makes the pseudonyms of documents and of asked
-	// sentences: 32 bytes. With another key partners' open questions lose their documents.
+	// HandleKey is known to this site alone and makes the pseudonyms of documents and asked sentences: 32 bytes.
+	// With another key partners' open questions lose their documents.
 	HandleKey []byte
 	// Members are the partners of the epoch's federation; nil: every partner.
 	Members []concordat.SiteID
-	// Followed keeps how far the Index has followed the changes of a set that several processes have, each an
-	// Index of its own; nil: this one alone has it.
+	// Followed keeps how far the Index has followed a set that several processes have; nil: this one alone has it.
 	Followed Followed
 }
 
@@ -46,7 +47,7 @@ func (e *EpochSet) Validate() error {
 		return fmt.Errorf("epoch set %s: %w: no federation or number", e.Epoch, concordat.ErrInvalid)
 	case e.Profiler == nil || e.Index == nil:
 		return fmt.Errorf("epoch set %s: %w: no profiler or index", e.Epoch, concordat.ErrInvalid)
-	case len(e.SketchKey) < leastKey || len(e.HandleKey) < leastKey:
+	case len(e.SketchKey) < leastKey || len(e.HandleKey) < leastKey || len(e.CellKey) < leastKey:
 		return fmt.Errorf("epoch set %s: %w: keys of less than %d bytes", e.Epoch, concordat.ErrInvalid, leastKey)
 	}
 	return nil

@@ -11,14 +11,15 @@ import (
 	"slices"
 
 	"concordat"
+	"concordat/crypto"
 	"concordat/meaning"
 	"concordat/site/compare"
 	"concordat/store"
 )
 
 // A partner that asks by cells of meaning is told which documents may say the same, where, and how surely in three steps; never a
-// vector, a number or a word. Cells have no key, so that anybody can ask about a sentence that he only supposes: the level is closed
-// unless it is opened, and has budgets of its own.
+// vector, a number or a word. Cells are keyed with a secret that all members have, so that each can ask about a sentence that it only
+// supposes: the level is closed unless it is opened, and has budgets of its own.
 
 const (
 	// toldLead is the level of a document that was named by its meaning alone: outlines, edges and overlap are not shown of it.
@@ -45,9 +46,10 @@ type leadQuestion struct {
 	ask       *concordat.LeadAsk
 	set       *epochSet
 	cells     *meaning.Cells
-	points    []meaning.Point   // that the cells leave likely
-	stretch   []int             // of each point
-	stretches []meaning.Stretch // of ask.Cells
+	asked     [][concordat.Bands]uint32 // cells of the ask without the key
+	points    []meaning.Point           // that the cells leave likely
+	stretch   []int                     // of each point
+	stretches []meaning.Stretch         // of ask.Cells
 	withheld  map[concordat.LibraryID]int
 }
 
@@ -71,7 +73,7 @@ func (s *Answerer) leads(ctx context.Context, from concordat.SiteID, a *concorda
 	if err != nil {
 		return nil, nil, err
 	}
-	t := &concordat.LeadAnswer{Table: q.cells.Digest(), Libraries: make([]concordat.LeadLibraryAnswer, len(a.Libraries))}
+	t := &concordat.LeadAnswer{Table: concordat.KeyedTable(q.cells.Digest()), Libraries: make([]concordat.LeadLibraryAnswer, len(a.Libraries))}
 	grants, err := s.leadGrants(ctx, q, t)
 	if err != nil || len(a.Cells) == 0 || !slices.ContainsFunc(grants, func(g *grant) bool { return g != nil }) {
 		return t, q.withheld, err
@@ -80,7 +82,9 @@ func (s *Answerer) leads(ctx context.Context, from concordat.SiteID, a *concorda
 		Commitment: a.Commitment, Sentences: len(a.Cells)}); err != nil {
 		return nil, nil, refusedJob(err)
 	}
-	q.read()
+	if err := q.read(); err != nil {
+		return nil, nil, err
+	}
 	for i, g := range grants {
 		if g == nil {
 			continue
@@ -111,22 +115,36 @@ func (s *Answerer) checkLeadAsk(from concordat.SiteID, a *concordat.LeadAsk) (*l
 	if q.cells, err = meaning.DefaultCells(); err != nil {
 		return nil, err
 	}
-	if a.Table != q.cells.Digest() {
-		return nil, refuse(concordat.ReasonScheme, "this site has the cells %s", q.cells.Digest())
+	switch want := concordat.KeyedTable(q.cells.Digest()); a.Table {
+	case want:
+	case q.cells.Digest():
+		return nil, refuse(concordat.ReasonScheme, "this site takes codes of meaning only under the federation's key, as %s: upgrade the asking site",
+			want)
+	default:
+		return nil, refuse(concordat.ReasonScheme, "this site has the cells %s", want)
 	}
 	return q, nil
 }
 
-// read makes points of the cells, and stretches.
-func (q *leadQuestion) read() {
+// read takes the key off the cells, and makes points of them, and stretches.
+func (q *leadQuestion) read() error {
+	keyed, err := crypto.NewCellCipher(q.set.CellKey, q.ask.Job)
+	if err != nil {
+		return err
+	}
 	from := 0
 	for i, x := range q.ask.Cells {
+		for band, cell := range x.Cells {
+			x.Cells[band] = keyed.Open(i, band, cell)
+		}
+		q.asked = append(q.asked, x.Cells)
 		q.points, q.stretch = append(q.points, q.cells.Estimate(x.Cells)), append(q.stretch, x.Stretch)
 		if i+1 == len(q.ask.Cells) || q.ask.Cells[i+1].Stretch != x.Stretch {
 			q.stretches = append(q.stretches, q.cells.StretchOf(q.points[from:]))
 			from = i + 1
 		}
 	}
+	return nil
 }
 
 // leadGrants decides on each library asked and charges its budget; refused ones are nil.
@@ -315,7 +333,7 @@ func (d *leadDocument) group(q *leadQuestion) bool {
 // name names asked cells for one partner, so that they need not be kept.
 func (q *leadQuestion) name(asked int) (name [8]byte) {
 	var b []byte
-	for _, c := range q.ask.Cells[asked].Cells {
+	for _, c := range q.asked[asked] {
 		b = binary.BigEndian.AppendUint32(b, c)
 	}
 	id := keyedID(q.set.HandleKey, "concordat/asked-cells/1", []byte(q.from), b)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/crypto"
 	"concordat/meaning"
 	"concordat/report"
 	"concordat/site"
@@ -105,7 +106,7 @@ func (r *round) askLeads(ctx context.Context) error {
 		r.saidOfLeads(r.noneLeft())
 		return nil
 	}
-	a := &concordat.LeadAsk{Epoch: r.p.Epoch, Table: cells.Digest(), Libraries: r.p.Libraries, Purpose: r.p.Purpose}
+	a := &concordat.LeadAsk{Epoch: r.p.Epoch, Table: concordat.KeyedTable(cells.Digest()), Libraries: r.p.Libraries, Purpose: r.p.Purpose}
 	rand.Read(a.Job[:]) // never fails
 	offer, err := r.p.Partner.Leads(ctx, a)
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -134,6 +135,9 @@ func (r *round) askLeads(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := keyCells(a, r.p.CellKey); err != nil {
+		return err
+	}
 	var salt []byte
 	salt, a.Commitment = r.fw.commit()
 	if err := r.noteLeads(ctx, a, salt, places, read); err != nil {
@@ -147,6 +151,20 @@ func (r *round) askLeads(ctx context.Context) error {
 		return err
 	}
 	r.takeLeads(a, t, salt, places, read.Spans)
+	return nil
+}
+
+// keyCells replaces the cells of a by what stands for them under the key of the epoch.
+func keyCells(a *concordat.LeadAsk, key []byte) error {
+	keyed, err := crypto.NewCellCipher(key, a.Job)
+	if err != nil {
+		return err
+	}
+	for i := range a.Cells {
+		for band, cell := range a.Cells[i].Cells {
+			a.Cells[i].Cells[band] = keyed.Seal(i, band, cell)
+		}
+	}
 	return nil
 }
 
