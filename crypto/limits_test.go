@@ -133,6 +133,41 @@ func TestLimits(t *testing.T) {
 			}
 			return len(b), nil
 		}},
+		{"address of an invitation", 1024, func(n int) (int, error) {
+			i, err := a.Invite("https://"+strings.Repeat("n", n-len("https://")), time.Hour, start, source(8))
+			if err != nil {
+				return 0, err
+			}
+			got, err := crypto.ParseInvitation(i.String())
+			if err != nil {
+				t.Fatalf("an invitation was written that is not read: %v", err)
+			}
+			return len(got.URL), nil
+		}},
+		{"addresses of a card that enrols", 8, func(n int) (int, error) {
+			c, err := card(func(f *crypto.CardFields) { // as large as a card can be
+				f.Name, f.Contact, f.URLs = strings.Repeat("n", 200), strings.Repeat("c", 1024), nil
+				for i := range n {
+					f.URLs = append(f.URLs, fmt.Sprintf("https://a%d.", i)+strings.Repeat("n", 1024-len("https://a0.")))
+				}
+			})
+			if err != nil {
+				return 0, err
+			}
+			i, err := member.Invite("https://member.example", time.Hour, start, source(9))
+			if err != nil {
+				return 0, err
+			}
+			b, _, err := i.Enrol(c, member.card, start, source(10))
+			if err != nil {
+				return 0, err
+			}
+			e, err := member.ReadEnrolment(b, start)
+			if err != nil {
+				t.Fatalf("an enrolment was written that is not read: %v", err)
+			}
+			return len(e.Card.URLs), nil
+		}},
 		{"kind of a statement", 32, func(n int) (int, error) {
 			epoch, sig, err := a.SignStatement(strings.Repeat("k", n), start, [32]byte{}, nil)
 			if err != nil {
@@ -161,6 +196,16 @@ func TestLimits(t *testing.T) {
 			case n <= l.most && (err != nil || got != n):
 				t.Errorf("%s: of %d there come back %d, error %v", l.name, n, got, err)
 			}
+		}
+	}
+}
+
+// TestEnrolmentLimit: what is longer than any enrolment is refused by its length, before a key is used.
+func TestEnrolmentLimit(t *testing.T) {
+	a := newSite(t, "asker", 1)
+	for n, want := range map[int]string{crypto.MaxEnrolment + 1: "bytes", crypto.MaxEnrolment + 1<<20: "bytes"} {
+		if _, err := a.ReadEnrolment(make([]byte, n), start); !errors.Is(err, crypto.ErrFormat) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d bytes: %v", n, err)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -242,5 +243,41 @@ func TestModel(t *testing.T) {
 			}
 		}
 		must(t, l.Close())
+	}
+}
+
+// TestLimits: a record whose identity is as long as it may be, or shorter by one, is there after a restart and on another node; one
+// longer is refused and leaves the log as it was. So are payloads, of which the longest takes a gigabyte to try.
+func TestLimits(t *testing.T) {
+	dir := t.TempDir()
+	l := open(t, dir, Options{})
+	var want []Record
+	for _, n := range []int{MaxID - 1, MaxID, MaxID + 1} {
+		r := rec(uint64(len(want)+1), 1)
+		r.ID = strings.Repeat("i", n)
+		if err := l.Append(r); (err == nil) != (n <= MaxID) {
+			t.Errorf("an identity of %d bytes: %v", n, err)
+		} else if err == nil {
+			want = append(want, r)
+		} else if !errors.Is(err, concordat.ErrInvalid) {
+			t.Errorf("an identity of %d bytes: %v, want ErrInvalid", n, err)
+		}
+	}
+	large := rec(uint64(len(want)+1), 1)
+	large.Payload = make([]byte, MaxPayload+1) // pages that nobody touches
+	if err := l.Append(large); !errors.Is(err, concordat.ErrInvalid) {
+		t.Errorf("a payload of %d bytes: %v, want ErrInvalid", len(large.Payload), err)
+	}
+	if _, err := l.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	must(t, l.Close())
+	if d := cmp.Diff(want, all(t, open(t, dir, Options{}))); d != "" {
+		t.Error(d)
+	}
+	sent, err := ParseRecords(AppendRecords(nil, want))
+	must(t, err)
+	if d := cmp.Diff(want, sent); d != "" {
+		t.Error(d)
 	}
 }
