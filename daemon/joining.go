@@ -230,7 +230,12 @@ func (s *Daemon) reachPartner(ctx context.Context, site concordat.SiteID) error 
 	if err != nil {
 		return err
 	}
-	return partners.AnswerOf(federation.Reach(ctx, c, federation.ClientOptions{Timeout: joinTime}))
+	client, err := s.client()
+	if err != nil {
+		return err
+	}
+	_, own := client.Roster().Self()
+	return partners.AnswerOf(federation.Reach(ctx, c, own, federation.ClientOptions{Timeout: joinTime, Allow: s.o.Config.Federation.Allow}))
 }
 
 func (s *Daemon) fetchCatalogue(ctx context.Context, site concordat.SiteID) error {

@@ -45,9 +45,9 @@ func (v *unverifiedClient) check(c *crypto.Card) error {
 }
 
 // Reach fetches the card of a site from its first address, as somebody does who knows no more than the card, and fails with an
-// Error where nobody or somebody else answers there. It needs no partnership.
-func Reach(ctx context.Context, card *crypto.Card, o ClientOptions) error {
-	o.defaults()
+// Error where nobody or somebody else answers there. It needs no partnership. own is the card of this site.
+func Reach(ctx context.Context, card, own *crypto.Card, o ClientOptions) error {
+	o.defaults(own)
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	site := concordat.SiteID(card.Site.String())
@@ -90,7 +90,8 @@ type Redeemed struct {
 // administrator confirms that both screens show the same words. The same invitation cannot be redeemed
 // again.
 func Redeem(ctx context.Context, i *crypto.Invitation, roster Roster, o ClientOptions) (*Redeemed, error) {
-	o.defaults()
+	_, own := roster.Self()
+	o.defaults(own)
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	site := concordat.SiteID(i.Site.String())

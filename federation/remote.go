@@ -11,6 +11,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -30,7 +31,9 @@ type ClientOptions struct {
 	// Observe, if not nil, receives the outcome of each call. The outcome is one of Outcome; that of KindGarbage if
 	// the partner's answer, or its card, cannot be or answers something else.
 	Observe func(site concordat.SiteID, outcome Outcome, took time.Duration)
-	// Dial replaces the way connections are made, for tests; nil: TCP, ten seconds.
+	// Allow are networks that are not public and at which partners may be; see reach.
+	Allow []netip.Prefix
+	// Dial replaces the way connections are made, for tests; nil: TCP, ten seconds, where reach allows it.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
@@ -48,7 +51,8 @@ const (
 // NewClient returns the partner of the roster with this identity. order is a secret of this site that
 // does not change while answers to its asks may come. Close ends idle connections.
 func NewClient(site crypto.SiteID, roster Roster, order [32]byte, o ClientOptions) *Client {
-	o.defaults()
+	_, own := roster.Self()
+	o.defaults(own)
 	r := &remote{site: site, name: concordat.SiteID(site.String()), roster: roster, o: o, slots: make(chan struct{}, o.Parallel)}
 	r.http = httpClient(o.Dial, clientTLS(roster, o.Now, func(p crypto.Pin) bool {
 		m, ok := roster.Member(site)
@@ -57,7 +61,8 @@ func NewClient(site crypto.SiteID, roster Roster, order [32]byte, o ClientOption
 	return &Client{site: r.name, order: order, link: r, journal: o.Journal, observe: o.Observe}
 }
 
-func (o *ClientOptions) defaults() {
+// defaults fills in what was left out, for the site with the card; nil: none is known.
+func (o *ClientOptions) defaults(own *crypto.Card) {
 	if o.Timeout <= 0 || o.Timeout > crypto.MaxTTL {
 		o.Timeout = clientTimeout
 	}
@@ -74,7 +79,7 @@ func (o *ClientOptions) defaults() {
 		o.Now = time.Now
 	}
 	if o.Dial == nil {
-		o.Dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
+		o.Dial = reachOf(own, o.Allow).dial
 	}
 }
 

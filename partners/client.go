@@ -86,7 +86,8 @@ func (c *Client) Connect(partner concordat.SiteID, timeout time.Duration) (*fede
 	}
 	id, _ := c.roster.Self()
 	return federation.NewClient(to, c.roster, id.LocalKey(OrderPurpose),
-		federation.ClientOptions{Timeout: timeout, Journal: c.roster, Observe: observing(c.roster.callEnded, c.observe)}), nil
+		federation.ClientOptions{Timeout: timeout, Allow: c.o.Config.Federation.Allow, Journal: c.roster,
+			Observe: observing(c.roster.callEnded, c.observe)}), nil
 }
 
 // observing returns an observer of exchanges that tells watch and next; next may be nil.

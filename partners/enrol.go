@@ -89,7 +89,7 @@ func Redeem(ctx context.Context, o *instance.Instance, r *Roster, inv *crypto.In
 	case time.Now().After(inv.Expiry):
 		return p, refusedf(RefusedEnded, "the invitation ended on %s: ask for another one", inv.Expiry.Local().Format(time.DateTime))
 	}
-	redeemed, err := federation.Redeem(ctx, inv, r, federation.ClientOptions{Timeout: timeout})
+	redeemed, err := federation.Redeem(ctx, inv, r, federation.ClientOptions{Timeout: timeout, Allow: o.Config.Federation.Allow})
 	if err != nil {
 		return p, AnswerOf(err)
 	}

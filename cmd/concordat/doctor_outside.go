@@ -179,7 +179,8 @@ func (d *doctor) partner(ctx context.Context, o *instance.Instance, id *crypto.I
 		d.fault("partners", "", err)
 		return
 	}
-	c := federation.NewClient(site, r, id.LocalKey(partners.OrderPurpose), federation.ClientOptions{Timeout: d.o.timeout, Journal: r})
+	c := federation.NewClient(site, r, id.LocalKey(partners.OrderPurpose), federation.ClientOptions{Timeout: d.o.timeout,
+		Allow: o.Config.Federation.Allow, Journal: r})
 	defer c.Close()
 	began := time.Now()
 	h, err := c.Head(ctx)

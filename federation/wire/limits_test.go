@@ -75,7 +75,9 @@ func TestLimits(t *testing.T) {
 		{"title of a lead", 4096, leads(func(t *concordat.LeadAnswer, n int) { t.Documents[0].Title = sized(n) })},
 		{"contact of a lead", 4096, leads(func(t *concordat.LeadAnswer, n int) { t.Documents[0].Contact = sized(n) })},
 		{"reason of a request", 4096, reveal(func(a *concordat.RevealAsk, n int) { a.Reason = sized(n) })},
-		{"text of a passage", 1 << 20, reveal(func(a *concordat.RevealAsk, n int) { a.Level, a.Passages[0].Text = concordat.ShowOverlap, sized(n) })},
+		{"text of a passage", 1 << 20, reveal(func(a *concordat.RevealAsk, n int) {
+			a.Level, a.Passages[0].Text = concordat.ShowOverlap, sized(n)
+		})},
 		{"passages of a request", 65535, reveal(func(a *concordat.RevealAsk, n int) {
 			a.Passages = make([]concordat.RevealPassage, n)
 			for i := range a.Passages {

@@ -99,8 +99,9 @@ type Serve struct {
 
 // Federation says how the site is among its partners.
 type Federation struct {
-	Listen string // host and port at which partners are answered; empty: nowhere
-	Behind bool   // a proxy ends TLS
+	Listen string         // host and port at which partners are answered; empty: nowhere
+	Behind bool           // a proxy ends TLS
+	Allow  []netip.Prefix // networks that are not public and at which partners may be
 }
 
 // Webhooks says where webhooks may go.

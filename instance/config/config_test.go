@@ -156,7 +156,7 @@ login:
   oidc:
     - {name: university, issuer: 'https://id.example.edu', client_id: check, default_role: submitter, create: true}
 lti: {learners: true, private_addresses: true}
-federation: {listen: ':8421', behind_proxy: true}
+federation: {listen: ':8421', behind_proxy: true, allow: 10.2.0.0/16}
 cluster: {coordinator: 'http://127.0.0.1:8430', node: a, zone: east, listen: ':8422', address: '10.0.0.1:8422'}
 submitters: {see: score, from: signed}
 quota: {documents: 5, bytes: 1MiB, characters: 6, open: 7}
@@ -210,8 +210,10 @@ func TestFull(t *testing.T) {
 		"extract.wall": "1m30s", "extract.cpu": "1h", "extract.memory": "512MiB", "extract.ocr": "eng+chi_sim", "serve.listen": "[::1]:0",
 		"serve.metrics": "127.0.0.1:9100", "serve.low_water": "5MiB", "federation.listen": ":8421",
 		"cluster.coordinator": "http://127.0.0.1:8430", "cluster.node": "a", "cluster.zone": "east", "cluster.listen": ":8422",
-		"cluster.address": "10.0.0.1:8422", "federation.behind_proxy": "true", "webhooks.allow": "10.0.0.0/8 fd00::/8", "log.level": "debug",
-		"log.format": "json", "segment.gojieba": "true", "index.keep_table": "false", "index.stock_segments": "true",
+		"cluster.address": "10.0.0.1:8422", "federation.behind_proxy": "true", "federation.allow": "10.2.0.0/16",
+		"webhooks.allow": "10.0.0.0/8 fd00::/8",
+		"log.level":      "debug",
+		"log.format":     "json", "segment.gojieba": "true", "index.keep_table": "false", "index.stock_segments": "true",
 		"serve.public": "true", "serve.trusted_proxies": "10.0.0.0/8, ::1/128", "serve.session_idle": "30m", "serve.api_calls": "60",
 		"submissions.add": "verdict", "submissions.library": "theses",
 		"submitters.see": "score", "submitters.from": "signed",

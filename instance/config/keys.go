@@ -161,6 +161,8 @@ var extractKeys = []Key{
 		"Where partner sites are answered, in TLS with pinned keys. The address that they use stands in the site's card. Empty: nowhere."),
 	yesNo("federation.behind_proxy", "false", restart, func(c *Config) *bool { return &c.Federation.Behind },
 		"A proxy ends the TLS of partners: they are known by their sealed messages alone."),
+	networks("federation.allow", "", func(c *Config) *[]netip.Prefix { return &c.Federation.Allow },
+		"Networks that are not public and at which partners may be: 10.0.0.0/8 10.1.2.3/32. Those in which the site's own card has an address need not be here. Empty: none."),
 }
 
 var logKeys = []Key{

@@ -53,7 +53,7 @@ var allowed = map[string][]string{
 	"cluster/replica":    {"cluster/coord", "cluster/wal"},
 	"screen":             {"", "segment", "minhash", "simhash"},
 	"screen/stage":       {"minhash", "screen", "segment"},
-	"federation":         {"", "crypto", "federation/wire"},
+	"federation":         {"", "crypto", "federation/wire", "webhook/outbound"},
 	"federation/wire":    {""},
 	"people":             {"", "store"},
 	"web": {"", "webhook/outbound", "people", "report", "report/html", "report/pdf", "screen",

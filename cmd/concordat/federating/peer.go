@@ -101,7 +101,8 @@ func (a *commands) withPartner(ctx context.Context, who string, timeout time.Dur
 		if err != nil {
 			return err
 		}
-		c := federation.NewClient(site, r, id.LocalKey("order of sentences"), federation.ClientOptions{Timeout: timeout, Journal: r})
+		c := federation.NewClient(site, r, id.LocalKey("order of sentences"),
+			federation.ClientOptions{Timeout: timeout, Allow: o.Config.Federation.Allow, Journal: r})
 		defer c.Close()
 		return f(c)
 	})

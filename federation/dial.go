@@ -1,0 +1,76 @@
+package federation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"syscall"
+
+	"concordat/crypto"
+	"concordat/webhook/outbound"
+)
+
+// Addresses of partners stand in their cards and in invitations, so a partner chooses where this site connects to. It may
+// name hosts of the Internet. It may name hosts of a private network, or this machine, only if this site is reached there
+// itself, as its own card shows, or an administrator allows the network. Link-local addresses, at which clouds keep secrets of
+// their machines, are never called without that.
+
+// errPrivate: an address that a partner's card may not name.
+var errPrivate = errors.New("the address is not public; an administrator can allow its network with federation.allow")
+
+// reach says where connections to partners may go beside the Internet.
+type reach struct {
+	allow             []netip.Prefix
+	loopback, private bool // this site is reached there itself
+}
+
+// reachOf returns where a site with the card may connect to.
+func reachOf(own *crypto.Card, allow []netip.Prefix) reach {
+	r := reach{allow: allow}
+	if own == nil {
+		return r
+	}
+	for _, at := range own.URLs {
+		u, err := url.Parse(at)
+		if err != nil {
+			continue
+		}
+		ip, err := netip.ParseAddr(u.Hostname())
+		switch {
+		case u.Hostname() == "localhost":
+			r.loopback = true
+		case err != nil:
+		case ip.Unmap().IsLoopback():
+			r.loopback = true
+		case ip.Unmap().IsPrivate():
+			r.private = true
+		}
+	}
+	return r
+}
+
+// allows reports whether a connection may go to an address.
+func (r reach) allows(ip netip.Addr) bool {
+	ip = ip.Unmap().WithZone("")
+	for _, p := range r.allow {
+		if p.Contains(ip) {
+			return true
+		}
+	}
+	return outbound.Public(ip) || r.loopback && ip.IsLoopback() || (r.private || r.loopback) && ip.IsPrivate()
+}
+
+// dial connects over TCP. The address checked is the address dialled: a name cannot resolve to another one in between.
+func (r reach) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	d := &net.Dialer{Timeout: dialTimeout, ControlContext: func(_ context.Context, _, at string, _ syscall.RawConn) error {
+		to, err := netip.ParseAddrPort(at)
+		if err != nil || !r.allows(to.Addr()) {
+			return fmt.Errorf("%s: %w", at, errPrivate)
+		}
+		return nil
+	}}
+	return d.DialContext(ctx, network, address)
+}
