@@ -35,7 +35,7 @@ if [ -n "${CONCORDAT_CORPORA:-}" ]; then
 	BIN="$BIN" sh deploy/batch.sh || status=1
 	LAB="$LAB" sh deploy/innocent.sh || status=1
 fi
-CONCORDAT_EVAL=all $GO -C lab test ./eval -run 'Calibration|ShortTexts' -v -timeout 40m || status=1
+CONCORDAT_TESTS=all CONCORDAT_EVAL=all $GO -C lab test ./eval -run 'Calibration|ShortTexts' -v -timeout 40m || status=1
 $GO -C lab test ./eval -run XXX -bench PairTime
 $GO -C lab test ./eval -run XXX -bench FederatedCheck -benchtime 20x
 $GO test ./site -run XXX -bench 'Answer|CatchUp'
