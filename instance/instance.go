@@ -136,6 +136,9 @@ func (o *Instance) openParts(ctx context.Context, w Mode) error {
 		return err
 	}
 	options := site.Options{Worker: o.Worker(), ID: o.Config.Site.ID, Store: o.Store, Profiler: o.Profiler}
+	if options.Stock, err = ownStock(o.Dir, o.Config); err != nil {
+		return err
+	}
 	if o.Encoder, err = NewEncoder(o.Dir, o.Config); err != nil {
 		return err
 	}

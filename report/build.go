@@ -106,8 +106,11 @@ type builder struct {
 	countable          int   // characters of could: the denominator of what counts
 	quotes, references spans
 	citations          spans
+	headings           spans // between paragraphs, within what was found
+	headed             spans // of headings: what counts nowhere by the rules
 	dates              map[concordat.Ref]concordat.Age
-	given              map[string]bool // folded lines of templates, see setMasks
+	remotes            map[concordat.Ref]bool // see remote
+	given              map[string]bool        // folded lines of templates, see setMasks
 	masks              []mask
 	masked             spans // union of masks
 	counted            spans // shared wording that somebody counts
@@ -127,12 +130,18 @@ type mask struct {
 func newBuilder(f *Findings) builder {
 	text := f.Submission.Text
 	b := builder{f: f, text: text, count: NewCounter(text),
-		quotes: quotations(text), references: bibliography(text), citations: citations(text)}
+		quotes: quotations(text), references: bibliography(text), citations: citations(text), headings: headings(text)}
 	if w := f.Withheld; w != nil {
 		b.quotes, b.references, b.citations = slices.Clone(w.Quotes), slices.Clone(w.References), slices.Clone(w.Citations)
+		b.headings = slices.Clone(w.Headings)
 	}
-	b.dates = b.ages()
+	b.dates, b.remotes = b.ages(), b.remote()
 	b.place()
+	found := make([]concordat.Span, len(b.passages))
+	for i, p := range b.passages {
+		found[i] = p.Span
+	}
+	b.headings = b.headings.and(union(found))
 	b.setChecked()
 	return b
 }
@@ -149,6 +158,9 @@ func (b builder) with(r Rules) *builder {
 		b.kinds[k] = true
 	}
 	b.setMasks()
+	if b.headed = nil; !b.countsShared(concordat.ExcludedForm) {
+		b.headed = b.headings.without(b.counted)
+	}
 	b.could = b.couldCount()
 	b.countable = b.count.sum(b.could)
 	return &b
@@ -392,16 +404,16 @@ func (b *builder) sharedWording() []SharedWording {
 	return out
 }
 
-// formOf returns what a span that reads like a form reads like, by most of its characters.
-func (b *builder) formOf(s concordat.Span, passages []concordat.Passage) string {
+// whyOf returns why a span is wording of a kind that others share by right, by most of its characters.
+func (b *builder) whyOf(kind concordat.Kind, s concordat.Span, passages []concordat.Passage) string {
 	by := map[string]int{}
 	for _, w := range b.f.Wording {
-		if w.Kind == concordat.KindForm {
+		if w.Kind == kind {
 			by[w.Why] += b.count.sum((spans{s}).and(spans{clip(b.text, w.Span)}))
 		}
 	}
 	for _, p := range passages {
-		if p.Wording == concordat.KindForm {
+		if p.Wording == kind {
 			by[p.Why] += b.count.sum((spans{s}).and(spans{p.Span}))
 		}
 	}

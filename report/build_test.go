@@ -278,41 +278,19 @@ func TestCoveredAgainstBytes(t *testing.T) {
 		rep := Build(f, Rules{CommonAbove: -1})
 		text := f.Submission.Text
 		held, exact := make([]bool, len(text)), make([]bool, len(text))
-		commonOnly := map[int]bool{}
 		for _, p := range f.Passages {
-			s := clip(text, p.Span)
-			for i := s.Start; i < s.End; i++ {
+			x := clip(text, p.Span)
+			for i := x.Start; i < x.End && p.Kind != concordat.KindCommon; i++ {
 				held[i] = true
 				exact[i] = exact[i] || p.Kind == concordat.KindVerbatim
 			}
 		}
-		// Common wording that nothing else stands beside gives no score.
-		for _, e := range rep.Evidence {
-			for _, s := range e.Sources {
-				if s.Excluded == concordat.ExcludedCommon {
-					for i := s.Here.Start; i < s.Here.End; i++ {
-						commonOnly[i] = true
-					}
-				}
-			}
-		}
-		for _, e := range rep.Evidence {
-			for _, s := range e.Sources {
-				if s.Excluded == "" {
-					for _, p := range f.Passages {
-						if p.Source == s.Ref && p.Kind != concordat.KindCommon {
-							x := clip(text, p.Span)
-							for i := max(x.Start, s.Here.Start); i < min(x.End, s.Here.End); i++ {
-								delete(commonOnly, i)
-							}
-						}
-					}
-				}
-			}
+		for _, s := range headings(text) {
+			clear(held[s.Start:s.End])
 		}
 		covered, verbatim := 0, 0
 		for i, r := range text {
-			if counts(r) && held[i] && !commonOnly[i] {
+			if counts(r) && held[i] {
 				covered++
 				if exact[i] {
 					verbatim++
@@ -320,14 +298,74 @@ func TestCoveredAgainstBytes(t *testing.T) {
 			}
 		}
 		if s := rep.Scores; s.Checked > 0 {
-			if got := int(math.Round(s.Covered * float64(s.Checked))); got != covered {
+			if got := int(math.Round(s.Covered * float64(s.Countable))); got != covered {
 				t.Errorf("covered %d characters, want %d", got, covered)
 			}
-			if got := int(math.Round(s.Verbatim * float64(s.Checked))); got != verbatim {
+			if got := int(math.Round(s.Verbatim * float64(s.Countable))); got != verbatim {
 				t.Errorf("verbatim %d characters, want %d", got, verbatim)
 			}
 		}
 	})
+}
+
+// Passages hold what counts: those that count hold every letter that gives score and no other, whatever the findings and
+// the rules; they and those that do not count are disjoint and in order, and the sources that a passage counts for hold all of it.
+func TestDrawnIsCounted(t *testing.T) {
+	counted, left := 0, 0
+	eachRandom(t, 150, func(t *testing.T, rnd *rand.Rand) {
+		f := randomFindings(rnd)
+		kinds := []concordat.Kind{"", "", "", concordat.KindForm, concordat.KindCommon, concordat.KindUndecided, concordat.KindSentence}
+		for i := range f.Passages {
+			f.Passages[i].Wording = kinds[rnd.IntN(len(kinds))]
+			if k := f.Passages[i].Wording; k != "" && rnd.IntN(3) > 0 {
+				f.Wording = append(f.Wording, Wording{Span: f.Passages[i].Span, Kind: k, Documents: 3, Of: 9})
+			}
+		}
+		slices.SortFunc(f.Wording, func(x, y Wording) int { return bySpan(x.Span, y.Span) })
+		for name, rules := range map[string]Rules{"no rules": {}, "all counts": {CountForms: true, CountSentences: true, CommonAbove: -1},
+			"some rules": randomRules(rnd, f)} {
+			rep := Build(f, rules)
+			count := NewCounter(f.Submission.Text)
+			var drawn []concordat.Span
+			end := 0
+			for _, e := range rep.Evidence {
+				if e.Span.Start < end || e.Span.Len() == 0 {
+					t.Fatalf("%s: passage %v begins before %d", name, e.Span, end)
+				}
+				end = e.Span.End
+				if e.Excluded != "" {
+					left++
+					continue
+				}
+				counted++
+				drawn = append(drawn, e.Span)
+				var held []concordat.Span
+				for _, s := range e.Sources {
+					if s.Excluded == "" {
+						held = append(held, s.Here)
+					}
+				}
+				if n := count.Characters(e.Span); n != e.Characters || n != count.sum(union(held)) {
+					t.Errorf("%s: %d letters are drawn, %d count, %d are in sources that count", name, n, e.Characters, count.sum(union(held)))
+				}
+				if !slices.ContainsFunc(e.Sources, func(s concordat.Source) bool {
+					return s.Excluded == "" && (s.Kind == e.Kind || e.Kind == concordat.KindQuotation)
+				}) {
+					t.Errorf("%s: the passage is %s, and no source that counts is", name, e.Kind)
+				}
+			}
+			var covered []concordat.Span
+			for _, s := range rep.Covered {
+				covered = append(covered, s.Span)
+			}
+			if d, c := count.sum(union(drawn)), count.sum(union(covered)); d != c || d != count.sum(union(drawn).and(union(covered))) {
+				t.Errorf("%s: %d letters are drawn, %d count", name, d, c)
+			}
+		}
+	})
+	if counted < 500 || left < 100 {
+		t.Errorf("%d passages that count and %d that do not: the test shows little", counted, left)
+	}
 }
 
 func TestCounterAgainstScan(t *testing.T) {

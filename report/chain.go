@@ -93,7 +93,7 @@ func (b *builder) judgeOne(c *chain) {
 	}
 	c.all = union(all)
 	c.counted = union(counted)
-	unmasked := c.counted.without(b.masked)
+	unmasked := c.counted.without(b.masked).without(b.headed)
 	c.exact = union(exact)
 	n := b.count.sum(unmasked)
 	switch {
@@ -132,6 +132,9 @@ func (b *builder) commonByNumber() bool {
 // reason returns the mask that holds most characters of s, the earlier one of two equals.
 func (b *builder) reason(s spans) concordat.Exclusion {
 	why, most := concordat.ExcludedPassage, 0
+	if n := b.count.sum(s.and(b.headed)); n > 0 {
+		why, most = concordat.ExcludedForm, n
+	}
 	for _, m := range b.masks {
 		if n := b.count.sum(s.and(m.spans)); n > most {
 			why, most = m.why, n
@@ -151,35 +154,39 @@ func coveredBy(chains []*chain) spans {
 	return union(s)
 }
 
-// evidence gathers chains that overlap, whatever their source, and returns with each Evidence the
-// indices of its chains. Chains of excluded sources take no part: their passages fall to the next.
+// evidence gathers chains that overlap, whatever their source, and returns with each Evidence the indices of its chains.
+// A passage that counts holds what counts and no more: see cut. Chains of excluded sources take no part: their passages fall
+// to the next.
 func (b *builder) evidence(chains []*chain) ([]concordat.Evidence, [][]int) {
-	order := make([]int, 0, len(chains))
-	for i, c := range chains {
-		if c.excluded != concordat.ExcludedSource && c.excluded != concordat.ExcludedOwn {
-			order = append(order, i)
-		}
+	cut, from := b.cut(chains)
+	order := make([]int, len(cut))
+	for i := range order {
+		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return bySpan(chains[i].hull, chains[j].hull) })
-	var of [][]int
+	slices.SortStableFunc(order, func(i, j int) int { return bySpan(cut[i].hull, cut[j].hull) })
+	var members [][]int
 	end := -1
 	for _, i := range order {
-		h := chains[i].hull
-		if n := len(of); n > 0 && h.Start < end {
-			of[n-1] = append(of[n-1], i)
+		h := cut[i].hull
+		if n := len(members); n > 0 && h.Start < end {
+			members[n-1] = append(members[n-1], i)
 		} else {
-			of = append(of, []int{i})
+			members = append(members, []int{i})
 		}
 		end = max(end, h.End)
 	}
-	out := make([]concordat.Evidence, len(of))
-	for k, members := range of {
-		out[k] = b.gather(chains, members)
+	out := make([]concordat.Evidence, len(members))
+	of := make([][]int, len(members))
+	for k, ms := range members {
+		out[k] = b.gather(cut, ms)
+		for _, i := range ms {
+			of[k] = append(of[k], from[i])
+		}
 	}
 	return out, of
 }
 
-// gather makes one Evidence of overlapping chains. It sorts members as the sources are.
+// gather makes one Evidence of overlapping chains that were cut. It sorts members as the sources are.
 func (b *builder) gather(chains []*chain, members []int) concordat.Evidence {
 	e := concordat.Evidence{Span: chains[members[0]].hull}
 	type ranked struct {
@@ -219,12 +226,14 @@ func (b *builder) gather(chains []*chain, members []int) concordat.Evidence {
 	}
 	e.Characters = b.count.sum(union(covered))
 	e.Kind = b.shown(e)
-	if e.Excluded == concordat.ExcludedForm {
+	kinds := map[concordat.Exclusion]concordat.Kind{concordat.ExcludedForm: concordat.KindForm,
+		concordat.ExcludedQuote: concordat.KindQuotation}
+	if kind := kinds[e.Excluded]; kind != "" {
 		var raw []concordat.Passage
 		for _, i := range members {
 			raw = append(raw, chains[i].raw...)
 		}
-		e.Why = b.formOf(e.Span, raw)
+		e.Why = b.whyOf(kind, e.Span, raw)
 	}
 	e.Cited = b.cited(e.Span)
 	all := make([]aged, len(e.Sources))

@@ -19,7 +19,8 @@ type CSVOptions struct {
 var csvColumns = []string{"passage", "start", "end", "kind", "counted", "why_not", "section", "site", "library", "document",
 	"title", "source_start", "source_end", "source_kind", "closeness", "similarity", "text", "source_text",
 	"characters", "cited", "documents", "source_date", "date_of", "oldest", "later", "place", "shared_words",
-	"verdict", "verdict_by", "signed_off", "verdict_stale", "lead", "lead_by", "lead_reason"}
+	"verdict", "verdict_by", "signed_off", "verdict_stale", "lead", "lead_by", "lead_reason",
+	"source_share", "source_share_low", "source_share_high"}
 
 // CSVColumns is the number of columns of WriteCSV.
 func CSVColumns() int { return len(csvColumns) }
@@ -62,7 +63,7 @@ func (r *Report) csvLead(count *Counter, l RuledLead) []string {
 		strconv.FormatFloat(round(similarity), 'f', -1, 64), l.Span.In(r.Submission.Text), l.Text,
 		strconv.Itoa(characters), "", "", "", "", "", "", r.Place(l.Source), "",
 	}
-	return append(append(row, r.csvReview()...), string(l.State), l.Ruling.By, l.Ruling.Comment)
+	return append(append(row, r.csvReview()...), string(l.State), l.Ruling.By, l.Ruling.Comment, "", "", "")
 }
 
 func (r *Report) csvRow(count *Counter, i int, e concordat.Evidence, s concordat.Source) []string {
@@ -96,7 +97,21 @@ func (r *Report) csvRow(count *Counter, i int, e concordat.Evidence, s concordat
 		strconv.Itoa(e.Characters), yes(e.Cited), documents, string(s.Date), string(s.By), yes(s.Oldest), yes(s.Later),
 		r.Place(s.Ref), strings.Join(shared, "\n[…]\n"),
 	}
-	return append(append(row, r.csvReview()...), "", "", "")
+	return append(append(append(row, r.csvReview()...), "", "", ""), csvShare(r, s.Ref)...)
+}
+
+// csvShare has the share of a source, and its bounds if it is an estimate: the same on each row of the source.
+func csvShare(r *Report, ref concordat.Ref) []string {
+	number := func(v float64) string { return strconv.FormatFloat(round(v), 'f', -1, 64) }
+	i := r.Source(ref)
+	switch {
+	case i < 0:
+		return []string{"", "", ""}
+	case r.Sources[i].Estimate == nil:
+		return []string{number(r.Sources[i].Share), "", ""}
+	}
+	b := r.Sources[i].Estimate
+	return []string{number(r.Sources[i].Share), number(b.Low), number(b.High)}
 }
 
 // csvReview has the decisions of people about the report, the same on each row: the verdict, who gave it, who signed it off,

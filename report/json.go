@@ -160,6 +160,7 @@ type (
 		IfCounted   *float64 `json:"if_counted"`
 		Quoted      *float64 `json:"quoted"`
 		Largest     *float64 `json:"largest_source"`
+		Estimate    *Bounds  `json:"estimate,omitempty"`
 		Leads       *float64 `json:"counted_leads"`
 		Literalness *float64 `json:"literalness"`
 	}
@@ -208,6 +209,7 @@ type (
 		Document   concordat.DocumentID `json:"document"`
 		Title      string               `json:"title"`
 		Share      float64              `json:"share"`
+		Estimate   *Bounds              `json:"estimate,omitempty"`
 		Verbatim   float64              `json:"verbatim"`
 		Alone      float64              `json:"alone"`
 		Characters int                  `json:"characters"`
@@ -275,8 +277,8 @@ func asJSON(r *Report) *jsonReport {
 		for i, h := range s.Held {
 			held[i] = count.Points(h)
 		}
-		j.Sources = append(j.Sources, jsonRanked{s.Letter(), s.Site, s.Library, s.Document, s.Title, round(s.Share), round(s.Verbatim),
-			round(s.Alone), s.Characters, held, append([]int{}, s.Evidence...), s.Excluded})
+		j.Sources = append(j.Sources, jsonRanked{s.Letter(), s.Site, s.Library, s.Document, s.Title, round(s.Share), s.Estimate.rounded(),
+			round(s.Verbatim), round(s.Alone), s.Characters, held, append([]int{}, s.Evidence...), s.Excluded})
 	}
 	for _, t := range r.Templates {
 		j.Templates = append(j.Templates, jsonTemplate{t.Site, t.Library, t.Name})
@@ -334,6 +336,7 @@ func (r *Report) jsonScores() jsonScores {
 	j.Common, j.Template, j.Form, j.Excluded, j.Quoted, j.Largest = rounded(s.Common), rounded(s.Template), rounded(s.Form),
 		rounded(s.Excluded), rounded(s.Quoted), rounded(s.Largest)
 	j.Leads, j.Whole, j.Undecided = rounded(s.Leads), rounded(s.Whole), rounded(s.Undecided)
+	j.Estimate = s.Estimate.rounded()
 	if s.Undecided > 0 {
 		j.IfCounted = rounded(s.IfCounted)
 	}

@@ -205,6 +205,7 @@ type Scores struct {
 	Quoted     float64 // of Checked: found, and standing in a quotation, whether or not quotations count
 	Quotes     float64 // of Quoted, what counts
 	Largest    float64 // of Countable: the largest share of a single source
+	Estimate   *Bounds // of Covered, if sources count whose text this site does not have; nil: it was measured
 	Leads      float64 // of Countable: leads that somebody counts, beside Covered and no part of it
 	// Literalness is the mean similarity of Covered to the closest source, 0 to 1; 0 if nothing
 	// is covered. Taking out a source may raise it: it is no share of the text.
@@ -219,6 +220,7 @@ type RankedSource struct {
 	concordat.Ref
 	Title      string
 	Share      float64 // 0 to 1 of the characters that could count; of an excluded source: what it would hold
+	Estimate   *Bounds // of Share, if this site does not have the text of the source; nil: it was measured
 	Verbatim   float64 // of Share: in the same words
 	Alone      float64 // of Share: in no other source that counts
 	Characters int

@@ -61,7 +61,7 @@ func TestNeighboursJoin(t *testing.T) {
 		f    *Findings
 		want []string
 	}{
-		{"one sentence apart", of(10, at(1, 1, "x"), at(3, 3, "x")), []string{"123 x"}},
+		{"one sentence apart", of(10, at(1, 1, "x"), at(3, 3, "x")), []string{"1 x", "3 x"}},
 		{"two sentences apart", of(10, at(1, 1, "x"), at(4, 4, "x")), []string{"1 x", "4 x"}},
 		{"one source overlaps", of(10, at(1, 3, "x"), at(3, 5, "x")), []string{"12345 x"}},
 		{"two sources do not join", of(10, at(1, 1, "x"), at(2, 2, "y")), []string{"1 x", "2 y"}},
@@ -155,11 +155,11 @@ func TestCommonWording(t *testing.T) {
 func TestSmallMatchesAndSources(t *testing.T) {
 	f := of(10, at(1, 1, "x"), at(3, 3, "x"), at(6, 6, "y"))
 	r := Build(f, Rules{MinCharacters: 41})
-	if d := cmp.Diff([]string{"123 x", "6 y-small"}, outline(r)); d != "" {
+	if d := cmp.Diff([]string{"1 x", "3 x", "6 y-small"}, outline(r)); d != "" {
 		t.Errorf("the least length is that of joined passages:\n%s", d)
 	}
 	r = Build(f, Rules{MinSourceShare: 0.15})
-	if d := cmp.Diff([]string{"123 x", "6 y-small_source"}, outline(r)); d != "" {
+	if d := cmp.Diff([]string{"1 x", "3 x", "6 y-small_source"}, outline(r)); d != "" {
 		t.Error(d)
 	}
 }
@@ -209,8 +209,8 @@ func TestPartlyExcludedPassageCountsInPart(t *testing.T) {
 	near(t, "whole", r.Scores.Whole, 0.2)
 	near(t, "covered", r.Scores.Covered, 0.2/0.7) // the front could not count
 	near(t, "excluded", r.Scores.Excluded, 0.2)
-	if r.Evidence[0].Excluded != "" || r.Evidence[0].Characters != 80 {
-		t.Errorf("evidence is %q with %d characters", r.Evidence[0].Excluded, r.Evidence[0].Characters)
+	if d := cmp.Diff([]string{"12 x-section", "34 x"}, outline(r)); d != "" || r.Evidence[1].Characters != 80 {
+		t.Errorf("the passage counts %d characters:\n%s", r.Evidence[1].Characters, d)
 	}
 	r = Build(f, Rules{ExcludePassages: []ExcludedPassage{{Span: concordat.Span{End: len(f.Submission.Text)}, Comment: "own draft"}}})
 	if r.Evidence[0].Excluded != concordat.ExcludedPassage || r.Scores.Covered != 0 {

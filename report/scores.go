@@ -54,6 +54,7 @@ func (b *builder) scores(chains []*chain, covered spans) Scores {
 	}
 	s.Quoted, s.Quotes = b.share(all.and(b.quotes)), b.share(covered.and(b.quotes))
 	s.Literalness = b.literalness(chains, covered)
+	s.Estimate = b.estimate(chains)
 	return s
 }
 
@@ -87,7 +88,7 @@ func (b *builder) part(s spans) float64 {
 // couldCount returns what of the text that was compared could count: all but what the rules take out whoever holds it. What is
 // held by many, or stands alone, could.
 func (b *builder) couldCount() spans {
-	out := b.checked
+	out := b.checked.without(b.headed)
 	for _, m := range b.masks {
 		switch m.why {
 		case concordat.ExcludedCommon, concordat.ExcludedUndecided, concordat.ExcludedPassage:
@@ -199,13 +200,10 @@ func sweep(cs []claim, f func(concordat.Span, claim)) {
 
 // ranked lists every source with what it holds, those that count by share, then the others.
 func (b *builder) ranked(chains []*chain, of [][]int) []RankedSource {
-	in := make([]int, len(chains)) // evidence of each chain
-	for i := range in {
-		in[i] = -1
-	}
+	in := make([][]int, len(chains)) // evidence of each chain, in order
 	for e, members := range of {
 		for _, i := range members {
-			in[i] = e
+			in[i] = append(in[i], e)
 		}
 	}
 	alone := b.alone(chains)
@@ -217,10 +215,10 @@ func (b *builder) ranked(chains []*chain, of [][]int) []RankedSource {
 		}
 		s := b.rank(chains[i:j], alone)
 		for k := i; k < j; k++ {
-			if e := in[k]; e >= 0 && !slices.Contains(s.Evidence[max(0, len(s.Evidence)-1):], e) {
-				s.Evidence = append(s.Evidence, e)
-			}
+			s.Evidence = append(s.Evidence, in[k]...)
 		}
+		slices.Sort(s.Evidence)
+		s.Evidence = slices.Compact(s.Evidence)
 		out = append(out, s)
 		i = j
 	}
@@ -275,7 +273,7 @@ func (b *builder) rank(cs []*chain, alone spans) RankedSource {
 	s.Share = b.part(all)
 	s.Verbatim = b.part(union(exact).and(all))
 	if s.Excluded == "" {
-		s.Alone = b.part(all.and(alone))
+		s.Alone, s.Estimate = b.part(all.and(alone)), b.estimate(cs)
 	}
 	return s
 }

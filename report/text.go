@@ -155,8 +155,11 @@ func (t textWriter) summary(r *Report, n int) {
 			t.WriteString("\n")
 		}
 		note := ""
-		if x.Excluded != "" {
+		switch {
+		case x.Excluded != "":
 			note = t.notCounted(t.Exclusion(x.Excluded))
+		case x.Estimate != nil:
+			note = t.Say("; ") + t.Estimated(x.Estimate)
 		}
 		t.wrap(fmt.Sprintf("  %6s  ", t.Percent(x.Share)), fmt.Sprintf("%s (%s%s)", x.Title, r.Place(x.Ref), note))
 	}

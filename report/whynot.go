@@ -44,7 +44,39 @@ func (r *Report) WhyNot(e concordat.Evidence) string {
 			return r.Language.Say("reads like a form: %s", why)
 		}
 	}
+	if why := r.Language.quotedAs(e); why != "" {
+		return r.Language.Say("is quoted by right: %s", r.Language.Say(why))
+	}
 	return r.Language.Exclusion(e.Excluded)
+}
+
+// quotedReasons say what wording is that two quote by right.
+var quotedReasons = map[string]string{
+	string(AsQuotation): "a quotation with its source",
+	string(AsStatute):   "the provision of a statute",
+	string(AsScripture): "a passage of scripture with its place",
+	string(AsVerse):     "verse with its source",
+	string(AsStatement): "a statement that is asked of everybody",
+	"declaration":       "a declaration in public wording",
+	"licence":           "a public licence",
+	"notice":            "a publisher's notice",
+	"own":               "wording of the site's stock",
+}
+
+// quotedAs says as what a passage is quoted by right, in English, to be translated; empty: it is not.
+func (l Language) quotedAs(e concordat.Evidence) string {
+	if e.Excluded != concordat.ExcludedQuote {
+		return ""
+	}
+	return quotedReasons[e.Why]
+}
+
+// EvidenceKind says the kind of a passage; of a quotation that others share by right, that it is quoted by right.
+func (l Language) EvidenceKind(e concordat.Evidence) string {
+	if l.quotedAs(e) != "" {
+		return l.Say("quoted by right")
+	}
+	return l.Kind(e.Kind)
 }
 
 // shownWithout says how many passages are shown without score because others share them by right or because they

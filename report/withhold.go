@@ -20,6 +20,7 @@ type Withheld struct {
 	References []concordat.Span `json:"references"`
 	Citations  []concordat.Span `json:"citations"`
 	Given      []concordat.Span `json:"given"`
+	Headings   []concordat.Span `json:"headings,omitempty"`
 }
 
 // TextKept reports whether f has the text of its submission.
@@ -44,7 +45,7 @@ func Withhold(f *Findings) {
 		given = append(given, t.Text)
 	}
 	w := &Withheld{Digest: hex.EncodeToString(sum[:]), Quotes: quotations(text), References: bibliography(text), Citations: citations(text),
-		Given: union(append(wordingOf(text, given), wholeLines(text, givenLines(given))...))}
+		Given: union(append(wordingOf(text, given), wholeLines(text, givenLines(given))...)), Headings: headings(text)}
 	f.Submission.Text = masking(text, w.Citations)
 	f.Withheld = w
 	if f.Short != nil {

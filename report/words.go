@@ -270,6 +270,10 @@ func (r *Report) Headline() string {
 		out[0] = l.Say("%s of the text that could count also appears in other documents, %s. That is %s of the whole text.",
 			l.Percent(s.Covered), l.Say(how), l.Percent(s.Whole))
 	}
+	if s.Estimate != nil {
+		out = append(out, l.Say("Texts of partners stay there, so that the share is an estimate: it lies within %s and %s.",
+			l.Percent(s.Estimate.Low), l.Percent(s.Estimate.High)))
+	}
 	if s.Undecided > 0 {
 		out = append(out, l.Say("If what is still to be decided counts, the share is %s.", l.Percent(s.IfCounted)))
 	}
@@ -395,9 +399,9 @@ func (l Language) Consulted(c concordat.Consulted) string {
 // evidenceKind says the kind of a passage, and whether a citation stands with it.
 func (l Language) evidenceKind(e concordat.Evidence) string {
 	if e.Cited {
-		return l.Say("%s, with a citation", l.Kind(e.Kind))
+		return l.Say("%s, with a citation", l.EvidenceKind(e))
 	}
-	return l.Kind(e.Kind)
+	return l.EvidenceKind(e)
 }
 
 // Reading says what the figure asks of the reader: a share is a reason to read, never a judgement.

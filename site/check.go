@@ -198,9 +198,13 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 		own.Task = task
 	}
 	stage := func(stage string, done, total int) { progress(Progress{Stage: stage, Done: done, Total: total}) }
-	q := own.Query(p, o.find(), idsOf(libraries))
+	how := o.find()
+	excluded := excludedOf(o.Exclude, libraries)
+	how.Inside = excluded > 0 // it is the text itself, or an earlier version of it
+	q := own.Query(p, how, idsOf(libraries))
+	of := max(0, documentsOf(libraries)-excluded) + 1
 	began := time.Now()
-	found, err := own.Find(ctx, p, q, o.find(), stage)
+	found, err := own.Find(ctx, p, q, how, stage)
 	if err != nil {
 		return nil, err
 	}
@@ -232,10 +236,10 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 	if len(f.Sections) == 0 {
 		f.Sections = headed(f, o.Headings)
 	}
-	shared := compare.Shareable(sub.Text, compare.TemplateTexts(f.Templates))
+	shared := compare.Shareable(sub.Text, compare.TemplateTexts(f.Templates), s.o.Stock)
 	leaveReferences(f, shared.References)
 	shared.Add(known)
-	if f.Passages, err = own.Align(ctx, shared, q, p.Questions(), found.Candidates, documentsOf(libraries)+1, stage); err != nil {
+	if f.Passages, err = own.Align(ctx, shared, q, p.Questions(), found.Candidates, of, stage); err != nil {
 		return nil, err
 	}
 	taken := slices.Clone(shared.Walls)
@@ -250,7 +254,7 @@ func (s *Site) CompareAll(ctx context.Context, task concordat.TaskID, sub Submis
 		}
 		f.Leads, f.Flags = leads.Leads, append(f.Flags, leads.Flags...)
 	}
-	f.Wording, f.WordingOf, f.SharedWorks = shared.Found, documentsOf(libraries)+1, shared.Cited
+	f.Wording, f.WordingOf, f.SharedWorks = shared.Found, of, shared.Cited
 	if err := s.complete(ctx, f, p, q, o); err != nil {
 		return nil, err
 	}
@@ -303,6 +307,17 @@ func documentsOf(libraries []store.Library) int {
 	n := 0
 	for _, l := range libraries {
 		n += l.Documents
+	}
+	return n
+}
+
+// excludedOf returns how many of the documents that are not to be found are in one of the libraries.
+func excludedOf(refs []concordat.Ref, libraries []store.Library) int {
+	n := 0
+	for _, r := range refs {
+		if r.Document != "" && slices.ContainsFunc(libraries, func(l store.Library) bool { return l.ID == r.Library }) {
+			n++
+		}
 	}
 	return n
 }

@@ -49,7 +49,7 @@ func (s *Site) Local(ctx context.Context, sub Submission, o CheckOptions) (*Loca
 	if err != nil {
 		return nil, err
 	}
-	shared := compare.Shareable(sub.Text, compare.TemplateTexts(o.Templates))
+	shared := compare.Shareable(sub.Text, compare.TemplateTexts(o.Templates), s.o.Stock)
 	out.Passages, err = own.Align(ctx, shared, q, out.Sentences, found.Candidates, documentsOf(libraries)+1, compare.NoProgress)
 	return out, err
 }

@@ -79,6 +79,8 @@ type Options struct {
 	Sharing Sharing
 	// Encoder verifies leads; nil: the embedded table.
 	Encoder *compare.Encoder
+	// Stock is wording that is everybody's; nil: what comes with the program.
+	Stock *compare.Stock
 }
 
 // Sharing keeps what partners may ask about in step with the site's libraries.

@@ -43,6 +43,7 @@ type Config struct {
 	Submission Submission
 	Log        Log
 	Segment    Segment
+	Wording    Wording
 	Index      Index
 	Cluster    Cluster
 
@@ -53,6 +54,11 @@ type Config struct {
 type Site struct {
 	ID    concordat.SiteID
 	Title string
+}
+
+// Wording holds what the site knows of wording that is shared by right.
+type Wording struct {
+	Stock string // file of the site's own public wording; a relative path starts at the site's folder; empty: none
 }
 
 // Check holds the defaults of checks.

@@ -150,6 +150,7 @@ extract:
   memory: 512 MiB
   ocr: eng+chi_sim
 webhooks: {allow: '10.0.0.0/8 fd00::/8'}
+wording: {stock: stock.txt}
 serve: {listen: '[::1]:0', metrics: '127.0.0.1:9100', low_water: 5MiB, public: true, trusted_proxies: [10.1.2.3/8, '::1'], session_idle: 30m, api_calls: 60, url: 'https://check.example.edu/'}
 login:
   password: administrators
@@ -198,7 +199,7 @@ func TestFull(t *testing.T) {
 	want := map[string]string{
 		"site.id": "north", "site.title": "北方 University", "scheme": "packed-simhash",
 		"check.threshold": "0.25", "check.probe": "exact", "check.forward": "none",
-		"check.short": "true", "check.short_threshold": "0.7", "check.again_days": "30", "report.language": "zh",
+		"check.short": "true", "check.short_threshold": "0.7", "check.again_days": "30", "report.language": "zh", "wording.stock": "stock.txt",
 		"report.certificate": "chain.pem", "report.key": "key.pem", "report.exclude_citations": "true", "report.count_forms": "true",
 		"report.count_templates": "true",
 		"report.count_sentences": "true",

@@ -81,6 +81,9 @@ var siteKeys = []Key{
 	number("check.again_days", "0", live, "days", 0, 3650, func(c *Config) *int { return &c.Check.AgainDays },
 		"After so many days, and again and again, what was handed in on the pages is checked once more. 0: only what is set so."),
 
+	text("wording.stock", "", restart, func(c *Config) *string { return &c.Wording.Stock },
+		"File with wording that people share by right at this site, for example its declarations (UTF-8, at most 4 MiB); a relative path starts at the site's folder."),
+
 	tongue("report.language", "en", live, func(c *Config) *string { return &c.Report.Language },
 		"Language of the words of reports, for example en or zh."),
 	text("report.certificate", "", live, func(c *Config) *string { return &c.Report.Certificate },

@@ -23,7 +23,7 @@ type File struct {
 // Files returns the files that the configuration names, in order of key.
 func (c *Config) Files() []File {
 	all := []File{{"report.certificate", c.Report.Certificate, "report-certificate.pem"}, {"report.key", c.Report.Key, "report-key.pem"},
-		{"store.password_file", c.Store.PasswordFile, "store-password"},
+		{"wording.stock", c.Wording.Stock, "stock.txt"}, {"store.password_file", c.Store.PasswordFile, "store-password"},
 		{"meaning.encoder.key_file", c.Meaning.Encoder.KeyFile, "encoder-key"}}
 	for _, p := range c.Login.OIDC {
 		all = append(all, File{"login.oidc." + p.Name, p.secretFile, "oidc-" + p.Name + "-secret"})

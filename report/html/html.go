@@ -260,6 +260,9 @@ func (d *doc) scoreTable() {
 		row("", "of the whole text", d.in.Percent(s.Whole), "forms, references and the like included")
 	}
 	row("", "Largest single source", d.in.Percent(s.Largest), "")
+	if s.Estimate != nil {
+		row("", "estimate", d.in.Say("%s to %s", d.in.Percent(s.Estimate.Low), d.in.Percent(s.Estimate.High)), "texts of partners stay there")
+	}
 	if s.Undecided > 0 {
 		row("undecided", "To be decided", d.in.Percent(s.Undecided),
 			d.in.Say("a form, or copied? If it counts, the share is %s", d.in.Percent(s.IfCounted)))

@@ -189,7 +189,7 @@ func (d *doc) legend() {
 // label says a passage in words, for those who do not see the marks.
 func (d *doc) label(i int) string {
 	e := d.r.Evidence[i]
-	s := d.in.Say("Passage %s, %s, %s", d.r.Number(i), d.in.Kind(e.Kind), d.in.Plural(len(e.Sources), "source", "sources"))
+	s := d.in.Say("Passage %s, %s, %s", d.r.Number(i), d.in.EvidenceKind(e), d.in.Plural(len(e.Sources), "source", "sources"))
 	if letter := d.letter(i); letter != "" {
 		s += d.in.Say(", source %s", letter)
 	}

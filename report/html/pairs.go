@@ -39,7 +39,7 @@ func (d *doc) evidence(i int) {
 	n := d.r.Number(i)
 	d.raw(fmt.Sprintf(`<article class="ev k-%s" id="p%s" data-e="%s" aria-labelledby="h%s"><header><h3 id="h%s"><span class="key k-%s">%s&nbsp;%s</span> `,
 		c, n, n, n, n, c, n, sign(c)))
-	d.text(capital(d.in.Kind(e.Kind)))
+	d.text(capital(d.in.EvidenceKind(e)))
 	d.raw(`</h3><p>`)
 	d.text(d.about(e))
 	d.raw(`</p><a class="back"`)

@@ -60,6 +60,9 @@ func (d *doc) rankedSource(i int, s report.RankedSource) {
 	if s.Excluded != "" {
 		d.say("Not counted: %s. ", d.in.Exclusion(s.Excluded))
 	}
+	if s.Estimate != nil {
+		d.text(capital(d.in.Estimated(s.Estimate)) + d.in.Say("; "))
+	}
 	d.say("%s, %s word for word", d.in.Plural(s.Characters, "letter", "letters"), d.in.Percent(s.Verbatim))
 	if s.Excluded == "" {
 		d.say(", %s in no other source", d.in.Percent(s.Alone))

@@ -30,7 +30,7 @@ const maxSources = 5
 
 func (d *doc) evidence(i int) {
 	e := d.r.Evidence[i]
-	title := d.in.Say("%s. %s", d.r.Number(i), capital(d.in.Kind(e.Kind)))
+	title := d.in.Say("%s. %s", d.r.Number(i), capital(d.in.EvidenceKind(e)))
 	d.room(90)
 	d.y += 6
 	d.bookmark(title+": "+shorten(e.Span.In(d.full), 40), 1)

@@ -203,6 +203,9 @@ func (d *doc) sources() {
 		if s.Excluded != "" {
 			about = d.in.Say("Not counted: %s. ", d.in.Exclusion(s.Excluded))
 		}
+		if s.Estimate != nil {
+			about += capital(d.in.Estimated(s.Estimate)) + d.in.Say("; ")
+		}
 		about += d.in.Say("%s, %s word for word", d.in.Plural(s.Characters, "letter", "letters"), d.in.Percent(s.Verbatim))
 		if s.Excluded == "" {
 			about += d.in.Say(", %s in no other source", d.in.Percent(s.Alone))

@@ -20,6 +20,10 @@ func (d *doc) scores() {
 		rows = append(rows, []string{say("of the whole text"), d.in.Percent(s.Whole), say("forms, references and the like included")})
 	}
 	rows = append(rows, []string{say("Largest single source"), d.in.Percent(s.Largest), ""})
+	if s.Estimate != nil {
+		rows = append(rows, []string{say("estimate"),
+			d.in.Say("%s to %s", d.in.Percent(s.Estimate.Low), d.in.Percent(s.Estimate.High)), say("texts of partners stay there")})
+	}
 	if s.Undecided > 0 {
 		rows = append(rows, []string{say("To be decided"), d.in.Percent(s.Undecided),
 			d.in.Say("a form, or copied? If it counts, the share is %s", d.in.Percent(s.IfCounted))})

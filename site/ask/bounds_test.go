@@ -233,7 +233,7 @@ func TestMirrorsMustBeRead(t *testing.T) {
 	s := &Asker{site: site.New(site.Options{ID: "here", Store: db, Profiler: p}), o: Options{Store: &unmirrored{db, broken}}}
 	const text = "The harbour master recorded every vessel that left the estuary."
 	err = s.Ask(t.Context(), &site.Asking{Submission: site.Submission{Text: text}, Findings: &report.Findings{},
-		Shared: compare.Shareable(text, nil), Options: &site.CheckOptions{Forward: site.ForwardNone,
+		Shared: compare.Shareable(text, nil, nil), Options: &site.CheckOptions{Forward: site.ForwardNone,
 			Mirrors: []site.MirroredLibrary{{Site: "north", Library: "a", Profiler: p}}}})
 	if !errors.Is(err, broken) {
 		t.Errorf("got %v, want that it could not be read", err)
@@ -264,7 +264,7 @@ func TestCommonRuns(t *testing.T) {
 				matches = append(matches, concordat.Match{Sentence: i, Source: concordat.Ref{Document: concordat.DocumentID(fmt.Sprint(d))}})
 			}
 		}
-		shared := compare.Shareable(text.String(), nil)
+		shared := compare.Shareable(text.String(), nil, nil)
 		fw := &forwarding{sub: site.Submission{Text: text.String()}, count: report.NewCounter(text.String()), shared: shared,
 			heldHere: func() []concordat.Span { return nil }}
 		if n := shared.Words.Count(questions[0].Span); 30*n < wording.MaxWords {
@@ -315,7 +315,7 @@ func TestMatchesOfNobody(t *testing.T) {
 	if got, err := s.Matches(t.Context(), sub, site.CheckOptions{}); err != nil || got == nil || len(got.Sentences["here"]) == 0 {
 		t.Errorf("matches %+v, %v", got, err)
 	}
-	if got, err := s.PartnerMatches(t.Context(), sub, site.CheckOptions{}); err != nil || got == nil {
+	if got, err := s.PartnerMatches(t.Context(), sub, site.CheckOptions{}, report.Rules{}); err != nil || got == nil {
 		t.Errorf("matches of partners %+v, %v", got, err)
 	}
 }

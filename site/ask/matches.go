@@ -28,7 +28,7 @@ func (s *Asker) Matches(ctx context.Context, sub site.Submission, o site.CheckOp
 		return nil, err
 	}
 	out := &Matched{Sentences: map[concordat.SiteID][]concordat.Sentence{s.site.ID(): local.Sentences}, Matches: local.Matches}
-	fw, err := s.newForwarding(sub, &o, "", compare.Shareable(sub.Text, compare.TemplateTexts(o.Templates)))
+	fw, err := s.newForwarding(sub, &o, "", compare.Shareable(sub.Text, compare.TemplateTexts(o.Templates), s.site.Options().Stock))
 	if err != nil {
 		return nil, err
 	}

@@ -18,11 +18,11 @@ type PartnerMatches struct {
 // MatchedDocument is a document of a partner that shares wording with the text.
 type MatchedDocument struct {
 	report.PartnerSource
-	// Contained is the share of the text's letters, marks and digits that stand in passages of the
-	// document, 0 to 1.
-	Contained float64
-	// ContainedThere is the share of the document's text, in bytes, that stands in them; valid only if the
-	// partner gave Length, the bytes of that text, and it is not 0.
+	// Share is how much of the text counts as found in the document, as a check gives it: an estimate, within Estimate.
+	Share    float64
+	Estimate report.Bounds
+	// ContainedThere is the share of the document's text, in bytes, that stands in passages that count; valid only if the
+	// partner gave Length, the bytes of that text, and it is not 0. What of the document could count is not known here.
 	ContainedThere float64
 	Length         int
 }
@@ -32,18 +32,21 @@ type MatchedDocument struct {
 // partner is recorded as in Check, and a text that a partner holds in another form is not sent. It fails
 // with concordat.ErrInvalid for options that cannot be met; a partner that refuses or does not answer is
 // a line of Consulted.
-func (s *Asker) PartnerMatches(ctx context.Context, sub site.Submission, o site.CheckOptions) (*PartnerMatches, error) {
+func (s *Asker) PartnerMatches(ctx context.Context, sub site.Submission, o site.CheckOptions, rules report.Rules) (*PartnerMatches, error) {
 	o.Forward = site.ForwardAll
 	if err := o.ValidatePartners(); err != nil {
 		return nil, err
 	}
-	shared := compare.Shareable(sub.Text, nil)
-	shared.Walls = nil // of a copy of a document all of it is one
-	fw, err := s.newForwarding(sub, &o, "", shared)
+	alone := o
+	alone.Partners, alone.Mirrors, alone.Leads, alone.Short, alone.Standing, alone.NoStore = nil, nil, false, false, false, true
+	f, err := s.site.CompareAll(ctx, "", sub, alone, nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	fw.everything = true
+	fw, err := s.newForwarding(sub, &o, "", compare.Shareable(sub.Text, compare.TemplateTexts(f.Templates), s.site.Options().Stock))
+	if err != nil {
+		return nil, err
+	}
 	all, err := fw.mirrors(ctx)
 	if err != nil {
 		return nil, err
@@ -52,38 +55,54 @@ func (s *Asker) PartnerMatches(ctx context.Context, sub site.Submission, o site.
 	if err != nil {
 		return nil, err
 	}
-	out := &PartnerMatches{}
-	for _, t := range append(all, asked...) {
-		out.Consulted = append(out.Consulted, t.consulted...)
-		for _, src := range t.sources {
-			out.Documents = append(out.Documents, fw.shares(src, t.passages, t.lengths[src.Ref]))
-		}
-	}
-	return out, nil
+	all = append(all, asked...)
+	add(f, all)
+	recount(s.site.ID(), f, nil, all)
+	f.Forward = o.Forward
+	return matchesOf(f, all, rules), nil
 }
 
-// shares measures how much of the text and of a partner's document stands in their passages.
-func (fw *forwarding) shares(src report.PartnerSource, passages []concordat.Passage, length int) MatchedDocument {
-	out := MatchedDocument{PartnerSource: src, Length: max(length, 0)}
-	var here, there []concordat.Span
-	for _, p := range passages {
-		if p.Source == src.Ref {
-			here, there = append(here, p.Span), append(there, p.SourceSpan)
+// matchesOf returns what of findings counts, by document.
+func matchesOf(f *report.Findings, all []*partnerAnswer, rules report.Rules) *PartnerMatches {
+	out := &PartnerMatches{Consulted: f.Consulted}
+	lengths := map[concordat.Ref]int{}
+	for _, t := range all {
+		for ref, n := range t.lengths {
+			lengths[ref] = n
 		}
 	}
-	held := 0
-	for _, s := range compare.Joined(here) {
-		held += fw.count.Characters(s)
+	rep := report.Build(f, rules)
+	for _, src := range f.Partners {
+		i := rep.Source(src.Ref)
+		if i < 0 || rep.Sources[i].Excluded != "" || rep.Sources[i].Estimate == nil {
+			continue
+		}
+		d := MatchedDocument{PartnerSource: src, Share: rep.Sources[i].Share, Estimate: *rep.Sources[i].Estimate,
+			Length: max(lengths[src.Ref], 0)}
+		held := 0
+		for _, s := range compare.Joined(there(rep, i)) {
+			held += s.Len()
+		}
+		if d.Length > 0 { // a partner's word: it may be less than the passages
+			d.ContainedThere = min(1, float64(held)/float64(d.Length))
+		}
+		out.Documents = append(out.Documents, d)
 	}
-	if all := fw.count.Characters(concordat.Span{End: len(fw.sub.Text)}); all > 0 {
-		out.Contained = float64(held) / float64(all)
-	}
-	held = 0
-	for _, s := range compare.Joined(there) {
-		held += s.End - s.Start
-	}
-	if out.Length > 0 { // a partner's word: it may be less than the passages
-		out.ContainedThere = min(1, float64(held)/float64(out.Length))
+	return out
+}
+
+// there returns where source i holds what counts, in its own text.
+func there(rep *report.Report, i int) []concordat.Span {
+	var out []concordat.Span
+	for _, e := range rep.Sources[i].Evidence {
+		for _, s := range rep.Evidence[e].Sources {
+			if s.Ref != rep.Sources[i].Ref || s.Excluded != "" {
+				continue
+			}
+			for _, p := range s.Parts {
+				out = append(out, p.SourceSpan)
+			}
+		}
 	}
 	return out
 }

@@ -35,8 +35,6 @@ type forwarding struct {
 	heldHere func() []concordat.Span // what of it other documents of this site hold
 	// matchesOnly leaves the second round out.
 	matchesOnly bool
-	// everything compares common wording too.
-	everything bool
 }
 
 // partnerAnswer is the answer of one partner, or of one mirror.

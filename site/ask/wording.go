@@ -48,7 +48,7 @@ func (fw *forwarding) commonAt(questions []concordat.Sentence, matches []concord
 	w := &partWording{fw: fw, walls: fw.shared.Walls, nearness: nearness}
 	holders := holders(matches)
 	w.common = fw.quotationsAt(questions, holders, all)
-	if least == 0 || fw.everything {
+	if least == 0 {
 		return w
 	}
 	var held []report.Wording
@@ -83,7 +83,8 @@ func (fw *forwarding) quotationsAt(questions []concordat.Sentence, holders map[i
 			}
 		}
 		if documents > 0 {
-			out = append(out, report.Wording{Span: s, Kind: concordat.KindQuotation, Documents: documents, Of: max(of, documents)})
+			out = append(out, report.Wording{Span: s, Kind: concordat.KindQuotation, Documents: documents, Of: max(of, documents),
+				Why: string(report.AsQuotation)})
 		}
 	}
 	return out

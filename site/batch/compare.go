@@ -119,7 +119,8 @@ func (r *batchRun) compareOne(ctx context.Context, m *store.BatchMember,
 	if err != nil {
 		return nil, err
 	}
-	o := compare.Options{Exact: r.job.Exact, Channel: r.job.Channel, Candidates: r.job.Candidates, Exclude: []concordat.Ref{r.ref(m.Name)}}
+	o := compare.Options{Exact: r.job.Exact, Channel: r.job.Channel, Candidates: r.job.Candidates, Inside: true,
+		Exclude: []concordat.Ref{r.ref(m.Name)}}
 	q := r.inner.Query(p, o, []concordat.LibraryID{r.library})
 	found, err := r.inner.Find(ctx, p, q, o, compare.NoProgress)
 	if err != nil {

@@ -20,6 +20,7 @@ type batchWording struct {
 	numbers   map[string]int // in scope, by name
 	ref       func(name string) concordat.Ref
 	templates []string
+	stock     *compare.Stock // of the site
 	// holders are the documents, by name and at most MaxBeside, beside which common wording is shown, by its first gram.
 	holders map[uint64][]string
 	first   []string // the first documents, by name and at most MaxBeside, beside which templates are shown
@@ -41,7 +42,7 @@ func (r *batchRun) learn(ctx context.Context, members []store.BatchMember) error
 		done()
 	}
 	w := &batchWording{scope: wording.Scope{Held: &wording.Common{}, Of: len(members)}, numbers: map[string]int{}, ref: r.ref,
-		templates: compare.TemplateTexts(o.Templates), holders: map[uint64][]string{}}
+		templates: compare.TemplateTexts(o.Templates), stock: r.s.Options().Stock, holders: map[uint64][]string{}}
 	size := 0
 	for i, m := range members {
 		w.names = append(w.names, m.Name)
@@ -89,7 +90,7 @@ func (r *batchRun) relate(ctx context.Context, w *batchWording, members []store.
 	places := map[[2]int32]int32{}
 	sketches := make([][]uint64, len(members))
 	err := r.eachText(ctx, members, func(i int, _ store.BatchMember, text string, words *wording.Words) {
-		for e, n := range w.scope.Held.PlacesWith(words, i, compare.Shareable(text, w.templates).Walls) {
+		for e, n := range w.scope.Held.PlacesWith(words, i, compare.Shareable(text, w.templates, w.stock).Walls) {
 			places[[2]int32{int32(i), int32(e)}] = int32(n)
 		}
 		sketches[i] = words.Sketch(w.scope.Held, w.scope.Of)
@@ -117,7 +118,7 @@ func (r *batchRun) eachText(ctx context.Context, members []store.BatchMember,
 
 // shared returns what of a member's text is shared by right.
 func (w *batchWording) shared(name, text string) *compare.SharedWording {
-	s := compare.Shareable(text, w.templates)
+	s := compare.Shareable(text, w.templates, w.stock)
 	s.Decide(&w.scope, w.numbers[name], func(i int) concordat.Ref { return w.ref(w.names[i]) })
 	return s
 }

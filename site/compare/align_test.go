@@ -47,7 +47,7 @@ func TestSourcesMustBeRead(t *testing.T) {
 			candidates = append(candidates, &Candidate{Ref: concordat.Ref{Site: "here", Library: "a", Document: id},
 				Hits: []Hit{{Span: whole, Source: whole}}})
 		}
-		found, err := m.Align(t.Context(), Shareable(told, nil), &concordat.Query{}, nil, candidates, 3, NoProgress)
+		found, err := m.Align(t.Context(), Shareable(told, nil, nil), &concordat.Query{}, nil, candidates, 3, NoProgress)
 		if fails == 0 {
 			sources := map[concordat.DocumentID]bool{}
 			for _, x := range found {

@@ -104,7 +104,7 @@ func TestFewWordsAlone(t *testing.T) {
 	words := func(n int) string { return strings.Repeat("word ", n) }
 	short, long := words(5), words(20)
 	text := short + words(60) + long
-	w := Shareable(text, nil)
+	w := Shareable(text, nil, nil)
 	passages := []concordat.Passage{
 		{Span: concordat.Span{End: len(short)}, SourceSpan: concordat.Span{End: len(short)}},
 		{Span: concordat.Span{Start: len(text) - len(long), End: len(text)}, SourceSpan: concordat.Span{Start: 5000, End: 5000 + len(long)}},

@@ -61,6 +61,9 @@ func (m *Comparer) nominateText(ctx context.Context, p *concordat.Profile,
 		for i, held := range stats.Holding {
 			stats.Holding[i] = max(0, held-1)
 		}
+		if stats.Documents <= 0 {
+			return nil, nil, nil // there is no other document
+		}
 	}
 	w := &weigher{terms: terms, stats: stats}
 	t := &concordat.TextQuery{

@@ -42,21 +42,31 @@ type SharedWording struct {
 	Cited   []report.SharedWorks // that candidates cite too, set by align
 }
 
-// Shareable returns what of a text is known to be shared by right from the text and the templates alone.
-func Shareable(text string, templates []string) *SharedWording {
+// Stock is wording that is everybody's.
+type Stock = stock.Stock
+
+// ReadStock returns the public stock with a site's own file added; see [stock.Stock.Read] for the form of the file and its faults.
+func ReadStock(file string) (*Stock, error) { return stock.Public().Read(file) }
+
+// Shareable returns what of a text is known to be shared by right from the text, the templates and a stock of public wording
+// alone; nil is the stock that comes with the program.
+func Shareable(text string, templates []string, public *Stock) *SharedWording {
+	if public == nil {
+		public = stock.Public()
+	}
 	w := &SharedWording{Text: text, Words: wording.Split(text), given: templates}
 	w.forms = sync.OnceValue(func() *wording.Reader { return wording.NewReader(text) })
 	w.works = sync.OnceValue(func() []report.Work { return report.Works(text) })
 	w.Form = report.Given(text, templates)
 	w.Named = report.AttributedQuotations(text)
 	for _, s := range w.Named {
-		w.Explained = append(w.Explained, report.Wording{Span: s, Kind: concordat.KindQuotation})
+		w.Explained = append(w.Explained, report.Wording{Span: s, Kind: concordat.KindQuotation, Why: string(report.AsQuotation)})
 	}
 	w.Attributed = report.Attributions(text)
 	for _, x := range report.PartsApart(text) {
 		w.explain(report.Wording{Span: x.Span, Kind: concordat.KindForm, Why: string(x.Why)})
 	}
-	for _, x := range stock.Public().In(text) {
+	for _, x := range public.In(text) {
 		w.explain(report.Wording{Span: x.Span, Kind: concordat.KindQuotation, Why: string(x.Kind)})
 	}
 	w.References = report.References(text)

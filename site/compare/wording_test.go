@@ -24,7 +24,7 @@ const (
 // their number, and never if none has; it takes no part in comparing either way.
 func TestQuotationNobodyElseHolds(t *testing.T) {
 	for other, want := range map[string]int{"Somebody else wrote that " + quoted + ", in other words.": 2, "": 0} {
-		w := Shareable(quoting, nil)
+		w := Shareable(quoting, nil, nil)
 		if len(w.Named) != 1 || !strings.Contains(w.Named[0].In(quoting), quoted) {
 			t.Fatalf("quotations with a source: %v", w.Named)
 		}
@@ -85,7 +85,7 @@ func TestSentenceAloneIsNoEvidence(t *testing.T) {
 				SourceSpan: concordat.Span{Start: 9000 * i, End: 9000*i + len(one)}})
 			text += one + c.filler
 		}
-		w := Shareable(text, nil)
+		w := Shareable(text, nil, nil)
 		w.Decide(&wording.Scope{Held: &wording.Common{}, Of: 10}, 0, refOf)
 		w.Judge(passages)
 		for i, p := range passages {
@@ -103,7 +103,7 @@ func TestFormsAreShown(t *testing.T) {
 		"Budget justification for equipment"
 	text := quoting + "\n\n" + heading + "\n\n" + quoting + "\n\n" + instruction
 	other := "Nobody saw the boat leave.\n\n" + heading + "\n\nThe lamp burned all night.\n\n" + instruction
-	w := Shareable(text, nil)
+	w := Shareable(text, nil, nil)
 	counter := wording.CounterOf(w.Words)
 	counter.Add(1, wording.Split(other))
 	w.Decide(&wording.Scope{Held: counter.Common(2), Of: 10}, 0, refOf)
@@ -134,7 +134,7 @@ func TestQuotedOnBothSides(t *testing.T) {
 		"Nobody saw the boat leave.\n\n" + cited: true,
 		"Nobody saw the boat leave.\n\n" + law:   false,
 	} {
-		w, words := Shareable(text, nil), wording.Split(other)
+		w, words := Shareable(text, nil, nil), wording.Split(other)
 		held, quoted := wording.CounterOf(w.Words), wording.CounterOf(QuotedWords(text, w.Words))
 		held.Add(1, words)
 		quoted.Add(1, QuotedWords(other, words))

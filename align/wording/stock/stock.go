@@ -8,6 +8,7 @@ package stock
 
 import (
 	_ "embed"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -85,6 +86,33 @@ func (s *Stock) With(file string) *Stock {
 	}
 	flush()
 	return out
+}
+
+// Read returns the stock with the entries of a site's own file added, as With does, or an error that names the line at fault: a
+// file that is no text or too long, that says nothing, or that has an entry of a kind there is not.
+func (s *Stock) Read(file string) (*Stock, error) {
+	switch {
+	case len(file) > maxText:
+		return nil, fmt.Errorf("%d bytes, want at most %d: %w", len(file), maxText, concordat.ErrInvalid)
+	case !utf8.ValidString(file) || strings.ContainsRune(file, 0):
+		return nil, fmt.Errorf("not UTF-8 text: %w", concordat.ErrInvalid)
+	}
+	n := 0
+	for line := range strings.Lines(file) {
+		n++
+		head, ok := strings.CutPrefix(line, entryMark)
+		if !ok {
+			continue
+		}
+		kind, _, _ := strings.Cut(strings.TrimSpace(head), "\t")
+		if !slices.Contains([]Kind{Declaration, Licence, Notice, Own}, Kind(kind)) {
+			return nil, fmt.Errorf("line %d: kind %q of an entry, want declaration, licence, notice or own: %w", n, kind, concordat.ErrInvalid)
+		}
+	}
+	if len((&Stock{}).With(file).grams) == 0 {
+		return nil, fmt.Errorf("holds no sentence of %d words: %w", gramWords, concordat.ErrInvalid)
+	}
+	return s.With(file), nil
 }
 
 // Found is wording of the stock in a text.

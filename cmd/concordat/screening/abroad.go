@@ -17,6 +17,7 @@ import (
 	"concordat/cmd/cli"
 	"concordat/instance"
 	"concordat/partners"
+	"concordat/report"
 	"concordat/site"
 	"concordat/site/ask"
 )
@@ -59,6 +60,14 @@ func (a *commands) openAbroad(ctx context.Context, o *instance.Instance, f *scre
 	out.options.Mirrors = mine
 	for _, m := range mine {
 		asked = append(asked, fmt.Sprintf("mirror %s/%s of %s", m.Site, m.Library, m.Epoch))
+	}
+	templates, err := o.Store.Templates(ctx, concordat.LibraryID(f.Library))
+	if err != nil {
+		end()
+		return nil, err
+	}
+	for _, t := range templates {
+		out.options.Templates = append(out.options.Templates, report.Template{Name: t.Name, Text: t.Text})
 	}
 	if len(asked) == 0 {
 		end()
@@ -187,7 +196,8 @@ func (s *screening) askAbroad(ctx context.Context, text int) (*abroadUnit, error
 		return nil, err
 	}
 	first := s.docs[s.texts[text].members[0][0]]
-	got, err := s.site.Asks.PartnerMatches(ctx, site.Submission{ID: first.ID, Title: first.Title, Text: string(body)}, s.abroad.options)
+	got, err := s.site.Asks.PartnerMatches(ctx, site.Submission{ID: first.ID, Title: first.Title, Text: string(body)}, s.abroad.options,
+		s.site.Config.Report.Rules)
 	if err != nil {
 		return nil, err
 	}
@@ -227,14 +237,15 @@ func (s *screening) takeAbroad(done map[int]*abroadUnit) error {
 		s.sum.Sent += u.Sent
 		for _, d := range u.Documents {
 			s.sum.Candidates++
-			p := foundPair{A: text, Resemblance: d.Contained, Contained: &[2]float64{d.Contained, d.ContainedThere}, OneSided: d.Length == 0}
+			p := foundPair{A: text, Resemblance: d.Share, Contained: &[2]float64{d.Share, d.ContainedThere},
+				Within: &[2]report.Bounds{d.Estimate, {High: 1}}, OneSided: d.Length == 0}
 			if !p.OneSided {
 				here, there := float64(s.docs[s.texts[text].members[0][0]].Bytes), float64(d.Length)
-				p.Resemblance = (d.Contained*here + d.ContainedThere*there) / (here + there)
+				p.Resemblance = (d.Share*here + d.ContainedThere*there) / (here + there)
 			}
 			value := p.Resemblance
 			if s.Contained {
-				value = max(d.Contained, d.ContainedThere)
+				value = max(d.Share, d.ContainedThere)
 			}
 			if value < s.Threshold {
 				continue

@@ -140,9 +140,16 @@ type units struct {
 func (s *screening) found() (*units, error) {
 	u := &units{s: s, done: map[int]bool{}}
 	err := s.work.found.replay(func(b []byte, _ int64) bool {
-		var r unit
-		if json.Unmarshal(b, &r) != nil {
+		var r struct {
+			unit
+			measured
+		}
+		if json.Unmarshal(b, &r) != nil || r.Measured > len(s.texts) {
 			return false
+		}
+		if r.Measured > 0 {
+			s.measured[r.Measured-1] = r.Shares
+			return true
 		}
 		for _, p := range r.Pairs {
 			if p.A < 0 || p.B < 0 || p.A >= len(s.texts) || p.B >= len(s.texts) {

@@ -55,6 +55,20 @@ func share(v *float64) string {
 	return strconv.FormatFloat(*v, 'f', 4, 64)
 }
 
+func low(b *report.Bounds) string {
+	if b == nil {
+		return ""
+	}
+	return share(&b.Low)
+}
+
+func high(b *report.Bounds) string {
+	if b == nil {
+		return ""
+	}
+	return share(&b.High)
+}
+
 // clusterNumbers returns the cluster of each document, from 1.
 func (r *screenResults) clusterNumbers() map[int]int {
 	out := map[int]int{}
@@ -69,7 +83,8 @@ func (r *screenResults) clusterNumbers() map[int]int {
 func (s *screening) writePairs(w *bufio.Writer, r *screenResults) error {
 	number := r.clusterNumbers()
 	c := report.NewCSV(w, "cluster", "library_a", "a", "title_a", "library_b", "b", "title_b", "method", "resemblance", "low", "high",
-		"containment_a", "containment_b", "sections")
+		"containment_a", "containment_b", "measured", "containment_a_low", "containment_a_high", "containment_b_low",
+		"containment_b_high", "sections")
 	for _, p := range r.pairs {
 		var sections []string
 		for _, o := range p.Sections {
@@ -79,6 +94,7 @@ func (s *screening) writePairs(w *bufio.Writer, r *screenResults) error {
 		c.Row(strconv.Itoa(number[p.a]), string(p.LibraryA), string(p.A), x.Title,
 			s.place(p.SiteB, p.LibraryB), string(p.B), y.Title,
 			p.Method, share(&p.Resemblance), share(p.Low), share(p.High), share(p.ContainmentA), share(p.ContainmentB),
+			strconv.FormatBool(p.Measured), low(p.WithinA), high(p.WithinA), low(p.WithinB), high(p.WithinB),
 			strings.Join(sections, "; "))
 	}
 	return c.End()
@@ -166,7 +182,7 @@ section{border-top:2px solid #d5dae1;margin-top:2rem;padding-top:.5rem}svg{max-w
 <p>Method {{.Sum.Method}}, threshold {{percent .Sum.Threshold}}: <strong>{{.Sum.Pairs}}</strong> pairs in <strong>{{.Sum.Clusters}}</strong> clusters.
 {{.Sum.Documents}} documents, {{.Sum.Distinct}} distinct texts, {{.Sum.Compared}} of which the method could compare{{if .Sum.Unread}}; {{.Sum.Unread}} could not be read{{end}}.</p>
 <p>{{.Sum.Removable}} documents could go, with the {{.Keep}} of their kind standing for them (removal.txt). Nothing was removed.</p>
-<p class="note">A pair says that two texts share wording, not that anybody copied: common sources, forms and quotations look the same. Shares are estimates: wording that a check leaves out is part of them. All pairs are in pairs.csv, all clusters in clusters.csv.</p>
+<p class="note">A pair says that two texts share wording, not that anybody copied: common sources, forms and quotations look the same. Shares marked ~ are estimates; pairs.csv has their bounds. All pairs are in pairs.csv, all clusters in clusters.csv.</p>
 {{if .Partners}}<p class="note">{{.Sum.Sent}} sentences became known at partners as keyed fingerprints, {{.Sum.Withheld}} were withheld. Of {{.Sum.Hidden}} texts partners hold something like it that they do not show. A share of a partner's document is measured in bytes of its text.{{range .Sum.Refused}}<br>Not compared: {{.}}{{end}}</p>
 {{end}}{{.Overview}}
 {{range .Clusters}}<section id="cluster-{{.Number}}"><h2>Cluster {{.Number}}: {{len .Documents}} documents</h2>

@@ -14,6 +14,7 @@ import (
 
 	"concordat"
 	"concordat/cmd/cli"
+	"concordat/report"
 	"concordat/screen"
 )
 
@@ -26,14 +27,19 @@ type screenPair struct {
 	SiteB        concordat.SiteID     `json:"b_site,omitempty"` // of a partner; then b is its handle of the document
 	Method       string               `json:"method"`
 	Resemblance  float64              `json:"resemblance"`
-	ContainmentA *float64             `json:"containment_a"` // null: not measured by the method
+	ContainmentA *float64             `json:"containment_a"` // share of A that counts as found in B; null: not known
 	ContainmentB *float64             `json:"containment_b"`
-	Low          *float64             `json:"resemblance_low,omitempty"` // 95 % interval of an estimate
-	High         *float64             `json:"resemblance_high,omitempty"`
+	// Measured: the shares are those of checks. If not, they are estimates, within bounds.
+	Measured bool           `json:"measured"`
+	WithinA  *report.Bounds `json:"containment_a_within,omitempty"`
+	WithinB  *report.Bounds `json:"containment_b_within,omitempty"`
+	Low      *float64       `json:"resemblance_low,omitempty"` // 95 % interval of an estimate
+	High     *float64       `json:"resemblance_high,omitempty"`
 	// OneSided: the partner did not tell how long its document is; resemblance is containment_a.
 	OneSided bool             `json:"one_sided,omitempty"`
 	Sections []screenSections `json:"sections,omitempty"` // with a template
 	a, b     int              // of docs
+	link     float64          // by which documents are joined and stand for one another
 }
 
 // screenSections is how much of a section of one document is in a section of another, in letters and
@@ -163,7 +169,7 @@ func (s *screening) results(dates map[concordat.DocumentID]time.Time) *screenRes
 	count := make([]int, len(s.docs))
 	clusters := screen.NewClusters(len(s.docs))
 	for i, p := range r.pairs {
-		links[i] = screen.Link{A: p.a, B: p.b, Resemblance: p.Resemblance}
+		links[i] = screen.Link{A: p.a, B: p.b, Resemblance: p.link}
 		count[p.a]++
 		count[p.b]++
 		clusters.Join(p.a, p.b)
@@ -201,7 +207,7 @@ func rankOf(method string) int {
 // exact adds the pairs of documents of one text.
 func (s *screening) exact(add func(a, b int, p screenPair)) {
 	one := 1.0
-	p := screenPair{Method: methodExact, Resemblance: one, ContainmentA: &one, ContainmentB: &one}
+	p := screenPair{Method: methodExact, Resemblance: one, ContainmentA: &one, ContainmentB: &one, Measured: true, link: one}
 	for i := range s.texts {
 		t := &s.texts[i]
 		if !s.self {
@@ -224,18 +230,25 @@ func (s *screening) exact(add func(a, b int, p screenPair)) {
 // expand adds a pair of texts as a pair of every two of their documents.
 func (s *screening) expand(f foundPair, add func(a, b int, p screenPair)) {
 	x, y := &s.texts[f.A], &s.texts[f.B]
-	p := screenPair{Method: s.Method, Resemblance: f.Resemblance, Sections: f.Sections}
+	p := screenPair{Method: s.Method, Resemblance: f.Resemblance, Sections: f.Sections, Measured: f.Measured, link: f.Resemblance}
+	if f.Measured { // a text that shares all that counts may still differ where nothing counts
+		p.link = min(f.Found, f.Resemblance)
+	}
+	if f.Within != nil {
+		p.WithinA, p.WithinB = &f.Within[0], &f.Within[1]
+	}
 	if f.Contained != nil {
 		p.ContainmentA, p.ContainmentB = &f.Contained[0], &f.Contained[1]
 	}
 	if p.OneSided = f.OneSided; p.OneSided {
-		p.ContainmentB = nil
+		p.ContainmentB, p.WithinB = nil, nil
 	}
 	if f.Interval != nil {
 		p.Low, p.High = &f.Interval[0], &f.Interval[1]
 	}
 	swapped := p
 	swapped.ContainmentA, swapped.ContainmentB = p.ContainmentB, p.ContainmentA
+	swapped.WithinA, swapped.WithinB = p.WithinB, p.WithinA
 	swapped.Sections = nil
 	for _, o := range f.Sections {
 		swapped.Sections = append(swapped.Sections, screenSections{o.B, o.A, o.CoveredB, o.CoveredA, o.ContainmentB, o.ContainmentA})
@@ -339,8 +352,12 @@ func (a *commands) printScreened(s *screening, r *screenResults) error {
 	}
 	a.Say("resemblance  in a  in b  method       a and b")
 	for _, p := range r.pairs {
-		a.Say("%10.0f%%  %s  %s  %-11s  %s  %s", 100*p.Resemblance, cli.Percent(p.ContainmentA), cli.Percent(p.ContainmentB), p.Method, p.A,
-			s.name(p.b))
+		about := " "
+		if !p.Measured {
+			about = "~"
+		}
+		a.Say("%10.0f%% %s%s %s%s  %-11s  %s  %s", 100*p.Resemblance, about, cli.Percent(p.ContainmentA), about, cli.Percent(p.ContainmentB),
+			p.Method, p.A, s.name(p.b))
 		for _, o := range p.Sections {
 			a.Say("%13s%.0f%% of %s in %s (%.0f%% of that)", "", 100*o.ContainmentA, o.A, o.B, 100*o.ContainmentB)
 		}

@@ -17,6 +17,7 @@ import (
 	"concordat"
 	"concordat/cmd/cli"
 	"concordat/instance"
+	"concordat/report"
 	"concordat/screen"
 	"concordat/segment"
 	"concordat/site"
@@ -41,8 +42,10 @@ type screenFlags struct {
 	Method    string  `json:"method"`
 	Threshold float64 `json:"threshold"`
 	Contained bool    `json:"contained,omitempty"`
-	Template  string  `json:"template,omitempty"`
-	MemoryMiB int     `json:"memory_mib"` // it decides how the work is divided
+	// CheckShares is the number of documents that are checked, for the shares of their pairs.
+	CheckShares int    `json:"shares,omitempty"`
+	Template    string `json:"template,omitempty"`
+	MemoryMiB   int    `json:"memory_mib"` // it decides how the work is divided
 
 	Print   printOptions `json:"print,omitzero"`
 	Shingle shingleFlags `json:"shingle,omitzero"`
@@ -101,8 +104,10 @@ Texts that are the same but for case, spaces and punctuation are found first, wh
   simhash      by one print a document: versions of the same text only
   short        by letters and pairs of letters, for short texts
 
-Its shares are estimates: wording that a check leaves out, such as that of a form or of a list of
-references, is part of them. Check a document, or compare both in a batch, for the share that counts.
+The shares (in a, in b) are those that a check of the document and a batch give: the documents of the
+pairs are compared word by word, and what a form or a list of references explains is in neither number.
+Of more than --shares documents the pairs of least resemblance keep what the method found: an estimate,
+marked ~, with its bounds in the tables and in --json. With --partner every share is an estimate.
 
 With --partner the library is compared with those of other sites instead: of each text the keyed
 fingerprints of its sentences are sent, and what the partner's rules allow comes back. Texts stay here.
@@ -150,6 +155,8 @@ func (f *screenFlags) define(c *cobra.Command) {
 		"compare with another site, or one library of it: SITE or SITE/LIBRARY; repeatable (fingerprint)")
 	fl.StringVar(&f.Purpose, "purpose", "", "purpose that partners are told, such as thesis")
 	fl.DurationVar(&f.deadline, "deadline", site.DefaultDeadline, "how long a partner may take for one text")
+	fl.IntVar(&f.CheckShares, "shares", 1000, "check so many documents of the pairs of most resemblance, for the shares that count; "+
+		"those of other pairs are estimates; 0: none")
 	fl.IntVar(&f.top, "top", 0, "print of each document only the so many pairs of most resemblance; 0: all")
 	f.Print.define(c)
 	fl.IntVar(&f.Shingle.Width, "width", 5, "words, or letters, of a shingle")
@@ -176,6 +183,8 @@ func (f *screenFlags) check() error {
 		return cli.Usagef("--threshold %v: want a share above 0, at most 1", f.Threshold)
 	case !(f.removal > 0 && f.removal <= 1):
 		return cli.Usagef("--removal-threshold %v: want a share above 0, at most 1", f.removal)
+	case f.CheckShares < 0:
+		return cli.Usagef("--shares %d: want a number of documents, or 0 for none", f.CheckShares)
 	case f.top < 0:
 		return cli.Usagef("--top %d: want a number of pairs, or 0 for all", f.top)
 	case f.MemoryMiB < 1 || f.MemoryMiB > 1<<20:
@@ -260,6 +269,7 @@ type screening struct {
 	docs     []screenDoc
 	texts    []screenText
 	pairs    []foundPair
+	measured map[int]map[int]float64 // shares by text, and by the text in which they stand
 	sum      screenSummary
 }
 
@@ -285,13 +295,17 @@ type screenText struct {
 
 // foundPair is a pair of texts that reaches the threshold. NaN: not measured.
 type foundPair struct {
-	A           int              `json:"a"`
-	B           int              `json:"b"`
-	Resemblance float64          `json:"r"`
-	Contained   *[2]float64      `json:"c,omitempty"` // share of A in B, of B in A
-	Interval    *[2]float64      `json:"i,omitempty"` // 95 % interval of an estimated resemblance
-	OneSided    bool             `json:"-"`           // how long B is was not told: Resemblance is the share of A in B
-	Sections    []screenSections `json:"s,omitempty"`
+	A           int         `json:"a"`
+	B           int         `json:"b"`
+	Resemblance float64     `json:"r"`
+	Contained   *[2]float64 `json:"c,omitempty"` // share of A in B, of B in A
+	Interval    *[2]float64 `json:"i,omitempty"` // 95 % interval of an estimated resemblance
+	OneSided    bool        `json:"-"`           // how long B is was not told: Resemblance is the share of A in B
+	Measured    bool        `json:"-"`           // Contained has the shares of checks
+	Found       float64     `json:"-"`           // resemblance as the method has it, if Measured
+	// Within bounds Contained if that is an estimate.
+	Within   *[2]report.Bounds `json:"-"`
+	Sections []screenSections  `json:"s,omitempty"`
 }
 
 // maxPairs bounds the pairs of a result, which are held in memory.
@@ -348,7 +362,7 @@ func (a *commands) newScreening(ctx context.Context, o *instance.Instance, f scr
 		return nil, err
 	}
 	f.Scheme, f.Site = o.Profiler.Scheme(), o.Config.Site.ID
-	s := &screening{screenFlags: f, app: a, site: o, template: template, self: f.Against == ""}
+	s := &screening{screenFlags: f, app: a, site: o, template: template, self: f.Against == "", measured: map[int]map[int]float64{}}
 	s.sum = screenSummary{Type: "summary", Library: concordat.LibraryID(f.Library), Against: concordat.LibraryID(f.Against),
 		Method: f.Method, Threshold: f.Threshold}
 	if len(f.Partners) > 0 {
@@ -371,6 +385,9 @@ func (s *screening) run(ctx context.Context, dates map[concordat.DocumentID]time
 		return err
 	}
 	if err := s.compare(ctx); err != nil {
+		return err
+	}
+	if err := s.measure(ctx); err != nil {
 		return err
 	}
 	r := s.results(dates)

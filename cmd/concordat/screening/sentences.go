@@ -158,7 +158,7 @@ func (j *printJoin) compare(ctx context.Context, n int, pairs [][2]int, all []in
 		if j.s.Contained {
 			value = max(o.ContainedA, o.ContainedB)
 		}
-		if value < j.s.Threshold {
+		if value < j.s.leastFound() {
 			continue
 		}
 		p := foundPair{A: all[pairs[i][0]], B: all[pairs[i][1]], Resemblance: o.Resemblance, Contained: &[2]float64{o.ContainedA, o.ContainedB}}

@@ -1,0 +1,120 @@
+package report
+
+import (
+	"slices"
+
+	"concordat"
+)
+
+// cut divides chains into what counts and what does not, so that each passage of a report is one or the other: a stretch
+// of the text that sources hold which count, without a letter that they do not hold, or a stretch that none of them holds.
+// Neither a source that does not count nor text that a rule leaves out makes a passage wider or joins two. from names the
+// chain that each piece is cut from. A chain that does not count and lies mostly in passages that do goes with them, as a
+// further source; what it holds outside of them is a passage by itself if it has joinGap letters or nothing else shows it.
+func (b *builder) cut(chains []*chain) (pieces []*chain, from []int) {
+	add := func(i int, s spans, why concordat.Exclusion) {
+		if c := chains[i].within(s); len(c.raw) > 0 {
+			c.excluded = why
+			pieces, from = append(pieces, c), append(from, i)
+		}
+	}
+	var all []concordat.Span
+	for i, c := range chains {
+		if c.excluded == "" {
+			for _, s := range b.runs(c.counted, 0, nil) {
+				add(i, s, "")
+				all = append(all, s.hull())
+			}
+		}
+	}
+	counting := b.runs(union(all), 0, nil)
+	passages := make(spans, len(counting))
+	for i, s := range counting {
+		passages[i] = s.hull()
+	}
+	for i, c := range chains {
+		why := c.excluded
+		switch why {
+		case concordat.ExcludedSource, concordat.ExcludedOwn:
+			continue
+		case "":
+			for _, s := range b.runs(c.all.without(c.counted).without(passages), joinGap, passages) {
+				if b.count.sum(s) < joinGap {
+					continue
+				}
+				why := concordat.ExcludedKind
+				if len(s.and(b.masked))+len(s.and(b.headed)) > 0 {
+					why = b.reason(s)
+				}
+				add(i, s, why)
+			}
+			continue
+		}
+		inside := c.all.and(passages)
+		mostly := 2*b.count.sum(inside) >= b.count.sum(c.all)
+		if mostly {
+			for _, s := range b.runs(inside, joinGap, spans{{Start: 0, End: len(b.text)}}.without(passages)) {
+				add(i, s, why)
+			}
+		}
+		for _, s := range b.runs(c.all.without(passages), joinGap, passages) {
+			if !mostly || b.count.sum(s) >= joinGap {
+				add(i, s, why)
+			}
+		}
+	}
+	return pieces, from
+}
+
+// runs divides spans where more than gap letters stand between two, or something of walls.
+func (b *builder) runs(s spans, gap int, walls spans) []spans {
+	var out []spans
+	for _, x := range s {
+		if n := len(out); n > 0 {
+			last := out[n-1]
+			between := concordat.Span{Start: last[len(last)-1].End, End: x.Start}
+			if between.Len() <= joinGap*64 && b.count.Characters(between) <= gap && b.count.sum(spans{between}.and(walls)) == 0 {
+				out[n-1] = append(last, x)
+				continue
+			}
+		}
+		if b.count.Characters(x) > 0 {
+			out = append(out, spans{x})
+		}
+	}
+	return out
+}
+
+// hull returns the least span that holds all of s, which is not empty.
+func (s spans) hull() concordat.Span { return concordat.Span{Start: s[0].Start, End: s[len(s)-1].End} }
+
+// within returns what of a chain lies in spans, which it holds.
+func (c *chain) within(s spans) *chain {
+	out := *c
+	out.hull = s.hull()
+	out.all, out.counted, out.exact = c.all.and(s), c.counted.and(s), c.exact.and(s)
+	out.raw = nil
+	for _, p := range c.raw {
+		for _, x := range (spans{p.Span}).and(spans{out.hull}) {
+			out.raw = append(out.raw, clipPassage(p, x))
+		}
+	}
+	return &out
+}
+
+// clipPassage returns the part of a passage that lies within at, a part of its span, beside all of what the source has.
+func clipPassage(p concordat.Passage, at concordat.Span) concordat.Passage {
+	if p.Span == at {
+		return p
+	}
+	p.Span = at
+	var words []concordat.SpanPair
+	for _, w := range p.Words {
+		if w.Span.Start >= at.Start && w.Span.End <= at.End {
+			words = append(words, w)
+		}
+	}
+	p.Words = words
+	p.Shared = slices.DeleteFunc(slices.Clone(p.Shared), func(s concordat.Span) bool { return s.Start < at.Start || s.End > at.End })
+	return p
+}

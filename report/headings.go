@@ -1,0 +1,84 @@
+package report
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+const (
+	maxHeadingWords  = 12   // of a heading, a pair of Chinese characters being one
+	leastUnder       = 15   // words of the paragraph under it
+	maxHeadingsShare = 0.15 // of the letters of a text that are in headings: a text in short lines has none
+)
+
+// numberedHeading is how a heading begins in a text that sets nothing apart by blank lines: # of Markdown, 2.1, Chapter 3, 第三章.
+var numberedHeading = regexp.MustCompile(`^(?:#{1,6}\s|[0-9IVX]{1,4}(?:\.[0-9]{1,2}){0,3}\.?\s+\p{Lu}|(?i:chapter|section|part|title|kapitel|abschnitt|teil|chapitre|titre|capítulo|título|capitolo|titolo|hoofdstuk|rozdział|глава|раздел)\s+[0-9IVXLC]{1,6}\b|第[一二三四五六七八九十百0-9]{1,4}[章节編编篇部]|[一二三四五六七八九十]{1,3}、)`)
+
+// headings returns the headings between the paragraphs of a text, in order: short lines that are no sentences, set apart or
+// numbered, each with a sentence above, or nothing, and a paragraph of sentences under it. What stands under the same headings is
+// not the same text: a passage ends before one and goes on behind it.
+func headings(text string) spans {
+	var out spans
+	ls := lines(text)
+	inHeadings := 0
+	for i, l := range ls {
+		if l.trimmed == "" || len(l.trimmed) > 240 || endsSentence(l.trimmed) || strings.ContainsAny(l.trimmed, "|\t") || !titled(l.trimmed) {
+			continue
+		}
+		if n := measureWords(l.trimmed); n == 0 || n > maxHeadingWords {
+			continue
+		}
+		apart := (i == 0 || ls[i-1].trimmed == "") && (i+1 == len(ls) || ls[i+1].trimmed == "")
+		if !apart && !numberedHeading.MatchString(l.trimmed) {
+			continue
+		}
+		if above(ls, i) && proseUnder(ls, i) {
+			out = append(out, trim(text, l.Span))
+			inHeadings += l.Len()
+		}
+	}
+	if float64(inHeadings) > maxHeadingsShare*float64(len(text)) {
+		return nil
+	}
+	return out
+}
+
+// above reports whether nothing stands above line i, or a sentence or another heading ends there.
+func above(ls []line, i int) bool {
+	for k := i - 1; k >= 0; k-- {
+		if l := ls[k].trimmed; l != "" {
+			return endsSentence(l) || measureWords(l) <= maxHeadingWords && k < i-1
+		}
+	}
+	return true
+}
+
+// proseUnder reports whether a paragraph of sentences stands under line i, with at most one more short line between.
+func proseUnder(ls []line, i int) bool {
+	between := 0
+	for k := i + 1; k < len(ls); {
+		if ls[k].trimmed == "" {
+			k++
+			continue
+		}
+		words, sentences := 0, false
+		first := k
+		for ; k < len(ls) && ls[k].trimmed != "" && words < leastUnder; k++ {
+			words += measureWords(ls[k].trimmed)
+			sentences = sentences || strings.ContainsFunc(ls[k].trimmed, isStop)
+		}
+		if words >= leastUnder {
+			return sentences
+		}
+		if between++; between > 1 || endsSentence(ls[first].trimmed) {
+			return false
+		}
+	}
+	return false
+}
+
+// isStop reports whether a rune ends or divides sentences.
+func isStop(r rune) bool {
+	return strings.ContainsRune(".,;:!?。，；：！？、؟،।", r) || unicode.Is(unicode.Sentence_Terminal, r)
+}

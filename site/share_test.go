@@ -1,0 +1,241 @@
+package site_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"concordat"
+	"concordat/internal/corpora"
+	"concordat/internal/indextest"
+	"concordat/internal/suite"
+	"concordat/report"
+	"concordat/site"
+	"concordat/site/batch"
+)
+
+// twoTexts are a text and one that shares some of it.
+type twoTexts struct{ name, a, b, template string }
+
+// madePair returns two texts of which the first takes some of the second: blocks and sentences, as they are or with words
+// changed, on a form that both answer or not, with a list of references or not.
+func madePair(seed uint64) twoTexts {
+	r := rand.New(rand.NewPCG(seed, 11))
+	paragraphs := func(seed uint64, n int) []string {
+		return strings.Split(strings.TrimSpace(prose(seed, 4*n)), "\n\n")
+	}
+	theirs := paragraphs(1000+seed, 3+r.IntN(8))
+	own := paragraphs(5000+seed, 1+r.IntN(8))
+	for _, p := range theirs {
+		switch r.IntN(5) {
+		case 0, 1:
+			own = append(own, p)
+		case 2:
+			own = append(own, altered(p))
+		case 3:
+			own = append(own, strings.SplitAfter(p, ". ")[0]+prose(9000+seed, 2))
+		}
+	}
+	r.Shuffle(len(own), func(i, j int) { own[i], own[j] = own[j], own[i] })
+	out := twoTexts{name: fmt.Sprintf("made %d", seed)}
+	if r.IntN(2) == 0 {
+		questions := paragraphs(77, 3)
+		ask := func(ps []string) []string {
+			var form []string
+			for i, p := range ps {
+				if i < len(questions) {
+					form = append(form, questions[i])
+				}
+				form = append(form, p)
+			}
+			return form
+		}
+		own, theirs = ask(own), ask(theirs)
+		if r.IntN(2) == 0 {
+			out.template = strings.Join(questions, "\n\n")
+		}
+	}
+	out.a, out.b = strings.Join(own, "\n\n"), strings.Join(theirs, "\n\n")
+	if r.IntN(3) == 0 {
+		var list strings.Builder
+		list.WriteString("\n\nReferences\n\n")
+		for i := range 12 {
+			fmt.Fprintf(&list, "[%d] Harcourt, J. and Moll, P. (%d). Mules of the abbey, volume %d. Journal of Fields, %d(2), %d-%d.\n", i+1, 1960+i, i, i, i*7, i*7+9)
+		}
+		out.a, out.b = out.a+list.String(), out.b+list.String()
+	}
+	return out
+}
+
+// altered returns a text in which every ninth word is another one. What is put in other words from end to end no fingerprint may show:
+// an estimate does not know of it.
+func altered(text string) string {
+	words := strings.Fields(text)
+	for i := 8; i < len(words); i += 9 {
+		words[i] = fmt.Sprintf("another%d", i)
+	}
+	return strings.Join(words, " ")
+}
+
+// realPairs returns pairs of chapters of which a later historian took one from the other, and pairs of PAN 2013.
+func realPairs(t *testing.T, n int) (out []twoTexts) {
+	if os.Getenv("CONCORDAT_CORPORA") == "" {
+		t.Log("CONCORDAT_CORPORA names no folder: only made texts are compared")
+		return nil
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	take := func(lines []string, pair func(fields []string) twoTexts) {
+		r.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
+		for _, l := range lines[:min(n, len(lines))] {
+			if p := pair(strings.Fields(l)); p.a != "" && p.b != "" {
+				out = append(out, p)
+			}
+		}
+	}
+	texts := map[string]string{}
+	for _, path := range []string{"zh-histories/zh-histories.tar.zst", "pan13-train/pan13-train.tar.zst"} {
+		for _, d := range corpora.Tar(t, path, "") {
+			texts[d.Name] = d.Text
+		}
+	}
+	take(strings.Split(strings.TrimSpace(texts["shared-shingles.tsv"]), "\n")[1:], func(f []string) twoTexts {
+		return twoTexts{name: f[0], a: texts[f[0]], b: texts[f[1]]}
+	})
+	for _, kind := range []string{"02-no-obfuscation", "03-random-obfuscation", "04-translation-obfuscation"} {
+		take(strings.Split(strings.TrimSpace(texts[kind+"/pairs"]), "\n"), func(f []string) twoTexts {
+			return twoTexts{name: kind + " " + f[0], a: texts["susp/"+f[0]], b: texts["src/"+f[1]]}
+		})
+	}
+	return out
+}
+
+// TestOneShare: a pair has one share, whoever asks: a check, a batch and a screening give the same, and the share lies within the
+// bounds of the estimate that a partner's answer or a mirror allows.
+func TestOneShare(t *testing.T) {
+	var pairs []twoTexts
+	for seed := range uint64(suite.Rounds(12, 80)) {
+		pairs = append(pairs, madePair(seed))
+	}
+	pairs = append(pairs, realPairs(t, suite.Rounds(2, 25))...)
+	shared, wide := 0, 0.0
+	for _, x := range pairs {
+		want := x.central(t)
+		if want > 0.05 {
+			shared++
+		}
+		if got := x.inBatch(t); math.Abs(got-want) > 0.02 {
+			t.Errorf("%s: a check says %.3f, a batch %.3f", x.name, want, got)
+		}
+		estimates := map[string]*report.RankedSource{"mirror": x.mirrored(t)}
+		for _, form := range []string{concordat.OutlineWords, concordat.OutlineFingerprints, ""} {
+			estimates["partner, outline "+form] = x.atPartner(t, form)
+		}
+		for way, s := range estimates {
+			switch {
+			case s == nil: // not named at all: nothing was found that could be evidence
+				if want > 0.1 {
+					t.Errorf("%s: a check says %.3f, by %s there is no source", x.name, want, way)
+				}
+			case s.Estimate == nil:
+				t.Errorf("%s: by %s the share is no estimate", x.name, way)
+			case want < s.Estimate.Low || want > s.Estimate.High || s.Share < s.Estimate.Low || s.Share > s.Estimate.High:
+				t.Errorf("%s: a check says %.3f, by %s it is %.3f, within %.3f and %.3f", x.name, want, way, s.Share, s.Estimate.Low,
+					s.Estimate.High)
+			default:
+				wide += s.Estimate.High - s.Estimate.Low
+			}
+		}
+	}
+	t.Logf("%d pairs, %d share more than a twentieth; bounds are %.3f apart", len(pairs), shared, wide/4/float64(len(pairs)))
+	if shared < len(pairs)/2 {
+		t.Errorf("%d of %d pairs share anything: the test shows little", shared, len(pairs))
+	}
+}
+
+// best returns the source that counts, if there is one.
+func best(f *report.Findings) *report.RankedSource {
+	for _, s := range report.Build(f, report.Rules{}).Sources {
+		if s.Excluded == "" {
+			return &s
+		}
+	}
+	return nil
+}
+
+func (x *twoTexts) options() (o site.CheckOptions) {
+	if x.template != "" {
+		o.Templates = []report.Template{{Name: "form", Text: x.template}}
+	}
+	return o
+}
+
+// central returns what a check says where the other text is, and holds a screening to it.
+func (x *twoTexts) central(t *testing.T) float64 {
+	t.Helper()
+	p := newSite(t, "a")
+	p.ingest(t, "a", site.Incoming{ID: "b", Title: "b", Text: x.b})
+	want := 0.0
+	if s := best(p.check(t, x.a, x.options())); s != nil {
+		if want = s.Share; s.Estimate != nil {
+			t.Errorf("%s: a share that was measured is an estimate", x.name)
+		}
+	}
+	p.ingest(t, "a", site.Incoming{ID: "a", Title: "a", Text: x.a})
+	o := x.options()
+	o.Exclude = []concordat.Ref{{Site: "here", Library: "a", Document: "a"}}
+	shares, err := p.Shares(t.Context(), site.Submission{ID: "a", Text: x.a}, o, report.Rules{})
+	must(t, err)
+	if got := shares[concordat.Ref{Site: "here", Library: "a", Document: "b"}]; math.Abs(got-want) > 0.02 {
+		t.Errorf("%s: a check says %.3f, a screening %.3f", x.name, want, got)
+	}
+	return want
+}
+
+func (x *twoTexts) inBatch(t *testing.T) float64 {
+	t.Helper()
+	b := newBatch(t, newSite(t), map[string]string{"a.txt": x.a, "b.txt": x.b}, []string{"a.txt", "b.txt"}, batch.Job{Threshold: 0.001})
+	b.options.Options = func(context.Context, batch.Job) (site.CheckOptions, func(), error) { return x.options(), nil, nil }
+	for _, p := range b.run(t).Pairs {
+		return p.ShareA
+	}
+	return 0
+}
+
+func (x *twoTexts) atPartner(t *testing.T, form string) *report.RankedSource {
+	t.Helper()
+	a, b := newMember(t, "asker", "l"), newMember(t, "owner", "l")
+	b.ingest(t, "l", site.Incoming{ID: "b", Title: "b", Text: x.b})
+	rule := openRule
+	rule.Outline = form
+	b.share(t, "asker", rule, "l")
+	o := x.options()
+	o.Forward, o.Partners = site.ForwardAll, []site.PartnerLibraries{b.seenBy("asker", "l")}
+	s := best(a.check(t, x.a, o))
+	got, err := newMember(t, "asker", "l").PartnerMatches(t.Context(), site.Submission{ID: "sub", Text: x.a}, o, report.Rules{})
+	must(t, err)
+	switch {
+	case s == nil && len(got.Documents) == 0:
+	case s == nil || len(got.Documents) != 1:
+		t.Errorf("%s: a check of a partner finds %v, a screening %d documents", x.name, s, len(got.Documents))
+	case math.Abs(got.Documents[0].Share-s.Share) > 0.02 || math.Abs(got.Documents[0].Estimate.High-s.Estimate.High) > 0.02:
+		t.Errorf("%s: a check of a partner says %.3f, a screening %.3f", x.name, s.Share, got.Documents[0].Share)
+	}
+	return s
+}
+
+func (x *twoTexts) mirrored(t *testing.T) *report.RankedSource {
+	t.Helper()
+	north := newPartner(t, "north")
+	north.put(t, "lib", "b", x.b)
+	m := mirrorOf(north, &indextest.Oracle{Site: "here", Scheme: north.profiler.Scheme()})
+	p := here(t, "")
+	_, err := p.SyncMirror(t.Context(), north, m, nil)
+	must(t, err)
+	o := x.options()
+	o.Mirrors = []site.MirroredLibrary{m}
+	return best(p.check(t, x.a, o))
+}
