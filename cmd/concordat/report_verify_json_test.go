@@ -18,6 +18,7 @@ import (
 	"concordat/crypto"
 	"concordat/instance"
 	"concordat/instance/signing"
+	"concordat/internal/suite"
 	"concordat/report"
 )
 
@@ -64,7 +65,7 @@ func (s signingSite) statement(t *testing.T, kind, payload string) concordat.Sta
 func TestVerifyReport(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("one command after another")
+		t.Skip("left out by -short: runs dozens of commands in a row")
 	}
 	own, north, south := newSigning(t, "own"), newSigning(t, "north"), newSigning(t, "south")
 	text := "Undertakings shall keep the records that are needed. The rest is nobody's."
@@ -154,7 +155,7 @@ func TestVerifyReport(t *testing.T) {
 		t.Errorf("changed with its manifest: exit code %d, %q", code, o.Problems)
 	}
 
-	// A byte anywhere: never a good report that says something else.
+	// A byte anywhere, every 12th here and every third in make rest: never a good report that says something else.
 	everything := func(b []byte) string {
 		var v any
 		if json.Unmarshal(b, &v) != nil {
@@ -171,7 +172,8 @@ func TestVerifyReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, seen, tried := everything(good), 0, 0
-	for i := 0; i < len(good); i += 3 {
+	stride := 24 / suite.Rounds(2, 8)
+	for i := 0; i < len(good); i += stride {
 		tried++
 		bad := bytes.Clone(good)
 		bad[i] ^= 1

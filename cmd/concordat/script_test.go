@@ -16,6 +16,7 @@ func TestMain(m *testing.M) {
 	if sandbox.IsWorker() {
 		sandbox.Main() // the test binary is the program, so it is the extraction worker too
 	}
+	scripttest.Commands(run)
 	testscript.Main(stopping{m}, map[string]func(){"concordat": main})
 }
 

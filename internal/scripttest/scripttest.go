@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -39,6 +38,8 @@ const rest = "# rest: "
 // Run runs the scripts in dir, a folder of txtar files: in make test those that do not begin with "# rest: WHY", in make rest the
 // others (package suite), and with testing.Short only those that serve a site. Beside the commands of testscript they have
 //
+//	exec concordat ...   runs in a process that runs all such commands of the script, if TestMain calls [Commands]; one that serves
+//	                     or goes on in the background (&) has a process of its own, and so has "exec env concordat ..."
 //	exits N COMMAND...   run a command and want exit code N
 //	json [!] KEY=VALUE...    want a JSON value on stdout in which all the keys have these values
 //	field FILE KEY=VALUE KEY NAME   set the variable NAME from the JSON value in FILE that matches
@@ -58,7 +59,11 @@ func Run(t *testing.T, dir string, setup func(*testscript.Env) error) {
 		return err == nil && !runs(b)
 	})
 	if len(files) == 0 {
-		t.Skip("this part of the tests has no scripts")
+		t.Skip("none of these scripts belongs to the part of the tests that is being run (make test, make rest or -short)")
+	}
+	files, err = rewritten(files, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
 		Files:               files,
@@ -69,6 +74,7 @@ func Run(t *testing.T, dir string, setup func(*testscript.Env) error) {
 			e.Setenv("CONCORDAT_DATA", filepath.Join(e.WorkDir, "site"))
 			e.Setenv("GORACE", RaceOptions)
 			e.Setenv("GOGC", "400") // a third of what a short command takes is collecting garbage while it starts
+			newShell(e)
 			if setup != nil {
 				if err := setup(e); err != nil {
 					return err
@@ -83,12 +89,15 @@ func Run(t *testing.T, dir string, setup func(*testscript.Env) error) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits,
-			"until": until,
-			"json":  wantJSON,
-			"field": setField,
-			"zip":   zipFiles,
-			"write": writeRepeated,
+			"command": command,
+			"given":   given,
+			"set":     set,
+			"exits":   exits,
+			"until":   until,
+			"json":    wantJSON,
+			"field":   setField,
+			"zip":     zipFiles,
+			"write":   writeRepeated,
 		},
 	})
 }
@@ -108,16 +117,10 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	got := 0
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
-		var e *exec.ExitError
-		if !errors.As(err, &e) {
-			ts.Fatalf("%s: %v", args[1], err)
-		}
-		got = e.ExitCode()
-	}
+	got, show := codeOf(ts, args[1:])
+	show()
 	if got != want {
-		ts.Fatalf("exit code %d, want %d; stderr:\n%s", got, want, ts.ReadFile("stderr"))
+		ts.Fatalf("exit code %d, want %d", got, want)
 	}
 }
 
@@ -126,12 +129,17 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: until COMMAND...")
 	}
-	deadline := time.Now().Add(3 * time.Minute)
-	for err := ts.Exec(args[0], args[1:]...); err != nil; err = ts.Exec(args[0], args[1:]...) {
-		if time.Now().After(deadline) {
-			ts.Fatalf("%s: %v", args, err)
+	for deadline := time.Now().Add(10 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		code, show := codeOf(ts, args)
+		if code == 0 || time.Now().After(deadline) {
+			show()
 		}
-		time.Sleep(50 * time.Millisecond)
+		if code == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s: exit code %d", args, code)
+		}
 	}
 }
 
@@ -166,7 +174,7 @@ func setField(ts *testscript.TestScript, neg bool, args []string) {
 		var v any
 		ts.Check(d.Decode(&v))
 		if got, err := lookUp(v, args[2]); err == nil && hasAll(ts, v, args[1:2]) {
-			ts.Setenv(args[3], fmt.Sprint(got))
+			shellOf(ts).set(ts, args[3], fmt.Sprint(got))
 			return
 		}
 	}

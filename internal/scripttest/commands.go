@@ -1,0 +1,295 @@
+package scripttest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// A Program runs a command line, as its main does, and returns the exit code.
+type Program func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int
+
+// variable tells a test binary that it is to run commands of scripts.
+const variable = "CONCORDAT_SCRIPT_COMMANDS"
+
+// Commands runs the commands of one script, one after another, if [Run] started this process for that, and does not return then.
+// A TestMain calls it first. A process for each command would spend most of its time on starting: a command finds what the
+// ones before it compiled and unpacked, and its own working directory, environment and streams.
+func Commands(p Program) {
+	if os.Getenv(variable) == "" {
+		return
+	}
+	if err := serve(p, os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "commands of a script:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// order is a command that is to be run, and result what it did.
+type order struct {
+	Args  []string
+	Dir   string
+	Env   []string
+	Stdin []byte
+}
+
+type result struct {
+	Code           int
+	Stdout, Stderr []byte
+}
+
+func serve(p Program, in io.Reader, out io.Writer) error {
+	d, e := json.NewDecoder(in), json.NewEncoder(out)
+	for {
+		var o order
+		if err := d.Decode(&o); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		r, err := execute(p, o)
+		if err != nil {
+			return err
+		}
+		if err := e.Encode(r); err != nil {
+			return err
+		}
+	}
+}
+
+// execute runs a command as in a process of its own. What it writes past the writers that it gets, to os.Stdout and os.Stderr, counts.
+func execute(p Program, o order) (r result, err error) {
+	os.Clearenv()
+	for _, v := range o.Env {
+		name, value, _ := strings.Cut(v, "=")
+		if err := os.Setenv(name, value); err != nil {
+			return r, err
+		}
+	}
+	if err := os.Chdir(o.Dir); err != nil {
+		return r, err
+	}
+	stdout, stderr := os.Stdout, os.Stderr
+	defer func() { os.Stdout, os.Stderr = stdout, stderr }()
+	var readers sync.WaitGroup
+	caught := func(to *[]byte) (*os.File, error) {
+		rd, w, err := os.Pipe()
+		if err != nil {
+			return nil, err
+		}
+		readers.Go(func() {
+			defer rd.Close()
+			*to, _ = io.ReadAll(rd) // what cannot be read was not written
+		})
+		return w, nil
+	}
+	if os.Stdout, err = caught(&r.Stdout); err != nil {
+		return r, err
+	}
+	if os.Stderr, err = caught(&r.Stderr); err != nil {
+		return r, err
+	}
+	r.Code = p(context.Background(), o.Args, bytes.NewReader(o.Stdin), os.Stdout, os.Stderr)
+	err = errors.Join(os.Stdout.Close(), os.Stderr.Close())
+	readers.Wait()
+	return r, err
+}
+
+// A shell is the process that runs the commands of one script. It starts with the first of them.
+type shell struct {
+	names []string // of the variables of its environment
+	stdin []byte   // of the next command
+	in    io.WriteCloser
+	send  *json.Encoder
+	out   *json.Decoder
+	err   *bytes.Buffer
+	cmd   *exec.Cmd
+}
+
+// start starts the process with the environment of the script.
+func (s *shell) start(env []string) (err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	s.cmd = exec.Command(self)
+	s.cmd.Env = append(slices.Clone(env), variable+"=1")
+	s.err = new(bytes.Buffer)
+	s.cmd.Stderr = s.err
+	if s.in, err = s.cmd.StdinPipe(); err != nil {
+		return err
+	}
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	s.send, s.out = json.NewEncoder(s.in), json.NewDecoder(out)
+	return s.cmd.Start()
+}
+
+// end ends the process.
+func (s *shell) end() {
+	if s.cmd == nil || s.cmd.Process == nil {
+		return
+	}
+	_ = s.in.Close()
+	_ = s.cmd.Wait() // a process that failed has failed a command
+}
+
+// run runs a command line.
+func (s *shell) run(ts *testscript.TestScript, args []string) result {
+	o := order{Args: args, Dir: ts.MkAbs("."), Stdin: s.stdin}
+	s.stdin = nil
+	for _, name := range s.names {
+		o.Env = append(o.Env, name+"="+ts.Getenv(name))
+	}
+	o.Env = append(o.Env, "PWD="+o.Dir)
+	if s.cmd == nil {
+		ts.Check(s.start(o.Env))
+	}
+	var r result
+	if err := errors.Join(s.send.Encode(o), s.out.Decode(&r)); err != nil {
+		_ = s.in.Close()
+		_ = s.cmd.Wait()
+		ts.Fatalf("%s: the process that ran it has ended: %v\n%s", args, err, s.err)
+	}
+	return r
+}
+
+// set sets a variable of the script.
+func (s *shell) set(ts *testscript.TestScript, name, value string) {
+	ts.Setenv(name, value)
+	if !slices.Contains(s.names, name) {
+		s.names = append(s.names, name)
+	}
+}
+
+// show writes what a command wrote where the script looks for it.
+func (r result) show(ts *testscript.TestScript) {
+	_, err := ts.Stdout().Write(r.Stdout)
+	ts.Check(err)
+	_, err = ts.Stderr().Write(r.Stderr)
+	ts.Check(err)
+}
+
+// shellKey is the key of a script's shell among its values.
+type shellKey struct{}
+
+// shellOf returns the shell of a script.
+func shellOf(ts *testscript.TestScript) *shell { return ts.Value(shellKey{}).(*shell) }
+
+// newShell gives a script its shell.
+func newShell(e *testscript.Env) {
+	s := new(shell)
+	for _, v := range e.Vars {
+		name, _, _ := strings.Cut(v, "=")
+		s.names = append(s.names, name)
+	}
+	e.Values[shellKey{}] = s
+	e.Defer(s.end)
+}
+
+var (
+	// setting is where a script sets a variable.
+	setting = regexp.MustCompile(`^((?:\[[^\]]*\] )*)env (\w+)=(.*)$`)
+	// calling is where it calls a program and waits for its end.
+	calling = regexp.MustCompile(`^((?:\[[^\]]*\] )*(?:! )?)(exec|exits \d+|until) concordat (.*)$`)
+	// giving is where it gives the next command its input.
+	giving = regexp.MustCompile(`^stdin (.*)$`)
+)
+
+// within rewrites a script so that one process runs its commands of a program, but for those that serve or go on behind it. What is to
+// be a process of its own is called by "exec env concordat".
+func within(script string) string {
+	commands, files, _ := strings.Cut(script, "\n-- ")
+	lines := strings.Split(commands, "\n")
+	for i, line := range lines {
+		lines[i] = setting.ReplaceAllString(line, "${1}set $2=$3")
+		m := calling.FindStringSubmatch(line)
+		if m == nil || strings.HasPrefix(m[3], "serve") || strings.HasSuffix(m[3], "&") {
+			continue
+		}
+		how := m[2] + " command "
+		if m[2] == "exec" {
+			how = "command "
+		}
+		lines[i] = m[1] + how + m[3]
+		if i > 0 {
+			lines[i-1] = giving.ReplaceAllString(lines[i-1], "given $1")
+		}
+	}
+	out := strings.Join(lines, "\n")
+	if len(files) > 0 {
+		out += "\n-- " + files
+	}
+	return out
+}
+
+// rewritten writes the scripts as within rewrites them into a folder, and returns their paths there.
+func rewritten(files []string, dir string) (out []string, err error) {
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			return nil, err
+		}
+		to := filepath.Join(dir, filepath.Base(f))
+		if err := os.WriteFile(to, []byte(within(string(b))), 0o600); err != nil {
+			return nil, err
+		}
+		out = append(out, to)
+	}
+	return out, nil
+}
+
+// command runs a command of the program in the script's shell.
+func command(ts *testscript.TestScript, neg bool, args []string) {
+	r := shellOf(ts).run(ts, args)
+	r.show(ts)
+	if (r.Code != 0) != neg {
+		ts.Fatalf("unexpected exit code %d", r.Code)
+	}
+}
+
+// given gives the next command its input: a file, stdout or stderr.
+func given(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: given FILE")
+	}
+	shellOf(ts).stdin = []byte(ts.ReadFile(args[0]))
+}
+
+// set sets a variable of the environment, NAME=VALUE.
+func set(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: set NAME=VALUE")
+	}
+	name, value, _ := strings.Cut(args[0], "=")
+	shellOf(ts).set(ts, name, value)
+}
+
+// codeOf runs a command, in the shell if it says so, and returns its exit code. The last of several shows what it wrote.
+func codeOf(ts *testscript.TestScript, args []string) (code int, show func()) {
+	if args[0] == "command" {
+		r := shellOf(ts).run(ts, args[1:])
+		return r.Code, func() { r.show(ts) }
+	}
+	err := ts.Exec(args[0], args[1:]...)
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
+		return e.ExitCode(), func() {}
+	}
+	ts.Check(err)
+	return 0, func() {}
+}
