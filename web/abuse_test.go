@@ -26,6 +26,7 @@ const evil = `=cmd|' /C calc'!A0"><script>alert(1)</script><img src=x onerror=al
 
 // TestStoredScript: names, titles and texts that are markup or formulas do no harm where they are shown.
 func TestStoredScript(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	id := d.checkedBy(t, olga, evil, folios+" "+evil)
@@ -72,6 +73,7 @@ func TestStoredScript(t *testing.T) {
 
 // TestTraversal: no name or path of a request leads out of what is meant.
 func TestTraversal(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	adam := d.signedIn(t, "adam", store.RoleAdministrator)
 	for _, path := range []string{"/static/..%2f..%2fweb.go", "/static/%2e%2e/%2e%2e/etc/passwd", "/checks/..%2f..%2fsite.db",
@@ -98,6 +100,7 @@ func TestTraversal(t *testing.T) {
 
 // TestUploadBombs: too many parts, too long fields and headers are refused, and leave nothing.
 func TestUploadBombs(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	p := d.signedIn(t, "olga", store.RoleOfficer)
 	form := func(fill func(*multipart.Writer)) *http.Request {
@@ -164,6 +167,7 @@ func TestUploadBombs(t *testing.T) {
 
 // TestForgedAndReplayed: links and keys work once, for what they were made, from where they may.
 func TestForgedAndReplayed(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	link, err := d.web.FirstLink(t.Context())
 	if err != nil {
@@ -204,6 +208,7 @@ func TestForgedAndReplayed(t *testing.T) {
 
 // TestFixation: a session that somebody prepared is not taken over, and signing in ends the one before.
 func TestFixation(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	adam := d.signedIn(t, "adam", store.RoleAdministrator)
 	page := adam.post("/people", http.StatusOK, url.Values{"name": {"bo"}, "role": {"submitter"}})
@@ -238,6 +243,7 @@ func TestFixation(t *testing.T) {
 
 // TestSessions lists them, ends one and all others, and changes the password.
 func TestSessions(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	adam := d.signedIn(t, "adam", store.RoleAdministrator)
 	page := adam.post("/people", http.StatusOK, url.Values{"name": {"bo"}, "role": {"submitter"}})
@@ -286,6 +292,7 @@ func TestSessions(t *testing.T) {
 // TestPublic: at an open site anybody makes an account and hands in within the quotas, which say when
 // they free; a closed one has no such page.
 func TestPublic(t *testing.T) {
+	t.Parallel()
 	closed := newTestSite(t, true)
 	closed.person(t).get("/register", http.StatusNotFound)
 	closed.person(t).post("/register", http.StatusNotFound, url.Values{"name": {"bo"}})
@@ -365,6 +372,7 @@ func (d *testSite) cancelAll(t *testing.T) {
 
 // TestCharacters: text counts once it is read, and a check beyond the quota ends with words.
 func TestCharacters(t *testing.T) {
+	t.Parallel()
 	d := newTestSiteOf(t, false, func(o *web.Options) {
 		o.Policy = web.Policy{Accounts: people.Policy{Quota: people.Quota{Characters: 200}}}
 	})
@@ -380,6 +388,7 @@ func TestCharacters(t *testing.T) {
 
 // TestLostUploads: what is refused after it was read costs its bytes, so that nobody fills the disk with it.
 func TestLostUploads(t *testing.T) {
+	t.Parallel()
 	d := newTestSiteOf(t, true, func(o *web.Options) {
 		o.Policy = web.Policy{Accounts: people.Policy{Quota: people.Quota{Bytes: 100_000}}}
 	})
@@ -393,6 +402,7 @@ func TestLostUploads(t *testing.T) {
 
 // TestStreams: an account follows a bounded number of checks at once.
 func TestStreams(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	p := d.signedIn(t, "ada", store.RoleSubmitter)
 	p.upload(http.StatusOK, nil, "one.txt", "one")
@@ -416,6 +426,7 @@ func TestStreams(t *testing.T) {
 
 // TestArchives: the members of an archive count, and an archive of more than may wait is refused.
 func TestArchives(t *testing.T) {
+	t.Parallel()
 	d := newTestSiteOf(t, false, func(o *web.Options) {
 		o.Policy = web.Policy{Accounts: people.Policy{Quota: people.Quota{Documents: 4, Open: 3}}}
 	})
@@ -432,6 +443,7 @@ func TestArchives(t *testing.T) {
 
 // TestRates: whoever asks too often is told when to come back, and does not get in others' way.
 func TestRates(t *testing.T) {
+	t.Parallel()
 	now := time.Now()
 	d := newTestSiteOf(t, true, func(o *web.Options) {
 		o.Policy = web.Policy{Calls: 20, Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
@@ -494,6 +506,7 @@ func TestRates(t *testing.T) {
 // TestDelete: an officer deletes a check by its page, an administrator a document, and the receipt can
 // be read by whom it is for.
 func TestDelete(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	olga, adam := d.signedIn(t, "olga", store.RoleOfficer), d.signedIn(t, "adam", store.RoleAdministrator)
 	id := d.checkedBy(t, olga, "essay", folios)
@@ -543,6 +556,7 @@ func TestDelete(t *testing.T) {
 
 // TestStrictTransport: a site that people reach by https has browsers keep to that; another says nothing.
 func TestStrictTransport(t *testing.T) {
+	t.Parallel()
 	for _, secure := range []bool{false, true} {
 		d := newTestSiteOf(t, true, func(o *web.Options) { o.Secure = secure })
 		resp, err := http.Get(d.URL + "/login")

@@ -376,6 +376,7 @@ func operations(t *testing.T, d *testSite) map[string]string {
 
 // TestEveryRouteIsDecided: every route has a decision, and every decision a route.
 func TestEveryRouteIsDecided(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	api := operations(t, d)
 	got := map[string]string{}
@@ -443,6 +444,7 @@ func filled(pattern, id string) (method, path string) {
 // TestRolesAtEveryRoute tries every role, and nobody, at every route: who is not let in is refused,
 // who is let in is not refused for the role.
 func TestRolesAtEveryRoute(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	roles := map[string]*person{"": d.person(t)}
 	for role, letter := range letters {
@@ -483,6 +485,7 @@ func TestRolesAtEveryRoute(t *testing.T) {
 
 // TestTokensAtEveryOperation tries tokens of every role and scope at every operation.
 func TestTokensAtEveryOperation(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	for role, letter := range letters {
 		p := d.signedIn(t, "of-"+string(role), role)
@@ -551,7 +554,7 @@ func reads(t *testing.T, p *person, prog *program, id concordat.TaskID) map[stri
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { resp.Body.Close() })
+		after(t, func() { resp.Body.Close() })
 		out[pattern+query] = resp
 	}
 	for pattern := range routeDecisions {
@@ -573,6 +576,7 @@ func reads(t *testing.T, p *person, prog *program, id concordat.TaskID) map[stri
 
 // TestOthersReports: a submitter finds nothing of anybody else's check by any route, and cannot change it.
 func TestOthersReports(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	sue := d.signedIn(t, "sue", store.RoleSubmitter)
@@ -617,6 +621,7 @@ func body(t *testing.T, resp *http.Response) string {
 // TestSubmittersView: by every route that there is, a submitter sees what the policy shows and no more,
 // and each reading is in the audit.
 func TestSubmittersView(t *testing.T) {
+	t.Parallel()
 	const wording, name = "had begun to fade", "On folios" // of the source: the submission has other words there
 	essay := strings.Replace(folios, "had begun to fade", "was fading fast", 1) +
 		" And here is a sentence of my own, which nobody has written before in this place."
@@ -706,6 +711,7 @@ func (d *testSite) readings(t *testing.T) (n int) {
 
 // TestEveryReadingIsAudited: whoever gets a report, by whatever route, leaves a line.
 func TestEveryReadingIsAudited(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	id := d.checkedBy(t, olga, "essay", folios)

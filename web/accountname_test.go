@@ -9,6 +9,7 @@ import (
 
 // TestAccountName: a name that a provider tells holds nothing that reverses or hides what stands beside it on a page.
 func TestAccountName(t *testing.T) {
+	t.Parallel()
 	for claim, want := range map[string]string{
 		"ann@uni.example": "ann@uni.example", "Ann Müller": "Ann Müller", "李雷": "李雷",
 		"\u202eelpmaxe.inu@nna\u202c": "elpmaxe.inu@nna", "ann\u200b\u2066\ufeff": "ann", "a/b\x00\x7f\u0085c": "abc",

@@ -50,6 +50,7 @@ func administration() *web.Administration {
 
 // TestAdministration: an administrator and an auditor read every page, nobody else does, and no secret is shown.
 func TestAdministration(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	if err := d.store.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"), Words: "six words"}); err != nil {
 		t.Fatal(err)
@@ -120,6 +121,7 @@ func TestAdministration(t *testing.T) {
 // TestProbingIsSeen: a partner that goes on asking variants of a sentence is named in the log, on its page and by a webhook of the
 // site, and one that asks a text in some drafts is not.
 func TestProbingIsSeen(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	ctx := t.Context()
 	must := func(err error) {
@@ -135,7 +137,7 @@ func TestProbingIsSeen(t *testing.T) {
 		b, _ := io.ReadAll(r.Body)
 		told = append(told, string(b))
 	}))
-	t.Cleanup(receiver.Close)
+	after(t, receiver.Close)
 	_, err := d.store.CreateHook(ctx, store.Hook{Account: "adam", Whole: true, URL: receiver.URL,
 		Kinds: []store.EventKind{store.EventPartnerAlarm}})
 	must(err)
@@ -145,7 +147,7 @@ func TestProbingIsSeen(t *testing.T) {
 	must(err)
 	prints, err := index.Open(filepath.Join(t.TempDir(), "set"), index.Options{Site: "here", Scheme: p.Scheme(), Shard: "00"})
 	must(err)
-	t.Cleanup(func() { _ = prints.Close() })
+	after(t, func() { _ = prints.Close() })
 	var log bytes.Buffer
 	answers := answer.New(answer.Options{ID: "here", Index: d.site.Options().Index, Store: d.store,
 		Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -191,6 +193,7 @@ func TestProbingIsSeen(t *testing.T) {
 
 // TestAdminTasks: a failed task can be begun again, a filter shows some, and an auditor changes none.
 func TestAdminTasks(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	adam := d.signedIn(t, "adam", store.RoleAdministrator)
 	adam.upload(http.StatusOK, nil, "one.txt", folios)
@@ -219,6 +222,7 @@ func TestAdminTasks(t *testing.T) {
 
 // TestAuditPage: entries are found by who, what and when, page by page; the chain is followed, and a change is seen.
 func TestAuditPage(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	adam := d.signedIn(t, "adam", store.RoleAdministrator)
 	for i := range 120 {
@@ -266,6 +270,7 @@ func TestAuditPage(t *testing.T) {
 
 // TestLibraryPages: a library is made, filled, changed, opened and deleted from the pages.
 func TestLibraryPages(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	if err := d.store.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card")}); err != nil {
 		t.Fatal(err)
@@ -341,6 +346,7 @@ func TestLibraryPages(t *testing.T) {
 
 // TestAdminAPI: programs of overseers read what the pages show.
 func TestAdminAPI(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	d.signedIn(t, "adam", store.RoleAdministrator).upload(http.StatusOK, nil, "one.txt", folios)
 	d.signedIn(t, "sue", store.RoleSubmitter)

@@ -37,6 +37,7 @@ func (d *testSite) alerts(t testing.TB, task concordat.TaskID) (found, told, unt
 
 // TestAlertPages: an officer sees what later documents matched on both sides, reads it, and says that it is dealt with.
 func TestAlertPages(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	if page := olga.get("/alerts", http.StatusOK); !strings.Contains(page, "No alerts here") || strings.Contains(page, "badge") {
@@ -98,6 +99,7 @@ func TestAlertPages(t *testing.T) {
 // TestLaterInReport: the report of a check that stays names the documents found since, on its page and in each file, for
 // officers alone, with who has read and handled them.
 func TestLaterInReport(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	olga, sue := d.signedIn(t, "olga", store.RoleOfficer), d.signedIn(t, "sue", store.RoleSubmitter)
 	task := d.checkedBy(t, sue, "essay", folios)
@@ -130,6 +132,7 @@ func TestLaterInReport(t *testing.T) {
 
 // TestAlertAPI: programs see and mark alerts as people do.
 func TestAlertAPI(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	found, told, untold := d.alerts(t, d.checkedBy(t, olga, "essay", folios))

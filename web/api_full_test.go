@@ -110,6 +110,7 @@ func wantKind(t *testing.T, err error, kind string) {
 
 // TestClientChecks hands in, waits, lists and reads.
 func TestClientChecks(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	ctx := t.Context()
 	ada := d.client(t, "ada", store.RoleOfficer)
@@ -175,6 +176,7 @@ func TestClientChecks(t *testing.T) {
 
 // TestClientReview: rules with revisions, exclusions, undo, notes and verdicts.
 func TestClientReview(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	ctx := t.Context()
 	ada, bo := d.client(t, "ada", store.RoleOfficer), d.client(t, "bo", store.RoleOfficer)
@@ -259,6 +261,7 @@ func TestClientReview(t *testing.T) {
 
 // TestClientLibraries adds and lists documents.
 func TestClientLibraries(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	ctx := t.Context()
 	ada := d.client(t, "ada", store.RoleOfficer)
@@ -311,6 +314,7 @@ func TestClientLibraries(t *testing.T) {
 
 // TestClientPeople: accounts and tokens.
 func TestClientPeople(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	ctx := t.Context()
 	root := d.client(t, "root", store.RoleAdministrator)
@@ -372,6 +376,7 @@ func TestClientPeople(t *testing.T) {
 
 // TestClientWebhooks: from the event to the receiver that verifies it, and back by a replay.
 func TestClientWebhooks(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	ctx := t.Context()
 	ada := d.client(t, "ada", store.RoleOfficer)

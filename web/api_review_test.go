@@ -9,6 +9,7 @@ import (
 
 // TestReviewByProgram takes a source out, gives a verdict and signs it off by the API.
 func TestReviewByProgram(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	d.finished(t, "one", "sue", thesis(t, 20_000, 10, 5))
 	ada, bo := d.signedIn(t, "ada", store.RoleOfficer).program("read", "check", "review"),
@@ -73,6 +74,7 @@ func TestReviewByProgram(t *testing.T) {
 // TestEvidencePages: the passages of a report come in pages, whole and in order; once the rules have changed a page of
 // before has no next one, so that nobody puts halves of two reports together.
 func TestEvidencePages(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	d.finished(t, "one", "sue", thesis(t, 20_000, 10, 5))
 	ada := d.signedIn(t, "ada", store.RoleOfficer).program("read", "check", "review")

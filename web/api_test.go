@@ -112,6 +112,7 @@ func withFiles(key string, files ...string) func(*http.Request) {
 }
 
 func TestAPI(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	ada := d.signedIn(t, "ada", store.RoleOfficer).program("read", "check")
 	var libraries struct{ Libraries []struct{ ID, Title string } }
@@ -170,6 +171,7 @@ func TestAPI(t *testing.T) {
 
 // TestAPIAccess: scopes, roles, and what belongs to others.
 func TestAPIAccess(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	officer := d.signedIn(t, "olga", store.RoleOfficer)
 	all := officer.program("read", "check")
@@ -216,6 +218,7 @@ func TestAPIAccess(t *testing.T) {
 // TestOtherMethods: a path of the API answers a method that it does not have by a problem with 405 that names those it has, and
 // one that is no operation by 404; never by a page.
 func TestOtherMethods(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	prog := d.signedIn(t, "ada", store.RoleAdministrator).program("read")
 	for _, c := range []struct {

@@ -16,6 +16,7 @@ import (
 // TestWebhooksOfOthers: a webhook does not exist for an account that it is not of, whatever that asks of it: its secret, above all,
 // is neither changed nor told. Only an administrator may.
 func TestWebhooksOfOthers(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	d.signedIn(t, "ada", store.RoleOfficer)
 	h, err := d.store.CreateHook(t.Context(), store.Hook{Account: "ada", URL: "https://ada.example/",
@@ -60,6 +61,7 @@ func TestWebhooksOfOthers(t *testing.T) {
 
 // TestCursors: a cursor that is none, or of another list, is refused by each list that comes in pages.
 func TestCursors(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	d.finished(t, "one", "sue", thesis(t, 20_000, 10, 5))
 	ada := d.signedIn(t, "ada", store.RoleAdministrator).program(web.Scopes...)
@@ -94,6 +96,7 @@ func TestCursors(t *testing.T) {
 // TestNothingToDecide: a check without a report has no rules, and none that were; a verdict that cannot be read is not shown as an
 // empty one.
 func TestNothingToDecide(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	ada := d.signedIn(t, "ada", store.RoleOfficer).program("read", "check", "review")
 	if err := d.store.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "later", Title: "later", Made: time.Now()},

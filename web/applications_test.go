@@ -62,6 +62,7 @@ func applicationForm(t *testing.T) (body *bytes.Buffer, kind string) {
 // TestApplications opens the page of a batch of 400 applications in Chromium: it and each of its pictures takes less than a
 // second of the processor, and no list is longer than a screen that nobody asked for. It logs the figures.
 func TestApplications(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("CONCORDAT_LONG") == "" {
 		t.Skip("compares 400 documents: CONCORDAT_LONG=1")
 	}

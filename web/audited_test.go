@@ -15,6 +15,7 @@ var unchanging = map[string]bool{"audit_verified": true, "audit_exported": true,
 // TestAuditedWithTheChange: an entry beside a change, which a crash between the two would lose, is no entry. What
 // changes something is noted in its transaction, so the method Audit notes only what changes nothing.
 func TestAuditedWithTheChange(t *testing.T) {
+	t.Parallel()
 	found := 0
 	for _, path := range handlerFiles(t) {
 		f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)

@@ -194,8 +194,9 @@ func shownSite(t *testing.T) (*testSite, *person, *strings.Replacer) {
 // TestAccessible finds no fault of axe-core on any page, narrow and dark in German, and in make rest wide in English and narrow
 // in Chinese as well.
 func TestAccessible(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
-		t.Skip("opens every page three times")
+		t.Skip("left out by -short: opens every page three times")
 	}
 	d, _, fill := shownSite(t)
 	known := map[string]bool{}

@@ -57,7 +57,7 @@ func runBatches(t testing.TB, b *batch.Queue) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ran := make(chan error, 1)
 	go func() { ran <- b.Run(ctx) }()
-	t.Cleanup(func() {
+	after(t, func() {
 		cancel()
 		if err := <-ran; err != nil {
 			t.Error(err)
@@ -115,6 +115,7 @@ func (p *person) wants(page string, parts ...string) {
 }
 
 func TestBatchPages(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	ann, bob, officer := d.signedIn(t, "ann", store.RoleSubmitter), d.signedIn(t, "bob", store.RoleSubmitter),
 		d.signedIn(t, "olga", store.RoleOfficer)
@@ -183,6 +184,7 @@ func TestBatchPages(t *testing.T) {
 }
 
 func TestBatchCancelled(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	ann := d.signedIn(t, "ann", store.RoleSubmitter)
 	path := ann.handBatch(http.StatusOK, nil, "a.txt", ledger)
@@ -192,6 +194,7 @@ func TestBatchCancelled(t *testing.T) {
 }
 
 func TestBatchAPI(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	ann, bob := d.signedIn(t, "ann", store.RoleOfficer).program("read", "check"),
 		d.signedIn(t, "bob", store.RoleSubmitter).program("read", "check")
@@ -268,6 +271,7 @@ func TestBatchAPI(t *testing.T) {
 
 // TestBatchStreams: the pages that follow batches count with those that follow checks, and end with the site.
 func TestBatchStreams(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	ann := d.signedIn(t, "ann", store.RoleSubmitter)
 	path := ann.handBatch(http.StatusOK, nil, "a.txt", ledger) + "/events"
@@ -295,6 +299,7 @@ func TestBatchStreams(t *testing.T) {
 // TestBatchByKeyboard hands in a batch with the keyboard alone, waits on its page without touching it, and
 // reads a pair.
 func TestBatchByKeyboard(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	ctx, complaints := browser(t, d.URL, 1200)
 	dir := t.TempDir()
@@ -344,6 +349,7 @@ func TestBatchByKeyboard(t *testing.T) {
 // TestBatchRules: the pages, the files and the interface for programs show the reports of a batch by the rules
 // that the batch keeps, not by those of the site, and call no document of it deleted.
 func TestBatchRules(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	officer := d.signedIn(t, "olga", store.RoleOfficer)
 	files := store.OpenFiles(filepath.Join(d.dir, "originals"))

@@ -52,6 +52,7 @@ func leadBatch(t *testing.T, d *testSite) string {
 // TestBatchLeadPages: a lead of a batch stands apart from the pairs, with both texts and a view side by side; an officer decides about it
 // with a reason for both reports, and takes it back; tables and programs are told.
 func TestBatchLeadPages(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	ann, officer := d.signedIn(t, "ann", store.RoleSubmitter), d.signedIn(t, "olga", store.RoleOfficer)
 	path := leadBatch(t, d)

@@ -15,6 +15,7 @@ import (
 // TestBatchSeen: what submitters see of a batch is bound by the same policy as their reports, by whatever
 // way they ask.
 func TestBatchSeen(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		policy               web.Policy
 		verdicts             bool
@@ -106,6 +107,7 @@ func (p *person) seesBatch(path string, wording, pair, share bool) {
 // TestFormsKeepWhatWasEntered: a form that cannot be taken comes back with what was in it, and says why in
 // the person's language.
 func TestFormsKeepWhatWasEntered(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	olga.Jar.SetCookies(mustURL(t, d.URL), []*http.Cookie{{Name: "language", Value: "zh-Hans", Path: "/"}})

@@ -14,6 +14,7 @@ import (
 // TestBatchWordingPages: what all documents of a batch answer stands on its page with the number of documents and the
 // reason, can be opened, and an officer counts it, by hand and by a program.
 func TestBatchWordingPages(t *testing.T) {
+	t.Parallel()
 	const question = "Describe the <i>aims</i> of your project in no more than two hundred words of plain language for the panel."
 	d := newTestSite(t, false)
 	ann, officer := d.signedIn(t, "ann", store.RoleSubmitter), d.signedIn(t, "olga", store.RoleOfficer)

@@ -84,6 +84,7 @@ func hostileBodies(properties []string) map[string]string {
 
 // TestHostileBodies: no JSON body that any operation of the document gets costs more than a small answer, whatever it holds, and
 // none is a fault of the site.
+// It measures the processor time and the memory of this process, and so runs by itself.
 func TestHostileBodies(t *testing.T) {
 	d := newTestSiteOf(t, true, func(o *web.Options) { o.Policy.Calls = 1_000_000 })
 	p := d.signedIn(t, "adam", store.RoleAdministrator).program(web.Scopes...)
@@ -179,6 +180,7 @@ func (p *program) hostile(method, path, what, body string, reads bool) {
 
 // TestFaultsAreListedInPart: of many faults twenty are told, with how many there were.
 func TestFaultsAreListedInPart(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	p := d.signedIn(t, "olga", store.RoleOfficer).program(web.Scopes...)
 	var m struct {

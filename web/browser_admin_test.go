@@ -32,6 +32,7 @@ func sessionOf(d *testSite, name string) chromedp.Action {
 
 // TestHandingInInBrowser: several files, one of them bad, one cut off by a lost connection, go in one by one.
 func TestHandingInInBrowser(t *testing.T) {
+	t.Parallel()
 	for _, width := range []int{1200, 390} {
 		d := newTestSite(t, false)
 		dir := t.TempDir()
@@ -92,6 +93,7 @@ func TestHandingInInBrowser(t *testing.T) {
 // TestProgressInBrowser: a check that waits says why, the connection is made again by itself, and the page shows
 // the result when it is there.
 func TestProgressInBrowser(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	ctx, _ := browser(t, d.URL, 1200)
 	adam := d.signedIn(t, "adam", store.RoleAdministrator)
@@ -131,6 +133,7 @@ func TestProgressInBrowser(t *testing.T) {
 
 // TestAdministrationInBrowser opens every page of administration and of a library, wide and narrow.
 func TestAdministrationInBrowser(t *testing.T) {
+	t.Parallel()
 	for _, width := range []int{1200, 390} {
 		d := newTestSite(t, false)
 		if err := d.store.AddPartner(t.Context(), store.Partner{Site: "SOUTH", Serial: 1, Card: []byte("card"),
@@ -181,6 +184,7 @@ func TestAdministrationInBrowser(t *testing.T) {
 // TestOneSubmissionInBrowser: files and a pasted text that are one submission go in by one request, under one title, and the page
 // of their check opens.
 func TestOneSubmissionInBrowser(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	dir := t.TempDir()
 	var files []string
@@ -218,6 +222,7 @@ func TestOneSubmissionInBrowser(t *testing.T) {
 // TestOfficersSeeEachOther: what one officer does, another who reads the case sees without reloading: who did it, the score, the
 // verdict and the comments.
 func TestOfficersSeeEachOther(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	bo := d.signedIn(t, "bo", store.RoleOfficer)
 	d.finished(t, "one", "ada", thesis(t, 20_000, 10, 5))
@@ -254,6 +259,7 @@ func TestOfficersSeeEachOther(t *testing.T) {
 // TestMarksFollow: what another officer changes about the rules is marked in the text that one reads without a click, where one
 // was and with the focus where it was; but not while a passage is open, words are chosen or a form is filled in.
 func TestMarksFollow(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	bo := d.signedIn(t, "bo", store.RoleOfficer)
 	d.finished(t, "one", "ada", thesis(t, 60_000, 30, 5))

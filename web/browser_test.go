@@ -75,6 +75,7 @@ func text(selector string, to *string) chromedp.Action {
 // TestInBrowser goes from the first link to a report, with the keyboard alone, on a wide and on a
 // narrow screen.
 func TestInBrowser(t *testing.T) {
+	t.Parallel()
 	for _, width := range []int{1200, 390} {
 		d := newTestSite(t, false)
 		ctx, complaints := browser(t, d.URL, width)

@@ -18,6 +18,7 @@ import (
 // TestCases: the list of checks shows them by how far people are, by who reviews and by title, and several are assigned and
 // given a day at once; who does not decide about checks cannot.
 func TestCases(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	olga, sue := d.signedIn(t, "olga", store.RoleOfficer), d.signedIn(t, "sue", store.RoleSubmitter)
 	otto := d.signedIn(t, "otto", store.RoleOfficer)
@@ -68,6 +69,7 @@ func TestCases(t *testing.T) {
 // asks for it, or after a verdict, by the rule of the site; a repetition of the first is not compared with itself, and once it
 // is removed, nobody meets it.
 func TestSubmissionsMeet(t *testing.T) {
+	t.Parallel()
 	var rule atomic.Value
 	rule.Store(web.AddNever)
 	d := newTestSiteOf(t, false, func(o *web.Options) {
@@ -172,6 +174,7 @@ func TestSubmissionsMeet(t *testing.T) {
 // TestAdditionCancelled: an addition that waits is taken back, and one that a worker has begun is refused until it is done: the
 // document may be there any moment.
 func TestAdditionCancelled(t *testing.T) {
+	t.Parallel()
 	d := newTestSiteOf(t, true, func(o *web.Options) {
 		o.Adding = func() web.Adding { return web.Adding{Rule: web.AddOnRequest, Library: "submissions"} }
 	})
@@ -203,6 +206,7 @@ func TestAdditionCancelled(t *testing.T) {
 // TestCaseLibraryFromCache: whether a submission can be added to a library is known from the report that is read: of a case
 // that is shown again nothing is unpacked. Here what is kept can no longer be unpacked at all.
 func TestCaseLibraryFromCache(t *testing.T) {
+	t.Parallel()
 	d := newTestSiteOf(t, true, func(o *web.Options) {
 		o.Adding = func() web.Adding { return web.Adding{Rule: web.AddOnRequest, Library: "submissions"} }
 	})

@@ -26,6 +26,7 @@ func clusterOfTests(context.Context) (web.Cluster, error) {
 
 // TestCluster: the page and the interface tell the same of a cluster, of one machine, and of a silent coordinator.
 func TestCluster(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	p := d.signedIn(t, "axel", store.RoleAuditor)
 	body := p.get("/admin/cluster", http.StatusOK)

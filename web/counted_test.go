@@ -28,6 +28,7 @@ func formed() *report.Findings {
 // TestCountWording: wording that reads like a form is shown with the reason, does not count, and is counted by hand,
 // with a reason, without JavaScript; undone, and by programs too.
 func TestCountWording(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	ada := d.signedIn(t, "ada", store.RoleOfficer)
 	d.finished(t, "one", "ada", formed())

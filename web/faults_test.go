@@ -19,6 +19,7 @@ import (
 
 // TestPartlyDoneSaysWhy: a report names who did not answer whole beside its state, and nobody who did.
 func TestPartlyDoneSaysWhy(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	f := thesis(t, 2_000, 2, 2)
@@ -43,6 +44,7 @@ func TestPartlyDoneSaysWhy(t *testing.T) {
 
 // TestSubmitterIsSentNowhereElse: what a site without documents says to a submitter leads to nothing that only officers may do.
 func TestSubmitterIsSentNowhereElse(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	if err := d.site.DeleteLibrary(t.Context(), "theses", nil); err != nil {
 		t.Fatal(err)
@@ -61,6 +63,7 @@ func TestSubmitterIsSentNowhereElse(t *testing.T) {
 // TestHealthCountsAsTasksDo: checks that failed because of their files are counted on the page of health too, apart from those
 // that failed because of the site.
 func TestHealthCountsAsTasksDo(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	ada := d.signedIn(t, "ada", store.RoleAdministrator)
 	ada.upload(http.StatusOK, nil, "one.bad", "x", "two.bad", "x", "essay.txt", folios)
@@ -74,6 +77,7 @@ func TestHealthCountsAsTasksDo(t *testing.T) {
 
 // TestPictureIsDarkInTheDark: the picture of a cluster, which is drawn in dark ink, is dark where the page is.
 func TestPictureIsDarkInTheDark(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	ctx, complaints := browser(t, d.URL, 1360)
 	path := d.signedIn(t, "olga", store.RoleOfficer).handBatch(http.StatusOK, nil, "a.txt", ledger, "b.txt", ledger+keeper, "c.txt", folios)
@@ -110,6 +114,7 @@ func TestPictureIsDarkInTheDark(t *testing.T) {
 
 // TestPicturesComeWhenAskedFor: the page of a batch draws its histogram and its map without D3, which comes for the graph, and once.
 func TestPicturesComeWhenAskedFor(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	ctx, complaints := browser(t, d.URL, 1360)
 	path := d.signedIn(t, "olga", store.RoleOfficer).handBatch(http.StatusOK, nil, "a.txt", ledger, "b.txt", ledger+keeper, "c.txt", folios)
@@ -155,6 +160,7 @@ func TestPicturesComeWhenAskedFor(t *testing.T) {
 // TestNoAnswer: where the site does not answer a script, as while it starts again or while one leaves the page, the page stays as it is,
 // without pictures, and nothing goes wrong in it.
 func TestNoAnswer(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	ctx, complaints := browser(t, d.URL, 1360)
 	path := d.signedIn(t, "olga", store.RoleOfficer).handBatch(http.StatusOK, nil, "a.txt", ledger, "b.txt", ledger+keeper)
@@ -177,6 +183,7 @@ func TestNoAnswer(t *testing.T) {
 // TestOriginalOfSeveralFiles: a passage of a submission of several files leads to the page of the file in which it stands; one of a
 // file without pages leads to none.
 func TestOriginalOfSeveralFiles(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	const own = "%PDF-1.7 a thesis of its own, about the hives of the valley.\fIt has two pages, of which nobody else has a word."
@@ -202,6 +209,7 @@ func TestOriginalOfSeveralFiles(t *testing.T) {
 
 // TestLibraryNames: the permanent name of a library is one that an address and a command take as it is; what people call it is its title.
 func TestLibraryNames(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	ada := d.signedIn(t, "ada", store.RoleAdministrator)
 	for _, name := range []string{"My Théses 2024!", "a/b", "..", "a b", ""} {

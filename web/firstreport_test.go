@@ -14,6 +14,7 @@ import (
 // TestFirstReportByEmptyStates goes from the link of the first administrator to a report with nothing but what each page offers:
 // the steps of the empty list of checks, which are ticked as they are done. doc/evaluation/web.md lists the steps.
 func TestFirstReportByEmptyStates(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	if err := d.site.DeleteLibrary(t.Context(), "theses", nil); err != nil {
 		t.Fatal(err)

@@ -36,6 +36,7 @@ func (l *lines) String() string {
 // TestPanic: a panic is answered with status 500, as a problem to programs and as a page to people, logged once and counted; an
 // answer that had begun is cut short.
 func TestPanic(t *testing.T) {
+	t.Parallel()
 	var log lines
 	var panics atomic.Int64
 	how := any("half way")

@@ -21,9 +21,10 @@ import (
 const secretOfBo = "a heron stands in the reeds"
 
 // guarded is a site with an account bo and one zoe, both with the password secretOfBo, behind a proxy that tells addresses.
-func guarded(t *testing.T) (d *testSite, bo *person) {
+func guarded(t *testing.T, cost passwords.Cost) (d *testSite, bo *person) {
 	t.Helper()
 	d = newTestSiteOf(t, true, func(o *web.Options) {
+		o.Hashing = cost
 		o.Policy.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	})
 	adam := d.signedIn(t, "adam", store.RoleAdministrator)
@@ -59,6 +60,7 @@ func posted(t *testing.T, c *http.Client, to, address string, form url.Values) (
 // TestGuessesAtOnce: of 300 guesses that come at once no more are tried than may fail, however they are spread, and somebody else
 // signs in within a second meanwhile.
 func TestGuessesAtOnce(t *testing.T) {
+	t.Parallel()
 	const guesses = 300
 	one := func(int) string { return "198.51.100.7" }
 	many := func(i int) string { return fmt.Sprintf("198.51.%d.%d", 100+i/200, 1+i%200) }
@@ -86,7 +88,7 @@ func TestGuessesAtOnce(t *testing.T) {
 			} else {
 				suite.Done(t)
 			}
-			d, bo := guarded(t)
+			d, bo := guarded(t, passwords.Cost{})
 			zoe := url.Values{"name": {"zoe"}, "password": {secretOfBo}}
 			began := time.Now()
 			if code, _ := posted(t, http.DefaultClient, d.URL+"/login", "192.0.2.1", zoe); code != http.StatusSeeOther {
@@ -149,7 +151,8 @@ func TestGuessesAtOnce(t *testing.T) {
 // which none counts for another, and when strangers have used up the tries of the account. What only looks like such
 // a browser does not, and with such a one no more may be guessed than from one address.
 func TestKnownBrowser(t *testing.T) {
-	d, _ := guarded(t)
+	t.Parallel()
+	d, _ := guarded(t, passwords.Cost{})
 	signIn := func(c *http.Client, address, password string) int {
 		code, _ := posted(t, c, d.URL+"/login", address, url.Values{"name": {"zoe"}, "password": {password}})
 		return code
@@ -214,7 +217,8 @@ func TestKnownBrowser(t *testing.T) {
 
 // TestRightPasswordCountsNothing: who knows the password may sign in again and again, and what failed before is forgotten for them.
 func TestRightPasswordCountsNothing(t *testing.T) {
-	d, _ := guarded(t)
+	t.Parallel()
+	d, _ := guarded(t, cheap)
 	for range 3 {
 		for i := range 4 {
 			if code, _ := posted(t, http.DefaultClient, d.URL+"/login", "192.0.2.1",
@@ -231,6 +235,7 @@ func TestRightPasswordCountsNothing(t *testing.T) {
 
 // TestCommonPasswords: what everybody tries first, and the account's own name, are refused; a sentence is not.
 func TestCommonPasswords(t *testing.T) {
+	t.Parallel()
 	for password, want := range map[string]string{
 		"1234567890": "first.common", "0987654321": "first.common", "aaaaaaaaaaaa": "first.common", "abcabcabcabc": "first.common",
 		"abcdefghijklm": "first.common", "Password123": "first.common", "qwertyuiop": "first.common", "!!manchester!!": "first.common",
@@ -242,7 +247,7 @@ func TestCommonPasswords(t *testing.T) {
 			t.Errorf("%q: %q, want %q", password, got, want)
 		}
 	}
-	d, bo := guarded(t)
+	d, bo := guarded(t, cheap)
 	bo.post("/account/password", http.StatusBadRequest, url.Values{"old": {secretOfBo}, "password": {"1234567890"}, "again": {"1234567890"}})
 	link, err := d.web.JoinLink(t.Context(), "zoe")
 	if err != nil {

@@ -38,6 +38,7 @@ const mapNames = `(() => {
 // TestHeatMapNames: the heat map of a small batch names its documents beside its rows and columns, each at its cells and none over
 // another, as the headings of the table of pairs do; that of a larger one does not. The page is no wider than the screen.
 func TestHeatMapNames(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	path := map[int]string{}
 	for _, n := range []int{4, batch.MaxMatrix, batch.MaxMatrix + 1} {

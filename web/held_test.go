@@ -13,6 +13,7 @@ import (
 
 // TestPairOf: the members of a pair are counted from 1 in addresses, and are two.
 func TestPairOf(t *testing.T) {
+	t.Parallel()
 	for path, want := range map[[2]string][2]int{{"1", "2"}: {0, 1}, {"2", "1"}: {1, 0}, {"1", "400"}: {0, 399}} {
 		if x, y, err := pairOf(path[0], path[1]); err != nil || x != want[0] || y != want[1] {
 			t.Errorf("%v: %d and %d, %v, want %v", path, x, y, err, want)
@@ -27,6 +28,7 @@ func TestPairOf(t *testing.T) {
 
 // TestCasePath: the address of a list says how it is filtered, and nothing that is not.
 func TestCasePath(t *testing.T) {
+	t.Parallel()
 	for want, f := range map[string]caseFilter{
 		"/checks": {View: "all"}, "/checks?view=failed": {View: "failed"}, "/checks?q=a+b": {View: "all", Query: "a b"},
 		"/checks?mine=yes&view=new": {View: "new", Mine: true},
@@ -43,6 +45,7 @@ func TestCasePath(t *testing.T) {
 // TestAsked: more can be asked for of a partner's document whose place is known, not of a mirror; each request for the passage stands
 // with it, one that nobody answered in time as expired.
 func TestAsked(t *testing.T) {
+	t.Parallel()
 	at, now := concordat.Span{Start: 10, End: 50}, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	here, north := concordat.Ref{Site: "here", Library: "l", Document: "a"}, concordat.Ref{Site: "north", Library: "l", Document: "b"}
 	mirrored := concordat.Ref{Site: "south", Library: "l", Document: "c"}

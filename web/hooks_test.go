@@ -20,6 +20,7 @@ var hookPath = regexp.MustCompile(`/account/webhooks/[a-z2-7]{26}`)
 
 // TestHookPages makes a webhook, has it fail, and sends again.
 func TestHookPages(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	ada, bo, root := d.signedIn(t, "ada", store.RoleOfficer), d.signedIn(t, "bo", store.RoleAuditor),
 		d.signedIn(t, "root", store.RoleAdministrator)
@@ -89,6 +90,7 @@ func TestHookPages(t *testing.T) {
 
 // TestHookMessages: what pages show of webhooks has words.
 func TestHookMessages(t *testing.T) {
+	t.Parallel()
 	keys := []string{"hook.active", "hook.paused", "delivery.pending", "delivery.delivered", "delivery.dead", "event.ping"}
 	for _, k := range store.EventKinds() {
 		keys = append(keys, "event."+string(k))
@@ -105,6 +107,7 @@ func TestHookMessages(t *testing.T) {
 
 // TestHooksInBrowser makes a webhook on a wide and on a narrow screen.
 func TestHooksInBrowser(t *testing.T) {
+	t.Parallel()
 	for _, width := range []int{1200, 390} {
 		d := newTestSite(t, true)
 		ctx, complaints := browser(t, d.URL, width)

@@ -43,6 +43,7 @@ var (
 // TestFilterLeads: a page offers filters of leads with what each leaves, as links that keep the others; what is left out is said with
 // the way back, a decision keeps them, and programs ask for the same.
 func TestFilterLeads(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	ada := d.signedIn(t, "ada", store.RoleOfficer)
 	d.finished(t, "one", "ada", fourLeads())

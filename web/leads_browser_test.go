@@ -17,6 +17,7 @@ import (
 // TestLeadsInBrowser: a lead stands beside its source with its sentences joined, is counted, and set aside by another officer
 // while one reads, on a wide and on a narrow screen.
 func TestLeadsInBrowser(t *testing.T) {
+	t.Parallel()
 	for _, width := range []int{1200, 390} {
 		d := newTestSite(t, true)
 		d.finished(t, "one", "ada", led())
@@ -88,6 +89,7 @@ func TestLeadsInBrowser(t *testing.T) {
 // TestFilterLeadsInBrowser: filters of leads are followed by a click, stay in the address through a decision, and are taken back, with
 // and without scripts, on a wide and on a narrow screen.
 func TestFilterLeadsInBrowser(t *testing.T) {
+	t.Parallel()
 	for _, width := range []int{1200, 390} {
 		d := newTestSite(t, true)
 		d.finished(t, "one", "ada", fourLeads())
@@ -145,6 +147,7 @@ func TestFilterLeadsInBrowser(t *testing.T) {
 // TestFilterOfLaterPages: a stretch of the text that is fetched as one comes to it knows the leads that are chosen: the mark of one that
 // is not shown leads to the page with all of them, that of another to its place below the text.
 func TestFilterOfLaterPages(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	d.finished(t, "one", "ada", leadOnLaterPage())
 	bo := d.signedIn(t, "bo", store.RoleOfficer)

@@ -49,6 +49,7 @@ func leadForm(action, why string) url.Values {
 // TestDecideLead: an officer counts a lead or says that it is none, with a reason, without JavaScript; it is undone, audited, told to
 // another officer, hidden from whoever sees no names, and done by programs too.
 func TestDecideLead(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	ada, bo := d.signedIn(t, "ada", store.RoleOfficer), d.signedIn(t, "bo", store.RoleOfficer)
 	axel := d.signedIn(t, "axel", store.RoleAuditor)

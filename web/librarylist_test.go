@@ -18,6 +18,7 @@ import (
 // TestFailuresFirst: a library says how many files of a day were added and how many failed, names each that failed with
 // the reason before anything else, and reads it again when it is told to; nothing of another library.
 func TestFailuresFirst(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	olga, aud := d.signedIn(t, "olga", store.RoleOfficer), d.signedIn(t, "aud", store.RoleAuditor)
 	olga.sendScript("/libraries/theses/documents", "a", http.StatusOK, nil, "good.txt", folios+" More.", "same.txt", folios+" More.",
@@ -57,6 +58,7 @@ func TestFailuresFirst(t *testing.T) {
 // TestFindDocuments: documents of a library are found by name, title and author, in the order that is asked for, and several
 // are deleted at once, or none where one is not there.
 func TestFindDocuments(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	olga.sendScript("/libraries/theses/documents", "a", http.StatusOK, nil, "anna.txt", folios+" One.", "50%_b.txt", folios+" One two three.")
@@ -87,6 +89,7 @@ func TestFindDocuments(t *testing.T) {
 
 // TestSessionEnded: whoever hands in after the session has ended hears so, and where to sign in; a text keeps its own name.
 func TestSessionEnded(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	for _, path := range []string{"/checks", "/libraries/theses/documents"} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.URL+path, strings.NewReader("text=some"))
@@ -110,6 +113,7 @@ func TestSessionEnded(t *testing.T) {
 
 // TestTooLarge: a file larger than the site takes is refused as such by the API, and one among others costs only itself.
 func TestTooLarge(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	prog := olga.program("check")
@@ -136,6 +140,7 @@ func TestTooLarge(t *testing.T) {
 // TestPurposes: a purpose is chosen among those for which partners open libraries, and a check for which they open nothing is
 // refused before it begins.
 func TestPurposes(t *testing.T) {
+	t.Parallel()
 	d := newTestSiteOf(t, true, func(o *web.Options) {
 		o.Partners = func(context.Context) ([]web.Partner, error) {
 			return []web.Partner{{Site: "SOUTH", Name: "South", Libraries: []concordat.OpenLibrary{{ID: "theses", Purposes: []string{"thesis"}},
@@ -158,6 +163,7 @@ func TestPurposes(t *testing.T) {
 
 // TestLibraryPageGoesOn: at any moment while a file is added, the page of a library lists its document or is read again.
 func TestLibraryPageGoesOn(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	for i := range 20 {

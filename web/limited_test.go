@@ -18,6 +18,7 @@ import (
 // TestLimitedExports: a submitter with a limited view gets every form of a report without the words of
 // officers and of others, and the pages of own originals only.
 func TestLimitedExports(t *testing.T) {
+	t.Parallel()
 	const wording, among = "had begun to fade", "words among officers"
 	essay := strings.Replace(folios, wording, "was fading fast", 1) +
 		" And here is a sentence of my own, which nobody has written before in this place."

@@ -62,6 +62,7 @@ func (d *testSite) without(t *testing.T, table string, f func()) {
 // TestRequestsNeedTheStore: a request whose document, job or check cannot be read is not shown as one that has none: the
 // officer decides by what he sees.
 func TestRequestsNeedTheStore(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	d.incoming(t, "one", time.Now().Add(time.Hour))
 	job := concordat.JobID{9}
@@ -87,6 +88,7 @@ func TestRequestsNeedTheStore(t *testing.T) {
 // TestKeysNeedTheStore: where it cannot be read whether a key was used, or not be kept that it was, nothing is said to be done,
 // and in the first case nothing is.
 func TestKeysNeedTheStore(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	program := d.signedIn(t, "sue", store.RoleSubmitter).program("read", "check")
 	checks := func() int {
@@ -120,6 +122,7 @@ func TestKeysNeedTheStore(t *testing.T) {
 
 // TestNotesNeedTheStore: a comment, a verdict or a sign-off that could not be kept is not answered as given.
 func TestNotesNeedTheStore(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	d.finished(t, "one", "sue", thesis(t, 20_000, 10, 5))
 	ada := d.signedIn(t, "ada", store.RoleOfficer).program("read", "check", "review")

@@ -26,6 +26,7 @@ func keepShot(t *testing.T, name string, b *[]byte) {
 // TestLTIInBrowser registers, configures and opens a report in a real browser, whose policies must let
 // each step happen, on a narrow screen.
 func TestLTIInBrowser(t *testing.T) {
+	t.Parallel()
 	c := newCourse(t, platforms.Options{})
 	c.send(200, c.Submission("u1", nil, c.Put("a1", "essay.txt", []byte(folios))))
 	c.Await(t.Context(), "a1", lti.Processed, 0)
@@ -73,6 +74,7 @@ func TestLTIInBrowser(t *testing.T) {
 
 // TestLoginInBrowser goes to a provider and back.
 func TestLoginInBrowser(t *testing.T) {
+	t.Parallel()
 	p := newIDP(t)
 	p.claims = map[string]any{"preferred_username": "ada"}
 	d := newLoginSite(t, false, uni(p))

@@ -69,7 +69,7 @@ func newCourse(t *testing.T, o platforms.Options) *course {
 	c := &course{Platform: ltitest.New(t), t: t, dir: t.TempDir(), keys: keys, options: o}
 	c.server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { c.pages.ServeHTTP(rw, r) }))
 	c.start(true)
-	t.Cleanup(func() { c.server.Close(); c.stop() })
+	after(t, func() { c.server.Close(); c.stop() })
 	c.Tool(c.server.URL + "/lti/jwks")
 	if err := c.db.PutLTIPlatform(t.Context(), store.LTIPlatform{ID: "moodle", Name: "Moodle", Issuer: c.URL, Client: ltitest.Client,
 		AuthURL: c.AuthURL(), TokenURL: c.TokenURL(), KeysURL: c.KeysURL(),
@@ -131,7 +131,7 @@ func (c *course) start(working bool) {
 		kept = nil
 	}
 	c.pages, err = web.New(web.Options{Site: s, Title: func() string { return "Site" },
-		Store: db, Queue: q, Files: kept, MaxUpload: 1 << 20, Base: c.server.URL, Secure: c.secure,
+		Store: db, Queue: q, Files: kept, MaxUpload: 1 << 20, Base: c.server.URL, Secure: c.secure, Hashing: cheap,
 		Logger: slog.New(slog.NewTextHandler(&c.log, nil)), Panicked: func() { c.panicked.Add(1) },
 		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return []string{"thesis"} }})
 	must(err)
@@ -238,6 +238,7 @@ func (c *course) get(b *http.Client, path string, want int) (string, http.Header
 // TestSubmission goes the whole way: a notice, the file, a real check, reports of progress, and the
 // report opened by the teacher and by nobody else.
 func TestSubmission(t *testing.T) {
+	t.Parallel()
 	c := newCourse(t, platforms.Options{})
 	ctx := t.Context()
 	essay := c.Put("a1", "essay.txt", []byte(folios+" And here is a sentence of my own, which nobody has written before in this place."))
@@ -344,6 +345,7 @@ func TestSubmission(t *testing.T) {
 
 // TestLearners: where the site allows it, learners see their own work and no other.
 func TestLearners(t *testing.T) {
+	t.Parallel()
 	c := newCourse(t, platforms.Options{Learners: true})
 	c.send(http.StatusOK, c.Submission("u1", nil, c.Put("a1", "essay.txt", []byte(folios))))
 	if r := c.Await(t.Context(), "a1", lti.Processed, 0); r["visibleToOwner"] != true {
@@ -361,6 +363,7 @@ func TestLearners(t *testing.T) {
 // TestForgedNotices: nothing is checked that the platform has not signed for this site, and no address
 // of another host is asked.
 func TestForgedNotices(t *testing.T) {
+	t.Parallel()
 	c := newCourse(t, platforms.Options{})
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -455,6 +458,7 @@ func (c *course) awaitState(asset, state string) store.LTIAsset {
 // TestPlatformFails: what fails for a while is tried again, tokens that are not taken are renewed, and a
 // stop of the site in the middle loses nothing.
 func TestPlatformFails(t *testing.T) {
+	t.Parallel()
 	c := newCourse(t, platforms.Options{})
 	ctx := t.Context()
 	c.restart(false)
@@ -505,6 +509,7 @@ func TestPlatformFails(t *testing.T) {
 // TestAssetPanics: a file that meets a fault of the program fails alone, once, and the platform is told; asked for again, it
 // is checked.
 func TestAssetPanics(t *testing.T) {
+	t.Parallel()
 	c := newCourse(t, platforms.Options{})
 	ctx := t.Context()
 	c.broken = true
@@ -523,6 +528,7 @@ func TestAssetPanics(t *testing.T) {
 
 // TestLaunchAttacks: state and nonce are of this browser and used once, and roles are the platform's.
 func TestLaunchAttacks(t *testing.T) {
+	t.Parallel()
 	c := newCourse(t, platforms.Options{})
 	link := map[string]any{"sub": "t1", "/message_type": lti.TypeResourceLink, "/roles": []string{membership + "Instructor"}}
 	status := func(b *http.Client, claims map[string]any, change func(url.Values)) int {
@@ -619,6 +625,7 @@ func TestLaunchAttacks(t *testing.T) {
 // TestConfigure makes the site a processor of an activity; what the teacher chose counts for what is
 // handed in there.
 func TestConfigure(t *testing.T) {
+	t.Parallel()
 	c := newCourse(t, platforms.Options{})
 	ctx := t.Context()
 	ask := map[string]any{"sub": "t1", "/message_type": lti.TypeDeepLinking, "/roles": []string{membership + "Instructor"},
@@ -706,6 +713,7 @@ func TestConfigure(t *testing.T) {
 
 // TestHandInWithinCourse: a platform without asset processors has a link at which teachers hand in.
 func TestHandInWithinCourse(t *testing.T) {
+	t.Parallel()
 	c := newCourse(t, platforms.Options{})
 	b := fresh(t)
 	c.open(b, map[string]any{"sub": "t1", "/message_type": lti.TypeResourceLink, "/roles": []string{membership + "Instructor"}}, http.StatusOK)
@@ -725,6 +733,7 @@ func TestHandInWithinCourse(t *testing.T) {
 
 // TestRegisterPlatform: by hand, and by a platform itself with a link that works once.
 func TestRegisterPlatform(t *testing.T) {
+	t.Parallel()
 	c := newCourse(t, platforms.Options{})
 	p := ltitest.New(t)
 	admin := (&testSite{Server: c.server, store: c.db}).signedIn(t, "adam", store.RoleAdministrator)

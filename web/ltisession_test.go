@@ -38,6 +38,7 @@ func (c *course) change(f func(*store.LTIPlatform)) {
 // TestLaunchOfDeployment: a launch that was begun for one deployment is not ended for another one, though the site knows both;
 // and one that the platform refused signs nobody in.
 func TestLaunchOfDeployment(t *testing.T) {
+	t.Parallel()
 	c := newCourse(t, platforms.Options{})
 	c.change(func(p *store.LTIPlatform) { p.Deployments = append(p.Deployments, "2") })
 	b := fresh(t)
@@ -54,6 +55,7 @@ func TestLaunchOfDeployment(t *testing.T) {
 // TestPlatformSessionsEnd: who came from a platform sees nothing any more once the platform is switched off, or its deployment
 // is taken away, or learners may no longer come; a launch is refused as well.
 func TestPlatformSessionsEnd(t *testing.T) {
+	t.Parallel()
 	c := newCourse(t, platforms.Options{Learners: true})
 	teacher, learner := fresh(t), fresh(t)
 	c.open(teacher, teaches(nil), http.StatusOK)
@@ -89,6 +91,7 @@ func TestPlatformSessionsEnd(t *testing.T) {
 // though deployment and course may have the same numbers there, nor those of another deployment, another course or another learner,
 // neither as a page nor as a report.
 func TestChecksOfOneCourse(t *testing.T) {
+	t.Parallel()
 	c := newCourse(t, platforms.Options{Learners: true})
 	p, err := c.db.LTIPlatform(t.Context(), "moodle")
 	if err != nil {
@@ -139,6 +142,7 @@ func TestChecksOfOneCourse(t *testing.T) {
 
 // TestKeysForPlatforms: a platform finds the public keys of the site as JSON, which it may be strict about.
 func TestKeysForPlatforms(t *testing.T) {
+	t.Parallel()
 	c := newCourse(t, platforms.Options{})
 	text, header := c.get(fresh(t), "/lti/jwks", http.StatusOK)
 	if header.Get("Content-Type") != "application/json" || !strings.Contains(text, `"keys"`) {
@@ -149,6 +153,7 @@ func TestKeysForPlatforms(t *testing.T) {
 // TestConfigureOfLaunch: choices are made by a teacher, with the key of a launch of the same course, of templates and libraries
 // that there are, for an activity that the platform names.
 func TestConfigureOfLaunch(t *testing.T) {
+	t.Parallel()
 	c := newCourse(t, platforms.Options{Learners: true})
 	settings := func(course, role string) map[string]any {
 		return teaches(map[string]any{"/message_type": lti.TypeSettings, "/roles": []string{membership + role},
@@ -207,6 +212,7 @@ func TestConfigureOfLaunch(t *testing.T) {
 // TestPlatformCookies: where a site is reached by HTTPS its cookies for platforms hold within their frames, travel encrypted,
 // are kept apart for each platform and cannot be read by scripts.
 func TestPlatformCookies(t *testing.T) {
+	t.Parallel()
 	c := newCourse(t, platforms.Options{})
 	for _, secure := range []bool{false, true} {
 		c.stop()

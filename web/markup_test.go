@@ -92,6 +92,7 @@ func attributeFaults(token html.Token, ids, wanted map[string]bool) (faults []st
 
 // TestMarkupFaults: each class of faults is found, and what is right is not one.
 func TestMarkupFaults(t *testing.T) {
+	t.Parallel()
 	right := `<!doctype html><p id="a">x<br><input aria-describedby="a"></p><svg><path d="M0 0"/></svg><a href="#a">x</a>`
 	if faults := markupFaults(right); faults != nil {
 		t.Errorf("%s has faults: %q", right, faults)
@@ -108,6 +109,7 @@ func TestMarkupFaults(t *testing.T) {
 // exclusion, of one that waits, of an empty site, of a submitter and of refusals, and in reports that stand alone. With
 // CONCORDAT_PAGES they are kept in that folder for the Nu HTML checker (make check-pages).
 func TestMarkup(t *testing.T) {
+	t.Parallel()
 	if folder := os.Getenv("CONCORDAT_PAGES"); folder != "" {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			t.Fatal(err)
@@ -183,6 +185,7 @@ func TestMarkup(t *testing.T) {
 // TestFilesAreDropped: files are dropped where they are asked for, on every page, and the field that the browser draws is covered
 // by the zone.
 func TestFilesAreDropped(t *testing.T) {
+	t.Parallel()
 	fields := 0
 	for _, pattern := range []string{"templates/*.html", "templates/parts/*.html"} {
 		names, err := filepath.Glob(pattern)

@@ -62,7 +62,7 @@ func newIDP(t *testing.T) *idp {
 		}
 		m.ServeHTTP(rw, r)
 	}))
-	t.Cleanup(p.Close)
+	after(t, p.Close)
 	return p
 }
 
@@ -172,13 +172,13 @@ func newLoginSite(t *testing.T, administratorsOnly bool, providers ...web.Provid
 	var pages *web.Web
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { pages.ServeHTTP(rw, r) }))
 	pages, err = web.New(web.Options{Title: func() string { return "Site" }, Store: db, Files: store.OpenFiles(t.TempDir()), Base: server.URL,
-		Login: web.Login{AdministratorsOnly: administratorsOnly, Providers: providers}, Logger: slog.New(slog.DiscardHandler),
+		Login: web.Login{AdministratorsOnly: administratorsOnly, Providers: providers}, Logger: slog.New(slog.DiscardHandler), Hashing: cheap,
 		Rules: func() report.Rules { return report.Rules{} }, Templates: func() []string { return nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	api.Add(pages, nil)
-	t.Cleanup(func() {
+	after(t, func() {
 		server.Close()
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -215,6 +215,7 @@ func (d *loginSite) accounts(t *testing.T) map[string]store.Account {
 // TestProviderSignsIn: an account is made at the first visit and found at the second, by issuer and
 // subject and nothing else.
 func TestProviderSignsIn(t *testing.T) {
+	t.Parallel()
 	p := newIDP(t)
 	p.claims = map[string]any{"preferred_username": "ada", "name": "Ada L."}
 	d := newLoginSite(t, false, uni(p))
@@ -259,6 +260,7 @@ func TestProviderSignsIn(t *testing.T) {
 
 // TestProviderLies: no token passes that is not exactly ours.
 func TestProviderLies(t *testing.T) {
+	t.Parallel()
 	p, other := newIDP(t), newIDP(t)
 	d := newLoginSite(t, false, uni(p), web.Provider{Name: "other", Title: "Other", Issuer: other.URL, ClientID: "site",
 		ClientSecret: "secret", DefaultRole: store.RoleAdministrator, Create: true})
@@ -310,6 +312,7 @@ func TestProviderLies(t *testing.T) {
 
 // TestProviderState: what comes back must be what this browser began, once, at this provider.
 func TestProviderState(t *testing.T) {
+	t.Parallel()
 	p, other := newIDP(t), newIDP(t)
 	otherProvider := uni(other)
 	otherProvider.Name = "other"
@@ -396,6 +399,7 @@ func TestProviderState(t *testing.T) {
 
 // TestProviderRoles maps claims to roles, and refuses whom they do not name.
 func TestProviderRoles(t *testing.T) {
+	t.Parallel()
 	p := newIDP(t)
 	one := uni(p)
 	one.RoleClaim, one.DefaultRole, one.UpdateRole = "realm.groups", "", true
@@ -438,6 +442,7 @@ func TestProviderRoles(t *testing.T) {
 
 // TestProviderLinks: without making accounts, people are linked by hand, or by a verified address once.
 func TestProviderLinks(t *testing.T) {
+	t.Parallel()
 	p := newIDP(t)
 	one := uni(p)
 	one.Create = false
@@ -488,6 +493,7 @@ func TestProviderLinks(t *testing.T) {
 
 // TestProviderDown: the pages are there while a provider is not, and its keys may change.
 func TestProviderDown(t *testing.T) {
+	t.Parallel()
 	p := newIDP(t)
 	p.down = true
 	d := newLoginSite(t, false, uni(p))
@@ -503,6 +509,7 @@ func TestProviderDown(t *testing.T) {
 
 // TestPasswordForAdministratorsOnly: the others use a provider; and who came by it may sign out there.
 func TestPasswordForAdministratorsOnly(t *testing.T) {
+	t.Parallel()
 	p := newIDP(t)
 	d := newLoginSite(t, true, uni(p))
 	first, err := d.web.FirstLink(t.Context())

@@ -13,10 +13,11 @@ import (
 // TestWayOfProvider: what a provider names leads nowhere that is not public, unless the issuer itself has answered from a network
 // of the site; the issuer's own host may be anywhere.
 func TestWayOfProvider(t *testing.T) {
+	t.Parallel()
 	asked := map[string]int{}
 	serve := func(name string) string {
 		s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked[name]++ }))
-		t.Cleanup(s.Close)
+		after(t, s.Close)
 		return s.URL
 	}
 	issuer, inner := serve("issuer"), serve("inner")

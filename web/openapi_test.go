@@ -168,6 +168,7 @@ func checkAnswer(t *testing.T, doc *openAPI, r *http.Request, resp *http.Respons
 // TestOpenAPI: the document is valid, it is the one in doc, what it describes is there, and each
 // operation says what it wants.
 func TestOpenAPI(t *testing.T) {
+	t.Parallel()
 	d := newTestSiteOf(t, true, func(o *web.Options) { o.Policy.Calls = 10_000 }) // every operation is tried without a token
 	p := d.person(t)
 	b := []byte(p.get("/api/v1/openapi.json", http.StatusOK))
@@ -228,6 +229,7 @@ func TestOpenAPI(t *testing.T) {
 // TestOpenAPIAccess: every operation refuses a token with other scopes, and every role but those that
 // it names.
 func TestOpenAPIAccess(t *testing.T) {
+	t.Parallel()
 	b, err := committed()
 	if err != nil {
 		t.Fatal(err)

@@ -33,6 +33,7 @@ const headingsRead = `[...document.querySelectorAll("h1, h2, h3")].filter((h) =>
 // TestWorkspaceByKeyboard walks through a report with the Tab key alone, from the top of the page: the parts come in the order of
 // the page, the text before its sources, none twice. The headings come in the same order, and none is skipped a level.
 func TestWorkspaceByKeyboard(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	ctx, complaints := browser(t, d.URL, 1360)
 	d.finished(t, "one", "olga", thesis(t, 6_000, 6, 3))

@@ -73,6 +73,7 @@ const paged = "%PDF-1.7 a first page on which nothing stands that anybody else h
 
 // A passage of a PDF leads to its page, where it is marked; what is no PDF, or of somebody else, has no pages.
 func TestOriginalPages(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	sue, eve := d.signedIn(t, "sue", store.RoleSubmitter), d.signedIn(t, "eve", store.RoleSubmitter)
 	sue.upload(http.StatusOK, nil, "essay.pdf", paged)
@@ -119,6 +120,7 @@ func TestOriginalPages(t *testing.T) {
 // TestOriginalOf: a passage is of the file below whose name it stands, whatever stands before it: members of an archive, a file of
 // the same name. What a template calls a section is no file.
 func TestOriginalOf(t *testing.T) {
+	t.Parallel()
 	text, sections := "", []report.SectionScore(nil)
 	for _, part := range [][2]string{{"all.zip/one.txt", "one"}, {"all.zip/two.txt", "two"}, {"b.pdf", "first"}, {"c.txt", "third"},
 		{"b.pdf", "second"}, {"aims", ""}} {
@@ -149,6 +151,7 @@ func TestOriginalOf(t *testing.T) {
 
 // A program gets the page, the picture and the marks in one answer.
 func TestAPIPages(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	sue := d.signedIn(t, "sue", store.RoleSubmitter)
 	sue.upload(http.StatusOK, nil, "essay.pdf", paged)
@@ -204,6 +207,7 @@ func (p *person) cookies(base string) chromedp.Action {
 
 // The page fits a telephone, loads nothing from elsewhere, and shows mark and picture.
 func TestOriginalPageInBrowser(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	sue := d.signedIn(t, "sue", store.RoleSubmitter)
 	sue.upload(http.StatusOK, nil, "essay.pdf", paged)

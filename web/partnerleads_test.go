@@ -15,6 +15,7 @@ import (
 // TestAskPartnerForLead: a partner's document that may say the same stands on the page, without text; an officer asks for its places,
 // waits, and is told what the comparison found. Others cannot ask.
 func TestAskPartnerForLead(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	d.partner.state.Store(concordat.DisclosurePending)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)

@@ -91,6 +91,7 @@ func apiWay(t *testing.T, c *client.Client) peopleWay {
 // TestPeopleWays: the pages and the API take and refuse the same of accounts and tokens, with the same
 // status, and leave the same accounts, tokens and entries in the audit.
 func TestPeopleWays(t *testing.T) {
+	t.Parallel()
 	type outcome struct {
 		Status   []int
 		Accounts []store.Account

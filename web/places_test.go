@@ -23,6 +23,7 @@ import (
 // TestPlaces: the navigation says where one is, on pages below a place too, and shows administration only
 // there and only what the role may open.
 func TestPlaces(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	ada, adi, sue := d.signedIn(t, "ada", store.RoleAdministrator), d.signedIn(t, "adi", store.RoleAuditor),
 		d.signedIn(t, "sue", store.RoleSubmitter)
@@ -80,6 +81,7 @@ func sources(t *testing.T) string {
 
 // TestNoDeadMessages: every message is named somewhere, whole or by how it begins.
 func TestNoDeadMessages(t *testing.T) {
+	t.Parallel()
 	text := sources(t)
 	used, begins := map[string]bool{}, map[string]bool{}
 	for _, m := range messageKey.FindAllStringSubmatch(text, -1) {
@@ -104,6 +106,7 @@ func TestNoDeadMessages(t *testing.T) {
 
 // TestNoDeadStyles: every class of the style sheet is on some page: of these, or of the parts of a report.
 func TestNoDeadStyles(t *testing.T) {
+	t.Parallel()
 	text := sources(t)
 	b, err := os.ReadFile("static/style.css")
 	if err != nil {
@@ -150,6 +153,7 @@ func hasWord(text, word string) bool {
 
 // TestChecksAlone: what is added to libraries is not among the checks.
 func TestChecksAlone(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	olga.upload(200, nil, "essay.txt", "one")
@@ -170,6 +174,7 @@ func TestChecksAlone(t *testing.T) {
 
 // TestLongNames: a name that nobody can have is refused and kept nowhere.
 func TestLongNames(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	p := d.person(t)
 	p.post("/login", 403, url.Values{"name": {strings.Repeat("n", 1<<20)}, "password": {"a good long secret"}})
@@ -186,6 +191,7 @@ func TestLongNames(t *testing.T) {
 
 // TestDeadEnds: who comes too late is told so, and what to do.
 func TestDeadEnds(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	p := d.person(t)
 	p.wants(p.post("/libraries", 403, url.Values{"name": {"plays"}}), "no longer signed in")
@@ -198,6 +204,7 @@ func TestDeadEnds(t *testing.T) {
 
 // TestStatic: a browser that has a file asks whether it is the same; folders are not listed.
 func TestStatic(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	p := d.person(t)
 	resp, err := p.Do(p.request(http.MethodGet, "/static/style.css", nil))
@@ -246,6 +253,7 @@ func TestStatic(t *testing.T) {
 
 // TestOtherLanguage: the page that was read is read in the other language, with what its address asks for.
 func TestOtherLanguage(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	p := d.person(t)
 	link, err := d.web.FirstLink(t.Context())
@@ -259,6 +267,7 @@ func TestOtherLanguage(t *testing.T) {
 
 // TestHugeTitles: what people call somebody or something has a bound, and a form keeps what was wrong in it.
 func TestHugeTitles(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	ada := d.signedIn(t, "ada", store.RoleAdministrator)
 	huge := strings.Repeat("n", 1<<20)

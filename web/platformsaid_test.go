@@ -14,6 +14,7 @@ import (
 // TestCourseSays: the page of a course says how large files may be, and something handed in that cannot be read is refused on a
 // page; a platform that is not there is not changed, and stands in no entry of the audit.
 func TestCourseSays(t *testing.T) {
+	t.Parallel()
 	c := newCourse(t, platforms.Options{})
 	b := fresh(t)
 	c.open(b, teaches(nil), http.StatusOK)
@@ -46,6 +47,7 @@ func TestCourseSays(t *testing.T) {
 // TestPlatformQueueIsQuiet: that there is nothing to do for a platform is no error in the log; what is told of one file says nothing
 // of others.
 func TestPlatformQueueIsQuiet(t *testing.T) {
+	t.Parallel()
 	c := newCourse(t, platforms.Options{})
 	for _, id := range []string{"a1", "a2", "a3"} {
 		c.send(http.StatusOK, c.Submission("u1", nil, c.Put(id, id+".txt", []byte(folios))))

@@ -59,6 +59,7 @@ func inView(selector string) chromedp.Action {
 // TestReadingInBrowser reads a long report with mouse and keyboard, compares two texts, takes a passage out, on
 // a wide and on a narrow screen.
 func TestReadingInBrowser(t *testing.T) {
+	t.Parallel()
 	for _, width := range []int{1200, 390} {
 		d := newTestSite(t, true)
 		f := thesis(t, 60_000, 80, 60)
@@ -159,6 +160,7 @@ func inPane(pane, selector string) chromedp.Action {
 
 // TestRequestsInBrowser asks a partner for a passage and decides on one that a partner asks for.
 func TestRequestsInBrowser(t *testing.T) {
+	t.Parallel()
 	for _, width := range []int{1200, 390} {
 		d := newTestSite(t, true)
 		d.partner.state.Store(concordat.DisclosurePending)

@@ -20,6 +20,7 @@ import (
 // TestReading reads a long report without JavaScript: page by page of the text, the sources, a passage, and
 // two texts beside each other.
 func TestReading(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	d.finished(t, "long", "ada", thesis(t, 60_000, 80, 60))
@@ -104,6 +105,7 @@ func TestReading(t *testing.T) {
 
 // TestChangedFindingsAreReadAgain: what is kept of a report is not shown once its findings are others.
 func TestChangedFindingsAreReadAgain(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	f := thesis(t, 20_000, 10, 5)
@@ -135,6 +137,7 @@ func headline(page string) string {
 // TestNextBestSourceSurfaces takes sources out in each way, sees the next best in their place, and has
 // them back.
 func TestNextBestSourceSurfaces(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	if err := d.site.Ingest(t.Context(), "theses", func(yield func(site.Incoming, error) bool) {
 		yield(site.Incoming{ID: "copy.txt", Title: "A copy of it", Text: strings.Replace(folios, "morning", "evening", 1)}, nil)
@@ -211,6 +214,7 @@ func TestNextBestSourceSurfaces(t *testing.T) {
 // TestVerdictGoesStale: a verdict is of the figures on which it was given; somebody else signs it off, and
 // all of that stands in the report.
 func TestVerdictGoesStale(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	ada, bo := d.signedIn(t, "ada", store.RoleOfficer), d.signedIn(t, "bo", store.RoleOfficer)
 	d.finished(t, "one", "ada", thesis(t, 20_000, 10, 5))
@@ -285,6 +289,7 @@ func TestVerdictGoesStale(t *testing.T) {
 // TestSubmitterReadsNoLibrary: beside the own text a submitter sees the passages of a source and no more
 // of it.
 func TestSubmitterReadsNoLibrary(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	text := "A secret preface of the source. " + folios + " And a secret end of it."
 	if err := d.site.Ingest(t.Context(), "theses", func(yield func(site.Incoming, error) bool) {

@@ -14,6 +14,7 @@ import (
 // TestReportCache: whatever is put away in between, and however many read at the same time, each sees the report that
 // was asked for, and what is kept stays within its bound.
 func TestReportCache(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	const tasks, bound = 6, 300 << 10 // two or three of them
 	for i := range tasks {

@@ -47,6 +47,7 @@ func (d *testSite) actions(t *testing.T) map[string]int {
 
 // TestIncomingRequests: an officer sees who asks for which words of which document and why, and decides.
 func TestIncomingRequests(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	day := time.Now().Add(24 * time.Hour)
@@ -159,6 +160,7 @@ func atPartner() *report.Findings {
 
 // TestAskPartner: an officer asks a partner for the words of a passage, waits, and reads them.
 func TestAskPartner(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	d.partner.state.Store(concordat.DisclosurePending)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
@@ -232,6 +234,7 @@ func (p *program) json(method, path, body string, want int, out any) {
 
 // TestRequestsByProgram: all of that by the API.
 func TestRequestsByProgram(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	d.partner.state.Store(concordat.DisclosureRefused)
 	d.incoming(t, "one", time.Now().Add(time.Hour))

@@ -30,6 +30,7 @@ func bytesBelow(dir string) (n int64) {
 
 // TestRoomWhileFilesCome: the disk is looked at with every file and every MiB, so that uploads at the same time do not fill it.
 func TestRoomWhileFilesCome(t *testing.T) {
+	t.Parallel()
 	const most, senders = 4 << 20, 6
 	var d *testSite
 	d = newTestSiteOf(t, true, func(o *web.Options) {
@@ -76,7 +77,8 @@ func TestRoomWhileFilesCome(t *testing.T) {
 
 // TestTokensOfAPassword: a new password leaves tokens of programs as they are, unless they are revoked with it; an account has 50.
 func TestTokensOfAPassword(t *testing.T) {
-	_, bo := guarded(t)
+	t.Parallel()
+	_, bo := guarded(t, cheap)
 	token := bo.program("read")
 	change := func(old, password, tokens string) {
 		t.Helper()

@@ -14,6 +14,7 @@ import (
 // TestRootKeyFile: the root key leaves the site only under a passphrase of at least 12 characters that was given twice, as a
 // file that no cache keeps; that it was, or is not to be, stands in the audit with the change.
 func TestRootKeyFile(t *testing.T) {
+	t.Parallel()
 	var under []byte
 	var notes []store.AuditNote
 	d := newTestSiteOf(t, true, func(o *web.Options) {
@@ -62,6 +63,7 @@ func TestRootKeyFile(t *testing.T) {
 
 // TestBatchBarred: where nothing of submissions is kept, no batch is taken.
 func TestBatchBarred(t *testing.T) {
+	t.Parallel()
 	text := strings.Repeat(folios+" ", 3)
 	d := newTestSiteOf(t, true, func(o *web.Options) { o.Policy.NoStore = true })
 	d.signedIn(t, "olga", store.RoleOfficer).handBatch(http.StatusForbidden, nil, "a.txt", text, "b.txt", text)

@@ -13,6 +13,7 @@ import (
 // TestListShowsShares: the list of checks says how much of each counts, by the rules in force, to those who
 // may know it.
 func TestListShowsShares(t *testing.T) {
+	t.Parallel()
 	d := newTestSiteOf(t, false, func(o *web.Options) { o.Policy = web.Policy{See: web.SeeNothing} })
 	olga, sue := d.signedIn(t, "olga", store.RoleOfficer), d.signedIn(t, "sue", store.RoleSubmitter)
 	id := string(d.checkedBy(t, sue, "essay", folios))

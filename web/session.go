@@ -256,7 +256,7 @@ func (w *Web) authentic(ctx context.Context, rank int, name, password string) (b
 	if len(password) > passwords.MaxBytes {
 		return false, nil
 	}
-	ok, err2 := w.hashing.Verify(ctx, rank, cmp.Or(a.Password, passwords.Nobody()), password)
+	ok, err2 := w.hashing.Verify(ctx, rank, cmp.Or(a.Password, w.hashing.Nobody()), password)
 	return ok && err == nil && !a.Disabled && a.Password != "", err2
 }
 

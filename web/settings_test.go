@@ -51,6 +51,7 @@ func (s *settable) value(key string) string {
 
 // TestFirstPageNamesTheSite: the first page asks for the title, which stands on the next page and in the audit.
 func TestFirstPageNamesTheSite(t *testing.T) {
+	t.Parallel()
 	s := &settable{values: map[string]string{"site.title": ""}}
 	d := newTestSiteOf(t, true, s.use)
 	link, err := d.web.FirstLink(t.Context())
@@ -81,6 +82,7 @@ func TestFirstPageNamesTheSite(t *testing.T) {
 // TestSettingsAreChanged: an administrator changes a setting, with an entry of the audit; what is wrong is said beside the
 // form, and what somebody else changed meanwhile stays.
 func TestSettingsAreChanged(t *testing.T) {
+	t.Parallel()
 	s := &settable{values: map[string]string{"site.title": "North", "check.short": "false"}}
 	d := newTestSiteOf(t, true, s.use)
 	ada, audrey := d.signedIn(t, "ada", store.RoleAdministrator), d.signedIn(t, "audrey", store.RoleAuditor)

@@ -15,6 +15,7 @@ import (
 // TestStatus: a page and the API answer each error with the same status, whatever wraps it, and a page has
 // words for it.
 func TestStatus(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	want := map[error]int{
 		concordat.ErrNotFound: 404, concordat.ErrRefused: 403, concordat.ErrDiskFull: 507, concordat.ErrChanged: 409,

@@ -42,6 +42,7 @@ func selectorsOf(t *testing.T, path string) (all []string) {
 // TestStylesDoNotMeet: the pages and the parts of a report that they show have style sheets of their own, loaded together.
 // No rule of the pages has only classes of the parts, and no template gives an element of its own a class that the parts style.
 func TestStylesDoNotMeet(t *testing.T) {
+	t.Parallel()
 	// These hold parts of a report, but for the last: the parts have it on lists, the pages on buttons.
 	shared := []string{"body", "map", "ranked", "key", "k-lead", "plain"}
 	parts := map[string]bool{}

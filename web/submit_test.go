@@ -38,6 +38,7 @@ func (p *person) sendScript(path, key string, want int, fields url.Values, files
 // TestBadFilesKeepNoOtherBack: what cannot be taken is a check of its own that says why, in the language
 // of the reader.
 func TestBadFilesKeepNoOtherBack(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	p.upload(http.StatusOK, nil, "good.txt", folios, "large.txt", strings.Repeat("x", 1<<20+1), "void.txt", "", "broken.bad", "x")
@@ -69,6 +70,7 @@ func TestBadFilesKeepNoOtherBack(t *testing.T) {
 
 // TestScriptHandsInOnce: the same key is one check, however often the connection was lost.
 func TestScriptHandsInOnce(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	p := d.signedIn(t, "ada", store.RoleSubmitter)
 	batch := strings.Repeat("a", 26)
@@ -97,6 +99,7 @@ func TestScriptHandsInOnce(t *testing.T) {
 
 // TestFullDisk: below the low water nothing is taken, and it is said; what is sent again later succeeds.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	d.full.Store(true)
@@ -116,6 +119,7 @@ func TestFullDisk(t *testing.T) {
 
 // TestWishes: what is chosen on the form reaches the check, and only those who decide choose what counts.
 func TestWishes(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	p.upload(http.StatusOK, url.Values{"partner": {"SOUTH/theses", "WEST"}, "forward": {"all"}, "level": {"counts"}, "deadline": {"15"},
@@ -155,6 +159,7 @@ func TestWishes(t *testing.T) {
 
 // TestRulesChosenUpFront: the report begins with them.
 func TestRulesChosenUpFront(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	p.upload(http.StatusOK, url.Values{"rules": {"chosen"}, "exclude_kinds": {"verbatim"}}, "ruled.txt", folios)
@@ -171,6 +176,7 @@ func TestRulesChosenUpFront(t *testing.T) {
 
 // TestWhyItWaits: a queued check says at which place it is and why.
 func TestWhyItWaits(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	p := d.signedIn(t, "ada", store.RoleSubmitter)
 	p.upload(http.StatusOK, nil, "a.txt", folios)
@@ -181,6 +187,7 @@ func TestWhyItWaits(t *testing.T) {
 }
 
 func TestCauses(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		cause store.Cause
 		want  string
@@ -228,6 +235,7 @@ func TestCauses(t *testing.T) {
 // TestOneSubmission: files that are one submission get one check with one report, in which each is a section; all of them are
 // kept for it, and a part that cannot be read fails the whole, by its name.
 func TestOneSubmission(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	const thesis = "The thesis says a few words of its own about the hives of the valley and their keepers."
@@ -299,6 +307,7 @@ func TestOneSubmission(t *testing.T) {
 // TestOneName: a document has one name in the list, on its page, in every export and in the API: its title, with the name of its
 // file beside it; a title that was given goes before.
 func TestOneName(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	olga := d.signedIn(t, "olga", store.RoleOfficer)
 	olga.upload(http.StatusOK, nil, "v2 (final).titled", folios)

@@ -10,6 +10,7 @@ import (
 
 // TestUndone: a change is taken back, and what came after it stays.
 func TestUndone(t *testing.T) {
+	t.Parallel()
 	a, b := concordat.Ref{Site: "here", Library: "l", Document: "a"}, concordat.Ref{Site: "here", Library: "l", Document: "b"}
 	out := func(refs ...concordat.Ref) report.Rules { return report.Rules{ExcludeSources: refs} }
 	for _, c := range []struct {

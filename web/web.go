@@ -3,18 +3,14 @@ package web
 import (
 	"bytes"
 	"context"
-	"embed"
 	"errors"
 	"fmt"
 	"html/template"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -22,7 +18,6 @@ import (
 	"concordat"
 	"concordat/people"
 	"concordat/report"
-	"concordat/report/html"
 	"concordat/site"
 	siteanswer "concordat/site/answer"
 	"concordat/site/ask"
@@ -34,9 +29,6 @@ import (
 	"concordat/web/passwords"
 	"concordat/web/static"
 )
-
-//go:embed templates
-var templates embed.FS
 
 // Options of the pages. All but Partners, MaxUpload, Logger and Now are required.
 type Options struct {
@@ -87,6 +79,7 @@ type Options struct {
 	MaxUpload int64            // bytes of one file; 0: 256 MiB
 	Base      string           // where people reach the site, without a slash at the end; for Login.Providers and LTI
 	Login     Login            // how people sign in beside a password
+	Hashing   passwords.Cost   // what a password costs; zero: as much as on every site
 	Secure    bool             // people reach the site by https: cookies are bound to that
 	Logger    *slog.Logger     // nil: nothing is logged
 	Panicked  func()           // called after each panic of a request that was recovered; nil: they are only logged
@@ -177,22 +170,22 @@ func New(o Options) (*Web, error) {
 	if o.ReportPDF == nil {
 		o.ReportPDF = plainPDF
 	}
-	w := &Web{requestTime: limit.RequestTime, o: o, pages: map[message.Language]map[string]*template.Template{}, Mux: http.NewServeMux(),
+	w := &Web{requestTime: limit.RequestTime, o: o, Mux: http.NewServeMux(),
 		cache: reportCache{most: cacheBytes}, over: make(chan struct{}),
 		throttle: limit.Throttle{Limiter: limit.Limiter{Now: o.Now, Window: limit.ThrottleTime}},
 		Calls:    limit.Limiter{Now: o.Now, Window: time.Minute},
-		hashing:  passwords.NewHasher()}
+		hashing:  passwords.NewHasher(o.Hashing)}
 	w.Admin, w.Reports = adminPages{w}, reportPages{w}
 	w.Batches, w.Accounts, w.Checks, w.Library = batchPages{w}, accountPages{w}, checkPages{w}, libraryPages{w}
 	var err error
-	if w.static, err = static.New(map[string][]byte{"report.css": []byte(html.Style), "lines.js": []byte(html.LinesScript)}); err != nil {
+	if w.static, err = assets(); err != nil {
+		return nil, err
+	}
+	if w.pages, err = parsed(); err != nil {
 		return nil, err
 	}
 	w.o.Policy.fill()
 	w.People = people.New(people.Options{Store: o.Store, Now: o.Now, Policy: w.o.Policy.Accounts})
-	if err := w.parse(); err != nil {
-		return nil, err
-	}
 	w.providers = newProviders(o.Login)
 	w.routes()
 	// Requests of other pages that would change something here are refused by where they come from.
@@ -243,51 +236,6 @@ func (w *Web) FirstLink(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return "/first?key=" + link.Key, nil
-}
-
-// parse reads the page templates, each with the frame around it, once for each language.
-func (w *Web) parse() error {
-	names, err := fs.Glob(templates, "templates/*.html")
-	if err != nil {
-		return err
-	}
-	for _, l := range message.Languages() {
-		functions := template.FuncMap{
-			"t":         l.Say,
-			"many":      l.Report().Plural,
-			"asset":     w.static.Path,
-			"percent":   l.Report().Percent,
-			"facts":     auditFacts,
-			"add":       func(a, b int) int { return a + b },
-			"points":    func(share float64) string { return strconv.FormatFloat(share*100, 'g', 4, 64) },
-			"kindnamed": func(k string) string { return l.Report().Kind(concordat.Kind(k)) },
-			"kind":      l.Report().Kind,
-			"close":     l.Report().Closeness,
-			"why":       l.Report().Exclusion,
-			"cause":     l.Cause,
-			"action":    l.Action,
-			"fact":      l.Fact,
-			"day":       day,
-			"library":   libraryPath,
-			"bytes":     func(n int64) string { return bytesWords(l, n) },
-			"segment":   url.PathEscape,
-			"icon":      static.Icon,
-			"called":    memberName,
-			"by":        memberBy,
-			"seen":      seenName,
-			"bar":       shareBar,
-			"date":      func(t time.Time) string { return t.Local().Format("2006-01-02 15:04") },
-		}
-		w.pages[l] = map[string]*template.Template{}
-		for _, name := range names {
-			t, err := template.New("frame.html").Funcs(functions).ParseFS(templates, "templates/frame.html", "templates/parts/*.html", name)
-			if err != nil {
-				return fmt.Errorf("page %s: %w", name, err)
-			}
-			w.pages[l][strings.TrimSuffix(strings.TrimPrefix(name, "templates/"), ".html")] = t
-		}
-	}
-	return nil
 }
 
 func (w *Web) routes() {

@@ -32,6 +32,7 @@ import (
 	"concordat/store"
 	"concordat/web"
 	"concordat/web/api"
+	"concordat/web/passwords"
 )
 
 const folios = "The reading room of the old library kept its shutters closed until noon, because the paper of the folios had begun to fade in the morning light."
@@ -48,6 +49,20 @@ type testSite struct {
 	full       *atomic.Bool // the disk is
 	partner    *south       // who is asked for passages
 	dir        string
+}
+
+// cheap is the least that argon2id can spend: most tests are of what follows a password, not of what guessing it costs.
+var cheap = passwords.Cost{Memory: 8, Passes: 1, Threads: 1}
+
+// after is t.Cleanup, and forgets f and what it holds when it has run: package testing keeps what ran until all tests that run side
+// by side have ended, and with it two hundred sites.
+func after(t testing.TB, f func()) {
+	t.Helper()
+	t.Cleanup(func() {
+		run := f
+		f = nil
+		run()
+	})
 }
 
 // newTestSite makes a site with one library of one document, whose queue runs unless idle.
@@ -138,7 +153,7 @@ func newTestSiteOf(t testing.TB, idle bool, change func(*web.Options)) *testSite
 			}
 			return nil
 		},
-		Admin: administration(), Cluster: clusterOfTests,
+		Admin: administration(), Cluster: clusterOfTests, Hashing: cheap,
 		Partner: func(_ context.Context, id concordat.SiteID) (concordat.Partner, func(), error) {
 			if id != partner.Site() {
 				return nil, nil, concordat.ErrNotFound
@@ -164,7 +179,7 @@ func newTestSiteOf(t testing.TB, idle bool, change func(*web.Options)) *testSite
 		}
 		ran <- q.Run(ctx)
 	}()
-	t.Cleanup(func() {
+	after(t, func() {
 		d.Close()
 		cancel()
 		if err := errors.Join(<-ran, shard.Close(), db.Close()); err != nil {
@@ -315,6 +330,7 @@ func (d *testSite) await(t *testing.T) map[string]concordat.TaskID {
 
 // TestFirst makes the first administrator by the link of the first start, signs out and in.
 func TestFirst(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	p := d.person(t)
 	link, err := d.web.FirstLink(t.Context())
@@ -357,6 +373,7 @@ func TestFirst(t *testing.T) {
 
 // TestNextStaysHere: the page after signing in is one of this site.
 func TestNextStaysHere(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	p.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -377,6 +394,7 @@ func TestNextStaysHere(t *testing.T) {
 
 // TestCheck hands in files and a text, and reads what came of them.
 func TestCheck(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	p.upload(http.StatusBadRequest, nil)
@@ -435,6 +453,7 @@ func TestCheck(t *testing.T) {
 
 // TestQueueIsExplained shows the position of what waits, and cancels it.
 func TestQueueIsExplained(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	p.upload(http.StatusOK, nil, "one.txt", "one", "two.txt", "two")
@@ -459,6 +478,7 @@ func TestQueueIsExplained(t *testing.T) {
 
 // TestEvents follows a check as it goes on.
 func TestEvents(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	p.upload(http.StatusOK, nil, "one.txt", folios)
@@ -494,6 +514,7 @@ func TestEvents(t *testing.T) {
 
 // TestAccess tries every route as every role, and as somebody who has a report of another.
 func TestAccess(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	officer := d.signedIn(t, "olga", store.RoleOfficer)
 	officer.upload(http.StatusOK, nil, "one.txt", "one")
@@ -560,6 +581,7 @@ func TestAccess(t *testing.T) {
 // TestReview takes a source and a passage out and in again, undoes, and gives a verdict that another
 // signs off.
 func TestReview(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, false)
 	ada, bo := d.signedIn(t, "ada", store.RoleOfficer), d.signedIn(t, "bo", store.RoleOfficer)
 	ada.upload(http.StatusOK, nil, "essay.txt", folios+" And here is a sentence of my own, which nobody has written before in this place.")
@@ -624,6 +646,7 @@ func TestReview(t *testing.T) {
 
 // TestPartnersAreChosen: what a partner would learn is said before, and only partners can be chosen.
 func TestPartnersAreChosen(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	page := p.get("/checks/new", http.StatusOK)
@@ -646,6 +669,7 @@ func TestPartnersAreChosen(t *testing.T) {
 
 // TestPeople adds a person, who chooses a password by the link, and disables them.
 func TestPeople(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	admin := d.signedIn(t, "adam", store.RoleAdministrator)
 	page := admin.post("/people", http.StatusOK, url.Values{"name": {"bo <b>"}, "title": {"Bo"}, "role": {"submitter"}})
@@ -674,6 +698,7 @@ func TestPeople(t *testing.T) {
 
 // TestOtherPagesCannotAct: a request that another page makes a browser send changes nothing.
 func TestOtherPagesCannotAct(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	p := d.signedIn(t, "ada", store.RoleOfficer)
 	for _, header := range [][2]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "https://evil.example"}} {
@@ -690,6 +715,7 @@ var key = regexp.MustCompile(`\{\{[^}]*\bt "([a-z.]+)"`)
 
 // TestMessages: every message that a page names is there.
 func TestMessages(t *testing.T) {
+	t.Parallel()
 	pages, err := filepath.Glob("templates/*.html")
 	if err != nil || len(pages) == 0 {
 		t.Fatal(pages, err)
@@ -724,6 +750,7 @@ func TestMessages(t *testing.T) {
 
 // TestNames shows what becomes of the names of files.
 func TestNames(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{`C:\Users\a\thesis.docx`: "thesis.docx", "../../etc/passwd": "passwd", "..": "", "": "",
 		"a\x00b\n.txt": "ab.txt", "论文.pdf": "论文.pdf", strings.Repeat("长", 200) + ".pdf": strings.Repeat("长", 116) + ".pdf"} {
 		if got := web.CleanName(in); got != want {

@@ -24,6 +24,7 @@ var (
 // TestWholePages: each page is shown whole or not at all. Where a table of the store cannot be read, whoever opens a page
 // that needs it is told that something went wrong; nobody sees less and takes it for all there is.
 func TestWholePages(t *testing.T) {
+	t.Parallel()
 	suite.Rest(t, "shows every page again without each table of the store")
 	d := newTestSite(t, true)
 	d.finished(t, "case-1", "adam", thesis(t, 20_000, 10, 3))

@@ -28,6 +28,7 @@ import (
 // TestTwoOfficers: a change tells the score before and after; each takes back the own one, while the other's stays and is
 // told as theirs. Numbers of passages and letters of sources do not move.
 func TestTwoOfficers(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	ada, bo := d.signedIn(t, "ada", store.RoleOfficer), d.signedIn(t, "bo", store.RoleOfficer)
 	d.finished(t, "one", "ada", thesis(t, 20_000, 10, 5))
@@ -85,6 +86,7 @@ func TestTwoOfficers(t *testing.T) {
 // TestSameNumbers: after an exclusion every view and export names what is left by the numbers that it had before: the page,
 // the JSON, the CSV, the pages of the PDF, and each source beside the text, which has its colour and letter there too.
 func TestSameNumbers(t *testing.T) {
+	t.Parallel()
 	d := newTestSite(t, true)
 	ada := d.signedIn(t, "ada", store.RoleOfficer)
 	d.finished(t, "one", "ada", thesis(t, 20_000, 10, 5))
@@ -219,6 +221,7 @@ func pdfText(t *testing.T, file string) (string, error) {
 // TestComments: who wrote a comment edits and deletes it, nobody else does; it says that it was edited, belongs to its passage in
 // the page, the API and the PDF, and other officers are told.
 func TestComments(t *testing.T) {
+	t.Parallel()
 	d := newTestSiteOf(t, true, func(o *web.Options) {
 		o.ReportPDF = func(ctx context.Context, out io.Writer, rep *report.Report, _ bool) error {
 			notes, err := signing.Notes(ctx, o.Store, rep.Task)

@@ -1,6 +1,7 @@
 package passwords
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
@@ -15,14 +16,27 @@ import (
 	"concordat/web/limit"
 )
 
-// Parameters of argon2id, the second recommended choice of RFC 9106, section 4.
+// Lengths of what argon2id takes and gives, in bytes: RFC 9106, section 4.
 const (
-	argonTime    = 3
-	argonMemory  = 64 << 10 // KiB
-	argonThreads = 4
-	argonSalt    = 16
-	argonKey     = 32
+	argonSalt = 16
+	argonKey  = 32
 )
+
+// Cost says how much argon2id spends on one password. The zero value is that of a site: the second recommended choice of RFC 9106,
+// section 4.
+type Cost struct {
+	Memory  uint32 // KiB; 0: 64 MiB
+	Passes  uint32 // over the memory; 0: 3
+	Threads uint8  // 0: 4
+}
+
+// ofSite fills in what a site spends.
+func (c Cost) ofSite() Cost {
+	return Cost{cmp.Or(c.Memory, 64<<10), cmp.Or(c.Passes, 3), cmp.Or(c.Threads, argonThreads)}
+}
+
+// argonThreads is how many processors a site's password works on.
+const argonThreads = 4
 
 // Bounds of the memory that passwords take, and of how long one waits: each holds 64 MiB while it is tried, for about a tenth of
 // a second. As each works on argonThreads processors, a second one at a time makes both slower if there are no more than
@@ -36,12 +50,21 @@ const (
 func hashingAtOnce(processors int) int { return min(max(processors/argonThreads, 1), maxHashing) }
 
 // Hasher hashes passwords, a few at a time. It is safe for concurrent use.
-type Hasher struct{ line limit.Line }
-
-// NewHasher returns a hasher.
-func NewHasher() *Hasher {
-	return &Hasher{limit.Line{Running: hashingAtOnce(runtime.GOMAXPROCS(0)), Waiting: maxWaiting}}
+type Hasher struct {
+	line   limit.Line
+	cost   Cost
+	nobody func() string
 }
+
+// NewHasher returns a hasher that spends so much on each password.
+func NewHasher(c Cost) *Hasher {
+	h := &Hasher{line: limit.Line{Running: hashingAtOnce(runtime.GOMAXPROCS(0)), Waiting: maxWaiting}, cost: c.ofSite()}
+	h.nobody = sync.OnceValue(func() string { return h.cost.hash(rand.Text()) })
+	return h
+}
+
+// Nobody returns a hash that no password has: what a name that does not exist is compared with. It costs as much as another.
+func (h *Hasher) Nobody() string { return h.nobody() }
 
 // Hash returns the password in PHC form, for example $argon2id$v=19$m=65536,t=3,p=4$SALT$KEY. It waits for its turn, and
 // fails if too many do.
@@ -50,15 +73,15 @@ func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 		return "", err
 	}
 	defer h.line.Leave()
-	return hashOf(password), nil
+	return h.cost.hash(password), nil
 }
 
-func hashOf(password string) string {
+func (c Cost) hash(password string) string {
 	salt := make([]byte, argonSalt)
 	_, _ = rand.Read(salt) // never fails
-	key := argon2.IDKey([]byte(password), salt, argonTime, argonMemory, argonThreads, argonKey)
+	key := argon2.IDKey([]byte(password), salt, c.Passes, c.Memory, c.Threads, argonKey)
 	b64 := base64.RawStdEncoding
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonThreads,
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, c.Memory, c.Passes, c.Threads,
 		b64.EncodeToString(salt), b64.EncodeToString(key))
 }
 
@@ -97,9 +120,6 @@ func (h *Hasher) Verify(ctx context.Context, rank int, hash, password string) (b
 	got := argon2.IDKey([]byte(password), salt, t, m, p, uint32(len(key)))
 	return subtle.ConstantTimeCompare(got, key) == 1, nil
 }
-
-// Nobody is a hash that no password has: what a name that does not exist is compared with.
-var Nobody = sync.OnceValue(func() string { return hashOf(rand.Text()) })
 
 // Waiters returns how many wait for a password to be tried.
 func (h *Hasher) Waiters() int { return h.line.Waiters() }

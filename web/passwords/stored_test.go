@@ -11,7 +11,7 @@ import (
 // TestStored: a stored hash is that of its password and of no other, and one that is damaged, of another version, without a
 // key, or that would cost more than a site gives is refused as such, before anything is tried.
 func TestStored(t *testing.T) {
-	h := NewHasher()
+	h := NewHasher(Cost{})
 	good, err := h.Hash(t.Context(), "correct horse battery")
 	if err != nil {
 		t.Fatal(err)
@@ -42,8 +42,8 @@ func TestStored(t *testing.T) {
 
 // TestCosts: a password costs whoever has stolen its hash what doc/security.md says, under a salt of its own.
 func TestCosts(t *testing.T) {
-	h := NewHasher()
-	seen := map[string]bool{Nobody(): true}
+	h := NewHasher(Cost{})
+	seen := map[string]bool{h.Nobody(): true}
 	for range 2 {
 		hash, err := h.Hash(t.Context(), "correct horse battery")
 		if err != nil {
@@ -55,7 +55,7 @@ func TestCosts(t *testing.T) {
 		}
 		seen[hash] = true
 	}
-	if ok, err := h.Verify(t.Context(), 0, Nobody(), ""); ok || err != nil {
+	if ok, err := h.Verify(t.Context(), 0, h.Nobody(), ""); ok || err != nil {
 		t.Errorf("a name that does not exist has a password: %v, %v", ok, err)
 	}
 	if h.Waiters() != 0 {
