@@ -347,7 +347,7 @@ func TestProcesses(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if testing.Short() {
-		t.Skip("real processes; not in short tests")
+		t.Skip("left out by -short: starts real processes")
 	}
 	if s := os.Getenv("CONCORDAT_TIMEOUT"); s != "" {
 		var err error

@@ -101,7 +101,7 @@ func read(name string) (string, error) {
 // also draws the picture of README.md.
 func TestCheckFindsPassages(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes in the whole library")
+		t.Skip("left out by -short: adds the whole library to a site")
 	}
 	truth, err := demo.ReadTruth()
 	must(t, err)

@@ -133,7 +133,7 @@ func (f failing) Write([]byte) (int, error) { return 0, f.err }
 func TestSpreadsheet(t *testing.T) {
 	office := os.Getenv("CONCORDAT_LIBREOFFICE")
 	if office == "" {
-		t.Skip("CONCORDAT_LIBREOFFICE does not name LibreOffice's program (soffice)")
+		t.Skip("set CONCORDAT_LIBREOFFICE to LibreOffice's program (soffice) to run this")
 	}
 	dir := t.TempDir()
 	// LibreOffice's import filter: separator and quote as code points, UTF-8, from line 1, the language.

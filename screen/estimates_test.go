@@ -43,7 +43,7 @@ func (e *estimator) add(estimate, truth, low, high, deviation float64) {
 // so that the errors are independent.
 func TestEstimatesOfRealPairs(t *testing.T) {
 	if testing.Short() {
-		t.Skip("10,000 pairs")
+		t.Skip("left out by -short: compares 10,000 pairs")
 	}
 	var sets [][]uint64
 	corpora.Lines(t, "grants/nih-calls.tsv.gz", func(line string) bool {

@@ -229,7 +229,7 @@ func TestCorrupt(t *testing.T) {
 
 func TestTampered(t *testing.T) {
 	if testing.Short() {
-		t.Skip("migrates a store for each change")
+		t.Skip("left out by -short: migrates a store for each change")
 	}
 	ctx := t.Context()
 	for _, tt := range []struct{ name, change string }{

@@ -74,7 +74,7 @@ func TestSimulation(t *testing.T) {
 // first that breaks; CONCORDAT_RULES=n counts over the first n seeds instead.
 func TestRulesAreNeeded(t *testing.T) {
 	if testing.Short() {
-		t.Skip("thousands of histories of code without goroutines")
+		t.Skip("left out by -short: thousands of histories")
 	}
 	for _, v := range []struct {
 		name        string

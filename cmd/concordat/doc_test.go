@@ -59,7 +59,7 @@ func TestHelp(t *testing.T) {
 func TestReadmeExample(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("takes in a library")
+		t.Skip("left out by -short: adds a library to a site")
 	}
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {

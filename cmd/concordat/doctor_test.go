@@ -220,7 +220,7 @@ func flipStore(t *testing.T, data string) {
 func TestDoctorFix(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("one command after another")
+		t.Skip("left out by -short: runs dozens of commands in a row")
 	}
 	data := newSite(t)
 	path := filepath.Join(data, instance.StoreName)

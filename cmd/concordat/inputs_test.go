@@ -16,7 +16,7 @@ import (
 // by them.
 func TestWalkTakesAnyName(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("only Linux keeps names that are not UTF-8")
+		t.Skip("only Linux can store a file name that is not UTF-8")
 	}
 	dir := t.TempDir()
 	for _, name := range []string{"b\xe4r.txt", "tab\there.txt", "line\nend.txt", "m.txt", "~$m.docx", "Thumbs.db", ".hidden"} {

@@ -139,7 +139,7 @@ func (p place) listen() (reload func()) {
 func TestE1Commands(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("one command after another")
+		t.Skip("left out by -short: runs dozens of commands in a row")
 	}
 	north, south := newPlace(t, "north"), newPlace(t, "south")
 	north.command(cli.Misused, "peer", "invite") // nobody can reach it yet

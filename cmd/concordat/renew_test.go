@@ -208,7 +208,7 @@ func TestReindexNotServed(t *testing.T) {
 func TestReindexServed(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("indexes a big table anew beside a server")
+		t.Skip("left out by -short: reindexes a large table while the site is served")
 	}
 	data := newSite(t)
 	addAll(t, data, bigTable(t, renewedDocuments))

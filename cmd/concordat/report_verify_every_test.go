@@ -157,7 +157,7 @@ func sameJSON(b []byte, i int, was byte) bool {
 func TestGenuineReportsVerify(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("one check after another")
+		t.Skip("left out by -short: runs a dozen checks in a row")
 	}
 	seed := uint64(time.Now().UnixNano())
 	first, second := newPlace(t, "north"), newPlace(t, "south")

@@ -35,7 +35,7 @@ func Path() string {
 func Window(t testing.TB, width, height int) context.Context {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("a browser takes seconds")
+		t.Skip("left out by -short: starts a browser")
 	}
 	path := Path()
 	if path == "" {

@@ -52,7 +52,7 @@ func Rest(t testing.TB, why string) {
 func Done(t testing.TB) {
 	t.Helper()
 	if Running() == RestOnly {
-		t.Skip("make test runs it")
+		t.Skip("already run by make test; make rest repeats nothing of it")
 	}
 }
 

@@ -16,7 +16,7 @@ var quick = []string{"clough-stevenson", "grants", "innocent-partners", "own-sen
 // their bounds.
 func TestEvaluations(t *testing.T) {
 	if testing.Short() {
-		t.Skip("evaluation on real text is not short")
+		t.Skip("left out by -short: evaluates on real text")
 	}
 	dir := os.Getenv("CONCORDAT_CORPORA")
 	if dir == "" {

@@ -59,7 +59,7 @@ func TestLarge(t *testing.T) {
 // testdata change; a run that was cut short is gone on with; and a test that has come to fail by itself kills nothing.
 func TestMeasuredOnce(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds a package for each run")
+		t.Skip("left out by -short: builds a package for each run")
 	}
 	module(t, map[string]string{"p/p.go": thrice, "p/p_test.go": thriceTest})
 	cache := filepath.Join(t.TempDir(), "measured")

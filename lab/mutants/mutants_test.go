@@ -214,7 +214,7 @@ func module(t *testing.T, files map[string]string) {
 // sources are left as they were.
 func TestRun(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds a package for each mutant")
+		t.Skip("left out by -short: builds a package for each mutant")
 	}
 	module(t, map[string]string{"p/p.go": sample, "p/p_test.go": sampleTest})
 	var out bytes.Buffer

