@@ -97,7 +97,7 @@ func (e *epubBook) beside(name, what string) {
 		return
 	}
 	probe := newBuilder(EPUB, e.b.opt, e.b.lim)
-	other := &epubBook{parts: &parts{probe, e.zip, e.byName, e.used}, opf: e.opf, styles: e.styles, locked: e.locked}
+	other := &epubBook{parts: &parts{probe, e.zip, e.byName, e.used, e.rels}, opf: e.opf, styles: e.styles, locked: e.locked}
 	if strings.HasSuffix(partName(name), ".ncx") {
 		_ = other.part(name, false, func(d []byte) error {
 			err := walkXML(probe, d, &xmlText{b: probe})

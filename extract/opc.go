@@ -21,6 +21,14 @@ type relation struct {
 
 // relations returns what a part points to, in the order of its list; "" is the package itself.
 func (p *parts) relations(part string) []relation {
+	if known, ok := p.rels[part]; ok {
+		return known
+	}
+	p.rels[part] = p.readRelations(part)
+	return p.rels[part]
+}
+
+func (p *parts) readRelations(part string) []relation {
 	dir := path.Dir(part)
 	data, err := p.read(path.Join(dir, "_rels", path.Base("/"+part)+".rels"))
 	if err != nil {

@@ -25,8 +25,9 @@ func newBudget(o Options) *budget {
 type parts struct {
 	b      *builder
 	zip    *zip.Reader
-	byName map[string]*zip.File // by lower-case name with forward slashes
-	used   map[string]bool      // parts that were read
+	byName map[string]*zip.File  // by lower-case name with forward slashes
+	used   map[string]bool       // parts that were read
+	rels   map[string][]relation // what parts point to, as far as it was asked for
 }
 
 // openZip checks the directory of a zip: number of entries, declared sizes. Headers
@@ -41,7 +42,7 @@ func openZip(b *builder, data []byte) (*parts, error) {
 			return nil, &Error{Code: Encrypted, Detail: "the document is password-protected"}
 		}
 	}
-	p := &parts{b, zr, make(map[string]*zip.File, len(zr.File)), map[string]bool{}}
+	p := &parts{b, zr, make(map[string]*zip.File, len(zr.File)), map[string]bool{}, map[string][]relation{}}
 	for _, f := range zr.File {
 		n := partName(f.Name)
 		if p.byName[n] != nil && !f.FileInfo().IsDir() {
