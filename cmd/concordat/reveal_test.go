@@ -493,8 +493,7 @@ func testAlert(t *testing.T, north, south *served, task string) {
 	}
 	south.until("an alert", func() bool { return south.command(cli.Done, "alert", "list") != "" })
 	got := south.json("alert", "list")
-	if from, _ := got["source"].(map[string]any); got["task"] != task || got["title"] != "late" || from["site"] != north.id ||
-		got["sentences"].(float64) < 2 {
+	if got["check"] != task || got["title"] != "late" || got["partner"] != north.id || got["sentences"].(float64) < 2 {
 		t.Errorf("alert: %v", got)
 	}
 	if out := south.command(cli.Done, "alert", "list", "--after", "1"); out != "" {
