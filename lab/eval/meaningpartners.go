@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"concordat"
+	"concordat/crypto"
 	"concordat/meaning"
 	"concordat/profile"
 	"concordat/report"
@@ -116,9 +117,20 @@ func (r *run) leadDictionary(partners []site.PartnerLibraries, table *meaning.Ta
 		}
 		for k := range partners {
 			p := &partners[k]
-			ask.Epoch, ask.Table, ask.Libraries = p.Epoch, cells.Digest(), p.Libraries
-			rand.Read(ask.Job[:])
-			t, err := p.Partner.Leads(r.ctx, ask)
+			sent := *ask
+			sent.Epoch, sent.Table, sent.Libraries = p.Epoch, concordat.KeyedTable(cells.Digest()), p.Libraries
+			rand.Read(sent.Job[:])
+			keyed, err := crypto.NewCellCipher(p.CellKey, sent.Job)
+			if err != nil {
+				return err
+			}
+			sent.Cells = slices.Clone(ask.Cells)
+			for i := range sent.Cells {
+				for band, cell := range sent.Cells[i].Cells {
+					sent.Cells[i].Cells[band] = keyed.Seal(i, band, cell)
+				}
+			}
+			t, err := p.Partner.Leads(r.ctx, &sent)
 			if err != nil {
 				return err
 			}
