@@ -31,6 +31,7 @@ const (
 
 	AsAbbreviations ApartAs = "abbreviations"    // abbreviations with what they stand for
 	AsThanks        ApartAs = "acknowledgements" // where the author thanks others
+	AsConstants     ApartAs = "constants"        // a table of public constants
 )
 
 const (
@@ -52,6 +53,7 @@ func PartsApart(text string) []Apart {
 	out := titlePage(text, ls)
 	out = append(out, contentsPages(ls)...)
 	out = append(out, listsApart(ls)...)
+	out = append(out, constantTables(ls)...)
 	out = append(out, runningHeads(ls)...)
 	ps := paragraphs(text)
 	out = append(out, thanks(text, ps)...)

@@ -22,6 +22,10 @@ func TestListsApart(t *testing.T) {
 		{report.AsThanks, "致谢：时光荏苒，转眼三年即将结束。首先衷心感谢我的导师。同时感谢各位老师。最后感谢父母多年来的支持。", ""},
 		{report.AsThanks, "Acknowledgements\n\nI thank my supervisor for her patience. I am grateful to the miller, who let me measure the wheel.", ""},
 		{report.AsThanks, "Danksagung. Ich danke meinem Betreuer für die Geduld. Mein Dank gilt auch dem Müller.", ""},
+		{report.AsConstants, "Element | Symbol | Atomic number | Standard atomic weight\nCarbon | C | 6 | 12.011\nNitrogen | N | 7 | 14.007\nOxygen | O | 8 | 15.999\nFluorine | F | 9 | 18.998", ""},
+		{report.AsConstants, "Ordnungszahl\tName\tMasse\n26\tEisen\t55,845\n29\tKupfer\t63,55\n47\tSilber\t107,87\n79\tGold\t196,967", ""},
+		{report.AsConstants, "Speed of light: 2.99792458 × 10^8 m/s\nPlanck constant: 6.62607015e-34 J s\nAvogadro constant: 6.02214 × 10^23 per mole\nStandard gravity: 9.80665 m/s", ""},
+		{report.AsConstants, "1 mile = 1.609344 km\n1 pound = 0.45359237 kg\n1 ounce = 28.3495 g", ""},
 		{report.AsThanks, "Remerciements\n\nJe remercie mon directeur de ses conseils.\n\nThe wheel was measured twice.", "conseils."},
 	} {
 		text := prose + c.text + "\n\n" + prose
@@ -39,6 +43,9 @@ func TestListsApart(t *testing.T) {
 		"Acknowledgements\n\n" + page,
 		"Acknowledgements: " + page,
 		"Acknowledgements\n\n" + strings.Repeat("I thank the miller for the wheel, which is as wide as the river is deep. ", 12),
+		"Element | Z | Content in the ash\nFe | 26 | 3.41\nCu | 29 | 0.72\nAg | 47 | 0.03\nAu | 79 | 0.01",
+		"Element | Weight\nCarbon | 12.411\nNitrogen | 14.307\nOxygen | 15.199\nFluorine | 18.498",
+		"Run | Frequency\n1 | 29971.1\n2 | 66260.3\n3 | 60221.9\n4 | 98061.2",
 		"1 Sample A 3.41\n2 Sample B 3.52\n3 Sample C 3.77\n4 Sample D 3.90\n5 Sample E 4.02",
 		"ALPHA 0.31 0.42\nBETA 0.33 0.44\nGAMMA 0.35 0.46\nDELTA 0.37 0.48",
 		"1 The wheel was measured at dawn by three people\n2 who did not know of one another and had no\n" +

@@ -26,6 +26,7 @@ var formReasons = map[string][3]string{
 
 	string(AsAbbreviations): {"a list of abbreviations", "list of abbreviations", "lists of abbreviations"},
 	string(AsThanks):        {"acknowledgements", "section of acknowledgements", "sections of acknowledgements"},
+	string(AsConstants):     {"public constants", "table of public constants", "tables of public constants"},
 }
 
 // FormReason says what a passage reads like, by the reasons of package wording; "" for none that is known.

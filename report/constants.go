@@ -1,0 +1,183 @@
+package report
+
+import (
+	_ "embed"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode"
+
+	"concordat"
+)
+
+//go:embed constants.txt
+var constantsFile string
+
+const (
+	leastConstants = 3    // rows of a table of constants
+	mostlyKnown    = 0.75 // of the rows of such a table
+	maxRowWords    = 20   // of a row
+	leastDigits    = 5    // by which a constant is known
+)
+
+// element is a chemical element with its atomic number and its standard atomic weight.
+type element struct {
+	number string
+	weight float64
+}
+
+// publicConstants are the elements by their symbols, and the digits of constants without the point, the exponent and zeros at either end.
+var publicConstants = sync.OnceValues(func() (map[string]element, []string) {
+	elements, digits := map[string]element{}, []string{}
+	for line := range strings.Lines(constantsFile) {
+		f := strings.Fields(line)
+		switch f[0] {
+		case "element":
+			weight, err := strconv.ParseFloat(f[3], 64)
+			if err != nil {
+				panic("constants.txt: " + line)
+			}
+			elements[f[1]] = element{f[2], weight}
+		case "constant":
+			digits = append(digits, strings.Trim(f[1], "0"))
+		}
+	}
+	return elements, digits
+})
+
+// constantTables returns the tables of public constants: runs of rows of which nearly all give known constants and no other number.
+// A table of results has numbers that are nobody's constants.
+func constantTables(ls []line) []Apart {
+	var out []Apart
+	for i := 0; i < len(ls); {
+		j, known := i, 0
+		for ; j < len(ls) && isRow(ls[j].trimmed); j++ {
+			if constantRow(ls[j].trimmed) {
+				known++
+			} else if j > i && holdsNumber(ls[j].trimmed) {
+				break // only a heading of the table has no constants
+			}
+		}
+		if known >= leastConstants && float64(known) >= mostlyKnown*float64(j-i-1) {
+			out = append(out, Apart{concordat.Span{Start: ls[i].Start, End: ls[j-1].End}, AsConstants})
+		}
+		i = max(j, i+1)
+	}
+	return out
+}
+
+func isRow(l string) bool {
+	return l != "" && len(l) <= 300 && measureWords(l) <= maxRowWords
+}
+
+func holdsNumber(l string) bool { return strings.ContainsFunc(l, unicode.IsDigit) }
+
+// rowNumber is a number of a row, with what sets its thousands apart, or a part in brackets for its uncertainty.
+var rowNumber = regexp.MustCompile(`[0-9][0-9.,\x{00A0}\x{202F}]*(?:\([0-9]+\))?(?:\s?[×x·*]\s?10\s?\^?\s?[-−–+⁻⁺]?[0-9⁰¹²³⁴-⁹]+|[eE][-+−]?[0-9]+)?`)
+
+// constantRow reports whether all numbers of a row are known constants: those of one element, whose symbol or both numbers it gives,
+// or the digits of a constant.
+func constantRow(l string) bool {
+	elements, digits := publicConstants()
+	var numbers []string
+	for _, n := range rowNumber.FindAllString(l, maxRowWords) {
+		numbers = append(numbers, strings.TrimRight(n, ".,"))
+	}
+	if len(numbers) == 0 {
+		return false
+	}
+	known, ones := 0, 0
+	for _, n := range numbers {
+		switch {
+		case n == "1": // of a unit
+			ones++
+		case isConstant(n, digits):
+			known++
+		}
+	}
+	if known > 0 && known+ones == len(numbers) {
+		return true
+	}
+	for symbol, e := range elements {
+		facts := 0
+		for _, n := range numbers {
+			if n == e.number || isWeight(n, e.weight) {
+				facts++
+			}
+		}
+		if facts == len(numbers) && (facts > 1 || hasWord(l, symbol)) {
+			return true
+		}
+	}
+	return false
+}
+
+// isConstant reports whether a number has the digits of a constant, rounded or cut to leastDigits or more.
+func isConstant(n string, digits []string) bool {
+	mantissa := n
+	if i := strings.IndexAny(n, "×x·*eE("); i >= 0 {
+		mantissa = n[:i]
+	}
+	own := strings.Trim(strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, mantissa), "0")
+	if len(own) < leastDigits {
+		return false
+	}
+	for _, d := range digits {
+		if strings.HasPrefix(d, own) {
+			return true
+		}
+		if len(d) > len(own) && d[len(own)] >= '5' { // rounded up
+			if v, err := strconv.ParseUint(d[:len(own)], 10, 64); err == nil && own == strings.Trim(strconv.FormatUint(v+1, 10), "0") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isWeight reports whether a number is an atomic weight, rounded to at least a decimal.
+func isWeight(n string, weight float64) bool {
+	n = strings.Replace(strings.TrimRight(strings.SplitN(n, "(", 2)[0], "0"), ",", ".", 1)
+	v, err := strconv.ParseFloat(n, 64)
+	_, decimals, _ := strings.Cut(n, ".")
+	if err != nil || decimals == "" {
+		return false
+	}
+	unit := 1.0
+	for range decimals {
+		unit /= 10
+	}
+	return v-weight <= unit && weight-v <= unit
+}
+
+// hasWord reports whether a symbol stands in a line as a word of its own.
+func hasWord(l, symbol string) bool {
+	for at := 0; ; {
+		i := strings.Index(l[at:], symbol)
+		if i < 0 {
+			return false
+		}
+		i += at
+		before, behind := l[:i], l[i+len(symbol):]
+		if !endsInLetter(before) && !beginsWithLetter(behind) {
+			return true
+		}
+		at = i + len(symbol)
+	}
+}
+
+func endsInLetter(s string) bool {
+	return strings.IndexFunc(s, unicode.IsLetter) >= 0 && strings.LastIndexFunc(s, unicode.IsLetter) == lastRune(s)
+}
+
+func lastRune(s string) int {
+	return strings.LastIndexFunc(s, func(rune) bool { return true })
+}
+
+func beginsWithLetter(s string) bool { return strings.IndexFunc(s, unicode.IsLetter) == 0 }
