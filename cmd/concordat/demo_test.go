@@ -85,7 +85,7 @@ func TestDemo(t *testing.T) {
 	listed, _ := output(t, cli.Done, data, "alert", "list", "--json")
 	var alert struct {
 		Number int64
-		Task   string
+		Check  string
 	}
 	if err := json.Unmarshal([]byte(listed), &alert); err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestDemo(t *testing.T) {
 	output(t, cli.Done, data, "alert", "handle", strconv.FormatInt(alert.Number, 10))
 	for format, want := range map[string][2]string{"json": {`"title": "call-of-next-year"`, `"handled": { "by":`},
 		"text": {"call-of-next-year, of ", "Dealt with by"}, "html": {"call-of-next-year, of ", "Dealt with by"}} {
-		rep, _ := output(t, cli.Done, data, "report", "export", alert.Task, "-f", format, "-o", "-")
+		rep, _ := output(t, cli.Done, data, "report", "export", alert.Check, "-f", format, "-o", "-")
 		if said := strings.Join(strings.Fields(rep), " "); !strings.Contains(said, want[0]) || !strings.Contains(said, want[1]) {
 			t.Errorf("the report as %s does not say what was found since: %.3000s", format, said)
 		}

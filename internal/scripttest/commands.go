@@ -271,13 +271,15 @@ func given(ts *testscript.TestScript, neg bool, args []string) {
 	shellOf(ts).stdin = []byte(ts.ReadFile(args[0]))
 }
 
-// set sets a variable of the environment, NAME=VALUE.
+// set sets variables of the environment, NAME=VALUE each.
 func set(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: set NAME=VALUE")
+	for _, a := range args {
+		name, value, ok := strings.Cut(a, "=")
+		if neg || !ok {
+			ts.Fatalf("usage: set NAME=VALUE...")
+		}
+		shellOf(ts).set(ts, name, value)
 	}
-	name, value, _ := strings.Cut(args[0], "=")
-	shellOf(ts).set(ts, name, value)
 }
 
 // codeOf runs a command, in the shell if it says so, and returns its exit code. The last of several shows what it wrote.
