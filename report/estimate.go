@@ -24,7 +24,7 @@ func (b *Bounds) rounded() *Bounds {
 const (
 	outlinedAround = 100  // code points before and behind each passage: the partner showed an outline of its document
 	matchedAround  = 200  // and if single sentences are all that is known
-	belowLow       = 0.04 // what was found by chance, or is explained there
+	belowLow       = 0.1  // what was found by chance, or is explained there
 	outlinedAbove  = 0.05 // what no fingerprint shows
 	matchedAbove   = 0.1
 )

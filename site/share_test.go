@@ -114,14 +114,15 @@ func realPairs(t *testing.T, n int) (out []twoTexts) {
 }
 
 // TestOneShare: a pair has one share, whoever asks: a check, a batch and a screening give the same, and the share lies within the
-// bounds of the estimate that a partner's answer or a mirror allows.
+// bounds of the estimate that a partner's answer or a mirror allows. Where those name no source there is no estimate: that may be
+// so of every fifth share under 0.2, put in other words from end to end, and of no larger one.
 func TestOneShare(t *testing.T) {
 	var pairs []twoTexts
-	for seed := range uint64(suite.Rounds(12, 80)) {
+	for seed := range uint64(suite.Rounds(12, 40)) {
 		pairs = append(pairs, madePair(seed))
 	}
-	pairs = append(pairs, realPairs(t, suite.Rounds(2, 25))...)
-	shared, wide := 0, 0.0
+	pairs = append(pairs, realPairs(t, suite.Rounds(2, 12))...)
+	shared, wide, small, unnamed := 0, 0.0, 0, 0
 	for _, x := range pairs {
 		want := x.central(t)
 		if want > 0.05 {
@@ -135,10 +136,15 @@ func TestOneShare(t *testing.T) {
 			estimates["partner, outline "+form] = x.atPartner(t, form)
 		}
 		for way, s := range estimates {
+			if want > 0.1 && want < 0.2 {
+				small++
+			}
 			switch {
-			case s == nil: // not named at all: nothing was found that could be evidence
+			case s == nil && want >= 0.2:
+				t.Errorf("%s: a check says %.3f, by %s there is no source", x.name, want, way)
+			case s == nil:
 				if want > 0.1 {
-					t.Errorf("%s: a check says %.3f, by %s there is no source", x.name, want, way)
+					unnamed++
 				}
 			case s.Estimate == nil:
 				t.Errorf("%s: by %s the share is no estimate", x.name, way)
@@ -149,6 +155,10 @@ func TestOneShare(t *testing.T) {
 				wide += s.Estimate.High - s.Estimate.Low
 			}
 		}
+	}
+	t.Logf("of %d answers about a share of 0.1 to 0.2, %d name no source", small, unnamed)
+	if 5*unnamed > small {
+		t.Errorf("%d of %d answers about a share of 0.1 to 0.2 name no source, at most a fifth may", unnamed, small)
 	}
 	t.Logf("%d pairs, %d share more than a twentieth; bounds are %.3f apart", len(pairs), shared, wide/4/float64(len(pairs)))
 	if shared < len(pairs)/2 {
