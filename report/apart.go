@@ -29,7 +29,7 @@ const (
 	AsImprint  ApartAs = "imprint"  // dates, addresses and marks of a publisher
 	AsKeywords ApartAs = "keywords" // codes and words by which a document is filed
 
-	AsAbbreviations ApartAs = "abbreviations"    // abbreviations with what they stand for
+	AsAbbreviations ApartAs = "abbreviations"    // abbreviations and their meanings
 	AsThanks        ApartAs = "acknowledgements" // where the author thanks others
 	AsConstants     ApartAs = "constants"        // a table of public constants
 )

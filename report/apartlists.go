@@ -16,8 +16,9 @@ const (
 
 var (
 	// numbered is a heading with its number; a row of a table has other digits as well.
-	numbered = regexp.MustCompile(`(?i)^(?:第[一二三四五六七八九十百0-9]+[章节節篇部]|([0-9]+(?:\.[0-9]+)*)[.)]?[\s、．]|(?:chapter|section|kapitel|abschnitt|chapitre|cap[ií]tulo|capitolo|hoofdstuk|rozdział|глава|appendix|anhang|annexe?|附录)\s?(?:[0-9]+|[A-Z]|[IVX]+)\b[.:]?)\s*\pL[^0-9]*$`)
-	// abbreviated is an abbreviation with what it stands for.
+	numbered = regexp.MustCompile(`(?i)^(?:` + hanPart + `|([0-9]+(?:\.[0-9]+)*)[.)]?[\s、．]|(?:` + partNames +
+		`)\s?(?:[0-9]+|[A-Z]|[IVX]+)\b[.:]?)\s*\pL[^0-9]*$`)
+	// abbreviated is an abbreviation and its meaning.
 	abbreviated = regexp.MustCompile(`^\p{Lu}[\p{Lu}\p{Ll}0-9&/.-]{0,9}[\p{Lu}0-9]\s*(?:[-–—:=]|\s)\s*\pL[^0-9]*$`)
 	// thanksHead begins acknowledgements, in a line of its own or in front of the first sentence.
 	thanksHead = regexp.MustCompile(`(?i)^[\s*#_]*(?:[0-9]+(?:\.[0-9]+)*\.?\s*)?(?:acknowledge?ments?|danksagung|remerciements?|agradecimientos?|agradecimentos?|ringraziamenti|dankwoord|podziękowania|благодарност[иь]|致\s*谢|致\s*謝|鸣\s*谢|谢\s*辞|謝\s*辞|감사의\s*글)[\s*_]*(?:[:：.—–-]|$)`)

@@ -45,6 +45,8 @@ func TestListsApart(t *testing.T) {
 		"Acknowledgements\n\n" + strings.Repeat("I thank the miller for the wheel, which is as wide as the river is deep. ", 12),
 		"Element | Z | Content in the ash\nFe | 26 | 3.41\nCu | 29 | 0.72\nAg | 47 | 0.03\nAu | 79 | 0.01",
 		"Element | Weight\nCarbon | 12.411\nNitrogen | 14.307\nOxygen | 15.199\nFluorine | 18.498",
+		"The sum of what the river carried in a year is this: 14\nCarbon | C | 6 | 12.011\nNitrogen | N | 7 | 14.007\n" +
+			"and the miller wrote it down on the door of the mill",
 		"Run | Frequency\n1 | 29971.1\n2 | 66260.3\n3 | 60221.9\n4 | 98061.2",
 		"1 Sample A 3.41\n2 Sample B 3.52\n3 Sample C 3.77\n4 Sample D 3.90\n5 Sample E 4.02",
 		"ALPHA 0.31 0.42\nBETA 0.33 0.44\nGAMMA 0.35 0.46\nDELTA 0.37 0.48",

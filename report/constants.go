@@ -3,6 +3,7 @@ package report
 import (
 	_ "embed"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,21 +16,19 @@ import (
 var constantsFile string
 
 const (
-	leastConstants = 3    // rows of a table of constants
-	mostlyKnown    = 0.75 // of the rows of such a table
-	maxRowWords    = 20   // of a row
-	leastDigits    = 5    // by which a constant is known
+	leastConstants = 3  // rows of a table of constants
+	maxRowWords    = 20 // of a row
+	leastDigits    = 5  // by which a constant is known
 )
 
-// element is a chemical element with its atomic number and its standard atomic weight.
+// element is a chemical element.
 type element struct {
-	number string
-	weight float64
+	symbol, number string
+	weight         float64 // standard atomic weight
 }
 
-// publicConstants are the elements by their symbols, and the digits of constants without the point, the exponent and zeros at either end.
-var publicConstants = sync.OnceValues(func() (map[string]element, []string) {
-	elements, digits := map[string]element{}, []string{}
+// publicConstants are the elements, and the digits of constants without the point, the exponent and zeros at either end.
+var publicConstants = sync.OnceValues(func() (elements []element, digits []string) {
 	for line := range strings.Lines(constantsFile) {
 		f := strings.Fields(line)
 		switch f[0] {
@@ -38,7 +37,7 @@ var publicConstants = sync.OnceValues(func() (map[string]element, []string) {
 			if err != nil {
 				panic("constants.txt: " + line)
 			}
-			elements[f[1]] = element{f[2], weight}
+			elements = append(elements, element{f[1], f[2], weight})
 		case "constant":
 			digits = append(digits, strings.Trim(f[1], "0"))
 		}
@@ -46,20 +45,19 @@ var publicConstants = sync.OnceValues(func() (map[string]element, []string) {
 	return elements, digits
 })
 
-// constantTables returns the tables of public constants: runs of rows of which nearly all give known constants and no other number.
-// A table of results has numbers that are nobody's constants.
+// constantTables returns the tables of public constants: rows that give known constants and no other number, with the heading above
+// them. A table of results has numbers that are nobody's constants.
 func constantTables(ls []line) []Apart {
 	var out []Apart
 	for i := 0; i < len(ls); {
-		j, known := i, 0
-		for ; j < len(ls) && isRow(ls[j].trimmed); j++ {
-			if constantRow(ls[j].trimmed) {
-				known++
-			} else if j > i && holdsNumber(ls[j].trimmed) {
-				break // only a heading of the table has no constants
-			}
+		j := i
+		for j < len(ls) && isRow(ls[j].trimmed) && constantRow(ls[j].trimmed) {
+			j++
 		}
-		if known >= leastConstants && float64(known) >= mostlyKnown*float64(j-i-1) {
+		if j-i >= leastConstants {
+			if i > 0 && isRow(ls[i-1].trimmed) && !endsSentence(ls[i-1].trimmed) {
+				i--
+			}
 			out = append(out, Apart{concordat.Span{Start: ls[i].Start, End: ls[j-1].End}, AsConstants})
 		}
 		i = max(j, i+1)
@@ -70,8 +68,6 @@ func constantTables(ls []line) []Apart {
 func isRow(l string) bool {
 	return l != "" && len(l) <= 300 && measureWords(l) <= maxRowWords
 }
-
-func holdsNumber(l string) bool { return strings.ContainsFunc(l, unicode.IsDigit) }
 
 // rowNumber is a number of a row, with what sets its thousands apart, or a part in brackets for its uncertainty.
 var rowNumber = regexp.MustCompile(`[0-9][0-9.,\x{00A0}\x{202F}]*(?:\([0-9]+\))?(?:\s?[×x·*]\s?10\s?\^?\s?[-−–+⁻⁺]?[0-9⁰¹²³⁴-⁹]+|[eE][-+−]?[0-9]+)?`)
@@ -99,14 +95,19 @@ func constantRow(l string) bool {
 	if known > 0 && known+ones == len(numbers) {
 		return true
 	}
-	for symbol, e := range elements {
+	words := strings.FieldsFunc(l, func(r rune) bool { return !unicode.IsLetter(r) })
+	for _, e := range elements {
+		symbol := slices.Contains(words, e.symbol)
+		if !symbol && !slices.Contains(numbers, e.number) {
+			continue
+		}
 		facts := 0
 		for _, n := range numbers {
 			if n == e.number || isWeight(n, e.weight) {
 				facts++
 			}
 		}
-		if facts == len(numbers) && (facts > 1 || hasWord(l, symbol)) {
+		if facts == len(numbers) && (facts > 1 || symbol) {
 			return true
 		}
 	}
@@ -155,29 +156,3 @@ func isWeight(n string, weight float64) bool {
 	}
 	return v-weight <= unit && weight-v <= unit
 }
-
-// hasWord reports whether a symbol stands in a line as a word of its own.
-func hasWord(l, symbol string) bool {
-	for at := 0; ; {
-		i := strings.Index(l[at:], symbol)
-		if i < 0 {
-			return false
-		}
-		i += at
-		before, behind := l[:i], l[i+len(symbol):]
-		if !endsInLetter(before) && !beginsWithLetter(behind) {
-			return true
-		}
-		at = i + len(symbol)
-	}
-}
-
-func endsInLetter(s string) bool {
-	return strings.IndexFunc(s, unicode.IsLetter) >= 0 && strings.LastIndexFunc(s, unicode.IsLetter) == lastRune(s)
-}
-
-func lastRune(s string) int {
-	return strings.LastIndexFunc(s, func(rune) bool { return true })
-}
-
-func beginsWithLetter(s string) bool { return strings.IndexFunc(s, unicode.IsLetter) == 0 }

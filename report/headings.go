@@ -12,8 +12,16 @@ const (
 	maxHeadingsShare = 0.15 // of the letters of a text that are in headings: a text in short lines has none
 )
 
+// What a numbered heading begins with: the name of a part, or a Chinese part with its number.
+const (
+	partNames = `chapter|section|part|title|kapitel|abschnitt|teil|chapitre|titre|cap[ií]tulo|título|capitolo|titolo|hoofdstuk|` +
+		`rozdział|глава|раздел|appendix|anhang|annexe?|附录`
+	hanPart = `第[一二三四五六七八九十百0-9]{1,4}[章节節編编篇部]`
+)
+
 // numberedHeading is how a heading begins in a text that sets nothing apart by blank lines: # of Markdown, 2.1, Chapter 3, 第三章.
-var numberedHeading = regexp.MustCompile(`^(?:#{1,6}\s|[0-9IVX]{1,4}(?:\.[0-9]{1,2}){0,3}\.?\s+\p{Lu}|(?i:chapter|section|part|title|kapitel|abschnitt|teil|chapitre|titre|capítulo|título|capitolo|titolo|hoofdstuk|rozdział|глава|раздел)\s+[0-9IVXLC]{1,6}\b|第[一二三四五六七八九十百0-9]{1,4}[章节編编篇部]|[一二三四五六七八九十]{1,3}、)`)
+var numberedHeading = regexp.MustCompile(`^(?:#{1,6}\s|[0-9IVX]{1,4}(?:\.[0-9]{1,2}){0,3}\.?\s+\p{Lu}|(?i:` + partNames + `)\s+[0-9IVXLC]{1,6}\b|` +
+	hanPart + `|[一二三四五六七八九十]{1,3}、)`)
 
 // headings returns the headings between the paragraphs of a text, in order: short lines that are no sentences, set apart or
 // numbered, each with a sentence above, or nothing, and a paragraph of sentences under it. What stands under the same headings is

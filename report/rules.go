@@ -13,8 +13,9 @@ import (
 	"concordat"
 )
 
-// Rules say what of the findings counts. The zero value counts everything but common wording.
-// No exclusion raises a share: what is taken out leaves the numerator, never the denominator.
+// Rules say what of the findings counts. The zero value counts everything but wording that is shared by right, common or to be
+// decided, and isolated sentences. A rule takes its wording out of the numerator of a share; templates, forms and lists of references
+// leave the denominator as well, as they could not count.
 //
 // Stores, reports, the API and its clients have this one shape; spans are bytes here and code points outside
 // ([Rules.InPoints]). A field with a flag is a rule for a whole report, and its tags say the rest about it: [RuleTable].
@@ -105,7 +106,7 @@ var ruleWords = []struct {
 		if r.Rules.CommonAbove < 0 {
 			return r.line("Common wording: counted.")
 		}
-		return r.line("Common wording: what at least a fifth of the documents asked hold, at least three, or more than %d of them, gives no score; nor does the form that a call among them answered.", cmp.Or(r.Rules.CommonAbove, DefaultCommonAbove))
+		return r.line("Common wording: under 60 words in a row that at least a fifth of the documents hold, at least three, or more than %d of them, give no score. Longer wording that so many hold is to be decided.", cmp.Or(r.Rules.CommonAbove, DefaultCommonAbove))
 	}},
 	{"exclude_kinds", func(r *Report) (out []string) {
 		for _, k := range r.Rules.ExcludeKinds {

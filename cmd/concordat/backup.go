@@ -28,15 +28,15 @@ empty, absent, or holds an earlier backup: that one is replaced when the new one
 are not copied again. While the site is served, the serving process writes the store and the index, and people go on
 working. What is cut short leaves the earlier backup as it was, and the same command begins again.
 
-A backup is encrypted (age-encryption.org/v1), since it holds texts and the keys that are the site to its partners. Name
-the recipients in backup.recipients of the configuration, or with --recipient: age-keygen -pq makes an identity and prints
-its recipient, and who holds the identity can open the backup. Or choose a passphrase: on a terminal the first backup asks
-for it, and later ones use it without asking. This machine cannot read its backups; without the identity or the passphrase
-nobody can, so keep it where it survives the machine.
+A backup is encrypted (age-encryption.org/v1), because it holds texts, and the keys that identify the site to its partners.
+Name recipients in backup.recipients of the configuration, or with --recipient: age-keygen -pq creates an identity and
+prints its recipient; whoever has the identity can open the backup. Or choose a passphrase: on a terminal the first backup
+asks for it, and later ones use it without asking. This machine cannot read its own backups, and without the identity or
+the passphrase they are lost: keep it somewhere that survives the machine.
 
-Of a site of several machines it copies all shards, from their masters, and the store, as of one moment at which no
-write is under way on any of them; it runs on any machine that is served. What makes a machine a node (its name, its
-certificate, its place in ZooKeeper) is left out: nobody can be that machine twice.
+For a site of several machines it copies all shards, from their masters, and the store, all as of one moment at which
+nothing is being written; the copy runs on any machine. What makes a machine a node (its name, certificate and place in
+ZooKeeper) is left out, because no two machines can be the same node.
 
 A store in a database is copied into a file; the server's own tools are not needed. Mirrors of partners' libraries are
 not in a backup: concordat mirror sync fetches them again.`,
@@ -53,8 +53,8 @@ not in a backup: concordat mirror sync fetches them again.`,
 	var verify openFlags
 	v := &cobra.Command{
 		Use: "verify DIR", Short: "Read a whole backup and compare every byte with its list", Args: cobra.ExactArgs(1),
-		Long: `Verify compares every byte with the list of the backup. That an encrypted backup also opens, and holds what
-its list of the contents says, is tried with its identity or passphrase; without them the encrypted bytes are compared.`,
+		Long: `Verify compares every byte with the list of the backup. Given the identity or passphrase of an encrypted backup,
+it also checks that every file opens and holds what the list of contents says.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.verifyBackup(cmd.Context(), args[0], verify) },
 	}
 	verify.add(v)

@@ -33,7 +33,7 @@ func (f *ruleFlags) add(fl *pflag.FlagSet) {
 		case *[]string:
 			fl.Var((*wordList[string])(p), r.Flag, usage+" (repeatable)")
 		case *[]concordat.Kind:
-			fl.Var((*wordList[concordat.Kind])(p), r.Flag, usage+" "+strings.Join(r.Words, ", ")+" (repeatable)")
+			fl.Var((*wordList[concordat.Kind])(p), r.Flag, usage+": "+strings.Join(r.Words, ", ")+" (repeatable)")
 		}
 	}
 	fl.StringArrayVar(&f.sources, "exclude-source", nil, "source that does not count, as LIBRARY or LIBRARY/ID (repeatable)")

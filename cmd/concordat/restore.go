@@ -39,7 +39,7 @@ func (a *app) restoreCommand() *cobra.Command {
 with the backup's list. What is cut short is gone on with by the same command.
 
 An encrypted backup opens with its passphrase, which is asked for on a terminal, or with the identity of a recipient in the
-file that --identity names. No site comes into being unless every file opens and holds what was backed up.
+file that --identity names. No site is created unless every file opens and holds what was backed up.
 
 What was ended since the backup must not come to life again: sessions, links to choose a password and open
 invitations end, and everybody signs in anew. What restore cannot know it says: tokens, accounts and partners that were
