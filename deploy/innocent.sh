@@ -2,29 +2,14 @@
 # innocent.sh: innocent documents, this program beside JPlag (doc/evaluation/innocent.md). It prints for batches of all
 # documents, with and without the template, how many pairs that are no copies are listed, and how many copies. CONCORDAT_CORPORA
 # names the folder of evaluation text, CONCORDAT_PEERS that of the programs measured against; JPlag needs Java 17, Maven and
-# Python, and is left out with the reason where one is missing. WRITE=1 measures everything that the page has of this program,
-# and writes it into the page. Figures out of bounds end it with 1.
+# Python, and is left out with the reason if one is missing. Figures out of bounds end it with 1.
 set -eu
 LAB=${LAB:-bin/concordat-lab}
-PAGE=${PAGE:-doc/evaluation/innocent-figures.md}
 : "${CONCORDAT_CORPORA:?names no folder of evaluation text}"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 status=0
-if [ -n "${WRITE:-}" ]; then
-	"$LAB" eval run innocent innocent-partners innocent-ways >"$dir/ours" || status=1
-	if ! grep -q '^innocent-ways: [^s]' "$dir/ours" || [ ! -f "$PAGE" ]; then
-		echo "innocent.sh: not everything was measured, or there is no $PAGE" >&2
-		exit 1
-	fi
-	awk -v ours="$dir/ours" '
-	/^<!-- figures end -->/ { inside = 0 }
-	!inside { print }
-	/^<!-- figures -->/ { inside = 1; print "```"; while ((getline line <ours) > 0) print line; print "```" }' "$PAGE" >"$dir/page"
-	cat "$dir/page" >"$PAGE"
-else
-	"$LAB" eval run innocent --mode all --mode tmpl >"$dir/ours" || status=1
-fi
+"$LAB" eval run innocent --mode all --mode tmpl >"$dir/ours" || status=1
 
 # jplag leaves its figures in jplag.txt, or says why it is left out.
 jplag() {
