@@ -3,36 +3,13 @@ package site_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
 	"concordat"
+	"concordat/internal/storetest"
 	"concordat/site/retain"
-	"concordat/store"
 )
-
-// reluctant is a store whose log keeps what was deleted, or that cannot say once which deletions are open.
-type reluctant struct {
-	*store.DB
-	keeps bool
-	open  error
-}
-
-func (r *reluctant) Purge(ctx context.Context, whole bool) (bool, error) {
-	if r.keeps {
-		return false, nil
-	}
-	return r.DB.Purge(ctx, whole)
-}
-
-func (r *reluctant) OpenErasures(ctx context.Context) ([]store.Erasure, error) {
-	if err := r.open; err != nil {
-		r.open = nil
-		return nil, err
-	}
-	return r.DB.OpenErasures(ctx)
-}
 
 // untidy is a place for files that cannot be tidied.
 type untidy struct{ err error }
@@ -64,33 +41,19 @@ func TestDeletionNeedsItsRemains(t *testing.T) {
 	}
 }
 
-// TestReceiptNamesTheLog: a receipt says that the store's log still holds what was deleted where it does, and only there.
-func TestReceiptNamesTheLog(t *testing.T) {
-	for _, keeps := range []bool{false, true} {
-		s := newErasureSite(t)
-		e := retain.New(s.Site, retain.Options{Store: &reluctant{DB: s.store, keeps: keeps}, Areas: []retain.Area{s.files}})
-		r, err := e.Erase(t.Context(), "ada", "asked", retain.Target{Tasks: []concordat.TaskID{s.check(marked, nil)}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := slices.Contains(r.Stays, "log"); got != keeps {
-			t.Errorf("the log keeps it: %v; the receipt says of what stays %v", keeps, r.Stays)
-		}
-	}
-}
-
 // TestSweepTells: a place that cannot be tidied, and a store that cannot say which deletions are open, is told; what was
 // removed all the same is counted.
 func TestSweepTells(t *testing.T) {
 	s := newErasureSite(t)
-	db, fault := &reluctant{DB: s.store}, errors.New("a file cannot be removed")
+	db, script := storetest.Scripted(s.store)
+	fault := errors.New("a file cannot be removed")
 	e := retain.New(s.Site, retain.Options{Answers: s.Answerer, Store: db, Areas: []retain.Area{untidy{fault}, untidy{}}})
 	got, err := e.Sweep(t.Context(), retain.Retention{}, false)
 	if !errors.Is(err, fault) || got.Files != 4 {
 		t.Errorf("got %+v, %v, want 4 files and %v", got, err, fault)
 	}
-	db.open = errors.New("the store does not answer")
-	want := db.open
+	want := errors.New("the store does not answer")
+	script.On("OpenErasures", func() error { return want })
 	if _, err := e.Sweep(t.Context(), retain.Retention{}, false); !errors.Is(err, want) {
 		t.Errorf("got %v, want %v", err, want)
 	}

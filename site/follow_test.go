@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"concordat"
+	"concordat/internal/storetest"
 	"concordat/site"
 	"concordat/site/batch"
 	"concordat/store"
@@ -181,21 +182,22 @@ func TestBehindUnknown(t *testing.T) {
 	o, b := newBroken(t)
 	set := o.newSet(t, testEpoch)
 	set.Followed = &places{at: map[concordat.LibraryID]int64{}}
-	o.services = open(site.Options{ID: "here", Index: o.index, Store: b, Profiler: profiler(t), Now: o.clock.now, Shared: true})
+	o.services = open(site.Options{ID: "here", Index: o.index, Store: o.Site.Options().Store, Profiler: profiler(t), Now: o.clock.now,
+		Shared: true})
 	o.use(t, set)
 	o.share(t, "theses", "north", sharing(false))
 	for _, failing := range []bool{false, true} {
 		o.clock.move(time.Minute) // so that it is looked up
-		at := slices.Index(b.made(), "EpochBehind")
+		at := slices.Index(b.Made(), "EpochBehind")
 		if failing && at < 0 {
 			t.Fatal("it is not read how far the set is behind")
 		}
 		if !failing {
 			at = -1
 		}
-		b.begin(at, false)
+		b.Begin(at, false)
 		c, err := o.OpenTo(t.Context(), "north")
-		if failing != errors.Is(err, errStore) || !failing && err != nil {
+		if failing != errors.Is(err, storetest.ErrScript) || !failing && err != nil {
 			t.Errorf("the store fails: %v; catalogue %+v, error %v", failing, c, err)
 		}
 	}
@@ -208,7 +210,8 @@ func TestFollowStoreFails(t *testing.T) {
 	seen := &places{at: map[concordat.LibraryID]int64{}}
 	set := o.newSet(t, testEpoch)
 	set.Followed = seen
-	o.services = open(site.Options{ID: "here", Index: o.index, Store: b, Profiler: profiler(t), Now: o.clock.now, Shared: true})
+	o.services = open(site.Options{ID: "here", Index: o.index, Store: o.Site.Options().Store, Profiler: profiler(t), Now: o.clock.now,
+		Shared: true})
 	o.use(t, set)
 	o.share(t, "theses", "north", sharing(false))
 	o.add(t, "theses", site.Incoming{ID: "followed", Text: garden})
@@ -218,16 +221,16 @@ func TestFollowStoreFails(t *testing.T) {
 	}
 	seen.unread = nil
 	for n := range 50 {
-		b.begin(n, false)
+		b.Begin(n, false)
 		err := o.Follow(t.Context())
-		if calls := b.made(); len(calls) <= n {
+		if calls := b.Made(); len(calls) <= n {
 			must(t, err)
 			if n == 0 || !slices.Contains(calls, "EpochChanges") {
 				t.Errorf("the store is asked for %v", calls)
 			}
 			return
 		}
-		if !errors.Is(err, errStore) {
+		if !errors.Is(err, storetest.ErrScript) {
 			t.Errorf("call %d of the store failed: got %v", n, err)
 		}
 	}

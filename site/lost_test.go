@@ -15,11 +15,11 @@ import (
 )
 
 // newBroken returns an owner whose store fails by script, with a document that north is told of.
-func newBroken(t *testing.T) (*owner, *brokenStore) {
+func newBroken(t *testing.T) (*owner, *storetest.Script) {
 	t.Helper()
 	o := newOwner(t, "theses", "grants")
-	b := &brokenStore{DB: o.store, fail: -1}
-	o.services = open(site.Options{ID: "here", Index: o.index, Store: b, Profiler: profiler(t), Now: o.clock.now})
+	db, b := storetest.Scripted(o.store)
+	o.services = open(site.Options{ID: "here", Index: o.index, Store: db, Profiler: profiler(t), Now: o.clock.now})
 	o.use(t, o.newSet(t, testEpoch))
 	o.add(t, "theses", site.Incoming{ID: "a", Title: "Rivers", Text: long(passage, 30)})
 	return o, b
@@ -231,10 +231,10 @@ func TestStoreFails(t *testing.T) {
 		t.Run(op.name, func(t *testing.T) {
 			o, b := newBroken(t)
 			do := op.make(t, o)
-			b.begin(-1, false)
+			b.Begin(-1, false)
 			must(t, do(t.Context()))
-			calls := b.made()
-			b.begin(-1, false)
+			calls := b.Made()
+			b.Begin(-1, false)
 			if len(calls) == 0 {
 				t.Fatal("the operation does not use the store")
 			}
@@ -244,10 +244,10 @@ func TestStoreFails(t *testing.T) {
 				}
 				for n, call := range calls {
 					do := op.make(t, o)
-					b.begin(n, stays)
+					b.Begin(n, stays)
 					err := do(t.Context())
-					b.begin(-1, false)
-					if !errors.Is(err, errStore) {
+					b.Begin(-1, false)
+					if !errors.Is(err, storetest.ErrScript) {
 						t.Errorf("call %d, %s, failed, the later ones too: %v: error %v, want that of the store", n, call, stays, err)
 					}
 					if op.whole != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/internal/storetest"
 	"concordat/report"
 	"concordat/site"
 	"concordat/site/batch"
@@ -34,6 +35,17 @@ func (n *noted) once(t *testing.T, where string) {
 	t.Helper()
 	if log := n.log.String(); n.count.Load() != 1 || strings.Count(log, "msg=panic") != 1 || !strings.Contains(log, where) {
 		t.Errorf("%d panics were counted; want 1, logged once with %s:\n%s", n.count.Load(), where, log)
+	}
+}
+
+// once returns a function that panics when it is called first.
+func once(what any) func() error {
+	var called atomic.Bool
+	return func() error {
+		if called.CompareAndSwap(false, true) {
+			panic(what)
+		}
+		return nil
 	}
 }
 
@@ -89,9 +101,9 @@ func TestBatchPanics(t *testing.T) {
 		want        concordat.State
 	}{
 		{"reading", "TestBatchPanics", concordat.TaskDone},
-		{"looking", "panicking", concordat.TaskDone},
+		{"looking", "Script", concordat.TaskDone},
 		{"keeping", "faulty", concordat.TaskFailed},
-		{"pairing", "panicking", concordat.TaskFailed},
+		{"pairing", "Script", concordat.TaskFailed},
 		{"comparing", "faulty", concordat.TaskFailed},
 		{"opening", "TestBatchPanics", concordat.TaskFailed},
 	} {
@@ -102,9 +114,13 @@ func TestBatchPanics(t *testing.T) {
 			var broken atomic.Bool
 			broken.Store(true)
 			inner := &faulty{Index: b.index, panics: c.name == "comparing", putPanics: c.name == "keeping"}
-			db := &panicking{DB: p.store}
-			db.compared.Store(c.name == "pairing")
-			db.next.Store(c.name == "looking")
+			db, script := storetest.Scripted(p.store)
+			switch c.name {
+			case "pairing":
+				script.On("Compared", once("compared"))
+			case "looking":
+				script.On("NextBatch", once("next"))
+			}
 			all := batch.NewQueue(p.Site, batch.QueueOptions{Store: db, Options: b.options.Options,
 				Rules: func() report.Rules { return report.Rules{} },
 				Read: func(ctx context.Context, in store.BatchInput) ([]site.Item, error) {

@@ -6,79 +6,22 @@ import (
 	"errors"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"concordat"
+	"concordat/internal/storetest"
 	"concordat/report"
 	"concordat/site"
 	"concordat/site/compare"
 	"concordat/store"
 )
 
-// panicking is a store that panics where it is asked for something, as long as it is told to.
-type panicking struct {
-	*store.DB
-	row, findings, keep bool
-
-	compared atomic.Bool // of the members of a batch, once
-	next     atomic.Bool // batch, once
-	progress atomic.Bool // of a task, once
-
-	kept chan []byte // findings of checks that go on, as they come; nil: nobody looks
-}
-
-func (p *panicking) PutFindings(ctx context.Context, id concordat.TaskID, data []byte) error {
-	if p.kept != nil {
-		p.kept <- data
-	}
-	if p.keep {
-		panic("kept")
-	}
-	return p.DB.PutFindings(ctx, id, data)
-}
-
-func (p *panicking) DocumentRow(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (store.DocumentRow, error) {
-	if p.row {
-		panic("row")
-	}
-	return p.DB.DocumentRow(ctx, lib, id)
-}
-
-func (p *panicking) Compared(ctx context.Context, id string, member int) ([]int, error) {
-	if p.compared.CompareAndSwap(true, false) {
-		panic("compared")
-	}
-	return p.DB.Compared(ctx, id, member)
-}
-
-func (p *panicking) NextBatch(ctx context.Context, runner string) (store.Batch, error) {
-	if p.next.CompareAndSwap(true, false) {
-		panic("next")
-	}
-	return p.DB.NextBatch(ctx, runner)
-}
-
-func (p *panicking) PutTaskProgress(ctx context.Context, id concordat.TaskID, event json.RawMessage) error {
-	if p.progress.CompareAndSwap(true, false) {
-		panic("progress")
-	}
-	return p.DB.PutTaskProgress(ctx, id, event)
-}
-
-func (p *panicking) FindingsAt(ctx context.Context, task concordat.TaskID) ([]byte, int64, error) {
-	if p.findings {
-		panic("findings")
-	}
-	return p.DB.FindingsAt(ctx, task)
-}
-
 // TestFingerprintingPanics: a panic where the documents of a batch are fingerprinted side by side, or where a new one is
 // compared with standing checks, ends that call alone.
 func TestFingerprintingPanics(t *testing.T) {
 	p := newSite(t, "a")
-	db := &panicking{DB: p.store}
+	db, script := storetest.Scripted(p.store)
 	n := &noted{}
 	s := open(site.Options{ID: "here", Index: p.index, Store: db, Profiler: p.profiler})
 	s.Site.TellPanics(n.panics())
@@ -86,19 +29,19 @@ func TestFingerprintingPanics(t *testing.T) {
 		return s.Ingest(t.Context(), "a", docs(site.Incoming{ID: id, Text: text}), func(site.Ingested) error { return nil })
 	}
 	fault := new(*compare.Fault)
-	db.row = true
+	script.On("DocumentRow", func() error { panic("row") })
 	if err := ingest("one", river); !errors.As(err, fault) {
 		t.Errorf("got %v, want a fault", err)
 	}
-	n.once(t, "panicking")
-	db.row = false
+	n.once(t, "Script")
+	script.On("DocumentRow", nil)
 	must(t, ingest("one", river))
 	(&parts{services: s, store: p.store, index: p.index, profiler: p.profiler}).check(t, mine+essay, site.CheckOptions{Standing: true})
-	db.findings = true
+	script.On("FindingsAt", func() error { panic("findings") })
 	if err := ingest("late", "Something else comes first here, and is long enough. "+bakery+orchard); !errors.As(err, fault) {
 		t.Errorf("beside a standing check: got %v, want a fault", err)
 	}
-	db.findings = false
+	script.On("FindingsAt", nil)
 	must(t, ingest("late", "Something else comes first here, and is long enough. "+bakery+orchard))
 }
 
@@ -135,35 +78,48 @@ func TestAskingPanics(t *testing.T) {
 func TestKeptMeanwhile(t *testing.T) {
 	text := mine + essay + " And I close it with a remark of my own as well."
 	p := newSite(t, "a")
-	db := &panicking{DB: p.store}
+	db, script := storetest.Scripted(p.store)
 	s := open(site.Options{ID: "here", Index: p.index, Store: db, Profiler: p.profiler})
 	north := newPartner(t, "north")
 	north.put(t, "lib", "both", essay)
-	check := func(o site.CheckOptions) (meanwhile report.Findings, err error) {
-		db.kept = make(chan []byte, 100)
+	var kept chan struct{}
+	check := func(o site.CheckOptions, seen func()) error {
+		kept = make(chan struct{}, 100)
 		var once sync.Once
 		north.mangle = func(*concordat.SiteAnswer) {
 			once.Do(func() {
 				select {
-				case data := <-db.kept:
-					must(t, json.Unmarshal(data, &meanwhile))
+				case <-kept:
+					seen()
 				case <-time.After(time.Minute):
 					t.Error("nothing is kept while a partner is asked")
 				}
 			})
 		}
 		o.Partners = []site.PartnerLibraries{north.libraries("lib")}
-		_, err = s.Check(t.Context(), site.Submission{ID: "sub", Text: text}, o)
-		return meanwhile, err
+		_, err := s.Check(t.Context(), site.Submission{ID: "sub", Text: text}, o)
+		return err
 	}
-	f, err := check(site.CheckOptions{Forward: site.ForwardAll})
-	must(t, err)
+	script.On("PutFindings", func() error { kept <- struct{}{}; return nil })
+	var f report.Findings
+	must(t, check(site.CheckOptions{Forward: site.ForwardAll}, func() {
+		tasks, err := p.store.Tasks(t.Context(), 0, 1)
+		must(t, err)
+		var data []byte
+		for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) { // it is about to be kept
+			if data, err = p.store.Findings(t.Context(), tasks[0].ID); !errors.Is(err, concordat.ErrNotFound) || time.Now().After(end) {
+				break
+			}
+		}
+		must(t, err)
+		must(t, json.Unmarshal(data, &f))
+	}))
 	if got := line(t, &f, "north", "lib"); got.Err != "has not answered yet" || f.Task == "" || len(f.Passages) != 0 {
 		t.Errorf("meanwhile the partner's line is %+v, of task %q with %d passages", got, f.Task, len(f.Passages))
 	}
-	db.keep = true
+	script.On("PutFindings", func() error { kept <- struct{}{}; panic("kept") })
 	var fault *compare.Fault
-	if _, err := check(site.CheckOptions{Forward: site.ForwardAll}); !errors.As(err, &fault) {
+	if err := check(site.CheckOptions{Forward: site.ForwardAll}, func() {}); !errors.As(err, &fault) {
 		t.Errorf("got %v, want a fault", err)
 	}
 }
@@ -171,8 +127,8 @@ func TestKeptMeanwhile(t *testing.T) {
 // TestSharingPanics: a panic where other processes are told how far a check is ends the telling alone; the check is done.
 func TestSharingPanics(t *testing.T) {
 	p, n := newSite(t, "a"), &noted{}
-	db := &panicking{DB: p.store}
-	db.progress.Store(true)
+	db, script := storetest.Scripted(p.store)
+	script.On("PutTaskProgress", once("progress"))
 	s := open(site.Options{ID: "here", Index: p.index, Store: db, Profiler: p.profiler, Shared: true})
 	panics := n.panics()
 	q := s.NewQueue(site.QueueOptions{Store: db, Logger: panics.Logger, Panicked: panics.Counted,
@@ -190,7 +146,7 @@ func TestSharingPanics(t *testing.T) {
 	if state, cause := await(t, p, q, id); state != concordat.TaskDone {
 		t.Errorf("the check is %s, %q", state, cause)
 	}
-	n.once(t, "panicking")
+	n.once(t, "Script")
 }
 
 // TestSetPanics: a panic where a set for partners is filled ends that filling alone, and the next one fills it.

@@ -100,25 +100,9 @@ type PartnerProgress struct {
 	Reason concordat.Reason `json:"reason,omitempty"` // why there is no whole answer
 }
 
-// QueueStore is the part of the store that a Queue uses besides a site's Store; *store.DB has it.
-type QueueStore interface {
-	Store
-	CreateTask(ctx context.Context, t store.Task) error
-	CreateTasks(ctx context.Context, ts []store.Task) error
-	ClaimTask(ctx context.Context, lane store.Lane, worker string, lease time.Duration) (store.Task, error)
-	RenewTask(ctx context.Context, t store.Task, lease time.Duration) error
-	RetitleTask(ctx context.Context, t store.Task, title string) error
-	ReleaseTask(ctx context.Context, t store.Task) error
-	CancelTask(ctx context.Context, id concordat.TaskID, cause store.Cause) error
-	ReclaimTasks(ctx context.Context, worker string) error
-	RetryTask(ctx context.Context, id concordat.TaskID) error
-	PutTaskProgress(ctx context.Context, id concordat.TaskID, event json.RawMessage) error
-	TaskProgress(ctx context.Context, id concordat.TaskID) (json.RawMessage, error)
-}
-
 // QueueOptions of a Queue. Store, Read and Options are required.
 type QueueOptions struct {
-	Store QueueStore
+	Store *store.DB
 	// Worker names this process among those of the site; empty: serve.
 	Worker string
 	// Read returns the texts of the job's file, an Item with Err for each that gives none.
@@ -241,7 +225,7 @@ func (q *Queue) task(id concordat.TaskID, owner, batch string, j Job) (store.Tas
 func (q *Queue) SubmitTask(ctx context.Context, id concordat.TaskID, owner, batch string, j Job, notes ...store.AuditNote) error {
 	t, err := q.task(id, owner, batch, j)
 	if err == nil {
-		err = q.noted(ctx, notes, func(s QueueStore) error { return s.CreateTask(ctx, t) })
+		err = q.noted(ctx, notes, func(s *store.DB) error { return s.CreateTask(ctx, t) })
 	}
 	if err == nil {
 		q.wakeAll()
@@ -250,7 +234,7 @@ func (q *Queue) SubmitTask(ctx context.Context, id concordat.TaskID, owner, batc
 }
 
 // noted makes a change of the store with the audit entries that tell of it, in one transaction.
-func (q *Queue) noted(ctx context.Context, notes []store.AuditNote, change func(QueueStore) error) error {
+func (q *Queue) noted(ctx context.Context, notes []store.AuditNote, change func(*store.DB) error) error {
 	if len(notes) == 0 {
 		return change(q.o.Store)
 	}
@@ -281,7 +265,7 @@ type begun struct {
 // Retry puts a failed task back into the queue, at its old place. It fails with concordat.ErrInvalid in
 // another state. The notes go into the audit with the change.
 func (q *Queue) Retry(ctx context.Context, id concordat.TaskID, notes ...store.AuditNote) error {
-	if err := q.noted(ctx, notes, func(s QueueStore) error { return s.RetryTask(ctx, id) }); err != nil {
+	if err := q.noted(ctx, notes, func(s *store.DB) error { return s.RetryTask(ctx, id) }); err != nil {
 		return err
 	}
 	q.wakeAll()
@@ -291,7 +275,7 @@ func (q *Queue) Retry(ctx context.Context, id concordat.TaskID, notes ...store.A
 // Cancel ends a task that is queued or running; one that has ended stays as it is. The notes go into the audit with the
 // change.
 func (q *Queue) Cancel(ctx context.Context, id concordat.TaskID, cause store.Cause, notes ...store.AuditNote) error {
-	if err := q.noted(ctx, notes, func(s QueueStore) error { return s.CancelTask(ctx, id, cause) }); err != nil {
+	if err := q.noted(ctx, notes, func(s *store.DB) error { return s.CancelTask(ctx, id, cause) }); err != nil {
 		return err
 	}
 	q.mu.Lock()

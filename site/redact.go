@@ -8,6 +8,7 @@ import (
 
 	"concordat"
 	"concordat/report"
+	"concordat/store"
 )
 
 // redactHidden takes out of findings what may not be seen today of sources of this site, and says what was
@@ -84,7 +85,7 @@ func (s *Site) redactHidden(ctx context.Context, f *report.Findings) (*report.Fi
 
 // batchNames knows which documents batches hold. It asks the store once for each batch.
 type batchNames struct {
-	db Store
+	db *store.DB
 	of map[string]map[concordat.DocumentID]bool
 }
 

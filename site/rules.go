@@ -12,18 +12,9 @@ import (
 	"concordat/store"
 )
 
-// RulesStore is the part of the store that has the rules of reports; *store.DB has it.
-type RulesStore interface {
-	Task(ctx context.Context, id concordat.TaskID) (store.Task, error)
-	Batch(ctx context.Context, id string) (store.Batch, error)
-	Reviews(ctx context.Context, id concordat.TaskID) ([]store.Review, error)
-}
-
-var _ RulesStore = (*store.DB)(nil)
-
 // RulesInForce returns the rules of a report: those that the latest review of its task sets, else those of
 // [FirstRules]. It fails with concordat.ErrNotFound if there is no such task.
-func RulesInForce(ctx context.Context, db RulesStore, id concordat.TaskID, base report.Rules) (report.Rules, error) {
+func RulesInForce(ctx context.Context, db *store.DB, id concordat.TaskID, base report.Rules) (report.Rules, error) {
 	t, err := db.Task(ctx, id)
 	if err != nil {
 		return base, err
@@ -38,7 +29,7 @@ func RulesInForce(ctx context.Context, db RulesStore, id concordat.TaskID, base 
 
 // FirstRules returns the rules with which the report of a task begins: those chosen when it was handed in, else
 // those of its batch, else base, the rules of the configuration.
-func FirstRules(ctx context.Context, db RulesStore, t store.Task, base report.Rules) (report.Rules, error) {
+func FirstRules(ctx context.Context, db *store.DB, t store.Task, base report.Rules) (report.Rules, error) {
 	var j Job
 	if len(t.Request) > 0 && json.Unmarshal(t.Request, &j) == nil && j.Rules != nil {
 		return *j.Rules, nil
@@ -72,7 +63,7 @@ func BatchRules(b store.Batch, base report.Rules) (report.Rules, error) {
 
 // ReviewedRules returns the rules that the latest review of a task set, and reports whether there is such a review; without
 // one it returns first.
-func ReviewedRules(ctx context.Context, db RulesStore, id concordat.TaskID,
+func ReviewedRules(ctx context.Context, db *store.DB, id concordat.TaskID,
 	first report.Rules) (rules report.Rules, decided bool, err error) {
 	all, err := db.Reviews(ctx, id)
 	rules = first

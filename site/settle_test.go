@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"concordat"
+	"concordat/internal/storetest"
 	"concordat/profile"
 	"concordat/report"
 	"concordat/site"
@@ -16,29 +17,18 @@ import (
 	"concordat/store"
 )
 
-// cut is a store whose process ends before it notes what is in the index: nothing after that reaches it.
-type cut struct {
-	*store.DB
-	now bool // it has ended
-	one bool // only the noting fails, and the process goes on
-}
-
-func (c *cut) FinishIntake(ctx context.Context, id string, rows []store.DocumentRow) error {
-	if c.now || c.one && len(rows) > 0 {
-		return errStore
-	}
-	return c.DB.FinishIntake(ctx, id, rows)
-}
-
-func (c *cut) ClaimIntake(ctx context.Context, id string) (string, error) {
-	if c.now {
-		return "", errStore
-	}
-	return c.DB.ClaimIntake(ctx, id)
+// dying returns the store of p as it is for a process that ends before it notes what is in the index: nothing after that
+// reaches it.
+func dying(p *parts) *store.DB {
+	db, script := storetest.Scripted(p.store)
+	ended := func() error { return storetest.ErrScript }
+	script.On("FinishIntake", ended)
+	script.On("ClaimIntake", ended)
+	return db
 }
 
 // over returns another process of the site of p, with its index and the given store.
-func over(t *testing.T, p *parts, db site.Store, worker string) *site.Site {
+func over(t *testing.T, p *parts, db *store.DB, worker string) *site.Site {
 	t.Helper()
 	pr, err := profile.New(profile.Options{})
 	if err != nil {
@@ -65,9 +55,9 @@ func TestNeverAcknowledgedIsNotEvidence(t *testing.T) {
 	p := newSite(t, "l")
 	text, other := prose(1, 12), prose(2, 12)
 	p.ingest(t, "l", site.Incoming{ID: "old", Title: "Old", Text: other})
-	dies := &cut{DB: p.store, now: true}
+	dies := dying(p)
 	for _, d := range []site.Incoming{{ID: "never", Title: "Never", Text: text}, {ID: "old", Title: "Newer", Text: prose(3, 12)}} {
-		if err := take(over(t, p, dies, "one"), d); !errors.Is(err, errStore) {
+		if err := take(over(t, p, dies, "one"), d); !errors.Is(err, storetest.ErrScript) {
 			t.Fatalf("took %s: %v", d.ID, err)
 		}
 	}
@@ -110,7 +100,7 @@ func TestAcknowledgedStays(t *testing.T) {
 	p := newSite(t, "l")
 	text := prose(1, 12)
 	p.ingest(t, "l", site.Incoming{ID: "a", Title: "A", Text: text}, site.Incoming{ID: "b", Title: "B", Text: prose(2, 12)})
-	dies := &cut{DB: p.store, now: true}
+	dies := dying(p)
 	for _, end := range []struct {
 		name     string
 		put      error
@@ -155,8 +145,16 @@ func TestAcknowledgedStays(t *testing.T) {
 // TestHalfTakenIsTakenBack: a process that cannot note what is in the index takes it out again.
 func TestHalfTakenIsTakenBack(t *testing.T) {
 	p := newSite(t, "l")
-	fails := &cut{DB: p.store, one: true}
-	if err := take(over(t, p, fails, "one"), site.Incoming{ID: "half", Text: prose(1, 12)}); !errors.Is(err, errStore) {
+	fails, script := storetest.Scripted(p.store)
+	noted := false
+	script.On("FinishIntake", func() error {
+		if noted {
+			return nil // what it takes back
+		}
+		noted = true
+		return storetest.ErrScript
+	})
+	if err := take(over(t, p, fails, "one"), site.Incoming{ID: "half", Text: prose(1, 12)}); !errors.Is(err, storetest.ErrScript) {
 		t.Fatal(err)
 	}
 	half := concordat.Ref{Site: "here", Library: "l", Document: "half"}
@@ -168,30 +166,17 @@ func TestHalfTakenIsTakenBack(t *testing.T) {
 	}
 }
 
-// slow is a store whose process is taken for dead while it takes a document in.
-type slow struct {
-	*store.DB
-	settle func()
-}
-
-func (s *slow) FinishIntake(ctx context.Context, id string, rows []store.DocumentRow) error {
-	if s.settle != nil {
-		f := s.settle
-		s.settle = nil
-		f()
-	}
-	return s.DB.FinishIntake(ctx, id, rows)
-}
-
 // TestSettledUnderItsHands: who was taken for dead does not note what was taken out of the index.
 func TestSettledUnderItsHands(t *testing.T) {
 	p := newSite(t, "l")
-	db := &slow{DB: p.store}
-	db.settle = func() {
+	db, script := storetest.Scripted(p.store)
+	script.On("FinishIntake", func() error { // it is taken for dead meanwhile
+		script.On("FinishIntake", nil)
 		if sum, err := over(t, p, p.store, "two").Settle(context.Background(), "one"); sum.Removed != 1 || err != nil {
 			t.Errorf("settled %+v, %v", sum, err)
 		}
-	}
+		return nil
+	})
 	if err := take(over(t, p, db, "one"), site.Incoming{ID: "slow", Text: prose(1, 12)}); !errors.Is(err, store.ErrLease) {
 		t.Errorf("it was told to be in: %v", err)
 	}

@@ -18,55 +18,11 @@ import (
 	"concordat/store"
 )
 
-// Store is the part of the store that a site uses; *store.DB has it.
-type Store interface {
-	RulesStore
-	Atomic(ctx context.Context, f func(tx *store.DB) error) error
-	Library(ctx context.Context, id concordat.LibraryID) (store.Library, error)
-	Libraries(ctx context.Context) ([]store.Library, error)
-	CreateLibrary(ctx context.Context, l store.Library) error
-	DeleteLibrary(ctx context.Context, id concordat.LibraryID) error
-	BeginIntake(ctx context.Context, worker string, rows []store.DocumentRow, made time.Time) (string, error)
-	FinishIntake(ctx context.Context, id string, rows []store.DocumentRow) error
-	ClaimIntake(ctx context.Context, id string) (string, error)
-	Intakes(ctx context.Context, worker string) ([]store.Intake, error)
-	IntakesBefore(ctx context.Context, before time.Time) ([]store.Intake, error)
-	Catalogued(ctx context.Context, lib concordat.LibraryID, ids []concordat.DocumentID) (map[concordat.DocumentID]string, error)
-	EraseTraces(ctx context.Context, site concordat.SiteID, lib concordat.LibraryID, ids []concordat.DocumentID) (alerts, answers int64,
-		err error)
-	WasDeleted(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (bool, error)
-	WasDeletedAs(ctx context.Context, name string) (bool, error)
-	DocumentRow(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (store.DocumentRow, error)
-	Documents(ctx context.Context, lib concordat.LibraryID, after concordat.DocumentID, limit int) ([]store.DocumentRow, error)
-	DeleteDocuments(ctx context.Context, lib concordat.LibraryID, ids ...concordat.DocumentID) error
-	Templates(ctx context.Context, lib concordat.LibraryID) ([]store.Template, error)
-	ShortCandidates(ctx context.Context, grams []uint32, least, low, high int, each func(store.ShortText) bool) error
-	ShortPlaces(ctx context.Context, text int64, libraries []concordat.LibraryID, limit int) ([]store.ShortPlace, int, error)
-	ShortUnknown(ctx context.Context, libraries []concordat.LibraryID) (int, error)
-	StartTask(ctx context.Context, t store.Task, worker string, lease time.Duration) (store.Task, error)
-	FinishTask(ctx context.Context, t store.Task, state concordat.State, cause store.Cause) error
-	FinishCheck(ctx context.Context, t store.Task, state concordat.State, leads *concordat.LeadCount) error
-	PutFindings(ctx context.Context, id concordat.TaskID, data []byte) error
-	ReplaceFindings(ctx context.Context, id concordat.TaskID, revision int64, data []byte) error
-	FindingsAt(ctx context.Context, id concordat.TaskID) (data []byte, revision int64, err error)
-	PutResults(ctx context.Context, id concordat.TaskID, results []store.Result) error
-	Term(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (store.Term, error)
-	BatchMembers(ctx context.Context, id string) ([]store.BatchMember, error)
-	PutStanding(ctx context.Context, s store.Standing) error
-	EndStanding(ctx context.Context, task concordat.TaskID) error
-	StandingTasks(ctx context.Context) ([]concordat.TaskID, error)
-	Standing(ctx context.Context, task concordat.TaskID) (store.Standing, error)
-	PutAlert(ctx context.Context, a store.Alert) (int64, error)
-	Alerts(ctx context.Context, after int64, limit int) ([]store.Alert, error)
-}
-
-var _ Store = (*store.DB)(nil)
-
 // Options of a Site. ID, Index, Store and Profiler are required.
 type Options struct {
 	ID       concordat.SiteID
 	Index    concordat.Index
-	Store    Store
+	Store    *store.DB
 	Profiler *profile.Profiler
 	Logger   *slog.Logger     // nil: nothing is logged
 	Now      func() time.Time // nil: time.Now

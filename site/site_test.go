@@ -40,14 +40,14 @@ type services struct {
 // open returns the rooms of a site, whose store must be good for all of them.
 func open(o site.Options) *services {
 	r := &services{}
-	r.Answerer = answer.New(answer.Options{ID: o.ID, Index: o.Index, Store: o.Store.(answer.Store), Logger: o.Logger, Now: o.Now,
+	r.Answerer = answer.New(answer.Options{ID: o.ID, Index: o.Index, Store: o.Store, Logger: o.Logger, Now: o.Now,
 		Shared: o.Shared, Meaning: o.Profiler.Meaning(),
 		Noticed: func(ctx context.Context, from concordat.SiteID, n *concordat.Notice) (concordat.TaskID, error) {
 			return r.Noticed(ctx, from, n)
 		}})
 	o.Sharing = r.Answerer
 	r.Site = site.New(o)
-	r.Asker = ask.New(r.Site, ask.Options{Store: o.Store.(ask.Store)})
+	r.Asker = ask.New(r.Site, ask.Options{Store: o.Store})
 	return r
 }
 

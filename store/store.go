@@ -97,6 +97,11 @@ func newDB(b base) *DB {
 	return &DB{b, Catalogue{b}, Checks{b}, Peers{b}, People{b}, AuditLog{b}, Webhooks{b}, LTI{b}, Retention{b}}
 }
 
+// Scripted returns a DB on the same database whose calls fail by a script: see [engine.DB.Scripted]. It is for tests.
+func (db *DB) Scripted(s engine.Script) *DB {
+	return newDB(base{engine: db.engine.Scripted(s), tx: db.tx})
+}
+
 // Close waits for running calls and closes the store. Calls after it fail.
 func (db *DB) Close() error { return db.engine.Close() }
 

@@ -29,8 +29,7 @@ var (
 		"web.libraryPages": 105, "web.reportPages": 120, "web/api.adminAPI": 215, "web/api.api": 155,
 	}
 	wide = map[string]int{
-		".Partner": 10, "cluster/coord.Session": 10, "site.QueueStore": 50, "site.Store": 40, "site/answer.Store": 65,
-		"site/ask.Store": 25, "site/batch.QueueStore": 65, "site/batch.Store": 60, "site/retain.Store": 25,
+		".Partner": 10, "cluster/coord.Session": 10,
 	}
 	testedElsewhere = map[string]string{
 		"web/api":                  "from web, by calls of a served site",

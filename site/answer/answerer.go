@@ -19,7 +19,7 @@ import (
 type Options struct {
 	ID      concordat.SiteID
 	Index   concordat.Index // with the texts of the site's own documents
-	Store   Store
+	Store   *store.DB
 	Logger  *slog.Logger     // nil: nothing is logged
 	Now     func() time.Time // nil: time.Now
 	Workers int              // of fingerprinting; 0: one for each core
@@ -74,8 +74,6 @@ func (s *Answerer) templates(ctx context.Context, lib concordat.LibraryID) ([]st
 	}
 	return compare.TemplateTexts(given), nil
 }
-
-var _ Store = (*store.DB)(nil)
 
 // document returns a document of this site with its text, nil if there is none.
 func (s *Answerer) document(ctx context.Context, lib concordat.LibraryID, id concordat.DocumentID) (*concordat.Document, error) {

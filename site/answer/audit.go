@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"concordat"
+	"concordat/store"
 )
 
 // The lines of the audit name what was asked and how much was shown, never text or fingerprints.
@@ -166,7 +167,7 @@ func (s *Answerer) audit(ctx context.Context, from concordat.SiteID, action stri
 }
 
 // note is audit in a transaction.
-func (s *Answerer) note(ctx context.Context, db Store, from concordat.SiteID, action string, detail any) error {
+func (s *Answerer) note(ctx context.Context, db *store.DB, from concordat.SiteID, action string, detail any) error {
 	b, err := json.Marshal(detail)
 	if err != nil {
 		return fmt.Errorf("audit %s: %w", action, err)

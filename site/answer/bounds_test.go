@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"concordat"
+	"concordat/internal/storetest"
 	"concordat/meaning"
 	"concordat/store"
 )
@@ -89,26 +90,12 @@ func (x *texts) Document(_ context.Context, ref concordat.Ref) (*concordat.Docum
 	return &concordat.Document{ID: ref.Document, Text: text}, nil
 }
 
-// stored is a store without templates that says the same of each document of a set.
-type stored struct {
-	Store
-	held error
-}
-
-func (s *stored) HeldDocument(context.Context, concordat.Epoch, concordat.LibraryID, concordat.DocumentID) (store.DocumentRow, error) {
-	return store.DocumentRow{}, s.held
-}
-
-func (s *stored) Templates(context.Context, concordat.LibraryID) ([]store.Template, error) {
-	return nil, nil
-}
-
 // TestChangedMeanwhile: a document that was deleted or changed since its job was answered is not shown, and the partner is told to ask
 // again.
 func TestChangedMeanwhile(t *testing.T) {
 	const text = "The harbour master recorded every vessel."
 	index := &texts{of: map[concordat.DocumentID]string{"same": text, "changed": text + " And more."}}
-	s := New(Options{ID: "here", Store: &stored{}, Index: index})
+	s := New(Options{ID: "here", Store: storetest.SQLite(t), Index: index})
 	for id, want := range map[concordat.DocumentID]error{"same": nil, "changed": errChanged, "gone": errChanged} {
 		k := &known{grant: &grant{}, row: store.DocumentRow{ID: id, Hash: store.TextHash(text)}}
 		if err := s.read(t.Context(), k); err != want || (k.text != "") != (want == nil) {
@@ -120,7 +107,7 @@ func TestChangedMeanwhile(t *testing.T) {
 // TestEdgesAskBounds: passages that are none, or that have no words or too many, are refused before anything is looked up.
 func TestEdgesAskBounds(t *testing.T) {
 	e := concordat.Epoch{Federation: "health", Number: 1}
-	s := New(Options{ID: "here", Store: &stored{}})
+	s := New(Options{ID: "here", Store: storetest.SQLite(t)})
 	s.epochs.sets = []*epochSet{{EpochSet: EpochSet{Epoch: e}}}
 	words := make([]byte, maxOrdered+1)
 	passage := func(start, end, n int) concordat.EdgePassage {
@@ -145,7 +132,9 @@ func TestEdgesAskBounds(t *testing.T) {
 func TestShipNeedsTheStore(t *testing.T) {
 	broken := errors.New("the disk is broken")
 	for held, want := range map[error]error{concordat.ErrNotFound: nil, broken: broken} {
-		s := New(Options{ID: "here", Store: &stored{held: held}, Index: &texts{}})
+		db, script := storetest.Scripted(storetest.SQLite(t))
+		script.On("HeldDocument", func() error { return held })
+		s := New(Options{ID: "here", Store: db, Index: &texts{}})
 		d, _, err := s.shipOne(t.Context(), &epochSet{}, &grant{from: "north"}, store.EpochDocument{ID: "a"})
 		if d != nil || !errors.Is(err, want) {
 			t.Errorf("%v: %+v, %v", held, d, err)
@@ -155,7 +144,7 @@ func TestShipNeedsTheStore(t *testing.T) {
 
 // TestSetsNeedTheShares: what of a set is open to partners is not taken for nothing if it cannot be read.
 func TestSetsNeedTheShares(t *testing.T) {
-	s := New(Options{ID: "here", Store: unshared{}})
+	s := New(Options{ID: "here", Store: unshared(t)})
 	if err := s.catchUp(t.Context(), &epochSet{}); err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Errorf("got %v, want that the shares cannot be read", err)
 	}
@@ -185,20 +174,11 @@ func TestLeadSteps(t *testing.T) {
 	}
 }
 
-// ungranted is a store that cannot tell of libraries and what is open.
-type ungranted struct{ Store }
-
-func (ungranted) Library(context.Context, concordat.LibraryID) (store.Library, error) {
-	return store.Library{}, errors.New("the disk is broken")
-}
-
-func (ungranted) Share(context.Context, concordat.LibraryID, concordat.SiteID) (store.Share, error) {
-	return store.Share{}, errors.New("the disk is broken")
-}
-
 // TestAlertsNeedTheStore: that a later document answers a standing question is not passed over if it is not known what is open.
 func TestAlertsNeedTheStore(t *testing.T) {
-	s := New(Options{ID: "here", Store: ungranted{}})
+	db, script := storetest.Scripted(storetest.SQLite(t))
+	script.Begin(0, true)
+	s := New(Options{ID: "here", Store: db})
 	err := s.alertOne(t.Context(), &epochSet{}, "theses", &store.StandingAsk{Partner: "north"}, nil, nil)
 	if err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Errorf("got %v", err)

@@ -66,21 +66,21 @@ func (e *endingLog) Write(b []byte) (int, error) {
 	return e.Writer.Write(b)
 }
 
-// unshared is a store whose shares cannot be read.
-type unshared struct{ Store }
-
-func (unshared) Shares(context.Context, concordat.LibraryID, concordat.SiteID) ([]store.Share, error) {
-	return nil, errors.New("the disk is broken")
+// unshared returns a store whose shares cannot be read.
+func unshared(t *testing.T) *store.DB {
+	db, script := storetest.Scripted(storetest.SQLite(t))
+	script.On("Shares", func() error { return errors.New("the disk is broken") })
+	return db
 }
 
 // TestSetsBehindAreLogged: sets that could not be filled are logged as an error, and a site that is stopped while it fills them logs
 // none.
 func TestSetsBehindAreLogged(t *testing.T) {
-	db := storetest.SQLite(t)
+	db := unshared(t)
 	for name, c := range map[string]struct{ stopped, want bool }{"broken": {false, true}, "stopped": {true, false}} {
 		ctx, end := context.WithTimeout(t.Context(), time.Minute) // it would wait for ever for what is not logged
 		var log bytes.Buffer
-		s := New(Options{ID: "here", Store: unshared{db}, Logger: slog.New(slog.NewTextHandler(&endingLog{&log, end}, nil))})
+		s := New(Options{ID: "here", Store: db, Logger: slog.New(slog.NewTextHandler(&endingLog{&log, end}, nil))})
 		if c.stopped {
 			end()
 		}

@@ -274,7 +274,7 @@ func (s *Answerer) Close(ctx context.Context, lib concordat.LibraryID) error {
 }
 
 // withdraw tells a partner to delete its mirror of a library.
-func (s *Answerer) withdraw(ctx context.Context, db Store, partner concordat.SiteID, lib concordat.LibraryID, words string) error {
+func (s *Answerer) withdraw(ctx context.Context, db *store.DB, partner concordat.SiteID, lib concordat.LibraryID, words string) error {
 	if err := db.DropShipped(ctx, partner, lib); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 
 // Options of an Asker. Store is required.
 type Options struct {
-	Store  Store
+	Store  *store.DB
 	Logger *slog.Logger     // nil: the site's
 	Now    func() time.Time // nil: the site's
 	// Room fails where the disk has no room for what a partner sends; it is called before each shipment of a
@@ -40,5 +40,3 @@ func New(s *site.Site, o Options) *Asker {
 	s.AskWith(a)
 	return a
 }
-
-var _ Store = (*store.DB)(nil)

@@ -18,7 +18,6 @@ import (
 	"concordat/report"
 	"concordat/site"
 	"concordat/site/compare"
-	"concordat/store"
 )
 
 // TestValidLeads: each number of a partner's answer about meaning is taken from its least to its most good value and not beyond, since
@@ -87,11 +86,6 @@ func (e *edger) Edges(context.Context, *concordat.EdgesAsk) (*concordat.Edges, e
 	return e.says, nil
 }
 
-// shows is a store that notes what partners are shown.
-type shows struct{ Store }
-
-func (shows) Show(context.Context, ...store.Showing) error { return nil }
-
 // TestEdgesBounds: edges are taken within the words and the place that were asked about, and refused beyond.
 func TestEdgesBounds(t *testing.T) {
 	text := "The harbour master recorded every vessel that left the estuary, its cargo of wool and the names of the sailors aboard."
@@ -120,7 +114,7 @@ func TestEdgesBounds(t *testing.T) {
 		"backwards in the place": {[]concordat.EdgeCopy{{From: 0, To: last, Span: span(320, 310)}}, -1},
 	} {
 		r := &round{answer: &partnerAnswer{site: "north"},
-			fw: &forwarding{s: &Asker{o: Options{Store: shows{}}}, sub: site.Submission{Text: text}},
+			fw: &forwarding{s: &Asker{o: Options{Store: storetest.SQLite(t)}}, sub: site.Submission{Text: text}},
 			p:  &site.PartnerLibraries{SketchKey: key, Partner: &edger{says: &concordat.Edges{Passages: [][]concordat.EdgeCopy{c.copies}}}}}
 		got, words, _, err := r.edges(t.Context(), concordat.JobID{}, &nominated{}, full, literal)
 		if words != len(own.Words) || (err != nil) != (c.want < 0) || err != nil && !errors.Is(err, errGarbage) || len(got) != max(c.want, 0) {
@@ -212,16 +206,6 @@ func TestRecount(t *testing.T) {
 	}
 }
 
-// unmirrored is a store that cannot tell of mirrors.
-type unmirrored struct {
-	Store
-	err error
-}
-
-func (u *unmirrored) Mirror(context.Context, store.MirrorKey) (store.Mirror, error) {
-	return store.Mirror{}, u.err
-}
-
 // TestMirrorsMustBeRead: a check fails if it is not known what a mirror holds, instead of saying that nothing was found there.
 func TestMirrorsMustBeRead(t *testing.T) {
 	db := storetest.SQLite(t)
@@ -230,7 +214,9 @@ func TestMirrorsMustBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := errors.New("the disk is broken")
-	s := &Asker{site: site.New(site.Options{ID: "here", Store: db, Profiler: p}), o: Options{Store: &unmirrored{db, broken}}}
+	unmirrored, script := storetest.Scripted(db)
+	script.On("Mirror", func() error { return broken })
+	s := &Asker{site: site.New(site.Options{ID: "here", Store: db, Profiler: p}), o: Options{Store: unmirrored}}
 	const text = "The harbour master recorded every vessel that left the estuary."
 	err = s.Ask(t.Context(), &site.Asking{Submission: site.Submission{Text: text}, Findings: &report.Findings{},
 		Shared: compare.Shareable(text, nil, nil), Options: &site.CheckOptions{Forward: site.ForwardNone,

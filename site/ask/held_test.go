@@ -15,7 +15,6 @@ import (
 	"concordat/report"
 	"concordat/site"
 	"concordat/site/compare"
-	"concordat/store"
 )
 
 // TestCopiedTwice: of a source only half of which was copied, the other half has a counterpart still, however often the first was
@@ -197,21 +196,6 @@ func TestWhenDecided(t *testing.T) {
 	}
 }
 
-// unended is a store that cannot end a standing check, or does not know at whom it stands.
-type unended struct {
-	Store
-	asks, end error
-}
-
-func (u *unended) Asks(ctx context.Context, task concordat.TaskID) ([]store.Ask, error) {
-	if u.asks != nil {
-		return nil, u.asks
-	}
-	return u.Store.Asks(ctx, task)
-}
-
-func (u *unended) EndStanding(context.Context, concordat.TaskID) error { return u.end }
-
 // TestEndStandingTells: who ends a standing check is told if there is none, and if it could not be ended or it is not known at whom it
 // stands.
 func TestEndStandingTells(t *testing.T) {
@@ -221,8 +205,10 @@ func TestEndStandingTells(t *testing.T) {
 		t.Errorf("of a check that does not stand: %v, want ErrNotFound", err)
 	}
 	broken := errors.New("the disk is broken")
-	for _, u := range []*unended{{db, broken, nil}, {db, nil, broken}} {
-		s.o.Store = u
+	for _, call := range []string{"Asks", "EndStanding"} {
+		unended, script := storetest.Scripted(db)
+		script.On(call, func() error { return broken })
+		s.o.Store = unended
 		if err := s.EndStanding(t.Context(), "task"); !errors.Is(err, broken) {
 			t.Errorf("of a check that cannot be ended: %v", err)
 		}

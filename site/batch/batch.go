@@ -47,37 +47,9 @@ type Job struct {
 // PairThreshold is the share from which a pair joins its documents to a cluster.
 func (j *Job) PairThreshold() float64 { return cmp.Or(j.Threshold, site.DefaultThreshold) }
 
-// Store is the part of the store that a batch uses besides a site's Store; *store.DB has it.
-type Store interface {
-	site.Store
-	Batch(ctx context.Context, id string) (store.Batch, error)
-	BatchInputs(ctx context.Context, id string, waiting bool) ([]store.BatchInput, error)
-	BatchProgress(ctx context.Context, id, stage string, done, total int) error
-	FinishBatch(ctx context.Context, id string, state concordat.State, cause store.Cause, leads *concordat.LeadCount) error
-	PutBatchMembers(ctx context.Context, id string, input int, members []store.BatchMember) error
-	BatchMembers(ctx context.Context, id string) ([]store.BatchMember, error)
-	PutCompared(ctx context.Context, id string, member int, pairs []store.BatchPair) error
-	Compared(ctx context.Context, id string, member int) ([]int, error)
-	PairsOfMember(ctx context.Context, id string, member int) ([]store.BatchPair, error)
-	BatchPairs(ctx context.Context, id string, least float64, after *store.PairCursor, limit int) ([]store.BatchPair, error)
-	BatchPair(ctx context.Context, id string, a, b int) (store.BatchPair, error)
-	PutBatchLeads(ctx context.Context, id string, member int, found []byte) error
-	PutReportedLeads(ctx context.Context, id string, member int, reported []byte) error
-	BatchLeads(ctx context.Context, id string) ([]store.BatchLeads, error)
-	PutBatchWording(ctx context.Context, id string, data []byte) error
-	BatchWording(ctx context.Context, id string) ([]byte, error)
-	SetPairVerdict(ctx context.Context, id string, a, b int, verdict string) error
-	SetBatchLineage(ctx context.Context, id string, lineage json.RawMessage) error
-	PutChecked(ctx context.Context, id string, m store.BatchMember, shares map[int]store.PairShare) error
-	AppendBatchEvent(ctx context.Context, id string, e store.BatchEvent) error
-	AppendReview(ctx context.Context, id concordat.TaskID, r store.Review) (store.Review, error)
-	Reviews(ctx context.Context, id concordat.TaskID) ([]store.Review, error)
-	DeleteTask(ctx context.Context, id concordat.TaskID) error
-}
-
 // Options of [Run]. Store, Index, Read and Options are required.
 type Options struct {
-	Store Store
+	Store *store.DB
 	// Index is the batch's own: empty, or as a run before this one left it. The caller sees to it that no
 	// other run has it.
 	Index concordat.Index

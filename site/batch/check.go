@@ -240,7 +240,7 @@ func counts(l LineageRules, p store.BatchPair, a, b *store.BatchMember) bool {
 	return l.Lineage(a, b) == ""
 }
 
-func putRules(ctx context.Context, db Store, id concordat.TaskID, rules report.Rules, by store.Review) error {
+func putRules(ctx context.Context, db *store.DB, id concordat.TaskID, rules report.Rules, by store.Review) error {
 	data, err := json.Marshal(rules)
 	if err != nil {
 		return err

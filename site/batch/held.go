@@ -184,7 +184,7 @@ func (w *ViewedWording) Documents() []int {
 }
 
 // viewedWording reads what was kept; documents that were deleted since hold nothing.
-func viewedWording(ctx context.Context, db Store, id string, index map[int]int, members []store.BatchMember) ([]ViewedWording, error) {
+func viewedWording(ctx context.Context, db *store.DB, id string, index map[int]int, members []store.BatchMember) ([]ViewedWording, error) {
 	data, err := db.BatchWording(ctx, id)
 	if err != nil || data == nil {
 		return nil, err
@@ -287,7 +287,7 @@ func shortText(s string, runes int) string {
 }
 
 // decide keeps with the batch what somebody decided about the wording of a number.
-func decide(ctx context.Context, db Store, id string, number int, decided string) error {
+func decide(ctx context.Context, db *store.DB, id string, number int, decided string) error {
 	data, err := db.BatchWording(ctx, id)
 	if err != nil {
 		return err
@@ -306,7 +306,7 @@ func decide(ctx context.Context, db Store, id string, number int, decided string
 // CountWording counts wording that several documents of a batch hold in the reports of all of them, or does so no longer: one
 // decision holds for all. base is as in [RulesInForce]. It stays on record and can be undone by another call, or in each report by
 // itself.
-func CountWording(ctx context.Context, s *site.Site, db Store, id, by string, number int, count bool, why string,
+func CountWording(ctx context.Context, s *site.Site, db *store.DB, id, by string, number int, count bool, why string,
 	base report.Rules, notes ...store.AuditNote) error {
 	v, err := Open(ctx, db, id)
 	if err != nil {
@@ -324,7 +324,7 @@ func CountWording(ctx context.Context, s *site.Site, db Store, id, by string, nu
 	if why != "" {
 		e.Text += ": " + why
 	}
-	if err := noted(ctx, db, notes, func(db Store) error { return db.AppendBatchEvent(ctx, id, e) }); err != nil {
+	if err := noted(ctx, db, notes, func(db *store.DB) error { return db.AppendBatchEvent(ctx, id, e) }); err != nil {
 		return err
 	}
 	decided := DecidedLeave
@@ -351,7 +351,7 @@ func CountWording(ctx context.Context, s *site.Site, db Store, id, by string, nu
 
 // countIn counts spans in the report of a member, or does so no longer, and brings its shares up to date. open says that without a
 // decision they are undecided: then they are taken out.
-func countIn(ctx context.Context, s *site.Site, db Store, v *View, m *store.BatchMember, spans []concordat.Span, by string,
+func countIn(ctx context.Context, s *site.Site, db *store.DB, v *View, m *store.BatchMember, spans []concordat.Span, by string,
 	count, open bool, why string, base report.Rules) error {
 	rules, err := site.RulesInForce(ctx, db, m.Task, base)
 	if err != nil {

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"concordat"
 	"concordat/align/wording"
 	"concordat/internal/indextest"
+	"concordat/internal/storetest"
 	"concordat/meaning"
 	"concordat/report"
 	"concordat/site"
@@ -22,65 +24,54 @@ import (
 
 var errBroken = errors.New("the disk is broken")
 
-// kept is a store of one batch, some calls of which fail.
-type kept struct {
-	Store
-	members  []store.BatchMember
-	pairs    [][]store.BatchPair // by page
-	leads    []store.BatchLeads
-	after    []*store.PairCursor
-	told     []string
-	reviews  map[concordat.TaskID]store.Review
-	review   concordat.TaskID // whose review cannot be kept
-	with     []int            // what a member was compared with
-	compared error
+// newKept returns a store with the batch b, of the documents a and b, each with a check: t-a and t-b.
+func newKept(t *testing.T) *store.DB {
+	t.Helper()
+	db := storetest.SQLite(t)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(db.CreateBatch(t.Context(), store.Batch{ID: "b", Request: json.RawMessage(`{"leads":true}`), Lineage: json.RawMessage(`{}`)},
+		[]store.BatchInput{{Name: "essays.zip"}}))
+	must(db.PutBatchMembers(t.Context(), "b", 0, []store.BatchMember{{Name: "a"}, {Name: "b"}}))
+	for n, id := range []concordat.TaskID{"t-a", "t-b"} {
+		must(db.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: id}}))
+		must(db.PutChecked(t.Context(), "b", store.BatchMember{Number: n, Task: id}, nil))
+	}
+	return db
 }
 
-func (k *kept) Batch(_ context.Context, id string) (store.Batch, error) {
-	return store.Batch{ID: id, Request: json.RawMessage(`{"leads":true}`), Lineage: json.RawMessage(`{}`)}, nil
+// latestReview returns the latest review of a check; zero: there is none.
+func latestReview(t *testing.T, db *store.DB, id concordat.TaskID) (latest store.Review) {
+	t.Helper()
+	all, err := db.Reviews(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) > 0 {
+		latest = all[len(all)-1]
+	}
+	return latest
 }
 
-func (k *kept) BatchMembers(context.Context, string) ([]store.BatchMember, error) {
-	return k.members, nil
+// pages are the pairs of a batch, by page.
+type pages struct {
+	left  [][]store.BatchPair
+	after []*store.PairCursor
 }
 
-func (k *kept) BatchPairs(_ context.Context, _ string, _ float64, after *store.PairCursor, _ int) ([]store.BatchPair, error) {
-	k.after = append(k.after, after)
-	if len(k.pairs) == 0 {
+func (p *pages) BatchPairs(_ context.Context, _ string, _ float64, after *store.PairCursor, _ int) ([]store.BatchPair, error) {
+	p.after = append(p.after, after)
+	if len(p.left) == 0 {
 		return nil, nil
 	}
-	page := k.pairs[0]
-	k.pairs = k.pairs[1:]
+	page := p.left[0]
+	p.left = p.left[1:]
 	return page, nil
 }
-
-func (k *kept) BatchWording(context.Context, string) ([]byte, error) { return nil, nil }
-
-func (k *kept) BatchLeads(context.Context, string) ([]store.BatchLeads, error) { return k.leads, nil }
-
-func (k *kept) BatchProgress(_ context.Context, _, stage string, _, _ int) error {
-	k.told = append(k.told, stage)
-	return nil
-}
-
-func (k *kept) Task(context.Context, concordat.TaskID) (store.Task, error) { return store.Task{}, nil }
-
-func (k *kept) Reviews(context.Context, concordat.TaskID) ([]store.Review, error) { return nil, nil }
-
-func (k *kept) AppendBatchEvent(context.Context, string, store.BatchEvent) error { return nil }
-
-func (k *kept) AppendReview(_ context.Context, id concordat.TaskID, r store.Review) (store.Review, error) {
-	if id == k.review {
-		return r, errBroken
-	}
-	if k.reviews == nil {
-		k.reviews = map[concordat.TaskID]store.Review{}
-	}
-	k.reviews[id] = r
-	return r, nil
-}
-
-func (k *kept) Compared(context.Context, string, int) ([]int, error) { return k.with, k.compared }
 
 // TestEveryPair: all pairs of a batch are seen, however many pages of the store they fill.
 func TestEveryPair(t *testing.T) {
@@ -96,7 +87,7 @@ func TestEveryPair(t *testing.T) {
 		"none": {nil, 0, 1}, "less than a page": {[][]store.BatchPair{full[1:]}, store.MaxPage - 1, 1},
 		"a page": {[][]store.BatchPair{full}, store.MaxPage, 2}, "more": {[][]store.BatchPair{full, full, full[:3]}, 2*store.MaxPage + 3, 3},
 	} {
-		k, n := &kept{pairs: slices.Clone(c.pages)}, 0
+		k, n := &pages{left: slices.Clone(c.pages)}, 0
 		err := eachPair(t.Context(), k, "b", 0.1, func(store.BatchPair) { n++ })
 		if err != nil || n != c.pairs || len(k.after) != c.asks {
 			t.Errorf("%s: %d pairs in %d pages, %v; want %d in %d", name, n, len(k.after), err, c.pairs, c.asks)
@@ -247,28 +238,46 @@ func TestDecidedInBoth(t *testing.T) {
 		}
 		return b
 	}
-	members := []store.BatchMember{{Number: 0, Name: "a", Task: "t-a"}, {Number: 1, Name: "b", Task: "t-b"}}
-	leads := []store.BatchLeads{{Member: 0, Reported: one(1, 10, 70)}, {Member: 1, Reported: one(0, 70, 10)}}
+	newLead := func() *store.DB {
+		db := newKept(t)
+		for n, reported := range [][]byte{one(1, 10, 70), one(0, 70, 10)} {
+			err := db.PutBatchLeads(t.Context(), "b", n, []byte(`{}`))
+			if err == nil {
+				err = db.PutReportedLeads(t.Context(), "b", n, reported)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return db
+	}
 	s := site.New(site.Options{ID: "here"})
 	for why, want := range map[string][2]string{"": {"count-lead 10–19", "count-lead 70–79"},
 		"read": {"count-lead 10–19: read", "count-lead 70–79: read"}} {
-		k := &kept{members: members, leads: leads}
+		db := newLead()
 		decision := LeadDecision{A: 0, B: 1, Span: concordat.Span{Start: 10, End: 19}, Source: concordat.Span{Start: 70, End: 79},
 			State: report.LeadCounted, By: "ada", Why: why}
-		if err := DecideLead(t.Context(), s, k, "b", decision, report.Rules{}); err != nil {
+		if err := DecideLead(t.Context(), s, db, "b", decision, report.Rules{}); err != nil {
 			t.Fatal(err)
 		}
-		if k.reviews["t-a"].Text != want[0] || k.reviews["t-b"].Text != want[1] {
-			t.Errorf("because of %q: %+v, want %q", why, k.reviews, want)
+		if a, b := latestReview(t, db, "t-a").Text, latestReview(t, db, "t-b").Text; a != want[0] || b != want[1] {
+			t.Errorf("because of %q: %q and %q, want %q", why, a, b, want)
 		}
-		for _, task := range []concordat.TaskID{"t-a", "t-b"} {
-			k.review = task
-			if err := DecideLead(t.Context(), s, k, "b", decision, report.Rules{}); !errors.Is(err, errBroken) {
-				t.Errorf("not kept in %s: %v", task, err)
+		for of := range 2 {
+			db, script := storetest.Scripted(newLead())
+			n := 0
+			script.On("AppendReview", func() error {
+				if n++; n == of+1 {
+					return errBroken
+				}
+				return nil
+			})
+			if err := DecideLead(t.Context(), s, db, "b", decision, report.Rules{}); !errors.Is(err, errBroken) {
+				t.Errorf("not kept in report %d: %v", of, err)
 			}
 		}
 		decision.Span.End++
-		if err := DecideLead(t.Context(), s, k, "b", decision, report.Rules{}); !errors.Is(err, concordat.ErrNotFound) {
+		if err := DecideLead(t.Context(), s, db, "b", decision, report.Rules{}); !errors.Is(err, concordat.ErrNotFound) {
 			t.Errorf("of a lead that is not there: %v", err)
 		}
 	}
@@ -285,10 +294,10 @@ func TestTellsAtTimes(t *testing.T) {
 		"a new stage": {StageRead, time.Hour, 1, true}, "just told": {StageCompare, time.Hour, 1, false},
 		"told long ago": {StageCompare, -time.Hour, 1, true}, "at its end": {StageCompare, time.Hour, 9, true},
 	} {
-		k := &kept{}
-		r := &batchRun{o: Options{Store: k}, stage: StageCompare, told: time.Now().Add(c.told)}
-		if err := r.tell(t.Context(), c.stage, c.done, 9); err != nil || (len(k.told) == 1) != c.want {
-			t.Errorf("%s: told %v, %v; want it told: %v", name, k.told, err, c.want)
+		db, script := storetest.Scripted(newKept(t))
+		r := &batchRun{o: Options{Store: db}, id: "b", stage: StageCompare, told: time.Now().Add(c.told)}
+		if err := r.tell(t.Context(), c.stage, c.done, 9); err != nil || (len(script.Made()) == 1) != c.want {
+			t.Errorf("%s: told %v, %v; want it told: %v", name, script.Made(), err, c.want)
 		}
 	}
 }
@@ -296,30 +305,27 @@ func TestTellsAtTimes(t *testing.T) {
 // TestWorksNeedTheStore: if it is not known with what a document was compared, or another document cannot be read, its check fails
 // instead of having no works in common.
 func TestWorksNeedTheStore(t *testing.T) {
-	for name, k := range map[string]*kept{"unknown": {compared: errBroken}, "unread": {with: []int{1}}} {
-		r := &batchRun{s: site.New(site.Options{ID: "here"}), o: Options{Store: k, Index: &indextest.Oracle{Site: "here"}}}
+	for name, fault := range map[string]error{"unknown": errBroken, "unread": nil} {
+		db, script := storetest.Scripted(newKept(t))
+		if err := db.PutCompared(t.Context(), "b", 0, []store.BatchPair{{A: 0, B: 1, ShareA: 0.5}}); err != nil {
+			t.Fatal(err)
+		}
+		script.On("Compared", func() error { return fault })
+		r := &batchRun{s: site.New(site.Options{ID: "here"}), id: "b", o: Options{Store: db, Index: &indextest.Oracle{Site: "here"}}}
 		r.works.by = map[string][]report.Work{"a": {{}}}
 		by := map[int]*store.BatchMember{1: {Number: 1, Name: "b"}}
-		if err := r.addWorks(t.Context(), &report.Findings{}, &store.BatchMember{Name: "a"}, by); err == nil ||
-			!errors.Is(err, k.compared) && !errors.Is(err, concordat.ErrNotFound) {
+		want := cmp.Or(fault, concordat.ErrNotFound)
+		if err := r.addWorks(t.Context(), &report.Findings{}, &store.BatchMember{Name: "a"}, by); !errors.Is(err, want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-}
-
-func (k *kept) FinishBatch(context.Context, string, concordat.State, store.Cause, *concordat.LeadCount) error {
-	return nil
-}
-
-func (k *kept) FindingsAt(context.Context, concordat.TaskID) ([]byte, int64, error) {
-	return nil, 0, concordat.ErrNotFound
 }
 
 // TestPanicOfBatchIsNoted: a fault of the program that ends a batch is counted, also where no queue runs it.
 func TestPanicOfBatchIsNoted(t *testing.T) {
 	s, n := site.New(site.Options{ID: "here"}), 0
 	s.TellPanics(compare.Panics{Logger: slog.New(slog.DiscardHandler), Counted: func() { n++ }})
-	r := &batchRun{s: s, o: Options{Store: &kept{}}}
+	r := &batchRun{s: s, id: "b", o: Options{Store: newKept(t)}}
 	if err := r.failed(t.Context(), compare.Guard(func() error { panic("a fault") })); err == nil || n != 1 {
 		t.Errorf("counted %d, %v", n, err)
 	}
@@ -341,12 +347,12 @@ func TestCountsAgain(t *testing.T) {
 		"no longer":     {store.VerdictDiscount, []concordat.Ref{another}, []concordat.Ref{another, b}},
 		"counts as did": {store.VerdictCount, []concordat.Ref{another}, nil},
 	} {
-		k := &kept{}
-		s := site.New(site.Options{ID: "here", Store: k})
-		err := recountPairs(t.Context(), s, k, v, LineageRules{}, []store.BatchPair{{A: 0, B: 1, Verdict: c.verdict}}, "ada",
+		db := newKept(t)
+		s := site.New(site.Options{ID: "here", Store: db})
+		err := recountPairs(t.Context(), s, db, v, LineageRules{}, []store.BatchPair{{A: 0, B: 1, Verdict: c.verdict}}, "ada",
 			report.Rules{ExcludeSources: c.before})
 		var rules report.Rules
-		if data := k.reviews["t-a"].Data; data != nil {
+		if data := latestReview(t, db, "t-a").Data; data != nil {
 			err = errors.Join(err, json.Unmarshal(data, &rules))
 		}
 		if err != nil || !slices.Equal(rules.ExcludeSources, c.after) {

@@ -69,7 +69,7 @@ func (l *ViewedLeads) States() iter.Seq[report.LeadState] {
 
 // Leads returns the leads between the documents that have their reports, and what is decided about them: by whoever set them aside, if
 // two reports differ. base is as in [site.RulesInForce]. Without job.Leads there are none.
-func (v *View) Leads(ctx context.Context, db Store, base report.Rules) (*ViewedLeads, error) {
+func (v *View) Leads(ctx context.Context, db *store.DB, base report.Rules) (*ViewedLeads, error) {
 	out := &ViewedLeads{}
 	if !v.Job.Leads {
 		return out, nil
@@ -108,7 +108,7 @@ func (v *View) Leads(ctx context.Context, db Store, base report.Rules) (*ViewedL
 }
 
 // reported returns the leads in the reports of members that are there, by number.
-func (v *View) reported(ctx context.Context, db Store) (map[int]reportedLeads, error) {
+func (v *View) reported(ctx context.Context, db *store.DB) (map[int]reportedLeads, error) {
 	rows, err := db.BatchLeads(ctx, v.ID)
 	if err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ func (l *ViewedLead) rank() int {
 // rulingsOf reads the rules of reports once.
 type rulingsOf struct {
 	v    *View
-	db   Store
+	db   *store.DB
 	base report.Rules
 	by   map[concordat.TaskID]report.Rules
 }
@@ -261,7 +261,7 @@ func (m *ManySay) tidy() {
 // DecideLead decides about a lead between two documents, in the reports of both: that it counts, that it is none, or neither. The lead is
 // named by the members of two numbers and its places in them, in code points. base is as in [site.RulesInForce]. It fails with
 // concordat.ErrNotFound if there is no such lead. It stays on record and is undone by another call, or in each report by itself.
-func DecideLead(ctx context.Context, s *site.Site, db Store, id string, one LeadDecision, base report.Rules,
+func DecideLead(ctx context.Context, s *site.Site, db *store.DB, id string, one LeadDecision, base report.Rules,
 	notes ...store.AuditNote) error {
 	v, err := Open(ctx, db, id)
 	if err != nil {
@@ -282,7 +282,7 @@ func DecideLead(ctx context.Context, s *site.Site, db Store, id string, one Lead
 	if one.Why != "" {
 		e.Text += ": " + one.Why
 	}
-	return noted(ctx, db, notes, func(db Store) error {
+	return noted(ctx, db, notes, func(db *store.DB) error {
 		if err := db.AppendBatchEvent(ctx, id, e); err != nil {
 			return err
 		}
@@ -308,7 +308,8 @@ var leadActions = map[report.LeadState]string{report.LeadOpen: "open-lead", repo
 	report.LeadSetAside: "set-aside-lead"}
 
 // decide changes the rules of one report.
-func (s leadSide) decide(ctx context.Context, db Store, task concordat.TaskID, one LeadDecision, base report.Rules, as store.Review) error {
+func (s leadSide) decide(ctx context.Context, db *store.DB, task concordat.TaskID, one LeadDecision, base report.Rules,
+	as store.Review) error {
 	rules, err := site.RulesInForce(ctx, db, task, base)
 	if err != nil {
 		return err

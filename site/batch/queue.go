@@ -23,19 +23,9 @@ import (
 // Runner is the runner of batches that the serving process works on.
 const Runner = "serve"
 
-// QueueStore is the part of the store that a Queue uses besides a Store; *store.DB has it.
-type QueueStore interface {
-	Store
-	CreateBatch(ctx context.Context, b store.Batch, inputs []store.BatchInput) error
-	NextBatch(ctx context.Context, runner string) (store.Batch, error)
-	ReopenBatch(ctx context.Context, id, runner string, again bool) error
-	DueRechecks(ctx context.Context, now time.Time) ([]store.Recheck, error)
-	PutRecheck(ctx context.Context, r store.Recheck) error
-}
-
 // QueueOptions of a Queue. All but Logger are required.
 type QueueOptions struct {
-	Store QueueStore
+	Store *store.DB
 	// Queue runs the checks that are done again.
 	Queue *site.Queue
 	// Open opens the index of a batch, which no other process has meanwhile.
@@ -121,7 +111,7 @@ func UniqueNames(inputs []store.BatchInput) {
 }
 
 // noted makes a change of the store with the audit entries that tell of it, in one transaction.
-func noted(ctx context.Context, db Store, notes []store.AuditNote, change func(Store) error) error {
+func noted(ctx context.Context, db *store.DB, notes []store.AuditNote, change func(*store.DB) error) error {
 	if len(notes) == 0 {
 		return change(db)
 	}
@@ -159,7 +149,7 @@ func (b *Queue) Again(ctx context.Context, id string, notes ...store.AuditNote) 
 
 // Cancel ends a batch that waits or runs; what it has found stays. One that has ended stays as it is.
 func (b *Queue) Cancel(ctx context.Context, id string, cause store.Cause, notes ...store.AuditNote) error {
-	err := noted(ctx, b.o.Store, notes, func(db Store) error { return db.FinishBatch(ctx, id, concordat.TaskFailed, cause, nil) })
+	err := noted(ctx, b.o.Store, notes, func(db *store.DB) error { return db.FinishBatch(ctx, id, concordat.TaskFailed, cause, nil) })
 	if errors.Is(err, store.ErrLease) {
 		return nil
 	}

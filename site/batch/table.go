@@ -238,7 +238,7 @@ func shareText(v float64) string { return strconv.FormatFloat(v, 'f', 4, 64) }
 
 // PairFindings returns what the member of number a has in common with that of number b alone, from a's
 // findings. It fails with concordat.ErrNotFound while a has none.
-func PairFindings(ctx context.Context, s *site.Site, db Store, id string, a, b int) (*report.Findings, error) {
+func PairFindings(ctx context.Context, s *site.Site, db *store.DB, id string, a, b int) (*report.Findings, error) {
 	members, err := db.BatchMembers(ctx, id)
 	if err != nil {
 		return nil, err
@@ -257,7 +257,7 @@ func PairFindings(ctx context.Context, s *site.Site, db Store, id string, a, b i
 
 // PairReport returns the report of a pair, seen from the member of number a: PairFindings by the rules in force for
 // a, with the other document in it even if the pair does not count. base is as in [RulesInForce].
-func PairReport(ctx context.Context, s *site.Site, db Store, id string, a, b int, base report.Rules) (*report.Report, error) {
+func PairReport(ctx context.Context, s *site.Site, db *store.DB, id string, a, b int, base report.Rules) (*report.Report, error) {
 	f, err := PairFindings(ctx, s, db, id, a, b)
 	if err != nil {
 		return nil, err
@@ -290,5 +290,3 @@ func onlyPair(f *report.Findings, source concordat.Ref) *report.Findings {
 	out.Forward = site.ForwardNone
 	return &out
 }
-
-var _ QueueStore = (*store.DB)(nil)

@@ -70,7 +70,7 @@ func (p ViewedPair) Reason() string {
 const MaxMatrix = 40
 
 // Open returns what a batch has found so far. It takes memory for the members and for the pairs above the threshold.
-func Open(ctx context.Context, db Store, id string) (*View, error) {
+func Open(ctx context.Context, db *store.DB, id string) (*View, error) {
 	b, err := db.Batch(ctx, id)
 	if err != nil {
 		return nil, err
@@ -145,8 +145,13 @@ func (v *View) pair(index map[int]int, p store.BatchPair) ViewedPair {
 	return one
 }
 
+// pairLister lists the pairs of a batch by page, as the store does.
+type pairLister interface {
+	BatchPairs(ctx context.Context, id string, least float64, after *store.PairCursor, limit int) ([]store.BatchPair, error)
+}
+
 // eachPair calls f with every pair of at least a share, page by page.
-func eachPair(ctx context.Context, db Store, id string, least float64, f func(store.BatchPair)) error {
+func eachPair(ctx context.Context, db pairLister, id string, least float64, f func(store.BatchPair)) error {
 	var after *store.PairCursor
 	for {
 		ps, err := db.BatchPairs(ctx, id, least, after, 0)
@@ -166,7 +171,7 @@ func eachPair(ctx context.Context, db Store, id string, least float64, f func(st
 
 // EachPair calls f with every pair of the batch of at least a share, be it of a document or of a section as in Reaches, whether it reaches
 // the threshold or not. The largest share of a document comes first.
-func (v *View) EachPair(ctx context.Context, db Store, least float64, f func(ViewedPair) (more bool)) error {
+func (v *View) EachPair(ctx context.Context, db *store.DB, least float64, f func(ViewedPair) (more bool)) error {
 	index := map[int]int{}
 	for i, m := range v.Members {
 		index[m.Number] = i
@@ -231,7 +236,7 @@ func (v *View) Picture(n int) (nodes []screen.Node, links []screen.Link) {
 // changed, for a batch that keeps none. What is decided stays on record and can be undone by another call. The reports of
 // the documents
 // concerned follow.
-func SetLineage(ctx context.Context, s *site.Site, db Store, id, by string, rules LineageRules, base report.Rules,
+func SetLineage(ctx context.Context, s *site.Site, db *store.DB, id, by string, rules LineageRules, base report.Rules,
 	notes ...store.AuditNote) error {
 	v, err := Open(ctx, db, id)
 	if err != nil {
@@ -257,7 +262,7 @@ func SetLineage(ctx context.Context, s *site.Site, db Store, id, by string, rule
 	}
 	e := store.BatchEvent{At: s.Options().Now(), By: by, Action: "lineage",
 		Text: fmt.Sprintf("author %t, group %t, draft %t, metadata %t", rules.Author, rules.Group, rules.Draft, rules.Metadata)}
-	err = noted(ctx, db, notes, func(db Store) error {
+	err = noted(ctx, db, notes, func(db *store.DB) error {
 		if err := db.SetBatchLineage(ctx, id, data); err != nil {
 			return err
 		}
@@ -271,7 +276,7 @@ func SetLineage(ctx context.Context, s *site.Site, db Store, id, by string, rule
 
 // SetVerdict decides whether the pair of the members of two numbers counts, or, with an empty verdict, that
 // the rules decide. See SetLineage.
-func SetVerdict(ctx context.Context, s *site.Site, db Store, id, by string, a, b int, verdict, why string,
+func SetVerdict(ctx context.Context, s *site.Site, db *store.DB, id, by string, a, b int, verdict, why string,
 	base report.Rules, notes ...store.AuditNote) error {
 	v, err := Open(ctx, db, id)
 	if err != nil {
@@ -290,7 +295,7 @@ func SetVerdict(ctx context.Context, s *site.Site, db Store, id, by string, a, b
 		e.Text += ": " + why
 	}
 	var p store.BatchPair
-	err = noted(ctx, db, notes, func(db Store) error {
+	err = noted(ctx, db, notes, func(db *store.DB) error {
 		if err := db.SetPairVerdict(ctx, id, a, b, verdict); err != nil {
 			return err
 		}
@@ -306,7 +311,7 @@ func SetVerdict(ctx context.Context, s *site.Site, db Store, id, by string, a, b
 }
 
 // recount brings the reports of the members of changed pairs up to date.
-func recountPairs(ctx context.Context, s *site.Site, db Store, v *View, rules LineageRules, changed []store.BatchPair, by string,
+func recountPairs(ctx context.Context, s *site.Site, db *store.DB, v *View, rules LineageRules, changed []store.BatchPair, by string,
 	base report.Rules) error {
 	members := numbered(v.Members)
 	of := map[int][]store.BatchPair{}

@@ -40,41 +40,9 @@ type Area interface {
 	Tidy(ctx context.Context, before time.Time, needed func(hash string) (bool, error)) (int, error)
 }
 
-// Store is the part of the store that an Eraser uses; *store.DB has it.
-type Store interface {
-	Atomic(ctx context.Context, f func(tx *store.DB) error) error
-	AppendAudit(ctx context.Context, actor, action string, detail json.RawMessage) (store.AuditEntry, error)
-	AskErasure(ctx context.Context, e store.Erasure) error
-	StepErasure(ctx context.Context, id string, state store.ErasureState, receipt json.RawMessage) error
-	Erasure(ctx context.Context, id string) (store.Erasure, error)
-	OpenErasures(ctx context.Context) ([]store.Erasure, error)
-	EraseTask(ctx context.Context, id concordat.TaskID) (store.Erased, error)
-	EraseTraces(ctx context.Context, site concordat.SiteID, lib concordat.LibraryID, ids []concordat.DocumentID) (alerts, answers int64,
-		err error)
-	Originals(ctx context.Context, id concordat.TaskID) ([]string, error)
-	OriginalShared(ctx context.Context, hash string, id concordat.TaskID) (bool, error)
-	OriginalNeeded(ctx context.Context, hash string) (bool, error)
-	SetRequest(ctx context.Context, id concordat.TaskID, request []byte) error
-	Citing(ctx context.Context, r concordat.Ref) ([]concordat.TaskID, error)
-	ExpiredDocuments(ctx context.Context, at time.Time, limit int) ([]store.Term, error)
-	OldDocuments(ctx context.Context, lib concordat.LibraryID, before time.Time, limit int) ([]store.DocumentRow, error)
-	EndedTasks(ctx context.Context, before time.Time, after int64, limit int) ([]store.Task, error)
-	ForgetQuota(ctx context.Context, before time.Time) error
-	DeleteUnjoined(ctx context.Context, before time.Time) (int, error)
-	Purge(ctx context.Context, whole bool) (bool, error)
-	Batch(ctx context.Context, id string) (store.Batch, error)
-	BatchMembers(ctx context.Context, id string) ([]store.BatchMember, error)
-	BatchOfTask(ctx context.Context, task concordat.TaskID) (id string, member int, err error)
-	BatchInputs(ctx context.Context, id string, waiting bool) ([]store.BatchInput, error)
-	EraseBatchMember(ctx context.Context, id string, number int, request json.RawMessage) error
-	DeleteBatch(ctx context.Context, id string) error
-}
-
-var _ Store = (*store.DB)(nil)
-
 // Options of an Eraser. Store is required.
 type Options struct {
-	Store Store
+	Store *store.DB
 	Areas []Area
 	// Batches is where batches keep the texts of their documents; nil: there are none.
 	Batches Places
@@ -115,7 +83,7 @@ func New(s *site.Site, o Options) *Eraser {
 
 // Ask keeps that somebody wants something deleted, and returns the id of the deletion. It can be
 // called in any process of the site. The notes go into the audit with it, each with the id of the deletion.
-func Ask(ctx context.Context, s *site.Site, db Store, actor, reason string, t Target, notes ...store.AuditNote) (string, error) {
+func Ask(ctx context.Context, s *site.Site, db *store.DB, actor, reason string, t Target, notes ...store.AuditNote) (string, error) {
 	if err := t.Validate(); err != nil {
 		return "", err
 	}

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -110,25 +113,20 @@ func TestReceiptHasWhatWas(t *testing.T) {
 	}
 }
 
-// findings is a store of checks with findings, or with some that cannot be read.
-type findings struct {
-	site.Store
-	data []byte
-	err  error
-}
-
-func (f *findings) FindingsAt(context.Context, concordat.TaskID) ([]byte, int64, error) {
-	return f.data, 1, f.err
-}
-
 // TestThin: the text of a check is taken away when its time is over, and that of a check from the command line, which has no request,
 // stays with its report; a report that cannot be read is told, and not taken for one without a text.
 func TestThin(t *testing.T) {
 	db := storetest.SQLite(t)
-	kept := &findings{Store: db}
-	var err error
+	kept, script := storetest.Scripted(db)
 	f := &report.Findings{Version: report.Version, Submission: concordat.Document{ID: "s", Text: "The harbour froze."}}
-	if kept.data, err = json.Marshal(f); err != nil {
+	data, err := json.Marshal(f)
+	if err == nil {
+		err = db.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "t"}})
+	}
+	if err == nil {
+		err = db.PutFindings(t.Context(), "t", data)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	e := New(site.New(site.Options{ID: "here", Store: kept}), Options{Store: db})
@@ -140,10 +138,11 @@ func TestThin(t *testing.T) {
 			t.Errorf("request %q: %d texts, %v; want %d", request, out.Texts, err, want)
 		}
 	}
-	for _, kept.err = range []error{errBroken, concordat.ErrNotFound} {
+	for _, fault := range []error{errBroken, concordat.ErrNotFound} {
+		script.On("FindingsAt", func() error { return fault })
 		_, err := e.withhold(t.Context(), "t", false)
-		if errors.Is(kept.err, errBroken) != (err != nil) {
-			t.Errorf("findings fail with %v: %v", kept.err, err)
+		if errors.Is(fault, errBroken) != (err != nil) {
+			t.Errorf("findings fail with %v: %v", fault, err)
 		}
 	}
 }
@@ -157,29 +156,71 @@ func TestDiscardOfNothing(t *testing.T) {
 	}
 }
 
-// tidied is a store that notes what is forgotten.
-type tidied struct {
-	Store
-	unjoined error
-	quota    time.Time
-}
-
-func (s *tidied) DeleteUnjoined(context.Context, time.Time) (int, error) { return 0, s.unjoined }
-
-func (s *tidied) ForgetQuota(_ context.Context, before time.Time) error {
-	s.quota = before
-	return nil
-}
-
 // TestRestIsForgotten: what was handed in is remembered for two days, and forgotten then whatever else fails, which is told.
 func TestRestIsForgotten(t *testing.T) {
 	now := time.Date(2026, 3, 4, 9, 0, 0, 0, time.UTC)
-	db := storetest.SQLite(t)
-	kept := &tidied{Store: db, unjoined: errBroken}
-	e := New(site.New(site.Options{ID: "here", Store: db, Now: func() time.Time { return now }}), Options{Store: kept})
-	if err := e.sweepRest(t.Context(), Retention{}, false, &Swept{}); !errors.Is(err, errBroken) || !kept.quota.Equal(now.Add(-48*time.Hour)) {
-		t.Errorf("forgotten before %v, %v", kept.quota, err)
+	at := now
+	db, err := store.Options{Now: func() time.Time { return at }}.Open(t.Context(), filepath.Join(t.TempDir(), "site.db"))
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = db.Close() })
+	charge := func(amount int64) error {
+		return db.Charge(t.Context(), store.Charge{Who: "ada", Kind: "checks", Amount: amount, Most: 1, Within: 1000 * time.Hour})
+	}
+	for remembered, forgotten := range map[time.Duration]bool{48*time.Hour - store.SpendSlot: false, 48*time.Hour + 3*store.SpendSlot: true} {
+		at = now.Add(-remembered)
+		if err := charge(1); err != nil {
+			t.Fatal(err)
+		}
+		at = now
+		kept, script := storetest.Scripted(db)
+		script.On("DeleteUnjoined", func() error { return errBroken })
+		e := New(site.New(site.Options{ID: "here", Store: db, Now: func() time.Time { return now }}), Options{Store: kept})
+		if err := e.sweepRest(t.Context(), Retention{}, false, &Swept{}); !errors.Is(err, errBroken) {
+			t.Errorf("got %v, want %v", err, errBroken)
+		}
+		if got := charge(0) == nil; got != forgotten {
+			t.Errorf("what was handed in %s ago is forgotten: %v", remembered, got)
+		}
+		if err := db.ForgetQuota(t.Context(), now); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestReceiptNamesTheLog: a receipt says that the store's log still holds what was deleted if it does: PostgreSQL's, and not
+// SQLite's.
+func TestReceiptNamesTheLog(t *testing.T) {
+	for name, place := range map[string]func(t *testing.T) string{
+		"SQLite":     func(t *testing.T) string { return filepath.Join(t.TempDir(), "site.db") },
+		"PostgreSQL": func(t *testing.T) string { return storetest.Postgres(t).Schema(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			db, err := store.Open(t.Context(), place(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = db.Close() })
+			s := site.New(site.Options{ID: "here", Store: db, Index: &indextest.Oracle{Site: "here"}})
+			if err := db.CreateTask(t.Context(), store.Task{Task: concordat.Task{ID: "t"}}); err != nil {
+				t.Fatal(err)
+			}
+			r, err := New(s, Options{Store: db}).Erase(t.Context(), "ada", "asked", Target{Tasks: []concordat.TaskID{"t"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := slices.Contains(r.Stays, "log"), name == "PostgreSQL"; got != want {
+				t.Errorf("the receipt says of what stays %v", r.Stays)
+			}
+		})
+	}
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	storetest.StopPostgres()
+	os.Exit(code)
 }
 
 // TestOtherProcessErases: a process beside one that carries deletions out carries none out itself, and goes on with them once it is alone,

@@ -17,6 +17,7 @@ type DB struct {
 	writer *sql.DB // one connection: writers queue here instead of colliding in the engine
 	reader *sql.DB
 	busy   time.Duration
+	script Script // that lets statements fail; nil: none does
 
 	// Of PostgreSQL.
 
@@ -78,7 +79,7 @@ type Conn struct {
 	q queryer
 }
 
-// A queryer is a *sql.DB, *sql.Tx, *sql.Conn or retrying.
+// A queryer is a *sql.DB, *sql.Tx, *sql.Conn, retrying or obeying.
 type queryer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -115,15 +116,22 @@ func (c Conn) SkipLocked() string { return c.d.skipLocked }
 
 // Read returns the connection for statements that change nothing.
 func (db *DB) Read() Conn {
+	var q queryer = db.reader
 	if db.d.lost != nil {
-		return Conn{db.d, retrying{db}}
+		q = retrying{db}
 	}
-	return Conn{db.d, db.reader}
+	if db.script != nil {
+		q = obeying{db, q}
+	}
+	return Conn{db.d, q}
 }
 
 // Write runs f in one transaction, while no other process runs one: all of it is durable on return, or
 // none of it happened. If the connection breaks during the commit, it may have happened: the error says so.
 func (db *DB) Write(ctx context.Context, f func(Conn) error) error {
+	if err := db.next(ctx); err != nil {
+		return err
+	}
 	tx, err := db.begin(ctx)
 	if err != nil {
 		return err

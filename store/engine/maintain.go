@@ -16,7 +16,9 @@ func (db *DB) Check(ctx context.Context) error {
 // log is emptied, and what pages held in gaps between rows may stay. purged is false where bytes may
 // stay: PostgreSQL's tables are rewritten, and its write-ahead log is left to its own housekeeping.
 func (db *DB) Purge(ctx context.Context, whole bool) (purged bool, err error) {
-	purged, err = db.d.purge(ctx, db, whole)
+	if err = db.next(ctx); err == nil {
+		purged, err = db.d.purge(ctx, db, whole)
+	}
 	return purged, db.Fail(err, "purge store")
 }
 

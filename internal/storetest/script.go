@@ -1,0 +1,88 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"concordat/store"
+)
+
+// ErrScript is the error of a call that fails by a script's number.
+var ErrScript = errors.New("the store is broken")
+
+// Script lets calls of a store fail, without doing anything. Its methods are safe for concurrent use.
+type Script struct {
+	mu    sync.Mutex // guards what follows
+	calls []string   // since Begin, by name
+	fail  int        // the call that fails, from 0; less: none
+	since bool       // all later ones fail too
+	on    map[string]func() error
+}
+
+// Scripted returns the store of db as one that follows a script, of which no call fails at first.
+func Scripted(db *store.DB) (*store.DB, *Script) {
+	s := &Script{fail: -1, on: map[string]func() error{}}
+	return db.Scripted(s), s
+}
+
+// Begin forgets the calls so far. The call with the number fails with ErrScript, and all that follow if the store stays
+// broken; below 0 none does. A transaction is one call, and so is each statement outside of one.
+func (s *Script) Begin(fail int, stays bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls, s.fail, s.since = nil, fail, stays
+}
+
+// Made returns the calls since Begin, each by the name of the store's method.
+func (s *Script) Made() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.calls)
+}
+
+// On lets f run before each call of a method; an error of f is that of the call. f may panic and wait, and uses another
+// store than the scripted one. Nil: nothing runs any more.
+func (s *Script) On(method string, f func() error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.on[method] = f
+}
+
+// Next implements engine.Script.
+func (s *Script) Next(context.Context) error {
+	method := calledMethod()
+	s.mu.Lock()
+	n := len(s.calls)
+	s.calls = append(s.calls, method)
+	bad, f := s.fail >= 0 && (n == s.fail || s.since && n > s.fail), s.on[method]
+	s.mu.Unlock()
+	if bad {
+		return ErrScript
+	}
+	if f != nil {
+		return f()
+	}
+	return nil
+}
+
+// calledMethod returns the method of the store by which the caller came into it.
+func calledMethod() (method string) {
+	const pkg = "concordat/store"
+	var stack [64]uintptr
+	frames := runtime.CallersFrames(stack[:runtime.Callers(3, stack[:])])
+	for more := true; more; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		name, within := strings.CutPrefix(f.Function, pkg+".")
+		if within {
+			method, _, _ = strings.Cut(name[strings.IndexByte(name, '.')+1:], ".")
+		} else if method != "" && !strings.HasPrefix(f.Function, pkg+"/engine.") {
+			break
+		}
+	}
+	return method
+}
